@@ -243,7 +243,7 @@ def without_inside(noun, fault):
 
 
 class SlotStore(Store):
-    """A kolk_slot_store; its objects go by slot. Other threads may change it."""
+    """A kolk_slot_store_; its objects go by slot. Other threads may change it."""
 
     OF_DEPOT = {"fresh": "fresh", "capacity": "usable", "max_capacity": "slots", "waiting": "waiting"}
 
@@ -280,7 +280,7 @@ class Shared(SlotStore):
     OF_INSIDE = ("records", "record_size", "max_threads", "tag")
 
     def __init__(self, inside, object_type=None):
-        self.inside, self.inside_fault = inside_of(inside, "struct kolk_shared_inside")
+        self.inside, self.inside_fault = inside_of(inside, "struct kolk_shared_inside_")
         if self.inside:
             super().__init__(self.inside["store"], object_type)
 
@@ -306,14 +306,14 @@ class Shared(SlotStore):
 
     def sharers(self):
         """All locals ever made, in the order of their records, whether in use or not."""
-        pointer = gdb.lookup_type("struct kolk_sharer").pointer()
+        pointer = gdb.lookup_type("struct kolk_sharer_").pointer()
         for n in range(self.number("max_threads")):
             sharer = (self.inside["records"] + n * self.number("record_size")).cast(pointer).dereference()
             if int(sharer["keeper"]["magazines"]):
                 yield sharer
 
     def all_magazines(self):
-        pointer = gdb.lookup_type("struct kolk_magazine").pointer()
+        pointer = gdb.lookup_type("struct kolk_magazine_").pointer()
         for sharer in self.sharers():
             yield gdb.Value(int(sharer.address) + THREAD_BYTES).cast(pointer).dereference()
 
@@ -374,7 +374,7 @@ class Resources:
     STATES = ("idle", "being validated", "lent", "in hand", "being created", "to be destroyed", "being destroyed")
 
     def __init__(self, value):
-        self.inside, self.fault = inside_of(value["inside"], "struct kolk_resource_inside")
+        self.inside, self.fault = inside_of(value["inside"], "struct kolk_resource_inside_")
 
     def count(self, state):
         lists = {"idle": 0, "lent": 1}
@@ -417,7 +417,7 @@ class Heap:
 
     def __init__(self, value):
         self.value = value
-        self.inside, self.fault = inside_of(value["inside"], "struct kolk_heap_inside")
+        self.inside, self.fault = inside_of(value["inside"], "struct kolk_heap_inside_")
         if self.inside and int(value["n_classes"]) > self.inside["trays"].type.range()[1] + 1:
             self.fault = f"{value['n_classes']} classes"
 

@@ -41,8 +41,8 @@ static uint8_t is_libc_ready;
 
 /* Runs when ld.so has all libraries in place. From here on the unwinder may be loaded. */
 __attribute__((constructor)) static void note_libc(void) {
-    kolk_store(&is_libc_ready, true, KOLK_RELAXED);
-    kolk_stack_hold(false);
+    kolk_store_(&is_libc_ready, true, KOLK_RELAXED_);
+    kolk_stack_hold_(false);
 }
 
 /* Makes the heap at the first call. Returns false if it cannot be made, or if this thread is just making it. */
@@ -50,25 +50,25 @@ static bool have_heap(void) {
     static uint32_t lock;
     static uint8_t tried, made; /* it is tried once */
     static _Thread_local bool makes;
-    if (kolk_load(&made, KOLK_ACQUIRE)) return true; /* partner: below */
+    if (kolk_load_(&made, KOLK_ACQUIRE_)) return true; /* partner: below */
     if (makes) return false;
-    kolk_lock_word(&lock);
+    kolk_lock_word_(&lock);
     if (!tried) {
         makes = true;
         tried = true;
-        if (!kolk_load(&is_libc_ready, KOLK_RELAXED)) kolk_stack_hold(true); /* ld.so may be the caller */
-        bool is_made = kolk_heap_init_for_malloc(&malloc_heap, &(kolk_heap_desc){.name = "malloc"}) == KOLK_OK;
-        KOLK_ASSERT(!is_made || malloc_heap.place == KOLK_FIRST_HEAP);
-        kolk_store(&made, is_made, KOLK_RELEASE); /* partner: above */
+        if (!kolk_load_(&is_libc_ready, KOLK_RELAXED_)) kolk_stack_hold_(true); /* ld.so may be the caller */
+        bool is_made = kolk_heap_init_for_malloc_(&malloc_heap, &(kolk_heap_desc){.name = "malloc"}) == KOLK_OK;
+        KOLK_ASSERT_(!is_made || malloc_heap.place == KOLK_FIRST_HEAP_);
+        kolk_store_(&made, is_made, KOLK_RELEASE_); /* partner: above */
         makes = false;
     }
-    kolk_unlock_word(&lock);
+    kolk_unlock_word_(&lock);
     return made;
 }
 
 /* This thread's part of the heap. The library has only this heap, so its part is the first. */
-static inline kolk_heap_thread *malloc_thread(void) {
-    return kolk_near_heaps[KOLK_FIRST_HEAP].thread;
+static inline kolk_heap_thread_ *malloc_thread(void) {
+    return kolk_near_heaps_[KOLK_FIRST_HEAP_].thread;
 }
 
 /* ---- Allocation -------------------------------------------------------------------------------------------------- */
@@ -79,48 +79,48 @@ static void *refuse_with(int error) {
 }
 
 /* Leaves errno, unless there is no memory. */
-static KOLK_NOINLINE void *alloc_slow(size_t align, size_t size, const void *site) {
+static KOLK_NOINLINE_ void *alloc_slow(size_t align, size_t size, const void *site) {
     int before = errno;
-    void *block = have_heap() ? kolk_heap_alloc_slow(&malloc_heap, align, size, site) : NULL;
+    void *block = have_heap() ? kolk_heap_alloc_slow_(&malloc_heap, align, size, site) : NULL;
     errno = before;
     return block ? block : refuse_with(ENOMEM);
 }
 
 static void *alloc_for(size_t size, const void *site) {
     void *block = take_at_hand(&malloc_heap, malloc_thread(), size);
-    return KOLK_UNLIKELY(!block) ? alloc_slow(1, size, site) : block;
+    return KOLK_UNLIKELY_(!block) ? alloc_slow(1, size, site) : block;
 }
 
 static void *alloc_aligned_for(size_t align, size_t size, const void *site) {
-    return align <= KOLK_HEAP_GRAIN ? alloc_for(size, site) : alloc_slow(align, size, site);
+    return align <= KOLK_HEAP_GRAIN_ ? alloc_for(size, site) : alloc_slow(align, size, site);
 }
 
 static void *realloc_for(void *block, size_t size, const void *site) {
     if (!block) return alloc_for(size, site);
     if (size == 0) {
-        kolk_heap_free_at(&malloc_heap, block, site);
+        kolk_heap_free_at_(&malloc_heap, block, site);
         return NULL;
     }
-    void *moved = kolk_heap_realloc_at(&malloc_heap, block, size, site);
+    void *moved = kolk_heap_realloc_at_(&malloc_heap, block, size, site);
     return moved ? moved : refuse_with(ENOMEM);
 }
 
 EXPORT void *malloc(size_t size) {
     void *block = take_at_hand(&malloc_heap, malloc_thread(), size);
-    return KOLK_UNLIKELY(!block) ? alloc_slow(1, size, SITE) : block;
+    return KOLK_UNLIKELY_(!block) ? alloc_slow(1, size, SITE) : block;
 }
 
-static KOLK_NOINLINE void *calloc_much(size_t bytes, const void *site) {
+static KOLK_NOINLINE_ void *calloc_much(size_t bytes, const void *site) {
     if (has_used(&malloc_heap, malloc_thread(), bytes))
-        return kolk_heap_zero(&malloc_heap, alloc_for(bytes, site), bytes);
-    return kolk_heap_zero_slow(&malloc_heap, alloc_slow(1, bytes, site), bytes);
+        return kolk_heap_zero_(&malloc_heap, alloc_for(bytes, site), bytes);
+    return kolk_heap_zero_slow_(&malloc_heap, alloc_slow(1, bytes, site), bytes);
 }
 
 EXPORT void *calloc(size_t nmemb, size_t size) {
     size_t bytes;
     if (__builtin_mul_overflow(nmemb, size, &bytes)) return refuse_with(ENOMEM);
-    if (KOLK_UNLIKELY(bytes >= KOLK_HEAP_SPARSE)) return calloc_much(bytes, SITE);
-    return kolk_heap_zero(&malloc_heap, alloc_for(bytes, SITE), bytes);
+    if (KOLK_UNLIKELY_(bytes >= KOLK_HEAP_SPARSE_)) return calloc_much(bytes, SITE);
+    return kolk_heap_zero_(&malloc_heap, alloc_for(bytes, SITE), bytes);
 }
 
 EXPORT void *realloc(void *ptr, size_t size) {
@@ -161,11 +161,11 @@ EXPORT void *memalign(size_t alignment, size_t size) {
 }
 
 EXPORT void *valloc(size_t size) {
-    return alloc_aligned_for(kolk_memory_page(), size, SITE);
+    return alloc_aligned_for(kolk_memory_page_(), size, SITE);
 }
 
 EXPORT void *pvalloc(size_t size) {
-    size_t page = kolk_memory_page(), bytes;
+    size_t page = kolk_memory_page_(), bytes;
     if (__builtin_add_overflow(size, page - 1, &bytes)) return refuse_with(ENOMEM);
     return alloc_aligned_for(page, bytes / page * page, SITE);
 }
@@ -173,29 +173,29 @@ EXPORT void *pvalloc(size_t size) {
 /* ---- Free -------------------------------------------------------------------------------------------------------- */
 
 /* A pointer before the first alloc is not a block. Makes the heap, so that the report has its name. */
-static KOLK_NOINLINE void expect_block(const void *block) {
-    if (KOLK_UNLIKELY(!malloc_heap.inside) && block) have_heap();
+static KOLK_NOINLINE_ void expect_block(const void *block) {
+    if (KOLK_UNLIKELY_(!malloc_heap.inside) && block) have_heap();
 }
 
-static KOLK_NOINLINE void free_slow(void *block, const void *site) {
+static KOLK_NOINLINE_ void free_slow(void *block, const void *site) {
     expect_block(block);
-    kolk_heap_free_slow(&malloc_heap, block, site);
+    kolk_heap_free_slow_(&malloc_heap, block, site);
 }
 
 EXPORT void free(void *ptr) {
-    if (KOLK_UNLIKELY(!give_at_hand(&malloc_heap, malloc_thread(), ptr))) free_slow(ptr, SITE);
+    if (KOLK_UNLIKELY_(!give_at_hand(&malloc_heap, malloc_thread(), ptr))) free_slow(ptr, SITE);
 }
 
 EXPORT void free_sized(void *block, size_t size) {
     (void)size;
     expect_block(block);
-    kolk_heap_free_at(&malloc_heap, block, SITE);
+    kolk_heap_free_at_(&malloc_heap, block, SITE);
 }
 
 EXPORT void free_aligned_sized(void *block, size_t align, size_t size) {
     (void)align, (void)size;
     expect_block(block);
-    kolk_heap_free_at(&malloc_heap, block, SITE);
+    kolk_heap_free_at_(&malloc_heap, block, SITE);
 }
 
 /* ---- glibc's own names: for programs that put functions of theirs before malloc ---------------------------------- */
@@ -221,7 +221,7 @@ EXPORT size_t malloc_usable_size(void *ptr) {
 
 EXPORT int malloc_trim(size_t pad) {
     (void)pad;
-    return kolk_heap_trim_now(&malloc_heap, false) > 0;
+    return kolk_heap_trim_now_(&malloc_heap, false) > 0;
 }
 
 /* The fields have glibc's meaning: arena is uordblks plus fordblks, and does not include blocks with pages of their

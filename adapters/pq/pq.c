@@ -56,10 +56,10 @@ kolk_status kolk_pq_init(kolk_pq *db, const kolk_pq_desc *desc) {
                     .discard_all = desc->discard_all,
                     .no_prepared = desc->no_prepared};
     pool.context = db;
-    pool.create = kolk_pq_create;
-    pool.destroy = kolk_pq_destroy;
-    pool.validate = kolk_pq_validate;
-    pool.reset = kolk_pq_reset;
+    pool.create = kolk_pq_create_;
+    pool.destroy = kolk_pq_destroy_;
+    pool.validate = kolk_pq_validate_;
+    pool.reset = kolk_pq_reset_;
     pool.look = true;
     pool.validate_after_ms = desc->ask_after_ms < 0 ? INT64_MAX
                              : desc->ask_after_ms   ? desc->ask_after_ms
@@ -77,33 +77,33 @@ PGconn *kolk_pq_conn(const kolk_borrowed *borrow) {
 /* The server raises this error in one function. Its message may be in any language. */
 static bool is_stale(const PGresult *result) {
     const char *where = PQresultErrorField(result, PG_DIAG_SOURCE_FUNCTION);
-    return kolk_pq_is_state(result, "0A000") && where && strcmp(where, "RevalidateCachedQuery") == 0;
+    return kolk_pq_is_state_(result, "0A000") && where && strcmp(where, "RevalidateCachedQuery") == 0;
 }
 
 /* Notes what the answer means for the connection's prepared statements. */
 static void note_answer(pq_connection *connection, const pq_request *request, const PGresult *result) {
-    pq_statement *statement = request->name ? kolk_pq_find_statement(connection, request->name) : NULL;
-    if (statement && kolk_pq_is_state(result, "26000"))
-        kolk_pq_forget_statement(connection, statement); /* it is gone */
+    pq_statement *statement = request->name ? kolk_pq_find_statement_(connection, request->name) : NULL;
+    if (statement && kolk_pq_is_state_(result, "26000"))
+        kolk_pq_forget_statement_(connection, statement); /* it is gone */
     if (statement && is_stale(result)) statement->stale = true;
     const char *tag = result ? PQcmdStatus((PGresult *)(uintptr_t)result) : "";
-    if (strcmp(tag, "DISCARD ALL") == 0 || strcmp(tag, "DEALLOCATE ALL") == 0) kolk_pq_forget_statements(connection);
+    if (strcmp(tag, "DISCARD ALL") == 0 || strcmp(tag, "DEALLOCATE ALL") == 0) kolk_pq_forget_statements_(connection);
 }
 
 /* Sets *error by the outcome of a request. */
 static void judge(pq_connection *connection, const PGresult *result, bool answered, kolk_error *error) {
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-    bool good = kolk_pq_is_good(result);
+    bool good = kolk_pq_is_good_(result);
     if (answered && good) return;
-    kolk_pq_cause cause = state ? kolk_pq_cause_of(state) : KOLK_PQ_OTHER;
+    kolk_pq_cause cause = state ? kolk_pq_cause_of_(state) : KOLK_PQ_OTHER;
     if (!answered) cause = KOLK_PQ_BROKEN;
     if (*connection->last_words)
-        kolk_pq_say(error, cause, connection->last_words);
+        kolk_pq_say_(error, cause, connection->last_words);
     else if (result && !good)
-        kolk_pq_say_result(error, cause, result);
+        kolk_pq_say_result_(error, cause, result);
     else
-        kolk_pq_say(error, cause, PQerrorMessage(connection->conn));
-    if (!*error->text) kolk_pq_say(error, cause, "the connection was lost");
+        kolk_pq_say_(error, cause, PQerrorMessage(connection->conn));
+    if (!*error->text) kolk_pq_say_(error, cause, "the connection was lost");
 }
 
 static PGresult *execute(const kolk_borrowed *borrow, const pq_request *request, kolk_deadline deadline,
@@ -111,20 +111,20 @@ static PGresult *execute(const kolk_borrowed *borrow, const pq_request *request,
     pq_connection *connection = (pq_connection *)borrow->resource;
     *error = (kolk_error){0};
     if (!connection || connection->broken) {
-        kolk_pq_say(error, KOLK_PQ_BROKEN, connection ? "the connection is broken" : "the borrow has no connection");
+        kolk_pq_say_(error, KOLK_PQ_BROKEN, connection ? "the connection is broken" : "the borrow has no connection");
         return NULL;
     }
-    if (kolk_pq_now() >= deadline.ns) {
-        kolk_pq_say(error, KOLK_PQ_TIMEOUT, "the deadline has passed before");
+    if (kolk_pq_now_() >= deadline.ns) {
+        kolk_pq_say_(error, KOLK_PQ_TIMEOUT, "the deadline has passed before");
         return NULL;
     }
     PGresult *result = NULL;
-    bool in_time = kolk_pq_run(connection, request, deadline, &result);
-    if (in_time || kolk_pq_cancel(connection, &result)) {
+    bool in_time = kolk_pq_run_(connection, request, deadline, &result);
+    if (in_time || kolk_pq_cancel_(connection, &result)) {
         judge(connection, result, !in_time || !connection->broken, error);
         note_answer(connection, request, result);
     } else {
-        kolk_pq_say(error, KOLK_PQ_TIMEOUT, "the deadline has passed, and the query was not cancelled in time");
+        kolk_pq_say_(error, KOLK_PQ_TIMEOUT, "the deadline has passed, and the query was not cancelled in time");
     }
     return result;
 }
@@ -144,13 +144,13 @@ static PGresult *deallocate(const kolk_borrowed *borrow, pq_statement *statement
         snprintf(sql, size, "DEALLOCATE %s", name);
         result = execute(borrow, &(pq_request){.sql = sql}, deadline, error);
     } else {
-        kolk_pq_say(error, KOLK_PQ_OTHER, "no memory, or not a name");
+        kolk_pq_say_(error, KOLK_PQ_OTHER, "no memory, or not a name");
     }
     PQfreemem(name);
     free(sql);
-    bool was_gone = kolk_pq_is_state(result, "26000");
+    bool was_gone = kolk_pq_is_state_(result, "26000");
     if (error->code && !was_gone) return result;
-    kolk_pq_forget_statement(connection, statement);
+    kolk_pq_forget_statement_(connection, statement);
     if (was_gone && PQtransactionStatus(connection->conn) != PQTRANS_IDLE) return result; /* which has failed */
     PQclear(result);
     *error = (kolk_error){0};
@@ -161,11 +161,11 @@ static PGresult *deallocate(const kolk_borrowed *borrow, pq_statement *statement
 static PGresult *prepare(const kolk_borrowed *borrow, const char *name, const char *sql, kolk_deadline deadline,
                          kolk_error *error) {
     pq_connection *connection = (pq_connection *)borrow->resource;
-    pq_statement *known = connection ? kolk_pq_find_statement(connection, name) : NULL;
+    pq_statement *known = connection ? kolk_pq_find_statement_(connection, name) : NULL;
     *error = (kolk_error){0};
     if (known && !known->stale) {
-        if (!kolk_pq_statement_is(known, sql))
-            kolk_pq_say(error, KOLK_PQ_OTHER, "a statement of this name, with another text, is prepared already");
+        if (!kolk_pq_statement_is_(known, sql))
+            kolk_pq_say_(error, KOLK_PQ_OTHER, "a statement of this name, with another text, is prepared already");
         return NULL;
     }
     PGresult *result = known ? deallocate(borrow, known, deadline, error) : NULL;
@@ -173,14 +173,14 @@ static PGresult *prepare(const kolk_borrowed *borrow, const char *name, const ch
     result = execute(borrow, &(pq_request){.name = name, .sql = sql}, deadline, error);
     if (error->code) return result;
     PQclear(result);
-    kolk_pq_note_statement(connection, name, sql);
+    kolk_pq_note_statement_(connection, name, sql);
     return NULL;
 }
 
 /* The statement was prepared and can't be run any more, and nothing prevents preparing it anew. */
 static bool is_worth_another(const kolk_borrowed *borrow, const PGresult *result) {
     const pq_connection *connection = (const pq_connection *)borrow->resource;
-    bool lost = kolk_pq_is_state(result, "26000") || is_stale(result);
+    bool lost = kolk_pq_is_state_(result, "26000") || is_stale(result);
     return lost && !connection->broken && PQtransactionStatus(connection->conn) == PQTRANS_IDLE;
 }
 
@@ -223,9 +223,9 @@ bool kolk_pq_prepare(const kolk_borrowed *borrow, const char *name, const char *
     int before = cancellation_off();
     *error = (kolk_error){0};
     if (connection && connection->db->no_prepared)
-        kolk_pq_say(error, KOLK_PQ_OTHER, "there are no prepared statements: the pool has no_prepared");
+        kolk_pq_say_(error, KOLK_PQ_OTHER, "there are no prepared statements: the pool has no_prepared");
     else if (!*name)
-        kolk_pq_say(error, KOLK_PQ_OTHER, "a prepared statement needs a name");
+        kolk_pq_say_(error, KOLK_PQ_OTHER, "a prepared statement needs a name");
     else
         PQclear(prepare(borrow, name, sql, deadline, error));
     cancellation_as(before);

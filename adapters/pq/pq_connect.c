@@ -36,7 +36,7 @@ static void add_parameter(pq_parameters *parameters, const char *keyword, const 
     parameters->values[parameters->count++] = value;
 }
 
-const char *kolk_pq_option(const PQconninfoOption *options, const char *keyword) {
+const char *kolk_pq_option_(const PQconninfoOption *options, const char *keyword) {
     for (; options && options->keyword; options++)
         if (strcmp(options->keyword, keyword) == 0) return options->val && *options->val ? options->val : NULL;
     return NULL;
@@ -47,15 +47,15 @@ static void wipe(char *text, size_t size) {
     for (volatile char *at = text; size > 0; size--) *at++ = 0;
 }
 
-void kolk_pq_free_options(PQconninfoOption *options) {
+void kolk_pq_free_options_(PQconninfoOption *options) {
     for (const PQconninfoOption *at = options; at && at->keyword; at++)
         if (at->val && strstr(at->keyword, "password")) wipe(at->val, strlen(at->val));
     PQconninfoFree(options);
 }
 
 static void free_parameters(pq_parameters *parameters) {
-    kolk_pq_free_options(parameters->given);
-    kolk_pq_free_options(parameters->above);
+    kolk_pq_free_options_(parameters->given);
+    kolk_pq_free_options_(parameters->above);
     free(parameters->options);
     wipe(parameters->password, sizeof parameters->password);
 }
@@ -69,7 +69,7 @@ static bool is_conninfo(const char *text) {
 static bool parse(const char *conninfo, PQconninfoOption **parts, kolk_error *error) {
     char *said = NULL;
     *parts = PQconninfoParse(conninfo, &said);
-    if (!*parts) kolk_pq_say(error, KOLK_PQ_OTHER, said ? said : "no memory");
+    if (!*parts) kolk_pq_say_(error, KOLK_PQ_OTHER, said ? said : "no memory");
     error->final = said != NULL;
     PQfreemem(said);
     return *parts != NULL;
@@ -79,7 +79,7 @@ static bool parse(const char *conninfo, PQconninfoOption **parts, kolk_error *er
  * them. libpq reads a service's file itself, and any parameter overrides that file: with a service, no defaults are
  * added. */
 static void add_defaults(pq_parameters *parameters, const kolk_pq *db) {
-    if (!kolk_pq_option(parameters->given, "service") && !kolk_pq_option(parameters->above, "service") &&
+    if (!kolk_pq_option_(parameters->given, "service") && !kolk_pq_option_(parameters->above, "service") &&
         !getenv("PGSERVICE")) {
         add_parameter(parameters, "keepalives_idle", "30");
         add_parameter(parameters, "keepalives_interval", "10");
@@ -92,8 +92,8 @@ static void add_defaults(pq_parameters *parameters, const kolk_pq *db) {
 /* Makes it the session's default at the server, which DISCARD ALL does not change. The options of key and conninfo come
  * after it, and so override it. Returns false if memory runs out. */
 static bool add_statement_timeout(pq_parameters *parameters, int64_t ms) {
-    const char *options = kolk_pq_option(parameters->above, "options");
-    if (!options) options = kolk_pq_option(parameters->given, "options");
+    const char *options = kolk_pq_option_(parameters->above, "options");
+    if (!options) options = kolk_pq_option_(parameters->given, "options");
     if (!options) options = getenv("PGOPTIONS");
     if (!options) options = "";
     size_t size = strlen(options) + 64;
@@ -114,12 +114,12 @@ static bool tell_all(pq_parameters *parameters, const kolk_pq *db, const char *k
     for (const PQconninfoOption *at = parameters->above; at && at->keyword; at++)
         add_parameter(parameters, at->keyword, at->val);
     if (db->statement_timeout_ms > 0 && !add_statement_timeout(parameters, db->statement_timeout_ms)) {
-        kolk_pq_say(error, KOLK_PQ_OTHER, "no memory");
+        kolk_pq_say_(error, KOLK_PQ_OTHER, "no memory");
         return false;
     }
     if (!db->password) return true;
     if (!db->password(db->context, key, parameters->password, sizeof parameters->password)) {
-        kolk_pq_say(error, KOLK_PQ_AUTHENTICATION, "the password function has given none");
+        kolk_pq_say_(error, KOLK_PQ_AUTHENTICATION, "the password function has given none");
         return false;
     }
     parameters->password[sizeof parameters->password - 1] = 0;
@@ -141,7 +141,7 @@ static const char *state_of_refusal(PGconn *conn) {
 
 static kolk_pq_cause cause_of_refusal(PGconn *conn) {
     const char *state = state_of_refusal(conn);
-    if (state) return kolk_pq_cause_of(state);
+    if (state) return kolk_pq_cause_of_(state);
     if (PQconnectionNeedsPassword(conn)) return KOLK_PQ_AUTHENTICATION;
     return PQparameterStatus(conn, "server_version") ? KOLK_PQ_OTHER : KOLK_PQ_REFUSED; /* it let us in */
 }
@@ -177,7 +177,7 @@ typedef struct pq_place {
 static void follow(pq_place *place, PGconn *conn, kolk_deadline deadline) {
     if (place->host == PQhost(conn) && strcmp(place->address, PQhostaddr(conn)) == 0) return;
     place->host = PQhost(conn);
-    place->begin = kolk_pq_now();
+    place->begin = kolk_pq_now_();
     place->limit.ns = 0;
     snprintf(place->address, sizeof place->address, "%s", PQhostaddr(conn));
     int64_t eighth = (deadline.ns - place->begin) / 8;
@@ -187,14 +187,14 @@ static void follow(pq_place *place, PGconn *conn, kolk_deadline deadline) {
 /* Returns false if the address has not answered in time, or if the connection is not needed any more. */
 static bool wait_at(pq_place *place, const pq_hosts *hosts, PGconn *conn, short events, kolk_deadline deadline) {
     follow(place, conn, deadline);
-    if (kolk_pq_wait_wanted(PQsocket(conn), events, place->first_moment)) return true;
+    if (kolk_pq_wait_wanted_(PQsocket(conn), events, place->first_moment)) return true;
     if (kolk_resource_is_interrupted()) return false; /* before names are resolved */
     if (place->limit.ns == 0) {
         int64_t part = hosts->patience;
-        if (!part) part = (deadline.ns - place->begin) / kolk_pq_count_addresses(hosts, conn);
-        place->limit = kolk_pq_sooner((kolk_deadline){place->begin + part}, deadline);
+        if (!part) part = (deadline.ns - place->begin) / kolk_pq_count_addresses_(hosts, conn);
+        place->limit = kolk_pq_sooner_((kolk_deadline){place->begin + part}, deadline);
     }
-    return kolk_pq_wait_wanted(PQsocket(conn), events, place->limit);
+    return kolk_pq_wait_wanted_(PQsocket(conn), events, place->limit);
 }
 
 /* Returns PGRES_POLLING_OK or _FAILED; or _ACTIVE, if an address has not answered in time or the connection is not
@@ -224,33 +224,33 @@ static PGconn *connect_to_one(const kolk_pq *db, const pq_parameters *given, kol
         PGconn *conn = PQconnectStartParams(parameters.keywords, parameters.values, 1);
         PQsetErrorVerbosity(conn, PQERRORS_VERBOSE);
         if (conn && !known) {
-            kolk_pq_find_hosts(&hosts, conn);
+            kolk_pq_find_hosts_(&hosts, conn);
             alone = hosts.count <= 1;
         }
         PostgresPollingStatusType end = PGRES_POLLING_FAILED;
         if (PQstatus(conn) != CONNECTION_BAD) end = poll_connect(conn, &hosts, deadline);
         if (end == PGRES_POLLING_OK) {
             PQsetErrorVerbosity(conn, PQERRORS_DEFAULT);
-            kolk_pq_free_hosts(&hosts);
+            kolk_pq_free_hosts_(&hosts);
             return conn;
         }
         again = false;
         if (end == PGRES_POLLING_ACTIVE && kolk_resource_is_interrupted()) {
-            kolk_pq_say(error, KOLK_PQ_OTHER, "given up, as it was wanted no more");
+            kolk_pq_say_(error, KOLK_PQ_OTHER, "given up, as it was wanted no more");
         } else if (end == PGRES_POLLING_ACTIVE) {
             say_no_answer(conn, error);
-            again = kolk_pq_now() < deadline.ns && kolk_pq_pass_over(&hosts, conn);
+            again = kolk_pq_now_() < deadline.ns && kolk_pq_pass_over_(&hosts, conn);
         } else {
-            kolk_pq_say(error, cause_of_refusal(conn), PQerrorMessage(conn));
+            kolk_pq_say_(error, cause_of_refusal(conn), PQerrorMessage(conn));
             error->final = is_final(db, alone, conn);
         }
         PQfinish(conn);
     }
-    kolk_pq_free_hosts(&hosts);
+    kolk_pq_free_hosts_(&hosts);
     return NULL;
 }
 
-PGconn *kolk_pq_connect(const kolk_pq *db, const char *key, kolk_deadline deadline, kolk_error *error) {
+PGconn *kolk_pq_connect_(const kolk_pq *db, const char *key, kolk_deadline deadline, kolk_error *error) {
     pq_parameters parameters = {0};
     PGconn *conn = NULL;
     if (tell_all(&parameters, db, key, error)) conn = connect_to_one(db, &parameters, deadline, error);

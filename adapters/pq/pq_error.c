@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-void kolk_pq_say(kolk_error *error, kolk_pq_cause cause, const char *message) {
+void kolk_pq_say_(kolk_error *error, kolk_pq_cause cause, const char *message) {
     static const char place[] = "LOCATION:";
     size_t length = 0;
     error->code = (int32_t)cause;
@@ -19,13 +19,13 @@ void kolk_pq_say(kolk_error *error, kolk_pq_cause cause, const char *message) {
 }
 
 /* Asks for a verbose message, as only that contains the SQLSTATE. */
-void kolk_pq_say_result(kolk_error *error, kolk_pq_cause cause, const PGresult *result) {
+void kolk_pq_say_result_(kolk_error *error, kolk_pq_cause cause, const PGresult *result) {
     char *words = PQresultVerboseErrorMessage(result, PQERRORS_VERBOSE, PQSHOW_CONTEXT_NEVER);
-    kolk_pq_say(error, cause, words ? words : PQresultErrorMessage(result));
+    kolk_pq_say_(error, cause, words ? words : PQresultErrorMessage(result));
     PQfreemem(words);
 }
 
-kolk_pq_cause kolk_pq_cause_of(const char *state) {
+kolk_pq_cause kolk_pq_cause_of_(const char *state) {
     if (strncmp(state, "28", 2) == 0) return KOLK_PQ_AUTHENTICATION;
     if (strncmp(state, "53300", 5) == 0) return KOLK_PQ_TOO_MANY;
     if (strncmp(state, "57P03", 5) == 0) return KOLK_PQ_STARTING_UP;
@@ -33,7 +33,7 @@ kolk_pq_cause kolk_pq_cause_of(const char *state) {
     return KOLK_PQ_OTHER;
 }
 
-bool kolk_pq_is_state(const PGresult *result, const char *state) {
+bool kolk_pq_is_state_(const PGresult *result, const char *state) {
     const char *is = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     return is && strcmp(is, state) == 0;
 }

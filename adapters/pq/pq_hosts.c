@@ -76,19 +76,19 @@ static char *copy_of(const char *text) {
     return text ? strdup(text) : NULL;
 }
 
-void kolk_pq_find_hosts(pq_hosts *hosts, PGconn *conn) {
+void kolk_pq_find_hosts_(pq_hosts *hosts, PGconn *conn) {
     PQconninfoOption *options = PQconninfo(conn);
-    hosts->names = copy_of(kolk_pq_option(options, "host"));
-    hosts->addresses = copy_of(kolk_pq_option(options, "hostaddr"));
-    hosts->ports = copy_of(kolk_pq_option(options, "port"));
+    hosts->names = copy_of(kolk_pq_option_(options, "host"));
+    hosts->addresses = copy_of(kolk_pq_option_(options, "hostaddr"));
+    hosts->ports = copy_of(kolk_pq_option_(options, "port"));
     hosts->count = count_items(hosts->addresses ? hosts->addresses : hosts->names);
-    const char *seconds = kolk_pq_option(options, "connect_timeout");
+    const char *seconds = kolk_pq_option_(options, "connect_timeout");
     int64_t patience = seconds ? strtol(seconds, NULL, 10) : 0;
     hosts->patience = patience > 0 && patience < INT_MAX ? patience * 1000 * PQ_MS : 0;
-    kolk_pq_free_options(options);
+    kolk_pq_free_options_(options);
 }
 
-void kolk_pq_free_hosts(pq_hosts *hosts) {
+void kolk_pq_free_hosts_(pq_hosts *hosts) {
     free(hosts->names);
     free(hosts->addresses);
     free(hosts->ports);
@@ -133,13 +133,13 @@ static int other_addresses(const pq_hosts *hosts, int index, PGconn *conn, char 
 
 #define ADDRESSES_SIZE 2048 /* of a list: some 40 of IPv6 */
 
-int kolk_pq_count_addresses(const pq_hosts *hosts, PGconn *conn) {
+int kolk_pq_count_addresses_(const pq_hosts *hosts, PGconn *conn) {
     char list[ADDRESSES_SIZE];
     if (hosts->count < 1) return 1;
     return hosts->count + other_addresses(hosts, index_of(hosts, conn), conn, list, sizeof list);
 }
 
-bool kolk_pq_pass_over(pq_hosts *hosts, PGconn *conn) {
+bool kolk_pq_pass_over_(pq_hosts *hosts, PGconn *conn) {
     char others[ADDRESSES_SIZE];
     if (hosts->count < 1) return false;
     int index = index_of(hosts, conn), count = other_addresses(hosts, index, conn, others, sizeof others);

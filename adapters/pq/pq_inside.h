@@ -38,37 +38,37 @@ typedef struct pq_request {
 /* ---- Time: pq_query.c -------------------------------------------------------------------------------------------- */
 
 /* The time now, by the clock of kolk's deadlines. */
-int64_t kolk_pq_now(void);
-kolk_deadline kolk_pq_after(int64_t ns);
-kolk_deadline kolk_pq_sooner(kolk_deadline one, kolk_deadline other);
+int64_t kolk_pq_now_(void);
+kolk_deadline kolk_pq_after_(int64_t ns);
+kolk_deadline kolk_pq_sooner_(kolk_deadline one, kolk_deadline other);
 
 /* Waits for one of the events or an error; returns 0 if none came before the deadline. */
-short kolk_pq_wait(int fd, short events, kolk_deadline deadline);
+short kolk_pq_wait_(int fd, short events, kolk_deadline deadline);
 
 /* The same for one of the pool's callbacks; also returns 0 when its work is not needed any more. */
-short kolk_pq_wait_wanted(int fd, short events, kolk_deadline deadline);
+short kolk_pq_wait_wanted_(int fd, short events, kolk_deadline deadline);
 
 /* ---- Errors: pq_error.c ------------------------------------------------------------------------------------------ */
 
 /* Stores the message in one line, without the source locations of a verbose message. */
-void kolk_pq_say(kolk_error *error, kolk_pq_cause cause, const char *message);
+void kolk_pq_say_(kolk_error *error, kolk_pq_cause cause, const char *message);
 
 /* The same with the server's message about a failed request. */
-void kolk_pq_say_result(kolk_error *error, kolk_pq_cause cause, const PGresult *result);
+void kolk_pq_say_result_(kolk_error *error, kolk_pq_cause cause, const PGresult *result);
 
-kolk_pq_cause kolk_pq_cause_of(const char *state);
-bool kolk_pq_is_state(const PGresult *result, const char *state);
+kolk_pq_cause kolk_pq_cause_of_(const char *state);
+bool kolk_pq_is_state_(const PGresult *result, const char *state);
 
 /* ---- Connecting: pq_connect.c ------------------------------------------------------------------------------------ */
 
 /* Returns NULL on failure, with the reason in *error. */
-PGconn *kolk_pq_connect(const kolk_pq *db, const char *key, kolk_deadline deadline, kolk_error *error);
+PGconn *kolk_pq_connect_(const kolk_pq *db, const char *key, kolk_deadline deadline, kolk_error *error);
 
 /* Returns the value of an option of conninfo; NULL if it is not set. */
-const char *kolk_pq_option(const PQconninfoOption *options, const char *keyword);
+const char *kolk_pq_option_(const PQconninfoOption *options, const char *keyword);
 
 /* They may have a password: it is wiped. */
-void kolk_pq_free_options(PQconninfoOption *options);
+void kolk_pq_free_options_(PQconninfoOption *options);
 
 /* ---- The hosts that are tried: pq_hosts.c ------------------------------------------------------------------------ */
 
@@ -80,46 +80,46 @@ typedef struct pq_hosts {
 } pq_hosts;
 
 /* Finds the hosts that libpq got from conninfo or from the environment. */
-void kolk_pq_find_hosts(pq_hosts *hosts, PGconn *conn);
-void kolk_pq_free_hosts(pq_hosts *hosts);
+void kolk_pq_find_hosts_(pq_hosts *hosts, PGconn *conn);
+void kolk_pq_free_hosts_(pq_hosts *hosts);
 
 /* Returns how many addresses there are to try. Resolves the current host's name to count its addresses. */
-int kolk_pq_count_addresses(const pq_hosts *hosts, PGconn *conn);
+int kolk_pq_count_addresses_(const pq_hosts *hosts, PGconn *conn);
 
 /* Removes the address that libpq is trying. Returns false if no other is left. */
-bool kolk_pq_pass_over(pq_hosts *hosts, PGconn *conn);
+bool kolk_pq_pass_over_(pq_hosts *hosts, PGconn *conn);
 
 /* ---- Queries: pq_query.c ----------------------------------------------------------------------------------------- */
 
-bool kolk_pq_is_copy(const PGresult *result);
-bool kolk_pq_is_good(const PGresult *result);
+bool kolk_pq_is_copy_(const PGresult *result);
+bool kolk_pq_is_good_(const PGresult *result);
 
 /* Returns false if the query has not ended at the deadline. Otherwise it has ended, was not sent, or the connection is
  * broken. *result gets the answer as far as it was read. */
-bool kolk_pq_run(pq_connection *connection, const pq_request *request, kolk_deadline deadline, PGresult **result);
+bool kolk_pq_run_(pq_connection *connection, const pq_request *request, kolk_deadline deadline, PGresult **result);
 
 /* Runs a query for the pool itself. Returns false if the connection is not usable. */
-bool kolk_pq_ask(pq_connection *connection, const char *sql, kolk_deadline deadline);
+bool kolk_pq_ask_(pq_connection *connection, const char *sql, kolk_deadline deadline);
 
 /* Cancels the running query; afterwards the connection is either good or broken. Returns true if the query has ended,
  * by the cancel request or by itself. */
-bool kolk_pq_cancel(pq_connection *connection, PGresult **result);
+bool kolk_pq_cancel_(pq_connection *connection, PGresult **result);
 
 /* ---- Prepared statements: pq_statements.c ------------------------------------------------------------------------ */
 
-pq_statement *kolk_pq_find_statement(const pq_connection *connection, const char *name);
-void kolk_pq_note_statement(pq_connection *connection, const char *name, const char *sql);
-void kolk_pq_forget_statement(pq_connection *connection, pq_statement *statement);
-void kolk_pq_forget_statements(pq_connection *connection);
+pq_statement *kolk_pq_find_statement_(const pq_connection *connection, const char *name);
+void kolk_pq_note_statement_(pq_connection *connection, const char *name, const char *sql);
+void kolk_pq_forget_statement_(pq_connection *connection, pq_statement *statement);
+void kolk_pq_forget_statements_(pq_connection *connection);
 
 /* Does the statement have this text? */
-bool kolk_pq_statement_is(const pq_statement *statement, const char *sql);
+bool kolk_pq_statement_is_(const pq_statement *statement, const char *sql);
 
 /* ---- The pool's functions: pq_pool.c ----------------------------------------------------------------------------- */
 
-bool kolk_pq_create(void *context, const char *key, kolk_deadline deadline, void **resource, kolk_error *error);
-void kolk_pq_destroy(void *context, void *resource);
-bool kolk_pq_validate(void *context, void *resource, kolk_deadline deadline);
-bool kolk_pq_reset(void *context, void *resource);
+bool kolk_pq_create_(void *context, const char *key, kolk_deadline deadline, void **resource, kolk_error *error);
+void kolk_pq_destroy_(void *context, void *resource);
+bool kolk_pq_validate_(void *context, void *resource, kolk_deadline deadline);
+bool kolk_pq_reset_(void *context, void *resource);
 
 #endif

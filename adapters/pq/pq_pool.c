@@ -31,7 +31,7 @@
 static void hear_notice(void *argument, const PGresult *said) {
     pq_connection *connection = (pq_connection *)argument;
     const char *severity = PQresultErrorField(said, PG_DIAG_SEVERITY_NONLOCALIZED);
-    bool ends = (severity && strcmp(severity, "FATAL") == 0) || kolk_pq_is_state(said, "57P02");
+    bool ends = (severity && strcmp(severity, "FATAL") == 0) || kolk_pq_is_state_(said, "57P02");
     if (ends)
         snprintf(connection->last_words, sizeof connection->last_words, "%s", PQresultErrorMessage(said));
     else
@@ -55,19 +55,19 @@ static void forget_notifies(PGconn *conn) {
 
 /* ---- Create and destroy ------------------------------------------------------------------------------------------ */
 
-bool kolk_pq_create(void *context, const char *key, kolk_deadline deadline, void **resource, kolk_error *error) {
+bool kolk_pq_create_(void *context, const char *key, kolk_deadline deadline, void **resource, kolk_error *error) {
     const kolk_pq *db = (const kolk_pq *)context;
-    if (deadline.ns <= kolk_pq_now()) {
+    if (deadline.ns <= kolk_pq_now_()) {
         bool is_now = deadline.ns <= KOLK_NOW.ns;
-        kolk_pq_say(error, KOLK_PQ_TIMEOUT, is_now ? "to connect takes waiting" : "the deadline has passed before");
+        kolk_pq_say_(error, KOLK_PQ_TIMEOUT, is_now ? "to connect takes waiting" : "the deadline has passed before");
         return false;
     }
     pq_connection *connection = calloc(1, sizeof *connection);
     if (!connection) {
-        kolk_pq_say(error, KOLK_PQ_OTHER, "no memory");
+        kolk_pq_say_(error, KOLK_PQ_OTHER, "no memory");
         return false;
     }
-    PGconn *conn = kolk_pq_connect(db, key, deadline, error);
+    PGconn *conn = kolk_pq_connect_(db, key, deadline, error);
     if (!conn) {
         free(connection);
         return false;
@@ -83,18 +83,18 @@ bool kolk_pq_create(void *context, const char *key, kolk_deadline deadline, void
  * then. */
 static void part(int fd) {
     char rest[4096];
-    kolk_deadline deadline = kolk_pq_after(FAREWELL_NS);
-    while (kolk_pq_wait_wanted(fd, POLLIN, deadline) && recv(fd, rest, sizeof rest, 0) > 0) {}
+    kolk_deadline deadline = kolk_pq_after_(FAREWELL_NS);
+    while (kolk_pq_wait_wanted_(fd, POLLIN, deadline) && recv(fd, rest, sizeof rest, 0) > 0) {}
 }
 
-void kolk_pq_destroy(void *context, void *resource) {
+void kolk_pq_destroy_(void *context, void *resource) {
     pq_connection *connection = (pq_connection *)resource;
     (void)context;
     restore_settings(connection); /* PQfinish may emit notices too */
     if (!connection->broken && PQtransactionStatus(connection->conn) == PQTRANS_ACTIVE) {
         PGresult *result = NULL;
         PQsetnonblocking(connection->conn, 1);
-        kolk_pq_cancel(connection, &result); /* otherwise the server would go on with it */
+        kolk_pq_cancel_(connection, &result); /* otherwise the server would go on with it */
         PQclear(result);
     }
     int fd = fcntl(PQsocket(connection->conn), F_DUPFD_CLOEXEC, 0);
@@ -102,7 +102,7 @@ void kolk_pq_destroy(void *context, void *resource) {
     PQfinish(connection->conn);
     if (!connection->broken && fd >= 0) part(fd);
     if (fd >= 0) close(fd);
-    kolk_pq_forget_statements(connection);
+    kolk_pq_forget_statements_(connection);
     free(connection->statements);
     free(connection);
 }
@@ -112,14 +112,14 @@ void kolk_pq_destroy(void *context, void *resource) {
 /* Checks without waiting. Also reads messages that the server sent unasked: a notice, or its reason for ending. */
 static bool looks_good(pq_connection *connection) {
     PGconn *conn = connection->conn;
-    short seen = kolk_pq_wait(PQsocket(conn), POLLIN | POLLRDHUP, KOLK_NOW);
+    short seen = kolk_pq_wait_(PQsocket(conn), POLLIN | POLLRDHUP, KOLK_NOW);
     if (!seen) return true;
     if (seen & ~POLLIN || !PQconsumeInput(conn)) return false;
     forget_notifies(conn);
     return PQstatus(conn) == CONNECTION_OK && !*connection->last_words;
 }
 
-bool kolk_pq_validate(void *context, void *resource, kolk_deadline deadline) {
+bool kolk_pq_validate_(void *context, void *resource, kolk_deadline deadline) {
     pq_connection *connection = (pq_connection *)resource;
     const kolk_pq *db = (const kolk_pq *)context;
     if (!looks_good(connection)) {
@@ -127,15 +127,15 @@ bool kolk_pq_validate(void *context, void *resource, kolk_deadline deadline) {
         return false;
     }
     if (deadline.ns <= KOLK_NOW.ns || !db->asks) return true;
-    kolk_deadline patience = kolk_pq_after(db->patience_ns);
-    if (!kolk_pq_ask(connection, "SELECT 1", kolk_pq_sooner(patience, deadline))) return false;
+    kolk_deadline patience = kolk_pq_after_(db->patience_ns);
+    if (!kolk_pq_ask_(connection, "SELECT 1", kolk_pq_sooner_(patience, deadline))) return false;
     forget_notifies(connection->conn);
     return true;
 }
 
 /* ---- Reset ------------------------------------------------------------------------------------------------------- */
 
-bool kolk_pq_reset(void *context, void *resource) {
+bool kolk_pq_reset_(void *context, void *resource) {
     pq_connection *connection = (pq_connection *)resource;
     const kolk_pq *db = (const kolk_pq *)context;
     PGconn *conn = connection->conn;
@@ -145,11 +145,11 @@ bool kolk_pq_reset(void *context, void *resource) {
     PGTransactionStatusType state = PQtransactionStatus(conn);
     bool open = state == PQTRANS_INTRANS || state == PQTRANS_INERROR;
     if (!open && state != PQTRANS_IDLE) return false;
-    kolk_deadline deadline = kolk_pq_after(db->patience_ns);
-    if (open && !kolk_pq_ask(connection, "ROLLBACK", deadline)) return false;
+    kolk_deadline deadline = kolk_pq_after_(db->patience_ns);
+    if (open && !kolk_pq_ask_(connection, "ROLLBACK", deadline)) return false;
     if (db->discard_all) {
-        if (!kolk_pq_ask(connection, "DISCARD ALL", deadline)) return false;
-        kolk_pq_forget_statements(connection);
+        if (!kolk_pq_ask_(connection, "DISCARD ALL", deadline)) return false;
+        kolk_pq_forget_statements_(connection);
     }
     forget_notifies(conn);
     return PQsetnonblocking(conn, 0) == 0;

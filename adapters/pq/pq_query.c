@@ -20,16 +20,16 @@
 
 /* ---- Time -------------------------------------------------------------------------------------------------------- */
 
-int64_t kolk_pq_now(void) {
+int64_t kolk_pq_now_(void) {
     return kolk_deadline_after(1).ns - PQ_MS;
 }
 
-kolk_deadline kolk_pq_after(int64_t ns) {
-    int64_t now = kolk_pq_now();
+kolk_deadline kolk_pq_after_(int64_t ns) {
+    int64_t now = kolk_pq_now_();
     return (kolk_deadline){ns < INT64_MAX - now ? now + ns : INT64_MAX};
 }
 
-kolk_deadline kolk_pq_sooner(kolk_deadline one, kolk_deadline other) {
+kolk_deadline kolk_pq_sooner_(kolk_deadline one, kolk_deadline other) {
     return one.ns < other.ns ? one : other;
 }
 
@@ -38,7 +38,7 @@ static short wait_unless(int interrupt, int fd, short events, kolk_deadline dead
     if (fd < 0) return POLLNVAL;
     for (;;) {
         struct pollfd at[] = {{.fd = fd, .events = events}, {.fd = interrupt, .events = POLLIN}};
-        int64_t left = deadline.ns == KOLK_NOW.ns ? 0 : (deadline.ns - kolk_pq_now() + PQ_MS - 1) / PQ_MS;
+        int64_t left = deadline.ns == KOLK_NOW.ns ? 0 : (deadline.ns - kolk_pq_now_() + PQ_MS - 1) / PQ_MS;
         int ms = left <= 0 ? 0 : left < INT_MAX ? (int)left : INT_MAX;
         int seen = poll(at, interrupt < 0 ? 1 : 2, ms);
         if (seen > 0) return at[1].revents ? 0 : at[0].revents;
@@ -47,11 +47,11 @@ static short wait_unless(int interrupt, int fd, short events, kolk_deadline dead
     }
 }
 
-short kolk_pq_wait(int fd, short events, kolk_deadline deadline) {
+short kolk_pq_wait_(int fd, short events, kolk_deadline deadline) {
     return wait_unless(-1, fd, events, deadline);
 }
 
-short kolk_pq_wait_wanted(int fd, short events, kolk_deadline deadline) {
+short kolk_pq_wait_wanted_(int fd, short events, kolk_deadline deadline) {
     return wait_unless(kolk_resource_interrupt_fd(), fd, events, deadline);
 }
 
@@ -63,9 +63,9 @@ static short wait_for_answer(const pq_connection *connection, short events, kolk
     int interrupt = connection->asked ? kolk_resource_interrupt_fd() : -1;
     if (!PQsslInUse(conn) && !PQgssEncInUse(conn)) return wait_unless(interrupt, PQsocket(conn), events, deadline);
     if (!PQconsumeInput(conn) || !PQisBusy(conn)) return POLLIN;
-    kolk_deadline sooner = kolk_pq_sooner(kolk_pq_after(DECRYPT_NS), deadline);
+    kolk_deadline sooner = kolk_pq_sooner_(kolk_pq_after_(DECRYPT_NS), deadline);
     short seen = wait_unless(interrupt, PQsocket(conn), events, sooner);
-    if (seen || kolk_pq_now() >= deadline.ns) return seen;
+    if (seen || kolk_pq_now_() >= deadline.ns) return seen;
     return interrupt >= 0 && kolk_resource_is_interrupted() ? 0 : POLLIN;
 }
 
@@ -78,15 +78,15 @@ static bool send_request(PGconn *conn, const pq_request *request) {
     return PQsendQueryParams(conn, request->sql, request->n, NULL, request->values, NULL, NULL, 0);
 }
 
-bool kolk_pq_is_copy(const PGresult *result) {
+bool kolk_pq_is_copy_(const PGresult *result) {
     ExecStatusType status = PQresultStatus(result);
     return status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH;
 }
 
-bool kolk_pq_is_good(const PGresult *result) {
+bool kolk_pq_is_good_(const PGresult *result) {
     ExecStatusType status = PQresultStatus(result);
     return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK || status == PGRES_EMPTY_QUERY ||
-           kolk_pq_is_copy(result);
+           kolk_pq_is_copy_(result);
 }
 
 /* Sends the rest of the request, and reads until the query has ended. The last result replaces *result. Returns false
@@ -106,11 +106,11 @@ static bool read_results(pq_connection *connection, kolk_deadline deadline, PGre
         if (!next) return !connection->broken;
         PQclear(*result);
         *result = next;
-        if (kolk_pq_is_copy(next) || connection->broken) return !connection->broken;
+        if (kolk_pq_is_copy_(next) || connection->broken) return !connection->broken;
     }
 }
 
-bool kolk_pq_run(pq_connection *connection, const pq_request *request, kolk_deadline deadline, PGresult **result) {
+bool kolk_pq_run_(pq_connection *connection, const pq_request *request, kolk_deadline deadline, PGresult **result) {
     PGconn *conn = connection->conn;
     bool sent = PQsetnonblocking(conn, 1) == 0 && send_request(conn, request);
     if (sent && !read_results(connection, deadline, result)) return connection->broken;
@@ -118,12 +118,12 @@ bool kolk_pq_run(pq_connection *connection, const pq_request *request, kolk_dead
     return true;
 }
 
-bool kolk_pq_ask(pq_connection *connection, const char *sql, kolk_deadline deadline) {
+bool kolk_pq_ask_(pq_connection *connection, const char *sql, kolk_deadline deadline) {
     PGresult *result = NULL;
     connection->asked = true;
-    bool ended = kolk_pq_run(connection, &(pq_request){.sql = sql}, deadline, &result);
+    bool ended = kolk_pq_run_(connection, &(pq_request){.sql = sql}, deadline, &result);
     connection->asked = false;
-    if (!ended || !kolk_pq_is_good(result)) connection->broken = true;
+    if (!ended || !kolk_pq_is_good_(result)) connection->broken = true;
     PQclear(result);
     return !connection->broken;
 }
@@ -182,26 +182,26 @@ static int start_cancel(PGconn *conn) {
 static bool cancel_once(PGconn *conn, kolk_deadline deadline) {
     int end = start_cancel(conn);
     if (end < 0) return false;
-    bool ended = kolk_pq_wait_wanted(end, POLLIN, deadline) != 0;
-    kolk_deadline moment = kolk_pq_sooner(kolk_pq_after(LAST_MOMENT_NS), deadline);
-    if (!ended && kolk_resource_is_interrupted()) ended = kolk_pq_wait(end, POLLIN, moment) != 0;
+    bool ended = kolk_pq_wait_wanted_(end, POLLIN, deadline) != 0;
+    kolk_deadline moment = kolk_pq_sooner_(kolk_pq_after_(LAST_MOMENT_NS), deadline);
+    if (!ended && kolk_resource_is_interrupted()) ended = kolk_pq_wait_(end, POLLIN, moment) != 0;
     close(end);
     return ended;
 }
 
 /* A request that arrives before the server has begun the query has no effect, so several may be needed. Within COPY the
  * connection counts as broken, as a request may still be on its way. */
-bool kolk_pq_cancel(pq_connection *connection, PGresult **result) {
-    kolk_deadline deadline = kolk_pq_after(connection->db->patience_ns);
+bool kolk_pq_cancel_(pq_connection *connection, PGresult **result) {
+    kolk_deadline deadline = kolk_pq_after_(connection->db->patience_ns);
     bool sent = true, ended = false;
     connection->asked = true;
-    for (int64_t pause = CANCEL_PAUSE_NS; sent && !ended && kolk_pq_now() < deadline.ns; pause *= 2) {
+    for (int64_t pause = CANCEL_PAUSE_NS; sent && !ended && kolk_pq_now_() < deadline.ns; pause *= 2) {
         sent = cancel_once(connection->conn, deadline);
-        ended = read_results(connection, kolk_pq_sooner(kolk_pq_after(pause), deadline), result);
+        ended = read_results(connection, kolk_pq_sooner_(kolk_pq_after_(pause), deadline), result);
         if (connection->broken || kolk_resource_is_interrupted()) break;
     }
     connection->asked = false;
-    ended = ended && !kolk_pq_is_copy(*result);
+    ended = ended && !kolk_pq_is_copy_(*result);
     if (!sent || !ended || PQsetnonblocking(connection->conn, 0) != 0) connection->broken = true;
     return ended;
 }

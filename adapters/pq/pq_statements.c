@@ -15,18 +15,18 @@ static uint64_t hash_of(const char *text) {
     return hash;
 }
 
-pq_statement *kolk_pq_find_statement(const pq_connection *connection, const char *name) {
+pq_statement *kolk_pq_find_statement_(const pq_connection *connection, const char *name) {
     for (size_t i = 0; i < connection->count; i++)
         if (strcmp(connection->statements[i].name, name) == 0) return &connection->statements[i];
     return NULL;
 }
 
-bool kolk_pq_statement_is(const pq_statement *statement, const char *sql) {
+bool kolk_pq_statement_is_(const pq_statement *statement, const char *sql) {
     return statement->text == hash_of(sql);
 }
 
 /* If memory runs out, the statement is not noted, and preparing it again fails at the server as a duplicate. */
-void kolk_pq_note_statement(pq_connection *connection, const char *name, const char *sql) {
+void kolk_pq_note_statement_(pq_connection *connection, const char *name, const char *sql) {
     if (connection->count == connection->room) {
         size_t room = connection->room * 2 + 8;
         pq_statement *more = realloc(connection->statements, room * sizeof *more);
@@ -38,11 +38,11 @@ void kolk_pq_note_statement(pq_connection *connection, const char *name, const c
     if (copy) connection->statements[connection->count++] = (pq_statement){.name = copy, .text = hash_of(sql)};
 }
 
-void kolk_pq_forget_statement(pq_connection *connection, pq_statement *statement) {
+void kolk_pq_forget_statement_(pq_connection *connection, pq_statement *statement) {
     free(statement->name);
     *statement = connection->statements[--connection->count];
 }
 
-void kolk_pq_forget_statements(pq_connection *connection) {
-    while (connection->count > 0) kolk_pq_forget_statement(connection, connection->statements);
+void kolk_pq_forget_statements_(pq_connection *connection) {
+    while (connection->count > 0) kolk_pq_forget_statement_(connection, connection->statements);
 }

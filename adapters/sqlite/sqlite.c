@@ -372,7 +372,7 @@ static const char *make_name(char *text, size_t size, const char *name, const ch
     return text;
 }
 
-kolk_status kolk_sqlite_begin(kolk_sqlite *store, const kolk_sqlite_desc *desc, size_t store_size, uint32_t abi) {
+kolk_status kolk_sqlite_begin_(kolk_sqlite *store, const kolk_sqlite_desc *desc, size_t store_size, uint32_t abi) {
     memset(store, 0, store_size);
     if (store_size != sizeof *store || abi != KOLK_ABI) return KOLK_WRONG_ABI;
     if (!desc) return KOLK_NO_DESCRIPTOR;
@@ -437,8 +437,8 @@ static bool begin_transaction(connection *its) {
     return result == SQLITE_OK;
 }
 
-kolk_status kolk_sqlite_lend(kolk_sqlite *store, kolk_resource_pool *pool, kolk_status status,
-                             const kolk_borrowed *borrowed, kolk_deadline deadline, kolk_sqlite_borrow *out) {
+kolk_status kolk_sqlite_lend_(kolk_sqlite *store, kolk_resource_pool *pool, kolk_status status,
+                              const kolk_borrowed *borrowed, kolk_deadline deadline, kolk_sqlite_borrow *out) {
     *out = (kolk_sqlite_borrow){.connection = borrowed->resource, .pool = pool, .handle = borrowed->handle};
     if (status != KOLK_OK) {
         out->error = borrowed->error;

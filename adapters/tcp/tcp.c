@@ -389,7 +389,7 @@ static kolk_status take_desc(kolk_tcp *tcp, const kolk_tcp_desc *desc) {
     return has_times ? KOLK_OK : KOLK_BAD_TIME;
 }
 
-kolk_status kolk_tcp_begin(kolk_tcp *tcp, const kolk_tcp_desc *desc, size_t tcp_size, uint32_t abi) {
+kolk_status kolk_tcp_begin_(kolk_tcp *tcp, const kolk_tcp_desc *desc, size_t tcp_size, uint32_t abi) {
     memset(tcp, 0, tcp_size);
     if (tcp_size != sizeof *tcp || abi != KOLK_ABI) return KOLK_WRONG_ABI;
     if (!desc) return KOLK_NO_DESCRIPTOR;

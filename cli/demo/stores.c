@@ -171,7 +171,7 @@ static uint64_t list_animate(struct store *store, bool physics) {
 
 /* ---- kolk -------------------------------------------------------------------------------------------------------- */
 
-static struct store *kolk_begin(uint32_t capacity) {
+static struct store *kolk_begin_(uint32_t capacity) {
     struct store *store = new_store(capacity);
     if (!store) return NULL;
     kolk_pool_desc desc = {.name = "sparkles", .capacity = capacity};
@@ -224,5 +224,5 @@ const struct storage storages[STORAGES] = {
     {"malloc, in a game", false, malloc_begin, malloc_create, malloc_animate, malloc_alive, malloc_end},
     {"first pool: scan", false, scan_begin, scan_create, scan_animate, objects_alive, objects_end},
     {"second pool: list", false, list_begin, list_create, list_animate, objects_alive, objects_end},
-    {"kolk", false, kolk_begin, kolk_create, kolk_animate, kolk_alive, kolk_end},
+    {"kolk", false, kolk_begin_, kolk_create, kolk_animate, kolk_alive, kolk_end},
 };

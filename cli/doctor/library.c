@@ -55,7 +55,7 @@ static void look_at_version(doctor_finding *finding) {
     kolk_pool pool;
     kolk_pool_desc desc = {.object_size = 64, .capacity = 1};
     bool fits = kolk_pool_init(&pool, &desc) == KOLK_OK;
-    bool refused = kolk_pool_init_abi(&pool, &desc, 0, 0, sizeof pool, KOLK_ABI + 1) == KOLK_WRONG_ABI;
+    bool refused = kolk_pool_init_abi_(&pool, &desc, 0, 0, sizeof pool, KOLK_ABI + 1) == KOLK_WRONG_ABI;
     if (fits && refused)
         doctor_find(finding, DOCTOR_YES, "%s, ABI %d; programs that were compiled for another are refused",
                     KOLK_VERSION, KOLK_ABI);

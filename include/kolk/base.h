@@ -63,25 +63,25 @@
 #endif
 
 #if defined(_WIN32) && defined(KOLK_BUILD) && defined(KOLK_SHARED)
-#define KOLK_API __declspec(dllexport)
+#define KOLK_API_ __declspec(dllexport)
 #elif !defined(_WIN32)
-#define KOLK_API __attribute__((visibility("default")))
+#define KOLK_API_ __attribute__((visibility("default")))
 #else
-#define KOLK_API
+#define KOLK_API_
 #endif
 
 /* ALWAYS_INLINE compiles a hot function into each caller. NOINLINE keeps a rare call from costing its caller
  * registers. */
-#define KOLK_ALWAYS_INLINE inline __attribute__((always_inline))
-#define KOLK_NOINLINE      __attribute__((noinline))
+#define KOLK_ALWAYS_INLINE_ inline __attribute__((always_inline))
+#define KOLK_NOINLINE_      __attribute__((noinline))
 
 /* Marks a function whose body is in an .inl file. It is inlined without optimisation too, so that the debug mode's
  * `sites` are in the user's function and not in one of ours. (With optimisation the compiler decides: if it is forced
  * to inline this function, it inlines fewer of the others.) */
 #ifdef __OPTIMIZE__
-#define KOLK_INLINE_AT_O0 inline
+#define KOLK_INLINE_AT_O0_ inline
 #else
-#define KOLK_INLINE_AT_O0 KOLK_ALWAYS_INLINE
+#define KOLK_INLINE_AT_O0_ KOLK_ALWAYS_INLINE_
 #endif
 #if defined(__GNUC_GNU_INLINE__) && !defined(__cplusplus) /* gnu89's way to emit the body in no object file */
 #define KOLK_NOT_EMITTED_ extern
@@ -89,14 +89,14 @@
 #define KOLK_NOT_EMITTED_
 #endif
 #ifdef KOLK_EXTERN
-#define KOLK_INLINE KOLK_API
+#define KOLK_INLINE_ KOLK_API_
 #else
-#define KOLK_INLINE KOLK_API KOLK_NOT_EMITTED_ KOLK_INLINE_AT_O0
+#define KOLK_INLINE_ KOLK_API_ KOLK_NOT_EMITTED_ KOLK_INLINE_AT_O0_
 #endif
 
 /* The same for a function that a constant argument reduces to a few instructions. It is always inlined, because a call
  * would compute at run time what the compiler knows. */
-#define KOLK_FOLDED_INLINE KOLK_API KOLK_NOT_EMITTED_ KOLK_ALWAYS_INLINE
+#define KOLK_FOLDED_INLINE_ KOLK_API_ KOLK_NOT_EMITTED_ KOLK_ALWAYS_INLINE_
 
 #ifdef __cplusplus
 #define KOLK_ALIGNAS(n) alignas(n)
@@ -119,13 +119,13 @@
  * without a warning, as in C. The structs of pools do not use it: C++ would initialise static pools when the program
  * starts, perhaps after their first use. */
 #if defined(__cplusplus) && __cplusplus > 201703L
-#define KOLK_OR_0 = {}
+#define KOLK_OR_0_ = {}
 #else
-#define KOLK_OR_0
+#define KOLK_OR_0_
 #endif
 
 /* A constant expression, for the sizes of storage. */
-#define KOLK_ROUND_UP(n, unit) ((KOLK_SIZE_(n) + KOLK_SIZE_(unit) - 1) / KOLK_SIZE_(unit) * KOLK_SIZE_(unit))
+#define KOLK_ROUND_UP_(n, unit) ((KOLK_SIZE_(n) + KOLK_SIZE_(unit) - 1) / KOLK_SIZE_(unit) * KOLK_SIZE_(unit))
 
 /* Stand around function bodies. These are C, and a C++ compiler may warn of their casts and of NULL. */
 #ifdef __cplusplus
@@ -232,13 +232,13 @@ extern "C" {
     X(KOLK_BAD_SETTING, 401, "a setting of the debug mode or the statistics is not understood")
 
 typedef enum kolk_status {
-#define KOLK_STATUS_ENUMERATOR(status, number, sentence) status = (number),
-    KOLK_STATUS_LIST(KOLK_STATUS_ENUMERATOR)
-#undef KOLK_STATUS_ENUMERATOR
+#define KOLK_STATUS_ENUMERATOR_(status, number, sentence) status = (number),
+    KOLK_STATUS_LIST(KOLK_STATUS_ENUMERATOR_)
+#undef KOLK_STATUS_ENUMERATOR_
 } kolk_status;
 
 /* A sentence without a full stop, in static storage; never NULL. */
-KOLK_API const char *kolk_status_text(kolk_status status);
+KOLK_API_ const char *kolk_status_text(kolk_status status);
 
 /* ---- Handles ----------------------------------------------------------------------------------------------------- */
 
@@ -297,12 +297,12 @@ static const kolk_deadline KOLK_NOW = {0};             /* has passed already: tr
 static const kolk_deadline KOLK_FOREVER = {INT64_MAX}; /* never passes */
 
 /* Returns now + milliseconds, at most KOLK_FOREVER; 0 or less gives KOLK_NOW. Not in freestanding builds. */
-KOLK_API kolk_deadline kolk_deadline_after(int64_t milliseconds);
+KOLK_API_ kolk_deadline kolk_deadline_after(int64_t milliseconds);
 
-/* Inside the library: threads that wait, in the order in which they came (src/core/wait_queue.h). */
-typedef struct kolk_wait_queue {
-    struct kolk_waiter *first, *last;
-} kolk_wait_queue;
+/* Threads that wait, in the order in which they came (src/core/wait_queue.h). */
+typedef struct kolk_wait_queue_ {
+    struct kolk_waiter_ *first, *last;
+} kolk_wait_queue_;
 
 /* ---- Statistics -------------------------------------------------------------------------------------------------- */
 
@@ -356,8 +356,8 @@ typedef enum kolk_stats_format {
 /* Writes the statistics of every initialised pool that has a name. It hands the text to `put` in pieces; `put` may call
  * any function of kolk. While other threads use pools, their numbers may be slightly off. A library without diagnostics
  * has no list of pools, and writes an empty one. */
-KOLK_API void kolk_stats_write(kolk_stats_format format, void (*put)(const char *text, size_t length, void *context),
-                               void *context);
+KOLK_API_ void kolk_stats_write(kolk_stats_format format, void (*put)(const char *text, size_t length, void *context),
+                                void *context);
 
 /* ---- Failures: bugs of the caller -------------------------------------------------------------------------------- */
 
@@ -397,7 +397,7 @@ typedef struct kolk_failure {
  * return, since hooks must return. Only kolk's own hooks (kolk_pool_trap_full, _evict_oldest, _evict_cheapest) may be
  * left by longjmp or throw. (A handler that throws needs unwind tables for kolk's files: compile them with -fexceptions
  * where these are not the default, as on 32-bit ARM. CMakeLists.txt does.) */
-KOLK_API void kolk_set_failure_handler(void (*handler)(const kolk_failure *failure, void *context), void *context);
+KOLK_API_ void kolk_set_failure_handler(void (*handler)(const kolk_failure *failure, void *context), void *context);
 
 /* Describes an address of code: "on_hit+0x2c (collide.c:63)". The file and line are missing if addr2line or the debug
  * information is; without a symbol table it is "program+0x11f3". Functions that the compiler has inlined at the address
@@ -406,11 +406,11 @@ KOLK_API void kolk_set_failure_handler(void (*handler)(const kolk_failure *failu
  * true, runs the first addr2line in PATH, or llvm-addr2line for code that clang compiled. Only absolute folders of PATH
  * are searched, and none in a program with more rights than its user (set-user-ID, file capabilities). The text is ""
  * in freestanding builds, without diagnostics, and on Windows. */
-KOLK_API const char *kolk_site_text(const void *site, bool lines, char *text, size_t size);
+KOLK_API_ const char *kolk_site_text(const void *site, bool lines, char *text, size_t size);
 
 /* Describes a stack of return addresses, such as a failure has, with a NULL behind the last. It names at most `depth`
  * calls (0: three). Returns how many of the addresses these calls cover. */
-KOLK_API size_t kolk_stack_text(const void *const *stack, uint32_t depth, bool lines, char *text, size_t size);
+KOLK_API_ size_t kolk_stack_text(const void *const *stack, uint32_t depth, bool lines, char *text, size_t size);
 
 /* ---- The debug mode, statistics at exit, and tools ---------------------------------------------------------------
  *
@@ -505,7 +505,7 @@ KOLK_API size_t kolk_stack_text(const void *const *stack, uint32_t depth, bool l
 /* Ends the current scene and, unless the name is NULL, begins a new one: a level of a game, a phase of a server. Call
  * it while no other thread uses a pool. O(pools) with KOLK_STATS=sizes, O(pools times lines of the file) with
  * KOLK_SIZES, else O(1). The name is copied. Does nothing without diagnostics. */
-KOLK_API void kolk_scene(const char *name);
+KOLK_API_ void kolk_scene(const char *name);
 
 /* Sets the profiler (NULL: none). Pools that are initialised while it is set report every alloc and free to it, and
  * leave the fast paths for that. The arguments suit Tracy's TracyAllocN(object, size, pool) and TracyFreeN(object,
@@ -517,7 +517,7 @@ typedef struct kolk_profiler {
     void *context;
 } kolk_profiler;
 
-KOLK_API void kolk_set_profiler(const kolk_profiler *profiler);
+KOLK_API_ void kolk_set_profiler(const kolk_profiler *profiler);
 
 /* The features of this library that depend on the machine and the options it was built with. */
 enum {
@@ -527,7 +527,7 @@ enum {
     KOLK_HAS_DIAGNOSTICS = 8 /* the debug mode and the diagnostics above: built without KOLK_NO_DIAGNOSTICS */
 };
 
-KOLK_API uint32_t kolk_features(void);
+KOLK_API_ uint32_t kolk_features(void);
 
 #ifdef __cplusplus
 }

@@ -4,7 +4,7 @@
 
 #include "base.h"
 
-#define KOLK_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#define KOLK_UNLIKELY_(condition) __builtin_expect(!!(condition), 0)
 
 #ifndef KOLK_GENERATION_MAX
 #define KOLK_GENERATION_MAX UINT32_MAX /* 2^n - 1; tests narrow it, in the library too, to wear slots out */
@@ -13,9 +13,9 @@
 /* In the library only base.c exports the functions below. If a file exports one inline function, mingw's gcc emits all
  * of them in that file. */
 #if defined(KOLK_BUILD) && !defined(KOLK_BASE_INLINE)
-#define KOLK_BASE_INLINE KOLK_INLINE_AT_O0
+#define KOLK_BASE_INLINE KOLK_INLINE_AT_O0_
 #elif !defined(KOLK_BASE_INLINE)
-#define KOLK_BASE_INLINE KOLK_INLINE
+#define KOLK_BASE_INLINE KOLK_INLINE_
 #endif
 
 #ifdef __cplusplus
@@ -25,7 +25,7 @@ KOLK_BODIES_BEGIN_
 
 /* Returns the inverse of an odd number modulo the word. The start has 5 correct bits, and each step of Newton's
  * iteration doubles them (Warren, Hacker's Delight, 2nd ed. 2012, 10-16). */
-KOLK_BASE_INLINE uintptr_t kolk_inverse(uintptr_t odd) {
+KOLK_BASE_INLINE uintptr_t kolk_inverse_(uintptr_t odd) {
     uintptr_t inverse = (3 * odd) ^ 2;
     inverse *= 2 - odd * inverse;
     inverse *= 2 - odd * inverse;
@@ -38,23 +38,23 @@ KOLK_BASE_INLINE uintptr_t kolk_inverse(uintptr_t odd) {
  * Rotating right by shift moves stray low bits to the top. Multiplying by the inverse of odd maps the multiples of odd,
  * and nothing else, to small numbers. So one comparison with a bound refuses foreign, misaligned and interior pointers
  * (Granlund and Montgomery, Division by Invariant Integers using Multiplication, 1994, section 9). */
-KOLK_BASE_INLINE uintptr_t kolk_exact_slot(uintptr_t offset, unsigned shift, uintptr_t inverse) {
+KOLK_BASE_INLINE uintptr_t kolk_exact_slot_(uintptr_t offset, unsigned shift, uintptr_t inverse) {
     unsigned width = 8 * (unsigned)sizeof offset;
     return ((offset >> shift) | (offset << ((width - shift) % width))) * inverse;
 }
 
 /* Joins the two halves of a handle's bits (base.h): the generation, and the index XORed with the pool's tag. */
-KOLK_BASE_INLINE kolk_handle kolk_handle_make(uint32_t generation, uint32_t index, uint32_t tag) {
+KOLK_BASE_INLINE kolk_handle kolk_handle_make_(uint32_t generation, uint32_t index, uint32_t tag) {
     kolk_handle handle = {(uint64_t)generation << 32 | (index ^ tag)};
     return handle;
 }
 
-KOLK_BASE_INLINE uint32_t kolk_handle_generation(kolk_handle handle) {
+KOLK_BASE_INLINE uint32_t kolk_handle_generation_(kolk_handle handle) {
     return (uint32_t)(handle.bits >> 32);
 }
 
 /* For a handle of a pool with another tag, this index is beyond all slots, or the generation differs. */
-KOLK_BASE_INLINE uint32_t kolk_handle_index(kolk_handle handle, uint32_t tag) {
+KOLK_BASE_INLINE uint32_t kolk_handle_index_(kolk_handle handle, uint32_t tag) {
     return (uint32_t)handle.bits ^ tag;
 }
 

@@ -61,19 +61,19 @@ typedef enum kolk_bytemap_seeds {
 /* ---- Descriptor: the arrays of a pool. Zero means default for all but object_size -------------------------------- */
 
 typedef struct kolk_bytemap_view {
-    const char *name KOLK_OR_0;   /* for reports and statistics; outlives the pool */
-    void *object_list KOLK_OR_0;  /* give both arrays, or neither: then initialise_with allocates them */
-    uint8_t *byte_map KOLK_OR_0;  /* count bytes */
-    size_t object_size KOLK_OR_0; /* bytes from slot to slot, from 1; in the games, the size of the widest derived
+    const char *name KOLK_OR_0_;   /* for reports and statistics; outlives the pool */
+    void *object_list KOLK_OR_0_;  /* give both arrays, or neither: then initialise_with allocates them */
+    uint8_t *byte_map KOLK_OR_0_;  /* count bytes */
+    size_t object_size KOLK_OR_0_; /* bytes from slot to slot, from 1; in the games, the size of the widest derived
                                    * type */
-    int32_t count KOLK_OR_0;      /* slots: 0 to KOLK_BYTEMAP_MAX_COUNT */
-    kolk_bytemap_seeds seeds KOLK_OR_0;
+    int32_t count KOLK_OR_0_;      /* slots: 0 to KOLK_BYTEMAP_MAX_COUNT */
+    kolk_bytemap_seeds seeds KOLK_OR_0_;
 
     /* The rest is for attach only. */
-    int32_t first_free KOLK_OR_0; /* where the cursor starts */
+    int32_t first_free KOLK_OR_0_; /* where the cursor starts */
     /* the owner's own first_free, which the pool then uses instead of the one above; may be NULL */
-    int32_t *cursor KOLK_OR_0;
-    bool writable KOLK_OR_0; /* new, new_at, delete and clear may write byte_map and *cursor */
+    int32_t *cursor KOLK_OR_0_;
+    bool writable KOLK_OR_0_; /* new, new_at, delete and clear may write byte_map and *cursor */
 } kolk_bytemap_view;
 
 /* ---- Struct: read any field, write none but seeds ---------------------------------------------------------------- */
@@ -123,33 +123,33 @@ static inline kolk_status kolk_bytemap_initialise_with(kolk_bytemap *pool, const
 static inline kolk_status kolk_bytemap_attach(kolk_bytemap *pool, const kolk_bytemap_view *view);
 
 /* Clear: all slots are free, all seeds 0, so old handles become valid again sooner. first_free stays. */
-KOLK_API void kolk_bytemap_clear(kolk_bytemap *pool);
+KOLK_API_ void kolk_bytemap_clear(kolk_bytemap *pool);
 
 /* Flush: frees the arrays if they are the pool's own, and sets all fields to 0, initialized_state too. A second flush
  * does nothing. */
-KOLK_API void kolk_bytemap_flush(kolk_bytemap *pool);
+KOLK_API_ void kolk_bytemap_flush(kolk_bytemap *pool);
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
 /* New: looks at the slots behind first_free, then at the slots from 0 up to it. The first free one becomes first_free,
  * and its seed becomes seed + 1 modulo 128. If no slot is free, returns NULL and sets first_free to -1. So a slot that
  * was deleted just now is not used again before the cursor has gone round. */
-KOLK_INLINE void *kolk_bytemap_new(kolk_bytemap *pool);
+KOLK_INLINE_ void *kolk_bytemap_new(kolk_bytemap *pool);
 
 /* New(handle), for loading: returns the object in the handle's slot, with the seed that pool->seeds selects. first_free
  * is then the lowest free slot, or -1 if none is left (as after new in a full pool). NULL: the slot is in use or does
  * not exist. */
-KOLK_API void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle);
+KOLK_API_ void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle);
 
 /* Delete: the slot is free and keeps its seed; first_free moves down to it, never up. NULL does nothing. Any other
  * pointer is a bug of the caller: one that is not of this pool, is not the start of a slot, or whose slot is free
  * already. */
-KOLK_INLINE void kolk_bytemap_delete(kolk_bytemap *pool, void *object);
+KOLK_INLINE_ void kolk_bytemap_delete(kolk_bytemap *pool, void *object);
 
 /* ---- Handles and indices ----------------------------------------------------------------------------------------- */
 
 /* GetSlot: returns the object in a used slot, otherwise NULL. Any index is allowed. */
-KOLK_INLINE void *kolk_bytemap_get_slot(const kolk_bytemap *pool, int32_t index);
+KOLK_INLINE_ void *kolk_bytemap_get_slot(const kolk_bytemap *pool, int32_t index);
 
 /* GetAt: returns the object of a handle, or NULL if its slot is free, has another seed, or does not exist. A handle
  * does not name its pool: another pool's handle may be valid here too. After 128 lives of the slot, or a clear, the
@@ -158,42 +158,42 @@ KOLK_INLINE void *kolk_bytemap_get_slot(const kolk_bytemap *pool, int32_t index)
  * To find out why it is NULL: the slot is handle >> 8. If that is negative or at least count, there is no such slot. If
  * get_slot returns NULL for it, the object was deleted. Otherwise the slot has another object, whose seed is
  * byte_map[slot]. */
-KOLK_INLINE void *kolk_bytemap_get_at(const kolk_bytemap *pool, int32_t handle);
+KOLK_INLINE_ void *kolk_bytemap_get_at(const kolk_bytemap *pool, int32_t handle);
 
 /* GetJustIndex and GetIndex: return the index, or the handle, of the slot that begins at `object`, whether used or
  * free. The handle of a free slot contains the free flag, and get_at returns NULL for it. Any other pointer is a bug of
  * the caller and gives -1. */
-KOLK_API int32_t kolk_bytemap_get_just_index(const kolk_bytemap *pool, const void *object);
-KOLK_API int32_t kolk_bytemap_get_index(const kolk_bytemap *pool, const void *object);
+KOLK_API_ int32_t kolk_bytemap_get_just_index(const kolk_bytemap *pool, const void *object);
+KOLK_API_ int32_t kolk_bytemap_get_index(const kolk_bytemap *pool, const void *object);
 
 /* TraversePoolEntities: returns the object of a handle in the first of n pools for which it is valid. On entry, *which
  * is the pool to begin with; on return, the pool of the object, or n. As a handle may be valid in several pools, this
  * loop finds all of its objects:
  *     for (size_t which = 0; (object = kolk_bytemap_find(pools, n, handle, &which)) != NULL; which++) ...
  */
-KOLK_API void *kolk_bytemap_find(const kolk_bytemap *const *pools, size_t n, int32_t handle, size_t *which);
+KOLK_API_ void *kolk_bytemap_find(const kolk_bytemap *const *pools, size_t n, int32_t handle, size_t *which);
 
 /* ---- Questions --------------------------------------------------------------------------------------------------- */
 
-KOLK_API int32_t kolk_bytemap_used_count(const kolk_bytemap *pool);
-KOLK_API int32_t kolk_bytemap_free_count(const kolk_bytemap *pool);
+KOLK_API_ int32_t kolk_bytemap_used_count(const kolk_bytemap *pool);
+KOLK_API_ int32_t kolk_bytemap_free_count(const kolk_bytemap *pool);
 
 /* All counters, as for the other members. The peak of an attached pool is its present count. Costs the same as
  * used_count. */
-KOLK_API void kolk_bytemap_stats(const kolk_bytemap *pool, kolk_stats *out);
+KOLK_API_ void kolk_bytemap_stats(const kolk_bytemap *pool, kolk_stats *out);
 
 /* Checks every invariant of src/bytemap/bytemap.c, for tests. In an attached pool, it checks the owner's cursor too: it
  * must be from -1 to count - 1. */
-KOLK_API bool kolk_bytemap_is_valid(const kolk_bytemap *pool);
+KOLK_API_ bool kolk_bytemap_is_valid(const kolk_bytemap *pool);
 
 /* ---- Walking: used slots in ascending order. Any may be deleted; what is new may or may not be visited */
 
 /* Returns the next object behind this one, which may have been deleted since. NULL begins the walk, and NULL ends it. A
  * pointer that is not the start of a slot is a bug of the caller and gives NULL. */
-KOLK_API void *kolk_bytemap_next(const kolk_bytemap *pool, const void *object);
+KOLK_API_ void *kolk_bytemap_next(const kolk_bytemap *pool, const void *object);
 
 /* Returns the handle of the next used slot behind this handle's slot. -1 begins the walk, and -1 ends it. */
-KOLK_API int32_t kolk_bytemap_next_handle(const kolk_bytemap *pool, int32_t handle);
+KOLK_API_ int32_t kolk_bytemap_next_handle(const kolk_bytemap *pool, int32_t handle);
 
 /* ---- Two moments: what was born, what died? ---------------------------------------------------------------------- */
 
@@ -219,8 +219,8 @@ typedef struct kolk_bytemap_difference {
 
 /* Finds the next slot that differs, in ascending order; false if there is none. It does not notice an object that was
  * born and died in between, or one that replaced another under the same handle (128 lives later, or after a clear). */
-KOLK_API bool kolk_bytemap_compare(const uint8_t *before, const uint8_t *after, int32_t count,
-                                   kolk_bytemap_difference *difference);
+KOLK_API_ bool kolk_bytemap_compare(const uint8_t *before, const uint8_t *after, int32_t count,
+                                    kolk_bytemap_difference *difference);
 
 /* ---- Out of a dump: the memory of a 32-bit game as regions of bytes, wherever this program runs ------------------ */
 
@@ -238,45 +238,46 @@ typedef enum kolk_bytemap_layout {
 
 /* Reads the 32-bit number at an address, such as a game's pointer to a pool. KOLK_OUTSIDE: no region has the
  * address. */
-KOLK_API kolk_status kolk_bytemap_follow(const kolk_bytemap_region *regions, size_t n, uint32_t address, uint32_t *out);
+KOLK_API_ kolk_status kolk_bytemap_follow(const kolk_bytemap_region *regions, size_t n, uint32_t address,
+                                          uint32_t *out);
 
 /* Makes a view for attach of the pool whose struct is at this address. Its arrays are in the regions' own bytes. The
  * game does not store object_size, so you pass it: the size of the game's widest type. KOLK_OUTSIDE: the struct or an
  * array is not wholly in one region. KOLK_BAD_COUNT: there is no pool. In both cases *out is unchanged. The game's
  * other data is not trusted: first_free may be any number, which does not harm new, and which is_valid reports. */
-KOLK_API kolk_status kolk_bytemap_read(const kolk_bytemap_region *regions, size_t n, uint32_t address,
-                                       kolk_bytemap_layout layout, size_t object_size, kolk_bytemap_view *out);
+KOLK_API_ kolk_status kolk_bytemap_read(const kolk_bytemap_region *regions, size_t n, uint32_t address,
+                                        kolk_bytemap_layout layout, size_t object_size, kolk_bytemap_view *out);
 
 /* ---- Inside ------------------------------------------------------------------------------------------------------ */
 
 /* type_size and type_align are those of a typed pool's type, or 0. object_size may be larger than the type. */
-KOLK_API kolk_status kolk_bytemap_init_abi(kolk_bytemap *pool, const kolk_bytemap_view *view, bool attach,
-                                           size_t type_size, size_t type_align, size_t pool_size, uint32_t abi);
+KOLK_API_ kolk_status kolk_bytemap_init_abi_(kolk_bytemap *pool, const kolk_bytemap_view *view, bool attach,
+                                             size_t type_size, size_t type_align, size_t pool_size, uint32_t abi);
 
 /* The slow paths that bytemap.inl calls. */
-KOLK_API void *kolk_bytemap_new_slow(kolk_bytemap *pool);
-KOLK_API void kolk_bytemap_delete_slow(kolk_bytemap *pool, void *object);
+KOLK_API_ void *kolk_bytemap_new_slow_(kolk_bytemap *pool);
+KOLK_API_ void kolk_bytemap_delete_slow_(kolk_bytemap *pool, void *object);
 
 KOLK_BODIES_BEGIN_
 
-KOLK_NAMED_(kolk_bytemap_view_named, kolk_bytemap_view)
+KOLK_NAMED_(kolk_bytemap_view_named_, kolk_bytemap_view)
 
-static inline kolk_status kolk_bytemap_initialise_type(kolk_bytemap *pool, int32_t count, size_t object_size,
-                                                       const char *name) {
+static inline kolk_status kolk_bytemap_initialise_type_(kolk_bytemap *pool, int32_t count, size_t object_size,
+                                                        const char *name) {
     kolk_bytemap_view view = {name, NULL, NULL, object_size, count, KOLK_BYTEMAP_SEED_ADVANCE, 0, NULL, false};
-    return kolk_bytemap_init_abi(pool, &view, false, 0, 0, sizeof *pool, KOLK_ABI);
+    return kolk_bytemap_init_abi_(pool, &view, false, 0, 0, sizeof *pool, KOLK_ABI);
 }
 
 static inline kolk_status kolk_bytemap_initialise(kolk_bytemap *pool, int32_t count, size_t object_size) {
-    return kolk_bytemap_initialise_type(pool, count, object_size, NULL);
+    return kolk_bytemap_initialise_type_(pool, count, object_size, NULL);
 }
 
 static inline kolk_status kolk_bytemap_initialise_with(kolk_bytemap *pool, const kolk_bytemap_view *view) {
-    return kolk_bytemap_init_abi(pool, view, false, 0, 0, sizeof *pool, KOLK_ABI);
+    return kolk_bytemap_init_abi_(pool, view, false, 0, 0, sizeof *pool, KOLK_ABI);
 }
 
 static inline kolk_status kolk_bytemap_attach(kolk_bytemap *pool, const kolk_bytemap_view *view) {
-    return kolk_bytemap_init_abi(pool, view, true, 0, 0, sizeof *pool, KOLK_ABI);
+    return kolk_bytemap_init_abi_(pool, view, true, 0, 0, sizeof *pool, KOLK_ABI);
 }
 
 KOLK_BODIES_END_

@@ -88,31 +88,31 @@ typedef enum kolk_heap_when_full {
 typedef struct kolk_heap_class {
     /* For reports and statistics; outlives the heap. NULL: the heap's name, a slash, and the size; only the heap's name
      * if that is longer than 20 bytes. */
-    const char *name KOLK_OR_0;
-    size_t size KOLK_OR_0;       /* bytes of a block, at most 2^30; rounded up to a multiple of 16 */
-    uint32_t capacity KOLK_OR_0; /* blocks whose memory is committed from the start; 0: none */
+    const char *name KOLK_OR_0_;
+    size_t size KOLK_OR_0_;       /* bytes of a block, at most 2^30; rounded up to a multiple of 16 */
+    uint32_t capacity KOLK_OR_0_; /* blocks whose memory is committed from the start; 0: none */
     /* the class grows up to it; 0: capacity, or, if that is 0 too, 8 GiB or the machine's memory */
-    uint32_t max_capacity KOLK_OR_0;
-    kolk_heap_when_full when_full KOLK_OR_0;
+    uint32_t max_capacity KOLK_OR_0_;
+    kolk_heap_when_full when_full KOLK_OR_0_;
 } kolk_heap_class;
 
 struct kolk_heap;
 
 /* Zero means default for all. */
 typedef struct kolk_heap_desc {
-    const char *name KOLK_OR_0; /* for reports and statistics; outlives the heap; NULL: none */
+    const char *name KOLK_OR_0_; /* for reports and statistics; outlives the heap; NULL: none */
     /* Bytes that its blocks may take, including free blocks that have memory; 0: no limit. */
-    uint64_t limit KOLK_OR_0;
-    const char *debug KOLK_OR_0; /* settings, as in shared pools (base.h); KOLK_DEBUG may name a class: "level/64" */
+    uint64_t limit KOLK_OR_0_;
+    const char *debug KOLK_OR_0_; /* settings, as in shared pools (base.h); KOLK_DEBUG may name a class: "level/64" */
     /* The classes, in ascending order of size; read only during init. NULL: kolk's own classes, four to each doubling.
      * A block that is larger than the last class gets its own pages. */
-    const kolk_heap_class *classes KOLK_OR_0;
-    uint32_t n_classes KOLK_OR_0;
+    const kolk_heap_class *classes KOLK_OR_0_;
+    uint32_t n_classes KOLK_OR_0_;
     /* Called before an alloc or realloc of `bytes` bytes returns NULL. True: the hook may have made room, and the call
      * is tried once more. False: the call returns NULL. The hook may use the heap; an alloc inside it does not call it
      * again. */
-    bool (*on_full)(struct kolk_heap *heap, size_t bytes, void *context) KOLK_OR_0;
-    void *context KOLK_OR_0;
+    bool (*on_full)(struct kolk_heap *heap, size_t bytes, void *context) KOLK_OR_0_;
+    void *context KOLK_OR_0_;
 } kolk_heap_desc;
 
 /* ---- Struct ------------------------------------------------------------------------------------------------------ */
@@ -127,7 +127,7 @@ typedef struct kolk_heap {
     uint8_t class_shift;    /* each class has 1 << class_shift bytes of addresses */
     uint8_t by_size[65];    /* the class of blocks of up to 16 * n bytes */
     uint8_t by_quarter[80]; /* larger sizes: the first class to try, by quarters of doublings from 1,024 */
-    struct kolk_heap_inside *inside;
+    struct kolk_heap_inside_ *inside;
 } kolk_heap;
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
@@ -136,45 +136,45 @@ typedef struct kolk_heap {
 static inline kolk_status kolk_heap_init(kolk_heap *heap, const kolk_heap_desc *desc);
 
 /* Frees the heap with all of its blocks. No thread may use them, or the heap, any more. */
-KOLK_API void kolk_heap_deinit(kolk_heap *heap);
+KOLK_API_ void kolk_heap_deinit(kolk_heap *heap);
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------------ */
 
 /* Returns a block of at least `size` bytes (0 counts as 1), aligned to 16. NULL: there is no memory, the limit is
  * reached, or the class is full and set to KOLK_HEAP_NULL. Blocks that other threads have cached count as used. */
-KOLK_API void *kolk_heap_alloc(kolk_heap *heap, size_t size);
+KOLK_API_ void *kolk_heap_alloc(kolk_heap *heap, size_t size);
 
 /* The same; the first `size` bytes of the block are 0. */
-KOLK_API void *kolk_heap_alloc_zeroed(kolk_heap *heap, size_t size);
+KOLK_API_ void *kolk_heap_alloc_zeroed(kolk_heap *heap, size_t size);
 
 /* The same, aligned to a power of two. NULL if `align` is no power of two. */
-KOLK_API void *kolk_heap_alloc_aligned(kolk_heap *heap, size_t align, size_t size);
+KOLK_API_ void *kolk_heap_alloc_aligned(kolk_heap *heap, size_t align, size_t size);
 
 /* Resizes the block to `size` bytes. It stays where it is if `size` fits and is more than half of it, or if `size` fits
  * and the block has at most 64 bytes. Otherwise its contents move, or the system moves the pages of a large block. A
  * large block releases the pages that it no longer needs. If `block` is NULL, allocates. Returns NULL if there is no
  * memory; the block is unchanged then. A block that moves loses the alignment of alloc_aligned. */
-KOLK_API void *kolk_heap_realloc(kolk_heap *heap, void *block, size_t size);
+KOLK_API_ void *kolk_heap_realloc(kolk_heap *heap, void *block, size_t size);
 
 /* Frees a block of this heap; any thread may have allocated it. errno stays as it is. NULL does nothing. Any other
  * pointer is a bug of the caller and is reported. If two threads free one block at the very same moment, that may not
  * be noticed: see kolk_shared_free in shared.h. */
-KOLK_API void kolk_heap_free(kolk_heap *heap, void *block);
+KOLK_API_ void kolk_heap_free(kolk_heap *heap, void *block);
 
 /* Returns the bytes that the block has, at least the requested size; all of them may be used. 0 for NULL. Any other
  * pointer that is not a live block is reported, and gives 0. */
-KOLK_API size_t kolk_heap_usable_size(kolk_heap *heap, const void *block);
+KOLK_API_ size_t kolk_heap_usable_size(kolk_heap *heap, const void *block);
 
 /* ---- Questions --------------------------------------------------------------------------------------------------- */
 
 /* Is this the start of a live block of this heap? Any pointer is allowed. */
-KOLK_API bool kolk_heap_is_live(const kolk_heap *heap, const void *block);
+KOLK_API_ bool kolk_heap_is_live(const kolk_heap *heap, const void *block);
 
 /* Returns the next live block after this one, which may have been freed since. The order is by class and address, then
  * guarded blocks, then large ones. NULL begins the walk, and NULL ends it. Blocks that other threads allocate or free
  * during the walk may or may not be visited. A step is O(slots to the next block), or O(all large blocks) among these.
  * A pointer into a class's addresses that is not a block of the class is a bug of the caller, and returns NULL. */
-KOLK_API void *kolk_heap_next(const kolk_heap *heap, const void *block);
+KOLK_API_ void *kolk_heap_next(const kolk_heap *heap, const void *block);
 
 /* Statistics of one class. `asked` and `given` measure the waste: they add up the bytes that sampled allocs asked for,
  * and the bytes of the blocks that they got. One alloc is sampled each time a thread goes to the depot. */
@@ -185,26 +185,26 @@ typedef struct kolk_heap_class_stats {
 
 /* Class n is the n-th from 0; n_classes stands for the large and the guarded blocks. False: there is no such class, or
  * it has not been used yet; *out is then all zero except its name and size. */
-KOLK_API bool kolk_heap_stats_of_class(const kolk_heap *heap, uint32_t n, kolk_heap_class_stats *out);
+KOLK_API_ bool kolk_heap_stats_of_class(const kolk_heap *heap, uint32_t n, kolk_heap_class_stats *out);
 
 /* The sums over all classes, large blocks and guarded blocks. `stride` and `object_size` are 0. */
-KOLK_API void kolk_heap_stats(const kolk_heap *heap, kolk_stats *out);
+KOLK_API_ void kolk_heap_stats(const kolk_heap *heap, kolk_stats *out);
 
 /* Releases whole pages without live blocks to the system at once, except pages with blocks that other threads have
  * cached. Returns how many of these bytes memory had backed (by mincore, which a sandbox may not support). Without this
  * call, threads that go to a depot release the pages that have not been used for a second; so a heap that no thread
  * uses keeps its memory. A large block's pages are released when it is freed. */
-KOLK_API size_t kolk_heap_trim(kolk_heap *heap);
+KOLK_API_ size_t kolk_heap_trim(kolk_heap *heap);
 
 /* Checks every invariant of src/heap/heap.c, for tests; no other thread may use the heap meanwhile. */
-KOLK_API bool kolk_heap_is_valid(const kolk_heap *heap);
+KOLK_API_ bool kolk_heap_is_valid(const kolk_heap *heap);
 
 /* ---- Inside ------------------------------------------------------------------------------------------------------ */
 
-KOLK_API kolk_status kolk_heap_init_abi(kolk_heap *heap, const kolk_heap_desc *desc, size_t heap_size, uint32_t abi);
+KOLK_API_ kolk_status kolk_heap_init_abi_(kolk_heap *heap, const kolk_heap_desc *desc, size_t heap_size, uint32_t abi);
 
 static inline kolk_status kolk_heap_init(kolk_heap *heap, const kolk_heap_desc *desc) {
-    return kolk_heap_init_abi(heap, desc, sizeof *heap, KOLK_ABI);
+    return kolk_heap_init_abi_(heap, desc, sizeof *heap, KOLK_ABI);
 }
 
 #ifdef __cplusplus

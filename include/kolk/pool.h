@@ -50,9 +50,9 @@ extern "C" {
 /* With this attribute, gcc -fanalyzer -DKOLK_EXTERN finds your double frees and leaks. (It reports an object as a leak
  * if you keep only its handle, or find it again by a walk.) */
 #if defined(KOLK_EXTERN) && defined(__GNUC__) && __GNUC__ >= 11 && !defined(__clang__)
-#define KOLK_ALLOCATES __attribute__((malloc, malloc(kolk_pool_free, 2)))
+#define KOLK_ALLOCATES_ __attribute__((malloc, malloc(kolk_pool_free, 2)))
 #else
-#define KOLK_ALLOCATES
+#define KOLK_ALLOCATES_
 #endif
 
 typedef struct kolk_pool kolk_pool;
@@ -61,36 +61,36 @@ typedef struct kolk_pool kolk_pool;
 
 /* Zero means default for all but object_size. Use it as &(kolk_pool_desc){.object_size = 64, .capacity = 100}. */
 typedef struct kolk_pool_desc {
-    const char *name KOLK_OR_0;   /* for reports and statistics; must outlive the pool */
-    size_t object_size KOLK_OR_0; /* bytes, from 1 */
+    const char *name KOLK_OR_0_;   /* for reports and statistics; must outlive the pool */
+    size_t object_size KOLK_OR_0_; /* bytes, from 1 */
     /* a power of two up to 4096; 0: the largest that divides object_size, at most 16 */
-    size_t object_align KOLK_OR_0;
-    uint32_t capacity KOLK_OR_0;     /* slots; 0: see Memory */
-    uint32_t max_capacity KOLK_OR_0; /* the pool may grow to this; 0: as capacity */
-    uint32_t headroom KOLK_OR_0;     /* see When it is full */
-    uint32_t low_water KOLK_OR_0;    /* see When it is full */
-    kolk_reuse reuse KOLK_OR_0;
+    size_t object_align KOLK_OR_0_;
+    uint32_t capacity KOLK_OR_0_;     /* slots; 0: see Memory */
+    uint32_t max_capacity KOLK_OR_0_; /* the pool may grow to this; 0: as capacity */
+    uint32_t headroom KOLK_OR_0_;     /* see When it is full */
+    uint32_t low_water KOLK_OR_0_;    /* see When it is full */
+    kolk_reuse reuse KOLK_OR_0_;
     /* A slot is worn out after 2^32 - 1 lives. RECYCLE: it is used again, with generations from 1, once the pool would
      * otherwise be full; the slot worn out first comes first. NONE saves 4 bytes per slot. */
-    kolk_generations generations KOLK_OR_0;
-    uint32_t tag KOLK_OR_0;       /* distinguishes its handles from other pools'; 0: a hash of the name */
-    bool keep KOLK_OR_0;          /* see Objects that are made once */
-    bool ages KOLK_OR_0;          /* see Age */
-    void *memory KOLK_OR_0;       /* see Memory; NULL: pages of the system */
-    size_t memory_size KOLK_OR_0; /* bytes of memory */
+    kolk_generations generations KOLK_OR_0_;
+    uint32_t tag KOLK_OR_0_;       /* distinguishes its handles from other pools'; 0: a hash of the name */
+    bool keep KOLK_OR_0_;          /* see Objects that are made once */
+    bool ages KOLK_OR_0_;          /* see Age */
+    void *memory KOLK_OR_0_;       /* see Memory; NULL: pages of the system */
+    size_t memory_size KOLK_OR_0_; /* bytes of memory */
     /* from here to on_low: see When it is full */
-    bool (*on_full)(kolk_pool *pool, size_t bytes, void *context) KOLK_OR_0;
-    double (*cost)(const void *object, void *context) KOLK_OR_0;
-    void (*on_evict)(void *object, void *context) KOLK_OR_0;
-    kolk_pool *overflow KOLK_OR_0;
-    void (*on_low)(kolk_pool *pool, void *context) KOLK_OR_0;
+    bool (*on_full)(kolk_pool *pool, size_t bytes, void *context) KOLK_OR_0_;
+    double (*cost)(const void *object, void *context) KOLK_OR_0_;
+    void (*on_evict)(void *object, void *context) KOLK_OR_0_;
+    kolk_pool *overflow KOLK_OR_0_;
+    void (*on_low)(kolk_pool *pool, void *context) KOLK_OR_0_;
     /* from here to teardown: see Objects that are made once */
-    bool (*setup)(void *object, void *context) KOLK_OR_0;
-    void (*reset)(void *object, void *context) KOLK_OR_0;
-    void (*teardown)(void *object, void *context) KOLK_OR_0;
-    void *context KOLK_OR_0; /* passed to each hook: on_full, cost, on_evict, on_low, setup, reset, teardown */
+    bool (*setup)(void *object, void *context) KOLK_OR_0_;
+    void (*reset)(void *object, void *context) KOLK_OR_0_;
+    void (*teardown)(void *object, void *context) KOLK_OR_0_;
+    void *context KOLK_OR_0_; /* passed to each hook: on_full, cost, on_evict, on_low, setup, reset, teardown */
     /* settings (base.h): "fill,guard,sites"; KOLK_DEBUG in the environment replaces them */
-    const char *debug KOLK_OR_0;
+    const char *debug KOLK_OR_0_;
 } kolk_pool_desc;
 
 /* Hooks must return. So must the failure handler, for a call that a hook makes; it may longjmp or throw only out of the
@@ -107,45 +107,45 @@ static inline kolk_status kolk_pool_init(kolk_pool *pool, const kolk_pool_desc *
 /* Runs reset for each live object and teardown for each slot that is set up, releases the memory, and leaves the pool
  * all zero. A reset hook that allocates gets a slot that was free, or NULL when none is left, as the pool does not grow
  * any more. The lives of these objects are ended too. */
-KOLK_API void kolk_pool_deinit(kolk_pool *pool);
+KOLK_API_ void kolk_pool_deinit(kolk_pool *pool);
 
 /* Frees an object of this pool; all its handles are stale from now on. NULL does nothing. Any other pointer is a bug of
  * the caller: one that is not of this pool, is not the start of an object, was never handed out, or is free already. */
-KOLK_INLINE void kolk_pool_free(kolk_pool *pool, void *object);
+KOLK_INLINE_ void kolk_pool_free(kolk_pool *pool, void *object);
 
 /* Returns an object, or NULL if the pool is full: see When it is full. */
-KOLK_INLINE KOLK_ALLOCATES void *kolk_pool_alloc(kolk_pool *pool);
+KOLK_INLINE_ KOLK_ALLOCATES_ void *kolk_pool_alloc(kolk_pool *pool);
 
 /* The same; all bytes of the object are 0. */
-KOLK_API KOLK_ALLOCATES void *kolk_pool_alloc_zeroed(kolk_pool *pool);
+KOLK_API_ KOLK_ALLOCATES_ void *kolk_pool_alloc_zeroed(kolk_pool *pool);
 
 /* Frees all live objects. An object that a reset hook allocates meanwhile may be freed too, or stay. Slots are then
  * reused from the lowest. All handles are stale; worn-out slots stay worn out. */
-KOLK_API void kolk_pool_clear(kolk_pool *pool);
+KOLK_API_ void kolk_pool_clear(kolk_pool *pool);
 
 /* Returns the handle of a live object of this pool. A handle notices when its object is gone. Any other pointer is a
  * bug of the caller and gives the null handle. */
-KOLK_INLINE kolk_handle kolk_pool_handle_of(const kolk_pool *pool, const void *object);
+KOLK_INLINE_ kolk_handle kolk_pool_handle_of(const kolk_pool *pool, const void *object);
 
 /* Returns the object, or NULL if this handle is null, stale, forged or of another pool. It never returns another
  * object, within the limits of generations (kolk_generations, kolk_pool_alloc_at) and tags. A tag uses the b bits of 32
  * that an index below max_capacity leaves free. Pools with distinct tags below 2^b never accept each other's handles.
  * Two tags that are hashes of names are equal in one of 2^b cases. Pools of one name, or without tag and name, share a
  * tag: give each pool of a type its own name or tag. */
-KOLK_INLINE void *kolk_pool_get(const kolk_pool *pool, kolk_handle handle);
+KOLK_INLINE_ void *kolk_pool_get(const kolk_pool *pool, kolk_handle handle);
 
 /* Frees the object of a handle. Returns false if get would return NULL. */
-KOLK_API bool kolk_pool_free_handle(kolk_pool *pool, kolk_handle handle);
+KOLK_API_ bool kolk_pool_free_handle(kolk_pool *pool, kolk_handle handle);
 
 /* Is this the start of a live object of this pool? Any pointer is allowed, NULL too. */
-KOLK_INLINE bool kolk_pool_is_live(const kolk_pool *pool, const void *object);
+KOLK_INLINE_ bool kolk_pool_is_live(const kolk_pool *pool, const void *object);
 
 /* Returns the slot of a live object, from 0, for arrays beside the pool. Any other pointer is a bug of the caller and
  * gives UINT32_MAX. */
-KOLK_INLINE uint32_t kolk_pool_index(const kolk_pool *pool, const void *object);
+KOLK_INLINE_ uint32_t kolk_pool_index(const kolk_pool *pool, const void *object);
 
 /* Returns the live object in a slot, or NULL. */
-KOLK_INLINE void *kolk_pool_at(const kolk_pool *pool, uint32_t index);
+KOLK_INLINE_ void *kolk_pool_at(const kolk_pool *pool, uint32_t index);
 
 /* A walk over the live objects, in ascending slots. kolk_pool_each begins it; each kolk_cursor_next returns an object,
  * or NULL at the end. Any object may be freed during the walk, the current one too. An object that is allocated during
@@ -165,19 +165,19 @@ typedef struct kolk_cursor {
     uint32_t from;             /* the next slot to visit in a bypassed pool */
 } kolk_cursor;
 
-KOLK_INLINE kolk_cursor kolk_pool_each(const kolk_pool *pool);
-KOLK_INLINE void *kolk_cursor_next(kolk_cursor *cursor);
+KOLK_INLINE_ kolk_cursor kolk_pool_each(const kolk_pool *pool);
+KOLK_INLINE_ void *kolk_cursor_next(kolk_cursor *cursor);
 
 /* The number of live objects, and the number of free slots without growing: capacity - count (STRICT: less the worn-out
  * slots). */
-KOLK_INLINE uint32_t kolk_pool_count(const kolk_pool *pool);
-KOLK_INLINE uint32_t kolk_pool_available(const kolk_pool *pool);
+KOLK_INLINE_ uint32_t kolk_pool_count(const kolk_pool *pool);
+KOLK_INLINE_ uint32_t kolk_pool_available(const kolk_pool *pool);
 
 /* All counters; O(1). */
-KOLK_API void kolk_pool_stats(const kolk_pool *pool, kolk_stats *out);
+KOLK_API_ void kolk_pool_stats(const kolk_pool *pool, kolk_stats *out);
 
 /* Checks every invariant of src/pool/pool.c; O(slots), for tests. */
-KOLK_API bool kolk_pool_is_valid(const kolk_pool *pool);
+KOLK_API_ bool kolk_pool_is_valid(const kolk_pool *pool);
 
 /* ---- When it is full ----------------------------------------------------------------------------------------------
  *
@@ -203,24 +203,24 @@ KOLK_API bool kolk_pool_is_valid(const kolk_pool *pool);
 
 /* Allocates as kolk_pool_alloc does, but from the headroom too. A growing pool commits the headroom in advance, so that
  * this call need not ask the system for memory. */
-KOLK_API KOLK_ALLOCATES void *kolk_pool_alloc_urgent(kolk_pool *pool);
+KOLK_API_ KOLK_ALLOCATES_ void *kolk_pool_alloc_urgent(kolk_pool *pool);
 
 /* Allocates as kolk_pool_alloc does, but a full pool frees its cheapest object if that costs less than `cost`, and
  * otherwise returns NULL: a sound that is quieter than all others is not started. on_full is not called. Needs .cost;
  * O(slots) if the pool is full. */
-KOLK_API KOLK_ALLOCATES void *kolk_pool_alloc_over(kolk_pool *pool, double cost);
+KOLK_API_ KOLK_ALLOCATES_ void *kolk_pool_alloc_over(kolk_pool *pool, double cost);
 
 /* Ready-made for .on_full: reports a bug of the caller (KOLK_FULL), with the pool, its capacity and how to raise it.
  * Returns false if the failure handler returns. */
-KOLK_API bool kolk_pool_trap_full(kolk_pool *pool, size_t bytes, void *context);
+KOLK_API_ bool kolk_pool_trap_full(kolk_pool *pool, size_t bytes, void *context);
 
 /* Ready-made for .on_full: frees the live object with the least .cost, such as the quietest sound; among equals, the
  * one in the lowest slot. False: no object is alive, or all are protected. bytes and context are not used. O(slots). */
-KOLK_API bool kolk_pool_evict_cheapest(kolk_pool *pool, size_t bytes, void *context);
+KOLK_API_ bool kolk_pool_evict_cheapest(kolk_pool *pool, size_t bytes, void *context);
 
 /* Ready-made for .on_full: frees the oldest object (needs .ages), or, with kolk_pool_touch at each use, the least
  * recently used. Otherwise as kolk_pool_evict_cheapest, but O(1). */
-KOLK_API bool kolk_pool_evict_oldest(kolk_pool *pool, size_t bytes, void *context);
+KOLK_API_ bool kolk_pool_evict_oldest(kolk_pool *pool, size_t bytes, void *context);
 
 /* ---- Memory --------------------------------------------------------------------------------------------------------
  *
@@ -235,25 +235,25 @@ KOLK_API bool kolk_pool_evict_oldest(kolk_pool *pool, size_t bytes, void *contex
 /* Returns the bytes that a pool of desc->capacity needs on the caller's memory. It may be called before any init. 0:
  * the descriptor is bad; memory, memory_size, max_capacity, headroom and overflow are not checked. For a typed pool,
  * set object_size = sizeof(T) and object_align = _Alignof(T); its init accepts them too. */
-KOLK_API size_t kolk_pool_memory_size(const kolk_pool_desc *desc);
+KOLK_API_ size_t kolk_pool_memory_size(const kolk_pool_desc *desc);
 
 /* The same as a constant, enough for any descriptor of that size, alignment and capacity without ages (see
  * KOLK_POOL_STORAGE in typed.h). KOLK_POOL_AGE_BYTES is the addition for ages. */
 /* clang-format off */
 #define KOLK_POOL_BYTES(size, align, n)                                                                                \
-    (KOLK_ROUND_UP(KOLK_SIZE_(n) * KOLK_ROUND_UP(size, align), 8) + 2 * 8 * ((KOLK_SIZE_(n) + 63) / 64) +              \
-     2 * KOLK_ROUND_UP(KOLK_SIZE_(n) * 4, 8))
+    (KOLK_ROUND_UP_(KOLK_SIZE_(n) * KOLK_ROUND_UP_(size, align), 8) + 2 * 8 * ((KOLK_SIZE_(n) + 63) / 64) +            \
+     2 * KOLK_ROUND_UP_(KOLK_SIZE_(n) * 4, 8))
 #define KOLK_POOL_AGE_BYTES(n) (8 * (KOLK_SIZE_(n) + 1))
 /* clang-format on */
 
 /* Raises the capacity to this many slots now, so that later allocs need not ask the system. KOLK_ABOVE_MAX,
  * KOLK_NO_MEMORY: nothing has changed. */
-KOLK_API kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity);
+KOLK_API_ kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity);
 
 /* Releases whole pages without live objects to the system, and makes a LIFO pool use low slots first. Does nothing on
  * the caller's memory, or if keep is set without a setup hook that could make the contents anew. Returns the bytes
  * released, as far as the system reports them. Capacity, addresses and handles stay. */
-KOLK_API size_t kolk_pool_trim(kolk_pool *pool);
+KOLK_API_ size_t kolk_pool_trim(kolk_pool *pool);
 
 /* Call it once a frame: it grows the pool in advance, and releases memory, both by measured demand and a little at a
  * time. Demand is the maximum of count at the ticks and of new peaks between them; it fades by 1/64 per tick. If demand
@@ -262,7 +262,7 @@ KOLK_API size_t kolk_pool_trim(kolk_pool *pool);
  * to 64 and to whole pages, 4096 at most). A tick never does more work than that, except that it moves the ring of a
  * growing FIFO pool. It is O(1) while nothing changes. Returns the bytes released: 0 for a pool that cannot be trimmed.
  * Capacity, addresses, handles and the order of free slots stay. */
-KOLK_API size_t kolk_pool_tick(kolk_pool *pool, uint32_t budget);
+KOLK_API_ size_t kolk_pool_tick(kolk_pool *pool, uint32_t budget);
 
 /* ---- Age: the order of births --------------------------------------------------------------------------------------
  *
@@ -274,19 +274,19 @@ KOLK_API size_t kolk_pool_tick(kolk_pool *pool, uint32_t budget);
  * touched or protected, the walk ends. A step is O(1), plus the dead objects that it passes for the first time since
  * they were freed. All functions of this section change the pool: one thread at a time. */
 
-KOLK_API void *kolk_pool_oldest(kolk_pool *pool); /* NULL: no object is alive */
-KOLK_API void *kolk_pool_newest(kolk_pool *pool);
-KOLK_API void *kolk_pool_newer(kolk_pool *pool, const void *object); /* born next; NULL: the end */
-KOLK_API void *kolk_pool_older(kolk_pool *pool, const void *object);
+KOLK_API_ void *kolk_pool_oldest(kolk_pool *pool); /* NULL: no object is alive */
+KOLK_API_ void *kolk_pool_newest(kolk_pool *pool);
+KOLK_API_ void *kolk_pool_newer(kolk_pool *pool, const void *object); /* born next; NULL: the end */
+KOLK_API_ void *kolk_pool_older(kolk_pool *pool, const void *object);
 
 /* Makes a live object the newest, unless it is protected. If you call it at each use, the oldest object is the least
  * recently used. */
-KOLK_API void kolk_pool_touch(kolk_pool *pool, const void *object);
+KOLK_API_ void kolk_pool_touch(kolk_pool *pool, const void *object);
 
 /* Protects a live object from eviction by the ready-made hooks and alloc_over, until it is freed or the protection is
  * turned off (`on` false). A protected object is not in the order of births, so walks by age do not visit it. When the
  * protection ends, it is the newest. */
-KOLK_API void kolk_pool_protect(kolk_pool *pool, const void *object, bool on);
+KOLK_API_ void kolk_pool_protect(kolk_pool *pool, const void *object, bool on);
 
 /* ---- Objects that are made once ---------------------------------------------------------------------------------
  *
@@ -300,7 +300,7 @@ KOLK_API void kolk_pool_protect(kolk_pool *pool, const void *object, bool on);
 /* ---- Many at once ------------------------------------------------------------------------------------------------ */
 
 /* Allocates up to n objects and returns how many. Only the first one may call on_full, which might evict the others. */
-KOLK_API uint32_t kolk_pool_alloc_n(kolk_pool *pool, void **objects, uint32_t n);
+KOLK_API_ uint32_t kolk_pool_alloc_n(kolk_pool *pool, void **objects, uint32_t n);
 
 /* Returns the next run of live objects side by side (stride bytes apart), for inner loops over plain arrays where
  * objects are dense, and for dividing work between threads by ranges of slots (0 to capacity - 1). On entry, *index is
@@ -311,7 +311,7 @@ KOLK_API uint32_t kolk_pool_alloc_n(kolk_pool *pool, void **objects, uint32_t n)
  *     for (T *run; (run = kolk_pool_next_run(pool, &at, &n)) != NULL; at += n, n = end - at)
  *         for (uint32_t i = 0; i < n; i++) ... run[i] ...
  */
-KOLK_API void *kolk_pool_next_run(const kolk_pool *pool, uint32_t *index, uint32_t *length);
+KOLK_API_ void *kolk_pool_next_run(const kolk_pool *pool, uint32_t *index, uint32_t *length);
 
 /* ---- Saving: object by object, or the whole pool as one block of bytes ------------------------------------------
  *
@@ -340,52 +340,52 @@ KOLK_API void *kolk_pool_next_run(const kolk_pool *pool, uint32_t *index, uint32
 
 /* Returns the bytes of the block for the pool's present state. 0: no snapshot is possible, because the pool has a setup
  * or teardown hook, or one of its hooks is running. */
-KOLK_API size_t kolk_pool_snapshot_size(const kolk_pool *pool);
+KOLK_API_ size_t kolk_pool_snapshot_size(const kolk_pool *pool);
 
 /* Writes the block and returns its bytes. 0: no snapshot is possible, or size is below kolk_pool_snapshot_size. */
-KOLK_API size_t kolk_pool_snapshot(const kolk_pool *pool, void *block, size_t size);
+KOLK_API_ size_t kolk_pool_snapshot(const kolk_pool *pool, void *block, size_t size);
 
 /* Replaces the pool's state by that in the block. The pool may be another one, in another program, if it has the same
  * object_size, reuse, generations, ages and tag (or name). It grows to the capacity of the first pool if it may.
  * KOLK_ABOVE_MAX: it cannot have all slots that are in use. The whole block is checked before anything changes, so it
  * may come from an untrusted source. Any status but KOLK_OK leaves the pool as it was, perhaps with more capacity. Only
  * the bytes inside objects are not checked. */
-KOLK_API kolk_status kolk_pool_restore(kolk_pool *pool, const void *block, size_t size);
+KOLK_API_ kolk_status kolk_pool_restore(kolk_pool *pool, const void *block, size_t size);
 
 /* For loading object by object: allocates the object in this handle's slot, with its generation, so that get finds it
  * by this handle. NULL: the slot is in use, beyond max_capacity, worn out for ever (STRICT) or fails its setup, or the
  * handle is null or of another pool. Lower slots that were never handed out become free slots. Older handles of the
  * slot may become valid again. O(1) in ascending order of slots without gaps, the order in which a walk saves them;
  * otherwise O(gap) or O(free slots). */
-KOLK_API void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle);
+KOLK_API_ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle);
 
 /* ---- Struct: read any field, write none -------------------------------------------------------------------------- */
 
-typedef struct kolk_slot {
+typedef struct kolk_slot_ {
     uint32_t index;
-} kolk_slot;
+} kolk_slot_;
 
 /* A slot's neighbours in the order of births, as slot numbers + 1. A slot that is not in the order has its own number
  * in both. */
-typedef struct kolk_age {
+typedef struct kolk_age_ {
     uint32_t older, newer;
-} kolk_age;
+} kolk_age_;
 
 /* Free slots whose generations are used up: a list through generations[], the oldest first. */
-typedef struct kolk_worn {
+typedef struct kolk_worn_ {
     uint32_t first, last, count;
     uint32_t recycled; /* how many were used again */
-} kolk_worn;
+} kolk_worn_;
 
 /* The measurements of kolk_pool_tick: src/pool/pool_trim.c. */
-typedef struct kolk_tick {
+typedef struct kolk_tick_ {
     uint32_t demand;   /* a maximum of count that fades */
     uint32_t provided; /* the demand for which memory is kept */
     uint32_t sweep;    /* dead pages from this slot to fresh are released; 0: no sweep is under way */
     uint32_t peak;     /* peak at the last tick */
-} kolk_tick;
+} kolk_tick_;
 
-/* The pool's copy of the descriptor. In C++ it is a separate type, without KOLK_OR_0. */
+/* The pool's copy of the descriptor. In C++ it is a separate type, without KOLK_OR_0_. */
 #ifdef __cplusplus
 typedef struct kolk_pool_kept_desc {
     const char *name;
@@ -420,8 +420,8 @@ struct kolk_pool {
     unsigned char *slots;
     uint64_t *live;        /* 1 bit a slot, valid below fresh */
     uint32_t *generations; /* the slot's present or next life, from 1; NULL with KOLK_GENERATIONS_NONE */
-    kolk_slot *top;        /* end of the stack of free slots (LIFO) */
-    kolk_slot *floor;      /* the stack's bottom, or higher to send allocs to the slow path */
+    kolk_slot_ *top;       /* end of the stack of free slots (LIFO) */
+    kolk_slot_ *floor;     /* the stack's bottom, or higher to send allocs to the slow path */
     uintptr_t inverse;     /* of odd modulo the word; stride = odd << shift */
     uint32_t stride;       /* bytes from slot to slot */
     uint32_t free_bound;   /* free leaves the fast path from here on */
@@ -441,12 +441,12 @@ struct kolk_pool {
     uint32_t first;      /* FIFO: where the ring begins */
     uint32_t held_floor; /* FIFO, LOWEST: while held is above it, alloc takes a held slot first */
     uint32_t quarantined;
-    kolk_worn worn;
-    kolk_slot *age_floor; /* ages: the floor for allocs, which also enter the object in the order of births */
-    kolk_slot *stack;     /* LIFO: bottom of the stack; FIFO: the ring, capacity entries */
-    uint64_t *holes[6];   /* LOWEST: [0] has a bit for each free slot below fresh, [k + 1] one for each word of [k] */
-    kolk_age *ages;       /* by slot + 1: a circle through [0], the oldest first; NULL without ages */
-    uint64_t *ready;      /* 1 bit a slot that is set up; NULL without setup and teardown */
+    kolk_worn_ worn;
+    kolk_slot_ *age_floor; /* ages: the floor for allocs, which also enter the object in the order of births */
+    kolk_slot_ *stack;     /* LIFO: bottom of the stack; FIFO: the ring, capacity entries */
+    uint64_t *holes[6];    /* LOWEST: [0] has a bit for each free slot below fresh, [k + 1] one for each word of [k] */
+    kolk_age_ *ages;       /* by slot + 1: a circle through [0], the oldest first; NULL without ages */
+    uint64_t *ready;       /* 1 bit a slot that is set up; NULL without setup and teardown */
 
     kolk_pool_kept_desc desc; /* with defaults filled in, except tag, and without the debug settings */
 
@@ -459,49 +459,49 @@ struct kolk_pool {
     uint32_t wrong_pool;
     uint32_t peak;   /* UINT32_MAX: the peak is fresh; FIFO and debug mode count it */
     uint32_t number; /* number in the registry; 0: not registered */
-    kolk_tick tick;
+    kolk_tick_ tick;
 };
 
 /* ---- Inside ------------------------------------------------------------------------------------------------------ */
 
 /* type_size and type_align are those of a typed pool's type, or 0. */
-KOLK_API kolk_status kolk_pool_init_abi(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
-                                        size_t type_align, size_t pool_size, uint32_t abi);
+KOLK_API_ kolk_status kolk_pool_init_abi_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
+                                          size_t type_align, size_t pool_size, uint32_t abi);
 
-KOLK_NAMED_(kolk_pool_desc_named, kolk_pool_desc)
+KOLK_NAMED_(kolk_pool_desc_named_, kolk_pool_desc)
 
-/* The same for a descriptor for which kolk_pool_is_plain is true. */
-KOLK_API kolk_status kolk_pool_init_plain_abi(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
-                                              size_t type_align, size_t pool_size, uint32_t abi);
+/* The same for a descriptor for which kolk_pool_is_plain_ is true. */
+KOLK_API_ kolk_status kolk_pool_init_plain_abi_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
+                                                size_t type_align, size_t pool_size, uint32_t abi);
 
 /* If the compiler sees the descriptor's initialiser, it computes the result, and the linker drops the code that the
  * program does not need: src/pool/pool_plain.c. */
-static inline bool kolk_pool_is_plain(const kolk_pool_desc *desc) {
+static inline bool kolk_pool_is_plain_(const kolk_pool_desc *desc) {
     bool grows = desc->max_capacity && !desc->memory;
     bool asks = desc->on_full || desc->cost || desc->on_low || desc->overflow || desc->headroom;
     bool lives_on = desc->setup || desc->reset || desc->teardown;
     return desc->reuse == KOLK_REUSE_LIFO && !desc->ages && !grows && !asks && !lives_on;
 }
 
-static inline kolk_status kolk_pool_init_typed(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
-                                               size_t type_align) {
-    if (desc && kolk_pool_is_plain(desc))
-        return kolk_pool_init_plain_abi(pool, desc, type_size, type_align, sizeof *pool, KOLK_ABI);
-    return kolk_pool_init_abi(pool, desc, type_size, type_align, sizeof *pool, KOLK_ABI);
+static inline kolk_status kolk_pool_init_typed_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
+                                                size_t type_align) {
+    if (desc && kolk_pool_is_plain_(desc))
+        return kolk_pool_init_plain_abi_(pool, desc, type_size, type_align, sizeof *pool, KOLK_ABI);
+    return kolk_pool_init_abi_(pool, desc, type_size, type_align, sizeof *pool, KOLK_ABI);
 }
 
 static inline kolk_status kolk_pool_init(kolk_pool *pool, const kolk_pool_desc *desc) {
-    return kolk_pool_init_typed(pool, desc, 0, 0);
+    return kolk_pool_init_typed_(pool, desc, 0, 0);
 }
 
 /* The slow paths that pool.inl calls. */
-KOLK_API void *kolk_pool_alloc_slow(kolk_pool *pool);
-KOLK_API void kolk_pool_free_slow(kolk_pool *pool, void *object);
-KOLK_API void *kolk_pool_get_slow(const kolk_pool *pool, kolk_handle handle);
-KOLK_API kolk_handle kolk_pool_handle_slow(const kolk_pool *pool, const void *object);
-KOLK_API bool kolk_pool_is_live_slow(const kolk_pool *pool, const void *object);
-KOLK_API uint32_t kolk_pool_index_slow(const kolk_pool *pool, const void *object);
-KOLK_API void *kolk_pool_at_slow(const kolk_pool *pool, uint32_t index);
+KOLK_API_ void *kolk_pool_alloc_slow_(kolk_pool *pool);
+KOLK_API_ void kolk_pool_free_slow_(kolk_pool *pool, void *object);
+KOLK_API_ void *kolk_pool_get_slow_(const kolk_pool *pool, kolk_handle handle);
+KOLK_API_ kolk_handle kolk_pool_handle_slow_(const kolk_pool *pool, const void *object);
+KOLK_API_ bool kolk_pool_is_live_slow_(const kolk_pool *pool, const void *object);
+KOLK_API_ uint32_t kolk_pool_index_slow_(const kolk_pool *pool, const void *object);
+KOLK_API_ void *kolk_pool_at_slow_(const kolk_pool *pool, uint32_t index);
 
 #ifdef __cplusplus
 }
@@ -510,8 +510,8 @@ KOLK_API void *kolk_pool_at_slow(const kolk_pool *pool, uint32_t index);
 #ifndef KOLK_EXTERN
 #include "pool.inl"
 #else /* the functions of pool.inl that typed.h calls */
-#define kolk_pool_alloc_sized(pool, stride)        kolk_pool_alloc(pool)
-#define kolk_pool_free_sized(pool, object, stride) kolk_pool_free(pool, object)
-#define kolk_pool_get_sized(pool, handle, stride)  kolk_pool_get(pool, handle)
+#define kolk_pool_alloc_sized_(pool, stride)        kolk_pool_alloc(pool)
+#define kolk_pool_free_sized_(pool, object, stride) kolk_pool_free(pool, object)
+#define kolk_pool_get_sized_(pool, handle, stride)  kolk_pool_get(pool, handle)
 #endif
 #endif

@@ -13,117 +13,117 @@ extern "C" {
 #endif
 KOLK_BODIES_BEGIN_
 
-KOLK_INLINE uintptr_t kolk_pool_slot(const kolk_pool *pool, const void *object) {
-    return kolk_exact_slot((uintptr_t)object - (uintptr_t)pool->slots, pool->shift, pool->inverse);
+KOLK_INLINE_ uintptr_t kolk_pool_slot_(const kolk_pool *pool, const void *object) {
+    return kolk_exact_slot_((uintptr_t)object - (uintptr_t)pool->slots, pool->shift, pool->inverse);
 }
 
-KOLK_FOLDED_INLINE uintptr_t kolk_pool_slot_sized(const kolk_pool *pool, const void *object, size_t stride) {
+KOLK_FOLDED_INLINE_ uintptr_t kolk_pool_slot_sized_(const kolk_pool *pool, const void *object, size_t stride) {
     unsigned shift = (unsigned)__builtin_ctzll((unsigned long long)stride);
-    return kolk_exact_slot((uintptr_t)object - (uintptr_t)pool->slots, shift, kolk_inverse(stride >> shift));
+    return kolk_exact_slot_((uintptr_t)object - (uintptr_t)pool->slots, shift, kolk_inverse_(stride >> shift));
 }
 
-KOLK_INLINE bool kolk_pool_bit(const uint64_t *words, uintptr_t index) {
+KOLK_INLINE_ bool kolk_pool_bit_(const uint64_t *words, uintptr_t index) {
     return words[index / 64] >> (index % 64) & 1;
 }
 
-KOLK_INLINE void *kolk_pool_alloc_sized(kolk_pool *pool, size_t stride) {
-    kolk_slot *top = pool->top;
-    if (KOLK_UNLIKELY((uintptr_t)top <= (uintptr_t)pool->floor)) return kolk_pool_alloc_slow(pool);
+KOLK_INLINE_ void *kolk_pool_alloc_sized_(kolk_pool *pool, size_t stride) {
+    kolk_slot_ *top = pool->top;
+    if (KOLK_UNLIKELY_((uintptr_t)top <= (uintptr_t)pool->floor)) return kolk_pool_alloc_slow_(pool);
     pool->top = --top;
     size_t index = top->index;
     pool->live[index / 64] |= UINT64_C(1) << (index % 64);
     return pool->slots + index * stride;
 }
 
-KOLK_INLINE void *kolk_pool_alloc(kolk_pool *pool) {
-    return kolk_pool_alloc_sized(pool, pool->stride);
+KOLK_INLINE_ void *kolk_pool_alloc(kolk_pool *pool) {
+    return kolk_pool_alloc_sized_(pool, pool->stride);
 }
 
 /* Frees the object in slot `index`, if that is a slot. */
-KOLK_INLINE void kolk_pool_free_slot(kolk_pool *pool, void *object, uintptr_t index) {
-    if (KOLK_UNLIKELY(index >= pool->free_bound)) {
-        kolk_pool_free_slow(pool, object);
+KOLK_INLINE_ void kolk_pool_free_slot_(kolk_pool *pool, void *object, uintptr_t index) {
+    if (KOLK_UNLIKELY_(index >= pool->free_bound)) {
+        kolk_pool_free_slow_(pool, object);
         return;
     }
     uint64_t word = pool->live[index / 64];
     uint64_t bit = UINT64_C(1) << (index % 64);
 #if KOLK_CHECKS
-    if (KOLK_UNLIKELY(!(word & bit))) {
-        kolk_pool_free_slow(pool, object);
+    if (KOLK_UNLIKELY_(!(word & bit))) {
+        kolk_pool_free_slow_(pool, object);
         return;
     }
 #endif
     if (pool->generations) {
         uint32_t generation = (pool->generations[index] + 1) & KOLK_GENERATION_MAX;
-        if (KOLK_UNLIKELY(generation == 0)) {
-            kolk_pool_free_slow(pool, object);
+        if (KOLK_UNLIKELY_(generation == 0)) {
+            kolk_pool_free_slow_(pool, object);
             return;
         }
         pool->generations[index] = generation;
     }
     pool->live[index / 64] = word ^ bit;
-    kolk_slot *top = pool->top;
+    kolk_slot_ *top = pool->top;
     top->index = (uint32_t)index;
     pool->top = top + 1;
 }
 
-KOLK_INLINE void kolk_pool_free(kolk_pool *pool, void *object) {
-    kolk_pool_free_slot(pool, object, kolk_pool_slot(pool, object));
+KOLK_INLINE_ void kolk_pool_free(kolk_pool *pool, void *object) {
+    kolk_pool_free_slot_(pool, object, kolk_pool_slot_(pool, object));
 }
 
-KOLK_FOLDED_INLINE void kolk_pool_free_sized(kolk_pool *pool, void *object, size_t stride) {
-    kolk_pool_free_slot(pool, object, kolk_pool_slot_sized(pool, object, stride));
+KOLK_FOLDED_INLINE_ void kolk_pool_free_sized_(kolk_pool *pool, void *object, size_t stride) {
+    kolk_pool_free_slot_(pool, object, kolk_pool_slot_sized_(pool, object, stride));
 }
 
-KOLK_INLINE bool kolk_pool_is_live(const kolk_pool *pool, const void *object) {
-    uintptr_t index = kolk_pool_slot(pool, object);
-    if (KOLK_UNLIKELY(index >= pool->bound)) return kolk_pool_is_live_slow(pool, object);
-    return kolk_pool_bit(pool->live, index);
+KOLK_INLINE_ bool kolk_pool_is_live(const kolk_pool *pool, const void *object) {
+    uintptr_t index = kolk_pool_slot_(pool, object);
+    if (KOLK_UNLIKELY_(index >= pool->bound)) return kolk_pool_is_live_slow_(pool, object);
+    return kolk_pool_bit_(pool->live, index);
 }
 
-KOLK_INLINE uint32_t kolk_pool_index(const kolk_pool *pool, const void *object) {
-    uintptr_t index = kolk_pool_slot(pool, object);
-    if (KOLK_UNLIKELY(index >= pool->bound || !kolk_pool_bit(pool->live, index)))
-        return kolk_pool_index_slow(pool, object);
+KOLK_INLINE_ uint32_t kolk_pool_index(const kolk_pool *pool, const void *object) {
+    uintptr_t index = kolk_pool_slot_(pool, object);
+    if (KOLK_UNLIKELY_(index >= pool->bound || !kolk_pool_bit_(pool->live, index)))
+        return kolk_pool_index_slow_(pool, object);
     return (uint32_t)index;
 }
 
-KOLK_INLINE void *kolk_pool_at(const kolk_pool *pool, uint32_t index) {
-    if (KOLK_UNLIKELY(index >= pool->bound)) return kolk_pool_at_slow(pool, index);
-    return kolk_pool_bit(pool->live, index) ? pool->slots + (size_t)index * pool->stride : NULL;
+KOLK_INLINE_ void *kolk_pool_at(const kolk_pool *pool, uint32_t index) {
+    if (KOLK_UNLIKELY_(index >= pool->bound)) return kolk_pool_at_slow_(pool, index);
+    return kolk_pool_bit_(pool->live, index) ? pool->slots + (size_t)index * pool->stride : NULL;
 }
 
-KOLK_INLINE kolk_handle kolk_pool_handle_of(const kolk_pool *pool, const void *object) {
-    uintptr_t index = kolk_pool_slot(pool, object);
-    if (KOLK_UNLIKELY(index >= pool->bound || !pool->generations || !kolk_pool_bit(pool->live, index)))
-        return kolk_pool_handle_slow(pool, object);
-    return kolk_handle_make(pool->generations[index], (uint32_t)index, pool->tag);
+KOLK_INLINE_ kolk_handle kolk_pool_handle_of(const kolk_pool *pool, const void *object) {
+    uintptr_t index = kolk_pool_slot_(pool, object);
+    if (KOLK_UNLIKELY_(index >= pool->bound || !pool->generations || !kolk_pool_bit_(pool->live, index)))
+        return kolk_pool_handle_slow_(pool, object);
+    return kolk_handle_make_(pool->generations[index], (uint32_t)index, pool->tag);
 }
 
-KOLK_INLINE void *kolk_pool_get_sized(const kolk_pool *pool, kolk_handle handle, size_t stride) {
-    size_t index = kolk_handle_index(handle, pool->tag);
-    if (index < pool->bound && pool->generations && pool->generations[index] == kolk_handle_generation(handle) &&
-        kolk_pool_bit(pool->live, index))
+KOLK_INLINE_ void *kolk_pool_get_sized_(const kolk_pool *pool, kolk_handle handle, size_t stride) {
+    size_t index = kolk_handle_index_(handle, pool->tag);
+    if (index < pool->bound && pool->generations && pool->generations[index] == kolk_handle_generation_(handle) &&
+        kolk_pool_bit_(pool->live, index))
         return pool->slots + index * stride;
-    return kolk_pool_get_slow(pool, handle);
+    return kolk_pool_get_slow_(pool, handle);
 }
 
-KOLK_INLINE void *kolk_pool_get(const kolk_pool *pool, kolk_handle handle) {
-    return kolk_pool_get_sized(pool, handle, pool->stride);
+KOLK_INLINE_ void *kolk_pool_get(const kolk_pool *pool, kolk_handle handle) {
+    return kolk_pool_get_sized_(pool, handle, pool->stride);
 }
 
-KOLK_INLINE uint32_t kolk_pool_count(const kolk_pool *pool) {
+KOLK_INLINE_ uint32_t kolk_pool_count(const kolk_pool *pool) {
     return pool->fresh - (uint32_t)(pool->top - pool->stack) - pool->held;
 }
 
-KOLK_INLINE uint32_t kolk_pool_available(const kolk_pool *pool) {
+KOLK_INLINE_ uint32_t kolk_pool_available(const kolk_pool *pool) {
     return pool->capacity - kolk_pool_count(pool) -
            (pool->desc.generations == KOLK_GENERATIONS_STRICT ? pool->worn.count : 0);
 }
 
-KOLK_INLINE kolk_cursor kolk_pool_each(const kolk_pool *pool) {
+KOLK_INLINE_ kolk_cursor kolk_pool_each(const kolk_pool *pool) {
     kolk_cursor cursor = {pool->live, pool->live, pool->slots, 0, pool->stride, pool->fresh > 0, NULL, 0};
-    if (KOLK_UNLIKELY(pool->objects != NULL)) {
+    if (KOLK_UNLIKELY_(pool->objects != NULL)) {
         cursor.bypassed = pool;
     } else if (cursor.more) {
         cursor.pending = *cursor.word;
@@ -133,28 +133,28 @@ KOLK_INLINE kolk_cursor kolk_pool_each(const kolk_pool *pool) {
 }
 
 /* The object of a slot in a bypassed pool, whose objects come from malloc. */
-KOLK_INLINE void *kolk_pool_bypassed(const kolk_pool *pool, uintptr_t index) {
+KOLK_INLINE_ void *kolk_pool_bypassed_(const kolk_pool *pool, uintptr_t index) {
     return (void *)~pool->objects[index];
 }
 
 /* Inline, because a call in a loop would keep floating-point sums out of registers. */
-KOLK_INLINE void *kolk_cursor_bypassed(kolk_cursor *cursor) {
+KOLK_INLINE_ void *kolk_cursor_bypassed_(kolk_cursor *cursor) {
     const kolk_pool *pool = cursor->bypassed;
     while (cursor->from < pool->fresh) {
         uint32_t index = cursor->from++;
-        if (kolk_pool_bit(pool->live, index)) return kolk_pool_bypassed(pool, index);
+        if (kolk_pool_bit_(pool->live, index)) return kolk_pool_bypassed_(pool, index);
     }
     return NULL;
 }
 
 /* Each step reads the word again, since the loop's body may have freed the object. The word must not be masked into
  * `pending`: each step would then wait for the body's stores. */
-KOLK_INLINE void *kolk_cursor_next(kolk_cursor *cursor) {
+KOLK_INLINE_ void *kolk_cursor_next(kolk_cursor *cursor) {
     for (;;) {
         uint64_t pending = cursor->pending;
-        while (KOLK_UNLIKELY(pending == 0)) {
+        while (KOLK_UNLIKELY_(pending == 0)) {
             if (cursor->word == cursor->last) {
-                if (KOLK_UNLIKELY(cursor->bypassed != NULL)) return kolk_cursor_bypassed(cursor);
+                if (KOLK_UNLIKELY_(cursor->bypassed != NULL)) return kolk_cursor_bypassed_(cursor);
                 return NULL;
             }
             pending = *++cursor->word;
@@ -162,7 +162,7 @@ KOLK_INLINE void *kolk_cursor_next(kolk_cursor *cursor) {
         }
         cursor->pending = pending & (pending - 1);
         unsigned bit = (unsigned)__builtin_ctzll(pending);
-        if (KOLK_UNLIKELY(!(*cursor->word >> bit & 1))) continue;
+        if (KOLK_UNLIKELY_(!(*cursor->word >> bit & 1))) continue;
         unsigned char *object = cursor->base + bit * cursor->stride;
         if (!object) __builtin_unreachable(); /* so that the loop needs no test for NULL */
         return object;

@@ -56,20 +56,20 @@ extern "C" {
 
 /* All but item_size and capacity may be 0. */
 typedef struct kolk_queue_desc {
-    const char *name KOLK_OR_0;  /* for statistics; outlives the queue */
-    size_t item_size KOLK_OR_0;  /* bytes */
-    uint32_t capacity KOLK_OR_0; /* items, exactly; from 1 */
+    const char *name KOLK_OR_0_;  /* for statistics; outlives the queue */
+    size_t item_size KOLK_OR_0_;  /* bytes */
+    uint32_t capacity KOLK_OR_0_; /* items, exactly; from 1 */
 
     /* Called for each item that clear or deinit drops; may be NULL. It may not use the queue. */
-    void (*destroy)(void *item, void *context) KOLK_OR_0;
-    void *context KOLK_OR_0;
+    void (*destroy)(void *item, void *context) KOLK_OR_0_;
+    void *context KOLK_OR_0_;
 } kolk_queue_desc;
 
 /* ---- Struct: nothing to read; ask the functions ------------------------------------------------------------------ */
 
 /* One end of the queue. Both ends are alike: a pop takes an item as a push takes room. Fields that different threads
  * write are 128 bytes apart, against false sharing. */
-typedef struct kolk_queue_end {
+typedef struct kolk_queue_end_ {
     KOLK_ALIGNAS(8) uint64_t ticket; /* the next operation's ticket, and the gate below it: see src/queue/queue.c */
     unsigned char apart[56];
     uint32_t failed;      /* operations that failed */
@@ -79,10 +79,10 @@ typedef struct kolk_queue_end {
     uint32_t lock;   /* protects the fields below */
     uint32_t fd;     /* the descriptor of kolk_queue_fd + 1; 0: none */
     uint32_t fd_called;
-    kolk_wait_queue waiters;    /* they sleep, or were woken and have not left yet */
-    struct kolk_waiter *called; /* the waiter that was woken */
+    kolk_wait_queue_ waiters;    /* they sleep, or were woken and have not left yet */
+    struct kolk_waiter_ *called; /* the waiter that was woken */
     unsigned char apart_too[88];
-} kolk_queue_end;
+} kolk_queue_end_;
 
 /* All zero is a queue that is shut down. Never copy or move it once initialised. */
 typedef struct kolk_queue {
@@ -100,7 +100,7 @@ typedef struct kolk_queue {
     void (*destroy)(void *item, void *context);
     void *context;
     unsigned char apart[40];
-    kolk_queue_end ends[2]; /* [0] is for pushes, [1] for pops */
+    kolk_queue_end_ ends[2]; /* [0] is for pushes, [1] for pops */
 } kolk_queue;
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
@@ -110,7 +110,7 @@ static inline kolk_status kolk_queue_init(kolk_queue *queue, const kolk_queue_de
 
 /* Destroys the items that are left, releases the memory, and leaves the queue all zero. No thread may be inside a
  * call. */
-KOLK_API void kolk_queue_deinit(kolk_queue *queue);
+KOLK_API_ void kolk_queue_deinit(kolk_queue *queue);
 
 /* ---- Items ------------------------------------------------------------------------------------------------------- */
 
@@ -121,33 +121,33 @@ KOLK_API void kolk_queue_deinit(kolk_queue *queue);
  *     KOLK_CLOSED             close was called; a pop gets this only when no item is left
  *     KOLK_SHUTDOWN           shutdown was called
  */
-KOLK_API kolk_status kolk_queue_push(kolk_queue *queue, const void *item, kolk_deadline deadline);
-KOLK_API kolk_status kolk_queue_pop(kolk_queue *queue, void *item, kolk_deadline deadline);
+KOLK_API_ kolk_status kolk_queue_push(kolk_queue *queue, const void *item, kolk_deadline deadline);
+KOLK_API_ kolk_status kolk_queue_pop(kolk_queue *queue, void *item, kolk_deadline deadline);
 
 /* The same for an array of *n items. Waits for the first one, then moves as many as are possible at once, and sets *n
  * to their number: 0 if the status is not KOLK_OK. They are neighbours in the queue. */
-KOLK_API kolk_status kolk_queue_push_n(kolk_queue *queue, const void *items, size_t *n, kolk_deadline deadline);
-KOLK_API kolk_status kolk_queue_pop_n(kolk_queue *queue, void *items, size_t *n, kolk_deadline deadline);
+KOLK_API_ kolk_status kolk_queue_push_n(kolk_queue *queue, const void *items, size_t *n, kolk_deadline deadline);
+KOLK_API_ kolk_status kolk_queue_pop_n(kolk_queue *queue, void *items, size_t *n, kolk_deadline deadline);
 
 /* Items in the queue, at one moment of the call. */
-KOLK_API size_t kolk_queue_count(const kolk_queue *queue);
+KOLK_API_ size_t kolk_queue_count(const kolk_queue *queue);
 
 /* Drops all items, as if by a single pop_n, and returns how many. Calls that wait for room go on. */
-KOLK_API size_t kolk_queue_clear(kolk_queue *queue);
+KOLK_API_ size_t kolk_queue_clear(kolk_queue *queue);
 
 /* ---- The end ----------------------------------------------------------------------------------------------------- */
 
 /* Ends pushes: every push that waits now or is called later gets KOLK_CLOSED. Pops go on until no item is left. */
-KOLK_API void kolk_queue_close(kolk_queue *queue);
+KOLK_API_ void kolk_queue_close(kolk_queue *queue);
 
 /* Ends pushes and pops: every push or pop that waits now or is called later gets KOLK_SHUTDOWN. Items stay. */
-KOLK_API void kolk_queue_shutdown(kolk_queue *queue);
+KOLK_API_ void kolk_queue_shutdown(kolk_queue *queue);
 
 /* Undoes close and shutdown. A call that was waiting at a close or shutdown still gets KOLK_CLOSED or KOLK_SHUTDOWN,
  * even if the queue is reopened and ended again before its thread runs; after both, KOLK_SHUTDOWN. There are two
  * exceptions. If items were left at a close, a waiting pop goes on waiting if others take them. A call that was polling
  * at that very moment may take an item or room that comes after reopen. */
-KOLK_API void kolk_queue_reopen(kolk_queue *queue);
+KOLK_API_ void kolk_queue_reopen(kolk_queue *queue);
 
 /* ---- Others ------------------------------------------------------------------------------------------------------ */
 
@@ -160,24 +160,24 @@ typedef enum kolk_queue_event {
  * event is true or the queue has ended. It stays readable until a push returns KOLK_FULL, or a pop KOLK_EMPTY: so call
  * with KOLK_NOW until then. It belongs to the queue, and deinit closes it; don't read it. The first call makes it; from
  * then on each push and pop updates it. -1: the system has no descriptor left, or is not Linux. */
-KOLK_API int kolk_queue_fd(kolk_queue *queue, kolk_queue_event event);
+KOLK_API_ int kolk_queue_fd(kolk_queue *queue, kolk_queue_event event);
 
 /* Counters, as for the other members. `peak` is capacity once a push has found the queue full, and count before.
  * `failed` counts the pushes that returned KOLK_FULL or KOLK_TIMEOUT. */
-KOLK_API void kolk_queue_stats(const kolk_queue *queue, kolk_stats *out);
+KOLK_API_ void kolk_queue_stats(const kolk_queue *queue, kolk_stats *out);
 
 /* Checks every invariant of src/queue/queue.c, for tests; no thread may be inside a call. */
-KOLK_API bool kolk_queue_is_valid(const kolk_queue *queue);
+KOLK_API_ bool kolk_queue_is_valid(const kolk_queue *queue);
 
 /* ---- Inside ------------------------------------------------------------------------------------------------------ */
 
-KOLK_API kolk_status kolk_queue_init_abi(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size,
-                                         size_t queue_size, uint32_t abi);
+KOLK_API_ kolk_status kolk_queue_init_abi_(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size,
+                                           size_t queue_size, uint32_t abi);
 
-KOLK_NAMED_(kolk_queue_desc_named, kolk_queue_desc)
+KOLK_NAMED_(kolk_queue_desc_named_, kolk_queue_desc)
 
 static inline kolk_status kolk_queue_init(kolk_queue *queue, const kolk_queue_desc *desc) {
-    return kolk_queue_init_abi(queue, desc, 0, sizeof *queue, KOLK_ABI);
+    return kolk_queue_init_abi_(queue, desc, 0, sizeof *queue, KOLK_ABI);
 }
 
 #ifdef __cplusplus

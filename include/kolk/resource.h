@@ -95,8 +95,8 @@ typedef struct kolk_resource_event {
 /* All members but create may be 0. For every time, 0 selects the default, and -1 turns the feature off unless stated
  * otherwise. Any other negative time is KOLK_BAD_TIME. */
 typedef struct kolk_resource_pool_desc {
-    const char *name KOLK_OR_0; /* for statistics, reports and KOLK_FAIL; outlives the pool */
-    void *context KOLK_OR_0;    /* passed to the functions */
+    const char *name KOLK_OR_0_; /* for statistics, reports and KOLK_FAIL; outlives the pool */
+    void *context KOLK_OR_0_;    /* passed to the functions */
 
     /* Makes a resource. The deadline is create_timeout_ms from now, or that of the tick or borrow that calls it. With
      * KOLK_NOW it may not wait, and fails if it would have to. False: it failed, and *error, which was empty before,
@@ -105,63 +105,63 @@ typedef struct kolk_resource_pool_desc {
      * KOLK_NOT_CREATED. True with *resource NULL is a failure too, and the pool sets the error. The key is "" if the
      * borrow gives none. */
     bool (*create)(void *context, const char *key, kolk_deadline deadline, void **resource,
-                   kolk_error *error) KOLK_OR_0;
+                   kolk_error *error) KOLK_OR_0_;
 
     /* Destroys a resource. May be NULL. */
-    void (*destroy)(void *context, void *resource) KOLK_OR_0;
+    void (*destroy)(void *context, void *resource) KOLK_OR_0_;
 
     /* Is the resource still good? Called for keepalive, and before a resource is lent that was not created, used or
      * validated within the last validate_after_ms. The deadline is create_timeout_ms from now. False: the resource is
      * destroyed, and the borrower gets another. If validate hangs, the borrower need not wait for it: after 100 ms
      * another resource is created or validated. With the deadline KOLK_NOW it must not wait: so it is called for a
      * borrow with KOLK_NOW, and before every borrow if `look` is set. NULL: every resource is good. */
-    bool (*validate)(void *context, void *resource, kolk_deadline deadline) KOLK_OR_0;
+    bool (*validate)(void *context, void *resource, kolk_deadline deadline) KOLK_OR_0_;
 
     /* Cleans a resource that comes back, for the next borrower. False: the resource is destroyed. May be NULL. */
-    bool (*reset)(void *context, void *resource) KOLK_OR_0;
+    bool (*reset)(void *context, void *resource) KOLK_OR_0_;
 
     /* Most resources at a time, of all keys, including those being created or destroyed. At most 65,536. 0: 10 */
-    uint32_t max KOLK_OR_0;
-    uint32_t min_idle KOLK_OR_0; /* resources of the key "" that are kept ready. At most max */
+    uint32_t max KOLK_OR_0_;
+    uint32_t min_idle KOLK_OR_0_; /* resources of the key "" that are kept ready. At most max */
 
     /* Most creates at a time, so that a restarting server is not overrun. It limits each key, and all keys together,
      * except creates that take longer than 100 ms. The same limit applies to validates and destroys. 0: 2 */
-    uint32_t max_creating KOLK_OR_0;
+    uint32_t max_creating KOLK_OR_0_;
 
-    int64_t idle_timeout_ms KOLK_OR_0; /* idle resources are destroyed after this, down to min_idle. 0: 600,000 */
+    int64_t idle_timeout_ms KOLK_OR_0_; /* idle resources are destroyed after this, down to min_idle. 0: 600,000 */
     /* Resources are destroyed after this, minus up to a random tenth, so that not all end at once; those in use when
      * they come back. 0: 1,800,000 */
-    int64_t max_lifetime_ms KOLK_OR_0;
-    int64_t keepalive_ms KOLK_OR_0;      /* the interval for validating idle resources. 0: off */
-    int64_t validate_after_ms KOLK_OR_0; /* 0: 500; -1: before every borrow */
+    int64_t max_lifetime_ms KOLK_OR_0_;
+    int64_t keepalive_ms KOLK_OR_0_;      /* the interval for validating idle resources. 0: off */
+    int64_t validate_after_ms KOLK_OR_0_; /* 0: 500; -1: before every borrow */
     /* A borrow that lasts longer is reported once as KOLK_LEAK, and once more, with the count 0, if it comes back. 0:
      * off. The report has the system's number and the name of the borrower's thread. If this setting or `sites` is on,
      * it has the name at the thread's first borrow, even if the thread has ended. */
-    int64_t leak_after_ms KOLK_OR_0;
+    int64_t leak_after_ms KOLK_OR_0_;
 
     /* The time limit of create and validate, unless the deadline is a borrower's or a tick's. 0: 10,000; -1: no
      * limit */
-    int64_t create_timeout_ms KOLK_OR_0;
+    int64_t create_timeout_ms KOLK_OR_0_;
 
     /* Which idle resource is lent. KOLK_REUSE_LIFO: the one that came back last, so that surplus resources reach
      * idle_timeout_ms. KOLK_REUSE_FIFO: the one that has been idle longest, so that all are used. */
-    kolk_reuse reuse KOLK_OR_0;
+    kolk_reuse reuse KOLK_OR_0_;
 
     /* The borrower calls validate with KOLK_NOW before every borrow, to notice without waiting that, for example, a
      * socket was closed. */
-    bool look KOLK_OR_0;
+    bool look KOLK_OR_0_;
 
     /* The pool has no threads. borrow creates and validates, with its own deadline; give_back destroys; your calls of
      * kolk_resource_tick do the rest. A create that fails is not tried again: the borrow returns KOLK_NOT_CREATED. */
-    bool no_housekeeper KOLK_OR_0;
+    bool no_housekeeper KOLK_OR_0_;
 
     /* Receives events, outside of the lock, in the thread in which they happen. May be NULL. */
-    void (*log)(void *context, const kolk_resource_event *event) KOLK_OR_0;
-    int64_t slow_borrow_ms KOLK_OR_0; /* `log` receives borrows that wait this long. 0: 1,000; -1: none */
+    void (*log)(void *context, const kolk_resource_event *event) KOLK_OR_0_;
+    int64_t slow_borrow_ms KOLK_OR_0_; /* `log` receives borrows that wait this long. 0: 1,000; -1: none */
 
     /* Settings (base.h); a resource pool has only `sites`. Reports then name the calls in the code, and the report of a
      * second give_back names the present or last borrower. */
-    const char *debug KOLK_OR_0;
+    const char *debug KOLK_OR_0_;
 } kolk_resource_pool_desc;
 
 /* ---- Struct ------------------------------------------------------------------------------------------------------ */
@@ -169,7 +169,7 @@ typedef struct kolk_resource_pool_desc {
 /* All zero is a closed pool. The struct holds a pointer and may be moved; of several copies, only one may be deinit'd.
  * If it is initialised again without a deinit, the first pool lives on, and statistics list both. */
 typedef struct kolk_resource_pool {
-    struct kolk_resource_inside *inside;
+    struct kolk_resource_inside_ *inside;
     uint32_t number; /* number in the registry; 0: not registered */
 } kolk_resource_pool;
 
@@ -183,9 +183,9 @@ typedef struct kolk_borrowed {
 
 /* A borrower's request. All zero: no key, and no waiting. */
 typedef struct kolk_borrow_desc {
-    const char *key KOLK_OR_0;        /* resources of one key are alike: a host, a tenant. Up to 255 bytes; NULL: "" */
-    kolk_deadline deadline KOLK_OR_0; /* the borrow waits until then. 0 is KOLK_NOW */
-    const char *who KOLK_OR_0;        /* for reports; outlives the borrow. NULL: the thread's name */
+    const char *key KOLK_OR_0_;        /* resources of one key are alike: a host, a tenant. Up to 255 bytes; NULL: "" */
+    kolk_deadline deadline KOLK_OR_0_; /* the borrow waits until then. 0 is KOLK_NOW */
+    const char *who KOLK_OR_0_;        /* for reports; outlives the borrow. NULL: the thread's name */
 } kolk_borrow_desc;
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
@@ -200,14 +200,14 @@ static inline kolk_status kolk_resource_init(kolk_resource_pool *pool, const kol
  * call. Do not call it in one of the pool's own functions. It returns when none of these runs any more, and waits for a
  * create that does not give up. (Without a deinit, resources that are lent when the program exits are reported only
  * with `sites`.) */
-KOLK_API void kolk_resource_deinit(kolk_resource_pool *pool);
+KOLK_API_ void kolk_resource_deinit(kolk_resource_pool *pool);
 
 /* Ends borrowing: every borrow that waits now or is called later gets KOLK_CLOSED. Idle resources are destroyed, and
  * others when they come back; close waits for that until the deadline. It interrupts your functions
  * (kolk_resource_interrupt_fd). KOLK_OK: no resource is left. KOLK_TIMEOUT: some are still being created or destroyed,
  * or are lent. Each lent one is reported as a KOLK_LEAK that names its borrower, if it was not reported before. In one
  * of the pool's own functions, or in a thread that has borrowed from the pool, call it only with KOLK_NOW. */
-KOLK_API kolk_status kolk_resource_close(kolk_resource_pool *pool, kolk_deadline deadline);
+KOLK_API_ kolk_status kolk_resource_close(kolk_resource_pool *pool, kolk_deadline deadline);
 
 /* ---- Borrowing --------------------------------------------------------------------------------------------------- */
 
@@ -227,15 +227,15 @@ KOLK_API kolk_status kolk_resource_close(kolk_resource_pool *pool, kolk_deadline
  *     KOLK_KEY_TOO_LONG, KOLK_NO_MEMORY
  *
  * Anything but KOLK_OK: out->resource is NULL, and out->error has a sentence. desc NULL: no key, 30 s. */
-KOLK_API kolk_status kolk_resource_borrow(kolk_resource_pool *pool, const kolk_borrow_desc *desc, kolk_borrowed *out);
+KOLK_API_ kolk_status kolk_resource_borrow(kolk_resource_pool *pool, const kolk_borrow_desc *desc, kolk_borrowed *out);
 
 /* Ends a borrow. Does nothing with a borrow that is all zero or that failed. Sets its resource to NULL, but leaves the
  * handle. So a second call is reported (KOLK_DOUBLE_FREE), even if another borrower has the resource by then. A borrow
  * of another pool is reported as KOLK_WRONG_POOL. */
-KOLK_API void kolk_resource_give_back(kolk_resource_pool *pool, kolk_borrowed *borrow);
+KOLK_API_ void kolk_resource_give_back(kolk_resource_pool *pool, kolk_borrowed *borrow);
 
 /* Ends a borrow whose resource has turned out bad: as give_back, but destroys the resource. */
-KOLK_API void kolk_resource_discard(kolk_resource_pool *pool, kolk_borrowed *borrow);
+KOLK_API_ void kolk_resource_discard(kolk_resource_pool *pool, kolk_borrowed *borrow);
 
 /* For event loops: returns a file descriptor (eventfd) to poll after a borrow with KOLK_NOW has returned KOLK_FULL. It
  * becomes readable when the same borrow may succeed, or the pool is closed, and stays readable until a borrow returns
@@ -246,41 +246,41 @@ KOLK_API void kolk_resource_discard(kolk_resource_pool *pool, kolk_borrowed *bor
  * returns KOLK_NOT_CREATED, once. With no_housekeeper, from the first call on, borrows with KOLK_NOW don't create:
  * kolk_resource_tick does it for them. The descriptor belongs to the pool; don't read it. -1: the system has no
  * descriptor left, or is not Linux. */
-KOLK_API int kolk_resource_fd(kolk_resource_pool *pool);
+KOLK_API_ int kolk_resource_fd(kolk_resource_pool *pool);
 
 /* ---- Steering ---------------------------------------------------------------------------------------------------- */
 
 /* Replaces all present resources, such as after a failover, or with new credentials. Idle ones are destroyed at once,
  * others when they come back. A running create is interrupted (kolk_resource_interrupt_fd). If it makes a resource all
  * the same, that resource is destroyed, and its borrower gets another one. */
-KOLK_API void kolk_resource_evict(kolk_resource_pool *pool);
+KOLK_API_ void kolk_resource_evict(kolk_resource_pool *pool);
 
 /* The same, but once for all borrowers that notice the same trouble. It evicts, and returns true, only if the resource
  * of this generation (borrow.generation) was created since the last evict. Otherwise the present resources are newer
  * than the trouble. */
-KOLK_API bool kolk_resource_evict_generation(kolk_resource_pool *pool, uint32_t generation);
+KOLK_API_ bool kolk_resource_evict_generation(kolk_resource_pool *pool, uint32_t generation);
 
 /* The same for each resource for which `wants` returns true; returns how many. `wants` is called once per resource,
  * outside of the lock, but not for resources that are being created. If in_use is true, it may compare the pointer
  * `resource`, but not access the resource. */
-KOLK_API uint32_t kolk_resource_evict_if(kolk_resource_pool *pool,
-                                         bool (*wants)(const char *key, const void *resource, bool in_use,
-                                                       void *context),
-                                         void *context);
+KOLK_API_ uint32_t kolk_resource_evict_if(kolk_resource_pool *pool,
+                                          bool (*wants)(const char *key, const void *resource, bool in_use,
+                                                        void *context),
+                                          void *context);
 
 /* Between pause and resume borrows wait, as if all resources were in use. Lent resources may come back. */
-KOLK_API void kolk_resource_pause(kolk_resource_pool *pool);
-KOLK_API void kolk_resource_resume(kolk_resource_pool *pool);
+KOLK_API_ void kolk_resource_pause(kolk_resource_pool *pool);
+KOLK_API_ void kolk_resource_resume(kolk_resource_pool *pool);
 
 /* Changes max. Surplus resources are destroyed: idle ones at once, others when they come back. KOLK_BAD_MAX: 0, or more
  * than KOLK_RESOURCE_MOST; KOLK_BAD_MIN_IDLE: less than min_idle; KOLK_NO_MEMORY. */
 #define KOLK_RESOURCE_MOST 65536u
-KOLK_API kolk_status kolk_resource_resize(kolk_resource_pool *pool, uint32_t max);
+KOLK_API_ kolk_status kolk_resource_resize(kolk_resource_pool *pool, uint32_t max);
 
 /* Does the makers' work for this pool once: destroys resources that are too old or idle for too long, validates for
  * keepalive, creates resources up to min_idle (after a failed create only after a pause of 10 ms to 5 s), and reports
  * leaks. It begins no step after the deadline, which create and validate get too; with KOLK_NOW it does one step. */
-KOLK_API void kolk_resource_tick(kolk_resource_pool *pool, kolk_deadline deadline);
+KOLK_API_ void kolk_resource_tick(kolk_resource_pool *pool, kolk_deadline deadline);
 
 /* ---- Within your functions --------------------------------------------------------------------------------------- */
 
@@ -290,10 +290,10 @@ KOLK_API void kolk_resource_tick(kolk_resource_pool *pool, kolk_deadline deadlin
  * waiting for its peer. So close, deinit and evict need not wait for a peer. The descriptor belongs to kolk; don't read
  * it, and get it anew in each call. -1: the caller is not one of kolk's threads, or the system has no descriptor
  * left. */
-KOLK_API int kolk_resource_interrupt_fd(void);
+KOLK_API_ int kolk_resource_interrupt_fd(void);
 
 /* Whether that descriptor is readable, for functions that don't poll. */
-KOLK_API bool kolk_resource_is_interrupted(void);
+KOLK_API_ bool kolk_resource_is_interrupted(void);
 
 /* ---- Others ------------------------------------------------------------------------------------------------------ */
 
@@ -327,20 +327,20 @@ typedef struct kolk_resource_pool_stats {
     kolk_times wait, use, create;
 } kolk_resource_pool_stats;
 
-KOLK_API void kolk_resource_stats(const kolk_resource_pool *pool, kolk_resource_pool_stats *out);
+KOLK_API_ void kolk_resource_stats(const kolk_resource_pool *pool, kolk_resource_pool_stats *out);
 
 /* Checks every invariant of src/resource/resource.c, for tests. */
-KOLK_API bool kolk_resource_is_valid(const kolk_resource_pool *pool);
+KOLK_API_ bool kolk_resource_is_valid(const kolk_resource_pool *pool);
 
 /* ---- Inside ------------------------------------------------------------------------------------------------------ */
 
-KOLK_API kolk_status kolk_resource_init_abi(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc,
-                                            size_t pool_size, uint32_t abi);
+KOLK_API_ kolk_status kolk_resource_init_abi_(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc,
+                                              size_t pool_size, uint32_t abi);
 
-KOLK_NAMED_(kolk_resource_desc_named, kolk_resource_pool_desc)
+KOLK_NAMED_(kolk_resource_desc_named_, kolk_resource_pool_desc)
 
 static inline kolk_status kolk_resource_init(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc) {
-    return kolk_resource_init_abi(pool, desc, sizeof *pool, KOLK_ABI);
+    return kolk_resource_init_abi_(pool, desc, sizeof *pool, KOLK_ABI);
 }
 
 #ifdef __cplusplus

@@ -81,30 +81,30 @@ extern "C" {
 
 /* Zero means default for all but object_size. */
 typedef struct kolk_shared_desc {
-    const char *name KOLK_OR_0; /* for reports, statistics and the default tag; must outlive the pool; NULL: none */
-    size_t object_size KOLK_OR_0;
+    const char *name KOLK_OR_0_; /* for reports, statistics and the default tag; must outlive the pool; NULL: none */
+    size_t object_size KOLK_OR_0_;
     /* A power of two up to 4096. 0: the largest that divides object_size, at most 16. */
-    size_t object_align KOLK_OR_0;
+    size_t object_align KOLK_OR_0_;
     /* objects that can be alive before the pool has to grow; may be 0 if max_capacity is set */
-    uint32_t capacity KOLK_OR_0;
-    uint32_t max_capacity KOLK_OR_0; /* the pool grows up to it, in place; 0: capacity */
-    uint32_t max_threads KOLK_OR_0;  /* most locals at the same time; 0: 16 */
+    uint32_t capacity KOLK_OR_0_;
+    uint32_t max_capacity KOLK_OR_0_; /* the pool grows up to it, in place; 0: capacity */
+    uint32_t max_threads KOLK_OR_0_;  /* most locals at the same time; 0: 16 */
     /* Free slots that a thread may cache, up to 2^28. 0: 256, or less, so that all threads but one cache at most a
      * quarter of max_capacity; none, if that is less than 4, or with a setup or teardown hook. KOLK_NO_CACHE: none. */
-    uint32_t cache KOLK_OR_0;
+    uint32_t cache KOLK_OR_0_;
     /* RECYCLE: a slot's generations start anew right after 2^31 lives. NONE: 1 byte per slot instead of 4. STRICT is
      * refused: each free would have to check whether this life was the last one. */
-    kolk_generations generations KOLK_OR_0;
-    uint32_t tag KOLK_OR_0; /* distinguishes its handles from other pools'; 0: a hash of the name */
-    bool exact KOLK_OR_0;   /* detects two frees at the very same moment: see kolk_shared_free */
-    bool keep KOLK_OR_0;    /* from here to teardown: see Objects that are made once */
-    bool (*setup)(void *object, void *context) KOLK_OR_0;
-    void (*reset)(void *object, void *context) KOLK_OR_0;
-    void (*teardown)(void *object, void *context) KOLK_OR_0;
-    void *context KOLK_OR_0; /* passed to setup, reset and teardown */
+    kolk_generations generations KOLK_OR_0_;
+    uint32_t tag KOLK_OR_0_; /* distinguishes its handles from other pools'; 0: a hash of the name */
+    bool exact KOLK_OR_0_;   /* detects two frees at the very same moment: see kolk_shared_free */
+    bool keep KOLK_OR_0_;    /* from here to teardown: see Objects that are made once */
+    bool (*setup)(void *object, void *context) KOLK_OR_0_;
+    void (*reset)(void *object, void *context) KOLK_OR_0_;
+    void (*teardown)(void *object, void *context) KOLK_OR_0_;
+    void *context KOLK_OR_0_; /* passed to setup, reset and teardown */
     /* Settings of the debug mode: "fill,guard,quarantine=64,sites" and the like (base.h); NULL: none. KOLK_DEBUG in the
      * environment overrides them. A pool in debug mode is always uncached, and sometimes takes a lock. */
-    const char *debug KOLK_OR_0;
+    const char *debug KOLK_OR_0_;
 } kolk_shared_desc;
 
 /* ---- Structs: nothing to read; ask the functions ----------------------------------------------------------------- */
@@ -112,12 +112,12 @@ typedef struct kolk_shared_desc {
 /* A thread's way into the pool. All zero is a local without a pool: alloc returns NULL. */
 typedef struct kolk_shared_local {
     uint32_t *lives; /* as in its magazine; NULL: the fast paths do not serve this local */
-    struct kolk_magazine *magazine;
-    struct kolk_shared_inside *pool;
+    struct kolk_magazine_ *magazine;
+    struct kolk_shared_inside_ *pool;
 } kolk_shared_local;
 
 /* One thread's free slots of one depot: a stack, whose `cache` entries follow the struct. */
-typedef struct kolk_magazine {
+typedef struct kolk_magazine_ {
     unsigned char *slots;
     uint32_t *lives;      /* by slot: how often a life began or ended; odd: alive. NULL: short_lives has them */
     uint8_t *short_lives; /* the same in bytes, in pools without handles */
@@ -129,20 +129,20 @@ typedef struct kolk_magazine {
     KOLK_ALIGNAS(8) uint64_t failed;
     uint32_t leaving; /* entries below it are on their way to the depot */
     uint32_t proving; /* debug mode: 1 + the slot whose fill is being verified before its life begins */
-    struct kolk_depot *depot;
-    struct kolk_keeper *keeper;
-    struct kolk_magazine *next; /* the next magazine of the same keeper */
-} kolk_magazine;
+    struct kolk_depot_ *depot;
+    struct kolk_keeper_ *keeper;
+    struct kolk_magazine_ *next; /* the next magazine of the same keeper */
+} kolk_magazine_;
 
 /* All zero is a pool for which no local can be made. Never copy or move it once initialised. */
 typedef struct kolk_shared {
     unsigned char *slots;
-    uint32_t *lives; /* as in kolk_magazine */
+    uint32_t *lives; /* as in kolk_magazine_ */
     uint32_t stride, tag;
     uint32_t bound;  /* get leaves the fast path from this slot on, and then raises it */
     uint32_t number; /* number in the registry; 0: not registered */
     const char *name;
-    struct kolk_shared_inside *inside;
+    struct kolk_shared_inside_ *inside;
 } kolk_shared;
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
@@ -154,30 +154,30 @@ static inline kolk_status kolk_shared_init(kolk_shared *pool, const kolk_shared_
  * teardown for each slot that is set up, releases the memory, and leaves the pool all zero. (A later alloc or free
  * through one of its locals is reported: KOLK_NO_LOCAL. For that, the last 64 pools with locals of running threads
  * leave a few pages behind. A local of an earlier pool accesses memory that is gone.) */
-KOLK_API void kolk_shared_deinit(kolk_shared *pool);
+KOLK_API_ void kolk_shared_deinit(kolk_shared *pool);
 
 /* Makes a local for the calling thread, until this thread ends or deinits it. A thread may have several.
  * KOLK_TOO_MANY_THREADS: there are max_threads locals. On Linux and Windows, threads that have ended without a deinit
  * do not count: their free slots are reclaimed now. KOLK_NO_LOCAL: the pool is all zero. After either status the local
  * is all zero, and alloc returns NULL. Never copy a local: both copies would hand out the same slots. */
-KOLK_API kolk_status kolk_shared_local_init(kolk_shared_local *local, kolk_shared *pool);
+KOLK_API_ kolk_status kolk_shared_local_init(kolk_shared_local *local, kolk_shared *pool);
 
 /* Returns the calling thread's own local, for code that has no place to keep one. The first call makes it, and the end
  * of the thread deinits it. A call takes some nanoseconds, so use the result for many objects. NULL: there are
  * max_threads locals, or the process has more such pools than the system has keys (1,024 on Linux). */
-KOLK_API kolk_shared_local *kolk_shared_local_of_thread(kolk_shared *pool);
+KOLK_API_ kolk_shared_local *kolk_shared_local_of_thread(kolk_shared *pool);
 
 /* Returns the local's free slots to the depot, and leaves it all zero. Its objects stay alive. Takes a lock for a
  * moment, as init does. */
-KOLK_API void kolk_shared_local_deinit(kolk_shared_local *local);
+KOLK_API_ void kolk_shared_local_deinit(kolk_shared_local *local);
 
 /* Returns the local's free slots to the depot. Call it before the thread sleeps for long. Lock-free. */
-KOLK_API void kolk_shared_local_flush(kolk_shared_local *local);
+KOLK_API_ void kolk_shared_local_flush(kolk_shared_local *local);
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
 /* Returns an object, or NULL: see Capacity above. Lock-free. */
-KOLK_INLINE void *kolk_shared_alloc(kolk_shared_local *local);
+KOLK_INLINE_ void *kolk_shared_alloc(kolk_shared_local *local);
 
 /* The same, but waits for an object until the deadline, and then returns NULL. With KOLK_NOW it is kolk_shared_alloc.
  * Threads that wait are served in the order in which they came; an alloc that does not wait may pass them. Only an
@@ -185,24 +185,24 @@ KOLK_INLINE void *kolk_shared_alloc(kolk_shared_local *local);
  * free, go offline before waiting: otherwise the awaited slots may be waiting for this thread. (Once a second, one of
  * the waiters checks whether they wait for a thread that has ended without a deinit.) To limit the number of objects
  * exactly, use a pool without caches: with caches a pool can have more objects than its capacity. */
-KOLK_API void *kolk_shared_alloc_wait(kolk_shared_local *local, kolk_deadline deadline);
+KOLK_API_ void *kolk_shared_alloc_wait(kolk_shared_local *local, kolk_deadline deadline);
 
 /* Frees an object of the pool; any thread may have allocated it. Its handles are stale from now on. NULL does nothing.
  * Anything else is a bug of the caller and is reported: a double free, or a pointer that is not of this pool or not the
  * start of an object. If two threads free one object at the very same moment, neither may be reported, and the slot is
  * then handed out twice. With .exact one of them is always reported, which costs some nanoseconds per free.
  * Lock-free. */
-KOLK_INLINE void kolk_shared_free(kolk_shared_local *local, void *object);
+KOLK_INLINE_ void kolk_shared_free(kolk_shared_local *local, void *object);
 
 /* ---- The end of waiting ------------------------------------------------------------------------------------------ */
 
 /* Ends waiting: every alloc_wait that waits now or is called later returns NULL at once, even if there is a free
  * object. Only with the deadline KOLK_NOW it still allocates. alloc and free go on, so that the program can finish its
  * work. */
-KOLK_API void kolk_shared_shutdown(kolk_shared *pool);
+KOLK_API_ void kolk_shared_shutdown(kolk_shared *pool);
 
 /* Undoes a shutdown. A call that was waiting at the shutdown still returns NULL. */
-KOLK_API void kolk_shared_reopen(kolk_shared *pool);
+KOLK_API_ void kolk_shared_reopen(kolk_shared *pool);
 
 /* ---- Objects that are made once ------------------------------------------------------------------------------------
  *
@@ -267,34 +267,34 @@ KOLK_API void kolk_shared_reopen(kolk_shared *pool);
  * slot becomes free only after every online local, this one too, has called quiesce; at the latest when each has done
  * so three times. Until then the slot counts as alive for Capacity. Objects that it points to are not freed. O(1), one
  * or two atomic operations. Lock-free. */
-KOLK_API void kolk_shared_free_later(kolk_shared_local *local, void *object);
+KOLK_API_ void kolk_shared_free_later(kolk_shared_local *local, void *object);
 
 /* States that the calling thread holds no pointers to objects that any thread may have freed later. Two loads if no
  * slot waits for that. Otherwise it also reads each local, and once per epoch takes O(slots / 4096) and the slots that
  * become free. Lock-free; but slots become free only if all threads keep calling it. (Each 1024th time that a thread
  * finds another one behind, it checks under a lock whether that one has ended without a deinit.) */
-KOLK_API void kolk_shared_quiesce(kolk_shared_local *local);
+KOLK_API_ void kolk_shared_quiesce(kolk_shared_local *local);
 
 /* offline states that the thread holds no such pointers until it calls online. Call it before the thread blocks. A new
  * local is online. Lock-free. */
-KOLK_API void kolk_shared_offline(kolk_shared_local *local);
-KOLK_API void kolk_shared_online(kolk_shared_local *local);
+KOLK_API_ void kolk_shared_offline(kolk_shared_local *local);
+KOLK_API_ void kolk_shared_online(kolk_shared_local *local);
 
 /* ---- Handles and questions, from any thread: all lock-free but is_valid ------------------------------------------ */
 
 /* Returns the handle of a live object. Any other pointer is a bug of the caller and gives the null handle. */
-KOLK_API kolk_handle kolk_shared_handle_of(const kolk_shared *pool, const void *object);
+KOLK_API_ kolk_handle kolk_shared_handle_of(const kolk_shared *pool, const void *object);
 
 /* Returns the object of a handle, or NULL if it was freed. Another thread may free the object right afterwards: the
  * program must make sure that none does while this thread uses it. After 2^31 lives of its slot a handle is valid
  * again. */
-KOLK_INLINE void *kolk_shared_get(const kolk_shared *pool, kolk_handle handle);
+KOLK_INLINE_ void *kolk_shared_get(const kolk_shared *pool, kolk_handle handle);
 
 /* Is this the start of a live object? Any pointer is allowed. */
-KOLK_API bool kolk_shared_is_live(const kolk_shared *pool, const void *object);
+KOLK_API_ bool kolk_shared_is_live(const kolk_shared *pool, const void *object);
 
 /* The number of live objects: exact while no thread allocates or frees, otherwise nearly. O(slots / 64). */
-KOLK_API uint32_t kolk_shared_count(const kolk_shared *pool);
+KOLK_API_ uint32_t kolk_shared_count(const kolk_shared *pool);
 
 /* A walk over the live objects, in ascending slots. kolk_shared_each begins it; each kolk_shared_cursor_next returns an
  * object, or NULL at the end. KOLK_EACH of typed.h is such a loop. Any object may be freed during the walk, the current
@@ -307,38 +307,38 @@ typedef struct kolk_shared_cursor {
     bool more;          /* false: KOLK_EACH is done */
 } kolk_shared_cursor;
 
-KOLK_API kolk_shared_cursor kolk_shared_each(const kolk_shared *pool);
-KOLK_API void *kolk_shared_cursor_next(kolk_shared_cursor *cursor);
+KOLK_API_ kolk_shared_cursor kolk_shared_each(const kolk_shared *pool);
+KOLK_API_ void *kolk_shared_cursor_next(kolk_shared_cursor *cursor);
 
 /* `capacity` and `max_capacity` count objects, as in the descriptor, without the slots beyond them. `peak` is an upper
  * bound, because it counts slots in magazines too; it exceeds `capacity` only if more objects are alive. `waiting`
  * counts the threads in alloc_wait now, `waits` the calls that have waited. */
-KOLK_API void kolk_shared_stats(const kolk_shared *pool, kolk_stats *out);
+KOLK_API_ void kolk_shared_stats(const kolk_shared *pool, kolk_stats *out);
 
 /* Checks every invariant of src/shared/shared.c, for tests; no thread may allocate or free meanwhile. */
-KOLK_API bool kolk_shared_is_valid(const kolk_shared *pool);
+KOLK_API_ bool kolk_shared_is_valid(const kolk_shared *pool);
 
 /* ---- Inside ------------------------------------------------------------------------------------------------------ */
 
 /* type_size and type_align are those of a typed pool's type, or 0. */
-KOLK_API kolk_status kolk_shared_init_abi(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size,
-                                          size_t type_align, size_t pool_size, uint32_t abi);
+KOLK_API_ kolk_status kolk_shared_init_abi_(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size,
+                                            size_t type_align, size_t pool_size, uint32_t abi);
 
-KOLK_NAMED_(kolk_shared_desc_named, kolk_shared_desc)
+KOLK_NAMED_(kolk_shared_desc_named_, kolk_shared_desc)
 
 static inline kolk_status kolk_shared_init(kolk_shared *pool, const kolk_shared_desc *desc) {
-    return kolk_shared_init_abi(pool, desc, 0, 0, sizeof *pool, KOLK_ABI);
+    return kolk_shared_init_abi_(pool, desc, 0, 0, sizeof *pool, KOLK_ABI);
 }
 
 /* The slow paths that shared.inl calls. Those in _short serve locals without `lives`. */
-KOLK_API void *kolk_shared_alloc_slow(kolk_shared_local *local);
-KOLK_API void kolk_shared_free_slow(kolk_shared_local *local, void *object);
-KOLK_API void *kolk_shared_alloc_short(kolk_shared_local *local);
-KOLK_API void kolk_shared_free_short(kolk_shared_local *local, void *object);
-KOLK_API void *kolk_shared_get_slow(const kolk_shared *pool, kolk_handle handle);
+KOLK_API_ void *kolk_shared_alloc_slow_(kolk_shared_local *local);
+KOLK_API_ void kolk_shared_free_slow_(kolk_shared_local *local, void *object);
+KOLK_API_ void *kolk_shared_alloc_short_(kolk_shared_local *local);
+KOLK_API_ void kolk_shared_free_short_(kolk_shared_local *local, void *object);
+KOLK_API_ void *kolk_shared_get_slow_(const kolk_shared *pool, kolk_handle handle);
 
 /* The n-th entry, from the oldest on. */
-KOLK_INLINE uint32_t *kolk_magazine_entry(kolk_magazine *magazine, uint32_t n);
+KOLK_INLINE_ uint32_t *kolk_magazine_entry_(kolk_magazine_ *magazine, uint32_t n);
 
 #ifdef __cplusplus
 }
@@ -347,8 +347,8 @@ KOLK_INLINE uint32_t *kolk_magazine_entry(kolk_magazine *magazine, uint32_t n);
 #ifndef KOLK_EXTERN
 #include "shared.inl"
 #else /* the functions of shared.inl that typed.h calls */
-#define kolk_shared_alloc_sized(local, stride)        kolk_shared_alloc(local)
-#define kolk_shared_free_sized(local, object, stride) kolk_shared_free(local, object)
-#define kolk_shared_get_sized(pool, handle, stride)   kolk_shared_get(pool, handle)
+#define kolk_shared_alloc_sized_(local, stride)        kolk_shared_alloc(local)
+#define kolk_shared_free_sized_(local, object, stride) kolk_shared_free(local, object)
+#define kolk_shared_get_sized_(pool, handle, stride)   kolk_shared_get(pool, handle)
 #endif
 #endif

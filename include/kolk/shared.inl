@@ -17,79 +17,79 @@ extern "C" {
 #endif
 KOLK_BODIES_BEGIN_
 
-#define KOLK_SEEN(at)        __atomic_load_n((at), __ATOMIC_RELAXED)
-#define KOLK_SET(at, number) __atomic_store_n((at), (number), __ATOMIC_RELAXED)
+#define KOLK_SEEN_(at)        __atomic_load_n((at), __ATOMIC_RELAXED)
+#define KOLK_SET_(at, number) __atomic_store_n((at), (number), __ATOMIC_RELAXED)
 
-KOLK_INLINE uint32_t *kolk_magazine_entry(kolk_magazine *magazine, uint32_t n) {
+KOLK_INLINE_ uint32_t *kolk_magazine_entry_(kolk_magazine_ *magazine, uint32_t n) {
     return (uint32_t *)(void *)(magazine + 1) + n;
 }
 
-KOLK_INLINE void *kolk_shared_alloc_sized(kolk_shared_local *local, size_t stride) {
+KOLK_INLINE_ void *kolk_shared_alloc_sized_(kolk_shared_local *local, size_t stride) {
     uint32_t *lives = local->lives;
-    if (KOLK_UNLIKELY(!lives)) return kolk_shared_alloc_short(local);
-    kolk_magazine *magazine = local->magazine;
+    if (KOLK_UNLIKELY_(!lives)) return kolk_shared_alloc_short_(local);
+    kolk_magazine_ *magazine = local->magazine;
     uint32_t top = magazine->top;
-    if (KOLK_UNLIKELY(top == 0)) return kolk_shared_alloc_slow(local);
-    KOLK_SET(&magazine->top, --top);
-    size_t index = *kolk_magazine_entry(magazine, top);
-    KOLK_SET(&lives[index], KOLK_SEEN(&lives[index]) + 1);
+    if (KOLK_UNLIKELY_(top == 0)) return kolk_shared_alloc_slow_(local);
+    KOLK_SET_(&magazine->top, --top);
+    size_t index = *kolk_magazine_entry_(magazine, top);
+    KOLK_SET_(&lives[index], KOLK_SEEN_(&lives[index]) + 1);
     return magazine->slots + index * stride;
 }
 
-KOLK_INLINE void *kolk_shared_alloc(kolk_shared_local *local) {
-    return kolk_shared_alloc_sized(local, local->lives ? local->magazine->stride : 0);
+KOLK_INLINE_ void *kolk_shared_alloc(kolk_shared_local *local) {
+    return kolk_shared_alloc_sized_(local, local->lives ? local->magazine->stride : 0);
 }
 
 /* Frees the object in slot `index`, if that is a slot. */
-KOLK_INLINE void kolk_shared_free_slot(kolk_shared_local *local, void *object, uintptr_t index) {
-    kolk_magazine *magazine = local->magazine;
+KOLK_INLINE_ void kolk_shared_free_slot_(kolk_shared_local *local, void *object, uintptr_t index) {
+    kolk_magazine_ *magazine = local->magazine;
     uint32_t top = magazine->top;
-    if (KOLK_UNLIKELY(index >= KOLK_SEEN(&magazine->bound) || top == magazine->cache)) {
-        kolk_shared_free_slow(local, object);
+    if (KOLK_UNLIKELY_(index >= KOLK_SEEN_(&magazine->bound) || top == magazine->cache)) {
+        kolk_shared_free_slow_(local, object);
         return;
     }
-    uint32_t *lives = local->lives, life = KOLK_SEEN(&lives[index]);
-    if (KOLK_UNLIKELY(!(life & 1))) {
-        kolk_shared_free_slow(local, object);
+    uint32_t *lives = local->lives, life = KOLK_SEEN_(&lives[index]);
+    if (KOLK_UNLIKELY_(!(life & 1))) {
+        kolk_shared_free_slow_(local, object);
         return;
     }
-    KOLK_SET(&lives[index], life + 1);
-    *kolk_magazine_entry(magazine, top) = (uint32_t)index;
+    KOLK_SET_(&lives[index], life + 1);
+    *kolk_magazine_entry_(magazine, top) = (uint32_t)index;
     __atomic_store_n(&magazine->top, top + 1, __ATOMIC_RELEASE); /* so that a fork's child finds all of it */
 }
 
-KOLK_INLINE void kolk_shared_free(kolk_shared_local *local, void *object) {
-    if (KOLK_UNLIKELY(!local->lives)) {
-        kolk_shared_free_short(local, object);
+KOLK_INLINE_ void kolk_shared_free(kolk_shared_local *local, void *object) {
+    if (KOLK_UNLIKELY_(!local->lives)) {
+        kolk_shared_free_short_(local, object);
         return;
     }
-    const kolk_magazine *magazine = local->magazine;
+    const kolk_magazine_ *magazine = local->magazine;
     uintptr_t offset = (uintptr_t)object - (uintptr_t)magazine->slots;
-    kolk_shared_free_slot(local, object, kolk_exact_slot(offset, magazine->shift, magazine->inverse));
+    kolk_shared_free_slot_(local, object, kolk_exact_slot_(offset, magazine->shift, magazine->inverse));
 }
 
-KOLK_FOLDED_INLINE void kolk_shared_free_sized(kolk_shared_local *local, void *object, size_t stride) {
-    if (KOLK_UNLIKELY(!local->lives)) {
-        kolk_shared_free_short(local, object);
+KOLK_FOLDED_INLINE_ void kolk_shared_free_sized_(kolk_shared_local *local, void *object, size_t stride) {
+    if (KOLK_UNLIKELY_(!local->lives)) {
+        kolk_shared_free_short_(local, object);
         return;
     }
     unsigned shift = (unsigned)__builtin_ctzll((unsigned long long)stride);
     uintptr_t offset = (uintptr_t)object - (uintptr_t)local->magazine->slots;
-    kolk_shared_free_slot(local, object, kolk_exact_slot(offset, shift, kolk_inverse(stride >> shift)));
+    kolk_shared_free_slot_(local, object, kolk_exact_slot_(offset, shift, kolk_inverse_(stride >> shift)));
 }
 
 /* A generation is the number of a life, which is odd while it lasts. */
-KOLK_INLINE void *kolk_shared_get_sized(const kolk_shared *pool, kolk_handle handle, size_t stride) {
+KOLK_INLINE_ void *kolk_shared_get_sized_(const kolk_shared *pool, kolk_handle handle, size_t stride) {
     uint32_t generation = (uint32_t)(handle.bits >> 32);
     size_t index = (uint32_t)handle.bits ^ pool->tag;
-    if (index < KOLK_SEEN(&pool->bound) && (generation & 1) && pool->lives &&
-        KOLK_SEEN(&pool->lives[index]) == generation)
+    if (index < KOLK_SEEN_(&pool->bound) && (generation & 1) && pool->lives &&
+        KOLK_SEEN_(&pool->lives[index]) == generation)
         return pool->slots + index * stride;
-    return kolk_shared_get_slow(pool, handle);
+    return kolk_shared_get_slow_(pool, handle);
 }
 
-KOLK_INLINE void *kolk_shared_get(const kolk_shared *pool, kolk_handle handle) {
-    return kolk_shared_get_sized(pool, handle, pool->stride);
+KOLK_INLINE_ void *kolk_shared_get(const kolk_shared *pool, kolk_handle handle) {
+    return kolk_shared_get_sized_(pool, handle, pool->stride);
 }
 
 KOLK_BODIES_END_

@@ -56,50 +56,50 @@ typedef struct kolk_slotmap kolk_slotmap;
 
 /* Zero means default for all but object_size. */
 typedef struct kolk_slotmap_desc {
-    const char *name KOLK_OR_0; /* for reports, statistics and the default tag; must outlive the map; NULL: none */
-    size_t object_size KOLK_OR_0;
+    const char *name KOLK_OR_0_; /* for reports, statistics and the default tag; must outlive the map; NULL: none */
+    size_t object_size KOLK_OR_0_;
     /* A power of two up to 4096. 0: the largest that divides object_size, at most 16. */
-    size_t object_align KOLK_OR_0;
+    size_t object_align KOLK_OR_0_;
 
     /* Objects. 0: with memory, as many as fit; with max_capacity, it starts empty and grows; else it is always full. */
-    uint32_t capacity KOLK_OR_0;
-    uint32_t max_capacity KOLK_OR_0; /* it grows up to this, without moving objects; 0: as capacity */
-    uint32_t tag KOLK_OR_0; /* distinguishes its handles from others': see kolk_slotmap_get; 0: a hash of the name */
+    uint32_t capacity KOLK_OR_0_;
+    uint32_t max_capacity KOLK_OR_0_; /* it grows up to this, without moving objects; 0: as capacity */
+    uint32_t tag KOLK_OR_0_; /* distinguishes its handles from others': see kolk_slotmap_get; 0: a hash of the name */
 
-    void *memory KOLK_OR_0;       /* yours, aligned to object_align and to 8, any contents; NULL: pages of the system */
-    size_t memory_size KOLK_OR_0; /* bytes of memory */
+    void *memory KOLK_OR_0_; /* yours, aligned to object_align and to 8, any contents; NULL: pages of the system */
+    size_t memory_size KOLK_OR_0_; /* bytes of memory */
 
     /* Called after each move of an object from one place to another. It serves arrays beside the map that are indexed
      * by place, which need array[to] = array[from], and objects that store their own address. `object` is the new
      * address. A sort sets objects aside for a moment: `from` or `to` is max_capacity then, so give such an array
      * max_capacity + 1 elements. With the debug setting `move`, it is also called for each object whose address alone
      * has changed, with from == to. It must return, and may not use the map. */
-    void (*on_move)(void *object, uint32_t from, uint32_t to, void *context) KOLK_OR_0;
+    void (*on_move)(void *object, uint32_t from, uint32_t to, void *context) KOLK_OR_0_;
 
     /* The destructor: called once per object, by remove, clear and deinit. The object is still in its place, and its
      * handle finds it. Afterwards its life ends, the last object moves into the hole, and on_move is called. clear and
      * deinit go from the last place down. It must return; it may call the map's const functions. */
-    void (*on_remove)(void *object, void *context) KOLK_OR_0;
-    void *context KOLK_OR_0; /* passed to both */
+    void (*on_remove)(void *object, void *context) KOLK_OR_0_;
+    void *context KOLK_OR_0_; /* passed to both */
 
     /* Settings of the debug mode, "fill,move,sites" (base.h); NULL: none, but KOLK_DEBUG in the environment may still
      * ask for some. */
-    const char *debug KOLK_OR_0;
+    const char *debug KOLK_OR_0_;
 } kolk_slotmap_desc;
 
 /* ---- Struct: read any field, write none -------------------------------------------------------------------------- */
 
 /* The record of one slot. */
-typedef struct kolk_cell {
+typedef struct kolk_cell_ {
     uint32_t place;      /* of its object; in a free slot, count or more */
     uint32_t generation; /* of the present or next life, from 1 */
-} kolk_cell;
+} kolk_cell_;
 
 /* All zero is a valid map of capacity 0. Never copy or move it once initialised. */
 struct kolk_slotmap {
     /* fields that get, add and remove read */
     unsigned char *objects;
-    kolk_cell *cells;      /* by slot */
+    kolk_cell_ *cells;     /* by slot */
     uint32_t *owners;      /* by place: the slot of its object; behind count, up to fresh - worn, the free slots */
     uint32_t count;        /* number of objects, and the first place without one */
     uint32_t fresh;        /* slots from here on never had an object; only advances */
@@ -139,55 +139,55 @@ struct kolk_slotmap {
 static inline kolk_status kolk_slotmap_init(kolk_slotmap *map, const kolk_slotmap_desc *desc);
 
 /* Removes all objects (see on_remove), releases the memory, and leaves the map all zero. */
-KOLK_API void kolk_slotmap_deinit(kolk_slotmap *map);
+KOLK_API_ void kolk_slotmap_deinit(kolk_slotmap *map);
 
 /* Returns the bytes that a map of desc->capacity needs on the caller's memory. It may be called before any init. 0: the
  * descriptor is bad; only size, alignment and capacity are checked. */
-KOLK_API size_t kolk_slotmap_memory_size(const kolk_slotmap_desc *desc);
+KOLK_API_ size_t kolk_slotmap_memory_size(const kolk_slotmap_desc *desc);
 
 /* The same as a constant (see KOLK_SLOTMAP_STORAGE in typed.h). */
 /* clang-format off */
 #define KOLK_SLOTMAP_BYTES(size, align, n)                                                                             \
-    (KOLK_ROUND_UP(KOLK_SIZE_(n) * KOLK_ROUND_UP(size, align), 8) + KOLK_SIZE_(n) * 8 +                                \
-     KOLK_ROUND_UP(KOLK_SIZE_(n) * 4, 8))
+    (KOLK_ROUND_UP_(KOLK_SIZE_(n) * KOLK_ROUND_UP_(size, align), 8) + KOLK_SIZE_(n) * 8 +                              \
+     KOLK_ROUND_UP_(KOLK_SIZE_(n) * 4, 8))
 /* clang-format on */
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
 /* Returns a new object, the last of the array, and stores its handle in *out (out may be NULL). If the map is full and
  * cannot grow, returns NULL and stores the null handle. */
-KOLK_INLINE void *kolk_slotmap_add(kolk_slotmap *map, kolk_handle *out);
+KOLK_INLINE_ void *kolk_slotmap_add(kolk_slotmap *map, kolk_handle *out);
 
 /* Removes the object of a handle; the last object moves to its place. If get would return NULL, returns false and does
  * nothing, so a second removal is harmless. */
-KOLK_INLINE bool kolk_slotmap_remove(kolk_slotmap *map, kolk_handle handle);
+KOLK_INLINE_ bool kolk_slotmap_remove(kolk_slotmap *map, kolk_handle handle);
 
 /* Removes all objects. */
-KOLK_API void kolk_slotmap_clear(kolk_slotmap *map);
+KOLK_API_ void kolk_slotmap_clear(kolk_slotmap *map);
 
 /* Returns the object, or NULL if this handle is null, stale, forged, or of another map or pool. It never returns
  * another object, within the limits of tags (see kolk_pool_get) and of generations: a slot that has had 2^32 - 1
  * objects is used again once the map would otherwise be full, and its oldest handles then become valid again. */
-KOLK_INLINE void *kolk_slotmap_get(const kolk_slotmap *map, kolk_handle handle);
+KOLK_INLINE_ void *kolk_slotmap_get(const kolk_slotmap *map, kolk_handle handle);
 
 /* The array of kolk_slotmap_count objects, stride bytes apart (in a typed map, sizeof(T)). */
-KOLK_INLINE void *kolk_slotmap_objects(const kolk_slotmap *map);
-KOLK_INLINE uint32_t kolk_slotmap_count(const kolk_slotmap *map);
+KOLK_INLINE_ void *kolk_slotmap_objects(const kolk_slotmap *map);
+KOLK_INLINE_ uint32_t kolk_slotmap_count(const kolk_slotmap *map);
 
 /* How many objects can be added without growing. */
-KOLK_INLINE uint32_t kolk_slotmap_available(const kolk_slotmap *map);
+KOLK_INLINE_ uint32_t kolk_slotmap_available(const kolk_slotmap *map);
 
 /* ---- From an object to its handle, and arrays beside the map ----------------------------------------------------- */
 
 /* Returns the handle of an object of this map. Any other pointer is a bug of the caller and gives the null handle. */
-KOLK_API kolk_handle kolk_slotmap_handle_of(const kolk_slotmap *map, const void *object);
+KOLK_API_ kolk_handle kolk_slotmap_handle_of(const kolk_slotmap *map, const void *object);
 
 /* Returns an object's place, from 0: the object is objects[place]. Any other pointer is a bug of the caller and gives
  * UINT32_MAX. For arrays that are indexed by place and kept in step by on_move. */
-KOLK_API uint32_t kolk_slotmap_index(const kolk_slotmap *map, const void *object);
+KOLK_API_ uint32_t kolk_slotmap_index(const kolk_slotmap *map, const void *object);
 
 /* Returns the object at a place, or NULL if index >= count. */
-KOLK_INLINE void *kolk_slotmap_at(const kolk_slotmap *map, uint32_t index);
+KOLK_INLINE_ void *kolk_slotmap_at(const kolk_slotmap *map, uint32_t index);
 
 /* Returns the slot of a handle's object, or UINT32_MAX if get would return NULL. An object keeps its slot for life;
  * slots are below max_capacity. For arrays that are indexed by slot, which no move changes; initialise the element when
@@ -196,7 +196,7 @@ KOLK_INLINE void *kolk_slotmap_at(const kolk_slotmap *map, uint32_t index);
  *     float health[1000];
  *     health[bodies_slot(&map, handle)] = 100;
  */
-KOLK_INLINE uint32_t kolk_slotmap_slot(const kolk_slotmap *map, kolk_handle handle);
+KOLK_INLINE_ uint32_t kolk_slotmap_slot(const kolk_slotmap *map, kolk_handle handle);
 
 /* ---- Order and iteration ----------------------------------------------------------------------------------------- */
 
@@ -204,8 +204,8 @@ KOLK_INLINE uint32_t kolk_slotmap_slot(const kolk_slotmap *map, kolk_handle hand
  * O(n log n) comparisons and at most one move per object; if the objects are sorted, O(n) comparisons and no move.
  * compare is called with objects of this map; it must return, and may not change the map. Later adds and removals don't
  * keep the order. */
-KOLK_API void kolk_slotmap_sort(kolk_slotmap *map, int (*compare)(const void *a, const void *b, void *context),
-                                void *context);
+KOLK_API_ void kolk_slotmap_sort(kolk_slotmap *map, int (*compare)(const void *a, const void *b, void *context),
+                                 void *context);
 
 /* A loop over the plain array is fastest, but may not remove objects. To remove objects during a walk, use KOLK_EACH
  * (typed.h), which goes up and visits a place again if its object was removed; or go down:
@@ -223,41 +223,41 @@ typedef struct kolk_slotmap_cursor {
     bool more;     /* false: KOLK_EACH is done */
 } kolk_slotmap_cursor;
 
-KOLK_INLINE kolk_slotmap_cursor kolk_slotmap_each(const kolk_slotmap *map);
-KOLK_INLINE void *kolk_slotmap_cursor_next(kolk_slotmap_cursor *cursor);
+KOLK_INLINE_ kolk_slotmap_cursor kolk_slotmap_each(const kolk_slotmap *map);
+KOLK_INLINE_ void *kolk_slotmap_cursor_next(kolk_slotmap_cursor *cursor);
 
 /* ---- Memory and questions ---------------------------------------------------------------------------------------- */
 
 /* Raises the capacity to this many objects now, so that later adds need not ask the system. KOLK_ABOVE_MAX,
  * KOLK_NO_MEMORY: nothing has changed. */
-KOLK_API kolk_status kolk_slotmap_reserve(kolk_slotmap *map, uint32_t capacity);
+KOLK_API_ kolk_status kolk_slotmap_reserve(kolk_slotmap *map, uint32_t capacity);
 
 /* Releases the whole pages behind the last object to the system (not on the caller's memory). Returns the bytes
  * released, as far as the system reports them. Capacity, objects and handles stay. */
-KOLK_API size_t kolk_slotmap_trim(kolk_slotmap *map);
+KOLK_API_ size_t kolk_slotmap_trim(kolk_slotmap *map);
 
 /* All counters; O(1). */
-KOLK_API void kolk_slotmap_stats(const kolk_slotmap *map, kolk_stats *out);
+KOLK_API_ void kolk_slotmap_stats(const kolk_slotmap *map, kolk_stats *out);
 
 /* Checks every invariant of src/slotmap/slotmap.c; O(slots), for tests. */
-KOLK_API bool kolk_slotmap_is_valid(const kolk_slotmap *map);
+KOLK_API_ bool kolk_slotmap_is_valid(const kolk_slotmap *map);
 
 /* ---- Inside ------------------------------------------------------------------------------------------------------ */
 
 /* type_size and type_align are those of a typed map's type, or 0. */
-KOLK_API kolk_status kolk_slotmap_init_abi(kolk_slotmap *map, const kolk_slotmap_desc *desc, size_t type_size,
-                                           size_t type_align, size_t map_size, uint32_t abi);
+KOLK_API_ kolk_status kolk_slotmap_init_abi_(kolk_slotmap *map, const kolk_slotmap_desc *desc, size_t type_size,
+                                             size_t type_align, size_t map_size, uint32_t abi);
 
-KOLK_NAMED_(kolk_slotmap_desc_named, kolk_slotmap_desc)
+KOLK_NAMED_(kolk_slotmap_desc_named_, kolk_slotmap_desc)
 
 static inline kolk_status kolk_slotmap_init(kolk_slotmap *map, const kolk_slotmap_desc *desc) {
-    return kolk_slotmap_init_abi(map, desc, 0, 0, sizeof *map, KOLK_ABI);
+    return kolk_slotmap_init_abi_(map, desc, 0, 0, sizeof *map, KOLK_ABI);
 }
 
 /* The slow paths that slotmap.inl calls. */
-KOLK_API void *kolk_slotmap_add_slow(kolk_slotmap *map, kolk_handle *out);
-KOLK_API bool kolk_slotmap_remove_slow(kolk_slotmap *map, kolk_handle handle);
-KOLK_API void *kolk_slotmap_get_slow(const kolk_slotmap *map, kolk_handle handle);
+KOLK_API_ void *kolk_slotmap_add_slow_(kolk_slotmap *map, kolk_handle *out);
+KOLK_API_ bool kolk_slotmap_remove_slow_(kolk_slotmap *map, kolk_handle handle);
+KOLK_API_ void *kolk_slotmap_get_slow_(const kolk_slotmap *map, kolk_handle handle);
 
 #ifdef __cplusplus
 }
@@ -266,9 +266,9 @@ KOLK_API void *kolk_slotmap_get_slow(const kolk_slotmap *map, kolk_handle handle
 #ifndef KOLK_EXTERN
 #include "slotmap.inl"
 #else /* the functions of slotmap.inl that typed.h calls */
-#define kolk_slotmap_add_sized(map, out, stride)       kolk_slotmap_add(map, out)
-#define kolk_slotmap_remove_sized(map, handle, stride) kolk_slotmap_remove(map, handle)
-#define kolk_slotmap_get_sized(map, handle, stride)    kolk_slotmap_get(map, handle)
-#define kolk_slotmap_cursor_next_sized(cursor, stride) kolk_slotmap_cursor_next(cursor)
+#define kolk_slotmap_add_sized_(map, out, stride)       kolk_slotmap_add(map, out)
+#define kolk_slotmap_remove_sized_(map, handle, stride) kolk_slotmap_remove(map, handle)
+#define kolk_slotmap_get_sized_(map, handle, stride)    kolk_slotmap_get(map, handle)
+#define kolk_slotmap_cursor_next_sized_(cursor, stride) kolk_slotmap_cursor_next(cursor)
 #endif
 #endif

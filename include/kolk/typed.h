@@ -53,17 +53,17 @@
 #include "slotmap.h"
 
 #ifdef __cplusplus
-#define KOLK_ALIGNOF(T)            alignof(T)
-#define KOLK_SAME_TYPE(T, pointer) sizeof(static_cast<char (*)(T *)>(nullptr)(pointer))
+#define KOLK_ALIGNOF_(T)            alignof(T)
+#define KOLK_SAME_TYPE_(T, pointer) sizeof(static_cast<char (*)(T *)>(nullptr)(pointer))
 #elif !defined(__STDC_VERSION__) || __STDC_VERSION__ < 201112L
-#define KOLK_ALIGNOF(T)            (__extension__ _Alignof(T))
-#define KOLK_SAME_TYPE(T, pointer) sizeof(__extension__ _Generic((pointer), T * : (char)0))
+#define KOLK_ALIGNOF_(T)            (__extension__ _Alignof(T))
+#define KOLK_SAME_TYPE_(T, pointer) sizeof(__extension__ _Generic((pointer), T * : (char)0))
 #else
-#define KOLK_ALIGNOF(T)            _Alignof(T)
-#define KOLK_SAME_TYPE(T, pointer) sizeof(_Generic((pointer), T * : (char)0))
+#define KOLK_ALIGNOF_(T)            _Alignof(T)
+#define KOLK_SAME_TYPE_(T, pointer) sizeof(_Generic((pointer), T * : (char)0))
 #endif
 
-#define KOLK_UNUSED __attribute__((unused))
+#define KOLK_UNUSED_ __attribute__((unused))
 
 /* Ends a macro that makes functions: C++ has empty declarations, C has them as an extension. */
 #ifdef __cplusplus
@@ -82,7 +82,7 @@
 
 /* clang-format off */
 /* Parameters end in _ so that a type may be called object, handle, pool ... */
-#define KOLK_TYPED_ static KOLK_INLINE_AT_O0 KOLK_UNUSED
+#define KOLK_TYPED_ static KOLK_INLINE_AT_O0_ KOLK_UNUSED_
 
 /* ---- Pools (pool.h) ---------------------------------------------------------------------------------------------- */
 
@@ -90,16 +90,16 @@
 #define KOLK_POOL_STORAGE(T, n)                                                                                        \
     union {                                                                                                            \
         T objects[n];                                                                                                  \
-        KOLK_ALIGNAS(8) unsigned char bytes[KOLK_POOL_BYTES(sizeof(T), KOLK_ALIGNOF(T), n)];                           \
+        KOLK_ALIGNAS(8) unsigned char bytes[KOLK_POOL_BYTES(sizeof(T), KOLK_ALIGNOF_(T), n)];                          \
     }
 
 #define KOLK_POOL_TYPE(name, T)                                                                                        \
     KOLK_POOL_TYPES_(name, T)                                                                                          \
     KOLK_POOL_COMMON_(name, T)                                                                                         \
     KOLK_POOL_DEFINE(name, T)                                                                                          \
-    KOLK_TYPED_ void name##_free(name *pool_, T *object_) { kolk_pool_free_sized(&pool_->pool, object_, sizeof(T)); }  \
+    KOLK_TYPED_ void name##_free(name *pool_, T *object_) { kolk_pool_free_sized_(&pool_->pool, object_, sizeof(T)); } \
     KOLK_TYPED_ T *name##_get(const name *pool_, name##_handle handle_) { \
-        return KOLK_CAST_(T *, kolk_pool_get_sized(&pool_->pool, handle_.untyped, sizeof(T))); } KOLK_END_
+        return KOLK_CAST_(T *, kolk_pool_get_sized_(&pool_->pool, handle_.untyped, sizeof(T))); } KOLK_END_
 
 #define KOLK_POOL_DECLARE(name, T)                                                                                     \
     KOLK_POOL_TYPES_(name, T)                                                                                          \
@@ -111,10 +111,10 @@
 #define KOLK_POOL_DEFINE(name, T)                                                                                      \
     KOLK_TYPED_ kolk_status name##_init(name *pool_, const kolk_pool_desc *desc_) { \
         kolk_pool_desc named_; \
-        return kolk_pool_init_typed(&pool_->pool, kolk_pool_desc_named(desc_, #name, &named_), sizeof(T), \
-            KOLK_ALIGNOF(T)); } \
+        return kolk_pool_init_typed_(&pool_->pool, kolk_pool_desc_named_(desc_, #name, &named_), sizeof(T), \
+            KOLK_ALIGNOF_(T)); } \
     KOLK_TYPED_ name##_object *name##_alloc(name *pool_) { \
-        return KOLK_CAST_(T *, kolk_pool_alloc_sized(&pool_->pool, sizeof(T))); } \
+        return KOLK_CAST_(T *, kolk_pool_alloc_sized_(&pool_->pool, sizeof(T))); } \
     KOLK_TYPED_ name##_object *name##_alloc_zeroed(name *pool_) { \
         return KOLK_CAST_(T *, kolk_pool_alloc_zeroed(&pool_->pool)); } \
     KOLK_TYPED_ name##_object *name##_alloc_urgent(name *pool_) { \
@@ -128,7 +128,7 @@
 
 #define KOLK_POOL_MEMBER(name, T, member)                                                                              \
     KOLK_TYPED_ T *name##_alloc_##member(name *pool_) { \
-        (void)KOLK_SAME_TYPE(T, &KOLK_CAST_(name##_object *, NULL)->member); \
+        (void)KOLK_SAME_TYPE_(T, &KOLK_CAST_(name##_object *, NULL)->member); \
         return KOLK_CAST_(T *, KOLK_CAST_(void *, name##_alloc(pool_))); } \
     KOLK_TYPED_ void name##_free_##member(name *pool_, T *object_) { \
         name##_free(pool_, KOLK_CAST_(name##_object *, KOLK_CAST_(void *, object_))); } KOLK_END_
@@ -193,16 +193,16 @@
     typedef struct name { kolk_bytemap pool; } name;                                                                   \
     KOLK_TYPED_ kolk_status name##_initialise_with(name *pool_, const kolk_bytemap_view *view_) { \
         kolk_bytemap_view named_; \
-        return kolk_bytemap_init_abi(&pool_->pool, kolk_bytemap_view_named(view_, #name, &named_), false, sizeof(T), \
-            KOLK_ALIGNOF(T), sizeof(kolk_bytemap), \
+        return kolk_bytemap_init_abi_(&pool_->pool, kolk_bytemap_view_named_(view_, #name, &named_), false, sizeof(T), \
+            KOLK_ALIGNOF_(T), sizeof(kolk_bytemap), \
             KOLK_ABI); } \
     KOLK_TYPED_ kolk_status name##_attach(name *pool_, const kolk_bytemap_view *view_) { \
         kolk_bytemap_view named_; \
-        return kolk_bytemap_init_abi(&pool_->pool, kolk_bytemap_view_named(view_, #name, &named_), true, sizeof(T), \
-            KOLK_ALIGNOF(T), sizeof(kolk_bytemap), \
+        return kolk_bytemap_init_abi_(&pool_->pool, kolk_bytemap_view_named_(view_, #name, &named_), true, sizeof(T), \
+            KOLK_ALIGNOF_(T), sizeof(kolk_bytemap), \
             KOLK_ABI); } \
     KOLK_TYPED_ kolk_status name##_initialise(name *pool_, int32_t count_) { \
-        return kolk_bytemap_initialise_type(&pool_->pool, count_, sizeof(T), #name); } \
+        return kolk_bytemap_initialise_type_(&pool_->pool, count_, sizeof(T), #name); } \
     KOLK_TYPED_ void name##_clear(name *pool_) { kolk_bytemap_clear(&pool_->pool); }                                   \
     KOLK_TYPED_ void name##_flush(name *pool_) { kolk_bytemap_flush(&pool_->pool); }                                   \
     KOLK_TYPED_ T *name##_new(name *pool_) { return KOLK_CAST_(T *, kolk_bytemap_new(&pool_->pool)); }                 \
@@ -243,17 +243,17 @@
     typedef kolk_slotmap_cursor name##_cursor;                                                                         \
     KOLK_TYPED_ kolk_status name##_init(name *map_, const kolk_slotmap_desc *desc_) { \
         kolk_slotmap_desc named_; \
-        return kolk_slotmap_init_abi(&map_->map, kolk_slotmap_desc_named(desc_, #name, &named_), sizeof(T), \
-            KOLK_ALIGNOF(T), sizeof(kolk_slotmap), KOLK_ABI); } \
+        return kolk_slotmap_init_abi_(&map_->map, kolk_slotmap_desc_named_(desc_, #name, &named_), sizeof(T), \
+            KOLK_ALIGNOF_(T), sizeof(kolk_slotmap), KOLK_ABI); } \
     KOLK_TYPED_ void name##_deinit(name *map_) { kolk_slotmap_deinit(&map_->map); }                                    \
     KOLK_TYPED_ name##_object *name##_add(name *map_, name##_handle *out_) { \
-        return KOLK_CAST_(T *, kolk_slotmap_add_sized(&map_->map, KOLK_CAST_(kolk_handle *, KOLK_CAST_(void *, out_)), \
-            sizeof(T))); } \
+        return KOLK_CAST_(T *, kolk_slotmap_add_sized_( \
+            &map_->map, KOLK_CAST_(kolk_handle *, KOLK_CAST_(void *, out_)), sizeof(T))); } \
     KOLK_TYPED_ bool name##_remove(name *map_, name##_handle handle_) { \
-        return kolk_slotmap_remove_sized(&map_->map, handle_.untyped, sizeof(T)); } \
+        return kolk_slotmap_remove_sized_(&map_->map, handle_.untyped, sizeof(T)); } \
     KOLK_TYPED_ void name##_clear(name *map_) { kolk_slotmap_clear(&map_->map); }                                      \
     KOLK_TYPED_ T *name##_get(const name *map_, name##_handle handle_) { \
-        return KOLK_CAST_(T *, kolk_slotmap_get_sized(&map_->map, handle_.untyped, sizeof(T))); } \
+        return KOLK_CAST_(T *, kolk_slotmap_get_sized_(&map_->map, handle_.untyped, sizeof(T))); } \
     KOLK_TYPED_ T *name##_objects(const name *map_) { return KOLK_CAST_(T *, kolk_slotmap_objects(&map_->map)); }      \
     KOLK_TYPED_ uint32_t name##_count(const name *map_) { return kolk_slotmap_count(&map_->map); }                     \
     KOLK_TYPED_ uint32_t name##_available(const name *map_) { return kolk_slotmap_available(&map_->map); }             \
@@ -274,12 +274,12 @@
     KOLK_TYPED_ bool name##_is_valid(const name *map_) { return kolk_slotmap_is_valid(&map_->map); }                   \
     KOLK_TYPED_ name##_cursor name##_each(const name *map_) { return kolk_slotmap_each(&map_->map); }                  \
     KOLK_TYPED_ T *name##_each_next(name##_cursor *cursor_) { \
-        return KOLK_CAST_(T *, kolk_slotmap_cursor_next_sized(cursor_, sizeof(T))); } KOLK_END_
+        return KOLK_CAST_(T *, kolk_slotmap_cursor_next_sized_(cursor_, sizeof(T))); } KOLK_END_
 
 #define KOLK_SLOTMAP_STORAGE(T, n)                                                                                     \
     union {                                                                                                            \
         T objects[n];                                                                                                  \
-        KOLK_ALIGNAS(8) unsigned char bytes[KOLK_SLOTMAP_BYTES(sizeof(T), KOLK_ALIGNOF(T), n)];                        \
+        KOLK_ALIGNAS(8) unsigned char bytes[KOLK_SLOTMAP_BYTES(sizeof(T), KOLK_ALIGNOF_(T), n)];                       \
     }
 
 /* ---- Queues (queue.h) -------------------------------------------------------------------------------------------- */
@@ -298,7 +298,7 @@
     typedef struct name { kolk_queue queue; } name;                                                                    \
     KOLK_TYPED_ kolk_status name##_init(name *queue_, const kolk_queue_desc *desc_) { \
         kolk_queue_desc named_; \
-        return kolk_queue_init_abi(&queue_->queue, kolk_queue_desc_named(desc_, #name, &named_), sizeof(T), \
+        return kolk_queue_init_abi_(&queue_->queue, kolk_queue_desc_named_(desc_, #name, &named_), sizeof(T), \
             sizeof(kolk_queue), KOLK_ABI); } \
     KOLK_TYPED_ void name##_deinit(name *queue_) { kolk_queue_deinit(&queue_->queue); }                                \
     KOLK_TYPED_ kolk_status name##_push(name *queue_, const name##_item *item_, kolk_deadline deadline_) { \
@@ -338,8 +338,8 @@
     typedef kolk_shared_cursor name##_cursor;                                                                          \
     KOLK_TYPED_ kolk_status name##_init(name *pool_, const kolk_shared_desc *desc_) { \
         kolk_shared_desc named_; \
-        return kolk_shared_init_abi(&pool_->pool, kolk_shared_desc_named(desc_, #name, &named_), sizeof(T), \
-            KOLK_ALIGNOF(T), sizeof(kolk_shared), KOLK_ABI); } \
+        return kolk_shared_init_abi_(&pool_->pool, kolk_shared_desc_named_(desc_, #name, &named_), sizeof(T), \
+            KOLK_ALIGNOF_(T), sizeof(kolk_shared), KOLK_ABI); } \
     KOLK_TYPED_ void name##_deinit(name *pool_) { kolk_shared_deinit(&pool_->pool); }                                  \
     KOLK_TYPED_ kolk_status name##_local_init(name##_local *local_, name *pool_) { \
         return kolk_shared_local_init(&local_->local, &pool_->pool); } \
@@ -348,11 +348,11 @@
     KOLK_TYPED_ name##_local *name##_local_of_thread(name *pool_) { \
         return KOLK_CAST_(name##_local *, KOLK_CAST_(void *, kolk_shared_local_of_thread(&pool_->pool))); } \
     KOLK_TYPED_ name##_object *name##_alloc(name##_local *local_) { \
-        return KOLK_CAST_(T *, kolk_shared_alloc_sized(&local_->local, sizeof(T))); } \
+        return KOLK_CAST_(T *, kolk_shared_alloc_sized_(&local_->local, sizeof(T))); } \
     KOLK_TYPED_ T *name##_alloc_wait(name##_local *local_, kolk_deadline deadline_) { \
         return KOLK_CAST_(T *, kolk_shared_alloc_wait(&local_->local, deadline_)); } \
     KOLK_TYPED_ void name##_free(name##_local *local_, T *object_) { \
-        kolk_shared_free_sized(&local_->local, KOLK_CAST_(void *, object_), sizeof(T)); } \
+        kolk_shared_free_sized_(&local_->local, KOLK_CAST_(void *, object_), sizeof(T)); } \
     KOLK_TYPED_ void name##_free_later(name##_local *local_, T *object_) { \
         kolk_shared_free_later(&local_->local, KOLK_CAST_(void *, object_)); } \
     KOLK_TYPED_ void name##_quiesce(name##_local *local_) { kolk_shared_quiesce(&local_->local); }                     \
@@ -361,7 +361,7 @@
     KOLK_TYPED_ name##_handle name##_handle_of(const name *pool_, const T *object_) { \
         name##_handle handle_ = {kolk_shared_handle_of(&pool_->pool, object_)}; return handle_; } \
     KOLK_TYPED_ T *name##_get(const name *pool_, name##_handle handle_) { \
-        return KOLK_CAST_(T *, kolk_shared_get_sized(&pool_->pool, handle_.untyped, sizeof(T))); } \
+        return KOLK_CAST_(T *, kolk_shared_get_sized_(&pool_->pool, handle_.untyped, sizeof(T))); } \
     KOLK_TYPED_ bool name##_is_live(const name *pool_, const T *object_) { \
         return kolk_shared_is_live(&pool_->pool, object_); } \
     KOLK_TYPED_ kolk_shared_cursor name##_each(const name *pool_) { return kolk_shared_each(&pool_->pool); }           \
@@ -389,7 +389,7 @@
     typedef struct name##_borrowed { kolk_borrowed borrow; } name##_borrowed;                                          \
     KOLK_TYPED_ kolk_status name##_init(name *pool_, const kolk_resource_pool_desc *desc_) { \
         kolk_resource_pool_desc named_; \
-        return kolk_resource_init(&pool_->pool, kolk_resource_desc_named(desc_, #name, &named_)); } \
+        return kolk_resource_init(&pool_->pool, kolk_resource_desc_named_(desc_, #name, &named_)); } \
     KOLK_TYPED_ void name##_deinit(name *pool_) { kolk_resource_deinit(&pool_->pool); }                                \
     KOLK_TYPED_ kolk_status name##_borrow(name *pool_, const kolk_borrow_desc *desc_, name##_borrowed *out_) { \
         return kolk_resource_borrow(&pool_->pool, desc_, &out_->borrow); } \
@@ -420,8 +420,8 @@
 
 /* ---- Loops over pools, slot maps and shared pools ---------------------------------------------------------------- */
 
-/* For each live object of a pool, a shared pool (see kolk_shared_cursor in shared.h) or a slot map. `it` is a T * and may
- * be freed, or removed; break, continue and return work. */
+/* For each live object of a pool, a shared pool (see kolk_shared_cursor in shared.h) or a slot map. `it` is a T * and
+ * may be freed, or removed; break, continue and return work. */
 #define KOLK_EACH(name, it, pool_)                                                                                     \
     for (name##_cursor it##_cursor = name##_each(pool_); it##_cursor.more; it##_cursor.more = false) \
         for (name##_object *it; (it = name##_each_next(&it##_cursor));)

@@ -1,6 +1,6 @@
-/* assert.h: KOLK_ASSERT(condition) states a condition that is true unless kolk itself has a bug: a precondition of an
+/* assert.h: KOLK_ASSERT_(condition) states a condition that is true unless kolk itself has a bug: a precondition of an
  * internal function, an index before its use, an invariant that was broken for a moment. It is not for a caller's bug,
- * which every build reports (KOLK_CHECKS, kolk_fail).
+ * which every build reports (KOLK_CHECKS, kolk_fail_).
  *
  * All tests and fuzzers compile the library with -DKOLK_ASSERTIONS=1. Then a false condition prints the file, the line
  * and the condition, and aborts. Otherwise the condition is not evaluated and costs nothing. */
@@ -14,12 +14,12 @@
 #endif
 
 #if KOLK_ASSERTIONS
-#define KOLK_ASSERT(condition) ((condition) ? (void)0 : kolk_assertion_failed(#condition, __FILE__, __LINE__))
+#define KOLK_ASSERT_(condition) ((condition) ? (void)0 : kolk_assertion_failed_(#condition, __FILE__, __LINE__))
 #else
-#define KOLK_ASSERT(condition) ((void)sizeof((condition) ? 1 : 0))
+#define KOLK_ASSERT_(condition) ((void)sizeof((condition) ? 1 : 0))
 #endif
 
 /* Freestanding builds trap, because they cannot print. */
-_Noreturn void kolk_assertion_failed(const char *condition, const char *file, int line);
+_Noreturn void kolk_assertion_failed_(const char *condition, const char *file, int line);
 
 #endif

@@ -1,10 +1,10 @@
 /* atomics.h: all operations by which threads communicate.
  *
- *     uint64_t tail = kolk_load(&queue->tail, KOLK_RELAXED);
- *     if (kolk_compare_exchange(&queue->tail, &tail, tail + 1, KOLK_RELAXED, KOLK_RELAXED)) {
- *         KOLK_PLAIN_WRITE(cell->item, size);
+ *     uint64_t tail = kolk_load_(&queue->tail, KOLK_RELAXED_);
+ *     if (kolk_compare_exchange_(&queue->tail, &tail, tail + 1, KOLK_RELAXED_, KOLK_RELAXED_)) {
+ *         KOLK_PLAIN_WRITE_(cell->item, size);
  *         memcpy(cell->item, item, size);
- *         kolk_store(&cell->turn, turn + 1, KOLK_RELEASE);      // partner: the acquire in kolk_queue_pop
+ *         kolk_store_(&cell->turn, turn + 1, KOLK_RELEASE_);      // partner: the acquire in kolk_queue_pop
  *     }
  *
  * An atomic is a plain uint8_t, uint32_t or uint64_t (size_t and uintptr_t are one of them), aligned to its size: on
@@ -17,60 +17,60 @@
  * There are no fences: ThreadSanitizer does not see them, and only an operation's own order can name its partner.
  *
  * With KOLK_SCHEDULED, which only tests define, tests/help/schedule.h may switch threads at each operation, a load may
- * return an older value that another processor could still see, and the memory of KOLK_PLAIN_READ and KOLK_PLAIN_WRITE
- * is checked for races. */
+ * return an older value that another processor could still see, and the memory of KOLK_PLAIN_READ_ and
+ * KOLK_PLAIN_WRITE_ is checked for races. */
 #ifndef KOLK_SRC_ATOMICS_H
 #define KOLK_SRC_ATOMICS_H
 
 #include "kolk/base.h"
 
 #if defined(__GCC_ATOMIC_LLONG_LOCK_FREE)
-#define KOLK_ATOMIC_64 __GCC_ATOMIC_LLONG_LOCK_FREE
+#define KOLK_ATOMIC_64_ __GCC_ATOMIC_LLONG_LOCK_FREE
 #elif defined(__CLANG_ATOMIC_LLONG_LOCK_FREE) /* clang defines only this one when it imitates Microsoft's compiler */
-#define KOLK_ATOMIC_64 __CLANG_ATOMIC_LLONG_LOCK_FREE
+#define KOLK_ATOMIC_64_ __CLANG_ATOMIC_LLONG_LOCK_FREE
 #else
-#define KOLK_ATOMIC_64 0
+#define KOLK_ATOMIC_64_ 0
 #endif
-#if KOLK_HOSTED && KOLK_ATOMIC_64 < 2
+#if KOLK_HOSTED && KOLK_ATOMIC_64_ < 2
 #error "kolk's queue and shared pool need atomic operations on 64 bits without a lock"
 #endif
 
-#define KOLK_RELAXED __ATOMIC_RELAXED
-#define KOLK_ACQUIRE __ATOMIC_ACQUIRE
-#define KOLK_RELEASE __ATOMIC_RELEASE
-#define KOLK_ACQ_REL __ATOMIC_ACQ_REL
-#define KOLK_SEQ_CST __ATOMIC_SEQ_CST
+#define KOLK_RELAXED_ __ATOMIC_RELAXED
+#define KOLK_ACQUIRE_ __ATOMIC_ACQUIRE
+#define KOLK_RELEASE_ __ATOMIC_RELEASE
+#define KOLK_ACQ_REL_ __ATOMIC_ACQ_REL
+#define KOLK_SEQ_CST_ __ATOMIC_SEQ_CST
 
 #ifndef KOLK_SCHEDULED
 
 /* With KOLK_CHAOS, which only tests define, tests/help/chaos.h may interrupt a thread before each of these. */
 #ifdef KOLK_CHAOS
-void kolk_chaos(void);
-#define KOLK_ONE(operation) (kolk_chaos(), operation)
+void kolk_chaos_(void);
+#define KOLK_ONE_(operation) (kolk_chaos_(), operation)
 #else
-#define KOLK_ONE(operation) operation
+#define KOLK_ONE_(operation) operation
 #endif
 
-#define kolk_load(at, order)            KOLK_ONE(__atomic_load_n((at), (order)))
-#define kolk_store(at, value, order)    KOLK_ONE(__atomic_store_n((at), (value), (order)))
-#define kolk_exchange(at, value, order) KOLK_ONE(__atomic_exchange_n((at), (value), (order)))
+#define kolk_load_(at, order)            KOLK_ONE_(__atomic_load_n((at), (order)))
+#define kolk_store_(at, value, order)    KOLK_ONE_(__atomic_store_n((at), (value), (order)))
+#define kolk_exchange_(at, value, order) KOLK_ONE_(__atomic_exchange_n((at), (value), (order)))
 
 /* These return the old value. */
-#define kolk_fetch_add(at, value, order) KOLK_ONE(__atomic_fetch_add((at), (value), (order)))
-#define kolk_fetch_sub(at, value, order) KOLK_ONE(__atomic_fetch_sub((at), (value), (order)))
-#define kolk_fetch_or(at, value, order)  KOLK_ONE(__atomic_fetch_or((at), (value), (order)))
-#define kolk_fetch_and(at, value, order) KOLK_ONE(__atomic_fetch_and((at), (value), (order)))
+#define kolk_fetch_add_(at, value, order) KOLK_ONE_(__atomic_fetch_add((at), (value), (order)))
+#define kolk_fetch_sub_(at, value, order) KOLK_ONE_(__atomic_fetch_sub((at), (value), (order)))
+#define kolk_fetch_or_(at, value, order)  KOLK_ONE_(__atomic_fetch_or((at), (value), (order)))
+#define kolk_fetch_and_(at, value, order) KOLK_ONE_(__atomic_fetch_and((at), (value), (order)))
 
 /* True if *at was *expected and is now `desired`. Otherwise *expected becomes the value of *at. The weak one may also
  * fail for no reason; it is cheaper in a caller's loop. The last two arguments are the orders on success and on
  * failure. */
-#define kolk_compare_exchange(at, expected, desired, success, failure)                                                 \
-    KOLK_ONE(__atomic_compare_exchange_n((at), (expected), (desired), false, (success), (failure)))
-#define kolk_compare_exchange_weak(at, expected, desired, success, failure)                                            \
-    KOLK_ONE(__atomic_compare_exchange_n((at), (expected), (desired), true, (success), (failure)))
+#define kolk_compare_exchange_(at, expected, desired, success, failure)                                                \
+    KOLK_ONE_(__atomic_compare_exchange_n((at), (expected), (desired), false, (success), (failure)))
+#define kolk_compare_exchange_weak_(at, expected, desired, success, failure)                                           \
+    KOLK_ONE_(__atomic_compare_exchange_n((at), (expected), (desired), true, (success), (failure)))
 
 /* Belongs in the body of a loop that reads an atomic until another thread changes it. */
-static inline void kolk_pause(void) {
+static inline void kolk_pause_(void) {
 #if defined(__i386__) || defined(__x86_64__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
@@ -83,101 +83,104 @@ static inline void kolk_pause(void) {
 }
 
 /* Pauses n times, for loops that pause longer and longer. A scheduled test pauses once, whatever n is. */
-static inline void kolk_pause_for(uint32_t n) {
-    while (n-- > 0) kolk_pause();
+static inline void kolk_pause_for_(uint32_t n) {
+    while (n-- > 0) kolk_pause_();
 }
 
 /* Announces that the next lines read or write non-atomic memory that several threads use, one after the other. */
-#define KOLK_PLAIN_READ(at, size)  KOLK_ONE((void)0)
-#define KOLK_PLAIN_WRITE(at, size) KOLK_ONE((void)0)
+#define KOLK_PLAIN_READ_(at, size)  KOLK_ONE_((void)0)
+#define KOLK_PLAIN_WRITE_(at, size) KOLK_ONE_((void)0)
 
 /* Announces that the next lines use data that threads share without these operations, as under the process's lock. */
-#define KOLK_UNSEEN() ((void)0)
+#define KOLK_UNSEEN_() ((void)0)
 
 #else /* KOLK_SCHEDULED: the same macros, each with its place in the source for the trace */
 
-typedef enum kolk_verb {
-    KOLK_LOAD,
-    KOLK_STORE,
-    KOLK_EXCHANGE,
-    KOLK_FETCH_ADD,
-    KOLK_FETCH_SUB,
-    KOLK_FETCH_OR,
-    KOLK_FETCH_AND,
-    KOLK_COMPARE_EXCHANGE,
-    KOLK_COMPARE_EXCHANGE_WEAK,
-    KOLK_PAUSE,
-    KOLK_READ_PLAIN,
-    KOLK_WRITE_PLAIN,
-    KOLK_WAIT,
-    KOLK_WAKE
-} kolk_verb;
+typedef enum kolk_verb_ {
+    KOLK_LOAD_,
+    KOLK_STORE_,
+    KOLK_EXCHANGE_,
+    KOLK_FETCH_ADD_,
+    KOLK_FETCH_SUB_,
+    KOLK_FETCH_OR_,
+    KOLK_FETCH_AND_,
+    KOLK_COMPARE_EXCHANGE_,
+    KOLK_COMPARE_EXCHANGE_WEAK_,
+    KOLK_PAUSE_,
+    KOLK_READ_PLAIN_,
+    KOLK_WRITE_PLAIN_,
+    KOLK_WAIT_,
+    KOLK_WAKE_
+} kolk_verb_;
 
-typedef struct kolk_place {
-    kolk_verb verb;
+typedef struct kolk_place_ {
+    kolk_verb_ verb;
     int order, line;
     const char *what, *function;
-} kolk_place;
+} kolk_place_;
 
-uint64_t kolk_scheduled_load(const void *at, size_t size, const kolk_place *place);
+uint64_t kolk_scheduled_load_(const void *at, size_t size, const kolk_place_ *place);
 /* Serves stores and the kolk_fetch_ operations. Returns the old value. */
-uint64_t kolk_scheduled_update(void *at, size_t size, uint64_t value, const kolk_place *place);
-bool kolk_scheduled_compare(void *at, size_t size, void *expected, uint64_t desired, int failure,
-                            const kolk_place *place);
-void kolk_scheduled_pause(const kolk_place *place);
-void kolk_scheduled_plain(const void *at, size_t size, const kolk_place *place);
-void kolk_scheduled_unseen(void);
+uint64_t kolk_scheduled_update_(void *at, size_t size, uint64_t value, const kolk_place_ *place);
+bool kolk_scheduled_compare_(void *at, size_t size, void *expected, uint64_t desired, int failure,
+                             const kolk_place_ *place);
+void kolk_scheduled_pause_(const kolk_place_ *place);
+void kolk_scheduled_plain_(const void *at, size_t size, const kolk_place_ *place);
+void kolk_scheduled_unseen_(void);
 
-#define KOLK_PLACE(verb, what, order) (&(const kolk_place){verb, order, __LINE__, what, __func__})
+#define KOLK_PLACE_(verb, what, order) (&(const kolk_place_){verb, order, __LINE__, what, __func__})
 
-static inline uint8_t kolk_as_8(uint64_t value) {
+static inline uint8_t kolk_as_8_(uint64_t value) {
     return (uint8_t)value;
 }
 
-static inline uint32_t kolk_as_32(uint64_t value) {
+static inline uint32_t kolk_as_32_(uint64_t value) {
     return (uint32_t)value;
 }
 
-static inline uint64_t kolk_as_64(uint64_t value) {
+static inline uint64_t kolk_as_64_(uint64_t value) {
     return value;
 }
 
-static inline int64_t kolk_as_signed(uint64_t value) {
+static inline int64_t kolk_as_signed_(uint64_t value) {
     return (int64_t)value;
 }
 
 /* Converts the result to the atomic's type; other types do not compile. It is a call because a dropped result of a call
  * causes no warning. */
-#define KOLK_TYPED(at, result)                                                                                         \
+#define KOLK_AS_TYPE_OF_(at, result)                                                                                   \
     (_Generic(*(at), uint8_t                                                                                           \
-              : kolk_as_8, uint32_t                                                                                    \
-              : kolk_as_32, uint64_t                                                                                   \
-              : kolk_as_64, int64_t                                                                                    \
-              : kolk_as_signed)(result))
-#define KOLK_UPDATE(verb, what, at, value, order)                                                                      \
-    KOLK_TYPED(at, kolk_scheduled_update((at), sizeof *(at), (uint64_t)(value), KOLK_PLACE(verb, what, order)))
+              : kolk_as_8_, uint32_t                                                                                   \
+              : kolk_as_32_, uint64_t                                                                                  \
+              : kolk_as_64_, int64_t                                                                                   \
+              : kolk_as_signed_)(result))
+#define KOLK_UPDATE_(verb, what, at, value, order)                                                                     \
+    KOLK_AS_TYPE_OF_(at, kolk_scheduled_update_((at), sizeof *(at), (uint64_t)(value), KOLK_PLACE_(verb, what, order)))
 
-#define kolk_load(at, order) KOLK_TYPED(at, kolk_scheduled_load((at), sizeof *(at), KOLK_PLACE(KOLK_LOAD, #at, order)))
+#define kolk_load_(at, order)                                                                                          \
+    KOLK_AS_TYPE_OF_(at, kolk_scheduled_load_((at), sizeof *(at), KOLK_PLACE_(KOLK_LOAD_, #at, order)))
 
-#define kolk_store(at, value, order)     ((void)KOLK_UPDATE(KOLK_STORE, #at, at, value, order))
-#define kolk_exchange(at, value, order)  KOLK_UPDATE(KOLK_EXCHANGE, #at, at, value, order)
-#define kolk_fetch_add(at, value, order) KOLK_UPDATE(KOLK_FETCH_ADD, #at, at, value, order)
-#define kolk_fetch_sub(at, value, order) KOLK_UPDATE(KOLK_FETCH_SUB, #at, at, value, order)
-#define kolk_fetch_or(at, value, order)  KOLK_UPDATE(KOLK_FETCH_OR, #at, at, value, order)
-#define kolk_fetch_and(at, value, order) KOLK_UPDATE(KOLK_FETCH_AND, #at, at, value, order)
+#define kolk_store_(at, value, order)     ((void)KOLK_UPDATE_(KOLK_STORE_, #at, at, value, order))
+#define kolk_exchange_(at, value, order)  KOLK_UPDATE_(KOLK_EXCHANGE_, #at, at, value, order)
+#define kolk_fetch_add_(at, value, order) KOLK_UPDATE_(KOLK_FETCH_ADD_, #at, at, value, order)
+#define kolk_fetch_sub_(at, value, order) KOLK_UPDATE_(KOLK_FETCH_SUB_, #at, at, value, order)
+#define kolk_fetch_or_(at, value, order)  KOLK_UPDATE_(KOLK_FETCH_OR_, #at, at, value, order)
+#define kolk_fetch_and_(at, value, order) KOLK_UPDATE_(KOLK_FETCH_AND_, #at, at, value, order)
 
-#define kolk_compare_exchange(at, expected, desired, success, failure)                                                 \
-    kolk_scheduled_compare((at), sizeof *(at), (expected), (uint64_t)(desired), failure,                               \
-                           KOLK_PLACE(KOLK_COMPARE_EXCHANGE, #at, success))
-#define kolk_compare_exchange_weak(at, expected, desired, success, failure)                                            \
-    kolk_scheduled_compare((at), sizeof *(at), (expected), (uint64_t)(desired), failure,                               \
-                           KOLK_PLACE(KOLK_COMPARE_EXCHANGE_WEAK, #at, success))
-#define kolk_pause()               kolk_scheduled_pause(KOLK_PLACE(KOLK_PAUSE, "", KOLK_RELAXED))
-#define kolk_pause_for(pauses)     ((void)(pauses), kolk_pause())
-#define KOLK_PLAIN_READ(at, size)  kolk_scheduled_plain((at), (size), KOLK_PLACE(KOLK_READ_PLAIN, #at, KOLK_RELAXED))
-#define KOLK_PLAIN_WRITE(at, size) kolk_scheduled_plain((at), (size), KOLK_PLACE(KOLK_WRITE_PLAIN, #at, KOLK_RELAXED))
+#define kolk_compare_exchange_(at, expected, desired, success, failure)                                                \
+    kolk_scheduled_compare_((at), sizeof *(at), (expected), (uint64_t)(desired), failure,                              \
+                            KOLK_PLACE_(KOLK_COMPARE_EXCHANGE_, #at, success))
+#define kolk_compare_exchange_weak_(at, expected, desired, success, failure)                                           \
+    kolk_scheduled_compare_((at), sizeof *(at), (expected), (uint64_t)(desired), failure,                              \
+                            KOLK_PLACE_(KOLK_COMPARE_EXCHANGE_WEAK_, #at, success))
+#define kolk_pause_()           kolk_scheduled_pause_(KOLK_PLACE_(KOLK_PAUSE_, "", KOLK_RELAXED_))
+#define kolk_pause_for_(pauses) ((void)(pauses), kolk_pause_())
+#define KOLK_PLAIN_READ_(at, size)                                                                                     \
+    kolk_scheduled_plain_((at), (size), KOLK_PLACE_(KOLK_READ_PLAIN_, #at, KOLK_RELAXED_))
+#define KOLK_PLAIN_WRITE_(at, size)                                                                                    \
+    kolk_scheduled_plain_((at), (size), KOLK_PLACE_(KOLK_WRITE_PLAIN_, #at, KOLK_RELAXED_))
 
-#define KOLK_UNSEEN() kolk_scheduled_unseen()
+#define KOLK_UNSEEN_() kolk_scheduled_unseen_()
 
 #endif
 

@@ -4,23 +4,23 @@
 #error "kolk is C11: compile its own files as C (not C++), -std=c11 or later; programs may be C99 or C++17"
 #endif
 #undef KOLK_EXTERN /* the functions of base.inl are emitted here, even if the program defines it */
-#define KOLK_BASE_INLINE KOLK_INLINE
+#define KOLK_BASE_INLINE KOLK_INLINE_
 #include "kolk/base.h"
 #include "kolk/base.inl"
 
-extern inline uintptr_t kolk_inverse(uintptr_t odd);
-extern inline uintptr_t kolk_exact_slot(uintptr_t offset, unsigned shift, uintptr_t inverse);
-extern inline kolk_handle kolk_handle_make(uint32_t generation, uint32_t index, uint32_t tag);
-extern inline uint32_t kolk_handle_generation(kolk_handle handle);
-extern inline uint32_t kolk_handle_index(kolk_handle handle, uint32_t tag);
+extern inline uintptr_t kolk_inverse_(uintptr_t odd);
+extern inline uintptr_t kolk_exact_slot_(uintptr_t offset, unsigned shift, uintptr_t inverse);
+extern inline kolk_handle kolk_handle_make_(uint32_t generation, uint32_t index, uint32_t tag);
+extern inline uint32_t kolk_handle_generation_(kolk_handle handle);
+extern inline uint32_t kolk_handle_index_(kolk_handle handle, uint32_t tag);
 
 const char *kolk_status_text(kolk_status status) {
     switch (status) {
-#define KOLK_STATUS_CASE(name, number, sentence)                                                                       \
+#define KOLK_STATUS_CASE_(name, number, sentence)                                                                      \
     case name:                                                                                                         \
         return sentence;
-        KOLK_STATUS_LIST(KOLK_STATUS_CASE)
-#undef KOLK_STATUS_CASE
+        KOLK_STATUS_LIST(KOLK_STATUS_CASE_)
+#undef KOLK_STATUS_CASE_
     }
     return "not a status of kolk";
 }

@@ -11,34 +11,34 @@
 
 #include "assert.h"
 
-static inline unsigned kolk_bits_lowest(uint64_t word) {
-    KOLK_ASSERT(word != 0);
+static inline unsigned kolk_bits_lowest_(uint64_t word) {
+    KOLK_ASSERT_(word != 0);
     return (unsigned)__builtin_ctzll(word);
 }
 
 /* The number of words that hold n bits. */
-static inline uint64_t kolk_bits_words(uint64_t n) {
+static inline uint64_t kolk_bits_words_(uint64_t n) {
     return (n + 63) / 64;
 }
 
-static inline uint64_t kolk_bits_at(uint64_t index) {
+static inline uint64_t kolk_bits_at_(uint64_t index) {
     return UINT64_C(1) << (index % 64);
 }
 
-static inline bool kolk_bits_get(const uint64_t *words, uint64_t index) {
-    return words[(size_t)index / 64] & kolk_bits_at(index);
+static inline bool kolk_bits_get_(const uint64_t *words, uint64_t index) {
+    return words[(size_t)index / 64] & kolk_bits_at_(index);
 }
 
-static inline void kolk_bits_set(uint64_t *words, uint64_t index) {
-    words[(size_t)index / 64] |= kolk_bits_at(index);
+static inline void kolk_bits_set_(uint64_t *words, uint64_t index) {
+    words[(size_t)index / 64] |= kolk_bits_at_(index);
 }
 
-static inline void kolk_bits_clear(uint64_t *words, uint64_t index) {
-    words[(size_t)index / 64] &= ~kolk_bits_at(index);
+static inline void kolk_bits_clear_(uint64_t *words, uint64_t index) {
+    words[(size_t)index / 64] &= ~kolk_bits_at_(index);
 }
 
 /* The first index in [from, end) whose bit is `value`, or `end`. Reads whole words. */
-static inline uint64_t kolk_bits_find(const uint64_t *words, bool value, uint64_t from, uint64_t end) {
+static inline uint64_t kolk_bits_find_(const uint64_t *words, bool value, uint64_t from, uint64_t end) {
     if (from >= end) return end;
     uint64_t flip = value ? 0 : ~UINT64_C(0);
     uint64_t word = (words[from / 64] ^ flip) & (~UINT64_C(0) << (from % 64));
@@ -47,27 +47,27 @@ static inline uint64_t kolk_bits_find(const uint64_t *words, bool value, uint64_
         if (from >= end) return end;
         word = words[from / 64] ^ flip;
     }
-    uint64_t index = from / 64 * 64 + kolk_bits_lowest(word);
+    uint64_t index = from / 64 * 64 + kolk_bits_lowest_(word);
     return index < end ? index : end;
 }
 
-static inline void kolk_levels_set(uint64_t *const *levels, unsigned n, uint64_t index) {
-    for (unsigned k = 0; k < n; k++, index /= 64) kolk_bits_set(levels[k], index);
+static inline void kolk_levels_set_(uint64_t *const *levels, unsigned n, uint64_t index) {
+    for (unsigned k = 0; k < n; k++, index /= 64) kolk_bits_set_(levels[k], index);
 }
 
-static inline void kolk_levels_clear(uint64_t *const *levels, unsigned n, uint64_t index) {
+static inline void kolk_levels_clear_(uint64_t *const *levels, unsigned n, uint64_t index) {
     for (unsigned k = 0; k < n; k++, index /= 64) {
-        kolk_bits_clear(levels[k], index);
+        kolk_bits_clear_(levels[k], index);
         if (levels[k][index / 64]) return; /* the word has other bits, so the levels above stay */
     }
 }
 
 /* Clears the lowest set bit and returns its index. At least one bit must be set. */
-static inline uint64_t kolk_levels_take_lowest(uint64_t *const *levels, unsigned n) {
-    KOLK_ASSERT(n > 0);
+static inline uint64_t kolk_levels_take_lowest_(uint64_t *const *levels, unsigned n) {
+    KOLK_ASSERT_(n > 0);
     uint64_t index = 0;
-    for (unsigned k = n; k-- > 0;) index = index * 64 + kolk_bits_lowest(levels[k][index]);
-    kolk_levels_clear(levels, n, index);
+    for (unsigned k = n; k-- > 0;) index = index * 64 + kolk_bits_lowest_(levels[k][index]);
+    kolk_levels_clear_(levels, n, index);
     return index;
 }
 

@@ -6,21 +6,21 @@
 #include <stdint.h>
 
 /* FNV-1a (Fowler, Noll, Vo, 1991). */
-static inline uint32_t kolk_hash(const char *name) {
+static inline uint32_t kolk_hash_(const char *name) {
     uint32_t hash = 2166136261u;
     while (*name) hash = (hash ^ (unsigned char)*name++) * 16777619u;
     return hash;
 }
 
-/* Continues the FNV-1a hash of earlier bytes with these bytes. KOLK_HASH_OF_NONE is the hash of no bytes. */
-#define KOLK_HASH_OF_NONE 2166136261u
-static inline uint32_t kolk_hash_on(uint32_t hash, const char *bytes, size_t size) {
+/* Continues the FNV-1a hash of earlier bytes with these bytes. KOLK_HASH_OF_NONE_ is the hash of no bytes. */
+#define KOLK_HASH_OF_NONE_ 2166136261u
+static inline uint32_t kolk_hash_on_(uint32_t hash, const char *bytes, size_t size) {
     while (size--) hash = (hash ^ (unsigned char)*bytes++) * 16777619u;
     return hash;
 }
 
 /* The output function of SplitMix (Steele, Lea, Flood, 2014): consecutive numbers give results without any order. */
-static inline uint64_t kolk_mixed(uint64_t number) {
+static inline uint64_t kolk_mixed_(uint64_t number) {
     number += UINT64_C(0x9e3779b97f4a7c15);
     number = (number ^ (number >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     number = (number ^ (number >> 27)) * UINT64_C(0x94d049bb133111eb);

@@ -67,12 +67,12 @@ static bool is_used(const kolk_bytemap *pool, uintptr_t index) {
 }
 
 static void *bytemap_slot_at(const kolk_bytemap *pool, uint32_t index) {
-    KOLK_ASSERT(index < (uint32_t)pool->count);
+    KOLK_ASSERT_(index < (uint32_t)pool->count);
     return pool->object_list + index * pool->object_size;
 }
 
 static int32_t handle_at(const kolk_bytemap *pool, uint32_t index) {
-    KOLK_ASSERT(index < (uint32_t)pool->count);
+    KOLK_ASSERT_(index < (uint32_t)pool->count);
     return (int32_t)(index << 8 | pool->byte_map[index]);
 }
 
@@ -87,7 +87,7 @@ static uint64_t flags_at(const uint8_t *bytes) {
 
 /* Returns the first of eight slots whose flag is set. */
 static uint32_t first_of(uint64_t flags) {
-    KOLK_ASSERT(flags != 0);
+    KOLK_ASSERT_(flags != 0);
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     return (uint32_t)__builtin_ctzll(flags) / 8;
 #else
@@ -102,7 +102,7 @@ static uint32_t count_of(uint64_t flags) {
 
 /* Returns the first slot in [from, end) that is free or, if `free` is false, used; `end` if there is none. */
 static inline uint32_t find_byte(const kolk_bytemap *pool, uint32_t from, uint32_t end, bool free) {
-    KOLK_ASSERT(from <= end && end <= (uint32_t)pool->count);
+    KOLK_ASSERT_(from <= end && end <= (uint32_t)pool->count);
     const uint8_t *bytes = pool->byte_map;
     uint64_t flip = free ? 0 : FLAGS;
     for (; end - from >= WORD_BYTES; from += WORD_BYTES) {
@@ -126,7 +126,7 @@ static int32_t *cursor_of(kolk_bytemap *pool) {
 
 /* Returns the slot that begins at `object`; a number not below count if there is none. */
 static uintptr_t bytemap_slot_of(const kolk_bytemap *pool, const void *object) {
-    return kolk_exact_slot((uintptr_t)object - (uintptr_t)pool->object_list, pool->shift, pool->inverse);
+    return kolk_exact_slot_((uintptr_t)object - (uintptr_t)pool->object_list, pool->shift, pool->inverse);
 }
 
 /* ---- Bugs of the caller ------------------------------------------------------------------------------------------ */
@@ -139,20 +139,20 @@ static kolk_failure bytemap_failure_of(const kolk_bytemap *pool, kolk_status rul
 /* Reports why the caller cannot `verb` this pointer. A pointer to a slot's start is wrong only if the slot is free. */
 static void fail_bytemap_object(const kolk_bytemap *pool, const void *object, const char *verb, const void *site) {
     uint64_t inside;
-    uint32_t slot = kolk_locate(pool->object_list, pool->object_size, (uint32_t)pool->count, object, &inside);
+    uint32_t slot = kolk_locate_(pool->object_list, pool->object_size, (uint32_t)pool->count, object, &inside);
     kolk_failure failure = bytemap_failure_of(pool, KOLK_DOUBLE_FREE, slot, site);
     failure.object = object;
-    if (slot != KOLK_NO_SLOT && !inside)
-        kolk_fail(failure, "%s of slot %u, which is free", verb, (uint64_t)slot);
+    if (slot != KOLK_NO_SLOT_ && !inside)
+        kolk_fail_(failure, "%s of slot %u, which is free", verb, (uint64_t)slot);
     else
-        kolk_fail_object(failure, verb, "slot", inside);
+        kolk_fail_object_(failure, verb, "slot", inside);
 }
 
 /* May the pool be written? Reports it if not. */
 static bool may_write(const kolk_bytemap *pool, const char *verb, const void *site) {
     if (!pool->read_only) return true;
-    kolk_fail(bytemap_failure_of(pool, KOLK_READ_ONLY, KOLK_NO_SLOT, site),
-              "%s in a pool that was attached without .writable", verb);
+    kolk_fail_(bytemap_failure_of(pool, KOLK_READ_ONLY, KOLK_NO_SLOT_, site),
+               "%s in a pool that was attached without .writable", verb);
     return false;
 }
 
@@ -163,7 +163,8 @@ static bool has_its_bytes(const kolk_bytemap *pool) {
 #if KOLK_DIAGNOSTICS
     unsigned char bytes[4096];
     for (size_t at = 0, count = (size_t)pool->count; pool->attached && at < count; at += sizeof bytes)
-        if (!kolk_peek(bytes, pool->byte_map + at, count - at < sizeof bytes ? count - at : sizeof bytes)) return false;
+        if (!kolk_peek_(bytes, pool->byte_map + at, count - at < sizeof bytes ? count - at : sizeof bytes))
+            return false;
 #endif
     return pool->initialized_state;
 }
@@ -199,13 +200,13 @@ static kolk_status check_view(const kolk_bytemap_view *view, bool attach) {
 }
 
 static bool make_arrays(kolk_bytemap *pool) {
-    KOLK_ASSERT(!pool->block && pool->count >= 0);
+    KOLK_ASSERT_(!pool->block && pool->count >= 0);
     size_t slots = (size_t)pool->count * pool->object_size;
     pool->block_size = slots + (size_t)pool->count;
     if (pool->block_size == 0) return true;
-    pool->block = kolk_memory_take(pool->block_size, pool->block_size);
+    pool->block = kolk_memory_take_(pool->block_size, pool->block_size);
     if (!pool->block) return false;
-    kolk_tools_add_root(pool->block, pool->block_size);
+    kolk_tools_add_root_(pool->block, pool->block_size);
     pool->object_list = pool->block;
     pool->byte_map = pool->object_list + slots;
     return true;
@@ -218,7 +219,7 @@ static void take_view(kolk_bytemap *pool, const kolk_bytemap_view *view, bool at
     pool->count = view->count;
     pool->seeds = view->seeds;
     pool->name = view->name;
-    kolk_set_divisor(view->object_size, &pool->shift, &pool->inverse);
+    kolk_set_divisor_(view->object_size, &pool->shift, &pool->inverse);
     pool->first_free = attach ? view->first_free : -1;
     pool->cursor = attach ? view->cursor : NULL;
     pool->bound = attach ? 0 : (uint32_t)view->count;
@@ -238,16 +239,16 @@ static uintptr_t bytemap_facts(const void *given) {
     if (pool->used > pool->count || pool->peak > pool->count || pool->used < 0) return 0;
     const unsigned char *attached = (const unsigned char *)&pool->attached; /* its byte may be no valid bool */
     const unsigned char *initialised = (const unsigned char *)&pool->initialized_state;
-    return KOLK_FACTS(pool->number, *attached, *initialised, (uintptr_t)pool->object_list, (uintptr_t)pool->byte_map,
-                      (uintptr_t)pool->count, pool->object_size, (uintptr_t)pool->block, (uintptr_t)pool->name,
-                      (uintptr_t)pool->self);
+    return KOLK_FACTS_(pool->number, *attached, *initialised, (uintptr_t)pool->object_list, (uintptr_t)pool->byte_map,
+                       (uintptr_t)pool->count, pool->object_size, (uintptr_t)pool->block, (uintptr_t)pool->name,
+                       (uintptr_t)pool->self);
 }
 
-kolk_status kolk_bytemap_init_abi(kolk_bytemap *pool, const kolk_bytemap_view *given, bool attach, size_t type_size,
-                                  size_t type_align, size_t pool_size, uint32_t abi) {
-    static const kolk_kind kind = {.stats = list_bytemap_stats, .facts = bytemap_facts, .size = sizeof(kolk_bytemap)};
+kolk_status kolk_bytemap_init_abi_(kolk_bytemap *pool, const kolk_bytemap_view *given, bool attach, size_t type_size,
+                                   size_t type_align, size_t pool_size, uint32_t abi) {
+    static const kolk_kind_ kind = {.stats = list_bytemap_stats, .facts = bytemap_facts, .size = sizeof(kolk_bytemap)};
     if (abi == KOLK_ABI && pool_size == sizeof *pool && is_initialised(pool)) return KOLK_NOT_FLUSHED;
-    kolk_status status = kolk_begin(pool, pool_size, sizeof *pool, abi, given);
+    kolk_status status = kolk_begin_(pool, pool_size, sizeof *pool, abi, given);
     if (status != KOLK_OK) return status;
     kolk_bytemap_view view = *given;
     if (type_size) status = fit_type(&view, type_size, type_align);
@@ -260,21 +261,21 @@ kolk_status kolk_bytemap_init_abi(kolk_bytemap *pool, const kolk_bytemap_view *g
     }
     if (!attach) {
         set_free(pool);
-        kolk_tools_wrote(pool->byte_map, (size_t)pool->count);
+        kolk_tools_wrote_(pool->byte_map, (size_t)pool->count);
     }
-    return kolk_enlist(pool, sizeof *pool, &pool->number, &kind);
+    return kolk_enlist_(pool, sizeof *pool, &pool->number, &kind);
 }
 
-KOLK_NOINLINE void kolk_bytemap_clear(kolk_bytemap *pool) {
+KOLK_NOINLINE_ void kolk_bytemap_clear(kolk_bytemap *pool) {
     if (may_write(pool, "clear", SITE)) set_free(pool);
 }
 
-KOLK_NOINLINE void kolk_bytemap_flush(kolk_bytemap *pool) {
-    if (!kolk_check_home(pool, pool->number, pool->name, SITE)) return;
-    kolk_registry_remove(pool->number);
+KOLK_NOINLINE_ void kolk_bytemap_flush(kolk_bytemap *pool) {
+    if (!kolk_check_home_(pool, pool->number, pool->name, SITE)) return;
+    kolk_registry_remove_(pool->number);
     if (pool->block) {
-        kolk_tools_remove_root(pool->block, pool->block_size);
-        kolk_memory_release(pool->block, pool->block_size);
+        kolk_tools_remove_root_(pool->block, pool->block_size);
+        kolk_memory_release_(pool->block, pool->block_size);
     }
     memset(pool, 0, sizeof *pool);
 }
@@ -283,13 +284,13 @@ KOLK_NOINLINE void kolk_bytemap_flush(kolk_bytemap *pool) {
 
 /* Begins a life in a free slot. */
 static void *issue_byte(kolk_bytemap *pool, uint32_t index, unsigned seed) {
-    KOLK_ASSERT(index < (uint32_t)pool->count && is_free_byte(pool->byte_map[index]));
+    KOLK_ASSERT_(index < (uint32_t)pool->count && is_free_byte(pool->byte_map[index]));
     pool->byte_map[index] = (uint8_t)(seed & SEED);
     if (!pool->attached && ++pool->used > pool->peak) pool->peak = pool->used;
     return bytemap_slot_at(pool, index);
 }
 
-KOLK_NOINLINE void *kolk_bytemap_new_slow(kolk_bytemap *pool) {
+KOLK_NOINLINE_ void *kolk_bytemap_new_slow_(kolk_bytemap *pool) {
     if (!may_write(pool, "new", SITE)) return NULL;
     int32_t *cursor = cursor_of(pool);
     uint32_t count = (uint32_t)pool->count, from = (uint32_t)*cursor + 1;
@@ -308,7 +309,7 @@ KOLK_NOINLINE void *kolk_bytemap_new_slow(kolk_bytemap *pool) {
     return issue_byte(pool, index, pool->byte_map[index] + 1u);
 }
 
-KOLK_NOINLINE void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle) {
+KOLK_NOINLINE_ void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle) {
     if (!may_write(pool, "new_at", SITE)) return NULL;
     uint32_t index = (uint32_t)handle >> 8, count = (uint32_t)pool->count; /* a negative handle has an index >= 2^23 */
     if (index >= count || !is_free_byte(pool->byte_map[index])) return NULL;
@@ -320,7 +321,7 @@ KOLK_NOINLINE void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle) {
 }
 
 /* Deletes objects of attached pools, and reports mistakes for all pools. */
-KOLK_NOINLINE void kolk_bytemap_delete_slow(kolk_bytemap *pool, void *object) {
+KOLK_NOINLINE_ void kolk_bytemap_delete_slow_(kolk_bytemap *pool, void *object) {
     if (!object || !may_write(pool, "delete", SITE)) return;
     uintptr_t index = bytemap_slot_of(pool, object);
     if (!is_used(pool, index)) {
@@ -334,14 +335,14 @@ KOLK_NOINLINE void kolk_bytemap_delete_slow(kolk_bytemap *pool, void *object) {
 
 /* ---- Handles and indices ----------------------------------------------------------------------------------------- */
 
-KOLK_NOINLINE int32_t kolk_bytemap_get_just_index(const kolk_bytemap *pool, const void *object) {
+KOLK_NOINLINE_ int32_t kolk_bytemap_get_just_index(const kolk_bytemap *pool, const void *object) {
     uintptr_t index = bytemap_slot_of(pool, object);
     if (index < (uint32_t)pool->count) return (int32_t)index;
     fail_bytemap_object(pool, object, "get_just_index", SITE);
     return -1;
 }
 
-KOLK_NOINLINE int32_t kolk_bytemap_get_index(const kolk_bytemap *pool, const void *object) {
+KOLK_NOINLINE_ int32_t kolk_bytemap_get_index(const kolk_bytemap *pool, const void *object) {
     uintptr_t index = bytemap_slot_of(pool, object);
     if (index < (uint32_t)pool->count) return handle_at(pool, (uint32_t)index);
     fail_bytemap_object(pool, object, "get_index", SITE);
@@ -376,12 +377,12 @@ void kolk_bytemap_stats(const kolk_bytemap *pool, kolk_stats *out) {
         .bytes_committed = bytes,
         .failed = pool->failed,
     };
-    kolk_tools_wrote(out, sizeof *out);
+    kolk_tools_wrote_(out, sizeof *out);
 }
 
 /* ---- Walking ----------------------------------------------------------------------------------------------------- */
 
-KOLK_NOINLINE void *kolk_bytemap_next(const kolk_bytemap *pool, const void *object) {
+KOLK_NOINLINE_ void *kolk_bytemap_next(const kolk_bytemap *pool, const void *object) {
     uint32_t count = (uint32_t)pool->count, from = 0;
     if (object) {
         uintptr_t before = bytemap_slot_of(pool, object);

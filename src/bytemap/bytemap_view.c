@@ -40,7 +40,7 @@ bool kolk_bytemap_compare(const uint8_t *before, const uint8_t *after, int32_t c
             .before = old,
             .after = now,
         };
-        kolk_tools_wrote(difference, sizeof *difference);
+        kolk_tools_wrote_(difference, sizeof *difference);
         return true;
     }
     return false;
@@ -67,7 +67,7 @@ kolk_status kolk_bytemap_follow(const kolk_bytemap_region *regions, size_t n, ui
     const uint8_t *bytes = locate_in_dump(regions, n, address, 4);
     if (!bytes) return KOLK_OUTSIDE;
     *out = number_in_dump(bytes);
-    kolk_tools_wrote(out, sizeof *out);
+    kolk_tools_wrote_(out, sizeof *out);
     return KOLK_OK;
 }
 
@@ -94,6 +94,6 @@ kolk_status kolk_bytemap_read(const kolk_bytemap_region *regions, size_t n, uint
         .count = (int32_t)count,
         .first_free = (int32_t)number_in_dump(pool + 12),
     };
-    kolk_tools_wrote(out, sizeof *out);
+    kolk_tools_wrote_(out, sizeof *out);
     return KOLK_OK;
 }

@@ -8,19 +8,19 @@
 #include <stdint.h>
 
 /* Takes the wished bytes, or fewer if fewer are left, rounded down to a multiple of `unit`. Returns the bytes taken. */
-static inline uint64_t kolk_budget_take(uint64_t *budget, uint64_t wish, uint64_t unit) {
-    KOLK_ASSERT(unit != 0);
+static inline uint64_t kolk_budget_take_(uint64_t *budget, uint64_t wish, uint64_t unit) {
+    KOLK_ASSERT_(unit != 0);
     if (!budget) return wish - wish % unit;
-    uint64_t left = kolk_load(budget, KOLK_RELAXED), bytes;
+    uint64_t left = kolk_load_(budget, KOLK_RELAXED_), bytes;
     do {
         bytes = wish < left ? wish : left;
         bytes -= bytes % unit;
-    } while (!kolk_compare_exchange_weak(budget, &left, left - bytes, KOLK_RELAXED, KOLK_RELAXED));
+    } while (!kolk_compare_exchange_weak_(budget, &left, left - bytes, KOLK_RELAXED_, KOLK_RELAXED_));
     return bytes;
 }
 
-static inline void kolk_budget_give(uint64_t *budget, uint64_t bytes) {
-    if (budget) kolk_fetch_add(budget, bytes, KOLK_RELAXED);
+static inline void kolk_budget_give_(uint64_t *budget, uint64_t bytes) {
+    if (budget) kolk_fetch_add_(budget, bytes, KOLK_RELAXED_);
 }
 
 #endif

@@ -3,7 +3,7 @@
  *     slots    | 0 ........ | 1 ........ | 2 ........ | ... | n - 1 .... |
  *              |<- stride ->|    ^ slot 1, `inside` bytes behind its start
  *
- * kolk_exact_slot (base.inl) finds the slot of a pointer to its start; it divides by the stride = odd << shift. */
+ * kolk_exact_slot_ (base.inl) finds the slot of a pointer to its start; it divides by the stride = odd << shift. */
 #ifndef KOLK_SRC_GEOMETRY_H
 #define KOLK_SRC_GEOMETRY_H
 
@@ -11,24 +11,24 @@
 
 #include "../base/assert.h"
 
-#define KOLK_NO_SLOT UINT32_MAX
+#define KOLK_NO_SLOT_ UINT32_MAX
 
 /* Computes the two numbers that exact division by this stride needs. */
-static inline void kolk_set_divisor(size_t stride, uint8_t *shift, uintptr_t *inverse) {
-    KOLK_ASSERT(stride != 0);
+static inline void kolk_set_divisor_(size_t stride, uint8_t *shift, uintptr_t *inverse) {
+    KOLK_ASSERT_(stride != 0);
     *shift = (uint8_t)__builtin_ctzll(stride);
-    *inverse = kolk_inverse(stride >> *shift);
-    KOLK_ASSERT((uintptr_t)(stride >> *shift) * *inverse == 1);
+    *inverse = kolk_inverse_(stride >> *shift);
+    KOLK_ASSERT_((uintptr_t)(stride >> *shift) * *inverse == 1);
 }
 
 /* Returns the slot, of n, that any pointer points into; *inside is the pointer's distance from the slot's start.
- * KOLK_NO_SLOT, and 0, if it is in none. */
-static inline uint32_t kolk_locate(const void *slots, size_t stride, uint32_t n, const void *pointer,
-                                   uint64_t *inside) {
+ * KOLK_NO_SLOT_, and 0, if it is in none. */
+static inline uint32_t kolk_locate_(const void *slots, size_t stride, uint32_t n, const void *pointer,
+                                    uint64_t *inside) {
     uintptr_t offset = (uintptr_t)pointer - (uintptr_t)slots;
     *inside = 0;
-    KOLK_ASSERT(slots || n == 0);
-    if (offset >= (uint64_t)n * stride) return KOLK_NO_SLOT;
+    KOLK_ASSERT_(slots || n == 0);
+    if (offset >= (uint64_t)n * stride) return KOLK_NO_SLOT_;
     *inside = offset % stride;
     return (uint32_t)(offset / stride);
 }

@@ -12,14 +12,14 @@
 #include "../base/hash.h"
 
 /* The number of bits that an index below n needs. */
-static inline unsigned kolk_index_bits(uint32_t n) {
+static inline unsigned kolk_index_bits_(uint32_t n) {
     return n > 1 ? 32 - (unsigned)__builtin_clz(n - 1) : 0;
 }
 
 /* Reverses the tag's bits, or those of the name's hash if the tag is 0, so that small tags differ above the bits of an
  * index. The result does not depend on the capacity, so handles can be loaded into a larger pool. */
-static inline uint32_t kolk_tag_bits(uint32_t tag, const char *name) {
-    if (!tag && name) tag = kolk_hash(name);
+static inline uint32_t kolk_tag_bits_(uint32_t tag, const char *name) {
+    if (!tag && name) tag = kolk_hash_(name);
     tag = tag >> 16 | tag << 16; /* swap the halves, then the halves of each half, and so on */
     tag = (tag >> 8 & 0x00ff00ff) | (tag & 0x00ff00ff) << 8;
     tag = (tag >> 4 & 0x0f0f0f0f) | (tag & 0x0f0f0f0f) << 4;
@@ -28,9 +28,9 @@ static inline uint32_t kolk_tag_bits(uint32_t tag, const char *name) {
 }
 
 /* Does the handle decode to a slot beyond max_capacity? Then it has another tag. */
-static inline bool kolk_handle_is_foreign(kolk_handle handle, uint32_t tag, uint32_t max_capacity) {
-    unsigned bits = kolk_index_bits(max_capacity);
-    return bits < 32 && kolk_handle_index(handle, tag) >> bits != 0;
+static inline bool kolk_handle_is_foreign_(kolk_handle handle, uint32_t tag, uint32_t max_capacity) {
+    unsigned bits = kolk_index_bits_(max_capacity);
+    return bits < 32 && kolk_handle_index_(handle, tag) >> bits != 0;
 }
 
 #endif

@@ -7,7 +7,7 @@
 
 #define FEW_PAGES 4u
 
-kolk_status kolk_room_resolve_size(size_t *size, size_t *align, size_t type_size, size_t type_align) {
+kolk_status kolk_room_resolve_size_(size_t *size, size_t *align, size_t type_size, size_t type_align) {
     if (type_size) {
         if (*size && *size != type_size) return KOLK_TYPE_MISMATCH;
         if (*align && *align != type_align) return KOLK_TYPE_MISMATCH;
@@ -20,19 +20,19 @@ kolk_status kolk_room_resolve_size(size_t *size, size_t *align, size_t type_size
         *align = divides < 16 ? divides : 16;
     }
     if (*align & (*align - 1)) return KOLK_BAD_ALIGN;
-    if (*align > KOLK_MAX_ALIGN) return KOLK_ALIGN_TOO_LARGE;
-    if (*size > INT32_MAX - KOLK_MAX_ALIGN) return KOLK_SIZE_OVERFLOW; /* so that no product of the size can wrap */
+    if (*align > KOLK_MAX_ALIGN_) return KOLK_ALIGN_TOO_LARGE;
+    if (*size > INT32_MAX - KOLK_MAX_ALIGN_) return KOLK_SIZE_OVERFLOW; /* so that no product of the size can wrap */
     return KOLK_OK;
 }
 
 /* The greatest capacity that fits the caller's memory. The bytes per slot hardly depend on the capacity. So the first
  * guess takes them from a block of 2^16 slots. Each next guess drops as many slots as the excess bytes hold. The steps
  * need no 64-bit division where pointers have 32 bits. */
-static uint32_t capacity_that_fits(const kolk_room *room, kolk_bytes *bytes, const void *desc) {
-    KOLK_ASSERT(room->memory);
+static uint32_t capacity_that_fits(const kolk_room_ *room, kolk_bytes_ *bytes, const void *desc) {
+    KOLK_ASSERT_(room->memory);
     uint64_t each64 = bytes(desc, 1u << 16, 8) >> 10; /* bytes of 64 slots */
     size_t size = room->memory_size, each = each64 < SIZE_MAX ? (size_t)each64 : SIZE_MAX;
-    KOLK_ASSERT(each >= 64);
+    KOLK_ASSERT_(each >= 64);
     uint64_t near = (uint64_t)(size / each) * 64 + size % each * 64 / each;
     uint32_t n = near < UINT32_MAX ? (uint32_t)near : UINT32_MAX;
     for (uint64_t needed; n > 0 && (needed = bytes(desc, n, 8)) > size;) {
@@ -43,10 +43,10 @@ static uint32_t capacity_that_fits(const kolk_room *room, kolk_bytes *bytes, con
     return n;
 }
 
-kolk_status kolk_room_resolve(kolk_room *room, kolk_bytes *bytes, const void *desc) {
-    KOLK_ASSERT(room->object_align && (room->object_align & (room->object_align - 1)) == 0);
+kolk_status kolk_room_resolve_(kolk_room_ *room, kolk_bytes_ *bytes, const void *desc) {
+    KOLK_ASSERT_(room->object_align && (room->object_align & (room->object_align - 1)) == 0);
     if (room->max_capacity && room->max_capacity < room->capacity) return KOLK_MAX_BELOW_CAPACITY;
-    uint64_t unit = KOLK_MAX_ALIGN;
+    uint64_t unit = KOLK_MAX_ALIGN_;
     if (room->memory) {
         if (room->max_capacity && room->max_capacity != room->capacity) return KOLK_CANNOT_GROW;
         if ((uintptr_t)room->memory % (room->object_align > 8 ? room->object_align : 8)) return KOLK_MEMORY_MISALIGNED;
@@ -64,47 +64,47 @@ kolk_status kolk_room_resolve(kolk_room *room, kolk_bytes *bytes, const void *de
     return needed > PTRDIFF_MAX ? KOLK_SIZE_OVERFLOW : KOLK_OK;
 }
 
-uint64_t kolk_room_bytes(const uint64_t *sizes, unsigned n, uint64_t unit) {
+uint64_t kolk_room_bytes_(const uint64_t *sizes, unsigned n, uint64_t unit) {
     uint64_t sum = 0;
     for (unsigned r = 0; r < n; r++) sum += round_up(sizes[r], unit);
     return sum;
 }
 
-bool kolk_room_make(kolk_room *room, const uint64_t *sizes, unsigned n, void **starts) {
-    KOLK_ASSERT(room->capacity <= room->max_capacity && !room->block);
+bool kolk_room_make_(kolk_room_ *room, const uint64_t *sizes, unsigned n, void **starts) {
+    KOLK_ASSERT_(room->capacity <= room->max_capacity && !room->block);
     /* Each region of a growing block takes whole pages. A block that is no larger than these few pages does not grow:
      * it is committed at once. */
-    uint64_t page = kolk_memory_page();
-    bool grows = KOLK_HOSTED && room->max_capacity > room->capacity && kolk_room_bytes(sizes, n, 8) > FEW_PAGES * page;
+    uint64_t page = kolk_memory_page_();
+    bool grows = KOLK_HOSTED && room->max_capacity > room->capacity && kolk_room_bytes_(sizes, n, 8) > FEW_PAGES * page;
     uint64_t unit = grows ? page : 8;
-    KOLK_ASSERT(kolk_room_bytes(sizes, n, unit) <= PTRDIFF_MAX);
+    KOLK_ASSERT_(kolk_room_bytes_(sizes, n, unit) <= PTRDIFF_MAX);
     room->kind = room->memory ? MEMORY_CALLERS : grows ? MEMORY_GROWS : MEMORY_WHOLE;
-    room->block_size = (size_t)kolk_room_bytes(sizes, n, unit);
+    room->block_size = (size_t)kolk_room_bytes_(sizes, n, unit);
     room->block = room->memory;
     if (KOLK_HOSTED && !room->block && room->block_size)
-        room->block = kolk_memory_take(room->block_size, grows ? 0 : room->block_size);
+        room->block = kolk_memory_take_(room->block_size, grows ? 0 : room->block_size);
     if (!room->block) return room->block_size == 0;
     unsigned char *at = room->block;
     for (unsigned r = 0; r < n; at += round_up(sizes[r++], unit)) starts[r] = sizes[r] ? at : NULL;
     if (room->kind == MEMORY_CALLERS) {
         size_t objects = (size_t)round_up(sizes[0], unit); /* the program writes the objects itself */
-        kolk_tools_wrote(room->block + objects, room->block_size - objects);
+        kolk_tools_wrote_(room->block + objects, room->block_size - objects);
         return true;
     }
-    kolk_tools_add_root(room->block, room->block_size);
+    kolk_tools_add_root_(room->block, room->block_size);
     return true;
 }
 
-bool kolk_room_commit(void *const *starts, const uint64_t *sizes, unsigned n) {
+bool kolk_room_commit_(void *const *starts, const uint64_t *sizes, unsigned n) {
     for (unsigned r = 0; r < n; r++) {
-        KOLK_ASSERT(starts[r] || sizes[r] == 0);
-        if (sizes[r] && !kolk_memory_commit(starts[r], (size_t)sizes[r])) return false;
+        KOLK_ASSERT_(starts[r] || sizes[r] == 0);
+        if (sizes[r] && !kolk_memory_commit_(starts[r], (size_t)sizes[r])) return false;
     }
     return true;
 }
 
-void kolk_room_end(const kolk_room *room) {
+void kolk_room_end_(const kolk_room_ *room) {
     if (!room->block || room->kind == MEMORY_CALLERS) return;
-    kolk_tools_remove_root(room->block, room->block_size);
-    kolk_memory_release(room->block, room->block_size);
+    kolk_tools_remove_root_(room->block, room->block_size);
+    kolk_memory_release_(room->block, room->block_size);
 }

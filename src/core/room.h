@@ -14,10 +14,10 @@
 /* The source of the block: the system, committed whole or step by step, or the caller. */
 enum { MEMORY_WHOLE, MEMORY_GROWS, MEMORY_CALLERS };
 
-#define KOLK_MAX_ALIGN 4096u
+#define KOLK_MAX_ALIGN_ 4096u
 
 /* The members of a descriptor that concern memory, and the block that is made from them. */
-typedef struct kolk_room {
+typedef struct kolk_room_ {
     size_t object_align;
     uint32_t capacity, max_capacity;
     void *memory;
@@ -26,42 +26,42 @@ typedef struct kolk_room {
     unsigned char *block;
     size_t block_size;
     uint8_t kind; /* MEMORY_ */
-} kolk_room;
+} kolk_room_;
 
 /* Rounds up to a multiple of `unit`, a power of two. */
 static inline uint64_t round_up(uint64_t n, uint64_t unit) {
-    KOLK_ASSERT(unit != 0 && (unit & (unit - 1)) == 0);
+    KOLK_ASSERT_(unit != 0 && (unit & (unit - 1)) == 0);
     return (n + unit - 1) & ~(unit - 1);
 }
 
 /* The capacity that a full block tries first: twice the old one, or more if that adds less than 64 KiB or one slot. */
-static inline uint32_t kolk_room_next_capacity(uint32_t capacity, uint32_t max_capacity, uint32_t stride) {
-    KOLK_ASSERT(capacity <= max_capacity && stride != 0);
+static inline uint32_t kolk_room_next_capacity_(uint32_t capacity, uint32_t max_capacity, uint32_t stride) {
+    KOLK_ASSERT_(capacity <= max_capacity && stride != 0);
     uint64_t step = stride < 65536 ? 65536 / stride : 1;
     uint64_t wish = capacity + (capacity > step ? capacity : step);
     return wish < max_capacity ? (uint32_t)wish : max_capacity;
 }
 
 /* Checks the objects' size and alignment and replaces 0 by defaults. type_size and type_align are the type's, or 0. */
-kolk_status kolk_room_resolve_size(size_t *size, size_t *align, size_t type_size, size_t type_align);
+kolk_status kolk_room_resolve_size_(size_t *size, size_t *align, size_t type_size, size_t type_align);
 
 /* Computes the bytes of a block that `desc` describes, for this many slots, with each region rounded up to `unit`. */
-typedef uint64_t kolk_bytes(const void *desc, uint32_t capacity, uint64_t unit);
+typedef uint64_t kolk_bytes_(const void *desc, uint32_t capacity, uint64_t unit);
 
 /* Checks capacities and memory, and replaces 0 by defaults. The objects' size must be resolved before. */
-kolk_status kolk_room_resolve(kolk_room *room, kolk_bytes *bytes, const void *desc);
+kolk_status kolk_room_resolve_(kolk_room_ *room, kolk_bytes_ *bytes, const void *desc);
 
 /* The bytes of n regions of these sizes. */
-uint64_t kolk_room_bytes(const uint64_t *sizes, unsigned n, uint64_t unit);
+uint64_t kolk_room_bytes_(const uint64_t *sizes, unsigned n, uint64_t unit);
 
 /* Makes the block of n regions, whose sizes are those for max_capacity, and sets their starts; the start of a region of
  * size 0 is NULL. Returns false, without a block, if there is no memory. */
-bool kolk_room_make(kolk_room *room, const uint64_t *sizes, unsigned n, void **starts);
+bool kolk_room_make_(kolk_room_ *room, const uint64_t *sizes, unsigned n, void **starts);
 
 /* Commits the first sizes[r] bytes of each region r of a growing block. */
-bool kolk_room_commit(void *const *starts, const uint64_t *sizes, unsigned n);
+bool kolk_room_commit_(void *const *starts, const uint64_t *sizes, unsigned n);
 
 /* Releases the block, unless it is NULL or the caller's. */
-void kolk_room_end(const kolk_room *room);
+void kolk_room_end_(const kolk_room_ *room);
 
 #endif

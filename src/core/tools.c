@@ -36,11 +36,11 @@ static bool runs_under_memcheck(void) {
 #endif
 }
 
-bool kolk_tools_watch_malloc(void) {
+bool kolk_tools_watch_malloc_(void) {
     return __asan_poison_memory_region || __lsan_do_leak_check || __msan_unpoison || runs_under_memcheck();
 }
 
-void kolk_tools_wrote(const void *bytes, size_t size) {
+void kolk_tools_wrote_(const void *bytes, size_t size) {
     if (__msan_unpoison) __msan_unpoison(bytes, size);
 }
 
@@ -49,61 +49,61 @@ void kolk_tools_wrote(const void *bytes, size_t size) {
 #define VALGRIND_MAKE_MEM_UNDEFINED(bytes, size) ((void)0)
 #endif
 
-void kolk_tools_hide(const void *bytes, size_t size) {
+void kolk_tools_hide_(const void *bytes, size_t size) {
     if (__asan_poison_memory_region) __asan_poison_memory_region(bytes, size);
     if (__msan_poison) __msan_poison(bytes, size);
     (void)VALGRIND_MAKE_MEM_NOACCESS(bytes, size);
 }
 
-void kolk_tools_show(const void *bytes, size_t size) {
+void kolk_tools_show_(const void *bytes, size_t size) {
     if (__asan_unpoison_memory_region) __asan_unpoison_memory_region(bytes, size);
     if (__msan_poison) __msan_poison(bytes, size);
     (void)VALGRIND_MAKE_MEM_UNDEFINED(bytes, size);
 }
 
-void kolk_tools_begin_libc(void) {
+void kolk_tools_begin_libc_(void) {
     if (__msan_scoped_disable_interceptor_checks) __msan_scoped_disable_interceptor_checks();
 }
 
-void kolk_tools_end_libc(void) {
+void kolk_tools_end_libc_(void) {
     if (__msan_scoped_enable_interceptor_checks) __msan_scoped_enable_interceptor_checks();
 }
 
-void kolk_tools_add_root(const void *start, size_t size) {
+void kolk_tools_add_root_(const void *start, size_t size) {
     if (__lsan_register_root_region) __lsan_register_root_region(start, size);
 }
 
-void kolk_tools_remove_root(const void *start, size_t size) {
+void kolk_tools_remove_root_(const void *start, size_t size) {
     if (__lsan_unregister_root_region) __lsan_unregister_root_region(start, size);
 }
 
 #else
 
-bool kolk_tools_watch_malloc(void) {
+bool kolk_tools_watch_malloc_(void) {
     return false;
 }
 
-void kolk_tools_wrote(const void *bytes, size_t size) {
+void kolk_tools_wrote_(const void *bytes, size_t size) {
     (void)bytes, (void)size;
 }
 
-void kolk_tools_hide(const void *bytes, size_t size) {
+void kolk_tools_hide_(const void *bytes, size_t size) {
     (void)bytes, (void)size;
 }
 
-void kolk_tools_show(const void *bytes, size_t size) {
+void kolk_tools_show_(const void *bytes, size_t size) {
     (void)bytes, (void)size;
 }
 
-void kolk_tools_begin_libc(void) {}
+void kolk_tools_begin_libc_(void) {}
 
-void kolk_tools_end_libc(void) {}
+void kolk_tools_end_libc_(void) {}
 
-void kolk_tools_add_root(const void *start, size_t size) {
+void kolk_tools_add_root_(const void *start, size_t size) {
     (void)start, (void)size;
 }
 
-void kolk_tools_remove_root(const void *start, size_t size) {
+void kolk_tools_remove_root_(const void *start, size_t size) {
     (void)start, (void)size;
 }
 

@@ -4,7 +4,7 @@
  *     queue        first ---> | waiter | <---> | waiter | <---> | waiter | <--- last
  *                             on the stack of the thread that sleeps on its word
  *
- * All functions but kolk_waiter_sleep are called under the owner's lock. A waiter dies when its thread returns. So its
+ * All functions but kolk_waiter_sleep_ are called under the owner's lock. A waiter dies when its thread returns. So its
  * last use is under that lock, or is the store that lets its thread return. The wake after this store only passes the
  * address on: if another thread sleeps at the same address by then, it wakes for no reason and checks again. */
 #ifndef KOLK_SRC_WAIT_QUEUE_H
@@ -16,15 +16,15 @@
 #include "../base/assert.h"
 #include "../base/atomics.h"
 
-typedef struct kolk_waiter {
+typedef struct kolk_waiter_ {
     uint32_t woken; /* the waiter's thread sleeps while this is 0 */
-    struct kolk_waiter *before, *behind;
-} kolk_waiter;
+    struct kolk_waiter_ *before, *behind;
+} kolk_waiter_;
 
 /* Appends the waiter as the last one. */
-static inline void kolk_waiter_join(kolk_wait_queue *queue, kolk_waiter *waiter) {
-    KOLK_ASSERT(!queue->first == !queue->last);
-    KOLK_ASSERT(waiter != queue->last);
+static inline void kolk_waiter_join_(kolk_wait_queue_ *queue, kolk_waiter_ *waiter) {
+    KOLK_ASSERT_(!queue->first == !queue->last);
+    KOLK_ASSERT_(waiter != queue->last);
     waiter->before = queue->last;
     waiter->behind = NULL;
     if (queue->last)
@@ -35,9 +35,9 @@ static inline void kolk_waiter_join(kolk_wait_queue *queue, kolk_waiter *waiter)
 }
 
 /* Inserts the waiter as the first one. */
-static inline void kolk_waiter_join_front(kolk_wait_queue *queue, kolk_waiter *waiter) {
-    KOLK_ASSERT(!queue->first == !queue->last);
-    KOLK_ASSERT(waiter != queue->first);
+static inline void kolk_waiter_join_front_(kolk_wait_queue_ *queue, kolk_waiter_ *waiter) {
+    KOLK_ASSERT_(!queue->first == !queue->last);
+    KOLK_ASSERT_(waiter != queue->first);
     waiter->before = NULL;
     waiter->behind = queue->first;
     if (queue->first)
@@ -48,9 +48,9 @@ static inline void kolk_waiter_join_front(kolk_wait_queue *queue, kolk_waiter *w
 }
 
 /* Removes the waiter, which must be in the queue. */
-static inline void kolk_waiter_leave(kolk_wait_queue *queue, const kolk_waiter *waiter) {
-    KOLK_ASSERT(waiter == (waiter->before ? waiter->before->behind : queue->first));
-    KOLK_ASSERT(waiter == (waiter->behind ? waiter->behind->before : queue->last));
+static inline void kolk_waiter_leave_(kolk_wait_queue_ *queue, const kolk_waiter_ *waiter) {
+    KOLK_ASSERT_(waiter == (waiter->before ? waiter->before->behind : queue->first));
+    KOLK_ASSERT_(waiter == (waiter->behind ? waiter->behind->before : queue->last));
     if (waiter->before)
         waiter->before->behind = waiter->behind;
     else
@@ -62,14 +62,14 @@ static inline void kolk_waiter_leave(kolk_wait_queue *queue, const kolk_waiter *
 }
 
 /* Wakes a waiter. If it is in no queue, its thread may return at once, and the waiter must not be used any more. */
-static inline void kolk_waiter_wake(kolk_waiter *waiter) {
-    kolk_store(&waiter->woken, 1, KOLK_RELEASE); /* partner: the waiter's own load with acquire */
-    kolk_wake(&waiter->woken, 1);
+static inline void kolk_waiter_wake_(kolk_waiter_ *waiter) {
+    kolk_store_(&waiter->woken, 1, KOLK_RELEASE_); /* partner: the waiter's own load with acquire */
+    kolk_wake_(&waiter->woken, 1);
 }
 
 /* Sleeps until a wake. Returns false if the deadline has passed before. It may also return true for no reason. */
-static inline bool kolk_waiter_sleep(kolk_waiter *waiter, kolk_deadline deadline) {
-    return kolk_wait(&waiter->woken, 0, deadline);
+static inline bool kolk_waiter_sleep_(kolk_waiter_ *waiter, kolk_deadline deadline) {
+    return kolk_wait_(&waiter->woken, 0, deadline);
 }
 
 #endif

@@ -13,25 +13,25 @@
 
 /* Sets the struct to zero and reads the process's settings. The struct has `size` bytes for the program and `own_size`
  * for the library. The init fails with the status that this returns, unless that is KOLK_OK. */
-static inline kolk_status kolk_begin(void *self, size_t size, size_t own_size, uint32_t abi, const void *desc) {
+static inline kolk_status kolk_begin_(void *self, size_t size, size_t own_size, uint32_t abi, const void *desc) {
 #if KOLK_DIAGNOSTICS
-    kolk_noted noted;
-    bool again = kolk_registry_evict(self, &noted);
+    kolk_noted_ noted;
+    bool again = kolk_registry_evict_(self, &noted);
 #endif
     memset(self, 0, size);
     if (abi != KOLK_ABI || size != own_size) return KOLK_WRONG_ABI;
     if (!desc) return KOLK_NO_DESCRIPTOR;
-    kolk_process_start();
+    kolk_process_start_();
 #if KOLK_DIAGNOSTICS
-    if (again) kolk_homes_report_evicted(&noted);
+    if (again) kolk_homes_report_evicted_(&noted);
 #endif
     return KOLK_OK;
 }
 
 /* Lists the complete struct in the registry, which writes its number to `number`, a field of the struct. */
-static inline kolk_status kolk_enlist(const void *self, size_t size, uint32_t *number, const kolk_kind *kind) {
-    kolk_tools_wrote(self, size);
-    kolk_registry_add(self, number, kind);
+static inline kolk_status kolk_enlist_(const void *self, size_t size, uint32_t *number, const kolk_kind_ *kind) {
+    kolk_tools_wrote_(self, size);
+    kolk_registry_add_(self, number, kind);
     return KOLK_OK;
 }
 

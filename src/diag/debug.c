@@ -22,12 +22,12 @@
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): the counter is written */
 static size_t count_up(size_t *counter) {
-    return kolk_fetch_add(counter, 1, KOLK_RELAXED) + 1;
+    return kolk_fetch_add_(counter, 1, KOLK_RELAXED_) + 1;
 }
 
 /* ---- The block --------------------------------------------------------------------------------------------------- */
 
-void kolk_debug_settle(kolk_debug_desc *desc) {
+void kolk_debug_settle_(kolk_debug_desc_ *desc) {
     uint32_t *flags = &desc->settings.flags, align = desc->object_align;
     *flags &= ~(uint32_t)KOLK_DEBUG_MOVE;
 #ifdef _WIN32 /* Windows has no function that frees blocks of any alignment */
@@ -45,7 +45,7 @@ static size_t aligned_to_16(size_t size) {
     return (size + 15) / 16 * 16;
 }
 
-kolk_debug *kolk_debug_begin(const kolk_debug_desc *desc) {
+kolk_debug *kolk_debug_begin_(const kolk_debug_desc_ *desc) {
     size_t slots = desc->max_capacity;
     size_t waiting = desc->settings.flags & KOLK_DEBUG_QUARANTINE ? desc->settings.quarantine : 0;
     if (waiting > slots) waiting = slots;
@@ -57,13 +57,13 @@ kolk_debug *kolk_debug_begin(const kolk_debug_desc *desc) {
     size_t objects_at = aligned_to_16(heads_at + bypassed * sizeof(uint32_t));
     size_t lives_at = aligned_to_16(objects_at + bypassed * sizeof(uintptr_t));
     size_t size = lives_at + slots * sizeof(life);
-    KOLK_ASSERT(lives_at <= size);
-    unsigned char *block = kolk_memory_take(size, lives_at);
+    KOLK_ASSERT_(lives_at <= size);
+    unsigned char *block = kolk_memory_take_(size, lives_at);
     if (!block) return NULL;
     kolk_debug *debug = (kolk_debug *)(void *)block;
     debug->desc = *desc;
     debug->desc.settings.quarantine = (uint32_t)waiting;
-    if (kolk_debug_has(debug, KOLK_DEBUG_TRACE)) debug->profiler = kolk_profiler_now();
+    if (kolk_debug_has_(debug, KOLK_DEBUG_TRACE)) debug->profiler = kolk_profiler_now_();
     debug->ring = (uint32_t *)(void *)(block + ring_at);
     debug->heads = (uint32_t *)(void *)(block + heads_at);
     debug->objects = bypassed ? (uintptr_t *)(void *)(block + objects_at) : NULL;
@@ -72,68 +72,68 @@ kolk_debug *kolk_debug_begin(const kolk_debug_desc *desc) {
     return debug;
 }
 
-bool kolk_debug_commit(kolk_debug *debug, uint32_t capacity) {
-    KOLK_ASSERT(capacity <= debug->desc.max_capacity);
-    return capacity == 0 || kolk_memory_commit(debug->lives, capacity * sizeof(life));
+bool kolk_debug_commit_(kolk_debug *debug, uint32_t capacity) {
+    KOLK_ASSERT_(capacity <= debug->desc.max_capacity);
+    return capacity == 0 || kolk_memory_commit_(debug->lives, capacity * sizeof(life));
 }
 
-void kolk_debug_end(kolk_debug *debug, uint32_t end) {
-    kolk_debug_drop_blocks(debug, 0, end);
-    kolk_memory_release(debug, debug->block_size);
+void kolk_debug_end_(kolk_debug *debug, uint32_t end) {
+    kolk_debug_drop_blocks_(debug, 0, end);
+    kolk_memory_release_(debug, debug->block_size);
 }
 
 /* ---- Lives ------------------------------------------------------------------------------------------------------- */
 
-void kolk_debug_sites(const kolk_debug *debug, uint32_t slot, kolk_failure *failure) {
-    failure->sites = kolk_debug_has(debug, KOLK_DEBUG_SITES);
+void kolk_debug_sites_(const kolk_debug *debug, uint32_t slot, kolk_failure *failure) {
+    failure->sites = kolk_debug_has_(debug, KOLK_DEBUG_SITES);
     failure->depth = debug->desc.settings.depth;
     if (slot == NO_SLOT || !failure->sites) return;
-    KOLK_ASSERT(slot < debug->desc.max_capacity);
-    kolk_kept_site alloc = kolk_load(&debug->lives[slot].alloc_site, KOLK_RELAXED);
-    kolk_kept_site free = kolk_load(&debug->lives[slot].free_site, KOLK_RELAXED);
-    failure->alloc_site = kolk_site_address(alloc);
-    failure->alloc_stack = kolk_site_stack(alloc);
-    failure->free_site = kolk_site_address(free);
-    failure->free_stack = kolk_site_stack(free);
+    KOLK_ASSERT_(slot < debug->desc.max_capacity);
+    kolk_kept_site_ alloc = kolk_load_(&debug->lives[slot].alloc_site, KOLK_RELAXED_);
+    kolk_kept_site_ free = kolk_load_(&debug->lives[slot].free_site, KOLK_RELAXED_);
+    failure->alloc_site = kolk_site_address_(alloc);
+    failure->alloc_stack = kolk_site_stack_(alloc);
+    failure->free_site = kolk_site_address_(free);
+    failure->free_stack = kolk_site_stack_(free);
 }
 
-static kolk_kept_site keep_site(const kolk_debug *debug, const void *site) {
-    return kolk_site_keep(site, kolk_debug_has(debug, KOLK_DEBUG_SITES) ? debug->desc.settings.depth : 0);
+static kolk_kept_site_ keep_site(const kolk_debug *debug, const void *site) {
+    return kolk_site_keep_(site, kolk_debug_has_(debug, KOLK_DEBUG_SITES) ? debug->desc.settings.depth : 0);
 }
 
-void kolk_debug_begin_life(kolk_debug *debug, uint32_t slot, const void *object, const void *site) {
-    const kolk_debug_desc *desc = &debug->desc;
-    KOLK_ASSERT(slot < desc->max_capacity);
+void kolk_debug_begin_life_(kolk_debug *debug, uint32_t slot, const void *object, const void *site) {
+    const kolk_debug_desc_ *desc = &debug->desc;
+    KOLK_ASSERT_(slot < desc->max_capacity);
     life *now = &debug->lives[slot];
-    kolk_store(&now->alloc_site, keep_site(debug, site), KOLK_RELAXED);
-    kolk_store(&now->free_site, 0, KOLK_RELAXED);
+    kolk_store_(&now->alloc_site, keep_site(debug, site), KOLK_RELAXED_);
+    kolk_store_(&now->free_site, 0, KOLK_RELAXED_);
     now->birth = count_up(&debug->births);
-    KOLK_PLAIN_WRITE(&now->alive, sizeof now->alive);
+    KOLK_PLAIN_WRITE_(&now->alive, sizeof now->alive);
     now->alive = true;
     PROBE3(alloc, desc->name, object, desc->object_size);
     if (debug->profiler.alloc) debug->profiler.alloc(desc->name, object, desc->object_size, debug->profiler.context);
 }
 
-void kolk_debug_end_life(kolk_debug *debug, uint32_t slot, const void *site) {
-    KOLK_ASSERT(slot < debug->desc.max_capacity);
-    kolk_store(&debug->lives[slot].free_site, keep_site(debug, site), KOLK_RELAXED);
-    KOLK_PLAIN_WRITE(&debug->lives[slot].alive, sizeof(bool));
+void kolk_debug_end_life_(kolk_debug *debug, uint32_t slot, const void *site) {
+    KOLK_ASSERT_(slot < debug->desc.max_capacity);
+    kolk_store_(&debug->lives[slot].free_site, keep_site(debug, site), KOLK_RELAXED_);
+    KOLK_PLAIN_WRITE_(&debug->lives[slot].alive, sizeof(bool));
     debug->lives[slot].alive = false;
 }
 
-bool kolk_debug_fails(kolk_debug *debug) {
-    if (!kolk_debug_has(debug, KOLK_DEBUG_FAIL)) return false;
-    return kolk_settings_fail(&debug->desc.settings, count_up(&debug->asked));
+bool kolk_debug_fails_(kolk_debug *debug) {
+    if (!kolk_debug_has_(debug, KOLK_DEBUG_FAIL)) return false;
+    return kolk_settings_fail_(&debug->desc.settings, count_up(&debug->asked));
 }
 
-void kolk_debug_forget(kolk_debug *debug, uint32_t from, uint32_t end) {
-    KOLK_ASSERT(end <= debug->desc.max_capacity);
+void kolk_debug_forget_(kolk_debug *debug, uint32_t from, uint32_t end) {
+    KOLK_ASSERT_(end <= debug->desc.max_capacity);
     for (uint32_t slot = from; slot < end; slot++) debug->lives[slot].provable = false;
 }
 
-void kolk_debug_unissue(kolk_debug *debug, uint32_t from, uint32_t end) {
-    kolk_debug_forget(debug, from, end);
-    kolk_debug_drop_blocks(debug, from, end);
+void kolk_debug_unissue_(kolk_debug *debug, uint32_t from, uint32_t end) {
+    kolk_debug_forget_(debug, from, end);
+    kolk_debug_drop_blocks_(debug, from, end);
 }
 
 /* Returns the slot of the oldest life that has not ended and is not yet reported; `end` if there is none. */
@@ -150,8 +150,8 @@ static uint32_t oldest_life(const kolk_debug *debug, uint32_t end) {
 }
 
 /* Do both sites print the same? Reports show only the first `named` addresses of a stack. */
-static bool is_same_place(kolk_kept_site a, kolk_kept_site b, size_t named) {
-    const void *const *one = kolk_site_stack(a), *const *other = kolk_site_stack(b);
+static bool is_same_place(kolk_kept_site_ a, kolk_kept_site_ b, size_t named) {
+    const void *const *one = kolk_site_stack_(a), *const *other = kolk_site_stack_(b);
     if (a == b || !one || !other) return a == b;
     for (size_t n = 0; n < named; n++) {
         if (one[n] != other[n]) return false;
@@ -161,7 +161,7 @@ static bool is_same_place(kolk_kept_site a, kolk_kept_site b, size_t named) {
 }
 
 /* Marks the lives that were allocated at this place as reported. Returns their number. */
-static uint32_t take_leaks(kolk_debug *debug, uint32_t end, kolk_kept_site place, size_t named) {
+static uint32_t take_leaks(kolk_debug *debug, uint32_t end, kolk_kept_site_ place, size_t named) {
     uint32_t count = 0;
     for (uint32_t slot = 0; slot < end; slot++) {
         life *now = &debug->lives[slot];
@@ -172,14 +172,14 @@ static uint32_t take_leaks(kolk_debug *debug, uint32_t end, kolk_kept_site place
     return count;
 }
 
-void kolk_debug_leaks(kolk_debug *debug, uint32_t end, kolk_failure failure) {
-    KOLK_ASSERT(end <= debug->desc.max_capacity);
-    if (!kolk_debug_has(debug, KOLK_DEBUG_SITES)) return;
+void kolk_debug_leaks_(kolk_debug *debug, uint32_t end, kolk_failure failure) {
+    KOLK_ASSERT_(end <= debug->desc.max_capacity);
+    if (!kolk_debug_has_(debug, KOLK_DEBUG_SITES)) return;
     for (uint32_t first; (first = oldest_life(debug, end)) < end;) {
-        char words[KOLK_SITE_WORDS];
-        kolk_kept_site place = debug->lives[first].alloc_site;
-        const void *address = kolk_site_address(place), *alone[] = {address, NULL};
-        const void *const *stack = kolk_site_stack(place);
+        char words[KOLK_SITE_WORDS_];
+        kolk_kept_site_ place = debug->lives[first].alloc_site;
+        const void *address = kolk_site_address_(place), *alone[] = {address, NULL};
+        const void *const *stack = kolk_site_stack_(place);
         size_t named = kolk_stack_text(stack ? stack : alone, debug->desc.settings.depth, true, words, sizeof words);
         uint32_t count = take_leaks(debug, end, place, named);
         failure.slot = first;
@@ -188,28 +188,28 @@ void kolk_debug_leaks(kolk_debug *debug, uint32_t end, kolk_failure failure) {
         failure.alloc_stack = stack;
         const char *by = *words ? "; allocated by " : "";
         if (count == 1)
-            kolk_fail(failure, "1 object is still alive, in slot %u%s%s", (uint64_t)first, by, words);
+            kolk_fail_(failure, "1 object is still alive, in slot %u%s%s", (uint64_t)first, by, words);
         else
-            kolk_fail(failure, "%u objects are still alive, the oldest in slot %u%s%s", (uint64_t)count,
-                      (uint64_t)first, by, words);
+            kolk_fail_(failure, "%u objects are still alive, the oldest in slot %u%s%s", (uint64_t)count,
+                       (uint64_t)first, by, words);
     }
 }
 
 /* ---- Quarantine -------------------------------------------------------------------------------------------------- */
 
-uint32_t kolk_debug_quarantine(const kolk_debug *debug) {
+uint32_t kolk_debug_quarantine_(const kolk_debug *debug) {
     return debug->desc.settings.quarantine;
 }
 
-uint32_t *kolk_debug_ring(kolk_debug *debug, uint32_t n) {
-    KOLK_ASSERT(n <= debug->desc.settings.quarantine);
+uint32_t *kolk_debug_ring_(kolk_debug *debug, uint32_t n) {
+    KOLK_ASSERT_(n <= debug->desc.settings.quarantine);
     uint64_t at = (uint64_t)debug->first + n, size = debug->desc.settings.quarantine;
     return &debug->ring[at < size ? at : at - size];
 }
 
-void kolk_debug_ring_advance(kolk_debug *debug) {
-    KOLK_ASSERT(debug->first < debug->desc.settings.quarantine);
-    KOLK_PLAIN_WRITE(&debug->first, sizeof debug->first);
+void kolk_debug_ring_advance_(kolk_debug *debug) {
+    KOLK_ASSERT_(debug->first < debug->desc.settings.quarantine);
+    KOLK_PLAIN_WRITE_(&debug->first, sizeof debug->first);
     debug->first = debug->first + 1 < debug->desc.settings.quarantine ? debug->first + 1 : 0;
 }
 

@@ -7,7 +7,7 @@
 
 #include "settings.h"
 
-/* The address that a function of the library was called from. The function must be KOLK_NOINLINE: if link-time
+/* The address that a function of the library was called from. The function must be KOLK_NOINLINE_: if link-time
  * optimisation merged it into its caller, this would be the address of the caller's caller. */
 #ifndef __EMSCRIPTEN__ /* where it needs a linker option, and its result has no name */
 #define SITE __builtin_extract_return_addr(__builtin_return_address(0))
@@ -35,90 +35,90 @@
 typedef struct kolk_debug kolk_debug;
 
 /* A pool's description for its debug mode. */
-typedef struct kolk_debug_desc {
+typedef struct kolk_debug_desc_ {
     const char *name;
     const char *noun; /* the word for a place in reports: "slot" */
-    kolk_settings settings;
+    kolk_settings_ settings;
     uint32_t object_size, object_align;
     uint32_t front, back; /* bytes of the red zones; 0 without guard */
     uint32_t max_capacity;
     bool persistent; /* contents survive from life to life: no fills, and each slot keeps its malloc block */
-} kolk_debug_desc;
+} kolk_debug_desc_;
 
 #if KOLK_DIAGNOSTICS
 
 /* Clears the settings that objects which never move cannot have, and sets the sizes of the red zones. With these, the
  * stride is front + object_size + back. */
-void kolk_debug_settle(kolk_debug_desc *desc);
+void kolk_debug_settle_(kolk_debug_desc_ *desc);
 
-/* Returns NULL if there is no memory. kolk_debug_commit must follow before any slot is used. */
-kolk_debug *kolk_debug_begin(const kolk_debug_desc *desc);
+/* Returns NULL if there is no memory. kolk_debug_commit_ must follow before any slot is used. */
+kolk_debug *kolk_debug_begin_(const kolk_debug_desc_ *desc);
 
 /* Must be called after the end of all lives. Also frees the malloc blocks that slots below `end` have kept for
  * persistent contents. */
-void kolk_debug_end(kolk_debug *debug, uint32_t end);
+void kolk_debug_end_(kolk_debug *debug, uint32_t end);
 
-bool kolk_debug_commit(kolk_debug *debug, uint32_t capacity);
+bool kolk_debug_commit_(kolk_debug *debug, uint32_t capacity);
 
 /* With bypass, the address of each slot's object, with its bits inverted; 0 if the slot never had one. NULL without
  * bypass. */
-uintptr_t *kolk_debug_objects(const kolk_debug *debug);
+uintptr_t *kolk_debug_objects_(const kolk_debug *debug);
 
 /* With bypass, returns the slot of an object, or UINT32_MAX. A dead object is found until its slot is used again. */
-uintptr_t kolk_debug_find(const kolk_debug *debug, const void *object);
+uintptr_t kolk_debug_find_(const kolk_debug *debug, const void *object);
 
 /* For reports about pointers that are no objects: returns the slot below `end` whose object contains `pointer`, or
  * UINT32_MAX. *inside becomes the distance from the object's start. Searches all slots. */
-uint32_t kolk_debug_search(const kolk_debug *debug, uint32_t end, const void *pointer, uint64_t *inside);
+uint32_t kolk_debug_search_(const kolk_debug *debug, uint32_t end, const void *pointer, uint64_t *inside);
 
 /* ---- Sites ------------------------------------------------------------------------------------------------------- */
 
 /* Sets the sites of a failure. If another thread has taken the slot meanwhile, they may belong to its new life. */
-void kolk_debug_sites(const kolk_debug *debug, uint32_t slot, kolk_failure *failure);
+void kolk_debug_sites_(const kolk_debug *debug, uint32_t slot, kolk_failure *failure);
 
 /* ---- Lives ------------------------------------------------------------------------------------------------------- */
 
 /* Are the red zones of a slot unchanged, and, if the slot is dead, its fill? */
-bool kolk_debug_is_intact(const kolk_debug *debug, uint32_t slot, const void *object, bool live);
+bool kolk_debug_is_intact_(const kolk_debug *debug, uint32_t slot, const void *object, bool live);
 
 /* The same, but reports each damage and repairs it before the handler is called. `failure` has the pool's part of the
  * report. */
-void kolk_debug_verify(const kolk_debug *debug, uint32_t slot, void *object, bool live, kolk_failure failure);
+void kolk_debug_verify_(const kolk_debug *debug, uint32_t slot, void *object, bool live, kolk_failure failure);
 
 /* Prepares a slot for a new life at this object: writes red zones and fill. Returns the object; with bypass returns a
  * malloc block instead, or NULL if malloc fails. */
-void *kolk_debug_prepare(kolk_debug *debug, uint32_t slot, void *object);
+void *kolk_debug_prepare_(kolk_debug *debug, uint32_t slot, void *object);
 
 /* Records that a life has begun. */
-void kolk_debug_begin_life(kolk_debug *debug, uint32_t slot, const void *object, const void *site);
+void kolk_debug_begin_life_(kolk_debug *debug, uint32_t slot, const void *object, const void *site);
 
 /* Records that a life has ended: `site` freed its object, which is no leak any more but may still be read. */
-void kolk_debug_end_life(kolk_debug *debug, uint32_t slot, const void *site);
+void kolk_debug_end_life_(kolk_debug *debug, uint32_t slot, const void *site);
 
 /* Fills the object of an ended life, or frees its malloc block, and calls the profiler. From here on nobody may read
  * the object. Must be called once after each end_life and before the slot's next life: at once, or later if the free is
  * deferred. */
-void kolk_debug_wipe(kolk_debug *debug, uint32_t slot, void *object);
+void kolk_debug_wipe_(kolk_debug *debug, uint32_t slot, void *object);
 
 /* Shall this alloc fail, even though the pool has free slots? */
-bool kolk_debug_fails(kolk_debug *debug);
+bool kolk_debug_fails_(kolk_debug *debug);
 
 /* Notes that the contents of these slots are lost: their red zones and fills are not checked until their next life. */
-void kolk_debug_forget(kolk_debug *debug, uint32_t from, uint32_t end);
+void kolk_debug_forget_(kolk_debug *debug, uint32_t from, uint32_t end);
 
 /* Notes that these dead slots count as never handed out from now on. Includes forget, and frees the blocks they
  * kept. */
-void kolk_debug_unissue(kolk_debug *debug, uint32_t from, uint32_t end);
+void kolk_debug_unissue_(kolk_debug *debug, uint32_t from, uint32_t end);
 
 /* Reports the objects that are alive in slots below `end`, once for each site of their allocs, the oldest object's
  * first. Does so only with `sites`, and only once. */
-void kolk_debug_leaks(kolk_debug *debug, uint32_t end, kolk_failure failure);
+void kolk_debug_leaks_(kolk_debug *debug, uint32_t end, kolk_failure failure);
 
 /* ---- Quarantine: a ring of the slots that were freed last -------------------------------------------------------- */
 
-uint32_t kolk_debug_quarantine(const kolk_debug *debug);  /* the most slots that may wait */
-uint32_t *kolk_debug_ring(kolk_debug *debug, uint32_t n); /* the n-th waiting slot, from the oldest on */
-void kolk_debug_ring_advance(kolk_debug *debug);          /* drops the oldest */
+uint32_t kolk_debug_quarantine_(const kolk_debug *debug);  /* the most slots that may wait */
+uint32_t *kolk_debug_ring_(kolk_debug *debug, uint32_t n); /* the n-th waiting slot, from the oldest on */
+void kolk_debug_ring_advance_(kolk_debug *debug);          /* drops the oldest */
 
 #else
 #include "debug_none.h"

@@ -21,57 +21,57 @@
 /* The head of the object's list. The hash is a product with the golden ratio (Knuth, The Art of Computer Programming 3,
  * 6.4). */
 static uint32_t *head_of(const kolk_debug *debug, const void *object) {
-    KOLK_ASSERT(debug->desc.max_capacity > 0);
+    KOLK_ASSERT_(debug->desc.max_capacity > 0);
     uint64_t mixed = (uint64_t)((uintptr_t)object >> 4) * UINT64_C(0x9e3779b97f4a7c15);
     return &debug->heads[(mixed >> 32) % debug->desc.max_capacity];
 }
 
-uintptr_t *kolk_debug_objects(const kolk_debug *debug) {
+uintptr_t *kolk_debug_objects_(const kolk_debug *debug) {
     return debug->objects;
 }
 
 /* If several slots had this object, the latest is found: it is nearest to the head of the list. */
-uintptr_t kolk_debug_find(const kolk_debug *debug, const void *object) {
+uintptr_t kolk_debug_find_(const kolk_debug *debug, const void *object) {
     if (!object || debug->desc.max_capacity == 0) return NO_SLOT;
     uint32_t link = *head_of(debug, object);
     while (link && debug->objects[link - 1] != ~(uintptr_t)object) link = debug->lives[link - 1].next;
     return link ? link - 1 : NO_SLOT;
 }
 
-uint32_t kolk_debug_search(const kolk_debug *debug, uint32_t end, const void *pointer, uint64_t *inside) {
-    KOLK_ASSERT(debug->objects);
-    KOLK_ASSERT(end <= debug->desc.max_capacity);
-    uintptr_t exact = kolk_debug_find(debug, pointer);
+uint32_t kolk_debug_search_(const kolk_debug *debug, uint32_t end, const void *pointer, uint64_t *inside) {
+    KOLK_ASSERT_(debug->objects);
+    KOLK_ASSERT_(end <= debug->desc.max_capacity);
+    uintptr_t exact = kolk_debug_find_(debug, pointer);
     *inside = 0;
     if (exact != NO_SLOT) return (uint32_t)exact;
     for (uint32_t slot = 0; slot < end; slot++) {
         *inside = (uintptr_t)pointer - ~debug->objects[slot];
         bool may_be = debug->objects[slot] && *inside < debug->desc.object_size;
-        if (may_be && kolk_debug_find(debug, kolk_debug_object(debug, slot)) == slot) return slot;
+        if (may_be && kolk_debug_find_(debug, kolk_debug_object_(debug, slot)) == slot) return slot;
     }
     return NO_SLOT;
 }
 
 /* In a fork's child the slot may be in no list, if another thread was just giving it a new object. */
 static void unlink_object(kolk_debug *debug, uint32_t slot) {
-    uint32_t *link = head_of(debug, kolk_debug_object(debug, slot));
+    uint32_t *link = head_of(debug, kolk_debug_object_(debug, slot));
     while (*link && *link != slot + 1) link = &debug->lives[*link - 1].next;
-    if (*link) kolk_store(link, debug->lives[slot].next, KOLK_RELEASE);
+    if (*link) kolk_store_(link, debug->lives[slot].next, KOLK_RELEASE_);
 }
 
 /* Due to the order of these stores, a fork's child finds either the list without the slot, or the slot with the whole
  * list behind it. */
 static void link_object(kolk_debug *debug, uint32_t slot, const void *object) {
-    KOLK_ASSERT(object);
+    KOLK_ASSERT_(object);
     uint32_t *head = head_of(debug, object);
-    kolk_store(&debug->objects[slot], ~(uintptr_t)object, KOLK_RELEASE);
-    kolk_store(&debug->lives[slot].next, *head, KOLK_RELEASE);
-    kolk_store(head, slot + 1, KOLK_RELEASE);
+    kolk_store_(&debug->objects[slot], ~(uintptr_t)object, KOLK_RELEASE_);
+    kolk_store_(&debug->lives[slot].next, *head, KOLK_RELEASE_);
+    kolk_store_(head, slot + 1, KOLK_RELEASE_);
 }
 
 /* ---- The blocks -------------------------------------------------------------------------------------------------- */
 
-static void *malloc_block(const kolk_debug_desc *desc) {
+static void *malloc_block(const kolk_debug_desc_ *desc) {
 #ifndef _WIN32 /* Windows never bypasses over-aligned pools */
     void *block = NULL;
     if (desc->object_align > _Alignof(max_align_t))
@@ -84,10 +84,10 @@ static void free_block(void *block) {
     free(block);
 }
 
-void *kolk_debug_take_block(kolk_debug *debug, uint32_t slot) {
-    KOLK_ASSERT(slot < debug->desc.max_capacity);
+void *kolk_debug_take_block_(kolk_debug *debug, uint32_t slot) {
+    KOLK_ASSERT_(slot < debug->desc.max_capacity);
     bool renews = debug->objects[slot] != 0;
-    if (renews && debug->desc.persistent) return kolk_debug_object(debug, slot);
+    if (renews && debug->desc.persistent) return kolk_debug_object_(debug, slot);
     void *object = malloc_block(&debug->desc);
     if (!object) return NULL;
     if (renews) unlink_object(debug, slot);
@@ -95,19 +95,19 @@ void *kolk_debug_take_block(kolk_debug *debug, uint32_t slot) {
     return object;
 }
 
-void kolk_debug_give_block(kolk_debug *debug, uint32_t slot, void *object) {
+void kolk_debug_give_block_(kolk_debug *debug, uint32_t slot, void *object) {
     if (debug->desc.persistent) return;
-    KOLK_ASSERT(object == kolk_debug_object(debug, slot));
+    KOLK_ASSERT_(object == kolk_debug_object_(debug, slot));
     free_block(object);
 }
 
-void kolk_debug_drop_blocks(kolk_debug *debug, uint32_t from, uint32_t end) {
-    if (!kolk_debug_has(debug, KOLK_DEBUG_BYPASS) || !debug->desc.persistent) return;
-    KOLK_ASSERT(end <= debug->desc.max_capacity);
+void kolk_debug_drop_blocks_(kolk_debug *debug, uint32_t from, uint32_t end) {
+    if (!kolk_debug_has_(debug, KOLK_DEBUG_BYPASS) || !debug->desc.persistent) return;
+    KOLK_ASSERT_(end <= debug->desc.max_capacity);
     for (uint32_t slot = from; slot < end; slot++) {
         if (!debug->objects[slot]) continue;
         unlink_object(debug, slot);
-        free_block(kolk_debug_object(debug, slot));
+        free_block(kolk_debug_object_(debug, slot));
         debug->objects[slot] = 0;
     }
 }

@@ -45,7 +45,7 @@ static unsigned char byte_of(const stretch *part, uint32_t i) {
 static void paint(const stretch *part) {
     uint64_t two = two_of(part->pattern);
     uint32_t i = 0;
-    KOLK_PLAIN_WRITE(part->start, part->size);
+    KOLK_PLAIN_WRITE_(part->start, part->size);
     for (; i + sizeof two <= part->size; i += sizeof two) memcpy(part->start + i, &two, sizeof two);
     for (; i < part->size; i++) part->start[i] = byte_of(part, i);
 }
@@ -74,10 +74,10 @@ enum { FRONT, BACK, BODY, PARTS };
 
 /* Finds the stretches of a slot that can be checked now. A stretch that cannot be checked has size 0. */
 static void provable_stretches(const kolk_debug *debug, uint32_t slot, void *object, bool live, stretch parts[PARTS]) {
-    const kolk_debug_desc *desc = &debug->desc;
-    KOLK_ASSERT(slot < desc->max_capacity);
+    const kolk_debug_desc_ *desc = &debug->desc;
+    KOLK_ASSERT_(slot < desc->max_capacity);
     unsigned char *start = object;
-    bool provable = debug->lives[slot].provable, filled = provable && !live && kolk_debug_has(debug, KOLK_DEBUG_FILL);
+    bool provable = debug->lives[slot].provable, filled = provable && !live && kolk_debug_has_(debug, KOLK_DEBUG_FILL);
     uint32_t front = provable ? desc->front : 0, back = provable ? desc->back : 0,
              body = filled ? desc->object_size : 0;
     parts[FRONT] = (stretch){KOLK_UNDERFLOW, start - front, front, ZONE_FILL};
@@ -85,9 +85,9 @@ static void provable_stretches(const kolk_debug *debug, uint32_t slot, void *obj
     parts[BODY] = (stretch){KOLK_WRITE_AFTER_FREE, start, body, FREE_FILL};
 }
 
-bool kolk_debug_is_intact(const kolk_debug *debug, uint32_t slot, const void *object, bool live) {
+bool kolk_debug_is_intact_(const kolk_debug *debug, uint32_t slot, const void *object, bool live) {
     stretch parts[PARTS];
-    if (kolk_debug_has(debug, KOLK_DEBUG_BYPASS)) return true;
+    if (kolk_debug_has_(debug, KOLK_DEBUG_BYPASS)) return true;
     provable_stretches(debug, slot, (void *)(uintptr_t)object, live, parts);
     for (unsigned n = 0; n < PARTS; n++)
         if (find_damage(&parts[n]).count) return false;
@@ -107,8 +107,8 @@ static void spell_bytes(char *text, const unsigned char *bytes, uint32_t count) 
 
 static void report_damage(const kolk_debug *debug, const stretch *part, damage found, kolk_failure failure) {
     char bytes[3 * MANY_BYTES + 5];
-    KOLK_ASSERT(found.count > 0);
-    KOLK_ASSERT(found.first <= found.last && found.last < part->size);
+    KOLK_ASSERT_(found.count > 0);
+    KOLK_ASSERT_(found.first <= found.last && found.last < part->size);
     uint64_t slot = failure.slot, at = found.first;
     spell_bytes(bytes, part->start + found.first, found.last - found.first + 1);
     paint(part);
@@ -118,16 +118,16 @@ static void report_damage(const kolk_debug *debug, const stretch *part, damage f
     failure.offset = (uint32_t)at;
     const char *noun = debug->desc.noun, *plural = at == 1 ? "" : "s";
     if (part->rule == KOLK_UNDERFLOW)
-        kolk_fail(failure, "underflow of %s %u: %s written %u byte%s before its start", noun, slot, bytes, at, plural);
+        kolk_fail_(failure, "underflow of %s %u: %s written %u byte%s before its start", noun, slot, bytes, at, plural);
     else if (part->rule == KOLK_OVERFLOW)
-        kolk_fail(failure, "overflow of %s %u: %s written %u byte%s behind its end", noun, slot, bytes, at, plural);
+        kolk_fail_(failure, "overflow of %s %u: %s written %u byte%s behind its end", noun, slot, bytes, at, plural);
     else
-        kolk_fail(failure, "write after free to %s %u: %s written at byte %u of it", noun, slot, bytes, at);
+        kolk_fail_(failure, "write after free to %s %u: %s written at byte %u of it", noun, slot, bytes, at);
 }
 
-void kolk_debug_verify(const kolk_debug *debug, uint32_t slot, void *object, bool live, kolk_failure failure) {
+void kolk_debug_verify_(const kolk_debug *debug, uint32_t slot, void *object, bool live, kolk_failure failure) {
     stretch parts[PARTS];
-    if (kolk_debug_has(debug, KOLK_DEBUG_BYPASS)) return;
+    if (kolk_debug_has_(debug, KOLK_DEBUG_BYPASS)) return;
     provable_stretches(debug, slot, object, live, parts);
     failure.object = object;
     for (unsigned n = 0; n < PARTS; n++) {
@@ -136,23 +136,23 @@ void kolk_debug_verify(const kolk_debug *debug, uint32_t slot, void *object, boo
     }
 }
 
-void *kolk_debug_prepare(kolk_debug *debug, uint32_t slot, void *object) {
-    if (kolk_debug_has(debug, KOLK_DEBUG_BYPASS)) return kolk_debug_take_block(debug, slot);
+void *kolk_debug_prepare_(kolk_debug *debug, uint32_t slot, void *object) {
+    if (kolk_debug_has_(debug, KOLK_DEBUG_BYPASS)) return kolk_debug_take_block_(debug, slot);
     stretch parts[PARTS];
-    KOLK_PLAIN_WRITE(&debug->lives[slot].provable, sizeof(bool));
+    KOLK_PLAIN_WRITE_(&debug->lives[slot].provable, sizeof(bool));
     debug->lives[slot].provable = true;
     provable_stretches(debug, slot, object, true, parts);
     paint(&parts[FRONT]);
     paint(&parts[BACK]);
-    if (kolk_debug_has(debug, KOLK_DEBUG_FILL)) paint(&(stretch){KOLK_OK, object, debug->desc.object_size, NEW_FILL});
+    if (kolk_debug_has_(debug, KOLK_DEBUG_FILL)) paint(&(stretch){KOLK_OK, object, debug->desc.object_size, NEW_FILL});
     return object;
 }
 
-void kolk_debug_wipe(kolk_debug *debug, uint32_t slot, void *object) {
+void kolk_debug_wipe_(kolk_debug *debug, uint32_t slot, void *object) {
     PROBE2(free, debug->desc.name, object);
     if (debug->profiler.free) debug->profiler.free(debug->desc.name, object, debug->profiler.context);
-    if (kolk_debug_has(debug, KOLK_DEBUG_FILL)) paint(&(stretch){KOLK_OK, object, debug->desc.object_size, FREE_FILL});
-    if (kolk_debug_has(debug, KOLK_DEBUG_BYPASS)) kolk_debug_give_block(debug, slot, object);
+    if (kolk_debug_has_(debug, KOLK_DEBUG_FILL)) paint(&(stretch){KOLK_OK, object, debug->desc.object_size, FREE_FILL});
+    if (kolk_debug_has_(debug, KOLK_DEBUG_BYPASS)) kolk_debug_give_block_(debug, slot, object);
 }
 
 #endif

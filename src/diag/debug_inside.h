@@ -12,7 +12,7 @@
 
 /* The record of a slot and its last life. In a slot map, whose objects change places, `provable` is about the place. */
 typedef struct life {
-    kolk_kept_site alloc_site, free_site;
+    kolk_kept_site_ alloc_site, free_site;
     size_t birth;  /* this is the pool's n-th life */
     uint32_t next; /* bypass: the next slot in the same list of heads[], plus 1; 0 ends the list */
     bool alive;    /* alive, and not yet reported as a leak */
@@ -20,7 +20,7 @@ typedef struct life {
 } life;
 
 struct kolk_debug {
-    kolk_debug_desc desc;
+    kolk_debug_desc_ desc;
     kolk_profiler profiler;
     size_t births, asked; /* 32-bit counters wrap at 2^32, which misplaces one n-th failure */
     uint32_t first;       /* the index of the ring's oldest slot */
@@ -31,25 +31,25 @@ struct kolk_debug {
     size_t block_size;
 };
 
-static inline bool kolk_debug_has(const kolk_debug *debug, uint32_t flag) {
+static inline bool kolk_debug_has_(const kolk_debug *debug, uint32_t flag) {
     return debug->desc.settings.flags & flag;
 }
 
 /* With bypass, the object of a slot that has one. */
-static inline void *kolk_debug_object(const kolk_debug *debug, uint32_t slot) {
-    KOLK_ASSERT(debug->objects[slot]);
+static inline void *kolk_debug_object_(const kolk_debug *debug, uint32_t slot) {
+    KOLK_ASSERT_(debug->objects[slot]);
     return (void *)~debug->objects[slot];
 }
 
 /* ---- debug_bypass.c ---------------------------------------------------------------------------------------------- */
 
 /* Returns a block for this slot's next life: the one that it has kept, or else a new one; NULL if malloc fails. */
-void *kolk_debug_take_block(kolk_debug *debug, uint32_t slot);
+void *kolk_debug_take_block_(kolk_debug *debug, uint32_t slot);
 
 /* Frees the block of an object whose life is over and that nobody reads any more. */
-void kolk_debug_give_block(kolk_debug *debug, uint32_t slot, void *object);
+void kolk_debug_give_block_(kolk_debug *debug, uint32_t slot, void *object);
 
 /* Frees the blocks that were kept for these dead slots, and forgets them. */
-void kolk_debug_drop_blocks(kolk_debug *debug, uint32_t from, uint32_t end);
+void kolk_debug_drop_blocks_(kolk_debug *debug, uint32_t from, uint32_t end);
 
 #endif

@@ -30,7 +30,7 @@ typedef struct text {
 } text;
 
 static void append_text(text *out, const char *string) {
-    KOLK_ASSERT(out->length < sizeof out->bytes);
+    KOLK_ASSERT_(out->length < sizeof out->bytes);
     while (*string && out->length + 1 < sizeof out->bytes) out->bytes[out->length++] = *string++;
     out->bytes[out->length] = 0;
 }
@@ -62,7 +62,7 @@ static void append_format(text *out, const char *format, va_list arguments) {
         else if (*++format == 's')
             append_text(out, va_arg(arguments, const char *));
         else {
-            KOLK_ASSERT(*format == 'u');
+            KOLK_ASSERT_(*format == 'u');
             append_number(out, va_arg(arguments, uint64_t));
         }
     }
@@ -71,7 +71,7 @@ static void append_format(text *out, const char *format, va_list arguments) {
 /* If `stack` is NULL, only the site is known. */
 static void append_site(text *out, const char *before, const void *site, const void *const *stack, uint32_t depth,
                         bool lines) {
-    char words[KOLK_SITE_WORDS] = "";
+    char words[KOLK_SITE_WORDS_] = "";
     const void *const alone[] = {site, NULL};
     if (!site) return;
     kolk_stack_text(stack ? stack : alone, depth, lines, words, sizeof words);
@@ -102,9 +102,9 @@ static void print_and_abort(const kolk_failure *failure) {
     if (KOLK_DIAGNOSTICS && !failure->sites)
         append_site(&by, before, failure->site, failure->stack, failure->depth, false);
     bool more = KOLK_DIAGNOSTICS && failure->slot != UINT32_MAX && !failure->sites && !failure->no_debug;
-    int cancel = kolk_cancel_off();
+    int cancel = kolk_cancel_off_();
     fprintf(stderr, "%s%s%s\n", failure->sentence, by.bytes, more ? "; KOLK_DEBUG=sites tells more" : "");
-    kolk_cancel_restore(cancel);
+    kolk_cancel_restore_(cancel);
     if (failure->rule != KOLK_LEAK && failure->rule != KOLK_BAD_SETTING) abort();
 }
 #else
@@ -118,17 +118,17 @@ static void print_and_abort(const kolk_failure *failure) {
  * walking the stack may make glibc load a library. */
 static void note_stack(kolk_failure *failure, const void **frames) {
 #if KOLK_DIAGNOSTICS
-    uint32_t depth = failure->depth ? failure->depth : KOLK_STACK_DEPTH;
-    KOLK_ASSERT(depth <= KOLK_STACK_MOST);
+    uint32_t depth = failure->depth ? failure->depth : KOLK_STACK_DEPTH_;
+    KOLK_ASSERT_(depth <= KOLK_STACK_MOST_);
     if (!failure->site || (failure_handler && !failure->sites)) return;
-    kolk_stack_walk(failure->site, frames, KOLK_STACK_ROOM(depth));
+    kolk_stack_walk_(failure->site, frames, KOLK_STACK_ROOM_(depth));
     failure->stack = frames;
 #else
     (void)failure, (void)frames;
 #endif
 }
 
-void kolk_fail(kolk_failure failure, const char *format, ...) {
+void kolk_fail_(kolk_failure failure, const char *format, ...) {
     text sentence = {.length = 0};
     append_text(&sentence, "kolk: ");
     append_text(&sentence, *failure.pool ? failure.pool : "a pool without a name");
@@ -137,7 +137,7 @@ void kolk_fail(kolk_failure failure, const char *format, ...) {
     va_start(arguments, format);
     append_format(&sentence, format, arguments);
     va_end(arguments);
-    const void *frames[KOLK_STACK_ROOM(KOLK_STACK_MOST)];
+    const void *frames[KOLK_STACK_ROOM_(KOLK_STACK_MOST_)];
     note_stack(&failure, frames);
     if (KOLK_DIAGNOSTICS && failure.sites) append_sites(&sentence, &failure);
     failure.sentence = sentence.bytes;
@@ -145,19 +145,19 @@ void kolk_fail(kolk_failure failure, const char *format, ...) {
         print_and_abort(&failure);
         return;
     }
-    kolk_tools_wrote(&failure, sizeof failure);
-    kolk_tools_wrote(&sentence, sizeof sentence);
+    kolk_tools_wrote_(&failure, sizeof failure);
+    kolk_tools_wrote_(&sentence, sizeof sentence);
     failure_handler(&failure, failure_context);
 }
 
-void kolk_fail_handle(kolk_failure failure, kolk_handle handle) {
+void kolk_fail_handle_(kolk_failure failure, kolk_handle handle) {
     failure.rule = KOLK_WRONG_POOL;
     failure.handle = handle;
-    kolk_fail(failure, "handle %u is of another pool", handle.bits);
+    kolk_fail_(failure, "handle %u is of another pool", handle.bits);
 }
 
-void kolk_fail_object(kolk_failure failure, const char *verb, const char *noun, uint64_t inside) {
-    KOLK_ASSERT(verb && noun);
+void kolk_fail_object_(kolk_failure failure, const char *verb, const char *noun, uint64_t inside) {
+    KOLK_ASSERT_(verb && noun);
     const char *format = "%s of %s %u, which is free"; /* each format uses as many of the arguments below as it needs */
     if (failure.slot == UINT32_MAX) {
         failure.rule = KOLK_FOREIGN_POINTER;
@@ -170,5 +170,5 @@ void kolk_fail_object(kolk_failure failure, const char *verb, const char *noun, 
     } else if (failure.rule == KOLK_DOUBLE_FREE) {
         format = "double %s of %s %u";
     }
-    kolk_fail(failure, format, verb, noun, (uint64_t)failure.slot, inside);
+    kolk_fail_(failure, format, verb, noun, (uint64_t)failure.slot, inside);
 }

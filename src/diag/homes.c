@@ -10,59 +10,59 @@
 #include "settings.h"
 
 /* Did the user ask for the debug mode of this pool? Queues and byte maps have no debug mode of their own. */
-static bool is_watched(const kolk_noted *noted) {
-    uint32_t flags = noted->debug | kolk_settings_of_part(noted->name, NULL).flags;
-    return flags & KOLK_DEBUG_STRICT;
+static bool is_watched(const kolk_noted_ *noted) {
+    uint32_t flags = noted->debug | kolk_settings_of_part_(noted->name, NULL).flags;
+    return flags & KOLK_DEBUG_STRICT_;
 }
 
-static kolk_failure failure_of_noted(const kolk_noted *noted, kolk_status rule, const void *site) {
+static kolk_failure failure_of_noted(const kolk_noted_ *noted, kolk_status rule, const void *site) {
     bool sites = noted->debug & KOLK_DEBUG_SITES;
     return (kolk_failure){.rule = rule, .pool = noted->name, .slot = UINT32_MAX, .site = site, .sites = sites};
 }
 
-void kolk_homes_report_evicted(const kolk_noted *noted) {
+void kolk_homes_report_evicted_(const kolk_noted_ *noted) {
     if (!is_watched(noted)) return;
     kolk_failure failure = failure_of_noted(noted, KOLK_LEAK, NULL);
     bool known = noted->count != UINT32_MAX;
     failure.count = known ? noted->count : 0;
     if (noted->count == 0)
-        kolk_fail(failure, "initialised again without a deinit: its memory is lost");
+        kolk_fail_(failure, "initialised again without a deinit: its memory is lost");
     else if (!known)
-        kolk_fail(failure, "it was not deinit'd before its place was initialised again: what it had is lost");
+        kolk_fail_(failure, "it was not deinit'd before its place was initialised again: what it had is lost");
     else if (noted->count == 1)
-        kolk_fail(failure, "initialised again without a deinit: 1 object is lost");
+        kolk_fail_(failure, "initialised again without a deinit: 1 object is lost");
     else
-        kolk_fail(failure, "initialised again without a deinit: %u objects are lost", (uint64_t)noted->count);
+        kolk_fail_(failure, "initialised again without a deinit: %u objects are lost", (uint64_t)noted->count);
 }
 
-void kolk_homes_report_lost(bool all) {
-    kolk_noted noted;
-    if (!all && !kolk_environment("KOLK_DEBUG") && !(kolk_registry_debug() & KOLK_DEBUG_STRICT)) return;
-    for (uint32_t place = 0; kolk_registry_next_lost(&place, &noted);)
+void kolk_homes_report_lost_(bool all) {
+    kolk_noted_ noted;
+    if (!all && !kolk_environment_("KOLK_DEBUG") && !(kolk_registry_debug_() & KOLK_DEBUG_STRICT_)) return;
+    for (uint32_t place = 0; kolk_registry_next_lost_(&place, &noted);)
         if (all ? *noted.name != 0 : is_watched(&noted))
-            kolk_fail(failure_of_noted(&noted, KOLK_LEAK, NULL),
-                      "its storage has ended without a deinit, as main's variables do at its end, or it was moved: "
-                      "what it had is lost");
+            kolk_fail_(failure_of_noted(&noted, KOLK_LEAK, NULL),
+                       "its storage has ended without a deinit, as main's variables do at its end, or it was moved: "
+                       "what it had is lost");
 }
 
 /* Copies a name that may be nowhere: as much of it as can be read. */
 static void peek_name(const char *name, char *copy, size_t size) {
     size_t n = 0;
-    while (name && n + 1 < size && kolk_peek(&copy[n], &name[n], 1) && copy[n]) n++;
+    while (name && n + 1 < size && kolk_peek_(&copy[n], &name[n], 1) && copy[n]) n++;
     copy[n] = 0;
 }
 
-bool kolk_homes_look(const void *pool, uint32_t number, const char *name, const void *site) {
-    kolk_noted noted = {.debug = 0};
-    if (!kolk_registry_rehome(pool, number, &noted)) {
+bool kolk_homes_look_(const void *pool, uint32_t number, const char *name, const void *site) {
+    kolk_noted_ noted = {.debug = 0};
+    if (!kolk_registry_rehome_(pool, number, &noted)) {
         peek_name(name, noted.name, sizeof noted.name);
-        kolk_fail(failure_of_noted(&noted, KOLK_MOVED, site),
-                  "it was never initialised, or is a copy of a pool that is deinit'd");
+        kolk_fail_(failure_of_noted(&noted, KOLK_MOVED, site),
+                   "it was never initialised, or is a copy of a pool that is deinit'd");
         return false;
     }
     if (is_watched(&noted))
-        kolk_fail(failure_of_noted(&noted, KOLK_MOVED, site),
-                  "it was moved or copied after its init: a pool must stay where it is");
+        kolk_fail_(failure_of_noted(&noted, KOLK_MOVED, site),
+                   "it was moved or copied after its init: a pool must stay where it is");
     return true;
 }
 

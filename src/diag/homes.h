@@ -10,24 +10,24 @@
 #if KOLK_DIAGNOSTICS
 
 /* Reports a pool that was not deinit'd before its struct was initialised again, if it is in debug mode. */
-void kolk_homes_report_evicted(const kolk_noted *noted);
+void kolk_homes_report_evicted_(const kolk_noted_ *noted);
 
 /* At exit: reports the pools whose storage has ended without a deinit. `all`: not only those in debug mode. */
-void kolk_homes_report_lost(bool all);
+void kolk_homes_report_lost_(bool all);
 
-/* The slow part of kolk_check_home, for a pool that is not home. */
-bool kolk_homes_look(const void *pool, uint32_t number, const char *name, const void *site);
+/* The slow part of kolk_check_home_, for a pool that is not home. */
+bool kolk_homes_look_(const void *pool, uint32_t number, const char *name, const void *site);
 
 /* Does this struct belong to a living pool, or to one that is not listed? If the pool was moved, the registry is
  * corrected, and debug mode reports it. Returns false, and reports it, if the struct was never initialised (its number
  * and name may be garbage), or is a copy of a pool that was deinitialised. */
-static inline bool kolk_check_home(const void *pool, uint32_t number, const char *name, const void *site) {
-    return kolk_registry_is_home(pool, number) || kolk_homes_look(pool, number, name, site);
+static inline bool kolk_check_home_(const void *pool, uint32_t number, const char *name, const void *site) {
+    return kolk_registry_is_home_(pool, number) || kolk_homes_look_(pool, number, name, site);
 }
 
 #else
 
-static inline bool kolk_check_home(const void *pool, uint32_t number, const char *name, const void *site) {
+static inline bool kolk_check_home_(const void *pool, uint32_t number, const char *name, const void *site) {
     (void)pool, (void)number, (void)name, (void)site;
     return true;
 }

@@ -17,41 +17,41 @@
 #include <stdlib.h>
 
 static struct {
-    uint32_t reading;  /* the lock for reading the environment; the process's lock would let a slow file delay forks */
-    bool started;      /* the environment has been read */
-    bool keeps;        /* statistics of pools that end are kept until the exit */
-    kolk_records past; /* the kept statistics */
+    uint32_t reading;   /* the lock for reading the environment; the process's lock would let a slow file delay forks */
+    bool started;       /* the environment has been read */
+    bool keeps;         /* statistics of pools that end are kept until the exit */
+    kolk_records_ past; /* the kept statistics */
 } this_process;
 
 /* Called when a pool ends, and for each pool when a scene ends. */
-static void keep_last(const kolk_record *last, const kolk_kind *kind, const char *born, kolk_record_of of) {
-    if (!kolk_sizes_are_measured())
-        kolk_records_add_whole(&this_process.past, last, of);
+static void keep_last(const kolk_record_ *last, const kolk_kind_ *kind, const char *born, kolk_record_of_ of) {
+    if (!kolk_sizes_are_measured_())
+        kolk_records_add_whole_(&this_process.past, last, of);
     else if (kind->enter)
-        kolk_sizes_note(&last->stats, born);
+        kolk_sizes_note_(&last->stats, born);
 }
 
 /* ---- At exit ----------------------------------------------------------------------------------------------------- */
 
-static bool speaks_at_exit(const kolk_listed *at) {
+static bool speaks_at_exit(const kolk_listed_ *at) {
     return at->kind->at_exit;
 }
 
 static void list_what_is_alive(void) {
-    for (kolk_listed at = {0}; kolk_registry_next(&at, speaks_at_exit);) kolk_registry_say_goodbye(&at);
-    kolk_homes_report_lost(this_process.keeps);
-    kolk_settings_report_unmet();
+    for (kolk_listed_ at = {0}; kolk_registry_next_(&at, speaks_at_exit);) kolk_registry_say_goodbye_(&at);
+    kolk_homes_report_lost_(this_process.keeps);
+    kolk_settings_report_unmet_();
 }
 
 static void write_statistics(void) {
-    KOLK_ASSERT(this_process.keeps);
-    kolk_lock();
-    kolk_registry_keep_all();
-    kolk_records all = this_process.past;
-    this_process.past = (kolk_records){0};
-    kolk_unlock();
-    kolk_stats_write_setting(&all);
-    kolk_records_release(&all);
+    KOLK_ASSERT_(this_process.keeps);
+    kolk_lock_();
+    kolk_registry_keep_all_();
+    kolk_records_ all = this_process.past;
+    this_process.past = (kolk_records_){0};
+    kolk_unlock_();
+    kolk_stats_write_setting_(&all);
+    kolk_records_release_(&all);
 }
 
 /* ---- The start --------------------------------------------------------------------------------------------------- */
@@ -59,55 +59,55 @@ static void write_statistics(void) {
 /* Runs once. If the process forks in the middle of it, the child begins anew. */
 static void read_environment(void) {
     const char *file;
-    this_process.keeps = kolk_stats_read_setting();
-    if (this_process.keeps) kolk_registry_keep(keep_last);
-    bool measures = kolk_stats_want_sizes(&file);
-    kolk_sizes_read_setting(measures, file);
-    __atomic_store_n(&this_process.started, true, __ATOMIC_RELEASE); /* partner: kolk_process_start */
+    this_process.keeps = kolk_stats_read_setting_();
+    if (this_process.keeps) kolk_registry_keep_(keep_last);
+    bool measures = kolk_stats_want_sizes_(&file);
+    kolk_sizes_read_setting_(measures, file);
+    __atomic_store_n(&this_process.started, true, __ATOMIC_RELEASE); /* partner: kolk_process_start_ */
 }
 
 /* The function that is registered last runs first. There are several functions so that the statistics are still written
  * if a failure handler calls exit at the first leak. */
 static void register_exit(void) {
     if (this_process.keeps) atexit(write_statistics);
-    if (kolk_sizes_matter()) atexit(kolk_sizes_report_unused);
+    if (kolk_sizes_matter_()) atexit(kolk_sizes_report_unused_);
     atexit(list_what_is_alive);
 }
 
-void kolk_process_start(void) {
+void kolk_process_start_(void) {
     if (__atomic_load_n(&this_process.started, __ATOMIC_ACQUIRE)) return;
-    kolk_lock_word(&this_process.reading);
+    kolk_lock_word_(&this_process.reading);
     bool first = !this_process.started;
     if (first) read_environment();
-    kolk_unlock_word(&this_process.reading);
+    kolk_unlock_word_(&this_process.reading);
     if (!first) return;
     register_exit();
-    kolk_stats_report_setting();
+    kolk_stats_report_setting_();
 }
 
 /* ---- Scenes ------------------------------------------------------------------------------------------------------ */
 
-static bool takes_part_in_scenes(const kolk_listed *at) {
+static bool takes_part_in_scenes(const kolk_listed_ *at) {
     return *at->name && at->kind->enter;
 }
 
-static void begin_scene_in(const kolk_listed *at) {
-    KOLK_ASSERT(at->kind->enter);
+static void begin_scene_in(const kolk_listed_ *at) {
+    KOLK_ASSERT_(at->kind->enter);
     kolk_stats stats;
     at->kind->stats(at->pool, &stats);
-    kolk_status status = at->kind->enter((void *)(uintptr_t)at->pool, kolk_sizes_of(stats.name));
-    if (status != KOLK_OK) kolk_sizes_refuse(stats.name, stats.capacity, kolk_status_text(status));
+    kolk_status status = at->kind->enter((void *)(uintptr_t)at->pool, kolk_sizes_of_(stats.name));
+    if (status != KOLK_OK) kolk_sizes_refuse_(stats.name, stats.capacity, kolk_status_text(status));
 }
 
 void kolk_scene(const char *name) {
-    kolk_process_start();
-    if (!kolk_sizes_matter()) return;
-    kolk_lock();
-    if (kolk_sizes_are_measured()) kolk_registry_keep_all(); /* for the scene that ends */
-    kolk_sizes_enter(name ? name : "");
-    kolk_registry_enter(kolk_sizes_scene());
-    kolk_unlock();
-    for (kolk_listed at = {0}; kolk_registry_next(&at, takes_part_in_scenes);) begin_scene_in(&at);
+    kolk_process_start_();
+    if (!kolk_sizes_matter_()) return;
+    kolk_lock_();
+    if (kolk_sizes_are_measured_()) kolk_registry_keep_all_(); /* for the scene that ends */
+    kolk_sizes_enter_(name ? name : "");
+    kolk_registry_enter_(kolk_sizes_scene_());
+    kolk_unlock_();
+    for (kolk_listed_ at = {0}; kolk_registry_next_(&at, takes_part_in_scenes);) begin_scene_in(&at);
 }
 
 #else
@@ -116,13 +116,13 @@ void kolk_scene(const char *name) {
 #include "fail.h"
 #include "../os/environment.h"
 
-void kolk_process_start(void) {
+void kolk_process_start_(void) {
     static const char *const names[] = {"KOLK_DEBUG", "KOLK_STATS", "KOLK_SIZES", "KOLK_FAIL"};
     static bool told[sizeof names / sizeof *names]; /* the handler may longjmp: the others are reported later */
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (!kolk_environment(names[i]) || __atomic_exchange_n(&told[i], true, __ATOMIC_RELAXED)) continue;
+        if (!kolk_environment_(names[i]) || __atomic_exchange_n(&told[i], true, __ATOMIC_RELAXED)) continue;
         kolk_failure failure = {.rule = KOLK_BAD_SETTING, .pool = names[i], .slot = UINT32_MAX};
-        kolk_fail(failure, "is set, but kolk was compiled without diagnostics (KOLK_NO_DIAGNOSTICS)");
+        kolk_fail_(failure, "is set, but kolk was compiled without diagnostics (KOLK_NO_DIAGNOSTICS)");
     }
 }
 #endif

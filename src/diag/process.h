@@ -4,10 +4,10 @@
  * this order, which reports only while nothing exists yet:
  *
  *     1  the struct becomes all zero
- *     2  settings are read, and mistakes in them are      kolk_process_start; then, if this kind of pool has them,
- *        reported; the descriptor is checked              kolk_settings_of, kolk_sizes_ask, kolk_sizes_settle
+ *     2  settings are read, and mistakes in them are      kolk_process_start_; then, if this kind of pool has them,
+ *        reported; the descriptor is checked              kolk_settings_of_, kolk_sizes_ask_, kolk_sizes_settle_
  *     3  memory is allocated, the struct is filled in
- *     4  the pool is listed                               kolk_registry_add
+ *     4  the pool is listed                               kolk_registry_add_
  *
  * From step 3 on, nothing is reported. */
 #ifndef KOLK_SRC_PROCESS_H
@@ -19,11 +19,11 @@
 
 /* Reads the environment at the first call and reports mistakes in KOLK_STATS. While KOLK_SIZES=FILE is read, other
  * callers wait; forks do not. Without diagnostics, reports each variable of kolk's that is set in vain. */
-void kolk_process_start(void);
+void kolk_process_start_(void);
 
 #else
 
-static inline void kolk_process_start(void) {}
+static inline void kolk_process_start_(void) {}
 
 #endif
 #endif

@@ -4,9 +4,9 @@
 
 #include "kolk/base.h"
 
-bool kolk_profiler_is_set(void);
+bool kolk_profiler_is_set_(void);
 
 /* The functions that a pool which is initialised now shall call. All are NULL if no profiler is set. */
-kolk_profiler kolk_profiler_now(void);
+kolk_profiler kolk_profiler_now_(void);
 
 #endif

@@ -14,26 +14,26 @@
 #include "../base/atomics.h"
 #include "../core/geometry.h"
 
-/* Removes the oldest slot and returns it; KOLK_NO_SLOT if none waits. */
-static inline uint32_t kolk_quarantine_leave(kolk_debug *debug, uint32_t *waiting) {
-    if (*waiting == 0) return KOLK_NO_SLOT;
-    uint32_t slot = *kolk_debug_ring(debug, 0);
+/* Removes the oldest slot and returns it; KOLK_NO_SLOT_ if none waits. */
+static inline uint32_t kolk_quarantine_leave_(kolk_debug *debug, uint32_t *waiting) {
+    if (*waiting == 0) return KOLK_NO_SLOT_;
+    uint32_t slot = *kolk_debug_ring_(debug, 0);
     /* Store first: a fork between the two steps then costs the child the youngest slot. In the other order the child
      * would later take an entry that was never written. */
-    kolk_store(waiting, *waiting - 1, KOLK_RELAXED); /* partner: the reads that count the pool's objects */
-    kolk_debug_ring_advance(debug);
+    kolk_store_(waiting, *waiting - 1, KOLK_RELAXED_); /* partner: the reads that count the pool's objects */
+    kolk_debug_ring_advance_(debug);
     return slot;
 }
 
-/* Adds this slot. Returns the oldest slot if the ring was full and it had to leave, else KOLK_NO_SLOT. */
-static inline uint32_t kolk_quarantine_enter(kolk_debug *debug, uint32_t slot, uint32_t *waiting) {
-    KOLK_ASSERT(*waiting <= kolk_debug_quarantine(debug) && kolk_debug_quarantine(debug) > 0);
-    bool is_full = *waiting == kolk_debug_quarantine(debug);
-    uint32_t leaves = is_full ? kolk_quarantine_leave(debug, waiting) : KOLK_NO_SLOT;
-    uint32_t *place = kolk_debug_ring(debug, *waiting);
-    KOLK_PLAIN_WRITE(place, sizeof *place);
+/* Adds this slot. Returns the oldest slot if the ring was full and it had to leave, else KOLK_NO_SLOT_. */
+static inline uint32_t kolk_quarantine_enter_(kolk_debug *debug, uint32_t slot, uint32_t *waiting) {
+    KOLK_ASSERT_(*waiting <= kolk_debug_quarantine_(debug) && kolk_debug_quarantine_(debug) > 0);
+    bool is_full = *waiting == kolk_debug_quarantine_(debug);
+    uint32_t leaves = is_full ? kolk_quarantine_leave_(debug, waiting) : KOLK_NO_SLOT_;
+    uint32_t *place = kolk_debug_ring_(debug, *waiting);
+    KOLK_PLAIN_WRITE_(place, sizeof *place);
     *place = slot;
-    kolk_store(waiting, *waiting + 1, KOLK_RELAXED);
+    kolk_store_(waiting, *waiting + 1, KOLK_RELAXED_);
     return leaves;
 }
 

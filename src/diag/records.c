@@ -14,37 +14,37 @@
 
 #define BLOCK_SIZE ((size_t)65536)
 
-typedef struct kolk_block {
-    struct kolk_block *before;
+typedef struct kolk_block_ {
+    struct kolk_block_ *before;
     size_t size, used; /* bytes, including this struct */
-} kolk_block;
+} kolk_block_;
 
 /* A multiple of 8, because the records behind it have 64-bit members, even where pointers have 32 bits. */
-#define BLOCK_HEAD ((sizeof(kolk_block) + 7) / 8 * 8)
+#define BLOCK_HEAD ((sizeof(kolk_block_) + 7) / 8 * 8)
 
-static kolk_block *add_block(kolk_block *before, size_t size) {
-    kolk_block *block = kolk_memory_take(size, size);
+static kolk_block_ *add_block(kolk_block_ *before, size_t size) {
+    kolk_block_ *block = kolk_memory_take_(size, size);
     if (!block) return NULL;
-    *block = (kolk_block){before, size, BLOCK_HEAD};
+    *block = (kolk_block_){before, size, BLOCK_HEAD};
     return block;
 }
 
-static void *take_bytes(kolk_records *records, size_t size) {
+static void *take_bytes(kolk_records_ *records, size_t size) {
     size = (size + 7) / 8 * 8;
     if (!records->blocks || records->blocks->size - records->blocks->used < size) {
         size_t whole = BLOCK_HEAD + size;
-        kolk_block *block = add_block(records->blocks, whole < BLOCK_SIZE ? BLOCK_SIZE : whole);
+        kolk_block_ *block = add_block(records->blocks, whole < BLOCK_SIZE ? BLOCK_SIZE : whole);
         if (!block) return NULL;
         records->blocks = block;
     }
-    KOLK_ASSERT(records->blocks->used % 8 == 0);
-    KOLK_ASSERT(records->blocks->size - records->blocks->used >= size);
+    KOLK_ASSERT_(records->blocks->used % 8 == 0);
+    KOLK_ASSERT_(records->blocks->size - records->blocks->used >= size);
     void *taken = (char *)records->blocks + records->blocks->used;
     records->blocks->used += size;
     return taken;
 }
 
-char *kolk_records_copy(kolk_records *records, const char *text) {
+char *kolk_records_copy_(kolk_records_ *records, const char *text) {
     size_t size = strlen(text) + 1;
     char *copy = take_bytes(records, size);
     return copy ? memcpy(copy, text, size) : NULL;
@@ -59,7 +59,7 @@ static uint32_t sum32(uint32_t a, uint32_t b) {
 }
 
 static void merge_into(kolk_stats *all, const kolk_stats *life) {
-    kolk_raise32(&all->count, life->count);
+    kolk_raise32_(&all->count, life->count);
     all->worn_out = sum32(all->worn_out, life->worn_out);
     all->recycled = sum32(all->recycled, life->recycled);
     all->failed += life->failed;
@@ -68,18 +68,18 @@ static void merge_into(kolk_stats *all, const kolk_stats *life) {
     all->waits += life->waits;
     all->waiting = sum32(all->waiting, life->waiting);
     all->debug |= life->debug;
-    kolk_raise32(&all->peak, life->peak);
-    kolk_raise32(&all->capacity, life->capacity);
-    kolk_raise32(&all->max_capacity, life->max_capacity);
-    kolk_raise64(&all->stride, life->stride);
-    kolk_raise64(&all->bytes_reserved, life->bytes_reserved);
-    kolk_raise64(&all->bytes_committed, life->bytes_committed);
+    kolk_raise32_(&all->peak, life->peak);
+    kolk_raise32_(&all->capacity, life->capacity);
+    kolk_raise32_(&all->max_capacity, life->max_capacity);
+    kolk_raise64_(&all->stride, life->stride);
+    kolk_raise64_(&all->bytes_reserved, life->bytes_reserved);
+    kolk_raise64_(&all->bytes_committed, life->bytes_committed);
     all->unused_bytes = all->capacity > all->peak ? (all->capacity - all->peak) * all->stride : 0;
 }
 
-static kolk_record *copy_record(kolk_records *records, const kolk_record *one) {
-    kolk_record *record = take_bytes(records, sizeof *record);
-    char *name = record ? kolk_records_copy(records, one->stats.name) : NULL;
+static kolk_record_ *copy_record(kolk_records_ *records, const kolk_record_ *one) {
+    kolk_record_ *record = take_bytes(records, sizeof *record);
+    char *name = record ? kolk_records_copy_(records, one->stats.name) : NULL;
     void *more = name && one->extra ? take_bytes(records, one->extra->size) : NULL;
     if (!name || (one->extra && !more)) return NULL;
     *record = *one;
@@ -89,28 +89,28 @@ static kolk_record *copy_record(kolk_records *records, const kolk_record *one) {
     return record;
 }
 
-void kolk_records_add_whole(kolk_records *records, const kolk_record *one, kolk_record_of of) {
+void kolk_records_add_whole_(kolk_records_ *records, const kolk_record_ *one, kolk_record_of_ of) {
     const kolk_stats *stats = &one->stats;
-    KOLK_ASSERT(stats->name);
-    KOLK_ASSERT(stats->kind);
-    kolk_record **newest = &records->by_hash[kolk_hash(stats->name) % KOLK_RECORD_LISTS];
-    kolk_record *alike = *newest;
+    KOLK_ASSERT_(stats->name);
+    KOLK_ASSERT_(stats->kind);
+    kolk_record_ **newest = &records->by_hash[kolk_hash_(stats->name) % KOLK_RECORD_LISTS_];
+    kolk_record_ *alike = *newest;
     while (alike && !is_alike(&alike->stats, stats)) alike = alike->same_hash;
     uint32_t nth = alike ? alike->nth + 1 : 1;
-    for (kolk_record *same = alike; of != KOLK_RECORD_ALONE && same; same = same->same_hash) {
+    for (kolk_record_ *same = alike; of != KOLK_RECORD_ALONE_ && same; same = same->same_hash) {
         if (!is_alike(&same->stats, stats) || same->stats.object_size != stats->object_size || same->lives) continue;
         merge_into(&same->stats, stats);
         if (same->extra && same->extra == one->extra) same->extra->merge(same->more, one->more);
-        same->lives = of == KOLK_RECORD_LIVING;
+        same->lives = of == KOLK_RECORD_LIVING_;
         return;
     }
 
-    kolk_record *record = copy_record(records, one);
+    kolk_record_ *record = copy_record(records, one);
     if (!record) return;
     record->next = NULL;
     record->same_hash = *newest;
     record->nth = nth;
-    record->lives = of == KOLK_RECORD_LIVING;
+    record->lives = of == KOLK_RECORD_LIVING_;
     *newest = record;
     if (records->last)
         records->last->next = record;
@@ -119,14 +119,14 @@ void kolk_records_add_whole(kolk_records *records, const kolk_record *one, kolk_
     records->last = record;
 }
 
-void kolk_records_add(kolk_records *records, const kolk_stats *stats, kolk_record_of of) {
-    kolk_records_add_whole(records, &(kolk_record){.stats = *stats}, of);
+void kolk_records_add_(kolk_records_ *records, const kolk_stats *stats, kolk_record_of_ of) {
+    kolk_records_add_whole_(records, &(kolk_record_){.stats = *stats}, of);
 }
 
-void kolk_records_release(kolk_records *records) {
-    for (kolk_block *block = records->blocks; block;) {
-        kolk_block *before = block->before;
-        kolk_memory_release(block, block->size);
+void kolk_records_release_(kolk_records_ *records) {
+    for (kolk_block_ *block = records->blocks; block;) {
+        kolk_block_ *before = block->before;
+        kolk_memory_release_(block, block->size);
         block = before;
     }
     memset(records, 0, sizeof *records);

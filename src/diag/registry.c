@@ -8,11 +8,11 @@
  * gone is not mistaken for the entry's next pool.
  *
  * The struct of a pool belongs to the user. By now it may be moved, or in freed memory, or in the stack frame of a
- * function that has returned. So statistics are read from a copy that the system made (kolk_peek), and only if the copy
- * has the facts that the struct had when it was listed.
+ * function that has returned. So statistics are read from a copy that the system made (kolk_peek_), and only if the
+ * copy has the facts that the struct had when it was listed.
  *
  *     I1  an entry whose pool is NULL is free and in the list from `free` on; all others were added and not removed
- *     I2  a struct with facts is read only by kolk_peek, except in calls that the user makes with it
+ *     I2  a struct with facts is read only by kolk_peek_, except in calls that the user makes with it
  *     I3  the lock is not held while a handler of the user runs
  *     I4  each entry that is not free is in one of the lists by_address, by the address of its pool */
 #include "registry.h"
@@ -43,16 +43,16 @@ typedef struct entry {
     const char *born; /* the scene in which it was added; "" outside of scenes */
     uintptr_t facts;
     union {
-        const kolk_kind *kind;
+        const kolk_kind_ *kind;
         uint32_t next_free; /* a place + 1; 0 ends the list */
     };
     uint32_t number;         /* the number of the pool, or of the last one in this entry */
     uint32_t before, behind; /* neighbours in a list of by_address: places + 1; 0 for none */
-    kolk_noted noted;        /* its count is not used */
+    kolk_noted_ noted;       /* its count is not used */
 } entry;
 
 typedef union pool_copy {
-    unsigned char bytes[KOLK_LARGEST_STRUCT];
+    unsigned char bytes[KOLK_LARGEST_STRUCT_];
     max_align_t aligned;
 } pool_copy;
 
@@ -61,7 +61,7 @@ static struct {
     size_t committed; /* bytes */
     uint32_t used;    /* the number of entries that were ever taken */
     uint32_t free;    /* the place + 1 of the first free entry, 0 if there is none */
-    kolk_keep *keep;  /* NULL if the statistics of ended pools are not kept */
+    kolk_keep_ *keep; /* NULL if the statistics of ended pools are not kept */
     const char *scene;
     uint32_t debug;             /* the flags of all pools that ever existed */
     uint32_t by_address[LISTS]; /* the place + 1 of the first entry of each list */
@@ -73,10 +73,10 @@ static struct {
 static bool extend_entries(void) {
     size_t needed = (registry.used + (size_t)1) * sizeof(entry);
     if (needed <= registry.committed) return true;
-    if (!registry.entries) registry.entries = kolk_memory_reserve(REGISTRY_BYTES);
-    size_t page = kolk_memory_page();
+    if (!registry.entries) registry.entries = kolk_memory_reserve_(REGISTRY_BYTES);
+    size_t page = kolk_memory_page_();
     if (!registry.entries || registry.committed + page > REGISTRY_BYTES) return false;
-    if (!kolk_memory_commit((char *)registry.entries + registry.committed, page)) return false;
+    if (!kolk_memory_commit_((char *)registry.entries + registry.committed, page)) return false;
     registry.committed += page;
     return true;
 }
@@ -86,19 +86,19 @@ static entry *take_entry(void) {
     uint32_t place = registry.free;
     if (place) {
         entry *at = &registry.entries[place - 1];
-        KOLK_ASSERT(place <= registry.used && !at->pool); /* I1 */
+        KOLK_ASSERT_(place <= registry.used && !at->pool); /* I1 */
         registry.free = at->next_free;
         return at;
     }
     if (!extend_entries()) return NULL;
-    /* kolk_registry_is_home may read it at any time. The builtin is used because the lock is held: scheduled tests need
-     * not switch threads here. */
+    /* kolk_registry_is_home_ may read it at any time. The builtin is used because the lock is held: scheduled tests
+     * need not switch threads here. */
     __atomic_store_n(&registry.used, registry.used + 1, __ATOMIC_RELAXED);
     return &registry.entries[registry.used - 1];
 }
 
 static uint32_t *list_of(uintptr_t address) {
-    return &registry.by_address[kolk_mixed(address) % LISTS];
+    return &registry.by_address[kolk_mixed_(address) % LISTS];
 }
 
 static void link_entry(entry *at) {
@@ -142,9 +142,9 @@ static entry *entry_of(uint32_t number) {
 static const void *look_at_entry(const entry *at, pool_copy *space) {
     const void *pool = (const void *)at->pool;
     if (!pool || !at->kind->facts) return pool;
-    KOLK_ASSERT(at->kind->size <= sizeof *space);
-    if (!kolk_peek(space, pool, at->kind->size)) return NULL;
-    kolk_tools_wrote(space, at->kind->size);
+    KOLK_ASSERT_(at->kind->size <= sizeof *space);
+    if (!kolk_peek_(space, pool, at->kind->size)) return NULL;
+    kolk_tools_wrote_(space, at->kind->size);
     return at->kind->facts(space) == at->facts ? space : NULL;
 }
 
@@ -162,14 +162,14 @@ static bool are_possible(const kolk_stats *stats) {
     return stats->count <= stats->capacity && stats->peak <= stats->capacity && stats->capacity <= stats->max_capacity;
 }
 
-static void ask_kind(const kolk_kind *kind, const void *pool, kolk_record *out) {
-    *out = (kolk_record){.extra = kind->extra};
+static void ask_kind(const kolk_kind_ *kind, const void *pool, kolk_record_ *out) {
+    *out = (kolk_record_){.extra = kind->extra};
     kind->stats(pool, &out->stats);
     if (kind->extra) out->more = (void *)(uintptr_t)kind->extra->of(pool);
 }
 
 /* Gets the statistics of a pool; false if it no longer exists. */
-static bool ask_entry(const entry *at, kolk_record *out) {
+static bool ask_entry(const entry *at, kolk_record_ *out) {
     pool_copy space;
     for (unsigned n = 0; n < TRIES; n++) {
         const void *pool = look_at_entry(at, &space);
@@ -181,12 +181,12 @@ static bool ask_entry(const entry *at, kolk_record *out) {
 }
 
 /* The same, but only for a pool that has a name and still has it. */
-static bool ask_named(const entry *at, kolk_record *out) {
+static bool ask_named(const entry *at, kolk_record_ *out) {
     return *at->noted.name && ask_entry(at, out) && *out->stats.name;
 }
 
 /* The caller holds the lock. */
-static void add_entry(const void *pool, uint32_t *number, const kolk_kind *kind, const kolk_stats *now) {
+static void add_entry(const void *pool, uint32_t *number, const kolk_kind_ *kind, const kolk_stats *now) {
     entry *at = take_entry();
     *number = 0;
     if (!at) return;
@@ -196,69 +196,69 @@ static void add_entry(const void *pool, uint32_t *number, const kolk_kind *kind,
     at->kind = kind;
     at->facts = kind->facts ? kind->facts(pool) : 0;
     registry.debug |= now->debug;
-    at->noted = (kolk_noted){.debug = now->debug};
+    at->noted = (kolk_noted_){.debug = now->debug};
     strncat(at->noted.name, now->name, sizeof at->noted.name - 1);
     set_pool(at, (uintptr_t)pool);
     link_entry(at);
 }
 
-void kolk_registry_add(const void *pool, uint32_t *number, const kolk_kind *kind) {
+void kolk_registry_add_(const void *pool, uint32_t *number, const kolk_kind_ *kind) {
     kolk_stats now;
     kind->stats(pool, &now);
-    kolk_lock();
+    kolk_lock_();
     add_entry(pool, number, kind, &now);
-    kolk_unlock();
+    kolk_unlock_();
 }
 
-void kolk_registry_try_add(const void *pool, uint32_t *number, const kolk_kind *kind) {
+void kolk_registry_try_add_(const void *pool, uint32_t *number, const kolk_kind_ *kind) {
     kolk_stats now;
     kind->stats(pool, &now);
-    if (!kolk_lock_unless_forking()) return;
+    if (!kolk_lock_unless_forking_()) return;
     add_entry(pool, number, kind, &now);
-    kolk_unlock();
+    kolk_unlock_();
 }
 
-void kolk_registry_remove(uint32_t number) {
+void kolk_registry_remove_(uint32_t number) {
     if (number == 0) return;
-    kolk_lock();
+    kolk_lock_();
     entry *at = entry_of(number);
-    kolk_record last;
+    kolk_record_ last;
     if (at && registry.keep && *at->noted.name) {
         ask_kind(at->kind, (const void *)at->pool, &last); /* the caller passed this pool, so it exists */
-        if (*last.stats.name) registry.keep(&last, at->kind, at->born, KOLK_RECORD_ENDED);
+        if (*last.stats.name) registry.keep(&last, at->kind, at->born, KOLK_RECORD_ENDED_);
     }
     if (at) free_entry(at);
-    kolk_unlock();
+    kolk_unlock_();
 }
 
 /* Copies the notes, with the number of live objects if the pool can still be read. */
-static void note_entry(const entry *at, kolk_noted *noted) {
-    kolk_record now;
+static void note_entry(const entry *at, kolk_noted_ *noted) {
+    kolk_record_ now;
     *noted = at->noted;
     noted->count = ask_entry(at, &now) ? now.stats.count : UINT32_MAX;
 }
 
-bool kolk_registry_evict(const void *pool, kolk_noted *noted) {
-    kolk_lock();
+bool kolk_registry_evict_(const void *pool, kolk_noted_ *noted) {
+    kolk_lock_();
     uint32_t place = *list_of((uintptr_t)pool);
     while (place && registry.entries[place - 1].pool != (uintptr_t)pool) place = registry.entries[place - 1].behind;
     if (place) {
         note_entry(&registry.entries[place - 1], noted);
         free_entry(&registry.entries[place - 1]);
     }
-    kolk_unlock();
+    kolk_unlock_();
     return place != 0;
 }
 
-bool kolk_registry_is_home(const void *pool, uint32_t number) {
+bool kolk_registry_is_home_(const void *pool, uint32_t number) {
     uint32_t place = number & ((UINT32_C(1) << PLACE_BITS) - 1);
     if (number == 0) return true;
-    if (place == 0 || place > kolk_load(&registry.used, KOLK_RELAXED)) return false;
-    return kolk_load(&registry.entries[place - 1].pool, KOLK_RELAXED) == (uintptr_t)pool;
+    if (place == 0 || place > kolk_load_(&registry.used, KOLK_RELAXED_)) return false;
+    return kolk_load_(&registry.entries[place - 1].pool, KOLK_RELAXED_) == (uintptr_t)pool;
 }
 
-bool kolk_registry_rehome(const void *pool, uint32_t number, kolk_noted *noted) {
-    kolk_lock();
+bool kolk_registry_rehome_(const void *pool, uint32_t number, kolk_noted_ *noted) {
+    kolk_lock_();
     entry *at = entry_of(number);
     bool moved = at && at->kind->facts && at->kind->facts(pool) == at->facts;
     if (moved) {
@@ -267,84 +267,84 @@ bool kolk_registry_rehome(const void *pool, uint32_t number, kolk_noted *noted) 
         link_entry(at);
         *noted = at->noted;
     }
-    kolk_unlock();
+    kolk_unlock_();
     return moved;
 }
 
 /* ---- All pools --------------------------------------------------------------------------------------------------- */
 
-void kolk_registry_collect(kolk_records *out) {
-    kolk_record now;
-    kolk_lock();
+void kolk_registry_collect_(kolk_records_ *out) {
+    kolk_record_ now;
+    kolk_lock_();
     for (uint32_t i = 0; i < registry.used; i++)
-        if (ask_named(&registry.entries[i], &now)) kolk_records_add_whole(out, &now, KOLK_RECORD_ALONE);
-    kolk_unlock();
+        if (ask_named(&registry.entries[i], &now)) kolk_records_add_whole_(out, &now, KOLK_RECORD_ALONE_);
+    kolk_unlock_();
 }
 
-bool kolk_registry_next(kolk_listed *at, bool (*wants)(const kolk_listed *at)) {
+bool kolk_registry_next_(kolk_listed_ *at, bool (*wants)(const kolk_listed_ *at)) {
     bool found = false;
-    kolk_lock();
+    kolk_lock_();
     for (uint32_t i = at->place; i < registry.used && !found; i++) {
         const entry *next = &registry.entries[i];
         if (!next->pool) continue;
-        *at = (kolk_listed){(const void *)next->pool, next->kind, next->noted.name, i + 1};
+        *at = (kolk_listed_){(const void *)next->pool, next->kind, next->noted.name, i + 1};
         found = wants(at) && is_there(next);
     }
-    kolk_unlock();
+    kolk_unlock_();
     return found;
 }
 
-void kolk_registry_say_goodbye(const kolk_listed *at) {
+void kolk_registry_say_goodbye_(const kolk_listed_ *at) {
     pool_copy space;
-    kolk_lock();
+    kolk_lock_();
     const entry *its = &registry.entries[at->place - 1];
     const void *pool = (const void *)its->pool == at->pool ? look_at_entry(its, &space) : NULL;
-    kolk_unlock();
+    kolk_unlock_();
     if (pool) at->kind->at_exit(pool);
 }
 
-bool kolk_registry_name(uint32_t place, char name[sizeof((kolk_noted *)0)->name]) {
-    kolk_lock();
+bool kolk_registry_name_(uint32_t place, char name[sizeof((kolk_noted_ *)0)->name]) {
+    kolk_lock_();
     bool is_used = place < registry.used;
     if (is_used) memcpy(name, registry.entries[place].noted.name, sizeof registry.entries->noted.name);
-    kolk_unlock();
+    kolk_unlock_();
     return is_used;
 }
 
-uint32_t kolk_registry_debug(void) {
+uint32_t kolk_registry_debug_(void) {
     return registry.debug;
 }
 
-bool kolk_registry_next_lost(uint32_t *place, kolk_noted *noted) {
+bool kolk_registry_next_lost_(uint32_t *place, kolk_noted_ *noted) {
     bool found = false;
-    kolk_lock();
+    kolk_lock_();
     for (; *place < registry.used && !found; (*place)++) {
         entry *at = &registry.entries[*place];
         if (!at->pool) continue;
-        kolk_record now;
+        kolk_record_ now;
         if (ask_entry(at, &now)) continue;
         *noted = at->noted;
         noted->count = UINT32_MAX;
         free_entry(at);
         found = true;
     }
-    kolk_unlock();
+    kolk_unlock_();
     return found;
 }
 
-void kolk_registry_keep(kolk_keep *keep) {
+void kolk_registry_keep_(kolk_keep_ *keep) {
     registry.keep = keep;
 }
 
-void kolk_registry_keep_all(void) {
-    kolk_record last;
+void kolk_registry_keep_all_(void) {
+    kolk_record_ last;
     for (uint32_t i = 0; registry.keep && i < registry.used; i++)
         if (ask_named(&registry.entries[i], &last))
-            registry.keep(&last, registry.entries[i].kind, registry.entries[i].born, KOLK_RECORD_LIVING);
+            registry.keep(&last, registry.entries[i].kind, registry.entries[i].born, KOLK_RECORD_LIVING_);
 }
 
-void kolk_registry_enter(const char *scene) {
-    KOLK_ASSERT(scene);
+void kolk_registry_enter_(const char *scene) {
+    KOLK_ASSERT_(scene);
     registry.scene = scene;
 }
 

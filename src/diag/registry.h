@@ -6,7 +6,7 @@
 #include "kolk/base.h"
 
 /* The functions that the registry calls for a pool, by kind of pool. */
-typedef struct kolk_kind {
+typedef struct kolk_kind_ {
     /* Returns statistics. Called under the process's lock, perhaps while another thread uses the pool. `pool` is a copy
      * of the struct if `facts` is not NULL. If `stats` sets the name to "" for a pool that was added with a name, the
      * pool is not part of this process and is left out. */
@@ -24,16 +24,16 @@ typedef struct kolk_kind {
     uintptr_t (*facts)(const void *pool);
     size_t size;
     /* The kind's extra statistics. NULL if there are none, as for all kinds with `facts`. */
-    const struct kolk_extra *extra;
-} kolk_kind;
+    const struct kolk_extra_ *extra;
+} kolk_kind_;
 
-#define KOLK_LARGEST_STRUCT 2048u /* bytes, over all kinds with `facts` */
+#define KOLK_LARGEST_STRUCT_ 2048u /* bytes, over all kinds with `facts` */
 
 /* For `facts`: a hash of these words. */
-#define KOLK_FACTS(...)                                                                                                \
-    kolk_facts((const uintptr_t[]){__VA_ARGS__}, sizeof((const uintptr_t[]){__VA_ARGS__}) / sizeof(uintptr_t))
+#define KOLK_FACTS_(...)                                                                                               \
+    kolk_facts_((const uintptr_t[]){__VA_ARGS__}, sizeof((const uintptr_t[]){__VA_ARGS__}) / sizeof(uintptr_t))
 
-static inline uintptr_t kolk_facts(const uintptr_t *words, size_t n) {
+static inline uintptr_t kolk_facts_(const uintptr_t *words, size_t n) {
     uintptr_t hash = 0;
     while (n--) hash = (hash ^ *words++) * (uintptr_t)UINT64_C(0x9e3779b97f4a7c15) + 1;
     return hash;
@@ -47,91 +47,91 @@ static inline uintptr_t kolk_facts(const uintptr_t *words, size_t n) {
 
 /* Lists a complete pool and writes its number (not 0) to *number, a field of the pool; 0 if there is no memory. Reports
  * nothing. The registry never writes to a pool again. A pool whose storage has ended without a deinit does no harm: its
- * struct is read by kolk_peek and ignored if its facts have changed. */
-void kolk_registry_add(const void *pool, uint32_t *number, const kolk_kind *kind);
+ * struct is read by kolk_peek_ and ignored if its facts have changed. */
+void kolk_registry_add_(const void *pool, uint32_t *number, const kolk_kind_ *kind);
 
 /* The same for a pool that malloc may need now. While another thread forks, it does not list the pool, and *number
  * stays 0. */
-void kolk_registry_try_add(const void *pool, uint32_t *number, const kolk_kind *kind);
+void kolk_registry_try_add_(const void *pool, uint32_t *number, const kolk_kind_ *kind);
 
 /* Takes a pool off the list. A deinit calls this first. A number that no pool has does nothing. */
-void kolk_registry_remove(uint32_t number);
+void kolk_registry_remove_(uint32_t number);
 
 /* Facts about a pool that the registry knows without reading the pool. */
-typedef struct kolk_noted {
+typedef struct kolk_noted_ {
     char name[36];  /* cut to this size */
     uint32_t debug; /* KOLK_DEBUG_ flags */
     uint32_t count; /* objects alive; UINT32_MAX if the struct was damaged or gone */
-} kolk_noted;
+} kolk_noted_;
 
 /* For an init, before it writes anything: if a pool at the same address is still listed, takes it off the list and
  * returns true. That pool was not deinitialised. */
-bool kolk_registry_evict(const void *pool, kolk_noted *noted);
+bool kolk_registry_evict_(const void *pool, kolk_noted_ *noted);
 
 /* Was the pool of this number listed at this address? True for 0. O(1), without a lock. */
-bool kolk_registry_is_home(const void *pool, uint32_t number);
+bool kolk_registry_is_home_(const void *pool, uint32_t number);
 
 /* For a pool that is not home: if it was moved or copied, lists it at the new address and returns true. Returns false
  * if no pool of this number exists any more, or the struct is no pool. */
-bool kolk_registry_rehome(const void *pool, uint32_t number, kolk_noted *noted);
+bool kolk_registry_rehome_(const void *pool, uint32_t number, kolk_noted_ *noted);
 
 /* ---- For those who ask about all pools --------------------------------------------------------------------------- */
 
 /* Copies the statistics of all existing pools that have a name, in no particular order. */
-void kolk_registry_collect(kolk_records *out);
+void kolk_registry_collect_(kolk_records_ *out);
 
 /* A position in the list. A struct of zeros is before the first pool. */
-typedef struct kolk_listed {
+typedef struct kolk_listed_ {
     const void *pool;
-    const kolk_kind *kind;
-    const char *name; /* the pool's, cut to kolk_noted's size; "" if it has none */
+    const kolk_kind_ *kind;
+    const char *name; /* the pool's, cut to kolk_noted_'s size; "" if it has none */
     uint32_t place;
-} kolk_listed;
+} kolk_listed_;
 
 /* Goes on to the next existing pool that `wants` accepts; false if there is none. No lock is held between two calls, so
  * pools may come and go meanwhile. `wants` is called under the lock, perhaps for pools that no longer exist, and must
  * not read the pool itself. */
-bool kolk_registry_next(kolk_listed *at, bool (*wants)(const kolk_listed *at));
+bool kolk_registry_next_(kolk_listed_ *at, bool (*wants)(const kolk_listed_ *at));
 
 /* Calls the pool's at_exit. */
-void kolk_registry_say_goodbye(const kolk_listed *at);
+void kolk_registry_say_goodbye_(const kolk_listed_ *at);
 
-/* Copies the name of the last pool at a place of the list, cut to kolk_noted's size; "" if it has none. Returns false
+/* Copies the name of the last pool at a place of the list, cut to kolk_noted_'s size; "" if it has none. Returns false
  * behind the last place. */
-bool kolk_registry_name(uint32_t place, char name[sizeof((kolk_noted *)0)->name]);
+bool kolk_registry_name_(uint32_t place, char name[sizeof((kolk_noted_ *)0)->name]);
 
 /* The KOLK_DEBUG_ flags of all pools that ever existed. */
-uint32_t kolk_registry_debug(void);
+uint32_t kolk_registry_debug_(void);
 
 /* Goes on to the next pool whose storage has ended without a deinit, and takes it off the list. */
-bool kolk_registry_next_lost(uint32_t *place, kolk_noted *noted);
+bool kolk_registry_next_lost_(uint32_t *place, kolk_noted_ *noted);
 
 /* Keeps the last statistics of a pool that has a name. `born` is the scene in which the pool was listed, "" for none.
  * Called under the lock. */
-typedef void kolk_keep(const kolk_record *last, const kolk_kind *kind, const char *born, kolk_record_of of);
+typedef void kolk_keep_(const kolk_record_ *last, const kolk_kind_ *kind, const char *born, kolk_record_of_ of);
 
 /* From now on, calls `keep` for each pool that is taken off the list. */
-void kolk_registry_keep(kolk_keep *keep);
+void kolk_registry_keep_(kolk_keep_ *keep);
 
 /* Calls that function now for all existing pools. The caller holds the lock. */
-void kolk_registry_keep_all(void);
+void kolk_registry_keep_all_(void);
 
 /* Pools that are listed from now on are born in this scene. Its name must live as long as the process. The caller holds
  * the lock. */
-void kolk_registry_enter(const char *scene);
+void kolk_registry_enter_(const char *scene);
 
 #else
 
-static inline void kolk_registry_add(const void *pool, uint32_t *number, const kolk_kind *kind) {
+static inline void kolk_registry_add_(const void *pool, uint32_t *number, const kolk_kind_ *kind) {
     (void)pool, (void)kind;
     *number = 0;
 }
 
-static inline void kolk_registry_try_add(const void *pool, uint32_t *number, const kolk_kind *kind) {
-    kolk_registry_add(pool, number, kind);
+static inline void kolk_registry_try_add_(const void *pool, uint32_t *number, const kolk_kind_ *kind) {
+    kolk_registry_add_(pool, number, kind);
 }
 
-static inline void kolk_registry_remove(uint32_t number) {
+static inline void kolk_registry_remove_(uint32_t number) {
     (void)number;
 }
 

@@ -48,7 +48,7 @@ static bool matches_glob(word glob, const char *name) {
 static void refuse_setting(word setting, const char *of, const char *why) {
     char text[64];
     kolk_failure failure = {.rule = KOLK_BAD_SETTING, .pool = of, .slot = UINT32_MAX};
-    kolk_fail(failure, "\"%s\" %s", copied(setting, text, sizeof text), why);
+    kolk_fail_(failure, "\"%s\" %s", copied(setting, text, sizeof text), why);
 }
 
 /* ---- Names that no pool has -------------------------------------------------------------------------------------- */
@@ -62,17 +62,17 @@ typedef struct globs_met {
 static globs_met debug_met, fail_met;
 
 static void note_met(globs_met *met, const char *text, unsigned entry) {
-    uint32_t hash = kolk_hash(text);
-    if (kolk_load(&met->of, KOLK_RELAXED) != hash) {
-        kolk_store(&met->entries, 0, KOLK_RELAXED);
-        kolk_store(&met->of, hash, KOLK_RELAXED);
+    uint32_t hash = kolk_hash_(text);
+    if (kolk_load_(&met->of, KOLK_RELAXED_) != hash) {
+        kolk_store_(&met->entries, 0, KOLK_RELAXED_);
+        kolk_store_(&met->of, hash, KOLK_RELAXED_);
     }
-    if (entry < 32) kolk_fetch_or(&met->entries, UINT32_C(1) << entry, KOLK_RELAXED);
+    if (entry < 32) kolk_fetch_or_(&met->entries, UINT32_C(1) << entry, KOLK_RELAXED_);
 }
 
 static bool was_met(const globs_met *met, const char *text, unsigned entry) {
     if (entry >= 32) return true; /* not recorded, so not reported */
-    return met->of == kolk_hash(text) && (met->entries >> entry & 1);
+    return met->of == kolk_hash_(text) && (met->entries >> entry & 1);
 }
 
 /* Is the name in this list, whose names are separated by ", "? */
@@ -85,9 +85,9 @@ static bool is_among(const char *names, const char *name) {
 
 /* Lists the names of pools, as many as fit. Returns false if one of them matches the glob. */
 static bool names_of_others(word glob, char *names, size_t size) {
-    char name[sizeof((kolk_noted *)0)->name];
+    char name[sizeof((kolk_noted_ *)0)->name];
     *names = 0;
-    for (uint32_t place = 0; kolk_registry_name(place, name); place++) {
+    for (uint32_t place = 0; kolk_registry_name_(place, name); place++) {
         if (matches_glob(glob, name)) return false;
         size_t length = strlen(names);
         if (!*name || is_among(names, name) || length + strlen(name) + sizeof ", ..." > size) continue;
@@ -99,7 +99,7 @@ static bool names_of_others(word glob, char *names, size_t size) {
 /* A name with a slash is a class of a heap. Nothing may have asked for that class yet, so its absence is not
  * reported. */
 static void report_unmet(const globs_met *met, const char *of, bool glob_first) {
-    const char *text = kolk_environment(of);
+    const char *text = kolk_environment_(of);
     word rest = {text, text ? strlen(text) : 0}, entry;
     for (unsigned n = 0; cut_off(&rest, ';', &entry); n++) {
         word first;
@@ -110,12 +110,12 @@ static void report_unmet(const globs_met *met, const char *of, bool glob_first) 
         if (was_met(met, text, n) || memchr(glob.start, '/', glob.length)) continue;
         if (!names_of_others(glob, names, sizeof names)) continue;
         kolk_failure failure = {.rule = KOLK_BAD_SETTING, .pool = of, .slot = UINT32_MAX};
-        kolk_fail(failure, *names ? "no pool is named %s; there are: %s" : "no pool is named %s; none has a name",
-                  copied(glob, wanted, sizeof wanted), names);
+        kolk_fail_(failure, *names ? "no pool is named %s; there are: %s" : "no pool is named %s; none has a name",
+                   copied(glob, wanted, sizeof wanted), names);
     }
 }
 
-void kolk_settings_report_unmet(void) {
+void kolk_settings_report_unmet_(void) {
     report_unmet(&debug_met, "KOLK_DEBUG", false);
     report_unmet(&fail_met, "KOLK_FAIL", true);
 }
@@ -128,7 +128,7 @@ static bool is_first_time(unsigned char *told) {
 }
 
 /* Adds one setting. `of` names the source of the text; if it is NULL, mistakes are not reported. */
-static void add_setting(kolk_settings *settings, word setting, const char *of) {
+static void add_setting(kolk_settings_ *settings, word setting, const char *of) {
     static const struct {
         const char *name;
         uint32_t flags;
@@ -156,7 +156,7 @@ static void add_setting(kolk_settings *settings, word setting, const char *of) {
         if (!number && of)
             refuse_setting(setting, of, "is not understood: quarantine=SLOTS takes a number from 1 to 4294967295");
     } else if (is_text(key, "sites") && value.start) {
-        bool fits = number && number <= KOLK_STACK_MOST;
+        bool fits = number && number <= KOLK_STACK_MOST_;
         if (fits) settings->flags |= KOLK_DEBUG_SITES;
         if (fits) settings->depth = number;
         if (!fits && of) refuse_setting(setting, of, "is not understood: sites=CALLS takes a number from 1 to 16");
@@ -171,7 +171,7 @@ static void add_setting(kolk_settings *settings, word setting, const char *of) {
 }
 
 /* Returns false if the list has no setting. */
-static bool add_settings(kolk_settings *settings, word list, const char *of) {
+static bool add_settings(kolk_settings_ *settings, word list, const char *of) {
     bool some = false;
     for (word setting; cut_off(&list, ',', &setting);) {
         setting = trimmed(setting);
@@ -183,7 +183,7 @@ static bool add_settings(kolk_settings *settings, word list, const char *of) {
 }
 
 /* Adds the settings of all entries whose glob matches. Returns true if there is one. */
-static bool from_environment(kolk_settings *settings, const char *text, const char *name, const char *of) {
+static bool from_environment(kolk_settings_ *settings, const char *text, const char *name, const char *of) {
     bool matched = false;
     unsigned n = 0;
     word rest = {text, strlen(text)};
@@ -191,7 +191,7 @@ static bool from_environment(kolk_settings *settings, const char *text, const ch
         word list;
         cut_off(&entry, ':', &list); /* the rest is the glob */
         bool has_glob = entry.start != NULL, matches_name = !has_glob || matches_glob(trimmed(entry), name);
-        kolk_settings other = {0};
+        kolk_settings_ other = {0};
         bool some = add_settings(matches_name ? settings : &other, list, of);
         if (matches_name && (some || has_glob)) matched = true;
         if (matches_name && has_glob) note_met(&debug_met, text, n);
@@ -215,12 +215,12 @@ static bool fraction_of(word text, uint64_t *fraction) {
         if (behind_point) unit *= 10;
         if (digits > unit) return false;
     }
-    KOLK_ASSERT(digits <= unit);
+    KOLK_ASSERT_(digits <= unit);
     *fraction = (digits << 32) / unit;
     return text.length > 0;
 }
 
-static void add_failure(kolk_settings *settings, word setting, const char *of) {
+static void add_failure(kolk_settings_ *settings, word setting, const char *of) {
     word value = setting, key = {setting.start, 0};
     cut_off(&value, '=', &key);
     bool known = false;
@@ -234,7 +234,7 @@ static void add_failure(kolk_settings *settings, word setting, const char *of) {
 }
 
 /* Adds the forced failures of the first entry whose glob matches. */
-static void add_failures(kolk_settings *settings, const char *text, const char *name, const char *of) {
+static void add_failures(kolk_settings_ *settings, const char *text, const char *name, const char *of) {
     word rest = {text, strlen(text)};
     bool found = false;
     unsigned n = 0;
@@ -242,7 +242,7 @@ static void add_failures(kolk_settings *settings, const char *text, const char *
         if (!trimmed(entry).length) continue;
         word list = entry, glob = {"*", 1};
         if (memchr(entry.start, ':', entry.length)) cut_off(&list, ':', &glob);
-        kolk_settings ones = {0};
+        kolk_settings_ ones = {0};
         for (word setting; cut_off(&list, ',', &setting);)
             if (trimmed(setting).length) add_failure(&ones, trimmed(setting), of);
         bool matches_name = matches_glob(trimmed(glob), name);
@@ -256,49 +256,49 @@ static void add_failures(kolk_settings *settings, const char *text, const char *
     }
 }
 
-bool kolk_settings_fail(const kolk_settings *settings, size_t n) {
+bool kolk_settings_fail_(const kolk_settings_ *settings, size_t n) {
     if (!(settings->flags & KOLK_DEBUG_FAIL)) return false;
     if (settings->fail_every) return n % settings->fail_every == 0;
-    return kolk_mixed(kolk_mixed(settings->fail_seed) + n) >> 32 < settings->fail_chance;
+    return kolk_mixed_(kolk_mixed_(settings->fail_seed) + n) >> 32 < settings->fail_chance;
 }
 
 /* ---- All of them ------------------------------------------------------------------------------------------------- */
 
-const char kolk_no_settings[] = "";
+const char kolk_no_settings_[] = "";
 
 /* Are objects to come from malloc? */
 static bool is_bypassed(void) {
     static unsigned char told;
-    const char *setting = kolk_environment("KOLK_BYPASS");
-    if (!setting || !*setting) return kolk_tools_watch_malloc();
+    const char *setting = kolk_environment_("KOLK_BYPASS");
+    if (!setting || !*setting) return kolk_tools_watch_malloc_();
     if (strcmp(setting, "0") == 0 || strcmp(setting, "1") == 0) return *setting == '1';
     if (is_first_time(&told)) refuse_setting((word){setting, strlen(setting)}, "KOLK_BYPASS", "is neither 0 nor 1");
-    return kolk_tools_watch_malloc();
+    return kolk_tools_watch_malloc_();
 }
 
-static kolk_settings settings_of(const char *name, const char *own, bool reports) {
+static kolk_settings_ settings_of(const char *name, const char *own, bool reports) {
     static unsigned char told, told_failures;
-    kolk_settings settings = {0};
-    if (own == kolk_no_settings) return settings;
-    const char *failures = kolk_environment("KOLK_FAIL");
-    const char *all = kolk_environment("KOLK_DEBUG");
+    kolk_settings_ settings = {0};
+    if (own == kolk_no_settings_) return settings;
+    const char *failures = kolk_environment_("KOLK_FAIL");
+    const char *all = kolk_environment_("KOLK_DEBUG");
     const char *of = all && reports && is_first_time(&told) ? "KOLK_DEBUG" : NULL;
     const char *of_own = name && *name ? name : "a pool's .debug";
     bool found = all && from_environment(&settings, all, name ? name : "", of);
     if (!found && own) add_settings(&settings, (word){own, strlen(own)}, reports ? of_own : NULL);
     of = failures && reports && is_first_time(&told_failures) ? "KOLK_FAIL" : NULL;
     if (failures) add_failures(&settings, failures, name ? name : "", of);
-    if (settings.flags & KOLK_DEBUG_SITES && !settings.depth) settings.depth = KOLK_STACK_DEPTH;
-    if (kolk_profiler_is_set()) settings.flags |= KOLK_DEBUG_TRACE;
+    if (settings.flags & KOLK_DEBUG_SITES && !settings.depth) settings.depth = KOLK_STACK_DEPTH_;
+    if (kolk_profiler_is_set_()) settings.flags |= KOLK_DEBUG_TRACE;
     if (is_bypassed()) settings.flags |= KOLK_DEBUG_BYPASS;
     return settings;
 }
 
-kolk_settings kolk_settings_of(const char *name, const char *own) {
+kolk_settings_ kolk_settings_of_(const char *name, const char *own) {
     return settings_of(name, own, true);
 }
 
-kolk_settings kolk_settings_of_part(const char *name, const char *own) {
+kolk_settings_ kolk_settings_of_part_(const char *name, const char *own) {
     return settings_of(name, own, false);
 }
 

@@ -44,7 +44,7 @@
 #define PROGRAM "/proc/self/exe"
 
 static bool is_in_module(const struct dl_phdr_info *loaded, uintptr_t address) {
-    return kolk_site_part(loaded, address) != NULL;
+    return kolk_site_part_(loaded, address) != NULL;
 }
 
 /* Compares a note, such as the build ID, as far as it fits the buffer. */
@@ -53,16 +53,16 @@ static bool has_note(int file, const struct dl_phdr_info *loaded, const ElfW(Phd
     size_t size = part->p_filesz < sizeof note ? (size_t)part->p_filesz : sizeof note;
     uintptr_t start = loaded->dlpi_addr + part->p_vaddr;
     return !is_in_module(loaded, start) || !is_in_module(loaded, start + size - 1) ||
-           (kolk_site_read(file, part->p_offset, note, size) && memcmp(note, (const void *)start, size) == 0);
+           (kolk_site_read_(file, part->p_offset, note, size) && memcmp(note, (const void *)start, size) == 0);
 }
 
 /* Is this the file that was loaded? If so, its ELF class and byte order are also the program's. */
 static bool is_file_of(int file, const struct dl_phdr_info *loaded) {
     ElfW(Ehdr) header;
-    if (!kolk_site_read(file, 0, &header, sizeof header) || header.e_phnum != loaded->dlpi_phnum) return false;
+    if (!kolk_site_read_(file, 0, &header, sizeof header) || header.e_phnum != loaded->dlpi_phnum) return false;
     for (size_t i = 0; i < header.e_phnum; i++) {
         ElfW(Phdr) part;
-        if (!kolk_site_read(file, header.e_phoff + (uint64_t)i * sizeof part, &part, sizeof part)) return false;
+        if (!kolk_site_read_(file, header.e_phoff + (uint64_t)i * sizeof part, &part, sizeof part)) return false;
         if (memcmp(&part, &loaded->dlpi_phdr[i], sizeof part) != 0) return false;
         if (part.p_type == PT_NOTE && !has_note(file, loaded, &part)) return false;
     }
@@ -108,15 +108,15 @@ static size_t add_module(site_calls *calls, const void *const *stack, size_t len
     site_module in = open_module(*stack);
     size_t count = 1, told = 0;
     for (; count < length; count++) {
-        module_name next = kolk_site_module_name(stack[count]);
+        module_name next = kolk_site_module_name_(stack[count]);
         if (!next.found || !*in.path || next.base != in.base) break;
     }
     size_t first = calls->at;
-    if (in.file >= 0 && lines) told = kolk_site_add_places(calls, &in, stack, count);
+    if (in.file >= 0 && lines) told = kolk_site_add_places_(calls, &in, stack, count);
     for (; told < count; told++) {
         calls->at = first + told;
         in.site = (uintptr_t)stack[told];
-        kolk_site_add_call(calls, &in, &(site_call){.function = "", .place = ""});
+        kolk_site_add_call_(calls, &in, &(site_call){.function = "", .place = ""});
     }
     calls->at = first + count;
     if (in.file >= 0) close(in.file);
@@ -126,9 +126,9 @@ static size_t add_module(site_calls *calls, const void *const *stack, size_t len
 static size_t add_calls(site_text *out, const void *const *stack, uint32_t depth, bool lines, bool is_stack) {
     size_t length = 0;
     while (stack[length]) length++;
-    while (length > 1 && kolk_site_module_name(stack[length - 1]).is_libc) length--;
+    while (length > 1 && kolk_site_module_name_(stack[length - 1]).is_libc) length--;
     site_calls calls = {.out = out, .left = depth, .is_stack = is_stack};
-    lines = lines && !kolk_has_more_rights();
+    lines = lines && !kolk_has_more_rights_();
     for (size_t at = 0; at < length && calls.left;) at += add_module(&calls, stack + at, length - at, lines);
     if (calls.named) return calls.named;
     calls = (site_calls){.out = out, .left = 1, .any = true};
@@ -154,12 +154,12 @@ static size_t put_calls(const void *const *stack, uint32_t depth, bool lines, bo
     text[0] = 0;
 #if KOLK_DIAGNOSTICS && !defined(_WIN32)
     site_text out = {text, size, 0};
-    int cancel = kolk_cancel_off();
-    kolk_tools_begin_libc();
+    int cancel = kolk_cancel_off_();
+    kolk_tools_begin_libc_();
     if (*stack) named = add_calls(&out, stack, depth, lines, is_stack);
-    kolk_tools_end_libc();
-    kolk_cancel_restore(cancel);
-    kolk_tools_wrote(text, out.length + 1);
+    kolk_tools_end_libc_();
+    kolk_cancel_restore_(cancel);
+    kolk_tools_wrote_(text, out.length + 1);
 #else
     (void)stack, (void)depth, (void)lines, (void)is_stack;
 #endif
@@ -167,11 +167,11 @@ static size_t put_calls(const void *const *stack, uint32_t depth, bool lines, bo
 }
 
 size_t kolk_stack_text(const void *const *stack, uint32_t depth, bool lines, char *text, size_t size) {
-    return put_calls(stack, depth ? depth : KOLK_STACK_DEPTH, lines, true, text, size);
+    return put_calls(stack, depth ? depth : KOLK_STACK_DEPTH_, lines, true, text, size);
 }
 
 const char *kolk_site_text(const void *site, bool lines, char *text, size_t size) {
     const void *const stack[] = {site, NULL};
-    put_calls(stack, KOLK_STACK_DEPTH, lines, false, text, size);
+    put_calls(stack, KOLK_STACK_DEPTH_, lines, false, text, size);
     return text;
 }

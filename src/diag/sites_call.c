@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 /* Returns NULL if the address is not in this module. */
-const ElfW(Phdr) * kolk_site_part(const struct dl_phdr_info *loaded, uintptr_t address) {
+const ElfW(Phdr) * kolk_site_part_(const struct dl_phdr_info *loaded, uintptr_t address) {
     for (size_t i = 0; i < loaded->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &loaded->dlpi_phdr[i];
         if (part->p_type == PT_LOAD && address - loaded->dlpi_addr - part->p_vaddr < part->p_memsz) return part;
@@ -27,7 +27,7 @@ static void add_module_name(site_text *out, const char *path) {
 
 /* Adds "on_hit+0x2c"; if there is no symbol, adds `otherwise`, or "module+0x11f3" if that is unknown, too. */
 static void add_address(site_text *out, const site_module *in, const char *otherwise) {
-    if (in->file >= 0 && kolk_site_add_function(out, in)) return;
+    if (in->file >= 0 && kolk_site_add_function_(out, in)) return;
     if (otherwise && *otherwise && *otherwise != '?') {
         add_text(out, otherwise, strlen(otherwise));
         return;
@@ -39,8 +39,8 @@ static void add_address(site_text *out, const site_module *in, const char *other
 /* Returns the start of the function that the instruction before a return address calls; 0 if that is not a direct
  * call. */
 static uintptr_t called_before(const struct dl_phdr_info *loaded, uintptr_t site) {
-    const ElfW(Phdr) *part = kolk_site_part(loaded, site - 1);
-    if (!part || ~part->p_flags & (PF_R | PF_X) || kolk_site_part(loaded, site - 5) != part) return 0;
+    const ElfW(Phdr) *part = kolk_site_part_(loaded, site - 1);
+    if (!part || ~part->p_flags & (PF_R | PF_X) || kolk_site_part_(loaded, site - 5) != part) return 0;
 #if defined(__i386__) || defined(__x86_64__)
     const unsigned char *call = (const unsigned char *)site - 5;
     int32_t distance;
@@ -59,7 +59,7 @@ static uintptr_t called_before(const struct dl_phdr_info *loaded, uintptr_t site
 static int find_name(struct dl_phdr_info *loaded, size_t size, void *context) {
     (void)size;
     module_name *in = (module_name *)context;
-    if (!kolk_site_part(loaded, in->site - 1)) return 0;
+    if (!kolk_site_part_(loaded, in->site - 1)) return 0;
     in->base = loaded->dlpi_addr;
     in->called = called_before(loaded, in->site);
     in->is_libc = strstr(loaded->dlpi_name, "/libc.so") != NULL;
@@ -67,18 +67,20 @@ static int find_name(struct dl_phdr_info *loaded, size_t size, void *context) {
     return 1;
 }
 
-module_name kolk_site_module_name(const void *site) {
+module_name kolk_site_module_name_(const void *site) {
     module_name in = {.site = (uintptr_t)site};
     dl_iterate_phdr(find_name, &in);
     return in;
 }
 
-/* Notes the verb if this function of kolk's is one that only typed functions call, such as "kolk_pool_free_sized+0x2c"
- * or "kolk_pool_free_sized.part.0". Its typed caller has the same verb: "bullets_free". */
+#define SIZED "_sized_"
+
+/* Notes the verb if this function of kolk's is one that only typed functions call, such as "kolk_pool_free_sized_+0x2c"
+ * or "kolk_pool_free_sized_.part.0". Its typed caller has the same verb: "bullets_free". */
 static void note_typed(site_calls *calls, const char *name) {
-    const char *end = strstr(name, "_sized"), *verb = end;
+    const char *end = strstr(name, SIZED), *verb = end;
     calls->typed_verb[0] = 0;
-    if (!end || !strchr(".+", end[6])) return; /* strchr also finds the final 0 */
+    if (!end || !strchr(".+", end[sizeof SIZED - 1])) return; /* strchr also finds the final 0 */
     while (verb > name && *--verb != '_') {}
     size_t length = (size_t)(end - verb);
     if (length >= sizeof calls->typed_verb) return;
@@ -110,7 +112,7 @@ static bool find_symbol(const site_module *in, uintptr_t address, char *name, si
     site_text out = {name, size, 0};
     name[0] = 0;
     at.site = address + 1;
-    if (in->file < 0 || !kolk_site_add_function(&out, &at)) return false;
+    if (in->file < 0 || !kolk_site_add_function_(&out, &at)) return false;
     char *plus = strrchr(name, '+');
     if (!plus) return false; /* the name was cut */
     *behind = (uintptr_t)strtoull(plus, NULL, 16) - 1;
@@ -123,17 +125,17 @@ static bool find_symbol(const site_module *in, uintptr_t address, char *name, si
  * nor one of kolk's, the called function is added. Its place is unknown. */
 static void add_jumped_over(site_calls *calls, const site_module *in) {
     char called[128];
-    uintptr_t start = kolk_site_module_name((const void *)in->site).called, behind;
+    uintptr_t start = kolk_site_module_name_((const void *)in->site).called, behind;
     bool known = calls->is_stack && start && find_symbol(in, start, called, sizeof called, &behind) && behind == 0;
     bool is_first = calls->looked_at == 0, is_ours = known && strncmp(called, "kolk_", 5) == 0;
     calls->looked_at = calls->at + 1;
     if (is_ours && is_first) note_typed(calls, called);
     if (known && !is_ours && strcmp(called, calls->inside) != 0)
-        kolk_site_add_call(calls, in, &(site_call){.function = called, .place = "", .is_merged = true});
+        kolk_site_add_call_(calls, in, &(site_call){.function = called, .place = "", .is_merged = true});
     if (!find_symbol(in, in->site - 1, calls->inside, sizeof calls->inside, &behind)) calls->inside[0] = 0;
 }
 
-void kolk_site_add_call(site_calls *calls, const site_module *in, const site_call *call) {
+void kolk_site_add_call_(site_calls *calls, const site_module *in, const site_call *call) {
     if (calls->left && calls->looked_at <= calls->at) add_jumped_over(calls, in);
     if (!calls->left) return;
     site_text *out = calls->out;

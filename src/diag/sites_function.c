@@ -25,7 +25,7 @@ typedef struct symbol_search {
 
 static bool read_section(const symbol_search *in, size_t index, ElfW(Shdr) * section) {
     return index < in->header.e_shnum &&
-           kolk_site_read(in->file, in->header.e_shoff + (uint64_t)index * sizeof *section, section, sizeof *section);
+           kolk_site_read_(in->file, in->header.e_shoff + (uint64_t)index * sizeof *section, section, sizeof *section);
 }
 
 static bool find_section(const symbol_search *in, unsigned type, ElfW(Shdr) * section) {
@@ -56,7 +56,7 @@ static bool may_be_function(const ElfW(Sym) * symbol) {
  * names local.) */
 static int niceness(const symbol_search *in, const ElfW(Sym) * symbol) {
     char first = '_';
-    kolk_site_read(in->file, in->names.sh_offset + (uint64_t)symbol->st_name, &first, 1);
+    kolk_site_read_(in->file, in->names.sh_offset + (uint64_t)symbol->st_name, &first, 1);
     return (first != '_' ? 2 : 0) + (binding_of(symbol) != STB_LOCAL ? 1 : 0);
 }
 
@@ -84,7 +84,7 @@ static bool symbol_reaches(const symbol_search *in, const ElfW(Sym) * symbol) {
 }
 
 static bool find_function(symbol_search *in) {
-    if (!kolk_site_read(in->file, 0, &in->header, sizeof in->header) || !find_symbols(in)) return false;
+    if (!kolk_site_read_(in->file, 0, &in->header, sizeof in->header) || !find_symbols(in)) return false;
     ElfW(Sym) some[64];
     uint64_t count = in->symbols.sh_size / sizeof *some;
     for (uint64_t i = 0; i < count; i += sizeof some / sizeof *some) {
@@ -95,8 +95,8 @@ static bool find_function(symbol_search *in) {
     return in->best.st_name && symbol_reaches(in, &in->best);
 }
 
-bool kolk_site_add_function(site_text *out, const site_module *in) {
-    KOLK_ASSERT(in->file >= 0);
+bool kolk_site_add_function_(site_text *out, const site_module *in) {
+    KOLK_ASSERT_(in->file >= 0);
     symbol_search of = {.file = in->file, .address = in->site - 1 - in->base};
     if (!find_function(&of)) return false;
     size_t start = out->length;
@@ -113,14 +113,14 @@ bool kolk_site_add_function(site_text *out, const site_module *in) {
 }
 
 /* Compilers write their name into the section .comment. */
-bool kolk_site_is_by_clang(const site_module *in) {
+bool kolk_site_is_by_clang_(const site_module *in) {
     symbol_search of = {.file = in->file};
     ElfW(Shdr) section;
-    if (!kolk_site_read(of.file, 0, &of.header, sizeof of.header)) return false;
+    if (!kolk_site_read_(of.file, 0, &of.header, sizeof of.header)) return false;
     if (!read_section(&of, of.header.e_shstrndx, &of.names)) return false;
     for (size_t i = 0; read_section(&of, i, &section); i++) {
         char name[9], text[512];
-        if (!kolk_site_read(of.file, of.names.sh_offset + (uint64_t)section.sh_name, name, sizeof name)) continue;
+        if (!kolk_site_read_(of.file, of.names.sh_offset + (uint64_t)section.sh_name, name, sizeof name)) continue;
         if (memcmp(name, ".comment", sizeof name) != 0) continue;
         ssize_t bytes = pread(of.file, text, sizeof text, (off_t)section.sh_offset);
         size_t size = bytes > 0 ? (size_t)bytes : 0;

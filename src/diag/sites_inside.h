@@ -16,7 +16,7 @@ typedef struct site_text {
 } site_text;
 
 static inline void add_text(site_text *out, const char *bytes, size_t length) {
-    KOLK_ASSERT(out->length < out->size);
+    KOLK_ASSERT_(out->length < out->size);
     size_t room = out->size - 1 - out->length;
     if (length > room) length = room;
     memcpy(out->text + out->length, bytes, length);
@@ -49,20 +49,20 @@ typedef struct module_name {
 } module_name;
 
 /* Returns the segment of the module that contains the address; NULL if none does. */
-const ElfW(Phdr) * kolk_site_part(const struct dl_phdr_info *loaded, uintptr_t address);
+const ElfW(Phdr) * kolk_site_part_(const struct dl_phdr_info *loaded, uintptr_t address);
 
-module_name kolk_site_module_name(const void *site);
+module_name kolk_site_module_name_(const void *site);
 
-static inline bool kolk_site_read(int file, uint64_t offset, void *bytes, size_t size) {
+static inline bool kolk_site_read_(int file, uint64_t offset, void *bytes, size_t size) {
     return pread(file, bytes, size, (off_t)offset) == (ssize_t)size;
 }
 
 /* Adds "on_hit+0x2c". Returns false and adds nothing if no function with a name contains the address. The file must be
  * open. */
-bool kolk_site_add_function(site_text *out, const site_module *in);
+bool kolk_site_add_function_(site_text *out, const site_module *in);
 
 /* Was some of the module compiled by clang? The file must be open. */
-bool kolk_site_is_by_clang(const site_module *in);
+bool kolk_site_is_by_clang_(const site_module *in);
 
 /* The texts of one call. */
 typedef struct site_call {
@@ -85,11 +85,11 @@ typedef struct site_calls {
 } site_calls;
 
 /* Writes the call at the module's site, unless it is one of kolk's own. */
-void kolk_site_add_call(site_calls *calls, const site_module *in, const site_call *call);
+void kolk_site_add_call_(site_calls *calls, const site_module *in, const site_call *call);
 
 /* Writes the calls at these addresses, with their places. All must be in this module, and its file must be open.
  * Returns the number of addresses done; the caller writes the others without places. */
-size_t kolk_site_add_places(site_calls *calls, site_module *in, const void *const *stack, size_t count);
+size_t kolk_site_add_places_(site_calls *calls, site_module *in, const void *const *stack, size_t count);
 
 #endif
 #endif

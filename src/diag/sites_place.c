@@ -59,12 +59,12 @@ static bool is_place(char *place) {
 
 static void tell_call(line_answer *from, bool is_merged) {
     if (!from->has_call) return;
-    KOLK_ASSERT(from->told > 0);
+    KOLK_ASSERT_(from->told > 0);
     from->has_call = false;
     from->calls->at = from->first + from->told - 1;
     from->in->site = (uintptr_t)from->stack[from->told - 1];
     site_call call = {.function = from->function, .place = from->place, .is_merged = is_merged};
-    kolk_site_add_call(from->calls, from->in, &call);
+    kolk_site_add_call_(from->calls, from->in, &call);
 }
 
 static void read_answered_line(line_answer *from) {
@@ -103,7 +103,7 @@ static char **copy_environment(size_t *size) {
     size_t count = 0;
     while (environ && environ[count]) count++;
     *size = (count + 1) * sizeof *environ;
-    char **copy = (char **)kolk_memory_take(*size, *size);
+    char **copy = (char **)kolk_memory_take_(*size, *size);
     if (!copy) return NULL;
     char **next = copy; /* the memory reads as 0, so the final NULL is already written */
     for (size_t i = 0; i < count && environ[i]; i++)
@@ -114,7 +114,7 @@ static char **copy_environment(size_t *size) {
 static bool is_program(const char *path) {
     struct stat found;
     if (stat(path, &found) != 0) return false;
-    kolk_tools_wrote(&found, sizeof found); /* clang 14's MemorySanitizer misses stat of glibc 2.33 and newer */
+    kolk_tools_wrote_(&found, sizeof found); /* clang 14's MemorySanitizer misses stat of glibc 2.33 and newer */
     return S_ISREG(found.st_mode) && access(path, X_OK) == 0;
 }
 
@@ -132,16 +132,16 @@ static bool find_program(const char *name, char *path, size_t size) {
 }
 
 static bool find_addr2line(const site_module *in, char *path, size_t size) {
-    return (kolk_site_is_by_clang(in) && find_program("llvm-addr2line", path, size)) ||
+    return (kolk_site_is_by_clang_(in) && find_program("llvm-addr2line", path, size)) ||
            find_program("addr2line", path, size);
 }
 
 /* Starts addr2line with its output into a pipe. Returns its process, or -1. */
 static pid_t start_addr2line(char *path, const line_answer *to, int writer) {
     char name[PATH_MAX], options[] = "-afi", of[] = "-e";
-    char digits[KOLK_STACK_ROOM(KOLK_STACK_MOST)][2 * sizeof(uintptr_t) + 3];
-    char *arguments[4 + KOLK_STACK_ROOM(KOLK_STACK_MOST) + 1] = {name, options, of, path};
-    KOLK_ASSERT(to->count <= KOLK_STACK_ROOM(KOLK_STACK_MOST));
+    char digits[KOLK_STACK_ROOM_(KOLK_STACK_MOST_)][2 * sizeof(uintptr_t) + 3];
+    char *arguments[4 + KOLK_STACK_ROOM_(KOLK_STACK_MOST_) + 1] = {name, options, of, path};
+    KOLK_ASSERT_(to->count <= KOLK_STACK_ROOM_(KOLK_STACK_MOST_));
     for (size_t i = 0; i < to->count; i++) {
         snprintf(digits[i], sizeof digits[i], "0x%" PRIxPTR, (uintptr_t)to->stack[i] - 1 - to->in->base);
         arguments[4 + i] = digits[i];
@@ -158,22 +158,22 @@ static pid_t start_addr2line(char *path, const line_answer *to, int writer) {
             process = -1;
         posix_spawn_file_actions_destroy(&files);
     }
-    kolk_memory_release(environment, size);
+    kolk_memory_release_(environment, size);
     return process;
 }
 
 static bool leads_to(const char *path, int file) {
     struct stat there, here;
     if (stat(path, &there) != 0 || fstat(file, &here) != 0) return false;
-    kolk_tools_wrote(&there, sizeof there); /* as in is_program */
-    kolk_tools_wrote(&here, sizeof here);
+    kolk_tools_wrote_(&there, sizeof there); /* as in is_program */
+    kolk_tools_wrote_(&here, sizeof here);
     return there.st_dev == here.st_dev && there.st_ino == here.st_ino;
 }
 
-size_t kolk_site_add_places(site_calls *calls, site_module *in, const void *const *stack, size_t count) {
-    KOLK_ASSERT(in->file >= 0);
+size_t kolk_site_add_places_(site_calls *calls, site_module *in, const void *const *stack, size_t count) {
+    KOLK_ASSERT_(in->file >= 0);
     int ends[2];
-    if (count > KOLK_STACK_ROOM(KOLK_STACK_MOST)) count = KOLK_STACK_ROOM(KOLK_STACK_MOST);
+    if (count > KOLK_STACK_ROOM_(KOLK_STACK_MOST_)) count = KOLK_STACK_ROOM_(KOLK_STACK_MOST_);
     line_answer from = {.calls = calls, .in = in, .stack = stack, .first = calls->at, .count = count};
     if (pipe2(ends, O_CLOEXEC) != 0) return 0;
     /* Prefer the path to the handle: addr2line may find a separate file of debug information beside the path. */

@@ -25,10 +25,10 @@
 static struct {
     const char *name; /* the name of the file; NULL if KOLK_SIZES is not set */
     bool unreadable, wrong, measures;
-    kolk_sizes_file file;
-    const char *scene;   /* NULL if none has begun */
-    kolk_records scenes; /* by name, in the order of their first entering */
-    kolk_records needs;  /* by name; the member `kind` is the scene, or "" */
+    kolk_sizes_file_ file;
+    const char *scene;    /* NULL if none has begun */
+    kolk_records_ scenes; /* by name, in the order of their first entering */
+    kolk_records_ needs;  /* by name; the member `kind` is the scene, or "" */
 } sizes;
 
 /* ---- Reading ----------------------------------------------------------------------------------------------------- */
@@ -39,50 +39,50 @@ static const kolk_failure bad_setting = {.rule = KOLK_BAD_SETTING, .pool = "KOLK
 static void report_wrong(void) {
     if (!__atomic_exchange_n(&sizes.wrong, false, __ATOMIC_ACQ_REL)) return;
     if (sizes.unreadable) {
-        kolk_fail(bad_setting, "\"%s\" cannot be read", sizes.name);
+        kolk_fail_(bad_setting, "\"%s\" cannot be read", sizes.name);
         return;
     }
     for (size_t i = 0; i < sizes.file.count; i++) {
-        kolk_line *at = &sizes.file.lines[i];
-        if (!kolk_line_is_wrong(at) || at->told) continue;
+        kolk_line_ *at = &sizes.file.lines[i];
+        if (!kolk_line_is_wrong_(at) || at->told) continue;
         at->told = true;
         __atomic_store_n(&sizes.wrong, true, __ATOMIC_RELEASE); /* set first, because the handler may longjmp */
-        kolk_line_report(at, "KOLK_SIZES", sizes.name);
+        kolk_line_report_(at, "KOLK_SIZES", sizes.name);
         __atomic_store_n(&sizes.wrong, false, __ATOMIC_RELEASE);
     }
 }
 
-void kolk_sizes_read_setting(bool measures, const char *measured) {
-    const char *name = kolk_environment("KOLK_SIZES");
+void kolk_sizes_read_setting_(bool measures, const char *measured) {
+    const char *name = kolk_environment_("KOLK_SIZES");
     sizes.measures = measures;
     if (!name || !*name) return;
-    sizes.name = kolk_records_copy(&sizes.needs, name); /* the environment may change before the exit */
+    sizes.name = kolk_records_copy_(&sizes.needs, name); /* the environment may change before the exit */
     if (!sizes.name) return;
-    kolk_sizes_file file = {0}; /* complete it before storing it: a child that is forked in between begins anew */
-    kolk_found found = kolk_sizes_file_read(&file, name);
+    kolk_sizes_file_ file = {0}; /* complete it before storing it: a child that is forked in between begins anew */
+    kolk_found_ found = kolk_sizes_file_read_(&file, name);
     sizes.file = file;
-    bool first_run = found == KOLK_MISSING && measured && strcmp(measured, name) == 0; /* it will be written at exit */
-    sizes.unreadable = found != KOLK_FOUND && !first_run;
+    bool first_run = found == KOLK_MISSING_ && measured && strcmp(measured, name) == 0; /* it will be written at exit */
+    sizes.unreadable = found != KOLK_FOUND_ && !first_run;
     sizes.wrong = sizes.unreadable || sizes.file.wrong;
 }
 
 /* ---- Asking ------------------------------------------------------------------------------------------------------ */
 
-const char *kolk_sizes_scene(void) {
+const char *kolk_sizes_scene_(void) {
     return sizes.scene ? sizes.scene : "";
 }
 
-bool kolk_sizes_are_measured(void) {
+bool kolk_sizes_are_measured_(void) {
     return __atomic_load_n(&sizes.measures, __ATOMIC_RELAXED);
 }
 
-bool kolk_sizes_matter(void) {
+bool kolk_sizes_matter_(void) {
     return sizes.measures || sizes.name;
 }
 
-void kolk_sizes_enter(const char *scene) {
-    kolk_records_add(&sizes.scenes, &(kolk_stats){.name = scene, .kind = ""}, KOLK_RECORD_ENDED);
-    const kolk_record *at = sizes.scenes.first;
+void kolk_sizes_enter_(const char *scene) {
+    kolk_records_add_(&sizes.scenes, &(kolk_stats){.name = scene, .kind = ""}, KOLK_RECORD_ENDED_);
+    const kolk_record_ *at = sizes.scenes.first;
     while (at && strcmp(at->stats.name, scene) != 0) at = at->next;
     sizes.scene = at ? at->stats.name : NULL;
     for (size_t i = 0; i < sizes.file.count; i++)
@@ -91,11 +91,11 @@ void kolk_sizes_enter(const char *scene) {
 }
 
 /* The line that now applies to a pool of this name. */
-static kolk_line *find_size(const char *name) {
-    kolk_line *found = NULL;
-    const char *scene = kolk_sizes_scene();
+static kolk_line_ *find_size(const char *name) {
+    kolk_line_ *found = NULL;
+    const char *scene = kolk_sizes_scene_();
     for (size_t i = 0; i < sizes.file.count; i++) {
-        kolk_line *at = &sizes.file.lines[i];
+        kolk_line_ *at = &sizes.file.lines[i];
         if (at->is != LINE_SIZE || !is_text(at->name, name)) continue;
         at->used = true;
         bool now = *scene && is_text(at->section, scene);
@@ -104,29 +104,29 @@ static kolk_line *find_size(const char *name) {
     return found;
 }
 
-uint32_t kolk_sizes_of(const char *name) {
+uint32_t kolk_sizes_of_(const char *name) {
     if (!name || !*name) return 0;
     report_wrong();
-    kolk_lock();
-    const kolk_line *found = find_size(name);
+    kolk_lock_();
+    const kolk_line_ *found = find_size(name);
     uint32_t capacity = found ? found->capacity : 0;
-    kolk_unlock();
+    kolk_unlock_();
     return capacity;
 }
 
-void kolk_sizes_refuse(const char *name, uint32_t capacity, const char *why) {
-    kolk_lock();
-    kolk_line *found = find_size(name);
+void kolk_sizes_refuse_(const char *name, uint32_t capacity, const char *why) {
+    kolk_lock_();
+    kolk_line_ *found = find_size(name);
     bool first = found && !found->told;
     if (found) found->told = true;
-    kolk_unlock();
+    kolk_unlock_();
     if (first)
-        kolk_fail(bad_setting, "%s:%u: %s keeps %u slots and cannot have %u: %s", sizes.name, (uint64_t)found->number,
-                  name, (uint64_t)capacity, (uint64_t)found->capacity, why);
+        kolk_fail_(bad_setting, "%s:%u: %s keeps %u slots and cannot have %u: %s", sizes.name, (uint64_t)found->number,
+                   name, (uint64_t)capacity, (uint64_t)found->capacity, why);
 }
 
-kolk_size kolk_sizes_ask(const char *name, const void *memory, uint32_t *capacity, uint32_t *max_capacity) {
-    kolk_size size = {name, capacity, max_capacity, *capacity, *max_capacity, kolk_sizes_of(name), false, NULL};
+kolk_size_ kolk_sizes_ask_(const char *name, const void *memory, uint32_t *capacity, uint32_t *max_capacity) {
+    kolk_size_ size = {name, capacity, max_capacity, *capacity, *max_capacity, kolk_sizes_of_(name), false, NULL};
     size.given = size.wanted && !memory;
     if (!size.given) return size;
     *capacity = size.wanted;
@@ -134,9 +134,9 @@ kolk_size kolk_sizes_ask(const char *name, const void *memory, uint32_t *capacit
     return size;
 }
 
-bool kolk_sizes_withdraw(kolk_size *size, kolk_status failure) {
+bool kolk_sizes_withdraw_(kolk_size_ *size, kolk_status failure) {
     if (!size->given) return false;
-    KOLK_ASSERT(size->wanted > 0);
+    KOLK_ASSERT_(size->wanted > 0);
     *size->capacity = size->own;
     *size->max_capacity = size->own_max;
     size->refused = kolk_status_text(failure);
@@ -144,35 +144,35 @@ bool kolk_sizes_withdraw(kolk_size *size, kolk_status failure) {
     return true;
 }
 
-void kolk_sizes_settle(const kolk_size *size, uint32_t capacity) {
+void kolk_sizes_settle_(const kolk_size_ *size, uint32_t capacity) {
     const char *why = size->refused;
     if (!why && size->wanted > capacity) why = "it is on the caller's memory";
-    if (why) kolk_sizes_refuse(size->name, capacity, why);
+    if (why) kolk_sizes_refuse_(size->name, capacity, why);
 }
 
 /* Reports a section that was never entered as a whole, because its lines were not used either. */
-void kolk_sizes_report_unused(void) {
+void kolk_sizes_report_unused_(void) {
     bool entered = true;
     for (size_t i = 0; i < sizes.file.count; i++) {
-        const kolk_line *at = &sizes.file.lines[i];
+        const kolk_line_ *at = &sizes.file.lines[i];
         if (at->is == LINE_SECTION) entered = at->used;
         bool asks = at->is == LINE_SECTION || (at->is == LINE_SIZE && entered);
-        if (asks && !at->used) kolk_line_report(at, "KOLK_SIZES", sizes.name);
+        if (asks && !at->used) kolk_line_report_(at, "KOLK_SIZES", sizes.name);
     }
 }
 
 /* ---- Measuring --------------------------------------------------------------------------------------------------- */
 
 static void note_need(const kolk_stats *stats, const char *scene) {
-    KOLK_ASSERT(scene);
-    KOLK_ASSERT(*stats->name);
+    KOLK_ASSERT_(scene);
+    KOLK_ASSERT_(*stats->name);
     bool short_of = stats->peak >= stats->capacity && stats->failed + stats->evictions > 0;
     kolk_stats need = {.name = stats->name, .kind = scene, .peak = stats->peak, .failed = short_of};
-    kolk_records_add(&sizes.needs, &need, KOLK_RECORD_ENDED);
+    kolk_records_add_(&sizes.needs, &need, KOLK_RECORD_ENDED_);
 }
 
-void kolk_sizes_note(const kolk_stats *stats, const char *born) {
-    const char *scene = kolk_sizes_scene();
+void kolk_sizes_note_(const kolk_stats *stats, const char *born) {
+    const char *scene = kolk_sizes_scene_();
     note_need(stats, "");
     if (*scene && stats->peak) note_need(stats, scene);
     if (*born && born != scene && stats->capacity == stats->max_capacity) note_need(stats, born);
@@ -181,34 +181,34 @@ void kolk_sizes_note(const kolk_stats *stats, const char *born) {
 /* ---- Writing ----------------------------------------------------------------------------------------------------- */
 
 /* Writes the noted needs into this file. On failure returns false and leaves the file unchanged. */
-static bool update_file(kolk_sizes_file *file, const char *name) {
+static bool update_file(kolk_sizes_file_ *file, const char *name) {
     kolk_failure bad = bad_setting;
     bad.pool = "KOLK_STATS";
-    bool special = kolk_file_is_special(name);
-    if (!special && kolk_sizes_file_read(file, name) == KOLK_UNREADABLE) {
-        kolk_fail(bad, "\"%s\" cannot be read and stays as it is; this was measured:", name);
+    bool special = kolk_file_is_special_(name);
+    if (!special && kolk_sizes_file_read_(file, name) == KOLK_UNREADABLE_) {
+        kolk_fail_(bad, "\"%s\" cannot be read and stays as it is; this was measured:", name);
         return false;
     }
     if (file->wrong) {
         for (size_t i = 0; i < file->count; i++)
-            if (kolk_line_is_wrong(&file->lines[i])) kolk_line_report(&file->lines[i], "KOLK_STATS", name);
-        kolk_fail(bad, "\"%s\" stays as it is until that is put right; this was measured:", name);
+            if (kolk_line_is_wrong_(&file->lines[i])) kolk_line_report_(&file->lines[i], "KOLK_STATS", name);
+        kolk_fail_(bad, "\"%s\" stays as it is until that is put right; this was measured:", name);
         return false;
     }
-    kolk_new_file new;
-    bool written = kolk_file_begin(&new, name);
+    kolk_new_file_ new;
+    bool written = kolk_file_begin_(&new, name);
     if (written) {
-        kolk_sizes_file_write(new.out, file, &sizes.needs, &sizes.scenes);
-        written = kolk_file_end(&new);
+        kolk_sizes_file_write_(new.out, file, &sizes.needs, &sizes.scenes);
+        written = kolk_file_end_(&new);
     }
-    if (!written) kolk_fail(bad, "\"%s\" cannot be written; this was measured:", name);
+    if (!written) kolk_fail_(bad, "\"%s\" cannot be written; this was measured:", name);
     return written;
 }
 
-void kolk_sizes_write(const char *name) {
-    kolk_sizes_file file = {0}, none = {0};
-    if (!name || !update_file(&file, name)) kolk_sizes_file_write(stderr, &none, &sizes.needs, &sizes.scenes);
-    kolk_sizes_file_release(&file);
+void kolk_sizes_write_(const char *name) {
+    kolk_sizes_file_ file = {0}, none = {0};
+    if (!name || !update_file(&file, name)) kolk_sizes_file_write_(stderr, &none, &sizes.needs, &sizes.scenes);
+    kolk_sizes_file_release_(&file);
 }
 
 #endif

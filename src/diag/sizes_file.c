@@ -17,7 +17,7 @@
 #include "../os/memory.h"
 #include "sizes_file.h"
 
-void kolk_line_report(const kolk_line *line, const char *setting, const char *file) {
+void kolk_line_report_(const kolk_line_ *line, const char *setting, const char *file) {
     char name[80];
     kolk_failure bad = {.rule = KOLK_BAD_SETTING, .pool = setting, .slot = UINT32_MAX};
     uint64_t number = line->number, first = line->capacity;
@@ -25,24 +25,24 @@ void kolk_line_report(const kolk_line *line, const char *setting, const char *fi
     switch (line->is) {
     case LINE_NEEDLESS: /* never reported: a remark needs no pool */
     case LINE_SIZE:
-        kolk_fail(bad, "%s:%u: no pool was called \"%s\"", file, number, name);
+        kolk_fail_(bad, "%s:%u: no pool was called \"%s\"", file, number, name);
         break;
     case LINE_SECTION:
-        kolk_fail(bad, "%s:%u: no scene was called \"%s\"", file, number, name);
+        kolk_fail_(bad, "%s:%u: no scene was called \"%s\"", file, number, name);
         break;
     case LINE_NOT_UNDERSTOOD:
-        kolk_fail(bad, "%s:%u: \"%s\" is not understood: POOL = SLOTS, [SCENE] or # COMMENT", file, number, name);
+        kolk_fail_(bad, "%s:%u: \"%s\" is not understood: POOL = SLOTS, [SCENE] or # COMMENT", file, number, name);
         break;
     case LINE_NO_NUMBER:
-        kolk_fail(bad, "%s:%u: \"%s\" is no number of slots: 1 to 4294967295", file, number, name);
+        kolk_fail_(bad, "%s:%u: \"%s\" is no number of slots: 1 to 4294967295", file, number, name);
         break;
     case LINE_TWICE:
-        kolk_fail(bad, "%s:%u: \"%s\" is there already, in line %u", file, number, name, first);
+        kolk_fail_(bad, "%s:%u: \"%s\" is there already, in line %u", file, number, name, first);
         break;
     }
 }
 
-static void add_wrong(kolk_sizes_file *file, kolk_line *at, kolk_line_kind is, word what) {
+static void add_wrong(kolk_sizes_file_ *file, kolk_line_ *at, kolk_line_kind_ is, word what) {
     at->is = is;
     at->name = what;
     file->wrong = true;
@@ -55,25 +55,25 @@ typedef struct size_table {
     size_t count; /* a power of two */
 } size_table;
 
-static size_t line_hash(const kolk_line *line) {
-    uint32_t hash = kolk_hash_on(KOLK_HASH_OF_NONE, line->section.start, line->section.length);
-    hash = kolk_hash_on(hash, "\n", 1); /* occurs in neither text */
-    return (size_t)kolk_mixed(kolk_hash_on(hash, line->name.start, line->name.length));
+static size_t line_hash(const kolk_line_ *line) {
+    uint32_t hash = kolk_hash_on_(KOLK_HASH_OF_NONE_, line->section.start, line->section.length);
+    hash = kolk_hash_on_(hash, "\n", 1); /* occurs in neither text */
+    return (size_t)kolk_mixed_(kolk_hash_on_(hash, line->name.start, line->name.length));
 }
 
 /* Returns an earlier line with the same name and section. If there is none, adds this line and returns NULL. */
-static const kolk_line *find_first(const kolk_sizes_file *file, const size_table *sizes, const kolk_line *at) {
-    KOLK_ASSERT((sizes->count & (sizes->count - 1)) == 0);
+static const kolk_line_ *find_first(const kolk_sizes_file_ *file, const size_table *sizes, const kolk_line_ *at) {
+    KOLK_ASSERT_((sizes->count & (sizes->count - 1)) == 0);
     size_t place = line_hash(at) & (sizes->count - 1);
     for (; sizes->places[place]; place = (place + 1) & (sizes->count - 1)) {
-        const kolk_line *other = &file->lines[sizes->places[place] - 1];
+        const kolk_line_ *other = &file->lines[sizes->places[place] - 1];
         if (is_same_text(other->name, at->name) && is_same_text(other->section, at->section)) return other;
     }
     sizes->places[place] = (uint32_t)(at - file->lines) + 1;
     return NULL;
 }
 
-static void read_size(kolk_sizes_file *file, const size_table *sizes, kolk_line *at, word text, word equals) {
+static void read_size(kolk_sizes_file_ *file, const size_table *sizes, kolk_line_ *at, word text, word equals) {
     word left = {text.start, (size_t)(equals.start - text.start)};
     word right = {equals.start + 1, text.length - left.length - 1};
     at->name = trimmed(left);
@@ -87,7 +87,7 @@ static void read_size(kolk_sizes_file *file, const size_table *sizes, kolk_line 
         add_wrong(file, at, LINE_NO_NUMBER, at->digits);
         return;
     }
-    const kolk_line *first = find_first(file, sizes, at);
+    const kolk_line_ *first = find_first(file, sizes, at);
     if (!first) return;
     at->capacity = first->number;
     add_wrong(file, at, LINE_TWICE, at->name);
@@ -101,7 +101,7 @@ static word find_equals(word text) {
 }
 
 /* Is this comment kolk's own remark that a pool was never needed? */
-static bool is_needless(kolk_line *at) {
+static bool is_needless(kolk_line_ *at) {
     word text = trimmed(at->text);
     if (!begins_with(text, COMMENT) || !ends_with(text, NEEDLESS)) return false;
     if (text.length <= strlen(COMMENT NEEDLESS)) return false;
@@ -118,13 +118,13 @@ static bool is_section(word text, word *section) {
     return name.length;
 }
 
-static void read_line(kolk_sizes_file *file, const size_table *sizes, word all, uint32_t number, word *section) {
+static void read_line(kolk_sizes_file_ *file, const size_table *sizes, word all, uint32_t number, word *section) {
     word comment = all, text;
     cut_off(&comment, '#', &text);
     text = trimmed(text);
-    kolk_line *at = &file->lines[file->count];
-    KOLK_ASSERT((file->count + 1) * sizeof *at <= file->lines_size);
-    *at = (kolk_line){.text = all, .name = {all.start, 0}, .section = *section, .number = number};
+    kolk_line_ *at = &file->lines[file->count];
+    KOLK_ASSERT_((file->count + 1) * sizeof *at <= file->lines_size);
+    *at = (kolk_line_){.text = all, .name = {all.start, 0}, .section = *section, .number = number};
     word equals = find_equals(text);
     if (!text.length) {
         if (!is_needless(at)) return;
@@ -139,36 +139,36 @@ static void read_line(kolk_sizes_file *file, const size_table *sizes, word all, 
     file->count++;
 }
 
-static bool read_lines(kolk_sizes_file *file) {
+static bool read_lines(kolk_sizes_file_ *file) {
     word section = {"", 0}, rest = file->body, one;
     uint32_t number = 0;
     size_t most = 1;
     size_table sizes = {NULL, 2};
     for (size_t i = 0; i < rest.length; i++) most += rest.start[i] == '\n';
     while (sizes.count < 2 * most) sizes.count *= 2;
-    sizes.places = kolk_memory_take(sizes.count * sizeof *sizes.places, sizes.count * sizeof *sizes.places);
+    sizes.places = kolk_memory_take_(sizes.count * sizeof *sizes.places, sizes.count * sizeof *sizes.places);
     if (!sizes.places) return false;
     file->lines_size = most * sizeof *file->lines;
-    file->lines = kolk_memory_take(file->lines_size, file->lines_size);
+    file->lines = kolk_memory_take_(file->lines_size, file->lines_size);
     while (file->lines && cut_off(&rest, '\n', &one)) read_line(file, &sizes, one, ++number, &section);
-    kolk_memory_release(sizes.places, sizes.count * sizeof *sizes.places);
+    kolk_memory_release_(sizes.places, sizes.count * sizeof *sizes.places);
     return file->lines;
 }
 
-kolk_found kolk_sizes_file_read(kolk_sizes_file *file, const char *name) {
+kolk_found_ kolk_sizes_file_read_(kolk_sizes_file_ *file, const char *name) {
     static const char mark[] = "\xef\xbb\xbf";
-    kolk_found found = kolk_file_read(name, &file->text);
-    if (found != KOLK_FOUND) return found;
+    kolk_found_ found = kolk_file_read_(name, &file->text);
+    if (found != KOLK_FOUND_) return found;
     file->body = (word){file->text.start, file->text.length};
     if (file->body.length >= 3 && memcmp(file->body.start, mark, 3) == 0) file->body.start += 3, file->body.length -= 3;
-    if (read_lines(file)) return KOLK_FOUND;
-    kolk_sizes_file_release(file);
-    return KOLK_UNREADABLE;
+    if (read_lines(file)) return KOLK_FOUND_;
+    kolk_sizes_file_release_(file);
+    return KOLK_UNREADABLE_;
 }
 
-void kolk_sizes_file_release(kolk_sizes_file *file) {
-    kolk_text_release(&file->text);
-    if (file->lines) kolk_memory_release(file->lines, file->lines_size);
+void kolk_sizes_file_release_(kolk_sizes_file_ *file) {
+    kolk_text_release_(&file->text);
+    if (file->lines) kolk_memory_release_(file->lines, file->lines_size);
     memset(file, 0, sizeof *file);
 }
 

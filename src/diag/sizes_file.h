@@ -11,7 +11,7 @@
 #define NEEDLESS   " was never needed"
 #define ALL_IN_USE "# all in use, and more were asked for"
 
-typedef enum kolk_line_kind {
+typedef enum kolk_line_kind_ {
     LINE_SIZE,     /* POOL = SLOTS */
     LINE_NEEDLESS, /* the remark of kolk's own that a pool was never needed */
     LINE_SECTION,  /* [SCENE] */
@@ -19,43 +19,43 @@ typedef enum kolk_line_kind {
     LINE_NOT_UNDERSTOOD,
     LINE_NO_NUMBER,
     LINE_TWICE
-} kolk_line_kind;
+} kolk_line_kind_;
 
 /* A line with content. Other comments and blank lines are left out. */
-typedef struct kolk_line {
+typedef struct kolk_line_ {
     word text;          /* the whole line without its line feed */
     word name, section; /* of a wrong line, the name is the wrong part */
     word digits;        /* the number in the text */
     uint32_t capacity;  /* for LINE_TWICE, the number of the first such line */
     uint32_t number;    /* from 1 */
-    kolk_line_kind is;
+    kolk_line_kind_ is;
     bool used; /* its pool or scene has existed */
     bool told; /* it was reported */
-} kolk_line;
+} kolk_line_;
 
 /* All zero is the empty file. */
-typedef struct kolk_sizes_file {
-    kolk_text text;
+typedef struct kolk_sizes_file_ {
+    kolk_text_ text;
     word body; /* the text without a byte order mark of UTF-8 */
-    kolk_line *lines;
+    kolk_line_ *lines;
     size_t count, lines_size;
     bool wrong; /* one of the lines is wrong */
-} kolk_sizes_file;
+} kolk_sizes_file_;
 
 /* *file must be all zero, and stays so if the file is not found. */
-kolk_found kolk_sizes_file_read(kolk_sizes_file *file, const char *name);
+kolk_found_ kolk_sizes_file_read_(kolk_sizes_file_ *file, const char *name);
 
-void kolk_sizes_file_release(kolk_sizes_file *file);
+void kolk_sizes_file_release_(kolk_sizes_file_ *file);
 
-static inline bool kolk_line_is_wrong(const kolk_line *line) {
+static inline bool kolk_line_is_wrong_(const kolk_line_ *line) {
     return line->is >= LINE_NOT_UNDERSTOOD;
 }
 
 /* Reports the mistake in a line or, if it has none, that no pool or scene has used it. */
-void kolk_line_report(const kolk_line *line, const char *setting, const char *file);
+void kolk_line_report_(const kolk_line_ *line, const char *setting, const char *file);
 
 /* Writes a file without wrong lines anew, with the measured needs. `kind` of a need is its scene, "" for all scenes. */
-void kolk_sizes_file_write(FILE *to, const kolk_sizes_file *file, const kolk_records *needs,
-                           const kolk_records *scenes);
+void kolk_sizes_file_write_(FILE *to, const kolk_sizes_file_ *file, const kolk_records_ *needs,
+                            const kolk_records_ *scenes);
 
 #endif

@@ -28,8 +28,8 @@
 
 typedef struct sizes_output {
     FILE *to;
-    const kolk_sizes_file *file;
-    const kolk_records *needs;
+    const kolk_sizes_file_ *file;
+    const kolk_records_ *needs;
     const char *line_end; /* the file's own line ending */
     char last;            /* the last byte that was written; a line feed at first */
 } sizes_output;
@@ -37,7 +37,7 @@ typedef struct sizes_output {
 /* ---- Pieces of text ---------------------------------------------------------------------------------------------- */
 
 static void put_bytes(sizes_output *out, const char *from, const char *end) {
-    KOLK_ASSERT(from <= end);
+    KOLK_ASSERT_(from <= end);
     if (from == end) return;
     fwrite(from, 1, (size_t)(end - from), out->to);
     out->last = end[-1];
@@ -58,22 +58,22 @@ static void put_size(sizes_output *out, uint32_t number) {
     put_words(out, digits);
 }
 
-static const char *end_of(const kolk_sizes_file *file) {
+static const char *end_of(const kolk_sizes_file_ *file) {
     return file->text.length ? file->text.start + file->text.length : file->text.start;
 }
 
 /* ---- What there is to write -------------------------------------------------------------------------------------- */
 
-static bool is_of(const kolk_line *line, const kolk_stats *need) {
+static bool is_of(const kolk_line_ *line, const kolk_stats *need) {
     return is_text(line->name, need->name) && is_text(line->section, need->kind);
 }
 
 /* The line that a need replaces: the size of its pool, or else the first remark that the pool was never needed. (The
  * line of a section has no name, but a need has one.) */
-static const kolk_line *find_line(const kolk_sizes_file *file, const kolk_stats *need) {
-    const kolk_line *found = NULL;
+static const kolk_line_ *find_line(const kolk_sizes_file_ *file, const kolk_stats *need) {
+    const kolk_line_ *found = NULL;
     for (size_t i = 0; i < file->count; i++) {
-        const kolk_line *line = &file->lines[i];
+        const kolk_line_ *line = &file->lines[i];
         if (!is_of(line, need)) continue;
         if (line->is == LINE_SIZE) return line;
         if (!found) found = line;
@@ -81,8 +81,8 @@ static const kolk_line *find_line(const kolk_sizes_file *file, const kolk_stats 
     return found;
 }
 
-static const kolk_stats *find_need(const sizes_output *out, const kolk_line *line) {
-    for (const kolk_record *at = out->needs->first; at; at = at->next)
+static const kolk_stats *find_need(const sizes_output *out, const kolk_line_ *line) {
+    for (const kolk_record_ *at = out->needs->first; at; at = at->next)
         if (is_of(line, &at->stats)) return &at->stats;
     return NULL;
 }
@@ -99,7 +99,7 @@ static bool is_plain(const char *name) {
 /* The next need of a section that has no line yet, in the order of names, after `last`. */
 static const kolk_stats *next_new(const sizes_output *out, word section, const kolk_stats *last) {
     const kolk_stats *next = NULL;
-    for (const kolk_record *at = out->needs->first; at; at = at->next) {
+    for (const kolk_record_ *at = out->needs->first; at; at = at->next) {
         const kolk_stats *need = &at->stats;
         if (!is_text(section, need->kind) || !is_plain(need->name)) continue;
         if (last && strcmp(need->name, last->name) <= 0) continue;
@@ -130,7 +130,7 @@ static void put_new_lines(sizes_output *out, word section) {
 
 /* Writes the text behind a number, with the remark or without it. */
 static void put_behind(sizes_output *out, word behind, bool remark) {
-    KOLK_ASSERT(behind.start);
+    KOLK_ASSERT_(behind.start);
     word core = trimmed_end(behind);
     const char *end = behind.start + behind.length;
     if (ends_with(core, ALL_IN_USE) == remark) {
@@ -144,7 +144,7 @@ static void put_behind(sizes_output *out, word behind, bool remark) {
 }
 
 /* Returns the start of the next line. */
-static const char *put_line(sizes_output *out, const kolk_line *line) {
+static const char *put_line(sizes_output *out, const kolk_line_ *line) {
     const char *end = line->text.start + line->text.length, *next = end < end_of(out->file) ? end + 1 : end;
     const kolk_stats *need = find_need(out, line);
     if (!need || !need->peak) {
@@ -169,14 +169,14 @@ static const char *put_line(sizes_output *out, const kolk_line *line) {
     return next;
 }
 
-static bool is_last_of_section(const kolk_sizes_file *file, size_t line) {
+static bool is_last_of_section(const kolk_sizes_file_ *file, size_t line) {
     for (size_t i = line + 1; i < file->count; i++)
         if (is_same_text(file->lines[i].section, file->lines[line].section)) return false;
     return true;
 }
 
 /* The start of a section, including the comments right above it. */
-static const char *start_of(const kolk_sizes_file *file, const kolk_line *section) {
+static const char *start_of(const kolk_sizes_file_ *file, const kolk_line_ *section) {
     const char *start = section->text.start;
     while (start > file->body.start) {
         const char *above = start - 1;
@@ -189,7 +189,7 @@ static const char *start_of(const kolk_sizes_file *file, const kolk_line *sectio
 
 /* Writes the needs without a scene, if the file begins with a section or is empty. Returns the start of the rest. */
 static const char *put_front(sizes_output *out) {
-    const kolk_sizes_file *file = out->file;
+    const kolk_sizes_file_ *file = out->file;
     const word none = {"", 0};
     const char *start = file->text.start, *end = end_of(file);
     if (file->count && file->lines[0].is != LINE_SECTION) return start;
@@ -202,20 +202,20 @@ static const char *put_front(sizes_output *out) {
     return end;
 }
 
-static bool has_section(const kolk_sizes_file *file, const char *name) {
+static bool has_section(const kolk_sizes_file_ *file, const char *name) {
     for (size_t i = 0; i < file->count; i++)
         if (file->lines[i].is == LINE_SECTION && is_text(file->lines[i].section, name)) return true;
     return false;
 }
 
-static const char *line_end_of(const kolk_sizes_file *file) {
+static const char *line_end_of(const kolk_sizes_file_ *file) {
     const char *feed = file->text.length ? memchr(file->text.start, '\n', file->text.length) : NULL;
     return feed && feed > file->text.start && feed[-1] == '\r' ? "\r\n" : "\n";
 }
 
-void kolk_sizes_file_write(FILE *to, const kolk_sizes_file *file, const kolk_records *needs,
-                           const kolk_records *scenes) {
-    KOLK_ASSERT(!file->wrong);
+void kolk_sizes_file_write_(FILE *to, const kolk_sizes_file_ *file, const kolk_records_ *needs,
+                            const kolk_records_ *scenes) {
+    KOLK_ASSERT_(!file->wrong);
     sizes_output out = {to, file, needs, line_end_of(file), '\n'};
     if (!file->text.length) put_words(&out, HEAD);
     const char *rest = put_front(&out);
@@ -225,7 +225,7 @@ void kolk_sizes_file_write(FILE *to, const kolk_sizes_file *file, const kolk_rec
         if (is_last_of_section(file, i)) put_new_lines(&out, file->lines[i].section);
     }
     put_bytes(&out, rest, end_of(file));
-    for (const kolk_record *at = scenes->first; at; at = at->next) {
+    for (const kolk_record_ *at = scenes->first; at; at = at->next) {
         word section = {at->stats.name, strlen(at->stats.name)};
         if (!section.length || !is_plain(at->stats.name) || has_section(file, at->stats.name)) continue;
         if (!next_new(&out, section, NULL)) continue;

@@ -36,25 +36,25 @@ typedef struct stack_table {
 static uintptr_t stacks_at; /* the address of the table; 0 until it is needed */
 
 static stack_table *seen_stacks(void) {
-    return (stack_table *)kolk_load(&stacks_at, KOLK_ACQUIRE); /* partner: the exchange below */
+    return (stack_table *)kolk_load_(&stacks_at, KOLK_ACQUIRE_); /* partner: the exchange below */
 }
 
 /* Returns the table, made at the first call; NULL if there is no memory. */
 static stack_table *have_stacks(void) {
     stack_table *table = seen_stacks();
     if (table) return table;
-    table = (stack_table *)kolk_memory_take(sizeof *table, sizeof *table);
+    table = (stack_table *)kolk_memory_take_(sizeof *table, sizeof *table);
     if (!table) return NULL;
     table->used = 1; /* position 0 means none */
     uintptr_t none = 0;
-    if (kolk_compare_exchange(&stacks_at, &none, (uintptr_t)table, KOLK_ACQ_REL, KOLK_ACQUIRE)) return table;
-    kolk_memory_release(table, sizeof *table);
+    if (kolk_compare_exchange_(&stacks_at, &none, (uintptr_t)table, KOLK_ACQ_REL_, KOLK_ACQUIRE_)) return table;
+    kolk_memory_release_(table, sizeof *table);
     return (stack_table *)none;
 }
 
 static size_t place_of_stack(const void *const *frames) {
     uint64_t hash = 0;
-    for (; *frames; frames++) hash = kolk_mixed(hash + (uintptr_t)*frames);
+    for (; *frames; frames++) hash = kolk_mixed_(hash + (uintptr_t)*frames);
     return (size_t)(hash % STACK_PLACES);
 }
 
@@ -67,9 +67,9 @@ static bool is_same_stack(const void *const *a, const void *const *b) {
 static uint32_t write_stack(stack_table *table, const void *const *frames) {
     uint32_t length = 1;
     while (frames[length - 1]) length++;
-    if (kolk_load(&table->used, KOLK_RELAXED) > STACK_WORDS - length) return 0;
-    if (kolk_load(&table->stacks, KOLK_RELAXED) >= STACK_PLACES / 4 * 3) return 0;
-    uint32_t start = kolk_fetch_add(&table->used, length, KOLK_RELAXED);
+    if (kolk_load_(&table->used, KOLK_RELAXED_) > STACK_WORDS - length) return 0;
+    if (kolk_load_(&table->stacks, KOLK_RELAXED_) >= STACK_PLACES / 4 * 3) return 0;
+    uint32_t start = kolk_fetch_add_(&table->used, length, KOLK_RELAXED_);
     if (start > STACK_WORDS - length) return 0; /* other threads were faster */
     memcpy(&table->words[start], frames, length * sizeof *frames);
     return start;
@@ -79,12 +79,12 @@ static uint32_t write_stack(stack_table *table, const void *const *frames) {
 static uint32_t number_stack(stack_table *table, const void *const *frames) {
     uint32_t added = 0;
     for (size_t at = place_of_stack(frames);; at = (at + 1) % STACK_PLACES) {
-        uint32_t found = kolk_load(&table->index[at], KOLK_ACQUIRE); /* partner: the exchange below */
+        uint32_t found = kolk_load_(&table->index[at], KOLK_ACQUIRE_); /* partner: the exchange below */
         if (!found) {
             if (!added) added = write_stack(table, frames);
             if (!added) return 0;
-            if (kolk_compare_exchange(&table->index[at], &found, added, KOLK_ACQ_REL, KOLK_ACQUIRE)) {
-                kolk_fetch_add(&table->stacks, 1, KOLK_RELAXED);
+            if (kolk_compare_exchange_(&table->index[at], &found, added, KOLK_ACQ_REL_, KOLK_ACQUIRE_)) {
+                kolk_fetch_add_(&table->stacks, 1, KOLK_RELAXED_);
                 return added;
             }
         }
@@ -92,24 +92,24 @@ static uint32_t number_stack(stack_table *table, const void *const *frames) {
     }
 }
 
-kolk_kept_site kolk_site_keep(const void *site, uint32_t depth) {
-    if (!site || depth <= 1) return (kolk_kept_site)site;
-    const void *frames[KOLK_STACK_ROOM(KOLK_STACK_MOST)];
-    KOLK_ASSERT(depth <= KOLK_STACK_MOST);
-    kolk_stack_walk(site, frames, KOLK_STACK_ROOM(depth));
+kolk_kept_site_ kolk_site_keep_(const void *site, uint32_t depth) {
+    if (!site || depth <= 1) return (kolk_kept_site_)site;
+    const void *frames[KOLK_STACK_ROOM_(KOLK_STACK_MOST_)];
+    KOLK_ASSERT_(depth <= KOLK_STACK_MOST_);
+    kolk_stack_walk_(site, frames, KOLK_STACK_ROOM_(depth));
     stack_table *table = frames[1] ? have_stacks() : NULL;
     uint32_t start = table ? number_stack(table, frames) : 0;
-    return start ? (kolk_kept_site)&table->words[start] : (kolk_kept_site)site;
+    return start ? (kolk_kept_site_)&table->words[start] : (kolk_kept_site_)site;
 }
 
-const void *const *kolk_site_stack(kolk_kept_site kept) {
+const void *const *kolk_site_stack_(kolk_kept_site_ kept) {
     const stack_table *table = seen_stacks();
     if (!table || kept - (uintptr_t)table->words >= sizeof table->words) return NULL;
     return (const void *const *)kept;
 }
 
-const void *kolk_site_address(kolk_kept_site kept) {
-    const void *const *stack = kolk_site_stack(kept);
+const void *kolk_site_address_(kolk_kept_site_ kept) {
+    const void *const *stack = kolk_site_stack_(kept);
     return stack ? *stack : (const void *)kept;
 }
 

@@ -1,6 +1,6 @@
 /* stats.c: writes statistics as a table, JSON or OpenMetrics.
  *
- * All formats use the two tables of fields below. Kinds with extra statistics (kolk_extra) print a separate table in
+ * All formats use the two tables of fields below. Kinds with extra statistics (kolk_extra_) print a separate table in
  * text; in the other formats their fields come last.
  *
  * The pools' numbers and names are copied first, then written. So no lock is held while `put` runs, pools may come and
@@ -16,7 +16,7 @@
 
 /* ---- What there is to write -------------------------------------------------------------------------------------- */
 
-#define FIELD(member) KOLK_FIELD(kolk_stats, member)
+#define FIELD(member) KOLK_FIELD_(kolk_stats, member)
 
 /* The headings of the table. */
 static const char *const headings[] = {"name", "kind", "size", "alive", "peak", "capacity", "failed", "bytes"};
@@ -25,14 +25,14 @@ static const char *const headings[] = {"name", "kind", "size", "alive", "peak", 
 static const char *const wait_headings[] = {"name", "waiting", "waits"};
 
 /* The columns after name and kind. */
-static const kolk_field columns[] = {FIELD(object_size), FIELD(count),  FIELD(peak),
-                                     FIELD(capacity),    FIELD(failed), FIELD(bytes_committed)};
+static const kolk_field_ columns[] = {FIELD(object_size), FIELD(count),  FIELD(peak),
+                                      FIELD(capacity),    FIELD(failed), FIELD(bytes_committed)};
 
 /* The fields of JSON, with their names in kolk_stats, and of OpenMetrics, which requires the unit at the end of a
  * metric's name. */
 static const struct {
     const char *name, *metric, *type, *unit, *help;
-    kolk_field at;
+    kolk_field_ at;
 } fields[] = {
     {"object_size", "object_size_bytes", "gauge", "bytes", "Size of an object, as asked for.", FIELD(object_size)},
     {"stride", "stride_bytes", "gauge", "bytes", "Bytes from slot to slot.", FIELD(stride)},
@@ -64,9 +64,9 @@ static const struct {
 #define LENGTH_OF(array) (sizeof(array) / sizeof *(array))
 
 /* Returns the next record, from `at` on, that is the first of all records with its `extra`; NULL if there is none. */
-static const kolk_record *next_extra(const kolk_records *records, const kolk_record *at) {
+static const kolk_record_ *next_extra(const kolk_records_ *records, const kolk_record_ *at) {
     for (; at; at = at->next) {
-        const kolk_record *before = records->first;
+        const kolk_record_ *before = records->first;
         while (before->extra != at->extra) before = before->next;
         if (at->extra && before == at) return at;
     }
@@ -88,153 +88,153 @@ static void widen(size_t *width, const char *text) {
 }
 
 /* Writes a text at the left of its column. Characters that would break the table or a terminal become '?'. */
-static void put_left(kolk_writer *out, const char *text, size_t width) {
-    for (const char *at = text; *at; at++) kolk_write_char(out, (unsigned char)*at < ' ' || *at == 0x7f ? '?' : *at);
-    kolk_write_spaces(out, width - width_of(text));
+static void put_left(kolk_writer_ *out, const char *text, size_t width) {
+    for (const char *at = text; *at; at++) kolk_write_char_(out, (unsigned char)*at < ' ' || *at == 0x7f ? '?' : *at);
+    kolk_write_spaces_(out, width - width_of(text));
 }
 
-static void put_right(kolk_writer *out, const char *text, size_t width) {
-    kolk_write_spaces(out, width - width_of(text));
-    kolk_write_text(out, text);
+static void put_right(kolk_writer_ *out, const char *text, size_t width) {
+    kolk_write_spaces_(out, width - width_of(text));
+    kolk_write_text_(out, text);
 }
 
 /* Writes a record or, if `at` is NULL, the headings. */
-static void write_row(kolk_writer *out, const kolk_table *table, const kolk_record *at, const size_t widths[]) {
+static void write_row(kolk_writer_ *out, const kolk_table_ *table, const kolk_record_ *at, const size_t widths[]) {
     char space[32];
     for (size_t c = 0; c < table->columns; c++) {
-        if (c > 0) kolk_write_spaces(out, 2);
+        if (c > 0) kolk_write_spaces_(out, 2);
         (c < table->texts ? put_left : put_right)(out, at ? table->cell(at, c, space) : table->headings[c], widths[c]);
     }
-    kolk_write_char(out, '\n');
+    kolk_write_char_(out, '\n');
 }
 
-void kolk_table_write(kolk_writer *out, const kolk_records *records, const kolk_table *table) {
-    size_t widths[KOLK_TABLE_COLUMNS], rows = 0;
+void kolk_table_write_(kolk_writer_ *out, const kolk_records_ *records, const kolk_table_ *table) {
+    size_t widths[KOLK_TABLE_COLUMNS_], rows = 0;
     char space[32];
-    KOLK_ASSERT(table->columns <= KOLK_TABLE_COLUMNS);
+    KOLK_ASSERT_(table->columns <= KOLK_TABLE_COLUMNS_);
     for (size_t c = 0; c < table->columns; c++) widths[c] = width_of(table->headings[c]);
-    for (const kolk_record *at = records->first; at; at = at->next) {
+    for (const kolk_record_ *at = records->first; at; at = at->next) {
         if (!table->has(at)) continue;
         rows++;
         for (size_t c = 0; c < table->columns; c++) widen(&widths[c], table->cell(at, c, space));
     }
     if (rows == 0) return;
     write_row(out, table, NULL, widths);
-    for (const kolk_record *at = records->first; at; at = at->next)
+    for (const kolk_record_ *at = records->first; at; at = at->next)
         if (table->has(at)) write_row(out, table, at, widths);
 }
 
 /* ---- The formats ------------------------------------------------------------------------------------------------- */
 
-static bool is_of_memory(const kolk_record *at) {
+static bool is_of_memory(const kolk_record_ *at) {
     return !at->extra;
 }
 
-static const char *memory_cell(const kolk_record *at, size_t column, char space[32]) {
+static const char *memory_cell(const kolk_record_ *at, size_t column, char space[32]) {
     if (column == 0) return at->stats.name;
     if (column == 1) return at->stats.kind;
-    snprintf(space, 32, "%s", kolk_digits_of(kolk_field_of(&at->stats, columns[column - 2])).text);
+    snprintf(space, 32, "%s", kolk_digits_of_(kolk_field_of_(&at->stats, columns[column - 2])).text);
     return space;
 }
 
-static bool has_waits(const kolk_record *at) {
+static bool has_waits(const kolk_record_ *at) {
     return at->stats.waits;
 }
 
-static const char *wait_cell(const kolk_record *at, size_t column, char space[32]) {
+static const char *wait_cell(const kolk_record_ *at, size_t column, char space[32]) {
     if (column == 0) return at->stats.name;
-    snprintf(space, 32, "%s", kolk_digits_of(column == 1 ? at->stats.waiting : at->stats.waits).text);
+    snprintf(space, 32, "%s", kolk_digits_of_(column == 1 ? at->stats.waiting : at->stats.waits).text);
     return space;
 }
 
-static void write_tables(kolk_writer *out, const kolk_records *records) {
-    static const kolk_table table = {headings, LENGTH_OF(headings), 2, is_of_memory, memory_cell},
-                            waits = {wait_headings, LENGTH_OF(wait_headings), 1, has_waits, wait_cell};
-    if (!records->first) kolk_write_text(out, "kolk: no pool has a name\n");
-    kolk_table_write(out, records, &table);
-    kolk_table_write(out, records, &waits);
-    for (const kolk_record *at = records->first; (at = next_extra(records, at)); at = at->next)
+static void write_tables(kolk_writer_ *out, const kolk_records_ *records) {
+    static const kolk_table_ table = {headings, LENGTH_OF(headings), 2, is_of_memory, memory_cell},
+                             waits = {wait_headings, LENGTH_OF(wait_headings), 1, has_waits, wait_cell};
+    if (!records->first) kolk_write_text_(out, "kolk: no pool has a name\n");
+    kolk_table_write_(out, records, &table);
+    kolk_table_write_(out, records, &waits);
+    for (const kolk_record_ *at = records->first; (at = next_extra(records, at)); at = at->next)
         at->extra->write_table(out, records);
 }
 
-static void write_json_pool(kolk_writer *out, const kolk_record *record) {
+static void write_json_pool(kolk_writer_ *out, const kolk_record_ *record) {
     const kolk_stats *stats = &record->stats;
-    kolk_write_text(out, "{\"name\": ");
-    kolk_write_quoted(out, stats->name, true);
-    kolk_write_text(out, ", \"kind\": ");
-    kolk_write_quoted(out, stats->kind, true);
+    kolk_write_text_(out, "{\"name\": ");
+    kolk_write_quoted_(out, stats->name, true);
+    kolk_write_text_(out, ", \"kind\": ");
+    kolk_write_quoted_(out, stats->kind, true);
     for (size_t f = 0; f < LENGTH_OF(fields); f++) {
-        kolk_write_text(out, ", \"");
-        kolk_write_text(out, fields[f].name);
-        kolk_write_text(out, "\": ");
-        kolk_write_number(out, kolk_field_of(stats, fields[f].at));
+        kolk_write_text_(out, ", \"");
+        kolk_write_text_(out, fields[f].name);
+        kolk_write_text_(out, "\": ");
+        kolk_write_number_(out, kolk_field_of_(stats, fields[f].at));
     }
-    kolk_write_text(out, ", \"debug\": [");
+    kolk_write_text_(out, ", \"debug\": [");
     const char *comma = "";
     for (size_t w = 0; w < LENGTH_OF(debug_words); w++) {
         if (!(stats->debug & debug_words[w].flag)) continue;
-        kolk_write_text(out, comma);
-        kolk_write_quoted(out, debug_words[w].word, true);
+        kolk_write_text_(out, comma);
+        kolk_write_quoted_(out, debug_words[w].word, true);
         comma = ", ";
     }
-    kolk_write_char(out, ']');
+    kolk_write_char_(out, ']');
     if (record->extra) record->extra->write_json(out, record->more);
-    kolk_write_char(out, '}');
+    kolk_write_char_(out, '}');
 }
 
-static void write_json(kolk_writer *out, const kolk_records *records) {
-    kolk_write_text(out, "{\"pools\": [");
-    for (const kolk_record *at = records->first; at; at = at->next) {
-        kolk_write_text(out, at == records->first ? "\n  " : ",\n  ");
+static void write_json(kolk_writer_ *out, const kolk_records_ *records) {
+    kolk_write_text_(out, "{\"pools\": [");
+    for (const kolk_record_ *at = records->first; at; at = at->next) {
+        kolk_write_text_(out, at == records->first ? "\n  " : ",\n  ");
         write_json_pool(out, at);
     }
-    kolk_write_text(out, records->first ? "\n]}\n" : "]}\n");
+    kolk_write_text_(out, records->first ? "\n]}\n" : "]}\n");
 }
 
 /* No two lines may have the same labels, so pools that share name and kind get one more label, `nth`. */
-static void write_sample(kolk_writer *out, const kolk_record *record, size_t f) {
-    kolk_write_text(out, "kolk_");
-    kolk_write_text(out, fields[f].metric);
-    if (strcmp(fields[f].type, "counter") == 0) kolk_write_text(out, "_total");
-    kolk_write_text(out, "{pool=");
-    kolk_write_quoted(out, record->stats.name, false);
-    kolk_write_text(out, ",kind=");
-    kolk_write_quoted(out, record->stats.kind, false);
+static void write_sample(kolk_writer_ *out, const kolk_record_ *record, size_t f) {
+    kolk_write_text_(out, "kolk_");
+    kolk_write_text_(out, fields[f].metric);
+    if (strcmp(fields[f].type, "counter") == 0) kolk_write_text_(out, "_total");
+    kolk_write_text_(out, "{pool=");
+    kolk_write_quoted_(out, record->stats.name, false);
+    kolk_write_text_(out, ",kind=");
+    kolk_write_quoted_(out, record->stats.kind, false);
     if (record->nth > 1) {
-        kolk_write_text(out, ",nth=");
-        kolk_write_quoted(out, kolk_digits_of(record->nth).text, false);
+        kolk_write_text_(out, ",nth=");
+        kolk_write_quoted_(out, kolk_digits_of_(record->nth).text, false);
     }
-    kolk_write_text(out, "} ");
-    kolk_write_number(out, kolk_field_of(&record->stats, fields[f].at));
-    kolk_write_char(out, '\n');
+    kolk_write_text_(out, "} ");
+    kolk_write_number_(out, kolk_field_of_(&record->stats, fields[f].at));
+    kolk_write_char_(out, '\n');
 }
 
-static void write_about(kolk_writer *out, const char *what, size_t f, const char *text) {
-    kolk_write_text(out, "# ");
-    kolk_write_text(out, what);
-    kolk_write_text(out, " kolk_");
-    kolk_write_text(out, fields[f].metric);
-    kolk_write_char(out, ' ');
-    kolk_write_text(out, text);
-    kolk_write_char(out, '\n');
+static void write_about(kolk_writer_ *out, const char *what, size_t f, const char *text) {
+    kolk_write_text_(out, "# ");
+    kolk_write_text_(out, what);
+    kolk_write_text_(out, " kolk_");
+    kolk_write_text_(out, fields[f].metric);
+    kolk_write_char_(out, ' ');
+    kolk_write_text_(out, text);
+    kolk_write_char_(out, '\n');
 }
 
 /* Follows OpenMetrics 1.0 (2020). */
-static void write_openmetrics(kolk_writer *out, const kolk_records *records) {
+static void write_openmetrics(kolk_writer_ *out, const kolk_records_ *records) {
     for (size_t f = 0; f < LENGTH_OF(fields); f++) {
         write_about(out, "TYPE", f, fields[f].type);
         if (fields[f].unit) write_about(out, "UNIT", f, fields[f].unit);
         write_about(out, "HELP", f, fields[f].help);
-        for (const kolk_record *at = records->first; at; at = at->next) write_sample(out, at, f);
+        for (const kolk_record_ *at = records->first; at; at = at->next) write_sample(out, at, f);
     }
-    for (const kolk_record *at = records->first; (at = next_extra(records, at)); at = at->next)
+    for (const kolk_record_ *at = records->first; (at = next_extra(records, at)); at = at->next)
         at->extra->write_openmetrics(out, records);
-    kolk_write_text(out, "# EOF\n");
+    kolk_write_text_(out, "# EOF\n");
 }
 
-void kolk_records_write(const kolk_records *records, kolk_stats_format format,
-                        void (*put)(const char *text, size_t length, void *context), void *context) {
-    kolk_writer out = {.put = put, .context = context};
+void kolk_records_write_(const kolk_records_ *records, kolk_stats_format format,
+                         void (*put)(const char *text, size_t length, void *context), void *context) {
+    kolk_writer_ out = {.put = put, .context = context};
     switch (format) {
     case KOLK_STATS_TEXT:
         write_tables(&out, records);
@@ -246,15 +246,15 @@ void kolk_records_write(const kolk_records *records, kolk_stats_format format,
         write_openmetrics(&out, records);
         break;
     }
-    kolk_write_flush(&out);
+    kolk_write_flush_(&out);
 }
 
 void kolk_stats_write(kolk_stats_format format, void (*put)(const char *text, size_t length, void *context),
                       void *context) {
-    kolk_records records = {0};
-    kolk_registry_collect(&records);
-    kolk_records_write(&records, format, put, context);
-    kolk_records_release(&records);
+    kolk_records_ records = {0};
+    kolk_registry_collect_(&records);
+    kolk_records_write_(&records, format, put, context);
+    kolk_records_release_(&records);
 }
 
 #else

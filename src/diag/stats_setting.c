@@ -18,7 +18,7 @@ static struct {
     kolk_stats_format format;
     bool sizes;       /* KOLK_STATS=sizes, which is no format */
     const char *file; /* NULL stands for stderr */
-    kolk_records texts;
+    kolk_records_ texts;
 } stats_setting;
 
 /* Does the text consist of this word, or of this word, a colon and more? */
@@ -27,7 +27,7 @@ static bool is_word(const char *text, const char *word) {
     return strncmp(text, word, length) == 0 && (text[length] == 0 || text[length] == ':');
 }
 
-bool kolk_stats_read_setting(void) {
+bool kolk_stats_read_setting_(void) {
     static const struct {
         const char *word;
         kolk_stats_format format;
@@ -38,7 +38,7 @@ bool kolk_stats_read_setting(void) {
         {"sizes", KOLK_STATS_TEXT, true},
     };
     enum { WORDS = sizeof words / sizeof *words };
-    const char *text = kolk_environment("KOLK_STATS");
+    const char *text = kolk_environment_("KOLK_STATS");
     if (!text || !*text || strcmp(text, "0") == 0) return false;
     size_t w = 0;
     while (w < WORDS && !is_word(text, words[w].word)) w++;
@@ -51,21 +51,21 @@ bool kolk_stats_read_setting(void) {
     stats_setting.sizes = words[w].sizes;
     if (file)
         stats_setting.file =
-            kolk_records_copy(&stats_setting.texts, file + 1); /* the environment may change before the exit */
+            kolk_records_copy_(&stats_setting.texts, file + 1); /* the environment may change before the exit */
     return !file || stats_setting.file;
 }
 
-bool kolk_stats_want_sizes(const char **file) {
+bool kolk_stats_want_sizes_(const char **file) {
     *file = stats_setting.file;
     return stats_setting.sizes;
 }
 
 static void report_setting(const char *format, const char *text) {
     kolk_failure failure = {.rule = KOLK_BAD_SETTING, .pool = "KOLK_STATS", .slot = UINT32_MAX};
-    kolk_fail(failure, format, text);
+    kolk_fail_(failure, format, text);
 }
 
-void kolk_stats_report_setting(void) {
+void kolk_stats_report_setting_(void) {
     if (!stats_setting.wrong) return;
     report_setting(
         "\"%s\" is not understood: 1, text, json, openmetrics or sizes, each with :FILE behind it if you like",
@@ -76,29 +76,29 @@ static void put_to_file(const char *text, size_t length, void *file) {
     fwrite(text, 1, length, file);
 }
 
-static void write_setting(const kolk_records *records) {
+static void write_setting(const kolk_records_ *records) {
     if (stats_setting.sizes) {
-        kolk_sizes_write(stats_setting.file);
+        kolk_sizes_write_(stats_setting.file);
         return;
     }
     if (!stats_setting.file) {
-        kolk_records_write(records, stats_setting.format, put_to_file, stderr);
+        kolk_records_write_(records, stats_setting.format, put_to_file, stderr);
         return;
     }
-    kolk_new_file file;
-    bool written = kolk_file_begin(&file, stats_setting.file);
+    kolk_new_file_ file;
+    bool written = kolk_file_begin_(&file, stats_setting.file);
     if (written) {
-        kolk_records_write(records, stats_setting.format, put_to_file, file.out);
-        written = kolk_file_end(&file);
+        kolk_records_write_(records, stats_setting.format, put_to_file, file.out);
+        written = kolk_file_end_(&file);
     }
     if (!written) report_setting("\"%s\" cannot be written", stats_setting.file);
 }
 
 /* Cancellation is off, so that a thread that is cancelled during exit still ends the process. */
-void kolk_stats_write_setting(const kolk_records *records) {
-    int cancel = kolk_cancel_off();
+void kolk_stats_write_setting_(const kolk_records_ *records) {
+    int cancel = kolk_cancel_off_();
     write_setting(records);
-    kolk_cancel_restore(cancel);
+    kolk_cancel_restore_(cancel);
 }
 
 #endif

@@ -5,15 +5,15 @@
 #include "records.h"
 
 /* Reads the variable. Returns true if statistics shall be written at exit. */
-bool kolk_stats_read_setting(void);
+bool kolk_stats_read_setting_(void);
 
 /* Does the setting request sizes (sizes.h)? *file becomes the file for them, or NULL for stderr. */
-bool kolk_stats_want_sizes(const char **file);
+bool kolk_stats_want_sizes_(const char **file);
 
 /* Reports a mistake in the setting, if there is one. Call it without the lock. */
-void kolk_stats_report_setting(void);
+void kolk_stats_report_setting_(void);
 
 /* Writes the statistics in the format and to the file of the setting. Call it without the lock. */
-void kolk_stats_write_setting(const kolk_records *records);
+void kolk_stats_write_setting_(const kolk_records_ *records);
 
 #endif

@@ -67,7 +67,7 @@ static inline uint32_t number_of(word text) {
 
 /* Copies the word into `text`, cut to size, with a 0 at its end. Returns `text`. */
 static inline const char *copied(word from, char *text, size_t size) {
-    KOLK_ASSERT(size > 0);
+    KOLK_ASSERT_(size > 0);
     size_t length = from.length < size ? from.length : size - 1;
     memcpy(text, from.start, length);
     text[length] = 0;

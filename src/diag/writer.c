@@ -10,35 +10,35 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-void kolk_write_flush(kolk_writer *out) {
-    KOLK_ASSERT(out->put);
-    kolk_tools_wrote(out->bytes, out->length);
+void kolk_write_flush_(kolk_writer_ *out) {
+    KOLK_ASSERT_(out->put);
+    kolk_tools_wrote_(out->bytes, out->length);
     if (out->length) out->put(out->bytes, out->length, out->context);
     out->length = 0;
 }
 
-void kolk_write_char(kolk_writer *out, char c) {
-    KOLK_ASSERT(out->length <= sizeof out->bytes);
-    if (out->length == sizeof out->bytes) kolk_write_flush(out);
+void kolk_write_char_(kolk_writer_ *out, char c) {
+    KOLK_ASSERT_(out->length <= sizeof out->bytes);
+    if (out->length == sizeof out->bytes) kolk_write_flush_(out);
     out->bytes[out->length++] = c;
 }
 
-void kolk_write_text(kolk_writer *out, const char *text) {
-    while (*text) kolk_write_char(out, *text++);
+void kolk_write_text_(kolk_writer_ *out, const char *text) {
+    while (*text) kolk_write_char_(out, *text++);
 }
 
-void kolk_write_spaces(kolk_writer *out, size_t n) {
-    while (n--) kolk_write_char(out, ' ');
+void kolk_write_spaces_(kolk_writer_ *out, size_t n) {
+    while (n--) kolk_write_char_(out, ' ');
 }
 
-kolk_digits kolk_digits_of(uint64_t number) {
-    kolk_digits result;
+kolk_digits_ kolk_digits_of_(uint64_t number) {
+    kolk_digits_ result;
     snprintf(result.text, sizeof result.text, "%" PRIu64, number);
     return result;
 }
 
-void kolk_write_number(kolk_writer *out, uint64_t number) {
-    kolk_write_text(out, kolk_digits_of(number).text);
+void kolk_write_number_(kolk_writer_ *out, uint64_t number) {
+    kolk_write_text_(out, kolk_digits_of_(number).text);
 }
 
 /* The bytes of the UTF-8 character at the start of the text; 0 if there is none (Unicode 15, table 3-7). */
@@ -56,29 +56,29 @@ static size_t utf8_length(const char *text) {
     return length;
 }
 
-void kolk_write_quoted(kolk_writer *out, const char *text, bool json) {
+void kolk_write_quoted_(kolk_writer_ *out, const char *text, bool json) {
     char escape[8];
-    kolk_write_char(out, '"');
+    kolk_write_char_(out, '"');
     while (*text) {
         size_t length = utf8_length(text);
         unsigned first = (unsigned char)*text;
         if (length == 0) {
             snprintf(escape, sizeof escape, json ? "\xef\xbf\xbd" : "\\\\x%02x", first);
-            kolk_write_text(out, escape);
+            kolk_write_text_(out, escape);
             text++;
         } else if (*text == '\n') {
-            kolk_write_text(out, "\\n");
+            kolk_write_text_(out, "\\n");
             text++;
         } else if (json && first < ' ') {
             snprintf(escape, sizeof escape, "\\u%04x", first);
-            kolk_write_text(out, escape);
+            kolk_write_text_(out, escape);
             text++;
         } else {
-            if (*text == '"' || *text == '\\') kolk_write_char(out, '\\');
-            while (length--) kolk_write_char(out, *text++);
+            if (*text == '"' || *text == '\\') kolk_write_char_(out, '\\');
+            while (length--) kolk_write_char_(out, *text++);
         }
     }
-    kolk_write_char(out, '"');
+    kolk_write_char_(out, '"');
 }
 
 #endif

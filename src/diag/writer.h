@@ -7,29 +7,29 @@
 #include <stdint.h>
 
 /* `put` receives the text. Initialise with {.put = put, .context = context}. */
-typedef struct kolk_writer {
+typedef struct kolk_writer_ {
     void (*put)(const char *text, size_t length, void *context);
     void *context;
     size_t length;
     char bytes[1024];
-} kolk_writer;
+} kolk_writer_;
 
-void kolk_write_char(kolk_writer *out, char c);
-void kolk_write_text(kolk_writer *out, const char *text);
-void kolk_write_spaces(kolk_writer *out, size_t n);
-void kolk_write_number(kolk_writer *out, uint64_t number);
+void kolk_write_char_(kolk_writer_ *out, char c);
+void kolk_write_text_(kolk_writer_ *out, const char *text);
+void kolk_write_spaces_(kolk_writer_ *out, size_t n);
+void kolk_write_number_(kolk_writer_ *out, uint64_t number);
 
 /* Writes a text between quotes. JSON escapes all control characters, OpenMetrics only the line feed. A byte that is not
  * UTF-8 becomes U+FFFD in JSON. In OpenMetrics, where names that differ must stay different, it becomes a number. */
-void kolk_write_quoted(kolk_writer *out, const char *text, bool json);
+void kolk_write_quoted_(kolk_writer_ *out, const char *text, bool json);
 
 /* Passes on the rest. */
-void kolk_write_flush(kolk_writer *out);
+void kolk_write_flush_(kolk_writer_ *out);
 
-typedef struct kolk_digits {
+typedef struct kolk_digits_ {
     char text[21];
-} kolk_digits;
+} kolk_digits_;
 
-kolk_digits kolk_digits_of(uint64_t number);
+kolk_digits_ kolk_digits_of_(uint64_t number);
 
 #endif

@@ -5,8 +5,8 @@
  *
  * Each slot has a page X and room for the largest block. Its block lies at the end of the room, so that the next slot's
  * X is behind it. Only the block's own pages are committed, so the addresses before them are inaccessible too. A freed
- * block's pages are decommitted. The next block takes the slot that has been free for longest. As KOLK_GUARDED_ALIVE is
- * less than the number of slots, some dozens of freed ones always wait, in the order in which they were freed. So no
+ * block's pages are decommitted. The next block takes the slot that has been free for longest. As KOLK_GUARDED_ALIVE_
+ * is less than the number of slots, some dozens of freed ones always wait, in the order in which they were freed. So no
  * ring or list is needed.
  *
  * A slot's state is one word: the number of its last free, and below it IS_FREE, IS_BUSY or IS_ALIVE. The thread that
@@ -18,7 +18,7 @@
  * Invariants:
  *     I1  a live block has a size that is a multiple of 16, and ends where its slot ends
  *     I2  no state has a number above `frees`, and no two slots have the same number, except 0
- *     I3  peak is not below the number of live blocks, which is KOLK_GUARDED_ALIVE at most, or a few more if several
+ *     I3  peak is not below the number of live blocks, which is KOLK_GUARDED_ALIVE_ at most, or a few more if several
  *         threads took the last slots at the same moment */
 #include "kolk/base.h"
 
@@ -41,14 +41,14 @@ enum { IS_FREE, IS_BUSY, IS_ALIVE, GUARDED_STATES = 4 };
 /* ---- Places ------------------------------------------------------------------------------------------------------ */
 
 static size_t guarded_slot_bytes(void) {
-    return kolk_memory_page() + (size_t)round_up(KOLK_GUARDED_LARGEST, kolk_memory_page());
+    return kolk_memory_page_() + (size_t)round_up(KOLK_GUARDED_LARGEST_, kolk_memory_page_());
 }
 
 static size_t guarded_record_bytes(void) {
-    return (size_t)round_up(KOLK_GUARDED_SLOTS * sizeof(kolk_guarded_slot), kolk_memory_page());
+    return (size_t)round_up(KOLK_GUARDED_SLOTS_ * sizeof(kolk_guarded_slot_), kolk_memory_page_());
 }
 
-static uintptr_t end_of_slot(const kolk_guarded *guarded, uint32_t n) {
+static uintptr_t end_of_slot(const kolk_guarded_ *guarded, uint32_t n) {
     return guarded->first + (n + 1) * guarded_slot_bytes();
 }
 
@@ -56,50 +56,50 @@ static size_t usable_of(size_t align, size_t size) {
     return (size_t)round_up(size ? size : 1, align > GUARDED_GRAIN ? align : GUARDED_GRAIN);
 }
 
-size_t kolk_guarded_pages(size_t align, size_t size) {
-    if (align > kolk_memory_page() || size > KOLK_GUARDED_LARGEST) return 0;
+size_t kolk_guarded_pages_(size_t align, size_t size) {
+    if (align > kolk_memory_page_() || size > KOLK_GUARDED_LARGEST_) return 0;
     size_t usable = usable_of(align, size);
-    return usable > KOLK_GUARDED_LARGEST ? 0 : (size_t)round_up(usable, kolk_memory_page());
+    return usable > KOLK_GUARDED_LARGEST_ ? 0 : (size_t)round_up(usable, kolk_memory_page_());
 }
 
-bool kolk_guarded_has(const kolk_guarded *guarded, const void *pointer) {
-    return guarded->slots && (uintptr_t)pointer - guarded->first < KOLK_GUARDED_SLOTS * guarded_slot_bytes();
+bool kolk_guarded_has_(const kolk_guarded_ *guarded, const void *pointer) {
+    return guarded->slots && (uintptr_t)pointer - guarded->first < KOLK_GUARDED_SLOTS_ * guarded_slot_bytes();
 }
 
-uint32_t kolk_guarded_slot_of(const kolk_guarded *guarded, const void *pointer) {
-    KOLK_ASSERT(kolk_guarded_has(guarded, pointer));
+uint32_t kolk_guarded_slot_of_(const kolk_guarded_ *guarded, const void *pointer) {
+    KOLK_ASSERT_(kolk_guarded_has_(guarded, pointer));
     return (uint32_t)(((uintptr_t)pointer - guarded->first) / guarded_slot_bytes());
 }
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
-bool kolk_guarded_begin(kolk_guarded *guarded) {
-    size_t size = guarded_record_bytes() + KOLK_GUARDED_SLOTS * guarded_slot_bytes() + kolk_memory_page();
-    void *memory = kolk_memory_take(size, guarded_record_bytes());
+bool kolk_guarded_begin_(kolk_guarded_ *guarded) {
+    size_t size = guarded_record_bytes() + KOLK_GUARDED_SLOTS_ * guarded_slot_bytes() + kolk_memory_page_();
+    void *memory = kolk_memory_take_(size, guarded_record_bytes());
     if (!memory) return false;
-    *guarded = (kolk_guarded){.slots = (kolk_guarded_slot *)memory, .memory_size = size};
+    *guarded = (kolk_guarded_){.slots = (kolk_guarded_slot_ *)memory, .memory_size = size};
     guarded->first = (uintptr_t)memory + guarded_record_bytes();
     return true;
 }
 
-void kolk_guarded_end(kolk_guarded *guarded) {
-    if (guarded->slots) kolk_memory_release(guarded->slots, guarded->memory_size);
-    *guarded = (kolk_guarded){0};
+void kolk_guarded_end_(kolk_guarded_ *guarded) {
+    if (guarded->slots) kolk_memory_release_(guarded->slots, guarded->memory_size);
+    *guarded = (kolk_guarded_){0};
 }
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------------ */
 
-static bool change_state(kolk_guarded_slot *slot, uint64_t seen, unsigned to) {
+static bool change_state(kolk_guarded_slot_ *slot, uint64_t seen, unsigned to) {
     uint64_t now = seen / GUARDED_STATES * GUARDED_STATES + to;
-    return kolk_compare_exchange(&slot->state, &seen, now, KOLK_ACQUIRE, KOLK_RELAXED);
+    return kolk_compare_exchange_(&slot->state, &seen, now, KOLK_ACQUIRE_, KOLK_RELAXED_);
 }
 
 /* The slot that has been free for longest, with its state; NO_GUARDED: too many are in use. */
-static uint32_t longest_free(const kolk_guarded *guarded, uint64_t *state, uint32_t *used) {
+static uint32_t longest_free(const kolk_guarded_ *guarded, uint64_t *state, uint32_t *used) {
     uint32_t found = NO_GUARDED;
     *used = 0;
-    for (uint32_t n = 0; n < KOLK_GUARDED_SLOTS; n++) {
-        uint64_t now = kolk_load(&guarded->slots[n].state, KOLK_RELAXED);
+    for (uint32_t n = 0; n < KOLK_GUARDED_SLOTS_; n++) {
+        uint64_t now = kolk_load_(&guarded->slots[n].state, KOLK_RELAXED_);
         if (now % GUARDED_STATES != IS_FREE) {
             ++*used;
         } else if (found == NO_GUARDED || now < *state) {
@@ -107,92 +107,93 @@ static uint32_t longest_free(const kolk_guarded *guarded, uint64_t *state, uint3
             *state = now;
         }
     }
-    return *used < KOLK_GUARDED_ALIVE ? found : NO_GUARDED;
+    return *used < KOLK_GUARDED_ALIVE_ ? found : NO_GUARDED;
 }
 
 /* A slot that is IS_BUSY, for the calling thread. */
-static uint32_t take_guarded_slot(kolk_guarded *guarded) {
+static uint32_t take_guarded_slot(kolk_guarded_ *guarded) {
     uint64_t state = 0;
     uint32_t used, n;
     do {
         n = longest_free(guarded, &state, &used);
         if (n == NO_GUARDED) return n;
     } while (!change_state(&guarded->slots[n], state, IS_BUSY));
-    uint32_t peak = kolk_load(&guarded->peak, KOLK_RELAXED);
-    while (peak <= used && !kolk_compare_exchange_weak(&guarded->peak, &peak, used + 1, KOLK_RELAXED, KOLK_RELAXED)) {}
+    uint32_t peak = kolk_load_(&guarded->peak, KOLK_RELAXED_);
+    while (peak <= used &&
+           !kolk_compare_exchange_weak_(&guarded->peak, &peak, used + 1, KOLK_RELAXED_, KOLK_RELAXED_)) {}
     return n;
 }
 
-void *kolk_guarded_alloc(kolk_guarded *guarded, size_t align, size_t size, const void *site) {
-    size_t pages = kolk_guarded_pages(align, size);
-    KOLK_ASSERT(pages);
+void *kolk_guarded_alloc_(kolk_guarded_ *guarded, size_t align, size_t size, const void *site) {
+    size_t pages = kolk_guarded_pages_(align, size);
+    KOLK_ASSERT_(pages);
     uint32_t n = take_guarded_slot(guarded);
     if (n == NO_GUARDED) return NULL;
-    kolk_guarded_slot *slot = &guarded->slots[n];
+    kolk_guarded_slot_ *slot = &guarded->slots[n];
     uintptr_t end = end_of_slot(guarded, n);
     uint64_t state = slot->state / GUARDED_STATES * GUARDED_STATES;
     size = usable_of(align, size);
-    if (!kolk_memory_commit((void *)(end - pages), pages)) {
-        kolk_store(&slot->state, state + IS_FREE, KOLK_RELEASE);
+    if (!kolk_memory_commit_((void *)(end - pages), pages)) {
+        kolk_store_(&slot->state, state + IS_FREE, KOLK_RELEASE_);
         return NULL;
     }
     memset((void *)(end - size), 0, size); /* if the system did not take the last block's pages, its bytes are still
                                             * there */
-    kolk_store(&slot->start, end - size, KOLK_RELAXED);
-    kolk_store(&slot->size, size, KOLK_RELAXED);
-    kolk_store(&slot->alloc_site, (uintptr_t)site, KOLK_RELAXED);
-    kolk_store(&slot->free_site, 0, KOLK_RELAXED);
-    kolk_store(&slot->state, state + IS_ALIVE, KOLK_RELEASE); /* partner: live_slot */
+    kolk_store_(&slot->start, end - size, KOLK_RELAXED_);
+    kolk_store_(&slot->size, size, KOLK_RELAXED_);
+    kolk_store_(&slot->alloc_site, (uintptr_t)site, KOLK_RELAXED_);
+    kolk_store_(&slot->free_site, 0, KOLK_RELAXED_);
+    kolk_store_(&slot->state, state + IS_ALIVE, KOLK_RELEASE_); /* partner: live_slot */
     return (void *)(end - size);
 }
 
 /* The slot of a live block; NULL: this is not the start of one. */
-static kolk_guarded_slot *live_slot(const kolk_guarded *guarded, const void *block, uint64_t *state) {
-    if (!kolk_guarded_has(guarded, block)) return NULL;
-    kolk_guarded_slot *slot = &guarded->slots[kolk_guarded_slot_of(guarded, block)];
-    *state = kolk_load(&slot->state, KOLK_ACQUIRE); /* partner: kolk_guarded_alloc */
-    bool found = *state % GUARDED_STATES == IS_ALIVE && kolk_load(&slot->start, KOLK_RELAXED) == (uintptr_t)block;
+static kolk_guarded_slot_ *live_slot(const kolk_guarded_ *guarded, const void *block, uint64_t *state) {
+    if (!kolk_guarded_has_(guarded, block)) return NULL;
+    kolk_guarded_slot_ *slot = &guarded->slots[kolk_guarded_slot_of_(guarded, block)];
+    *state = kolk_load_(&slot->state, KOLK_ACQUIRE_); /* partner: kolk_guarded_alloc_ */
+    bool found = *state % GUARDED_STATES == IS_ALIVE && kolk_load_(&slot->start, KOLK_RELAXED_) == (uintptr_t)block;
     return found ? slot : NULL;
 }
 
-size_t kolk_guarded_free(kolk_guarded *guarded, const void *block, const void *site) {
+size_t kolk_guarded_free_(kolk_guarded_ *guarded, const void *block, const void *site) {
     uint64_t state;
-    kolk_guarded_slot *slot = live_slot(guarded, block, &state);
+    kolk_guarded_slot_ *slot = live_slot(guarded, block, &state);
     if (!slot || !change_state(slot, state, IS_BUSY)) return 0;
-    size_t pages = kolk_guarded_pages(1, slot->size);
+    size_t pages = kolk_guarded_pages_(1, slot->size);
     uintptr_t end = slot->start + slot->size;
-    kolk_store(&slot->free_site, (uintptr_t)site, KOLK_RELAXED);
-    kolk_memory_decommit((void *)(end - pages), pages);
-    uint64_t number = kolk_fetch_add(&guarded->frees, 1, KOLK_RELAXED) + 1;
-    kolk_store(&slot->state, number * GUARDED_STATES + IS_FREE, KOLK_RELEASE); /* partner: change_state */
+    kolk_store_(&slot->free_site, (uintptr_t)site, KOLK_RELAXED_);
+    kolk_memory_decommit_((void *)(end - pages), pages);
+    uint64_t number = kolk_fetch_add_(&guarded->frees, 1, KOLK_RELAXED_) + 1;
+    kolk_store_(&slot->state, number * GUARDED_STATES + IS_FREE, KOLK_RELEASE_); /* partner: change_state */
     return pages;
 }
 
 /* ---- Questions --------------------------------------------------------------------------------------------------- */
 
-size_t kolk_guarded_size(const kolk_guarded *guarded, const void *block) {
+size_t kolk_guarded_size_(const kolk_guarded_ *guarded, const void *block) {
     uint64_t state;
-    const kolk_guarded_slot *slot = live_slot(guarded, block, &state);
-    return slot ? kolk_load(&slot->size, KOLK_RELAXED) : 0;
+    const kolk_guarded_slot_ *slot = live_slot(guarded, block, &state);
+    return slot ? kolk_load_(&slot->size, KOLK_RELAXED_) : 0;
 }
 
-static bool is_alive_slot(const kolk_guarded *guarded, uint32_t n) {
-    return kolk_load(&guarded->slots[n].state, KOLK_ACQUIRE) % GUARDED_STATES == IS_ALIVE;
+static bool is_alive_slot(const kolk_guarded_ *guarded, uint32_t n) {
+    return kolk_load_(&guarded->slots[n].state, KOLK_ACQUIRE_) % GUARDED_STATES == IS_ALIVE;
 }
 
-void *kolk_guarded_next(const kolk_guarded *guarded, const void *block) {
+void *kolk_guarded_next_(const kolk_guarded_ *guarded, const void *block) {
     if (!guarded->slots) return NULL;
-    for (uint32_t n = block ? kolk_guarded_slot_of(guarded, block) + 1 : 0; n < KOLK_GUARDED_SLOTS; n++)
-        if (is_alive_slot(guarded, n)) return (void *)kolk_load(&guarded->slots[n].start, KOLK_RELAXED);
+    for (uint32_t n = block ? kolk_guarded_slot_of_(guarded, block) + 1 : 0; n < KOLK_GUARDED_SLOTS_; n++)
+        if (is_alive_slot(guarded, n)) return (void *)kolk_load_(&guarded->slots[n].start, KOLK_RELAXED_);
     return NULL;
 }
 
-uint32_t kolk_guarded_count(const kolk_guarded *guarded, uint64_t *bytes) {
+uint32_t kolk_guarded_count_(const kolk_guarded_ *guarded, uint64_t *bytes) {
     uint32_t count = 0;
     *bytes = 0;
-    for (uint32_t n = 0; guarded->slots && n < KOLK_GUARDED_SLOTS; n++) {
+    for (uint32_t n = 0; guarded->slots && n < KOLK_GUARDED_SLOTS_; n++) {
         if (!is_alive_slot(guarded, n)) continue;
-        *bytes += kolk_guarded_pages(1, kolk_load(&guarded->slots[n].size, KOLK_RELAXED));
+        *bytes += kolk_guarded_pages_(1, kolk_load_(&guarded->slots[n].size, KOLK_RELAXED_));
         count++;
     }
     return count;
@@ -200,12 +201,12 @@ uint32_t kolk_guarded_count(const kolk_guarded *guarded, uint64_t *bytes) {
 
 /* ---- Validity ---------------------------------------------------------------------------------------------------- */
 
-static bool is_guarded_slot_valid(const kolk_guarded *guarded, uint32_t n) {
-    const kolk_guarded_slot *slot = &guarded->slots[n];
+static bool is_guarded_slot_valid(const kolk_guarded_ *guarded, uint32_t n) {
+    const kolk_guarded_slot_ *slot = &guarded->slots[n];
     uint64_t number = slot->state / GUARDED_STATES;
     if (slot->state % GUARDED_STATES == IS_ALIVE) {
-        if (slot->size == 0 || slot->size % GUARDED_GRAIN || slot->size > KOLK_GUARDED_LARGEST) return false; /* I1 */
-        if (slot->start + slot->size != end_of_slot(guarded, n)) return false;                                /* I1 */
+        if (slot->size == 0 || slot->size % GUARDED_GRAIN || slot->size > KOLK_GUARDED_LARGEST_) return false; /* I1 */
+        if (slot->start + slot->size != end_of_slot(guarded, n)) return false;                                 /* I1 */
     }
     if (number > guarded->frees) return false; /* I2 */
     for (uint32_t other = 0; number && other < n; other++)
@@ -213,12 +214,12 @@ static bool is_guarded_slot_valid(const kolk_guarded *guarded, uint32_t n) {
     return true;
 }
 
-bool kolk_guarded_is_valid(const kolk_guarded *guarded) {
+bool kolk_guarded_is_valid_(const kolk_guarded_ *guarded) {
     uint64_t bytes;
     if (!guarded->slots) return guarded->memory_size == 0;
-    for (uint32_t n = 0; n < KOLK_GUARDED_SLOTS; n++)
+    for (uint32_t n = 0; n < KOLK_GUARDED_SLOTS_; n++)
         if (!is_guarded_slot_valid(guarded, n)) return false;
-    return guarded->peak <= KOLK_GUARDED_SLOTS && kolk_guarded_count(guarded, &bytes) <= guarded->peak; /* I3 */
+    return guarded->peak <= KOLK_GUARDED_SLOTS_ && kolk_guarded_count_(guarded, &bytes) <= guarded->peak; /* I3 */
 }
 
 #endif

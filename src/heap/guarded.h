@@ -10,60 +10,60 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KOLK_GUARDED_SLOTS   320u
-#define KOLK_GUARDED_ALIVE   256u             /* most slots with a block, so that the last freed slots always wait */
-#define KOLK_GUARDED_LARGEST UINT32_C(262144) /* most bytes of a block */
+#define KOLK_GUARDED_SLOTS_   320u
+#define KOLK_GUARDED_ALIVE_   256u             /* most slots with a block, so that the last freed slots always wait */
+#define KOLK_GUARDED_LARGEST_ UINT32_C(262144) /* most bytes of a block */
 
 /* The record of a slot and its last block. */
-typedef struct kolk_guarded_slot {
+typedef struct kolk_guarded_slot_ {
     uint64_t state; /* see guarded.c; 0: it never had a block */
     uintptr_t start;
     size_t size; /* usable bytes */
     uintptr_t alloc_site, free_site;
-} kolk_guarded_slot;
+} kolk_guarded_slot_;
 
 /* All zero has no slots. */
-typedef struct kolk_guarded {
-    kolk_guarded_slot *slots; /* also the start of the memory of all slots */
+typedef struct kolk_guarded_ {
+    kolk_guarded_slot_ *slots; /* also the start of the memory of all slots */
     size_t memory_size;
     uintptr_t first; /* address of the first slot, which begins with its inaccessible page */
     uint64_t frees;
     uint32_t peak;
-} kolk_guarded;
+} kolk_guarded_;
 
 /* Makes the slots. False: there is no memory, and no slot. */
-bool kolk_guarded_begin(kolk_guarded *guarded);
+bool kolk_guarded_begin_(kolk_guarded_ *guarded);
 
 /* Releases all blocks, and leaves it all zero. No other thread is at work. */
-void kolk_guarded_end(kolk_guarded *guarded);
+void kolk_guarded_end_(kolk_guarded_ *guarded);
 
 /* Bytes of the pages for a block of this size and alignment; 0: no guarded block can have these. */
-size_t kolk_guarded_pages(size_t align, size_t size);
+size_t kolk_guarded_pages_(size_t align, size_t size);
 
 /* Returns a block of at least `size` bytes, which read as 0, aligned to `align` and to 16. NULL: all slots are in use,
- * or there is no memory. kolk_guarded_pages must not be 0 for these arguments. */
-void *kolk_guarded_alloc(kolk_guarded *guarded, size_t align, size_t size, const void *site);
+ * or there is no memory. kolk_guarded_pages_ must not be 0 for these arguments. */
+void *kolk_guarded_alloc_(kolk_guarded_ *guarded, size_t align, size_t size, const void *site);
 
 /* Frees a block and returns the bytes of its pages; 0: this is not the start of a live block, and nothing has changed.
  * If several threads free one block, only one of them gets the bytes. */
-size_t kolk_guarded_free(kolk_guarded *guarded, const void *block, const void *site);
+size_t kolk_guarded_free_(kolk_guarded_ *guarded, const void *block, const void *site);
 
 /* Is this address in a slot, or on a page between them? */
-bool kolk_guarded_has(const kolk_guarded *guarded, const void *pointer);
+bool kolk_guarded_has_(const kolk_guarded_ *guarded, const void *pointer);
 
 /* Usable bytes; 0: not the start of a live block. */
-size_t kolk_guarded_size(const kolk_guarded *guarded, const void *block);
+size_t kolk_guarded_size_(const kolk_guarded_ *guarded, const void *block);
 
-/* The slot of an address for which kolk_guarded_has is true. */
-uint32_t kolk_guarded_slot_of(const kolk_guarded *guarded, const void *pointer);
+/* The slot of an address for which kolk_guarded_has_ is true. */
+uint32_t kolk_guarded_slot_of_(const kolk_guarded_ *guarded, const void *pointer);
 
 /* The first live block in a slot behind this block's (NULL: in any slot); NULL: none. */
-void *kolk_guarded_next(const kolk_guarded *guarded, const void *block);
+void *kolk_guarded_next_(const kolk_guarded_ *guarded, const void *block);
 
 /* The number of live blocks, and the bytes of their pages. */
-uint32_t kolk_guarded_count(const kolk_guarded *guarded, uint64_t *bytes);
+uint32_t kolk_guarded_count_(const kolk_guarded_ *guarded, uint64_t *bytes);
 
 /* For tests, while no other thread is at work. */
-bool kolk_guarded_is_valid(const kolk_guarded *guarded);
+bool kolk_guarded_is_valid_(const kolk_guarded_ *guarded);
 
 #endif

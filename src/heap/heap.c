@@ -43,19 +43,19 @@
 
 /* Allocates a block of just this class. */
 static void *alloc_in_class(kolk_heap *heap, uint32_t n, size_t size, const void *site) {
-    kolk_heap_tray *tray = &heap->inside->trays[n];
-    kolk_slot_store *store = kolk_heap_make_class(heap, n);
-    kolk_heap_thread *thread = store ? kolk_heap_thread_of(heap) : NULL;
+    kolk_heap_tray_ *tray = &heap->inside->trays[n];
+    kolk_slot_store_ *store = kolk_heap_make_class_(heap, n);
+    kolk_heap_thread_ *thread = store ? kolk_heap_thread_of_(heap) : NULL;
     if (!thread) return NULL;
-    kolk_heap_decay(heap->inside, thread);
-    kolk_magazine *magazine = kolk_heap_magazine(thread, heap->inside, n);
-    uint32_t before = kolk_magazine_count(magazine);
-    void *block = kolk_store_alloc(store, magazine, site);
-    if (!block && kolk_heap_reclaim_after_fork(heap->inside)) block = kolk_store_alloc(store, magazine, site);
+    kolk_heap_decay_(heap->inside, thread);
+    kolk_magazine_ *magazine = kolk_heap_magazine_(thread, heap->inside, n);
+    uint32_t before = kolk_magazine_count_(magazine);
+    void *block = kolk_store_alloc_(store, magazine, site);
+    if (!block && kolk_heap_reclaim_after_fork_(heap->inside)) block = kolk_store_alloc_(store, magazine, site);
     if (!block) return NULL;
-    kolk_heap_count_alloc(thread, before, kolk_magazine_count(magazine));
-    kolk_fetch_add(&tray->asked, size, KOLK_RELAXED);
-    kolk_fetch_add(&tray->given, tray->size, KOLK_RELAXED);
+    kolk_heap_count_alloc_(thread, before, kolk_magazine_count_(magazine));
+    kolk_fetch_add_(&tray->asked, size, KOLK_RELAXED_);
+    kolk_fetch_add_(&tray->given, tray->size, KOLK_RELAXED_);
     return block;
 }
 
@@ -65,14 +65,14 @@ static void *alloc_from(kolk_heap *heap, uint32_t n, size_t align, size_t size, 
         void *block = alloc_in_class(heap, n, size, site);
         if (block) return block;
         if (heap->inside->trays[n].when_full == KOLK_HEAP_NULL) return NULL;
-        n = kolk_heap_class_aligned(heap, align, heap->inside->trays[n].size + 1);
+        n = kolk_heap_class_aligned_(heap, align, heap->inside->trays[n].size + 1);
     }
-    return kolk_heap_alloc_large(heap->inside, align, size);
+    return kolk_heap_alloc_large_(heap->inside, align, size);
 }
 
-bool kolk_heap_ask_for_room(kolk_heap *heap, size_t size) {
-    const kolk_heap_inside *inside = heap->inside;
-    kolk_heap_thread *thread = inside->on_full ? kolk_heap_thread_of(heap) : NULL;
+bool kolk_heap_ask_for_room_(kolk_heap *heap, size_t size) {
+    const kolk_heap_inside_ *inside = heap->inside;
+    kolk_heap_thread_ *thread = inside->on_full ? kolk_heap_thread_of_(heap) : NULL;
     if (!thread || thread->asks) return false;
     thread->asks = true;
     bool freed = inside->on_full(heap, size, inside->context);
@@ -80,53 +80,53 @@ bool kolk_heap_ask_for_room(kolk_heap *heap, size_t size) {
     return freed;
 }
 
-KOLK_NOINLINE void *kolk_heap_alloc_slow(kolk_heap *heap, size_t align, size_t size, const void *site) {
+KOLK_NOINLINE_ void *kolk_heap_alloc_slow_(kolk_heap *heap, size_t align, size_t size, const void *site) {
     if (!heap->inside || (align & (align - 1)) || align == 0) return NULL;
-    uint32_t n = kolk_heap_class_aligned(heap, align, size);
-    void *block = n < heap->n_classes ? kolk_heap_sample(heap, align, size, site) : NULL;
+    uint32_t n = kolk_heap_class_aligned_(heap, align, size);
+    void *block = n < heap->n_classes ? kolk_heap_sample_(heap, align, size, site) : NULL;
     if (!block) block = alloc_from(heap, n, align, size, site);
-    if (!block && kolk_heap_ask_for_room(heap, size)) block = alloc_from(heap, n, align, size, site);
-    if (!block) kolk_fetch_add(&heap->inside->failed, 1, KOLK_RELAXED);
+    if (!block && kolk_heap_ask_for_room_(heap, size)) block = alloc_from(heap, n, align, size, site);
+    if (!block) kolk_fetch_add_(&heap->inside->failed, 1, KOLK_RELAXED_);
     return block;
 }
 
 /* The fast path of free in a heap that samples, whose bounds are 0: also counts the free. False: the slow path must do
  * it. */
-static bool give_and_count(const kolk_heap *heap, kolk_heap_thread *thread, const void *block) {
-    uintptr_t n = kolk_heap_class_at(heap, block);
+static bool give_and_count(const kolk_heap *heap, kolk_heap_thread_ *thread, const void *block) {
+    uintptr_t n = kolk_heap_class_at_(heap, block);
     if (n >= heap->n_classes || thread->until <= 1) return false;
-    kolk_magazine *magazine = thread->magazines[n];
-    const kolk_depot *depot = magazine->depot;
-    if (!depot || kolk_depot_is_uncached(depot)) return false;
-    if (!give_to_magazine(magazine, block, kolk_depot_usable(depot))) return false;
+    kolk_magazine_ *magazine = thread->magazines[n];
+    const kolk_depot_ *depot = magazine->depot;
+    if (!depot || kolk_depot_is_uncached_(depot)) return false;
+    if (!give_to_magazine(magazine, block, kolk_depot_usable_(depot))) return false;
     thread->until--;
     return true;
 }
 
 static void free_to_depot(kolk_heap *heap, void *block, const void *site) {
-    kolk_slot_store *store = heap->inside ? kolk_heap_store_of(heap, block) : NULL;
+    kolk_slot_store_ *store = heap->inside ? kolk_heap_store_of_(heap, block) : NULL;
     if (!store) {
-        kolk_heap_inside *inside = heap->inside;
-        if (!inside || !(kolk_heap_free_guarded(inside, block, site) || kolk_heap_free_large(inside, block)))
-            kolk_heap_refuse(heap, block, "free", site);
+        kolk_heap_inside_ *inside = heap->inside;
+        if (!inside || !(kolk_heap_free_guarded_(inside, block, site) || kolk_heap_free_large_(inside, block)))
+            kolk_heap_refuse_(heap, block, "free", site);
         return;
     }
-    kolk_heap_thread *thread = kolk_heap_thread_of(heap);
+    kolk_heap_thread_ *thread = kolk_heap_thread_of_(heap);
     if (!thread) {
-        kolk_store_free(store, NULL, block, site);
+        kolk_store_free_(store, NULL, block, site);
         return;
     }
-    kolk_heap_decay(heap->inside, thread);
-    kolk_magazine *magazine = kolk_heap_magazine(thread, heap->inside, (uint32_t)kolk_heap_class_at(heap, block));
-    uint32_t before = kolk_magazine_count(magazine);
-    kolk_store_free(store, magazine, block, site);
-    if (heap->inside->sample) kolk_heap_count_free(heap->inside, thread, store, magazine, before);
+    kolk_heap_decay_(heap->inside, thread);
+    kolk_magazine_ *magazine = kolk_heap_magazine_(thread, heap->inside, (uint32_t)kolk_heap_class_at_(heap, block));
+    uint32_t before = kolk_magazine_count_(magazine);
+    kolk_store_free_(store, magazine, block, site);
+    if (heap->inside->sample) kolk_heap_count_free_(heap->inside, thread, store, magazine, before);
 }
 
 /* Preserves errno, as POSIX 2024 requires of free, even if the system refuses to take memory back. */
-KOLK_NOINLINE void kolk_heap_free_slow(kolk_heap *heap, void *block, const void *site) {
+KOLK_NOINLINE_ void kolk_heap_free_slow_(kolk_heap *heap, void *block, const void *site) {
     if (!block) return;
-    if (heap->inside && heap->inside->sample && give_and_count(heap, kolk_heap_near(heap), block)) return;
+    if (heap->inside && heap->inside->sample && give_and_count(heap, kolk_heap_near_(heap), block)) return;
     int before = errno;
     free_to_depot(heap, block, site);
     errno = before;
@@ -134,50 +134,50 @@ KOLK_NOINLINE void kolk_heap_free_slow(kolk_heap *heap, void *block, const void 
 
 /* ---- Alloc and free ---------------------------------------------------------------------------------------------- */
 
-void *kolk_heap_alloc_at(kolk_heap *heap, size_t size, const void *site) {
-    void *block = take_at_hand(heap, kolk_heap_near(heap), size);
-    return KOLK_UNLIKELY(!block) ? kolk_heap_alloc_slow(heap, 1, size, site) : block;
+void *kolk_heap_alloc_at_(kolk_heap *heap, size_t size, const void *site) {
+    void *block = take_at_hand(heap, kolk_heap_near_(heap), size);
+    return KOLK_UNLIKELY_(!block) ? kolk_heap_alloc_slow_(heap, 1, size, site) : block;
 }
 
-KOLK_NOINLINE void *kolk_heap_alloc(kolk_heap *heap, size_t size) {
-    void *block = take_at_hand(heap, kolk_heap_near(heap), size);
-    return KOLK_UNLIKELY(!block) ? kolk_heap_alloc_slow(heap, 1, size, SITE) : block;
+KOLK_NOINLINE_ void *kolk_heap_alloc(kolk_heap *heap, size_t size) {
+    void *block = take_at_hand(heap, kolk_heap_near_(heap), size);
+    return KOLK_UNLIKELY_(!block) ? kolk_heap_alloc_slow_(heap, 1, size, SITE) : block;
 }
 
 /* New guarded blocks, and large ones that are not malloc's, read as 0 already. */
-void *kolk_heap_zero(const kolk_heap *heap, void *block, size_t size) {
-    bool is_zero = !block || (kolk_heap_class_at(heap, block) >= heap->n_classes && !heap->inside->large.from_malloc);
+void *kolk_heap_zero_(const kolk_heap *heap, void *block, size_t size) {
+    bool is_zero = !block || (kolk_heap_class_at_(heap, block) >= heap->n_classes && !heap->inside->large.from_malloc);
     return is_zero ? block : memset(block, 0, size);
 }
 
 /* A block whose slot was never used reads as 0 too; only the slow path hands out such blocks. */
-void *kolk_heap_zero_slow(const kolk_heap *heap, void *block, size_t size) {
-    const kolk_slot_store *store = block ? kolk_heap_store_of(heap, block) : NULL;
-    bool untouched = store && !store->debug && kolk_store_life(store, kolk_store_slot_of(store, block)) == 1;
-    return untouched ? block : kolk_heap_zero(heap, block, size);
+void *kolk_heap_zero_slow_(const kolk_heap *heap, void *block, size_t size) {
+    const kolk_slot_store_ *store = block ? kolk_heap_store_of_(heap, block) : NULL;
+    bool untouched = store && !store->debug && kolk_store_life_(store, kolk_store_slot_of_(store, block)) == 1;
+    return untouched ? block : kolk_heap_zero_(heap, block, size);
 }
 
-static KOLK_NOINLINE void *alloc_zeroed_much(kolk_heap *heap, size_t size, const void *site) {
-    if (has_used(heap, kolk_heap_near(heap), size))
-        return kolk_heap_zero(heap, kolk_heap_alloc_at(heap, size, site), size);
-    return kolk_heap_zero_slow(heap, kolk_heap_alloc_slow(heap, 1, size, site), size);
+static KOLK_NOINLINE_ void *alloc_zeroed_much(kolk_heap *heap, size_t size, const void *site) {
+    if (has_used(heap, kolk_heap_near_(heap), size))
+        return kolk_heap_zero_(heap, kolk_heap_alloc_at_(heap, size, site), size);
+    return kolk_heap_zero_slow_(heap, kolk_heap_alloc_slow_(heap, 1, size, site), size);
 }
 
-KOLK_NOINLINE void *kolk_heap_alloc_zeroed(kolk_heap *heap, size_t size) {
-    if (KOLK_UNLIKELY(size >= KOLK_HEAP_SPARSE)) return alloc_zeroed_much(heap, size, SITE);
-    return kolk_heap_zero(heap, kolk_heap_alloc_at(heap, size, SITE), size);
+KOLK_NOINLINE_ void *kolk_heap_alloc_zeroed(kolk_heap *heap, size_t size) {
+    if (KOLK_UNLIKELY_(size >= KOLK_HEAP_SPARSE_)) return alloc_zeroed_much(heap, size, SITE);
+    return kolk_heap_zero_(heap, kolk_heap_alloc_at_(heap, size, SITE), size);
 }
 
-KOLK_NOINLINE void *kolk_heap_alloc_aligned(kolk_heap *heap, size_t align, size_t size) {
-    return kolk_heap_alloc_slow(heap, align, size, SITE);
+KOLK_NOINLINE_ void *kolk_heap_alloc_aligned(kolk_heap *heap, size_t align, size_t size) {
+    return kolk_heap_alloc_slow_(heap, align, size, SITE);
 }
 
-void kolk_heap_free_at(kolk_heap *heap, void *block, const void *site) {
-    if (KOLK_UNLIKELY(!give_at_hand(heap, kolk_heap_near(heap), block))) kolk_heap_free_slow(heap, block, site);
+void kolk_heap_free_at_(kolk_heap *heap, void *block, const void *site) {
+    if (KOLK_UNLIKELY_(!give_at_hand(heap, kolk_heap_near_(heap), block))) kolk_heap_free_slow_(heap, block, site);
 }
 
-KOLK_NOINLINE void kolk_heap_free(kolk_heap *heap, void *block) {
-    if (KOLK_UNLIKELY(!give_at_hand(heap, kolk_heap_near(heap), block))) kolk_heap_free_slow(heap, block, SITE);
+KOLK_NOINLINE_ void kolk_heap_free(kolk_heap *heap, void *block) {
+    if (KOLK_UNLIKELY_(!give_at_hand(heap, kolk_heap_near_(heap), block))) kolk_heap_free_slow_(heap, block, SITE);
 }
 
 #endif

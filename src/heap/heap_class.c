@@ -14,7 +14,7 @@
 
 #include <stdio.h>
 
-#define GRAIN        KOLK_HEAP_GRAIN
+#define GRAIN        KOLK_HEAP_GRAIN_
 #define CACHE_BYTES  65536u /* most bytes that a magazine may hold */
 #define MOST_CACHED  256u   /* most blocks that a magazine may hold */
 #define CLASS_COLOUR 64u    /* bytes of a line; each class begins in another line of its page */
@@ -29,10 +29,10 @@ static uint32_t own_size(uint32_t n) {
 
 static uint32_t class_alignment(uint32_t size) {
     uint32_t align = size & (~size + 1);
-    return align < KOLK_MAX_ALIGN ? align : KOLK_MAX_ALIGN;
+    return align < KOLK_MAX_ALIGN_ ? align : KOLK_MAX_ALIGN_;
 }
 
-static void set_class_name(kolk_heap_tray *tray, const kolk_heap_inside *inside) {
+static void set_class_name(kolk_heap_tray_ *tray, const kolk_heap_inside_ *inside) {
     if (tray->name || !inside->name) return;
     int length = snprintf(tray->own_name, sizeof tray->own_name, "%s/%u", inside->name, tray->size);
     tray->name = length < (int)sizeof tray->own_name ? tray->own_name : inside->name;
@@ -40,15 +40,15 @@ static void set_class_name(kolk_heap_tray *tray, const kolk_heap_inside *inside)
 
 /* A class with a max_capacity has a small cache, so that other threads hardly miss the slots. With few blocks there is
  * no cache. */
-static uint32_t cache_of_class(const kolk_heap_tray *tray) {
+static uint32_t cache_of_class(const kolk_heap_tray_ *tray) {
     uint32_t cached = CACHE_BYTES / tray->size;
     if (cached < 1) cached = 1;
     if (cached > MOST_CACHED) cached = MOST_CACHED;
     return tray->max_capacity && tray->max_capacity / 64 < cached ? tray->max_capacity / 64 : cached;
 }
 
-static void set_tray(kolk_heap_inside *inside, uint32_t n, const kolk_heap_class *class_) {
-    kolk_heap_tray *tray = &inside->trays[n];
+static void set_tray(kolk_heap_inside_ *inside, uint32_t n, const kolk_heap_class *class_) {
+    kolk_heap_tray_ *tray = &inside->trays[n];
     tray->size = ((uint32_t)class_->size + GRAIN - 1) / GRAIN * GRAIN;
     tray->capacity = class_->capacity;
     tray->max_capacity = class_->max_capacity ? class_->max_capacity : class_->capacity;
@@ -58,7 +58,7 @@ static void set_tray(kolk_heap_inside *inside, uint32_t n, const kolk_heap_class
     set_class_name(tray, inside);
 }
 
-static kolk_status set_own_classes(kolk_heap *heap, kolk_heap_inside *inside) {
+static kolk_status set_own_classes(kolk_heap *heap, kolk_heap_inside_ *inside) {
     uint32_t n = 0;
     for (; n == 0 || own_size(n - 1) < KOLK_HEAP_LARGEST; n++)
         set_tray(inside, n, &(kolk_heap_class){.size = own_size(n)});
@@ -66,12 +66,12 @@ static kolk_status set_own_classes(kolk_heap *heap, kolk_heap_inside *inside) {
     return KOLK_OK;
 }
 
-static kolk_status set_users_classes(kolk_heap *heap, kolk_heap_inside *inside, const kolk_heap_desc *desc) {
+static kolk_status set_users_classes(kolk_heap *heap, kolk_heap_inside_ *inside, const kolk_heap_desc *desc) {
     if (desc->n_classes == 0 || desc->n_classes > KOLK_HEAP_CLASSES) return KOLK_BAD_CLASSES;
     for (uint32_t n = 0; n < desc->n_classes; n++) {
         const kolk_heap_class *class_ = &desc->classes[n];
         if (class_->size == 0) return KOLK_ZERO_SIZE;
-        if (class_->size > KOLK_HEAP_GREATEST) return KOLK_SIZE_OVERFLOW;
+        if (class_->size > KOLK_HEAP_GREATEST_) return KOLK_SIZE_OVERFLOW;
         if (class_->max_capacity && class_->max_capacity < class_->capacity) return KOLK_MAX_BELOW_CAPACITY;
         set_tray(inside, n, class_);
         if (n && inside->trays[n].size <= inside->trays[n - 1].size) return KOLK_BAD_CLASSES;
@@ -81,13 +81,13 @@ static kolk_status set_users_classes(kolk_heap *heap, kolk_heap_inside *inside, 
 }
 
 /* The least class whose blocks have this size. */
-static uint32_t class_from(const kolk_heap_inside *inside, uint32_t size) {
+static uint32_t class_from(const kolk_heap_inside_ *inside, uint32_t size) {
     uint32_t n = 0;
     while (inside->sizes[n] < size) n++;
     return n;
 }
 
-kolk_status kolk_heap_set_classes(kolk_heap *heap, kolk_heap_inside *inside, const kolk_heap_desc *desc) {
+kolk_status kolk_heap_set_classes_(kolk_heap *heap, kolk_heap_inside_ *inside, const kolk_heap_desc *desc) {
     kolk_status status = desc->classes ? set_users_classes(heap, inside, desc) : set_own_classes(heap, inside);
     if (status != KOLK_OK) return status;
     for (uint32_t n = 0; n < heap->n_classes; n++) inside->sizes[n] = inside->trays[n].size;
@@ -98,8 +98,8 @@ kolk_status kolk_heap_set_classes(kolk_heap *heap, kolk_heap_inside *inside, con
     return KOLK_OK;
 }
 
-uint32_t kolk_heap_class_aligned(const kolk_heap *heap, size_t align, size_t size) {
-    uint32_t n = kolk_heap_class_for(heap, size);
+uint32_t kolk_heap_class_aligned_(const kolk_heap *heap, size_t align, size_t size) {
+    uint32_t n = kolk_heap_class_for_(heap, size);
     while (n < heap->n_classes && class_alignment(heap->inside->trays[n].size) < align) n++;
     return n;
 }
@@ -111,41 +111,41 @@ uint32_t kolk_heap_class_aligned(const kolk_heap *heap, size_t align, size_t siz
  * look a line up by a hash of its address: in AMD's first-level caches, two lines whose addresses differ only in high
  * bits evict each other (Lipp et al., Take A Way, 2020). */
 static size_t colour_of_class(const kolk_heap *heap, uint32_t n, uint32_t align) {
-    size_t pages = (size_t)(kolk_heap_colours(heap->class_shift) / KOLK_MAX_ALIGN);
+    size_t pages = (size_t)(kolk_heap_colours_(heap->class_shift) / KOLK_MAX_ALIGN_);
     if (pages > CLASS_PAGES) pages = CLASS_PAGES;
-    size_t page = n * (size_t)2531 % pages, line = n * (size_t)5 * CLASS_COLOUR % KOLK_MAX_ALIGN;
-    return page * KOLK_MAX_ALIGN + line / align * align;
+    size_t page = n * (size_t)2531 % pages, line = n * (size_t)5 * CLASS_COLOUR % KOLK_MAX_ALIGN_;
+    return page * KOLK_MAX_ALIGN_ + line / align * align;
 }
 
-uint32_t kolk_heap_fits(const kolk_heap_tray *tray, uint64_t range_size, uint64_t stride) {
-    return kolk_store_slots_of_range(range_size, stride, tray->cache, CLASS_SETS);
+uint32_t kolk_heap_fits_(const kolk_heap_tray_ *tray, uint64_t range_size, uint64_t stride) {
+    return kolk_store_slots_of_range_(range_size, stride, tray->cache, CLASS_SETS);
 }
 
 static void list_class_stats(const void *tray, kolk_stats *out) {
-    kolk_store_stats(&((const kolk_heap_tray *)tray)->store, "heap", out);
+    kolk_store_stats_(&((const kolk_heap_tray_ *)tray)->store, "heap", out);
 }
 
 static void list_class_leaks(const void *tray) {
-    kolk_store_report_leaks(&((const kolk_heap_tray *)tray)->store);
+    kolk_store_report_leaks_(&((const kolk_heap_tray_ *)tray)->store);
 }
 
-void kolk_heap_list_class(kolk_heap_tray *tray) {
-    static const kolk_kind kinds[2] = {{.stats = list_class_stats},
-                                       {.stats = list_class_stats, .at_exit = list_class_leaks}};
-    const kolk_kind *kind = &kinds[(tray->store.debug_flags & KOLK_DEBUG_SITES) != 0];
-    if (!tray->number) kolk_registry_try_add(tray, &tray->number, kind);
+void kolk_heap_list_class_(kolk_heap_tray_ *tray) {
+    static const kolk_kind_ kinds[2] = {{.stats = list_class_stats},
+                                        {.stats = list_class_stats, .at_exit = list_class_leaks}};
+    const kolk_kind_ *kind = &kinds[(tray->store.debug_flags & KOLK_DEBUG_SITES) != 0];
+    if (!tray->number) kolk_registry_try_add_(tray, &tray->number, kind);
 }
 
-static bool make_class(const kolk_heap *heap, kolk_heap_inside *inside, uint32_t n) {
-    kolk_heap_tray *tray = &inside->trays[n];
-    kolk_settings settings = kolk_settings_of_part(tray->name, inside->debug);
+static bool make_class(const kolk_heap *heap, kolk_heap_inside_ *inside, uint32_t n) {
+    kolk_heap_tray_ *tray = &inside->trays[n];
+    kolk_settings_ settings = kolk_settings_of_part_(tray->name, inside->debug);
     uint32_t align = class_alignment(tray->size);
     uint64_t space = UINT64_C(1) << heap->class_shift, colour = colour_of_class(heap, n, align), stride = tray->size;
     settings.flags &= ~(uint32_t)KOLK_DEBUG_BYPASS; /* the class follows from a block's address */
     if (settings.flags & KOLK_DEBUG_GUARD) stride += 3 * (uint64_t)(align > 16 ? align : 16); /* red zones */
-    uint32_t fits = kolk_heap_fits(tray, space - colour, stride);
+    uint32_t fits = kolk_heap_fits_(tray, space - colour, stride);
     uint32_t slots = tray->max_capacity && tray->max_capacity < fits ? tray->max_capacity : fits;
-    kolk_store_desc desc = {
+    kolk_store_desc_ desc = {
         .name = tray->name ? tray->name : "",
         .object_size = tray->size,
         .object_align = align,
@@ -158,34 +158,35 @@ static bool make_class(const kolk_heap *heap, kolk_heap_inside *inside, uint32_t
         .keepers = &inside->keepers,
         .range = (unsigned char *)(uintptr_t)(heap->base + n * space + colour),
         .range_size = (size_t)(space - colour),
-        .colour = n * 5 * CLASS_COLOUR % KOLK_MAX_ALIGN,
+        .colour = n * 5 * CLASS_COLOUR % KOLK_MAX_ALIGN_,
         .budget = inside->limit ? &inside->budget : NULL,
     };
-    tray->store = (kolk_slot_store){.more = kolk_heap_rouse};
-    if (kolk_store_begin(&tray->store, &desc, &settings) != KOLK_OK) return false;
-    kolk_heap_list_class(tray);
+    tray->store = (kolk_slot_store_){.more = kolk_heap_rouse_};
+    if (kolk_store_begin_(&tray->store, &desc, &settings) != KOLK_OK) return false;
+    kolk_heap_list_class_(tray);
     return true;
 }
 
-kolk_slot_store *kolk_heap_make_class(kolk_heap *heap, uint32_t n) {
-    kolk_heap_inside *inside = heap->inside;
-    kolk_heap_tray *tray = &inside->trays[n];
-    KOLK_ASSERT(n < heap->n_classes);
-    if (kolk_load(&tray->is_made, KOLK_ACQUIRE)) return &tray->store; /* partner: below */
-    kolk_lock_word(&inside->lock);
+kolk_slot_store_ *kolk_heap_make_class_(kolk_heap *heap, uint32_t n) {
+    kolk_heap_inside_ *inside = heap->inside;
+    kolk_heap_tray_ *tray = &inside->trays[n];
+    KOLK_ASSERT_(n < heap->n_classes);
+    if (kolk_load_(&tray->is_made, KOLK_ACQUIRE_)) return &tray->store; /* partner: below */
+    kolk_lock_word_(&inside->lock);
     if (!tray->is_made && tray->number) { /* a fork's child has found it half made */
-        kolk_registry_remove(tray->number);
+        kolk_registry_remove_(tray->number);
         tray->number = 0;
     }
-    if (!tray->is_made && make_class(heap, inside, n)) kolk_store(&tray->is_made, 1, KOLK_RELEASE); /* partner: above */
+    if (!tray->is_made && make_class(heap, inside, n))
+        kolk_store_(&tray->is_made, 1, KOLK_RELEASE_); /* partner: above */
     bool made = tray->is_made;
-    kolk_unlock_word(&inside->lock);
+    kolk_unlock_word_(&inside->lock);
     return made ? &tray->store : NULL;
 }
 
-kolk_slot_store *kolk_heap_store_of(const kolk_heap *heap, const void *block) {
-    uintptr_t n = kolk_heap_class_at(heap, block);
-    if (n >= heap->n_classes || !kolk_load(&heap->inside->trays[n].is_made, KOLK_ACQUIRE)) return NULL;
+kolk_slot_store_ *kolk_heap_store_of_(const kolk_heap *heap, const void *block) {
+    uintptr_t n = kolk_heap_class_at_(heap, block);
+    if (n >= heap->n_classes || !kolk_load_(&heap->inside->trays[n].is_made, KOLK_ACQUIRE_)) return NULL;
     return &heap->inside->trays[n].store;
 }
 

@@ -6,49 +6,50 @@
 #include "heap_inside.h"
 
 /* Takes a block for this size out of the thread's magazine, as shared.inl does, but with short lives. NULL:
- * kolk_heap_alloc_slow must do it. A heap that is all zero has a magazine without slots for class 0. */
-KOLK_ALWAYS_INLINE static void *take_at_hand(const kolk_heap *heap, const kolk_heap_thread *thread, size_t size) {
+ * kolk_heap_alloc_slow_ must do it. A heap that is all zero has a magazine without slots for class 0. */
+KOLK_ALWAYS_INLINE_ static void *take_at_hand(const kolk_heap *heap, const kolk_heap_thread_ *thread, size_t size) {
     uint32_t n = 0;
-    if (KOLK_UNLIKELY(size > KOLK_HEAP_BY_SIZE))
-        n = heap->inside ? kolk_heap_class_for(heap, size) : 0;
+    if (KOLK_UNLIKELY_(size > KOLK_HEAP_BY_SIZE_))
+        n = heap->inside ? kolk_heap_class_for_(heap, size) : 0;
     else
-        n = heap->by_size[(size + KOLK_HEAP_GRAIN - 1) / KOLK_HEAP_GRAIN];
-    kolk_magazine *magazine = thread->magazines[n];
+        n = heap->by_size[(size + KOLK_HEAP_GRAIN_ - 1) / KOLK_HEAP_GRAIN_];
+    kolk_magazine_ *magazine = thread->magazines[n];
     uint32_t top = magazine->top;
-    if (KOLK_UNLIKELY(top == 0)) return NULL;
-    KOLK_SET(&magazine->top, --top);
-    size_t index = *kolk_magazine_entry(magazine, top);
-    KOLK_SET(&magazine->short_lives[index], 1);
+    if (KOLK_UNLIKELY_(top == 0)) return NULL;
+    KOLK_SET_(&magazine->top, --top);
+    size_t index = *kolk_magazine_entry_(magazine, top);
+    KOLK_SET_(&magazine->short_lives[index], 1);
     return magazine->slots + index * magazine->stride;
 }
 
 /* Is the next slot for this size in the thread's magazine, and was it used before? Otherwise a zeroed block comes from
- * kolk_heap_alloc_slow, which need not write pages that were never used. */
-KOLK_ALWAYS_INLINE static bool has_used(const kolk_heap *heap, const kolk_heap_thread *thread, size_t size) {
-    kolk_magazine *magazine = thread->magazines[heap->inside ? kolk_heap_class_for(heap, size) : 0];
+ * kolk_heap_alloc_slow_, which need not write pages that were never used. */
+KOLK_ALWAYS_INLINE_ static bool has_used(const kolk_heap *heap, const kolk_heap_thread_ *thread, size_t size) {
+    kolk_magazine_ *magazine = thread->magazines[heap->inside ? kolk_heap_class_for_(heap, size) : 0];
     uint32_t top = magazine->top;
-    return top && KOLK_SEEN(&magazine->short_lives[*kolk_magazine_entry(magazine, top - 1)]);
+    return top && KOLK_SEEN_(&magazine->short_lives[*kolk_magazine_entry_(magazine, top - 1)]);
 }
 
 /* Frees a block into the magazine of its class, if its slot is below this bound. */
-KOLK_ALWAYS_INLINE static bool give_to_magazine(kolk_magazine *magazine, const void *block, uint32_t bound) {
+KOLK_ALWAYS_INLINE_ static bool give_to_magazine(kolk_magazine_ *magazine, const void *block, uint32_t bound) {
     uintptr_t offset = (uintptr_t)block - (uintptr_t)magazine->slots;
-    uintptr_t index = kolk_exact_slot(offset, magazine->shift, magazine->inverse);
+    uintptr_t index = kolk_exact_slot_(offset, magazine->shift, magazine->inverse);
     uint32_t top = magazine->top;
-    if (KOLK_UNLIKELY(index >= bound || top == magazine->cache)) return false;
-    if (KOLK_UNLIKELY(!(KOLK_SEEN(&magazine->short_lives[index]) & 1))) return false;
-    KOLK_SET(&magazine->short_lives[index], 2);
-    *kolk_magazine_entry(magazine, top) = (uint32_t)index;
+    if (KOLK_UNLIKELY_(index >= bound || top == magazine->cache)) return false;
+    if (KOLK_UNLIKELY_(!(KOLK_SEEN_(&magazine->short_lives[index]) & 1))) return false;
+    KOLK_SET_(&magazine->short_lives[index], 2);
+    *kolk_magazine_entry_(magazine, top) = (uint32_t)index;
     __atomic_store_n(&magazine->top, top + 1, __ATOMIC_RELEASE); /* so that a fork's child finds all of it */
     return true;
 }
 
-/* Frees a block into the thread's magazine. False: kolk_heap_free_slow must do it, or report a bug. */
-KOLK_ALWAYS_INLINE static bool give_at_hand(const kolk_heap *heap, const kolk_heap_thread *thread, const void *block) {
-    uintptr_t n = kolk_heap_class_at(heap, block);
-    if (KOLK_UNLIKELY(n >= heap->n_classes)) return false;
-    kolk_magazine *magazine = thread->magazines[n];
-    return give_to_magazine(magazine, block, KOLK_SEEN(&magazine->bound));
+/* Frees a block into the thread's magazine. False: kolk_heap_free_slow_ must do it, or report a bug. */
+KOLK_ALWAYS_INLINE_ static bool give_at_hand(const kolk_heap *heap, const kolk_heap_thread_ *thread,
+                                             const void *block) {
+    uintptr_t n = kolk_heap_class_at_(heap, block);
+    if (KOLK_UNLIKELY_(n >= heap->n_classes)) return false;
+    kolk_magazine_ *magazine = thread->magazines[n];
+    return give_to_magazine(magazine, block, KOLK_SEEN_(&magazine->bound));
 }
 
 #endif

@@ -19,40 +19,40 @@
 
 #include <string.h>
 
-void kolk_heap_begin_guarded(kolk_heap_inside *inside, uint32_t sample) {
-    if (sample && kolk_guarded_begin(&inside->guarded)) inside->sample = sample;
+void kolk_heap_begin_guarded_(kolk_heap_inside_ *inside, uint32_t sample) {
+    if (sample && kolk_guarded_begin_(&inside->guarded)) inside->sample = sample;
 }
 
 /* Draws the number of allocs from one guarded block to the next: 1 to 2 N - 1. */
-static int64_t draw_distance(const kolk_heap_inside *inside, kolk_heap_thread *thread) {
-    return 1 + (int64_t)(kolk_mixed(++thread->random) % (2 * (uint64_t)inside->sample - 1));
+static int64_t draw_distance(const kolk_heap_inside_ *inside, kolk_heap_thread_ *thread) {
+    return 1 + (int64_t)(kolk_mixed_(++thread->random) % (2 * (uint64_t)inside->sample - 1));
 }
 
 /* Is it this thread's turn? Once it is, that lasts until an alloc tries to take a guarded block. */
-static bool is_turn_of(const kolk_heap_inside *inside, kolk_heap_thread *thread) {
+static bool is_turn_of(const kolk_heap_inside_ *inside, kolk_heap_thread_ *thread) {
     if (!thread->random) {
-        thread->random = kolk_mixed((uint64_t)kolk_now_ns() ^ (uintptr_t)thread) | 1;
+        thread->random = kolk_mixed_((uint64_t)kolk_now_ns_() ^ (uintptr_t)thread) | 1;
         thread->until += draw_distance(inside, thread) - 1;
     }
     if (thread->until <= 0) thread->is_turn = true;
     return thread->is_turn;
 }
 
-static uint64_t *budget_of_guarded(kolk_heap_inside *inside) {
+static uint64_t *budget_of_guarded(kolk_heap_inside_ *inside) {
     return inside->limit ? &inside->budget : NULL;
 }
 
-static void *take_guarded(kolk_heap_inside *inside, size_t align, size_t size, const void *site) {
-    size_t pages = kolk_guarded_pages(align, size);
-    if (!pages || kolk_budget_take(budget_of_guarded(inside), pages, pages) == 0) return NULL;
-    void *block = kolk_guarded_alloc(&inside->guarded, align, size, site);
-    if (!block) kolk_budget_give(budget_of_guarded(inside), pages);
+static void *take_guarded(kolk_heap_inside_ *inside, size_t align, size_t size, const void *site) {
+    size_t pages = kolk_guarded_pages_(align, size);
+    if (!pages || kolk_budget_take_(budget_of_guarded(inside), pages, pages) == 0) return NULL;
+    void *block = kolk_guarded_alloc_(&inside->guarded, align, size, site);
+    if (!block) kolk_budget_give_(budget_of_guarded(inside), pages);
     return block;
 }
 
-void *kolk_heap_sample(kolk_heap *heap, size_t align, size_t size, const void *site) {
-    kolk_heap_inside *inside = heap->inside;
-    kolk_heap_thread *thread = inside->sample ? kolk_heap_thread_of(heap) : NULL;
+void *kolk_heap_sample_(kolk_heap *heap, size_t align, size_t size, const void *site) {
+    kolk_heap_inside_ *inside = heap->inside;
+    kolk_heap_thread_ *thread = inside->sample ? kolk_heap_thread_of_(heap) : NULL;
     if (!thread || !is_turn_of(inside, thread)) return NULL;
     void *block = take_guarded(inside, align, size, site);
     int64_t distance = draw_distance(inside, thread) - 1;
@@ -61,32 +61,32 @@ void *kolk_heap_sample(kolk_heap *heap, size_t align, size_t size, const void *s
     return block;
 }
 
-void kolk_heap_count_free(const kolk_heap_inside *inside, kolk_heap_thread *thread, kolk_slot_store *store,
-                          kolk_magazine *magazine, uint32_t before) {
-    uint32_t now = kolk_magazine_count(magazine);
+void kolk_heap_count_free_(const kolk_heap_inside_ *inside, kolk_heap_thread_ *thread, kolk_slot_store_ *store,
+                           kolk_magazine_ *magazine, uint32_t before) {
+    uint32_t now = kolk_magazine_count_(magazine);
     thread->until -= (int64_t)now - before;
     if (!is_turn_of(inside, thread)) return;
     thread->until += now;
-    kolk_store_flush(store, magazine);
+    kolk_store_flush_(store, magazine);
 }
 
-bool kolk_heap_free_guarded(kolk_heap_inside *inside, const void *block, const void *site) {
-    size_t pages = kolk_guarded_free(&inside->guarded, block, site);
-    kolk_budget_give(budget_of_guarded(inside), pages);
+bool kolk_heap_free_guarded_(kolk_heap_inside_ *inside, const void *block, const void *site) {
+    size_t pages = kolk_guarded_free_(&inside->guarded, block, site);
+    kolk_budget_give_(budget_of_guarded(inside), pages);
     return pages;
 }
 
-bool kolk_heap_refuse_guarded(const kolk_heap_inside *inside, kolk_failure failure, const char *verb) {
-    if (!kolk_guarded_has(&inside->guarded, failure.object)) return false;
-    failure.slot = kolk_guarded_slot_of(&inside->guarded, failure.object);
-    const kolk_guarded_slot *slot = &inside->guarded.slots[failure.slot];
-    uintptr_t within = (uintptr_t)failure.object - kolk_load(&slot->start, KOLK_RELAXED);
-    if (within >= kolk_load(&slot->size, KOLK_RELAXED)) return false;
+bool kolk_heap_refuse_guarded_(const kolk_heap_inside_ *inside, kolk_failure failure, const char *verb) {
+    if (!kolk_guarded_has_(&inside->guarded, failure.object)) return false;
+    failure.slot = kolk_guarded_slot_of_(&inside->guarded, failure.object);
+    const kolk_guarded_slot_ *slot = &inside->guarded.slots[failure.slot];
+    uintptr_t within = (uintptr_t)failure.object - kolk_load_(&slot->start, KOLK_RELAXED_);
+    if (within >= kolk_load_(&slot->size, KOLK_RELAXED_)) return false;
     failure.rule = strcmp(verb, "free") == 0 ? KOLK_DOUBLE_FREE : KOLK_DEAD_OBJECT;
     failure.sites = true;
-    failure.alloc_site = (const void *)kolk_load(&slot->alloc_site, KOLK_RELAXED);
-    failure.free_site = (const void *)kolk_load(&slot->free_site, KOLK_RELAXED);
-    kolk_fail_object(failure, verb, "guarded block", within);
+    failure.alloc_site = (const void *)kolk_load_(&slot->alloc_site, KOLK_RELAXED_);
+    failure.free_site = (const void *)kolk_load_(&slot->free_site, KOLK_RELAXED_);
+    kolk_fail_object_(failure, verb, "guarded block", within);
     return true;
 }
 

@@ -17,8 +17,8 @@
 enum { RESTING, GONE, CLASS_SETS };
 
 /* One class: a store of blocks of one size, which the first alloc of that size makes. */
-typedef struct kolk_heap_tray {
-    kolk_slot_store store;
+typedef struct kolk_heap_tray_ {
+    kolk_slot_store_ store;
     uint32_t is_made; /* the store is complete */
     uint32_t number;  /* number in the registry; 0: not registered */
     uint32_t size;    /* bytes of a block */
@@ -28,66 +28,66 @@ typedef struct kolk_heap_tray {
     const char *name;
     char own_name[32];     /* used if the user gives no name */
     uint64_t asked, given; /* bytes asked for and given in allocs off the fast path */
-} kolk_heap_tray;
+} kolk_heap_tray_;
 
 /* One thread's record in one heap. A class that the thread has not used yet has a magazine without slots, where no free
  * takes the fast path. */
-typedef struct kolk_heap_thread {
-    kolk_keeper keeper;
-    uintptr_t room;                                  /* where the next magazine goes, behind this struct */
-    bool asks;                                       /* on_full runs */
-    uint32_t turns;                                  /* how often it has left the fast path */
-    uint64_t flushed;                                /* `swept` when it last emptied its magazines */
-    uint64_t random;                                 /* state of the random numbers; 0: not seeded yet */
-    int64_t until;                                   /* allocs before the next guarded block */
-    bool is_turn;                                    /* the next alloc gets the guarded block */
-    struct kolk_heap_thread *next_free;              /* the next record that no thread has */
-    kolk_magazine *magazines[KOLK_HEAP_CLASSES + 1]; /* the last is for sizes without a class */
-} kolk_heap_thread;
+typedef struct kolk_heap_thread_ {
+    kolk_keeper_ keeper;
+    uintptr_t room;                                   /* where the next magazine goes, behind this struct */
+    bool asks;                                        /* on_full runs */
+    uint32_t turns;                                   /* how often it has left the fast path */
+    uint64_t flushed;                                 /* `swept` when it last emptied its magazines */
+    uint64_t random;                                  /* state of the random numbers; 0: not seeded yet */
+    int64_t until;                                    /* allocs before the next guarded block */
+    bool is_turn;                                     /* the next alloc gets the guarded block */
+    struct kolk_heap_thread_ *next_free;              /* the next record that no thread has */
+    kolk_magazine_ *magazines[KOLK_HEAP_CLASSES + 1]; /* the last is for sizes without a class */
+} kolk_heap_thread_;
 
-typedef struct kolk_heap_inside kolk_heap_inside;
+typedef struct kolk_heap_inside_ kolk_heap_inside_;
 
-struct kolk_heap_inside {
+struct kolk_heap_inside_ {
     kolk_heap *heap;
     const char *name, *debug;
     bool (*on_full)(kolk_heap *heap, size_t bytes, void *context);
     void *context;
     unsigned char *space; /* the address space of all classes; heap->base is in it */
     size_t space_size;
-    size_t thread_size; /* bytes of a kolk_heap_thread and all of its magazines */
+    size_t thread_size; /* bytes of a kolk_heap_thread_ and all of its magazines */
     uint32_t lock;      /* for making classes */
-    uint32_t forks;     /* kolk_forks at init, or when the slots of a fork's lost threads were reclaimed */
+    uint32_t forks;     /* kolk_forks_ at init, or when the slots of a fork's lost threads were reclaimed */
     bool serves_malloc;
     uint64_t limit;    /* bytes; 0: none */
     uint64_t budget;   /* how many of these may still be taken */
     uint64_t failed;   /* allocs that returned NULL */
-    uint64_t swept;    /* kolk_now_ns of the last sweep */
+    uint64_t swept;    /* kolk_now_ns_ of the last sweep */
     uint32_t sweeping; /* lock */
-    kolk_keepers keepers;
-    kolk_heap_thread *free_threads; /* records that no thread has; this and the next two are under the lock of the
+    kolk_keepers_ keepers;
+    kolk_heap_thread_ *free_threads; /* records that no thread has; this and the next two are under the lock of the
                                      * keepers */
-    uint32_t records;               /* the number of all records */
-    uint32_t enough_records;        /* with this many, search for a dead thread's record before making one more */
-    kolk_large large;
+    uint32_t records;                /* the number of all records */
+    uint32_t enough_records;         /* with this many, search for a dead thread's record before making one more */
+    kolk_large_ large;
     uint32_t sample; /* N of sample=N: about one alloc of N gets a guarded block; 0: none */
-    kolk_guarded guarded;
+    kolk_guarded_ guarded;
     uint32_t sizes[KOLK_HEAP_CLASSES + 1]; /* bytes of the classes' blocks, and behind them UINT32_MAX */
-    kolk_heap_tray trays[KOLK_HEAP_CLASSES];
+    kolk_heap_tray_ trays[KOLK_HEAP_CLASSES];
 };
 
 /* ---- heap_class.c: sizes ----------------------------------------------------------------------------------------- */
 
 /* Fills in the trays' sizes, capacities and names, and the heap's tables. */
-kolk_status kolk_heap_set_classes(kolk_heap *heap, kolk_heap_inside *inside, const kolk_heap_desc *desc);
+kolk_status kolk_heap_set_classes_(kolk_heap *heap, kolk_heap_inside_ *inside, const kolk_heap_desc *desc);
 
-#define KOLK_HEAP_GRAIN    16u        /* each size is a multiple of it */
-#define KOLK_HEAP_BY_SIZE  1024u      /* up to this size a table has the class */
-#define KOLK_HEAP_GREATEST (1u << 30) /* bytes of a block of a class */
+#define KOLK_HEAP_GRAIN_    16u        /* each size is a multiple of it */
+#define KOLK_HEAP_BY_SIZE_  1024u      /* up to this size a table has the class */
+#define KOLK_HEAP_GREATEST_ (1u << 30) /* bytes of a block of a class */
 
 /* The class for blocks of this size; n_classes if all classes are too small. The heap is not all zero. */
-static inline uint32_t kolk_heap_class_for(const kolk_heap *heap, size_t size) {
-    if (size <= KOLK_HEAP_BY_SIZE) return heap->by_size[(size + KOLK_HEAP_GRAIN - 1) / KOLK_HEAP_GRAIN];
-    if (size > KOLK_HEAP_GREATEST) return heap->n_classes;
+static inline uint32_t kolk_heap_class_for_(const kolk_heap *heap, size_t size) {
+    if (size <= KOLK_HEAP_BY_SIZE_) return heap->by_size[(size + KOLK_HEAP_GRAIN_ - 1) / KOLK_HEAP_GRAIN_];
+    if (size > KOLK_HEAP_GREATEST_) return heap->n_classes;
     unsigned doubling = 63 - (unsigned)__builtin_clzll(size - 1);
     uint32_t n = heap->by_quarter[(doubling - 10) * 4 + ((size - 1) >> (doubling - 2) & 3)];
     while (heap->inside->sizes[n] < size) n++;
@@ -95,168 +95,168 @@ static inline uint32_t kolk_heap_class_for(const kolk_heap *heap, size_t size) {
 }
 
 /* The same for blocks that are aligned to a power of two. */
-uint32_t kolk_heap_class_aligned(const kolk_heap *heap, size_t align, size_t size);
+uint32_t kolk_heap_class_aligned_(const kolk_heap *heap, size_t align, size_t size);
 
 /* The class whose address space has this block; n_classes or more: none. */
-static inline uintptr_t kolk_heap_class_at(const kolk_heap *heap, const void *block) {
+static inline uintptr_t kolk_heap_class_at_(const kolk_heap *heap, const void *block) {
     return ((uintptr_t)block - heap->base) >> heap->class_shift;
 }
 
 /* Bytes of the first sixteenth of a class's address space; the first slot is somewhere in there. */
-static inline uint64_t kolk_heap_colours(unsigned class_shift) {
+static inline uint64_t kolk_heap_colours_(unsigned class_shift) {
     return UINT64_C(1) << (class_shift - 4);
 }
 
 /* Returns the store of a class, which it makes if necessary; NULL: there is no memory for it. */
-kolk_slot_store *kolk_heap_make_class(kolk_heap *heap, uint32_t n);
+kolk_slot_store_ *kolk_heap_make_class_(kolk_heap *heap, uint32_t n);
 
 /* Registers a class, unless that is done. It may have failed before because another thread was forking. */
-void kolk_heap_list_class(kolk_heap_tray *tray);
+void kolk_heap_list_class_(kolk_heap_tray_ *tray);
 
 /* How many blocks of a class fit into a range of addresses. */
-uint32_t kolk_heap_fits(const kolk_heap_tray *tray, uint64_t range_size, uint64_t stride);
+uint32_t kolk_heap_fits_(const kolk_heap_tray_ *tray, uint64_t range_size, uint64_t stride);
 
 /* The store of this block's class; NULL: it is of no class that was ever used. */
-kolk_slot_store *kolk_heap_store_of(const kolk_heap *heap, const void *block);
+kolk_slot_store_ *kolk_heap_store_of_(const kolk_heap *heap, const void *block);
 
 /* ---- heap_list.c: the process's heaps ---------------------------------------------------------------------------- */
 
 /* A heap that a thread has used, and the thread's record there. An empty near entry has a record without slots. */
-typedef struct kolk_near_heap {
+typedef struct kolk_near_heap_ {
     uint64_t id;
-    kolk_heap_thread *thread;
-} kolk_near_heap;
+    kolk_heap_thread_ *thread;
+} kolk_near_heap_;
 
-#define KOLK_NEAR_HEAPS 8u
-#define KOLK_FIRST_HEAP 1u /* the place of the first heap of the process */
+#define KOLK_NEAR_HEAPS_ 8u
+#define KOLK_FIRST_HEAP_ 1u /* the place of the first heap of the process */
 
-extern _Thread_local kolk_near_heap kolk_near_heaps[KOLK_NEAR_HEAPS] __attribute__((tls_model("initial-exec")));
-extern kolk_heap_thread kolk_no_heap_thread;
-extern kolk_magazine kolk_no_magazine;
+extern _Thread_local kolk_near_heap_ kolk_near_heaps_[KOLK_NEAR_HEAPS_] __attribute__((tls_model("initial-exec")));
+extern kolk_heap_thread_ kolk_no_heap_thread_;
+extern kolk_magazine_ kolk_no_magazine_;
 
-static inline kolk_heap_thread *kolk_heap_near(const kolk_heap *heap) {
-    const kolk_near_heap *near_heap = &kolk_near_heaps[heap->place];
-    return KOLK_UNLIKELY(near_heap->id != heap->id) ? &kolk_no_heap_thread : near_heap->thread;
+static inline kolk_heap_thread_ *kolk_heap_near_(const kolk_heap *heap) {
+    const kolk_near_heap_ *near_heap = &kolk_near_heaps_[heap->place];
+    return KOLK_UNLIKELY_(near_heap->id != heap->id) ? &kolk_no_heap_thread_ : near_heap->thread;
 }
 
-/* Sets a heap's id and place. From now on, threads that called kolk_heaps_await_end call `leave` when they end. False:
+/* Sets a heap's id and place. From now on, threads that called kolk_heaps_await_end_ call `leave` when they end. False:
  * there is no memory, or no key; the heap is unchanged. */
-bool kolk_heaps_add(kolk_heap *heap, void(KOLK_AT_THREADS_END *leave)(void *unused));
-void kolk_heaps_remove(const kolk_heap *heap);
+bool kolk_heaps_add_(kolk_heap *heap, void(KOLK_AT_THREADS_END_ *leave)(void *unused));
+void kolk_heaps_remove_(const kolk_heap *heap);
 
 /* The calling thread's entry for a listed heap. If the entry has another id, the thread has not used the heap yet.
  * NULL: there is no memory for it. */
-kolk_near_heap *kolk_heaps_entry(uint64_t id);
+kolk_near_heap_ *kolk_heaps_entry_(uint64_t id);
 
 /* Makes the calling thread, which has an entry, call `leave` when it ends. */
-void kolk_heaps_await_end(void);
+void kolk_heaps_await_end_(void);
 
 /* Removes the calling thread's entries. Calls `leave` for each of its heaps that has not ended; no heap can end
  * meanwhile. */
-void kolk_heaps_leave(void (*leave)(kolk_heap_inside *inside, kolk_heap_thread *thread));
+void kolk_heaps_leave_(void (*leave)(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread));
 
 /* ---- heap_thread.c: threads -------------------------------------------------------------------------------------- */
 
 /* Bytes of a thread's record with a magazine of each class. */
-size_t kolk_heap_thread_size(const kolk_heap *heap, const kolk_heap_inside *inside);
+size_t kolk_heap_thread_size_(const kolk_heap *heap, const kolk_heap_inside_ *inside);
 
 /* The calling thread's record in this heap, which is not all zero; NULL: there is no memory for it. */
-kolk_heap_thread *kolk_heap_thread_of(kolk_heap *heap);
+kolk_heap_thread_ *kolk_heap_thread_of_(kolk_heap *heap);
 
 /* Puts the calling thread's free slots into the depots. */
-void kolk_heap_flush(kolk_heap_inside *inside, kolk_heap_thread *thread);
+void kolk_heap_flush_(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread);
 
 /* The thread's magazine of class n, whose store is made. */
-kolk_magazine *kolk_heap_magazine(kolk_heap_thread *thread, kolk_heap_inside *inside, uint32_t n);
+kolk_magazine_ *kolk_heap_magazine_(kolk_heap_thread_ *thread, kolk_heap_inside_ *inside, uint32_t n);
 
 /* In a fork's child, once: puts the slots of threads that the child does not have into the depots. True: it has done
  * so, and an alloc may succeed now. */
-bool kolk_heap_reclaim_after_fork(kolk_heap_inside *inside);
+bool kolk_heap_reclaim_after_fork_(kolk_heap_inside_ *inside);
 
-/* Lists a heap, until kolk_heaps_remove: threads that end return its slots. */
-bool kolk_heap_list(kolk_heap *heap);
-void kolk_heap_end_threads(kolk_heap_inside *inside);
+/* Lists a heap, until kolk_heaps_remove_: threads that end return its slots. */
+bool kolk_heap_list_(kolk_heap *heap);
+void kolk_heap_end_threads_(kolk_heap_inside_ *inside);
 
 /* ---- heap_ask.c -------------------------------------------------------------------------------------------------- */
 
 /* Reports what is wrong with a pointer that is no live block. */
-void kolk_heap_refuse(const kolk_heap *heap, const void *block, const char *verb, const void *site);
+void kolk_heap_refuse_(const kolk_heap *heap, const void *block, const char *verb, const void *site);
 
 /* Usable bytes of a live block; 0: it is no live block. */
-size_t kolk_heap_size_of(const kolk_heap *heap, const void *block);
+size_t kolk_heap_size_of_(const kolk_heap *heap, const void *block);
 
 /* ---- heap_large.c ------------------------------------------------------------------------------------------------ */
 
 /* NULL: there is no memory, or the limit is reached. */
-void *kolk_heap_alloc_large(kolk_heap_inside *inside, size_t align, size_t size);
+void *kolk_heap_alloc_large_(kolk_heap_inside_ *inside, size_t align, size_t size);
 
 /* False: it is no large block. */
-bool kolk_heap_free_large(kolk_heap_inside *inside, void *block);
+bool kolk_heap_free_large_(kolk_heap_inside_ *inside, void *block);
 
 /* Resizes a large block, which has `before` bytes; it may move. NULL: it is unchanged. */
-void *kolk_heap_resize_large(kolk_heap_inside *inside, void *block, size_t before, size_t size);
+void *kolk_heap_resize_large_(kolk_heap_inside_ *inside, void *block, size_t before, size_t size);
 
 /* ---- heap_guarded.c ---------------------------------------------------------------------------------------------- */
 
 /* From now on about one alloc of `sample` gets a guarded block. None does if `sample` is 0, or without memory. */
-void kolk_heap_begin_guarded(kolk_heap_inside *inside, uint32_t sample);
+void kolk_heap_begin_guarded_(kolk_heap_inside_ *inside, uint32_t sample);
 
 /* Returns a guarded block, if it is the calling thread's turn. NULL: the thread gets an ordinary block. */
-void *kolk_heap_sample(kolk_heap *heap, size_t align, size_t size, const void *site);
+void *kolk_heap_sample_(kolk_heap *heap, size_t align, size_t size, const void *site);
 
 /* Counts an alloc off the fast path: the magazine had `before` slots, and has `now`. */
-static inline void kolk_heap_count_alloc(kolk_heap_thread *thread, uint32_t before, uint32_t now) {
+static inline void kolk_heap_count_alloc_(kolk_heap_thread_ *thread, uint32_t before, uint32_t now) {
     thread->until -= 1 + (int64_t)now - before;
 }
 
 /* Counts a free in a heap that samples. The magazine had `before` slots. */
-void kolk_heap_count_free(const kolk_heap_inside *inside, kolk_heap_thread *thread, kolk_slot_store *store,
-                          kolk_magazine *magazine, uint32_t before);
+void kolk_heap_count_free_(const kolk_heap_inside_ *inside, kolk_heap_thread_ *thread, kolk_slot_store_ *store,
+                           kolk_magazine_ *magazine, uint32_t before);
 
 /* False: it is no live guarded block. */
-bool kolk_heap_free_guarded(kolk_heap_inside *inside, const void *block, const void *site);
+bool kolk_heap_free_guarded_(kolk_heap_inside_ *inside, const void *block, const void *site);
 
 /* Reports what is wrong with failure.object. False: it does not point into the last block of a guarded slot. */
-bool kolk_heap_refuse_guarded(const kolk_heap_inside *inside, kolk_failure failure, const char *verb);
+bool kolk_heap_refuse_guarded_(const kolk_heap_inside_ *inside, kolk_failure failure, const char *verb);
 
 /* ---- heap_rest.c, heap_trim.c: memory goes back to the system ---------------------------------------------------- */
 
 /* For a class's store: takes resting or gone slots, and puts the rest of their word into the depot. */
-uint64_t kolk_heap_rouse(kolk_slot_store *store, uint32_t *word, bool only_one);
+uint64_t kolk_heap_rouse_(kolk_slot_store_ *store, uint32_t *word, bool only_one);
 
 /* Releases the whole pages of free slots that no thread has taken since the last sweep. Returns their bytes, as
- * kolk_memory_discard does. One thread at a time, at any time. Magazines keep their slots. */
-size_t kolk_heap_sweep(kolk_slot_store *store, bool counts);
+ * kolk_memory_discard_ does. One thread at a time, at any time. Magazines keep their slots. */
+size_t kolk_heap_sweep_(kolk_slot_store_ *store, bool counts);
 
 /* For a thread that is off the fast path anyway: sometimes sweeps, if the last sweep was long enough ago. */
-void kolk_heap_decay(kolk_heap_inside *inside, kolk_heap_thread *thread);
+void kolk_heap_decay_(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread);
 
 /* Does the work of kolk_heap_trim. Without `counts`, it returns the bytes of all pages, backed by memory or not. */
-size_t kolk_heap_trim_now(kolk_heap *heap, bool counts);
+size_t kolk_heap_trim_now_(kolk_heap *heap, bool counts);
 
 /* ---- heap.c, heap_resize.c: by the caller at `site` -------------------------------------------------------------- */
 
 /* Calls on_full, unless this thread is inside it already. True: the alloc or realloc must be tried once more. */
-bool kolk_heap_ask_for_room(kolk_heap *heap, size_t size);
+bool kolk_heap_ask_for_room_(kolk_heap *heap, size_t size);
 
 /* The slow paths of heap_fast.h. For a heap that is all zero, alloc returns NULL. */
-void *kolk_heap_alloc_slow(kolk_heap *heap, size_t align, size_t size, const void *site);
-void kolk_heap_free_slow(kolk_heap *heap, void *block, const void *site);
+void *kolk_heap_alloc_slow_(kolk_heap *heap, size_t align, size_t size, const void *site);
+void kolk_heap_free_slow_(kolk_heap *heap, void *block, const void *site);
 
-void *kolk_heap_alloc_at(kolk_heap *heap, size_t size, const void *site);
-void *kolk_heap_realloc_at(kolk_heap *heap, void *block, size_t size, const void *site);
-void kolk_heap_free_at(kolk_heap *heap, void *block, const void *site);
+void *kolk_heap_alloc_at_(kolk_heap *heap, size_t size, const void *site);
+void *kolk_heap_realloc_at_(kolk_heap *heap, void *block, size_t size, const void *site);
+void kolk_heap_free_at_(kolk_heap *heap, void *block, const void *site);
 
-#define KOLK_HEAP_SPARSE 16384u /* in blocks from this size on, it is worth avoiding writes to pages that read as 0 */
+#define KOLK_HEAP_SPARSE_ 16384u /* in blocks from this size on, it is worth avoiding writes to pages that read as 0 */
 
 /* Makes a block that was just allocated read as 0, and returns it; it may be NULL. The second function is for blocks
- * that come from kolk_heap_alloc_slow. */
-void *kolk_heap_zero(const kolk_heap *heap, void *block, size_t size);
-void *kolk_heap_zero_slow(const kolk_heap *heap, void *block, size_t size);
+ * that come from kolk_heap_alloc_slow_. */
+void *kolk_heap_zero_(const kolk_heap *heap, void *block, size_t size);
+void *kolk_heap_zero_slow_(const kolk_heap *heap, void *block, size_t size);
 
 /* ---- heap_memory.c ----------------------------------------------------------------------------------------------- */
 
 /* kolk_heap_init for a heap that serves malloc: its blocks never come from malloc, not even under tools. */
-kolk_status kolk_heap_init_for_malloc(kolk_heap *heap, const kolk_heap_desc *desc);
+kolk_status kolk_heap_init_for_malloc_(kolk_heap *heap, const kolk_heap_desc *desc);
 
 #endif

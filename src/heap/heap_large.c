@@ -8,41 +8,41 @@
 #include "../os/memory.h"
 
 /* Bytes that a large block of this size has. */
-static size_t bytes_of_large(const kolk_heap_inside *inside, size_t size) {
+static size_t bytes_of_large(const kolk_heap_inside_ *inside, size_t size) {
     if (size == 0) size = 1;
-    return inside->large.from_malloc ? size : (size_t)round_up(size, kolk_memory_page());
+    return inside->large.from_malloc ? size : (size_t)round_up(size, kolk_memory_page_());
 }
 
 /* The rest of the limit; NULL: there is no limit. */
-static uint64_t *budget_of(kolk_heap_inside *inside) {
+static uint64_t *budget_of(kolk_heap_inside_ *inside) {
     return inside->limit ? &inside->budget : NULL;
 }
 
-void *kolk_heap_alloc_large(kolk_heap_inside *inside, size_t align, size_t size) {
+void *kolk_heap_alloc_large_(kolk_heap_inside_ *inside, size_t align, size_t size) {
     if (size > PTRDIFF_MAX) return NULL;
     size_t bytes = bytes_of_large(inside, size);
-    if (kolk_budget_take(budget_of(inside), bytes, bytes) == 0) return NULL;
-    void *block = kolk_large_alloc(&inside->large, align > KOLK_HEAP_GRAIN ? align : KOLK_HEAP_GRAIN, bytes);
-    if (!block) kolk_budget_give(budget_of(inside), bytes);
+    if (kolk_budget_take_(budget_of(inside), bytes, bytes) == 0) return NULL;
+    void *block = kolk_large_alloc_(&inside->large, align > KOLK_HEAP_GRAIN_ ? align : KOLK_HEAP_GRAIN_, bytes);
+    if (!block) kolk_budget_give_(budget_of(inside), bytes);
     return block;
 }
 
-bool kolk_heap_free_large(kolk_heap_inside *inside, void *block) {
-    size_t bytes = kolk_large_size(&inside->large, block);
-    if (!kolk_large_free(&inside->large, block)) return false;
-    kolk_budget_give(budget_of(inside), bytes);
+bool kolk_heap_free_large_(kolk_heap_inside_ *inside, void *block) {
+    size_t bytes = kolk_large_size_(&inside->large, block);
+    if (!kolk_large_free_(&inside->large, block)) return false;
+    kolk_budget_give_(budget_of(inside), bytes);
     return true;
 }
 
-void *kolk_heap_resize_large(kolk_heap_inside *inside, void *block, size_t before, size_t size) {
+void *kolk_heap_resize_large_(kolk_heap_inside_ *inside, void *block, size_t before, size_t size) {
     if (size > PTRDIFF_MAX) return NULL;
     size_t after = bytes_of_large(inside, size), more = after > before ? after - before : 0;
-    if (more && kolk_budget_take(budget_of(inside), more, more) == 0) return NULL;
-    void *resized = kolk_large_resize(&inside->large, block, after);
+    if (more && kolk_budget_take_(budget_of(inside), more, more) == 0) return NULL;
+    void *resized = kolk_large_resize_(&inside->large, block, after);
     if (!resized)
-        kolk_budget_give(budget_of(inside), more);
+        kolk_budget_give_(budget_of(inside), more);
     else if (after < before) /* the block has become smaller, or stayed as it was */
-        kolk_budget_give(budget_of(inside), before - kolk_large_size(&inside->large, resized));
+        kolk_budget_give_(budget_of(inside), before - kolk_large_size_(&inside->large, resized));
     return resized;
 }
 

@@ -1,7 +1,7 @@
 /* heap_list.c: the process's heaps, and the heaps that each thread uses.
  *
  *     rows              | 0: none | heap | heap | (free) | heap | ...        of the process; an id ends in its row
- *     kolk_near_heaps   | 8, or any on its place | 1 | 2 | ... | 7 |        of each thread, for the fast paths
+ *     kolk_near_heaps_   | 8, or any on its place | 1 | 2 | ... | 7 |        of each thread, for the fast paths
  *     far heaps         | by row: ................................ |        of a thread that uses a row beyond 8
  *
  * A heap has a row until it ends; then another heap may get the row, but never the id. So a thread need not learn that
@@ -31,12 +31,12 @@
 #define FAR_BYTES  4096u /* size of the smallest far heaps */
 #define EIGHT(x)   x, x, x, x, x, x, x, x
 
-kolk_magazine kolk_no_magazine; /* has no slot, and every free leaves the fast path */
-kolk_heap_thread kolk_no_heap_thread = {.magazines = {EIGHT(EIGHT(&kolk_no_magazine)), &kolk_no_magazine}};
+kolk_magazine_ kolk_no_magazine_; /* has no slot, and every free leaves the fast path */
+kolk_heap_thread_ kolk_no_heap_thread_ = {.magazines = {EIGHT(EIGHT(&kolk_no_magazine_)), &kolk_no_magazine_}};
 
 #define NO_HEAP                                                                                                        \
-    { 0, &kolk_no_heap_thread }
-_Thread_local kolk_near_heap kolk_near_heaps[KOLK_NEAR_HEAPS] = {EIGHT(NO_HEAP)};
+    { 0, &kolk_no_heap_thread_ }
+_Thread_local kolk_near_heap_ kolk_near_heaps_[KOLK_NEAR_HEAPS_] = {EIGHT(NO_HEAP)};
 
 static uint32_t row_of(uint64_t id) {
     return (uint32_t)(id % ROWS);
@@ -48,7 +48,7 @@ typedef struct far_heaps {
     struct far_heaps *next;      /* in the list of all */
     struct far_heaps *next_free; /* in the list of those of this size that no thread has */
     unsigned doublings;          /* FAR_BYTES << doublings is its size */
-    kolk_near_heap heaps[];      /* by row */
+    kolk_near_heap_ heaps[];     /* by row */
 } far_heaps;
 
 static struct {
@@ -72,37 +72,37 @@ static uint32_t far_rows(const far_heaps *page) {
 }
 
 static far_heaps *take_far(unsigned doublings) {
-    kolk_lock_word(&far_pages.lock);
+    kolk_lock_word_(&far_pages.lock);
     far_heaps *page = far_pages.unused[doublings];
     if (page) {
         far_pages.unused[doublings] = page->next_free;
         memset(page->heaps, 0, far_size(doublings) - sizeof *page);
-    } else if ((page = (far_heaps *)kolk_memory_take(far_size(doublings), far_size(doublings)))) {
+    } else if ((page = (far_heaps *)kolk_memory_take_(far_size(doublings), far_size(doublings)))) {
         page->doublings = doublings;
         page->next = far_pages.all;
         far_pages.all = page;
     }
-    kolk_unlock_word(&far_pages.lock);
+    kolk_unlock_word_(&far_pages.lock);
     return page;
 }
 
 static void give_far(far_heaps *page) {
-    kolk_lock_word(&far_pages.lock);
+    kolk_lock_word_(&far_pages.lock);
     page->next_free = far_pages.unused[page->doublings];
     far_pages.unused[page->doublings] = page;
-    kolk_unlock_word(&far_pages.lock);
+    kolk_unlock_word_(&far_pages.lock);
 }
 
 static void release_all_far(void) {
-    kolk_lock_word(&far_pages.lock);
+    kolk_lock_word_(&far_pages.lock);
     far_heaps *page = far_pages.all;
     far_pages.all = NULL;
     memset(far_pages.unused, 0, sizeof far_pages.unused);
     far_pages.era++;
-    kolk_unlock_word(&far_pages.lock);
+    kolk_unlock_word_(&far_pages.lock);
     while (page) {
         far_heaps *next = page->next;
-        kolk_memory_release(page, far_size(page->doublings));
+        kolk_memory_release_(page, far_size(page->doublings));
         page = next;
     }
 }
@@ -118,22 +118,22 @@ static far_heaps *widen_far(far_heaps *old, uint32_t row) {
     while ((far_size(doublings) - sizeof *old) / sizeof old->heaps[0] <= row) doublings++;
     far_heaps *page = take_far(doublings);
     if (!page) return NULL;
-    KOLK_ASSERT(row < far_rows(page));
+    KOLK_ASSERT_(row < far_rows(page));
     if (old) memcpy(page->heaps, old->heaps, far_rows(old) * sizeof old->heaps[0]);
-    for (uint32_t n = 0; n < KOLK_NEAR_HEAPS && !old; n++)
-        if (row_of(kolk_near_heaps[n].id) <= KOLK_NEAR_HEAPS)
-            page->heaps[row_of(kolk_near_heaps[n].id)] = kolk_near_heaps[n];
+    for (uint32_t n = 0; n < KOLK_NEAR_HEAPS_ && !old; n++)
+        if (row_of(kolk_near_heaps_[n].id) <= KOLK_NEAR_HEAPS_)
+            page->heaps[row_of(kolk_near_heaps_[n].id)] = kolk_near_heaps_[n];
     own_far.heaps = page;
     own_far.era = far_pages.era;
     if (old) give_far(old);
     return page;
 }
 
-kolk_near_heap *kolk_heaps_entry(uint64_t id) {
+kolk_near_heap_ *kolk_heaps_entry_(uint64_t id) {
     uint32_t row = row_of(id);
-    KOLK_ASSERT(row > 0);
+    KOLK_ASSERT_(row > 0);
     far_heaps *page = my_far();
-    if (!page && row <= KOLK_NEAR_HEAPS) return &kolk_near_heaps[row % KOLK_NEAR_HEAPS];
+    if (!page && row <= KOLK_NEAR_HEAPS_) return &kolk_near_heaps_[row % KOLK_NEAR_HEAPS_];
     if (!page || row >= far_rows(page)) page = widen_far(page, row);
     return page ? &page->heaps[row] : NULL;
 }
@@ -142,7 +142,7 @@ kolk_near_heap *kolk_heaps_entry(uint64_t id) {
 
 typedef struct heap_row {
     uint64_t id;      /* of the present heap, or else of the last one */
-    uintptr_t inside; /* the heap's kolk_heap_inside; 0: the row is free */
+    uintptr_t inside; /* the heap's kolk_heap_inside_; 0: the row is free */
     uint32_t next_free;
 } heap_row;
 
@@ -161,12 +161,12 @@ static struct {
 static bool add_rows(void) {
     uint32_t room = 2 * all_heaps.room;
     if (room > ROWS) return false;
-    heap_row *old = all_heaps.rows, *rows = (heap_row *)kolk_memory_take(room * sizeof *rows, room * sizeof *rows);
+    heap_row *old = all_heaps.rows, *rows = (heap_row *)kolk_memory_take_(room * sizeof *rows, room * sizeof *rows);
     if (!rows) return false;
     memcpy(rows, old, all_heaps.room * sizeof *rows);
     all_heaps.rows = rows; /* in this order */
-    kolk_store(&all_heaps.room, room, KOLK_RELEASE);
-    if (old != first_rows) kolk_memory_release(old, room / 2 * sizeof *old);
+    kolk_store_(&all_heaps.room, room, KOLK_RELEASE_);
+    if (old != first_rows) kolk_memory_release_(old, room / 2 * sizeof *old);
     return true;
 }
 
@@ -179,23 +179,23 @@ static uint32_t take_row(void) {
     return all_heaps.used < all_heaps.room || add_rows() ? all_heaps.used++ : 0;
 }
 
-static bool have_key(void(KOLK_AT_THREADS_END *leave)(void *unused)) {
+static bool have_key(void(KOLK_AT_THREADS_END_ *leave)(void *unused)) {
     uintptr_t key;
-    if (!all_heaps.key && kolk_key_make(&key, leave)) all_heaps.key = key + 1;
+    if (!all_heaps.key && kolk_key_make_(&key, leave)) all_heaps.key = key + 1;
     return all_heaps.key;
 }
 
-bool kolk_heaps_add(kolk_heap *heap, void(KOLK_AT_THREADS_END *leave)(void *unused)) {
-    kolk_lock_word(&all_heaps.lock);
+bool kolk_heaps_add_(kolk_heap *heap, void(KOLK_AT_THREADS_END_ *leave)(void *unused)) {
+    kolk_lock_word_(&all_heaps.lock);
     uint32_t row = have_key(leave) ? take_row() : 0;
     if (row) {
         all_heaps.count++; /* first: a fork's child may count too many then, and so keeps the key */
         heap->id = ++all_heaps.made << ROW_BITS | row;
-        heap->place = row % KOLK_NEAR_HEAPS;
+        heap->place = row % KOLK_NEAR_HEAPS_;
         all_heaps.rows[row].id = heap->id;
-        kolk_store(&all_heaps.rows[row].inside, (uintptr_t)heap->inside, KOLK_RELEASE);
+        kolk_store_(&all_heaps.rows[row].inside, (uintptr_t)heap->inside, KOLK_RELEASE_);
     }
-    kolk_unlock_word(&all_heaps.lock);
+    kolk_unlock_word_(&all_heaps.lock);
     return row;
 }
 
@@ -210,53 +210,53 @@ static uintptr_t end_era(void) {
     memset(first_rows, 0, sizeof first_rows);
     all_heaps.unused = 0;
     all_heaps.used = 1;
-    kolk_store(&all_heaps.room, FIRST_ROWS, KOLK_RELEASE);
+    kolk_store_(&all_heaps.room, FIRST_ROWS, KOLK_RELEASE_);
     all_heaps.rows = first_rows;
-    if (rows != first_rows) kolk_memory_release(rows, room * sizeof *rows);
+    if (rows != first_rows) kolk_memory_release_(rows, room * sizeof *rows);
     return key;
 }
 
-void kolk_heaps_remove(const kolk_heap *heap) {
+void kolk_heaps_remove_(const kolk_heap *heap) {
     uint32_t row = row_of(heap->id);
-    kolk_lock_word(&all_heaps.lock);
+    kolk_lock_word_(&all_heaps.lock);
     heap_row *its = &all_heaps.rows[row];
-    KOLK_ASSERT(its->id == heap->id);
-    kolk_store(&its->inside, 0, KOLK_RELEASE);
+    KOLK_ASSERT_(its->id == heap->id);
+    kolk_store_(&its->inside, 0, KOLK_RELEASE_);
     its->next_free = all_heaps.unused;
-    kolk_store(&all_heaps.unused, row, KOLK_RELEASE);
+    kolk_store_(&all_heaps.unused, row, KOLK_RELEASE_);
     uintptr_t key = --all_heaps.count == 0 ? end_era() : 0;
-    kolk_unlock_word(&all_heaps.lock);
-    if (key) kolk_key_drop(key - 1);
+    kolk_unlock_word_(&all_heaps.lock);
+    if (key) kolk_key_drop_(key - 1);
 }
 
 /* ---- A thread's end ---------------------------------------------------------------------------------------------- */
 
-void kolk_heaps_await_end(void) {
-    KOLK_ASSERT(all_heaps.key);
-    kolk_key_set(all_heaps.key - 1, &all_heaps);
+void kolk_heaps_await_end_(void) {
+    KOLK_ASSERT_(all_heaps.key);
+    kolk_key_set_(all_heaps.key - 1, &all_heaps);
 }
 
-static kolk_heap_inside *inside_of(uint64_t id) {
+static kolk_heap_inside_ *inside_of(uint64_t id) {
     uint32_t row = row_of(id);
     if (row == 0 || row >= all_heaps.used || all_heaps.rows[row].id != id) return NULL;
-    return (kolk_heap_inside *)all_heaps.rows[row].inside;
+    return (kolk_heap_inside_ *)all_heaps.rows[row].inside;
 }
 
-void kolk_heaps_leave(void (*leave)(kolk_heap_inside *inside, kolk_heap_thread *thread)) {
-    kolk_near_heap own[KOLK_NEAR_HEAPS];
-    memcpy(own, kolk_near_heaps, sizeof own);
-    for (uint32_t n = 0; n < KOLK_NEAR_HEAPS; n++) kolk_near_heaps[n] = (kolk_near_heap)NO_HEAP;
-    kolk_lock_word(&all_heaps.lock);
+void kolk_heaps_leave_(void (*leave)(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread)) {
+    kolk_near_heap_ own[KOLK_NEAR_HEAPS_];
+    memcpy(own, kolk_near_heaps_, sizeof own);
+    for (uint32_t n = 0; n < KOLK_NEAR_HEAPS_; n++) kolk_near_heaps_[n] = (kolk_near_heap_)NO_HEAP;
+    kolk_lock_word_(&all_heaps.lock);
     far_heaps *page = my_far();
     own_far.heaps = NULL; /* first: if `leave` uses a heap, the thread begins anew */
-    const kolk_near_heap *entries = page ? page->heaps : own;
-    uint32_t count = page ? far_rows(page) : KOLK_NEAR_HEAPS;
+    const kolk_near_heap_ *entries = page ? page->heaps : own;
+    uint32_t count = page ? far_rows(page) : KOLK_NEAR_HEAPS_;
     for (uint32_t n = 0; n < count; n++) {
-        kolk_heap_inside *inside = inside_of(entries[n].id);
+        kolk_heap_inside_ *inside = inside_of(entries[n].id);
         if (inside) leave(inside, entries[n].thread);
     }
     if (page) give_far(page);
-    kolk_unlock_word(&all_heaps.lock);
+    kolk_unlock_word_(&all_heaps.lock);
 }
 
 #endif

@@ -6,10 +6,10 @@
 #include <string.h>
 
 static void *resize_large(kolk_heap *heap, void *block, size_t before, size_t size) {
-    void *resized = kolk_heap_resize_large(heap->inside, block, before, size);
-    if (!resized && kolk_heap_ask_for_room(heap, size))
-        resized = kolk_heap_resize_large(heap->inside, block, before, size);
-    if (!resized) kolk_fetch_add(&heap->inside->failed, 1, KOLK_RELAXED);
+    void *resized = kolk_heap_resize_large_(heap->inside, block, before, size);
+    if (!resized && kolk_heap_ask_for_room_(heap, size))
+        resized = kolk_heap_resize_large_(heap->inside, block, before, size);
+    if (!resized) kolk_fetch_add_(&heap->inside->failed, 1, KOLK_RELAXED_);
     return resized;
 }
 
@@ -19,35 +19,35 @@ static bool is_as_good(size_t usable, size_t size) {
 }
 
 static void *move_block(kolk_heap *heap, void *block, size_t usable, size_t size, const void *site) {
-    void *moved = kolk_heap_alloc_at(heap, size, site);
+    void *moved = kolk_heap_alloc_at_(heap, size, site);
     if (!moved) return NULL;
     memcpy(moved, block, usable < size ? usable : size);
-    kolk_heap_free_at(heap, block, site);
+    kolk_heap_free_at_(heap, block, site);
     return moved;
 }
 
 /* A large block releases the pages that it no longer needs; a block of malloc has exactly the requested size. */
-static KOLK_NOINLINE void *resize_block(kolk_heap *heap, void *block, size_t usable, size_t size, const void *site) {
-    bool is_large = !kolk_heap_store_of(heap, block) && !kolk_guarded_has(&heap->inside->guarded, block);
+static KOLK_NOINLINE_ void *resize_block(kolk_heap *heap, void *block, size_t usable, size_t size, const void *site) {
+    bool is_large = !kolk_heap_store_of_(heap, block) && !kolk_guarded_has_(&heap->inside->guarded, block);
     bool stays = is_as_good(usable, size);
-    if (is_large && (stays || kolk_heap_class_for(heap, size) == heap->n_classes))
+    if (is_large && (stays || kolk_heap_class_for_(heap, size) == heap->n_classes))
         return resize_large(heap, block, usable, size);
     return stays ? block : move_block(heap, block, usable, size, site);
 }
 
-void *kolk_heap_realloc_at(kolk_heap *heap, void *block, size_t size, const void *site) {
-    if (!block) return kolk_heap_alloc_at(heap, size, site);
-    size_t usable = kolk_heap_size_of(heap, block);
+void *kolk_heap_realloc_at_(kolk_heap *heap, void *block, size_t size, const void *site) {
+    if (!block) return kolk_heap_alloc_at_(heap, size, site);
+    size_t usable = kolk_heap_size_of_(heap, block);
     if (!usable) {
-        kolk_heap_refuse(heap, block, "realloc", site);
+        kolk_heap_refuse_(heap, block, "realloc", site);
         return NULL;
     }
-    if (is_as_good(usable, size) && kolk_heap_class_at(heap, block) < heap->n_classes) return block;
+    if (is_as_good(usable, size) && kolk_heap_class_at_(heap, block) < heap->n_classes) return block;
     return resize_block(heap, block, usable, size, site);
 }
 
-KOLK_NOINLINE void *kolk_heap_realloc(kolk_heap *heap, void *block, size_t size) {
-    return kolk_heap_realloc_at(heap, block, size, SITE);
+KOLK_NOINLINE_ void *kolk_heap_realloc(kolk_heap *heap, void *block, size_t size) {
+    return kolk_heap_realloc_at_(heap, block, size, SITE);
 }
 
 #endif

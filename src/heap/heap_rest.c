@@ -22,24 +22,24 @@
 
 /* ---- Back to use ------------------------------------------------------------------------------------------------- */
 
-static void put_all(kolk_depot *depot, uint32_t slot, uint64_t bits) {
-    uint32_t in_word = kolk_depot_word_bits(depot);
+static void put_all(kolk_depot_ *depot, uint32_t slot, uint64_t bits) {
+    uint32_t in_word = kolk_depot_word_bits_(depot);
     uint64_t mask = ~UINT64_C(0) >> (64 - in_word);
     for (unsigned at = 0; at < 64; at += in_word)
-        if (bits >> at & mask) kolk_depot_put_bits(depot, (slot + at) >> depot->word_shift, bits >> at & mask);
-    kolk_depot_count_return(depot);
+        if (bits >> at & mask) kolk_depot_put_bits_(depot, (slot + at) >> depot->word_shift, bits >> at & mask);
+    kolk_depot_count_return_(depot);
 }
 
-uint64_t kolk_heap_rouse(kolk_slot_store *store, uint32_t *word, bool only_one) {
-    uint64_t words = kolk_bits_words(kolk_store_fresh(store));
-    for (unsigned n = 0; n < kolk_store_sets(store); n++) {
+uint64_t kolk_heap_rouse_(kolk_slot_store_ *store, uint32_t *word, bool only_one) {
+    uint64_t words = kolk_bits_words_(kolk_store_fresh_(store));
+    for (unsigned n = 0; n < kolk_store_sets_(store); n++) {
         uint32_t found;
-        for (kolk_slot_walk walk = kolk_slot_walk_from(&store->sets[n], words, 0);
-             kolk_slot_walk_next(&walk, &found);) {
-            uint64_t bits = kolk_slot_set_take_word(&store->sets[n], found);
+        for (kolk_slot_walk_ walk = kolk_slot_walk_from_(&store->sets[n], words, 0);
+             kolk_slot_walk_next_(&walk, &found);) {
+            uint64_t bits = kolk_slot_set_take_word_(&store->sets[n], found);
             if (!bits) continue;
             put_all(&store->depot, found * 64, bits);
-            return kolk_depot_search(&store->depot, word, only_one);
+            return kolk_depot_search_(&store->depot, word, only_one);
         }
     }
     return 0;
@@ -53,12 +53,12 @@ typedef struct free_run {
     bool rests; /* one of them is resting, so the run has pages to release */
 } free_run;
 
-static size_t discard_run(const kolk_slot_store *store, free_run run, bool counts) {
-    uint64_t page = kolk_memory_page();
+static size_t discard_run(const kolk_slot_store_ *store, free_run run, bool counts) {
+    uint64_t page = kolk_memory_page_();
     uintptr_t from = (uintptr_t)store->slots + (uintptr_t)run.from * store->stride;
     uintptr_t end = (uintptr_t)store->slots + (uintptr_t)run.end * store->stride;
     if (!run.rests || round_up(from, page) >= end / page * page) return 0;
-    return kolk_memory_discard((void *)from, end - from, counts);
+    return kolk_memory_discard_((void *)from, end - from, counts);
 }
 
 static bool has_bit(const uint64_t *words, uint32_t n) {
@@ -67,7 +67,7 @@ static bool has_bit(const uint64_t *words, uint32_t n) {
 
 /* Releases whole pages of free slots in n words that begin at this slot. The calling thread has all slots of the two
  * bit arrays. */
-static size_t discard_words(const kolk_slot_store *store, uint32_t slot, uint32_t n, const uint64_t *resting,
+static size_t discard_words(const kolk_slot_store_ *store, uint32_t slot, uint32_t n, const uint64_t *resting,
                             const uint64_t *gone, bool counts) {
     free_run run = {slot, slot, false};
     size_t bytes = 0;
@@ -83,22 +83,22 @@ static size_t discard_words(const kolk_slot_store *store, uint32_t slot, uint32_
     return bytes + discard_run(store, run, counts);
 }
 
-static uint64_t take_if_any(const kolk_slot_set *set, uint32_t word) {
-    return kolk_load(kolk_slot_set_word(set, word), KOLK_RELAXED) ? kolk_slot_set_take_word(set, word) : 0;
+static uint64_t take_if_any(const kolk_slot_set_ *set, uint32_t word) {
+    return kolk_load_(kolk_slot_set_word_(set, word), KOLK_RELAXED_) ? kolk_slot_set_take_word_(set, word) : 0;
 }
 
 /* Takes all free slots that the depot has in a word of 64 slots. */
-static uint64_t take_from_depot_word(const kolk_depot *depot, uint32_t word) {
-    uint32_t in_word = kolk_depot_word_bits(depot), left = depot->slots - word * 64;
+static uint64_t take_from_depot_word(const kolk_depot_ *depot, uint32_t word) {
+    uint32_t in_word = kolk_depot_word_bits_(depot), left = depot->slots - word * 64;
     uint64_t bits = 0;
     for (uint32_t at = 0; at < 64 && at < left; at += in_word)
         bits |= take_if_any(&depot->free, (word * 64 + at) >> depot->word_shift) << at;
     return bits;
 }
 
-static size_t sweep_words(kolk_slot_store *store, uint32_t first, uint32_t n, bool counts) {
+static size_t sweep_words(kolk_slot_store_ *store, uint32_t first, uint32_t n, bool counts) {
     uint64_t resting[WORDS], gone[WORDS];
-    kolk_lock_word(&store->lock);
+    kolk_lock_word_(&store->lock);
     for (uint32_t i = 0; i < n; i++) {
         resting[i] = take_if_any(&store->sets[RESTING], first + i);
         gone[i] = take_if_any(&store->sets[GONE], first + i);
@@ -106,18 +106,18 @@ static size_t sweep_words(kolk_slot_store *store, uint32_t first, uint32_t n, bo
     size_t bytes = discard_words(store, first * 64, n, resting, gone, counts);
     for (uint32_t i = 0; i < n; i++) {
         uint64_t used = take_from_depot_word(&store->depot, first + i);
-        if (resting[i] | gone[i]) kolk_slot_set_put(&store->sets[GONE], first + i, resting[i] | gone[i]);
-        if (used) kolk_slot_set_put(&store->sets[RESTING], first + i, used);
+        if (resting[i] | gone[i]) kolk_slot_set_put_(&store->sets[GONE], first + i, resting[i] | gone[i]);
+        if (used) kolk_slot_set_put_(&store->sets[RESTING], first + i, used);
     }
-    kolk_depot_count_return(&store->depot);
-    kolk_unlock_word(&store->lock);
+    kolk_depot_count_return_(&store->depot);
+    kolk_unlock_word_(&store->lock);
     return bytes;
 }
 
-size_t kolk_heap_sweep(kolk_slot_store *store, bool counts) {
+size_t kolk_heap_sweep_(kolk_slot_store_ *store, bool counts) {
     if (store->debug) return 0; /* its fills would be lost */
-    if (!kolk_store_sets(store) && !kolk_store_commit_sets(store)) return 0;
-    uint32_t words = (uint32_t)kolk_bits_words(kolk_load(&store->depot.fresh, KOLK_ACQUIRE));
+    if (!kolk_store_sets_(store) && !kolk_store_commit_sets_(store)) return 0;
+    uint32_t words = (uint32_t)kolk_bits_words_(kolk_load_(&store->depot.fresh, KOLK_ACQUIRE_));
     size_t bytes = 0;
     for (uint32_t first = 0; first < words; first += WORDS)
         bytes += sweep_words(store, first, words - first < WORDS ? words - first : WORDS, counts);

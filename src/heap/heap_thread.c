@@ -22,156 +22,156 @@
 
 #define RECORD_UNIT 128u /* data that different threads write is this far apart */
 
-void kolk_heap_flush(kolk_heap_inside *inside, kolk_heap_thread *thread) {
+void kolk_heap_flush_(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread) {
     for (uint32_t n = 0; n < inside->heap->n_classes; n++) {
-        kolk_magazine *magazine = thread->magazines[n];
-        if (magazine != &kolk_no_magazine) kolk_store_flush(&inside->trays[n].store, magazine);
+        kolk_magazine_ *magazine = thread->magazines[n];
+        if (magazine != &kolk_no_magazine_) kolk_store_flush_(&inside->trays[n].store, magazine);
     }
 }
 
 /* ---- Records ----------------------------------------------------------------------------------------------------- */
 
-static size_t size_of_magazine(const kolk_heap_tray *tray) {
-    return (size_t)round_up(sizeof(kolk_magazine) + tray->cache * sizeof(uint32_t), RECORD_UNIT);
+static size_t size_of_magazine(const kolk_heap_tray_ *tray) {
+    return (size_t)round_up(sizeof(kolk_magazine_) + tray->cache * sizeof(uint32_t), RECORD_UNIT);
 }
 
 static size_t size_of_record(void) {
-    return (size_t)round_up(sizeof(kolk_heap_thread), RECORD_UNIT);
+    return (size_t)round_up(sizeof(kolk_heap_thread_), RECORD_UNIT);
 }
 
-size_t kolk_heap_thread_size(const kolk_heap *heap, const kolk_heap_inside *inside) {
+size_t kolk_heap_thread_size_(const kolk_heap *heap, const kolk_heap_inside_ *inside) {
     size_t size = size_of_record();
     for (uint32_t n = 0; n < heap->n_classes; n++) size += size_of_magazine(&inside->trays[n]);
     return size;
 }
 
-static kolk_heap_thread *make_thread(const kolk_heap_inside *inside) {
-    kolk_heap_thread *thread = (kolk_heap_thread *)kolk_memory_take(inside->thread_size, inside->thread_size);
+static kolk_heap_thread_ *make_thread(const kolk_heap_inside_ *inside) {
+    kolk_heap_thread_ *thread = (kolk_heap_thread_ *)kolk_memory_take_(inside->thread_size, inside->thread_size);
     if (!thread) return NULL;
     thread->room = (uintptr_t)thread + size_of_record();
-    for (uint32_t c = 0; c <= KOLK_HEAP_CLASSES; c++) thread->magazines[c] = &kolk_no_magazine;
+    for (uint32_t c = 0; c <= KOLK_HEAP_CLASSES; c++) thread->magazines[c] = &kolk_no_magazine_;
     return thread;
 }
 
 /* Lists a record that no thread has any more. This and the next functions run under the lock of the keepers. */
-static void free_thread(kolk_heap_inside *inside, kolk_heap_thread *thread) {
-    kolk_keeper_release(&thread->keeper);
+static void free_thread(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread) {
+    kolk_keeper_release_(&thread->keeper);
     thread->next_free = inside->free_threads;
     inside->free_threads = thread;
 }
 
-static void reclaim_thread(kolk_heap_inside *inside, kolk_heap_thread *thread) {
+static void reclaim_thread(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread) {
     for (uint32_t n = 0; n < inside->heap->n_classes; n++)
-        if (thread->magazines[n] != &kolk_no_magazine)
-            kolk_store_reclaim(&inside->trays[n].store, thread->magazines[n]);
+        if (thread->magazines[n] != &kolk_no_magazine_)
+            kolk_store_reclaim_(&inside->trays[n].store, thread->magazines[n]);
     free_thread(inside, thread);
 }
 
 /* Empties the magazines of threads that have ended without leave_heap. Rebuilds the list of free records, because in a
  * fork's child another thread may just have been changing it. */
-static void reclaim_threads(kolk_heap_inside *inside) {
-    uint32_t me = kolk_thread(), alive = 0;
+static void reclaim_threads(kolk_heap_inside_ *inside) {
+    uint32_t me = kolk_thread_(), alive = 0;
     inside->records = 0;
     inside->free_threads = NULL;
-    for (kolk_keeper *keeper = kolk_keepers_first(&inside->keepers); keeper; keeper = keeper->next) {
+    for (kolk_keeper_ *keeper = kolk_keepers_first_(&inside->keepers); keeper; keeper = keeper->next) {
         inside->records++;
         if (!keeper->taken)
-            free_thread(inside, (kolk_heap_thread *)(void *)keeper);
-        else if (kolk_keeper_is_dead(keeper, me, false))
-            reclaim_thread(inside, (kolk_heap_thread *)(void *)keeper);
+            free_thread(inside, (kolk_heap_thread_ *)(void *)keeper);
+        else if (kolk_keeper_is_dead_(keeper, me, false))
+            reclaim_thread(inside, (kolk_heap_thread_ *)(void *)keeper);
         else
             alive++;
     }
     inside->enough_records = alive + alive / 2;
 }
 
-bool kolk_heap_reclaim_after_fork(kolk_heap_inside *inside) {
-    uint32_t forks = kolk_forks();
-    if (kolk_load(&inside->forks, KOLK_ACQUIRE) == forks) return false; /* partner: below */
-    kolk_lock_word(&inside->keepers.lock);
+bool kolk_heap_reclaim_after_fork_(kolk_heap_inside_ *inside) {
+    uint32_t forks = kolk_forks_();
+    if (kolk_load_(&inside->forks, KOLK_ACQUIRE_) == forks) return false; /* partner: below */
+    kolk_lock_word_(&inside->keepers.lock);
     reclaim_threads(inside);
-    kolk_unlock_word(&inside->keepers.lock);
-    kolk_store(&inside->forks, forks, KOLK_RELEASE); /* partner: above */
+    kolk_unlock_word_(&inside->keepers.lock);
+    kolk_store_(&inside->forks, forks, KOLK_RELEASE_); /* partner: above */
     return true;
 }
 
 /* Makes a new record, and lists it. */
-static kolk_heap_thread *add_thread(kolk_heap_inside *inside) {
-    kolk_heap_thread *thread = make_thread(inside);
+static kolk_heap_thread_ *add_thread(kolk_heap_inside_ *inside) {
+    kolk_heap_thread_ *thread = make_thread(inside);
     if (!thread) return NULL;
-    kolk_keepers_list(&inside->keepers, &thread->keeper);
+    kolk_keepers_list_(&inside->keepers, &thread->keeper);
     inside->records++;
     return thread;
 }
 
-static kolk_heap_thread *take_thread(kolk_heap_inside *inside) {
-    kolk_heap_reclaim_after_fork(inside);
-    kolk_lock_word(&inside->keepers.lock);
+static kolk_heap_thread_ *take_thread(kolk_heap_inside_ *inside) {
+    kolk_heap_reclaim_after_fork_(inside);
+    kolk_lock_word_(&inside->keepers.lock);
     if (!inside->free_threads && inside->records >= inside->enough_records) reclaim_threads(inside);
-    kolk_heap_thread *thread = inside->free_threads;
+    kolk_heap_thread_ *thread = inside->free_threads;
     if (thread)
         inside->free_threads = thread->next_free;
     else
         thread = add_thread(inside);
-    if (thread) kolk_keeper_take(&thread->keeper);
-    kolk_unlock_word(&inside->keepers.lock);
+    if (thread) kolk_keeper_take_(&thread->keeper);
+    kolk_unlock_word_(&inside->keepers.lock);
     return thread;
 }
 
 /* ---- Coming and going -------------------------------------------------------------------------------------------- */
 
-kolk_heap_thread *kolk_heap_thread_of(kolk_heap *heap) {
-    kolk_near_heap *near_heap = &kolk_near_heaps[heap->place];
+kolk_heap_thread_ *kolk_heap_thread_of_(kolk_heap *heap) {
+    kolk_near_heap_ *near_heap = &kolk_near_heaps_[heap->place];
     if (near_heap->id == heap->id) return near_heap->thread;
-    kolk_near_heap *entry = kolk_heaps_entry(heap->id);
+    kolk_near_heap_ *entry = kolk_heaps_entry_(heap->id);
     if (!entry) return NULL;
     if (entry->id == heap->id) {
         *near_heap = *entry;
         return entry->thread;
     }
-    kolk_heap_thread *thread = take_thread(heap->inside);
+    kolk_heap_thread_ *thread = take_thread(heap->inside);
     if (!thread) return NULL;
     thread->asks = false; /* its last thread may have ended inside on_full */
-    *near_heap = *entry = (kolk_near_heap){heap->id, thread};
-    kolk_heaps_await_end(); /* last: setting the key may call malloc, which may be this heap */
+    *near_heap = *entry = (kolk_near_heap_){heap->id, thread};
+    kolk_heaps_await_end_(); /* last: setting the key may call malloc, which may be this heap */
     return thread;
 }
 
-static void leave_heap(kolk_heap_inside *inside, kolk_heap_thread *own) {
-    KOLK_ASSERT(own->keeper.taken);
-    KOLK_ASSERT(own->keeper.owner == kolk_thread());
-    kolk_heap_flush(inside, own);
-    kolk_lock_word(&inside->keepers.lock);
+static void leave_heap(kolk_heap_inside_ *inside, kolk_heap_thread_ *own) {
+    KOLK_ASSERT_(own->keeper.taken);
+    KOLK_ASSERT_(own->keeper.owner == kolk_thread_());
+    kolk_heap_flush_(inside, own);
+    kolk_lock_word_(&inside->keepers.lock);
     free_thread(inside, own);
-    kolk_unlock_word(&inside->keepers.lock);
+    kolk_unlock_word_(&inside->keepers.lock);
 }
 
-static void KOLK_AT_THREADS_END leave_all(void *unused) {
+static void KOLK_AT_THREADS_END_ leave_all(void *unused) {
     (void)unused;
-    kolk_heaps_leave(leave_heap);
+    kolk_heaps_leave_(leave_heap);
 }
 
-bool kolk_heap_list(kolk_heap *heap) {
-    return kolk_heaps_add(heap, leave_all);
+bool kolk_heap_list_(kolk_heap *heap) {
+    return kolk_heaps_add_(heap, leave_all);
 }
 
 /* In a fork's child, the record may belong to a thread that was just at any line of this function. */
-kolk_magazine *kolk_heap_magazine(kolk_heap_thread *thread, kolk_heap_inside *inside, uint32_t n) {
-    kolk_magazine *magazine = thread->magazines[n];
-    if (magazine != &kolk_no_magazine) return magazine;
-    kolk_slot_store *store = &inside->trays[n].store;
-    magazine = kolk_keeper_magazine(&thread->keeper, &store->depot); /* a fork's child may find that half done */
-    if (!magazine) magazine = kolk_store_add_magazine(store, &thread->keeper, (void *)thread->room);
-    kolk_store(&thread->room, (uintptr_t)magazine + size_of_magazine(&inside->trays[n]),
-               KOLK_RELEASE); /* in this order */
+kolk_magazine_ *kolk_heap_magazine_(kolk_heap_thread_ *thread, kolk_heap_inside_ *inside, uint32_t n) {
+    kolk_magazine_ *magazine = thread->magazines[n];
+    if (magazine != &kolk_no_magazine_) return magazine;
+    kolk_slot_store_ *store = &inside->trays[n].store;
+    magazine = kolk_keeper_magazine_(&thread->keeper, &store->depot); /* a fork's child may find that half done */
+    if (!magazine) magazine = kolk_store_add_magazine_(store, &thread->keeper, (void *)thread->room);
+    kolk_store_(&thread->room, (uintptr_t)magazine + size_of_magazine(&inside->trays[n]),
+                KOLK_RELEASE_); /* in this order */
     thread->magazines[n] = magazine;
     return magazine;
 }
 
-void kolk_heap_end_threads(kolk_heap_inside *inside) {
-    for (kolk_keeper *keeper = kolk_keepers_first(&inside->keepers); keeper;) {
-        kolk_keeper *next = keeper->next;
-        kolk_memory_release(keeper, inside->thread_size);
+void kolk_heap_end_threads_(kolk_heap_inside_ *inside) {
+    for (kolk_keeper_ *keeper = kolk_keepers_first_(&inside->keepers); keeper;) {
+        kolk_keeper_ *next = keeper->next;
+        kolk_memory_release_(keeper, inside->thread_size);
         keeper = next;
     }
 }

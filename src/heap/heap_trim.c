@@ -14,45 +14,45 @@
 #define DECAY_NS UINT64_C(1000000000)
 #define TURNS    64u /* slow calls between two looks at the clock */
 
-static size_t sweep_heap(kolk_heap_inside *inside, bool counts) {
+static size_t sweep_heap(kolk_heap_inside_ *inside, bool counts) {
     size_t bytes = 0;
     for (uint32_t n = 0; n < inside->heap->n_classes; n++) {
-        kolk_heap_tray *tray = &inside->trays[n];
-        if (!kolk_load(&tray->is_made, KOLK_ACQUIRE)) continue;
-        bytes += kolk_heap_sweep(&tray->store, counts);
-        kolk_heap_list_class(tray);
+        kolk_heap_tray_ *tray = &inside->trays[n];
+        if (!kolk_load_(&tray->is_made, KOLK_ACQUIRE_)) continue;
+        bytes += kolk_heap_sweep_(&tray->store, counts);
+        kolk_heap_list_class_(tray);
     }
     return bytes;
 }
 
-void kolk_heap_decay(kolk_heap_inside *inside, kolk_heap_thread *thread) {
-    kolk_heap_reclaim_after_fork(inside);
+void kolk_heap_decay_(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread) {
+    kolk_heap_reclaim_after_fork_(inside);
     if (++thread->turns % TURNS) return;
-    uint64_t now = (uint64_t)kolk_now_ns(), last = kolk_load(&inside->swept, KOLK_RELAXED);
+    uint64_t now = (uint64_t)kolk_now_ns_(), last = kolk_load_(&inside->swept, KOLK_RELAXED_);
     bool sweeps =
-        now - last >= DECAY_NS && kolk_compare_exchange(&inside->swept, &last, now, KOLK_RELAXED, KOLK_RELAXED);
+        now - last >= DECAY_NS && kolk_compare_exchange_(&inside->swept, &last, now, KOLK_RELAXED_, KOLK_RELAXED_);
     if (!sweeps && thread->flushed == last) return;
-    kolk_heap_flush(inside, thread);
+    kolk_heap_flush_(inside, thread);
     thread->flushed = sweeps ? now : last;
     if (!sweeps) return;
-    kolk_lock_word(&inside->sweeping);
+    kolk_lock_word_(&inside->sweeping);
     sweep_heap(inside, false);
-    kolk_unlock_word(&inside->sweeping);
+    kolk_unlock_word_(&inside->sweeping);
 }
 
-size_t kolk_heap_trim_now(kolk_heap *heap, bool counts) {
-    kolk_heap_inside *inside = heap->inside;
-    kolk_heap_thread *thread = inside ? kolk_heap_thread_of(heap) : NULL;
+size_t kolk_heap_trim_now_(kolk_heap *heap, bool counts) {
+    kolk_heap_inside_ *inside = heap->inside;
+    kolk_heap_thread_ *thread = inside ? kolk_heap_thread_of_(heap) : NULL;
     if (!inside) return 0;
-    if (thread) kolk_heap_flush(inside, thread);
-    kolk_lock_word(&inside->sweeping);
+    if (thread) kolk_heap_flush_(inside, thread);
+    kolk_lock_word_(&inside->sweeping);
     size_t bytes = sweep_heap(inside, counts) + sweep_heap(inside, counts);
-    kolk_unlock_word(&inside->sweeping);
+    kolk_unlock_word_(&inside->sweeping);
     return bytes;
 }
 
 size_t kolk_heap_trim(kolk_heap *heap) {
-    return kolk_heap_trim_now(heap, true);
+    return kolk_heap_trim_now_(heap, true);
 }
 
 #endif

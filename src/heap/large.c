@@ -29,23 +29,23 @@
 
 /* Might the sum of align, size and a page wrap? */
 static bool is_too_large(size_t align, size_t size) {
-    size_t most = (size_t)PTRDIFF_MAX - kolk_memory_page();
+    size_t most = (size_t)PTRDIFF_MAX - kolk_memory_page_();
     return align > most || size > most - align;
 }
 
-static bool take_pages(size_t align, size_t size, kolk_large_block *block) {
-    size_t page = kolk_memory_page(), usable = (size_t)round_up(size, page);
+static bool take_pages(size_t align, size_t size, kolk_large_block_ *block) {
+    size_t page = kolk_memory_page_(), usable = (size_t)round_up(size, page);
     size_t surplus = align > page ? align - page : 0;
-    char *mapping = (char *)(surplus ? kolk_memory_reserve(usable + surplus) : kolk_memory_map(usable));
+    char *mapping = (char *)(surplus ? kolk_memory_reserve_(usable + surplus) : kolk_memory_map_(usable));
     if (!mapping) return false;
     size_t before = (size_t)(round_up((uintptr_t)mapping, align) - (uintptr_t)mapping), behind = surplus - before;
-    if (surplus && !kolk_memory_commit(mapping + before, usable)) {
-        kolk_memory_release(mapping, usable + surplus);
+    if (surplus && !kolk_memory_commit_(mapping + before, usable)) {
+        kolk_memory_release_(mapping, usable + surplus);
         return false;
     }
-    *block = (kolk_large_block){(uintptr_t)mapping + before, usable, (uintptr_t)mapping, usable + surplus};
-    if (behind && kolk_memory_trim(mapping + before + usable, behind)) block->mapped -= behind;
-    if (before && kolk_memory_trim(mapping, before)) {
+    *block = (kolk_large_block_){(uintptr_t)mapping + before, usable, (uintptr_t)mapping, usable + surplus};
+    if (behind && kolk_memory_trim_(mapping + before + usable, behind)) block->mapped -= behind;
+    if (before && kolk_memory_trim_(mapping, before)) {
         block->mapping += before;
         block->mapped -= before;
     }
@@ -74,173 +74,173 @@ static void *malloc_aligned(size_t align, size_t size) {
 }
 #endif
 
-static bool take_from_malloc(size_t align, size_t size, kolk_large_block *block) {
+static bool take_from_malloc(size_t align, size_t size, kolk_large_block_ *block) {
     void *start = malloc_aligned(align, size);
     if (!start) return false;
-    *block = (kolk_large_block){(uintptr_t)start, size, 0, size};
+    *block = (kolk_large_block_){(uintptr_t)start, size, 0, size};
     return true;
 }
 
-static bool take_block(const kolk_large *large, size_t align, size_t size, kolk_large_block *block) {
+static bool take_block(const kolk_large_ *large, size_t align, size_t size, kolk_large_block_ *block) {
     if (large->from_malloc && can_malloc(align)) return take_from_malloc(align, size, block);
     return take_pages(align, size, block);
 }
 
-static void give_back(const kolk_large_block *block) {
+static void give_back(const kolk_large_block_ *block) {
     if (block->mapping)
-        kolk_memory_release((void *)block->mapping, block->mapped);
+        kolk_memory_release_((void *)block->mapping, block->mapped);
     else
         free((void *)block->start);
 }
 
 /* False: the system or malloc cannot resize the block, and nothing has changed. */
-static bool resize_memory(kolk_large_block *block, size_t size) {
-    void *start = block->mapping ? kolk_memory_resize((void *)block->start, block->size, size)
+static bool resize_memory(kolk_large_block_ *block, size_t size) {
+    void *start = block->mapping ? kolk_memory_resize_((void *)block->start, block->size, size)
                                  : realloc((void *)block->start, size);
     if (!start) return false;
-    *block = (kolk_large_block){(uintptr_t)start, size, block->mapping ? (uintptr_t)start : 0, size};
+    *block = (kolk_large_block_){(uintptr_t)start, size, block->mapping ? (uintptr_t)start : 0, size};
     return true;
 }
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------------ */
 
-static void *count_large_failure(kolk_large *large) {
-    kolk_large_lock(large);
-    kolk_store(&large->failed, large->failed + 1, KOLK_RELAXED);
-    kolk_large_unlock(large);
+static void *count_large_failure(kolk_large_ *large) {
+    kolk_large_lock_(large);
+    kolk_store_(&large->failed, large->failed + 1, KOLK_RELAXED_);
+    kolk_large_unlock_(large);
     return NULL;
 }
 
-void *kolk_large_alloc(kolk_large *large, size_t align, size_t size) {
-    kolk_large_block block;
-    KOLK_ASSERT(align && (align & (align - 1)) == 0);
-    KOLK_ASSERT(size > 0);
+void *kolk_large_alloc_(kolk_large_ *large, size_t align, size_t size) {
+    kolk_large_block_ block;
+    KOLK_ASSERT_(align && (align & (align - 1)) == 0);
+    KOLK_ASSERT_(size > 0);
     if (is_too_large(align, size) || !take_block(large, align, size, &block)) return count_large_failure(large);
     for (;;) {
-        kolk_large_lock(large);
-        size_t places = kolk_large_places(large);
-        bool fits = kolk_large_has_room(large);
-        if (fits) kolk_large_enter(large, &block);
-        kolk_large_unlock(large);
+        kolk_large_lock_(large);
+        size_t places = kolk_large_places_(large);
+        bool fits = kolk_large_has_room_(large);
+        if (fits) kolk_large_enter_(large, &block);
+        kolk_large_unlock_(large);
         if (fits) return (void *)block.start;
-        if (!kolk_large_grow(large, places)) break;
+        if (!kolk_large_grow_(large, places)) break;
     }
     give_back(&block);
     return count_large_failure(large);
 }
 
-bool kolk_large_free(kolk_large *large, void *block) {
-    kolk_large_lock(large);
-    kolk_large_block *entry = kolk_large_entry(large, block);
-    kolk_large_block found = entry ? *entry : (kolk_large_block){0};
-    if (entry) kolk_large_remove(large, entry);
-    kolk_large_unlock(large);
+bool kolk_large_free_(kolk_large_ *large, void *block) {
+    kolk_large_lock_(large);
+    kolk_large_block_ *entry = kolk_large_entry_(large, block);
+    kolk_large_block_ found = entry ? *entry : (kolk_large_block_){0};
+    if (entry) kolk_large_remove_(large, entry);
+    kolk_large_unlock_(large);
     if (entry) give_back(&found);
     return entry;
 }
 
 /* Resizes a block that is outside of the table, and enters it again. */
-static bool resize_outside(kolk_large *large, kolk_large_block *block, size_t size) {
+static bool resize_outside(kolk_large_ *large, kolk_large_block_ *block, size_t size) {
     bool done = resize_memory(block, size);
-    kolk_large_lock(large);
+    kolk_large_lock_(large);
     large->moving--;
-    kolk_large_enter(large, block);
-    kolk_large_unlock(large);
+    kolk_large_enter_(large, block);
+    kolk_large_unlock_(large);
     return done;
 }
 
-void *kolk_large_resize(kolk_large *large, void *block, size_t size) {
-    KOLK_ASSERT(size > 0);
+void *kolk_large_resize_(kolk_large_ *large, void *block, size_t size) {
+    KOLK_ASSERT_(size > 0);
     if (is_too_large(1, size)) return count_large_failure(large);
-    kolk_large_lock(large);
-    kolk_large_block *entry = kolk_large_entry(large, block);
-    kolk_large_block found = entry ? *entry : (kolk_large_block){0};
-    if (found.mapping) size = (size_t)round_up(size, kolk_memory_page());
+    kolk_large_lock_(large);
+    kolk_large_block_ *entry = kolk_large_entry_(large, block);
+    kolk_large_block_ found = entry ? *entry : (kolk_large_block_){0};
+    if (found.mapping) size = (size_t)round_up(size, kolk_memory_page_());
     bool takes_out = entry && found.size != size && found.size == found.mapped; /* a mapping with a surplus can't be
                                                                                  * resized */
     if (takes_out) {
-        kolk_large_remove(large, entry);
+        kolk_large_remove_(large, entry);
         large->moving++;
     }
-    kolk_large_unlock(large);
+    kolk_large_unlock_(large);
     if (!entry) return NULL;
     if (found.size == size) return block;
     if (takes_out && resize_outside(large, &found, size)) return (void *)found.start;
     if (size < found.size && size > found.size / 2) return block;
-    void *moved = kolk_large_alloc(large, 1, size);
+    void *moved = kolk_large_alloc_(large, 1, size);
     if (!moved) return NULL;
     memcpy(moved, block, size < found.size ? size : found.size);
-    kolk_large_free(large, block);
+    kolk_large_free_(large, block);
     return moved;
 }
 
 /* ---- Questions --------------------------------------------------------------------------------------------------- */
 
-size_t kolk_large_size(const kolk_large *large, const void *block) {
-    kolk_large_lock(large);
-    const kolk_large_block *entry = kolk_large_entry(large, block);
+size_t kolk_large_size_(const kolk_large_ *large, const void *block) {
+    kolk_large_lock_(large);
+    const kolk_large_block_ *entry = kolk_large_entry_(large, block);
     size_t size = entry ? entry->size : 0;
-    kolk_large_unlock(large);
+    kolk_large_unlock_(large);
     return size;
 }
 
-void *kolk_large_locate(const kolk_large *large, const void *pointer, size_t *inside) {
-    kolk_large_lock(large);
+void *kolk_large_locate_(const kolk_large_ *large, const void *pointer, size_t *inside) {
+    kolk_large_lock_(large);
     uintptr_t found = 0;
-    for (size_t place = 0; place < kolk_large_places(large) && !found; place++) {
-        const kolk_large_block *entry = &kolk_large_table_of(large)->blocks[place];
+    for (size_t place = 0; place < kolk_large_places_(large) && !found; place++) {
+        const kolk_large_block_ *entry = &kolk_large_table_of_(large)->blocks[place];
         *inside = (uintptr_t)pointer - entry->start;
         if (entry->start && *inside < entry->size) found = entry->start;
     }
-    kolk_large_unlock(large);
+    kolk_large_unlock_(large);
     return (void *)found;
 }
 
-void *kolk_large_next(const kolk_large *large, uintptr_t above) {
-    kolk_large_lock(large);
+void *kolk_large_next_(const kolk_large_ *large, uintptr_t above) {
+    kolk_large_lock_(large);
     uintptr_t lowest = UINTPTR_MAX;
-    for (size_t place = 0; place < kolk_large_places(large); place++) {
-        uintptr_t start = kolk_large_table_of(large)->blocks[place].start;
+    for (size_t place = 0; place < kolk_large_places_(large); place++) {
+        uintptr_t start = kolk_large_table_of_(large)->blocks[place].start;
         if (start > above && start < lowest) lowest = start;
     }
-    kolk_large_unlock(large);
+    kolk_large_unlock_(large);
     return lowest == UINTPTR_MAX ? NULL : (void *)lowest;
 }
 
-uint64_t kolk_large_usable(const kolk_large *large) {
+uint64_t kolk_large_usable_(const kolk_large_ *large) {
     uint64_t bytes = 0;
-    kolk_large_lock(large);
-    for (size_t place = 0; place < kolk_large_places(large); place++)
-        if (kolk_large_table_of(large)->blocks[place].start) bytes += kolk_large_table_of(large)->blocks[place].size;
-    kolk_large_unlock(large);
+    kolk_large_lock_(large);
+    for (size_t place = 0; place < kolk_large_places_(large); place++)
+        if (kolk_large_table_of_(large)->blocks[place].start) bytes += kolk_large_table_of_(large)->blocks[place].size;
+    kolk_large_unlock_(large);
     return bytes;
 }
 
-void kolk_large_end(kolk_large *large) {
-    kolk_large_lock(large); /* in a fork's child, locking closes the hole */
-    kolk_large_unlock(large);
-    for (size_t place = 0; place < kolk_large_places(large); place++)
-        if (kolk_large_table_of(large)->blocks[place].start) give_back(&kolk_large_table_of(large)->blocks[place]);
-    kolk_large_drop_table(large);
-    *large = (kolk_large){0};
+void kolk_large_end_(kolk_large_ *large) {
+    kolk_large_lock_(large); /* in a fork's child, locking closes the hole */
+    kolk_large_unlock_(large);
+    for (size_t place = 0; place < kolk_large_places_(large); place++)
+        if (kolk_large_table_of_(large)->blocks[place].start) give_back(&kolk_large_table_of_(large)->blocks[place]);
+    kolk_large_drop_table_(large);
+    *large = (kolk_large_){0};
 }
 
 /* ---- Validity ---------------------------------------------------------------------------------------------------- */
 
-static bool is_inside_mapping(const kolk_large_block *block) {
+static bool is_inside_mapping(const kolk_large_block_ *block) {
     if (block->mapping == 0) return block->mapped == block->size;
     size_t before = block->start - block->mapping;
     return before < block->mapped && block->size <= block->mapped - before;
 }
 
-bool kolk_large_is_valid(const kolk_large *large) {
-    kolk_large_lock(large);
-    bool valid = kolk_large_table_is_valid(large);
-    for (size_t place = 0; place < kolk_large_places(large); place++) {
-        const kolk_large_block *entry = &kolk_large_table_of(large)->blocks[place];
+bool kolk_large_is_valid_(const kolk_large_ *large) {
+    kolk_large_lock_(large);
+    bool valid = kolk_large_table_is_valid_(large);
+    for (size_t place = 0; place < kolk_large_places_(large); place++) {
+        const kolk_large_block_ *entry = &kolk_large_table_of_(large)->blocks[place];
         if (entry->start && !is_inside_mapping(entry)) valid = false; /* I5 */
     }
-    kolk_large_unlock(large);
+    kolk_large_unlock_(large);
     return valid;
 }
 

@@ -11,22 +11,22 @@
 #include <stdint.h>
 
 /* One block. */
-typedef struct kolk_large_block {
+typedef struct kolk_large_block_ {
     uintptr_t start;   /* 0: no entry */
     size_t size;       /* usable bytes */
     uintptr_t mapping; /* start of the pages, at or before `start`; 0: the block came from malloc */
     size_t mapped;     /* bytes of the pages, or of malloc's block */
-} kolk_large_block;
+} kolk_large_block_;
 
 /* Open addressing, by the hash of start. */
-typedef struct kolk_large_table {
+typedef struct kolk_large_table_ {
     size_t places; /* a power of two */
-    kolk_large_block blocks[];
-} kolk_large_table;
+    kolk_large_block_ blocks[];
+} kolk_large_table_;
 
 /* All zero has no blocks. The counters may be loaded without the lock. */
-typedef struct kolk_large {
-    uintptr_t table; /* address of the kolk_large_table; 0: none */
+typedef struct kolk_large_ {
+    uintptr_t table; /* address of the kolk_large_table_; 0: none */
     size_t hole;     /* see large_table.h; 0: none */
     size_t moving;   /* blocks that are out of the table to be resized */
     size_t count, peak;
@@ -34,36 +34,36 @@ typedef struct kolk_large {
     size_t failed;            /* calls that returned NULL because there was no memory */
     uint32_t lock;
     bool from_malloc; /* blocks come from malloc, of the exact size: for tools that watch it (core/tools.h) */
-} kolk_large;
+} kolk_large_;
 
 /* Returns a block of at least `size` bytes (not 0), aligned to the power of two `align`. The bytes read as 0, unless
  * the block is malloc's. NULL: no memory. */
-void *kolk_large_alloc(kolk_large *large, size_t align, size_t size);
+void *kolk_large_alloc_(kolk_large_ *large, size_t align, size_t size);
 
 /* False: this is not the start of a live block, and nothing has changed. */
-bool kolk_large_free(kolk_large *large, void *block);
+bool kolk_large_free_(kolk_large_ *large, void *block);
 
 /* Resizes the block; `size` is not 0. (If single pages cannot be released, a block that stays more than half full keeps
  * its size.) The block may move with its contents, as far as they fit. Then it has only the usual alignment (a page's,
  * or malloc's). NULL: no memory, or this is not the start of a live block; nothing has changed. */
-void *kolk_large_resize(kolk_large *large, void *block, size_t size);
+void *kolk_large_resize_(kolk_large_ *large, void *block, size_t size);
 
 /* Usable bytes; 0: not the start of a live block. */
-size_t kolk_large_size(const kolk_large *large, const void *block);
+size_t kolk_large_size_(const kolk_large_ *large, const void *block);
 
 /* The live block that this pointer points into, and the offset there; NULL: none. O(all blocks). */
-void *kolk_large_locate(const kolk_large *large, const void *pointer, size_t *inside);
+void *kolk_large_locate_(const kolk_large_ *large, const void *pointer, size_t *inside);
 
 /* The live block with the lowest start above this address; NULL: none. O(all blocks). */
-void *kolk_large_next(const kolk_large *large, uintptr_t above);
+void *kolk_large_next_(const kolk_large_ *large, uintptr_t above);
 
 /* Usable bytes of all blocks together. */
-uint64_t kolk_large_usable(const kolk_large *large);
+uint64_t kolk_large_usable_(const kolk_large_ *large);
 
 /* Releases all blocks and the table, and leaves it all zero. No other thread is at work. */
-void kolk_large_end(kolk_large *large);
+void kolk_large_end_(kolk_large_ *large);
 
 /* For tests, while no other thread is at work. */
-bool kolk_large_is_valid(const kolk_large *large);
+bool kolk_large_is_valid_(const kolk_large_ *large);
 
 #endif

@@ -15,34 +15,34 @@
 
 /* ---- Places ------------------------------------------------------------------------------------------------------ */
 
-static size_t large_home(const kolk_large_table *table, uintptr_t start) {
-    return (size_t)kolk_mixed(start) & (table->places - 1);
+static size_t large_home(const kolk_large_table_ *table, uintptr_t start) {
+    return (size_t)kolk_mixed_(start) & (table->places - 1);
 }
 
 /* The place of the entry with this start, or the free one that ends the search. */
-static size_t large_place(const kolk_large_table *table, uintptr_t start) {
-    KOLK_ASSERT(start);
+static size_t large_place(const kolk_large_table_ *table, uintptr_t start) {
+    KOLK_ASSERT_(start);
     size_t place = large_home(table, start);
     while (table->blocks[place].start && table->blocks[place].start != start) place = (place + 1) & (table->places - 1);
     return place;
 }
 
-static void write_large_entry(kolk_large_block *entry, const kolk_large_block *block) {
-    kolk_store(&entry->size, block->size, KOLK_RELEASE);
-    kolk_store(&entry->mapping, block->mapping, KOLK_RELEASE);
-    kolk_store(&entry->mapped, block->mapped, KOLK_RELEASE);
-    kolk_store(&entry->start, block->start, KOLK_RELEASE);
+static void write_large_entry(kolk_large_block_ *entry, const kolk_large_block_ *block) {
+    kolk_store_(&entry->size, block->size, KOLK_RELEASE_);
+    kolk_store_(&entry->mapping, block->mapping, KOLK_RELEASE_);
+    kolk_store_(&entry->mapped, block->mapped, KOLK_RELEASE_);
+    kolk_store_(&entry->start, block->start, KOLK_RELEASE_);
 }
 
-static void set_hole(kolk_large *large, size_t place_plus_1) {
-    kolk_store(&large->hole, place_plus_1, KOLK_RELEASE);
+static void set_hole(kolk_large_ *large, size_t place_plus_1) {
+    kolk_store_(&large->hole, place_plus_1, KOLK_RELEASE_);
 }
 
 /* Moves the entries behind the hole back over it, but none before its home, and frees the last hole. */
-static void close_hole(kolk_large *large) {
-    kolk_large_table *table = kolk_large_table_of(large);
+static void close_hole(kolk_large_ *large) {
+    kolk_large_table_ *table = kolk_large_table_of_(large);
     size_t mask = table->places - 1, hole = large->hole - 1;
-    KOLK_ASSERT(hole < table->places);
+    KOLK_ASSERT_(hole < table->places);
     for (size_t place = (hole + 1) & mask; table->blocks[place].start; place = (place + 1) & mask) {
         size_t from_home = (place - large_home(table, table->blocks[place].start)) & mask;
         if (from_home < ((place - hole) & mask)) continue;
@@ -50,20 +50,20 @@ static void close_hole(kolk_large *large) {
         set_hole(large, place + 1); /* the copy counts now, and the original does not */
         hole = place;
     }
-    kolk_store(&table->blocks[hole].start, 0, KOLK_RELEASE);
+    kolk_store_(&table->blocks[hole].start, 0, KOLK_RELEASE_);
 }
 
-static void set_counts(kolk_large *large, size_t count, size_t bytes) {
-    kolk_store(&large->count, count, KOLK_RELEASE);
-    kolk_store(&large->bytes, bytes, KOLK_RELEASE);
-    if (count > large->peak) kolk_store(&large->peak, count, KOLK_RELEASE);
-    if (bytes > large->peak_bytes) kolk_store(&large->peak_bytes, bytes, KOLK_RELEASE);
+static void set_counts(kolk_large_ *large, size_t count, size_t bytes) {
+    kolk_store_(&large->count, count, KOLK_RELEASE_);
+    kolk_store_(&large->bytes, bytes, KOLK_RELEASE_);
+    if (count > large->peak) kolk_store_(&large->peak, count, KOLK_RELEASE_);
+    if (bytes > large->peak_bytes) kolk_store_(&large->peak_bytes, bytes, KOLK_RELEASE_);
 }
 
-static void sum_up(const kolk_large *large, size_t *count, size_t *bytes) {
+static void sum_up(const kolk_large_ *large, size_t *count, size_t *bytes) {
     *count = *bytes = 0;
-    for (size_t place = 0; place < kolk_large_places(large); place++) {
-        const kolk_large_block *entry = &kolk_large_table_of(large)->blocks[place];
+    for (size_t place = 0; place < kolk_large_places_(large); place++) {
+        const kolk_large_block_ *entry = &kolk_large_table_of_(large)->blocks[place];
         *count += entry->start != 0;
         *bytes += entry->start ? entry->mapped : 0;
     }
@@ -71,28 +71,28 @@ static void sum_up(const kolk_large *large, size_t *count, size_t *bytes) {
 
 /* ---- Entries ----------------------------------------------------------------------------------------------------- */
 
-kolk_large_block *kolk_large_entry(const kolk_large *large, const void *start) {
+kolk_large_block_ *kolk_large_entry_(const kolk_large_ *large, const void *start) {
     if (!start || !large->table) return NULL;
-    kolk_large_table *table = kolk_large_table_of(large);
-    kolk_large_block *entry = &table->blocks[large_place(table, (uintptr_t)start)];
+    kolk_large_table_ *table = kolk_large_table_of_(large);
+    kolk_large_block_ *entry = &table->blocks[large_place(table, (uintptr_t)start)];
     return entry->start ? entry : NULL;
 }
 
-void kolk_large_enter(kolk_large *large, const kolk_large_block *block) {
-    kolk_large_table *table = kolk_large_table_of(large);
+void kolk_large_enter_(kolk_large_ *large, const kolk_large_block_ *block) {
+    kolk_large_table_ *table = kolk_large_table_of_(large);
     size_t place = large_place(table, block->start);
-    KOLK_ASSERT(table->blocks[place].start == 0);
+    KOLK_ASSERT_(table->blocks[place].start == 0);
     set_hole(large, place + 1);
     write_large_entry(&table->blocks[place], block);
     set_counts(large, large->count + 1, large->bytes + block->mapped);
     set_hole(large, 0);
 }
 
-void kolk_large_remove(kolk_large *large, const kolk_large_block *entry) {
+void kolk_large_remove_(kolk_large_ *large, const kolk_large_block_ *entry) {
     size_t mapped = entry->mapped;
-    KOLK_ASSERT(large->count > 0);
-    KOLK_ASSERT(large->bytes >= mapped);
-    set_hole(large, (size_t)(entry - kolk_large_table_of(large)->blocks) + 1);
+    KOLK_ASSERT_(large->count > 0);
+    KOLK_ASSERT_(large->bytes >= mapped);
+    set_hole(large, (size_t)(entry - kolk_large_table_of_(large)->blocks) + 1);
     close_hole(large);
     set_counts(large, large->count - 1, large->bytes - mapped);
     set_hole(large, 0);
@@ -101,7 +101,7 @@ void kolk_large_remove(kolk_large *large, const kolk_large_block *entry) {
 /* ---- The lock ---------------------------------------------------------------------------------------------------- */
 
 /* Closes a hole that a fork's child has found. */
-static void repair_table(kolk_large *large) {
+static void repair_table(kolk_large_ *large) {
     size_t count, bytes;
     close_hole(large);
     sum_up(large, &count, &bytes);
@@ -109,55 +109,55 @@ static void repair_table(kolk_large *large) {
     set_hole(large, 0);
 }
 
-void kolk_large_lock(const kolk_large *large) {
-    kolk_lock_word((uint32_t *)(uintptr_t)&large->lock);
-    if (large->hole) repair_table((kolk_large *)(uintptr_t)large);
+void kolk_large_lock_(const kolk_large_ *large) {
+    kolk_lock_word_((uint32_t *)(uintptr_t)&large->lock);
+    if (large->hole) repair_table((kolk_large_ *)(uintptr_t)large);
 }
 
-void kolk_large_unlock(const kolk_large *large) {
-    KOLK_ASSERT(large->hole == 0);
-    kolk_unlock_word((uint32_t *)(uintptr_t)&large->lock);
+void kolk_large_unlock_(const kolk_large_ *large) {
+    KOLK_ASSERT_(large->hole == 0);
+    kolk_unlock_word_((uint32_t *)(uintptr_t)&large->lock);
 }
 
 /* ---- Room in the table ------------------------------------------------------------------------------------------- */
 
 static size_t table_bytes(size_t places) {
-    return sizeof(kolk_large_table) + places * sizeof(kolk_large_block);
+    return sizeof(kolk_large_table_) + places * sizeof(kolk_large_block_);
 }
 
-bool kolk_large_grow(kolk_large *large, size_t places) {
+bool kolk_large_grow_(kolk_large_ *large, size_t places) {
     size_t bytes = table_bytes(places ? 2 * places : FIRST_PLACES);
-    kolk_large_table *spare = (kolk_large_table *)kolk_memory_take(bytes, bytes);
+    kolk_large_table_ *spare = (kolk_large_table_ *)kolk_memory_take_(bytes, bytes);
     if (!spare) return false;
     spare->places = places ? 2 * places : FIRST_PLACES;
-    kolk_large_lock(large);
-    if (kolk_large_places(large) == places) {
-        kolk_large_table *old = kolk_large_table_of(large);
+    kolk_large_lock_(large);
+    if (kolk_large_places_(large) == places) {
+        kolk_large_table_ *old = kolk_large_table_of_(large);
         for (size_t place = 0; place < places; place++)
             if (old->blocks[place].start)
                 spare->blocks[large_place(spare, old->blocks[place].start)] = old->blocks[place];
-        kolk_store(&large->table, (uintptr_t)spare, KOLK_RELEASE);
+        kolk_store_(&large->table, (uintptr_t)spare, KOLK_RELEASE_);
         spare = old;
     }
-    kolk_large_unlock(large);
-    if (spare) kolk_memory_release(spare, table_bytes(spare->places));
+    kolk_large_unlock_(large);
+    if (spare) kolk_memory_release_(spare, table_bytes(spare->places));
     return true;
 }
 
-void kolk_large_drop_table(kolk_large *large) {
-    if (large->table) kolk_memory_release(kolk_large_table_of(large), table_bytes(kolk_large_places(large)));
+void kolk_large_drop_table_(kolk_large_ *large) {
+    if (large->table) kolk_memory_release_(kolk_large_table_of_(large), table_bytes(kolk_large_places_(large)));
     large->table = 0;
 }
 
 /* ---- Validity ---------------------------------------------------------------------------------------------------- */
 
-bool kolk_large_table_is_valid(const kolk_large *large) {
-    size_t places = kolk_large_places(large), count, bytes;
+bool kolk_large_table_is_valid_(const kolk_large_ *large) {
+    size_t places = kolk_large_places_(large), count, bytes;
     if (places & (places - 1)) return false;                         /* I1 */
     if (large->count + large->moving > places / 4 * 3) return false; /* I1 */
     for (size_t place = 0; place < places; place++) {                /* I2 */
-        uintptr_t start = kolk_large_table_of(large)->blocks[place].start;
-        if (start && large_place(kolk_large_table_of(large), start) != place) return false;
+        uintptr_t start = kolk_large_table_of_(large)->blocks[place].start;
+        if (start && large_place(kolk_large_table_of_(large), start) != place) return false;
     }
     sum_up(large, &count, &bytes);
     if (large->count != count || large->peak < count) return false;       /* I3 */

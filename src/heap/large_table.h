@@ -24,39 +24,39 @@
 #include "large.h"
 
 /* Questions take the lock too, and may be the first to find a hole. */
-void kolk_large_lock(const kolk_large *large);
-void kolk_large_unlock(const kolk_large *large);
+void kolk_large_lock_(const kolk_large_ *large);
+void kolk_large_unlock_(const kolk_large_ *large);
 
 /* Doubles a table that had this many places, unless another thread has done so meanwhile. False: no memory. Called
  * without the lock. */
-bool kolk_large_grow(kolk_large *large, size_t places);
+bool kolk_large_grow_(kolk_large_ *large, size_t places);
 
 /* Releases the table's memory; no other thread is at work. */
-void kolk_large_drop_table(kolk_large *large);
+void kolk_large_drop_table_(kolk_large_ *large);
 
 /* ---- With the lock ----------------------------------------------------------------------------------------------- */
 
-static inline kolk_large_table *kolk_large_table_of(const kolk_large *large) {
-    return (kolk_large_table *)large->table;
+static inline kolk_large_table_ *kolk_large_table_of_(const kolk_large_ *large) {
+    return (kolk_large_table_ *)large->table;
 }
 
-static inline size_t kolk_large_places(const kolk_large *large) {
-    return large->table ? kolk_large_table_of(large)->places : 0;
+static inline size_t kolk_large_places_(const kolk_large_ *large) {
+    return large->table ? kolk_large_table_of_(large)->places : 0;
 }
 
 /* Has the table room for one more block, besides those that are being resized? */
-static inline bool kolk_large_has_room(const kolk_large *large) {
-    return large->count + large->moving < kolk_large_places(large) / 4 * 3;
+static inline bool kolk_large_has_room_(const kolk_large_ *large) {
+    return large->count + large->moving < kolk_large_places_(large) / 4 * 3;
 }
 
 /* The entry with this start; NULL: none. */
-kolk_large_block *kolk_large_entry(const kolk_large *large, const void *start);
+kolk_large_block_ *kolk_large_entry_(const kolk_large_ *large, const void *start);
 
 /* Enters a block; there must be room. */
-void kolk_large_enter(kolk_large *large, const kolk_large_block *block);
+void kolk_large_enter_(kolk_large_ *large, const kolk_large_block_ *block);
 
-void kolk_large_remove(kolk_large *large, const kolk_large_block *entry);
+void kolk_large_remove_(kolk_large_ *large, const kolk_large_block_ *entry);
 
-bool kolk_large_table_is_valid(const kolk_large *large);
+bool kolk_large_table_is_valid_(const kolk_large_ *large);
 
 #endif

@@ -5,8 +5,8 @@
 #ifndef KOLK_SRC_CANCEL_H
 #define KOLK_SRC_CANCEL_H
 
-/* Returns the state that kolk_cancel_restore takes. */
-int kolk_cancel_off(void);
-void kolk_cancel_restore(int before);
+/* Returns the state that kolk_cancel_restore_ takes. */
+int kolk_cancel_off_(void);
+void kolk_cancel_restore_(int before);
 
 #endif

@@ -15,14 +15,14 @@
 
 kolk_deadline kolk_deadline_after(int64_t milliseconds) {
     if (milliseconds <= 0) return KOLK_NOW;
-    int64_t now = kolk_now_ns();
+    int64_t now = kolk_now_ns_();
     if (milliseconds > (INT64_MAX - now) / 1000000) return KOLK_FOREVER;
     return (kolk_deadline){now + milliseconds * 1000000};
 }
 
 #ifdef KOLK_SCHEDULED
 #elif defined(_WIN32)
-int64_t kolk_now_ns(void) {
+int64_t kolk_now_ns_(void) {
     LARGE_INTEGER count, frequency;
     QueryPerformanceCounter(&count);
     QueryPerformanceFrequency(&frequency);
@@ -30,7 +30,7 @@ int64_t kolk_now_ns(void) {
            count.QuadPart % frequency.QuadPart * 1000000000 / frequency.QuadPart;
 }
 #else
-int64_t kolk_now_ns(void) {
+int64_t kolk_now_ns_(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;

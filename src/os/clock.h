@@ -5,6 +5,6 @@
 #include <stdint.h>
 
 /* Nanoseconds since some moment in the past. The clock is monotonic: it cannot be set back. */
-int64_t kolk_now_ns(void);
+int64_t kolk_now_ns_(void);
 
 #endif

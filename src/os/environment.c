@@ -15,7 +15,7 @@
 #include <unistd.h>
 #endif
 
-bool kolk_has_more_rights(void) {
+bool kolk_has_more_rights_(void) {
 #if defined(_WIN32)
     return false;
 #elif defined(__linux__)
@@ -25,8 +25,8 @@ bool kolk_has_more_rights(void) {
 #endif
 }
 
-const char *kolk_environment(const char *name) {
-    return kolk_has_more_rights() ? NULL : getenv(name);
+const char *kolk_environment_(const char *name) {
+    return kolk_has_more_rights_() ? NULL : getenv(name);
 }
 
 #endif

@@ -3,9 +3,9 @@
 #define KOLK_SRC_EVENT_H
 
 /* Opens a file descriptor that is readable from set until reset. Returns -1 if the system has no events. */
-int kolk_event_open(void);
-void kolk_event_set(int fd);
-void kolk_event_reset(int fd);
-void kolk_event_close(int fd);
+int kolk_event_open_(void);
+void kolk_event_set_(int fd);
+void kolk_event_reset_(int fd);
+void kolk_event_close_(int fd);
 
 #endif

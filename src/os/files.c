@@ -18,39 +18,39 @@
 
 /* ---- Reading ----------------------------------------------------------------------------------------------------- */
 
-static bool read_all_of(FILE *file, kolk_text *text) {
+static bool read_all_of(FILE *file, kolk_text_ *text) {
     long length = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
     if (length < 0) return false;
     rewind(file);
     text->length = (size_t)length;
     text->size = text->length + 1;
-    text->start = kolk_memory_reserve(text->size);
-    if (!text->start || !kolk_memory_commit(text->start, text->size)) return false;
+    text->start = kolk_memory_reserve_(text->size);
+    if (!text->start || !kolk_memory_commit_(text->start, text->size)) return false;
     /* Ask for one byte more than the length: a file in /proc or /dev has length 0, but still has bytes. */
     return fread(text->start, 1, text->size, file) == text->length && !ferror(file);
 }
 
-static kolk_found read_file(const char *name, kolk_text *text) {
+static kolk_found_ read_file(const char *name, kolk_text_ *text) {
     FILE *file = fopen(name, "rb");
-    if (!file) return errno == ENOENT ? KOLK_MISSING : KOLK_UNREADABLE;
+    if (!file) return errno == ENOENT ? KOLK_MISSING_ : KOLK_UNREADABLE_;
     bool read = read_all_of(file, text);
     fclose(file);
-    if (read) return KOLK_FOUND;
-    kolk_text_release(text);
-    return KOLK_UNREADABLE;
+    if (read) return KOLK_FOUND_;
+    kolk_text_release_(text);
+    return KOLK_UNREADABLE_;
 }
 
-kolk_found kolk_file_read(const char *name, kolk_text *text) {
-    KOLK_ASSERT(!text->start);
-    int cancel = kolk_cancel_off();
-    kolk_found found = read_file(name, text);
-    kolk_cancel_restore(cancel);
+kolk_found_ kolk_file_read_(const char *name, kolk_text_ *text) {
+    KOLK_ASSERT_(!text->start);
+    int cancel = kolk_cancel_off_();
+    kolk_found_ found = read_file(name, text);
+    kolk_cancel_restore_(cancel);
     return found;
 }
 
-void kolk_text_release(kolk_text *text) {
-    if (text->start) kolk_memory_release(text->start, text->size);
-    *text = (kolk_text){NULL, 0, 0};
+void kolk_text_release_(kolk_text_ *text) {
+    if (text->start) kolk_memory_release_(text->start, text->size);
+    *text = (kolk_text_){NULL, 0, 0};
 }
 
 /* ---- The file itself --------------------------------------------------------------------------------------------- */
@@ -120,12 +120,12 @@ static bool replace_file(const char *name, const char *by) {
 /* ---- Replacing --------------------------------------------------------------------------------------------------- */
 
 /* A link to a file that does not exist yet is special, too: a rename would replace the link. */
-bool kolk_file_is_special(const char *name) {
+bool kolk_file_is_special_(const char *name) {
     file_facts found;
     return look_at_file(name, &found) ? !S_ISREG(found.st_mode) : is_link(name);
 }
 
-static FILE *open_beside(kolk_new_file *file) {
+static FILE *open_beside(kolk_new_file_ *file) {
     for (unsigned n = 1; n <= MOST_LEFT_BEHIND; n++) {
         int length = snprintf(file->own_name, FILENAME_MAX, "%s.new%u", file->name, n);
         if (length >= FILENAME_MAX) return NULL;
@@ -135,9 +135,9 @@ static FILE *open_beside(kolk_new_file *file) {
     return NULL;
 }
 
-bool kolk_file_begin(kolk_new_file *file, const char *name) {
+bool kolk_file_begin_(kolk_new_file_ *file, const char *name) {
     file_facts old;
-    file->beside = !kolk_file_is_special(name);
+    file->beside = !kolk_file_is_special_(name);
     if (!file->beside) {
         file->out = fopen(name, "wb");
         return file->out;
@@ -147,8 +147,8 @@ bool kolk_file_begin(kolk_new_file *file, const char *name) {
     return file->out;
 }
 
-bool kolk_file_end(kolk_new_file *file) {
-    KOLK_ASSERT(file->out);
+bool kolk_file_end_(kolk_new_file_ *file) {
+    KOLK_ASSERT_(file->out);
     bool written = !ferror(file->out);
     if (fclose(file->out) != 0) written = false;
     if (!file->beside) return written;

@@ -7,36 +7,36 @@
 #include <stdio.h>
 
 /* The text lies on pages of its own. A struct of zeros is the empty text. */
-typedef struct kolk_text {
+typedef struct kolk_text_ {
     char *start;
     size_t length;
     size_t size; /* of the pages */
-} kolk_text;
+} kolk_text_;
 
-typedef enum kolk_found { KOLK_FOUND, KOLK_MISSING, KOLK_UNREADABLE } kolk_found;
+typedef enum kolk_found_ { KOLK_FOUND_, KOLK_MISSING_, KOLK_UNREADABLE_ } kolk_found_;
 
 /* Reads the whole file. The system must know its length. *text must be all zero, and stays so if the file is
  * missing. */
-kolk_found kolk_file_read(const char *name, kolk_text *text);
+kolk_found_ kolk_file_read_(const char *name, kolk_text_ *text);
 
-void kolk_text_release(kolk_text *text);
+void kolk_text_release_(kolk_text_ *text);
 
 /* Is it an existing device, pipe or folder, which has no text to keep? */
-bool kolk_file_is_special(const char *name);
+bool kolk_file_is_special_(const char *name);
 
 /* A new file that replaces an old one once it is complete. Until then it lies beside the old one. A special file is
  * written directly. Through a symbolic link, the file that the link points to is replaced. The old file's permissions
  * are kept. */
-typedef struct kolk_new_file {
+typedef struct kolk_new_file_ {
     FILE *out;
     bool beside;
     char name[FILENAME_MAX], own_name[FILENAME_MAX];
-} kolk_new_file;
+} kolk_new_file_;
 
 /* Returns false if the new file cannot be created; nothing has changed then. */
-bool kolk_file_begin(kolk_new_file *file, const char *name);
+bool kolk_file_begin_(kolk_new_file_ *file, const char *name);
 
 /* Returns false if the new file could not be written; the old file is unchanged then. */
-bool kolk_file_end(kolk_new_file *file);
+bool kolk_file_end_(kolk_new_file_ *file);
 
 #endif

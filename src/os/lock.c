@@ -27,20 +27,20 @@
 
 static SRWLOCK process_lock = SRWLOCK_INIT;
 
-void kolk_lock(void) {
+void kolk_lock_(void) {
     AcquireSRWLockExclusive(&process_lock);
 }
 
-void kolk_unlock(void) {
+void kolk_unlock_(void) {
     ReleaseSRWLockExclusive(&process_lock);
 }
 
-bool kolk_lock_unless_forking(void) {
-    kolk_lock();
+bool kolk_lock_unless_forking_(void) {
+    kolk_lock_();
     return true;
 }
 
-uint32_t kolk_forks(void) {
+uint32_t kolk_forks_(void) {
     return 0;
 }
 #else
@@ -72,7 +72,7 @@ static void take_lock(void) {
         uint32_t seen = __atomic_load_n(&turn, __ATOMIC_SEQ_CST);
         __atomic_store_n(&asleep, 1, __ATOMIC_SEQ_CST);
         if (try_lock()) return;
-        kolk_wait(&turn, seen, KOLK_FOREVER);
+        kolk_wait_(&turn, seen, KOLK_FOREVER);
     }
 }
 
@@ -81,54 +81,54 @@ static void give_lock(void) {
     if (!__atomic_load_n(&asleep, __ATOMIC_SEQ_CST)) return;
     __atomic_store_n(&asleep, 0, __ATOMIC_SEQ_CST);
     __atomic_fetch_add(&turn, 1, __ATOMIC_SEQ_CST);
-    kolk_wake(&turn, UINT32_MAX);
+    kolk_wake_(&turn, UINT32_MAX);
 }
 
-void kolk_lock(void) {
-    KOLK_UNSEEN();
+void kolk_lock_(void) {
+    KOLK_UNSEEN_();
     if (forking == 0) take_lock();
 }
 
-void kolk_unlock(void) {
+void kolk_unlock_(void) {
     if (forking == 0) give_lock();
 }
 
-bool kolk_lock_unless_forking(void) {
-    KOLK_UNSEEN();
+bool kolk_lock_unless_forking_(void) {
+    KOLK_UNSEEN_();
     while (forking == 0 && !try_lock()) {
-        if (kolk_load(&lock_is_forks, KOLK_RELAXED)) return false;
-        kolk_yield();
+        if (kolk_load_(&lock_is_forks, KOLK_RELAXED_)) return false;
+        kolk_yield_();
     }
     return true;
 }
 
-uint32_t kolk_forks(void) {
+uint32_t kolk_forks_(void) {
     return __atomic_load_n(&forks, __ATOMIC_RELAXED);
 }
 
 /* If the forking thread already has the lock, the fork comes from a signal handler. The interrupted function goes on in
  * both processes and releases the lock in each. */
 static void begin_fork(void) {
-    sigset_t before = kolk_signals_off();
+    sigset_t before = kolk_signals_off_();
     forking++;
     if (__atomic_load_n(&holder, __ATOMIC_RELAXED) != &forking) {
         take_lock();
         taken_by = forking;
     }
-    kolk_store(&lock_is_forks, 1, KOLK_RELAXED);
-    kolk_signals_restore(before);
+    kolk_store_(&lock_is_forks, 1, KOLK_RELAXED_);
+    kolk_signals_restore_(before);
 }
 
 static void end_fork(void) {
-    KOLK_ASSERT(forking > 0);
-    sigset_t before = kolk_signals_off();
-    if (forking == 1) kolk_store(&lock_is_forks, 0, KOLK_RELAXED);
+    KOLK_ASSERT_(forking > 0);
+    sigset_t before = kolk_signals_off_();
+    if (forking == 1) kolk_store_(&lock_is_forks, 0, KOLK_RELAXED_);
     if (taken_by == forking) {
         taken_by = 0;
         give_lock();
     }
     forking--;
-    kolk_signals_restore(before);
+    kolk_signals_restore_(before);
 }
 
 static void go_on_in_child(void) {
@@ -156,21 +156,21 @@ static bool is_unlocked(uint32_t word, uint32_t here) {
     return word == 0 || (word & ~UINT32_C(3)) != here;
 }
 
-void kolk_lock_word(uint32_t *word) {
-    uint32_t here = kolk_forks() << 2, expected = 0;
+void kolk_lock_word_(uint32_t *word) {
+    uint32_t here = kolk_forks_() << 2, expected = 0;
     for (int i = 0; i < SPINS; i++) { /* the lock is only held briefly */
-        if (kolk_compare_exchange(word, &expected, here | 1, KOLK_ACQUIRE, KOLK_RELAXED)) return;
+        if (kolk_compare_exchange_(word, &expected, here | 1, KOLK_ACQUIRE_, KOLK_RELAXED_)) return;
         if (is_unlocked(expected, here)) continue;
         expected = 0;
-        kolk_pause();
+        kolk_pause_();
     }
-    while (!is_unlocked(kolk_exchange(word, here | 2, KOLK_ACQUIRE), here)) kolk_wait(word, here | 2, KOLK_FOREVER);
+    while (!is_unlocked(kolk_exchange_(word, here | 2, KOLK_ACQUIRE_), here)) kolk_wait_(word, here | 2, KOLK_FOREVER);
 }
 
-void kolk_unlock_word(uint32_t *word) {
-    uint32_t taken = kolk_exchange(word, 0, KOLK_RELEASE);
-    KOLK_ASSERT(taken & 3);
-    if (taken & 2) kolk_wake(word, 1);
+void kolk_unlock_word_(uint32_t *word) {
+    uint32_t taken = kolk_exchange_(word, 0, KOLK_RELEASE_);
+    KOLK_ASSERT_(taken & 3);
+    if (taken & 2) kolk_wake_(word, 1);
 }
 
 #endif

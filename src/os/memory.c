@@ -9,44 +9,44 @@
 
 #if !KOLK_HOSTED
 
-size_t kolk_memory_page(void) {
+size_t kolk_memory_page_(void) {
     return 4096;
 }
 
-void *kolk_memory_reserve(size_t size) {
+void *kolk_memory_reserve_(size_t size) {
     (void)size;
     return NULL;
 }
 
-bool kolk_memory_commit(void *start, size_t size) {
+bool kolk_memory_commit_(void *start, size_t size) {
     (void)start, (void)size;
     return false;
 }
 
-void *kolk_memory_map(size_t size) {
+void *kolk_memory_map_(size_t size) {
     (void)size;
     return NULL;
 }
 
-size_t kolk_memory_discard(void *start, size_t size, bool counts) {
+size_t kolk_memory_discard_(void *start, size_t size, bool counts) {
     (void)start, (void)size, (void)counts;
     return 0;
 }
 
-void kolk_memory_decommit(void *start, size_t size) {
+void kolk_memory_decommit_(void *start, size_t size) {
     (void)start, (void)size;
 }
 
-void kolk_memory_release(void *start, size_t size) {
+void kolk_memory_release_(void *start, size_t size) {
     (void)start, (void)size;
 }
 
-bool kolk_memory_trim(void *start, size_t size) {
+bool kolk_memory_trim_(void *start, size_t size) {
     (void)start, (void)size;
     return false;
 }
 
-void *kolk_memory_resize(void *start, size_t size, size_t new_size) {
+void *kolk_memory_resize_(void *start, size_t size, size_t new_size) {
     (void)start, (void)size, (void)new_size;
     return NULL;
 }
@@ -61,20 +61,20 @@ static size_t ask_for_page(void) {
     return info.dwPageSize;
 }
 
-void *kolk_memory_reserve(size_t size) {
+void *kolk_memory_reserve_(size_t size) {
     return VirtualAlloc(NULL, size, MEM_RESERVE, PAGE_NOACCESS);
 }
 
-bool kolk_memory_commit(void *start, size_t size) {
+bool kolk_memory_commit_(void *start, size_t size) {
     return VirtualAlloc(start, size, MEM_COMMIT, PAGE_READWRITE) != NULL;
 }
 
-void *kolk_memory_map(size_t size) {
+void *kolk_memory_map_(size_t size) {
     return VirtualAlloc(NULL, size, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
 }
 
-size_t kolk_memory_discard(void *start, size_t size, bool counts) {
-    size_t page = kolk_memory_page();
+size_t kolk_memory_discard_(void *start, size_t size, bool counts) {
+    size_t page = kolk_memory_page_();
     uintptr_t first = ((uintptr_t)start + page - 1) / page * page;
     uintptr_t end = ((uintptr_t)start + size) / page * page;
     (void)counts;
@@ -82,24 +82,24 @@ size_t kolk_memory_discard(void *start, size_t size, bool counts) {
     /* Decommitting is the only way to get zero pages back; the commit right after it can reuse the commit charge that
      * this releases. */
     if (!VirtualFree((void *)first, end - first, MEM_DECOMMIT)) return 0;
-    return kolk_memory_commit((void *)first, end - first) ? end - first : 0;
+    return kolk_memory_commit_((void *)first, end - first) ? end - first : 0;
 }
 
-void kolk_memory_decommit(void *start, size_t size) {
+void kolk_memory_decommit_(void *start, size_t size) {
     VirtualFree(start, size, MEM_DECOMMIT);
 }
 
-void kolk_memory_release(void *start, size_t size) {
+void kolk_memory_release_(void *start, size_t size) {
     (void)size;
     VirtualFree(start, 0, MEM_RELEASE);
 }
 
-bool kolk_memory_trim(void *start, size_t size) {
+bool kolk_memory_trim_(void *start, size_t size) {
     (void)start, (void)size;
     return false;
 }
 
-void *kolk_memory_resize(void *start, size_t size, size_t new_size) {
+void *kolk_memory_resize_(void *start, size_t size, size_t new_size) {
     (void)start, (void)size, (void)new_size;
     return NULL;
 }
@@ -131,21 +131,21 @@ static void set_dumped(void *start, size_t size, bool is_dumped) {
 }
 #endif
 
-void *kolk_memory_reserve(size_t size) {
+void *kolk_memory_reserve_(size_t size) {
     void *start = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (start == MAP_FAILED) return NULL;
     if (size >= MUCH) set_dumped(start, size, false);
     return start;
 }
 
-bool kolk_memory_commit(void *start, size_t size) {
-    size_t skew = (uintptr_t)start % kolk_memory_page();
+bool kolk_memory_commit_(void *start, size_t size) {
+    size_t skew = (uintptr_t)start % kolk_memory_page_();
     if (mprotect((char *)start - skew, size + skew, PROT_READ | PROT_WRITE) != 0) return false;
     set_dumped((char *)start - skew, size + skew, true);
     return true;
 }
 
-void *kolk_memory_map(size_t size) {
+void *kolk_memory_map_(size_t size) {
     void *start = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return start == MAP_FAILED ? NULL : start;
 }
@@ -169,8 +169,8 @@ static size_t resident_bytes(char *first, size_t size, size_t page) {
 }
 #endif
 
-size_t kolk_memory_discard(void *start, size_t size, bool counts) {
-    size_t page = kolk_memory_page();
+size_t kolk_memory_discard_(void *start, size_t size, bool counts) {
+    size_t page = kolk_memory_page_();
     uintptr_t first = ((uintptr_t)start + page - 1) / page * page;
     uintptr_t end = ((uintptr_t)start + size) / page * page;
     if (first >= end) return 0;
@@ -185,26 +185,26 @@ size_t kolk_memory_discard(void *start, size_t size, bool counts) {
 }
 
 /* Maps new pages over the old ones. If that fails, the old ones stay as they are. */
-void kolk_memory_decommit(void *start, size_t size) {
-    KOLK_ASSERT((uintptr_t)start % kolk_memory_page() == 0);
+void kolk_memory_decommit_(void *start, size_t size) {
+    KOLK_ASSERT_((uintptr_t)start % kolk_memory_page_() == 0);
     (void)mmap(start, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     set_dumped(start, size, false);
 }
 
-void kolk_memory_release(void *start, size_t size) {
-    KOLK_ASSERT(start);
-    KOLK_ASSERT((uintptr_t)start % kolk_memory_page() == 0);
+void kolk_memory_release_(void *start, size_t size) {
+    KOLK_ASSERT_(start);
+    KOLK_ASSERT_((uintptr_t)start % kolk_memory_page_() == 0);
     munmap(start, size);
 }
 
-bool kolk_memory_trim(void *start, size_t size) {
-    KOLK_ASSERT((uintptr_t)start % kolk_memory_page() == 0);
-    KOLK_ASSERT(size % kolk_memory_page() == 0);
+bool kolk_memory_trim_(void *start, size_t size) {
+    KOLK_ASSERT_((uintptr_t)start % kolk_memory_page_() == 0);
+    KOLK_ASSERT_(size % kolk_memory_page_() == 0);
     return munmap(start, size) == 0;
 }
 
-void *kolk_memory_resize(void *start, size_t size, size_t new_size) {
-    KOLK_ASSERT((uintptr_t)start % kolk_memory_page() == 0);
+void *kolk_memory_resize_(void *start, size_t size, size_t new_size) {
+    KOLK_ASSERT_((uintptr_t)start % kolk_memory_page_() == 0);
 #ifdef __linux__
     void *moved = mremap(start, size, new_size, MREMAP_MAYMOVE);
     return moved == MAP_FAILED ? NULL : moved;
@@ -218,18 +218,18 @@ void *kolk_memory_resize(void *start, size_t size, size_t new_size) {
 
 #if KOLK_HOSTED
 #ifdef _SC_PHYS_PAGES
-uint64_t kolk_memory_physical(void) {
+uint64_t kolk_memory_physical_(void) {
     long pages = sysconf(_SC_PHYS_PAGES);
-    return pages > 0 ? (uint64_t)pages * kolk_memory_page() : UINT64_C(1) << 34;
+    return pages > 0 ? (uint64_t)pages * kolk_memory_page_() : UINT64_C(1) << 34;
 }
 #else
-uint64_t kolk_memory_physical(void) {
+uint64_t kolk_memory_physical_(void) {
     return UINT64_C(1) << 34;
 }
 #endif
 
 #ifdef RLIMIT_AS
-uint64_t kolk_memory_addresses(void) {
+uint64_t kolk_memory_addresses_(void) {
     struct rlimit all, data; /* the data limit counts committed pages, touched or not */
     uint64_t most = UINT64_MAX;
     if (getrlimit(RLIMIT_AS, &all) == 0 && all.rlim_cur != RLIM_INFINITY) most = all.rlim_cur;
@@ -238,18 +238,18 @@ uint64_t kolk_memory_addresses(void) {
     return most;
 }
 #else
-uint64_t kolk_memory_addresses(void) {
+uint64_t kolk_memory_addresses_(void) {
     return UINT64_MAX;
 }
 #endif
 
 /* Asks the system once; threads that come at the same time may each ask. */
-size_t kolk_memory_page(void) {
+size_t kolk_memory_page_(void) {
     static size_t known;
     size_t page = __atomic_load_n(&known, __ATOMIC_RELAXED);
     if (page == 0) {
         page = ask_for_page();
-        KOLK_ASSERT(page > 0 && (page & (page - 1)) == 0);
+        KOLK_ASSERT_(page > 0 && (page & (page - 1)) == 0);
         __atomic_store_n(&known, page, __ATOMIC_RELAXED);
     }
     return page;

@@ -15,7 +15,7 @@
 
 #include <windows.h>
 
-bool kolk_peek(void *to, const void *from, size_t size) {
+bool kolk_peek_(void *to, const void *from, size_t size) {
     SIZE_T done = 0;
     return ReadProcessMemory(GetCurrentProcess(), from, to, size, &done) && done == size;
 }
@@ -74,11 +74,11 @@ static bool peek_by_pipe(unsigned char *to, uintptr_t from, size_t size) {
     return done == size;
 }
 
-bool kolk_peek(void *to, const void *from, size_t size) {
-    int error = errno, cancel = kolk_cancel_off();
+bool kolk_peek_(void *to, const void *from, size_t size) {
+    int error = errno, cancel = kolk_cancel_off_();
     int done = peek_as_another(to, from, size);
     if (done < 0) done = peek_by_pipe((unsigned char *)to, (uintptr_t)from, size);
-    kolk_cancel_restore(cancel);
+    kolk_cancel_restore_(cancel);
     errno = error;
     return done;
 }

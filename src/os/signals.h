@@ -6,15 +6,16 @@
 #include <pthread.h>
 #include <signal.h>
 
-/* Returns the mask that kolk_signals_restore takes. A thread that is started meanwhile has all signals blocked, too. */
-static inline sigset_t kolk_signals_off(void) {
+/* Returns the mask that kolk_signals_restore_ takes. A thread that is started meanwhile has all signals blocked,
+ * too. */
+static inline sigset_t kolk_signals_off_(void) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     return before;
 }
 
-static inline void kolk_signals_restore(sigset_t before) {
+static inline void kolk_signals_restore_(sigset_t before) {
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 

@@ -8,7 +8,7 @@
  * selects the bed of its sleepers. Words that share a bed wake each other's sleepers, which then find their word
  * unchanged.
  *
- * A scheduled test replaces kolk_wait and kolk_wake, in tests/help/schedule.h. */
+ * A scheduled test replaces kolk_wait_ and kolk_wake_, in tests/help/schedule.h. */
 #include "system.h"
 
 #include "kolk/base.h"
@@ -26,8 +26,8 @@
 #include <sched.h>
 #endif
 
-void kolk_yield(void) {
-    kolk_pause(); /* a scheduled test may switch threads here */
+void kolk_yield_(void) {
+    kolk_pause_(); /* a scheduled test may switch threads here */
 #ifdef _WIN32
     SwitchToThread();
 #else
@@ -51,8 +51,8 @@ void kolk_yield(void) {
 #define FUTEX_BITSET_MATCH_ANY 0xffffffffu
 
 /* A deadline beyond the range of the system's types is slept for in parts. */
-bool kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
-    KOLK_ASSERT((uintptr_t)word % sizeof *word == 0);
+bool kolk_wait_(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
+    KOLK_ASSERT_((uintptr_t)word % sizeof *word == 0);
     int64_t ns = deadline.ns > 0 ? deadline.ns : 0, seconds = ns / 1000000000;
     const struct {
         long seconds, nanoseconds; /* the types that SYS_futex takes, even where time_t is longer */
@@ -62,10 +62,10 @@ bool kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
                           deadline.ns == KOLK_FOREVER.ns ? NULL : &end, NULL, FUTEX_BITSET_MATCH_ANY);
     bool timed_out = result != 0 && errno == ETIMEDOUT;
     errno = before;
-    return !timed_out || kolk_now_ns() < deadline.ns;
+    return !timed_out || kolk_now_ns_() < deadline.ns;
 }
 
-void kolk_wake(uint32_t *word, uint32_t n) {
+void kolk_wake_(uint32_t *word, uint32_t n) {
     syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, n < INT_MAX ? (int)n : INT_MAX, NULL, NULL, 0);
 }
 #else
@@ -141,7 +141,7 @@ static bool make_bell(bed_bell *bell) {
 }
 
 static void listen_for(bed *mine, int64_t ns) {
-    struct timespec end = timespec_of(kolk_now_ns() + ns);
+    struct timespec end = timespec_of(kolk_now_ns_() + ns);
     pthread_cond_timedwait(&mine->bell, &mine->lock, &end);
 }
 #endif
@@ -159,24 +159,24 @@ __attribute__((constructor)) static void renew_beds_in_forks(void) {
 
 /* Sleeps until the bell rings, for `ns` at most, perhaps less. Returns at once if the system cannot make a bell. */
 static void sleep_in(bed *mine, int64_t ns) {
-    KOLK_ASSERT(ns > 0);
+    KOLK_ASSERT_(ns > 0);
     if (!mine->has_bell) mine->has_bell = make_bell(&mine->bell);
-    int cancel = kolk_cancel_off();
+    int cancel = kolk_cancel_off_();
     if (mine->has_bell) listen_for(mine, ns < LONGEST_SLEEP ? ns : LONGEST_SLEEP);
-    kolk_cancel_restore(cancel);
+    kolk_cancel_restore_(cancel);
 }
 
-bool kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
+bool kolk_wait_(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
     bed *mine = bed_of(word);
     lock_bed(mine);
     bool as_expected = __atomic_load_n(word, __ATOMIC_SEQ_CST) == expected;
-    int64_t left = deadline.ns - kolk_now_ns();
+    int64_t left = deadline.ns - kolk_now_ns_();
     if (as_expected && left > 0) sleep_in(mine, left);
     unlock_bed(mine);
-    return !as_expected || kolk_now_ns() < deadline.ns;
+    return !as_expected || kolk_now_ns_() < deadline.ns;
 }
 
-void kolk_wake(uint32_t *word, uint32_t n) {
+void kolk_wake_(uint32_t *word, uint32_t n) {
     (void)n; /* other words may share the bell, so wake all sleepers */
     bed *mine = bed_of(word);
     lock_bed(mine);

@@ -30,7 +30,7 @@ static uint8_t is_held;
 /* glibc allocates when it loads the unwinder. That malloc may be kolk's and may walk the stack again. */
 static int backtrace_once(void **calls, int most) {
     static _Thread_local bool walks;
-    if (walks || kolk_load(&is_held, KOLK_RELAXED)) return 0;
+    if (walks || kolk_load_(&is_held, KOLK_RELAXED_)) return 0;
     walks = true;
     int count = backtrace(calls, most);
     walks = false;
@@ -47,9 +47,9 @@ static int find_on_stack(const void *site, void **calls, int walked, int *at) {
 }
 #endif
 
-void kolk_stack_walk(const void *site, const void **frames, size_t most) {
-    KOLK_ASSERT(site);
-    KOLK_ASSERT(most >= 2);
+void kolk_stack_walk_(const void *site, const void **frames, size_t most) {
+    KOLK_ASSERT_(site);
+    KOLK_ASSERT_(most >= 2);
     size_t length = 0;
 #ifdef HAS_BACKTRACE
     void *calls[WALK_MANY];
@@ -62,9 +62,9 @@ void kolk_stack_walk(const void *site, const void **frames, size_t most) {
     frames[length] = NULL;
 }
 
-void kolk_stack_hold(bool hold) {
+void kolk_stack_hold_(bool hold) {
 #ifdef HAS_BACKTRACE
-    kolk_store(&is_held, hold, KOLK_RELAXED);
+    kolk_store_(&is_held, hold, KOLK_RELAXED_);
 #else
     (void)hold;
 #endif

@@ -10,11 +10,11 @@
 #if defined(_WIN32)
 #include <windows.h>
 
-uint32_t kolk_thread(void) {
+uint32_t kolk_thread_(void) {
     return GetCurrentThreadId();
 }
 
-bool kolk_thread_is_gone(uint32_t thread) {
+bool kolk_thread_is_gone_(uint32_t thread) {
     HANDLE handle = OpenThread(SYNCHRONIZE, FALSE, thread);
     if (!handle) return GetLastError() == ERROR_INVALID_PARAMETER;
     bool gone = WaitForSingleObject(handle, 0) == WAIT_OBJECT_0;
@@ -22,16 +22,16 @@ bool kolk_thread_is_gone(uint32_t thread) {
     return gone;
 }
 
-bool kolk_thread_has_ended(uint32_t thread) {
-    return kolk_thread_is_gone(thread);
+bool kolk_thread_has_ended_(uint32_t thread) {
+    return kolk_thread_is_gone_(thread);
 }
 
-void kolk_thread_name(uint32_t thread, char *name, size_t size) {
+void kolk_thread_name_(uint32_t thread, char *name, size_t size) {
     (void)thread, (void)size;
     *name = 0;
 }
 
-uint32_t kolk_thread_system_number(uint32_t thread) {
+uint32_t kolk_thread_system_number_(uint32_t thread) {
     return thread;
 }
 
@@ -58,19 +58,19 @@ static _Thread_local uint32_t my_number;
 static uint32_t forked; /* the thread that forked last */
 static pid_t process;   /* set at that fork; after _Fork or clone, which run no handlers, still the parent */
 
-uint32_t kolk_thread(void) {
+uint32_t kolk_thread_(void) {
     if (my_number) return my_number;
     uint32_t number = (uint32_t)syscall(SYS_gettid);
-    KOLK_ASSERT(number > 0);
-    KOLK_ASSERT(number >> NUMBER_BITS == 0);
-    my_number = kolk_forks() << NUMBER_BITS | number;
+    KOLK_ASSERT_(number > 0);
+    KOLK_ASSERT_(number >> NUMBER_BITS == 0);
+    my_number = kolk_forks_() << NUMBER_BITS | number;
     return my_number;
 }
 
 /* The system's number of a thread; 0, which no thread has, if the thread exists only in the parent of the last fork. */
 static uint32_t system_number_of(uint32_t thread) {
     if (thread == forked) return (uint32_t)process;
-    uint32_t here = kolk_forks() << NUMBER_BITS;
+    uint32_t here = kolk_forks_() << NUMBER_BITS;
     return thread >> NUMBER_BITS == here >> NUMBER_BITS ? thread - here : 0;
 }
 
@@ -79,7 +79,7 @@ static bool is_known_thread(uint32_t thread) {
     return thread && getpid() == process;
 }
 
-bool kolk_thread_is_gone(uint32_t thread) {
+bool kolk_thread_is_gone_(uint32_t thread) {
     if (!is_known_thread(thread)) return false;
     int before = errno;
     uint32_t number = system_number_of(thread);
@@ -103,19 +103,19 @@ static bool is_exiting(uint32_t number) {
     return at && (strtoul(at, NULL, 10) & EXITING);
 }
 
-/* Ask /proc first: if the thread ends in between, kolk_thread_is_gone finds it gone. */
-bool kolk_thread_has_ended(uint32_t thread) {
-    int before = errno, cancel = kolk_cancel_off();
+/* Ask /proc first: if the thread ends in between, kolk_thread_is_gone_ finds it gone. */
+bool kolk_thread_has_ended_(uint32_t thread) {
+    int before = errno, cancel = kolk_cancel_off_();
     bool exiting = is_known_thread(thread) && is_exiting(system_number_of(thread));
-    kolk_cancel_restore(cancel);
+    kolk_cancel_restore_(cancel);
     errno = before;
-    return exiting || kolk_thread_is_gone(thread);
+    return exiting || kolk_thread_is_gone_(thread);
 }
 
-void kolk_thread_name(uint32_t thread, char *name, size_t size) {
-    KOLK_ASSERT(size > 0);
+void kolk_thread_name_(uint32_t thread, char *name, size_t size) {
+    KOLK_ASSERT_(size > 0);
     char path[40];
-    int before = errno, cancel = kolk_cancel_off();
+    int before = errno, cancel = kolk_cancel_off_();
     uint32_t number = is_known_thread(thread) ? system_number_of(thread) : 0;
     snprintf(path, sizeof path, "/proc/self/task/%u/comm", number);
     int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -123,11 +123,11 @@ void kolk_thread_name(uint32_t thread, char *name, size_t size) {
     if (file >= 0) close(file);
     name[length > 0 ? length : 0] = 0;
     name[strcspn(name, "\n")] = 0;
-    kolk_cancel_restore(cancel);
+    kolk_cancel_restore_(cancel);
     errno = before;
 }
 
-uint32_t kolk_thread_system_number(uint32_t thread) {
+uint32_t kolk_thread_system_number_(uint32_t thread) {
     return thread ? system_number_of(thread) : 0;
 }
 
@@ -143,34 +143,34 @@ __attribute__((constructor)) static void remember_process_in_forks(void) {
 
 #else
 
-uint32_t kolk_thread(void) {
+uint32_t kolk_thread_(void) {
     return 0;
 }
 
-bool kolk_thread_is_gone(uint32_t thread) {
+bool kolk_thread_is_gone_(uint32_t thread) {
     (void)thread;
     return false;
 }
 
-bool kolk_thread_has_ended(uint32_t thread) {
-    return kolk_thread_is_gone(thread);
+bool kolk_thread_has_ended_(uint32_t thread) {
+    return kolk_thread_is_gone_(thread);
 }
 
-void kolk_thread_name(uint32_t thread, char *name, size_t size) {
+void kolk_thread_name_(uint32_t thread, char *name, size_t size) {
     (void)thread, (void)size;
     *name = 0;
 }
 
-uint32_t kolk_thread_system_number(uint32_t thread) {
+uint32_t kolk_thread_system_number_(uint32_t thread) {
     return thread;
 }
 
 #endif
 
-const char *kolk_thread_own_name(void) {
-    static _Thread_local char own_name[KOLK_THREAD_NAME];
+const char *kolk_thread_own_name_(void) {
+    static _Thread_local char own_name[KOLK_THREAD_NAME_];
     static _Thread_local bool has_asked;
-    if (!has_asked) kolk_thread_name(kolk_thread(), own_name, sizeof own_name);
+    if (!has_asked) kolk_thread_name_(kolk_thread_(), own_name, sizeof own_name);
     has_asked = true;
     return own_name;
 }

@@ -8,25 +8,25 @@
 
 /* The calling thread's number. No other living thread has it. A thread keeps its number through a fork. 0 means
  * unknown. */
-uint32_t kolk_thread(void);
+uint32_t kolk_thread_(void);
 
 /* Has that thread ended, or does it exist only in a fork's parent? Returns false where that is unknown, if another
  * thread now has the number, and while the system still lists the thread: for a moment after its end, and for the
  * process's first thread until the process ends. */
-bool kolk_thread_is_gone(uint32_t thread);
+bool kolk_thread_is_gone_(uint32_t thread);
 
 /* The same, but also true for an ended thread that the system still lists, if there is a /proc. Takes some microseconds
  * more. */
-bool kolk_thread_has_ended(uint32_t thread);
+bool kolk_thread_has_ended_(uint32_t thread);
 
 /* Copies the system's name of a thread of this process, cut to size; "" if the thread is gone. Slow. */
-void kolk_thread_name(uint32_t thread, char *name, size_t size);
+void kolk_thread_name_(uint32_t thread, char *name, size_t size);
 
 /* The calling thread's name at its first call of this function. Only that call is slow. */
-#define KOLK_THREAD_NAME 16 /* bytes, including the 0 */
-const char *kolk_thread_own_name(void);
+#define KOLK_THREAD_NAME_ 16 /* bytes, including the 0 */
+const char *kolk_thread_own_name_(void);
 
 /* The system's number of a thread, which may have ended. 0 means unknown. */
-uint32_t kolk_thread_system_number(uint32_t thread);
+uint32_t kolk_thread_system_number_(uint32_t thread);
 
 #endif

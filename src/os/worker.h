@@ -5,17 +5,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The return type of a worker's function: KOLK_WORK name(void *argument) { ... return 0; } */
+/* The return type of a worker's function: KOLK_WORK_ name(void *argument) { ... return 0; } */
 #ifdef _WIN32
-#define KOLK_WORK unsigned long __stdcall
+#define KOLK_WORK_ unsigned long __stdcall
 #else
-#define KOLK_WORK void *
+#define KOLK_WORK_ void *
 #endif
 
 /* Starts a thread, in which all signals are blocked. Returns false if the system cannot. */
-bool kolk_worker_start(uintptr_t *worker, KOLK_WORK (*work)(void *argument), void *argument);
+bool kolk_worker_start_(uintptr_t *worker, KOLK_WORK_ (*work)(void *argument), void *argument);
 
 /* Waits for the worker's end. Call it once for each worker. It is no cancellation point. */
-void kolk_worker_join(uintptr_t worker);
+void kolk_worker_join_(uintptr_t worker);
 
 #endif

@@ -66,45 +66,45 @@ _Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 424 && sizeof(kolk_p
                "the layout has changed: raise KOLK_ABI");
 
 /* Emit each function of pool.inl once. */
-extern inline uintptr_t kolk_pool_slot(const kolk_pool *pool, const void *object);
-extern inline uintptr_t kolk_pool_slot_sized(const kolk_pool *pool, const void *object, size_t stride);
-extern inline bool kolk_pool_bit(const uint64_t *words, uintptr_t index);
-extern inline void *kolk_pool_alloc_sized(kolk_pool *pool, size_t stride);
+extern inline uintptr_t kolk_pool_slot_(const kolk_pool *pool, const void *object);
+extern inline uintptr_t kolk_pool_slot_sized_(const kolk_pool *pool, const void *object, size_t stride);
+extern inline bool kolk_pool_bit_(const uint64_t *words, uintptr_t index);
+extern inline void *kolk_pool_alloc_sized_(kolk_pool *pool, size_t stride);
 extern inline void *kolk_pool_alloc(kolk_pool *pool);
-extern inline void kolk_pool_free_slot(kolk_pool *pool, void *object, uintptr_t index);
+extern inline void kolk_pool_free_slot_(kolk_pool *pool, void *object, uintptr_t index);
 extern inline void kolk_pool_free(kolk_pool *pool, void *object);
-extern inline void kolk_pool_free_sized(kolk_pool *pool, void *object, size_t stride);
+extern inline void kolk_pool_free_sized_(kolk_pool *pool, void *object, size_t stride);
 extern inline bool kolk_pool_is_live(const kolk_pool *pool, const void *object);
 extern inline uint32_t kolk_pool_index(const kolk_pool *pool, const void *object);
 extern inline void *kolk_pool_at(const kolk_pool *pool, uint32_t index);
 extern inline kolk_handle kolk_pool_handle_of(const kolk_pool *pool, const void *object);
-extern inline void *kolk_pool_get_sized(const kolk_pool *pool, kolk_handle handle, size_t stride);
+extern inline void *kolk_pool_get_sized_(const kolk_pool *pool, kolk_handle handle, size_t stride);
 extern inline void *kolk_pool_get(const kolk_pool *pool, kolk_handle handle);
 extern inline uint32_t kolk_pool_count(const kolk_pool *pool);
 extern inline uint32_t kolk_pool_available(const kolk_pool *pool);
 extern inline kolk_cursor kolk_pool_each(const kolk_pool *pool);
-extern inline void *kolk_pool_bypassed(const kolk_pool *pool, uintptr_t index);
-extern inline void *kolk_cursor_bypassed(kolk_cursor *cursor);
+extern inline void *kolk_pool_bypassed_(const kolk_pool *pool, uintptr_t index);
+extern inline void *kolk_cursor_bypassed_(kolk_cursor *cursor);
 extern inline void *kolk_cursor_next(kolk_cursor *cursor);
 
 /* ---- Life of a pool ---------------------------------------------------------------------------------------------- */
 
-KOLK_NOINLINE void kolk_pool_deinit(kolk_pool *pool) {
-    if (!kolk_check_home(pool, pool->number, pool->desc.name, SITE)) return;
+KOLK_NOINLINE_ void kolk_pool_deinit(kolk_pool *pool) {
+    if (!kolk_check_home_(pool, pool->number, pool->desc.name, SITE)) return;
     void (*end)(kolk_pool * pool, const void *site) = POOL_OPTION(end);
     if (end) end(pool, SITE);
-    kolk_pool_unmake(pool);
+    kolk_pool_unmake_(pool);
 }
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
-KOLK_NOINLINE void *kolk_pool_alloc_slow(kolk_pool *pool) {
+KOLK_NOINLINE_ void *kolk_pool_alloc_slow_(kolk_pool *pool) {
     if (KOLK_DIAGNOSTICS && has_aged_slot(pool))
         return alloc_aged(pool); /* without diagnostics, only the options link this */
     return POOL_OPTION(alloc)(pool, SITE);
 }
 
-KOLK_NOINLINE void *kolk_pool_alloc_zeroed(kolk_pool *pool) {
+KOLK_NOINLINE_ void *kolk_pool_alloc_zeroed(kolk_pool *pool) {
     bool fast = (uintptr_t)pool->top > (uintptr_t)pool->floor;
     void *object = fast ? kolk_pool_alloc(pool) : POOL_OPTION(alloc)(pool, SITE);
     if (object) memset(object, 0, pool->desc.object_size);

@@ -6,7 +6,7 @@
 
 /* Returns the slot + 1 of the nearest live object from `at` on; 0 at the end of the circle. */
 static uint32_t pass_dead(kolk_pool *pool, uint32_t at, bool up) {
-    KOLK_ASSERT(at <= pool->fresh);
+    KOLK_ASSERT_(at <= pool->fresh);
     while (at && !pool_is_alive(pool, at - 1)) {
         uint32_t dead = at - 1;
         at = up ? pool->ages[at].newer : pool->ages[at].older;
@@ -18,14 +18,14 @@ static uint32_t pass_dead(kolk_pool *pool, uint32_t at, bool up) {
 
 static bool keeps_ages(const kolk_pool *pool, const char *verb, const void *site) {
     if (pool->ages) return true;
-    kolk_fail(kolk_pool_failure(pool, KOLK_AGES_MISSING, KOLK_NO_SLOT, site), "%s needs .ages", verb);
+    kolk_fail_(kolk_pool_failure_(pool, KOLK_AGES_MISSING, KOLK_NO_SLOT_, site), "%s needs .ages", verb);
     return false;
 }
 
 /* Returns the live object next to slot `from` - 1; for 0, the first one at that end. A slot that is in no order is its
  * own neighbour, so NULL. */
 static void *neighbour(kolk_pool *pool, uint32_t from, bool up) {
-    KOLK_ASSERT(from <= pool->fresh);
+    KOLK_ASSERT_(from <= pool->fresh);
     uint32_t at = up ? pool->ages[from].newer : pool->ages[from].older;
     if (at == from) return NULL;
     at = pass_dead(pool, at, up);
@@ -37,48 +37,48 @@ static void *neighbour_of(kolk_pool *pool, const void *object, bool up, const ch
     if (!keeps_ages(pool, verb, site)) return NULL;
     uintptr_t slot = pool_slot_of(pool, object);
     if (slot < pool->fresh) return neighbour(pool, (uint32_t)slot + 1, up);
-    kolk_pool_fail_object(pool, object, verb, KOLK_DEAD_OBJECT, site);
+    kolk_pool_fail_object_(pool, object, verb, KOLK_DEAD_OBJECT, site);
     return NULL;
 }
 
-void *kolk_pool_find_oldest(kolk_pool *pool, const char *verb, const void *site) {
+void *kolk_pool_find_oldest_(kolk_pool *pool, const char *verb, const void *site) {
     return keeps_ages(pool, verb, site) ? neighbour(pool, 0, true) : NULL;
 }
 
-KOLK_NOINLINE void *kolk_pool_oldest(kolk_pool *pool) {
-    return kolk_pool_find_oldest(pool, "oldest", SITE);
+KOLK_NOINLINE_ void *kolk_pool_oldest(kolk_pool *pool) {
+    return kolk_pool_find_oldest_(pool, "oldest", SITE);
 }
 
-KOLK_NOINLINE void *kolk_pool_newest(kolk_pool *pool) {
+KOLK_NOINLINE_ void *kolk_pool_newest(kolk_pool *pool) {
     return keeps_ages(pool, "newest", SITE) ? neighbour(pool, 0, false) : NULL;
 }
 
-KOLK_NOINLINE void *kolk_pool_newer(kolk_pool *pool, const void *object) {
+KOLK_NOINLINE_ void *kolk_pool_newer(kolk_pool *pool, const void *object) {
     return neighbour_of(pool, object, true, "newer", SITE);
 }
 
-KOLK_NOINLINE void *kolk_pool_older(kolk_pool *pool, const void *object) {
+KOLK_NOINLINE_ void *kolk_pool_older(kolk_pool *pool, const void *object) {
     return neighbour_of(pool, object, false, "older", SITE);
 }
 
 /* Returns the slot of a live object. Reports a bug of the caller, such as a pool without ages, and returns
- * KOLK_NO_SLOT. */
+ * KOLK_NO_SLOT_. */
 static uint32_t aging_slot(kolk_pool *pool, const void *object, const char *verb, const void *site) {
-    if (!keeps_ages(pool, verb, site)) return KOLK_NO_SLOT;
-    if (kolk_pool_holds(pool, object)) return (uint32_t)pool_slot_of(pool, object);
-    kolk_pool_fail_object(pool, object, verb, KOLK_DEAD_OBJECT, site);
-    return KOLK_NO_SLOT;
+    if (!keeps_ages(pool, verb, site)) return KOLK_NO_SLOT_;
+    if (kolk_pool_holds_(pool, object)) return (uint32_t)pool_slot_of(pool, object);
+    kolk_pool_fail_object_(pool, object, verb, KOLK_DEAD_OBJECT, site);
+    return KOLK_NO_SLOT_;
 }
 
-KOLK_NOINLINE void kolk_pool_touch(kolk_pool *pool, const void *object) {
+KOLK_NOINLINE_ void kolk_pool_touch(kolk_pool *pool, const void *object) {
     uint32_t slot = aging_slot(pool, object, "touch", SITE);
-    if (slot != KOLK_NO_SLOT && !is_alone(pool, slot)) become_newest(pool, slot);
+    if (slot != KOLK_NO_SLOT_ && !is_alone(pool, slot)) become_newest(pool, slot);
 }
 
 /* A live slot that is in no order is protected. So protection needs no memory and ends with the life. */
-KOLK_NOINLINE void kolk_pool_protect(kolk_pool *pool, const void *object, bool on) {
+KOLK_NOINLINE_ void kolk_pool_protect(kolk_pool *pool, const void *object, bool on) {
     uint32_t slot = aging_slot(pool, object, "protect", SITE);
-    if (slot == KOLK_NO_SLOT || is_alone(pool, slot) == on) return;
+    if (slot == KOLK_NO_SLOT_ || is_alone(pool, slot) == on) return;
     if (on) {
         leave_order(pool, slot);
         be_alone(pool, slot);

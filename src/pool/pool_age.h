@@ -12,29 +12,29 @@
 
 /* A slot that is in no order is its own neighbour on both sides. */
 static inline void be_alone(kolk_pool *pool, uint32_t slot) {
-    KOLK_ASSERT(slot < pool->capacity);
-    pool->ages[slot + 1] = (kolk_age){slot + 1, slot + 1};
+    KOLK_ASSERT_(slot < pool->capacity);
+    pool->ages[slot + 1] = (kolk_age_){slot + 1, slot + 1};
 }
 
 static inline bool is_alone(const kolk_pool *pool, uint32_t slot) {
-    KOLK_ASSERT(slot < pool->fresh);
+    KOLK_ASSERT_(slot < pool->fresh);
     return pool->ages[slot + 1].newer == slot + 1;
 }
 
 /* Takes a slot out of the order. Changes nothing if it is in no order. */
 static inline void leave_order(kolk_pool *pool, uint32_t slot) {
-    KOLK_ASSERT(slot < pool->fresh);
-    kolk_age *ages = pool->ages, age = ages[slot + 1];
+    KOLK_ASSERT_(slot < pool->fresh);
+    kolk_age_ *ages = pool->ages, age = ages[slot + 1];
     ages[age.older].newer = age.newer;
     ages[age.newer].older = age.older;
 }
 
 static inline void become_newest(kolk_pool *pool, uint32_t slot) {
     leave_order(pool, slot);
-    kolk_age *ages = pool->ages;
+    kolk_age_ *ages = pool->ages;
     uint32_t newest = ages[0].older;
-    KOLK_ASSERT(newest <= pool->fresh && newest != slot + 1);
-    ages[slot + 1] = (kolk_age){newest, 0};
+    KOLK_ASSERT_(newest <= pool->fresh && newest != slot + 1);
+    ages[slot + 1] = (kolk_age_){newest, 0};
     ages[newest].newer = slot + 1;
     ages[0].older = slot + 1;
 }
@@ -46,11 +46,11 @@ static inline bool has_aged_slot(const kolk_pool *pool) {
 
 /* Allocates that slot as the fast path does, and makes the object the newest. */
 static inline void *alloc_aged(kolk_pool *pool) {
-    kolk_slot *top = pool->top;
+    kolk_slot_ *top = pool->top;
     uint32_t index = top[-1].index;
-    KOLK_ASSERT(top > pool->stack && index < pool->fresh && !kolk_bits_get(pool->live, index));
+    KOLK_ASSERT_(top > pool->stack && index < pool->fresh && !kolk_bits_get_(pool->live, index));
     pool->top = top - 1;
-    kolk_bits_set(pool->live, index);
+    kolk_bits_set_(pool->live, index);
     become_newest(pool, index);
     return plain_slot_at(pool, index);
 }
@@ -58,6 +58,6 @@ static inline void *alloc_aged(kolk_pool *pool) {
 /* ---- pool_age.c -------------------------------------------------------------------------------------------------- */
 
 /* kolk_pool_oldest for a caller at `site`. The report that the pool keeps no ages calls the operation `verb`. */
-void *kolk_pool_find_oldest(kolk_pool *pool, const char *verb, const void *site);
+void *kolk_pool_find_oldest_(kolk_pool *pool, const char *verb, const void *site);
 
 #endif

@@ -10,120 +10,120 @@
 
 /* ---- Reports ----------------------------------------------------------------------------------------------------- */
 
-kolk_failure kolk_pool_failure(const kolk_pool *pool, kolk_status rule, uint32_t slot, const void *site) {
+kolk_failure kolk_pool_failure_(const kolk_pool *pool, kolk_status rule, uint32_t slot, const void *site) {
     kolk_failure failure = {.rule = rule, .pool = pool_name_of(pool), .slot = slot, .site = site};
-    if (pool_debug_of(pool)) kolk_debug_sites(pool->debug, slot, &failure);
+    if (pool_debug_of(pool)) kolk_debug_sites_(pool->debug, slot, &failure);
     return failure;
 }
 
-/* Returns the slot that this pointer points into; *inside is the distance from its start. KOLK_NO_SLOT if it is in
+/* Returns the slot that this pointer points into; *inside is the distance from its start. KOLK_NO_SLOT_ if it is in
  * none. */
 static uint32_t locate_in_pool(const kolk_pool *pool, const void *pointer, uint64_t *inside) {
-    if (pool_is_bypassed(pool)) return kolk_debug_search(pool->debug, pool->fresh, pointer, inside);
-    return kolk_locate(pool->slots, pool->stride, pool->capacity, pointer, inside);
+    if (pool_is_bypassed(pool)) return kolk_debug_search_(pool->debug, pool->fresh, pointer, inside);
+    return kolk_locate_(pool->slots, pool->stride, pool->capacity, pointer, inside);
 }
 
-void kolk_pool_fail_object(const kolk_pool *pool, const void *object, const char *verb, kolk_status if_dead,
-                           const void *site) {
-    KOLK_ASSERT(pool);
+void kolk_pool_fail_object_(const kolk_pool *pool, const void *object, const char *verb, kolk_status if_dead,
+                            const void *site) {
+    KOLK_ASSERT_(pool);
     const kolk_pool *asked = pool;
-    uint64_t inside = 0, slot = KOLK_NO_SLOT;
-    for (const kolk_pool *place = pool; object && place && slot == KOLK_NO_SLOT; place = place->desc.overflow)
-        if ((slot = locate_in_pool(place, object, &inside)) != KOLK_NO_SLOT) pool = place;
-    kolk_failure failure = kolk_pool_failure(pool, if_dead, (uint32_t)slot, site);
+    uint64_t inside = 0, slot = KOLK_NO_SLOT_;
+    for (const kolk_pool *place = pool; object && place && slot == KOLK_NO_SLOT_; place = place->desc.overflow)
+        if ((slot = locate_in_pool(place, object, &inside)) != KOLK_NO_SLOT_) pool = place;
+    kolk_failure failure = kolk_pool_failure_(pool, if_dead, (uint32_t)slot, site);
     failure.object = object;
-    bool is_live = slot < pool->fresh && !inside && kolk_bits_get(pool->live, slot);
+    bool is_live = slot < pool->fresh && !inside && kolk_bits_get_(pool->live, slot);
     if (is_live) {
         failure.rule = pool == asked ? KOLK_NO_HANDLES : KOLK_FOREIGN_POINTER;
-        kolk_fail(failure,
-                  pool == asked ? "%s of slot %u, but KOLK_GENERATIONS_NONE has no handles"
-                                : "%s of slot %u, for the pool that overflowed into this one",
-                  verb, slot);
+        kolk_fail_(failure,
+                   pool == asked ? "%s of slot %u, but KOLK_GENERATIONS_NONE has no handles"
+                                 : "%s of slot %u, for the pool that overflowed into this one",
+                   verb, slot);
         return;
     }
     if (slot >= pool->fresh) failure.rule = KOLK_NEVER_ISSUED;
-    kolk_fail_object(failure, verb, "slot", inside);
+    kolk_fail_object_(failure, verb, "slot", inside);
 }
 
-void kolk_pool_list_leaks(const kolk_pool *pool) {
-    kolk_debug_leaks(pool->debug, pool->fresh, kolk_pool_failure(pool, KOLK_LEAK, KOLK_NO_SLOT, NULL));
+void kolk_pool_list_leaks_(const kolk_pool *pool) {
+    kolk_debug_leaks_(pool->debug, pool->fresh, kolk_pool_failure_(pool, KOLK_LEAK, KOLK_NO_SLOT_, NULL));
 }
 
-void kolk_pool_verify(kolk_pool *pool, uint32_t index, const void *site) {
-    KOLK_ASSERT(pool->debug && index < pool->fresh);
+void kolk_pool_verify_(kolk_pool *pool, uint32_t index, const void *site) {
+    KOLK_ASSERT_(pool->debug && index < pool->fresh);
     uint8_t in_hook = pool->in_hook;
     pool->in_hook = false; /* reset first, because the handler may longjmp */
-    kolk_debug_verify(pool->debug, index, pool_slot_at(pool, index), kolk_bits_get(pool->live, index),
-                      kolk_pool_failure(pool, KOLK_OK, index, site));
+    kolk_debug_verify_(pool->debug, index, pool_slot_at(pool, index), kolk_bits_get_(pool->live, index),
+                       kolk_pool_failure_(pool, KOLK_OK, index, site));
     pool->in_hook = in_hook;
 }
 
-void kolk_pool_verify_all(kolk_pool *pool, const void *site) {
-    for (uint32_t i = 0; pool_debug_of(pool) && i < pool->fresh; i++) kolk_pool_verify(pool, i, site);
+void kolk_pool_verify_all_(kolk_pool *pool, const void *site) {
+    for (uint32_t i = 0; pool_debug_of(pool) && i < pool->fresh; i++) kolk_pool_verify_(pool, i, site);
 }
 
 /* ---- Which pool, and which object -------------------------------------------------------------------------------- */
 
-bool kolk_pool_holds(const kolk_pool *pool, const void *object) {
+bool kolk_pool_holds_(const kolk_pool *pool, const void *object) {
     return pool_is_alive(pool, pool_slot_of(pool, object));
 }
 
-kolk_pool *kolk_pool_holder(const kolk_pool *pool, const void *object) {
-    while (pool && !kolk_pool_holds(pool, object)) pool = pool->desc.overflow;
+kolk_pool *kolk_pool_holder_(const kolk_pool *pool, const void *object) {
+    while (pool && !kolk_pool_holds_(pool, object)) pool = pool->desc.overflow;
     return (kolk_pool *)(uintptr_t)pool;
 }
 
-bool kolk_pool_is_live_slow(const kolk_pool *pool, const void *object) {
-    return kolk_pool_holder(pool, object) != NULL;
+bool kolk_pool_is_live_slow_(const kolk_pool *pool, const void *object) {
+    return kolk_pool_holder_(pool, object) != NULL;
 }
 
-void *kolk_pool_at_slow(const kolk_pool *pool, uint32_t index) {
+void *kolk_pool_at_slow_(const kolk_pool *pool, uint32_t index) {
     return pool_is_alive(pool, index) ? pool_slot_at(pool, index) : NULL;
 }
 
-KOLK_NOINLINE uint32_t kolk_pool_index_slow(const kolk_pool *pool, const void *object) {
-    if (kolk_pool_holds(pool, object)) return (uint32_t)pool_slot_of(pool, object);
-    kolk_pool_fail_object(pool, object, "index", KOLK_DEAD_OBJECT, SITE);
-    return KOLK_NO_SLOT;
+KOLK_NOINLINE_ uint32_t kolk_pool_index_slow_(const kolk_pool *pool, const void *object) {
+    if (kolk_pool_holds_(pool, object)) return (uint32_t)pool_slot_of(pool, object);
+    kolk_pool_fail_object_(pool, object, "index", KOLK_DEAD_OBJECT, SITE);
+    return KOLK_NO_SLOT_;
 }
 
-KOLK_NOINLINE kolk_handle kolk_pool_handle_slow(const kolk_pool *pool, const void *object) {
-    const kolk_pool *place = kolk_pool_holder(pool, object);
+KOLK_NOINLINE_ kolk_handle kolk_pool_handle_slow_(const kolk_pool *pool, const void *object) {
+    const kolk_pool *place = kolk_pool_holder_(pool, object);
     if (!place || !place->generations) {
-        kolk_pool_fail_object(place ? place : pool, object, "handle", KOLK_DEAD_OBJECT, SITE);
+        kolk_pool_fail_object_(place ? place : pool, object, "handle", KOLK_DEAD_OBJECT, SITE);
         return (kolk_handle){0};
     }
     uintptr_t index = pool_slot_of(place, object);
-    return kolk_handle_make(place->generations[index], (uint32_t)index, place->tag);
+    return kolk_handle_make_(place->generations[index], (uint32_t)index, place->tag);
 }
 
 /* Does the handle fit the tag of this pool or one of its overflow pools? */
 static bool knows_tag(const kolk_pool *pool, kolk_handle handle) {
-    while (pool && kolk_handle_is_foreign(handle, pool->tag, pool->desc.max_capacity)) pool = pool->desc.overflow;
+    while (pool && kolk_handle_is_foreign_(handle, pool->tag, pool->desc.max_capacity)) pool = pool->desc.overflow;
     return pool != NULL;
 }
 
 /* Notes a handle that has found no object, and returns NULL. */
 static void *get_none(const kolk_pool *pool, kolk_handle handle, const void *site) {
-    if (kolk_note_stale(&pool->desc.name, handle) && !knows_tag(pool, handle) &&
-        kolk_note_foreign(&pool->wrong_pool, pool_has(pool, KOLK_DEBUG_STRICT)))
-        kolk_fail_handle(kolk_pool_failure(pool, KOLK_WRONG_POOL, KOLK_NO_SLOT, site), handle);
+    if (kolk_note_stale_(&pool->desc.name, handle) && !knows_tag(pool, handle) &&
+        kolk_note_foreign_(&pool->wrong_pool, pool_has(pool, KOLK_DEBUG_STRICT_)))
+        kolk_fail_handle_(kolk_pool_failure_(pool, KOLK_WRONG_POOL, KOLK_NO_SLOT_, site), handle);
     return NULL;
 }
 
-void *kolk_pool_find(const kolk_pool *pool, kolk_handle handle, const void *site) {
+void *kolk_pool_find_(const kolk_pool *pool, kolk_handle handle, const void *site) {
     const kolk_pool *place = pool;
     do {
-        uint32_t index = kolk_handle_index(handle, place->tag), generation = kolk_handle_generation(handle);
+        uint32_t index = kolk_handle_index_(handle, place->tag), generation = kolk_handle_generation_(handle);
         if (index < place->fresh && place->generations && place->generations[index] == generation &&
-            kolk_bits_get(place->live, index))
+            kolk_bits_get_(place->live, index))
             return pool_slot_at(place, index);
     } while ((place = place->desc.overflow) != NULL);
     return get_none(pool, handle, site);
 }
 
-KOLK_NOINLINE void *kolk_pool_get_slow(const kolk_pool *pool, kolk_handle handle) {
-    return kolk_pool_find(pool, handle, SITE);
+KOLK_NOINLINE_ void *kolk_pool_get_slow_(const kolk_pool *pool, kolk_handle handle) {
+    return kolk_pool_find_(pool, handle, SITE);
 }
 
 void kolk_pool_stats(const kolk_pool *pool, kolk_stats *out) {
@@ -139,7 +139,7 @@ void kolk_pool_stats(const kolk_pool *pool, kolk_stats *out) {
         .max_capacity = pool->desc.max_capacity,
         .unused_bytes = (uint64_t)(pool->capacity - peak) * pool->stride,
         .bytes_reserved = pool->block_size,
-        .bytes_committed = kolk_pool_committed(pool),
+        .bytes_committed = kolk_pool_committed_(pool),
         .failed = pool->failed,
         .evictions = pool->evictions,
         .wrong_pool = __atomic_load_n(&pool->wrong_pool, __ATOMIC_RELAXED),
@@ -147,7 +147,7 @@ void kolk_pool_stats(const kolk_pool *pool, kolk_stats *out) {
         .recycled = pool->worn.recycled,
         .debug = pool->debug_flags,
     };
-    kolk_tools_wrote(out, sizeof *out);
+    kolk_tools_wrote_(out, sizeof *out);
 }
 
 /* ---- Iteration --------------------------------------------------------------------------------------------------- */
@@ -155,13 +155,13 @@ void kolk_pool_stats(const kolk_pool *pool, kolk_stats *out) {
 void *kolk_pool_next_run(const kolk_pool *pool, uint32_t *index, uint32_t *length) {
     uint64_t end = (uint64_t)*index + *length;
     if (end > pool->fresh) end = pool->fresh;
-    uint64_t first = kolk_bits_find(pool->live, true, *index, end);
+    uint64_t first = kolk_bits_find_(pool->live, true, *index, end);
     if (first >= end) {
         *length = 0;
         return NULL;
     }
     bool apart = pool_has(pool, KOLK_DEBUG_GUARD | KOLK_DEBUG_BYPASS);
     *index = (uint32_t)first;
-    *length = apart ? 1 : (uint32_t)(kolk_bits_find(pool->live, false, first, end) - first);
+    *length = apart ? 1 : (uint32_t)(kolk_bits_find_(pool->live, false, first, end) - first);
     return pool_slot_at(pool, first);
 }

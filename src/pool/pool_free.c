@@ -2,7 +2,7 @@
 #include "pool_order.h"
 
 static void run_reset(kolk_pool *pool, void *object) {
-    KOLK_ASSERT(object);
+    KOLK_ASSERT_(object);
     uint8_t in_hook = pool->in_hook;
     pool->in_hook = true;
     pool->desc.reset(object, pool->desc.context);
@@ -11,10 +11,10 @@ static void run_reset(kolk_pool *pool, void *object) {
 
 /* Ends the life in a slot and invalidates its handles. Until the caller has put the slot somewhere, it counts as alive
  * (I1, I3 broken), so that a reset hook may free other objects. Returns true if the slot is worn out. */
-static KOLK_ALWAYS_INLINE bool end_pool_life(kolk_pool *pool, kolk_debug *debug, uint32_t index, void *object,
-                                             const void *site) {
-    KOLK_ASSERT(index < pool->fresh && kolk_bits_get(pool->live, index));
-    kolk_bits_clear(pool->live, index);
+static KOLK_ALWAYS_INLINE_ bool end_pool_life(kolk_pool *pool, kolk_debug *debug, uint32_t index, void *object,
+                                              const void *site) {
+    KOLK_ASSERT_(index < pool->fresh && kolk_bits_get_(pool->live, index));
+    kolk_bits_clear_(pool->live, index);
     bool worn = false;
     if (pool->generations) {
         pool->generations[index] = (pool->generations[index] + 1) & KOLK_GENERATION_MAX;
@@ -22,64 +22,64 @@ static KOLK_ALWAYS_INLINE bool end_pool_life(kolk_pool *pool, kolk_debug *debug,
     }
     if (pool->desc.reset) run_reset(pool, object);
     if (debug) {
-        kolk_debug_end_life(debug, index, site);
-        kolk_debug_wipe(debug, index, object);
+        kolk_debug_end_life_(debug, index, site);
+        kolk_debug_wipe_(debug, index, object);
     }
     return worn;
 }
 
-static KOLK_NOINLINE void wear_out(kolk_pool *pool, uint32_t index) {
-    kolk_pool_put_worn(pool, index);
+static KOLK_NOINLINE_ void wear_out(kolk_pool *pool, uint32_t index) {
+    kolk_pool_put_worn_(pool, index);
     POOL_OPTION(show_bounds)(pool);
 }
 
 /* Frees an object that is not alive in this pool: it may belong to the overflow pool. */
-static KOLK_NOINLINE void free_elsewhere(kolk_pool *pool, void *object, const void *site) {
+static KOLK_NOINLINE_ void free_elsewhere(kolk_pool *pool, void *object, const void *site) {
     bool (*free_overflow)(kolk_pool *, void *, const void *) = POOL_OPTION(free_overflow);
     if (!free_overflow || !free_overflow(pool->desc.overflow, object, site))
-        kolk_pool_fail_object(pool, object, "free", KOLK_DOUBLE_FREE, site);
+        kolk_pool_fail_object_(pool, object, "free", KOLK_DOUBLE_FREE, site);
 }
 
-static KOLK_ALWAYS_INLINE void free_from(kolk_pool *pool, kolk_debug *debug, void *object, const void *site) {
+static KOLK_ALWAYS_INLINE_ void free_from(kolk_pool *pool, kolk_debug *debug, void *object, const void *site) {
     if (!object) return;
-    uintptr_t found = debug ? pool_slot_of(pool, object) : kolk_pool_slot(pool, object);
+    uintptr_t found = debug ? pool_slot_of(pool, object) : kolk_pool_slot_(pool, object);
     uint32_t index = (uint32_t)found;
-    if (found >= pool->fresh || !kolk_bits_get(pool->live, index)) {
+    if (found >= pool->fresh || !kolk_bits_get_(pool->live, index)) {
         free_elsewhere(pool, object, site);
         return;
     }
-    if (debug) kolk_pool_verify(pool, index, site);
+    if (debug) kolk_pool_verify_(pool, index, site);
     if (end_pool_life(pool, debug, index, object, site))
         wear_out(pool, index);
-    else if (debug && kolk_debug_quarantine(debug))
-        kolk_pool_put_quarantined(pool, index);
+    else if (debug && kolk_debug_quarantine_(debug))
+        kolk_pool_put_quarantined_(pool, index);
     else
         put_free(pool, index);
 }
 
-static KOLK_NOINLINE void free_any(kolk_pool *pool, void *object, const void *site) {
+static KOLK_NOINLINE_ void free_any(kolk_pool *pool, void *object, const void *site) {
     free_from(pool, pool_debug_of(pool), object, site);
 }
 
 /* An overflow pool releases its memory when its last object is freed. */
-bool kolk_pool_free_overflow(kolk_pool *pool, void *object, const void *site) {
-    kolk_pool *holder = kolk_pool_holder(pool, object);
+bool kolk_pool_free_overflow_(kolk_pool *pool, void *object, const void *site) {
+    kolk_pool *holder = kolk_pool_holder_(pool, object);
     if (!holder) return false;
     free_any(holder, object, site);
     if (kolk_pool_count(holder) == 0) kolk_pool_trim(holder);
     return true;
 }
 
-KOLK_NOINLINE void kolk_pool_free_slow(kolk_pool *pool, void *object) {
-    if (KOLK_UNLIKELY(pool_debug_of(pool)))
+KOLK_NOINLINE_ void kolk_pool_free_slow_(kolk_pool *pool, void *object) {
+    if (KOLK_UNLIKELY_(pool_debug_of(pool)))
         free_any(pool, object, SITE);
     else
         free_from(pool, NULL, object, SITE);
 }
 
-KOLK_NOINLINE bool kolk_pool_free_handle(kolk_pool *pool, kolk_handle handle) {
+KOLK_NOINLINE_ bool kolk_pool_free_handle(kolk_pool *pool, kolk_handle handle) {
     if (pool_debug_of(pool)) {
-        void *object = kolk_pool_find(pool, handle, SITE);
+        void *object = kolk_pool_find_(pool, handle, SITE);
         free_any(pool, object, SITE);
         return object != NULL;
     }
@@ -93,7 +93,7 @@ KOLK_NOINLINE bool kolk_pool_free_handle(kolk_pool *pool, kolk_handle handle) {
 static bool end_lives(kolk_pool *pool, const void *site) {
     uint64_t end = pool->fresh; /* leaves out objects that reset hooks allocate beyond it */
     bool some = false;
-    for (uint64_t i = 0; (i = kolk_bits_find(pool->live, true, i, end)) < end; i++) {
+    for (uint64_t i = 0; (i = kolk_bits_find_(pool->live, true, i, end)) < end; i++) {
         if (end_pool_life(pool, pool_debug_of(pool), (uint32_t)i, pool_slot_at(pool, i), site))
             wear_out(pool, (uint32_t)i);
         some = true;
@@ -101,13 +101,13 @@ static bool end_lives(kolk_pool *pool, const void *site) {
     return some;
 }
 
-void kolk_pool_clear_for(kolk_pool *pool, bool ends, const void *site) {
-    kolk_pool_verify_all(pool, site);
+void kolk_pool_clear_for_(kolk_pool *pool, bool ends, const void *site) {
+    kolk_pool_verify_all_(pool, site);
     while (end_lives(pool, site) && ends) {}
-    while (kolk_pool_take_quarantined(pool) != KOLK_NO_SLOT) {} /* they were verified above; sort_free finds them */
-    kolk_pool_sort_free(pool);
+    while (kolk_pool_take_quarantined_(pool) != KOLK_NO_SLOT_) {} /* they were verified above; sort_free finds them */
+    kolk_pool_sort_free_(pool);
 }
 
-KOLK_NOINLINE void kolk_pool_clear(kolk_pool *pool) {
-    kolk_pool_clear_for(pool, false, SITE);
+KOLK_NOINLINE_ void kolk_pool_clear(kolk_pool *pool) {
+    kolk_pool_clear_for_(pool, false, SITE);
 }

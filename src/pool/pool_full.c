@@ -21,7 +21,7 @@ static bool evict(kolk_pool *pool, void *object) {
 /* Returns the object of least cost, the one in the lowest slot if several cost the same. Returns NULL if all are
  * protected or none is alive. */
 static void *cheapest(const kolk_pool *pool, double *least) {
-    KOLK_ASSERT(pool->desc.cost);
+    KOLK_ASSERT_(pool->desc.cost);
     void *found = NULL;
     kolk_cursor cursor = kolk_pool_each(pool);
     for (void *object; (object = kolk_cursor_next(&cursor));) {
@@ -41,17 +41,17 @@ static bool evict_below(kolk_pool *pool, double cost) {
     return object && least < cost && evict(pool, object);
 }
 
-KOLK_NOINLINE bool kolk_pool_evict_cheapest(kolk_pool *pool, size_t bytes, void *context) {
+KOLK_NOINLINE_ bool kolk_pool_evict_cheapest(kolk_pool *pool, size_t bytes, void *context) {
     (void)bytes, (void)context; /* the hooks get the pool's context, even if the program calls this directly */
     double least = 0;
     if (pool->desc.cost) return evict(pool, cheapest(pool, &least));
-    kolk_fail(kolk_pool_failure(pool, KOLK_COST_MISSING, KOLK_NO_SLOT, SITE), "evict_cheapest needs .cost");
+    kolk_fail_(kolk_pool_failure_(pool, KOLK_COST_MISSING, KOLK_NO_SLOT_, SITE), "evict_cheapest needs .cost");
     return false;
 }
 
-KOLK_NOINLINE bool kolk_pool_evict_oldest(kolk_pool *pool, size_t bytes, void *context) {
+KOLK_NOINLINE_ bool kolk_pool_evict_oldest(kolk_pool *pool, size_t bytes, void *context) {
     (void)bytes, (void)context;
-    return evict(pool, kolk_pool_find_oldest(pool, "evict_oldest", SITE));
+    return evict(pool, kolk_pool_find_oldest_(pool, "evict_oldest", SITE));
 }
 
 /* ---- The trap ---------------------------------------------------------------------------------------------------- */
@@ -60,24 +60,24 @@ KOLK_NOINLINE bool kolk_pool_evict_oldest(kolk_pool *pool, size_t bytes, void *c
 static void trap_full(kolk_pool *pool, const void *site) {
     uint64_t capacity = pool->capacity, worn = pool->worn.count, headroom = pool->desc.headroom,
              count = kolk_pool_count(pool);
-    kolk_failure full = kolk_pool_failure(pool, KOLK_FULL, KOLK_NO_SLOT, site);
+    kolk_failure full = kolk_pool_failure_(pool, KOLK_FULL, KOLK_NO_SLOT_, site);
     pool->in_hook = false; /* the handler may longjmp */
     if (worn)
-        kolk_fail(full, "full: %u of %u slots are worn out: raise .capacity, or take KOLK_GENERATIONS_RECYCLE", worn,
-                  capacity);
+        kolk_fail_(full, "full: %u of %u slots are worn out: raise .capacity, or take KOLK_GENERATIONS_RECYCLE", worn,
+                   capacity);
     else if ((pool->debug_flags & KOLK_DEBUG_FAIL) && kolk_pool_available(pool) > headroom)
-        kolk_fail(full, "full: KOLK_FAIL says so; %u of %u slots are in use", count, capacity);
+        kolk_fail_(full, "full: KOLK_FAIL says so; %u of %u slots are in use", count, capacity);
     else if (headroom && kolk_pool_available(pool))
-        kolk_fail(full, "full: of %u slots, the last %u are for urgent allocations only: raise .capacity", capacity,
-                  headroom);
+        kolk_fail_(full, "full: of %u slots, the last %u are for urgent allocations only: raise .capacity", capacity,
+                   headroom);
     else if (pool->capacity < pool->desc.max_capacity)
-        kolk_fail(full, "full: all %u slots are in use, and the system gives no memory for more", capacity);
+        kolk_fail_(full, "full: all %u slots are in use, and the system gives no memory for more", capacity);
     else
-        kolk_fail(full, "full: all %u slots are in use: raise .capacity, or .max_capacity to let the pool grow",
-                  capacity);
+        kolk_fail_(full, "full: all %u slots are in use: raise .capacity, or .max_capacity to let the pool grow",
+                   capacity);
 }
 
-KOLK_NOINLINE bool kolk_pool_trap_full(kolk_pool *pool, size_t bytes, void *context) {
+KOLK_NOINLINE_ bool kolk_pool_trap_full(kolk_pool *pool, size_t bytes, void *context) {
     (void)bytes, (void)context;
     trap_full(pool, SITE);
     return false;
@@ -87,7 +87,7 @@ KOLK_NOINLINE bool kolk_pool_trap_full(kolk_pool *pool, size_t bytes, void *cont
 
 /* Calls on_full, whose own allocs call no hook. Returns true if the alloc shall be tried again. */
 static bool ask_on_full(kolk_pool *pool, const void *site) {
-    KOLK_ASSERT(pool->desc.on_full && !pool->in_hook);
+    KOLK_ASSERT_(pool->desc.on_full && !pool->in_hook);
     bool again = false;
     pool->in_hook = true;
     if (pool->desc.on_full == kolk_pool_trap_full)
@@ -103,8 +103,8 @@ static uint64_t slots_left(const kolk_pool *pool) {
     return (uint64_t)pool->desc.max_capacity - pool->capacity + kolk_pool_available(pool);
 }
 
-void kolk_pool_look_at_low_water(kolk_pool *pool, uint32_t n) {
-    KOLK_ASSERT(pool->desc.on_low && n > 0);
+void kolk_pool_look_at_low_water_(kolk_pool *pool, uint32_t n) {
+    KOLK_ASSERT_(pool->desc.on_low && n > 0);
     uint64_t enough = (uint64_t)pool->desc.low_water + n;
     if (slots_left(pool) > pool->desc.low_water) pool->low_reported = false;
     if (pool->low_reported || pool->in_hook || slots_left(pool) >= enough) return;
@@ -121,8 +121,8 @@ static uint64_t count_with_overflow(const kolk_pool *pool) {
     return count;
 }
 
-alloc_grant kolk_pool_make_room(kolk_pool *pool, alloc_request how, alloc_grant has, const void *site) {
-    KOLK_ASSERT(how.cost ? pool->desc.cost != NULL : pool->desc.on_full != NULL);
+alloc_grant kolk_pool_make_room_(kolk_pool *pool, alloc_request how, alloc_grant has, const void *site) {
+    KOLK_ASSERT_(how.cost ? pool->desc.cost != NULL : pool->desc.on_full != NULL);
     uint64_t before = count_with_overflow(pool);
     uint32_t count = kolk_pool_count(pool), capacity = pool->capacity;
     has.again = how.cost ? evict_below(pool, *how.cost) : ask_on_full(pool, site);

@@ -35,26 +35,26 @@ static inline bool pool_is_bypassed(const kolk_pool *pool) {
 }
 
 static inline void *plain_slot_at(const kolk_pool *pool, uint64_t index) {
-    KOLK_ASSERT(index < pool->desc.max_capacity);
+    KOLK_ASSERT_(index < pool->desc.max_capacity);
     return pool->slots + (size_t)index * pool->stride;
 }
 
 /* The address of a slot's object. If objects come from malloc, it means nothing for a slot that was never handed
  * out. */
 static inline void *pool_slot_at(const kolk_pool *pool, uint64_t index) {
-    KOLK_ASSERT(index < pool->capacity);
-    return pool_is_bypassed(pool) ? kolk_pool_bypassed(pool, (uintptr_t)index) : plain_slot_at(pool, index);
+    KOLK_ASSERT_(index < pool->capacity);
+    return pool_is_bypassed(pool) ? kolk_pool_bypassed_(pool, (uintptr_t)index) : plain_slot_at(pool, index);
 }
 
 /* The slot of an object; a number not below fresh if it has none. */
 static inline uintptr_t pool_slot_of(const kolk_pool *pool, const void *object) {
-    if (pool_is_bypassed(pool)) return kolk_debug_find(pool->debug, object);
-    return kolk_pool_slot(pool, object);
+    if (pool_is_bypassed(pool)) return kolk_debug_find_(pool->debug, object);
+    return kolk_pool_slot_(pool, object);
 }
 
 /* Has this slot a live object? A number that is no slot has none. */
 static inline bool pool_is_alive(const kolk_pool *pool, uintptr_t slot) {
-    return slot < pool->fresh && kolk_bits_get(pool->live, slot);
+    return slot < pool->fresh && kolk_bits_get_(pool->live, slot);
 }
 
 /* Are worn-out slots never used again? */
@@ -71,7 +71,7 @@ static inline bool keeps_peak(const kolk_pool *pool) {
 }
 
 static inline uint32_t peak_of(const kolk_pool *pool) {
-    return kolk_peak(pool->peak, pool->fresh);
+    return kolk_peak_(pool->peak, pool->fresh);
 }
 
 /* The number of last free slots that need the slow path. These are the headroom, or the slots up to one above the
@@ -89,7 +89,7 @@ static inline uint32_t watched_slots(const kolk_pool *pool) {
 static inline void show_pool_bounds(kolk_pool *pool) {
     bool lifo = pool->desc.reuse == KOLK_REUSE_LIFO, easy = !pool_debug_of(pool) && !pool->ready;
     bool fresh_first = pool->desc.reuse == KOLK_REUSE_FIFO && pool->fresh < pool->capacity;
-    kolk_slot *nothing = (kolk_slot *)UINTPTR_MAX, *floor = nothing;
+    kolk_slot_ *nothing = (kolk_slot_ *)UINTPTR_MAX, *floor = nothing;
     uint32_t watched = watched_slots(pool);
     if (easy && lifo) floor = watched ? pool->stack + watched : pool->stack; /* NULL without slots */
     pool->bound = pool_debug_of(pool) ? 0 : pool->fresh;
@@ -104,52 +104,52 @@ static inline bool pool_has(const kolk_pool *pool, uint32_t debug_flags) {
 }
 
 /* The members of a descriptor that concern memory. */
-static inline kolk_room pool_room_of(const kolk_pool_desc *desc) {
-    return (kolk_room){
+static inline kolk_room_ pool_room_of(const kolk_pool_desc *desc) {
+    return (kolk_room_){
         desc->object_align, desc->capacity, desc->max_capacity, desc->memory, desc->memory_size, NULL, 0, 0};
 }
 
 /* ---- pool_ask.c -------------------------------------------------------------------------------------------------- */
 
 /* Reports why the caller cannot `verb` this pointer. `if_dead` is the rule that a free slot's pointer breaks. */
-void kolk_pool_fail_object(const kolk_pool *pool, const void *object, const char *verb, kolk_status if_dead,
-                           const void *site);
+void kolk_pool_fail_object_(const kolk_pool *pool, const void *object, const char *verb, kolk_status if_dead,
+                            const void *site);
 
 /* Builds a failure for a report about a call. */
-kolk_failure kolk_pool_failure(const kolk_pool *pool, kolk_status rule, uint32_t slot, const void *site);
+kolk_failure kolk_pool_failure_(const kolk_pool *pool, kolk_status rule, uint32_t slot, const void *site);
 
 /* Reports objects that are still alive, if the debug mode keeps sites. */
-void kolk_pool_list_leaks(const kolk_pool *pool);
+void kolk_pool_list_leaks_(const kolk_pool *pool);
 
 /* Check the red zones and the fill of one slot, or of all slots, and report damage. */
-void kolk_pool_verify(kolk_pool *pool, uint32_t index, const void *site);
-void kolk_pool_verify_all(kolk_pool *pool, const void *site);
+void kolk_pool_verify_(kolk_pool *pool, uint32_t index, const void *site);
+void kolk_pool_verify_all_(kolk_pool *pool, const void *site);
 
 /* Does it point to the start of a live object of this pool itself, not of an overflow pool? */
-bool kolk_pool_holds(const kolk_pool *pool, const void *object);
+bool kolk_pool_holds_(const kolk_pool *pool, const void *object);
 
 /* Returns the pool that has this live object: this one, or one of its overflow pools; NULL if none has. */
-kolk_pool *kolk_pool_holder(const kolk_pool *pool, const void *object);
+kolk_pool *kolk_pool_holder_(const kolk_pool *pool, const void *object);
 
 /* kolk_pool_get for a caller at `site`. */
-void *kolk_pool_find(const kolk_pool *pool, kolk_handle handle, const void *site);
+void *kolk_pool_find_(const kolk_pool *pool, kolk_handle handle, const void *site);
 
 /* ---- pool_options.c ---------------------------------------------------------------------------------------------- */
 
 /* Allocates when the fast paths have no slot. */
-void *kolk_pool_alloc_waiting(kolk_pool *pool, const void *site);
+void *kolk_pool_alloc_waiting_(kolk_pool *pool, const void *site);
 
 /* Ends a pool for its hooks and its debug mode. */
-void kolk_pool_end_options(kolk_pool *pool, const void *site);
+void kolk_pool_end_options_(kolk_pool *pool, const void *site);
 
 /* ---- pool_free.c ------------------------------------------------------------------------------------------------- */
 
 /* Frees an object if this pool or one of its overflow pools has it; else returns false. */
-bool kolk_pool_free_overflow(kolk_pool *pool, void *object, const void *site);
+bool kolk_pool_free_overflow_(kolk_pool *pool, void *object, const void *site);
 
 /* Frees all live objects. If the pool `ends`, also frees objects that reset hooks allocate meanwhile. That comes to an
  * end with the free slots, because none are added. */
-void kolk_pool_clear_for(kolk_pool *pool, bool ends, const void *site);
+void kolk_pool_clear_for_(kolk_pool *pool, bool ends, const void *site);
 
 /* ---- pool_full.c ------------------------------------------------------------------------------------------------- */
 
@@ -169,66 +169,66 @@ typedef struct alloc_grant {
 } alloc_grant;
 
 /* Calls on_low before an alloc of n slots that would leave fewer than low_water. */
-void kolk_pool_look_at_low_water(kolk_pool *pool, uint32_t n);
+void kolk_pool_look_at_low_water_(kolk_pool *pool, uint32_t n);
 
 /* Makes room for an alloc that has found no slot. Returns its new permissions. */
-alloc_grant kolk_pool_make_room(kolk_pool *pool, alloc_request how, alloc_grant has, const void *site);
+alloc_grant kolk_pool_make_room_(kolk_pool *pool, alloc_request how, alloc_grant has, const void *site);
 
 /* ---- pool_trim.c ------------------------------------------------------------------------------------------------- */
 
 /* Ends the set-up of the slots in [from, end). */
-void kolk_pool_tear_down(kolk_pool *pool, uint64_t from, uint64_t end);
+void kolk_pool_tear_down_(kolk_pool *pool, uint64_t from, uint64_t end);
 
 /* ---- pool_make.c ------------------------------------------------------------------------------------------------- */
 
-/* Checks the descriptor and replaces 0 by defaults. type_size and type_align are those of kolk_pool_init_abi. */
-typedef kolk_status kolk_pool_resolver(kolk_pool_desc *desc, size_t type_size, size_t type_align);
+/* Checks the descriptor and replaces 0 by defaults. type_size and type_align are those of kolk_pool_init_abi_. */
+typedef kolk_status kolk_pool_resolver_(kolk_pool_desc *desc, size_t type_size, size_t type_align);
 
 /* Applies the rules that do not depend on options. */
-kolk_pool_resolver kolk_pool_resolve;
+kolk_pool_resolver_ kolk_pool_resolve_;
 
 /* Initialises a pool by the rules of `resolve`. */
-kolk_status kolk_pool_begin(kolk_pool *pool, const kolk_pool_desc *given, size_t type_size, size_t type_align,
-                            size_t pool_size, uint32_t abi, kolk_pool_resolver *resolve);
+kolk_status kolk_pool_begin_(kolk_pool *pool, const kolk_pool_desc *given, size_t type_size, size_t type_align,
+                             size_t pool_size, uint32_t abi, kolk_pool_resolver_ *resolve);
 
 /* ---- pool_memory.c ----------------------------------------------------------------------------------------------- */
 
 /* The bytes of the block of a pool with this many slots, each region rounded up to `unit`. `desc` is a kolk_pool_desc;
  * room.h calls this. */
-uint64_t kolk_pool_bytes(const void *desc, uint32_t capacity, uint64_t unit);
+uint64_t kolk_pool_bytes_(const void *desc, uint32_t capacity, uint64_t unit);
 
 /* Allocates the memory of a pool, with those debug settings that it can have, and sets the fields that describe it. The
  * pool must be all zero before, and stays so on failure. Reports nothing. */
-kolk_status kolk_pool_make(kolk_pool *pool, const kolk_pool_desc *desc, const kolk_settings *settings);
+kolk_status kolk_pool_make_(kolk_pool *pool, const kolk_pool_desc *desc, const kolk_settings_ *settings);
 
 /* Releases the pool's memory and sets the pool to zero. */
-void kolk_pool_unmake(kolk_pool *pool);
+void kolk_pool_unmake_(kolk_pool *pool);
 
 /* Grows to `needed` slots at least, and to twice the old capacity if possible. */
-bool kolk_pool_grow(kolk_pool *pool, uint64_t needed);
+bool kolk_pool_grow_(kolk_pool *pool, uint64_t needed);
 
 /* The bytes that are committed for the pool's capacity. */
-uint64_t kolk_pool_committed(const kolk_pool *pool);
+uint64_t kolk_pool_committed_(const kolk_pool *pool);
 
 /* ---- Options, which are linked only where a pool has some: pool_plain.c ----------------------------------------- */
 
 /* Functions for pools with options. The last two are NULL if no pool has options. */
-typedef struct kolk_pool_option_table {
+typedef struct kolk_pool_option_table_ {
     void *(*alloc)(kolk_pool *pool, const void *site);
     void (*show_bounds)(kolk_pool *pool);
     void (*end)(kolk_pool *pool, const void *site);
     bool (*free_overflow)(kolk_pool *pool, void *object, const void *site);
-} kolk_pool_option_table;
+} kolk_pool_option_table_;
 
 #define POOL_OPTIONS                                                                                                   \
-    { kolk_pool_alloc_waiting, show_pool_bounds, kolk_pool_end_options, kolk_pool_free_overflow }
+    { kolk_pool_alloc_waiting_, show_pool_bounds, kolk_pool_end_options_, kolk_pool_free_overflow_ }
 
 #if KOLK_DIAGNOSTICS
-static const kolk_pool_option_table kolk_pool_options = POOL_OPTIONS; /* constant, so calls are direct */
-#define POOL_OPTION(name) (kolk_pool_options.name)
+static const kolk_pool_option_table_ kolk_pool_options_ = POOL_OPTIONS; /* constant, so calls are direct */
+#define POOL_OPTION(name) (kolk_pool_options_.name)
 #else
-extern kolk_pool_option_table kolk_pool_options; /* in pool_plain.c; pool_options.c sets it */
-#define POOL_OPTION(name) __atomic_load_n(&kolk_pool_options.name, __ATOMIC_RELAXED)
+extern kolk_pool_option_table_ kolk_pool_options_; /* in pool_plain.c; pool_options.c sets it */
+#define POOL_OPTION(name) __atomic_load_n(&kolk_pool_options_.name, __ATOMIC_RELAXED)
 #endif
 
 #endif

@@ -5,13 +5,13 @@
 #include "../core/handle.h"
 #include "../diag/begin.h"
 
-kolk_status kolk_pool_resolve(kolk_pool_desc *desc, size_t type_size, size_t type_align) {
-    kolk_status status = kolk_room_resolve_size(&desc->object_size, &desc->object_align, type_size, type_align);
+kolk_status kolk_pool_resolve_(kolk_pool_desc *desc, size_t type_size, size_t type_align) {
+    kolk_status status = kolk_room_resolve_size_(&desc->object_size, &desc->object_align, type_size, type_align);
     if (status != KOLK_OK) return status;
     if ((unsigned)desc->generations > KOLK_GENERATIONS_NONE) return KOLK_BAD_GENERATIONS;
     if (desc->capacity > INT32_MAX) return KOLK_BAD_CAPACITY;
-    kolk_room room = pool_room_of(desc);
-    status = kolk_room_resolve(&room, kolk_pool_bytes, desc);
+    kolk_room_ room = pool_room_of(desc);
+    status = kolk_room_resolve_(&room, kolk_pool_bytes_, desc);
     desc->capacity = room.capacity;
     desc->max_capacity = room.max_capacity;
     bool none = status == KOLK_OK && desc->max_capacity == 0 && !desc->overflow;
@@ -23,12 +23,12 @@ static void list_pool_stats(const void *pool, kolk_stats *out) {
 }
 
 static void list_pool_leaks(const void *pool) {
-    kolk_pool_list_leaks((const kolk_pool *)pool);
+    kolk_pool_list_leaks_((const kolk_pool *)pool);
 }
 
 static kolk_status pool_enter_scene(void *pool, uint32_t capacity) {
     kolk_pool *self = (kolk_pool *)pool;
-    if (kolk_sizes_are_measured()) {
+    if (kolk_sizes_are_measured_()) {
         self->peak = kolk_pool_count(self);
         show_pool_bounds(self);
     }
@@ -38,37 +38,37 @@ static kolk_status pool_enter_scene(void *pool, uint32_t capacity) {
 static uintptr_t pool_facts(const void *pool) {
     const kolk_pool *self = (const kolk_pool *)pool;
     if (self->fresh > self->capacity || self->capacity > self->desc.max_capacity) return 0; /* I2 */
-    return KOLK_FACTS(self->number, (uintptr_t)self->block, (uintptr_t)self->slots, (uintptr_t)self->live, self->stride,
-                      (uintptr_t)self->desc.name, self->desc.object_size, self->desc.max_capacity, self->debug_flags,
-                      (uintptr_t)self->debug, (uintptr_t)self->stack, self->memory, self->levels);
+    return KOLK_FACTS_(self->number, (uintptr_t)self->block, (uintptr_t)self->slots, (uintptr_t)self->live,
+                       self->stride, (uintptr_t)self->desc.name, self->desc.object_size, self->desc.max_capacity,
+                       self->debug_flags, (uintptr_t)self->debug, (uintptr_t)self->stack, self->memory, self->levels);
 }
 
-kolk_status kolk_pool_begin(kolk_pool *pool, const kolk_pool_desc *given, size_t type_size, size_t type_align,
-                            size_t pool_size, uint32_t abi, kolk_pool_resolver *resolve) {
-    static const kolk_kind kind = {
+kolk_status kolk_pool_begin_(kolk_pool *pool, const kolk_pool_desc *given, size_t type_size, size_t type_align,
+                             size_t pool_size, uint32_t abi, kolk_pool_resolver_ *resolve) {
+    static const kolk_kind_ kind = {
         .stats = list_pool_stats, .enter = pool_enter_scene, .facts = pool_facts, .size = sizeof(kolk_pool)};
-    static const kolk_kind kind_with_sites = {.stats = list_pool_stats,
-                                              .at_exit = list_pool_leaks,
-                                              .enter = pool_enter_scene,
-                                              .facts = pool_facts,
-                                              .size = sizeof(kolk_pool)};
-    kolk_status status = kolk_begin(pool, pool_size, sizeof *pool, abi, given);
+    static const kolk_kind_ kind_with_sites = {.stats = list_pool_stats,
+                                               .at_exit = list_pool_leaks,
+                                               .enter = pool_enter_scene,
+                                               .facts = pool_facts,
+                                               .size = sizeof(kolk_pool)};
+    kolk_status status = kolk_begin_(pool, pool_size, sizeof *pool, abi, given);
     if (status != KOLK_OK) return status;
     kolk_pool_desc desc = *given;
-    kolk_settings settings = kolk_settings_of(desc.name, desc.debug);
-    kolk_size size = kolk_sizes_ask(desc.name, desc.memory, &desc.capacity, &desc.max_capacity);
+    kolk_settings_ settings = kolk_settings_of_(desc.name, desc.debug);
+    kolk_size_ size = kolk_sizes_ask_(desc.name, desc.memory, &desc.capacity, &desc.max_capacity);
     do {
         status = resolve(&desc, type_size, type_align);
-        if (status == KOLK_OK) kolk_sizes_settle(&size, desc.capacity);
-        if (status == KOLK_OK) status = kolk_pool_make(pool, &desc, &settings);
-    } while (status != KOLK_OK && kolk_sizes_withdraw(&size, status));
+        if (status == KOLK_OK) kolk_sizes_settle_(&size, desc.capacity);
+        if (status == KOLK_OK) status = kolk_pool_make_(pool, &desc, &settings);
+    } while (status != KOLK_OK && kolk_sizes_withdraw_(&size, status));
     if (status != KOLK_OK) return status;
-    pool->tag = kolk_tag_bits(desc.tag, desc.name);
-    if (pool->ages) pool->ages[0] = (kolk_age){0, 0};
+    pool->tag = kolk_tag_bits_(desc.tag, desc.name);
+    if (pool->ages) pool->ages[0] = (kolk_age_){0, 0};
     bool named = desc.name && *desc.name;
-    bool counts = desc.reuse == KOLK_REUSE_FIFO || pool_debug_of(pool) || (named && kolk_sizes_are_measured());
+    bool counts = desc.reuse == KOLK_REUSE_FIFO || pool_debug_of(pool) || (named && kolk_sizes_are_measured_());
     pool->peak = counts ? 0 : PEAK_IS_FRESH;
     POOL_OPTION(show_bounds)(pool);
     bool lists_leaks = pool_has(pool, KOLK_DEBUG_SITES);
-    return kolk_enlist(pool, sizeof *pool, &pool->number, lists_leaks ? &kind_with_sites : &kind);
+    return kolk_enlist_(pool, sizeof *pool, &pool->number, lists_leaks ? &kind_with_sites : &kind);
 }

@@ -58,17 +58,17 @@ static void measure_layout(const layout *shape, uint32_t capacity, uint64_t size
     sizes[POOL_READY] = shape->ready ? (uint64_t)words * 8 : 0;
     sizes[POOL_GENERATIONS] = shape->generations ? (uint64_t)capacity * 4 : 0;
     sizes[POOL_STACK] = shape->stack ? (uint64_t)capacity * 4 : 0;
-    sizes[POOL_AGES] = shape->ages ? ((uint64_t)capacity + 1) * sizeof(kolk_age) : 0;
+    sizes[POOL_AGES] = shape->ages ? ((uint64_t)capacity + 1) * sizeof(kolk_age_) : 0;
     for (unsigned k = 0; k < shape->levels; k++, words = words_of(words)) sizes[POOL_HOLES + k] = (uint64_t)words * 8;
 }
 
 static uint64_t block_bytes(const layout *shape, uint32_t capacity, uint64_t unit) {
     uint64_t sizes[POOL_REGIONS];
     measure_layout(shape, capacity, sizes);
-    return kolk_room_bytes(sizes, regions_of(shape->levels), unit);
+    return kolk_room_bytes_(sizes, regions_of(shape->levels), unit);
 }
 
-uint64_t kolk_pool_bytes(const void *desc, uint32_t capacity, uint64_t unit) {
+uint64_t kolk_pool_bytes_(const void *desc, uint32_t capacity, uint64_t unit) {
     layout shape = layout_of(desc, capacity);
     return block_bytes(&shape, capacity, unit);
 }
@@ -85,26 +85,26 @@ static void measure_pool(const kolk_pool *pool, uint32_t capacity, uint64_t size
 
 /* Commits memory for this many slots, if the pool commits step by step. */
 static bool commit_slots(const kolk_pool *pool, uint32_t capacity) {
-    KOLK_ASSERT(capacity <= pool->desc.max_capacity);
+    KOLK_ASSERT_(capacity <= pool->desc.max_capacity);
     uint64_t sizes[POOL_REGIONS];
     void *starts[POOL_REGIONS] = {pool->block, pool->live, pool->ready, pool->generations, pool->stack, pool->ages};
-    if (pool_debug_of(pool) && !kolk_debug_commit(pool->debug, capacity)) return false;
+    if (pool_debug_of(pool) && !kolk_debug_commit_(pool->debug, capacity)) return false;
     if (!KOLK_HOSTED || pool->memory != MEMORY_GROWS) return true;
     memcpy(starts + POOL_HOLES, pool->holes, sizeof pool->holes);
     measure_pool(pool, capacity, sizes);
-    return kolk_room_commit(starts, sizes, regions_of(pool->levels));
+    return kolk_room_commit_(starts, sizes, regions_of(pool->levels));
 }
 
-uint64_t kolk_pool_committed(const kolk_pool *pool) {
+uint64_t kolk_pool_committed_(const kolk_pool *pool) {
     uint64_t sizes[POOL_REGIONS];
     if (pool->memory != MEMORY_GROWS) return pool->block_size;
     measure_pool(pool, pool->capacity, sizes);
-    return kolk_room_bytes(sizes, regions_of(pool->levels), kolk_memory_page());
+    return kolk_room_bytes_(sizes, regions_of(pool->levels), kolk_memory_page_());
 }
 
 /* The debug settings that this pool can have. Leaves out red zones that would exceed the address space. */
-static kolk_debug_desc pool_debug_desc(const kolk_pool_desc *desc, const kolk_settings *settings, layout *shape) {
-    kolk_debug_desc debug = {
+static kolk_debug_desc_ pool_debug_desc(const kolk_pool_desc *desc, const kolk_settings_ *settings, layout *shape) {
+    kolk_debug_desc_ debug = {
         .name = desc->name ? desc->name : "",
         .noun = "slot",
         .settings = *settings,
@@ -114,13 +114,13 @@ static kolk_debug_desc pool_debug_desc(const kolk_pool_desc *desc, const kolk_se
         .persistent = desc->keep || shape->ready,
     };
     if (desc->memory) debug.settings.flags &= ~(uint32_t)KOLK_DEBUG_GUARD;
-    kolk_debug_settle(&debug);
+    kolk_debug_settle_(&debug);
     if (!(debug.settings.flags & KOLK_DEBUG_GUARD)) return debug;
 
     layout wide = *shape;
     wide.front = debug.front;
     wide.stride = debug.front + debug.object_size + debug.back;
-    if (block_bytes(&wide, desc->max_capacity, KOLK_MAX_ALIGN) > PTRDIFF_MAX) { /* GCOVR_EXCL_START: 32 bits only */
+    if (block_bytes(&wide, desc->max_capacity, KOLK_MAX_ALIGN_) > PTRDIFF_MAX) { /* GCOVR_EXCL_START: 32 bits only */
         debug.settings.flags &= ~(uint32_t)KOLK_DEBUG_GUARD;
         debug.front = debug.back = 0;
         return debug;
@@ -132,9 +132,9 @@ static kolk_debug_desc pool_debug_desc(const kolk_pool_desc *desc, const kolk_se
 static bool make_pool_block(kolk_pool *pool, const kolk_pool_desc *desc, const layout *shape) {
     uint64_t sizes[POOL_REGIONS];
     void *starts[POOL_REGIONS] = {NULL};
-    kolk_room room = pool_room_of(desc);
+    kolk_room_ room = pool_room_of(desc);
     measure_layout(shape, desc->max_capacity, sizes);
-    bool made = kolk_room_make(&room, sizes, regions_of(shape->levels), starts);
+    bool made = kolk_room_make_(&room, sizes, regions_of(shape->levels), starts);
     pool->block = room.block;
     pool->block_size = room.block_size;
     pool->memory = room.kind;
@@ -149,31 +149,31 @@ static bool make_pool_block(kolk_pool *pool, const kolk_pool_desc *desc, const l
     return commit_slots(pool, desc->capacity);
 }
 
-kolk_status kolk_pool_make(kolk_pool *pool, const kolk_pool_desc *desc, const kolk_settings *settings) {
-    KOLK_ASSERT(!pool->block && !pool->debug);
+kolk_status kolk_pool_make_(kolk_pool *pool, const kolk_pool_desc *desc, const kolk_settings_ *settings) {
+    KOLK_ASSERT_(!pool->block && !pool->debug);
     layout shape = layout_of(desc, desc->max_capacity);
-    kolk_debug_desc debug = pool_debug_desc(desc, settings, &shape);
-    KOLK_ASSERT(shape.levels <= MAX_LEVELS);
+    kolk_debug_desc_ debug = pool_debug_desc(desc, settings, &shape);
+    KOLK_ASSERT_(shape.levels <= MAX_LEVELS);
     pool->stride = shape.stride;
-    kolk_set_divisor(pool->stride, &pool->shift, &pool->inverse);
+    kolk_set_divisor_(pool->stride, &pool->shift, &pool->inverse);
     pool->desc = *desc;
     pool->desc.debug = NULL; /* the text need not outlive the init */
     pool->capacity = desc->capacity;
     pool->levels = (uint8_t)shape.levels;
     pool->debug_flags = (uint16_t)debug.settings.flags;
     if (KOLK_DIAGNOSTICS && debug.settings.flags) {
-        pool->debug = kolk_debug_begin(&debug);
-        if (pool->debug) pool->objects = kolk_debug_objects(pool->debug);
+        pool->debug = kolk_debug_begin_(&debug);
+        if (pool->debug) pool->objects = kolk_debug_objects_(pool->debug);
     }
     bool has_debug = !KOLK_DIAGNOSTICS || pool->debug || !debug.settings.flags;
     if (has_debug && make_pool_block(pool, desc, &shape)) return KOLK_OK;
-    kolk_pool_unmake(pool);
+    kolk_pool_unmake_(pool);
     return KOLK_NO_MEMORY;
 }
 
-void kolk_pool_unmake(kolk_pool *pool) {
-    if (pool_debug_of(pool)) kolk_debug_end(pool->debug, pool->fresh);
-    kolk_room_end(&(kolk_room){.block = pool->block, .block_size = pool->block_size, .kind = pool->memory});
+void kolk_pool_unmake_(kolk_pool *pool) {
+    if (pool_debug_of(pool)) kolk_debug_end_(pool->debug, pool->fresh);
+    kolk_room_end_(&(kolk_room_){.block = pool->block, .block_size = pool->block_size, .kind = pool->memory});
     memset(pool, 0, sizeof *pool);
 }
 
@@ -186,7 +186,7 @@ kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity) {
     PROBE3(grow, pool_name_of(pool), pool->capacity, capacity);
     uint32_t head = pool->capacity - pool->first;
     if (pool->desc.reuse == KOLK_REUSE_FIFO && waiting(pool) > head) { /* the ring wraps: move its first part up */
-        kolk_slot *first = pool->stack + capacity - head;
+        kolk_slot_ *first = pool->stack + capacity - head;
         memmove(first, pool->stack + pool->first, head * sizeof *first);
         pool->first = capacity - head;
     }
@@ -195,9 +195,9 @@ kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity) {
     return KOLK_OK;
 }
 
-bool kolk_pool_grow(kolk_pool *pool, uint64_t needed) {
+bool kolk_pool_grow_(kolk_pool *pool, uint64_t needed) {
     if (needed > pool->desc.max_capacity) return false;
-    uint32_t wish = kolk_room_next_capacity(pool->capacity, pool->desc.max_capacity, pool->stride);
+    uint32_t wish = kolk_room_next_capacity_(pool->capacity, pool->desc.max_capacity, pool->stride);
     if (wish > needed && kolk_pool_reserve(pool, wish) == KOLK_OK) return true;
     return kolk_pool_reserve(pool, (uint32_t)needed) == KOLK_OK;
 }

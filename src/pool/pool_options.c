@@ -15,7 +15,7 @@
 static uint32_t take_fresh_with_options(kolk_pool *pool) {
     uint32_t index = take_fresh_slot(pool);
     if (index % 64 == 0) {
-        if (!pool_debug_of(pool)) (void)kolk_check_home(pool, pool->number, pool->desc.name, NULL);
+        if (!pool_debug_of(pool)) (void)kolk_check_home_(pool, pool->number, pool->desc.name, NULL);
         if (pool->ready) pool->ready[index / 64] = 0;
         uint64_t at = index;
         for (unsigned k = 0; k < pool->levels && at % 64 == 0; k++, at /= 64) pool->holes[k][at / 64] = 0;
@@ -28,13 +28,13 @@ static uint32_t take_fresh_with_options(kolk_pool *pool) {
 /* Is a slot free beyond the headroom? If not, tries to grow the pool by as many slots as are missing. */
 static bool has_more_than_headroom(kolk_pool *pool) {
     uint64_t needed = (uint64_t)pool->desc.headroom + 1, available = kolk_pool_available(pool);
-    return available >= needed || kolk_pool_grow(pool, pool->capacity + (needed - available));
+    return available >= needed || kolk_pool_grow_(pool, pool->capacity + (needed - available));
 }
 
-/* As a last resort, takes a slot from quarantine, or a worn-out one; KOLK_NO_SLOT if there is none. */
-static KOLK_NOINLINE uint32_t take_withheld(kolk_pool *pool) {
-    uint32_t index = kolk_pool_take_quarantined(pool);
-    if (index == KOLK_NO_SLOT) index = kolk_pool_take_worn(pool);
+/* As a last resort, takes a slot from quarantine, or a worn-out one; KOLK_NO_SLOT_ if there is none. */
+static KOLK_NOINLINE_ uint32_t take_withheld(kolk_pool *pool) {
+    uint32_t index = kolk_pool_take_quarantined_(pool);
+    if (index == KOLK_NO_SLOT_) index = kolk_pool_take_worn_(pool);
     show_pool_bounds(pool);
     return index;
 }
@@ -43,23 +43,23 @@ static bool take_slot(kolk_pool *pool, uint32_t *index, bool urgent) {
     if (pool->desc.headroom && !urgent && !has_more_than_headroom(pool)) return false;
     bool fresh_first = pool->desc.reuse == KOLK_REUSE_FIFO && pool->fresh < pool->capacity;
     if (!fresh_first && take_free(pool, index)) return true;
-    if (pool->fresh == pool->capacity && !kolk_pool_grow(pool, (uint64_t)pool->capacity + 1))
-        return (*index = take_withheld(pool)) != KOLK_NO_SLOT;
+    if (pool->fresh == pool->capacity && !kolk_pool_grow_(pool, (uint64_t)pool->capacity + 1))
+        return (*index = take_withheld(pool)) != KOLK_NO_SLOT_;
     *index = take_fresh_with_options(pool);
     return true;
 }
 
 /* Lets the debug mode prepare a slot for a life. Returns the object, or NULL if malloc fails. */
 static void *prepare_slot(kolk_pool *pool, uint32_t index, const void *site) {
-    KOLK_ASSERT(pool->debug);
+    KOLK_ASSERT_(pool->debug);
     void *object = pool_slot_at(pool, index);
-    (void)kolk_check_home(pool, pool->number, pool->desc.name, site);
-    if (!kolk_debug_is_intact(pool->debug, index, object, false)) {
+    (void)kolk_check_home_(pool, pool->number, pool->desc.name, site);
+    if (!kolk_debug_is_intact_(pool->debug, index, object, false)) {
         put_free(pool, index); /* the handler may longjmp */
-        kolk_pool_verify(pool, index, site);
-        kolk_pool_take_this(pool, index);
+        kolk_pool_verify_(pool, index, site);
+        kolk_pool_take_this_(pool, index);
     }
-    return kolk_debug_prepare(pool->debug, index, object);
+    return kolk_debug_prepare_(pool->debug, index, object);
 }
 
 /* Setup and reset run while their slot is in no place (I3 broken). So their allocs must not call on_full, which may
@@ -74,21 +74,21 @@ static bool run_setup(kolk_pool *pool, void *object) {
 
 /* Begins a life in a slot that is in no place now. Returns the object, or NULL if its setup fails. */
 static void *issue_slot(kolk_pool *pool, uint32_t index, const void *site) {
-    KOLK_ASSERT(index < pool->fresh && !kolk_bits_get(pool->live, index));
+    KOLK_ASSERT_(index < pool->fresh && !kolk_bits_get_(pool->live, index));
     kolk_debug *debug = pool_debug_of(pool);
     void *object = debug ? prepare_slot(pool, index, site) : plain_slot_at(pool, index);
     bool none = debug && !object; /* malloc has failed */
-    if (none || (pool->ready && !kolk_bits_get(pool->ready, index))) {
+    if (none || (pool->ready && !kolk_bits_get_(pool->ready, index))) {
         if (none || (pool->desc.setup && !run_setup(pool, object))) {
             put_free(pool, index);
             pool->failed++;
             return NULL;
         }
-        kolk_bits_set(pool->ready, index);
+        kolk_bits_set_(pool->ready, index);
     }
-    kolk_bits_set(pool->live, index);
+    kolk_bits_set_(pool->live, index);
     if (pool->ages) become_newest(pool, index);
-    if (debug) kolk_debug_begin_life(debug, index, object, site);
+    if (debug) kolk_debug_begin_life_(debug, index, object, site);
     if (keeps_peak(pool) && kolk_pool_count(pool) > pool->peak) {
         pool->peak = kolk_pool_count(pool);
         show_pool_bounds(pool);
@@ -105,7 +105,7 @@ static void *alloc_any(kolk_pool *pool, alloc_request how, const void *site);
 
 /* Continues an alloc that has found no slot or must fail: tries the overflow pool, then the hook for room, then a slot
  * again. */
-static KOLK_NOINLINE void *alloc_full(kolk_pool *pool, alloc_request how, bool fails, const void *site) {
+static KOLK_NOINLINE_ void *alloc_full(kolk_pool *pool, alloc_request how, bool fails, const void *site) {
     alloc_grant has = {.urgent = how.urgent, .fails = fails};
     uint32_t index;
     do {
@@ -114,7 +114,7 @@ static KOLK_NOINLINE void *alloc_full(kolk_pool *pool, alloc_request how, bool f
         void *object = pool->desc.overflow ? alloc_any(pool->desc.overflow, there, site) : NULL;
         if (object) return object;
         has.again = false;
-        if (may_ask_for_room(pool, how)) has = kolk_pool_make_room(pool, how, has, site);
+        if (may_ask_for_room(pool, how)) has = kolk_pool_make_room_(pool, how, has, site);
         if (!has.again) {
             pool->failed++;
             PROBE2(full, pool_name_of(pool), pool->capacity);
@@ -125,31 +125,31 @@ static KOLK_NOINLINE void *alloc_full(kolk_pool *pool, alloc_request how, bool f
     return issue_slot(pool, index, site);
 }
 
-static KOLK_NOINLINE void *alloc_any(kolk_pool *pool, alloc_request how, const void *site) {
+static KOLK_NOINLINE_ void *alloc_any(kolk_pool *pool, alloc_request how, const void *site) {
     uint32_t index;
-    if (pool->desc.on_low && !how.looked) kolk_pool_look_at_low_water(pool, 1);
-    bool fails = pool_debug_of(pool) && kolk_debug_fails(pool_debug_of(pool));
+    if (pool->desc.on_low && !how.looked) kolk_pool_look_at_low_water_(pool, 1);
+    bool fails = pool_debug_of(pool) && kolk_debug_fails_(pool_debug_of(pool));
     if (fails || !take_slot(pool, &index, how.urgent)) return alloc_full(pool, how, fails, site);
     return issue_slot(pool, index, site);
 }
 
 /* The fast way of FIFO and LOWEST, while no option watches the free slots. */
-KOLK_NOINLINE void *kolk_pool_alloc_waiting(kolk_pool *pool, const void *site) {
+KOLK_NOINLINE_ void *kolk_pool_alloc_waiting_(kolk_pool *pool, const void *site) {
     if (!KOLK_DIAGNOSTICS && has_aged_slot(pool)) return alloc_aged(pool);
     if (pool->held <= pool->held_floor) return alloc_any(pool, (alloc_request){0}, site);
     uint32_t index = take_waiting(pool);
-    KOLK_ASSERT(index < pool->fresh && !kolk_bits_get(pool->live, index));
-    kolk_bits_set(pool->live, index);
+    KOLK_ASSERT_(index < pool->fresh && !kolk_bits_get_(pool->live, index));
+    kolk_bits_set_(pool->live, index);
     return plain_slot_at(pool, index);
 }
 
-KOLK_NOINLINE void *kolk_pool_alloc_urgent(kolk_pool *pool) {
+KOLK_NOINLINE_ void *kolk_pool_alloc_urgent(kolk_pool *pool) {
     return alloc_any(pool, (alloc_request){.urgent = true}, SITE);
 }
 
-KOLK_NOINLINE void *kolk_pool_alloc_over(kolk_pool *pool, double cost) {
+KOLK_NOINLINE_ void *kolk_pool_alloc_over(kolk_pool *pool, double cost) {
     if (!pool->desc.cost) {
-        kolk_fail(kolk_pool_failure(pool, KOLK_COST_MISSING, KOLK_NO_SLOT, SITE), "alloc_over needs .cost");
+        kolk_fail_(kolk_pool_failure_(pool, KOLK_COST_MISSING, KOLK_NO_SLOT_, SITE), "alloc_over needs .cost");
         return NULL;
     }
     return alloc_any(pool, (alloc_request){.cost = &cost}, SITE);
@@ -161,28 +161,28 @@ static void *alloc_by(kolk_pool *pool, alloc_request how, const void *site) {
     return fast ? kolk_pool_alloc(pool) : alloc_any(pool, how, site);
 }
 
-KOLK_NOINLINE uint32_t kolk_pool_alloc_n(kolk_pool *pool, void **objects, uint32_t n) {
+KOLK_NOINLINE_ uint32_t kolk_pool_alloc_n(kolk_pool *pool, void **objects, uint32_t n) {
     alloc_request first = {.looked = true},
                   more = {.looked = true, .quiet = true}; /* a hook might evict objects that this call allocated */
     uint32_t count = 0;
-    if (pool->desc.on_low && n) kolk_pool_look_at_low_water(pool, n);
+    if (pool->desc.on_low && n) kolk_pool_look_at_low_water_(pool, n);
     while (count < n && (objects[count] = alloc_by(pool, count ? more : first, SITE))) count++;
-    kolk_tools_wrote(objects, count * sizeof *objects);
+    kolk_tools_wrote_(objects, count * sizeof *objects);
     return count;
 }
 
-KOLK_NOINLINE void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
-    uint32_t index = kolk_handle_index(handle, pool->tag);
-    uint32_t generation = kolk_handle_generation(handle);
+KOLK_NOINLINE_ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
+    uint32_t index = kolk_handle_index_(handle, pool->tag);
+    uint32_t generation = kolk_handle_generation_(handle);
     if (!pool->generations || index >= pool->desc.max_capacity) return NULL;
     if (generation == 0 || generation > KOLK_GENERATION_MAX) return NULL;
-    if (pool->desc.on_low) kolk_pool_look_at_low_water(pool, 1);
-    if (index >= pool->capacity && !kolk_pool_grow(pool, (uint64_t)index + 1)) {
+    if (pool->desc.on_low) kolk_pool_look_at_low_water_(pool, 1);
+    if (index >= pool->capacity && !kolk_pool_grow_(pool, (uint64_t)index + 1)) {
         pool->failed++;
         return NULL;
     }
     if (index < pool->fresh) {
-        if (kolk_bits_get(pool->live, index) || !kolk_pool_take_this(pool, index)) return NULL;
+        if (kolk_bits_get_(pool->live, index) || !kolk_pool_take_this_(pool, index)) return NULL;
         show_pool_bounds(pool);
     } else {
         uint32_t first = pool->fresh, gap = index - first;
@@ -200,14 +200,14 @@ KOLK_NOINLINE void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
 
 /* ---- Deinit ------------------------------------------------------------------------------------------------------ */
 
-void kolk_pool_end_options(kolk_pool *pool, const void *site) {
-    kolk_pool_verify_all(pool, site); /* first, because the handler may longjmp */
-    if (pool_has(pool, KOLK_DEBUG_SITES)) kolk_pool_list_leaks(pool);
-    kolk_registry_remove(pool->number);
+void kolk_pool_end_options_(kolk_pool *pool, const void *site) {
+    kolk_pool_verify_all_(pool, site); /* first, because the handler may longjmp */
+    if (pool_has(pool, KOLK_DEBUG_SITES)) kolk_pool_list_leaks_(pool);
+    kolk_registry_remove_(pool->number);
     pool->number = 0;                         /* a hook may allocate */
     pool->desc.max_capacity = pool->capacity; /* no growth for a reset hook that always allocates */
-    if (pool->desc.reset || pool_debug_of(pool)) kolk_pool_clear_for(pool, true, site);
-    kolk_pool_tear_down(pool, 0, pool->fresh);
+    if (pool->desc.reset || pool_debug_of(pool)) kolk_pool_clear_for_(pool, true, site);
+    kolk_pool_tear_down_(pool, 0, pool->fresh);
 }
 
 /* ---- Init -------------------------------------------------------------------------------------------------------- */
@@ -217,7 +217,7 @@ static bool shares_tag(const kolk_pool *pool, const kolk_pool_desc *desc) {
     uint32_t most = pool->desc.max_capacity > desc->max_capacity ? pool->desc.max_capacity : desc->max_capacity;
     bool has_handles = desc->max_capacity && desc->generations != KOLK_GENERATIONS_NONE;
     if (!has_handles || !pool->generations) return false;
-    return (uint64_t)(pool->tag ^ kolk_tag_bits(desc->tag, desc->name)) >> kolk_index_bits(most) == 0;
+    return (uint64_t)(pool->tag ^ kolk_tag_bits_(desc->tag, desc->name)) >> kolk_index_bits_(most) == 0;
 }
 
 /* May a pool with this descriptor overflow into `pool` and its overflow pools? */
@@ -233,7 +233,7 @@ static kolk_status resolve_options(kolk_pool_desc *desc, size_t type_size, size_
     if ((unsigned)desc->reuse > KOLK_REUSE_LOWEST) return KOLK_BAD_REUSE;
     if (desc->on_full == kolk_pool_evict_cheapest && !desc->cost) return KOLK_COST_MISSING;
     if (desc->on_full == kolk_pool_evict_oldest && !desc->ages) return KOLK_AGES_MISSING;
-    kolk_status status = kolk_pool_resolve(desc, type_size, type_align);
+    kolk_status status = kolk_pool_resolve_(desc, type_size, type_align);
     if (status != KOLK_OK) return status;
     if (desc->low_water == 0) desc->on_low = NULL;
     if (desc->headroom > desc->max_capacity) return KOLK_BAD_HEADROOM;
@@ -249,24 +249,24 @@ size_t kolk_pool_memory_size(const kolk_pool_desc *desc) {
     fixed.overflow = NULL;
     fixed.headroom = 0;
     if (resolve_options(&fixed, 0, 0) != KOLK_OK) return 0;
-    return (size_t)kolk_pool_bytes(&fixed, fixed.capacity, 8);
+    return (size_t)kolk_pool_bytes_(&fixed, fixed.capacity, 8);
 }
 
-kolk_status kolk_pool_init_abi(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
-                               size_t pool_size, uint32_t abi) {
+kolk_status kolk_pool_init_abi_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
+                                size_t pool_size, uint32_t abi) {
 #if !KOLK_DIAGNOSTICS
-    static const kolk_pool_option_table options = POOL_OPTIONS;
-    __atomic_store_n(&kolk_pool_options.alloc, options.alloc, __ATOMIC_RELAXED);
-    __atomic_store_n(&kolk_pool_options.show_bounds, options.show_bounds, __ATOMIC_RELAXED);
-    __atomic_store_n(&kolk_pool_options.end, options.end, __ATOMIC_RELAXED);
-    __atomic_store_n(&kolk_pool_options.free_overflow, options.free_overflow, __ATOMIC_RELAXED);
+    static const kolk_pool_option_table_ options = POOL_OPTIONS;
+    __atomic_store_n(&kolk_pool_options_.alloc, options.alloc, __ATOMIC_RELAXED);
+    __atomic_store_n(&kolk_pool_options_.show_bounds, options.show_bounds, __ATOMIC_RELAXED);
+    __atomic_store_n(&kolk_pool_options_.end, options.end, __ATOMIC_RELAXED);
+    __atomic_store_n(&kolk_pool_options_.free_overflow, options.free_overflow, __ATOMIC_RELAXED);
 #endif
-    return kolk_pool_begin(pool, desc, type_size, type_align, pool_size, abi, resolve_options);
+    return kolk_pool_begin_(pool, desc, type_size, type_align, pool_size, abi, resolve_options);
 }
 
 #if KOLK_DIAGNOSTICS
-kolk_status kolk_pool_init_plain_abi(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
-                                     size_t pool_size, uint32_t abi) {
-    return kolk_pool_init_abi(pool, desc, type_size, type_align, pool_size, abi);
+kolk_status kolk_pool_init_plain_abi_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
+                                      size_t pool_size, uint32_t abi) {
+    return kolk_pool_init_abi_(pool, desc, type_size, type_align, pool_size, abi);
 }
 #endif

@@ -4,8 +4,8 @@
 #include "../diag/quarantine.h"
 
 /* Worn-out slots form a list through generations[]. The generations of dead slots are not needed there. */
-void kolk_pool_put_worn(kolk_pool *pool, uint32_t index) {
-    KOLK_ASSERT(index < pool->fresh && pool->generations && !kolk_bits_get(pool->live, index));
+void kolk_pool_put_worn_(kolk_pool *pool, uint32_t index) {
+    KOLK_ASSERT_(index < pool->fresh && pool->generations && !kolk_bits_get_(pool->live, index));
     if (pool->worn.count == 0)
         pool->worn.first = index;
     else
@@ -15,11 +15,11 @@ void kolk_pool_put_worn(kolk_pool *pool, uint32_t index) {
     pool->held++;
 }
 
-/* Takes a slot out of the list; `before` is the slot before it, or KOLK_NO_SLOT if it is the first. Its generations
+/* Takes a slot out of the list; `before` is the slot before it, or KOLK_NO_SLOT_ if it is the first. Its generations
  * start anew. */
 static void recycle(kolk_pool *pool, uint32_t before, uint32_t index) {
-    KOLK_ASSERT(pool->worn.count > 0 && index < pool->fresh);
-    if (before == KOLK_NO_SLOT)
+    KOLK_ASSERT_(pool->worn.count > 0 && index < pool->fresh);
+    if (before == KOLK_NO_SLOT_)
         pool->worn.first = pool->generations[index];
     else
         pool->generations[before] = pool->generations[index];
@@ -30,23 +30,23 @@ static void recycle(kolk_pool *pool, uint32_t before, uint32_t index) {
     pool->worn.recycled++;
 }
 
-uint32_t kolk_pool_take_worn(kolk_pool *pool) {
-    if (is_strict(pool) || pool->worn.count == 0) return KOLK_NO_SLOT;
+uint32_t kolk_pool_take_worn_(kolk_pool *pool) {
+    if (is_strict(pool) || pool->worn.count == 0) return KOLK_NO_SLOT_;
     uint32_t index = pool->worn.first;
-    recycle(pool, KOLK_NO_SLOT, index);
+    recycle(pool, KOLK_NO_SLOT_, index);
     return index;
 }
 
-uint32_t kolk_pool_take_quarantined(kolk_pool *pool) {
-    uint32_t index = kolk_quarantine_leave(pool->debug, &pool->quarantined);
-    if (index != KOLK_NO_SLOT) pool->held--;
+uint32_t kolk_pool_take_quarantined_(kolk_pool *pool) {
+    uint32_t index = kolk_quarantine_leave_(pool->debug, &pool->quarantined);
+    if (index != KOLK_NO_SLOT_) pool->held--;
     return index;
 }
 
-void kolk_pool_put_quarantined(kolk_pool *pool, uint32_t index) {
-    KOLK_ASSERT(index < pool->fresh && !kolk_bits_get(pool->live, index));
-    uint32_t leaves = kolk_quarantine_enter(pool->debug, index, &pool->quarantined);
-    if (leaves == KOLK_NO_SLOT)
+void kolk_pool_put_quarantined_(kolk_pool *pool, uint32_t index) {
+    KOLK_ASSERT_(index < pool->fresh && !kolk_bits_get_(pool->live, index));
+    uint32_t leaves = kolk_quarantine_enter_(pool->debug, index, &pool->quarantined);
+    if (leaves == KOLK_NO_SLOT_)
         pool->held++;
     else
         put_free(pool, leaves); /* `index` is held in its place */
@@ -54,27 +54,27 @@ void kolk_pool_put_quarantined(kolk_pool *pool, uint32_t index) {
 
 static void mark(kolk_pool *pool, uint32_t index, bool live) {
     if (live)
-        kolk_bits_set(pool->live, index);
+        kolk_bits_set_(pool->live, index);
     else
-        kolk_bits_clear(pool->live, index);
+        kolk_bits_clear_(pool->live, index);
 }
 
 /* Marks free slots that must not be used yet as live, or removes these marks (I1, I2 broken in between). */
 static void mark_withheld(kolk_pool *pool, bool live) {
     uint32_t worn = pool->worn.first;
     for (uint32_t n = 0; n < pool->worn.count; n++, worn = pool->generations[worn]) mark(pool, worn, live);
-    for (uint32_t n = 0; n < pool->quarantined; n++) mark(pool, *kolk_debug_ring(pool->debug, n), live);
+    for (uint32_t n = 0; n < pool->quarantined; n++) mark(pool, *kolk_debug_ring_(pool->debug, n), live);
 }
 
-void kolk_pool_sort_free(kolk_pool *pool) {
+void kolk_pool_sort_free_(kolk_pool *pool) {
     mark_withheld(pool, true);
     pool->top = pool->stack;
     pool->held = pool->worn.count + pool->quarantined;
     if (pool->desc.reuse == KOLK_REUSE_LIFO) {
         for (uint32_t i = pool->fresh; i-- > 0;)
-            if (!kolk_bits_get(pool->live, i)) put_free(pool, i);
+            if (!kolk_bits_get_(pool->live, i)) put_free(pool, i);
     } else {
-        for (uint64_t i = 0; (i = kolk_bits_find(pool->live, false, i, pool->fresh)) < pool->fresh; i++)
+        for (uint64_t i = 0; (i = kolk_bits_find_(pool->live, false, i, pool->fresh)) < pool->fresh; i++)
             put_free(pool, (uint32_t)i);
     }
     mark_withheld(pool, false);
@@ -95,23 +95,23 @@ static bool take_queued(kolk_pool *pool, uint32_t index) {
 
 static bool take_this_quarantined(kolk_pool *pool, uint32_t index) {
     uint32_t n = 0;
-    while (n < pool->quarantined && *kolk_debug_ring(pool->debug, n) != index) n++;
+    while (n < pool->quarantined && *kolk_debug_ring_(pool->debug, n) != index) n++;
     if (n == pool->quarantined) return false;
-    for (; n > 0; n--) *kolk_debug_ring(pool->debug, n) = *kolk_debug_ring(pool->debug, n - 1);
-    kolk_pool_take_quarantined(pool);
+    for (; n > 0; n--) *kolk_debug_ring_(pool->debug, n) = *kolk_debug_ring_(pool->debug, n - 1);
+    kolk_pool_take_quarantined_(pool);
     return true;
 }
 
-bool kolk_pool_take_this(kolk_pool *pool, uint32_t index) {
-    KOLK_ASSERT(index < pool->fresh && !kolk_bits_get(pool->live, index));
-    if (pool->desc.reuse == KOLK_REUSE_LOWEST && kolk_bits_get(pool->holes[0], index)) {
-        kolk_levels_clear(pool->holes, pool->levels, index);
+bool kolk_pool_take_this_(kolk_pool *pool, uint32_t index) {
+    KOLK_ASSERT_(index < pool->fresh && !kolk_bits_get_(pool->live, index));
+    if (pool->desc.reuse == KOLK_REUSE_LOWEST && kolk_bits_get_(pool->holes[0], index)) {
+        kolk_levels_clear_(pool->holes, pool->levels, index);
         pool->held--;
         return true;
     }
     if (take_queued(pool, index) || take_this_quarantined(pool, index)) return true;
     if (is_strict(pool)) return false;
-    uint32_t before = KOLK_NO_SLOT, worn = pool->worn.first, n = 0;
+    uint32_t before = KOLK_NO_SLOT_, worn = pool->worn.first, n = 0;
     for (; n < pool->worn.count && worn != index; n++, worn = pool->generations[worn]) before = worn;
     if (n == pool->worn.count) return false; /* the slot is dying: its reset hook is the caller */
     recycle(pool, before, index);

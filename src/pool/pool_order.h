@@ -13,7 +13,7 @@
 
 /* The number of free slots in the ring or the holes. */
 static inline uint32_t waiting(const kolk_pool *pool) {
-    KOLK_ASSERT(pool->held >= pool->worn.count + pool->quarantined);
+    KOLK_ASSERT_(pool->held >= pool->worn.count + pool->quarantined);
     return pool->held - pool->worn.count - pool->quarantined;
 }
 
@@ -23,32 +23,32 @@ static inline uint32_t queued(const kolk_pool *pool) {
 }
 
 /* The place of the n-th of them. For LIFO, `first` is 0. */
-static inline kolk_slot *queue_at(const kolk_pool *pool, uint32_t n) {
-    KOLK_ASSERT(n < pool->capacity);
+static inline kolk_slot_ *queue_at(const kolk_pool *pool, uint32_t n) {
+    KOLK_ASSERT_(n < pool->capacity);
     uint64_t at = (uint64_t)pool->first + n;
     return pool->stack + (at < pool->capacity ? at : at - pool->capacity);
 }
 
-static KOLK_ALWAYS_INLINE void put_free(kolk_pool *pool, uint32_t index) {
-    KOLK_ASSERT(index < pool->fresh && !kolk_bits_get(pool->live, index));
+static KOLK_ALWAYS_INLINE_ void put_free(kolk_pool *pool, uint32_t index) {
+    KOLK_ASSERT_(index < pool->fresh && !kolk_bits_get_(pool->live, index));
     if (pool->desc.reuse == KOLK_REUSE_LIFO) {
-        KOLK_ASSERT(pool->top < pool->stack + pool->capacity);
+        KOLK_ASSERT_(pool->top < pool->stack + pool->capacity);
         (pool->top++)->index = index;
         return;
     }
     if (pool->desc.reuse == KOLK_REUSE_FIFO) {
         queue_at(pool, waiting(pool))->index = index;
     } else {
-        kolk_levels_set(pool->holes, pool->levels, index);
+        kolk_levels_set_(pool->holes, pool->levels, index);
     }
     pool->held++;
 }
 
 /* Takes a free slot of FIFO or LOWEST. At least one must be waiting. */
-static KOLK_ALWAYS_INLINE uint32_t take_waiting(kolk_pool *pool) {
-    KOLK_ASSERT(waiting(pool) > 0);
+static KOLK_ALWAYS_INLINE_ uint32_t take_waiting(kolk_pool *pool) {
+    KOLK_ASSERT_(waiting(pool) > 0);
     pool->held--;
-    if (pool->desc.reuse == KOLK_REUSE_LOWEST) return (uint32_t)kolk_levels_take_lowest(pool->holes, pool->levels);
+    if (pool->desc.reuse == KOLK_REUSE_LOWEST) return (uint32_t)kolk_levels_take_lowest_(pool->holes, pool->levels);
     uint32_t first = pool->first;
     pool->first = first + 1 < pool->capacity ? first + 1 : 0;
     return pool->stack[first].index;
@@ -68,7 +68,7 @@ static inline bool take_free(kolk_pool *pool, uint32_t *index) {
 /* Takes the first slot that was never handed out, and writes the metadata that every pool has. The caller must call
  * show_pool_bounds. */
 static inline uint32_t take_fresh_slot(kolk_pool *pool) {
-    KOLK_ASSERT(pool->fresh < pool->capacity);
+    KOLK_ASSERT_(pool->fresh < pool->capacity);
     uint32_t index = pool->fresh++;
     if (index % 64 == 0) pool->live[index / 64] = 0;
     if (pool->generations) pool->generations[index] = 1;
@@ -77,21 +77,21 @@ static inline uint32_t take_fresh_slot(kolk_pool *pool) {
 
 /* ---- pool_order.c ------------------------------------------------------------------------------------------------ */
 
-/* Add a worn-out slot, or take the oldest. Returns KOLK_NO_SLOT if there is none, or if they are never used again. The
+/* Add a worn-out slot, or take the oldest. Returns KOLK_NO_SLOT_ if there is none, or if they are never used again. The
  * caller must call show_pool_bounds. */
-void kolk_pool_put_worn(kolk_pool *pool, uint32_t index);
-uint32_t kolk_pool_take_worn(kolk_pool *pool);
+void kolk_pool_put_worn_(kolk_pool *pool, uint32_t index);
+uint32_t kolk_pool_take_worn_(kolk_pool *pool);
 
-/* Add a slot to the debug mode's quarantine, or take the oldest; KOLK_NO_SLOT if none waits. If the quarantine is full,
- * adding makes the oldest slot free. */
-void kolk_pool_put_quarantined(kolk_pool *pool, uint32_t index);
-uint32_t kolk_pool_take_quarantined(kolk_pool *pool);
+/* Add a slot to the debug mode's quarantine, or take the oldest; KOLK_NO_SLOT_ if none waits. If the quarantine is
+ * full, adding makes the oldest slot free. */
+void kolk_pool_put_quarantined_(kolk_pool *pool, uint32_t index);
+uint32_t kolk_pool_take_quarantined_(kolk_pool *pool);
 
 /* Takes this free slot below fresh out of its place. The caller must call show_pool_bounds. Returns false if it is worn
  * out for ever, or dying (its reset hook is the caller). */
-bool kolk_pool_take_this(kolk_pool *pool, uint32_t index);
+bool kolk_pool_take_this_(kolk_pool *pool, uint32_t index);
 
 /* Rebuilds the order of free slots from the live bits, lowest first. Holes that are already set stay. */
-void kolk_pool_sort_free(kolk_pool *pool);
+void kolk_pool_sort_free_(kolk_pool *pool);
 
 #endif

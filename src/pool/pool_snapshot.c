@@ -79,7 +79,7 @@ static void copy_bytes(void *to, const void *from, uint64_t size) {
 
 /* `size` is a multiple of 8. */
 static uint64_t checksum_of(const unsigned char *bytes, uint64_t size) {
-    KOLK_ASSERT(size % 8 == 0);
+    KOLK_ASSERT_(size % 8 == 0);
     uint64_t sum = size;
     for (uint64_t i = 0; i < size; i += 8) {
         sum = (sum ^ load64(bytes + i)) * UINT64_C(0x9e3779b97f4a7c15);
@@ -103,7 +103,7 @@ typedef struct stretches {
 static stretches stretches_of(const header *head) {
     stretches from;
     uint32_t withheld = head->worn + head->quarantined;
-    KOLK_ASSERT(withheld <= head->fresh - head->live);
+    KOLK_ASSERT_(withheld <= head->fresh - head->live);
     from.aged = head->reuse == KOLK_REUSE_LOWEST ? withheld : head->fresh - head->live;
     from.worn = from.aged - withheld;
     from.quarantined = from.worn + head->worn;
@@ -113,7 +113,7 @@ static stretches stretches_of(const header *head) {
 
 static parts parts_of_snapshot(const header *head) {
     parts at = {.live = sizeof *head};
-    at.generations = at.live + kolk_bits_words(head->fresh) * 8;
+    at.generations = at.live + kolk_bits_words_(head->fresh) * 8;
     at.links = at.generations + (head->generations == KOLK_GENERATIONS_NONE ? 0 : (uint64_t)head->fresh * 4);
     at.objects = at.links + (stretches_of(head).end ? (uint64_t)head->fresh * 4 : 0);
     at.padding = at.objects + (uint64_t)head->live * head->object_size;
@@ -129,14 +129,14 @@ static kolk_status has_snapshot(const kolk_pool *pool) {
 
 /* Copies the live objects, by the pool's live bits, into the block, or `back` into the pool. */
 static void copy_objects(const kolk_pool *pool, unsigned char *bytes, bool back) {
-    KOLK_ASSERT(pool->stride >= pool->desc.object_size);
+    KOLK_ASSERT_(pool->stride >= pool->desc.object_size);
     bool packed = pool->stride == pool->desc.object_size;
     uint32_t at = 0, n = pool->fresh;
     for (unsigned char *run; (run = kolk_pool_next_run(pool, &at, &n)) != NULL; at += n, n = pool->fresh - at) {
         size_t size = packed ? (size_t)n * pool->desc.object_size : pool->desc.object_size;
         for (uint32_t i = 0; i < (packed ? 1 : n); i++, bytes += size, run += pool->stride) {
             memcpy(back ? run : bytes, back ? bytes : run, size);
-            if (back) kolk_tools_wrote(run, size);
+            if (back) kolk_tools_wrote_(run, size);
         }
     }
 }
@@ -146,7 +146,7 @@ static void copy_objects(const kolk_pool *pool, unsigned char *bytes, bool back)
 /* The number of live slots in the order of births. */
 static uint32_t count_aged(const kolk_pool *pool) {
     uint32_t count = 0;
-    for (uint32_t at = 0; pool->ages && (at = pool->ages[at].newer) != 0;) count += kolk_bits_get(pool->live, at - 1);
+    for (uint32_t at = 0; pool->ages && (at = pool->ages[at].newer) != 0;) count += kolk_bits_get_(pool->live, at - 1);
     return count;
 }
 
@@ -195,9 +195,9 @@ static void write_chain(const kolk_pool *pool, chain to, unsigned char *generati
         append(&to, worn);
         store32(generations + (size_t)worn * 4, 0);
     }
-    for (uint32_t n = 0; n < pool->quarantined; n++) append(&to, *kolk_debug_ring(pool->debug, n));
+    for (uint32_t n = 0; n < pool->quarantined; n++) append(&to, *kolk_debug_ring_(pool->debug, n));
     for (uint32_t at = 0; pool->ages && (at = pool->ages[at].newer) != 0;)
-        if (kolk_bits_get(pool->live, at - 1)) append(&to, at - 1);
+        if (kolk_bits_get_(pool->live, at - 1)) append(&to, at - 1);
 }
 
 size_t kolk_pool_snapshot(const kolk_pool *pool, void *block, size_t size) {
@@ -214,21 +214,21 @@ size_t kolk_pool_snapshot(const kolk_pool *pool, void *block, size_t size) {
     write_chain(pool, (chain){bytes + at.links, (unsigned char *)&head.first}, bytes + at.generations);
     copy_objects(pool, bytes + at.objects, false);
     memcpy(bytes, &head, sizeof head);
-    kolk_tools_wrote(bytes, (size_t)at.checksum); /* padding of objects may be unwritten */
+    kolk_tools_wrote_(bytes, (size_t)at.checksum); /* padding of objects may be unwritten */
     uint64_t sum = checksum_of(bytes, at.checksum);
     memcpy(bytes + at.checksum, &sum, sizeof sum);
-    kolk_tools_wrote(bytes + at.checksum, sizeof sum);
+    kolk_tools_wrote_(bytes + at.checksum, sizeof sum);
     return (size_t)at.size;
 }
 
 /* ---- Proving one ------------------------------------------------------------------------------------------------- */
 
 static bool is_live_in(const unsigned char *live, uint64_t slot) {
-    return load64(live + slot / 64 * 8) & kolk_bits_at(slot);
+    return load64(live + slot / 64 * 8) & kolk_bits_at_(slot);
 }
 
 static bool bits_are_right(const header *head, const unsigned char *live) { /* S1 */
-    uint64_t count = 0, words = kolk_bits_words(head->fresh);
+    uint64_t count = 0, words = kolk_bits_words_(head->fresh);
     for (uint64_t i = 0; i < words; i++) count += (unsigned)__builtin_popcountll(load64(live + i * 8));
     if (count != head->live) return false;
     return head->fresh % 64 == 0 || load64(live + (words - 1) * 8) >> (head->fresh % 64) == 0;
@@ -299,52 +299,52 @@ static bool is_alive_then(const header *head, const unsigned char *live, uint32_
 }
 
 static void end_life_untold(kolk_pool *pool, uint32_t slot, const void *site) {
-    kolk_debug_end_life(pool->debug, slot, site);
-    kolk_debug_wipe(pool->debug, slot, pool_slot_at(pool, slot));
+    kolk_debug_end_life_(pool->debug, slot, site);
+    kolk_debug_wipe_(pool->debug, slot, pool_slot_at(pool, slot));
 }
 
 /* Updates the debug mode: verifies all slots, begins the lives that only the block has, and ends those that only the
  * pool has. Returns false, with nothing changed, if malloc fails for an object. */
 static bool change_lives(kolk_pool *pool, const header *head, const unsigned char *live, const void *site) {
-    kolk_pool_verify_all(pool, site);
+    kolk_pool_verify_all_(pool, site);
     for (uint32_t i = 0; i < head->fresh; i++) {
         if (pool_is_alive(pool, i) || !is_alive_then(head, live, i)) continue;
-        void *object = kolk_debug_prepare(pool->debug, i, pool_slot_at(pool, i));
+        void *object = kolk_debug_prepare_(pool->debug, i, pool_slot_at(pool, i));
         if (object) {
-            kolk_debug_begin_life(pool->debug, i, object, site);
+            kolk_debug_begin_life_(pool->debug, i, object, site);
             continue;
         }
         while (i-- > 0)
             if (!pool_is_alive(pool, i) && is_alive_then(head, live, i)) end_life_untold(pool, i, site);
-        kolk_debug_unissue(pool->debug, pool->fresh, head->fresh);
+        kolk_debug_unissue_(pool->debug, pool->fresh, head->fresh);
         return false;
     }
     for (uint32_t i = 0; i < pool->fresh; i++)
         if (pool_is_alive(pool, i) && !is_alive_then(head, live, i)) end_life_untold(pool, i, site);
-    kolk_debug_unissue(pool->debug, head->fresh, pool->fresh);
+    kolk_debug_unissue_(pool->debug, head->fresh, pool->fresh);
     return true;
 }
 
 /* Makes every dead slot a hole, to begin with. */
 static void make_holes(kolk_pool *pool) {
-    uint64_t words = kolk_bits_words(pool->fresh);
-    for (unsigned k = 0; k < pool->levels; k++, words = kolk_bits_words(words))
+    uint64_t words = kolk_bits_words_(pool->fresh);
+    for (unsigned k = 0; k < pool->levels; k++, words = kolk_bits_words_(words))
         memset(pool->holes[k], 0, (size_t)words * 8);
-    for (uint64_t i = 0; (i = kolk_bits_find(pool->live, false, i, pool->fresh)) < pool->fresh; i++)
-        kolk_levels_set(pool->holes, pool->levels, i);
+    for (uint64_t i = 0; (i = kolk_bits_find_(pool->live, false, i, pool->fresh)) < pool->fresh; i++)
+        kolk_levels_set_(pool->holes, pool->levels, i);
 }
 
 /* Moves the slots of the chain to their places (pool.c, I3). If this pool's quarantine is shorter or off, the oldest
  * slots leave it. */
 static void place_chain(kolk_pool *pool, const header *head, const unsigned char *links) {
-    KOLK_ASSERT(pool->fresh == head->fresh && head->fresh <= pool->capacity);
+    KOLK_ASSERT_(pool->fresh == head->fresh && head->fresh <= pool->capacity);
     bool lowest = pool->desc.reuse == KOLK_REUSE_LOWEST;
     stretches from = stretches_of(head);
-    uint32_t room = pool_debug_of(pool) ? kolk_debug_quarantine(pool->debug) : 0, free = 0, slot = head->first - 1;
+    uint32_t room = pool_debug_of(pool) ? kolk_debug_quarantine_(pool->debug) : 0, free = 0, slot = head->first - 1;
     uint32_t kept = head->quarantined < room ? head->quarantined : room;
     if (lowest) make_holes(pool);
     for (uint32_t n = 0; n < from.end; n++, slot = load32(links + (size_t)slot * 4) - 1) {
-        KOLK_ASSERT(slot < head->fresh);
+        KOLK_ASSERT_(slot < head->fresh);
         if (pool->ages && n >= from.aged) {
             become_newest(pool, slot);
             continue;
@@ -353,8 +353,8 @@ static void place_chain(kolk_pool *pool, const header *head, const unsigned char
         if (worn && n == from.worn) pool->worn.first = slot;
         if (worn && n > from.worn) pool->generations[pool->worn.last] = slot;
         if (worn) pool->worn.last = slot;
-        if (waits) *kolk_debug_ring(pool->debug, pool->quarantined++) = slot;
-        if (lowest && (worn || waits)) kolk_levels_clear(pool->holes, pool->levels, slot);
+        if (waits) *kolk_debug_ring_(pool->debug, pool->quarantined++) = slot;
+        if (lowest && (worn || waits)) kolk_levels_clear_(pool->holes, pool->levels, slot);
         if (!lowest && !worn && !waits) pool->stack[free++].index = slot;
     }
     pool->worn.count = head->worn;
@@ -368,12 +368,12 @@ static void place_chain(kolk_pool *pool, const header *head, const unsigned char
 static void take_in(kolk_pool *pool, const header *head, const unsigned char *bytes) {
     parts at = parts_of_snapshot(head);
     uint32_t peak = peak_of(pool);
-    uint64_t words = kolk_bits_words(pool->fresh), words_then = kolk_bits_words(head->fresh);
+    uint64_t words = kolk_bits_words_(pool->fresh), words_then = kolk_bits_words_(head->fresh);
     pool->fresh = head->fresh;
     pool->first = pool->worn.first = pool->worn.last = pool->quarantined = 0;
     pool->tick.sweep = 0; /* the tick's sweep begins anew */
     if (pool->tick.peak > pool->fresh) pool->tick.peak = pool->fresh;
-    if (pool->ages) pool->ages[0] = (kolk_age){0, 0};
+    if (pool->ages) pool->ages[0] = (kolk_age_){0, 0};
     for (uint32_t i = 0; pool->ages && i < pool->fresh; i++) be_alone(pool, i);
     copy_bytes(pool->live, bytes + at.live, at.generations - at.live);
     if (words > words_then) memset(pool->live + words_then, 0, (size_t)(words - words_then) * 8); /* for cursors */
@@ -384,7 +384,7 @@ static void take_in(kolk_pool *pool, const header *head, const unsigned char *by
     copy_objects(pool, (unsigned char *)(uintptr_t)bytes + at.objects, true);
 }
 
-KOLK_NOINLINE kolk_status kolk_pool_restore(kolk_pool *pool, const void *block, size_t size) {
+KOLK_NOINLINE_ kolk_status kolk_pool_restore(kolk_pool *pool, const void *block, size_t size) {
     header head;
     kolk_status status = has_snapshot(pool);
     if (status == KOLK_OK) status = prove(pool, block, size, &head);

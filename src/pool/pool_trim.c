@@ -16,31 +16,31 @@
 
 /* The least number of slots whose bytes fill whole pages. */
 static uint64_t slots_of_pages(const kolk_pool *pool) {
-    uint64_t page = kolk_memory_page(), least = (uint64_t)1 << pool->shift;
+    uint64_t page = kolk_memory_page_(), least = (uint64_t)1 << pool->shift;
     return least < page ? page / least : 1;
 }
 
-void kolk_pool_tear_down(kolk_pool *pool, uint64_t from, uint64_t end) {
-    KOLK_ASSERT(end <= pool->fresh); /* `from` may exceed `end`, because discard rounds to whole pages */
+void kolk_pool_tear_down_(kolk_pool *pool, uint64_t from, uint64_t end) {
+    KOLK_ASSERT_(end <= pool->fresh); /* `from` may exceed `end`, because discard rounds to whole pages */
     if (!pool->ready) return;
-    for (uint64_t i = from; (i = kolk_bits_find(pool->ready, true, i, end)) < end; i++) {
-        kolk_bits_clear(pool->ready, i);
+    for (uint64_t i = from; (i = kolk_bits_find_(pool->ready, true, i, end)) < end; i++) {
+        kolk_bits_clear_(pool->ready, i);
         if (pool->desc.teardown) pool->desc.teardown(pool_slot_at(pool, i), pool->desc.context);
     }
 }
 
 /* Releases the whole pages in a stretch of dead slots. This ends the set-up of all slots that these pages touch. */
 static size_t discard(kolk_pool *pool, uint64_t first, uint64_t end) {
-    KOLK_ASSERT(first <= end && end <= pool->capacity);
-    uint64_t page = kolk_memory_page();
+    KOLK_ASSERT_(first <= end && end <= pool->capacity);
+    uint64_t page = kolk_memory_page_();
     uint64_t from = round_up(first * pool->stride, page); /* the array `slots` begins on a page */
     uint64_t to = end * pool->stride / page * page;
     if (from >= to) return 0;
     uint64_t last = (to + pool->stride - 1) / pool->stride;
     if (last > pool->fresh) last = pool->fresh;
-    kolk_pool_tear_down(pool, from / pool->stride, last);
-    if (pool_debug_of(pool)) kolk_debug_forget(pool->debug, (uint32_t)(from / pool->stride), (uint32_t)last);
-    return kolk_memory_discard(pool->block + from, (size_t)(to - from), true);
+    kolk_pool_tear_down_(pool, from / pool->stride, last);
+    if (pool_debug_of(pool)) kolk_debug_forget_(pool->debug, (uint32_t)(from / pool->stride), (uint32_t)last);
+    return kolk_memory_discard_(pool->block + from, (size_t)(to - from), true);
 }
 
 /* The same for all dead slots in [from, end), whose ends lie between pages or at fresh. */
@@ -48,8 +48,8 @@ static size_t discard_dead(kolk_pool *pool, uint64_t from, uint64_t end) {
     size_t bytes = 0;
     uint64_t touched = round_up(pool->fresh, slots_of_pages(pool)); /* to the end of the last page */
     if (touched > pool->capacity) touched = pool->capacity;
-    for (uint64_t i = from; (i = kolk_bits_find(pool->live, false, i, end)) < end;) {
-        uint64_t stop = kolk_bits_find(pool->live, true, i, end);
+    for (uint64_t i = from; (i = kolk_bits_find_(pool->live, false, i, end)) < end;) {
+        uint64_t stop = kolk_bits_find_(pool->live, true, i, end);
         bytes += discard(pool, i, stop < pool->fresh ? stop : touched);
         i = stop;
     }
@@ -63,7 +63,7 @@ static bool may_discard(const kolk_pool *pool) {
 
 size_t kolk_pool_trim(kolk_pool *pool) {
     size_t bytes = may_discard(pool) ? discard_dead(pool, 0, pool->fresh) : 0;
-    if (pool->desc.reuse == KOLK_REUSE_LIFO) kolk_pool_sort_free(pool);
+    if (pool->desc.reuse == KOLK_REUSE_LIFO) kolk_pool_sort_free_(pool);
     return bytes;
 }
 
@@ -88,7 +88,7 @@ static void have_room(kolk_pool *pool, uint32_t budget) {
 /* Makes one step of a sweep from fresh down to 0. The ends of a step lie between pages, so no page belongs to two
  * steps. */
 static size_t sweep(kolk_pool *pool, uint32_t budget) {
-    KOLK_ASSERT(budget > 0 && pool->tick.sweep <= pool->fresh);
+    KOLK_ASSERT_(budget > 0 && pool->tick.sweep <= pool->fresh);
     uint64_t unit = slots_of_pages(pool);
     uint64_t step = round_up(budget, unit > 64 ? unit : 64);
     uint64_t end = pool->tick.sweep ? pool->tick.sweep : pool->fresh;

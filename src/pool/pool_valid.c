@@ -8,25 +8,25 @@
  * (I3). Sums of hashes distinguish sets of slots without a mark on any slot. */
 static bool add_places(const kolk_pool *pool, uint64_t *print) {
     uint32_t length = queued(pool);
-    for (uint32_t n = 0; n < length; n++) *print += kolk_mixed(queue_at(pool, n)->index);
+    for (uint32_t n = 0; n < length; n++) *print += kolk_mixed_(queue_at(pool, n)->index);
     uint32_t worn = pool->worn.first;
     if (pool->worn.count && !pool->generations) return false;
     for (uint32_t n = 0; n < pool->worn.count; n++, worn = pool->generations[worn]) {
         if (worn >= pool->fresh) return false;
-        *print += kolk_mixed(worn);
+        *print += kolk_mixed_(worn);
     }
-    for (uint32_t n = 0; n < pool->quarantined; n++) *print += kolk_mixed(*kolk_debug_ring(pool->debug, n));
+    for (uint32_t n = 0; n < pool->quarantined; n++) *print += kolk_mixed_(*kolk_debug_ring_(pool->debug, n));
     if (pool->levels == 0) return true;
-    for (uint64_t i = 0; (i = kolk_bits_find(pool->holes[0], true, i, pool->fresh)) < pool->fresh; i++)
-        *print += kolk_mixed(i);
+    for (uint64_t i = 0; (i = kolk_bits_find_(pool->holes[0], true, i, pool->fresh)) < pool->fresh; i++)
+        *print += kolk_mixed_(i);
     return true;
 }
 
 static bool levels_are_valid(const kolk_pool *pool) { /* I6 */
-    uint64_t bits = kolk_bits_words(pool->fresh);
-    for (unsigned k = 0; k + 1 < pool->levels; k++, bits = kolk_bits_words(bits))
+    uint64_t bits = kolk_bits_words_(pool->fresh);
+    for (unsigned k = 0; k + 1 < pool->levels; k++, bits = kolk_bits_words_(bits))
         for (uint64_t i = 0; i < bits; i++)
-            if (kolk_bits_get(pool->holes[k + 1], i) != (pool->holes[k][i] != 0)) return false;
+            if (kolk_bits_get_(pool->holes[k + 1], i) != (pool->holes[k][i] != 0)) return false;
     return true;
 }
 
@@ -54,16 +54,16 @@ bool kolk_pool_is_valid(const kolk_pool *pool) {
 
     uint64_t live = 0, dead = 0;
     for (uint64_t i = 0; i < pool->fresh; i++) {
-        bool is_live = kolk_bits_get(pool->live, i);
-        if (pool_debug_of(pool) && !kolk_debug_is_intact(pool->debug, (uint32_t)i, pool_slot_at(pool, i), is_live))
+        bool is_live = kolk_bits_get_(pool->live, i);
+        if (pool_debug_of(pool) && !kolk_debug_is_intact_(pool->debug, (uint32_t)i, pool_slot_at(pool, i), is_live))
             return false; /* I8 */
         if (!is_live) {
-            dead += kolk_mixed(i);
+            dead += kolk_mixed_(i);
             continue;
         }
         live++;
         if (pool->generations && pool->generations[i] == 0) return false; /* I5 */
-        if (pool->ready && !kolk_bits_get(pool->ready, i)) return false;  /* I7 */
+        if (pool->ready && !kolk_bits_get_(pool->ready, i)) return false; /* I7 */
     }
     if (pool->fresh % 64 && pool->live[pool->fresh / 64] >> (pool->fresh % 64)) return false; /* I2 */
     if (kolk_pool_count(pool) != live) return false;                                          /* I1 */

@@ -85,13 +85,13 @@ static inline void copy(void *to, const void *from, size_t size) {
 
 static inline void pass_cell(cell *there, uint64_t turn, void *item, size_t size, int end) {
     if (end == PUSH) {
-        KOLK_PLAIN_WRITE(there->item, size);
+        KOLK_PLAIN_WRITE_(there->item, size);
         copy(there->item, item, size);
     } else {
-        KOLK_PLAIN_READ(there->item, size);
+        KOLK_PLAIN_READ_(there->item, size);
         copy(item, there->item, size);
     }
-    kolk_store(&there->turn, turn, KOLK_RELEASE); /* partner: has_turn */
+    kolk_store_(&there->turn, turn, KOLK_RELEASE_); /* partner: has_turn */
 }
 
 /* A walk through the ring, for push_n and pop_n. It costs less for each cell than finding the cell by its ticket. It
@@ -113,7 +113,7 @@ static inline walk walk_from(const kolk_queue *queue, uint64_t ticket, uint64_t 
 }
 
 static inline void go_on(walk *it) {
-    if (KOLK_UNLIKELY(it->at == it->last)) {
+    if (KOLK_UNLIKELY_(it->at == it->last)) {
         it->at = it->first;
         it->turn += it->lap;
     } else {
@@ -137,20 +137,20 @@ static inline void pass_cells(const kolk_queue *queue, uint64_t ticket, unsigned
 
 /* Passes up to `most` items and sets *n to their number. If that is 0, returns the reason. KOLK_FULL means, at either
  * end, that there is nothing to take. */
-static KOLK_ALWAYS_INLINE kolk_status pass(kolk_queue *queue, int end, void *items, size_t *n, size_t most,
-                                           bool may_pass_held) {
-    kolk_queue_end *here = &queue->ends[end];
+static KOLK_ALWAYS_INLINE_ kolk_status pass(kolk_queue *queue, int end, void *items, size_t *n, size_t most,
+                                            bool may_pass_held) {
+    kolk_queue_end_ *here = &queue->ends[end];
     uint32_t looks = 0;
-    uint64_t word = kolk_load(&here->ticket, KOLK_RELAXED);
+    uint64_t word = kolk_load_(&here->ticket, KOLK_RELAXED_);
     *n = 0;
     for (;;) {
-        if (KOLK_UNLIKELY((word & GATE) != OPEN)) {
+        if (KOLK_UNLIKELY_((word & GATE) != OPEN)) {
             if ((word & GATE) == (OPEN | HELD)) {
                 if (!may_pass_held) return KOLK_FULL;
             } else {
-                kolk_status ending = kolk_queue_look_under_lock(queue, end);
+                kolk_status ending = kolk_queue_look_under_lock_(queue, end);
                 if (ending != KOLK_OK) return ending;
-                word = kolk_load(&here->ticket, KOLK_RELAXED);
+                word = kolk_load_(&here->ticket, KOLK_RELAXED_);
                 continue;
             }
         }
@@ -158,24 +158,24 @@ static KOLK_ALWAYS_INLINE kolk_status pass(kolk_queue *queue, int end, void *ite
         size_t count = come_round(queue, ticket, most, end);
         if (count > 0) {
             uint64_t taken = advanced(queue, ticket, count) << TICKETS | (word & GATE);
-            if (!kolk_compare_exchange_weak(&here->ticket, &word, taken, KOLK_SEQ_CST, KOLK_RELAXED)) continue;
-            KOLK_ASSERT(count <= queue->capacity); /* a cell comes round again only after the ticket has advanced */
+            if (!kolk_compare_exchange_weak_(&here->ticket, &word, taken, KOLK_SEQ_CST_, KOLK_RELAXED_)) continue;
+            KOLK_ASSERT_(count <= queue->capacity); /* a cell comes round again only after the ticket has advanced */
             pass_cells(queue, ticket, (unsigned char *)items, count, end);
             *n = count;
             tell_waiters(queue, !end);
             return KOLK_OK;
         }
-        uint64_t now = kolk_load(&here->ticket, KOLK_RELAXED);
+        uint64_t now = kolk_load_(&here->ticket, KOLK_RELAXED_);
         if (now == word) {
-            uint64_t other = kolk_load(&queue->ends[!end].ticket, KOLK_SEQ_CST);
+            uint64_t other = kolk_load_(&queue->ends[!end].ticket, KOLK_SEQ_CST_);
             if (is_blocked(queue, end, ticket, other >> TICKETS)) {
                 if (end == PUSH || (other & OPEN)) return KOLK_FULL;
-                kolk_status ending = kolk_queue_look_under_lock(queue, end);
+                kolk_status ending = kolk_queue_look_under_lock_(queue, end);
                 if (ending != KOLK_OK) return ending;
-            } else if (!kolk_queue_look_later(queue, &looks)) {
+            } else if (!kolk_queue_look_later_(queue, &looks)) {
                 return KOLK_MOVED;
             }
-            now = kolk_load(&here->ticket, KOLK_RELAXED);
+            now = kolk_load_(&here->ticket, KOLK_RELAXED_);
         }
         word = now;
     }
@@ -184,7 +184,7 @@ static KOLK_ALWAYS_INLINE kolk_status pass(kolk_queue *queue, int end, void *ite
 /* Tries once more for a call that waits since the count `endings`. */
 static kolk_status look_again(kolk_queue *queue, int end, void *items, size_t *n, size_t most, bool may_pass_held,
                               uint64_t endings) {
-    kolk_status status = kolk_queue_ended_since(queue, end, endings);
+    kolk_status status = kolk_queue_ended_since_(queue, end, endings);
     return status == KOLK_OK ? pass(queue, end, items, n, most, may_pass_held) : status;
 }
 
@@ -192,67 +192,67 @@ static kolk_status look_again(kolk_queue *queue, int end, void *items, size_t *n
  * between two tries, because the other side may be waiting for this processor. */
 static kolk_status look_for_a_while(kolk_queue *queue, int end, void *items, size_t *n, size_t most, uint64_t endings,
                                     kolk_deadline deadline) {
-    int64_t now = kolk_now_ns(), begin = now, pause = SHORTEST_PAUSE;
+    int64_t now = kolk_now_ns_(), begin = now, pause = SHORTEST_PAUSE;
     kolk_status status = KOLK_FULL;
     while (status == KOLK_FULL && now - begin < LOOK_NS && now < deadline.ns) {
         if (pause <= LONGEST_PAUSE) {
-            for (int64_t until = now + pause; now < until; now = kolk_now_ns()) kolk_pause();
+            for (int64_t until = now + pause; now < until; now = kolk_now_ns_()) kolk_pause_();
             pause *= 2;
         } else {
-            kolk_yield();
-            now = kolk_now_ns();
+            kolk_yield_();
+            now = kolk_now_ns_();
         }
         status = look_again(queue, end, items, n, most, false, endings);
     }
     return status;
 }
 
-static KOLK_NOINLINE kolk_status wait_at_end(kolk_queue *queue, int at, void *items, size_t *n, size_t most,
-                                             uint64_t endings, kolk_deadline deadline) {
-    kolk_queue_end *end = &queue->ends[at];
-    kolk_queue_waiter me = {.since = 0};
+static KOLK_NOINLINE_ kolk_status wait_at_end(kolk_queue *queue, int at, void *items, size_t *n, size_t most,
+                                              uint64_t endings, kolk_deadline deadline) {
+    kolk_queue_end_ *end = &queue->ends[at];
+    kolk_queue_waiter_ me = {.since = 0};
     bool in_time = true;
     kolk_status status = KOLK_FULL;
     for (bool is_new = true; status == KOLK_FULL; is_new = false) {
-        bool is_first = kolk_queue_join(end, &me, is_new);
-        if (is_first && !is_new && in_time) kolk_queue_mind_being_overtaken(end, &me);
+        bool is_first = kolk_queue_join_(end, &me, is_new);
+        if (is_first && !is_new && in_time) kolk_queue_mind_being_overtaken_(end, &me);
         status = look_again(queue, at, items, n, most, is_first || !in_time, endings); /* a time-out must be true */
         if (status != KOLK_FULL) break;
         if (!in_time) status = KOLK_TIMEOUT;
-        while (in_time && !kolk_load(&me.link.woken, KOLK_RELAXED)) in_time = kolk_waiter_sleep(&me.link, deadline);
+        while (in_time && !kolk_load_(&me.link.woken, KOLK_RELAXED_)) in_time = kolk_waiter_sleep_(&me.link, deadline);
     }
-    kolk_queue_leave(queue, at, &me);
+    kolk_queue_leave_(queue, at, &me);
     return status;
 }
 
 /* Continues an operation that found nothing: tries for a while, then waits. Returns the reason if it fails. */
-static KOLK_NOINLINE kolk_status wait_for(kolk_queue *queue, int end, void *items, size_t *n, size_t most,
-                                          kolk_deadline deadline) {
-    uint64_t endings = kolk_load(&queue->endings[end], KOLK_SEQ_CST);
+static KOLK_NOINLINE_ kolk_status wait_for(kolk_queue *queue, int end, void *items, size_t *n, size_t most,
+                                           kolk_deadline deadline) {
+    uint64_t endings = kolk_load_(&queue->endings[end], KOLK_SEQ_CST_);
     kolk_status status = KOLK_FULL;
     uint32_t *was_blocked = &queue->ends[end].was_blocked;
-    if (!kolk_load(was_blocked, KOLK_RELAXED)) kolk_store(was_blocked, 1, KOLK_RELAXED);
+    if (!kolk_load_(was_blocked, KOLK_RELAXED_)) kolk_store_(was_blocked, 1, KOLK_RELAXED_);
     if (deadline.ns != KOLK_NOW.ns) {
-        if (!kolk_check_home(queue, queue->number, queue->name, NULL)) return KOLK_MOVED; /* it might wait for ever */
+        if (!kolk_check_home_(queue, queue->number, queue->name, NULL)) return KOLK_MOVED; /* it might wait for ever */
         status = look_for_a_while(queue, end, items, n, most, endings, deadline);
         if (status == KOLK_FULL) status = wait_at_end(queue, end, items, n, most, endings, deadline);
         kolk_status ending =
-            kolk_queue_ended_since(queue, end, endings); /* even an ending that came and went during the last try */
+            kolk_queue_ended_since_(queue, end, endings); /* even an ending that came and went during the last try */
         if (status != KOLK_OK && ending != KOLK_OK) status = ending;
     } else if (end == POP) {
         status = KOLK_EMPTY;
     }
     if (status == KOLK_FULL || status == KOLK_EMPTY || status == KOLK_TIMEOUT) {
-        kolk_fetch_add(&queue->ends[end].failed, 1, KOLK_RELAXED);
-        kolk_queue_reset_fd(queue, end);
+        kolk_fetch_add_(&queue->ends[end].failed, 1, KOLK_RELAXED_);
+        kolk_queue_reset_fd_(queue, end);
     }
     return status;
 }
 
-static KOLK_ALWAYS_INLINE kolk_status pass_or_wait(kolk_queue *queue, int end, void *items, size_t *n, size_t most,
-                                                   kolk_deadline deadline) {
+static KOLK_ALWAYS_INLINE_ kolk_status pass_or_wait(kolk_queue *queue, int end, void *items, size_t *n, size_t most,
+                                                    kolk_deadline deadline) {
     kolk_status status = pass(queue, end, items, n, most, deadline.ns == KOLK_NOW.ns);
-    return KOLK_UNLIKELY(status == KOLK_FULL) ? wait_for(queue, end, items, n, most, deadline) : status;
+    return KOLK_UNLIKELY_(status == KOLK_FULL) ? wait_for(queue, end, items, n, most, deadline) : status;
 }
 
 kolk_status kolk_queue_push(kolk_queue *queue, const void *item, kolk_deadline deadline) {

@@ -17,7 +17,7 @@ size_t kolk_queue_count(const kolk_queue *queue) {
 
 void kolk_queue_stats(const kolk_queue *queue, kolk_stats *out) {
     uint32_t count = (uint32_t)kolk_queue_count(queue), capacity = queue->capacity;
-    uint32_t peak = kolk_load(&queue->ends[PUSH].was_blocked, KOLK_RELAXED) ? capacity : count;
+    uint32_t peak = kolk_load_(&queue->ends[PUSH].was_blocked, KOLK_RELAXED_) ? capacity : count;
     *out = (kolk_stats){
         .name = queue->name ? queue->name : "",
         .kind = "queue",
@@ -30,9 +30,9 @@ void kolk_queue_stats(const kolk_queue *queue, kolk_stats *out) {
         .unused_bytes = (uint64_t)(capacity - peak) * queue->stride,
         .bytes_reserved = queue->bytes,
         .bytes_committed = queue->bytes,
-        .failed = kolk_load(&queue->ends[PUSH].failed, KOLK_RELAXED),
+        .failed = kolk_load_(&queue->ends[PUSH].failed, KOLK_RELAXED_),
     };
-    kolk_tools_wrote(out, sizeof *out);
+    kolk_tools_wrote_(out, sizeof *out);
 }
 
 #endif

@@ -12,35 +12,35 @@
 #define ONE_SHUTDOWN UINT64_C(1)
 #define ONE_CLOSE    (UINT64_C(1) << 32)
 
-KOLK_NOINLINE kolk_status kolk_queue_look_under_lock(kolk_queue *queue, int end) {
-    if (!kolk_check_home(queue, queue->number, queue->name, NULL)) return KOLK_MOVED;
+KOLK_NOINLINE_ kolk_status kolk_queue_look_under_lock_(kolk_queue *queue, int end) {
+    if (!kolk_check_home_(queue, queue->number, queue->name, NULL)) return KOLK_MOVED;
     if (!queue->cells) return KOLK_SHUTDOWN; /* an all-zero queue */
-    kolk_lock_word(&queue->lock);
+    kolk_lock_word_(&queue->lock);
     kolk_status ending = (kolk_status)queue->ending;
     if (ending == KOLK_CLOSED && end == POP && has_something(queue, POP)) ending = KOLK_OK;
-    kolk_unlock_word(&queue->lock);
+    kolk_unlock_word_(&queue->lock);
     return ending;
 }
 
-kolk_status kolk_queue_ended_since(const kolk_queue *queue, int end, uint64_t endings) {
-    uint64_t now = kolk_load(&queue->endings[end], KOLK_SEQ_CST);
+kolk_status kolk_queue_ended_since_(const kolk_queue *queue, int end, uint64_t endings) {
+    uint64_t now = kolk_load_(&queue->endings[end], KOLK_SEQ_CST_);
     if (now == endings) return KOLK_OK;
     return (now ^ endings) % ONE_CLOSE ? KOLK_SHUTDOWN : KOLK_CLOSED;
 }
 
 static void finish(kolk_queue *queue, kolk_status ending) {
     if (!queue->cells) return;
-    kolk_lock_word(&queue->lock);
+    kolk_lock_word_(&queue->lock);
     if (queue->ending != KOLK_SHUTDOWN) queue->ending = ending;
-    uint64_t tail = kolk_fetch_and(&queue->ends[PUSH].ticket, ~(uint64_t)OPEN, KOLK_SEQ_CST) >> TICKETS;
-    if (ending == KOLK_SHUTDOWN) kolk_fetch_and(&queue->ends[POP].ticket, ~(uint64_t)OPEN, KOLK_SEQ_CST);
+    uint64_t tail = kolk_fetch_and_(&queue->ends[PUSH].ticket, ~(uint64_t)OPEN, KOLK_SEQ_CST_) >> TICKETS;
+    if (ending == KOLK_SHUTDOWN) kolk_fetch_and_(&queue->ends[POP].ticket, ~(uint64_t)OPEN, KOLK_SEQ_CST_);
     bool shut = queue->ending == KOLK_SHUTDOWN, drained = ticket_at(queue, POP) == tail;
     uint64_t one = shut ? ONE_SHUTDOWN : ONE_CLOSE;
-    kolk_store(&queue->endings[PUSH], queue->endings[PUSH] + one, KOLK_SEQ_CST);
-    if (shut || drained) kolk_store(&queue->endings[POP], queue->endings[POP] + one, KOLK_SEQ_CST);
-    kolk_unlock_word(&queue->lock);
-    kolk_queue_wake_all(&queue->ends[PUSH]);
-    kolk_queue_wake_all(&queue->ends[POP]);
+    kolk_store_(&queue->endings[PUSH], queue->endings[PUSH] + one, KOLK_SEQ_CST_);
+    if (shut || drained) kolk_store_(&queue->endings[POP], queue->endings[POP] + one, KOLK_SEQ_CST_);
+    kolk_unlock_word_(&queue->lock);
+    kolk_queue_wake_all_(&queue->ends[PUSH]);
+    kolk_queue_wake_all_(&queue->ends[POP]);
 }
 
 void kolk_queue_close(kolk_queue *queue) {
@@ -53,22 +53,23 @@ void kolk_queue_shutdown(kolk_queue *queue) {
 
 void kolk_queue_reopen(kolk_queue *queue) {
     if (!queue->cells) return;
-    kolk_lock_word(&queue->lock);
+    kolk_lock_word_(&queue->lock);
     queue->ending = KOLK_OK;
-    kolk_fetch_or(&queue->ends[POP].ticket, OPEN, KOLK_SEQ_CST);
-    kolk_fetch_or(&queue->ends[PUSH].ticket, OPEN, KOLK_SEQ_CST);
-    kolk_unlock_word(&queue->lock);
+    kolk_fetch_or_(&queue->ends[POP].ticket, OPEN, KOLK_SEQ_CST_);
+    kolk_fetch_or_(&queue->ends[PUSH].ticket, OPEN, KOLK_SEQ_CST_);
+    kolk_unlock_word_(&queue->lock);
 }
 
 /* Takes all tickets of pops up to that of the next push, in one step. The push's ticket is FROZEN meanwhile. */
 static size_t take_all(kolk_queue *queue, uint64_t *first) {
-    kolk_queue_end *pops = &queue->ends[POP];
-    kolk_lock_word(&queue->lock);
-    uint64_t tail = kolk_fetch_or(&queue->ends[PUSH].ticket, FROZEN, KOLK_SEQ_CST) >> TICKETS;
-    uint64_t word = kolk_load(&pops->ticket, KOLK_RELAXED);
-    while (!kolk_compare_exchange(&pops->ticket, &word, tail << TICKETS | (word & GATE), KOLK_SEQ_CST, KOLK_RELAXED)) {}
-    kolk_fetch_and(&queue->ends[PUSH].ticket, ~(uint64_t)FROZEN, KOLK_SEQ_CST);
-    kolk_unlock_word(&queue->lock);
+    kolk_queue_end_ *pops = &queue->ends[POP];
+    kolk_lock_word_(&queue->lock);
+    uint64_t tail = kolk_fetch_or_(&queue->ends[PUSH].ticket, FROZEN, KOLK_SEQ_CST_) >> TICKETS;
+    uint64_t word = kolk_load_(&pops->ticket, KOLK_RELAXED_);
+    while (
+        !kolk_compare_exchange_(&pops->ticket, &word, tail << TICKETS | (word & GATE), KOLK_SEQ_CST_, KOLK_RELAXED_)) {}
+    kolk_fetch_and_(&queue->ends[PUSH].ticket, ~(uint64_t)FROZEN, KOLK_SEQ_CST_);
+    kolk_unlock_word_(&queue->lock);
     *first = word >> TICKETS;
     return count_between(queue, *first, tail);
 }
@@ -80,10 +81,10 @@ size_t kolk_queue_clear(kolk_queue *queue) {
     for (size_t i = 0; i < count; i++) {
         cell *there = cell_of(queue, ticket);
         for (uint32_t looks = 0; !has_come_round(queue, ticket, POP);)
-            if (!kolk_queue_look_later(queue, &looks)) return i;
-        KOLK_PLAIN_READ(there->item, queue->item_size);
+            if (!kolk_queue_look_later_(queue, &looks)) return i;
+        KOLK_PLAIN_READ_(there->item, queue->item_size);
         if (queue->destroy) queue->destroy(there->item, queue->context);
-        kolk_store(&there->turn, turn_after(queue, ticket, POP), KOLK_RELEASE); /* partner: has_come_round */
+        kolk_store_(&there->turn, turn_after(queue, ticket, POP), KOLK_RELEASE_); /* partner: has_come_round */
         ticket = advanced(queue, ticket, 1);
     }
     if (count) tell_waiters(queue, PUSH);

@@ -32,7 +32,7 @@ typedef struct cell {
 } cell;
 
 static inline cell *cell_of(const kolk_queue *queue, uint64_t ticket) {
-    KOLK_ASSERT((ticket & queue->mask) < queue->capacity);
+    KOLK_ASSERT_((ticket & queue->mask) < queue->capacity);
     return (cell *)(void *)(queue->cells + (ticket & queue->mask) * queue->stride);
 }
 
@@ -54,7 +54,7 @@ static inline uint64_t turn_after(const kolk_queue *queue, uint64_t ticket, int 
 }
 
 static inline bool has_turn(const cell *it, uint64_t turn) {
-    return kolk_load(&it->turn, KOLK_ACQUIRE) == turn; /* partner: the release in pass_cell, of the other end */
+    return kolk_load_(&it->turn, KOLK_ACQUIRE_) == turn; /* partner: the release in pass_cell, of the other end */
 }
 
 static inline bool has_come_round(const kolk_queue *queue, uint64_t ticket, int end) {
@@ -67,7 +67,7 @@ static inline bool is_blocked(const kolk_queue *queue, int end, uint64_t ticket,
 }
 
 static inline uint64_t ticket_at(const kolk_queue *queue, int end) {
-    return kolk_load(&queue->ends[end].ticket, KOLK_SEQ_CST) >> TICKETS;
+    return kolk_load_(&queue->ends[end].ticket, KOLK_SEQ_CST_) >> TICKETS;
 }
 
 /* Is there something to take? It may be gone when this returns. */
@@ -83,50 +83,51 @@ static inline size_t count_between(const kolk_queue *queue, uint64_t from, uint6
 
 /* ---- queue_waiters.c --------------------------------------------------------------------------------------------- */
 
-typedef struct kolk_queue_waiter {
-    kolk_waiter link; /* must be first: the member of the wait queue */
-    bool holds;       /* it has set HELD */
-    int64_t since;    /* the time when it first was called and found nothing */
-} kolk_queue_waiter;
+typedef struct kolk_queue_waiter_ {
+    kolk_waiter_ link; /* must be first: the member of the wait queue */
+    bool holds;        /* it has set HELD */
+    int64_t since;     /* the time when it first was called and found nothing */
+} kolk_queue_waiter_;
 
 /* Pauses while another thread is in the middle of an operation: briefly at first, longer if that thread seems to be
  * interrupted. Returns false, and reports it, if the struct is no queue. */
-bool kolk_queue_look_later(const kolk_queue *queue, uint32_t *looks);
+bool kolk_queue_look_later_(const kolk_queue *queue, uint32_t *looks);
 
 /* Adds a new waiter as the last one, or lets a called one go back to sleep. Returns whether it is the first. */
-bool kolk_queue_join(kolk_queue_end *end, kolk_queue_waiter *me, bool is_new);
+bool kolk_queue_join_(kolk_queue_end_ *end, kolk_queue_waiter_ *me, bool is_new);
 
 /* Removes the waiter, and calls the next one if there is more to take. */
-void kolk_queue_leave(kolk_queue *queue, int at, kolk_queue_waiter *me);
+void kolk_queue_leave_(kolk_queue *queue, int at, kolk_queue_waiter_ *me);
 
 /* Notes that the first waiter was called and found nothing, because another thread was faster. Once that has lasted too
  * long, the gate lets only the first waiter pass. (An ending calls all waiters. The waiters behind the first one were
  * not overtaken: they wait for the first.) */
-void kolk_queue_mind_being_overtaken(kolk_queue_end *end, kolk_queue_waiter *me);
+void kolk_queue_mind_being_overtaken_(kolk_queue_end_ *end, kolk_queue_waiter_ *me);
 
 /* Resets the file descriptor of an end, after a program that polls it has found nothing there. */
-void kolk_queue_reset_fd(kolk_queue *queue, int at);
+void kolk_queue_reset_fd_(kolk_queue *queue, int at);
 
 /* Wakes all waiters at this end, because the queue has ended. */
-void kolk_queue_wake_all(kolk_queue_end *end);
+void kolk_queue_wake_all_(kolk_queue_end_ *end);
 
 /* Wakes the first waiter, unless a called one is on its way. */
-void kolk_queue_call_next(kolk_queue_end *end);
+void kolk_queue_call_next_(kolk_queue_end_ *end);
 
 /* Calls a waiter after an operation, which has left something for the other end. */
 static inline void tell_waiters(kolk_queue *queue, int other) {
-    if (KOLK_UNLIKELY(kolk_load(&queue->ends[other].asleep, KOLK_SEQ_CST))) kolk_queue_call_next(&queue->ends[other]);
+    if (KOLK_UNLIKELY_(kolk_load_(&queue->ends[other].asleep, KOLK_SEQ_CST_)))
+        kolk_queue_call_next_(&queue->ends[other]);
 }
 
 /* ---- queue_ends.c ------------------------------------------------------------------------------------------------ */
 
 /* Returns the reason why the gate of this end is closed. KOLK_OK if it is open again, or if there are items left to
  * pop. (An earlier look may have seen another ending.) */
-kolk_status kolk_queue_look_under_lock(kolk_queue *queue, int end);
+kolk_status kolk_queue_look_under_lock_(kolk_queue *queue, int end);
 
 /* Returns the status of a waiter that has waited at this end since the count `endings`: KOLK_OK if no ending has
  * released it. (If a close left items, a waiting pop still tries for them. If others take them, it finds the queue
  * closed, or empty if it was reopened meanwhile.) */
-kolk_status kolk_queue_ended_since(const kolk_queue *queue, int end, uint64_t endings);
+kolk_status kolk_queue_ended_since_(const kolk_queue *queue, int end, uint64_t endings);
 
 #endif

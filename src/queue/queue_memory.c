@@ -15,8 +15,8 @@
 
 _Static_assert(sizeof(void *) != 8 || (sizeof(kolk_queue) == 640 && sizeof(kolk_queue_desc) == 40),
                "the layout has changed: raise KOLK_ABI");
-_Static_assert(sizeof(void *) != 8 || (offsetof(kolk_queue, ends) == 128 && sizeof(kolk_queue_end) == 256 &&
-                                       offsetof(kolk_queue_end, asleep) == 128),
+_Static_assert(sizeof(void *) != 8 || (offsetof(kolk_queue, ends) == 128 && sizeof(kolk_queue_end_) == 256 &&
+                                       offsetof(kolk_queue_end_, asleep) == 128),
                "what different threads write is 128 bytes apart");
 
 static void list_queue_stats(const void *queue, kolk_stats *out) {
@@ -25,9 +25,9 @@ static void list_queue_stats(const void *queue, kolk_stats *out) {
 
 static uintptr_t queue_facts(const void *given) {
     const kolk_queue *queue = (const kolk_queue *)given;
-    return KOLK_FACTS(queue->number, (uintptr_t)queue->cells, (uintptr_t)queue->mask, queue->stride, queue->item_size,
-                      queue->capacity, queue->bytes, (uintptr_t)queue->name, (uintptr_t)queue->destroy,
-                      (uintptr_t)queue->context);
+    return KOLK_FACTS_(queue->number, (uintptr_t)queue->cells, (uintptr_t)queue->mask, queue->stride, queue->item_size,
+                       queue->capacity, queue->bytes, (uintptr_t)queue->name, (uintptr_t)queue->destroy,
+                       (uintptr_t)queue->context);
 }
 
 static kolk_status check(size_t item_size, uint32_t capacity) {
@@ -45,18 +45,18 @@ static uint64_t mask_of(uint32_t capacity) {
     return unit - 1;
 }
 
-kolk_status kolk_queue_init_abi(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size, size_t queue_size,
-                                uint32_t abi) {
-    static const kolk_kind kind = {.stats = list_queue_stats, .facts = queue_facts, .size = sizeof(kolk_queue)};
-    kolk_status status = kolk_begin(queue, queue_size, sizeof *queue, abi, desc);
+kolk_status kolk_queue_init_abi_(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size, size_t queue_size,
+                                 uint32_t abi) {
+    static const kolk_kind_ kind = {.stats = list_queue_stats, .facts = queue_facts, .size = sizeof(kolk_queue)};
+    kolk_status status = kolk_begin_(queue, queue_size, sizeof *queue, abi, desc);
     if (status != KOLK_OK) return status;
     if (type_size && desc->item_size && desc->item_size != type_size) return KOLK_TYPE_MISMATCH;
     size_t item_size = type_size ? type_size : desc->item_size;
     status = check(item_size, desc->capacity);
     if (status != KOLK_OK) return status;
-    uint32_t stride = (uint32_t)KOLK_ROUND_UP(CELL_HEAD + item_size, 8);
+    uint32_t stride = (uint32_t)KOLK_ROUND_UP_(CELL_HEAD + item_size, 8);
     size_t bytes = (size_t)desc->capacity * stride;
-    void *cells = kolk_memory_take(bytes, bytes); /* reads as 0, which is the turn of the first lap */
+    void *cells = kolk_memory_take_(bytes, bytes); /* reads as 0, which is the turn of the first lap */
     if (!cells) return KOLK_NO_MEMORY;
     *queue = (kolk_queue){.cells = (unsigned char *)cells,
                           .mask = mask_of(desc->capacity),
@@ -68,18 +68,18 @@ kolk_status kolk_queue_init_abi(kolk_queue *queue, const kolk_queue_desc *desc, 
                           .destroy = desc->destroy,
                           .context = desc->context,
                           .ends = {{.ticket = OPEN}, {.ticket = OPEN}}};
-    kolk_tools_add_root(cells, bytes);
-    return kolk_enlist(queue, sizeof *queue, &queue->number, &kind);
+    kolk_tools_add_root_(cells, bytes);
+    return kolk_enlist_(queue, sizeof *queue, &queue->number, &kind);
 }
 
-KOLK_NOINLINE void kolk_queue_deinit(kolk_queue *queue) {
-    if (!queue->cells || !kolk_check_home(queue, queue->number, queue->name, SITE)) return;
-    kolk_registry_remove(queue->number);
+KOLK_NOINLINE_ void kolk_queue_deinit(kolk_queue *queue) {
+    if (!queue->cells || !kolk_check_home_(queue, queue->number, queue->name, SITE)) return;
+    kolk_registry_remove_(queue->number);
     kolk_queue_clear(queue);
     for (int end = PUSH; end <= POP; end++)
-        if (queue->ends[end].fd) kolk_event_close((int)queue->ends[end].fd - 1);
-    kolk_tools_remove_root(queue->cells, queue->bytes);
-    kolk_memory_release(queue->cells, queue->bytes);
+        if (queue->ends[end].fd) kolk_event_close_((int)queue->ends[end].fd - 1);
+    kolk_tools_remove_root_(queue->cells, queue->bytes);
+    kolk_memory_release_(queue->cells, queue->bytes);
     memset(queue, 0, sizeof *queue);
 }
 

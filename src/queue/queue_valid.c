@@ -4,7 +4,7 @@
 #if KOLK_HOSTED
 
 static bool end_is_valid(const kolk_queue *queue, int at) {
-    const kolk_queue_end *end = &queue->ends[at];
+    const kolk_queue_end_ *end = &queue->ends[at];
     bool open = end->ticket & OPEN, ended = queue->ending == KOLK_SHUTDOWN || (at == PUSH && queue->ending);
     if (open == ended) return false; /* I3 */
     if ((end->ticket & (HELD | FROZEN)) || end->waiters.first || end->waiters.last || end->called)

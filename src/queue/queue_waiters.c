@@ -19,112 +19,112 @@
 #define PATIENCE     2
 #endif
 
-bool kolk_queue_look_later(const kolk_queue *queue, uint32_t *looks) {
+bool kolk_queue_look_later_(const kolk_queue *queue, uint32_t *looks) {
     uint32_t nothing = 0;
     if (++*looks < PATIENCE)
-        kolk_pause();
-    else if (*looks == PATIENCE && !kolk_check_home(queue, queue->number, queue->name, NULL))
+        kolk_pause_();
+    else if (*looks == PATIENCE && !kolk_check_home_(queue, queue->number, queue->name, NULL))
         return false;
     else
-        kolk_wait(&nothing, 0, (kolk_deadline){kolk_now_ns() + NAP_NS});
+        kolk_wait_(&nothing, 0, (kolk_deadline){kolk_now_ns_() + NAP_NS});
     return true;
 }
 
 /* Updates `asleep`; the caller holds the end's lock. Accesses of `asleep` are in one order with those of tickets: see
  * Sleeping in queue.c. */
-static void show_asleep(kolk_queue_end *end) {
+static void show_asleep(kolk_queue_end_ *end) {
     bool waits = end->waiters.first || (end->fd && !end->fd_called);
-    kolk_exchange(&end->asleep, !end->called && waits, KOLK_SEQ_CST);
+    kolk_exchange_(&end->asleep, !end->called && waits, KOLK_SEQ_CST_);
 }
 
-KOLK_NOINLINE void kolk_queue_call_next(kolk_queue_end *end) {
+KOLK_NOINLINE_ void kolk_queue_call_next_(kolk_queue_end_ *end) {
     uint32_t *sleeps_on = NULL;
-    kolk_lock_word(&end->lock);
+    kolk_lock_word_(&end->lock);
     if (!end->called && end->waiters.first) {
         end->called = end->waiters.first;
         sleeps_on = &end->called->woken;
-        kolk_store(sleeps_on, 1, KOLK_RELAXED); /* relaxed, because the woken thread takes the lock again */
+        kolk_store_(sleeps_on, 1, KOLK_RELAXED_); /* relaxed, because the woken thread takes the lock again */
     } else if (!end->called && end->fd && !end->fd_called) {
         end->fd_called = true;
-        kolk_event_set((int)end->fd - 1);
+        kolk_event_set_((int)end->fd - 1);
     }
     show_asleep(end);
-    kolk_unlock_word(&end->lock);
-    if (sleeps_on) kolk_wake(sleeps_on, 1); /* the waiter may have returned already: see wait_queue.h */
+    kolk_unlock_word_(&end->lock);
+    if (sleeps_on) kolk_wake_(sleeps_on, 1); /* the waiter may have returned already: see wait_queue.h */
 }
 
-bool kolk_queue_join(kolk_queue_end *end, kolk_queue_waiter *me, bool is_new) {
-    kolk_lock_word(&end->lock);
-    if (is_new) kolk_waiter_join(&end->waiters, &me->link);
-    kolk_store(&me->link.woken, 0, KOLK_RELAXED);
+bool kolk_queue_join_(kolk_queue_end_ *end, kolk_queue_waiter_ *me, bool is_new) {
+    kolk_lock_word_(&end->lock);
+    if (is_new) kolk_waiter_join_(&end->waiters, &me->link);
+    kolk_store_(&me->link.woken, 0, KOLK_RELAXED_);
     if (end->called == &me->link) end->called = NULL;
     bool is_first = end->waiters.first == &me->link;
     show_asleep(end);
-    kolk_unlock_word(&end->lock);
+    kolk_unlock_word_(&end->lock);
     return is_first;
 }
 
 /* Is there an item or room for waiters, or has the queue ended? A file descriptor reports this. */
 static bool has_news(const kolk_queue *queue, int end) {
-    bool open = kolk_load(&queue->ends[PUSH].ticket, KOLK_SEQ_CST) & OPEN;
+    bool open = kolk_load_(&queue->ends[PUSH].ticket, KOLK_SEQ_CST_) & OPEN;
     return !open || has_something(queue, end);
 }
 
-void kolk_queue_leave(kolk_queue *queue, int at, kolk_queue_waiter *me) {
-    kolk_queue_end *end = &queue->ends[at];
-    kolk_lock_word(&end->lock);
-    kolk_waiter_leave(&end->waiters, &me->link);
+void kolk_queue_leave_(kolk_queue *queue, int at, kolk_queue_waiter_ *me) {
+    kolk_queue_end_ *end = &queue->ends[at];
+    kolk_lock_word_(&end->lock);
+    kolk_waiter_leave_(&end->waiters, &me->link);
     if (end->called == &me->link) end->called = NULL;
-    if (me->holds) kolk_fetch_and(&end->ticket, ~(uint64_t)HELD, KOLK_SEQ_CST);
+    if (me->holds) kolk_fetch_and_(&end->ticket, ~(uint64_t)HELD, KOLK_SEQ_CST_);
     show_asleep(end);
     bool others = end->asleep;
-    kolk_unlock_word(&end->lock);
-    if (others && has_news(queue, at)) kolk_queue_call_next(end);
+    kolk_unlock_word_(&end->lock);
+    if (others && has_news(queue, at)) kolk_queue_call_next_(end);
 }
 
-void kolk_queue_mind_being_overtaken(kolk_queue_end *end, kolk_queue_waiter *me) {
-    int64_t now = kolk_now_ns();
+void kolk_queue_mind_being_overtaken_(kolk_queue_end_ *end, kolk_queue_waiter_ *me) {
+    int64_t now = kolk_now_ns_();
     if (me->since == 0) me->since = now;
     if (me->holds || now - me->since < OVERTAKEN_NS) return;
     me->holds = true;
-    kolk_fetch_or(&end->ticket, HELD, KOLK_SEQ_CST);
+    kolk_fetch_or_(&end->ticket, HELD, KOLK_SEQ_CST_);
 }
 
-void kolk_queue_wake_all(kolk_queue_end *end) {
-    kolk_lock_word(&end->lock);
-    for (kolk_waiter *each = end->waiters.first; each; each = each->behind) kolk_waiter_wake(each);
+void kolk_queue_wake_all_(kolk_queue_end_ *end) {
+    kolk_lock_word_(&end->lock);
+    for (kolk_waiter_ *each = end->waiters.first; each; each = each->behind) kolk_waiter_wake_(each);
     if (end->fd && !end->fd_called) {
         end->fd_called = true;
-        kolk_event_set((int)end->fd - 1);
+        kolk_event_set_((int)end->fd - 1);
     }
     show_asleep(end);
-    kolk_unlock_word(&end->lock);
+    kolk_unlock_word_(&end->lock);
 }
 
 /* ---- Descriptors ------------------------------------------------------------------------------------------------- */
 
 int kolk_queue_fd(kolk_queue *queue, kolk_queue_event event) {
     if (!queue->cells || (unsigned)event > KOLK_QUEUE_READABLE) return -1;
-    kolk_queue_end *end = &queue->ends[event];
-    kolk_lock_word(&end->lock);
+    kolk_queue_end_ *end = &queue->ends[event];
+    kolk_lock_word_(&end->lock);
     bool is_new = !end->fd;
-    if (is_new) kolk_store(&end->fd, (uint32_t)(kolk_event_open() + 1), KOLK_RELAXED);
+    if (is_new) kolk_store_(&end->fd, (uint32_t)(kolk_event_open_() + 1), KOLK_RELAXED_);
     int fd = (int)end->fd - 1;
     show_asleep(end);
-    kolk_unlock_word(&end->lock);
-    if (is_new && has_news(queue, (int)event)) kolk_queue_call_next(end);
+    kolk_unlock_word_(&end->lock);
+    if (is_new && has_news(queue, (int)event)) kolk_queue_call_next_(end);
     return fd;
 }
 
-void kolk_queue_reset_fd(kolk_queue *queue, int at) {
-    kolk_queue_end *end = &queue->ends[at];
-    if (!kolk_load(&end->fd, KOLK_RELAXED)) return;
-    kolk_lock_word(&end->lock);
-    if (end->fd_called) kolk_event_reset((int)end->fd - 1);
+void kolk_queue_reset_fd_(kolk_queue *queue, int at) {
+    kolk_queue_end_ *end = &queue->ends[at];
+    if (!kolk_load_(&end->fd, KOLK_RELAXED_)) return;
+    kolk_lock_word_(&end->lock);
+    if (end->fd_called) kolk_event_reset_((int)end->fd - 1);
     end->fd_called = false;
     show_asleep(end);
-    kolk_unlock_word(&end->lock);
-    if (has_news(queue, at)) kolk_queue_call_next(end);
+    kolk_unlock_word_(&end->lock);
+    if (has_news(queue, at)) kolk_queue_call_next_(end);
 }
 
 #endif

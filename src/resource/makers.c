@@ -6,7 +6,7 @@
  *
  * Before the lookout begins to work, it gets a successor: a spare, or a new thread (leader and followers, Schmidt et
  * al., 2000). So a chore that hangs delays no other. If the system has no thread left, there is no lookout until a
- * maker has finished its work; kolk_makers_are_there returns false then.
+ * maker has finished its work; kolk_makers_are_there_ returns false then.
  *
  * The lock is held for moments, never during a chore. A chore counts the makers that work at it, and is not removed
  * meanwhile.
@@ -42,7 +42,7 @@ typedef struct maker_crew {
 static struct {
     uint32_t lock;
     uint32_t forks;
-    kolk_chore *first;
+    kolk_chore_ *first;
     uint32_t calls;    /* the lookout sleeps while this stays the same */
     uint32_t ends;     /* counts finished chores and ended threads; threads that wait for one sleep on it */
     uint32_t turns;    /* spares sleep while this stays the same */
@@ -56,9 +56,9 @@ static struct {
 } makers;
 
 static void lock_makers(void) {
-    kolk_lock_word(&makers.lock);
-    if (makers.forks == kolk_forks()) return;
-    makers.forks = kolk_forks();
+    kolk_lock_word_(&makers.lock);
+    if (makers.forks == kolk_forks_()) return;
+    makers.forks = kolk_forks_();
     makers.first = NULL;
     makers.spares = makers.called = 0;
     makers.has_lookout = false;
@@ -67,34 +67,34 @@ static void lock_makers(void) {
     makers.earlier = NULL;
 }
 
-bool kolk_makers_are_there(void) {
-    return !kolk_load(&makers.deserted, KOLK_RELAXED);
+bool kolk_makers_are_there_(void) {
+    return !kolk_load_(&makers.deserted, KOLK_RELAXED_);
 }
 
-void kolk_makers_call(void) {
-    kolk_fetch_add(&makers.calls, 1, KOLK_RELEASE); /* partner: the load with acquire in work_in_crew */
-    kolk_wake(&makers.calls, UINT32_MAX);           /* a lookout of an earlier crew may sleep beside this one's */
+void kolk_makers_call_(void) {
+    kolk_fetch_add_(&makers.calls, 1, KOLK_RELEASE_); /* partner: the load with acquire in work_in_crew */
+    kolk_wake_(&makers.calls, UINT32_MAX);            /* a lookout of an earlier crew may sleep beside this one's */
 }
 
 static void note_end(void) {
-    kolk_store(&makers.ends, makers.ends + 1, KOLK_RELAXED); /* a waiting thread looks again under the lock */
-    kolk_wake(&makers.ends, UINT32_MAX);
+    kolk_store_(&makers.ends, makers.ends + 1, KOLK_RELAXED_); /* a waiting thread looks again under the lock */
+    kolk_wake_(&makers.ends, UINT32_MAX);
 }
 
 /* Sleeps until a chore or a thread has ended, with the lock released. */
 static void await_end(void) {
     uint32_t ends = makers.ends;
-    kolk_unlock_word(&makers.lock);
-    kolk_wait(&makers.ends, ends, KOLK_FOREVER);
-    kolk_lock_word(&makers.lock);
+    kolk_unlock_word_(&makers.lock);
+    kolk_wait_(&makers.ends, ends, KOLK_FOREVER);
+    kolk_lock_word_(&makers.lock);
 }
 
 /* Finds the chore that is due first, and when: under the lock. */
-static kolk_chore *first_due(int64_t *when) {
-    kolk_chore *first = NULL;
+static kolk_chore_ *first_due(int64_t *when) {
+    kolk_chore_ *first = NULL;
     *when = KOLK_FOREVER.ns;
-    for (kolk_chore *chore = makers.first; chore; chore = chore->next) {
-        int64_t due = kolk_load(&chore->due, KOLK_RELAXED);
+    for (kolk_chore_ *chore = makers.first; chore; chore = chore->next) {
+        int64_t due = kolk_load_(&chore->due, KOLK_RELAXED_);
         if (due >= *when) continue;
         *when = due;
         first = chore;
@@ -104,53 +104,53 @@ static kolk_chore *first_due(int64_t *when) {
 
 /* ---- Interrupts -------------------------------------------------------------------------------------------------- */
 
-static _Thread_local kolk_maker *own_maker;
+static _Thread_local kolk_maker_ *own_maker;
 
-void kolk_maker_enter(kolk_maker *maker) {
+void kolk_maker_enter_(kolk_maker_ *maker) {
     own_maker = maker;
 }
 
-void kolk_maker_leave(kolk_maker *maker) {
+void kolk_maker_leave_(kolk_maker_ *maker) {
     own_maker = NULL;
-    if (maker->fd) kolk_event_close((int)maker->fd - 1);
+    if (maker->fd) kolk_event_close_((int)maker->fd - 1);
 }
 
-kolk_maker *kolk_maker_self(void) {
+kolk_maker_ *kolk_maker_self_(void) {
     return own_maker;
 }
 
-void kolk_maker_set_interrupted(kolk_maker *maker, bool interrupted) {
-    kolk_lock_word(&maker->lock);
-    if (maker->fd && interrupted) kolk_event_set((int)maker->fd - 1);
-    if (maker->fd && !interrupted && maker->interrupted) kolk_event_reset((int)maker->fd - 1);
+void kolk_maker_set_interrupted_(kolk_maker_ *maker, bool interrupted) {
+    kolk_lock_word_(&maker->lock);
+    if (maker->fd && interrupted) kolk_event_set_((int)maker->fd - 1);
+    if (maker->fd && !interrupted && maker->interrupted) kolk_event_reset_((int)maker->fd - 1);
     maker->interrupted = interrupted;
-    kolk_unlock_word(&maker->lock);
+    kolk_unlock_word_(&maker->lock);
 }
 
 int kolk_resource_interrupt_fd(void) {
-    kolk_maker *maker = own_maker;
+    kolk_maker_ *maker = own_maker;
     if (!maker) return -1;
-    kolk_lock_word(&maker->lock);
+    kolk_lock_word_(&maker->lock);
     bool is_new = maker->fd == 0;
-    if (is_new) maker->fd = (uint32_t)(kolk_event_open() + 1);
-    if (is_new && maker->fd && maker->interrupted) kolk_event_set((int)maker->fd - 1);
+    if (is_new) maker->fd = (uint32_t)(kolk_event_open_() + 1);
+    if (is_new && maker->fd && maker->interrupted) kolk_event_set_((int)maker->fd - 1);
     int fd = (int)maker->fd - 1;
-    kolk_unlock_word(&maker->lock);
+    kolk_unlock_word_(&maker->lock);
     return fd;
 }
 
 bool kolk_resource_is_interrupted(void) {
-    kolk_maker *maker = own_maker;
+    kolk_maker_ *maker = own_maker;
     if (!maker) return false;
-    kolk_lock_word(&maker->lock);
+    kolk_lock_word_(&maker->lock);
     bool interrupted = maker->interrupted;
-    kolk_unlock_word(&maker->lock);
+    kolk_unlock_word_(&maker->lock);
     return interrupted;
 }
 
 /* ---- A maker ----------------------------------------------------------------------------------------------------- */
 
-static KOLK_WORK be_maker(void *number);
+static KOLK_WORK_ be_maker(void *number);
 
 /* Wakes a spare, or starts a thread, as the lookout: under the lock. */
 static void find_lookout(void) {
@@ -158,21 +158,21 @@ static void find_lookout(void) {
     if (makers.spares > 0) {
         makers.spares--;
         makers.called++;
-        kolk_store(&makers.turns, makers.turns + 1, KOLK_RELAXED); /* a spare looks again under the lock */
-        kolk_wake(&makers.turns, 1);
-    } else if (kolk_worker_start(&makers.crew.starting, be_maker, (void *)makers.crew.number)) {
+        kolk_store_(&makers.turns, makers.turns + 1, KOLK_RELAXED_); /* a spare looks again under the lock */
+        kolk_wake_(&makers.turns, 1);
+    } else if (kolk_worker_start_(&makers.crew.starting, be_maker, (void *)makers.crew.number)) {
         makers.crew.threads++;
     } else {
         makers.has_lookout = false;
     }
-    kolk_store(&makers.deserted, !makers.has_lookout, KOLK_RELAXED);
+    kolk_store_(&makers.deserted, !makers.has_lookout, KOLK_RELAXED_);
 }
 
-static void do_chore(kolk_chore *chore) {
+static void do_chore(kolk_chore_ *chore) {
     chore->workers++;
-    kolk_unlock_word(&makers.lock);
+    kolk_unlock_word_(&makers.lock);
     chore->work(chore);
-    kolk_lock_word(&makers.lock);
+    kolk_lock_word_(&makers.lock);
     chore->workers--;
     note_end();
 }
@@ -180,21 +180,21 @@ static void do_chore(kolk_chore *chore) {
 /* Sleeps until `when`, or until a call comes. */
 static void look_out(int64_t when, uint32_t calls) {
     makers.until = when;
-    kolk_unlock_word(&makers.lock);
-    kolk_wait(&makers.calls, calls, (kolk_deadline){when});
-    kolk_lock_word(&makers.lock);
+    kolk_unlock_word_(&makers.lock);
+    kolk_wait_(&makers.calls, calls, (kolk_deadline){when});
+    kolk_lock_word_(&makers.lock);
 }
 
 /* Waits as a spare. True: it was called to be the lookout. False: it was not called for SPARE_NS, or the crew ends. */
 static bool is_spare(uintptr_t crew) {
-    int64_t until = kolk_now_ns() + SPARE_NS;
+    int64_t until = kolk_now_ns_() + SPARE_NS;
     bool in_time = true;
     makers.spares++;
     while (in_time && !makers.called && makers.crew.number == crew) {
         uint32_t turns = makers.turns;
-        kolk_unlock_word(&makers.lock);
-        in_time = kolk_wait(&makers.turns, turns, (kolk_deadline){until});
-        kolk_lock_word(&makers.lock);
+        kolk_unlock_word_(&makers.lock);
+        in_time = kolk_wait_(&makers.turns, turns, (kolk_deadline){until});
+        kolk_lock_word_(&makers.lock);
     }
     if (makers.crew.number != crew) return false; /* the next crew has its own counters */
     if (makers.called) {
@@ -209,21 +209,21 @@ static bool is_spare(uintptr_t crew) {
 static void work_in_crew(uintptr_t crew) {
     bool is_lookout = true;
     while (makers.crew.number == crew) {
-        uint32_t calls = kolk_load(&makers.calls, KOLK_ACQUIRE); /* partner: kolk_makers_call */
+        uint32_t calls = kolk_load_(&makers.calls, KOLK_ACQUIRE_); /* partner: kolk_makers_call_ */
         int64_t when;
-        kolk_chore *chore = first_due(&when);
-        if (chore && when <= kolk_now_ns()) {
+        kolk_chore_ *chore = first_due(&when);
+        if (chore && when <= kolk_now_ns_()) {
             /* Not due until its work sets the time, or a call comes. */
-            kolk_store(&chore->due, KOLK_FOREVER.ns, KOLK_RELAXED);
+            kolk_store_(&chore->due, KOLK_FOREVER.ns, KOLK_RELAXED_);
             if (is_lookout) find_lookout();
             is_lookout = false;
             do_chore(chore);
         } else if (is_lookout || !makers.has_lookout) {
             is_lookout = makers.has_lookout = true;
-            kolk_store(&makers.deserted, 0, KOLK_RELAXED);
+            kolk_store_(&makers.deserted, 0, KOLK_RELAXED_);
             look_out(when, calls);
         } else {
-            if (when < makers.until) kolk_makers_call(); /* the lookout would wake too late */
+            if (when < makers.until) kolk_makers_call_(); /* the lookout would wake too late */
             is_lookout = is_spare(crew);
             if (!is_lookout) return;
         }
@@ -238,10 +238,10 @@ static maker_crew *crew_of(uintptr_t number) {
     return crew;
 }
 
-static KOLK_WORK be_maker(void *number) {
-    kolk_maker self = {0};
-    kolk_maker_enter(&self);
-    kolk_lock_word(&makers.lock);
+static KOLK_WORK_ be_maker(void *number) {
+    kolk_maker_ self = {0};
+    kolk_maker_enter_(&self);
+    kolk_lock_word_(&makers.lock);
     uintptr_t thread = crew_of((uintptr_t)number)->starting; /* the next thread is started later, when this one works */
     work_in_crew((uintptr_t)number);
     maker_crew *crew = crew_of((uintptr_t)number);
@@ -249,27 +249,27 @@ static KOLK_WORK be_maker(void *number) {
     uintptr_t before = crew->ended;
     crew->has_ended = true;
     crew->ended = thread;
-    kolk_unlock_word(&makers.lock);
-    if (joins) kolk_worker_join(before);
-    kolk_maker_leave(&self);
-    kolk_lock_word(&makers.lock);
+    kolk_unlock_word_(&makers.lock);
+    if (joins) kolk_worker_join_(before);
+    kolk_maker_leave_(&self);
+    kolk_lock_word_(&makers.lock);
     crew_of((uintptr_t)number)->threads--; /* the crew may have become an earlier one */
     note_end();
-    kolk_unlock_word(&makers.lock);
+    kolk_unlock_word_(&makers.lock);
     return 0;
 }
 
 /* ---- Chores ------------------------------------------------------------------------------------------------------ */
 
-bool kolk_makers_add(kolk_chore *chore) {
+bool kolk_makers_add_(kolk_chore_ *chore) {
     lock_makers();
     chore->next = makers.first;
     makers.first = chore;
     if (makers.crew.threads == 0) find_lookout();
     bool served = makers.crew.threads > 0;
     if (!served) makers.first = chore->next;
-    kolk_unlock_word(&makers.lock);
-    if (served) kolk_makers_call();
+    kolk_unlock_word_(&makers.lock);
+    if (served) kolk_makers_call_();
     return served;
 }
 
@@ -279,29 +279,29 @@ static void end_crew(void) {
     makers.crew = (maker_crew){.number = crew.number + 1};
     makers.spares = makers.called = 0;
     makers.has_lookout = false;
-    kolk_store(&makers.deserted, 0, KOLK_RELAXED);
+    kolk_store_(&makers.deserted, 0, KOLK_RELAXED_);
     crew.earlier = makers.earlier;
     makers.earlier = &crew;
-    kolk_store(&makers.turns, makers.turns + 1, KOLK_RELAXED);
-    kolk_wake(&makers.turns, UINT32_MAX);
-    kolk_makers_call();
+    kolk_store_(&makers.turns, makers.turns + 1, KOLK_RELAXED_);
+    kolk_wake_(&makers.turns, UINT32_MAX);
+    kolk_makers_call_();
     while (crew.threads > 0) await_end();
     maker_crew **link = &makers.earlier;
     while (*link != &crew) link = &(*link)->earlier;
     *link = crew.earlier;
-    kolk_unlock_word(&makers.lock);
-    if (crew.has_ended) kolk_worker_join(crew.ended);
-    kolk_lock_word(&makers.lock);
+    kolk_unlock_word_(&makers.lock);
+    if (crew.has_ended) kolk_worker_join_(crew.ended);
+    kolk_lock_word_(&makers.lock);
 }
 
-void kolk_makers_remove(kolk_chore *chore) {
+void kolk_makers_remove_(kolk_chore_ *chore) {
     lock_makers();
-    kolk_chore **link = &makers.first;
+    kolk_chore_ **link = &makers.first;
     while (*link && *link != chore) link = &(*link)->next;
     if (*link) *link = chore->next;
     while (chore->workers > 0) await_end();
     if (!makers.first && makers.crew.threads > 0) end_crew();
-    kolk_unlock_word(&makers.lock);
+    kolk_unlock_word_(&makers.lock);
 }
 
 #endif

@@ -33,7 +33,7 @@
  * hungry. A maker takes the right to create for the key that has been hungry longest, and the new resource goes to the
  * first waiter at that time. So a deadline that is shorter than a connect costs a borrow and not a connection. Makers
  * also validate idle resources and destroy old ones, so no borrower waits for a peer. Unless something changes for
- * hungry keys, a lock and an unlock look at no key (kolk_resource_unlock).
+ * hungry keys, a lock and an unlock look at no key (kolk_resource_unlock_).
  *
  * A call of a user's function by a maker is a job, and others wait for it up to LATE_NS. After that it is late and does
  * not count any more: another resource may be created or validated beside it. So a silent peer delays others for
@@ -87,11 +87,11 @@
 #define DEFAULT_WAIT_NS INT64_C(30000000000)
 
 typedef struct resource_request {
-    kolk_resource_inside *pool;
+    kolk_resource_inside_ *pool;
     resource_key *key;
     kolk_deadline deadline;
     const char *who;
-    kolk_kept_site site;
+    kolk_kept_site_ site;
     int64_t begin, now;
     uint32_t thread;
     kolk_borrowed *out;
@@ -127,7 +127,7 @@ static void say_more(const resource_request *me, const char *format, ...) {
 
 /* Writes why no resource came: under the lock. */
 static void explain_waiting(const resource_request *me) {
-    const kolk_resource_inside *pool = me->pool;
+    const kolk_resource_inside_ *pool = me->pool;
     const resource_key *key = me->key;
     const resource_list *lent = &pool->lists[LIST_LENT];
     const resource_entry *longest = lent->oldest, *entry = lent->newest;
@@ -162,19 +162,19 @@ static bool is_in_function(const resource_request *me) {
 /* A borrow with KOLK_NOW has found no resource. If there is room, one is created for the next borrow. An event loop is
  * notified of it, or of a failed create. */
 static kolk_status resource_found_none(const resource_request *me) {
-    kolk_resource_inside *pool = me->pool;
+    kolk_resource_inside_ *pool = me->pool;
     resource_key *key = me->key;
     bool refused = key->refused;
-    if (pool->fd || kolk_resource_can_make(pool, key, ROOM_OF_ANY)) kolk_key_wish(pool, key);
+    if (pool->fd || kolk_resource_can_make_(pool, key, ROOM_OF_ANY)) kolk_key_wish_(pool, key);
     if (!pool->fd) return KOLK_FULL;
     key->refused = false;
-    kolk_key_heard(pool, key);
+    kolk_key_heard_(pool, key);
     if (pool->fd_called && pool->news == 0) {
-        kolk_event_reset((int)pool->fd - 1);
+        kolk_event_reset_((int)pool->fd - 1);
         pool->fd_called = false;
     }
-    kolk_key_want(pool, key);
-    kolk_resource_look_soon(pool, me->now);
+    kolk_key_want_(pool, key);
+    kolk_resource_look_soon_(pool, me->now);
     if (!refused) return KOLK_FULL;
     me->out->error = key->error;
     return KOLK_NOT_CREATED;
@@ -182,13 +182,13 @@ static kolk_status resource_found_none(const resource_request *me) {
 
 /* Ends a wait, and returns the waiter's entry or status: under the lock. */
 static kolk_status end_waiting(resource_request *me, resource_waiter *waiter, resource_entry **entry) {
-    kolk_resource_inside *pool = me->pool;
+    kolk_resource_inside_ *pool = me->pool;
     *entry = waiter->entry;
-    if (!kolk_load(&waiter->link.woken, KOLK_RELAXED)) {
-        kolk_waiter_leave(&me->key->waiters, &waiter->link);
+    if (!kolk_load_(&waiter->link.woken, KOLK_RELAXED_)) {
+        kolk_waiter_leave_(&me->key->waiters, &waiter->link);
         me->key->waiting--;
         pool->waiting--;
-        kolk_key_feel(pool, me->key);
+        kolk_key_feel_(pool, me->key);
         return KOLK_TIMEOUT;
     }
     if (waiter->status == KOLK_NOT_CREATED) me->out->error = me->key->error;
@@ -196,63 +196,63 @@ static kolk_status end_waiting(resource_request *me, resource_waiter *waiter, re
 }
 
 /* Waits for an entry, with the lock released; in front of all others if it was served before. */
-static KOLK_NOINLINE kolk_status wait_for_entry(resource_request *me, bool in_front, resource_entry **entry) {
-    kolk_resource_inside *pool = me->pool;
+static KOLK_NOINLINE_ kolk_status wait_for_entry(resource_request *me, bool in_front, resource_entry **entry) {
+    kolk_resource_inside_ *pool = me->pool;
     resource_key *key = me->key;
     if (!resource_waits(me)) return resource_found_none(me);
     if (is_in_function(me)) return KOLK_IN_HOOK;
-    if (key->rests && kolk_key_is_hopeless(key)) {
+    if (key->rests && kolk_key_is_hopeless_(key)) {
         me->out->error = key->error;
         return KOLK_NOT_CREATED;
     }
     resource_waiter waiter = {.thread = me->thread, .turn = ++pool->turns};
     if (in_front)
-        kolk_waiter_join_front(&key->waiters, &waiter.link);
+        kolk_waiter_join_front_(&key->waiters, &waiter.link);
     else
-        kolk_waiter_join(&key->waiters, &waiter.link);
+        kolk_waiter_join_(&key->waiters, &waiter.link);
     key->waiting++;
     pool->waiting++;
     pool->counts.waits++;
-    kolk_key_feel(pool, key);
-    kolk_resource_unlock(pool);
-    for (bool in_time = true; in_time && !kolk_load(&waiter.link.woken, KOLK_ACQUIRE);)
-        in_time = kolk_waiter_sleep(&waiter.link, me->deadline);
-    kolk_resource_lock(pool);
-    me->now = kolk_now_ns();
+    kolk_key_feel_(pool, key);
+    kolk_resource_unlock_(pool);
+    for (bool in_time = true; in_time && !kolk_load_(&waiter.link.woken, KOLK_ACQUIRE_);)
+        in_time = kolk_waiter_sleep_(&waiter.link, me->deadline);
+    kolk_resource_lock_(pool);
+    me->now = kolk_now_ns_();
     return end_waiting(me, &waiter, entry);
 }
 
 /* ---- Borrowing --------------------------------------------------------------------------------------------------- */
 
 static void lend_entry(resource_request *me, resource_entry *entry) {
-    kolk_resource_inside *pool = me->pool;
+    kolk_resource_inside_ *pool = me->pool;
     if (entry->state == RESOURCE_IDLE)
-        kolk_entry_lend_idle(pool, entry);
+        kolk_entry_lend_idle_(pool, entry);
     else
-        kolk_entry_become(pool, entry, RESOURCE_LENT);
+        kolk_entry_become_(pool, entry, RESOURCE_LENT);
     entry->since = me->now;
     entry->who = me->who;
     entry->site = me->site;
     entry->thread = me->thread;
     entry->told = false;
-    if (pool->keeps_names) memcpy(entry->thread_name, kolk_thread_own_name(), KOLK_THREAD_NAME);
+    if (pool->keeps_names) memcpy(entry->thread_name, kolk_thread_own_name_(), KOLK_THREAD_NAME_);
     if (++entry->borrows == 0) entry->borrows = 1;
     if (pool->lists[LIST_LENT].count > pool->peak) pool->peak = pool->lists[LIST_LENT].count;
     pool->counts.borrows++;
-    kolk_times_add(&pool->wait, me->now - me->begin);
-    if (entry->key->news) kolk_key_heard(pool, entry->key);
+    kolk_times_add_(&pool->wait, me->now - me->begin);
+    if (entry->key->news) kolk_key_heard_(pool, entry->key);
     me->out->resource = entry->resource;
-    me->out->handle = kolk_handle_make(entry->borrows, entry->slot, pool->tag);
+    me->out->handle = kolk_handle_make_(entry->borrows, entry->slot, pool->tag);
     me->out->generation = entry->epoch;
 }
 
 /* Must the borrower itself validate a resource before it is lent, and until when? If there are makers, they do the
  * validation that may wait. */
 static bool is_to_be_seen(const resource_request *me, const resource_entry *entry, kolk_deadline *deadline) {
-    const kolk_resource_inside *pool = me->pool;
+    const kolk_resource_inside_ *pool = me->pool;
     if (!pool->desc.validate) return false;
     bool waits_for_makers = pool->has_makers && resource_waits(me);
-    bool is_proved = waits_for_makers || kolk_entry_is_proved(pool, entry, me->now);
+    bool is_proved = waits_for_makers || kolk_entry_is_proved_(pool, entry, me->now);
     *deadline = is_proved || pool->has_makers ? KOLK_NOW : me->deadline;
     return !is_proved || (pool->desc.look && !entry->vouched);
 }
@@ -261,50 +261,50 @@ static bool is_to_be_seen(const resource_request *me, const resource_entry *entr
  * validate always failed, creating and destroying would never end. False: the entry is gone; *status says why there
  * can't be another, or is KOLK_OK. */
 static bool make_fit(resource_request *me, resource_entry *entry, kolk_status *status) {
-    kolk_resource_inside *pool = me->pool;
+    kolk_resource_inside_ *pool = me->pool;
     kolk_deadline deadline;
     if (entry->state == RESOURCE_MAKING) {
-        if (!kolk_entry_create(pool, entry, me->deadline)) {
+        if (!kolk_entry_create_(pool, entry, me->deadline)) {
             me->out->error = me->key->error;
             *status = KOLK_NOT_CREATED;
             return false;
         }
-        me->now = kolk_now_ns();
+        me->now = kolk_now_ns_();
     }
-    resource_end end = kolk_entry_cause_of_end(pool, entry, me->now);
+    resource_end end = kolk_entry_cause_of_end_(pool, entry, me->now);
     bool sees = end == NO_END && is_to_be_seen(me, entry, &deadline);
     if (end == NO_END && !sees) return true;
-    if (entry->state == RESOURCE_IDLE) kolk_entry_become(pool, entry, RESOURCE_IN_HAND);
+    if (entry->state == RESOURCE_IDLE) kolk_entry_become_(pool, entry, RESOURCE_IN_HAND);
     if (sees) {
-        bool good = kolk_entry_validate(pool, entry, deadline);
-        me->now = kolk_now_ns();
-        end = good ? kolk_entry_cause_of_end(pool, entry, me->now) : END_INVALID;
+        bool good = kolk_entry_validate_(pool, entry, deadline);
+        me->now = kolk_now_ns_();
+        end = good ? kolk_entry_cause_of_end_(pool, entry, me->now) : END_INVALID;
     }
-    if (end != NO_END) kolk_entry_destroy(pool, entry, end);
+    if (end != NO_END) kolk_entry_destroy_(pool, entry, end);
     return end == NO_END;
 }
 
 /* Without makers, a borrower takes an idle resource, or creates one. No waiter could have used either. */
 static resource_entry *take_or_make(const resource_request *me) {
-    kolk_resource_inside *pool = me->pool;
-    resource_entry *entry = kolk_key_next_idle(pool, me->key);
+    kolk_resource_inside_ *pool = me->pool;
+    resource_entry *entry = kolk_key_next_idle_(pool, me->key);
     if (!entry && !resource_waits(me) && pool->fd) return NULL;
-    return entry ? entry : kolk_resource_make(pool, me->key, ROOM_OF_ANY, me->thread, me->now);
+    return entry ? entry : kolk_resource_make_(pool, me->key, ROOM_OF_ANY, me->thread, me->now);
 }
 
 /* With makers, a borrower takes an idle resource that need not be validated, if no one waits before it. If no maker
  * will come soon, it creates one. */
 static resource_entry *take_ready(const resource_request *me) {
-    kolk_resource_inside *pool = me->pool;
+    kolk_resource_inside_ *pool = me->pool;
     resource_key *key = me->key;
-    resource_entry *entry = key->waiting > 0 ? NULL : kolk_key_next_idle(pool, key);
-    if (entry && resource_waits(me) && !kolk_entry_is_proved(pool, entry, me->now)) entry = NULL;
-    if (entry || key->idle > 0 || !resource_waits(me) || kolk_makers_are_there()) return entry;
-    return kolk_resource_make(pool, key, ROOM_OF_ANY, me->thread, me->now);
+    resource_entry *entry = key->waiting > 0 ? NULL : kolk_key_next_idle_(pool, key);
+    if (entry && resource_waits(me) && !kolk_entry_is_proved_(pool, entry, me->now)) entry = NULL;
+    if (entry || key->idle > 0 || !resource_waits(me) || kolk_makers_are_there_()) return entry;
+    return kolk_resource_make_(pool, key, ROOM_OF_ANY, me->thread, me->now);
 }
 
 static resource_entry *take_resource(const resource_request *me) {
-    kolk_resource_inside *pool = me->pool;
+    kolk_resource_inside_ *pool = me->pool;
     if (pool->paused || pool->closed) return NULL;
     resource_entry *entry = pool->has_makers ? take_ready(me) : take_or_make(me);
     if (entry) entry->thread = me->thread;
@@ -313,11 +313,11 @@ static resource_entry *take_resource(const resource_request *me) {
 
 /* Under the lock. */
 static kolk_status borrow_locked(resource_request *me) {
-    kolk_resource_inside *pool = me->pool;
+    kolk_resource_inside_ *pool = me->pool;
     kolk_status status = KOLK_OK;
     for (bool again = false; status == KOLK_OK; again = true) {
         if (pool->closed) return KOLK_CLOSED; /* perhaps while a dead resource was being destroyed */
-        if (again) me->now = kolk_now_ns();
+        if (again) me->now = kolk_now_ns_();
         if (again && is_too_late(me)) return KOLK_TIMEOUT;
         resource_entry *entry = take_resource(me);
         if (!entry) status = wait_for_entry(me, again, &entry);
@@ -329,7 +329,7 @@ static kolk_status borrow_locked(resource_request *me) {
 }
 
 /* Counts a borrow that failed, and makes sure that its error has a text: under the lock. */
-static KOLK_NOINLINE void explain_failure(const resource_request *me, kolk_status status) {
+static KOLK_NOINLINE_ void explain_failure(const resource_request *me, kolk_status status) {
     resource_counts *counts = &me->pool->counts;
     kolk_error *error = &me->out->error;
     if (status == KOLK_FULL)
@@ -344,9 +344,9 @@ static KOLK_NOINLINE void explain_failure(const resource_request *me, kolk_statu
 }
 
 /* Logs a slow or failed borrow: without the lock. */
-static KOLK_NOINLINE void log_borrow(const resource_request *me, const char *key, kolk_status status) {
+static KOLK_NOINLINE_ void log_borrow(const resource_request *me, const char *key, kolk_status status) {
     const kolk_resource_pool_desc *desc = &me->pool->desc;
-    int64_t ns = (status == KOLK_OK ? me->now : kolk_now_ns()) - me->begin;
+    int64_t ns = (status == KOLK_OK ? me->now : kolk_now_ns_()) - me->begin;
     if (status == KOLK_FULL || (status == KOLK_OK && ns < desc->slow_borrow_ms)) return;
     kolk_resource_event event = {.kind = status == KOLK_OK ? KOLK_RESOURCE_SLOW_BORROW : KOLK_RESOURCE_BORROW_FAILED,
                                  .pool = desc->name ? desc->name : "",
@@ -363,29 +363,29 @@ static kolk_status refuse_borrow(kolk_borrowed *out, kolk_status status) {
     return status;
 }
 
-KOLK_NOINLINE kolk_status kolk_resource_borrow(kolk_resource_pool *pool, const kolk_borrow_desc *desc,
-                                               kolk_borrowed *out) {
+KOLK_NOINLINE_ kolk_status kolk_resource_borrow(kolk_resource_pool *pool, const kolk_borrow_desc *desc,
+                                                kolk_borrowed *out) {
     out->resource = NULL;
     out->handle = (kolk_handle){0};
     out->error.code = 0;
     out->error.text[0] = 0;
     out->error.final = false;
-    kolk_resource_inside *inside = pool->inside;
+    kolk_resource_inside_ *inside = pool->inside;
     if (!inside) return refuse_borrow(out, KOLK_CLOSED);
-    if (kolk_forks() != inside->forks) return refuse_borrow(out, KOLK_FORKED);
+    if (kolk_forks_() != inside->forks) return refuse_borrow(out, KOLK_FORKED);
     const char *key = desc && desc->key ? desc->key : "";
     if (*key && strlen(key) >= KEY_BYTES) return refuse_borrow(out, KOLK_KEY_TOO_LONG);
     resource_request me = {
-        .pool = inside, .site = kolk_site_keep(SITE, inside->settings.depth), .thread = kolk_thread(), .out = out};
+        .pool = inside, .site = kolk_site_keep_(SITE, inside->settings.depth), .thread = kolk_thread_(), .out = out};
     me.who = desc ? desc->who : NULL;
-    me.now = me.begin = kolk_now_ns();
+    me.now = me.begin = kolk_now_ns_();
     me.deadline = desc ? desc->deadline : (kolk_deadline){me.begin + DEFAULT_WAIT_NS};
-    kolk_resource_lock(inside);
-    me.key = *key ? kolk_key_of(inside, key) : inside->no_key; /* this key always exists, so it needs no user */
+    kolk_resource_lock_(inside);
+    me.key = *key ? kolk_key_of_(inside, key) : inside->no_key; /* this key always exists, so it needs no user */
     kolk_status status = me.key ? borrow_locked(&me) : KOLK_NO_MEMORY;
     if (status != KOLK_OK) explain_failure(&me, status);
-    if (me.key && *key) kolk_key_leave(inside, me.key);
-    kolk_resource_unlock(inside);
+    if (me.key && *key) kolk_key_leave_(inside, me.key);
+    kolk_resource_unlock_(inside);
     if (inside->desc.log) log_borrow(&me, key, status);
     return status;
 }
@@ -393,59 +393,59 @@ KOLK_NOINLINE kolk_status kolk_resource_borrow(kolk_resource_pool *pool, const k
 /* ---- Giving back ------------------------------------------------------------------------------------------------- */
 
 /* The entry of a borrow, or NULL: under the lock. */
-static resource_entry *entry_of_handle(const kolk_resource_inside *pool, kolk_handle handle) {
-    resource_entry *entry = kolk_entry_at(pool, kolk_handle_index(handle, pool->tag));
-    bool is_its = entry && entry->state == RESOURCE_LENT && entry->borrows == kolk_handle_generation(handle);
+static resource_entry *entry_of_handle(const kolk_resource_inside_ *pool, kolk_handle handle) {
+    resource_entry *entry = kolk_entry_at_(pool, kolk_handle_index_(handle, pool->tag));
+    bool is_its = entry && entry->state == RESOURCE_LENT && entry->borrows == kolk_handle_generation_(handle);
     return is_its ? entry : NULL;
 }
 
 /* Under the lock. */
-static void take_home(kolk_resource_inside *pool, resource_entry *entry, bool discards, int64_t now) {
-    resource_end end = discards ? END_DISCARDED : kolk_entry_cause_of_end(pool, entry, now);
-    entry->thread = kolk_thread();
+static void take_home(kolk_resource_inside_ *pool, resource_entry *entry, bool discards, int64_t now) {
+    resource_end end = discards ? END_DISCARDED : kolk_entry_cause_of_end_(pool, entry, now);
+    entry->thread = kolk_thread_();
     entry->idle_since = entry->proved = now;
     entry->vouched = false;
-    kolk_times_add(&pool->use, now - entry->since);
+    kolk_times_add_(&pool->use, now - entry->since);
     if (end == NO_END && !pool->desc.reset) {
-        kolk_entry_offer(pool, entry, now);
+        kolk_entry_offer_(pool, entry, now);
         return;
     }
-    kolk_entry_become(pool, entry, RESOURCE_IN_HAND);
-    if (end == NO_END && !kolk_entry_reset(pool, entry)) end = END_UNCLEAN;
+    kolk_entry_become_(pool, entry, RESOURCE_IN_HAND);
+    if (end == NO_END && !kolk_entry_reset_(pool, entry)) end = END_UNCLEAN;
     if (end == NO_END)
-        kolk_entry_settle(pool, entry, now);
+        kolk_entry_settle_(pool, entry, now);
     else
-        kolk_entry_destroy(pool, entry, end);
+        kolk_entry_destroy_(pool, entry, end);
 }
 
-static void end_borrow(kolk_resource_inside *pool, kolk_borrowed *borrow, bool discards, const void *site) {
+static void end_borrow(kolk_resource_inside_ *pool, kolk_borrowed *borrow, bool discards, const void *site) {
     if (kolk_handle_is_null(borrow->handle)) return;
     if (!pool) {
-        kolk_report_handle(NULL, borrow->handle, site, NULL);
+        kolk_report_handle_(NULL, borrow->handle, site, NULL);
         return;
     }
-    if (!kolk_handle_is_foreign(borrow->handle, pool->tag, KOLK_RESOURCE_MOST)) borrow->resource = NULL;
-    if (kolk_forks() != pool->forks) return;
-    int64_t now = kolk_now_ns();
+    if (!kolk_handle_is_foreign_(borrow->handle, pool->tag, KOLK_RESOURCE_MOST)) borrow->resource = NULL;
+    if (kolk_forks_() != pool->forks) return;
+    int64_t now = kolk_now_ns_();
     resource_holder holder;
-    kolk_resource_lock(pool);
+    kolk_resource_lock_(pool);
     resource_entry *entry = entry_of_handle(pool, borrow->handle);
     bool told = entry && entry->told;
-    if (told) holder = kolk_entry_holder(entry, now);
+    if (told) holder = kolk_entry_holder_(entry, now);
     if (entry)
         take_home(pool, entry, discards, now);
     else
-        holder = kolk_holder_of_handle(pool, borrow->handle);
-    kolk_resource_unlock(pool);
-    if (!entry) kolk_report_handle(pool, borrow->handle, site, &holder);
-    if (told) kolk_report_return(pool, &holder);
+        holder = kolk_holder_of_handle_(pool, borrow->handle);
+    kolk_resource_unlock_(pool);
+    if (!entry) kolk_report_handle_(pool, borrow->handle, site, &holder);
+    if (told) kolk_report_return_(pool, &holder);
 }
 
-KOLK_NOINLINE void kolk_resource_give_back(kolk_resource_pool *pool, kolk_borrowed *borrow) {
+KOLK_NOINLINE_ void kolk_resource_give_back(kolk_resource_pool *pool, kolk_borrowed *borrow) {
     end_borrow(pool->inside, borrow, false, SITE);
 }
 
-KOLK_NOINLINE void kolk_resource_discard(kolk_resource_pool *pool, kolk_borrowed *borrow) {
+KOLK_NOINLINE_ void kolk_resource_discard(kolk_resource_pool *pool, kolk_borrowed *borrow) {
     end_borrow(pool->inside, borrow, true, SITE);
 }
 

@@ -7,9 +7,9 @@
 
 void kolk_resource_stats(const kolk_resource_pool *pool, kolk_resource_pool_stats *out) {
     *out = (kolk_resource_pool_stats){.name = ""};
-    kolk_resource_inside *inside = pool->inside;
+    kolk_resource_inside_ *inside = pool->inside;
     if (!inside) return;
-    kolk_resource_lock(inside);
+    kolk_resource_lock_(inside);
     const resource_counts *counts = &inside->counts;
     *out = (kolk_resource_pool_stats){
         .name = inside->desc.name ? inside->desc.name : "",
@@ -36,15 +36,15 @@ void kolk_resource_stats(const kolk_resource_pool *pool, kolk_resource_pool_stat
         .leaks = counts->leaks,
         .waits = counts->waits,
     };
-    kolk_times_sum_up(&inside->wait, &out->wait);
-    kolk_times_sum_up(&inside->use, &out->use);
-    kolk_times_sum_up(&inside->create, &out->create);
-    kolk_resource_unlock(inside);
-    kolk_tools_wrote(out, sizeof *out);
+    kolk_times_sum_up_(&inside->wait, &out->wait);
+    kolk_times_sum_up_(&inside->use, &out->use);
+    kolk_times_sum_up_(&inside->create, &out->create);
+    kolk_resource_unlock_(inside);
+    kolk_tools_wrote_(out, sizeof *out);
 }
 
 /* Has the line of a key the counted length, and is it closed at both ends (I2)? */
-static bool line_is_valid(const kolk_resource_inside *pool, const resource_key *key) {
+static bool line_is_valid(const kolk_resource_inside_ *pool, const resource_key *key) {
     uint32_t idle = 0, asked = 0;
     const resource_entry *newer = NULL;
     for (const resource_entry *entry = key->newest; entry; entry = entry->line_older) {
@@ -57,24 +57,24 @@ static bool line_is_valid(const kolk_resource_inside *pool, const resource_key *
 
 static uint32_t count_of_waiters(const resource_key *key) {
     uint32_t count = 0;
-    for (const kolk_waiter *each = key->waiters.first; each; each = each->behind) count++;
+    for (const kolk_waiter_ *each = key->waiters.first; each; each = each->behind) count++;
     return count;
 }
 
 /* Is it true that no waiter could be served (I6)? */
-static bool waiters_are_right(const kolk_resource_inside *pool, const resource_key *key) {
+static bool waiters_are_right(const kolk_resource_inside_ *pool, const resource_key *key) {
     if (count_of_waiters(key) != key->waiting) return false;
     if (key->waiting == 0 || pool->paused) return true;
     if (pool->closed) return false;
     if (pool->has_makers) return key->idle == 0 || pool->desc.validate;
-    return key->idle == 0 && !kolk_resource_can_make(pool, key, ROOM_OF_ANY);
+    return key->idle == 0 && !kolk_resource_can_make_(pool, key, ROOM_OF_ANY);
 }
 
-static bool keys_are_valid(const kolk_resource_inside *pool) {
+static bool keys_are_valid(const kolk_resource_inside_ *pool) {
     uint32_t waiting = 0, wanted = 0, news = 0, hungry = 0, making = 0, entries = 0;
-    for (const resource_key *key = kolk_key_next(pool, NULL); key; key = kolk_key_next(pool, key)) {
+    for (const resource_key *key = kolk_key_next_(pool, NULL); key; key = kolk_key_next_(pool, key)) {
         uint32_t uses = key->entries + (key->wishes > 0) + key->rests + key->wanted + key->news;
-        if (!line_is_valid(pool, key) || key->hungry != kolk_key_is_hungry(pool, key) || !waiters_are_right(pool, key))
+        if (!line_is_valid(pool, key) || key->hungry != kolk_key_is_hungry_(pool, key) || !waiters_are_right(pool, key))
             return false;
         if (key->users < uses + (key == pool->no_key) || key->making > pool->desc.max_creating) return false;
         waiting += key->waiting;
@@ -100,7 +100,7 @@ static bool list_is_valid(const resource_list *list) {
     return count == list->count && list->newest == older;
 }
 
-static bool jobs_are_valid(const kolk_resource_inside *pool) {
+static bool jobs_are_valid(const kolk_resource_inside_ *pool) {
     uint32_t creates = 0, others = 0;
     for (const resource_entry *entry = pool->jobs.oldest; entry; entry = entry->job_newer) {
         bool creates_one = entry->state == RESOURCE_MAKING;
@@ -111,17 +111,17 @@ static bool jobs_are_valid(const kolk_resource_inside *pool) {
 }
 
 /* Is each entry in the list of its state, and are they counted (I1, I3)? */
-static bool entries_are_valid(const kolk_resource_inside *pool) {
+static bool entries_are_valid(const kolk_resource_inside_ *pool) {
     uint32_t lists[STATE_LISTS] = {0}, making = 0, asked = 0, going = 0, in_time = 0;
     for (uint32_t slot = 0; slot < pool->slots; slot++) {
-        const resource_entry *entry = kolk_entry_at(pool, slot);
+        const resource_entry *entry = kolk_entry_at_(pool, slot);
         if (!entry) continue;
         if (entry->state > RESOURCE_ENDING || entry->slot != slot || entry->key->users == 0) return false;
         making += entry->state == RESOURCE_MAKING;
         asked += entry->state == RESOURCE_ASKED;
         going += entry->state >= RESOURCE_DOOMED;
         in_time += entry->in_time;
-        lists[kolk_list_of_state(entry->state)]++;
+        lists[kolk_list_of_state_(entry->state)]++;
     }
     for (int list = 0; list < STATE_LISTS; list++)
         if (lists[list] != pool->lists[list].count || !list_is_valid(&pool->lists[list])) return false;
@@ -130,13 +130,13 @@ static bool entries_are_valid(const kolk_resource_inside *pool) {
 }
 
 bool kolk_resource_is_valid(const kolk_resource_pool *pool) {
-    kolk_resource_inside *inside = pool->inside;
+    kolk_resource_inside_ *inside = pool->inside;
     if (!inside) return true;
-    kolk_lock_word(&inside->lock);
+    kolk_lock_word_(&inside->lock);
     bool valid = kolk_pool_is_valid(&inside->entries) && kolk_pool_is_valid(&inside->keys.pool) &&
                  entries_are_valid(inside) && jobs_are_valid(inside) && keys_are_valid(inside) &&
                  !(inside->closed && (inside->waiting || count_of_idle(inside)));
-    kolk_unlock_word(&inside->lock);
+    kolk_unlock_word_(&inside->lock);
     return valid;
 }
 

@@ -49,7 +49,7 @@ typedef struct resource_key {
     struct resource_entry *newest, *oldest; /* its line: IDLE and ASKED entries, in the order in which they came back */
     struct resource_key *before, *behind;   /* hungry: neighbours among hungry keys */
     struct resource_key *rests_before, *rests_behind; /* rests: neighbours among resting keys */
-    kolk_wait_queue waiters;
+    kolk_wait_queue_ waiters;
     uint64_t since;         /* hungry: the turn in which it became so */
     uint32_t waiting;       /* number of waiters */
     uint32_t wishes;        /* resources to create for borrows with KOLK_NOW that found none; a user if not 0 */
@@ -79,25 +79,25 @@ typedef struct resource_entry {
     struct resource_entry *job_newer, *job_older;   /* among the jobs, if it is in_time */
     int64_t expires;                                /* the end of its lifetime */
     int64_t idle_since;
-    int64_t proved;      /* when it was last created, validated or given back */
-    int64_t since;       /* LENT: since when */
-    const char *who;     /* LENT: the borrower; may be NULL */
-    kolk_maker *maker;   /* the maker that calls a user's function for it; NULL: none */
-    kolk_kept_site site; /* of the borrow */
-    int64_t begun;       /* ASKED, MAKING, ENDING: since when */
-    uint32_t thread;     /* the thread that has it, or works at it */
-    uint32_t borrows;    /* borrows of this slot so far, for the handles; survives the entry */
-    uint32_t epoch;      /* the pool's epoch when its creation began */
-    uint32_t slot;       /* its slot in `entries` */
-    uint64_t number;     /* the resource is the n-th that the pool has created */
+    int64_t proved;       /* when it was last created, validated or given back */
+    int64_t since;        /* LENT: since when */
+    const char *who;      /* LENT: the borrower; may be NULL */
+    kolk_maker_ *maker;   /* the maker that calls a user's function for it; NULL: none */
+    kolk_kept_site_ site; /* of the borrow */
+    int64_t begun;        /* ASKED, MAKING, ENDING: since when */
+    uint32_t thread;      /* the thread that has it, or works at it */
+    uint32_t borrows;     /* borrows of this slot so far, for the handles; survives the entry */
+    uint32_t epoch;       /* the pool's epoch when its creation began */
+    uint32_t slot;        /* its slot in `entries` */
+    uint64_t number;      /* the resource is the n-th that the pool has created */
     uint8_t state;
     bool evicted;
-    bool replaces;                      /* MAKING: a resource of another key must be destroyed first */
-    bool told;                          /* this borrow was reported as a leak */
-    bool promised;                      /* IDLE: an event loop was notified of it, and has not borrowed yet */
-    bool vouched;                       /* it was just created or validated, for the next borrower */
-    bool in_time;                       /* it is being created, validated or destroyed, and others wait for that */
-    char thread_name[KOLK_THREAD_NAME]; /* the borrower's, if the pool keeps_names */
+    bool replaces;                       /* MAKING: a resource of another key must be destroyed first */
+    bool told;                           /* this borrow was reported as a leak */
+    bool promised;                       /* IDLE: an event loop was notified of it, and has not borrowed yet */
+    bool vouched;                        /* it was just created or validated, for the next borrower */
+    bool in_time;                        /* it is being created, validated or destroyed, and others wait for that */
+    char thread_name[KOLK_THREAD_NAME_]; /* the borrower's, if the pool keeps_names */
 } resource_entry;
 
 /* Entries in the order in which they joined the list. */
@@ -114,7 +114,7 @@ typedef enum list_of_states {
     STATE_LISTS
 } list_of_states;
 
-static inline list_of_states kolk_list_of_state(unsigned state) {
+static inline list_of_states kolk_list_of_state_(unsigned state) {
     if (state <= RESOURCE_ASKED) return LIST_IDLE;
     if (state == RESOURCE_LENT) return LIST_LENT;
     return state == RESOURCE_DOOMED ? LIST_DOOMED : LIST_BUSY;
@@ -156,17 +156,17 @@ typedef struct key_list {
     resource_key *first, *last;
 } key_list;
 
-typedef struct kolk_resource_inside {
-    kolk_chore chore; /* first: for the makers */
-    uint32_t lock;    /* protects all fields that change, except chore.due; not held while a user's function runs */
-    uint32_t forks;   /* kolk_forks at init */
-    uint32_t tag;     /* in the handles */
+typedef struct kolk_resource_inside_ {
+    kolk_chore_ chore; /* first: for the makers */
+    uint32_t lock;     /* protects all fields that change, except chore.due; not held while a user's function runs */
+    uint32_t forks;    /* kolk_forks_ at init */
+    uint32_t tag;      /* in the handles */
 
     bool has_makers; /* false: borrowers create, and ticks do the rest */
     bool closed, paused;
     bool shrunk;      /* max was lowered: there may be more entries */
     bool keeps_names; /* of borrowing threads, which may have ended before a report */
-    bool changed;     /* hungry keys or makers may have work: see kolk_resource_unlock */
+    bool changed;     /* hungry keys or makers may have work: see kolk_resource_unlock_ */
     bool called;      /* upkeep was called for since the last one began */
     uint32_t max;     /* may become less than the number of entries */
     uint32_t slots;   /* slots of `entries` that were ever used */
@@ -198,17 +198,17 @@ typedef struct kolk_resource_inside {
     bool fd_news;    /* fd must become readable */
 
     kolk_resource_pool_desc desc; /* resolved: times in nanoseconds, INT64_MAX for never */
-    kolk_settings settings;
+    kolk_settings_ settings;
     size_t create_calls; /* for KOLK_FAIL */
     size_t bytes;        /* of this struct */
     resource_counts counts;
     resource_times wait, use, create;
     kolk_resource_pool_stats listed; /* the numbers last given to the registry; under the process's lock */
-} kolk_resource_inside;
+} kolk_resource_inside_;
 
 /* A borrower that waits. */
 typedef struct resource_waiter {
-    kolk_waiter link; /* first: the entry in the queue of waiters */
+    kolk_waiter_ link; /* first: the entry in the queue of waiters */
     uint64_t turn;
     uint32_t thread;
     resource_entry *entry; /* the entry that it received; if NULL when it is woken, see `status` */
@@ -216,154 +216,154 @@ typedef struct resource_waiter {
 } resource_waiter;
 
 /* The inside of a pool. NULL: the pool is closed, or belongs to the parent process and may not be touched. */
-static inline kolk_resource_inside *own_inside(const kolk_resource_pool *pool) {
-    return pool->inside && kolk_forks() == pool->inside->forks ? pool->inside : NULL;
+static inline kolk_resource_inside_ *own_inside(const kolk_resource_pool *pool) {
+    return pool->inside && kolk_forks_() == pool->inside->forks ? pool->inside : NULL;
 }
 
 /* ---- resource_times.c -------------------------------------------------------------------------------------------- */
 
-void kolk_times_add(resource_times *times, int64_t ns);
-void kolk_times_sum_up(const resource_times *times, kolk_times *out);
+void kolk_times_add_(resource_times *times, int64_t ns);
+void kolk_times_sum_up_(const resource_times *times, kolk_times *out);
 
 /* ---- resource_key.c: under the lock ------------------------------------------------------------------------------ */
 
-bool kolk_keys_init(kolk_resource_inside *pool);
-void kolk_keys_deinit(kolk_resource_inside *pool);
+bool kolk_keys_init_(kolk_resource_inside_ *pool);
+void kolk_keys_deinit_(kolk_resource_inside_ *pool);
 
 /* Returns the key with this text, and adds a user. NULL: no memory. */
-resource_key *kolk_key_of(kolk_resource_inside *pool, const char *text);
-void kolk_key_leave(kolk_resource_inside *pool, resource_key *key);
+resource_key *kolk_key_of_(kolk_resource_inside_ *pool, const char *text);
+void kolk_key_leave_(kolk_resource_inside_ *pool, resource_key *key);
 
 /* A walk over the keys in the order of the table: NULL begins it, and NULL ends it. Each key that exists throughout the
  * walk is visited once, even if others are made and freed. */
-resource_key *kolk_key_next(const kolk_resource_inside *pool, const resource_key *key);
+resource_key *kolk_key_next_(const kolk_resource_inside_ *pool, const resource_key *key);
 
 /* Does demand exceed the resources on their way, and could a maker act on that? */
-bool kolk_key_is_hungry(const kolk_resource_inside *pool, const resource_key *key);
+bool kolk_key_is_hungry_(const kolk_resource_inside_ *pool, const resource_key *key);
 
 /* Updates `hungry`, after something that may have changed it. */
-void kolk_key_feel(kolk_resource_inside *pool, resource_key *key);
+void kolk_key_feel_(kolk_resource_inside_ *pool, resource_key *key);
 
 /* The same after a change of one of its entries, which cannot make a key hungry that has no demand. */
-static inline void kolk_key_changed(kolk_resource_inside *pool, resource_key *key) {
-    if (key->waiting | key->wishes | key->hungry | pool->desc.min_idle) kolk_key_feel(pool, key);
+static inline void kolk_key_changed_(kolk_resource_inside_ *pool, resource_key *key) {
+    if (key->waiting | key->wishes | key->hungry | pool->desc.min_idle) kolk_key_feel_(pool, key);
 }
 
 /* Ends a key's turn: the other hungry keys come first now. */
-void kolk_key_had_turn(kolk_resource_inside *pool, resource_key *key);
+void kolk_key_had_turn_(kolk_resource_inside_ *pool, resource_key *key);
 
 /* Adds wishes after a borrow with KOLK_NOW that found no resource; takes one off when a resource has become idle. */
-void kolk_key_wish(kolk_resource_inside *pool, resource_key *key);
-void kolk_key_grant(kolk_resource_inside *pool, resource_key *key);
+void kolk_key_wish_(kolk_resource_inside_ *pool, resource_key *key);
+void kolk_key_grant_(kolk_resource_inside_ *pool, resource_key *key);
 
 /* A random number from 0 to n - 1; 0 if n is 0. */
-int64_t kolk_resource_random(kolk_resource_inside *pool, int64_t n);
+int64_t kolk_resource_random_(kolk_resource_inside_ *pool, int64_t n);
 
 /* After a failed create: begins a pause in which none is created; ends the pause. */
-void kolk_key_rest(kolk_resource_inside *pool, resource_key *key, int64_t now);
-void kolk_key_end_rest(kolk_resource_inside *pool, resource_key *key);
+void kolk_key_rest_(kolk_resource_inside_ *pool, resource_key *key, int64_t now);
+void kolk_key_end_rest_(kolk_resource_inside_ *pool, resource_key *key);
 
 /* Ends the pause, and forgets the failures. */
-void kolk_key_forgive(kolk_resource_inside *pool, resource_key *key);
+void kolk_key_forgive_(kolk_resource_inside_ *pool, resource_key *key);
 
 /* An event loop wants to be notified of the key's next idle entry; it is notified; it borrows again. */
-void kolk_key_want(kolk_resource_inside *pool, resource_key *key);
-void kolk_key_tell(kolk_resource_inside *pool, resource_key *key);
-void kolk_key_heard(kolk_resource_inside *pool, resource_key *key);
+void kolk_key_want_(kolk_resource_inside_ *pool, resource_key *key);
+void kolk_key_tell_(kolk_resource_inside_ *pool, resource_key *key);
+void kolk_key_heard_(kolk_resource_inside_ *pool, resource_key *key);
 
 /* ---- resource_share.c: who gets what. Under the lock ------------------------------------------------------------- */
 
-void kolk_resource_lock(kolk_resource_inside *pool);
+void kolk_resource_lock_(kolk_resource_inside_ *pool);
 
 /* If something has changed for waiters or makers, serves or calls them; then unlocks. */
-void kolk_resource_unlock(kolk_resource_inside *pool);
+void kolk_resource_unlock_(kolk_resource_inside_ *pool);
 
 /* The number of entries that can be lent, or replaced. */
-static inline uint32_t count_of_idle(const kolk_resource_inside *pool) {
+static inline uint32_t count_of_idle(const kolk_resource_inside_ *pool) {
     return pool->lists[LIST_IDLE].count - pool->asked;
 }
 
 /* Has the key no resource that could come back, and is another create useless? */
-static inline bool kolk_key_is_hopeless(const resource_key *key) {
+static inline bool kolk_key_is_hopeless_(const resource_key *key) {
     return key->failed_at && key->error.final && key->entries == 0;
 }
 
 /* Are fewer resources ready than min_idle, while there is room for more? */
-static inline bool lacks_kept_ones(const kolk_resource_inside *pool) {
+static inline bool lacks_kept_ones(const kolk_resource_inside_ *pool) {
     const resource_key *kept = pool->no_key;
     return kept->idle + kept->asked + kept->making < pool->desc.min_idle && kolk_pool_count(&pool->entries) < pool->max;
 }
 
 /* The entry in this slot of `entries`, or NULL. */
-resource_entry *kolk_entry_at(const kolk_resource_inside *pool, uint32_t slot);
+resource_entry *kolk_entry_at_(const kolk_resource_inside_ *pool, uint32_t slot);
 
 /* Changes the state of an entry. It joins or leaves the line of its key accordingly. */
-void kolk_entry_become(kolk_resource_inside *pool, resource_entry *entry, resource_state state);
+void kolk_entry_become_(kolk_resource_inside_ *pool, resource_entry *entry, resource_state state);
 
 /* Changes an entry from IDLE to LENT. */
-void kolk_entry_lend_idle(kolk_resource_inside *pool, resource_entry *entry);
+void kolk_entry_lend_idle_(kolk_resource_inside_ *pool, resource_entry *entry);
 
 /* Begins a job: a create, validate or destroy that others wait for; ends it, before the entry's state changes. */
-void kolk_job_begin(kolk_resource_inside *pool, resource_entry *entry, int64_t now);
-void kolk_job_end(kolk_resource_inside *pool, resource_entry *entry);
+void kolk_job_begin_(kolk_resource_inside_ *pool, resource_entry *entry, int64_t now);
+void kolk_job_end_(kolk_resource_inside_ *pool, resource_entry *entry);
 
 /* Makes late jobs leave the list, so that no one waits for them any more. */
-void kolk_jobs_note_late(kolk_resource_inside *pool, int64_t now);
+void kolk_jobs_note_late_(kolk_resource_inside_ *pool, int64_t now);
 
 /* Frees an entry that has no resource any more. */
-void kolk_entry_drop(kolk_resource_inside *pool, resource_entry *entry);
+void kolk_entry_drop_(kolk_resource_inside_ *pool, resource_entry *entry);
 
 /* Which idle entries may be destroyed to make room for a new one. NO_ROOM: no new one may be created at all. */
 typedef enum resource_room { NO_ROOM, ROOM_OF_NONE, ROOM_OF_UNPROMISED, ROOM_OF_ANY } resource_room;
 
 /* For a hungry key. If the key has idle entries, its waiter gets one as soon as a maker has validated it. If one of
  * these validations is late, another resource may be created beside them. */
-static inline resource_room kolk_key_room(const kolk_resource_inside *pool, const resource_key *key) {
+static inline resource_room kolk_key_room_(const kolk_resource_inside_ *pool, const resource_key *key) {
     if (key->waiting == 0) return ROOM_OF_UNPROMISED;
     if (!pool->has_makers || key->idle == 0) return ROOM_OF_ANY;
     return key->silent > 0 ? ROOM_OF_NONE : NO_ROOM;
 }
 
 /* Could a resource be created for this key? */
-bool kolk_resource_can_make(const kolk_resource_inside *pool, const resource_key *key, resource_room room);
+bool kolk_resource_can_make_(const kolk_resource_inside_ *pool, const resource_key *key, resource_room room);
 
 /* Returns the right to create a resource for this key: an entry that is MAKING. NULL: none can be created. */
-resource_entry *kolk_resource_make(kolk_resource_inside *pool, resource_key *key, resource_room room, uint32_t thread,
-                                   int64_t now);
+resource_entry *kolk_resource_make_(kolk_resource_inside_ *pool, resource_key *key, resource_room room, uint32_t thread,
+                                    int64_t now);
 
 /* Why an entry must be destroyed, or NO_END. */
-resource_end kolk_entry_why_end(const kolk_resource_inside *pool, const resource_entry *entry, int64_t now);
+resource_end kolk_entry_why_end_(const kolk_resource_inside_ *pool, const resource_entry *entry, int64_t now);
 
-static inline resource_end kolk_entry_cause_of_end(const kolk_resource_inside *pool, const resource_entry *entry,
-                                                   int64_t now) {
+static inline resource_end kolk_entry_cause_of_end_(const kolk_resource_inside_ *pool, const resource_entry *entry,
+                                                    int64_t now) {
     bool may_go =
         pool->closed | pool->shrunk | entry->evicted | (entry->epoch != pool->epoch) | (now >= entry->expires);
-    return may_go ? kolk_entry_why_end(pool, entry, now) : NO_END;
+    return may_go ? kolk_entry_why_end_(pool, entry, now) : NO_END;
 }
 
 /* May it be lent without validation? */
-bool kolk_entry_is_proved(const kolk_resource_inside *pool, const resource_entry *entry, int64_t now);
+bool kolk_entry_is_proved_(const kolk_resource_inside_ *pool, const resource_entry *entry, int64_t now);
 
 /* The idle entry of this key that is lent next, or NULL. */
-resource_entry *kolk_key_next_idle(const kolk_resource_inside *pool, const resource_key *key);
+resource_entry *kolk_key_next_idle_(const kolk_resource_inside_ *pool, const resource_key *key);
 
 /* Gives an entry that is IN_HAND or LENT, and fit to be lent, to the first waiter of its key, or makes it idle. */
-void kolk_entry_offer(kolk_resource_inside *pool, resource_entry *entry, int64_t now);
+void kolk_entry_offer_(kolk_resource_inside_ *pool, resource_entry *entry, int64_t now);
 
 /* Gives a waiter an entry or a status, takes it out of its queue and wakes it. */
-void kolk_waiter_serve(kolk_resource_inside *pool, resource_key *key, resource_waiter *waiter, resource_entry *entry,
-                       kolk_status status);
+void kolk_waiter_serve_(kolk_resource_inside_ *pool, resource_key *key, resource_waiter *waiter, resource_entry *entry,
+                        kolk_status status);
 
 /* Serves the waiters of a key with its idle entries; serves those of all keys, after a pause. */
-void kolk_resource_serve_key(kolk_resource_inside *pool, resource_key *key, int64_t now);
-void kolk_resource_serve_all(kolk_resource_inside *pool, int64_t now);
+void kolk_resource_serve_key_(kolk_resource_inside_ *pool, resource_key *key, int64_t now);
+void kolk_resource_serve_all_(kolk_resource_inside_ *pool, int64_t now);
 
 /* Makes upkeep due now. */
-void kolk_resource_call_upkeep(kolk_resource_inside *pool);
+void kolk_resource_call_upkeep_(kolk_resource_inside_ *pool);
 
 /* Makes the next look at all entries begin within PROMISE_NS, for which an event loop is promised its idle entry. */
 #define PROMISE_NS INT64_C(500000000)
-void kolk_resource_look_soon(kolk_resource_inside *pool, int64_t now);
+void kolk_resource_look_soon_(kolk_resource_inside_ *pool, int64_t now);
 
 typedef enum resource_job {
     NO_JOB,
@@ -374,40 +374,40 @@ typedef enum resource_job {
 } resource_job;
 
 /* The next job for a maker or a tick. */
-resource_job kolk_resource_next_job(const kolk_resource_inside *pool, resource_key **key, resource_room *room);
+resource_job kolk_resource_next_job_(const kolk_resource_inside_ *pool, resource_key **key, resource_room *room);
 
 /* The time of the next job that comes up without a call. */
-int64_t kolk_resource_next_due(const kolk_resource_inside *pool);
+int64_t kolk_resource_next_due_(const kolk_resource_inside_ *pool);
 
 /* ---- resource_make.c: the user's functions. Under the lock, which is given back while they run ------------------- */
 
 /* Destroys an IN_HAND entry and its resource, or leaves that to makers, if there are any. Counts it at once. */
-void kolk_entry_destroy(kolk_resource_inside *pool, resource_entry *entry, resource_end end);
+void kolk_entry_destroy_(kolk_resource_inside_ *pool, resource_entry *entry, resource_end end);
 
 /* Destroys an IN_HAND or ENDING entry and its resource in this thread. */
-void kolk_entry_destroy_now(kolk_resource_inside *pool, resource_entry *entry);
+void kolk_entry_destroy_now_(kolk_resource_inside_ *pool, resource_entry *entry);
 
 /* Destroys idle entries that have a reason to end. */
-void kolk_resource_destroy_idle(kolk_resource_inside *pool);
+void kolk_resource_destroy_idle_(kolk_resource_inside_ *pool);
 
 /* Offers an IN_HAND entry, or destroys it if it has a reason to end. */
-void kolk_entry_settle(kolk_resource_inside *pool, resource_entry *entry, int64_t now);
+void kolk_entry_settle_(kolk_resource_inside_ *pool, resource_entry *entry, int64_t now);
 
 /* Creates the resource of a MAKING entry, which is then IN_HAND. False: the entry is gone, and its key's error says
  * why. The caller must be a user of the key, to keep it. */
-bool kolk_entry_create(kolk_resource_inside *pool, resource_entry *entry, kolk_deadline deadline);
+bool kolk_entry_create_(kolk_resource_inside_ *pool, resource_entry *entry, kolk_deadline deadline);
 
 /* Validates the resource of an IN_HAND or ASKED entry. The result changes only `proved`. */
-bool kolk_entry_validate(kolk_resource_inside *pool, resource_entry *entry, kolk_deadline deadline);
+bool kolk_entry_validate_(kolk_resource_inside_ *pool, resource_entry *entry, kolk_deadline deadline);
 
 /* If a create is late, and an evict came since it began, lets another be created in its place. */
-void kolk_entry_give_up(kolk_resource_inside *pool, resource_entry *entry);
+void kolk_entry_give_up_(kolk_resource_inside_ *pool, resource_entry *entry);
 
 /* Interrupts makers: after an evict, those in a create; after a close, all. */
-void kolk_resource_interrupt(kolk_resource_inside *pool);
+void kolk_resource_interrupt_(kolk_resource_inside_ *pool);
 
 /* Resets the resource of an IN_HAND entry. */
-bool kolk_entry_reset(kolk_resource_inside *pool, resource_entry *entry);
+bool kolk_entry_reset_(kolk_resource_inside_ *pool, resource_entry *entry);
 
 /* ---- resource_report.c: without the lock ------------------------------------------------------------------------- */
 
@@ -416,50 +416,50 @@ typedef struct resource_holder {
     bool known, has_it;
     uint32_t slot, thread;
     const char *who;
-    kolk_kept_site site;
+    kolk_kept_site_ site;
     const void *resource;
     int64_t held; /* nanoseconds */
-    char thread_name[KOLK_THREAD_NAME];
+    char thread_name[KOLK_THREAD_NAME_];
 } resource_holder;
 
-resource_holder kolk_entry_holder(const resource_entry *entry, int64_t now);
+resource_holder kolk_entry_holder_(const resource_entry *entry, int64_t now);
 
 /* Report a borrow that lasts too long or has not ended at close; report that such a borrow has ended after all. */
-void kolk_report_leak(const kolk_resource_inside *pool, const resource_holder *holder);
-void kolk_report_return(const kolk_resource_inside *pool, const resource_holder *holder);
+void kolk_report_leak_(const kolk_resource_inside_ *pool, const resource_holder *holder);
+void kolk_report_return_(const kolk_resource_inside_ *pool, const resource_holder *holder);
 
 /* For a handle that ends no borrow: returns the present borrower of the resource, or else the last one, with the thread
  * that gave it back. Under the lock. */
-resource_holder kolk_holder_of_handle(const kolk_resource_inside *pool, kolk_handle handle);
+resource_holder kolk_holder_of_handle_(const kolk_resource_inside_ *pool, kolk_handle handle);
 
 /* Reports such a handle. `pool` is NULL if it is deinit'd. */
-void kolk_report_handle(const kolk_resource_inside *pool, kolk_handle handle, const void *site,
-                        const resource_holder *holder);
+void kolk_report_handle_(const kolk_resource_inside_ *pool, kolk_handle handle, const void *site,
+                         const resource_holder *holder);
 
 /* ---- resource_work.c: what makers and ticks do ------------------------------------------------------------------- */
 
 /* Does the work of kolk_resource_tick. */
-void kolk_resource_upkeep(kolk_resource_inside *pool, kolk_deadline deadline);
+void kolk_resource_upkeep_(kolk_resource_inside_ *pool, kolk_deadline deadline);
 
 /* Sets when the first work of a new pool is due. */
-void kolk_resource_begin_work(kolk_resource_inside *pool);
+void kolk_resource_begin_work_(kolk_resource_inside_ *pool);
 
 /* Does a maker's jobs until there is none left. Sets in the chore when it is due again. */
-void kolk_resource_work(kolk_chore *chore);
+void kolk_resource_work_(kolk_chore_ *chore);
 
 /* ---- resource_metrics.c ------------------------------------------------------------------------------------------ */
 
 #if KOLK_DIAGNOSTICS
-extern const struct kolk_extra kolk_resource_extra;
-#define RESOURCE_EXTRA (&kolk_resource_extra)
+extern const struct kolk_extra_ kolk_resource_extra_;
+#define RESOURCE_EXTRA (&kolk_resource_extra_)
 #else
 #define RESOURCE_EXTRA NULL
 #endif
 
 /* Destroys all doomed entries, beside the makers: under the lock. */
-void kolk_resource_end_doomed(kolk_resource_inside *pool);
+void kolk_resource_end_doomed_(kolk_resource_inside_ *pool);
 
 /* Reports each borrow that has not ended, if it was not reported before. */
-void kolk_resource_name_holders(kolk_resource_inside *pool);
+void kolk_resource_name_holders_(kolk_resource_inside_ *pool);
 
 #endif

@@ -50,9 +50,9 @@ static kolk_status resolve_resource_desc(kolk_resource_pool_desc *desc) {
 /* For the registry, which calls it for one pool at a time. A fork's child reports its own copies of other pools, but
  * not its parent's resources. */
 static void list_resource_stats(const void *pool, kolk_stats *out) {
-    kolk_resource_inside *inside = (kolk_resource_inside *)(uintptr_t)pool;
+    kolk_resource_inside_ *inside = (kolk_resource_inside_ *)(uintptr_t)pool;
     *out = (kolk_stats){.name = ""};
-    if (kolk_forks() != inside->forks) return;
+    if (kolk_forks_() != inside->forks) return;
     kolk_resource_pool_stats *more = &inside->listed;
     kolk_resource_stats(&(kolk_resource_pool){.inside = inside}, more);
     *out = (kolk_stats){.name = more->name,
@@ -71,138 +71,138 @@ static void list_resource_stats(const void *pool, kolk_stats *out) {
 }
 
 static void list_resource_leaks(const void *pool) {
-    kolk_resource_inside *inside = (kolk_resource_inside *)(uintptr_t)pool;
-    if (kolk_forks() == inside->forks) kolk_resource_name_holders(inside);
+    kolk_resource_inside_ *inside = (kolk_resource_inside_ *)(uintptr_t)pool;
+    if (kolk_forks_() == inside->forks) kolk_resource_name_holders_(inside);
 }
 
 /* Each pool has its own tag, so that it notices a borrow of another pool. */
 static uint32_t next_tag(void) {
     static uint32_t tags;
-    return kolk_fetch_add(&tags, 1, KOLK_RELAXED) + 1;
+    return kolk_fetch_add_(&tags, 1, KOLK_RELAXED_) + 1;
 }
 
-static bool make_inner_pools(kolk_resource_inside *pool) {
+static bool make_inner_pools(kolk_resource_inside_ *pool) {
     kolk_pool_desc desc = {.object_size = sizeof(resource_entry),
                            .capacity = pool->max, /* so that memory for `max` entries is never missing */
                            .max_capacity = KOLK_RESOURCE_MOST,
                            .generations = KOLK_GENERATIONS_NONE,
-                           .debug = kolk_no_settings};
-    return kolk_pool_init(&pool->entries, &desc) == KOLK_OK && kolk_keys_init(pool);
+                           .debug = kolk_no_settings_};
+    return kolk_pool_init(&pool->entries, &desc) == KOLK_OK && kolk_keys_init_(pool);
 }
 
-static void free_inside(kolk_resource_inside *pool) {
+static void free_inside(kolk_resource_inside_ *pool) {
     kolk_pool_deinit(&pool->entries);
-    kolk_keys_deinit(pool);
-    kolk_memory_release(pool, pool->bytes);
+    kolk_keys_deinit_(pool);
+    kolk_memory_release_(pool, pool->bytes);
 }
 
-static kolk_resource_inside *make_inside(const kolk_resource_pool_desc *desc) {
-    kolk_resource_inside *pool = kolk_memory_take(sizeof *pool, sizeof *pool); /* reads as 0 */
+static kolk_resource_inside_ *make_inside(const kolk_resource_pool_desc *desc) {
+    kolk_resource_inside_ *pool = kolk_memory_take_(sizeof *pool, sizeof *pool); /* reads as 0 */
     if (!pool) return NULL;
-    pool->chore.work = kolk_resource_work;
+    pool->chore.work = kolk_resource_work_;
     pool->has_makers = !desc->no_housekeeper;
     pool->bytes = sizeof *pool;
     pool->desc = *desc;
     pool->desc.debug = NULL; /* the string need not outlive init */
     pool->max = desc->max;
-    pool->forks = kolk_forks();
-    pool->random = (uint64_t)kolk_now_ns();
-    pool->tag = kolk_tag_bits(next_tag(), NULL);
+    pool->forks = kolk_forks_();
+    pool->random = (uint64_t)kolk_now_ns_();
+    pool->tag = kolk_tag_bits_(next_tag(), NULL);
     if (!make_inner_pools(pool)) {
         free_inside(pool);
         return NULL;
     }
-    kolk_resource_begin_work(pool);
+    kolk_resource_begin_work_(pool);
     return pool;
 }
 
-kolk_status kolk_resource_init_abi(kolk_resource_pool *pool, const kolk_resource_pool_desc *given, size_t pool_size,
-                                   uint32_t abi) {
-    static const kolk_kind kind = {.stats = list_resource_stats, .extra = RESOURCE_EXTRA};
-    static const kolk_kind kind_with_sites = {
+kolk_status kolk_resource_init_abi_(kolk_resource_pool *pool, const kolk_resource_pool_desc *given, size_t pool_size,
+                                    uint32_t abi) {
+    static const kolk_kind_ kind = {.stats = list_resource_stats, .extra = RESOURCE_EXTRA};
+    static const kolk_kind_ kind_with_sites = {
         .stats = list_resource_stats, .at_exit = list_resource_leaks, .extra = RESOURCE_EXTRA};
-    kolk_status status = kolk_begin(pool, pool_size, sizeof *pool, abi, given);
+    kolk_status status = kolk_begin_(pool, pool_size, sizeof *pool, abi, given);
     if (status != KOLK_OK) return status;
     kolk_resource_pool_desc desc = *given;
     status = resolve_resource_desc(&desc);
     if (status != KOLK_OK) return status;
-    kolk_settings settings = kolk_settings_of(desc.name, desc.debug);
-    kolk_resource_inside *inside = make_inside(&desc);
+    kolk_settings_ settings = kolk_settings_of_(desc.name, desc.debug);
+    kolk_resource_inside_ *inside = make_inside(&desc);
     if (!inside) return KOLK_NO_MEMORY;
     inside->settings = settings;
     inside->settings.flags &= KOLK_DEBUG_SITES | KOLK_DEBUG_FAIL;
     inside->keeps_names = settings.flags & KOLK_DEBUG_SITES || desc.leak_after_ms < INT64_MAX;
     pool->inside = inside; /* before makers call the user's functions, which may use the pool */
-    kolk_tools_wrote(pool, sizeof *pool);
-    if (!desc.no_housekeeper && !kolk_makers_add(&inside->chore)) {
+    kolk_tools_wrote_(pool, sizeof *pool);
+    if (!desc.no_housekeeper && !kolk_makers_add_(&inside->chore)) {
         pool->inside = NULL;
         free_inside(inside);
         return KOLK_NO_THREAD;
     }
-    return kolk_enlist(inside, sizeof *inside, &pool->number,
-                       settings.flags & KOLK_DEBUG_SITES ? &kind_with_sites : &kind);
+    return kolk_enlist_(inside, sizeof *inside, &pool->number,
+                        settings.flags & KOLK_DEBUG_SITES ? &kind_with_sites : &kind);
 }
 
 /* ---- The end ----------------------------------------------------------------------------------------------------- */
 
 /* Makes all waiters fail with KOLK_CLOSED: under the lock. */
-static void turn_waiters_away(kolk_resource_inside *pool) {
-    for (resource_key *key = kolk_key_next(pool, NULL); key && pool->waiting > 0; key = kolk_key_next(pool, key))
+static void turn_waiters_away(kolk_resource_inside_ *pool) {
+    for (resource_key *key = kolk_key_next_(pool, NULL); key && pool->waiting > 0; key = kolk_key_next_(pool, key))
         while (key->waiters.first)
-            kolk_waiter_serve(pool, key, (resource_waiter *)(void *)key->waiters.first, NULL, KOLK_CLOSED);
+            kolk_waiter_serve_(pool, key, (resource_waiter *)(void *)key->waiters.first, NULL, KOLK_CLOSED);
 }
 
 /* Waits until no entry is left, or until the deadline; true: none is left. Under the lock. */
-static bool await_emptiness(kolk_resource_inside *pool, kolk_deadline deadline) {
+static bool await_emptiness(kolk_resource_inside_ *pool, kolk_deadline deadline) {
     bool in_time = true;
     while (kolk_pool_count(&pool->entries) > 0 && in_time) {
         uint32_t emptied = pool->emptied;
-        kolk_resource_unlock(pool);
-        in_time = kolk_wait(&pool->emptied, emptied, deadline);
-        kolk_resource_lock(pool);
+        kolk_resource_unlock_(pool);
+        in_time = kolk_wait_(&pool->emptied, emptied, deadline);
+        kolk_resource_lock_(pool);
     }
     return kolk_pool_count(&pool->entries) == 0;
 }
 
 kolk_status kolk_resource_close(kolk_resource_pool *pool, kolk_deadline deadline) {
-    kolk_resource_inside *inside = own_inside(pool);
+    kolk_resource_inside_ *inside = own_inside(pool);
     if (!inside) return pool->inside ? KOLK_FORKED : KOLK_OK;
-    kolk_resource_lock(inside);
+    kolk_resource_lock_(inside);
     inside->closed = true;
-    kolk_resource_interrupt(inside);
+    kolk_resource_interrupt_(inside);
     turn_waiters_away(inside);
-    kolk_resource_destroy_idle(inside);
+    kolk_resource_destroy_idle_(inside);
     bool empty = await_emptiness(inside, deadline);
-    kolk_resource_unlock(inside);
+    kolk_resource_unlock_(inside);
     if (empty) return KOLK_OK;
-    kolk_resource_name_holders(inside);
+    kolk_resource_name_holders_(inside);
     return KOLK_TIMEOUT;
 }
 
 /* Destroys doomed entries beside the makers, and as a maker, so that destroy need not wait for peers. */
-static void end_doomed_here(kolk_resource_inside *pool) {
-    kolk_maker self = {0};
-    bool is_maker = kolk_maker_self(); /* deinit is called in a function of another pool */
-    if (!is_maker) kolk_maker_enter(&self);
-    kolk_resource_lock(pool);
-    kolk_resource_end_doomed(pool);
-    kolk_resource_unlock(pool);
-    if (!is_maker) kolk_maker_leave(&self);
+static void end_doomed_here(kolk_resource_inside_ *pool) {
+    kolk_maker_ self = {0};
+    bool is_maker = kolk_maker_self_(); /* deinit is called in a function of another pool */
+    if (!is_maker) kolk_maker_enter_(&self);
+    kolk_resource_lock_(pool);
+    kolk_resource_end_doomed_(pool);
+    kolk_resource_unlock_(pool);
+    if (!is_maker) kolk_maker_leave_(&self);
 }
 
 /* The makers finish the jobs that they have begun; deinit does the others itself. */
-KOLK_NOINLINE void kolk_resource_deinit(kolk_resource_pool *pool) {
-    kolk_resource_inside *inside = pool->inside;
-    if (!inside || !kolk_check_home(inside, pool->number, NULL, SITE)) return;
-    kolk_registry_remove(pool->number);
+KOLK_NOINLINE_ void kolk_resource_deinit(kolk_resource_pool *pool) {
+    kolk_resource_inside_ *inside = pool->inside;
+    if (!inside || !kolk_check_home_(inside, pool->number, NULL, SITE)) return;
+    kolk_registry_remove_(pool->number);
     kolk_resource_close(pool, KOLK_NOW);
     if (own_inside(pool)) {
         end_doomed_here(inside);
-        if (inside->has_makers) kolk_makers_remove(&inside->chore);
+        if (inside->has_makers) kolk_makers_remove_(&inside->chore);
         end_doomed_here(inside); /* the entries that makers had */
     }
     *pool = (kolk_resource_pool){.inside = NULL};
-    if (inside->fd) kolk_event_close((int)inside->fd - 1);
+    if (inside->fd) kolk_event_close_((int)inside->fd - 1);
     free_inside(inside);
 }
 

@@ -11,92 +11,92 @@
 #include <stdio.h>
 
 /* Between this and end_function the user's code runs, without the lock. */
-static int begin_function(kolk_resource_inside *pool, resource_entry *entry) {
+static int begin_function(kolk_resource_inside_ *pool, resource_entry *entry) {
     bool is_evicted = !entry->resource && entry->epoch != pool->epoch; /* during its creation */
-    entry->maker = kolk_maker_self();
-    if (entry->maker) kolk_maker_set_interrupted(entry->maker, pool->closed || is_evicted);
-    kolk_resource_unlock(pool);
-    return kolk_cancel_off();
+    entry->maker = kolk_maker_self_();
+    if (entry->maker) kolk_maker_set_interrupted_(entry->maker, pool->closed || is_evicted);
+    kolk_resource_unlock_(pool);
+    return kolk_cancel_off_();
 }
 
-static void end_function(kolk_resource_inside *pool, resource_entry *entry, int cancel) {
-    kolk_cancel_restore(cancel);
-    kolk_resource_lock(pool);
+static void end_function(kolk_resource_inside_ *pool, resource_entry *entry, int cancel) {
+    kolk_cancel_restore_(cancel);
+    kolk_resource_lock_(pool);
     entry->maker = NULL;
 }
 
-void kolk_resource_interrupt(kolk_resource_inside *pool) {
+void kolk_resource_interrupt_(kolk_resource_inside_ *pool) {
     for (resource_entry *entry = pool->lists[LIST_BUSY].oldest, *next; entry; entry = next) {
         next = entry->newer;
         if (entry->maker && (pool->closed || entry->state == RESOURCE_MAKING))
-            kolk_maker_set_interrupted(entry->maker, true);
-        kolk_entry_give_up(pool, entry);
+            kolk_maker_set_interrupted_(entry->maker, true);
+        kolk_entry_give_up_(pool, entry);
     }
     const resource_entry *idle = pool->closed && pool->asked > 0 ? pool->lists[LIST_IDLE].oldest : NULL;
     for (; idle; idle = idle->newer)
-        if (idle->maker) kolk_maker_set_interrupted(idle->maker, true);
+        if (idle->maker) kolk_maker_set_interrupted_(idle->maker, true);
 }
 
 /* ---- Ends -------------------------------------------------------------------------------------------------------- */
 
 /* Calls destroy. */
-static void destroy_resource(kolk_resource_inside *pool, resource_entry *entry) {
+static void destroy_resource(kolk_resource_inside_ *pool, resource_entry *entry) {
     if (!pool->desc.destroy) return;
     int cancel = begin_function(pool, entry);
     pool->desc.destroy(pool->desc.context, entry->resource);
     end_function(pool, entry, cancel);
 }
 
-void kolk_entry_destroy_now(kolk_resource_inside *pool, resource_entry *entry) {
-    KOLK_ASSERT(entry->state == RESOURCE_IN_HAND || entry->state == RESOURCE_ENDING);
+void kolk_entry_destroy_now_(kolk_resource_inside_ *pool, resource_entry *entry) {
+    KOLK_ASSERT_(entry->state == RESOURCE_IN_HAND || entry->state == RESOURCE_ENDING);
     destroy_resource(pool, entry);
-    kolk_job_end(pool, entry);
-    kolk_entry_drop(pool, entry);
+    kolk_job_end_(pool, entry);
+    kolk_entry_drop_(pool, entry);
 }
 
-void kolk_entry_destroy(kolk_resource_inside *pool, resource_entry *entry, resource_end end) {
-    KOLK_ASSERT(entry->state == RESOURCE_IN_HAND && end < RESOURCE_ENDS);
+void kolk_entry_destroy_(kolk_resource_inside_ *pool, resource_entry *entry, resource_end end) {
+    KOLK_ASSERT_(entry->state == RESOURCE_IN_HAND && end < RESOURCE_ENDS);
     pool->counts.destroyed[end]++;
     if (!pool->has_makers || !pool->desc.destroy) {
-        kolk_entry_destroy_now(pool, entry);
+        kolk_entry_destroy_now_(pool, entry);
         return;
     }
-    kolk_entry_become(pool, entry, RESOURCE_DOOMED);
+    kolk_entry_become_(pool, entry, RESOURCE_DOOMED);
     pool->changed = true;
 }
 
-void kolk_resource_destroy_idle(kolk_resource_inside *pool) {
+void kolk_resource_destroy_idle_(kolk_resource_inside_ *pool) {
     for (uint32_t slot = 0; slot < pool->slots && count_of_idle(pool); slot++) {
-        resource_entry *entry = kolk_entry_at(pool, slot);
+        resource_entry *entry = kolk_entry_at_(pool, slot);
         if (!entry || entry->state != RESOURCE_IDLE) continue;
-        resource_end end = kolk_entry_cause_of_end(pool, entry, 0);
+        resource_end end = kolk_entry_cause_of_end_(pool, entry, 0);
         if (end == NO_END) continue;
-        entry->thread = kolk_thread();
-        kolk_entry_become(pool, entry, RESOURCE_IN_HAND);
-        kolk_entry_destroy(pool, entry, end);
+        entry->thread = kolk_thread_();
+        kolk_entry_become_(pool, entry, RESOURCE_IN_HAND);
+        kolk_entry_destroy_(pool, entry, end);
     }
 }
 
-void kolk_entry_settle(kolk_resource_inside *pool, resource_entry *entry, int64_t now) {
-    resource_end end = kolk_entry_cause_of_end(pool, entry, now);
+void kolk_entry_settle_(kolk_resource_inside_ *pool, resource_entry *entry, int64_t now) {
+    resource_end end = kolk_entry_cause_of_end_(pool, entry, now);
     if (end == NO_END)
-        kolk_entry_offer(pool, entry, now);
+        kolk_entry_offer_(pool, entry, now);
     else
-        kolk_entry_destroy(pool, entry, end);
+        kolk_entry_destroy_(pool, entry, end);
 }
 
 /* ---- Questions --------------------------------------------------------------------------------------------------- */
 
-bool kolk_entry_validate(kolk_resource_inside *pool, resource_entry *entry, kolk_deadline deadline) {
+bool kolk_entry_validate_(kolk_resource_inside_ *pool, resource_entry *entry, kolk_deadline deadline) {
     int cancel = begin_function(pool, entry);
     bool good = pool->desc.validate(pool->desc.context, entry->resource, deadline);
     end_function(pool, entry, cancel);
-    if (good) entry->proved = kolk_now_ns();
+    if (good) entry->proved = kolk_now_ns_();
     return good;
 }
 
-bool kolk_entry_reset(kolk_resource_inside *pool, resource_entry *entry) {
-    KOLK_ASSERT(entry->state == RESOURCE_IN_HAND);
+bool kolk_entry_reset_(kolk_resource_inside_ *pool, resource_entry *entry) {
+    KOLK_ASSERT_(entry->state == RESOURCE_IN_HAND);
     int cancel = begin_function(pool, entry);
     bool clean = pool->desc.reset(pool->desc.context, entry->resource);
     end_function(pool, entry, cancel);
@@ -106,8 +106,8 @@ bool kolk_entry_reset(kolk_resource_inside *pool, resource_entry *entry) {
 /* ---- Creation ---------------------------------------------------------------------------------------------------- */
 
 /* Calls create, or fails in its place because of KOLK_FAIL. */
-static bool call_create(kolk_resource_inside *pool, resource_entry *entry, kolk_deadline deadline, kolk_error *error) {
-    bool fails = kolk_settings_fail(&pool->settings, ++pool->create_calls);
+static bool call_create(kolk_resource_inside_ *pool, resource_entry *entry, kolk_deadline deadline, kolk_error *error) {
+    bool fails = kolk_settings_fail_(&pool->settings, ++pool->create_calls);
     void *resource = NULL;
     entry->resource = NULL;
     *error = (kolk_error){0};
@@ -124,21 +124,21 @@ static bool call_create(kolk_resource_inside *pool, resource_entry *entry, kolk_
     return made;
 }
 
-static void note_created(kolk_resource_inside *pool, resource_entry *entry, int64_t begin, int64_t now) {
+static void note_created(kolk_resource_inside_ *pool, resource_entry *entry, int64_t begin, int64_t now) {
     int64_t lifetime = pool->desc.max_lifetime_ms;
     resource_key *key = entry->key;
     entry->number = ++pool->counts.created;
-    kolk_times_add(&pool->create, now - begin);
+    kolk_times_add_(&pool->create, now - begin);
     key->failed_at = key->backoff = 0;
     entry->proved = entry->idle_since = now;
     entry->vouched = true;
     entry->expires =
-        lifetime < INT64_MAX - now ? now + lifetime - kolk_resource_random(pool, lifetime / 10) : INT64_MAX;
-    kolk_entry_become(pool, entry, RESOURCE_IN_HAND);
-    kolk_key_end_rest(pool, key);
+        lifetime < INT64_MAX - now ? now + lifetime - kolk_resource_random_(pool, lifetime / 10) : INT64_MAX;
+    kolk_entry_become_(pool, entry, RESOURCE_IN_HAND);
+    kolk_key_end_rest_(pool, key);
 }
 
-static void log_failure(kolk_resource_inside *pool, resource_entry *entry, const kolk_error *error) {
+static void log_failure(kolk_resource_inside_ *pool, resource_entry *entry, const kolk_error *error) {
     kolk_resource_event event = {.kind = KOLK_RESOURCE_CREATE_FAILED,
                                  .pool = pool->desc.name ? pool->desc.name : "",
                                  .key = entry->key->text,
@@ -150,24 +150,24 @@ static void log_failure(kolk_resource_inside *pool, resource_entry *entry, const
     end_function(pool, entry, cancel);
 }
 
-bool kolk_entry_create(kolk_resource_inside *pool, resource_entry *entry, kolk_deadline deadline) {
-    KOLK_ASSERT(entry->state == RESOURCE_MAKING);
+bool kolk_entry_create_(kolk_resource_inside_ *pool, resource_entry *entry, kolk_deadline deadline) {
+    KOLK_ASSERT_(entry->state == RESOURCE_MAKING);
     kolk_error error;
     resource_key *key = entry->key;
     pool->counts.destroyed[END_REPLACED] += entry->replaces;
     if (entry->replaces) destroy_resource(pool, entry);
-    int64_t begin = kolk_now_ns();
+    int64_t begin = kolk_now_ns_();
     bool made = call_create(pool, entry, deadline, &error);
     if (!made && pool->desc.log) log_failure(pool, entry, &error);
-    int64_t now = kolk_now_ns();
-    kolk_job_end(pool, entry);
+    int64_t now = kolk_now_ns_();
+    kolk_job_end_(pool, entry);
     if (made) {
         note_created(pool, entry, begin, now);
     } else {
         pool->counts.create_failures++;
         key->error = error;
         key->failed_at = now;
-        kolk_entry_drop(pool, entry);
+        kolk_entry_drop_(pool, entry);
     }
     return made;
 }

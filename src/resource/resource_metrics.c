@@ -21,7 +21,7 @@ static const char *const counters[] = {"borrows",         "full",      "timeouts
                                        "unused",          "evicted",   "replaced", "closed",  "leaks"};
 static const char *const time_names[] = {"wait", "use", "create"};
 
-#define NUMBER(member) KOLK_FIELD(kolk_resource_pool_stats, member)
+#define NUMBER(member) KOLK_FIELD_(kolk_resource_pool_stats, member)
 #define LENGTH(array)  (sizeof(array) / sizeof *(array))
 
 _Static_assert(offsetof(kolk_resource_pool_stats, peak) ==
@@ -31,12 +31,12 @@ _Static_assert(offsetof(kolk_resource_pool_stats, peak) ==
                "the tables are those of the struct");
 
 static const kolk_times *times_of(const kolk_resource_pool_stats *stats, size_t n) {
-    KOLK_ASSERT(n < LENGTH(time_names));
+    KOLK_ASSERT_(n < LENGTH(time_names));
     return n == 0 ? &stats->wait : n == 1 ? &stats->use : &stats->create;
 }
 
-static bool is_of_resources(const kolk_record *at) {
-    return at->extra == &kolk_resource_extra;
+static bool is_of_resources(const kolk_record_ *at) {
+    return at->extra == &kolk_resource_extra_;
 }
 
 /* ---- Lives that add up ------------------------------------------------------------------------------------------- */
@@ -44,11 +44,11 @@ static bool is_of_resources(const kolk_record *at) {
 static void merge_times(kolk_times *all, const kolk_times *life) {
     all->count += life->count;
     all->sum_ns += life->sum_ns;
-    kolk_raise64(&all->max_ns, life->max_ns);
-    kolk_raise64(&all->p50_ns, life->p50_ns);
-    kolk_raise64(&all->p90_ns, life->p90_ns);
-    kolk_raise64(&all->p99_ns, life->p99_ns);
-    kolk_raise64(&all->p999_ns, life->p999_ns);
+    kolk_raise64_(&all->max_ns, life->max_ns);
+    kolk_raise64_(&all->p50_ns, life->p50_ns);
+    kolk_raise64_(&all->p90_ns, life->p90_ns);
+    kolk_raise64_(&all->p99_ns, life->p99_ns);
+    kolk_raise64_(&all->p999_ns, life->p999_ns);
     for (size_t i = 0; i < KOLK_TIME_BOUNDS; i++) all->at_most[i] += life->at_most[i];
 }
 
@@ -56,11 +56,11 @@ static void merge_numbers(void *into, const void *of_life) {
     kolk_resource_pool_stats *all = into;
     const kolk_resource_pool_stats *life = of_life;
     all->max = life->max;
-    kolk_raise32(&all->in_use, life->in_use);
-    kolk_raise32(&all->idle, life->idle);
-    kolk_raise32(&all->creating, life->creating);
-    kolk_raise32(&all->waiting, life->waiting);
-    kolk_raise32(&all->peak, life->peak);
+    kolk_raise32_(&all->in_use, life->in_use);
+    kolk_raise32_(&all->idle, life->idle);
+    kolk_raise32_(&all->creating, life->creating);
+    kolk_raise32_(&all->waiting, life->waiting);
+    kolk_raise32_(&all->peak, life->peak);
     uint64_t *to = &all->borrows;
     for (const uint64_t *from = &life->borrows; from <= &life->leaks; from++) *to++ += *from;
     merge_times(&all->wait, &life->wait);
@@ -85,7 +85,7 @@ static const char *const resource_headings[] = {"resources", "max",      "in use
                                                 "wait p99",  "wait max", "use p50",  "create p50"};
 
 /* After the name: numbers first, then times. */
-static const kolk_field resource_columns[] = {
+static const kolk_field_ resource_columns[] = {
     NUMBER(max),     NUMBER(in_use),      NUMBER(peak),        NUMBER(idle),       NUMBER(waiting),
     NUMBER(borrows), NUMBER(full),        NUMBER(timeouts),    NUMBER(failed),     NUMBER(created),
     NUMBER(leaks),   NUMBER(wait.p99_ns), NUMBER(wait.max_ns), NUMBER(use.p50_ns), NUMBER(create.p50_ns)};
@@ -93,42 +93,42 @@ static const kolk_field resource_columns[] = {
 #define TIME_COLUMNS 4
 
 _Static_assert(LENGTH(resource_columns) + 1 == LENGTH(resource_headings) &&
-                   LENGTH(resource_headings) <= KOLK_TABLE_COLUMNS,
+                   LENGTH(resource_headings) <= KOLK_TABLE_COLUMNS_,
                "a column for each heading");
 
-static const char *resource_cell(const kolk_record *at, size_t column, char space[32]) {
+static const char *resource_cell(const kolk_record_ *at, size_t column, char space[32]) {
     if (column == 0) return at->stats.name;
-    uint64_t number = kolk_field_of(at->more, resource_columns[column - 1]);
+    uint64_t number = kolk_field_of_(at->more, resource_columns[column - 1]);
     if (column >= LENGTH(resource_headings) - TIME_COLUMNS) return time_in_words(number, space);
-    snprintf(space, 32, "%s", kolk_digits_of(number).text);
+    snprintf(space, 32, "%s", kolk_digits_of_(number).text);
     return space;
 }
 
-static void write_resource_table(kolk_writer *out, const kolk_records *records) {
-    static const kolk_table table = {resource_headings, LENGTH(resource_headings), 1, is_of_resources, resource_cell};
-    kolk_table_write(out, records, &table);
+static void write_resource_table(kolk_writer_ *out, const kolk_records_ *records) {
+    static const kolk_table_ table = {resource_headings, LENGTH(resource_headings), 1, is_of_resources, resource_cell};
+    kolk_table_write_(out, records, &table);
 }
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
-static void write_json_field(kolk_writer *out, const char *before, const char *name, uint64_t number) {
-    kolk_write_text(out, before);
-    kolk_write_quoted(out, name, true);
-    kolk_write_text(out, ": ");
-    kolk_write_number(out, number);
+static void write_json_field(kolk_writer_ *out, const char *before, const char *name, uint64_t number) {
+    kolk_write_text_(out, before);
+    kolk_write_quoted_(out, name, true);
+    kolk_write_text_(out, ": ");
+    kolk_write_number_(out, number);
 }
 
-static void write_resource_json(kolk_writer *out, const void *numbers) {
+static void write_resource_json(kolk_writer_ *out, const void *numbers) {
     const kolk_resource_pool_stats *stats = numbers;
     const uint32_t *gauge = &stats->max;
     const uint64_t *counter = &stats->borrows;
-    kolk_write_text(out, ", \"resource\": {");
+    kolk_write_text_(out, ", \"resource\": {");
     for (size_t i = 0; i < LENGTH(gauges); i++) write_json_field(out, i ? ", " : "", gauges[i], gauge[i]);
     for (size_t i = 0; i < LENGTH(counters); i++) write_json_field(out, ", ", counters[i], counter[i]);
     for (size_t i = 0; i < LENGTH(time_names); i++) {
         const kolk_times *times = times_of(stats, i);
-        kolk_write_text(out, ", ");
-        kolk_write_quoted(out, time_names[i], true);
+        kolk_write_text_(out, ", ");
+        kolk_write_quoted_(out, time_names[i], true);
         write_json_field(out, ": {", "count", times->count);
         write_json_field(out, ", ", "sum_ns", times->sum_ns);
         write_json_field(out, ", ", "max_ns", times->max_ns);
@@ -136,9 +136,9 @@ static void write_resource_json(kolk_writer *out, const void *numbers) {
         write_json_field(out, ", ", "p90_ns", times->p90_ns);
         write_json_field(out, ", ", "p99_ns", times->p99_ns);
         write_json_field(out, ", ", "p999_ns", times->p999_ns);
-        kolk_write_char(out, '}');
+        kolk_write_char_(out, '}');
     }
-    kolk_write_char(out, '}');
+    kolk_write_char_(out, '}');
 }
 
 /* ---- OpenMetrics ------------------------------------------------------------------------------------------------- */
@@ -146,49 +146,49 @@ static void write_resource_json(kolk_writer *out, const void *numbers) {
 #define OTEL "db_client_connection_" /* OpenTelemetry's names, in Prometheus's spelling */
 #define OURS "kolk_resource_"
 
-static void write_family(kolk_writer *out, const char *name, const char *type, const char *unit, const char *help) {
+static void write_family(kolk_writer_ *out, const char *name, const char *type, const char *unit, const char *help) {
     const char *const lines[][2] = {{"TYPE", type}, {"UNIT", unit}, {"HELP", help}};
     for (size_t i = 0; i < LENGTH(lines); i++) {
         if (!lines[i][1]) continue;
-        kolk_write_text(out, "# ");
-        kolk_write_text(out, lines[i][0]);
-        kolk_write_char(out, ' ');
-        kolk_write_text(out, name);
-        kolk_write_char(out, ' ');
-        kolk_write_text(out, lines[i][1]);
-        kolk_write_char(out, '\n');
+        kolk_write_text_(out, "# ");
+        kolk_write_text_(out, lines[i][0]);
+        kolk_write_char_(out, ' ');
+        kolk_write_text_(out, name);
+        kolk_write_char_(out, ' ');
+        kolk_write_text_(out, lines[i][1]);
+        kolk_write_char_(out, '\n');
     }
 }
 
 /* Writes a sample up to its number. `labels` follow the pool's label, each with its comma. */
-static void begin_sample(kolk_writer *out, const kolk_record *at, const char *name, const char *suffix,
+static void begin_sample(kolk_writer_ *out, const kolk_record_ *at, const char *name, const char *suffix,
                          const char *labels) {
     bool ours = strncmp(name, OURS, strlen(OURS)) == 0;
-    kolk_write_text(out, name);
-    kolk_write_text(out, suffix);
-    kolk_write_text(out, ours ? "{pool=" : "{" OTEL "pool_name=");
-    kolk_write_quoted(out, at->stats.name, false);
+    kolk_write_text_(out, name);
+    kolk_write_text_(out, suffix);
+    kolk_write_text_(out, ours ? "{pool=" : "{" OTEL "pool_name=");
+    kolk_write_quoted_(out, at->stats.name, false);
     if (at->nth > 1) {
-        kolk_write_text(out, ",nth=");
-        kolk_write_quoted(out, kolk_digits_of(at->nth).text, false);
+        kolk_write_text_(out, ",nth=");
+        kolk_write_quoted_(out, kolk_digits_of_(at->nth).text, false);
     }
-    kolk_write_text(out, labels);
-    kolk_write_text(out, "} ");
+    kolk_write_text_(out, labels);
+    kolk_write_text_(out, "} ");
 }
 
-static void write_number_sample(kolk_writer *out, const kolk_record *at, const char *name, const char *suffix,
+static void write_number_sample(kolk_writer_ *out, const kolk_record_ *at, const char *name, const char *suffix,
                                 const char *labels, uint64_t number) {
     begin_sample(out, at, name, suffix, labels);
-    kolk_write_number(out, number);
-    kolk_write_char(out, '\n');
+    kolk_write_number_(out, number);
+    kolk_write_char_(out, '\n');
 }
 
 /* Nanoseconds as seconds, exactly. */
 static void put_seconds(uint64_t ns, char text[40]) {
-    snprintf(text, 40, "%s.%09u", kolk_digits_of(ns / 1000000000).text, (unsigned)(ns % 1000000000));
+    snprintf(text, 40, "%s.%09u", kolk_digits_of_(ns / 1000000000).text, (unsigned)(ns % 1000000000));
 }
 
-static void write_histogram(kolk_writer *out, const kolk_record *at, const char *name, const kolk_times *times) {
+static void write_histogram(kolk_writer_ *out, const kolk_record_ *at, const char *name, const kolk_times *times) {
     char seconds[40], labels[60];
     for (unsigned bound = 0; bound < KOLK_TIME_BOUNDS; bound++) {
         put_seconds((UINT64_C(1) << (17 + 2 * bound)) - 1, seconds);
@@ -199,14 +199,14 @@ static void write_histogram(kolk_writer *out, const kolk_record *at, const char 
     write_number_sample(out, at, name, "_count", "", times->count);
     begin_sample(out, at, name, "_sum", "");
     put_seconds(times->sum_ns, seconds);
-    kolk_write_text(out, seconds);
-    kolk_write_char(out, '\n');
+    kolk_write_text_(out, seconds);
+    kolk_write_char_(out, '\n');
 }
 
 /* A sample with a type begins a family. */
 static const struct {
     const char *name, *type, *help, *labels;
-    kolk_field at;
+    kolk_field_ at;
 } samples[] = {
     {OTEL "count", "gauge", "Resources by state.", ",state=\"used\"", NUMBER(in_use)},
     {OTEL "count", NULL, NULL, ",state=\"idle\"", NUMBER(idle)},
@@ -231,26 +231,26 @@ static const struct {
 };
 
 /* Writes all samples of the family that begins with the n-th, and returns the number of the next family's first. */
-static size_t write_samples(kolk_writer *out, const kolk_records *records, size_t n) {
+static size_t write_samples(kolk_writer_ *out, const kolk_records_ *records, size_t n) {
     size_t end = n + 1;
     while (end < LENGTH(samples) && !samples[end].type) end++;
     const char *suffix = strcmp(samples[n].type, "counter") == 0 ? "_total" : "";
     write_family(out, samples[n].name, samples[n].type, NULL, samples[n].help);
-    for (const kolk_record *at = records->first; at; at = at->next)
+    for (const kolk_record_ *at = records->first; at; at = at->next)
         for (size_t k = n; k < end && is_of_resources(at); k++)
             write_number_sample(out, at, samples[k].name, suffix, samples[k].labels,
-                                kolk_field_of(at->more, samples[k].at));
+                                kolk_field_of_(at->more, samples[k].at));
     return end;
 }
 
-static void write_resource_openmetrics(kolk_writer *out, const kolk_records *records) {
+static void write_resource_openmetrics(kolk_writer_ *out, const kolk_records_ *records) {
     static const char *const names[] = {OTEL "wait_time_seconds", OTEL "use_time_seconds", OTEL "create_time_seconds"};
     static const char *const helps[] = {"From the call of borrow to the resource.", "From borrow to give_back.",
                                         "Of creates that succeeded."};
     for (size_t n = 0; n < LENGTH(samples);) n = write_samples(out, records, n);
     for (size_t n = 0; n < LENGTH(names); n++) {
         write_family(out, names[n], "histogram", "seconds", helps[n]);
-        for (const kolk_record *at = records->first; at; at = at->next)
+        for (const kolk_record_ *at = records->first; at; at = at->next)
             if (is_of_resources(at)) write_histogram(out, at, names[n], times_of(at->more, n));
     }
 }
@@ -258,10 +258,10 @@ static void write_resource_openmetrics(kolk_writer *out, const kolk_records *rec
 /* ---- All of it --------------------------------------------------------------------------------------------------- */
 
 static const void *numbers_of(const void *pool) {
-    return &((const kolk_resource_inside *)pool)->listed;
+    return &((const kolk_resource_inside_ *)pool)->listed;
 }
 
-const kolk_extra kolk_resource_extra = {
+const kolk_extra_ kolk_resource_extra_ = {
     sizeof(kolk_resource_pool_stats), numbers_of, merge_numbers, write_resource_table, write_resource_json,
     write_resource_openmetrics};
 

@@ -11,11 +11,11 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *name_of_resources(const kolk_resource_inside *pool) {
+static const char *name_of_resources(const kolk_resource_inside_ *pool) {
     return pool && pool->desc.name ? pool->desc.name : "";
 }
 
-resource_holder kolk_entry_holder(const resource_entry *entry, int64_t now) {
+resource_holder kolk_entry_holder_(const resource_entry *entry, int64_t now) {
     resource_holder holder = {.known = true,
                               .has_it = entry->state == RESOURCE_LENT,
                               .slot = entry->slot,
@@ -32,9 +32,9 @@ resource_holder kolk_entry_holder(const resource_entry *entry, int64_t now) {
  * system forgets the name of a thread that ends; the name that the pool kept is used then. */
 static void put_thread(const resource_holder *holder, char *text, size_t size) {
     char name[32];
-    uint32_t number = kolk_thread_system_number(holder->thread);
-    bool ended = kolk_thread_has_ended(holder->thread);
-    kolk_thread_name(holder->thread, name, sizeof name);
+    uint32_t number = kolk_thread_system_number_(holder->thread);
+    bool ended = kolk_thread_has_ended_(holder->thread);
+    kolk_thread_name_(holder->thread, name, sizeof name);
     if (!*name) snprintf(name, sizeof name, "%s", holder->thread_name);
     *text = 0;
     if (number && *name)
@@ -44,9 +44,10 @@ static void put_thread(const resource_holder *holder, char *text, size_t size) {
 }
 
 /* Writes "by reader 3 in thread worker (4711) in load+0x2c (user.c:17)", without the parts that are not known. */
-static void put_holder(const kolk_resource_inside *pool, const resource_holder *holder, char *text, size_t size) {
-    char thread[80], site[KOLK_SITE_WORDS] = "";
-    const void *const *stack = kolk_site_stack(holder->site), *const alone[] = {kolk_site_address(holder->site), NULL};
+static void put_holder(const kolk_resource_inside_ *pool, const resource_holder *holder, char *text, size_t size) {
+    char thread[80], site[KOLK_SITE_WORDS_] = "";
+    const void *const *stack = kolk_site_stack_(holder->site), *const alone[] = {kolk_site_address_(holder->site),
+                                                                                 NULL};
     bool lines = pool->settings.flags & KOLK_DEBUG_SITES;
     put_thread(holder, thread, sizeof thread);
     kolk_stack_text(stack ? stack : alone, pool->settings.depth, lines, site, sizeof site);
@@ -55,36 +56,36 @@ static void put_holder(const kolk_resource_inside *pool, const resource_holder *
 }
 
 /* `count` is the number of borrows that have not ended. */
-static void report_borrow(const kolk_resource_inside *pool, const resource_holder *holder, uint32_t count,
+static void report_borrow(const kolk_resource_inside_ *pool, const resource_holder *holder, uint32_t count,
                           const char *format) {
-    char by[200 + KOLK_SITE_WORDS];
+    char by[200 + KOLK_SITE_WORDS_];
     put_holder(pool, holder, by, sizeof by);
     kolk_failure failure = {.rule = KOLK_LEAK,
                             .pool = name_of_resources(pool),
                             .object = holder->resource,
                             .slot = holder->slot,
-                            .alloc_site = kolk_site_address(holder->site),
-                            .alloc_stack = kolk_site_stack(holder->site),
+                            .alloc_site = kolk_site_address_(holder->site),
+                            .alloc_stack = kolk_site_stack_(holder->site),
                             .count = count,
                             .no_debug = pool->settings.flags & KOLK_DEBUG_SITES};
-    kolk_fail(failure, format, by, (uint64_t)(holder->held / 1000000));
+    kolk_fail_(failure, format, by, (uint64_t)(holder->held / 1000000));
 }
 
-void kolk_report_leak(const kolk_resource_inside *pool, const resource_holder *holder) {
+void kolk_report_leak_(const kolk_resource_inside_ *pool, const resource_holder *holder) {
     report_borrow(pool, holder, 1, "a resource that was borrowed%s is not given back after %u ms");
 }
 
-void kolk_report_return(const kolk_resource_inside *pool, const resource_holder *holder) {
+void kolk_report_return_(const kolk_resource_inside_ *pool, const resource_holder *holder) {
     report_borrow(pool, holder, 0, "the resource that was borrowed%s is given back now, after %u ms");
 }
 
 /* If the resource has been idle since it was given back, `thread` is the thread that gave it back. */
-resource_holder kolk_holder_of_handle(const kolk_resource_inside *pool, kolk_handle handle) {
-    const resource_entry *entry = kolk_entry_at(pool, kolk_handle_index(handle, pool->tag));
+resource_holder kolk_holder_of_handle_(const kolk_resource_inside_ *pool, kolk_handle handle) {
+    const resource_entry *entry = kolk_entry_at_(pool, kolk_handle_index_(handle, pool->tag));
     if (!entry) return (resource_holder){.known = false};
-    resource_holder holder = kolk_entry_holder(entry, entry->since);
+    resource_holder holder = kolk_entry_holder_(entry, entry->since);
     if (holder.has_it) return holder;
-    holder.known = entry->borrows == kolk_handle_generation(handle);
+    holder.known = entry->borrows == kolk_handle_generation_(handle);
     holder.thread_name[0] = 0; /* it is the borrower's name */
     if (entry->state != RESOURCE_IDLE || entry->proved != entry->idle_since) holder.thread = 0;
     return holder;
@@ -92,8 +93,8 @@ resource_holder kolk_holder_of_handle(const kolk_resource_inside *pool, kolk_han
 
 /* Writes ", now that it is borrowed by reader 3 in thread worker (4711) in load+0x2c (user.c:17),", or ", after it was
  * borrowed by reader 3 in load+0x2c (user.c:17) and given back in thread worker (4711),". */
-static void put_fate(const kolk_resource_inside *pool, const resource_holder *holder, char *text, size_t size) {
-    char by[200 + KOLK_SITE_WORDS], thread[80];
+static void put_fate(const kolk_resource_inside_ *pool, const resource_holder *holder, char *text, size_t size) {
+    char by[200 + KOLK_SITE_WORDS_], thread[80];
     resource_holder borrower = *holder;
     if (!holder->has_it) borrower.thread = 0;
     put_holder(pool, &borrower, by, sizeof by);
@@ -104,24 +105,24 @@ static void put_fate(const kolk_resource_inside *pool, const resource_holder *ho
         snprintf(text, size, ", after it was borrowed%s and given back%s,", by, thread);
 }
 
-void kolk_report_handle(const kolk_resource_inside *pool, kolk_handle handle, const void *site,
-                        const resource_holder *holder) {
-    char fate[320 + KOLK_SITE_WORDS] = "";
-    bool is_known = pool && !kolk_handle_is_foreign(handle, pool->tag, KOLK_RESOURCE_MOST);
+void kolk_report_handle_(const kolk_resource_inside_ *pool, kolk_handle handle, const void *site,
+                         const resource_holder *holder) {
+    char fate[320 + KOLK_SITE_WORDS_] = "";
+    bool is_known = pool && !kolk_handle_is_foreign_(handle, pool->tag, KOLK_RESOURCE_MOST);
     kolk_failure failure = {.rule = is_known ? KOLK_DOUBLE_FREE : KOLK_WRONG_POOL,
                             .pool = name_of_resources(pool),
-                            .slot = is_known ? kolk_handle_index(handle, pool->tag) : UINT32_MAX,
+                            .slot = is_known ? kolk_handle_index_(handle, pool->tag) : UINT32_MAX,
                             .site = site,
                             .handle = handle,
                             .depth = pool ? pool->settings.depth : 0,
                             .sites = pool && pool->settings.flags & KOLK_DEBUG_SITES};
     if (is_known && failure.sites && holder->known) put_fate(pool, holder, fate, sizeof fate);
     if (is_known)
-        kolk_fail(failure, "resource %u is given back a second time%s", (uint64_t)failure.slot, fate);
+        kolk_fail_(failure, "resource %u is given back a second time%s", (uint64_t)failure.slot, fate);
     else if (pool)
-        kolk_fail(failure, "what another pool has lent is given back to this one");
+        kolk_fail_(failure, "what another pool has lent is given back to this one");
     else
-        kolk_fail(failure, "a resource is given back to a pool that is deinit'd");
+        kolk_fail_(failure, "a resource is given back to a pool that is deinit'd");
 }
 
 #endif

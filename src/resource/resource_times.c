@@ -23,7 +23,7 @@ static uint64_t bound_of(unsigned bound) {
     return UINT64_C(1) << (17 + 2 * bound);
 }
 
-void kolk_times_add(resource_times *times, int64_t ns) {
+void kolk_times_add_(resource_times *times, int64_t ns) {
     times->count++;
     if (ns <= 0) { /* most borrows did not wait */
         times->buckets[0]++;
@@ -35,7 +35,7 @@ void kolk_times_add(resource_times *times, int64_t ns) {
     times->buckets[bucket_of(time)]++;
 }
 
-void kolk_times_sum_up(const resource_times *times, kolk_times *out) {
+void kolk_times_sum_up_(const resource_times *times, kolk_times *out) {
     static const unsigned parts[] = {500, 900, 990, 999}; /* of a thousand */
     uint64_t *percentiles[] = {&out->p50_ns, &out->p90_ns, &out->p99_ns, &out->p999_ns};
     uint64_t seen = 0;

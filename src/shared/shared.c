@@ -36,157 +36,157 @@
 #include "../base/assert.h"
 
 /* Emit each function of shared.inl once. */
-extern inline uint32_t *kolk_magazine_entry(kolk_magazine *magazine, uint32_t n);
-extern inline void *kolk_shared_alloc_sized(kolk_shared_local *local, size_t stride);
+extern inline uint32_t *kolk_magazine_entry_(kolk_magazine_ *magazine, uint32_t n);
+extern inline void *kolk_shared_alloc_sized_(kolk_shared_local *local, size_t stride);
 extern inline void *kolk_shared_alloc(kolk_shared_local *local);
-extern inline void kolk_shared_free_slot(kolk_shared_local *local, void *object, uintptr_t index);
+extern inline void kolk_shared_free_slot_(kolk_shared_local *local, void *object, uintptr_t index);
 extern inline void kolk_shared_free(kolk_shared_local *local, void *object);
-extern inline void kolk_shared_free_sized(kolk_shared_local *local, void *object, size_t stride);
-extern inline void *kolk_shared_get_sized(const kolk_shared *pool, kolk_handle handle, size_t stride);
+extern inline void kolk_shared_free_sized_(kolk_shared_local *local, void *object, size_t stride);
+extern inline void *kolk_shared_get_sized_(const kolk_shared *pool, kolk_handle handle, size_t stride);
 extern inline void *kolk_shared_get(const kolk_shared *pool, kolk_handle handle);
 
 /* ---- Alloc ------------------------------------------------------------------------------------------------------- */
 
-/* Takes a free slot. KOLK_NO_SLOT: the depot was empty at one moment of the call. */
+/* Takes a free slot. KOLK_NO_SLOT_: the depot was empty at one moment of the call. */
 static uint32_t take_free_slot(kolk_shared_local *local) {
-    kolk_shared_inside *pool = local->pool;
-    uint32_t slot = kolk_store_take(&pool->store, local->magazine);
+    kolk_shared_inside_ *pool = local->pool;
+    uint32_t slot = kolk_store_take_(&pool->store, local->magazine);
     serve_waiting(pool);
-    if (slot != KOLK_NO_SLOT || !kolk_shared_end_epochs(local)) return slot;
-    slot = kolk_store_take(&pool->store, local->magazine);
+    if (slot != KOLK_NO_SLOT_ || !kolk_shared_end_epochs_(local)) return slot;
+    slot = kolk_store_take_(&pool->store, local->magazine);
     serve_waiting(pool);
     return slot;
 }
 
 /* Begins the life of an object in a slot that only the calling thread has. NULL: malloc has failed, or setup has. */
 static void *begin_life(kolk_shared_local *local, uint32_t slot, const void *site) {
-    kolk_shared_inside *pool = local->pool;
-    void *object = kolk_store_prepare(&pool->store, local->magazine, slot, site);
+    kolk_shared_inside_ *pool = local->pool;
+    void *object = kolk_store_prepare_(&pool->store, local->magazine, slot, site);
     if (!object) return NULL;
-    if (!kolk_shared_set_up(pool, slot, object)) {
+    if (!kolk_shared_set_up_(pool, slot, object)) {
         serve_waiting(pool);
         return NULL;
     }
-    kolk_store_begin_life(&pool->store, slot, object, site);
+    kolk_store_begin_life_(&pool->store, slot, object, site);
     return object;
 }
 
-/* Waits for a slot, and stores it, or KOLK_NO_SLOT after the deadline. False: the pool was shut down. The thread first
+/* Waits for a slot, and stores it, or KOLK_NO_SLOT_ after the deadline. False: the pool was shut down. The thread first
  * joins the queue. Then it makes the depot uncached, ends the epochs that no other thread would end, and serves the
  * queue itself: see shared_waiters.c. */
-static KOLK_NOINLINE bool wait_for_slot(kolk_shared_local *local, kolk_deadline deadline, uint32_t *slot) {
-    kolk_shared_inside *pool = local->pool;
-    kolk_slot_waiter me;
-    if (!kolk_shared_join(pool, &me)) return false;
-    kolk_magazines_go_uncached(&pool->store.depot);
-    kolk_shared_end_epochs(local);
-    kolk_shared_serve(pool);
-    for (bool in_time = true; in_time && !kolk_shared_is_served(&me);) {
-        in_time = kolk_shared_sleep(&me, deadline);
-        if (!kolk_load(&me.link.woken, KOLK_RELAXED)) kolk_shared_look_for_dead(local);
+static KOLK_NOINLINE_ bool wait_for_slot(kolk_shared_local *local, kolk_deadline deadline, uint32_t *slot) {
+    kolk_shared_inside_ *pool = local->pool;
+    kolk_slot_waiter_ me;
+    if (!kolk_shared_join_(pool, &me)) return false;
+    kolk_magazines_go_uncached_(&pool->store.depot);
+    kolk_shared_end_epochs_(local);
+    kolk_shared_serve_(pool);
+    for (bool in_time = true; in_time && !kolk_shared_is_served_(&me);) {
+        in_time = kolk_shared_sleep_(&me, deadline);
+        if (!kolk_load_(&me.link.woken, KOLK_RELAXED_)) kolk_shared_look_for_dead_(local);
     }
-    *slot = kolk_shared_leave(pool, &me);
-    return *slot != KOLK_NO_SLOT || !kolk_shared_is_served(&me);
+    *slot = kolk_shared_leave_(pool, &me);
+    return *slot != KOLK_NO_SLOT_ || !kolk_shared_is_served_(&me);
 }
 
 /* An alloc through a local that was never made, or whose init failed, is no bug. */
 static void *alloc_of_no_pool(const kolk_shared_local *local, const void *site) {
-    if (local->magazine) kolk_shared_fail_local(local, NULL, "alloc", site);
+    if (local->magazine) kolk_shared_fail_local_(local, NULL, "alloc", site);
     return NULL;
 }
 
 /* Allocates an object; NULL after the deadline. With KOLK_NOW it does not wait. While others wait, a thread that would
  * wait too, and has no slot in its magazine, joins the queue at once: it may not overtake them. */
 static void *alloc_until(kolk_shared_local *local, kolk_deadline deadline, const void *site) {
-    kolk_shared_inside *pool = pool_of(local);
+    kolk_shared_inside_ *pool = pool_of(local);
     bool waits = deadline.ns > 0;
     if (!pool) return alloc_of_no_pool(local, site);
-    if (waits && kolk_load(&pool->is_shut, KOLK_SEQ_CST)) return NULL;
-    if (pool->store.debug && kolk_debug_fails(pool->store.debug))
-        return kolk_store_fail_alloc(&pool->store, local->magazine);
-    bool has_one = kolk_magazine_count(local->magazine) || local->magazine->proving;
-    bool joins_at_once = waits && !has_one && kolk_load(&pool->store.depot.waiting, KOLK_RELAXED);
-    uint32_t slot = joins_at_once ? KOLK_NO_SLOT : take_free_slot(local);
-    if (slot == KOLK_NO_SLOT && waits && !wait_for_slot(local, deadline, &slot)) return NULL;
-    void *object = slot == KOLK_NO_SLOT ? NULL : begin_life(local, slot, site);
-    return object ? object : kolk_store_fail_alloc(&pool->store, local->magazine);
+    if (waits && kolk_load_(&pool->is_shut, KOLK_SEQ_CST_)) return NULL;
+    if (pool->store.debug && kolk_debug_fails_(pool->store.debug))
+        return kolk_store_fail_alloc_(&pool->store, local->magazine);
+    bool has_one = kolk_magazine_count_(local->magazine) || local->magazine->proving;
+    bool joins_at_once = waits && !has_one && kolk_load_(&pool->store.depot.waiting, KOLK_RELAXED_);
+    uint32_t slot = joins_at_once ? KOLK_NO_SLOT_ : take_free_slot(local);
+    if (slot == KOLK_NO_SLOT_ && waits && !wait_for_slot(local, deadline, &slot)) return NULL;
+    void *object = slot == KOLK_NO_SLOT_ ? NULL : begin_life(local, slot, site);
+    return object ? object : kolk_store_fail_alloc_(&pool->store, local->magazine);
 }
 
-KOLK_NOINLINE void *kolk_shared_alloc_slow(kolk_shared_local *local) {
+KOLK_NOINLINE_ void *kolk_shared_alloc_slow_(kolk_shared_local *local) {
     return alloc_until(local, KOLK_NOW, SITE);
 }
 
-KOLK_NOINLINE void *kolk_shared_alloc_short(kolk_shared_local *local) {
-    kolk_magazine *magazine = local->magazine;
-    if (KOLK_UNLIKELY(!magazine || magazine->top == 0)) return alloc_until(local, KOLK_NOW, SITE);
-    uint32_t slot = kolk_magazine_pop(magazine);
+KOLK_NOINLINE_ void *kolk_shared_alloc_short_(kolk_shared_local *local) {
+    kolk_magazine_ *magazine = local->magazine;
+    if (KOLK_UNLIKELY_(!magazine || magazine->top == 0)) return alloc_until(local, KOLK_NOW, SITE);
+    uint32_t slot = kolk_magazine_pop_(magazine);
     uint8_t *life = &magazine->short_lives[slot];
-    kolk_store(life, (uint8_t)(kolk_load(life, KOLK_RELAXED) + 1), KOLK_RELAXED);
+    kolk_store_(life, (uint8_t)(kolk_load_(life, KOLK_RELAXED_) + 1), KOLK_RELAXED_);
     return magazine->slots + (size_t)slot * magazine->stride;
 }
 
-KOLK_NOINLINE void *kolk_shared_alloc_wait(kolk_shared_local *local, kolk_deadline deadline) {
+KOLK_NOINLINE_ void *kolk_shared_alloc_wait(kolk_shared_local *local, kolk_deadline deadline) {
     return alloc_until(local, deadline, SITE);
 }
 
 /* ---- Free -------------------------------------------------------------------------------------------------------- */
 
-/* As kolk_store_make_room. */
-static bool make_room_for_one(kolk_shared_inside *pool, kolk_magazine *magazine) {
-    bool uncached = kolk_store_make_room(&pool->store, magazine);
+/* As kolk_store_make_room_. */
+static bool make_room_for_one(kolk_shared_inside_ *pool, kolk_magazine_ *magazine) {
+    bool uncached = kolk_store_make_room_(&pool->store, magazine);
     serve_waiting(pool);
     return uncached;
 }
 
 /* A reset hook may use the magazine, so room is made again after it. */
 static void free_at(kolk_shared_local *local, void *object, const void *site) {
-    kolk_shared_inside *pool = pool_of(local);
-    kolk_magazine *magazine = local->magazine;
+    kolk_shared_inside_ *pool = pool_of(local);
+    kolk_magazine_ *magazine = local->magazine;
     if (!object) return;
     if (!pool) {
-        kolk_shared_fail_local(local, object, "free", site);
+        kolk_shared_fail_local_(local, object, "free", site);
         return;
     }
     bool uncached = make_room_for_one(pool, magazine);
-    uint32_t slot = kolk_store_end_life(&pool->store, object, site);
-    if (slot == KOLK_NO_SLOT) return;
+    uint32_t slot = kolk_store_end_life_(&pool->store, object, site);
+    if (slot == KOLK_NO_SLOT_) return;
     if (pool->reset) {
         pool->reset(object, pool->context);
         uncached = make_room_for_one(pool, magazine);
     }
-    kolk_store_put(&pool->store, magazine, slot, uncached);
+    kolk_store_put_(&pool->store, magazine, slot, uncached);
     if (uncached) serve_waiting(pool);
 }
 
-KOLK_NOINLINE void kolk_shared_free_slow(kolk_shared_local *local, void *object) {
+KOLK_NOINLINE_ void kolk_shared_free_slow_(kolk_shared_local *local, void *object) {
     free_at(local, object, SITE);
 }
 
-KOLK_NOINLINE void kolk_shared_free_short(kolk_shared_local *local, void *object) {
-    kolk_magazine *magazine = local->magazine;
+KOLK_NOINLINE_ void kolk_shared_free_short_(kolk_shared_local *local, void *object) {
+    kolk_magazine_ *magazine = local->magazine;
     uintptr_t slot =
-        magazine ? kolk_exact_slot((uintptr_t)object - (uintptr_t)magazine->slots, magazine->shift, magazine->inverse)
-                 : KOLK_NO_SLOT;
-    bool easy = magazine && slot < kolk_load(&magazine->bound, KOLK_RELAXED) && magazine->top != magazine->cache;
+        magazine ? kolk_exact_slot_((uintptr_t)object - (uintptr_t)magazine->slots, magazine->shift, magazine->inverse)
+                 : KOLK_NO_SLOT_;
+    bool easy = magazine && slot < kolk_load_(&magazine->bound, KOLK_RELAXED_) && magazine->top != magazine->cache;
     uint8_t life = 0;
-    if (easy) life = kolk_load(&magazine->short_lives[slot], KOLK_RELAXED);
-    if (KOLK_UNLIKELY(!(life & 1))) {
+    if (easy) life = kolk_load_(&magazine->short_lives[slot], KOLK_RELAXED_);
+    if (KOLK_UNLIKELY_(!(life & 1))) {
         free_at(local, object, SITE);
         return;
     }
-    kolk_store(&magazine->short_lives[slot], (uint8_t)(life + 1), KOLK_RELAXED);
-    kolk_magazine_push(magazine, (uint32_t)slot);
+    kolk_store_(&magazine->short_lives[slot], (uint8_t)(life + 1), KOLK_RELAXED_);
+    kolk_magazine_push_(magazine, (uint32_t)slot);
 }
 
-KOLK_NOINLINE void kolk_shared_free_later(kolk_shared_local *local, void *object) {
-    kolk_shared_inside *pool = pool_of(local);
+KOLK_NOINLINE_ void kolk_shared_free_later(kolk_shared_local *local, void *object) {
+    kolk_shared_inside_ *pool = pool_of(local);
     if (!object) return;
     if (!pool) {
-        kolk_shared_fail_local(local, object, "free", SITE);
+        kolk_shared_fail_local_(local, object, "free", SITE);
         return;
     }
-    uint32_t slot = kolk_store_end_life(&pool->store, object, SITE);
-    if (slot != KOLK_NO_SLOT) kolk_shared_retire(local, slot);
+    uint32_t slot = kolk_store_end_life_(&pool->store, object, SITE);
+    if (slot != KOLK_NO_SLOT_) kolk_shared_retire_(local, slot);
 }
 
 #endif

@@ -13,88 +13,88 @@
 
 /* ---- Reports ----------------------------------------------------------------------------------------------------- */
 
-void kolk_shared_fail_local(const kolk_shared_local *local, const void *object, const char *verb, const void *site) {
-    kolk_failure failure = {.rule = KOLK_NO_LOCAL, .pool = "", .object = object, .slot = KOLK_NO_SLOT, .site = site};
+void kolk_shared_fail_local_(const kolk_shared_local *local, const void *object, const char *verb, const void *site) {
+    kolk_failure failure = {.rule = KOLK_NO_LOCAL, .pool = "", .object = object, .slot = KOLK_NO_SLOT_, .site = site};
     failure.no_debug = true;
-    failure.sites = kolk_settings_of_part("", NULL).flags & KOLK_DEBUG_SITES; /* its pool is not known any more */
+    failure.sites = kolk_settings_of_part_("", NULL).flags & KOLK_DEBUG_SITES; /* its pool is not known any more */
     if (local->magazine)
-        kolk_fail(failure, "%s through a local whose pool is deinit'd", verb);
+        kolk_fail_(failure, "%s through a local whose pool is deinit'd", verb);
     else
-        kolk_fail(failure, "%s through a local that is of no pool", verb);
+        kolk_fail_(failure, "%s through a local that is of no pool", verb);
 }
 
 /* ---- Handles and questions --------------------------------------------------------------------------------------- */
 
 /* The pool's store; an empty one for a pool that is all zero. */
-static const kolk_slot_store *store_of(const kolk_shared *pool) {
-    static const kolk_slot_store none = {.name = ""};
+static const kolk_slot_store_ *store_of(const kolk_shared *pool) {
+    static const kolk_slot_store_ none = {.name = ""};
     return pool->inside ? &pool->inside->store : &none;
 }
 
-KOLK_NOINLINE kolk_handle kolk_shared_handle_of(const kolk_shared *pool, const void *object) {
-    const kolk_slot_store *store = store_of(pool);
-    uintptr_t slot = kolk_store_slot_of(store, object);
-    uint32_t life = kolk_store_is_alive(store, slot) ? kolk_store_life(store, slot) : 0;
-    if (store->lives && (life & 1)) return kolk_handle_make(life, (uint32_t)slot, pool->tag);
+KOLK_NOINLINE_ kolk_handle kolk_shared_handle_of(const kolk_shared *pool, const void *object) {
+    const kolk_slot_store_ *store = store_of(pool);
+    uintptr_t slot = kolk_store_slot_of_(store, object);
+    uint32_t life = kolk_store_is_alive_(store, slot) ? kolk_store_life_(store, slot) : 0;
+    if (store->lives && (life & 1)) return kolk_handle_make_(life, (uint32_t)slot, pool->tag);
     if (life & 1) {
-        kolk_failure failure = kolk_store_failure(store, KOLK_NO_HANDLES, (uint32_t)slot, SITE);
+        kolk_failure failure = kolk_store_failure_(store, KOLK_NO_HANDLES, (uint32_t)slot, SITE);
         failure.object = object;
-        kolk_fail(failure, "handle of slot %u, but KOLK_GENERATIONS_NONE has no handles", (uint64_t)slot);
+        kolk_fail_(failure, "handle of slot %u, but KOLK_GENERATIONS_NONE has no handles", (uint64_t)slot);
     } else {
-        kolk_store_fail_object(store, object, "handle", KOLK_DEAD_OBJECT, SITE);
+        kolk_store_fail_object_(store, object, "handle", KOLK_DEAD_OBJECT, SITE);
     }
     return (kolk_handle){0};
 }
 
 /* The pool may have grown since its bound was set. If two threads set it at once and the lower bound remains, the next
  * call raises it. */
-static void raise_bound(const kolk_shared *pool, const kolk_slot_store *store) {
-    if (!store->debug) kolk_store((uint32_t *)(uintptr_t)&pool->bound, kolk_store_usable(store), KOLK_RELAXED);
+static void raise_bound(const kolk_shared *pool, const kolk_slot_store_ *store) {
+    if (!store->debug) kolk_store_((uint32_t *)(uintptr_t)&pool->bound, kolk_store_usable_(store), KOLK_RELAXED_);
 }
 
-KOLK_NOINLINE void *kolk_shared_get_slow(const kolk_shared *pool, kolk_handle handle) {
-    const kolk_slot_store *store = store_of(pool);
-    uint32_t slot = kolk_handle_index(handle, pool->tag);
-    bool alive = store->lives && kolk_store_is_alive(store, slot);
-    if (alive && kolk_store_life(store, slot) == kolk_handle_generation(handle)) {
+KOLK_NOINLINE_ void *kolk_shared_get_slow_(const kolk_shared *pool, kolk_handle handle) {
+    const kolk_slot_store_ *store = store_of(pool);
+    uint32_t slot = kolk_handle_index_(handle, pool->tag);
+    bool alive = store->lives && kolk_store_is_alive_(store, slot);
+    if (alive && kolk_store_life_(store, slot) == kolk_handle_generation_(handle)) {
         raise_bound(pool, store);
-        return kolk_store_object(store, slot);
+        return kolk_store_object_(store, slot);
     }
-    if (kolk_note_stale(&pool->name, handle) && kolk_handle_is_foreign(handle, pool->tag, store->depot.slots) &&
-        kolk_note_foreign(&pool->inside->wrong_pool, store->debug_flags & KOLK_DEBUG_STRICT))
-        kolk_fail_handle(kolk_store_failure(store, KOLK_WRONG_POOL, KOLK_NO_SLOT, SITE), handle);
+    if (kolk_note_stale_(&pool->name, handle) && kolk_handle_is_foreign_(handle, pool->tag, store->depot.slots) &&
+        kolk_note_foreign_(&pool->inside->wrong_pool, store->debug_flags & KOLK_DEBUG_STRICT_))
+        kolk_fail_handle_(kolk_store_failure_(store, KOLK_WRONG_POOL, KOLK_NO_SLOT_, SITE), handle);
     return NULL;
 }
 
 bool kolk_shared_is_live(const kolk_shared *pool, const void *object) {
-    const kolk_slot_store *store = store_of(pool);
-    return kolk_store_is_alive(store, kolk_store_slot_of(store, object));
+    const kolk_slot_store_ *store = store_of(pool);
+    return kolk_store_is_alive_(store, kolk_store_slot_of_(store, object));
 }
 
 kolk_shared_cursor kolk_shared_each(const kolk_shared *pool) {
-    return (kolk_shared_cursor){pool, 0, kolk_load(&store_of(pool)->depot.fresh, KOLK_ACQUIRE), true};
+    return (kolk_shared_cursor){pool, 0, kolk_load_(&store_of(pool)->depot.fresh, KOLK_ACQUIRE_), true};
 }
 
 void *kolk_shared_cursor_next(kolk_shared_cursor *cursor) {
-    void *object = kolk_store_next_alive(store_of(cursor->pool), &cursor->slot, cursor->end);
+    void *object = kolk_store_next_alive_(store_of(cursor->pool), &cursor->slot, cursor->end);
     if (object) cursor->slot++;
     return object;
 }
 
 uint32_t kolk_shared_count(const kolk_shared *pool) {
-    return kolk_store_count(store_of(pool));
+    return kolk_store_count_(store_of(pool));
 }
 
 void kolk_shared_stats(const kolk_shared *pool, kolk_stats *out) {
-    const kolk_shared_inside *inside = pool->inside;
-    kolk_store_stats(store_of(pool), "shared", out);
+    const kolk_shared_inside_ *inside = pool->inside;
+    kolk_store_stats_(store_of(pool), "shared", out);
     if (inside) {
-        bool is_ours = inside->waiters_forks == kolk_forks();
-        out->waiting = is_ours ? kolk_load(&inside->store.depot.waiting, KOLK_RELAXED) : 0;
-        out->waits = kolk_load(&inside->waits, KOLK_RELAXED);
-        out->wrong_pool = kolk_load(&inside->wrong_pool, KOLK_RELAXED);
+        bool is_ours = inside->waiters_forks == kolk_forks_();
+        out->waiting = is_ours ? kolk_load_(&inside->store.depot.waiting, KOLK_RELAXED_) : 0;
+        out->waits = kolk_load_(&inside->waits, KOLK_RELAXED_);
+        out->wrong_pool = kolk_load_(&inside->wrong_pool, KOLK_RELAXED_);
     }
-    kolk_tools_wrote(out, sizeof *out);
+    kolk_tools_wrote_(out, sizeof *out);
 }
 
 #endif

@@ -19,41 +19,41 @@
 #define ORPHANED_POOLS 64u
 
 /* Resets a dead object, whose slot is in no place. */
-static void end_object(kolk_shared_inside *pool, uint32_t slot) {
-    void *object = kolk_store_object(&pool->store, slot);
+static void end_object(kolk_shared_inside_ *pool, uint32_t slot) {
+    void *object = kolk_store_object_(&pool->store, slot);
     if (pool->reset) pool->reset(object, pool->context);
-    if (pool->store.debug) kolk_debug_wipe(pool->store.debug, slot, object);
+    if (pool->store.debug) kolk_debug_wipe_(pool->store.debug, slot, object);
 }
 
 static void end_later(void *context, uint32_t slot, uint64_t bits) {
-    KOLK_ASSERT(bits == 1);
+    KOLK_ASSERT_(bits == 1);
     (void)bits;
-    end_object((kolk_shared_inside *)context, slot);
+    end_object((kolk_shared_inside_ *)context, slot);
 }
 
-static bool end_alive(kolk_shared_inside *pool, const void *site) {
-    uint32_t end = kolk_load(&pool->store.depot.fresh, KOLK_RELAXED);
+static bool end_alive(kolk_shared_inside_ *pool, const void *site) {
+    uint32_t end = kolk_load_(&pool->store.depot.fresh, KOLK_RELAXED_);
     bool any = false;
     for (uint32_t slot = 0; slot < end; slot++) {
-        if (!kolk_store_is_alive(&pool->store, slot)) continue;
-        kolk_store_end_life(&pool->store, kolk_store_object(&pool->store, slot), site);
+        if (!kolk_store_is_alive_(&pool->store, slot)) continue;
+        kolk_store_end_life_(&pool->store, kolk_store_object_(&pool->store, slot), site);
         end_object(pool, slot);
         any = true;
     }
     return any;
 }
 
-static void tear_down_all(kolk_shared_inside *pool) {
+static void tear_down_all(kolk_shared_inside_ *pool) {
     for (uint32_t slot = 0; slot < pool->store.depot.fresh; slot++) {
         if (!is_ready(pool, slot)) continue;
-        kolk_fetch_and(kolk_slot_set_word(&pool->store.sets[READY], slot / 64), ~kolk_bits_at(slot), KOLK_RELAXED);
-        pool->teardown(kolk_store_object(&pool->store, slot), pool->context);
+        kolk_fetch_and_(kolk_slot_set_word_(&pool->store.sets[READY], slot / 64), ~kolk_bits_at_(slot), KOLK_RELAXED_);
+        pool->teardown(kolk_store_object_(&pool->store, slot), pool->context);
     }
 }
 
-void kolk_shared_end_lives(kolk_shared_inside *pool, const void *site) {
+void kolk_shared_end_lives_(kolk_shared_inside_ *pool, const void *site) {
     for (bool any = pool->reset || pool->store.debug; any;) {
-        any = kolk_shared_drain_later(pool, end_later);
+        any = kolk_shared_drain_later_(pool, end_later);
         any |= end_alive(pool, site);
     }
     if (pool->teardown) tear_down_all(pool);
@@ -73,49 +73,49 @@ static struct {
 
 /* Keeps these pages in place of the oldest ones. */
 static void keep_pages(void *start, size_t size) {
-    kolk_lock();
+    kolk_lock_();
     uint32_t n = orphans.next++ % ORPHANED_POOLS;
     void *old_start = orphans.kept[n].start;
     size_t old_size = orphans.kept[n].size;
     orphans.kept[n].start = start;
     orphans.kept[n].size = size;
-    kolk_unlock();
-    if (old_start) kolk_memory_release(old_start, old_size);
+    kolk_unlock_();
+    if (old_start) kolk_memory_release_(old_start, old_size);
 }
 
 /* Asking the system takes microseconds, so the calling thread is recognised without that. */
-static bool is_of_running_thread(const kolk_keeper *keeper) {
-    return keeper->taken && (keeper->owner == kolk_thread() || !kolk_thread_has_ended(keeper->owner));
+static bool is_of_running_thread(const kolk_keeper_ *keeper) {
+    return keeper->taken && (keeper->owner == kolk_thread_() || !kolk_thread_has_ended_(keeper->owner));
 }
 
 /* Clears the locals; are there any of running threads? */
-static bool clear_records(const kolk_shared_inside *pool) {
+static bool clear_records(const kolk_shared_inside_ *pool) {
     bool any = false;
-    for (kolk_keeper *keeper = kolk_keepers_first(&pool->keepers), *next; keeper; keeper = next) {
+    for (kolk_keeper_ *keeper = kolk_keepers_first_(&pool->keepers), *next; keeper; keeper = next) {
         next = keeper->next;
         any = any || is_of_running_thread(keeper);
-        memset(keeper, 0, THREAD_BYTES + sizeof(kolk_magazine));
+        memset(keeper, 0, THREAD_BYTES + sizeof(kolk_magazine_));
     }
     return any;
 }
 
 /* Releases pages at one end of the block, or at least their memory. Returns the bytes of addresses released. */
 static size_t give_end(unsigned char *start, size_t size) {
-    if (size == 0 || kolk_memory_trim(start, size)) return size;
-    kolk_memory_decommit(start, size);
+    if (size == 0 || kolk_memory_trim_(start, size)) return size;
+    kolk_memory_decommit_(start, size);
     return 0;
 }
 
-void kolk_shared_end_memory(const kolk_shared_inside *pool) {
+void kolk_shared_end_memory_(const kolk_shared_inside_ *pool) {
     if (!clear_records(pool)) {
-        kolk_store_end_block(&pool->store);
+        kolk_store_end_block_(&pool->store);
         return;
     }
-    size_t page = kolk_memory_page(), records = pool->max_threads * pool->record_size;
+    size_t page = kolk_memory_page_(), records = pool->max_threads * pool->record_size;
     size_t size = (size_t)round_up(pool->store.block_size, page), at = (size_t)(pool->records - pool->store.block);
     size_t before = at / page * page, behind = (size_t)round_up(at + records, page);
-    kolk_tools_remove_root(pool->store.block, pool->store.block_size);
-    kolk_memory_discard(pool->records, records, false);
+    kolk_tools_remove_root_(pool->store.block, pool->store.block_size);
+    kolk_memory_discard_(pool->records, records, false);
     size_t end = size - give_end(pool->store.block + behind, size - behind),
            start = give_end(pool->store.block, before);
     keep_pages(pool->store.block + start, end - start);

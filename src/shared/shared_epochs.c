@@ -36,13 +36,13 @@ void kolk_shared_online(kolk_shared_local *local) {
     if (!pool_of(local) || sharer_of(local)->epoch) return;
     uint64_t epoch, *now = &local->pool->epoch;
     do {
-        epoch = kolk_load(now, KOLK_SEQ_CST);
-        kolk_exchange(&sharer_of(local)->epoch, epoch, KOLK_SEQ_CST); /* partner: has_passed */
-    } while (kolk_load(now, KOLK_SEQ_CST) != epoch);
+        epoch = kolk_load_(now, KOLK_SEQ_CST_);
+        kolk_exchange_(&sharer_of(local)->epoch, epoch, KOLK_SEQ_CST_); /* partner: has_passed */
+    } while (kolk_load_(now, KOLK_SEQ_CST_) != epoch);
 }
 
 static void go_offline(kolk_shared_local *local) {
-    kolk_store(&sharer_of(local)->epoch, 0, KOLK_SEQ_CST); /* partner: has_passed */
+    kolk_store_(&sharer_of(local)->epoch, 0, KOLK_SEQ_CST_); /* partner: has_passed */
 }
 
 /* This may have been the last thread that could end epochs, while others wait for the slots. A thread that joins the
@@ -51,76 +51,76 @@ static void go_offline(kolk_shared_local *local) {
 void kolk_shared_offline(kolk_shared_local *local) {
     if (!pool_of(local) || !sharer_of(local)->epoch) return;
     go_offline(local);
-    if (kolk_load(&local->pool->store.depot.waiting, KOLK_SEQ_CST)) kolk_shared_end_epochs(local);
+    if (kolk_load_(&local->pool->store.depot.waiting, KOLK_SEQ_CST_)) kolk_shared_end_epochs_(local);
 }
 
 /* ---- The end of an epoch ----------------------------------------------------------------------------------------- */
 
 static void put_drained(void *context, uint32_t slot, uint64_t bits) {
-    kolk_shared_inside *pool = (kolk_shared_inside *)context;
-    if (pool->reset) pool->reset(kolk_store_object(&pool->store, slot), pool->context);
+    kolk_shared_inside_ *pool = (kolk_shared_inside_ *)context;
+    if (pool->reset) pool->reset(kolk_store_object_(&pool->store, slot), pool->context);
     if (pool->store.debug)
-        kolk_store_put_poisoned(&pool->store, slot);
+        kolk_store_put_poisoned_(&pool->store, slot);
     else
-        kolk_depot_put_bits(&pool->store.depot, slot >> pool->store.depot.word_shift,
-                            bits * kolk_depot_bit(&pool->store.depot, slot));
+        kolk_depot_put_bits_(&pool->store.depot, slot >> pool->store.depot.word_shift,
+                             bits * kolk_depot_bit_(&pool->store.depot, slot));
 }
 
 /* Puts a set into the depot. No thread adds to it meanwhile, and the calling thread, which has begun the epoch, sees
  * all of it. */
-static bool put_set(kolk_shared_inside *pool, const kolk_slot_set *set) {
-    unsigned part = pool->store.debug || pool->reset ? 1 : kolk_depot_word_bits(&pool->store.depot);
-    return kolk_slot_set_drain(set, kolk_bits_words(kolk_store_usable(&pool->store)), part, put_drained, pool);
+static bool put_set(kolk_shared_inside_ *pool, const kolk_slot_set_ *set) {
+    unsigned part = pool->store.debug || pool->reset ? 1 : kolk_depot_word_bits_(&pool->store.depot);
+    return kolk_slot_set_drain_(set, kolk_bits_words_(kolk_store_usable_(&pool->store)), part, put_drained, pool);
 }
 
-bool kolk_shared_drain_later(kolk_shared_inside *pool, kolk_slots_taker *taker) {
+bool kolk_shared_drain_later_(kolk_shared_inside_ *pool, kolk_slots_taker_ *taker) {
     bool any = false;
     for (unsigned n = 0; n < RAW; n++)
-        any |= kolk_slot_set_drain(&pool->store.sets[LATER + n], kolk_bits_words(kolk_store_usable(&pool->store)), 1,
-                                   taker, pool);
+        any |= kolk_slot_set_drain_(&pool->store.sets[LATER + n], kolk_bits_words_(kolk_store_usable_(&pool->store)), 1,
+                                    taker, pool);
     return any;
 }
 
 /* Has this thread reached the epoch, or is it offline? */
-static bool has_passed(const kolk_sharer *sharer, uint64_t epoch) {
-    uint64_t seen = kolk_load(&sharer->epoch, KOLK_SEQ_CST);
+static bool has_passed(const kolk_sharer_ *sharer, uint64_t epoch) {
+    uint64_t seen = kolk_load_(&sharer->epoch, KOLK_SEQ_CST_);
     return seen == 0 || seen == epoch;
 }
 
 /* Begins the next epoch, if all threads have reached this one. */
-static void begin_next_epoch(kolk_shared_inside *pool, kolk_sharer *me, uint64_t epoch) {
-    KOLK_ASSERT(me->epoch == epoch);
-    for (const kolk_sharer *sharer = first_sharer(pool); sharer; sharer = next_sharer(sharer)) {
+static void begin_next_epoch(kolk_shared_inside_ *pool, kolk_sharer_ *me, uint64_t epoch) {
+    KOLK_ASSERT_(me->epoch == epoch);
+    for (const kolk_sharer_ *sharer = first_sharer(pool); sharer; sharer = next_sharer(sharer)) {
         if (has_passed(sharer, epoch)) continue;
-        if (++me->stalls % STALLS_UNTIL_LOOK == 0) kolk_shared_reclaim(pool, true);
+        if (++me->stalls % STALLS_UNTIL_LOOK == 0) kolk_shared_reclaim_(pool, true);
         return;
     }
-    if (!kolk_compare_exchange(&pool->epoch, &epoch, epoch + 1, KOLK_SEQ_CST, KOLK_RELAXED)) return;
+    if (!kolk_compare_exchange_(&pool->epoch, &epoch, epoch + 1, KOLK_SEQ_CST_, KOLK_RELAXED_)) return;
     if (!put_set(pool, &pool->store.sets[LATER + (epoch + 1 - EPOCHS_BEHIND) % 4])) return;
-    kolk_depot_count_return(&pool->store.depot);
+    kolk_depot_count_return_(&pool->store.depot);
     serve_waiting(pool);
 }
 
 /* Are there slots that wait for this epoch to end? */
-static bool is_waited_for(const kolk_shared_inside *pool, uint64_t epoch) {
+static bool is_waited_for(const kolk_shared_inside_ *pool, uint64_t epoch) {
     uint64_t retired =
-        kolk_load(&pool->retired, KOLK_SEQ_CST); /* partner: kolk_shared_retire, before it goes offline */
+        kolk_load_(&pool->retired, KOLK_SEQ_CST_); /* partner: kolk_shared_retire_, before it goes offline */
     return retired + EPOCHS_BEHIND > epoch;
 }
 
 void kolk_shared_quiesce(kolk_shared_local *local) {
-    kolk_shared_inside *pool = pool_of(local);
+    kolk_shared_inside_ *pool = pool_of(local);
     if (!pool) return;
-    kolk_sharer *sharer = sharer_of(local);
-    if (!sharer->epoch) return;                             /* offline */
-    uint64_t epoch = kolk_load(&pool->epoch, KOLK_ACQUIRE); /* partner: begin_next_epoch */
-    if (sharer->epoch != epoch) kolk_store(&sharer->epoch, epoch, KOLK_RELEASE);
+    kolk_sharer_ *sharer = sharer_of(local);
+    if (!sharer->epoch) return;                               /* offline */
+    uint64_t epoch = kolk_load_(&pool->epoch, KOLK_ACQUIRE_); /* partner: begin_next_epoch */
+    if (sharer->epoch != epoch) kolk_store_(&sharer->epoch, epoch, KOLK_RELEASE_);
     if (is_waited_for(pool, epoch)) begin_next_epoch(pool, sharer, epoch);
 }
 
-static bool is_anybody_online(const kolk_shared_inside *pool) {
-    for (const kolk_sharer *sharer = first_sharer(pool); sharer; sharer = next_sharer(sharer))
-        if (kolk_load(&sharer->epoch, KOLK_SEQ_CST)) return true;
+static bool is_anybody_online(const kolk_shared_inside_ *pool) {
+    for (const kolk_sharer_ *sharer = first_sharer(pool); sharer; sharer = next_sharer(sharer))
+        if (kolk_load_(&sharer->epoch, KOLK_SEQ_CST_)) return true;
     return false;
 }
 
@@ -128,10 +128,10 @@ static bool is_anybody_online(const kolk_shared_inside *pool) {
  * sees the other online, leaves the rest to it, and goes offline. So each looks again afterwards. All these operations
  * are in the one sequentially consistent order: the thread that goes offline last sees the other one offline, and ends
  * the epochs. */
-bool kolk_shared_end_epochs(kolk_shared_local *local) {
-    kolk_shared_inside *pool = local->pool;
+bool kolk_shared_end_epochs_(kolk_shared_local *local) {
+    kolk_shared_inside_ *pool = local->pool;
     bool any = false;
-    while (is_waited_for(pool, kolk_load(&pool->epoch, KOLK_SEQ_CST)) && !is_anybody_online(pool)) {
+    while (is_waited_for(pool, kolk_load_(&pool->epoch, KOLK_SEQ_CST_)) && !is_anybody_online(pool)) {
         kolk_shared_online(local);
         for (unsigned n = 0; n <= EPOCHS_BEHIND; n++) kolk_shared_quiesce(local);
         go_offline(local);
@@ -141,27 +141,27 @@ bool kolk_shared_end_epochs(kolk_shared_local *local) {
 }
 
 /* A thread that has ended while it was online holds up its epoch for ever, unless an online thread finds it behind. */
-void kolk_shared_look_for_dead(kolk_shared_local *local) {
-    kolk_shared_inside *pool = local->pool;
-    uint64_t now = (uint64_t)kolk_now_ns(), before = kolk_load(&pool->looked, KOLK_RELAXED);
+void kolk_shared_look_for_dead_(kolk_shared_local *local) {
+    kolk_shared_inside_ *pool = local->pool;
+    uint64_t now = (uint64_t)kolk_now_ns_(), before = kolk_load_(&pool->looked, KOLK_RELAXED_);
     if (now - before < (uint64_t)WAITER_LOOK_NS) return;
-    if (!is_waited_for(pool, kolk_load(&pool->epoch, KOLK_SEQ_CST))) return;
-    if (!kolk_compare_exchange(&pool->looked, &before, now, KOLK_RELAXED, KOLK_RELAXED)) return;
-    kolk_shared_reclaim(pool, true);
-    kolk_shared_end_epochs(local);
+    if (!is_waited_for(pool, kolk_load_(&pool->epoch, KOLK_SEQ_CST_))) return;
+    if (!kolk_compare_exchange_(&pool->looked, &before, now, KOLK_RELAXED_, KOLK_RELAXED_)) return;
+    kolk_shared_reclaim_(pool, true);
+    kolk_shared_end_epochs_(local);
 }
 
 /* ---- Slots that are to be free later ----------------------------------------------------------------------------- */
 
 /* An offline thread comes online for a moment, so that the epoch cannot pass it. */
-void kolk_shared_retire(kolk_shared_local *local, uint32_t slot) {
-    kolk_shared_inside *pool = local->pool;
+void kolk_shared_retire_(kolk_shared_local *local, uint32_t slot) {
+    kolk_shared_inside_ *pool = local->pool;
     bool online = sharer_of(local)->epoch;
     if (!online) kolk_shared_online(local);
     uint64_t epoch = sharer_of(local)->epoch;
-    KOLK_ASSERT(epoch != 0);
-    kolk_slot_set_put(&pool->store.sets[LATER + epoch % 4], slot / 64, kolk_bits_at(slot));
-    kolk_atomic_max(&pool->retired, epoch);
+    KOLK_ASSERT_(epoch != 0);
+    kolk_slot_set_put_(&pool->store.sets[LATER + epoch % 4], slot / 64, kolk_bits_at_(slot));
+    kolk_atomic_max_(&pool->retired, epoch);
     if (!online) kolk_shared_offline(local);
 }
 

@@ -16,9 +16,9 @@ enum {
 };
 
 /* The part of a pool that the fast paths do not need. */
-typedef struct kolk_shared_inside {
-    kolk_slot_store store;  /* first */
-    unsigned char *records; /* max_threads records: a kolk_sharer, and its kolk_magazine at THREAD_BYTES */
+typedef struct kolk_shared_inside_ {
+    kolk_slot_store_ store; /* first */
+    unsigned char *records; /* max_threads records: a kolk_sharer_, and its kolk_magazine_ at THREAD_BYTES */
     size_t record_size;
     uint32_t tag, max_threads;
     uintptr_t key; /* the key of the threads' own locals, + 1; 0: none */
@@ -27,23 +27,23 @@ typedef struct kolk_shared_inside {
     void (*teardown)(void *object, void *context);
     void *context;
     uint32_t wrong_pool;
-    kolk_keepers keepers;
+    kolk_keepers_ keepers;
     KOLK_ALIGNAS(8) uint64_t epoch;   /* of deferred free */
     KOLK_ALIGNAS(8) uint64_t retired; /* the last epoch in which slots were freed later */
-    KOLK_ALIGNAS(8) uint64_t looked;  /* kolk_now_ns when a waiter last looked for dead threads */
+    KOLK_ALIGNAS(8) uint64_t looked;  /* kolk_now_ns_ when a waiter last looked for dead threads */
     KOLK_ALIGNAS(8) uint64_t waits;   /* how many threads have joined the waiters */
-    kolk_wait_queue waiters;
+    kolk_wait_queue_ waiters;
     uint32_t waiters_lock, waiters_forks;
     uint32_t is_shut; /* kolk_shared_shutdown */
-} kolk_shared_inside;
+} kolk_shared_inside_;
 
 /* A thread with a local. */
-typedef struct kolk_sharer {
-    kolk_keeper keeper;             /* first */
+typedef struct kolk_sharer_ {
+    kolk_keeper_ keeper;            /* first */
     KOLK_ALIGNAS(8) uint64_t epoch; /* the epoch that the thread has reached; 0: offline */
     uint32_t stalls;                /* how often it has found other threads behind its epoch */
     kolk_shared_local own;          /* for kolk_shared_local_of_thread */
-} kolk_sharer;
+} kolk_sharer_;
 
 /* Bytes from a record's start to its magazine, so that fields which other threads read are apart from the fast
  * paths. */
@@ -52,53 +52,53 @@ typedef struct kolk_sharer {
 /* ---- Leaves ------------------------------------------------------------------------------------------------------ */
 
 /* The pool of a local. NULL: it has none, or the pool has ended and cleared the magazine (shared_end.c). */
-static inline kolk_shared_inside *pool_of(const kolk_shared_local *local) {
+static inline kolk_shared_inside_ *pool_of(const kolk_shared_local *local) {
     return local->magazine && local->magazine->depot ? local->pool : NULL;
 }
 
-static inline kolk_sharer *sharer_of(const kolk_shared_local *local) {
-    return (kolk_sharer *)(void *)local->magazine->keeper;
+static inline kolk_sharer_ *sharer_of(const kolk_shared_local *local) {
+    return (kolk_sharer_ *)(void *)local->magazine->keeper;
 }
 
-static inline kolk_sharer *first_sharer(const kolk_shared_inside *pool) {
-    return (kolk_sharer *)(void *)kolk_keepers_first(&pool->keepers);
+static inline kolk_sharer_ *first_sharer(const kolk_shared_inside_ *pool) {
+    return (kolk_sharer_ *)(void *)kolk_keepers_first_(&pool->keepers);
 }
 
-static inline kolk_sharer *next_sharer(const kolk_sharer *sharer) {
-    return (kolk_sharer *)(void *)sharer->keeper.next;
+static inline kolk_sharer_ *next_sharer(const kolk_sharer_ *sharer) {
+    return (kolk_sharer_ *)(void *)sharer->keeper.next;
 }
 
 /* Do hooks make parts of objects? */
-static inline bool makes_parts(const kolk_shared_inside *pool) {
+static inline bool makes_parts(const kolk_shared_inside_ *pool) {
     return pool->setup || pool->teardown;
 }
 
 /* ---- shared_hooks.c ---------------------------------------------------------------------------------------------- */
 
 /* Sets up the object of a slot, unless it is set up. False: setup failed, and the slot is raw. */
-bool kolk_shared_set_up(kolk_shared_inside *pool, uint32_t slot, void *object);
+bool kolk_shared_set_up_(kolk_shared_inside_ *pool, uint32_t slot, void *object);
 
 /* For a store of objects with parts: takes a raw slot, as one bit of *word, or 0; and puts back a slot that no thread
  * has. */
-uint64_t kolk_shared_take_raw(kolk_slot_store *store, uint32_t *word, bool only_one);
-void kolk_shared_put_back(kolk_slot_store *store, uint32_t slot);
+uint64_t kolk_shared_take_raw_(kolk_slot_store_ *store, uint32_t *word, bool only_one);
+void kolk_shared_put_back_(kolk_slot_store_ *store, uint32_t slot);
 
-static inline bool is_ready(const kolk_shared_inside *pool, uint32_t slot) {
-    return kolk_load(kolk_slot_set_word(&pool->store.sets[READY], slot / 64), KOLK_RELAXED) & kolk_bits_at(slot);
+static inline bool is_ready(const kolk_shared_inside_ *pool, uint32_t slot) {
+    return kolk_load_(kolk_slot_set_word_(&pool->store.sets[READY], slot / 64), KOLK_RELAXED_) & kolk_bits_at_(slot);
 }
 
 /* ---- shared_ask.c ------------------------------------------------------------------------------------------------ */
 
 /* Reports that the local has no pool, or that its pool is gone. */
-void kolk_shared_fail_local(const kolk_shared_local *local, const void *object, const char *verb, const void *site);
+void kolk_shared_fail_local_(const kolk_shared_local *local, const void *object, const char *verb, const void *site);
 
 /* ---- shared_waiters.c -------------------------------------------------------------------------------------------- */
 
 /* A thread that waits for a slot. */
-typedef struct kolk_slot_waiter {
-    kolk_waiter link; /* first: the entry of the queue */
-    uint32_t slot;    /* KOLK_NO_SLOT until it is served */
-} kolk_slot_waiter;
+typedef struct kolk_slot_waiter_ {
+    kolk_waiter_ link; /* first: the entry of the queue */
+    uint32_t slot;     /* KOLK_NO_SLOT_ until it is served */
+} kolk_slot_waiter_;
 
 /* The interval at which waiters check whether they wait for a thread that has ended. */
 #ifndef KOLK_SCHEDULED
@@ -108,57 +108,57 @@ typedef struct kolk_slot_waiter {
 #endif
 
 /* The calling thread joins the end of the queue. False: the pool is shut down. */
-bool kolk_shared_join(kolk_shared_inside *pool, kolk_slot_waiter *me);
+bool kolk_shared_join_(kolk_shared_inside_ *pool, kolk_slot_waiter_ *me);
 
-/* The calling thread leaves the queue: returns its slot, or KOLK_NO_SLOT. */
-uint32_t kolk_shared_leave(kolk_shared_inside *pool, kolk_slot_waiter *me);
+/* The calling thread leaves the queue: returns its slot, or KOLK_NO_SLOT_. */
+uint32_t kolk_shared_leave_(kolk_shared_inside_ *pool, kolk_slot_waiter_ *me);
 
 /* Sleeps for WAITER_LOOK_NS, or until the deadline or a wake; false if the deadline has passed. */
-bool kolk_shared_sleep(kolk_slot_waiter *me, kolk_deadline deadline);
+bool kolk_shared_sleep_(kolk_slot_waiter_ *me, kolk_deadline deadline);
 
-/* Has its wait ended? Then it has a slot, or, if that is KOLK_NO_SLOT, the pool was shut down. */
-static inline bool kolk_shared_is_served(const kolk_slot_waiter *me) {
-    return kolk_load(&me->link.woken, KOLK_ACQUIRE); /* partner: kolk_waiter_wake */
+/* Has its wait ended? Then it has a slot, or, if that is KOLK_NO_SLOT_, the pool was shut down. */
+static inline bool kolk_shared_is_served_(const kolk_slot_waiter_ *me) {
+    return kolk_load_(&me->link.woken, KOLK_ACQUIRE_); /* partner: kolk_waiter_wake_ */
 }
 
 /* Hands free slots to the waiting threads, first come, first served. */
-void kolk_shared_serve(kolk_shared_inside *pool);
+void kolk_shared_serve_(kolk_shared_inside_ *pool);
 
 /* Call it after slots were put into the depot, and counted. */
-static inline void serve_waiting(kolk_shared_inside *pool) {
-    if (KOLK_UNLIKELY(kolk_load(&pool->store.depot.waiting, KOLK_SEQ_CST)))
-        kolk_shared_serve(pool); /* partner: kolk_shared_join */
+static inline void serve_waiting(kolk_shared_inside_ *pool) {
+    if (KOLK_UNLIKELY_(kolk_load_(&pool->store.depot.waiting, KOLK_SEQ_CST_)))
+        kolk_shared_serve_(pool); /* partner: kolk_shared_join_ */
 }
 
 /* ---- shared_reclaim.c -------------------------------------------------------------------------------------------- */
 
 /* Puts the slots of threads that have ended without kolk_shared_local_deinit into the depot; `closely`: also of threads
  * that are exiting but still listed by the system. */
-void kolk_shared_reclaim(kolk_shared_inside *pool, bool closely);
+void kolk_shared_reclaim_(kolk_shared_inside_ *pool, bool closely);
 
 /* ---- shared_epochs.c --------------------------------------------------------------------------------------------- */
 
 /* Sets a slot whose life has ended apart, to be free later. */
-void kolk_shared_retire(kolk_shared_local *local, uint32_t slot);
+void kolk_shared_retire_(kolk_shared_local *local, uint32_t slot);
 
 /* Takes out all slots that are set apart to be free later, while no other thread is at work; false if there are
  * none. */
-bool kolk_shared_drain_later(kolk_shared_inside *pool, kolk_slots_taker *taker);
+bool kolk_shared_drain_later_(kolk_shared_inside_ *pool, kolk_slots_taker_ *taker);
 
 /* If slots wait for epochs to end, and all threads are offline, ends these epochs; true if slots may be free now. */
-bool kolk_shared_end_epochs(kolk_shared_local *local);
+bool kolk_shared_end_epochs_(kolk_shared_local *local);
 
 /* For a thread that waits: if slots are set apart to be free later, reclaims the slots of threads that have ended, and
  * ends the epochs that these held up. At most once in WAITER_LOOK_NS. */
-void kolk_shared_look_for_dead(kolk_shared_local *local);
+void kolk_shared_look_for_dead_(kolk_shared_local *local);
 
 /* ---- shared_end.c ------------------------------------------------------------------------------------------------ */
 
 /* Runs the hooks that are due at the end of the pool. */
-void kolk_shared_end_lives(kolk_shared_inside *pool, const void *site);
+void kolk_shared_end_lives_(kolk_shared_inside_ *pool, const void *site);
 
 /* Releases the block. If running threads still have locals, a few pages stay, from which these locals learn that their
  * pool has ended. */
-void kolk_shared_end_memory(const kolk_shared_inside *pool);
+void kolk_shared_end_memory_(const kolk_shared_inside_ *pool);
 
 #endif

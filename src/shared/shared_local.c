@@ -2,7 +2,7 @@
  *
  * A local is a few pointers. All other data is in its keeper and magazine, which are in the pool. So a thread that ends
  * without a deinit leaves no dangling pointers, and others can reclaim its slots (shared_reclaim.c). A thread is
- * identified by a number that it keeps through forks (kolk_thread). */
+ * identified by a number that it keeps through forks (kolk_thread_). */
 #include "shared_inside.h"
 
 #if KOLK_HOSTED
@@ -13,73 +13,74 @@
 #include "../os/lock.h"
 
 /* Writes the whole record, because a fork's child may find it half made. */
-static kolk_keeper *make_member(void *context, uint32_t n) {
-    kolk_shared_inside *pool = (kolk_shared_inside *)context;
+static kolk_keeper_ *make_member(void *context, uint32_t n) {
+    kolk_shared_inside_ *pool = (kolk_shared_inside_ *)context;
     if (n >= pool->max_threads) return NULL;
-    KOLK_ASSERT(pool->records);
+    KOLK_ASSERT_(pool->records);
     unsigned char *record = pool->records + n * pool->record_size;
-    kolk_sharer *sharer = (kolk_sharer *)(void *)record;
-    *sharer = (kolk_sharer){.epoch = 0};
-    kolk_magazine *magazine = kolk_store_add_magazine(&pool->store, &sharer->keeper, record + THREAD_BYTES);
+    kolk_sharer_ *sharer = (kolk_sharer_ *)(void *)record;
+    *sharer = (kolk_sharer_){.epoch = 0};
+    kolk_magazine_ *magazine = kolk_store_add_magazine_(&pool->store, &sharer->keeper, record + THREAD_BYTES);
     magazine->next_word = n * 64 / pool->max_threads; /* a different start for each thread */
     return &sharer->keeper;
 }
 
-KOLK_NOINLINE kolk_status kolk_shared_local_init(kolk_shared_local *local, kolk_shared *of) {
-    kolk_shared_inside *pool = of->inside;
+KOLK_NOINLINE_ kolk_status kolk_shared_local_init(kolk_shared_local *local, kolk_shared *of) {
+    kolk_shared_inside_ *pool = of->inside;
     *local = (kolk_shared_local){0};
     if (!pool) return KOLK_NO_LOCAL; /* it is all zero */
-    if (!kolk_check_home(of, of->number, of->name, SITE)) return KOLK_MOVED;
-    kolk_shared_reclaim(pool, false);
-    kolk_keeper *keeper = kolk_keepers_take(&pool->keepers, make_member, pool);
+    if (!kolk_check_home_(of, of->number, of->name, SITE)) return KOLK_MOVED;
+    kolk_shared_reclaim_(pool, false);
+    kolk_keeper_ *keeper = kolk_keepers_take_(&pool->keepers, make_member, pool);
     if (!keeper) {
-        kolk_shared_reclaim(pool, true);
-        keeper = kolk_keepers_take(&pool->keepers, make_member, pool);
+        kolk_shared_reclaim_(pool, true);
+        keeper = kolk_keepers_take_(&pool->keepers, make_member, pool);
     }
     if (!keeper) return KOLK_TOO_MANY_THREADS;
-    *local = (kolk_shared_local){pool->store.lives, kolk_keeper_magazines(keeper), pool};
-    kolk_magazine_set_bound(local->magazine);
+    *local = (kolk_shared_local){pool->store.lives, kolk_keeper_magazines_(keeper), pool};
+    kolk_magazine_set_bound_(local->magazine);
     kolk_shared_online(local);
     return KOLK_OK;
 }
 
 void kolk_shared_local_flush(kolk_shared_local *local) {
-    kolk_shared_inside *pool = pool_of(local);
+    kolk_shared_inside_ *pool = pool_of(local);
     if (!pool) return;
-    kolk_store_flush(&pool->store, local->magazine);
+    kolk_store_flush_(&pool->store, local->magazine);
     serve_waiting(pool);
 }
 
 /* A thread's own local is in its keeper, which another thread may take as soon as it is released. */
 void kolk_shared_local_deinit(kolk_shared_local *local) {
-    kolk_shared_inside *pool = pool_of(local);
+    kolk_shared_inside_ *pool = pool_of(local);
     if (!pool) {
         *local = (kolk_shared_local){0};
         return;
     }
-    kolk_keeper *keeper = local->magazine->keeper;
-    KOLK_ASSERT(keeper->taken);
+    kolk_keeper_ *keeper = local->magazine->keeper;
+    KOLK_ASSERT_(keeper->taken);
     kolk_shared_local_flush(local);
     kolk_shared_offline(local);
-    KOLK_ASSERT(local->magazine->top == 0);
-    if (local == &sharer_of(local)->own) kolk_key_set(pool->key - 1, NULL);
+    KOLK_ASSERT_(local->magazine->top == 0);
+    if (local == &sharer_of(local)->own) kolk_key_set_(pool->key - 1, NULL);
     *local = (kolk_shared_local){0};
-    kolk_keepers_give(&pool->keepers, keeper);
+    kolk_keepers_give_(&pool->keepers, keeper);
 }
 
 /* ---- A thread's own ---------------------------------------------------------------------------------------------- */
 
-static void KOLK_AT_THREADS_END end_own(void *local) {
+static void KOLK_AT_THREADS_END_ end_own(void *local) {
     kolk_shared_local_deinit((kolk_shared_local *)local);
 }
 
 /* Returns the pool's key + 1; 0: the system has no key left. */
-static uintptr_t make_key(kolk_shared_inside *pool) {
+static uintptr_t make_key(kolk_shared_inside_ *pool) {
     uintptr_t key;
-    kolk_lock_word(&pool->store.lock);
-    if (!pool->key && kolk_key_make(&key, end_own)) kolk_store(&pool->key, key + 1, KOLK_RELEASE); /* partner: below */
+    kolk_lock_word_(&pool->store.lock);
+    if (!pool->key && kolk_key_make_(&key, end_own))
+        kolk_store_(&pool->key, key + 1, KOLK_RELEASE_); /* partner: below */
     uintptr_t made = pool->key;
-    kolk_unlock_word(&pool->store.lock);
+    kolk_unlock_word_(&pool->store.lock);
     return made;
 }
 
@@ -89,14 +90,14 @@ static kolk_shared_local *make_own(kolk_shared *pool) {
     uintptr_t key = make_key(pool->inside);
     kolk_shared_local *own = &sharer_of(&local)->own;
     *own = local;
-    if (key && kolk_key_set(key - 1, own)) return own;
+    if (key && kolk_key_set_(key - 1, own)) return own;
     kolk_shared_local_deinit(&local);
     return NULL;
 }
 
 kolk_shared_local *kolk_shared_local_of_thread(kolk_shared *pool) {
-    uintptr_t key = pool->inside ? kolk_load(&pool->inside->key, KOLK_ACQUIRE) : 0;
-    kolk_shared_local *own = key ? (kolk_shared_local *)kolk_key_get(key - 1) : NULL;
+    uintptr_t key = pool->inside ? kolk_load_(&pool->inside->key, KOLK_ACQUIRE_) : 0;
+    kolk_shared_local *own = key ? (kolk_shared_local *)kolk_key_get_(key - 1) : NULL;
     return own ? own : make_own(pool);
 }
 

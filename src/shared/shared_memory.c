@@ -19,10 +19,10 @@
 #define FIRST_EPOCH     4u         /* 0 means offline; no slot was retired in the three epochs before */
 
 _Static_assert(sizeof(void *) != 8 ||
-                   (sizeof(kolk_shared) == 48 && sizeof(kolk_shared_desc) == 96 && sizeof(kolk_magazine) == 96),
+                   (sizeof(kolk_shared) == 48 && sizeof(kolk_shared_desc) == 96 && sizeof(kolk_magazine_) == 96),
                "the layout has changed: raise KOLK_ABI");
-_Static_assert(sizeof(void *) != 8 || offsetof(kolk_magazine, shift) < 64, "the fast paths read 64 bytes");
-_Static_assert(sizeof(kolk_sharer) <= THREAD_BYTES, "a magazine is behind its thread");
+_Static_assert(sizeof(void *) != 8 || offsetof(kolk_magazine_, shift) < 64, "the fast paths read 64 bytes");
+_Static_assert(sizeof(kolk_sharer_) <= THREAD_BYTES, "a magazine is behind its thread");
 
 /* ---- Descriptor -------------------------------------------------------------------------------------------------- */
 
@@ -41,7 +41,7 @@ static uint32_t cache_of(const kolk_shared_desc *desc, uint32_t max_capacity, ui
 
 /* Fills the defaults into a descriptor, and checks it. desc->cache 0 then means no cache. */
 static kolk_status resolve(kolk_shared_desc *desc, size_t type_size, size_t type_align) {
-    kolk_status status = kolk_room_resolve_size(&desc->object_size, &desc->object_align, type_size, type_align);
+    kolk_status status = kolk_room_resolve_size_(&desc->object_size, &desc->object_align, type_size, type_align);
     if (status != KOLK_OK) return status;
     if (desc->generations != KOLK_GENERATIONS_RECYCLE && desc->generations != KOLK_GENERATIONS_NONE)
         return KOLK_BAD_GENERATIONS;
@@ -58,20 +58,20 @@ static kolk_status resolve(kolk_shared_desc *desc, size_t type_size, size_t type
 /* ---- Make -------------------------------------------------------------------------------------------------------- */
 
 static size_t size_of_sharer(uint32_t cache) {
-    return THREAD_BYTES + (size_t)round_up(sizeof(kolk_magazine) + cache * sizeof(uint32_t), THREAD_BYTES);
+    return THREAD_BYTES + (size_t)round_up(sizeof(kolk_magazine_) + cache * sizeof(uint32_t), THREAD_BYTES);
 }
 
 static size_t size_of_inside(void) {
-    return (size_t)round_up(sizeof(kolk_shared_inside), THREAD_BYTES);
+    return (size_t)round_up(sizeof(kolk_shared_inside_), THREAD_BYTES);
 }
 
 /* Makes the inside of a pool from its resolved descriptor. NULL: *status says why. */
-static kolk_shared_inside *make_shared(const kolk_shared_desc *desc, const kolk_settings *settings,
-                                       kolk_status *status) {
+static kolk_shared_inside_ *make_shared(const kolk_shared_desc *desc, const kolk_settings_ *settings,
+                                        kolk_status *status) {
     bool parts = desc->setup || desc->teardown;
     uint32_t slack = (desc->max_threads - 1) * desc->cache;
     size_t record_size = size_of_sharer(desc->cache);
-    kolk_store_desc of_store = {
+    kolk_store_desc_ of_store = {
         .name = desc->name ? desc->name : "",
         .object_size = desc->object_size,
         .object_align = desc->object_align,
@@ -87,26 +87,26 @@ static kolk_shared_inside *make_shared(const kolk_shared_desc *desc, const kolk_
         .n_free_sets = parts ? READY : RAW,
         .owners_size = size_of_inside() + desc->max_threads * record_size,
     };
-    kolk_slot_store store = {.slots = NULL};
-    *status = kolk_store_begin(&store, &of_store, settings);
+    kolk_slot_store_ store = {.slots = NULL};
+    *status = kolk_store_begin_(&store, &of_store, settings);
     if (*status != KOLK_OK) return NULL;
-    kolk_shared_inside *inside = (kolk_shared_inside *)store.owners;
-    *inside = (kolk_shared_inside){
+    kolk_shared_inside_ *inside = (kolk_shared_inside_ *)store.owners;
+    *inside = (kolk_shared_inside_){
         .store = store,
         .records = (unsigned char *)store.owners + size_of_inside(),
         .record_size = record_size,
-        .tag = kolk_tag_bits(desc->tag, desc->name),
+        .tag = kolk_tag_bits_(desc->tag, desc->name),
         .max_threads = desc->max_threads,
         .setup = desc->setup,
         .reset = desc->reset,
         .teardown = desc->teardown,
         .context = desc->context,
         .epoch = FIRST_EPOCH,
-        .waiters_forks = kolk_forks(),
+        .waiters_forks = kolk_forks_(),
     };
     inside->store.depot.keepers = &inside->keepers;
-    inside->store.more = parts ? kolk_shared_take_raw : NULL;
-    inside->store.put_back = parts ? kolk_shared_put_back : NULL;
+    inside->store.more = parts ? kolk_shared_take_raw_ : NULL;
+    inside->store.put_back = parts ? kolk_shared_put_back_ : NULL;
     return inside;
 }
 
@@ -117,17 +117,17 @@ static void list_shared_stats(const void *pool, kolk_stats *out) {
 }
 
 static void list_shared_leaks(const void *pool) {
-    kolk_store_report_leaks(&((const kolk_shared *)pool)->inside->store);
+    kolk_store_report_leaks_(&((const kolk_shared *)pool)->inside->store);
 }
 
 static uintptr_t shared_facts(const void *given) {
     const kolk_shared *pool = (const kolk_shared *)given;
-    return KOLK_FACTS(pool->number, (uintptr_t)pool->slots, (uintptr_t)pool->lives, pool->stride, pool->tag,
-                      (uintptr_t)pool->name, (uintptr_t)pool->inside);
+    return KOLK_FACTS_(pool->number, (uintptr_t)pool->slots, (uintptr_t)pool->lives, pool->stride, pool->tag,
+                       (uintptr_t)pool->name, (uintptr_t)pool->inside);
 }
 
-static const kolk_kind *kind_of(const kolk_shared_inside *inside) {
-    static const kolk_kind kinds[2] = {
+static const kolk_kind_ *kind_of(const kolk_shared_inside_ *inside) {
+    static const kolk_kind_ kinds[2] = {
         {.stats = list_shared_stats, .facts = shared_facts, .size = sizeof(kolk_shared)},
         {.stats = list_shared_stats, .at_exit = list_shared_leaks, .facts = shared_facts, .size = sizeof(kolk_shared)}};
     return &kinds[(inside->store.debug_flags & KOLK_DEBUG_SITES) != 0];
@@ -135,40 +135,40 @@ static const kolk_kind *kind_of(const kolk_shared_inside *inside) {
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
-kolk_status kolk_shared_init_abi(kolk_shared *pool, const kolk_shared_desc *given, size_t type_size, size_t type_align,
-                                 size_t pool_size, uint32_t abi) {
-    kolk_status status = kolk_begin(pool, pool_size, sizeof *pool, abi, given);
+kolk_status kolk_shared_init_abi_(kolk_shared *pool, const kolk_shared_desc *given, size_t type_size, size_t type_align,
+                                  size_t pool_size, uint32_t abi) {
+    kolk_status status = kolk_begin_(pool, pool_size, sizeof *pool, abi, given);
     if (status != KOLK_OK) return status;
-    kolk_settings settings = kolk_settings_of(given->name, given->debug);
+    kolk_settings_ settings = kolk_settings_of_(given->name, given->debug);
     kolk_shared_desc desc = *given;
     status = resolve(&desc, type_size, type_align);
     if (status != KOLK_OK) return status;
-    kolk_shared_inside *inside = make_shared(&desc, &settings, &status);
+    kolk_shared_inside_ *inside = make_shared(&desc, &settings, &status);
     if (!inside) return status;
-    const kolk_slot_store *store = &inside->store;
+    const kolk_slot_store_ *store = &inside->store;
     *pool = (kolk_shared){
         .slots = store->slots,
         .lives = store->lives,
         .stride = store->stride,
         .tag = inside->tag,
-        .bound = store->debug ? 0 : kolk_store_usable(store),
+        .bound = store->debug ? 0 : kolk_store_usable_(store),
         .name = desc.name,
         .inside = inside,
     };
-    return kolk_enlist(pool, sizeof *pool, &pool->number, kind_of(inside));
+    return kolk_enlist_(pool, sizeof *pool, &pool->number, kind_of(inside));
 }
 
-KOLK_NOINLINE void kolk_shared_deinit(kolk_shared *pool) {
+KOLK_NOINLINE_ void kolk_shared_deinit(kolk_shared *pool) {
     const void *site = SITE;
-    kolk_shared_inside *inside = pool->inside;
-    if (!inside || !kolk_check_home(pool, pool->number, pool->name, site)) return;
-    if (inside->store.debug) kolk_store_prove_all(&inside->store, site); /* the handler may longjmp: nothing changed */
-    kolk_registry_remove(pool->number);
-    kolk_shared_end_lives(inside, site);
-    kolk_store_end_lives(&inside->store, site);
-    if (inside->key) kolk_key_drop(inside->key - 1);
-    kolk_shared_inside last = *inside; /* a copy, as the block is released */
-    kolk_shared_end_memory(&last);
+    kolk_shared_inside_ *inside = pool->inside;
+    if (!inside || !kolk_check_home_(pool, pool->number, pool->name, site)) return;
+    if (inside->store.debug) kolk_store_prove_all_(&inside->store, site); /* the handler may longjmp: nothing changed */
+    kolk_registry_remove_(pool->number);
+    kolk_shared_end_lives_(inside, site);
+    kolk_store_end_lives_(&inside->store, site);
+    if (inside->key) kolk_key_drop_(inside->key - 1);
+    kolk_shared_inside_ last = *inside; /* a copy, as the block is released */
+    kolk_shared_end_memory_(&last);
     memset(pool, 0, sizeof *pool);
 }
 

@@ -15,22 +15,22 @@
 
 /* Raises `retired`, so that the thread's later-freed slots become free too: those of its last epoch, and those that it
  * was just putting into the depot at the end of one. */
-static void reclaim_sharer(kolk_shared_inside *pool, kolk_sharer *sharer) {
-    kolk_magazine *magazine = kolk_keeper_magazines(&sharer->keeper);
-    KOLK_ASSERT(sharer->keeper.taken);
-    KOLK_ASSERT(magazine->depot == &pool->store.depot);
-    kolk_store_reclaim(&pool->store, magazine);
-    if (sharer->epoch) kolk_atomic_max(&pool->retired, kolk_load(&pool->epoch, KOLK_RELAXED) + 1);
-    kolk_store(&sharer->epoch, 0, KOLK_RELEASE);
-    kolk_keeper_release(&sharer->keeper);
+static void reclaim_sharer(kolk_shared_inside_ *pool, kolk_sharer_ *sharer) {
+    kolk_magazine_ *magazine = kolk_keeper_magazines_(&sharer->keeper);
+    KOLK_ASSERT_(sharer->keeper.taken);
+    KOLK_ASSERT_(magazine->depot == &pool->store.depot);
+    kolk_store_reclaim_(&pool->store, magazine);
+    if (sharer->epoch) kolk_atomic_max_(&pool->retired, kolk_load_(&pool->epoch, KOLK_RELAXED_) + 1);
+    kolk_store_(&sharer->epoch, 0, KOLK_RELEASE_);
+    kolk_keeper_release_(&sharer->keeper);
 }
 
-void kolk_shared_reclaim(kolk_shared_inside *pool, bool closely) {
-    uint32_t me = kolk_thread();
-    kolk_lock_word(&pool->keepers.lock);
-    for (kolk_sharer *sharer = first_sharer(pool); sharer; sharer = next_sharer(sharer))
-        if (kolk_keeper_is_dead(&sharer->keeper, me, closely)) reclaim_sharer(pool, sharer);
-    kolk_unlock_word(&pool->keepers.lock);
+void kolk_shared_reclaim_(kolk_shared_inside_ *pool, bool closely) {
+    uint32_t me = kolk_thread_();
+    kolk_lock_word_(&pool->keepers.lock);
+    for (kolk_sharer_ *sharer = first_sharer(pool); sharer; sharer = next_sharer(sharer))
+        if (kolk_keeper_is_dead_(&sharer->keeper, me, closely)) reclaim_sharer(pool, sharer);
+    kolk_unlock_word_(&pool->keepers.lock);
     serve_waiting(pool);
 }
 

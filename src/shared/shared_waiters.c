@@ -22,84 +22,84 @@
 #include "../os/lock.h"
 
 /* A fork's child does not have its parent's waiting threads: so it starts with an empty queue. */
-static void lock_waiters(kolk_shared_inside *pool) {
-    kolk_lock_word(&pool->waiters_lock);
-    uint32_t forks = kolk_forks();
+static void lock_waiters(kolk_shared_inside_ *pool) {
+    kolk_lock_word_(&pool->waiters_lock);
+    uint32_t forks = kolk_forks_();
     if (pool->waiters_forks == forks) return;
     pool->waiters_forks = forks;
-    pool->waiters = (kolk_wait_queue){NULL, NULL};
-    kolk_store(&pool->store.depot.waiting, 0, KOLK_SEQ_CST);
+    pool->waiters = (kolk_wait_queue_){NULL, NULL};
+    kolk_store_(&pool->store.depot.waiting, 0, KOLK_SEQ_CST_);
 }
 
 /* Under the lock. */
-static void remove_waiter(kolk_shared_inside *pool, const kolk_slot_waiter *one) {
-    kolk_waiter_leave(&pool->waiters, &one->link);
-    kolk_fetch_sub(&pool->store.depot.waiting, 1, KOLK_SEQ_CST);
+static void remove_waiter(kolk_shared_inside_ *pool, const kolk_slot_waiter_ *one) {
+    kolk_waiter_leave_(&pool->waiters, &one->link);
+    kolk_fetch_sub_(&pool->store.depot.waiting, 1, KOLK_SEQ_CST_);
 }
 
-bool kolk_shared_join(kolk_shared_inside *pool, kolk_slot_waiter *me) {
-    me->slot = KOLK_NO_SLOT;
-    kolk_store(&me->link.woken, 0, KOLK_RELAXED);
+bool kolk_shared_join_(kolk_shared_inside_ *pool, kolk_slot_waiter_ *me) {
+    me->slot = KOLK_NO_SLOT_;
+    kolk_store_(&me->link.woken, 0, KOLK_RELAXED_);
     lock_waiters(pool);
     bool joins = !pool->is_shut;
     if (joins) {
         /* It counts itself before it joins, so that a fork's child that finds only this waiter in the queue serves it
          * too. */
-        kolk_fetch_add(&pool->store.depot.waiting, 1, KOLK_SEQ_CST); /* partner: serve_waiting */
-        kolk_store(&pool->waits, pool->waits + 1, KOLK_RELAXED);
-        kolk_waiter_join(&pool->waiters, &me->link);
+        kolk_fetch_add_(&pool->store.depot.waiting, 1, KOLK_SEQ_CST_); /* partner: serve_waiting */
+        kolk_store_(&pool->waits, pool->waits + 1, KOLK_RELAXED_);
+        kolk_waiter_join_(&pool->waiters, &me->link);
     }
-    kolk_unlock_word(&pool->waiters_lock);
+    kolk_unlock_word_(&pool->waiters_lock);
     return joins;
 }
 
-uint32_t kolk_shared_leave(kolk_shared_inside *pool, kolk_slot_waiter *me) {
-    if (kolk_shared_is_served(me)) return me->slot;
+uint32_t kolk_shared_leave_(kolk_shared_inside_ *pool, kolk_slot_waiter_ *me) {
+    if (kolk_shared_is_served_(me)) return me->slot;
     lock_waiters(pool);
-    if (!kolk_load(&me->link.woken, KOLK_RELAXED)) remove_waiter(pool, me);
-    kolk_unlock_word(&pool->waiters_lock);
+    if (!kolk_load_(&me->link.woken, KOLK_RELAXED_)) remove_waiter(pool, me);
+    kolk_unlock_word_(&pool->waiters_lock);
     return me->slot;
 }
 
-void kolk_shared_serve(kolk_shared_inside *pool) {
+void kolk_shared_serve_(kolk_shared_inside_ *pool) {
     uint64_t bits;
     uint32_t word = 0;
     lock_waiters(pool);
-    while (pool->waiters.first && (bits = kolk_store_supply(&pool->store, &word, true))) {
-        kolk_slot_waiter *one = (kolk_slot_waiter *)(void *)pool->waiters.first;
-        KOLK_ASSERT(one->slot == KOLK_NO_SLOT);
+    while (pool->waiters.first && (bits = kolk_store_supply_(&pool->store, &word, true))) {
+        kolk_slot_waiter_ *one = (kolk_slot_waiter_ *)(void *)pool->waiters.first;
+        KOLK_ASSERT_(one->slot == KOLK_NO_SLOT_);
         remove_waiter(pool, one);
-        one->slot = kolk_depot_slot(&pool->store.depot, word, bits);
-        kolk_waiter_wake(&one->link); /* it may return now */
+        one->slot = kolk_depot_slot_(&pool->store.depot, word, bits);
+        kolk_waiter_wake_(&one->link); /* it may return now */
     }
-    kolk_unlock_word(&pool->waiters_lock);
+    kolk_unlock_word_(&pool->waiters_lock);
 }
 
 void kolk_shared_shutdown(kolk_shared *of) {
-    kolk_shared_inside *pool = of->inside;
+    kolk_shared_inside_ *pool = of->inside;
     if (!pool) return;
     lock_waiters(pool);
-    kolk_store(&pool->is_shut, 1, KOLK_SEQ_CST);
+    kolk_store_(&pool->is_shut, 1, KOLK_SEQ_CST_);
     while (pool->waiters.first) {
-        kolk_slot_waiter *one = (kolk_slot_waiter *)(void *)pool->waiters.first;
+        kolk_slot_waiter_ *one = (kolk_slot_waiter_ *)(void *)pool->waiters.first;
         remove_waiter(pool, one);
-        kolk_waiter_wake(&one->link); /* it may return now */
+        kolk_waiter_wake_(&one->link); /* it may return now */
     }
-    kolk_unlock_word(&pool->waiters_lock);
+    kolk_unlock_word_(&pool->waiters_lock);
 }
 
 void kolk_shared_reopen(kolk_shared *of) {
-    kolk_shared_inside *pool = of->inside;
+    kolk_shared_inside_ *pool = of->inside;
     if (!pool) return;
     lock_waiters(pool);
-    kolk_store(&pool->is_shut, 0, KOLK_SEQ_CST);
-    kolk_unlock_word(&pool->waiters_lock);
+    kolk_store_(&pool->is_shut, 0, KOLK_SEQ_CST_);
+    kolk_unlock_word_(&pool->waiters_lock);
 }
 
-bool kolk_shared_sleep(kolk_slot_waiter *me, kolk_deadline deadline) {
+bool kolk_shared_sleep_(kolk_slot_waiter_ *me, kolk_deadline deadline) {
     kolk_deadline look = kolk_deadline_after(WAITER_LOOK_NS / 1000000);
     bool is_last = deadline.ns <= look.ns;
-    return kolk_waiter_sleep(&me->link, is_last ? deadline : look) || !is_last;
+    return kolk_waiter_sleep_(&me->link, is_last ? deadline : look) || !is_last;
 }
 
 #endif

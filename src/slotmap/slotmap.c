@@ -56,20 +56,20 @@ _Static_assert(sizeof(void *) != 8 || (sizeof(kolk_slotmap) == 176 && sizeof(kol
                "the layout has changed: raise KOLK_ABI");
 
 /* Emit each function of slotmap.inl once. */
-extern inline bool kolk_slotmap_finds(const kolk_slotmap *map, uint32_t slot, kolk_handle handle);
-extern inline void *kolk_slotmap_get_sized(const kolk_slotmap *map, kolk_handle handle, size_t stride);
+extern inline bool kolk_slotmap_finds_(const kolk_slotmap *map, uint32_t slot, kolk_handle handle);
+extern inline void *kolk_slotmap_get_sized_(const kolk_slotmap *map, kolk_handle handle, size_t stride);
 extern inline void *kolk_slotmap_get(const kolk_slotmap *map, kolk_handle handle);
 extern inline uint32_t kolk_slotmap_slot(const kolk_slotmap *map, kolk_handle handle);
-extern inline void *kolk_slotmap_add_sized(kolk_slotmap *map, kolk_handle *out, size_t stride);
+extern inline void *kolk_slotmap_add_sized_(kolk_slotmap *map, kolk_handle *out, size_t stride);
 extern inline void *kolk_slotmap_add(kolk_slotmap *map, kolk_handle *out);
-extern inline bool kolk_slotmap_remove_sized(kolk_slotmap *map, kolk_handle handle, size_t stride);
+extern inline bool kolk_slotmap_remove_sized_(kolk_slotmap *map, kolk_handle handle, size_t stride);
 extern inline bool kolk_slotmap_remove(kolk_slotmap *map, kolk_handle handle);
 extern inline void *kolk_slotmap_objects(const kolk_slotmap *map);
 extern inline uint32_t kolk_slotmap_count(const kolk_slotmap *map);
 extern inline uint32_t kolk_slotmap_available(const kolk_slotmap *map);
 extern inline void *kolk_slotmap_at(const kolk_slotmap *map, uint32_t index);
 extern inline kolk_slotmap_cursor kolk_slotmap_each(const kolk_slotmap *map);
-extern inline void *kolk_slotmap_cursor_next_sized(kolk_slotmap_cursor *cursor, size_t stride);
+extern inline void *kolk_slotmap_cursor_next_sized_(kolk_slotmap_cursor *cursor, size_t stride);
 extern inline void *kolk_slotmap_cursor_next(kolk_slotmap_cursor *cursor);
 
 /* ---- Leaves ------------------------------------------------------------------------------------------------------ */
@@ -88,33 +88,33 @@ static const char *map_name_of(const kolk_slotmap *map) {
 static kolk_failure map_failure_of(const kolk_slotmap *map, kolk_status rule, uint32_t place, const void *site) {
     kolk_failure failure = {.rule = rule, .pool = map_name_of(map), .slot = place, .site = site};
     if (map_debug_of(map))
-        kolk_debug_sites(map->debug, place < owned(map) ? map->owners[place] : KOLK_NO_SLOT, &failure);
+        kolk_debug_sites_(map->debug, place < owned(map) ? map->owners[place] : KOLK_NO_SLOT_, &failure);
     return failure;
 }
 
 static kolk_handle map_handle_of(const kolk_slotmap *map, uint32_t slot) {
-    KOLK_ASSERT(slot < map->fresh && map->cells[slot].generation != 0);
-    return kolk_handle_make(map->cells[slot].generation, slot, map->tag);
+    KOLK_ASSERT_(slot < map->fresh && map->cells[slot].generation != 0);
+    return kolk_handle_make_(map->cells[slot].generation, slot, map->tag);
 }
 
 /* The place of an object; a number not below count if it has none. */
 static uintptr_t place_of(const kolk_slotmap *map, const void *object) {
-    return kolk_exact_slot((uintptr_t)object - (uintptr_t)map->objects, map->shift, map->inverse);
+    return kolk_exact_slot_((uintptr_t)object - (uintptr_t)map->objects, map->shift, map->inverse);
 }
 
 /* Reports why the caller cannot `verb` this pointer. */
 static void fail_map_object(const kolk_slotmap *map, const void *object, const char *verb, const void *site) {
     uint64_t inside;
     bool moved;
-    uint32_t place = kolk_slotmap_locate(map, object, &inside, &moved);
+    uint32_t place = kolk_slotmap_locate_(map, object, &inside, &moved);
     kolk_failure failure = map_failure_of(map, KOLK_DEAD_OBJECT, place, site);
     failure.object = object;
     if (moved)
-        kolk_fail(failure, "%s of a pointer to place %u from before a removal: keep handles", verb, (uint64_t)place);
+        kolk_fail_(failure, "%s of a pointer to place %u from before a removal: keep handles", verb, (uint64_t)place);
     else if (place != NO_PLACE && !inside)
-        kolk_fail(failure, "%s of place %u, which has no object", verb, (uint64_t)place);
+        kolk_fail_(failure, "%s of place %u, which has no object", verb, (uint64_t)place);
     else
-        kolk_fail_object(failure, verb, "place", inside);
+        kolk_fail_object_(failure, verb, "place", inside);
 }
 
 /* ---- Life of a map ----------------------------------------------------------------------------------------------- */
@@ -125,12 +125,12 @@ static void list_map_stats(const void *map, kolk_stats *out) {
 
 static void list_map_leaks(const void *given) {
     const kolk_slotmap *map = given;
-    kolk_debug_leaks(map->debug, map->fresh, map_failure_of(map, KOLK_LEAK, NO_PLACE, NULL));
+    kolk_debug_leaks_(map->debug, map->fresh, map_failure_of(map, KOLK_LEAK, NO_PLACE, NULL));
 }
 
 static kolk_status map_enter_scene(void *given, uint32_t capacity) {
     kolk_slotmap *map = given;
-    if (kolk_sizes_are_measured()) {
+    if (kolk_sizes_are_measured_()) {
         map->peak = map->count;
         show_bounds(map);
     }
@@ -140,58 +140,58 @@ static kolk_status map_enter_scene(void *given, uint32_t capacity) {
 static uintptr_t map_facts(const void *given) {
     const kolk_slotmap *map = given;
     if (map->count > map->fresh || map->fresh > map->capacity || map->capacity > map->max_capacity) return 0;
-    return KOLK_FACTS(map->number, (uintptr_t)map->block, (uintptr_t)map->cells, (uintptr_t)map->owners, map->stride,
-                      (uintptr_t)map->name, map->object_size, map->max_capacity, map->debug_flags,
-                      (uintptr_t)map->debug, (uintptr_t)map->blocks, map->memory);
+    return KOLK_FACTS_(map->number, (uintptr_t)map->block, (uintptr_t)map->cells, (uintptr_t)map->owners, map->stride,
+                       (uintptr_t)map->name, map->object_size, map->max_capacity, map->debug_flags,
+                       (uintptr_t)map->debug, (uintptr_t)map->blocks, map->memory);
 }
 
-kolk_status kolk_slotmap_init_abi(kolk_slotmap *map, const kolk_slotmap_desc *given, size_t type_size,
-                                  size_t type_align, size_t map_size, uint32_t abi) {
-    static const kolk_kind kind = {
+kolk_status kolk_slotmap_init_abi_(kolk_slotmap *map, const kolk_slotmap_desc *given, size_t type_size,
+                                   size_t type_align, size_t map_size, uint32_t abi) {
+    static const kolk_kind_ kind = {
         .stats = list_map_stats, .enter = map_enter_scene, .facts = map_facts, .size = sizeof(kolk_slotmap)};
-    static const kolk_kind kind_with_sites = {.stats = list_map_stats,
-                                              .at_exit = list_map_leaks,
-                                              .enter = map_enter_scene,
-                                              .facts = map_facts,
-                                              .size = sizeof(kolk_slotmap)};
-    kolk_status status = kolk_begin(map, map_size, sizeof *map, abi, given);
+    static const kolk_kind_ kind_with_sites = {.stats = list_map_stats,
+                                               .at_exit = list_map_leaks,
+                                               .enter = map_enter_scene,
+                                               .facts = map_facts,
+                                               .size = sizeof(kolk_slotmap)};
+    kolk_status status = kolk_begin_(map, map_size, sizeof *map, abi, given);
     if (status != KOLK_OK) return status;
     kolk_slotmap_desc desc = *given;
-    kolk_settings settings = kolk_settings_of(desc.name, desc.debug);
-    kolk_size size = kolk_sizes_ask(desc.name, desc.memory, &desc.capacity, &desc.max_capacity);
+    kolk_settings_ settings = kolk_settings_of_(desc.name, desc.debug);
+    kolk_size_ size = kolk_sizes_ask_(desc.name, desc.memory, &desc.capacity, &desc.max_capacity);
     do {
-        status = kolk_slotmap_resolve(&desc, type_size, type_align);
-        if (status == KOLK_OK) kolk_sizes_settle(&size, desc.capacity);
-        if (status == KOLK_OK) status = kolk_slotmap_make(map, &desc, &settings);
-    } while (status != KOLK_OK && kolk_sizes_withdraw(&size, status));
+        status = kolk_slotmap_resolve_(&desc, type_size, type_align);
+        if (status == KOLK_OK) kolk_sizes_settle_(&size, desc.capacity);
+        if (status == KOLK_OK) status = kolk_slotmap_make_(map, &desc, &settings);
+    } while (status != KOLK_OK && kolk_sizes_withdraw_(&size, status));
     if (status != KOLK_OK) return status;
     map->name = desc.name;
-    map->tag = kolk_tag_bits(desc.tag, desc.name);
+    map->tag = kolk_tag_bits_(desc.tag, desc.name);
     map->on_move = desc.on_move;
     map->on_remove = desc.on_remove;
     map->context = desc.context;
     map->peak = PEAK_IS_FRESH; /* until the first scene; the bounds are 0, because there are no slots yet (I5) */
-    return kolk_enlist(map, sizeof *map, &map->number, map_has(map, KOLK_DEBUG_SITES) ? &kind_with_sites : &kind);
+    return kolk_enlist_(map, sizeof *map, &map->number, map_has(map, KOLK_DEBUG_SITES) ? &kind_with_sites : &kind);
 }
 
 /* Lets the debug mode check the places without an object. */
 static void verify_all(const kolk_slotmap *map, const void *site) {
     for (uint32_t place = map->count; map_debug_of(map) && place < map->fresh; place++)
-        kolk_debug_verify(map->debug, place, map_object_at(map, place), false,
-                          map_failure_of(map, KOLK_OK, place, site));
+        kolk_debug_verify_(map->debug, place, map_object_at(map, place), false,
+                           map_failure_of(map, KOLK_OK, place, site));
 }
 
 static void clear_map(kolk_slotmap *map, const void *site);
 
-KOLK_NOINLINE void kolk_slotmap_deinit(kolk_slotmap *map) {
+KOLK_NOINLINE_ void kolk_slotmap_deinit(kolk_slotmap *map) {
     const void *site = SITE;
-    if (!kolk_check_home(map, map->number, map->name, site)) return;
+    if (!kolk_check_home_(map, map->number, map->name, site)) return;
     verify_all(map, site); /* first, because the handler may longjmp */
     if (map_has(map, KOLK_DEBUG_SITES)) list_map_leaks(map);
-    kolk_registry_remove(map->number);
+    kolk_registry_remove_(map->number);
     map->number = 0;
     if (map_debug_of(map) || map->on_remove) clear_map(map, site);
-    kolk_slotmap_unmake(map);
+    kolk_slotmap_unmake_(map);
 }
 
 /* ---- Free slots: where they come from ---------------------------------------------------------------------------- */
@@ -199,7 +199,7 @@ KOLK_NOINLINE void kolk_slotmap_deinit(kolk_slotmap *map) {
 kolk_status kolk_slotmap_reserve(kolk_slotmap *map, uint32_t capacity) {
     if (capacity <= map->capacity) return KOLK_OK;
     if (capacity > map->max_capacity) return KOLK_ABOVE_MAX;
-    if (!kolk_slotmap_commit(map, capacity)) return KOLK_NO_MEMORY;
+    if (!kolk_slotmap_commit_(map, capacity)) return KOLK_NO_MEMORY;
     PROBE3(grow, map_name_of(map), map->capacity, capacity);
     map->capacity = capacity;
     return KOLK_OK;
@@ -208,16 +208,16 @@ kolk_status kolk_slotmap_reserve(kolk_slotmap *map, uint32_t capacity) {
 /* Grows for one more object at least, and to twice the old capacity if possible. */
 static bool grow_map(kolk_slotmap *map) {
     if (map->capacity == map->max_capacity) return false;
-    uint32_t wish = kolk_room_next_capacity(map->capacity, map->max_capacity, map->stride);
+    uint32_t wish = kolk_room_next_capacity_(map->capacity, map->max_capacity, map->stride);
     return kolk_slotmap_reserve(map, wish) == KOLK_OK || kolk_slotmap_reserve(map, map->capacity + 1) == KOLK_OK;
 }
 
 /* Adds the slot to the permutation, as the owner of its last place. */
 static void put_owner(kolk_slotmap *map, uint32_t slot) {
-    KOLK_ASSERT(slot < map->fresh && owned(map) > 0);
+    KOLK_ASSERT_(slot < map->fresh && owned(map) > 0);
     uint32_t place = owned(map) - 1;
     map->owners[place] = slot;
-    map->cells[slot] = (kolk_cell){place, 1};
+    map->cells[slot] = (kolk_cell_){place, 1};
     show_bounds(map);
 }
 
@@ -239,12 +239,12 @@ static bool make_free_slot(kolk_slotmap *map) {
 
 /* Moves the first free slot, whose generations are used up, to the worn-out list. */
 static void retire_slot(kolk_slotmap *map) {
-    KOLK_ASSERT(map->count < owned(map));
+    KOLK_ASSERT_(map->count < owned(map));
     uint32_t place = map->count, slot = map->owners[place], other = map->owners[owned(map) - 1];
-    KOLK_ASSERT(map->cells[slot].place == place && map->cells[slot].generation == 0);
+    KOLK_ASSERT_(map->cells[slot].place == place && map->cells[slot].generation == 0);
     map->owners[place] = other;
     map->cells[other].place = place;
-    map->cells[slot] = (kolk_cell){NO_PLACE, KOLK_NO_SLOT};
+    map->cells[slot] = (kolk_cell_){NO_PLACE, KOLK_NO_SLOT_};
     if (map->worn++ == 0)
         map->worn_first = slot;
     else
@@ -255,41 +255,41 @@ static void retire_slot(kolk_slotmap *map) {
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
-KOLK_NOINLINE void *kolk_slotmap_add_slow(kolk_slotmap *map, kolk_handle *out) {
+KOLK_NOINLINE_ void *kolk_slotmap_add_slow_(kolk_slotmap *map, kolk_handle *out) {
     const void *site = SITE;
-    (void)kolk_check_home(map, map->number, map->name, site);
+    (void)kolk_check_home_(map, map->number, map->name, site);
     uint32_t place = map->count;
-    bool fails = map_debug_of(map) && kolk_debug_fails(map->debug);
+    bool fails = map_debug_of(map) && kolk_debug_fails_(map->debug);
     if (fails || (place == owned(map) && !make_free_slot(map))) {
         map->failed++;
         PROBE2(full, map_name_of(map), map->capacity);
         if (out) *out = (kolk_handle){0};
-        if (out) kolk_tools_wrote(out, sizeof *out);
+        if (out) kolk_tools_wrote_(out, sizeof *out);
         return NULL;
     }
     uint32_t slot = map->owners[place];
-    KOLK_ASSERT(place < owned(map) && map->cells[slot].place == place);
+    KOLK_ASSERT_(place < owned(map) && map->cells[slot].place == place);
     void *object = map_object_at(map, place);
     kolk_debug *debug = map_debug_of(map);
     if (debug) { /* first, because the handler may longjmp */
-        kolk_debug_verify(debug, place, object, false, map_failure_of(map, KOLK_OK, place, site));
-        kolk_debug_prepare(debug, place, object);
-        kolk_debug_begin_life(debug, slot, object, site);
+        kolk_debug_verify_(debug, place, object, false, map_failure_of(map, KOLK_OK, place, site));
+        kolk_debug_prepare_(debug, place, object);
+        kolk_debug_begin_life_(debug, slot, object, site);
     }
-    kolk_slotmap_show_first_free(map);
+    kolk_slotmap_show_first_free_(map);
     map->count++;
     if (map->count > map->peak) {
         map->peak = map->count;
         show_bounds(map);
     }
     if (out) *out = map_handle_of(map, slot);
-    if (out) kolk_tools_wrote(out, sizeof *out);
+    if (out) kolk_tools_wrote_(out, sizeof *out);
     return object;
 }
 
 /* Ends the life in this slot, and moves the last object to its place. */
 static void end_map_life(kolk_slotmap *map, uint32_t slot, const void *site) {
-    KOLK_ASSERT(slot < map->fresh && map->cells[slot].place < map->count);
+    KOLK_ASSERT_(slot < map->fresh && map->cells[slot].place < map->count);
     uint32_t place = map->cells[slot].place, last = map->count - 1, moved = map->owners[last];
     void *vacated = map_object_at(map, last);
     if (map->on_remove) map->on_remove(map_object_at(map, place), map->context);
@@ -300,37 +300,37 @@ static void end_map_life(kolk_slotmap *map, uint32_t slot, const void *site) {
     map->owners[last] = slot;
     map->count = last;
     if (map_debug_of(map)) {
-        kolk_debug_end_life(map->debug, slot, site);
-        kolk_debug_wipe(map->debug, slot, vacated);
+        kolk_debug_end_life_(map->debug, slot, site);
+        kolk_debug_wipe_(map->debug, slot, vacated);
     }
-    kolk_slotmap_hide_first_free(map);
+    kolk_slotmap_hide_first_free_(map);
     map->cells[slot].generation = (map->cells[slot].generation + 1) & KOLK_GENERATION_MAX;
     if (map->cells[slot].generation == 0) retire_slot(map);
 }
 
-void kolk_slotmap_readdress(kolk_slotmap *map) {
+void kolk_slotmap_readdress_(kolk_slotmap *map) {
     if (!map_has(map, KOLK_DEBUG_MOVE)) return;
-    kolk_slotmap_relocate(map);
+    kolk_slotmap_relocate_(map);
     for (uint32_t place = 0; map->on_move && place < map->count; place++)
         map->on_move(map_object_at(map, place), place, place, map->context);
 }
 
 /* Notes a handle that has found no object. */
 static void note_none(const kolk_slotmap *map, kolk_handle handle, const void *site) {
-    if (kolk_note_stale(&map->name, handle) && kolk_handle_is_foreign(handle, map->tag, map->max_capacity) &&
-        kolk_note_foreign(&map->wrong_pool, map_has(map, KOLK_DEBUG_STRICT)))
-        kolk_fail_handle(map_failure_of(map, KOLK_WRONG_POOL, NO_PLACE, site), handle);
+    if (kolk_note_stale_(&map->name, handle) && kolk_handle_is_foreign_(handle, map->tag, map->max_capacity) &&
+        kolk_note_foreign_(&map->wrong_pool, map_has(map, KOLK_DEBUG_STRICT_)))
+        kolk_fail_handle_(map_failure_of(map, KOLK_WRONG_POOL, NO_PLACE, site), handle);
 }
 
-KOLK_NOINLINE bool kolk_slotmap_remove_slow(kolk_slotmap *map, kolk_handle handle) {
-    uint32_t slot = kolk_handle_index(handle, map->tag);
-    if (!kolk_slotmap_finds(map, slot, handle)) {
+KOLK_NOINLINE_ bool kolk_slotmap_remove_slow_(kolk_slotmap *map, kolk_handle handle) {
+    uint32_t slot = kolk_handle_index_(handle, map->tag);
+    if (!kolk_slotmap_finds_(map, slot, handle)) {
         note_none(map, handle, SITE);
         return false;
     }
     uint32_t place = map->cells[slot].place;
     end_map_life(map, slot, SITE);
-    kolk_slotmap_readdress(map);
+    kolk_slotmap_readdress_(map);
     if (map->on_move && place < map->count) map->on_move(map_object_at(map, place), map->count, place, map->context);
     return true;
 }
@@ -338,28 +338,28 @@ KOLK_NOINLINE bool kolk_slotmap_remove_slow(kolk_slotmap *map, kolk_handle handl
 static void clear_map(kolk_slotmap *map, const void *site) {
     verify_all(map, site);
     while (map->count) end_map_life(map, map->owners[map->count - 1], site);
-    kolk_slotmap_readdress(map);
+    kolk_slotmap_readdress_(map);
 }
 
-KOLK_NOINLINE void kolk_slotmap_clear(kolk_slotmap *map) {
+KOLK_NOINLINE_ void kolk_slotmap_clear(kolk_slotmap *map) {
     clear_map(map, SITE);
 }
 
-KOLK_NOINLINE void *kolk_slotmap_get_slow(const kolk_slotmap *map, kolk_handle handle) {
+KOLK_NOINLINE_ void *kolk_slotmap_get_slow_(const kolk_slotmap *map, kolk_handle handle) {
     note_none(map, handle, SITE);
     return NULL;
 }
 
 /* ---- From an object to its handle -------------------------------------------------------------------------------- */
 
-KOLK_NOINLINE kolk_handle kolk_slotmap_handle_of(const kolk_slotmap *map, const void *object) {
+KOLK_NOINLINE_ kolk_handle kolk_slotmap_handle_of(const kolk_slotmap *map, const void *object) {
     uintptr_t place = place_of(map, object);
     if (place < map->count) return map_handle_of(map, map->owners[place]);
     fail_map_object(map, object, "handle", SITE);
     return (kolk_handle){0};
 }
 
-KOLK_NOINLINE uint32_t kolk_slotmap_index(const kolk_slotmap *map, const void *object) {
+KOLK_NOINLINE_ uint32_t kolk_slotmap_index(const kolk_slotmap *map, const void *object) {
     uintptr_t place = place_of(map, object);
     if (place < map->count) return (uint32_t)place;
     fail_map_object(map, object, "index", SITE);
@@ -369,16 +369,16 @@ KOLK_NOINLINE uint32_t kolk_slotmap_index(const kolk_slotmap *map, const void *o
 /* ---- Memory and questions ---------------------------------------------------------------------------------------- */
 
 size_t kolk_slotmap_trim(kolk_slotmap *map) {
-    uint64_t page = kolk_memory_page();
+    uint64_t page = kolk_memory_page_();
     uint64_t from = round_up((uint64_t)map->count * map->stride, page); /* the objects begin on a page */
     uint64_t end = (uint64_t)map->capacity * map->stride / page * page;
     if (map->memory == MEMORY_CALLERS || from >= end) return 0;
-    if (map_debug_of(map)) kolk_debug_forget(map->debug, (uint32_t)(from / map->stride), map->fresh);
-    return kolk_memory_discard(map->objects + from, (size_t)(end - from), true);
+    if (map_debug_of(map)) kolk_debug_forget_(map->debug, (uint32_t)(from / map->stride), map->fresh);
+    return kolk_memory_discard_(map->objects + from, (size_t)(end - from), true);
 }
 
 void kolk_slotmap_stats(const kolk_slotmap *map, kolk_stats *out) {
-    uint32_t peak = kolk_peak(map->peak, map->fresh);
+    uint32_t peak = kolk_peak_(map->peak, map->fresh);
     *out = (kolk_stats){
         .name = map_name_of(map),
         .kind = "slotmap",
@@ -389,13 +389,13 @@ void kolk_slotmap_stats(const kolk_slotmap *map, kolk_stats *out) {
         .capacity = map->capacity,
         .max_capacity = map->max_capacity,
         .unused_bytes = (uint64_t)(map->capacity - peak) * map->stride,
-        .bytes_reserved = kolk_slotmap_reserved(map),
-        .bytes_committed = kolk_slotmap_committed(map),
+        .bytes_reserved = kolk_slotmap_reserved_(map),
+        .bytes_committed = kolk_slotmap_committed_(map),
         .failed = map->failed,
         .wrong_pool = __atomic_load_n(&map->wrong_pool, __ATOMIC_RELAXED),
         .worn_out = map->worn,
         .recycled = map->recycled,
         .debug = map->debug_flags,
     };
-    kolk_tools_wrote(out, sizeof *out);
+    kolk_tools_wrote_(out, sizeof *out);
 }

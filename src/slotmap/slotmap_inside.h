@@ -16,7 +16,7 @@
 #include "../core/room.h"
 #include "../diag/sizes.h"
 
-#define NO_PLACE KOLK_NO_SLOT
+#define NO_PLACE KOLK_NO_SLOT_
 
 /* The map's debug mode; NULL if it is off. Without diagnostics it is a constant NULL, and the compiler drops all code
  * for it. */
@@ -29,13 +29,13 @@ static inline bool map_has(const kolk_slotmap *map, uint32_t flag) {
 }
 
 static inline void *map_object_at(const kolk_slotmap *map, uint32_t place) {
-    KOLK_ASSERT(place < map->capacity);
+    KOLK_ASSERT_(place < map->capacity);
     return map->objects + (size_t)place * map->stride;
 }
 
 /* The number of places with owners, one for each slot below fresh that is not worn out. */
 static inline uint32_t owned(const kolk_slotmap *map) {
-    KOLK_ASSERT(map->worn <= map->fresh);
+    KOLK_ASSERT_(map->worn <= map->fresh);
     return map->fresh - map->worn;
 }
 
@@ -52,37 +52,37 @@ static inline uint32_t remove_bound_of(const kolk_slotmap *map) {
 /* ---- slotmap.c --------------------------------------------------------------------------------------------------- */
 
 /* With the debug setting `move`, gives all objects other addresses and calls on_move. */
-void kolk_slotmap_readdress(kolk_slotmap *map);
+void kolk_slotmap_readdress_(kolk_slotmap *map);
 
 /* ---- slotmap_memory.c -------------------------------------------------------------------------------------------- */
 
-/* Checks the descriptor and replaces 0 by defaults. type_size and type_align are those of kolk_slotmap_init_abi. */
-kolk_status kolk_slotmap_resolve(kolk_slotmap_desc *desc, size_t type_size, size_t type_align);
+/* Checks the descriptor and replaces 0 by defaults. type_size and type_align are those of kolk_slotmap_init_abi_. */
+kolk_status kolk_slotmap_resolve_(kolk_slotmap_desc *desc, size_t type_size, size_t type_align);
 
 /* Allocates the memory of a map, with those debug settings that it can have, and sets the fields that describe it. The
  * map must be all zero before, and stays so on failure. Reports nothing. */
-kolk_status kolk_slotmap_make(kolk_slotmap *map, const kolk_slotmap_desc *desc, const kolk_settings *settings);
+kolk_status kolk_slotmap_make_(kolk_slotmap *map, const kolk_slotmap_desc *desc, const kolk_settings_ *settings);
 
 /* Releases that memory and sets the map to zero. */
-void kolk_slotmap_unmake(kolk_slotmap *map);
+void kolk_slotmap_unmake_(kolk_slotmap *map);
 
 /* Commits memory for this many places. */
-bool kolk_slotmap_commit(const kolk_slotmap *map, uint32_t capacity);
+bool kolk_slotmap_commit_(const kolk_slotmap *map, uint32_t capacity);
 
 /* The bytes of address space, and the bytes that are committed for the map's capacity. */
-uint64_t kolk_slotmap_reserved(const kolk_slotmap *map);
-uint64_t kolk_slotmap_committed(const kolk_slotmap *map);
+uint64_t kolk_slotmap_reserved_(const kolk_slotmap *map);
+uint64_t kolk_slotmap_committed_(const kolk_slotmap *map);
 
 /* With the debug setting `move`, gives all objects other addresses and makes the old ones inaccessible. Does nothing if
  * there is no memory. */
-void kolk_slotmap_relocate(kolk_slotmap *map);
+void kolk_slotmap_relocate_(kolk_slotmap *map);
 
 /* Mark the first place without an object as inaccessible, or accessible, for tools. */
-void kolk_slotmap_hide_first_free(const kolk_slotmap *map);
-void kolk_slotmap_show_first_free(const kolk_slotmap *map);
+void kolk_slotmap_hide_first_free_(const kolk_slotmap *map);
+void kolk_slotmap_show_first_free_(const kolk_slotmap *map);
 
 /* Returns the place that this pointer points into; *inside is the distance from its start. *moved becomes true if the
  * pointer is from before one of the last few moves of all objects. */
-uint32_t kolk_slotmap_locate(const kolk_slotmap *map, const void *pointer, uint64_t *inside, bool *moved);
+uint32_t kolk_slotmap_locate_(const kolk_slotmap *map, const void *pointer, uint64_t *inside, bool *moved);
 
 #endif

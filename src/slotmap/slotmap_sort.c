@@ -17,7 +17,7 @@ typedef struct order {
 /* Does the object of slot a come before that of slot b? */
 static bool is_before(const order *by, uint32_t a, uint32_t b) {
     uint32_t at_a = by->map->cells[a].place, at_b = by->map->cells[b].place;
-    KOLK_ASSERT(at_a < by->map->count && at_b < by->map->count);
+    KOLK_ASSERT_(at_a < by->map->count && at_b < by->map->count);
     int sign = by->compare(map_object_at(by->map, at_a), map_object_at(by->map, at_b), by->context);
     return sign < 0 || (sign == 0 && at_a < at_b);
 }
@@ -30,7 +30,7 @@ static bool is_sorted(const order *by, const uint32_t *slots, uint32_t n) {
 
 /* Inserts a slot into a heap of n slots, in which the place `root` is free. */
 static void sift_down(const order *by, uint32_t *heap, uint32_t n, uint32_t root, uint32_t slot) {
-    KOLK_ASSERT(root < n);
+    KOLK_ASSERT_(root < n);
     for (uint64_t child; (child = 2 * (uint64_t)root + 1) < n; root = (uint32_t)child) {
         if (child + 1 < n && is_before(by, heap[child], heap[child + 1])) child++;
         if (!is_before(by, slot, heap[child])) break;
@@ -66,7 +66,7 @@ static void tell_of_move(const kolk_slotmap *map, uint32_t at, uint32_t from, ui
 /* Moves the objects of one cycle to the places of their owners. on_move is told that the object at `first` is put aside
  * and comes back last. In fact swaps carry it along: it is always at the place that is filled next. */
 static void follow_cycle(kolk_slotmap *map, uint32_t first) {
-    KOLK_ASSERT(first < map->count);
+    KOLK_ASSERT_(first < map->count);
     uint32_t to = first;
     tell_of_move(map, first, first, map->max_capacity);
     for (uint32_t from; (from = map->cells[map->owners[to]].place) != first; to = from) {
@@ -84,5 +84,5 @@ void kolk_slotmap_sort(kolk_slotmap *map, int (*compare)(const void *a, const vo
     sort_slots(&by, map->owners, map->count);
     for (uint32_t place = 0; place < map->count; place++)
         if (map->cells[map->owners[place]].place != place) follow_cycle(map, place);
-    kolk_slotmap_readdress(map);
+    kolk_slotmap_readdress_(map);
 }

@@ -5,8 +5,8 @@
 
 #include "../base/assert.h"
 
-void kolk_depot_begin(kolk_depot *depot, struct kolk_keepers *keepers, uint32_t slots, uint32_t cache) {
-    KOLK_ASSERT(slots < UINT32_MAX);
+void kolk_depot_begin_(kolk_depot_ *depot, struct kolk_keepers_ *keepers, uint32_t slots, uint32_t cache) {
+    KOLK_ASSERT_(slots < UINT32_MAX);
     depot->keepers = keepers;
     depot->slots = slots;
     depot->cache = cache;
@@ -15,21 +15,22 @@ void kolk_depot_begin(kolk_depot *depot, struct kolk_keepers *keepers, uint32_t 
 }
 
 /* Takes all slots of a word, or just one of them. */
-static uint64_t take_from_word(kolk_depot *depot, uint32_t word, bool only_one) {
-    uint64_t bits = only_one ? kolk_slot_set_take_one(&depot->free, word) : 0;
+static uint64_t take_from_word(kolk_depot_ *depot, uint32_t word, bool only_one) {
+    uint64_t bits = only_one ? kolk_slot_set_take_one_(&depot->free, word) : 0;
     if (bits || depot->cache == 0) return bits;
-    bits = kolk_slot_set_take_word(&depot->free, word);
+    bits = kolk_slot_set_take_word_(&depot->free, word);
     uint64_t lowest = bits & (~bits + 1);
     if (!only_one || bits == lowest) return bits;
-    kolk_depot_put_bits(depot, word, bits ^ lowest); /* slots that were put since the word was empty */
-    kolk_depot_count_return(depot);
+    kolk_depot_put_bits_(depot, word, bits ^ lowest); /* slots that were put since the word was empty */
+    kolk_depot_count_return_(depot);
     return lowest;
 }
 
-uint64_t kolk_depot_search(kolk_depot *depot, uint32_t *word, bool only_one) {
-    uint64_t words = kolk_depot_words(depot, kolk_load(&depot->fresh, KOLK_RELAXED));
+uint64_t kolk_depot_search_(kolk_depot_ *depot, uint32_t *word, bool only_one) {
+    uint64_t words = kolk_depot_words_(depot, kolk_load_(&depot->fresh, KOLK_RELAXED_));
     uint32_t found;
-    for (kolk_slot_walk walk = kolk_slot_walk_from(&depot->free, words, *word); kolk_slot_walk_next(&walk, &found);) {
+    for (kolk_slot_walk_ walk = kolk_slot_walk_from_(&depot->free, words, *word);
+         kolk_slot_walk_next_(&walk, &found);) {
         uint64_t bits = take_from_word(depot, found, only_one);
         if (!bits) continue;
         *word = found;
@@ -39,17 +40,18 @@ uint64_t kolk_depot_search(kolk_depot *depot, uint32_t *word, bool only_one) {
 }
 
 /* Takes slots that were never used: the rest of one word, or one slot. */
-uint64_t kolk_depot_take_fresh(kolk_depot *depot, uint32_t *word, bool only_one) {
-    uint32_t fresh = kolk_load(&depot->fresh, KOLK_ACQUIRE), n; /* partner: below, so that usable is at least as new */
+uint64_t kolk_depot_take_fresh_(kolk_depot_ *depot, uint32_t *word, bool only_one) {
+    uint32_t fresh = kolk_load_(&depot->fresh, KOLK_ACQUIRE_),
+             n; /* partner: below, so that usable is at least as new */
     do {
-        uint32_t left = kolk_depot_usable(depot) - fresh;
+        uint32_t left = kolk_depot_usable_(depot) - fresh;
         if (left == 0) return 0;
-        uint32_t in_word = only_one ? 1 : kolk_depot_word_bits(depot) - (fresh & (kolk_depot_word_bits(depot) - 1));
+        uint32_t in_word = only_one ? 1 : kolk_depot_word_bits_(depot) - (fresh & (kolk_depot_word_bits_(depot) - 1));
         n = left < in_word ? left : in_word;
-    } while (!kolk_compare_exchange_weak(&depot->fresh, &fresh, fresh + n, KOLK_ACQ_REL, KOLK_ACQUIRE));
-    KOLK_ASSERT(n >= 1 && n <= 64);
+    } while (!kolk_compare_exchange_weak_(&depot->fresh, &fresh, fresh + n, KOLK_ACQ_REL_, KOLK_ACQUIRE_));
+    KOLK_ASSERT_(n >= 1 && n <= 64);
     *word = fresh >> depot->word_shift;
-    return ~UINT64_C(0) >> (64 - n) << (fresh & (kolk_depot_word_bits(depot) - 1));
+    return ~UINT64_C(0) >> (64 - n) << (fresh & (kolk_depot_word_bits_(depot) - 1));
 }
 
 #endif

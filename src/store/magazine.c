@@ -9,63 +9,63 @@
 
 /* ---- Slots ------------------------------------------------------------------------------------------------------- */
 
-void kolk_magazine_fill(kolk_magazine *magazine, uint64_t bits) {
+void kolk_magazine_fill_(kolk_magazine_ *magazine, uint64_t bits) {
     uint32_t first = magazine->next_word << magazine->depot->word_shift, n = (uint32_t)__builtin_popcountll(bits);
-    KOLK_ASSERT(magazine->top == 0);
-    KOLK_ASSERT(n < magazine->cache);
-    for (uint32_t *entry = kolk_magazine_entry(magazine, n); bits; bits &= bits - 1)
-        *--entry = first + kolk_bits_lowest(bits);
-    kolk_store(&magazine->top, n, KOLK_RELEASE); /* so that a fork's child finds all of it */
+    KOLK_ASSERT_(magazine->top == 0);
+    KOLK_ASSERT_(n < magazine->cache);
+    for (uint32_t *entry = kolk_magazine_entry_(magazine, n); bits; bits &= bits - 1)
+        *--entry = first + kolk_bits_lowest_(bits);
+    kolk_store_(&magazine->top, n, KOLK_RELEASE_); /* so that a fork's child finds all of it */
 }
 
 /* The slots stay in the magazine until they are counted: see depot.h. Then the other slots move down. As n is at least
  * half, none of them overwrites another, so a fork's child finds each of them once. */
-void kolk_magazine_put_oldest(kolk_magazine *magazine, uint32_t n) {
-    kolk_depot *depot = magazine->depot;
-    uint32_t *entries = kolk_magazine_entry(magazine, 0), left = magazine->top - n, at = 0;
-    KOLK_ASSERT(n <= magazine->top && left <= n);
+void kolk_magazine_put_oldest_(kolk_magazine_ *magazine, uint32_t n) {
+    kolk_depot_ *depot = magazine->depot;
+    uint32_t *entries = kolk_magazine_entry_(magazine, 0), left = magazine->top - n, at = 0;
+    KOLK_ASSERT_(n <= magazine->top && left <= n);
     if (n == 0) return;
-    kolk_store(&magazine->leaving, n, KOLK_RELAXED);
+    kolk_store_(&magazine->leaving, n, KOLK_RELAXED_);
     while (at != n) {
         uint32_t word = entries[at] >> depot->word_shift;
         uint64_t bits = 0;
-        for (; at != n && entries[at] >> depot->word_shift == word; at++) bits |= kolk_depot_bit(depot, entries[at]);
-        kolk_depot_put_bits(depot, word, bits);
+        for (; at != n && entries[at] >> depot->word_shift == word; at++) bits |= kolk_depot_bit_(depot, entries[at]);
+        kolk_depot_put_bits_(depot, word, bits);
     }
-    kolk_depot_count_return(depot);
+    kolk_depot_count_return_(depot);
     memcpy(entries, entries + n, left * sizeof *entries);
-    kolk_store(&magazine->top, left, KOLK_RELEASE); /* release: a fork's child finds all writes before */
-    kolk_store(&magazine->leaving, 0, KOLK_RELEASE);
+    kolk_store_(&magazine->top, left, KOLK_RELEASE_); /* release: a fork's child finds all writes before */
+    kolk_store_(&magazine->leaving, 0, KOLK_RELEASE_);
 }
 
 /* ---- Bounds ------------------------------------------------------------------------------------------------------ */
 
-/* Raises the bound, then checks again whether the depot is uncached. kolk_magazines_go_uncached first marks the depot,
+/* Raises the bound, then checks again whether the depot is uncached. kolk_magazines_go_uncached_ first marks the depot,
  * then lowers the bounds. All are operations of the one sequentially consistent order, so one of the two threads sees
  * the other, and the bound is 0. */
-void kolk_magazine_set_bound(kolk_magazine *magazine) {
-    const kolk_depot *depot = magazine->depot;
-    uint32_t bound = depot->slow_free || kolk_depot_is_uncached(depot) ? 0 : kolk_depot_usable(depot);
-    if (kolk_load(&magazine->bound, KOLK_RELAXED) == bound) return;
-    kolk_exchange(&magazine->bound, bound, KOLK_SEQ_CST); /* partner: kolk_magazines_go_uncached */
-    if (kolk_depot_is_uncached(depot)) kolk_store(&magazine->bound, 0, KOLK_SEQ_CST);
+void kolk_magazine_set_bound_(kolk_magazine_ *magazine) {
+    const kolk_depot_ *depot = magazine->depot;
+    uint32_t bound = depot->slow_free || kolk_depot_is_uncached_(depot) ? 0 : kolk_depot_usable_(depot);
+    if (kolk_load_(&magazine->bound, KOLK_RELAXED_) == bound) return;
+    kolk_exchange_(&magazine->bound, bound, KOLK_SEQ_CST_); /* partner: kolk_magazines_go_uncached_ */
+    if (kolk_depot_is_uncached_(depot)) kolk_store_(&magazine->bound, 0, KOLK_SEQ_CST_);
 }
 
-static void lower_bounds(const kolk_depot *depot) {
-    for (kolk_magazine *magazine = NULL; (magazine = kolk_keepers_next_magazine(depot, magazine));)
-        kolk_store(&magazine->bound, 0, KOLK_SEQ_CST);
+static void lower_bounds(const kolk_depot_ *depot) {
+    for (kolk_magazine_ *magazine = NULL; (magazine = kolk_keepers_next_magazine_(depot, magazine));)
+        kolk_store_(&magazine->bound, 0, KOLK_SEQ_CST_);
 }
 
 /* Returns early only if another thread has finished lowering every bound: one that has just begun may be stopped for
  * long. It never shortens a period: another thread that has read `returns` later may have made it longer. A keeper that
  * is listed after lower_bounds has begun sees `uncached_until` when it sets its first bound. */
-void kolk_magazines_go_uncached(kolk_depot *depot) {
-    uint64_t lowered = kolk_load(&depot->lowered_until, KOLK_SEQ_CST);
-    uint64_t now = kolk_load(&depot->returns, KOLK_SEQ_CST);
+void kolk_magazines_go_uncached_(kolk_depot_ *depot) {
+    uint64_t lowered = kolk_load_(&depot->lowered_until, KOLK_SEQ_CST_);
+    uint64_t now = kolk_load_(&depot->returns, KOLK_SEQ_CST_);
     if (lowered > now + depot->slots / 2) return;
-    kolk_atomic_max(&depot->uncached_until, now + depot->slots);
+    kolk_atomic_max_(&depot->uncached_until, now + depot->slots);
     lower_bounds(depot);
-    kolk_atomic_max(&depot->lowered_until, now + depot->slots);
+    kolk_atomic_max_(&depot->lowered_until, now + depot->slots);
 }
 
 #endif

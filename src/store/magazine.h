@@ -23,33 +23,33 @@
 #include "depot.h"
 
 /* How many slots it has; its thread may be changing that. */
-static inline uint32_t kolk_magazine_count(const kolk_magazine *magazine) {
-    return kolk_load(&magazine->top, KOLK_RELAXED);
+static inline uint32_t kolk_magazine_count_(const kolk_magazine_ *magazine) {
+    return kolk_load_(&magazine->top, KOLK_RELAXED_);
 }
 
 /* Fills an empty magazine with these slots of its depot's word `next_word`. The lowest slot is popped first. */
-void kolk_magazine_fill(kolk_magazine *magazine, uint64_t bits);
+void kolk_magazine_fill_(kolk_magazine_ *magazine, uint64_t bits);
 
 /* Puts the n oldest slots into the depot: all of them, or at least half. */
-void kolk_magazine_put_oldest(kolk_magazine *magazine, uint32_t n);
+void kolk_magazine_put_oldest_(kolk_magazine_ *magazine, uint32_t n);
 
-static inline uint32_t kolk_magazine_pop(kolk_magazine *magazine) {
-    KOLK_ASSERT(magazine->top > 0);
+static inline uint32_t kolk_magazine_pop_(kolk_magazine_ *magazine) {
+    KOLK_ASSERT_(magazine->top > 0);
     uint32_t top = magazine->top - 1;
-    kolk_store(&magazine->top, top, KOLK_RELAXED);
-    return *kolk_magazine_entry(magazine, top);
+    kolk_store_(&magazine->top, top, KOLK_RELAXED_);
+    return *kolk_magazine_entry_(magazine, top);
 }
 
-static inline void kolk_magazine_push(kolk_magazine *magazine, uint32_t slot) {
-    KOLK_ASSERT(magazine->top < magazine->cache);
-    *kolk_magazine_entry(magazine, magazine->top) = slot;
-    kolk_store(&magazine->top, magazine->top + 1, KOLK_RELEASE); /* so that a fork's child finds all of it */
+static inline void kolk_magazine_push_(kolk_magazine_ *magazine, uint32_t slot) {
+    KOLK_ASSERT_(magazine->top < magazine->cache);
+    *kolk_magazine_entry_(magazine, magazine->top) = slot;
+    kolk_store_(&magazine->top, magazine->top + 1, KOLK_RELEASE_); /* so that a fork's child finds all of it */
 }
 
 /* Sets the bound by the depot's state. */
-void kolk_magazine_set_bound(kolk_magazine *magazine);
+void kolk_magazine_set_bound_(kolk_magazine_ *magazine);
 
 /* Makes the depot uncached for a while, and lowers the bounds of all its magazines. */
-void kolk_magazines_go_uncached(kolk_depot *depot);
+void kolk_magazines_go_uncached_(kolk_depot_ *depot);
 
 #endif

@@ -23,49 +23,49 @@
 #include "../base/bits.h"
 
 /* 64 words with 1 bit per slot, and before them their summary: 1 bit for each word that may have bits. */
-typedef struct kolk_slot_sheet {
+typedef struct kolk_slot_sheet_ {
     uint64_t summary, words[64];
-} kolk_slot_sheet;
+} kolk_slot_sheet_;
 
-typedef struct kolk_slot_set {
-    kolk_slot_sheet *sheets;
-} kolk_slot_set;
+typedef struct kolk_slot_set_ {
+    kolk_slot_sheet_ *sheets;
+} kolk_slot_set_;
 
 /* Bytes of a set that has this many words. The last sheet may be cut. */
-static inline uint64_t kolk_slot_set_size(uint64_t words) {
-    return (kolk_bits_words(words) + words) * sizeof(uint64_t);
+static inline uint64_t kolk_slot_set_size_(uint64_t words) {
+    return (kolk_bits_words_(words) + words) * sizeof(uint64_t);
 }
 
-static inline uint64_t *kolk_slot_set_word(const kolk_slot_set *set, uint64_t word) {
+static inline uint64_t *kolk_slot_set_word_(const kolk_slot_set_ *set, uint64_t word) {
     return &set->sheets[word / 64].words[word % 64];
 }
 
 /* The summary that has the bit of this word. */
-static inline uint64_t *kolk_slot_set_summary(const kolk_slot_set *set, uint64_t word) {
+static inline uint64_t *kolk_slot_set_summary_(const kolk_slot_set_ *set, uint64_t word) {
     return &set->sheets[word / 64].summary;
 }
 
 /* Acquire and release of the OR pair with the exchange in take_word. If that came before, it cleared the summary's bit
  * before too, and the load here sees that. If it comes later, it takes these slots. A word that was not empty proves
  * nothing about the summary: an earlier put may not have set the bit yet. */
-static inline void kolk_slot_set_put(const kolk_slot_set *set, uint32_t word, uint64_t bits) {
-    uint64_t bit = kolk_bits_at(word), *summary = kolk_slot_set_summary(set, word);
-    KOLK_ASSERT(bits != 0);
-    kolk_fetch_or(kolk_slot_set_word(set, word), bits, KOLK_ACQ_REL);
-    if (!(kolk_load(summary, KOLK_RELAXED) & bit)) kolk_fetch_or(summary, bit, KOLK_RELAXED);
+static inline void kolk_slot_set_put_(const kolk_slot_set_ *set, uint32_t word, uint64_t bits) {
+    uint64_t bit = kolk_bits_at_(word), *summary = kolk_slot_set_summary_(set, word);
+    KOLK_ASSERT_(bits != 0);
+    kolk_fetch_or_(kolk_slot_set_word_(set, word), bits, KOLK_ACQ_REL_);
+    if (!(kolk_load_(summary, KOLK_RELAXED_) & bit)) kolk_fetch_or_(summary, bit, KOLK_RELAXED_);
 }
 
 /* Takes all slots of a word; the word may be empty. */
-static inline uint64_t kolk_slot_set_take_word(const kolk_slot_set *set, uint32_t word) {
-    kolk_fetch_and(kolk_slot_set_summary(set, word), ~kolk_bits_at(word), KOLK_RELAXED);
-    return kolk_exchange(kolk_slot_set_word(set, word), 0, KOLK_ACQ_REL); /* partner: kolk_slot_set_put */
+static inline uint64_t kolk_slot_set_take_word_(const kolk_slot_set_ *set, uint32_t word) {
+    kolk_fetch_and_(kolk_slot_set_summary_(set, word), ~kolk_bits_at_(word), KOLK_RELAXED_);
+    return kolk_exchange_(kolk_slot_set_word_(set, word), 0, KOLK_ACQ_REL_); /* partner: kolk_slot_set_put_ */
 }
 
 /* Takes the lowest slot of a word; 0 if the word is empty. */
-static inline uint64_t kolk_slot_set_take_one(const kolk_slot_set *set, uint32_t word) {
-    uint64_t *at = kolk_slot_set_word(set, word), bits = kolk_load(at, KOLK_RELAXED);
+static inline uint64_t kolk_slot_set_take_one_(const kolk_slot_set_ *set, uint32_t word) {
+    uint64_t *at = kolk_slot_set_word_(set, word), bits = kolk_load_(at, KOLK_RELAXED_);
     while (bits)
-        if (kolk_compare_exchange_weak(at, &bits, bits & (bits - 1), KOLK_ACQ_REL, KOLK_RELAXED))
+        if (kolk_compare_exchange_weak_(at, &bits, bits & (bits - 1), KOLK_ACQ_REL_, KOLK_RELAXED_))
             return bits & (~bits + 1);
     return 0;
 }
@@ -74,27 +74,27 @@ static inline uint64_t kolk_slot_set_take_one(const kolk_slot_set *set, uint32_t
 
 /* A walk over the words whose summary bit is set, from one word on, round to that word again. It reads each summary
  * once (the first one twice), at different moments, so it is not a snapshot. */
-typedef struct kolk_slot_walk {
-    const kolk_slot_set *set;
+typedef struct kolk_slot_walk_ {
+    const kolk_slot_set_ *set;
     uint64_t left;              /* bits of sheet `at`'s summary that are not visited yet */
     uint32_t at, looks, sheets; /* this sheet, how many more summaries to read, how many sheets there are */
-} kolk_slot_walk;
+} kolk_slot_walk_;
 
 /* `words` of the set are in use. */
-static inline kolk_slot_walk kolk_slot_walk_from(const kolk_slot_set *set, uint64_t words, uint32_t word) {
-    uint32_t n = (uint32_t)kolk_bits_words(words), at = word / 64 < n ? word / 64 : 0;
-    uint64_t left = n ? kolk_load(&set->sheets[at].summary, KOLK_RELAXED) & ~UINT64_C(0) << word % 64 : 0;
-    return (kolk_slot_walk){.set = set, .left = left, .at = at, .looks = n, .sheets = n};
+static inline kolk_slot_walk_ kolk_slot_walk_from_(const kolk_slot_set_ *set, uint64_t words, uint32_t word) {
+    uint32_t n = (uint32_t)kolk_bits_words_(words), at = word / 64 < n ? word / 64 : 0;
+    uint64_t left = n ? kolk_load_(&set->sheets[at].summary, KOLK_RELAXED_) & ~UINT64_C(0) << word % 64 : 0;
+    return (kolk_slot_walk_){.set = set, .left = left, .at = at, .looks = n, .sheets = n};
 }
 
 /* Goes to the next word; false at the end. */
-static inline bool kolk_slot_walk_next(kolk_slot_walk *walk, uint32_t *word) {
+static inline bool kolk_slot_walk_next_(kolk_slot_walk_ *walk, uint32_t *word) {
     for (; !walk->left; walk->looks--) {
         if (walk->looks == 0) return false;
         walk->at = walk->at + 1 < walk->sheets ? walk->at + 1 : 0;
-        walk->left = kolk_load(&walk->set->sheets[walk->at].summary, KOLK_RELAXED);
+        walk->left = kolk_load_(&walk->set->sheets[walk->at].summary, KOLK_RELAXED_);
     }
-    *word = walk->at * 64 + kolk_bits_lowest(walk->left);
+    *word = walk->at * 64 + kolk_bits_lowest_(walk->left);
     walk->left &= walk->left - 1;
     return true;
 }
@@ -102,46 +102,46 @@ static inline bool kolk_slot_walk_next(kolk_slot_walk *walk, uint32_t *word) {
 /* ---- All slots --------------------------------------------------------------------------------------------------- */
 
 /* Receives slots of one word; bit n stands for slot + n. */
-typedef void kolk_slots_taker(void *context, uint32_t slot, uint64_t bits);
+typedef void kolk_slots_taker_(void *context, uint32_t slot, uint64_t bits);
 
 /* Takes all slots out of one word, `part` bits at a time. A part leaves the set before the taker receives it: a fork's
  * child may have to continue, and a slot that it finds in the set must not be anywhere else. */
-static inline void kolk_slot_set_drain_word(const kolk_slot_set *set, uint32_t word, unsigned part,
-                                            kolk_slots_taker *taker, void *context) {
-    uint64_t *at = kolk_slot_set_word(set, word), mask = ~UINT64_C(0) >> (64 - part),
-             bits = kolk_load(at, KOLK_RELAXED);
+static inline void kolk_slot_set_drain_word_(const kolk_slot_set_ *set, uint32_t word, unsigned part,
+                                             kolk_slots_taker_ *taker, void *context) {
+    uint64_t *at = kolk_slot_set_word_(set, word), mask = ~UINT64_C(0) >> (64 - part),
+             bits = kolk_load_(at, KOLK_RELAXED_);
     for (unsigned first = 0; first < 64; first += part) {
         uint64_t some = bits >> first & mask;
         if (!some) continue;
-        kolk_fetch_and(at, ~(mask << first), KOLK_RELAXED);
+        kolk_fetch_and_(at, ~(mask << first), KOLK_RELAXED_);
         taker(context, word * 64 + first, some);
     }
 }
 
 /* Takes all slots out of a set whose words have 64 slots each, `part` bits at a time; false if there were none. No
  * other thread may use the set meanwhile. */
-static inline bool kolk_slot_set_drain(const kolk_slot_set *set, uint64_t words, unsigned part, kolk_slots_taker *taker,
-                                       void *context) {
-    uint64_t n = kolk_bits_words(words);
-    KOLK_ASSERT(part >= 1 && part <= 64);
-    KOLK_ASSERT((part & (part - 1)) == 0);
+static inline bool kolk_slot_set_drain_(const kolk_slot_set_ *set, uint64_t words, unsigned part,
+                                        kolk_slots_taker_ *taker, void *context) {
+    uint64_t n = kolk_bits_words_(words);
+    KOLK_ASSERT_(part >= 1 && part <= 64);
+    KOLK_ASSERT_((part & (part - 1)) == 0);
     bool any = false;
     for (uint64_t at = 0; at < n; at++) {
-        uint64_t left = kolk_load(&set->sheets[at].summary, KOLK_RELAXED);
+        uint64_t left = kolk_load_(&set->sheets[at].summary, KOLK_RELAXED_);
         if (!left) continue;
         for (; left; left &= left - 1)
-            kolk_slot_set_drain_word(set, (uint32_t)at * 64 + kolk_bits_lowest(left), part, taker, context);
-        kolk_store(&set->sheets[at].summary, 0, KOLK_RELAXED);
+            kolk_slot_set_drain_word_(set, (uint32_t)at * 64 + kolk_bits_lowest_(left), part, taker, context);
+        kolk_store_(&set->sheets[at].summary, 0, KOLK_RELAXED_);
         any = true;
     }
     return any;
 }
 
 /* The number of slots: exact while no thread changes the set, otherwise nearly. */
-static inline uint64_t kolk_slot_set_count(const kolk_slot_set *set, uint64_t words) {
+static inline uint64_t kolk_slot_set_count_(const kolk_slot_set_ *set, uint64_t words) {
     uint64_t count = 0;
     for (uint64_t at = 0; at < words; at++)
-        count += (uint64_t)__builtin_popcountll(kolk_load(kolk_slot_set_word(set, at), KOLK_RELAXED));
+        count += (uint64_t)__builtin_popcountll(kolk_load_(kolk_slot_set_word_(set, at), KOLK_RELAXED_));
     return count;
 }
 

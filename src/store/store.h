@@ -25,7 +25,7 @@
  * alive. Only the thread that has the slot changes it, so a plain load and store will do. But two threads may free one
  * object at the same moment. Outside of the fast paths, exactly one of these frees succeeds.
  *
- * Invariants (kolk_store_is_valid, while no thread is at work):
+ * Invariants (kolk_store_is_valid_, while no thread is at work):
  *     I1  fresh <= usable <= slots
  *     I2  each slot below fresh is alive, or in the depot, or in one magazine, or in one set of free slots, or in the
  *         debug mode's quarantine; no slot from fresh on is in any of these
@@ -42,32 +42,32 @@
 #include "magazine.h"
 #include "keeper.h"
 
-#define KOLK_STORE_SETS 6u
+#define KOLK_STORE_SETS_ 6u
 
-typedef struct kolk_slot_store kolk_slot_store;
+typedef struct kolk_slot_store_ kolk_slot_store_;
 
-struct kolk_slot_store {
+struct kolk_slot_store_ {
     unsigned char *slots;
     uint32_t *lives;      /* NULL: lives are in bytes: */
     uint8_t *short_lives; /* after 255 comes 2, as 0 means that the slot was never used */
     uintptr_t inverse;
     uint32_t stride, object_size;
     uint8_t shift, life_bytes; /* 4, or 1 */
-    kolk_depot depot;
+    kolk_depot_ depot;
     const char *name; /* never NULL */
 
     /* The owner's part. The first n_free_sets of the sets have free slots. */
-    kolk_slot_set sets[KOLK_STORE_SETS];
+    kolk_slot_set_ sets[KOLK_STORE_SETS_];
     uint8_t n_sets, n_free_sets;
     uint32_t has_sets; /* the sets have memory */
     bool singly;       /* slots that were never used are taken one by one */
     bool sweeps;       /* a thread that holds the lock of growth may have free slots in hand */
 
     /* Called when the depot has no free slot, before never-used slots are taken: returns slots from elsewhere, as
-     * kolk_depot_search does, or 0. May be NULL. */
-    uint64_t (*more)(kolk_slot_store *store, uint32_t *word, bool only_one);
+     * kolk_depot_search_ does, or 0. May be NULL. */
+    uint64_t (*more)(kolk_slot_store_ *store, uint32_t *word, bool only_one);
     /* Puts back a slot whose life could not begin. NULL: into the depot. */
-    void (*put_back)(kolk_slot_store *store, uint32_t slot);
+    void (*put_back)(kolk_slot_store_ *store, uint32_t slot);
 
     /* store_block.c */
     unsigned char *block, *range; /* the slots are in the range; all other memory may be elsewhere */
@@ -89,51 +89,51 @@ struct kolk_slot_store {
 
 /* ---- Leaves ------------------------------------------------------------------------------------------------------ */
 
-static inline uint32_t kolk_store_usable(const kolk_slot_store *store) {
-    return kolk_depot_usable(&store->depot);
+static inline uint32_t kolk_store_usable_(const kolk_slot_store_ *store) {
+    return kolk_depot_usable_(&store->depot);
 }
 
 /* How many objects have memory. */
-static inline uint32_t kolk_store_capacity(const kolk_slot_store *store) {
-    uint32_t slots = kolk_store_usable(store);
+static inline uint32_t kolk_store_capacity_(const kolk_slot_store_ *store) {
+    uint32_t slots = kolk_store_usable_(store);
     return slots > store->slack ? slots - store->slack : 0;
 }
 
-static inline uint32_t kolk_store_fresh(const kolk_slot_store *store) {
-    return kolk_load(&store->depot.fresh, KOLK_RELAXED);
+static inline uint32_t kolk_store_fresh_(const kolk_slot_store_ *store) {
+    return kolk_load_(&store->depot.fresh, KOLK_RELAXED_);
 }
 
-static inline void *kolk_store_plain_object(const kolk_slot_store *store, uintptr_t slot) {
+static inline void *kolk_store_plain_object_(const kolk_slot_store_ *store, uintptr_t slot) {
     return store->slots + slot * store->stride;
 }
 
-static inline uint32_t kolk_store_life(const kolk_slot_store *store, uintptr_t slot) {
-    return store->lives ? kolk_load(&store->lives[slot], KOLK_RELAXED)
-                        : kolk_load(&store->short_lives[slot], KOLK_RELAXED);
+static inline uint32_t kolk_store_life_(const kolk_slot_store_ *store, uintptr_t slot) {
+    return store->lives ? kolk_load_(&store->lives[slot], KOLK_RELAXED_)
+                        : kolk_load_(&store->short_lives[slot], KOLK_RELAXED_);
 }
 
-static inline bool kolk_store_is_alive(const kolk_slot_store *store, uintptr_t slot) {
-    return slot < kolk_store_usable(store) && (kolk_store_life(store, slot) & 1);
+static inline bool kolk_store_is_alive_(const kolk_slot_store_ *store, uintptr_t slot) {
+    return slot < kolk_store_usable_(store) && (kolk_store_life_(store, slot) & 1);
 }
 
-static inline void kolk_store_set_stride(kolk_slot_store *store, uint32_t stride) {
+static inline void kolk_store_set_stride_(kolk_slot_store_ *store, uint32_t stride) {
     store->stride = stride;
-    kolk_set_divisor(stride, &store->shift, &store->inverse);
+    kolk_set_divisor_(stride, &store->shift, &store->inverse);
 }
 
 /* The number of sets that have memory. */
-static inline unsigned kolk_store_sets(const kolk_slot_store *store) {
-    return kolk_load(&store->has_sets, KOLK_ACQUIRE) ? store->n_sets : 0; /* partner: kolk_store_commit_sets */
+static inline unsigned kolk_store_sets_(const kolk_slot_store_ *store) {
+    return kolk_load_(&store->has_sets, KOLK_ACQUIRE_) ? store->n_sets : 0; /* partner: kolk_store_commit_sets_ */
 }
 
 /* The number of sets that have memory and free slots. */
-static inline unsigned kolk_store_free_sets(const kolk_slot_store *store) {
-    return kolk_store_sets(store) ? store->n_free_sets : 0;
+static inline unsigned kolk_store_free_sets_(const kolk_slot_store_ *store) {
+    return kolk_store_sets_(store) ? store->n_free_sets : 0;
 }
 
 /* ---- store_block.c ----------------------------------------------------------------------------------------------- */
 
-typedef struct kolk_store_desc {
+typedef struct kolk_store_desc_ {
     const char *name; /* never NULL; outlives the store */
     size_t object_size, object_align;
     uint32_t capacity; /* slots that are committed from the start */
@@ -146,164 +146,166 @@ typedef struct kolk_store_desc {
     bool singly;
     uint8_t n_sets, n_free_sets;
     size_t owners_size;
-    kolk_keepers *keepers; /* NULL: set later */
+    kolk_keepers_ *keepers; /* NULL: set later */
     /* Address space for the whole store, which ends where a page ends. NULL: the block has the slots too. */
     unsigned char *range;
     size_t range_size;
     uint32_t colour;
     uint64_t *budget;
-} kolk_store_desc;
+} kolk_store_desc_;
 
 /* How many slots, with n_sets sets, fit into a range. */
-uint32_t kolk_store_slots_of_range(uint64_t range_size, uint64_t stride, uint32_t cache, unsigned n_sets);
+uint32_t kolk_store_slots_of_range_(uint64_t range_size, uint64_t stride, uint32_t cache, unsigned n_sets);
 
 /* Fills in a zeroed store. On failure it holds no memory. The struct may be copied until a thread uses it. */
-kolk_status kolk_store_begin(kolk_slot_store *store, const kolk_store_desc *desc, const kolk_settings *settings);
+kolk_status kolk_store_begin_(kolk_slot_store_ *store, const kolk_store_desc_ *desc, const kolk_settings_ *settings);
 
-/* Releases the block, but not a range, which belongs to its owner. Call kolk_store_end_lives before. */
-void kolk_store_end_block(const kolk_slot_store *store);
+/* Releases the block, but not a range, which belongs to its owner. Call kolk_store_end_lives_ before. */
+void kolk_store_end_block_(const kolk_slot_store_ *store);
 
 /* Commits the memory of the first `slots` slots, of which the first `before` have theirs already. */
-bool kolk_store_commit(const kolk_slot_store *store, uint32_t before, uint32_t slots);
+bool kolk_store_commit_(const kolk_slot_store_ *store, uint32_t before, uint32_t slots);
 
 /* Commits the sets, which the store uses from now on. False: there is no memory. */
-bool kolk_store_commit_sets(kolk_slot_store *store);
+bool kolk_store_commit_sets_(kolk_slot_store_ *store);
 
 /* Bytes that are committed. */
-uint64_t kolk_store_committed(const kolk_slot_store *store);
+uint64_t kolk_store_committed_(const kolk_slot_store_ *store);
 
 /* ---- store_debug.c ----------------------------------------------------------------------------------------------- */
 
-kolk_failure kolk_store_failure(const kolk_slot_store *store, kolk_status rule, uint32_t slot, const void *site);
+kolk_failure kolk_store_failure_(const kolk_slot_store_ *store, kolk_status rule, uint32_t slot, const void *site);
 
 /* The lock of the data that slots share in debug mode: see the table in debug.h. */
-void kolk_store_lock_debug(const kolk_slot_store *store);
-void kolk_store_unlock_debug(const kolk_slot_store *store);
+void kolk_store_lock_debug_(const kolk_slot_store_ *store);
+void kolk_store_unlock_debug_(const kolk_slot_store_ *store);
 
-/* For a malloc-backed store: do the same as kolk_store_slot_of, kolk_store_object and kolk_debug_search. */
-uintptr_t kolk_store_find_bypassed(const kolk_slot_store *store, const void *object);
-void *kolk_store_bypassed_at(const kolk_slot_store *store, uintptr_t slot);
-uint32_t kolk_store_search_bypassed(const kolk_slot_store *store, const void *pointer, uint64_t *inside);
+/* For a malloc-backed store: do the same as kolk_store_slot_of_, kolk_store_object_ and kolk_debug_search_. */
+uintptr_t kolk_store_find_bypassed_(const kolk_slot_store_ *store, const void *object);
+void *kolk_store_bypassed_at_(const kolk_slot_store_ *store, uintptr_t slot);
+uint32_t kolk_store_search_bypassed_(const kolk_slot_store_ *store, const void *pointer, uint64_t *inside);
 
-static inline uintptr_t kolk_store_slot_of(const kolk_slot_store *store, const void *object) {
-    if (KOLK_UNLIKELY(store->objects)) return kolk_store_find_bypassed(store, object);
-    return kolk_exact_slot((uintptr_t)object - (uintptr_t)store->slots, store->shift, store->inverse);
+static inline uintptr_t kolk_store_slot_of_(const kolk_slot_store_ *store, const void *object) {
+    if (KOLK_UNLIKELY_(store->objects)) return kolk_store_find_bypassed_(store, object);
+    return kolk_exact_slot_((uintptr_t)object - (uintptr_t)store->slots, store->shift, store->inverse);
 }
 
-static inline void *kolk_store_object(const kolk_slot_store *store, uintptr_t slot) {
-    return KOLK_UNLIKELY(store->objects) ? kolk_store_bypassed_at(store, slot) : kolk_store_plain_object(store, slot);
+static inline void *kolk_store_object_(const kolk_slot_store_ *store, uintptr_t slot) {
+    return KOLK_UNLIKELY_(store->objects) ? kolk_store_bypassed_at_(store, slot)
+                                          : kolk_store_plain_object_(store, slot);
 }
 
 /* Returns the settings that the store can have. Its sizes are set before; red zones change its stride. */
-kolk_debug_desc kolk_store_debug_desc(kolk_slot_store *store, const kolk_settings *settings, size_t align,
-                                      bool persistent);
+kolk_debug_desc_ kolk_store_debug_desc_(kolk_slot_store_ *store, const kolk_settings_ *settings, size_t align,
+                                        bool persistent);
 
 /* False if there is no memory. */
-bool kolk_store_begin_debug(kolk_slot_store *store, const kolk_debug_desc *desc);
+bool kolk_store_begin_debug_(kolk_slot_store_ *store, const kolk_debug_desc_ *desc);
 
 /* Verifies a slot's red zones and fill, and prepares it for a life. Returns its object, or NULL if malloc fails. */
-void *kolk_store_prepare_debug(kolk_slot_store *store, kolk_magazine *magazine, uint32_t slot, const void *site);
+void *kolk_store_prepare_debug_(kolk_slot_store_ *store, kolk_magazine_ *magazine, uint32_t slot, const void *site);
 
 /* Verifies a slot's red zones, and its fill if it should have one, and reports damage. */
-void kolk_store_verify(const kolk_slot_store *store, uint32_t slot, bool filled, const void *site);
+void kolk_store_verify_(const kolk_slot_store_ *store, uint32_t slot, bool filled, const void *site);
 
 /* Are all red zones and fills undamaged? */
-bool kolk_store_is_intact(const kolk_slot_store *store);
+bool kolk_store_is_intact_(const kolk_slot_store_ *store);
 
 /* For the end of a store in debug mode: reports damage and live objects. It changes nothing, since the handler may
  * longjmp. */
-void kolk_store_prove_all(const kolk_slot_store *store, const void *site);
+void kolk_store_prove_all_(const kolk_slot_store_ *store, const void *site);
 
 /* Poisons an object whose life has ended and that no thread reads any more, and puts its slot into the quarantine or
  * the depot. */
-void kolk_store_put_poisoned(kolk_slot_store *store, uint32_t slot);
+void kolk_store_put_poisoned_(kolk_slot_store_ *store, uint32_t slot);
 
 /* Takes the oldest slot out of the quarantine, as one bit of *word; 0: there is none. */
-uint64_t kolk_store_take_quarantined(kolk_slot_store *store, uint32_t *word);
+uint64_t kolk_store_take_quarantined_(kolk_slot_store_ *store, uint32_t *word);
 
 /* Reports live objects, if the store has sites. */
-void kolk_store_report_leaks(const kolk_slot_store *store);
+void kolk_store_report_leaks_(const kolk_slot_store_ *store);
 
 /* ---- store_ask.c ------------------------------------------------------------------------------------------------- */
 
 /* Reports what is wrong with this pointer: `if_dead`, if it is the start of a free slot. */
-void kolk_store_fail_object(const kolk_slot_store *store, const void *object, const char *verb, kolk_status if_dead,
-                            const void *site);
+void kolk_store_fail_object_(const kolk_slot_store_ *store, const void *object, const char *verb, kolk_status if_dead,
+                             const void *site);
 
 /* Returns the first live object from *slot on, and sets *slot; NULL: there is none below `end`. */
-void *kolk_store_next_alive(const kolk_slot_store *store, uint32_t *slot, uint32_t end);
+void *kolk_store_next_alive_(const kolk_slot_store_ *store, uint32_t *slot, uint32_t end);
 
 /* The number of live objects: exact while no thread is at work, otherwise nearly. */
-uint32_t kolk_store_count(const kolk_slot_store *store);
+uint32_t kolk_store_count_(const kolk_slot_store_ *store);
 
-void kolk_store_stats(const kolk_slot_store *store, const char *kind, kolk_stats *out);
-bool kolk_store_is_valid(const kolk_slot_store *store);
+void kolk_store_stats_(const kolk_slot_store_ *store, const char *kind, kolk_stats *out);
+bool kolk_store_is_valid_(const kolk_slot_store_ *store);
 
 /* ---- store.c ----------------------------------------------------------------------------------------------------- */
 
 /* Bytes of a magazine of this store. */
-static inline size_t kolk_store_magazine_size(const kolk_slot_store *store) {
-    return sizeof(kolk_magazine) + store->depot.cache * sizeof(uint32_t);
+static inline size_t kolk_store_magazine_size_(const kolk_slot_store_ *store) {
+    return sizeof(kolk_magazine_) + store->depot.cache * sizeof(uint32_t);
 }
 
 /* Makes an empty magazine in this memory. The keeper belongs to the calling thread, or is not listed yet. */
-kolk_magazine *kolk_store_add_magazine(kolk_slot_store *store, kolk_keeper *keeper, void *memory);
+kolk_magazine_ *kolk_store_add_magazine_(kolk_slot_store_ *store, kolk_keeper_ *keeper, void *memory);
 
 /* Takes the free slots of one word, or just one slot: returns their bits, and the word in *word, where the search
  * begins. 0: at one moment of the call there was no free slot. */
-uint64_t kolk_store_supply(kolk_slot_store *store, uint32_t *word, bool only_one);
+uint64_t kolk_store_supply_(kolk_slot_store_ *store, uint32_t *word, bool only_one);
 
-/* Takes a free slot for the thread of this magazine, and may fill the magazine with others. KOLK_NO_SLOT: at one moment
- * of the call the depot was empty. */
-uint32_t kolk_store_take(kolk_slot_store *store, kolk_magazine *magazine);
+/* Takes a free slot for the thread of this magazine, and may fill the magazine with others. KOLK_NO_SLOT_: at one
+ * moment of the call the depot was empty. */
+uint32_t kolk_store_take_(kolk_slot_store_ *store, kolk_magazine_ *magazine);
 
 /* Puts back a slot whose life could not begin. */
-static inline void kolk_store_put_back(kolk_slot_store *store, uint32_t slot) {
+static inline void kolk_store_put_back_(kolk_slot_store_ *store, uint32_t slot) {
     if (store->put_back)
         store->put_back(store, slot);
     else
-        kolk_depot_put(&store->depot, slot);
+        kolk_depot_put_(&store->depot, slot);
 }
 
 /* Returns the object of a slot that only the calling thread has, so that its life may begin. NULL: the object should
  * come from malloc, which fails. */
-static inline void *kolk_store_prepare(kolk_slot_store *store, kolk_magazine *magazine, uint32_t slot,
-                                       const void *site) {
-    return store->debug ? kolk_store_prepare_debug(store, magazine, slot, site) : kolk_store_plain_object(store, slot);
+static inline void *kolk_store_prepare_(kolk_slot_store_ *store, kolk_magazine_ *magazine, uint32_t slot,
+                                        const void *site) {
+    return store->debug ? kolk_store_prepare_debug_(store, magazine, slot, site)
+                        : kolk_store_plain_object_(store, slot);
 }
 
-void kolk_store_begin_life(kolk_slot_store *store, uint32_t slot, const void *object, const void *site);
+void kolk_store_begin_life_(kolk_slot_store_ *store, uint32_t slot, const void *object, const void *site);
 
 /* Ends the life of an object that `site` frees, and returns its slot. If it is no live object, or another thread was
- * first, reports that and returns KOLK_NO_SLOT. */
-uint32_t kolk_store_end_life(const kolk_slot_store *store, const void *object, const void *site);
+ * first, reports that and returns KOLK_NO_SLOT_. */
+uint32_t kolk_store_end_life_(const kolk_slot_store_ *store, const void *object, const void *site);
 
 /* For the end of a store in debug mode: ends the lives that are left, and the debug mode. */
-void kolk_store_end_lives(kolk_slot_store *store, const void *site);
+void kolk_store_end_lives_(kolk_slot_store_ *store, const void *site);
 
 /* Makes room in the magazine for one more slot. True: the depot is uncached, so the magazine must stay empty. */
-bool kolk_store_make_room(kolk_slot_store *store, kolk_magazine *magazine);
+bool kolk_store_make_room_(kolk_slot_store_ *store, kolk_magazine_ *magazine);
 
 /* Puts a slot whose life has ended into the magazine, which has room, or, if `uncached`, into the depot. */
-static inline void kolk_store_put(kolk_slot_store *store, kolk_magazine *magazine, uint32_t slot, bool uncached) {
+static inline void kolk_store_put_(kolk_slot_store_ *store, kolk_magazine_ *magazine, uint32_t slot, bool uncached) {
     if (store->debug)
-        kolk_store_put_poisoned(store, slot);
+        kolk_store_put_poisoned_(store, slot);
     else if (uncached)
-        kolk_depot_put(&store->depot, slot);
+        kolk_depot_put_(&store->depot, slot);
     else
-        kolk_magazine_push(magazine, slot);
+        kolk_magazine_push_(magazine, slot);
 }
 
 /* Allocates an object for the thread of this magazine. NULL: there is none; this counts as a failed alloc. */
-void *kolk_store_alloc(kolk_slot_store *store, kolk_magazine *magazine, const void *site);
-void *kolk_store_fail_alloc(kolk_slot_store *store, kolk_magazine *magazine);
+void *kolk_store_alloc_(kolk_slot_store_ *store, kolk_magazine_ *magazine, const void *site);
+void *kolk_store_fail_alloc_(kolk_slot_store_ *store, kolk_magazine_ *magazine);
 
 /* Frees an object. `magazine` is NULL if the thread has none. */
-void kolk_store_free(kolk_slot_store *store, kolk_magazine *magazine, void *object, const void *site);
+void kolk_store_free_(kolk_slot_store_ *store, kolk_magazine_ *magazine, void *object, const void *site);
 
 /* Both put all slots of the magazine into the depot. Its own thread calls flush; if that has ended, another calls
  * reclaim. */
-void kolk_store_flush(kolk_slot_store *store, kolk_magazine *magazine);
-void kolk_store_reclaim(kolk_slot_store *store, kolk_magazine *magazine);
+void kolk_store_flush_(kolk_slot_store_ *store, kolk_magazine_ *magazine);
+void kolk_store_reclaim_(kolk_slot_store_ *store, kolk_magazine_ *magazine);
 
 #endif

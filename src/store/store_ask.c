@@ -10,66 +10,66 @@
 
 /* ---- Reports ----------------------------------------------------------------------------------------------------- */
 
-/* Returns the slot that this pointer points into, and its offset there; KOLK_NO_SLOT if it is not of this store. */
-static uint32_t locate(const kolk_slot_store *store, const void *pointer, uint64_t *inside) {
+/* Returns the slot that this pointer points into, and its offset there; KOLK_NO_SLOT_ if it is not of this store. */
+static uint32_t locate(const kolk_slot_store_ *store, const void *pointer, uint64_t *inside) {
     *inside = 0;
-    if (store->objects) return kolk_store_search_bypassed(store, pointer, inside);
-    return kolk_locate(store->slots, store->stride, kolk_store_usable(store), pointer, inside);
+    if (store->objects) return kolk_store_search_bypassed_(store, pointer, inside);
+    return kolk_locate_(store->slots, store->stride, kolk_store_usable_(store), pointer, inside);
 }
 
 /* Was the slot never alive? With short lives, the answer may be false for a slot just taken from `fresh`. */
-static bool is_new(const kolk_slot_store *store, uint32_t slot) {
-    return kolk_store_life(store, slot) == 0 && (store->lives || slot >= kolk_store_fresh(store));
+static bool is_new(const kolk_slot_store_ *store, uint32_t slot) {
+    return kolk_store_life_(store, slot) == 0 && (store->lives || slot >= kolk_store_fresh_(store));
 }
 
-void kolk_store_fail_object(const kolk_slot_store *store, const void *object, const char *verb, kolk_status if_dead,
-                            const void *site) {
+void kolk_store_fail_object_(const kolk_slot_store_ *store, const void *object, const char *verb, kolk_status if_dead,
+                             const void *site) {
     uint64_t inside;
     uint32_t slot = locate(store, object, &inside);
-    kolk_failure failure = kolk_store_failure(store, if_dead, slot, site);
+    kolk_failure failure = kolk_store_failure_(store, if_dead, slot, site);
     failure.object = object;
-    if (slot != KOLK_NO_SLOT && is_new(store, slot)) failure.rule = KOLK_NEVER_ISSUED;
-    kolk_fail_object(failure, verb, "slot", inside);
+    if (slot != KOLK_NO_SLOT_ && is_new(store, slot)) failure.rule = KOLK_NEVER_ISSUED;
+    kolk_fail_object_(failure, verb, "slot", inside);
 }
 
 /* ---- Walk -------------------------------------------------------------------------------------------------------- */
 
 /* Returns the first slot from this one on that has a live object, or `end`. */
-static uint32_t live_from(const kolk_slot_store *store, uint32_t slot, uint32_t end) {
-    while (slot < end && !(kolk_store_life(store, slot) & 1)) slot++;
+static uint32_t live_from(const kolk_slot_store_ *store, uint32_t slot, uint32_t end) {
+    while (slot < end && !(kolk_store_life_(store, slot) & 1)) slot++;
     return slot;
 }
 
-void *kolk_store_next_alive(const kolk_slot_store *store, uint32_t *slot, uint32_t end) {
+void *kolk_store_next_alive_(const kolk_slot_store_ *store, uint32_t *slot, uint32_t end) {
     void *object = NULL;
-    if (store->objects) kolk_store_lock_debug(store);
+    if (store->objects) kolk_store_lock_debug_(store);
     *slot = live_from(store, *slot, end);
-    if (*slot < end) object = store->objects ? (void *)~store->objects[*slot] : kolk_store_plain_object(store, *slot);
-    if (store->objects) kolk_store_unlock_debug(store);
+    if (*slot < end) object = store->objects ? (void *)~store->objects[*slot] : kolk_store_plain_object_(store, *slot);
+    if (store->objects) kolk_store_unlock_debug_(store);
     return object;
 }
 
 /* ---- Statistics -------------------------------------------------------------------------------------------------- */
 
 /* Slots below fresh without an object: in the depot, in magazines, in the sets of free slots, and in quarantine. */
-static uint64_t count_free(const kolk_slot_store *store, uint32_t fresh) {
-    uint64_t count = kolk_slot_set_count(&store->depot.free, kolk_depot_words(&store->depot, fresh));
-    for (const kolk_magazine *magazine = NULL; (magazine = kolk_keepers_next_magazine(&store->depot, magazine));)
-        count += kolk_magazine_count(magazine) + (kolk_load(&magazine->proving, KOLK_RELAXED) != 0);
-    for (unsigned n = 0; n < kolk_store_free_sets(store); n++)
-        count += kolk_slot_set_count(&store->sets[n], kolk_bits_words(fresh));
-    return count + kolk_load(&store->quarantined, KOLK_RELAXED);
+static uint64_t count_free(const kolk_slot_store_ *store, uint32_t fresh) {
+    uint64_t count = kolk_slot_set_count_(&store->depot.free, kolk_depot_words_(&store->depot, fresh));
+    for (const kolk_magazine_ *magazine = NULL; (magazine = kolk_keepers_next_magazine_(&store->depot, magazine));)
+        count += kolk_magazine_count_(magazine) + (kolk_load_(&magazine->proving, KOLK_RELAXED_) != 0);
+    for (unsigned n = 0; n < kolk_store_free_sets_(store); n++)
+        count += kolk_slot_set_count_(&store->sets[n], kolk_bits_words_(fresh));
+    return count + kolk_load_(&store->quarantined, KOLK_RELAXED_);
 }
 
-uint32_t kolk_store_count(const kolk_slot_store *store) {
-    uint32_t fresh = kolk_store_fresh(store);
+uint32_t kolk_store_count_(const kolk_slot_store_ *store) {
+    uint32_t fresh = kolk_store_fresh_(store);
     uint64_t free = count_free(store, fresh);
     return free < fresh ? (uint32_t)(fresh - free) : 0;
 }
 
-void kolk_store_stats(const kolk_slot_store *store, const char *kind, kolk_stats *out) {
-    uint32_t fresh = kolk_store_fresh(store), capacity = kolk_store_capacity(store);
-    uint32_t count = kolk_store_count(store), taken = fresh < capacity ? fresh : capacity;
+void kolk_store_stats_(const kolk_slot_store_ *store, const char *kind, kolk_stats *out) {
+    uint32_t fresh = kolk_store_fresh_(store), capacity = kolk_store_capacity_(store);
+    uint32_t count = kolk_store_count_(store), taken = fresh < capacity ? fresh : capacity;
     *out = (kolk_stats){
         .name = store->name,
         .kind = kind,
@@ -81,11 +81,11 @@ void kolk_store_stats(const kolk_slot_store *store, const char *kind, kolk_stats
         .max_capacity = store->depot.slots - store->slack,
         .unused_bytes = (uint64_t)(capacity - taken) * store->stride,
         .bytes_reserved = store->block_size,
-        .bytes_committed = kolk_store_committed(store),
+        .bytes_committed = kolk_store_committed_(store),
         .debug = store->debug_flags,
     };
-    for (const kolk_magazine *magazine = NULL; (magazine = kolk_keepers_next_magazine(&store->depot, magazine));)
-        out->failed += kolk_load(&magazine->failed, KOLK_RELAXED);
+    for (const kolk_magazine_ *magazine = NULL; (magazine = kolk_keepers_next_magazine_(&store->depot, magazine));)
+        out->failed += kolk_load_(&magazine->failed, KOLK_RELAXED_);
 }
 
 /* ---- Invariants -------------------------------------------------------------------------------------------------- */
@@ -97,54 +97,54 @@ typedef struct slot_sum {
 
 static void add_slot(slot_sum *found, uint64_t slot) {
     found->slots++;
-    found->mixed += kolk_mixed(slot);
+    found->mixed += kolk_mixed_(slot);
 }
 
 /* Adds all slots of a set that uses this many bits of each word. False if a slot is not below end, or a word is not in
  * the summary. */
-static bool add_set(slot_sum *found, const kolk_slot_set *set, uint64_t words, uint32_t bits, uint32_t end) {
+static bool add_set(slot_sum *found, const kolk_slot_set_ *set, uint64_t words, uint32_t bits, uint32_t end) {
     for (uint64_t word = 0; word < words; word++) {
-        uint64_t left = *kolk_slot_set_word(set, word);
-        if (left && !(*kolk_slot_set_summary(set, word) & kolk_bits_at(word))) return false; /* I3 */
+        uint64_t left = *kolk_slot_set_word_(set, word);
+        if (left && !(*kolk_slot_set_summary_(set, word) & kolk_bits_at_(word))) return false; /* I3 */
         for (; left; left &= left - 1) {
-            if (kolk_bits_lowest(left) >= bits || word * bits + kolk_bits_lowest(left) >= end) return false; /* I2 */
-            add_slot(found, word * bits + kolk_bits_lowest(left));
+            if (kolk_bits_lowest_(left) >= bits || word * bits + kolk_bits_lowest_(left) >= end) return false; /* I2 */
+            add_slot(found, word * bits + kolk_bits_lowest_(left));
         }
     }
     return true;
 }
 
-static bool add_magazine(slot_sum *found, kolk_magazine *magazine, uint32_t cache, uint32_t end) {
-    if (kolk_magazine_count(magazine) > cache || magazine->leaving) return false; /* I4 */
+static bool add_magazine(slot_sum *found, kolk_magazine_ *magazine, uint32_t cache, uint32_t end) {
+    if (kolk_magazine_count_(magazine) > cache || magazine->leaving) return false; /* I4 */
     for (uint32_t at = 0; at < magazine->top; at++) {
-        add_slot(found, *kolk_magazine_entry(magazine, at)); /* I2: a slot from `end` on changes the sum */
+        add_slot(found, *kolk_magazine_entry_(magazine, at)); /* I2: a slot from `end` on changes the sum */
     }
     if (magazine->proving > end) return false; /* I2 */
     if (magazine->proving) add_slot(found, magazine->proving - 1);
     return true;
 }
 
-bool kolk_store_is_valid(const kolk_slot_store *store) {
-    const kolk_depot *depot = &store->depot;
+bool kolk_store_is_valid_(const kolk_slot_store_ *store) {
+    const kolk_depot_ *depot = &store->depot;
     uint32_t fresh = depot->fresh;
     slot_sum all = {0, 0}, found = {0, 0};
-    if (fresh > depot->usable || depot->usable > depot->slots) return false;      /* I1 */
-    if (depot->cache && kolk_depot_word_bits(depot) > depot->cache) return false; /* I4 */
+    if (fresh > depot->usable || depot->usable > depot->slots) return false;       /* I1 */
+    if (depot->cache && kolk_depot_word_bits_(depot) > depot->cache) return false; /* I4 */
     for (uint32_t i = 0; i < depot->usable; i++) {
-        uint32_t life = kolk_store_life(store, i);
+        uint32_t life = kolk_store_life_(store, i);
         if (i >= fresh && life) return false; /* I2 */
         if (i < fresh) add_slot(&all, i);
         if (life & 1) add_slot(&found, i);
     }
-    if (!add_set(&found, &depot->free, kolk_depot_words(depot, depot->usable), kolk_depot_word_bits(depot), fresh))
+    if (!add_set(&found, &depot->free, kolk_depot_words_(depot, depot->usable), kolk_depot_word_bits_(depot), fresh))
         return false;
-    for (unsigned n = 0; n < kolk_store_free_sets(store); n++)
-        if (!add_set(&found, &store->sets[n], kolk_bits_words(depot->usable), 64, fresh)) return false;
-    for (kolk_magazine *magazine = NULL; (magazine = kolk_keepers_next_magazine(depot, magazine));)
+    for (unsigned n = 0; n < kolk_store_free_sets_(store); n++)
+        if (!add_set(&found, &store->sets[n], kolk_bits_words_(depot->usable), 64, fresh)) return false;
+    for (kolk_magazine_ *magazine = NULL; (magazine = kolk_keepers_next_magazine_(depot, magazine));)
         if (!add_magazine(&found, magazine, depot->cache, fresh)) return false;
-    for (uint32_t n = 0; n < store->quarantined; n++) add_slot(&found, *kolk_debug_ring(store->debug, n));
-    if (store->debug && !kolk_store_is_intact(store)) return false; /* I5 */
-    return found.slots == all.slots && found.mixed == all.mixed;    /* I2 */
+    for (uint32_t n = 0; n < store->quarantined; n++) add_slot(&found, *kolk_debug_ring_(store->debug, n));
+    if (store->debug && !kolk_store_is_intact_(store)) return false; /* I5 */
+    return found.slots == all.slots && found.mixed == all.mixed;     /* I2 */
 }
 
 #endif

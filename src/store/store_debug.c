@@ -14,111 +14,111 @@
 #include "../os/lock.h"
 #include "../os/thread.h"
 
-void kolk_store_lock_debug(const kolk_slot_store *store) {
-    kolk_lock_word((uint32_t *)(uintptr_t)&store->debug_lock);
+void kolk_store_lock_debug_(const kolk_slot_store_ *store) {
+    kolk_lock_word_((uint32_t *)(uintptr_t)&store->debug_lock);
 }
 
-void kolk_store_unlock_debug(const kolk_slot_store *store) {
-    kolk_unlock_word((uint32_t *)(uintptr_t)&store->debug_lock);
+void kolk_store_unlock_debug_(const kolk_slot_store_ *store) {
+    kolk_unlock_word_((uint32_t *)(uintptr_t)&store->debug_lock);
 }
 
-kolk_failure kolk_store_failure(const kolk_slot_store *store, kolk_status rule, uint32_t slot, const void *site) {
+kolk_failure kolk_store_failure_(const kolk_slot_store_ *store, kolk_status rule, uint32_t slot, const void *site) {
     kolk_failure failure = {.rule = rule, .pool = store->name, .slot = slot, .site = site};
-    if (store->debug) kolk_debug_sites(store->debug, slot, &failure);
+    if (store->debug) kolk_debug_sites_(store->debug, slot, &failure);
     return failure;
 }
 
 /* ---- Malloc-backed objects --------------------------------------------------------------------------------------- */
 
-uintptr_t kolk_store_find_bypassed(const kolk_slot_store *store, const void *object) {
-    kolk_store_lock_debug(store);
-    uintptr_t slot = kolk_debug_find(store->debug, object);
-    kolk_store_unlock_debug(store);
+uintptr_t kolk_store_find_bypassed_(const kolk_slot_store_ *store, const void *object) {
+    kolk_store_lock_debug_(store);
+    uintptr_t slot = kolk_debug_find_(store->debug, object);
+    kolk_store_unlock_debug_(store);
     return slot;
 }
 
-uint32_t kolk_store_search_bypassed(const kolk_slot_store *store, const void *pointer, uint64_t *inside) {
-    kolk_store_lock_debug(store);
-    uint32_t slot = kolk_debug_search(store->debug, kolk_load(&store->depot.fresh, KOLK_RELAXED), pointer, inside);
-    kolk_store_unlock_debug(store);
+uint32_t kolk_store_search_bypassed_(const kolk_slot_store_ *store, const void *pointer, uint64_t *inside) {
+    kolk_store_lock_debug_(store);
+    uint32_t slot = kolk_debug_search_(store->debug, kolk_load_(&store->depot.fresh, KOLK_RELAXED_), pointer, inside);
+    kolk_store_unlock_debug_(store);
     return slot;
 }
 
-void *kolk_store_bypassed_at(const kolk_slot_store *store, uintptr_t slot) {
-    kolk_store_lock_debug(store);
+void *kolk_store_bypassed_at_(const kolk_slot_store_ *store, uintptr_t slot) {
+    kolk_store_lock_debug_(store);
     void *object = (void *)~store->objects[slot];
-    kolk_store_unlock_debug(store);
+    kolk_store_unlock_debug_(store);
     return object;
 }
 
 /* ---- Quarantine -------------------------------------------------------------------------------------------------- */
 
-/* Quarantines a slot, and returns the slot that leaves the quarantine for it, or KOLK_NO_SLOT. */
-static uint32_t enter_quarantine(kolk_slot_store *store, uint32_t slot) {
-    if (kolk_debug_quarantine(store->debug) == 0) return slot;
-    kolk_store_lock_debug(store);
-    uint32_t leaves = kolk_quarantine_enter(store->debug, slot, &store->quarantined);
-    kolk_store_unlock_debug(store);
+/* Quarantines a slot, and returns the slot that leaves the quarantine for it, or KOLK_NO_SLOT_. */
+static uint32_t enter_quarantine(kolk_slot_store_ *store, uint32_t slot) {
+    if (kolk_debug_quarantine_(store->debug) == 0) return slot;
+    kolk_store_lock_debug_(store);
+    uint32_t leaves = kolk_quarantine_enter_(store->debug, slot, &store->quarantined);
+    kolk_store_unlock_debug_(store);
     return leaves;
 }
 
-uint64_t kolk_store_take_quarantined(kolk_slot_store *store, uint32_t *word) {
-    kolk_store_lock_debug(store);
-    uint32_t slot = kolk_quarantine_leave(store->debug, &store->quarantined);
-    kolk_store_unlock_debug(store);
-    if (slot == KOLK_NO_SLOT) return 0;
+uint64_t kolk_store_take_quarantined_(kolk_slot_store_ *store, uint32_t *word) {
+    kolk_store_lock_debug_(store);
+    uint32_t slot = kolk_quarantine_leave_(store->debug, &store->quarantined);
+    kolk_store_unlock_debug_(store);
+    if (slot == KOLK_NO_SLOT_) return 0;
     *word = slot >> store->depot.word_shift;
-    return kolk_depot_bit(&store->depot, slot);
+    return kolk_depot_bit_(&store->depot, slot);
 }
 
 /* ---- Lives ------------------------------------------------------------------------------------------------------- */
 
-void *kolk_store_prepare_debug(kolk_slot_store *store, kolk_magazine *magazine, uint32_t slot, const void *site) {
-    KOLK_ASSERT(magazine->proving == 0 || magazine->proving == slot + 1);
-    KOLK_ASSERT(!kolk_store_is_alive(store, slot));
-    kolk_store(&magazine->proving, slot + 1, KOLK_RELAXED); /* partner: kolk_store_count */
-    kolk_store_verify(store, slot, true, site);
-    if (store->objects) kolk_store_lock_debug(store);
-    void *object = kolk_debug_prepare(store->debug, slot, kolk_store_plain_object(store, slot));
-    if (store->objects) kolk_store_unlock_debug(store);
+void *kolk_store_prepare_debug_(kolk_slot_store_ *store, kolk_magazine_ *magazine, uint32_t slot, const void *site) {
+    KOLK_ASSERT_(magazine->proving == 0 || magazine->proving == slot + 1);
+    KOLK_ASSERT_(!kolk_store_is_alive_(store, slot));
+    kolk_store_(&magazine->proving, slot + 1, KOLK_RELAXED_); /* partner: kolk_store_count_ */
+    kolk_store_verify_(store, slot, true, site);
+    if (store->objects) kolk_store_lock_debug_(store);
+    void *object = kolk_debug_prepare_(store->debug, slot, kolk_store_plain_object_(store, slot));
+    if (store->objects) kolk_store_unlock_debug_(store);
     if (!object) return NULL;
-    kolk_store(&magazine->proving, 0, KOLK_RELAXED);
+    kolk_store_(&magazine->proving, 0, KOLK_RELAXED_);
     return object;
 }
 
-void kolk_store_put_poisoned(kolk_slot_store *store, uint32_t slot) {
-    KOLK_ASSERT(!kolk_store_is_alive(store, slot));
-    kolk_debug_wipe(store->debug, slot, kolk_store_object(store, slot));
+void kolk_store_put_poisoned_(kolk_slot_store_ *store, uint32_t slot) {
+    KOLK_ASSERT_(!kolk_store_is_alive_(store, slot));
+    kolk_debug_wipe_(store->debug, slot, kolk_store_object_(store, slot));
     uint32_t leaves = enter_quarantine(store, slot);
-    if (leaves == KOLK_NO_SLOT)
-        kolk_depot_count_return(&store->depot);
+    if (leaves == KOLK_NO_SLOT_)
+        kolk_depot_count_return_(&store->depot);
     else
-        kolk_depot_put(&store->depot, leaves);
+        kolk_depot_put_(&store->depot, leaves);
 }
 
 /* Is the slot in one of the owner's sets, for example because it is freed later and its object may still be read? */
-static bool is_set_apart(const kolk_slot_store *store, uint32_t slot) {
+static bool is_set_apart(const kolk_slot_store_ *store, uint32_t slot) {
     uint64_t any = 0;
-    for (unsigned n = 0; n < kolk_store_free_sets(store); n++)
-        any |= kolk_load(kolk_slot_set_word(&store->sets[n], slot / 64), KOLK_RELAXED);
-    return any & kolk_bits_at(slot);
+    for (unsigned n = 0; n < kolk_store_free_sets_(store); n++)
+        any |= kolk_load_(kolk_slot_set_word_(&store->sets[n], slot / 64), KOLK_RELAXED_);
+    return any & kolk_bits_at_(slot);
 }
 
-static bool is_filled(const kolk_slot_store *store, uint32_t slot) {
-    return !kolk_store_is_alive(store, slot) && !is_set_apart(store, slot);
+static bool is_filled(const kolk_slot_store_ *store, uint32_t slot) {
+    return !kolk_store_is_alive_(store, slot) && !is_set_apart(store, slot);
 }
 
-void kolk_store_verify(const kolk_slot_store *store, uint32_t slot, bool filled, const void *site) {
+void kolk_store_verify_(const kolk_slot_store_ *store, uint32_t slot, bool filled, const void *site) {
     if (store->objects) return;
-    kolk_debug_verify(store->debug, slot, kolk_store_plain_object(store, slot), !filled,
-                      kolk_store_failure(store, KOLK_OK, slot, site));
+    kolk_debug_verify_(store->debug, slot, kolk_store_plain_object_(store, slot), !filled,
+                       kolk_store_failure_(store, KOLK_OK, slot, site));
 }
 
 /* ---- The store --------------------------------------------------------------------------------------------------- */
 
-kolk_debug_desc kolk_store_debug_desc(kolk_slot_store *store, const kolk_settings *settings, size_t align,
-                                      bool persistent) {
-    kolk_debug_desc debug = {
+kolk_debug_desc_ kolk_store_debug_desc_(kolk_slot_store_ *store, const kolk_settings_ *settings, size_t align,
+                                        bool persistent) {
+    kolk_debug_desc_ debug = {
         .name = store->name,
         .noun = "slot",
         .settings = *settings,
@@ -127,55 +127,55 @@ kolk_debug_desc kolk_store_debug_desc(kolk_slot_store *store, const kolk_setting
         .max_capacity = store->depot.slots,
         .persistent = persistent,
     };
-    kolk_debug_settle(&debug);
-    if (debug.front) kolk_store_set_stride(store, debug.front + debug.object_size + debug.back);
+    kolk_debug_settle_(&debug);
+    if (debug.front) kolk_store_set_stride_(store, debug.front + debug.object_size + debug.back);
     return debug;
 }
 
-bool kolk_store_begin_debug(kolk_slot_store *store, const kolk_debug_desc *desc) {
+bool kolk_store_begin_debug_(kolk_slot_store_ *store, const kolk_debug_desc_ *desc) {
     store->debug_flags = (uint8_t)desc->settings.flags;
     if (!desc->settings.flags) return true;
-    store->debug = kolk_debug_begin(desc);
+    store->debug = kolk_debug_begin_(desc);
     if (!store->debug) return false;
-    store->objects = kolk_debug_objects(store->debug);
+    store->objects = kolk_debug_objects_(store->debug);
     store->depot.uncached_until = store->depot.lowered_until = UINT64_MAX;
     return true;
 }
 
-bool kolk_store_is_intact(const kolk_slot_store *store) {
+bool kolk_store_is_intact_(const kolk_slot_store_ *store) {
     for (uint32_t slot = 0; slot < store->depot.fresh; slot++)
         if (!store->objects &&
-            !kolk_debug_is_intact(store->debug, slot, kolk_store_plain_object(store, slot), !is_filled(store, slot)))
+            !kolk_debug_is_intact_(store->debug, slot, kolk_store_plain_object_(store, slot), !is_filled(store, slot)))
             return false;
     return true;
 }
 
-static bool is_in_depot(const kolk_slot_store *store, uint32_t slot) {
-    return *kolk_slot_set_word(&store->depot.free, slot >> store->depot.word_shift) &
-           kolk_depot_bit(&store->depot, slot);
+static bool is_in_depot(const kolk_slot_store_ *store, uint32_t slot) {
+    return *kolk_slot_set_word_(&store->depot.free, slot >> store->depot.word_shift) &
+           kolk_depot_bit_(&store->depot, slot);
 }
 
 /* Verifies a slot in quarantine, or one whose fill was being verified. */
-static void prove_free(const kolk_slot_store *store, uint32_t slot, const void *site) {
-    if (is_filled(store, slot)) kolk_store_verify(store, slot, true, site);
+static void prove_free(const kolk_slot_store_ *store, uint32_t slot, const void *site) {
+    if (is_filled(store, slot)) kolk_store_verify_(store, slot, true, site);
 }
 
 /* Goes by the places where slots are. In a fork's child, some slots are in no place, or were being verified by a thread
  * that is gone. These are lost, and their fill may be half written. */
-void kolk_store_prove_all(const kolk_slot_store *store, const void *site) {
+void kolk_store_prove_all_(const kolk_slot_store_ *store, const void *site) {
     for (uint32_t slot = 0; slot < store->depot.fresh; slot++)
         if (!is_filled(store, slot) || is_in_depot(store, slot))
-            kolk_store_verify(store, slot, is_filled(store, slot), site);
-    for (uint32_t n = 0; n < store->quarantined; n++) prove_free(store, *kolk_debug_ring(store->debug, n), site);
-    for (const kolk_magazine *magazine = NULL; (magazine = kolk_keepers_next_magazine(&store->depot, magazine));)
-        if (magazine->proving && !kolk_thread_is_gone(magazine->keeper->owner))
+            kolk_store_verify_(store, slot, is_filled(store, slot), site);
+    for (uint32_t n = 0; n < store->quarantined; n++) prove_free(store, *kolk_debug_ring_(store->debug, n), site);
+    for (const kolk_magazine_ *magazine = NULL; (magazine = kolk_keepers_next_magazine_(&store->depot, magazine));)
+        if (magazine->proving && !kolk_thread_is_gone_(magazine->keeper->owner))
             prove_free(store, magazine->proving - 1, site);
-    kolk_store_report_leaks(store);
+    kolk_store_report_leaks_(store);
 }
 
-void kolk_store_report_leaks(const kolk_slot_store *store) {
+void kolk_store_report_leaks_(const kolk_slot_store_ *store) {
     if (!(store->debug_flags & KOLK_DEBUG_SITES)) return;
-    kolk_debug_leaks(store->debug, store->depot.fresh, kolk_store_failure(store, KOLK_LEAK, KOLK_NO_SLOT, NULL));
+    kolk_debug_leaks_(store->debug, store->depot.fresh, kolk_store_failure_(store, KOLK_LEAK, KOLK_NO_SLOT_, NULL));
 }
 
 #endif

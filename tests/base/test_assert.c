@@ -1,4 +1,4 @@
-/* KOLK_ASSERT: a broken precondition ends the process at once, and prints its file and its text. Tries ten of them, in
+/* KOLK_ASSERT_: a broken precondition ends the process at once, and prints its file and its text. Tries ten of them, in
  * core and os. All other tests run with assertions on, and show that programs don't break them. */
 #include "../help/child.h"
 
@@ -16,58 +16,58 @@
 static uint64_t zero; /* hides the value from the compiler */
 
 static void lowest_bit_of_none(void) {
-    kolk_bits_lowest(zero);
+    kolk_bits_lowest_(zero);
 }
 
 static void levels_of_no_slots(void) {
     uint64_t words[1] = {1}, *levels[1] = {words};
-    kolk_levels_take_lowest(levels, (unsigned)zero);
+    kolk_levels_take_lowest_(levels, (unsigned)zero);
 }
 
 static void stride_of_nothing(void) {
     uint8_t shift;
     uintptr_t inverse;
-    kolk_set_divisor((size_t)zero, &shift, &inverse);
+    kolk_set_divisor_((size_t)zero, &shift, &inverse);
 }
 
 static void slot_of_no_memory(void) {
     uint64_t inside = 0;
-    kolk_locate(NULL, 8, 1, &inside, &inside);
+    kolk_locate_(NULL, 8, 1, &inside, &inside);
 }
 
 static void put_no_slots(void) {
-    kolk_slot_sheet sheet = {0};
-    kolk_slot_set set = {&sheet};
-    kolk_slot_set_put(&set, 0, zero);
+    kolk_slot_sheet_ sheet = {0};
+    kolk_slot_set_ set = {&sheet};
+    kolk_slot_set_put_(&set, 0, zero);
 }
 
 static void join_twice(void) {
-    kolk_wait_queue queue = {NULL, NULL};
-    kolk_waiter waiter = {0};
-    kolk_waiter_join(&queue, &waiter);
-    kolk_waiter_join(&queue, &waiter);
+    kolk_wait_queue_ queue = {NULL, NULL};
+    kolk_waiter_ waiter = {0};
+    kolk_waiter_join_(&queue, &waiter);
+    kolk_waiter_join_(&queue, &waiter);
 }
 
 static void leave_twice(void) {
-    kolk_wait_queue queue = {NULL, NULL};
-    kolk_waiter waiter = {0};
-    kolk_waiter_join(&queue, &waiter);
-    kolk_waiter_leave(&queue, &waiter);
-    kolk_waiter_leave(&queue, &waiter);
+    kolk_wait_queue_ queue = {NULL, NULL};
+    kolk_waiter_ waiter = {0};
+    kolk_waiter_join_(&queue, &waiter);
+    kolk_waiter_leave_(&queue, &waiter);
+    kolk_waiter_leave_(&queue, &waiter);
 }
 
 static void unlock_what_is_not_locked(void) {
     uint32_t word = 0;
-    kolk_unlock_word(&word);
+    kolk_unlock_word_(&word);
 }
 
 static void set_no_descriptor(void) {
-    kolk_event_set(-1);
+    kolk_event_set_(-1);
 }
 
 static void release_half_a_page(void) {
     static unsigned char bytes[2];
-    kolk_memory_release(bytes + ((uintptr_t)bytes + 1) % 2, 1);
+    kolk_memory_release_(bytes + ((uintptr_t)bytes + 1) % 2, 1);
 }
 
 static const struct {
@@ -83,7 +83,7 @@ static const struct {
     {leave_twice, "src/core/wait_queue.h:", "waiter == (waiter->before ? waiter->before->behind : queue->first)"},
     {unlock_what_is_not_locked, "src/os/lock.c:", "taken & 3"},
     {set_no_descriptor, "src/os/event.c:", "fd >= 0"},
-    {release_half_a_page, "src/os/memory.c:", "(uintptr_t)start % kolk_memory_page() == 0"},
+    {release_half_a_page, "src/os/memory.c:", "(uintptr_t)start % kolk_memory_page_() == 0"},
 };
 
 /* A header's assertions are compiled into the test. A source file's are in the library, which may be built from the two
@@ -111,9 +111,9 @@ static void test_each_is_caught_at_its_place(void **state) {
 /* Without assertions the condition is not evaluated. */
 static void test_what_is_true_goes_on(void **state) {
     (void)state;
-    KOLK_ASSERT(zero == 0);
+    KOLK_ASSERT_(zero == 0);
     unsigned looks = 0;
-    KOLK_ASSERT(++looks);
+    KOLK_ASSERT_(++looks);
     assert_int_equal(looks, KOLK_ASSERTIONS);
 }
 

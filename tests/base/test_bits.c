@@ -28,9 +28,9 @@ static void find_everywhere(const uint64_t *words) {
         for (uint64_t from = 0; from <= WORDS * 64; from++) {
             for (unsigned value = 0; value < 2; value++) {
                 uint64_t expected = from;
-                while (expected < end && kolk_bits_get(words, expected) != value) expected++;
+                while (expected < end && kolk_bits_get_(words, expected) != value) expected++;
                 if (expected > end) expected = end;
-                if (kolk_bits_find(words, value, from, end) != expected)
+                if (kolk_bits_find_(words, value, from, end) != expected)
                     fail_msg("find %u from %u to %u", value, (unsigned)from, (unsigned)end);
             }
         }
@@ -46,7 +46,7 @@ static void test_find(void **state) {
     for (unsigned n = 0; n < 20; n++) { /* a few bits that differ from the others */
         memset(words, n % 2 ? 0xff : 0, WORDS * sizeof *words);
         for (unsigned bits = random_below(&random, 4); bits > 0; bits--)
-            words[random_below(&random, WORDS)] ^= kolk_bits_at(random_below(&random, 64));
+            words[random_below(&random, WORDS)] ^= kolk_bits_at_(random_below(&random, 64));
         find_everywhere(words);
     }
     free_words(words);
@@ -55,7 +55,7 @@ static void test_find(void **state) {
 static void test_words(void **state) {
     (void)state;
     static const uint64_t bits[] = {0, 1, 63, 64, 65, 128, 129}, words[] = {0, 1, 1, 1, 2, 2, 3};
-    for (size_t i = 0; i < LENGTH_OF(bits); i++) assert_int_equal(kolk_bits_words(bits[i]), words[i]);
+    for (size_t i = 0; i < LENGTH_OF(bits); i++) assert_int_equal(kolk_bits_words_(bits[i]), words[i]);
 }
 
 int main(void) {

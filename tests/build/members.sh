@@ -1,6 +1,6 @@
 #!/bin/sh
 # Each member of a descriptor is set by a test of its kind and named in README.md or docs, and has an initialiser for
-# C++20. A descriptor is a struct kolk_..._desc, or another struct whose members have KOLK_OR_0. Each status is used in
+# C++20. A descriptor is a struct kolk_..._desc, or another struct whose members have KOLK_OR_0_. Each status is used in
 # the sources and in a test.
 # Usage: members.sh
 set -eu
@@ -30,9 +30,9 @@ list_members() {
       text = text " " $0
       gsub(/\/\*([^*]|\*+[^*\/])*\*+\//, "", text)
       if (text ~ /\/\*/ || text !~ /; *$/) next
-      bare = text ~ /KOLK_OR_0/ ? "" : " bare"
+      bare = text ~ /KOLK_OR_0_/ ? "" : " bare"
       if (!bare) marked = 1
-      gsub(/ KOLK_OR_0|; *$/, "", text)
+      gsub(/ KOLK_OR_0_|; *$/, "", text)
       if (match(text, /\(\*[a-z_]+\)/)) text = substr(text, RSTART + 2, RLENGTH - 3)
       declared = split(text, names, /,/)
       for (n = 1; n <= declared; n++) {
@@ -60,7 +60,7 @@ while read -r header name member bare; do
     echo "$header: $name.$member: no test in $tests sets it. Let the model take it, or add it to tested_elsewhere."
   echo "$only_in_header" | tr -s '\n' ' ' | grep -q " $kind\.$member " || grep -Eq "(\.|->|\`)$member\b" README.md docs/*.md ||
     echo "$header: $name.$member: neither README.md nor docs name it, as .$member or in backticks. Say there what it is for."
-  [ -z "$bare" ] || echo "$header: $name.$member: it needs KOLK_OR_0 (base.h)."
+  [ -z "$bare" ] || echo "$header: $name.$member: it needs KOLK_OR_0_ (base.h)."
 done < "$wrong.members" > "$wrong"
 
 for name in $(awk '{ print $2 }' "$wrong.members" | sort -u); do
@@ -68,11 +68,11 @@ for name in $(awk '{ print $2 }' "$wrong.members" | sort -u); do
 done >> "$wrong"
 
 awk '$2 == "kolk_pool_desc" { print $3 }' "$wrong.all" > "$wrong.given"
-sed -n '/^static inline bool kolk_pool_is_plain(/,/^}/p' include/kolk/pool.h > "$wrong.is_plain"
+sed -n '/^static inline bool kolk_pool_is_plain_(/,/^}/p' include/kolk/pool.h > "$wrong.is_plain"
 while read -r member; do
   case $plain in *" $member "*) continue ;; esac
   grep -q "desc->$member\b" "$wrong.is_plain" ||
-    echo "include/kolk/pool.h: kolk_pool_is_plain does not look at .$member. Without it a program that has no other option ignores it."
+    echo "include/kolk/pool.h: kolk_pool_is_plain_ does not look at .$member. Without it a program that has no other option ignores it."
 done < "$wrong.given" >> "$wrong"
 awk '$2 == "kolk_pool_kept_desc" { print $3 }' "$wrong.all" | cmp -s "$wrong.given" - ||
   echo "include/kolk/pool.h: kolk_pool_kept_desc has not the members of kolk_pool_desc, in their order." >> "$wrong"

@@ -151,8 +151,8 @@ static void test_bad_descriptors(void **state) {
     kolk_bytemap pool;
     assert_int_equal(kolk_bytemap_initialise_with(&pool, NULL), KOLK_NO_DESCRIPTOR);
     kolk_bytemap_view view = {.object_size = 1, .count = 1};
-    assert_int_equal(kolk_bytemap_init_abi(&pool, &view, false, 0, 0, sizeof pool, KOLK_ABI + 1), KOLK_WRONG_ABI);
-    assert_int_equal(kolk_bytemap_init_abi(&pool, &view, false, 0, 0, sizeof pool - 8, KOLK_ABI), KOLK_WRONG_ABI);
+    assert_int_equal(kolk_bytemap_init_abi_(&pool, &view, false, 0, 0, sizeof pool, KOLK_ABI + 1), KOLK_WRONG_ABI);
+    assert_int_equal(kolk_bytemap_init_abi_(&pool, &view, false, 0, 0, sizeof pool - 8, KOLK_ABI), KOLK_WRONG_ABI);
 }
 
 /* A handle has 31 bits without its sign, and 8 of them are the byte. */

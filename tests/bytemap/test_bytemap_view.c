@@ -395,13 +395,13 @@ static void test_slots_wider_than_their_type(void **state) {
 static const char *listed(void) {
     static char names[1000];
     size_t length = 0;
-    kolk_records records = {0};
-    kolk_registry_collect(&records);
+    kolk_records_ records = {0};
+    kolk_registry_collect_(&records);
     names[0] = 0;
-    for (const kolk_record *at = records.first; at; at = at->next)
+    for (const kolk_record_ *at = records.first; at; at = at->next)
         length += (size_t)snprintf(names + length, sizeof names - length, "%s %s %u/%u ", at->stats.kind,
                                    at->stats.name, (unsigned)at->stats.count, (unsigned)at->stats.capacity);
-    kolk_records_release(&records);
+    kolk_records_release_(&records);
     return names;
 }
 

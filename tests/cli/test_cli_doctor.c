@@ -44,11 +44,11 @@ static enum fault {
     NOTHING_COMES_BACK
 } fault;
 
-kolk_status __real_kolk_pool_init_abi(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
+kolk_status __real_kolk_pool_init_abi_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
                                       size_t pool_size, uint32_t abi);
-kolk_status __wrap_kolk_pool_init_abi(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
+kolk_status __wrap_kolk_pool_init_abi_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
                                       size_t pool_size, uint32_t abi);
-kolk_status __wrap_kolk_pool_init_plain_abi(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
+kolk_status __wrap_kolk_pool_init_plain_abi_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
                                             size_t type_align, size_t pool_size, uint32_t abi);
 bool __real_kolk_pool_is_valid(const kolk_pool *pool);
 bool __wrap_kolk_pool_is_valid(const kolk_pool *pool);
@@ -60,27 +60,27 @@ void __real_kolk_stats_write(kolk_stats_format format, void (*put)(const char *t
                              void *context);
 void __wrap_kolk_stats_write(kolk_stats_format format, void (*put)(const char *text, size_t length, void *context),
                              void *context);
-kolk_status __real_kolk_queue_init_abi(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size,
+kolk_status __real_kolk_queue_init_abi_(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size,
                                        size_t queue_size, uint32_t abi);
-kolk_status __wrap_kolk_queue_init_abi(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size,
+kolk_status __wrap_kolk_queue_init_abi_(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size,
                                        size_t queue_size, uint32_t abi);
 kolk_status __real_kolk_queue_pop(kolk_queue *queue, void *item, kolk_deadline deadline);
 kolk_status __wrap_kolk_queue_pop(kolk_queue *queue, void *item, kolk_deadline deadline);
-kolk_status __real_kolk_shared_init_abi(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size,
+kolk_status __real_kolk_shared_init_abi_(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size,
                                         size_t type_align, size_t pool_size, uint32_t abi);
-kolk_status __wrap_kolk_shared_init_abi(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size,
+kolk_status __wrap_kolk_shared_init_abi_(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size,
                                         size_t type_align, size_t pool_size, uint32_t abi);
 kolk_status __real_kolk_shared_local_init(kolk_shared_local *local, kolk_shared *pool);
 kolk_status __wrap_kolk_shared_local_init(kolk_shared_local *local, kolk_shared *pool);
 void *__real_kolk_shared_alloc_wait(kolk_shared_local *local, kolk_deadline deadline);
 void *__wrap_kolk_shared_alloc_wait(kolk_shared_local *local, kolk_deadline deadline);
-void *__real_kolk_shared_get_slow(const kolk_shared *pool, kolk_handle handle);
-void *__wrap_kolk_shared_get_slow(const kolk_shared *pool, kolk_handle handle);
+void *__real_kolk_shared_get_slow_(const kolk_shared *pool, kolk_handle handle);
+void *__wrap_kolk_shared_get_slow_(const kolk_shared *pool, kolk_handle handle);
 kolk_shared_local *__real_kolk_shared_local_of_thread(kolk_shared *pool);
 kolk_shared_local *__wrap_kolk_shared_local_of_thread(kolk_shared *pool);
-kolk_status __real_kolk_resource_init_abi(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc,
+kolk_status __real_kolk_resource_init_abi_(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc,
                                           size_t pool_size, uint32_t abi);
-kolk_status __wrap_kolk_resource_init_abi(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc,
+kolk_status __wrap_kolk_resource_init_abi_(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc,
                                           size_t pool_size, uint32_t abi);
 kolk_status __real_kolk_resource_borrow(kolk_resource_pool *pool, const kolk_borrow_desc *desc, kolk_borrowed *out);
 kolk_status __wrap_kolk_resource_borrow(kolk_resource_pool *pool, const kolk_borrow_desc *desc, kolk_borrowed *out);
@@ -89,7 +89,7 @@ void __wrap_kolk_resource_give_back(kolk_resource_pool *pool, kolk_borrowed *bor
 int __real_kolk_queue_fd(kolk_queue *queue, kolk_queue_event event);
 int __wrap_kolk_queue_fd(kolk_queue *queue, kolk_queue_event event);
 
-kolk_status __wrap_kolk_pool_init_abi(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
+kolk_status __wrap_kolk_pool_init_abi_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
                                       size_t pool_size, uint32_t abi) {
     kolk_pool_desc changed = *desc;
     if (fault == ANY_ABI_WILL_DO && abi != KOLK_ABI) return KOLK_WRONG_ABI + 1;
@@ -97,13 +97,13 @@ kolk_status __wrap_kolk_pool_init_abi(kolk_pool *pool, const kolk_pool_desc *des
     if (fault == NO_POOL) return KOLK_NO_MEMORY;
     if (fault == NO_GROWTH && desc->max_capacity) changed.max_capacity = changed.capacity = 100;
     if (fault == NO_DEBUG) changed.debug = NULL;
-    return __real_kolk_pool_init_abi(pool, &changed, type_size, type_align, pool_size, abi);
+    return __real_kolk_pool_init_abi_(pool, &changed, type_size, type_align, pool_size, abi);
 }
 
 /* The init of descriptors that ask for no option has the same faults. */
-kolk_status __wrap_kolk_pool_init_plain_abi(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
+kolk_status __wrap_kolk_pool_init_plain_abi_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
                                             size_t type_align, size_t pool_size, uint32_t abi) {
-    return __wrap_kolk_pool_init_abi(pool, desc, type_size, type_align, pool_size, abi);
+    return __wrap_kolk_pool_init_abi_(pool, desc, type_size, type_align, pool_size, abi);
 }
 
 bool __wrap_kolk_pool_is_valid(const kolk_pool *pool) {
@@ -126,10 +126,10 @@ void __wrap_kolk_stats_write(kolk_stats_format format, void (*put)(const char *t
     if (fault != NO_STATISTICS) __real_kolk_stats_write(format, put, context);
 }
 
-kolk_status __wrap_kolk_queue_init_abi(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size,
+kolk_status __wrap_kolk_queue_init_abi_(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size,
                                        size_t queue_size, uint32_t abi) {
     if (fault == NO_QUEUE) return KOLK_NO_MEMORY;
-    return __real_kolk_queue_init_abi(queue, desc, type_size, queue_size, abi);
+    return __real_kolk_queue_init_abi_(queue, desc, type_size, queue_size, abi);
 }
 
 kolk_status __wrap_kolk_queue_pop(kolk_queue *queue, void *item, kolk_deadline deadline) {
@@ -142,10 +142,10 @@ int __wrap_kolk_queue_fd(kolk_queue *queue, kolk_queue_event event) {
     return fault == NO_DESCRIPTOR_FOR_POLL ? -1 : __real_kolk_queue_fd(queue, event);
 }
 
-kolk_status __wrap_kolk_shared_init_abi(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size,
+kolk_status __wrap_kolk_shared_init_abi_(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size,
                                         size_t type_align, size_t pool_size, uint32_t abi) {
     if (fault == NO_SHARED_POOL) return KOLK_NO_MEMORY;
-    return __real_kolk_shared_init_abi(pool, desc, type_size, type_align, pool_size, abi);
+    return __real_kolk_shared_init_abi_(pool, desc, type_size, type_align, pool_size, abi);
 }
 
 /* The doctor makes its third local after the thread of the second has ended. */
@@ -163,21 +163,21 @@ void *__wrap_kolk_shared_alloc_wait(kolk_shared_local *local, kolk_deadline dead
     return fault == WAITS_TOO_LONG && !object ? &another : object;
 }
 
-void *__wrap_kolk_shared_get_slow(const kolk_shared *pool, kolk_handle handle) {
+void *__wrap_kolk_shared_get_slow_(const kolk_shared *pool, kolk_handle handle) {
     static char another;
-    return fault == STALE_HANDLES_LEAD_ON ? &another : __real_kolk_shared_get_slow(pool, handle);
+    return fault == STALE_HANDLES_LEAD_ON ? &another : __real_kolk_shared_get_slow_(pool, handle);
 }
 
-kolk_status __real_kolk_heap_init_abi(kolk_heap *heap, const kolk_heap_desc *desc, size_t heap_size, uint32_t abi);
-kolk_status __wrap_kolk_heap_init_abi(kolk_heap *heap, const kolk_heap_desc *desc, size_t heap_size, uint32_t abi);
+kolk_status __real_kolk_heap_init_abi_(kolk_heap *heap, const kolk_heap_desc *desc, size_t heap_size, uint32_t abi);
+kolk_status __wrap_kolk_heap_init_abi_(kolk_heap *heap, const kolk_heap_desc *desc, size_t heap_size, uint32_t abi);
 void *__real_kolk_heap_alloc(kolk_heap *heap, size_t size);
 void *__wrap_kolk_heap_alloc(kolk_heap *heap, size_t size);
 void *__real_kolk_heap_realloc(kolk_heap *heap, void *block, size_t size);
 void *__wrap_kolk_heap_realloc(kolk_heap *heap, void *block, size_t size);
 
-kolk_status __wrap_kolk_heap_init_abi(kolk_heap *heap, const kolk_heap_desc *desc, size_t heap_size, uint32_t abi) {
+kolk_status __wrap_kolk_heap_init_abi_(kolk_heap *heap, const kolk_heap_desc *desc, size_t heap_size, uint32_t abi) {
     if (fault == NO_HEAP) return KOLK_NO_MEMORY;
-    return __real_kolk_heap_init_abi(heap, desc, heap_size, abi);
+    return __real_kolk_heap_init_abi_(heap, desc, heap_size, abi);
 }
 
 void *__wrap_kolk_heap_alloc(kolk_heap *heap, size_t size) {
@@ -190,12 +190,12 @@ void *__wrap_kolk_heap_realloc(kolk_heap *heap, void *block, size_t size) {
     return fault == NO_REALLOC || fault == ONE_BLOCK_FOR_ALL ? NULL : __real_kolk_heap_realloc(heap, block, size);
 }
 
-kolk_status __wrap_kolk_resource_init_abi(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc,
+kolk_status __wrap_kolk_resource_init_abi_(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc,
                                           size_t pool_size, uint32_t abi) {
     kolk_resource_pool_desc other = *desc;
     if (fault == NO_RESOURCE_POOL) return KOLK_NO_THREAD;
     if (fault == MAKERS_SLEEP) other.no_housekeeper = true;
-    return __real_kolk_resource_init_abi(pool, &other, pool_size, abi);
+    return __real_kolk_resource_init_abi_(pool, &other, pool_size, abi);
 }
 
 kolk_status __wrap_kolk_resource_borrow(kolk_resource_pool *pool, const kolk_borrow_desc *desc, kolk_borrowed *out) {

@@ -51,10 +51,10 @@ static void move_it(bool watched) {
     bool told = watched && notices_in_take();
     if (told) assert_said(KOLK_MOVED, "it was moved or copied after its init: a pool must stay where it is");
     if (notices_in_take()) {
-        kolk_records records = {0};
-        kolk_registry_collect(&records); /* the collected pool is the one at its new place */
+        kolk_records_ records = {0};
+        kolk_registry_collect_(&records); /* the collected pool is the one at its new place */
         assert_int_equal(records.first->stats.count, 1);
-        kolk_records_release(&records);
+        kolk_records_release_(&records);
     }
     if (notices_in_take()) there.kind->take(&there);
     there.kind->end(&there);
@@ -215,12 +215,12 @@ static void test_lost_with_its_storage(void **state) {
         it = own;
         assert_string_equal(listed(NULL), before);
         begin_reports(&kept);
-        kolk_homes_report_lost(false);
+        kolk_homes_report_lost_(false);
         if (watched)
             assert_said(KOLK_LEAK, "its storage has ended without a deinit, as main's variables do at its end, or it "
                                    "was moved: what it had is lost");
         assert_no_more(&kept);
-        kolk_homes_report_lost(true); /* it is reported only once */
+        kolk_homes_report_lost_(true); /* it is reported only once */
         assert_no_more(&kept);
     }
 }
@@ -242,15 +242,15 @@ static void test_a_struct_that_was_overwritten(void **state) {
         uint64_t way = next_random(&random) % 3;
         for (size_t at = from; at < end; at++)
             bytes[at] = way == 0 ? 0 : way == 1 ? 0xff : (unsigned char)next_random(&random);
-        kolk_records records = {0};
-        kolk_registry_collect(&records);
-        for (const kolk_record *at = records.first; at; at = at->next) {
+        kolk_records_ records = {0};
+        kolk_registry_collect_(&records);
+        for (const kolk_record_ *at = records.first; at; at = at->next) {
             assert_string_equal(at->stats.name, "it");
             assert_in_range(at->stats.count, 0, at->stats.capacity);
             assert_in_range(at->stats.peak, 0, at->stats.capacity);
             assert_in_range(at->stats.object_size, 0, 32); /* 24 bytes; a tray's size is rounded up */
         }
-        kolk_records_release(&records);
+        kolk_records_release_(&records);
         memcpy(it, &before, sizeof before);
     }
     if (it->kind->init != init_heap) assert_string_equal(listed(it->kind->member), "it ");

@@ -60,10 +60,10 @@ static void count_bytes(const char *text, size_t length, void *context) {
 }
 
 static bool is_anything_listed(void) {
-    kolk_records records = {0};
-    kolk_registry_collect(&records);
+    kolk_records_ records = {0};
+    kolk_registry_collect_(&records);
     bool some = records.first;
-    kolk_records_release(&records);
+    kolk_records_release_(&records);
     return some;
 }
 

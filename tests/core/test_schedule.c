@@ -18,7 +18,7 @@ static state asked; /* what each schedule starts with */
 static unsigned outcomes[8];
 
 static void begin(void *context) {
-    KOLK_PLAIN_WRITE(context, sizeof(state)); /* known to all */
+    KOLK_PLAIN_WRITE_(context, sizeof(state)); /* known to all */
     *(state *)context = asked;
 }
 
@@ -46,7 +46,7 @@ static const schedule_report *must_fail(const schedule *what, schedule_end end, 
 
 static int set_up(void **unused) {
     (void)unused;
-    asked = (state){.store = KOLK_RELEASE, .load = KOLK_ACQUIRE, .deadline = KOLK_FOREVER};
+    asked = (state){.store = KOLK_RELEASE_, .load = KOLK_ACQUIRE_, .deadline = KOLK_FOREVER};
     memset(outcomes, 0, sizeof outcomes);
     return 0;
 }
@@ -60,7 +60,7 @@ static uint64_t met[64]; /* a bit for each word of 2 * STEPS bits */
 static void take_steps(void *context) {
     state *s = (state *)context;
     for (unsigned i = 0; i < STEPS; i++) {
-        kolk_fetch_add(&s->word, 1u, KOLK_RELAXED);
+        kolk_fetch_add_(&s->word, 1u, KOLK_RELAXED_);
         s->order[s->order_length++] = (uint8_t)schedule_thread();
     }
 }
@@ -121,15 +121,15 @@ static void test_random_orders(void **unused) {
 
 static void send(void *context) {
     state *s = (state *)context;
-    KOLK_PLAIN_WRITE(&s->plain, sizeof s->plain);
+    KOLK_PLAIN_WRITE_(&s->plain, sizeof s->plain);
     s->plain = 7;
-    kolk_store(&s->flag, 1u, s->store);
+    kolk_store_(&s->flag, 1u, s->store);
 }
 
 static void receive(void *context) {
     state *s = (state *)context;
-    while (!kolk_load(&s->flag, s->load)) kolk_pause();
-    KOLK_PLAIN_READ(&s->plain, sizeof s->plain);
+    while (!kolk_load_(&s->flag, s->load)) kolk_pause_();
+    KOLK_PLAIN_READ_(&s->plain, sizeof s->plain);
     schedule_assert(s->plain == 7);
 }
 
@@ -138,57 +138,57 @@ static void test_messages(void **unused) {
     schedule what = of("message", send, receive, NULL);
     schedule_must_pass(&what);
     what.name = "message without release";
-    asked.store = KOLK_RELAXED;
+    asked.store = KOLK_RELAXED_;
     const schedule_report *report =
         must_fail(&what, SCHEDULE_RACE, "byte 0 of &s->plain is read by second in receive:");
     assert_non_null(strstr(report->sentence, "and written by first in send:"));
     what.name = "message without acquire";
-    asked.store = KOLK_RELEASE;
-    asked.load = KOLK_RELAXED;
+    asked.store = KOLK_RELEASE_;
+    asked.load = KOLK_RELAXED_;
     must_fail(&what, SCHEDULE_RACE, "data race");
 }
 
 /* A read-modify-write acquires or not, according to its order; a failed one has a separate order. */
 static void receive_by_update(void *context) {
     state *s = (state *)context;
-    while (!kolk_fetch_or(&s->flag, 0u, s->load)) kolk_pause();
-    KOLK_PLAIN_READ(&s->plain, sizeof s->plain);
+    while (!kolk_fetch_or_(&s->flag, 0u, s->load)) kolk_pause_();
+    KOLK_PLAIN_READ_(&s->plain, sizeof s->plain);
 }
 
 static void receive_by_failing(void *context) {
     state *s = (state *)context;
     uint32_t flag = 5;
-    schedule_assert(!kolk_compare_exchange(&s->flag, &flag, 6u, KOLK_ACQ_REL, s->load));
-    if (flag) KOLK_PLAIN_READ(&s->plain, sizeof s->plain);
+    schedule_assert(!kolk_compare_exchange_(&s->flag, &flag, 6u, KOLK_ACQ_REL_, s->load));
+    if (flag) KOLK_PLAIN_READ_(&s->plain, sizeof s->plain);
 }
 
 static void test_messages_by_update(void **unused) {
     (void)unused;
     schedule what = of("message by update", send, receive_by_update, NULL);
     schedule_must_pass(&what);
-    asked.load = KOLK_ACQ_REL;
+    asked.load = KOLK_ACQ_REL_;
     schedule_must_pass(&what);
-    asked.load = KOLK_RELEASE;
+    asked.load = KOLK_RELEASE_;
     must_fail(&what, SCHEDULE_RACE, "receive_by_update");
     what = of("message by failing", send, receive_by_failing, NULL);
-    asked.load = KOLK_ACQUIRE;
+    asked.load = KOLK_ACQUIRE_;
     schedule_must_pass(&what);
-    asked.load = KOLK_RELAXED;
+    asked.load = KOLK_RELAXED_;
     must_fail(&what, SCHEDULE_RACE, "receive_by_failing");
 }
 
 /* Readers may run concurrently; a writer must not run with any other access, whichever comes first. */
 static void read_plain(void *context) {
-    KOLK_PLAIN_READ(&((state *)context)->plain, sizeof(uint32_t));
+    KOLK_PLAIN_READ_(&((state *)context)->plain, sizeof(uint32_t));
 }
 
 static void write_plain(void *context) {
-    KOLK_PLAIN_WRITE(&((state *)context)->plain, sizeof(uint32_t));
+    KOLK_PLAIN_WRITE_(&((state *)context)->plain, sizeof(uint32_t));
 }
 
 static void write_beside(void *context) {
-    KOLK_PLAIN_WRITE((unsigned char *)&((state *)context)->plain - 1, 1);
-    KOLK_PLAIN_WRITE((unsigned char *)&((state *)context)->plain + 4, 1);
+    KOLK_PLAIN_WRITE_((unsigned char *)&((state *)context)->plain - 1, 1);
+    KOLK_PLAIN_WRITE_((unsigned char *)&((state *)context)->plain + 4, 1);
 }
 
 static void test_races(void **unused) {
@@ -207,13 +207,13 @@ static void test_races(void **unused) {
 /* Two atomics: there is no race, but the second store may be seen before the first. */
 static void send_relaxed(void *context) {
     state *s = (state *)context;
-    kolk_store(&s->x, 7u, KOLK_RELAXED);
-    kolk_store(&s->flag, 1u, s->store);
+    kolk_store_(&s->x, 7u, KOLK_RELAXED_);
+    kolk_store_(&s->flag, 1u, s->store);
 }
 
 static void receive_relaxed(void *context) {
     state *s = (state *)context;
-    if (kolk_load(&s->flag, s->load)) schedule_assert(kolk_load(&s->x, KOLK_RELAXED) == 7);
+    if (kolk_load_(&s->flag, s->load)) schedule_assert(kolk_load_(&s->x, KOLK_RELAXED_) == 7);
 }
 
 static void test_atomic_messages(void **unused) {
@@ -221,24 +221,24 @@ static void test_atomic_messages(void **unused) {
     schedule what = of("atomic message", send_relaxed, receive_relaxed, NULL);
     schedule_must_pass(&what);
     what.name = "atomic message without release";
-    asked.store = KOLK_RELAXED;
-    must_fail(&what, SCHEDULE_ASSERTION, "kolk_load(&s->x, KOLK_RELAXED) == 7 is false");
+    asked.store = KOLK_RELAXED_;
+    must_fail(&what, SCHEDULE_ASSERTION, "kolk_load_(&s->x, KOLK_RELAXED_) == 7 is false");
 }
 
 /* A read-modify-write in between continues the release sequence, whatever its own order; a store does not. */
 static void count_flag(void *context) {
-    kolk_fetch_add(&((state *)context)->flag, 2u, KOLK_RELAXED);
+    kolk_fetch_add_(&((state *)context)->flag, 2u, KOLK_RELAXED_);
 }
 
 static void overwrite_flag(void *context) {
     uint32_t *flag = &((state *)context)->flag;
-    if (kolk_load(flag, KOLK_RELAXED) == 1) kolk_store(flag, 3u, KOLK_RELAXED);
+    if (kolk_load_(flag, KOLK_RELAXED_) == 1) kolk_store_(flag, 3u, KOLK_RELAXED_);
 }
 
 static void receive_both(void *context) {
     state *s = (state *)context;
-    if (kolk_load(&s->flag, KOLK_ACQUIRE) != 3) return;
-    KOLK_PLAIN_READ(&s->plain, sizeof s->plain);
+    if (kolk_load_(&s->flag, KOLK_ACQUIRE_) != 3) return;
+    KOLK_PLAIN_READ_(&s->plain, sizeof s->plain);
     outcomes[0]++;
 }
 
@@ -258,14 +258,14 @@ static void test_release_sequences(void **unused) {
 
 static void store_x_load_y(void *context) {
     state *s = (state *)context;
-    kolk_store(&s->x, 1u, s->store);
-    s->seen[0] = kolk_load(&s->y, s->load);
+    kolk_store_(&s->x, 1u, s->store);
+    s->seen[0] = kolk_load_(&s->y, s->load);
 }
 
 static void store_y_load_x(void *context) {
     state *s = (state *)context;
-    kolk_store(&s->y, 1u, s->store);
-    s->seen[1] = kolk_load(&s->x, s->load);
+    kolk_store_(&s->y, 1u, s->store);
+    s->seen[1] = kolk_load_(&s->x, s->load);
 }
 
 static void one_saw_the_other(void *context) {
@@ -276,12 +276,12 @@ static void one_saw_the_other(void *context) {
 static void test_store_buffering(void **unused) {
     (void)unused;
     schedule what = of("Dekker", store_x_load_y, store_y_load_x, one_saw_the_other);
-    asked.store = asked.load = KOLK_SEQ_CST;
+    asked.store = asked.load = KOLK_SEQ_CST_;
     schedule_must_pass(&what);
-    static const int pairs[][2] = {{KOLK_RELAXED, KOLK_RELAXED},
-                                   {KOLK_RELEASE, KOLK_ACQUIRE},
-                                   {KOLK_SEQ_CST, KOLK_ACQUIRE},
-                                   {KOLK_RELEASE, KOLK_SEQ_CST}};
+    static const int pairs[][2] = {{KOLK_RELAXED_, KOLK_RELAXED_},
+                                   {KOLK_RELEASE_, KOLK_ACQUIRE_},
+                                   {KOLK_SEQ_CST_, KOLK_ACQUIRE_},
+                                   {KOLK_RELEASE_, KOLK_SEQ_CST_}};
     for (size_t i = 0; i < LENGTH_OF(pairs); i++) {
         what.name = "Dekker with less";
         asked.store = pairs[i][0];
@@ -296,13 +296,13 @@ static void test_store_buffering(void **unused) {
 /* Even with the weakest order, no thread sees an atomic go back to an older value. */
 static void store_twice(void *context) {
     state *s = (state *)context;
-    kolk_store(&s->x, 1u, KOLK_RELAXED);
-    kolk_store(&s->x, 2u, KOLK_RELAXED);
+    kolk_store_(&s->x, 1u, KOLK_RELAXED_);
+    kolk_store_(&s->x, 2u, KOLK_RELAXED_);
 }
 
 static void load_twice(void *context) {
     state *s = (state *)context;
-    uint32_t first = kolk_load(&s->x, KOLK_RELAXED), second = kolk_load(&s->x, KOLK_RELAXED);
+    uint32_t first = kolk_load_(&s->x, KOLK_RELAXED_), second = kolk_load_(&s->x, KOLK_RELAXED_);
     schedule_assert(first <= second);
     outcomes[first * 3 + second < 8 ? first * 3 + second : 7]++;
 }
@@ -319,23 +319,23 @@ static void test_coherence(void **unused) {
 
 /* Two threads read two stores of two others: only with seq_cst do they agree on which was first. */
 static void store_x(void *context) {
-    kolk_store(&((state *)context)->x, 1u, ((state *)context)->store);
+    kolk_store_(&((state *)context)->x, 1u, ((state *)context)->store);
 }
 
 static void store_y(void *context) {
-    kolk_store(&((state *)context)->y, 1u, ((state *)context)->store);
+    kolk_store_(&((state *)context)->y, 1u, ((state *)context)->store);
 }
 
 static void look_x_y(void *context) {
     state *s = (state *)context;
-    s->seen[0] = kolk_load(&s->x, s->load);
-    s->seen[1] = kolk_load(&s->y, s->load);
+    s->seen[0] = kolk_load_(&s->x, s->load);
+    s->seen[1] = kolk_load_(&s->y, s->load);
 }
 
 static void look_y_x(void *context) {
     state *s = (state *)context;
-    s->seen[2] = kolk_load(&s->y, s->load);
-    s->seen[3] = kolk_load(&s->x, s->load);
+    s->seen[2] = kolk_load_(&s->y, s->load);
+    s->seen[3] = kolk_load_(&s->x, s->load);
 }
 
 static void they_agree(void *context) {
@@ -350,35 +350,35 @@ static void test_independent_readers(void **unused) {
     what.threads[2].body = look_x_y;
     what.threads[3].name = "fourth";
     what.threads[3].body = look_y_x;
-    asked.store = asked.load = KOLK_SEQ_CST;
+    asked.store = asked.load = KOLK_SEQ_CST_;
     schedule_must_pass(&what);
     what.name = "readers with acquire";
-    asked.load = KOLK_ACQUIRE;
+    asked.load = KOLK_ACQUIRE_;
     must_fail(&what, SCHEDULE_ASSERTION, "they_agree");
 }
 
 /* ---- Counters ---------------------------------------------------------------------------------------------------- */
 
 static void count_atomically(void *context) {
-    kolk_fetch_add(&((state *)context)->word, 1u, KOLK_RELAXED);
+    kolk_fetch_add_(&((state *)context)->word, 1u, KOLK_RELAXED_);
 }
 
 static void count_in_two_steps(void *context) {
     state *s = (state *)context;
-    uint32_t word = kolk_load(&s->word, s->load);
-    kolk_store(&s->word, word + 1, s->store);
+    uint32_t word = kolk_load_(&s->word, s->load);
+    kolk_store_(&s->word, word + 1, s->store);
 }
 
 static void count_plainly(void *context) {
     state *s = (state *)context;
-    KOLK_PLAIN_WRITE(&s->word, sizeof s->word);
+    KOLK_PLAIN_WRITE_(&s->word, sizeof s->word);
     s->word++;
 }
 
 static void count_by_compare(void *context) {
     state *s = (state *)context;
-    uint32_t word = kolk_load(&s->word, KOLK_RELAXED);
-    while (!kolk_compare_exchange_weak(&s->word, &word, word + 1, KOLK_RELAXED, KOLK_RELAXED)) outcomes[word]++;
+    uint32_t word = kolk_load_(&s->word, KOLK_RELAXED_);
+    while (!kolk_compare_exchange_weak_(&s->word, &word, word + 1, KOLK_RELAXED_, KOLK_RELAXED_)) outcomes[word]++;
 }
 
 static void both_are_counted(void *context) {
@@ -402,22 +402,22 @@ static void test_counters(void **unused) {
 /* Every operation, in each width, does to memory what the builtin does. */
 static void operate(void *context) {
     state *s = (state *)context;
-    schedule_assert(kolk_exchange(&s->byte, 0xf0, KOLK_SEQ_CST) == 0);
-    schedule_assert(kolk_fetch_or(&s->byte, 0x0f, KOLK_RELAXED) == 0xf0);
-    schedule_assert(kolk_fetch_add(&s->byte, 2, KOLK_RELAXED) == 0xff);
-    schedule_assert(kolk_fetch_sub(&s->byte, 3, KOLK_RELAXED) == 1);
-    schedule_assert(kolk_fetch_and(&s->byte, 0x3c, KOLK_RELAXED) == 0xfe);
-    schedule_assert(kolk_load(&s->byte, KOLK_RELAXED) == 0x3c);
+    schedule_assert(kolk_exchange_(&s->byte, 0xf0, KOLK_SEQ_CST_) == 0);
+    schedule_assert(kolk_fetch_or_(&s->byte, 0x0f, KOLK_RELAXED_) == 0xf0);
+    schedule_assert(kolk_fetch_add_(&s->byte, 2, KOLK_RELAXED_) == 0xff);
+    schedule_assert(kolk_fetch_sub_(&s->byte, 3, KOLK_RELAXED_) == 1);
+    schedule_assert(kolk_fetch_and_(&s->byte, 0x3c, KOLK_RELAXED_) == 0xfe);
+    schedule_assert(kolk_load_(&s->byte, KOLK_RELAXED_) == 0x3c);
     schedule_assert(s->byte == 0x3c);
-    kolk_store(&s->long_word, UINT64_MAX - 1, KOLK_RELAXED);
-    schedule_assert(kolk_fetch_add(&s->long_word, 3u, KOLK_RELAXED) == UINT64_MAX - 1);
+    kolk_store_(&s->long_word, UINT64_MAX - 1, KOLK_RELAXED_);
+    schedule_assert(kolk_fetch_add_(&s->long_word, 3u, KOLK_RELAXED_) == UINT64_MAX - 1);
     uint64_t expected = 2;
-    schedule_assert(!kolk_compare_exchange(&s->long_word, &expected, 5u, KOLK_RELAXED, KOLK_RELAXED));
+    schedule_assert(!kolk_compare_exchange_(&s->long_word, &expected, 5u, KOLK_RELAXED_, KOLK_RELAXED_));
     schedule_assert(expected == 1);
-    schedule_assert(kolk_compare_exchange(&s->long_word, &expected, 5u, KOLK_RELAXED, KOLK_RELAXED));
+    schedule_assert(kolk_compare_exchange_(&s->long_word, &expected, 5u, KOLK_RELAXED_, KOLK_RELAXED_));
     schedule_assert(s->long_word == 5);
     s->long_word = 9; /* initialised anew, behind the shim's back */
-    schedule_assert(kolk_load(&s->long_word, KOLK_RELAXED) == 9);
+    schedule_assert(kolk_load_(&s->long_word, KOLK_RELAXED_) == 9);
     outcomes[0]++;
 }
 
@@ -433,25 +433,25 @@ static void test_operations(void **unused) {
 /* A thread announces its sleep, then looks once more; a thread that stores then looks for sleepers. */
 static void wait_for_word(void *context) {
     state *s = (state *)context;
-    while (!kolk_load(&s->word, KOLK_ACQUIRE)) {
-        kolk_fetch_add(&s->sleepers, 1u, KOLK_SEQ_CST);
-        if (s->careless && kolk_load(&s->word, KOLK_ACQUIRE) == 0)
-            kolk_wait(&s->x, kolk_load(&s->x, KOLK_RELAXED), KOLK_FOREVER); /* a word that nobody changes */
+    while (!kolk_load_(&s->word, KOLK_ACQUIRE_)) {
+        kolk_fetch_add_(&s->sleepers, 1u, KOLK_SEQ_CST_);
+        if (s->careless && kolk_load_(&s->word, KOLK_ACQUIRE_) == 0)
+            kolk_wait_(&s->x, kolk_load_(&s->x, KOLK_RELAXED_), KOLK_FOREVER); /* a word that nobody changes */
         else
-            kolk_wait(&s->word, 0, KOLK_FOREVER);
-        kolk_fetch_sub(&s->sleepers, 1u, KOLK_RELAXED);
+            kolk_wait_(&s->word, 0, KOLK_FOREVER);
+        kolk_fetch_sub_(&s->sleepers, 1u, KOLK_RELAXED_);
     }
 }
 
 static void change_word(void *context) {
     state *s = (state *)context;
-    kolk_store(&s->word, 1u, s->store);
-    if (kolk_load(&s->sleepers, s->load)) kolk_wake(s->careless ? &s->x : &s->word, 1);
+    kolk_store_(&s->word, 1u, s->store);
+    if (kolk_load_(&s->sleepers, s->load)) kolk_wake_(s->careless ? &s->x : &s->word, 1);
 }
 
 static void test_sleepers(void **unused) {
     (void)unused;
-    asked.store = asked.load = KOLK_SEQ_CST;
+    asked.store = asked.load = KOLK_SEQ_CST_;
     schedule what = of("sleeper", wait_for_word, change_word, NULL);
     schedule_must_pass(&what);
     what.name = "lost wake-up";
@@ -461,31 +461,31 @@ static void test_sleepers(void **unused) {
     assert_non_null(strstr(report->story, "second     has ended\n"));
     what.name = "sleeper without seq_cst";
     asked.careless = false;
-    asked.store = KOLK_RELEASE;
+    asked.store = KOLK_RELEASE_;
     must_fail(&what, SCHEDULE_DEADLOCK, "deadlock");
-    asked.store = KOLK_SEQ_CST;
-    asked.load = KOLK_ACQUIRE;
+    asked.store = KOLK_SEQ_CST_;
+    asked.load = KOLK_ACQUIRE_;
     must_fail(&what, SCHEDULE_DEADLOCK, "deadlock");
 }
 
 /* A wake orders nothing else: the woken thread need not see writes before it. */
 static void sleep_and_read(void *context) {
     state *s = (state *)context;
-    kolk_wait(&s->flag, 0, KOLK_FOREVER);
-    while (!kolk_load(&s->flag, s->load)) kolk_pause();
-    KOLK_PLAIN_READ(&s->plain, sizeof s->plain);
+    kolk_wait_(&s->flag, 0, KOLK_FOREVER);
+    while (!kolk_load_(&s->flag, s->load)) kolk_pause_();
+    KOLK_PLAIN_READ_(&s->plain, sizeof s->plain);
 }
 
 static void wait_and_read(void *context) {
     state *s = (state *)context;
-    while (!kolk_load(&s->flag, KOLK_RELAXED)) kolk_pause();
-    while (!kolk_wait(&s->flag, 0, KOLK_FOREVER)) {}
-    KOLK_PLAIN_READ(&s->plain, sizeof s->plain);
+    while (!kolk_load_(&s->flag, KOLK_RELAXED_)) kolk_pause_();
+    while (!kolk_wait_(&s->flag, 0, KOLK_FOREVER)) {}
+    KOLK_PLAIN_READ_(&s->plain, sizeof s->plain);
 }
 
 static void send_and_wake(void *context) {
     send(context);
-    kolk_wake(&((state *)context)->flag, UINT32_MAX);
+    kolk_wake_(&((state *)context)->flag, UINT32_MAX);
 }
 
 static void test_a_wake_orders_nothing(void **unused) {
@@ -493,7 +493,7 @@ static void test_a_wake_orders_nothing(void **unused) {
     schedule what = of("woken reader", sleep_and_read, send_and_wake, NULL);
     schedule_must_pass(&what);
     what.name = "woken reader without acquire";
-    asked.load = KOLK_RELAXED;
+    asked.load = KOLK_RELAXED_;
     must_fail(&what, SCHEDULE_RACE, "&s->plain");
     what = of("reader that waits only", wait_and_read, send_and_wake, NULL);
     must_fail(&what, SCHEDULE_RACE, "&s->plain");
@@ -502,12 +502,12 @@ static void test_a_wake_orders_nothing(void **unused) {
 /* A wake passes on only the stores that the waking thread has seen, not a third thread's later ones: a thread that
  * reads the word after both may still fall asleep. */
 static void store_word(void *context) {
-    kolk_store(&((state *)context)->word, 1u, KOLK_RELAXED);
+    kolk_store_(&((state *)context)->word, 1u, KOLK_RELAXED_);
 }
 
 static void wake_word(void *context) {
     state *s = (state *)context;
-    kolk_wake(&s->word, 1);
+    kolk_wake_(&s->word, 1);
     s->seen[0] = s->word; /* what memory holds */
 }
 
@@ -519,7 +519,7 @@ static void store_and_wake_word(void *context) {
 static void wait_after_both(void *context) {
     state *s = (state *)context;
     bool both = s->seen[0];
-    if (!kolk_wait(&s->word, 0, (kolk_deadline){kolk_now_ns() + 1000000}) && both) outcomes[0]++;
+    if (!kolk_wait_(&s->word, 0, (kolk_deadline){kolk_now_ns_() + 1000000}) && both) outcomes[0]++;
 }
 
 static void test_what_wakes_make_known(void **unused) {
@@ -539,23 +539,23 @@ static void test_what_wakes_make_known(void **unused) {
 static void sleep_in_turn(void *context) {
     state *s = (state *)context;
     s->order[s->order_length++] = (uint8_t)schedule_thread();
-    kolk_wait(&s->x, 0, KOLK_FOREVER);
+    kolk_wait_(&s->x, 0, KOLK_FOREVER);
     s->seen[s->word++] = schedule_thread();
 }
 
 static void wake_in_turn(void *context) {
     state *s = (state *)context;
     uint32_t asleep = s->order_length;
-    kolk_wake(&s->y, UINT32_MAX);
-    kolk_wake(&s->x, 1);
-    kolk_pause();
+    kolk_wake_(&s->y, UINT32_MAX);
+    kolk_wake_(&s->x, 1);
+    kolk_pause_();
     if (asleep == 3) {
         schedule_assert(s->word == 1);
         schedule_assert(s->seen[0] == s->order[0]);
         outcomes[0]++;
     }
-    kolk_store(&s->x, 1u, KOLK_RELAXED);
-    kolk_wake(&s->x, asleep == 3 ? 2 : UINT32_MAX);
+    kolk_store_(&s->x, 1u, KOLK_RELAXED_);
+    kolk_wake_(&s->x, asleep == 3 ? 2 : UINT32_MAX);
 }
 
 static void test_wakes(void **unused) {
@@ -573,18 +573,18 @@ static void test_wakes(void **unused) {
 /* Mutexes of three states (Drepper, "Futexes Are Tricky", 2011). */
 static void acquire(uint32_t *lock) {
     uint32_t was = 0;
-    if (kolk_compare_exchange(lock, &was, 1u, KOLK_ACQUIRE, KOLK_RELAXED)) return;
-    while (kolk_exchange(lock, 2u, KOLK_ACQUIRE)) kolk_wait(lock, 2, KOLK_FOREVER);
+    if (kolk_compare_exchange_(lock, &was, 1u, KOLK_ACQUIRE_, KOLK_RELAXED_)) return;
+    while (kolk_exchange_(lock, 2u, KOLK_ACQUIRE_)) kolk_wait_(lock, 2, KOLK_FOREVER);
 }
 
 static void release(uint32_t *lock) {
-    if (kolk_exchange(lock, 0u, KOLK_RELEASE) == 2) kolk_wake(lock, 1);
+    if (kolk_exchange_(lock, 0u, KOLK_RELEASE_) == 2) kolk_wake_(lock, 1);
 }
 
 static void count_locked(void *context) {
     state *s = (state *)context;
     acquire(&s->lock);
-    KOLK_PLAIN_WRITE(&s->plain, sizeof s->plain);
+    KOLK_PLAIN_WRITE_(&s->plain, sizeof s->plain);
     s->plain++;
     release(&s->lock);
 }
@@ -605,7 +605,7 @@ static void lock_y_x(void *context) {
 }
 
 static void three_are_counted(void *context) {
-    KOLK_PLAIN_READ(&((state *)context)->plain, sizeof(uint32_t));
+    KOLK_PLAIN_READ_(&((state *)context)->plain, sizeof(uint32_t));
     schedule_assert(((state *)context)->plain == 3);
 }
 
@@ -624,13 +624,13 @@ static void test_locks(void **unused) {
 
 /* A thread that pauses without waiting can still run between any two steps of another. */
 static void pause_and_store(void *context) {
-    kolk_pause();
-    kolk_store(&((state *)context)->x, 1u, KOLK_SEQ_CST);
+    kolk_pause_();
+    kolk_store_(&((state *)context)->x, 1u, KOLK_SEQ_CST_);
 }
 
 static void look_twice(void *context) {
     state *s = (state *)context;
-    uint32_t first = kolk_load(&s->x, KOLK_SEQ_CST), second = kolk_load(&s->x, KOLK_SEQ_CST);
+    uint32_t first = kolk_load_(&s->x, KOLK_SEQ_CST_), second = kolk_load_(&s->x, KOLK_SEQ_CST_);
     schedule_assert(first == second);
 }
 
@@ -648,8 +648,8 @@ static void test_a_pause_is_no_sleep(void **unused) {
 static void pause_and_look(void *context) {
     state *s = (state *)context;
     bool paused = false;
-    for (; !kolk_load(&s->word, KOLK_SEQ_CST); paused = true) kolk_pause();
-    outcomes[0] += paused && !kolk_load(&s->x, KOLK_SEQ_CST);
+    for (; !kolk_load_(&s->word, KOLK_SEQ_CST_); paused = true) kolk_pause_();
+    outcomes[0] += paused && !kolk_load_(&s->x, KOLK_SEQ_CST_);
 }
 
 static void test_a_pause_ends_by_a_store(void **unused) {
@@ -663,7 +663,7 @@ static void test_a_pause_ends_by_a_store(void **unused) {
 }
 
 static void spin_for_ever(void *context) {
-    while (!kolk_load(&((state *)context)->flag, KOLK_ACQUIRE)) kolk_pause();
+    while (!kolk_load_(&((state *)context)->flag, KOLK_ACQUIRE_)) kolk_pause_();
 }
 
 static void test_livelock(void **unused) {
@@ -682,13 +682,13 @@ static void test_livelock(void **unused) {
 
 static void wait_with_deadline(void *context) {
     state *s = (state *)context;
-    while (!kolk_load(&s->word, KOLK_ACQUIRE)) {
-        int64_t before = kolk_now_ns();
-        if (kolk_wait(&s->word, 0, s->deadline)) {
-            NO_REASON += !kolk_load(&s->word, KOLK_ACQUIRE) && kolk_now_ns() == before;
+    while (!kolk_load_(&s->word, KOLK_ACQUIRE_)) {
+        int64_t before = kolk_now_ns_();
+        if (kolk_wait_(&s->word, 0, s->deadline)) {
+            NO_REASON += !kolk_load_(&s->word, KOLK_ACQUIRE_) && kolk_now_ns_() == before;
             continue;
         }
-        schedule_assert(kolk_now_ns() >= s->deadline.ns);
+        schedule_assert(kolk_now_ns_() >= s->deadline.ns);
         TOO_LATE++;
         return;
     }
@@ -697,8 +697,8 @@ static void wait_with_deadline(void *context) {
 
 static void change_and_wake(void *context) {
     state *s = (state *)context;
-    kolk_store(&s->word, 1u, KOLK_RELEASE);
-    kolk_wake(&s->word, 1);
+    kolk_store_(&s->word, 1u, KOLK_RELEASE_);
+    kolk_wake_(&s->word, 1);
 }
 
 static void begin_with_deadline(void *context) {
@@ -738,7 +738,7 @@ static void test_deadlines(void **unused) {
 /* Spinning takes time as well. */
 static void spin_until_deadline(void *context) {
     const state *s = (const state *)context;
-    while (kolk_now_ns() < s->deadline.ns) kolk_pause_for(64);
+    while (kolk_now_ns_() < s->deadline.ns) kolk_pause_for_(64);
 }
 
 static void test_spinning_takes_time(void **unused) {
@@ -774,8 +774,8 @@ static struct {
 /* Or until the others have ended. */
 static uint32_t spin_until_not_0(const uint32_t *word, int order) {
     uint32_t value;
-    while (!(value = kolk_load(word, order)) && kolk_load(&program.ended, KOLK_ACQUIRE) < program.threads - 1)
-        kolk_pause();
+    while (!(value = kolk_load_(word, order)) && kolk_load_(&program.ended, KOLK_ACQUIRE_) < program.threads - 1)
+        kolk_pause_();
     return value;
 }
 
@@ -783,23 +783,23 @@ static uint32_t make_move(const move *it) {
     uint32_t *word = &program.words[it->word], value = it->value;
     switch (it->kind) {
     case LOAD:
-        return kolk_load(word, it->order);
+        return kolk_load_(word, it->order);
     case STORE:
-        kolk_store(word, it->value, it->order);
+        kolk_store_(word, it->value, it->order);
         return 0;
     case ADD:
-        return kolk_fetch_add(word, it->value, it->order);
+        return kolk_fetch_add_(word, it->value, it->order);
     case COMPARE:
-        return kolk_compare_exchange(word, &value, value + 1, it->order, KOLK_RELAXED) ? 256 + value : value;
+        return kolk_compare_exchange_(word, &value, value + 1, it->order, KOLK_RELAXED_) ? 256 + value : value;
     case WAIT:
-        return kolk_wait(word, it->value, (kolk_deadline){kolk_now_ns() + 3000});
+        return kolk_wait_(word, it->value, (kolk_deadline){kolk_now_ns_() + 3000});
     case WAKE:
-        kolk_wake(word, 1);
+        kolk_wake_(word, 1);
         return 0;
     case SPIN: /* two threads might wait for each other */
         return schedule_thread() == 0 ? spin_until_not_0(word, it->order) : 0;
     default:
-        KOLK_UNSEEN();
+        KOLK_UNSEEN_();
         return program.looks++;
     }
 }
@@ -812,13 +812,13 @@ static void make_moves(void *context) {
     (void)context;
     unsigned me = schedule_thread();
     for (unsigned i = 0; i < MOVES; i++) program.saw[me] = mixed(program.saw[me], make_move(&program.moves[me][i]));
-    kolk_fetch_add(&program.ended, 1u, KOLK_RELEASE);
+    kolk_fetch_add_(&program.ended, 1u, KOLK_RELEASE_);
 }
 
 static void begin_program(void *context) {
     (void)context;
-    for (unsigned i = 0; i < WORDS; i++) kolk_store(&program.words[i], 0u, KOLK_SEQ_CST);
-    kolk_store(&program.ended, 0u, KOLK_SEQ_CST);
+    for (unsigned i = 0; i < WORDS; i++) kolk_store_(&program.words[i], 0u, KOLK_SEQ_CST_);
+    kolk_store_(&program.ended, 0u, KOLK_SEQ_CST_);
     program.looks = 0;
     memset(program.saw, 0, sizeof program.saw);
 }
@@ -862,7 +862,7 @@ static bool run_program(unsigned threads, unsigned preemptions, unsigned surpris
 /* Leaving out equivalent schedules loses no outcome. */
 static void test_alike(void **unused) {
     (void)unused;
-    static const int any_order[] = {KOLK_RELAXED, KOLK_ACQUIRE, KOLK_RELEASE, KOLK_ACQ_REL, KOLK_SEQ_CST};
+    static const int any_order[] = {KOLK_RELAXED_, KOLK_ACQUIRE_, KOLK_RELEASE_, KOLK_ACQ_REL_, KOLK_SEQ_CST_};
     static uint64_t expected[MOST_OUTCOMES];
     uint64_t seed = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL)), all = 0, some = 0;
     unsigned compared = 0, cut = 0;
@@ -895,16 +895,16 @@ static void test_alike(void **unused) {
 /* Wrong only if the two threads alternate throughout, with five preemptions. */
 static void climb(void *context) {
     state *s = (state *)context;
-    kolk_store(&s->x, 1u, KOLK_SEQ_CST);
-    kolk_store(&s->x, 2u, KOLK_SEQ_CST);
-    kolk_store(&s->x, 3u, KOLK_SEQ_CST);
-    kolk_store(&s->x, 4u, KOLK_SEQ_CST);
+    kolk_store_(&s->x, 1u, KOLK_SEQ_CST_);
+    kolk_store_(&s->x, 2u, KOLK_SEQ_CST_);
+    kolk_store_(&s->x, 3u, KOLK_SEQ_CST_);
+    kolk_store_(&s->x, 4u, KOLK_SEQ_CST_);
 }
 
 static void watch(void *context) {
     state *s = (state *)context;
     bool all = true;
-    for (uint32_t i = 1; i < 4; i++) all = kolk_load(&s->x, KOLK_SEQ_CST) == i && all;
+    for (uint32_t i = 1; i < 4; i++) all = kolk_load_(&s->x, KOLK_SEQ_CST_) == i && all;
     schedule_assert(!all);
 }
 
@@ -918,7 +918,7 @@ static void test_random_schedules(void **unused) {
     what.preemptions = 5;
     must_fail(&what, SCHEDULE_ASSERTION, "!all is false");
 
-    asked.store = asked.load = KOLK_SEQ_CST; /* no surprises */
+    asked.store = asked.load = KOLK_SEQ_CST_; /* no surprises */
     what = of("a random preemption", count_in_two_steps, count_in_two_steps, both_are_counted);
     what.preemptions = what.surprises = 0;
     what.random = 1000;
@@ -928,7 +928,7 @@ static void test_random_schedules(void **unused) {
 
 static void test_replay(void **unused) {
     (void)unused;
-    asked.store = asked.load = KOLK_RELAXED;
+    asked.store = asked.load = KOLK_RELAXED_;
     schedule what = of("replay", store_x_load_y, store_y_load_x, one_saw_the_other);
     what.preemptions = what.surprises = 0; /* found by the random ones */
     what.random = 10000;
@@ -961,7 +961,7 @@ static void test_replay(void **unused) {
 /* The variables of the environment, as users set them. */
 static void test_environment(void **unused) {
     (void)unused;
-    asked.store = asked.load = KOLK_RELAXED;
+    asked.store = asked.load = KOLK_RELAXED_;
     schedule what = of("by name", store_x_load_y, store_y_load_x, one_saw_the_other);
     setenv("KOLK_TEST_SCHEDULE", "another name/1:1", 1);
     schedule_must_pass(&what); /* is not asked for */
@@ -975,13 +975,13 @@ static void test_environment(void **unused) {
 
 static void use_half(void *context) {
     state *s = (state *)context;
-    kolk_store(&s->long_word, 1u, KOLK_RELAXED);
-    kolk_load((uint32_t *)moved(&s->long_word, 0), KOLK_RELAXED);
+    kolk_store_(&s->long_word, 1u, KOLK_RELAXED_);
+    kolk_load_((uint32_t *)moved(&s->long_word, 0), KOLK_RELAXED_);
 }
 
 static void use_odd(void *context) {
     state *s = (state *)context;
-    kolk_load((uint32_t *)moved(&s->long_word, 2), KOLK_RELAXED);
+    kolk_load_((uint32_t *)moved(&s->long_word, 2), KOLK_RELAXED_);
 }
 
 static void free_a_stranger(void *context) {

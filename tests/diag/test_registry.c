@@ -41,7 +41,7 @@ static void test_named_pools_are_listed(void **state) {
     remove_fake(&nameless);
     remove_fake(&b);
     assert_string_equal(listed(NULL), "");
-    kolk_registry_remove(0);
+    kolk_registry_remove_(0);
     assert_string_equal(listed(NULL), "");
 }
 
@@ -49,9 +49,9 @@ static void test_the_copy_outlives_the_pool(void **state) {
     (void)state;
     fake pool;
     char name[] = "short-lived";
-    kolk_records records = {0};
+    kolk_records_ records = {0};
     add_fake(&pool, name);
-    kolk_registry_collect(&records);
+    kolk_registry_collect_(&records);
     kolk_stats expected = pool.stats;
     remove_fake(&pool);
     memset(name, 'x', sizeof name);
@@ -60,7 +60,7 @@ static void test_the_copy_outlives_the_pool(void **state) {
     assert_memory_equal(&records.first->stats, &expected, sizeof expected);
     assert_string_equal(records.first->stats.name, "short-lived");
     assert_null(records.first->next);
-    kolk_records_release(&records);
+    kolk_records_release_(&records);
 }
 
 /* A pool that was never deinitialised: its storage was reused for something else. */
@@ -94,11 +94,11 @@ static void test_a_pool_is_written_to_in_add_only(void **state) {
     memset(&it, 0x5a, sizeof it);
     fill_fake(&it.pool, "still");
     memcpy(&copy, &it, sizeof it);
-    kolk_registry_add(&it.pool, &it.pool.mark, &fake_kind);
+    kolk_registry_add_(&it.pool, &it.pool.mark, &fake_kind);
     copy.pool.mark = it.pool.mark;
     assert_memory_equal(&it, &copy, sizeof it);
     assert_string_equal(listed(NULL), "still ");
-    kolk_registry_remove(it.pool.mark);
+    kolk_registry_remove_(it.pool.mark);
     assert_memory_equal(&it, &copy, sizeof it);
 }
 
@@ -122,13 +122,13 @@ static void test_numbers_are_used_again(void **state) {
             taken[entry_of_number(pool->mark)] = true;
         }
     }
-    kolk_records records = {0};
-    kolk_registry_collect(&records);
+    kolk_records_ records = {0};
+    kolk_registry_collect_(&records);
     uint32_t there = 0, seen = 0;
     for (size_t i = 0; i < MOST; i++) there += pools[i].mark != 0;
-    for (const kolk_record *at = records.first; at; at = at->next) assert_int_equal(at->nth, ++seen);
+    for (const kolk_record_ *at = records.first; at; at = at->next) assert_int_equal(at->nth, ++seen);
     assert_int_equal(seen, there);
-    kolk_records_release(&records);
+    kolk_records_release_(&records);
     for (size_t i = 0; i < MOST; i++) remove_fake(&pools[i]);
 }
 
@@ -139,39 +139,39 @@ static void test_a_full_registry(void **state) {
     fake pool, more;
     uint32_t n = 0;
     fill_fake(&pool, "");
-    for (kolk_registry_add(&pool, &pool.mark, &fake_kind); pool.mark; n++) {
+    for (kolk_registry_add_(&pool, &pool.mark, &fake_kind); pool.mark; n++) {
         numbers[n] = pool.mark;
-        kolk_registry_add(&pool, &pool.mark, &fake_kind);
+        kolk_registry_add_(&pool, &pool.mark, &fake_kind);
     }
     assert_int_equal(n, sizeof(void *) == 8 ? 190650 : 233016); /* 16 MiB of 88 or 72 bytes each */
     fill_fake(&more, "more");
     refuse_nth_call(0);
-    kolk_registry_add(&more, &more.mark, &fake_kind);
+    kolk_registry_add_(&more, &more.mark, &fake_kind);
     assert_int_equal(more.mark, 0);
     assert_int_equal(os.calls, 0); /* the memory after it belongs to others */
     remove_fake(&more);
-    kolk_registry_remove(numbers[77]);
+    kolk_registry_remove_(numbers[77]);
     add_fake(&more, "more");
     assert_int_equal(entry_of_number(more.mark), entry_of_number(numbers[77]));
     assert_int_not_equal(more.mark, numbers[77]);
-    kolk_registry_remove(numbers[77]); /* that pool is gone */
+    kolk_registry_remove_(numbers[77]); /* that pool is gone */
     assert_string_equal(listed(NULL), "more ");
     remove_fake(&more);
-    for (uint32_t i = 0; i < n; i++) kolk_registry_remove(numbers[i]);
+    for (uint32_t i = 0; i < n; i++) kolk_registry_remove_(numbers[i]);
 }
 
 /* ---- Records ----------------------------------------------------------------------------------------------------- */
 
 static void test_lives_of_one_pool_are_merged(void **state) {
     (void)state;
-    kolk_records records = {0};
+    kolk_records_ records = {0};
     const kolk_stats lives[] = {
         {"a", "fake", 8, 8, 1, 10, 30, 40, 999, 500, 400, 1, 2, 3, 6, 4, 5, 7, KOLK_DEBUG_FILL},
         {"a", "fake", 8, 16, 2, 40, 50, 60, 80, 900, 300, 10, 20, 30, 60, 40, 50, 70, KOLK_DEBUG_SITES},
         {"a", "fake", 8, 8, UINT32_MAX, 5, 20, 100, 80, 100, 600, 100, 200, 300, 600, UINT32_MAX, UINT32_MAX - 55,
          UINT32_MAX - 76, 0},
     };
-    for (size_t i = 0; i < LENGTH_OF(lives); i++) kolk_records_add(&records, &lives[i], KOLK_RECORD_ENDED);
+    for (size_t i = 0; i < LENGTH_OF(lives); i++) kolk_records_add_(&records, &lives[i], KOLK_RECORD_ENDED_);
     const kolk_stats *all = &records.first->stats;
     assert_null(records.first->next);
     assert_string_equal(all->name, "a");
@@ -193,7 +193,7 @@ static void test_lives_of_one_pool_are_merged(void **state) {
     assert_int_equal(all->worn_out, UINT32_MAX);
     assert_int_equal(all->recycled, UINT32_MAX);
     assert_int_equal(all->debug, KOLK_DEBUG_FILL | KOLK_DEBUG_SITES);
-    kolk_records_release(&records);
+    kolk_records_release_(&records);
 }
 
 /* Pools with another name, kind or size are not merged; only name and kind count for `nth`. */
@@ -206,12 +206,12 @@ static void test_what_is_not_merged(void **state) {
     } rows[] = {{"a", "fake", 8, 1, 1},  {"b", "fake", 8, 1, 1}, {"a", "other", 8, 1, 1}, {"a", "fake", 9, 2, 2},
                 {"a", "fake", 10, 3, 3}, {"a", "fake", 9, 0, 4}, {"a", "other", 8, 0, 2}, {"aa", "fake", 8, 1, 1}};
     for (int merge = 0; merge < 2; merge++) {
-        kolk_records records = {0};
+        kolk_records_ records = {0};
         for (size_t i = 0; i < LENGTH_OF(rows); i++)
-            kolk_records_add(&records,
-                             &(kolk_stats){.name = rows[i].name, .kind = rows[i].kind, .object_size = rows[i].size},
-                             merge ? KOLK_RECORD_ENDED : KOLK_RECORD_ALONE);
-        const kolk_record *at = records.first;
+            kolk_records_add_(&records,
+                              &(kolk_stats){.name = rows[i].name, .kind = rows[i].kind, .object_size = rows[i].size},
+                              merge ? KOLK_RECORD_ENDED_ : KOLK_RECORD_ALONE_);
+        const kolk_record_ *at = records.first;
         for (size_t i = 0; i < LENGTH_OF(rows); i++) {
             if (merge && rows[i].nth == 0) continue;
             assert_string_equal(at->stats.name, rows[i].name);
@@ -221,7 +221,7 @@ static void test_what_is_not_merged(void **state) {
             at = at->next;
         }
         assert_null(at);
-        kolk_records_release(&records);
+        kolk_records_release_(&records);
     }
 }
 
@@ -229,19 +229,19 @@ static void test_what_is_not_merged(void **state) {
  * are merged into one of these rows. */
 static void test_living_pools_of_one_name(void **state) {
     (void)state;
-    kolk_records records = {0};
+    kolk_records_ records = {0};
     static const struct {
         uint32_t count, peak;
-        kolk_record_of of;
-    } lives[] = {{35, 35, KOLK_RECORD_ENDED}, {25, 30, KOLK_RECORD_ENDED},  {10, 20, KOLK_RECORD_LIVING},
-                 {7, 40, KOLK_RECORD_LIVING}, {50, 60, KOLK_RECORD_LIVING}, {3, 3, KOLK_RECORD_ENDED}};
+        kolk_record_of_ of;
+    } lives[] = {{35, 35, KOLK_RECORD_ENDED_}, {25, 30, KOLK_RECORD_ENDED_},  {10, 20, KOLK_RECORD_LIVING_},
+                 {7, 40, KOLK_RECORD_LIVING_}, {50, 60, KOLK_RECORD_LIVING_}, {3, 3, KOLK_RECORD_ENDED_}};
     static const uint32_t expected[][3] = {{35, 35, 3}, {7, 40, 1}, {50, 60, 1}, {3, 3, 1}};
     for (size_t i = 0; i < LENGTH_OF(lives); i++) {
         const kolk_stats stats = {
             .name = "a", .kind = "fake", .count = lives[i].count, .peak = lives[i].peak, .failed = 1};
-        kolk_records_add(&records, &stats, lives[i].of);
+        kolk_records_add_(&records, &stats, lives[i].of);
     }
-    const kolk_record *at = records.first;
+    const kolk_record_ *at = records.first;
     for (uint32_t i = 0; i < LENGTH_OF(expected); i++, at = at->next) {
         assert_int_equal(at->stats.count, expected[i][0]);
         assert_int_equal(at->stats.peak, expected[i][1]);
@@ -249,7 +249,7 @@ static void test_living_pools_of_one_name(void **state) {
         assert_int_equal(at->nth, i + 1);
     }
     assert_null(at);
-    kolk_records_release(&records);
+    kolk_records_release_(&records);
 }
 
 /* Thousands of names, one of them longer than a block. */
@@ -258,18 +258,18 @@ static void test_many_and_long_names(void **state) {
     enum { NAMES = 5000, LONG = 100000 };
     static char longest[LONG + 1];
     char name[20];
-    kolk_records records = {0};
+    kolk_records_ records = {0};
     memset(longest, 'n', LONG);
     for (unsigned life = 0; life < 2; life++) {
         for (unsigned i = 0; i < NAMES; i++) {
             snprintf(name, sizeof name, "pool %u", i);
-            kolk_records_add(&records, &(kolk_stats){.name = name, .kind = "fake", .failed = i}, KOLK_RECORD_ENDED);
+            kolk_records_add_(&records, &(kolk_stats){.name = name, .kind = "fake", .failed = i}, KOLK_RECORD_ENDED_);
             if (i == 50)
-                kolk_records_add(&records, &(kolk_stats){.name = longest, .kind = "fake", .failed = 1},
-                                 KOLK_RECORD_ENDED);
+                kolk_records_add_(&records, &(kolk_stats){.name = longest, .kind = "fake", .failed = 1},
+                                  KOLK_RECORD_ENDED_);
         }
     }
-    const kolk_record *at = records.first;
+    const kolk_record_ *at = records.first;
     for (unsigned i = 0; i < NAMES; i++, at = at->next) {
         snprintf(name, sizeof name, "pool %u", i);
         assert_string_equal(at->stats.name, name);
@@ -280,10 +280,10 @@ static void test_many_and_long_names(void **state) {
         assert_int_equal(at->stats.failed, 2);
     }
     assert_null(at);
-    kolk_records_release(&records);
+    kolk_records_release_(&records);
     assert_true(all_bytes_are(&records, sizeof records, 0));
-    assert_string_equal(kolk_records_copy(&records, "it can be used again"), "it can be used again");
-    kolk_records_release(&records);
+    assert_string_equal(kolk_records_copy_(&records, "it can be used again"), "it can be used again");
+    kolk_records_release_(&records);
 }
 
 /* ---- Memory that is refused -------------------------------------------------------------------------------------- */
@@ -294,10 +294,10 @@ static void play_refused_entries(const char *argument) {
     fill_fake(&a, "a");
     refuse_nth_call(1); /* reserve */
     a.mark = 5;
-    kolk_registry_add(&a, &a.mark, &fake_kind);
+    kolk_registry_add_(&a, &a.mark, &fake_kind);
     assert_int_equal(a.mark, 0);
     refuse_nth_call(2); /* commit */
-    kolk_registry_add(&a, &a.mark, &fake_kind);
+    kolk_registry_add_(&a, &a.mark, &fake_kind);
     assert_int_equal(a.mark, 0);
     assert_string_equal(listed(NULL), "");
     add_fake(&b, "b");
@@ -329,22 +329,22 @@ static void test_refused_records(void **state) {
     static char name[70000]; /* takes a block of its own */
     memset(name, 'n', sizeof name - 1);
     const kolk_stats stats = {.name = "a", .kind = "fake"}, large = {.name = name, .kind = "fake"};
-    kolk_records records = {0};
+    kolk_records_ records = {0};
     for (unsigned n = 1; n <= 2; n++) { /* reserve, commit */
         refuse_nth_call(n);
-        kolk_records_add(&records, &stats, KOLK_RECORD_ENDED);
+        kolk_records_add_(&records, &stats, KOLK_RECORD_ENDED_);
         assert_null(records.first);
         assert_null(records.last);
-        kolk_records_add(&records, &stats, KOLK_RECORD_ENDED);
+        kolk_records_add_(&records, &stats, KOLK_RECORD_ENDED_);
         assert_int_equal(records.first->nth, 1);
         refuse_nth_call(n);
-        kolk_records_add(&records, &large, KOLK_RECORD_ENDED);
+        kolk_records_add_(&records, &large, KOLK_RECORD_ENDED_);
         assert_null(records.first->next);
         refuse_nth_call(n);
-        assert_null(kolk_records_copy(&records, name));
-        kolk_records_add(&records, &large, KOLK_RECORD_ENDED);
+        assert_null(kolk_records_copy_(&records, name));
+        kolk_records_add_(&records, &large, KOLK_RECORD_ENDED_);
         assert_string_equal(records.first->next->stats.name, name);
-        kolk_records_release(&records);
+        kolk_records_release_(&records);
     }
     refuse_nth_call(0);
 }
@@ -373,7 +373,7 @@ static void busy_stats(const void *pool, kolk_stats *out) {
 static atomic_int threads_at_work;
 
 static void *live_many_lives(void *context) {
-    static const kolk_kind kind = {.stats = busy_stats};
+    static const kolk_kind_ kind = {.stats = busy_stats};
     uint64_t random = (uintptr_t)context;
     for (unsigned life = 0; life < LIVES; life++) {
         char name[POOLS][20];
@@ -383,13 +383,13 @@ static void *live_many_lives(void *context) {
             snprintf(name[i], sizeof name[i], "busy %" PRIu32, i);
             pools[i].name = name[i];
             atomic_init(&pools[i].count, 0);
-            kolk_registry_add(&pools[i], &pools[i].mark, &kind);
+            kolk_registry_add_(&pools[i], &pools[i].mark, &kind);
         }
         for (unsigned step = 0; step < 50; step++)
             atomic_fetch_add_explicit(&pools[random_below(&random, n)].count, 1, memory_order_relaxed);
         for (uint32_t i = 0; i < n; i++) {
             atomic_store_explicit(&pools[i].count, 0, memory_order_relaxed);
-            kolk_registry_remove(pools[i].mark);
+            kolk_registry_remove_(pools[i].mark);
             memset(name[i], 'x', sizeof name[i]);
         }
     }
@@ -399,7 +399,7 @@ static void *live_many_lives(void *context) {
 
 static void start_threads(pthread_t threads[THREADS]) {
     threads_at_work = THREADS;
-    kolk_process_start();
+    kolk_process_start_();
     for (uintptr_t i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, live_many_lives, (void *)(i + 1)), 0);
 }
@@ -419,10 +419,10 @@ static void test_threads_come_and_go_while_statistics_are_read(void **state) {
     start_threads(threads);
     unsigned rounds = 0;
     while (threads_at_work || rounds == 0) {
-        kolk_records records = {0};
+        kolk_records_ records = {0};
         uint32_t pools = 0;
-        kolk_registry_collect(&records);
-        for (const kolk_record *at = records.first; at; at = at->next, pools++) {
+        kolk_registry_collect_(&records);
+        for (const kolk_record_ *at = records.first; at; at = at->next, pools++) {
             assert_memory_equal(at->stats.name, "busy ", 5);
             assert_in_range(at->stats.name[5], '0', '0' + POOLS - 1);
             assert_int_equal(at->stats.name[6], 0);
@@ -430,7 +430,7 @@ static void test_threads_come_and_go_while_statistics_are_read(void **state) {
             assert_in_range(at->nth, 1, THREADS);
         }
         assert_in_range(pools, 0, THREADS * POOLS);
-        kolk_records_release(&records);
+        kolk_records_release_(&records);
         size_t bytes = 0;
         kolk_stats_write(KOLK_STATS_JSON, count_bytes, &bytes);
         assert_true(bytes >= strlen("{\"pools\": []}\n"));
@@ -499,8 +499,8 @@ static void test_forks_while_threads_are_at_work(void **state) {
             fake pool;
             END_IF_IT_HANGS(); /* a taken lock would make it wait for ever */
             fill_fake(&pool, "child");
-            kolk_registry_add(&pool, &pool.mark, &fake_kind);
-            kolk_registry_remove(pool.mark);
+            kolk_registry_add_(&pool, &pool.mark, &fake_kind);
+            kolk_registry_remove_(pool.mark);
             _exit(pool.mark == 0);
         }
         int status;
@@ -517,12 +517,12 @@ static void say_alive(const void *pool) {
     fprintf(stderr, "alive at exit: %s\n", ((const fake *)pool)->stats.name);
 }
 
-static const kolk_kind speaking = {
+static const kolk_kind_ speaking = {
     .stats = fake_stats, .at_exit = say_alive, .facts = fake_facts, .size = sizeof(fake)};
 
 static void add_speaking(fake *pool, const char *name) {
     fill_fake(pool, name);
-    kolk_registry_add(pool, &pool->mark, &speaking);
+    kolk_registry_add_(pool, &pool->mark, &speaking);
 }
 
 static const char table[] = "name  kind  size  alive  peak  capacity  failed  bytes\n"
@@ -560,11 +560,11 @@ static void exit_at_once(const void *pool) {
 }
 
 static void play_exit_in_handler(const char *argument) {
-    static const kolk_kind impatient = {
+    static const kolk_kind_ impatient = {
         .stats = fake_stats, .at_exit = exit_at_once, .facts = fake_facts, .size = sizeof(fake)};
     (void)argument;
     fill_fake(&ending_a, "a");
-    kolk_registry_add(&ending_a, &ending_a.mark, &impatient);
+    kolk_registry_add_(&ending_a, &ending_a.mark, &impatient);
     add_speaking(&ending_b, "b");
 }
 
@@ -582,15 +582,15 @@ static void remove_b(const void *pool) {
     remove_fake(&ending_b);
     add_speaking(&ending_silent, "late");
     fake *self = (fake *)(uintptr_t)pool;
-    kolk_registry_remove(self->mark);
+    kolk_registry_remove_(self->mark);
 }
 
 static void play_handler_uses_the_registry(const char *argument) {
-    static const kolk_kind busy_kind = {
+    static const kolk_kind_ busy_kind = {
         .stats = fake_stats, .at_exit = remove_b, .facts = fake_facts, .size = sizeof(fake)};
     (void)argument;
     fill_fake(&ending_a, "a");
-    kolk_registry_add(&ending_a, &ending_a.mark, &busy_kind);
+    kolk_registry_add_(&ending_a, &ending_a.mark, &busy_kind);
     add_speaking(&ending_b, "b");
 }
 
@@ -688,51 +688,51 @@ static void test_impossible_statistics_are_not_written(void **state) {
 static void test_a_pool_that_was_moved(void **state) {
     (void)state;
     fake here, there;
-    kolk_noted noted;
+    kolk_noted_ noted;
     add_fake(&here, "nomad");
-    assert_true(kolk_registry_is_home(&here, here.mark));
-    assert_true(kolk_registry_is_home(&there, 0)); /* nothing is known of it */
+    assert_true(kolk_registry_is_home_(&here, here.mark));
+    assert_true(kolk_registry_is_home_(&there, 0)); /* nothing is known of it */
     there = here;
     there.stats.count++;
-    assert_false(kolk_registry_is_home(&there, there.mark));
-    assert_true(kolk_registry_rehome(&there, there.mark, &noted));
+    assert_false(kolk_registry_is_home_(&there, there.mark));
+    assert_true(kolk_registry_rehome_(&there, there.mark, &noted));
     assert_string_equal(noted.name, "nomad");
-    assert_true(kolk_registry_is_home(&there, there.mark));
-    assert_false(kolk_registry_is_home(&here, here.mark));
+    assert_true(kolk_registry_is_home_(&there, there.mark));
+    assert_false(kolk_registry_is_home_(&here, here.mark));
     memset(&here, 0xff, sizeof here);
-    kolk_records records = {0};
-    kolk_registry_collect(&records);
+    kolk_records_ records = {0};
+    kolk_registry_collect_(&records);
     assert_int_equal(records.first->stats.count, there.stats.count);
-    kolk_records_release(&records);
+    kolk_records_release_(&records);
     here = there;
     remove_fake(&there);
-    assert_false(kolk_registry_is_home(&here, here.mark)); /* a copy of a pool that is gone */
-    assert_false(kolk_registry_rehome(&here, here.mark, &noted));
+    assert_false(kolk_registry_is_home_(&here, here.mark)); /* a copy of a pool that is gone */
+    assert_false(kolk_registry_rehome_(&here, here.mark, &noted));
     add_fake(&there, "next"); /* has its entry */
     assert_int_equal(entry_of_number(here.mark), entry_of_number(there.mark));
-    assert_false(kolk_registry_rehome(&here, here.mark, &noted));
-    kolk_registry_remove(here.mark);
+    assert_false(kolk_registry_rehome_(&here, here.mark, &noted));
+    kolk_registry_remove_(here.mark);
     assert_string_equal(listed(NULL), "next ");
     here.mark = entry_of_number(here.mark) + 5; /* a meaningless number, as in a struct that was never initialised */
-    assert_false(kolk_registry_is_home(&here, here.mark));
-    assert_false(kolk_registry_rehome(&here, here.mark, &noted));
+    assert_false(kolk_registry_is_home_(&here, here.mark));
+    assert_false(kolk_registry_rehome_(&here, here.mark, &noted));
     remove_fake(&there);
 }
 
 static void test_a_pool_in_the_place_of_another(void **state) {
     (void)state;
     static fake pool, other;
-    kolk_noted noted;
-    assert_false(kolk_registry_evict(&pool, &noted));
+    kolk_noted_ noted;
+    assert_false(kolk_registry_evict_(&pool, &noted));
     add_fake(&other, "other");
     add_fake(&pool, "a name that is a good deal longer than what is noted of it");
-    assert_true(kolk_registry_evict(&pool, &noted));
+    assert_true(kolk_registry_evict_(&pool, &noted));
     assert_string_equal(noted.name, "a name that is a good deal longer t");
     assert_int_equal(noted.count, pool.stats.count);
-    assert_false(kolk_registry_evict(&pool, &noted));
+    assert_false(kolk_registry_evict_(&pool, &noted));
     add_fake(&pool, "gone");
     memset(&pool, 0xff, sizeof pool);
-    assert_true(kolk_registry_evict(&pool, &noted));
+    assert_true(kolk_registry_evict_(&pool, &noted));
     assert_string_equal(noted.name, "gone");
     assert_int_equal(noted.count, UINT32_MAX);
     assert_string_equal(listed(NULL), "other ");

@@ -68,26 +68,26 @@ static NOINLINE void fire_merged(void) {
 static bool reserve_refused, commit_refused;
 static atomic_int blocks; /* reserved and not released */
 
-void *__real_kolk_memory_reserve(size_t size);
-void __real_kolk_memory_release(void *start, size_t size);
-bool __real_kolk_memory_commit(void *start, size_t size);
-void *__wrap_kolk_memory_reserve(size_t size);
-void __wrap_kolk_memory_release(void *start, size_t size);
-bool __wrap_kolk_memory_commit(void *start, size_t size);
+void *__real_kolk_memory_reserve_(size_t size);
+void __real_kolk_memory_release_(void *start, size_t size);
+bool __real_kolk_memory_commit_(void *start, size_t size);
+void *__wrap_kolk_memory_reserve_(size_t size);
+void __wrap_kolk_memory_release_(void *start, size_t size);
+bool __wrap_kolk_memory_commit_(void *start, size_t size);
 
-void *__wrap_kolk_memory_reserve(size_t size) {
+void *__wrap_kolk_memory_reserve_(size_t size) {
     if (reserve_refused) return NULL;
     blocks++;
-    return __real_kolk_memory_reserve(size);
+    return __real_kolk_memory_reserve_(size);
 }
 
-void __wrap_kolk_memory_release(void *start, size_t size) {
+void __wrap_kolk_memory_release_(void *start, size_t size) {
     blocks--;
-    __real_kolk_memory_release(start, size);
+    __real_kolk_memory_release_(start, size);
 }
 
-bool __wrap_kolk_memory_commit(void *start, size_t size) {
-    return !commit_refused && __real_kolk_memory_commit(start, size);
+bool __wrap_kolk_memory_commit_(void *start, size_t size) {
+    return !commit_refused && __real_kolk_memory_commit_(start, size);
 }
 
 static const char *words(const void *site, bool lines) {

@@ -169,7 +169,7 @@ static const uint32_t peaks[] = {0, 100, UINT32_MAX};
 static const char *const scenes[] = {"", "s", "t", "u", "v"};
 
 /* May this line of the old text be changed or removed? */
-static bool is_ours(const kolk_sizes_file *old, const char *line) {
+static bool is_ours(const kolk_sizes_file_ *old, const char *line) {
     for (size_t i = 0; i < old->count; i++)
         if (old->lines[i].text.start == line) return old->lines[i].is != LINE_SECTION;
     return false;
@@ -177,7 +177,7 @@ static bool is_ours(const kolk_sizes_file *old, const char *line) {
 
 /* All lines of the old text written by people are in the new one, in their order. The last one may have got a
  * newline. */
-static void assert_kept(const kolk_sizes_file *old, const kolk_sizes_file *new) {
+static void assert_kept(const kolk_sizes_file_ *old, const kolk_sizes_file_ *new) {
     word before = old->body, after = new->body, line, other = {"", 0};
     while (before.length && cut_off(&before, '\n', &line)) {
         if (is_ours(old, line.start)) continue;
@@ -189,11 +189,11 @@ static void assert_kept(const kolk_sizes_file *old, const kolk_sizes_file *new) 
 }
 
 /* Each need has one line in its section; a need of 0 may have a remark beside a size, which must stay. */
-static void assert_written(const kolk_sizes_file *new, const kolk_records *needs) {
-    for (const kolk_record *at = needs->first; at; at = at->next) {
+static void assert_written(const kolk_sizes_file_ *new, const kolk_records_ *needs) {
+    for (const kolk_record_ *at = needs->first; at; at = at->next) {
         unsigned found = 0;
         for (size_t i = 0; i < new->count; i++) {
-            const kolk_line *line = &new->lines[i];
+            const kolk_line_ *line = &new->lines[i];
             if (line->is == LINE_SECTION || !is_text(line->name, at->stats.name)) continue;
             if (!is_text(line->section, at->stats.kind)) continue;
             found++;
@@ -204,18 +204,18 @@ static void assert_written(const kolk_sizes_file *new, const kolk_records *needs
     }
 }
 
-static void write_to_path(const kolk_sizes_file *file, const kolk_records *needs, const kolk_records *all_scenes) {
+static void write_to_path(const kolk_sizes_file_ *file, const kolk_records_ *needs, const kolk_records_ *all_scenes) {
     assert_int_equal(unlink(path), 0); /* replacing a file is slow on some file systems */
     FILE *out = fopen(path, "wb");
     assert_non_null(out);
-    kolk_sizes_file_write(out, file, needs, all_scenes);
+    kolk_sizes_file_write_(out, file, needs, all_scenes);
     assert_int_equal(fclose(out), 0);
 }
 
 static void try_random_file(uint64_t *random) {
     char text[2000] = "";
-    kolk_records needs = {0}, all_scenes = {0};
-    kolk_sizes_file old = {0}, new = {0};
+    kolk_records_ needs = {0}, all_scenes = {0};
+    kolk_sizes_file_ old = {0}, new = {0};
     size_t length = 0;
     for (uint32_t n = random_below(random, 12); n > 0; n--) {
         const char *piece = pieces[random_below(random, LENGTH_OF(pieces))];
@@ -223,33 +223,33 @@ static void try_random_file(uint64_t *random) {
         length += (size_t)snprintf(text + length, sizeof text - length, "%s%s", piece, end);
     }
     for (size_t s = 0; s < LENGTH_OF(scenes); s++) {
-        kolk_records_add(&all_scenes, &(kolk_stats){.name = scenes[s], .kind = ""}, KOLK_RECORD_ENDED);
+        kolk_records_add_(&all_scenes, &(kolk_stats){.name = scenes[s], .kind = ""}, KOLK_RECORD_ENDED_);
         for (uint32_t n = random_below(random, 4); n > 0; n--)
-            kolk_records_add(&needs,
-                             &(kolk_stats){.name = names[random_below(random, LENGTH_OF(names))],
-                                           .kind = scenes[s],
-                                           .peak = peaks[random_below(random, 3)],
-                                           .failed = random_below(random, 2)},
-                             KOLK_RECORD_ENDED);
+            kolk_records_add_(&needs,
+                              &(kolk_stats){.name = names[random_below(random, LENGTH_OF(names))],
+                                            .kind = scenes[s],
+                                            .peak = peaks[random_below(random, 3)],
+                                            .failed = random_below(random, 2)},
+                              KOLK_RECORD_ENDED_);
     }
     assert_int_equal(unlink(path), 0);
     write_file(text);
-    assert_int_equal(kolk_sizes_file_read(&old, path), KOLK_FOUND);
+    assert_int_equal(kolk_sizes_file_read_(&old, path), KOLK_FOUND_);
     if (!old.wrong) {
         char first[4000];
         write_to_path(&old, &needs, &all_scenes);
         snprintf(first, sizeof first, "%s", read_file());
-        assert_int_equal(kolk_sizes_file_read(&new, path), KOLK_FOUND);
+        assert_int_equal(kolk_sizes_file_read_(&new, path), KOLK_FOUND_);
         assert_false(new.wrong);
         assert_kept(&old, &new);
         assert_written(&new, &needs);
         write_to_path(&new, &needs, &all_scenes);
         assert_string_equal(read_file(), first);
     }
-    kolk_sizes_file_release(&old);
-    kolk_sizes_file_release(&new);
-    kolk_records_release(&needs);
-    kolk_records_release(&all_scenes);
+    kolk_sizes_file_release_(&old);
+    kolk_sizes_file_release_(&new);
+    kolk_records_release_(&needs);
+    kolk_records_release_(&all_scenes);
 }
 
 static void test_random_files(void **state) {
@@ -299,27 +299,27 @@ static void test_what_cannot_be_read_or_written(void **state) {
                   "kolk: KOLK_STATS: \"FILE\" cannot be written; this was measured:\n" MEASURED);
     memset(name, 'x', sizeof name - 1);
     name[sizeof name - 1] = 0;
-    kolk_new_file new;
-    assert_false(kolk_file_begin(&new, name));
+    kolk_new_file_ new;
+    assert_false(kolk_file_begin_(&new, name));
     name[FILENAME_MAX - 2] = 0; /* and nothing behind it */
-    assert_false(kolk_file_begin(&new, name));
+    assert_false(kolk_file_begin_(&new, name));
 }
 
 /* The disk is full. */
 static void test_a_file_that_is_cut_short_takes_no_place(void **state) {
     (void)state;
     struct rlimit before, limit;
-    kolk_new_file new;
+    kolk_new_file_ new;
     char left[120];
     write_file("a = 1\n");
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     limit = before;
     limit.rlim_cur = 40;
     signal(SIGXFSZ, SIG_IGN);
-    assert_true(kolk_file_begin(&new, path));
+    assert_true(kolk_file_begin_(&new, path));
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
     fprintf(new.out, "%100s", "a = 2\n");
-    bool written = kolk_file_end(&new);
+    bool written = kolk_file_end_(&new);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     assert_false(written);
     assert_string_equal(read_file(), "a = 1\n");
@@ -332,16 +332,16 @@ static void test_refused_memory(void **state) {
     (void)state;
     bool through = false;
     for (unsigned n = 1; !through; n++) {
-        kolk_sizes_file file = {0};
+        kolk_sizes_file_ file = {0};
         write_file("a = 1\n");
         os.calls = 0;
         os.refused_from = n;
-        kolk_found found = kolk_sizes_file_read(&file, path);
+        kolk_found_ found = kolk_sizes_file_read_(&file, path);
         through = os.calls < n;
         os.refused_from = 0;
-        assert_int_equal(found, through ? KOLK_FOUND : KOLK_UNREADABLE);
+        assert_int_equal(found, through ? KOLK_FOUND_ : KOLK_UNREADABLE_);
         assert_true(through || all_bytes_are(&file, sizeof file, 0));
-        kolk_sizes_file_release(&file);
+        kolk_sizes_file_release_(&file);
     }
 }
 
@@ -372,12 +372,12 @@ static void keep_sentence(const kolk_failure *failure, void *context) {
 }
 
 /* The mistake in the file. */
-static const char *wrong_in(const kolk_sizes_file *file) {
+static const char *wrong_in(const kolk_sizes_file_ *file) {
     static char text[2000];
     text[0] = 0;
     kolk_set_failure_handler(keep_sentence, text);
     for (size_t i = 0; i < file->count; i++)
-        if (kolk_line_is_wrong(&file->lines[i])) kolk_line_report(&file->lines[i], "KOLK_SIZES", path);
+        if (kolk_line_is_wrong_(&file->lines[i])) kolk_line_report_(&file->lines[i], "KOLK_SIZES", path);
     kolk_set_failure_handler(NULL, NULL);
     put_name(text, path);
     return text;
@@ -387,7 +387,7 @@ static const char *wrong_in(const kolk_sizes_file *file) {
 static void test_many_lines(void **state) {
     (void)state;
     enum { LINES = 50000 };
-    kolk_sizes_file file = {0};
+    kolk_sizes_file_ file = {0};
     FILE *out = fopen(path, "wb");
     assert_non_null(out);
     fputs("p00000 = 1\np00000 = 2\n", out);
@@ -397,7 +397,7 @@ static void test_many_lines(void **state) {
     fputs("[]\n[ s ]\np00000 = 4\np49997 = 5\np25002 = 6", out); /* [s] goes on */
     assert_int_equal(fclose(out), 0);
     comparisons = 0;
-    assert_int_equal(kolk_sizes_file_read(&file, path), KOLK_FOUND);
+    assert_int_equal(kolk_sizes_file_read_(&file, path), KOLK_FOUND_);
     assert_true(comparisons < 10ul * LINES);
     assert_int_equal(file.count, LINES + 2);
     assert_string_equal(wrong_in(&file), BAD "2: \"p00000\" is there already, in line 1\n" BAD
@@ -405,7 +405,7 @@ static void test_many_lines(void **state) {
                                              "50000: \"p00000\" is there already, in line 25001\n" BAD
                                              "50001: \"p49997\" is there already, in line 49997\n" BAD
                                              "50002: \"p25002\" is there already, in line 25002\n");
-    kolk_sizes_file_release(&file);
+    kolk_sizes_file_release_(&file);
 }
 
 /* The same lines, found by searching all earlier lines. */
@@ -415,7 +415,7 @@ static void test_random_names_that_are_there_already(void **state) {
     uint64_t random = number_from_environment("KOLK_TEST_SEED", 4711);
     print_message("KOLK_TEST_SEED=%" PRIu64 "\n", random);
     for (unsigned round = 0; round < 300; round++) {
-        kolk_sizes_file file = {0};
+        kolk_sizes_file_ file = {0};
         uint32_t first[4][10] = {{0}}, section = 0, expected[LINES + 1] = {0}, seen = 0, most = 2 + round % 9;
         FILE *out = fopen(path, "wb");
         assert_non_null(out);
@@ -431,16 +431,16 @@ static void test_random_names_that_are_there_already(void **state) {
             if (!expected[line]) first[section][name] = line;
         }
         assert_int_equal(fclose(out), 0);
-        assert_int_equal(kolk_sizes_file_read(&file, path), KOLK_FOUND);
+        assert_int_equal(kolk_sizes_file_read_(&file, path), KOLK_FOUND_);
         assert_int_equal(file.count, LINES);
         for (uint32_t line = 1; line <= LINES; line++) {
-            const kolk_line *at = &file.lines[line - 1];
+            const kolk_line_ *at = &file.lines[line - 1];
             assert_int_equal(at->is == LINE_TWICE, expected[line] != 0);
             if (at->is == LINE_TWICE) assert_int_equal(at->capacity, expected[line]);
             seen += at->is == LINE_TWICE;
         }
         assert_int_equal(file.wrong, seen != 0);
-        kolk_sizes_file_release(&file);
+        kolk_sizes_file_release_(&file);
     }
 }
 
@@ -449,13 +449,13 @@ static void test_files_without_a_length(void **state) {
     (void)state;
     static const char *const endless[] = {"/proc/self/status", "/dev/zero", "/dev/full"};
     for (size_t i = 0; i < LENGTH_OF(endless); i++) {
-        kolk_sizes_file file = {0};
+        kolk_sizes_file_ file = {0};
         char expected[100];
         if (access(endless[i], R_OK) != 0) {
             print_message("left out: there is no %s\n", endless[i]);
             continue;
         }
-        assert_int_equal(kolk_sizes_file_read(&file, endless[i]), KOLK_UNREADABLE);
+        assert_int_equal(kolk_sizes_file_read_(&file, endless[i]), KOLK_UNREADABLE_);
         assert_true(all_bytes_are(&file, sizeof file, 0));
         setenv("KOLK_SIZES", endless[i], 1);
         snprintf(expected, sizeof expected, "kolk: KOLK_SIZES: \"%s\" cannot be read\n", endless[i]);
@@ -472,11 +472,11 @@ static void ignore_text(const char *text, size_t length, void *context) {
 /* A slow file: its first reader waits until the test lets it continue. */
 static atomic_bool is_slow, is_reading, may_go_on;
 
-kolk_found __real_kolk_file_read(const char *name, kolk_text *text);
-kolk_found __wrap_kolk_file_read(const char *name, kolk_text *text);
+kolk_found_ __real_kolk_file_read_(const char *name, kolk_text_ *text);
+kolk_found_ __wrap_kolk_file_read_(const char *name, kolk_text_ *text);
 
-kolk_found __wrap_kolk_file_read(const char *name, kolk_text *text) {
-    kolk_found found = __real_kolk_file_read(name, text); /* so that a child finds it half done */
+kolk_found_ __wrap_kolk_file_read_(const char *name, kolk_text_ *text) {
+    kolk_found_ found = __real_kolk_file_read_(name, text); /* so that a child finds it half done */
     if (!is_slow) return found;
     is_reading = true;
     while (!may_go_on) sched_yield();

@@ -68,7 +68,7 @@ static void test_a_wide_table(void **state) {
     (void)state;
     fake a, wide = {.stats = largest};
     add_fake(&a, "a name that is longer than a name should be");
-    kolk_registry_add(&wide, &wide.mark, &fake_kind);
+    kolk_registry_add_(&wide, &wide.mark, &fake_kind);
     assert_string_equal(
         write_in(KOLK_STATS_TEXT),
         "name                                         kind                  size       alive        peak"
@@ -135,7 +135,7 @@ static void test_json(void **state) {
     a.stats.waiting = 26;
     assert_string_equal(write_in(KOLK_STATS_JSON), "{\"pools\": [\n  " JSON_FAKE("a") "\n]}\n");
     wide.stats.debug = KOLK_DEBUG_FILL | KOLK_DEBUG_GUARD;
-    kolk_registry_add(&wide, &wide.mark, &fake_kind);
+    kolk_registry_add_(&wide, &wide.mark, &fake_kind);
     assert_string_equal(write_in(KOLK_STATS_JSON),
                         "{\"pools\": [\n  " JSON_FAKE(
                             "a") ",\n  "
@@ -323,7 +323,7 @@ static size_t add_odd_pools(fake *pools) {
     add_fake(&pools[n++], "twin");
     add_fake(&pools[n++], "twin");
     pools[n].stats = largest;
-    kolk_registry_add(&pools[n], &pools[n].mark, &fake_kind);
+    kolk_registry_add_(&pools[n], &pools[n].mark, &fake_kind);
     return n + 1;
 }
 
@@ -576,7 +576,7 @@ static void play_many_pools(const char *argument) {
     for (size_t i = 0; i < LENGTH_OF(pools); i++) {
         fill_fake(&pools[i], "many");
         pools[i].stats.object_size = i;
-        kolk_registry_add(&pools[i], &pools[i].mark, &fake_kind);
+        kolk_registry_add_(&pools[i], &pools[i].mark, &fake_kind);
     }
 }
 

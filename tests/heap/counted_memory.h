@@ -14,18 +14,18 @@ static struct {
     bool no_trim, no_resize;
 } memory;
 
-void *__real_kolk_memory_reserve(size_t size);
-bool __real_kolk_memory_commit(void *start, size_t size);
-void __real_kolk_memory_release(void *start, size_t size);
-bool __real_kolk_memory_trim(void *start, size_t size);
-void *__real_kolk_memory_resize(void *start, size_t size, size_t new_size);
-void *__wrap_kolk_memory_reserve(size_t size);
-void *__real_kolk_memory_map(size_t size);
-void *__wrap_kolk_memory_map(size_t size);
-bool __wrap_kolk_memory_commit(void *start, size_t size);
-void __wrap_kolk_memory_release(void *start, size_t size);
-bool __wrap_kolk_memory_trim(void *start, size_t size);
-void *__wrap_kolk_memory_resize(void *start, size_t size, size_t new_size);
+void *__real_kolk_memory_reserve_(size_t size);
+bool __real_kolk_memory_commit_(void *start, size_t size);
+void __real_kolk_memory_release_(void *start, size_t size);
+bool __real_kolk_memory_trim_(void *start, size_t size);
+void *__real_kolk_memory_resize_(void *start, size_t size, size_t new_size);
+void *__wrap_kolk_memory_reserve_(size_t size);
+void *__real_kolk_memory_map_(size_t size);
+void *__wrap_kolk_memory_map_(size_t size);
+bool __wrap_kolk_memory_commit_(void *start, size_t size);
+void __wrap_kolk_memory_release_(void *start, size_t size);
+bool __wrap_kolk_memory_trim_(void *start, size_t size);
+void *__wrap_kolk_memory_resize_(void *start, size_t size, size_t new_size);
 
 static inline bool is_refused(void) {
     return __atomic_add_fetch(&memory.calls, 1, __ATOMIC_RELAXED) == memory.refused;
@@ -35,36 +35,36 @@ static inline void hold_bytes(size_t more) {
     __atomic_add_fetch(&memory.held, more, __ATOMIC_RELAXED);
 }
 
-void *__wrap_kolk_memory_map(size_t size) {
-    void *start = is_refused() ? NULL : __real_kolk_memory_map(size);
+void *__wrap_kolk_memory_map_(size_t size) {
+    void *start = is_refused() ? NULL : __real_kolk_memory_map_(size);
     if (start) hold_bytes(size);
     return start;
 }
 
-void *__wrap_kolk_memory_reserve(size_t size) {
-    void *start = is_refused() ? NULL : __real_kolk_memory_reserve(size);
+void *__wrap_kolk_memory_reserve_(size_t size) {
+    void *start = is_refused() ? NULL : __real_kolk_memory_reserve_(size);
     if (start) hold_bytes(size);
     return start;
 }
 
-bool __wrap_kolk_memory_commit(void *start, size_t size) {
-    return !is_refused() && __real_kolk_memory_commit(start, size);
+bool __wrap_kolk_memory_commit_(void *start, size_t size) {
+    return !is_refused() && __real_kolk_memory_commit_(start, size);
 }
 
-void __wrap_kolk_memory_release(void *start, size_t size) {
+void __wrap_kolk_memory_release_(void *start, size_t size) {
     hold_bytes(0 - size);
-    __real_kolk_memory_release(start, size);
+    __real_kolk_memory_release_(start, size);
     errno = ENOMEM; /* as after a refused system call */
 }
 
-bool __wrap_kolk_memory_trim(void *start, size_t size) {
-    if (memory.no_trim || !__real_kolk_memory_trim(start, size)) return false;
+bool __wrap_kolk_memory_trim_(void *start, size_t size) {
+    if (memory.no_trim || !__real_kolk_memory_trim_(start, size)) return false;
     hold_bytes(0 - size);
     return true;
 }
 
-void *__wrap_kolk_memory_resize(void *start, size_t size, size_t new_size) {
-    void *moved = memory.no_resize ? NULL : __real_kolk_memory_resize(start, size, new_size);
+void *__wrap_kolk_memory_resize_(void *start, size_t size, size_t new_size) {
+    void *moved = memory.no_resize ? NULL : __real_kolk_memory_resize_(start, size, new_size);
     if (!moved) return NULL;
     hold_bytes(new_size - size);
     __atomic_add_fetch(&memory.resized, 1, __ATOMIC_RELAXED);

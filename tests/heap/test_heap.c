@@ -467,7 +467,7 @@ static void test_decay(void **state) {
     for (unsigned i = 0; i < BLOCKS / 2; i++) /* resting blocks are reused before new ones */
         memset(blocks[i] = (unsigned char *)kolk_heap_alloc(&heap, SIZE), 8, SIZE);
     kolk_heap_class_stats of;
-    assert_true(kolk_heap_stats_of_class(&heap, kolk_heap_class_for(&heap, SIZE), &of));
+    assert_true(kolk_heap_stats_of_class(&heap, kolk_heap_class_for_(&heap, SIZE), &of));
     assert_int_equal(of.stats.object_size, SIZE);
     assert_in_range(of.stats.peak, BLOCKS, BLOCKS + 256);
     for (int i = 0; i < 3; i++) let_a_second_pass(&heap);

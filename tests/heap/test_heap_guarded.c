@@ -15,12 +15,12 @@ static size_t page;
 
 static void make_sampled(const char *debug, uint64_t limit) {
     setenv("KOLK_BYPASS", "0", 1);
-    page = kolk_memory_page();
+    page = kolk_memory_page_();
     make_heap(&heap, &(kolk_heap_desc){.name = "level", .debug = debug, .limit = limit});
 }
 
 static bool is_guarded(const void *block) {
-    return kolk_guarded_has(&heap.inside->guarded, block);
+    return kolk_guarded_has_(&heap.inside->guarded, block);
 }
 
 /* A guarded block, from a heap with sample=1. */
@@ -114,19 +114,19 @@ static void test_walk_and_statistics(void **state) {
     unsigned seen = 0, guarded_seen = 0, last = 0;
     for (unsigned i = 0; i < MOST; i++) assert_non_null(kolk_heap_alloc(&heap, i % 10 ? 100 : 300000));
     for (void *at = NULL; (at = kolk_heap_next(&heap, at)); seen++) {
-        unsigned sort = is_guarded(at) ? 1 : kolk_heap_store_of(&heap, at) ? 0 : 2;
+        unsigned sort = is_guarded(at) ? 1 : kolk_heap_store_of_(&heap, at) ? 0 : 2;
         assert_true(sort >= last && kolk_heap_is_live(&heap, at));
         last = sort;
         guarded_seen += sort == 1;
     }
     assert_int_equal(seen, MOST);
-    assert_int_equal(guarded_seen, KOLK_GUARDED_ALIVE);
+    assert_int_equal(guarded_seen, KOLK_GUARDED_ALIVE_);
     kolk_heap_stats(&heap, &stats);
     assert_true(stats.count == MOST && stats.peak >= MOST && stats.debug == KOLK_DEBUG_SAMPLE && stats.failed == 0);
     assert_true(stats.bytes_reserved > heap.inside->space_size + heap.inside->guarded.memory_size);
     assert_true(kolk_heap_stats_of_class(&heap, heap.n_classes, &others));
-    assert_int_equal(others.stats.count, MOST / 10 + KOLK_GUARDED_ALIVE);
-    assert_int_equal(others.stats.bytes_committed, heap.inside->large.bytes + KOLK_GUARDED_ALIVE * page);
+    assert_int_equal(others.stats.count, MOST / 10 + KOLK_GUARDED_ALIVE_);
+    assert_int_equal(others.stats.bytes_committed, heap.inside->large.bytes + KOLK_GUARDED_ALIVE_ * page);
     for (void *at = NULL; (at = kolk_heap_next(&heap, at));) kolk_heap_free(&heap, at);
     assert_int_equal(alive(), 0);
     end_heap(&heap);
@@ -185,25 +185,25 @@ static void test_use_after_free_dies(void **state) {
     assert_false(dies_at(moved_to));
     /* counts the allocs until the slot is used again */
     unsigned others = 0;
-    for (; !kolk_heap_is_live(&heap, block) && others < 2 * KOLK_GUARDED_SLOTS; others++) {
+    for (; !kolk_heap_is_live(&heap, block) && others < 2 * KOLK_GUARDED_SLOTS_; others++) {
         void *other = kolk_heap_alloc(&heap, 2 * page + 100);
         if (other != block) kolk_heap_free(&heap, other);
     }
-    assert_int_equal(others, KOLK_GUARDED_SLOTS - 2); /* one slot is alive, one was freed later */
+    assert_int_equal(others, KOLK_GUARDED_SLOTS_ - 2); /* one slot is alive, one was freed later */
     end_heap(&heap);
 }
 
 /* With the greatest number of guarded blocks alive, some dozens of freed slots still wait. */
 static void test_freed_ones_wait(void **state) {
     (void)state;
-    void *blocks[KOLK_GUARDED_ALIVE];
+    void *blocks[KOLK_GUARDED_ALIVE_];
     make_sampled("sample=1", 0);
-    for (unsigned i = 0; i < KOLK_GUARDED_ALIVE; i++) blocks[i] = guarded(64);
+    for (unsigned i = 0; i < KOLK_GUARDED_ALIVE_; i++) blocks[i] = guarded(64);
     assert_false(is_guarded(kolk_heap_alloc(&heap, 64)));
     kolk_heap_trim(&heap); /* the next alloc takes the slow path, which may sample */
     void *freed = blocks[7];
     kolk_heap_free(&heap, freed);
-    for (unsigned i = 0; i < KOLK_GUARDED_SLOTS - KOLK_GUARDED_ALIVE; i++) {
+    for (unsigned i = 0; i < KOLK_GUARDED_SLOTS_ - KOLK_GUARDED_ALIVE_; i++) {
         void *other = guarded(64);
         assert_ptr_not_equal(other, freed);
         kolk_heap_free(&heap, other);
@@ -257,17 +257,17 @@ static void test_validity(void **state) {
     unsigned char *block = guarded(100);
     kolk_heap_free(&heap, guarded(100));
     kolk_heap_free(&heap, guarded(100));
-    kolk_guarded *all = &heap.inside->guarded;
-    kolk_guarded_slot *slot = &all->slots[kolk_guarded_slot_of(all, block)];
+    kolk_guarded_ *all = &heap.inside->guarded;
+    kolk_guarded_slot_ *slot = &all->slots[kolk_guarded_slot_of_(all, block)];
     assert_breaks(kolk_heap_is_valid, &heap, slot->size, before_ - 16);
     assert_breaks(kolk_heap_is_valid, &heap, slot->start, before_ - 16);
     assert_breaks(kolk_heap_is_valid, &heap, slot->size, 0);
     assert_breaks(kolk_heap_is_valid, &heap, slot[1].state, slot[2].state);
     assert_breaks(kolk_heap_is_valid, &heap, all->frees, 1);
     assert_breaks(kolk_heap_is_valid, &heap, all->peak, 0);
-    assert_breaks(kolk_heap_is_valid, &heap, all->peak, KOLK_GUARDED_SLOTS + 1);
+    assert_breaks(kolk_heap_is_valid, &heap, all->peak, KOLK_GUARDED_SLOTS_ + 1);
     end_heap(&heap);
-    assert_true(kolk_guarded_is_valid(&(kolk_guarded){0}));
+    assert_true(kolk_guarded_is_valid_(&(kolk_guarded_){0}));
 }
 
 /* ---- How many ---------------------------------------------------------------------------------------------------- */

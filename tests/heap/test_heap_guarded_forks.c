@@ -20,7 +20,7 @@ static bool has_changed(void) {
 }
 
 static bool is_guarded(const void *block) {
-    return kolk_guarded_has(&heap.inside->guarded, block);
+    return kolk_guarded_has_(&heap.inside->guarded, block);
 }
 
 /* ---- Threads ----------------------------------------------------------------------------------------------------- */
@@ -73,7 +73,7 @@ static void count_report(const kolk_failure *failure, void *context) {
 }
 
 static void free_theirs(void) {
-    kolk_heap_thread_of(&heap);
+    kolk_heap_thread_of_(&heap);
     can_be_stopped = true;
     kolk_heap_free(&heap, theirs);
 }
@@ -104,22 +104,22 @@ static void test_two_frees(void **state) {
 
 static void live_on(void *unused) {
     (void)unused;
-    static void *blocks[KOLK_GUARDED_SLOTS];
+    static void *blocks[KOLK_GUARDED_SLOTS_];
     unsigned n = 0, found = 0;
     for (unsigned i = 0; i < MINE; i++) {
         REQUIRE(is_guarded(mine[i]) && kolk_heap_usable_size(&heap, mine[i]) == 112);
         REQUIRE(all_bytes_are(mine[i], 112, (unsigned char)i));
     }
-    for (; n < KOLK_GUARDED_SLOTS; n++) {
+    for (; n < KOLK_GUARDED_SLOTS_; n++) {
         blocks[n] = kolk_heap_alloc(&heap, 5000);
         REQUIRE(blocks[n] && blocks[n] != theirs);
         memset(blocks[n], 0xee, 5000);
         found += is_guarded(blocks[n]);
     }
-    REQUIRE(found >= KOLK_GUARDED_ALIVE - MINE - 1);
+    REQUIRE(found >= KOLK_GUARDED_ALIVE_ - MINE - 1);
     while (n) kolk_heap_free(&heap, blocks[--n]);
     for (unsigned i = 0; i < MINE; i++) kolk_heap_free(&heap, mine[i]);
-    REQUIRE(kolk_guarded_is_valid(&heap.inside->guarded));
+    REQUIRE(kolk_guarded_is_valid_(&heap.inside->guarded));
     kolk_heap_deinit(&heap);
 }
 
@@ -130,7 +130,7 @@ static void fork_now(void) {
 }
 
 static void take_and_give(void) {
-    kolk_heap_thread_of(&heap);
+    kolk_heap_thread_of_(&heap);
     can_be_stopped = true;
     for (unsigned i = 0; i < 2; i++) {
         void *block = kolk_heap_alloc(&heap, 5000);

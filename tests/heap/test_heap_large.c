@@ -9,7 +9,7 @@
 
 #define MIB ((size_t)1 << 20)
 
-static kolk_large large;
+static kolk_large_ large;
 static size_t page;
 
 /* ---- Help -------------------------------------------------------------------------------------------------------- */
@@ -42,24 +42,24 @@ void *__wrap_realloc(void *start, size_t size) {
 }
 
 static void *made(size_t align, size_t size) {
-    unsigned char *block = (unsigned char *)kolk_large_alloc(&large, align, size);
+    unsigned char *block = (unsigned char *)kolk_large_alloc_(&large, align, size);
     assert_non_null(block);
     assert_int_equal((uintptr_t)block % align, 0);
-    assert_true(kolk_large_size(&large, block) >= size);
+    assert_true(kolk_large_size_(&large, block) >= size);
     return block;
 }
 
 static void assert_gone(void) {
-    assert_true(kolk_large_is_valid(&large));
-    kolk_large_end(&large);
+    assert_true(kolk_large_is_valid_(&large));
+    kolk_large_end_(&large);
     assert_int_equal(memory.held, 0);
-    const kolk_large zero = {0};
+    const kolk_large_ zero = {0};
     assert_memory_equal(&large, &zero, sizeof large);
 }
 
 static int begin(void **state) {
     (void)state;
-    page = kolk_memory_page();
+    page = kolk_memory_page_();
     memset(&large, 0, sizeof large);
     memset(&memory, 0, sizeof memory);
     malloc_refuses = false;
@@ -74,14 +74,14 @@ static void test_zeroed_pages(void **state) {
     for (size_t i = 0; i < LENGTH_OF(sizes); i++)
         for (int round = 0; round < 3; round++) {
             unsigned char *block = (unsigned char *)made(16, sizes[i]);
-            size_t size = kolk_large_size(&large, block);
+            size_t size = kolk_large_size_(&large, block);
             assert_int_equal((uintptr_t)block % page, 0);
             assert_int_equal(size, (sizes[i] + page - 1) / page * page);
             assert_true(large.count == 1 && large.bytes == size);
             assert_true(all_bytes_are(block, size, 0));
             memset(block, 0xaa, size);
-            assert_true(kolk_large_is_valid(&large));
-            assert_true(kolk_large_free(&large, block));
+            assert_true(kolk_large_is_valid_(&large));
+            assert_true(kolk_large_free_(&large, block));
             assert_true(large.count == 0 && large.bytes == 0);
         }
     assert_int_equal(large.peak, 1);
@@ -100,12 +100,12 @@ static void test_alignment(void **state) {
             for (size_t i = 0; i < LENGTH_OF(blocks); i++) {
                 blocks[i] = made(align, 3 * page + i);
                 assert_true(all_bytes_are((unsigned char *)blocks[i], 3 * page + i, 0));
-                memset(blocks[i], 0xaa, kolk_large_size(&large, blocks[i]));
+                memset(blocks[i], 0xaa, kolk_large_size_(&large, blocks[i]));
             }
             size_t surplus = no_trim && align > page ? align - page : 0;
             assert_int_equal(large.bytes, 5 * (4 * page + surplus) - page);
-            assert_true(kolk_large_is_valid(&large));
-            for (size_t i = 0; i < LENGTH_OF(blocks); i++) assert_true(kolk_large_free(&large, blocks[i]));
+            assert_true(kolk_large_is_valid_(&large));
+            for (size_t i = 0; i < LENGTH_OF(blocks); i++) assert_true(kolk_large_free_(&large, blocks[i]));
         }
     assert_gone();
 }
@@ -113,20 +113,20 @@ static void test_alignment(void **state) {
 static void test_other_pointers_are_refused(void **state) {
     (void)state;
     char foreign;
-    assert_false(kolk_large_free(&large, &foreign)); /* there is no table yet */
-    assert_null(kolk_large_locate(&large, &foreign, &(size_t){0}));
-    assert_null(kolk_large_next(&large, 0));
+    assert_false(kolk_large_free_(&large, &foreign)); /* there is no table yet */
+    assert_null(kolk_large_locate_(&large, &foreign, &(size_t){0}));
+    assert_null(kolk_large_next_(&large, 0));
     char *block = (char *)made(16, 10 * page), *freed = (char *)made(16, page);
-    assert_true(kolk_large_free(&large, freed));
+    assert_true(kolk_large_free_(&large, freed));
     void *const wrong[] = {NULL, &foreign, block + 1, block + page, block - page, block + 10 * page, &large, freed};
     for (size_t i = 0; i < LENGTH_OF(wrong); i++) {
-        assert_int_equal(kolk_large_size(&large, wrong[i]), 0);
-        assert_false(kolk_large_free(&large, wrong[i]));
-        assert_null(kolk_large_resize(&large, wrong[i], 20 * page));
+        assert_int_equal(kolk_large_size_(&large, wrong[i]), 0);
+        assert_false(kolk_large_free_(&large, wrong[i]));
+        assert_null(kolk_large_resize_(&large, wrong[i], 20 * page));
         assert_true(large.count == 1 && large.bytes == 10 * page && large.failed == 0);
     }
-    assert_true(kolk_large_free(&large, block));
-    assert_false(kolk_large_free(&large, block));
+    assert_true(kolk_large_free_(&large, block));
+    assert_false(kolk_large_free_(&large, block));
     assert_gone();
 }
 
@@ -143,15 +143,15 @@ static void test_too_large(void **state) {
     size_t failed = 0;
     for (size_t i = 0; i < LENGTH_OF(sizes); i++) {
         for (size_t k = 0; k < LENGTH_OF(aligns); k++) {
-            assert_null(kolk_large_alloc(&large, aligns[k], sizes[i]));
+            assert_null(kolk_large_alloc_(&large, aligns[k], sizes[i]));
             assert_int_equal(large.failed, ++failed);
         }
-        assert_null(kolk_large_resize(&large, block, sizes[i]));
+        assert_null(kolk_large_resize_(&large, block, sizes[i]));
         assert_int_equal(large.failed, ++failed);
     }
-    assert_null(kolk_large_alloc(&large, SIZE_MAX / 2 + 1, 1));
+    assert_null(kolk_large_alloc_(&large, SIZE_MAX / 2 + 1, 1));
     assert_int_equal(large.failed, ++failed);
-    assert_int_equal(kolk_large_size(&large, block), page);
+    assert_int_equal(kolk_large_size_(&large, block), page);
     assert_true(large.count == 1 && large.bytes == page);
     assert_gone();
 }
@@ -176,23 +176,23 @@ static bool has_stamps(const unsigned char *bytes, size_t size, uint64_t block) 
 static void resize_to_and_fro(size_t align) {
     const size_t sizes[] = {page, 3 * page, 3 * page + 1, 4 * page, 2 * MIB, 5 * page, 40 * MIB, 2, 10 * page + 5};
     unsigned char *block = (unsigned char *)made(align, 1), *other = (unsigned char *)made(16, 1);
-    size_t had = kolk_large_size(&large, block);
+    size_t had = kolk_large_size_(&large, block);
     write_stamps(block, 0, had, 7);
     for (size_t i = 0; i < LENGTH_OF(sizes); i++) {
-        unsigned char *moved = (unsigned char *)kolk_large_resize(&large, block, sizes[i]);
+        unsigned char *moved = (unsigned char *)kolk_large_resize_(&large, block, sizes[i]);
         assert_non_null(moved);
-        if (moved != block) assert_int_equal(kolk_large_size(&large, block), 0);
+        if (moved != block) assert_int_equal(kolk_large_size_(&large, block), 0);
         block = moved;
-        size_t has = kolk_large_size(&large, block);
+        size_t has = kolk_large_size_(&large, block);
         assert_true(has >= sizes[i] && has < sizes[i] + page);
         assert_true(has_stamps(block, had < has ? had : has, 7));
         write_stamps(block, 0, has, 7);
         had = has;
         assert_true(large.count == 2 && large.moving == 0 && large.failed == 0);
-        assert_true(kolk_large_is_valid(&large));
+        assert_true(kolk_large_is_valid_(&large));
     }
-    assert_true(kolk_large_free(&large, block));
-    assert_true(kolk_large_free(&large, other));
+    assert_true(kolk_large_free_(&large, block));
+    assert_true(kolk_large_free_(&large, other));
 }
 
 static void test_resize_keeps_contents(void **state) {
@@ -215,7 +215,7 @@ static void test_resize_within_pages(void **state) {
     (void)state;
     void *block = made(16, 2 * page);
     memory.calls = memory.resized = 0;
-    assert_ptr_equal(kolk_large_resize(&large, block, page + 1), block);
+    assert_ptr_equal(kolk_large_resize_(&large, block, page + 1), block);
     assert_true(memory.calls == 0 && memory.resized == 0);
     assert_gone();
 }
@@ -231,15 +231,15 @@ static void test_alloc_without_memory(void **state) {
         for (unsigned n = 1; !block; n++) {
             size_t held = memory.held;
             refuse_call(n);
-            block = kolk_large_alloc(&large, n % 2 ? 16 : 4 * page, page);
+            block = kolk_large_alloc_(&large, n % 2 ? 16 : 4 * page, page);
             if (block) break;
             assert_int_equal(memory.held, held);
             assert_int_equal(large.failed, ++failed);
             assert_int_equal(large.count, count);
         }
         refuse_call(0);
-        assert_int_equal(kolk_large_size(&large, block), page);
-        if (count % 16 == 0) assert_true(kolk_large_is_valid(&large));
+        assert_int_equal(kolk_large_size_(&large, block), page);
+        if (count % 16 == 0) assert_true(kolk_large_is_valid_(&large));
     }
     /* each alloc makes two calls for its pages; five of them make two more for a larger table */
     assert_int_equal(failed, 400 * 2 + 5 * 2);
@@ -255,12 +255,12 @@ static void test_resize_without_memory(void **state) {
         bool stays = size == 3 * page || size == 5 * page; /* it is more than half full */
         write_stamps(block, 0, 5 * page, 1);
         refuse_call(1);
-        assert_ptr_equal(kolk_large_resize(&large, block, size), stays ? block : NULL);
+        assert_ptr_equal(kolk_large_resize_(&large, block, size), stays ? block : NULL);
         refuse_call(0);
         assert_true(large.failed == failed + !stays && large.moving == 0);
-        assert_int_equal(kolk_large_size(&large, block), 5 * page);
+        assert_int_equal(kolk_large_size_(&large, block), 5 * page);
         assert_true(has_stamps(block, 5 * page, 1));
-        assert_true(kolk_large_is_valid(&large));
+        assert_true(kolk_large_is_valid_(&large));
     }
     assert_gone();
 }
@@ -287,26 +287,26 @@ static bool is_marked(const item *it, size_t size) {
     return true;
 }
 
-static void random_step(kolk_large *in, item *it, uint64_t *random, size_t most_pages) {
+static void random_step(kolk_large_ *in, item *it, uint64_t *random, size_t most_pages) {
     size_t size = random_below(random, (uint32_t)(most_pages * page)) + 1;
     uint32_t choice = random_below(random, 8);
     if (!it->block) {
         size_t align = choice ? 16 : (size_t)16 << random_below(random, 16);
-        it->block = (unsigned char *)kolk_large_alloc(in, align, size);
+        it->block = (unsigned char *)kolk_large_alloc_(in, align, size);
         REQUIRE(it->block && (uintptr_t)it->block % align == 0);
         REQUIRE(*it->block == 0 && it->block[size - 1] == 0);
         it->number = next_random(random);
     } else if (choice < 5) {
         REQUIRE(is_marked(it, it->size));
-        REQUIRE(kolk_large_free(in, it->block));
+        REQUIRE(kolk_large_free_(in, it->block));
         it->block = NULL;
         return;
     } else {
-        it->block = (unsigned char *)kolk_large_resize(in, it->block, size);
+        it->block = (unsigned char *)kolk_large_resize_(in, it->block, size);
         REQUIRE(it->block);
         REQUIRE(is_marked(it, size < it->size ? size : it->size));
     }
-    it->size = kolk_large_size(in, it->block);
+    it->size = kolk_large_size_(in, it->block);
     REQUIRE(it->size >= size);
     mark(it);
 }
@@ -322,18 +322,18 @@ static void compare_with_model(item *items) {
     qsort(items, MOST, sizeof *items, compare_blocks);
     while (n < MOST && !items[n].block) n++;
     assert_int_equal(large.count, MOST - n);
-    void *at = kolk_large_next(&large, 0);
-    for (; n < MOST; n++, at = kolk_large_next(&large, (uintptr_t)at)) {
+    void *at = kolk_large_next_(&large, 0);
+    for (; n < MOST; n++, at = kolk_large_next_(&large, (uintptr_t)at)) {
         assert_ptr_equal(at, items[n].block);
-        assert_ptr_equal(kolk_large_locate(&large, items[n].block + items[n].size - 1, &inside), items[n].block);
+        assert_ptr_equal(kolk_large_locate_(&large, items[n].block + items[n].size - 1, &inside), items[n].block);
         assert_int_equal(inside, items[n].size - 1);
-        assert_ptr_equal(kolk_large_locate(&large, items[n].block, &inside), items[n].block);
+        assert_ptr_equal(kolk_large_locate_(&large, items[n].block, &inside), items[n].block);
         assert_int_equal(inside, 0);
-        assert_ptr_not_equal(kolk_large_locate(&large, items[n].block - 1, &inside), items[n].block);
-        assert_true(kolk_large_locate(&large, items[n].block + items[n].size, &inside) != items[n].block);
+        assert_ptr_not_equal(kolk_large_locate_(&large, items[n].block - 1, &inside), items[n].block);
+        assert_true(kolk_large_locate_(&large, items[n].block + items[n].size, &inside) != items[n].block);
     }
     assert_null(at);
-    assert_true(kolk_large_is_valid(&large));
+    assert_true(kolk_large_is_valid_(&large));
 }
 
 static void test_random_work(void **state) {
@@ -347,7 +347,7 @@ static void test_random_work(void **state) {
             /* works by turns on all items, which fills the table, and on a sixteenth of them */
             uint32_t among = n % 20000 < 10000 ? MOST : MOST / 16;
             random_step(&large, &items[MOST - 1 - random_below(&random, among)], &random, 6);
-            if (n % 997 == 0) assert_true(kolk_large_is_valid(&large));
+            if (n % 997 == 0) assert_true(kolk_large_is_valid_(&large));
             if (n % (steps / 2) == steps / 2 - 1) compare_with_model(items);
         }
         assert_true(large.failed == 0 && large.peak >= large.count && large.peak_bytes >= large.bytes);
@@ -363,27 +363,27 @@ static void test_blocks_of_malloc(void **state) {
     large.from_malloc = true;
     for (size_t align = 1; align <= 2 * page; align *= 2) {
         unsigned char *block = (unsigned char *)made(align, 1003);
-        assert_true(last_malloc == 1003 && kolk_large_size(&large, block) == 1003);
+        assert_true(last_malloc == 1003 && kolk_large_size_(&large, block) == 1003);
         if (align <= 8) assert_true(all_bytes_are(block, 1003, 0xee)); /* a tool detects reads of uninitialised bytes */
         write_stamps(block, 0, 1003, align);
-        block = (unsigned char *)kolk_large_resize(&large, block, 5001);
-        assert_true(block && last_malloc == 5001 && kolk_large_size(&large, block) == 5001);
+        block = (unsigned char *)kolk_large_resize_(&large, block, 5001);
+        assert_true(block && last_malloc == 5001 && kolk_large_size_(&large, block) == 5001);
         assert_true(has_stamps(block, 1003, align));
-        block = (unsigned char *)kolk_large_resize(&large, block, 99);
-        assert_true(block && last_malloc == 99 && kolk_large_size(&large, block) == 99);
+        block = (unsigned char *)kolk_large_resize_(&large, block, 99);
+        assert_true(block && last_malloc == 99 && kolk_large_size_(&large, block) == 99);
         assert_true(has_stamps(block, 99, align));
         assert_true(large.count == 1 && large.bytes == 99 && large.failed == 0);
-        assert_true(kolk_large_is_valid(&large));
+        assert_true(kolk_large_is_valid_(&large));
 
         malloc_refuses = true;
-        assert_null(kolk_large_resize(&large, block, 100));
-        assert_null(kolk_large_alloc(&large, align, 100));
+        assert_null(kolk_large_resize_(&large, block, 100));
+        assert_null(kolk_large_alloc_(&large, align, 100));
         malloc_refuses = false;
         assert_int_equal(large.failed, 2);
         large.failed = 0;
         assert_true(has_stamps(block, 99, align));
-        assert_true(kolk_large_free(&large, block));
-        assert_false(kolk_large_free(&large, block));
+        assert_true(kolk_large_free_(&large, block));
+        assert_false(kolk_large_free_(&large, block));
     }
     made(16, 100); /* AddressSanitizer reports a leak of it */
     made(256, 100);
@@ -406,12 +406,12 @@ static void *work(void *number) {
         item *it = &items[random_below(&random, ITEMS)];
         random_step(&large, it, &random, 4);
         if (!it->block) continue;
-        if (n % 64 == 0) REQUIRE(kolk_large_locate(&large, it->block + page - 1, &inside) == it->block);
-        if (n % 64 == 0) REQUIRE((uintptr_t)kolk_large_next(&large, (uintptr_t)it->block - 1) == (uintptr_t)it->block);
-        REQUIRE(!kolk_large_free(&large, it->block + 1));
+        if (n % 64 == 0) REQUIRE(kolk_large_locate_(&large, it->block + page - 1, &inside) == it->block);
+        if (n % 64 == 0) REQUIRE((uintptr_t)kolk_large_next_(&large, (uintptr_t)it->block - 1) == (uintptr_t)it->block);
+        REQUIRE(!kolk_large_free_(&large, it->block + 1));
     }
     for (size_t i = 0; i < ITEMS; i++)
-        if (items[i].block && i % 2) REQUIRE(kolk_large_free(&large, items[i].block));
+        if (items[i].block && i % 2) REQUIRE(kolk_large_free_(&large, items[i].block));
     return NULL;
 }
 
@@ -433,24 +433,24 @@ static void test_threads(void **state) {
 
 static void test_validity(void **state) {
     (void)state;
-    kolk_large_block *entry = NULL;
+    kolk_large_block_ *entry = NULL;
     void *block = made(16, 3 * page);
     made(16, page);
-    kolk_large_table *table = (kolk_large_table *)large.table;
+    kolk_large_table_ *table = (kolk_large_table_ *)large.table;
     for (size_t place = 0; place < table->places; place++)
         if (table->blocks[place].start == (uintptr_t)block) entry = &table->blocks[place];
     assert_non_null(entry);
-    assert_breaks(kolk_large_is_valid, &large, large.count, 1);
-    assert_breaks(kolk_large_is_valid, &large, large.count, 3);
-    assert_breaks(kolk_large_is_valid, &large, large.peak, 1);
-    assert_breaks(kolk_large_is_valid, &large, large.bytes, before_ - page);
-    assert_breaks(kolk_large_is_valid, &large, large.peak_bytes, before_ - page);
-    assert_breaks(kolk_large_is_valid, &large, large.moving, table->places);
-    assert_breaks(kolk_large_is_valid, &large, table->places, 48);
-    assert_breaks(kolk_large_is_valid, &large, entry->start, before_ + page);
-    assert_breaks(kolk_large_is_valid, &large, entry->size, before_ + 1);
-    assert_breaks(kolk_large_is_valid, &large, entry->mapping, before_ + page);
-    assert_breaks(kolk_large_is_valid, &large, entry->mapped, before_ - page);
+    assert_breaks(kolk_large_is_valid_, &large, large.count, 1);
+    assert_breaks(kolk_large_is_valid_, &large, large.count, 3);
+    assert_breaks(kolk_large_is_valid_, &large, large.peak, 1);
+    assert_breaks(kolk_large_is_valid_, &large, large.bytes, before_ - page);
+    assert_breaks(kolk_large_is_valid_, &large, large.peak_bytes, before_ - page);
+    assert_breaks(kolk_large_is_valid_, &large, large.moving, table->places);
+    assert_breaks(kolk_large_is_valid_, &large, table->places, 48);
+    assert_breaks(kolk_large_is_valid_, &large, entry->start, before_ + page);
+    assert_breaks(kolk_large_is_valid_, &large, entry->size, before_ + 1);
+    assert_breaks(kolk_large_is_valid_, &large, entry->mapping, before_ + page);
+    assert_breaks(kolk_large_is_valid_, &large, entry->mapped, before_ - page);
     assert_gone();
 }
 

@@ -16,7 +16,7 @@
 
 enum { MINE = 40, THEIRS = 5, FULL = 48 }; /* of the table's 64 places */
 
-static kolk_large large;
+static kolk_large_ large;
 static size_t page;
 static void *mine[2 * MINE], *theirs[THEIRS];
 static unsigned n_mine;
@@ -32,15 +32,15 @@ static bool has_changed(void) {
 
 static void check_mine(unsigned n) {
     for (unsigned i = 0; i < n; i++) {
-        REQUIRE(kolk_large_size(&large, mine[i]) == page);
+        REQUIRE(kolk_large_size_(&large, mine[i]) == page);
         REQUIRE(*(unsigned *)mine[i] == i);
     }
 }
 
 static size_t walk(void) {
     size_t n = 0, last = 0, inside;
-    for (void *at; (at = kolk_large_next(&large, last)); last = (uintptr_t)at, n++)
-        REQUIRE(kolk_large_locate(&large, at, &inside) == at && inside == 0);
+    for (void *at; (at = kolk_large_next_(&large, last)); last = (uintptr_t)at, n++)
+        REQUIRE(kolk_large_locate_(&large, at, &inside) == at && inside == 0);
     return n;
 }
 
@@ -48,22 +48,22 @@ static size_t walk(void) {
 static void live_on(void *order) {
     END_IF_IT_HANGS();
     if (*(unsigned *)order % 3 == 0) check_mine(n_mine);
-    if (*(unsigned *)order % 3 == 1 && n_mine) REQUIRE(kolk_large_free(&large, mine[--n_mine]));
+    if (*(unsigned *)order % 3 == 1 && n_mine) REQUIRE(kolk_large_free_(&large, mine[--n_mine]));
     size_t seen = walk();
     REQUIRE(seen >= n_mine && seen <= n_mine + THEIRS + 1);
     REQUIRE(large.count == seen);
-    REQUIRE(kolk_large_is_valid(&large));
+    REQUIRE(kolk_large_is_valid_(&large));
     check_mine(n_mine);
     for (unsigned i = 0; i < 100; i++) {
-        void *block = kolk_large_alloc(&large, 16, page);
+        void *block = kolk_large_alloc_(&large, 16, page);
         REQUIRE(block);
-        REQUIRE(i % 2 || kolk_large_free(&large, block));
+        REQUIRE(i % 2 || kolk_large_free_(&large, block));
     }
     check_mine(n_mine);
-    for (unsigned i = 0; i < n_mine; i++) REQUIRE(kolk_large_free(&large, mine[i]));
-    for (unsigned i = 0; i < n_mine; i++) REQUIRE(!kolk_large_free(&large, mine[i]));
-    REQUIRE(kolk_large_is_valid(&large) && walk() == seen - n_mine + 50);
-    kolk_large_end(&large);
+    for (unsigned i = 0; i < n_mine; i++) REQUIRE(kolk_large_free_(&large, mine[i]));
+    for (unsigned i = 0; i < n_mine; i++) REQUIRE(!kolk_large_free_(&large, mine[i]));
+    REQUIRE(kolk_large_is_valid_(&large) && walk() == seen - n_mine + 50);
+    kolk_large_end_(&large);
     REQUIRE(memory.held <= 20 * page); /* including a table */
 }
 
@@ -76,7 +76,7 @@ static void fork_now(void) {
 }
 
 static int find_page(void **state) {
-    page = kolk_memory_page();
+    page = kolk_memory_page_();
     return make_semaphores(state);
 }
 
@@ -84,17 +84,17 @@ static int find_page(void **state) {
 
 static void alloc_one(void) {
     can_be_stopped = true;
-    REQUIRE(theirs[0] = kolk_large_alloc(&large, 16, page));
+    REQUIRE(theirs[0] = kolk_large_alloc_(&large, 16, page));
 }
 
 static void free_some(void) {
     can_be_stopped = true;
-    for (unsigned i = 0; i < THEIRS; i++) REQUIRE(kolk_large_free(&large, theirs[i]));
+    for (unsigned i = 0; i < THEIRS; i++) REQUIRE(kolk_large_free_(&large, theirs[i]));
 }
 
 static void resize_some(void) {
     can_be_stopped = true;
-    for (unsigned i = 0; i < THEIRS; i++) REQUIRE(theirs[i] = kolk_large_resize(&large, theirs[i], (i + 2) * page));
+    for (unsigned i = 0; i < THEIRS; i++) REQUIRE(theirs[i] = kolk_large_resize_(&large, theirs[i], (i + 2) * page));
 }
 
 /* ---- Each step --------------------------------------------------------------------------------------------------- */
@@ -103,15 +103,15 @@ static void stop_everywhere(const char *name, unsigned n, unsigned n_theirs, voi
                             void (*meanwhile)(void)) {
     bool more = true;
     for (step = 1; more; step++) {
-        for (unsigned i = 0; i < n_theirs; i++) assert_non_null(theirs[i] = kolk_large_alloc(&large, 16, page));
+        for (unsigned i = 0; i < n_theirs; i++) assert_non_null(theirs[i] = kolk_large_alloc_(&large, 16, page));
         for (n_mine = 0; n_mine < n; n_mine++) {
-            assert_non_null(mine[n_mine] = kolk_large_alloc(&large, 16, page));
+            assert_non_null(mine[n_mine] = kolk_large_alloc_(&large, 16, page));
             *(unsigned *)mine[n_mine] = n_mine;
         }
         more = stop_at_step(step, act, meanwhile);
-        assert_true(kolk_large_is_valid(&large));
+        assert_true(kolk_large_is_valid_(&large));
         check_mine(n_mine);
-        kolk_large_end(&large);
+        kolk_large_end_(&large);
         assert_int_equal(memory.held, 0);
     }
     print_message("%s, beside %u: stopped %u times\n", name, n, step - 2);
@@ -132,10 +132,10 @@ static void test_forks(void **state) {
 
 static void alloc_some_more(void) {
     for (unsigned i = 0; i < 10; i++) {
-        assert_non_null(mine[n_mine] = kolk_large_alloc(&large, 16, page));
+        assert_non_null(mine[n_mine] = kolk_large_alloc_(&large, 16, page));
         *(unsigned *)mine[n_mine] = n_mine;
         n_mine++;
-        assert_true(kolk_large_is_valid(&large));
+        assert_true(kolk_large_is_valid_(&large));
     }
 }
 

@@ -48,7 +48,7 @@ static void test_rows(void **state) {
     start_heaps(0, 40);
     for (unsigned n = 0; n < 40; n++) {
         assert_int_equal(row_of_heap(n), n + 1);
-        assert_int_equal(heaps[n].place, (n + 1) % KOLK_NEAR_HEAPS);
+        assert_int_equal(heaps[n].place, (n + 1) % KOLK_NEAR_HEAPS_);
     }
     use(0, 40);
     for (unsigned n = 3; n < 40; n += 7) {

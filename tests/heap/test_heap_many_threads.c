@@ -15,7 +15,7 @@ enum { MANY = 200, HEAPS = 40 };
 
 static uint64_t steps, questions;
 
-void kolk_chaos(void) {
+void kolk_chaos_(void) {
     __atomic_add_fetch(&steps, 1, __ATOMIC_RELAXED);
 }
 

@@ -11,18 +11,18 @@
 #include <unistd.h>
 
 /* The fast paths, compiled with steps: see shared_schedule.h. A magazine's entries are plain memory. */
-static inline uint32_t *stepped_entry(kolk_magazine *magazine, uint32_t n) {
-    uint32_t *entry = kolk_magazine_entry(magazine, n);
-    KOLK_PLAIN_WRITE(entry, sizeof *entry);
+static inline uint32_t *stepped_entry(kolk_magazine_ *magazine, uint32_t n) {
+    uint32_t *entry = kolk_magazine_entry_(magazine, n);
+    KOLK_PLAIN_WRITE_(entry, sizeof *entry);
     return entry;
 }
-#define __atomic_load_n(at, order)          kolk_load(at, order)
-#define __atomic_store_n(at, number, order) kolk_store(at, number, order)
-#define kolk_magazine_entry                 stepped_entry
+#define __atomic_load_n(at, order)          kolk_load_(at, order)
+#define __atomic_store_n(at, number, order) kolk_store_(at, number, order)
+#define kolk_magazine_entry_                stepped_entry
 #include "heap/heap_fast.h"
 #undef __atomic_load_n
 #undef __atomic_store_n
-#undef kolk_magazine_entry
+#undef kolk_magazine_entry_
 
 /* ---- A heap with a class ----------------------------------------------------------------------------------------- */
 
@@ -30,8 +30,8 @@ enum { THREADS = 2, CAPACITY = 8 };
 
 typedef struct state {
     kolk_heap heap;
-    kolk_heap_thread *threads[THREADS]; /* all run in one system thread, so each gets its own record here */
-    kolk_magazine *magazine;
+    kolk_heap_thread_ *threads[THREADS]; /* all run in one system thread, so each gets its own record here */
+    kolk_magazine_ *magazine;
     void *block;
     uint32_t top;
 } state;
@@ -46,8 +46,8 @@ static void begin(void *context) {
     schedule_assert(kolk_heap_init(&s->heap, &desc) == KOLK_OK);
     s->heap.inside->trays[0].capacity = CAPACITY; /* the capacity of the class, which is not made yet */
     for (unsigned n = 0; n < THREADS; n++) {
-        schedule_assert((s->threads[n] = kolk_heap_thread_of(&s->heap)));
-        kolk_near_heaps[s->heap.place].id = 0;
+        schedule_assert((s->threads[n] = kolk_heap_thread_of_(&s->heap)));
+        kolk_near_heaps_[s->heap.place].id = 0;
     }
     schedule_assert(s->threads[0] != s->threads[1]);
 }
@@ -74,12 +74,12 @@ static void run(const char *name, void (*start)(void *), void (*first)(void *), 
 /* As heap.c does. The thread that made the class has committed the block's memory. */
 static void use_class(void *context) {
     state *s = (state *)context;
-    kolk_heap_inside *inside = s->heap.inside;
-    kolk_slot_store *store = kolk_heap_make_class(&s->heap, 0);
+    kolk_heap_inside_ *inside = s->heap.inside;
+    kolk_slot_store_ *store = kolk_heap_make_class_(&s->heap, 0);
     schedule_assert(store);
-    void *block = kolk_store_alloc(store, kolk_heap_magazine(s->threads[schedule_thread()], inside, 0), NULL);
-    schedule_assert(block && kolk_heap_store_of(&s->heap, block) == store);
-    KOLK_PLAIN_WRITE(block, 8);
+    void *block = kolk_store_alloc_(store, kolk_heap_magazine_(s->threads[schedule_thread()], inside, 0), NULL);
+    schedule_assert(block && kolk_heap_store_of_(&s->heap, block) == store);
+    KOLK_PLAIN_WRITE_(block, 8);
     memset(block, 'x', 8);
 }
 
@@ -93,9 +93,9 @@ static void test_making_a_class(void **unused) {
 static void begin_with_block(void *context) {
     state *s = (state *)context;
     begin(context);
-    kolk_slot_store *store = kolk_heap_make_class(&s->heap, 0);
-    s->magazine = kolk_heap_magazine(s->threads[0], s->heap.inside, 0);
-    schedule_assert((s->block = kolk_store_alloc(store, s->magazine, NULL)));
+    kolk_slot_store_ *store = kolk_heap_make_class_(&s->heap, 0);
+    s->magazine = kolk_heap_magazine_(s->threads[0], s->heap.inside, 0);
+    schedule_assert((s->block = kolk_store_alloc_(store, s->magazine, NULL)));
     s->top = s->magazine->top;
 }
 
@@ -107,11 +107,11 @@ static void free_at_hand(void *context) {
 /* A child that reclaims the magazine finds all that was written before `top`: the entry, and the end of the life. */
 static void find_as_child(void *context) {
     const state *s = (const state *)context;
-    if (kolk_load(&s->magazine->top, KOLK_ACQUIRE) == s->top) return;
-    const uint32_t *entry = kolk_magazine_entry(s->magazine, s->top);
-    KOLK_PLAIN_READ(entry, sizeof *entry);
+    if (kolk_load_(&s->magazine->top, KOLK_ACQUIRE_) == s->top) return;
+    const uint32_t *entry = kolk_magazine_entry_(s->magazine, s->top);
+    KOLK_PLAIN_READ_(entry, sizeof *entry);
     schedule_assert(s->magazine->slots + *entry * (size_t)ARENA_PAGE == (unsigned char *)s->block);
-    schedule_assert(!(kolk_load(&s->magazine->short_lives[*entry], KOLK_RELAXED) & 1));
+    schedule_assert(!(kolk_load_(&s->magazine->short_lives[*entry], KOLK_RELAXED_) & 1));
 }
 
 static void test_free_beside_a_fork(void **unused) {

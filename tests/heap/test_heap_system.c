@@ -21,13 +21,13 @@ static int test_with_addresses(size_t more) {
     char text[100] = "";
     FILE *file = fopen("/proc/self/statm", "r");
     if (!file || !fgets(text, sizeof text, file)) return 1;
-    size_t most = strtoul(text, NULL, 10) * kolk_memory_page() + more;
+    size_t most = strtoul(text, NULL, 10) * kolk_memory_page_() + more;
     setrlimit(RLIMIT_AS, &(struct rlimit){most, most});
-    if (kolk_memory_addresses() != most) return 2;
+    if (kolk_memory_addresses_() != most) return 2;
     if (kolk_heap_init(&heap, &(kolk_heap_desc){.name = NULL}) != KOLK_OK) return 3;
     for (size_t size = 1; size <= 4 * KOLK_HEAP_LARGEST; size *= 2)
         if (!kolk_heap_alloc(&heap, size)) return 4;
-    void *rest = kolk_memory_reserve(more / 4);
+    void *rest = kolk_memory_reserve_(more / 4);
     return rest ? 0 : 5;
 }
 
@@ -74,12 +74,12 @@ static void test_for_malloc(void **state) {
         if (n % 3) kolk_heap_free(&heap, zeroed);
     }
     kolk_heap_deinit(&heap);
-    assert_int_equal(kolk_heap_init_for_malloc(&heap, &(kolk_heap_desc){.name = "level"}), KOLK_OK);
+    assert_int_equal(kolk_heap_init_for_malloc_(&heap, &(kolk_heap_desc){.name = "level"}), KOLK_OK);
     unsetenv("KOLK_BYPASS");
     assert_int_not_equal(heap.n_classes, 0);
     assert_false(heap.inside->large.from_malloc);
     void *block = kolk_heap_alloc(&heap, 100);
-    assert_true(kolk_heap_class_at(&heap, block) < heap.n_classes);
+    assert_true(kolk_heap_class_at_(&heap, block) < heap.n_classes);
     end_heap(&heap);
 }
 
@@ -92,7 +92,7 @@ static size_t writable_bytes(void) {
     assert_non_null(file);
     assert_int_equal(fscanf(file, "%lu %lu %lu %lu %lu %lu", &size, &resident, &shared, &text, &library, &data), 6);
     fclose(file);
-    return data * kolk_memory_page();
+    return data * kolk_memory_page_();
 }
 
 /* A block of each class commits only the memory of a few blocks per class and of their metadata. */
@@ -100,11 +100,11 @@ static void test_commits_as_it_is_used(void **state) {
     (void)state;
     if (SLOW || emulator() || sizeof(void *) < 8) skip();
     kolk_heap heap;
-    assert_int_equal(kolk_heap_init_for_malloc(&heap, &(kolk_heap_desc){.name = NULL}), KOLK_OK);
-    size_t before = writable_bytes(), blocks = 0, page = kolk_memory_page();
+    assert_int_equal(kolk_heap_init_for_malloc_(&heap, &(kolk_heap_desc){.name = NULL}), KOLK_OK);
+    size_t before = writable_bytes(), blocks = 0, page = kolk_memory_page_();
     for (uint32_t n = 0; n < heap.n_classes; n++) {
         assert_non_null(kolk_heap_alloc(&heap, heap.inside->sizes[n]));
-        blocks += kolk_heap_store_of(&heap, (void *)(heap.base + ((uintptr_t)n << heap.class_shift)))->depot.usable *
+        blocks += kolk_heap_store_of_(&heap, (void *)(heap.base + ((uintptr_t)n << heap.class_shift)))->depot.usable *
                   (size_t)heap.inside->sizes[n];
     }
     assert_in_range(writable_bytes() - before, blocks, blocks + heap.n_classes * 7 * page);
@@ -120,7 +120,7 @@ static void test_large_zeroed_is_not_touched(void **state) {
     if (SLOW || emulator() || sizeof(void *) < 8) skip();
     kolk_heap heap;
     make_heap(&heap, &(kolk_heap_desc){.name = NULL});
-    size_t page = kolk_memory_page(), size = 100 * page + KOLK_HEAP_LARGEST;
+    size_t page = kolk_memory_page_(), size = 100 * page + KOLK_HEAP_LARGEST;
     unsigned char *block = (unsigned char *)kolk_heap_alloc_zeroed(&heap, size), states[1];
     assert_non_null(block);
     for (size_t at = 0; at < size; at += page) {
@@ -138,7 +138,7 @@ static void test_zeroed_is_not_touched(void **state) {
     if (SLOW || emulator() || sizeof(void *) < 8) skip();
     kolk_heap heap;
     make_heap(&heap, &(kolk_heap_desc){.name = NULL});
-    size_t page = kolk_memory_page();
+    size_t page = kolk_memory_page_();
     for (size_t size = 17000; size <= KOLK_HEAP_LARGEST; size = size * 2 - 1000) {
         unsigned char *blocks[BLOCKS], states[2 * KOLK_HEAP_LARGEST / 4096];
         size_t touched = 0;
@@ -175,11 +175,11 @@ static void test_zeroed_after_many_lives(void **state) {
             unsigned char *block = (unsigned char *)kolk_heap_alloc_aligned(&heap, 1, SIZE);
             assert_non_null(block);
             memset(block, 7, SIZE);
-            kolk_heap_free_slow(&heap, block, NULL);
+            kolk_heap_free_slow_(&heap, block, NULL);
         }
         unsigned char *zeroed = (unsigned char *)kolk_heap_alloc_zeroed(&heap, SIZE);
         assert_true(zeroed && all_bytes_are(zeroed, SIZE, 0));
-        kolk_heap_free_slow(&heap, zeroed, NULL);
+        kolk_heap_free_slow_(&heap, zeroed, NULL);
     }
     end_heap(&heap);
 }
@@ -198,7 +198,7 @@ static void test_large_gives_back_its_end(void **state) {
     kolk_heap heap;
     make_heap(&heap, &(kolk_heap_desc){.limit = 100 << 20});
     static const size_t sizes[] = {40 << 20, 39 << 20, (size_t)21 << 20, 30 << 20, 300000, 299999, 262144, 150000};
-    size_t page = heap.n_classes ? kolk_memory_page() : 1; /* in bypass, blocks have exactly their size */
+    size_t page = heap.n_classes ? kolk_memory_page_() : 1; /* in bypass, blocks have exactly their size */
     unsigned char *block = (unsigned char *)kolk_heap_alloc(&heap, sizes[0]);
     assert_non_null(block);
     for (size_t i = 1; i < LENGTH_OF(sizes); i++) {

@@ -22,19 +22,19 @@ static _Alignas(ARENA_PAGE) unsigned char arena[ARENA_PAGES][ARENA_PAGE];
 static bool arena_has[ARENA_PAGES]; /* committed */
 static size_t arena_used;           /* pages */
 
-void *__wrap_kolk_memory_reserve(size_t bytes);
-bool __wrap_kolk_memory_commit(void *start, size_t bytes);
-void __wrap_kolk_memory_release(void *start, size_t bytes);
-bool __wrap_kolk_memory_trim(void *start, size_t bytes);
-void __wrap_kolk_memory_decommit(void *start, size_t bytes);
-size_t __wrap_kolk_memory_discard(void *start, size_t bytes, bool counts);
+void *__wrap_kolk_memory_reserve_(size_t bytes);
+bool __wrap_kolk_memory_commit_(void *start, size_t bytes);
+void __wrap_kolk_memory_release_(void *start, size_t bytes);
+bool __wrap_kolk_memory_trim_(void *start, size_t bytes);
+void __wrap_kolk_memory_decommit_(void *start, size_t bytes);
+size_t __wrap_kolk_memory_discard_(void *start, size_t bytes, bool counts);
 
 static void arena_begin(void) {
     arena_used = 0;
     memset(arena_has, 0, sizeof arena_has);
 }
 
-void *__wrap_kolk_memory_reserve(size_t bytes) {
+void *__wrap_kolk_memory_reserve_(size_t bytes) {
     size_t first = arena_used;
 #ifndef ARENA_KEEPS
     first = 0;
@@ -45,31 +45,31 @@ void *__wrap_kolk_memory_reserve(size_t bytes) {
     return memset(arena[first], 0, bytes);
 }
 
-bool __wrap_kolk_memory_commit(void *start, size_t bytes) {
+bool __wrap_kolk_memory_commit_(void *start, size_t bytes) {
     size_t from = (size_t)((unsigned char *)start - arena[0]);
-    KOLK_UNSEEN();
+    KOLK_UNSEEN_();
     for (size_t page = from / ARENA_PAGE; page * ARENA_PAGE < from + bytes; page++) {
-        if (!arena_has[page]) KOLK_PLAIN_WRITE(arena[page], 8);
+        if (!arena_has[page]) KOLK_PLAIN_WRITE_(arena[page], 8);
         arena_has[page] = true;
     }
     return true;
 }
 
-void __wrap_kolk_memory_release(void *start, size_t bytes) {
+void __wrap_kolk_memory_release_(void *start, size_t bytes) {
     (void)start, (void)bytes;
 }
 
 /* The arena cannot release a part of its block. */
-bool __wrap_kolk_memory_trim(void *start, size_t bytes) {
+bool __wrap_kolk_memory_trim_(void *start, size_t bytes) {
     (void)start, (void)bytes;
     return false;
 }
 
-void __wrap_kolk_memory_decommit(void *start, size_t bytes) {
+void __wrap_kolk_memory_decommit_(void *start, size_t bytes) {
     (void)start, (void)bytes;
 }
 
-size_t __wrap_kolk_memory_discard(void *start, size_t bytes, bool counts) {
+size_t __wrap_kolk_memory_discard_(void *start, size_t bytes, bool counts) {
     (void)start, (void)bytes, (void)counts;
     return 0;
 }

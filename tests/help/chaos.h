@@ -12,7 +12,7 @@
 #include <time.h>
 
 #ifdef KOLK_CHAOS
-void kolk_chaos(void) {
+void kolk_chaos_(void) {
     static uint64_t threads;
     static _Thread_local uint64_t random;
     if (random == 0) random = __atomic_add_fetch(&threads, UINT64_C(0x632be59bd9b4e019), __ATOMIC_RELAXED);
@@ -23,7 +23,7 @@ void kolk_chaos(void) {
         sched_yield();
 }
 
-#define KOLK_CHAOS_HERE() kolk_chaos()
+#define KOLK_CHAOS_HERE() kolk_chaos_()
 #else
 #define KOLK_CHAOS_HERE() ((void)0)
 #endif

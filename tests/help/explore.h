@@ -32,11 +32,11 @@ static inline void sched_tell_step(const sched_thread *t, const sched_step *step
                                         "wait",
                                         "wake"};
     static const char *const order_names[] = {"relaxed", "consume", "acquire", "release", "acq_rel", "seq_cst"};
-    const kolk_place *place = &step->place;
-    bool atomic = place->verb < KOLK_PAUSE;
+    const kolk_place_ *place = &step->place;
+    bool atomic = place->verb < KOLK_PAUSE_;
     sched_tell("%5u  %-10s %s %s", step->number, t->name, verbs[place->verb], place->what);
     if (atomic) sched_tell(" %s", order_names[place->order]);
-    if (atomic || place->verb >= KOLK_WAIT) sched_tell(": %" PRIu64, step->before);
+    if (atomic || place->verb >= KOLK_WAIT_) sched_tell(": %" PRIu64, step->before);
     if (step->after != step->before) sched_tell(" -> %" PRIu64, step->after);
     if (*step->note) sched_tell(", %s", step->note);
     if (place->line) sched_tell("  [%s:%d]", place->function, place->line);

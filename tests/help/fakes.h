@@ -23,23 +23,23 @@ static inline uintptr_t fake_facts(const void *pool) {
     return ((const fake *)pool)->mark;
 }
 
-static const kolk_kind fake_kind = {.stats = fake_stats, .facts = fake_facts, .size = sizeof(fake)};
+static const kolk_kind_ fake_kind = {.stats = fake_stats, .facts = fake_facts, .size = sizeof(fake)};
 
 /* Initialises a fake up to the point where init lists it. Every field has another number below 100, except that no
  * thread waits. */
 static inline void fill_fake(fake *pool, const char *name) {
-    kolk_process_start();
+    kolk_process_start_();
     *pool = (fake){.stats = {name, "fake", 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 0, 24, 25, 0, 0}};
 }
 
 static inline void add_fake(fake *pool, const char *name) {
     fill_fake(pool, name);
-    kolk_registry_add(pool, &pool->mark, &fake_kind);
+    kolk_registry_add_(pool, &pool->mark, &fake_kind);
     assert_true(pool->mark);
 }
 
 static inline void remove_fake(fake *pool) {
-    kolk_registry_remove(pool->mark);
+    kolk_registry_remove_(pool->mark);
     pool->mark = 0;
 }
 

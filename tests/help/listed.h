@@ -10,13 +10,13 @@
 static inline const char *listed(const char *of_kind) {
     static char names[1000];
     size_t length = 0;
-    kolk_records records = {0};
-    kolk_registry_collect(&records);
+    kolk_records_ records = {0};
+    kolk_registry_collect_(&records);
     names[0] = 0;
-    for (const kolk_record *at = records.first; at; at = at->next)
+    for (const kolk_record_ *at = records.first; at; at = at->next)
         if (!of_kind || strcmp(at->stats.kind, of_kind) == 0)
             length += (size_t)snprintf(names + length, sizeof names - length, "%s ", at->stats.name);
-    kolk_records_release(&records);
+    kolk_records_release_(&records);
     return names;
 }
 

@@ -30,19 +30,19 @@
  *     }
  *
  * The program has a row in tests/programs.cmake that compiles another copy of the library, with KOLK_SCHEDULED=1. In it
- * each operation of src/base/atomics.h is a step that the scheduler grants, and the scheduler implements kolk_now_ns,
- * kolk_wait and kolk_wake. Threads are coroutines of one system thread, so the choices alone determine what happens.
+ * each operation of src/base/atomics.h is a step that the scheduler grants, and the scheduler implements kolk_now_ns_,
+ * kolk_wait_ and kolk_wake_. Threads are coroutines of one system thread, so the choices alone determine what happens.
  * Rules for such a test:
  *
  * - Nothing may depend on addresses, time, or the test's own random numbers. All threads share the _Thread_local
  *   variables.
  * - Bodies use schedule_assert, never cmocka's asserts, which would jump to another stack. A failure that reaches
  *   kolk's handler is a failed assertion.
- * - Bodies share their own data through atomics.h too, or declare accesses by KOLK_PLAIN_READ and KOLK_PLAIN_WRITE;
- *   otherwise a race on it goes unseen. KOLK_UNSEEN comes before code whose result depends on the order of steps alone,
- *   such as a count of who came first.
- * - A loop that waits for another thread pauses or sleeps. No step is taken while kolk_lock is held. If the same
- *   schedule used an address for another atomic before, a kolk_store comes first, so that old values are not read.
+ * - Bodies share their own data through atomics.h too, or declare accesses by KOLK_PLAIN_READ_ and KOLK_PLAIN_WRITE_;
+ *   otherwise a race on it goes unseen. KOLK_UNSEEN_ comes before code whose result depends on the order of steps
+ *   alone, such as a count of who came first.
+ * - A loop that waits for another thread pauses or sleeps. No step is taken while kolk_lock_ is held. If the same
+ *   schedule used an address for another atomic before, a kolk_store_ comes first, so that old values are not read.
  * - Bodies make a call or two, as the number of schedules grows with the power of the bound (some 200,000 short ones
  *   take a second). With KOLK_SCHEDULED, spins before a sleep take no round at all: a pause lets the others do all that
  *   they can, so the code after the spin would hardly ever be reached. The same holds for rare steps that wait for

@@ -19,9 +19,9 @@
  *     news: those schedules came earlier, as the last choice of the trail is changed first.
  *
  * A step depends on more than its 8 bytes if it sleeps or wakes, or if the code up to the next step reads the clock,
- * pauses, or has KOLK_UNSEEN: such a thread needs no news to resume. A pause is news to a step that writes, because the
- * write might end it. While a thread sleeps until a deadline, everything is news. test_schedule.c compares the outcomes
- * of programs with and without this reduction. */
+ * pauses, or has KOLK_UNSEEN_: such a thread needs no news to resume. A pause is news to a step that writes, because
+ * the write might end it. While a thread sleeps until a deadline, everything is news. test_schedule.c compares the
+ * outcomes of programs with and without this reduction. */
 #ifndef TESTS_STEPS_H
 #define TESTS_STEPS_H
 
@@ -46,7 +46,7 @@ typedef enum sched_condition { SCHED_UNBORN, SCHED_READY, SCHED_PAUSED, SCHED_AS
 
 typedef struct sched_step {
     unsigned number;
-    kolk_place place;
+    kolk_place_ place;
     uint64_t before, after;
     const char *note;
 } sched_step;
@@ -389,12 +389,12 @@ static inline void sched_reach(const void *at, bool writes) {
     weak_tick(sched.current);
 }
 
-static inline void sched_note(const kolk_place *place, uint64_t before, uint64_t after, const char *note) {
+static inline void sched_note(const kolk_place_ *place, uint64_t before, uint64_t after, const char *note) {
     sched_thread *me = sched_me();
     me->last[me->steps++ % SCHED_LAST] = (sched_step){sched.steps, *place, before, after, note};
 }
 
-uint64_t kolk_scheduled_load(const void *at, size_t size, const kolk_place *place) {
+uint64_t kolk_scheduled_load_(const void *at, size_t size, const kolk_place_ *place) {
     sched_reach(at, false);
     weak_atomic *atomic = weak_find(at, size, place->what);
     unsigned age = sched_surprise(weak_readable(atomic, sched.current, place->order, 0));
@@ -403,12 +403,12 @@ uint64_t kolk_scheduled_load(const void *at, size_t size, const kolk_place *plac
     return value;
 }
 
-static inline uint64_t sched_updated(kolk_verb verb, uint64_t before, uint64_t value, size_t size) {
+static inline uint64_t sched_updated(kolk_verb_ verb, uint64_t before, uint64_t value, size_t size) {
     uint64_t after = value;
-    if (verb == KOLK_FETCH_ADD) after = before + value;
-    if (verb == KOLK_FETCH_SUB) after = before - value;
-    if (verb == KOLK_FETCH_OR) after = before | value;
-    if (verb == KOLK_FETCH_AND) after = before & value;
+    if (verb == KOLK_FETCH_ADD_) after = before + value;
+    if (verb == KOLK_FETCH_SUB_) after = before - value;
+    if (verb == KOLK_FETCH_OR_) after = before | value;
+    if (verb == KOLK_FETCH_AND_) after = before & value;
     return size == 8 ? after : after & (((uint64_t)1 << size * 8) - 1);
 }
 
@@ -418,10 +418,10 @@ static inline void sched_write(weak_atomic *atomic, void *at, uint64_t value, in
     sched.writes++;
 }
 
-uint64_t kolk_scheduled_update(void *at, size_t size, uint64_t value, const kolk_place *place) {
+uint64_t kolk_scheduled_update_(void *at, size_t size, uint64_t value, const kolk_place_ *place) {
     sched_reach(at, true);
     weak_atomic *atomic = weak_find(at, size, place->what);
-    bool modifies = place->verb != KOLK_STORE;
+    bool modifies = place->verb != KOLK_STORE_;
     uint64_t before = modifies ? weak_read(atomic, sched.current, 0, place->order) : weak_newest(atomic)->value;
     uint64_t after = sched_updated(place->verb, before, value, size);
     sched_write(atomic, at, after, place->order, modifies);
@@ -429,15 +429,15 @@ uint64_t kolk_scheduled_update(void *at, size_t size, uint64_t value, const kolk
     return before;
 }
 
-bool kolk_scheduled_compare(void *at, size_t size, void *expected, uint64_t desired, int failure,
-                            const kolk_place *place) {
+bool kolk_scheduled_compare_(void *at, size_t size, void *expected, uint64_t desired, int failure,
+                             const kolk_place_ *place) {
     sched_reach(at, true);
     weak_atomic *atomic = weak_find(at, size, place->what);
     uint64_t before = weak_newest(atomic)->value;
     bool equal = before == weak_peek(expected, size);
-    bool fails = !equal || (place->verb == KOLK_COMPARE_EXCHANGE_WEAK && sched_surprise(2));
+    bool fails = !equal || (place->verb == KOLK_COMPARE_EXCHANGE_WEAK_ && sched_surprise(2));
     weak_read(atomic, sched.current, 0, fails ? failure : place->order);
-    uint64_t after = fails ? before : sched_updated(KOLK_EXCHANGE, before, desired, size);
+    uint64_t after = fails ? before : sched_updated(KOLK_EXCHANGE_, before, desired, size);
     if (fails)
         weak_poke(expected, size, before);
     else
@@ -446,7 +446,7 @@ bool kolk_scheduled_compare(void *at, size_t size, void *expected, uint64_t desi
     return !fails;
 }
 
-void kolk_scheduled_pause(const kolk_place *place) {
+void kolk_scheduled_pause_(const kolk_place_ *place) {
     sched_thread *me = sched_me();
     sched_count_step();
     sched_see_more();
@@ -458,9 +458,9 @@ void kolk_scheduled_pause(const kolk_place *place) {
     sched_switch();
 }
 
-void kolk_scheduled_plain(const void *at, size_t size, const kolk_place *place) {
+void kolk_scheduled_plain_(const void *at, size_t size, const kolk_place_ *place) {
     weak_tick(sched.current);
-    bool writes = place->verb == KOLK_WRITE_PLAIN;
+    bool writes = place->verb == KOLK_WRITE_PLAIN_;
     for (size_t i = 0; i < size; i++) {
         unsigned other;
         const weak_access *access = weak_touch((const char *)at + i, sched.current, writes, place, &other);
@@ -474,24 +474,24 @@ void kolk_scheduled_plain(const void *at, size_t size, const kolk_place *place) 
     sched_note(place, 0, 0, "");
 }
 
-void kolk_scheduled_unseen(void) {
+void kolk_scheduled_unseen_(void) {
     sched_see_more();
 }
 
 /* ---- sleep.h ----------------------------------------------------------------------------------------------------- */
 
-int64_t kolk_now_ns(void) {
+int64_t kolk_now_ns_(void) {
     sched_see_more();
     return sched.now;
 }
 
-bool kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
+bool kolk_wait_(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
     sched_reach(word, true);
     sched_see_more();
     weak_atomic *atomic = weak_find(word, sizeof *word, "a word");
-    const kolk_place place = {KOLK_WAIT, KOLK_SEQ_CST, 0, atomic->name, "kolk_wait"};
-    unsigned age = sched_surprise(weak_readable(atomic, sched.current, KOLK_SEQ_CST, atomic->awake));
-    uint64_t value = weak_read(atomic, sched.current, age, KOLK_RELAXED); /* the look at the word orders nothing */
+    const kolk_place_ place = {KOLK_WAIT_, KOLK_SEQ_CST_, 0, atomic->name, "kolk_wait_"};
+    unsigned age = sched_surprise(weak_readable(atomic, sched.current, KOLK_SEQ_CST_, atomic->awake));
+    uint64_t value = weak_read(atomic, sched.current, age, KOLK_RELAXED_); /* the look at the word orders nothing */
     bool passed = deadline.ns <= sched.now;
     if (value != expected || passed || sched_surprise(2)) {
         bool as_expected = value == expected;
@@ -524,7 +524,7 @@ static inline sched_thread *sched_sleeper(const uint32_t *word) {
     return first;
 }
 
-void kolk_wake(uint32_t *word, uint32_t n) {
+void kolk_wake_(uint32_t *word, uint32_t n) {
     sched_reach(word, true);
     sched_see_more();
     weak_atomic *atomic = weak_place(word, sizeof *word, "a word"); /* the sleeper may have freed the word */
@@ -532,7 +532,7 @@ void kolk_wake(uint32_t *word, uint32_t n) {
     if (is_known) weak_wake(atomic, sched.current);
     uint32_t woken = 0;
     for (sched_thread *t; woken < n && (t = sched_sleeper(word)); woken++) t->condition = SCHED_READY;
-    const kolk_place place = {KOLK_WAKE, KOLK_SEQ_CST, 0, is_known ? atomic->name : "a word", "kolk_wake"};
+    const kolk_place_ place = {KOLK_WAKE_, KOLK_SEQ_CST_, 0, is_known ? atomic->name : "a word", "kolk_wake_"};
     sched_note(&place, woken, woken, "woken");
 }
 

@@ -16,13 +16,13 @@ static bool has_stopped;
 static sem_t stopped, go_on;
 
 static bool has_changed(void);
-void kolk_chaos(void);
+void kolk_chaos_(void);
 
 static inline void await(sem_t *what) {
     while (sem_wait(what) != 0) {}
 }
 
-void kolk_chaos(void) {
+void kolk_chaos_(void) {
     if (!can_be_stopped || steps_left == 0 || !has_changed() || --steps_left) return;
     has_stopped = true;
     sem_post(&stopped);

@@ -161,11 +161,11 @@ static inline weak_atomic *weak_find(const void *at, size_t size, const char *na
 }
 
 static inline bool weak_acquires(int order) {
-    return order != KOLK_RELAXED && order != KOLK_RELEASE;
+    return order != KOLK_RELAXED_ && order != KOLK_RELEASE_;
 }
 
 static inline bool weak_releases(int order) {
-    return order == KOLK_RELEASE || order == KOLK_ACQ_REL || order == KOLK_SEQ_CST;
+    return order == KOLK_RELEASE_ || order == KOLK_ACQ_REL_ || order == KOLK_SEQ_CST_;
 }
 
 /* How many of the newest stores a load may return, by W1 and W4, and by W5 none before number `oldest`. */
@@ -173,7 +173,7 @@ static inline unsigned weak_readable(const weak_atomic *atomic, unsigned thread,
     unsigned n = 1;
     for (; n < WEAK_HISTORY && n < atomic->stores && atomic->stores - n > oldest; n++) {
         const weak_store *store = &atomic->last[(atomic->stores - n) % WEAK_HISTORY];
-        if (order == KOLK_SEQ_CST && store->seq_cst) break;
+        if (order == KOLK_SEQ_CST_ && store->seq_cst) break;
         for (unsigned t = 0; t < WEAK_THREADS; t++)
             if (store->seen[t] && weak_knows(thread, t, store->seen[t])) return n;
     }
@@ -189,7 +189,7 @@ static inline uint64_t weak_read(weak_atomic *atomic, unsigned thread, unsigned 
 }
 
 static inline void weak_wake(weak_atomic *atomic, unsigned thread) {
-    uint32_t known = atomic->stores - weak_readable(atomic, thread, KOLK_RELAXED, 0);
+    uint32_t known = atomic->stores - weak_readable(atomic, thread, KOLK_RELAXED_, 0);
     if (atomic->awake < known) atomic->awake = known;
 }
 
@@ -200,7 +200,7 @@ static inline void weak_write(weak_atomic *atomic, unsigned thread, uint64_t val
     store->released = handed_on;
     if (weak_releases(order)) weak_join(&store->released, &weak.clocks[thread]);
     store->seen[thread] = weak.clocks[thread].of[thread];
-    store->seq_cst = order == KOLK_SEQ_CST;
+    store->seq_cst = order == KOLK_SEQ_CST_;
 }
 
 /* ---- Plain memory ------------------------------------------------------------------------------------------------ */
@@ -219,7 +219,7 @@ static inline weak_byte *weak_byte_at(const unsigned char *at) {
 }
 
 /* W6. Returns the other access of a race, with its thread, or NULL if there is no race. */
-static inline const weak_access *weak_touch(const void *at, unsigned thread, bool writes, const kolk_place *place,
+static inline const weak_access *weak_touch(const void *at, unsigned thread, bool writes, const kolk_place_ *place,
                                             unsigned *other) {
     weak_byte *byte = weak_byte_at((const unsigned char *)at);
     *other = byte->writer;

@@ -8,7 +8,7 @@
  *     tickets and cells      are counts: something[POP] items, something[PUSH] cells with room. A take at one end adds
  *                            one at the other end. A cell between ticket and turn is waited for: no sleep.
  *     look_for_a_while       looks without a result write nothing
- *     kolk_wait, kolk_wake   a `called` thread goes on: a wake follows each store, and one for no reason only looks again
+ *     kolk_wait_, kolk_wake_   a `called` thread goes on: a wake follows each store, and one for no reason only looks again
  *     times                  a deadline, and the millisecond after which the gate is held, pass at any moment or never
  *     kolk_queue_fd          is not here
  *
@@ -57,7 +57,7 @@
 
 mtype = { OK, FULL, TIMEOUT, CLOSED, SHUTDOWN }; /* FULL: nothing to take, at either end */
 
-/* ---- kolk_queue, kolk_queue_end ---- */
+/* ---- kolk_queue, kolk_queue_end_ ---- */
 
 byte something[2];
 bool open[2] = true, held[2], frozen; /* the gates; only pushes are frozen */
@@ -95,12 +95,12 @@ inline show_asleep(at) { asleep[at] = (called_at[at] == NOBODY && len(line[at]) 
 
 inline call_next(at) {
     d_step {
-        !locked[at] -> locked[at] = true; /* kolk_lock_word */
+        !locked[at] -> locked[at] = true; /* kolk_lock_word_ */
         if
         :: called_at[at] == NOBODY && len(line[at]) > 0 ->
             line[at]?<each>;
             called_at[at] = each;
-            called[each] = true /* kolk_store, and later kolk_wake */
+            called[each] = true /* kolk_store_, and later kolk_wake_ */
         :: else
         fi;
         OTHERS_LOOK
@@ -141,7 +141,7 @@ inline leave() {
         line[end]??eval(me);
         in_line[me] = false;
         called_at[end] = (called_at[end] == me -> NOBODY : called_at[end]);
-        held[end] = held[end] && !holds; /* kolk_fetch_and */
+        held[end] = held[end] && !holds; /* kolk_fetch_and_ */
         in_time = true; holds = false; may_pass_held = false;
 #if FAIR
         since = false;
@@ -251,7 +251,7 @@ inline finish(as) {
     d_step {
         !queue_locked -> queue_locked = true;
         ending = (ending == SHUTDOWN -> SHUTDOWN : as);
-        open[PUSH] = false; /* kolk_fetch_and, which gives the tail too */
+        open[PUSH] = false; /* kolk_fetch_and_, which gives the tail too */
         note_closed()
     }
     if
@@ -307,14 +307,14 @@ inline pass() {
 #if BUG == 3
     :: d_step { may_pass -> saw_asleep = asleep[1 - end] };
 #else
-    :: may_pass -> /* word = kolk_load(&here->ticket) */
+    :: may_pass -> /* word = kolk_load_(&here->ticket) */
 #endif
         if
-        :: d_step { may_pass && something[end] > 0 -> /* kolk_compare_exchange_weak */
+        :: d_step { may_pass && something[end] > 0 -> /* kolk_compare_exchange_weak_ */
                 something[end]--; something[1 - end]++; status = OK; note_closed() };
             tell(1 - end);
             break
-        :: d_step { something[end] == 0 && (end == PUSH || open[PUSH]) -> status = FULL }; break /* other = kolk_load */
+        :: d_step { something[end] == 0 && (end == PUSH || open[PUSH]) -> status = FULL }; break /* other = kolk_load_ */
         :: something[end] == 0 && end == POP && !open[PUSH] -> /* the same, but closed */
             look_under_lock();
             if

@@ -243,7 +243,7 @@ typedef struct sleeper {
 static void *wait_and_then_be_cancelled(void *context) {
     sleeper *me = (sleeper *)context;
     me->wait();
-    kolk_store(&me->has_waited, 1, KOLK_RELEASE);
+    kolk_store_(&me->has_waited, 1, KOLK_RELEASE_);
     for (;;) pthread_testcancel();
     return NULL;
 }
@@ -257,7 +257,7 @@ static void cancel_in_wait(sleeper *one, void (*wait)(void), bool (*is_asleep)(v
     for (int n = 0; n < 20; n++) take_a_nap();
     assert_int_equal(pthread_cancel(thread), 0);
     for (int n = 0; n < 20; n++) take_a_nap();
-    assert_int_equal(kolk_load(&one->has_waited, KOLK_ACQUIRE), 0);
+    assert_int_equal(kolk_load_(&one->has_waited, KOLK_ACQUIRE_), 0);
     end_wait();
     assert_int_equal(pthread_join(thread, &result), 0);
     assert_ptr_equal(result, PTHREAD_CANCELED);
@@ -265,7 +265,7 @@ static void cancel_in_wait(sleeper *one, void (*wait)(void), bool (*is_asleep)(v
 }
 
 static bool somebody_pops(void) {
-    return kolk_load(&queue.ends[KOLK_QUEUE_READABLE].asleep, KOLK_ACQUIRE);
+    return kolk_load_(&queue.ends[KOLK_QUEUE_READABLE].asleep, KOLK_ACQUIRE_);
 }
 
 static void push_two(void) {
@@ -330,7 +330,7 @@ static kolk_shared_local holder;
 static void *held;
 
 static bool somebody_waits(void) {
-    return kolk_load(&shared.inside->store.depot.waiting, KOLK_ACQUIRE);
+    return kolk_load_(&shared.inside->store.depot.waiting, KOLK_ACQUIRE_);
 }
 
 static void give_one(void) {

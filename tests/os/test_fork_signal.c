@@ -38,8 +38,8 @@ static void fork_once(void) {
     pid_t child = fork();
     if (child == 0) {
         alarm(60);
-        kolk_lock();
-        kolk_unlock();
+        kolk_lock_();
+        kolk_unlock_();
         _exit(0);
     }
     while (waitpid(child, &status, 0) < 0) {}
@@ -63,8 +63,8 @@ static void test_fork_within_fork(void **state) {
         fork_once();
         assert_true(forked);
         moment = 0;
-        kolk_lock();
-        kolk_unlock();
+        kolk_lock_();
+        kolk_unlock_();
     }
 }
 
@@ -79,9 +79,9 @@ static void fork_and_go_on(int number) {
 }
 
 static void use_lock(void) {
-    kolk_lock();
-    kolk_unlock();
-    if (kolk_lock_unless_forking()) kolk_unlock();
+    kolk_lock_();
+    kolk_unlock_();
+    if (kolk_lock_unless_forking_()) kolk_unlock_();
 }
 
 /* True if the child exits by itself with 0. Kills it after 20 s, as it may deadlock with signals blocked. */
@@ -145,9 +145,9 @@ static void test_fork_within_lock(void **state) {
 static uint32_t taken;
 
 static void *take_lock(void *unused) {
-    kolk_lock();
+    kolk_lock_();
     __atomic_store_n(&taken, 1, __ATOMIC_RELAXED);
-    kolk_unlock();
+    kolk_unlock_();
     return unused;
 }
 
@@ -157,14 +157,14 @@ static void test_lock_stays(void **state) {
     END_IF_IT_HANGS();
     pthread_t other;
     fork_once(); /* the thread that took the lock has released it */
-    kolk_lock();
+    kolk_lock_();
     pid_t child = fork();
     if (child == 0) _exit(0);
     assert_int_equal(waitpid(child, NULL, 0), child);
     assert_int_equal(pthread_create(&other, NULL, take_lock, NULL), 0);
     nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
     assert_int_equal(__atomic_load_n(&taken, __ATOMIC_RELAXED), 0);
-    kolk_unlock();
+    kolk_unlock_();
     pthread_join(other, NULL);
     assert_int_equal(taken, 1);
 }

@@ -7,111 +7,111 @@
 
 static void test_reserve_commit_discard_release(void **state) {
     (void)state;
-    size_t page = kolk_memory_page();
+    size_t page = kolk_memory_page_();
     assert_true(page >= 4096 && (page & (page - 1)) == 0);
-    unsigned char *start = (unsigned char *)kolk_memory_reserve(10 * page);
+    unsigned char *start = (unsigned char *)kolk_memory_reserve_(10 * page);
     assert_non_null(start);
     assert_int_equal((uintptr_t)start % page, 0);
 
-    assert_true(kolk_memory_commit(start + page + 100, 2 * page)); /* pages 1 to 3 */
+    assert_true(kolk_memory_commit_(start + page + 100, 2 * page)); /* pages 1 to 3 */
     assert_true(all_bytes_are(start + page, 3 * page, 0));
     memset(start + page, 0xaa, 3 * page);
-    assert_true(kolk_memory_commit(start + page, 4 * page)); /* again is harmless */
+    assert_true(kolk_memory_commit_(start + page, 4 * page)); /* again is harmless */
     assert_true(all_bytes_are(start + page, 3 * page, 0xaa));
     assert_true(all_bytes_are(start + 4 * page, page, 0));
 
-    assert_int_equal(kolk_memory_discard(start + page, 0, true), 0);
-    assert_int_equal(kolk_memory_discard(start + page, page - 1, true), 0); /* not a whole page */
-    assert_int_equal(kolk_memory_discard(start + page + 1, 2 * page - 2, true), 0);
+    assert_int_equal(kolk_memory_discard_(start + page, 0, true), 0);
+    assert_int_equal(kolk_memory_discard_(start + page, page - 1, true), 0); /* not a whole page */
+    assert_int_equal(kolk_memory_discard_(start + page + 1, 2 * page - 2, true), 0);
     assert_true(all_bytes_are(start + page, 3 * page, 0xaa));
-    assert_int_equal(kolk_memory_discard(start + page + 1, 2 * page, true), page); /* page 2, which is wholly inside */
+    assert_int_equal(kolk_memory_discard_(start + page + 1, 2 * page, true), page); /* page 2, which is wholly inside */
     assert_true(all_bytes_are(start + page, page, 0xaa));
     assert_true(all_bytes_are(start + 2 * page, page, 0)); /* it stays committed and reads as 0 */
     assert_true(all_bytes_are(start + 3 * page, page, 0xaa));
-    kolk_memory_release(start, 10 * page);
+    kolk_memory_release_(start, 10 * page);
 }
 
 /* Uses more pages than one query to the system covers. */
 static void test_discard_tells_what_was_resident(void **state) {
     (void)state;
-    size_t page = kolk_memory_page(), pages = 1500;
-    unsigned char *start = (unsigned char *)kolk_memory_reserve(pages * page);
+    size_t page = kolk_memory_page_(), pages = 1500;
+    unsigned char *start = (unsigned char *)kolk_memory_reserve_(pages * page);
     assert_non_null(start);
-    assert_true(kolk_memory_commit(start, pages * page));
-    assert_int_equal(kolk_memory_discard(start, pages * page, true), 0); /* none was touched */
+    assert_true(kolk_memory_commit_(start, pages * page));
+    assert_int_equal(kolk_memory_discard_(start, pages * page, true), 0); /* none was touched */
     static const size_t touched[] = {0, 1, 511, 512, 1023, 1024, 1499};
     for (size_t i = 0; i < LENGTH_OF(touched); i++) start[touched[i] * page] = 1;
-    assert_int_equal(kolk_memory_discard(start, pages * page, true), LENGTH_OF(touched) * page);
-    assert_int_equal(kolk_memory_discard(start, pages * page, true), 0);
-    kolk_memory_release(start, pages * page);
+    assert_int_equal(kolk_memory_discard_(start, pages * page, true), LENGTH_OF(touched) * page);
+    assert_int_equal(kolk_memory_discard_(start, pages * page, true), 0);
+    kolk_memory_release_(start, pages * page);
 }
 
 /* Trims both ends, then the rest. */
 static void test_trim(void **state) {
     (void)state;
-    size_t page = kolk_memory_page();
-    unsigned char *start = (unsigned char *)kolk_memory_take(10 * page, 10 * page);
+    size_t page = kolk_memory_page_();
+    unsigned char *start = (unsigned char *)kolk_memory_take_(10 * page, 10 * page);
     assert_non_null(start);
     memset(start, 0xaa, 10 * page);
     long before = address_space();
-    assert_true(kolk_memory_trim(start, 2 * page));
-    assert_true(kolk_memory_trim(start + 7 * page, 3 * page));
+    assert_true(kolk_memory_trim_(start, 2 * page));
+    assert_true(kolk_memory_trim_(start + 7 * page, 3 * page));
     assert_true(before == 0 || address_space() == before - 5);
     assert_true(all_bytes_are(start + 2 * page, 5 * page, 0xaa));
-    kolk_memory_release(start + 2 * page, 5 * page);
+    kolk_memory_release_(start + 2 * page, 5 * page);
     assert_true(before == 0 || address_space() == before - 10);
 }
 
 /* Another mapping follows it, so it has to move. */
 static void test_resize(void **state) {
     (void)state;
-    size_t page = kolk_memory_page();
-    unsigned char *start = (unsigned char *)kolk_memory_take(20 * page, 20 * page);
+    size_t page = kolk_memory_page_();
+    unsigned char *start = (unsigned char *)kolk_memory_take_(20 * page, 20 * page);
     assert_non_null(start);
     memset(start, 0xaa, 20 * page);
     long before = address_space();
-    unsigned char *moved = (unsigned char *)kolk_memory_resize(start, 10 * page, 1000 * page);
+    unsigned char *moved = (unsigned char *)kolk_memory_resize_(start, 10 * page, 1000 * page);
     assert_non_null(moved);
     assert_ptr_not_equal(moved, start);
     assert_true(before == 0 || address_space() == before + 990);
     assert_true(all_bytes_are(moved, 10 * page, 0xaa));
     assert_true(all_bytes_are(moved + 10 * page, 990 * page, 0));
     assert_true(all_bytes_are(start + 10 * page, 10 * page, 0xaa));
-    assert_null(kolk_memory_resize(moved, 1000 * page, SIZE_MAX / page * page - 1000 * page));
+    assert_null(kolk_memory_resize_(moved, 1000 * page, SIZE_MAX / page * page - 1000 * page));
     memset(moved, 0xbb, 1000 * page);
-    moved = (unsigned char *)kolk_memory_resize(moved, 1000 * page, 3 * page);
+    moved = (unsigned char *)kolk_memory_resize_(moved, 1000 * page, 3 * page);
     assert_non_null(moved);
     assert_true(all_bytes_are(moved, 3 * page, 0xbb));
-    kolk_memory_release(moved, 3 * page);
-    kolk_memory_release(start + 10 * page, 10 * page);
+    kolk_memory_release_(moved, 3 * page);
+    kolk_memory_release_(start + 10 * page, 10 * page);
     assert_true(before == 0 || address_space() == before - 20);
 }
 
 static void test_discard_that_does_not_count(void **state) {
     (void)state;
-    size_t page = kolk_memory_page();
-    unsigned char *start = (unsigned char *)kolk_memory_take(10 * page, 10 * page);
+    size_t page = kolk_memory_page_();
+    unsigned char *start = (unsigned char *)kolk_memory_take_(10 * page, 10 * page);
     assert_non_null(start);
     start[3 * page] = 1;
     refuse(0, false);
-    assert_int_equal(kolk_memory_discard(start + 1, 9 * page, false), 8 * page);
+    assert_int_equal(kolk_memory_discard_(start + 1, 9 * page, false), 8 * page);
     assert_int_equal(os.looked_at, 0);
     assert_true(all_bytes_are(start, 10 * page, 0));
-    kolk_memory_release(start, 10 * page);
+    kolk_memory_release_(start, 10 * page);
 }
 
 static void test_map(void **state) {
     (void)state;
-    size_t page = kolk_memory_page();
-    unsigned char *start = (unsigned char *)kolk_memory_map(10 * page);
+    size_t page = kolk_memory_page_();
+    unsigned char *start = (unsigned char *)kolk_memory_map_(10 * page);
     assert_non_null(start);
     assert_true(all_bytes_are(start, 10 * page, 0));
     memset(start, 1, 10 * page);
-    kolk_memory_decommit(start + page, page);
-    assert_true(kolk_memory_commit(start + page, page));
+    kolk_memory_decommit_(start + page, page);
+    assert_true(kolk_memory_commit_(start + page, page));
     assert_true(all_bytes_are(start + page, page, 0));
-    kolk_memory_release(start, 10 * page);
-    assert_null(kolk_memory_map(SIZE_MAX - 1000000));
+    kolk_memory_release_(start, 10 * page);
+    assert_null(kolk_memory_map_(SIZE_MAX - 1000000));
 }
 
 /* Is this byte in core dumps? -1: unknown. */
@@ -132,27 +132,27 @@ static int is_dumped(const void *byte) {
 /* Large reserved memory that is not committed is not in core dumps. */
 static void test_core_dumps(void **state) {
     (void)state;
-    size_t page = kolk_memory_page(), much = (size_t)64 << 20;
-    unsigned char *start = (unsigned char *)kolk_memory_reserve(much);
+    size_t page = kolk_memory_page_(), much = (size_t)64 << 20;
+    unsigned char *start = (unsigned char *)kolk_memory_reserve_(much);
     assert_non_null(start);
     if (is_dumped(start) >= 0) {
         assert_false(is_dumped(start));
-        assert_true(kolk_memory_commit(start + page, 3 * page));
+        assert_true(kolk_memory_commit_(start + page, 3 * page));
         assert_false(is_dumped(start));
         assert_true(is_dumped(start + page));
         assert_true(is_dumped(start + 3 * page));
         assert_false(is_dumped(start + 4 * page));
-        kolk_memory_decommit(start + 2 * page, page);
+        kolk_memory_decommit_(start + 2 * page, page);
         assert_true(is_dumped(start + page));
         assert_false(is_dumped(start + 2 * page));
         assert_true(is_dumped(start + 3 * page));
     }
-    kolk_memory_release(start, much);
+    kolk_memory_release_(start, much);
 }
 
 static void test_more_than_there_is(void **state) {
     (void)state;
-    assert_null(kolk_memory_reserve(SIZE_MAX - 1000000));
+    assert_null(kolk_memory_reserve_(SIZE_MAX - 1000000));
 }
 
 int main(void) {

@@ -30,12 +30,12 @@ long __wrap_syscall(long number, ...) {
 static unsigned char from[3000], to[3000];
 
 static void peek_at_all_there_is(void) {
-    size_t page = kolk_memory_page();
+    size_t page = kolk_memory_page_();
     for (size_t i = 0; i < sizeof from; i++) from[i] = (unsigned char)(i * 7);
     for (size_t size = 1; size <= sizeof from; size += 1 + size / 3) {
         memset(to, 0, sizeof to);
         errno = 77;
-        assert_true(kolk_peek(to, from, size));
+        assert_true(kolk_peek_(to, from, size));
         assert_memory_equal(to, from, size);
         assert_true(all_bytes_are(to + size, sizeof to - size, 0));
         assert_int_equal(errno, 77);
@@ -43,14 +43,14 @@ static void peek_at_all_there_is(void) {
     unsigned char *pages =
         (unsigned char *)mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(pages != MAP_FAILED);
-    assert_true(kolk_peek(to, pages + page - 100, 200));
+    assert_true(kolk_peek_(to, pages + page - 100, 200));
     assert_int_equal(mprotect(pages + page, page, PROT_NONE), 0);
-    assert_false(kolk_peek(to, pages + page - 100, 200)); /* only a part of it can be read */
-    assert_true(kolk_peek(to, pages + page - 200, 200));
-    assert_false(kolk_peek(to, pages + page, 1));
+    assert_false(kolk_peek_(to, pages + page - 100, 200)); /* only a part of it can be read */
+    assert_true(kolk_peek_(to, pages + page - 200, 200));
+    assert_false(kolk_peek_(to, pages + page, 1));
     assert_int_equal(munmap(pages, 2 * page), 0);
-    assert_false(kolk_peek(to, pages, 8));
-    assert_false(kolk_peek(to, NULL, 8));
+    assert_false(kolk_peek_(to, pages, 8));
+    assert_false(kolk_peek_(to, NULL, 8));
     assert_int_equal(errno, 77);
 }
 
@@ -65,10 +65,10 @@ static void test_by_a_pipe(void **state) {
     only_by_pipe = true;
     pipes = 0;
     peek_at_all_there_is();
-    for (unsigned n = 0; n < 3000; n++) assert_true(kolk_peek(to, from, 8));
+    for (unsigned n = 0; n < 3000; n++) assert_true(kolk_peek_(to, from, 8));
     assert_in_range(pipes, 3000, 4000);
     without_pipe = true;
-    assert_false(kolk_peek(to, from, 8)); /* nothing is known */
+    assert_false(kolk_peek_(to, from, 8)); /* nothing is known */
     only_by_pipe = without_pipe = false;
 }
 

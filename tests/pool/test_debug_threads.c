@@ -12,13 +12,13 @@ static uint32_t told_of_allocs, told_of_frees;
 static void on_alloc(const char *pool, const void *object, size_t size, void *context) {
     (void)context;
     REQUIRE(strcmp(pool, "many") == 0 && object && size == SIZE);
-    kolk_fetch_add(&told_of_allocs, 1, KOLK_RELAXED);
+    kolk_fetch_add_(&told_of_allocs, 1, KOLK_RELAXED_);
 }
 
 static void on_free(const char *pool, const void *object, void *context) {
     (void)context;
     REQUIRE(strcmp(pool, "many") == 0 && object);
-    kolk_fetch_add(&told_of_frees, 1, KOLK_RELAXED);
+    kolk_fetch_add_(&told_of_frees, 1, KOLK_RELAXED_);
 }
 
 static unsigned char memory[SLOTS * 128];
@@ -33,18 +33,18 @@ typedef struct house {
 
 static void build(house *h, uint32_t flags) {
     *h = (house){.memory = memory};
-    kolk_debug_desc desc = {
+    kolk_debug_desc_ desc = {
         .name = "many", .noun = "slot", .object_size = SIZE, .object_align = 8, .max_capacity = SLOTS};
-    desc.settings = (kolk_settings){.flags = flags, .fail_every = FAIL_EVERY};
-    kolk_debug_settle(&desc);
+    desc.settings = (kolk_settings_){.flags = flags, .fail_every = FAIL_EVERY};
+    kolk_debug_settle_(&desc);
     h->front = desc.front;
     h->stride = desc.front + SIZE + desc.back;
     assert_true(h->stride <= 128);
     kolk_set_profiler(&(kolk_profiler){on_alloc, on_free, NULL});
-    h->debug = kolk_debug_begin(&desc);
+    h->debug = kolk_debug_begin_(&desc);
     kolk_set_profiler(NULL);
     assert_non_null(h->debug);
-    assert_true(kolk_debug_commit(h->debug, SLOTS));
+    assert_true(kolk_debug_commit_(h->debug, SLOTS));
     told_of_allocs = told_of_frees = 0;
 }
 
@@ -78,24 +78,24 @@ static void *live_and_die(void *given) {
         uint32_t slot = random_slot_of(j, &random);
         unsigned char *object = object_in(h, slot);
         kolk_failure failure = {.rule = KOLK_OK, .pool = "many", .slot = slot};
-        j->failed += kolk_debug_fails(h->debug);
-        kolk_debug_verify(h->debug, slot, object, false, failure); /* would abort, by the handler */
-        REQUIRE(kolk_debug_prepare(h->debug, slot, object) == object);
-        kolk_debug_begin_life(h->debug, slot, object, alloc_site);
+        j->failed += kolk_debug_fails_(h->debug);
+        kolk_debug_verify_(h->debug, slot, object, false, failure); /* would abort, by the handler */
+        REQUIRE(kolk_debug_prepare_(h->debug, slot, object) == object);
+        kolk_debug_begin_life_(h->debug, slot, object, alloc_site);
         REQUIRE(all_bytes_are(object, SIZE, 0xcd));
-        kolk_debug_sites(h->debug, slot, &failure);
+        kolk_debug_sites_(h->debug, slot, &failure);
         REQUIRE(failure.alloc_site == alloc_site && !failure.free_site);
         memset(object, (int)n, SIZE);
-        kolk_debug_verify(h->debug, slot, object, true, failure);
+        kolk_debug_verify_(h->debug, slot, object, true, failure);
         object[SIZE]++; /* a guard byte, checked while the slot is prepared */
-        REQUIRE(!kolk_debug_is_intact(h->debug, slot, object, true));
+        REQUIRE(!kolk_debug_is_intact_(h->debug, slot, object, true));
         object[SIZE]--;
-        kolk_debug_end_life(h->debug, slot, free_site);
-        kolk_debug_wipe(h->debug, slot, object);
-        kolk_debug_sites(h->debug, slot, &failure);
+        kolk_debug_end_life_(h->debug, slot, free_site);
+        kolk_debug_wipe_(h->debug, slot, object);
+        kolk_debug_sites_(h->debug, slot, &failure);
         REQUIRE(failure.alloc_site == alloc_site && failure.free_site == free_site);
         object[n % SIZE]++; /* NOLINT(clang-analyzer-unix.Malloc): wipe frees only what prepare has from malloc */
-        REQUIRE(!kolk_debug_is_intact(h->debug, slot, object, false));
+        REQUIRE(!kolk_debug_is_intact_(h->debug, slot, object, false));
         object[n % SIZE]--;
     }
     return NULL;
@@ -105,10 +105,10 @@ static void *live_and_die(void *given) {
 static void *ask_for_sites(void *given) {
     house *h = (house *)given;
     uint64_t random = seed;
-    while (!kolk_load(&h->over, KOLK_RELAXED)) {
+    while (!kolk_load_(&h->over, KOLK_RELAXED_)) {
         uint32_t slot = random_below(&random, SLOTS);
         kolk_failure failure = {.pool = "many"};
-        kolk_debug_sites(h->debug, slot, &failure);
+        kolk_debug_sites_(h->debug, slot, &failure);
         REQUIRE(!failure.alloc_site || failure.alloc_site == &sites[0][slot % THREADS]);
         REQUIRE(!failure.free_site || failure.free_site == &sites[1][slot % THREADS]);
     }
@@ -131,7 +131,7 @@ static void test_each_thread_has_slots_of_its_own(void **state) {
         assert_int_equal(pthread_join(jobs[i].thread, NULL), 0);
         failed += jobs[i].failed;
     }
-    kolk_store(&h.over, 1, KOLK_RELAXED);
+    kolk_store_(&h.over, 1, KOLK_RELAXED_);
     assert_int_equal(pthread_join(asking, NULL), 0);
 
     assert_int_equal(failed, THREADS * LIVES / FAIL_EVERY); /* each failure was counted once */
@@ -140,9 +140,9 @@ static void test_each_thread_has_slots_of_its_own(void **state) {
     assert_int_equal(told_of_frees, THREADS * LIVES);
     notes taken;
     begin_notes(&taken);
-    kolk_debug_leaks(h.debug, SLOTS, (kolk_failure){.rule = KOLK_LEAK, .pool = "many"});
+    kolk_debug_leaks_(h.debug, SLOTS, (kolk_failure){.rule = KOLK_LEAK, .pool = "many"});
     assert_int_equal(taken.count, 0);
-    kolk_debug_end(h.debug, SLOTS);
+    kolk_debug_end_(h.debug, SLOTS);
 }
 
 /* Prepares its slots while the other threads prepare theirs. Then one thread checks that all are prepared: damage to a
@@ -153,13 +153,13 @@ static void *prepare_its_slots(void *given) {
     for (uint32_t round = 0; round < ROUNDS; round++) {
         pthread_barrier_wait(&h->gate);
         for (uint32_t slot = j->number; slot < SLOTS; slot += THREADS)
-            kolk_debug_prepare(h->debug, slot, object_in(h, slot));
+            kolk_debug_prepare_(h->debug, slot, object_in(h, slot));
         pthread_barrier_wait(&h->gate);
         for (uint32_t slot = 0; j->number == 0 && slot < SLOTS; slot++) {
             object_in(h, slot)[SIZE]++;
-            REQUIRE(!kolk_debug_is_intact(h->debug, slot, object_in(h, slot), true));
+            REQUIRE(!kolk_debug_is_intact_(h->debug, slot, object_in(h, slot), true));
         }
-        if (j->number == 0) kolk_debug_forget(h->debug, 0, SLOTS);
+        if (j->number == 0) kolk_debug_forget_(h->debug, 0, SLOTS);
     }
     return NULL;
 }
@@ -176,7 +176,7 @@ static void test_each_slot_is_prepared(void **state) {
     }
     for (uint32_t i = 0; i < THREADS; i++) assert_int_equal(pthread_join(jobs[i].thread, NULL), 0);
     pthread_barrier_destroy(&h.gate);
-    kolk_debug_end(h.debug, SLOTS);
+    kolk_debug_end_(h.debug, SLOTS);
 }
 
 /* ---- More births than can be counted ----------------------------------------------------------------------------- */
@@ -197,13 +197,13 @@ static void test_the_oldest_leak_comes_first_though_the_count_began_anew(void **
     h.debug->births = SIZE_MAX - 2;
     const uint32_t slots[] = {4, 9, 2, 7}; /* the count is 0 for the third and 1 for the fourth */
     for (unsigned i = 0; i < LENGTH_OF(slots); i++)
-        kolk_debug_begin_life(h.debug, slots[i], object_in(&h, slots[i]), &sites[0][i]);
+        kolk_debug_begin_life_(h.debug, slots[i], object_in(&h, slots[i]), &sites[0][i]);
     listed list = {.count = 0};
     kolk_set_failure_handler(keep_slot, &list);
-    kolk_debug_leaks(h.debug, SLOTS, (kolk_failure){.rule = KOLK_LEAK, .pool = "many"});
+    kolk_debug_leaks_(h.debug, SLOTS, (kolk_failure){.rule = KOLK_LEAK, .pool = "many"});
     assert_int_equal(list.count, LENGTH_OF(slots));
     assert_memory_equal(list.slots, slots, sizeof slots);
-    kolk_debug_end(h.debug, SLOTS);
+    kolk_debug_end_(h.debug, SLOTS);
 }
 
 #define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)

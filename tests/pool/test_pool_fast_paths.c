@@ -13,54 +13,54 @@ KOLK_POOL_TYPE(things, thing)
 
 static unsigned calls;
 
-void *__real_kolk_pool_alloc_slow(kolk_pool *pool);
-void __real_kolk_pool_free_slow(kolk_pool *pool, void *object);
-void *__real_kolk_pool_get_slow(const kolk_pool *pool, kolk_handle handle);
-kolk_handle __real_kolk_pool_handle_slow(const kolk_pool *pool, const void *object);
-bool __real_kolk_pool_is_live_slow(const kolk_pool *pool, const void *object);
-uint32_t __real_kolk_pool_index_slow(const kolk_pool *pool, const void *object);
-void *__real_kolk_pool_at_slow(const kolk_pool *pool, uint32_t index);
-void *__wrap_kolk_pool_alloc_slow(kolk_pool *pool);
-void __wrap_kolk_pool_free_slow(kolk_pool *pool, void *object);
-void *__wrap_kolk_pool_get_slow(const kolk_pool *pool, kolk_handle handle);
-kolk_handle __wrap_kolk_pool_handle_slow(const kolk_pool *pool, const void *object);
-bool __wrap_kolk_pool_is_live_slow(const kolk_pool *pool, const void *object);
-uint32_t __wrap_kolk_pool_index_slow(const kolk_pool *pool, const void *object);
-void *__wrap_kolk_pool_at_slow(const kolk_pool *pool, uint32_t index);
+void *__real_kolk_pool_alloc_slow_(kolk_pool *pool);
+void __real_kolk_pool_free_slow_(kolk_pool *pool, void *object);
+void *__real_kolk_pool_get_slow_(const kolk_pool *pool, kolk_handle handle);
+kolk_handle __real_kolk_pool_handle_slow_(const kolk_pool *pool, const void *object);
+bool __real_kolk_pool_is_live_slow_(const kolk_pool *pool, const void *object);
+uint32_t __real_kolk_pool_index_slow_(const kolk_pool *pool, const void *object);
+void *__real_kolk_pool_at_slow_(const kolk_pool *pool, uint32_t index);
+void *__wrap_kolk_pool_alloc_slow_(kolk_pool *pool);
+void __wrap_kolk_pool_free_slow_(kolk_pool *pool, void *object);
+void *__wrap_kolk_pool_get_slow_(const kolk_pool *pool, kolk_handle handle);
+kolk_handle __wrap_kolk_pool_handle_slow_(const kolk_pool *pool, const void *object);
+bool __wrap_kolk_pool_is_live_slow_(const kolk_pool *pool, const void *object);
+uint32_t __wrap_kolk_pool_index_slow_(const kolk_pool *pool, const void *object);
+void *__wrap_kolk_pool_at_slow_(const kolk_pool *pool, uint32_t index);
 
-void *__wrap_kolk_pool_alloc_slow(kolk_pool *pool) {
+void *__wrap_kolk_pool_alloc_slow_(kolk_pool *pool) {
     calls++;
-    return __real_kolk_pool_alloc_slow(pool);
+    return __real_kolk_pool_alloc_slow_(pool);
 }
 
-void __wrap_kolk_pool_free_slow(kolk_pool *pool, void *object) {
+void __wrap_kolk_pool_free_slow_(kolk_pool *pool, void *object) {
     calls++;
-    __real_kolk_pool_free_slow(pool, object);
+    __real_kolk_pool_free_slow_(pool, object);
 }
 
-void *__wrap_kolk_pool_get_slow(const kolk_pool *pool, kolk_handle handle) {
+void *__wrap_kolk_pool_get_slow_(const kolk_pool *pool, kolk_handle handle) {
     calls++;
-    return __real_kolk_pool_get_slow(pool, handle);
+    return __real_kolk_pool_get_slow_(pool, handle);
 }
 
-kolk_handle __wrap_kolk_pool_handle_slow(const kolk_pool *pool, const void *object) {
+kolk_handle __wrap_kolk_pool_handle_slow_(const kolk_pool *pool, const void *object) {
     calls++;
-    return __real_kolk_pool_handle_slow(pool, object);
+    return __real_kolk_pool_handle_slow_(pool, object);
 }
 
-bool __wrap_kolk_pool_is_live_slow(const kolk_pool *pool, const void *object) {
+bool __wrap_kolk_pool_is_live_slow_(const kolk_pool *pool, const void *object) {
     calls++;
-    return __real_kolk_pool_is_live_slow(pool, object);
+    return __real_kolk_pool_is_live_slow_(pool, object);
 }
 
-uint32_t __wrap_kolk_pool_index_slow(const kolk_pool *pool, const void *object) {
+uint32_t __wrap_kolk_pool_index_slow_(const kolk_pool *pool, const void *object) {
     calls++;
-    return __real_kolk_pool_index_slow(pool, object);
+    return __real_kolk_pool_index_slow_(pool, object);
 }
 
-void *__wrap_kolk_pool_at_slow(const kolk_pool *pool, uint32_t index) {
+void *__wrap_kolk_pool_at_slow_(const kolk_pool *pool, uint32_t index) {
     calls++;
-    return __real_kolk_pool_at_slow(pool, index);
+    return __real_kolk_pool_at_slow_(pool, index);
 }
 
 /* Queries about a live and a dead object, which are the same in every pool. */
@@ -126,11 +126,11 @@ static void test_that_calls_are_counted(void **state) {
     kolk_pool pool;
     make_pool(&pool, &(kolk_pool_desc){.name = "slow", .object_size = sizeof(thing), .capacity = 1});
     calls = 0;
-    void *object = kolk_pool_alloc_slow(&pool);
-    kolk_handle handle = kolk_pool_handle_slow(&pool, object);
-    assert_ptr_equal(kolk_pool_get_slow(&pool, handle), object);
-    assert_true(kolk_pool_is_live_slow(&pool, object));
-    kolk_pool_free_slow(&pool, object);
+    void *object = kolk_pool_alloc_slow_(&pool);
+    kolk_handle handle = kolk_pool_handle_slow_(&pool, object);
+    assert_ptr_equal(kolk_pool_get_slow_(&pool, handle), object);
+    assert_true(kolk_pool_is_live_slow_(&pool, object));
+    kolk_pool_free_slow_(&pool, object);
     assert_int_equal(calls, 5);
     kolk_pool_deinit(&pool);
 }

@@ -58,7 +58,7 @@ static void test_counts_and_bounds(void **state) {
         assert_seen(&pool, pool.free_bound, pool.free_bound + 1);
         assert_seen(&pool, pool.held, pool.held + 1);
         assert_seen(&pool, pool.worn.count, pool.worn.count + 1);
-        assert_seen(&pool, pool.floor, (kolk_slot *)(void *)pool.slots);
+        assert_seen(&pool, pool.floor, (kolk_slot_ *)(void *)pool.slots);
         if (pool.stack) assert_seen(&pool, pool.top, pool.top + 1);
         if (orders[n % 3] == KOLK_REUSE_LIFO) assert_seen(&pool, pool.top, pool.stack - 1);
         if (orders[n % 3] == KOLK_REUSE_FIFO) assert_seen(&pool, pool.peak, ISSUED - 4);
@@ -252,7 +252,7 @@ static void test_the_order_of_births(void **state) {
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
         kolk_pool pool;
         make_aged(&pool, orders[i]);
-        kolk_age *ages = pool.ages; /* indexed by slot + 1 */
+        kolk_age_ *ages = pool.ages; /* indexed by slot + 1 */
         assert_int_equal(ages[0].newer, 1);
         assert_int_equal(ages[0].older, ISSUED);
         assert_int_equal(ages[8].newer, 10); /* the dead slot is in the order, the protected one is not */
@@ -272,7 +272,7 @@ static void test_the_order_of_births(void **state) {
         assert_seen(&pool, ages[9].newer, 10); /* it has a neighbour that does not point back */
         assert_seen(&pool, ages[9].older, 8);
         /* closed in both directions, but some slots outside point in */
-        kolk_age first = ages[0], third = ages[3];
+        kolk_age_ first = ages[0], third = ages[3];
         ages[0].newer = 3;
         ages[3].older = 0;
         assert_false(kolk_pool_is_valid(&pool));

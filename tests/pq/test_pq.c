@@ -288,9 +288,9 @@ static void test_give_back(void **state) {
     for (int i = 0; i < 20; i++) {
         char sql[64];
         kolk_error error = {0};
-        assert_true(kolk_pq_create(&db, "", kolk_deadline_after(20000), &borrow.resource, &error));
+        assert_true(kolk_pq_create_(&db, "", kolk_deadline_after(20000), &borrow.resource, &error));
         snprintf(sql, sizeof sql, "SELECT 1 FROM pg_stat_get_activity(%d)", PQbackendPID(kolk_pq_conn(&borrow)));
-        kolk_pq_destroy(&db, borrow.resource);
+        kolk_pq_destroy_(&db, borrow.resource);
         seen += ask_number(admin, sql) > 0;
     }
     PQfinish(admin);

@@ -43,11 +43,11 @@ static int count_knocks(int listener) {
     return count;
 }
 
-/* Calls kolk_pq_create directly, as a pool has its own time-out for it. */
+/* Calls kolk_pq_create_ directly, as a pool has its own time-out for it. */
 static pq_connection *connect_within(kolk_pq *db, const char *key, int64_t ms, kolk_error *error) {
     void *resource = NULL;
     *error = (kolk_error){0};
-    if (!kolk_pq_create(db, key, kolk_deadline_after(ms), &resource, error)) {
+    if (!kolk_pq_create_(db, key, kolk_deadline_after(ms), &resource, error)) {
         assert_null(resource);
         return NULL;
     }
@@ -64,11 +64,11 @@ static void connect_to_hosts(const char *hosts, int64_t ms, int64_t least) {
     snprintf(text, sizeof text, "%s user=postgres dbname=postgres", hosts);
     make_db(&db, &(kolk_pq_desc){.conninfo = text});
     int64_t begin = now_ms();
-    if (!kolk_pq_create(&db, "", kolk_deadline_after(ms), &borrow.resource, &error))
+    if (!kolk_pq_create_(&db, "", kolk_deadline_after(ms), &borrow.resource, &error))
         fail_msg("%s: %s", hosts, error.text);
     assert_in_range(now_ms() - begin, least, 20000);
     assert_int_equal(number_of(&borrow, "SELECT inet_server_port()"), server.port);
-    kolk_pq_destroy(&db, borrow.resource);
+    kolk_pq_destroy_(&db, borrow.resource);
     kolk_pq_deinit(&db);
 }
 
@@ -106,7 +106,7 @@ static void test_silent_addresses(void **state) {
     pq_connection *connection = connect_within(&db, "user=postgres dbname=postgres", 800, &error);
     assert_non_null(connection);
     assert_string_equal(PQhost(connection->conn), server.folder);
-    kolk_pq_destroy(&db, connection);
+    kolk_pq_destroy_(&db, connection);
     kolk_pq_deinit(&db);
 
     /* No host answers: the error names the last one tried. */
@@ -152,10 +152,10 @@ static void test_expired_deadline(void **state) {
     snprintf(text, sizeof text, "host=127.0.0.1 port=%d user=postgres", port);
     make_db(&db, &(kolk_pq_desc){.conninfo = text});
     kolk_deadline passed = {kolk_deadline_after(1).ns - 2000000};
-    assert_false(kolk_pq_create(&db, "", passed, &resource, &error));
+    assert_false(kolk_pq_create_(&db, "", passed, &resource, &error));
     assert_int_equal(error.code, KOLK_PQ_TIMEOUT);
     assert_string_equal(error.text, "the deadline has passed before");
-    assert_false(kolk_pq_create(&db, "", KOLK_NOW, &resource, &error));
+    assert_false(kolk_pq_create_(&db, "", KOLK_NOW, &resource, &error));
     assert_int_equal(error.code, KOLK_PQ_TIMEOUT);
     assert_int_equal(count_knocks(listener), 0);
     kolk_pq_deinit(&db);
@@ -202,7 +202,7 @@ static void test_keepalives(void **state) {
         if (rows[i].interval) assert_int_equal(option_of_socket(conn, TCP_KEEPINTVL), rows[i].interval);
         if (rows[i].count) assert_int_equal(option_of_socket(conn, TCP_KEEPCNT), rows[i].count);
         assert_int_equal(option_of_socket(conn, TCP_USER_TIMEOUT), rows[i].user);
-        kolk_pq_destroy(&db, connection);
+        kolk_pq_destroy_(&db, connection);
         kolk_pq_deinit(&db);
     }
     unsetenv("PGSERVICEFILE");
@@ -320,7 +320,7 @@ static void test_password(void **state) {
     assert_string_equal(vault.key, "password=older");
     assert_int_equal(vault.size, 8192);
     vault.looks = false;
-    kolk_pq_destroy(&db, connection);
+    kolk_pq_destroy_(&db, connection);
     vault.next = NULL;
     assert_null(connect_within(&db, "", 20000, &error));
     assert_int_equal(error.code, KOLK_PQ_AUTHENTICATION);

@@ -102,10 +102,10 @@ static void test_notifications(void **state) {
         pq_connection *connection = (pq_connection *)borrow.resource;
         if (all) number_of(&borrow, "LISTEN secret");
         ask_number(admin, "NOTIFY secret, 'for nobody'");
-        assert_true(kolk_pq_wait(PQsocket(connection->conn), POLLIN, kolk_deadline_after(20000)));
+        assert_true(kolk_pq_wait_(PQsocket(connection->conn), POLLIN, kolk_deadline_after(20000)));
         kill(process_of(&borrow), SIGSTOP);
-        assert_true(kolk_pq_validate(&db, connection, KOLK_NOW));
-        assert_false(kolk_pq_wait(PQsocket(connection->conn), POLLIN, KOLK_NOW));
+        assert_true(kolk_pq_validate_(&db, connection, KOLK_NOW));
+        assert_false(kolk_pq_wait_(PQsocket(connection->conn), POLLIN, KOLK_NOW));
         kill(process_of(&borrow), SIGCONT);
         assert_no_notification(connection->conn);
         kolk_resource_give_back(&db.pool, &borrow);
@@ -124,16 +124,16 @@ static void test_look(void **state) {
     kolk_borrowed borrow;
     open_db(&db, (kolk_pq_desc){.patience_ms = 50});
     borrow_or_fail(&db, &borrow);
-    assert_true(kolk_pq_validate(&db, borrow.resource, kolk_deadline_after(20000)));
+    assert_true(kolk_pq_validate_(&db, borrow.resource, kolk_deadline_after(20000)));
 
     /* A stopped process does not answer, but a borrow without waiting only checks the socket, and so does a pool with
      * ask_after_ms -1. */
     kill(process_of(&borrow), SIGSTOP);
-    assert_true(kolk_pq_validate(&db, borrow.resource, KOLK_NOW));
+    assert_true(kolk_pq_validate_(&db, borrow.resource, KOLK_NOW));
     db.asks = false;
-    assert_true(kolk_pq_validate(&db, borrow.resource, kolk_deadline_after(20000)));
+    assert_true(kolk_pq_validate_(&db, borrow.resource, kolk_deadline_after(20000)));
     db.asks = true;
-    assert_false(kolk_pq_validate(&db, borrow.resource, kolk_deadline_after(20000)));
+    assert_false(kolk_pq_validate_(&db, borrow.resource, kolk_deadline_after(20000)));
     kill(process_of(&borrow), SIGCONT);
     kolk_resource_give_back(&db.pool, &borrow);
 
@@ -141,7 +141,7 @@ static void test_look(void **state) {
     borrow_or_fail(&db, &borrow);
     snprintf(sql, sizeof sql, "SELECT pg_terminate_backend(%d, 5000)", process_of(&borrow));
     ask_admin(sql);
-    assert_false(kolk_pq_validate(&db, borrow.resource, KOLK_NOW));
+    assert_false(kolk_pq_validate_(&db, borrow.resource, KOLK_NOW));
     kolk_resource_give_back(&db.pool, &borrow);
     kolk_pq_deinit(&db);
 }
@@ -300,7 +300,7 @@ static void test_patience(void **state) {
         kolk_borrowed borrow = {0};
         pthread_t thread;
         open_db(&db, (kolk_pq_desc){.patience_ms = is_patient ? 60000 : 60, .discard_all = what == DISCARD});
-        assert_true(kolk_pq_create(&db, "", kolk_deadline_after(20000), &borrow.resource, &error));
+        assert_true(kolk_pq_create_(&db, "", kolk_deadline_after(20000), &borrow.resource, &error));
         pq_connection *connection = (pq_connection *)borrow.resource;
         int pid = process_of(&borrow);
         if (what == ROLL_BACK) number_of(&borrow, "BEGIN");
@@ -308,12 +308,12 @@ static void test_patience(void **state) {
         kill(pid, SIGSTOP);
         if (is_patient) assert_int_equal(pthread_create(&thread, NULL, go_on_later, &pid), 0);
         int64_t begin = now_ms();
-        if (what == ROLL_BACK || what == DISCARD) assert_int_equal(kolk_pq_reset(&db, connection), is_patient);
+        if (what == ROLL_BACK || what == DISCARD) assert_int_equal(kolk_pq_reset_(&db, connection), is_patient);
         if (what == CANCEL)
             PQclear(kolk_pq_exec(&borrow, "SELECT pg_sleep(600)", 0, NULL, kolk_deadline_after(10), &error));
         if (what == CANCEL) assert_int_equal(error.code, KOLK_PQ_TIMEOUT);
         if (what != DESTROY) assert_int_equal(connection->broken, !is_patient);
-        kolk_pq_destroy(&db, connection);
+        kolk_pq_destroy_(&db, connection);
         int64_t took = now_ms() - begin;
         if (is_patient) pthread_join(thread, NULL);
         kill(pid, SIGCONT);

@@ -67,9 +67,9 @@ static inline void *call(void *argument) {
 
 /* The last in line at an end; NULL if no thread waits. */
 static inline const void *last_in_line(kolk_queue *queue, int end) {
-    kolk_lock_word(&queue->ends[end].lock);
+    kolk_lock_word_(&queue->ends[end].lock);
     const void *last = queue->ends[end].waiters.last;
-    kolk_unlock_word(&queue->ends[end].lock);
+    kolk_unlock_word_(&queue->ends[end].lock);
     return last;
 }
 
@@ -82,8 +82,8 @@ static inline void start(caller *me) {
 static inline bool start_waiting_before(caller *me, kolk_deadline moment) {
     const void *before = last_in_line(me->queue, (int)me->end);
     start(me);
-    while (last_in_line(me->queue, (int)me->end) == before && kolk_now_ns() < moment.ns) nap();
-    return kolk_now_ns() < moment.ns;
+    while (last_in_line(me->queue, (int)me->end) == before && kolk_now_ns_() < moment.ns) nap();
+    return kolk_now_ns_() < moment.ns;
 }
 
 static inline void start_waiting(caller *me) {

@@ -7,12 +7,12 @@
 
 static unsigned releases; /* of memory */
 
-void __real_kolk_memory_release(void *start, size_t size);
-void __wrap_kolk_memory_release(void *start, size_t size);
+void __real_kolk_memory_release_(void *start, size_t size);
+void __wrap_kolk_memory_release_(void *start, size_t size);
 
-void __wrap_kolk_memory_release(void *start, size_t size) {
+void __wrap_kolk_memory_release_(void *start, size_t size) {
     releases++;
-    __real_kolk_memory_release(start, size);
+    __real_kolk_memory_release_(start, size);
 }
 
 /* ---- Broken rules ------------------------------------------------------------------------------------------------ */
@@ -74,7 +74,7 @@ static void test_another_abi(void **state) {
     for (size_t i = 0; i < LENGTH_OF(others); i++) {
         size_t size = (size_t)((ptrdiff_t)sizeof both.queue + others[i].larger);
         memset(&both, 0xff, sizeof both);
-        assert_int_equal(kolk_queue_init_abi(&both.queue, &desc, 0, size, (uint32_t)others[i].abi), KOLK_WRONG_ABI);
+        assert_int_equal(kolk_queue_init_abi_(&both.queue, &desc, 0, size, (uint32_t)others[i].abi), KOLK_WRONG_ABI);
         assert_true(all_bytes_are(bytes, size, 0) && all_bytes_are(bytes + size, sizeof both - size, 0xff));
     }
 }

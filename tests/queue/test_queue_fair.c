@@ -10,13 +10,13 @@
 static int64_t now = 1;
 static _Thread_local bool sleeping;
 
-int64_t __real_kolk_now_ns(void);
-int64_t __wrap_kolk_now_ns(void);
-bool __real_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline);
-bool __wrap_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline);
+int64_t __real_kolk_now_ns_(void);
+int64_t __wrap_kolk_now_ns_(void);
+bool __real_kolk_wait_(uint32_t *word, uint32_t expected, kolk_deadline deadline);
+bool __wrap_kolk_wait_(uint32_t *word, uint32_t expected, kolk_deadline deadline);
 
-int64_t __wrap_kolk_now_ns(void) {
-    return sleeping ? __real_kolk_now_ns() : __atomic_add_fetch(&now, 1000, __ATOMIC_SEQ_CST);
+int64_t __wrap_kolk_now_ns_(void) {
+    return sleeping ? __real_kolk_now_ns_() : __atomic_add_fetch(&now, 1000, __ATOMIC_SEQ_CST);
 }
 
 static void pass_milliseconds(int64_t n) {
@@ -33,12 +33,12 @@ static _Thread_local slow *me;
 
 static bool sleep_really(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
     sleeping = true;
-    bool result = __real_kolk_wait(word, expected, deadline);
+    bool result = __real_kolk_wait_(word, expected, deadline);
     sleeping = false;
     return result;
 }
 
-bool __wrap_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
+bool __wrap_kolk_wait_(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
     if (!me || expected != 0) return sleep_really(word, expected, deadline); /* only locks wait for 0 */
     sem_post(&me->asleep);
     bool result = sleep_really(word, expected, deadline);
@@ -50,21 +50,21 @@ bool __wrap_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline)
 static unsigned wakes;               /* system calls that woke, or should have woken, a waiter at an end */
 static _Thread_local bool unlocking; /* wakes of threads that wait for the lock are not counted */
 
-void __real_kolk_unlock_word(uint32_t *word);
-void __wrap_kolk_unlock_word(uint32_t *word);
+void __real_kolk_unlock_word_(uint32_t *word);
+void __wrap_kolk_unlock_word_(uint32_t *word);
 
-void __wrap_kolk_unlock_word(uint32_t *word) {
+void __wrap_kolk_unlock_word_(uint32_t *word) {
     unlocking = true;
-    __real_kolk_unlock_word(word);
+    __real_kolk_unlock_word_(word);
     unlocking = false;
 }
 
-void __real_kolk_wake(uint32_t *word, uint32_t n);
-void __wrap_kolk_wake(uint32_t *word, uint32_t n);
+void __real_kolk_wake_(uint32_t *word, uint32_t n);
+void __wrap_kolk_wake_(uint32_t *word, uint32_t n);
 
-void __wrap_kolk_wake(uint32_t *word, uint32_t n) {
+void __wrap_kolk_wake_(uint32_t *word, uint32_t n) {
     if (!unlocking) __atomic_fetch_add(&wakes, 1, __ATOMIC_SEQ_CST);
-    __real_kolk_wake(word, n);
+    __real_kolk_wake_(word, n);
 }
 
 static unsigned wakes_so_far(void) {
@@ -157,10 +157,10 @@ static void test_a_millisecond_of_being_overtaken(void **state) {
         overtake(&first);
         assert_true(lines_up_behind(&first, &second));
         assert_int_equal(kolk_queue_count(&queue), end == KOLK_QUEUE_WRITABLE ? 2 : 1); /* it is for the first */
-        kolk_lock_word(&queue.ends[end].lock);
+        kolk_lock_word_(&queue.ends[end].lock);
         assert_ptr_equal(queue.ends[end].called,
                          queue.ends[end].waiters.first); /* it is on its way, so no other waiter is called */
-        kolk_unlock_word(&queue.ends[end].lock);
+        kolk_unlock_word_(&queue.ends[end].lock);
         sem_post(&first.go_on);
         assert_int_equal(joined(&first.it), KOLK_OK);
         give_one(&queue, end);
@@ -198,7 +198,7 @@ static void test_who_gives_up_behind(void **state) {
     for (int end = 0; end < 2; end++) {
         kolk_queue queue;
         slow first, second = {.it = {.queue = &queue, .end = (kolk_queue_event)end, .deadline = KOLK_FOREVER}};
-        kolk_deadline passed = {1000000000}; /* passed by the clock of kolk_wait, not by the test's */
+        kolk_deadline passed = {1000000000}; /* passed by the clock of kolk_wait_, not by the test's */
         begin(&queue, end);
         start_slow(&first, &queue, end);
         make_it_hold(&first);

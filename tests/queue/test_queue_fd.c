@@ -17,19 +17,19 @@ int __wrap_eventfd(unsigned value, int flags) {
 }
 
 static unsigned calls; /* of the system, for an event */
-void __real_kolk_event_set(int fd);
-void __wrap_kolk_event_set(int fd);
-void __real_kolk_event_reset(int fd);
-void __wrap_kolk_event_reset(int fd);
+void __real_kolk_event_set_(int fd);
+void __wrap_kolk_event_set_(int fd);
+void __real_kolk_event_reset_(int fd);
+void __wrap_kolk_event_reset_(int fd);
 
-void __wrap_kolk_event_set(int fd) {
+void __wrap_kolk_event_set_(int fd) {
     calls++;
-    __real_kolk_event_set(fd);
+    __real_kolk_event_set_(fd);
 }
 
-void __wrap_kolk_event_reset(int fd) {
+void __wrap_kolk_event_reset_(int fd) {
     calls++;
-    __real_kolk_event_reset(fd);
+    __real_kolk_event_reset_(fd);
 }
 
 static bool is_readable(int fd) {
@@ -238,13 +238,13 @@ static void test_the_end_is_not_missed(void **state) {
         caller callers[4];
         watch(&w, 1);
         assert_int_equal(pop_int(&w.queue), -KOLK_EMPTY);
-        kolk_deadline soon = {kolk_now_ns() + 300000};
+        kolk_deadline soon = {kolk_now_ns_() + 300000};
         for (size_t i = 0; i < LENGTH_OF(callers); i++) {
             callers[i] = (caller){.queue = &w.queue, .end = KOLK_QUEUE_READABLE, .deadline = soon};
             if (i % 2) callers[i].deadline = KOLK_FOREVER;
             start(&callers[i]);
         }
-        while (kolk_now_ns() < soon.ns - 20000 + n * 200) sched_yield();
+        while (kolk_now_ns_() < soon.ns - 20000 + n * 200) sched_yield();
         kolk_queue_close(&w.queue);
         for (size_t i = 0; i < LENGTH_OF(callers); i++) joined(&callers[i]);
         assert_seen(&w, true, true);

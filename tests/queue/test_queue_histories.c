@@ -184,7 +184,7 @@ static void plan_long(uint32_t capacity, uint64_t *random) {
             if (choice < 5 && capacity <= MOST_ITEMS_AT_ONCE) what = CLEAR;
             if (t == 0 && choice >= 10 && choice < 40) what = choice < 15 ? CLOSE : choice < 18 ? SHUTDOWN : REOPEN;
             plan(&players[t], i, what, choice % 4 ? 1 : 1 + choice % 3,
-                 choice % 8 ? KOLK_NOW : (kolk_deadline){kolk_now_ns() + (int64_t)i * 500});
+                 choice % 8 ? KOLK_NOW : (kolk_deadline){kolk_now_ns_() + (int64_t)i * 500});
         }
     }
 }

@@ -34,7 +34,7 @@ static void *provide(void *argument) {
     contest *c = (contest *)argument;
     while (!__atomic_load_n(&c->over, __ATOMIC_RELAXED)) {
         pass_one(&c->queue, !c->end, KOLK_FOREVER);
-        for (int64_t until = kolk_now_ns() + 3000; kolk_now_ns() < until;) {}
+        for (int64_t until = kolk_now_ns_() + 3000; kolk_now_ns_() < until;) {}
     }
     return NULL;
 }
@@ -63,9 +63,9 @@ static void hold_contest(uint32_t capacity, int end, size_t calls) {
         assert_int_equal(pthread_create(&threads[i], NULL, i < RIVALS ? compete : provide, &c), 0);
     for (size_t i = 0; i < calls; i++) {
         uint64_t before = __atomic_load_n(&c.served, __ATOMIC_RELAXED);
-        int64_t begin = kolk_now_ns();
+        int64_t begin = kolk_now_ns_();
         assert_int_equal(pass_one(&c.queue, end, KOLK_FOREVER), KOLK_OK); /* is served at all */
-        waited[i] = (uint64_t)(kolk_now_ns() - begin);
+        waited[i] = (uint64_t)(kolk_now_ns_() - begin);
         overtaken[i] = __atomic_load_n(&c.served, __ATOMIC_RELAXED) - before;
     }
     __atomic_store_n(&c.over, true, __ATOMIC_RELAXED);

@@ -162,7 +162,7 @@ static void wait_through_it(void *context) {
 /* Begins as soon as the other thread has found nothing: that may be in line, or on its way there. */
 static void play_script(void *context) {
     state *s = (state *)context;
-    while (!kolk_load(&s->queue.ends[played->end].was_blocked, KOLK_RELAXED)) kolk_pause();
+    while (!kolk_load_(&s->queue.ends[played->end].was_blocked, KOLK_RELAXED_)) kolk_pause_();
     for (const char *letter = played->letters; *letter; letter++) {
         if (*letter == 's') kolk_queue_shutdown(&s->queue);
         if (*letter == 'c') kolk_queue_close(&s->queue);

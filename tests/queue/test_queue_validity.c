@@ -37,8 +37,8 @@ static void break_each(kolk_queue *queue) {
     assert_seen(queue, *push, *push ^ 1); /* I3 */
     assert_seen(queue, *pop, *pop ^ 1);
     for (int end = 0; end < 2; end++) { /* I4, I5 */
-        kolk_queue_end *at = &queue->ends[end];
-        struct kolk_waiter *somebody = (struct kolk_waiter *)(void *)queue;
+        kolk_queue_end_ *at = &queue->ends[end];
+        struct kolk_waiter_ *somebody = (struct kolk_waiter_ *)(void *)queue;
         assert_seen(queue, at->ticket, at->ticket | 2);
         assert_seen(queue, at->ticket, at->ticket | 4);
         assert_seen(queue, at->waiters.first, somebody);
@@ -87,7 +87,7 @@ static void test_descriptors(void **state) {
     kolk_queue queue;
     make_sound(&queue, 0, 2);
     if (kolk_queue_fd(&queue, KOLK_QUEUE_READABLE) < 0) skip();
-    kolk_queue_end *end = &queue.ends[KOLK_QUEUE_READABLE];
+    kolk_queue_end_ *end = &queue.ends[KOLK_QUEUE_READABLE];
     assert_seen(&queue, end->asleep, 1); /* it is readable */
     assert_seen(&queue, end->fd_called, 0);
     kolk_queue_clear(&queue);

@@ -15,20 +15,20 @@ static bool (*meanwhile)(kolk_deadline deadline);
 /* Threads that sleep for ever are woken by other real threads. */
 static bool has_threads;
 
-int64_t __wrap_kolk_now_ns(void);
-bool __real_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline);
-bool __wrap_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline);
+int64_t __wrap_kolk_now_ns_(void);
+bool __real_kolk_wait_(uint32_t *word, uint32_t expected, kolk_deadline deadline);
+bool __wrap_kolk_wait_(uint32_t *word, uint32_t expected, kolk_deadline deadline);
 
-int64_t __wrap_kolk_now_ns(void) {
+int64_t __wrap_kolk_now_ns_(void) {
     return NUMBER(clock_ns);
 }
 
-bool __wrap_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
+bool __wrap_kolk_wait_(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
     if (NUMBER(*word) != expected) return true;
     if (meanwhile) return meanwhile(deadline);
     if (deadline.ns == KOLK_FOREVER.ns) {
         INSIST(has_threads);
-        return __real_kolk_wait(word, expected, deadline);
+        return __real_kolk_wait_(word, expected, deadline);
     }
     if (NUMBER(clock_ns) < deadline.ns) __atomic_store_n(&clock_ns, deadline.ns, __ATOMIC_SEQ_CST);
     return false;

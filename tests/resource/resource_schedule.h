@@ -11,7 +11,7 @@
 #define FACTORY_IS_SCHEDULED
 #define INSIST schedule_assert
 #define IN_FUNCTION(factory, what)                                                                                     \
-    ((void)kolk_load(&in_the_middle, KOLK_RELAXED), (factory)->during ? (factory)->during(factory, what) : (void)0)
+    ((void)kolk_load_(&in_the_middle, KOLK_RELAXED_), (factory)->during ? (factory)->during(factory, what) : (void)0)
 
 static uint32_t in_the_middle;
 
@@ -29,11 +29,11 @@ static bool has_page[BLOCKS * BLOCK_PAGES];
 static size_t committed[COMMITTED], commits, blocks_used;
 static bool is_scheduled; /* set by the first schedule */
 
-void *__real_kolk_memory_reserve(size_t bytes);
-bool __real_kolk_memory_commit(void *start, size_t bytes);
-void *__wrap_kolk_memory_reserve(size_t bytes);
-bool __wrap_kolk_memory_commit(void *start, size_t bytes);
-void __wrap_kolk_memory_release(void *start, size_t bytes);
+void *__real_kolk_memory_reserve_(size_t bytes);
+bool __real_kolk_memory_commit_(void *start, size_t bytes);
+void *__wrap_kolk_memory_reserve_(size_t bytes);
+bool __wrap_kolk_memory_commit_(void *start, size_t bytes);
+void __wrap_kolk_memory_release_(void *start, size_t bytes);
 
 static void forget_memory(void) {
     for (size_t i = 0; i < commits; i++) has_page[committed[i]] = false;
@@ -49,13 +49,13 @@ static void make_first_pool(void) {
     is_scheduled = true;
 }
 
-void *__wrap_kolk_memory_reserve(size_t bytes) {
-    if (!is_scheduled) return __real_kolk_memory_reserve(bytes);
+void *__wrap_kolk_memory_reserve_(size_t bytes) {
+    if (!is_scheduled) return __real_kolk_memory_reserve_(bytes);
     return blocks_used < BLOCKS && bytes <= sizeof blocks[0] ? blocks[blocks_used++] : NULL;
 }
 
-bool __wrap_kolk_memory_commit(void *start, size_t bytes) {
-    if (!is_scheduled) return __real_kolk_memory_commit(start, bytes);
+bool __wrap_kolk_memory_commit_(void *start, size_t bytes) {
+    if (!is_scheduled) return __real_kolk_memory_commit_(start, bytes);
     unsigned char *all = (unsigned char *)blocks;
     size_t from = (size_t)((unsigned char *)start - all);
     for (size_t page = from / PAGE; page * PAGE < from + bytes; page++) {
@@ -68,14 +68,14 @@ bool __wrap_kolk_memory_commit(void *start, size_t bytes) {
     return true;
 }
 
-void __wrap_kolk_memory_release(void *start, size_t bytes) {
+void __wrap_kolk_memory_release_(void *start, size_t bytes) {
     (void)start, (void)bytes;
 }
 
 /* Coroutines share _Thread_local variables, so each gets its number from the scheduler. */
-uint32_t __wrap_kolk_thread(void);
+uint32_t __wrap_kolk_thread_(void);
 
-uint32_t __wrap_kolk_thread(void) {
+uint32_t __wrap_kolk_thread_(void) {
     return sched.current + 1;
 }
 
@@ -147,9 +147,9 @@ static void borrow_all(state *s) {
 
 /* Does the work that the schedule's makers have left. */
 static void end_makers(state *s) {
-    kolk_resource_inside *inside = s->pool.inside;
+    kolk_resource_inside_ *inside = s->pool.inside;
     memset(s->f.written, 0, sizeof s->f.written);
-    kolk_resource_work(&inside->chore);
+    kolk_resource_work_(&inside->chore);
     inside->has_makers = false;
 }
 
@@ -189,15 +189,15 @@ static kolk_status borrow_one(state *s, const char *key, kolk_deadline deadline,
         s->served++;
     else
         s->refused++;
-    if (status == KOLK_OK) KOLK_PLAIN_WRITE(&((thing *)borrow->resource)->dead, 1);
+    if (status == KOLK_OK) KOLK_PLAIN_WRITE_(&((thing *)borrow->resource)->dead, 1);
     return status;
 }
 
 static void borrow_and_give(state *s, const char *key, kolk_deadline deadline) {
     kolk_borrowed borrow;
     if (borrow_one(s, key, deadline, &borrow) != KOLK_OK) return;
-    (void)kolk_load(&in_the_middle, KOLK_RELAXED);
-    KOLK_PLAIN_WRITE(&((thing *)borrow.resource)->dead, 1);
+    (void)kolk_load_(&in_the_middle, KOLK_RELAXED_);
+    KOLK_PLAIN_WRITE_(&((thing *)borrow.resource)->dead, 1);
     give_thing(&s->pool, &borrow);
 }
 
@@ -209,7 +209,7 @@ static inline bool is_asleep(const state *s, unsigned n) {
 
 /* Waits until thread n sleeps, or has ended: false. */
 static inline bool until_asleep(const state *s, unsigned n) {
-    while (!is_asleep(s, n) && sched.threads[1 + n].condition != SCHED_UNBORN) kolk_pause();
+    while (!is_asleep(s, n) && sched.threads[1 + n].condition != SCHED_UNBORN) kolk_pause_();
     return is_asleep(s, n);
 }
 

@@ -47,7 +47,7 @@ static inline uint32_t count_of(const uint32_t *counter) {
 
 static inline void raise_to(uint32_t *most, uint32_t value) {
     uint32_t before = count_of(most);
-    while (before < value && !kolk_compare_exchange(most, &before, value, KOLK_RELAXED, KOLK_RELAXED)) {}
+    while (before < value && !kolk_compare_exchange_(most, &before, value, KOLK_RELAXED_, KOLK_RELAXED_)) {}
 }
 
 /* No other thread may use it from begin_use to end_use. The next user sees the last one's writes only if the pool
@@ -123,8 +123,8 @@ static uint32_t is_in_create, may_go_on;
 
 static inline bool create_until_told(factory *from, kolk_deadline deadline) {
     (void)from, (void)deadline;
-    kolk_store(&is_in_create, 1, KOLK_RELEASE);
-    EVENTUALLY(kolk_load(&may_go_on, KOLK_ACQUIRE));
+    kolk_store_(&is_in_create, 1, KOLK_RELEASE_);
+    EVENTUALLY(kolk_load_(&may_go_on, KOLK_ACQUIRE_));
     return true;
 }
 
@@ -135,11 +135,11 @@ static inline void hold_creates(factory *from) {
 }
 
 static inline void await_create(void) {
-    EVENTUALLY(kolk_load(&is_in_create, KOLK_ACQUIRE));
+    EVENTUALLY(kolk_load_(&is_in_create, KOLK_ACQUIRE_));
 }
 
 static inline void end_holding(void) {
-    kolk_store(&may_go_on, 1, KOLK_RELEASE);
+    kolk_store_(&may_go_on, 1, KOLK_RELEASE_);
 }
 
 /* ---- Pools ------------------------------------------------------------------------------------------------------- */

@@ -32,7 +32,7 @@ static void test_descriptors_that_are_refused(void **state) {
     }
     kolk_resource_pool none;
     assert_int_equal(kolk_resource_init(&none, NULL), KOLK_NO_DESCRIPTOR);
-    assert_int_equal(kolk_resource_init_abi(&none, &cases[0].desc, sizeof none, KOLK_ABI + 1), KOLK_WRONG_ABI);
+    assert_int_equal(kolk_resource_init_abi_(&none, &cases[0].desc, sizeof none, KOLK_ABI + 1), KOLK_WRONG_ABI);
 }
 
 static void test_all_zero_is_closed(void **state) {
@@ -357,9 +357,9 @@ static void test_borrows_beyond_count(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 1});
     make_idle(1, NULL);
-    kolk_entry_at(pool.inside, 0)->borrows = UINT32_MAX - 1;
+    kolk_entry_at_(pool.inside, 0)->borrows = UINT32_MAX - 1;
     for (unsigned i = 0; i < 3; i++) make_idle(1, NULL);
-    assert_int_equal(kolk_entry_at(pool.inside, 0)->borrows, 2);
+    assert_int_equal(kolk_entry_at_(pool.inside, 0)->borrows, 2);
     end();
 }
 

@@ -35,18 +35,18 @@ static void give(kolk_borrowed *one) {
 }
 
 static bool is_any_at_rest(void) {
-    kolk_resource_inside *pool = things.pool.inside;
-    kolk_resource_lock(pool);
+    kolk_resource_inside_ *pool = things.pool.inside;
+    kolk_resource_lock_(pool);
     bool rests = pool->resting.first;
-    kolk_resource_unlock(pool);
+    kolk_resource_unlock_(pool);
     return rests;
 }
 
 static bool is_any_silent(void) {
-    kolk_resource_inside *pool = things.pool.inside;
-    kolk_resource_lock(pool);
+    kolk_resource_inside_ *pool = things.pool.inside;
+    kolk_resource_lock_(pool);
     bool silent = pool->no_key->silent > 0;
-    kolk_resource_unlock(pool);
+    kolk_resource_unlock_(pool);
     return silent;
 }
 
@@ -68,7 +68,7 @@ int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument);
 
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument) {
-    if (kolk_load(&refuses_threads, KOLK_ACQUIRE)) return EAGAIN;
+    if (kolk_load_(&refuses_threads, KOLK_ACQUIRE_)) return EAGAIN;
     return __real_pthread_create(thread, attributes, body, argument);
 }
 
@@ -76,7 +76,7 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
 
 static void hang(void) {
     count_up(&hanging);
-    EVENTUALLY(kolk_load(&may_go_on, KOLK_ACQUIRE));
+    EVENTUALLY(kolk_load_(&may_go_on, KOLK_ACQUIRE_));
     count_down(&hanging);
 }
 
@@ -107,7 +107,7 @@ static void test_a_create_outlives_who_asked_for_it(void **state) {
     make_things(&things, (kolk_resource_pool_desc){.max = 1});
     do { /* until a maker is fast enough */
         assert_int_equal(try_for(&things, NULL, kolk_deadline_after(2), &one), KOLK_TIMEOUT);
-    } while (!kolk_load(&is_in_create, KOLK_ACQUIRE));
+    } while (!kolk_load_(&is_in_create, KOLK_ACQUIRE_));
     assert_int_equal(try_for(&things, NULL, kolk_deadline_after(2), &one), KOLK_TIMEOUT);
     assert_non_null(strstr(one.error.text, "1 being created"));
     end_holding();
@@ -119,7 +119,7 @@ static void test_a_create_outlives_who_asked_for_it(void **state) {
 }
 
 static bool notes_deadline(factory *from, kolk_deadline deadline) {
-    int64_t left = deadline.ns - kolk_now_ns();
+    int64_t left = deadline.ns - kolk_now_ns_();
     (void)from;
     return left > INT64_C(3600000000000) && left <= INT64_C(7200000000000);
 }
@@ -262,17 +262,17 @@ static void test_another_pool(void **state) {
 
 static bool hangs_for_dead(factory *from, kolk_deadline deadline) {
     (void)deadline;
-    if (kolk_load(&from->most_there, KOLK_RELAXED) <= 2) hang();
+    if (kolk_load_(&from->most_there, KOLK_RELAXED_) <= 2) hang();
     return true;
 }
 
 static uint32_t slow_makers; /* each needs 30 ms before it works */
 
-void __real_kolk_resource_work(kolk_chore *chore);
-void __wrap_kolk_resource_work(kolk_chore *chore);
-void __wrap_kolk_resource_work(kolk_chore *chore) {
-    if (kolk_load(&slow_makers, KOLK_RELAXED)) nanosleep(&(struct timespec){.tv_nsec = 30000000}, NULL);
-    __real_kolk_resource_work(chore);
+void __real_kolk_resource_work_(kolk_chore_ *chore);
+void __wrap_kolk_resource_work_(kolk_chore_ *chore);
+void __wrap_kolk_resource_work_(kolk_chore_ *chore) {
+    if (kolk_load_(&slow_makers, KOLK_RELAXED_)) nanosleep(&(struct timespec){.tv_nsec = 30000000}, NULL);
+    __real_kolk_resource_work_(chore);
 }
 
 /* One key uses all of max_creating; after a while other keys may exceed it. */
@@ -301,9 +301,9 @@ static void test_another_key(void **state) {
 /* The lookout sleeps before the job begins; it must learn when the job becomes late. */
 static void test_another_key_and_a_slow_maker(void **state) {
     (void)state;
-    kolk_store(&slow_makers, 1, KOLK_RELAXED);
+    kolk_store_(&slow_makers, 1, KOLK_RELAXED_);
     lend_beside_hanging_key();
-    kolk_store(&slow_makers, 0, KOLK_RELAXED);
+    kolk_store_(&slow_makers, 0, KOLK_RELAXED_);
 }
 
 /* Makers destroy resources, so give_back, discard, evict and borrow do not wait for that. */
@@ -337,7 +337,7 @@ static void test_a_borrow_that_meets_an_expired_one(void **state) {
     make_things(&things, (kolk_resource_pool_desc){.max = 2, .max_lifetime_ms = 20});
     make_one_idle(NULL);
     for (int i = 0; i < 20; i++) nap();
-    EVENTUALLY(count_of(&hanging) > 0 || kolk_now_ns() > kolk_entry_at(things.pool.inside, 0)->expires);
+    EVENTUALLY(count_of(&hanging) > 0 || kolk_now_ns_() > kolk_entry_at_(things.pool.inside, 0)->expires);
     kolk_borrowed one = borrow_thing(&things, NULL, KOLK_FOREVER);
     EVENTUALLY(count_of(&hanging) == 1);
     assert_int_equal(count_of(&things.created), 2);
@@ -372,10 +372,10 @@ static void test_a_return_while_one_is_asked(void **state) {
     make_things(&things, (kolk_resource_pool_desc){.max = 2});
     one = borrow_thing(&things, NULL, KOLK_FOREVER);
     make_one_idle(NULL);
-    kolk_resource_inside *pool = things.pool.inside;
-    kolk_resource_lock(pool);
+    kolk_resource_inside_ *pool = things.pool.inside;
+    kolk_resource_lock_(pool);
     pool->no_key->newest->proved -= INT64_C(500000000); /* as if it had been idle for so long */
-    kolk_resource_unlock(pool);
+    kolk_resource_unlock_(pool);
     things.validates = hangs_in_validate;
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, borrow_for_ever, &two), 0);
@@ -552,12 +552,12 @@ static void test_no_more_threads(void **state) {
     kolk_borrowed one, two;
     things.creates = first_one_hangs;
     make_things(&things, (kolk_resource_pool_desc){.max = 2});
-    kolk_store(&refuses_threads, 1, KOLK_RELEASE);
+    kolk_store_(&refuses_threads, 1, KOLK_RELEASE_);
     assert_int_equal(__real_pthread_create(&thread, NULL, borrow_for_ever, &one), 0);
     EVENTUALLY(count_of(&hanging) == 1);
-    assert_false(kolk_makers_are_there());
+    assert_false(kolk_makers_are_there_());
     two = borrow_thing(&things, NULL, KOLK_FOREVER);
-    kolk_store(&refuses_threads, 0, KOLK_RELEASE);
+    kolk_store_(&refuses_threads, 0, KOLK_RELEASE_);
     end_holding();
     assert_int_equal(pthread_join(thread, NULL), 0);
     give(&one);

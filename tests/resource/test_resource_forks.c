@@ -34,9 +34,9 @@ static void stop_here(void) {
     while (sem_wait(&go_on) != 0) {}
 }
 
-void kolk_chaos(void);
+void kolk_chaos_(void);
 
-void kolk_chaos(void) {
+void kolk_chaos_(void) {
     stop_here();
 }
 

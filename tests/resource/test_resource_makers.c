@@ -80,7 +80,7 @@ static bool look_at_mask(factory *from, kolk_deadline deadline) {
     (void)from, (void)deadline;
     for (int number = 1; number < SIGRTMIN; number++) /* all but the two that cannot be blocked and glibc's own */
         full &= number == SIGKILL || number == SIGSTOP || number >= 32 || sigismember(&blocked, number);
-    kolk_store(&mask_was_full, full, KOLK_RELEASE);
+    kolk_store_(&mask_was_full, full, KOLK_RELEASE_);
     return true;
 }
 
@@ -92,7 +92,7 @@ static void test_its_signals_are_blocked(void **state) {
     make_things(&things, (kolk_resource_pool_desc){.min_idle = 1});
     pthread_sigmask(SIG_SETMASK, NULL, &after);
     EVENTUALLY(now().idle == 1);
-    assert_true(kolk_load(&mask_was_full, KOLK_ACQUIRE));
+    assert_true(kolk_load_(&mask_was_full, KOLK_ACQUIRE_));
     assert_memory_equal(&plain_mask, &after, sizeof after); /* the mask of the thread that made the pool is unchanged */
     end_things(&things);
 }
@@ -121,7 +121,7 @@ static uint32_t refusals; /* creates still to fail */
 
 static bool refuse_some(factory *from, kolk_deadline deadline) {
     (void)from;
-    REQUIRE(deadline.ns > kolk_now_ns() && deadline.ns != KOLK_FOREVER.ns);
+    REQUIRE(deadline.ns > kolk_now_ns_() && deadline.ns != KOLK_FOREVER.ns);
     uint32_t left = count_of(&refusals);
     if (left) count_down(&refusals);
     return !left;
@@ -145,8 +145,8 @@ static void test_it_ends_what_is_idle(void **state) {
     for (size_t i = 0; i < 5; i++) kolk_resource_give_back(&things.pool, &all[i]);
     EVENTUALLY(now().unused == 3);
     for (int i = 0; i < 3; i++) { /* it looks three more times */
-        int64_t look_at = kolk_load(&things.pool.inside->chore.due, KOLK_RELAXED);
-        EVENTUALLY(kolk_load(&things.pool.inside->chore.due, KOLK_RELAXED) != look_at);
+        int64_t look_at = kolk_load_(&things.pool.inside->chore.due, KOLK_RELAXED_);
+        EVENTUALLY(kolk_load_(&things.pool.inside->chore.due, KOLK_RELAXED_) != look_at);
     }
     assert_int_equal(now().idle, 2); /* of key "" */
     assert_int_equal(now().unused, 3);
@@ -158,23 +158,23 @@ static void test_it_ends_what_is_old(void **state) {
     (void)state;
     enum { ALL = 16 };
     const int64_t lifetime = 200 * MS;
-    int64_t begin = kolk_now_ns(), least = INT64_MAX, most = 0;
+    int64_t begin = kolk_now_ns_(), least = INT64_MAX, most = 0;
     make_things(&things, (kolk_resource_pool_desc){.max = ALL, .min_idle = ALL, .max_lifetime_ms = lifetime / MS});
     EVENTUALLY(count_of(&things.created) == ALL);
-    kolk_resource_inside *pool = things.pool.inside;
-    kolk_resource_lock(pool);
+    kolk_resource_inside_ *pool = things.pool.inside;
+    kolk_resource_lock_(pool);
     for (uint32_t slot = 0; slot < pool->slots; slot++) {
-        const resource_entry *entry = kolk_entry_at(pool, slot);
+        const resource_entry *entry = kolk_entry_at_(pool, slot);
         if (!entry || entry->state != RESOURCE_IDLE) continue;
         int64_t lives = entry->expires - entry->proved;
         assert_true(lives > lifetime * 9 / 10 && lives <= lifetime);
         if (lives < least) least = lives;
         if (lives > most) most = lives;
     }
-    kolk_resource_unlock(pool);
+    kolk_resource_unlock_(pool);
     if (most) assert_true(most - least > lifetime / 100); /* fails by chance once in 1e15 runs */
     EVENTUALLY(now().expired > 0);
-    assert_true(kolk_now_ns() - begin >= lifetime * 9 / 10);
+    assert_true(kolk_now_ns_() - begin >= lifetime * 9 / 10);
     EVENTUALLY(now().expired >= ALL && now().idle == ALL);
     end_things(&things);
 }
@@ -183,7 +183,7 @@ static uint32_t keeps_failing;
 
 static bool fails_if_told(factory *from, thing *it) {
     (void)from, (void)it;
-    return !kolk_load(&keeps_failing, KOLK_ACQUIRE);
+    return !kolk_load_(&keeps_failing, KOLK_ACQUIRE_);
 }
 
 static void test_it_keeps_idle_ones_alive(void **state) {
@@ -192,9 +192,9 @@ static void test_it_keeps_idle_ones_alive(void **state) {
     make_things(&things, (kolk_resource_pool_desc){.max = 3, .min_idle = 2, .keepalive_ms = 2});
     EVENTUALLY(count_of(&things.valid) >= 6);
     assert_int_equal(count_of(&things.created), 2);
-    kolk_store(&keeps_failing, 1, KOLK_RELEASE);
+    kolk_store_(&keeps_failing, 1, KOLK_RELEASE_);
     EVENTUALLY(now().invalid >= 2); /* it replaces resources that it found dead */
-    kolk_store(&keeps_failing, 0, KOLK_RELEASE);
+    kolk_store_(&keeps_failing, 0, KOLK_RELEASE_);
     EVENTUALLY(now().idle == 2);
     assert_true(count_of(&things.created) >= 4);
     end_things(&things);
@@ -207,7 +207,7 @@ static uint32_t told;
 
 static void take_note_there(const kolk_failure *failure, void *context) {
     take_note(failure, context);
-    kolk_fetch_add(&told, 1, KOLK_RELEASE); /* partner: count_of */
+    kolk_fetch_add_(&told, 1, KOLK_RELEASE_); /* partner: count_of */
 }
 
 static void *borrow_and_leak(void *out) {
@@ -216,8 +216,8 @@ static void *borrow_and_leak(void *out) {
     REQUIRE(kolk_resource_borrow(&things.pool, &desc, (kolk_borrowed *)out) == KOLK_OK);
     EVENTUALLY(count_of(&told) == 1);
     for (int i = 0; i < 3; i++) { /* reported once, however often it looks */
-        int64_t look_at = kolk_load(&things.pool.inside->chore.due, KOLK_RELAXED);
-        EVENTUALLY(kolk_load(&things.pool.inside->chore.due, KOLK_RELAXED) != look_at);
+        int64_t look_at = kolk_load_(&things.pool.inside->chore.due, KOLK_RELAXED_);
+        EVENTUALLY(kolk_load_(&things.pool.inside->chore.due, KOLK_RELAXED_) != look_at);
     }
     REQUIRE(count_of(&told) == 1);
     return NULL;
@@ -307,7 +307,7 @@ static uint32_t has_ended;
 
 static void *deinit_things(void *unused) {
     kolk_resource_deinit(&things.pool);
-    kolk_store(&has_ended, 1, KOLK_RELEASE);
+    kolk_store_(&has_ended, 1, KOLK_RELEASE_);
     return unused;
 }
 
@@ -325,7 +325,7 @@ static void test_a_pool_ends_while_it_is_in_its_create(void **state) {
         if (with_another) make_things(&others, (kolk_resource_pool_desc){.max = 3, .min_idle = 1});
         assert_int_equal(pthread_create(&thread, NULL, deinit_things, NULL), 0);
         for (int i = 0; i < 20; i++) nap();
-        assert_int_equal(kolk_load(&has_ended, KOLK_ACQUIRE), 0);
+        assert_int_equal(kolk_load_(&has_ended, KOLK_ACQUIRE_), 0);
         end_holding();
         assert_int_equal(pthread_join(thread, NULL), 0);
         assert_true(things.created > 0);
@@ -360,7 +360,7 @@ static void test_two_makers_at_work(void **state) {
     make_things(&next, (kolk_resource_pool_desc){.max = 3, .min_idle = 1});
     EVENTUALLY(stats_of(&next).idle == 1);
     for (int i = 0; i < 20; i++) nap();
-    assert_int_equal(kolk_load(&has_ended, KOLK_ACQUIRE), 0);
+    assert_int_equal(kolk_load_(&has_ended, KOLK_ACQUIRE_), 0);
     end_holding();
     assert_int_equal(pthread_join(going, NULL), 0);
     assert_int_equal(pthread_join(last, NULL), 0);

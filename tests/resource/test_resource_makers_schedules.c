@@ -8,12 +8,12 @@
 
 static void be_maker(void *context) {
     state *s = (state *)context;
-    kolk_chore *chore = &s->pool.inside->chore;
+    kolk_chore_ *chore = &s->pool.inside->chore;
     while (s->served + s->refused < how->borrows) {
-        if (kolk_load(&chore->due, KOLK_RELAXED) <= sched.now)
-            kolk_resource_work(chore);
+        if (kolk_load_(&chore->due, KOLK_RELAXED_) <= sched.now)
+            kolk_resource_work_(chore);
         else
-            kolk_pause();
+            kolk_pause_();
     }
 }
 
@@ -39,7 +39,7 @@ static void close_it(void *context) {
 static void pause_and_resume(void *context) {
     state *s = (state *)context;
     kolk_resource_pause(&s->pool);
-    (void)kolk_load(&in_the_middle, KOLK_RELAXED);
+    (void)kolk_load_(&in_the_middle, KOLK_RELAXED_);
     kolk_resource_resume(&s->pool);
 }
 

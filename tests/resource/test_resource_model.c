@@ -169,9 +169,9 @@ static int64_t end_it(resource *it, why reason) {
 
 /* Reads from the pool's entry what the model cannot predict: the slot, and the random end of its life. */
 static void look_up(resource *it) {
-    const kolk_resource_inside *inside = m.pool.inside;
+    const kolk_resource_inside_ *inside = m.pool.inside;
     for (uint32_t slot = 0; slot < inside->slots; slot++) {
-        const resource_entry *entry = kolk_entry_at(inside, slot);
+        const resource_entry *entry = kolk_entry_at_(inside, slot);
         if (!entry || entry->state == RESOURCE_MAKING || ((const thing *)entry->resource)->number != it->number)
             continue;
         it->slot = slot;
@@ -584,9 +584,9 @@ static void pass_time(void) {
 
 /* An unused key does not exist any more, except "". */
 static void compare_keys(void) {
-    const kolk_resource_inside *inside = m.pool.inside;
+    const kolk_resource_inside_ *inside = m.pool.inside;
     uint32_t count = 0;
-    for (const resource_key *key = kolk_key_next(inside, NULL); key; key = kolk_key_next(inside, key)) {
+    for (const resource_key *key = kolk_key_next_(inside, NULL); key; key = kolk_key_next_(inside, key)) {
         uint32_t users = key->rests;
         users += key == inside->no_key;
         for (uint32_t i = 0; i < m.count; i++) users += strcmp(m.there[i]->key, key->text) == 0;

@@ -228,7 +228,7 @@ static bool lasts(factory *from, thing *it) {
 /* Borrows, waits, discards, evicts, and begins and ends pools, so that the makers' list changes. */
 static void *work(void *number) {
     uint64_t random = (uintptr_t)number;
-    while (!kolk_load(&ends, KOLK_ACQUIRE)) {
+    while (!kolk_load_(&ends, KOLK_ACQUIRE_)) {
         kolk_borrowed one;
         kolk_borrow_desc desc = {.key = random_below(&random, 3) ? NULL : "a", .deadline = kolk_deadline_after(2)};
         if (kolk_resource_borrow(&things.pool, &desc, &one) == KOLK_OK) {
@@ -252,7 +252,7 @@ static void test_forks_while_others_are_at_work(void **state) {
     (void)state;
     pthread_t threads[THREADS];
     int forks = does_a_part() ? 60 : 600;
-    kolk_store(&ends, false, KOLK_RELAXED);
+    kolk_store_(&ends, false, KOLK_RELAXED_);
     memset(&things, 0, sizeof things);
     things.resets = lasts;
     make_things(&things, (kolk_resource_pool_desc){.max = 3, .min_idle = 1, .idle_timeout_ms = 5});
@@ -264,7 +264,7 @@ static void test_forks_while_others_are_at_work(void **state) {
         kolk_borrowed copy = mine;
         assert_int_equal(in_child(n % 2 ? live_on : live_first_and_look_back, &copy), 0);
     }
-    kolk_store(&ends, true, KOLK_RELEASE);
+    kolk_store_(&ends, true, KOLK_RELEASE_);
     for (size_t i = 0; i < THREADS; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
     end_use((thing *)mine.resource);
     kolk_resource_give_back(&things.pool, &mine);

@@ -65,7 +65,7 @@ static void close_a_while(void *context) {
 static void pause_and_resume(void *context) {
     state *s = (state *)context;
     kolk_resource_pause(&s->pool);
-    (void)kolk_load(&in_the_middle, KOLK_RELAXED);
+    (void)kolk_load_(&in_the_middle, KOLK_RELAXED_);
     kolk_resource_resume(&s->pool);
 }
 
@@ -84,7 +84,7 @@ static bool wants_all(const char *key, const void *resource, bool in_use, void *
     (void)in_use, (void)context;
     schedule_assert(resource && strlen(key) < THING_KEY);
     ((thing *)(uintptr_t)resource)->asked = true;
-    (void)kolk_load(&in_the_middle, KOLK_RELAXED);
+    (void)kolk_load_(&in_the_middle, KOLK_RELAXED_);
     return true;
 }
 
@@ -171,8 +171,8 @@ static void take_and_keep(void *context) {
     state *s = (state *)context;
     kolk_borrowed borrow;
     borrow_one(s, NULL, KOLK_FOREVER, &borrow);
-    kolk_store(&s->told[0], 1, KOLK_RELEASE);
-    while (!kolk_load(&s->told[1], KOLK_ACQUIRE)) kolk_pause();
+    kolk_store_(&s->told[0], 1, KOLK_RELEASE_);
+    while (!kolk_load_(&s->told[1], KOLK_ACQUIRE_)) kolk_pause_();
     give_thing(&s->pool, &borrow);
 }
 
@@ -182,7 +182,7 @@ static void take_behind(void *context) {
     kolk_borrowed borrow;
     bool behind = until_asleep(s, 0);
     borrow_one(s, NULL, KOLK_FOREVER, &borrow);
-    schedule_assert(!behind || kolk_load(&s->told[1], KOLK_RELAXED));
+    schedule_assert(!behind || kolk_load_(&s->told[1], KOLK_RELAXED_));
     give_thing(&s->pool, &borrow);
 }
 
@@ -194,10 +194,10 @@ static void give_to_both(void *context) {
     give_first(context);
     kolk_borrowed none;
     if (first && second) schedule_assert(take_thing(&s->pool, NULL, KOLK_NOW, &none) == KOLK_FULL);
-    while (!kolk_load(&s->told[0], KOLK_ACQUIRE)) kolk_pause();
+    while (!kolk_load_(&s->told[0], KOLK_ACQUIRE_)) kolk_pause_();
     if (first && second) schedule_assert(take_thing(&s->pool, NULL, KOLK_NOW, &none) == KOLK_FULL);
     if (first && second) schedule_assert(s->served == 1);
-    kolk_store(&s->told[1], 1, KOLK_RELEASE);
+    kolk_store_(&s->told[1], 1, KOLK_RELEASE_);
 }
 
 static void test_first_come_first_served(void **unused) {

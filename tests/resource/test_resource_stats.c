@@ -101,9 +101,10 @@ static void test_two_tables(void **state) {
     remove_fake(&one);
 }
 
-static void add_numbers(kolk_records *records, kolk_resource_pool_stats *numbers, kolk_record_of of) {
+static void add_numbers(kolk_records_ *records, kolk_resource_pool_stats *numbers, kolk_record_of_ of) {
     kolk_stats stats = {.name = numbers->name, .kind = "resource", .peak = numbers->peak};
-    kolk_records_add_whole(records, &(kolk_record){.stats = stats, .extra = &kolk_resource_extra, .more = numbers}, of);
+    kolk_records_add_whole_(records, &(kolk_record_){.stats = stats, .extra = &kolk_resource_extra_, .more = numbers},
+                            of);
 }
 
 /* All numbers of kolk_resource_pool_stats differ here, and the machine-readable formats contain all of
@@ -111,34 +112,34 @@ static void add_numbers(kolk_records *records, kolk_resource_pool_stats *numbers
 static void test_all_numbers(void **state) {
     (void)state;
     enum { GAUGES = 6, COUNTERS = 15 };
-    kolk_records records = {0};
+    kolk_records_ records = {0};
     kolk_resource_pool_stats numbers = {.name = "all"};
     uint32_t *gauge = &numbers.max;
     uint64_t *counter = &numbers.borrows;
     for (uint32_t i = 0; i < GAUGES; i++) gauge[i] = 1000 + i;
     for (uint32_t i = 0; i < COUNTERS; i++) counter[i] = 2000 + i;
-    add_numbers(&records, &numbers, KOLK_RECORD_ALONE);
+    add_numbers(&records, &numbers, KOLK_RECORD_ALONE_);
     for (int format = KOLK_STATS_JSON; format <= KOLK_STATS_OPENMETRICS; format++) {
         size_t end = 0;
         char number[16];
-        kolk_records_write(&records, (kolk_stats_format)format, put, &end);
+        kolk_records_write_(&records, (kolk_stats_format)format, put, &end);
         for (unsigned i = 0; i < GAUGES + COUNTERS; i++) {
             snprintf(number, sizeof number, " %u", i < GAUGES ? 1000 + i : 2000 + i - GAUGES);
             assert_says(number);
         }
     }
-    kolk_records_release(&records);
+    kolk_records_release_(&records);
 }
 
-static void write_records(const kolk_records *records, kolk_stats_format format) {
+static void write_records(const kolk_records_ *records, kolk_stats_format format) {
     size_t end = 0;
-    kolk_records_write(records, format, put, &end);
+    kolk_records_write_(records, format, put, &end);
 }
 
 /* Times in words, as numbers and as histograms, of two pools of one name, beside a pool of memory. */
 static void test_times(void **state) {
     (void)state;
-    kolk_records records = {0};
+    kolk_records_ records = {0};
     kolk_resource_pool_stats numbers = {.name = "db",
                                         .wait = {.count = 7,
                                                  .sum_ns = UINT64_C(3000000001),
@@ -151,9 +152,9 @@ static void test_times(void **state) {
                                         .use = {.p50_ns = 9996},
                                         .create = {.p50_ns = 99960}};
     kolk_stats memory = {.name = "bullets", .kind = "pool"};
-    add_numbers(&records, &numbers, KOLK_RECORD_ALONE);
-    kolk_records_add(&records, &memory, KOLK_RECORD_ALONE);
-    add_numbers(&records, &numbers, KOLK_RECORD_ALONE);
+    add_numbers(&records, &numbers, KOLK_RECORD_ALONE_);
+    kolk_records_add_(&records, &memory, KOLK_RECORD_ALONE_);
+    add_numbers(&records, &numbers, KOLK_RECORD_ALONE_);
     write_records(&records, KOLK_STATS_TEXT);
     assert_says("    999 ns    1500 s  10.0 us      100 us\n");
     write_records(&records, KOLK_STATS_JSON);
@@ -174,11 +175,11 @@ static void test_times(void **state) {
     numbers.create.p50_ns = 999600;
     write_records(&records, KOLK_STATS_TEXT); /* these are copies */
     assert_says("    999 ns    1500 s  10.0 us      100 us\n");
-    kolk_records_release(&records);
-    add_numbers(&records, &numbers, KOLK_RECORD_ALONE);
+    kolk_records_release_(&records);
+    add_numbers(&records, &numbers, KOLK_RECORD_ALONE_);
     write_records(&records, KOLK_STATS_TEXT);
     assert_says("   1.00 us    999 us  9.99 us     1.00 ms\n");
-    kolk_records_release(&records);
+    kolk_records_release_(&records);
 }
 
 /* Without a resource pool, the statistics do not mention them. */
@@ -197,7 +198,7 @@ static void test_without(void **state) {
 /* Lives of pools with one name add up, up to the last member of each group. */
 static void test_lives_add_up(void **state) {
     (void)state;
-    kolk_records records = {0};
+    kolk_records_ records = {0};
     kolk_resource_pool_stats one = {.name = "links",
                                     .max = 1,
                                     .in_use = 2,
@@ -213,8 +214,8 @@ static void test_lives_add_up(void **state) {
     other.max = 100;
     other.peak = 1;
     other.wait.p999_ns = 100;
-    add_numbers(&records, &one, KOLK_RECORD_ENDED);
-    add_numbers(&records, &other, KOLK_RECORD_ENDED);
+    add_numbers(&records, &one, KOLK_RECORD_ENDED_);
+    add_numbers(&records, &other, KOLK_RECORD_ENDED_);
     const kolk_resource_pool_stats *sum = records.first->more;
     assert_ptr_equal(records.first, records.last);
     assert_ptr_not_equal(sum, &one);
@@ -233,7 +234,7 @@ static void test_lives_add_up(void **state) {
     assert_int_equal(sum->create.sum_ns, 26);
     assert_int_equal(sum->create.at_most[KOLK_TIME_BOUNDS - 1], 28);
     assert_int_equal(one.borrows, 7);
-    kolk_records_release(&records);
+    kolk_records_release_(&records);
 }
 
 /* ---- At exit ----------------------------------------------------------------------------------------------------- */

@@ -50,7 +50,7 @@ typedef struct job {
 
 static bool happens(uint32_t one_in) {
     static _Thread_local uint64_t random;
-    if (!random) random = (uint64_t)kolk_now_ns();
+    if (!random) random = (uint64_t)kolk_now_ns_();
     return random_below(&random, one_in) == 0;
 }
 
@@ -99,7 +99,7 @@ static kolk_deadline some_deadline(job *j) {
         if (j->holds == 0) return KOLK_FOREVER;
         __attribute__((fallthrough));
     default:
-        return (kolk_deadline){kolk_now_ns() + (int64_t)random_below(&j->random, 5000000)};
+        return (kolk_deadline){kolk_now_ns_() + (int64_t)random_below(&j->random, 5000000)};
     }
 }
 
@@ -109,7 +109,7 @@ static void check_refusal(job *j, kolk_status status, kolk_deadline deadline, co
         REQUIRE(deadline.ns == KOLK_NOW.ns);
         j->full++;
     } else if (status == KOLK_TIMEOUT) {
-        REQUIRE(deadline.ns != KOLK_NOW.ns && deadline.ns != KOLK_FOREVER.ns && kolk_now_ns() >= deadline.ns);
+        REQUIRE(deadline.ns != KOLK_NOW.ns && deadline.ns != KOLK_FOREVER.ns && kolk_now_ns_() >= deadline.ns);
         j->timeouts++;
     } else {
         REQUIRE(status == KOLK_NOT_CREATED || status == KOLK_CLOSED);
@@ -188,7 +188,7 @@ static bool every_second(const char *key, const void *resource, bool in_use, voi
 static void *disturb(void *argument) {
     job *j = (job *)argument;
     kolk_resource_pool *pool = &j->run->things.pool;
-    while (!kolk_load(&j->run->over, KOLK_ACQUIRE)) {
+    while (!kolk_load_(&j->run->over, KOLK_ACQUIRE_)) {
         switch (random_below(&j->random, 6)) {
         case 0:
             kolk_resource_evict(pool);
@@ -304,7 +304,7 @@ static void run_one(shape its) {
         assert_int_equal(kolk_resource_close(&r.things.pool, KOLK_FOREVER), KOLK_OK);
     }
     for (unsigned i = 0; i < its.threads; i++) join_job(&jobs[i]);
-    kolk_store(&r.over, true, KOLK_RELEASE);
+    kolk_store_(&r.over, true, KOLK_RELEASE_);
     if (its.disturbed) join_job(last);
     end_others(last);
     end_run(&r, jobs);

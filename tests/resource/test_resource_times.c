@@ -30,9 +30,9 @@ static void test_percentiles(void **state) {
 static uint64_t p50_of(uint64_t ns) {
     resource_times times = {0};
     kolk_times all;
-    kolk_times_add(&times, INT64_MAX);
-    kolk_times_add(&times, (int64_t)ns);
-    kolk_times_sum_up(&times, &all);
+    kolk_times_add_(&times, INT64_MAX);
+    kolk_times_add_(&times, (int64_t)ns);
+    kolk_times_sum_up_(&times, &all);
     assert_int_equal(all.count, 2);
     assert_int_equal(all.max_ns, INT64_MAX);
     assert_int_equal(all.p90_ns, INT64_MAX);
@@ -58,10 +58,10 @@ static void test_bounds(void **state) {
     resource_times times = {0};
     kolk_times all;
     for (unsigned bound = 0; bound < KOLK_TIME_BOUNDS; bound++) {
-        kolk_times_add(&times, (INT64_C(1) << (17 + 2 * bound)) - 1);
-        kolk_times_add(&times, INT64_C(1) << (17 + 2 * bound));
+        kolk_times_add_(&times, (INT64_C(1) << (17 + 2 * bound)) - 1);
+        kolk_times_add_(&times, INT64_C(1) << (17 + 2 * bound));
     }
-    kolk_times_sum_up(&times, &all);
+    kolk_times_sum_up_(&times, &all);
     for (unsigned bound = 0; bound < KOLK_TIME_BOUNDS; bound++) assert_int_equal(all.at_most[bound], 2 * bound + 1);
 }
 
@@ -70,12 +70,12 @@ static void test_times_of_nothing(void **state) {
     (void)state;
     resource_times times = {0};
     kolk_times all;
-    kolk_times_sum_up(&times, &all);
+    kolk_times_sum_up_(&times, &all);
     assert_int_equal(all.p50_ns, 0);
-    kolk_times_add(&times, -5);
-    kolk_times_add(&times, 0);
-    kolk_times_add(&times, 1);
-    kolk_times_sum_up(&times, &all);
+    kolk_times_add_(&times, -5);
+    kolk_times_add_(&times, 0);
+    kolk_times_add_(&times, 1);
+    kolk_times_sum_up_(&times, &all);
     assert_int_equal(all.count, 3);
     assert_int_equal(all.sum_ns, 1);
     assert_int_equal(all.max_ns, 1);

@@ -217,7 +217,7 @@ static void test_leaks(void **state) {
 static uint32_t borrower;
 
 static void *borrow_and_end(void *borrow) {
-    borrower = kolk_thread();
+    borrower = kolk_thread_();
     *(kolk_borrowed *)borrow = borrowed(NULL);
     return NULL;
 }
@@ -230,7 +230,7 @@ static void test_a_leak_of_a_thread_that_has_ended(void **state) {
     begin((kolk_resource_pool_desc){.max = 1, .leak_after_ms = 2000});
     assert_int_equal(pthread_create(&thread, NULL, borrow_and_end, &one), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    while (!kolk_thread_is_gone(borrower)) nap();
+    while (!kolk_thread_is_gone_(borrower)) nap();
     begin_notes(&taken);
     pass(2000);
     tick();

@@ -9,7 +9,7 @@
 #define assert_seen(what, value) assert_breaks(kolk_resource_is_valid, &pool, what, value)
 
 static resource_entry *entry_of(const kolk_borrowed *borrow) {
-    return kolk_entry_at(pool.inside, number_of(borrow) - 1); /* none was destroyed before */
+    return kolk_entry_at_(pool.inside, number_of(borrow) - 1); /* none was destroyed before */
 }
 
 /* One resource of "" is lent, two are idle. */
@@ -50,7 +50,7 @@ static void test_lists_of_idle_ones(void **state) {
 static void test_counts(void **state) {
     (void)state;
     kolk_borrowed lent = begin_sound();
-    kolk_resource_inside *inside = pool.inside;
+    kolk_resource_inside_ *inside = pool.inside;
     resource_key *key = inside->no_key;
     resource_entry *entry = entry_of(&lent);
     assert_seen(inside->lists[LIST_LENT].count, 0);
@@ -84,7 +84,7 @@ static void test_counts(void **state) {
 }
 
 static void break_while_it_creates(void) {
-    kolk_resource_inside *inside = pool.inside;
+    kolk_resource_inside_ *inside = pool.inside;
     assert_int_equal(inside->creating, 1);
     assert_seen(inside->creating, 0);
     assert_seen(inside->creating, 2);
@@ -102,7 +102,7 @@ static void test_creates(void **state) {
 
 /* A waiter waits that could be served if the overwritten value were true. */
 static void break_while_one_waits(void) {
-    kolk_resource_inside *inside = pool.inside;
+    kolk_resource_inside_ *inside = pool.inside;
     assert_int_equal(inside->waiting, 1);
     assert_seen(inside->waiting, 0);
     assert_seen(inside->waiting, 2);

@@ -17,7 +17,7 @@ typedef struct state {
     uintptr_t passed[4];               /* objects passed from thread to thread */
     uint32_t told[2];                  /* flags from thread to thread */
     uint32_t reports;
-    /* For the promise about NULL. Writes here are no steps, so the writer calls KOLK_UNSEEN. */
+    /* For the promise about NULL. Writes here are no steps, so the writer calls KOLK_UNSEEN_. */
     uint32_t alive;         /* upper bound: includes objects about to be allocated or freed */
     uint32_t most[THREADS]; /* the largest `alive` since this thread's call began */
     bool calls[THREADS];
@@ -52,30 +52,30 @@ static inline void begin(void *context) {
  * write. These are the same lines of shared.inl, with steps. */
 
 #undef KOLK_SHARED_INL
-#undef KOLK_INLINE
-#undef KOLK_FOLDED_INLINE
-#define KOLK_INLINE                         static inline
-#define KOLK_FOLDED_INLINE                  static inline
-#define __atomic_load_n(at, order)          kolk_load(at, order)
-#define __atomic_store_n(at, number, order) kolk_store(at, number, order)
-#define kolk_magazine_entry                 stepped_entry
-#define kolk_shared_alloc_sized             stepped_alloc_sized
+#undef KOLK_INLINE_
+#undef KOLK_FOLDED_INLINE_
+#define KOLK_INLINE_                        static inline
+#define KOLK_FOLDED_INLINE_                 static inline
+#define __atomic_load_n(at, order)          kolk_load_(at, order)
+#define __atomic_store_n(at, number, order) kolk_store_(at, number, order)
+#define kolk_magazine_entry_                stepped_entry
+#define kolk_shared_alloc_sized_            stepped_alloc_sized
 #define kolk_shared_alloc                   stepped_alloc
-#define kolk_shared_free_slot               stepped_free_slot
+#define kolk_shared_free_slot_              stepped_free_slot
 #define kolk_shared_free                    stepped_free
-#define kolk_shared_free_sized              stepped_free_sized
-#define kolk_shared_get_sized               stepped_get_sized
+#define kolk_shared_free_sized_             stepped_free_sized
+#define kolk_shared_get_sized_              stepped_get_sized
 #define kolk_shared_get                     stepped_get
 #include "kolk/shared.inl"
 #undef __atomic_load_n
 #undef __atomic_store_n
-#undef kolk_magazine_entry
-#undef kolk_shared_alloc_sized
+#undef kolk_magazine_entry_
+#undef kolk_shared_alloc_sized_
 #undef kolk_shared_alloc
-#undef kolk_shared_free_slot
+#undef kolk_shared_free_slot_
 #undef kolk_shared_free
-#undef kolk_shared_free_sized
-#undef kolk_shared_get_sized
+#undef kolk_shared_free_sized_
+#undef kolk_shared_get_sized_
 #undef kolk_shared_get
 
 static bool stepped; /* whether threads use these fast paths */
@@ -85,7 +85,7 @@ static bool stepped; /* whether threads use these fast paths */
 /* NULL is correct only if at some moment of the call at least `capacity` objects were alive or about to be. */
 static inline void *take_until(state *s, kolk_shared_local *local, kolk_deadline deadline) {
     unsigned me = schedule_thread();
-    KOLK_UNSEEN();
+    KOLK_UNSEEN_();
     s->calls[me] = true;
     s->most[me] = s->alive++;
     for (unsigned i = 0; i < THREADS; i++)
@@ -93,11 +93,11 @@ static inline void *take_until(state *s, kolk_shared_local *local, kolk_deadline
     void *object = deadline.ns ? kolk_shared_alloc_wait(local, deadline)
                    : stepped   ? stepped_alloc(local)
                                : kolk_shared_alloc(local);
-    KOLK_UNSEEN();
+    KOLK_UNSEEN_();
     s->calls[me] = false;
     schedule_assert(object || s->most[me] >= max_capacity_of(&s->pool));
     if (object) {
-        KOLK_PLAIN_WRITE(object, 8);
+        KOLK_PLAIN_WRITE_(object, 8);
         memset(object, 'x', 8);
     } else {
         s->alive--;
@@ -111,13 +111,13 @@ static inline void *take(state *s, kolk_shared_local *local) {
 
 static inline void give(state *s, kolk_shared_local *local, void *object) {
     if (!object) return;
-    KOLK_PLAIN_WRITE(object, 8);
+    KOLK_PLAIN_WRITE_(object, 8);
     memset(object, 'y', 8);
     if (stepped)
         stepped_free(local, object);
     else
         kolk_shared_free(local, object);
-    KOLK_UNSEEN();
+    KOLK_UNSEEN_();
     s->alive--;
 }
 

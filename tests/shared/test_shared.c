@@ -55,10 +55,10 @@ static void test_each_broken_rule_has_its_status(void **state) {
     assert_int_equal(kolk_shared_init(&pool, NULL), KOLK_NO_DESCRIPTOR);
     assert_true(all_bytes_are(&pool, sizeof pool, 0));
     memset(&pool, 0xff, sizeof pool);
-    assert_int_equal(kolk_shared_init_abi(&pool, &desc, 0, 0, sizeof pool, KOLK_ABI + 1), KOLK_WRONG_ABI);
+    assert_int_equal(kolk_shared_init_abi_(&pool, &desc, 0, 0, sizeof pool, KOLK_ABI + 1), KOLK_WRONG_ABI);
     assert_true(all_bytes_are(&pool, sizeof pool, 0));
     memset(&pool, 0xff, sizeof pool); /* as in a program with a smaller struct: init writes no byte beyond it */
-    assert_int_equal(kolk_shared_init_abi(&pool, &desc, 0, 0, sizeof pool - 8, KOLK_ABI), KOLK_WRONG_ABI);
+    assert_int_equal(kolk_shared_init_abi_(&pool, &desc, 0, 0, sizeof pool - 8, KOLK_ABI), KOLK_WRONG_ABI);
     assert_true(all_bytes_are(&pool, sizeof pool - 8, 0));
     assert_true(all_bytes_are((unsigned char *)&pool + sizeof pool - 8, 8, 0xff));
 }

@@ -226,9 +226,9 @@ static void test_alive_in_a_magazine(void **state) {
         d.n = 8;
         d.keeps = 5;
         run_thread(die, &d);
-        kolk_magazine *magazine = d.local.magazine;
+        kolk_magazine_ *magazine = d.local.magazine;
         uint32_t slot = slot_of(&d.pool, d.objects[0]);
-        *kolk_magazine_entry(magazine, magazine->top++) = slot;
+        *kolk_magazine_entry_(magazine, magazine->top++) = slot;
         kolk_shared_local next;
         make_local(&next, &d.pool);
         assert_true(kolk_shared_is_valid(&d.pool));
@@ -258,7 +258,7 @@ static void end_pools(void) {
 
 static unsigned taken_members(const kolk_shared *pool) {
     unsigned n = 0;
-    for (const kolk_keeper *keeper = (kolk_keeper *)pool->inside->keepers.first; keeper; keeper = keeper->next)
+    for (const kolk_keeper_ *keeper = (kolk_keeper_ *)pool->inside->keepers.first; keeper; keeper = keeper->next)
         n += keeper->taken;
     return n;
 }

@@ -15,26 +15,26 @@ enum { AT_ONCE = 20 };
 
 static unsigned calls;
 
-void *__real_kolk_shared_alloc_slow(kolk_shared_local *local);
-void __real_kolk_shared_free_slow(kolk_shared_local *local, void *object);
-void *__real_kolk_shared_get_slow(const kolk_shared *pool, kolk_handle handle);
-void *__wrap_kolk_shared_alloc_slow(kolk_shared_local *local);
-void __wrap_kolk_shared_free_slow(kolk_shared_local *local, void *object);
-void *__wrap_kolk_shared_get_slow(const kolk_shared *pool, kolk_handle handle);
+void *__real_kolk_shared_alloc_slow_(kolk_shared_local *local);
+void __real_kolk_shared_free_slow_(kolk_shared_local *local, void *object);
+void *__real_kolk_shared_get_slow_(const kolk_shared *pool, kolk_handle handle);
+void *__wrap_kolk_shared_alloc_slow_(kolk_shared_local *local);
+void __wrap_kolk_shared_free_slow_(kolk_shared_local *local, void *object);
+void *__wrap_kolk_shared_get_slow_(const kolk_shared *pool, kolk_handle handle);
 
-void *__wrap_kolk_shared_alloc_slow(kolk_shared_local *local) {
+void *__wrap_kolk_shared_alloc_slow_(kolk_shared_local *local) {
     calls++;
-    return __real_kolk_shared_alloc_slow(local);
+    return __real_kolk_shared_alloc_slow_(local);
 }
 
-void __wrap_kolk_shared_free_slow(kolk_shared_local *local, void *object) {
+void __wrap_kolk_shared_free_slow_(kolk_shared_local *local, void *object) {
     calls++;
-    __real_kolk_shared_free_slow(local, object);
+    __real_kolk_shared_free_slow_(local, object);
 }
 
-void *__wrap_kolk_shared_get_slow(const kolk_shared *pool, kolk_handle handle) {
+void *__wrap_kolk_shared_get_slow_(const kolk_shared *pool, kolk_handle handle) {
     calls++;
-    return __real_kolk_shared_get_slow(pool, handle);
+    return __real_kolk_shared_get_slow_(pool, handle);
 }
 
 /* As long as its magazine is neither empty nor full, a thread makes no call, with handles or without. */
@@ -63,7 +63,7 @@ static void test_alloc_free_and_get(void **state) {
         for (int i = 0; i < AT_ONCE && !none; i++) {
             kolk_handle handle = kolk_shared_handle_of(&pool.pool, objects[i]);
             assert_ptr_equal(kolk_shared_get(&pool.pool, handle), objects[i]);
-            assert_ptr_equal(kolk_shared_get_sized(&pool.pool, handle, sizeof(thing)), objects[i]);
+            assert_ptr_equal(kolk_shared_get_sized_(&pool.pool, handle, sizeof(thing)), objects[i]);
         }
         assert_int_equal(calls, 0);
         things_local_deinit(&local);
@@ -78,9 +78,9 @@ static void test_that_calls_are_counted(void **state) {
     make_shared(&pool, &(kolk_shared_desc){.object_size = sizeof(thing), .capacity = 1, .max_threads = 1});
     make_local(&local, &pool);
     calls = 0;
-    void *object = kolk_shared_alloc_slow(&local);
-    assert_ptr_equal(kolk_shared_get_slow(&pool, kolk_shared_handle_of(&pool, object)), object);
-    kolk_shared_free_slow(&local, object);
+    void *object = kolk_shared_alloc_slow_(&local);
+    assert_ptr_equal(kolk_shared_get_slow_(&pool, kolk_shared_handle_of(&pool, object)), object);
+    kolk_shared_free_slow_(&local, object);
     assert_int_equal(calls, 3);
     end_shared(&pool);
 }

@@ -233,7 +233,7 @@ static void wait_for_one(void) {
 static void *die_with_full_magazine(void *number) {
     kolk_shared_local local;
     void *some[100];
-    *(uint32_t *)number = kolk_thread();
+    *(uint32_t *)number = kolk_thread_();
     REQUIRE(kolk_shared_local_init(&local, &pool) == KOLK_OK);
     for (int i = 0; i < 100; i++) REQUIRE(some[i] = kolk_shared_alloc(&local));
     for (int i = 0; i < 100; i++) kolk_shared_free(&local, some[i]);
@@ -247,7 +247,7 @@ static void let_one_die(void) {
     kolk_shared_local_deinit(&others);
     REQUIRE(pthread_create(&thread, NULL, die_with_full_magazine, &number) == 0);
     REQUIRE(pthread_join(thread, NULL) == 0);
-    while (!kolk_thread_is_gone(number)) usleep(100); /* may take a moment */
+    while (!kolk_thread_is_gone_(number)) usleep(100); /* may take a moment */
 }
 
 static void init(void) {

@@ -11,12 +11,12 @@ static kolk_shared pool;
 static size_t most_bytes; /* bytes of slots that the system provides */
 static unsigned refusals;
 
-bool __real_kolk_memory_commit(void *start, size_t size);
-bool __wrap_kolk_memory_commit(void *start, size_t size);
+bool __real_kolk_memory_commit_(void *start, size_t size);
+bool __wrap_kolk_memory_commit_(void *start, size_t size);
 
-bool __wrap_kolk_memory_commit(void *start, size_t size) {
+bool __wrap_kolk_memory_commit_(void *start, size_t size) {
     uintptr_t at = (uintptr_t)start - (uintptr_t)pool.slots;
-    if (at >= (size_t)MOST * STRIDE || at + size <= most_bytes) return __real_kolk_memory_commit(start, size);
+    if (at >= (size_t)MOST * STRIDE || at + size <= most_bytes) return __real_kolk_memory_commit_(start, size);
     refusals++;
     return false;
 }
@@ -35,7 +35,7 @@ static uint32_t take_all(kolk_shared_local *local, uint32_t from) {
 
 static void test_smaller_steps(void **state) {
     (void)state;
-    const uint32_t in_page = (uint32_t)kolk_memory_page() / STRIDE; /* whole pages are committed */
+    const uint32_t in_page = (uint32_t)kolk_memory_page_() / STRIDE; /* whole pages are committed */
     static const uint32_t slots[] = {1, 63, 64, 65, 66, 100, 127, 128, 129, 500, 777, 1023, 2047, 4095};
     for (unsigned s = 0; s < LENGTH_OF(slots); s++) {
         const uint32_t expected = (slots[s] + in_page - 1) / in_page * in_page;

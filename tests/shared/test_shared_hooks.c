@@ -304,7 +304,7 @@ static uint32_t leaver;
 static void *leave_without_a_word(void *argument) {
     diary *d = (diary *)argument;
     kolk_shared_local local;
-    leaver = kolk_thread();
+    leaver = kolk_thread_();
     if (kolk_shared_local_init(&local, &d->pool) != KOLK_OK) return NULL;
     void *object = kolk_shared_alloc(&local);
     kolk_shared_free(&local, object);
@@ -321,7 +321,7 @@ static void test_no_hook_runs_for_a_reclaim(void **state) {
         begin_diary(&d, (kolk_shared_desc){.capacity = 4, .max_threads = 3, HOOKED}, n);
         assert_int_equal(pthread_create(&thread, NULL, leave_without_a_word, &d), 0);
         assert_int_equal(pthread_join(thread, &object), 0);
-        while (!kolk_thread_is_gone(leaver)) usleep(100); /* may take a moment */
+        while (!kolk_thread_is_gone_(leaver)) usleep(100); /* may take a moment */
         assert_diary(&d, "s0 r0");
         kolk_shared_local again;
         make_local(&again, &d.pool);

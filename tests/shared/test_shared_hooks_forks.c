@@ -22,7 +22,7 @@ static bool set_up(void *object, void *unused) {
     (void)unused;
     REQUIRE(stages[slot] == NEVER_MADE);
     stages[slot] = IN_SETUP;
-    kolk_chaos();
+    kolk_chaos_();
     stages[slot] = MADE;
     return true;
 }
@@ -32,7 +32,7 @@ static void reset(void *object, void *unused) {
     (void)unused;
     REQUIRE(stages[slot] == MADE && lives[slot] != DEAD);
     stages[slot] = IN_RESET;
-    kolk_chaos();
+    kolk_chaos_();
     stages[slot] = MADE;
     lives[slot] = DEAD;
 }

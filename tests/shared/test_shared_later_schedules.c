@@ -38,18 +38,18 @@ static void quiesce(state *s, unsigned local) {
 
 /* Reads the published object; holds it for at least one step of the others. */
 static void look(state *s) {
-    const uint64_t *at = (const uint64_t *)kolk_load(&s->current, KOLK_ACQUIRE);
-    kolk_load(&s->time, KOLK_RELAXED);
-    KOLK_PLAIN_READ(at, 8);
+    const uint64_t *at = (const uint64_t *)kolk_load_(&s->current, KOLK_ACQUIRE_);
+    kolk_load_(&s->time, KOLK_RELAXED_);
+    KOLK_PLAIN_READ_(at, 8);
     schedule_assert(*at == PUBLISHED);
 }
 
 /* Publishes the writer's next object and retires the old one. */
 static void replace(state *s, unsigned local) {
-    KOLK_PLAIN_READ(s->old, 8);
-    KOLK_PLAIN_WRITE(s->next, 8);
+    KOLK_PLAIN_READ_(s->old, 8);
+    KOLK_PLAIN_WRITE_(s->next, 8);
     *s->next = PUBLISHED;
-    kolk_store(&s->current, (uintptr_t)s->next, KOLK_RELEASE);
+    kolk_store_(&s->current, (uintptr_t)s->next, KOLK_RELEASE_);
     kolk_shared_free_later(&s->locals[local], s->old);
 }
 
@@ -57,7 +57,7 @@ static bool reuse(state *s, unsigned local) {
     uint64_t *object = (uint64_t *)kolk_shared_alloc(&s->locals[local]);
     if (!object) return false;
     taken++;
-    KOLK_PLAIN_WRITE(object, 8);
+    KOLK_PLAIN_WRITE_(object, 8);
     *object = UNPUBLISHED;
     return true;
 }
@@ -71,14 +71,14 @@ static void give_out(state *s) {
         uint64_t *object = (uint64_t *)kolk_shared_alloc(&s->locals[WRITER]);
         if (i == 0) s->old = object;
         if (i == 1) s->next = object;
-        KOLK_PLAIN_WRITE(object, 8);
+        KOLK_PLAIN_WRITE_(object, 8);
         *object = UNPUBLISHED;
     }
     *s->old = PUBLISHED;
-    kolk_store(&s->time, 0, KOLK_RELAXED);
-    kolk_store(&s->third_has, 0, KOLK_RELAXED);
-    kolk_store(&s->reader_has, 0, KOLK_RELAXED);
-    kolk_store(&s->current, (uintptr_t)s->old, KOLK_RELEASE);
+    kolk_store_(&s->time, 0, KOLK_RELAXED_);
+    kolk_store_(&s->third_has, 0, KOLK_RELAXED_);
+    kolk_store_(&s->reader_has, 0, KOLK_RELAXED_);
+    kolk_store_(&s->current, (uintptr_t)s->old, KOLK_RELEASE_);
 }
 
 static void all_offline_but_writer(state *s) {
@@ -253,7 +253,7 @@ static void third_quiesces_once(void *context) {
 static void write_and_take(void *context) {
     state *s = (state *)context;
     replace(s, WRITER);
-    kolk_pause();
+    kolk_pause_();
     while (reuse(s, WRITER)) {}
 }
 
@@ -272,28 +272,28 @@ static void come_write_and_take(void *context) {
 static void third_lets_the_reader_come(void *context) {
     state *s = (state *)context;
     for (int i = 0; i < 2; i++) quiesce(s, THIRD);
-    kolk_store(&s->third_has, 1, KOLK_RELEASE);
-    while (!kolk_load(&s->reader_has, KOLK_ACQUIRE)) kolk_pause();
+    kolk_store_(&s->third_has, 1, KOLK_RELEASE_);
+    while (!kolk_load_(&s->reader_has, KOLK_ACQUIRE_)) kolk_pause_();
     quiesce(s, THIRD);
 }
 
 static void come_when_told(void *context) {
     state *s = (state *)context;
-    while (!kolk_load(&s->third_has, KOLK_ACQUIRE)) kolk_pause();
+    while (!kolk_load_(&s->third_has, KOLK_ACQUIRE_)) kolk_pause_();
     kolk_shared_online(&s->locals[READER]);
-    const uint64_t *at = (const uint64_t *)kolk_load(&s->current, KOLK_ACQUIRE);
-    kolk_store(&s->reader_has, 1, KOLK_RELEASE);
-    KOLK_PLAIN_READ(at, 8);
+    const uint64_t *at = (const uint64_t *)kolk_load_(&s->current, KOLK_ACQUIRE_);
+    kolk_store_(&s->reader_has, 1, KOLK_RELEASE_);
+    KOLK_PLAIN_READ_(at, 8);
     schedule_assert(*at == PUBLISHED);
 }
 
 /* NULL is correct only if `capacity` objects were alive. */
 static void take_what_there_is(void *context) {
     state *s = (state *)context;
-    KOLK_UNSEEN();
+    KOLK_UNSEEN_();
     s->most = s->alive;
     bool got = kolk_shared_alloc(&s->locals[WRITER]);
-    KOLK_UNSEEN();
+    KOLK_UNSEEN_();
     schedule_assert(got || s->most >= capacity);
     taken += got;
 }
@@ -301,10 +301,10 @@ static void take_what_there_is(void *context) {
 static void take_two(void *context) {
     state *s = (state *)context;
     for (int i = 0; i < 2; i++) {
-        KOLK_UNSEEN();
+        KOLK_UNSEEN_();
         if (++s->alive > s->most) s->most = s->alive;
         if (kolk_shared_alloc(&s->locals[READER])) continue;
-        KOLK_UNSEEN();
+        KOLK_UNSEEN_();
         s->alive--;
     }
 }
@@ -312,7 +312,7 @@ static void take_two(void *context) {
 static void end_the_epoch(void *context) {
     state *s = (state *)context;
     quiesce(s, THIRD);
-    KOLK_UNSEEN();
+    KOLK_UNSEEN_();
     s->alive -= 2;
 }
 
@@ -320,7 +320,7 @@ static void wait_for_the_old_one(void *context) {
     state *s = (state *)context;
     uint64_t *object = (uint64_t *)kolk_shared_alloc_wait(&s->locals[READER], KOLK_FOREVER);
     schedule_assert(object == s->old);
-    KOLK_PLAIN_WRITE(object, 8);
+    KOLK_PLAIN_WRITE_(object, 8);
     *object = UNPUBLISHED;
     taken++;
 }
@@ -333,7 +333,7 @@ static void go_offline(void *context) {
 static void third_comes_for_a_moment(void *context) {
     state *s = (state *)context;
     kolk_shared_online(&s->locals[THIRD]);
-    kolk_pause();
+    kolk_pause_();
     kolk_shared_offline(&s->locals[THIRD]);
 }
 
@@ -345,7 +345,7 @@ static void third_frees_later(void *context) {
 static void wait_for_any(state *s, unsigned local) {
     uint64_t *object = (uint64_t *)kolk_shared_alloc_wait(&s->locals[local], KOLK_FOREVER);
     schedule_assert(object == s->old || object == s->next);
-    KOLK_PLAIN_WRITE(object, 8);
+    KOLK_PLAIN_WRITE_(object, 8);
     *object = UNPUBLISHED;
     taken++;
 }
@@ -363,7 +363,7 @@ static void write_and_reuse_in_turns(void *context) {
     state *s = (state *)context;
     replace(s, WRITER);
     for (int i = 0; i < 4; i++) {
-        kolk_pause();
+        kolk_pause_();
         quiesce(s, WRITER);
         if (reuse(s, WRITER)) return;
     }
@@ -374,7 +374,7 @@ static void look_and_quiesce_in_turns(void *context) {
     look(s);
     for (int i = 0; i < 4; i++) {
         quiesce(s, READER);
-        kolk_pause();
+        kolk_pause_();
     }
 }
 

@@ -41,7 +41,7 @@ static void test_growth_in_place(void **state) {
         assert_int_equal(os.calls, 0);
         uint32_t got = 140; /* and the rest of the last page */
         while ((objects[got] = stamped_by(&locals[1], got))) got++;
-        assert_in_range(got * OBJECT, 140 * OBJECT, 140 * OBJECT + kolk_memory_page());
+        assert_in_range(got * OBJECT, 140 * OBJECT, 140 * OBJECT + kolk_memory_page_());
         refuse(0, false);
         kolk_shared_stats(&pool, &stats);
         assert_true(stats.capacity == got - 40 && stats.max_capacity == 5000 && stats.peak == got && stats.failed == 1);

@@ -161,7 +161,7 @@ static void test_validity(void **state) {
         assert_unchanged(&f);
         assert_int_equal(f.pool.inside->store.depot.fresh, 6);
         break_lives(pool);
-        kolk_magazine *magazine = f.local.magazine;
+        kolk_magazine_ *magazine = f.local.magazine;
         assert_seen(pool->inside->store.depot.fresh, 5); /* I1, I2 */
         assert_seen(pool->inside->store.depot.fresh, 7);
         assert_seen(pool->inside->store.depot.fresh, SLOTS + 1);
@@ -180,9 +180,9 @@ static void test_validity(void **state) {
         assert_seen(magazine->top, before_ - 1);                             /* a slot in no set */
         assert_seen(magazine->top, before_ + 3);                             /* I4 */
         assert_seen(magazine->leaving, 1);
-        assert_seen(*kolk_magazine_entry(magazine, 0), 3); /* I2: in two sets */
-        assert_seen(*kolk_magazine_entry(magazine, 0), 7);
-        assert_seen(*kolk_magazine_entry(magazine, 0), UINT32_MAX);
+        assert_seen(*kolk_magazine_entry_(magazine, 0), 3); /* I2: in two sets */
+        assert_seen(*kolk_magazine_entry_(magazine, 0), 7);
+        assert_seen(*kolk_magazine_entry_(magazine, 0), UINT32_MAX);
         if (pool->inside->store.depot.cache == 2)
             assert_seen(pool->inside->store.depot.cache,
                         1); /* I4: words of two slots, but magazines without room for two */
@@ -206,10 +206,10 @@ static void test_validity_of_what_is_free_later(void **state) {
         kolk_shared_free_later(&f.other, f.objects[4]);
         assert_true(kolk_shared_is_valid(pool));
         uint64_t epoch = pool->inside->epoch;
-        kolk_slot_set *now = &pool->inside->store.sets[LATER + epoch % 4],
-                      *before_now = &pool->inside->store.sets[LATER + (epoch - 1) % 4];
-        kolk_slot_set *two_before = &pool->inside->store.sets[LATER + (epoch - 2) % 4],
-                      *next = &pool->inside->store.sets[LATER + (epoch + 1) % 4];
+        kolk_slot_set_ *now = &pool->inside->store.sets[LATER + epoch % 4],
+                       *before_now = &pool->inside->store.sets[LATER + (epoch - 1) % 4];
+        kolk_slot_set_ *two_before = &pool->inside->store.sets[LATER + (epoch - 2) % 4],
+                       *next = &pool->inside->store.sets[LATER + (epoch + 1) % 4];
         assert_int_equal(before_now->sheets->words[0], 1 << 3);
         assert_int_equal(now->sheets->words[0], 1 << 4);
         break_lives(pool);
@@ -234,8 +234,8 @@ static void test_validity_of_what_is_free_later(void **state) {
         assert_seen(pool->inside->epoch, 0);               /* I6 */
         assert_seen(pool->inside->epoch, before_ + 2);     /* I6: retired 3 epochs ago, and still waiting */
         assert_seen(pool->inside->store.depot.waiting, 1); /* I5 */
-        assert_seen(pool->inside->waiters.first, (struct kolk_waiter *)(void *)pool);
-        assert_seen(pool->inside->waiters.last, (struct kolk_waiter *)(void *)pool);
+        assert_seen(pool->inside->waiters.first, (struct kolk_waiter_ *)(void *)pool);
+        assert_seen(pool->inside->waiters.last, (struct kolk_waiter_ *)(void *)pool);
         assert_seen(f.local.magazine->leaving, before_ + 1); /* I4: returning to the depot */
         kolk_set_failure_handler(NULL, NULL);
         end_shared(&f.pool);

@@ -27,7 +27,7 @@ static void produce(void *context) {
     state *s = (state *)context;
     kolk_shared_local local;
     schedule_assert(kolk_shared_local_init(&local, &s->pool) == KOLK_OK);
-    for (int i = 0; i < 2; i++) kolk_store(&s->passed[i], (uintptr_t)take(s, &local), KOLK_RELEASE);
+    for (int i = 0; i < 2; i++) kolk_store_(&s->passed[i], (uintptr_t)take(s, &local), KOLK_RELEASE_);
     kolk_shared_local_deinit(&local);
 }
 
@@ -37,7 +37,7 @@ static void consume(void *context) {
     schedule_assert(kolk_shared_local_init(&local, &s->pool) == KOLK_OK);
     for (int i = 0; i < 2; i++) {
         uintptr_t object;
-        while (!(object = kolk_load(&s->passed[i], KOLK_ACQUIRE))) kolk_pause();
+        while (!(object = kolk_load_(&s->passed[i], KOLK_ACQUIRE_))) kolk_pause_();
         give(s, &local, (void *)object);
     }
     give(s, &local, take(s, &local));

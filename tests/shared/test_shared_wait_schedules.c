@@ -21,20 +21,20 @@ static bool sleeps(const state *s, unsigned n) {
 
 /* Waits until thread n sleeps, or has ended: false. */
 static bool until_asleep(const state *s, unsigned n) {
-    KOLK_UNSEEN();
-    while (!sleeps(s, n) && sched.threads[1 + n].condition != SCHED_UNBORN) kolk_pause();
+    KOLK_UNSEEN_();
+    while (!sleeps(s, n) && sched.threads[1 + n].condition != SCHED_UNBORN) kolk_pause_();
     return sleeps(s, n);
 }
 
 static void tell(state *s, unsigned n) {
-    kolk_store(&s->told[n], 1, KOLK_RELEASE);
+    kolk_store_(&s->told[n], 1, KOLK_RELEASE_);
 }
 
 static void until_told(state *s, unsigned n) {
-    while (!kolk_load(&s->told[n], KOLK_ACQUIRE)) kolk_pause();
+    while (!kolk_load_(&s->told[n], KOLK_ACQUIRE_)) kolk_pause_();
 }
 
-static bool has_none(const kolk_magazine *magazine) {
+static bool has_none(const kolk_magazine_ *magazine) {
     return magazine->top == 0;
 }
 
@@ -283,7 +283,7 @@ static void two_of_one_word(state *s) {
     all_alive(s);
     free_to(s, 2, 0);
     free_to(s, 2, 1);
-    kolk_store(&s->pool.inside->store.depot.free.sheets->summary, 1, KOLK_RELAXED);
+    kolk_store_(&s->pool.inside->store.depot.free.sheets->summary, 1, KOLK_RELAXED_);
 }
 
 static void take_when_one_sleeps(void *context) {
@@ -329,9 +329,9 @@ static void take_none(void *context) {
 static void free_before_and_after(void *context) {
     state *s = (state *)context;
     give(s, &s->locals[0], s->objects[0]);
-    while (!kolk_load(&s->told[0], KOLK_ACQUIRE) && !kolk_load(&s->told[1], KOLK_ACQUIRE)) kolk_pause();
+    while (!kolk_load_(&s->told[0], KOLK_ACQUIRE_) && !kolk_load_(&s->told[1], KOLK_ACQUIRE_)) kolk_pause_();
     give(s, &s->locals[0], s->objects[1]);
-    schedule_assert(kolk_load(&s->told[1], KOLK_RELAXED) || has_none(s->locals[0].magazine));
+    schedule_assert(kolk_load_(&s->told[1], KOLK_RELAXED_) || has_none(s->locals[0].magazine));
 }
 
 static void take_none_either(void *context) {

@@ -74,7 +74,7 @@ static void give_up_all(job *j, kolk_shared_local *local) {
 
 /* Up to 2 ms. Often the deadline has passed when an object is free. */
 static kolk_deadline any_deadline(job *j) {
-    return (kolk_deadline){kolk_now_ns() + (int64_t)random_below(&j->random, 1u << random_below(&j->random, 22))};
+    return (kolk_deadline){kolk_now_ns_() + (int64_t)random_below(&j->random, 1u << random_below(&j->random, 22))};
 }
 
 /* A thread that waits for ever holds nothing. So the waiters cannot block each other: all objects are free or held by

@@ -13,13 +13,13 @@ enum { SLEEPERS = 5, MOST_SLOTS = 1200 };
 /* ---- Sleep, watched ---------------------------------------------------------------------------------------------- */
 
 static _Thread_local unsigned sleeps;       /* of this thread */
-static _Thread_local bool (*instead)(void); /* replaces the thread's next kolk_wait */
+static _Thread_local bool (*instead)(void); /* replaces the thread's next kolk_wait_ */
 static unsigned wakes;                      /* of threads that wait for a slot */
 
-bool __real_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline);
-bool __wrap_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline);
-void __real_kolk_wake(uint32_t *word, uint32_t n);
-void __wrap_kolk_wake(uint32_t *word, uint32_t n);
+bool __real_kolk_wait_(uint32_t *word, uint32_t expected, kolk_deadline deadline);
+bool __wrap_kolk_wait_(uint32_t *word, uint32_t expected, kolk_deadline deadline);
+void __real_kolk_wake_(uint32_t *word, uint32_t n);
+void __wrap_kolk_wake_(uint32_t *word, uint32_t n);
 
 /* ---- Pools all of whose slots are alive -------------------------------------------------------------------------- */
 
@@ -45,17 +45,17 @@ static full_pool *make_full(const kolk_shared_desc *desc) {
 }
 
 /* A thread may also sleep and be woken for the lock of the wait queue; these calls do not count. */
-bool __wrap_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
-    if (word == &own.pool.inside->waiters_lock) return __real_kolk_wait(word, expected, deadline);
+bool __wrap_kolk_wait_(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
+    if (word == &own.pool.inside->waiters_lock) return __real_kolk_wait_(word, expected, deadline);
     bool (*now)(void) = instead;
     instead = NULL;
     sleeps++;
-    return now ? now() : __real_kolk_wait(word, expected, deadline);
+    return now ? now() : __real_kolk_wait_(word, expected, deadline);
 }
 
-void __wrap_kolk_wake(uint32_t *word, uint32_t n) {
+void __wrap_kolk_wake_(uint32_t *word, uint32_t n) {
     if (word != &own.pool.inside->waiters_lock) __atomic_fetch_add(&wakes, 1, __ATOMIC_SEQ_CST);
-    __real_kolk_wake(word, n);
+    __real_kolk_wake_(word, n);
 }
 
 /* A pool for two locals of this thread, three sleepers, and locals made later. */
@@ -123,7 +123,7 @@ static void be_born(sleeper *one) {
 
 /* A free by this thread may still go to its magazine, from which waiters are not served. */
 static bool keeps_what_it_frees(const full_pool *f) {
-    const kolk_magazine *magazine = f->mine.magazine;
+    const kolk_magazine_ *magazine = f->mine.magazine;
     return magazine && __atomic_load_n(&magazine->bound, __ATOMIC_SEQ_CST) != 0;
 }
 
@@ -132,8 +132,8 @@ static bool keeps_what_it_frees(const full_pool *f) {
 static bool line_up_before(sleeper *one, kolk_deadline moment) {
     uint32_t before = waiting(one->f);
     __atomic_store_n(&one->go, true, __ATOMIC_SEQ_CST);
-    while ((waiting(one->f) == before || keeps_what_it_frees(one->f)) && kolk_now_ns() < moment.ns) nap();
-    return kolk_now_ns() < moment.ns;
+    while ((waiting(one->f) == before || keeps_what_it_frees(one->f)) && kolk_now_ns_() < moment.ns) nap();
+    return kolk_now_ns_() < moment.ns;
 }
 
 static void line_up(sleeper *one) {
@@ -161,7 +161,7 @@ static void check_deadline(full_pool *f) {
     kolk_deadline deadline = kolk_deadline_after(2);
     sleeps = 0;
     assert_null(kolk_shared_alloc_wait(&f->mine, deadline));
-    assert_true(kolk_now_ns() >= deadline.ns); /* never earlier */
+    assert_true(kolk_now_ns_() >= deadline.ns); /* never earlier */
     assert_true(sleeps);
     assert_int_equal(failed(f), 1);
     assert_null(kolk_shared_alloc_wait(&f->mine, PAST));
@@ -559,9 +559,9 @@ static void test_signals_disturb_nobody(void **state) {
     assert_ptr_equal(woken(&one), f->objects[0]);
     kolk_deadline deadline = kolk_deadline_after(50); /* not extended by signals */
     start_sleeper_before(&one, f, deadline, deadline);
-    while (kolk_now_ns() < deadline.ns && waiting(f)) interrupt(&one);
+    while (kolk_now_ns_() < deadline.ns && waiting(f)) interrupt(&one);
     assert_null(woken(&one));
-    assert_true(kolk_now_ns() >= deadline.ns);
+    assert_true(kolk_now_ns_() >= deadline.ns);
     assert_int_equal(sigaction(SIGUSR1, &before, NULL), 0);
     end_full(f);
 }

@@ -40,9 +40,9 @@ static void test_each_broken_rule_has_its_status(void **state) {
     kolk_slotmap_desc desc = {.object_size = 8, .capacity = 4};
     assert_int_equal(kolk_slotmap_init(&map, NULL), KOLK_NO_DESCRIPTOR);
     memset(&map, 0xff, sizeof map);
-    assert_int_equal(kolk_slotmap_init_abi(&map, &desc, 0, 0, sizeof map, KOLK_ABI + 1), KOLK_WRONG_ABI);
+    assert_int_equal(kolk_slotmap_init_abi_(&map, &desc, 0, 0, sizeof map, KOLK_ABI + 1), KOLK_WRONG_ABI);
     assert_true(map_is_zero(&map));
-    assert_int_equal(kolk_slotmap_init_abi(&map, &desc, 0, 0, sizeof map - 8, KOLK_ABI), KOLK_WRONG_ABI);
+    assert_int_equal(kolk_slotmap_init_abi_(&map, &desc, 0, 0, sizeof map - 8, KOLK_ABI), KOLK_WRONG_ABI);
 }
 
 static void answer_everything(kolk_slotmap *map, notes *taken) {

@@ -15,10 +15,10 @@ static struct {
     size_t n;
 } told;
 
-void __real_kolk_tools_hide(const void *bytes, size_t size);
-void __real_kolk_tools_show(const void *bytes, size_t size);
-void __wrap_kolk_tools_hide(const void *bytes, size_t size);
-void __wrap_kolk_tools_show(const void *bytes, size_t size);
+void __real_kolk_tools_hide_(const void *bytes, size_t size);
+void __real_kolk_tools_show_(const void *bytes, size_t size);
+void __wrap_kolk_tools_hide_(const void *bytes, size_t size);
+void __wrap_kolk_tools_show_(const void *bytes, size_t size);
 
 static void take_down(const unsigned char *bytes, size_t size, bool hidden) {
     assert_true(told.n < LENGTH_OF(told.all));
@@ -28,14 +28,14 @@ static void take_down(const unsigned char *bytes, size_t size, bool hidden) {
     told.all[told.n++].hidden = hidden;
 }
 
-void __wrap_kolk_tools_hide(const void *bytes, size_t size) {
+void __wrap_kolk_tools_hide_(const void *bytes, size_t size) {
     take_down(bytes, size, true);
-    __real_kolk_tools_hide(bytes, size);
+    __real_kolk_tools_hide_(bytes, size);
 }
 
-void __wrap_kolk_tools_show(const void *bytes, size_t size) {
+void __wrap_kolk_tools_show_(const void *bytes, size_t size) {
     take_down(bytes, size, false);
-    __real_kolk_tools_show(bytes, size);
+    __real_kolk_tools_show_(bytes, size);
 }
 
 static bool is_hidden(const unsigned char *byte) {

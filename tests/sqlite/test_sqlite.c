@@ -59,7 +59,7 @@ static void test_descriptors(void **state) {
     kolk_sqlite_discard(&borrow);
     memset(&store, 1, sizeof store);
     assert_int_equal(kolk_sqlite_init(&store, NULL), KOLK_NO_DESCRIPTOR);
-    assert_int_equal(kolk_sqlite_begin(&store, &desc, sizeof store, KOLK_ABI + 1), KOLK_WRONG_ABI);
+    assert_int_equal(kolk_sqlite_begin_(&store, &desc, sizeof store, KOLK_ABI + 1), KOLK_WRONG_ABI);
     assert_int_equal(kolk_sqlite_init(&store, &desc), KOLK_BAD_MIN_IDLE);
     assert_true(all_bytes_are(&store, sizeof store, 0));
     assert_int_equal(kolk_sqlite_read(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow), KOLK_CLOSED);

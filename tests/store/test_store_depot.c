@@ -58,32 +58,32 @@ int __wrap_atexit(void (*function)(void)) {
 /* ---- Depots and keepers ------------------------------------------------------------------------------------------ */
 
 typedef struct keeper {
-    kolk_keeper base; /* first, as the list consists of these */
+    kolk_keeper_ base; /* first, as the list consists of these */
     struct {
-        kolk_magazine magazine;
+        kolk_magazine_ magazine;
         uint32_t entries[CACHE];
     } of[DEPOTS];
 } keeper;
 
-static kolk_keepers keepers;
+static kolk_keepers_ keepers;
 static keeper all[KEEPERS];
-static kolk_depot depots[DEPOTS];
-static kolk_slot_sheet sheets[DEPOTS][SLOTS / 64 + 1];
+static kolk_depot_ depots[DEPOTS];
+static kolk_slot_sheet_ sheets[DEPOTS][SLOTS / 64 + 1];
 static uint32_t alive[DEPOTS][SLOTS]; /* whether a keeper has taken the slot */
 
-static kolk_keeper *make_one(void *context, uint32_t n) {
+static kolk_keeper_ *make_one(void *context, uint32_t n) {
     const uint32_t *limit = (const uint32_t *)context;
     if (n >= *limit) return NULL;
     for (unsigned d = 0; d < DEPOTS; d++) {
         all[n].of[d].magazine.depot = &depots[d];
         all[n].of[d].magazine.cache = depots[d].cache;
-        kolk_keeper_add(&all[n].base, &all[n].of[d].magazine);
+        kolk_keeper_add_(&all[n].base, &all[n].of[d].magazine);
     }
     return &all[n].base;
 }
 
 static keeper *join_up_to(uint32_t limit) {
-    return (keeper *)(void *)kolk_keepers_take(&keepers, make_one, &limit);
+    return (keeper *)(void *)kolk_keepers_take_(&keepers, make_one, &limit);
 }
 
 static void begin_depots(uint32_t cache, uint32_t usable) {
@@ -94,44 +94,44 @@ static void begin_depots(uint32_t cache, uint32_t usable) {
     memset(sheets, 0, sizeof sheets);
     memset(alive, 0, sizeof alive);
     for (unsigned d = 0; d < DEPOTS; d++) {
-        kolk_depot_begin(&depots[d], &keepers, SLOTS, cache);
+        kolk_depot_begin_(&depots[d], &keepers, SLOTS, cache);
         depots[d].free.sheets = sheets[d];
-        kolk_depot_extend(&depots[d], usable);
+        kolk_depot_extend_(&depots[d], usable);
     }
 }
 
 /* Takes a slot; NONE if there is none. */
 static int take(keeper *me, unsigned d) {
-    kolk_magazine *magazine = &me->of[d].magazine;
-    if (kolk_magazine_count(magazine)) return (int)kolk_magazine_pop(magazine);
+    kolk_magazine_ *magazine = &me->of[d].magazine;
+    if (kolk_magazine_count_(magazine)) return (int)kolk_magazine_pop_(magazine);
     uint64_t returns, bits;
     do {
-        returns = kolk_load(&depots[d].returns, KOLK_ACQUIRE);
-        bits = kolk_depot_look(&depots[d], &magazine->next_word, kolk_depot_is_uncached(&depots[d]));
-    } while (!bits && kolk_load(&depots[d].returns, KOLK_SEQ_CST) != returns);
-    if (bits & (bits - 1)) kolk_magazine_fill(magazine, bits & (bits - 1));
-    kolk_magazine_set_bound(magazine);
-    if (!bits) kolk_magazines_go_uncached(&depots[d]);
-    return bits ? (int)kolk_depot_slot(&depots[d], magazine->next_word, bits) : NONE;
+        returns = kolk_load_(&depots[d].returns, KOLK_ACQUIRE_);
+        bits = kolk_depot_look_(&depots[d], &magazine->next_word, kolk_depot_is_uncached_(&depots[d]));
+    } while (!bits && kolk_load_(&depots[d].returns, KOLK_SEQ_CST_) != returns);
+    if (bits & (bits - 1)) kolk_magazine_fill_(magazine, bits & (bits - 1));
+    kolk_magazine_set_bound_(magazine);
+    if (!bits) kolk_magazines_go_uncached_(&depots[d]);
+    return bits ? (int)kolk_depot_slot_(&depots[d], magazine->next_word, bits) : NONE;
 }
 
 static void give(keeper *me, unsigned d, int slot) {
-    kolk_magazine *magazine = &me->of[d].magazine;
-    bool uncached = kolk_depot_is_uncached(&depots[d]);
-    if (uncached || kolk_magazine_count(magazine) == magazine->cache)
-        kolk_magazine_put_oldest(magazine, (kolk_magazine_count(magazine) + !uncached) / (uncached ? 1 : 2));
+    kolk_magazine_ *magazine = &me->of[d].magazine;
+    bool uncached = kolk_depot_is_uncached_(&depots[d]);
+    if (uncached || kolk_magazine_count_(magazine) == magazine->cache)
+        kolk_magazine_put_oldest_(magazine, (kolk_magazine_count_(magazine) + !uncached) / (uncached ? 1 : 2));
     if (uncached)
-        kolk_depot_put(&depots[d], (uint32_t)slot);
+        kolk_depot_put_(&depots[d], (uint32_t)slot);
     else
-        kolk_magazine_push(magazine, (uint32_t)slot);
+        kolk_magazine_push_(magazine, (uint32_t)slot);
 }
 
 static void leave_depots(keeper *me) {
     for (unsigned d = 0; d < DEPOTS; d++) {
-        kolk_magazine *magazine = &me->of[d].magazine;
-        kolk_magazine_put_oldest(magazine, kolk_magazine_count(magazine));
+        kolk_magazine_ *magazine = &me->of[d].magazine;
+        kolk_magazine_put_oldest_(magazine, kolk_magazine_count_(magazine));
     }
-    kolk_keepers_give(&keepers, &me->base);
+    kolk_keepers_give_(&keepers, &me->base);
 }
 
 /* ---- Tests ------------------------------------------------------------------------------------------------------- */
@@ -150,7 +150,7 @@ static void test_all_slots_of_two_depots(void **state) {
                     assert_int_equal(alive[d][slot]++, 0);
                 }
                 assert_in_range(n, SLOTS - cache, SLOTS); /* the others are in the other keeper's magazine */
-                assert_true(kolk_depot_is_uncached(&depots[d]));
+                assert_true(kolk_depot_is_uncached_(&depots[d]));
                 for (int slot = 0; slot < SLOTS; slot++)
                     if (alive[d][slot]) give(two[slot % 2], d, slot);
                 memset(alive[d], 0, sizeof alive[d]);
@@ -158,7 +158,7 @@ static void test_all_slots_of_two_depots(void **state) {
         }
         for (unsigned m = 0; m < 2; m++) leave_depots(two[m]);
         for (unsigned d = 0; d < DEPOTS; d++)
-            assert_int_equal(kolk_slot_set_count(&depots[d].free, kolk_depot_words(&depots[d], SLOTS)), SLOTS);
+            assert_int_equal(kolk_slot_set_count_(&depots[d].free, kolk_depot_words_(&depots[d], SLOTS)), SLOTS);
         assert_int_equal(calls, 0);
     }
 }
@@ -171,7 +171,7 @@ static void test_a_depot_is_extended(void **state) {
     keeper *me = join_up_to(KEEPERS);
     int last = NONE;
     for (uint32_t usable = 0; usable <= SLOTS; usable += 7) {
-        kolk_depot_extend(&depots[1], usable);
+        kolk_depot_extend_(&depots[1], usable);
         for (int slot; (slot = take(me, 1)) != NONE; last = slot) assert_int_equal(slot, last + 1);
         assert_int_equal(last + 1, usable);
         assert_int_equal(take(me, 0), NONE);
@@ -187,9 +187,9 @@ static void test_members_without_limit(void **state) {
         assert_ptr_equal(me, &all[n]);
         assert_true(me->base.taken);
         unsigned magazines = 0, listed = 0;
-        for (kolk_magazine *it = kolk_keeper_magazines(&me->base); it; it = it->next, magazines++)
+        for (kolk_magazine_ *it = kolk_keeper_magazines_(&me->base); it; it = it->next, magazines++)
             assert_ptr_equal(it->keeper, me);
-        for (const kolk_keeper *it = kolk_keepers_first(&keepers); it; it = it->next) listed++;
+        for (const kolk_keeper_ *it = kolk_keepers_first_(&keepers); it; it = it->next) listed++;
         assert_int_equal(magazines, DEPOTS);
         assert_int_equal(listed, n + 1);
     }
@@ -208,21 +208,21 @@ static void test_bounds(void **state) {
     keeper *two[] = {join_up_to(KEEPERS), join_up_to(KEEPERS)};
     int slot = take(two[0], 0);
     for (unsigned m = 0; m < 2; m++)
-        for (unsigned d = 0; d < DEPOTS; d++) kolk_magazine_set_bound(&two[m]->of[d].magazine);
-    kolk_magazines_go_uncached(&depots[0]);
+        for (unsigned d = 0; d < DEPOTS; d++) kolk_magazine_set_bound_(&two[m]->of[d].magazine);
+    kolk_magazines_go_uncached_(&depots[0]);
     for (unsigned m = 0; m < 2; m++) {
         assert_int_equal(two[m]->of[0].magazine.bound, 0);
         assert_int_equal(two[m]->of[1].magazine.bound, SLOTS);
     }
     keeper *late = join_up_to(KEEPERS);
     for (unsigned n = 0; n < SLOTS; n++) { /* this many slots must return by the depot */
-        assert_true(kolk_depot_is_uncached(&depots[0]));
+        assert_true(kolk_depot_is_uncached_(&depots[0]));
         give(two[1], 0, slot);
         assert_int_equal(two[1]->of[0].magazine.top, 0);
         slot = take(late, 0);
         assert_int_equal(late->of[0].magazine.bound, n + 1 < SLOTS ? 0 : SLOTS);
     }
-    assert_false(kolk_depot_is_uncached(&depots[0]));
+    assert_false(kolk_depot_is_uncached_(&depots[0]));
     give(two[1], 0, slot);
     assert_int_equal(two[1]->of[0].magazine.top, 1);
     assert_int_equal(calls, 0);
@@ -237,13 +237,13 @@ static unsigned steps;
 static void take_one(keeper *me, unsigned d, int held[SLOTS], unsigned *holds) {
     int slot = take(me, d);
     if (slot == NONE) return;
-    REQUIRE(kolk_exchange(&alive[d][slot], 1, KOLK_RELAXED) == 0);
+    REQUIRE(kolk_exchange_(&alive[d][slot], 1, KOLK_RELAXED_) == 0);
     held[(*holds)++] = slot;
 }
 
 static void give_one(keeper *me, unsigned d, const int held[SLOTS], unsigned *holds) {
     int slot = held[--*holds];
-    REQUIRE(kolk_exchange(&alive[d][slot], 0, KOLK_RELAXED) == 1);
+    REQUIRE(kolk_exchange_(&alive[d][slot], 0, KOLK_RELAXED_) == 1);
     give(me, d, slot);
 }
 
@@ -274,7 +274,7 @@ static void test_threads(void **state) {
         for (uintptr_t t = 0; t < THREADS; t++) assert_int_equal(pthread_create(&threads[t], NULL, work, (void *)t), 0);
         for (unsigned t = 0; t < THREADS; t++) assert_int_equal(pthread_join(threads[t], NULL), 0);
         for (unsigned d = 0; d < DEPOTS; d++)
-            assert_int_equal(kolk_slot_set_count(&depots[d].free, kolk_depot_words(&depots[d], depots[d].fresh)),
+            assert_int_equal(kolk_slot_set_count_(&depots[d].free, kolk_depot_words_(&depots[d], depots[d].fresh)),
                              depots[d].fresh);
     }
 }

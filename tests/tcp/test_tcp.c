@@ -198,7 +198,7 @@ static void test_a_bad_descriptor(void **state) {
     assert_null(tcp.pool.inside);
     assert_true(all_bytes_are(&tcp, sizeof tcp, 0));
     kolk_tcp_deinit(&tcp);
-    assert_int_equal(kolk_tcp_begin(&tcp, &desc, sizeof tcp, KOLK_ABI + 1), KOLK_WRONG_ABI);
+    assert_int_equal(kolk_tcp_begin_(&tcp, &desc, sizeof tcp, KOLK_ABI + 1), KOLK_WRONG_ABI);
     static const char *const none[] = {NULL,       "",      "localhost", "localhost:", ":6379", "localhost:http",
                                        "::1:6379", "unix:", "unix:path"};
     for (size_t i = 0; i < LENGTH_OF(none); i++) {

@@ -79,51 +79,51 @@ typedef struct kolk_pq_desc {
      *
      * A path that was lost is noticed after a minute: keepalives_idle is 30, keepalives_interval 10, keepalives_count
      * 3 and tcp_user_timeout 30000, unless conninfo or the key sets them, or names a service. */
-    const char *conninfo KOLK_OR_0;
+    const char *conninfo KOLK_OR_0_;
 
     /* The resource pool's descriptor. The adapter sets its functions, its context, `look` and validate_after_ms, and
      * ignores your values of these. Each connection is checked before it is lent, without waiting; ask_after_ms adds a
      * query. A borrow's key, if it has one, is a conninfo that overrides parts of conninfo: "dbname=tenant7". */
-    kolk_resource_pool_desc pool KOLK_OR_0;
+    kolk_resource_pool_desc pool KOLK_OR_0_;
 
     /* The name that the server shows (pg_stat_activity). NULL: the name in conninfo, or else the pool's name. */
-    const char *application_name KOLK_OR_0;
+    const char *application_name KOLK_OR_0_;
 
     /* For passwords that change. Each connect calls it in the connecting thread, as the pool's `create` is called;
      * several threads may call it at once. It writes the password for this key, at most `size` bytes (8,192) with the
      * final 0. They are wiped after the connect; libpq keeps its copy as long as the connection lives. If it returns
      * false, there is no password and the connect fails (KOLK_PQ_AUTHENTICATION). Overrides a password in conninfo.
      * NULL: uses conninfo's password, or libpq's password file. */
-    bool (*password)(void *context, const char *key, char *out, size_t size) KOLK_OR_0;
-    void *context KOLK_OR_0; /* for it */
+    bool (*password)(void *context, const char *key, char *out, size_t size) KOLK_OR_0_;
+    void *context KOLK_OR_0_; /* for it */
 
     /* The server itself ends each query that takes longer (57014, KOLK_PQ_TIMEOUT), even if this program is gone. The
      * time is sent at connect in `options`, before the options of key and conninfo, which override it (options of a
      * service's file are ignored then). PgBouncer refuses or drops it: set the time in PgBouncer, or by ALTER ROLE. 0:
      * the server's own setting. A negative time, or one above 2^31 - 1, is KOLK_BAD_TIME. */
-    int64_t statement_timeout_ms KOLK_OR_0;
+    int64_t statement_timeout_ms KOLK_OR_0_;
 
     /* The time limit for the pool's own requests to the server: ROLLBACK and DISCARD ALL at give_back, both together;
      * the query after an idle time; a cancel request, for a query whose deadline has passed or that is discarded
      * midway. So give_back may block for this long, and a query may return this much after its deadline. (With
      * pool.no_housekeeper, a discard and every give_back that destroys take 40 ms more, for the server to close its
      * end.) A connection that does not answer in time is replaced. 0: 1,000. A negative time is KOLK_BAD_TIME. */
-    int64_t patience_ms KOLK_OR_0;
+    int64_t patience_ms KOLK_OR_0_;
 
     /* A connection that was idle for this long must answer a query within patience_ms before it is lent; every idle one
      * must do so each pool.keepalive_ms. While one has not answered, others are queried, and a new one is made if the
      * pool may have more: the borrow gets the first good one. A borrow with KOLK_NOW only checks the socket. 0: 30,000;
      * -1: never sends a query, and keepalive only checks the socket. A smaller value is KOLK_BAD_TIME. */
-    int64_t ask_after_ms KOLK_OR_0;
+    int64_t ask_after_ms KOLK_OR_0_;
 
     /* Runs DISCARD ALL at give_back: it removes a borrower's settings, temporary tables, LISTEN, advisory locks and
      * prepared statements. Without it, the next borrower inherits them. Received notifications are dropped at give_back
      * in any case. */
-    bool discard_all KOLK_OR_0;
+    bool discard_all KOLK_OR_0_;
 
     /* For PgBouncer in transaction mode, and the like: statements get no names, as the next one may run in another
      * server process. */
-    bool no_prepared KOLK_OR_0;
+    bool no_prepared KOLK_OR_0_;
 } kolk_pq_desc;
 
 /* Causes of failures, in kolk_error.code; 0 means no failure. */
@@ -151,7 +151,7 @@ typedef struct kolk_pq {
 
 /* Does not connect yet. Returns the status of kolk_resource_init, or KOLK_BAD_TIME. The descriptor is not needed
  * afterwards. */
-KOLK_API kolk_status kolk_pq_init(kolk_pq *db, const kolk_pq_desc *desc);
+KOLK_API_ kolk_status kolk_pq_init(kolk_pq *db, const kolk_pq_desc *desc);
 
 static inline void kolk_pq_deinit(kolk_pq *db) {
     kolk_resource_deinit(&db->pool);
@@ -162,14 +162,14 @@ static inline void kolk_pq_deinit(kolk_pq *db) {
  * connection turns out to be broken, it tries one other connection. On failure returns false, with the cause in
  * error->code. Like a borrow, it waits until the deadline for its turn, and for a server that refuses; if no attempt
  * has failed by then, the cause is KOLK_PQ_TIMEOUT. Costs a borrow and a round trip. Any thread may call it. */
-KOLK_API bool kolk_pq_check(kolk_pq *db, kolk_deadline deadline, kolk_error *error);
+KOLK_API_ bool kolk_pq_check(kolk_pq *db, kolk_deadline deadline, kolk_error *error);
 
 /* ---- With a borrow ----------------------------------------------------------------------------------------------- */
 
 /* The connection, for all functions of libpq. At give_back an open transaction is rolled back. A connection in the
  * middle of COPY or of a pipeline, or with unread results, is replaced by a new one. NULL: the borrow has no
  * connection. */
-KOLK_API struct pg_conn *kolk_pq_conn(const kolk_borrowed *borrow);
+KOLK_API_ struct pg_conn *kolk_pq_conn(const kolk_borrowed *borrow);
 
 /* Works as PQexecParams, or without parameters as PQexec, with text for parameters and results. A NULL in `values` is
  * the value NULL. Returns the server's answer, which the caller must PQclear, or NULL if there is none; error->code is
@@ -179,8 +179,8 @@ KOLK_API struct pg_conn *kolk_pq_conn(const kolk_borrowed *borrow);
  * If the server does not cancel within patience_ms, the call returns anyway, and give_back replaces the connection; the
  * same holds for COPY. If the query ends just in time, its answer is returned. If the deadline has passed before the
  * call, nothing is sent. */
-KOLK_API struct pg_result *kolk_pq_exec(const kolk_borrowed *borrow, const char *sql, int n, const char *const *values,
-                                        kolk_deadline deadline, kolk_error *error);
+KOLK_API_ struct pg_result *kolk_pq_exec(const kolk_borrowed *borrow, const char *sql, int n, const char *const *values,
+                                         kolk_deadline deadline, kolk_error *error);
 
 /* The same with a prepared statement of this name, which is prepared first if this connection does not have it yet. It
  * stays until the connection ends, or until discard_all. If it can't be prepared, returns the server's answer to that,
@@ -190,13 +190,13 @@ KOLK_API struct pg_result *kolk_pq_exec(const kolk_borrowed *borrow, const char 
  * A statement that the server has lost (26000, after DEALLOCATE) or can't run any more (0A000, after ALTER TABLE: the
  * result would have other columns) is prepared anew and run once more. Within a transaction, which the error has ended,
  * the error is returned, and the next use prepares anew. */
-KOLK_API struct pg_result *kolk_pq_exec_prepared(const kolk_borrowed *borrow, const char *name, const char *sql, int n,
-                                                 const char *const *values, kolk_deadline deadline, kolk_error *error);
+KOLK_API_ struct pg_result *kolk_pq_exec_prepared(const kolk_borrowed *borrow, const char *name, const char *sql, int n,
+                                                  const char *const *values, kolk_deadline deadline, kolk_error *error);
 
 /* Only prepares it, for your own PQsendQueryPrepared. Returns false if preparing failed, if this name has another text
  * on this connection, if the name is "", or with no_prepared. */
-KOLK_API bool kolk_pq_prepare(const kolk_borrowed *borrow, const char *name, const char *sql, kolk_deadline deadline,
-                              kolk_error *error);
+KOLK_API_ bool kolk_pq_prepare(const kolk_borrowed *borrow, const char *name, const char *sql, kolk_deadline deadline,
+                               kolk_error *error);
 
 #ifdef __cplusplus
 }

@@ -78,16 +78,16 @@ typedef struct kolk_sqlite_desc {
     /* of the file, or a URI (file:...); outlives the pools. Use an absolute path if the program changes its working
      * directory. The first write makes the file. Until then reads give KOLK_NOT_CREATED, and for 10 ms longer, or up to
      * 5 s if many have failed. Databases in memory or on a network have no WAL, and so no writer */
-    const char *path KOLK_OR_0;
+    const char *path KOLK_OR_0_;
     /* SQL that each new connection runs, also the readers'; outlives the pools. For example PRAGMA
      * foreign_keys = on. NULL: nothing */
-    const char *setup KOLK_OR_0;
+    const char *setup KOLK_OR_0_;
 
     /* The descriptor of the readers' pool; max 0 means 10. Each connection is checked before every borrow, so
      * validate_after_ms has no effect. The writer's pool has the same settings, but its max is 1 and its min_idle at
      * most 1. The names are "NAME.readers" and "NAME.writer", cut off after 63 bytes; without a name both have none.
      * Its functions and its context are ignored. */
-    kolk_resource_pool_desc pool KOLK_OR_0;
+    kolk_resource_pool_desc pool KOLK_OR_0_;
 } kolk_sqlite_desc;
 
 /* All zero is closed. It must not move between init and deinit. */
@@ -114,7 +114,7 @@ static inline kolk_status kolk_sqlite_init(kolk_sqlite *store, const kolk_sqlite
 
 /* Ends both pools: as kolk_resource_deinit. The writer's connection is closed last, so that nothing is left of the
  * WAL. */
-KOLK_API void kolk_sqlite_deinit(kolk_sqlite *store);
+KOLK_API_ void kolk_sqlite_deinit(kolk_sqlite *store);
 
 /* ---- Borrowing --------------------------------------------------------------------------------------------------- */
 
@@ -140,69 +140,69 @@ static inline void kolk_sqlite_discard(kolk_sqlite_borrow *borrow);
 /* ---- With a borrow, which must have a connection ----------------------------------------------------------------- */
 
 /* Changes the deadline of SQLite's waits for locks, which was that of the borrow. */
-KOLK_API void kolk_sqlite_until(kolk_sqlite_borrow *borrow, kolk_deadline deadline);
+KOLK_API_ void kolk_sqlite_until(kolk_sqlite_borrow *borrow, kolk_deadline deadline);
 
 /* Runs all statements of `sql`, and ignores their rows. If one fails, returns false, with the reason in
  * borrow->error. */
-KOLK_API bool kolk_sqlite_exec(kolk_sqlite_borrow *borrow, const char *sql);
+KOLK_API_ bool kolk_sqlite_exec(kolk_sqlite_borrow *borrow, const char *sql);
 
 /* Returns the single statement of `sql`, ready to be bound and stepped. The connection keeps the KOLK_SQLITE_KEPT
  * statements used last, for borrowers who prepare the same text. Don't finalize it. If one borrower prepares a text
  * twice, it gets the same statement, reset. On failure returns NULL, with the reason in borrow->error; SQLite's
  * functions give SQLITE_MISUSE for NULL. */
 #define KOLK_SQLITE_KEPT 32
-KOLK_API struct sqlite3_stmt *kolk_sqlite_prepare(kolk_sqlite_borrow *borrow, const char *sql);
+KOLK_API_ struct sqlite3_stmt *kolk_sqlite_prepare(kolk_sqlite_borrow *borrow, const char *sql);
 
 /* ---- Inside: inline, so that the sites of borrows (debug setting `sites`) are the callers' ----------------------- */
 
-KOLK_API kolk_status kolk_sqlite_begin(kolk_sqlite *store, const kolk_sqlite_desc *desc, size_t store_size,
-                                       uint32_t abi);
-KOLK_API kolk_status kolk_sqlite_lend(kolk_sqlite *store, kolk_resource_pool *pool, kolk_status status,
-                                      const kolk_borrowed *borrowed, kolk_deadline deadline, kolk_sqlite_borrow *out);
+KOLK_API_ kolk_status kolk_sqlite_begin_(kolk_sqlite *store, const kolk_sqlite_desc *desc, size_t store_size,
+                                         uint32_t abi);
+KOLK_API_ kolk_status kolk_sqlite_lend_(kolk_sqlite *store, kolk_resource_pool *pool, kolk_status status,
+                                        const kolk_borrowed *borrowed, kolk_deadline deadline, kolk_sqlite_borrow *out);
 
 KOLK_BODIES_BEGIN_
 
 static inline kolk_status kolk_sqlite_init(kolk_sqlite *store, const kolk_sqlite_desc *desc) {
-    return kolk_sqlite_begin(store, desc, sizeof *store, KOLK_ABI);
+    return kolk_sqlite_begin_(store, desc, sizeof *store, KOLK_ABI);
 }
 
-static KOLK_ALWAYS_INLINE kolk_status kolk_sqlite_borrow_from(kolk_sqlite *store, kolk_resource_pool *pool,
-                                                              const kolk_borrow_desc *desc, kolk_sqlite_borrow *out) {
+static KOLK_ALWAYS_INLINE_ kolk_status kolk_sqlite_borrow_from_(kolk_sqlite *store, kolk_resource_pool *pool,
+                                                                const kolk_borrow_desc *desc, kolk_sqlite_borrow *out) {
     kolk_borrow_desc asked = {NULL, KOLK_NOW, NULL};
     kolk_borrowed borrowed;
     asked.deadline = desc ? desc->deadline : kolk_deadline_after(30000);
     asked.who = desc ? desc->who : NULL;
     kolk_status status = kolk_resource_borrow(pool, &asked, &borrowed);
-    return kolk_sqlite_lend(store, pool, status, &borrowed, asked.deadline, out);
+    return kolk_sqlite_lend_(store, pool, status, &borrowed, asked.deadline, out);
 }
 
-static KOLK_ALWAYS_INLINE kolk_status kolk_sqlite_read(kolk_sqlite *store, const kolk_borrow_desc *desc,
-                                                       kolk_sqlite_borrow *out) {
-    return kolk_sqlite_borrow_from(store, &store->readers, desc, out);
-}
-
-static KOLK_ALWAYS_INLINE kolk_status kolk_sqlite_write(kolk_sqlite *store, const kolk_borrow_desc *desc,
+static KOLK_ALWAYS_INLINE_ kolk_status kolk_sqlite_read(kolk_sqlite *store, const kolk_borrow_desc *desc,
                                                         kolk_sqlite_borrow *out) {
-    return kolk_sqlite_borrow_from(store, &store->writer, desc, out);
+    return kolk_sqlite_borrow_from_(store, &store->readers, desc, out);
+}
+
+static KOLK_ALWAYS_INLINE_ kolk_status kolk_sqlite_write(kolk_sqlite *store, const kolk_borrow_desc *desc,
+                                                         kolk_sqlite_borrow *out) {
+    return kolk_sqlite_borrow_from_(store, &store->writer, desc, out);
 }
 
 /* Moves the resource pool's borrow out of `borrow`, without its error. */
-static KOLK_ALWAYS_INLINE void kolk_sqlite_part_with(kolk_sqlite_borrow *borrow, kolk_borrowed *lent) {
+static KOLK_ALWAYS_INLINE_ void kolk_sqlite_part_with_(kolk_sqlite_borrow *borrow, kolk_borrowed *lent) {
     lent->resource = borrow->connection;
     lent->handle = borrow->handle;
     borrow->db = NULL;
     borrow->connection = NULL;
 }
 
-static KOLK_ALWAYS_INLINE void kolk_sqlite_give_back(kolk_sqlite_borrow *borrow) {
+static KOLK_ALWAYS_INLINE_ void kolk_sqlite_give_back(kolk_sqlite_borrow *borrow) {
     kolk_borrowed lent;
-    kolk_sqlite_part_with(borrow, &lent);
+    kolk_sqlite_part_with_(borrow, &lent);
     if (borrow->pool) kolk_resource_give_back(borrow->pool, &lent);
 }
 
-static KOLK_ALWAYS_INLINE void kolk_sqlite_discard(kolk_sqlite_borrow *borrow) {
+static KOLK_ALWAYS_INLINE_ void kolk_sqlite_discard(kolk_sqlite_borrow *borrow) {
     kolk_borrowed lent;
-    kolk_sqlite_part_with(borrow, &lent);
+    kolk_sqlite_part_with_(borrow, &lent);
     if (borrow->pool) kolk_resource_discard(borrow->pool, &lent);
 }
 

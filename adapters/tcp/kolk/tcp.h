@@ -67,24 +67,24 @@ extern "C" {
 typedef struct kolk_tcp_desc {
     /* The address for the key "": host:port with a numeric port, or unix:/path with up to 107 bytes after the colon.
      * NULL: none; then each borrow needs a key, and min_idle is 0. Outlives the pool. */
-    const char *address KOLK_OR_0;
+    const char *address KOLK_OR_0_;
 
     /* Detect peers that vanish. The system probes a peer that has been silent for probe_after_ms (SO_KEEPALIVE, in
      * whole seconds), three times until lost_after_ms. If data or a probe was sent and nothing came back for
      * lost_after_ms, not even an acknowledgement, the connection breaks (TCP_USER_TIMEOUT): waiting calls get
      * ETIMEDOUT, and an idle connection is not lent any more. 0 means 30,000 and 60,000. -1 means no probes, and the
      * system's own time-out, some 15 minutes. Other negative values are KOLK_BAD_TIME. */
-    int64_t probe_after_ms KOLK_OR_0, lost_after_ms KOLK_OR_0;
+    int64_t probe_after_ms KOLK_OR_0_, lost_after_ms KOLK_OR_0_;
 
     /* Called with each new connection, to read a greeting or log in. It gets the context of `pool`, the key (or the
      * address if the key is "") and the deadline of the creation. If it returns false, with the reason in *error, the
      * connection is closed; it is called again with another connection, unless error->final is set. NULL: nothing to
      * do. The two functions below give up with ECANCELED if the pool is closed or evicted meanwhile. */
-    bool (*log_in)(void *context, int fd, const char *address, kolk_deadline deadline, kolk_error *error) KOLK_OR_0;
+    bool (*log_in)(void *context, int fd, const char *address, kolk_deadline deadline, kolk_error *error) KOLK_OR_0_;
 
     /* init sets create, destroy, validate, reset and look. Each connection is checked before every borrow, so
      * validate_after_ms has no effect */
-    kolk_resource_pool_desc pool KOLK_OR_0;
+    kolk_resource_pool_desc pool KOLK_OR_0_;
 } kolk_tcp_desc;
 
 /* All zero is a closed pool. It must not move while it is in use. */
@@ -101,7 +101,7 @@ typedef struct kolk_tcp {
 static inline kolk_status kolk_tcp_init(kolk_tcp *tcp, const kolk_tcp_desc *desc);
 
 /* As kolk_resource_deinit: closes all connections that are not lent. Leaves the struct all zero. */
-KOLK_API void kolk_tcp_deinit(kolk_tcp *tcp);
+KOLK_API_ void kolk_tcp_deinit(kolk_tcp *tcp);
 
 KOLK_BODIES_BEGIN_
 /* Returns the borrowed descriptor: a non-blocking socket, with TCP_NODELAY for TCP, never 0, 1 or 2; -1 if nothing is
@@ -113,19 +113,19 @@ KOLK_BODIES_END_
 
 /* Sends all bytes. If the connection has ended or the deadline has passed, shuts it down and returns false, with the
  * reason in *error. Never raises SIGPIPE. */
-KOLK_API bool kolk_tcp_send_all(int fd, const void *bytes, size_t size, kolk_deadline deadline, kolk_error *error);
+KOLK_API_ bool kolk_tcp_send_all(int fd, const void *bytes, size_t size, kolk_deadline deadline, kolk_error *error);
 
 /* Waits for bytes, and returns how many were received: 1 to size, which must not be 0. If the connection has ended or
  * the deadline has passed, shuts it down and returns 0, with the reason in *error. */
-KOLK_API size_t kolk_tcp_receive(int fd, void *bytes, size_t size, kolk_deadline deadline, kolk_error *error);
+KOLK_API_ size_t kolk_tcp_receive(int fd, void *bytes, size_t size, kolk_deadline deadline, kolk_error *error);
 
 /* ---- Inside ------------------------------------------------------------------------------------------------------ */
 
-KOLK_API kolk_status kolk_tcp_begin(kolk_tcp *tcp, const kolk_tcp_desc *desc, size_t tcp_size, uint32_t abi);
+KOLK_API_ kolk_status kolk_tcp_begin_(kolk_tcp *tcp, const kolk_tcp_desc *desc, size_t tcp_size, uint32_t abi);
 
 KOLK_BODIES_BEGIN_
 static inline kolk_status kolk_tcp_init(kolk_tcp *tcp, const kolk_tcp_desc *desc) {
-    return kolk_tcp_begin(tcp, desc, sizeof *tcp, KOLK_ABI);
+    return kolk_tcp_begin_(tcp, desc, sizeof *tcp, KOLK_ABI);
 }
 KOLK_BODIES_END_
 

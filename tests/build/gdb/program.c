@@ -279,7 +279,7 @@ static bool make_heap(void) {
         if (!kolk_heap_alloc(&level, 20) || !kolk_heap_alloc(&level, 1000)) return false;
     kolk_heap_free(&level, kolk_heap_alloc(&level, 20));
     malformed_heap = level;
-    malformed_heap.inside = (struct kolk_heap_inside *)16;
+    malformed_heap.inside = (struct kolk_heap_inside_ *)16;
     return kolk_heap_alloc(&level, 1000000) != NULL;
 }
 
