@@ -33,12 +33,12 @@ static void keep_last(const kolk_record_ *last, const kolk_kind_ *kind, const ch
 
 /* ---- At exit ----------------------------------------------------------------------------------------------------- */
 
-static bool speaks_at_exit(const kolk_listed_ *at) {
-    return at->kind->at_exit;
+static bool lists_leaks(const kolk_listed_ *at) {
+    return at->kind->leaks && at->debug & KOLK_DEBUG_SITES;
 }
 
 static void list_what_is_alive(void) {
-    for (kolk_listed_ at = {0}; kolk_registry_next_(&at, speaks_at_exit);) kolk_registry_say_goodbye_(&at);
+    for (kolk_listed_ at = {0}; kolk_registry_next_(&at, lists_leaks);) kolk_registry_report_leaks_(&at);
     kolk_homes_report_lost_(this_process.keeps);
     kolk_settings_report_unmet_();
 }

@@ -287,20 +287,20 @@ bool kolk_registry_next_(kolk_listed_ *at, bool (*wants)(const kolk_listed_ *at)
     for (uint32_t i = at->place; i < registry.used && !found; i++) {
         const entry *next = &registry.entries[i];
         if (!next->pool) continue;
-        *at = (kolk_listed_){(const void *)next->pool, next->kind, next->noted.name, i + 1};
+        *at = (kolk_listed_){(const void *)next->pool, next->kind, next->noted.name, next->noted.debug, i + 1};
         found = wants(at) && is_there(next);
     }
     kolk_unlock_();
     return found;
 }
 
-void kolk_registry_say_goodbye_(const kolk_listed_ *at) {
+void kolk_registry_report_leaks_(const kolk_listed_ *at) {
     pool_copy space;
     kolk_lock_();
     const entry *its = &registry.entries[at->place - 1];
     const void *pool = (const void *)its->pool == at->pool ? look_at_entry(its, &space) : NULL;
     kolk_unlock_();
-    if (pool) at->kind->at_exit(pool);
+    if (pool) at->kind->leaks(pool);
 }
 
 bool kolk_registry_name_(uint32_t place, char name[sizeof((kolk_noted_ *)0)->name]) {

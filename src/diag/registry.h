@@ -11,9 +11,9 @@ typedef struct kolk_kind_ {
      * of the struct if `facts` is not NULL. If `stats` sets the name to "" for a pool that was added with a name, the
      * pool is not part of this process and is left out. */
     void (*stats)(const void *pool, kolk_stats *out);
-    /* Reports objects that are still alive. Called at exit, before statistics are written, without the lock; `pool` may
-     * be a copy, as for `stats`. May be NULL. */
-    void (*at_exit)(const void *pool);
+    /* Reports objects that are still alive, if the debug setting `sites` is on. Called at exit, before statistics are
+     * written, without the lock; `pool` may be a copy, as for `stats`. May be NULL. */
+    void (*leaks)(const void *pool);
     /* Begins a scene: the pool counts its peak anew, if it counts one, and grows to this many slots (0: stays as it
      * is). Called without the lock. NULL if the kind takes no part in sizes and scenes (sizes.h). */
     kolk_status (*enter)(void *pool, uint32_t capacity);
@@ -85,6 +85,7 @@ typedef struct kolk_listed_ {
     const void *pool;
     const kolk_kind_ *kind;
     const char *name; /* the pool's, cut to kolk_noted_'s size; "" if it has none */
+    uint32_t debug;   /* KOLK_DEBUG_ flags */
     uint32_t place;
 } kolk_listed_;
 
@@ -93,8 +94,8 @@ typedef struct kolk_listed_ {
  * not read the pool itself. */
 bool kolk_registry_next_(kolk_listed_ *at, bool (*wants)(const kolk_listed_ *at));
 
-/* Calls the pool's at_exit. */
-void kolk_registry_say_goodbye_(const kolk_listed_ *at);
+/* Calls the kind's `leaks`. */
+void kolk_registry_report_leaks_(const kolk_listed_ *at);
 
 /* Copies the name of the last pool at a place of the list, cut to kolk_noted_'s size; "" if it has none. Returns false
  * behind the last place. */

@@ -130,10 +130,8 @@ static void list_class_leaks(const void *tray) {
 }
 
 void kolk_heap_list_class_(kolk_heap_tray_ *tray) {
-    static const kolk_kind_ kinds[2] = {{.stats = list_class_stats},
-                                        {.stats = list_class_stats, .at_exit = list_class_leaks}};
-    const kolk_kind_ *kind = &kinds[(tray->store.debug_flags & KOLK_DEBUG_SITES) != 0];
-    if (!tray->number) kolk_registry_try_add_(tray, &tray->number, kind);
+    static const kolk_kind_ kind = {.stats = list_class_stats, .leaks = list_class_leaks};
+    if (!tray->number) kolk_registry_try_add_(tray, &tray->number, &kind);
 }
 
 static bool make_class(const kolk_heap *heap, kolk_heap_inside_ *inside, uint32_t n) {

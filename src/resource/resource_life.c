@@ -118,9 +118,8 @@ static kolk_resource_inside_ *make_inside(const kolk_resource_pool_desc *desc) {
 
 kolk_status kolk_resource_init_abi_(kolk_resource_pool *pool, const kolk_resource_pool_desc *given, size_t pool_size,
                                     uint32_t abi) {
-    static const kolk_kind_ kind = {.stats = list_resource_stats, .extra = RESOURCE_EXTRA};
-    static const kolk_kind_ kind_with_sites = {
-        .stats = list_resource_stats, .at_exit = list_resource_leaks, .extra = RESOURCE_EXTRA};
+    static const kolk_kind_ kind = {
+        .stats = list_resource_stats, .leaks = list_resource_leaks, .extra = RESOURCE_EXTRA};
     kolk_status status = kolk_begin_(pool, pool_size, sizeof *pool, abi, given);
     if (status != KOLK_OK) return status;
     kolk_resource_pool_desc desc = *given;
@@ -139,8 +138,7 @@ kolk_status kolk_resource_init_abi_(kolk_resource_pool *pool, const kolk_resourc
         free_inside(inside);
         return KOLK_NO_THREAD;
     }
-    return kolk_enlist_(inside, sizeof *inside, &pool->number,
-                        settings.flags & KOLK_DEBUG_SITES ? &kind_with_sites : &kind);
+    return kolk_enlist_(inside, sizeof *inside, &pool->number, &kind);
 }
 
 /* ---- The end ----------------------------------------------------------------------------------------------------- */

@@ -126,12 +126,8 @@ static uintptr_t shared_facts(const void *given) {
                        (uintptr_t)pool->name, (uintptr_t)pool->inside);
 }
 
-static const kolk_kind_ *kind_of(const kolk_shared_inside_ *inside) {
-    static const kolk_kind_ kinds[2] = {
-        {.stats = list_shared_stats, .facts = shared_facts, .size = sizeof(kolk_shared)},
-        {.stats = list_shared_stats, .at_exit = list_shared_leaks, .facts = shared_facts, .size = sizeof(kolk_shared)}};
-    return &kinds[(inside->store.debug_flags & KOLK_DEBUG_SITES) != 0];
-}
+static const kolk_kind_ kind = {
+    .stats = list_shared_stats, .leaks = list_shared_leaks, .facts = shared_facts, .size = sizeof(kolk_shared)};
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
@@ -155,7 +151,7 @@ kolk_status kolk_shared_init_abi_(kolk_shared *pool, const kolk_shared_desc *giv
         .name = desc.name,
         .inside = inside,
     };
-    return kolk_enlist_(pool, sizeof *pool, &pool->number, kind_of(inside));
+    return kolk_enlist_(pool, sizeof *pool, &pool->number, &kind);
 }
 
 KOLK_NOINLINE_ void kolk_shared_deinit(kolk_shared *pool) {

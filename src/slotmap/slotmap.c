@@ -147,13 +147,11 @@ static uintptr_t map_facts(const void *given) {
 
 kolk_status kolk_slotmap_init_abi_(kolk_slotmap *map, const kolk_slotmap_desc *given, size_t type_size,
                                    size_t type_align, size_t map_size, uint32_t abi) {
-    static const kolk_kind_ kind = {
-        .stats = list_map_stats, .enter = map_enter_scene, .facts = map_facts, .size = sizeof(kolk_slotmap)};
-    static const kolk_kind_ kind_with_sites = {.stats = list_map_stats,
-                                               .at_exit = list_map_leaks,
-                                               .enter = map_enter_scene,
-                                               .facts = map_facts,
-                                               .size = sizeof(kolk_slotmap)};
+    static const kolk_kind_ kind = {.stats = list_map_stats,
+                                    .leaks = list_map_leaks,
+                                    .enter = map_enter_scene,
+                                    .facts = map_facts,
+                                    .size = sizeof(kolk_slotmap)};
     kolk_status status = kolk_begin_(map, map_size, sizeof *map, abi, given);
     if (status != KOLK_OK) return status;
     kolk_slotmap_desc desc = *given;
@@ -171,7 +169,7 @@ kolk_status kolk_slotmap_init_abi_(kolk_slotmap *map, const kolk_slotmap_desc *g
     map->on_remove = desc.on_remove;
     map->context = desc.context;
     map->peak = PEAK_IS_FRESH; /* until the first scene; the bounds are 0, because there are no slots yet (I5) */
-    return kolk_enlist_(map, sizeof *map, &map->number, map_has(map, KOLK_DEBUG_SITES) ? &kind_with_sites : &kind);
+    return kolk_enlist_(map, sizeof *map, &map->number, &kind);
 }
 
 /* Lets the debug mode check the places without an object. */

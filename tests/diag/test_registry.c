@@ -518,30 +518,38 @@ static void say_alive(const void *pool) {
 }
 
 static const kolk_kind_ speaking = {
-    .stats = fake_stats, .at_exit = say_alive, .facts = fake_facts, .size = sizeof(fake)};
+    .stats = fake_stats, .leaks = say_alive, .facts = fake_facts, .size = sizeof(fake)};
+
+static void add_speaking_kind(fake *pool, const char *name, const kolk_kind_ *kind) {
+    fill_fake(pool, name);
+    pool->stats.debug = KOLK_DEBUG_SITES;
+    kolk_registry_add_(pool, &pool->mark, kind);
+}
 
 static void add_speaking(fake *pool, const char *name) {
-    fill_fake(pool, name);
-    kolk_registry_add_(pool, &pool->mark, &speaking);
+    add_speaking_kind(pool, name, &speaking);
 }
 
 static const char table[] = "name  kind  size  alive  peak  capacity  failed  bytes\n"
                             "a     fake    11     13    14        15      20     19\n"
                             "b     fake    11     13    14        15      20     19\n";
 
-static fake ending_a, ending_b, ending_gone, ending_silent;
+static fake ending_a, ending_b, ending_gone, ending_silent, ending_without_sites;
 
 static void play_ending(const char *argument) {
     (void)argument;
     add_speaking(&ending_gone, "gone");
     add_speaking(&ending_a, "a");
     add_speaking(&ending_silent, "");
+    fill_fake(&ending_without_sites, "");
+    kolk_registry_add_(&ending_without_sites, &ending_without_sites.mark, &speaking);
     add_speaking(&ending_b, "b");
     memset(&ending_gone, 0, sizeof ending_gone); /* without a word */
     fprintf(stderr, "main ends\n");
 }
 
-/* Live objects are reported first, for nameless pools too; then come the statistics, if requested. */
+/* Live objects are reported first, also those of nameless pools, if sites are kept. Then come the statistics, if
+ * requested. */
 static void test_the_order_at_exit(void **state) {
     (void)state;
     const char *said = "main ends\nalive at exit: a\nalive at exit: \nalive at exit: b\n";
@@ -561,10 +569,9 @@ static void exit_at_once(const void *pool) {
 
 static void play_exit_in_handler(const char *argument) {
     static const kolk_kind_ impatient = {
-        .stats = fake_stats, .at_exit = exit_at_once, .facts = fake_facts, .size = sizeof(fake)};
+        .stats = fake_stats, .leaks = exit_at_once, .facts = fake_facts, .size = sizeof(fake)};
     (void)argument;
-    fill_fake(&ending_a, "a");
-    kolk_registry_add_(&ending_a, &ending_a.mark, &impatient);
+    add_speaking_kind(&ending_a, "a", &impatient);
     add_speaking(&ending_b, "b");
 }
 
@@ -587,10 +594,9 @@ static void remove_b(const void *pool) {
 
 static void play_handler_uses_the_registry(const char *argument) {
     static const kolk_kind_ busy_kind = {
-        .stats = fake_stats, .at_exit = remove_b, .facts = fake_facts, .size = sizeof(fake)};
+        .stats = fake_stats, .leaks = remove_b, .facts = fake_facts, .size = sizeof(fake)};
     (void)argument;
-    fill_fake(&ending_a, "a");
-    kolk_registry_add_(&ending_a, &ending_a.mark, &busy_kind);
+    add_speaking_kind(&ending_a, "a", &busy_kind);
     add_speaking(&ending_b, "b");
 }
 
