@@ -47,7 +47,7 @@ typedef struct kolk_records_ {
 } kolk_records_;
 
 typedef enum kolk_record_of_ {
-    KOLK_RECORD_ALONE_,  /* the copy becomes a record of its own */
+    KOLK_RECORD_ALONE_, /* the copy becomes a record of its own */
     KOLK_RECORD_ENDED_, /* an ended life: merged with other lives of the same name, kind and object size */
     KOLK_RECORD_LIVING_ /* a life that has not ended: merged with ended lives, but never with another living one */
 } kolk_record_of_;

@@ -45,11 +45,11 @@ static enum fault {
 } fault;
 
 kolk_status __real_kolk_pool_init_abi_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
-                                      size_t pool_size, uint32_t abi);
+                                       size_t pool_size, uint32_t abi);
 kolk_status __wrap_kolk_pool_init_abi_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
-                                      size_t pool_size, uint32_t abi);
+                                       size_t pool_size, uint32_t abi);
 kolk_status __wrap_kolk_pool_init_plain_abi_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
-                                            size_t type_align, size_t pool_size, uint32_t abi);
+                                             size_t type_align, size_t pool_size, uint32_t abi);
 bool __real_kolk_pool_is_valid(const kolk_pool *pool);
 bool __wrap_kolk_pool_is_valid(const kolk_pool *pool);
 size_t __real_kolk_pool_trim(kolk_pool *pool);
@@ -61,15 +61,15 @@ void __real_kolk_stats_write(kolk_stats_format format, void (*put)(const char *t
 void __wrap_kolk_stats_write(kolk_stats_format format, void (*put)(const char *text, size_t length, void *context),
                              void *context);
 kolk_status __real_kolk_queue_init_abi_(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size,
-                                       size_t queue_size, uint32_t abi);
+                                        size_t queue_size, uint32_t abi);
 kolk_status __wrap_kolk_queue_init_abi_(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size,
-                                       size_t queue_size, uint32_t abi);
+                                        size_t queue_size, uint32_t abi);
 kolk_status __real_kolk_queue_pop(kolk_queue *queue, void *item, kolk_deadline deadline);
 kolk_status __wrap_kolk_queue_pop(kolk_queue *queue, void *item, kolk_deadline deadline);
 kolk_status __real_kolk_shared_init_abi_(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size,
-                                        size_t type_align, size_t pool_size, uint32_t abi);
+                                         size_t type_align, size_t pool_size, uint32_t abi);
 kolk_status __wrap_kolk_shared_init_abi_(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size,
-                                        size_t type_align, size_t pool_size, uint32_t abi);
+                                         size_t type_align, size_t pool_size, uint32_t abi);
 kolk_status __real_kolk_shared_local_init(kolk_shared_local *local, kolk_shared *pool);
 kolk_status __wrap_kolk_shared_local_init(kolk_shared_local *local, kolk_shared *pool);
 void *__real_kolk_shared_alloc_wait(kolk_shared_local *local, kolk_deadline deadline);
@@ -79,9 +79,9 @@ void *__wrap_kolk_shared_get_slow_(const kolk_shared *pool, kolk_handle handle);
 kolk_shared_local *__real_kolk_shared_local_of_thread(kolk_shared *pool);
 kolk_shared_local *__wrap_kolk_shared_local_of_thread(kolk_shared *pool);
 kolk_status __real_kolk_resource_init_abi_(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc,
-                                          size_t pool_size, uint32_t abi);
+                                           size_t pool_size, uint32_t abi);
 kolk_status __wrap_kolk_resource_init_abi_(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc,
-                                          size_t pool_size, uint32_t abi);
+                                           size_t pool_size, uint32_t abi);
 kolk_status __real_kolk_resource_borrow(kolk_resource_pool *pool, const kolk_borrow_desc *desc, kolk_borrowed *out);
 kolk_status __wrap_kolk_resource_borrow(kolk_resource_pool *pool, const kolk_borrow_desc *desc, kolk_borrowed *out);
 void __real_kolk_resource_give_back(kolk_resource_pool *pool, kolk_borrowed *borrow);
@@ -90,7 +90,7 @@ int __real_kolk_queue_fd(kolk_queue *queue, kolk_queue_event event);
 int __wrap_kolk_queue_fd(kolk_queue *queue, kolk_queue_event event);
 
 kolk_status __wrap_kolk_pool_init_abi_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
-                                      size_t pool_size, uint32_t abi) {
+                                       size_t pool_size, uint32_t abi) {
     kolk_pool_desc changed = *desc;
     if (fault == ANY_ABI_WILL_DO && abi != KOLK_ABI) return KOLK_WRONG_ABI + 1;
     if (fault == NO_POOL) memset(pool, 0, sizeof *pool);
@@ -102,7 +102,7 @@ kolk_status __wrap_kolk_pool_init_abi_(kolk_pool *pool, const kolk_pool_desc *de
 
 /* The init of descriptors that ask for no option has the same faults. */
 kolk_status __wrap_kolk_pool_init_plain_abi_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
-                                            size_t type_align, size_t pool_size, uint32_t abi) {
+                                             size_t type_align, size_t pool_size, uint32_t abi) {
     return __wrap_kolk_pool_init_abi_(pool, desc, type_size, type_align, pool_size, abi);
 }
 
@@ -127,7 +127,7 @@ void __wrap_kolk_stats_write(kolk_stats_format format, void (*put)(const char *t
 }
 
 kolk_status __wrap_kolk_queue_init_abi_(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size,
-                                       size_t queue_size, uint32_t abi) {
+                                        size_t queue_size, uint32_t abi) {
     if (fault == NO_QUEUE) return KOLK_NO_MEMORY;
     return __real_kolk_queue_init_abi_(queue, desc, type_size, queue_size, abi);
 }
@@ -143,7 +143,7 @@ int __wrap_kolk_queue_fd(kolk_queue *queue, kolk_queue_event event) {
 }
 
 kolk_status __wrap_kolk_shared_init_abi_(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size,
-                                        size_t type_align, size_t pool_size, uint32_t abi) {
+                                         size_t type_align, size_t pool_size, uint32_t abi) {
     if (fault == NO_SHARED_POOL) return KOLK_NO_MEMORY;
     return __real_kolk_shared_init_abi_(pool, desc, type_size, type_align, pool_size, abi);
 }
@@ -191,7 +191,7 @@ void *__wrap_kolk_heap_realloc(kolk_heap *heap, void *block, size_t size) {
 }
 
 kolk_status __wrap_kolk_resource_init_abi_(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc,
-                                          size_t pool_size, uint32_t abi) {
+                                           size_t pool_size, uint32_t abi) {
     kolk_resource_pool_desc other = *desc;
     if (fault == NO_RESOURCE_POOL) return KOLK_NO_THREAD;
     if (fault == MAKERS_SLEEP) other.no_housekeeper = true;
