@@ -1,4 +1,4 @@
-/* assert.c: see assert.h. It is a file of its own because all others need it, while it needs none. */
+/* assert.c: see assert.h. It is a separate file because all others need it, and it needs none of them. */
 #include "assert.h"
 
 #if KOLK_HOSTED

@@ -1,4 +1,4 @@
-/* atomics.h: all operations by which threads communicate.
+/* atomics.h: all operations through which threads communicate.
  *
  *     uint64_t tail = kolk_load_(&queue->tail, KOLK_RELAXED_);
  *     if (kolk_compare_exchange_(&queue->tail, &tail, tail + 1, KOLK_RELAXED_, KOLK_RELAXED_)) {
@@ -7,17 +7,18 @@
  *         kolk_store_(&cell->turn, turn + 1, KOLK_RELEASE_);      // partner: the acquire in kolk_queue_pop
  *     }
  *
- * An atomic is a plain uint8_t, uint32_t or uint64_t (size_t and uintptr_t are one of them), aligned to its size: on
+ * An atomic is a plain uint8_t, uint32_t or uint64_t (size_t and uintptr_t are among them), aligned to its size: on
  * 32-bit targets a uint64_t in a struct needs _Alignas(8) (alignas in C++). It cannot be _Atomic, because public
- * headers must compile as C++17, which lacks this keyword. <stdatomic.h> does not help, because its functions take only
- * _Atomic objects, whose size and alignment may differ from the plain ones. So these macros wrap the builtins of gcc
- * and clang that <stdatomic.h> itself uses. They are macros so that the order is a constant at each use even without
- * optimisation.
+ * headers must compile as C++17, which lacks that keyword. <stdatomic.h> does not help, because its functions take only
+ * _Atomic objects, whose size and alignment may differ from those of the plain types. So these macros wrap the builtins
+ * of gcc and clang that <stdatomic.h> itself uses. They are macros so that the memory order is a constant at each use,
+ * even without optimisation.
  *
- * There are no fences: ThreadSanitizer does not see them, and only an operation's own order can name its partner.
+ * There are no fences, because ThreadSanitizer does not see them. Also, only an operation that has a memory order of
+ * its own has a partner that a comment can name.
  *
  * With KOLK_SCHEDULED, which only tests define, tests/help/schedule.h may switch threads at each operation, a load may
- * return an older value that another processor could still see, and the memory of KOLK_PLAIN_READ_ and
+ * return an older value that another processor could still see, and the memory passed to KOLK_PLAIN_READ_ and
  * KOLK_PLAIN_WRITE_ is checked for races. */
 #ifndef KOLK_SRC_ATOMICS_H
 #define KOLK_SRC_ATOMICS_H
@@ -43,7 +44,8 @@
 
 #ifndef KOLK_SCHEDULED
 
-/* With KOLK_CHAOS, which only tests define, tests/help/chaos.h may interrupt a thread before each of these. */
+/* With KOLK_CHAOS, which only tests define, tests/help/chaos.h may interrupt a thread before each of these
+ * operations. */
 #ifdef KOLK_CHAOS
 void kolk_chaos_(void);
 #define KOLK_ONE_(operation) (kolk_chaos_(), operation)
@@ -61,20 +63,20 @@ void kolk_chaos_(void);
 #define kolk_fetch_or_(at, value, order)  KOLK_ONE_(__atomic_fetch_or((at), (value), (order)))
 #define kolk_fetch_and_(at, value, order) KOLK_ONE_(__atomic_fetch_and((at), (value), (order)))
 
-/* True if *at was *expected and is now `desired`. Otherwise *expected becomes the value of *at. The weak one may also
- * fail for no reason; it is cheaper in a caller's loop. The last two arguments are the orders on success and on
+/* Returns true if *at was *expected and is now `desired`. Otherwise *expected becomes the value of *at. The weak
+ * variant may also fail spuriously; it is cheaper in a loop. The last two arguments are the orders on success and on
  * failure. */
 #define kolk_compare_exchange_(at, expected, desired, success, failure)                                                \
     KOLK_ONE_(__atomic_compare_exchange_n((at), (expected), (desired), false, (success), (failure)))
 #define kolk_compare_exchange_weak_(at, expected, desired, success, failure)                                           \
     KOLK_ONE_(__atomic_compare_exchange_n((at), (expected), (desired), true, (success), (failure)))
 
-/* Belongs in the body of a loop that reads an atomic until another thread changes it. */
+/* Call it in the body of a loop that reads an atomic until another thread changes it. */
 static inline void kolk_pause_(void) {
 #if defined(__i386__) || defined(__x86_64__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
-    __asm__ volatile("isb" ::: "memory"); /* some 10 ns, as x86's pause; yield is a nop on most processors */
+    __asm__ volatile("isb" ::: "memory"); /* about 10 ns, like x86's pause; yield is a nop on most processors */
 #elif defined(__arm__) && __ARM_ARCH >= 7
     __asm__ volatile("yield" ::: "memory");
 #else
@@ -82,19 +84,20 @@ static inline void kolk_pause_(void) {
 #endif
 }
 
-/* Pauses n times, for loops that pause longer and longer. A scheduled test pauses once, whatever n is. */
+/* Pauses n times, for loops that pause longer each time. A scheduled test pauses once, whatever n is. */
 static inline void kolk_pause_for_(uint32_t n) {
     while (n-- > 0) kolk_pause_();
 }
 
-/* Announces that the next lines read or write non-atomic memory that several threads use, one after the other. */
+/* Announces that the next lines read or write non-atomic memory that several threads use in turn. */
 #define KOLK_PLAIN_READ_(at, size)  KOLK_ONE_((void)0)
 #define KOLK_PLAIN_WRITE_(at, size) KOLK_ONE_((void)0)
 
-/* Announces that the next lines use data that threads share without these operations, as under the process's lock. */
+/* Announces that the next lines use data that threads share without these operations, such as data under the process's
+ * lock. */
 #define KOLK_UNSEEN_() ((void)0)
 
-#else /* KOLK_SCHEDULED: the same macros, each with its place in the source for the trace */
+#else /* KOLK_SCHEDULED: the same macros; each passes its place in the source for the trace */
 
 typedef enum kolk_verb_ {
     KOLK_LOAD_,
@@ -146,8 +149,8 @@ static inline int64_t kolk_as_signed_(uint64_t value) {
     return (int64_t)value;
 }
 
-/* Converts the result to the atomic's type; other types do not compile. It is a call because a dropped result of a call
- * causes no warning. */
+/* Converts the result to the atomic's type; other types do not compile. It is a function call because ignoring the
+ * result of a call causes no warning. */
 #define KOLK_AS_TYPE_OF_(at, result)                                                                                   \
     (_Generic(*(at), uint8_t                                                                                           \
               : kolk_as_8_, uint32_t                                                                                   \

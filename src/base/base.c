@@ -1,5 +1,5 @@
-/* base.c: emits the inline functions of base.h, for programs whose compiler did not inline them, and the texts of
- * statuses. */
+/* base.c: emits the inline functions of base.h, for programs whose compiler did not inline them, and contains the texts
+ * of the statuses. */
 #if __STDC_VERSION__ < 201112L
 #error "kolk is C11: compile its own files as C (not C++), -std=c11 or later; programs may be C99 or C++17"
 #endif

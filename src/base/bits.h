@@ -1,11 +1,11 @@
-/* bits.h: scans over words of 64 bits, and the summary levels above them.
+/* bits.h: scans over 64-bit words, and the summary levels above them.
  *
  *     holes[2]                                1            one word for 64^3 slots
- *     holes[1]            1 0 0 1 ...                      one bit for each word of holes[0] that is not 0
- *     holes[0]   0010...  0000...  0000...  1100...        one bit a slot
+ *     holes[1]            1 0 0 1 ...                      one bit per word of holes[0], set if the word is not 0
+ *     holes[0]   0010...  0000...  0000...  1100...        one bit per slot
  *
- * With n levels the lowest bit of 64^n is found in n steps: at each level the lowest bit of one word names the word to
- * look at in the level below. */
+ * With n levels, the lowest set bit of 64^n bits is found in n steps: at each level, the lowest set bit of one word
+ * tells which word to look at in the level below. */
 #ifndef KOLK_SRC_BITS_H
 #define KOLK_SRC_BITS_H
 
@@ -37,7 +37,7 @@ static inline void kolk_bits_clear_(uint64_t *words, uint64_t index) {
     words[(size_t)index / 64] &= ~kolk_bits_at_(index);
 }
 
-/* The first index in [from, end) whose bit is `value`, or `end`. Reads whole words. */
+/* Returns the first index in [from, end) whose bit is `value`, or `end` if there is none. Reads whole words. */
 static inline uint64_t kolk_bits_find_(const uint64_t *words, bool value, uint64_t from, uint64_t end) {
     if (from >= end) return end;
     uint64_t flip = value ? 0 : ~UINT64_C(0);
@@ -58,7 +58,7 @@ static inline void kolk_levels_set_(uint64_t *const *levels, unsigned n, uint64_
 static inline void kolk_levels_clear_(uint64_t *const *levels, unsigned n, uint64_t index) {
     for (unsigned k = 0; k < n; k++, index /= 64) {
         kolk_bits_clear_(levels[k], index);
-        if (levels[k][index / 64]) return; /* the word has other bits, so the levels above stay */
+        if (levels[k][index / 64]) return; /* other bits of the word are set, so the levels above stay as they are */
     }
 }
 

@@ -12,14 +12,15 @@ static inline uint32_t kolk_hash_(const char *name) {
     return hash;
 }
 
-/* Continues the FNV-1a hash of earlier bytes with these bytes. KOLK_HASH_OF_NONE_ is the hash of no bytes. */
+/* Continues the FNV-1a hash of earlier bytes with these bytes. Start with KOLK_HASH_OF_NONE_, the hash of an empty
+ * text. */
 #define KOLK_HASH_OF_NONE_ 2166136261u
 static inline uint32_t kolk_hash_on_(uint32_t hash, const char *bytes, size_t size) {
     while (size--) hash = (hash ^ (unsigned char)*bytes++) * 16777619u;
     return hash;
 }
 
-/* The output function of SplitMix (Steele, Lea, Flood, 2014): consecutive numbers give results without any order. */
+/* The output function of SplitMix (Steele, Lea, Flood, 2014): consecutive numbers give unrelated results. */
 static inline uint64_t kolk_mixed_(uint64_t number) {
     number += UINT64_C(0x9e3779b97f4a7c15);
     number = (number ^ (number >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
