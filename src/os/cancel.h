@@ -1,11 +1,11 @@
-/* cancel.h: protects calls of the system from pthread_cancel. Not in freestanding builds.
+/* cancel.h: protects calls to the system from pthread_cancel. Not in freestanding builds.
  *
- * No call of kolk is a cancellation point. Where kolk calls a function of the system that is one, it does so between
- * these two calls. No function of the user runs there, except handlers at exit. */
+ * No function of kolk is a cancellation point. Where kolk calls a system function that is one, it does so between the
+ * two calls below. No user function runs between them, except failure handlers at exit. */
 #ifndef KOLK_SRC_CANCEL_H
 #define KOLK_SRC_CANCEL_H
 
-/* Returns the state that kolk_cancel_restore_ takes. */
+/* Returns the state to pass to kolk_cancel_restore_. */
 int kolk_cancel_off_(void);
 void kolk_cancel_restore_(int before);
 

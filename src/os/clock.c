@@ -1,4 +1,4 @@
-/* clock.c: see clock.h. A scheduled test has a clock of its own, in tests/help/schedule.h. */
+/* clock.c: see clock.h. Scheduled tests have their own clock, in tests/help/schedule.h. */
 #include "system.h"
 
 #include "kolk/base.h"

@@ -4,12 +4,12 @@
 
 #include <stdbool.h>
 
-/* Does the program run with more rights than the user who starts it (set-user-ID, capabilities of its file)? Then that
- * user's environment is ignored. Always false on Windows. */
+/* Does the program run with more rights than the user who started it (set-user-ID, file capabilities)? Then that user's
+ * environment is ignored. Always false on Windows. */
 bool kolk_has_more_rights_(void);
 
-/* A variable of the environment, or NULL. Always NULL in a program with more rights, because kolk's variables name
- * files that kolk then writes. */
+/* Returns the value of an environment variable, or NULL. Always NULL in a program with more rights, because kolk's
+ * variables name files that kolk then writes. */
 const char *kolk_environment_(const char *name);
 
 #endif

@@ -2,7 +2,8 @@
 #ifndef KOLK_SRC_EVENT_H
 #define KOLK_SRC_EVENT_H
 
-/* Opens a file descriptor that is readable from set until reset. Returns -1 if the system has no events. */
+/* Opens a file descriptor that is readable from kolk_event_set_ until kolk_event_reset_. Returns -1 if the system has
+ * no events. */
 int kolk_event_open_(void);
 void kolk_event_set_(int fd);
 void kolk_event_reset_(int fd);

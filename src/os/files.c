@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define MOST_LEFT_BEHIND 100 /* unfinished new files of earlier programs that are passed over */
+#define MOST_LEFT_BEHIND 100 /* the most unfinished files of earlier programs that are skipped */
 
 /* ---- Reading ----------------------------------------------------------------------------------------------------- */
 
@@ -26,7 +26,7 @@ static bool read_all_of(FILE *file, kolk_text_ *text) {
     text->size = text->length + 1;
     text->start = kolk_memory_reserve_(text->size);
     if (!text->start || !kolk_memory_commit_(text->start, text->size)) return false;
-    /* Ask for one byte more than the length: a file in /proc or /dev has length 0, but still has bytes. */
+    /* Ask for one byte more than the length: a file in /proc or /dev reports length 0, but may still have contents. */
     return fread(text->start, 1, text->size, file) == text->length && !ferror(file);
 }
 
@@ -58,7 +58,7 @@ void kolk_text_release_(kolk_text_ *text) {
 #ifdef _WIN32
 #include <windows.h>
 
-#define EXCLUSIVE "wb" /* its C library does not support "x" */
+#define EXCLUSIVE "wb" /* the C library of Windows does not support "x" */
 
 typedef struct _stat64 file_facts;
 
@@ -71,7 +71,7 @@ static bool is_link(const char *name) {
     return false;
 }
 
-/* Finds the name behind all symbolic links. */
+/* Resolves all symbolic links in the name. */
 static bool resolve_links(const char *name, char *real) {
     return snprintf(real, FILENAME_MAX, "%s", name) < FILENAME_MAX;
 }

@@ -6,26 +6,26 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* The text lies on pages of its own. A struct of zeros is the empty text. */
+/* The text lies on pages of its own. A zero-initialised struct is the empty text. */
 typedef struct kolk_text_ {
     char *start;
     size_t length;
-    size_t size; /* of the pages */
+    size_t size; /* of the pages, in bytes */
 } kolk_text_;
 
 typedef enum kolk_found_ { KOLK_FOUND_, KOLK_MISSING_, KOLK_UNREADABLE_ } kolk_found_;
 
-/* Reads the whole file. The system must know its length. *text must be all zero, and stays so if the file is
+/* Reads the whole file. The system must report its length. *text must be all zero, and stays so if the file is
  * missing. */
 kolk_found_ kolk_file_read_(const char *name, kolk_text_ *text);
 
 void kolk_text_release_(kolk_text_ *text);
 
-/* Is it an existing device, pipe or folder, which has no text to keep? */
+/* Is this the name of an existing device, pipe or folder, which has no text to keep? */
 bool kolk_file_is_special_(const char *name);
 
 /* A new file that replaces an old one once it is complete. Until then it lies beside the old one. A special file is
- * written directly. Through a symbolic link, the file that the link points to is replaced. The old file's permissions
+ * written directly. If the name is a symbolic link, the file that it points to is replaced. The old file's permissions
  * are kept. */
 typedef struct kolk_new_file_ {
     FILE *out;

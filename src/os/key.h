@@ -11,8 +11,8 @@
 #define KOLK_AT_THREADS_END_
 #endif
 
-/* Makes a key, for which each thread has its own value, NULL at first. When a thread ends, `end` is called with its
- * value unless that is NULL. Returns false if the system has no more keys. */
+/* Makes a key. Each thread has its own value for it, which is NULL at first. When a thread ends, `end` is called with
+ * the thread's value, unless that is NULL. Returns false if the system has no more keys. */
 bool kolk_key_make_(uintptr_t *key, void(KOLK_AT_THREADS_END_ *end)(void *value));
 void kolk_key_drop_(uintptr_t key);
 

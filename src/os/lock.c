@@ -1,7 +1,7 @@
 /* lock.c: see lock.h.
  *
- * A fork copies the memory of all threads, but only the thread that forks goes on in the child. A lock that another
- * thread had at that moment would stay locked there for ever. So
+ * A fork copies the memory of all threads, but only the thread that forks continues in the child. A lock that another
+ * thread held at that moment would stay locked in the child for ever. So
  *
  *     the process's lock    is taken by the forking thread before the copy and released after it, in both processes
  *     a lock of one word    names the process in which it was taken; in any other process it counts as free
@@ -46,18 +46,18 @@ uint32_t kolk_forks_(void) {
 #else
 #include "signals.h"
 
-/* The number of forks that this thread is inside of: the program's fork handlers may fork again. While it is above 0
- * the thread has the lock, also in handlers that run within ours. */
+/* The number of forks that this thread is currently inside: it can exceed 1, because the program's fork handlers may
+ * fork again. While it is above 0, the thread has the lock, even in other fork handlers that run between ours. */
 static _Thread_local unsigned forking;
 static _Thread_local unsigned taken_by; /* the value of `forking` in the fork that took the lock; 0 if none did */
 static uint32_t lock_is_forks;          /* true while a forking thread has the lock */
 static uint32_t forks;
 
 /* The address of the holder's `forking`, which is the same in a fork's child; NULL if the lock is free. A mutex would
- * not do: a signal handler may fork while its own thread takes or releases the lock, and must find out whether that
- * thread has it. */
+ * not suffice: a signal handler may fork while its own thread is taking or releasing the lock, and must find out
+ * whether that thread has it. */
 static unsigned *holder;
-static uint32_t asleep; /* a thread may sleep on `turn`, which changes before each wake */
+static uint32_t asleep; /* set if a thread may be asleep on `turn`, which changes before each wake */
 static uint32_t turn;
 
 static bool try_lock(void) {
@@ -106,8 +106,8 @@ uint32_t kolk_forks_(void) {
     return __atomic_load_n(&forks, __ATOMIC_RELAXED);
 }
 
-/* If the forking thread already has the lock, the fork comes from a signal handler. The interrupted function goes on in
- * both processes and releases the lock in each. */
+/* If the forking thread already has the lock, the fork comes from a signal handler. The interrupted function continues
+ * in both processes and releases the lock in each. */
 static void begin_fork(void) {
     sigset_t before = kolk_signals_off_();
     forking++;
@@ -136,7 +136,7 @@ static void go_on_in_child(void) {
     end_fork();
 }
 
-/* Runs before main, so that no fork misses a lock that is in use. */
+/* Runs before main, so that the handlers are registered before the lock is in use. */
 __attribute__((constructor)) static void let_forks_wait(void) {
     pthread_atfork(begin_fork, end_fork, go_on_in_child);
 }
@@ -144,7 +144,7 @@ __attribute__((constructor)) static void let_forks_wait(void) {
 
 /* ---- A lock of one word: 0 free, 1 taken, 2 taken and a thread may sleep (Drepper, Futexes Are Tricky, 2011) --------
  *
- * The bits above hold the fork count of the process that took it. */
+ * The higher bits hold the fork count of the process that took the lock. */
 
 #ifndef KOLK_SCHEDULED
 #define SPINS 100
@@ -158,7 +158,7 @@ static bool is_unlocked(uint32_t word, uint32_t here) {
 
 void kolk_lock_word_(uint32_t *word) {
     uint32_t here = kolk_forks_() << 2, expected = 0;
-    for (int i = 0; i < SPINS; i++) { /* the lock is only held briefly */
+    for (int i = 0; i < SPINS; i++) { /* the lock is held only briefly */
         if (kolk_compare_exchange_(word, &expected, here | 1, KOLK_ACQUIRE_, KOLK_RELAXED_)) return;
         if (is_unlocked(expected, here)) continue;
         expected = 0;

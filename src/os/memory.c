@@ -79,8 +79,8 @@ size_t kolk_memory_discard_(void *start, size_t size, bool counts) {
     uintptr_t end = ((uintptr_t)start + size) / page * page;
     (void)counts;
     if (first >= end) return 0;
-    /* Decommitting is the only way to get zero pages back; the commit right after it can reuse the commit charge that
-     * this releases. */
+    /* Decommitting is the only way to get zero pages back. The commit right after it can reuse the commit charge that
+     * it releases. */
     if (!VirtualFree((void *)first, end - first, MEM_DECOMMIT)) return 0;
     return kolk_memory_commit_((void *)first, end - first) ? end - first : 0;
 }
@@ -118,7 +118,8 @@ static size_t ask_for_page(void) {
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Reservations from this size on are kept out of core dumps, because gdb reads all of one to write it. */
+/* Reservations of at least this size are kept out of core dumps, because gdb would read a whole reservation to write
+ * it. */
 #define MUCH ((size_t)64 << 20)
 
 #ifdef MADV_DONTDUMP
@@ -151,7 +152,7 @@ void *kolk_memory_map_(size_t size) {
 }
 
 #ifdef __linux__
-/* Counts the bytes of these whole pages that are in memory. Counts all if the system does not say. */
+/* Returns how many bytes of these whole pages are in memory; returns all of them if the system does not report it. */
 static size_t resident_bytes(char *first, size_t size, size_t page) {
     unsigned char states[512];
     size_t bytes = 0;
@@ -243,7 +244,7 @@ uint64_t kolk_memory_addresses_(void) {
 }
 #endif
 
-/* Asks the system once; threads that come at the same time may each ask. */
+/* Asks the system only once, except that threads which call this at the same time may each ask. */
 size_t kolk_memory_page_(void) {
     static size_t known;
     size_t page = __atomic_load_n(&known, __ATOMIC_RELAXED);

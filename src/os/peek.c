@@ -1,6 +1,6 @@
-/* peek.c: see peek.h. Linux reads the process's memory by process_vm_readv, as if it were another process's. Where that
- * is not allowed, and on other POSIX systems, the bytes go through a pipe: write reports EFAULT where a direct read
- * would raise a signal. */
+/* peek.c: see peek.h. On Linux, it reads the process's own memory with process_vm_readv, as if it were another
+ * process's. Where that is not allowed, and on other POSIX systems, the bytes go through a pipe: write reports EFAULT
+ * where a direct read would raise a signal. */
 #include "system.h"
 
 #include "kolk/base.h"
@@ -33,7 +33,7 @@ bool kolk_peek_(void *to, const void *from, size_t size) {
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
-/* Call the system directly, because sanitizers check the arguments of libc's functions. */
+/* Make these system calls directly, because sanitizers check the arguments of libc's functions. */
 #define OPEN_PIPE(ends)          syscall(SYS_pipe2, ends, O_CLOEXEC)
 #define WRITE_TO(fd, from, size) syscall(SYS_write, fd, from, size)
 

@@ -5,8 +5,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Copies bytes that may be freed, unmapped or in a dead stack frame. The system reads them, so that no signal is raised
- * and no tool reports anything. Returns false if they cannot be read. Slow: it takes one system call, or five. */
+/* Copies bytes that may have been freed or unmapped, or may lie in a dead stack frame. The system reads them, so that
+ * no signal is raised and no tool reports anything. Returns false if they cannot be read. Slow: it takes one system
+ * call, or five. */
 bool kolk_peek_(void *to, const void *from, size_t size);
 
 #endif

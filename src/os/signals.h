@@ -1,12 +1,12 @@
-/* signals.h: blocks all signals of a thread for a moment. Not in freestanding builds, and not on Windows, which has
- * none. */
+/* signals.h: blocks all signals of a thread temporarily. Not in freestanding builds, and not on Windows, which has no
+ * signals. */
 #ifndef KOLK_SRC_SIGNALS_H
 #define KOLK_SRC_SIGNALS_H
 
 #include <pthread.h>
 #include <signal.h>
 
-/* Returns the mask that kolk_signals_restore_ takes. A thread that is started meanwhile has all signals blocked,
+/* Returns the mask to pass to kolk_signals_restore_. A thread that is started in between has all signals blocked,
  * too. */
 static inline sigset_t kolk_signals_off_(void) {
     sigset_t all, before;

@@ -1,14 +1,14 @@
 /* sleep.c: see sleep.h.
  *
- * Linux offers sleep on a word of memory as the futex (Franke, Russell, Kirkwood, "Fuss, Futexes and Furwocks", 2002):
- * the kernel compares and sleeps atomically, so a thread that changes the word and then wakes finds every thread that
- * still saw the old value.
+ * On Linux, sleeping on a word of memory is what a futex does (Franke, Russell, Kirkwood, "Fuss, Futexes and Furwocks",
+ * 2002): the kernel compares and sleeps atomically, so a thread that changes the word and then wakes its sleepers
+ * reaches every thread that still saw the old value.
  *
- * Other systems get the same from a few beds. A bed is a lock with a condition variable, its bell; a word's address
- * selects the bed of its sleepers. Words that share a bed wake each other's sleepers, which then find their word
- * unchanged.
+ * On other systems, a few beds do the same. A bed is a lock with a condition variable, its bell; a word's address
+ * selects the bed for the threads that sleep on it. Words that share a bed wake each other's sleepers, which then find
+ * their word unchanged.
  *
- * A scheduled test replaces kolk_wait_ and kolk_wake_, in tests/help/schedule.h. */
+ * Scheduled tests replace kolk_wait_ and kolk_wake_ (tests/help/schedule.h). */
 #include "system.h"
 
 #include "kolk/base.h"
@@ -44,13 +44,13 @@ void kolk_yield_(void) {
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The values of <linux/futex.h>, which musl-gcc does not find because it has no kernel headers. */
+/* The values from <linux/futex.h>, which musl-gcc does not find because it has no kernel headers. */
 #define FUTEX_WAKE             1
 #define FUTEX_WAIT_BITSET      9
 #define FUTEX_PRIVATE_FLAG     128
 #define FUTEX_BITSET_MATCH_ANY 0xffffffffu
 
-/* A deadline beyond the range of the system's types is slept for in parts. */
+/* A deadline beyond the range of the system's types takes several sleeps. */
 bool kolk_wait_(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
     KOLK_ASSERT_((uintptr_t)word % sizeof *word == 0);
     int64_t ns = deadline.ns > 0 ? deadline.ns : 0, seconds = ns / 1000000000;
@@ -122,7 +122,7 @@ static struct timespec timespec_of(int64_t ns) {
     return (struct timespec){.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
 }
 
-#ifdef __APPLE__ /* its bells use the wall clock, which can be set back, but they also accept a relative time */
+#ifdef __APPLE__ /* bells there use the wall clock, which can be set back, but also accept a relative time */
 static bool make_bell(bed_bell *bell) {
     return pthread_cond_init(bell, NULL) == 0;
 }
@@ -146,7 +146,7 @@ static void listen_for(bed *mine, int64_t ns) {
 }
 #endif
 
-/* The threads that slept here or had a lock do not exist in a fork's child. */
+/* The threads that slept in a bed or held its lock do not exist in a fork's child. */
 static void renew_beds(void) {
     static const bed unused = BED;
     for (size_t i = 0; i < sizeof beds / sizeof *beds; i++) beds[i] = unused;
@@ -157,7 +157,7 @@ __attribute__((constructor)) static void renew_beds_in_forks(void) {
 }
 #endif
 
-/* Sleeps until the bell rings, for `ns` at most, perhaps less. Returns at once if the system cannot make a bell. */
+/* Sleeps until the bell rings, for `ns` at most, perhaps less. Returns immediately if the system cannot make a bell. */
 static void sleep_in(bed *mine, int64_t ns) {
     KOLK_ASSERT_(ns > 0);
     if (!mine->has_bell) mine->has_bell = make_bell(&mine->bell);

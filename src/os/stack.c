@@ -1,6 +1,6 @@
-/* stack.c: see stack.h. glibc's backtrace reads the unwind tables of the program, so it needs no frame pointers. glibc
- * loads the unwinder, which is a library, at the first call of backtrace. Other C libraries have no such function, or
- * have it in a library of its own. */
+/* stack.c: see stack.h. glibc's backtrace reads the unwind tables of the program, so it needs no frame pointers. On the
+ * first call of backtrace, glibc loads the unwinder, which is a separate library. Other C libraries have no backtrace,
+ * or have it in a separate library. */
 #include "system.h"
 
 #include "kolk/base.h"
@@ -21,8 +21,8 @@
 #endif
 #endif
 
-#define WALK_FEW  12 /* the usual limit of kolk's own calls between here and the site */
-#define WALK_MANY 64 /* the highest limit of all calls */
+#define WALK_FEW  12 /* as many of kolk's own calls as usually lie between here and the site */
+#define WALK_MANY 64 /* the most calls that are ever walked */
 
 #ifdef HAS_BACKTRACE
 static uint8_t is_held;

@@ -6,12 +6,13 @@
 #include <stddef.h>
 
 /* Writes return addresses: `site`, which must not be NULL, then those of the calls around it from the innermost on,
- * then NULL. It writes `most` entries at most, including the NULL. If the stack cannot be walked or does not contain
- * the site, it writes the site alone. The first walk may allocate, so the caller must hold no lock of kolk's. */
+ * then NULL. It writes no more than `most` entries, including the NULL. If the stack cannot be walked or does not
+ * contain the site, it writes the site alone. The first walk may allocate, so the caller must hold none of kolk's
+ * locks. */
 void kolk_stack_walk_(const void *site, const void **frames, size_t most);
 
-/* While `hold` is set, kolk_stack_walk_ writes the site alone: for a malloc that is called before the C library is
- * ready. */
+/* While `hold` is set, kolk_stack_walk_ writes the site alone. This is for a malloc that is called before the C library
+ * is ready. */
 void kolk_stack_hold_(bool hold);
 
 #endif

@@ -1,5 +1,5 @@
-/* system.h: makes the C library declare all that it has, even with -std=c11. The files of src/ that call the operating
- * system include this before anything else. */
+/* system.h: makes the C library declare everything it has, even with -std=c11. The files of src/ that call the
+ * operating system include this before anything else. */
 #ifndef KOLK_SRC_SYSTEM_H
 #define KOLK_SRC_SYSTEM_H
 

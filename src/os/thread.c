@@ -49,14 +49,14 @@ uint32_t kolk_thread_system_number_(uint32_t thread) {
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A thread's number has two parts: above, the count of forks when the thread asked first; below, the system's number of
- * the thread at that time. In a fork's child the thread that forked keeps its number, although the system now uses the
- * process's number for it and may assign the old one to another thread. The count of forks distinguishes these two
- * threads. */
+/* A thread's number has two parts. The upper bits are the fork count at the time when the thread first asked for its
+ * number; the lower bits are the system's number of the thread at that time. In a fork's child the thread that forked
+ * keeps its number, although the system now uses the process's number for it and may assign the old one to another
+ * thread. The fork count distinguishes these two threads. */
 #define NUMBER_BITS 22 /* the system's numbers are less than 1 << 22 (PID_MAX_LIMIT) */
 static _Thread_local uint32_t my_number;
 static uint32_t forked; /* the thread that forked last */
-static pid_t process;   /* set at that fork; after _Fork or clone, which run no handlers, still the parent */
+static pid_t process;   /* set at that fork; still the parent's after _Fork or clone, which run no handlers */
 
 uint32_t kolk_thread_(void) {
     if (my_number) return my_number;
@@ -74,7 +74,7 @@ static uint32_t system_number_of(uint32_t thread) {
     return thread >> NUMBER_BITS == here >> NUMBER_BITS ? thread - here : 0;
 }
 
-/* In a process that was made without fork handlers, no thread is known. */
+/* In a process that was created without running fork handlers, no thread is known. */
 static bool is_known_thread(uint32_t thread) {
     return thread && getpid() == process;
 }

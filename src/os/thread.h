@@ -10,19 +10,19 @@
  * unknown. */
 uint32_t kolk_thread_(void);
 
-/* Has that thread ended, or does it exist only in a fork's parent? Returns false where that is unknown, if another
- * thread now has the number, and while the system still lists the thread: for a moment after its end, and for the
- * process's first thread until the process ends. */
+/* Has that thread ended, or does it exist only in a fork's parent? Returns false if that is unknown, if another thread
+ * now has the number, or while the system still lists the thread. The system lists a thread for a moment after its end,
+ * and the process's first thread until the process ends. */
 bool kolk_thread_is_gone_(uint32_t thread);
 
-/* The same, but also true for an ended thread that the system still lists, if there is a /proc. Takes some microseconds
- * more. */
+/* The same, but if there is a /proc, also returns true for an ended thread that the system still lists. Takes a few
+ * microseconds more. */
 bool kolk_thread_has_ended_(uint32_t thread);
 
 /* Copies the system's name of a thread of this process, cut to size; "" if the thread is gone. Slow. */
 void kolk_thread_name_(uint32_t thread, char *name, size_t size);
 
-/* The calling thread's name at its first call of this function. Only that call is slow. */
+/* Returns the name that the calling thread had when it first called this function. Only that call is slow. */
 #define KOLK_THREAD_NAME_ 16 /* bytes, including the 0 */
 const char *kolk_thread_own_name_(void);
 

@@ -15,7 +15,7 @@
 /* Starts a thread, in which all signals are blocked. Returns false if the system cannot. */
 bool kolk_worker_start_(uintptr_t *worker, KOLK_WORK_ (*work)(void *argument), void *argument);
 
-/* Waits for the worker's end. Call it once for each worker. It is no cancellation point. */
+/* Waits until the worker ends. Call it exactly once for each worker. It is not a cancellation point. */
 void kolk_worker_join_(uintptr_t worker);
 
 #endif
