@@ -1,4 +1,5 @@
-/* budget.h: a number of bytes that any number of threads may still take. NULL is a budget without a limit. */
+/* budget.h: a budget is the number of bytes that may still be taken, by any number of threads. NULL is an unlimited
+ * budget. */
 #ifndef KOLK_SRC_BUDGET_H
 #define KOLK_SRC_BUDGET_H
 
@@ -7,7 +8,8 @@
 
 #include <stdint.h>
 
-/* Takes the wished bytes, or fewer if fewer are left, rounded down to a multiple of `unit`. Returns the bytes taken. */
+/* Takes the requested bytes, or fewer if fewer are left, rounded down to a multiple of `unit`. Returns the bytes
+ * taken. */
 static inline uint64_t kolk_budget_take_(uint64_t *budget, uint64_t wish, uint64_t unit) {
     KOLK_ASSERT_(unit != 0);
     if (!budget) return wish - wish % unit;

@@ -3,7 +3,8 @@
  *     slots    | 0 ........ | 1 ........ | 2 ........ | ... | n - 1 .... |
  *              |<- stride ->|    ^ slot 1, `inside` bytes behind its start
  *
- * kolk_exact_slot_ (base.inl) finds the slot of a pointer to its start; it divides by the stride = odd << shift. */
+ * kolk_exact_slot_ (base.inl) finds the slot whose start a pointer points to. It divides by the stride, which is odd <<
+ * shift. */
 #ifndef KOLK_SRC_GEOMETRY_H
 #define KOLK_SRC_GEOMETRY_H
 
@@ -21,8 +22,8 @@ static inline void kolk_set_divisor_(size_t stride, uint8_t *shift, uintptr_t *i
     KOLK_ASSERT_((uintptr_t)(stride >> *shift) * *inverse == 1);
 }
 
-/* Returns the slot, of n, that any pointer points into; *inside is the pointer's distance from the slot's start.
- * KOLK_NO_SLOT_, and 0, if it is in none. */
+/* Returns which of n slots a pointer points into; *inside becomes the pointer's distance from the slot's start. If it
+ * points into none, returns KOLK_NO_SLOT_, and *inside becomes 0. */
 static inline uint32_t kolk_locate_(const void *slots, size_t stride, uint32_t n, const void *pointer,
                                     uint64_t *inside) {
     uintptr_t offset = (uintptr_t)pointer - (uintptr_t)slots;

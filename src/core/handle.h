@@ -1,4 +1,4 @@
-/* handle.h: the tags in handles. base.inl puts the bits of a handle together.
+/* handle.h: the tags in handles. base.inl assembles the bits of a handle.
  *
  *     | generation, 32 bits | slot, in the bits that max_capacity needs, below |
  *                           | tag, its lowest bit on top                       |     XORed
@@ -16,8 +16,8 @@ static inline unsigned kolk_index_bits_(uint32_t n) {
     return n > 1 ? 32 - (unsigned)__builtin_clz(n - 1) : 0;
 }
 
-/* Reverses the tag's bits, or those of the name's hash if the tag is 0, so that small tags differ above the bits of an
- * index. The result does not depend on the capacity, so handles can be loaded into a larger pool. */
+/* Reverses the tag's bits, or those of the name's hash if the tag is 0, so that even small tags differ in the bits
+ * above those of an index. The result does not depend on the capacity, so handles can be loaded into a larger pool. */
 static inline uint32_t kolk_tag_bits_(uint32_t tag, const char *name) {
     if (!tag && name) tag = kolk_hash_(name);
     tag = tag >> 16 | tag << 16; /* swap the halves, then the halves of each half, and so on */
@@ -27,7 +27,7 @@ static inline uint32_t kolk_tag_bits_(uint32_t tag, const char *name) {
     return (tag >> 1 & 0x55555555) | (tag & 0x55555555) << 1;
 }
 
-/* Does the handle decode to a slot beyond max_capacity? Then it has another tag. */
+/* Does the handle decode to a slot beyond max_capacity? Then it has a different tag. */
 static inline bool kolk_handle_is_foreign_(kolk_handle handle, uint32_t tag, uint32_t max_capacity) {
     unsigned bits = kolk_index_bits_(max_capacity);
     return bits < 32 && kolk_handle_index_(handle, tag) >> bits != 0;

@@ -1,5 +1,5 @@
 /* probes.h: static tracepoints (USDT) for perf, bpftrace, SystemTap and gdb, if <sys/sdt.h> is present when the library
- * is built. Each is one nop instruction, off the fast paths.
+ * is built. Each is one nop instruction, outside the fast paths.
  *
  *     kolk:full(pool name, capacity)              an alloc returns NULL
  *     kolk:grow(pool name, capacity, new one)
@@ -19,7 +19,7 @@
 
 #ifdef DTRACE_PROBE
 #ifdef __clang__
-#pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments" /* of <sys/sdt.h> */
+#pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments" /* in <sys/sdt.h> */
 #endif
 #define PROBE2(name, a, b)    DTRACE_PROBE2(kolk, name, a, b)
 #define PROBE3(name, a, b, c) DTRACE_PROBE3(kolk, name, a, b, c)

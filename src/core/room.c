@@ -25,9 +25,9 @@ kolk_status kolk_room_resolve_size_(size_t *size, size_t *align, size_t type_siz
     return KOLK_OK;
 }
 
-/* The greatest capacity that fits the caller's memory. The bytes per slot hardly depend on the capacity. So the first
- * guess takes them from a block of 2^16 slots. Each next guess drops as many slots as the excess bytes hold. The steps
- * need no 64-bit division where pointers have 32 bits. */
+/* Returns the greatest capacity that fits into the caller's memory. The bytes per slot hardly depend on the capacity,
+ * so the first guess takes them from a block of 2^16 slots. Each further guess drops as many slots as the excess bytes
+ * hold. The steps need no 64-bit division where pointers have 32 bits. */
 static uint32_t capacity_that_fits(const kolk_room_ *room, kolk_bytes_ *bytes, const void *desc) {
     KOLK_ASSERT_(room->memory);
     uint64_t each64 = bytes(desc, 1u << 16, 8) >> 10; /* bytes of 64 slots */
@@ -72,8 +72,8 @@ uint64_t kolk_room_bytes_(const uint64_t *sizes, unsigned n, uint64_t unit) {
 
 bool kolk_room_make_(kolk_room_ *room, const uint64_t *sizes, unsigned n, void **starts) {
     KOLK_ASSERT_(room->capacity <= room->max_capacity && !room->block);
-    /* Each region of a growing block takes whole pages. A block that is no larger than these few pages does not grow:
-     * it is committed at once. */
+    /* Each region of a growing block takes whole pages. A block that is no larger than FEW_PAGES does not grow: it is
+     * committed as a whole. */
     uint64_t page = kolk_memory_page_();
     bool grows = KOLK_HOSTED && room->max_capacity > room->capacity && kolk_room_bytes_(sizes, n, 8) > FEW_PAGES * page;
     uint64_t unit = grows ? page : 8;

@@ -2,8 +2,9 @@
  *
  *     | objects | region 1 | region 2 | ...
  *
- * On the caller's memory, and where nothing grows, the regions lie side by side and are whole from the start. Otherwise
- * each region has address space for max_capacity, and more of it is committed as the capacity grows. */
+ * In the caller's memory, and where nothing grows, the regions lie side by side and have their full size from the
+ * start. Otherwise each region has address space for max_capacity, and more of it is committed as the capacity
+ * grows. */
 #ifndef KOLK_SRC_ROOM_H
 #define KOLK_SRC_ROOM_H
 
@@ -11,12 +12,12 @@
 
 #include "../base/assert.h"
 
-/* The source of the block: the system, committed whole or step by step, or the caller. */
+/* Where the block comes from: the system (committed as a whole or step by step) or the caller. */
 enum { MEMORY_WHOLE, MEMORY_GROWS, MEMORY_CALLERS };
 
 #define KOLK_MAX_ALIGN_ 4096u
 
-/* The members of a descriptor that concern memory, and the block that is made from them. */
+/* The members of a descriptor that concern memory, and the block that is made according to them. */
 typedef struct kolk_room_ {
     size_t object_align;
     uint32_t capacity, max_capacity;
@@ -34,7 +35,7 @@ static inline uint64_t round_up(uint64_t n, uint64_t unit) {
     return (n + unit - 1) & ~(unit - 1);
 }
 
-/* The capacity that a full block tries first: twice the old one, or more if that adds less than 64 KiB or one slot. */
+/* Returns the capacity that a full block should try first: twice the old one, but at least 64 KiB or one slot more. */
 static inline uint32_t kolk_room_next_capacity_(uint32_t capacity, uint32_t max_capacity, uint32_t stride) {
     KOLK_ASSERT_(capacity <= max_capacity && stride != 0);
     uint64_t step = stride < 65536 ? 65536 / stride : 1;
@@ -42,20 +43,21 @@ static inline uint32_t kolk_room_next_capacity_(uint32_t capacity, uint32_t max_
     return wish < max_capacity ? (uint32_t)wish : max_capacity;
 }
 
-/* Checks the objects' size and alignment and replaces 0 by defaults. type_size and type_align are the type's, or 0. */
+/* Checks the objects' size and alignment and replaces 0 by defaults. type_size and type_align are those of the object's
+ * type, or 0. */
 kolk_status kolk_room_resolve_size_(size_t *size, size_t *align, size_t type_size, size_t type_align);
 
 /* Computes the bytes of a block that `desc` describes, for this many slots, with each region rounded up to `unit`. */
 typedef uint64_t kolk_bytes_(const void *desc, uint32_t capacity, uint64_t unit);
 
-/* Checks capacities and memory, and replaces 0 by defaults. The objects' size must be resolved before. */
+/* Checks capacities and memory, and replaces 0 by defaults. The objects' size must be resolved first. */
 kolk_status kolk_room_resolve_(kolk_room_ *room, kolk_bytes_ *bytes, const void *desc);
 
-/* The bytes of n regions of these sizes. */
+/* Returns the sum of the sizes of n regions, each rounded up to `unit`. */
 uint64_t kolk_room_bytes_(const uint64_t *sizes, unsigned n, uint64_t unit);
 
-/* Makes the block of n regions, whose sizes are those for max_capacity, and sets their starts; the start of a region of
- * size 0 is NULL. Returns false, without a block, if there is no memory. */
+/* Makes the block of n regions and sets their starts; the start of a region of size 0 is NULL. `sizes` are the sizes
+ * for max_capacity. Returns false, without a block, if there is no memory. */
 bool kolk_room_make_(kolk_room_ *room, const uint64_t *sizes, unsigned n, void **starts);
 
 /* Commits the first sizes[r] bytes of each region r of a growing block. */

@@ -12,19 +12,19 @@ bool kolk_tools_watch_malloc_(void);
 /* Marks these bytes as written for MemorySanitizer, which does not see the library's own writes. */
 void kolk_tools_wrote_(const void *bytes, size_t size);
 
-/* Poisons these bytes: they must not be touched from now on. For AddressSanitizer, no byte behind them in the same
+/* Poisons these bytes: they must not be touched from now on. For AddressSanitizer, no byte after them in the same
  * granule of 8 bytes may be in use. */
 void kolk_tools_hide_(const void *bytes, size_t size);
 
-/* Ends the poison: the program may touch the bytes again, but has to write them before it reads them. */
+/* Unpoisons these bytes: the program may touch them again, but must write them before it reads them. */
 void kolk_tools_show_(const void *bytes, size_t size);
 
 /* Between these two calls, MemorySanitizer does not check the bytes that the library passes to libc, because it has not
- * seen the library write them. No function of the user may be called there. */
+ * seen the library write them. No user function may be called between them. */
 void kolk_tools_begin_libc_(void);
 void kolk_tools_end_libc_(void);
 
-/* Adds this range to the memory, or removes it from the memory, in which LeakSanitizer searches for pointers. */
+/* Adds this range to the memory in which LeakSanitizer searches for pointers, or removes it again. */
 void kolk_tools_add_root_(const void *start, size_t size);
 void kolk_tools_remove_root_(const void *start, size_t size);
 

@@ -4,9 +4,10 @@
  *     queue        first ---> | waiter | <---> | waiter | <---> | waiter | <--- last
  *                             on the stack of the thread that sleeps on its word
  *
- * All functions but kolk_waiter_sleep_ are called under the owner's lock. A waiter dies when its thread returns. So its
- * last use is under that lock, or is the store that lets its thread return. The wake after this store only passes the
- * address on: if another thread sleeps at the same address by then, it wakes for no reason and checks again. */
+ * All functions except kolk_waiter_sleep_ are called under the owner's lock. A waiter ceases to exist when its thread
+ * returns. So its last use is under that lock, or is the store that lets its thread return. The wake after this store
+ * uses only the waiter's address: if another thread sleeps at the same address by then, it wakes spuriously and checks
+ * again. */
 #ifndef KOLK_SRC_WAIT_QUEUE_H
 #define KOLK_SRC_WAIT_QUEUE_H
 
@@ -21,7 +22,7 @@ typedef struct kolk_waiter_ {
     struct kolk_waiter_ *before, *behind;
 } kolk_waiter_;
 
-/* Appends the waiter as the last one. */
+/* Appends the waiter at the end. */
 static inline void kolk_waiter_join_(kolk_wait_queue_ *queue, kolk_waiter_ *waiter) {
     KOLK_ASSERT_(!queue->first == !queue->last);
     KOLK_ASSERT_(waiter != queue->last);
@@ -34,7 +35,7 @@ static inline void kolk_waiter_join_(kolk_wait_queue_ *queue, kolk_waiter_ *wait
     queue->last = waiter;
 }
 
-/* Inserts the waiter as the first one. */
+/* Inserts the waiter at the front. */
 static inline void kolk_waiter_join_front_(kolk_wait_queue_ *queue, kolk_waiter_ *waiter) {
     KOLK_ASSERT_(!queue->first == !queue->last);
     KOLK_ASSERT_(waiter != queue->first);
@@ -61,13 +62,13 @@ static inline void kolk_waiter_leave_(kolk_wait_queue_ *queue, const kolk_waiter
         queue->last = waiter->before;
 }
 
-/* Wakes a waiter. If it is in no queue, its thread may return at once, and the waiter must not be used any more. */
+/* Wakes a waiter. If it is in no queue, its thread may return immediately, and the waiter must not be used any more. */
 static inline void kolk_waiter_wake_(kolk_waiter_ *waiter) {
     kolk_store_(&waiter->woken, 1, KOLK_RELEASE_); /* partner: the waiter's own load with acquire */
     kolk_wake_(&waiter->woken, 1);
 }
 
-/* Sleeps until a wake. Returns false if the deadline has passed before. It may also return true for no reason. */
+/* Sleeps until a wake. Returns false if the deadline passes first. It may also return true spuriously. */
 static inline bool kolk_waiter_sleep_(kolk_waiter_ *waiter, kolk_deadline deadline) {
     return kolk_wait_(&waiter->woken, 0, deadline);
 }
