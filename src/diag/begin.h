@@ -1,4 +1,4 @@
-/* begin.h: the common first and last step of every init. process.h says in which order an init does things, and why. */
+/* begin.h: the first and the last step, which all inits share. process.h explains the order of an init's steps. */
 #ifndef KOLK_SRC_BEGIN_H
 #define KOLK_SRC_BEGIN_H
 
@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-/* Sets the struct to zero and reads the process's settings. The struct has `size` bytes for the program and `own_size`
- * for the library. The init fails with the status that this returns, unless that is KOLK_OK. */
+/* Sets the struct to zero and reads the process's settings. `size` is the struct's size in the program, `own_size` its
+ * size in the library. The init fails with the status that this returns, unless that is KOLK_OK. */
 static inline kolk_status kolk_begin_(void *self, size_t size, size_t own_size, uint32_t abi, const void *desc) {
 #if KOLK_DIAGNOSTICS
     kolk_noted_ noted;
@@ -28,7 +28,7 @@ static inline kolk_status kolk_begin_(void *self, size_t size, size_t own_size, 
     return KOLK_OK;
 }
 
-/* Lists the complete struct in the registry, which writes its number to `number`, a field of the struct. */
+/* Adds the complete struct to the registry, which writes the pool's number to `number`, a field of the struct. */
 static inline kolk_status kolk_enlist_(const void *self, size_t size, uint32_t *number, const kolk_kind_ *kind) {
     kolk_tools_wrote_(self, size);
     kolk_registry_add_(self, number, kind);

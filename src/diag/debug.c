@@ -1,12 +1,12 @@
-/* debug.c: the debug mode of one pool, in a block of its own beside the pool: lives, sites, leaks, the quarantine.
+/* debug.c: the debug mode of one pool, in a block separate from the pool's: lives, sites, leaks, and the quarantine.
  * debug_inside.h names the other files of the debug mode.
  *
  *     the block   | kolk_debug | ring | heads | objects | lives ........ (committed as the pool grows) |
  *
- * Each slot's record is memory of its own, never a bit of a word that other slots share. Counters for all slots are
+ * Each slot's record is memory of its own, never a bit in a word that several slots share. Counters for all slots are
  * atomic. So threads that hold different slots of a shared pool need no lock here. A report may read the sites of a
- * slot that another thread has just taken. So the sites are atomics, and each belongs to the old life or the new
- * one. */
+ * slot that another thread has just taken. So the sites are atomics: each value read belongs either to the old life or
+ * to the new one. */
 #include "debug_inside.h"
 
 #if KOLK_DIAGNOSTICS
@@ -18,7 +18,7 @@
 #include "../core/probes.h"
 #include "profiler.h"
 
-#define ZONE 16u /* the least bytes of a red zone */
+#define ZONE 16u /* the smallest size of a red zone in bytes */
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): the counter is written */
 static size_t count_up(size_t *counter) {
@@ -52,7 +52,7 @@ kolk_debug *kolk_debug_begin_(const kolk_debug_desc_ *desc) {
     size_t bypassed = desc->settings.flags & KOLK_DEBUG_BYPASS ? slots : 0;
     if (slots > PTRDIFF_MAX / (2 * sizeof(life))) return NULL;
 
-    /* All parts but the lives come first, because they are committed at once. */
+    /* All parts except the lives come first, because they are committed now. */
     size_t ring_at = aligned_to_16(sizeof(kolk_debug)), heads_at = aligned_to_16(ring_at + waiting * sizeof(uint32_t));
     size_t objects_at = aligned_to_16(heads_at + bypassed * sizeof(uint32_t));
     size_t lives_at = aligned_to_16(objects_at + bypassed * sizeof(uintptr_t));
@@ -139,7 +139,7 @@ void kolk_debug_unissue_(kolk_debug *debug, uint32_t from, uint32_t end) {
 /* Returns the slot of the oldest life that has not ended and is not yet reported; `end` if there is none. */
 static uint32_t oldest_life(const kolk_debug *debug, uint32_t end) {
     uint32_t found = end;
-    size_t age = 0; /* the number of births since, which is right even if their counter wrapped */
+    size_t age = 0; /* the number of births since, which is correct even if their counter has wrapped */
     for (uint32_t slot = 0; slot < end; slot++) {
         const life *now = &debug->lives[slot];
         if (!now->alive || (found != end && debug->births - now->birth <= age)) continue;
@@ -149,7 +149,7 @@ static uint32_t oldest_life(const kolk_debug *debug, uint32_t end) {
     return found;
 }
 
-/* Do both sites print the same? Reports show only the first `named` addresses of a stack. */
+/* Do both sites look the same in a report? Reports show only the first `named` addresses of a stack. */
 static bool is_same_place(kolk_kept_site_ a, kolk_kept_site_ b, size_t named) {
     const void *const *one = kolk_site_stack_(a), *const *other = kolk_site_stack_(b);
     if (a == b || !one || !other) return a == b;

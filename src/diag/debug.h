@@ -1,5 +1,5 @@
 /* debug.h: the debug mode of a pool: red zones, fills and their checks, sites, the quarantine, and objects that are
- * malloc blocks (bypass). It knows slots, objects and bytes, but no kind of pool. */
+ * malloc blocks (bypass). It deals with slots, objects and bytes, and does not depend on the kind of pool. */
 #ifndef KOLK_SRC_DEBUG_H
 #define KOLK_SRC_DEBUG_H
 
@@ -8,8 +8,8 @@
 #include "settings.h"
 
 /* The address that a function of the library was called from. The function must be KOLK_NOINLINE_: if link-time
- * optimisation merged it into its caller, this would be the address of the caller's caller. */
-#ifndef __EMSCRIPTEN__ /* where it needs a linker option, and its result has no name */
+ * optimisation merged it into its caller, this would be an address in the caller's caller. */
+#ifndef __EMSCRIPTEN__ /* there it needs a linker option, and its result cannot be named */
 #define SITE __builtin_extract_return_addr(__builtin_return_address(0))
 #else
 #define SITE NULL
@@ -23,14 +23,14 @@
  *     its own slots     only as the pool's objects do: the thread that gives it away releases, the one that takes it
  *                       acquires.
  *     any thread        sites of any slot; fails; objects, quarantine (constants).
- *     one, under the    with bypass prepare, find and search, whose lists span all slots: the result of find is
- *     pool's lock       valid while the lock is held. ring and ring_advance, always.
+ *     one, under the    with bypass: prepare, find and search, whose lists span all slots. The result of find is
+ *     pool's lock       valid while the lock is held. With or without bypass: ring and ring_advance.
  *     one, under the    commit. Meanwhile other threads may use slots that were committed before.
- *     lock of growing
+ *     lock of growth
  *     one, while no     begin, end, forget, unissue, leaks.
- *     other runs
+ *     other thread runs
  *
- * Only verify, begin_life, wipe and leaks call failure handlers and profilers. None of these needs the lock. */
+ * Only verify, begin_life, wipe and leaks call failure handlers and profilers. None of these four needs the lock. */
 
 typedef struct kolk_debug kolk_debug;
 
@@ -47,27 +47,27 @@ typedef struct kolk_debug_desc_ {
 
 #if KOLK_DIAGNOSTICS
 
-/* Clears the settings that objects which never move cannot have, and sets the sizes of the red zones. With these, the
- * stride is front + object_size + back. */
+/* Clears the settings that do not apply to objects which never move, and sets the sizes of the red zones. The stride is
+ * then front + object_size + back. */
 void kolk_debug_settle_(kolk_debug_desc_ *desc);
 
 /* Returns NULL if there is no memory. kolk_debug_commit_ must follow before any slot is used. */
 kolk_debug *kolk_debug_begin_(const kolk_debug_desc_ *desc);
 
-/* Must be called after the end of all lives. Also frees the malloc blocks that slots below `end` have kept for
+/* Must be called after all lives have ended. Also frees the malloc blocks that slots below `end` have kept for
  * persistent contents. */
 void kolk_debug_end_(kolk_debug *debug, uint32_t end);
 
 bool kolk_debug_commit_(kolk_debug *debug, uint32_t capacity);
 
-/* With bypass, the address of each slot's object, with its bits inverted; 0 if the slot never had one. NULL without
- * bypass. */
+/* With bypass, returns an array that has, for each slot, the address of its object with inverted bits, or 0 if the slot
+ * never had an object. Returns NULL without bypass. */
 uintptr_t *kolk_debug_objects_(const kolk_debug *debug);
 
 /* With bypass, returns the slot of an object, or UINT32_MAX. A dead object is found until its slot is used again. */
 uintptr_t kolk_debug_find_(const kolk_debug *debug, const void *object);
 
-/* For reports about pointers that are no objects: returns the slot below `end` whose object contains `pointer`, or
+/* For reports about pointers that are not objects: returns the slot below `end` whose object contains `pointer`, or
  * UINT32_MAX. *inside becomes the distance from the object's start. Searches all slots. */
 uint32_t kolk_debug_search_(const kolk_debug *debug, uint32_t end, const void *pointer, uint64_t *inside);
 
@@ -81,8 +81,8 @@ void kolk_debug_sites_(const kolk_debug *debug, uint32_t slot, kolk_failure *fai
 /* Are the red zones of a slot unchanged, and, if the slot is dead, its fill? */
 bool kolk_debug_is_intact_(const kolk_debug *debug, uint32_t slot, const void *object, bool live);
 
-/* The same, but reports each damage and repairs it before the handler is called. `failure` has the pool's part of the
- * report. */
+/* The same, but reports all damage, and repairs it before the handler is called. `failure` contains the pool's part of
+ * the report. */
 void kolk_debug_verify_(const kolk_debug *debug, uint32_t slot, void *object, bool live, kolk_failure failure);
 
 /* Prepares a slot for a new life at this object: writes red zones and fill. Returns the object; with bypass returns a
@@ -92,26 +92,27 @@ void *kolk_debug_prepare_(kolk_debug *debug, uint32_t slot, void *object);
 /* Records that a life has begun. */
 void kolk_debug_begin_life_(kolk_debug *debug, uint32_t slot, const void *object, const void *site);
 
-/* Records that a life has ended: `site` freed its object, which is no leak any more but may still be read. */
+/* Records that a life has ended: `site` freed its object, which is not a leak any more but may still be read. */
 void kolk_debug_end_life_(kolk_debug *debug, uint32_t slot, const void *site);
 
 /* Fills the object of an ended life, or frees its malloc block, and calls the profiler. From here on nobody may read
- * the object. Must be called once after each end_life and before the slot's next life: at once, or later if the free is
- * deferred. */
+ * the object. Must be called once after each end_life and before the slot's next life: immediately, or later if the
+ * free is deferred. */
 void kolk_debug_wipe_(kolk_debug *debug, uint32_t slot, void *object);
 
-/* Shall this alloc fail, even though the pool has free slots? */
+/* Should this alloc fail, even though the pool has free slots? */
 bool kolk_debug_fails_(kolk_debug *debug);
 
-/* Notes that the contents of these slots are lost: their red zones and fills are not checked until their next life. */
+/* Records that the contents of these slots are lost: their red zones and fills are not checked until their next
+ * life. */
 void kolk_debug_forget_(kolk_debug *debug, uint32_t from, uint32_t end);
 
-/* Notes that these dead slots count as never handed out from now on. Includes forget, and frees the blocks they
- * kept. */
+/* Records that from now on these dead slots count as never handed out. Does what kolk_debug_forget_ does, and also
+ * frees the blocks that the slots have kept. */
 void kolk_debug_unissue_(kolk_debug *debug, uint32_t from, uint32_t end);
 
-/* Reports the objects that are alive in slots below `end`, once for each site of their allocs, the oldest object's
- * first. Does so only with `sites`, and only once. */
+/* Reports the objects that are alive in slots below `end`: one report for each alloc site, beginning with that of the
+ * oldest object. Does so only with the setting `sites`, and reports each object only once. */
 void kolk_debug_leaks_(kolk_debug *debug, uint32_t end, kolk_failure failure);
 
 /* ---- Quarantine: a ring of the slots that were freed last -------------------------------------------------------- */

@@ -5,7 +5,7 @@
  * double free is not mistaken for a foreign pointer.
  *
  * Another thread may fork at any moment. The order of the stores here ensures that in the child each list has an end,
- * and each slot is in one list or none. */
+ * and each slot is in at most one list. */
 #include "../os/system.h"
 
 #include "debug_inside.h"
@@ -18,8 +18,8 @@
 
 /* ---- The lists --------------------------------------------------------------------------------------------------- */
 
-/* The head of the object's list. The hash is a product with the golden ratio (Knuth, The Art of Computer Programming 3,
- * 6.4). */
+/* Returns the head of the object's list. The hash multiplies by the golden ratio (Knuth, The Art of Computer
+ * Programming 3, 6.4). */
 static uint32_t *head_of(const kolk_debug *debug, const void *object) {
     KOLK_ASSERT_(debug->desc.max_capacity > 0);
     uint64_t mixed = (uint64_t)((uintptr_t)object >> 4) * UINT64_C(0x9e3779b97f4a7c15);
@@ -30,7 +30,7 @@ uintptr_t *kolk_debug_objects_(const kolk_debug *debug) {
     return debug->objects;
 }
 
-/* If several slots had this object, the latest is found: it is nearest to the head of the list. */
+/* If several slots have had this object, finds the latest one, as it is nearest to the head of the list. */
 uintptr_t kolk_debug_find_(const kolk_debug *debug, const void *object) {
     if (!object || debug->desc.max_capacity == 0) return NO_SLOT;
     uint32_t link = *head_of(debug, object);
@@ -52,7 +52,8 @@ uint32_t kolk_debug_search_(const kolk_debug *debug, uint32_t end, const void *p
     return NO_SLOT;
 }
 
-/* In a fork's child the slot may be in no list, if another thread was just giving it a new object. */
+/* In a fork's child the slot may be in no list, if another thread was giving it a new object at the moment of the
+ * fork. */
 static void unlink_object(kolk_debug *debug, uint32_t slot) {
     uint32_t *link = head_of(debug, kolk_debug_object_(debug, slot));
     while (*link && *link != slot + 1) link = &debug->lives[*link - 1].next;
@@ -72,7 +73,7 @@ static void link_object(kolk_debug *debug, uint32_t slot, const void *object) {
 /* ---- The blocks -------------------------------------------------------------------------------------------------- */
 
 static void *malloc_block(const kolk_debug_desc_ *desc) {
-#ifndef _WIN32 /* Windows never bypasses over-aligned pools */
+#ifndef _WIN32 /* on Windows, over-aligned pools never use bypass */
     void *block = NULL;
     if (desc->object_align > _Alignof(max_align_t))
         return posix_memalign(&block, desc->object_align, desc->object_size) == 0 ? block : NULL;

@@ -1,12 +1,12 @@
-/* debug_fill.c: writes red zones around objects and fills into them, and checks that nobody has changed them.
+/* debug_fill.c: writes red zones around objects and fills into objects, and checks that nothing has changed them.
  *
  *                |<------------------------ stride ------------------------>|
  *     ...........| red zone |        object        | red zone              | red zone | ...
  *                 fd fd fd ... cd cd cd cd ...      fd fd fd fd ...          with `guard`
  *                              0b db ea 1d 0b db ...  once it is dead        with `fill`
  *
- * A slot is `provable` once its red zones are written and, while it is dead, its fill: from its first life on, until
- * its pages are released. Other slots are not checked. */
+ * A slot is `provable` if its red zones are written and, while it is dead, its fill. That is so from its first life
+ * until its pages are released. Other slots are not checked. */
 #include "debug_inside.h"
 
 #if KOLK_DIAGNOSTICS
@@ -22,7 +22,7 @@
 #define ZONE_FILL  0xfdfdfdfdu
 #define MANY_BYTES 16u /* the most damaged bytes that a report prints */
 
-/* Bytes that must repeat a pattern, which begins at the start of the stretch. */
+/* Bytes that must repeat a pattern, beginning at the start of the stretch. */
 typedef struct stretch {
     kolk_status rule; /* the rule that is broken if they do not */
     unsigned char *start;
@@ -50,7 +50,7 @@ static void paint(const stretch *part) {
     for (; i < part->size; i++) part->start[i] = byte_of(part, i);
 }
 
-/* Returns a multiple of eight: all bytes before it repeat the pattern. */
+/* Returns a multiple of eight: all bytes before that index repeat the pattern. */
 static uint32_t find_doubt(const stretch *part) {
     uint64_t two = two_of(part->pattern), found;
     for (uint32_t i = 0; i + sizeof two <= part->size; i += sizeof two) {
@@ -94,7 +94,7 @@ bool kolk_debug_is_intact_(const kolk_debug *debug, uint32_t slot, const void *o
     return true;
 }
 
-/* Writes the bytes from the first to the last changed one: "2a 00 00 00". */
+/* Writes the bytes from the first changed byte to the last, such as "2a 00 00 00". */
 static void spell_bytes(char *text, const unsigned char *bytes, uint32_t count) {
     static const char digits[] = "0123456789abcdef";
     for (uint32_t i = 0; i < count && i < MANY_BYTES; i++) {

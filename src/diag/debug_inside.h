@@ -1,6 +1,6 @@
 /* debug_inside.h: declarations that the files of the debug mode share. debug.c has the essay, the block, lives and
- * leaks, debug_fill.c the red zones and fills, debug_bypass.c the objects from malloc: each calls only files that come
- * later in this list. */
+ * leaks; debug_fill.c has the red zones and fills; debug_bypass.c has the objects from malloc. Each calls only files
+ * that come later in this list. */
 #ifndef KOLK_SRC_DEBUG_INSIDE_H
 #define KOLK_SRC_DEBUG_INSIDE_H
 
@@ -10,7 +10,8 @@
 
 #define NO_SLOT UINT32_MAX
 
-/* The record of a slot and its last life. In a slot map, whose objects change places, `provable` is about the place. */
+/* The record of a slot and its last life. In a slot map, whose objects change places, `provable` refers to the
+ * place. */
 typedef struct life {
     kolk_kept_site_ alloc_site, free_site;
     size_t birth;  /* this is the pool's n-th life */
@@ -26,8 +27,8 @@ struct kolk_debug {
     uint32_t first;       /* the index of the ring's oldest slot */
     life *lives;          /* by slot */
     uint32_t *ring;       /* slots in quarantine */
-    uintptr_t *objects;   /* bypass only: the addresses by slot, bits inverted */
-    uint32_t *heads;      /* ... max_capacity of them: the first slot of each list, plus 1 */
+    uintptr_t *objects;   /* bypass only: each slot's object, as an address with inverted bits */
+    uint32_t *heads;      /* bypass only: the first slot of each of max_capacity lists, plus 1 */
     size_t block_size;
 };
 

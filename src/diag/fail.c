@@ -23,7 +23,8 @@ void kolk_set_failure_handler(void (*handler)(const kolk_failure *failure, void 
     failure_context = context;
 }
 
-/* Text that is cut at the size of its buffer. It needs no libc, so that freestanding programs get sentences, too. */
+/* Text that is cut at the size of its buffer. It needs no libc, so that freestanding programs get the sentences,
+ * too. */
 typedef struct text {
     char bytes[KOLK_HOSTED ? 2048 : 256];
     size_t length;
@@ -35,7 +36,7 @@ static void append_text(text *out, const char *string) {
     out->bytes[out->length] = 0;
 }
 
-/* Divides by 10 and returns the remainder. Divides in parts, because small devices cannot divide 64 bits. */
+/* Divides by 10 and returns the remainder. Divides in parts, because small devices have no 64-bit division. */
 static unsigned take_digit(uint64_t *number) {
     uint32_t rest = (uint32_t)(*number >> 32);
     uint64_t quotient = rest / 10;
@@ -80,7 +81,7 @@ static void append_site(text *out, const char *before, const void *site, const v
     append_text(out, words);
 }
 
-/* The site is the call that failed or, for damage, the call that found it. */
+/* The site is the call that failed or, in the case of damage, the call that found the damage. */
 static const char *word_before_site(kolk_status rule) {
     bool damage = rule == KOLK_WRITE_AFTER_FREE || rule == KOLK_OVERFLOW || rule == KOLK_UNDERFLOW;
     return damage ? ", seen by " : " by ";
@@ -89,7 +90,7 @@ static const char *word_before_site(kolk_status rule) {
 static void append_sites(text *out, const kolk_failure *failure) {
     uint32_t depth = failure->depth;
     append_site(out, word_before_site(failure->rule), failure->site, failure->stack, depth, true);
-    if (failure->rule == KOLK_LEAK) return; /* its sentence already names the site */
+    if (failure->rule == KOLK_LEAK) return; /* the sentence about a leak already names the site */
     const char *before_free = failure->alloc_site ? ", freed by " : "; freed by ";
     append_site(out, "; allocated by ", failure->alloc_site, failure->alloc_stack, depth, true);
     append_site(out, before_free, failure->free_site, failure->free_stack, depth, true);

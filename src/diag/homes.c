@@ -9,7 +9,7 @@
 #include "../os/peek.h"
 #include "settings.h"
 
-/* Did the user ask for the debug mode of this pool? Queues and byte maps have no debug mode of their own. */
+/* Did the user ask for debug mode for this pool? Queues and byte maps have no debug mode of their own. */
 static bool is_watched(const kolk_noted_ *noted) {
     uint32_t flags = noted->debug | kolk_settings_of_part_(noted->name, NULL).flags;
     return flags & KOLK_DEBUG_STRICT_;
@@ -45,7 +45,7 @@ void kolk_homes_report_lost_(bool all) {
                        "what it had is lost");
 }
 
-/* Copies a name that may be nowhere: as much of it as can be read. */
+/* Copies as much of a name as can be read: the pointer to it may be invalid. */
 static void peek_name(const char *name, char *copy, size_t size) {
     size_t n = 0;
     while (name && n + 1 < size && kolk_peek_(&copy[n], &name[n], 1) && copy[n]) n++;

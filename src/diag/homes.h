@@ -1,5 +1,5 @@
-/* homes.h: pools that are not where they were initialised, initialised twice, or lost without a deinit. Nothing in
- * freestanding builds. */
+/* homes.h: finds pools that are not where they were initialised, that were initialised twice, or that were lost without
+ * a deinit. Does nothing in freestanding builds. */
 #ifndef KOLK_SRC_HOMES_H
 #define KOLK_SRC_HOMES_H
 
@@ -12,15 +12,16 @@
 /* Reports a pool that was not deinit'd before its struct was initialised again, if it is in debug mode. */
 void kolk_homes_report_evicted_(const kolk_noted_ *noted);
 
-/* At exit: reports the pools whose storage has ended without a deinit. `all`: not only those in debug mode. */
+/* At exit: reports the pools whose storage has ended without a deinit. With `all`, reports not only those in debug
+ * mode. */
 void kolk_homes_report_lost_(bool all);
 
 /* The slow part of kolk_check_home_, for a pool that is not home. */
 bool kolk_homes_look_(const void *pool, uint32_t number, const char *name, const void *site);
 
-/* Does this struct belong to a living pool, or to one that is not listed? If the pool was moved, the registry is
- * corrected, and debug mode reports it. Returns false, and reports it, if the struct was never initialised (its number
- * and name may be garbage), or is a copy of a pool that was deinitialised. */
+/* Does this struct belong to a living pool, or to one that is not in the registry? If the pool was moved, the registry
+ * is corrected, and debug mode reports the move. Returns false, and reports it, if the struct was never initialised
+ * (its number and name may be garbage), or is a copy of a pool that was deinitialised. */
 static inline bool kolk_check_home_(const void *pool, uint32_t number, const char *name, const void *site) {
     return kolk_registry_is_home_(pool, number) || kolk_homes_look_(pool, number, name, site);
 }

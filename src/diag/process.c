@@ -1,7 +1,7 @@
 /* process.c: see process.h.
  *
  * After a fork, both processes report at their own exit. The child's report includes its copies of the parent's pools,
- * but not the parent's resource pools. If both write the same file, the later one overwrites the earlier. */
+ * but not the parent's resource pools. If both write the same file, the later report overwrites the earlier one. */
 #include "process.h"
 
 #if KOLK_DIAGNOSTICS
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 
 static struct {
-    uint32_t reading;   /* the lock for reading the environment; the process's lock would let a slow file delay forks */
+    uint32_t reading;   /* held to read the environment; under the process's lock, a slow file would delay forks */
     bool started;       /* the environment has been read */
     bool keeps;         /* statistics of pools that end are kept until the exit */
     kolk_records_ past; /* the kept statistics */
@@ -56,7 +56,7 @@ static void write_statistics(void) {
 
 /* ---- The start --------------------------------------------------------------------------------------------------- */
 
-/* Runs once. If the process forks in the middle of it, the child begins anew. */
+/* Runs once. If the process forks in the middle of it, the child starts again. */
 static void read_environment(void) {
     const char *file;
     this_process.keeps = kolk_stats_read_setting_();
@@ -66,7 +66,7 @@ static void read_environment(void) {
     __atomic_store_n(&this_process.started, true, __ATOMIC_RELEASE); /* partner: kolk_process_start_ */
 }
 
-/* The function that is registered last runs first. There are several functions so that the statistics are still written
+/* The function that is registered last runs first. They are separate functions so that the statistics are still written
  * if a failure handler calls exit at the first leak. */
 static void register_exit(void) {
     if (this_process.keeps) atexit(write_statistics);

@@ -6,7 +6,7 @@
 
 bool kolk_profiler_is_set_(void);
 
-/* The functions that a pool which is initialised now shall call. All are NULL if no profiler is set. */
+/* Returns the functions that a pool initialised now must call. All are NULL if no profiler is set. */
 kolk_profiler kolk_profiler_now_(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* quarantine.h: the slots of a pool that were freed last wait in its debug mode's ring (debug.h) before they are used
- * again.
+/* quarantine.h: the slots of a pool that were freed last wait in the ring of its debug mode (debug.h) before they are
+ * reused.
  *
  *     ring   | 7 | 2 | 9 | . | . |      `waiting` slots, the oldest first
  *
@@ -18,14 +18,14 @@
 static inline uint32_t kolk_quarantine_leave_(kolk_debug *debug, uint32_t *waiting) {
     if (*waiting == 0) return KOLK_NO_SLOT_;
     uint32_t slot = *kolk_debug_ring_(debug, 0);
-    /* Store first: a fork between the two steps then costs the child the youngest slot. In the other order the child
-     * would later take an entry that was never written. */
+    /* Store first: if another thread forks between the two steps, the child only loses the youngest slot. In the other
+     * order, the child would later take an entry that was never written. */
     kolk_store_(waiting, *waiting - 1, KOLK_RELAXED_); /* partner: the reads that count the pool's objects */
     kolk_debug_ring_advance_(debug);
     return slot;
 }
 
-/* Adds this slot. Returns the oldest slot if the ring was full and it had to leave, else KOLK_NO_SLOT_. */
+/* Adds this slot. If the ring was full, removes the oldest slot and returns it; otherwise returns KOLK_NO_SLOT_. */
 static inline uint32_t kolk_quarantine_enter_(kolk_debug *debug, uint32_t slot, uint32_t *waiting) {
     KOLK_ASSERT_(*waiting <= kolk_debug_quarantine_(debug) && kolk_debug_quarantine_(debug) > 0);
     bool is_full = *waiting == kolk_debug_quarantine_(debug);

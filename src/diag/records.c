@@ -1,5 +1,5 @@
-/* records.c: see records.h. Records and their names lie one behind another in blocks of pages, so that one call per
- * block releases all of them. A chained hash table finds records by name. */
+/* records.c: see records.h. Records and their names lie one after another in blocks of pages, so that one call per
+ * block releases them all. A chained hash table finds records by name. */
 #include "kolk/base.h"
 
 #if KOLK_DIAGNOSTICS
@@ -19,7 +19,7 @@ typedef struct kolk_block_ {
     size_t size, used; /* bytes, including this struct */
 } kolk_block_;
 
-/* A multiple of 8, because the records behind it have 64-bit members, even where pointers have 32 bits. */
+/* A multiple of 8, because the records after it have 64-bit members, even where pointers have 32 bits. */
 #define BLOCK_HEAD ((sizeof(kolk_block_) + 7) / 8 * 8)
 
 static kolk_block_ *add_block(kolk_block_ *before, size_t size) {

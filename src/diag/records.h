@@ -1,5 +1,5 @@
 /* records.h: copies of pools' statistics, which outlive the pools. Not in freestanding builds. Only one thread at a
- * time may use a list. */
+ * time may use a list of records. */
 #ifndef KOLK_SRC_RECORDS_H
 #define KOLK_SRC_RECORDS_H
 
@@ -9,7 +9,7 @@
 
 struct kolk_records_;
 
-/* The extra statistics that one kind of pool has beside kolk_stats, and the functions that write them. */
+/* The extra statistics that one kind of pool has in addition to kolk_stats, and the functions that write them. */
 typedef struct kolk_extra_ {
     size_t size; /* the bytes to copy */
 
@@ -20,16 +20,16 @@ typedef struct kolk_extra_ {
     /* Adds the statistics of another life of the same pool to `all`. */
     void (*merge)(void *all, const void *life);
 
-    /* Write extra statistics: a table of all records that have them; those of one record as `, "name": {...}`; the
-     * metrics of all records that have them. */
+    /* These write extra statistics: write_table writes a table of all records that have them; write_json writes those
+     * of one record, as `, "name": {...}`; write_openmetrics writes the metrics of all records that have them. */
     void (*write_table)(kolk_writer_ *out, const struct kolk_records_ *records);
     void (*write_json)(kolk_writer_ *out, const void *extra);
     void (*write_openmetrics)(kolk_writer_ *out, const struct kolk_records_ *records);
 } kolk_extra_;
 
 typedef struct kolk_record_ {
-    struct kolk_record_ *next;      /* in the order of their adding */
-    struct kolk_record_ *same_hash; /* the previous record in the list of its name's hash */
+    struct kolk_record_ *next;      /* in the order in which they were added */
+    struct kolk_record_ *same_hash; /* the previous record in the list for its name's hash */
     uint32_t nth;                   /* its number among the records of the same name and kind, from 1 */
     bool lives;                     /* its pool has not ended */
     kolk_stats stats;               /* the name in it is a copy */
@@ -37,9 +37,9 @@ typedef struct kolk_record_ {
     void *more;                     /* a copy of the extra statistics */
 } kolk_record_;
 
-#define KOLK_RECORD_LISTS_ 128u /* by hashes of names */
+#define KOLK_RECORD_LISTS_ 128u /* the number of lists; a name's hash selects one */
 
-/* All zero is an empty list. It may be moved. */
+/* A zero-initialised struct is an empty list. It may be moved. */
 typedef struct kolk_records_ {
     kolk_record_ *first, *last;
     kolk_record_ *by_hash[KOLK_RECORD_LISTS_]; /* the last added record of each list */
@@ -53,13 +53,13 @@ typedef enum kolk_record_of_ {
 } kolk_record_of_;
 
 /* Adds a copy as a new record, or merges it into the record of other lives. A merged record has the maximum of objects
- * alive, peak, capacities and bytes, and the sum of counters. Adds nothing if there is no memory. */
+ * alive, of peaks, of capacities and of bytes, and the sum of each counter. Adds nothing if there is no memory. */
 void kolk_records_add_(kolk_records_ *records, const kolk_stats *stats, kolk_record_of_ of);
 
 /* The same, including the extra statistics. */
 void kolk_records_add_whole_(kolk_records_ *records, const kolk_record_ *one, kolk_record_of_ of);
 
-/* Returns a copy of a text that lives as long as the list; NULL if there is no memory. */
+/* Returns a copy of a text. The copy lives as long as the list; it is NULL if there is no memory. */
 char *kolk_records_copy_(kolk_records_ *records, const char *text);
 
 /* Releases the memory; the list is empty then. */

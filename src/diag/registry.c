@@ -2,19 +2,19 @@
  *
  *     entries   | pool 1 | pool 2 | (free) | pool 4 | .... used | (reserved, not committed) |
  *
- * A pool's number contains the place of its entry, so adding and removing take a few instructions under the lock. A
- * free entry waits in a list to be used again. So the array is as long as the greatest number of pools that ever
- * existed at a time. The upper bits of a number count the pools that the entry has had. So a copy of a pool that is
- * gone is not mistaken for the entry's next pool.
+ * A pool's number contains the place of its entry, so adding and removing take a few instructions under the lock. Free
+ * entries are in a list and are reused, so the array is as long as the greatest number of pools that ever existed at
+ * the same time. The upper bits of a number count the pools that the entry has had, so a copy of a pool that is gone is
+ * not mistaken for the entry's next pool.
  *
- * The struct of a pool belongs to the user. By now it may be moved, or in freed memory, or in the stack frame of a
- * function that has returned. So statistics are read from a copy that the system made (kolk_peek_), and only if the
- * copy has the facts that the struct had when it was listed.
+ * The struct of a pool belongs to the user. When the registry reads it, it may have been moved, or may lie in freed
+ * memory or in the stack frame of a function that has returned. So statistics are read from a copy that the system has
+ * made (kolk_peek_), and only if the copy has the facts that the struct had when it was added.
  *
- *     I1  an entry whose pool is NULL is free and in the list from `free` on; all others were added and not removed
- *     I2  a struct with facts is read only by kolk_peek_, except in calls that the user makes with it
+ *     I1  an entry whose pool is NULL is free and in the list that `free` starts; all others were added and not removed
+ *     I2  a struct whose kind has facts is read only by kolk_peek_, except in calls that the user makes with it
  *     I3  the lock is not held while a handler of the user runs
- *     I4  each entry that is not free is in one of the lists by_address, by the address of its pool */
+ *     I4  each entry that is not free is in the list of by_address that the address of its pool selects */
 #include "registry.h"
 
 #if KOLK_DIAGNOSTICS
@@ -30,9 +30,9 @@
 #include <string.h>
 
 #ifndef __EMSCRIPTEN__
-#define REGISTRY_BYTES ((size_t)1 << 24) /* room for some 190,000 pools at a time; 230,000 on 32 bits */
+#define REGISTRY_BYTES ((size_t)1 << 24) /* room for about 190,000 pools at a time; 230,000 on 32 bits */
 #else
-#define REGISTRY_BYTES ((size_t)1 << 18) /* a reservation takes real memory there, from a heap of 16 MiB */
+#define REGISTRY_BYTES ((size_t)1 << 18) /* there a reservation takes real memory, from a heap of 16 MiB */
 #endif
 #define PLACE_BITS 20u /* the low bits of a number: the place of its entry + 1 */
 #define LISTS      512u
@@ -118,7 +118,7 @@ static void unlink_entry(const entry *at) {
 }
 
 static void set_pool(entry *at, uintptr_t pool) {
-    __atomic_store_n(&at->pool, pool, __ATOMIC_RELAXED); /* read like `used` */
+    __atomic_store_n(&at->pool, pool, __ATOMIC_RELAXED); /* may be read at any time, like `used` */
 }
 
 static void free_entry(entry *at) {
@@ -156,7 +156,7 @@ static bool is_there(const entry *at) {
     return found;
 }
 
-/* Are these statistics possible? The struct may be overwritten in part. */
+/* Are these statistics possible? The struct may have been overwritten in part. */
 static bool are_possible(const kolk_stats *stats) {
     if (stats->max_capacity == 0) return true; /* heaps have no max_capacity */
     return stats->count <= stats->capacity && stats->peak <= stats->capacity && stats->capacity <= stats->max_capacity;
@@ -168,7 +168,7 @@ static void ask_kind(const kolk_kind_ *kind, const void *pool, kolk_record_ *out
     if (kind->extra) out->more = (void *)(uintptr_t)kind->extra->of(pool);
 }
 
-/* Gets the statistics of a pool; false if it no longer exists. */
+/* Gets the statistics of a pool; returns false if the pool no longer exists. */
 static bool ask_entry(const entry *at, kolk_record_ *out) {
     pool_copy space;
     for (unsigned n = 0; n < TRIES; n++) {
@@ -180,7 +180,7 @@ static bool ask_entry(const entry *at, kolk_record_ *out) {
     return false;
 }
 
-/* The same, but only for a pool that has a name and still has it. */
+/* The same, but only for a pool that was added with a name and still has it. */
 static bool ask_named(const entry *at, kolk_record_ *out) {
     return *at->noted.name && ask_entry(at, out) && *out->stats.name;
 }
@@ -231,7 +231,7 @@ void kolk_registry_remove_(uint32_t number) {
     kolk_unlock_();
 }
 
-/* Copies the notes, with the number of live objects if the pool can still be read. */
+/* Copies what the registry has noted, and adds the number of live objects if the pool can still be read. */
 static void note_entry(const entry *at, kolk_noted_ *noted) {
     kolk_record_ now;
     *noted = at->noted;

@@ -1,5 +1,5 @@
-/* registry.h: the list of all pools of the process. Freestanding builds have none. Every function may be called by
- * several threads at a time. */
+/* registry.h: the list of all pools of the process. Freestanding builds have none. Several threads may call any of
+ * these functions at the same time. */
 #ifndef KOLK_SRC_REGISTRY_H
 #define KOLK_SRC_REGISTRY_H
 
@@ -14,13 +14,13 @@ typedef struct kolk_kind_ {
     /* Reports objects that are still alive, if the debug setting `sites` is on. Called at exit, before statistics are
      * written, without the lock; `pool` may be a copy, as for `stats`. May be NULL. */
     void (*leaks)(const void *pool);
-    /* Begins a scene: the pool counts its peak anew, if it counts one, and grows to this many slots (0: stays as it
-     * is). Called without the lock. NULL if the kind takes no part in sizes and scenes (sizes.h). */
+    /* Begins a scene: the pool restarts the count of its peak, if it counts one, and grows to `capacity` slots (0: it
+     * stays as it is). Called without the lock. NULL if sizes and scenes (sizes.h) do not apply to the kind. */
     kolk_status (*enter)(void *pool, uint32_t capacity);
-    /* Hashes the members that never change from init to deinit, including the number. It reads only the struct, or a
-     * copy, of `size` bytes. It returns 0 if the struct cannot be a pool; then no pointer or count in it may be
-     * trusted. NULL for a kind whose struct is in memory of the library, which lives as long as it is listed; all other
-     * structs are in storage of the user, which may end at any time. */
+    /* Hashes the members that never change from init to deinit, including the number. It reads only the `size` bytes of
+     * the struct or of a copy. It returns 0 if the struct cannot be a pool; then no pointer or count in it may be
+     * trusted. NULL for a kind whose struct is in the library's memory and exists as long as it is listed. All other
+     * structs are in the user's storage, which may end at any time. */
     uintptr_t (*facts)(const void *pool);
     size_t size;
     /* The kind's extra statistics. NULL if there are none, as for all kinds with `facts`. */
@@ -45,16 +45,16 @@ static inline uintptr_t kolk_facts_(const uintptr_t *words, size_t n) {
 
 /* ---- For pools --------------------------------------------------------------------------------------------------- */
 
-/* Lists a complete pool and writes its number (not 0) to *number, a field of the pool; 0 if there is no memory. Reports
- * nothing. The registry never writes to a pool again. A pool whose storage has ended without a deinit does no harm: its
- * struct is read by kolk_peek_ and ignored if its facts have changed. */
+/* Adds a complete pool to the list and writes its number, which is not 0, to *number, a field of the pool. Writes 0 if
+ * there is no memory. Reports nothing. The registry never writes to a pool again. A pool whose storage has ended
+ * without a deinit does no harm: its struct is read by kolk_peek_, and ignored if its facts have changed. */
 void kolk_registry_add_(const void *pool, uint32_t *number, const kolk_kind_ *kind);
 
-/* The same for a pool that malloc may need now. While another thread forks, it does not list the pool, and *number
- * stays 0. */
+/* The same for a pool that malloc may need now. While another thread forks, it does not add the pool, and *number stays
+ * 0. */
 void kolk_registry_try_add_(const void *pool, uint32_t *number, const kolk_kind_ *kind);
 
-/* Takes a pool off the list. A deinit calls this first. A number that no pool has does nothing. */
+/* Takes a pool off the list. A deinit calls this first. Does nothing if no pool has this number. */
 void kolk_registry_remove_(uint32_t number);
 
 /* Facts about a pool that the registry knows without reading the pool. */
@@ -68,19 +68,19 @@ typedef struct kolk_noted_ {
  * returns true. That pool was not deinitialised. */
 bool kolk_registry_evict_(const void *pool, kolk_noted_ *noted);
 
-/* Was the pool of this number listed at this address? True for 0. O(1), without a lock. */
+/* Is the pool with this number listed at this address? Returns true for number 0. O(1), without a lock. */
 bool kolk_registry_is_home_(const void *pool, uint32_t number);
 
-/* For a pool that is not home: if it was moved or copied, lists it at the new address and returns true. Returns false
- * if no pool of this number exists any more, or the struct is no pool. */
+/* For a pool that is not home: if it was moved or copied, sets its address in the list to the new one and returns true.
+ * Returns false if no pool with this number exists any more, or if the struct is not a pool. */
 bool kolk_registry_rehome_(const void *pool, uint32_t number, kolk_noted_ *noted);
 
-/* ---- For those who ask about all pools --------------------------------------------------------------------------- */
+/* ---- For functions that ask about all pools ---------------------------------------------------------------------- */
 
 /* Copies the statistics of all existing pools that have a name, in no particular order. */
 void kolk_registry_collect_(kolk_records_ *out);
 
-/* A position in the list. A struct of zeros is before the first pool. */
+/* A position in the list. A zero-initialised position is before the first pool. */
 typedef struct kolk_listed_ {
     const void *pool;
     const kolk_kind_ *kind;
@@ -89,35 +89,35 @@ typedef struct kolk_listed_ {
     uint32_t place;
 } kolk_listed_;
 
-/* Goes on to the next existing pool that `wants` accepts; false if there is none. No lock is held between two calls, so
- * pools may come and go meanwhile. `wants` is called under the lock, perhaps for pools that no longer exist, and must
- * not read the pool itself. */
+/* Advances to the next existing pool that `wants` accepts; returns false if there is none. No lock is held between two
+ * calls, so pools may come and go meanwhile. `wants` is called under the lock, perhaps for pools that no longer exist,
+ * and must not read the pool itself. */
 bool kolk_registry_next_(kolk_listed_ *at, bool (*wants)(const kolk_listed_ *at));
 
 /* Calls the kind's `leaks`. */
 void kolk_registry_report_leaks_(const kolk_listed_ *at);
 
 /* Copies the name of the last pool at a place of the list, cut to kolk_noted_'s size; "" if it has none. Returns false
- * behind the last place. */
+ * beyond the last place. */
 bool kolk_registry_name_(uint32_t place, char name[sizeof((kolk_noted_ *)0)->name]);
 
 /* The KOLK_DEBUG_ flags of all pools that ever existed. */
 uint32_t kolk_registry_debug_(void);
 
-/* Goes on to the next pool whose storage has ended without a deinit, and takes it off the list. */
+/* Advances to the next pool whose storage has ended without a deinit, and takes it off the list. */
 bool kolk_registry_next_lost_(uint32_t *place, kolk_noted_ *noted);
 
-/* Keeps the last statistics of a pool that has a name. `born` is the scene in which the pool was listed, "" for none.
+/* Keeps the latest statistics of a pool that has a name. `born` is the scene in which the pool was listed, "" for none.
  * Called under the lock. */
 typedef void kolk_keep_(const kolk_record_ *last, const kolk_kind_ *kind, const char *born, kolk_record_of_ of);
 
 /* From now on, calls `keep` for each pool that is taken off the list. */
 void kolk_registry_keep_(kolk_keep_ *keep);
 
-/* Calls that function now for all existing pools. The caller holds the lock. */
+/* Calls `keep` now for all existing pools. The caller holds the lock. */
 void kolk_registry_keep_all_(void);
 
-/* Pools that are listed from now on are born in this scene. Its name must live as long as the process. The caller holds
+/* Pools that are added from now on are born in this scene. Its name must live as long as the process. The caller holds
  * the lock. */
 void kolk_registry_enter_(const char *scene);
 

@@ -83,7 +83,7 @@ static bool is_among(const char *names, const char *name) {
     return false;
 }
 
-/* Lists the names of pools, as many as fit. Returns false if one of them matches the glob. */
+/* Writes the names of pools, as many as fit. Returns false if one of them matches the glob. */
 static bool names_of_others(word glob, char *names, size_t size) {
     char name[sizeof((kolk_noted_ *)0)->name];
     *names = 0;
@@ -96,7 +96,7 @@ static bool names_of_others(word glob, char *names, size_t size) {
     return true;
 }
 
-/* A name with a slash is a class of a heap. Nothing may have asked for that class yet, so its absence is not
+/* A name with a slash belongs to a class of a heap. Nothing may have asked for that class yet, so its absence is not
  * reported. */
 static void report_unmet(const globs_met *met, const char *of, bool glob_first) {
     const char *text = kolk_environment_(of);
@@ -122,7 +122,7 @@ void kolk_settings_report_unmet_(void) {
 
 /* ---- KOLK_DEBUG -------------------------------------------------------------------------------------------------- */
 
-/* Mistakes in the environment are reported once. */
+/* Mistakes in the environment are reported only once. */
 static bool is_first_time(unsigned char *told) {
     return !__atomic_test_and_set(told, __ATOMIC_RELAXED);
 }
@@ -201,7 +201,7 @@ static bool from_environment(kolk_settings_ *settings, const char *text, const c
 
 /* ---- Forced failures --------------------------------------------------------------------------------------------- */
 
-/* Parses a number from 0 to 1, such as 0.015, into units of 2^-32. Returns false if it is none. */
+/* Parses a number from 0 to 1, such as 0.015, into units of 2^-32. Returns false if the text is not such a number. */
 static bool fraction_of(word text, uint64_t *fraction) {
     uint64_t digits = 0, unit = 1;
     bool behind_point = false;
@@ -266,7 +266,7 @@ bool kolk_settings_fail_(const kolk_settings_ *settings, size_t n) {
 
 const char kolk_no_settings_[] = "";
 
-/* Are objects to come from malloc? */
+/* Should objects come from malloc? */
 static bool is_bypassed(void) {
     static unsigned char told;
     const char *setting = kolk_environment_("KOLK_BYPASS");

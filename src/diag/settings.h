@@ -16,19 +16,19 @@ typedef struct kolk_settings_ {
 #if KOLK_DIAGNOSTICS
 
 /* Returns the settings of a pool of this name: from the environment, or else from its descriptor's text `own` (may be
- * NULL); tools and profilers turn on more. Reports mistakes. */
+ * NULL); tools and profilers turn on further settings. Reports mistakes. */
 kolk_settings_ kolk_settings_of_(const char *name, const char *own);
 
-/* The same for a class of a heap. Mistakes were reported for the heap, so nothing is reported here. */
+/* The same for a class of a heap. Mistakes were already reported for the heap, so nothing is reported here. */
 kolk_settings_ kolk_settings_of_part_(const char *name, const char *own);
 
 /* At exit, reports the globs of KOLK_DEBUG and KOLK_FAIL that no pool's name matched. Not in freestanding builds. */
 void kolk_settings_report_unmet_(void);
 
-/* The `own` of a pool inside another one: no settings, whatever the environment contains. */
+/* The text `own` for a pool inside another pool. It means no settings, whatever the environment contains. */
 extern const char kolk_no_settings_[];
 
-/* Shall the n-th call fail? n counts from 1. */
+/* Should the n-th call fail? n counts from 1. */
 bool kolk_settings_fail_(const kolk_settings_ *settings, size_t n);
 
 #else

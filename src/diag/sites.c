@@ -8,19 +8,19 @@
  *      |  addr2line          the places in the source: the compiler has merged on_hit into explode
  *     on_hit (collide.c:63) < explode+0x2c (collide.c:80)
  *
- * A return address points behind its call, which may be the last instruction of a function or a line. So function and
- * place are looked up for the byte before it.
+ * A return address points just behind its call, which may be the last instruction of a function or a line. So the
+ * function and the place are looked up for the byte before it.
  *
- * A stack is printed from its innermost call outside of kolk on. Functions of kolk's headers are skipped, and so are
- * the typed functions that typed.h makes from them. The former have the prefix kolk_. A typed function is recognised by
- * its callee, whose name ends in the same verb and _sized. (A typed function that calls the library itself, as alloc_n
- * does, is printed, at the line of the macro.) Calls behind main, and calls in libc at the end of a stack, are not
- * printed.
+ * A stack is printed outwards, beginning with its innermost call outside kolk. Functions of kolk's headers are skipped,
+ * and so are the typed functions that typed.h makes from them. The former have the prefix kolk_. A typed function is
+ * recognised by its callee, whose name ends in the same verb and _sized. (A typed function that calls the library
+ * itself, as alloc_n does, is printed, at the line of the macro.) Calls outside main, and calls in libc at the outer
+ * end of a stack, are not printed.
  *
  * A file may be rebuilt while it is in use. So its program headers and notes are compared with those in memory. The
- * program's own file can be opened even after it was replaced.
+ * program's own file can be opened even after it has been replaced.
  *
- * sites_function.c finds the function, sites_place.c the places. Beside the files of src/os, only the sites*.c depend
+ * sites_function.c finds the function, sites_place.c the places. Apart from the files of src/os, only sites*.c depend
  * on the operating system. They need Linux; elsewhere only the address is printed. */
 #include "../os/system.h"
 
@@ -47,7 +47,7 @@ static bool is_in_module(const struct dl_phdr_info *loaded, uintptr_t address) {
     return kolk_site_part_(loaded, address) != NULL;
 }
 
-/* Compares a note, such as the build ID, as far as it fits the buffer. */
+/* Compares a note, such as the build ID, as far as it fits into the buffer. */
 static bool has_note(int file, const struct dl_phdr_info *loaded, const ElfW(Phdr) * part) {
     char note[128];
     size_t size = part->p_filesz < sizeof note ? (size_t)part->p_filesz : sizeof note;
@@ -76,8 +76,8 @@ static int open_file_of(const struct dl_phdr_info *loaded, const char *path) {
     return -1;
 }
 
-/* For the program itself, a C library may report "", the program's first argument, or PROGRAM, which for addr2line is
- * addr2line itself. */
+/* For the program itself, a C library may report "", the program's first argument, or PROGRAM, which in addr2line's
+ * process would mean addr2line itself. */
 static const char *module_name_of(const struct dl_phdr_info *loaded) {
     if ((uintptr_t)loaded->dlpi_phdr != getauxval(AT_PHDR)) return loaded->dlpi_name;
     const char *name = (const char *)getauxval(AT_EXECFN);
@@ -102,8 +102,8 @@ static site_module open_module(const void *site) {
     return in;
 }
 
-/* Adds the call at the first address, and those at the next addresses while they are in the same module. Returns the
- * number of addresses. */
+/* Adds the call at the first address, and the calls at the following addresses for as long as these are in the same
+ * module. Returns the number of these addresses. */
 static size_t add_module(site_calls *calls, const void *const *stack, size_t length, bool lines) {
     site_module in = open_module(*stack);
     size_t count = 1, told = 0;

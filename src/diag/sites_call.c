@@ -75,8 +75,9 @@ module_name kolk_site_module_name_(const void *site) {
 
 #define SIZED "_sized_"
 
-/* Notes the verb if this function of kolk's is one that only typed functions call, such as "kolk_pool_free_sized_+0x2c"
- * or "kolk_pool_free_sized_.part.0". Its typed caller has the same verb: "bullets_free". */
+/* Records the verb if this function of kolk's is one that only typed functions call, such as
+ * "kolk_pool_free_sized_+0x2c" or "kolk_pool_free_sized_.part.0". Its typed caller has the same verb:
+ * "bullets_free". */
 static void note_typed(site_calls *calls, const char *name) {
     const char *end = strstr(name, SIZED), *verb = end;
     calls->typed_verb[0] = 0;
@@ -89,7 +90,7 @@ static void note_typed(site_calls *calls, const char *name) {
 }
 
 /* Does the name end in the typed verb? If not, the compiler has merged the typed function into one of the program's. A
- * C++ name contains its parameters too, so there the verb may be anywhere. */
+ * C++ name also contains its parameters, so the verb may be anywhere in it. */
 static bool is_typed(const site_calls *calls, const char *name) {
     size_t length = strcspn(name, ".+"), verb = strlen(calls->typed_verb);
     if (!verb) return false;
@@ -105,7 +106,7 @@ static bool is_call_of_kolk(site_calls *calls, const char *name) {
     return is_ours || typed;
 }
 
-/* Finds the symbol that contains the address. Sets its name, without suffixes of compilers (.cold, .part.0), and the
+/* Finds the symbol that contains the address. Sets its name, without compiler suffixes (.cold, .part.0), and the
  * distance of the address from its start. Returns false if there is none. */
 static bool find_symbol(const site_module *in, uintptr_t address, char *name, size_t size, uintptr_t *behind) {
     site_module at = *in;
@@ -145,7 +146,7 @@ void kolk_site_add_call_(site_calls *calls, const site_module *in, const site_ca
     if (call->is_merged)
         add_text(out, call->function, strlen(call->function));
     else
-        add_address(out, in, *call->place ? call->function : NULL); /* with no place it may be a guess */
+        add_address(out, in, *call->place ? call->function : NULL); /* without a place, the function may be a guess */
     if (is_call_of_kolk(calls, out->text + start) && !calls->any) {
         out->length = before;
         out->text[before] = 0;

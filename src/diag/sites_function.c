@@ -1,8 +1,8 @@
 /* sites_function.c: finds the function that contains an address of code.
  *
- * dladdr only finds exported functions, and those of a program only if it was linked with -rdynamic. So the symbols are
- * read from the file by pread, piece by piece, without mapping or allocating anything. Numbers from a damaged file do
- * no harm: they are only used as offsets for pread, which fails behind the file's end. */
+ * dladdr finds only exported functions, and finds those of a program only if it was linked with -rdynamic. So the
+ * symbols are read from the file by pread, piece by piece, without mapping or allocating anything. Numbers from a
+ * damaged file do no harm: they are used only as offsets for pread, which fails beyond the file's end. */
 #include "../os/system.h"
 
 #include "kolk/base.h"
@@ -34,7 +34,7 @@ static bool find_section(const symbol_search *in, unsigned type, ElfW(Shdr) * se
     return false;
 }
 
-/* A stripped file only has the symbols of exported functions. */
+/* A stripped file has only the symbols of exported functions. */
 static bool find_symbols(symbol_search *in) {
     return (find_section(in, SHT_SYMTAB, &in->symbols) || find_section(in, SHT_DYNSYM, &in->symbols)) &&
            read_section(in, in->symbols.sh_link, &in->names);
@@ -74,8 +74,8 @@ static void consider_symbol(symbol_search *in, const ElfW(Sym) * symbol) {
     if (is_better(in, symbol, &in->best)) in->best = *symbol;
 }
 
-/* Does the symbol contain the address? One without a size extends to the next function, or to the end of its section,
- * which must hold code. */
+/* Does the symbol contain the address? A symbol without a size extends to the next function, or to the end of its
+ * section, which must hold code. */
 static bool symbol_reaches(const symbol_search *in, const ElfW(Sym) * symbol) {
     if (symbol->st_size) return true;
     ElfW(Shdr) section;
@@ -112,7 +112,7 @@ bool kolk_site_add_function_(site_text *out, const site_module *in) {
     return true;
 }
 
-/* Compilers write their name into the section .comment. */
+/* Compilers write their names into the section .comment. */
 bool kolk_site_is_by_clang_(const site_module *in) {
     symbol_search of = {.file = in->file};
     ElfW(Shdr) section;

@@ -1,5 +1,5 @@
-/* sites_inside.h: declarations that the sites*.c files share. sites.c has the essay, modules and stacks, sites_call.c
- * prints a call, sites_function.c finds its function, sites_place.c its places in the source. */
+/* sites_inside.h: declarations that the sites*.c files share. sites.c has the essay, modules and stacks; sites_call.c
+ * prints a call; sites_function.c finds the call's function; sites_place.c finds its places in the source. */
 #ifndef KOLK_SRC_SITES_INSIDE_H
 #define KOLK_SRC_SITES_INSIDE_H
 
@@ -61,7 +61,7 @@ static inline bool kolk_site_read_(int file, uint64_t offset, void *bytes, size_
  * open. */
 bool kolk_site_add_function_(site_text *out, const site_module *in);
 
-/* Was some of the module compiled by clang? The file must be open. */
+/* Was any part of the module compiled by clang? The file must be open. */
 bool kolk_site_is_by_clang_(const site_module *in);
 
 /* The texts of one call. */
@@ -71,7 +71,7 @@ typedef struct site_call {
     bool is_merged;       /* the function was merged into its caller, so the address is the caller's */
 } site_call;
 
-/* The calls of a stack, as they are being written. */
+/* The state while the calls of a stack are being written. */
 typedef struct site_calls {
     site_text *out;
     size_t at;           /* the index of the stack's address that is being processed */
@@ -81,7 +81,7 @@ typedef struct site_calls {
     char inside[128];    /* the function that contains the previous address */
     bool any;            /* kolk's own calls are printed, too */
     bool is_stack;       /* the innermost call calls a function of kolk's */
-    char typed_verb[16]; /* the last function is one that typed functions of this verb call; else "" */
+    char typed_verb[16]; /* the verb of the typed functions that call the last function; "" if none do */
 } site_calls;
 
 /* Writes the call at the module's site, unless it is one of kolk's own. */

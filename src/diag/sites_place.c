@@ -8,10 +8,10 @@
  *     explode                   the function it was merged into ... and last the function of the symbol
  *     /src/game/collide.c:80
  *
- * PATH selects addr2line, so that users get the one of their toolchain. For a module compiled by clang, llvm-addr2line
- * is preferred, because GNU's addr2line of binutils 2.40 cannot read clang's records of merged functions (DWARF 5).
- * Relative folders of PATH are skipped, because they depend on the current folder. A program with more rights than its
- * user runs no addr2line, because that user chooses PATH. */
+ * addr2line is searched for in PATH, so that users get the one from their toolchain. For a module compiled by clang,
+ * llvm-addr2line is preferred, because GNU addr2line from binutils 2.40 cannot read clang's records of merged functions
+ * (DWARF 5). Relative folders of PATH are skipped, because they depend on the current folder. A program with more
+ * rights than its user runs no addr2line, because that user chooses PATH. */
 #include "../os/system.h"
 
 #include "kolk/base.h"
@@ -37,15 +37,15 @@ typedef struct line_answer {
     const void *const *stack;
     size_t first, count; /* the value of calls->at for stack[0]; the number of addresses */
     size_t told;         /* addresses whose answer has begun */
-    char line[256];      /* a line of output; of a place, only the part behind the last slash */
+    char line[256];      /* a line of output; for a place, only the part after the last slash */
     size_t length;
     bool wants_place, has_call; /* the next line is a place; a call was read, but not yet the line after it */
     char function[256], place[256];
 } line_answer;
 
-/* Shortens "collide.c:63 (discriminator 2)" to "collide.c:63". "??:0", "??:?" and "collide.c:?" are no place. Nor is a
- * line of one of our .inl files: there addr2line did not find the function that the line was merged into (binutils 2.40
- * with DWARF 5 from clang -O2). */
+/* Shortens "collide.c:63 (discriminator 2)" to "collide.c:63". "??:0", "??:?" and "collide.c:?" are not places. Nor is
+ * a line of one of our .inl files: there addr2line did not find the function that the line was merged into (binutils
+ * 2.40 with DWARF 5 from clang -O2). */
 static bool is_place(char *place) {
     static const char *const ours[] = {"bytemap.inl:", "pool.inl:", "shared.inl:", "slotmap.inl:"};
     char *more = strstr(place, " (discriminator ");
@@ -98,7 +98,7 @@ static void read_answer(line_answer *from, char next) {
 }
 
 /* Returns addr2line's environment: a copy of ours without LD_PRELOAD, which may load a tool, and without kolk's own
- * variables. NULL if there is no memory. */
+ * variables. Returns NULL if there is no memory. */
 static char **copy_environment(size_t *size) {
     size_t count = 0;
     while (environ && environ[count]) count++;
@@ -136,7 +136,7 @@ static bool find_addr2line(const site_module *in, char *path, size_t size) {
            find_program("addr2line", path, size);
 }
 
-/* Starts addr2line with its output into a pipe. Returns its process, or -1. */
+/* Starts addr2line, whose output goes into a pipe. Returns its process ID, or -1. */
 static pid_t start_addr2line(char *path, const line_answer *to, int writer) {
     char name[PATH_MAX], options[] = "-afi", of[] = "-e";
     char digits[KOLK_STACK_ROOM_(KOLK_STACK_MOST_)][2 * sizeof(uintptr_t) + 3];
@@ -186,7 +186,7 @@ size_t kolk_site_add_places_(site_calls *calls, site_module *in, const void *con
     while ((bytes = read(ends[0], some, sizeof some)) > 0 || (bytes < 0 && errno == EINTR))
         for (ssize_t i = 0; i < bytes; i++) read_answer(&from, some[i]);
     close(ends[0]);
-    /* If the program ignores SIGCHLD, waitpid has no status: it fails with ECHILD once the process has ended. */
+    /* If the program ignores SIGCHLD, waitpid gets no status: it fails with ECHILD once the process has ended. */
     while (process > 0 && waitpid(process, NULL, 0) < 0 && errno == EINTR) continue;
     bool is_whole = from.has_call;
     tell_call(&from, false);

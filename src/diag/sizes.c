@@ -1,16 +1,16 @@
 /* sizes.c: a program measures capacities in one run, people edit them, and the next run starts with them.
  *
- * The file (sizes_file.c) is read once. A wrong line is not reported at once: the report needs a moment without a lock,
- * and if the handler leaves by longjmp, the other lines are reported later. At exit, the needs are written into the
- * file as it is then, because people may have edited it (sizes_write.c).
+ * The file (sizes_file.c) is read at the start. Invalid lines are not reported immediately, because that must be done
+ * without a lock. If the handler leaves by longjmp, the other lines are reported later. At exit, the needs are written
+ * into the file in its state at that time, because people may have edited it meanwhile (sizes_write.c).
  *
- * Measuring costs pools very little: a peak is counted only when the count exceeds it (pool.c, floor), and the start of
- * a scene resets it to the number of live objects. A pool's need is noted when the pool ends, when a scene ends, and at
- * exit:
+ * Measuring costs pools very little: a peak is updated only when the count exceeds it (pool.c, floor), and the start of
+ * a scene resets it to the number of live objects. A pool's need is recorded when the pool ends, when a scene ends, and
+ * at exit:
  *
- *     for all       the greatest peak of all pools of a name
- *     [scene]       the greatest peak during that scene. A pool that cannot grow needs its room at init: so a pool that
- *                   was initialised during the scene counts with the greatest peak of its whole life. */
+ *     for all       the greatest peak of all pools with the same name
+ *     [scene]       the greatest peak during that scene. A pool that cannot grow needs its room at init, so a pool that
+ *                   was initialised during the scene counts at the greatest peak of its whole life. */
 #include "kolk/base.h"
 
 #if KOLK_DIAGNOSTICS
@@ -27,7 +27,7 @@ static struct {
     bool unreadable, wrong, measures;
     kolk_sizes_file_ file;
     const char *scene;    /* NULL if none has begun */
-    kolk_records_ scenes; /* by name, in the order of their first entering */
+    kolk_records_ scenes; /* by name, in the order in which they were first entered */
     kolk_records_ needs;  /* by name; the member `kind` is the scene, or "" */
 } sizes;
 
@@ -58,7 +58,7 @@ void kolk_sizes_read_setting_(bool measures, const char *measured) {
     if (!name || !*name) return;
     sizes.name = kolk_records_copy_(&sizes.needs, name); /* the environment may change before the exit */
     if (!sizes.name) return;
-    kolk_sizes_file_ file = {0}; /* complete it before storing it: a child that is forked in between begins anew */
+    kolk_sizes_file_ file = {0}; /* complete it before storing it: a child that is forked in between starts again */
     kolk_found_ found = kolk_sizes_file_read_(&file, name);
     sizes.file = file;
     bool first_run = found == KOLK_MISSING_ && measured && strcmp(measured, name) == 0; /* it will be written at exit */
@@ -90,7 +90,7 @@ void kolk_sizes_enter_(const char *scene) {
             sizes.file.lines[i].used = true;
 }
 
-/* The line that now applies to a pool of this name. */
+/* Returns the line that now applies to a pool of this name. */
 static kolk_line_ *find_size(const char *name) {
     kolk_line_ *found = NULL;
     const char *scene = kolk_sizes_scene_();
@@ -150,7 +150,7 @@ void kolk_sizes_settle_(const kolk_size_ *size, uint32_t capacity) {
     if (why) kolk_sizes_refuse_(size->name, capacity, why);
 }
 
-/* Reports a section that was never entered as a whole, because its lines were not used either. */
+/* For a section that was never entered, reports the section alone, because its lines were not used either. */
 void kolk_sizes_report_unused_(void) {
     bool entered = true;
     for (size_t i = 0; i < sizes.file.count; i++) {
@@ -180,7 +180,7 @@ void kolk_sizes_note_(const kolk_stats *stats, const char *born) {
 
 /* ---- Writing ----------------------------------------------------------------------------------------------------- */
 
-/* Writes the noted needs into this file. On failure returns false and leaves the file unchanged. */
+/* Writes the recorded needs into this file. On failure returns false and leaves the file unchanged. */
 static bool update_file(kolk_sizes_file_ *file, const char *name) {
     kolk_failure bad = bad_setting;
     bad.pool = "KOLK_STATS";

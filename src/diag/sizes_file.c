@@ -5,7 +5,7 @@
  *     [boss fight]                             ""          boss fight                  3
  *     particles = 4096                         particles   boss fight       4096       4
  *
- * The whole file is read once, into pages of its own; lines[] points into them. Wrong lines are in lines[], too.
+ * The whole file is read once, into pages of its own; lines[] points into them. Invalid lines are in lines[], too.
  * Reading takes O(bytes of the file), because a hash table finds an earlier line of the same section and name. */
 #include "kolk/base.h"
 
@@ -49,7 +49,7 @@ static void add_wrong(kolk_sizes_file_ *file, kolk_line_ *at, kolk_line_kind_ is
 }
 
 /* A hash table of the lines that set a size. A place has the line's index in lines[] plus 1, or 0 if it is free. A line
- * is in the first free place from its hash on. At least half of the places stay free. */
+ * is put into the first free place from its hash on. At least half of the places stay free. */
 typedef struct size_table {
     uint32_t *places;
     size_t count; /* a power of two */
@@ -110,7 +110,7 @@ static bool is_needless(kolk_line_ *at) {
     return true;
 }
 
-/* Sets `section` to its name if it is one. */
+/* Does this line begin a section? If so, sets `section` to its name. */
 static bool is_section(word text, word *section) {
     if (*text.start != '[' || text.start[text.length - 1] != ']' || text.length < 3) return false;
     word name = trimmed((word){text.start + 1, text.length - 2});

@@ -15,7 +15,7 @@ typedef enum kolk_line_kind_ {
     LINE_SIZE,     /* POOL = SLOTS */
     LINE_NEEDLESS, /* the remark of kolk's own that a pool was never needed */
     LINE_SECTION,  /* [SCENE] */
-    /* the kinds from here on are wrong lines */
+    /* the kinds from here on are invalid lines */
     LINE_NOT_UNDERSTOOD,
     LINE_NO_NUMBER,
     LINE_TWICE
@@ -24,22 +24,22 @@ typedef enum kolk_line_kind_ {
 /* A line with content. Other comments and blank lines are left out. */
 typedef struct kolk_line_ {
     word text;          /* the whole line without its line feed */
-    word name, section; /* of a wrong line, the name is the wrong part */
+    word name, section; /* in an invalid line, the name is the invalid part */
     word digits;        /* the number in the text */
     uint32_t capacity;  /* for LINE_TWICE, the number of the first such line */
     uint32_t number;    /* from 1 */
     kolk_line_kind_ is;
-    bool used; /* its pool or scene has existed */
+    bool used; /* a pool or scene of this name has existed */
     bool told; /* it was reported */
 } kolk_line_;
 
-/* All zero is the empty file. */
+/* A zero-initialised struct is the empty file. */
 typedef struct kolk_sizes_file_ {
     kolk_text_ text;
-    word body; /* the text without a byte order mark of UTF-8 */
+    word body; /* the text without its UTF-8 byte order mark */
     kolk_line_ *lines;
     size_t count, lines_size;
-    bool wrong; /* one of the lines is wrong */
+    bool wrong; /* one of the lines is invalid */
 } kolk_sizes_file_;
 
 /* *file must be all zero, and stays so if the file is not found. */
@@ -54,7 +54,8 @@ static inline bool kolk_line_is_wrong_(const kolk_line_ *line) {
 /* Reports the mistake in a line or, if it has none, that no pool or scene has used it. */
 void kolk_line_report_(const kolk_line_ *line, const char *setting, const char *file);
 
-/* Writes a file without wrong lines anew, with the measured needs. `kind` of a need is its scene, "" for all scenes. */
+/* Rewrites a file that has no invalid lines, with the measured needs. The `kind` of a need is its scene; "" means all
+ * scenes. */
 void kolk_sizes_file_write_(FILE *to, const kolk_sizes_file_ *file, const kolk_records_ *needs,
                             const kolk_records_ *scenes);
 

@@ -3,7 +3,7 @@
  *     # mine                   # mine
  *     bullets = 256            bullets = 300           a pool that was measured gets a new number
  *     others = 10              others = 10             a pool that was not measured stays
- *                              shells = 7              a new pool comes behind its section's last line
+ *                              shells = 7              a new pool goes after its section's last line
  *
  *     # for the boss           # for the boss
  *     [boss fight]             [boss fight]
@@ -12,9 +12,9 @@
  *                              [credits]               a new section
  *                              shells = 2
  *
- * The text from line to line of lines[] is copied unchanged, except for the parts that change. Two remarks of kolk's
- * own are added while they are true and removed when they are not: the line that a pool was never needed, which may
- * become a size, and the remark behind the size of a pool that was full. */
+ * The text before, between and after the lines of lines[] is copied unchanged. So are these lines, except for the parts
+ * that change. Kolk adds two remarks of its own while they are true, and removes them when they are not: a line which
+ * says that a pool was never needed (it may become a size), and the remark after the size of a pool that was full. */
 #include "kolk/base.h"
 
 #if KOLK_DIAGNOSTICS
@@ -96,7 +96,7 @@ static bool is_plain(const char *name) {
     return true;
 }
 
-/* The next need of a section that has no line yet, in the order of names, after `last`. */
+/* Returns the section's next need that has no line yet, in the order of names, after `last`. */
 static const kolk_stats *next_new(const sizes_output *out, word section, const kolk_stats *last) {
     const kolk_stats *next = NULL;
     for (const kolk_record_ *at = out->needs->first; at; at = at->next) {
@@ -126,9 +126,9 @@ static void put_new_lines(sizes_output *out, word section) {
     }
 }
 
-/* ---- Lines that are there ---------------------------------------------------------------------------------------- */
+/* ---- Existing lines ---------------------------------------------------------------------------------------------- */
 
-/* Writes the text behind a number, with the remark or without it. */
+/* Writes the text after a number, with or without the remark. */
 static void put_behind(sizes_output *out, word behind, bool remark) {
     KOLK_ASSERT_(behind.start);
     word core = trimmed_end(behind);
@@ -187,7 +187,8 @@ static const char *start_of(const kolk_sizes_file_ *file, const kolk_line_ *sect
     return start;
 }
 
-/* Writes the needs without a scene, if the file begins with a section or is empty. Returns the start of the rest. */
+/* If the file begins with a section or is empty, writes the needs without a scene. Returns the start of the text that
+ * is still to be written. */
 static const char *put_front(sizes_output *out) {
     const kolk_sizes_file_ *file = out->file;
     const word none = {"", 0};
@@ -195,7 +196,7 @@ static const char *put_front(sizes_output *out) {
     if (file->count && file->lines[0].is != LINE_SECTION) return start;
     if (file->count) end = start_of(file, &file->lines[0]);
     put_bytes(out, start, file->body.start);
-    out->last = '\n'; /* the byte order mark is no line */
+    out->last = '\n'; /* the byte order mark is not a line */
     put_bytes(out, file->body.start, end);
     put_new_lines(out, none);
     if (file->count && next_new(out, none, NULL)) put_words(out, out->line_end);

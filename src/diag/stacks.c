@@ -1,16 +1,17 @@
-/* stacks.c: stores the stacks of calls that allocated and freed objects, each stack once.
+/* stacks.c: stores the call stacks of allocs and frees, each stack only once.
  *
  *     index    | 0 | 9 | 0 | 1 | 0 | ...      by a stack's hash: its position in words; 0 if none
  *     words    | - | a b c 0 | d e 0 | ...    return addresses; `used` of them
  *
- * There is one table for all pools. Nothing in it is changed or removed. So a pointer into the words identifies a stack
- * for ever. A kept site is such a pointer or an address of code.
+ * There is one table for all pools. Nothing in it is ever changed or removed, so a pointer into the words identifies a
+ * stack for ever. A kept site is such a pointer or an address of code.
  *
  * Threads add stacks without a lock. A thread that adds one reserves words, writes them, and publishes their position
- * by a compare-and-exchange of the index. If another thread was faster with the same stack, the words are lost.
+ * by a compare-and-exchange of the index. If another thread was faster with the same stack, the reserved words are
+ * wasted.
  *
- * The table is full when all words or three quarters of the index are used. From then on, only the address is kept of a
- * stack that is not in the table. */
+ * The table is full when all words or three quarters of the index are used. From then on, only the site's address is
+ * kept for a stack that is not in the table. */
 #include "stacks.h"
 
 #include "../base/assert.h"
@@ -39,7 +40,7 @@ static stack_table *seen_stacks(void) {
     return (stack_table *)kolk_load_(&stacks_at, KOLK_ACQUIRE_); /* partner: the exchange below */
 }
 
-/* Returns the table, made at the first call; NULL if there is no memory. */
+/* Returns the table, which is made on the first call; NULL if there is no memory. */
 static stack_table *have_stacks(void) {
     stack_table *table = seen_stacks();
     if (table) return table;
@@ -75,7 +76,7 @@ static uint32_t write_stack(stack_table *table, const void *const *frames) {
     return start;
 }
 
-/* Returns the stack's position in the words, and adds it if it is new; 0 if there is no room. */
+/* Adds the stack if it is new. Returns its position in the words; 0 if there is no room. */
 static uint32_t number_stack(stack_table *table, const void *const *frames) {
     uint32_t added = 0;
     for (size_t at = place_of_stack(frames);; at = (at + 1) % STACK_PLACES) {

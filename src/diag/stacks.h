@@ -4,7 +4,7 @@
 
 #include "kolk/base.h"
 
-/* A kept site: its address, or a pointer to its stored stack. 0 is none. */
+/* A kept site: its address, or a pointer to its stored stack. 0 means none. */
 typedef uintptr_t kolk_kept_site_;
 
 #if KOLK_DIAGNOSTICS

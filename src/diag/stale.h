@@ -1,4 +1,4 @@
-/* stale.h: notes handles that have found no object in a pool. */
+/* stale.h: records handles that have found no object in a pool. */
 #ifndef KOLK_SRC_STALE_H
 #define KOLK_SRC_STALE_H
 
@@ -6,14 +6,15 @@
 
 #include "../core/probes.h"
 
-/* Counts in an object that is const for the caller. Counts may be lost if several threads count at the same time. */
+/* Increments a counter in an object that is const for the caller. Increments may be lost if several threads make them
+ * at the same time. */
 static inline void kolk_count_one_(const uint32_t *counter) {
     uint32_t *at = (uint32_t *)(uintptr_t)counter;
     __atomic_store_n(at, __atomic_load_n(at, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
 }
 
-/* Notes that a handle has found no object in the pool with this name (*name may be NULL). Returns false for the null
- * handle, which is not noted. */
+/* Records that a handle has found no object in the pool with this name (*name may be NULL). Returns false for the null
+ * handle, which is not recorded. */
 static inline bool kolk_note_stale_(const char *const *name, kolk_handle handle) {
     (void)name; /* unused in builds without probes */
     if (kolk_handle_generation_(handle) == 0) return false;
@@ -21,7 +22,7 @@ static inline bool kolk_note_stale_(const char *const *name, kolk_handle handle)
     return true;
 }
 
-/* Counts a handle of another pool. Returns `strict`: whether the caller shall also report it (kolk_fail_handle_). */
+/* Counts a handle of another pool. Returns `strict`: whether the caller must also report it (kolk_fail_handle_). */
 static inline bool kolk_note_foreign_(const uint32_t *wrong_pool, bool strict) {
     kolk_count_one_(wrong_pool);
     return strict;

@@ -1,10 +1,10 @@
 /* stats.c: writes statistics as a table, JSON or OpenMetrics.
  *
- * All formats use the two tables of fields below. Kinds with extra statistics (kolk_extra_) print a separate table in
- * text; in the other formats their fields come last.
+ * All formats use the two tables of fields below. Kinds with extra statistics (kolk_extra_) get a separate table in the
+ * text format; in the other formats, their fields come last.
  *
- * The pools' numbers and names are copied first, then written. So no lock is held while `put` runs, pools may come and
- * go meanwhile, and a table can be as wide as it needs to be. */
+ * The pools' numbers and names are first copied, then written. So no lock is held while `put` runs, pools may come and
+ * go meanwhile, and the columns of a table can be as wide as they need to be. */
 #include "kolk/base.h"
 
 #if KOLK_DIAGNOSTICS
@@ -28,8 +28,8 @@ static const char *const wait_headings[] = {"name", "waiting", "waits"};
 static const kolk_field_ columns[] = {FIELD(object_size), FIELD(count),  FIELD(peak),
                                       FIELD(capacity),    FIELD(failed), FIELD(bytes_committed)};
 
-/* The fields of JSON, with their names in kolk_stats, and of OpenMetrics, which requires the unit at the end of a
- * metric's name. */
+/* The fields of JSON, named as in kolk_stats, and of OpenMetrics, which requires the unit at the end of a metric's
+ * name. */
 static const struct {
     const char *name, *metric, *type, *unit, *help;
     kolk_field_ at;
@@ -75,7 +75,7 @@ static const kolk_record_ *next_extra(const kolk_records_ *records, const kolk_r
 
 /* ---- Tables ------------------------------------------------------------------------------------------------------ */
 
-/* The number of characters, if the text is UTF-8. */
+/* Returns the number of characters, if the text is UTF-8. */
 static size_t width_of(const char *text) {
     size_t width = 0;
     for (; *text; text++) width += ((unsigned char)*text & 0xc0) != 0x80;
@@ -191,7 +191,8 @@ static void write_json(kolk_writer_ *out, const kolk_records_ *records) {
     kolk_write_text_(out, records->first ? "\n]}\n" : "]}\n");
 }
 
-/* No two lines may have the same labels, so pools that share name and kind get one more label, `nth`. */
+/* No two lines may have the same labels, so the second and further pools of one name and kind get another label,
+ * `nth`. */
 static void write_sample(kolk_writer_ *out, const kolk_record_ *record, size_t f) {
     kolk_write_text_(out, "kolk_");
     kolk_write_text_(out, fields[f].metric);

@@ -1,4 +1,4 @@
-/* stats_setting.c: KOLK_STATS=FORMAT or FORMAT:FILE, read at the start and followed at the exit. */
+/* stats_setting.c: KOLK_STATS=FORMAT or FORMAT:FILE, read at the start and obeyed at exit. */
 #include "kolk/base.h"
 
 #if KOLK_DIAGNOSTICS
@@ -16,12 +16,12 @@
 static struct {
     const char *wrong; /* the text of the setting if it is not understood */
     kolk_stats_format format;
-    bool sizes;       /* KOLK_STATS=sizes, which is no format */
-    const char *file; /* NULL stands for stderr */
+    bool sizes;       /* KOLK_STATS=sizes, which is not a format */
+    const char *file; /* NULL means stderr */
     kolk_records_ texts;
 } stats_setting;
 
-/* Does the text consist of this word, or of this word, a colon and more? */
+/* Is the text this word, alone or followed by a colon and anything else? */
 static bool is_word(const char *text, const char *word) {
     size_t length = strlen(word);
     return strncmp(text, word, length) == 0 && (text[length] == 0 || text[length] == ':');

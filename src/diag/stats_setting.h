@@ -4,7 +4,7 @@
 
 #include "records.h"
 
-/* Reads the variable. Returns true if statistics shall be written at exit. */
+/* Reads the variable. Returns true if statistics must be written at exit. */
 bool kolk_stats_read_setting_(void);
 
 /* Does the setting request sizes (sizes.h)? *file becomes the file for them, or NULL for stderr. */

@@ -30,7 +30,7 @@ static inline word trimmed_end(word text) {
     return text;
 }
 
-/* Returns the text without such characters at both ends. */
+/* Returns the text without leading and trailing characters of these kinds. */
 static inline word trimmed(word text) {
     while (text.length && memchr(" \t\r", *text.start, 3)) text.start++, text.length--;
     return trimmed_end(text);
@@ -54,7 +54,7 @@ static inline bool ends_with(word text, const char *part) {
     return text.length >= length && memcmp(text.start + text.length - length, part, length) == 0;
 }
 
-/* Parses a number from 1 to UINT32_MAX; returns 0 if it is none. */
+/* Parses a number from 1 to UINT32_MAX; returns 0 if the text is not such a number. */
 static inline uint32_t number_of(word text) {
     uint64_t number = 0;
     for (size_t i = 0; i < text.length; i++) {
@@ -65,7 +65,7 @@ static inline uint32_t number_of(word text) {
     return (uint32_t)number;
 }
 
-/* Copies the word into `text`, cut to size, with a 0 at its end. Returns `text`. */
+/* Copies the word into `text`, cut to `size` and terminated by 0. Returns `text`. */
 static inline const char *copied(word from, char *text, size_t size) {
     KOLK_ASSERT_(size > 0);
     size_t length = from.length < size ? from.length : size - 1;

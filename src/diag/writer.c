@@ -41,7 +41,8 @@ void kolk_write_number_(kolk_writer_ *out, uint64_t number) {
     kolk_write_text_(out, kolk_digits_of_(number).text);
 }
 
-/* The bytes of the UTF-8 character at the start of the text; 0 if there is none (Unicode 15, table 3-7). */
+/* Returns the length in bytes of the UTF-8 character at the start of the text; 0 if there is none (Unicode 15, table
+ * 3-7). */
 static size_t utf8_length(const char *text) {
     const unsigned char *at = (const unsigned char *)text;
     if (at[0] < 0x80) return 1;

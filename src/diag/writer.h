@@ -20,10 +20,11 @@ void kolk_write_spaces_(kolk_writer_ *out, size_t n);
 void kolk_write_number_(kolk_writer_ *out, uint64_t number);
 
 /* Writes a text between quotes. JSON escapes all control characters, OpenMetrics only the line feed. A byte that is not
- * UTF-8 becomes U+FFFD in JSON. In OpenMetrics, where names that differ must stay different, it becomes a number. */
+ * UTF-8 becomes U+FFFD in JSON. In OpenMetrics, where different names must stay different, it becomes its value in
+ * hexadecimal. */
 void kolk_write_quoted_(kolk_writer_ *out, const char *text, bool json);
 
-/* Passes on the rest. */
+/* Passes the remaining text to `put`. */
 void kolk_write_flush_(kolk_writer_ *out);
 
 typedef struct kolk_digits_ {
