@@ -1,20 +1,20 @@
-/* malloc.c: malloc and its family, served by one heap of kolk, for programs that are unaware of it (LD_PRELOAD).
+/* malloc.c: malloc and its family, served from one heap of kolk, for programs that are unaware of it (LD_PRELOAD).
  *
- * The heap is all zero until the first call. An alloc from such a heap leaves the fast path and fails, and only then
+ * The heap is all zero until the first call. An alloc from an all-zero heap fails on the fast path, and only then
  * checks whether the heap exists. So the check costs nothing later. ld.so, libraries' constructors and other threads
- * may call at any time. While one thread makes the heap, in that thread:
+ * may call at any time. While a thread makes the heap, the following holds in that thread:
  *
- *     the environment is read    by getenv, which does not allocate; a file of sizes (KOLK_SIZES) cannot be read, as
- *                                its malloc returns NULL, and is ignored: no pool in this library has such sizes
- *     keys and exit handlers     use memory that libc has reserved, this early
+ *     the environment is read    by getenv, which does not allocate; a file of sizes (KOLK_SIZES) cannot be read,
+ *                                because malloc returns NULL, and is ignored: no pool in this library has such sizes
+ *     keys and exit handlers     use memory that libc has reserved, because it is so early
  *     memory                     comes from the system
  *
- * A thread's first use of the heap may call calloc, through pthread_setspecific: the thread is registered by then, and
+ * A thread's first use of the heap may call calloc, through pthread_setspecific. The thread is registered by then, so
  * the inner call is an ordinary one (src/heap/heap_thread.c). All thread-local variables are created together with the
- * thread (initial-exec), so that no access to one allocates.
+ * thread (initial-exec), so that accessing them never allocates.
  *
  * Forks: the library is linked with -z initfirst, so its handlers are registered first. They run last before a fork,
- * when no other handler can still allocate, and first in the child. The library is never unloaded. */
+ * when no other handler can allocate any more, and first in the child. The library is never unloaded. */
 #include "../src/os/system.h"
 
 #include "../src/base/assert.h"
@@ -29,7 +29,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* C23's, which older headers do not have. */
+/* Functions of C23, which older headers do not declare. */
 EXPORT void free_sized(void *block, size_t size);
 EXPORT void free_aligned_sized(void *block, size_t align, size_t size);
 
@@ -39,16 +39,16 @@ static kolk_heap malloc_heap;
 
 static uint8_t is_libc_ready;
 
-/* Runs when ld.so has all libraries in place. From here on the unwinder may be loaded. */
+/* Runs when ld.so has loaded all libraries. From here on the unwinder may be loaded. */
 __attribute__((constructor)) static void note_libc(void) {
     kolk_store_(&is_libc_ready, true, KOLK_RELAXED_);
     kolk_stack_hold_(false);
 }
 
-/* Makes the heap at the first call. Returns false if it cannot be made, or if this thread is just making it. */
+/* Makes the heap at the first call. Returns false if it cannot be made, or if this thread is already making it. */
 static bool have_heap(void) {
     static uint32_t lock;
-    static uint8_t tried, made; /* it is tried once */
+    static uint8_t tried, made; /* only one attempt is made */
     static _Thread_local bool makes;
     if (kolk_load_(&made, KOLK_ACQUIRE_)) return true; /* partner: below */
     if (makes) return false;
@@ -78,7 +78,7 @@ static void *refuse_with(int error) {
     return NULL;
 }
 
-/* Leaves errno, unless there is no memory. */
+/* Leaves errno unchanged unless there is no memory. */
 static KOLK_NOINLINE_ void *alloc_slow(size_t align, size_t size, const void *site) {
     int before = errno;
     void *block = have_heap() ? kolk_heap_alloc_slow_(&malloc_heap, align, size, site) : NULL;
@@ -172,7 +172,7 @@ EXPORT void *pvalloc(size_t size) {
 
 /* ---- Free -------------------------------------------------------------------------------------------------------- */
 
-/* A pointer before the first alloc is not a block. Makes the heap, so that the report has its name. */
+/* A pointer that comes before the first alloc is not a block. Makes the heap, so that the report contains its name. */
 static KOLK_NOINLINE_ void expect_block(const void *block) {
     if (KOLK_UNLIKELY_(!malloc_heap.inside) && block) have_heap();
 }
@@ -198,10 +198,10 @@ EXPORT void free_aligned_sized(void *block, size_t align, size_t size) {
     kolk_heap_free_at_(&malloc_heap, block, SITE);
 }
 
-/* ---- glibc's own names: for programs that put functions of theirs before malloc ---------------------------------- */
+/* ---- glibc's own names, for programs that put their own functions in front of malloc ----------------------------- */
 
 #if !defined(__clang__) && __GNUC__ >= 9
-#pragma GCC diagnostic ignored "-Wmissing-attributes" /* these need not have malloc's attributes */
+#pragma GCC diagnostic ignored "-Wmissing-attributes" /* these aliases need not have malloc's attributes */
 #endif
 
 EXPORT void *__libc_malloc(size_t size) __attribute__((alias("malloc")));
@@ -224,8 +224,8 @@ EXPORT int malloc_trim(size_t pad) {
     return kolk_heap_trim_now_(&malloc_heap, false) > 0;
 }
 
-/* The fields have glibc's meaning: arena is uordblks plus fordblks, and does not include blocks with pages of their
- * own. */
+/* The fields have the same meaning as in glibc: arena is uordblks plus fordblks, and does not include blocks with pages
+ * of their own. */
 EXPORT struct mallinfo2 mallinfo2(void) {
     struct mallinfo2 info = {0};
     kolk_heap_class_stats of;

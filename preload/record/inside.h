@@ -1,4 +1,4 @@
-/* inside.h: shared by the files of libkolk-record.so. */
+/* inside.h: declarations that the files of libkolk-record.so share. */
 #ifndef KOLK_RECORD_INSIDE_H
 #define KOLK_RECORD_INSIDE_H
 
@@ -14,14 +14,14 @@ struct caller {
 
 /* ---- ring.c: whether this process records, the lock, the ring ---------------------------------------------------- */
 
-/* A page that is all zero in a fork's child: so the child records nothing, and the lock is free. */
+/* This page is all zero in a fork's child, so the child records nothing, and the lock is free there. */
 struct state {
     uint32_t on;
-    uint32_t lock; /* 0 free, 1 taken, 2 taken and a thread may sleep */
+    uint32_t lock; /* 0 free, 1 taken, 2 taken and a thread may be asleep */
     struct wire *wire;
-    uint64_t head;    /* words written, some not yet published */
+    uint64_t head;    /* words written, some of them not yet published */
     uint64_t most;    /* head may grow to this before the tail must be read again */
-    uint32_t threads; /* numbers given */
+    uint32_t threads; /* thread numbers assigned */
     int recorder;     /* pid of the kolk command */
 };
 
@@ -29,8 +29,8 @@ extern struct state *record_state;
 
 struct here {
     struct cache *cache; /* see stacks.c */
-    uint32_t thread;     /* its number plus 1; 0: none yet */
-    bool inside;         /* in this library, whose allocations are not recorded */
+    uint32_t thread;     /* its number plus 1; 0 if it has none yet */
+    bool inside;         /* it is inside this library, whose allocations are not recorded */
 };
 
 extern _Thread_local struct here record_here __attribute__((tls_model("initial-exec")));
@@ -39,24 +39,24 @@ static inline bool recording(void) {
     return __builtin_expect(record_state->on && !record_here.inside, 1);
 }
 
-/* Returns the ring that the kolk command has made for this process; NULL if it is not recorded. */
+/* Returns the ring that the kolk command has made for this process; NULL if this process is not recorded. */
 struct wire *record_wire(char **environment);
 
-/* Returns WIRE_STARTED, or why this process is not recorded, for the command. */
+/* Returns the state for the kolk command: WIRE_STARTED, or the reason why this process is not recorded. */
 uint32_t record_ring_begin(struct wire *wire);
 
 void record_lock(void);
 void record_unlock(void);
 
 /* Writes a record: reserves space for all words, stores them, then publishes them. The caller holds the lock. Only
- * whole records are published, as the program may be killed between any two instructions. */
+ * whole records are published, because the program may be killed between any two instructions. */
 void record_begin(size_t count);
 void record_put(const uint64_t *words, size_t count);
 void record_end(void);
 
 /* ---- stacks.c ---------------------------------------------------------------------------------------------------- */
 
-bool record_stacks_begin(void); /* false: there is no memory */
+bool record_stacks_begin(void); /* returns false if there is no memory */
 
 /* Returns the number of the calling thread's stack. Called without the lock. */
 uint32_t record_stack(struct caller caller);

@@ -1,7 +1,7 @@
-/* modules.c: records where the program and its libraries lie. ld.so counts libraries that are loaded and unloaded, so
- * nothing is recorded while both counts stay the same.
+/* modules.c: records where the program and its libraries lie. ld.so counts the libraries that it has loaded and those
+ * that it has unloaded. Nothing is recorded while both counts stay the same.
  *
- * ld.so holds its own lock while it calls us. A thread that holds it may allocate, and so wait for our lock. So our
+ * ld.so holds its own lock while it calls us. A thread that holds it may allocate, and then wait for our lock. So our
  * lock is always taken after ld.so's, never before. */
 #define _GNU_SOURCE
 #include "inside.h"
@@ -12,7 +12,7 @@
 
 static unsigned long long told_adds, told_subs; /* these are used under ld.so's lock */
 
-/* Finds the whole path of a module; for the program itself ld.so gives none. */
+/* Finds the whole path of a module; for the program itself, ld.so does not provide one. */
 static size_t find_path(const char *name, char *path) {
     size_t length = 0;
     if (*name == '\0') {

@@ -1,13 +1,13 @@
-/* record.c: malloc and its family, with a record of each call: libkolk-record.so, which kolk record preloads into a
- * program.
+/* record.c: malloc and its family, which record each call. They are in libkolk-record.so, which kolk record preloads
+ * into a program.
  *
- * It is not an allocator. Each function calls the next library's function of that name: libc's, or that of the
- * program's own malloc. So the program keeps its malloc. libkolk-malloc.so has no code for recording, so recording
- * costs nothing when it is not used.
+ * It is not an allocator. Each function calls the next library's function of the same name: libc's, or the one from the
+ * program's own malloc library. So the program keeps its malloc. libkolk-malloc.so has no code for recording, so
+ * recording costs nothing when it is not used.
  *
  * The life of a call: the block is allocated; stacks.c finds the number of the stack; ring.c appends two or three words
- * under the one lock. ring.c explains the order of threads, and forks. Allocations from within this library are not
- * recorded: dlsym and the like may allocate, and so may a signal handler that interrupts it.
+ * under the one lock. ring.c explains how threads are ordered, and what happens at forks. Allocations from within this
+ * library are not recorded: dlsym and the like may allocate, and so may a signal handler that interrupts the library.
  *
  * ld.so calls malloc before any constructor has run; those few calls are not recorded. The library is linked with -z
  * initfirst, so its constructor comes before all others. It is never unloaded. */
@@ -22,13 +22,13 @@
 #define EXPORT __attribute__((visibility("default")))
 #define CALLER ((struct caller){(uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa()})
 
-/* C23's, which older headers do not have. */
+/* Functions of C23, which older headers do not declare. */
 EXPORT void free_sized(void *block, size_t size);
 EXPORT void free_aligned_sized(void *block, size_t align, size_t size);
 
 /* ---- The next library's functions -------------------------------------------------------------------------------- */
 
-/* glibc's, by names that nothing replaces. */
+/* glibc's functions, under names that nothing replaces. */
 extern void *__libc_malloc(size_t size);               /* NOLINT */
 extern void *__libc_calloc(size_t count, size_t size); /* NOLINT */
 extern void *__libc_realloc(void *block, size_t size); /* NOLINT */
@@ -57,8 +57,8 @@ static struct {
 } next = {first_malloc,        first_calloc,   first_realloc, first_free,   first_posix_memalign,
           first_aligned_alloc, first_memalign, first_valloc,  first_pvalloc};
 
-/* Runs at the first call of the process, with only one thread. dlsym does not allocate if it finds the name, and must
- * not call back into this library. */
+/* Runs at the process's first call, while there is only one thread. dlsym does not allocate if it finds the name, and
+ * must not call back into this library. */
 static void find_next(void) {
     static const char *const names[] = {"malloc",        "calloc",   "realloc", "free",   "posix_memalign",
                                         "aligned_alloc", "memalign", "valloc",  "pvalloc"};
@@ -122,7 +122,7 @@ static void *first_pvalloc(size_t size) {
 
 /* ---- Records ----------------------------------------------------------------------------------------------------- */
 
-/* An address with this thread's number above it. */
+/* Returns the first word of a record: the kind, the address and, in the bits above, this thread's number. */
 static uint64_t here_and(const void *block, unsigned kind) {
     struct here *here = &record_here;
     if (__builtin_expect(here->thread == 0, 0)) {
@@ -198,7 +198,7 @@ EXPORT void *malloc(size_t size) {
 
 EXPORT void *calloc(size_t nmemb, size_t size) {
     size_t bytes;
-    if (__builtin_mul_overflow(nmemb, size, &bytes)) bytes = SIZE_MAX; /* it gives NULL */
+    if (__builtin_mul_overflow(nmemb, size, &bytes)) bytes = SIZE_MAX; /* the call returns NULL */
     return recorded(next.calloc(nmemb, size), bytes, CALLER);
 }
 

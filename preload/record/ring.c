@@ -1,13 +1,13 @@
-/* ring.c: the recording process, and the ring in memory from which its reader gets the records.
+/* ring.c: the process that records, and the ring in memory from which the reader gets the records.
  *
- * The kolk command has made the ring as a file in memory (memfd). KOLK_RECORD names the recording process, and the path
- * of that file: 1235:/proc/1234/fd/3. So the program inherits no descriptor, and may close all descriptors. It goes on
- * recording after exec, as in wrapper scripts: the reader forgets the previous program. Child programs also have the
- * variable and this library, but another process number, and record nothing.
+ * The kolk command has made the ring as a file in memory (memfd). KOLK_RECORD contains the number of the process that
+ * records, and the path of that file: 1235:/proc/1234/fd/3. So the program inherits no descriptor, and may close all
+ * descriptors. Recording continues after exec, as wrapper scripts need: the reader forgets the previous program. Child
+ * programs also have the variable and this library, but a different process number, so they record nothing.
  *
  * A fork's child has the ring mapped as well and must not touch it. Its copy of the state is zeroed (MADV_WIPEONFORK),
  * even after a fork that calls no handlers. The child of a vfork shares all memory and records for its parent, which is
- * right, as they share the blocks.
+ * right, because they share the blocks.
  *
  * One lock orders the records of all threads. It is taken after an alloc and before a free, so a block's alloc is
  * recorded after the free that released its address. A realloc is both, and holds the lock throughout. No other code of
@@ -57,7 +57,8 @@ static void wake_reader(struct wire *wire) {
     errno = before;
 }
 
-/* Sleeps until the ring has space. If the reader is gone, there will be none, and this process stops recording. */
+/* Sleeps until the ring has space. If the reader is gone, there will never be space, and this process stops
+ * recording. */
 static __attribute__((noinline)) void make_room(struct state *state, size_t count) {
     struct wire *wire = state->wire;
     int before = errno;
@@ -92,7 +93,7 @@ void record_end(void) {
 
 /* ---- The start --------------------------------------------------------------------------------------------------- */
 
-/* Finds the value of KOLK_RECORD, as getenv does not work yet. */
+/* Finds the value of KOLK_RECORD; getenv does not work yet. */
 static const char *find_setting(char **environment) {
     static const char name[] = "KOLK_RECORD=";
     for (char **at = environment; *at; at++)

@@ -1,18 +1,18 @@
 /* stacks.c: numbers the stacks from which malloc is called.
  *
- * Walking a stack by the unwind tables takes microseconds, and most calls come from a known place. So a thread
+ * Walking a stack with the unwind tables takes microseconds, and most calls come from a known place. So a thread
  * remembers, for a return address and the stack pointer there, where in the stack each of the outer return addresses
  * was found:
  *
  *     | back into f |  frame of f  | back into g |  frame of g  | back into main | ...
  *                   ^ stack        ^ places[1]                  ^ places[2]
  *
- * If the same addresses are still there, it is the same stack: from the same place in f, g is found at the same
- * distance, as f's frame has one size there. (Frames of functions with alloca have many sizes. An old address can be
- * left over there, and the result is then an earlier stack.) Otherwise the stack is walked. On machines whose return
- * addresses are not just below the caller's stack pointer, unlike x86, nothing is remembered.
+ * If the same addresses are still there, the stack is the same: at a given place in f, f's frame has a fixed size, so
+ * the return address into g is always found at the same distance. (Functions with alloca have frames of many sizes. An
+ * old address may be left over in such a frame; the result is then an earlier stack.) Otherwise the stack is walked. On
+ * machines whose return addresses are not just below the caller's stack pointer, unlike x86, nothing is remembered.
  *
- * A stack that was walked is looked up in a table by its frames. A new one gets the next number, and is recorded. The
+ * A stack that was walked is looked up in a table by its frames. A new stack gets the next number, and is recorded. The
  * table lies in address space reserved at the start, so nothing ever moves, and a thread may compare frames of a known
  * number without a lock. */
 #define _GNU_SOURCE
@@ -29,33 +29,33 @@
 #define INDEX (2 * (uint32_t)WIRE_STACKS)
 
 struct stack {
-    uintptr_t frames[WIRE_DEPTH]; /* 0: there are no more */
+    uintptr_t frames[WIRE_DEPTH]; /* 0 where there are no more */
 };
 
 struct walk {
     uintptr_t from; /* the stack pointer of malloc's caller, the first frame recorded */
     uint32_t count;
-    bool is_plain; /* each return address was found in its place */
+    bool is_plain; /* each return address was found in its expected place */
     uintptr_t places[WIRE_DEPTH];
     struct stack stack;
 };
 
 struct memory {
     struct caller caller;
-    uint32_t number; /* 0: none */
+    uint32_t number; /* 0 if nothing is remembered */
     uint32_t count;
     uint32_t places[WIRE_DEPTH]; /* bytes above caller.stack; the first frame needs none */
 };
 
 struct cache {
     struct memory memories[RECORD_CACHE];
-    struct cache *next; /* of those that no thread has */
+    struct cache *next; /* the next of the caches that no thread has */
 };
 
-static struct stack *stacks; /* by number; from 1 on */
-static uint32_t *numbers;    /* by hash; 0: none */
+static struct stack *stacks; /* by number, from 1 on */
+static uint32_t *numbers;    /* by hash; 0 if none */
 static uint32_t last_number;
-static struct cache *unused; /* with the lock */
+static struct cache *unused; /* used under the lock */
 static pthread_key_t key;
 
 static void *map(size_t size) {
@@ -63,9 +63,9 @@ static void *map(size_t size) {
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* ---- A thread's memory ------------------------------------------------------------------------------------------- */
+/* ---- What a thread remembers ------------------------------------------------------------------------------------- */
 
-/* Called when a thread ends. If it allocates later, it gets another cache. */
+/* Called when a thread ends. If the thread allocates after that, it gets another cache. */
 static void leave_cache(void *cache) {
     if (!record_state->on) return;
     record_here.cache = NULL;
@@ -76,7 +76,7 @@ static void leave_cache(void *cache) {
     record_unlock();
 }
 
-/* NULL: there is no memory. */
+/* Returns NULL if there is no memory. */
 static __attribute__((noinline)) struct cache *get_cache(void) {
     record_lock();
     struct cache *cache = unused;
@@ -133,7 +133,7 @@ static void walk_stack(struct walk *walk, struct caller caller) {
     *walk = (struct walk){.from = caller.stack, .is_plain = true};
     _Unwind_Backtrace(take_frame, walk);
     if (walk->count > 0) return;
-    walk->is_plain = false; /* no tables here */
+    walk->is_plain = false; /* there are no unwind tables here */
     walk->stack.frames[walk->count++] = caller.site;
 }
 
@@ -146,14 +146,14 @@ static uint32_t first_place(const struct stack *stack) {
     return (uint32_t)(hash >> 32) % INDEX;
 }
 
-/* Returns the element of `numbers` for this stack, or the 0 where it belongs. Called with the lock. */
+/* Returns the element of `numbers` for this stack, or the 0 where it belongs. Called under the lock. */
 static uint32_t *find_number(const struct stack *stack) {
     uint32_t place = first_place(stack);
     while (numbers[place] && memcmp(&stacks[numbers[place]], stack, sizeof *stack) != 0) place = (place + 1) % INDEX;
     return &numbers[place];
 }
 
-/* With the lock. */
+/* Called under the lock. */
 static uint32_t add_stack(const struct walk *walk) {
     if (last_number + 1 == WIRE_STACKS) return 0;
     stacks[++last_number] = walk->stack;

@@ -1,14 +1,14 @@
 /* preload/record/wire.h: the protocol between libkolk-record.so, in a program, and the kolk command: a ring of words in
  * memory that both have mapped. So nothing is lost if the program is killed.
  *
- * A record is a few words of 64 bits. The first one's lowest three bits are its kind.
+ * A record is a few 64-bit words. The lowest three bits of the first word are the record's kind.
  *
  *     WIRE_FREE     address + thread
- *     WIRE_ALLOC    address + thread, size, stack             the address 0: it failed
- *     WIRE_REALLOC  address + thread, size, stack, to         to the address 0: it failed
- *     WIRE_STACK    frames, stack, each frame                 before its first use; the innermost comes first
+ *     WIRE_ALLOC    address + thread, size, stack             the address is 0 if it failed
+ *     WIRE_REALLOC  address + thread, size, stack, to         to is 0 if it failed
+ *     WIRE_STACK    frames, stack, each frame                 precedes the stack's first use; innermost frame first
  *     WIRE_MODULE   bytes of the path + whether it is the first of a new list, bias, begin, end, the path's words
- *     WIRE_PROGRAM  a program begins by exec: all records before belong to the previous program
+ *     WIRE_PROGRAM  a program begins by exec: all earlier records belong to the previous program
  *
  * A frame is a return address. It lies in a module of the latest list. */
 #ifndef KOLK_RECORD_WIRE_H
@@ -30,9 +30,9 @@ enum { WIRE_FREE, WIRE_ALLOC, WIRE_REALLOC, WIRE_STACK, WIRE_MODULE, WIRE_PROGRA
 
 enum {
     WIRE_DEPTH = 8,         /* frames of a stack, enough to see past wrappers; each call compares all of them */
-    WIRE_STACKS = 1 << 20,  /* numbers of stacks; 0: unknown, as the numbers are used up */
+    WIRE_STACKS = 1 << 20,  /* numbers of stacks; 0 means unknown, because the numbers are used up */
     WIRE_THREADS = 1 << 16, /* all further threads share the last number */
-    WIRE_WORDS = 1 << 20,   /* of the ring: 8 MiB */
+    WIRE_WORDS = 1 << 20,   /* the size of the ring: 8 MiB */
     WIRE_CALL = 1 << 15,    /* words after which a sleeping reader is woken */
 };
 
@@ -43,15 +43,15 @@ enum { WIRE_NOTHING, WIRE_STARTED, WIRE_NO_MEMORY, WIRE_OLD_KERNEL };
 struct wire {
     uint64_t magic;
     uint32_t state;               /* WIRE_NOTHING and so on, set by the program */
-    _Alignas(64) uint64_t head;   /* words that were written; the program's */
-    _Alignas(64) uint64_t tail;   /* words that were read; the reader's */
+    _Alignas(64) uint64_t head;   /* words written so far; set by the program */
+    _Alignas(64) uint64_t tail;   /* words read so far; set by the reader */
     uint32_t turn;                /* changes whenever the ring has more space: the writer sleeps on it */
-    uint32_t is_full;             /* a writer sleeps */
+    uint32_t is_full;             /* a writer is asleep */
     _Alignas(64) uint32_t asleep; /* the reader sleeps on it */
     _Alignas(4096) uint64_t words[WIRE_WORDS];
 };
 
-/* Sleep on a word of shared memory, and wake its sleeper. These are raw system calls, and the caller must preserve
+/* These sleep on a word of shared memory, and wake its sleeper. They are raw system calls, so the caller must preserve
  * errno. */
 static inline void wire_sleep(uint32_t *word, uint32_t expected, long milliseconds) {
     struct timespec most = {milliseconds / 1000, milliseconds % 1000 * 1000000};
