@@ -33,7 +33,7 @@ typedef struct damage {
     uint32_t first, last, count;
 } damage;
 
-/* A pattern of four bytes also repeats every eight, so eight bytes can be compared at once. */
+/* A pattern of four bytes also repeats every eight, so eight bytes can be compared in one step. */
 static uint64_t two_of(uint32_t pattern) {
     return (uint64_t)pattern << 32 | pattern;
 }

@@ -1,6 +1,6 @@
 /* sites_place.c: finds the places in the source for addresses of code.
  *
- * Places come from addr2line, which gets all addresses of a module at once. With -a -f -i it prints
+ * Places come from addr2line, which gets all addresses of a module in one call. With -a -f -i it prints
  *
  *     0x11f2                    the address
  *     on_hit                    the innermost function that the compiler has merged

@@ -24,9 +24,9 @@ void kolk_text_release_(kolk_text_ *text);
 /* Is this the name of an existing device, pipe or folder, which has no text to keep? */
 bool kolk_file_is_special_(const char *name);
 
-/* A new file that replaces an old one once it is complete. Until then it lies beside the old one. A special file is
- * written directly. If the name is a symbolic link, the file that it points to is replaced. The old file's permissions
- * are kept. */
+/* A new file that replaces an old one once it is complete. Until then it lies in the same folder as the old one. A
+ * special file is written directly. If the name is a symbolic link, the file that it points to is replaced. The old
+ * file's permissions are kept. */
 typedef struct kolk_new_file_ {
     FILE *out;
     bool beside;
