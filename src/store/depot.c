@@ -21,7 +21,7 @@ static uint64_t take_from_word(kolk_depot_ *depot, uint32_t word, bool only_one)
     bits = kolk_slot_set_take_word_(&depot->free, word);
     uint64_t lowest = bits & (~bits + 1);
     if (!only_one || bits == lowest) return bits;
-    kolk_depot_put_bits_(depot, word, bits ^ lowest); /* slots that were put since the word was empty */
+    kolk_depot_put_bits_(depot, word, bits ^ lowest); /* slots that were put after the word was empty */
     kolk_depot_count_return_(depot);
     return lowest;
 }
@@ -42,7 +42,7 @@ uint64_t kolk_depot_search_(kolk_depot_ *depot, uint32_t *word, bool only_one) {
 /* Takes slots that were never used: the rest of one word, or one slot. */
 uint64_t kolk_depot_take_fresh_(kolk_depot_ *depot, uint32_t *word, bool only_one) {
     uint32_t fresh = kolk_load_(&depot->fresh, KOLK_ACQUIRE_),
-             n; /* partner: below, so that usable is at least as new */
+             n; /* partner: below, so that usable is at least as new as fresh */
     do {
         uint32_t left = kolk_depot_usable_(depot) - fresh;
         if (left == 0) return 0;

@@ -15,7 +15,7 @@ void kolk_keepers_list_(kolk_keepers_ *keepers, kolk_keeper_ *keeper) {
 
 void kolk_keeper_take_(kolk_keeper_ *keeper) {
     KOLK_ASSERT_(!keeper->taken);
-    kolk_store_(&keeper->owner, kolk_thread_(), KOLK_RELAXED_); /* first: in a fork's child this thread is gone */
+    kolk_store_(&keeper->owner, kolk_thread_(), KOLK_RELAXED_); /* first, because a fork's child lacks this thread */
     kolk_store_(&keeper->taken, 1, KOLK_RELEASE_);
 }
 

@@ -15,11 +15,11 @@ void kolk_magazine_fill_(kolk_magazine_ *magazine, uint64_t bits) {
     KOLK_ASSERT_(n < magazine->cache);
     for (uint32_t *entry = kolk_magazine_entry_(magazine, n); bits; bits &= bits - 1)
         *--entry = first + kolk_bits_lowest_(bits);
-    kolk_store_(&magazine->top, n, KOLK_RELEASE_); /* so that a fork's child finds all of it */
+    kolk_store_(&magazine->top, n, KOLK_RELEASE_); /* so that a fork's child finds all entries */
 }
 
-/* The slots stay in the magazine until they are counted: see depot.h. Then the other slots move down. As n is at least
- * half, none of them overwrites another, so a fork's child finds each of them once. */
+/* The slots that leave stay in the magazine until they are counted (depot.h). Then the other slots move down. As n is
+ * at least half, their old and new places do not overlap, so a fork's child finds each of them once. */
 void kolk_magazine_put_oldest_(kolk_magazine_ *magazine, uint32_t n) {
     kolk_depot_ *depot = magazine->depot;
     uint32_t *entries = kolk_magazine_entry_(magazine, 0), left = magazine->top - n, at = 0;
@@ -34,15 +34,15 @@ void kolk_magazine_put_oldest_(kolk_magazine_ *magazine, uint32_t n) {
     }
     kolk_depot_count_return_(depot);
     memcpy(entries, entries + n, left * sizeof *entries);
-    kolk_store_(&magazine->top, left, KOLK_RELEASE_); /* release: a fork's child finds all writes before */
+    kolk_store_(&magazine->top, left, KOLK_RELEASE_); /* release: a fork's child finds all earlier writes */
     kolk_store_(&magazine->leaving, 0, KOLK_RELEASE_);
 }
 
 /* ---- Bounds ------------------------------------------------------------------------------------------------------ */
 
 /* Raises the bound, then checks again whether the depot is uncached. kolk_magazines_go_uncached_ first marks the depot,
- * then lowers the bounds. All are operations of the one sequentially consistent order, so one of the two threads sees
- * the other, and the bound is 0. */
+ * then lowers the bounds. All these operations are sequentially consistent, so at least one of the two threads sees
+ * what the other has done, and the bound ends up 0. */
 void kolk_magazine_set_bound_(kolk_magazine_ *magazine) {
     const kolk_depot_ *depot = magazine->depot;
     uint32_t bound = depot->slow_free || kolk_depot_is_uncached_(depot) ? 0 : kolk_depot_usable_(depot);
@@ -56,9 +56,9 @@ static void lower_bounds(const kolk_depot_ *depot) {
         kolk_store_(&magazine->bound, 0, KOLK_SEQ_CST_);
 }
 
-/* Returns early only if another thread has finished lowering every bound: one that has just begun may be stopped for
- * long. It never shortens a period: another thread that has read `returns` later may have made it longer. A keeper that
- * is listed after lower_bounds has begun sees `uncached_until` when it sets its first bound. */
+/* Returns early only if another thread has finished lowering every bound, because one that has just begun may be
+ * stopped for a long time. Never shortens a period, because a thread that read `returns` later may have made it longer.
+ * A thread whose keeper is listed after lower_bounds has begun sees `uncached_until` when it sets its first bound. */
 void kolk_magazines_go_uncached_(kolk_depot_ *depot) {
     uint64_t lowered = kolk_load_(&depot->lowered_until, KOLK_SEQ_CST_);
     uint64_t now = kolk_load_(&depot->returns, KOLK_SEQ_CST_);

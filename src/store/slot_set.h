@@ -1,20 +1,21 @@
-/* slot_set.h: a lock-free set of slots, such as the free ones. Many threads put slots into it and take slots from it at
- * the same time.
+/* slot_set.h: a lock-free set of slots, such as the free ones. Many threads may put slots into it and take slots from
+ * it at the same time.
  *
  *     words      11..1..1   ........   .1..1...   1....1..      1 bit a slot
  *     summary    1 . 1 1                                        1 bit a word that may have bits
  *
- * A summary of 64 bits and its 64 words are a sheet. So the first words of a set and their summary are in one page of
- * the system.
+ * A summary of 64 bits and its 64 words form a sheet. So the first words of a set and their summary are in the same
+ * page of memory.
  *
  * A put ORs bits into a word. A take exchanges the whole word for 0, or takes one bit by a compare-and-exchange. No
  * slot has a link to another, so ABA cannot occur, and a stray write into an object corrupts nothing. The set's owner
  * decides how many bits of a word are used.
  *
- * The summary. Taking a word clears its bit first; putting into a word sets its bit afterwards, if it is not set. So a
- * bit may be set although its word is empty; the next search clears it. But after a put, the word's bit is set, or
- * another thread is just taking all of the word. The summary needs no memory order of its own: a taker and a putter of
- * one word are ordered by the word. Taking one slot leaves the bit alone. */
+ * The summary. A take of a whole word clears the word's summary bit first; a put sets it afterwards, unless it is
+ * already set. So a bit may be set although its word is empty; the next search clears it. But after a put, either the
+ * word's bit is set or another thread is in the middle of taking the whole word. The summary needs no memory order of
+ * its own, because the word itself orders the threads that take from it and put into it. Taking one slot does not
+ * change the bit. */
 #ifndef KOLK_SRC_SLOT_SET_H
 #define KOLK_SRC_SLOT_SET_H
 
@@ -31,7 +32,7 @@ typedef struct kolk_slot_set_ {
     kolk_slot_sheet_ *sheets;
 } kolk_slot_set_;
 
-/* Bytes of a set that has this many words. The last sheet may be cut. */
+/* Bytes of a set that has this many words. The last sheet may be incomplete. */
 static inline uint64_t kolk_slot_set_size_(uint64_t words) {
     return (kolk_bits_words_(words) + words) * sizeof(uint64_t);
 }
@@ -45,9 +46,9 @@ static inline uint64_t *kolk_slot_set_summary_(const kolk_slot_set_ *set, uint64
     return &set->sheets[word / 64].summary;
 }
 
-/* Acquire and release of the OR pair with the exchange in take_word. If that came before, it cleared the summary's bit
- * before too, and the load here sees that. If it comes later, it takes these slots. A word that was not empty proves
- * nothing about the summary: an earlier put may not have set the bit yet. */
+/* The acquire and the release of the OR pair with the exchange in take_word. If the exchange came first, the summary
+ * bit had already been cleared, and the load here sees that. If the exchange comes later, it takes these slots. That a
+ * word was not empty proves nothing about the summary, because an earlier put may not have set the bit yet. */
 static inline void kolk_slot_set_put_(const kolk_slot_set_ *set, uint32_t word, uint64_t bits) {
     uint64_t bit = kolk_bits_at_(word), *summary = kolk_slot_set_summary_(set, word);
     KOLK_ASSERT_(bits != 0);
@@ -72,15 +73,15 @@ static inline uint64_t kolk_slot_set_take_one_(const kolk_slot_set_ *set, uint32
 
 /* ---- Search ------------------------------------------------------------------------------------------------------ */
 
-/* A walk over the words whose summary bit is set, from one word on, round to that word again. It reads each summary
- * once (the first one twice), at different moments, so it is not a snapshot. */
+/* A walk over the words whose summary bit is set. It starts at one word and wraps round to that word again. It reads
+ * each summary once (the first one twice), at different moments, so it is not a snapshot. */
 typedef struct kolk_slot_walk_ {
     const kolk_slot_set_ *set;
-    uint64_t left;              /* bits of sheet `at`'s summary that are not visited yet */
-    uint32_t at, looks, sheets; /* this sheet, how many more summaries to read, how many sheets there are */
+    uint64_t left;              /* bits of sheet `at`'s summary that are still to be visited */
+    uint32_t at, looks, sheets; /* the current sheet, the summaries still to be read, the number of sheets */
 } kolk_slot_walk_;
 
-/* `words` of the set are in use. */
+/* `words` is the number of words that are in use. */
 static inline kolk_slot_walk_ kolk_slot_walk_from_(const kolk_slot_set_ *set, uint64_t words, uint32_t word) {
     uint32_t n = (uint32_t)kolk_bits_words_(words), at = word / 64 < n ? word / 64 : 0;
     uint64_t left = n ? kolk_load_(&set->sheets[at].summary, KOLK_RELAXED_) & ~UINT64_C(0) << word % 64 : 0;
@@ -101,11 +102,11 @@ static inline bool kolk_slot_walk_next_(kolk_slot_walk_ *walk, uint32_t *word) {
 
 /* ---- All slots --------------------------------------------------------------------------------------------------- */
 
-/* Receives slots of one word; bit n stands for slot + n. */
+/* Receives slots of one word; bit n is the slot `slot` + n. */
 typedef void kolk_slots_taker_(void *context, uint32_t slot, uint64_t bits);
 
-/* Takes all slots out of one word, `part` bits at a time. A part leaves the set before the taker receives it: a fork's
- * child may have to continue, and a slot that it finds in the set must not be anywhere else. */
+/* Takes all slots out of one word, `part` bits at a time. A part leaves the set before the taker receives it, because a
+ * fork's child may have to continue, and a slot that it finds in the set must not be anywhere else. */
 static inline void kolk_slot_set_drain_word_(const kolk_slot_set_ *set, uint32_t word, unsigned part,
                                              kolk_slots_taker_ *taker, void *context) {
     uint64_t *at = kolk_slot_set_word_(set, word), mask = ~UINT64_C(0) >> (64 - part),
@@ -118,8 +119,8 @@ static inline void kolk_slot_set_drain_word_(const kolk_slot_set_ *set, uint32_t
     }
 }
 
-/* Takes all slots out of a set whose words have 64 slots each, `part` bits at a time; false if there were none. No
- * other thread may use the set meanwhile. */
+/* Takes all slots out of a set whose words have 64 slots each, `part` bits at a time. Returns false if there were none.
+ * No other thread may use the set meanwhile. */
 static inline bool kolk_slot_set_drain_(const kolk_slot_set_ *set, uint64_t words, unsigned part,
                                         kolk_slots_taker_ *taker, void *context) {
     uint64_t n = kolk_bits_words_(words);
@@ -137,7 +138,7 @@ static inline bool kolk_slot_set_drain_(const kolk_slot_set_ *set, uint64_t word
     return any;
 }
 
-/* The number of slots: exact while no thread changes the set, otherwise nearly. */
+/* The number of slots: exact while no thread changes the set, otherwise approximate. */
 static inline uint64_t kolk_slot_set_count_(const kolk_slot_set_ *set, uint64_t words) {
     uint64_t count = 0;
     for (uint64_t at = 0; at < words; at++)

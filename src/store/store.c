@@ -8,11 +8,11 @@
 #include "../core/room.h"
 #include "../os/lock.h"
 
-#define BUDGET_SHARE 16u /* a store with a budget takes at most this fraction of the rest at a time */
+#define BUDGET_SHARE 16u /* a store takes at most 1 / BUDGET_SHARE of what is left of its budget at a time */
 
 /* ---- Supply ------------------------------------------------------------------------------------------------------ */
 
-/* By how many slots the store grows next; their bytes are taken from the budget. */
+/* Returns by how many slots the store grows next, and takes their bytes from the budget. */
 static uint32_t next_step(const kolk_slot_store_ *store, uint32_t now) {
     uint32_t extra = now == 0 ? store->slack : 0; /* capacity does not include these */
     uint32_t next = kolk_room_next_capacity_(now, store->depot.slots - extra, store->stride) + extra;
@@ -24,7 +24,7 @@ static uint32_t next_step(const kolk_slot_store_ *store, uint32_t now) {
     return (uint32_t)(kolk_budget_take_(store->budget, bytes, store->stride) / store->stride);
 }
 
-/* Commits more slots than the `before` that were usable. True if there are more now, even if another thread added
+/* Commits more slots than the `before` usable ones. Returns true if more are usable now, even if another thread added
  * them. */
 static KOLK_NOINLINE_ bool grow(kolk_slot_store_ *store, uint32_t before) {
     KOLK_ASSERT_(before <= store->depot.slots);
@@ -42,12 +42,12 @@ static KOLK_NOINLINE_ bool grow(kolk_slot_store_ *store, uint32_t before) {
     return now != before;
 }
 
-/* depot.h proves that there is no free slot. The proof needs the number of usable slots before the look: if all were
- * usable then, the look has covered them all. */
+/* depot.h explains the proof that there is no free slot. It needs the number of usable slots from before the look: if
+ * all slots were usable then, the look has covered them all. */
 uint64_t kolk_store_supply_(kolk_slot_store_ *store, uint32_t *word, bool only_one) {
     kolk_depot_ *depot = &store->depot;
     for (;;) {
-        uint64_t returns = kolk_load_(&depot->returns, KOLK_ACQUIRE_); /* a stale value differs from that at the end */
+        uint64_t returns = kolk_load_(&depot->returns, KOLK_ACQUIRE_); /* if stale, it differs from that at the end */
         uint32_t end = kolk_depot_usable_(depot);
         uint64_t bits = kolk_depot_search_(depot, word, only_one);
         if (!bits && store->more) bits = store->more(store, word, only_one);
@@ -58,7 +58,8 @@ uint64_t kolk_store_supply_(kolk_slot_store_ *store, uint32_t *word, bool only_o
     }
 }
 
-/* Takes one slot of the depot, or KOLK_NO_SLOT_. The other slots of its word fill the magazine, which is empty. */
+/* Takes one slot from the depot, or returns KOLK_NO_SLOT_ if there is none. The other slots of its word go into the
+ * magazine, which must be empty. */
 static uint32_t take_from_depot(kolk_slot_store_ *store, kolk_magazine_ *magazine) {
     uint64_t bits = kolk_store_supply_(store, &magazine->next_word, kolk_depot_is_uncached_(&store->depot));
     uint64_t others = bits & (bits - 1);
@@ -96,8 +97,8 @@ static bool end_life_in_slot(const kolk_slot_store_ *store, uintptr_t slot) {
 uint32_t kolk_store_end_life_(const kolk_slot_store_ *store, const void *object, const void *site) {
     uintptr_t slot = kolk_store_slot_of_(store, object);
     bool known = kolk_store_is_alive_(store, slot);
-    /* Verify only the red zones, which are the same in every life: another thread may be freeing the object, and be
-     * first. */
+    /* Verify only the red zones, which are the same in every life: another thread may be freeing the object too, and
+     * get there first. */
     if (known && store->debug) kolk_store_verify_(store, (uint32_t)slot, false, site);
     if (!known || !end_life_in_slot(store, slot)) {
         kolk_store_fail_object_(store, object, "free", KOLK_DOUBLE_FREE, site);
@@ -184,9 +185,9 @@ void kolk_store_flush_(kolk_slot_store_ *store, kolk_magazine_ *magazine) {
     put_proving(store, magazine);
 }
 
-/* A fork may stop this anywhere, and the child then reclaims the magazine again: so each slot leaves the magazine
- * before it is put into the depot. An entry may be the slot of a live object, because other threads see alloc's two
- * stores, of `top` and of the life, in any order. */
+/* A fork may interrupt this anywhere, and the child then reclaims the magazine again. So each slot leaves the magazine
+ * before it is put into the depot. An entry may be the slot of a live object, because other threads may see alloc's two
+ * stores (to `top` and to the life) in either order. */
 void kolk_store_reclaim_(kolk_slot_store_ *store, kolk_magazine_ *magazine) {
     uint32_t fresh = kolk_load_(&store->depot.fresh, KOLK_ACQUIRE_);
     while (magazine->leaving < magazine->top) {

@@ -1,5 +1,5 @@
-/* store_ask.c: the questions that a store answers, reports of bad pointers, and the check of the invariants that
- * store.h lists. */
+/* store_ask.c: queries about a store, reports of invalid pointers, and the check of the invariants listed in
+ * store.h. */
 #include "store.h"
 
 #if KOLK_HOSTED
@@ -10,14 +10,16 @@
 
 /* ---- Reports ----------------------------------------------------------------------------------------------------- */
 
-/* Returns the slot that this pointer points into, and its offset there; KOLK_NO_SLOT_ if it is not of this store. */
+/* Returns the slot that this pointer points into, and sets *inside to the offset in the slot. Returns KOLK_NO_SLOT_ if
+ * the pointer does not belong to this store. */
 static uint32_t locate(const kolk_slot_store_ *store, const void *pointer, uint64_t *inside) {
     *inside = 0;
     if (store->objects) return kolk_store_search_bypassed_(store, pointer, inside);
     return kolk_locate_(store->slots, store->stride, kolk_store_usable_(store), pointer, inside);
 }
 
-/* Was the slot never alive? With short lives, the answer may be false for a slot just taken from `fresh`. */
+/* Has the slot never been alive? With short lives, this may wrongly return false for a never-used slot that a thread
+ * has just taken. */
 static bool is_new(const kolk_slot_store_ *store, uint32_t slot) {
     return kolk_store_life_(store, slot) == 0 && (store->lives || slot >= kolk_store_fresh_(store));
 }
@@ -51,7 +53,8 @@ void *kolk_store_next_alive_(const kolk_slot_store_ *store, uint32_t *slot, uint
 
 /* ---- Statistics -------------------------------------------------------------------------------------------------- */
 
-/* Slots below fresh without an object: in the depot, in magazines, in the sets of free slots, and in quarantine. */
+/* Counts the slots below fresh that have no object: those in the depot, in magazines, in the sets of free slots, and in
+ * quarantine. */
 static uint64_t count_free(const kolk_slot_store_ *store, uint32_t fresh) {
     uint64_t count = kolk_slot_set_count_(&store->depot.free, kolk_depot_words_(&store->depot, fresh));
     for (const kolk_magazine_ *magazine = NULL; (magazine = kolk_keepers_next_magazine_(&store->depot, magazine));)
@@ -100,8 +103,8 @@ static void add_slot(slot_sum *found, uint64_t slot) {
     found->mixed += kolk_mixed_(slot);
 }
 
-/* Adds all slots of a set that uses this many bits of each word. False if a slot is not below end, or a word is not in
- * the summary. */
+/* Adds all slots of a set that uses this many bits of each word. Returns false if a slot is not below `end`, or if a
+ * non-empty word is not in the summary. */
 static bool add_set(slot_sum *found, const kolk_slot_set_ *set, uint64_t words, uint32_t bits, uint32_t end) {
     for (uint64_t word = 0; word < words; word++) {
         uint64_t left = *kolk_slot_set_word_(set, word);
@@ -117,7 +120,7 @@ static bool add_set(slot_sum *found, const kolk_slot_set_ *set, uint64_t words, 
 static bool add_magazine(slot_sum *found, kolk_magazine_ *magazine, uint32_t cache, uint32_t end) {
     if (kolk_magazine_count_(magazine) > cache || magazine->leaving) return false; /* I4 */
     for (uint32_t at = 0; at < magazine->top; at++) {
-        add_slot(found, *kolk_magazine_entry_(magazine, at)); /* I2: a slot from `end` on changes the sum */
+        add_slot(found, *kolk_magazine_entry_(magazine, at)); /* I2: a slot not below `end` makes the sums differ */
     }
     if (magazine->proving > end) return false; /* I2 */
     if (magazine->proving) add_slot(found, magazine->proving - 1);

@@ -3,8 +3,8 @@
  *
  *     | slots | lives | owner's part | free | sets[0] | ... |
  *
- * If the owner provides a range of addresses, the slots are at the start of that range, and the rest, the block, at its
- * end. The sets are committed when they are first used, as most processes end before that:
+ * If the owner provides a range of addresses, the slots are at the start of that range, and everything else (the block)
+ * is at its end. The sets are then committed only when they are first used, because most processes never use them:
  *
  *     | slots | (reserved) | lives | free | sets[0] | ... | */
 #include "store.h"
@@ -19,7 +19,7 @@
 
 enum { OF_SLOTS, OF_LIVES, OF_OWNER, OF_FREE, OF_SETS, REGIONS = OF_SETS + KOLK_STORE_SETS_ };
 
-#define LINE 128u /* bytes of a cache line and its neighbour, which processors load together */
+#define LINE 128u /* bytes of two neighbouring cache lines, which processors load together */
 
 /* ---- Regions ----------------------------------------------------------------------------------------------------- */
 
@@ -31,10 +31,10 @@ static void measure_regions(const kolk_slot_store_ *store, uint32_t slots, uint6
     sizes[OF_FREE] = kolk_slot_set_size_(kolk_depot_words_(&store->depot, slots));
     for (unsigned n = 0; n < KOLK_STORE_SETS_; n++)
         sizes[OF_SETS + n] = n < store->n_sets ? kolk_slot_set_size_(kolk_bits_words_(slots)) : 0;
-    for (unsigned r = 0; r < REGIONS; r++) sizes[r] = round_up(sizes[r], LINE); /* the block begins at a line */
+    for (unsigned r = 0; r < REGIONS; r++) sizes[r] = round_up(sizes[r], LINE); /* the block is aligned to LINE too */
 }
 
-/* The same, without sets that are not committed yet. */
+/* The same, but without the sets if they are not committed yet. */
 static void measure_committed(const kolk_slot_store_ *store, uint32_t slots, uint64_t sizes[REGIONS]) {
     measure_regions(store, slots, sizes);
     for (unsigned n = kolk_store_sets_(store); n < KOLK_STORE_SETS_; n++) sizes[OF_SETS + n] = 0;
@@ -75,7 +75,7 @@ static unsigned char *start_of_region(const kolk_slot_store_ *store, unsigned re
 
 /* ---- More memory ------------------------------------------------------------------------------------------------- */
 
-/* Commits the pages that a region gains. Most steps of growth need no new page in most regions. */
+/* Commits the pages that a region gains. Most growth steps need no new page in most regions. */
 static bool commit_more(const kolk_slot_store_ *store, unsigned region, uint64_t before, uint64_t size) {
     uintptr_t start = (uintptr_t)start_of_region(store, region);
     uintptr_t from = start + (uintptr_t)before, end = start + (uintptr_t)size;
@@ -118,8 +118,8 @@ uint64_t kolk_store_committed_(const kolk_slot_store_ *store) {
 
 uint32_t kolk_store_slots_of_range_(uint64_t range_size, uint64_t stride, uint32_t cache, unsigned n_sets) {
     uint64_t slack = 4 * (uint64_t)kolk_memory_page_() + KOLK_MAX_ALIGN_ + 1024;  /* for rounding, and the colour */
-    uint64_t words = cache && cache < 64 ? 64 >> (31 - __builtin_clz(cache)) : 1; /* words of the depot for 64 slots */
-    /* 64 slots take 64 bytes of lives, and each word of a set takes 8 bytes, and 1 for the summary. */
+    uint64_t words = cache && cache < 64 ? 64 >> (31 - __builtin_clz(cache)) : 1; /* depot words for 64 slots */
+    /* 64 slots need 64 bytes for their lives. Each word of a set needs 8 bytes, and 1 byte in the summary. */
     uint64_t bytes = 64 * stride + 64 + 9 * (n_sets + words);
     uint64_t fits = range_size > slack ? (range_size - slack) * 64 / bytes : 0;
     return fits < UINT32_MAX ? (uint32_t)fits : UINT32_MAX - 1;
@@ -185,7 +185,8 @@ static void shape(kolk_slot_store_ *store, const kolk_store_desc_ *desc) {
     store->depot.slow_free = desc->slow_free;
 }
 
-/* Takes the slots that are usable from the start out of the budget, even if they exceed it. */
+/* Takes the bytes of the slots that are usable from the start out of the budget. Returns false if the budget has too
+ * few. */
 static bool take_first_bytes(const kolk_slot_store_ *store) {
     uint64_t bytes = (uint64_t)store->depot.usable * store->stride;
     return bytes == 0 || kolk_budget_take_(store->budget, bytes, bytes);

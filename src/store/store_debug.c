@@ -1,10 +1,11 @@
 /* store_debug.c: the debug mode of a store.
  *
- * The depot of such a store is uncached for ever: no magazine keeps slots, every operation leaves the fast path, and
- * each life begins and ends here. The debug mode's record of a slot belongs to the thread that has the slot, as its
- * bytes do. debug_lock protects the data that slots share: the quarantine and, in a malloc-backed store, the lists in
- * which objects are found. No lock is held while a failure is reported, and the handler may longjmp. So a slot whose
- * fill is being verified is noted in its thread's magazine as `proving`, and the thread takes this slot next. */
+ * The depot of a store in debug mode is uncached for ever: no magazine keeps slots, every operation leaves the fast
+ * path, and each life begins and ends here. The debug mode's record of a slot, like the slot's bytes, belongs to the
+ * thread that has the slot. debug_lock protects the data that slots share: the quarantine and, in a malloc-backed
+ * store, the lists used to find objects. No lock is held while a failure is reported, because the handler may longjmp.
+ * For the same reason, a slot whose fill is being verified is recorded in its thread's magazine as `proving`, and the
+ * thread takes this slot next. */
 #include "store.h"
 
 #if KOLK_HOSTED
@@ -53,7 +54,7 @@ void *kolk_store_bypassed_at_(const kolk_slot_store_ *store, uintptr_t slot) {
 
 /* ---- Quarantine -------------------------------------------------------------------------------------------------- */
 
-/* Quarantines a slot, and returns the slot that leaves the quarantine for it, or KOLK_NO_SLOT_. */
+/* Puts a slot into quarantine. Returns the slot that leaves the quarantine to make room, or KOLK_NO_SLOT_. */
 static uint32_t enter_quarantine(kolk_slot_store_ *store, uint32_t slot) {
     if (kolk_debug_quarantine_(store->debug) == 0) return slot;
     kolk_store_lock_debug_(store);
@@ -96,7 +97,8 @@ void kolk_store_put_poisoned_(kolk_slot_store_ *store, uint32_t slot) {
         kolk_depot_put_(&store->depot, leaves);
 }
 
-/* Is the slot in one of the owner's sets, for example because it is freed later and its object may still be read? */
+/* Is the slot in one of the owner's sets, for example because it is to be freed later and its object may still be
+ * read? */
 static bool is_set_apart(const kolk_slot_store_ *store, uint32_t slot) {
     uint64_t any = 0;
     for (unsigned n = 0; n < kolk_store_free_sets_(store); n++)
@@ -160,8 +162,8 @@ static void prove_free(const kolk_slot_store_ *store, uint32_t slot, const void 
     if (is_filled(store, slot)) kolk_store_verify_(store, slot, true, site);
 }
 
-/* Goes by the places where slots are. In a fork's child, some slots are in no place, or were being verified by a thread
- * that is gone. These are lost, and their fill may be half written. */
+/* Verifies free slots only in the places where they are found. In a fork's child, some slots are in no place, or were
+ * being verified by a thread that is gone. Such slots are lost, and their fill may be half written. */
 void kolk_store_prove_all_(const kolk_slot_store_ *store, const void *site) {
     for (uint32_t slot = 0; slot < store->depot.fresh; slot++)
         if (!is_filled(store, slot) || is_in_depot(store, slot))
