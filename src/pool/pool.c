@@ -6,17 +6,17 @@
  *     stack        32 bits a slot  LIFO: indices of free slots; FIFO: the same array as a ring; LOWEST has holes
  *                                  instead: 1 bit a free slot, with levels of summary bits above (bits.h)
  *
- * Nothing of this is inside a slot. So a stray write through a dangling pointer cannot corrupt the pool, and alloc
- * touches no cold object.
+ * None of this is inside a slot. So a stray write through a dangling pointer cannot corrupt the pool, and alloc touches
+ * no cold object.
  *
- * `fresh` separates the slots that were once handed out from those that never were, and it only advances. Because of it
- * the order of a million free slots needs no set-up, and init touches nothing: metadata is written for the first time
- * as `fresh` passes, so the caller's memory may be dirty. It is also the peak, and a tight bound for pointers.
+ * `fresh` separates the slots that were once handed out from those that never were, and it only advances. Because of
+ * it, the order of a million free slots needs no set-up, and init touches no memory. Metadata is first written when
+ * `fresh` passes it, so the caller's memory may be dirty. `fresh` is also the peak, and a tight bound for pointers.
  *
  * Alloc takes a free slot, sets its live bit and computes its address. Free divides the address by the stride, tests
  * the bit and clears it, ends the generation and puts the slot back. The fast paths (pool.inl) do this for a LIFO
- * stack. They branch for only one option, generations or none. Any other option leads them into the slow path, by one
- * of the three bounds that they read anyway:
+ * stack. They branch on only one option: whether the pool has generations. Any other option sends them to the slow
+ * path, through one of three bounds that they read anyway:
  *
  *     floor       alloc pops the stack while its top is above this
  *     free_bound  free pushes slots below this
@@ -25,19 +25,19 @@
  *     option                           floor             free_bound   bound    alloc's own bounds in the slow path
  *     LIFO                             stack             fresh        fresh    none is needed
  *     FIFO, LOWEST                     end of memory     0            fresh    held_floor: worn.count
- *     FIFO with never-issued slots                                             held_floor: none is taken at once
+ *     FIFO with never-issued slots                                             held_floor: none is taken directly
  *     headroom, low_water, peak        stack + watched                         held_floor: worn.count + watched
- *     ages                             end of memory                           age_floor: what floor is without ages
+ *     ages                             end of memory                           age_floor: the floor without ages
  *     setup, teardown                  end of memory                           neither
  *     reset                                              0
  *     debug mode                       end of memory     0            0        neither
  *
- * An option that leaves a field empty does not change that bound. `watched` is the number of last free slots that need
- * the slow path: they belong to the headroom, are near the low-water mark, or would raise a peak that is counted. A
- * pool with ages pops its stack above age_floor, but also enters the order of births. FIFO and LOWEST take a slot at
- * once while more than held_floor are held. The debug mode also keeps get off its fast path, because its stride may
- * differ from the one that typed code assumes, and because under tools that watch malloc its objects are not in slots
- * at all (debug_bypass.c).
+ * An empty cell means that the option does not change that bound. `watched` is how many of the last free slots need the
+ * slow path, because they belong to the headroom, are near the low-water mark, or would raise a counted peak. A pool
+ * with ages pops its stack while the top is above age_floor, but also enters the slot into the order of births. FIFO
+ * and LOWEST take a slot directly while more than held_floor slots are held. The debug mode also keeps get off its fast
+ * path, because its stride may differ from the one that typed code assumes, and because under tools that watch malloc
+ * its objects are not in slots at all (debug_bypass.c).
  *
  * Invariants (kolk_pool_is_valid):
  *     I1  count == fresh - (top - stack) - held is the number of live bits; peak >= count, counted or not
@@ -49,12 +49,12 @@
  *     I6  a summary bit is set if and only if the word below it is not 0
  *     I7  with setup or teardown, a live slot is ready
  *     I8  red zones and fills are unchanged since the debug mode wrote them
- *     I9  with ages, the circle through ages[0] is closed in both directions and has no slot twice; a slot that is not
- *         in it is its own neighbour; a dead one leaves it when it is passed or used again, so that free has nothing to
- *         do
+ *     I9  with ages, the circle through ages[0] is closed in both directions and contains no slot twice; a slot that is
+ *         not in it is its own neighbour; a dead slot leaves it when a walk passes it or it is used again, so free has
+ *         nothing to do
  *
- * The time bounds are those of pool.h. Two ideas are borrowed: exact division (base.inl), and an advancing mark instead
- * of a free list that is linked at creation (PostgreSQL, slab.c, since 2017). */
+ * pool.h states the time bounds. Two ideas are borrowed: exact division (base.inl), and an advancing mark instead of a
+ * free list that is linked at creation (PostgreSQL, slab.c, since 2017). */
 #include "pool_age.h"
 
 #include "../diag/homes.h"
@@ -100,7 +100,7 @@ KOLK_NOINLINE_ void kolk_pool_deinit(kolk_pool *pool) {
 
 KOLK_NOINLINE_ void *kolk_pool_alloc_slow_(kolk_pool *pool) {
     if (KOLK_DIAGNOSTICS && has_aged_slot(pool))
-        return alloc_aged(pool); /* without diagnostics, only the options link this */
+        return alloc_aged(pool); /* without diagnostics, only the code for options has this */
     return POOL_OPTION(alloc)(pool, SITE);
 }
 

@@ -4,7 +4,7 @@
 #include "../base/assert.h"
 #include "../diag/fail.h"
 
-/* Returns the slot + 1 of the nearest live object from `at` on; 0 at the end of the circle. */
+/* Returns the slot + 1 of the nearest live object from `at` on, or 0 at the end of the circle. */
 static uint32_t pass_dead(kolk_pool *pool, uint32_t at, bool up) {
     KOLK_ASSERT_(at <= pool->fresh);
     while (at && !pool_is_alive(pool, at - 1)) {
@@ -22,8 +22,8 @@ static bool keeps_ages(const kolk_pool *pool, const char *verb, const void *site
     return false;
 }
 
-/* Returns the live object next to slot `from` - 1; for 0, the first one at that end. A slot that is in no order is its
- * own neighbour, so NULL. */
+/* Returns the live object next to slot `from` - 1; if `from` is 0, the first one at that end. Returns NULL for a slot
+ * that is in no order, which is its own neighbour. */
 static void *neighbour(kolk_pool *pool, uint32_t from, bool up) {
     KOLK_ASSERT_(from <= pool->fresh);
     uint32_t at = up ? pool->ages[from].newer : pool->ages[from].older;
@@ -32,7 +32,7 @@ static void *neighbour(kolk_pool *pool, uint32_t from, bool up) {
     return at ? pool_slot_at(pool, at - 1) : NULL;
 }
 
-/* The same for an object, which may be freed already. */
+/* Does the same for an object, which may already be freed. */
 static void *neighbour_of(kolk_pool *pool, const void *object, bool up, const char *verb, const void *site) {
     if (!keeps_ages(pool, verb, site)) return NULL;
     uintptr_t slot = pool_slot_of(pool, object);
@@ -61,8 +61,8 @@ KOLK_NOINLINE_ void *kolk_pool_older(kolk_pool *pool, const void *object) {
     return neighbour_of(pool, object, false, "older", SITE);
 }
 
-/* Returns the slot of a live object. Reports a bug of the caller, such as a pool without ages, and returns
- * KOLK_NO_SLOT_. */
+/* Returns the slot of a live object. If the caller has made a mistake, such as using a pool without ages, reports it
+ * and returns KOLK_NO_SLOT_. */
 static uint32_t aging_slot(kolk_pool *pool, const void *object, const char *verb, const void *site) {
     if (!keeps_ages(pool, verb, site)) return KOLK_NO_SLOT_;
     if (kolk_pool_holds_(pool, object)) return (uint32_t)pool_slot_of(pool, object);

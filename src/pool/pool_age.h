@@ -2,9 +2,9 @@
  *
  *     ages[0] <-> oldest <-> ... <-> newest <-> ages[0]      links are slots + 1; 8 bytes a slot
  *
- * Free does not touch the circle, so pools with ages free as fast as others. A dead slot stays in the circle until a
- * walk passes it or it is used again. Each death is passed at most once, so a step is amortised O(1). A full pool has
- * no dead slots, so evicting its oldest object is O(1) in the worst case. */
+ * Free does not touch the circle, so it is as fast in pools with ages as in others. A dead slot stays in the circle
+ * until a walk passes it or it is used again. Each dead slot is passed at most once, so a step takes amortised O(1)
+ * time. A full pool has no dead slots, so evicting its oldest object takes O(1) time even in the worst case. */
 #ifndef KOLK_SRC_POOL_AGE_H
 #define KOLK_SRC_POOL_AGE_H
 
@@ -39,7 +39,7 @@ static inline void become_newest(kolk_pool *pool, uint32_t slot) {
     ages[0].older = slot + 1;
 }
 
-/* Has the stack a slot that only the option `ages` keeps off the fast path? */
+/* Does the stack have a slot that only the option `ages` keeps off the fast path? */
 static inline bool has_aged_slot(const kolk_pool *pool) {
     return (uintptr_t)pool->top > (uintptr_t)pool->age_floor;
 }
@@ -57,7 +57,7 @@ static inline void *alloc_aged(kolk_pool *pool) {
 
 /* ---- pool_age.c -------------------------------------------------------------------------------------------------- */
 
-/* kolk_pool_oldest for a caller at `site`. The report that the pool keeps no ages calls the operation `verb`. */
+/* Does kolk_pool_oldest for a caller at `site`. If the pool keeps no ages, the report calls the operation `verb`. */
 void *kolk_pool_find_oldest_(kolk_pool *pool, const char *verb, const void *site);
 
 #endif

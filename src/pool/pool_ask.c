@@ -16,8 +16,8 @@ kolk_failure kolk_pool_failure_(const kolk_pool *pool, kolk_status rule, uint32_
     return failure;
 }
 
-/* Returns the slot that this pointer points into; *inside is the distance from its start. KOLK_NO_SLOT_ if it is in
- * none. */
+/* Returns the slot that this pointer points into, and sets *inside to the distance from its start. Returns
+ * KOLK_NO_SLOT_ if there is no such slot. */
 static uint32_t locate_in_pool(const kolk_pool *pool, const void *pointer, uint64_t *inside) {
     if (pool_is_bypassed(pool)) return kolk_debug_search_(pool->debug, pool->fresh, pointer, inside);
     return kolk_locate_(pool->slots, pool->stride, pool->capacity, pointer, inside);
@@ -97,13 +97,13 @@ KOLK_NOINLINE_ kolk_handle kolk_pool_handle_slow_(const kolk_pool *pool, const v
     return kolk_handle_make_(place->generations[index], (uint32_t)index, place->tag);
 }
 
-/* Does the handle fit the tag of this pool or one of its overflow pools? */
+/* Does the handle match the tag of this pool or of one of its overflow pools? */
 static bool knows_tag(const kolk_pool *pool, kolk_handle handle) {
     while (pool && kolk_handle_is_foreign_(handle, pool->tag, pool->desc.max_capacity)) pool = pool->desc.overflow;
     return pool != NULL;
 }
 
-/* Notes a handle that has found no object, and returns NULL. */
+/* Records that a handle has found no object, and returns NULL. */
 static void *get_none(const kolk_pool *pool, kolk_handle handle, const void *site) {
     if (kolk_note_stale_(&pool->desc.name, handle) && !knows_tag(pool, handle) &&
         kolk_note_foreign_(&pool->wrong_pool, pool_has(pool, KOLK_DEBUG_STRICT_)))

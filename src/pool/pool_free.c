@@ -1,4 +1,4 @@
-/* pool_free.c: ends lives: free, by pointer and by handle, and clear. */
+/* pool_free.c: ends lives: free (by pointer or by handle) and clear. */
 #include "pool_order.h"
 
 static void run_reset(kolk_pool *pool, void *object) {
@@ -9,8 +9,9 @@ static void run_reset(kolk_pool *pool, void *object) {
     pool->in_hook = in_hook;
 }
 
-/* Ends the life in a slot and invalidates its handles. Until the caller has put the slot somewhere, it counts as alive
- * (I1, I3 broken), so that a reset hook may free other objects. Returns true if the slot is worn out. */
+/* Ends the life in a slot and invalidates its handles. Until the caller has put the slot somewhere, the slot still
+ * counts as alive (I1 and I3 are broken), so that a reset hook may free other objects. Returns true if the slot is worn
+ * out. */
 static KOLK_ALWAYS_INLINE_ bool end_pool_life(kolk_pool *pool, kolk_debug *debug, uint32_t index, void *object,
                                               const void *site) {
     KOLK_ASSERT_(index < pool->fresh && kolk_bits_get_(pool->live, index));
@@ -33,7 +34,7 @@ static KOLK_NOINLINE_ void wear_out(kolk_pool *pool, uint32_t index) {
     POOL_OPTION(show_bounds)(pool);
 }
 
-/* Frees an object that is not alive in this pool: it may belong to the overflow pool. */
+/* Frees an object that is not alive in this pool, but may belong to the overflow pool. */
 static KOLK_NOINLINE_ void free_elsewhere(kolk_pool *pool, void *object, const void *site) {
     bool (*free_overflow)(kolk_pool *, void *, const void *) = POOL_OPTION(free_overflow);
     if (!free_overflow || !free_overflow(pool->desc.overflow, object, site))
@@ -88,7 +89,7 @@ KOLK_NOINLINE_ bool kolk_pool_free_handle(kolk_pool *pool, kolk_handle handle) {
     return object != NULL;
 }
 
-/* Ends the lives below the present `fresh`. Puts only worn-out slots where an alloc could find them. Returns false if
+/* Ends the lives below the current `fresh`. Only worn-out slots are put where an alloc can find them. Returns false if
  * there were no lives. */
 static bool end_lives(kolk_pool *pool, const void *site) {
     uint64_t end = pool->fresh; /* leaves out objects that reset hooks allocate beyond it */

@@ -1,4 +1,4 @@
-/* pool_full.c: handles a pool that is full, or nearly: calls its hooks. The ready-made hooks are here, too. */
+/* pool_full.c: calls the hooks of a pool that is full or nearly full. The ready-made hooks are also here. */
 #include "pool_age.h"
 
 #include "../base/assert.h"
@@ -18,8 +18,8 @@ static bool evict(kolk_pool *pool, void *object) {
     return true;
 }
 
-/* Returns the object of least cost, the one in the lowest slot if several cost the same. Returns NULL if all are
- * protected or none is alive. */
+/* Returns the object with the lowest cost; if several cost the same, the one in the lowest slot. Returns NULL if all
+ * are protected or none is alive. */
 static void *cheapest(const kolk_pool *pool, double *least) {
     KOLK_ASSERT_(pool->desc.cost);
     void *found = NULL;
@@ -85,7 +85,7 @@ KOLK_NOINLINE_ bool kolk_pool_trap_full(kolk_pool *pool, size_t bytes, void *con
 
 /* ---- Asking ------------------------------------------------------------------------------------------------------ */
 
-/* Calls on_full, whose own allocs call no hook. Returns true if the alloc shall be tried again. */
+/* Calls on_full, whose own allocs call no hook. Returns true if the alloc should be tried again. */
 static bool ask_on_full(kolk_pool *pool, const void *site) {
     KOLK_ASSERT_(pool->desc.on_full && !pool->in_hook);
     bool again = false;
@@ -98,7 +98,7 @@ static bool ask_on_full(kolk_pool *pool, const void *site) {
     return again;
 }
 
-/* The number of slots that are free or may be added by growth. */
+/* The number of slots that are free or can be added by growth. */
 static uint64_t slots_left(const kolk_pool *pool) {
     return (uint64_t)pool->desc.max_capacity - pool->capacity + kolk_pool_available(pool);
 }

@@ -1,4 +1,5 @@
-/* pool_inside.h: declarations that the files of the core pool share. Each file calls only files below it:
+/* pool_inside.h: declarations that the files of the core pool share. Each file calls only files that are listed below
+ * it:
  *
  *     pool.c           the essay; alloc, deinit
  *     pool_options.c   pools with options: their init, alloc, end      pool_plain.c  pools without options
@@ -13,7 +14,7 @@
 #ifndef KOLK_SRC_POOL_INSIDE_H
 #define KOLK_SRC_POOL_INSIDE_H
 
-#undef KOLK_EXTERN /* the functions of pool.inl are emitted in pool.c, even if the program defines it */
+#undef KOLK_EXTERN /* pool.c emits the functions of pool.inl, even if the program defines KOLK_EXTERN */
 #include "kolk/pool.h"
 
 #include "../base/assert.h"
@@ -23,8 +24,8 @@
 #include "../core/room.h"
 #include "../diag/sizes.h"
 
-/* The pool's debug mode; NULL if it is off. Without diagnostics it is a constant NULL, and the compiler drops all code
- * for it. */
+/* The pool's debug mode; NULL if it is off. Without diagnostics this is a constant NULL, so the compiler drops all code
+ * for the debug mode. */
 static inline kolk_debug *pool_debug_of(const kolk_pool *pool) {
     return KOLK_DIAGNOSTICS ? pool->debug : NULL;
 }
@@ -39,20 +40,20 @@ static inline void *plain_slot_at(const kolk_pool *pool, uint64_t index) {
     return pool->slots + (size_t)index * pool->stride;
 }
 
-/* The address of a slot's object. If objects come from malloc, it means nothing for a slot that was never handed
- * out. */
+/* The address of a slot's object. If objects come from malloc, the address of a slot that was never handed out is
+ * meaningless. */
 static inline void *pool_slot_at(const kolk_pool *pool, uint64_t index) {
     KOLK_ASSERT_(index < pool->capacity);
     return pool_is_bypassed(pool) ? kolk_pool_bypassed_(pool, (uintptr_t)index) : plain_slot_at(pool, index);
 }
 
-/* The slot of an object; a number not below fresh if it has none. */
+/* The slot of an object, or a number not below fresh if it has none. */
 static inline uintptr_t pool_slot_of(const kolk_pool *pool, const void *object) {
     if (pool_is_bypassed(pool)) return kolk_debug_find_(pool->debug, object);
     return kolk_pool_slot_(pool, object);
 }
 
-/* Has this slot a live object? A number that is no slot has none. */
+/* Does this slot have a live object? False for a number that is not a slot. */
 static inline bool pool_is_alive(const kolk_pool *pool, uintptr_t slot) {
     return slot < pool->fresh && kolk_bits_get_(pool->live, slot);
 }
@@ -74,8 +75,9 @@ static inline uint32_t peak_of(const kolk_pool *pool) {
     return kolk_peak_(pool->peak, pool->fresh);
 }
 
-/* The number of last free slots that need the slow path. These are the headroom, or the slots up to one above the
- * low-water mark, as far as never-issued slots do not cover them; or those that would raise a counted peak. */
+/* Returns how many of the last free slots need the slow path. This is the larger of two numbers: the headroom or
+ * low_water + 1, whichever is larger, less the never-issued slots; and the slots whose use would raise a counted
+ * peak. */
 static inline uint32_t watched_slots(const kolk_pool *pool) {
     uint64_t low = pool->desc.on_low ? (uint64_t)pool->desc.low_water + 1 : 0, spare = pool->capacity - pool->fresh;
     uint64_t kept = pool->desc.headroom > low ? pool->desc.headroom : low;
@@ -91,7 +93,7 @@ static inline void show_pool_bounds(kolk_pool *pool) {
     bool fresh_first = pool->desc.reuse == KOLK_REUSE_FIFO && pool->fresh < pool->capacity;
     kolk_slot_ *nothing = (kolk_slot_ *)UINTPTR_MAX, *floor = nothing;
     uint32_t watched = watched_slots(pool);
-    if (easy && lifo) floor = watched ? pool->stack + watched : pool->stack; /* NULL without slots */
+    if (easy && lifo) floor = watched ? pool->stack + watched : pool->stack; /* NULL if there are no slots */
     pool->bound = pool_debug_of(pool) ? 0 : pool->fresh;
     pool->free_bound = lifo && !pool_debug_of(pool) && !pool->desc.reset ? pool->fresh : 0;
     pool->floor = pool->ages ? nothing : floor;
@@ -103,7 +105,7 @@ static inline bool pool_has(const kolk_pool *pool, uint32_t debug_flags) {
     return KOLK_DIAGNOSTICS && (pool->debug_flags & debug_flags);
 }
 
-/* The members of a descriptor that concern memory. */
+/* The fields of a descriptor that concern memory. */
 static inline kolk_room_ pool_room_of(const kolk_pool_desc *desc) {
     return (kolk_room_){
         desc->object_align, desc->capacity, desc->max_capacity, desc->memory, desc->memory_size, NULL, 0, 0};
@@ -125,13 +127,14 @@ void kolk_pool_list_leaks_(const kolk_pool *pool);
 void kolk_pool_verify_(kolk_pool *pool, uint32_t index, const void *site);
 void kolk_pool_verify_all_(kolk_pool *pool, const void *site);
 
-/* Does it point to the start of a live object of this pool itself, not of an overflow pool? */
+/* Does the pointer point to the start of a live object of this pool itself, not of an overflow pool? */
 bool kolk_pool_holds_(const kolk_pool *pool, const void *object);
 
-/* Returns the pool that has this live object: this one, or one of its overflow pools; NULL if none has. */
+/* Returns the pool that has this live object: this one, or one of its overflow pools. Returns NULL if none of them has
+ * it. */
 kolk_pool *kolk_pool_holder_(const kolk_pool *pool, const void *object);
 
-/* kolk_pool_get for a caller at `site`. */
+/* Does kolk_pool_get for a caller at `site`. */
 void *kolk_pool_find_(const kolk_pool *pool, kolk_handle handle, const void *site);
 
 /* ---- pool_options.c ---------------------------------------------------------------------------------------------- */
@@ -139,39 +142,39 @@ void *kolk_pool_find_(const kolk_pool *pool, kolk_handle handle, const void *sit
 /* Allocates when the fast paths have no slot. */
 void *kolk_pool_alloc_waiting_(kolk_pool *pool, const void *site);
 
-/* Ends a pool for its hooks and its debug mode. */
+/* Does what hooks and the debug mode require at the end of a pool. */
 void kolk_pool_end_options_(kolk_pool *pool, const void *site);
 
 /* ---- pool_free.c ------------------------------------------------------------------------------------------------- */
 
-/* Frees an object if this pool or one of its overflow pools has it; else returns false. */
+/* Frees an object if this pool or one of its overflow pools has it; otherwise returns false. */
 bool kolk_pool_free_overflow_(kolk_pool *pool, void *object, const void *site);
 
-/* Frees all live objects. If the pool `ends`, also frees objects that reset hooks allocate meanwhile. That comes to an
- * end with the free slots, because none are added. */
+/* Frees all live objects. If the pool `ends`, also frees objects that reset hooks allocate meanwhile. This ends when
+ * the free slots run out, because none are added. */
 void kolk_pool_clear_for_(kolk_pool *pool, bool ends, const void *site);
 
 /* ---- pool_full.c ------------------------------------------------------------------------------------------------- */
 
-/* The kind of an alloc. All 0 is that of kolk_pool_alloc. */
+/* The kind of an alloc. All zero means kolk_pool_alloc. */
 typedef struct alloc_request {
     bool urgent;        /* may use the headroom */
     bool quiet;         /* calls no hook */
     bool looked;        /* on_low was already called */
-    const double *cost; /* evicts a cheaper object, instead of calling on_full */
+    const double *cost; /* evicts an object that costs less than this, instead of calling on_full */
 } alloc_request;
 
 /* The permissions of an alloc. */
 typedef struct alloc_grant {
     bool urgent; /* may use the headroom: it is urgent, or an object was freed for it */
-    bool fails;  /* a forced failure: must fail until room was made */
-    bool again;  /* may try once more: room may have been made */
+    bool fails;  /* a forced failure: must fail until room is made */
+    bool again;  /* may try once more, because room may have been made */
 } alloc_grant;
 
 /* Calls on_low before an alloc of n slots that would leave fewer than low_water. */
 void kolk_pool_look_at_low_water_(kolk_pool *pool, uint32_t n);
 
-/* Makes room for an alloc that has found no slot. Returns its new permissions. */
+/* Tries to make room for an alloc that has found no slot. Returns the alloc's new permissions. */
 alloc_grant kolk_pool_make_room_(kolk_pool *pool, alloc_request how, alloc_grant has, const void *site);
 
 /* ---- pool_trim.c ------------------------------------------------------------------------------------------------- */
@@ -181,33 +184,33 @@ void kolk_pool_tear_down_(kolk_pool *pool, uint64_t from, uint64_t end);
 
 /* ---- pool_make.c ------------------------------------------------------------------------------------------------- */
 
-/* Checks the descriptor and replaces 0 by defaults. type_size and type_align are those of kolk_pool_init_abi_. */
+/* Checks the descriptor and replaces zeros with defaults. type_size and type_align are those of kolk_pool_init_abi_. */
 typedef kolk_status kolk_pool_resolver_(kolk_pool_desc *desc, size_t type_size, size_t type_align);
 
 /* Applies the rules that do not depend on options. */
 kolk_pool_resolver_ kolk_pool_resolve_;
 
-/* Initialises a pool by the rules of `resolve`. */
+/* Initialises a pool with the rules of `resolve`. */
 kolk_status kolk_pool_begin_(kolk_pool *pool, const kolk_pool_desc *given, size_t type_size, size_t type_align,
                              size_t pool_size, uint32_t abi, kolk_pool_resolver_ *resolve);
 
 /* ---- pool_memory.c ----------------------------------------------------------------------------------------------- */
 
-/* The bytes of the block of a pool with this many slots, each region rounded up to `unit`. `desc` is a kolk_pool_desc;
- * room.h calls this. */
+/* Returns the size of the block of a pool with this many slots, with each region rounded up to `unit`. `desc` is a
+ * kolk_pool_desc. This is a callback of room.h. */
 uint64_t kolk_pool_bytes_(const void *desc, uint32_t capacity, uint64_t unit);
 
-/* Allocates the memory of a pool, with those debug settings that it can have, and sets the fields that describe it. The
- * pool must be all zero before, and stays so on failure. Reports nothing. */
+/* Allocates the memory of a pool, with the debug settings that it can have, and sets the fields that describe the
+ * memory. The pool must be all zero before the call, and is all zero again on failure. Reports nothing. */
 kolk_status kolk_pool_make_(kolk_pool *pool, const kolk_pool_desc *desc, const kolk_settings_ *settings);
 
 /* Releases the pool's memory and sets the pool to zero. */
 void kolk_pool_unmake_(kolk_pool *pool);
 
-/* Grows to `needed` slots at least, and to twice the old capacity if possible. */
+/* Grows to at least `needed` slots, and to twice the old capacity if possible. */
 bool kolk_pool_grow_(kolk_pool *pool, uint64_t needed);
 
-/* The bytes that are committed for the pool's capacity. */
+/* The number of bytes committed for the pool's capacity. */
 uint64_t kolk_pool_committed_(const kolk_pool *pool);
 
 /* ---- Options, which are linked only where a pool has some: pool_plain.c ----------------------------------------- */

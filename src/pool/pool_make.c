@@ -1,5 +1,5 @@
-/* pool_make.c: makes a core pool: the rules and defaults of its descriptor, and its init, in the order that process.h
- * explains. */
+/* pool_make.c: makes a core pool: checks its descriptor, fills in defaults, and initialises the pool, in the order that
+ * process.h explains. */
 #include "pool_order.h"
 
 #include "../core/handle.h"

@@ -1,4 +1,4 @@
-/* pool_memory.c: the memory of a core pool, and its growth. It is one block (room.h) of these regions:
+/* pool_memory.c: the memory of a core pool, and its growth. The memory is one block (room.h) of these regions:
  *
  *     | slots | live | ready | generations | stack | ages | holes 0 ... 5 | */
 #include "pool_order.h"
@@ -43,14 +43,14 @@ static layout layout_of(const kolk_pool_desc *desc, uint32_t max_capacity) {
     shape.generations = desc->generations != KOLK_GENERATIONS_NONE;
     shape.ready = desc->setup || desc->teardown;
     shape.ages = desc->ages;
-    /* add levels until one has a single word; at least one if there is a slot */
+    /* add levels until one has a single word; if there is a slot, add at least one level */
     for (uint32_t words = max_capacity; !shape.stack && words > (shape.levels > 0); shape.levels++)
         words = words_of(words);
     return shape;
 }
 
-/* The bytes of each region for this many slots; 0 if the pool lacks the region. Holes are the last regions; regions_of
- * counts those that exist. */
+/* The bytes of each region for this many slots; 0 if the pool lacks the region. The holes are the last regions;
+ * regions_of counts the regions that exist. */
 static void measure_layout(const layout *shape, uint32_t capacity, uint64_t sizes[POOL_REGIONS]) {
     uint32_t words = words_of(capacity);
     sizes[POOL_SLOTS] = (uint64_t)capacity * shape->stride;
@@ -157,7 +157,7 @@ kolk_status kolk_pool_make_(kolk_pool *pool, const kolk_pool_desc *desc, const k
     pool->stride = shape.stride;
     kolk_set_divisor_(pool->stride, &pool->shift, &pool->inverse);
     pool->desc = *desc;
-    pool->desc.debug = NULL; /* the text need not outlive the init */
+    pool->desc.debug = NULL; /* the text need not outlive init */
     pool->capacity = desc->capacity;
     pool->levels = (uint8_t)shape.levels;
     pool->debug_flags = (uint16_t)debug.settings.flags;

@@ -1,6 +1,6 @@
-/* pool_options.c: pools with options: the rules of their descriptors, init, deinit and alloc. Alloc takes, in this
- * order: a free slot, one that was never used, growth, quarantine, worn-out slots, the overflow pool, the hooks of a
- * full pool. */
+/* pool_options.c: pools with options: the rules of their descriptors, init, deinit and alloc. Alloc tries, in this
+ * order: a free slot, a slot that was never used, growth, the quarantine, worn-out slots, the overflow pool, and the
+ * hooks of a full pool. */
 #include "pool_age.h"
 #include "pool_order.h"
 
@@ -25,13 +25,13 @@ static uint32_t take_fresh_with_options(kolk_pool *pool) {
     return index;
 }
 
-/* Is a slot free beyond the headroom? If not, tries to grow the pool by as many slots as are missing. */
+/* Is there a free slot beyond the headroom? If not, tries to grow the pool by as many slots as are missing. */
 static bool has_more_than_headroom(kolk_pool *pool) {
     uint64_t needed = (uint64_t)pool->desc.headroom + 1, available = kolk_pool_available(pool);
     return available >= needed || kolk_pool_grow_(pool, pool->capacity + (needed - available));
 }
 
-/* As a last resort, takes a slot from quarantine, or a worn-out one; KOLK_NO_SLOT_ if there is none. */
+/* As a last resort, takes a slot from quarantine, or a worn-out one. Returns KOLK_NO_SLOT_ if there is none. */
 static KOLK_NOINLINE_ uint32_t take_withheld(kolk_pool *pool) {
     uint32_t index = kolk_pool_take_quarantined_(pool);
     if (index == KOLK_NO_SLOT_) index = kolk_pool_take_worn_(pool);
@@ -62,8 +62,8 @@ static void *prepare_slot(kolk_pool *pool, uint32_t index, const void *site) {
     return kolk_debug_prepare_(pool->debug, index, object);
 }
 
-/* Setup and reset run while their slot is in no place (I3 broken). So their allocs must not call on_full, which may
- * clear the pool. */
+/* Setup and reset run while their slot is in no place (I3 is broken). So allocs in these hooks must not call on_full,
+ * which may clear the pool. */
 static bool run_setup(kolk_pool *pool, void *object) {
     uint8_t in_hook = pool->in_hook;
     pool->in_hook = true;
@@ -72,7 +72,7 @@ static bool run_setup(kolk_pool *pool, void *object) {
     return done;
 }
 
-/* Begins a life in a slot that is in no place now. Returns the object, or NULL if its setup fails. */
+/* Begins a life in a slot that is currently in no place. Returns the object, or NULL if its setup fails. */
 static void *issue_slot(kolk_pool *pool, uint32_t index, const void *site) {
     KOLK_ASSERT_(index < pool->fresh && !kolk_bits_get_(pool->live, index));
     kolk_debug *debug = pool_debug_of(pool);
@@ -103,14 +103,14 @@ static bool may_ask_for_room(const kolk_pool *pool, alloc_request how) {
 
 static void *alloc_any(kolk_pool *pool, alloc_request how, const void *site);
 
-/* Continues an alloc that has found no slot or must fail: tries the overflow pool, then the hook for room, then a slot
- * again. */
+/* Continues an alloc that has found no slot or must fail: tries the overflow pool, then the hook that may make room,
+ * then a slot again. */
 static KOLK_NOINLINE_ void *alloc_full(kolk_pool *pool, alloc_request how, bool fails, const void *site) {
     alloc_grant has = {.urgent = how.urgent, .fails = fails};
     uint32_t index;
     do {
         alloc_request there = how;
-        there.looked = how.quiet; /* if quiet: its on_low might evict objects that alloc_n has just returned */
+        there.looked = how.quiet; /* when quiet, skip its on_low, which might evict objects of this alloc_n */
         void *object = pool->desc.overflow ? alloc_any(pool->desc.overflow, there, site) : NULL;
         if (object) return object;
         has.again = false;
@@ -133,7 +133,7 @@ static KOLK_NOINLINE_ void *alloc_any(kolk_pool *pool, alloc_request how, const 
     return issue_slot(pool, index, site);
 }
 
-/* The fast way of FIFO and LOWEST, while no option watches the free slots. */
+/* FIFO and LOWEST take a slot directly here, while no option watches the free slots. */
 KOLK_NOINLINE_ void *kolk_pool_alloc_waiting_(kolk_pool *pool, const void *site) {
     if (!KOLK_DIAGNOSTICS && has_aged_slot(pool)) return alloc_aged(pool);
     if (pool->held <= pool->held_floor) return alloc_any(pool, (alloc_request){0}, site);
@@ -155,7 +155,7 @@ KOLK_NOINLINE_ void *kolk_pool_alloc_over(kolk_pool *pool, double cost) {
     return alloc_any(pool, (alloc_request){.cost = &cost}, SITE);
 }
 
-/* kolk_pool_alloc for a caller at `site`. */
+/* Does kolk_pool_alloc for a caller at `site`. */
 static void *alloc_by(kolk_pool *pool, alloc_request how, const void *site) {
     bool fast = (uintptr_t)pool->top > (uintptr_t)pool->floor;
     return fast ? kolk_pool_alloc(pool) : alloc_any(pool, how, site);
@@ -205,14 +205,14 @@ void kolk_pool_end_options_(kolk_pool *pool, const void *site) {
     if (pool_has(pool, KOLK_DEBUG_SITES)) kolk_pool_list_leaks_(pool);
     kolk_registry_remove_(pool->number);
     pool->number = 0;                         /* a hook may allocate */
-    pool->desc.max_capacity = pool->capacity; /* no growth for a reset hook that always allocates */
+    pool->desc.max_capacity = pool->capacity; /* no growth, in case a reset hook always allocates */
     if (pool->desc.reset || pool_debug_of(pool)) kolk_pool_clear_for_(pool, true, site);
     kolk_pool_tear_down_(pool, 0, pool->fresh);
 }
 
 /* ---- Init -------------------------------------------------------------------------------------------------------- */
 
-/* Could a handle of such a pool pass for one of this pool? A pool without slots has no handles. */
+/* Could a handle of a pool with this descriptor pass for a handle of `pool`? A pool without slots has no handles. */
 static bool shares_tag(const kolk_pool *pool, const kolk_pool_desc *desc) {
     uint32_t most = pool->desc.max_capacity > desc->max_capacity ? pool->desc.max_capacity : desc->max_capacity;
     bool has_handles = desc->max_capacity && desc->generations != KOLK_GENERATIONS_NONE;

@@ -3,7 +3,7 @@
 
 #include "../diag/quarantine.h"
 
-/* Worn-out slots form a list through generations[]. The generations of dead slots are not needed there. */
+/* Worn-out slots form a list through generations[]. The generation of a worn-out slot is not needed. */
 void kolk_pool_put_worn_(kolk_pool *pool, uint32_t index) {
     KOLK_ASSERT_(index < pool->fresh && pool->generations && !kolk_bits_get_(pool->live, index));
     if (pool->worn.count == 0)
@@ -16,7 +16,7 @@ void kolk_pool_put_worn_(kolk_pool *pool, uint32_t index) {
 }
 
 /* Takes a slot out of the list; `before` is the slot before it, or KOLK_NO_SLOT_ if it is the first. Its generations
- * start anew. */
+ * start again. */
 static void recycle(kolk_pool *pool, uint32_t before, uint32_t index) {
     KOLK_ASSERT_(pool->worn.count > 0 && index < pool->fresh);
     if (before == KOLK_NO_SLOT_)
@@ -49,7 +49,7 @@ void kolk_pool_put_quarantined_(kolk_pool *pool, uint32_t index) {
     if (leaves == KOLK_NO_SLOT_)
         pool->held++;
     else
-        put_free(pool, leaves); /* `index` is held in its place */
+        put_free(pool, leaves); /* `index` is held instead */
 }
 
 static void mark(kolk_pool *pool, uint32_t index, bool live) {
@@ -59,7 +59,7 @@ static void mark(kolk_pool *pool, uint32_t index, bool live) {
         kolk_bits_clear_(pool->live, index);
 }
 
-/* Marks free slots that must not be used yet as live, or removes these marks (I1, I2 broken in between). */
+/* Marks free slots that must not be used yet as live, or removes these marks (I1 and I2 are broken in between). */
 static void mark_withheld(kolk_pool *pool, bool live) {
     uint32_t worn = pool->worn.first;
     for (uint32_t n = 0; n < pool->worn.count; n++, worn = pool->generations[worn]) mark(pool, worn, live);
@@ -113,7 +113,7 @@ bool kolk_pool_take_this_(kolk_pool *pool, uint32_t index) {
     if (is_strict(pool)) return false;
     uint32_t before = KOLK_NO_SLOT_, worn = pool->worn.first, n = 0;
     for (; n < pool->worn.count && worn != index; n++, worn = pool->generations[worn]) before = worn;
-    if (n == pool->worn.count) return false; /* the slot is dying: its reset hook is the caller */
+    if (n == pool->worn.count) return false; /* its life is just ending: its reset hook is the caller */
     recycle(pool, before, index);
     return true;
 }

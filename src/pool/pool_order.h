@@ -22,7 +22,7 @@ static inline uint32_t queued(const kolk_pool *pool) {
     return pool->desc.reuse == KOLK_REUSE_FIFO ? waiting(pool) : (uint32_t)(pool->top - pool->stack);
 }
 
-/* The place of the n-th of them. For LIFO, `first` is 0. */
+/* The place of the n-th free slot in that array. For LIFO, `first` is 0. */
 static inline kolk_slot_ *queue_at(const kolk_pool *pool, uint32_t n) {
     KOLK_ASSERT_(n < pool->capacity);
     uint64_t at = (uint64_t)pool->first + n;
@@ -77,21 +77,21 @@ static inline uint32_t take_fresh_slot(kolk_pool *pool) {
 
 /* ---- pool_order.c ------------------------------------------------------------------------------------------------ */
 
-/* Add a worn-out slot, or take the oldest. Returns KOLK_NO_SLOT_ if there is none, or if they are never used again. The
- * caller must call show_pool_bounds. */
+/* Add a worn-out slot, or take the oldest one. Taking returns KOLK_NO_SLOT_ if there is none, or if worn-out slots are
+ * never used again. The caller must call show_pool_bounds. */
 void kolk_pool_put_worn_(kolk_pool *pool, uint32_t index);
 uint32_t kolk_pool_take_worn_(kolk_pool *pool);
 
-/* Add a slot to the debug mode's quarantine, or take the oldest; KOLK_NO_SLOT_ if none waits. If the quarantine is
- * full, adding makes the oldest slot free. */
+/* Add a slot to the debug mode's quarantine, or take the oldest one. Taking returns KOLK_NO_SLOT_ if the quarantine is
+ * empty. If the quarantine is full, adding makes the oldest slot free. */
 void kolk_pool_put_quarantined_(kolk_pool *pool, uint32_t index);
 uint32_t kolk_pool_take_quarantined_(kolk_pool *pool);
 
-/* Takes this free slot below fresh out of its place. The caller must call show_pool_bounds. Returns false if it is worn
- * out for ever, or dying (its reset hook is the caller). */
+/* Takes this free slot below fresh out of its place. The caller must call show_pool_bounds. Returns false if the slot
+ * is worn out for ever, or if its life is just ending (its reset hook is the caller). */
 bool kolk_pool_take_this_(kolk_pool *pool, uint32_t index);
 
-/* Rebuilds the order of free slots from the live bits, lowest first. Holes that are already set stay. */
+/* Rebuilds the order of free slots from the live bits, lowest first. Holes that are already set stay set. */
 void kolk_pool_sort_free_(kolk_pool *pool);
 
 #endif

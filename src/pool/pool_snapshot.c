@@ -4,8 +4,8 @@
  *       64       8 a     4 a slot     4 a     object_size each,        8 bytes
  *       bytes    word                 slot    the live ones, ascending
  *
- * The block has all slots below fresh. Numbers are in the machine's byte order. Links store all orders of slots in one
- * chain: a link is the next slot + 1, and 0 ends the chain.
+ * The block covers all slots below fresh. Numbers are in the machine's byte order. The links store all orders of slots
+ * in one chain: a link is the next slot + 1, and 0 ends the chain.
  *
  *     first -> free slots in their order -> worn-out slots -> slots in quarantine -> live slots by age -> 0
  *              (LIFO: from the bottom of     (the oldest       (the same)            (with ages: except
@@ -13,14 +13,14 @@
  *              first; LOWEST: none, its
  *              order is that of the bits)
  *
- * A chain, unlike an array of slots, can be checked without memory: a walk that reaches the end after n links has met n
- * different slots, because a slot met twice would lead round for ever. So even a forged block with a right checksum
- * cannot break an invariant of pool.c. These rules are checked:
+ * A chain, unlike an array of slots, can be checked without extra memory: a walk that reaches the end after n links has
+ * met n different slots, because meeting a slot twice would send the walk round for ever. So even a forged block with a
+ * correct checksum cannot break an invariant of pool.c. These rules are checked:
  *
  *     S1  exactly `live` bits are set, all below fresh                                      (I1, I2)
  *     S2  the chain has fresh - live dead slots (LOWEST: worn + quarantined), then `aged` live ones  (I3, I9)
- *     S3  all generations are within bounds; exactly the worn-out slots' are 0               (I5)
- *     S4  links outside the chain are 0, and so are the bytes before the checksum: so equal states have equal blocks
+ *     S3  all generations are within bounds; they are 0 for exactly the worn-out slots       (I5)
+ *     S4  links outside the chain and padding before the checksum are 0, so equal states have equal blocks
  *     S5  the sizes of the parts add up to the size of the block
  *
  * Links and generations do not depend on the slots' addresses, on red zones, or on the width of pointers. The checksum
@@ -127,7 +127,8 @@ static kolk_status has_snapshot(const kolk_pool *pool) {
     return pool->in_hook ? KOLK_IN_HOOK : KOLK_OK; /* inside a hook, a slot may be in no place */
 }
 
-/* Copies the live objects, by the pool's live bits, into the block, or `back` into the pool. */
+/* Copies the objects that are live by the pool's live bits into the block or, if `back`, from the block into the
+ * pool. */
 static void copy_objects(const kolk_pool *pool, unsigned char *bytes, bool back) {
     KOLK_ASSERT_(pool->stride >= pool->desc.object_size);
     bool packed = pool->stride == pool->desc.object_size;
@@ -175,7 +176,7 @@ size_t kolk_pool_snapshot_size(const kolk_pool *pool) {
     return has_snapshot(pool) == KOLK_OK ? (size_t)header_of(pool).size : 0;
 }
 
-/* A chain that grows: `end` is the place of the next link. */
+/* A chain that grows: `end` is where the next link goes. */
 typedef struct chain {
     unsigned char *links, *end;
 } chain;
@@ -185,8 +186,8 @@ static void append(chain *to, uint32_t slot) {
     to->end = to->links + (size_t)slot * 4;
 }
 
-/* Writes the chain; all links must be 0 before. Also writes 0 for the generations of worn-out slots, where the pool
- * keeps its list. */
+/* Writes the chain. All links must be 0 before the call. Also writes 0 as the generation of each worn-out slot, because
+ * the pool keeps its list of worn-out slots in their generations. */
 static void write_chain(const kolk_pool *pool, chain to, unsigned char *generations) {
     uint32_t worn = pool->worn.first;
     for (uint32_t n = 0; pool->desc.reuse != KOLK_REUSE_LOWEST && n < queued(pool); n++)
@@ -214,7 +215,7 @@ size_t kolk_pool_snapshot(const kolk_pool *pool, void *block, size_t size) {
     write_chain(pool, (chain){bytes + at.links, (unsigned char *)&head.first}, bytes + at.generations);
     copy_objects(pool, bytes + at.objects, false);
     memcpy(bytes, &head, sizeof head);
-    kolk_tools_wrote_(bytes, (size_t)at.checksum); /* padding of objects may be unwritten */
+    kolk_tools_wrote_(bytes, (size_t)at.checksum); /* padding in objects may be uninitialised */
     uint64_t sum = checksum_of(bytes, at.checksum);
     memcpy(bytes + at.checksum, &sum, sizeof sum);
     kolk_tools_wrote_(bytes + at.checksum, sizeof sum);
@@ -293,7 +294,7 @@ static kolk_status grow_to_fit(kolk_pool *pool, const header *head) {
     return kolk_pool_reserve(pool, head->capacity <= pool->desc.max_capacity ? head->capacity : head->fresh);
 }
 
-/* Is a slot alive in the block's state? */
+/* Is a slot alive in the saved state? */
 static bool is_alive_then(const header *head, const unsigned char *live, uint32_t slot) {
     return slot < head->fresh && is_live_in(live, slot);
 }
@@ -304,7 +305,7 @@ static void end_life_untold(kolk_pool *pool, uint32_t slot, const void *site) {
 }
 
 /* Updates the debug mode: verifies all slots, begins the lives that only the block has, and ends those that only the
- * pool has. Returns false, with nothing changed, if malloc fails for an object. */
+ * pool has. If malloc fails for an object, changes nothing and returns false. */
 static bool change_lives(kolk_pool *pool, const header *head, const unsigned char *live, const void *site) {
     kolk_pool_verify_all_(pool, site);
     for (uint32_t i = 0; i < head->fresh; i++) {
@@ -325,7 +326,7 @@ static bool change_lives(kolk_pool *pool, const header *head, const unsigned cha
     return true;
 }
 
-/* Makes every dead slot a hole, to begin with. */
+/* Makes every dead slot a hole. The caller then clears the holes that are not free. */
 static void make_holes(kolk_pool *pool) {
     uint64_t words = kolk_bits_words_(pool->fresh);
     for (unsigned k = 0; k < pool->levels; k++, words = kolk_bits_words_(words))
@@ -334,8 +335,8 @@ static void make_holes(kolk_pool *pool) {
         kolk_levels_set_(pool->holes, pool->levels, i);
 }
 
-/* Moves the slots of the chain to their places (pool.c, I3). If this pool's quarantine is shorter or off, the oldest
- * slots leave it. */
+/* Moves the slots of the chain to their places (pool.c, I3). If this pool's quarantine is shorter than the saved one,
+ * or off, the oldest slots leave it. */
 static void place_chain(kolk_pool *pool, const header *head, const unsigned char *links) {
     KOLK_ASSERT_(pool->fresh == head->fresh && head->fresh <= pool->capacity);
     bool lowest = pool->desc.reuse == KOLK_REUSE_LOWEST;
@@ -359,19 +360,19 @@ static void place_chain(kolk_pool *pool, const header *head, const unsigned char
     }
     pool->worn.count = head->worn;
     bool stacked = pool->desc.reuse == KOLK_REUSE_LIFO && free > 0;
-    pool->top = stacked ? pool->stack + free : pool->stack; /* NULL without slots */
+    pool->top = stacked ? pool->stack + free : pool->stack; /* NULL if there are no slots */
     pool->held = head->fresh - head->live - (uint32_t)(pool->top - pool->stack);
 }
 
-/* Restores the state; this cannot fail. The pool keeps its peak. If `fresh` decreases, it can no longer stand for the
- * peak, which is counted from now on. */
+/* Restores the state; this cannot fail. The pool keeps its peak. If `fresh` decreases, it can no longer serve as the
+ * peak, so the peak is counted from then on. */
 static void take_in(kolk_pool *pool, const header *head, const unsigned char *bytes) {
     parts at = parts_of_snapshot(head);
     uint32_t peak = peak_of(pool);
     uint64_t words = kolk_bits_words_(pool->fresh), words_then = kolk_bits_words_(head->fresh);
     pool->fresh = head->fresh;
     pool->first = pool->worn.first = pool->worn.last = pool->quarantined = 0;
-    pool->tick.sweep = 0; /* the tick's sweep begins anew */
+    pool->tick.sweep = 0; /* the tick's sweep starts again */
     if (pool->tick.peak > pool->fresh) pool->tick.peak = pool->fresh;
     if (pool->ages) pool->ages[0] = (kolk_age_){0, 0};
     for (uint32_t i = 0; pool->ages && i < pool->fresh; i++) be_alone(pool, i);

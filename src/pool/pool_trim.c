@@ -1,6 +1,6 @@
-/* pool_trim.c: releases memory of a pool, and lets its memory follow the measured demand.
+/* pool_trim.c: releases a pool's memory, and adapts its memory to the measured demand.
  *
- *     demand    the maximum of count, which decays by 1/64 per tick
+ *     demand    the maximum of count; it decays by 1/64 per tick
  *     provided  the demand for which memory is held. Once demand is below half of it, a sweep begins; at its end
  *               provided = demand
  *     sweep     the sweep's position: the slots from here to fresh are done; 0 if no sweep is under way
@@ -14,7 +14,7 @@
 
 /* ---- Memory given back ------------------------------------------------------------------------------------------- */
 
-/* The least number of slots whose bytes fill whole pages. */
+/* The smallest number of slots whose bytes fill whole pages. */
 static uint64_t slots_of_pages(const kolk_pool *pool) {
     uint64_t page = kolk_memory_page_(), least = (uint64_t)1 << pool->shift;
     return least < page ? page / least : 1;
@@ -43,7 +43,7 @@ static size_t discard(kolk_pool *pool, uint64_t first, uint64_t end) {
     return kolk_memory_discard_(pool->block + from, (size_t)(to - from), true);
 }
 
-/* The same for all dead slots in [from, end), whose ends lie between pages or at fresh. */
+/* Does the same for all dead slots in [from, end). Both ends of this range lie on page boundaries or at fresh. */
 static size_t discard_dead(kolk_pool *pool, uint64_t from, uint64_t end) {
     size_t bytes = 0;
     uint64_t touched = round_up(pool->fresh, slots_of_pages(pool)); /* to the end of the last page */
@@ -56,7 +56,7 @@ static size_t discard_dead(kolk_pool *pool, uint64_t from, uint64_t end) {
     return bytes;
 }
 
-/* May contents of dead slots be lost? */
+/* May the contents of dead slots be lost? */
 static bool may_discard(const kolk_pool *pool) {
     return pool->memory != MEMORY_CALLERS && (!pool->desc.keep || pool->desc.setup);
 }
@@ -73,7 +73,7 @@ static void measure_demand(kolk_pool *pool) {
     uint32_t demand = pool->tick.demand - (pool->tick.demand / 64 + (pool->tick.demand % 64 != 0));
     if (demand < kolk_pool_count(pool)) demand = kolk_pool_count(pool);
     uint32_t peak = peak_of(pool);
-    if (pool->tick.peak < peak) demand = peak; /* the peak rose since the last tick */
+    if (pool->tick.peak < peak) demand = peak; /* the peak has risen since the last tick */
     pool->tick.peak = peak;
     pool->tick.demand = demand;
     if (pool->tick.provided < demand) pool->tick.provided = demand;
@@ -85,7 +85,7 @@ static void have_room(kolk_pool *pool, uint32_t budget) {
     kolk_pool_reserve(pool, pool->capacity + (more < budget ? more : budget)); /* if this fails, alloc tries again */
 }
 
-/* Makes one step of a sweep from fresh down to 0. The ends of a step lie between pages, so no page belongs to two
+/* Makes one step of a sweep from fresh down to 0. The ends of a step lie on page boundaries, so no page belongs to two
  * steps. */
 static size_t sweep(kolk_pool *pool, uint32_t budget) {
     KOLK_ASSERT_(budget > 0 && pool->tick.sweep <= pool->fresh);

@@ -1,11 +1,11 @@
-/* pool_valid.c: the predicate over all invariants of the core pool; their numbers are those of pool.c's essay. */
+/* pool_valid.c: checks all invariants of the core pool, numbered as in pool.c. */
 #include "pool_age.h"
 #include "pool_order.h"
 
 #include "../base/hash.h"
 
-/* Adds up a fingerprint of the free slots in their places. Returns false if the worn-out list leads to an invalid slot
- * (I3). Sums of hashes distinguish sets of slots without a mark on any slot. */
+/* Adds the free slots that are in their places to a fingerprint. Returns false if the worn-out list contains an invalid
+ * slot (I3). The fingerprint is a sum of hashes, which identifies a set of slots without marking any slot. */
 static bool add_places(const kolk_pool *pool, uint64_t *print) {
     uint32_t length = queued(pool);
     for (uint32_t n = 0; n < length; n++) *print += kolk_mixed_(queue_at(pool, n)->index);

@@ -75,7 +75,7 @@ struct kolk_slot_store_ {
     void *owners; /* owners_size bytes in the block, for the owner */
     size_t owners_size;
     uint8_t memory;   /* a MEMORY_ constant */
-    uint32_t colour;  /* bytes before the lives, so that those of different stores do not all start at a page boundary */
+    uint32_t colour;  /* bytes before the lives, so that not all stores' lives begin at a page boundary */
     uint32_t lock;    /* the growth lock */
     uint32_t slack;   /* slots that do not count towards the capacity */
     uint64_t *budget; /* bytes that the stores sharing it may still take; NULL: no limit */
