@@ -12,14 +12,15 @@
  *     objects            | A  |  B  |  C  |     |     | ..... | capacity | (reserved, not committed) | max_capacity |
  *
  * owners[] is a permutation of the slots, and cells[].place its inverse (the sparse set of Briggs and Torczon, An
- * Efficient Representation for Sparse Sets, 1993). The places before count have the objects. Their owners are the live
- * slots; the owners of the other places are the free slots, in the order of their use. So there is no list of free
- * slots: adding advances count, removing swaps the places of two slots, and a slot is alive if its place < count.
+ * Efficient Representation for Sparse Sets, 1993). The places before count hold the objects. Their owners are the live
+ * slots; the owners of the other places are the free slots, in the order in which they will be used. So there is no
+ * list of free slots: adding advances count, removing swaps the places of two slots, and a slot is alive if its place
+ * is below count.
  *
- * `fresh` works as in kolk_pool: slots from there on never had an object, and it only advances. The arrays' contents
- * from there on do not matter. A slot whose generations are used up moves from the permutation to the worn-out list,
- * which is used when the map would otherwise be full. Its place is NO_PLACE, and its generation is the next slot in the
- * list.
+ * `fresh` works as in kolk_pool: slots from there on have never had an object, and it only advances. Beyond it, the
+ * arrays' contents do not matter. A slot whose generations are used up moves from the permutation to the worn-out list,
+ * which is used when the map would otherwise be full. The place of such a slot is NO_PLACE, and its generation field
+ * holds the next slot in the list.
  *
  * The fast paths (slotmap.inl) compare with two bounds, add_bound and remove_bound, which the slow path sets:
  *
@@ -29,16 +30,16 @@
  *     on_move, on_remove                                                   0
  *     debug mode, or a tool that is told of every place    0               0
  *
- * get needs no bound, because no option changes the way to an object.
+ * get needs no bound, because no option changes how an object is found.
  *
  * Invariants (kolk_slotmap_is_valid):
  *     I1  count <= fresh - worn <= fresh <= capacity <= max_capacity; peak >= count, counted or not
- *     I2  cells[owners[p]].place == p for all p < fresh - worn; the owners are slots below fresh, no two the same
+ *     I2  cells[owners[p]].place == p for all p < fresh - worn; the owners are slots below fresh, all different
  *     I3  the other slots below fresh are in the worn-out list, each once, and their place is NO_PLACE
  *     I4  an owner's generation is at least 1
  *     I5  the bounds are those of the table above
  *     I6  the fills behind the last object are unchanged since the debug mode wrote them
- * The time bounds are those of slotmap.h. */
+ * slotmap.h states the time bounds. */
 #include "slotmap_inside.h"
 
 #include "../diag/begin.h"
@@ -84,7 +85,7 @@ static const char *map_name_of(const kolk_slotmap *map) {
     return map->name ? map->name : "";
 }
 
-/* The sites come from a slot, but the report names a place. */
+/* Sites are kept by slot, but the report names a place. */
 static kolk_failure map_failure_of(const kolk_slotmap *map, kolk_status rule, uint32_t place, const void *site) {
     kolk_failure failure = {.rule = rule, .pool = map_name_of(map), .slot = place, .site = site};
     if (map_debug_of(map))
@@ -97,7 +98,7 @@ static kolk_handle map_handle_of(const kolk_slotmap *map, uint32_t slot) {
     return kolk_handle_make_(map->cells[slot].generation, slot, map->tag);
 }
 
-/* The place of an object; a number not below count if it has none. */
+/* The place of an object, or a number not below count if it has none. */
 static uintptr_t place_of(const kolk_slotmap *map, const void *object) {
     return kolk_exact_slot_((uintptr_t)object - (uintptr_t)map->objects, map->shift, map->inverse);
 }
@@ -172,7 +173,7 @@ kolk_status kolk_slotmap_init_abi_(kolk_slotmap *map, const kolk_slotmap_desc *g
     return kolk_enlist_(map, sizeof *map, &map->number, &kind);
 }
 
-/* Lets the debug mode check the places without an object. */
+/* Lets the debug mode check the places that have no object. */
 static void verify_all(const kolk_slotmap *map, const void *site) {
     for (uint32_t place = map->count; map_debug_of(map) && place < map->fresh; place++)
         kolk_debug_verify_(map->debug, place, map_object_at(map, place), false,
@@ -203,7 +204,7 @@ kolk_status kolk_slotmap_reserve(kolk_slotmap *map, uint32_t capacity) {
     return KOLK_OK;
 }
 
-/* Grows for one more object at least, and to twice the old capacity if possible. */
+/* Grows to hold at least one more object, and to twice the old capacity if possible. */
 static bool grow_map(kolk_slotmap *map) {
     if (map->capacity == map->max_capacity) return false;
     uint32_t wish = kolk_room_next_capacity_(map->capacity, map->max_capacity, map->stride);
@@ -219,7 +220,7 @@ static void put_owner(kolk_slotmap *map, uint32_t slot) {
     show_bounds(map);
 }
 
-/* Makes a free slot when there is none: a new one, or a worn-out one. */
+/* Provides a free slot when there is none: a new slot, or a worn-out one. */
 static bool make_free_slot(kolk_slotmap *map) {
     if (map->fresh < map->capacity || grow_map(map)) {
         map->fresh++;
@@ -313,7 +314,7 @@ void kolk_slotmap_readdress_(kolk_slotmap *map) {
         map->on_move(map_object_at(map, place), place, place, map->context);
 }
 
-/* Notes a handle that has found no object. */
+/* Records that a handle has found no object. */
 static void note_none(const kolk_slotmap *map, kolk_handle handle, const void *site) {
     if (kolk_note_stale_(&map->name, handle) && kolk_handle_is_foreign_(handle, map->tag, map->max_capacity) &&
         kolk_note_foreign_(&map->wrong_pool, map_has(map, KOLK_DEBUG_STRICT_)))
@@ -368,7 +369,7 @@ KOLK_NOINLINE_ uint32_t kolk_slotmap_index(const kolk_slotmap *map, const void *
 
 size_t kolk_slotmap_trim(kolk_slotmap *map) {
     uint64_t page = kolk_memory_page_();
-    uint64_t from = round_up((uint64_t)map->count * map->stride, page); /* the objects begin on a page */
+    uint64_t from = round_up((uint64_t)map->count * map->stride, page); /* the objects begin at a page boundary */
     uint64_t end = (uint64_t)map->capacity * map->stride / page * page;
     if (map->memory == MEMORY_CALLERS || from >= end) return 0;
     if (map_debug_of(map)) kolk_debug_forget_(map->debug, (uint32_t)(from / map->stride), map->fresh);

@@ -7,7 +7,7 @@
 #ifndef KOLK_SRC_SLOTMAP_INSIDE_H
 #define KOLK_SRC_SLOTMAP_INSIDE_H
 
-#undef KOLK_EXTERN /* slotmap.c emits the functions of slotmap.inl, even if the program defines it */
+#undef KOLK_EXTERN /* slotmap.c emits the functions of slotmap.inl, even if the program defines KOLK_EXTERN */
 #include "kolk/slotmap.h"
 
 #include "../base/assert.h"
@@ -18,8 +18,8 @@
 
 #define NO_PLACE KOLK_NO_SLOT_
 
-/* The map's debug mode; NULL if it is off. Without diagnostics it is a constant NULL, and the compiler drops all code
- * for it. */
+/* The map's debug mode; NULL if it is off. Without diagnostics this is a constant NULL, so the compiler drops all code
+ * for the debug mode. */
 static inline kolk_debug *map_debug_of(const kolk_slotmap *map) {
     return KOLK_DIAGNOSTICS ? map->debug : NULL;
 }
@@ -51,38 +51,39 @@ static inline uint32_t remove_bound_of(const kolk_slotmap *map) {
 
 /* ---- slotmap.c --------------------------------------------------------------------------------------------------- */
 
-/* With the debug setting `move`, gives all objects other addresses and calls on_move. */
+/* With the debug setting `move`, moves all objects to different addresses and calls on_move. */
 void kolk_slotmap_readdress_(kolk_slotmap *map);
 
 /* ---- slotmap_memory.c -------------------------------------------------------------------------------------------- */
 
-/* Checks the descriptor and replaces 0 by defaults. type_size and type_align are those of kolk_slotmap_init_abi_. */
+/* Checks the descriptor and replaces zeros with defaults. type_size and type_align are those of
+ * kolk_slotmap_init_abi_. */
 kolk_status kolk_slotmap_resolve_(kolk_slotmap_desc *desc, size_t type_size, size_t type_align);
 
-/* Allocates the memory of a map, with those debug settings that it can have, and sets the fields that describe it. The
- * map must be all zero before, and stays so on failure. Reports nothing. */
+/* Allocates the memory of a map, with the debug settings that it can have, and sets the fields that describe the
+ * memory. The map must be all zero before the call, and is all zero again on failure. Reports nothing. */
 kolk_status kolk_slotmap_make_(kolk_slotmap *map, const kolk_slotmap_desc *desc, const kolk_settings_ *settings);
 
-/* Releases that memory and sets the map to zero. */
+/* Releases the map's memory and sets the map to zero. */
 void kolk_slotmap_unmake_(kolk_slotmap *map);
 
 /* Commits memory for this many places. */
 bool kolk_slotmap_commit_(const kolk_slotmap *map, uint32_t capacity);
 
-/* The bytes of address space, and the bytes that are committed for the map's capacity. */
+/* The number of bytes of address space, and the number of bytes committed for the map's capacity. */
 uint64_t kolk_slotmap_reserved_(const kolk_slotmap *map);
 uint64_t kolk_slotmap_committed_(const kolk_slotmap *map);
 
-/* With the debug setting `move`, gives all objects other addresses and makes the old ones inaccessible. Does nothing if
- * there is no memory. */
+/* With the debug setting `move`, moves all objects to different addresses and makes the old addresses inaccessible.
+ * Does nothing if there is no memory. */
 void kolk_slotmap_relocate_(kolk_slotmap *map);
 
-/* Mark the first place without an object as inaccessible, or accessible, for tools. */
+/* For tools, mark the first place without an object as inaccessible or as accessible. */
 void kolk_slotmap_hide_first_free_(const kolk_slotmap *map);
 void kolk_slotmap_show_first_free_(const kolk_slotmap *map);
 
-/* Returns the place that this pointer points into; *inside is the distance from its start. *moved becomes true if the
- * pointer is from before one of the last few moves of all objects. */
+/* Returns the place that this pointer points into, and sets *inside to the distance from its start. Sets *moved to
+ * whether the pointer dates from before one of the last few moves of all objects. */
 uint32_t kolk_slotmap_locate_(const kolk_slotmap *map, const void *pointer, uint64_t *inside, bool *moved);
 
 #endif

@@ -1,4 +1,4 @@
-/* slotmap_memory.c: the memory of a slot map: one block (room.h) of these regions:
+/* slotmap_memory.c: the memory of a slot map, which is one block (room.h) of these regions:
  *
  *     | objects | cells | owners |
  *
@@ -55,7 +55,7 @@ size_t kolk_slotmap_memory_size(const kolk_slotmap_desc *desc) {
 
 /* ---- What tools are told of the places from `from` to `end` ------------------------------------------------------ */
 
-/* Makes these places inaccessible for tools, with the rest of their last granule of 8 bytes, which belongs to no
+/* Makes these places inaccessible for tools, together with the rest of their last 8-byte granule, which belongs to no
  * object. */
 static void hide_places(const kolk_slotmap *map, const unsigned char *objects, uint32_t from, uint32_t end) {
     KOLK_ASSERT_(end <= map->max_capacity);
@@ -63,7 +63,7 @@ static void hide_places(const kolk_slotmap *map, const unsigned char *objects, u
     if (map_has(map, KOLK_DEBUG_BYPASS) && from < end) kolk_tools_hide_(objects + first, last - first);
 }
 
-/* Makes these places accessible. The program has to write them before it reads them. */
+/* Makes these places accessible. The program must write to them before it reads them. */
 static void show_places(const kolk_slotmap *map, const unsigned char *objects, uint32_t from, uint32_t end) {
     KOLK_ASSERT_(end <= map->max_capacity);
     size_t first = (size_t)from * map->stride, last = (size_t)end * map->stride;
@@ -181,7 +181,7 @@ static bool make_map_block(kolk_slotmap *map, const kolk_slotmap_desc *desc) {
 /* The debug settings that a map can have. */
 static kolk_settings_ map_settings(kolk_settings_ settings) {
     settings.flags &= ~(uint32_t)(KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE);
-    if (settings.flags & KOLK_DEBUG_BYPASS) settings.flags &= ~(uint32_t)KOLK_DEBUG_FILL; /* tools find more */
+    if (settings.flags & KOLK_DEBUG_BYPASS) settings.flags &= ~(uint32_t)KOLK_DEBUG_FILL; /* the tools find more */
     settings.quarantine = 0;
     return settings;
 }

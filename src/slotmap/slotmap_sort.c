@@ -1,9 +1,9 @@
-/* slotmap_sort.c: sorts a slot map by the user's order.
+/* slotmap_sort.c: sorts a slot map in the order that the user defines.
  *
- * Heapsort sorts the owners, 4 bytes each, by the objects that their cells still point to. It works in place, and no
- * input takes more than O(n log n). Equal objects are ordered by their places, which makes the sort stable and its
- * result the same on every platform. Then each object moves once, along the cycles of the permutation (Knuth, The Art
- * of Computer Programming 3, 5.2, exercise 10). I2 is broken until the end. */
+ * Heapsort sorts the owners (4 bytes each) by the objects that their cells still point to. It works in place, and takes
+ * O(n log n) time for any input. Equal objects are ordered by their places, which makes the sort stable and its result
+ * the same on every platform. Then each object moves once, along the cycles of the permutation (Knuth, The Art of
+ * Computer Programming 3, 5.2, exercise 10). I2 is broken until the end. */
 #include "slotmap_inside.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ typedef struct order {
     void *context;
 } order;
 
-/* Does the object of slot a come before that of slot b? */
+/* Does the object of slot a come before the object of slot b? */
 static bool is_before(const order *by, uint32_t a, uint32_t b) {
     uint32_t at_a = by->map->cells[a].place, at_b = by->map->cells[b].place;
     KOLK_ASSERT_(at_a < by->map->count && at_b < by->map->count);
@@ -63,8 +63,8 @@ static void tell_of_move(const kolk_slotmap *map, uint32_t at, uint32_t from, ui
     if (map->on_move) map->on_move(map_object_at(map, at), from, to, map->context);
 }
 
-/* Moves the objects of one cycle to the places of their owners. on_move is told that the object at `first` is put aside
- * and comes back last. In fact swaps carry it along: it is always at the place that is filled next. */
+/* Moves the objects of one cycle to the places of their owners. on_move is called as if the object at `first` were put
+ * aside and came back last. In fact, swaps carry it along: it is always at the place that is filled next. */
 static void follow_cycle(kolk_slotmap *map, uint32_t first) {
     KOLK_ASSERT_(first < map->count);
     uint32_t to = first;

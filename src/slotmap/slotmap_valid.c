@@ -1,9 +1,9 @@
-/* slotmap_valid.c: the predicate over all invariants of the slot map; their numbers are those of slotmap.c's essay. */
+/* slotmap_valid.c: checks all invariants of the slot map, numbered as in slotmap.c. */
 #include "slotmap_inside.h"
 
 #include "../base/hash.h"
 
-/* Has the worn-out list the right length, and does it consist of the slots without a place? (I3) */
+/* Does the worn-out list have the right length, and does it consist of the slots without a place? (I3) */
 static bool worn_are_valid(const kolk_slotmap *map) {
     uint64_t listed = 0, placeless = 0;
     for (uint32_t slot = 0; slot < map->fresh; slot++)
