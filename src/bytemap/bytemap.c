@@ -7,27 +7,27 @@
  *     byte_map     | 01| 83| 02| 80| ... |              1 byte a slot: the flag 0x80 if free, and the seed
  *                        ^ first_free: the slot of the last new, or of a later delete below it
  *
- * These four fields are the whole pool. A handle has the slot's index in its upper 24 bits and the slot's byte below.
- * The byte of a live slot has no flag. So a handle is valid if its byte equals the one in the byte map and has no flag.
- * The seed counts lives, modulo 128, and new advances it. So the handle of a dead object differs from the handle of the
- * next object in its slot.
+ * These four fields are the whole pool. A handle has the slot's index in its upper 24 bits and the slot's byte below
+ * them. The byte of a live slot does not have the flag. So a handle is valid if its byte equals the slot's byte in the
+ * byte map and does not have the flag. The seed counts lives, modulo 128, and new advances it. So the handle of a dead
+ * object differs from the handle of the next object in its slot.
  *
- * The search for a free slot begins behind the cursor first_free. If the game's own code finds no free slot up to the
- * end, it searches all slots a second time. Only slots up to the cursor's start can still be free, so our second pass
- * stops there. The result is the same. Both passes test eight bytes at a time.
+ * The search for a free slot begins after the cursor, first_free. If the game's own code finds no free slot up to the
+ * end, it searches all slots a second time. Only slots up to where the first search began can still be free, so our
+ * second pass stops there. The result is the same. Both passes test eight bytes at a time.
  *
- * An attached pool's bytes and cursor belong to another program, so this library keeps no copy of them. Used slots are
- * counted on demand, and an invalid cursor wraps like one at the end. `bound` is 0, so that new and delete leave their
- * fast paths (bytemap.inl).
+ * An attached pool's bytes and cursor belong to another program, so this library keeps no copy of them. Its used slots
+ * are counted on demand, and an invalid cursor is treated like one at the end. `bound` is 0, so that new and delete
+ * leave their fast paths (bytemap.inl).
  *
  * Invariants (kolk_bytemap_is_valid):
- *     I1  an initialised pool has both arrays unless count is 0, 0 <= count <= 2^23, and is where it was initialised
- *     I2  first_free is from -1 to count - 1 (0 in the all-zero pool)
- *     I3  used is the number of bytes without the flag; used <= peak <= count (not if it is attached)
+ *     I1  0 <= count <= 2^23; an initialised pool has both arrays, unless count is 0, and is where it was initialised
+ *     I2  first_free is from -1 to count - 1 (0 in an all-zero pool)
+ *     I3  used is the number of bytes without the flag; used <= peak <= count (unless the pool is attached)
  *     I4  object_size == odd << shift, inverse * odd == 1
- *     I5  byte_map lies behind the slots of a block of the pool's own
- *     I6  bound == count (0 if it is attached) */
-#undef KOLK_EXTERN /* the functions of bytemap.inl are emitted here, even if the program defines it */
+ *     I5  if the pool has its own block, byte_map lies directly behind the slots in it
+ *     I6  bound == count (0 if the pool is attached) */
+#undef KOLK_EXTERN /* bytemap.c emits the functions of bytemap.inl, even if the program defines KOLK_EXTERN */
 #include "kolk/bytemap.h"
 
 #include "../diag/debug.h"
@@ -78,7 +78,7 @@ static int32_t handle_at(const kolk_bytemap *pool, uint32_t index) {
 
 #define FLAGS UINT64_C(0x8080808080808080)
 
-/* Returns the free flags of eight slots: the flag's bit of each byte. */
+/* Returns the free flags of eight slots: the flag bit of each byte. */
 static uint64_t flags_at(const uint8_t *bytes) {
     uint64_t word;
     memcpy(&word, bytes, sizeof word);
@@ -100,7 +100,7 @@ static uint32_t count_of(uint64_t flags) {
     return (uint32_t)((flags >> 7) * UINT64_C(0x0101010101010101) >> 56);
 }
 
-/* Returns the first slot in [from, end) that is free or, if `free` is false, used; `end` if there is none. */
+/* Returns the first slot in [from, end) that is free or, if `free` is false, used. Returns `end` if there is none. */
 static inline uint32_t find_byte(const kolk_bytemap *pool, uint32_t from, uint32_t end, bool free) {
     KOLK_ASSERT_(from <= end && end <= (uint32_t)pool->count);
     const uint8_t *bytes = pool->byte_map;
@@ -124,7 +124,7 @@ static int32_t *cursor_of(kolk_bytemap *pool) {
     return pool->cursor ? pool->cursor : &pool->first_free;
 }
 
-/* Returns the slot that begins at `object`; a number not below count if there is none. */
+/* Returns the slot that begins at `object`, or a number not below count if there is none. */
 static uintptr_t bytemap_slot_of(const kolk_bytemap *pool, const void *object) {
     return kolk_exact_slot_((uintptr_t)object - (uintptr_t)pool->object_list, pool->shift, pool->inverse);
 }
@@ -148,7 +148,7 @@ static void fail_bytemap_object(const kolk_bytemap *pool, const void *object, co
         kolk_fail_object_(failure, verb, "slot", inside);
 }
 
-/* May the pool be written? Reports it if not. */
+/* May the pool be written to? If not, reports an error. */
 static bool may_write(const kolk_bytemap *pool, const char *verb, const void *site) {
     if (!pool->read_only) return true;
     kolk_fail_(bytemap_failure_of(pool, KOLK_READ_ONLY, KOLK_NO_SLOT_, site),
@@ -237,7 +237,7 @@ static void set_free(kolk_bytemap *pool) {
 static uintptr_t bytemap_facts(const void *given) {
     const kolk_bytemap *pool = (const kolk_bytemap *)given;
     if (pool->used > pool->count || pool->peak > pool->count || pool->used < 0) return 0;
-    const unsigned char *attached = (const unsigned char *)&pool->attached; /* its byte may be no valid bool */
+    const unsigned char *attached = (const unsigned char *)&pool->attached; /* its byte may not be a valid bool */
     const unsigned char *initialised = (const unsigned char *)&pool->initialized_state;
     return KOLK_FACTS_(pool->number, *attached, *initialised, (uintptr_t)pool->object_list, (uintptr_t)pool->byte_map,
                        (uintptr_t)pool->count, pool->object_size, (uintptr_t)pool->block, (uintptr_t)pool->name,

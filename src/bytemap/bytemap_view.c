@@ -1,12 +1,12 @@
-/* bytemap_view.c: functions for modders: look up a handle in several pools, compare two moments of a pool, and find a
- * pool's arrays in a dump of a game's memory.
+/* bytemap_view.c: functions for modders: look up a handle in several pools, compare a pool's state at two moments, and
+ * find a pool's arrays in a dump of a game's memory.
  *
  *     regions   | address 0x00400000, size ... |        | address 0x0f2a0000, size ... |
  *                 bytes -> | ... pool ... |               bytes -> | ... object_list ... byte_map ... |
  *
  * A dump's addresses and numbers cannot be trusted. A range of the game's memory becomes a pointer only if it is wholly
- * inside one region; the test uses 64 bits, so nothing wraps. Numbers are built from bytes, so neither alignment nor
- * the machine's byte order matters. */
+ * inside one region; the test uses 64-bit arithmetic, so nothing wraps. Numbers are built from bytes, so neither
+ * alignment nor the machine's byte order matters. */
 #include "kolk/bytemap.h"
 
 #include "../core/tools.h"
@@ -48,11 +48,11 @@ bool kolk_bytemap_compare(const uint8_t *before, const uint8_t *after, int32_t c
 
 /* ---- Dumps ------------------------------------------------------------------------------------------------------- */
 
-/* Returns the dump's copy of these bytes of the game's memory; NULL if no region has all of them. */
+/* Returns the dump's copy of these bytes of the game's memory, or NULL if no region has all of them. */
 static const uint8_t *locate_in_dump(const kolk_bytemap_region *regions, size_t n, uint32_t address, uint64_t size) {
     for (size_t r = 0; r < n; r++) {
         const kolk_bytemap_region *at = &regions[r];
-        uint64_t offset = (uint64_t)address - at->address; /* an address before the region gives more than any size */
+        uint64_t offset = (uint64_t)address - at->address; /* exceeds any size if the address precedes the region */
         if (offset <= at->size && size <= at->size - offset) return (const uint8_t *)at->bytes + offset;
     }
     return NULL;
@@ -75,7 +75,7 @@ kolk_status kolk_bytemap_read(const kolk_bytemap_region *regions, size_t n, uint
                               kolk_bytemap_layout layout, size_t object_size, kolk_bytemap_view *out) {
     if ((unsigned)layout > KOLK_BYTEMAP_SAN_ANDREAS) return KOLK_BAD_LAYOUT;
     if (object_size == 0) return KOLK_ZERO_SIZE;
-    if (object_size > INT32_MAX) return KOLK_SIZE_OVERFLOW; /* beyond a 32-bit game; no product can wrap */
+    if (object_size > INT32_MAX) return KOLK_SIZE_OVERFLOW; /* too large for a 32-bit game; so no product can wrap */
     const uint8_t *pool = locate_in_dump(regions, n, address, layout == KOLK_BYTEMAP_SAN_ANDREAS ? 0x14 : 0x10);
     if (!pool) return KOLK_OUTSIDE;
     uint32_t count = number_in_dump(pool + 8);
