@@ -3,53 +3,55 @@
  *     cells     | turn, item | turn, item | turn, item | ... | capacity |
  *     ticket    | lap ............................ | cell's number | gate |
  *
- * The two ends work alike: a push takes room and leaves an item, a pop takes an item and leaves room. An operation
- * takes the next ticket of its end, which names a cell. It does its work there and leaves the cell to the other end's
- * ticket of the same number:
+ * The two ends work alike: a push takes room and leaves an item; a pop takes an item and leaves room. An operation
+ * takes the next ticket of its end; the ticket names a cell. The operation does its work in that cell, and leaves the
+ * cell to the ticket with the same number at the other end:
  *
  *     end     finds the turn      does               leaves the turn
  *     push    lap                 copies the item in     lap + 1
  *     pop     lap + 1             copies it out          the next lap
  *
- * Laps are multiples of mask + 1, which is at least 2, so lap + 1 is never another lap. (In Vyukov's bounded queue,
- * 2010, the turns of a single cell would not differ: "taken" would equal "free in the next lap".) An operation takes
- * its ticket by one compare-and-exchange, and only when the ticket's cell has come round: has the turn that it waits
- * for. Cells come round in the order of tickets, so there is one order: first in, first out. Tickets start again after
- * `capacity` steps, which needs no division, and any capacity works.
+ * Laps are multiples of mask + 1, which is at least 2, so lap + 1 is never itself a lap. (In Vyukov's bounded queue of
+ * 2010, the turns would not differ if there were a single cell: "taken" would equal "free in the next lap".) An
+ * operation takes its ticket by one compare-and-exchange, and only when the ticket's cell has come round, which means
+ * that the cell has the turn that the operation waits for. Cells come round in the order of tickets, so the order is
+ * first in, first out. The cell numbers in tickets start again after `capacity` steps, so no division is needed and any
+ * capacity works.
  *
- * There are two reasons why a pop's cell has not come round: the queue is empty, or a push is between ticket and turn.
- * The other end's ticket shows which. The ends of an empty queue have the same ticket. Those of a full one have tickets
- * of the same cell, a lap apart. Tickets only advance, and never beyond these limits, so EMPTY or FULL was true at the
- * moment when the second ticket was read. In the other case the cell comes round soon, and the operation waits for it:
- * only this wait is not lock-free.
+ * There are two possible reasons why a pop's cell has not come round: the queue is empty, or a push has taken its
+ * ticket but not yet set the turn. The other end's ticket shows which. The ends of an empty queue have the same ticket.
+ * The ends of a full queue have tickets of the same cell, one lap apart. Tickets only advance, and never beyond these
+ * limits, so EMPTY or FULL was true at the moment when the second ticket was read. If the reason is a push in progress,
+ * the cell comes round soon, and the operation waits for it. Only this wait is not lock-free.
  *
  * Sleeping. A thread that finds nothing joins the wait queue of its end, sets `asleep`, looks once more, and sleeps. A
  * thread that has done its work reads the other end's `asleep` and calls the first waiter if it is set. The waiter
- * writes `asleep` and then reads the ticket; the other thread writes the ticket and then reads `asleep`. All four are
- * in the one sequentially consistent order, so at least one thread sees the other's write (Dekker). So no thread sleeps
- * while there is something to take and no waiter has been called. Only one waiter is called at a time. It takes items
- * or room, leaves the wait queue, sets `asleep` again if others are in it, and calls the next one if there is more to
- * take. So an operation makes at most one system call, and none while a called waiter is on its way.
+ * writes `asleep` and then reads the ticket; the other thread writes the ticket and then reads `asleep`. All four
+ * operations are sequentially consistent, so at least one thread sees the other's write (Dekker). So no thread sleeps
+ * while there is something to take, unless a waiter has been called. Only one waiter is called at a time. It takes
+ * items or room, leaves the wait queue, sets `asleep` again if others are still in it, and calls the next waiter if
+ * there is more to take. So an operation makes at most one system call, and none while a called waiter is on its way.
  * tests/models/queue.pml models this protocol for SPIN.
  *
- * Fairness. A thread that arrives and finds something takes it, even if others wait, because to wait for a sleeper
+ * Fairness. A thread that arrives and finds something takes it, even if others wait, because waiting for a sleeper
  * would cost a thread switch. A waiter that was called, found nothing, and still finds nothing a millisecond later
- * closes the gate halfway (HELD). Then only the first waiter passes, which is this one. The gate is in the lowest bits
- * of the ticket, which the compare-and-exchange reads anyway. So fairness and endings cost no extra branch in the usual
- * case.
+ * closes the gate halfway (HELD). Then only the first waiter, which is this one, may pass. The gate is in the lowest
+ * bits of the ticket, which the compare-and-exchange reads anyway. So fairness and endings cost no extra branch in the
+ * usual case.
  *
- * The end. A gate without OPEN lets no operation through. A thread that finds it reads the reason under the lock.
- * close, shutdown, reopen and clear hold this lock, so no thread sees half of them. A waiter may sleep through several
- * endings, each followed by a reopen. So `endings` of an end counts the endings that release its waiters: every
- * shutdown, and every close; but at the end of pops, a close counts only if it left no item. A waiter compares both
- * counts with their values at its start. Counts only increase, so no ending hides another (unless there are 2^32 of
- * them during one wait).
+ * The end. A gate without OPEN lets no operation through. A thread that meets such a gate reads the reason under the
+ * lock. close, shutdown, reopen and clear hold this lock, so no thread sees any of them half done. A waiter may sleep
+ * through several endings, each followed by a reopen. So each end has two counts, in `endings`, of the endings that
+ * release its waiters: shutdowns and closes. At the end of pops, a close counts only if it left no item. A waiter
+ * compares both counts with their values from the start of its wait. The counts only increase, so no ending hides
+ * another (unless there are 2^32 of them during one wait).
  *
  * Invariants (kolk_queue_is_valid):
  *     I1  0 <= count <= capacity; the tickets' numbers are below capacity
- *     I2  cells from the pop's ticket up to the push's have the turn lap + 1; the turn of all others is the next lap
- *     I3  OPEN is set at both ends; if closed, only at the end of pops; if shut down, at neither
- *     I4  no thread waits, FROZEN and HELD are not set, the locks are free
+ *     I2  cells from the pop's ticket up to the push's ticket have the turn lap + 1; all others have the next lap as
+ *         their turn
+ *     I3  OPEN is set at both ends; in a closed queue, only at the end of pops; after a shutdown, at neither end
+ *     I4  no thread waits, FROZEN and HELD are not set, and the locks are free
  *     I5  `asleep` is set if and only if there is an fd that is not readable */
 #include "queue_inside.h"
 
@@ -68,11 +70,11 @@
 #endif
 #ifndef SHORTEST_PAUSE
 #define SHORTEST_PAUSE 200 /* nanoseconds between the first two tries; doubled each time */
-#define LONGEST_PAUSE  800 /* beyond this, yield between two tries */
+#define LONGEST_PAUSE  800 /* above this, yield between two tries */
 #endif
 
-/* Replaces a memcpy of 8 bytes: if gcc -flto sees that the program's item is smaller, it warns of a memcpy, but not of
- * this. */
+/* Replaces a memcpy of 8 bytes: if gcc -flto sees that the program's item is smaller, it warns about a memcpy, but not
+ * about this. */
 static inline void copy(void *to, const void *from, size_t size) {
     typedef struct __attribute__((may_alias, packed)) eight {
         uint64_t bytes;
@@ -94,9 +96,9 @@ static inline void pass_cell(cell *there, uint64_t turn, void *item, size_t size
     kolk_store_(&there->turn, turn, KOLK_RELEASE_); /* partner: has_turn */
 }
 
-/* A walk through the ring, for push_n and pop_n. It costs less for each cell than finding the cell by its ticket. It
- * has copies of the queue's fields, because the compiler must assume that a write to an item may change the queue's
- * struct. */
+/* A walk through the ring, for push_n and pop_n. This costs less for each cell than finding the cell by its ticket. The
+ * walk has copies of the queue's fields, because the compiler must assume that a write to an item may change the
+ * queue's struct. */
 typedef struct walk {
     unsigned char *at, *last, *first;
     size_t stride;
@@ -135,8 +137,8 @@ static inline void pass_cells(const kolk_queue *queue, uint64_t ticket, unsigned
         pass_cell((cell *)(void *)it.at, it.turn, items, size, end);
 }
 
-/* Passes up to `most` items and sets *n to their number. If that is 0, returns the reason. KOLK_FULL means, at either
- * end, that there is nothing to take. */
+/* Passes up to `most` items and sets *n to their number. If that is 0, returns the reason. At either end, KOLK_FULL
+ * means that there is nothing to take. */
 static KOLK_ALWAYS_INLINE_ kolk_status pass(kolk_queue *queue, int end, void *items, size_t *n, size_t most,
                                             bool may_pass_held) {
     kolk_queue_end_ *here = &queue->ends[end];
@@ -181,15 +183,15 @@ static KOLK_ALWAYS_INLINE_ kolk_status pass(kolk_queue *queue, int end, void *it
     }
 }
 
-/* Tries once more for a call that waits since the count `endings`. */
+/* Tries once more, for a call that has been waiting since the counts were `endings`. */
 static kolk_status look_again(kolk_queue *queue, int end, void *items, size_t *n, size_t most, bool may_pass_held,
                               uint64_t endings) {
     kolk_status status = kolk_queue_ended_since_(queue, end, endings);
     return status == KOLK_OK ? pass(queue, end, items, n, most, may_pass_held) : status;
 }
 
-/* Tries again, at growing intervals, so that the other side gets several cache lines ahead. If that takes long, yields
- * between two tries, because the other side may be waiting for this processor. */
+/* Tries again at growing intervals, so that the other side gets several cache lines ahead. If this takes long, yields
+ * between tries, because the other side may be waiting for this processor. */
 static kolk_status look_for_a_while(kolk_queue *queue, int end, void *items, size_t *n, size_t most, uint64_t endings,
                                     kolk_deadline deadline) {
     int64_t now = kolk_now_ns_(), begin = now, pause = SHORTEST_PAUSE;
@@ -216,7 +218,7 @@ static KOLK_NOINLINE_ kolk_status wait_at_end(kolk_queue *queue, int at, void *i
     for (bool is_new = true; status == KOLK_FULL; is_new = false) {
         bool is_first = kolk_queue_join_(end, &me, is_new);
         if (is_first && !is_new && in_time) kolk_queue_mind_being_overtaken_(end, &me);
-        status = look_again(queue, at, items, n, most, is_first || !in_time, endings); /* a time-out must be true */
+        status = look_again(queue, at, items, n, most, is_first || !in_time, endings); /* no false time-out */
         if (status != KOLK_FULL) break;
         if (!in_time) status = KOLK_TIMEOUT;
         while (in_time && !kolk_load_(&me.link.woken, KOLK_RELAXED_)) in_time = kolk_waiter_sleep_(&me.link, deadline);
@@ -225,7 +227,7 @@ static KOLK_NOINLINE_ kolk_status wait_at_end(kolk_queue *queue, int at, void *i
     return status;
 }
 
-/* Continues an operation that found nothing: tries for a while, then waits. Returns the reason if it fails. */
+/* Continues an operation that found nothing: tries for a while, then waits. If it fails, returns the reason. */
 static KOLK_NOINLINE_ kolk_status wait_for(kolk_queue *queue, int end, void *items, size_t *n, size_t most,
                                            kolk_deadline deadline) {
     uint64_t endings = kolk_load_(&queue->endings[end], KOLK_SEQ_CST_);

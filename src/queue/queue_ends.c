@@ -1,4 +1,4 @@
-/* queue_ends.c: the operations on both ends of a queue at once, under its lock: close, shutdown, reopen, clear. "The
+/* queue_ends.c: the operations on both ends of a queue at once, under its lock: close, shutdown, reopen and clear. "The
  * end" in queue.c explains how calls notice an ending. */
 #include "queue_inside.h"
 
@@ -7,8 +7,8 @@
 #include "../diag/homes.h"
 #include "../os/lock.h"
 
-/* The units of the two counts in `endings`. The lower count is that of shutdowns: if it wraps, a waiter still gets
- * KOLK_SHUTDOWN. */
+/* The units of the two counts in `endings`. The lower count is the one of shutdowns: even if it wraps, a waiter still
+ * gets KOLK_SHUTDOWN. */
 #define ONE_SHUTDOWN UINT64_C(1)
 #define ONE_CLOSE    (UINT64_C(1) << 32)
 
@@ -60,7 +60,7 @@ void kolk_queue_reopen(kolk_queue *queue) {
     kolk_unlock_word_(&queue->lock);
 }
 
-/* Takes all tickets of pops up to that of the next push, in one step. The push's ticket is FROZEN meanwhile. */
+/* Takes, in one step, all tickets of pops up to the ticket of the next push. Meanwhile the push's ticket is FROZEN. */
 static size_t take_all(kolk_queue *queue, uint64_t *first) {
     kolk_queue_end_ *pops = &queue->ends[POP];
     kolk_lock_word_(&queue->lock);

@@ -1,4 +1,4 @@
-/* queue_memory.c: initialises a queue by its descriptor, and ends it. */
+/* queue_memory.c: initialises a queue from its descriptor, and deinitialises it. */
 #include "queue_inside.h"
 
 #if KOLK_HOSTED

@@ -1,4 +1,4 @@
-/* queue_valid.c: the predicate over all invariants of the queue; their numbers are those of queue.c's essay. */
+/* queue_valid.c: checks all invariants of the queue, numbered as in queue.c. */
 #include "queue_inside.h"
 
 #if KOLK_HOSTED

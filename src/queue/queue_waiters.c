@@ -1,5 +1,5 @@
 /* queue_waiters.c: the threads that wait at an end of a queue, and the file descriptors that a program polls instead.
- * Sleeping and Fairness in queue.c explain how they are called. Also the short wait for a cell. */
+ * "Sleeping" and "Fairness" in queue.c explain how they are called. The short wait for a cell is also here. */
 #include "queue_inside.h"
 
 #if KOLK_HOSTED
@@ -30,8 +30,8 @@ bool kolk_queue_look_later_(const kolk_queue *queue, uint32_t *looks) {
     return true;
 }
 
-/* Updates `asleep`; the caller holds the end's lock. Accesses of `asleep` are in one order with those of tickets: see
- * Sleeping in queue.c. */
+/* Updates `asleep`; the caller holds the end's lock. Accesses to `asleep` and to tickets are in one order; see
+ * "Sleeping" in queue.c. */
 static void show_asleep(kolk_queue_end_ *end) {
     bool waits = end->waiters.first || (end->fd && !end->fd_called);
     kolk_exchange_(&end->asleep, !end->called && waits, KOLK_SEQ_CST_);
