@@ -40,7 +40,8 @@
  * its objects are not in slots at all (debug_bypass.c).
  *
  * Invariants (kolk_pool_is_valid):
- *     I1  count == fresh - (top - stack) - held is the number of live bits; peak >= count, counted or not
+ *     I1  count == fresh - (top - stack) - held is the number of live bits; peak >= count, whether the peak is counted
+ *         or not
  *     I2  a live bit is set only below fresh; fresh <= capacity <= max_capacity
  *     I3  each free slot below fresh is in exactly one place: the stack, the ring, the holes, the worn-out list, or the
  *         debug mode's quarantine; held counts all but the first
@@ -100,7 +101,7 @@ KOLK_NOINLINE_ void kolk_pool_deinit(kolk_pool *pool) {
 
 KOLK_NOINLINE_ void *kolk_pool_alloc_slow_(kolk_pool *pool) {
     if (KOLK_DIAGNOSTICS && has_aged_slot(pool))
-        return alloc_aged(pool); /* without diagnostics, only the code for options has this */
+        return alloc_aged(pool); /* without diagnostics, kolk_pool_alloc_waiting_ does this */
     return POOL_OPTION(alloc)(pool, SITE);
 }
 

@@ -23,7 +23,7 @@ static bool keeps_ages(const kolk_pool *pool, const char *verb, const void *site
 }
 
 /* Returns the live object next to slot `from` - 1; if `from` is 0, the first one at that end. Returns NULL for a slot
- * that is in no order, which is its own neighbour. */
+ * that is not in the order, because such a slot is its own neighbour. */
 static void *neighbour(kolk_pool *pool, uint32_t from, bool up) {
     KOLK_ASSERT_(from <= pool->fresh);
     uint32_t at = up ? pool->ages[from].newer : pool->ages[from].older;
@@ -75,7 +75,7 @@ KOLK_NOINLINE_ void kolk_pool_touch(kolk_pool *pool, const void *object) {
     if (slot != KOLK_NO_SLOT_ && !is_alone(pool, slot)) become_newest(pool, slot);
 }
 
-/* A live slot that is in no order is protected. So protection needs no memory and ends with the life. */
+/* A live slot that is not in the order is protected. So protection needs no memory, and it ends with the life. */
 KOLK_NOINLINE_ void kolk_pool_protect(kolk_pool *pool, const void *object, bool on) {
     uint32_t slot = aging_slot(pool, object, "protect", SITE);
     if (slot == KOLK_NO_SLOT_ || is_alone(pool, slot) == on) return;

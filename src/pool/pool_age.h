@@ -10,7 +10,7 @@
 
 #include "pool_inside.h"
 
-/* A slot that is in no order is its own neighbour on both sides. */
+/* A slot that is not in the order is its own neighbour on both sides. */
 static inline void be_alone(kolk_pool *pool, uint32_t slot) {
     KOLK_ASSERT_(slot < pool->capacity);
     pool->ages[slot + 1] = (kolk_age_){slot + 1, slot + 1};
@@ -21,7 +21,7 @@ static inline bool is_alone(const kolk_pool *pool, uint32_t slot) {
     return pool->ages[slot + 1].newer == slot + 1;
 }
 
-/* Takes a slot out of the order. Changes nothing if it is in no order. */
+/* Takes a slot out of the order. Changes nothing if it is not in the order. */
 static inline void leave_order(kolk_pool *pool, uint32_t slot) {
     KOLK_ASSERT_(slot < pool->fresh);
     kolk_age_ *ages = pool->ages, age = ages[slot + 1];

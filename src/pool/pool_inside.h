@@ -10,7 +10,7 @@
  *     pool_make.c      descriptor and init                             pool_age.c    the order of births
  *     pool_memory.c    the pool's block of memory; growth
  *     pool_order.c     the order of free slots                         pool_ask.c    look-ups and reports
- *     pool_valid.c     the predicate over all invariants */
+ *     pool_valid.c     the check of all invariants */
 #ifndef KOLK_SRC_POOL_INSIDE_H
 #define KOLK_SRC_POOL_INSIDE_H
 

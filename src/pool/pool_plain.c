@@ -1,6 +1,6 @@
 /* pool_plain.c: keeps the code for options out of programs whose pools have none.
  *
- * On a small device every kilobyte counts, and most of a pool's code serves options. The inline init of pool.h tests
+ * On a small device every kilobyte counts, and most of a pool's code serves options. The inline init in pool.h tests
  * the descriptor, which the compiler usually knows at that point. If the descriptor sets no option, init calls
  * kolk_pool_init_plain_abi_. Otherwise it calls kolk_pool_init_abi_, whose file has the functions for options and sets
  * kolk_pool_options_ to them. If a program never calls kolk_pool_init_abi_, a linker that drops unused functions

@@ -124,7 +124,7 @@ static parts parts_of_snapshot(const header *head) {
 
 static kolk_status has_snapshot(const kolk_pool *pool) {
     if (pool->desc.setup || pool->desc.teardown) return KOLK_NO_SNAPSHOT;
-    return pool->in_hook ? KOLK_IN_HOOK : KOLK_OK; /* inside a hook, a slot may be in no place */
+    return pool->in_hook ? KOLK_IN_HOOK : KOLK_OK; /* inside a hook, a slot may be in no place (I3) */
 }
 
 /* Copies the objects that are live by the pool's live bits into the block or, if `back`, from the block into the
@@ -289,7 +289,7 @@ static kolk_status prove(const kolk_pool *pool, const unsigned char *bytes, size
 
 /* ---- Putting it in place ----------------------------------------------------------------------------------------- */
 
-/* Grows to the capacity of the saved pool if this pool may, because FIFO uses never-issued slots first. */
+/* Grows to the capacity of the saved pool if this pool can, because FIFO uses never-issued slots first. */
 static kolk_status grow_to_fit(kolk_pool *pool, const header *head) {
     return kolk_pool_reserve(pool, head->capacity <= pool->desc.max_capacity ? head->capacity : head->fresh);
 }

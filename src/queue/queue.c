@@ -25,7 +25,7 @@
  * the cell comes round soon, and the operation waits for it. Only this wait is not lock-free.
  *
  * Sleeping. A thread that finds nothing joins the wait queue of its end, sets `asleep`, looks once more, and sleeps. A
- * thread that has done its work reads the other end's `asleep` and calls the first waiter if it is set. The waiter
+ * thread that has done its work reads the other end's `asleep` and, if it is set, calls the first waiter. The waiter
  * writes `asleep` and then reads the ticket; the other thread writes the ticket and then reads `asleep`. All four
  * operations are sequentially consistent, so at least one thread sees the other's write (Dekker). So no thread sleeps
  * while there is something to take, unless a waiter has been called. Only one waiter is called at a time. It takes

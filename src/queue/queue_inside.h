@@ -2,7 +2,7 @@
  * files that are listed below it:
  *
  *     queue.c            the essay; push and pop, and their waiting
- *     queue_memory.c     init and deinit                     queue_valid.c   the predicate over all invariants
+ *     queue_memory.c     init and deinit                     queue_valid.c   the check of all invariants
  *     queue_ends.c       operations on both ends at once: close, shutdown, reopen, clear
  *     queue_waiters.c    threads and file descriptors that wait at an end
  *     queue_ask.c        count and statistics */

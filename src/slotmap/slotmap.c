@@ -28,12 +28,12 @@
  *     no option                                            fresh - worn    fresh
  *     the peak of a scene is counted (KOLK_STATS=sizes)    the peak, if that is less
  *     on_move, on_remove                                                   0
- *     debug mode, or a tool that is told of every place    0               0
+ *     debug mode, or a tool informed of every place        0               0
  *
  * get needs no bound, because no option changes how an object is found.
  *
  * Invariants (kolk_slotmap_is_valid):
- *     I1  count <= fresh - worn <= fresh <= capacity <= max_capacity; peak >= count, counted or not
+ *     I1  count <= fresh - worn <= fresh <= capacity <= max_capacity; peak >= count, whether the peak is counted or not
  *     I2  cells[owners[p]].place == p for all p < fresh - worn; the owners are slots below fresh, all different
  *     I3  the other slots below fresh are in the worn-out list, each once, and their place is NO_PLACE
  *     I4  an owner's generation is at least 1

@@ -3,7 +3,7 @@
  *     slotmap.c          the essay and the operations
  *     slotmap_sort.c     the stable sort in place
  *     slotmap_memory.c   the map's block of memory
- *     slotmap_valid.c    the predicate over all invariants */
+ *     slotmap_valid.c    the check of all invariants */
 #ifndef KOLK_SRC_SLOTMAP_INSIDE_H
 #define KOLK_SRC_SLOTMAP_INSIDE_H
 

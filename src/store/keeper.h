@@ -27,9 +27,9 @@ typedef struct kolk_keepers_ {
     uint32_t lock;   /* for taking and releasing keepers */
 } kolk_keepers_;
 
-/* Both lists are read and extended by sequentially consistent operations. So if a thread joins, and then reads that its
- * depot is cached or that an epoch has not ended, the thread that later lowers the bounds or ends the epoch finds the
- * new thread. */
+/* Both lists, of keepers and of magazines, are read and extended by sequentially consistent operations. So if a thread
+ * joins, and then reads that its depot is cached or that an epoch has not ended, the thread that later lowers the
+ * bounds or ends the epoch finds the new thread. */
 static inline kolk_keeper_ *kolk_keepers_first_(const kolk_keepers_ *keepers) {
     return (kolk_keeper_ *)kolk_load_(&keepers->first, KOLK_SEQ_CST_); /* partner: kolk_keepers_list_ */
 }

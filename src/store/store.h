@@ -19,7 +19,7 @@
  * all others of the same word, into its magazine. alloc pops the slot and adds one to its life, which becomes odd.
  * Another thread frees the object: it adds one to the life and pushes the slot onto its own magazine. When this
  * magazine is full, its oldest half goes to the depot, where the next thread finds the slot. So most calls touch one
- * magazine only, and about every 32nd does one to three atomic operations.
+ * magazine only, and about every 32nd call does one to three atomic operations.
  *
  * The life of a slot also reveals a double free, serves as the generation in handles, and shows a walk which objects
  * are alive. Only the thread that has the slot changes its life, so a plain load and store are enough. But two threads
@@ -207,7 +207,7 @@ bool kolk_store_begin_debug_(kolk_slot_store_ *store, const kolk_debug_desc_ *de
 /* Verifies a slot's red zones and fill, and prepares it for a life. Returns its object, or NULL if malloc fails. */
 void *kolk_store_prepare_debug_(kolk_slot_store_ *store, kolk_magazine_ *magazine, uint32_t slot, const void *site);
 
-/* Verifies a slot's red zones and, if it should be `filled`, its fill, and reports damage. */
+/* Verifies a slot's red zones and, if `filled`, its fill. Reports damage. */
 void kolk_store_verify_(const kolk_slot_store_ *store, uint32_t slot, bool filled, const void *site);
 
 /* Are all red zones and fills undamaged? */
@@ -254,11 +254,11 @@ static inline size_t kolk_store_magazine_size_(const kolk_slot_store_ *store) {
 kolk_magazine_ *kolk_store_add_magazine_(kolk_slot_store_ *store, kolk_keeper_ *keeper, void *memory);
 
 /* Takes the free slots of one word, or just one slot. The search begins at *word. Returns the slots' bits and sets
- * *word to their word. Returns 0 if there was no free slot at some moment during the call. */
+ * *word to their word. Returns 0 if, at some moment during the call, there was no free slot. */
 uint64_t kolk_store_supply_(kolk_slot_store_ *store, uint32_t *word, bool only_one);
 
-/* Takes a free slot for the thread of this magazine, and may fill the magazine with others. Returns KOLK_NO_SLOT_ if
- * the depot was empty at some moment during the call. */
+/* Takes a free slot for the thread of this magazine, and may fill the magazine with others. Returns KOLK_NO_SLOT_ if,
+ * at some moment during the call, the depot was empty. */
 uint32_t kolk_store_take_(kolk_slot_store_ *store, kolk_magazine_ *magazine);
 
 /* Puts back a slot whose life could not begin. */

@@ -162,8 +162,8 @@ static void prove_free(const kolk_slot_store_ *store, uint32_t slot, const void 
     if (is_filled(store, slot)) kolk_store_verify_(store, slot, true, site);
 }
 
-/* Verifies free slots only in the places where they are found. In a fork's child, some slots are in no place, or were
- * being verified by a thread that is gone. Such slots are lost, and their fill may be half written. */
+/* Verifies free slots only in the places where they are found. In a fork's child, some slots may be in no place, or a
+ * thread that is gone was verifying them. Such slots are lost, and their fill may be half written. */
 void kolk_store_prove_all_(const kolk_slot_store_ *store, const void *site) {
     for (uint32_t slot = 0; slot < store->depot.fresh; slot++)
         if (!is_filled(store, slot) || is_in_depot(store, slot))
