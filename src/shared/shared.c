@@ -1,9 +1,10 @@
-/* shared.c: one pool, many threads. This is its top floor: alloc and free off the fast paths of shared.inl.
+/* shared.c: a pool that many threads share. This file is its top floor: the slow paths of alloc and free. shared.inl
+ * has the fast paths.
  *
- *     store      slots, their lives, the free ones, and each thread's magazine (src/store)
+ *     store      slots and their lives, the free slots, and each thread's magazine (src/store)
  *     LATER      four sets of freed slots that may not be used yet (shared_epochs.c)
  *     waiters    threads that wait for a slot (shared_waiters.c)
- *     READY      1 bit a slot that is set up, and RAW, free slots that are not (shared_hooks.c)
+ *     READY      the slots that are set up; RAW: the free slots that are not (shared_hooks.c)
  *
  * All of that is in the pool's block; the program's struct has the fields that the fast paths need.
  *
@@ -18,16 +19,16 @@
  *     shared_ask.c  shared_hooks.c                  questions, statistics; objects that are made once
  *     src/store                                     slots that threads share
  *
- * How many can be alive. Slots in magazines cannot be found by other threads. So there are max_capacity + slack slots,
- * and slack is (max_threads - 1) * cache. When a thread with an empty magazine has proved that the depot is empty
- * (depot.h), the other threads have at most `slack` free slots, so at least max_capacity objects are alive or will be
- * free later. That is what NULL means. Then the depot goes uncached for a while, so that slots do not stay in magazines
- * while other threads need them.
+ * How many objects can be alive. The slots in a thread's magazine cannot be found by other threads. So the pool has
+ * max_capacity + slack slots, where slack is (max_threads - 1) * cache. When a thread with an empty magazine has proved
+ * that the depot is empty (depot.h), the other threads have at most `slack` free slots, so at least max_capacity slots
+ * have live objects or will be free later. This is what it means when an alloc returns NULL. Afterwards the depot is
+ * uncached for a while, so that slots do not stay in magazines while other threads need them.
  *
  * Invariants (kolk_shared_is_valid, while no thread is at work):
- *     I1  the store is valid (store.h), and its sets have slots below fresh only
+ *     I1  the store is valid (store.h), and its sets contain only slots below fresh
  *     I2  no thread waits
- *     I3  slots that will be free later are of the last three epochs
+ *     I3  slots that will be free later belong to the last three epochs
  *     I4  with setup or teardown, each slot below fresh is either raw or ready */
 #include "shared_inside.h"
 
@@ -47,7 +48,7 @@ extern inline void *kolk_shared_get(const kolk_shared *pool, kolk_handle handle)
 
 /* ---- Alloc ------------------------------------------------------------------------------------------------------- */
 
-/* Takes a free slot. KOLK_NO_SLOT_: the depot was empty at one moment of the call. */
+/* Takes a free slot. KOLK_NO_SLOT_: the depot was empty at some moment during the call. */
 static uint32_t take_free_slot(kolk_shared_local *local) {
     kolk_shared_inside_ *pool = local->pool;
     uint32_t slot = kolk_store_take_(&pool->store, local->magazine);
@@ -58,7 +59,7 @@ static uint32_t take_free_slot(kolk_shared_local *local) {
     return slot;
 }
 
-/* Begins the life of an object in a slot that only the calling thread has. NULL: malloc has failed, or setup has. */
+/* Begins the life of an object in a slot that only the calling thread has. NULL: malloc or setup failed. */
 static void *begin_life(kolk_shared_local *local, uint32_t slot, const void *site) {
     kolk_shared_inside_ *pool = local->pool;
     void *object = kolk_store_prepare_(&pool->store, local->magazine, slot, site);
@@ -71,9 +72,9 @@ static void *begin_life(kolk_shared_local *local, uint32_t slot, const void *sit
     return object;
 }
 
-/* Waits for a slot, and stores it, or KOLK_NO_SLOT_ after the deadline. False: the pool was shut down. The thread first
- * joins the queue. Then it makes the depot uncached, ends the epochs that no other thread would end, and serves the
- * queue itself: see shared_waiters.c. */
+/* Waits for a slot and stores it in *slot, or stores KOLK_NO_SLOT_ if the deadline passes. False: the pool was shut
+ * down. The thread first joins the queue. Then it makes the depot uncached, ends the epochs that no other thread would
+ * end, and serves the queue itself (see shared_waiters.c). */
 static KOLK_NOINLINE_ bool wait_for_slot(kolk_shared_local *local, kolk_deadline deadline, uint32_t *slot) {
     kolk_shared_inside_ *pool = local->pool;
     kolk_slot_waiter_ me;
@@ -89,14 +90,15 @@ static KOLK_NOINLINE_ bool wait_for_slot(kolk_shared_local *local, kolk_deadline
     return *slot != KOLK_NO_SLOT_ || !kolk_shared_is_served_(&me);
 }
 
-/* An alloc through a local that was never made, or whose init failed, is no bug. */
+/* An alloc through a local that was never made, or whose init failed, is not a bug. */
 static void *alloc_of_no_pool(const kolk_shared_local *local, const void *site) {
     if (local->magazine) kolk_shared_fail_local_(local, NULL, "alloc", site);
     return NULL;
 }
 
-/* Allocates an object; NULL after the deadline. With KOLK_NOW it does not wait. While others wait, a thread that would
- * wait too, and has no slot in its magazine, joins the queue at once: it may not overtake them. */
+/* Allocates an object; returns NULL if the deadline passes first. With KOLK_NOW it does not wait. If other threads are
+ * waiting, a thread that would also wait and has no slot in its magazine joins the queue immediately, because it must
+ * not overtake them. */
 static void *alloc_until(kolk_shared_local *local, kolk_deadline deadline, const void *site) {
     kolk_shared_inside_ *pool = pool_of(local);
     bool waits = deadline.ns > 0;
@@ -131,7 +133,7 @@ KOLK_NOINLINE_ void *kolk_shared_alloc_wait(kolk_shared_local *local, kolk_deadl
 
 /* ---- Free -------------------------------------------------------------------------------------------------------- */
 
-/* As kolk_store_make_room_. */
+/* Like kolk_store_make_room_, but also serves the waiters. */
 static bool make_room_for_one(kolk_shared_inside_ *pool, kolk_magazine_ *magazine) {
     bool uncached = kolk_store_make_room_(&pool->store, magazine);
     serve_waiting(pool);

@@ -1,4 +1,5 @@
-/* shared_ask.c: the questions that a shared pool answers, by pointer and handle, and its statistics. */
+/* shared_ask.c: answers questions about a shared pool's objects, by pointer and by handle, and reports its
+ * statistics. */
 #include "shared_inside.h"
 
 #if KOLK_HOSTED
@@ -16,7 +17,7 @@
 void kolk_shared_fail_local_(const kolk_shared_local *local, const void *object, const char *verb, const void *site) {
     kolk_failure failure = {.rule = KOLK_NO_LOCAL, .pool = "", .object = object, .slot = KOLK_NO_SLOT_, .site = site};
     failure.no_debug = true;
-    failure.sites = kolk_settings_of_part_("", NULL).flags & KOLK_DEBUG_SITES; /* its pool is not known any more */
+    failure.sites = kolk_settings_of_part_("", NULL).flags & KOLK_DEBUG_SITES; /* its pool is no longer known */
     if (local->magazine)
         kolk_fail_(failure, "%s through a local whose pool is deinit'd", verb);
     else
@@ -25,7 +26,7 @@ void kolk_shared_fail_local_(const kolk_shared_local *local, const void *object,
 
 /* ---- Handles and questions --------------------------------------------------------------------------------------- */
 
-/* The pool's store; an empty one for a pool that is all zero. */
+/* The pool's store, or an empty store if the pool is all zero. */
 static const kolk_slot_store_ *store_of(const kolk_shared *pool) {
     static const kolk_slot_store_ none = {.name = ""};
     return pool->inside ? &pool->inside->store : &none;
@@ -46,8 +47,8 @@ KOLK_NOINLINE_ kolk_handle kolk_shared_handle_of(const kolk_shared *pool, const 
     return (kolk_handle){0};
 }
 
-/* The pool may have grown since its bound was set. If two threads set it at once and the lower bound remains, the next
- * call raises it. */
+/* The pool may have grown since its bound was set. If two threads set it at the same time and the lower bound remains,
+ * the next call raises it. */
 static void raise_bound(const kolk_shared *pool, const kolk_slot_store_ *store) {
     if (!store->debug) kolk_store_((uint32_t *)(uintptr_t)&pool->bound, kolk_store_usable_(store), KOLK_RELAXED_);
 }

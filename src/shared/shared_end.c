@@ -1,8 +1,8 @@
-/* shared_end.c: ends a shared pool, while no other thread is at work: ends lives, tears parts down, and clears locals
- * that were left over.
+/* shared_end.c: ends a shared pool while no other thread uses it: ends lives, tears down the objects' parts, and clears
+ * the locals that still exist.
  *
- * A reset hook may still free objects and allocate some, so ending lives is repeated until there are none. This
- * terminates, because no slot whose life has ended here can be allocated again. */
+ * A reset hook may still free and allocate objects, so lives are ended repeatedly until no object is alive. This
+ * terminates because a slot whose life has ended here cannot be allocated again. */
 #include "shared_inside.h"
 
 #if KOLK_HOSTED
@@ -18,7 +18,7 @@
 
 #define ORPHANED_POOLS 64u
 
-/* Resets a dead object, whose slot is in no place. */
+/* Resets a dead object. Its slot is not in the depot, a magazine or a set. */
 static void end_object(kolk_shared_inside_ *pool, uint32_t slot) {
     void *object = kolk_store_object_(&pool->store, slot);
     if (pool->reset) pool->reset(object, pool->context);
@@ -61,14 +61,15 @@ void kolk_shared_end_lives_(kolk_shared_inside_ *pool, const void *site) {
 
 /* ---- Locals that were left over ---------------------------------------------------------------------------------- */
 
-/* The pages with the records of the last pools that left locals of running threads. The records are all zero. The slow
- * paths recognise such a local by that: they read its magazine before its pool, which may be unmapped. */
+/* The pages with the records of the most recent pools that ended while running threads still had locals. These records
+ * are all zero, which is how the slow paths recognise such a local. They read its magazine before its pool, because the
+ * pool may be unmapped. */
 static struct {
     struct {
         void *start;
         size_t size;
     } kept[ORPHANED_POOLS];
-    uint32_t next; /* the oldest pages, once all places are taken */
+    uint32_t next; /* the next place, modulo ORPHANED_POOLS; it has the oldest pages once all places are taken */
 } orphans;
 
 /* Keeps these pages in place of the oldest ones. */
@@ -83,12 +84,12 @@ static void keep_pages(void *start, size_t size) {
     if (old_start) kolk_memory_release_(old_start, old_size);
 }
 
-/* Asking the system takes microseconds, so the calling thread is recognised without that. */
+/* Asking the system takes microseconds, so the calling thread is recognised without asking. */
 static bool is_of_running_thread(const kolk_keeper_ *keeper) {
     return keeper->taken && (keeper->owner == kolk_thread_() || !kolk_thread_has_ended_(keeper->owner));
 }
 
-/* Clears the locals; are there any of running threads? */
+/* Clears the records of the locals. True: running threads still have some of these locals. */
 static bool clear_records(const kolk_shared_inside_ *pool) {
     bool any = false;
     for (kolk_keeper_ *keeper = kolk_keepers_first_(&pool->keepers), *next; keeper; keeper = next) {
@@ -99,7 +100,7 @@ static bool clear_records(const kolk_shared_inside_ *pool) {
     return any;
 }
 
-/* Releases pages at one end of the block, or at least their memory. Returns the bytes of addresses released. */
+/* Releases pages at one end of the block, or at least their memory. Returns how many bytes of addresses it released. */
 static size_t give_end(unsigned char *start, size_t size) {
     if (size == 0 || kolk_memory_trim_(start, size)) return size;
     kolk_memory_decommit_(start, size);

@@ -1,25 +1,27 @@
-/* shared_epochs.c: deferred free: a slot becomes free when no thread looks at its object any more.
+/* shared_epochs.c: deferred free: a slot becomes free once no thread uses its object any longer.
  *
  *     epoch     e - 2        e - 1            e
  *     later     | waits      | waits, and may | waits, and   |
  *               |            | still grow     | still grows  |      the fourth set is empty
  *
- * Each online thread has an `epoch`, the pool's epoch that it has reached. By storing a new one, it states that it
- * holds no pointer from before. When all threads have reached epoch e, it ends, and e + 1 begins.
+ * Each online thread has an `epoch`: the epoch of the pool that the thread has reached. By storing a new epoch there,
+ * it states that it holds no pointer that it read earlier. When all threads have reached epoch e, e ends and e + 1
+ * begins.
  *
- * A slot that a thread frees later goes into the set of the epoch a that this thread has reached. The pool's epoch
- * cannot get beyond a+1 before this thread stores a+1. By then it has removed the object from the program's data, and a
- * thread that reads a+2 as the epoch sees that: all these writes are releases, and the reads acquires. So a thread that
- * has reached a+2 does not find the object any more, and holds no pointer from before. When all threads have, a+3
- * begins, and the slot can be free. The thread that begins a+3 puts the whole set into the depot before it reaches a+3
- * itself. So meanwhile no thread can be in a+4, which uses the same set.
+ * When a thread that has reached epoch a calls free_later, the slot goes into the set of epoch a. The pool's epoch
+ * cannot advance beyond a+1 before this thread stores a+1. By then the thread has removed the object from the program's
+ * data, and any thread that reads a+2 as the epoch sees the removal, because all these writes are releases and the
+ * reads are acquires. So a thread that has reached a+2 can no longer find the object and holds no pointer that it read
+ * earlier. When all threads have reached a+2, a+3 begins, and the slot can become free. The thread that begins a+3 puts
+ * the whole set into the depot before it reaches a+3 itself. So until then no thread can be in a+4, which uses the same
+ * set.
  *
- * Classic schemes have three sets and use the pool's epoch, which needs a fence after the object is removed (Fraser,
+ * Classic schemes have three sets and use the pool's epoch, which requires a fence after the object is removed (Fraser,
  * "Practical lock-freedom", 2004). With the thread's own epoch and a fourth set, no fence is needed.
  *
  * Offline threads do not hold up an epoch. A thread that comes online stores the pool's epoch, and then checks that the
- * pool's is still the same. Another thread may end this epoch without having seen the store, but all later ones see
- * it. */
+ * pool's epoch is still the same. Another thread may end this epoch without having seen the store, but every thread
+ * that ends a later epoch sees it. */
 #include "shared_inside.h"
 
 #if KOLK_HOSTED
@@ -27,8 +29,8 @@
 #include "../base/assert.h"
 #include "../os/clock.h"
 
-#define EPOCHS_BEHIND     3u    /* from free_later until the slot is free */
-#define STALLS_UNTIL_LOOK 1024u /* after finding threads behind this often, check whether they still run */
+#define EPOCHS_BEHIND     3u    /* epochs from free_later until the slot is free */
+#define STALLS_UNTIL_LOOK 1024u /* after finding threads behind this many times, check whether they still run */
 
 /* ---- Online and offline ------------------------------------------------------------------------------------------ */
 
@@ -45,9 +47,9 @@ static void go_offline(kolk_shared_local *local) {
     kolk_store_(&sharer_of(local)->epoch, 0, KOLK_SEQ_CST_); /* partner: has_passed */
 }
 
-/* This may have been the last thread that could end epochs, while others wait for the slots. A thread that joins the
- * waiters looks at the epochs afterwards, and this one looks at the waiters afterwards: so one of the two ends the
- * epochs. */
+/* This thread may have been the last that could end epochs while other threads wait for the slots. A thread that joins
+ * the waiters looks at the epochs afterwards, and a thread that goes offline looks at the waiters afterwards. So one of
+ * the two ends the epochs. */
 void kolk_shared_offline(kolk_shared_local *local) {
     if (!pool_of(local) || !sharer_of(local)->epoch) return;
     go_offline(local);
@@ -66,8 +68,8 @@ static void put_drained(void *context, uint32_t slot, uint64_t bits) {
                              bits * kolk_depot_bit_(&pool->store.depot, slot));
 }
 
-/* Puts a set into the depot. No thread adds to it meanwhile, and the calling thread, which has begun the epoch, sees
- * all of it. */
+/* Puts the slots of a set into the depot. No thread adds to the set meanwhile. The calling thread sees all of it,
+ * because it has begun the epoch. */
 static bool put_set(kolk_shared_inside_ *pool, const kolk_slot_set_ *set) {
     unsigned part = pool->store.debug || pool->reset ? 1 : kolk_depot_word_bits_(&pool->store.depot);
     return kolk_slot_set_drain_(set, kolk_bits_words_(kolk_store_usable_(&pool->store)), part, put_drained, pool);
@@ -124,10 +126,10 @@ static bool is_anybody_online(const kolk_shared_inside_ *pool) {
     return false;
 }
 
-/* Online threads end epochs themselves, and this thread must not hold them up. But two threads may both be here: each
- * sees the other online, leaves the rest to it, and goes offline. So each looks again afterwards. All these operations
- * are in the one sequentially consistent order: the thread that goes offline last sees the other one offline, and ends
- * the epochs. */
+/* Online threads end epochs themselves, and this thread must not hold them up. But if two threads run this loop at the
+ * same time, each may see the other online, leave the rest to it, and go offline. So each looks again afterwards. All
+ * these operations are sequentially consistent, so the thread that goes offline last sees that the other is offline,
+ * and ends the epochs. */
 bool kolk_shared_end_epochs_(kolk_shared_local *local) {
     kolk_shared_inside_ *pool = local->pool;
     bool any = false;
@@ -140,7 +142,7 @@ bool kolk_shared_end_epochs_(kolk_shared_local *local) {
     return any;
 }
 
-/* A thread that has ended while it was online holds up its epoch for ever, unless an online thread finds it behind. */
+/* A thread that ended while it was online holds up its epoch for ever, unless an online thread finds it behind. */
 void kolk_shared_look_for_dead_(kolk_shared_local *local) {
     kolk_shared_inside_ *pool = local->pool;
     uint64_t now = (uint64_t)kolk_now_ns_(), before = kolk_load_(&pool->looked, KOLK_RELAXED_);
@@ -153,7 +155,7 @@ void kolk_shared_look_for_dead_(kolk_shared_local *local) {
 
 /* ---- Slots that are to be free later ----------------------------------------------------------------------------- */
 
-/* An offline thread comes online for a moment, so that the epoch cannot pass it. */
+/* An offline thread comes online for a moment, so that the pool's epoch cannot advance past it. */
 void kolk_shared_retire_(kolk_shared_local *local, uint32_t slot) {
     kolk_shared_inside_ *pool = local->pool;
     bool online = sharer_of(local)->epoch;

@@ -1,14 +1,14 @@
-/* shared_hooks.c: objects whose parts are made once (setup) and live on from life to life, until the pool ends.
+/* shared_hooks.c: objects with parts that setup makes once and that last from life to life, until the pool ends.
  *
  *     READY    slots that are set up
  *     RAW      free slots that are not set up, because setup has failed so far
  *
- * Magazines and the depot have only ready slots, so that the fast path hands them out without a check. So a slot that
- * was never used is taken alone, and the thread that has it sets it up before its life begins. If that fails, the slot
- * goes to RAW, and the next alloc that finds the depot empty takes it from there.
+ * Magazines and the depot contain only ready slots, so the fast path can hand them out without a check. Therefore a
+ * slot that was never used is taken on its own, and the thread that takes it sets it up before its life begins. If
+ * setup fails, the slot goes to RAW, and the next alloc that finds the depot empty takes it from there.
  *
- * READY does not follow from `fresh` and RAW: in a fork's child, slots that other threads were setting up are below
- * fresh, not raw, and not ready. The child must leave them alone. */
+ * READY cannot be derived from `fresh` and RAW. In a fork's child, the slots that other threads were setting up are
+ * below fresh, but neither raw nor ready. The child must not use them. */
 #include "shared_inside.h"
 
 #if KOLK_HOSTED

@@ -1,5 +1,5 @@
-/* shared_inside.h: the declarations that the files of the shared pool share, floor by floor from below. shared.c lists
- * the floors; a file calls only functions above its own section here. */
+/* shared_inside.h: declarations that the files of the shared pool have in common, floor by floor, lowest first.
+ * shared.c lists the floors. A file calls only functions that are declared above its own section here. */
 #ifndef KOLK_SRC_SHARED_INSIDE_H
 #define KOLK_SRC_SHARED_INSIDE_H
 
@@ -7,9 +7,9 @@
 #include "../core/wait_queue.h"
 #include "../store/store.h"
 
-/* The store's sets. Without setup and teardown there are no RAW and READY. */
+/* The store's sets. Without setup and teardown, RAW and READY do not exist. */
 enum {
-    LATER,           /* 4 sets of slots that will be free later, by the lowest bits of the epoch of their free */
+    LATER,           /* 4 sets of slots that will be free later: the epoch of the free, modulo 4, selects the set */
     RAW = LATER + 4, /* free slots that are not set up, because setup failed */
     READY,           /* slots that are set up, free or not */
     SETS
@@ -18,10 +18,10 @@ enum {
 /* The part of a pool that the fast paths do not need. */
 typedef struct kolk_shared_inside_ {
     kolk_slot_store_ store; /* first */
-    unsigned char *records; /* max_threads records: a kolk_sharer_, and its kolk_magazine_ at THREAD_BYTES */
+    unsigned char *records; /* max_threads records, each a kolk_sharer_ with its kolk_magazine_ at THREAD_BYTES */
     size_t record_size;
     uint32_t tag, max_threads;
-    uintptr_t key; /* the key of the threads' own locals, + 1; 0: none */
+    uintptr_t key; /* the key of the threads' own locals, plus 1; 0: no key */
     bool (*setup)(void *object, void *context);
     void (*reset)(void *object, void *context);
     void (*teardown)(void *object, void *context);
@@ -29,7 +29,7 @@ typedef struct kolk_shared_inside_ {
     uint32_t wrong_pool;
     kolk_keepers_ keepers;
     KOLK_ALIGNAS(8) uint64_t epoch;   /* of deferred free */
-    KOLK_ALIGNAS(8) uint64_t retired; /* the last epoch in which slots were freed later */
+    KOLK_ALIGNAS(8) uint64_t retired; /* the last epoch in which free_later was called */
     KOLK_ALIGNAS(8) uint64_t looked;  /* kolk_now_ns_ when a waiter last looked for dead threads */
     KOLK_ALIGNAS(8) uint64_t waits;   /* how many threads have joined the waiters */
     kolk_wait_queue_ waiters;
@@ -45,8 +45,8 @@ typedef struct kolk_sharer_ {
     kolk_shared_local own;          /* for kolk_shared_local_of_thread */
 } kolk_sharer_;
 
-/* Bytes from a record's start to its magazine, so that fields which other threads read are apart from the fast
- * paths. */
+/* Bytes from the start of a record to its magazine. This separates the fields that other threads read from those that
+ * the fast paths use. */
 #define THREAD_BYTES 128u
 
 /* ---- Leaves ------------------------------------------------------------------------------------------------------ */
@@ -68,18 +68,18 @@ static inline kolk_sharer_ *next_sharer(const kolk_sharer_ *sharer) {
     return (kolk_sharer_ *)(void *)sharer->keeper.next;
 }
 
-/* Do hooks make parts of objects? */
+/* Do hooks set up or tear down parts of objects? */
 static inline bool makes_parts(const kolk_shared_inside_ *pool) {
     return pool->setup || pool->teardown;
 }
 
 /* ---- shared_hooks.c ---------------------------------------------------------------------------------------------- */
 
-/* Sets up the object of a slot, unless it is set up. False: setup failed, and the slot is raw. */
+/* Sets up the object of a slot unless it is already set up. False: setup failed, and the slot is now raw. */
 bool kolk_shared_set_up_(kolk_shared_inside_ *pool, uint32_t slot, void *object);
 
-/* For a store of objects with parts: takes a raw slot, as one bit of *word, or 0; and puts back a slot that no thread
- * has. */
+/* For a store whose objects have parts. The first function takes a raw slot: it returns the slot's bit and stores its
+ * word in *word, or returns 0 if there is none. The second puts back a slot that no thread has. */
 uint64_t kolk_shared_take_raw_(kolk_slot_store_ *store, uint32_t *word, bool only_one);
 void kolk_shared_put_back_(kolk_slot_store_ *store, uint32_t slot);
 
@@ -116,7 +116,7 @@ uint32_t kolk_shared_leave_(kolk_shared_inside_ *pool, kolk_slot_waiter_ *me);
 /* Sleeps for WAITER_LOOK_NS, or until the deadline or a wake; false if the deadline has passed. */
 bool kolk_shared_sleep_(kolk_slot_waiter_ *me, kolk_deadline deadline);
 
-/* Has its wait ended? Then it has a slot, or, if that is KOLK_NO_SLOT_, the pool was shut down. */
+/* Has its wait ended? If so, it has a slot; if the slot is KOLK_NO_SLOT_, the pool was shut down. */
 static inline bool kolk_shared_is_served_(const kolk_slot_waiter_ *me) {
     return kolk_load_(&me->link.woken, KOLK_ACQUIRE_); /* partner: kolk_waiter_wake_ */
 }
@@ -124,7 +124,7 @@ static inline bool kolk_shared_is_served_(const kolk_slot_waiter_ *me) {
 /* Hands free slots to the waiting threads, first come, first served. */
 void kolk_shared_serve_(kolk_shared_inside_ *pool);
 
-/* Call it after slots were put into the depot, and counted. */
+/* Call this after putting slots into the depot and counting them. */
 static inline void serve_waiting(kolk_shared_inside_ *pool) {
     if (KOLK_UNLIKELY_(kolk_load_(&pool->store.depot.waiting, KOLK_SEQ_CST_)))
         kolk_shared_serve_(pool); /* partner: kolk_shared_join_ */
@@ -132,33 +132,34 @@ static inline void serve_waiting(kolk_shared_inside_ *pool) {
 
 /* ---- shared_reclaim.c -------------------------------------------------------------------------------------------- */
 
-/* Puts the slots of threads that have ended without kolk_shared_local_deinit into the depot; `closely`: also of threads
- * that are exiting but still listed by the system. */
+/* For threads that ended without kolk_shared_local_deinit: puts their slots into the depot. With `closely`, this
+ * includes threads that are exiting but that the system still lists. */
 void kolk_shared_reclaim_(kolk_shared_inside_ *pool, bool closely);
 
 /* ---- shared_epochs.c --------------------------------------------------------------------------------------------- */
 
-/* Sets a slot whose life has ended apart, to be free later. */
+/* Sets aside a slot whose life has ended, to be free later. */
 void kolk_shared_retire_(kolk_shared_local *local, uint32_t slot);
 
-/* Takes out all slots that are set apart to be free later, while no other thread is at work; false if there are
- * none. */
+/* Takes out all slots that are set aside to be free later; false if there are none. No other thread may use the pool
+ * meanwhile. */
 bool kolk_shared_drain_later_(kolk_shared_inside_ *pool, kolk_slots_taker_ *taker);
 
-/* If slots wait for epochs to end, and all threads are offline, ends these epochs; true if slots may be free now. */
+/* If slots wait for epochs to end, and all threads are offline, ends these epochs; true if slots may have become
+ * free. */
 bool kolk_shared_end_epochs_(kolk_shared_local *local);
 
-/* For a thread that waits: if slots are set apart to be free later, reclaims the slots of threads that have ended, and
- * ends the epochs that these held up. At most once in WAITER_LOOK_NS. */
+/* For a thread that waits. If slots are set aside to be free later, reclaims the slots of threads that have ended, and
+ * ends the epochs that those threads held up. Does so at most once per WAITER_LOOK_NS. */
 void kolk_shared_look_for_dead_(kolk_shared_local *local);
 
 /* ---- shared_end.c ------------------------------------------------------------------------------------------------ */
 
-/* Runs the hooks that are due at the end of the pool. */
+/* Runs the hooks that must run when the pool ends. */
 void kolk_shared_end_lives_(kolk_shared_inside_ *pool, const void *site);
 
-/* Releases the block. If running threads still have locals, a few pages stay, from which these locals learn that their
- * pool has ended. */
+/* Releases the block. If running threads still have locals, a few pages stay, so that calls through these locals find
+ * that the pool has ended. */
 void kolk_shared_end_memory_(const kolk_shared_inside_ *pool);
 
 #endif

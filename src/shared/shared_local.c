@@ -1,8 +1,8 @@
 /* shared_local.c: the locals of a shared pool: how threads come and go.
  *
  * A local is a few pointers. All other data is in its keeper and magazine, which are in the pool. So a thread that ends
- * without a deinit leaves no dangling pointers, and others can reclaim its slots (shared_reclaim.c). A thread is
- * identified by a number that it keeps through forks (kolk_thread_). */
+ * without calling deinit leaves no dangling pointers, and other threads can reclaim its slots (shared_reclaim.c). A
+ * thread is identified by a number that it keeps through forks (kolk_thread_). */
 #include "shared_inside.h"
 
 #if KOLK_HOSTED
@@ -12,7 +12,7 @@
 #include "../os/key.h"
 #include "../os/lock.h"
 
-/* Writes the whole record, because a fork's child may find it half made. */
+/* Writes the whole record, because a fork's child may find it half written. */
 static kolk_keeper_ *make_member(void *context, uint32_t n) {
     kolk_shared_inside_ *pool = (kolk_shared_inside_ *)context;
     if (n >= pool->max_threads) return NULL;
@@ -21,14 +21,14 @@ static kolk_keeper_ *make_member(void *context, uint32_t n) {
     kolk_sharer_ *sharer = (kolk_sharer_ *)(void *)record;
     *sharer = (kolk_sharer_){.epoch = 0};
     kolk_magazine_ *magazine = kolk_store_add_magazine_(&pool->store, &sharer->keeper, record + THREAD_BYTES);
-    magazine->next_word = n * 64 / pool->max_threads; /* a different start for each thread */
+    magazine->next_word = n * 64 / pool->max_threads; /* each thread starts at a different word */
     return &sharer->keeper;
 }
 
 KOLK_NOINLINE_ kolk_status kolk_shared_local_init(kolk_shared_local *local, kolk_shared *of) {
     kolk_shared_inside_ *pool = of->inside;
     *local = (kolk_shared_local){0};
-    if (!pool) return KOLK_NO_LOCAL; /* it is all zero */
+    if (!pool) return KOLK_NO_LOCAL; /* the pool is all zero */
     if (!kolk_check_home_(of, of->number, of->name, SITE)) return KOLK_MOVED;
     kolk_shared_reclaim_(pool, false);
     kolk_keeper_ *keeper = kolk_keepers_take_(&pool->keepers, make_member, pool);
@@ -50,7 +50,8 @@ void kolk_shared_local_flush(kolk_shared_local *local) {
     serve_waiting(pool);
 }
 
-/* A thread's own local is in its keeper, which another thread may take as soon as it is released. */
+/* A thread's own local is in its keeper, and another thread may take the keeper as soon as it is released. So the local
+ * is cleared first. */
 void kolk_shared_local_deinit(kolk_shared_local *local) {
     kolk_shared_inside_ *pool = pool_of(local);
     if (!pool) {

@@ -26,7 +26,7 @@ _Static_assert(sizeof(kolk_sharer_) <= THREAD_BYTES, "a magazine is behind its t
 
 /* ---- Descriptor -------------------------------------------------------------------------------------------------- */
 
-/* The magazines of all threads but one have at most a quarter of max_capacity. */
+/* The magazines of all threads but one together hold at most a quarter of max_capacity. */
 static uint32_t default_cache(uint32_t max_capacity, uint32_t other_threads) {
     uint32_t share = other_threads ? max_capacity / 4 / other_threads : DEFAULT_CACHE;
     if (share < LEAST_CACHE) return 0;
@@ -39,7 +39,7 @@ static uint32_t cache_of(const kolk_shared_desc *desc, uint32_t max_capacity, ui
     return desc->setup || desc->teardown ? 0 : default_cache(max_capacity, other_threads);
 }
 
-/* Fills the defaults into a descriptor, and checks it. desc->cache 0 then means no cache. */
+/* Fills the defaults into a descriptor, and checks it. Afterwards a desc->cache of 0 means no cache. */
 static kolk_status resolve(kolk_shared_desc *desc, size_t type_size, size_t type_align) {
     kolk_status status = kolk_room_resolve_size_(&desc->object_size, &desc->object_align, type_size, type_align);
     if (status != KOLK_OK) return status;
@@ -158,12 +158,12 @@ KOLK_NOINLINE_ void kolk_shared_deinit(kolk_shared *pool) {
     const void *site = SITE;
     kolk_shared_inside_ *inside = pool->inside;
     if (!inside || !kolk_check_home_(pool, pool->number, pool->name, site)) return;
-    if (inside->store.debug) kolk_store_prove_all_(&inside->store, site); /* the handler may longjmp: nothing changed */
+    if (inside->store.debug) kolk_store_prove_all_(&inside->store, site); /* first, as the handler may longjmp */
     kolk_registry_remove_(pool->number);
     kolk_shared_end_lives_(inside, site);
     kolk_store_end_lives_(&inside->store, site);
     if (inside->key) kolk_key_drop_(inside->key - 1);
-    kolk_shared_inside_ last = *inside; /* a copy, as the block is released */
+    kolk_shared_inside_ last = *inside; /* a copy, because the block is released */
     kolk_shared_end_memory_(&last);
     memset(pool, 0, sizeof *pool);
 }

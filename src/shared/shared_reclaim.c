@@ -1,10 +1,11 @@
-/* shared_reclaim.c: the free slots of threads that have ended without kolk_shared_local_deinit return to the depot, and
- * their keepers are free for other threads.
+/* shared_reclaim.c: for threads that ended without kolk_shared_local_deinit: returns their free slots to the depot, and
+ * releases their keepers for other threads.
  *
- * That happens when a local is made, when a thread has often found others behind its epoch, and when threads wait for
- * long. In a fork's child all threads but one have ended, perhaps in the middle of an operation. Slots that were on
- * their way to or from a magazine are lost to the child. But no slot is in two places, and none is both free and alive,
- * because of the order of the writes: the end of the life, the magazine's entry, `top`, `leaving`, the depot. */
+ * This happens when a local is made, when a thread has repeatedly found others behind its epoch, and when threads wait
+ * for a long time. In a fork's child all threads but one have ended, perhaps in the middle of an operation. Slots that
+ * were on their way to or from a magazine are lost to the child. But no slot is in two places, and none is both free
+ * and alive. This follows from the order of the writes: the end of the life, the magazine's entry, `top`, `leaving`,
+ * and the depot. */
 #include "shared_inside.h"
 
 #if KOLK_HOSTED
@@ -13,8 +14,8 @@
 #include "../os/lock.h"
 #include "../os/thread.h"
 
-/* Raises `retired`, so that the thread's later-freed slots become free too: those of its last epoch, and those that it
- * was just putting into the depot at the end of one. */
+/* Raises `retired`, so that the slots that the thread passed to free_later become free too: those of its last epoch,
+ * and those that it was putting into the depot at the end of an epoch. */
 static void reclaim_sharer(kolk_shared_inside_ *pool, kolk_sharer_ *sharer) {
     kolk_magazine_ *magazine = kolk_keeper_magazines_(&sharer->keeper);
     KOLK_ASSERT_(sharer->keeper.taken);

@@ -1,4 +1,4 @@
-/* shared_valid.c: checks a shared pool's invariants, which shared.c lists. */
+/* shared_valid.c: checks the invariants of a shared pool. shared.c lists them. */
 #include "shared_inside.h"
 
 #if KOLK_HOSTED

@@ -1,19 +1,19 @@
 /* shared_waiters.c: threads that wait for a slot of a shared pool, first come, first served.
  *
- * A slot in the depot can be taken by any thread. So a thread that has put slots there looks at `waiting`. If that is
- * not 0, it takes slots out, one by one, under the lock of the queue, and gives each to the first waiter, until there
- * is no slot or no waiter. A thread that joins the queue does the same before it sleeps.
+ * A slot in the depot can be taken by any thread. So a thread that has put slots there reads `waiting`. If it is not 0,
+ * the thread takes slots out one by one, under the lock of the queue, and gives each to the first waiter, until there
+ * is no slot or no waiter left. A thread that joins the queue does the same before it sleeps.
  *
- * No wake-up is lost. A thread that joins counts itself in `waiting`, and then reads `returns` and the words. A thread
- * that puts slots writes the words, counts in `returns`, and then reads `waiting`. All of these are in the one
- * sequentially consistent order, so at least one of the two threads sees the other (Dekker). So while a thread is in
- * the queue, the slots of every finished put have left the depot.
+ * No wake-up is lost. A thread that joins counts itself in `waiting`, and then reads `returns` and the depot's words. A
+ * thread that puts slots writes the words, increments `returns`, and then reads `waiting`. All these operations are
+ * sequentially consistent, so at least one of the two threads sees what the other wrote (Dekker). Therefore, while a
+ * thread is in the queue, the slots of every finished put have left the depot.
  *
- * A shutdown wakes all waiters without a slot, under the lock. After it no thread joins.
+ * A shutdown wakes all waiters, under the lock and without giving them a slot. Afterwards no thread joins.
  *
- * Frees that push their slot on a magazine do not come here. But while a thread waits the depot is uncached, and a
- * thread that joins lowers all bounds first. A free that began before may still go to its magazine. Then at least
- * max_capacity other objects were alive. */
+ * A free that pushes its slot on a magazine does not serve the waiters. But while a thread waits, the depot is
+ * uncached, and a thread that joins lowers all bounds before it sleeps. A free that began earlier may still push its
+ * slot on its magazine. In that case, at least max_capacity other objects were alive. */
 #include "shared_inside.h"
 
 #if KOLK_HOSTED
@@ -21,7 +21,7 @@
 #include "../base/assert.h"
 #include "../os/lock.h"
 
-/* A fork's child does not have its parent's waiting threads: so it starts with an empty queue. */
+/* The threads that wait in the parent do not exist in a fork's child, so the child starts with an empty queue. */
 static void lock_waiters(kolk_shared_inside_ *pool) {
     kolk_lock_word_(&pool->waiters_lock);
     uint32_t forks = kolk_forks_();
@@ -31,7 +31,7 @@ static void lock_waiters(kolk_shared_inside_ *pool) {
     kolk_store_(&pool->store.depot.waiting, 0, KOLK_SEQ_CST_);
 }
 
-/* Under the lock. */
+/* Call this under the lock. */
 static void remove_waiter(kolk_shared_inside_ *pool, const kolk_slot_waiter_ *one) {
     kolk_waiter_leave_(&pool->waiters, &one->link);
     kolk_fetch_sub_(&pool->store.depot.waiting, 1, KOLK_SEQ_CST_);
@@ -43,8 +43,8 @@ bool kolk_shared_join_(kolk_shared_inside_ *pool, kolk_slot_waiter_ *me) {
     lock_waiters(pool);
     bool joins = !pool->is_shut;
     if (joins) {
-        /* It counts itself before it joins, so that a fork's child that finds only this waiter in the queue serves it
-         * too. */
+        /* The thread counts itself before it joins, so that a fork's child serves the queue even if it finds only this
+         * waiter in it. */
         kolk_fetch_add_(&pool->store.depot.waiting, 1, KOLK_SEQ_CST_); /* partner: serve_waiting */
         kolk_store_(&pool->waits, pool->waits + 1, KOLK_RELAXED_);
         kolk_waiter_join_(&pool->waiters, &me->link);
@@ -70,7 +70,7 @@ void kolk_shared_serve_(kolk_shared_inside_ *pool) {
         KOLK_ASSERT_(one->slot == KOLK_NO_SLOT_);
         remove_waiter(pool, one);
         one->slot = kolk_depot_slot_(&pool->store.depot, word, bits);
-        kolk_waiter_wake_(&one->link); /* it may return now */
+        kolk_waiter_wake_(&one->link); /* its thread may return now */
     }
     kolk_unlock_word_(&pool->waiters_lock);
 }
@@ -83,7 +83,7 @@ void kolk_shared_shutdown(kolk_shared *of) {
     while (pool->waiters.first) {
         kolk_slot_waiter_ *one = (kolk_slot_waiter_ *)(void *)pool->waiters.first;
         remove_waiter(pool, one);
-        kolk_waiter_wake_(&one->link); /* it may return now */
+        kolk_waiter_wake_(&one->link); /* its thread may return now */
     }
     kolk_unlock_word_(&pool->waiters_lock);
 }
