@@ -4,21 +4,21 @@
  *                       first                first + 1 slot                        X: an inaccessible page
  *
  * Each slot has a page X and room for the largest block. Its block lies at the end of the room, so that the next slot's
- * X is behind it. Only the block's own pages are committed, so the addresses before them are inaccessible too. A freed
+ * X follows it. Only the block's own pages are committed, so the addresses before them are inaccessible too. A freed
  * block's pages are decommitted. The next block takes the slot that has been free for longest. As KOLK_GUARDED_ALIVE_
- * is less than the number of slots, some dozens of freed ones always wait, in the order in which they were freed. So no
+ * is less than the number of slots, a few dozen freed slots always wait, in the order in which they were freed. So no
  * ring or list is needed.
  *
- * A slot's state is one word: the number of its last free, and below it IS_FREE, IS_BUSY or IS_ALIVE. The thread that
- * sets IS_BUSY by a compare-and-exchange owns the slot until it stores another state. No two frees have the same
- * number, so ABA cannot occur. A fork's child loses the slots that other threads own at that moment.
+ * A slot's state is one word: the number of its last free, with IS_FREE, IS_BUSY or IS_ALIVE in the low bits. The
+ * thread that sets IS_BUSY by a compare-and-exchange owns the slot until it stores another state. No two frees have the
+ * same number, so ABA cannot occur. A fork's child loses the slots that other threads own at that moment.
  *
- * If the system refuses to take a freed block's pages, they stay accessible, and a use after free goes unnoticed.
+ * If the system refuses to take back a freed block's pages, they stay accessible, and a use after free goes unnoticed.
  *
  * Invariants:
  *     I1  a live block has a size that is a multiple of 16, and ends where its slot ends
  *     I2  no state has a number above `frees`, and no two slots have the same number, except 0
- *     I3  peak is not below the number of live blocks, which is KOLK_GUARDED_ALIVE_ at most, or a few more if several
+ *     I3  peak is at least the number of live blocks, which is at most KOLK_GUARDED_ALIVE_, or a few more if several
  *         threads took the last slots at the same moment */
 #include "kolk/base.h"
 
@@ -94,7 +94,7 @@ static bool change_state(kolk_guarded_slot_ *slot, uint64_t seen, unsigned to) {
     return kolk_compare_exchange_(&slot->state, &seen, now, KOLK_ACQUIRE_, KOLK_RELAXED_);
 }
 
-/* The slot that has been free for longest, with its state; NO_GUARDED: too many are in use. */
+/* The slot that has been free for longest, with its state; NO_GUARDED: too many slots are in use. */
 static uint32_t longest_free(const kolk_guarded_ *guarded, uint64_t *state, uint32_t *used) {
     uint32_t found = NO_GUARDED;
     *used = 0;
@@ -110,7 +110,7 @@ static uint32_t longest_free(const kolk_guarded_ *guarded, uint64_t *state, uint
     return *used < KOLK_GUARDED_ALIVE_ ? found : NO_GUARDED;
 }
 
-/* A slot that is IS_BUSY, for the calling thread. */
+/* Takes a slot for the calling thread, and sets it to IS_BUSY. */
 static uint32_t take_guarded_slot(kolk_guarded_ *guarded) {
     uint64_t state = 0;
     uint32_t used, n;
@@ -137,8 +137,7 @@ void *kolk_guarded_alloc_(kolk_guarded_ *guarded, size_t align, size_t size, con
         kolk_store_(&slot->state, state + IS_FREE, KOLK_RELEASE_);
         return NULL;
     }
-    memset((void *)(end - size), 0, size); /* if the system did not take the last block's pages, its bytes are still
-                                            * there */
+    memset((void *)(end - size), 0, size); /* the system may not have taken back the last block's pages */
     kolk_store_(&slot->start, end - size, KOLK_RELAXED_);
     kolk_store_(&slot->size, size, KOLK_RELAXED_);
     kolk_store_(&slot->alloc_site, (uintptr_t)site, KOLK_RELAXED_);
@@ -147,7 +146,7 @@ void *kolk_guarded_alloc_(kolk_guarded_ *guarded, size_t align, size_t size, con
     return (void *)(end - size);
 }
 
-/* The slot of a live block; NULL: this is not the start of one. */
+/* The slot of a live block; NULL: this is not the start of a live block. */
 static kolk_guarded_slot_ *live_slot(const kolk_guarded_ *guarded, const void *block, uint64_t *state) {
     if (!kolk_guarded_has_(guarded, block)) return NULL;
     kolk_guarded_slot_ *slot = &guarded->slots[kolk_guarded_slot_of_(guarded, block)];

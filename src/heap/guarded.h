@@ -1,8 +1,8 @@
 /* guarded.h: blocks of a heap that end where an inaccessible page begins, with another such page before them. So an
- * instruction that goes beyond a block ends the program. So does one that touches a freed block, because its pages stay
- * inaccessible until many others have been freed.
+ * access beyond a block ends the program. So does an access to a freed block, because its pages stay inaccessible until
+ * many other blocks have been freed.
  *
- * Any number of threads may call these functions, which take no lock. Nothing is reported here: the heap does that. */
+ * Any number of threads may call these functions, which take no lock. They report no errors; the heap does. */
 #ifndef KOLK_SRC_HEAP_GUARDED_H
 #define KOLK_SRC_HEAP_GUARDED_H
 
@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define KOLK_GUARDED_SLOTS_   320u
-#define KOLK_GUARDED_ALIVE_   256u             /* most slots with a block, so that the last freed slots always wait */
+#define KOLK_GUARDED_ALIVE_   256u             /* most slots with a block; so the slots freed last always wait */
 #define KOLK_GUARDED_LARGEST_ UINT32_C(262144) /* most bytes of a block */
 
 /* The record of a slot and its last block. */
@@ -22,7 +22,7 @@ typedef struct kolk_guarded_slot_ {
     uintptr_t alloc_site, free_site;
 } kolk_guarded_slot_;
 
-/* All zero has no slots. */
+/* A struct that is all zero has no slots. */
 typedef struct kolk_guarded_ {
     kolk_guarded_slot_ *slots; /* also the start of the memory of all slots */
     size_t memory_size;
@@ -31,13 +31,13 @@ typedef struct kolk_guarded_ {
     uint32_t peak;
 } kolk_guarded_;
 
-/* Makes the slots. False: there is no memory, and no slot. */
+/* Makes the slots. False: there is no memory, and there are no slots. */
 bool kolk_guarded_begin_(kolk_guarded_ *guarded);
 
-/* Releases all blocks, and leaves it all zero. No other thread is at work. */
+/* Releases all blocks, and sets the struct to all zero. No other thread may be using it. */
 void kolk_guarded_end_(kolk_guarded_ *guarded);
 
-/* Bytes of the pages for a block of this size and alignment; 0: no guarded block can have these. */
+/* Bytes of the pages for a block of this size and alignment; 0: no guarded block can have this size and alignment. */
 size_t kolk_guarded_pages_(size_t align, size_t size);
 
 /* Returns a block of at least `size` bytes, which read as 0, aligned to `align` and to 16. NULL: all slots are in use,
@@ -57,7 +57,8 @@ size_t kolk_guarded_size_(const kolk_guarded_ *guarded, const void *block);
 /* The slot of an address for which kolk_guarded_has_ is true. */
 uint32_t kolk_guarded_slot_of_(const kolk_guarded_ *guarded, const void *pointer);
 
-/* The first live block in a slot behind this block's (NULL: in any slot); NULL: none. */
+/* The first live block in the slots behind this block's slot, or in all slots if `block` is NULL. NULL: there is
+ * none. */
 void *kolk_guarded_next_(const kolk_guarded_ *guarded, const void *block);
 
 /* The number of live blocks, and the bytes of their pages. */

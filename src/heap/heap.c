@@ -1,19 +1,19 @@
-/* heap.c: blocks of any size, from pools of a few sizes. This file is alloc and free.
+/* heap.c: blocks of any size, from pools of a few sizes. This file has alloc and free.
  *
  *     space     | class 0: 16 bytes ...... | class 1: 32 bytes ...... | ... | class n - 1 ...... |
- *               base          1 << class_shift bytes of addresses each: blocks from the start on, and at the end their
- *                             metadata; both are committed as they are used (src/store/store_block.c)
+ *               base          1 << class_shift bytes of addresses each: blocks from the start on, and their metadata
+ *                             at the end; both are committed as they are used (src/store/store_block.c)
  *
- * Each class is a store (src/store), which the first alloc of its size makes. A thread has one magazine for each class
- * that it uses. A shift of a block's address gives its class, and an exact division its slot; the class's lives show
- * whether it is alive. All of that is outside of the blocks.
+ * Each class is a store (src/store). The first alloc of its size makes the store. A thread has one magazine for each
+ * class that it uses. Shifting a block's address gives its class, and an exact division gives its slot. The class's
+ * lives show whether the block is alive. All of these data lie outside the blocks.
  *
  * The floors, each of which calls only those below:
  *
  *     heap_resize.c                      realloc
  *     heap.c                             alloc and free
  *     heap_memory.c  heap_ask.c          init and deinit; questions, reports, statistics
- *     heap_trim.c  heap_rest.c           memory is returned to the system
+ *     heap_trim.c  heap_rest.c           return of memory to the system
  *     heap_thread.c                      threads and their magazines
  *     heap_list.c                        the heaps of the process, and which of them a thread uses
  *     heap_class.c                       sizes, and the stores of the classes
@@ -26,7 +26,7 @@
  *
  * Invariants (kolk_heap_is_valid, while no thread is at work):
  *     I1  each class's store is valid (store.h), lies in the class's address space, and has blocks of its size
- *     I2  sizes ascend, and the table gives the least class that fits for each size up to 1,024
+ *     I2  sizes ascend, and for each size up to 1,024 the table gives the smallest class that fits
  *     I3  the invariants of large.c hold
  *     I4  the bytes taken by classes, large and guarded blocks, and the rest of the budget, add up to the limit
  *     I5  the invariants of guarded.c hold */
@@ -41,7 +41,7 @@
 
 /* ---- Off the fast paths ------------------------------------------------------------------------------------------ */
 
-/* Allocates a block of just this class. */
+/* Allocates a block from this class only. */
 static void *alloc_in_class(kolk_heap *heap, uint32_t n, size_t size, const void *site) {
     kolk_heap_tray_ *tray = &heap->inside->trays[n];
     kolk_slot_store_ *store = kolk_heap_make_class_(heap, n);
@@ -90,8 +90,8 @@ KOLK_NOINLINE_ void *kolk_heap_alloc_slow_(kolk_heap *heap, size_t align, size_t
     return block;
 }
 
-/* The fast path of free in a heap that samples, whose bounds are 0: also counts the free. False: the slow path must do
- * it. */
+/* The fast path of free in a heap that samples. The bounds are 0 there, and the free is counted too. False: the slow
+ * path must free the block. */
 static bool give_and_count(const kolk_heap *heap, kolk_heap_thread_ *thread, const void *block) {
     uintptr_t n = kolk_heap_class_at_(heap, block);
     if (n >= heap->n_classes || thread->until <= 1) return false;
@@ -144,13 +144,13 @@ KOLK_NOINLINE_ void *kolk_heap_alloc(kolk_heap *heap, size_t size) {
     return KOLK_UNLIKELY_(!block) ? kolk_heap_alloc_slow_(heap, 1, size, SITE) : block;
 }
 
-/* New guarded blocks, and large ones that are not malloc's, read as 0 already. */
+/* New guarded blocks already read as 0. So do large blocks that did not come from malloc. */
 void *kolk_heap_zero_(const kolk_heap *heap, void *block, size_t size) {
     bool is_zero = !block || (kolk_heap_class_at_(heap, block) >= heap->n_classes && !heap->inside->large.from_malloc);
     return is_zero ? block : memset(block, 0, size);
 }
 
-/* A block whose slot was never used reads as 0 too; only the slow path hands out such blocks. */
+/* A block whose slot was never used also reads as 0. Only the slow path hands out such blocks. */
 void *kolk_heap_zero_slow_(const kolk_heap *heap, void *block, size_t size) {
     const kolk_slot_store_ *store = block ? kolk_heap_store_of_(heap, block) : NULL;
     bool untouched = store && !store->debug && kolk_store_life_(store, kolk_store_slot_of_(store, block)) == 1;

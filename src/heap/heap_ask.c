@@ -1,4 +1,4 @@
-/* heap_ask.c: the questions that a heap answers, and reports of bad pointers. */
+/* heap_ask.c: answers questions about a heap and its blocks, and reports bad pointers. */
 #include "heap_inside.h"
 
 #if KOLK_HOSTED
@@ -56,7 +56,7 @@ bool kolk_heap_is_live(const kolk_heap *heap, const void *block) {
 
 /* ---- Walk -------------------------------------------------------------------------------------------------------- */
 
-/* The first live guarded block behind this one (NULL: of all), or else the first large block. */
+/* The first live guarded block behind this one (NULL: the first of all), or else the first large block. */
 static void *first_guarded(const kolk_heap_inside_ *inside, const void *block) {
     void *next = kolk_guarded_next_(&inside->guarded, block);
     return next ? next : kolk_large_next_(&inside->large, 0);
@@ -88,7 +88,7 @@ KOLK_NOINLINE_ void *kolk_heap_next(const kolk_heap *heap, const void *block) {
 
 /* ---- Statistics -------------------------------------------------------------------------------------------------- */
 
-/* Statistics of large and guarded blocks; true if there ever was one. */
+/* Statistics of large and guarded blocks; true if there ever was such a block. */
 static bool large_stats(const kolk_heap_inside_ *inside, kolk_stats *out) {
     const kolk_large_ *large = &inside->large;
     uint64_t bytes;
@@ -138,8 +138,7 @@ void kolk_heap_stats(const kolk_heap *heap, kolk_stats *out) {
         kolk_guarded_count_(&inside->guarded, &guarded_bytes);
         if (inside->sample) sum.debug |= KOLK_DEBUG_SAMPLE;
         if (inside->sample)
-            sum.bytes_reserved += inside->guarded.memory_size - guarded_bytes; /* these were counted
-                                                                                                * above */
+            sum.bytes_reserved += inside->guarded.memory_size - guarded_bytes; /* guarded_bytes was counted above */
         sum.bytes_reserved += inside->space_size + sizeof *inside;
         sum.bytes_committed += sizeof *inside;
         sum.failed = kolk_load_(&inside->failed, KOLK_RELAXED_);

@@ -1,7 +1,7 @@
 /* heap_class.c: the sizes of a heap's classes.
  *
- * kolk's own are 16, 32, 48, 64, and then four to each doubling: 80, 96, 112, 128, 160, 192, 224, 256, 320 ... So a
- * block above 64 bytes wastes less than a fifth of its bytes (these are the distances of jemalloc's classes; Evans,
+ * kolk's own sizes are 16, 32, 48, 64, and then four for each doubling: 80, 96, 112, 128, 160, 192, 224, 256, 320 ...
+ * So a block above 64 bytes wastes less than a fifth of its bytes (jemalloc's classes have the same spacing; Evans,
  * 2006). */
 #include "heap_inside.h"
 
@@ -17,7 +17,7 @@
 #define GRAIN        KOLK_HEAP_GRAIN_
 #define CACHE_BYTES  65536u /* most bytes that a magazine may hold */
 #define MOST_CACHED  256u   /* most blocks that a magazine may hold */
-#define CLASS_COLOUR 64u    /* bytes of a line; each class begins in another line of its page */
+#define CLASS_COLOUR 64u    /* bytes of a cache line; each class begins in a different line of its page */
 #define CLASS_PAGES  4096u  /* a class begins at one of this many pages, or of fewer in a small address space */
 
 /* The size of the n-th of kolk's own classes. */
@@ -38,8 +38,8 @@ static void set_class_name(kolk_heap_tray_ *tray, const kolk_heap_inside_ *insid
     tray->name = length < (int)sizeof tray->own_name ? tray->own_name : inside->name;
 }
 
-/* A class with a max_capacity has a small cache, so that other threads hardly miss the slots. With few blocks there is
- * no cache. */
+/* A class with a max_capacity has a small cache, so that its magazines hold back few slots from other threads. A class
+ * with few blocks has no cache. */
 static uint32_t cache_of_class(const kolk_heap_tray_ *tray) {
     uint32_t cached = CACHE_BYTES / tray->size;
     if (cached < 1) cached = 1;
@@ -80,7 +80,7 @@ static kolk_status set_users_classes(kolk_heap *heap, kolk_heap_inside_ *inside,
     return KOLK_OK;
 }
 
-/* The least class whose blocks have this size. */
+/* The smallest class whose blocks have at least this size. */
 static uint32_t class_from(const kolk_heap_inside_ *inside, uint32_t size) {
     uint32_t n = 0;
     while (inside->sizes[n] < size) n++;
@@ -106,10 +106,10 @@ uint32_t kolk_heap_class_aligned_(const kolk_heap *heap, size_t align, size_t si
 
 /* ---- Their stores ------------------------------------------------------------------------------------------------ */
 
-/* Cache colouring (Bonwick, 1994): each class begins at another offset in its address space, so that slots of two
- * classes do not share cache sets. All caches depend on the line within the page. Some depend on the page too, as they
- * look a line up by a hash of its address: in AMD's first-level caches, two lines whose addresses differ only in high
- * bits evict each other (Lipp et al., Take A Way, 2020). */
+/* Cache colouring (Bonwick, 1994): each class begins at a different offset in its address space, so that slots of two
+ * classes do not share cache sets. In all caches, the set depends on the line within the page. In some it also depends
+ * on the page, because they look a line up by a hash of its address: in AMD's first-level caches, two lines whose
+ * addresses differ only in high bits evict each other (Lipp et al., Take A Way, 2020). */
 static size_t colour_of_class(const kolk_heap *heap, uint32_t n, uint32_t align) {
     size_t pages = (size_t)(kolk_heap_colours_(heap->class_shift) / KOLK_MAX_ALIGN_);
     if (pages > CLASS_PAGES) pages = CLASS_PAGES;
@@ -139,7 +139,7 @@ static bool make_class(const kolk_heap *heap, kolk_heap_inside_ *inside, uint32_
     kolk_settings_ settings = kolk_settings_of_part_(tray->name, inside->debug);
     uint32_t align = class_alignment(tray->size);
     uint64_t space = UINT64_C(1) << heap->class_shift, colour = colour_of_class(heap, n, align), stride = tray->size;
-    settings.flags &= ~(uint32_t)KOLK_DEBUG_BYPASS; /* the class follows from a block's address */
+    settings.flags &= ~(uint32_t)KOLK_DEBUG_BYPASS; /* a block's class is computed from its address */
     if (settings.flags & KOLK_DEBUG_GUARD) stride += 3 * (uint64_t)(align > 16 ? align : 16); /* red zones */
     uint32_t fits = kolk_heap_fits_(tray, space - colour, stride);
     uint32_t slots = tray->max_capacity && tray->max_capacity < fits ? tray->max_capacity : fits;
@@ -171,7 +171,7 @@ kolk_slot_store_ *kolk_heap_make_class_(kolk_heap *heap, uint32_t n) {
     KOLK_ASSERT_(n < heap->n_classes);
     if (kolk_load_(&tray->is_made, KOLK_ACQUIRE_)) return &tray->store; /* partner: below */
     kolk_lock_word_(&inside->lock);
-    if (!tray->is_made && tray->number) { /* a fork's child has found it half made */
+    if (!tray->is_made && tray->number) { /* a fork's child has found the class half made */
         kolk_registry_remove_(tray->number);
         tray->number = 0;
     }

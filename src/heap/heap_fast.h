@@ -1,12 +1,12 @@
-/* heap_fast.h: the fast paths of alloc and free, which need only the calling thread's magazines: for heap.c, and for
- * malloc itself. */
+/* heap_fast.h: the fast paths of alloc and free, which need only the calling thread's magazines. heap.c uses them, and
+ * so does malloc itself. */
 #ifndef KOLK_SRC_HEAP_FAST_H
 #define KOLK_SRC_HEAP_FAST_H
 
 #include "heap_inside.h"
 
-/* Takes a block for this size out of the thread's magazine, as shared.inl does, but with short lives. NULL:
- * kolk_heap_alloc_slow_ must do it. A heap that is all zero has a magazine without slots for class 0. */
+/* Takes a block for this size from the thread's magazine, as shared.inl does, but with short lives. NULL:
+ * kolk_heap_alloc_slow_ must allocate it. In a heap that is all zero, the magazine of class 0 has no slots. */
 KOLK_ALWAYS_INLINE_ static void *take_at_hand(const kolk_heap *heap, const kolk_heap_thread_ *thread, size_t size) {
     uint32_t n = 0;
     if (KOLK_UNLIKELY_(size > KOLK_HEAP_BY_SIZE_))
@@ -22,8 +22,8 @@ KOLK_ALWAYS_INLINE_ static void *take_at_hand(const kolk_heap *heap, const kolk_
     return magazine->slots + index * magazine->stride;
 }
 
-/* Is the next slot for this size in the thread's magazine, and was it used before? Otherwise a zeroed block comes from
- * kolk_heap_alloc_slow_, which need not write pages that were never used. */
+/* Is the next slot for this size in the thread's magazine, and was it used before? If not, a zeroed block comes from
+ * kolk_heap_alloc_slow_, which need not write to pages that were never used. */
 KOLK_ALWAYS_INLINE_ static bool has_used(const kolk_heap *heap, const kolk_heap_thread_ *thread, size_t size) {
     kolk_magazine_ *magazine = thread->magazines[heap->inside ? kolk_heap_class_for_(heap, size) : 0];
     uint32_t top = magazine->top;
@@ -39,11 +39,11 @@ KOLK_ALWAYS_INLINE_ static bool give_to_magazine(kolk_magazine_ *magazine, const
     if (KOLK_UNLIKELY_(!(KOLK_SEEN_(&magazine->short_lives[index]) & 1))) return false;
     KOLK_SET_(&magazine->short_lives[index], 2);
     *kolk_magazine_entry_(magazine, top) = (uint32_t)index;
-    __atomic_store_n(&magazine->top, top + 1, __ATOMIC_RELEASE); /* so that a fork's child finds all of it */
+    __atomic_store_n(&magazine->top, top + 1, __ATOMIC_RELEASE); /* a fork's child that sees this also sees the entry */
     return true;
 }
 
-/* Frees a block into the thread's magazine. False: kolk_heap_free_slow_ must do it, or report a bug. */
+/* Frees a block into the thread's magazine. False: kolk_heap_free_slow_ must free it, or report a bug. */
 KOLK_ALWAYS_INLINE_ static bool give_at_hand(const kolk_heap *heap, const kolk_heap_thread_ *thread,
                                              const void *block) {
     uintptr_t n = kolk_heap_class_at_(heap, block);

@@ -1,12 +1,12 @@
 /* heap_guarded.c: with the setting sample=N, about one block in N is a guarded block.
  *
  * The fast paths do not count. In a heap that samples, the classes' bounds are 0, so that every free leaves the fast
- * path (depot.h's slow_free). So each slot that enters a thread's magazine, by a free or a refill, is seen, and counts
- * as an alloc; a slot that leaves it for the depot is subtracted again. The count is exact except for slots that are
- * still in a magazine, and no alloc leaves the fast path for it.
+ * path (slow_free in depot.h). So the slow paths see each slot that enters a thread's magazine, by a free or a refill,
+ * and count it as an alloc. A slot that leaves the magazine for the depot is subtracted again. The count is exact
+ * except for slots that are still in a magazine, and no alloc leaves the fast path just to be counted.
  *
  * `until` is the number of allocs before the thread's next guarded block. Each distance is random, N on average, so
- * that no regular pattern of the program escapes for ever. After that many allocs it is the thread's turn: the next
+ * that no regular pattern in the program is missed for ever. After that many allocs it is the thread's turn: the next
  * alloc that finds a magazine empty gets the guarded block, and until then each free empties its magazine. */
 #include "heap_inside.h"
 
@@ -28,7 +28,7 @@ static int64_t draw_distance(const kolk_heap_inside_ *inside, kolk_heap_thread_ 
     return 1 + (int64_t)(kolk_mixed_(++thread->random) % (2 * (uint64_t)inside->sample - 1));
 }
 
-/* Is it this thread's turn? Once it is, that lasts until an alloc tries to take a guarded block. */
+/* Is it this thread's turn? Once it is, it remains so until an alloc tries to take a guarded block. */
 static bool is_turn_of(const kolk_heap_inside_ *inside, kolk_heap_thread_ *thread) {
     if (!thread->random) {
         thread->random = kolk_mixed_((uint64_t)kolk_now_ns_() ^ (uintptr_t)thread) | 1;

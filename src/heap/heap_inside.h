@@ -1,4 +1,4 @@
-/* heap_inside.h: the declarations that the files of the heap share, floor by floor from below; heap.c lists the
+/* heap_inside.h: declarations that the files of the heap have in common, floor by floor, lowest first. heap.c lists the
  * floors. */
 #ifndef KOLK_SRC_HEAP_INSIDE_H
 #define KOLK_SRC_HEAP_INSIDE_H
@@ -16,7 +16,7 @@
 /* The sets of a class's store: see heap_rest.c. */
 enum { RESTING, GONE, CLASS_SETS };
 
-/* One class: a store of blocks of one size, which the first alloc of that size makes. */
+/* One class: a store of blocks of one size. The first alloc of that size makes the store. */
 typedef struct kolk_heap_tray_ {
     kolk_slot_store_ store;
     uint32_t is_made; /* the store is complete */
@@ -27,21 +27,21 @@ typedef struct kolk_heap_tray_ {
     kolk_heap_when_full when_full;
     const char *name;
     char own_name[32];     /* used if the user gives no name */
-    uint64_t asked, given; /* bytes asked for and given in allocs off the fast path */
+    uint64_t asked, given; /* bytes requested and handed out by allocs off the fast path */
 } kolk_heap_tray_;
 
-/* One thread's record in one heap. A class that the thread has not used yet has a magazine without slots, where no free
- * takes the fast path. */
+/* One thread's record in one heap. A class that the thread has not used yet has a magazine without slots, with which no
+ * free takes the fast path. */
 typedef struct kolk_heap_thread_ {
     kolk_keeper_ keeper;
     uintptr_t room;                                   /* where the next magazine goes, behind this struct */
-    bool asks;                                        /* on_full runs */
+    bool asks;                                        /* the thread is inside on_full */
     uint32_t turns;                                   /* how often it has left the fast path */
-    uint64_t flushed;                                 /* `swept` when it last emptied its magazines */
+    uint64_t flushed;                                 /* the heap's `swept` when it last emptied its magazines */
     uint64_t random;                                  /* state of the random numbers; 0: not seeded yet */
     int64_t until;                                    /* allocs before the next guarded block */
     bool is_turn;                                     /* the next alloc gets the guarded block */
-    struct kolk_heap_thread_ *next_free;              /* the next record that no thread has */
+    struct kolk_heap_thread_ *next_free;              /* the next in the list of records that no thread has */
     kolk_magazine_ *magazines[KOLK_HEAP_CLASSES + 1]; /* the last is for sizes without a class */
 } kolk_heap_thread_;
 
@@ -52,26 +52,25 @@ struct kolk_heap_inside_ {
     const char *name, *debug;
     bool (*on_full)(kolk_heap *heap, size_t bytes, void *context);
     void *context;
-    unsigned char *space; /* the address space of all classes; heap->base is in it */
+    unsigned char *space; /* the address space of all classes; heap->base is its start */
     size_t space_size;
     size_t thread_size; /* bytes of a kolk_heap_thread_ and all of its magazines */
-    uint32_t lock;      /* for making classes */
-    uint32_t forks;     /* kolk_forks_ at init, or when the slots of a fork's lost threads were reclaimed */
+    uint32_t lock;      /* held while a class is made */
+    uint32_t forks;     /* kolk_forks_ at init, or when the slots of threads lost in a fork were reclaimed */
     bool serves_malloc;
     uint64_t limit;    /* bytes; 0: none */
-    uint64_t budget;   /* how many of these may still be taken */
+    uint64_t budget;   /* how many bytes of the limit may still be taken */
     uint64_t failed;   /* allocs that returned NULL */
     uint64_t swept;    /* kolk_now_ns_ of the last sweep */
     uint32_t sweeping; /* lock */
     kolk_keepers_ keepers;
-    kolk_heap_thread_ *free_threads; /* records that no thread has; this and the next two are under the lock of the
-                                     * keepers */
+    kolk_heap_thread_ *free_threads; /* records that no thread has; the keepers' lock protects this and the next two */
     uint32_t records;                /* the number of all records */
-    uint32_t enough_records;         /* with this many, search for a dead thread's record before making one more */
+    uint32_t enough_records;         /* with this many, search for a dead thread's record before making another */
     kolk_large_ large;
-    uint32_t sample; /* N of sample=N: about one alloc of N gets a guarded block; 0: none */
+    uint32_t sample; /* N of sample=N: about one alloc in N gets a guarded block; 0: none */
     kolk_guarded_ guarded;
-    uint32_t sizes[KOLK_HEAP_CLASSES + 1]; /* bytes of the classes' blocks, and behind them UINT32_MAX */
+    uint32_t sizes[KOLK_HEAP_CLASSES + 1]; /* bytes of a block in each class, then UINT32_MAX */
     kolk_heap_tray_ trays[KOLK_HEAP_CLASSES];
 };
 
@@ -80,11 +79,11 @@ struct kolk_heap_inside_ {
 /* Fills in the trays' sizes, capacities and names, and the heap's tables. */
 kolk_status kolk_heap_set_classes_(kolk_heap *heap, kolk_heap_inside_ *inside, const kolk_heap_desc *desc);
 
-#define KOLK_HEAP_GRAIN_    16u        /* each size is a multiple of it */
-#define KOLK_HEAP_BY_SIZE_  1024u      /* up to this size a table has the class */
+#define KOLK_HEAP_GRAIN_    16u        /* each size is a multiple of this */
+#define KOLK_HEAP_BY_SIZE_  1024u      /* up to this size, a table gives the class */
 #define KOLK_HEAP_GREATEST_ (1u << 30) /* bytes of a block of a class */
 
-/* The class for blocks of this size; n_classes if all classes are too small. The heap is not all zero. */
+/* The class for blocks of this size; n_classes if all classes are too small. The heap must not be all zero. */
 static inline uint32_t kolk_heap_class_for_(const kolk_heap *heap, size_t size) {
     if (size <= KOLK_HEAP_BY_SIZE_) return heap->by_size[(size + KOLK_HEAP_GRAIN_ - 1) / KOLK_HEAP_GRAIN_];
     if (size > KOLK_HEAP_GREATEST_) return heap->n_classes;
@@ -97,31 +96,33 @@ static inline uint32_t kolk_heap_class_for_(const kolk_heap *heap, size_t size) 
 /* The same for blocks that are aligned to a power of two. */
 uint32_t kolk_heap_class_aligned_(const kolk_heap *heap, size_t align, size_t size);
 
-/* The class whose address space has this block; n_classes or more: none. */
+/* The class whose address space contains this block; n_classes or more: none does. */
 static inline uintptr_t kolk_heap_class_at_(const kolk_heap *heap, const void *block) {
     return ((uintptr_t)block - heap->base) >> heap->class_shift;
 }
 
-/* Bytes of the first sixteenth of a class's address space; the first slot is somewhere in there. */
+/* Bytes of the first sixteenth of a class's address space; the first slot lies somewhere in it. */
 static inline uint64_t kolk_heap_colours_(unsigned class_shift) {
     return UINT64_C(1) << (class_shift - 4);
 }
 
-/* Returns the store of a class, which it makes if necessary; NULL: there is no memory for it. */
+/* Returns the store of a class, and makes it first if necessary. NULL: there is no memory for it. */
 kolk_slot_store_ *kolk_heap_make_class_(kolk_heap *heap, uint32_t n);
 
-/* Registers a class, unless that is done. It may have failed before because another thread was forking. */
+/* Registers a class unless it is already registered. An earlier attempt may have failed because another thread was
+ * forking. */
 void kolk_heap_list_class_(kolk_heap_tray_ *tray);
 
 /* How many blocks of a class fit into a range of addresses. */
 uint32_t kolk_heap_fits_(const kolk_heap_tray_ *tray, uint64_t range_size, uint64_t stride);
 
-/* The store of this block's class; NULL: it is of no class that was ever used. */
+/* The store of this block's class; NULL: it belongs to no class that was ever used. */
 kolk_slot_store_ *kolk_heap_store_of_(const kolk_heap *heap, const void *block);
 
 /* ---- heap_list.c: the process's heaps ---------------------------------------------------------------------------- */
 
-/* A heap that a thread has used, and the thread's record there. An empty near entry has a record without slots. */
+/* A heap that a thread has used, and the thread's record there. An empty near entry points to a record without
+ * slots. */
 typedef struct kolk_near_heap_ {
     uint64_t id;
     kolk_heap_thread_ *thread;
@@ -160,29 +161,29 @@ void kolk_heaps_leave_(void (*leave)(kolk_heap_inside_ *inside, kolk_heap_thread
 /* Bytes of a thread's record with a magazine of each class. */
 size_t kolk_heap_thread_size_(const kolk_heap *heap, const kolk_heap_inside_ *inside);
 
-/* The calling thread's record in this heap, which is not all zero; NULL: there is no memory for it. */
+/* The calling thread's record in this heap, which must not be all zero. NULL: there is no memory for the record. */
 kolk_heap_thread_ *kolk_heap_thread_of_(kolk_heap *heap);
 
 /* Puts the calling thread's free slots into the depots. */
 void kolk_heap_flush_(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread);
 
-/* The thread's magazine of class n, whose store is made. */
+/* The thread's magazine of class n, whose store must already be made. */
 kolk_magazine_ *kolk_heap_magazine_(kolk_heap_thread_ *thread, kolk_heap_inside_ *inside, uint32_t n);
 
-/* In a fork's child, once: puts the slots of threads that the child does not have into the depots. True: it has done
- * so, and an alloc may succeed now. */
+/* In a fork's child, the first call puts the slots of threads that the child does not have into the depots. True: this
+ * call did so, and an alloc may succeed now. */
 bool kolk_heap_reclaim_after_fork_(kolk_heap_inside_ *inside);
 
-/* Lists a heap, until kolk_heaps_remove_: threads that end return its slots. */
+/* Adds a heap to the process's heaps, until kolk_heaps_remove_. Threads that end return their slots to it. */
 bool kolk_heap_list_(kolk_heap *heap);
 void kolk_heap_end_threads_(kolk_heap_inside_ *inside);
 
 /* ---- heap_ask.c -------------------------------------------------------------------------------------------------- */
 
-/* Reports what is wrong with a pointer that is no live block. */
+/* Reports what is wrong with a pointer that is not a live block. */
 void kolk_heap_refuse_(const kolk_heap *heap, const void *block, const char *verb, const void *site);
 
-/* Usable bytes of a live block; 0: it is no live block. */
+/* Usable bytes of a live block; 0: it is not a live block. */
 size_t kolk_heap_size_of_(const kolk_heap *heap, const void *block);
 
 /* ---- heap_large.c ------------------------------------------------------------------------------------------------ */
@@ -190,21 +191,21 @@ size_t kolk_heap_size_of_(const kolk_heap *heap, const void *block);
 /* NULL: there is no memory, or the limit is reached. */
 void *kolk_heap_alloc_large_(kolk_heap_inside_ *inside, size_t align, size_t size);
 
-/* False: it is no large block. */
+/* False: it is not a large block. */
 bool kolk_heap_free_large_(kolk_heap_inside_ *inside, void *block);
 
-/* Resizes a large block, which has `before` bytes; it may move. NULL: it is unchanged. */
+/* Resizes a large block of `before` bytes, which may move. NULL: the block is unchanged. */
 void *kolk_heap_resize_large_(kolk_heap_inside_ *inside, void *block, size_t before, size_t size);
 
 /* ---- heap_guarded.c ---------------------------------------------------------------------------------------------- */
 
-/* From now on about one alloc of `sample` gets a guarded block. None does if `sample` is 0, or without memory. */
+/* From now on, about one alloc in `sample` gets a guarded block. None does if `sample` is 0 or there is no memory. */
 void kolk_heap_begin_guarded_(kolk_heap_inside_ *inside, uint32_t sample);
 
 /* Returns a guarded block, if it is the calling thread's turn. NULL: the thread gets an ordinary block. */
 void *kolk_heap_sample_(kolk_heap *heap, size_t align, size_t size, const void *site);
 
-/* Counts an alloc off the fast path: the magazine had `before` slots, and has `now`. */
+/* Counts an alloc off the fast path. The magazine had `before` slots, and now has `now`. */
 static inline void kolk_heap_count_alloc_(kolk_heap_thread_ *thread, uint32_t before, uint32_t now) {
     thread->until -= 1 + (int64_t)now - before;
 }
@@ -213,7 +214,7 @@ static inline void kolk_heap_count_alloc_(kolk_heap_thread_ *thread, uint32_t be
 void kolk_heap_count_free_(const kolk_heap_inside_ *inside, kolk_heap_thread_ *thread, kolk_slot_store_ *store,
                            kolk_magazine_ *magazine, uint32_t before);
 
-/* False: it is no live guarded block. */
+/* False: it is not a live guarded block. */
 bool kolk_heap_free_guarded_(kolk_heap_inside_ *inside, const void *block, const void *site);
 
 /* Reports what is wrong with failure.object. False: it does not point into the last block of a guarded slot. */
@@ -221,22 +222,23 @@ bool kolk_heap_refuse_guarded_(const kolk_heap_inside_ *inside, kolk_failure fai
 
 /* ---- heap_rest.c, heap_trim.c: memory goes back to the system ---------------------------------------------------- */
 
-/* For a class's store: takes resting or gone slots, and puts the rest of their word into the depot. */
+/* For a class's store: takes resting or gone slots, and puts the other slots of their word into the depot. */
 uint64_t kolk_heap_rouse_(kolk_slot_store_ *store, uint32_t *word, bool only_one);
 
 /* Releases the whole pages of free slots that no thread has taken since the last sweep. Returns their bytes, as
- * kolk_memory_discard_ does. One thread at a time, at any time. Magazines keep their slots. */
+ * kolk_memory_discard_ does. Call it at any time, but from one thread at a time. Slots in magazines stay there. */
 size_t kolk_heap_sweep_(kolk_slot_store_ *store, bool counts);
 
-/* For a thread that is off the fast path anyway: sometimes sweeps, if the last sweep was long enough ago. */
+/* For a thread that has left the fast path anyway: sweeps now and then, if the last sweep was long enough ago. */
 void kolk_heap_decay_(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread);
 
-/* Does the work of kolk_heap_trim. Without `counts`, it returns the bytes of all pages, backed by memory or not. */
+/* Does the work of kolk_heap_trim. Without `counts`, it returns the bytes of all pages, whether backed by memory or
+ * not. */
 size_t kolk_heap_trim_now_(kolk_heap *heap, bool counts);
 
 /* ---- heap.c, heap_resize.c: by the caller at `site` -------------------------------------------------------------- */
 
-/* Calls on_full, unless this thread is inside it already. True: the alloc or realloc must be tried once more. */
+/* Calls on_full, unless this thread is already inside it. True: the alloc or realloc must be tried once more. */
 bool kolk_heap_ask_for_room_(kolk_heap *heap, size_t size);
 
 /* The slow paths of heap_fast.h. For a heap that is all zero, alloc returns NULL. */
@@ -249,7 +251,7 @@ void kolk_heap_free_at_(kolk_heap *heap, void *block, const void *site);
 
 #define KOLK_HEAP_SPARSE_ 16384u /* in blocks from this size on, it is worth avoiding writes to pages that read as 0 */
 
-/* Makes a block that was just allocated read as 0, and returns it; it may be NULL. The second function is for blocks
+/* Makes a newly allocated block read as 0, and returns the block, which may be NULL. The second function is for blocks
  * that come from kolk_heap_alloc_slow_. */
 void *kolk_heap_zero_(const kolk_heap *heap, void *block, size_t size);
 void *kolk_heap_zero_slow_(const kolk_heap *heap, void *block, size_t size);

@@ -1,4 +1,4 @@
-/* heap_large.c: large blocks within the limit. */
+/* heap_large.c: keeps large blocks within the heap's limit. */
 #include "heap_inside.h"
 
 #if KOLK_HOSTED
@@ -7,13 +7,13 @@
 #include "../core/room.h"
 #include "../os/memory.h"
 
-/* Bytes that a large block of this size has. */
+/* The bytes that a large block gets if this size is requested. */
 static size_t bytes_of_large(const kolk_heap_inside_ *inside, size_t size) {
     if (size == 0) size = 1;
     return inside->large.from_malloc ? size : (size_t)round_up(size, kolk_memory_page_());
 }
 
-/* The rest of the limit; NULL: there is no limit. */
+/* What is left of the limit; NULL: there is no limit. */
 static uint64_t *budget_of(kolk_heap_inside_ *inside) {
     return inside->limit ? &inside->budget : NULL;
 }
@@ -41,7 +41,7 @@ void *kolk_heap_resize_large_(kolk_heap_inside_ *inside, void *block, size_t bef
     void *resized = kolk_large_resize_(&inside->large, block, after);
     if (!resized)
         kolk_budget_give_(budget_of(inside), more);
-    else if (after < before) /* the block has become smaller, or stayed as it was */
+    else if (after < before) /* the block has shrunk, or has kept its size */
         kolk_budget_give_(budget_of(inside), before - kolk_large_size_(&inside->large, resized));
     return resized;
 }

@@ -1,17 +1,17 @@
 /* heap_list.c: the process's heaps, and the heaps that each thread uses.
  *
- *     rows              | 0: none | heap | heap | (free) | heap | ...        of the process; an id ends in its row
- *     kolk_near_heaps_   | 8, or any on its place | 1 | 2 | ... | 7 |        of each thread, for the fast paths
- *     far heaps         | by row: ................................ |        of a thread that uses a row beyond 8
+ *     rows              | 0: none | heap | heap | (free) | heap | ...    of the process; an id ends in its row
+ *     kolk_near_heaps_   | 8, 16, ... | 1, 9, ... | ... | 7, 15, ... |   of each thread, for the fast paths
+ *     far heaps         | by row: ................................ |     of a thread that uses a row beyond 8
  *
- * A heap has a row until it ends; then another heap may get the row, but never the id. So a thread need not learn that
- * a heap has ended: an entry with an old id matches no heap. While a thread uses no row beyond 8, no two of its heaps
- * share a place, so its near heaps list all heaps that it has used. After that its far heaps do. So finding a thread's
- * record takes as long with many threads and heaps as with few.
+ * A heap keeps its row until it ends. Then another heap may get the row, but never the id. So a thread need not be
+ * notified when a heap ends, because an entry with an old id matches no heap. As long as a thread uses no row beyond 8,
+ * no two of its heaps share a place, so its near heaps list all heaps that it has used. Once it uses such a row, its
+ * far heaps list them. So finding a thread's record takes as long with many threads and heaps as with few.
  *
- * The end of the last heap frees everything here: the key, so that a thread's end does not call code that may be
- * unloaded by then; and all far heaps, even those of living threads. The era counts such ends; a thread whose era
- * differs knows that its far heaps are gone.
+ * When the last heap ends, everything here is freed: the key, so that a thread that ends later does not call code that
+ * may be unloaded by then; and all far heaps, even those of running threads. The era counts how often this has
+ * happened. If a thread has a different era, its far heaps are gone.
  *
  * A fork may interrupt another thread at any line of this file. The child may lose a row or far heaps, but nothing
  * else. */
@@ -45,17 +45,17 @@ static uint32_t row_of(uint64_t id) {
 /* ---- Far heaps --------------------------------------------------------------------------------------------------- */
 
 typedef struct far_heaps {
-    struct far_heaps *next;      /* in the list of all */
-    struct far_heaps *next_free; /* in the list of those of this size that no thread has */
-    unsigned doublings;          /* FAR_BYTES << doublings is its size */
+    struct far_heaps *next;      /* in the list of all far heaps */
+    struct far_heaps *next_free; /* in the list of far heaps of this size that no thread has */
+    unsigned doublings;          /* the size is FAR_BYTES << doublings */
     kolk_near_heap_ heaps[];     /* by row */
 } far_heaps;
 
 static struct {
-    uint32_t lock; /* protects the next two lines */
+    uint32_t lock; /* protects `all` and `unused` */
     far_heaps *all;
     far_heaps *unused[ROW_BITS];
-    uint32_t era; /* how often the last heap has ended */
+    uint32_t era; /* how often the process's last heap has ended */
 } far_pages;
 
 static _Thread_local struct {
@@ -107,12 +107,13 @@ static void release_all_far(void) {
     }
 }
 
-/* The calling thread's far heaps; NULL: its near heaps list all that it has used. */
+/* The calling thread's far heaps; NULL: its near heaps list all heaps that it has used. */
 static far_heaps *my_far(void) {
     return own_far.era == far_pages.era ? own_far.heaps : NULL;
 }
 
-/* Replaces the thread's far heaps by larger ones with this row. NULL: there is no memory, and nothing has changed. */
+/* Replaces the thread's far heaps with larger ones that include this row. NULL: there is no memory, and nothing has
+ * changed. */
 static far_heaps *widen_far(far_heaps *old, uint32_t row) {
     unsigned doublings = 0;
     while ((far_size(doublings) - sizeof *old) / sizeof old->heaps[0] <= row) doublings++;
@@ -141,7 +142,7 @@ kolk_near_heap_ *kolk_heaps_entry_(uint64_t id) {
 /* ---- All heaps --------------------------------------------------------------------------------------------------- */
 
 typedef struct heap_row {
-    uint64_t id;      /* of the present heap, or else of the last one */
+    uint64_t id;      /* of the current heap, or of the last one if the row is free */
     uintptr_t inside; /* the heap's kolk_heap_inside_; 0: the row is free */
     uint32_t next_free;
 } heap_row;
@@ -151,11 +152,11 @@ static heap_row first_rows[FIRST_ROWS];
 static struct {
     uint32_t lock;
     heap_row *rows;
-    uint32_t room, used; /* numbers of rows; row 0 stands for none */
+    uint32_t room, used; /* numbers of rows; row 0 means none */
     uint32_t unused;     /* the first row that is free again; 0: none */
-    uint32_t count;      /* heaps; in a fork's child there may be fewer */
-    uint64_t made;       /* heaps so far */
-    uintptr_t key;       /* the key for threads' ends, + 1; 0: there is no heap */
+    uint32_t count;      /* number of heaps; in a fork's child there may be fewer */
+    uint64_t made;       /* number of heaps made so far */
+    uintptr_t key;       /* the key for threads' ends, plus 1; 0: there is no heap */
 } all_heaps = {.rows = first_rows, .room = FIRST_ROWS, .used = 1};
 
 static bool add_rows(void) {
@@ -164,7 +165,7 @@ static bool add_rows(void) {
     heap_row *old = all_heaps.rows, *rows = (heap_row *)kolk_memory_take_(room * sizeof *rows, room * sizeof *rows);
     if (!rows) return false;
     memcpy(rows, old, all_heaps.room * sizeof *rows);
-    all_heaps.rows = rows; /* in this order */
+    all_heaps.rows = rows; /* before `room` is raised */
     kolk_store_(&all_heaps.room, room, KOLK_RELEASE_);
     if (old != first_rows) kolk_memory_release_(old, room / 2 * sizeof *old);
     return true;
@@ -189,7 +190,7 @@ bool kolk_heaps_add_(kolk_heap *heap, void(KOLK_AT_THREADS_END_ *leave)(void *un
     kolk_lock_word_(&all_heaps.lock);
     uint32_t row = have_key(leave) ? take_row() : 0;
     if (row) {
-        all_heaps.count++; /* first: a fork's child may count too many then, and so keeps the key */
+        all_heaps.count++; /* first, so that a fork's child counts too many at worst, and keeps the key */
         heap->id = ++all_heaps.made << ROW_BITS | row;
         heap->place = row % KOLK_NEAR_HEAPS_;
         all_heaps.rows[row].id = heap->id;
@@ -199,8 +200,8 @@ bool kolk_heaps_add_(kolk_heap *heap, void(KOLK_AT_THREADS_END_ *leave)(void *un
     return row;
 }
 
-/* Frees everything after the last heap has ended. Returns the key, which the caller drops without the lock: on Windows
- * that runs the functions of threads' ends. */
+/* Frees everything after the last heap has ended. Returns the key. The caller must drop it without the lock, because on
+ * Windows this runs the functions for threads' ends. */
 static uintptr_t end_era(void) {
     heap_row *rows = all_heaps.rows;
     uint32_t room = all_heaps.room;
@@ -248,7 +249,7 @@ void kolk_heaps_leave_(void (*leave)(kolk_heap_inside_ *inside, kolk_heap_thread
     for (uint32_t n = 0; n < KOLK_NEAR_HEAPS_; n++) kolk_near_heaps_[n] = (kolk_near_heap_)NO_HEAP;
     kolk_lock_word_(&all_heaps.lock);
     far_heaps *page = my_far();
-    own_far.heaps = NULL; /* first: if `leave` uses a heap, the thread begins anew */
+    own_far.heaps = NULL; /* first, so that the thread starts anew if `leave` uses a heap */
     const kolk_near_heap_ *entries = page ? page->heaps : own;
     uint32_t count = page ? far_rows(page) : KOLK_NEAR_HEAPS_;
     for (uint32_t n = 0; n < count; n++) {

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define MOST_SHIFT  36u /* 64 GiB of addresses per class: for malloc's heap, of which there is only one */
-#define USUAL_SHIFT 33u /* 8 GiB per class: for other heaps, so that there may be some two hundred of them */
+#define USUAL_SHIFT 33u /* 8 GiB per class: for other heaps, so that there can be about two hundred of them */
 #define LEAST_SHIFT 19u /* room for one block of the largest of kolk's own classes */
 
 static void list_heap_stats(const void *heap, kolk_stats *out) {
@@ -29,8 +29,9 @@ static uint64_t room_of_class(unsigned shift) {
     return (UINT64_C(1) << shift) - kolk_heap_colours_(shift);
 }
 
-/* How many bits of addresses a class gets. A class needs no more than the machine's memory, or the limit. All classes
- * together get at most half of the process's addresses, as other code needs some too. */
+/* How many bits of address space a class gets. A class needs no more addresses than the machine has bytes of memory, or
+ * than the limit allows. All classes together get at most half of the process's addresses, because other code needs
+ * addresses too. */
 static unsigned wished_shift(const kolk_heap *heap, const kolk_heap_desc *desc, unsigned most_shift) {
     uint64_t most = kolk_memory_physical_(), share = kolk_memory_addresses_() / 2 / heap->n_classes;
     if (desc->limit && desc->limit < most) most = desc->limit;
@@ -49,7 +50,7 @@ static bool is_wide_enough(const kolk_heap *heap, const kolk_heap_inside_ *insid
     return true;
 }
 
-/* Reserves the address space of the classes: the wished amount, or less if the system refuses that. */
+/* Reserves the address space of the classes: the requested amount, or less if the system refuses that. */
 static kolk_status reserve_space(kolk_heap *heap, kolk_heap_inside_ *inside, const kolk_heap_desc *desc) {
     unsigned shift = wished_shift(heap, desc, inside->serves_malloc ? MOST_SHIFT : USUAL_SHIFT);
     while (!is_wide_enough(heap, inside, shift))
@@ -72,9 +73,9 @@ static void end_inside(kolk_heap_inside_ *inside) {
     kolk_memory_release_(inside, sizeof *inside);
 }
 
-/* Fills in a zeroed heap; on failure it holds no memory. */
+/* Fills in a zeroed heap. On failure, the heap holds no memory. */
 static kolk_status make_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool serves_malloc) {
-    kolk_settings_ settings = kolk_settings_of_(desc->name, desc->debug); /* first: the handler may longjmp */
+    kolk_settings_ settings = kolk_settings_of_(desc->name, desc->debug); /* first, as the handler may longjmp */
     kolk_heap_inside_ *inside = (kolk_heap_inside_ *)kolk_memory_take_(sizeof *inside, sizeof *inside);
     if (!inside) return KOLK_NO_MEMORY;
     inside->heap = heap;
@@ -133,14 +134,14 @@ KOLK_NOINLINE_ void kolk_heap_deinit(kolk_heap *heap) {
     kolk_heap_inside_ *inside = heap->inside;
     if (!inside || !kolk_check_home_(heap, heap->number, NULL, SITE)) return;
     inside->heap = heap;
-    for (uint32_t n = 0; n < heap->n_classes; n++) /* the handler may longjmp: nothing has changed */
+    for (uint32_t n = 0; n < heap->n_classes; n++) /* first, as the handler may longjmp */
         if (inside->trays[n].is_made && inside->trays[n].store.debug)
             kolk_store_prove_all_(&inside->trays[n].store, SITE);
     kolk_registry_remove_(heap->number);
     kolk_heaps_remove_(heap);
     for (uint32_t n = 0; n < heap->n_classes; n++) {
         kolk_heap_tray_ *tray = &inside->trays[n];
-        kolk_registry_remove_(tray->number); /* a class that a fork's child found half made needs no more */
+        kolk_registry_remove_(tray->number); /* a class that a fork's child found half made needs only this */
         if (tray->is_made) kolk_store_end_lives_(&tray->store, NULL);
     }
     kolk_heap_end_threads_(inside);

@@ -13,7 +13,7 @@ static void *resize_large(kolk_heap *heap, void *block, size_t before, size_t si
     return resized;
 }
 
-/* Is this block as suitable for the size as a new one? */
+/* Is this block as suitable for the size as a new one would be? */
 static bool is_as_good(size_t usable, size_t size) {
     return size <= usable && (size > usable / 2 || usable <= 64);
 }
@@ -26,7 +26,8 @@ static void *move_block(kolk_heap *heap, void *block, size_t usable, size_t size
     return moved;
 }
 
-/* A large block releases the pages that it no longer needs; a block of malloc has exactly the requested size. */
+/* A large block releases the pages that it no longer needs; a block that came from malloc gets exactly the requested
+ * size. */
 static KOLK_NOINLINE_ void *resize_block(kolk_heap *heap, void *block, size_t usable, size_t size, const void *site) {
     bool is_large = !kolk_heap_store_of_(heap, block) && !kolk_guarded_has_(&heap->inside->guarded, block);
     bool stays = is_as_good(usable, size);

@@ -1,15 +1,16 @@
-/* heap_rest.c: returns pages that no thread has used for a while to the system.
+/* heap_rest.c: returns to the system the pages that no thread has used for a while.
  *
  *     depot      free slots that were in use since the last sweep
  *     RESTING    free slots that were in the depot at the last sweep, and that no thread has taken since
- *     GONE       free slots whose pages are released
+ *     GONE       free slots whose pages have been released
  *
  * A sweep releases the pages of resting slots, and makes all slots of the depot resting. A thread that finds no slot in
- * the depot takes a word of resting slots, else of gone slots, else slots that were never used. So slots in use are
- * reused first, and an alloc's fast path does not change.
+ * the depot takes a word of resting slots. If there are none, it takes a word of gone slots, and if there are none of
+ * those either, slots that were never used. So recently used slots are reused first, and the fast path of alloc does
+ * not change.
  *
- * The sweep holds the lock of growth while it has slots in hand: a thread that finds no slot takes that lock, and then
- * searches again. */
+ * The sweep holds the lock of growth while it has slots in hand, because a thread that finds no slot takes that lock
+ * and then searches again. */
 #include "heap_inside.h"
 
 #if KOLK_HOSTED
@@ -47,10 +48,10 @@ uint64_t kolk_heap_rouse_(kolk_slot_store_ *store, uint32_t *word, bool only_one
 
 /* ---- A sweep ----------------------------------------------------------------------------------------------------- */
 
-/* Slots side by side that have no object. */
+/* Adjacent slots that have no object. */
 typedef struct free_run {
     uint32_t from, end;
-    bool rests; /* one of them is resting, so the run has pages to release */
+    bool rests; /* at least one of them is resting, so the run has pages to release */
 } free_run;
 
 static size_t discard_run(const kolk_slot_store_ *store, free_run run, bool counts) {
@@ -65,8 +66,8 @@ static bool has_bit(const uint64_t *words, uint32_t n) {
     return words[n / 64] >> n % 64 & 1;
 }
 
-/* Releases whole pages of free slots in n words that begin at this slot. The calling thread has all slots of the two
- * bit arrays. */
+/* Releases the whole pages of free slots in n words, which begin at this slot. The calling thread has taken all slots
+ * in the two bit arrays. */
 static size_t discard_words(const kolk_slot_store_ *store, uint32_t slot, uint32_t n, const uint64_t *resting,
                             const uint64_t *gone, bool counts) {
     free_run run = {slot, slot, false};

@@ -1,15 +1,15 @@
-/* heap_thread.c: threads join heaps and leave them.
+/* heap_thread.c: how threads join heaps and leave them.
  *
- * A thread has a record in each heap that it uses: a keeper, and its magazines. It finds the record by an entry of its
- * own (heap_list.c). When a thread ends, the process's key calls a function that returns the thread's slots in all of
- * its heaps that still exist. If a destructor of another key uses a heap afterwards, the thread gets a record again,
- * and the function is called again.
+ * A thread has a record in each heap that it uses: a keeper, and its magazines. It finds the record through an entry of
+ * its own (heap_list.c). When a thread ends, the destructor of the process's key returns the thread's slots to all of
+ * its heaps that still exist. If the destructor of another key uses a heap afterwards, the thread gets a record again,
+ * and the destructor is called again.
  *
- * Records are never freed before the heap: the next new thread takes one. Some threads end without that function, and a
- * fork's child does not have the other threads; their records are emptied and taken too. But only the system knows
- * whether a thread lives. So dead threads are searched only when no record is free and there are one and a half times
- * as many records as threads were alive the last time. Thus a thread's start costs two or three calls of the system on
- * average, with many threads as with few. */
+ * Records are not freed before the heap ends: the next new thread takes over a free one. For some threads that
+ * destructor is not called, and a fork's child does not have the parent's other threads. The records of such threads
+ * are emptied and reused too. But only the system knows whether a thread is alive. So dead threads are searched for
+ * only when no record is free and there are one and a half times as many records as threads were alive at the last
+ * search. Thus a thread's start costs two or three system calls on average, with many threads as with few. */
 #include "heap_inside.h"
 
 #if KOLK_HOSTED
@@ -53,7 +53,8 @@ static kolk_heap_thread_ *make_thread(const kolk_heap_inside_ *inside) {
     return thread;
 }
 
-/* Lists a record that no thread has any more. This and the next functions run under the lock of the keepers. */
+/* Adds a record that no thread has any longer to the free ones. Call this and the next two functions under the keepers'
+ * lock. */
 static void free_thread(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread) {
     kolk_keeper_release_(&thread->keeper);
     thread->next_free = inside->free_threads;
@@ -67,8 +68,8 @@ static void reclaim_thread(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread)
     free_thread(inside, thread);
 }
 
-/* Empties the magazines of threads that have ended without leave_heap. Rebuilds the list of free records, because in a
- * fork's child another thread may just have been changing it. */
+/* Empties the magazines of threads that ended without calling leave_heap. Rebuilds the list of free records, because
+ * the fork may have happened while another thread was changing it. */
 static void reclaim_threads(kolk_heap_inside_ *inside) {
     uint32_t me = kolk_thread_(), alive = 0;
     inside->records = 0;
@@ -95,7 +96,7 @@ bool kolk_heap_reclaim_after_fork_(kolk_heap_inside_ *inside) {
     return true;
 }
 
-/* Makes a new record, and lists it. */
+/* Makes a new record, and adds it to the list of keepers. */
 static kolk_heap_thread_ *add_thread(kolk_heap_inside_ *inside) {
     kolk_heap_thread_ *thread = make_thread(inside);
     if (!thread) return NULL;
@@ -131,7 +132,7 @@ kolk_heap_thread_ *kolk_heap_thread_of_(kolk_heap *heap) {
     }
     kolk_heap_thread_ *thread = take_thread(heap->inside);
     if (!thread) return NULL;
-    thread->asks = false; /* its last thread may have ended inside on_full */
+    thread->asks = false; /* the record's last thread may have ended inside on_full */
     *near_heap = *entry = (kolk_near_heap_){heap->id, thread};
     kolk_heaps_await_end_(); /* last: setting the key may call malloc, which may be this heap */
     return thread;
@@ -155,15 +156,15 @@ bool kolk_heap_list_(kolk_heap *heap) {
     return kolk_heaps_add_(heap, leave_all);
 }
 
-/* In a fork's child, the record may belong to a thread that was just at any line of this function. */
+/* In a fork's child, the record may come from a thread that was at any line of this function when the fork happened. */
 kolk_magazine_ *kolk_heap_magazine_(kolk_heap_thread_ *thread, kolk_heap_inside_ *inside, uint32_t n) {
     kolk_magazine_ *magazine = thread->magazines[n];
     if (magazine != &kolk_no_magazine_) return magazine;
     kolk_slot_store_ *store = &inside->trays[n].store;
-    magazine = kolk_keeper_magazine_(&thread->keeper, &store->depot); /* a fork's child may find that half done */
+    magazine = kolk_keeper_magazine_(&thread->keeper, &store->depot); /* a fork's child may find this half done */
     if (!magazine) magazine = kolk_store_add_magazine_(store, &thread->keeper, (void *)thread->room);
     kolk_store_(&thread->room, (uintptr_t)magazine + size_of_magazine(&inside->trays[n]),
-                KOLK_RELEASE_); /* in this order */
+                KOLK_RELEASE_); /* before the next store */
     thread->magazines[n] = magazine;
     return magazine;
 }

@@ -1,9 +1,9 @@
 /* heap_trim.c: returns unused memory to the system.
  *
- * The heap has no thread and no timer for that. A thread that is off the fast path reads the clock now and then; if the
- * last sweep was DECAY_NS ago, it sweeps. A sweep releases the pages of slots that were free at the sweep before and
- * that no thread has taken since (heap_rest.c). So that a sweep finds all free slots, each thread that is off the fast
- * path empties its magazines into the depots once between two sweeps. */
+ * The heap has no thread or timer of its own to do so. A thread that is off the fast path reads the clock now and then,
+ * and sweeps if the last sweep was at least DECAY_NS ago. A sweep releases the pages of slots that were free at the
+ * previous sweep and that no thread has taken since (heap_rest.c). So that a sweep finds all free slots, each thread
+ * that is off the fast path empties its magazines into the depots once between two sweeps. */
 #include "heap_inside.h"
 
 #if KOLK_HOSTED
@@ -12,7 +12,7 @@
 #include "../os/lock.h"
 
 #define DECAY_NS UINT64_C(1000000000)
-#define TURNS    64u /* slow calls between two looks at the clock */
+#define TURNS    64u /* slow calls between two readings of the clock */
 
 static size_t sweep_heap(kolk_heap_inside_ *inside, bool counts) {
     size_t bytes = 0;

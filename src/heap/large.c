@@ -1,13 +1,14 @@
 /* large.c: blocks with pages of their own, or from malloc.
  *
  * A block is mapped first and then entered into the table (large_table.h), and it leaves the table before it is
- * unmapped: so two entries never have the same address, though the system may give an address anew at once. A resize
- * takes the entry out, lets the system move the pages, and enters the block anew; `moving` keeps room for it in the
- * table, so that entering cannot fail. (In a fork's child, the room that a lost thread had kept stays reserved for
- * ever.)
+ * unmapped. So two entries never have the same address, even if the system reuses an address immediately. A resize
+ * takes the entry out, lets the system move the pages, and enters the block again. `moving` reserves room for it in the
+ * table, so that entering it cannot fail. (In a fork's child, the room that a lost thread had reserved stays reserved
+ * for ever.)
  *
- * Invariants, beside those of the table:
- *     I5  a block lies inside its mapping; a block of malloc has exactly the bytes that malloc was asked for */
+ * Invariants, in addition to those of the table:
+ *     I5  a block lies inside its mapping; a block that came from malloc has exactly the bytes that were requested from
+ *         malloc */
 #include "../os/system.h"
 
 #include "kolk/base.h"
@@ -52,7 +53,7 @@ static bool take_pages(size_t align, size_t size, kolk_large_block_ *block) {
     return true;
 }
 
-#ifdef _WIN32 /* malloc's blocks are not aligned there, and aligned blocks need another free */
+#ifdef _WIN32 /* malloc's blocks are not aligned there, and aligned blocks need a different free */
 static bool can_malloc(size_t align) {
     return align <= _Alignof(max_align_t);
 }
@@ -139,7 +140,7 @@ bool kolk_large_free_(kolk_large_ *large, void *block) {
     return entry;
 }
 
-/* Resizes a block that is outside of the table, and enters it again. */
+/* Resizes a block that has been taken out of the table, and enters it again. */
 static bool resize_outside(kolk_large_ *large, kolk_large_block_ *block, size_t size) {
     bool done = resize_memory(block, size);
     kolk_large_lock_(large);

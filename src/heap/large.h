@@ -1,8 +1,8 @@
 /* large.h: blocks that are too large for the classes of a heap. Each has its own pages, which are released when it is
- * freed. A table outside of the blocks lists them, so every pointer can be looked up.
+ * freed. A table outside the blocks lists them, so any pointer can be looked up.
  *
- * Any number of threads may call these functions. A lock is held for moments, never during a system call for memory.
- * Nothing is reported here: the heap does that. */
+ * Any number of threads may call these functions. They hold a lock only briefly, and never during a system call for
+ * memory. They report no errors; the heap does. */
 #ifndef KOLK_SRC_HEAP_LARGE_H
 #define KOLK_SRC_HEAP_LARGE_H
 
@@ -18,34 +18,34 @@ typedef struct kolk_large_block_ {
     size_t mapped;     /* bytes of the pages, or of malloc's block */
 } kolk_large_block_;
 
-/* Open addressing, by the hash of start. */
+/* A hash table with open addressing. The key is `start`. */
 typedef struct kolk_large_table_ {
     size_t places; /* a power of two */
     kolk_large_block_ blocks[];
 } kolk_large_table_;
 
-/* All zero has no blocks. The counters may be loaded without the lock. */
+/* A struct that is all zero has no blocks. The counters may be loaded without the lock. */
 typedef struct kolk_large_ {
     uintptr_t table; /* address of the kolk_large_table_; 0: none */
     size_t hole;     /* see large_table.h; 0: none */
-    size_t moving;   /* blocks that are out of the table to be resized */
+    size_t moving;   /* blocks that are outside the table while they are resized */
     size_t count, peak;
-    size_t bytes, peak_bytes; /* bytes that the blocks have from the system or malloc */
+    size_t bytes, peak_bytes; /* bytes that the blocks got from the system or malloc */
     size_t failed;            /* calls that returned NULL because there was no memory */
     uint32_t lock;
-    bool from_malloc; /* blocks come from malloc, of the exact size: for tools that watch it (core/tools.h) */
+    bool from_malloc; /* blocks come from malloc, in the exact size, for tools that watch it (core/tools.h) */
 } kolk_large_;
 
 /* Returns a block of at least `size` bytes (not 0), aligned to the power of two `align`. The bytes read as 0, unless
- * the block is malloc's. NULL: no memory. */
+ * the block came from malloc. NULL: no memory. */
 void *kolk_large_alloc_(kolk_large_ *large, size_t align, size_t size);
 
 /* False: this is not the start of a live block, and nothing has changed. */
 bool kolk_large_free_(kolk_large_ *large, void *block);
 
 /* Resizes the block; `size` is not 0. (If single pages cannot be released, a block that stays more than half full keeps
- * its size.) The block may move with its contents, as far as they fit. Then it has only the usual alignment (a page's,
- * or malloc's). NULL: no memory, or this is not the start of a live block; nothing has changed. */
+ * its size.) The block may move, together with as much of its contents as fits. If it moves, it has only the usual
+ * alignment (a page's, or malloc's). NULL: no memory, or this is not the start of a live block; nothing has changed. */
 void *kolk_large_resize_(kolk_large_ *large, void *block, size_t size);
 
 /* Usable bytes; 0: not the start of a live block. */
@@ -60,7 +60,7 @@ void *kolk_large_next_(const kolk_large_ *large, uintptr_t above);
 /* Usable bytes of all blocks together. */
 uint64_t kolk_large_usable_(const kolk_large_ *large);
 
-/* Releases all blocks and the table, and leaves it all zero. No other thread is at work. */
+/* Releases all blocks and the table, and sets the struct to all zero. No other thread may be using it. */
 void kolk_large_end_(kolk_large_ *large);
 
 /* For tests, while no other thread is at work. */

@@ -19,7 +19,7 @@ static size_t large_home(const kolk_large_table_ *table, uintptr_t start) {
     return (size_t)kolk_mixed_(start) & (table->places - 1);
 }
 
-/* The place of the entry with this start, or the free one that ends the search. */
+/* The place of the entry with this start, or the free place that ends the search. */
 static size_t large_place(const kolk_large_table_ *table, uintptr_t start) {
     KOLK_ASSERT_(start);
     size_t place = large_home(table, start);
@@ -38,7 +38,7 @@ static void set_hole(kolk_large_ *large, size_t place_plus_1) {
     kolk_store_(&large->hole, place_plus_1, KOLK_RELEASE_);
 }
 
-/* Moves the entries behind the hole back over it, but none before its home, and frees the last hole. */
+/* Moves the entries behind the hole back over it, but none to a place before its home, and frees the last hole. */
 static void close_hole(kolk_large_ *large) {
     kolk_large_table_ *table = kolk_large_table_of_(large);
     size_t mask = table->places - 1, hole = large->hole - 1;
