@@ -1,20 +1,20 @@
 /* makers.c: see makers.h.
  *
- *     lookout     sleeps until the first chore is due, or a call comes; then it works. One at a time
- *     at work     does a chore, which may take long
+ *     lookout     sleeps until the first chore is due or a call comes, then works; there is one at a time
+ *     at work     does a chore, which may take a long time
  *     spare       has no work: becomes the lookout when the lookout begins to work; ends after a while
  *
  * Before the lookout begins to work, it gets a successor: a spare, or a new thread (leader and followers, Schmidt et
- * al., 2000). So a chore that hangs delays no other. If the system has no thread left, there is no lookout until a
- * maker has finished its work; kolk_makers_are_there_ returns false then.
+ * al., 2000). So a chore that hangs does not delay the others. If the system has no thread left, there is no lookout
+ * until a maker has finished its work; kolk_makers_are_there_ returns false then.
  *
- * The lock is held for moments, never during a chore. A chore counts the makers that work at it, and is not removed
- * meanwhile.
+ * The lock is held only briefly, and never during a chore. A chore counts the makers that work on it, and is not
+ * removed until they have finished.
  *
- * A crew is all makers from the first chore to the last. The call that removes the last chore waits until the crew has
- * ended. A chore that is added meanwhile begins the next crew. Threads are joined in a chain: each joins the thread
- * that ended before it, and the call that waits for the crew joins the last one. A fork's child begins with no makers
- * and no chores. */
+ * A crew consists of all makers from the first chore to the last. The call that removes the last chore waits until the
+ * crew has ended. A chore that is added meanwhile begins the next crew. Threads are joined in a chain: each joins the
+ * thread that ended before it, and the call that waits for the crew joins the last one. A fork's child begins with no
+ * makers and no chores. */
 #include "kolk/resource.h"
 
 #include "makers.h"
@@ -34,7 +34,7 @@ typedef struct maker_crew {
     uintptr_t number;
     uint32_t threads;           /* threads that have not ended */
     uintptr_t starting;         /* the last thread started */
-    bool has_ended;             /* a thread has ended and is not joined */
+    bool has_ended;             /* a thread has ended and has not been joined */
     uintptr_t ended;            /* that thread */
     struct maker_crew *earlier; /* another crew that is waited for */
 } maker_crew;
@@ -44,9 +44,9 @@ static struct {
     uint32_t forks;
     kolk_chore_ *first;
     uint32_t calls;    /* the lookout sleeps while this stays the same */
-    uint32_t ends;     /* counts finished chores and ended threads; threads that wait for one sleep on it */
+    uint32_t ends;     /* counts finished chores and ended threads; threads that wait for such an end sleep on it */
     uint32_t turns;    /* spares sleep while this stays the same */
-    uint32_t spares;   /* spares that sleep, less the called ones */
+    uint32_t spares;   /* spares that sleep, minus the called ones */
     uint32_t called;   /* spares that were called to be the lookout, and have not woken yet */
     bool has_lookout;  /* there is a lookout, or one is on its way */
     int64_t until;     /* the lookout sleeps at most until then */
@@ -73,11 +73,11 @@ bool kolk_makers_are_there_(void) {
 
 void kolk_makers_call_(void) {
     kolk_fetch_add_(&makers.calls, 1, KOLK_RELEASE_); /* partner: the load with acquire in work_in_crew */
-    kolk_wake_(&makers.calls, UINT32_MAX);            /* a lookout of an earlier crew may sleep beside this one's */
+    kolk_wake_(&makers.calls, UINT32_MAX);            /* a lookout of an earlier crew may be asleep too */
 }
 
 static void note_end(void) {
-    kolk_store_(&makers.ends, makers.ends + 1, KOLK_RELAXED_); /* a waiting thread looks again under the lock */
+    kolk_store_(&makers.ends, makers.ends + 1, KOLK_RELAXED_); /* a waiting thread checks again under the lock */
     kolk_wake_(&makers.ends, UINT32_MAX);
 }
 
@@ -89,7 +89,7 @@ static void await_end(void) {
     kolk_lock_word_(&makers.lock);
 }
 
-/* Finds the chore that is due first, and when: under the lock. */
+/* Finds the chore that is due first, and when it is due. Runs under the lock. */
 static kolk_chore_ *first_due(int64_t *when) {
     kolk_chore_ *first = NULL;
     *when = KOLK_FOREVER.ns;
@@ -152,13 +152,13 @@ bool kolk_resource_is_interrupted(void) {
 
 static KOLK_WORK_ be_maker(void *number);
 
-/* Wakes a spare, or starts a thread, as the lookout: under the lock. */
+/* Wakes a spare, or starts a thread, to be the lookout. Runs under the lock. */
 static void find_lookout(void) {
     makers.has_lookout = true;
     if (makers.spares > 0) {
         makers.spares--;
         makers.called++;
-        kolk_store_(&makers.turns, makers.turns + 1, KOLK_RELAXED_); /* a spare looks again under the lock */
+        kolk_store_(&makers.turns, makers.turns + 1, KOLK_RELAXED_); /* a spare checks again under the lock */
         kolk_wake_(&makers.turns, 1);
     } else if (kolk_worker_start_(&makers.crew.starting, be_maker, (void *)makers.crew.number)) {
         makers.crew.threads++;
@@ -185,7 +185,8 @@ static void look_out(int64_t when, uint32_t calls) {
     kolk_lock_word_(&makers.lock);
 }
 
-/* Waits as a spare. True: it was called to be the lookout. False: it was not called for SPARE_NS, or the crew ends. */
+/* Waits as a spare. True: the thread was called to be the lookout. False: it was not called within SPARE_NS, or the
+ * crew ends. */
 static bool is_spare(uintptr_t crew) {
     int64_t until = kolk_now_ns_() + SPARE_NS;
     bool in_time = true;
@@ -205,7 +206,7 @@ static bool is_spare(uintptr_t crew) {
     return false;
 }
 
-/* Works until the crew ends, or until it has been a spare for too long. It begins as the lookout. */
+/* Works until the crew ends, or until the thread has been a spare for too long. The thread begins as the lookout. */
 static void work_in_crew(uintptr_t crew) {
     bool is_lookout = true;
     while (makers.crew.number == crew) {
@@ -213,7 +214,7 @@ static void work_in_crew(uintptr_t crew) {
         int64_t when;
         kolk_chore_ *chore = first_due(&when);
         if (chore && when <= kolk_now_ns_()) {
-            /* Not due until its work sets the time, or a call comes. */
+            /* The chore is not due again until its work sets the time, or a call comes. */
             kolk_store_(&chore->due, KOLK_FOREVER.ns, KOLK_RELAXED_);
             if (is_lookout) find_lookout();
             is_lookout = false;
@@ -230,7 +231,7 @@ static void work_in_crew(uintptr_t crew) {
     }
 }
 
-/* The crew with this number, which exists as long as one of its threads: under the lock. */
+/* The crew with this number, which exists as long as any of its threads. Runs under the lock. */
 static maker_crew *crew_of(uintptr_t number) {
     maker_crew *crew = &makers.crew;
     if (crew->number != number)
@@ -273,7 +274,7 @@ bool kolk_makers_add_(kolk_chore_ *chore) {
     return served;
 }
 
-/* Ends the crew, and returns when it has ended: under the lock. */
+/* Ends the crew, and returns when it has ended. Runs under the lock. */
 static void end_crew(void) {
     maker_crew crew = makers.crew;
     makers.crew = (maker_crew){.number = crew.number + 1};

@@ -2,10 +2,10 @@
  *
  *     makers.c            threads of the process that do the chores of its pools
  *     resource_times.c    how long things take, in buckets
- *     resource_key.c      keys by their text, and the demand for each
- *     resource_share.c    allotment: states of entries, idle entries, room, waiters
+ *     resource_key.c      keys, found by their text, and the demand for each
+ *     resource_share.c    who gets which resource: states of entries, idle entries, room, waiters
  *     resource_make.c     the user's functions: create, validate, reset, destroy
- *     resource_report.c   sentences about borrowers
+ *     resource_report.c   reports about borrowers
  *     resource_work.c     the work of makers and ticks
  *     resource.c          borrow, give_back, discard
  *     resource_ask.c      statistics, validity
@@ -13,8 +13,8 @@
  *     resource_life.c     init, close, deinit
  *     resource_steer.c    evict, pause, resize, tick, event loops
  *
- * An entry is a resource, or the right to make one. It counts towards `max` from the moment a thread may create until
- * destroy has returned, so the server never sees more than max resources. Its states:
+ * An entry is a resource, or the right to make one. It counts towards `max` from the moment a thread may create the
+ * resource until destroy has returned, so the server never sees more than max resources. Its states:
  *
  *              create                lend
  *     MAKING --------> IN_HAND <-------------> LENT
@@ -24,51 +24,53 @@
  *
  *     IN_HAND --> DOOMED --> ENDING                 a maker destroys it
  *
- * Each entry is in the list of its state, and an IDLE or ASKED one also in the line of its key. So each step is a few
- * writes, regardless of the number of entries: the entry that has been idle or lent longest is the first of a list. One
- * thread at a time has an entry that is ASKED, IN_HAND, MAKING or ENDING, and calls the user's functions for it without
- * the lock. Everything else is done under the lock.
+ * Each entry is in the list of its state. An IDLE or ASKED entry is also in the line of its key. So each step takes a
+ * few writes, regardless of the number of entries, because the entry that has been idle or lent longest is the first of
+ * a list. An entry that is ASKED, IN_HAND, MAKING or ENDING belongs to one thread, which calls the user's functions for
+ * it without the lock. Everything else is done under the lock.
  *
- * A creation belongs to the pool. A borrower that finds no resource joins the waiters of its key, which makes the key
- * hungry. A maker takes the right to create for the key that has been hungry longest, and the new resource goes to the
- * first waiter at that time. So a deadline that is shorter than a connect costs a borrow and not a connection. Makers
- * also validate idle resources and destroy old ones, so no borrower waits for a peer. Unless something changes for
- * hungry keys, a lock and an unlock look at no key (kolk_resource_unlock_).
+ * A creation belongs to the pool, not to a borrower. A borrower that finds no resource joins the waiters of its key,
+ * which makes the key hungry. A maker takes the right to create for the key that has been hungry longest, and the new
+ * resource goes to whoever is the first waiter when it is ready. So if connecting takes longer than a borrower's
+ * deadline, the borrow fails, but the connection is not lost. Makers also validate idle resources and destroy old ones,
+ * so no borrower waits for a peer. Unless something has changed for hungry keys, locking and unlocking do not look at
+ * any key (kolk_resource_unlock_).
  *
- * A call of a user's function by a maker is a job, and others wait for it up to LATE_NS. After that it is late and does
- * not count any more: another resource may be created or validated beside it. So a silent peer delays others for
- * LATE_NS at most.
+ * When a maker calls a user's function, the call is a job, and others wait for it for up to LATE_NS. After that, the
+ * job is late and no longer counts: another resource may be created or validated at the same time. So a silent peer
+ * delays others by at most LATE_NS.
  *
- * Without makers (no_housekeeper), or if the system has no thread left, a borrower takes the right to create itself, or
- * receives it in its turn, and calls create, validate and destroy on its own thread.
+ * Without makers (no_housekeeper), or if the system has no thread left, a borrower takes the right to create, or
+ * receives it in its turn, and calls create, validate and destroy in its own thread.
  *
  * There is one rule of fairness: whenever the lock is released, no waiter could be served (I6). A thread that returns a
- * resource serves the first waiter of the key before it unlocks, unless another key has been hungry for longer and can
- * get room in no other way. So a newcomer that holds the lock finds only resources that no waiter can use. A borrower
+ * resource serves the first waiter of the key before it unlocks, unless another key has been hungry for longer and has
+ * no other way to get room. So a newcomer that takes the lock finds only resources that no waiter can use. A borrower
  * that found a dead resource gives up its entry and takes the next one under the same lock. If it has to wait, it joins
- * in front, because it was served before.
+ * the waiters in front, because it was served before.
  *
- * A waiter receives an entry, not a chance. If its deadline passes at that moment, it keeps the entry: the borrow
- * succeeds, or the waiter gives the entry up. So no entry is lost between hand-over and wake-up.
+ * A waiter receives an entry, not just a chance to get one. If its deadline passes at that moment, it keeps the entry:
+ * either the borrow succeeds, or the waiter gives up the entry. So no entry is lost between hand-over and wake-up.
  *
  * A borrow's handle consists of the slot of its entry and the number of borrows of that slot. So a second give_back
- * finds another number there, or an entry that is not LENT.
+ * finds a different number there, or an entry that is not LENT.
  *
  * Invariants (kolk_resource_is_valid):
- *     I1  each entry is in the list of its state, and counted there; there are at most max, except after a resize
- *     I2  an entry is in the line of its key if and only if it is IDLE or ASKED; the line has the order in which they
+ *     I1  each entry is in the list of its state, and counted there; there are at most max entries, except after a
+ *         resize
+ *     I2  an entry is in the line of its key if and only if it is IDLE or ASKED; the line is in the order in which they
  *         came back
- *     I3  the jobs are the entries that are in_time; at most max_creating of them are MAKING. Of one key, at most
- *         max_creating entries are MAKING, late ones included
+ *     I3  the jobs are the entries that are in_time; at most max_creating of them are MAKING. For each key, at most
+ *         max_creating entries are MAKING, including late ones
  *     I4  the users of a key are its entries, the calls that use it, and one each for wishes, a rest, `wanted` and
  *         `news`; a key without users is freed, except ""
  *     I5  a closed pool has no waiters and no idle entries
- *     I6  in a pool that is neither closed nor paused, no waiter could be served: idle resources of its key must be
- *         validated first, and without makers none can be created for it
+ *     I6  in a pool that is neither closed nor paused, no waiter could be served: any idle resources of its key must be
+ *         validated first, and without makers no resource can be created for it
  *     I7  a key is hungry if and only if demand exceeds the resources on their way, and a maker could act on that
  *
- * The order of service is that of HikariCP and of the CMAP specification of MongoDB's drivers, which also has the limit
- * of creations. In puddle and pgxpool, too, a creation outlives the borrow that caused it. */
+ * The order of service is the same as in HikariCP and in the CMAP specification of MongoDB's drivers, which also limits
+ * creations. In puddle and pgxpool, too, a creation outlives the borrow that caused it. */
 #include "resource_inside.h"
 
 #if KOLK_HOSTED
@@ -122,10 +124,10 @@ static void say_more(const resource_request *me, const char *format, ...) {
     va_end(arguments);
 }
 
-/* How many of the last borrows are searched for those of one thread. */
+/* How many of the most recent borrows are searched for those of one thread. */
 #define OWN_AT_MOST 100
 
-/* Writes why no resource came: under the lock. */
+/* Writes why no resource was available. Runs under the lock. */
 static void explain_waiting(const resource_request *me) {
     const kolk_resource_inside_ *pool = me->pool;
     const resource_key *key = me->key;
@@ -151,7 +153,7 @@ static void explain_waiting(const resource_request *me) {
 
 /* ---- Waiting ----------------------------------------------------------------------------------------------------- */
 
-/* Is the calling thread in one of the user's functions, called for this pool? */
+/* Is the calling thread inside a user's function that was called for this pool? */
 static bool is_in_function(const resource_request *me) {
     const resource_entry *busy = me->pool->lists[LIST_BUSY].newest, *job = me->pool->jobs.newest;
     while (busy && busy->thread != me->thread) busy = busy->older;
@@ -159,8 +161,8 @@ static bool is_in_function(const resource_request *me) {
     return me->thread && (busy || job);
 }
 
-/* A borrow with KOLK_NOW has found no resource. If there is room, one is created for the next borrow. An event loop is
- * notified of it, or of a failed create. */
+/* For a borrow with KOLK_NOW that found no resource. If there is room, a resource is created for the next borrow. An
+ * event loop is notified of that resource, or of a failed create. */
 static kolk_status resource_found_none(const resource_request *me) {
     kolk_resource_inside_ *pool = me->pool;
     resource_key *key = me->key;
@@ -180,7 +182,7 @@ static kolk_status resource_found_none(const resource_request *me) {
     return KOLK_NOT_CREATED;
 }
 
-/* Ends a wait, and returns the waiter's entry or status: under the lock. */
+/* Ends a wait, and returns the waiter's entry or status. Runs under the lock. */
 static kolk_status end_waiting(resource_request *me, resource_waiter *waiter, resource_entry **entry) {
     kolk_resource_inside_ *pool = me->pool;
     *entry = waiter->entry;
@@ -195,7 +197,7 @@ static kolk_status end_waiting(resource_request *me, resource_waiter *waiter, re
     return waiter->status;
 }
 
-/* Waits for an entry, with the lock released; in front of all others if it was served before. */
+/* Waits for an entry with the lock released. A borrow that was served before waits in front of all others. */
 static KOLK_NOINLINE_ kolk_status wait_for_entry(resource_request *me, bool in_front, resource_entry **entry) {
     kolk_resource_inside_ *pool = me->pool;
     resource_key *key = me->key;
@@ -246,8 +248,8 @@ static void lend_entry(resource_request *me, resource_entry *entry) {
     me->out->generation = entry->epoch;
 }
 
-/* Must the borrower itself validate a resource before it is lent, and until when? If there are makers, they do the
- * validation that may wait. */
+/* Must the borrower itself validate a resource before it is lent, and until when? If there are makers, they do any
+ * validation that can wait. */
 static bool is_to_be_seen(const resource_request *me, const resource_entry *entry, kolk_deadline *deadline) {
     const kolk_resource_inside_ *pool = me->pool;
     if (!pool->desc.validate) return false;
@@ -257,9 +259,9 @@ static bool is_to_be_seen(const resource_request *me, const resource_entry *entr
     return !is_proved || (pool->desc.look && !entry->vouched);
 }
 
-/* Makes an entry that is IDLE, IN_HAND or MAKING fit to be lent. A resource that was just created is not validated: if
- * validate always failed, creating and destroying would never end. False: the entry is gone; *status says why there
- * can't be another, or is KOLK_OK. */
+/* Makes an entry that is IDLE, IN_HAND or MAKING fit to be lent. A newly created resource is not validated: if validate
+ * always failed, creating and destroying would never end. False: the entry is gone. *status says why there cannot be
+ * another entry, or is KOLK_OK if there can. */
 static bool make_fit(resource_request *me, resource_entry *entry, kolk_status *status) {
     kolk_resource_inside_ *pool = me->pool;
     kolk_deadline deadline;
@@ -284,7 +286,8 @@ static bool make_fit(resource_request *me, resource_entry *entry, kolk_status *s
     return end == NO_END;
 }
 
-/* Without makers, a borrower takes an idle resource, or creates one. No waiter could have used either. */
+/* Without makers, a borrower takes an idle resource, or creates one. No waiter could have used that resource or created
+ * one. */
 static resource_entry *take_or_make(const resource_request *me) {
     kolk_resource_inside_ *pool = me->pool;
     resource_entry *entry = kolk_key_next_idle_(pool, me->key);
@@ -292,8 +295,8 @@ static resource_entry *take_or_make(const resource_request *me) {
     return entry ? entry : kolk_resource_make_(pool, me->key, ROOM_OF_ANY, me->thread, me->now);
 }
 
-/* With makers, a borrower takes an idle resource that need not be validated, if no one waits before it. If no maker
- * will come soon, it creates one. */
+/* With makers, a borrower takes an idle resource that need not be validated, if nobody is waiting already. If no maker
+ * will come soon, it creates a resource. */
 static resource_entry *take_ready(const resource_request *me) {
     kolk_resource_inside_ *pool = me->pool;
     resource_key *key = me->key;
@@ -311,12 +314,12 @@ static resource_entry *take_resource(const resource_request *me) {
     return entry;
 }
 
-/* Under the lock. */
+/* Runs under the lock. */
 static kolk_status borrow_locked(resource_request *me) {
     kolk_resource_inside_ *pool = me->pool;
     kolk_status status = KOLK_OK;
     for (bool again = false; status == KOLK_OK; again = true) {
-        if (pool->closed) return KOLK_CLOSED; /* perhaps while a dead resource was being destroyed */
+        if (pool->closed) return KOLK_CLOSED; /* it may have closed while a dead resource was being destroyed */
         if (again) me->now = kolk_now_ns_();
         if (again && is_too_late(me)) return KOLK_TIMEOUT;
         resource_entry *entry = take_resource(me);
@@ -328,7 +331,7 @@ static kolk_status borrow_locked(resource_request *me) {
     return status;
 }
 
-/* Counts a borrow that failed, and makes sure that its error has a text: under the lock. */
+/* Counts a borrow that failed, and makes sure that its error has a text. Runs under the lock. */
 static KOLK_NOINLINE_ void explain_failure(const resource_request *me, kolk_status status) {
     resource_counts *counts = &me->pool->counts;
     kolk_error *error = &me->out->error;
@@ -343,7 +346,7 @@ static KOLK_NOINLINE_ void explain_failure(const resource_request *me, kolk_stat
     if (!*error->text) say_error(error, kolk_status_text(status));
 }
 
-/* Logs a slow or failed borrow: without the lock. */
+/* Logs a slow or failed borrow. Runs without the lock. */
 static KOLK_NOINLINE_ void log_borrow(const resource_request *me, const char *key, kolk_status status) {
     const kolk_resource_pool_desc *desc = &me->pool->desc;
     int64_t ns = (status == KOLK_OK ? me->now : kolk_now_ns_()) - me->begin;
@@ -392,14 +395,14 @@ KOLK_NOINLINE_ kolk_status kolk_resource_borrow(kolk_resource_pool *pool, const 
 
 /* ---- Giving back ------------------------------------------------------------------------------------------------- */
 
-/* The entry of a borrow, or NULL: under the lock. */
+/* The entry of a borrow, or NULL. Runs under the lock. */
 static resource_entry *entry_of_handle(const kolk_resource_inside_ *pool, kolk_handle handle) {
     resource_entry *entry = kolk_entry_at_(pool, kolk_handle_index_(handle, pool->tag));
     bool is_its = entry && entry->state == RESOURCE_LENT && entry->borrows == kolk_handle_generation_(handle);
     return is_its ? entry : NULL;
 }
 
-/* Under the lock. */
+/* Runs under the lock. */
 static void take_home(kolk_resource_inside_ *pool, resource_entry *entry, bool discards, int64_t now) {
     resource_end end = discards ? END_DISCARDED : kolk_entry_cause_of_end_(pool, entry, now);
     entry->thread = kolk_thread_();

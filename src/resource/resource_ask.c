@@ -43,7 +43,7 @@ void kolk_resource_stats(const kolk_resource_pool *pool, kolk_resource_pool_stat
     kolk_tools_wrote_(out, sizeof *out);
 }
 
-/* Has the line of a key the counted length, and is it closed at both ends (I2)? */
+/* Does the line of a key have the counted length, and is it closed at both ends (I2)? */
 static bool line_is_valid(const kolk_resource_inside_ *pool, const resource_key *key) {
     uint32_t idle = 0, asked = 0;
     const resource_entry *newer = NULL;
@@ -89,7 +89,7 @@ static bool keys_are_valid(const kolk_resource_inside_ *pool) {
            making == pool->creating && entries == kolk_pool_count(&pool->entries);
 }
 
-/* Has a list the counted length, and is it closed at both ends? */
+/* Does a list have the counted length, and is it closed at both ends? */
 static bool list_is_valid(const resource_list *list) {
     uint32_t count = 0;
     const resource_entry *older = NULL;
@@ -110,7 +110,7 @@ static bool jobs_are_valid(const kolk_resource_inside_ *pool) {
     return creates == pool->jobs.creates && others == pool->jobs.others && creates <= pool->desc.max_creating;
 }
 
-/* Is each entry in the list of its state, and are they counted (I1, I3)? */
+/* Is each entry in the list of its state, and are the counts right (I1, I3)? */
 static bool entries_are_valid(const kolk_resource_inside_ *pool) {
     uint32_t lists[STATE_LISTS] = {0}, making = 0, asked = 0, going = 0, in_time = 0;
     for (uint32_t slot = 0; slot < pool->slots; slot++) {

@@ -1,9 +1,9 @@
-/* resource_inside.h: the declarations that the files of the resource pool share, floor by floor from below. resource.c
- * has the essay and the invariants. */
+/* resource_inside.h: declarations that the files of the resource pool have in common, floor by floor, lowest first.
+ * resource.c has the essay and the invariants. */
 #ifndef KOLK_SRC_RESOURCE_INSIDE_H
 #define KOLK_SRC_RESOURCE_INSIDE_H
 
-#undef KOLK_EXTERN /* the functions of pool.inl are emitted in pool.c, also in a program that is compiled with it */
+#undef KOLK_EXTERN /* pool.c emits the functions of pool.inl, even if the program defines it */
 #include "kolk/pool.h"
 #include "kolk/resource.h"
 
@@ -15,11 +15,11 @@
 #include "../os/thread.h"
 #include "makers.h"
 
-#define KEY_BYTES 256u /* most bytes of a key, with its 0 */
+#define KEY_BYTES 256u /* most bytes of a key, including its final 0 */
 
 typedef enum resource_state {
     RESOURCE_IDLE,    /* in the line of its key */
-    RESOURCE_ASKED,   /* in line too, while a maker validates it; it is not lent meanwhile */
+    RESOURCE_ASKED,   /* also in the line, while a maker validates it; it is not lent meanwhile */
     RESOURCE_LENT,    /* a borrower has it */
     RESOURCE_IN_HAND, /* a thread validates, resets or destroys it, or is about to lend it */
     RESOURCE_MAKING,  /* a thread creates it */
@@ -27,7 +27,7 @@ typedef enum resource_state {
     RESOURCE_ENDING   /* a maker destroys it */
 } resource_state;
 
-/* Why a resource is destroyed; the index into resource_counts.destroyed. */
+/* Why a resource is destroyed. This is also the index into resource_counts.destroyed. */
 typedef enum resource_end {
     END_DISCARDED,
     END_INVALID,
@@ -57,14 +57,14 @@ typedef struct resource_key {
     uint32_t entries;       /* entries of all states */
     uint32_t idle, making;  /* entries that are IDLE, entries that are MAKING */
     uint32_t asked, silent; /* ASKED entries that are in time, ASKED entries that are late */
-    uint32_t users;         /* entries, calls, and each field below marked as a user; without users the key is freed */
+    uint32_t users;         /* entries, calls, and each field here marked `a user`; without users the key is freed */
     uint32_t hash;
     bool hungry;               /* demand exceeds the resources on their way, and a maker may act on that */
     bool rests;                /* a create has failed, and the next one waits until retry_at; a user */
     bool wanted;               /* an event loop must be notified of the next idle entry; a user */
-    bool news;                 /* it was notified, and has not borrowed since; a user */
+    bool news;                 /* an event loop was notified, and has not borrowed since; a user */
     bool refused;              /* an event loop must receive `error` */
-    int64_t retry_at, backoff; /* the next failure's pause is at most `backoff` doubled */
+    int64_t retry_at, backoff; /* the pause after the next failure is at most twice `backoff` */
     int64_t failed_at;         /* when a create last failed; 0: none since the last success */
     kolk_error error;          /* of that failed create */
     char text[KEY_BYTES];
@@ -80,16 +80,16 @@ typedef struct resource_entry {
     int64_t expires;                                /* the end of its lifetime */
     int64_t idle_since;
     int64_t proved;       /* when it was last created, validated or given back */
-    int64_t since;        /* LENT: since when */
+    int64_t since;        /* LENT: when the borrow began */
     const char *who;      /* LENT: the borrower; may be NULL */
     kolk_maker_ *maker;   /* the maker that calls a user's function for it; NULL: none */
     kolk_kept_site_ site; /* of the borrow */
-    int64_t begun;        /* ASKED, MAKING, ENDING: since when */
-    uint32_t thread;      /* the thread that has it, or works at it */
+    int64_t begun;        /* ASKED, MAKING, ENDING: when that began */
+    uint32_t thread;      /* the thread that has it, or works on it */
     uint32_t borrows;     /* borrows of this slot so far, for the handles; survives the entry */
     uint32_t epoch;       /* the pool's epoch when its creation began */
     uint32_t slot;        /* its slot in `entries` */
-    uint64_t number;      /* the resource is the n-th that the pool has created */
+    uint64_t number;      /* n, if this is the n-th resource that the pool has created */
     uint8_t state;
     bool evicted;
     bool replaces;                       /* MAKING: a resource of another key must be destroyed first */
@@ -120,22 +120,23 @@ static inline list_of_states kolk_list_of_state_(unsigned state) {
     return state == RESOURCE_DOOMED ? LIST_DOOMED : LIST_BUSY;
 }
 
-/* Entries for which makers are in a user's function, and for which others wait, in the order in which the calls began.
- * A call that takes longer than LATE_NS leaves the list, and another may begin beside it. */
+/* Entries for which a maker is inside a user's function while others wait for them, in the order in which the calls
+ * began. An entry whose call takes longer than LATE_NS leaves the list, and another call may then begin at the same
+ * time. */
 #define LATE_NS INT64_C(100000000)
 typedef struct resource_jobs {
     resource_entry *newest, *oldest;
     uint32_t creates, others;
 } resource_jobs;
 
-/* Times in buckets whose width is an eighth of their octave (as HdrHistogram, Tene, 2012), up to 2^41 ns. */
+/* Times in buckets whose width is an eighth of their octave (as in HdrHistogram; Tene, 2012), up to 2^41 ns. */
 #define TIME_BUCKETS (39u * 8u)
 typedef struct resource_times {
     uint64_t count, sum, max;
     uint64_t buckets[TIME_BUCKETS];
 } resource_times;
 
-/* Since init. */
+/* Counts since init. */
 typedef struct resource_counts {
     uint64_t borrows, full, timeouts, failed, created, create_failures, leaks, waits;
     uint64_t destroyed[RESOURCE_ENDS];
@@ -164,15 +165,15 @@ typedef struct kolk_resource_inside_ {
 
     bool has_makers; /* false: borrowers create, and ticks do the rest */
     bool closed, paused;
-    bool shrunk;      /* max was lowered: there may be more entries */
-    bool keeps_names; /* of borrowing threads, which may have ended before a report */
-    bool changed;     /* hungry keys or makers may have work: see kolk_resource_unlock_ */
-    bool called;      /* upkeep was called for since the last one began */
+    bool shrunk;      /* max was lowered: there may be more entries than that */
+    bool keeps_names; /* it keeps borrowing threads' names, as they may end before a report */
+    bool changed;     /* there may be work for hungry keys or makers: see kolk_resource_unlock_ */
+    bool called;      /* upkeep was requested since the last upkeep began */
     uint32_t max;     /* may become less than the number of entries */
     uint32_t slots;   /* slots of `entries` that were ever used */
     uint32_t peak;
     uint32_t epoch;   /* raised by evict */
-    uint32_t emptied; /* counts entries that end after close, which sleeps on it */
+    uint32_t emptied; /* counts entries that end after close; close sleeps on it */
     uint32_t waiting;
 
     kolk_pool entries;
@@ -184,14 +185,14 @@ typedef struct kolk_resource_inside_ {
     resource_keys keys;
     resource_key *no_key; /* "" */
     key_list hungry, resting;
-    int64_t rest_ends; /* no rest ends before */
+    int64_t rest_ends; /* no rest ends earlier */
     uint64_t turns;    /* counts waiters, and keys that become hungry */
 
     int64_t look_at; /* when the next look at all entries begins */
     uint32_t looked; /* the look has reached this slot */
-    bool looks;      /* a look is going on */
-    uint64_t random; /* state */
-    uint32_t fd;     /* the descriptor for event loops, + 1; 0: none */
+    bool looks;      /* a look is in progress */
+    uint64_t random; /* state of the random numbers */
+    uint32_t fd;     /* the descriptor for event loops, plus 1; 0: none */
     uint32_t wanted; /* keys that are `wanted` */
     uint32_t news;   /* keys that have `news` */
     bool fd_called;  /* fd is readable */
@@ -203,7 +204,7 @@ typedef struct kolk_resource_inside_ {
     size_t bytes;        /* of this struct */
     resource_counts counts;
     resource_times wait, use, create;
-    kolk_resource_pool_stats listed; /* the numbers last given to the registry; under the process's lock */
+    kolk_resource_pool_stats listed; /* the numbers last given to the registry; protected by the process's lock */
 } kolk_resource_inside_;
 
 /* A borrower that waits. */
@@ -215,7 +216,7 @@ typedef struct resource_waiter {
     kolk_status status;
 } resource_waiter;
 
-/* The inside of a pool. NULL: the pool is closed, or belongs to the parent process and may not be touched. */
+/* The inside of a pool. NULL: the pool is closed, or belongs to the parent process and must not be touched. */
 static inline kolk_resource_inside_ *own_inside(const kolk_resource_pool *pool) {
     return pool->inside && kolk_forks_() == pool->inside->forks ? pool->inside : NULL;
 }
@@ -235,7 +236,7 @@ resource_key *kolk_key_of_(kolk_resource_inside_ *pool, const char *text);
 void kolk_key_leave_(kolk_resource_inside_ *pool, resource_key *key);
 
 /* A walk over the keys in the order of the table: NULL begins it, and NULL ends it. Each key that exists throughout the
- * walk is visited once, even if others are made and freed. */
+ * walk is visited once, even if others are made and freed meanwhile. */
 resource_key *kolk_key_next_(const kolk_resource_inside_ *pool, const resource_key *key);
 
 /* Does demand exceed the resources on their way, and could a maker act on that? */
@@ -244,29 +245,31 @@ bool kolk_key_is_hungry_(const kolk_resource_inside_ *pool, const resource_key *
 /* Updates `hungry`, after something that may have changed it. */
 void kolk_key_feel_(kolk_resource_inside_ *pool, resource_key *key);
 
-/* The same after a change of one of its entries, which cannot make a key hungry that has no demand. */
+/* The same after a change of one of the key's entries. Such a change cannot make a key without demand hungry. */
 static inline void kolk_key_changed_(kolk_resource_inside_ *pool, resource_key *key) {
     if (key->waiting | key->wishes | key->hungry | pool->desc.min_idle) kolk_key_feel_(pool, key);
 }
 
-/* Ends a key's turn: the other hungry keys come first now. */
+/* Ends a key's turn: the other hungry keys now come first. */
 void kolk_key_had_turn_(kolk_resource_inside_ *pool, resource_key *key);
 
-/* Adds wishes after a borrow with KOLK_NOW that found no resource; takes one off when a resource has become idle. */
+/* The first adds wishes after a borrow with KOLK_NOW that found no resource. The second removes one when a resource has
+ * become idle. */
 void kolk_key_wish_(kolk_resource_inside_ *pool, resource_key *key);
 void kolk_key_grant_(kolk_resource_inside_ *pool, resource_key *key);
 
 /* A random number from 0 to n - 1; 0 if n is 0. */
 int64_t kolk_resource_random_(kolk_resource_inside_ *pool, int64_t n);
 
-/* After a failed create: begins a pause in which none is created; ends the pause. */
+/* The first begins a pause after a failed create, in which no resource is created for the key. The second ends it. */
 void kolk_key_rest_(kolk_resource_inside_ *pool, resource_key *key, int64_t now);
 void kolk_key_end_rest_(kolk_resource_inside_ *pool, resource_key *key);
 
 /* Ends the pause, and forgets the failures. */
 void kolk_key_forgive_(kolk_resource_inside_ *pool, resource_key *key);
 
-/* An event loop wants to be notified of the key's next idle entry; it is notified; it borrows again. */
+/* The three steps of an event loop: it wants to be notified of the key's next idle entry, it is notified, and it
+ * borrows again. */
 void kolk_key_want_(kolk_resource_inside_ *pool, resource_key *key);
 void kolk_key_tell_(kolk_resource_inside_ *pool, resource_key *key);
 void kolk_key_heard_(kolk_resource_inside_ *pool, resource_key *key);
@@ -275,20 +278,20 @@ void kolk_key_heard_(kolk_resource_inside_ *pool, resource_key *key);
 
 void kolk_resource_lock_(kolk_resource_inside_ *pool);
 
-/* If something has changed for waiters or makers, serves or calls them; then unlocks. */
+/* If something has changed for waiters or makers, serves the waiters or calls the makers; then unlocks. */
 void kolk_resource_unlock_(kolk_resource_inside_ *pool);
 
-/* The number of entries that can be lent, or replaced. */
+/* The number of entries that can be lent or replaced. */
 static inline uint32_t count_of_idle(const kolk_resource_inside_ *pool) {
     return pool->lists[LIST_IDLE].count - pool->asked;
 }
 
-/* Has the key no resource that could come back, and is another create useless? */
+/* Is it true that no resource of the key could come back, and that another create is useless? */
 static inline bool kolk_key_is_hopeless_(const resource_key *key) {
     return key->failed_at && key->error.final && key->entries == 0;
 }
 
-/* Are fewer resources ready than min_idle, while there is room for more? */
+/* Are fewer than min_idle resources ready, while there is room for more? */
 static inline bool lacks_kept_ones(const kolk_resource_inside_ *pool) {
     const resource_key *kept = pool->no_key;
     return kept->idle + kept->asked + kept->making < pool->desc.min_idle && kolk_pool_count(&pool->entries) < pool->max;
@@ -303,21 +306,22 @@ void kolk_entry_become_(kolk_resource_inside_ *pool, resource_entry *entry, reso
 /* Changes an entry from IDLE to LENT. */
 void kolk_entry_lend_idle_(kolk_resource_inside_ *pool, resource_entry *entry);
 
-/* Begins a job: a create, validate or destroy that others wait for; ends it, before the entry's state changes. */
+/* The first begins a job, which is a create, validate or destroy that others wait for. The second ends the job; call it
+ * before the entry's state changes. */
 void kolk_job_begin_(kolk_resource_inside_ *pool, resource_entry *entry, int64_t now);
 void kolk_job_end_(kolk_resource_inside_ *pool, resource_entry *entry);
 
-/* Makes late jobs leave the list, so that no one waits for them any more. */
+/* Removes late jobs from the list, so that nobody waits for them any longer. */
 void kolk_jobs_note_late_(kolk_resource_inside_ *pool, int64_t now);
 
-/* Frees an entry that has no resource any more. */
+/* Frees an entry that no longer has a resource. */
 void kolk_entry_drop_(kolk_resource_inside_ *pool, resource_entry *entry);
 
-/* Which idle entries may be destroyed to make room for a new one. NO_ROOM: no new one may be created at all. */
+/* Which idle entries may be destroyed to make room for a new entry. NO_ROOM: no new entry may be created at all. */
 typedef enum resource_room { NO_ROOM, ROOM_OF_NONE, ROOM_OF_UNPROMISED, ROOM_OF_ANY } resource_room;
 
-/* For a hungry key. If the key has idle entries, its waiter gets one as soon as a maker has validated it. If one of
- * these validations is late, another resource may be created beside them. */
+/* The room that a hungry key may use. If the key has idle entries, its waiter gets one as soon as a maker has validated
+ * it. If one of these validations is late, another resource may be created in the meantime. */
 static inline resource_room kolk_key_room_(const kolk_resource_inside_ *pool, const resource_key *key) {
     if (key->waiting == 0) return ROOM_OF_UNPROMISED;
     if (!pool->has_makers || key->idle == 0) return ROOM_OF_ANY;
@@ -327,7 +331,7 @@ static inline resource_room kolk_key_room_(const kolk_resource_inside_ *pool, co
 /* Could a resource be created for this key? */
 bool kolk_resource_can_make_(const kolk_resource_inside_ *pool, const resource_key *key, resource_room room);
 
-/* Returns the right to create a resource for this key: an entry that is MAKING. NULL: none can be created. */
+/* Returns the right to create a resource for this key: an entry that is MAKING. NULL: no resource can be created. */
 resource_entry *kolk_resource_make_(kolk_resource_inside_ *pool, resource_key *key, resource_room room, uint32_t thread,
                                     int64_t now);
 
@@ -341,7 +345,7 @@ static inline resource_end kolk_entry_cause_of_end_(const kolk_resource_inside_ 
     return may_go ? kolk_entry_why_end_(pool, entry, now) : NO_END;
 }
 
-/* May it be lent without validation? */
+/* May the entry be lent without validation? */
 bool kolk_entry_is_proved_(const kolk_resource_inside_ *pool, const resource_entry *entry, int64_t now);
 
 /* The idle entry of this key that is lent next, or NULL. */
@@ -350,24 +354,25 @@ resource_entry *kolk_key_next_idle_(const kolk_resource_inside_ *pool, const res
 /* Gives an entry that is IN_HAND or LENT, and fit to be lent, to the first waiter of its key, or makes it idle. */
 void kolk_entry_offer_(kolk_resource_inside_ *pool, resource_entry *entry, int64_t now);
 
-/* Gives a waiter an entry or a status, takes it out of its queue and wakes it. */
+/* Gives a waiter an entry or a status, removes the waiter from its queue, and wakes it. */
 void kolk_waiter_serve_(kolk_resource_inside_ *pool, resource_key *key, resource_waiter *waiter, resource_entry *entry,
                         kolk_status status);
 
-/* Serves the waiters of a key with its idle entries; serves those of all keys, after a pause. */
+/* The first serves the waiters of a key with its idle entries. The second does so for all keys, after a pause. */
 void kolk_resource_serve_key_(kolk_resource_inside_ *pool, resource_key *key, int64_t now);
 void kolk_resource_serve_all_(kolk_resource_inside_ *pool, int64_t now);
 
 /* Makes upkeep due now. */
 void kolk_resource_call_upkeep_(kolk_resource_inside_ *pool);
 
-/* Makes the next look at all entries begin within PROMISE_NS, for which an event loop is promised its idle entry. */
+/* Makes the next look at all entries begin within PROMISE_NS. An event loop is promised its idle entry for that
+ * long. */
 #define PROMISE_NS INT64_C(500000000)
 void kolk_resource_look_soon_(kolk_resource_inside_ *pool, int64_t now);
 
 typedef enum resource_job {
     NO_JOB,
-    JOB_CREATE,  /* create one for *key, in *room */
+    JOB_CREATE,  /* create a resource for *key, in *room */
     JOB_ASK,     /* validate an idle entry of *key, for its waiter */
     JOB_DESTROY, /* destroy a doomed entry */
     JOB_LOOK     /* look at the next entries */
@@ -376,12 +381,12 @@ typedef enum resource_job {
 /* The next job for a maker or a tick. */
 resource_job kolk_resource_next_job_(const kolk_resource_inside_ *pool, resource_key **key, resource_room *room);
 
-/* The time of the next job that comes up without a call. */
+/* The time at which the next job becomes due without a call. */
 int64_t kolk_resource_next_due_(const kolk_resource_inside_ *pool);
 
-/* ---- resource_make.c: the user's functions. Under the lock, which is given back while they run ------------------- */
+/* ---- resource_make.c: the user's functions. Under the lock, which is released while they run --------------------- */
 
-/* Destroys an IN_HAND entry and its resource, or leaves that to makers, if there are any. Counts it at once. */
+/* Destroys an IN_HAND entry and its resource, or leaves that to the makers, if there are any. Counts it immediately. */
 void kolk_entry_destroy_(kolk_resource_inside_ *pool, resource_entry *entry, resource_end end);
 
 /* Destroys an IN_HAND or ENDING entry and its resource in this thread. */
@@ -394,16 +399,16 @@ void kolk_resource_destroy_idle_(kolk_resource_inside_ *pool);
 void kolk_entry_settle_(kolk_resource_inside_ *pool, resource_entry *entry, int64_t now);
 
 /* Creates the resource of a MAKING entry, which is then IN_HAND. False: the entry is gone, and its key's error says
- * why. The caller must be a user of the key, to keep it. */
+ * why. The caller must be a user of the key, so that the key is not freed. */
 bool kolk_entry_create_(kolk_resource_inside_ *pool, resource_entry *entry, kolk_deadline deadline);
 
 /* Validates the resource of an IN_HAND or ASKED entry. The result changes only `proved`. */
 bool kolk_entry_validate_(kolk_resource_inside_ *pool, resource_entry *entry, kolk_deadline deadline);
 
-/* If a create is late, and an evict came since it began, lets another be created in its place. */
+/* If a create is late, and there was an evict since it began, lets another resource be created in its place. */
 void kolk_entry_give_up_(kolk_resource_inside_ *pool, resource_entry *entry);
 
-/* Interrupts makers: after an evict, those in a create; after a close, all. */
+/* Interrupts makers: after an evict, those that are inside create; after a close, all of them. */
 void kolk_resource_interrupt_(kolk_resource_inside_ *pool);
 
 /* Resets the resource of an IN_HAND entry. */
@@ -411,7 +416,7 @@ bool kolk_entry_reset_(kolk_resource_inside_ *pool, resource_entry *entry);
 
 /* ---- resource_report.c: without the lock ------------------------------------------------------------------------- */
 
-/* The present or last borrower of a resource. */
+/* The current or last borrower of a resource. */
 typedef struct resource_holder {
     bool known, has_it;
     uint32_t slot, thread;
@@ -424,15 +429,16 @@ typedef struct resource_holder {
 
 resource_holder kolk_entry_holder_(const resource_entry *entry, int64_t now);
 
-/* Report a borrow that lasts too long or has not ended at close; report that such a borrow has ended after all. */
+/* The first reports a borrow that lasts too long or has not ended at close. The second reports that such a borrow has
+ * ended after all. */
 void kolk_report_leak_(const kolk_resource_inside_ *pool, const resource_holder *holder);
 void kolk_report_return_(const kolk_resource_inside_ *pool, const resource_holder *holder);
 
-/* For a handle that ends no borrow: returns the present borrower of the resource, or else the last one, with the thread
- * that gave it back. Under the lock. */
+/* For a handle that does not end a borrow: returns the current borrower of the resource, or else the last one, with the
+ * thread that gave the resource back. Call it under the lock. */
 resource_holder kolk_holder_of_handle_(const kolk_resource_inside_ *pool, kolk_handle handle);
 
-/* Reports such a handle. `pool` is NULL if it is deinit'd. */
+/* Reports such a handle. `pool` is NULL if the pool is deinit'd. */
 void kolk_report_handle_(const kolk_resource_inside_ *pool, kolk_handle handle, const void *site,
                          const resource_holder *holder);
 
@@ -444,7 +450,7 @@ void kolk_resource_upkeep_(kolk_resource_inside_ *pool, kolk_deadline deadline);
 /* Sets when the first work of a new pool is due. */
 void kolk_resource_begin_work_(kolk_resource_inside_ *pool);
 
-/* Does a maker's jobs until there is none left. Sets in the chore when it is due again. */
+/* Does a maker's jobs until none is left. Then sets when the chore is due again. */
 void kolk_resource_work_(kolk_chore_ *chore);
 
 /* ---- resource_metrics.c ------------------------------------------------------------------------------------------ */
@@ -456,10 +462,10 @@ extern const struct kolk_extra_ kolk_resource_extra_;
 #define RESOURCE_EXTRA NULL
 #endif
 
-/* Destroys all doomed entries, beside the makers: under the lock. */
+/* Destroys all doomed entries, concurrently with the makers. Call it under the lock. */
 void kolk_resource_end_doomed_(kolk_resource_inside_ *pool);
 
-/* Reports each borrow that has not ended, if it was not reported before. */
+/* Reports each borrow that has not ended and was not reported before. */
 void kolk_resource_name_holders_(kolk_resource_inside_ *pool);
 
 #endif

@@ -1,12 +1,13 @@
-/* resource_key.c: keys by their text, and the demand for each.
+/* resource_key.c: keys, found by their text, and the demand for each.
  *
- * A key lives while it has users, so there are never more keys than entries and calls. A table of lists finds it by its
- * hash. The table grows by one list with each key: half of the next list's keys move to the new list (linear hashing,
- * Litwin, 1980). So no call pays for the growth of the whole table, and none looks at more than a few keys.
+ * A key exists as long as it has users, so there are never more keys than entries and calls. A table of lists finds a
+ * key by its hash. The table grows by one list with each key: half of the keys of an older list move to the new one
+ * (linear hashing, Litwin, 1980). So no call pays for the growth of the whole table, and none looks at more than a few
+ * keys.
  *
- * A key is hungry when its demand exceeds the resources on their way: when it has more waiters, and wishes of borrows
- * that did not wait, than creates and validations under way. Hungry keys take turns: the key that has been hungry
- * longest comes first, and is the last one after its turn. */
+ * A key is hungry when its demand exceeds the resources on their way, that is, when its waiters and the wishes of
+ * borrows that did not wait together outnumber the creates and validations in progress. Hungry keys take turns: the key
+ * that has been hungry longest comes first, and goes to the end after its turn. */
 #include "resource_inside.h"
 
 #if KOLK_HOSTED
@@ -35,7 +36,8 @@ static resource_key **list_at_place(const kolk_resource_inside_ *pool, uint32_t 
     return &pool->keys.segments[segment][segment == 0 ? place : place - (FIRST_KEY_PLACES / 2 << segment)];
 }
 
-/* Uses as many bits of the hash as the places need; one bit less, if the list at that place does not exist yet. */
+/* Uses as many bits of the hash as the number of places needs, or one bit less if the list at that place does not exist
+ * yet. */
 static uint32_t place_of_hash(uint32_t hash, uint32_t places) {
     uint32_t half = UINT32_C(1) << (31 - (unsigned)__builtin_clz(places));
     uint32_t place = hash & (half * 2 - 1);
@@ -46,7 +48,7 @@ static resource_key **list_of_hash(const kolk_resource_inside_ *pool, uint32_t h
     return list_at_place(pool, place_of_hash(hash, pool->keys.places));
 }
 
-/* Adds a list, if there is memory, and moves half of another list's keys there. */
+/* Adds a list, if there is memory, and moves half of another list's keys to it. */
 static void grow_table(kolk_resource_inside_ *pool) {
     resource_keys *keys = &pool->keys;
     uint32_t place = keys->places, half = UINT32_C(1) << (31 - (unsigned)__builtin_clz(place));
@@ -150,7 +152,7 @@ static void leave_hungry(kolk_resource_inside_ *pool, resource_key *key) {
     *(key->behind ? &key->behind->before : &list->last) = key->before;
 }
 
-/* A maker can act for a key if it may validate an idle entry, or create a resource. */
+/* A maker can act for a key if it is allowed to validate an idle entry or to create a resource. */
 bool kolk_key_is_hungry_(const kolk_resource_inside_ *pool, const resource_key *key) {
     bool rests = key->rests && (pool->has_makers || key->waiting == 0);
     uint32_t wishes = key->idle == 0 ? key->wishes : 0; /* idle entries must be fetched first */
@@ -185,8 +187,8 @@ static void set_wishes(kolk_resource_inside_ *pool, resource_key *key, uint32_t 
     if (!had && wishes) key->users++;
 }
 
-/* Wishes for one resource at first, and for twice as many as before when all of these have been taken. A program that
- * borrows one after the other needs many, and should not wait for each in turn. */
+/* Wishes for one resource at first. When all resources wished for have been taken, wishes for twice as many as before.
+ * A program that borrows one resource after the other needs many, and should not have to wait for each in turn. */
 void kolk_key_wish_(kolk_resource_inside_ *pool, resource_key *key) {
     if (key->wishes > 0) return;
     key->surge = key->surge == 0 ? 1 : key->surge * 2;
@@ -204,7 +206,7 @@ int64_t kolk_resource_random_(kolk_resource_inside_ *pool, int64_t n) {
     return n > 0 ? (int64_t)(kolk_mixed_(pool->random++) % (uint64_t)n) : 0;
 }
 
-/* The pause is random, below a limit that doubles (exponential backoff with full jitter, Brooker, 2015). */
+/* The pause is random, up to a limit that doubles each time (exponential backoff with full jitter, Brooker, 2015). */
 void kolk_key_rest_(kolk_resource_inside_ *pool, resource_key *key, int64_t now) {
     key->backoff = key->backoff ? key->backoff * 2 : SHORTEST_BACKOFF_NS;
     if (key->backoff > LONGEST_BACKOFF_NS) key->backoff = LONGEST_BACKOFF_NS;
@@ -253,7 +255,7 @@ void kolk_key_tell_(kolk_resource_inside_ *pool, resource_key *key) {
     pool->wanted--;
     pool->fd_news = true;
     if (key->news) {
-        kolk_key_leave_(pool, key); /* for `wanted`; its news is a user still */
+        kolk_key_leave_(pool, key); /* for `wanted`; `news` is still a user */
     } else {
         key->news = true;
         pool->news++;

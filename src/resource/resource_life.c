@@ -1,4 +1,4 @@
-/* resource_life.c: the beginning and the end of a resource pool. */
+/* resource_life.c: makes a resource pool from its descriptor, and ends it. */
 #include "resource_inside.h"
 
 #if KOLK_HOSTED
@@ -75,7 +75,7 @@ static void list_resource_leaks(const void *pool) {
     if (kolk_forks_() == inside->forks) kolk_resource_name_holders_(inside);
 }
 
-/* Each pool has its own tag, so that it notices a borrow of another pool. */
+/* Each pool has its own tag, so that it detects a borrow that came from another pool. */
 static uint32_t next_tag(void) {
     static uint32_t tags;
     return kolk_fetch_add_(&tags, 1, KOLK_RELAXED_) + 1;
@@ -83,7 +83,7 @@ static uint32_t next_tag(void) {
 
 static bool make_inner_pools(kolk_resource_inside_ *pool) {
     kolk_pool_desc desc = {.object_size = sizeof(resource_entry),
-                           .capacity = pool->max, /* so that memory for `max` entries is never missing */
+                           .capacity = pool->max, /* so that there is always memory for `max` entries */
                            .max_capacity = KOLK_RESOURCE_MOST,
                            .generations = KOLK_GENERATIONS_NONE,
                            .debug = kolk_no_settings_};
@@ -143,14 +143,14 @@ kolk_status kolk_resource_init_abi_(kolk_resource_pool *pool, const kolk_resourc
 
 /* ---- The end ----------------------------------------------------------------------------------------------------- */
 
-/* Makes all waiters fail with KOLK_CLOSED: under the lock. */
+/* Makes all waiters fail with KOLK_CLOSED. Runs under the lock. */
 static void turn_waiters_away(kolk_resource_inside_ *pool) {
     for (resource_key *key = kolk_key_next_(pool, NULL); key && pool->waiting > 0; key = kolk_key_next_(pool, key))
         while (key->waiters.first)
             kolk_waiter_serve_(pool, key, (resource_waiter *)(void *)key->waiters.first, NULL, KOLK_CLOSED);
 }
 
-/* Waits until no entry is left, or until the deadline; true: none is left. Under the lock. */
+/* Waits until no entry is left, or until the deadline. True: none is left. Runs under the lock. */
 static bool await_emptiness(kolk_resource_inside_ *pool, kolk_deadline deadline) {
     bool in_time = true;
     while (kolk_pool_count(&pool->entries) > 0 && in_time) {
@@ -177,10 +177,11 @@ kolk_status kolk_resource_close(kolk_resource_pool *pool, kolk_deadline deadline
     return KOLK_TIMEOUT;
 }
 
-/* Destroys doomed entries beside the makers, and as a maker, so that destroy need not wait for peers. */
+/* Destroys doomed entries concurrently with the makers. The calling thread acts as a maker, so that destroy need not
+ * wait for peers. */
 static void end_doomed_here(kolk_resource_inside_ *pool) {
     kolk_maker_ self = {0};
-    bool is_maker = kolk_maker_self_(); /* deinit is called in a function of another pool */
+    bool is_maker = kolk_maker_self_(); /* then deinit is called inside a function of another pool */
     if (!is_maker) kolk_maker_enter_(&self);
     kolk_resource_lock_(pool);
     kolk_resource_end_doomed_(pool);
@@ -188,7 +189,7 @@ static void end_doomed_here(kolk_resource_inside_ *pool) {
     if (!is_maker) kolk_maker_leave_(&self);
 }
 
-/* The makers finish the jobs that they have begun; deinit does the others itself. */
+/* The makers finish the jobs that they have begun. deinit does the remaining jobs itself. */
 KOLK_NOINLINE_ void kolk_resource_deinit(kolk_resource_pool *pool) {
     kolk_resource_inside_ *inside = pool->inside;
     if (!inside || !kolk_check_home_(inside, pool->number, NULL, SITE)) return;
@@ -197,7 +198,7 @@ KOLK_NOINLINE_ void kolk_resource_deinit(kolk_resource_pool *pool) {
     if (own_inside(pool)) {
         end_doomed_here(inside);
         if (inside->has_makers) kolk_makers_remove_(&inside->chore);
-        end_doomed_here(inside); /* the entries that makers had */
+        end_doomed_here(inside); /* the entries that makers still had */
     }
     *pool = (kolk_resource_pool){.inside = NULL};
     if (inside->fd) kolk_event_close_((int)inside->fd - 1);

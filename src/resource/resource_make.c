@@ -1,6 +1,6 @@
 /* resource_make.c: calls the user's functions: create, validate, reset, destroy. Every function here begins and ends
- * under the pool's lock, and releases it while a user's function runs. A thread that is cancelled meanwhile
- * (pthread_cancel) ends later; otherwise its entry would stay unfinished for ever. */
+ * under the pool's lock, and releases it while a user's function runs. If a thread is cancelled meanwhile
+ * (pthread_cancel), it ends only later. Otherwise its entry would stay unfinished for ever. */
 #include "resource_inside.h"
 
 #if KOLK_HOSTED
@@ -10,9 +10,9 @@
 
 #include <stdio.h>
 
-/* Between this and end_function the user's code runs, without the lock. */
+/* Between begin_function and end_function, the user's code runs without the lock. */
 static int begin_function(kolk_resource_inside_ *pool, resource_entry *entry) {
-    bool is_evicted = !entry->resource && entry->epoch != pool->epoch; /* during its creation */
+    bool is_evicted = !entry->resource && entry->epoch != pool->epoch; /* while it is being created */
     entry->maker = kolk_maker_self_();
     if (entry->maker) kolk_maker_set_interrupted_(entry->maker, pool->closed || is_evicted);
     kolk_resource_unlock_(pool);
@@ -39,7 +39,6 @@ void kolk_resource_interrupt_(kolk_resource_inside_ *pool) {
 
 /* ---- Ends -------------------------------------------------------------------------------------------------------- */
 
-/* Calls destroy. */
 static void destroy_resource(kolk_resource_inside_ *pool, resource_entry *entry) {
     if (!pool->desc.destroy) return;
     int cancel = begin_function(pool, entry);
@@ -105,7 +104,7 @@ bool kolk_entry_reset_(kolk_resource_inside_ *pool, resource_entry *entry) {
 
 /* ---- Creation ---------------------------------------------------------------------------------------------------- */
 
-/* Calls create, or fails in its place because of KOLK_FAIL. */
+/* Calls create, or fails instead if KOLK_FAIL demands it. */
 static bool call_create(kolk_resource_inside_ *pool, resource_entry *entry, kolk_deadline deadline, kolk_error *error) {
     bool fails = kolk_settings_fail_(&pool->settings, ++pool->create_calls);
     void *resource = NULL;

@@ -1,6 +1,6 @@
-/* resource_metrics.c: the statistics of resource pools beyond kolk_stats, in each format: a table of their own; JSON;
- * and, in Prometheus's spelling, the metrics of OpenTelemetry's conventions for connection pools
- * (db.client.connection.count ...). Further counters are called kolk_resource_... */
+/* resource_metrics.c: the statistics of resource pools that go beyond kolk_stats, in three formats: a table of their
+ * own, JSON, and the metrics of OpenTelemetry's conventions for connection pools (db.client.connection.count ...) in
+ * Prometheus's spelling. Other counters are called kolk_resource_... */
 #include "resource_inside.h"
 
 #if KOLK_DIAGNOSTICS
@@ -14,7 +14,7 @@
 
 /* ---- What there is to write -------------------------------------------------------------------------------------- */
 
-/* Numbers of 4 bytes, then numbers of 8, in the order of kolk_resource_pool_stats. */
+/* First the 4-byte numbers, then the 8-byte numbers, in the order of kolk_resource_pool_stats. */
 static const char *const gauges[] = {"max", "in_use", "idle", "creating", "waiting", "peak"};
 static const char *const counters[] = {"borrows",         "full",      "timeouts", "failed",  "created",
                                        "create_failures", "discarded", "invalid",  "unclean", "expired",
@@ -70,7 +70,7 @@ static void merge_numbers(void *into, const void *of_life) {
 
 /* ---- The table --------------------------------------------------------------------------------------------------- */
 
-/* "1.25 ms". */
+/* Writes a time, such as "1.25 ms". */
 static const char *time_in_words(uint64_t ns, char text[32]) {
     static const char *const units[] = {"ns", "us", "ms", "s"};
     double value = (double)ns;
@@ -84,7 +84,7 @@ static const char *const resource_headings[] = {"resources", "max",      "in use
                                                 "borrows",   "full",     "timeouts", "failed",    "created", "leaks",
                                                 "wait p99",  "wait max", "use p50",  "create p50"};
 
-/* After the name: numbers first, then times. */
+/* The columns after the name: numbers first, then times. */
 static const kolk_field_ resource_columns[] = {
     NUMBER(max),     NUMBER(in_use),      NUMBER(peak),        NUMBER(idle),       NUMBER(waiting),
     NUMBER(borrows), NUMBER(full),        NUMBER(timeouts),    NUMBER(failed),     NUMBER(created),
@@ -183,7 +183,7 @@ static void write_number_sample(kolk_writer_ *out, const kolk_record_ *at, const
     kolk_write_char_(out, '\n');
 }
 
-/* Nanoseconds as seconds, exactly. */
+/* Writes nanoseconds as seconds, exactly. */
 static void put_seconds(uint64_t ns, char text[40]) {
     snprintf(text, 40, "%s.%09u", kolk_digits_of_(ns / 1000000000).text, (unsigned)(ns % 1000000000));
 }
@@ -230,7 +230,8 @@ static const struct {
     {OURS "leaks", "counter", "Borrows reported as leaks.", "", NUMBER(leaks)},
 };
 
-/* Writes all samples of the family that begins with the n-th, and returns the number of the next family's first. */
+/* Writes all samples of the family that begins with the n-th, and returns the number of the next family's first
+ * sample. */
 static size_t write_samples(kolk_writer_ *out, const kolk_records_ *records, size_t n) {
     size_t end = n + 1;
     while (end < LENGTH(samples) && !samples[end].type) end++;

@@ -1,4 +1,5 @@
-/* resource_report.c: sentences about borrows, for the failure handler. Without the lock, since handlers may longjmp. */
+/* resource_report.c: reports about borrows, for the failure handler. They are made without the lock, because handlers
+ * may longjmp. */
 #include "resource_inside.h"
 
 #if KOLK_HOSTED
@@ -29,7 +30,7 @@ resource_holder kolk_entry_holder_(const resource_entry *entry, int64_t now) {
 }
 
 /* Writes " in thread worker (4711)" or " in thread worker (4711, ended)"; without a name " in thread 4711 (ended)". The
- * system forgets the name of a thread that ends; the name that the pool kept is used then. */
+ * system forgets the name of a thread that ends. Then the name that the pool kept is used. */
 static void put_thread(const resource_holder *holder, char *text, size_t size) {
     char name[32];
     uint32_t number = kolk_thread_system_number_(holder->thread);

@@ -1,5 +1,5 @@
-/* resource_share.c: allotment: the states of entries, idle entries, room, waiters. All functions run under the pool's
- * lock. */
+/* resource_share.c: who gets which resource: the states of entries, idle entries, room, waiters. All functions run
+ * under the pool's lock. */
 #include "resource_inside.h"
 
 #if KOLK_HOSTED
@@ -51,7 +51,7 @@ static inline void leave_line(resource_entry *entry) {
     *(entry->line_older ? &entry->line_older->line_newer : &key->oldest) = entry->line_newer;
 }
 
-/* Adds `by`, 1 or -1, to the counters of the entry's state; the caller counts IDLE entries. */
+/* Adds `by`, 1 or -1, to the counters of the entry's state. The caller counts IDLE entries itself. */
 static void count_entry(kolk_resource_inside_ *pool, const resource_entry *entry, uint32_t by) {
     if (entry->state == RESOURCE_ASKED) pool->asked += by;
     if (entry->state >= RESOURCE_DOOMED) pool->going += by;
@@ -78,7 +78,7 @@ void kolk_entry_become_(kolk_resource_inside_ *pool, resource_entry *entry, reso
     kolk_key_changed_(pool, entry->key);
 }
 
-/* The same for the two changes of state that nearly all borrows make: some 40 instructions instead of 95. */
+/* The same for the two changes of state that nearly every borrow makes: about 40 instructions instead of 95. */
 void kolk_entry_lend_idle_(kolk_resource_inside_ *pool, resource_entry *entry) {
     KOLK_ASSERT_(entry->state == RESOURCE_IDLE);
     entry->state = RESOURCE_LENT;
@@ -98,7 +98,7 @@ static inline void make_lent_idle(kolk_resource_inside_ *pool, resource_entry *e
     kolk_key_changed_(pool, entry->key);
 }
 
-/* Makes a new entry MAKING, of this key. */
+/* Sets up a new entry, which is MAKING, for this key. */
 static void begin_entry(kolk_resource_inside_ *pool, resource_entry *entry, resource_key *key) {
     entry->key = key;
     entry->state = RESOURCE_MAKING;
@@ -125,7 +125,7 @@ void kolk_entry_drop_(kolk_resource_inside_ *pool, resource_entry *entry) {
     kolk_pool_free(&pool->entries, entry);
     pool->changed = true; /* there is room */
     if (!pool->closed) return;
-    kolk_store_(&pool->emptied, pool->emptied + 1, KOLK_RELAXED_); /* close takes the lock before it looks */
+    kolk_store_(&pool->emptied, pool->emptied + 1, KOLK_RELAXED_); /* close takes the lock before it checks */
     kolk_wake_(&pool->emptied, UINT32_MAX);
 }
 
@@ -192,7 +192,7 @@ bool kolk_entry_is_proved_(const kolk_resource_inside_ *pool, const resource_ent
     return entry->vouched || !pool->desc.validate || now - entry->proved < pool->desc.validate_after_ms;
 }
 
-/* Skips ASKED entries; there are never more of these than makers. */
+/* Skips ASKED entries, of which there are never more than there are makers. */
 resource_entry *kolk_key_next_idle_(const kolk_resource_inside_ *pool, const resource_key *key) {
     bool oldest = pool->desc.reuse == KOLK_REUSE_FIFO;
     resource_entry *entry = oldest ? key->oldest : key->newest;
@@ -201,7 +201,8 @@ resource_entry *kolk_key_next_idle_(const kolk_resource_inside_ *pool, const res
     return entry;
 }
 
-/* The entry of all keys that has been idle longest, without promised ones if `keeps_promised`; NULL: none. */
+/* The entry, of any key, that has been idle longest. With `keeps_promised`, promised entries are left out. NULL: there
+ * is none. */
 static resource_entry *longest_idle(const kolk_resource_inside_ *pool, bool keeps_promised) {
     resource_entry *entry = pool->lists[LIST_IDLE].oldest;
     while (entry && (entry->state != RESOURCE_IDLE || (keeps_promised && entry->promised))) entry = entry->newer;
@@ -219,7 +220,7 @@ bool kolk_resource_can_make_(const kolk_resource_inside_ *pool, const resource_k
     return count < pool->max || (room > ROOM_OF_NONE && longest_idle(pool, room == ROOM_OF_UNPROMISED));
 }
 
-/* Takes the idle entry that makes room for a new one, which uses its slot. */
+/* Takes the idle entry that makes room for a new one. The new entry uses its slot. */
 static resource_entry *entry_to_replace(kolk_resource_inside_ *pool, resource_room room) {
     resource_entry *entry = longest_idle(pool, room == ROOM_OF_UNPROMISED);
     end_entry(pool, entry);
@@ -240,7 +241,7 @@ static resource_entry *new_entry(kolk_resource_inside_ *pool) {
 resource_entry *kolk_resource_make_(kolk_resource_inside_ *pool, resource_key *key, resource_room room, uint32_t thread,
                                     int64_t now) {
     if (!kolk_resource_can_make_(pool, key, room)) return NULL;
-    key->users++; /* the replaced entry may be its last user */
+    key->users++; /* the replaced entry may be the key's last user */
     bool is_full = kolk_pool_count(&pool->entries) == pool->max;
     resource_entry *entry = is_full ? entry_to_replace(pool, room) : new_entry(pool);
     entry->thread = thread;
@@ -263,7 +264,7 @@ void kolk_waiter_serve_(kolk_resource_inside_ *pool, resource_key *key, resource
     waiter->entry = entry;
     waiter->status = status;
     kolk_key_feel_(pool, key);
-    kolk_waiter_wake_(&waiter->link); /* it may return now */
+    kolk_waiter_wake_(&waiter->link); /* its thread may return now */
 }
 
 /* Has another key been hungry for longer than this key's first waiter has waited, and can it get room only if this
@@ -293,7 +294,7 @@ void kolk_entry_offer_(kolk_resource_inside_ *pool, resource_entry *entry, int64
         kolk_entry_become_(pool, entry, RESOURCE_IDLE);
     if (key->wishes) kolk_key_grant_(pool, key);
     if (key->wanted) kolk_key_tell_(pool, key);
-    if (pool->hungry.first) pool->changed = true; /* it may make room for another key */
+    if (pool->hungry.first) pool->changed = true; /* the entry may make room for another key */
 }
 
 void kolk_resource_serve_key_(kolk_resource_inside_ *pool, resource_key *key, int64_t now) {
@@ -364,7 +365,6 @@ resource_job kolk_resource_next_job_(const kolk_resource_inside_ *pool, resource
     return lacks_kept_ones(pool) && kolk_resource_can_make_(pool, *key, *room) ? JOB_CREATE : NO_JOB;
 }
 
-/* The time of the next job that comes up without a call. */
 int64_t kolk_resource_next_due_(const kolk_resource_inside_ *pool) {
     int64_t due = pool->look_at;
     bool waits =

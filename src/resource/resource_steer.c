@@ -7,7 +7,7 @@
 #include "../os/event.h"
 #include "../os/thread.h"
 
-/* Under the lock. */
+/* Runs under the lock. */
 static void evict_all(kolk_resource_inside_ *pool) {
     pool->epoch++;
     while (pool->resting.first) kolk_key_forgive_(pool, pool->resting.first); /* a create that failed may succeed now */
@@ -35,8 +35,8 @@ bool kolk_resource_evict_generation(kolk_resource_pool *pool, uint32_t generatio
 
 typedef bool resource_wants(const char *key, const void *resource, bool in_use, void *context);
 
-/* Calls `wants` for an entry, and marks it as evicted if that returns true: under the lock, which is released
- * meanwhile. */
+/* Calls `wants` for an entry, and marks the entry as evicted if `wants` returns true. Runs under the lock, which is
+ * released during the call. */
 static bool asks_to_evict(kolk_resource_inside_ *pool, resource_entry *entry, resource_wants *wants, void *context) {
     bool idle = entry->state == RESOURCE_IDLE;
     uint32_t slot = entry->slot;
@@ -44,7 +44,7 @@ static bool asks_to_evict(kolk_resource_inside_ *pool, resource_entry *entry, re
     const void *resource = entry->resource;
     resource_key *key = entry->key;
     if (idle) entry->thread = kolk_thread_();
-    if (idle) kolk_entry_become_(pool, entry, RESOURCE_ASKED); /* it is not lent, and keeps its place */
+    if (idle) kolk_entry_become_(pool, entry, RESOURCE_ASKED); /* not lent meanwhile, it keeps its place */
     if (idle) kolk_job_begin_(pool, entry, kolk_now_ns_());
     key->users++;
     kolk_resource_unlock_(pool);

@@ -1,10 +1,10 @@
-/* resource_times.c: histograms of times. Eight buckets share an octave, so a percentile is exact to an eighth. Up to 15
- * ns each number has its own bucket (HdrHistogram, Gil Tene, 2012). */
+/* resource_times.c: histograms of times. Each octave has eight buckets, so a percentile is exact to within an eighth.
+ * Up to 15 ns, each number has its own bucket (HdrHistogram, Gil Tene, 2012). */
 #include "resource_inside.h"
 
 #if KOLK_HOSTED
 
-/* Numbers from 8 on have 8 buckets per octave, chosen by the three bits behind the first. */
+/* Numbers from 8 on have 8 buckets per octave, chosen by the three bits after the leading one. */
 static unsigned bucket_of(uint64_t ns) {
     if (ns < 8) return (unsigned)ns;
     unsigned octave = 63 - (unsigned)__builtin_clzll(ns);
@@ -36,7 +36,7 @@ void kolk_times_add_(resource_times *times, int64_t ns) {
 }
 
 void kolk_times_sum_up_(const resource_times *times, kolk_times *out) {
-    static const unsigned parts[] = {500, 900, 990, 999}; /* of a thousand */
+    static const unsigned parts[] = {500, 900, 990, 999}; /* per thousand */
     uint64_t *percentiles[] = {&out->p50_ns, &out->p90_ns, &out->p99_ns, &out->p999_ns};
     uint64_t seen = 0;
     unsigned last = bucket_of(times->max), part = 0;
@@ -46,7 +46,7 @@ void kolk_times_sum_up_(const resource_times *times, kolk_times *out) {
         seen += times->buckets[bucket];
         for (unsigned bound = KOLK_TIME_BOUNDS; bound-- && bucket < bucket_of(bound_of(bound));)
             out->at_most[bound] = seen;
-        /* a percentile is the least time that this part of all does not exceed */
+        /* a percentile is the smallest time that this part of all times does not exceed */
         for (; part < 4 && seen * 1000 >= times->count * parts[part]; part++)
             *percentiles[part] = bucket < last ? end_of_bucket(bucket) : times->max;
     }

@@ -1,5 +1,5 @@
-/* resource_work.c: the work of makers, and of ticks in pools without makers: one job after the other, until there is
- * none.
+/* resource_work.c: the work of makers, and of ticks in pools without makers: one job after the other, until none is
+ * left.
  *
  *     for a hungry key    create a resource; or validate an idle one for a waiter
  *     doomed entries      destroy one
@@ -8,7 +8,7 @@
  *                         for validation, and borrows that last too long
  *
  * Several makers may run this at the same time, each with an entry of its own. They release the lock while a user's
- * function runs. The look goes by slot, and each maker continues where the last one stopped. */
+ * function runs. The look visits the slots in order, and each maker continues where the last one stopped. */
 #include "resource_inside.h"
 
 #if KOLK_HOSTED
@@ -18,7 +18,7 @@
 
 #define SHORTEST_LOOK_NS INT64_C(10000000)
 #define LONGEST_LOOK_NS  INT64_C(30000000000)
-#define SLOTS_AT_ONCE    256 /* slots of a look, before others get the lock */
+#define SLOTS_AT_ONCE    256 /* slots that a look visits before others get the lock */
 
 static bool is_due(int64_t since, int64_t interval, int64_t now) {
     return now - since >= interval;
@@ -33,7 +33,7 @@ static void turn_away_hopeless(kolk_resource_inside_ *pool, resource_key *key) {
         kolk_waiter_serve_(pool, key, (resource_waiter *)(void *)key->waiters.first, NULL, KOLK_NOT_CREATED);
 }
 
-/* Creates the resource of a MAKING entry, and gives it to the first waiter at that time. */
+/* Creates the resource of a MAKING entry, and gives it to whoever is the first waiter then. */
 static void create_for_key(kolk_resource_inside_ *pool, resource_entry *entry, kolk_deadline deadline) {
     resource_key *key = entry->key;
     uint32_t epoch = entry->epoch;
@@ -51,7 +51,7 @@ static void create_for_key(kolk_resource_inside_ *pool, resource_entry *entry, k
 
 /* ---- Asking and destroying --------------------------------------------------------------------------------------- */
 
-/* Validates an idle entry, which keeps its place in line. */
+/* Validates an idle entry, which keeps its place in the line. */
 static void ask_idle(kolk_resource_inside_ *pool, resource_entry *entry, int64_t now, kolk_deadline deadline) {
     entry->thread = kolk_thread_();
     kolk_entry_become_(pool, entry, RESOURCE_ASKED);
@@ -123,7 +123,7 @@ static resource_end end_of_idle(const kolk_resource_inside_ *pool, const resourc
  * is notified again, because another loop may have been quicker to see that the descriptor was readable. */
 static void remind_event_loops(kolk_resource_inside_ *pool, resource_entry *entry) {
     resource_key *key = entry->key;
-    key->surge = 0; /* not all wished resources are in use */
+    key->surge = 0; /* not all resources wished for are in use */
     if (key->wanted && !pool->paused) pool->fd_news = true;
     if (entry->promised && key->news) {
         kolk_key_want_(pool, key);
@@ -241,8 +241,8 @@ void kolk_resource_work_(kolk_chore_ *chore) {
         kolk_jobs_note_late_(pool, now);
         if (!pool->looks && pool->look_at <= now) begin_look(pool, now);
         pool->called = false;
-        kolk_store_(&chore->due, INT64_MAX, KOLK_RELAXED_); /* if more is due beside a job, its unlock sets that and
-                                                           * calls */
+        kolk_store_(&chore->due, INT64_MAX, KOLK_RELAXED_); /* if more work is due during the job,
+                                                           * kolk_resource_unlock_ sets this and calls makers */
         pool->changed = true;
         int64_t limit = pool->desc.create_timeout_ms;
         more = do_job(pool, now, (kolk_deadline){limit < INT64_MAX - now ? now + limit : INT64_MAX});

@@ -132,8 +132,8 @@ static inline void serve_waiting(kolk_shared_inside_ *pool) {
 
 /* ---- shared_reclaim.c -------------------------------------------------------------------------------------------- */
 
-/* For threads that ended without kolk_shared_local_deinit: puts their slots into the depot. With `closely`, this
- * includes threads that are exiting but that the system still lists. */
+/* Puts the slots of threads that ended without kolk_shared_local_deinit into the depot. With `closely`, this includes
+ * threads that are exiting but that the system still lists. */
 void kolk_shared_reclaim_(kolk_shared_inside_ *pool, bool closely);
 
 /* ---- shared_epochs.c --------------------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
-/* shared_reclaim.c: for threads that ended without kolk_shared_local_deinit: returns their free slots to the depot, and
- * releases their keepers for other threads.
+/* shared_reclaim.c: returns the free slots of threads that ended without kolk_shared_local_deinit to the depot, and
+ * makes their keepers available to other threads.
  *
  * This happens when a local is made, when a thread has repeatedly found others behind its epoch, and when threads wait
  * for a long time. In a fork's child all threads but one have ended, perhaps in the middle of an operation. Slots that
