@@ -1,11 +1,11 @@
-/* model.h: operations on a pool and on its model (model_state.h) together. Each compares the two: which slot is
- * returned, handles, counts, contents, hooks, reports. In a test, include test.h first. */
+/* model.h: operations on a pool and on its model (model_state.h) together. Each compares the two: the returned slot,
+ * handles, counts, contents, hooks and reports. In a test, include test.h first. */
 #ifndef TESTS_POOL_MODEL_H
 #define TESTS_POOL_MODEL_H
 
 #include "model_state.h"
 
-/* If objects have this size, every other operation uses the typed functions. */
+/* If objects have this size, every second operation uses the typed functions. */
 typedef struct model_thing {
     unsigned char bytes[12];
 } model_thing;
@@ -13,7 +13,7 @@ KOLK_POOL_TYPE(model_things, model_thing)
 
 /* ---- Operations on both ------------------------------------------------------------------------------------------ */
 
-/* The pool as a typed one, or NULL if this operation is to be untyped. */
+/* Returns the pool as a typed one, or NULL if this operation must be untyped. */
 static inline model_things *model_typed(const model *m) {
     bool fits = m->desc.object_size == sizeof(model_thing) && sizeof(model_thing) % m->pool.desc.object_align == 0;
     return fits && m->step % 2 ? (model_things *)(void *)(uintptr_t)&m->pool : NULL;
@@ -25,7 +25,7 @@ static inline double model_cost(const void *object, void *context) {
     return *(const unsigned char *)object % 8;
 }
 
-/* The lowest slot of those with the least cost; NO_SLOT if all are protected or none is alive. */
+/* Returns the lowest of the live, unprotected slots with the least cost, or NO_SLOT if there is none. */
 static inline uint32_t model_cheapest(const model *m) {
     uint32_t cheapest = NO_SLOT;
     for (uint32_t slot = 0; slot < m->fresh; slot++) {
@@ -51,7 +51,7 @@ static inline void model_expect_eviction(model *m, uint32_t slot) {
     m->before = m->count;
 }
 
-/* Called before an alloc: notes whether it must call on_full. */
+/* Called before an alloc: records whether the alloc must call on_full. */
 static inline void model_expect_on_full(model *m) {
     bool (*hook)(kolk_pool *, size_t, void *) = model_will_ask(m) ? m->desc.on_full : NULL;
     bool by_age = hook == kolk_pool_evict_oldest, by_cost = hook == kolk_pool_evict_cheapest;
@@ -89,7 +89,7 @@ static inline void model_alloc_urgent(model *m) {
     model_allocated(m, object, false);
 }
 
-/* This alloc calls no hook. */
+/* alloc_over does not call on_full. */
 static inline void model_alloc_over(model *m, double cost) {
     uint32_t cheapest = model_will_ask(m) ? model_cheapest(m) : NO_SLOT;
     if (!m->desc.cost) return;
@@ -155,7 +155,7 @@ static inline void model_clear(model *m) {
     model_assert(m, m->count == m->live && m->damages == 0);
 }
 
-/* Up to this many bytes were returned to the system, with the contents of dead slots in them. */
+/* Called when this many bytes were returned to the system. They may have held the contents of any dead slot. */
 static inline void model_gave_back(model *m, size_t bytes) {
     if (m->desc.memory || (m->desc.keep && !m->desc.setup)) {
         model_assert(m, bytes == 0);
@@ -177,7 +177,7 @@ static inline size_t model_trim(model *m) {
     return bytes;
 }
 
-/* The order of free slots stays. At each tick the pool may grow by the budget. */
+/* A tick does not change the order of free slots. The pool may grow by the budget at each tick. */
 static inline void model_tick(model *m, uint32_t budget, uint32_t ticks) {
     for (; ticks && model_can_follow(m, CALL_TRIM); ticks--) {
         size_t bytes = kolk_pool_tick(&m->pool, budget);
@@ -188,7 +188,7 @@ static inline void model_tick(model *m, uint32_t budget, uint32_t ticks) {
     }
 }
 
-/* Walks through the live objects from the oldest to the newest, and back. */
+/* Walks through the objects in the order of births, from the oldest to the newest and back. */
 static inline void model_ask_ages(model *m) {
     if (!m->desc.ages) return;
     void *object = kolk_pool_oldest(&m->pool);
@@ -298,8 +298,8 @@ static inline void model_free_handle(model *m, kolk_handle handle) {
     model_check_tag(m, handle);
 }
 
-/* Damages one byte that the debug mode watches: `at` bytes before the object, behind it, or in it if it is dead. A part
- * is damaged only once. */
+/* Damages one byte that the debug mode watches: `at` bytes before the object, behind its end, or from its start if it
+ * is dead. Does nothing if that part is already damaged. */
 static inline void model_damage(model *m, uint32_t slot, unsigned part, uint32_t at) {
     unsigned char *object = (unsigned char *)model_object(m, slot);
     bool watched = part == BODY ? m->filled[slot] : m->kept[slot] && (m->debug & KOLK_DEBUG_GUARD);
@@ -312,7 +312,7 @@ static inline void model_damage(model *m, uint32_t slot, unsigned part, uint32_t
     m->damages++;
 }
 
-/* Writes to a dead object that is not watched, which must not matter. (A filled object may still be watched after a
+/* Writes to a dead object that is not watched, which must have no effect. (A filled object may still be watched after a
  * trim.) */
 static inline void model_scribble(model *m, uint32_t slot) {
     bool watched = m->debug & KOLK_DEBUG_FILL && m->births[slot];

@@ -1,4 +1,4 @@
-/* model_ask.h: queries of a pool and its model (model.h): pointers that must be refused, and walks over the live
+/* model_ask.h: checks of a pool against its model (model.h): pointers that must be refused, and walks over the live
  * objects. */
 #ifndef TESTS_MODEL_ASK_H
 #define TESTS_MODEL_ASK_H
@@ -9,7 +9,7 @@
 
 typedef enum verb { ASK_FREE, ASK_INDEX, ASK_HANDLE, VERBS } verb;
 
-/* The mistake that this pointer is, found by a search through all slots; KOLK_OK: none. */
+/* Returns the rule that this pointer breaks, found by a search through all slots, or KOLK_OK. */
 static inline kolk_status model_rule_of(const model *m, const void *object, verb asked, uint32_t *slot) {
     size_t inside = 0;
     *slot = model_locate(m, object, &inside);
@@ -21,12 +21,12 @@ static inline kolk_status model_rule_of(const model *m, const void *object, verb
 }
 
 /* Passes a pointer that is not a live object to a function of the pool, which must report the mistake once and change
- * nothing. False: the pointer is a live object. */
+ * nothing. Returns false if the pointer is a live object. */
 static inline bool model_refuses(model *m, const void *object, verb asked) {
     uint32_t slot;
     kolk_status rule = model_rule_of(m, object, asked, &slot);
     if (rule == KOLK_OK) return false;
-    if (!KOLK_CHECKS && rule == KOLK_DOUBLE_FREE) return false; /* that build does not check for it */
+    if (!KOLK_CHECKS && rule == KOLK_DOUBLE_FREE) return false; /* this build does not check for it */
     kolk_pool before = m->pool;
     model_assert(m, kolk_pool_is_live(&m->pool, object) == (rule == KOLK_NO_HANDLES));
     if (asked == ASK_FREE) kolk_pool_free(&m->pool, (void *)(uintptr_t)object);
@@ -42,7 +42,7 @@ static inline bool model_refuses(model *m, const void *object, verb asked) {
 
 /* ---- Sweeps ------------------------------------------------------------------------------------------------------ */
 
-/* The first live slot from this one on, or fresh if there is none. */
+/* Returns the first live slot from this one on, or fresh if there is none. */
 static inline uint32_t model_live_from(const model *m, uint64_t slot) {
     while (slot < m->fresh && m->places[slot] != LIVE) slot++;
     return slot < m->fresh ? (uint32_t)slot : m->fresh;
@@ -79,7 +79,7 @@ static inline void model_sweep_by_runs(model *m, uint32_t from, uint32_t end) {
     while (from < end && (from = model_ask_run(m, from, end - from)) != NO_SLOT) {}
 }
 
-/* Walks by age and frees objects meanwhile, the current one and others. The walk may stop early. */
+/* Walks by age and frees objects on the way, the current one and others. The walk may stop early. */
 static inline void model_walk_and_free(model *m, bool up) {
     bool allocs = m->reset_allocs;
     m->reset_allocs = false;
@@ -98,8 +98,8 @@ static inline void model_walk_and_free(model *m, bool up) {
     m->reset_allocs = allocs;
 }
 
-/* Walks by a cursor and frees objects meanwhile: the current one (with `all`) or about half of these, and others. Each
- * remaining object is visited. */
+/* Walks by a cursor and frees objects on the way: every current object (with `all`) or about half of them, and others.
+ * The walk must visit each object that is still alive when its turn comes. */
 static inline void model_sweep_and_free(model *m, bool all) {
     uint32_t slot = 0;
     bool allocs = m->reset_allocs;

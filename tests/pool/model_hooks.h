@@ -1,5 +1,5 @@
-/* model_hooks.h: the hooks of a pool beside its model (included by model.h). They check the time of their calls, and
- * use the pool. */
+/* model_hooks.h: the hooks of a pool with a model (included by model.h). They check that they are called at the right
+ * time, and use the pool. */
 #ifndef TESTS_MODEL_HOOKS_H
 #define TESTS_MODEL_HOOKS_H
 
@@ -12,7 +12,8 @@ static inline uint32_t model_slot_of(const model *m, const void *object) {
     return slot;
 }
 
-/* A hook allocates and frees. Not within alloc_n, as the model does not yet know its first objects. */
+/* Allocates and frees within a hook, but not during alloc_n, as the model does not yet know the objects that alloc_n
+ * has already taken. */
 static inline void model_nest(model *m, bool frees, bool allocs) {
     uint32_t wanted = m->wanted, victim = m->victim;
     bool urgent = m->urgent;
@@ -57,13 +58,13 @@ static inline void model_reset(void *object, void *context) {
     model_assert(m, model_contents_are_right(m, slot));
     model_end(m, slot);
     model_nest(m, m->reset_frees, m->reset_allocs);
-    if (freeing != slot) model_put_if_worn(m, slot); /* in a clear */
+    if (freeing != slot) model_put_if_worn(m, slot); /* clear ends this life */
 }
 
 static inline void model_teardown(void *object, void *context) {
     model *m = (model *)context;
     uint32_t slot = model_slot_of(m, object);
-    model_assert(m, m->set_up[slot] && (m->places[slot] != LIVE || m->clearing)); /* in deinit without a reset */
+    model_assert(m, m->set_up[slot] && (m->places[slot] != LIVE || m->clearing)); /* LIVE: deinit without a reset */
     model_assert(m, model_contents_are_right(m, slot));
     m->set_up[slot] = false;
 }
@@ -73,7 +74,7 @@ static inline void model_on_evict(void *object, void *context) {
     model_assert(m, model_slot_of(m, object) == m->freeing && kolk_pool_is_live(&m->pool, object));
 }
 
-/* Frees one object or all, allocates, makes room, or does nothing. */
+/* Frees one object or all, tries to allocate, reserves a slot, calls trap_full, or does nothing. */
 static inline void model_make_room(model *m, uint32_t choice) {
     if (choice < 8 && m->live) {
         model_free(m, model_random_live(m), BY_POINTER);
@@ -84,7 +85,7 @@ static inline void model_make_room(model *m, uint32_t choice) {
     } else if (choice == 12) {
         model_clear(m);
     } else if (choice == 13) {
-        model_assert(m, kolk_pool_alloc(&m->pool) == NULL); /* does not call on_full again */
+        model_assert(m, kolk_pool_alloc(&m->pool) == NULL); /* this must not call on_full again */
         m->failed++;
     } else if (choice == 14) {
         m->refused = false;
@@ -96,7 +97,7 @@ static inline void model_make_room(model *m, uint32_t choice) {
     }
 }
 
-/* Declines now and then, whatever it has done. */
+/* Now and then returns false, whatever it has done. */
 static inline bool model_on_full(kolk_pool *pool, size_t bytes, void *context) {
     model *m = (model *)context;
     model_assert(m, m->hook_due && pool == &m->pool && bytes == pool->desc.object_size);

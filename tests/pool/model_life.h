@@ -1,4 +1,5 @@
-/* model_life.h: the begin and the end of a pool and its model (included by model.h), and the reports meanwhile. */
+/* model_life.h: how a pool and its model begin and end (included by model.h), and a handler for the reports in
+ * between. */
 #ifndef TESTS_POOL_MODEL_LIFE_H
 #define TESTS_POOL_MODEL_LIFE_H
 
@@ -13,14 +14,14 @@ static inline void model_lend(model *m) {
     m->desc.memory = lend_memory(m->desc.memory_size, m->desc.object_align, &m->random);
 }
 
-/* How many slots fit the lent memory. */
+/* Returns how many slots fit into the lent memory. */
 static inline uint32_t model_fitting(const model *m) {
     kolk_pool_desc desc = m->desc;
     for (desc.capacity = 1; kolk_pool_memory_size(&desc) <= m->desc.memory_size;) desc.capacity++;
     return desc.capacity - 1;
 }
 
-/* Removes the settings of the debug mode that this pool cannot have. */
+/* Removes the debug settings that this pool cannot have. */
 static inline void model_settle_debug(model *m) {
     if (is_bypassed(m)) m->debug &= KOLK_DEBUG_BYPASS | KOLK_DEBUG_SITES | KOLK_DEBUG_TRACE;
     if (has_persistent(m)) m->debug &= ~(uint32_t)KOLK_DEBUG_FILL;
@@ -30,7 +31,7 @@ static inline void model_settle_debug(model *m) {
     m->counts_peak = m->desc.reuse == KOLK_REUSE_FIFO || m->debug;
 }
 
-/* Damage and leaks must be reported as expected. Other reports are noted for the caller that expects them. */
+/* Damage and leaks must be reported as expected. Other reports are recorded for the caller that expects them. */
 static inline void model_hear(const kolk_failure *failure, void *context) {
     static const kolk_status rules[PARTS] = {KOLK_UNDERFLOW, KOLK_OVERFLOW, KOLK_WRITE_AFTER_FREE};
     model *m = (model *)context;
@@ -53,7 +54,7 @@ static inline void model_hear(const kolk_failure *failure, void *context) {
     m->damages--;
 }
 
-/* From now on all reports are about this pool, which is zeroed and valid. */
+/* From now on all reports must be about this pool, which is zeroed and valid. */
 static inline void model_listen(model *m) {
     m->freeing = m->wanted = m->prepared = m->victim = NO_SLOT;
     kolk_set_failure_handler(model_hear, m);
@@ -64,7 +65,7 @@ static inline void model_init(model *m, bool foreign) {
     model_listen(m);
     m->desc.context = m;
     if (foreign) model_lend(m);
-    setenv("KOLK_BYPASS", is_bypassed(m) ? "1" : "0", 1); /* under any tool */
+    setenv("KOLK_BYPASS", is_bypassed(m) ? "1" : "0", 1); /* even under a tool that turns bypass on */
     unsetenv("KOLK_DEBUG");
     kolk_status status = kolk_pool_init(&m->pool, &m->desc);
     if (status != KOLK_OK) model_fail(m, "init: %s", kolk_status_text(status));

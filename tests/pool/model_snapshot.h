@@ -1,4 +1,4 @@
-/* model_snapshot.h: snapshots of a pool beside copies of its model (model.h). */
+/* model_snapshot.h: snapshots of a pool, each kept with a copy of its model (model.h). */
 #ifndef TESTS_POOL_MODEL_SNAPSHOT_H
 #define TESTS_POOL_MODEL_SNAPSHOT_H
 
@@ -7,7 +7,7 @@
 
 typedef struct moment {
     model then;
-    block taken; /* no bytes: there is no snapshot */
+    block taken; /* has no bytes if there is no snapshot */
 } moment;
 
 static inline void model_remember(const model *m, moment *now) {
@@ -21,11 +21,11 @@ static inline void model_remember(const model *m, moment *now) {
     now->then = *m;
 }
 
-/* The slot returns to its snapshotted state, and no hook is called. */
+/* Returns the slot to its state in the snapshot. No hook is called. */
 static inline void model_restore_slot(model *m, uint32_t slot, const model *then) {
     bool lived = m->places[slot] == LIVE, lives = then->places[slot] == LIVE;
     if (lived && !lives) model_wipe(m, slot);
-    if (slot < m->fresh && slot >= then->fresh) { /* it becomes a slot that was never handed out */
+    if (slot < m->fresh && slot >= then->fresh) { /* it counts as never handed out again */
         m->filled[slot] = m->kept[slot] = false;
         if (is_bypassed(m) && has_persistent(m)) m->stamps[slot] = 0, m->objects[slot] = NULL;
     }
@@ -41,8 +41,8 @@ static inline void model_restore_slot(model *m, uint32_t slot, const model *then
     m->is_protected[slot] = then->is_protected[slot];
 }
 
-/* Restores a snapshot of this pool, or of one with the same descriptor. The peak is kept. A new snapshot has the same
- * block, except for a larger capacity. */
+/* Restores a snapshot of this pool, or of one with the same descriptor. The peak is kept. A new snapshot must equal the
+ * old block, except that its capacity may be larger. */
 static inline void model_restore(model *m, const moment *past) {
     const model *then = &past->then;
     uint32_t peak = m->counts_peak ? m->peak : m->fresh;

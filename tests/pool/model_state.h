@@ -1,5 +1,5 @@
-/* model_state.h: a model of kolk_pool made of arrays and linear searches. It is written from pool.h alone, and does not
- * use src/pool/pool.c. */
+/* model_state.h: a model of kolk_pool made of arrays and linear searches. It was written from pool.h alone and uses
+ * none of the code in src/pool/pool.c. */
 #ifndef TESTS_MODEL_STATE_H
 #define TESTS_MODEL_STATE_H
 
@@ -9,7 +9,8 @@
 #define MODEL_SLOTS 256u
 #endif
 
-/* WAITING: in quarantine. BETWEEN: during its setup or reset. */
+/* WAITING: in quarantine. BETWEEN: taken but not yet alive, or no longer alive but not yet free, as during setup or
+ * reset. */
 typedef enum place { NEVER, FREE, WAITING, WORN, LIVE, BETWEEN } place;
 
 typedef enum way { BY_POINTER, BY_HANDLE, BY_COST, BY_AGE } way;
@@ -25,45 +26,45 @@ typedef struct list {
 typedef struct model {
     kolk_pool pool;
     kolk_pool_desc desc;
-    const char *what; /* this configuration, for messages */
+    const char *what; /* names this configuration in messages */
     uint64_t seed, random, step;
     uint32_t stride, tag;
 
     place places[MODEL_SLOTS];
-    uint32_t generations[MODEL_SLOTS]; /* of the present life, or of the next one */
+    uint32_t generations[MODEL_SLOTS]; /* of the current life, or of the next one if the slot is dead */
     uint64_t stamps[MODEL_SLOTS];      /* determines the contents; 0: unknown */
     bool set_up[MODEL_SLOTS], setting_up[MODEL_SLOTS];
     bool kept[MODEL_SLOTS];          /* no trim since its last life may have discarded its contents */
     bool filled[MODEL_SLOTS];        /* with the debug mode's pattern */
-    bool born_in_clear[MODEL_SLOTS]; /* made by a reset hook during clear, which may or may not have freed it */
+    bool born_in_clear[MODEL_SLOTS]; /* allocated during clear by a reset hook; clear may or may not have freed it */
     bool damaged[MODEL_SLOTS][PARTS];
     uint32_t damaged_at[MODEL_SLOTS][PARTS];
     uint64_t births[MODEL_SLOTS];
-    void *objects[MODEL_SLOTS];     /* with bypass: the address of the last life; NULL: unknown */
+    void *objects[MODEL_SLOTS];     /* with bypass: where the slot's last object is; NULL: unknown */
     bool is_protected[MODEL_SLOTS]; /* and so not in the order of births */
     list free, waiting, worn;       /* free: in the order of frees */
     list order;                     /* of births */
     uint32_t fresh, capacity, live, peak, recycled;
-    uint32_t count;   /* live slots and those BETWEEN */
-    bool counts_peak; /* otherwise the peak is fresh */
+    uint32_t count;   /* slots that are LIVE or BETWEEN */
+    bool counts_peak; /* if false, the peak equals fresh */
     uint64_t failed, evictions, wrong_pool, born, leaked;
 
-    uint32_t debug;      /* KOLK_DEBUG_ flags: requested, and after init those in force */
+    uint32_t debug;      /* KOLK_DEBUG_ flags: those requested, and after init those in force */
     uint32_t quarantine; /* its length */
     uint32_t damages;    /* not yet reported */
     bool bad_setting;
 
-    bool urgent; /* this alloc was requested as urgent, or its on_full has evicted */
+    bool urgent; /* this alloc is urgent, or has evicted an object */
     bool setup_fails, hook_due, trap_due, in_hook, in_alloc_n, clearing;
     bool declined;   /* on_full has returned false, so this alloc fails */
     uint32_t victim; /* the slot that this alloc evicts, by a ready-made hook or alloc_over */
     uint32_t before; /* `count` before this alloc */
     bool setup_frees, setup_allocs, reset_frees, reset_allocs; /* now and then */
     bool refused;                                              /* the system refuses memory for growth */
-    uint32_t freeing;                                          /* the slot whose eviction or reset is expected */
-    uint32_t wanted;                                           /* by alloc_at */
+    uint32_t freeing;                                          /* the slot that may be evicted or reset now */
+    uint32_t wanted;                                           /* the slot that alloc_at asks for */
     uint32_t prepared;                                         /* the slot taken when its setup ran */
-    unsigned depth;                                            /* of nested hooks */
+    unsigned depth;                                            /* how deeply hooks are nested */
     notes taken;
 } model;
 
@@ -92,12 +93,12 @@ static inline unsigned char content(uint64_t stamp, size_t at) {
     return (unsigned char)((stamp >> (at % 8 * 8)) + at);
 }
 
-/* Are objects blocks of malloc? */
+/* Is each object a malloc block of its own? */
 static inline bool is_bypassed(const model *m) {
     return m->debug & KOLK_DEBUG_BYPASS;
 }
 
-/* Do contents survive between lives? Nothing is filled then, and under bypass each slot keeps its block. */
+/* Do contents survive between lives? If so, nothing is filled, and under bypass each slot keeps its block. */
 static inline bool has_persistent(const model *m) {
     return m->desc.keep || m->desc.setup || m->desc.teardown;
 }
@@ -115,14 +116,15 @@ static inline bool model_is_last_at(const model *m, uint32_t slot) {
     return true;
 }
 
-/* The slot whose object begins at this address, otherwise one that contains it, or NO_SLOT; and the offset in it. */
+/* Finds the slot whose object begins at this address, otherwise one that contains it, otherwise NO_SLOT. Sets `inside`
+ * to the offset in it. */
 static inline uint32_t model_locate(const model *m, const void *pointer, size_t *inside) {
     uint32_t found = NO_SLOT, end = is_bypassed(m) ? MODEL_SLOTS : m->pool.capacity;
     size_t size = is_bypassed(m) ? m->desc.object_size : m->stride;
     for (uint32_t slot = 0; slot < end; slot++) {
         size_t at = (size_t)((uintptr_t)pointer - (uintptr_t)model_object(m, slot));
         if (at >= size || !model_object(m, slot) || !model_is_last_at(m, slot)) continue;
-        bool unissued = is_bypassed(m) && slot >= m->fresh; /* a restore has unissued it: only its start is known */
+        bool unissued = is_bypassed(m) && slot >= m->fresh; /* after a restore: only its start is known */
         if (at && (unissued || found != NO_SLOT)) continue;
         found = slot;
         *inside = at;
@@ -131,7 +133,7 @@ static inline uint32_t model_locate(const model *m, const void *pointer, size_t 
     return found;
 }
 
-/* The next byte to compare: all bytes of a small object, both ends of a large one. */
+/* Returns the next byte to compare. Small objects are compared whole, large ones only at both ends. */
 static inline size_t model_step(const model *m, size_t at) {
     return at == 63 && m->desc.object_size > 128 ? m->desc.object_size - 64 : at + 1;
 }
@@ -159,7 +161,7 @@ static inline kolk_handle model_handle(const model *m, uint32_t slot, uint32_t g
     return kolk_handle_unpack((uint64_t)generation << 32 | (slot ^ m->tag));
 }
 
-/* The n-th live slot; n is below their number. */
+/* Returns the n-th live slot, counted from 0. */
 static inline uint32_t model_live(const model *m, uint32_t n) {
     uint32_t slot = 0;
     while (m->places[slot] != LIVE || n-- > 0) slot++;
@@ -170,7 +172,7 @@ static inline uint32_t model_random_live(model *m) {
     return model_live(m, random_below(&m->random, m->live));
 }
 
-/* ---- What the model leaves to other tests ------------------------------------------------------------------------ */
+/* ---- Calls that the model leaves to other tests ------------------------------------------------------------------ */
 
 typedef enum call { CALL_ALLOC_N, CALL_TRIM, CALL_SNAPSHOT } call;
 
@@ -178,7 +180,7 @@ static inline bool model_can_follow(const model *m, call which) {
     switch (which) {
     case CALL_ALLOC_N: /* setup cannot learn where malloc puts each object */
         return !(is_bypassed(m) && m->desc.setup);
-    case CALL_TRIM: /* some damage is discarded with the memory, and it is unknown which */
+    case CALL_TRIM: /* trim discards some damage with the memory, and the model cannot know which */
         return m->damages == 0;
     default: /* such a pool has no snapshot */
         return !m->desc.setup && !m->desc.teardown;
@@ -192,12 +194,12 @@ static inline bool model_can_grow(const model *m) {
     return m->capacity < m->desc.max_capacity && !(m->refused && asks_system);
 }
 
-/* How many further slots can be alive with this capacity. */
+/* Returns how many more slots can become live with this capacity. */
 static inline uint32_t model_left(const model *m, uint32_t capacity) {
     return capacity - m->count - (m->desc.generations == KOLK_GENERATIONS_STRICT ? m->worn.count : 0);
 }
 
-/* Would the next alloc take a slot of the headroom, unless the pool grows? */
+/* Would the next alloc take a slot of the headroom if the pool does not grow? */
 static inline bool model_needs_more(const model *m) {
     return !m->urgent && m->desc.headroom && model_left(m, m->capacity) <= m->desc.headroom;
 }
@@ -232,7 +234,7 @@ static inline void model_follow_growth(model *m, uint32_t slot) {
     m->capacity = m->pool.capacity;
 }
 
-/* Before an alloc: follows the growth that the headroom needs. */
+/* Called before an alloc: follows the growth that keeps the headroom free. */
 static inline void model_follow_headroom(model *m) {
     if (!model_needs_more(m) || m->pool.capacity == m->capacity) return;
     model_assert(m, model_can_grow(m) && m->pool.capacity > m->capacity);
@@ -246,7 +248,7 @@ static inline void model_take(model *m, uint32_t slot) {
     if (m->places[slot] == NEVER) {
         uint32_t first = m->fresh;
         while (m->fresh <= slot) m->generations[m->fresh++] = 1;
-        for (uint32_t n = 0; n < slot - first; n++) /* the lowest slot of the gap that alloc_at makes is the next one */
+        for (uint32_t n = 0; n < slot - first; n++) /* of the slots that alloc_at skips, the lowest must be next */
             model_put(m, m->desc.reuse == KOLK_REUSE_LIFO ? slot - 1 - n : first + n);
     } else if (m->places[slot] == WORN) {
         model_assert(m, list_remove(&m->worn, slot));
@@ -261,7 +263,7 @@ static inline void model_take(model *m, uint32_t slot) {
     m->count++;
 }
 
-/* What the end of a life does to the contents. */
+/* Models what the end of a life does to the contents. */
 static inline void model_wipe(model *m, uint32_t slot) {
     m->filled[slot] = m->debug & KOLK_DEBUG_FILL;
     if (m->filled[slot] || (is_bypassed(m) && !has_persistent(m))) m->stamps[slot] = 0;
@@ -277,7 +279,7 @@ static inline void model_end(model *m, uint32_t slot) {
     if (has_handles(m)) m->generations[slot] = (m->generations[slot] + 1) & KOLK_GENERATION_MAX;
 }
 
-/* True if the slot is worn out, and so does not become free. */
+/* Returns true if the slot is worn out, and so does not become free. */
 static inline bool model_put_if_worn(model *m, uint32_t slot) {
     if (!has_handles(m) || m->generations[slot] != 0) return false;
     m->places[slot] = WORN;
@@ -301,14 +303,14 @@ static inline void model_put_freed(model *m, uint32_t slot) {
     list_push(&m->waiting, slot);
 }
 
-/* `before`: the count before the hook made room. The alloc may use a slot that was freed since. */
+/* `before` is the count before the hook ran. If the hook has freed a slot, the alloc may use it. */
 static inline void model_made_room(model *m, uint32_t before) {
     if (m->count >= before) return;
     m->evictions += before - m->count;
     m->urgent = true;
 }
 
-/* The slot that this alloc had to evict is free by now. */
+/* The pool has already freed the slot that this alloc had to evict: the model does the same. */
 static inline void model_follow_eviction(model *m) {
     uint32_t slot = m->victim;
     if (slot == NO_SLOT) return;
@@ -328,7 +330,7 @@ static inline void model_sort(model *m) {
     }
 }
 
-/* Notes the slot's object. With bypass malloc chooses the address, unless the slot has kept a block. */
+/* Records the slot's object. With bypass, malloc chooses the address, unless the slot has kept its block. */
 static inline void model_put_object(model *m, uint32_t slot, const void *object) {
     if (is_bypassed(m) && !(has_persistent(m) && m->objects[slot])) {
         for (uint32_t other = 0; other < MODEL_SLOTS; other++) {
@@ -342,7 +344,7 @@ static inline void model_put_object(model *m, uint32_t slot, const void *object)
     model_assert(m, (uintptr_t)object % m->pool.desc.object_align == 0);
 }
 
-/* The slot, which is in no list, begins a life; alloc returned `object`, or NULL. */
+/* Begins a life of the slot, which is in no list. `object` is what alloc returned, or NULL. */
 static inline void model_begin(model *m, uint32_t slot, const void *object, bool zeroed) {
     bool set_up = m->set_up[slot] || !(m->desc.setup || m->desc.teardown);
     model_assert(m, m->setting_up[slot] == (!set_up && m->desc.setup));

@@ -1,5 +1,5 @@
-/* snapshot_block.h: shared by tests and fuzzers of snapshots: blocks, and the offsets of numbers in them, repeated here
- * from the text of src/pool/pool_snapshot.c. Include test.h or plain.h first. */
+/* snapshot_block.h: blocks for tests and fuzzers of snapshots, and the offsets of the numbers in them, repeated here
+ * from src/pool/pool_snapshot.c. Include test.h or plain.h first. */
 #ifndef TESTS_SNAPSHOT_BLOCK_H
 #define TESTS_SNAPSHOT_BLOCK_H
 
@@ -15,7 +15,7 @@ enum {
     SIZE_AT = 16,
     OBJECT_SIZE_AT = 24,
     TAG_AT = 28,
-    REUSE_AT = 32, /* a byte, followed by bytes for generations, ages, and a 0 */
+    REUSE_AT = 32, /* a byte, followed by one byte each for generations and ages, and a 0 */
     CAPACITY_AT = 36,
     FRESH_AT = 40,
     LIVE_AT = 44,
@@ -41,7 +41,7 @@ static inline block copy_of(block other) {
 
 static inline block take_snapshot(const kolk_pool *pool) {
     block made = new_block(kolk_pool_snapshot_size(pool));
-    memset(made.bytes, 0xa5, made.size); /* so that a byte that was not written shows */
+    memset(made.bytes, 0xa5, made.size); /* makes unwritten bytes visible */
     if (made.size == 0 || kolk_pool_snapshot(pool, made.bytes, made.size) != made.size) abort();
     return made;
 }

@@ -1,5 +1,5 @@
-/* KOLK_BYPASS=1: each object is a block of malloc, for its life, or for the pool's if contents survive between lives.
- * Everything else works as without bypass. */
+/* KOLK_BYPASS=1: each object is a malloc block, which lasts as long as the object, or as long as the pool if contents
+ * survive between lives. Everything else works as without bypass. */
 #include "../help/watched_malloc.h"
 
 static void make_bypassed(kolk_pool *pool, kolk_pool_desc desc) {
@@ -39,7 +39,7 @@ static void test_each_object_is_a_block_of_its_size(void **state) {
             assert_null(kolk_pool_alloc(&pool));
             give_back(&pool, objects[2]);
             assert_int_equal(heap.count, 3);
-            assert_null(block_of(objects[2])); /* its block was freed at once */
+            assert_null(block_of(objects[2])); /* its block was freed immediately */
             assert_non_null(block_of(taken_from(&pool)));
             kolk_pool_clear(&pool);
             assert_int_equal(heap.count, 0);
@@ -80,7 +80,7 @@ static void test_all_ways_to_and_from_a_block(void **state) {
         assert_int_equal(heap.count, 7);
         assert_int_equal(kolk_pool_count(&pool), 7);
         assert_null(kolk_pool_at(&pool, 6));
-        assert_int_equal(kolk_pool_index(&pool, taken_from(&pool)), 6); /* its slot was skipped, without a block */
+        assert_int_equal(kolk_pool_index(&pool, taken_from(&pool)), 6); /* alloc_at skipped it, so it had no block */
         assert_int_equal(heap.count, 8);
         assert_null(kolk_pool_alloc(&pool));
         kolk_pool_trim(&pool);
@@ -119,7 +119,7 @@ static void test_a_place_that_malloc_uses_again(void **state) {
     make_bypassed(&pool, (kolk_pool_desc){.capacity = 1000, .reuse = KOLK_REUSE_FIFO});
     unsigned again = 0;
     unsigned char *last = NULL;
-    for (uint32_t i = 0; i < 1000; i++) { /* each in another slot, but mostly at the same address */
+    for (uint32_t i = 0; i < 1000; i++) { /* each in a different slot, but mostly at the same address */
         unsigned char *object = taken_from(&pool);
         assert_int_equal(kolk_pool_index(&pool, object), i);
         assert_true(kolk_pool_is_live(&pool, object));
@@ -143,7 +143,7 @@ static void test_a_place_that_malloc_uses_again(void **state) {
     end_bypassed(&pool);
 }
 
-/* ---- Contents that live on --------------------------------------------------------------------------------------- */
+/* ---- Contents that survive between lives ------------------------------------------------------------------------- */
 
 static void test_keep(void **state) {
     (void)state;
@@ -264,7 +264,7 @@ static void test_malloc_fails(void **state) {
         assert_int_equal(stats.failed, 4);
         assert_null(kolk_pool_get(&pool, handle));
         give_back(&pool, objects[0]);
-        assert_null(kolk_pool_alloc(&pool)); /* a slot that had a block before */
+        assert_null(kolk_pool_alloc(&pool)); /* a slot that once had a block */
         assert_int_equal(heap.count, 1);
         assert_true(kolk_pool_is_valid(&pool));
         heap.refused_from = 0;
@@ -275,7 +275,7 @@ static void test_malloc_fails(void **state) {
     }
 }
 
-/* A failed restore frees the blocks that it has allocated, even if slots keep their blocks. */
+/* A failed restore frees the blocks that it has allocated, even in a pool whose slots keep their blocks. */
 static void test_malloc_fails_in_a_restore(void **state) {
     (void)state;
     for (uint32_t refused = 1; refused <= 6; refused++) {
@@ -299,7 +299,7 @@ static void test_malloc_fails_in_a_restore(void **state) {
     }
 }
 
-/* ---- Many -------------------------------------------------------------------------------------------------------- */
+/* ---- Many objects ------------------------------------------------------------------------------------------------ */
 
 #define MANY 3000u
 
@@ -342,7 +342,7 @@ static void test_churn(void **state) {
         make_bypassed(&pool, (kolk_pool_desc){.max_capacity = MANY, .reuse = orders[n]});
         alive = 0;
         for (unsigned step = 0; step < (does_a_part() ? 20000 : 60000); step++) {
-            bool grows = random_below(&random, 100) < (step / 4000 % 2 ? 35u : 65u); /* fills up, and empties again */
+            bool grows = random_below(&random, 100) < (step / 4000 % 2 ? 35u : 65u); /* fills up, then empties again */
             if (grows && alive < MANY) {
                 mine *now = &all[alive++];
                 now->object = (unsigned char *)kolk_pool_alloc(&pool);
@@ -439,8 +439,8 @@ static void test_a_walk_that_frees_and_allocates(void **state) {
     }
 }
 
-/* Visits all pairs of objects by a walk nested in a walk. In the middle of the inner one, the outer one's current
- * object is freed, and its slot used again. */
+/* Visits all pairs of objects by two nested walks. In the middle of the inner walk, the outer walk's current object is
+ * freed and its slot is used again. */
 static void test_walks_over_pairs(void **state) {
     (void)state;
     enum { ALL = 200 };
@@ -473,7 +473,7 @@ enum { WALKERS = 6, SLOTS = 40 };
 typedef struct walker {
     bool on, due[SLOTS];
     kolk_cursor cursor;
-    uint32_t from; /* the slot after its current object's */
+    uint32_t from; /* the slot after that of its current object */
 } walker;
 
 static walker walkers[WALKERS];
@@ -498,7 +498,7 @@ static void start(const kolk_pool *pool, walker *one) {
     go_on(pool, one);
 }
 
-/* Runs several walks at a time and abandons some. */
+/* Runs several walks at the same time and abandons some. */
 static void walk_about(kolk_pool *pool, uint64_t *random) {
     memset(walkers, 0, sizeof walkers);
     for (unsigned step = 0; step < (does_a_part() ? 2000 : 10000); step++) {

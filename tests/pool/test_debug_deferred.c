@@ -1,5 +1,5 @@
-/* debug.h alone, called as by a pool with deferred free: between end_life and wipe, reports count an object as freed,
- * and it can still be read. */
+/* debug.h alone, called as a pool with deferred free calls it: between end_life and wipe, reports treat an object as
+ * freed, but it can still be read. */
 #include "../help/debug_test.h"
 
 #include "diag/debug.h"
@@ -52,7 +52,7 @@ static unsigned char *live_and_end(kolk_debug *debug, void *place) {
     reports kept;
     begin_reports(&kept);
     kolk_debug_leaks_(debug, SLOTS, (kolk_failure){.rule = KOLK_LEAK, .pool = "deferred"});
-    assert_no_more(&kept); /* it is freed, so it is no leak */
+    assert_no_more(&kept); /* it counts as freed, so it is not a leak */
     return object;
 }
 

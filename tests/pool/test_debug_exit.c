@@ -1,10 +1,10 @@
-/* At the program's end, objects that are still alive are reported once, for pools with the debug setting `sites` that
- * were not deinitialised. */
+/* At exit, each object that is still alive in a pool with the debug setting `sites` is reported once, if the pool was
+ * not deinitialised. */
 #include "../help/debug_test.h"
 
 static kolk_pool pools[3];
 
-/* Checks a line of the default handler; sites may follow the sentence. */
+/* Checks a line that the default handler printed; sites may follow the sentence. */
 static void assert_line(const char **text, const char *beginning) {
     if (strncmp(*text, beginning, strlen(beginning)) != 0) assert_string_equal(*text, beginning);
     const char *end = strchr(*text, '\n');
@@ -17,7 +17,7 @@ static void start(unsigned n, const char *name, const char *debug) {
     if (kolk_pool_init(&pools[n], &desc) != KOLK_OK) _exit(1);
 }
 
-/* Allocates many objects at one place, however the compiler treats the loop around the call. */
+/* Allocates an object. All callers share one site, even if the compiler unrolls their loops. */
 __attribute__((noinline)) static void *take(unsigned n) {
     void *object = kolk_pool_alloc(&pools[n]);
     __asm__ volatile("");
@@ -26,10 +26,10 @@ __attribute__((noinline)) static void *take(unsigned n) {
 
 static void leak(void) {
     start(0, "first", "sites=1");
-    start(1, "second", "fill,guard"); /* it has leaks too, but no setting to report them */
+    start(1, "second", "fill,guard"); /* it leaks too, but has no setting to report it */
     start(2, "third", "sites");
     for (int i = 0; i < 2; i++) take(0);
-    kolk_pool_alloc(&pools[0]); /* at another place */
+    kolk_pool_alloc(&pools[0]); /* at a different site */
     kolk_pool_alloc(&pools[1]);
     kolk_pool_alloc(&pools[2]);
     exit(0);

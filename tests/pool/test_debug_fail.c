@@ -1,6 +1,6 @@
-/* KOLK_FAIL: forced failures, in which an alloc finds the pool full: exactly each n-th, or at random and repeatable by
- * a seed; which pools it applies to; how on_full and an overflow pool react; reports of words that are not
- * understood. */
+/* KOLK_FAIL: forced failures, in which an alloc fails as if the pool were full: exactly every n-th alloc, or at random,
+ * repeatable with a seed. Also tests which pools it applies to, how on_full and an overflow pool react, and how words
+ * that are not understood are reported. */
 #include "../help/debug_test.h"
 
 #include <math.h>
@@ -26,13 +26,13 @@ static void *alloc_somehow(kolk_pool *pool, unsigned way) {
     if (way == 0) return kolk_pool_alloc(pool);
     if (way == 1) return kolk_pool_alloc_zeroed(pool);
     if (way == 2) return kolk_pool_alloc_urgent(pool);
-    if (way == 3) return kolk_pool_alloc_over(pool, -1); /* -1 is less than any object's cost, so it evicts none */
+    if (way == 3) return kolk_pool_alloc_over(pool, -1); /* cheaper than any object, so nothing is evicted */
     return kolk_pool_alloc_n(pool, &object, 1) ? object : NULL;
 }
 
 #define WAYS 5u
 
-/* ---- Each n-th --------------------------------------------------------------------------------------------------- */
+/* ---- Every n-th alloc -------------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *debug, *bypass;
@@ -67,7 +67,7 @@ static void test_every_nth_exactly(void **state) {
             memset(object, (int)asked, 24);
             kolk_handle handle = kolk_pool_handle_of(&pool, object);
             assert_ptr_equal(kolk_pool_get(&pool, handle), object);
-            give_back(&pool, object); /* a free does not count */
+            give_back(&pool, object); /* frees are not counted */
         }
         kolk_pool_stats(&pool, &stats);
         assert_int_equal(stats.failed, failed);
@@ -105,7 +105,7 @@ static void test_a_full_pool(void **state) {
     end_pool(&pool);
 }
 
-/* ---- By chance --------------------------------------------------------------------------------------------------- */
+/* ---- At random --------------------------------------------------------------------------------------------------- */
 
 #define TRIES 40000u
 
@@ -155,7 +155,7 @@ static void test_by_chance(void **state) {
 
 /* ---- Which pools ------------------------------------------------------------------------------------------------- */
 
-/* The number of the first alloc that fails; 0: none of many. */
+/* Returns the number of the first alloc that fails, or 0 if none of many fails. */
 static uint32_t first_failure(const char *failures, const char *name) {
     kolk_pool pool;
     uint32_t n = 1;
@@ -189,7 +189,7 @@ static void test_which_pools(void **state) {
         {"bombs:every=2;bullets:every=3", "bullets", 3},
         {"bombs:every=2;bullets:every=3", "bombs", 2},
         {"bombs:every=2;bullets:every=3", "boats", 0},
-        {"bul*:every=2;bullets:every=3;*:every=4", "bullets", 2}, /* the first matching entry counts */
+        {"bul*:every=2;bullets:every=3;*:every=4", "bullets", 2}, /* the first matching entry applies */
         {"bullets:every=3;*:every=4", "bullets", 3},
         {"bullets:every=3;*:every=4", "bombs", 4},
         {"bullets:every=5,seed=9", "bullets", 5},
@@ -221,7 +221,7 @@ static void test_which_pools_not(void **state) {
     end_pool(&pool);
 }
 
-/* KOLK_FAIL is read at init, beside KOLK_DEBUG, and cannot be set by the descriptor. */
+/* KOLK_FAIL is read at each init, like KOLK_DEBUG, but a descriptor cannot set it. */
 static void test_the_environment_is_read_at_each_init(void **state) {
     (void)state;
     kolk_pool failing, sound;
@@ -280,7 +280,7 @@ static void test_on_full_is_asked(void **state) {
     assert_non_null(kolk_pool_alloc(&h.pool));
     assert_int_equal(h.calls, 1);
     h.object = object;
-    assert_non_null(kolk_pool_alloc(&h.pool)); /* the fourth alloc: its hook has made room */
+    assert_non_null(kolk_pool_alloc(&h.pool)); /* the fourth alloc: the hook has made room */
     assert_int_equal(h.calls, 2);
     kolk_pool_stats(&h.pool, &stats);
     assert_int_equal(stats.failed, 1);
@@ -361,7 +361,7 @@ static void test_the_overflow_pool_takes_over(void **state) {
     end_pool(&second);
 }
 
-/* ---- What is not understood -------------------------------------------------------------------------------------- */
+/* ---- Words that are not understood ------------------------------------------------------------------------------- */
 
 #define NOT_UNDERSTOOD " is not understood: every=N and seed=N from 1, chance=0.01 up to 1"
 
@@ -369,7 +369,7 @@ static const char *environment;
 
 static void init_pools_in_this_environment(void) {
     static const char *const names[] = {"bullets", "bombs", "bullets"};
-    setenv("KOLK_FAIL", environment, 1); /* under the default handler, which prints and returns */
+    setenv("KOLK_FAIL", environment, 1); /* reported by the default handler, which prints and returns */
     for (size_t i = 0; i < LENGTH_OF(names); i++) {
         kolk_pool pool;
         if (kolk_pool_init(&pool, &(kolk_pool_desc){.name = names[i], .object_size = 8, .capacity = 3}) != KOLK_OK)
@@ -434,7 +434,7 @@ static void test_bad_words_are_said_once(void **state) {
         char failures[200], expected[400];
         snprintf(failures, sizeof failures, "bullets:%s,every=3", words[i]);
         snprintf(expected, sizeof expected, "kolk: KOLK_FAIL: \"%s\"" NOT_UNDERSTOOD "\n3 0 3 ", words[i]);
-        assert_prints(failures, expected); /* it is ignored, the other settings are not */
+        assert_prints(failures, expected); /* the bad word is ignored, the other settings apply */
         snprintf(failures, sizeof failures, "x:%s;bombs:every=2", words[i]);
         snprintf(expected, sizeof expected, "kolk: KOLK_FAIL: \"%s\"" NOT_UNDERSTOOD "\n0 2 0 ", words[i]);
         assert_prints(failures, expected); /* also in entries for other pools */

@@ -1,4 +1,4 @@
-/* The debug setting `fill`: the pattern in new objects and in freed ones; every write after free is found, reported
+/* The debug setting `fill`: new objects and freed ones hold its patterns; every write after free is found, reported
  * with its bytes, and repaired. */
 #include "../help/debug_test.h"
 
@@ -16,7 +16,7 @@ static bool is_poisoned(const unsigned char *bytes, size_t size) {
     return true;
 }
 
-/* ---- What objects are full of ------------------------------------------------------------------------------------ */
+/* ---- What objects are filled with -------------------------------------------------------------------------------- */
 
 /* Allocates, checks, writes, frees and checks all slots, so that slots are new, reused, and added by growth. */
 static void live_and_die(kolk_pool *pool, uint32_t n, size_t size) {
@@ -28,7 +28,7 @@ static void live_and_die(kolk_pool *pool, uint32_t n, size_t size) {
             memset(objects[i], (int)i, size);
         }
         for (uint32_t i = 0; i < n; i++) {
-            assert_true(all_bytes_are(objects[i], size, (unsigned char)i)); /* no other life has written there */
+            assert_true(all_bytes_are(objects[i], size, (unsigned char)i)); /* no other object has overwritten it */
             give_back(pool, objects[i]);
             assert_true(is_poisoned((const unsigned char *)objects[i], size));
         }
@@ -119,7 +119,7 @@ static void test_all_ways_to_an_object(void **state) {
         kolk_pool_clear(&pool);
         for (int i = 0; i < 4; i++) assert_true(is_poisoned((unsigned char *)objects[i], 10));
         assert_true(is_poisoned(at, 10) && kolk_pool_is_valid(&pool));
-        live_and_die(&pool, 20, 10); /* including the slots between, which alloc_at has made free */
+        live_and_die(&pool, 20, 10); /* including the slots that alloc_at skipped and made free */
         end_pool(&pool);
     }
 }
@@ -157,7 +157,7 @@ static void test_a_write_after_free_is_found_at_reuse(void **state) {
                       "kolk: dead: write after free to slot 1: 2a written at byte 7 of it");
         assert_no_more(&f.kept);
         assert_true(all_bytes_are(f.objects[1], SIZE, NEW));
-        assert_ptr_equal(taken_from(&f.pool), f.objects[2]); /* slot 2 was not written to */
+        assert_ptr_equal(taken_from(&f.pool), f.objects[2]); /* slot 2 is undamaged */
         assert_no_more(&f.kept);
         end_pool(&f.pool);
     }
@@ -219,7 +219,7 @@ static void test_what_is_written_twice_the_same_is_no_damage(void **state) {
     fixture f;
     start(&f, KOLK_REUSE_LIFO);
     for (size_t i = 0; i < SIZE; i++) f.objects[1][i] = poison(i);
-    f.objects[0][3] = 1; /* writes to live objects are no mistake */
+    f.objects[0][3] = 1; /* writes to live objects are allowed */
     assert_true(kolk_pool_is_valid(&f.pool));
     assert_ptr_equal(taken_from(&f.pool), f.objects[1]);
     assert_no_more(&f.kept);
@@ -366,7 +366,7 @@ static void test_a_reset_hook_sees_the_object_as_it_was(void **state) {
     assert_int_equal(resets, 4);
 }
 
-/* ---- Pages that were given back ---------------------------------------------------------------------------------- */
+/* ---- Pages that were returned to the system ---------------------------------------------------------------------- */
 
 static void test_pages_given_back_are_no_damage(void **state) {
     (void)state;
@@ -407,7 +407,7 @@ static void test_pages_given_back_are_no_damage(void **state) {
         kolk_pool_trim(&pool);
         if (n != 1) assert_false(kolk_pool_is_valid(&pool));
         kolk_pool_deinit(&pool);
-        if (n == 1) continue; /* FIFO has used other slots */
+        if (n == 1) continue; /* FIFO used other slots */
         assert_damage(&kept, KOLK_WRITE_AFTER_FREE, "pages", neighbour, 101, 0, 1,
                       "kolk: pages: write after free to slot 101: 03 written at byte 0 of it");
         assert_no_more(&kept);

@@ -1,5 +1,5 @@
-/* The debug setting `guard`: red zones on both sides of each object, where they lie and where there are none; every
- * write into them is found, reported with its bytes, and repaired. */
+/* The debug setting `guard`: red zones on both sides of each object. Tests where they lie and which pools have none;
+ * every write into them is found, reported with its bytes, and repaired. */
 #include "../help/debug_test.h"
 
 #define ZONE 16u /* the least size */
@@ -57,7 +57,7 @@ static void see(kolk_pool *pool, seen_by way, void *object) {
     if (way == DEINIT) kolk_pool_deinit(pool);
 }
 
-/* Of three objects, damages the byte at `at` from the start of the middle one. */
+/* Makes three objects and damages one byte, at the offset `at` from the start of the middle one. */
 static void damage_one_byte(kolk_reuse reuse, size_t size, ptrdiff_t at, seen_by way) {
     kolk_pool pool;
     reports kept;
@@ -148,7 +148,8 @@ static void test_many_bytes_and_both_sides_of_an_object(void **state) {
                   "kolk: walls: overflow of slot 1: 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 written 0 bytes "
                   "behind its end");
     assert_no_more(&kept);
-    /* a write from one object through the next into the third damages the zones of both */
+    /* a write from the first object across the second into the third one's zone damages the zones of the first and the
+     * third */
     uint32_t between = pool.stride - 8;
     memset(moved(objects[1], 0), 0, 8); /* it is dead and not filled, so this is no damage */
     memset(moved(objects[0], 4), 0, 4 + between - ZONE);
@@ -162,7 +163,7 @@ static void test_many_bytes_and_both_sides_of_an_object(void **state) {
     const report *last = next_report(&kept);
     assert_int_equal(last->failure.rule, KOLK_UNDERFLOW);
     assert_int_equal(last->failure.slot, 2);
-    assert_int_equal(last->failure.offset, 3); /* of the byte farthest from the object */
+    assert_int_equal(last->failure.offset, 3); /* the damaged byte farthest from the object */
     assert_int_equal(last->failure.count, 2);
     assert_no_more(&kept);
     end_pool(&pool);
@@ -196,7 +197,8 @@ static void test_zones_of_dead_objects(void **state) {
     }
 }
 
-/* When the handler is called, this damage is repaired already. Damage to other zones is reported one by one. */
+/* When the handler is called, the damage that it gets is already repaired. Each other damaged zone is reported on its
+ * own. */
 static unsigned calls;
 
 static void look_at_the_pool(const kolk_failure *failure, void *context) {
@@ -252,7 +254,7 @@ static void test_pointers_into_zones_are_no_objects(void **state) {
     assert_silent(&taken);
 }
 
-/* ---- Iteration: objects apart ------------------------------------------------------------------------------------ */
+/* ---- Iteration over objects with gaps between them --------------------------------------------------------------- */
 
 struct thing {
     uint32_t number;
@@ -293,7 +295,7 @@ static void test_runs_of_one(void **state) {
     end_pool(&pool.pool);
 }
 
-/* ---- Typed pools of all kinds, whose functions know a stride that is not the pool's ------------------------------ */
+/* ---- Typed pools: their functions assume a stride that is not the pool's ----------------------------------------- */
 
 typedef struct cell cell;
 KOLK_POOL_DECLARE(cells, cell)

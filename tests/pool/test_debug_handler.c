@@ -1,8 +1,8 @@
-/* Handlers of the debug mode's failures: one returns, one jumps out, one queries the pool. Afterwards the pool is valid
- * and usable. */
+/* Handlers of the debug mode's failures: one returns, one jumps out, one queries the pool. After each, the pool is
+ * valid and usable. */
 #include "../help/debug_test.h"
 
-/* ---- Damage, in each place where it is seen ---------------------------------------------------------------------- */
+/* ---- Damage, reported by each call that checks for it ------------------------------------------------------------ */
 
 typedef enum call { ALLOC, ALLOC_N, ALLOC_ZEROED, ALLOC_AT, FREE, FREE_HANDLE, CLEAR, DEINIT, CALLS } call;
 
@@ -32,7 +32,7 @@ static void set_scene(scene *s, kolk_reuse reuse, const char *debug) {
     s->objects[0][12] = 0x22;
 }
 
-/* A handler may call const functions. Only the reported part is repaired yet, so is_valid may be false; this handler
+/* A handler may call const functions. So far only the reported part is repaired, so is_valid may be false; this handler
  * repairs the rest first. */
 static void look_around(const kolk_failure *failure, void *context) {
     scene *s = (scene *)context;
@@ -149,7 +149,7 @@ static bool is_listed(void) {
 static void test_a_handler_that_jumps_out(void **state) {
     (void)state;
     for (unsigned n = 0; n < LENGTH_OF(settings) * LENGTH_OF(orders) * CALLS; n++) {
-        static scene s; /* static, so that longjmp leaves it alone */
+        static scene s; /* static, so that longjmp preserves it */
         memset(&s, 0, sizeof s);
         s.jumps = true;
         call what = (call)(n % CALLS);
@@ -172,7 +172,7 @@ static void test_a_handler_that_jumps_out(void **state) {
     }
 }
 
-/* An alloc that the handler leaves must not suppress on_full: the next one calls it as well. */
+/* If the handler jumps out of an alloc, the next alloc must still call on_full. */
 static unsigned asked;
 
 static bool on_full(kolk_pool *pool, size_t bytes, void *context) {
@@ -235,7 +235,7 @@ static void test_a_jump_out_of_an_eviction(void **state) {
     assert_true(alloc_n_jumps_out(&pool, 1));
     assert_true(kolk_pool_is_valid(&pool));
     assert_int_equal(kolk_pool_count(&pool), 2);
-    assert_ptr_equal(taken_from(&pool), object); /* evicted now */
+    assert_ptr_equal(taken_from(&pool), object); /* now it is evicted */
     end_pool(&pool);
 }
 

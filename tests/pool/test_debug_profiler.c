@@ -1,5 +1,5 @@
-/* kolk_set_profiler: the profiler gets every alloc and free, in order, of the pools initialised while it is set, and of
- * no others. */
+/* kolk_set_profiler: the profiler gets every alloc and free, in order, but only of pools initialised while it is
+ * set. */
 #include "../help/debug_test.h"
 
 typedef struct event {
@@ -215,7 +215,7 @@ static void test_evictions_and_other_settings(void **state) {
     end_pool(&pool);
 }
 
-/* There are as many frees as allocs, and an object's events alternate. */
+/* There are as many frees as allocs, and each object's allocs and frees alternate. */
 static void test_events_balance(void **state) {
     (void)state;
     static const char *const settings[] = {"trace", "fill,guard", "quarantine=5", "all"};

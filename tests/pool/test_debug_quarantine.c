@@ -61,7 +61,7 @@ static void test_slots_never_used_come_before_those_that_wait(void **state) {
         assert_slots(&pool, 1);
         free_slot(&pool, 1);
         assert_slots(&pool, 2);
-        free_slot(&pool, 2); /* 0 leaves the quarantine; 1 and 2 are in it */
+        free_slot(&pool, 2); /* 0 leaves the quarantine; 1 and 2 stay in it */
         assert_slots(&pool, orders[n] == KOLK_REUSE_FIFO ? 3 : 0);
         kolk_stats stats;
         kolk_pool_stats(&pool, &stats);
@@ -93,7 +93,7 @@ static void test_growth_comes_before_those_that_wait(void **state) {
     }
 }
 
-/* The ring's end may be at any place, for several lengths. */
+/* The ring works with its end at any position, for several lengths. */
 static void test_the_ring_goes_round(void **state) {
     (void)state;
     for (uint32_t length = 1; length <= 6; length++) {
@@ -116,7 +116,7 @@ static bool on_full(kolk_pool *pool, size_t bytes, void *context) {
     (void)bytes, (void)context;
     asked++;
     assert_true(kolk_pool_is_valid(pool));
-    free_slot(pool, 1); /* passes through the quarantine to the alloc that called the hook */
+    free_slot(pool, 1); /* goes through the quarantine to the alloc that called the hook */
     return true;
 }
 
@@ -134,7 +134,7 @@ static void test_on_full_is_asked_after_those_that_wait(void **state) {
     end_pool(&pool);
 }
 
-/* ---- What takes them out ----------------------------------------------------------------------------------------- */
+/* ---- What takes slots out ---------------------------------------------------------------------------------------- */
 
 static void test_clear_ends_the_wait(void **state) {
     (void)state;
@@ -250,7 +250,7 @@ static void test_worn_out_slots_come_after_those_that_wait(void **state) {
         make_waiting(&pool, (kolk_pool_desc){.capacity = 1, .reuse = orders[n], .debug = "quarantine=1"});
         live_three_times(&pool, 0);
         assert_int_equal(worn(&pool), 1);
-        assert_slots(&pool, 0); /* its generations begin anew */
+        assert_slots(&pool, 0); /* its generations start again */
         assert_int_equal(worn(&pool), 0);
         end_pool(&pool);
 
@@ -324,7 +324,7 @@ static void test_a_write_to_a_worn_out_object(void **state) {
     assert_no_more(&kept);
 }
 
-/* ---- Damage while they wait -------------------------------------------------------------------------------------- */
+/* ---- Damage to slots in quarantine ------------------------------------------------------------------------------- */
 
 static void test_damage_while_they_wait(void **state) {
     (void)state;

@@ -1,5 +1,5 @@
-/* The debug setting `sites`: where an object was allocated and freed and where a call failed, as addresses within the
- * calling functions; and the list of live objects at deinit. */
+/* The debug setting `sites`: where an object was allocated, where it was freed and where a call failed, as addresses
+ * within the calling functions. Also the list of live objects at deinit. */
 #include "../help/code_limits.h"
 
 struct thing {
@@ -112,7 +112,7 @@ static void test_sites_are_of_the_last_life(void **state) {
     assert_ptr_equal(spawn(), object);
     ((char *)object)[12] = 1;
     vanish(object);
-    const report *now = next_report(&kept); /* found while it is alive, so it was not yet freed */
+    const report *now = next_report(&kept); /* the object is alive, so it has no site of a free */
     assert_int_equal(now->failure.rule, KOLK_OVERFLOW);
     assert_true(is_within(now->failure.alloc_site, &in_spawn));
     assert_null(now->failure.free_site);
@@ -225,7 +225,7 @@ static void test_the_site_of_a_full_pool(void **state) {
     }
 }
 
-/* ---- What is still alive ----------------------------------------------------------------------------------------- */
+/* ---- Objects that are still alive -------------------------------------------------------------------------------- */
 
 static void assert_leak(reports *kept, uint32_t count, uint32_t slot, const limits *in, const char *sentence) {
     const report *now = next_report(kept);

@@ -1,5 +1,5 @@
-/* debug.h alone, called as by a pool of many threads: each thread has its own slots, next to those of the others.
- * Besides, the count of lives overflows size_t. Reads KOLK_TEST_SEED from the environment. */
+/* debug.h alone, called as a pool with many threads calls it: each thread has its own slots, next to those of the
+ * others. Also tests that the count of lives may overflow size_t. Reads KOLK_TEST_SEED from the environment. */
 #include "../queue/queue_test.h"
 
 #include "base/atomics.h"
@@ -55,7 +55,7 @@ static unsigned char *object_in(house *h, uint32_t slot) {
 /* Addresses that serve as sites: one per thread for alloc and one for free. */
 static const char sites[2][THREADS];
 
-/* ---- Threads that have slots of their own ------------------------------------------------------------------------ */
+/* ---- Threads with their own slots -------------------------------------------------------------------------------- */
 
 typedef struct job {
     house *house;
@@ -79,7 +79,7 @@ static void *live_and_die(void *given) {
         unsigned char *object = object_in(h, slot);
         kolk_failure failure = {.rule = KOLK_OK, .pool = "many", .slot = slot};
         j->failed += kolk_debug_fails_(h->debug);
-        kolk_debug_verify_(h->debug, slot, object, false, failure); /* would abort, by the handler */
+        kolk_debug_verify_(h->debug, slot, object, false, failure); /* on damage, the handler would abort */
         REQUIRE(kolk_debug_prepare_(h->debug, slot, object) == object);
         kolk_debug_begin_life_(h->debug, slot, object, alloc_site);
         REQUIRE(all_bytes_are(object, SIZE, 0xcd));
@@ -87,21 +87,21 @@ static void *live_and_die(void *given) {
         REQUIRE(failure.alloc_site == alloc_site && !failure.free_site);
         memset(object, (int)n, SIZE);
         kolk_debug_verify_(h->debug, slot, object, true, failure);
-        object[SIZE]++; /* a guard byte, checked while the slot is prepared */
+        object[SIZE]++; /* a guard byte: it is checked because the slot is prepared */
         REQUIRE(!kolk_debug_is_intact_(h->debug, slot, object, true));
         object[SIZE]--;
         kolk_debug_end_life_(h->debug, slot, free_site);
         kolk_debug_wipe_(h->debug, slot, object);
         kolk_debug_sites_(h->debug, slot, &failure);
         REQUIRE(failure.alloc_site == alloc_site && failure.free_site == free_site);
-        object[n % SIZE]++; /* NOLINT(clang-analyzer-unix.Malloc): wipe frees only what prepare has from malloc */
+        object[n % SIZE]++; /* NOLINT(clang-analyzer-unix.Malloc): wipe frees only what prepare got from malloc */
         REQUIRE(!kolk_debug_is_intact_(h->debug, slot, object, false));
         object[n % SIZE]--;
     }
     return NULL;
 }
 
-/* Queries the sites of other threads' slots, as a report does. */
+/* Asks for the sites of other threads' slots, as a report does. */
 static void *ask_for_sites(void *given) {
     house *h = (house *)given;
     uint64_t random = seed;
@@ -145,8 +145,8 @@ static void test_each_thread_has_slots_of_its_own(void **state) {
     kolk_debug_end_(h.debug, SLOTS);
 }
 
-/* Prepares its slots while the other threads prepare theirs. Then one thread checks that all are prepared: damage to a
- * zone is found only in a prepared slot. */
+/* Prepares the thread's slots while the other threads prepare theirs. Then one thread checks that all slots are
+ * prepared: damage to a zone is found only if the slot is prepared. */
 static void *prepare_its_slots(void *given) {
     job *j = (job *)given;
     house *h = j->house;

@@ -6,7 +6,7 @@ static double cost_of(const void *object, void *context) {
     return *(const double *)object;
 }
 
-/* ---- What the example says --------------------------------------------------------------------------------------- */
+/* ---- What the header's example promises -------------------------------------------------------------------------- */
 
 static void make_four(kolk_pool *pool, kolk_reuse reuse, void *objects[4]) {
     make_pool(pool, &(kolk_pool_desc){.name = "four",
@@ -28,7 +28,7 @@ static void test_the_oldest_goes_first(void **state) {
         kolk_pool_touch(&pool, objects[0]); /* the second object is now the least recently used */
         assert_ptr_equal(taken_from(&pool), objects[1]);
         kolk_pool_protect(&pool, objects[2], true);
-        assert_ptr_equal(kolk_pool_oldest(&pool), objects[3]); /* not the protected one, which is in no order */
+        assert_ptr_equal(kolk_pool_oldest(&pool), objects[3]); /* objects[2] is protected, so it is not in the order */
         assert_null(kolk_pool_newer(&pool, objects[2]));
         assert_null(kolk_pool_older(&pool, objects[2]));
         kolk_pool_touch(&pool, objects[2]);
@@ -41,7 +41,7 @@ static void test_the_oldest_goes_first(void **state) {
     }
 }
 
-/* Protection ends with the object's life, however that ends. */
+/* Protection ends with the object's life, whatever ends it. */
 static void test_a_protected_mark_ends_with_its_life(void **state) {
     (void)state;
     for (unsigned way = 0; way < 3; way++) {
@@ -85,7 +85,7 @@ static void test_alloc_over(void **state) {
         assert_null(kolk_pool_alloc_over(&pool, 4.5));
         assert_null(kolk_pool_alloc_over(&pool, 5)); /* it costs as much as the cheapest, not more */
         double *sound = (double *)kolk_pool_alloc_over(&pool, 5.5);
-        assert_int_equal(kolk_pool_index(&pool, sound), 0); /* the lower slot of the two equals */
+        assert_int_equal(kolk_pool_index(&pool, sound), 0); /* the lower of two slots with equal cost */
         *sound = 7;
         if (i % 2) kolk_pool_protect(&pool, kolk_pool_at(&pool, 2), true);
         assert_ptr_equal(kolk_pool_alloc_over(&pool, 5.5), i % 2 ? NULL : kolk_pool_at(&pool, 2));
@@ -134,7 +134,7 @@ static void test_a_pool_without_ages_says_so(void **state) {
     end_pool(&pool);
 }
 
-/* touch and protect report each pointer that is not a live object. A walk may go on from a dead one. */
+/* touch and protect report each pointer that is not a live object. A walk may continue from a dead object. */
 static void test_wrong_pointers(void **state) {
     (void)state;
     for (unsigned mode = 0; mode < DEBUG_MODES; mode++) {
@@ -202,7 +202,7 @@ static void test_protect_from_evict_cheapest(void **state) {
     end_pool(&pool);
 }
 
-/* ---- Hooks in hooks ---------------------------------------------------------------------------------------------- */
+/* ---- Hooks within hooks ------------------------------------------------------------------------------------------ */
 
 typedef struct chain {
     kolk_pool pool;
@@ -225,7 +225,7 @@ static void take_along(void *object, void *context) {
     if (follower && follower != object) kolk_pool_free(&c->pool, follower);
 }
 
-/* While the oldest is evicted, its reset frees another object: on_evict is called once, and two objects have died. */
+/* While the oldest object is evicted, its reset frees a second one: on_evict is called once, but two objects die. */
 static void test_an_eviction_that_takes_another_along(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
@@ -262,7 +262,7 @@ static bool never_ready(void *object, void *context) {
     return !*(const bool *)context;
 }
 
-/* An object whose setup fails is not born, and its slot does not return to its old place in the order. */
+/* If setup fails, no object is born, and the slot does not return to its old place in the order. */
 static void test_a_failed_setup_is_no_birth(void **state) {
     (void)state;
     kolk_pool pool;
@@ -312,7 +312,7 @@ static void evict_cheapest(kolk_pool *pool, void *context) {
     kolk_pool_evict_cheapest(pool, 0, context);
 }
 
-/* The object that an eviction is about to free is damaged, and the handler jumps out. The next eviction succeeds. */
+/* An eviction finds that its object is damaged, and the handler jumps out. The next eviction succeeds. */
 static void test_a_longjmp_out_of_an_eviction(void **state) {
     static const struct {
         bool (*on_full)(kolk_pool *, size_t, void *);
@@ -350,7 +350,7 @@ static void test_a_longjmp_out_of_an_eviction(void **state) {
     }
 }
 
-/* on_evict gets the pool's context, whoever calls the ready-made hooks and with whatever argument. */
+/* on_evict gets the pool's context, whoever calls the ready-made hooks and whatever argument they pass. */
 static void test_the_context_of_on_evict(void **state) {
     (void)state;
     chain c = {.follower = NULL};

@@ -13,7 +13,7 @@ static double no_cost(const void *object, void *context) {
     return 0;
 }
 
-/* 2^62 bytes: too many for 32 bits to count, and more than any system provides. */
+/* 2^62 bytes: too large for 32 bits, and more than any system provides. */
 #if UINTPTR_MAX > UINT32_MAX
 #define FAR_TOO_MUCH KOLK_NO_MEMORY
 #else
@@ -108,7 +108,7 @@ static void test_no_descriptor(void **state) {
     assert_int_equal(kolk_pool_memory_size(NULL), 0);
 }
 
-/* A program with a larger or smaller struct, or another ABI: init zeroes as many bytes as the program says, and no
+/* A program has a larger or smaller struct, or a different ABI: init zeroes as many bytes as the program states, and no
  * more. */
 static void test_another_abi(void **state) {
     (void)state;
@@ -294,7 +294,7 @@ static void test_pool_bytes_are_enough(void **state) {
     }
 }
 
-/* Members that memory_size ignores; and for a bad descriptor it returns 0. */
+/* memory_size ignores some members, and returns 0 for a bad descriptor. */
 static void test_memory_size_of_other_descriptors(void **state) {
     (void)state;
     kolk_pool_desc desc = {.object_size = 8, .capacity = 100};
@@ -315,7 +315,7 @@ static void test_memory_size_of_other_descriptors(void **state) {
     assert_int_equal(kolk_pool_memory_size(&(kolk_pool_desc){.object_size = 8}), 0);
 }
 
-/* With memory and without a capacity, as many slots as possible are made, and one more would not fit. */
+/* With memory but no capacity, the pool has as many slots as possible: one more would not fit. */
 static void test_as_many_as_fit(void **state) {
     (void)state;
     for (size_t size = 24; size <= sizeof memory; size += size < 300 ? 1 : 97) {

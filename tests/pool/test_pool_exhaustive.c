@@ -1,7 +1,8 @@
 /* Runs every sequence of up to 8 operations (6 with hooks, which can fail) on pools of 0 to 3 slots, for each order of
  * reuse, with and without generations, and compares with model.h. After each operation, the tree of sequences continues
  * from a copy of the pool's bytes, restored at the same address. Operations that must change nothing are tried at every
- * node and end there. Reads KOLK_TEST_LENGTH (of the sequences, up to these limits) from the environment. */
+ * node, but no sequence continues from them. Reads KOLK_TEST_LENGTH (the length of the sequences, at most these limits)
+ * from the environment. */
 #define MODEL_SLOTS 4u
 #include "../help/test.h"
 
@@ -19,7 +20,7 @@ typedef struct moment {
 } moment;
 
 static model now;
-static moment past[LENGTH]; /* by depth */
+static moment past[LENGTH]; /* indexed by depth */
 static uint64_t sequences;
 static unsigned longest;
 
@@ -48,7 +49,7 @@ static void try_what_is_refused(void) {
         model_assert(&now, kolk_handle_is_null(kolk_pool_handle_of(&now.pool, object)));
         model_assert(&now, now.taken.count == 2);
         now.taken.count = 0;
-        if (!KOLK_CHECKS) continue; /* that build does not check for double frees */
+        if (!KOLK_CHECKS) continue; /* this build does not check for double frees */
         kolk_pool_free(&now.pool, object);
         model_assert(&now, now.taken.count == 1);
         bool never = now.places[slot] == NEVER;
@@ -62,7 +63,7 @@ static void try_what_is_refused(void) {
 
 static void extend(unsigned depth);
 
-/* After one more operation: compares, tries all continuations, and takes it back. */
+/* Called after each operation: compares, tries all continuations, and undoes the operation. */
 static void follow(unsigned depth) {
     sequences++;
     now.step = sequences;
@@ -102,7 +103,7 @@ static void extend(unsigned depth) {
 static void test_every_sequence(void **state) {
     (void)state;
     for (unsigned n = 0; n < 4 * 3 * 3 * 2; n++) {
-        /* STRICT differs only once slots are worn out; so few lives wear one out only in
+        /* STRICT makes a difference only when slots are worn out. So few lives wear out a slot only in
          * test_pool_exhaustive_worn.c. */
         if (n / 12 % 3 == KOLK_GENERATIONS_STRICT && KOLK_GENERATION_MAX > LENGTH) continue;
         if (n % 4 == 0) continue;

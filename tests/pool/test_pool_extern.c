@@ -1,5 +1,5 @@
-/* A program compiled with KOLK_EXTERN: every call goes to the library, as from other languages, and each function that
- * is otherwise inline exists there. */
+/* A program compiled with KOLK_EXTERN: every call goes to the library, as calls from other languages do, and the
+ * library has every function that is otherwise inline. */
 #define KOLK_EXTERN
 #include "../help/test.h"
 
@@ -62,7 +62,7 @@ static void test_misuse_by_calls(void **state) {
     assert_silent(&taken);
 }
 
-/* The arithmetic of base.inl, which no header declares. */
+/* Functions of base.inl, which no header declares. */
 uintptr_t kolk_inverse_(uintptr_t odd);
 uintptr_t kolk_exact_slot_(uintptr_t offset, unsigned shift, uintptr_t inverse);
 

@@ -1,6 +1,6 @@
-/* The fast paths are taken: calls from pool.inl to the slow paths are counted. The slow paths could do the same work,
- * only slower, so no result of a call shows the difference. Without optimisation the compiler inlines nothing; the
- * calls then come from inside the library, where the linker cannot count them. */
+/* Checks that the fast paths are taken, by counting the calls from pool.inl to the slow paths. The slow paths could do
+ * the same work, only slower, so no result of a call shows the difference. Without optimisation the compiler inlines
+ * nothing; the calls then come from inside the library, where the linker cannot count them. */
 #include "../help/test.h"
 
 typedef struct thing {
@@ -63,7 +63,7 @@ void *__wrap_kolk_pool_at_slow_(const kolk_pool *pool, uint32_t index) {
     return __real_kolk_pool_at_slow_(pool, index);
 }
 
-/* Queries about a live and a dead object, which are the same in every pool. */
+/* Queries about a live or a dead object, the same for every pool. */
 static void ask(const kolk_pool *pool, void *object, uint32_t index, kolk_handle handle, bool live) {
     calls = 0;
     if (live) assert_ptr_equal(kolk_pool_get(pool, handle), object);

@@ -1,7 +1,7 @@
 /* A full pool: on_full, what it may do, and the two ready-made hooks. */
 #include "../help/test.h"
 
-/* ---- A hook that does as it is told ------------------------------------------------------------------------------ */
+/* ---- A hook that does what the test asks ------------------------------------------------------------------------- */
 
 typedef enum deed { NOTHING, FREE_ONE, FREE_TWO, CLEAR, RESERVE, ALLOC, FREE_AND_ALLOC } deed;
 
@@ -75,7 +75,7 @@ static void test_what_the_hook_may_do(void **state) {
         hooked h;
         fill(&h, orders[i], NOTHING);
         assert_null(kolk_pool_alloc(&h.pool));
-        assert_null(kolk_pool_alloc(&h.pool)); /* the hook is called once each time */
+        assert_null(kolk_pool_alloc(&h.pool)); /* each alloc calls the hook once */
         assert_counts(&h, 2, 3, 2, 0);
         kolk_pool_deinit(&h.pool);
 
@@ -219,7 +219,7 @@ static void start_voices(kolk_pool *pool, kolk_reuse reuse, int *asked, const do
 
 static void test_evict_cheapest(void **state) {
     (void)state;
-    static const double volumes[] = {5, 3, 1, 2, 1}; /* the quietest is slot 2, the lower of two equals */
+    static const double volumes[] = {5, 3, 1, 2, 1}; /* slots 2 and 4 are equally quiet: slot 2 is the lower */
     static const uint32_t order[] = {2, 4, 3, 1, 0};
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
         kolk_pool pool;
@@ -254,7 +254,7 @@ static void test_evict_cheapest_with_costs_below_zero(void **state) {
     kolk_pool_deinit(&pool);
 }
 
-/* Like any function, the hook can be called directly: it frees one object, or none if there is none. */
+/* Like any function, the hook can be called directly: it frees one object if there is any. */
 static void test_evict_cheapest_by_hand(void **state) {
     (void)state;
     static const double volumes[] = {2, 1};

@@ -1,5 +1,5 @@
 /* Slots whose generations are used up, after 7 lives in this build: RECYCLE reuses them, the oldest first, when the
- * pool would otherwise be full; STRICT never does. Besides, what clear, trim and alloc_at do with them. */
+ * pool would otherwise be full; STRICT never does. Also tests what clear, trim and alloc_at do with such slots. */
 #include "../help/test.h"
 
 #define LIVES KOLK_GENERATION_MAX
@@ -25,7 +25,7 @@ static kolk_handle handle_of_slot(const kolk_pool *pool, uint32_t slot, uint32_t
     return kolk_handle_unpack((uint64_t)generation << 32 | (slot ^ pool->tag));
 }
 
-/* Uses up the slot's lives, beginning with this generation. */
+/* Uses up the slot's lives, from this generation on. */
 static void wear_out(kolk_pool *pool, uint32_t slot, uint32_t generation) {
     for (; generation <= LIVES; generation++) {
         kolk_handle handle = handle_of_slot(pool, slot, generation);
@@ -128,7 +128,7 @@ static void test_strict_never_uses_them_again(void **state) {
     }
 }
 
-/* clear ends lives: it wears out slots in their last life, and leaves worn-out slots alone. */
+/* clear wears out slots that are in their last life, and leaves worn-out slots alone. */
 static void test_clear_and_trim(void **state) {
     (void)state;
     for (unsigned i = 0; i < 6; i++) {
@@ -137,7 +137,7 @@ static void test_clear_and_trim(void **state) {
         make(&pool, orders[i % 3], generations, 4, 0);
         void *objects[4];
         for (uint32_t life = 1; life <= LIVES; life++) {
-            assert_int_equal(kolk_pool_alloc_n(&pool, objects, 3), 3); /* all but slot 3 */
+            assert_int_equal(kolk_pool_alloc_n(&pool, objects, 3), 3); /* all slots but 3 */
             for (int n = 0; n < 3; n++) assert_int_equal(kolk_pool_index(&pool, objects[n]), n);
             if (life == LIVES) kolk_pool_free(&pool, objects[1]); /* wears out first */
             kolk_pool_clear(&pool);
@@ -195,8 +195,7 @@ static void test_alloc_at_a_worn_out_slot(void **state) {
     }
 }
 
-/* A reset hook calls alloc_at for the very slot that is dying: the slot is neither free nor worn out yet, so this
- * fails. */
+/* A reset hook calls alloc_at for the dying slot itself. This fails, as the slot is not yet free or worn out. */
 static void want_it_back(void *object, void *context) {
     kolk_pool *pool = (kolk_pool *)context;
     uint32_t slot = (uint32_t)((size_t)((unsigned char *)object - pool->slots) / pool->stride);
@@ -232,7 +231,7 @@ static void test_generations_that_cannot_be(void **state) {
     kolk_pool_deinit(&pool);
 }
 
-/* Within the promise (2^n - 1 lives of a slot), a handle never finds another object than its own. */
+/* For the promised 2^n - 1 lives of a slot, a handle never finds an object other than its own. */
 static void test_handles_within_the_promise(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {

@@ -40,7 +40,7 @@ static void test_objects_never_move(void **state) {
     }
 }
 
-/* An object larger than the first step of growth. */
+/* Objects larger than the first step of growth. */
 static void test_growth_by_large_objects(void **state) {
     (void)state;
     kolk_pool pool;
@@ -69,7 +69,7 @@ static void test_reserve(void **state) {
         assert_int_equal(kolk_pool_available(&pool), 700);
         refuse(0, false);
         for (uint32_t n = 0; n < 700; n++) assert_non_null(stamped(&pool, n));
-        assert_int_equal(os.calls, 0); /* without a later system call */
+        assert_int_equal(os.calls, 0); /* reserve has already made all system calls */
         assert_non_null(stamped(&pool, 700));
         assert_true(os.calls > 0);
         assert_int_equal(kolk_pool_reserve(&pool, 1000), KOLK_OK);
@@ -83,8 +83,8 @@ static void test_reserve(void **state) {
     }
 }
 
-/* reserve makes the ring of dead slots longer while its contents wrap around its end. The order is kept, for each start
- * of the ring and each number of free slots. */
+/* reserve lengthens the ring of dead slots while its contents wrap around its end. The order of slots is kept, wherever
+ * the ring starts and however many slots are free. */
 static void test_reserve_while_the_ring_goes_round(void **state) {
     (void)state;
     enum { N = 6 };
@@ -158,7 +158,7 @@ static void test_trim_gives_memory_back(void **state) {
     }
 }
 
-/* trim also returns a last page whose end was never handed out. */
+/* trim also returns a last page whose end holds slots that were never handed out. */
 static void test_trim_gives_the_last_page_back(void **state) {
     (void)state;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -209,7 +209,7 @@ static void test_growth_and_trim_under_load(void **state) {
     }
 }
 
-/* Whether the byte can be read, checked without touching it. */
+/* Returns whether the byte can be read, without touching it. */
 static bool is_committed(const void *byte) {
     int ends[2];
     assert_int_equal(pipe(ends), 0);
@@ -241,7 +241,7 @@ static void test_what_is_reserved_is_not_committed(void **state) {
     }
 }
 
-/* A growing pool that fits a few pages is committed at once, and makes no later system calls. */
+/* A growing pool that fits into a few pages is committed as a whole at init, and makes no later system calls. */
 static void test_a_small_growing_pool(void **state) {
     (void)state;
     for (unsigned n = 0; n < 6; n++) {

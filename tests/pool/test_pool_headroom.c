@@ -1,6 +1,6 @@
 /* The last slots: headroom, which only urgent allocs take, and low_water, whose hook is called each time the pool runs
- * low. Compared with counts under random operations; growing pools without system calls; hooks in hooks. Reads
- * KOLK_TEST_SEED from the environment. */
+ * low. Compares with counts under random operations, and tests growing pools without system calls, and hooks within
+ * hooks. Reads KOLK_TEST_SEED from the environment. */
 #include "../help/debug_test.h"
 
 #include "../help/system_calls.h"
@@ -48,7 +48,7 @@ static void test_the_last_slots_are_for_urgent_ones(void **state) {
             for (; given < SLOTS; given++) assert_non_null(objects[given] = kolk_pool_alloc_urgent(&pool));
             assert_null(kolk_pool_alloc_urgent(&pool));
             assert_int_equal(kolk_pool_available(&pool), 0);
-            for (uint32_t i = 0; i < headroom; i++) { /* any slot freed first refills the headroom */
+            for (uint32_t i = 0; i < headroom; i++) { /* whichever slots are freed first refill the headroom */
                 give_back(&pool, objects[i]);
                 assert_null(kolk_pool_alloc(&pool));
             }
@@ -88,7 +88,7 @@ static void test_evictions_beside_headroom(void **state) {
         assert_null(kolk_pool_get(&pool, gone));
         assert_ptr_equal(kolk_pool_oldest(&pool), second);
         assert_int_equal(kolk_pool_count(&pool), SLOTS - 4);
-        for (int i = 0; i < 4; i++) assert_non_null(kolk_pool_alloc_urgent(&pool)); /* these evict nothing */
+        for (int i = 0; i < 4; i++) assert_non_null(kolk_pool_alloc_urgent(&pool)); /* they evict nothing */
         assert_ptr_equal(kolk_pool_oldest(&pool), second);
         assert_non_null(kolk_pool_alloc(&pool));
         assert_non_null(kolk_pool_alloc_urgent(&pool));
@@ -100,8 +100,8 @@ static void test_evictions_beside_headroom(void **state) {
     }
 }
 
-/* A growing pool commits the headroom ahead, so urgent allocs make no system call, and succeed when the system refuses
- * memory. */
+/* A growing pool commits the headroom in advance, so urgent allocs make no system call, and succeed even when the
+ * system refuses memory. */
 static void test_headroom_is_committed_ahead(void **state) {
     (void)state;
     static const size_t sizes[] = {8, OBJECT, 30000, 100000};
@@ -165,7 +165,7 @@ typedef struct low {
     void *objects[SLOTS];
 } low;
 
-/* Called before the alloc: low_water slots are still left, and the alloc takes one of them. */
+/* Called before the alloc: low_water slots are still left, and the alloc will take one of them. */
 static void on_low(kolk_pool *pool, void *context) {
     low *l = (low *)context;
     assert_ptr_equal(pool, &l->pool);
@@ -181,7 +181,7 @@ static uint32_t slots_left(const kolk_pool *pool) {
 }
 
 /* The count rises and falls many times, by single allocs and frees. The hook is called when an alloc is about to take
- * one of the last low_water slots, and again only after more slots were free. */
+ * one of the last low_water slots. It is called again only if more than low_water slots were free in between. */
 static void test_low_water_up_and_down(void **state) {
     (void)state;
     static const uint32_t waters[] = {1, 2, 5, SLOTS};
@@ -286,11 +286,11 @@ static void test_low_water_and_refused_allocs(void **state) {
 static bool find_memory(kolk_pool *pool, size_t bytes, void *context) {
     (void)pool, (void)bytes;
     ++*(unsigned *)context;
-    refuse(0, false); /* as if other parts of the program had freed some */
+    refuse(0, false); /* as if other parts of the program had freed memory */
     return true;
 }
 
-/* After on_full the alloc is tried once more, and may then get memory to grow. */
+/* After on_full, the alloc tries once more, and the pool may then get memory to grow. */
 static void test_a_hook_that_finds_memory_only(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3; n++) {
@@ -310,7 +310,7 @@ static void test_a_hook_that_finds_memory_only(void **state) {
     }
 }
 
-/* 0 is the default and means never. More than the pool has means from the first alloc on. */
+/* 0, the default, means never. With more than the pool's capacity, the first alloc calls the hook. */
 static void test_low_water_at_its_ends(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3 * 3; n++) {
@@ -344,7 +344,7 @@ static bool free_and_take(kolk_pool *pool, size_t bytes, void *context) {
     return true;
 }
 
-/* Crossing low water within on_full's hook calls no hook, and alloc_n of 0 objects crosses nothing. */
+/* Crossing low water within on_full calls no hook, and alloc_n of 0 objects does not cross it. */
 static void test_low_water_in_hooks(void **state) {
     (void)state;
     for (unsigned n = 0; n < SHAPES; n++) {
@@ -364,7 +364,7 @@ static void test_low_water_in_hooks(void **state) {
     }
 }
 
-/* The hook may do all that on_full may. */
+/* on_low may do everything that on_full may. */
 static void test_what_the_hook_may_do(void **state) {
     (void)state;
     for (unsigned n = 0; n < SHAPES; n++) {
@@ -389,7 +389,7 @@ static void test_what_the_hook_may_do(void **state) {
         l.clears = false;
         l.allocs = true;
         for (uint32_t i = 1; i < SLOTS - 3; i++) taken_from(&l.pool);
-        void *object = taken_from(&l.pool); /* the hook allocates too, which does not call it again */
+        void *object = taken_from(&l.pool); /* the hook allocates too, but is not called again for that */
         assert_int_equal(l.calls, 4);
         assert_non_null(l.given);
         assert_ptr_not_equal(l.given, object);
@@ -403,7 +403,7 @@ static void evict_oldest(kolk_pool *pool, void *context) {
     kolk_pool_evict_oldest(pool, 0, context);
 }
 
-/* A hook keeps this many slots free by evicting, so on_full is never called. */
+/* The hook evicts and so keeps low_water slots free: on_full is never called. */
 static void test_evicting_at_low_water(void **state) {
     (void)state;
     for (unsigned n = 0; n < SHAPES; n++) {
@@ -434,7 +434,7 @@ static bool both_full(kolk_pool *pool, size_t bytes, void *context) {
     return true;
 }
 
-/* One pool has both hooks: on_low is called for the last slot, on_full when there is none. */
+/* A pool has both hooks: on_low is called for the last slot, on_full when no slot is left. */
 static void test_both_hooks(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3; n++) {
@@ -462,7 +462,8 @@ static void test_both_hooks(void **state) {
     }
 }
 
-/* Low water refers to all that the pool may grow to: memory that the system refuses does not make the pool low. */
+/* Low water is measured against all slots that the pool may grow to: it does not run low just because the system
+ * refuses memory. */
 static void test_low_water_of_a_growing_pool(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3; n++) {

@@ -1,5 +1,5 @@
-/* The hooks of an object's life (setup, reset, teardown), keep, and the hooks of a full pool: how often they run, in
- * which order, and what they may do. */
+/* The hooks of an object's life (setup, reset, teardown) and of a full pool: how often they run, in which order, and
+ * what they may do. Also tests keep. */
 #include "../help/watched_malloc.h"
 
 #include <unistd.h>
@@ -61,14 +61,14 @@ static void test_each_hook_runs_when_it_is_due(void **state) {
         assert_diary(&d, "r2 r0");
         assert_non_null(kolk_pool_alloc(&d.pool));
         assert_non_null(kolk_pool_alloc_zeroed(&d.pool));
-        assert_diary(&d, ""); /* each was already set up */
+        assert_diary(&d, ""); /* both were already set up */
         kolk_pool_clear(&d.pool);
         assert_diary(&d, "r0 r1 r2");
         kolk_pool_clear(&d.pool);
         assert_diary(&d, ""); /* no object is alive */
         assert_non_null(kolk_pool_alloc(&d.pool));
         kolk_pool_deinit(&d.pool);
-        d.pool.slots = (unsigned char *)objects[0]; /* only for the comparison, as deinit has set it to NULL */
+        d.pool.slots = (unsigned char *)objects[0]; /* deinit has set it to NULL, but the comparison needs it */
         assert_string_equal(d.text, "r0 t0 t1 t2");
     }
 }
@@ -125,7 +125,7 @@ static void test_a_setup_that_fails(void **state) {
     }
 }
 
-/* ---- reset that frees others: a tree whose nodes go with their parent -------------------------------------------- */
+/* ---- reset that frees others: a tree whose nodes are freed with their parent ------------------------------------- */
 
 typedef struct node {
     struct node *children[2];
@@ -217,13 +217,13 @@ static void test_keep_and_trim(void **state) {
     assert_int_equal(given_back, 15 * sysconf(_SC_PAGESIZE));
     kolk_pool_deinit(&pool);
 
-    desc.keep = true; /* contents could not be made again */
+    desc.keep = true; /* nothing could make the contents again */
     last = last_after_trim(&pool, &desc, &given_back);
     assert_int_equal(given_back, 0);
     assert_true(all_bytes_are(last, 64, 0xaa));
     kolk_pool_deinit(&pool);
 
-    desc.teardown = count_teardown; /* nor could teardown make them */
+    desc.teardown = count_teardown; /* teardown cannot make them either */
     last = last_after_trim(&pool, &desc, &given_back);
     assert_int_equal(given_back, 0);
     assert_int_equal(teardowns_seen, 0);
@@ -240,7 +240,7 @@ static void test_keep_and_trim(void **state) {
     assert_int_equal(teardowns_seen, torn_down); /* objects in the first page are unchanged */
     for (uint32_t i = 1; i < capacity; i++) {
         const void *object = kolk_pool_alloc(&pool);
-        assert_int_equal(kolk_pool_index(&pool, object), i); /* low slots first */
+        assert_int_equal(kolk_pool_index(&pool, object), i); /* low slots come first */
         assert_true(all_bytes_are(object, 64, i < page ? 0xaa : 0x5e));
     }
     assert_int_equal(setups_seen, capacity + torn_down); /* set up again after the trim */
@@ -248,7 +248,7 @@ static void test_keep_and_trim(void **state) {
     assert_int_equal(teardowns_seen, capacity + torn_down);
 }
 
-/* Slots cross page borders: a slot that lost a part of its memory is set up again. */
+/* Slots cross page boundaries: a slot that has lost part of its memory is set up again. */
 static void test_trim_tears_down_what_it_touches(void **state) {
     (void)state;
     enum { STRIDE = 1000, SLOTS = 40 };
@@ -274,7 +274,7 @@ static void test_trim_tears_down_what_it_touches(void **state) {
     kolk_pool_deinit(&pool);
 }
 
-/* A dead slot that fills no page of its own, but crosses a page border, keeps its contents. */
+/* A dead slot that fills no whole page, but crosses a page boundary, keeps its contents. */
 static void test_trim_leaves_what_it_cannot_give_back(void **state) {
     (void)state;
     uint32_t page = (uint32_t)sysconf(_SC_PAGESIZE), size = page / 4 * 3;
@@ -381,10 +381,10 @@ static void ignore_leaks(const kolk_failure *failure, void *context) {
     assert_int_equal(failure->rule, KOLK_LEAK);
 }
 
-/* In deinit, objects that resets allocate are reset as well, and their blocks of malloc are freed. */
+/* Objects that resets allocate during deinit are reset as well, and with bypass their malloc blocks are freed. */
 typedef struct ending {
     kolk_pool pool;
-    uint32_t born, resets, wanted; /* the most objects */
+    uint32_t born, resets, wanted; /* wanted: the most objects to allocate */
 } ending;
 
 static void reset_that_wants_more(void *object, void *context) {
@@ -399,8 +399,7 @@ static void teardown_of_what_is_dead(void *object, void *context) {
     assert_int_equal(kolk_pool_count(&((ending *)context)->pool), 0);
 }
 
-/* 3 of 8 slots are alive. The others are free, in an order in which lower ones come before the last, or were never
- * used. */
+/* 3 of 8 slots are alive: 3 lower ones are free again, and the last 2 were never used. */
 static void end_with(kolk_pool_desc desc, uint32_t wanted, uint32_t expected) {
     ending e = {.wanted = wanted};
     void *objects[6];
@@ -410,7 +409,7 @@ static void end_with(kolk_pool_desc desc, uint32_t wanted, uint32_t expected) {
     desc.reset = reset_that_wants_more;
     desc.context = &e;
     make_pool(&e.pool, &desc);
-    e.born = wanted; /* none yet */
+    e.born = wanted; /* no reset may allocate yet */
     assert_int_equal(kolk_pool_alloc_n(&e.pool, objects, 6), 6);
     for (int i = 0; i < 3; i++) kolk_pool_free(&e.pool, objects[i]);
     e.resets = 0;
@@ -437,7 +436,7 @@ static void test_a_reset_that_allocates_in_deinit(void **state) {
     }
 }
 
-/* Within a reset the object is dead, though the count still includes it. A free of it is reported, as for any dead
+/* Within a reset the object is dead, though the count still includes it. Freeing it is reported, as for any dead
  * object. */
 static uint32_t count_in_reset;
 
@@ -488,8 +487,8 @@ static bool clear_all(kolk_pool *pool, size_t bytes, void *context) {
     return true;
 }
 
-/* on_full is not called within a hook: its clear would free the slot whose reset is running, and free would do so
- * again. */
+/* on_full is not called within a hook. Here it would clear the pool and so free the slot whose reset is running; then
+ * the interrupted free would free the slot again. */
 static void test_an_alloc_in_a_hook_does_not_ask_on_full(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
@@ -507,7 +506,7 @@ static void test_an_alloc_in_a_hook_does_not_ask_on_full(void **state) {
         assert_null(made_by_reset);
         assert_true(kolk_pool_is_valid(&pool));
         assert_int_equal(kolk_pool_count(&pool), 2);
-        made_by_reset = &pool + 1; /* no more allocs */
+        made_by_reset = &pool + 1; /* the reset allocates no more */
         kolk_pool_deinit(&pool);
     }
 }

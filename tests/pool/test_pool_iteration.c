@@ -1,5 +1,5 @@
-/* Iteration: cursors, runs, ranges of runs, KOLK_EACH. Each visits live objects once, in ascending slots, whatever is
- * freed or allocated meanwhile. */
+/* Iteration: cursors, runs, ranges of runs, KOLK_EACH. Each visits every live object once, in ascending order of slots,
+ * whatever is freed or allocated meanwhile. */
 #include "../help/test.h"
 
 typedef struct item {
@@ -59,7 +59,7 @@ static void for_each_pool(void (*visit)(items *pool, uint32_t slots, uint32_t n)
             }
 }
 
-/* ---- Each live object once, ascending ---------------------------------------------------------------------------- */
+/* ---- Each live object once, in ascending order ------------------------------------------------------------------- */
 
 static uint32_t next_in_pattern(uint32_t n, uint32_t slot, uint32_t slots) {
     while (slot < slots && !pattern(n, slot)) slot++;
@@ -87,14 +87,14 @@ static void test_each_and_cursors(void **state) {
     for_each_pool(each_once);
 }
 
-/* Checks the runs of [begin, end), and that they are as long as possible. */
+/* Checks that the runs of [begin, end) are right and as long as possible. */
 static void visit_runs(items *pool, uint32_t begin, uint32_t end, uint32_t slots, uint32_t n) {
     item *run;
     uint32_t last_end = UINT32_MAX;
     for (uint32_t at = begin, length = end - begin; (run = items_next_run(pool, &at, &length));
          at += length, length = end - at) {
         assert_true(at >= begin && length > 0 && at + length <= end);
-        assert_true(at != last_end); /* it does not continue the run before it */
+        assert_true(at != last_end); /* the previous run did not end too early */
         assert_ptr_equal(run, items_at(pool, at));
         for (uint32_t i = 0; i < length; i++) {
             assert_int_equal(run[i].number, at + i);
@@ -112,7 +112,7 @@ static void all_visited_once(items *pool) {
     }
 }
 
-/* Adjacent ranges, as threads might take, together visit each object once, wherever they are divided. */
+/* Adjacent ranges, as threads might use, together visit each object once, wherever they are divided. */
 static void ranges_visit_each_once(items *pool, uint32_t slots, uint32_t n) {
     visit_runs(pool, 0, slots, slots, n);
     all_visited_once(pool);
@@ -251,7 +251,7 @@ static void test_growing_meanwhile(void **state) {
     items_deinit(&pool);
 }
 
-/* ---- The loop's own words ---------------------------------------------------------------------------------------- */
+/* ---- break, continue and return in the loop ---------------------------------------------------------------------- */
 
 static uint32_t number_of_the_first_above(items *pool, uint32_t least) {
     KOLK_EACH(items, each, pool) {
@@ -267,7 +267,7 @@ static void test_break_continue_return_and_nesting(void **state) {
     uint32_t visited = 0;
     KOLK_EACH(items, each, &pool) {
         visited++;
-        if (each->number == 70) break; /* ends the walk, not only one word of it */
+        if (each->number == 70) break; /* ends the whole walk, not only one word of live bits */
     }
     assert_int_equal(visited, 71);
 

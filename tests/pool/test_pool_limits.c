@@ -1,4 +1,4 @@
-/* Limits: capacities from 0 to 2^32 - 1, object sizes from 1 to 4096 with wrong pointers all around every slot,
+/* Limits: capacities from 0 to 2^32 - 1, object sizes from 1 to 4096 with wrong pointers around every slot, and
  * alignments up to a page. */
 #include "../help/test.h"
 
@@ -70,11 +70,11 @@ static void test_capacities(void **state) {
     }
 }
 
-/* ---- As many slots as there can be ------------------------------------------------------------------------------- */
+/* ---- The largest number of slots --------------------------------------------------------------------------------- */
 
 #if UINTPTR_MAX > UINT32_MAX
-/* 2^32 - 1 objects of 1 byte. To hand all out would take minutes and 36 GB of metadata. So the test sets the pool's
- * fields as if all but the last three slots were worn out. */
+/* 2^32 - 1 objects of 1 byte. Handing them all out would take minutes and 36 GB of metadata, so the test sets the
+ * pool's fields as if all but the last three slots were worn out. */
 static void at_the_end_of_the_largest_pool(kolk_reuse reuse) {
     kolk_pool pool;
     uint32_t first = UINT32_MAX - 3;
@@ -119,7 +119,7 @@ static void at_the_end_of_the_largest_pool(kolk_reuse reuse) {
     assert_int_equal(length, 3);
     kolk_pool_free(&pool, objects[1]);
     assert_null(kolk_pool_get(&pool, handles[1]));
-    if (reuse == KOLK_REUSE_LIFO) { /* once only, as it passes 2^26 words */
+    if (reuse == KOLK_REUSE_LIFO) { /* only once, as it reads 2^26 words */
         kolk_cursor cursor = kolk_pool_each(&pool);
         assert_ptr_equal(kolk_cursor_next(&cursor), objects[0]);
         assert_ptr_equal(kolk_cursor_next(&cursor), objects[2]);
@@ -135,8 +135,8 @@ static void test_the_largest_pool(void **state) {
     for (size_t i = 0; i < LENGTH_OF(orders); i++) at_the_end_of_the_largest_pool(orders[i]);
 }
 
-/* The tag gets the bits of 32 that an index leaves: here one, or none. With none, a handle of another pool is not
- * recognised. */
+/* The tag gets those of 32 bits that the index does not need: here one or none. With none, a handle of another pool is
+ * not recognised. */
 static void test_the_last_bit_of_the_tag(void **state) {
     (void)state;
     static const uint32_t max_capacities[] = {UINT32_C(1) << 31, (UINT32_C(1) << 31) + 1, UINT32_MAX};
@@ -182,7 +182,7 @@ static void test_the_largest_pool(void **state) {
 }
 #endif
 
-/* ---- Sizes, and wrong pointers all around every slot ------------------------------------------------------------- */
+/* ---- Sizes, and wrong pointers around every slot ----------------------------------------------------------------- */
 
 #define LARGEST 4096u
 #define FEW     5u
@@ -192,7 +192,7 @@ static union {
     _Alignas(16) uint64_t aligned;
 } memory;
 
-/* The rule that free reports. is_live was already checked. */
+/* Returns the rule that free reports. The caller has already checked is_live. */
 static kolk_status refused_by_free(kolk_pool *pool, notes *taken, void *object) {
     taken->count = 0;
     kolk_pool_free(pool, object);
@@ -246,7 +246,7 @@ static void test_every_size_and_its_wrong_pointers(void **state) {
     }
 }
 
-/* Distant addresses: a division that ignored the high bits would take them for slots. */
+/* Distant addresses, which a division that ignores the high bits would take for slots. */
 static void test_far_pointers(void **state) {
     (void)state;
     static const size_t sizes[] = {1, 2, 3, 4, 7, 8, 24, 48, 64, 96, 1000, 4095, 4096};
@@ -316,10 +316,10 @@ static void test_the_default_alignment(void **state) {
         kolk_pool pool;
         kolk_pool_desc desc = {.object_size = rows[n].size, .capacity = 3};
         make_pool(&pool, &desc);
-        assert_int_equal(pool.stride, rows[n].size); /* it adds no padding */
+        assert_int_equal(pool.stride, rows[n].size); /* the alignment adds no padding */
         kolk_pool_deinit(&pool);
         desc.memory_size = kolk_pool_memory_size(&desc);
-        for (size_t skew = 0; skew <= 16; skew += 8) { /* the caller's memory must have it */
+        for (size_t skew = 0; skew <= 16; skew += 8) { /* the caller's memory must have this alignment */
             desc.memory = memory.bytes + (16 - (uintptr_t)memory.bytes % 16) + skew;
             kolk_status status = kolk_pool_init(&pool, &desc);
             assert_int_equal(status, rows[n].align == 16 && skew == 8 ? KOLK_MEMORY_MISALIGNED : KOLK_OK);

@@ -1,4 +1,4 @@
-/* Misuse of the core pool that no other kind has; mistakes common to all kinds are in contracts/test_all_misuse.c. */
+/* Misuse that is possible only with the core pool. Mistakes common to all kinds are in contracts/test_all_misuse.c. */
 #include "../help/test.h"
 
 #define SIZE 24

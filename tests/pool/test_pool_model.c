@@ -1,5 +1,6 @@
 /* Random operations compared with model.h, for each order of reuse, kind of generations, kind of memory, choice of
- * hooks and debug mode. Reads KOLK_TEST_SEED and KOLK_TEST_OPS (operations in total) from the environment. */
+ * hooks and debug mode. Reads KOLK_TEST_SEED and KOLK_TEST_OPS (the total number of operations) from the
+ * environment. */
 #include "../help/test.h"
 
 #include "model_ask.h"
@@ -26,7 +27,7 @@ typedef struct run {
 
 static uint64_t seed, operations;
 
-/* ---- Questions that must be refused ------------------------------------------------------------------------------ */
+/* ---- Queries that must be refused -------------------------------------------------------------------------------- */
 
 static void *wrong_pointer(run *r) {
     model *m = &r->m;
@@ -165,7 +166,7 @@ static void operate(run *r, bool filling) {
     }
 }
 
-/* Runs one life of a pool, which keeps the handles and snapshots of an earlier one with the same descriptor. */
+/* Runs a pool from init to deinit. Handles and snapshots of an earlier pool with the same descriptor are kept. */
 static void live(run *r, bool foreign, uint64_t length) {
     model *m = &r->m;
     bool filling = true;

@@ -1,6 +1,6 @@
-/* Overflow pools: random operations on a chain of three, compared with a list; which functions of the first pool find
- * objects of the others and which do not; reports; returned memory. (Hooks: test_pool_overflow_hooks.c.) Reads
- * KOLK_TEST_SEED and KOLK_TEST_OPS from the environment. */
+/* Overflow pools: random operations on a chain of three, compared with a list. Also tests which functions of the first
+ * pool find objects of the others, reports, and memory returned to the system. (Hooks: test_pool_overflow_hooks.c.)
+ * Reads KOLK_TEST_SEED and KOLK_TEST_OPS from the environment. */
 #include "../help/debug_test.h"
 
 #include "../help/system_calls.h"
@@ -15,7 +15,7 @@
 
 static uint64_t seed, operations;
 
-/* ---- A chain of three beside a list ------------------------------------------------------------------------------ */
+/* ---- A chain of three compared with a list ----------------------------------------------------------------------- */
 
 typedef struct one {
     void *object;
@@ -53,7 +53,7 @@ static void make_chain(run *r, bool bypass) {
             desc.capacity++;
         }
         if (n + 1 < POOLS) desc.overflow = &r->pools[n + 1];
-        if (n + 1 == POOLS && memory_kind == 0) desc.capacity++; /* the other pools may have no slots at all */
+        if (n + 1 == POOLS && memory_kind == 0) desc.capacity++; /* only the last pool must have slots */
         make_pool(&r->pools[n], &desc);
     }
 }
@@ -70,7 +70,7 @@ static bool has_room(const kolk_pool *pool) {
     return kolk_pool_count(pool) < pool->desc.max_capacity;
 }
 
-/* An alloc from any pool of the chain succeeds in the first pool with room, from that one on. */
+/* An alloc from any pool of the chain takes an object of the first pool with room, searching from that pool on. */
 static void alloc(run *r) {
     unsigned asked = random_below(&r->random, POOLS + 3) % POOLS, owner = asked;
     while (owner < POOLS && !has_room(&r->pools[owner])) owner++;
@@ -102,7 +102,8 @@ static void free_one(run *r) {
     r->stale[random_below(&r->random, STALE)] = it;
 }
 
-/* The owner and the pools before it find an object; later pools do not. No pool finds a stale object. */
+/* An object is found by its owner and by the pools before the owner, but not by later pools. No pool finds a stale
+ * object. */
 static void ask(run *r) {
     bool handles = r->pools[0].generations;
     for (unsigned n = 0; n < POOLS; n++) {
@@ -128,7 +129,7 @@ static void free_twice(run *r) {
     begin_notes(&r->taken);
     kolk_pool_free(&r->pools[random_below(&r->random, it->owner + 1)], it->object);
     assert_int_equal(r->taken.count, 1);
-    assert_true(r->taken.last.rule == KOLK_DOUBLE_FREE || r->bypass); /* its slot may have a new block by now */
+    assert_true(r->taken.last.rule == KOLK_DOUBLE_FREE || r->bypass); /* bypass may have given its slot a new block */
     abort_on_failure(NULL);
 }
 
@@ -183,9 +184,9 @@ static void test_a_chain_of_three(void **state) {
     free(r);
 }
 
-/* ---- What is found where ----------------------------------------------------------------------------------------- */
+/* ---- Which pool finds which objects ------------------------------------------------------------------------------ */
 
-/* index, at, count, iteration and clear work on each pool alone. */
+/* index, at, count, iteration and clear treat each pool on its own. */
 static void test_what_is_for_each_pool_alone(void **state) {
     (void)state;
     for (size_t mode = 0; mode < DEBUG_MODES; mode++) {
@@ -218,7 +219,7 @@ static void test_ways_to_ask(void **state) {
     void *objects[6];
     make_two(&t, (kolk_pool_desc){.headroom = 1, .cost = NULL}, (kolk_pool_desc){.headroom = 1});
     memset(taken_from(&t.first), 0xff, SIZE);
-    for (int i = 0; i < 2; i++) { /* use the slots first, so that zeros do not come from new memory */
+    for (int i = 0; i < 2; i++) { /* dirties the slots, so that zeros below do not come from new memory */
         objects[i] = taken_from(&t.first);
         memset(objects[i], 0xff, SIZE);
     }
@@ -240,7 +241,7 @@ static void test_ways_to_ask(void **state) {
     end_two(&t);
 }
 
-/* A pool without slots takes all objects from its overflow pool. */
+/* A pool that has no slots takes all objects from its overflow pool. */
 static void test_a_pool_of_no_slots(void **state) {
     (void)state;
     kolk_pool first, second;
@@ -278,14 +279,14 @@ static void test_descriptors(void **state) {
         {KOLK_BAD_OVERFLOW, {.object_size = 24, .tag = 1}, {.object_size = 24, .tag = 1}},
         {KOLK_BAD_OVERFLOW, {.object_size = 24, .name = "a"}, {.object_size = 24, .name = "a"}},
         {KOLK_BAD_OVERFLOW, {.object_size = 24}, {.object_size = 24}},
-        /* pools of different sizes, whose tags begin at different bits */
+        /* pools with different capacities, whose tags begin at different bits */
         {KOLK_BAD_OVERFLOW,
          {.object_size = 24, .tag = 7, .capacity = 1},
          {.object_size = 24, .tag = 7, .capacity = 1000}},
         {KOLK_OK, {.object_size = 24, .tag = 6, .capacity = 1}, {.object_size = 24, .tag = 7, .capacity = 1000}},
     };
     for (size_t i = 0; i < LENGTH_OF(rows); i++) {
-        kolk_pool_desc desc = rows[i].first, of_second = rows[i].second; /* with slots, so that there are handles */
+        kolk_pool_desc desc = rows[i].first, of_second = rows[i].second; /* with slots, so that handles exist */
         if (!desc.capacity) desc.capacity = 4;
         if (!of_second.capacity) of_second.capacity = 4;
         size_t size = kolk_pool_memory_size(&desc);
@@ -299,7 +300,7 @@ static void test_descriptors(void **state) {
         assert_true(is_all_zero(&first));
         kolk_pool_deinit(&second);
     }
-    /* Neither itself nor a pool that is not initialised. */
+    /* A pool cannot overflow into itself, nor into a pool that is not initialised. */
     memset(&first, 0, sizeof first);
     assert_int_equal(kolk_pool_init(&first, &(kolk_pool_desc){.object_size = 24, .tag = 1, .overflow = &first}),
                      KOLK_BAD_OVERFLOW);
@@ -426,8 +427,8 @@ static void test_wrong_pointers(void **state) {
     }
 }
 
-/* To the first pool, a stale handle of the second is not another pool's. A handle of neither is, and is reported
- * once. */
+/* The first pool does not treat a stale handle of the second as another pool's. A handle that belongs to neither is
+ * reported once. */
 static void test_handles_of_other_pools(void **state) {
     (void)state;
     two t;
@@ -459,7 +460,7 @@ static void test_handles_of_other_pools(void **state) {
     end_pool(&other);
 }
 
-/* ---- Memory that goes back --------------------------------------------------------------------------------------- */
+/* ---- Memory returned to the system ------------------------------------------------------------------------------- */
 
 static void count_teardown(void *object, void *context) {
     (void)object;

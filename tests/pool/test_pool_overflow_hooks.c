@@ -1,5 +1,5 @@
-/* Overflow pools and hooks: which hook is called when, evictions, low water, headroom of both pools, and longjmp out of
- * a handler. */
+/* Overflow pools and hooks: which hook is called when, evictions, low water, the headroom of both pools, and longjmp
+ * out of a handler. */
 #include "../help/debug_test.h"
 
 #include "two.h"
@@ -65,8 +65,8 @@ static void test_on_full_comes_after_the_overflow_pool(void **state) {
     }
 }
 
-/* alloc_n calls on_full, of either pool, for its first object only, as it might evict objects that alloc_n has
- * taken. */
+/* alloc_n calls either pool's on_full only for its first object. Later, on_full might evict objects that alloc_n has
+ * already taken. */
 static void test_alloc_n_evicts_nothing_that_it_has_given(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3; n++) {
@@ -78,7 +78,7 @@ static void test_alloc_n_evicts_nothing_that_it_has_given(void **state) {
         for (uint32_t i = 0; i < given; i++)
             for (uint32_t j = 0; j < i; j++) assert_ptr_not_equal(objects[i], objects[j]);
         assert_int_equal(given, 5);
-        assert_int_equal(kolk_pool_alloc_n(&t.first, objects, 9), 1); /* for the first object on_full is called */
+        assert_int_equal(kolk_pool_alloc_n(&t.first, objects, 9), 1); /* on_full is called for the first object */
         assert_non_null(kolk_pool_alloc(&t.first));
         assert_counts(&t, 2, 3);
         end_two(&t);
@@ -95,7 +95,7 @@ static void test_low_water_of_the_overflow_pool(void **state) {
                  (kolk_pool_desc){.reuse = orders[n], .low_water = 2, .on_low = count_call, .context = &h});
         assert_int_equal(kolk_pool_alloc_n(&h.t.first, objects, 2), 2);
         assert_int_equal(h.second_calls, 0);
-        if (n == 0) { /* the next alloc calls it at the latest */
+        if (n == 0) { /* if alloc_n has not called it, the next alloc does */
             assert_int_equal(kolk_pool_alloc_n(&h.t.first, objects, 2), 2);
         } else {
             taken_from(&h.t.first);
@@ -107,7 +107,7 @@ static void test_low_water_of_the_overflow_pool(void **state) {
     }
 }
 
-/* on_low does not evict them either: alloc_n calls it before it has taken objects of that pool. */
+/* on_low does not evict objects that alloc_n has taken: alloc_n calls it before it takes objects of that pool. */
 static void test_alloc_n_and_an_on_low_that_evicts(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3; n++) {
@@ -143,7 +143,7 @@ static void test_evictions_in_the_overflow_pool(void **state) {
     *objects[2] = 9;
     kolk_pool_stats(&t.second, &stats);
     assert_int_equal(stats.evictions, 1);
-    assert_null(kolk_pool_alloc_over(&t.first, 0)); /* the second pool has no cost, so it evicts nothing */
+    assert_null(kolk_pool_alloc_over(&t.first, 0)); /* the second pool has no cost hook, so it evicts nothing */
     assert_ptr_equal(kolk_pool_alloc_over(&t.first, 0.5), objects[0]);
     assert_counts(&t, 2, 3);
     end_two(&t);
@@ -204,7 +204,7 @@ static void test_a_longjmp_out_of_the_overflow_pool(void **state) {
     make_two(&h.t, (kolk_pool_desc){.on_full = free_it, .context = &h},
              (kolk_pool_desc){.on_full = kolk_pool_trap_full});
     for (int round = 0; round < 2; round++) {
-        alloc_n_jumps_out(&h.t.first, objects); /* jumps out, or takes five objects without a report */
+        alloc_n_jumps_out(&h.t.first, objects); /* either jumps out or takes five objects without a report */
         abort_on_failure(NULL);
         assert_true(kolk_pool_is_valid(&h.t.first) && kolk_pool_is_valid(&h.t.second));
         assert_counts(&h.t, 2, 3);
@@ -212,7 +212,7 @@ static void test_a_longjmp_out_of_the_overflow_pool(void **state) {
         h.object = kolk_pool_at(&h.t.first, 0);
         notes taken;
         begin_notes(&taken);
-        assert_non_null(kolk_pool_alloc(&h.t.first)); /* the trap has returned, and on_full is called as usual */
+        assert_non_null(kolk_pool_alloc(&h.t.first)); /* now the trap's handler returns, and on_full is called */
         abort_on_failure(NULL);
         assert_int_equal(h.calls, 1);
         assert_int_equal(taken.last.rule, KOLK_FULL);

@@ -1,5 +1,5 @@
-/* The system refuses calls that only the core pool makes: trim, in every mode, and growth of a full pool. The tests for
- * all kinds are in contracts/test_all_refused.c. */
+/* The system refuses calls that only the core pool makes: those of trim, in every mode, and those of a full pool that
+ * grows. Tests for all kinds are in contracts/test_all_refused.c. */
 #include "../help/debug_test.h"
 
 #include "../help/system_calls.h"
@@ -19,10 +19,10 @@ static void test_trim_refused(void **state) {
             size_t bytes = kolk_pool_trim(&pool);
             refuse(0, false);
             size_t whole_pages = 100 * OBJECT / page * page - page;
-            if (nth == 1) { /* residency is unknown, so all whole pages count */
+            if (nth == 1) { /* residency is unknown, so all whole pages are counted */
                 assert_int_equal(bytes, whole_pages);
                 assert_int_equal(before - resident(&pool), whole_pages);
-            } else { /* the system takes no page back */
+            } else { /* the system takes back no page */
                 assert_int_equal(bytes, 0);
                 assert_int_equal(resident(&pool), before);
             }
@@ -42,7 +42,7 @@ static kolk_pool_desc desc_of(unsigned n, uint32_t capacity, uint32_t max_capaci
 
 #define SHAPES (6 * DEBUG_MODES)
 
-/* If the system keeps pages that it was to take back, their contents are not verified any more. */
+/* If the system does not take back pages that trim offers it, their contents are no longer verified. */
 static void test_trim_refused_in_debug_mode(void **state) {
     (void)state;
     for (unsigned n = 0; n < SHAPES; n++) {
@@ -92,7 +92,7 @@ static bool reserve_and_alloc(kolk_pool *pool, size_t bytes, void *context) {
     return true;
 }
 
-/* A hook that leaves more objects alive than before has not evicted. */
+/* If the hook leaves more objects alive than it found, that is not counted as an eviction. */
 static void test_a_hook_that_finds_memory_and_uses_it(void **state) {
     (void)state;
     for (unsigned n = 0; n < 6; n++) {

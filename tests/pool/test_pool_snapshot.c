@@ -1,5 +1,5 @@
-/* Snapshots: the published blocks, the effects of a restore, and every block that restore must refuse, which leaves the
- * pool unchanged. */
+/* Snapshots: the published blocks, the effects of a restore, and the blocks that restore must refuse, leaving the pool
+ * unchanged. */
 #include "../help/test.h"
 
 #include "snapshot_block.h"
@@ -139,7 +139,7 @@ static void test_by_the_typed_skin(void **state) {
     ships_deinit(&fleet);
 }
 
-/* Pools whose slots are all dead, or that have none. */
+/* Pools whose slots are all dead, and pools without slots. */
 static void test_pools_without_objects(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
@@ -164,7 +164,7 @@ static void test_pools_without_objects(void **state) {
         free(dead.bytes);
         kolk_pool_deinit(&pool);
 
-        block zero = take_snapshot(&empty); /* a zeroed pool has no objects either */
+        block zero = take_snapshot(&empty); /* a zeroed pool has a snapshot too */
         assert_int_equal(restore(&empty, zero), KOLK_OK);
         assert_true(kolk_pool_is_valid(&empty));
         assert_null(kolk_pool_alloc(&empty));
@@ -172,7 +172,7 @@ static void test_pools_without_objects(void **state) {
     }
 }
 
-/* A restore into a larger capacity succeeds, and into one that just suffices, but not into a smaller one. */
+/* A restore into a pool with a larger or a just sufficient capacity succeeds; into a smaller one it fails. */
 static void test_other_capacities(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
@@ -243,7 +243,7 @@ static void test_ages(void **state) {
         assert_false(kolk_pool_is_live(&pool, objects[2]));
         for (unsigned n = 0; n < 4; n++) assert_int_equal(kolk_pool_evict_oldest(&pool, 0, NULL), n < 3);
         assert_int_equal(kolk_pool_count(&pool), 1);
-        assert_true(kolk_pool_is_live(&pool, objects[0])); /* it is protected */
+        assert_true(kolk_pool_is_live(&pool, objects[0])); /* it was not evicted, as it is protected */
 
         const struct {
             size_t at;
@@ -329,8 +329,8 @@ static void test_what_stays(void **state) {
     }
 }
 
-/* The peak is fresh until a restore lowers fresh. Then it is counted by itself and does not fall, on the fast path
- * either. */
+/* The peak equals fresh until a restore lowers fresh. From then on it is counted separately, and does not fall, not
+ * even on the fast path. */
 static void test_the_peak_goes_on(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
@@ -348,7 +348,7 @@ static void test_the_peak_goes_on(void **state) {
             kolk_pool_stats(&pool, &stats);
             assert_int_equal(stats.peak, n < 5 ? 5 : n);
             if (n == 7)
-                for (unsigned round = 0; round < 2; round++) { /* falls and rises again */
+                for (unsigned round = 0; round < 2; round++) { /* the count falls and rises again */
                     for (unsigned k = 0; k < 7; k++) kolk_pool_free(&pool, objects[k]);
                     assert_true(kolk_pool_is_valid(&pool));
                     assert_int_equal(kolk_pool_alloc_n(&pool, objects, 7), 7);
@@ -393,7 +393,7 @@ static void make_small(small *s, kolk_reuse reuse) {
     kolk_pool_free(&s->pool, objects[0]);
     assert_int_equal(s->pool.worn.count, 2);
     s->taken = take_snapshot(&s->pool);
-    kolk_pool_alloc(&s->pool); /* so that a restore would show */
+    kolk_pool_alloc(&s->pool); /* so that a restore would be noticed */
     s->before = s->pool;
     s->memory_before = new_block(s->pool.block_size);
     memcpy(s->memory_before.bytes, s->pool.block, s->pool.block_size);
@@ -462,8 +462,8 @@ static void test_every_cut_is_refused(void **state) {
     end_small(&s);
 }
 
-/* Restores a forged block with a right checksum: either the pool is then exactly in the block's state and valid, or it
- * is unchanged. True if the block was accepted. */
+/* Restores a forged block with a correct checksum. The pool must then be valid and exactly in the block's state, or
+ * else unchanged. Returns true if the block was accepted. */
 static bool try_forged(small *s, block forged) {
     seal(forged);
     kolk_status status = restore(&s->pool, forged);
@@ -478,9 +478,9 @@ static bool try_forged(small *s, block forged) {
     assert_true(kolk_pool_is_valid(&s->pool));
     block again = take_snapshot(&s->pool);
     put_number(again, CAPACITY_AT, number_in(forged, CAPACITY_AT));
-    if (number_in(forged, QUARANTINED_AT) == 0) { /* otherwise quarantined slots are free here */
+    if (number_in(forged, QUARANTINED_AT) == 0) { /* slots in quarantine become free in this pool */
         seal(again);
-        assert_true(equals(again, forged)); /* one state has one block */
+        assert_true(equals(again, forged)); /* each state has only one block */
     }
     free(again.bytes);
     memcpy(s->pool.block, s->memory_before.bytes, s->memory_before.size);
@@ -541,28 +541,28 @@ static void test_lies(void **state) {
         uint32_t was, lie;
         kolk_status status;
     } rows[] = {
-        {FIRST_AT, 6, 0, KOLK_FORGED_SNAPSHOT},                /* no chain */
+        {FIRST_AT, 6, 0, KOLK_FORGED_SNAPSHOT},                /* there is no chain */
         {FIRST_AT, 6, 7, KOLK_FORGED_SNAPSHOT},                /* too short */
         {FIRST_AT, 6, 2, KOLK_FORGED_SNAPSHOT},                /* begins with a live slot */
-        {FIRST_AT, 6, 8, KOLK_FORGED_SNAPSHOT},                /* begins with a slot from fresh on */
+        {FIRST_AT, 6, 8, KOLK_FORGED_SNAPSHOT},                /* begins with a slot never handed out */
         {links + 4 * 2, 0, 6, KOLK_FORGED_SNAPSHOT},           /* an endless loop */
         {links + 4 * 6, 1, 6, KOLK_FORGED_SNAPSHOT},           /* a shorter loop, and a slot in no list */
         {links + 4 * 6, 1, 5, KOLK_FORGED_SNAPSHOT},           /* skips a slot */
-        {links + 4 * 1, 0, 1, KOLK_FORGED_SNAPSHOT},           /* a link of a live slot */
+        {links + 4 * 1, 0, 1, KOLK_FORGED_SNAPSHOT},           /* a live slot has a link */
         {generations + 4 * 1, 1, 0, KOLK_FORGED_SNAPSHOT},     /* a live slot that is worn out */
-        {generations + 4 * 0, 2, 0, KOLK_FORGED_SNAPSHOT},     /* three are worn out */
-        {generations + 4 * 2, 0, 1, KOLK_FORGED_SNAPSHOT},     /* only one is worn out */
-        {LIVE_AT, 2, 1, KOLK_FORGED_SNAPSHOT},                 /* fewer than there are live bits */
-        {LIVE_AT, 2, 8, KOLK_FORGED_SNAPSHOT},                 /* more than slots */
+        {generations + 4 * 0, 2, 0, KOLK_FORGED_SNAPSHOT},     /* three slots would be worn out */
+        {generations + 4 * 2, 0, 1, KOLK_FORGED_SNAPSHOT},     /* only one slot would be worn out */
+        {LIVE_AT, 2, 1, KOLK_FORGED_SNAPSHOT},                 /* fewer than the live bits */
+        {LIVE_AT, 2, 8, KOLK_FORGED_SNAPSHOT},                 /* more than the slots */
         {WORN_AT, 2, 6, KOLK_FORGED_SNAPSHOT},                 /* more than dead slots */
         {QUARANTINED_AT, 0, UINT32_MAX, KOLK_FORGED_SNAPSHOT}, /* more than dead slots */
         {QUARANTINED_AT, 0, 1, KOLK_FORGED_SNAPSHOT},          /* a worn-out slot would be in quarantine */
         {CAPACITY_AT, 9, 6, KOLK_FORGED_SNAPSHOT},             /* below fresh */
-        {FRESH_AT, 7, 8, KOLK_FORGED_SNAPSHOT},                /* another size of the block */
+        {FRESH_AT, 7, 8, KOLK_FORGED_SNAPSHOT},                /* the block would have a different size */
         {AGED_AT, 0, 1, KOLK_FORGED_SNAPSHOT},                 /* this pool has no ages */
         {OBJECT_SIZE_AT, 3, 4, KOLK_OTHER_POOL},
         {TAG_AT, s.pool.tag, s.pool.tag ^ 1, KOLK_OTHER_POOL},
-        {CAPACITY_AT, 9, UINT32_MAX, KOLK_OK}, /* a block may name more slots than it needs */
+        {CAPACITY_AT, 9, UINT32_MAX, KOLK_OK}, /* a block may state more capacity than it needs */
     };
     for (size_t i = 0; i < LENGTH_OF(rows); i++) {
         block forged = copy_of(s.taken);
@@ -575,7 +575,7 @@ static void test_lies(void **state) {
             assert_true(try_forged(&s, forged));
         free(forged.bytes);
     }
-    block forged = copy_of(s.taken); /* moves a live bit beyond fresh */
+    block forged = copy_of(s.taken); /* one live bit moves beyond fresh */
     forged.bytes[live + (is_little_endian() ? 0 : 7)] = 0x82;
     assert_int_equal(s.taken.bytes[live + (is_little_endian() ? 0 : 7)], 0x0a);
     seal(forged);
@@ -652,7 +652,7 @@ static void test_places_wider_than_objects(void **state) {
     kolk_pool_deinit(&other);
 }
 
-/* ---- Pools that have none, or cannot take one in ----------------------------------------------------------------- */
+/* ---- Pools that have no snapshots, or cannot restore one --------------------------------------------------------- */
 
 static bool set_up(void *object, void *context) {
     (void)object, (void)context;
@@ -700,7 +700,8 @@ static void test_hooks_that_stand_in_the_way(void **state) {
     kolk_pool_deinit(&pool);
 }
 
-/* A pool with another name, or another kind of handles, is another pool. */
+/* restore refuses a snapshot of a pool with a different name, tag, object size, order of reuse, kind of generations or
+ * ages. */
 static void test_other_pools(void **state) {
     (void)state;
     const kolk_pool_desc desc = {.name = "one", .object_size = 8, .capacity = 4};
@@ -733,7 +734,7 @@ static void test_other_pools(void **state) {
 
 /* ---- The debug mode ---------------------------------------------------------------------------------------------- */
 
-/* Blocks do not depend on what the debug mode puts around objects, and can be restored under another debug mode. */
+/* Blocks do not depend on what the debug mode puts around objects, and can be restored in a different debug mode. */
 static void test_debug_modes_understand_each_other(void **state) {
     (void)state;
     static const char *const debugs[] = {NULL, "fill,guard,sites", "trace", "quarantine=2", "quarantine=1", "BYPASS"};
@@ -774,7 +775,7 @@ static void test_debug_modes_understand_each_other(void **state) {
     }
 }
 
-/* Damage is reported before a restore overwrites it. The site of restored objects is the restore. */
+/* Damage is reported before a restore overwrites it. Restored objects have the call of restore as their site. */
 static void test_damage_and_sites(void **state) {
     (void)state;
     static notes taken;
@@ -800,12 +801,12 @@ static void test_damage_and_sites(void **state) {
     assert_int_equal(restore(&pool, before), KOLK_OK);
     kolk_pool_deinit(&pool);
     assert_int_equal(taken.last.rule, KOLK_LEAK);
-    assert_int_equal(taken.last.count, 2); /* both have one site, the restore */
+    assert_int_equal(taken.last.count, 2); /* both have the same site, the restore */
     free(before.bytes);
 }
 
-/* After a restore, slots become unissued and a trim may discard their red zones. A later alloc must not report that as
- * damage. */
+/* After a restore some slots count as never handed out, and a trim may discard their red zones. A later alloc must not
+ * report that as damage. */
 static void test_a_trim_after_a_restore(void **state) {
     (void)state;
     static notes taken;
@@ -826,8 +827,7 @@ static void test_a_trim_after_a_restore(void **state) {
     free(empty.bytes);
 }
 
-/* If a walk's body restores a snapshot, the walk continues over the restored objects, in place or in blocks of
- * malloc. */
+/* If a walk's body restores a snapshot, the walk continues over the restored objects, in place or in malloc blocks. */
 static void test_a_walk_that_restores(void **state) {
     (void)state;
     for (unsigned bypass = 0; bypass < 2; bypass++) {
@@ -851,7 +851,7 @@ static void test_a_walk_that_restores(void **state) {
     }
 }
 
-/* Each refused block of malloc leaves the pool unchanged. */
+/* Whichever malloc call of a restore fails, the pool stays unchanged. */
 static void test_bypass_without_memory(void **state) {
     (void)state;
     setenv("KOLK_BYPASS", "1", 1);

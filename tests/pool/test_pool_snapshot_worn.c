@@ -1,4 +1,4 @@
-/* A snapshot with generations beyond the last one is forged. */
+/* A snapshot with a generation beyond the last possible one is forged. */
 #include "../help/test.h"
 
 #include "snapshot_block.h"
@@ -17,7 +17,7 @@ static void test_generations_beyond_the_last(void **state) {
             block forged = copy_of(taken);
             put_number(forged, HEADER + 8 + 4 * slot, generation);
             seal(forged);
-            bool possible = generation >= 1 && generation <= 7; /* 0 means worn out, and no slot is */
+            bool possible = generation >= 1 && generation <= 7; /* 0 means worn out, but no slot is */
             assert_int_equal(kolk_pool_restore(&pool, forged.bytes, forged.size),
                              possible ? KOLK_OK : KOLK_FORGED_SNAPSHOT);
             assert_true(kolk_pool_is_valid(&pool));

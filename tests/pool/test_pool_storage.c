@@ -1,5 +1,5 @@
-/* Where pools are stored, and the cost of making one: static storage, storage inside a struct, and an init that touches
- * no memory. */
+/* Where pools can be stored (static storage, storage inside a struct), and what making one costs: init touches no
+ * memory. */
 #include "../help/test.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* kolk_pool_tick returns memory by measured demand, in steps no larger than promised, and commits memory ahead of
- * demand. Nothing else changes. Measured by resident memory and system calls. */
+/* kolk_pool_tick returns memory according to measured demand, in steps no larger than promised, and commits memory
+ * ahead of demand. It changes nothing else. The tests measure resident memory and count system calls. */
 #include "../help/debug_test.h"
 
 #include "../help/system_calls.h"
@@ -7,8 +7,8 @@
 #define MANY   4000u
 #define BUDGET 64u
 
-/* For the first number of ticks demand stays above half of its old value, as (63/64)^43 > 1/2; after the second number
- * it is below. */
+/* After TICKS_OF_A_SPIKE ticks, demand is still above half of its old value, as (63/64)^43 > 1/2. After TICKS_AT_MOST
+ * ticks it is below. */
 #define TICKS_OF_A_SPIKE 43u
 #define TICKS_AT_MOST    60u
 
@@ -16,7 +16,7 @@ static size_t page(void) {
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* The slots of a tick's step: the budget rounded up to a multiple of 64 and of whole pages. */
+/* Returns the slots of a tick's step: the budget, rounded up to a multiple of 64 slots and to whole pages. */
 static uint64_t step_of(const kolk_pool *pool, uint32_t budget) {
     uint64_t unit = 1;
     while (unit * pool->stride % page()) unit *= 2;
@@ -31,7 +31,7 @@ static void make_ticked(kolk_pool *pool, kolk_pool_desc desc) {
     make_pool(pool, &desc);
 }
 
-/* A spike of MANY objects. Each `rest`-th one stays alive (0: none). */
+/* A spike of MANY objects. Each `rest`-th one stays alive (none if `rest` is 0). */
 static void spike(kolk_pool *pool, void **objects, uint32_t rest) {
     for (uint32_t i = 0; i < MANY; i++) assert_non_null(objects[i] = stamped(pool, i));
     kolk_pool_tick(pool, BUDGET);
@@ -39,9 +39,9 @@ static void spike(kolk_pool *pool, void **objects, uint32_t rest) {
         if (rest == 0 || i % rest) kolk_pool_free(pool, objects[i]);
 }
 
-/* ---- Giving back ------------------------------------------------------------------------------------------------- */
+/* ---- Returning memory -------------------------------------------------------------------------------------------- */
 
-/* How many pages hold a part of a live object. */
+/* Returns how many pages hold a part of a live object. */
 static size_t needed_pages(const kolk_pool *pool) {
     size_t pages = 0, next = 0;
     kolk_cursor cursor = kolk_pool_each(pool);
@@ -78,7 +78,7 @@ static void give_back_a_spike(kolk_pool_desc desc, uint32_t rest, uint32_t budge
     assert_true(before <= (needed_pages(&pool) + 2) * page());
     assert_true(start - before > (size_t)MANY * OBJECT / 2);
     assert_true(!rest || is_stamped(objects[0], 0));
-    /* Demand stays low: nothing remains to be done, and demand fades to the live count. */
+    /* While demand stays low, there is nothing left to do, and demand fades to the live count. */
     for (int tick = 0; tick < 1000; tick++) assert_int_equal(kolk_pool_tick(&pool, budget), 0);
     refuse(0, false);
     for (int tick = 0; tick < 1000; tick++) assert_int_equal(kolk_pool_tick(&pool, budget), 0);
@@ -144,7 +144,7 @@ static void test_hysteresis(void **state) {
     end_pool(&pool);
 }
 
-/* A running sweep ends at once when demand rises again; a later one begins anew. */
+/* A running sweep ends as soon as demand rises again; a later sweep starts from the beginning. */
 static void test_demand_that_rises_again(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3; n++) {
@@ -173,7 +173,7 @@ static void test_demand_that_rises_again(void **state) {
 
 /* ---- Nothing else changes ---------------------------------------------------------------------------------------- */
 
-/* Compares handles, addresses, contents, count and the next slots with a twin that is never ticked. */
+/* Compares handles, addresses, contents, count and the next slots with those of a twin that is never ticked. */
 static void test_nothing_else_changes(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3 * 2 * 3; n++) {
@@ -190,7 +190,7 @@ static void test_nothing_else_changes(void **state) {
             if (i % 37) kolk_pool_free(&twin, twins[i]);
         for (uint32_t i = 0; i < MANY && pool.generations; i += 37) handles[i] = kolk_pool_handle_of(&pool, objects[i]);
         for (int tick = 0; tick < 30; tick++) assert_int_equal(kolk_pool_tick(&pool, BUDGET), 0);
-        uint32_t capacity = pool.capacity;                             /* it grows until the demand fits */
+        uint32_t capacity = pool.capacity;                             /* ticks grow it until the demand fits */
         assert_int_equal(kolk_pool_reserve(&twin, capacity), KOLK_OK); /* FIFO takes unused slots first */
         size_t bytes = 0;
         for (int tick = 0; tick < 200; tick++) bytes += kolk_pool_tick(&pool, BUDGET);
@@ -214,7 +214,7 @@ static void test_nothing_else_changes(void **state) {
     }
 }
 
-/* ---- Pools that give nothing, and hooks -------------------------------------------------------------------------- */
+/* ---- Pools that return nothing, and hooks ------------------------------------------------------------------------ */
 
 typedef struct counts {
     uint32_t set_up, torn_down;
@@ -248,7 +248,8 @@ static void test_who_gives_nothing(void **state) {
     }
 }
 
-/* A slot whose pages are returned is torn down, at most a step of them per tick, and set up again when it is needed. */
+/* A slot whose pages are returned is torn down, and set up again when it is needed. One tick tears down at most one
+ * step of slots. */
 static void test_hooks(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3 * 2; n++) {
@@ -305,8 +306,8 @@ static void test_debug_modes(void **state) {
 
 /* ---- Growing ----------------------------------------------------------------------------------------------------- */
 
-/* With 20 more objects per frame, no alloc makes a system call, and the pool is never more than an eighth and a step
- * ahead. */
+/* With 20 more objects per frame, no alloc makes a system call, and the capacity is never more than an eighth and one
+ * step ahead of the count. */
 static void test_growth_ahead(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3; n++) {
@@ -349,7 +350,7 @@ static void test_growth_by_no_more_than_is_needed(void **state) {
     }
 }
 
-/* The pool grows when demand nearly fills it, even if the present count is low. */
+/* The pool grows when demand nearly fills it, even if the current count is low. */
 static void test_growth_by_demand(void **state) {
     (void)state;
     static void *objects[1000];
@@ -364,8 +365,8 @@ static void test_growth_by_demand(void **state) {
     end_pool(&pool);
 }
 
-/* Demand is the maximum of the count and of new peaks; it fades by 1/64 per tick down to 0. From 7/8 of the capacity
- * on, the pool grows. */
+/* Demand is the maximum of the count and of new peaks; it fades by 1/64 per tick down to 0. When it reaches 7/8 of the
+ * capacity, the pool grows. */
 static void test_the_measure(void **state) {
     (void)state;
     uint64_t seed = number_from_environment("KOLK_TEST_SEED", 64), random = seed;
@@ -433,7 +434,7 @@ static void test_giving_back_refused(void **state) {
         make_ticked(&pool, (kolk_pool_desc){.reuse = orders[n % 3]});
         spike(&pool, objects, 0);
         size_t before = resident(&pool), bytes = 0;
-        refuse(n / 3 ? 2 : 1, true); /* madvise, or mincore too: all pages count as resident, none is returned */
+        refuse(n / 3 ? 2 : 1, true); /* madvise, or mincore too (then all pages count as resident): none is returned */
         for (int tick = 0; tick < 200; tick++) bytes += kolk_pool_tick(&pool, BUDGET);
         assert_true(os.calls > 0);
         refuse(0, false);

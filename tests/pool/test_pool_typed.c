@@ -1,8 +1,9 @@
-/* The typed functions: each does the same as its untyped twin, with the type's size and alignment; types declared apart
- * from their definition; several types in one pool. Code that must not compile is in tests/compile. */
+/* The typed functions: each does the same as its untyped twin, with the type's size and alignment. Also tests types
+ * declared separately from their definition, and several types in one pool. Code that must not compile is in
+ * tests/compile. */
 #include "../help/test.h"
 
-/* 24 bytes on 64-bit machines, an odd number << 3: the constant stride is no power of two. */
+/* 24 bytes on 64-bit machines, an odd number << 3: the constant stride is not a power of two. */
 typedef struct ship {
     double x, y;
     uint32_t number;
@@ -72,7 +73,7 @@ static void test_every_typed_function(void **state) {
     assert_true(ships_is_valid(&fleet));
     ships_clear(&fleet);
     assert_int_equal(ships_count(&fleet), 0);
-    assert_int_equal(ships_trim(&fleet), 0); /* not a whole page was touched */
+    assert_int_equal(ships_trim(&fleet), 0); /* the objects do not fill a whole page */
     assert_silent(&taken);
     ships_deinit(&fleet);
     assert_true(is_all_zero(&fleet.pool));
@@ -92,7 +93,7 @@ static void test_names_of_types(void **state) {
     pools_deinit(&others);
 }
 
-/* Functions with a constant stride refuse what the untyped ones refuse. */
+/* Functions with a constant stride refuse the same pointers as the untyped ones. */
 static void test_misuse_of_a_typed_pool(void **state) {
     (void)state;
     for (int reuse = 0; reuse < 3; reuse++) {
@@ -163,7 +164,7 @@ static void test_size_and_alignment_are_the_types(void **state) {
     ships_deinit(&fleet);
 }
 
-/* ---- Alignment of the type --------------------------------------------------------------------------------------- */
+/* ---- The type's alignment ---------------------------------------------------------------------------------------- */
 
 typedef struct vector {
     _Alignas(64) float lanes[12]; /* 48 bytes, rounded up to 64 */
@@ -184,7 +185,7 @@ static void test_an_aligned_type(void **state) {
         assert_int_equal((uintptr_t)v % 64, 0);
     }
     vectors_deinit(&pool_of_vectors);
-    /* the type's alignment, which is larger than its size requires, is also required of the caller's memory */
+    /* the caller's memory must have the type's alignment, although it is larger than the type's size requires */
     kolk_pool_desc skewed = {.capacity = 2, .memory = (char *)&storage + 16, .memory_size = sizeof storage - 16};
     assert_int_equal(vectors_init(&pool_of_vectors, &skewed), KOLK_MEMORY_MISALIGNED);
 }
@@ -194,7 +195,7 @@ static void test_an_aligned_type(void **state) {
 typedef struct particle particle; /* incomplete */
 KOLK_POOL_DECLARE(particles, particle)
 
-static uint32_t count_and_free_all(particles *all) { /* possible for code that does not know the type */
+static uint32_t count_and_free_all(particles *all) { /* needs only the incomplete type */
     uint32_t count = 0;
     KOLK_EACH(particles, each, all) {
         assert_true(particles_is_live(all, each));
@@ -249,7 +250,7 @@ static void test_members(void **state) {
     (void)state;
     shapes all;
     assert_int_equal(shapes_init(&all, &(kolk_pool_desc){.capacity = 3}), KOLK_OK);
-    assert_int_equal(all.pool.stride, sizeof(union shape)); /* the largest type's */
+    assert_int_equal(all.pool.stride, sizeof(union shape)); /* the size of the largest type */
     struct circle *circle = shapes_alloc_circle(&all);
     struct label *label = shapes_alloc_label(&all);
     circle->radius = 2;

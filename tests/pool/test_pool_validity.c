@@ -1,5 +1,5 @@
-/* kolk_pool_is_valid finds each broken invariant of src/pool/pool.c: one value of a valid pool is overwritten, as by a
- * stray write, and restored. */
+/* kolk_pool_is_valid finds each broken invariant of src/pool/pool.c. Each test overwrites one value of a valid pool, as
+ * a stray write would, and restores it. */
 #include "../help/test.h"
 
 #include <sys/mman.h>
@@ -13,7 +13,8 @@ static bool setup(void *object, void *context) {
 #define SLOTS  5000u
 #define ISSUED 4200u /* not a multiple of 64, with two levels of summary words below the top one */
 
-/* Slots 7, 100 and 3000 are free, the others up to ISSUED are alive. With `worn`, two of the free ones are worn out. */
+/* Makes a pool whose slots 7, 100 and 3000 are free; the others below ISSUED are alive. With `worn`, two of the free
+ * ones are worn out. */
 static void make_sound(kolk_pool *pool, kolk_reuse reuse, bool hooks, bool worn) {
     kolk_pool_desc desc = {
         .name = "sound", .object_size = 8, .capacity = SLOTS, .max_capacity = SLOTS + 1, .reuse = reuse};
@@ -81,7 +82,7 @@ static void test_bits_and_generations(void **state) {
     }
 }
 
-/* Two errors that leave every count unchanged. */
+/* Two errors that together leave every count unchanged. */
 static void test_a_live_slot_for_a_free_one(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
@@ -97,7 +98,7 @@ static void test_a_live_slot_for_a_free_one(void **state) {
     }
 }
 
-/* Wrong entries among the free slots: a live slot, one beyond fresh, one that occurs twice. */
+/* Wrong entries in the list of free slots: a live slot, a slot beyond fresh, and a slot that occurs twice. */
 static void test_places(void **state) {
     (void)state;
     for (size_t i = 0; i < 2; i++) {
@@ -142,7 +143,7 @@ static void test_holes_and_their_summaries(void **state) {
     assert_flip_seen(&pool, pool.holes[1], 65);
     assert_flip_seen(&pool, pool.holes[2], 0);
     assert_flip_seen(&pool, pool.holes[2], 1);
-    flip(pool.holes[0], 7); /* another hole in the same word, so that the summaries are right */
+    flip(pool.holes[0], 7); /* moves a hole within its word, so that the summaries stay right */
     flip(pool.holes[0], 8);
     assert_false(kolk_pool_is_valid(&pool));
     flip(pool.holes[0], 7);
@@ -151,7 +152,8 @@ static void test_holes_and_their_summaries(void **state) {
     kolk_pool_deinit(&pool);
 }
 
-/* Every slot is alive, and one is a hole as well: the counts of dead and of free slots agree, as both are 0. */
+/* Every slot is alive, but one is marked as a hole as well. The counts of dead and of free slots agree, as both are
+ * 0. */
 static void test_a_hole_too_many(void **state) {
     (void)state;
     kolk_pool pool;
@@ -165,8 +167,8 @@ static void test_a_hole_too_many(void **state) {
     kolk_pool_deinit(&pool);
 }
 
-/* Counts that contradict each other while their sum is right are found before they cause a read beyond the free slots,
- * where an inaccessible page lies. */
+/* Counts that contradict each other, although their sum is right, are found before they cause a read beyond the stack
+ * or ring of free slots, where an inaccessible page lies. */
 static void test_counts_that_lead_outside(void **state) {
     (void)state;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -199,7 +201,7 @@ static void test_counts_that_lead_outside(void **state) {
     assert_int_equal(munmap(pages, 2 * page), 0);
 }
 
-/* Options that lower the fast paths' bounds: ages, hooks, headroom and low water (I4). */
+/* Options that lower the bounds of the fast paths: ages, hooks, headroom and low water (I4). */
 static void no_hook(kolk_pool *pool, void *context) {
     (void)pool, (void)context;
 }
@@ -271,7 +273,7 @@ static void test_the_order_of_births(void **state) {
         assert_seen(&pool, ages[ISSUED].newer, ISSUED + 1);
         assert_seen(&pool, ages[9].newer, 10); /* it has a neighbour that does not point back */
         assert_seen(&pool, ages[9].older, 8);
-        /* closed in both directions, but some slots outside point in */
+        /* a ring that is closed in both directions, but slots outside it point into it */
         kolk_age_ first = ages[0], third = ages[3];
         ages[0].newer = 3;
         ages[3].older = 0;
