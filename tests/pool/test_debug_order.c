@@ -34,7 +34,7 @@ static void test_pools(void **state) {
     for (size_t n = 0; n < LENGTH_OF(orders); n++) {
         uint64_t release = order_of_pool(orders[n], NULL);
         for (size_t i = 0; i < LENGTH_OF(same); i++) assert_true(order_of_pool(orders[n], same[i]) == release);
-        if (orders[n] != KOLK_REUSE_FIFO) { /* with FIFO slots wait anyway */
+        if (orders[n] != KOLK_REUSE_FIFO) { /* FIFO slots wait anyway */
             assert_false(order_of_pool(orders[n], "quarantine=4") == release);
             assert_false(order_of_pool(orders[n], "all") == release);
         }

@@ -112,7 +112,7 @@ static void test_sites_are_of_the_last_life(void **state) {
     assert_ptr_equal(spawn(), object);
     ((char *)object)[12] = 1;
     vanish(object);
-    const report *now = next_report(&kept); /* the object is alive, so it has no site of a free */
+    const report *now = next_report(&kept); /* the object is alive, so it has no free site */
     assert_int_equal(now->failure.rule, KOLK_OVERFLOW);
     assert_true(is_within(now->failure.alloc_site, &in_spawn));
     assert_null(now->failure.free_site);

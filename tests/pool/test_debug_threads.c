@@ -1,5 +1,5 @@
 /* debug.h alone, called as a pool with many threads calls it: each thread has its own slots, next to those of the
- * others. Also tests that the count of lives may overflow size_t. Reads KOLK_TEST_SEED from the environment. */
+ * others. Also tests a count of lives that overflows size_t. Reads KOLK_TEST_SEED from the environment. */
 #include "../queue/queue_test.h"
 
 #include "base/atomics.h"

@@ -1,6 +1,6 @@
-/* forks.h: shared by the tests of forks: stops a thread before its n-th atomic operation on a shared pool while another
- * thread forks. A test that includes it has `// define: KOLK_CHAOS=1`; its has_changed says which operations count.
- * Include test.h or debug_test.h first. */
+/* forks.h: for tests of forks: stops a thread before its n-th atomic operation on a shared pool while another thread
+ * forks. A test that includes it has `// define: KOLK_CHAOS=1`, and a function has_changed that decides which
+ * operations count. Include test.h or debug_test.h first. */
 #ifndef TESTS_FORKS_H
 #define TESTS_FORKS_H
 
@@ -19,13 +19,13 @@ typedef struct deed {
 } deed;
 
 static kolk_shared pool;
-static kolk_shared_local mine, others; /* the forking thread's, and the stopped thread's */
+static kolk_shared_local mine, others; /* of the forking thread, and of the stopped one */
 static uint32_t held;
 static const deed *current;
 static unsigned step;
 static const char *setting = ""; /* printed with failures */
 
-/* As in require.h, and prints what is being tried. */
+/* As in require.h, but also prints what is being tried. */
 #undef REQUIRE
 #define REQUIRE(what)                                                                                                  \
     do {                                                                                                               \
@@ -43,7 +43,7 @@ static inline void prepare_and_act(void) {
     current->act();
 }
 
-/* Calls fork_now while the other thread is stopped before step `step`; false if it has fewer steps. */
+/* Calls fork_now while the other thread is stopped before step `step`. Returns false if that thread has fewer steps. */
 static inline bool fork_at_step(void (*fork_now)(void)) {
     held = 0;
     return stop_at_step(step, prepare_and_act, fork_now);

@@ -4,7 +4,8 @@
 
 #include "shared/shared_inside.h"
 
-/* All slots of the pool: max_capacity, and the slack for full magazines of all locals but one. */
+/* Returns the number of all slots of the pool: max_capacity, plus the slack that fills the magazines of all locals but
+ * one. */
 static inline uint32_t all_slots(const kolk_shared *pool) {
     return pool->inside->store.depot.slots;
 }
@@ -13,7 +14,7 @@ static inline uint32_t max_capacity_of(const kolk_shared *pool) {
     return all_slots(pool) - pool->inside->store.slack;
 }
 
-/* A kolk_shared for a local's pool, for calls that only read. */
+/* Makes a kolk_shared of a local's pool, for calls that only read. */
 #define shared_of(local) (&(const kolk_shared){.inside = (local)->pool})
 
 #endif

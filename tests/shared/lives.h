@@ -1,24 +1,25 @@
-/* lives.h: a history of what threads did to one shared pool, and a judge of it. Each call is recorded with its result,
- * its begin and its end, in ticks of one counter, so that no two moments are equal. */
+/* lives.h: a history of the calls of threads to one shared pool, and a judge that checks it. Each call is recorded with
+ * its result, begin and end. Times are ticks of one counter, so no two are equal. */
 #ifndef TESTS_LIVES_H
 #define TESTS_LIVES_H
 
 #include "../help/plain.h"
 
 typedef struct life_event {
-    bool frees, failed;         /* frees: otherwise it allocates; failed: it returned NULL */
+    bool frees, failed;         /* frees: a free, otherwise an alloc; failed: the alloc returned NULL */
     uint32_t index, generation; /* of the object's handle */
     uint64_t begin, end;
 } life_event;
 
 typedef struct life_history {
-    uint32_t capacity, slots; /* of the pool: its capacity, and all its slots with the slack */
-    uint64_t ticks;           /* the ticks of all begins and ends are smaller */
+    uint32_t capacity, slots; /* the pool's capacity, and the number of its slots with the slack */
+    uint64_t ticks;           /* larger than the tick of any begin or end */
     size_t count;
     life_event *events; /* in any order; the judge sorts them */
 } life_history;
 
-/* By slots and their lives. In a life the allocation comes first; of equals, the call that began first. */
+/* Orders events by slot, then by life. Within a life, the allocation comes first; of equal calls, the one that began
+ * first. */
 static inline int compare_lives(const void *a, const void *b) {
     const life_event *x = (const life_event *)a, *y = (const life_event *)b;
     if (x->failed != y->failed) return x->failed - y->failed;
@@ -28,7 +29,7 @@ static inline int compare_lives(const void *a, const void *b) {
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* Finds a mistake in the sequence of lives of each slot; NULL: there is none. */
+/* Describes a mistake in the sequence of lives of any slot, or returns NULL if there is none. */
 static inline const char *judge_slots(const life_history *h) {
     const life_event *before = NULL;
     for (size_t i = 0; i < h->count && !h->events[i].failed; before = &h->events[i++]) {
@@ -50,8 +51,9 @@ static inline const char *judge_slots(const life_history *h) {
     return NULL;
 }
 
-/* Finds a mistake in the number of live objects; NULL: there is none. An object is certainly alive from the end of its
- * allocation to the begin of its free, and possibly alive from the begin of its allocation to the end of its free. */
+/* Describes a mistake in the number of live objects, or returns NULL if there is none. An object is certainly alive
+ * from the end of its allocation to the beginning of its free, and possibly alive from the beginning of its allocation
+ * to the end of its free. */
 static inline const char *judge_numbers(const life_history *h) {
     int64_t *least = (int64_t *)calloc((size_t)h->ticks + 1, sizeof *least),
             *most = (int64_t *)calloc((size_t)h->ticks + 1, sizeof *most);
@@ -80,7 +82,7 @@ static inline const char *judge_numbers(const life_history *h) {
     return wrong;
 }
 
-/* Finds a mistake in the history; NULL: there is none. */
+/* Describes a mistake in the history, or returns NULL if there is none. */
 static inline const char *judge_lives(life_history *h) {
     qsort(h->events, h->count, sizeof *h->events, compare_lives);
     const char *wrong = judge_slots(h);

@@ -1,6 +1,6 @@
-/* model.h: runs each operation on a shared pool and on a model of it, arrays by slot, and compares them. It uses
- * shared.h only. One thread plays all locals. Choices come from `draw`: random numbers or a fuzzer's bytes. In a test,
- * include test.h first. */
+/* model.h: runs each operation on a shared pool and on a model of it (arrays indexed by slot), and compares them. The
+ * model relies on shared.h only. One thread plays the threads of all locals. Choices come from `draw`: random numbers
+ * or a fuzzer's bytes. In a test, include test.h first. */
 #ifndef TESTS_SHARED_MODEL_H
 #define TESTS_SHARED_MODEL_H
 
@@ -14,7 +14,7 @@
 
 typedef struct model {
     kolk_shared pool;
-    kolk_shared_local locals[MODEL_LOCALS]; /* .pool is NULL: not initialised */
+    kolk_shared_local locals[MODEL_LOCALS]; /* not initialised if .pool is NULL */
     bool online[MODEL_LOCALS];
     uint32_t (*draw)(void *context);
     void *context;
@@ -22,12 +22,12 @@ typedef struct model {
     uint64_t step;
 
     struct {
-        bool alive, later;      /* later: freed later, and perhaps not yet in the depot */
-        uint32_t readers;       /* a bit for each local that may still read it */
-        uint64_t stamp;         /* written in its last life; 0: no life yet */
+        bool alive, later;      /* later: retired, and perhaps not yet in the depot */
+        uint32_t readers;       /* a bit for each local whose thread may still read it */
+        uint64_t stamp;         /* what its last life wrote; 0: no life yet */
         kolk_handle now, stale; /* handles of this life, and of an earlier one */
     } slots[MODEL_SLOTS];
-    uint32_t count, later, issued; /* live objects; slots retired; slots that had a life */
+    uint32_t count, later, issued; /* live objects; retired slots; slots that had a life */
     uint32_t failed, wrong_pool;
     uint64_t stamps;
     notes taken;
@@ -45,14 +45,14 @@ static inline void *model_at(const model *m, uint32_t slot) {
     return m->pool.slots + (size_t)slot * m->pool.stride;
 }
 
-/* Any slot, most often one of the first. */
+/* Returns a random slot, most often one of the first 256. */
 static inline uint32_t model_any_slot(model *m) {
     uint32_t all = model_all(m), high = model_draw(m, 4) ? 0 : model_draw(m, 8);
     return (high * 256 + model_draw(m, 256)) % all;
 }
 
-/* The first slot that is alive, or not alive, searching from a random slot on and around; the number of slots if there
- * is none. */
+/* Returns the first slot that is alive, or the first that is not. The search starts at a random slot and wraps around.
+ * Returns the number of slots if there is none. */
 static inline uint32_t model_slot(model *m, bool alive) {
     uint32_t all = model_all(m), first = model_any_slot(m), n = 0;
     while (n < all && m->slots[(first + n) % all].alive != alive) n++;
@@ -83,7 +83,7 @@ static inline void model_begin_life(model *m, void *object) {
     model_assert(m, slot < model_all(m) && object == model_at(m, slot));
     model_assert(m, !m->slots[slot].alive && !m->slots[slot].readers);
     memcpy(words, object, sizeof words);
-    if (!m->pool.inside->store.debug) { /* contents stay as the last life left them */
+    if (!m->pool.inside->store.debug) { /* contents are as the last life left them */
         model_assert(m, words[0] == m->slots[slot].stamp);
         model_assert(m, words[1] == (m->slots[slot].stamp ? ~m->slots[slot].stamp : 0));
     }
@@ -139,7 +139,7 @@ static inline void model_free(model *m, uint32_t local, bool later) {
 
 /* ---- Deferred free ----------------------------------------------------------------------------------------------- */
 
-/* The local's thread holds no older pointers any more. */
+/* From now on the local's thread holds no older pointers. */
 static inline void model_passes(model *m, uint32_t local) {
     for (uint32_t slot = 0; slot < model_all(m); slot++) {
         if (m->slots[slot].readers) model_check_contents(m, slot);
@@ -191,7 +191,7 @@ static inline void model_go(model *m, uint32_t local) {
     }
 }
 
-/* ---- Questions --------------------------------------------------------------------------------------------------- */
+/* ---- Queries ----------------------------------------------------------------------------------------------------- */
 
 static inline void model_ask(model *m) {
     uint32_t slot = model_any_slot(m);
@@ -201,7 +201,7 @@ static inline void model_ask(model *m) {
     if (!m->pool.lives) return;
     model_assert(m, kolk_shared_get(&m->pool, m->slots[slot].stale) == NULL);
     if (m->slots[slot].alive) model_assert(m, kolk_shared_get(&m->pool, m->slots[slot].now) == object);
-    kolk_handle foreign = m->slots[slot].now; /* another tag makes its index larger than all indices */
+    kolk_handle foreign = m->slots[slot].now; /* with a different tag, its index is larger than any index */
     if (!foreign.bits) return;
     foreign.bits ^= UINT64_C(0x80000000);
     model_assert(m, kolk_shared_get(&m->pool, foreign) == NULL);
@@ -228,7 +228,7 @@ static inline void model_look_at_all(model *m) {
     model_assert(m, stats.max_capacity == max_capacity_of(&m->pool) && stats.capacity <= stats.max_capacity);
 }
 
-/* ---- Mistakes: each is told once, and nothing has changed -------------------------------------------------------- */
+/* ---- Mistakes: each is reported once, and changes nothing -------------------------------------------------------- */
 
 static inline void model_misuse(model *m, uint32_t local) {
     uint32_t choice = model_draw(m, 5), slot = model_slot(m, false);
@@ -237,7 +237,7 @@ static inline void model_misuse(model *m, uint32_t local) {
     void *object = model_at(m, slot);
     kolk_status rule = m->slots[slot].stamp ? KOLK_DOUBLE_FREE : KOLK_NEVER_ISSUED;
     if (slot >= m->pool.inside->store.depot.usable) rule = KOLK_FOREIGN_POINTER; /* the pool has not grown that far */
-    /* Without handles, a slot in a magazine that was never alive may count as dead. */
+    /* Without handles, a slot that was never alive may count as dead if it is in a magazine. */
     kolk_status or_this = rule == KOLK_NEVER_ISSUED && !m->pool.lives ? KOLK_DOUBLE_FREE : rule;
     switch (choice) {
     case 0:
@@ -262,7 +262,7 @@ static inline void model_misuse(model *m, uint32_t local) {
     model_told(m, rule, or_this);
 }
 
-/* ---- All of it --------------------------------------------------------------------------------------------------- */
+/* ---- Init, steps, deinit ----------------------------------------------------------------------------------------- */
 
 static inline void model_init(model *m) {
     static const uint32_t caches[] = {1, 2, 3, 5, 16, 63, 64, 65, 100, 0, KOLK_NO_CACHE};

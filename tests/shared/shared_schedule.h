@@ -1,5 +1,5 @@
-/* shared_schedule.h: shared by the scheduled tests of the shared pool: pools, situations, and threads that allocate and
- * free and that check the promise about NULL. Include test.h first. */
+/* shared_schedule.h: for the scheduled tests of the shared pool: pools, situations, and threads that allocate, free,
+ * and check the promise about NULL. Include test.h first. */
 #ifndef TESTS_SHARED_SCHEDULE_H
 #define TESTS_SHARED_SCHEDULE_H
 
@@ -8,16 +8,16 @@
 #include "inside.h"
 
 #define THREADS 3u
-#define MOST    67u /* objects of a situation: with cache 1, more slots than a word of the summary has */
+#define MOST    67u /* the objects of a situation: with cache 1, more than one summary word covers */
 
 typedef struct state {
     kolk_shared pool;
-    kolk_shared_local locals[THREADS]; /* for bodies that do not make their own */
+    kolk_shared_local locals[THREADS]; /* for bodies that make none of their own */
     void *objects[MOST];               /* the situation's objects, see below */
     uintptr_t passed[4];               /* objects passed from thread to thread */
     uint32_t told[2];                  /* flags from thread to thread */
     uint32_t reports;
-    /* For the promise about NULL. Writes here are no steps, so the writer calls KOLK_UNSEEN_. */
+    /* For the promise about NULL. Writes to these are not steps, so the writer calls KOLK_UNSEEN_. */
     uint32_t alive;         /* upper bound: includes objects about to be allocated or freed */
     uint32_t most[THREADS]; /* the largest `alive` since this thread's call began */
     bool calls[THREADS];
@@ -29,7 +29,7 @@ static size_t object_size = 8;
 static bool exact;
 static kolk_generations generations;
 
-static void (*situation)(state *s); /* a schedule begins with it; NULL: nothing was allocated */
+static void (*situation)(state *s); /* each schedule begins with it; NULL: with nothing allocated */
 
 static inline void begin(void *context) {
     state *s = (state *)context;
@@ -49,7 +49,7 @@ static inline void begin(void *context) {
 /* ---- Fast paths -------------------------------------------------------------------------------------------------
  *
  * The library's fast paths have no steps, so no other thread runs between a free's check of its bound and its last
- * write. These are the same lines of shared.inl, with steps. */
+ * write. Here the same lines of shared.inl are compiled with steps.  */
 
 #undef KOLK_SHARED_INL
 #undef KOLK_INLINE_
@@ -82,7 +82,7 @@ static bool stepped; /* whether threads use these fast paths */
 
 /* ---- Threads ----------------------------------------------------------------------------------------------------- */
 
-/* NULL is correct only if at some moment of the call at least `capacity` objects were alive or about to be. */
+/* NULL is correct only if at some moment during the call at least `capacity` objects were alive or about to be. */
 static inline void *take_until(state *s, kolk_shared_local *local, kolk_deadline deadline) {
     unsigned me = schedule_thread();
     KOLK_UNSEEN_();
@@ -123,7 +123,7 @@ static inline void give(state *s, kolk_shared_local *local, void *object) {
 
 /* ---- Situations -------------------------------------------------------------------------------------------------- */
 
-/* Local 0 gets the first n slots. Free slots are then in the depot or in magazines. */
+/* Allocates the first n slots through local 0. From then on, free slots are in the depot or in magazines. */
 static inline void hand_out(state *s, unsigned n) {
     for (unsigned i = 0; i < threads; i++) schedule_assert(kolk_shared_local_init(&s->locals[i], &s->pool) == KOLK_OK);
     for (unsigned i = 0; i < n; i++) schedule_assert((s->objects[i] = kolk_shared_alloc(&s->locals[0])));
@@ -162,7 +162,7 @@ static inline void run(const char *name, void (*first)(void *), void (*second)(v
     schedule_must_pass(&what);
 }
 
-/* Runs threads of a call or two from a situation in which the pool has no slot to spare. */
+/* Runs threads that make one or two calls each, from a situation in which the pool has no slot to spare. */
 static inline void run_from(const char *name, void (*made)(state *), void (*first)(void *), void (*second)(void *),
                             void (*third)(void *)) {
     situation = made;

@@ -1,4 +1,4 @@
-/* shared_test.h: shared by the tests of the shared pool. Include test.h first. */
+/* shared_test.h: for the tests of the shared pool. Include test.h first. */
 #ifndef TESTS_SHARED_TEST_H
 #define TESTS_SHARED_TEST_H
 

@@ -1,12 +1,12 @@
-/* Each promise of shared.h in turn, in one thread: descriptors, capacity, contents, locals, handles, questions, memory,
- * statistics, typed pools. Misuse is in test_shared_misuse.c, many threads in test_shared_threads.c. */
+/* Each promise of shared.h, in one thread: descriptors, capacity, contents, locals, handles, queries, memory,
+ * statistics and typed pools. Misuse is in test_shared_misuse.c, many threads in test_shared_threads.c. */
 #include "../help/test.h"
 
 #include "../help/system_calls.h"
 #include "shared_test.h"
 #include "diag/registry.h"
 
-/* The status for more memory than a 32-bit address space has, or than a 64-bit system provides. */
+/* The status if more memory is requested than a 32-bit address space has, or than a 64-bit system provides. */
 #define FAR_TOO_MUCH (sizeof(void *) == 4 ? KOLK_SIZE_OVERFLOW : KOLK_NO_MEMORY)
 
 /* ---- Descriptors ------------------------------------------------------------------------------------------------- */
@@ -57,7 +57,7 @@ static void test_each_broken_rule_has_its_status(void **state) {
     memset(&pool, 0xff, sizeof pool);
     assert_int_equal(kolk_shared_init_abi_(&pool, &desc, 0, 0, sizeof pool, KOLK_ABI + 1), KOLK_WRONG_ABI);
     assert_true(all_bytes_are(&pool, sizeof pool, 0));
-    memset(&pool, 0xff, sizeof pool); /* as in a program with a smaller struct: init writes no byte beyond it */
+    memset(&pool, 0xff, sizeof pool); /* for a program with a smaller struct, init writes nothing beyond it */
     assert_int_equal(kolk_shared_init_abi_(&pool, &desc, 0, 0, sizeof pool - 8, KOLK_ABI), KOLK_WRONG_ABI);
     assert_true(all_bytes_are(&pool, sizeof pool - 8, 0));
     assert_true(all_bytes_are((unsigned char *)&pool + sizeof pool - 8, 8, 0xff));
@@ -146,7 +146,8 @@ static void test_the_all_zero_local(void **state) {
     assert_true(all_bytes_are(&zero, sizeof zero, 0));
 }
 
-/* Calls through the remaining locals are reported, for pools with and without debug mode, growth and handles. */
+/* When the pool is gone, calls through its locals are reported, for pools with and without debug mode, growth and
+ * handles. */
 static void test_a_local_whose_pool_is_gone(void **state) {
     (void)state;
     for (unsigned way = 0; way < 8; way++) {
@@ -187,7 +188,7 @@ static void test_a_local_whose_pool_is_gone(void **state) {
     }
 }
 
-/* KiB of address space of the process; 0: unknown, or an emulator's. */
+/* Returns the KiB of address space that the process uses, or 0 if they are unknown or an emulator's. */
 static unsigned long addresses(void) {
     FILE *file = emulator() ? NULL : fopen("/proc/self/statm", "r");
     unsigned long pages = 0;
@@ -197,7 +198,7 @@ static unsigned long addresses(void) {
     return pages * 4;
 }
 
-/* A deinitialised pool leaves a few pages behind, and only the last such pools do. */
+/* A deinitialised pool leaves a few pages behind, but only the last such pools keep theirs. */
 static void test_the_last_pools_that_are_gone(void **state) {
     (void)state;
     enum { POOLS = 200, KNOWN = 64 };
@@ -230,8 +231,8 @@ static void test_the_last_pools_that_are_gone(void **state) {
 
 /* ---- KOLK_EACH --------------------------------------------------------------------------------------------------- */
 
-/* A walk visits the live objects. Its body may free the current object. An object allocated during the walk in a slot
- * that had no life before is not visited. */
+/* A walk visits the live objects. Its body may free the current object. An object that is allocated during the walk, in
+ * a slot that was never alive, is not visited. */
 static void test_each(void **state) {
     (void)state;
     enum { N = 200 };
@@ -271,7 +272,7 @@ static void test_each(void **state) {
     wides_deinit(&pool);
 }
 
-/* Each free in an exact pool leaves the fast path, because the magazine's bound is 0. */
+/* In an exact pool each free takes the slow path, because the magazine's bound is 0. */
 static void test_exact_frees_are_out_of_line(void **state) {
     (void)state;
     for (unsigned exact = 0; exact < 2; exact++) {
@@ -291,7 +292,7 @@ static void test_exact_frees_are_out_of_line(void **state) {
 
 enum { MOST_LOCALS = 16 };
 
-/* Allocates up to n objects, each with its number in it, and returns how many. */
+/* Allocates up to n objects, writes its number into each, and returns how many there are. */
 static uint32_t take_many(kolk_shared_local *local, uint32_t **objects, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         objects[i] = (uint32_t *)kolk_shared_alloc(local);
@@ -301,12 +302,12 @@ static uint32_t take_many(kolk_shared_local *local, uint32_t **objects, uint32_t
     return n;
 }
 
-/* Frees objects in random order through the other locals until their magazines are full. `capacity` objects stay
+/* Frees objects in random order through the other locals until their magazines are full. `capacity` objects remain
  * alive. */
 static void fill_the_others(kolk_shared_local *locals, unsigned others, uint32_t **objects, uint32_t cache,
                             uint64_t *random) {
     uint32_t n = others * cache, all = n + locals->pool->store.depot.slots - locals->pool->store.slack;
-    for (uint32_t i = 0; i < all; i++) { /* shuffle */
+    for (uint32_t i = 0; i < all; i++) { /* shuffles the objects */
         uint32_t with = random_below(random, all), *object = objects[i];
         objects[i] = objects[with];
         objects[with] = object;
@@ -336,7 +337,7 @@ static void fill_and_empty(uint32_t capacity, unsigned threads, uint32_t cache, 
         for (uint32_t i = 0; i < capacity; i++) assert_int_equal(*objects[i], i);
     }
     for (unsigned i = 0; i < threads; i++) kolk_shared_local_deinit(&locals[i]);
-    assert_int_equal(kolk_shared_count(&pool), capacity); /* a local's end leaves its objects alive */
+    assert_int_equal(kolk_shared_count(&pool), capacity); /* objects outlive the local that allocated them */
     end_shared(&pool);
     free(objects);
 }
@@ -384,7 +385,7 @@ static void test_without_caches(void **state) {
 }
 
 /* Slots in other locals' magazines are not lost: flush and deinit return them to the depot, and a full magazine returns
- * half of itself. */
+ * half of its slots. */
 static void test_what_comes_home(void **state) {
     (void)state;
     kolk_shared pool;
@@ -414,7 +415,8 @@ static void test_what_comes_home(void **state) {
     }
 }
 
-/* A search clears the summary bit of an empty word and skips the word later, so a full pool's summary is empty. */
+/* A search clears the summary bit of an empty word, and later searches skip that word. So the summary of a full pool is
+ * empty. */
 static void test_a_search_does_not_look_at_empty_words(void **state) {
     (void)state;
     kolk_shared pool;
@@ -476,7 +478,7 @@ static void test_too_many_threads(void **state) {
         memset(&other, 0xff, sizeof other);
         assert_int_equal(kolk_shared_local_init(&other, &pool), KOLK_TOO_MANY_THREADS);
         kolk_shared_local_flush(&other);
-        kolk_shared_local_deinit(&other); /* it was never initialised */
+        kolk_shared_local_deinit(&other); /* does nothing: it was never initialised */
         assert_null(kolk_shared_alloc(&other));
         assert_null(kolk_shared_alloc_wait(&other, KOLK_FOREVER));
         kolk_shared_quiesce(&other);
@@ -511,7 +513,7 @@ static void test_contents(void **state) {
     end_shared(&pool);
 }
 
-/* ---- Handles and questions --------------------------------------------------------------------------------------- */
+/* ---- Handles and queries ----------------------------------------------------------------------------------------- */
 
 static void test_handles(void **state) {
     (void)state;
@@ -531,20 +533,20 @@ static void test_handles(void **state) {
     kolk_shared_stats(&one, &stats);
     assert_int_equal(stats.wrong_pool, 1);
     assert_null(kolk_shared_get(&one, kolk_handle_unpack(0)));
-    for (uint64_t by = 1; by < UINT64_C(1) << 63; by *= 2) { /* another bit changed */
+    for (uint64_t by = 1; by < UINT64_C(1) << 63; by *= 2) { /* a different bit is changed each time */
         forged.bits = of_a.bits ^ by;
         assert_null(kolk_shared_get(&one, forged));
     }
-    for (uint32_t i = 0; i < 64; i++) { /* slots that are not alive, with generations that they may have */
+    for (uint32_t i = 0; i < 64; i++) { /* slots that are not alive, with generations that their handles could have */
         forged.bits = (uint64_t)(i / 2) << 32 | ((1 + i * 997) ^ one.tag);
         assert_null(kolk_shared_get(&one, forged));
     }
     kolk_shared_free(&local, a);
     assert_null(kolk_shared_get(&one, of_a)); /* stale */
     assert_ptr_equal(kolk_shared_alloc(&local), a);
-    assert_null(kolk_shared_get(&one, of_a)); /* of an earlier life */
+    assert_null(kolk_shared_get(&one, of_a)); /* of an earlier life of the slot */
     forged.bits = of_a.bits + (UINT64_C(1) << 32);
-    assert_null(kolk_shared_get(&one, forged)); /* of a life that never was */
+    assert_null(kolk_shared_get(&one, forged)); /* of a life that never existed */
     assert_false(kolk_handle_equal(of_a, kolk_shared_handle_of(&one, a)));
     assert_ptr_equal(kolk_shared_get(&one, kolk_shared_handle_of(&one, a)), a);
     end_shared(&one);

@@ -1,6 +1,6 @@
-/* A shared pool when threads end without kolk_shared_local_deinit, by themselves or because a process forks; of_thread
- * locals; and all of it under a storm of signals. Forks at each single step are in test_shared_forks.c. Reads
- * KOLK_TEST_SEED and KOLK_TEST_OPS (forks, and signals) from the environment. */
+/* A shared pool whose threads end without kolk_shared_local_deinit, on their own or because a process forks; of_thread
+ * locals; and all of this under a storm of signals. Forks at each single step are in test_shared_forks.c. Reads
+ * KOLK_TEST_SEED and KOLK_TEST_OPS (the number of forks, and of signals) from the environment. */
 #include "../queue/queue_test.h"
 
 #include "shared_test.h"
@@ -15,7 +15,7 @@
 
 enum { MOST = 600 };
 
-/* ThreadSanitizer does not support threads in a fork's child, nor the end of the first thread. */
+/* ThreadSanitizer supports neither threads in the child of a fork nor the end of the first thread. */
 static void skip_under_tsan(void) {
 #if UNDER_TSAN
     print_message("left out: under ThreadSanitizer\n");
@@ -23,7 +23,7 @@ static void skip_under_tsan(void) {
 #endif
 }
 
-/* Runs in a child, which must exit with 0. */
+/* Runs the body in a child, which must exit with 0. */
 static void run_in_child(void (*body)(void)) {
     fflush(NULL);
     pid_t child = fork();
@@ -53,7 +53,7 @@ typedef struct death {
     bool online;
 } death;
 
-/* Ends with its remaining free slots in its magazine and the depot. */
+/* The thread ends without a deinit: its free slots stay in its magazine and the depot. */
 static void *die(void *argument) {
     death *d = (death *)argument;
     REQUIRE(kolk_shared_local_init(&d->local, &d->pool) == KOLK_OK);
@@ -142,14 +142,14 @@ static void end_the_first_thread(void) {
     pthread_exit(NULL);
 }
 
-/* The system keeps the process's first thread listed as long as the process lives. */
+/* The system lists the process's first thread as long as the process lives. */
 static void test_the_first_thread_of_a_process(void **state) {
     (void)state;
     skip_under_tsan();
     run_in_child(end_the_first_thread);
 }
 
-/* A thread that dies online delays retired slots, but not for ever. */
+/* A thread that dies online delays the return of retired slots, but not for ever. */
 static void test_death_online(void **state) {
     (void)state;
     static death d;
@@ -185,7 +185,7 @@ static void *die_when_one_waits(void *argument) {
     return NULL;
 }
 
-/* A waiter is served although a thread died online, before the wait or during it, and no other thread quiesces. */
+/* A waiter is served even if a thread died online, before or during the wait, and no other thread quiesces. */
 static void test_a_waiter_behind_the_dead(void **state) {
     (void)state;
     static void *(*const bodies[])(void *) = {die_online, die_when_one_waits};
@@ -200,7 +200,7 @@ static void test_a_waiter_behind_the_dead(void **state) {
         while (!__atomic_load_n(&is_online, __ATOMIC_SEQ_CST)) usleep(100);
         kolk_shared_free_later(&local, kolk_shared_alloc(&local));
         kolk_shared_offline(&local);
-        if (n == 0) { /* each wait is too short to check for dead threads, but all together are long enough */
+        if (n == 0) { /* each wait is too short for a check for dead threads, but together they are long enough */
             unsigned waits = 0;
             while (!kolk_shared_alloc_wait(&local, kolk_deadline_after(100))) assert_true(++waits < 1000);
         } else {
@@ -212,8 +212,8 @@ static void test_a_waiter_behind_the_dead(void **state) {
     }
 }
 
-/* An alloc lowers `top` and begins a life by two stores without an order between them. So a thread may die after the
- * second became visible and before the first did, with a live object in its magazine. */
+/* An alloc lowers `top` and begins a life by two stores that have no order between them. So when a thread dies, the
+ * second store may be visible and the first not: then a live object is in its magazine. */
 static void test_alive_in_a_magazine(void **state) {
     (void)state;
     static death d;
@@ -315,7 +315,7 @@ static void test_no_more_than_max_threads(void **state) {
     assert_null(kolk_shared_local_of_thread(&zero));
 }
 
-/* A local is deinitialised by hand, then made again. */
+/* A thread deinitialises its of_thread local itself, then gets a new one. */
 static void test_deinit_by_hand(void **state) {
     (void)state;
     make_pools(2);
@@ -337,7 +337,8 @@ static void test_deinit_by_hand(void **state) {
     end_pools();
 }
 
-/* A program's own thread-specific value, whose destructor frees an object, before or after the local's deinit. */
+/* The program has a thread-specific value of its own. Its destructor frees an object, before or after the local's
+ * deinit. */
 static pthread_key_t users_key;
 static unsigned destructions;
 
@@ -364,7 +365,7 @@ static void test_destructors_of_the_program(void **state) {
         make_pools(1);
         destructions = 0;
         if (order == 0) assert_int_equal(pthread_key_create(&users_key, free_at_threads_end), 0);
-        run_thread(use_own, NULL); /* makes the keys of the pools */
+        run_thread(use_own, NULL); /* creates the pools' keys */
         if (order == 1) assert_int_equal(pthread_key_create(&users_key, free_at_threads_end), 0);
         for (unsigned n = 1; n <= 20; n++) {
             run_thread(leave_an_object, NULL);
@@ -386,7 +387,7 @@ static void test_no_keys_left(void **state) {
     while (n <= PTHREAD_KEYS_MAX && pthread_key_create(&keys[n], NULL) == 0) n++;
     assert_true(n > 0 && n <= PTHREAD_KEYS_MAX);
     for (int i = 0; i < 5; i++) {
-        assert_null(kolk_shared_local_of_thread(&pools[0])); /* a failed call takes no member */
+        assert_null(kolk_shared_local_of_thread(&pools[0])); /* a failed call takes no keeper */
         assert_int_equal(taken_members(&pools[0]), 0);
         assert_true(kolk_shared_is_valid(&pools[0]));
     }
@@ -424,7 +425,7 @@ static void test_pools_that_end_before_their_threads(void **state) {
     for (int i = 0; i < 4; i++) assert_int_equal(pthread_create(&threads[i], NULL, outlive_the_pools, NULL), 0);
     while (__atomic_load_n(&made_own, __ATOMIC_ACQUIRE) < 4) nap();
     end_pools();
-    make_pools(4); /* the new pools may have the same keys, but the threads' values belong to the old ones */
+    make_pools(4); /* the new pools may get the same keys, but the threads' values belong to the old pools */
     assert_non_null(kolk_shared_local_of_thread(&pools[0]));
     __atomic_store_n(&pools_are_gone, 1, __ATOMIC_RELEASE);
     for (int i = 0; i < 4; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
@@ -440,13 +441,13 @@ typedef struct runner {
     pthread_t thread;
     uint64_t *held[8];
     uint32_t holds;
-    uint32_t number; /* counts from 1 */
+    uint32_t number; /* starts from 1 */
 } runner;
 
 static bool over;
 
-/* An object holds the number of the thread that may write to it; 0: none may. A fork's child finds the number as it
- * was. */
+/* An object holds the number of the thread that may write to it, or 0 if none may. In the child of a fork the number is
+ * unchanged. */
 static void stamp(const runner *w, uint64_t *object) { /* NOLINT(readability-non-const-parameter): it is written */
     REQUIRE(__atomic_exchange_n(object, w->number, __ATOMIC_RELAXED) == 0);
 }
@@ -516,9 +517,9 @@ enum { WORKERS = 4 };
 
 static kolk_shared forked;
 static kolk_shared_local forker;
-static uint32_t may_be_lost; /* in this process: the most slots that the threads left behind by each fork were moving */
+static uint32_t may_be_lost; /* how many slots may have been on the move in threads that the forks left behind */
 
-/* All free slots can be allocated, each once, and no live one. At most `may_be_lost` slots are missing. */
+/* Every free slot can be allocated, once each, and no live one can. At most `may_be_lost` slots are missing. */
 static void check_slots(void) {
     static bool was_alive[MOST];
     static void *objects[MOST];
@@ -539,7 +540,7 @@ static void check_slots(void) {
     }
 }
 
-/* In a new process the forking thread goes on, and others can be made. */
+/* In a new process the forking thread continues, and new locals can be made. */
 static void check_child(void) {
     kolk_shared_local locals[WORKERS];
     may_be_lost += WORKERS * forked.inside->store.depot.cache;
@@ -554,7 +555,7 @@ static void check_child(void) {
     check_slots();
 }
 
-/* The child's own threads work, and meanwhile it forks children of its own. */
+/* The child has threads at work, and meanwhile forks children of its own. */
 static _Noreturn void live_as_child(unsigned generations) {
     runner workers[2];
     for (;; generations--) {
@@ -607,7 +608,7 @@ static void fork_amid(const kolk_shared_desc *desc, uint64_t *random) {
 static void test_forks(void **state) {
     (void)state;
     skip_under_tsan();
-    if (UNDER_ASAN) { /* its allocator has locks, which may be held when a process with threads forks */
+    if (UNDER_ASAN) { /* its allocator has locks, which may be held at the moment of the fork */
         print_message("left out: under AddressSanitizer\n");
         skip();
     }
@@ -653,7 +654,7 @@ static void *objects_of_test[MOST];
 static void free_in_child(void) {
     run_thread(wait_for_a_moment, NULL);
     kolk_shared_free(&forker, objects_of_test[0]);
-    void *again = kolk_shared_alloc(&forker); /* no waiter of the parent takes it */
+    void *again = kolk_shared_alloc(&forker); /* no waiter of the parent has taken it */
     REQUIRE(again == objects_of_test[0]);
     pthread_t thread;
     REQUIRE(pthread_create(&thread, NULL, wait_for_one, NULL) == 0);
@@ -699,7 +700,7 @@ static void *have_own_for_long(void *unused) {
     return NULL;
 }
 
-/* A child keeps the forking thread's of_thread local, and not those of other threads. */
+/* A child keeps the of_thread local of the forking thread, but not those of other threads. */
 static void use_own_in_child(void) {
     kolk_shared_local *own = kolk_shared_local_of_thread(&forked);
     REQUIRE(own && own->pool == forked.inside);
@@ -734,7 +735,7 @@ static void on_signal(int number) {
     (void)number;
 }
 
-/* Interrupted system calls are resumed, although SA_RESTART is off. */
+/* Interrupted system calls are resumed, even without SA_RESTART. */
 static void test_a_storm_of_signals(void **state) {
     (void)state;
     struct sigaction before, mine = {.sa_handler = on_signal};

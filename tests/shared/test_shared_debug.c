@@ -1,5 +1,5 @@
-/* The debug mode of a shared pool: the promises of fill, guard and quarantine, by one thread with several locals; and
- * kolk_shared_is_valid finds every breach. (The other settings: test_shared_debug_reports.c,
+/* The debug mode of a shared pool: the promises of fill, guard and quarantine, tested by one thread with several
+ * locals. Also tests that kolk_shared_is_valid finds every breach. (The other settings: test_shared_debug_reports.c,
  * test_shared_debug_bypass.c.) */
 #include "../help/debug_test.h"
 
@@ -34,9 +34,9 @@ static void quiesce_thrice(kolk_shared_local *local) {
     assert_true(kolk_shared_is_valid(shared_of(local)));
 }
 
-/* ---- What objects are full of ------------------------------------------------------------------------------------ */
+/* ---- What objects are filled with -------------------------------------------------------------------------------- */
 
-/* Three lives of n objects, allocated by one local and freed by the other. */
+/* n objects live three times. One local allocates them, the other frees them. */
 static void live_and_die(kolk_shared_local locals[2], uint32_t n, size_t size, size_t align, bool fills) {
     unsigned char *objects[80];
     for (int life = 0; life < 3; life++) {
@@ -47,7 +47,7 @@ static void live_and_die(kolk_shared_local locals[2], uint32_t n, size_t size, s
             memset(objects[i], (int)i, size);
         }
         for (uint32_t i = 0; i < n; i++) {
-            assert_true(all_bytes_are(objects[i], size, (unsigned char)i)); /* no other life has written there */
+            assert_true(all_bytes_are(objects[i], size, (unsigned char)i)); /* no other object has overwritten it */
             assert_true(kolk_shared_is_live(shared_of(&locals[0]), objects[i]));
             if (life == 1)
                 kolk_shared_free_later(&locals[0], objects[i]);
@@ -98,7 +98,7 @@ static void test_all_sizes_and_alignments(void **state) {
 static void test_a_pool_that_grows(void **state) {
     (void)state;
     for (size_t n = 0; n < LENGTH_OF(settings); n++)
-        for (uint32_t cache = 1; cache < 80; cache += 26) /* words of several lengths */
+        for (uint32_t cache = 1; cache < 80; cache += 26) /* depot words of several lengths */
             live_in(
                 (kolk_shared_desc){
                     .object_size = 3000, .max_capacity = 70, .max_threads = 2, .cache = cache, .debug = settings[n]},
@@ -124,7 +124,7 @@ static void test_the_contents_of_what_is_free_later(void **state) {
     kolk_shared_offline(&locals[1]);
     quiesce_thrice(&locals[0]);
     assert_true(is_poisoned(object, 30));
-    object = taken_by(&locals[0]); /* at deinit, the zones of a retired object are checked, and it is no leak */
+    object = taken_by(&locals[0]); /* deinit checks the zones of a retired object, and does not report it as a leak */
     kolk_shared_free_later(&locals[0], object);
     notes taken;
     begin_notes(&taken);
@@ -222,7 +222,7 @@ static void assert_out_of_bounds(fixture *f, int slot, ptrdiff_t at) {
     assert_no_more(&f->kept);
 }
 
-/* The last slot has a zone behind it, too, so each byte between two objects belongs to some zone. */
+/* The last slot also has a zone behind it, so each byte between two objects belongs to a zone. */
 static void test_every_byte_of_the_zones_counts(void **state) {
     (void)state;
     for (ptrdiff_t at = -16; at < SIZE + 16; at++) {
@@ -239,14 +239,14 @@ static void test_every_byte_of_the_zones_counts(void **state) {
             if (way == 3) kolk_shared_deinit(&f.pool);
             assert_out_of_bounds(&f, slot, at);
             if (way == 3) continue;
-            assert_int_equal(kolk_shared_count(&f.pool), way == 0 ? 4 : 2); /* the call succeeded all the same */
+            assert_int_equal(kolk_shared_count(&f.pool), way == 0 ? 4 : 2); /* the call succeeded */
             end_shared(&f.pool);
             assert_no_more(&f.kept);
         }
     }
 }
 
-/* Zones make the stride larger; calls with a pointer or handle use this stride. */
+/* Zones make the stride larger. Calls with a pointer or handle use this larger stride. */
 static void test_questions_about_guarded_slots(void **state) {
     (void)state;
     for (uint32_t align = 1; align <= 256; align *= 4) {
@@ -283,11 +283,11 @@ static void test_questions_about_guarded_slots(void **state) {
 
 /* ---- Quarantine -------------------------------------------------------------------------------------------------- */
 
-/* All slots of the pool have been used. A freed slot is not reused until n others were freed, as long as there are
- * other free slots. After those, alloc takes slots from quarantine, the oldest first, before it returns NULL. */
+/* All slots of the pool have been used. A freed slot is not reused until n others have been freed, as long as there are
+ * other free slots. When those run out, alloc takes slots from quarantine, the oldest first, before it returns NULL. */
 static void test_the_order_of_quarantine(void **state) {
     (void)state;
-    enum { ALL = 14 }; /* 9, and 5 for the other local's magazine */
+    enum { ALL = 14 }; /* the capacity of 9, and 5 for the other local's magazine */
     for (uint32_t n = 1; n < 20; n++) {
         kolk_shared pool;
         kolk_shared_local locals[2];
@@ -344,7 +344,7 @@ static void test_what_was_free_later_goes_through_the_quarantine(void **state) {
     make_local(&local, &pool);
     for (int i = 0; i < 6; i++) objects[i] = taken_by(&local);
     for (int i = 0; i < 4; i++) kolk_shared_free_later(&local, objects[i]);
-    assert_null(kolk_shared_alloc(&local)); /* they are still retired */
+    assert_null(kolk_shared_alloc(&local)); /* the objects are still retired */
     assert_int_equal(pool.inside->store.quarantined, 0);
     quiesce_thrice(&local);
     assert_int_equal(pool.inside->store.quarantined, 2);
@@ -355,15 +355,15 @@ static void test_what_was_free_later_goes_through_the_quarantine(void **state) {
 
 /* ---- Double frees ------------------------------------------------------------------------------------------------ */
 
-/* A double free is found wherever the slot is meanwhile. */
+/* A double free is found wherever the slot is by then. */
 static void test_double_frees(void **state) {
     (void)state;
     for (unsigned kind = 0; kind < 16; kind++) {
         fixture f;
         notes taken;
         start(&f, kind % 2 ? "fill,quarantine=2" : "guard,fill");
-        if (kind & 2) freed_by(&f.local, f.objects[3]); /* 1 is then not the only free slot */
-        if (kind & 4) freed_by(&f.local, f.objects[2]); /* and has left quarantine */
+        if (kind & 2) freed_by(&f.local, f.objects[3]); /* then slot 1 is not the only free one */
+        if (kind & 4) freed_by(&f.local, f.objects[2]); /* after both, 1 has left quarantine */
         begin_notes(&taken);
         for (int i = 0; i < 3; i++) {
             if (kind & 8)

@@ -1,4 +1,4 @@
-/* KOLK_BYPASS=1 and a shared pool: each life is a block of malloc, which is freed when no thread may read it any more.
+/* KOLK_BYPASS=1 and a shared pool: each life has a malloc block, which is freed when no thread may read it any more.
  * Everything else works as without bypass. */
 #include "../help/watched_malloc.h"
 
@@ -44,7 +44,7 @@ static void test_each_object_is_a_block_of_its_size(void **state) {
                                              .object_align = align,
                                              .capacity = 4,
                                              .generations = size % 2 ? KOLK_GENERATIONS_NONE : 0,
-                                             .debug = "fill,guard,quarantine=3"}); /* without effect */
+                                             .debug = "fill,guard,quarantine=3"}); /* these settings have no effect */
             for (uint32_t i = 0; i < 4; i++) {
                 objects[i] = i % 2 ? kolk_shared_alloc_wait(&locals[0], KOLK_FOREVER) : taken_by(&locals[i / 2]);
                 assert_int_equal(heap.count, i + 1);
@@ -61,7 +61,7 @@ static void test_each_object_is_a_block_of_its_size(void **state) {
                 assert_true(kolk_shared_is_valid(&pool));
             }
             assert_int_equal(kolk_shared_count(&pool), 1);
-            end_bypassed(&pool); /* frees the live objects, too */
+            end_bypassed(&pool); /* also frees the live objects */
         }
     }
 }
@@ -117,11 +117,12 @@ static void test_questions(void **state) {
     assert_ptr_equal(kolk_shared_get(&pool, kolk_shared_handle_of(&pool, again)), again);
     cursor = kolk_shared_each(&pool);
     assert_ptr_equal(kolk_shared_cursor_next(&cursor), objects[0]);
-    assert_ptr_equal(kolk_shared_cursor_next(&cursor), again); /* it is in the same slot */
+    assert_ptr_equal(kolk_shared_cursor_next(&cursor), again); /* it has the same slot */
     end_bypassed(&pool);
 }
 
-/* A retired object can be read until its slot returns to the depot. Its block is freed then, or with the pool. */
+/* A retired object can be read until its slot returns to the depot. Then its block is freed, or at the latest with the
+ * pool. */
 static void test_free_later(void **state) {
     (void)state;
     kolk_shared pool;
@@ -142,10 +143,10 @@ static void test_free_later(void **state) {
     for (int i = 0; i < 3; i++) kolk_shared_free_later(&locals[0], taken_by(&locals[i % 2]));
     assert_int_equal(heap.count, 3);
     end_bypassed(&pool);
-    assert_int_equal(taken.count, 1); /* retired objects are no leaks */
+    assert_int_equal(taken.count, 1); /* retired objects are not leaks */
 }
 
-/* If malloc has no block for a slot, the slot is not lost. */
+/* If malloc fails, the slot is not lost. */
 static void test_malloc_fails(void **state) {
     (void)state;
     for (unsigned n = 0; n < 6; n++) {
@@ -154,7 +155,7 @@ static void test_malloc_fails(void **state) {
         kolk_stats stats;
         make_bypassed(&pool, locals, (kolk_shared_desc){.capacity = 4, .object_align = n % 2 ? 64 : 0});
         void *first = taken_by(&locals[0]);
-        if (n >= 4) kolk_shared_free(&locals[0], first); /* a slot that had a block before */
+        if (n >= 4) kolk_shared_free(&locals[0], first); /* a slot that once had a block */
         heap.calls = 0;
         heap.refused_from = 1;
         assert_null(kolk_shared_alloc(&locals[0]));
@@ -187,7 +188,7 @@ static void test_a_place_that_malloc_uses_again(void **state) {
     uint32_t alive = 0;
     make_bypassed(&pool, locals, (kolk_shared_desc){.max_capacity = MOST, .max_threads = 3, .cache = 100});
     for (unsigned step = 0; step < (does_a_part() ? 20000 : 60000); step++) {
-        bool grows = random_below(&random, 100) < (step / 1000 % 2 ? 35u : 65u); /* fills up, and empties again */
+        bool grows = random_below(&random, 100) < (step / 1000 % 2 ? 35u : 65u); /* fills up, then empties again */
         kolk_shared_local *local = &locals[random_below(&random, 2)];
         if (grows && alive < MOST) {
             all[alive].object = (unsigned char *)kolk_shared_alloc(local);
@@ -218,8 +219,8 @@ static void test_a_place_that_malloc_uses_again(void **state) {
 
 /* ---- Walks ------------------------------------------------------------------------------------------------------- */
 
-/* The body of the walk frees the current object, at once or later, and allocates others. Each object that existed
- * before is visited once. */
+/* The body of the walk frees the current object, immediately or deferred, and allocates others. Each object that
+ * existed before the walk is visited once. */
 static void test_a_walk_that_frees_and_allocates(void **state) {
     (void)state;
     for (int how = AS_EVER; how <= NEVER; how++) {
@@ -276,7 +277,7 @@ static void let_them_go_on(void) {
     while (__atomic_load_n(&rounds, __ATOMIC_RELAXED) - before < 4) sched_yield();
 }
 
-/* A walk beside working threads visits all objects that no thread frees. */
+/* While other threads work, a walk visits all objects that no thread frees. */
 static void test_walks_beside_threads(void **state) {
     (void)state;
     kolk_shared_local local;
@@ -288,7 +289,7 @@ static void test_walks_beside_threads(void **state) {
     make_shared(&beside, &(kolk_shared_desc){.object_size = 24, .capacity = 40, .cache = KOLK_NO_CACHE});
     make_local(&local, &beside);
     for (int i = 0; i < 20; i++) assert_non_null(kept[i] = kolk_shared_alloc(&local));
-    for (int i = 0; i < 20; i += 2) kolk_shared_free(&local, kept[i]); /* others use their slots */
+    for (int i = 0; i < 20; i += 2) kolk_shared_free(&local, kept[i]); /* other threads use their slots */
     rounds = over = 0;
     for (int i = 0; i < 2; i++) assert_int_equal(pthread_create(&threads[i], NULL, come_and_go, NULL), 0);
     for (unsigned walks = 0; walks < (does_a_part() ? 5 : 30); walks++) {

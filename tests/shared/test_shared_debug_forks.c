@@ -1,6 +1,6 @@
-/* A process with a shared pool in debug mode forks while other threads are in the middle of alloc and free: at random,
- * or before each step of what one thread does. The child finds no false damage, no slot twice, and no cyclic list.
- * Reads KOLK_TEST_OPS (random forks per run) from the environment. */
+/* A process with a shared pool in debug mode forks while other threads are in the middle of alloc and free: at a random
+ * moment, or before each step of one thread. The child finds no false damage, no slot twice, and no cyclic list. Reads
+ * KOLK_TEST_OPS (random forks per run) from the environment. */
 #include "../help/debug_test.h"
 
 #include "forks.h"
@@ -14,7 +14,7 @@ static void note_damage(const kolk_failure *failure, void *context) {
     __atomic_store_n(&reported, REPORTED, __ATOMIC_RELAXED);
 }
 
-/* The objects are long, so that most of the time is spent filling them. */
+/* Objects are long, so that threads spend most of their time filling them. */
 static void *work(void *argument) {
     kolk_shared_local local;
     (void)argument;
@@ -83,13 +83,13 @@ static uint64_t sum_of(uint64_t sum, const void *start, size_t size) {
     return sum;
 }
 
-/* A hash of all that a child sees of the pool; the debug mode's own data fits in one page. */
+/* Returns a hash of everything that a child sees of the pool. The debug mode's own data fits into one page. */
 static uint64_t sum_of_all(void) {
     return sum_of(sum_of(sum_of(1, &pool, sizeof pool), pool.inside->store.block, pool.inside->store.block_size),
                   pool.inside->store.debug, 4096);
 }
 
-/* Has anything changed since the last operation? */
+/* Has anything changed since the last call? */
 static bool has_changed(void) {
     uint64_t now = sum_of_all(), before = seen;
     seen = now;
@@ -204,7 +204,7 @@ static unsigned take_all(unsigned alive) {
     return n;
 }
 
-/* The child goes on with the pool, or ends it at once. */
+/* The child continues to use the pool, or deinitialises it immediately. */
 static void live_on(uint32_t for_long) {
     unsigned alive = count_alive();
     signal(SIGSEGV, SIG_DFL); /* instead of cmocka's handler */
@@ -212,7 +212,7 @@ static void live_on(uint32_t for_long) {
     kolk_set_failure_handler(note_leaks, NULL);
     if (for_long) {
         kolk_shared_local second;
-        REQUIRE(kolk_shared_local_init(&second, &pool) == KOLK_OK); /* threads of the parent are reclaimed */
+        REQUIRE(kolk_shared_local_init(&second, &pool) == KOLK_OK); /* slots of the parent's threads are reclaimed */
         for (int i = 0; i < 10; i++) kolk_shared_quiesce(i % 2 ? &second : &mine);
         REQUIRE(walk_through(false) == alive);
         unsigned got = take_all(alive);
@@ -254,7 +254,7 @@ static void test_a_fork_before_each_step(void **state) {
                 kolk_shared_offline(&mine);
                 seen = 0;
                 more = fork_at_step(fork_now);
-                kolk_set_failure_handler(note_damage, NULL); /* "sites" reports what is still alive */
+                kolk_set_failure_handler(note_damage, NULL); /* "sites" reports objects that are still alive */
                 end_shared(&pool);
                 kolk_set_failure_handler(NULL, NULL);
             }

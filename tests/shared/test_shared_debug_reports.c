@@ -113,7 +113,7 @@ static void test_sites_of_damage(void **state) {
     char *object = (char *)fire();
     object[12] = 1;
     vanish(object);
-    const report *now = next_report(&kept); /* found while it is alive, so it was not yet freed */
+    const report *now = next_report(&kept); /* the object is alive, so it has no free site */
     assert_int_equal(now->failure.rule, KOLK_OVERFLOW);
     assert_true(is_within(now->failure.alloc_site, &in_fire));
     assert_null(now->failure.free_site);
@@ -159,7 +159,7 @@ static void test_the_site_of_other_failures(void **state) {
     }
 }
 
-/* ---- What is still alive ----------------------------------------------------------------------------------------- */
+/* ---- Objects that are still alive -------------------------------------------------------------------------------- */
 
 static void assert_leak(reports *kept, uint32_t count, uint32_t slot, const limits *in, const char *sentence) {
     const report *now = next_report(kept);
@@ -181,7 +181,7 @@ static void test_leaks_at_deinit(void **state) {
         void *gone = fire(), *later = fire();
         spawn(), spawn_waiting(), fire(), spawn();
         explode(gone);
-        vanish_later(later); /* it is retired, which is no leak */
+        vanish_later(later); /* it is retired, so it is not a leak */
         void *youngest = spawn_waiting();
         things_cursor cursor = things_each(&pool);
         assert_ptr_equal(things_each_next(&cursor), youngest); /* the object in slot 0 */
@@ -224,7 +224,7 @@ static void test_what_a_program_prints(void **state) {
     assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
     run_apart(free_twice_by_no_local, text, sizeof text);
     assert_begins(text, "kolk: a pool without a name: free through a local that is of no pool");
-    assert_null(strstr(text, "KOLK_DEBUG")); /* the debug mode is on already, so the text does not advise it */
+    assert_null(strstr(text, "KOLK_DEBUG")); /* debug mode is already on, so the text does not recommend it */
 }
 
 /* ---- Handlers ---------------------------------------------------------------------------------------------------- */
@@ -269,8 +269,8 @@ static void *alloc_or_jump(unsigned a) {
     return allocs[a].alloc();
 }
 
-/* A slot whose fill is damaged stays with its local: this local's next alloc returns it. No other local gets it until
- * this local returns its slots to the depot. */
+/* If the handler jumps out of an alloc that found its slot's fill damaged, the slot stays with the local, whose next
+ * alloc returns it. No other local gets the slot until this one returns its slots to the depot. */
 static void test_a_jump_out_of_alloc(void **state) {
     (void)state;
     for (unsigned n = 0; n < LENGTH_OF(allocs) * 4; n++) {
@@ -302,7 +302,7 @@ static void test_a_jump_out_of_alloc(void **state) {
     }
 }
 
-/* A local that ends returns such a slot to the depot. */
+/* A local that is deinitialised returns such a slot to the depot. */
 static void test_a_jump_and_the_end_of_a_local(void **state) {
     (void)state;
     start("fill,sites");
@@ -320,7 +320,7 @@ static void test_a_jump_and_the_end_of_a_local(void **state) {
     end_things();
 }
 
-/* The slot is free and has no owner then, so its fill is checked again when the pool ends. */
+/* At deinit such a slot is free and has no owner, so its fill is checked again. */
 static void test_a_jump_and_the_end_of_the_pool(void **state) {
     (void)state;
     start("fill");
@@ -358,7 +358,7 @@ static void test_a_jump_out_of_free_and_deinit(void **state) {
         kolk_set_failure_handler(look_around, NULL);
         assert_true(frees_or_jumps(f, object));
         assert_true(things_is_valid(&pool) && things_count(&pool) == 2);
-        assert_ptr_equal(kolk_shared_get(&pool.pool, handle), object); /* it is still alive */
+        assert_ptr_equal(kolk_shared_get(&pool.pool, handle), object); /* the object is still alive */
         memset(object, 1, 12);
         assert_false(frees_or_jumps(f, object));
         assert_int_equal(scene.reports, 1);
@@ -380,7 +380,7 @@ static void test_every_nth_alloc_fails(void **state) {
         setenv("KOLK_FAIL", "things:every=3", 1);
         setenv("KOLK_BYPASS", n & 1 ? "1" : "0", 1);
         start_with((kolk_shared_desc){.capacity = 70, .debug = n & 2 ? "quarantine=4" : NULL});
-        for (unsigned i = 1; i <= 90; i++) { /* forced failures end each wait at once */
+        for (unsigned i = 1; i <= 90; i++) { /* a forced failure ends its wait immediately */
             assert_int_equal(allocs[n / 4].alloc() == NULL, i % 3 == 0);
             assert_true(things_is_valid(&pool));
         }
@@ -440,7 +440,7 @@ static void test_the_profiler_is_told(void **state) {
         explode(objects[0]);
         vanish(objects[1]);
         assert_int_equal(told.frees, 2);
-        vanish_later(objects[2]); /* the profiler gets its free when no thread may read it any more */
+        vanish_later(objects[2]); /* the profiler gets this free when no thread may read the object any more */
         assert_int_equal(told.frees, 2);
         for (int i = 0; i < 3; i++) things_quiesce(&local);
         assert_int_equal(told.frees, 3);
@@ -448,7 +448,7 @@ static void test_the_profiler_is_told(void **state) {
         kolk_set_failure_handler(look_around, NULL);
         set_scene(false, 1); /* with `all`, one object leaks */
         end_things();
-        assert_true(told.allocs == 5 && told.frees == 5); /* including objects that were alive or retired at the end */
+        assert_true(told.allocs == 5 && told.frees == 5); /* with objects alive or retired at the end */
     }
 }
 

@@ -1,7 +1,7 @@
 /* A shared pool in debug mode with 2 to 16 working threads: objects are allocated, waited for, passed on, freed by
  * other threads, and retired while others read them. No report is false, the profiler gets each life once, and at the
- * end no slot is lost. It runs with fill, guard, quarantine and sites, and with objects from malloc, which
- * AddressSanitizer watches. Besides, two threads free one object at the same time. Reads KOLK_TEST_SEED and
+ * end no slot is lost. The test runs with fill, guard, quarantine and sites, and with objects from malloc, which
+ * AddressSanitizer watches. In another test two threads free one object at the same time. Reads KOLK_TEST_SEED and
  * KOLK_TEST_OPS (operations per run) from the environment. */
 #include "../queue/queue_test.h"
 
@@ -22,7 +22,7 @@ static struct {
     kolk_shared pool;
     uintptr_t passed[MOST_THREADS]; /* objects that any thread may take over */
     uintptr_t published[PUBLISHED]; /* objects that any thread may read */
-    uint32_t allocs, frees, failed; /* counted by the profiler; failed: NULLs */
+    uint32_t allocs, frees, failed; /* allocs and frees: counted by the profiler; failed: NULLs */
 } run;
 
 static void on_alloc(const char *name, const void *it, size_t size, void *context) {
@@ -65,7 +65,7 @@ static object *exchange(uintptr_t *at, const object *by) { /* NOLINT(readability
 static void take(job *j) {
     bool waits = random_below(&j->random, 3) == 0;
     kolk_deadline deadline = kolk_deadline_after(1);
-    deadline.ns -= 900000 + random_below(&j->random, 100000); /* a tenth of a millisecond at most */
+    deadline.ns -= 900000 + random_below(&j->random, 100000); /* leaves at most a tenth of a millisecond */
     object *it = (object *)(waits ? kolk_shared_alloc_wait(&j->local, deadline) : kolk_shared_alloc(&j->local));
     if (!it) {
         __atomic_fetch_add(&run.failed, 1, __ATOMIC_RELAXED);
@@ -93,13 +93,13 @@ static void work_once(job *j) {
         if (j->holds < EACH) take(j);
     } else if (choice < 9 && j->holds) {
         give(j, j->held[--j->holds], false);
-    } else if (choice < 11 && j->holds) { /* frees the object that was passed on before */
+    } else if (choice < 11 && j->holds) { /* frees the object that lay there */
         object *it = exchange(&run.passed[random_below(&j->random, MOST_THREADS)], j->held[--j->holds]);
         if (it) give(j, it, false);
     } else if (choice < 12 && j->holds) {
         object *it = exchange(&run.published[random_below(&j->random, PUBLISHED)], j->held[--j->holds]);
         if (it) give(j, it, true);
-    } else if (choice < 15) { /* it may be retired meanwhile, but can be read until this thread quiesces */
+    } else if (choice < 15) { /* another thread may retire it, but it can be read until this thread quiesces */
         uintptr_t it = __atomic_load_n(&run.published[random_below(&j->random, PUBLISHED)], __ATOMIC_ACQUIRE);
         if (it) check((const object *)it);
     }
@@ -112,7 +112,7 @@ static void *work(void *argument) {
     for (; j->to_do; j->to_do--) {
         work_once(j);
         if (j->to_do % 256) continue;
-        kolk_shared_local_deinit(&j->local); /* and starts with a new local */
+        kolk_shared_local_deinit(&j->local); /* continues with a new local */
         REQUIRE(kolk_shared_local_init(&j->local, &run.pool) == KOLK_OK);
     }
     kolk_shared_local_deinit(&j->local);
@@ -185,7 +185,7 @@ static void *wait_for_one(void *argument) {
     return it;
 }
 
-/* A waiter gets a freed slot at once, although it would otherwise go to quarantine. */
+/* A waiter gets a freed slot immediately, though otherwise the slot would go to quarantine. */
 static void test_who_waits_gets_from_the_quarantine(void **state) {
     (void)state;
     for (int later = 0; later < 2; later++) {
@@ -239,7 +239,7 @@ static void *free_it(void *argument) {
     return NULL;
 }
 
-/* In debug mode exactly one of the two frees is reported, also without .exact, and nothing else. */
+/* In debug mode exactly one of the two frees is reported, even without .exact, and nothing else is. */
 static void test_two_threads_free_one_object(void **state) {
     (void)state;
     static const char *const settings[] = {"fill", "fill,quarantine=2", "trace"};

@@ -1,6 +1,6 @@
-/* The fast paths are taken: calls from shared.inl to the slow paths are counted. The slow paths could do the same work,
- * only slower, so no result of a call shows the difference. Without optimisation the compiler inlines nothing; the
- * calls then come from inside the library, where the linker cannot count them. */
+/* Checks that the fast paths are taken, by counting the calls from shared.inl to the slow paths. The slow paths could
+ * do the same work, only slower, so no result of a call shows the difference. Without optimisation the compiler inlines
+ * nothing; the calls then come from inside the library, where the linker cannot count them. */
 #include "../help/test.h"
 
 #include "shared_test.h"
@@ -37,7 +37,7 @@ void *__wrap_kolk_shared_get_slow_(const kolk_shared *pool, kolk_handle handle) 
     return __real_kolk_shared_get_slow_(pool, handle);
 }
 
-/* As long as its magazine is neither empty nor full, a thread makes no call, with handles or without. */
+/* With handles or without, a thread makes no call into the library while its magazine is neither empty nor full. */
 static void test_alloc_free_and_get(void **state) {
     (void)state;
     for (unsigned kind = 0; kind < 4; kind++) {

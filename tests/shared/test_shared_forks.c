@@ -1,7 +1,7 @@
 /* The process forks before every atomic operation of another thread's work on a shared pool. In each child the forking
- * thread goes on with its local, and as many others can be made as before. Live objects stay alive. The free slots can
- * be allocated, each once, except those that the other thread was just moving, at most a magazine. No thread hangs. The
- * parent is not affected. */
+ * thread continues with its local, and as many other locals can be made as before. Live objects stay alive. Each free
+ * slot can be allocated once, except those that the other thread was just moving, which are at most a magazine. No
+ * thread hangs. The parent is not affected. */
 #include "../help/test.h"
 
 #include "forks.h"
@@ -14,7 +14,7 @@ enum { THREADS = 3, CAPACITY = 200, MOST = 1000 };
 static void *objects[MOST];
 static uint32_t most_lost;
 
-/* Every operation counts. */
+/* Every operation is a step. */
 static bool has_changed(void) {
     return true;
 }
@@ -27,7 +27,7 @@ static void *object_of(uint32_t slot) {
     return pool.slots + (size_t)slot * pool.stride;
 }
 
-/* Each slot is handed out once, and none that was alive. */
+/* Allocates all free slots. Each is handed out once, and no slot that was alive is. */
 static uint32_t take_all(kolk_shared_local *local) {
     uint32_t n = 0;
     memset(is_mine, 0, sizeof is_mine);
@@ -78,9 +78,9 @@ static uint32_t count_alive(void) {
 static void live_on(uint32_t alive) {
     kolk_shared_local made[THREADS];
     END_IF_IT_HANGS();
-    if (current->a_third) alive = count_alive(); /* the third thread may have gone on since the parent counted */
+    if (current->a_third) alive = count_alive(); /* the third thread may have continued after the parent counted */
     check_alive(alive);
-    kolk_shared_free(&mine, kolk_shared_alloc(&mine)); /* or NULL: the others hold all objects */
+    kolk_shared_free(&mine, kolk_shared_alloc(&mine)); /* the alloc may return NULL if the others hold all objects */
     for (unsigned i = 1; i < THREADS; i++) REQUIRE(kolk_shared_local_init(&made[i], &pool) == KOLK_OK);
     REQUIRE(kolk_shared_local_init(&made[0], &pool) == KOLK_TOO_MANY_THREADS);
     made[0] = mine;
@@ -143,7 +143,7 @@ static void fork_everywhere(const deed *what, uint32_t cache, bool can_grow) {
     print_message("%s, cache %u: %u forks, at most %u lost\n", what->name, cache, forks - 1, most_lost);
 }
 
-/* ---- Deeds of the other thread ----------------------------------------------------------------------------------- */
+/* ---- Actions of the other thread --------------------------------------------------------------------------------- */
 
 static void hold(uint32_t n) {
     while (held < n) REQUIRE(objects[held++] = kolk_shared_alloc(&others));
@@ -240,7 +240,7 @@ static void *die_with_full_magazine(void *number) {
     return NULL;
 }
 
-/* The preparing thread deinitialises its local, to make room for a second one. */
+/* The preparing thread deinitialises its local, so that a second thread can make one. */
 static void let_one_die(void) {
     pthread_t thread;
     uint32_t number;

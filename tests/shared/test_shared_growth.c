@@ -1,5 +1,5 @@
-/* A shared pool grows as far as memory permits: if the system refuses memory for all slots that the pool wants next, it
- * tries half of them, and so on, down to one. */
+/* A shared pool grows as far as memory permits: if the system refuses memory for all the slots of the next step, the
+ * pool tries half of them, and so on, down to one. */
 #include "../help/test.h"
 
 #include "os/memory.h"
@@ -8,7 +8,7 @@
 enum { STRIDE = 1024, MOST = 5000 };
 
 static kolk_shared pool;
-static size_t most_bytes; /* bytes of slots that the system provides */
+static size_t most_bytes; /* how many bytes of slots the system provides */
 static unsigned refusals;
 
 bool __real_kolk_memory_commit_(void *start, size_t size);
@@ -47,7 +47,7 @@ static void test_smaller_steps(void **state) {
             &pool, &(kolk_shared_desc){.name = "grows", .object_size = STRIDE, .max_capacity = MOST, .max_threads = 1});
         make_local(&local, &pool);
         most_bytes = (size_t)slots[s] * STRIDE + STRIDE / 2;
-        assert_int_equal(take_all(&local, 0), expected); /* up to the last slot */
+        assert_int_equal(take_all(&local, 0), expected); /* every slot for which there is memory */
         assert_true(refusals > 0);
         assert_true(kolk_shared_is_valid(&pool));
         kolk_shared_stats(&pool, &stats);

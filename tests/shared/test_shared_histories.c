@@ -1,7 +1,7 @@
 /* Records the calls of real threads to a shared pool and judges them: no handle is alive twice, each free ends a life
- * that was allocated before, no more objects are alive than there are slots, and NULL is returned only if `capacity`
- * objects were alive at one moment of the call. The judge itself is tested with wrong histories. Reads KOLK_TEST_SEED
- * and KOLK_TEST_OPS (rounds) from the environment. */
+ * that was allocated earlier, there are never more live objects than slots, and NULL is returned only if `capacity`
+ * objects were alive at some moment during the call. The judge itself is tested with wrong histories. Reads
+ * KOLK_TEST_SEED and KOLK_TEST_OPS (rounds) from the environment. */
 #include "../queue/queue_test.h"
 
 #include "inside.h"
@@ -16,7 +16,7 @@ enum { MOST_THREADS = 6, CALLS = 1000 };
 
 /* ---- The judge --------------------------------------------------------------------------------------------------- */
 
-/* Capacity 1, 3 slots: slot 0 lives and dies, then 1, then 0 again; one call fails meanwhile. */
+/* Capacity 1, 3 slots: slot 0 lives and dies, then slot 1, then slot 0 again. One alloc fails in between. */
 static const life_event right[] = {
     {.index = 0, .generation = 1, .begin = 1, .end = 2},
     {.index = 0, .generation = 1, .begin = 3, .end = 6, .frees = true},
@@ -87,10 +87,10 @@ typedef struct player {
 } player;
 
 static kolk_shared pool;
-static kolk_queue passed_on; /* for other threads to free */
+static kolk_queue passed_on; /* objects for other threads to free */
 static player players[MOST_THREADS];
 static uint64_t ticks;
-static uint32_t not_ready; /* threads not yet ready; all begin as nearly as possible at the same moment */
+static uint32_t not_ready; /* how many threads are not yet ready; all start as nearly as possible at the same moment */
 
 static uint64_t tick(void) {
     return __atomic_fetch_add(&ticks, 1, __ATOMIC_SEQ_CST);

@@ -1,5 +1,5 @@
-/* Objects of a shared pool that are set up once: each promise about setup, reset, teardown and keep, with caches and
- * without, in each debug mode and with objects from malloc. Threads are in test_shared_hooks_threads.c. */
+/* Objects of a shared pool that are set up once: each promise about setup, reset, teardown and keep, with and without
+ * caches, in each debug mode, and with objects from malloc. Threads are in test_shared_hooks_threads.c. */
 #include "../help/debug_test.h"
 
 #include "os/thread.h"
@@ -10,7 +10,7 @@
 
 /* ---- A diary of hooks -------------------------------------------------------------------------------------------- */
 
-/* Setup numbers each object. Without a setup, the object has what the test wrote. */
+/* Setup numbers each object. Without setup, an object contains what the test wrote. */
 typedef struct part {
     unsigned number;
     struct part *child;
@@ -22,7 +22,7 @@ typedef struct diary {
     char text[600]; /* "s0 r0 t0": the hook and the object's number */
     unsigned made;
     int setups_that_fail;
-    bool ends; /* within deinit, the pool answers no questions */
+    bool ends; /* set for deinit, when the pool answers no queries */
 } diary;
 
 static void write_down(diary *d, char hook, unsigned number) {
@@ -59,7 +59,7 @@ static void tear_down(void *object, void *context) {
     write_down((diary *)context, 't', ((part *)object)->number);
 }
 
-/* With caches if n is odd. */
+/* The pool has caches if n is odd. */
 static void begin_diary(diary *d, kolk_shared_desc desc, size_t n) {
     memset(d, 0, sizeof *d);
     desc.object_size = sizeof(part);
@@ -109,7 +109,7 @@ static void test_each_hook_runs_when_it_is_due(void **state) {
         assert_diary(&d, "r2 r0");
         assert_int_equal(kolk_shared_count(&d.pool), 1);
         for (unsigned i = 0; i < 2; i++) take_one(&d);
-        assert_diary(&d, ""); /* each was already set up */
+        assert_diary(&d, ""); /* both were already set up */
         kolk_shared_local_flush(&d.local);
         kolk_shared_free(&d.local, objects[1]);
         assert_diary(&d, "r1");
@@ -146,7 +146,7 @@ static void test_a_setup_that_fails(void **state) {
         begin_diary(&d, (kolk_shared_desc){.capacity = 1, HOOKED}, n);
         d.setups_that_fail = 3;
         assert_null(kolk_shared_alloc(&d.local));
-        assert_null(kolk_shared_alloc_wait(&d.local, KOLK_FOREVER)); /* a wait does not wait for another slot */
+        assert_null(kolk_shared_alloc_wait(&d.local, KOLK_FOREVER)); /* a failed setup ends the wait */
         assert_null(kolk_shared_alloc(&d.local));
         assert_diary(&d, "f0 f0 f0"); /* the slot stays free, and its setup is tried again */
         assert_int_equal(failed(&d), 3);
@@ -163,7 +163,7 @@ static void test_a_setup_that_fails(void **state) {
     }
 }
 
-/* A magazine only holds slots that are set up. */
+/* A magazine holds only slots that are set up. */
 static void test_setups_are_not_made_ahead(void **state) {
     (void)state;
     static diary d;
@@ -225,7 +225,7 @@ static void free_child(void *object, void *context) {
     if (kolk_shared_is_live(&d->pool, child)) kolk_shared_free(&d->local, child);
 }
 
-/* The hook fills the magazine up again. */
+/* The hook refills the magazine. */
 static void test_a_reset_that_frees_others(void **state) {
     (void)state;
     EACH_WAY(n) {
@@ -241,7 +241,7 @@ static void test_a_reset_that_frees_others(void **state) {
         assert_int_equal(kolk_shared_count(&d.pool), 0);
         assert_true(kolk_shared_is_valid(&d.pool));
         for (int i = 0; i < 40; i++) first = memcpy(take_one(&d), &(part){.child = first}, sizeof(part));
-        kolk_shared_deinit(&d.pool); /* the local still exists for it */
+        kolk_shared_deinit(&d.pool); /* the hook still needs the local */
     }
 }
 
@@ -254,7 +254,7 @@ static void allocate_another(void *object, void *context) {
     if (kolk_shared_alloc(&d->local)) allocated++;
 }
 
-/* Deinit terminates. */
+/* Deinit ends, although its resets allocate. */
 static void test_a_reset_that_allocates(void **state) {
     (void)state;
     EACH_WAY(n) {
@@ -270,7 +270,7 @@ static void test_a_reset_that_allocates(void **state) {
     }
 }
 
-/* ---- Freed later ------------------------------------------------------------------------------------------------- */
+/* ---- Deferred free ----------------------------------------------------------------------------------------------- */
 
 static void test_reset_comes_when_nobody_looks_any_more(void **state) {
     (void)state;
@@ -283,7 +283,7 @@ static void test_reset_comes_when_nobody_looks_any_more(void **state) {
         assert_diary(&d, "s0 s1");
         kolk_shared_free_later(&d.local, object);
         for (int i = 0; i < 5; i++) kolk_shared_quiesce(&d.local);
-        assert_diary(&d, ""); /* the reader may still read it */
+        assert_diary(&d, ""); /* the reader may still read the object */
         assert_int_equal(object->number, 0);
         for (int i = 0; i < 3; i++) {
             kolk_shared_quiesce(&reader);
@@ -292,7 +292,7 @@ static void test_reset_comes_when_nobody_looks_any_more(void **state) {
         assert_diary(&d, "r0");
         kolk_shared_free_later(&d.local, other);
         kolk_shared_local_deinit(&reader);
-        end_diary(&d); /* at the latest now */
+        end_diary(&d); /* the reset runs at deinit at the latest */
         assert_string_equal(d.text, "r1 t0 t1");
     }
 }
@@ -311,7 +311,7 @@ static void *leave_without_a_word(void *argument) {
     return object;
 }
 
-/* Slots of a dead thread return to the depot still set up. */
+/* A dead thread's slots return to the depot, still set up. */
 static void test_no_hook_runs_for_a_reclaim(void **state) {
     (void)state;
     EACH_WAY(n) {

@@ -1,6 +1,6 @@
-/* The process forks before every atomic operation, and in the middle of every hook, of another thread's work with
- * objects that are set up once. The child goes on and ends the pool. Each object that was set up is torn down once; one
- * whose setup was interrupted is left alone. */
+/* While another thread works with objects that are set up once, the process forks before each of that thread's atomic
+ * operations, and in the middle of each hook. The child continues to use the pool, then deinitialises it. Each object
+ * that was set up is torn down once; one whose setup was interrupted is left alone. */
 #include "../help/test.h"
 
 #include "forks.h"
@@ -12,7 +12,7 @@ static enum { NEVER_MADE, IN_SETUP, MADE, IN_RESET, TORN_DOWN } stages[MOST];
 static enum { DEAD, ALIVE, BETWEEN } lives[MOST]; /* BETWEEN: dead, and not reset yet */
 static void *objects[MOST];
 
-/* Every operation counts. */
+/* Every operation is a step. */
 static bool has_changed(void) {
     return true;
 }
@@ -59,8 +59,8 @@ static uint32_t count(int stage) {
     return n;
 }
 
-/* The other thread may have been stopped between a setup and the note that the slot is ready, or between the end of a
- * life and its reset. That one slot misses its teardown or its reset, and no other does. */
+/* The other thread may have been stopped after a setup but before it recorded that the slot is ready, or after the end
+ * of a life but before the reset. Only that one slot misses its teardown or its reset. */
 static void live_on(uint32_t unused) {
     void *some[MOST];
     uint32_t n = 0, in_setup = count(IN_SETUP);
@@ -89,7 +89,7 @@ static void fork_now(void) {
     assert_int_equal(fork_child(live_on, 0), 0);
 }
 
-/* ---- Deeds of the other thread ----------------------------------------------------------------------------------- */
+/* ---- Actions of the other thread --------------------------------------------------------------------------------- */
 
 static void hold_some(void) {
     while (held < 5) REQUIRE(objects[held++] = take(&others));
@@ -107,7 +107,7 @@ static void drop_one(void) {
 static void drop_one_later(void) {
     kolk_shared_free_later(&others, objects[--held]);
     for (int i = 0; i < 4; i++) {
-        kolk_shared_quiesce(&mine); /* this local's thread is idle meanwhile */
+        kolk_shared_quiesce(&mine); /* safe, as this local's thread is idle */
         kolk_shared_quiesce(&others);
     }
 }

@@ -1,6 +1,6 @@
-/* Threads on a shared pool whose objects own a buffer (setup, reset, teardown), with caches and without, with frees by
+/* Threads use a shared pool whose objects own a buffer (setup, reset, teardown), with and without caches, with frees by
  * other threads, deferred frees, waits, setups that fail, and threads that come and go. Each buffer is made once and
- * freed once, belongs to one thread at a time, and each life is reset once. Reads KOLK_TEST_SEED and KOLK_TEST_OPS
+ * freed once, and belongs to one thread at a time. Each life is reset once. Reads KOLK_TEST_SEED and KOLK_TEST_OPS
  * (operations per run) from the environment. */
 #include "../help/threads.h"
 
@@ -14,8 +14,8 @@ enum { MOST_THREADS = 8, SHELVES = 6, BUFFER = 48 };
 
 typedef struct object {
     char *buffer;
-    uint32_t owner;  /* 0: none; in a hook: HOOK */
-    uint32_t births; /* how many lives it had */
+    uint32_t owner;  /* 0 if none; HOOK within a hook */
+    uint32_t births; /* how many lives it has had */
 } object;
 
 #define HOOK UINT32_MAX
@@ -39,7 +39,7 @@ static void count(uint64_t *number) {
     __atomic_fetch_add(number, 1, __ATOMIC_RELAXED);
 }
 
-/* ---- Hooks: an object is in one at a time ------------------------------------------------------------------------ */
+/* ---- Hooks: an object is in at most one at a time ---------------------------------------------------------------- */
 
 static bool set_up(void *given, void *context) {
     run *r = (run *)context;
@@ -96,7 +96,7 @@ static void die(job *j, kolk_shared_local *local, object *it) {
         kolk_shared_free(local, it);
 }
 
-/* Puts the new object on a shelf, and frees the one that was there. */
+/* Puts each new object on a shelf, and frees the one that was there. */
 static void *work(void *given) {
     job *j = (job *)given;
     kolk_shared_local local;
@@ -111,7 +111,7 @@ static void *work(void *given) {
     }
     j->to_do -= now;
     j->worker.done = j->to_do == 0;
-    if (UNDER_TSAN || random_below(&j->random, 2)) kolk_shared_local_deinit(&local); /* others end without it */
+    if (UNDER_TSAN || random_below(&j->random, 2)) kolk_shared_local_deinit(&local); /* other threads end without it */
     return NULL;
 }
 
@@ -145,7 +145,7 @@ static void run_jobs(unsigned threads, uint32_t cache, bool later, bool fails, c
     assert_true(r.births > 0);
     assert_int_equal(r.resets, r.births); /* including objects on the shelves and retired ones */
     assert_int_equal(r.teardowns, r.set_ups);
-    assert_int_equal(r.births_of_all, r.births); /* no object was set up anew between its lives */
+    assert_int_equal(r.births_of_all, r.births); /* no object was set up again between its lives */
     assert_true(r.set_ups <= slots);
 }
 

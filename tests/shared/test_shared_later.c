@@ -1,7 +1,7 @@
-/* Deferred free, promise by promise, in one thread that plays several: what it does at once, what it leaves unchanged,
- * when the slot returns to the depot, and which threads it waits for. Readers in other threads are in
- * test_shared_later_schedules.c, threads that end in test_shared_death.c. Reads KOLK_TEST_SEED and KOLK_TEST_OPS from
- * the environment. */
+/* Deferred free, promise by promise, in one thread that plays several: what it does immediately, what it leaves
+ * unchanged, when the slot returns to the depot, and which threads must quiesce first. Tests with readers in other
+ * threads are in test_shared_later_schedules.c, and with threads that end in test_shared_death.c. Reads KOLK_TEST_SEED
+ * and KOLK_TEST_OPS from the environment. */
 #include "../help/test.h"
 
 #include "../help/system_calls.h"
@@ -25,7 +25,7 @@ static void tear_down(void) {
     end_shared(&pool);
 }
 
-/* Allocates all free slots through one local; the other magazines are empty. */
+/* Allocates all free slots through one local. The other locals' magazines must be empty. */
 static uint32_t take_all(kolk_shared_local *local) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < pool.inside->max_threads; i++) kolk_shared_local_flush(&locals[i]);
@@ -35,7 +35,7 @@ static uint32_t take_all(kolk_shared_local *local) {
     return n;
 }
 
-/* Each local quiesces once. */
+/* Makes each local quiesce once. */
 static void quiesce_all(void) {
     for (uint32_t i = 0; i < pool.inside->max_threads; i++) {
         kolk_shared_quiesce(&locals[i]);
@@ -43,7 +43,8 @@ static void quiesce_all(void) {
     }
 }
 
-/* Pools with words of one slot to 64, two to four locals, with handles and without, exact or not; one pool grows. */
+/* Pools with depot words of 1 to 64 slots, two to four locals, with or without handles, exact or not; one kind
+ * grows. */
 enum { KINDS = 5 * 3 * 2 * 2 * 2 };
 
 static kolk_shared_desc kind_of(unsigned kind) {
@@ -59,7 +60,7 @@ static kolk_shared_desc kind_of(unsigned kind) {
                               .exact = kind / 30 % 2};
 }
 
-/* ---- At once ----------------------------------------------------------------------------------------------------- */
+/* ---- Immediate effects ------------------------------------------------------------------------------------------- */
 
 static void test_dead_at_once(void **state) {
     (void)state;
@@ -69,7 +70,7 @@ static void test_dead_at_once(void **state) {
         for (int i = 0; i < 5; i++) memset(objects[i] = kolk_shared_alloc(&locals[0]), 'a' + i, SIZE);
         kolk_handle handle = {0};
         if (desc.generations != KOLK_GENERATIONS_NONE) handle = kolk_shared_handle_of(&pool, objects[2]);
-        kolk_shared_free_later(&locals[kind % desc.max_threads], objects[2]); /* by any local */
+        kolk_shared_free_later(&locals[kind % desc.max_threads], objects[2]); /* any local may do this */
         assert_true(kolk_shared_is_valid(&pool));
         assert_false(kolk_shared_is_live(&pool, objects[2]));
         assert_null(kolk_shared_get(&pool, handle));
@@ -98,7 +99,7 @@ static void test_misuse(void **state) {
         kolk_shared_free_later(&locals[0], NULL); /* has no effect */
         kolk_shared_free_later(&locals[0], object);
         assert_silent(&taken);
-        for (unsigned round = 0; round < 4; round++) { /* while it is retired, and after its return */
+        for (unsigned round = 0; round < 4; round++) { /* while the slot is retired, and after its return */
             for (unsigned i = 0; i < 2; i++) {
                 kolk_shared_free_later(&locals[i], object);
                 assert_noted(&taken, KOLK_DOUBLE_FREE, "later", object, 0, "kolk: later: double free of slot 0");
@@ -143,7 +144,7 @@ static void test_misuse(void **state) {
                  "kolk: a pool without a name: free through a local that is of no pool");
 }
 
-/* ---- Coming home ------------------------------------------------------------------------------------------------- */
+/* ---- The return to the depot ------------------------------------------------------------------------------------- */
 
 /* In a pool that is full except for retired slots, each local delays their return until it has quiesced. */
 static void test_not_before_all_have_passed(void **state) {
@@ -157,7 +158,7 @@ static void test_not_before_all_have_passed(void **state) {
             assert_int_equal(all, all_slots(&pool));
             void *freed[] = {objects[all / 2], objects[all / 2 + 1], objects[all - 1]};
             for (uint32_t i = 0; i < 3; i++) kolk_shared_free_later(&locals[i % n], freed[i]);
-            for (int round = 0; round < 10; round++) { /* all locals but one */
+            for (int round = 0; round < 10; round++) { /* all locals but one quiesce */
                 for (uint32_t i = 0; i < n; i++)
                     if (i != late) kolk_shared_quiesce(&locals[i]);
                 assert_true(kolk_shared_is_valid(&pool));
@@ -174,7 +175,7 @@ static void test_not_before_all_have_passed(void **state) {
     }
 }
 
-/* Three rounds suffice in any order of the threads, from any epochs. */
+/* Three rounds suffice, in whatever order the threads quiesce and whatever epochs they start from. */
 static void test_three_at_most(void **state) {
     (void)state;
     uint64_t random = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL));
@@ -212,9 +213,9 @@ static void test_who_is_offline_is_not_asked(void **state) {
         set_up(&desc);
         uint32_t all = take_all(&locals[0]);
         for (uint32_t i = 1; i < desc.max_threads; i++) kolk_shared_offline(&locals[i]);
-        kolk_shared_offline(&locals[1]); /* the second call has no effect */
+        kolk_shared_offline(&locals[1]); /* a second call has no effect */
         for (uint32_t i = 1; i < desc.max_threads; i++) {
-            kolk_shared_free_later(&locals[i], objects[i]); /* an offline thread may do this */
+            kolk_shared_free_later(&locals[i], objects[i]); /* offline threads may do this */
             assert_false(kolk_shared_is_live(&pool, objects[i]));
             kolk_shared_quiesce(&locals[i]); /* has no effect */
         }
@@ -223,7 +224,7 @@ static void test_who_is_offline_is_not_asked(void **state) {
         for (uint32_t i = 1; i < desc.max_threads; i++) assert_non_null(kolk_shared_alloc(&locals[i]));
         assert_null(kolk_shared_alloc(&locals[0]));
         assert_int_equal(kolk_shared_count(&pool), all);
-        /* Once online again, it delays returns as before. */
+        /* Once it is online again, the thread delays returns as before. */
         kolk_shared_online(&locals[1]);
         kolk_shared_online(&locals[1]);
         kolk_shared_free_later(&locals[0], objects[0]);
@@ -236,8 +237,8 @@ static void test_who_is_offline_is_not_asked(void **state) {
     }
 }
 
-/* With all locals offline, a retired slot stays where it is until a local comes online and quiesces, perhaps a new one,
- * or until an alloc needs the slot and finds no local online. */
+/* With all locals offline, a retired slot stays retired until a local (perhaps a new one) comes online and quiesces, or
+ * until an alloc needs the slot and finds no local online. */
 static void test_all_offline(void **state) {
     (void)state;
     for (unsigned kind = 0; kind < KINDS; kind++) {
@@ -281,8 +282,8 @@ static void test_deinit(void **state) {
     }
 }
 
-/* Thousands of deferred frees in a pool with more slots than a word of the summary has, scattered over the slots and
- * over all epochs. */
+/* Thousands of deferred frees, scattered over all slots and epochs, in a pool with more slots than one summary word
+ * covers. */
 static void test_many(void **state) {
     (void)state;
     static const uint32_t caches[] = {1, 5, 64};
@@ -309,8 +310,8 @@ static void test_many(void **state) {
     }
 }
 
-/* The system refuses memory to a growing pool. After the refusal ends, the pool grows, and the retired slot returns
- * too. */
+/* The system refuses memory to a growing pool. When memory is available again, the pool grows, and the retired slot
+ * returns too. */
 static void test_growth_is_refused(void **state) {
     (void)state;
     set_up(&(kolk_shared_desc){.object_size = 4096, .capacity = 2, .max_capacity = 40, .max_threads = 2, .cache = 1});
@@ -330,12 +331,12 @@ static void test_growth_is_refused(void **state) {
     tear_down();
 }
 
-/* ---- At random, beside a model ----------------------------------------------------------------------------------- */
+/* ---- Random operations, compared with a model -------------------------------------------------------------------- */
 
 typedef struct model {
     struct {
         bool alive, waits;
-        bool asked[MOST_LOCALS]; /* must quiesce before the slot returns */
+        bool asked[MOST_LOCALS]; /* must this local quiesce before the slot returns? */
     } slots[MOST];
     bool online[MOST_LOCALS];
     uint32_t alive;

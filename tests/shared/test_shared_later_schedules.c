@@ -1,10 +1,10 @@
 /* Lock-free readers and deferred free, in every order of the steps of two or three threads with up to 2 preemptions and
  * a surprise or two, then in random orders: see schedule.h. A writer replaces the object in a shared pointer by a
- * single store with release, retires the old object, and writes to its next allocation. A reader that still reads that
- * object causes a data race, or finds an unpublished value.
+ * single release store, retires the old object, and writes to its next allocation. If a reader still reads that object,
+ * there is a data race, or the reader finds an unpublished value.
  *
- * The pool never has another free slot, so the first successful alloc returns the old object. Each situation must reach
- * that in some schedules. */
+ * The pool never has another free slot, so the first successful alloc returns the old object. In each situation, some
+ * schedules must reach this alloc. */
 #include "../help/test.h"
 
 #include "../help/arena.h"
@@ -22,13 +22,13 @@ typedef struct state {
     uint64_t *old, *next;
     uintptr_t current; /* the published object */
     uint32_t time, third_has, reader_has;
-    uint32_t alive, most; /* upper bounds, with retired ones: now; since the writer's call began */
+    uint32_t alive, most; /* upper bounds, which include retired objects: now, and since the writer's call began */
 } state;
 
 static state own;
 static uint32_t threads, capacity = 3;
 static void (*situation)(state *s);
-static uint64_t taken; /* objects that were reused, in all schedules */
+static uint64_t taken; /* the number of objects reused, in all schedules */
 
 /* ---- What threads do --------------------------------------------------------------------------------------------- */
 
@@ -36,7 +36,7 @@ static void quiesce(state *s, unsigned local) {
     kolk_shared_quiesce(&s->locals[local]);
 }
 
-/* Reads the published object; holds it for at least one step of the others. */
+/* Loads the published pointer, takes one more step so that others can run, then reads the object. */
 static void look(state *s) {
     const uint64_t *at = (const uint64_t *)kolk_load_(&s->current, KOLK_ACQUIRE_);
     kolk_load_(&s->time, KOLK_RELAXED_);
@@ -64,7 +64,7 @@ static bool reuse(state *s, unsigned local) {
 
 /* ---- Situations -------------------------------------------------------------------------------------------------- */
 
-/* Allocates all slots. Only this situation's threads can delay their return. */
+/* Makes a local for each thread and allocates all slots. Only these threads can delay the slots' return. */
 static void give_out(state *s) {
     for (unsigned i = 0; i < threads; i++) schedule_assert(kolk_shared_local_init(&s->locals[i], &s->pool) == KOLK_OK);
     for (uint32_t i = 0; i < all_slots(&s->pool); i++) {
@@ -116,13 +116,13 @@ static void reader_behind(state *s) {
     schedule_assert(sharer_of(&s->locals[WRITER])->epoch == s->pool.inside->epoch);
 }
 
-/* The writer is an epoch behind, the others are offline. */
+/* The writer is an epoch behind, and the others are offline. */
 static void writer_behind_and_alone(state *s) {
     writer_behind(s);
     for (unsigned i = READER; i < threads; i++) kolk_shared_offline(&s->locals[i]);
 }
 
-/* Another object was retired two epochs ago. It returns when the next epoch begins. */
+/* Another object was retired two epochs ago, and returns when the next epoch begins. */
 static void one_is_about_to_come_home(state *s) {
     give_out(s);
     retire_another(s, THIRD);
@@ -134,7 +134,7 @@ static void one_is_about_to_come_home(state *s) {
     for (unsigned i = 0; i < threads; i++) schedule_assert(sharer_of(&s->locals[i])->epoch == epoch + 2);
 }
 
-/* All are offline except the third thread, which can end epochs alone. An object retired in this epoch waits. */
+/* All threads are offline except the third, which can end epochs alone. An object was retired in this epoch. */
 static void third_alone(state *s) {
     give_out(s);
     kolk_shared_offline(&s->locals[READER]);
@@ -142,8 +142,9 @@ static void third_alone(state *s) {
     retire_another(s, THIRD);
 }
 
-/* `capacity` - 1 objects are alive. Slots 64 and 65, of the second word of the summary, are retired and return with the
- * next epoch. Slot 1 is in the depot. The magazines of the reader and the third thread are full, with 0 and 2. */
+/* `capacity` - 1 objects are alive. Slots 64 and 65, which the second summary word covers, are retired and return with
+ * the next epoch. Slot 1 is in the depot. The magazines of the reader and the third thread are full, with slots 0 and
+ * 2. */
 static void two_are_about_to_come_home(state *s) {
     give_out(s);
     unsigned char *slots = s->pool.slots;
@@ -162,7 +163,8 @@ static void two_are_about_to_come_home(state *s) {
     s->alive = capacity - 1;
 }
 
-/* One object is retired, and all locals are offline except the writer, which must quiesce through its epochs. */
+/* One object is retired, and all locals are offline except the writer's, which must quiesce until the object
+ * returns. */
 static void old_one_is_retired(state *s) {
     all_offline_but_writer(s);
     kolk_shared_free_later(&s->locals[WRITER], s->old);
@@ -249,7 +251,7 @@ static void third_quiesces_once(void *context) {
     quiesce((state *)context, THIRD);
 }
 
-/* Also allocates all slots that have returned after the others' steps. */
+/* Lets the others run, then also allocates all slots that have returned. */
 static void write_and_take(void *context) {
     state *s = (state *)context;
     replace(s, WRITER);
@@ -267,7 +269,7 @@ static void come_write_and_take(void *context) {
     write_and_take(context);
 }
 
-/* The third thread advances the epoch by two, the reader comes online and reads, then the third thread ends the
+/* The third thread advances the epoch by two, then the reader comes online and reads, then the third thread ends the
  * epoch. */
 static void third_lets_the_reader_come(void *context) {
     state *s = (state *)context;
@@ -329,7 +331,7 @@ static void go_offline(void *context) {
     kolk_shared_offline(&((state *)context)->locals[WRITER]);
 }
 
-/* The others run while it is online. */
+/* The others can run while the third thread is online. */
 static void third_comes_for_a_moment(void *context) {
     state *s = (state *)context;
     kolk_shared_online(&s->locals[THIRD]);
@@ -358,7 +360,7 @@ static void reader_waits(void *context) {
     wait_for_any((state *)context, READER);
 }
 
-/* The same steps, with a pause after each so that the others run. */
+/* The same steps, with a pause after each so that the others can run. */
 static void write_and_reuse_in_turns(void *context) {
     state *s = (state *)context;
     replace(s, WRITER);
@@ -393,7 +395,7 @@ static void begin(void *context) {
     situation(s);
 }
 
-/* All freed slots return in the end, after at most three rounds of quiesces. */
+/* At the end all freed slots return, after at most three rounds of quiesces. */
 static void end(void *context) {
     state *s = (state *)context;
     uint32_t all = all_slots(&s->pool);
@@ -451,8 +453,8 @@ static void test_threads_in_different_epochs(void **unused) {
     run("writer behind, beside a third", writer_behind_and_alone, write_and_reuse, come_and_look, third_quiesces_once);
 }
 
-/* A slot is retired while the slots of three epochs ago return: by a thread that is in the new epoch already, by one
- * that comes online, and by one that is offline. */
+/* A slot is retired while the slots of three epochs ago return. The retiring thread is already in the new epoch, or
+ * comes online, or is offline. */
 static void test_the_end_of_an_epoch(void **unused) {
     (void)unused;
     run("retired in the next epoch", one_is_about_to_come_home, quiesce_write_and_take, look_once, third_quiesces_once);
@@ -472,8 +474,8 @@ static void test_waiters(void **unused) {
     run("in line", all_offline_but_writer, write_and_quiesce, wait_for_the_old_one, NULL);
 }
 
-/* The last thread to go offline ends the epochs that a waiter needs, even if two go offline at the same time and each
- * finds the other online. */
+/* The last thread to go offline ends the epochs for which a waiter waits, even if two threads go offline at the same
+ * time and each still sees the other online. */
 static void test_waiters_beside_the_last_one_online(void **unused) {
     (void)unused;
     run("in line, the last goes offline", old_one_is_retired, go_offline, wait_for_the_old_one, NULL);

@@ -1,4 +1,4 @@
-/* The shared pool's memory: growth in place and sizes; its statistics, the registry, the typed pool. */
+/* The shared pool's memory (growth in place, sizes), its statistics, the registry and the typed pool. */
 #include "../help/debug_test.h"
 
 #include "diag/debug.h"
@@ -24,7 +24,7 @@ static void *stamped_by(kolk_shared_local *local, uint32_t number) {
     return object;
 }
 
-/* Objects do not move. The first 100, and what the other magazines can hold, need no further memory. */
+/* Objects do not move. The first 100, and as many as the other magazines can hold, need no further memory. */
 static void test_growth_in_place(void **state) {
     (void)state;
     for (int none = 0; none < 2; none++) {
@@ -39,7 +39,7 @@ static void test_growth_in_place(void **state) {
         refuse(1, true);
         for (uint32_t i = 0; i < 140; i++) assert_non_null(objects[i] = stamped_by(&locals[0], i));
         assert_int_equal(os.calls, 0);
-        uint32_t got = 140; /* and the rest of the last page */
+        uint32_t got = 140; /* the rest of the last page can be used too */
         while ((objects[got] = stamped_by(&locals[1], got))) got++;
         assert_in_range(got * OBJECT, 140 * OBJECT, 140 * OBJECT + kolk_memory_page_());
         refuse(0, false);
@@ -64,7 +64,7 @@ static void test_growth_in_place(void **state) {
             assert_true(is_stamped(objects[i], i));
             assert_true(kolk_shared_is_live(&pool, objects[i]));
             if (!none) assert_ptr_equal(kolk_shared_get(&pool, kolk_shared_handle_of(&pool, objects[i])), objects[i]);
-            kolk_shared_free(&locals[0], objects[i]); /* a local that did not allocate most of them */
+            kolk_shared_free(&locals[0], objects[i]); /* other locals allocated most of them */
         }
         assert_int_equal(kolk_shared_count(&pool), 0);
         free(objects);
@@ -96,8 +96,8 @@ static void test_growth_by_large_objects(void **state) {
     end_shared(&pool);
 }
 
-/* An object costs its stride, 5 bits, and 4 bytes for lives (1 without handles); the pool adds `slack` slots and the
- * magazines. */
+/* An object costs its stride, 5 bits, and 4 bytes for lives (1 byte without handles). The pool adds `slack` slots and
+ * the magazines. */
 static void test_bytes(void **state) {
     (void)state;
     for (unsigned n = 0; n < 2 * 30; n++) {
@@ -111,7 +111,7 @@ static void test_bytes(void **state) {
         uint64_t slots = 100192, at_least = slots * (n / 2 + 1) + slots * 5 / 8 + slots * (n % 2 ? 1 : 4);
         assert_int_equal(stats.bytes_reserved, stats.bytes_committed);
         assert_in_range(stats.bytes_committed, at_least, at_least + 8192);
-        assert_int_equal((uintptr_t)pool.inside->records % 128, 0); /* two threads share no cache line */
+        assert_int_equal((uintptr_t)pool.inside->records % 128, 0); /* no two threads share a cache line */
         assert_int_equal(pool.inside->record_size % 128, 0);
         end_shared(&pool);
     }
@@ -136,7 +136,7 @@ static void test_statistics(void **state) {
                                  .object_size = 9,
                                  .stride = 16,
                                  .count = 4,
-                                 .peak = 8, /* words of 4 slots */
+                                 .peak = 8, /* two words of 4 slots were fetched */
                                  .capacity = 10,
                                  .max_capacity = 10,
                                  .unused_bytes = UINT64_C(2) * 16,
@@ -151,7 +151,7 @@ static void test_statistics(void **state) {
     assert_null(kolk_shared_alloc(&one));
     assert_non_null(kolk_shared_alloc(&other));
     assert_null(kolk_shared_alloc(&other));
-    kolk_shared_local_deinit(&other); /* its failures stay in the statistics */
+    kolk_shared_local_deinit(&other); /* its failures remain in the statistics */
     kolk_shared_stats(&pool, &stats);
     assert_true(stats.count == 14 && stats.peak == 14 && stats.failed == 2 && stats.unused_bytes == 0);
     end_shared(&pool);

@@ -1,12 +1,12 @@
-/* Misuse of a shared pool through two locals; mistakes common to all kinds are in contracts/test_all_misuse.c. Besides,
- * kolk_shared_is_valid finds each broken invariant of src/shared/shared.c. */
+/* Misuse of a shared pool through two locals. Mistakes common to all kinds are in contracts/test_all_misuse.c. Also
+ * tests that kolk_shared_is_valid finds each broken invariant of src/shared/shared.c. */
 #include "../help/test.h"
 
 #include "shared_test.h"
 
-enum { SIZE = 24, SLOTS = 8 }; /* words of 2 slots; two locals; slack 2 */
+enum { SIZE = 24, SLOTS = 8 }; /* depot words of 2 slots, two locals, slack 2 */
 
-/* 0, 1 and 5 are alive, 2 and 3 in a magazine, 4 in the depot; 6 and 7 were never handed out. */
+/* Slots 0, 1 and 5 are alive, 2 and 3 are in magazines, 4 is in the depot, and 6 and 7 were never handed out. */
 typedef struct fixture {
     kolk_shared pool;
     kolk_shared_local local, other;
@@ -40,7 +40,7 @@ static void assert_unchanged(const fixture *f) {
     for (int i = 0; i < 6; i++) assert_int_equal(kolk_shared_is_live(&f->pool, f->objects[i]), i < 2 || i == 5);
 }
 
-/* Every slot of the pool can be allocated, each once. */
+/* Checks that every slot of the pool can be allocated once. */
 static void end_fixture(fixture *f) {
     assert_unchanged(f);
     assert_silent(&f->taken);
@@ -50,14 +50,14 @@ static void end_fixture(fixture *f) {
     end_shared(&f->pool);
 }
 
-#define KINDS 4 /* with and without handles, exact and not */
+#define KINDS 4 /* with and without handles, exact or not */
 
 static void test_double_free(void **state) {
     (void)state;
     for (unsigned kind = 0; kind < KINDS; kind++) {
         fixture f;
         set_up(&f, kind);
-        for (int i = 0; i < 10; i++) { /* by the local that freed it, and by another */
+        for (int i = 0; i < 10; i++) { /* by the local that freed it, and by the other */
             kolk_shared_local *local = i % 2 ? &f.local : &f.other;
             kolk_shared_free(local, f.objects[2]);
             assert_noted(&f.taken, KOLK_DOUBLE_FREE, "jobs", f.objects[2], 2, "kolk: jobs: double free of slot 2");
@@ -114,7 +114,7 @@ static void test_slots_that_were_never_handed_out(void **state) {
     }
 }
 
-/* A slot's byte of lives wraps after 128 of them; double frees are still found. */
+/* A slot's byte of lives wraps after 128 lives. Double frees are still found. */
 static void test_many_lives_without_handles(void **state) {
     (void)state;
     for (unsigned kind = 1; kind < KINDS; kind += 2) {
@@ -143,7 +143,7 @@ static void break_lives(kolk_shared *pool) {
             assert_seen(pool->inside->store.short_lives[slot], before_ ^ 1);
     }
     if (pool->lives)
-        assert_seen(pool->lives[7], 2); /* no slot above fresh had a life */
+        assert_seen(pool->lives[7], 2); /* no slot from fresh on has had a life */
     else
         assert_seen(pool->inside->store.short_lives[7], 2);
 }
@@ -157,7 +157,7 @@ static void test_validity(void **state) {
         for (int i = 0; i < 2; i++) assert_non_null(kolk_shared_alloc(&f.other)); /* 3 and 4 */
         kolk_shared_free(&f.other, f.objects[4]);
         kolk_shared_local_flush(&f.other);
-        kolk_shared_free(&f.other, f.objects[3]); /* as before, except that 4 was fetched */
+        kolk_shared_free(&f.other, f.objects[3]); /* as in set_up, except that 4 was fetched */
         assert_unchanged(&f);
         assert_int_equal(f.pool.inside->store.depot.fresh, 6);
         break_lives(pool);
@@ -176,23 +176,23 @@ static void test_validity(void **state) {
         assert_seen(pool->inside->store.depot.free.sheets->words[3], 1);     /* above fresh */
         assert_seen(pool->inside->store.depot.free.sheets->words[0], 1);     /* alive */
         assert_seen(pool->inside->store.depot.free.sheets->words[1], 1);     /* slot 2, which is in a magazine */
-        assert_seen(magazine->top, before_ + 1);                             /* a slot twice, or an old entry */
-        assert_seen(magazine->top, before_ - 1);                             /* a slot in no set */
-        assert_seen(magazine->top, before_ + 3);                             /* I4 */
+        assert_seen(magazine->top, before_ + 1); /* a slot would be in it twice, or an old entry */
+        assert_seen(magazine->top, before_ - 1); /* one slot would be in no set */
+        assert_seen(magazine->top, before_ + 3); /* I4 */
         assert_seen(magazine->leaving, 1);
         assert_seen(*kolk_magazine_entry_(magazine, 0), 3); /* I2: in two sets */
         assert_seen(*kolk_magazine_entry_(magazine, 0), 7);
         assert_seen(*kolk_magazine_entry_(magazine, 0), UINT32_MAX);
         if (pool->inside->store.depot.cache == 2)
             assert_seen(pool->inside->store.depot.cache,
-                        1); /* I4: words of two slots, but magazines without room for two */
+                        1); /* I4: words have two slots, but magazines have no room for two */
         assert_seen(pool->inside->store.depot.word_shift, 2); /* I4: a word has more slots than a magazine holds */
         kolk_set_failure_handler(NULL, NULL);
         end_shared(&f.pool);
     }
 }
 
-/* 3 and 4 are retired, 3 in the epoch before; 5 is alive. */
+/* Slots 3 and 4 are retired, 3 in the previous epoch; 5 is alive. */
 static void test_validity_of_what_is_free_later(void **state) {
     (void)state;
     for (unsigned kind = 0; kind < KINDS; kind++) {
@@ -216,18 +216,18 @@ static void test_validity_of_what_is_free_later(void **state) {
         assert_seen(now->sheets->summary, 0);                            /* I3 */
         assert_seen(now->sheets->words[0], 0);                           /* I2: slot 4 is in no set */
         assert_seen(now->sheets->words[0], 1 << 5);                      /* alive */
-        assert_seen(now->sheets->words[0], 1 << 4 | 1 << 5);             /* alive, and retired too */
+        assert_seen(now->sheets->words[0], 1 << 4 | 1 << 5);             /* 5 is alive and retired */
         assert_seen(now->sheets->words[0], 1 << 4 | 1 << 3);             /* 3 is in two sets */
         assert_seen(now->sheets->words[0], 1 << 4 | 1 << 2);             /* 2 is in a magazine */
         assert_seen(now->sheets->words[0], 1 << 4 | 1 << 7);             /* above fresh */
         assert_seen(now->sheets->words[0], before_ | UINT64_C(1) << 63); /* no such slot */
         now->sheets->words[0] = 0;
         pool->inside->store.sets[LATER + (epoch + 2) % 4].sheets->summary = 1; /* a needless bit is allowed */
-        two_before->sheets->words[0] = 1 << 4; /* retired in another of the three epochs that wait */
+        two_before->sheets->words[0] = 1 << 4; /* retired in another of the three epochs whose slots wait */
         assert_true(kolk_shared_is_valid(pool));
         two_before->sheets->words[0] = 0;
         next->sheets->summary = 1;
-        next->sheets->words[0] = 1 << 4; /* I6: in the set that must be empty */
+        next->sheets->words[0] = 1 << 4; /* I6: this set must be empty */
         assert_false(kolk_shared_is_valid(pool));
         next->sheets->words[0] = 0;
         now->sheets->words[0] = 1 << 4;
@@ -236,7 +236,7 @@ static void test_validity_of_what_is_free_later(void **state) {
         assert_seen(pool->inside->store.depot.waiting, 1); /* I5 */
         assert_seen(pool->inside->waiters.first, (struct kolk_waiter_ *)(void *)pool);
         assert_seen(pool->inside->waiters.last, (struct kolk_waiter_ *)(void *)pool);
-        assert_seen(f.local.magazine->leaving, before_ + 1); /* I4: returning to the depot */
+        assert_seen(f.local.magazine->leaving, before_ + 1); /* I4: a slot on its way to the depot */
         kolk_set_failure_handler(NULL, NULL);
         end_shared(&f.pool);
     }

@@ -54,7 +54,8 @@ static void test_two(void **unused) {
             one_after_another, NULL);
 }
 
-/* Without caches NULL is exact: there is no slack to hide a slot that a thread held for a moment without need. */
+/* Without caches NULL is exact: there is no slack, so a thread that holds a spare slot, even for a moment, would make
+ * another alloc fail. */
 static void test_without_caches(void **unused) {
     (void)unused;
     cache = KOLK_NO_CACHE;
@@ -103,8 +104,8 @@ static void test_passed_on(void **unused) {
 
 /* ---- Situations -------------------------------------------------------------------------------------------------- */
 
-/* `capacity` - 1 objects are alive, 3 and 4. The magazines of the thread that frees them and of the thread that
- * allocates two are full (cache 1). So only slot 0 is in the depot. */
+/* `capacity` - 1 objects are alive: 3 and 4. The magazines of the thread that frees them and of the thread that
+ * allocates two objects are full (cache 1). So only slot 0 is in the depot. */
 static void one_is_at_home(state *s) {
     hand_out(s, 5);
     free_to(s, 2, 0);
@@ -128,7 +129,8 @@ static void give_3_and_4(void *context) {
     give(s, &s->locals[2], s->objects[4]);
 }
 
-/* One thread reads the summary bit of slot 0; slots 2 and 3 return to the depot; another thread takes slot 0. */
+/* One thread reads the summary bit of slot 0. Then slots 2 and 3 return to the depot, and another thread takes slot
+ * 0. */
 static void test_seen_empty_at_different_moments(void **unused) {
     (void)unused;
     capacity = threads = 3;
@@ -136,7 +138,7 @@ static void test_seen_empty_at_different_moments(void **unused) {
     run_from("at different moments", one_is_at_home, take_two, take_by_1, give_3_and_4);
 }
 
-/* Without caches: both slots are alive. Their word is empty, but its bit is still set in the summary. */
+/* Without caches: both slots are alive. Their word is empty, but its summary bit is still set. */
 static void both_are_alive(state *s) {
     hand_out(s, 2);
     free_to(s, 0, 1);
@@ -154,8 +156,8 @@ static void take_by_0(void *context) {
     take((state *)context, &((state *)context)->locals[0]);
 }
 
-/* One thread finds the word empty, then both slots return. It must not take both, not even for a moment, since another
- * thread searches. */
+/* One thread finds the word empty, then both slots return. It must not take both, not even for a moment, as another
+ * thread is searching too. */
 static void test_two_come_home_at_once(void **unused) {
     (void)unused;
     capacity = 2;
@@ -164,7 +166,7 @@ static void test_two_come_home_at_once(void **unused) {
     run_from("both at once", both_are_alive, take_by_0, take_by_1, give_both);
 }
 
-/* The same, but slots 64 and 65 return, which are in the second word of the summary. */
+/* As one_is_at_home, but slots 64 and 65 return, which the second summary word covers. */
 static void one_is_at_home_in_the_first_word(state *s) {
     hand_out(s, 67);
     free_to(s, 2, 0);
@@ -179,8 +181,8 @@ static void give_65_and_66(void *context) {
     give(s, &s->locals[2], s->objects[66]);
 }
 
-/* One thread finds no bit in the second word of the summary, then none in the first. No exchange has made the others'
- * stores visible to it. */
+/* One thread finds no bit in the second summary word, then none in the first. It has made no exchange, so the others'
+ * stores may not yet be visible to it. */
 static void test_seen_empty_in_the_summary(void **unused) {
     (void)unused;
     capacity = 65;
@@ -189,8 +191,8 @@ static void test_seen_empty_in_the_summary(void **unused) {
     run_from("in the summary", one_is_at_home_in_the_first_word, take_two, take_by_1, give_65_and_66);
 }
 
-/* `capacity` objects are alive, 4 and 5. The threads that free them have full magazines (cache 2); the first slots that
- * they return are in one word. */
+/* `capacity` objects are alive: 4 and 5. The threads that free them have full magazines (cache 2). The first slots that
+ * they return belong to the same word. */
 static void two_are_full(state *s) {
     hand_out(s, 6);
     free_to(s, 1, 0);
@@ -207,8 +209,8 @@ static void give_5(void *context) {
     give((state *)context, &((state *)context)->locals[2], ((state *)context)->objects[5]);
 }
 
-/* One thread puts a slot into a word, and has not yet set the summary bit. Another puts a slot into the same word, and
- * may be done before that. */
+/* One thread puts a slot into a word, but has not yet set the summary bit. Meanwhile another thread puts a slot into
+ * the same word, and may finish first. */
 static void test_two_bring_to_one_word(void **unused) {
     (void)unused;
     capacity = cache = 2;
@@ -229,14 +231,14 @@ static void give_3(void *context) {
     give((state *)context, &((state *)context)->locals[1], ((state *)context)->objects[3]);
 }
 
-/* A thread that puts a slot into a word that was just emptied must not rely on an old summary bit. */
+/* A thread that puts a slot into a word that was just emptied must not rely on a stale summary bit. */
 static void test_brought_to_a_word_that_is_taken(void **unused) {
     (void)unused;
     capacity = cache = threads = 2;
     run_from("a word that is taken", one_is_full, take_by_0, give_3, NULL);
 }
 
-/* Although the other magazine is full, `capacity` objects can be alive. */
+/* Even if the other magazine is full, `capacity` objects can be alive. */
 static void test_no_slot_too_few(void **unused) {
     (void)unused;
     capacity = 2;
@@ -252,7 +254,7 @@ static void take_twenty(void *context) {
     for (int i = 0; i < 20; i++) take(s, &local);
 }
 
-/* Two threads reach the end of the committed memory: 2 slots, then 18, then all. */
+/* Two threads reach the end of the committed memory, which is 2 slots, then 18, then all. */
 static void test_growth(void **unused) {
     (void)unused;
     capacity = cache = 1;

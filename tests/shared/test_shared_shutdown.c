@@ -1,5 +1,5 @@
-/* The end of waiting for objects of a shared pool: shutdown and reopen, and the statistics of waiters. All orders of
- * the steps are in test_shared_wait_schedules.c. */
+/* How waits for objects of a shared pool are ended: shutdown and reopen. Also tests the statistics of waiters. All
+ * orders of the steps are tested in test_shared_wait_schedules.c. */
 #include "../help/child.h"
 #include "../help/threads.h"
 
@@ -61,7 +61,7 @@ static void nobody_waits_here(void *pool) {
     REQUIRE(stats_of((things *)pool).waiting == 0);
 }
 
-/* A fork's child has none of its parent's waiters. */
+/* The child of a fork has none of its parent's waiters. */
 static void test_nobody_waits_in_a_child(void **state) {
     (void)state;
     things pool;
@@ -91,7 +91,7 @@ static void test_all_who_wait_are_woken(void **state) {
     things_shutdown(&pool);
     assert_int_equal(stats_of(&pool).waiting, 0);
     for (int i = 0; i < SLEEPERS; i++) assert_null(woken(&sleepers[i]));
-    assert_int_equal(stats_of(&pool).failed, 0); /* these do not count as failures of a full pool */
+    assert_int_equal(stats_of(&pool).failed, 0); /* these NULLs are not counted as failures of a full pool */
     things_free(&local, object);
     things_deinit(&pool);
 }
@@ -104,7 +104,7 @@ static void test_what_goes_on(void **state) {
     for (int i = 0; i < 2; i++) things_shutdown(&pool);
     assert_null(things_alloc_wait(&local, KOLK_FOREVER));
     things_free(&local, object);
-    assert_null(things_alloc_wait(&local, KOLK_FOREVER)); /* NULL even if an object is free */
+    assert_null(things_alloc_wait(&local, KOLK_FOREVER)); /* NULL even though an object is free */
     assert_null(things_alloc_wait(&local, kolk_deadline_after(100000)));
     object = things_alloc_wait(&local, KOLK_NOW); /* KOLK_NOW does not wait */
     assert_non_null(object);

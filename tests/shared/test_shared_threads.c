@@ -1,7 +1,7 @@
 /* kolk_shared with 2 to 64 working threads: no object has two owners, the next owner finds what the last one wrote, and
- * every alloc succeeds as long as no more than `capacity` objects are wanted. A thread frees objects that it gets
- * through a queue, and others query the pool meanwhile. It runs on all cores and on one, and with threads that come and
- * go. Reads KOLK_TEST_SEED and KOLK_TEST_OPS (operations per run) from the environment. */
+ * every alloc succeeds as long as no more than `capacity` objects are wanted. Threads free objects that they get
+ * through a queue, and another thread queries the pool meanwhile. The test runs on all cores and on one, and with
+ * threads that come and go. Reads KOLK_TEST_SEED and KOLK_TEST_OPS (operations per run) from the environment. */
 #include "../queue/queue_test.h"
 
 #include "inside.h"
@@ -16,16 +16,16 @@ enum { MOST_THREADS = 64, MOST_HELD = 100 };
 
 typedef struct shape {
     unsigned threads;
-    uint32_t each; /* objects that a thread may hold */
+    uint32_t each; /* how many objects a thread may hold */
     uint32_t cache;
     bool grows, exact;
     kolk_generations generations;
-    unsigned lifetime; /* operations of a thread before another replaces it; 0: no limit */
+    unsigned lifetime; /* how many operations a thread does before another replaces it; 0: no limit */
 } shape;
 
 typedef struct object {
     uint64_t serial, check;
-    uint32_t owner; /* its present owner; 0: none */
+    uint32_t owner; /* its current owner; 0: none */
     unsigned char filling[44];
 } object;
 
@@ -36,11 +36,11 @@ typedef struct run {
     bool over;
 } run;
 
-/* A job that threads do one after another. */
+/* A job, which threads do one after another. */
 typedef struct job {
     worker worker;
     run *run;
-    uint32_t number; /* counts from 1 */
+    uint32_t number; /* starts from 1 */
     object *held[MOST_HELD];
     kolk_handle handles[MOST_HELD]; /* handles of the held objects */
     uint32_t holds, to_do;
@@ -50,7 +50,7 @@ typedef struct job {
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
 static void stamp(job *j, object *it) {
-    REQUIRE(it->owner == 0); /* its last owner has released it */
+    REQUIRE(it->owner == 0); /* its previous owner has released it */
     it->owner = j->number;
     it->serial = (uint64_t)j->number << 32 | ++j->serial;
     it->check = ~it->serial * UINT64_C(0x9e3779b97f4a7c15);
@@ -95,7 +95,7 @@ static object *let_go(job *j, kolk_handle *handle) {
 
 /* ---- Threads ----------------------------------------------------------------------------------------------------- */
 
-/* The queue has room for one object per thread. These may be alive beside the objects that threads hold. */
+/* The queue has room for one object per thread. These may be alive in addition to the objects that threads hold. */
 static void pass_on_or_take_over(job *j, kolk_shared_local *local) {
     object *it;
     kolk_handle handle;
@@ -137,7 +137,7 @@ static void *work(void *argument) {
     return NULL;
 }
 
-/* Queries, by a thread without a local. */
+/* Queries the pool, in a thread without a local. */
 static void *ask(void *argument) {
     job *j = (job *)argument;
     kolk_shared *pool = &j->run->pool;
@@ -176,7 +176,7 @@ static void free_the_rest(run *r, job *jobs) {
     assert_int_equal(freed, alive);
     assert_int_equal(kolk_shared_count(&r->pool), 0);
     uint32_t slots = all_slots(&r->pool);
-    for (uint32_t i = 0; i < slots; i++) assert_non_null(kolk_shared_alloc(&local)); /* no slot is lost */
+    for (uint32_t i = 0; i < slots; i++) assert_non_null(kolk_shared_alloc(&local)); /* no slot was lost */
     assert_null(kolk_shared_alloc(&local));
     kolk_shared_local_deinit(&local);
 }
@@ -186,12 +186,11 @@ static void run_one(shape its) {
     static job jobs[MOST_THREADS], asking;
     memset(&r, 0, sizeof r);
     r.shape = its;
-    uint32_t most =
-        its.threads * (its.each + 2); /* its own, those in the queue, and one being freed, perhaps from the queue */
+    uint32_t most = its.threads * (its.each + 2); /* each thread's own, one in the queue, and one being freed */
     kolk_shared_desc desc = {.name = "threads",
                              .object_size = sizeof(object),
                              .capacity = its.grows ? 1 : most,
-                             .max_capacity = its.grows ? most + 5000 : 0, /* several pages */
+                             .max_capacity = its.grows ? most + 5000 : 0, /* this takes several pages */
                              .max_threads = its.threads,
                              .cache = its.cache,
                              .generations = its.generations,

@@ -1,6 +1,6 @@
 /* Waiting for an object of a shared pool, and the uncached pool, in every order of the steps of two or three threads
- * with up to 2 preemptions and a surprise, then in random orders: see schedule.h. A thread that sleeps for ever is a
- * deadlock.
+ * with up to 2 preemptions and a surprise, then in random orders: see schedule.h. A thread that sleeps for ever is
+ * reported as a deadlock.
  *
  * The promises to a waiter:
  *   - Once fewer than `capacity` objects are alive, it is served: the other magazines have no room for all free slots,
@@ -12,14 +12,14 @@
 
 /* ---- Bodies ------------------------------------------------------------------------------------------------------ */
 
-/* Thread n sleeps until an object is free (and not for a lock). */
+/* Does thread n sleep until an object is free (and not until a lock is free)? */
 static bool sleeps(const state *s, unsigned n) {
     const sched_thread *t = &sched.threads[1 + n];
     return t->condition == SCHED_ASLEEP && t->word != &s->pool.inside->waiters_lock &&
            t->word != &s->pool.inside->store.lock;
 }
 
-/* Waits until thread n sleeps, or has ended: false. */
+/* Waits until thread n sleeps or has ended. Returns false if it has ended. */
 static bool until_asleep(const state *s, unsigned n) {
     KOLK_UNSEEN_();
     while (!sleeps(s, n) && sched.threads[1 + n].condition != SCHED_UNBORN) kolk_pause_();
@@ -38,7 +38,7 @@ static bool has_none(const kolk_magazine_ *magazine) {
     return magazine->top == 0;
 }
 
-/* The waiter has local 1, a second waiter has local 2. */
+/* The waiter has local 1; a second waiter has local 2. */
 static void wait_for_ever(void *context) {
     state *s = (state *)context;
     schedule_assert(take_until(s, &s->locals[1 + schedule_thread()], KOLK_FOREVER));
@@ -61,13 +61,13 @@ static void all_alive(state *s) {
     hand_out(s, all_slots(&s->pool));
 }
 
-/* The same, and the pool is uncached. */
+/* The same, but the pool is uncached. */
 static void all_alive_and_direct(state *s) {
     all_alive(s);
     schedule_assert(!kolk_shared_alloc(&s->locals[0]));
 }
 
-/* The magazine of local 0 is full. */
+/* All slots are alive except those that fill the magazine of local 0. */
 static void all_but_a_magazine(state *s) {
     all_alive(s);
     for (unsigned i = 0; i < cache; i++) {
@@ -77,7 +77,7 @@ static void all_but_a_magazine(state *s) {
     }
 }
 
-/* ---- Once fewer than capacity are alive -------------------------------------------------------------------------- */
+/* ---- Once fewer than `capacity` objects are alive ---------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -94,7 +94,7 @@ static void each_situation(const char *what, void (*first)(void *), void (*secon
     }
 }
 
-/* One thread waits, the other frees; an exact pool has no fast path. */
+/* One thread waits, the other frees. An exact pool has no fast path. */
 static void each_pool(const char *what, void (*waits)(void *)) {
     threads = 2;
     capacity = 1;
@@ -102,7 +102,7 @@ static void each_pool(const char *what, void (*waits)(void *)) {
         cache = 1 + n % 2;
         exact = n / 2 == 1;
         stepped = n / 2 == 2;
-        generations = n / 2 == 3 ? KOLK_GENERATIONS_NONE : KOLK_GENERATIONS_RECYCLE; /* its fast paths have steps */
+        generations = n / 2 == 3 ? KOLK_GENERATIONS_NONE : KOLK_GENERATIONS_RECYCLE; /* NONE: fast paths with steps */
         brief = n > 0;
         each_situation(what, waits, free_all, NULL);
     }
@@ -130,7 +130,7 @@ static void wait_too_a_while(void *context) {
     take_until(s, &s->locals[2], kolk_deadline_after(1));
 }
 
-/* With 2 preemptions these would take minutes. */
+/* With 2 preemptions these schedules would take minutes. */
 static void test_two_wait(void **unused) {
     (void)unused;
     threads = 3;
@@ -163,7 +163,7 @@ static void test_two_old_looks(void **unused) {
     situation = NULL;
 }
 
-/* ---- A free that begins when it is asleep ------------------------------------------------------------------------ */
+/* ---- A free that begins when the waiter is already asleep -------------------------------------------------------- */
 
 static void free_one_late(void *context) {
     state *s = (state *)context;
@@ -179,8 +179,8 @@ static void free_two_and_one_late(void *context) {
     free_one_late(context);
 }
 
-/* Either finds nothing, so that two threads make the pool uncached at the same time, or gets the freed slot and frees
- * it again. */
+/* Finds nothing, so that two threads make the pool uncached at the same time, or else gets the freed slot and frees it
+ * again. */
 static void take_and_give(void *context) {
     state *s = (state *)context;
     give(s, &s->locals[2], take(s, &s->locals[2]));
@@ -204,8 +204,8 @@ static void test_a_free_serves_who_sleeps(void **unused) {
     run_from("late, two let it go direct", all_alive, wait_for_ever, free_one_late, take_and_give);
 }
 
-/* The second waiter is not served. It comes second in time, but has not read what the first one wrote, so loads may not
- * return old values here: with one, the waiter would not see that another waits. */
+/* The second waiter is not served. It comes second in time, but has not synchronised with the first, so this test
+ * allows no loads of old values: with an old value, the waiter would not see that another one waits. */
 static void wait_behind(void *context) {
     state *s = (state *)context;
     until_asleep(s, 0);
@@ -233,7 +233,7 @@ static void test_first_come_first_served(void **unused) {
     situation = NULL;
 }
 
-/* ---- What comes home otherwise ----------------------------------------------------------------------------------- */
+/* ---- Other ways in which slots return ---------------------------------------------------------------------------- */
 
 static void flush(void *context) {
     kolk_shared_local_flush(&((state *)context)->locals[0]);
@@ -278,7 +278,7 @@ static void test_other_ways_home(void **unused) {
     brief = false;
 }
 
-/* Slots 0 and 1 are in one word, whose summary bit is left from before; local 2 is about to return both. */
+/* Slots 0 and 1 belong to one word, whose summary bit is still set from earlier. Local 2 is about to return both. */
 static void two_of_one_word(state *s) {
     all_alive(s);
     free_to(s, 2, 0);
@@ -296,8 +296,8 @@ static void flush_2(void *context) {
     kolk_shared_local_flush(&((state *)context)->locals[2]);
 }
 
-/* A thread that takes one slot of a word may hold all of the word's slots for a moment. Those that it returns serve the
- * waiters. */
+/* A thread that takes one slot of a word may hold all the free slots of that word for a moment. Those that it puts back
+ * serve the waiters. */
 static void test_brought_back(void **unused) {
     (void)unused;
     threads = 3;
@@ -316,7 +316,7 @@ static void test_brought_back(void **unused) {
     situation = NULL;
 }
 
-/* ---- From NULL on threads keep nothing at hand ------------------------------------------------------------------- */
+/* ---- After a NULL, threads keep no slots in their magazines ------------------------------------------------------ */
 
 static void take_none(void *context) {
     state *s = (state *)context;
@@ -356,8 +356,8 @@ static void test_direct_from_null_on(void **unused) {
     exact = stepped = brief = false;
 }
 
-/* The first thread has searched in vain and is about to set until when the pool is uncached. Before it does, so many
- * slots return that this time is over; then another thread gets NULL. */
+/* The first thread has searched in vain and is about to set how long the pool stays uncached. Before it does so, enough
+ * slots return to use up that time. Then another thread gets NULL. */
 static void bring_many(void *context) {
     state *s = (state *)context;
     void *object = s->objects[0];
@@ -412,7 +412,7 @@ static void shut_down_and_reopen(void *context) {
     free_all(s);
 }
 
-/* After a shutdown NULL does not mean that `capacity` objects are alive. */
+/* After a shutdown, NULL does not mean that `capacity` objects are alive. */
 static void wait_or_be_sent_away(void *context) {
     state *s = (state *)context;
     if (kolk_shared_alloc_wait(&s->locals[1 + schedule_thread()], KOLK_FOREVER)) s->alive++;
@@ -423,8 +423,8 @@ static void wait_too_or_be_sent_away(void *context) {
     if (kolk_shared_alloc_wait(&s->locals[2], KOLK_FOREVER)) s->alive++;
 }
 
-/* No waiter keeps sleeping, whether it joins before the shutdown or after, and whether a free or the shutdown ends its
- * wait. */
+/* No waiter sleeps on, whether it starts to wait before the shutdown or after, and whether a free or the shutdown ends
+ * its wait. */
 static void test_shutdown(void **unused) {
     (void)unused;
     threads = 2;

@@ -1,7 +1,7 @@
 /* kolk_shared with 2 to 64 threads that want more objects than there are: they wait, for ever or for a while, give up,
  * free, retire and hand over objects, and come and go. No object has two owners, a thread finds what it wrote until it
- * frees, no thread sleeps for ever, and in the end no slot is lost. It runs on all cores and on one. Reads
- * KOLK_TEST_SEED and KOLK_TEST_OPS (operations per run) from the environment. */
+ * frees the object, no thread sleeps for ever, and at the end no slot is lost. The test runs on all cores and on one.
+ * Reads KOLK_TEST_SEED and KOLK_TEST_OPS (operations per run) from the environment. */
 #include "../queue/queue_test.h"
 #include "shared_test.h"
 
@@ -10,7 +10,7 @@
 #endif
 
 /* Under ThreadSanitizer each thread deinitialises its local: the tool does not know that a thread's writes happen
- * before the system reports the thread gone. */
+ * before the system reports that the thread is gone. */
 #define WATCHED UNDER_TSAN
 
 enum { MOST_THREADS = 64, MOST_HELD = 8 };
@@ -18,14 +18,14 @@ enum { MOST_THREADS = 64, MOST_HELD = 8 };
 typedef struct shape {
     unsigned threads;
     uint32_t capacity, cache;
-    bool later; /* some frees are deferred; then waits have deadlines, as a waiter does not quiesce */
+    bool later; /* some frees are deferred, so waits have deadlines, as a waiter does not quiesce */
     bool exact, grows;
     kolk_generations generations;
-    unsigned lifetime; /* operations of a thread before another replaces it; 0: no limit */
+    unsigned lifetime; /* how many operations a thread does before another replaces it; 0: no limit */
 } shape;
 
 typedef struct object {
-    uint32_t owner; /* its present owner; 0: none */
+    uint32_t owner; /* its current owner; 0: none */
     uint32_t number, inverse;
 } object;
 
@@ -35,11 +35,11 @@ typedef struct run {
     kolk_queue passed_on; /* object pointers, fewer than `capacity` */
 } run;
 
-/* A job that threads do one after another. */
+/* A job, which threads do one after another. */
 typedef struct job {
     worker worker;
     run *run;
-    uint32_t number, holds, to_do, failed; /* number counts from 1 */
+    uint32_t number, holds, to_do, failed; /* number starts from 1 */
     object *held[MOST_HELD];
     uint64_t random;
 } job;
@@ -72,13 +72,13 @@ static void give_up_all(job *j, kolk_shared_local *local) {
     while (j->holds) kolk_shared_free(local, let_go(j));
 }
 
-/* Up to 2 ms. Often the deadline has passed when an object is free. */
+/* Returns a deadline in up to 2 ms. It has often passed by the time an object is free. */
 static kolk_deadline any_deadline(job *j) {
     return (kolk_deadline){kolk_now_ns_() + (int64_t)random_below(&j->random, 1u << random_below(&j->random, 22))};
 }
 
-/* A thread that waits for ever holds nothing. So the waiters cannot block each other: all objects are free or held by
- * threads that go on. */
+/* A thread that waits for ever holds no objects. So waiters cannot block each other: all objects are free or held by
+ * threads that continue. */
 static void wait_for_one(job *j, kolk_shared_local *local) {
     bool for_ever = !j->run->shape.later && random_below(&j->random, 2);
     if (for_ever) give_up_all(j, local);
@@ -134,7 +134,7 @@ static void *work(void *argument) {
 
 /* ---- Runs -------------------------------------------------------------------------------------------------------- */
 
-/* Only the objects in the queue are alive, and each slot can be allocated once. */
+/* Checks that only the objects in the queue are alive, and that each free slot can be allocated once. */
 static void count_slots(run *r, uint64_t failed) {
     kolk_shared_local local;
     kolk_stats stats;

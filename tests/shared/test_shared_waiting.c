@@ -1,5 +1,5 @@
 /* Waiting for an object of a shared pool, promise by promise: deadlines, the wait queue, each way in which a slot
- * returns, the uncached pool, signals, forks. All orders of the steps are in test_shared_wait_schedules.c. */
+ * returns, the uncached pool, signals and forks. All orders of the steps are tested in test_shared_wait_schedules.c. */
 #include "../help/system_calls.h"
 
 #include "../queue/queue_test.h"
@@ -10,22 +10,22 @@
 
 enum { SLEEPERS = 5, MOST_SLOTS = 1200 };
 
-/* ---- Sleep, watched ---------------------------------------------------------------------------------------------- */
+/* ---- Observed sleeps --------------------------------------------------------------------------------------------- */
 
-static _Thread_local unsigned sleeps;       /* of this thread */
+static _Thread_local unsigned sleeps;       /* how often this thread has slept */
 static _Thread_local bool (*instead)(void); /* replaces the thread's next kolk_wait_ */
-static unsigned wakes;                      /* of threads that wait for a slot */
+static unsigned wakes;                      /* how many threads that wait for a slot were woken */
 
 bool __real_kolk_wait_(uint32_t *word, uint32_t expected, kolk_deadline deadline);
 bool __wrap_kolk_wait_(uint32_t *word, uint32_t expected, kolk_deadline deadline);
 void __real_kolk_wake_(uint32_t *word, uint32_t n);
 void __wrap_kolk_wake_(uint32_t *word, uint32_t n);
 
-/* ---- Pools all of whose slots are alive -------------------------------------------------------------------------- */
+/* ---- Pools whose slots are all alive ----------------------------------------------------------------------------- */
 
 typedef struct full_pool {
     kolk_shared pool;
-    kolk_shared_local mine, other; /* both of this thread; `other` only if max_threads permits two */
+    kolk_shared_local mine, other; /* both belong to this thread; `other` exists only if max_threads permits two */
     uint32_t slots;
     void *objects[MOST_SLOTS];
 } full_pool;
@@ -44,7 +44,7 @@ static full_pool *make_full(const kolk_shared_desc *desc) {
     return f;
 }
 
-/* A thread may also sleep and be woken for the lock of the wait queue; these calls do not count. */
+/* A thread may also sleep, and be woken, for the lock of the wait queue. Those calls are not counted. */
 bool __wrap_kolk_wait_(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
     if (word == &own.pool.inside->waiters_lock) return __real_kolk_wait_(word, expected, deadline);
     bool (*now)(void) = instead;
@@ -58,7 +58,7 @@ void __wrap_kolk_wake_(uint32_t *word, uint32_t n) {
     __real_kolk_wake_(word, n);
 }
 
-/* A pool for two locals of this thread, three sleepers, and locals made later. */
+/* Makes a pool for two locals of this thread, three sleepers, and locals made later. */
 static full_pool *make_small(void) {
     return make_full(&(kolk_shared_desc){.object_size = 8, .capacity = 6, .max_threads = 9, .cache = 2});
 }
@@ -101,7 +101,7 @@ typedef struct sleeper {
     kolk_deadline deadline;
     void *object;
     pthread_t thread;
-    bool offline, ready, go; /* ready: it has its local; go: it may wait */
+    bool offline, ready, go; /* ready: it has its local; go: it may start to wait */
 } sleeper;
 
 static void *sleep_for_one(void *argument) {
@@ -121,13 +121,13 @@ static void be_born(sleeper *one) {
     while (!__atomic_load_n(&one->ready, __ATOMIC_SEQ_CST)) nap();
 }
 
-/* A free by this thread may still go to its magazine, from which waiters are not served. */
+/* Can a free by this thread still put the slot into its magazine, from which no waiter is served? */
 static bool keeps_what_it_frees(const full_pool *f) {
     const kolk_magazine_ *magazine = f->mine.magazine;
     return magazine && __atomic_load_n(&magazine->bound, __ATOMIC_SEQ_CST) != 0;
 }
 
-/* Waits until the sleeper is in the wait queue and the depot is uncached. False if that takes longer than until
+/* Waits until the sleeper is in the wait queue and the depot is uncached. Returns false if that is not so before
  * `moment`, the deadline of the first waiter to give up. */
 static bool line_up_before(sleeper *one, kolk_deadline moment) {
     uint32_t before = waiting(one->f);
@@ -200,7 +200,7 @@ static void test_now_does_not_wait_in_line(void **state) {
     end_full(f);
 }
 
-/* If a waiter is handed a slot just as its deadline passes, the wait succeeds. */
+/* A wait succeeds if the waiter is handed a slot just as its deadline passes. */
 static bool served_too_late(void) {
     kolk_shared_free(&own.other, own.objects[3]);
     return false;
@@ -222,7 +222,7 @@ static void test_served_as_the_deadline_passes(void **state) {
     end_full(f);
 }
 
-/* ---- The line ---------------------------------------------------------------------------------------------------- */
+/* ---- The wait queue ---------------------------------------------------------------------------------------------- */
 
 static void check_woken(full_pool *f) {
     sleeper one;
@@ -230,7 +230,7 @@ static void check_woken(full_pool *f) {
     kolk_shared_free(&f->mine, f->objects[5]);
     assert_int_equal(waiting(f), 0);
     assert_ptr_equal(woken(&one), f->objects[5]);
-    assert_int_equal(failed(f), 0); /* a wait that goes on is no failure */
+    assert_int_equal(failed(f), 0); /* a wait that is served is not a failure */
     start_sleeper(&one, f, kolk_deadline_after(100000));
     kolk_shared_free(&f->mine, f->objects[6]);
     assert_ptr_equal(woken(&one), f->objects[6]);
@@ -242,7 +242,7 @@ static void test_a_free_wakes(void **state) {
     each_pool(2, check_woken);
 }
 
-/* In debug mode no magazine is used. A freed slot goes to quarantine, and leaves it for a thread that needs it. */
+/* In debug mode no magazine is used. A freed slot goes to quarantine, but a thread that needs it gets it from there. */
 static void test_debug_mode(void **state) {
     (void)state;
     static const char *const settings[] = {"fill,guard", "fill,quarantine=4", "bypass,sites"};
@@ -284,7 +284,7 @@ static void test_first_come_first_served(void **state) {
     end_full(f);
 }
 
-/* Returns several slots to the depot by one call. */
+/* Returns several slots to the depot in one call. */
 static void serve_all(full_pool *f, int way) {
     if (way == 0) kolk_shared_local_flush(&f->other);
     if (way == 1) kolk_shared_local_deinit(&f->other);
@@ -314,7 +314,7 @@ static void test_one_call_serves_all(void **state) {
     }
 }
 
-/* One of three waiters gives up after this time; false if they were not all in the wait queue before. */
+/* One of three waiters gives up after this time. Returns false if not all of them were in the wait queue by then. */
 static bool gives_up(int who, int64_t milliseconds) {
     full_pool *f = make_small();
     sleeper line[3];
@@ -336,7 +336,7 @@ static bool gives_up(int who, int64_t milliseconds) {
     return in_line;
 }
 
-/* A waiter that gives up, at any place of the wait queue, leaves the others in their order. */
+/* A waiter that gives up, wherever it is in the wait queue, leaves the others in their order. */
 static void test_one_gives_up(void **state) {
     (void)state;
     for (int who = 0; who < 3; who++) try_until_in_time(gives_up, who);
@@ -357,7 +357,7 @@ static void test_who_has_one_does_not_wait(void **state) {
     end_full(f);
 }
 
-/* ---- What comes home otherwise ----------------------------------------------------------------------------------- */
+/* ---- Other ways in which slots return ---------------------------------------------------------------------------- */
 
 static void test_growth_serves(void **state) {
     (void)state;
@@ -399,7 +399,7 @@ static void test_deferred_free_serves(void **state) {
     end_full(f);
 }
 
-/* A waiter that a free serves does not check for dead threads that delay retired slots. */
+/* A waiter that a free serves does not check whether dead threads delay retired slots. */
 static void test_a_wake_that_serves_is_no_look(void **state) {
     (void)state;
     full_pool *f = make_small();
@@ -438,7 +438,7 @@ static void test_a_burial_serves(void **state) {
     end_full(f);
 }
 
-/* ---- The pool that has gone direct ------------------------------------------------------------------------------- */
+/* ---- The uncached pool ------------------------------------------------------------------------------------------- */
 
 static uint32_t at_hand(const kolk_shared_local *local) {
     return local->magazine->top;
@@ -472,17 +472,17 @@ static void test_direct_from_null_on(void **state) {
         check_kept_at_hand(f);
         assert_null(n % 2 ? kolk_shared_alloc(&f->mine) : kolk_shared_alloc_wait(&f->mine, PAST));
         check_direct(f, f->slots);
-        check_kept_at_hand(f); /* as many slots have returned as the pool has */
+        check_kept_at_hand(f); /* as many slots have returned as the pool has, so it is cached again */
         assert_null(kolk_shared_alloc(&f->other));
         check_direct(f, f->slots - 1);
-        assert_null(kolk_shared_alloc(&f->mine)); /* the uncached time begins anew */
+        assert_null(kolk_shared_alloc(&f->mine)); /* the uncached time starts again */
         check_direct(f, f->slots);
         check_kept_at_hand(f);
         end_full(f);
     }
 }
 
-/* A wait that finds a free object at once does not make the pool uncached. */
+/* A wait that finds a free object immediately does not make the pool uncached. */
 static void test_a_wait_that_is_none(void **state) {
     (void)state;
     full_pool *f = make_full(&(kolk_shared_desc){.object_size = 8, .capacity = 20, .max_threads = 2, .cache = 2});
@@ -496,7 +496,7 @@ static void test_a_wait_that_is_none(void **state) {
     end_full(f);
 }
 
-/* Locals made while the pool is uncached keep nothing; a local with slots in its magazine returns them with its next
+/* Locals made while the pool is uncached keep no slots. A local with slots in its magazine returns them with its next
  * free. */
 static void test_direct_for_all(void **state) {
     (void)state;
@@ -522,7 +522,7 @@ static void test_direct_while_somebody_waits(void **state) {
     start_sleeper(&line[1], f, KOLK_FOREVER);
     kolk_shared_free(&f->other, f->objects[0]);
     assert_ptr_equal(woken(&line[0]), f->objects[0]);
-    f->pool.inside->store.depot.uncached_until = 0; /* as if it had ended long ago */
+    f->pool.inside->store.depot.uncached_until = 0; /* as if the uncached time had ended long ago */
     kolk_shared_free(&f->other, f->objects[1]);
     assert_int_equal(at_hand(&f->other), 0);
     assert_ptr_equal(woken(&line[1]), f->objects[1]);
@@ -539,7 +539,7 @@ static void note_signal(int number) {
     signals_seen++;
 }
 
-/* Interrupts the thread as long as it waits. */
+/* Interrupts the thread repeatedly while it waits. */
 static void interrupt(const sleeper *one) {
     int before = signals_seen;
     assert_int_equal(pthread_kill(one->thread, SIGUSR1), 0);
