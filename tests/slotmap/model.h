@@ -1,12 +1,12 @@
-/* model.h: compares a slot map with a model made from slotmap.h alone: an array in which every handle is searched
- * linearly. Each operation is applied to both and compared. Choices come from `draw`, random or a fuzzer's bytes. In a
- * test, include test.h first. */
+/* model.h: compares a slot map with a model written from slotmap.h alone: an array that is searched linearly for every
+ * handle. Each operation is applied to both, and the results are compared. Choices come from `draw`: random numbers or
+ * a fuzzer's bytes. In a test, include test.h first. */
 #ifndef TESTS_SLOTMAP_MODEL_H
 #define TESTS_SLOTMAP_MODEL_H
 
 #include "../help/model_fails.h"
 
-#define MODEL_MAX  40u /* objects */
+#define MODEL_MAX  40u /* the most objects of a map */
 #define REMEMBERED 64u
 
 typedef struct record {
@@ -23,12 +23,12 @@ typedef struct model {
     const char *what;
     uint64_t step;
 
-    record live[MODEL_MAX + 1]; /* by place; one more for sorting */
+    record live[MODEL_MAX + 1]; /* indexed by place; one extra for sorting */
     uint32_t count, most;
     uint64_t stamps;
-    uint64_t beside[MODEL_MAX + 1]; /* kept by on_move: stamps by place */
+    uint64_t beside[MODEL_MAX + 1]; /* stamps by place, which on_move keeps in order */
     uint64_t keyed[MODEL_MAX];      /* stamps by slot */
-    uint32_t lives[MODEL_MAX];      /* by slot, from 0 to KOLK_GENERATION_MAX; at that the slot is worn out */
+    uint32_t lives[MODEL_MAX];      /* by slot, from 0 to KOLK_GENERATION_MAX, at which the slot is worn out */
     uint32_t recycled;
     uint32_t capacity;
     uint64_t failed, wrong_pool;
@@ -77,16 +77,17 @@ static inline void model_moved(void *object, uint32_t from, uint32_t to, void *c
     if (knows_address(m)) model_tell_address(object);
 }
 
-/* ---- Questions --------------------------------------------------------------------------------------------------- */
+/* ---- Queries ----------------------------------------------------------------------------------------------------- */
 
-/* The place of the object of a handle, or count. */
+/* Returns the place of the handle's object, or count if it has none. */
 static inline uint32_t model_find(const model *m, kolk_handle handle) {
     uint32_t place = 0;
     while (place < m->count && !kolk_handle_equal(m->live[place].handle, handle)) place++;
     return place;
 }
 
-/* Looks up this handle, which has no object. If it is of another pool, that is counted, and reported in debug mode. */
+/* Called after a lookup of a handle that has no object. If the handle belongs to another pool, the lookup must have
+ * been counted, and reported in debug mode. */
 static inline void model_note(model *m, kolk_handle handle) {
     if (!has_foreign_tag(handle, m->map.tag, m->desc.max_capacity)) return;
     m->wrong_pool++;
@@ -105,7 +106,7 @@ static inline void model_ask(model *m, kolk_handle handle) {
     if (!there) model_note(m, handle);
 }
 
-/* Slots without an object that have had all their lives. */
+/* Returns how many slots without an object have had all their lives. */
 static inline uint32_t model_worn(const model *m) {
     uint32_t worn = 0;
     for (uint32_t slot = 0; slot < m->desc.max_capacity; slot++) worn += m->lives[slot] == KOLK_GENERATION_MAX;
@@ -113,7 +114,7 @@ static inline uint32_t model_worn(const model *m) {
     return worn;
 }
 
-/* A slot's lives are numbered from 1; a worn-out slot starts again if there is no other. */
+/* A slot's lives are numbered from 1. A worn-out slot starts again only if no other slot is left. */
 static inline void model_begin_life(model *m, uint32_t slot, uint64_t generation) {
     if (m->lives[slot] == KOLK_GENERATION_MAX) {
         model_assert(m, m->count + model_worn(m) == m->desc.max_capacity);
@@ -186,7 +187,7 @@ static inline void model_add(model *m, bool with_handle) {
     model_write(m, object, stamp);
 }
 
-/* The object is still there, in its place. */
+/* The on_remove hook: the object must still be in its place. */
 static inline void model_goes(void *object, void *context) {
     model *m = (model *)context;
     uint32_t place = kolk_slotmap_index(&m->map, object);
@@ -195,7 +196,7 @@ static inline void model_goes(void *object, void *context) {
     m->removed++;
 }
 
-/* This many objects have gone. */
+/* Checks that on_remove was called for this many objects. */
 static inline void model_have_gone(model *m, uint32_t n) {
     model_assert(m, m->removed == (m->desc.on_remove ? n : 0));
     m->removed = 0;
@@ -223,7 +224,7 @@ static inline void model_clear(model *m) {
 
 static inline uint64_t model_key(const model *m, const void *object) {
     uint32_t place = kolk_slotmap_index(&m->map, object);
-    return (m->live[place].stamp * 0x9e3779b97f4a7c15u) >> 59; /* many are equal */
+    return (m->live[place].stamp * 0x9e3779b97f4a7c15u) >> 59; /* many keys are equal */
 }
 
 static inline int model_order(const void *a, const void *b, void *context) {
@@ -237,7 +238,7 @@ static inline int model_backwards(const void *a, const void *b, void *context) {
     return -model_order(a, b, context);
 }
 
-/* Insertion sort, which is stable too. */
+/* Sorts the model by insertion, which is stable as well. */
 static inline void model_sort(model *m, bool backwards) {
     record sorted[MODEL_MAX];
     for (uint32_t i = 0; i < m->count; i++) {
@@ -260,7 +261,7 @@ static inline void model_reserve(model *m, uint32_t capacity) {
     if (status == KOLK_OK && capacity > m->capacity) m->capacity = capacity;
 }
 
-/* During iteration, the current object is sometimes removed, and one is sometimes added. All earlier objects are
+/* Walks the map, sometimes removing the current object and sometimes adding one. Objects that existed before must be
  * visited once. */
 static inline void model_walk(model *m) {
     bool seen[MODEL_MAX] = {false};
@@ -276,7 +277,7 @@ static inline void model_walk(model *m) {
             visited++;
         }
         if (model_draw(m, 3) == 0) model_remove(m, now.handle);
-        if (model_draw(m, 5) == 0 && m->count < before && adds++ < MODEL_MAX) { /* which are visited too */
+        if (model_draw(m, 5) == 0 && m->count < before && adds++ < MODEL_MAX) { /* new objects are visited too */
             model_add(m, true);
             seen[m->live[m->count - 1].slot] = false;
         }
@@ -284,7 +285,7 @@ static inline void model_walk(model *m) {
     model_assert(m, visited == before);
 }
 
-/* Pointers that are no objects. */
+/* Passes pointers that do not point to objects. */
 static inline void model_misuse(model *m) {
     int on_stack = 0;
     uint32_t place = model_draw(m, m->map.capacity + 1), inside = model_draw(m, m->map.stride);
@@ -309,7 +310,7 @@ static inline void model_misuse(model *m) {
     m->taken.count = 0;
 }
 
-/* Any handle: of an object, stale, of the next life, of another pool, null. */
+/* Returns a handle of any kind: of an object, stale, of the next life, of another pool, or null. */
 static inline kolk_handle model_handle(model *m) {
     uint32_t choice = model_draw(m, 6);
     kolk_handle handle = m->remembered[model_draw(m, REMEMBERED)];
@@ -346,7 +347,7 @@ static inline void model_step(model *m) {
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
-/* The settings that this map's debug mode can have. */
+/* Returns the debug settings that this map can have. */
 static inline uint32_t model_flags(const model *m) {
     const char *text = KOLK_DIAGNOSTICS && m->desc.debug ? m->desc.debug : "";
     uint32_t flags = strstr(text, "fill") ? KOLK_DEBUG_FILL : 0;
@@ -355,7 +356,8 @@ static inline uint32_t model_flags(const model *m) {
     return flags;
 }
 
-/* Makes a random map: size, capacities, growing or not, whose memory, on_move, debug. KOLK_BYPASS must be 0. */
+/* Makes a random map: object size, capacities, growing or not, owner of the memory, on_move and debug settings.
+ * KOLK_BYPASS must be 0. */
 static inline void model_init(model *m) {
     static const char *const debug[] = {NULL, NULL, NULL, "fill", "move", "fill,move", "sites,fill", "sites"};
     static const size_t sizes[] = {1, 2, 3, 4, 7, 8, 12, 16, 24, 40, 64, 100, 128, 257, 300};

@@ -1,4 +1,4 @@
-/* slotmap_test.h: shared by the tests of the slot map. Include test.h first. */
+/* slotmap_test.h: for the tests of the slot map. Include test.h first. */
 #ifndef TESTS_SLOTMAP_TEST_H
 #define TESTS_SLOTMAP_TEST_H
 
@@ -16,7 +16,7 @@ static inline void end_map(kolk_slotmap *map) {
     assert_true(map_is_zero(map));
 }
 
-/* Adds an object whose first byte is this. */
+/* Adds an object whose first byte is `letter`. */
 static inline kolk_handle add_letter(kolk_slotmap *map, char letter) {
     kolk_handle handle;
     char *object = (char *)kolk_slotmap_add(map, &handle);
@@ -26,7 +26,7 @@ static inline kolk_handle add_letter(kolk_slotmap *map, char letter) {
     return handle;
 }
 
-/* The first bytes of the objects, in order. */
+/* Returns the first bytes of all objects, in order. */
 static inline const char *letters(const kolk_slotmap *map) {
     static char text[64];
     for (uint32_t i = 0; i < kolk_slotmap_count(map); i++) text[i] = *(const char *)kolk_slotmap_at(map, i);

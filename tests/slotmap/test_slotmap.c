@@ -1,4 +1,5 @@
-/* The slot map's sentences one by one: descriptors, order, handles, on_move, sorting, misuse, memory, typed maps. */
+/* The promises of slotmap.h, one by one: descriptors, order, handles, on_move, sorting, misuse, memory and typed
+ * maps. */
 #include "../help/test.h"
 
 #include "../help/system_calls.h"
@@ -99,12 +100,12 @@ static void test_the_last_moves_into_the_hole(void **state) {
     assert_int_equal(kolk_slotmap_slot(&map, c), 2);
     assert_true(kolk_slotmap_remove(&map, a));
     assert_string_equal(letters(&map), "dbc");
-    assert_false(kolk_slotmap_remove(&map, a)); /* twice */
+    assert_false(kolk_slotmap_remove(&map, a)); /* already removed */
     assert_true(kolk_slotmap_remove(&map, b));
     assert_string_equal(letters(&map), "dc");
     assert_int_equal(letter_of(&map, copy), 'c');
-    assert_int_equal(kolk_slotmap_slot(&map, copy), 2); /* for life */
-    assert_true(kolk_slotmap_remove(&map, c));          /* the last: nothing moves */
+    assert_int_equal(kolk_slotmap_slot(&map, copy), 2); /* kept as long as the object lives */
+    assert_true(kolk_slotmap_remove(&map, c));          /* the last object: nothing moves */
     assert_string_equal(letters(&map), "d");
     assert_int_equal(letter_of(&map, copy), '-');
     add_letter(&map, 'e');
@@ -116,7 +117,7 @@ static void test_the_last_moves_into_the_hole(void **state) {
     end_map(&map);
 }
 
-/* A handle of another map or pool, a forged handle of the next life, and null. */
+/* Handles of another map or pool, a forged handle of the next life, and the null handle. */
 static void test_handles_that_find_nothing(void **state) {
     (void)state;
     kolk_slotmap one, other;
@@ -156,7 +157,7 @@ static void test_handles_that_find_nothing(void **state) {
     end_map(&other);
 }
 
-/* As the manual shows them. */
+/* Removals during a walk, as the manual shows them. */
 static void test_removal_on_the_way(void **state) {
     (void)state;
     kolk_slotmap map;
@@ -223,7 +224,7 @@ static void test_on_move(void **state) {
     kolk_slotmap_sort(&map, compare_letters, NULL);
     assert_string_equal(log.text, "");     /* sorted */
     kolk_slotmap_remove(&map, handles[2]); /* b */
-    kolk_slotmap_remove(&map, handles[4]); /* d, which is the last now: nothing moves */
+    kolk_slotmap_remove(&map, handles[4]); /* d is the last object now: nothing moves */
     assert_string_equal(log.text, "e4>1 ");
     assert_memory_equal(log.beside, letters(&map), kolk_slotmap_count(&map));
     kolk_slotmap_clear(&map);
@@ -234,7 +235,7 @@ static void test_on_move(void **state) {
 
 static kolk_slotmap goers;
 
-/* During on_remove the object is in its place, its handle is valid, and no other object has moved yet. */
+/* During on_remove the object is still in its place, its handle is valid, and no other object has moved. */
 static void note_removal(void *object, void *context) {
     log_of_moves *log = (log_of_moves *)context;
     size_t length = strlen(log->text);
@@ -255,7 +256,7 @@ static void test_on_remove(void **state) {
         for (int i = 0; i < 4; i++) handles[i] = add_letter(&goers, log.beside[i]);
         assert_true(kolk_slotmap_remove(&goers, handles[1]));
         assert_string_equal(log.text, with_moves ? "-b1/4 d3>1 " : "-b1/4 ");
-        assert_false(kolk_slotmap_remove(&goers, handles[1])); /* it has gone */
+        assert_false(kolk_slotmap_remove(&goers, handles[1])); /* already removed */
         log.text[0] = 0;
         assert_true(kolk_slotmap_remove(&goers, handles[2]));
         assert_string_equal(log.text, "-c2/3 ");
@@ -264,7 +265,7 @@ static void test_on_remove(void **state) {
         kolk_slotmap_clear(&goers);
         assert_string_equal(log.text, "-e2/3 -d1/2 -a0/1 ");
         log.text[0] = 0;
-        kolk_slotmap_clear(&goers); /* nothing is there */
+        kolk_slotmap_clear(&goers); /* the map is empty */
         assert_string_equal(log.text, "");
         handles[0] = add_letter(&goers, 'f');
         handles[1] = add_letter(&goers, 'g');
@@ -275,7 +276,7 @@ static void test_on_remove(void **state) {
 
 typedef struct numbered {
     uint32_t key, order;
-    unsigned char rest[301]; /* more than is swapped at once */
+    unsigned char rest[301]; /* larger than the chunks in which objects are swapped */
 } numbered;
 
 static int compare_keys(const void *a, const void *b, void *context) {
@@ -333,7 +334,7 @@ static void test_memory_size_is_exact(void **state) {
             desc.memory_size = bytes - 1;
             assert_int_equal(kolk_slotmap_init(&map, &desc), KOLK_MEMORY_TOO_SMALL);
             desc.memory_size = bytes;
-            for (int fit = 0; fit < 2; fit++) { /* the capacity, or as many as fit */
+            for (int fit = 0; fit < 2; fit++) { /* with a given capacity, or with as many as fit */
                 desc.capacity = fit ? 0 : capacity;
                 make_map(&map, &desc);
                 assert_int_equal(kolk_slotmap_available(&map), capacity);
@@ -385,7 +386,7 @@ static void test_trim_gives_back(void **state) {
     assert_int_equal(kolk_slotmap_available(&map), 97);
     for (int i = 0; i < 97; i++) memset(kolk_slotmap_add(&map, NULL), 8, 1024);
     end_map(&map);
-    for (uint32_t capacity = 99; capacity <= 104; capacity++) { /* full: full: only a part of the last page is needed */
+    for (uint32_t capacity = 99; capacity <= 104; capacity++) { /* full: the last page is only partly needed */
         make_map(&map, &(kolk_slotmap_desc){.object_size = 1024, .capacity = capacity});
         for (uint32_t i = 0; i < capacity; i++) add_letter(&map, 'a');
         refuse(0, false);
@@ -399,7 +400,7 @@ static void test_trim_gives_back(void **state) {
     end_map(&map);
 }
 
-/* Even with the setting `move`, which then moves nothing. */
+/* A removal succeeds even if the setting `move` gets no memory: then nothing moves. */
 static void test_a_removal_needs_no_memory(void **state) {
     (void)state;
     for (int moves = 0; moves < 2; moves++) {
@@ -416,11 +417,12 @@ static void test_a_removal_needs_no_memory(void **state) {
     }
 }
 
-/* Growing costs whole pages for each of three arrays, so a map that fits into four pages has them from the start. */
+/* A growing map needs whole pages for each of three arrays, so a map that fits into four pages gets them from the
+ * start. */
 static void test_small_blocks_are_whole(void **state) {
     (void)state;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    uint32_t fits = (uint32_t)(page / 16); /* of 64 bytes with cell and owner */
+    uint32_t fits = (uint32_t)(page / 16); /* each takes 64 bytes with cell and owner */
     for (uint32_t more = 0; more < 2; more++) {
         kolk_slotmap map;
         kolk_stats stats;
@@ -526,13 +528,13 @@ static void test_it_is_listed(void **state) {
     assert_non_null(strstr(text, "{\"name\": \"listed map\", \"kind\": \"slotmap\", \"object_size\": 8"));
     uint32_t number = map.number;
     end_map(&map);
-    map.number = number; /* whatever the memory is used for next */
+    map.number = number; /* as if the memory were used for something else */
     *text = 0;
     kolk_stats_write(KOLK_STATS_JSON, append, text);
     assert_null(strstr(text, "listed map"));
 }
 
-/* ---- is_valid sees what is broken -------------------------------------------------------------------------------- */
+/* ---- is_valid detects what is broken ----------------------------------------------------------------------------- */
 
 static void test_validity(void **state) {
     (void)state;
@@ -546,7 +548,7 @@ static void test_validity(void **state) {
         uint32_t before = *words[i];
         for (uint32_t wrong = 1; wrong; wrong <<= 4) {
             *words[i] = before + wrong;
-            if (words[i] == &map.count && before + wrong <= map.fresh) continue; /* one object more is no fault */
+            if (words[i] == &map.count && before + wrong <= map.fresh) continue; /* one more object is not an error */
             assert_false(kolk_slotmap_is_valid(&map));
         }
         *words[i] = before;
@@ -557,7 +559,7 @@ static void test_validity(void **state) {
     map.capacity = 9;
     assert_false(kolk_slotmap_is_valid(&map));
     map.capacity = 8;
-    map.peak = map.add_bound = 3; /* and four are there */
+    map.peak = map.add_bound = 3; /* though there are four objects */
     assert_false(kolk_slotmap_is_valid(&map));
     map.peak = map.add_bound = 4;
     end_map(&map);
@@ -571,16 +573,16 @@ static void test_validity_of_worn_out_slots(void **state) {
     make_map(&map, &(kolk_slotmap_desc){.object_size = 8, .capacity = 8});
     for (int i = 0; i < 6; i++) add_letter(&map, 'a');
     for (uint32_t slot = 1; slot <= 3; slot++) {
-        map.cells[slot].generation = UINT32_MAX; /* its last life */
+        map.cells[slot].generation = UINT32_MAX; /* makes this its last life */
         kolk_slotmap_remove(&map, kolk_slotmap_handle_of(&map, kolk_slotmap_at(&map, map.cells[slot].place)));
     }
     assert_int_equal(map.worn, 3);
     assert_int_equal(map.worn_first, 1);
     assert_int_equal(map.worn_last, 3);
     assert_true(kolk_slotmap_is_valid(&map));
-    assert_int_equal(map.add_bound, 3); /* places with an owner, and slots: the slow paths do the rest */
+    assert_int_equal(map.add_bound, 3); /* the places with an owner: the slow path does the rest */
     assert_int_equal(map.remove_bound, 6);
-    assert_seen(&map, map.count, 4); /* of places without an owner */
+    assert_seen(&map, map.count, 4); /* counts a place without an owner */
     assert_seen(&map, map.worn_first, 2);
     assert_seen(&map, map.worn_first, 6);
     assert_seen(&map, map.worn_first, UINT32_MAX);
@@ -592,7 +594,7 @@ static void test_validity_of_worn_out_slots(void **state) {
     assert_seen(&map, map.cells[2].generation, UINT32_MAX);
     assert_seen(&map, map.cells[2].place, 7);
     assert_seen(&map, map.cells[0].place, UINT32_MAX);
-    for (int i = 0; i < 2; i++) add_letter(&map, 'b'); /* of the new slots */
+    for (int i = 0; i < 2; i++) add_letter(&map, 'b'); /* they get the new slots */
     for (uint32_t slot = 1; slot <= 3; slot++)         /* the slots worn out longest ago come first */
         assert_int_equal(add_letter(&map, 'c').bits, UINT64_C(1) << 32 | (slot ^ map.tag));
     assert_null(kolk_slotmap_add(&map, NULL));

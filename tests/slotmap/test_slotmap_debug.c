@@ -1,4 +1,4 @@
-/* The debug mode of slot maps: the settings in force, fill and its check, `move` and kept pointers, sites and leaks,
+/* The debug mode of slot maps: the settings in force, `fill` and its check, `move` and kept pointers, sites, leaks, and
  * trace. */
 #include "../help/debug_test.h"
 
@@ -20,7 +20,7 @@ static void test_settings_in_force(void **state) {
         uint32_t flags;
     } rows[] = {
         {NULL, "move", false, KOLK_DEBUG_MOVE},
-        {NULL, "move,fill", true, KOLK_DEBUG_FILL}, /* nothing can move out of the caller's memory */
+        {NULL, "move,fill", true, KOLK_DEBUG_FILL}, /* objects cannot move out of the caller's memory */
         {"all,move,trace", "fill", false, KOLK_DEBUG_FILL | KOLK_DEBUG_SITES | KOLK_DEBUG_TRACE | KOLK_DEBUG_MOVE},
         {"move:other;sites:m*", "fill", false, KOLK_DEBUG_SITES},
     };
@@ -36,13 +36,13 @@ static void test_settings_in_force(void **state) {
         kolk_slotmap_clear(&map);
         end_map(&map);
     }
-    kolk_pool pool; /* of a pool, nothing moves */
+    kolk_pool pool; /* a pool's objects never move */
     make_pool(&pool, &(kolk_pool_desc){.object_size = 8, .capacity = 1, .debug = "move"});
     assert_int_equal(debug_flags(&pool), 0);
     end_pool(&pool);
 }
 
-/* A pointer that is kept across a removal, and written through. */
+/* A pointer is kept across a removal, and then written through. */
 static void test_a_write_to_a_vacated_place(void **state) {
     (void)state;
     kolk_slotmap map;
@@ -65,13 +65,13 @@ static void test_a_write_to_a_vacated_place(void **state) {
                       "kolk: bodies: write after free to place 1: 78 written at byte 5 of it");
         assert_no_more(&kept);
         if (seen_by < 2) end_map(&map);
-        assert_no_more(&kept); /* it was put right */
+        assert_no_more(&kept); /* the damage was repaired */
     }
 }
 
 /* ---- move -------------------------------------------------------------------------------------------------------- */
 
-/* Calls that may have moved everything. */
+/* Calls that may move every object. */
 static int compare_letters(const void *a, const void *b, void *context) {
     (void)context;
     return *(const char *)a - *(const char *)b;
@@ -88,7 +88,7 @@ static void moves_by_sort(kolk_slotmap *map) {
 static void (*const all_moves[])(kolk_slotmap *map) = {moves_by_remove, moves_by_sort, kolk_slotmap_clear};
 static unsigned way, wrong_handles;
 
-static unsigned later; /* moves */
+static unsigned later; /* how many moves follow */
 
 static void touch_a_kept_pointer(void) {
     kolk_slotmap map;
@@ -96,13 +96,13 @@ static void touch_a_kept_pointer(void) {
     kolk_handle c = add_letter(&map, 'c');
     add_letter(&map, 'b'), add_letter(&map, 'a');
     char *kept = (char *)kolk_slotmap_get(&map, c);
-    *(volatile char *)kept = 'd'; /* not yet */
+    *(volatile char *)kept = 'd'; /* nothing has moved yet */
     all_moves[way](&map);
-    for (unsigned i = 0; i < later; i++) { /* nor is it right again soon */
+    for (unsigned i = 0; i < later; i++) { /* the pointer stays invalid for several moves */
         add_letter(&map, 'x');
         kolk_slotmap_remove(&map, kolk_slotmap_handle_of(&map, kolk_slotmap_at(&map, kolk_slotmap_count(&map) - 1)));
     }
-    signal(SIGSEGV, SIG_DFL); /* not cmocka's, nor a sanitizer's */
+    signal(SIGSEGV, SIG_DFL); /* removes cmocka's or a sanitizer's handler */
     *(volatile char *)kept = 'e';
 }
 
@@ -155,7 +155,7 @@ static void test_move_knows_pointers_of_before(void **state) {
     end_map(&map);
 }
 
-static unsigned told[3]; /* of a move to another place, to another address, others */
+static unsigned told[3]; /* moves to another place, only to another address, and others */
 
 static void count_moves(void *object, uint32_t from, uint32_t to, void *context) {
     const kolk_slotmap *map = (const kolk_slotmap *)context;
@@ -179,14 +179,14 @@ static void test_on_move_hears_of_other_addresses(void **state) {
     end_map(&map);
 }
 
-/* As far as address space and memory allow. */
+/* Moves happen only as far as address space and memory allow. */
 static void test_move_needs_memory(void **state) {
     (void)state;
     kolk_slotmap map;
     kolk_slotmap_desc desc = {.object_size = 1 << 20, .max_capacity = UINT32_MAX / 4, .debug = "move"};
     kolk_status status = kolk_slotmap_init(&map, &desc);
     if (status == KOLK_OK) end_map(&map);
-    if (sizeof(void *) == 8) { /* eight times this overflows, or becomes small */
+    if (sizeof(void *) == 8) { /* eight times this size overflows, perhaps to a small number */
         desc.max_capacity = (UINT32_C(1) << 31) + 1;
         desc.object_size = 1 << 30;
         assert_int_equal(kolk_slotmap_init(&map, &desc), KOLK_NO_MEMORY);
@@ -194,7 +194,7 @@ static void test_move_needs_memory(void **state) {
     desc.max_capacity = 8;
     desc.object_size = 8;
     desc.capacity = 8;
-    refuse(2, false); /* the first request is for the debug mode, or for the block */
+    refuse(2, false); /* the first request is for the debug mode or for the block */
     status = kolk_slotmap_init(&map, &desc);
     refuse(0, false);
     if (status == KOLK_OK) end_map(&map);
@@ -207,10 +207,10 @@ static void test_move_needs_memory(void **state) {
         if (status == KOLK_OK) end_map(&map);
     }
     desc.debug = "fill";
-    refuse(1, false); /* the debug mode's request: a requested setting must not be left out */
+    refuse(1, false); /* refuses the debug mode's memory: a requested setting must not be left out */
     assert_int_equal(kolk_slotmap_init(&map, &desc), KOLK_NO_MEMORY);
     desc.debug = "move";
-    refuse(1, false); /* the blocks' address space */
+    refuse(1, false); /* refuses the blocks' address space */
     assert_int_equal(kolk_slotmap_init(&map, &desc), KOLK_OK);
     refuse(0, false);
     assert_int_equal(flags_of(&map), 0);
@@ -250,7 +250,7 @@ static void test_deinit_may_be_jumped_out_of(void **state) {
     assert_int_equal(taken.count, 1);
     assert_int_equal(taken.last.rule, KOLK_WRITE_AFTER_FREE);
     assert_int_equal(map.number, number);
-    assert_true(kolk_slotmap_is_valid(&map)); /* it was put right */
+    assert_true(kolk_slotmap_is_valid(&map)); /* the damage was repaired */
     assert_string_equal(letters(&map), "a");
     begin_notes(&taken);
     kolk_slotmap_deinit(&map);
@@ -279,7 +279,7 @@ static void test_wrong_pool_is_reported(void **state) {
 
 /* ---- KOLK_BYPASS=1 ----------------------------------------------------------------------------------------------- */
 
-/* Bypass changes only the notes to memory tools. */
+/* Bypass changes only what memory tools are told. */
 static void test_bypass_tells_tools_of_every_place(void **state) {
     (void)state;
     static const char *const settings[] = {NULL, "move", "fill"};
@@ -288,7 +288,7 @@ static void test_bypass_tells_tools_of_every_place(void **state) {
         setenv("KOLK_BYPASS", "1", 1);
         make_map(&map, &(kolk_slotmap_desc){.object_size = 12, .max_capacity = 4, .debug = settings[i]});
         assert_int_equal(flags_of(&map),
-                         KOLK_DEBUG_BYPASS | (i == 1 ? KOLK_DEBUG_MOVE : 0)); /* tools see more than fill */
+                         KOLK_DEBUG_BYPASS | (i == 1 ? KOLK_DEBUG_MOVE : 0)); /* tools see more than `fill` would */
         kolk_handle a = add_letter(&map, 'a'), b = add_letter(&map, 'b'), c = add_letter(&map, 'c');
         assert_true(kolk_slotmap_remove(&map, a));
         assert_string_equal(letters(&map), "cb");

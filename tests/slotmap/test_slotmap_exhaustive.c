@@ -1,7 +1,7 @@
-/* Every sequence of up to 7 operations on slot maps of 0 to 3 objects, against the model of model.h: add, remove
- * at each place, remove the last removed object again, clear, sort. Each sequence is played from its start, and
- * compared after its last operation; its prefixes are sequences too. KOLK_TEST_LENGTH (of the sequences) may be set in
- * the environment. */
+/* Runs every sequence of up to 7 operations on slot maps of 0 to 3 objects, and compares with model.h: add, remove at
+ * each place, remove the last removed object again, clear, sort. Each sequence runs from its start, and is compared
+ * only after its last operation, as its prefixes are sequences too. Reads KOLK_TEST_LENGTH (the length of the
+ * sequences) from the environment. */
 #include "../help/test.h"
 
 #include "model.h"
@@ -12,7 +12,7 @@
 #define CHOICES 7u /* add, 3 places, stale, clear, sort */
 
 static model m;
-static kolk_handle removed; /* last */
+static kolk_handle removed; /* the last one removed */
 static _Alignas(8) unsigned char memory[KOLK_SLOTMAP_BYTES(12, 4, 3)];
 
 static void begin(uint32_t capacity, bool on_move) {
@@ -29,7 +29,7 @@ static void begin(uint32_t capacity, bool on_move) {
     model_assert(&m, kolk_slotmap_init(&m.map, &m.desc) == KOLK_OK);
 }
 
-/* False if it can't be done here. */
+/* Returns false if this operation is impossible here. */
 static bool play(uint32_t choice) {
     m.step++;
     if (choice == 0) {
@@ -65,7 +65,7 @@ static void test_every_sequence(void **state) {
                 skip /= CHOICES;
                 uint32_t choice = (uint32_t)(rest / skip);
                 rest %= skip;
-                if (!play(choice)) break; /* nor can any that begins so */
+                if (!play(choice)) break; /* nor is any other sequence that begins like this possible */
                 if (rest == 0) model_compare(&m);
             }
             sequences++;

@@ -1,5 +1,5 @@
-/* Random operations on slot maps of every shape against the model of model.h. KOLK_TEST_SEED and KOLK_TEST_OPS
- * (operations in total) may be set in the environment. */
+/* Random operations on slot maps of every shape, compared with model.h. Reads KOLK_TEST_SEED and KOLK_TEST_OPS (the
+ * total number of operations) from the environment. */
 #include "../help/test.h"
 
 #include "model.h"

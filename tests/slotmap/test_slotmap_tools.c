@@ -1,12 +1,12 @@
-/* The library's notes to memory tools about a slot map's places, with KOLK_BYPASS=1: for each byte, the program may
- * touch objects' places and no others. tests/tools tests the tools' reports. */
+/* What the library tells memory tools about a slot map's places, with KOLK_BYPASS=1: the program may touch the places
+ * of objects and no others. Each byte is checked. The tools' own reports are tested in tests/tools. */
 #include "../help/debug_test.h"
 
 #include "slotmap_test.h"
 
 #include "core/tools.h"
 
-/* All that was said, in order. */
+/* Everything that tools were told, in order. */
 static struct {
     struct {
         const unsigned char *start, *end;
@@ -44,7 +44,7 @@ static bool is_hidden(const unsigned char *byte) {
     return false;
 }
 
-/* Asserts that all bytes of this range are hidden, or none. */
+/* Asserts that all bytes of this range are hidden, or that none is. */
 static void assert_hidden(const unsigned char *from, const unsigned char *to, bool hidden) {
     for (; from < to; from++)
         if (is_hidden(from) != hidden) fail_msg("%d: %s", (int)(to - from), hidden ? "not hidden" : "hidden");
@@ -55,7 +55,7 @@ static void assert_told(const kolk_slotmap *map) {
     const unsigned char *end = objects + (size_t)map->capacity * map->stride, *granule = end;
     while ((uintptr_t)granule % 8) granule++;
     assert_hidden(objects, free, false);
-    assert_hidden(free, granule, true); /* the rest of its last granule belongs to no object */
+    assert_hidden(free, granule, true); /* up to the end of the last granule, which no object uses */
     if (!map->blocks) assert_hidden(objects - 16, objects, false);
     if (!map->blocks && map->memory) assert_hidden(granule, granule + 16, false);
 }
@@ -67,7 +67,7 @@ static void test_places(void **state) {
     for (unsigned n = 0; n < 2 * 2 * LENGTH_OF(sizes); n++) {
         kolk_slotmap map;
         kolk_slotmap_desc desc = {.object_size = sizes[n / 4], .capacity = 5, .debug = settings[n % 2]};
-        desc.max_capacity = n / 2 % 2 ? 100000 : 9; /* in arrays of whole pages, or close together */
+        desc.max_capacity = n / 2 % 2 ? 100000 : 9; /* arrays take whole pages, or lie close together */
         told.n = 0;
         setenv("KOLK_BYPASS", "1", 1);
         make_map(&map, &desc);
@@ -99,7 +99,7 @@ static void test_places(void **state) {
     }
 }
 
-/* Without KOLK_BYPASS there are no notes; nor for a map without places. */
+/* Tools are told nothing without KOLK_BYPASS, nor about a map without places. */
 static void test_silence(void **state) {
     (void)state;
     for (unsigned n = 0; n < 2; n++) {
