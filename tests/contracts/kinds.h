@@ -1,11 +1,12 @@
-/* kinds.h: a row for each kind of pool, so that test_all_*.c state the promises of all kinds once. A new member of the
- * family gets all of these tests for a row in kinds[].
+/* kinds.h: a row for each kind of pool, so that test_all_*.c state the promises of all kinds only once. A new member of
+ * the family gets all of these tests in return for a row in kinds[].
  *
- * A contract is a test. It runs for each kind that can do what it needs, in each mode that it is about and that the
- * kind can be in. A failed test's name has all three: "test_double_free: pool, FIFO: fill".
+ * A contract is a test. It runs for each kind that can do what the contract needs, in each mode that the contract
+ * covers and the kind supports. The name of a failed test names contract, kind and mode: "test_double_free: pool, FIFO:
+ * fill".
  *
- * Each kind has its own functions to take, give back and end, so that a test can check that a site in a report lies in
- * one of them. */
+ * Each kind has its own functions to take an object, give it back and end the pool, so that a test can check that a
+ * site in a report lies in one of them. */
 #ifndef TESTS_KINDS_H
 #define TESTS_KINDS_H
 
@@ -13,7 +14,7 @@
 
 typedef struct kind kind;
 
-/* How to initialise a subject. A kind ignores options that it cannot have. */
+/* How to initialise a subject. A kind ignores options that it does not support. */
 typedef struct options {
     const char *name, *debug;
     bool nameless;
@@ -23,7 +24,7 @@ typedef struct options {
     size_t memory_size;
 } options;
 
-/* A pool of any kind, and what the tests need beside it. */
+/* A pool of any kind, and what the tests need in addition. */
 typedef struct subject {
     union {
         kolk_pool pool;
@@ -34,43 +35,43 @@ typedef struct subject {
         kolk_resource_pool resources;
         kolk_heap heap;
     } of;
-    kolk_shared_local local;    /* of `shared` */
-    const struct subject *home; /* the subject that has the local; a copy of a subject has none */
+    kolk_shared_local local;    /* a local of `shared` */
+    const struct subject *home; /* the subject that owns the local; a copy of a subject owns none */
     const kind *kind;
-    unsigned resets; /* calls of its hook, for kinds that have one */
+    unsigned resets; /* how often its hook was called, for kinds that have one */
 } subject;
 
-/* A function that takes a pointer to an object; `ask` returns whether there was an answer. */
+/* A query that takes a pointer to an object; `ask` returns whether there was an answer. */
 typedef struct question {
     const char *verb; /* as failure sentences name it */
     bool (*ask)(subject *s, void *object);
-    bool of_the_dead, of_null; /* dead objects, and NULL, get an answer too */
+    bool of_the_dead, of_null; /* whether dead objects, or NULL, get an answer too */
 } question;
 
 /* What a kind can do, and what a contract may need. */
 enum {
     TAKES = 1,         /* gives objects, one at a time */
     FREES = 2,         /* frees by pointer, and reports wrong pointers */
-    ASKS = 4,          /* has questions */
-    HANDLES = 8,       /* has kolk_handles: those of other pools are counted and reported */
+    ASKS = 4,          /* has queries */
+    HANDLES = 8,       /* has kolk_handles, and counts and reports those of other pools */
     ISSUES = 16,       /* knows the slots that were never handed out */
-    GROWS = 32,        /* up to max_capacity */
+    GROWS = 32,        /* can grow up to max_capacity */
     DOUBLES = 64,      /* can grow to twice its capacity, or by one slot */
-    LENT = 128,        /* can live on the caller's memory */
+    LENT = 128,        /* can live in memory that the caller provides */
     SIZES = 256,       /* KOLK_SIZES can set its capacity */
     STAYS = 512,       /* an object stays where it is when others are freed */
     DEBUGS = 1024,     /* has a debug mode */
-    NO_HANDLES = 2048, /* with KOLK_GENERATIONS_NONE */
+    NO_HANDLES = 2048, /* has KOLK_GENERATIONS_NONE */
     TRIES_LESS = 4096  /* if memory is refused, its init tries again with less */
 };
 
 struct kind {
     const char *name;
     const char *member; /* its name in statistics */
-    size_t size;        /* of its struct, the first member of a subject */
-    size_t failed_at;   /* offset of its counter of failed takes; 0: counted elsewhere */
+    size_t size;        /* the size of its struct, which is a subject's first member */
+    size_t failed_at;   /* the offset of its counter of failed takes; 0: counted elsewhere */
     unsigned can;
-    uint32_t debug; /* the settings of the debug mode that it can have */
+    uint32_t debug; /* the debug settings that it supports */
     kolk_status (*init)(subject *s, const options *with);
     void *(*take)(subject *s);
     void (*give)(subject *s, void *object);
@@ -84,18 +85,18 @@ struct kind {
     bool (*give_handle)(subject *s, kolk_handle handle);
     bool (*is_live)(const subject *s, const void *object);
     void *(*slots)(const subject *s);
-    void *(*first)(const subject *s); /* the first live object; NULL: none */
+    void *(*first)(const subject *s); /* the first live object, or NULL */
     kolk_status (*reserve)(subject *s, uint32_t capacity);
     size_t (*trim)(subject *s);
-    void *(*take_far)(subject *s); /* a slot beyond its capacity */
+    void *(*take_far)(subject *s); /* takes a slot beyond its capacity */
     question questions[3];
     const char *free_verb, *double_free; /* %u: the slot's index */
-    const char *slot, *dead;             /* its words for a slot, and for a slot without an object */
+    const char *slot, *dead;             /* what its reports call a slot, and a slot without an object */
     kolk_reuse reuse;
     kolk_generations generations;
     bool exact, hook, sets_up;
-    bool wants_zero; /* init needs a struct that is all zero */
-    bool only_64;    /* exists on 64-bit machines only */
+    bool wants_zero; /* init needs a zeroed struct */
+    bool only_64;    /* exists only on 64-bit machines */
 };
 
 /* ---- Pools ------------------------------------------------------------------------------------------------------- */
@@ -290,7 +291,7 @@ static kolk_status init_shared(subject *s, const options *with) {
                              .object_size = with->object_size,
                              .capacity = with->capacity,
                              .max_capacity = with->max_capacity,
-                             .max_threads = 1, /* no slots beyond the capacity */
+                             .max_threads = 1, /* so there are no slots beyond the capacity */
                              .cache = 2,
                              .debug = with->debug,
                              .generations = s->kind->generations,
@@ -304,7 +305,7 @@ LIMITS(shared_take)
 LIMITS(shared_give)
 LIMITS(shared_end)
 
-/* Makes a new local if the handler jumped out of an end that had already ended the local. */
+/* Makes a new local if the handler jumped out of the pool's end after the local was deinitialised. */
 static void have_local(subject *s) {
     if (!s->local.pool) kolk_shared_local_init(&s->local, &s->of.shared);
     s->home = s;
@@ -425,7 +426,7 @@ static bool next_in_bytemap(subject *s, void *object) {
     return kolk_bytemap_next(&s->of.bytemap, object);
 }
 
-/* ---- Queues: nobody's objects, but memory, a name and statistics ------------------------------------------------- */
+/* ---- Queues: they hand out no objects, but have memory, a name and statistics ------------------------------------ */
 
 static kolk_status init_queue(subject *s, const options *with) {
     kolk_queue_desc desc = {.name = with->name, .item_size = with->object_size, .capacity = with->capacity};
@@ -444,7 +445,7 @@ static void stats_of_queue(const subject *s, kolk_stats *out) {
     kolk_queue_stats(&s->of.queue, out);
 }
 
-/* ---- Heaps: of one tray, whose name is the heap's ---------------------------------------------------------------- */
+/* ---- Heaps: with a single tray, which has the heap's name -------------------------------------------------------- */
 
 static kolk_status init_heap(subject *s, const options *with) {
     const kolk_heap_class tray = {.name = with->name,
@@ -632,7 +633,7 @@ static const kind kinds[] = {
      .member = "heap",
      .size = sizeof(kolk_heap),
      .only_64 = true,
-     .can = TAKES | GROWS | STAYS | TRIES_LESS, /* mistakes and the debug mode: tests/heap, as sizes are rounded up */
+     .can = TAKES | GROWS | STAYS | TRIES_LESS, /* sizes are rounded up: tests/heap tests mistakes and debug mode */
      .init = init_heap,
      .take = take_from_heap,
      .give = give_to_heap,
@@ -693,10 +694,10 @@ typedef struct row {
     const mode *mode;
 } row;
 
-static subject *it; /* the subject of the running test; static, so that longjmp leaves it alone */
+static subject *it; /* the subject of the running test; static, so that longjmp preserves it */
 static const row *row_now;
 
-/* Initialises `it` as the row says, except for the given options. */
+/* Initialises `it` with the given options, and otherwise as the row says. */
 static inline kolk_status init_it(options with) {
     memset(it, 0, sizeof *it);
     if (!row_now->kind->wants_zero) memset(&it->of, 0xff, row_now->kind->size);
@@ -797,7 +798,7 @@ static inline int run_contracts(const contract *contracts, size_t n, CMFixtureFu
                 count++;
             }
         }
-        if (count == before) abort(); /* the contract ran for no kind */
+        if (count == before) abort(); /* no kind runs this contract */
     }
     return _cmocka_run_group_tests("contracts", tests, count, setup, NULL);
 }

@@ -1,5 +1,5 @@
 /* Pools of each kind that were moved, initialised twice, or lost with their storage: no call crashes, statistics are
- * right or missing, and the debug mode reports what happened. */
+ * either right or absent, and the debug mode reports what happened. */
 #include "kinds.h"
 
 #include "../help/child.h"
@@ -24,7 +24,7 @@ static void assert_said(kolk_status rule, const char *text) {
 
 static bool is_resource(void) {
     return row_now->kind->init ==
-           init_resources; /* the struct is a pointer to the library's memory, so it may be moved */
+           init_resources; /* its struct only points to the library's memory, so it may be moved */
 }
 
 static void watch(bool on) {
@@ -34,8 +34,8 @@ static void watch(bool on) {
         unsetenv("KOLK_DEBUG");
 }
 
-/* Kinds whose alloc checks where the pool is. After a move, the locals of a shared pool still point to the old
- * place. */
+/* Does this kind's alloc check where the pool is? A shared pool's does not: after a move, its locals still point to the
+ * old place. */
 static bool notices_in_take(void) {
     return it->kind->init == init_pool || it->kind->init == init_map;
 }
@@ -52,7 +52,7 @@ static void move_it(bool watched) {
     if (told) assert_said(KOLK_MOVED, "it was moved or copied after its init: a pool must stay where it is");
     if (notices_in_take()) {
         kolk_records_ records = {0};
-        kolk_registry_collect_(&records); /* the collected pool is the one at its new place */
+        kolk_registry_collect_(&records); /* collects the pool from its new place */
         assert_int_equal(records.first->stats.count, 1);
         kolk_records_release_(&records);
     }
@@ -106,7 +106,7 @@ static void test_a_copy_of_a_pool_that_is_gone(void **state) {
     memcpy(&copy, it, sizeof copy);
     memcpy(&before, it, sizeof before);
     end_it();
-    begin_it((options){.name = "next", .capacity = 3}); /* gets the old pool's number, and perhaps its block */
+    begin_it((options){.name = "next", .capacity = 3}); /* it gets the old pool's number, and perhaps its block */
     memcpy(&other, it, sizeof other);
     begin_reports(&kept);
     for (int n = 0; n < 2; n++) {
@@ -122,11 +122,11 @@ static void test_a_copy_of_a_pool_that_is_gone(void **state) {
     end_it();
 }
 
-/* A struct of what the stack held before: words of all sorts, of which some point somewhere. Only with `zeros` may its
- * number be 0, as that of a pool that could not be listed. */
+/* Returns an uninitialised struct, as the stack might hold: words of all sorts, some of which point somewhere. Only
+ * with `zeros` can its number be 0, which is also the number of a pool that could not be listed. */
 static subject *garbage(uint64_t random, bool zeros) {
     static subject it_seems;
-    const uintptr_t each_half = UINTPTR_MAX / UINT32_MAX; /* times n: n in each 32 bits */
+    const uintptr_t each_half = UINTPTR_MAX / UINT32_MAX; /* n times this has n in each 32 bits */
     uintptr_t *words = (uintptr_t *)(void *)&it_seems.of;
     for (size_t i = 0; i < sizeof it_seems.of / sizeof *words; i++) {
         uint64_t way = next_random(&random) % 4, word = next_random(&random), small = word % 1000;
@@ -152,7 +152,8 @@ static void wait_for_garbage(void *round) {
     kolk_queue_push(queue, &item, KOLK_FOREVER);
 }
 
-/* A fast path crashes at once where it follows a pointer of the struct. But no deinit does, and no call waits. */
+/* A fast path may crash when it follows a pointer in the struct. But deinit must not crash, and no call may wait for
+ * ever. */
 static void test_a_struct_that_was_never_initialised(void **state) {
     (void)state;
     unsigned reported = 0;
@@ -203,7 +204,7 @@ static void test_lost_with_its_storage(void **state) {
     for (int watched = 0; watched < 2; watched++) {
         watch(watched);
         subject *own = it;
-        char before[1000]; /* a lost heap's trays are still listed: they are memory of the library */
+        char before[1000]; /* a lost heap's trays are still listed, as the library owns their memory */
         strcpy(before, listed(NULL));
         size_t size = (sizeof *it + 4095) / 4096 * 4096;
         it = (subject *)mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -220,7 +221,7 @@ static void test_lost_with_its_storage(void **state) {
             assert_said(KOLK_LEAK, "its storage has ended without a deinit, as main's variables do at its end, or it "
                                    "was moved: what it had is lost");
         assert_no_more(&kept);
-        kolk_homes_report_lost_(true); /* it is reported only once */
+        kolk_homes_report_lost_(true); /* the loss is reported only once */
         assert_no_more(&kept);
     }
 }
@@ -248,7 +249,7 @@ static void test_a_struct_that_was_overwritten(void **state) {
             assert_string_equal(at->stats.name, "it");
             assert_in_range(at->stats.count, 0, at->stats.capacity);
             assert_in_range(at->stats.peak, 0, at->stats.capacity);
-            assert_in_range(at->stats.object_size, 0, 32); /* 24 bytes; a tray's size is rounded up */
+            assert_in_range(at->stats.object_size, 0, 32); /* it is 24 bytes; trays round it up */
         }
         kolk_records_release_(&records);
         memcpy(it, &before, sizeof before);

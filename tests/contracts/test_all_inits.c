@@ -1,23 +1,23 @@
-/* For every kind and everything that an init may report, the failure handler leaves the init by longjmp. The program
- * takes that for a failed init, so nothing may be left of it: no byte in the struct, no memory, and no entry in the
- * registry that is read after the struct's storage is gone. */
+/* For every kind, and for everything that an init may report, the failure handler jumps out of the init with longjmp.
+ * To the program this is a failed init, so it must leave nothing behind: no byte in the struct, no memory, and no entry
+ * in the registry, which would be read when the struct's storage is gone. */
 #include "kinds.h"
 
 #include "../diag/sizes_test.h"
 #include "../help/system_calls.h"
 
 #define SIZE     ((size_t)1 << 20)
-#define CAPACITY 64u /* a pool's memory is then more than all else that the library takes */
+#define CAPACITY 64u /* so that a pool takes more memory than everything else in the library */
 
 /* ---- What is reported -------------------------------------------------------------------------------------------- */
 
 typedef struct reason {
     const char *variable, *value;
-    const char *file; /* contents of KOLK_SIZES; NULL: there is no file */
+    const char *file; /* the contents of KOLK_SIZES; NULL: there is no file */
     const char *debug;
-    bool lent;        /* on the caller's memory */
+    bool lent;        /* the pool lives in the caller's memory */
     unsigned needs;   /* flags that the kind must have */
-    const char *said; /* how the report begins */
+    const char *said; /* the beginning of the report */
 } reason;
 
 static const reason reasons[] = {
@@ -35,7 +35,7 @@ static const reason reasons[] = {
      BAD "1: it keeps 8 slots and cannot have 9: it is on the caller's memory"},
 };
 
-/* ---- What reports it --------------------------------------------------------------------------------------------- */
+/* ---- The init that reports it ------------------------------------------------------------------------------------ */
 
 static kolk_status init_for(subject *s, const reason *why) {
     static _Alignas(16) unsigned char lent[1000];
@@ -44,7 +44,7 @@ static kolk_status init_for(subject *s, const reason *why) {
     return s->kind->init(s, &with);
 }
 
-/* ---- The program that goes on ------------------------------------------------------------------------------------ */
+/* ---- The program that continues ---------------------------------------------------------------------------------- */
 
 static jmp_buf out_of_init;
 
@@ -67,8 +67,8 @@ static bool is_anything_listed(void) {
     return some;
 }
 
-/* Storage that is unmapped later, so that a read of it ends the program. It starts as 0, as a byte map's init
- * requires. */
+/* Returns storage that is unmapped later, so that reading it then ends the program. It starts zeroed, as a byte map's
+ * init requires. */
 static void *new_storage(size_t size) {
     void *start = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(start != MAP_FAILED);

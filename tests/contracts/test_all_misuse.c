@@ -1,6 +1,6 @@
 /* Makes each mistake that the headers promise to catch, for every kind of pool in every mode, and checks the exact
- * sentence and the fields of the failure; afterwards the pool is unchanged. Beside each mistake stands the nearest
- * correct use, which is silent. */
+ * sentence and the fields of the failure, and that the pool is unchanged. Next to each mistake is the nearest correct
+ * use, which must report nothing. */
 #include "kinds.h"
 
 #include "../help/no_sites.h"
@@ -8,13 +8,13 @@
 #define SIZE  24u
 #define SLOTS 6u
 
-/* The pool has six slots: 0 to 3 were handed out, 2 and 3 were freed. In a plain mode it uses the caller's memory if it
- * can, so that all of that memory can be compared. */
+/* The pool has six slots: 0 to 3 were handed out, and 2 and 3 were freed again. In plain mode the pool lives in the
+ * caller's memory if it can, so that all of that memory can be compared. */
 static struct {
     _Alignas(16) unsigned char memory[1000], before[1000];
     subject it_before;
     unsigned char *objects[4];
-    kolk_handle handles[4]; /* of the objects' first lives */
+    kolk_handle handles[4]; /* handles of the objects' first lives */
     reports kept;
 } f;
 
@@ -78,7 +78,7 @@ static void assert_told(kolk_status rule, const void *object, uint32_t slot, con
     f.kept.count = f.kept.read = 0;
 }
 
-/* Ends the test: nothing has changed, and every slot that is left can be taken once. */
+/* Ends the test: checks that nothing has changed, and that every remaining slot can be taken once. */
 static void end_fixture(void) {
     assert_unchanged();
     assert_no_more(&f.kept);
@@ -86,7 +86,7 @@ static void end_fixture(void) {
     for (uint32_t n = 2; n < last; n++) take_one();
     assert_null(it->kind->take(it));
     assert_no_more(&f.kept);
-    it->kind->end(it); /* leaves leaks */
+    it->kind->end(it); /* some objects leak */
     assert_true(it_is_zero());
 }
 
@@ -107,8 +107,8 @@ static void test_double_free(void **state) {
         return;
     }
     for (int i = 0; i < 3; i++) {
-        free_again(2); /* right after its free */
-        free_again(3); /* after another slot's free */
+        free_again(2); /* directly after its first free */
+        free_again(3); /* after another slot was freed */
         assert_unchanged();
     }
     if (it->kind->clear) {
@@ -122,7 +122,7 @@ static void test_double_free(void **state) {
     end_fixture();
 }
 
-/* Interior pointers of live objects, of dead ones, and of slots that were never handed out. */
+/* Pointers into live objects, dead objects, and slots that were never handed out. */
 static void test_free_of_an_interior_pointer(void **state) {
     (void)state;
     set_up();
@@ -142,7 +142,7 @@ static void test_free_of_an_interior_pointer(void **state) {
 
 static int a_global;
 
-/* Pointers beyond the pool's memory, to other pools' objects, and to bytes that never were an object. */
+/* Pointers outside the pool's memory, to objects of other pools, and to bytes that never were an object. */
 static void test_free_of_a_foreign_pointer(void **state) {
     (void)state;
     char text[100];
@@ -162,7 +162,7 @@ static void test_free_of_a_foreign_pointer(void **state) {
                        moved(first, end + 1),
                        it,
                        is_bypassed() ? (void *)first : &f.kept,
-                       is_bypassed() ? f.objects[1] - 1 : NULL, /* the bytes around a block of malloc */
+                       is_bypassed() ? f.objects[1] - 1 : NULL, /* the bytes around a malloc block */
                        is_bypassed() ? f.objects[1] + SIZE : NULL,
                        (void *)(uintptr_t)1,
                        (void *)UINTPTR_MAX};
@@ -205,7 +205,7 @@ static void test_free_of_null_does_nothing(void **state) {
     end_fixture();
 }
 
-/* ---- Questions --------------------------------------------------------------------------------------------------- */
+/* ---- Queries ----------------------------------------------------------------------------------------------------- */
 
 static void ask_in_vain(const question *q, void *object, kolk_status rule, uint32_t slot, const char *what) {
     char text[120];
@@ -232,7 +232,7 @@ static void test_questions_about_what_is_no_object(void **state) {
         void *behind = moved(it->kind->slots(it), (ptrdiff_t)(stats_of_it().max_capacity * stride));
         void *const foreign[] = {&a_global, behind, moved(it->kind->slots(it), -(ptrdiff_t)SIZE), moved(NULL, 8)};
         for (size_t i = 0; i < LENGTH_OF(foreign); i++) {
-            if (row_now->mode->flags & KOLK_DEBUG_GUARD && (i == 1 || i == 2)) continue; /* in red zones */
+            if (row_now->mode->flags & KOLK_DEBUG_GUARD && (i == 1 || i == 2)) continue; /* these are in red zones */
             ask_in_vain(q, foreign[i], KOLK_FOREIGN_POINTER, NO_SLOT, "a pointer that is not of this pool");
         }
         if (!q->of_null) ask_in_vain(q, NULL, KOLK_FOREIGN_POINTER, NO_SLOT, "NULL");
@@ -244,7 +244,7 @@ static void test_questions_about_what_is_no_object(void **state) {
     end_fixture();
 }
 
-/* ---- Handles that name nothing here: normal, so NULL and silence ------------------------------------------------- */
+/* ---- Handles that refer to nothing here: this is normal, so get returns NULL and nothing is reported ------------- */
 
 static void test_handles_that_find_nothing(void **state) {
     (void)state;
@@ -272,7 +272,7 @@ static void test_handles_that_find_nothing(void **state) {
     it->kind->end(it);
 }
 
-/* They are counted, and the debug mode reports them. */
+/* Such handles are counted, and the debug mode reports them. */
 static void test_handles_of_other_pools(void **state) {
     (void)state;
     kolk_slotmap map;
@@ -306,7 +306,7 @@ static void test_handles_of_other_pools(void **state) {
     kolk_slotmap_deinit(&map);
 }
 
-/* A pool of the same name with generations makes the handle that would be right here. */
+/* A twin pool of the same name, but with generations, makes the handle that would be right here. */
 static void test_there_are_no_handles(void **state) {
     (void)state;
     kolk_pool twin;
@@ -324,7 +324,7 @@ static void test_there_are_no_handles(void **state) {
 
 /* ---- The failure and its handler --------------------------------------------------------------------------------- */
 
-/* A mistake that every kind reports. */
+/* Makes a mistake that every kind reports. */
 static void ask_a_stranger(void) {
     it->kind->questions[0].ask(it, &a_global);
 }
@@ -394,7 +394,7 @@ static void ask_by_default(void) {
     it->kind->questions[0].ask(it, f.objects[1] + 1);
 }
 
-/* The sentence mentions the debug mode, if the kind has one that could report more. */
+/* The sentence recommends the debug mode if the kind has one that could report more. */
 static void test_the_default_handler_prints_and_aborts(void **state) {
     (void)state;
     char text[1000], begin[100];

@@ -1,12 +1,12 @@
-/* The system refuses memory to a pool of every kind in every mode: the n-th call fails, n = 1, 2, 3 ... until the
- * operation succeeds; either that call alone or all from it on. Nothing leaks, the pool is unchanged and valid, and
- * works later. */
+/* The system refuses memory to a pool of every kind in every mode: the n-th call fails, for n = 1, 2, 3 ... until the
+ * operation succeeds; either that call alone, or all calls from then on. Nothing leaks, the pool stays unchanged and
+ * valid, and works afterwards. */
 #include "kinds.h"
 
 #include "../help/no_sites.h"
 #include "../help/system_calls.h"
 
-/* The least number of calls: one block, or two in debug mode, and their commits. */
+/* Returns the least number of calls: reserving one block (two in debug mode), and committing each. */
 static unsigned least_calls(void) {
     return stats_of_it().debug & ~(uint32_t)KOLK_DEBUG_BYPASS ? 4 : 2;
 }
@@ -42,7 +42,7 @@ static void test_init(void **state) {
         check_init((options){.object_size = OBJECT, .capacity = 100, .max_capacity = n / 2 ? 5000 : 0}, n % 2);
 }
 
-/* A pool on the caller's memory asks the system for nothing. */
+/* A pool in the caller's memory asks the system for nothing. */
 static void test_nothing_to_refuse(void **state) {
     (void)state;
     static _Alignas(16) unsigned char memory[10 * OBJECT];
@@ -111,9 +111,9 @@ static void check_growth(operation *grow, bool for_ever) {
         for (uint32_t i = 0; i < taken; i++) assert_true(is_stamped(objects[i], i));
         if (!done) {
             assert_unchanged(&before, &said, grow != by_reserve);
-            assert_true(grow()); /* succeeds without the refusal */
+            assert_true(grow()); /* succeeds when nothing is refused */
             assert_is_valid();
-        } else if (nth != calls + 1) { /* a refused growth was retried with less, or its pages already had room */
+        } else if (nth != calls + 1) { /* growth was retried with less, or pages had room */
             bool has_pages = strcmp(said.kind, "heap") == 0 || strcmp(said.kind, "shared") == 0;
             assert_true(has_pages || !for_ever);
             assert_true(has_pages || stats_of_it().capacity > taken);
@@ -135,7 +135,7 @@ static void test_growth(void **state) {
     }
 }
 
-/* If memory suffices for one slot more but not for twice as many, the pool grows by one slot. */
+/* If memory suffices for one more slot but not for twice as many, the pool grows by one slot. */
 static void test_growth_takes_what_it_gets(void **state) {
     (void)state;
     fill_it((options){.capacity = 50});
@@ -146,14 +146,14 @@ static void test_growth_takes_what_it_gets(void **state) {
     take_one();
     assert_true(stats_of_it().capacity > 60);
     refuse(1, true);
-    assert_int_equal(it->kind->reserve(it, 60), KOLK_OK); /* the pool has them already */
+    assert_int_equal(it->kind->reserve(it, 60), KOLK_OK); /* the pool already has that many slots */
     assert_int_equal(os.calls, 0);
     it->kind->clear(it);
     end_it();
 }
 
-/* The pool grows before it reuses quarantined slots. If the growth is refused, the oldest of these is used, and the
- * take succeeds. */
+/* The pool grows before it reuses slots from quarantine. If growth is refused, the take succeeds with the oldest slot
+ * in quarantine. */
 static void test_growth_while_slots_wait(void **state) {
     (void)state;
     fill_it((options){.capacity = 3, .debug = "quarantine=2,fill"});
@@ -171,7 +171,7 @@ static void test_growth_while_slots_wait(void **state) {
     end_it();
 }
 
-/* A quarantine longer than the pool needs no more memory than the pool has slots. */
+/* A quarantine longer than the pool needs no more memory than one as long as the pool. */
 static void test_a_quarantine_that_is_larger_than_the_pool(void **state) {
     (void)state;
     long before = address_space();
@@ -187,13 +187,14 @@ static int accept_and_plain(void **state) {
     return plain_environment(state);
 }
 
-/* The first pool of a process makes the registry allocate; these tests are not to refuse that. */
+/* The first pool of a process makes the registry allocate; these tests must not refuse that. */
 static int make_first_pool(void **state) {
     plain_environment(state);
     return list_a_pool(state);
 }
 
-/* Allocates what the first stack of a process needs and keeps: the unwinder's data and the table of stacks. */
+/* Makes the process record its first stack, which allocates memory that is kept: the unwinder's data and the table of
+ * stacks. */
 static void keep_first_stack(void) {
     kolk_pool pool;
     kolk_pool_init(&pool, &(kolk_pool_desc){.capacity = 1, .object_size = 8, .debug = "sites"});

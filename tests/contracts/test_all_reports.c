@@ -1,5 +1,5 @@
-/* The debug mode's reports, for every kind that has one: sites, damage, leaks at deinit and at exit; handlers that
- * inspect the pool or jump out; forced failures; a profiler's events. */
+/* The debug mode's reports, for every kind that has one: sites, damage, leaks at deinit and at exit, handlers that
+ * inspect the pool or jump out, forced failures, and a profiler's events. */
 #include "kinds.h"
 
 #include "../help/no_sites.h"
@@ -71,7 +71,7 @@ static void test_an_overflow(void **state) {
     const report *last =
         assert_report(KOLK_OVERFLOW, ", seen by ", "overflow of slot 0: 01 written 0 bytes behind its end");
     assert_true(is_within(last->failure.alloc_site, it->kind->in_take));
-    assert_null(last->failure.free_site); /* it was not yet freed */
+    assert_null(last->failure.free_site); /* it has not been freed yet */
     assert_true(is_within(last->failure.site, it->kind->in_give));
     end_it();
     assert_no_more(&kept);
@@ -153,7 +153,7 @@ static void leak_at_the_end(void) {
 static void test_leaks_that_are_printed(void **state) {
     (void)state;
     char text[2000];
-    if (UNDER_ASAN && row_now->mode->flags & KOLK_DEBUG_BYPASS) skip(); /* it reports malloc's blocks too */
+    if (UNDER_ASAN && row_now->mode->flags & KOLK_DEBUG_BYPASS) skip(); /* ASan reports such leaks too */
     for (int by_exit = 0; by_exit < 2; by_exit++) {
         int status = run_apart(by_exit ? leak_at_exit : leak_at_the_end, text, sizeof text);
         assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
@@ -223,7 +223,7 @@ static void test_a_jump_out_of_take(void **state) {
 static void test_a_jump_out_of_give_and_end(void **state) {
     (void)state;
     static unsigned char *object;
-    static int by_end; /* static, so that longjmp leaves it alone */
+    static int by_end; /* static, so that longjmp preserves it */
     for (by_end = 0; by_end < 2; by_end++) {
         begin_with(6, "guard,fill");
         object = (unsigned char *)take_one();
@@ -233,14 +233,14 @@ static void test_a_jump_out_of_give_and_end(void **state) {
             MUST_JUMP(it->kind->end(it));
         else
             MUST_JUMP(it->kind->give(it, object));
-        memset(object, 1, SIZE); /* it is still alive */
+        memset(object, 1, SIZE); /* the object is still alive */
         assert_is_valid();
         give_one(object);
         end_it();
     }
 }
 
-/* A leak is reported only once, but another object allocated at the same place is reported. */
+/* A leak is reported only once, but another object that was allocated at the same site is reported. */
 static void test_a_jump_out_of_the_list_of_leaks(void **state) {
     (void)state;
     begin_it(small);
@@ -253,7 +253,7 @@ static void test_a_jump_out_of_the_list_of_leaks(void **state) {
     assert_no_more(&kept);
 }
 
-/* ---- Failures by force ------------------------------------------------------------------------------------------- */
+/* ---- Forced failures --------------------------------------------------------------------------------------------- */
 
 static void test_every_nth_take_fails(void **state) {
     (void)state;
@@ -289,7 +289,7 @@ static void test_failures_by_chance(void **state) {
         begin_reporting((options){.capacity = 64});
         for (int i = 0; i < 64; i++) patterns[run] = patterns[run] * 2 + (it->kind->take(it) == NULL);
         assert_in_range(__builtin_popcountll(patterns[run]), 10, 54);
-        end_it(); /* leaves leaks */
+        end_it(); /* some objects leak */
     }
     assert_true(patterns[0] == patterns[1] && patterns[0] != patterns[2]);
 }
@@ -310,7 +310,7 @@ static void test_failures_by_force_and_handles_of_other_pools(void **state) {
 /* ---- Profilers --------------------------------------------------------------------------------------------------- */
 
 static struct {
-    const void *object; /* of the last event */
+    const void *object; /* the object of the last event */
     unsigned allocs, frees;
 } told;
 
@@ -346,14 +346,14 @@ static void test_a_profiler_is_told(void **state) {
     assert_heard(b, 2, 0);
     give_one(b);
     assert_heard(b, 2, 1);
-    if (it->kind->can & FREES) it->kind->give(it, b); /* a failed call is no event */
+    if (it->kind->can & FREES) it->kind->give(it, b); /* a failed call is not an event */
     for (int i = 0; i < 9 && it->kind->take(it); i++) {}
     unsigned alive = count_of_it();
     assert_int_equal(told.allocs, alive + 1);
     assert_int_equal(told.frees, 1);
     end_it(); /* end frees live objects */
     assert_int_equal(told.frees, told.allocs);
-    begin_it(small); /* begun after the profiler was set */
+    begin_it(small); /* initialised after the profiler was set */
     take_one();
     assert_int_equal(told.allocs, alive + 1);
     end_it();

@@ -1,5 +1,5 @@
-/* The debug mode's settings in words, for every kind that has one: every word, lists, entries, globs, the resulting
- * settings (a kind may lack some of them), and the report of words that are not understood. */
+/* The words for the debug mode's settings, for every kind that has one: each word, lists, entries, globs, the resulting
+ * settings (a kind may lack some of them), and the reports of words that are not understood. */
 #include "kinds.h"
 
 #define F  KOLK_DEBUG_FILL
@@ -11,7 +11,8 @@
 
 #define SLOTS 100u
 
-/* The length of the quarantine: how many slots were freed, one after the other, before the first was used again. */
+/* Returns the length of the quarantine: how many other slots are freed, one after the other, before the first is used
+ * again. */
 static uint32_t slots_that_wait(void) {
     for (uint32_t n = 0;; n++) {
         static void *first;
@@ -23,7 +24,7 @@ static uint32_t slots_that_wait(void) {
     }
 }
 
-/* The settings in force for a pool of this name. */
+/* Returns the settings in force for a pool of this name. */
 static uint32_t flags_of(const char *name, const char *debug) {
     begin_it((options){.name = name, .nameless = !name, .object_size = 8, .capacity = SLOTS, .debug = debug});
     uint32_t flags = stats_of_it().debug;
@@ -74,7 +75,7 @@ static void test_words_of_a_descriptor(void **state) {
         {NULL, ",,fill,,sites,", F | S, 0},
         {NULL, "fill,fill", F, 0},
         {NULL, "quarantine=3,quarantine=9", Q, 9},
-        /* more than there are slots: the last alloc then takes a slot from quarantine */
+        /* longer than the pool: its last alloc takes a slot from quarantine */
         {NULL, "quarantine=99", Q, 99},
         {NULL, "quarantine=100", Q, 99},
         {NULL, "quarantine=4294967295", Q, 99},
@@ -93,7 +94,7 @@ static void test_the_environment_takes_the_place_of_the_descriptor(void **state)
         {"guard:bombs", NULL, 0, 0},
         {":bullets", "fill", 0, 0}, /* an entry without settings */
         {":bombs", "fill", F, 0},
-        {"", "fill", F, 0}, /* set, but empty */
+        {"", "fill", F, 0}, /* the variable is set, but empty */
         {" ", "fill", F, 0},
         {";;", "fill", F, 0},
         {",", "fill", F, 0},
@@ -107,7 +108,7 @@ static void test_the_environment_takes_the_place_of_the_descriptor(void **state)
 static void test_several_entries(void **state) {
     (void)state;
     static const setting rows[] = {
-        {"fill;guard", NULL, F | G, 0}, /* all matching entries together */
+        {"fill;guard", NULL, F | G, 0}, /* all matching entries apply */
         {"fill:bul*;guard:*lets;sites:b", "trace", F | G, 0},
         {"fill,guard:bombs;sites:bullets", "trace", S, 0},
         {"fill,quarantine=4:bombs;trace", "sites", T, 0},
@@ -185,7 +186,7 @@ static void test_bypass_settings(void **state) {
         {"0", NULL, 0},
         {"0", "all", F | G | Q | S},
         {"1", NULL, BY},
-        {"1", "all,trace", BY | S | T}, /* blocks of malloc are not filled, guarded or quarantined */
+        {"1", "all,trace", BY | S | T}, /* malloc blocks are not filled, guarded or quarantined */
         {"1", "fill", BY},
         {"", NULL, UNDER_ASAN ? BY : 0}, /* by default, bypass is on under AddressSanitizer */
         {NULL, NULL, UNDER_ASAN ? BY : 0},
@@ -212,7 +213,7 @@ static void test_the_environment_is_read_at_each_init(void **state) {
     assert_int_equal(flags_of("it", NULL), S);
 }
 
-/* ---- What is not understood -------------------------------------------------------------------------------------- */
+/* ---- Words that are not understood ------------------------------------------------------------------------------- */
 
 #define NOT_A_SETTING " is not a setting: fill, guard, quarantine=SLOTS, sites, move, trace, sample=N, all"
 #define NOT_A_NUMBER  " is not understood: quarantine=SLOTS takes a number from 1 to 4294967295"
@@ -272,7 +273,7 @@ static void test_bad_words_of_a_descriptor_are_said_each_time(void **state) {
         kept.count = kept.read = 0;
         for (unsigned n = 0; n < 2; n++) {
             assert_int_equal(flags_of("bombs", text),
-                             (F | G) & row_now->kind->debug); /* the other settings of the list still count */
+                             (F | G) & row_now->kind->debug); /* the list's other settings still apply */
             assert_refused(&kept, "bombs", bad_words[i].sentence);
             assert_no_more(&kept);
         }
@@ -304,7 +305,7 @@ static const char *variable = "KOLK_DEBUG", *environment;
 
 static void init_in_this_environment(void) {
     static const char *const names[] = {"bullets", "bombs", "bullets"};
-    setenv(variable, environment, 1); /* under the default handler, which prints and returns */
+    setenv(variable, environment, 1); /* reported by the default handler, which prints and returns */
     for (size_t i = 0; i < LENGTH_OF(names); i++) {
         if (init_it((options){.name = names[i], .object_size = 8, .capacity = 3}) != KOLK_OK)
             fprintf(stderr, "init failed\n");
@@ -332,7 +333,7 @@ static void test_bad_words_of_the_environment_are_said_once(void **state) {
         assert_prints(text, said, fills, fills);
     }
     assert_prints("fill", "", fills, fills);
-    /* All bad words are reported together, also those in entries for other pools. */
+    /* All bad words are reported together, including those in entries for other pools. */
     assert_prints("fill:bullets;guards:bombs;quarantine=:x",
                   "kolk: KOLK_DEBUG: \"guards\"" NOT_A_SETTING "\n"
                   "kolk: KOLK_DEBUG: \"quarantine=\"" NOT_A_NUMBER "\n",
@@ -366,7 +367,7 @@ static void init_with_a_handler(void) {
     }
 }
 
-/* The same with a failure handler of the program. */
+/* The same, but with a failure handler that the program has set. */
 static void test_a_bad_word_for_bypass_is_a_failure(void **state) {
     (void)state;
     char text[500], expected[500];
@@ -376,7 +377,7 @@ static void test_a_bad_word_for_bypass_is_a_failure(void **state) {
     assert_string_equal(text, expected);
 }
 
-/* The environment is read at each init, so a mistake may appear after the first one. */
+/* The environment is read at each init, so a mistake may appear after the first init. */
 static void init_before_it_is_wrong(void) {
     if (init_it((options){.capacity = 3}) != KOLK_OK) _exit(1);
     it->kind->end(it);

@@ -1,6 +1,7 @@
 /* Capacities from the last run, for every kind that KOLK_SIZES supports: what KOLK_STATS=sizes measures, and how the
- * next run starts with it. Files with mistakes are tested in diag/test_sizes.c. Each program is this one run as a
- * child, since the environment is read once; its argument begins with the number of the kind. */
+ * next run starts with those capacities. Files with mistakes are tested in diag/test_sizes.c. The environment is read
+ * once per process, so each case runs this program as a child. The child's argument begins with the number of the
+ * kind. */
 #include "kinds.h"
 
 #include "../diag/sizes_test.h"
@@ -28,13 +29,13 @@ static kolk_stats stats_of(const subject *s) {
     return stats;
 }
 
-/* Frees the first objects, so that others move in kinds whose objects move. */
+/* Frees the first objects until n are left, so that in kinds whose objects move, others move. */
 static void give_to(subject *s, uint32_t n) {
     while (stats_of(s).count > n) k->give(s, k->first(s));
     assert_true(k->is_valid(s));
 }
 
-/* ---- Programs, of a kind ----------------------------------------------------------------------------------------- */
+/* ---- Running a child for a kind ---------------------------------------------------------------------------------- */
 
 static ending run_kind(const char *name, const char *setting, const char *argument) {
     char words[100];
@@ -60,8 +61,8 @@ static const char *begin_program(const char *argument) {
 
 /* ---- Measuring --------------------------------------------------------------------------------------------------- */
 
-/* Up to 5 objects before any scene, 3 to 7 in the first, 2 in the second, 4 after it; with and without settings that
- * change the path of take and give. */
+/* Up to 5 objects are alive before any scene, 3 to 7 in the first scene, 2 in the second, and 4 after it, with and
+ * without settings that change the code path of take and give. */
 static void play_scenes(const char *argument) {
     static subject all[6];
     static const char *const names[] = {"plain", "filled", "kept", "moved", "none"};
@@ -85,7 +86,7 @@ static void play_scenes(const char *argument) {
     for (unsigned i = 0; i < 4; i++) take(&all[i], 3);
     take(&all[5], 9), give_to(&all[5], 2); /* a pool without a name is not recorded */
     assert_int_equal(stats_of(&all[5]).peak, 9);
-    k->end(&all[0]); /* the other pools are recorded at exit */
+    k->end(&all[0]); /* the other pools' peaks are recorded at exit */
 }
 
 static void test_peaks_of_each_scene(void **state) {
@@ -96,8 +97,8 @@ static void test_peaks_of_each_scene(void **state) {
                        "\n[second]\nfilled = 2\nkept   = 2\nmoved  = 2\nplain  = 2\n");
 }
 
-/* Pools of one name share the greatest peak. A pool that cannot grow records the peak of its whole life under its first
- * scene. A pool that was full is marked. */
+/* For pools with the same name, the greatest peak is recorded. A pool that cannot grow records the peak of its whole
+ * life under its first scene. A pool that was full is marked. */
 static void play_lives(const char *argument) {
     subject a, b, grows;
     kolk_pool pool;
@@ -116,7 +117,7 @@ static void play_lives(const char *argument) {
     kolk_scene("later");
     take(&a, 3), take(&grows, 3);
     give_to(&a, 1), give_to(&grows, 1);
-    kolk_scene("birth"); /* the second time; the greater peak of both counts */
+    kolk_scene("birth"); /* for the second time; the greater peak is recorded */
     kolk_scene("full");
     take(&a, 6), give_to(&a, 4);
     kolk_scene("calm");
@@ -135,7 +136,7 @@ static void test_lives_across_scenes(void **state) {
                        "\n[calm]\nfixed = 4\ngrows = 1\n");
 }
 
-/* Random operations, compared with peaks counted here. */
+/* Does random operations, and compares the peaks with those counted here. */
 static void play_random(const char *argument) {
     const char *seed = begin_program(argument);
     uint64_t random = seed ? strtoull(seed, NULL, 0) : 0;
@@ -199,7 +200,7 @@ static void test_without_settings(void **state) {
     assert_non_null(strstr(ended.text, line));
 }
 
-/* ---- Two runs, and a file that people have written --------------------------------------------------------------- */
+/* ---- Two runs, and a file written by hand ------------------------------------------------------------------------ */
 
 static void play_two_runs(const char *argument) {
     subject fixed, grows;
@@ -269,7 +270,7 @@ static void test_capacities(void **state) {
     assert_non_null(strstr(ended.text, "lent 8, zero 1\nfixed 10"));
 }
 
-/* A pool that exists when a scene begins is reserved the scene's capacity, so it need not grow later. */
+/* If a pool exists when a scene begins, the scene's capacity is reserved for it, so it need not grow later. */
 static void play_scene_reserves(const char *argument) {
     subject s;
     begin_program(argument);
@@ -308,7 +309,7 @@ static void test_more_than_there_is_room_for(void **state) {
     (void)state;
     ending ended = run_kind_with("too many", "large = 2147483647\nbad = 3\n", NULL);
     const char *why = strstr(ended.text, BAD "1: large keeps 0 slots and cannot have 2147483647: ");
-    assert_non_null(why); /* the reason, one of two, depends on the machine */
+    assert_non_null(why); /* the reason is one of two, depending on the machine */
     why += strlen(BAD "1: large keeps 0 slots and cannot have 2147483647: ");
     assert_true(strncmp(why, "the system gives no more memory\n", 32) == 0 || strstr(why, "the address space\n"));
     assert_non_null(strstr(why, "\n0 to 1\n"));
