@@ -1,9 +1,9 @@
-/* arena.h: an arena for scheduled tests, which make a million queues or pools in a row, so that they do not call the
- * system for memory.
+/* arena.h: an arena for scheduled tests. They make a million queues or pools in a row, and with the arena need not ask
+ * the system for memory.
  *
- * It holds one block at a time. With ARENA_KEEPS it hands out blocks one after the other until arena_begin, ARENA_PAGES
- * pages in all. A commit writes to the first bytes of each page. So a thread that uses a page without knowing of its
- * commit is a data race, as it may not see the page yet. */
+ * It holds one block at a time. With ARENA_KEEPS it hands out blocks one after another until arena_begin, ARENA_PAGES
+ * pages in all. A commit writes to the first bytes of each page. So if a thread uses a page without knowing of its
+ * commit, that is reported as a data race, as the thread might not see the page yet. */
 #ifndef TESTS_ARENA_H
 #define TESTS_ARENA_H
 
@@ -19,8 +19,8 @@
 enum { ARENA_PAGE = 4096 };
 
 static _Alignas(ARENA_PAGE) unsigned char arena[ARENA_PAGES][ARENA_PAGE];
-static bool arena_has[ARENA_PAGES]; /* committed */
-static size_t arena_used;           /* pages */
+static bool arena_has[ARENA_PAGES]; /* which pages are committed */
+static size_t arena_used;           /* how many pages */
 
 void *__wrap_kolk_memory_reserve_(size_t bytes);
 bool __wrap_kolk_memory_commit_(void *start, size_t bytes);

@@ -19,7 +19,7 @@ static inline int run_child(void (*body)(void *context), void *context, char *te
         dup2(ends[1], STDERR_FILENO);
         close(ends[0]);
         close(ends[1]);
-        signal(SIGABRT, SIG_DFL); /* instead of cmocka's handlers, which would go on with the next test */
+        signal(SIGABRT, SIG_DFL); /* removes cmocka's handlers, which would continue with the next test */
         signal(SIGSEGV, SIG_DFL);
         body(context);
         _exit(0);

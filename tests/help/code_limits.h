@@ -1,12 +1,12 @@
-/* code_limits.h: shared by the tests of the debug setting `sites`: functions whose first and last address are known, so
- * that a test can check which one a return address lies in, and the words of a site in a report. Include it first. */
+/* code_limits.h: for the tests of the debug setting `sites`: functions whose first and last address are known, so that
+ * a test can check in which of them a return address lies; and the words for a site in a report. Include it first. */
 #ifndef TESTS_CODE_LIMITS_H
 #define TESTS_CODE_LIMITS_H
 
 #include "debug_test.h"
 
-/* The function APART(name) is alone in its section of code, whose limits the linker defines: LIMITS(name). AND_ON after
- * a call keeps the compiler from making it a jump, which would return elsewhere. */
+/* APART(name) puts a function into a section of its own. LIMITS(name) names the section's limits, which the linker
+ * defines. AND_ON after a call keeps the compiler from turning the call into a jump, which would return elsewhere. */
 #define APART(name) __attribute__((noinline, section(#name "_code")))
 #define AND_ON()    __asm__ volatile("")
 
@@ -18,8 +18,8 @@ typedef struct limits {
     extern const char __start_##name##_code[], __stop_##name##_code[];                                                 \
     static const limits in_##name = {__start_##name##_code, __stop_##name##_code};
 
-/* Such functions, with their limits: one returns the result of `call`, the other's `call` uses its argument
- * `object`. */
+/* Define such functions and their limits. ALLOCATES returns the result of `call`; in GIVES_BACK, `call` uses the
+ * argument `object`. */
 #define ALLOCATES(name, call)                                                                                          \
     LIMITS(name)                                                                                                       \
     APART(name) static void *name(void) {                                                                              \
@@ -38,7 +38,7 @@ static inline bool is_within(const void *site, const limits *in) {
     return (uintptr_t)site > (uintptr_t)in->start && (uintptr_t)site <= (uintptr_t)in->stop;
 }
 
-/* Appends the words that a sentence has for the site. */
+/* Appends the words for the site, as they are in a sentence. */
 static inline void put_site(char *sentence, size_t size, const char *before, const void *site, const void *const *stack,
                             uint32_t depth) {
     char words[512];

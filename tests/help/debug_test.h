@@ -1,5 +1,5 @@
-/* debug_test.h: shared by the tests of the debug mode: an environment without settings, a handler that keeps all
- * reports, and steps on pools that each end with is_valid. Include it first. */
+/* debug_test.h: for the tests of the debug mode: an environment without settings, a handler that keeps all reports, and
+ * steps on pools, each of which ends by checking is_valid. Include it first. */
 #ifndef TESTS_DEBUG_TEST_H
 #define TESTS_DEBUG_TEST_H
 
@@ -17,14 +17,14 @@ static inline int plain_environment(void **state) {
 
 #define DEBUG_TEST(name) cmocka_unit_test_setup_teardown(name, plain_environment, plain_environment)
 
-/* The ways to observe a pool, from not at all to blocks of malloc. */
+/* The ways to observe a pool, from not at all to malloc blocks. */
 static const struct debug_mode {
     const char *debug, *bypass;
 } debug_modes[] = {{NULL, "0"}, {"fill", "0"}, {"quarantine=2", "0"}, {"fill,guard,quarantine=64", "0"}, {NULL, "1"}};
 
 #define DEBUG_MODES LENGTH_OF(debug_modes)
 
-/* Sets the environment for the n-th way and returns the .debug for its descriptors. */
+/* Sets the environment for the n-th of these ways and returns the .debug for descriptors. */
 static inline const char *begin_debug_mode(size_t n) {
     setenv("KOLK_BYPASS", debug_modes[n % DEBUG_MODES].bypass, 1);
     return debug_modes[n % DEBUG_MODES].debug;
@@ -59,10 +59,10 @@ static inline void end_pool(kolk_pool *pool) {
 /* ---- Reports ----------------------------------------------------------------------------------------------------- */
 
 typedef struct report {
-    kolk_failure failure; /* its strings live for the call only, so they are copied below */
+    kolk_failure failure; /* its strings live only during the call, so they are copied below */
     char pool[64];
     char sentence[2100];
-    const void *stack[24]; /* of failure.site; empty without the setting */
+    const void *stack[24]; /* the stack of failure.site; empty without `sites` */
 } report;
 
 typedef struct reports {
@@ -95,7 +95,7 @@ static inline const report *next_report(reports *kept) {
         if ((kept)->read != (kept)->count) fail_msg("unexpected: %s", (kept)->all[(kept)->read].sentence);             \
     } while (0)
 
-/* Checks that the next report is of damage and has these fields. */
+/* Checks that the next report is about damage and has these fields. */
 #define assert_damage(kept, rule_, pool_, object_, slot_, offset_, count_, sentence_)                                  \
     do {                                                                                                               \
         const report *now_ = next_report(kept);                                                                        \

@@ -1,4 +1,4 @@
-/* explore.h: runs many schedules one after the other, and prints one that failed. Included by schedule.h. */
+/* explore.h: runs many schedules one after another, and prints the first that fails. Included by schedule.h. */
 #ifndef TESTS_EXPLORE_H
 #define TESTS_EXPLORE_H
 
@@ -81,7 +81,8 @@ static inline void sched_tell_story(void) {
 
 /* ---- Exploring --------------------------------------------------------------------------------------------------- */
 
-/* The test's own code runs before and after the threads. They see all that begin did; end sees all that they did. */
+/* Runs the test's own code, begin before the threads and end after them. The threads see all that begin did; end sees
+ * all that they did. */
 static inline void sched_run_test(void) {
     const schedule *what = sched.what;
     what->begin(what->context);
@@ -120,7 +121,7 @@ static inline void sched_set_up(unsigned i) {
     makecontext(&t->context, sched_run_thread, 0);
 }
 
-/* Runs one schedule; true if it passed. */
+/* Runs one schedule. Returns true if it passed. */
 static inline bool sched_run(uint64_t seed) {
     schedule_report *report = &sched.report;
     weak_begin();
@@ -140,20 +141,20 @@ static inline bool sched_run(uint64_t seed) {
     return report->end == SCHEDULE_PASSED;
 }
 
-/* The limit of steps for each number of preemptions. It is low where a step is slow, or where another build already
- * runs all schedules; KOLK_TEST_SCHEDULE_STEPS replaces it. Random schedules follow in any case. */
+/* Returns the limit of steps for each number of preemptions. It is low where steps are slow, or where another build
+ * already runs all schedules. KOLK_TEST_SCHEDULE_STEPS replaces it. Random schedules follow in any case. */
 static inline uint64_t sched_enough_steps(void) {
     bool some = does_a_part() || KOLK_CHECKS == 0 || sizeof(void *) < 8;
     return number_from_environment("KOLK_TEST_SCHEDULE_STEPS", some ? 500000 : UINT64_MAX);
 }
 
-/* True if no schedule is left out, so that a test may assert that one of them reaches some state. */
+/* Returns true if no schedule is left out. Then a test may assert that one of them reaches some state. */
 static inline bool schedules_are_all(void) {
     return sched_enough_steps() == UINT64_MAX && !getenv("KOLK_TEST_SCHEDULE");
 }
 
-/* Runs all schedules with this many preemptions: the tree of choices, depth first. The first run always takes option
- * 0. */
+/* Runs all schedules with this many preemptions: walks the tree of choices, depth first. The first run takes option 0
+ * of each choice. */
 static inline bool sched_explore_all(unsigned preemptions) {
     sched.bounds[SCHED_PREEMPTION] = preemptions;
     sched.trail_length = 0;

@@ -1,5 +1,6 @@
-/* fakes.h: pools that consist of their statistics, so that the registry's tests choose each number, and runs of this
- * same program as a child, for what happens when a program ends. Its main begins with RUN_SCENARIO. */
+/* fakes.h: pools that consist only of their statistics, so that the registry's tests can choose each number; and
+ * functions that run this same program as a child, to test what happens when a program ends. The program's main begins
+ * with RUN_SCENARIO. */
 #ifndef TESTS_FAKES_H
 #define TESTS_FAKES_H
 
@@ -25,8 +26,8 @@ static inline uintptr_t fake_facts(const void *pool) {
 
 static const kolk_kind_ fake_kind = {.stats = fake_stats, .facts = fake_facts, .size = sizeof(fake)};
 
-/* Initialises a fake up to the point where init lists it. Every field has another number below 100, except that no
- * thread waits. */
+/* Initialises a fake up to the point at which init would list it. Every field has a different number below 100, except
+ * that no thread waits. */
 static inline void fill_fake(fake *pool, const char *name) {
     kolk_process_start_();
     *pool = (fake){.stats = {name, "fake", 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 0, 24, 25, 0, 0}};
@@ -64,7 +65,7 @@ static inline void start_again(void *context) {
     const invocation *c = (const invocation *)context;
     unsetenv("KOLK_STATS");
     unsetenv("KOLK_DEBUG");
-    setenv("KOLK_BYPASS", "0", 1); /* the numbers are then the same under every tool */
+    setenv("KOLK_BYPASS", "0", 1); /* so that the numbers are the same under every tool */
     if (c->setting) setenv("KOLK_STATS", c->setting, 1);
     const char *by = emulator();
     if (by) execlp(by, by, c->self, c->name, c->argument, (char *)NULL);
@@ -72,10 +73,10 @@ static inline void start_again(void *context) {
     _exit(126);
 }
 
-/* Runs a scenario of this program, with KOLK_STATS=setting, or unset if that is NULL. */
+/* Runs a scenario of this program, with KOLK_STATS=setting, or with KOLK_STATS unset if `setting` is NULL. */
 static inline ending run_scenario(const char *name, const char *setting, const char *argument) {
     static ending ended;
-    char self[4096]; /* Valgrind cannot run a link to itself */
+    char self[4096]; /* Valgrind cannot run the link itself */
     ssize_t length_of_self = readlink("/proc/self/exe", self, sizeof self - 1);
     assert_true(length_of_self > 0);
     self[length_of_self] = 0;

@@ -1,4 +1,4 @@
-/* listed.h: the names of the pools in the registry. */
+/* listed.h: lists the names of the pools in the registry. */
 #ifndef TESTS_LISTED_H
 #define TESTS_LISTED_H
 
@@ -6,7 +6,8 @@
 
 #include "diag/registry.h"
 
-/* The names of a kind's pools, or of all if it is NULL, each followed by a space. Valid until the next call. */
+/* Returns the names of all pools of a kind, or of all pools if it is NULL, each followed by a space. The text is valid
+ * until the next call. */
 static inline const char *listed(const char *of_kind) {
     static char names[1000];
     size_t length = 0;

@@ -1,5 +1,5 @@
-/* model_drive.h: random operations on a model whose shape is random too. Include test.h first, then the model: `model`,
- * model_init, model_draw, model_step, model_deinit. */
+/* model_drive.h: runs random operations on a model whose shape is random too. Include test.h first, then the model,
+ * which has `model`, model_init, model_draw, model_step and model_deinit. */
 #ifndef TESTS_MODEL_DRIVE_H
 #define TESTS_MODEL_DRIVE_H
 
@@ -7,8 +7,8 @@ static inline uint32_t draw_random(void *state) {
     return (uint32_t)(next_random((uint64_t *)state) >> 32);
 }
 
-/* Runs models one after another, each with a random length and its own seed, until this many operations are done. Calls
- * `look` on each before it is deinitialised. */
+/* Runs models one after another, each with its own seed and for a random number of operations, until this many
+ * operations are done in total. Calls `look` on each before it is deinitialised. */
 static inline void drive_models(uint64_t usual_seed, uint64_t usual_operations, void (*look)(const model *m)) {
     uint64_t seed = number_from_environment("KOLK_TEST_SEED", usual_seed), done = 0;
     uint64_t operations = number_from_environment("KOLK_TEST_OPS", usual_operations);

@@ -1,5 +1,5 @@
-/* model_fails.h: what a model does when it and the library disagree: a test fails by cmocka, a fuzzer aborts. A model
- * `m` has a description, `what`, and counts its `step`. */
+/* model_fails.h: what a model does when it and the library disagree: in a test it calls cmocka's fail_msg, in a fuzzer
+ * it aborts. A model `m` has a description, `what`, and counts its operations in `step`. */
 #ifndef TESTS_MODEL_FAILS_H
 #define TESTS_MODEL_FAILS_H
 

@@ -1,6 +1,6 @@
-/* no_sites.h: leaves out the search for sites on the stack, which takes a third of random tests' time, and the
- * conversion of code addresses to words, which takes a thousand times as long as all else. The tests and fuzzers that
- * include it check neither.
+/* no_sites.h: leaves out two slow steps: the search for sites on the stack, which takes a third of the time of random
+ * tests, and the conversion of code addresses to words, which takes a thousand times as long as everything else. The
+ * tests and fuzzers that include this file check neither.
  *
  * Include plain.h first. */
 #ifndef TESTS_NO_SITES_H

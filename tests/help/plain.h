@@ -1,4 +1,5 @@
-/* plain.h: shared by tests and fuzzers, without cmocka: a failure handler that takes notes, random numbers, bytes. */
+/* plain.h: for tests and fuzzers, without cmocka: a failure handler that takes notes, random numbers, and functions on
+ * bytes. */
 #ifndef TESTS_PLAIN_H
 #define TESTS_PLAIN_H
 
@@ -16,9 +17,9 @@
 
 #define LENGTH_OF(array) (sizeof(array) / sizeof *(array))
 
-/* ---- Failures: what the handler was told ------------------------------------------------------------------------- */
+/* ---- Failures: what the handler received ------------------------------------------------------------------------- */
 
-/* A failure's strings live for the call only, so they are copied. */
+/* A failure's strings live only during the call, so they are copied. */
 typedef struct notes {
     unsigned count;
     kolk_failure last;
@@ -34,7 +35,7 @@ static inline void take_note(const kolk_failure *failure, void *context) {
     snprintf(taken->sentence, sizeof taken->sentence, "%s", failure->sentence);
 }
 
-/* From now on a failure is noted, and the call that failed returns. */
+/* From now on each failure is recorded, and the call that failed returns. */
 static inline void begin_notes(notes *taken) {
     memset(taken, 0, sizeof *taken);
     kolk_set_failure_handler(take_note, taken);
@@ -59,15 +60,15 @@ static inline void fill_random(uint64_t *state, void *bytes, size_t size) {
     for (size_t i = 0; i < size; i++) at[i] = (unsigned char)next_random(state);
 }
 
-/* How much work long tests do. With KOLK_TEST_EFFORT=quick they do a part of it, as in `make test`; with `full` or
- * unset, all of it. */
+/* Should long tests do only a part of their work? They do with KOLK_TEST_EFFORT=quick, as in `make test`. With `full`,
+ * or if the variable is unset, they do all of it. */
 static inline bool effort_is_quick(void) {
     const char *effort = getenv("KOLK_TEST_EFFORT");
     return effort && strcmp(effort, "quick") == 0;
 }
 
-/* The number in the environment variable `name`. If it is unset, the default, but not more than NAME_AT_MOST: that
- * limit shortens tests that do much, and must not lengthen tests that do little. */
+/* Returns the number in the environment variable `name`. If that is unset, returns `otherwise`, but not more than the
+ * variable NAME_AT_MOST: this limit shortens tests that do much, but must not lengthen tests that do little. */
 static inline uint64_t number_from_environment(const char *name, uint64_t otherwise) {
     char at_most[64];
     snprintf(at_most, sizeof at_most, "%s_AT_MOST", name);
@@ -77,7 +78,7 @@ static inline uint64_t number_from_environment(const char *name, uint64_t otherw
     return otherwise < most ? otherwise : most;
 }
 
-/* Does the handle have another pool's tag? Decided by the bits that no index below max_capacity needs. */
+/* Does the handle have another pool's tag? The bits that no index below max_capacity needs decide this. */
 static inline bool has_foreign_tag(kolk_handle handle, uint32_t tag, uint32_t max_capacity) {
     uint64_t indices = 1;
     while (indices < max_capacity) indices *= 2;
@@ -88,7 +89,7 @@ static inline bool has_foreign_tag(kolk_handle handle, uint32_t tag, uint32_t ma
 
 static inline bool all_bytes_are(const void *bytes, size_t size, unsigned char value) {
     const unsigned char *at = (const unsigned char *)bytes;
-    return size == 0 || (at[0] == value && memcmp(at, at + 1, size - 1) == 0); /* each byte equals the one before */
+    return size == 0 || (at[0] == value && memcmp(at, at + 1, size - 1) == 0); /* each byte equals the previous one */
 }
 
 /* Do the bytes have the pattern that the debug mode writes into dead objects? */
@@ -103,11 +104,12 @@ static inline bool is_all_zero(const kolk_pool *pool) {
     return all_bytes_are(pool, sizeof *pool, 0);
 }
 
-/* Dirty memory to lend to a pool of such objects. It lies between canaries, and its alignment is the least allowed. */
+/* Dirty memory to lend to a pool. It lies between canaries, and has only the least alignment that is allowed for the
+ * objects. */
 enum { CANARIES = 64 };
 
 static inline size_t lent_at(size_t object_align) {
-    if (object_align == 0) return 4096 + 16; /* the default alignment is 16 at most */
+    if (object_align == 0) return 4096 + 16; /* the default alignment is at most 16 */
     return 4096 + (object_align > 8 ? object_align : 8);
 }
 
@@ -120,7 +122,7 @@ static inline unsigned char *lend_memory(size_t size, size_t object_align, uint6
     return block + at;
 }
 
-/* Frees lent memory. True if nothing was written before or behind it. */
+/* Frees lent memory. Returns true if nothing was written before or behind it. */
 static inline bool take_memory_back(void *memory, size_t size, size_t object_align) {
     unsigned char *start = (unsigned char *)memory;
     bool whole = all_bytes_are(start - CANARIES, CANARIES, 0xca) && all_bytes_are(start + size, CANARIES, 0xca);
@@ -128,7 +130,7 @@ static inline bool take_memory_back(void *memory, size_t size, size_t object_ali
     return whole;
 }
 
-/* For deliberate misuse: &object[bytes], hidden from the compiler's checks. */
+/* Returns &object[bytes], hidden from the compiler's checks, for deliberate misuse. */
 static inline void *moved(const void *object, ptrdiff_t bytes) {
     return (void *)((uintptr_t)object + (uintptr_t)bytes);
 }

@@ -1,4 +1,4 @@
-/* require.h: an assert for any thread and any child, where cmocka's asserts can't be used. */
+/* require.h: an assert for threads and child processes, where cmocka's asserts can't be used. */
 #ifndef TESTS_REQUIRE_H
 #define TESTS_REQUIRE_H
 

@@ -1,5 +1,5 @@
 /* schedule.h: runs every order in which a few threads can take their steps, or a random choice of these orders, one
- * after another.
+ * order after another.
  *
  *     #include "test.h"
  *     #include "schedule.h"
@@ -29,44 +29,47 @@
  *                                        .preemptions = 2, .surprises = 1, .random = 10000});
  *     }
  *
- * The program has a row in tests/programs.cmake that compiles another copy of the library, with KOLK_SCHEDULED=1. In it
- * each operation of src/base/atomics.h is a step that the scheduler grants, and the scheduler implements kolk_now_ns_,
- * kolk_wait_ and kolk_wake_. Threads are coroutines of one system thread, so the choices alone determine what happens.
- * Rules for such a test:
+ * The program has a row in tests/programs.cmake, which compiles another copy of the library with KOLK_SCHEDULED=1. In
+ * this copy each operation of src/base/atomics.h is a step that the scheduler must grant, and the scheduler implements
+ * kolk_now_ns_, kolk_wait_ and kolk_wake_. Threads are coroutines of one system thread, so what happens depends only on
+ * the scheduler's choices. Rules for such a test:
  *
- * - Nothing may depend on addresses, time, or the test's own random numbers. All threads share the _Thread_local
- *   variables.
+ * - Nothing may depend on addresses, on time, or on random numbers of the test's own. All threads share the
+ *   _Thread_local variables.
  * - Bodies use schedule_assert, never cmocka's asserts, which would jump to another stack. A failure that reaches
  *   kolk's handler is a failed assertion.
- * - Bodies share their own data through atomics.h too, or declare accesses by KOLK_PLAIN_READ_ and KOLK_PLAIN_WRITE_;
- *   otherwise a race on it goes unseen. KOLK_UNSEEN_ comes before code whose result depends on the order of steps
- *   alone, such as a count of who came first.
- * - A loop that waits for another thread pauses or sleeps. No step is taken while kolk_lock_ is held. If the same
- *   schedule used an address for another atomic before, a kolk_store_ comes first, so that old values are not read.
- * - Bodies make a call or two, as the number of schedules grows with the power of the bound (some 200,000 short ones
- *   take a second). With KOLK_SCHEDULED, spins before a sleep take no round at all: a pause lets the others do all that
- *   they can, so the code after the spin would hardly ever be reached. The same holds for rare steps that wait for
- *   milliseconds.
+ * - Bodies also use atomics.h for data that they share, or declare their accesses by KOLK_PLAIN_READ_ and
+ *   KOLK_PLAIN_WRITE_. Otherwise a race on such data is not detected. KOLK_UNSEEN_ comes before code whose result
+ *   depends only on the order of steps, such as a record of which thread came first.
+ * - A loop that waits for another thread must pause or sleep. No step is taken while kolk_lock_ is held. If an address
+ *   was used for another atomic earlier in the same schedule, a kolk_store_ must come first, so that old values are not
+ *   read.
+ * - Bodies make only a call or two, as the number of schedules grows like the number of steps to the power of the
+ *   bound (some 200,000 short schedules take a second). With KOLK_SCHEDULED, a thread does not spin before it sleeps: a
+ *   pause would let the others do all that they can, so the code after the spin would hardly ever be reached. The same
+ *   holds for rare steps that wait for milliseconds.
  *
- * It finds failed assertions, data races, deadlocks (all threads sleep for ever, for example after a lost wake-up) and
- * livelocks (more than max_steps steps). The choices, by cost:
+ * The scheduler finds failed assertions, data races, deadlocks (all threads sleep for ever, for example after a lost
+ * wake-up) and livelocks (more than max_steps steps). Its choices, by cost:
  *
  *   free         which thread runs next when the running one sleeps, pauses or ends
  *   preemption   which thread replaces the running one before one of its steps
  *   surprise     a load that returns an older store (weak.h); a weak compare-exchange that fails for no reason;
  *                a wait that returns for no reason; a deadline that passes before anything else happens
  *
- * First come all schedules without a preemption, then all with up to 1, then up to 2 ...: most errors need few
- * (Musuvathi and Qadeer, "Iterative Context Bounding", 2007). If schedules differ only in the order of independent
- * steps, one of them is taken: steps.h. Then come random schedules: each thread has a random priority, the highest
- * runs, and at two random steps the running thread becomes the lowest (PCT: Burckhardt, Kothari, Musuvathi,
- * Nagarakatte, "A Randomized Scheduler with Probabilistic Guarantees", 2010), with surprises at random.
+ * First come all schedules without preemptions, then all with up to 1, then all with up to 2, and so on, as most errors
+ * need few (Musuvathi and Qadeer, "Iterative Context Bounding", 2007). Of schedules that differ only in the order of
+ * independent steps, just one is run: see steps.h. Then come random schedules. Each thread has a random priority, and
+ * the thread with the highest runs. At two random steps the running thread's priority becomes the lowest (PCT:
+ * Burckhardt, Kothari, Musuvathi, Nagarakatte, "A Randomized Scheduler with Probabilistic Guarantees", 2010). Surprises
+ * come at random.
  *
- * A thread that pauses lets the others run until one of them has written, or until a preemption; if all pause, each has
- * its turn. The clock advances by 1 us per pause, and jumps to the next deadline when all sleep.
+ * A thread that pauses lets the others run until one of them has written, or until a preemption. If all pause, each has
+ * its turn. The clock advances by 1 us per pause, and jumps to the next deadline when all threads sleep.
  *
- * The report of a failed schedule has the last steps of each thread, and each choice that was not the first option as
- * `number:option`. KOLK_TEST_SCHEDULE='name/12:1,40:2' replays that schedule; KOLK_TEST_SEED replays random ones. */
+ * The report of a failed schedule has the last steps of each thread, and lists as `number:option` each choice that was
+ * not the first option. KOLK_TEST_SCHEDULE='name/12:1,40:2' replays that schedule; KOLK_TEST_SEED replays random
+ * schedules. */
 #ifndef TESTS_SCHEDULE_H
 #define TESTS_SCHEDULE_H
 
@@ -92,12 +95,12 @@ typedef struct schedule {
         void (*body)(void *context);
     } threads[SCHEDULE_THREADS];
     void (*end)(void *context);
-    unsigned preemptions, surprises; /* bounds of the exhaustive part */
-    bool all_alike;                  /* do not leave out schedules that are equivalent to others */
-    unsigned random;                 /* schedules after that */
-    uint64_t seed;                   /* of the first random one; each next one adds 1; 0: KOLK_TEST_SEED, or the time */
-    unsigned max_steps;              /* 0: 2000 */
-    const char *replay;              /* run only this schedule, as written in a report: "12:1,40:2", "" */
+    unsigned preemptions, surprises; /* the bounds of the exhaustive part */
+    bool all_alike;                  /* runs even schedules that are equivalent to others */
+    unsigned random;                 /* how many random schedules follow */
+    uint64_t seed;      /* of the first random schedule; each later one adds 1; 0: KOLK_TEST_SEED, or time */
+    unsigned max_steps; /* 0 means 2000 */
+    const char *replay; /* runs only this schedule, as a report writes it: "12:1,40:2", "" */
 } schedule;
 
 typedef enum schedule_end {
@@ -111,16 +114,16 @@ typedef enum schedule_end {
 /* What an exploration found, up to the first schedule that failed. */
 typedef struct schedule_report {
     schedule_end end;
-    uint64_t exhaustive, random; /* how many of each were run */
-    bool cut;                    /* the limit sched_enough_steps() ended the exhaustive part early */
-    unsigned steps;              /* of the longest schedule */
-    uint64_t seed;               /* of the failed one if random (0: it was not); of the first one if none failed */
-    char sentence[512];          /* these three: of the failed schedule; the story also of a replay that passed */
+    uint64_t exhaustive, random; /* how many schedules of each sort were run */
+    bool cut;                    /* the limit of sched_enough_steps() ended the exhaustive part early */
+    unsigned steps;              /* the steps of the longest schedule */
+    uint64_t seed;               /* of the failed schedule (0 if it was not random); if none failed, of the first */
+    char sentence[512];          /* the last three describe the failed schedule; `story` also a replay that passed */
     char choices[16384];
     char story[32768];
 } schedule_report;
 
-/* Explores up to the first failure. The report is valid until the next call. */
+/* Runs schedules until the first failure. The report is valid until the next call. */
 static inline const schedule_report *schedule_explore(const schedule *what);
 
 /* Fails the test with the story of the first schedule that fails. KOLK_TEST_SCHEDULE restricts it to one schedule. */
@@ -131,7 +134,7 @@ static inline void schedule_must_pass(const schedule *what);
     ((condition) ? (void)0                                                                                             \
                  : sched_stop("%s:%d: %s says: %s is false", __func__, __LINE__, sched_me()->name, #condition))
 
-/* In a body: the index in .threads of the running thread, for several threads with one body. */
+/* In a body: returns the index of the running thread in .threads, for several threads that have the same body. */
 static inline unsigned schedule_thread(void);
 
 #include "steps.h"

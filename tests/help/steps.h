@@ -3,25 +3,26 @@
  *
  *     sched_reach: chooses a thread     the step itself: choices of weak.h     ... until the next sched_reach
  *
- * A choice has a number of options; the first one is always free. The list of the options taken is the schedule.
- * Choices have the same numbers in every mode, so that any mode can replay a schedule that another one found.
+ * A choice has several options, of which the first is always free. The list of the options taken is the schedule.
+ * Choices have the same numbers in every mode, so that a schedule that one mode found can be replayed in any other.
  *
  * If schedules differ only in the order of independent steps, one of them is enough:
  *
  *     a  b  | x  y |  c           a  b  c  | x  y |         c of one thread, x and y of another
  *
- * A step is news to c if both access the same 8 bytes and one of them writes. If neither x nor y is news to c, the
- * first schedule is equivalent to the second, in which the thread of c is preempted one step later at the same cost. So
+ * A step is news to c if both access the same 8 bytes and at least one of them writes. If neither x nor y is news to c,
+ * the first schedule is equivalent to the second, in which the thread of c is preempted one step later at the same
+ * cost. So
  *
- *   - a thread that is preempted before a step resumes only after news. These are the sleep sets of Godefroid (1996);
- *     they suit a bound of preemptions, as each preemption is put off as long as possible;
- *   - a thread is not preempted before a step if nothing that the others did when it was preempted one step later is
- *     news: those schedules came earlier, as the last choice of the trail is changed first.
+ *   - a thread that is preempted before a step resumes only after news. These are the sleep sets of Godefroid (1996).
+ *     They suit a bound on preemptions, as each preemption is put off as long as possible.
+ *   - a thread is not preempted before a step if, when it was preempted one step later, nothing that the others did was
+ *     news to this step. Those later preemptions were tried first, as the last choice of the trail is changed first.
  *
  * A step depends on more than its 8 bytes if it sleeps or wakes, or if the code up to the next step reads the clock,
- * pauses, or has KOLK_UNSEEN_: such a thread needs no news to resume. A pause is news to a step that writes, because
- * the write might end it. While a thread sleeps until a deadline, everything is news. test_schedule.c compares the
- * outcomes of programs with and without this reduction. */
+ * pauses, or has KOLK_UNSEEN_. A thread before such a step needs no news to resume. A pause is news to a step that
+ * writes, because the write might end the pause. While a thread sleeps until a deadline, everything is news.
+ * test_schedule.c compares the outcomes of programs with and without this reduction. */
 #ifndef TESTS_STEPS_H
 #define TESTS_STEPS_H
 
@@ -36,12 +37,12 @@
 #define SCHED_MAX_CHOICES 20000u
 #define SCHED_NO_CHOICE   SCHED_MAX_CHOICES
 #define SCHED_HASHES      256u /* a multiple of 64 */
-#define SCHED_LAST        16u  /* steps of each thread that are kept for the story */
+#define SCHED_LAST        16u  /* how many steps of each thread are kept for the story */
 #define SCHED_PCT_CHANGES 2u
 
 typedef enum sched_cost { SCHED_FREE, SCHED_PREEMPTION, SCHED_SURPRISE, SCHED_COSTS } sched_cost;
 
-/* PAUSED waits until others have written, JOINING until they have ended. */
+/* A PAUSED thread waits until others have written, a JOINING one until they have ended. */
 typedef enum sched_condition { SCHED_UNBORN, SCHED_READY, SCHED_PAUSED, SCHED_ASLEEP, SCHED_JOINING } sched_condition;
 
 typedef struct sched_step {
@@ -56,10 +57,10 @@ typedef struct sched_thread {
     ucontext_t context;
     unsigned char *stack;
     sched_condition condition;
-    bool granted;      /* may take its next step */
+    bool granted;      /* whether it may take its next step */
     uintptr_t granule; /* the 8 bytes that its next step accesses; `writes`: it may write there */
     bool writes;
-    unsigned choice;          /* the number of the choice whether to preempt it there */
+    unsigned choice;          /* the number of the choice that may preempt it there */
     bool is_left, needs_news; /* it was preempted, and resumes only after news: see above */
     uint64_t paused_at;
     const uint32_t *word; /* the word it sleeps on */
@@ -71,7 +72,8 @@ typedef struct sched_thread {
     sched_step last[SCHED_LAST];
 } sched_thread;
 
-/* The 8-byte granules that some steps have accessed, as bits of a hash: sometimes too many, never too few. */
+/* The 8-byte granules that some steps have accessed, as bits of a hash, which may include other granules but misses
+ * none. */
 typedef struct sched_steps {
     uint64_t any[SCHED_HASHES / 64], writes[SCHED_HASHES / 64];
 } sched_steps;
@@ -80,13 +82,13 @@ typedef struct sched_steps {
 typedef struct sched_node {
     uint16_t option, limit, without; /* a bit for each option that is left out */
     /* If the choice may preempt a thread before a step: */
-    bool writes, sees_more;                    /* of that step; see above */
-    unsigned hash;                             /* of the 8 bytes of that step */
-    unsigned surprises;                        /* spent so far */
-    uint64_t able;                             /* the threads that are the options, 4 bits for each */
+    bool writes, sees_more;                    /* whether that step does; see above */
+    unsigned hash;                             /* the hash of that step's 8 bytes */
+    unsigned surprises;                        /* how many were spent so far */
+    uint64_t able;                             /* the threads among which to choose, 4 bits for each */
     unsigned previous;                         /* the choice that could preempt the same thread one step earlier */
-    bool has_next;                             /* all options of the preemption one step later have been tried */
-    sched_steps while_left[WEAK_THREADS];      /* per option, the accesses of the others until the thread resumed */
+    bool has_next;                             /* whether all options of the preemption one step later were tried */
+    sched_steps while_left[WEAK_THREADS];      /* per option, what the others accessed until the thread resumed */
     sched_steps while_left_next[WEAK_THREADS]; /* the same for the preemption one step later */
 } sched_node;
 
@@ -103,7 +105,7 @@ static struct {
     unsigned choices, spent[SCHED_COSTS], bounds[SCHED_COSTS];
     unsigned trail_length;
     bool is_alike; /* the rest of the schedule is equivalent to another one and has no options */
-    size_t told;   /* characters written to report.choices */
+    size_t told;   /* how many characters report.choices has */
     uint64_t random;
     unsigned changes[SCHED_PCT_CHANGES];
 } sched;
@@ -113,7 +115,7 @@ static sched_node sched_trail[SCHED_MAX_CHOICES + 1];
 
 /* ---- Choices ----------------------------------------------------------------------------------------------------- */
 
-/* The option that the replayed schedule has for this choice. */
+/* Returns the option that the replayed schedule takes at this choice. */
 static inline unsigned sched_replayed(unsigned number) {
     for (const char *at = sched.what->replay; *at;) {
         char *end;
@@ -126,7 +128,7 @@ static inline unsigned sched_replayed(unsigned number) {
     return 0;
 }
 
-/* Whether preempting the thread here is equivalent to preempting it one step later. */
+/* Is preempting the thread here equivalent to preempting it one step later? */
 static inline bool sched_is_as_next(sched_node *node, unsigned option) {
     if (!node->has_next || node->sees_more) return false;
     const sched_steps *others = &node->while_left_next[option];
@@ -135,7 +137,7 @@ static inline bool sched_is_as_next(sched_node *node, unsigned option) {
     return true;
 }
 
-/* The first option from this one on that is not left out, or the limit if there is none. */
+/* Returns the first option from this one on that is not left out, or the limit if there is none. */
 static inline uint16_t sched_option_from(sched_node *node, unsigned option) {
     while (option < node->limit && (node->without >> option & 1 || sched_is_as_next(node, option))) option++;
     return (uint16_t)option;
@@ -160,8 +162,8 @@ static inline unsigned sched_next_on_trail(unsigned number, sched_cost cost, uns
     return node->option;
 }
 
-/* Called when all options have been tried: passes what the others did to the preemption of the same thread a step
- * earlier. */
+/* Called when all options have been tried. Records what the others did for the choice that could preempt the same
+ * thread one step earlier. */
 static inline void sched_tell_previous(const sched_node *node) {
     sched_node *previous = &sched_trail[node->previous];
     if (node->previous == SCHED_NO_CHOICE || previous->option != 0) return;
@@ -171,7 +173,7 @@ static inline void sched_tell_previous(const sched_node *node) {
     previous->has_next = true;
 }
 
-/* Backtracks to the next path in the tree; false if there is none. */
+/* Backtracks to the next path in the tree. Returns false if there is none. */
 static inline bool sched_advance(void) {
     for (; sched.trail_length > 0; sched.trail_length--) {
         sched_node *last = &sched_trail[sched.trail_length - 1];
@@ -182,8 +184,8 @@ static inline bool sched_advance(void) {
     return false;
 }
 
-/* Makes every choice of a schedule. The number of options is the same in each mode, so choices have the same numbers
- * and any schedule can be replayed. */
+/* Makes each choice of a schedule. The number of options does not depend on the mode, so choices have the same numbers
+ * in each mode, and any schedule can be replayed. */
 static inline unsigned sched_choose(sched_cost cost, unsigned options, unsigned without, unsigned at_random) {
     if (options < 2) return 0;
     unsigned number = sched.choices++, option = at_random;
@@ -204,16 +206,16 @@ static inline unsigned sched_choose(sched_cost cost, unsigned options, unsigned 
     return option;
 }
 
-/* If choices are random, takes a surprising option now and then. */
+/* Takes a surprising option now and then if choices are random. */
 static inline unsigned sched_surprise(unsigned options) {
     if (options < 2) return 0;
     bool now = sched.mode == SCHED_RANDOM && random_below(&sched.random, 8) == 0;
     return sched_choose(SCHED_SURPRISE, options, 0, now ? 1 + random_below(&sched.random, options - 1) : 0);
 }
 
-/* ---- Who goes on ------------------------------------------------------------------------------------------------- */
+/* ---- Which thread runs next -------------------------------------------------------------------------------------- */
 
-/* Whether the thread can take a step. A paused one can, but is `in_a_hurry` only after others have written. */
+/* Can the thread take a step? A paused thread can; with `in_a_hurry`, only after others have written. */
 static inline bool sched_can_run(unsigned thread, bool in_a_hurry) {
     const sched_thread *t = &sched.threads[thread];
     if (t->condition == SCHED_PAUSED) return !in_a_hurry || sched.writes > t->paused_at;
@@ -223,8 +225,8 @@ static inline bool sched_can_run(unsigned thread, bool in_a_hurry) {
     return true;
 }
 
-/* Collects the threads that may run next. If the running thread can go on it is first, and all others follow; otherwise
- * threads in a hurry are preferred, so that paused ones do not take turns. */
+/* Collects the threads that may run next. If the running thread can continue, it comes first and all others follow.
+ * Otherwise paused threads are left out until others have written, so that they do not take turns. */
 static inline unsigned sched_able(unsigned able[WEAK_THREADS]) {
     unsigned n = 0;
     bool goes_on = sched_can_run(sched.current, true);
@@ -238,7 +240,7 @@ static inline bool sched_has_deadline(const sched_thread *t) {
     return t->condition == SCHED_ASLEEP && t->deadline != KOLK_FOREVER.ns;
 }
 
-/* Gives news to all preempted threads, or to those whose step writes. */
+/* Gives news to all preempted threads, or only to those whose step writes. */
 static inline void sched_spread_news_to_all(bool only_if_writing) {
     for (unsigned i = 0; i < sched.count; i++) {
         sched_thread *t = &sched.threads[i];
@@ -261,7 +263,8 @@ static inline void sched_pass_time(int64_t now) {
     }
 }
 
-/* No thread can run: resumes the paused ones although nothing has changed; if there are none, lets time pass. */
+/* Called when no thread can run: resumes the paused threads although nothing has changed, or lets time pass if none is
+ * paused. */
 static inline void sched_resume_somebody(void) {
     bool paused = false;
     int64_t next = KOLK_FOREVER.ns;
@@ -288,14 +291,14 @@ static inline unsigned sched_highest(const unsigned able[WEAK_THREADS], unsigned
     return best;
 }
 
-/* The options to leave out: threads that need news. */
+/* Returns the options to leave out: the threads that need news. */
 static inline unsigned sched_without(const unsigned able[WEAK_THREADS], unsigned n) {
     unsigned without = 0;
     for (unsigned i = 0; i < n; i++) without |= (unsigned)sched.threads[able[i]].needs_news << i;
     return without;
 }
 
-/* Notes on a new choice that it may preempt the running thread before its step. */
+/* Records in a new choice that it may preempt the running thread before its step. */
 static inline void sched_note_step(sched_node *node, const unsigned able[WEAK_THREADS], unsigned n, unsigned previous) {
     const sched_thread *me = &sched.threads[sched.current];
     node->hash = (unsigned)weak_hash(me->granule) % SCHED_HASHES;
@@ -309,7 +312,7 @@ static inline void sched_note_step(sched_node *node, const unsigned able[WEAK_TH
     }
 }
 
-/* Grants a step to one thread, and returns when the caller is granted one. */
+/* Grants a step to one thread. Returns when the calling thread is granted a step. */
 static inline void sched_switch(void) {
     unsigned able[WEAK_THREADS], n;
     for (unsigned i = 0; i < sched.count; i++)
@@ -368,7 +371,7 @@ static inline void sched_spread_news(void) {
     }
 }
 
-/* Called before each atomic step of the running thread: deadlines may pass, others may run first. */
+/* Called before each atomic step of the running thread: deadlines may pass, and other threads may run first. */
 static inline void sched_reach(const void *at, bool writes) {
     sched_thread *me = sched_me();
     sched_count_step();
@@ -491,7 +494,7 @@ bool kolk_wait_(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
     weak_atomic *atomic = weak_find(word, sizeof *word, "a word");
     const kolk_place_ place = {KOLK_WAIT_, KOLK_SEQ_CST_, 0, atomic->name, "kolk_wait_"};
     unsigned age = sched_surprise(weak_readable(atomic, sched.current, KOLK_SEQ_CST_, atomic->awake));
-    uint64_t value = weak_read(atomic, sched.current, age, KOLK_RELAXED_); /* the look at the word orders nothing */
+    uint64_t value = weak_read(atomic, sched.current, age, KOLK_RELAXED_); /* reading the word orders nothing */
     bool passed = deadline.ns <= sched.now;
     if (value != expected || passed || sched_surprise(2)) {
         bool as_expected = value == expected;
@@ -513,7 +516,7 @@ bool kolk_wait_(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
     return !me->timed_out;
 }
 
-/* The thread that has slept longest on the word: Linux wakes that one. */
+/* Returns the thread that has slept longest on the word, which is the one that Linux wakes. */
 static inline sched_thread *sched_sleeper(const uint32_t *word) {
     sched_thread *first = NULL;
     for (unsigned i = 0; i < sched.count; i++) {

@@ -1,5 +1,6 @@
-/* stopped.h: stops a thread before its n-th atomic operation while another thread acts, for example forks. A test that
- * includes it has `// define: KOLK_CHAOS=1`; its has_changed says which operations count. */
+/* stopped.h: stops a thread before its n-th atomic operation while another thread does something, for example forks. A
+ * test that includes it has `// define: KOLK_CHAOS=1`, and a function has_changed that decides which operations
+ * count. */
 #ifndef TESTS_STOPPED_H
 #define TESTS_STOPPED_H
 
@@ -11,7 +12,7 @@
 #include <stdbool.h>
 
 static _Thread_local bool can_be_stopped;
-static unsigned steps_left; /* steps until the thread stops */
+static unsigned steps_left; /* how many steps until the thread stops */
 static bool has_stopped;
 static sem_t stopped, go_on;
 
@@ -38,7 +39,7 @@ static inline void *act_and_tell(void *act) {
 }
 
 /* Runs `act` in another thread; `act` sets can_be_stopped when its steps begin to count. Before the n-th step that
- * thread stops and `meanwhile` runs. False if there are fewer steps. */
+ * thread stops while `meanwhile` runs. Returns false if there are fewer steps. */
 static inline bool stop_at_step(unsigned n, void (*act)(void), void (*meanwhile)(void)) {
     pthread_t thread;
     has_stopped = false;
@@ -55,12 +56,12 @@ static inline bool stop_at_step(unsigned n, void (*act)(void), void (*meanwhile)
     return was_stopped;
 }
 
-/* The distance of the steps to stop at: a shortened test stops at every third one. */
+/* Returns the distance between the steps at which to stop: a shortened test stops only at every third step. */
 static inline unsigned steps_apart(void) {
     return does_a_part() ? 3 : 1;
 }
 
-/* A group's setup. */
+/* The setup of a group of tests. */
 static inline int make_semaphores(void **state) {
     (void)state;
     return sem_init(&stopped, 0, 0) + sem_init(&go_on, 0, 0);

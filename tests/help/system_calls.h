@@ -1,5 +1,5 @@
-/* system_calls.h: counts the system calls that pools make, and refuses them on demand. Also large stamped objects,
- * shared by the tests of growth. */
+/* system_calls.h: counts the system calls that pools make, and refuses them on demand. It also has large stamped
+ * objects for the tests of growth. */
 #ifndef TESTS_SYSTEM_CALLS_H
 #define TESTS_SYSTEM_CALLS_H
 
@@ -13,8 +13,8 @@
 
 static struct {
     unsigned calls;
-    size_t looked_at;      /* bytes queried by mincore */
-    unsigned refused_from; /* refuse from the n-th call on; 0: none */
+    size_t looked_at;      /* how many bytes mincore was asked about */
+    unsigned refused_from; /* refuses from the n-th call on; 0: refuses none */
     bool for_ever;
     bool only_mincore;
 } os;
@@ -50,7 +50,7 @@ int __wrap_mprotect(void *start, size_t size, int protection) {
     return refused(false) ? -1 : __real_mprotect(start, size, protection);
 }
 
-/* Never refused for core dumps: the library ignores that failure. */
+/* Calls about core dumps are never refused, as the library ignores their failure. */
 int __wrap_madvise(void *start, size_t size, int advice) {
 #ifdef MADV_DODUMP
     if (advice == MADV_DODUMP || advice == MADV_DONTDUMP) return __real_madvise(start, size, advice);
@@ -76,7 +76,8 @@ static inline int accept_again(void **state) {
     return abort_on_failure(state);
 }
 
-/* A group's setup: makes the registry allocate its own memory now, so that tests refuse only the pool's. */
+/* The setup of a group of tests: makes the registry allocate its own memory now, so that tests refuse only the
+ * pool's. */
 static inline int list_a_pool(void **state) {
     (void)state;
     kolk_pool pool;
@@ -87,7 +88,7 @@ static inline int list_a_pool(void **state) {
 
 /* ---- Leaks ------------------------------------------------------------------------------------------------------- */
 
-/* Pages of address space that this process has; 0 if unknown. */
+/* Returns how many pages of address space this process has, or 0 if unknown. */
 static inline long address_space(void) {
     char text[64] = "";
     if (emulator()) return 0;
@@ -102,7 +103,7 @@ static inline long address_space(void) {
 
 /* ---- Pools that grow --------------------------------------------------------------------------------------------- */
 
-#define OBJECT 1000u /* large stride: the pool starts with 65 slots and grows in small steps */
+#define OBJECT 1000u /* a large stride: the pool starts with 65 slots and grows in small steps */
 
 static inline void *stamped(kolk_pool *pool, uint32_t number) {
     uint32_t *object = (uint32_t *)kolk_pool_alloc(pool);
@@ -118,7 +119,7 @@ static inline bool is_stamped(const void *object, uint32_t number) {
     return true;
 }
 
-/* A setup callback, which gives a shape a further region. Each region is committed by its own call. */
+/* A setup hook, which gives a shape one more region. Each region is committed by a call of its own. */
 static inline bool set_up_nothing(void *object, void *context) {
     (void)object, (void)context;
     return true;
@@ -133,7 +134,7 @@ static inline kolk_pool_desc shape(unsigned n, uint32_t capacity, uint32_t max_c
                             .setup = n >= 3 ? set_up_nothing : NULL};
 }
 
-/* Bytes of the pool's slots that are backed by physical memory. */
+/* Returns how many bytes of the pool's slots are backed by physical memory. */
 static inline size_t resident(const kolk_pool *pool) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = 0;
     size_t pages = ((size_t)pool->capacity * pool->stride + page - 1) / page;

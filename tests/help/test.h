@@ -1,4 +1,4 @@
-/* test.h: shared by the tests of the core: cmocka and plain.h. Include it first. */
+/* test.h: for the tests of the core: includes cmocka and plain.h. Include it first. */
 #ifndef TESTS_TEST_H
 #define TESTS_TEST_H
 
@@ -13,7 +13,7 @@
 
 #include "plain.h"
 
-/* The sanitizers that this program was compiled with. */
+/* Which sanitizers was this program compiled with? */
 #if defined(__has_feature)
 #define KOLK_TEST_SANITIZER(name) __has_feature(name)
 #else
@@ -30,14 +30,14 @@
 #define UNDER_TSAN 0
 #endif
 
-/* Under a sanitizer a step takes ten times as long, so long tests do a part of their work. */
+/* Under a sanitizer each step takes ten times as long, so long tests do only a part of their work. */
 #if UNDER_ASAN || UNDER_TSAN || KOLK_TEST_SANITIZER(memory_sanitizer)
 #define SLOW 1
 #else
 #define SLOW 0
 #endif
 
-/* Should a long test do a part of its work, because of a sanitizer or KOLK_TEST_EFFORT? Prints a line once if so. */
+/* Should a long test do only a part of its work, because of a sanitizer or KOLK_TEST_EFFORT? Prints the effort once. */
 static inline bool does_a_part(void) {
     static enum { UNKNOWN, FULL, QUICK } effort;
     if (effort == UNKNOWN) {
@@ -47,12 +47,14 @@ static inline bool does_a_part(void) {
     return SLOW || effort == QUICK;
 }
 
-/* A hanging program ends and fails; a hanging child ends and its parent fails. The limit is many times what the slowest
- * test takes in the slowest build on a slow machine, and below ctest's limit in CMakePresets.json. */
+/* Ends a program that hangs, so that it fails, or a child that hangs, so that its parent fails. The limit is many times
+ * as long as the slowest test takes in the slowest build on a slow machine, and shorter than ctest's limit in
+ * CMakePresets.json. */
 #define END_IF_IT_HANGS() alarm(600)
 
-/* The name of the emulator, or NULL. Under qemu-user a program sees the emulator's memory and executable instead of its
- * own, and the emulator prints when it dies. Tests that depend on these are left out, as without /proc, or skipped. */
+/* Returns the name of the emulator, or NULL. Under qemu-user a program sees the emulator's memory and executable
+ * instead of its own, and the emulator prints a message when it dies. What depends on these is left out, as it is
+ * without /proc, or the test is skipped. */
 static inline const char *emulator(void) {
     const char *name = getenv("EMULATOR");
     return name && *name ? name : NULL;
@@ -66,14 +68,14 @@ static inline void skip_if_emulated(void) {
 
 /* ---- Failures ---------------------------------------------------------------------------------------------------- */
 
-/* A test's teardown: restores the handler that aborts, so that the next test's failures do not go unnoticed. */
+/* The teardown of a test: restores the handler that aborts, so that the next test's failures do not go unnoticed. */
 static inline int abort_on_failure(void **state) {
     (void)state;
     kolk_set_failure_handler(NULL, NULL);
     return 0;
 }
 
-/* Checks that there was exactly one failure since begin_notes or the last assert_noted, and its fields. */
+/* Checks that there was exactly one failure since begin_notes or the last assert_noted, and checks its fields. */
 #define assert_noted(taken, rule_, pool_, object_, slot_, sentence_)                                                   \
     do {                                                                                                               \
         assert_int_equal((taken)->count, 1);                                                                           \

@@ -1,5 +1,5 @@
-/* threads.h: shared by tests with threads: a seed, jobs that several threads do one after another, and tests on a
- * single core. */
+/* threads.h: for tests with threads: a seed, jobs that several threads do one after another, and tests on a single
+ * core. */
 #ifndef TESTS_THREADS_H
 #define TESTS_THREADS_H
 
@@ -17,7 +17,7 @@ static inline void nap(void) {
     nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
 }
 
-/* Waits until the condition is true, for any time, as the machine may be busy. */
+/* Waits until the condition is true, however long that takes, as the machine may be busy. */
 #define EVENTUALLY(what)                                                                                               \
     do {                                                                                                               \
         uint64_t naps_ = 0;                                                                                            \
@@ -31,7 +31,7 @@ static inline void nap(void) {
 
 static uint64_t seed, operations; /* KOLK_TEST_SEED, KOLK_TEST_OPS */
 
-/* Called at the start of main. */
+/* Call this at the start of main. */
 static inline void begin_random_work(uint64_t usual_operations) {
     END_IF_IT_HANGS();
     seed = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL));
@@ -41,11 +41,11 @@ static inline void begin_random_work(uint64_t usual_operations) {
 
 /* ---- Threads ----------------------------------------------------------------------------------------------------- */
 
-/* The first member of each job. */
+/* A worker is the first member of each job. */
 typedef struct worker {
     void *(*work)(void *job); /* runs in a thread until the job is done or this thread's life is over */
     bool done;
-    uint32_t lives; /* how many threads have worked at the job, one after another */
+    uint32_t lives; /* how many threads have worked on the job, one after another */
     pthread_t thread;
 } worker;
 
@@ -72,13 +72,13 @@ static inline void join_job(const void *job) {
     REQUIRE(pthread_join(((const worker *)job)->thread, NULL) == 0);
 }
 
-/* Runs a test that needs all threads to be in place before a deadline in milliseconds, and that returns whether they
- * were. On a busy machine it is repeated with a longer deadline. */
+/* Runs a test whose threads must all be in place before a deadline in milliseconds, and which returns whether they
+ * were. If they were not, as on a busy machine, runs it again with a longer deadline. */
 static inline void try_until_in_time(bool (*in_time)(int which, int64_t milliseconds), int which) {
     for (int64_t milliseconds = 30; !in_time(which, milliseconds);) milliseconds *= 2;
 }
 
-/* Runs tests on one core, so that the other threads are either interrupted or asleep. */
+/* Runs tests on one core, so that all threads but the running one are either interrupted or asleep. */
 static inline void run_on_one_core(void (*const *tests)(void **state), size_t n, void **state) {
     cpu_set_t all, one;
     assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);

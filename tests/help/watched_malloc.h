@@ -1,4 +1,4 @@
-/* watched_malloc.h: counts and refuses calls of malloc on demand, for tests of objects that come from malloc. */
+/* watched_malloc.h: counts calls of malloc and refuses them on demand, for tests of objects that come from malloc. */
 #ifndef TESTS_WATCHED_MALLOC_H
 #define TESTS_WATCHED_MALLOC_H
 
@@ -9,16 +9,16 @@ typedef struct block {
     size_t size, align;
 } block;
 
-/* When a freed block's memory is used again. */
+/* When the memory of a freed block is used again: as malloc decides, immediately, or never. */
 typedef enum places { AS_EVER, AT_ONCE, NEVER } places;
 
 static struct {
     block blocks[4096];
-    uint32_t count; /* blocks that are not freed yet */
+    uint32_t count; /* how many blocks are not freed yet */
     uint32_t calls, refused_from;
     bool on;
     places places;
-    block kept[1 << 16]; /* freed blocks: AT_ONCE reuses the last one first, NEVER reuses none */
+    block kept[1 << 16]; /* freed blocks: AT_ONCE reuses the latest first, NEVER reuses none */
     uint32_t kept_count;
 } heap;
 
@@ -41,7 +41,7 @@ static inline void *watched(void *start, size_t size, size_t align) {
     return start;
 }
 
-/* Takes the last freed block of this size and alignment, or NULL. */
+/* Takes and returns the latest freed block of this size and alignment, or returns NULL. */
 static inline void *kept_block(size_t size, size_t align) {
     uint32_t n = heap.on && heap.places == AT_ONCE ? heap.kept_count : 0;
     while (n-- > 0) {
@@ -88,7 +88,7 @@ static inline const block *block_of(const void *object) {
     return NULL;
 }
 
-/* Sets the reuse of blocks that are freed from now on. */
+/* Sets how blocks that are freed from now on are reused. */
 static inline void use_places(places what) {
     while (heap.kept_count > 0) __real_free(heap.kept[--heap.kept_count].start);
     heap.places = what;

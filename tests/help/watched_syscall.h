@@ -1,4 +1,4 @@
-/* watched_syscall.h: calls watch_syscall, which the test defines, before each call of syscall. */
+/* watched_syscall.h: before each call of syscall, calls watch_syscall, which the test defines. */
 #ifndef TESTS_WATCHED_SYSCALL_H
 #define TESTS_WATCHED_SYSCALL_H
 

@@ -4,24 +4,26 @@
  *     what a load of thread t may return                    |________|
  *                                                           the newest store that t must know of
  *
- * If a load always returned the newest store, the memory would be that of a machine with one processor, on which a
- * missing release or a missing seq_cst never shows. So each atomic keeps its last stores, and a load may return any
+ * If a load always returned the newest store, memory would behave as on a machine with one processor, where a missing
+ * release or a missing seq_cst has no effect. So each atomic keeps its last stores, and a load may return any store
  * that these rules allow:
  *
  *   W1 coherence: t reads no store older than one that an operation known to t has read or written.
- *   W2 what t knows is a vector clock (Lamport 1978; Mattern 1989): its own operations, and, if it read a release by an
- *      acquire, all that the writer knew.
+ *   W2 what t knows is a vector clock (Lamport 1978; Mattern 1989): its own operations, and everything that the writer
+ *      of a release knew, if t has read that release by an acquire.
  *   W3 a read-modify-write reads the newest store, and passes on the release that it overwrites, whatever its own order
- *      is. Any other store ends that (C++20; in C11 the writer's own relaxed stores pass it on as well).
+ *      is. Any other store does not pass it on (C++20; in C11 the writer's own relaxed stores do so as well).
  *   W4 a seq_cst load reads nothing older than the last seq_cst store. The total order of seq_cst operations is the
- *      order of the steps; they transfer no more knowledge than acquire and release do.
- *   W5 a sleeper reads its word by a seq_cst load, which returns no store older than the last waker of that word knew.
- *   W6 plain memory: a byte may be read if its last write is known, and written if all its reads are known as well. All
- *      else is a data race, in either order (Flanagan and Freund, "FastTrack", 2009).
+ *      order of the steps. These operations transfer no more knowledge than acquire and release do.
+ *   W5 a sleeper reads its word by a seq_cst load, which returns no store that is older than what the last waker of the
+ *      word knew.
+ *   W6 plain memory: a thread may read a byte if it knows the last write to it, and write the byte if it also knows all
+ *      reads. Anything else is a data race, in either order (Flanagan and Freund, "FastTrack", 2009).
  *
- * Loads that choose from a history are Vyukov's idea (Relacy, 2008). Not modelled: reading a store before it is made (a
- * relaxed load delayed beyond a later store), stores older than the last WEAK_HISTORY, and the value that a failed
- * compare-exchange reads, which is always the newest. So each error found is real, and others may be missed. */
+ * Loads that choose from a history are Vyukov's idea (Relacy, 2008). Three things are not modelled: reading a store
+ * before it is made (a relaxed load delayed beyond a later store), stores older than the last WEAK_HISTORY, and failed
+ * compare-exchanges that read an old value: they always read the newest. So each error found is real, but some errors
+ * may be missed. */
 #ifndef TESTS_WEAK_H
 #define TESTS_WEAK_H
 
@@ -37,7 +39,7 @@
 #define WEAK_ATOMICS 256u  /* a power of 2 */
 #define WEAK_BYTES   4096u /* a power of 2 */
 
-/* Stops the test with an error message about its own limits. */
+/* Ends the schedule with this message as its failure. */
 _Noreturn static void sched_stop(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 typedef struct weak_clock {
@@ -46,8 +48,8 @@ typedef struct weak_clock {
 
 typedef struct weak_store {
     uint64_t value;
-    weak_clock released;         /* what an acquire load learns by reading this store */
-    uint32_t seen[WEAK_THREADS]; /* each thread's own time when it first saw this store; 0: not seen */
+    weak_clock released;         /* what an acquire load learns when it reads this store */
+    uint32_t seen[WEAK_THREADS]; /* for each thread, its own time when it first saw this store; 0: not seen */
     bool seq_cst;
 } weak_store;
 
@@ -56,13 +58,13 @@ typedef struct weak_atomic {
     const char *name;
     size_t size;
     uint64_t run;
-    uint32_t stores; /* number of stores so far */
+    uint32_t stores; /* the number of stores so far */
     uint32_t awake;  /* W5: the number of the oldest store that a sleeper may still read */
     weak_store last[WEAK_HISTORY];
 } weak_atomic;
 
 typedef struct weak_access {
-    uint32_t time; /* the thread's own time; 0: never */
+    uint32_t time; /* the thread's own time at the access; 0: never */
     int line;
     const char *function, *what;
 } weak_access;
@@ -132,7 +134,7 @@ static inline weak_store *weak_push(weak_atomic *atomic, uint64_t value) {
     return store;
 }
 
-/* The entry of an atomic, or an empty one: its `run` is the current one if it is in use. Atomics in the same 8 bytes
+/* Returns the entry of an atomic, or an empty entry, whose `run` is not the current one. Atomics in the same 8 bytes
  * share a chain, so that overlapping ones are detected. */
 static inline weak_atomic *weak_place(const void *at, size_t size, const char *name) {
     if ((uintptr_t)at % size) sched_stop("%s is not aligned to its %u bytes", name, (unsigned)size);
@@ -146,7 +148,8 @@ static inline weak_atomic *weak_place(const void *at, size_t size, const char *n
     sched_stop("more than %u atomics", WEAK_ATOMICS);
 }
 
-/* A value in memory that no recorded store wrote is the initial value, which all threads know. */
+/* Returns the entry of an atomic. A value in memory that no recorded store wrote is the initial value, which all
+ * threads know. */
 static inline weak_atomic *weak_find(const void *at, size_t size, const char *name) {
     weak_atomic *atomic = weak_place(at, size, name);
     uint64_t value = weak_peek(at, size);
@@ -168,7 +171,7 @@ static inline bool weak_releases(int order) {
     return order == KOLK_RELEASE_ || order == KOLK_ACQ_REL_ || order == KOLK_SEQ_CST_;
 }
 
-/* How many of the newest stores a load may return, by W1 and W4, and by W5 none before number `oldest`. */
+/* Returns how many of the newest stores a load may choose from: by W1 and W4, and by W5 none before number `oldest`. */
 static inline unsigned weak_readable(const weak_atomic *atomic, unsigned thread, int order, uint32_t oldest) {
     unsigned n = 1;
     for (; n < WEAK_HISTORY && n < atomic->stores && atomic->stores - n > oldest; n++) {
@@ -180,7 +183,7 @@ static inline unsigned weak_readable(const weak_atomic *atomic, unsigned thread,
     return n;
 }
 
-/* The value of the store that is `age` older than the newest. */
+/* Returns the value of the store that came `age` stores before the newest. */
 static inline uint64_t weak_read(weak_atomic *atomic, unsigned thread, unsigned age, int order) {
     weak_store *store = &atomic->last[(atomic->stores - 1 - age) % WEAK_HISTORY];
     if (!store->seen[thread]) store->seen[thread] = weak.clocks[thread].of[thread];
@@ -218,7 +221,7 @@ static inline weak_byte *weak_byte_at(const unsigned char *at) {
     sched_stop("more than %u bytes of plain memory", WEAK_BYTES);
 }
 
-/* W6. Returns the other access of a race, with its thread, or NULL if there is no race. */
+/* Checks W6. Returns the other access of a race, and its thread, or NULL if there is no race. */
 static inline const weak_access *weak_touch(const void *at, unsigned thread, bool writes, const kolk_place_ *place,
                                             unsigned *other) {
     weak_byte *byte = weak_byte_at((const unsigned char *)at);
