@@ -16,7 +16,7 @@ typedef struct reason {
     const char *file; /* the contents of KOLK_SIZES; NULL: there is no file */
     const char *debug;
     bool lent;        /* the pool lives in the caller's memory */
-    unsigned needs;   /* flags that the kind must have */
+    unsigned needs;   /* what the kind must be able to do */
     const char *said; /* the beginning of the report */
 } reason;
 

@@ -172,7 +172,7 @@ static void test_free_of_a_foreign_pointer(void **state) {
         it->kind->give(it, foreign[i]);
         const report *last = &f.kept.all[f.kept.read];
         if (row_now->mode->flags & KOLK_DEBUG_GUARD && last->failure.rule == KOLK_INTERIOR_POINTER) {
-            next_report(&f.kept); /* red zones count as part of their slot */
+            next_report(&f.kept); /* a red zone counts as part of its slot */
             continue;
         }
         assert_told(KOLK_FOREIGN_POINTER, foreign[i], NO_SLOT, text);

@@ -45,7 +45,7 @@ static void test_the_sites_of_a_double_free(void **state) {
     const report *last = next_report(&kept);
     assert_int_equal(last->failure.rule, KOLK_DOUBLE_FREE);
     assert_int_equal(last->failure.sites, has_sites());
-    assert_true(is_within(last->failure.site, it->kind->in_give)); /* reported without the setting, too */
+    assert_true(is_within(last->failure.site, it->kind->in_give)); /* reported even without the setting */
     if (has_sites()) {
         assert_true(is_within(last->failure.alloc_site, it->kind->in_take));
         assert_true(is_within(last->failure.free_site, it->kind->in_give));
@@ -54,7 +54,7 @@ static void test_the_sites_of_a_double_free(void **state) {
         assert_sentence(last, " by ", text);
     } else {
         assert_true(!last->failure.alloc_site && !last->failure.free_site);
-        assert_string_equal(last->sentence, "kolk: it: double free of slot 0"); /* no sites in it */
+        assert_string_equal(last->sentence, "kolk: it: double free of slot 0"); /* it contains no sites */
     }
     assert_no_more(&kept);
     end_it();

@@ -5,7 +5,7 @@
 
 #include "child.h"
 
-/* Runs before and after each test: only the test's own settings are in force, under every tool. */
+/* Runs before and after each test: under every tool, only the test's own settings are in force. */
 static inline int plain_environment(void **state) {
     unsetenv("KOLK_DEBUG");
     unsetenv("KOLK_FAIL");

@@ -43,7 +43,7 @@ static inline void sched_tell_step(const sched_thread *t, const sched_step *step
     sched_tell("\n");
 }
 
-/* Prints the steps that were kept, in their order. */
+/* Prints the recorded steps in their order. */
 static inline void sched_tell_steps(void) {
     unsigned next[WEAK_THREADS] = {0};
     for (unsigned i = 0; i < sched.count; i++) {

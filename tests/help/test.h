@@ -89,8 +89,8 @@ static inline int abort_on_failure(void **state) {
 
 #define assert_silent(taken) assert_int_equal((taken)->count, 0)
 
-/* Sets `what` to `value`, as a stray write would: is_valid(at) must notice. Then restores it. `value` may refer to the
- * old value as before_. */
+/* Sets `what` to `value`, as a stray write would, and restores it after checking that is_valid(at) returns false.
+ * `value` may refer to the old value as before_. */
 #define assert_breaks(is_valid, at, what, value)                                                                       \
     do {                                                                                                               \
         __typeof__(what) before_ = (what);                                                                             \
@@ -110,7 +110,7 @@ static inline void make_pool(kolk_pool *pool, const kolk_pool_desc *desc) {
     assert_true(kolk_pool_is_valid(pool));
 }
 
-/* The live object in the lowest slot, or NULL. */
+/* Returns the live object in the lowest slot, or NULL. */
 static inline void *first_alive(const kolk_pool *pool) {
     kolk_cursor cursor = kolk_pool_each(pool);
     return kolk_cursor_next(&cursor);

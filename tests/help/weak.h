@@ -77,7 +77,7 @@ typedef struct weak_byte {
 } weak_byte;
 
 static struct {
-    uint64_t run; /* entries of other runs count as empty */
+    uint64_t run; /* entries from other runs count as empty */
     weak_clock clocks[WEAK_THREADS];
     weak_atomic atomics[WEAK_ATOMICS];
     weak_byte bytes[WEAK_BYTES];

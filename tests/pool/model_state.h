@@ -43,7 +43,7 @@ typedef struct model {
     void *objects[MODEL_SLOTS];     /* with bypass: where the slot's last object is; NULL: unknown */
     bool is_protected[MODEL_SLOTS]; /* and so not in the order of births */
     list free, waiting, worn;       /* free: in the order of frees */
-    list order;                     /* of births */
+    list order;                     /* the order of births */
     uint32_t fresh, capacity, live, peak, recycled;
     uint32_t count;   /* slots that are LIVE or BETWEEN */
     bool counts_peak; /* if false, the peak equals fresh */
@@ -59,7 +59,7 @@ typedef struct model {
     bool declined;   /* on_full has returned false, so this alloc fails */
     uint32_t victim; /* the slot that this alloc evicts, by a ready-made hook or alloc_over */
     uint32_t before; /* `count` before this alloc */
-    bool setup_frees, setup_allocs, reset_frees, reset_allocs; /* now and then */
+    bool setup_frees, setup_allocs, reset_frees, reset_allocs; /* what hooks do now and then */
     bool refused;                                              /* the system refuses memory for growth */
     uint32_t freeing;                                          /* the slot that may be evicted or reset now */
     uint32_t wanted;                                           /* the slot that alloc_at asks for */
@@ -68,7 +68,7 @@ typedef struct model {
     notes taken;
 } model;
 
-#ifdef TESTS_TEST_H /* each message says how to repeat the failure */
+#ifdef TESTS_TEST_H /* each message states how to repeat the failure */
 #define model_fail(m, format, ...)                                                                                     \
     fail_msg("KOLK_TEST_SEED=%" PRIu64 ", step %" PRIu64 ", %s: " format, (m)->seed, (m)->step, (m)->what, __VA_ARGS__)
 #endif
@@ -103,7 +103,7 @@ static inline bool has_persistent(const model *m) {
     return m->desc.keep || m->desc.setup || m->desc.teardown;
 }
 
-/* Computed with integers, as a pool without slots has slots == NULL. */
+/* Returns the slot's object. Computes with integers, as `slots` is NULL in a pool without slots. */
 static inline void *model_object(const model *m, uint32_t slot) {
     if (is_bypassed(m)) return slot < MODEL_SLOTS ? m->objects[slot] : NULL;
     return (void *)((uintptr_t)m->pool.slots + (size_t)slot * m->stride);
@@ -204,7 +204,7 @@ static inline bool model_needs_more(const model *m) {
     return !m->urgent && m->desc.headroom && model_left(m, m->capacity) <= m->desc.headroom;
 }
 
-/* The slot that the next alloc must return, or NO_SLOT. */
+/* Returns the slot that the next alloc must take, or NO_SLOT. */
 static inline uint32_t model_next(const model *m) {
     bool needs_more = model_needs_more(m);
     if (needs_more && !model_can_grow(m)) return NO_SLOT;

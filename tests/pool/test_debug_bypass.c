@@ -397,7 +397,7 @@ static void test_iteration(void **state) {
     }
     assert_null(kolk_pool_next_run(&pool, &at, &n));
     assert_int_equal(n, 0);
-    cursor = kolk_pool_each(&pool); /* all are freed during the walk, the current one and others */
+    cursor = kolk_pool_each(&pool); /* the walk frees all objects, the current one and others */
     for (void *each; (each = kolk_cursor_next(&cursor));) {
         kolk_cursor behind = cursor;
         kolk_pool_free(&pool, kolk_cursor_next(&behind));

@@ -212,7 +212,7 @@ static void test_which_pools(void **state) {
     }
 }
 
-/* An entry of its own can exempt a pool. */
+/* A pool can be exempted by an entry of its own. */
 static void test_which_pools_not(void **state) {
     (void)state;
     kolk_pool pool;
@@ -379,7 +379,7 @@ static void init_pools_in_this_environment(void) {
         fprintf(stderr, "%u ", n % 9);
         kolk_pool_deinit(&pool);
     }
-    unsetenv("KOLK_FAIL"); /* otherwise exit reports names that no pool has */
+    unsetenv("KOLK_FAIL"); /* otherwise names that no pool has are reported at exit */
     exit(0);               /* exit, so that coverage includes this process */
 }
 

@@ -253,7 +253,7 @@ static void test_writes_after_free_are_found_at_clear_and_deinit(void **state) {
         kolk_pool_clear(&f.pool);
         assert_no_more(&f.kept);
 
-        write_after_free(&f); /* after clear, too */
+        write_after_free(&f); /* also after clear */
         kolk_pool_deinit(&f.pool);
         assert_both_are_told(&f);
         assert_true(is_all_zero(&f.pool));

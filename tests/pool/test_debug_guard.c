@@ -151,7 +151,7 @@ static void test_many_bytes_and_both_sides_of_an_object(void **state) {
     /* a write from the first object across the second into the third one's zone damages the zones of the first and the
      * third */
     uint32_t between = pool.stride - 8;
-    memset(moved(objects[1], 0), 0, 8); /* it is dead and not filled, so this is no damage */
+    memset(moved(objects[1], 0), 0, 8); /* it is dead and not filled, so this is not damage */
     memset(moved(objects[0], 4), 0, 4 + between - ZONE);
     memset(moved(objects[2], -3), 0x11, 1);
     memset(moved(objects[2], -1), 0x22, 1);
@@ -437,7 +437,7 @@ static void test_trim_and_growth(void **state) {
         assert_true(kolk_pool_is_valid(&pool));
         assert_true(kolk_pool_trim(&pool) > 0);
         assert_true(kolk_pool_is_valid(&pool));
-        assert_true(ready >= 1 && ready < 10); /* those that share pages with the live one */
+        assert_true(ready >= 1 && ready < 10); /* only slots that share pages with the live one */
         assert_true(all_bytes_are(objects[150], 700, 0x44));
         for (uint32_t i = 0; i < 299; i++) assert_true(all_bytes_are(taken_from(&pool), 700, 0x44));
         assert_int_equal(ready, 300);

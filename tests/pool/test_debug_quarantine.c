@@ -41,7 +41,7 @@ static void test_the_last_ones_wait(void **state) {
         if (orders[n] == KOLK_REUSE_LIFO) assert_slots(&pool, 7, 2, 4);
         if (orders[n] == KOLK_REUSE_FIFO) assert_slots(&pool, 4, 2, 7);
         if (orders[n] == KOLK_REUSE_LOWEST) assert_slots(&pool, 2, 4, 7);
-        assert_slots(&pool, 1, 5, 0); /* the pool has no others, so it takes the oldest first */
+        assert_slots(&pool, 1, 5, 0); /* the pool has no other slots, so it takes these, the oldest first */
         assert_null(kolk_pool_alloc(&pool));
         kolk_stats stats;
         kolk_pool_stats(&pool, &stats);
@@ -304,7 +304,7 @@ static void test_strict_worn_out_slots_never_come_back(void **state) {
     }
 }
 
-/* Damage to a worn-out object is found, too. */
+/* Damage to a worn-out object is found as well. */
 static void test_a_write_to_a_worn_out_object(void **state) {
     (void)state;
     kolk_pool pool;

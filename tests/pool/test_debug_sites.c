@@ -163,7 +163,7 @@ static void test_sites_of_a_write_after_free(void **state) {
 static void test_the_site_of_other_failures(void **state) {
     (void)state;
     static const char *const debug[] = {NULL, "sites"};
-    for (size_t n = 0; n < LENGTH_OF(debug); n++) { /* failure.site is reported without the setting, too */
+    for (size_t n = 0; n < LENGTH_OF(debug); n++) { /* failure.site is reported even without the setting */
         if (n == 0 && !KOLK_CHECKS) {
             print_message("without the setting left out: built with KOLK_CHECKS=0\n");
             continue;
@@ -179,7 +179,7 @@ static void test_the_site_of_other_failures(void **state) {
         assert_true((now->failure.alloc_site != NULL) == (n == 1));
         assert_true((now->failure.free_site != NULL) == (n == 1));
         assert_int_equal(now->failure.sites, n == 1);
-        if (n == 0) assert_string_equal(now->sentence, "kolk: things: double free of slot 0"); /* no sites in it */
+        if (n == 0) assert_string_equal(now->sentence, "kolk: things: double free of slot 0"); /* it has no sites */
         explode(moved(object, 1));
         now = next_report(&kept);
         assert_int_equal(now->failure.rule, KOLK_INTERIOR_POINTER);

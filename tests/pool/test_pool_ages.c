@@ -179,7 +179,7 @@ static void test_wrong_pointers(void **state) {
     }
 }
 
-/* evict_cheapest spares protected objects, too. */
+/* evict_cheapest spares protected objects as well. */
 static void test_protect_from_evict_cheapest(void **state) {
     (void)state;
     kolk_pool pool;

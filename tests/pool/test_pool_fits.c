@@ -1,4 +1,4 @@
-/* Without .capacity, a pool on the caller's memory has as many slots as fit: neither more nor fewer. */
+/* Without .capacity, a pool in the caller's memory has exactly as many slots as fit. */
 #include "../help/test.h"
 
 /* Any address will do: init touches no object, and writes metadata only as slots are handed out. */

@@ -15,7 +15,7 @@ enum { FIXED, GROWING, LENT, KINDS, SHAPES = 3 * KINDS * DEBUG_MODES };
 
 #define SLOTS 20u
 
-/* A pool of up to SLOTS slots, for each order of reuse, kind of memory and debug mode. */
+/* Makes a pool of up to SLOTS slots. `n` chooses the order of reuse, the kind of memory and the debug mode. */
 static void make_shape(kolk_pool *pool, unsigned n, kolk_pool_desc desc) {
     static _Alignas(16) unsigned char memory[KOLK_POOL_BYTES(OBJECT, 8, SLOTS) + KOLK_POOL_AGE_BYTES(SLOTS)];
     unsigned kind = n / 3 % KINDS;
@@ -180,8 +180,8 @@ static uint32_t slots_left(const kolk_pool *pool) {
     return pool->desc.max_capacity - kolk_pool_count(pool);
 }
 
-/* The count rises and falls many times, by single allocs and frees. The hook is called when an alloc is about to take
- * one of the last low_water slots. It is called again only if more than low_water slots were free in between. */
+/* The count rises and falls many times, through single allocs and frees. The hook is called when an alloc is about to
+ * take one of the last low_water slots. It is called again only if more than low_water slots were free in between. */
 static void test_low_water_up_and_down(void **state) {
     (void)state;
     static const uint32_t waters[] = {1, 2, 5, SLOTS};
@@ -325,7 +325,7 @@ static void test_low_water_at_its_ends(void **state) {
         for (int i = 0; i < 4; i++) taken_from(&l.pool);
         assert_null(kolk_pool_alloc(&l.pool));
         assert_null(kolk_pool_alloc(&l.pool));
-        assert_int_equal(l.calls, waters[n / 3] != 0); /* once, as it never rose above low_water again */
+        assert_int_equal(l.calls, waters[n / 3] != 0); /* once, as no more than low_water were free again */
         end_pool(&l.pool);
     }
     kolk_pool pool; /* without a hook, low_water has no effect */

@@ -32,7 +32,7 @@ static bool pattern(uint32_t n, uint32_t slot) {
     }
 }
 
-/* A pool of exactly this many slots, all handed out once; the pattern says which are alive. */
+/* Makes a pool of exactly this many slots, all of which were handed out. The pattern decides which are alive. */
 static void make_items(items *pool, kolk_reuse reuse, uint32_t slots, uint32_t n) {
     assert_int_equal(items_init(pool, &(kolk_pool_desc){.name = "items", .capacity = slots, .reuse = reuse}), KOLK_OK);
     for (uint32_t i = 0; i < slots; i++) {

@@ -280,7 +280,7 @@ static void test_alignments(void **state) {
     static const size_t sizes[] = {1, 8, 24, 100, 4096, 5000};
     for (size_t align = 1; align <= 4096; align *= 2) {
         for (size_t n = 0; n < LENGTH_OF(sizes); n++) {
-            for (int where = 0; where < 3; where++) { /* fixed, growing, and on the caller's memory */
+            for (int where = 0; where < 3; where++) { /* fixed, growing, and in the caller's memory */
                 kolk_pool pool;
                 kolk_pool_desc desc = {.object_size = sizes[n], .object_align = align, .capacity = 10};
                 void *own = NULL;
@@ -328,8 +328,8 @@ static void test_the_default_alignment(void **state) {
     }
 }
 
-/* The caller's memory may be dirty, as metadata of slots that were never handed out is not read. Whatever it contains,
- * such a slot has no object. */
+/* The caller's memory may be dirty, as the metadata of slots that were never handed out is not read. Whatever it
+ * contains, such a slot has no object. */
 static void test_slots_never_handed_out_on_dirty_memory(void **state) {
     (void)state;
     static _Alignas(16) unsigned char dirty[KOLK_POOL_BYTES(24, 8, 256)];

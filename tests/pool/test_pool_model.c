@@ -20,7 +20,7 @@
 typedef struct run {
     model m;
     kolk_handle remembered[REMEMBERED];
-    kolk_pool other; /* a pool with another tag */
+    kolk_pool other; /* a pool with a different tag */
     void *others[4];
     moment past;
 } run;

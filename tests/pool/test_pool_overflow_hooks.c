@@ -196,7 +196,7 @@ static bool alloc_n_jumps_out(kolk_pool *pool, void **objects) {
     return false;
 }
 
-/* A handler jumps out of the overflow pool's trap: both pools are as usable as before. */
+/* A handler jumps out of the overflow pool's trap: both pools remain usable. */
 static void test_a_longjmp_out_of_the_overflow_pool(void **state) {
     (void)state;
     hooked h = {.calls = 0};

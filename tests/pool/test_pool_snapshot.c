@@ -17,7 +17,7 @@ void *__wrap_malloc(size_t size) {
     return __real_malloc(size);
 }
 
-/* Runs before each test: only the test's own settings are in force, under every tool. */
+/* Runs before each test: under every tool, only the test's own settings are in force. */
 static int plain_environment(void **state) {
     unsetenv("KOLK_DEBUG");
     setenv("KOLK_BYPASS", "0", 1);

@@ -71,7 +71,7 @@ static void test_static_storage_before_main(void **state) {
     bullets_deinit(&early);
 }
 
-/* The storage is aligned for a pool at any place. */
+/* Wherever the storage is, it is aligned for a pool. */
 static void test_storage_inside_a_struct(void **state) {
     (void)state;
     typedef struct owner {

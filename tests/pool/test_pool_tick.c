@@ -103,7 +103,7 @@ static void test_memory_goes_back_in_steps(void **state) {
     }
 }
 
-/* A budget of 0 never returns memory, and does no harm. */
+/* A budget of 0 never returns memory, but is harmless. */
 static void test_no_budget(void **state) {
     (void)state;
     static void *objects[MANY];
@@ -124,7 +124,7 @@ static void test_no_budget(void **state) {
     end_pool(&pool);
 }
 
-/* If demand rises and falls, but not below half, no memory is returned and no system call is made. */
+/* If demand rises and falls but stays above half, no memory is returned and no system call is made. */
 static void test_hysteresis(void **state) {
     (void)state;
     static void *objects[MANY];

@@ -120,7 +120,7 @@ static void test_places(void **state) {
         assert_seen(&pool, pool.worn.first, ISSUED);
         assert_seen(&pool, pool.worn.first, 7);
         assert_seen(&pool, pool.worn.first, 3000);
-        assert_seen(&pool, pool.worn.first, UINT32_MAX); /* nothing is read there */
+        assert_seen(&pool, pool.worn.first, UINT32_MAX); /* must not be read */
         assert_seen(&pool, pool.generations, NULL);
         assert_seen(&pool, pool.generations[100], 8);
         assert_seen(&pool, pool.generations[100], ISSUED);
@@ -237,7 +237,7 @@ static void test_floors(void **state) {
     }
 }
 
-/* The order of births (I9): the dead slots 7, 100 and 3000 are still in it, the protected slot 8 is not. */
+/* The order of births (I9): the dead slots 7, 100 and 3000 are still in it, but the protected slot 8 is not. */
 static void make_aged(kolk_pool *pool, kolk_reuse reuse) {
     make_pool(pool,
               &(kolk_pool_desc){.name = "aged", .object_size = 8, .capacity = SLOTS, .reuse = reuse, .ages = true});
@@ -257,14 +257,14 @@ static void test_the_order_of_births(void **state) {
         kolk_age_ *ages = pool.ages; /* indexed by slot + 1 */
         assert_int_equal(ages[0].newer, 1);
         assert_int_equal(ages[0].older, ISSUED);
-        assert_int_equal(ages[8].newer, 10); /* the dead slot is in the order, the protected one is not */
+        assert_int_equal(ages[8].newer, 10); /* the dead slot is in the order, but the protected one is not */
         assert_seen(&pool, ages[0].newer, 0);
         assert_seen(&pool, ages[0].newer, 2);
         assert_seen(&pool, ages[0].newer, ISSUED + 1);
         assert_seen(&pool, ages[0].newer, UINT32_MAX);
         assert_seen(&pool, ages[0].older, 0);
         assert_seen(&pool, ages[0].older, ISSUED - 1);
-        assert_seen(&pool, ages[1].newer, 3); /* skips one */
+        assert_seen(&pool, ages[1].newer, 3); /* skips a slot */
         assert_seen(&pool, ages[1].newer, 1); /* an endless loop */
         assert_seen(&pool, ages[1000].newer, 500);
         assert_seen(&pool, ages[1000].newer, 0);

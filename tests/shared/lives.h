@@ -7,7 +7,7 @@
 
 typedef struct life_event {
     bool frees, failed;         /* frees: a free, otherwise an alloc; failed: the alloc returned NULL */
-    uint32_t index, generation; /* of the object's handle */
+    uint32_t index, generation; /* from the object's handle */
     uint64_t begin, end;
 } life_event;
 

@@ -25,7 +25,7 @@ typedef struct model {
         bool alive, later;      /* later: retired, and perhaps not yet in the depot */
         uint32_t readers;       /* a bit for each local whose thread may still read it */
         uint64_t stamp;         /* what its last life wrote; 0: no life yet */
-        kolk_handle now, stale; /* handles of this life, and of an earlier one */
+        kolk_handle now, stale; /* handles of the current life and of an earlier one */
     } slots[MODEL_SLOTS];
     uint32_t count, later, issued; /* live objects; retired slots; slots that had a life */
     uint32_t failed, wrong_pool;
@@ -152,7 +152,7 @@ static inline void model_quiesce(model *m, uint32_t local) {
     kolk_shared_quiesce(&m->locals[local]);
 }
 
-/* After three rounds of quiesces all retired slots are in the depot. */
+/* Does three rounds of quiesces, after which all retired slots are in the depot. */
 static inline void model_rounds(model *m) {
     bool any = false;
     for (unsigned round = 0; round < 3; round++)
@@ -307,7 +307,7 @@ static inline void model_step(model *m) {
     model_assert(m, m->taken.count == 0);
 }
 
-/* In the end all slots return to the depot, and each can be allocated. */
+/* Ends the pool, after checking that all slots have returned to the depot and that each can be allocated. */
 static inline void model_deinit(model *m) {
     model_look_at_all(m);
     for (uint32_t n = 0; n < m->pool.inside->max_threads; n++) {

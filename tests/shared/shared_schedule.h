@@ -15,7 +15,7 @@ typedef struct state {
     kolk_shared_local locals[THREADS]; /* for bodies that make none of their own */
     void *objects[MOST];               /* the situation's objects, see below */
     uintptr_t passed[4];               /* objects passed from thread to thread */
-    uint32_t told[2];                  /* flags from thread to thread */
+    uint32_t told[2];                  /* flags that threads set for each other */
     uint32_t reports;
     /* For the promise about NULL. Writes to these are not steps, so the writer calls KOLK_UNSEEN_. */
     uint32_t alive;         /* upper bound: includes objects about to be allocated or freed */
@@ -78,7 +78,7 @@ static inline void begin(void *context) {
 #undef kolk_shared_get_sized_
 #undef kolk_shared_get
 
-static bool stepped; /* whether threads use these fast paths */
+static bool stepped; /* do threads use these fast paths? */
 
 /* ---- Threads ----------------------------------------------------------------------------------------------------- */
 

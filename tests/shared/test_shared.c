@@ -164,7 +164,7 @@ static void test_a_local_whose_pool_is_gone(void **state) {
         object = wides_alloc(&left);
         wides_free(&left, object);
         wides_deinit(&pool);
-        memset(&pool, 0x55, sizeof pool); /* its memory is used for something else now */
+        memset(&pool, 0x55, sizeof pool); /* now its memory is used for something else */
         begin_notes(&taken);
         for (int i = 0; i < 5; i++) {
             bool allocs = i < 3;
@@ -552,7 +552,7 @@ static void test_handles(void **state) {
     end_shared(&one);
     end_shared(&other);
     make_shared(&one, &(kolk_shared_desc){.name = "other", .object_size = 4, .capacity = 9, .tag = 7});
-    assert_int_equal(one.tag, UINT32_C(7) << 29); /* the descriptor's tag, not the name's */
+    assert_int_equal(one.tag, UINT32_C(7) << 29); /* the tag comes from the descriptor, not from the name */
     end_shared(&one);
 }
 

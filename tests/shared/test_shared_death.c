@@ -63,8 +63,8 @@ static void *die(void *argument) {
     return NULL;
 }
 
-/* The next thread takes over the dead one's keeper, can allocate all free slots, and can free the objects left
- * alive. */
+/* The next thread takes over the dead thread's keeper. It can allocate all free slots, and free the objects that are
+ * still alive. */
 static void test_one_after_another(void **state) {
     (void)state;
     static death d;

@@ -284,7 +284,7 @@ static void test_walks_beside_threads(void **state) {
     pthread_t threads[2];
     notes taken;
     void *kept[20];
-    heap.on = false; /* the watched malloc supports one thread only */
+    heap.on = false; /* the watched malloc supports only one thread */
     begin_notes(&taken);
     make_shared(&beside, &(kolk_shared_desc){.object_size = 24, .capacity = 40, .cache = KOLK_NO_CACHE});
     make_local(&local, &beside);

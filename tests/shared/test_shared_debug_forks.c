@@ -207,7 +207,7 @@ static unsigned take_all(unsigned alive) {
 /* The child continues to use the pool, or deinitialises it immediately. */
 static void live_on(uint32_t for_long) {
     unsigned alive = count_alive();
-    signal(SIGSEGV, SIG_DFL); /* instead of cmocka's handler */
+    signal(SIGSEGV, SIG_DFL); /* removes cmocka's handler */
     END_IF_IT_HANGS();
     kolk_set_failure_handler(note_leaks, NULL);
     if (for_long) {

@@ -139,7 +139,7 @@ static void test_sites_of_damage(void **state) {
 
 static void test_the_site_of_other_failures(void **state) {
     (void)state;
-    for (int sites = 0; sites < 2; sites++) { /* failure.site is reported without the setting, too */
+    for (int sites = 0; sites < 2; sites++) { /* failure.site is reported even without the setting */
         reports kept;
         begin_reports(&kept);
         start(sites ? "sites" : NULL);

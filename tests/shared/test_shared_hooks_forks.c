@@ -9,7 +9,7 @@ enum { THREADS = 2, CAPACITY = 20, MOST = 40 };
 
 /* The stage of each slot. */
 static enum { NEVER_MADE, IN_SETUP, MADE, IN_RESET, TORN_DOWN } stages[MOST];
-static enum { DEAD, ALIVE, BETWEEN } lives[MOST]; /* BETWEEN: dead, and not reset yet */
+static enum { DEAD, ALIVE, BETWEEN } lives[MOST]; /* BETWEEN: dead, but not yet reset */
 static void *objects[MOST];
 
 /* Every operation is a step. */

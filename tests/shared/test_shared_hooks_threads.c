@@ -143,7 +143,7 @@ static void run_jobs(unsigned threads, uint32_t cache, bool later, bool fails, c
         if (r.shelves[n]) ((object *)r.shelves[n])->owner = 0;
     kolk_shared_deinit(&r.pool);
     assert_true(r.births > 0);
-    assert_int_equal(r.resets, r.births); /* including objects on the shelves and retired ones */
+    assert_int_equal(r.resets, r.births); /* including objects on the shelves and retired objects */
     assert_int_equal(r.teardowns, r.set_ups);
     assert_int_equal(r.births_of_all, r.births); /* no object was set up again between its lives */
     assert_true(r.set_ups <= slots);

@@ -350,7 +350,7 @@ static void play_take(unsigned who) {
     if (!object) return;
     uint32_t slot = slot_of(&pool, object);
     assert_false(m.slots[slot].alive);
-    for (unsigned i = 0; i < MOST_LOCALS; i++) assert_false(m.slots[slot].asked[i]); /* all have quiesced */
+    for (unsigned i = 0; i < MOST_LOCALS; i++) assert_false(m.slots[slot].asked[i]); /* all locals have quiesced */
     m.reused += m.slots[slot].waits;
     m.slots[slot].waits = false;
     m.slots[slot].alive = true;

@@ -136,7 +136,7 @@ static void test_many_lives_without_handles(void **state) {
 #define assert_seen(what, value) assert_breaks(kolk_shared_is_valid, pool, what, value)
 
 static void break_lives(kolk_shared *pool) {
-    for (int slot = 0; slot < SLOTS; slot++) { /* a live slot that is also free, and the reverse: I2 */
+    for (int slot = 0; slot < SLOTS; slot++) { /* a live slot that is also free, or one that is neither: I2 */
         if (pool->lives)
             assert_seen(pool->lives[slot], before_ ^ 1);
         else

@@ -5,7 +5,7 @@
  * The promises to a waiter:
  *   - Once fewer than `capacity` objects are alive, it is served: the other magazines have no room for all free slots,
  *     and a slot without room returns by the slow path, which looks for waiters.
- *   - A free that begins when it is already asleep serves it, or an earlier waiter. */
+ *   - A free that begins when the waiter is already asleep serves it or an earlier waiter. */
 #include "../help/test.h"
 
 #include "shared_schedule.h"

@@ -32,7 +32,7 @@ typedef struct model {
     uint32_t recycled;
     uint32_t capacity;
     uint64_t failed, wrong_pool;
-    uint32_t removed; /* calls of on_remove since the last check */
+    uint32_t removed; /* how often on_remove was called since the last check */
     kolk_handle remembered[REMEMBERED];
     uint32_t debug;
     notes taken;
