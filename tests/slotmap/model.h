@@ -238,7 +238,7 @@ static inline int model_backwards(const void *a, const void *b, void *context) {
     return -model_order(a, b, context);
 }
 
-/* Sorts the model by insertion, which is stable as well. */
+/* Sorts both, the model by insertion, which is stable too. */
 static inline void model_sort(model *m, bool backwards) {
     record sorted[MODEL_MAX];
     for (uint32_t i = 0; i < m->count; i++) {
