@@ -7,11 +7,11 @@
 #define KOLK_UNLIKELY_(condition) __builtin_expect(!!(condition), 0)
 
 #ifndef KOLK_GENERATION_MAX
-#define KOLK_GENERATION_MAX UINT32_MAX /* 2^n - 1; tests narrow it, in the library too, to wear slots out */
+#define KOLK_GENERATION_MAX UINT32_MAX /* 2^n - 1; tests lower it, also in the library, to wear slots out */
 #endif
 
-/* In the library only base.c exports the functions below. If a file exports one inline function, mingw's gcc emits all
- * of them in that file. */
+/* In the library, only base.c exports the functions below, because mingw's gcc emits all inline functions in a file
+ * that exports one of them. */
 #if defined(KOLK_BUILD) && !defined(KOLK_BASE_INLINE)
 #define KOLK_BASE_INLINE KOLK_INLINE_AT_O0_
 #elif !defined(KOLK_BASE_INLINE)
@@ -23,8 +23,8 @@ extern "C" {
 #endif
 KOLK_BODIES_BEGIN_
 
-/* Returns the inverse of an odd number modulo the word. The start has 5 correct bits, and each step of Newton's
- * iteration doubles them (Warren, Hacker's Delight, 2nd ed. 2012, 10-16). */
+/* Returns the inverse of an odd number modulo 2^(bits of a word). The first guess has 5 correct bits, and each step of
+ * Newton's iteration doubles their number (Warren, Hacker's Delight, 2nd ed. 2012, 10-16). */
 KOLK_BASE_INLINE uintptr_t kolk_inverse_(uintptr_t odd) {
     uintptr_t inverse = (3 * odd) ^ 2;
     inverse *= 2 - odd * inverse;
@@ -34,10 +34,10 @@ KOLK_BASE_INLINE uintptr_t kolk_inverse_(uintptr_t odd) {
     return inverse;
 }
 
-/* Returns the slot that begins at `offset`, or a number above all slots: exact division by stride = odd << shift.
- * Rotating right by shift moves stray low bits to the top. Multiplying by the inverse of odd maps the multiples of odd,
- * and nothing else, to small numbers. So one comparison with a bound refuses foreign, misaligned and interior pointers
- * (Granlund and Montgomery, Division by Invariant Integers using Multiplication, 1994, section 9). */
+/* Returns the slot that begins at `offset`, or a number above all slots. It divides exactly by the stride, which is odd
+ * << shift. Rotating right by shift moves stray low bits to the top. Multiplying by the inverse of odd maps the
+ * multiples of odd, and nothing else, to small numbers. So one comparison with a bound refuses foreign, misaligned and
+ * interior pointers (Granlund and Montgomery, Division by Invariant Integers using Multiplication, 1994, section 9). */
 KOLK_BASE_INLINE uintptr_t kolk_exact_slot_(uintptr_t offset, unsigned shift, uintptr_t inverse) {
     unsigned width = 8 * (unsigned)sizeof offset;
     return ((offset >> shift) | (offset << ((width - shift) % width))) * inverse;
@@ -53,7 +53,7 @@ KOLK_BASE_INLINE uint32_t kolk_handle_generation_(kolk_handle handle) {
     return (uint32_t)(handle.bits >> 32);
 }
 
-/* For a handle of a pool with another tag, this index is beyond all slots, or the generation differs. */
+/* Returns the index. For a handle of a pool with another tag, it is beyond all slots, or the generation differs. */
 KOLK_BASE_INLINE uint32_t kolk_handle_index_(kolk_handle handle, uint32_t tag) {
     return (uint32_t)handle.bits ^ tag;
 }

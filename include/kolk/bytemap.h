@@ -1,6 +1,6 @@
 /* kolk/bytemap.h: the object pool of the GTA trilogy (III, Vice City, San Andreas), bit for bit: the same handles, in
- * the same slots, in the same order, under the names of the modding documentation; on its own memory, on yours, or
- * attached to the arrays of a game.
+ * the same slots, in the same order, with the names of the modding documentation. It uses its own memory or yours, or
+ * is attached to the arrays of a game.
  *
  *     #include <kolk/kolk.h>
  *     #include <stdio.h>
@@ -26,13 +26,14 @@
  *           worst at each slot once, eight at a time. new_at, clear, is_valid and initialise are O(count); initialise
  *           on fresh pages of the system does not touch the objects. used_count and free_count are O(1), but O(count)
  *           for an attached pool, eight slots per step.
- * Memory    pages of the system (in freestanding builds KOLK_NO_MEMORY), or your arrays. A slot costs object_size, not
- *           rounded up, and 1 byte. An attached pool's memory is never freed, and without .writable never written.
- * Contents  a new object has the bytes of the slot's last life, or of the memory before: initialise all of it. delete
- *           leaves the object as it is. The pool stores no data in a slot.
- * Threads   one thread at a time. But any number may call functions that take a const pool while no other function
- *           runs.
- * An attached pool's arrays may not change during a call: call it where the game's own scripts run.
+ * Memory    pages of the system (freestanding builds return KOLK_NO_MEMORY), or your arrays. A slot costs object_size,
+ *           not rounded up, plus 1 byte. An attached pool's memory is never freed, and is written to only with
+ *           .writable.
+ * Contents  a new object has the bytes of the slot's last life, or those that the memory had before: initialise all of
+ *           it. delete does not change the object. The pool stores no data in a slot.
+ * Threads   one thread at a time. But any number of threads may call functions that take a const pool while no other
+ *           function runs.
+ * An attached pool's arrays must not change during a call, so call kolk where the game's own scripts run.
  * Design    the essay in src/bytemap/bytemap.c; docs/texts.md lists each difference from the documentation and the
  *           games.
  */
@@ -54,14 +55,14 @@ enum { KOLK_BYTEMAP_NULL = -1, KOLK_BYTEMAP_MAX_COUNT = 1 << 23 };
 
 /* The slot's seed after New(handle). */
 typedef enum kolk_bytemap_seeds {
-    KOLK_BYTEMAP_SEED_ADVANCE = 0, /* seed + 1, as in New: as the documentation says */
-    KOLK_BYTEMAP_SEED_OF_HANDLE    /* the handle's seed, so that the handle is valid again: as the games do */
+    KOLK_BYTEMAP_SEED_ADVANCE = 0, /* seed + 1, as in New; the documentation says so */
+    KOLK_BYTEMAP_SEED_OF_HANDLE    /* the handle's seed, so that the handle is valid again; the games do so */
 } kolk_bytemap_seeds;
 
 /* ---- Descriptor: the arrays of a pool. Zero means default for all but object_size -------------------------------- */
 
 typedef struct kolk_bytemap_view {
-    const char *name KOLK_OR_0_;   /* for reports and statistics; outlives the pool */
+    const char *name KOLK_OR_0_;   /* for reports and statistics; must outlive the pool */
     void *object_list KOLK_OR_0_;  /* give both arrays, or neither: then initialise_with allocates them */
     uint8_t *byte_map KOLK_OR_0_;  /* count bytes */
     size_t object_size KOLK_OR_0_; /* bytes from slot to slot, from 1; in the games, the size of the widest derived
@@ -78,22 +79,22 @@ typedef struct kolk_bytemap_view {
 
 /* ---- Struct: read any field, write none but seeds ---------------------------------------------------------------- */
 
-/* All zero is a valid pool of 0 slots. Never copy or move it once initialised. */
+/* A zero-initialised pool is valid and has 0 slots. Never copy or move a pool once it is initialised. */
 typedef struct kolk_bytemap {
     unsigned char *object_list;
     uint8_t *byte_map;
     int32_t count;            /* slots; for the used ones, call kolk_bytemap_used_count */
-    int32_t first_free;       /* the cursor, -1 to count - 1: new begins behind it; not used if `cursor` is set */
-    int32_t used, peak;       /* used slots now, and most at a time; not for attached pools */
+    int32_t first_free;       /* the cursor, -1 to count - 1: new begins after it; not used if `cursor` is set */
+    int32_t used, peak;       /* used slots now, and the most at a time; not for attached pools */
     uint32_t bound;           /* count, or 0 if it is attached */
     kolk_bytemap_seeds seeds; /* yours to change */
     size_t object_size;
     uintptr_t inverse;      /* inverse of odd, modulo the word */
     uint8_t shift;          /* object_size = odd << shift */
-    bool initialized_state; /* from initialise or attach until flush */
+    bool initialized_state; /* true from initialise or attach until flush */
     bool attached, read_only;
     uint32_t number; /* number in the registry; 0: not registered */
-    /* new, delete and get_at read no more than this: 64 bytes */
+    /* new, delete and get_at read only the fields above: 64 bytes */
     int32_t *cursor; /* attached: the owner's first_free, or NULL */
     uint64_t failed; /* how often new returned NULL */
     void *block;     /* the pool's own memory, with both arrays */
@@ -102,19 +103,20 @@ typedef struct kolk_bytemap {
     const char *name;
 } kolk_bytemap;
 
-/* ---- Life of a pool: the struct is all zero, or flushed, before the first of these ------------------------------- */
+/* ---- Life of a pool: before the first of these calls, the struct must be all zero or flushed --------------------- */
 
-/* Initialise: all slots are free, all seeds 0, and first_free is -1. KOLK_NOT_FLUSHED: the pool is initialised already,
- * and stays as it is (the games would leak the first arrays). Any other status but KOLK_OK leaves it all zero. */
+/* Initialise: afterwards all slots are free, all seeds are 0, and first_free is -1. KOLK_NOT_FLUSHED: the pool is
+ * already initialised, and stays as it is (the games would leak the first arrays). Any other status but KOLK_OK leaves
+ * the pool all zero. */
 static inline kolk_status kolk_bytemap_initialise(kolk_bytemap *pool, int32_t count, size_t object_size);
 
 /* The same with a name, seeds, or your own arrays, which flush does not free. */
 static inline kolk_status kolk_bytemap_initialise_with(kolk_bytemap *pool, const kolk_bytemap_view *view);
 
-/* Makes a pool of another owner's arrays and leaves these as they are. Both arrays must be given, unless count is 0.
- * Without .writable, new, new_at, delete and clear are bugs of the caller (KOLK_READ_ONLY) and change nothing. Flush
- * the pool before its arrays are freed; if they are gone already, statistics leave the pool out. In the game's own
- * process, you need only know the address of the game's struct and the size of its widest object:
+/* Makes a pool from arrays of another owner, and leaves the arrays as they are. Both arrays must be given, unless count
+ * is 0. Without .writable, a call of new, new_at, delete or clear is a bug of the caller (KOLK_READ_ONLY) and changes
+ * nothing. Flush the pool before its arrays are freed; if they are already gone, statistics leave the pool out. In the
+ * game's own process, you need only know the address of the game's struct and the size of its widest object:
  *
  *     struct CPool { void *objects; uint8_t *bytes; int32_t count, first_free; };   // San Andreas: two flags behind
  *     struct CPool *game = *(struct CPool **)address_of_the_pointer;
@@ -122,28 +124,29 @@ static inline kolk_status kolk_bytemap_initialise_with(kolk_bytemap *pool, const
  *         .object_size = size, .count = game->count, .cursor = &game->first_free}); */
 static inline kolk_status kolk_bytemap_attach(kolk_bytemap *pool, const kolk_bytemap_view *view);
 
-/* Clear: all slots are free, all seeds 0, so old handles become valid again sooner. first_free stays. */
+/* Clear: all slots become free, and all seeds 0, so old handles become valid again sooner. first_free does not
+ * change. */
 KOLK_API_ void kolk_bytemap_clear(kolk_bytemap *pool);
 
-/* Flush: frees the arrays if they are the pool's own, and sets all fields to 0, initialized_state too. A second flush
- * does nothing. */
+/* Flush: frees the arrays if they are the pool's own, and sets all fields to 0, including initialized_state. A second
+ * flush does nothing. */
 KOLK_API_ void kolk_bytemap_flush(kolk_bytemap *pool);
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
-/* New: looks at the slots behind first_free, then at the slots from 0 up to it. The first free one becomes first_free,
+/* New: looks at the slots after first_free, then at the slots from 0 up to it. The first free slot becomes first_free,
  * and its seed becomes seed + 1 modulo 128. If no slot is free, returns NULL and sets first_free to -1. So a slot that
- * was deleted just now is not used again before the cursor has gone round. */
+ * was just deleted is not used again before the cursor has gone round. */
 KOLK_INLINE_ void *kolk_bytemap_new(kolk_bytemap *pool);
 
 /* New(handle), for loading: returns the object in the handle's slot, with the seed that pool->seeds selects. first_free
- * is then the lowest free slot, or -1 if none is left (as after new in a full pool). NULL: the slot is in use or does
- * not exist. */
+ * is then the lowest free slot, or -1 if none is left (as after new in a full pool). Returns NULL if the slot is in use
+ * or does not exist. */
 KOLK_API_ void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle);
 
-/* Delete: the slot is free and keeps its seed; first_free moves down to it, never up. NULL does nothing. Any other
- * pointer is a bug of the caller: one that is not of this pool, is not the start of a slot, or whose slot is free
- * already. */
+/* Delete: the slot becomes free and keeps its seed; first_free moves down to it, but never up. NULL does nothing. Any
+ * other pointer is a bug of the caller: it is not from this pool, is not the start of a slot, or its slot is already
+ * free. */
 KOLK_INLINE_ void kolk_bytemap_delete(kolk_bytemap *pool, void *object);
 
 /* ---- Handles and indices ----------------------------------------------------------------------------------------- */
@@ -152,23 +155,23 @@ KOLK_INLINE_ void kolk_bytemap_delete(kolk_bytemap *pool, void *object);
 KOLK_INLINE_ void *kolk_bytemap_get_slot(const kolk_bytemap *pool, int32_t index);
 
 /* GetAt: returns the object of a handle, or NULL if its slot is free, has another seed, or does not exist. A handle
- * does not name its pool: another pool's handle may be valid here too. After 128 lives of the slot, or a clear, the
+ * does not identify its pool: another pool's handle may be valid here too. After 128 lives of the slot, or a clear, the
  * handle can find another object.
  *
- * To find out why it is NULL: the slot is handle >> 8. If that is negative or at least count, there is no such slot. If
- * get_slot returns NULL for it, the object was deleted. Otherwise the slot has another object, whose seed is
+ * To find out why the result is NULL: the slot is handle >> 8. If that is negative or at least count, there is no such
+ * slot. If get_slot returns NULL for it, the object was deleted. Otherwise the slot has another object, whose seed is
  * byte_map[slot]. */
 KOLK_INLINE_ void *kolk_bytemap_get_at(const kolk_bytemap *pool, int32_t handle);
 
 /* GetJustIndex and GetIndex: return the index, or the handle, of the slot that begins at `object`, whether used or
  * free. The handle of a free slot contains the free flag, and get_at returns NULL for it. Any other pointer is a bug of
- * the caller and gives -1. */
+ * the caller; the result is then -1. */
 KOLK_API_ int32_t kolk_bytemap_get_just_index(const kolk_bytemap *pool, const void *object);
 KOLK_API_ int32_t kolk_bytemap_get_index(const kolk_bytemap *pool, const void *object);
 
 /* TraversePoolEntities: returns the object of a handle in the first of n pools for which it is valid. On entry, *which
- * is the pool to begin with; on return, the pool of the object, or n. As a handle may be valid in several pools, this
- * loop finds all of its objects:
+ * is the index of the pool to begin with; on return, it is that of the object's pool, or n. A handle may be valid in
+ * several pools. This loop finds all of its objects:
  *     for (size_t which = 0; (object = kolk_bytemap_find(pools, n, handle, &which)) != NULL; which++) ...
  */
 KOLK_API_ void *kolk_bytemap_find(const kolk_bytemap *const *pools, size_t n, int32_t handle, size_t *which);
@@ -186,13 +189,13 @@ KOLK_API_ void kolk_bytemap_stats(const kolk_bytemap *pool, kolk_stats *out);
  * must be from -1 to count - 1. */
 KOLK_API_ bool kolk_bytemap_is_valid(const kolk_bytemap *pool);
 
-/* ---- Walking: used slots in ascending order. Any may be deleted; what is new may or may not be visited */
+/* ---- Walking: used slots in ascending order. Any may be deleted meanwhile; new ones may or may not be visited ---- */
 
-/* Returns the next object behind this one, which may have been deleted since. NULL begins the walk, and NULL ends it. A
- * pointer that is not the start of a slot is a bug of the caller and gives NULL. */
+/* Returns the next object after this one, which may have been deleted since. NULL begins the walk, and NULL ends it. A
+ * pointer that is not the start of a slot is a bug of the caller; the result is then NULL. */
 KOLK_API_ void *kolk_bytemap_next(const kolk_bytemap *pool, const void *object);
 
-/* Returns the handle of the next used slot behind this handle's slot. -1 begins the walk, and -1 ends it. */
+/* Returns the handle of the next used slot after this handle's slot. -1 begins the walk, and -1 ends it. */
 KOLK_API_ int32_t kolk_bytemap_next_handle(const kolk_bytemap *pool, int32_t handle);
 
 /* ---- Two moments: what was born, what died? ---------------------------------------------------------------------- */
@@ -222,7 +225,7 @@ typedef struct kolk_bytemap_difference {
 KOLK_API_ bool kolk_bytemap_compare(const uint8_t *before, const uint8_t *after, int32_t count,
                                     kolk_bytemap_difference *difference);
 
-/* ---- Out of a dump: the memory of a 32-bit game as regions of bytes, wherever this program runs ------------------ */
+/* ---- Reading a dump: the memory of a 32-bit game as regions of bytes, wherever this program runs ----------------- */
 
 typedef struct kolk_bytemap_region {
     uint32_t address;  /* of the first byte, in the game */
@@ -233,7 +236,7 @@ typedef struct kolk_bytemap_region {
 typedef enum kolk_bytemap_layout {
     KOLK_BYTEMAP_III = 0, /* object_list at 0, byte_map at 4, count at 8, first_free at 0xC; 0x10 bytes */
     KOLK_BYTEMAP_VICE_CITY,
-    KOLK_BYTEMAP_SAN_ANDREAS /* and owns-its-memory at 0x10, a flag at 0x11; 0x14 bytes */
+    KOLK_BYTEMAP_SAN_ANDREAS /* also owns-its-memory at 0x10 and a flag at 0x11; 0x14 bytes */
 } kolk_bytemap_layout;
 
 /* Reads the 32-bit number at an address, such as a game's pointer to a pool. KOLK_OUTSIDE: no region has the
@@ -241,10 +244,11 @@ typedef enum kolk_bytemap_layout {
 KOLK_API_ kolk_status kolk_bytemap_follow(const kolk_bytemap_region *regions, size_t n, uint32_t address,
                                           uint32_t *out);
 
-/* Makes a view for attach of the pool whose struct is at this address. Its arrays are in the regions' own bytes. The
- * game does not store object_size, so you pass it: the size of the game's widest type. KOLK_OUTSIDE: the struct or an
- * array is not wholly in one region. KOLK_BAD_COUNT: there is no pool. In both cases *out is unchanged. The game's
- * other data is not trusted: first_free may be any number, which does not harm new, and which is_valid reports. */
+/* Makes a view, for attach, of the pool whose struct is at this address. The view's arrays lie in the regions' own
+ * bytes. The game does not store object_size, so you pass it: the size of the game's widest type. KOLK_OUTSIDE: the
+ * struct or an array is not wholly in one region. KOLK_BAD_COUNT: there is no pool. In both cases *out is unchanged.
+ * The game's other data is not trusted: first_free may be any number. A wrong one does not harm new, and is_valid
+ * reports it. */
 KOLK_API_ kolk_status kolk_bytemap_read(const kolk_bytemap_region *regions, size_t n, uint32_t address,
                                         kolk_bytemap_layout layout, size_t object_size, kolk_bytemap_view *out);
 

@@ -1,5 +1,5 @@
-/* kolk/heap.h: blocks of any size, from pools of a few sizes: big trays for luggage, little trays for pocket stuff.
- * Deinit frees a whole heap at once.
+/* kolk/heap.h: blocks of any size, from pools of a few sizes: big trays for luggage, little trays for pocket stuff. One
+ * deinit frees a whole heap.
  *
  *     #include <kolk/kolk.h>
  *     #include <stdio.h>
@@ -23,45 +23,48 @@
  * slot of a block follow from its address, free needs no size, and blocks have no headers. A block of more than
  * KOLK_HEAP_LARGEST bytes gets its own pages from the system.
  *
- * Cost      alloc and free: O(1), two dozen instructions without an atomic read-modify-write; about every 32nd call
+ * Cost      alloc and free are O(1): two dozen instructions without an atomic read-modify-write. About every 32nd call
  *           does one to three atomic operations. The first use of a class, and a thread's first use of a heap, ask the
- *           system for memory. On average none of that depends on the number of threads or heaps. But with more than
- *           eight heaps, two of them share one of eight places where a thread looks first: if a thread alternates
- *           between these two, each change costs some 500 instructions. A large block costs a system call, and a lock
- *           for a moment.
- * Memory    pages of the system. Waste: a block of up to 64 bytes has at most 15 bytes more than was asked for; a block
- *           of up to KOLK_HEAP_LARGEST wastes at most a fifth of its bytes. Metadata: 1 byte and 1 bit per block,
- *           outside of the blocks, where no write through a dangling pointer reaches it. A thread caches up to 64 KiB
- *           of free blocks of each class, or one block; if the class has a max_capacity, at most a 64th of that. Memory
- *           is committed as it is used. A class in use needs three to five mappings of the system, and as many gaps.
- *           Linux allows a process 65,530 of them (vm.max_map_count): some 200 heaps that use all of kolk's own sizes.
- * Addresses 8 GiB for each class, less where the machine has less memory: 416 GiB for kolk's own classes. So a process
- *           with 128 TiB, as on x86-64, has room for some 300 such heaps at a time; further ones get KOLK_NO_MEMORY.
- *           For more heaps, set a limit, or use fewer classes. With a limit, a class gets at most 2.2 times that, so
- *           that there is room for ten thousand heaps of 64 MiB each.
+ *           system for memory. On average, none of this depends on the number of threads or heaps. But with more than
+ *           eight heaps, two of them share one of the eight places where a thread looks first: if a thread alternates
+ *           between these two, each change costs some 500 instructions. A large block costs a system call, and takes a
+ *           lock for a moment.
+ * Memory    pages of the system. Waste: a block of up to 64 bytes has at most 15 bytes more than requested; a block of
+ *           up to KOLK_HEAP_LARGEST wastes at most a fifth of its bytes. Metadata: 1 byte and 1 bit per block, outside
+ *           the blocks, where no write through a dangling pointer reaches it. A thread caches up to 64 KiB of free
+ *           blocks of each class, or one block if blocks are larger; if the class has a max_capacity, it caches at most
+ *           a 64th of that. Memory is committed as it is used. A class in use needs three to five memory mappings, and
+ *           as many again for gaps. Linux allows a process 65,530 mappings (vm.max_map_count), enough for some 200
+ *           heaps that use all of kolk's own sizes.
+ * Addresses 8 GiB of address space for each class, or less if the machine has less memory; 416 GiB for kolk's own
+ *           classes. So a process with 128 TiB, as on x86-64, has room for some 300 such heaps at a time; further ones
+ *           get KOLK_NO_MEMORY. For more heaps, set a limit, or use fewer classes. With a limit, a class gets at most
+ *           2.2 times the limit, so that there is room for ten thousand heaps of 64 MiB each.
  * Alignment 16 bytes; alloc_aligned gives any power of two.
- * Contents  a new block has the bytes of its last life, or zeroes. free leaves the block as it is.
- * Checks    free, realloc and usable_size check the pointer in every build. If it is not of this heap, not the start of
- *           a block, or free already, that bug is reported to the failure handler.
- * Guards    with the debug setting sample=1000, about one block in 1,000 is a guarded block. Only blocks of a class
- *           are, with at most 256 KiB and an alignment of at most a page. An inaccessible page lies before a guarded
- *           block, and another one begins at its end (rounded up to 16 or its alignment), so an overflow ends the
- *           program at the instruction. So does a use after free, because a freed block's pages stay inaccessible until
- *           at least 64 others have been freed. Until then a double free of it is reported, with the calls that
- *           allocated and freed it. Each thread counts its allocs; the distances between samples are random. At most
- *           256 guarded blocks are alive at a time. Beyond that, or without memory within the limit, the alloc returns
- *           an ordinary block. Guarded blocks count among the large blocks, not in their class, and their pages count
- *           in the limit. Cost: nothing for other allocs, some 75 instructions for a free, about two system calls for a
- *           guarded block, and 80 MiB of addresses. Without the setting nothing.
- * Threads   any number may call anything at the same time, except init, deinit and is_valid. A block may be freed by
- *           another thread. When a thread ends, its cached blocks return to the depot. After the deinit of the last
- *           heap, a thread that ends does not call kolk. So a library that contains kolk may be unloaded then, unless a
- *           thread is just ending. Not for signal handlers. A fork's child goes on with the heap and recovers the
- *           blocks that other threads had cached. It loses blocks that were on their way between threads and depots:
- *           some dozens, or up to 4,096 of one class if a thread was just releasing memory.
+ * Contents  a new block has the bytes of its last life, or zeroes. free does not change the block.
+ * Checks    free, realloc and usable_size check the pointer in every build. If it is not from this heap, is not the
+ *           start of a block, or is already free, this bug is reported to the failure handler.
+ * Guards    with the debug setting sample=1000, about one block in 1,000 is a guarded block. Only blocks of a class can
+ *           be guarded, if they have at most 256 KiB and an alignment of at most a page. An inaccessible page lies
+ *           before a guarded block, and another one begins at its end (rounded up to 16 or its alignment), so an
+ *           overflow crashes the program at that very instruction. So does a use after free, because a freed block's
+ *           pages stay inaccessible until at least 64 other guarded blocks have been freed. Until then a double free of
+ *           it is reported, with the calls that allocated and freed it. Each thread counts its allocs; the distances
+ *           between samples are random. At most 256 guarded blocks are alive at a time. Beyond that, or without memory
+ *           within the limit, the alloc returns an ordinary block. Guarded blocks are counted among the large blocks,
+ *           not in their class, and their pages count towards the limit. Cost: nothing for other allocs, some 75
+ *           instructions for a free, about two system calls for a guarded block, and 80 MiB of address space. Without
+ *           the setting there is no cost.
+ * Threads   any number of threads may call any function at the same time, except init, deinit and is_valid. A block may
+ *           be freed by another thread. When a thread ends, its cached blocks return to the depot. After the deinit of
+ *           the last heap, threads that end no longer call kolk. So a library that contains kolk may then be unloaded,
+ *           unless a thread is ending at that moment. Signal handlers must not call these functions. A fork's child can
+ *           continue to use the heap, and recovers the blocks that other threads had cached. It loses blocks that were
+ *           on their way between threads and depots: some dozens, or up to 4,096 of one class if a thread was just
+ *           releasing memory.
  * Tools     under sanitizers and memcheck, or with KOLK_BYPASS=1, each block is a malloc block of exactly the requested
  *           size. There are no classes then, and no debug settings; the limit still applies.
- * Design    the essay in src/heap/heap.c. Not in freestanding builds; on 64-bit machines only (elsewhere init gives
+ * Design    the essay in src/heap/heap.c. Not in freestanding builds; on 64-bit machines only (elsewhere init returns
  *           KOLK_NO_MEMORY).
  */
 #ifndef KOLK_HEAP_H
@@ -75,56 +78,56 @@ extern "C" {
 
 /* ---- Descriptor -------------------------------------------------------------------------------------------------- */
 
-#define KOLK_HEAP_LARGEST UINT32_C(262144) /* bytes of a block of the largest of kolk's own classes */
-#define KOLK_HEAP_CLASSES 64u              /* the most that a heap may have */
+#define KOLK_HEAP_LARGEST UINT32_C(262144) /* block size of the largest of kolk's own classes, in bytes */
+#define KOLK_HEAP_CLASSES 64u              /* the most classes that a heap may have */
 
 /* What an alloc does if its class is full. */
 typedef enum kolk_heap_when_full {
-    KOLK_HEAP_NEXT = 0, /* it takes a block of the next larger class that has one, or else its own pages */
+    KOLK_HEAP_NEXT = 0, /* it takes a block of the next larger class that has one, or else gets its own pages */
     KOLK_HEAP_NULL      /* it returns NULL */
 } kolk_heap_when_full;
 
-/* A tray: blocks of one size. 0 means default for all but size. */
+/* A tray: blocks of one size. 0 means the default, except for size. */
 typedef struct kolk_heap_class {
-    /* For reports and statistics; outlives the heap. NULL: the heap's name, a slash, and the size; only the heap's name
-     * if that is longer than 20 bytes. */
+    /* For reports and statistics; must outlive the heap. NULL: the heap's name, a slash, and the size; or the heap's
+     * name alone if it is longer than 20 bytes. */
     const char *name KOLK_OR_0_;
     size_t size KOLK_OR_0_;       /* bytes of a block, at most 2^30; rounded up to a multiple of 16 */
     uint32_t capacity KOLK_OR_0_; /* blocks whose memory is committed from the start; 0: none */
-    /* the class grows up to it; 0: capacity, or, if that is 0 too, 8 GiB or the machine's memory */
+    /* the class can grow to this; 0: capacity, or, if that is 0 too, 8 GiB or the machine's memory */
     uint32_t max_capacity KOLK_OR_0_;
     kolk_heap_when_full when_full KOLK_OR_0_;
 } kolk_heap_class;
 
 struct kolk_heap;
 
-/* Zero means default for all. */
+/* Zero means the default for all members. */
 typedef struct kolk_heap_desc {
-    const char *name KOLK_OR_0_; /* for reports and statistics; outlives the heap; NULL: none */
-    /* Bytes that its blocks may take, including free blocks that have memory; 0: no limit. */
+    const char *name KOLK_OR_0_; /* for reports and statistics; must outlive the heap; NULL: none */
+    /* The most bytes that its blocks may take, including free blocks that have memory; 0: no limit. */
     uint64_t limit KOLK_OR_0_;
     const char *debug KOLK_OR_0_; /* settings, as in shared pools (base.h); KOLK_DEBUG may name a class: "level/64" */
-    /* The classes, in ascending order of size; read only during init. NULL: kolk's own classes, four to each doubling.
-     * A block that is larger than the last class gets its own pages. */
+    /* The classes, in ascending order of size; read only during init. NULL: kolk's own classes, four for each doubling
+     * of the size. A block that is larger than the last class gets its own pages. */
     const kolk_heap_class *classes KOLK_OR_0_;
     uint32_t n_classes KOLK_OR_0_;
-    /* Called before an alloc or realloc of `bytes` bytes returns NULL. True: the hook may have made room, and the call
-     * is tried once more. False: the call returns NULL. The hook may use the heap; an alloc inside it does not call it
-     * again. */
+    /* Called before an alloc or realloc of `bytes` bytes returns NULL. If it returns true, it may have made room, and
+     * the call is tried once more. If it returns false, the call returns NULL. The hook may use the heap; an alloc
+     * inside it does not call it again. */
     bool (*on_full)(struct kolk_heap *heap, size_t bytes, void *context) KOLK_OR_0_;
     void *context KOLK_OR_0_;
 } kolk_heap_desc;
 
 /* ---- Struct ------------------------------------------------------------------------------------------------------ */
 
-/* All zero is a heap that has no memory. Never copy or move it once initialised. */
+/* A zero-initialised heap has no memory. Never copy or move a heap once it is initialised. */
 typedef struct kolk_heap {
     uintptr_t base; /* where the address space of all classes begins */
     uint64_t id;    /* unique in the process for ever; 0: none */
     uint32_t n_classes;
     uint32_t place;         /* where threads look for it first */
     uint32_t number;        /* number in the registry; 0: not registered */
-    uint8_t class_shift;    /* each class has 1 << class_shift bytes of addresses */
+    uint8_t class_shift;    /* each class has 1 << class_shift bytes of address space */
     uint8_t by_size[65];    /* the class of blocks of up to 16 * n bytes */
     uint8_t by_quarter[80]; /* larger sizes: the first class to try, by quarters of doublings from 1,024 */
     struct kolk_heap_inside_ *inside;
@@ -132,10 +135,10 @@ typedef struct kolk_heap {
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
-/* Anything but KOLK_OK (a broken rule of the descriptor, or KOLK_NO_MEMORY) leaves it all zero. */
+/* If the status is not KOLK_OK (the descriptor breaks a rule, or KOLK_NO_MEMORY), the heap is left all zero. */
 static inline kolk_status kolk_heap_init(kolk_heap *heap, const kolk_heap_desc *desc);
 
-/* Frees the heap with all of its blocks. No thread may use them, or the heap, any more. */
+/* Frees the heap with all of its blocks. No thread may use the heap or its blocks any more. */
 KOLK_API_ void kolk_heap_deinit(kolk_heap *heap);
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------------ */
@@ -147,22 +150,22 @@ KOLK_API_ void *kolk_heap_alloc(kolk_heap *heap, size_t size);
 /* The same; the first `size` bytes of the block are 0. */
 KOLK_API_ void *kolk_heap_alloc_zeroed(kolk_heap *heap, size_t size);
 
-/* The same, aligned to a power of two. NULL if `align` is no power of two. */
+/* The same, aligned to a power of two. Returns NULL if `align` is not a power of two. */
 KOLK_API_ void *kolk_heap_alloc_aligned(kolk_heap *heap, size_t align, size_t size);
 
-/* Resizes the block to `size` bytes. It stays where it is if `size` fits and is more than half of it, or if `size` fits
- * and the block has at most 64 bytes. Otherwise its contents move, or the system moves the pages of a large block. A
- * large block releases the pages that it no longer needs. If `block` is NULL, allocates. Returns NULL if there is no
- * memory; the block is unchanged then. A block that moves loses the alignment of alloc_aligned. */
+/* Resizes the block to `size` bytes. It stays where it is if `size` fits into the block and is more than half of it, or
+ * if `size` fits and the block has at most 64 bytes. Otherwise its contents move, or the system moves the pages of a
+ * large block. A large block releases the pages that it no longer needs. If `block` is NULL, allocates. Returns NULL if
+ * there is no memory; the block is unchanged then. A block that moves loses the alignment of alloc_aligned. */
 KOLK_API_ void *kolk_heap_realloc(kolk_heap *heap, void *block, size_t size);
 
-/* Frees a block of this heap; any thread may have allocated it. errno stays as it is. NULL does nothing. Any other
- * pointer is a bug of the caller and is reported. If two threads free one block at the very same moment, that may not
- * be noticed: see kolk_shared_free in shared.h. */
+/* Frees a block of this heap; any thread may have allocated it. Does not change errno. NULL does nothing. Any other
+ * pointer is a bug of the caller and is reported. If two threads free the same block at the very same moment, this may
+ * go unnoticed: see kolk_shared_free in shared.h. */
 KOLK_API_ void kolk_heap_free(kolk_heap *heap, void *block);
 
-/* Returns the bytes that the block has, at least the requested size; all of them may be used. 0 for NULL. Any other
- * pointer that is not a live block is reported, and gives 0. */
+/* Returns how many bytes the block has: at least the requested size. All of them may be used. Returns 0 for NULL. Any
+ * other pointer that is not a live block is reported; the result is then 0. */
 KOLK_API_ size_t kolk_heap_usable_size(kolk_heap *heap, const void *block);
 
 /* ---- Questions --------------------------------------------------------------------------------------------------- */
@@ -172,28 +175,29 @@ KOLK_API_ bool kolk_heap_is_live(const kolk_heap *heap, const void *block);
 
 /* Returns the next live block after this one, which may have been freed since. The order is by class and address, then
  * guarded blocks, then large ones. NULL begins the walk, and NULL ends it. Blocks that other threads allocate or free
- * during the walk may or may not be visited. A step is O(slots to the next block), or O(all large blocks) among these.
- * A pointer into a class's addresses that is not a block of the class is a bug of the caller, and returns NULL. */
+ * during the walk may or may not be visited. A step is O(slots to the next block); among large blocks it is O(all large
+ * blocks). A pointer into a class's addresses that is not a block of the class is a bug of the caller, and returns
+ * NULL. */
 KOLK_API_ void *kolk_heap_next(const kolk_heap *heap, const void *block);
 
-/* Statistics of one class. `asked` and `given` measure the waste: they add up the bytes that sampled allocs asked for,
- * and the bytes of the blocks that they got. One alloc is sampled each time a thread goes to the depot. */
+/* Statistics of one class. `asked` and `given` measure the waste: they are the sums, over sampled allocs, of the bytes
+ * requested and of the bytes of the blocks returned. One alloc is sampled each time a thread goes to the depot. */
 typedef struct kolk_heap_class_stats {
     kolk_stats stats;
     uint64_t asked, given;
 } kolk_heap_class_stats;
 
-/* Class n is the n-th from 0; n_classes stands for the large and the guarded blocks. False: there is no such class, or
- * it has not been used yet; *out is then all zero except its name and size. */
+/* Classes are numbered from 0; n == n_classes selects the large and the guarded blocks. Returns false if there is no
+ * such class, or if it has not been used yet; *out is then all zero except for its name and size. */
 KOLK_API_ bool kolk_heap_stats_of_class(const kolk_heap *heap, uint32_t n, kolk_heap_class_stats *out);
 
 /* The sums over all classes, large blocks and guarded blocks. `stride` and `object_size` are 0. */
 KOLK_API_ void kolk_heap_stats(const kolk_heap *heap, kolk_stats *out);
 
-/* Releases whole pages without live blocks to the system at once, except pages with blocks that other threads have
- * cached. Returns how many of these bytes memory had backed (by mincore, which a sandbox may not support). Without this
- * call, threads that go to a depot release the pages that have not been used for a second; so a heap that no thread
- * uses keeps its memory. A large block's pages are released when it is freed. */
+/* Releases whole pages without live blocks to the system immediately, except pages with blocks that other threads have
+ * cached. Returns how many of the released bytes had been backed by memory (according to mincore, which a sandbox may
+ * not support). Without this call, threads that go to a depot release the pages that have not been used for a second;
+ * so a heap that no thread uses keeps its memory. A large block's pages are released when it is freed. */
 KOLK_API_ size_t kolk_heap_trim(kolk_heap *heap);
 
 /* Checks every invariant of src/heap/heap.c, for tests; no other thread may use the heap meanwhile. */

@@ -1,4 +1,4 @@
-/* kolk/pool.h: objects of one size, whose memory is reused and which never move.
+/* kolk/pool.h: a pool of objects of one size, which never move and whose memory is reused.
  *
  *     #include <kolk/kolk.h>
  *     #include <stdio.h>
@@ -21,21 +21,22 @@
  *
  * (bullets_... come from typed.h: the same functions as below, with your type for void *.)
  *
- * What everybody needs comes first: init and deinit, alloc, alloc_zeroed, free and clear, handle, get and free_handle,
- * is_live, index, at and each, count, available and stats. Each later section stands alone and begins with its members
- * of the descriptor: When it is full; Memory; Age; Objects that are made once; Many at once; Saving.
+ * The functions that everybody needs come first: init and deinit, alloc, alloc_zeroed, free and clear, handle_of, get
+ * and free_handle, is_live, index, at and each, count, available and stats. Each later section can be read on its own,
+ * and begins with the descriptor's members that belong to it: When it is full; Memory; Age; Objects that are made once;
+ * Many at once; Saving.
  *
  * Cost      alloc, free, get, is_live, index and at are O(1): a handful of instructions, no system call, no lock; with
- *           KOLK_REUSE_LOWEST one step per factor 64 of max_capacity. An alloc that grows the pool calls the system.
- *           init is O(1) and touches no slot. A step of a walk is O(words without live objects that it skips). clear,
- *           trim and is_valid are O(slots).
- * Memory    on the caller's memory, or on pages of the system; never malloc. A slot costs its stride and 1 bit; 4 bytes
- *           for the order of reuse (LOWEST: 1 bit); 4 bytes for generations, if it has them; 1 bit with a setup or
- *           teardown hook; 8 bytes with ages.
- * Contents  a new object has the bytes of the slot's last life, or of the memory before: initialise all of it. free
- *           leaves the object as it is. The pool never stores its own data in a slot.
- * Threads   one thread at a time. But any number may call functions that take a const pool while no other function
- *           runs.
+ *           KOLK_REUSE_LOWEST, alloc and free take one step for each factor of 64 in max_capacity. An alloc that grows
+ *           the pool calls the system. init is O(1) and touches no slot. A step of a walk is O(words of 64 slots
+ *           without live objects that it skips). clear, trim and is_valid are O(slots).
+ * Memory    the caller's memory, or pages of the system; never malloc. A slot costs its stride and 1 bit, 4 bytes for
+ *           the order of reuse (LOWEST: 1 bit), 4 bytes if there are generations, 1 bit with a setup or teardown hook,
+ *           and 8 bytes with ages.
+ * Contents  a new object has the bytes of the slot's last life, or those that the memory had before: initialise all of
+ *           it. free does not change the object. The pool never stores its own data in a slot.
+ * Threads   one thread at a time. But any number of threads may call functions that take a const pool while no other
+ *           function runs.
  * Design    the essay in src/pool/pool.c; ARCHITECTURE.md.
  */
 #ifndef KOLK_POOL_H
@@ -47,8 +48,8 @@
 extern "C" {
 #endif
 
-/* With this attribute, gcc -fanalyzer -DKOLK_EXTERN finds your double frees and leaks. (It reports an object as a leak
- * if you keep only its handle, or find it again by a walk.) */
+/* With this attribute, gcc -fanalyzer -DKOLK_EXTERN finds your double frees and leaks. (It wrongly reports a leak if
+ * you keep only an object's handle, or find the object again by a walk.) */
 #if defined(KOLK_EXTERN) && defined(__GNUC__) && __GNUC__ >= 11 && !defined(__clang__)
 #define KOLK_ALLOCATES_ __attribute__((malloc, malloc(kolk_pool_free, 2)))
 #else
@@ -59,19 +60,19 @@ typedef struct kolk_pool kolk_pool;
 
 /* ---- Descriptor -------------------------------------------------------------------------------------------------- */
 
-/* Zero means default for all but object_size. Use it as &(kolk_pool_desc){.object_size = 64, .capacity = 100}. */
+/* Zero means the default, except for object_size. Use it as &(kolk_pool_desc){.object_size = 64, .capacity = 100}. */
 typedef struct kolk_pool_desc {
     const char *name KOLK_OR_0_;   /* for reports and statistics; must outlive the pool */
     size_t object_size KOLK_OR_0_; /* bytes, from 1 */
-    /* a power of two up to 4096; 0: the largest that divides object_size, at most 16 */
+    /* a power of two up to 4096; 0: the largest one that divides object_size, at most 16 */
     size_t object_align KOLK_OR_0_;
     uint32_t capacity KOLK_OR_0_;     /* slots; 0: see Memory */
-    uint32_t max_capacity KOLK_OR_0_; /* the pool may grow to this; 0: as capacity */
+    uint32_t max_capacity KOLK_OR_0_; /* the pool can grow to this; 0: the same as capacity */
     uint32_t headroom KOLK_OR_0_;     /* see When it is full */
     uint32_t low_water KOLK_OR_0_;    /* see When it is full */
     kolk_reuse reuse KOLK_OR_0_;
     /* A slot is worn out after 2^32 - 1 lives. RECYCLE: it is used again, with generations from 1, once the pool would
-     * otherwise be full; the slot worn out first comes first. NONE saves 4 bytes per slot. */
+     * otherwise be full; the slot that wore out first is used first. NONE saves 4 bytes per slot. */
     kolk_generations generations KOLK_OR_0_;
     uint32_t tag KOLK_OR_0_;       /* distinguishes its handles from other pools'; 0: a hash of the name */
     bool keep KOLK_OR_0_;          /* see Objects that are made once */
@@ -93,24 +94,24 @@ typedef struct kolk_pool_desc {
     const char *debug KOLK_OR_0_;
 } kolk_pool_desc;
 
-/* Hooks must return. So must the failure handler, for a call that a hook makes; it may longjmp or throw only out of the
- * ready-made hooks. An on_full that throws all the same is not called again, because the pool believes it is still
- * running. A hook may call the pool's const functions. on_full and on_low may also change the pool. setup and reset may
- * also call free, and alloc, which does not call on_full then. */
+/* Hooks must return. So must the failure handler if the failed call was made by a hook; it may longjmp or throw only
+ * out of the ready-made hooks. An on_full that throws nevertheless is not called again, because the pool considers it
+ * still running. A hook may call functions that take a const pool. on_full and on_low may also change the pool. setup
+ * and reset may also call free and alloc; such an alloc does not call on_full. */
 
 /* ---- What everybody needs ---------------------------------------------------------------------------------------- */
 
-/* Initialises the pool. Any status but KOLK_OK (a broken rule of the descriptor, or KOLK_NO_MEMORY) leaves it all
- * zero. */
+/* Initialises the pool. If the status is not KOLK_OK (the descriptor breaks a rule, or KOLK_NO_MEMORY), the pool is
+ * left all zero. */
 static inline kolk_status kolk_pool_init(kolk_pool *pool, const kolk_pool_desc *desc);
 
 /* Runs reset for each live object and teardown for each slot that is set up, releases the memory, and leaves the pool
- * all zero. A reset hook that allocates gets a slot that was free, or NULL when none is left, as the pool does not grow
- * any more. The lives of these objects are ended too. */
+ * all zero. A reset hook that allocates gets a slot that was free, or NULL when none is left, because the pool no
+ * longer grows. The lives of objects allocated in this way are ended too. */
 KOLK_API_ void kolk_pool_deinit(kolk_pool *pool);
 
 /* Frees an object of this pool; all its handles are stale from now on. NULL does nothing. Any other pointer is a bug of
- * the caller: one that is not of this pool, is not the start of an object, was never handed out, or is free already. */
+ * the caller: it is not from this pool, is not the start of an object, was never handed out, or is free already. */
 KOLK_INLINE_ void kolk_pool_free(kolk_pool *pool, void *object);
 
 /* Returns an object, or NULL if the pool is full: see When it is full. */
@@ -119,37 +120,37 @@ KOLK_INLINE_ KOLK_ALLOCATES_ void *kolk_pool_alloc(kolk_pool *pool);
 /* The same; all bytes of the object are 0. */
 KOLK_API_ KOLK_ALLOCATES_ void *kolk_pool_alloc_zeroed(kolk_pool *pool);
 
-/* Frees all live objects. An object that a reset hook allocates meanwhile may be freed too, or stay. Slots are then
- * reused from the lowest. All handles are stale; worn-out slots stay worn out. */
+/* Frees all live objects. An object that a reset hook allocates meanwhile may be freed too, or may stay. Afterwards
+ * slots are reused from the lowest one on, and all handles are stale. Worn-out slots stay worn out. */
 KOLK_API_ void kolk_pool_clear(kolk_pool *pool);
 
-/* Returns the handle of a live object of this pool. A handle notices when its object is gone. Any other pointer is a
- * bug of the caller and gives the null handle. */
+/* Returns the handle of a live object of this pool. When the object is gone, the handle is stale. Any other pointer is
+ * a bug of the caller; the result is then the null handle. */
 KOLK_INLINE_ kolk_handle kolk_pool_handle_of(const kolk_pool *pool, const void *object);
 
-/* Returns the object, or NULL if this handle is null, stale, forged or of another pool. It never returns another
+/* Returns the object, or NULL if this handle is null, stale, forged or from another pool. It never returns a different
  * object, within the limits of generations (kolk_generations, kolk_pool_alloc_at) and tags. A tag uses the b bits of 32
  * that an index below max_capacity leaves free. Pools with distinct tags below 2^b never accept each other's handles.
- * Two tags that are hashes of names are equal in one of 2^b cases. Pools of one name, or without tag and name, share a
- * tag: give each pool of a type its own name or tag. */
+ * Two tags that are hashes of names are equal in one of 2^b cases. Pools with the same name, or with neither a tag nor
+ * a name, share a tag, so give each pool of a type its own name or tag. */
 KOLK_INLINE_ void *kolk_pool_get(const kolk_pool *pool, kolk_handle handle);
 
 /* Frees the object of a handle. Returns false if get would return NULL. */
 KOLK_API_ bool kolk_pool_free_handle(kolk_pool *pool, kolk_handle handle);
 
-/* Is this the start of a live object of this pool? Any pointer is allowed, NULL too. */
+/* Is this the start of a live object of this pool? Any pointer is allowed, including NULL. */
 KOLK_INLINE_ bool kolk_pool_is_live(const kolk_pool *pool, const void *object);
 
-/* Returns the slot of a live object, from 0, for arrays beside the pool. Any other pointer is a bug of the caller and
- * gives UINT32_MAX. */
+/* Returns the slot of a live object, counted from 0, for arrays that you keep beside the pool. Any other pointer is a
+ * bug of the caller; the result is then UINT32_MAX. */
 KOLK_INLINE_ uint32_t kolk_pool_index(const kolk_pool *pool, const void *object);
 
 /* Returns the live object in a slot, or NULL. */
 KOLK_INLINE_ void *kolk_pool_at(const kolk_pool *pool, uint32_t index);
 
-/* A walk over the live objects, in ascending slots. kolk_pool_each begins it; each kolk_cursor_next returns an object,
- * or NULL at the end. Any object may be freed during the walk, the current one too. An object that is allocated during
- * the walk may or may not be visited. KOLK_EACH of typed.h is this loop for typed pools:
+/* A walk over the live objects, in ascending order of slots. kolk_pool_each begins it; each kolk_cursor_next returns an
+ * object, or NULL at the end. Any object may be freed during the walk, including the current one. An object that is
+ * allocated during the walk may or may not be visited. KOLK_EACH of typed.h is this loop for typed pools:
  *
  *     kolk_cursor cursor = kolk_pool_each(&pool);
  *     for (T *it; (it = kolk_cursor_next(&cursor)) != NULL;) ...
@@ -158,7 +159,7 @@ typedef struct kolk_cursor {
     const uint64_t *word; /* the current word of the live bits */
     const uint64_t *last; /* the last word below fresh when the walk began */
     unsigned char *base;  /* address of the slot of the word's lowest bit */
-    uint64_t pending;     /* bits of the word that are not visited yet */
+    uint64_t pending;     /* bits of the word that have not been visited yet */
     size_t stride;
     bool more;                 /* false: no slot was ever handed out, or KOLK_EACH is done */
     const kolk_pool *bypassed; /* the pool, if its objects come from malloc; else NULL */
@@ -168,8 +169,8 @@ typedef struct kolk_cursor {
 KOLK_INLINE_ kolk_cursor kolk_pool_each(const kolk_pool *pool);
 KOLK_INLINE_ void *kolk_cursor_next(kolk_cursor *cursor);
 
-/* The number of live objects, and the number of free slots without growing: capacity - count (STRICT: less the worn-out
- * slots). */
+/* The number of live objects, and the number of slots that are free without growing: capacity - count (with STRICT,
+ * minus the worn-out slots). */
 KOLK_INLINE_ uint32_t kolk_pool_count(const kolk_pool *pool);
 KOLK_INLINE_ uint32_t kolk_pool_available(const kolk_pool *pool);
 
@@ -181,33 +182,34 @@ KOLK_API_ bool kolk_pool_is_valid(const kolk_pool *pool);
 
 /* ---- When it is full ----------------------------------------------------------------------------------------------
  *
- * An alloc that finds no free slot grows the pool, up to max_capacity. If that is reached, it tries in this order:
+ * An alloc that finds no free slot grows the pool, up to max_capacity. If max_capacity is reached, it tries in this
+ * order:
  *
- *     .overflow   an object of this other pool, which has the same object_size, at least the same object_align and a
- *                 different tag. It is initialised before this pool and deinit'd after it. This pool's free,
+ *     .overflow   an object from this other pool, which must have the same object_size, at least the same object_align
+ *                 and a different tag. Initialise it before this pool, and deinit it after this pool. This pool's free,
  *                 free_handle, handle_of, get and is_live also find objects there. index, at, count, walks and clear
- *                 apply to each pool alone. When the last object there is freed through this pool, the overflow pool is
- *                 trimmed.
- *     .on_full    your hook, which may make room by free, clear or reserve. `bytes` is the object_size. If it returns
- *                 true, the alloc is tried once more. If it returns false, or there is no hook, the alloc returns NULL.
- *                 An alloc inside the hook does not call it again.
+ *                 apply to each pool separately. When the overflow pool's last object is freed through this pool, the
+ *                 overflow pool is trimmed.
+ *     .on_full    your hook, which may make room by calling free, clear or reserve. `bytes` is the object_size. If it
+ *                 returns true, the alloc is tried once more. If it returns false, or there is no hook, the alloc
+ *                 returns NULL. An alloc inside the hook does not call it again.
  *
  * Before a pool is full:
  *
  *     .headroom   this many slots are reserved for kolk_pool_alloc_urgent: "cosmetics never take the slot of the boss"
  *     .low_water  an alloc that would leave fewer free slots than this, out of max_capacity, first calls on_low
- *     .on_low     your hook, which may do the same as on_full, such as call kolk_pool_evict_oldest. It is called again
- *                 only after more than low_water slots were free.
+ *     .on_low     your hook, which may do the same as on_full, for example call kolk_pool_evict_oldest. It is called
+ *                 again only after more than low_water slots were free.
  *     .cost       returns the cost of losing an object, for kolk_pool_evict_cheapest and kolk_pool_alloc_over
- *     .on_evict   called before a ready-made hook or alloc_over frees this object */
+ *     .on_evict   called with an object before a ready-made hook or alloc_over frees it */
 
-/* Allocates as kolk_pool_alloc does, but from the headroom too. A growing pool commits the headroom in advance, so that
+/* Works like kolk_pool_alloc, but also uses the headroom. A pool that can grow commits the headroom in advance, so that
  * this call need not ask the system for memory. */
 KOLK_API_ KOLK_ALLOCATES_ void *kolk_pool_alloc_urgent(kolk_pool *pool);
 
-/* Allocates as kolk_pool_alloc does, but a full pool frees its cheapest object if that costs less than `cost`, and
- * otherwise returns NULL: a sound that is quieter than all others is not started. on_full is not called. Needs .cost;
- * O(slots) if the pool is full. */
+/* Works like kolk_pool_alloc, but if the pool is full, frees its cheapest object if that costs less than `cost`, and
+ * otherwise returns NULL. So a sound that is quieter than all others is not started. on_full is not called. Needs
+ * .cost; O(slots) if the pool is full. */
 KOLK_API_ KOLK_ALLOCATES_ void *kolk_pool_alloc_over(kolk_pool *pool, double cost);
 
 /* Ready-made for .on_full: reports a bug of the caller (KOLK_FULL), with the pool, its capacity and how to raise it.
@@ -215,11 +217,12 @@ KOLK_API_ KOLK_ALLOCATES_ void *kolk_pool_alloc_over(kolk_pool *pool, double cos
 KOLK_API_ bool kolk_pool_trap_full(kolk_pool *pool, size_t bytes, void *context);
 
 /* Ready-made for .on_full: frees the live object with the least .cost, such as the quietest sound; among equals, the
- * one in the lowest slot. False: no object is alive, or all are protected. bytes and context are not used. O(slots). */
+ * one in the lowest slot. Returns false if no object is alive, or if all are protected. `bytes` and `context` are not
+ * used. O(slots). */
 KOLK_API_ bool kolk_pool_evict_cheapest(kolk_pool *pool, size_t bytes, void *context);
 
-/* Ready-made for .on_full: frees the oldest object (needs .ages), or, with kolk_pool_touch at each use, the least
- * recently used. Otherwise as kolk_pool_evict_cheapest, but O(1). */
+/* Ready-made for .on_full: frees the oldest object (needs .ages). If each use calls kolk_pool_touch, that is the least
+ * recently used object. Otherwise it works like kolk_pool_evict_cheapest, but is O(1). */
 KOLK_API_ bool kolk_pool_evict_oldest(kolk_pool *pool, size_t bytes, void *context);
 
 /* ---- Memory --------------------------------------------------------------------------------------------------------
@@ -232,13 +235,13 @@ KOLK_API_ bool kolk_pool_evict_oldest(kolk_pool *pool, size_t bytes, void *conte
  *     .memory        your memory, aligned to object_align and to 8; it need not be zero. The pool cannot grow then.
  *     .object_align  the default suits every type of that size without an _Alignas. */
 
-/* Returns the bytes that a pool of desc->capacity needs on the caller's memory. It may be called before any init. 0:
- * the descriptor is bad; memory, memory_size, max_capacity, headroom and overflow are not checked. For a typed pool,
- * set object_size = sizeof(T) and object_align = _Alignof(T); its init accepts them too. */
+/* Returns how many bytes of the caller's memory a pool of desc->capacity slots needs. It may be called before any init.
+ * Returns 0 if the descriptor is bad; memory, memory_size, max_capacity, headroom and overflow are not checked. For a
+ * typed pool, set object_size = sizeof(T) and object_align = _Alignof(T); its init also accepts these values. */
 KOLK_API_ size_t kolk_pool_memory_size(const kolk_pool_desc *desc);
 
-/* The same as a constant, enough for any descriptor of that size, alignment and capacity without ages (see
- * KOLK_POOL_STORAGE in typed.h). KOLK_POOL_AGE_BYTES is the addition for ages. */
+/* The same as a constant. It is enough for any descriptor of this size, alignment and capacity without ages (see
+ * KOLK_POOL_STORAGE in typed.h). With ages, add KOLK_POOL_AGE_BYTES. */
 /* clang-format off */
 #define KOLK_POOL_BYTES(size, align, n)                                                                                \
     (KOLK_ROUND_UP_(KOLK_SIZE_(n) * KOLK_ROUND_UP_(size, align), 8) + 2 * 8 * ((KOLK_SIZE_(n) + 63) / 64) +            \
@@ -246,37 +249,38 @@ KOLK_API_ size_t kolk_pool_memory_size(const kolk_pool_desc *desc);
 #define KOLK_POOL_AGE_BYTES(n) (8 * (KOLK_SIZE_(n) + 1))
 /* clang-format on */
 
-/* Raises the capacity to this many slots now, so that later allocs need not ask the system. KOLK_ABOVE_MAX,
- * KOLK_NO_MEMORY: nothing has changed. */
+/* Raises the capacity to this many slots now, so that later allocs need not ask the system for memory. After
+ * KOLK_ABOVE_MAX or KOLK_NO_MEMORY nothing has changed. */
 KOLK_API_ kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity);
 
-/* Releases whole pages without live objects to the system, and makes a LIFO pool use low slots first. Does nothing on
- * the caller's memory, or if keep is set without a setup hook that could make the contents anew. Returns the bytes
- * released, as far as the system reports them. Capacity, addresses and handles stay. */
+/* Releases whole pages without live objects to the system, and makes a LIFO pool use low slots first. Does nothing for
+ * a pool on the caller's memory, or if keep is set without a setup hook that could make the contents again. Returns the
+ * number of bytes released, as far as the system reports them. Capacity, addresses and handles do not change. */
 KOLK_API_ size_t kolk_pool_trim(kolk_pool *pool);
 
-/* Call it once a frame: it grows the pool in advance, and releases memory, both by measured demand and a little at a
- * time. Demand is the maximum of count at the ticks and of new peaks between them; it fades by 1/64 per tick. If demand
- * nearly fills a growing pool, the pool gets up to `budget` more slots, so that no alloc waits for the system. Once
- * demand has fallen by half, each tick releases the whole pages without live objects among `budget` slots (rounded up
- * to 64 and to whole pages, 4096 at most). A tick never does more work than that, except that it moves the ring of a
- * growing FIFO pool. It is O(1) while nothing changes. Returns the bytes released: 0 for a pool that cannot be trimmed.
- * Capacity, addresses, handles and the order of free slots stay. */
+/* Call it once per frame. It grows the pool in advance and releases memory, both according to the measured demand and a
+ * little at a time. Demand is the maximum of the counts at the ticks and of new peaks between them; it decays by 1/64
+ * per tick. If demand nearly fills a pool that can grow, the pool gets up to `budget` more slots, so that no alloc
+ * waits for the system. Once demand has fallen by half, each tick releases the whole pages without live objects among
+ * `budget` slots (rounded up to 64 and to whole pages, 4096 at most). A tick never does more work than that, except
+ * that it moves the ring when a FIFO pool grows. It is O(1) while nothing changes. Returns the number of bytes
+ * released, which is 0 for a pool that cannot be trimmed. Releasing memory does not change the capacity, addresses,
+ * handles or the order of free slots. */
 KOLK_API_ size_t kolk_pool_tick(kolk_pool *pool, uint32_t budget);
 
 /* ---- Age: the order of births --------------------------------------------------------------------------------------
  *
- *     .ages   keeps this order, for 8 bytes per slot
+ *     .ages   keeps the order of births, which costs 8 bytes per slot
  *
  *     for (void *object = kolk_pool_oldest(pool); object; object = kolk_pool_newer(pool, object)) ...
  *
- * The current object may be freed if nothing is allocated, and no other walk begun, before the next step. If it is
+ * The current object may be freed if nothing is allocated, and no other walk is begun, before the next step. If it is
  * touched or protected, the walk ends. A step is O(1), plus the dead objects that it passes for the first time since
- * they were freed. All functions of this section change the pool: one thread at a time. */
+ * they were freed. All functions of this section change the pool, so only one thread at a time may call them. */
 
 KOLK_API_ void *kolk_pool_oldest(kolk_pool *pool); /* NULL: no object is alive */
 KOLK_API_ void *kolk_pool_newest(kolk_pool *pool);
-KOLK_API_ void *kolk_pool_newer(kolk_pool *pool, const void *object); /* born next; NULL: the end */
+KOLK_API_ void *kolk_pool_newer(kolk_pool *pool, const void *object); /* the next one born; NULL: the end */
 KOLK_API_ void *kolk_pool_older(kolk_pool *pool, const void *object);
 
 /* Makes a live object the newest, unless it is protected. If you call it at each use, the oldest object is the least
@@ -285,27 +289,29 @@ KOLK_API_ void kolk_pool_touch(kolk_pool *pool, const void *object);
 
 /* Protects a live object from eviction by the ready-made hooks and alloc_over, until it is freed or the protection is
  * turned off (`on` false). A protected object is not in the order of births, so walks by age do not visit it. When the
- * protection ends, it is the newest. */
+ * protection ends, the object becomes the newest. */
 KOLK_API_ void kolk_pool_protect(kolk_pool *pool, const void *object, bool on);
 
 /* ---- Objects that are made once ---------------------------------------------------------------------------------
  *
- *     .keep       contents survive between lives: objects are made once and used as they are
- *     .setup      once per slot, before it is first handed out, and again after a trim. False: setup failed; alloc
- *                 returns NULL and the slot stays free.
- *     .reset      when a live object is freed, cleared, evicted or deinit'd: clear its references to others. The object
- *                 is dead by then, although count still includes it.
- *     .teardown   once per slot that is set up, at deinit and trim. */
+ *     .keep       contents survive from one life to the next: objects are made once and used as they are
+ *     .setup      called once per slot, before it is first handed out, and again after a trim. If it returns false,
+ *                 setup failed: alloc returns NULL and the slot stays free.
+ *     .reset      called when a live object is freed, cleared, evicted or deinit'd: it should clear the object's
+ *                 references to others. The object is dead by then, although count still includes it.
+ *     .teardown   called once per slot that is set up, at deinit and trim. */
 
 /* ---- Many at once ------------------------------------------------------------------------------------------------ */
 
-/* Allocates up to n objects and returns how many. Only the first one may call on_full, which might evict the others. */
+/* Allocates up to n objects and returns how many. Only the allocation of the first one may call on_full, because a
+ * later on_full might evict the objects just allocated. */
 KOLK_API_ uint32_t kolk_pool_alloc_n(kolk_pool *pool, void **objects, uint32_t n);
 
-/* Returns the next run of live objects side by side (stride bytes apart), for inner loops over plain arrays where
- * objects are dense, and for dividing work between threads by ranges of slots (0 to capacity - 1). On entry, *index is
- * the first slot to look at and *length the number of slots, cut at the last slot. On return, they are the start and
- * the length of the run. Returns its first object, or NULL, with *length 0, if there is no run.
+/* Finds the next run of live objects in consecutive slots (stride bytes apart). It is for inner loops over plain arrays
+ * where objects are dense, and for dividing work between threads by ranges of slots (0 to capacity - 1). On entry,
+ * *index is the first slot to look at, and *length is the number of slots; slots beyond the last one are ignored. On
+ * return, they are the start and the length of the run. Returns the run's first object; if there is no run, returns
+ * NULL, and *length is 0.
  *
  *     uint32_t at = begin, n = end - begin;
  *     for (T *run; (run = kolk_pool_next_run(pool, &at, &n)) != NULL; at += n, n = end - at)
@@ -320,43 +326,46 @@ KOLK_API_ void *kolk_pool_next_run(const kolk_pool *pool, uint32_t *index, uint3
  *     kolk_pool_snapshot(&pool, block, size);                  // ... time goes by ...
  *     if (kolk_pool_restore(&pool, block, size) != KOLK_OK) ...
  *
- * A restore brings back the live objects, their bytes, their ages and the order of reuse. Every handle of that time is
- * valid again, and the next allocs return the same slots and handles as they did then. (With another capacity they may
- * differ: a larger pool is full later, and FIFO uses its never-issued slots first.) The block has no pointers of the
- * pool. The same operations give the same block, byte for byte, on every machine of the same byte order, with 32 bits
- * or 64, if the objects' own bytes are the same. Padding may differ, and you must correct pointers inside objects. A
- * walk that goes on after a restore visits the objects that are alive then.
+ * A restore brings back the live objects, their bytes, their ages and the order of reuse. Every handle that was valid
+ * at the snapshot is valid again, and the next allocs return the same slots and handles as they did then. (With a
+ * different capacity they may differ, because a larger pool becomes full later, and FIFO uses never-issued slots
+ * first.) The block contains no pointers of the pool. The same operations give the same block, byte for byte, on every
+ * machine with the same byte order, whether 32-bit or 64-bit, if the objects' own bytes are the same. Their padding may
+ * differ, and you must correct pointers inside objects. A walk that continues after a restore visits the objects that
+ * are alive then.
  *
- * No hook runs: if you want `reset` for the live objects, call kolk_pool_clear before the restore. The contents of dead
- * objects (`keep`) are not in the block and stay as they are. Counters, the peak and the measurements of ticks are not
- * restored either. An overflow pool has its own snapshot.
+ * No hook runs. If you want `reset` to run for the live objects, call kolk_pool_clear before the restore. The contents
+ * of dead objects (`keep`) are not in the block, and a restore leaves them as they are. Counters, the peak and the
+ * measurements of ticks are not restored either. An overflow pool has its own snapshot.
  *
  * A handle that was made after the snapshot is stale right after the restore. But the pool issues the same bits again
- * when it repeats the same operations, so drop these handles together with the state they belong to. (STRICT does not
- * count the lives that a restore undoes, either.)
+ * when it repeats the same operations, so discard such handles together with the state they belong to. (Lives that a
+ * restore undoes are not counted, even with STRICT.)
  *
- * Cost: O(slots up to the highest that was ever used) and the bytes copied. The block has 72 bytes, the live objects,
- * and for each of these slots 1 bit, 4 bytes for generations, and 4 bytes if its order of reuse must be kept. */
+ * Cost: O(slots up to the highest one ever used), plus the bytes copied. The block consists of 72 bytes, the live
+ * objects, and for each of these slots 1 bit, 4 bytes for generations, and 4 bytes if its order of reuse must be
+ * kept. */
 
-/* Returns the bytes of the block for the pool's present state. 0: no snapshot is possible, because the pool has a setup
- * or teardown hook, or one of its hooks is running. */
+/* Returns the size of the block for the pool's present state, in bytes. Returns 0 if no snapshot is possible, because
+ * the pool has a setup or teardown hook, or because one of its hooks is running. */
 KOLK_API_ size_t kolk_pool_snapshot_size(const kolk_pool *pool);
 
-/* Writes the block and returns its bytes. 0: no snapshot is possible, or size is below kolk_pool_snapshot_size. */
+/* Writes the block and returns its size. Returns 0 if no snapshot is possible, or if `size` is below
+ * kolk_pool_snapshot_size. */
 KOLK_API_ size_t kolk_pool_snapshot(const kolk_pool *pool, void *block, size_t size);
 
-/* Replaces the pool's state by that in the block. The pool may be another one, in another program, if it has the same
- * object_size, reuse, generations, ages and tag (or name). It grows to the capacity of the first pool if it may.
- * KOLK_ABOVE_MAX: it cannot have all slots that are in use. The whole block is checked before anything changes, so it
- * may come from an untrusted source. Any status but KOLK_OK leaves the pool as it was, perhaps with more capacity. Only
- * the bytes inside objects are not checked. */
+/* Replaces the pool's state by the state in the block. The pool may be a different one, in a different program, if it
+ * has the same object_size, reuse, generations, ages and tag (or name). It grows to the saved pool's capacity if it
+ * can. KOLK_ABOVE_MAX: it cannot provide all slots that are in use. The whole block is checked before anything changes,
+ * so it may come from an untrusted source. Any status but KOLK_OK leaves the pool as it was, perhaps with more
+ * capacity. Only the bytes inside objects are not checked. */
 KOLK_API_ kolk_status kolk_pool_restore(kolk_pool *pool, const void *block, size_t size);
 
-/* For loading object by object: allocates the object in this handle's slot, with its generation, so that get finds it
- * by this handle. NULL: the slot is in use, beyond max_capacity, worn out for ever (STRICT) or fails its setup, or the
- * handle is null or of another pool. Lower slots that were never handed out become free slots. Older handles of the
- * slot may become valid again. O(1) in ascending order of slots without gaps, the order in which a walk saves them;
- * otherwise O(gap) or O(free slots). */
+/* For loading object by object: allocates an object in this handle's slot, with the handle's generation, so that get
+ * finds the object by this handle. Returns NULL if the slot is in use, is beyond max_capacity, is worn out for ever
+ * (STRICT) or fails its setup, or if the handle is null or from another pool. Lower slots that were never handed out
+ * become free slots. Older handles of the slot may become valid again. O(1) if slots come in ascending order without
+ * gaps, the order in which a walk saves them; otherwise O(gap) or O(free slots). */
 KOLK_API_ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle);
 
 /* ---- Struct: read any field, write none -------------------------------------------------------------------------- */
@@ -379,7 +388,7 @@ typedef struct kolk_worn_ {
 
 /* The measurements of kolk_pool_tick: src/pool/pool_trim.c. */
 typedef struct kolk_tick_ {
-    uint32_t demand;   /* a maximum of count that fades */
+    uint32_t demand;   /* a decaying maximum of count */
     uint32_t provided; /* the demand for which memory is kept */
     uint32_t sweep;    /* dead pages from this slot to fresh are released; 0: no sweep is under way */
     uint32_t peak;     /* peak at the last tick */
@@ -413,46 +422,46 @@ static_assert(sizeof(kolk_pool_kept_desc) == sizeof(kolk_pool_desc), "both have 
 typedef kolk_pool_desc kolk_pool_kept_desc;
 #endif
 
-/* count == fresh - (top - stack) - held. All zero is a valid pool of capacity 0. Never copy or move it once
- * initialised. */
+/* count == fresh - (top - stack) - held. A zero-initialised pool is valid and has the capacity 0. Never copy or move a
+ * pool once it is initialised. */
 struct kolk_pool {
     /* fields that alloc, free and get read */
     unsigned char *slots;
-    uint64_t *live;        /* 1 bit a slot, valid below fresh */
+    uint64_t *live;        /* 1 bit per slot, valid below fresh */
     uint32_t *generations; /* the slot's present or next life, from 1; NULL with KOLK_GENERATIONS_NONE */
     kolk_slot_ *top;       /* end of the stack of free slots (LIFO) */
     kolk_slot_ *floor;     /* the stack's bottom, or higher to send allocs to the slow path */
-    uintptr_t inverse;     /* of odd modulo the word; stride = odd << shift */
+    uintptr_t inverse;     /* inverse of odd, modulo the word; stride = odd << shift */
     uint32_t stride;       /* bytes from slot to slot */
-    uint32_t free_bound;   /* free leaves the fast path from here on */
-    uint32_t bound;        /* get, is_live, index, at leave it from here on */
+    uint32_t free_bound;   /* free takes the slow path from this slot on */
+    uint32_t bound;        /* get, is_live, index and at take it from this slot on */
     uint32_t tag;          /* XORed into the index of a handle */
     uint8_t shift;
 
     /* free slots */
     uint8_t levels;       /* LOWEST: levels of summary words */
     uint8_t memory;       /* 0: the system's, committed at init; 1: committed as capacity grows; 2: the caller's */
-    uint8_t in_hook;      /* a hook runs: a full pool returns NULL without calling on_full */
+    uint8_t in_hook;      /* a hook is running: a full pool returns NULL without calling on_full */
     uint16_t debug_flags; /* KOLK_DEBUG_ */
     uint16_t low_reported;
     uint32_t fresh;      /* slots from here on were never handed out; only advances */
-    uint32_t held;       /* free slots below fresh that are not on the stack: ring or holes, worn out, in quarantine */
+    uint32_t held;       /* free slots below fresh, outside the stack: in ring or holes, worn out, or quarantined */
     uint32_t capacity;   /* slots that can be used without more memory */
     uint32_t first;      /* FIFO: where the ring begins */
     uint32_t held_floor; /* FIFO, LOWEST: while held is above it, alloc takes a held slot first */
     uint32_t quarantined;
     kolk_worn_ worn;
-    kolk_slot_ *age_floor; /* ages: the floor for allocs, which also enter the object in the order of births */
+    kolk_slot_ *age_floor; /* ages: the floor for allocs, which also add the object to the order of births */
     kolk_slot_ *stack;     /* LIFO: bottom of the stack; FIFO: the ring, capacity entries */
     uint64_t *holes[6];    /* LOWEST: [0] has a bit for each free slot below fresh, [k + 1] one for each word of [k] */
-    kolk_age_ *ages;       /* by slot + 1: a circle through [0], the oldest first; NULL without ages */
-    uint64_t *ready;       /* 1 bit a slot that is set up; NULL without setup and teardown */
+    kolk_age_ *ages;       /* by slot + 1: a circular list through [0], the oldest first; NULL without ages */
+    uint64_t *ready;       /* 1 bit per slot: it is set up; NULL without setup and teardown */
 
     kolk_pool_kept_desc desc; /* with defaults filled in, except tag, and without the debug settings */
 
     /* the rest */
     struct kolk_debug *debug; /* NULL: off */
-    uintptr_t *objects;       /* bypass: malloc's objects by slot, inverted to hide them from leak checkers */
+    uintptr_t *objects;       /* bypass: malloc blocks by slot; bits inverted to hide them from leak checkers */
     unsigned char *block;
     size_t block_size;
     uint64_t failed, evictions;
@@ -474,8 +483,8 @@ KOLK_NAMED_(kolk_pool_desc_named_, kolk_pool_desc)
 KOLK_API_ kolk_status kolk_pool_init_plain_abi_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
                                                 size_t type_align, size_t pool_size, uint32_t abi);
 
-/* If the compiler sees the descriptor's initialiser, it computes the result, and the linker drops the code that the
- * program does not need: src/pool/pool_plain.c. */
+/* If the compiler sees the descriptor's initialiser, it computes the result itself, and the linker drops the code that
+ * the program does not need: src/pool/pool_plain.c. */
 static inline bool kolk_pool_is_plain_(const kolk_pool_desc *desc) {
     bool grows = desc->max_capacity && !desc->memory;
     bool asks = desc->on_full || desc->cost || desc->on_low || desc->overflow || desc->headroom;

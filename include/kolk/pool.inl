@@ -1,5 +1,5 @@
-/* kolk/pool.inl: the fast paths of pool.h. With -DKOLK_EXTERN they stay out, and calls go to the library, where each is
- * emitted once: for other languages, and for gcc's -fanalyzer.
+/* kolk/pool.inl: the fast paths of pool.h. With -DKOLK_EXTERN they are left out, and calls go to the library, where
+ * each function is emitted once. This is for other languages, and for gcc's -fanalyzer.
  *
  * The functions that end in _sized take the stride as an argument. A typed pool's stride is its type's size, so typed.h
  * passes a constant, and the division below folds into a shift and a multiplication by constants. */
@@ -132,7 +132,7 @@ KOLK_INLINE_ kolk_cursor kolk_pool_each(const kolk_pool *pool) {
     return cursor;
 }
 
-/* The object of a slot in a bypassed pool, whose objects come from malloc. */
+/* Returns the object of a slot in a bypassed pool, whose objects come from malloc. */
 KOLK_INLINE_ void *kolk_pool_bypassed_(const kolk_pool *pool, uintptr_t index) {
     return (void *)~pool->objects[index];
 }
@@ -148,7 +148,7 @@ KOLK_INLINE_ void *kolk_cursor_bypassed_(kolk_cursor *cursor) {
 }
 
 /* Each step reads the word again, since the loop's body may have freed the object. The word must not be masked into
- * `pending`: each step would then wait for the body's stores. */
+ * `pending`, because each step would then wait for the body's stores. */
 KOLK_INLINE_ void *kolk_cursor_next(kolk_cursor *cursor) {
     for (;;) {
         uint64_t pending = cursor->pending;

@@ -1,5 +1,5 @@
 /* kolk/queue.h: a bounded blocking queue, first in, first out. Any number of threads push, and any number pop. A push
- * into a full queue waits for room, and a pop from an empty queue for an item, until your deadline.
+ * into a full queue waits for room, and a pop from an empty queue waits for an item, both until your deadline.
  *
  *     #include <kolk/kolk.h>
  *     #include <pthread.h>
@@ -25,20 +25,21 @@
  *         kolk_queue_deinit(&jobs);
  *     }
  *
- * Cost      push and pop copy the item and do one atomic read-modify-write, and no system call unless they wait or wake
- *           another thread. push_n and pop_n do one for all of their items. A call that has to wait first polls for
- *           some 50 microseconds, less and less often, and then sleeps. init is O(1), except for the system's fresh
- *           pages.
- * Memory    pages of the system: capacity times (item_size, rounded up to 8, and 8). Nothing is allocated after init.
+ * Cost      push and pop copy the item and do one atomic read-modify-write. They make no system call, unless they wait
+ *           or wake another thread. push_n and pop_n do one read-modify-write for all of their items. A call that has
+ *           to wait first polls for some 50 microseconds, at growing intervals, and then sleeps. init is O(1), apart
+ *           from the system's work for fresh pages.
+ * Memory    pages of the system. Each item of the capacity takes item_size, rounded up to 8, plus 8 bytes. Nothing is
+ *           allocated after init.
  * Contents  bytes: push copies an item in, pop copies it out. Pass large objects as pointers or handles.
- * Threads   any number may call anything at the same time, except init and deinit. Every operation except push_n, pop_n
- *           and stats is linearizable: its result is true at one moment of the call. So FULL and EMPTY are never
- *           spurious. push_n and pop_n are several pushes or pops in a row, without another call's between them. Not
- *           lock-free: a call may have to wait for a thread that was interrupted in the middle of its own call.
- *           pthread_cancel does not end a wait: shutdown does.
- * Fairness  waiters are served in the order in which they came. A call that finds room or an item at once passes them.
- *           A waiter that has been passed for 1 millisecond bars the gate: later callers queue behind it. Only calls
- *           that cannot wait still pass: those with KOLK_NOW, or whose deadline has come.
+ * Threads   any number of threads may call any function at the same time, except init and deinit. Every operation
+ *           except push_n, pop_n and stats is linearizable: its result is true at one moment during the call. So FULL
+ *           and EMPTY are never spurious. push_n and pop_n act like several pushes or pops in a row, with none of
+ *           another call in between. The queue is not lock-free: a call may have to wait for a thread that was
+ *           interrupted in the middle of its own call. pthread_cancel does not end a wait: shutdown does.
+ * Fairness  waiters are served in order of arrival. A call that finds room or an item immediately overtakes them. A
+ *           waiter that has been overtaken for 1 millisecond closes the gate: later callers then queue behind it. Only
+ *           calls that cannot wait still overtake it: those with KOLK_NOW, or whose deadline has passed.
  * Forks     a child may use a queue if no thread was inside a call on it at the fork. It shares the file descriptors
  *           with its parent.
  * Design    the essay in src/queue/queue.c. Not in freestanding builds.
@@ -56,19 +57,19 @@ extern "C" {
 
 /* All but item_size and capacity may be 0. */
 typedef struct kolk_queue_desc {
-    const char *name KOLK_OR_0_;  /* for statistics; outlives the queue */
+    const char *name KOLK_OR_0_;  /* for statistics; must outlive the queue */
     size_t item_size KOLK_OR_0_;  /* bytes */
-    uint32_t capacity KOLK_OR_0_; /* items, exactly; from 1 */
+    uint32_t capacity KOLK_OR_0_; /* the exact number of items, from 1 */
 
-    /* Called for each item that clear or deinit drops; may be NULL. It may not use the queue. */
+    /* Called for each item that clear or deinit drops; may be NULL. It must not use the queue. */
     void (*destroy)(void *item, void *context) KOLK_OR_0_;
     void *context KOLK_OR_0_;
 } kolk_queue_desc;
 
-/* ---- Struct: nothing to read; ask the functions ------------------------------------------------------------------ */
+/* ---- Struct: read no field; call the functions instead ----------------------------------------------------------- */
 
 /* One end of the queue. Both ends are alike: a pop takes an item as a push takes room. Fields that different threads
- * write are 128 bytes apart, against false sharing. */
+ * write are 128 bytes apart, to avoid false sharing. */
 typedef struct kolk_queue_end_ {
     KOLK_ALIGNAS(8) uint64_t ticket; /* the next operation's ticket, and the gate below it: see src/queue/queue.c */
     unsigned char apart[56];
@@ -79,12 +80,12 @@ typedef struct kolk_queue_end_ {
     uint32_t lock;   /* protects the fields below */
     uint32_t fd;     /* the descriptor of kolk_queue_fd + 1; 0: none */
     uint32_t fd_called;
-    kolk_wait_queue_ waiters;    /* they sleep, or were woken and have not left yet */
+    kolk_wait_queue_ waiters;    /* threads that sleep, or were woken and have not left yet */
     struct kolk_waiter_ *called; /* the waiter that was woken */
     unsigned char apart_too[88];
 } kolk_queue_end_;
 
-/* All zero is a queue that is shut down. Never copy or move it once initialised. */
+/* A zero-initialised queue is shut down. Never copy or move a queue once it is initialised. */
 typedef struct kolk_queue {
     unsigned char *cells;
     uint64_t mask; /* a ticket is a lap and, in these bits, a cell's number */
@@ -105,65 +106,67 @@ typedef struct kolk_queue {
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
-/* Anything but KOLK_OK (a broken rule of the descriptor, or KOLK_NO_MEMORY) leaves it all zero. */
+/* If the status is not KOLK_OK (the descriptor breaks a rule, or KOLK_NO_MEMORY), the queue is left all zero. */
 static inline kolk_status kolk_queue_init(kolk_queue *queue, const kolk_queue_desc *desc);
 
-/* Destroys the items that are left, releases the memory, and leaves the queue all zero. No thread may be inside a
- * call. */
+/* Destroys the remaining items, releases the memory, and leaves the queue all zero. No thread may be inside a call. */
 KOLK_API_ void kolk_queue_deinit(kolk_queue *queue);
 
 /* ---- Items ------------------------------------------------------------------------------------------------------- */
 
-/* Copies the item in, or out. KOLK_OK, or nothing has happened:
+/* Copies the item in or out. If the status is not KOLK_OK, nothing has happened:
  *
  *     KOLK_FULL, KOLK_EMPTY   there was no room or no item; only with the deadline KOLK_NOW, which never waits
- *     KOLK_TIMEOUT            there was none until the deadline
+ *     KOLK_TIMEOUT            there was still none at the deadline
  *     KOLK_CLOSED             close was called; a pop gets this only when no item is left
  *     KOLK_SHUTDOWN           shutdown was called
  */
 KOLK_API_ kolk_status kolk_queue_push(kolk_queue *queue, const void *item, kolk_deadline deadline);
 KOLK_API_ kolk_status kolk_queue_pop(kolk_queue *queue, void *item, kolk_deadline deadline);
 
-/* The same for an array of *n items. Waits for the first one, then moves as many as are possible at once, and sets *n
- * to their number: 0 if the status is not KOLK_OK. They are neighbours in the queue. */
+/* The same for an array of *n items. Waits for the first item, then moves as many as it can without waiting again, and
+ * sets *n to their number, which is 0 if the status is not KOLK_OK. The items are adjacent in the queue. */
 KOLK_API_ kolk_status kolk_queue_push_n(kolk_queue *queue, const void *items, size_t *n, kolk_deadline deadline);
 KOLK_API_ kolk_status kolk_queue_pop_n(kolk_queue *queue, void *items, size_t *n, kolk_deadline deadline);
 
-/* Items in the queue, at one moment of the call. */
+/* Returns the number of items in the queue, at one moment during the call. */
 KOLK_API_ size_t kolk_queue_count(const kolk_queue *queue);
 
-/* Drops all items, as if by a single pop_n, and returns how many. Calls that wait for room go on. */
+/* Drops all items, as if by a single pop_n, and returns how many there were. Calls that wait for room get it. */
 KOLK_API_ size_t kolk_queue_clear(kolk_queue *queue);
 
 /* ---- The end ----------------------------------------------------------------------------------------------------- */
 
-/* Ends pushes: every push that waits now or is called later gets KOLK_CLOSED. Pops go on until no item is left. */
+/* Ends pushes: every push that is waiting or is called later returns KOLK_CLOSED. Pops still work until no item is
+ * left. */
 KOLK_API_ void kolk_queue_close(kolk_queue *queue);
 
-/* Ends pushes and pops: every push or pop that waits now or is called later gets KOLK_SHUTDOWN. Items stay. */
+/* Ends pushes and pops: every push or pop that is waiting or is called later returns KOLK_SHUTDOWN. Items stay. */
 KOLK_API_ void kolk_queue_shutdown(kolk_queue *queue);
 
-/* Undoes close and shutdown. A call that was waiting at a close or shutdown still gets KOLK_CLOSED or KOLK_SHUTDOWN,
- * even if the queue is reopened and ended again before its thread runs; after both, KOLK_SHUTDOWN. There are two
- * exceptions. If items were left at a close, a waiting pop goes on waiting if others take them. A call that was polling
- * at that very moment may take an item or room that comes after reopen. */
+/* Undoes close and shutdown. A call that was waiting at a close or shutdown still returns KOLK_CLOSED or KOLK_SHUTDOWN,
+ * even if the queue is reopened, and closed or shut down again, before its thread runs. After both a close and a
+ * shutdown it returns KOLK_SHUTDOWN. There are two exceptions. If items were left at a close, a waiting pop continues
+ * to wait if other pops take them. A call that was polling at the very moment of the close or shutdown may take an item
+ * or room that appears after the reopen. */
 KOLK_API_ void kolk_queue_reopen(kolk_queue *queue);
 
-/* ---- Others ------------------------------------------------------------------------------------------------------ */
+/* ---- Other functions --------------------------------------------------------------------------------------------- */
 
 typedef enum kolk_queue_event {
     KOLK_QUEUE_WRITABLE = 0, /* there is room */
     KOLK_QUEUE_READABLE      /* there is an item */
 } kolk_queue_event;
 
-/* Returns a file descriptor (eventfd) for poll, epoll and io_uring. For either event, it becomes readable when the
- * event is true or the queue has ended. It stays readable until a push returns KOLK_FULL, or a pop KOLK_EMPTY: so call
- * with KOLK_NOW until then. It belongs to the queue, and deinit closes it; don't read it. The first call makes it; from
- * then on each push and pop updates it. -1: the system has no descriptor left, or is not Linux. */
+/* Returns a file descriptor (eventfd) for poll, epoll and io_uring. It becomes readable when there is room (or an
+ * item), or when the queue is closed or shut down. It stays readable until a push returns KOLK_FULL (or a pop
+ * KOLK_EMPTY), so push (or pop) with KOLK_NOW until then. The descriptor belongs to the queue, and deinit closes it;
+ * don't read from it. The first call makes it; from then on each push and pop updates it. Returns -1 if the system has
+ * no descriptor left, or is not Linux. */
 KOLK_API_ int kolk_queue_fd(kolk_queue *queue, kolk_queue_event event);
 
-/* Counters, as for the other members. `peak` is capacity once a push has found the queue full, and count before.
- * `failed` counts the pushes that returned KOLK_FULL or KOLK_TIMEOUT. */
+/* Counters, as for the other members. `peak` is the capacity once a push has found the queue full, and the count before
+ * that. `failed` counts the pushes that returned KOLK_FULL or KOLK_TIMEOUT. */
 KOLK_API_ void kolk_queue_stats(const kolk_queue *queue, kolk_stats *out);
 
 /* Checks every invariant of src/queue/queue.c, for tests; no thread may be inside a call. */

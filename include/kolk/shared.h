@@ -1,5 +1,5 @@
-/* kolk/shared.h: one pool of objects that never move, for many threads. Each thread works through a kolk_shared_local
- * of its own; an object may be freed by another thread than the one that allocated it.
+/* kolk/shared.h: a pool of objects that never move, for many threads. Each thread uses the pool through its own
+ * kolk_shared_local. An object may be freed by a different thread from the one that allocated it.
  *
  *     #include <kolk/kolk.h>
  *     #include <pthread.h>
@@ -41,29 +41,30 @@
  *
  * Cost      alloc, free and get are O(1): a dozen instructions without an atomic read-modify-write. About every 32nd
  *           call does one to three atomic operations, and at worst scans one word per 4,096 slots. Without caches every
- *           call does a few.
+ *           call does a few atomic operations.
  * Memory    pages of the system. An object costs its stride, 5 bits, and 4 bytes (1 without handles). There are
- *           (max_threads - 1) * cache more slots than max_capacity, as that many may lie in other threads' magazines.
- *           By default that is at most a quarter of max_capacity.
+ *           (max_threads - 1) * cache more slots than max_capacity, because that many may lie in other threads'
+ *           magazines. By default these are at most a quarter of max_capacity.
  * Capacity  with up to max_threads locals, max_capacity objects can be alive at any time, and perhaps up to
- *           (max_threads - 1) * cache more. So NULL proves that at one moment of the call at least max_capacity objects
- *           were alive or waited for their deferred free; or that the system had no memory for the pool to grow. From
- *           then on the pool is uncached for a while: threads cache nothing, and each freed slot goes to the depot at
- *           once, where all threads find it. That ends when at least half as many slots have returned as the pool has.
- *           Without caches (small pools, or KOLK_NO_CACHE) the capacity is exactly max_capacity. NULL then means that
- *           max_capacity objects were alive, or were being freed: a free first ends its object's life (get, is_live and
- *           walks don't find it any more), and then returns its slot.
- * Contents  a new object has the bytes of the slot's last life, or any others; so has an object in setup: initialise
- *           all of it. free leaves the object as it is, except in debug mode. To keep costly parts from life to life,
- *           see Objects that are made once.
+ *           (max_threads - 1) * cache more. So NULL proves that at one moment during the call at least max_capacity
+ *           objects were alive or waiting for their deferred free, or that the system had no memory for the pool to
+ *           grow. From then on the pool is uncached for a while: threads cache nothing, and each freed slot goes
+ *           straight to the depot, where all threads find it. This ends when at least half as many slots have returned
+ *           as the pool has. Without caches (small pools, or KOLK_NO_CACHE) the capacity is exactly max_capacity. NULL
+ *           then means that max_capacity objects were alive, or were being freed: a free first ends the object's life
+ *           (get, is_live and walks no longer find it), and then returns the slot.
+ * Contents  a new object has the bytes of the slot's last life, or any others, and so has an object in setup:
+ *           initialise all of it. free does not change the object, except in debug mode. To keep costly parts from one
+ *           life to the next, see Objects that are made once.
  * Threads   a kolk_shared_local belongs to one thread. Any number of threads may call the functions of kolk_shared at
- *           the same time, except init, deinit and is_valid. Functions that say so are lock-free: a thread that is
- *           stopped in the middle of one stops no other. But an alloc that grows the pool takes a lock for a moment,
- *           and so does a thread that serves waiting threads, or one in debug mode. The thread that allocates a slot
- *           next sees all writes to it before its free. Not for signal handlers.
- * Forks     a child goes on with the locals of the thread that forked. Other threads' objects stay alive in it, and
- *           slots that were on their way to or from other threads are lost. Slots that were freed later may wait there
- *           for some 1,000 calls of quiesce, until the child notices which threads it does not have.
+ *           the same time, except init, deinit and is_valid. Some functions are described as lock-free: a thread that
+ *           is stopped in the middle of one stops no other thread. But an alloc that grows the pool takes a lock for a
+ *           moment, and so does a thread that serves waiting threads, or one in debug mode. The thread that allocates a
+ *           slot next sees all writes that were made to it before its free. Signal handlers must not call these
+ *           functions.
+ * Forks     a child can continue to use the locals of the thread that forked. In the child, other threads' objects stay
+ *           alive, and slots that were on their way to or from other threads are lost. Slots with a deferred free may
+ *           wait there for some 1,000 calls of quiesce, until the child notices which threads it does not have.
  * Design    the essay in src/shared/shared.c. Not in freestanding builds.
  */
 #ifndef KOLK_SHARED_H
@@ -79,24 +80,24 @@ extern "C" {
 
 #define KOLK_NO_CACHE UINT32_MAX
 
-/* Zero means default for all but object_size. */
+/* Zero means the default, except for object_size. */
 typedef struct kolk_shared_desc {
     const char *name KOLK_OR_0_; /* for reports, statistics and the default tag; must outlive the pool; NULL: none */
     size_t object_size KOLK_OR_0_;
-    /* A power of two up to 4096. 0: the largest that divides object_size, at most 16. */
+    /* A power of two up to 4096. 0: the largest one that divides object_size, at most 16. */
     size_t object_align KOLK_OR_0_;
     /* objects that can be alive before the pool has to grow; may be 0 if max_capacity is set */
     uint32_t capacity KOLK_OR_0_;
-    uint32_t max_capacity KOLK_OR_0_; /* the pool grows up to it, in place; 0: capacity */
-    uint32_t max_threads KOLK_OR_0_;  /* most locals at the same time; 0: 16 */
-    /* Free slots that a thread may cache, up to 2^28. 0: 256, or less, so that all threads but one cache at most a
-     * quarter of max_capacity; none, if that is less than 4, or with a setup or teardown hook. KOLK_NO_CACHE: none. */
+    uint32_t max_capacity KOLK_OR_0_; /* the pool can grow to this, in place; 0: capacity */
+    uint32_t max_threads KOLK_OR_0_;  /* the most locals at the same time; 0: 16 */
+    /* Free slots that a thread may cache, up to 2^28. 0: 256, or fewer, so that all threads but one cache at most a
+     * quarter of max_capacity; none if that is fewer than 4, or with a setup or teardown hook. KOLK_NO_CACHE: none. */
     uint32_t cache KOLK_OR_0_;
     /* RECYCLE: a slot's generations start anew right after 2^31 lives. NONE: 1 byte per slot instead of 4. STRICT is
-     * refused: each free would have to check whether this life was the last one. */
+     * refused, because each free would have to check whether this life was the last one. */
     kolk_generations generations KOLK_OR_0_;
     uint32_t tag KOLK_OR_0_; /* distinguishes its handles from other pools'; 0: a hash of the name */
-    bool exact KOLK_OR_0_;   /* detects two frees at the very same moment: see kolk_shared_free */
+    bool exact KOLK_OR_0_;   /* detects two simultaneous frees of an object: see kolk_shared_free */
     bool keep KOLK_OR_0_;    /* from here to teardown: see Objects that are made once */
     bool (*setup)(void *object, void *context) KOLK_OR_0_;
     void (*reset)(void *object, void *context) KOLK_OR_0_;
@@ -107,9 +108,9 @@ typedef struct kolk_shared_desc {
     const char *debug KOLK_OR_0_;
 } kolk_shared_desc;
 
-/* ---- Structs: nothing to read; ask the functions ----------------------------------------------------------------- */
+/* ---- Structs: read no field; call the functions instead ---------------------------------------------------------- */
 
-/* A thread's way into the pool. All zero is a local without a pool: alloc returns NULL. */
+/* A thread's access to the pool. A zero-initialised local has no pool: alloc returns NULL. */
 typedef struct kolk_shared_local {
     uint32_t *lives; /* as in its magazine; NULL: the fast paths do not serve this local */
     struct kolk_magazine_ *magazine;
@@ -122,7 +123,7 @@ typedef struct kolk_magazine_ {
     uint32_t *lives;      /* by slot: how often a life began or ended; odd: alive. NULL: short_lives has them */
     uint8_t *short_lives; /* the same in bytes, in pools without handles */
     uintptr_t inverse;
-    uint32_t stride, bound; /* free leaves the fast path from this slot on */
+    uint32_t stride, bound; /* free takes the slow path from this slot on */
     uint32_t top, cache;    /* entries below top are free slots; top <= cache */
     uint8_t shift;
     uint32_t next_word; /* the depot's word where the next search begins */
@@ -134,12 +135,12 @@ typedef struct kolk_magazine_ {
     struct kolk_magazine_ *next; /* the next magazine of the same keeper */
 } kolk_magazine_;
 
-/* All zero is a pool for which no local can be made. Never copy or move it once initialised. */
+/* No local can be made for a zero-initialised pool. Never copy or move a pool once it is initialised. */
 typedef struct kolk_shared {
     unsigned char *slots;
     uint32_t *lives; /* as in kolk_magazine_ */
     uint32_t stride, tag;
-    uint32_t bound;  /* get leaves the fast path from this slot on, and then raises it */
+    uint32_t bound;  /* get takes the slow path from this slot on, which then raises it */
     uint32_t number; /* number in the registry; 0: not registered */
     const char *name;
     struct kolk_shared_inside_ *inside;
@@ -147,24 +148,26 @@ typedef struct kolk_shared {
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
-/* Anything but KOLK_OK (a broken rule of the descriptor, or KOLK_NO_MEMORY) leaves it all zero. */
+/* If the status is not KOLK_OK (the descriptor breaks a rule, or KOLK_NO_MEMORY), the pool is left all zero. */
 static inline kolk_status kolk_shared_init(kolk_shared *pool, const kolk_shared_desc *desc);
 
 /* Call it when no thread uses the pool any more, and no local will be used again. Runs reset for each live object and
  * teardown for each slot that is set up, releases the memory, and leaves the pool all zero. (A later alloc or free
- * through one of its locals is reported: KOLK_NO_LOCAL. For that, the last 64 pools with locals of running threads
- * leave a few pages behind. A local of an earlier pool accesses memory that is gone.) */
+ * through one of its locals is reported as KOLK_NO_LOCAL. To make this possible, the last 64 pools that had locals of
+ * running threads leave a few pages behind. A local of an earlier pool accesses memory that is gone.) */
 KOLK_API_ void kolk_shared_deinit(kolk_shared *pool);
 
-/* Makes a local for the calling thread, until this thread ends or deinits it. A thread may have several.
- * KOLK_TOO_MANY_THREADS: there are max_threads locals. On Linux and Windows, threads that have ended without a deinit
- * do not count: their free slots are reclaimed now. KOLK_NO_LOCAL: the pool is all zero. After either status the local
- * is all zero, and alloc returns NULL. Never copy a local: both copies would hand out the same slots. */
+/* Makes a local for the calling thread, which lasts until this thread ends or deinits it. A thread may have several
+ * locals. KOLK_TOO_MANY_THREADS: there are already max_threads locals. On Linux and Windows, threads that have ended
+ * without a deinit do not count: their free slots are reclaimed now. KOLK_NO_LOCAL: the pool is all zero. After either
+ * status the local is all zero, and alloc returns NULL. Never copy a local: both copies would hand out the same
+ * slots. */
 KOLK_API_ kolk_status kolk_shared_local_init(kolk_shared_local *local, kolk_shared *pool);
 
 /* Returns the calling thread's own local, for code that has no place to keep one. The first call makes it, and the end
- * of the thread deinits it. A call takes some nanoseconds, so use the result for many objects. NULL: there are
- * max_threads locals, or the process has more such pools than the system has keys (1,024 on Linux). */
+ * of the thread deinits it. A call takes some nanoseconds, so use the result for many objects. Returns NULL if there
+ * are already max_threads locals, or if the process has more such pools than the system has keys for thread-specific
+ * data (1,024 on Linux). */
 KOLK_API_ kolk_shared_local *kolk_shared_local_of_thread(kolk_shared *pool);
 
 /* Returns the local's free slots to the depot, and leaves it all zero. Its objects stay alive. Takes a lock for a
@@ -179,26 +182,26 @@ KOLK_API_ void kolk_shared_local_flush(kolk_shared_local *local);
 /* Returns an object, or NULL: see Capacity above. Lock-free. */
 KOLK_INLINE_ void *kolk_shared_alloc(kolk_shared_local *local);
 
-/* The same, but waits for an object until the deadline, and then returns NULL. With KOLK_NOW it is kolk_shared_alloc.
- * Threads that wait are served in the order in which they came; an alloc that does not wait may pass them. Only an
- * object, the deadline, or kolk_shared_shutdown ends a wait; pthread_cancel does not. If the program uses deferred
- * free, go offline before waiting: otherwise the awaited slots may be waiting for this thread. (Once a second, one of
- * the waiters checks whether they wait for a thread that has ended without a deinit.) To limit the number of objects
- * exactly, use a pool without caches: with caches a pool can have more objects than its capacity. */
+/* The same, but waits for an object until the deadline, and then returns NULL. With KOLK_NOW it works like
+ * kolk_shared_alloc. Waiting threads are served in order of arrival; an alloc that does not wait may overtake them.
+ * Only an object, the deadline, or kolk_shared_shutdown ends a wait; pthread_cancel does not. If the program uses
+ * deferred free, go offline before waiting: otherwise the awaited slots may be waiting for this thread. (Once a second,
+ * one of the waiters checks whether they wait for a thread that has ended without a deinit.) To limit the number of
+ * objects exactly, use a pool without caches, because a pool with caches can have more objects than its capacity. */
 KOLK_API_ void *kolk_shared_alloc_wait(kolk_shared_local *local, kolk_deadline deadline);
 
 /* Frees an object of the pool; any thread may have allocated it. Its handles are stale from now on. NULL does nothing.
- * Anything else is a bug of the caller and is reported: a double free, or a pointer that is not of this pool or not the
- * start of an object. If two threads free one object at the very same moment, neither may be reported, and the slot is
- * then handed out twice. With .exact one of them is always reported, which costs some nanoseconds per free.
- * Lock-free. */
+ * Anything else is a bug of the caller and is reported: a double free, or a pointer that is not from this pool or is
+ * not the start of an object. If two threads free the same object at the very same moment, it can happen that neither
+ * free is reported; the slot is then handed out twice. With .exact one of them is always reported, which costs some
+ * nanoseconds per free. Lock-free. */
 KOLK_INLINE_ void kolk_shared_free(kolk_shared_local *local, void *object);
 
 /* ---- The end of waiting ------------------------------------------------------------------------------------------ */
 
-/* Ends waiting: every alloc_wait that waits now or is called later returns NULL at once, even if there is a free
- * object. Only with the deadline KOLK_NOW it still allocates. alloc and free go on, so that the program can finish its
- * work. */
+/* Ends waiting: every alloc_wait that is waiting or is called later returns NULL immediately, even if there is a free
+ * object. Only with the deadline KOLK_NOW does it still allocate. alloc and free still work, so that the program can
+ * finish its work. */
 KOLK_API_ void kolk_shared_shutdown(kolk_shared *pool);
 
 /* Undoes a shutdown. A call that was waiting at the shutdown still returns NULL. */
@@ -206,18 +209,19 @@ KOLK_API_ void kolk_shared_reopen(kolk_shared *pool);
 
 /* ---- Objects that are made once ------------------------------------------------------------------------------------
  *
- *     .keep       contents survive between lives: objects are made once and used as they are
- *     .setup      once per slot, before it is first handed out. False: setup failed; alloc returns NULL, and so does
- *                 alloc_wait, even before its deadline. The slot stays free and is tried again.
- *     .reset      once after each free of a live object, and at deinit: clear its references to others. The object is
- *                 dead by then for handles, is_live and walks, although count still includes it.
- *     .teardown   once per slot that is set up, at deinit
+ *     .keep       contents survive from one life to the next: objects are made once and used as they are
+ *     .setup      called once per slot, before it is first handed out. If it returns false, setup failed: alloc returns
+ *                 NULL, and so does alloc_wait, even before its deadline. The slot stays free and is tried again.
+ *     .reset      called once after each free of a live object, and at deinit: it should clear the object's references
+ *                 to others. The object is dead by then for handles, is_live and walks, although count still includes
+ *                 it.
+ *     .teardown   called once per slot that is set up, at deinit
  *
  * (examples/compress.c has such objects.) The thread that allocates runs setup, and the thread that frees runs reset.
  * After free_later, reset runs in the thread whose quiesce (or alloc, or offline) makes the slot free, when no thread
- * looks at the object any more. At deinit its caller runs all hooks. Hooks of one object never run at the same time,
- * and each sees the writes of the hook before. Hooks of different objects run at the same time in different threads, so
- * `context` may need a lock.
+ * looks at the object any more. At deinit, the thread that calls it runs all hooks. Hooks of the same object never run
+ * at the same time, and each sees the writes of the previous one. Hooks of different objects may run at the same time
+ * in different threads, so `context` may need a lock.
  *
  * Hooks must return. They may call functions that only read the pool. setup and reset may also call alloc, free and
  * free_later through a local of the thread that runs them, but not alloc_wait, quiesce, offline or online. At deinit a
@@ -232,10 +236,10 @@ KOLK_API_ void kolk_shared_reopen(kolk_shared *pool);
  * as alive, and is torn down.
  *
  * Cost: setup and teardown take 2 bits per slot, and slots that were never used are then taken one by one; with reset
- * no free takes the fast path. Without hooks nothing. Slots in magazines, and slots beyond max_capacity, are set up
- * too. So for costly parts use no cache, which is the default with these hooks: then at most as many slots are set up
- * as objects were alive, or just being freed, at a time (more with the debug setting `quarantine`). If setup is cheap,
- * such as initialising a lock, set a cache. */
+ * no free takes the fast path. Without hooks there is no cost. Slots in magazines, and slots beyond max_capacity, are
+ * set up too. So for costly parts use no cache, which is the default with these hooks. Then there are never more slots
+ * set up than the most objects that were alive, or being freed, at a time (more with the debug setting `quarantine`).
+ * If setup is cheap, such as initialising a lock, set a cache. */
 
 /* ---- Deferred free: for readers that take no lock ------------------------------------------------------------------
  *
@@ -259,20 +263,21 @@ KOLK_API_ void kolk_shared_reopen(kolk_shared *pool);
  *
  * (examples/routes.c is a complete program with this.)
  *
- * If a pool's objects are freed later, each thread that has a local must call quiesce regularly, or be offline. A
- * thread that does neither delays these slots for all threads. (Quiescent-state-based reclamation: McKenney, Slingwine
- * 1998; here with epochs.) */
+ * If a pool's objects are freed by free_later, each thread that has a local must call quiesce regularly, or be offline.
+ * A thread that does neither delays these slots for all threads. (Quiescent-state-based reclamation: McKenney,
+ * Slingwine 1998; here with epochs.) */
 
 /* Frees an object as kolk_shared_free does: for handles, `count` and is_live it is gone. But its contents stay, and its
- * slot becomes free only after every online local, this one too, has called quiesce; at the latest when each has done
- * so three times. Until then the slot counts as alive for Capacity. Objects that it points to are not freed. O(1), one
- * or two atomic operations. Lock-free. */
+ * slot becomes free only after every online local, including this one, has called quiesce, and at the latest when each
+ * has done so three times. Until then the slot counts as alive (see Capacity). Objects that it points to are not freed.
+ * O(1), one or two atomic operations. Lock-free. */
 KOLK_API_ void kolk_shared_free_later(kolk_shared_local *local, void *object);
 
-/* States that the calling thread holds no pointers to objects that any thread may have freed later. Two loads if no
- * slot waits for that. Otherwise it also reads each local, and once per epoch takes O(slots / 4096) and the slots that
- * become free. Lock-free; but slots become free only if all threads keep calling it. (Each 1024th time that a thread
- * finds another one behind, it checks under a lock whether that one has ended without a deinit.) */
+/* States that the calling thread holds no pointers to objects that any thread may have passed to free_later. This costs
+ * two loads if no slot is waiting to become free. Otherwise it also reads each local, and once per epoch costs O(slots
+ * / 4096), plus the slots that become free. Lock-free; but slots become free only if all threads keep calling it.
+ * (Every 1024th time that a thread finds another thread behind, it checks under a lock whether that thread has ended
+ * without a deinit.) */
 KOLK_API_ void kolk_shared_quiesce(kolk_shared_local *local);
 
 /* offline states that the thread holds no such pointers until it calls online. Call it before the thread blocks. A new
@@ -282,25 +287,26 @@ KOLK_API_ void kolk_shared_online(kolk_shared_local *local);
 
 /* ---- Handles and questions, from any thread: all lock-free but is_valid ------------------------------------------ */
 
-/* Returns the handle of a live object. Any other pointer is a bug of the caller and gives the null handle. */
+/* Returns the handle of a live object. Any other pointer is a bug of the caller; the result is then the null handle. */
 KOLK_API_ kolk_handle kolk_shared_handle_of(const kolk_shared *pool, const void *object);
 
 /* Returns the object of a handle, or NULL if it was freed. Another thread may free the object right afterwards: the
- * program must make sure that none does while this thread uses it. After 2^31 lives of its slot a handle is valid
+ * program must make sure that none does while this thread uses it. After 2^31 lives of its slot a handle becomes valid
  * again. */
 KOLK_INLINE_ void *kolk_shared_get(const kolk_shared *pool, kolk_handle handle);
 
 /* Is this the start of a live object? Any pointer is allowed. */
 KOLK_API_ bool kolk_shared_is_live(const kolk_shared *pool, const void *object);
 
-/* The number of live objects: exact while no thread allocates or frees, otherwise nearly. O(slots / 64). */
+/* The number of live objects: exact while no thread allocates or frees, otherwise approximate. O(slots / 64). */
 KOLK_API_ uint32_t kolk_shared_count(const kolk_shared *pool);
 
-/* A walk over the live objects, in ascending slots. kolk_shared_each begins it; each kolk_shared_cursor_next returns an
- * object, or NULL at the end. KOLK_EACH of typed.h is such a loop. Any object may be freed during the walk, the current
- * one too. An object that other threads allocate or free during the walk may or may not be visited; all others are
- * visited. Slots that are used for the first time after the walk began are not visited. As with get, the program must
- * make sure that no other thread frees an object while the body uses it (or must free it later). */
+/* A walk over the live objects, in ascending order of slots. kolk_shared_each begins it; each kolk_shared_cursor_next
+ * returns an object, or NULL at the end. KOLK_EACH of typed.h is such a loop. Any object may be freed during the walk,
+ * including the current one. An object that other threads allocate or free during the walk may or may not be visited;
+ * all others are visited. Slots that are used for the first time after the walk began are not visited. As with get, the
+ * program must make sure that no other thread frees an object while the loop's body uses it (or that it is freed by
+ * free_later). */
 typedef struct kolk_shared_cursor {
     const kolk_shared *pool;
     uint32_t slot, end; /* the next slot to look at, and the end of the walk */
@@ -311,8 +317,8 @@ KOLK_API_ kolk_shared_cursor kolk_shared_each(const kolk_shared *pool);
 KOLK_API_ void *kolk_shared_cursor_next(kolk_shared_cursor *cursor);
 
 /* `capacity` and `max_capacity` count objects, as in the descriptor, without the slots beyond them. `peak` is an upper
- * bound, because it counts slots in magazines too; it exceeds `capacity` only if more objects are alive. `waiting`
- * counts the threads in alloc_wait now, `waits` the calls that have waited. */
+ * bound, because it counts slots in magazines too; it exceeds `capacity` only if more objects are alive. `waiting` is
+ * the number of threads in alloc_wait now, and `waits` the number of calls that have waited. */
 KOLK_API_ void kolk_shared_stats(const kolk_shared *pool, kolk_stats *out);
 
 /* Checks every invariant of src/shared/shared.c, for tests; no thread may allocate or free meanwhile. */
@@ -337,7 +343,7 @@ KOLK_API_ void *kolk_shared_alloc_short_(kolk_shared_local *local);
 KOLK_API_ void kolk_shared_free_short_(kolk_shared_local *local, void *object);
 KOLK_API_ void *kolk_shared_get_slow_(const kolk_shared *pool, kolk_handle handle);
 
-/* The n-th entry, from the oldest on. */
+/* Returns the n-th entry, counted from the oldest. */
 KOLK_INLINE_ uint32_t *kolk_magazine_entry_(kolk_magazine_ *magazine, uint32_t n);
 
 #ifdef __cplusplus

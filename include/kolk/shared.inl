@@ -1,9 +1,9 @@
-/* kolk/shared.inl: the fast paths of shared.h. With -DKOLK_EXTERN they stay out, and calls go to the library, where
- * each is emitted once.
+/* kolk/shared.inl: the fast paths of shared.h. With -DKOLK_EXTERN they are left out, and calls go to the library, where
+ * each function is emitted once.
  *
- * The functions that end in _sized take the stride as an argument: see pool.inl. Only the thread that has a slot
- * changes its life, and only the owner of a magazine moves its top. Other threads may read both at any moment. So they
- * are atomic loads and stores, which compile to plain instructions.
+ * The functions that end in _sized take the stride as an argument: see pool.inl. Only the thread that holds a slot
+ * changes the slot's life, and only the owner of a magazine moves its top. Other threads may read both at any moment.
+ * So both are accessed by atomic loads and stores, which compile to plain instructions.
  *
  * A local that is all zero has no lives, so the first test sends it to the slow path. The same test catches a local of
  * a pool without handles, whose lives are bytes: its fast paths are in shared.c. */

@@ -25,20 +25,21 @@
  *
  * (bodies_... come from typed.h: the same functions as below, with your type for void *.)
  *
- * Each object has a *slot*, the number in its handle, which it keeps for life, and a *place* in the array, which
- * changes: a removal moves the last object into the hole, a sort moves many. A handle finds the object through one
- * table, so every copy of it follows every move. A pointer does not: the pointers that add, get, at and objects return
- * are valid until the next remove, clear or sort (add, reserve and trim move nothing). So keep handles, and call get
- * where you need the pointer. The debug setting `move` catches a program that keeps pointers.
+ * Each object has a *slot*, the number in its handle, which it keeps for life. It also has a *place* in the array,
+ * which changes: a removal moves the last object into the hole, and a sort moves many objects. A handle finds the
+ * object through one table, so every copy of the handle follows every move. A pointer does not: the pointers that add,
+ * get, at and objects return are valid until the next remove, clear or sort (add, reserve and trim move nothing). So
+ * keep handles, and call get where you need a pointer. The debug setting `move` catches a program that keeps pointers.
  *
  * Cost      add, remove, get, slot, handle, index and at are O(1); a remove copies one object. An add that grows the
  *           map calls the system. init is O(1) and touches no place. clear and trim are O(count), sort is O(n log n),
- *           is_valid O(slots). If you need no packing, kolk_pool has stable addresses and cheaper removals.
- * Memory    on the caller's memory, or on pages of the system; never malloc. An object costs its stride and 12 bytes.
- * Contents  a new object has the bytes that its place had before: initialise all of it. Objects are moved as bytes: if
- *           an object has pointers into itself, or others point to it, set on_move. The map never stores its own data
- *           among the objects.
- * Threads   one thread at a time. But any number may call functions that take a const map while no other function runs.
+ *           and is_valid is O(slots). If you need no packing, kolk_pool has stable addresses and cheaper removals.
+ * Memory    the caller's memory, or pages of the system; never malloc. An object costs its stride and 12 bytes.
+ * Contents  a new object has the bytes that its place had before: initialise all of it. Objects are moved as bytes, so
+ *           set on_move if an object has pointers into itself, or if others point to it. The map never stores its own
+ *           data among the objects.
+ * Threads   one thread at a time. But any number of threads may call functions that take a const map while no other
+ *           function runs.
  * Design    the essay in src/slotmap/slotmap.c; ARCHITECTURE.md.
  */
 #ifndef KOLK_SLOTMAP_H
@@ -54,36 +55,37 @@ typedef struct kolk_slotmap kolk_slotmap;
 
 /* ---- Descriptor -------------------------------------------------------------------------------------------------- */
 
-/* Zero means default for all but object_size. */
+/* Zero means the default, except for object_size. */
 typedef struct kolk_slotmap_desc {
     const char *name KOLK_OR_0_; /* for reports, statistics and the default tag; must outlive the map; NULL: none */
     size_t object_size KOLK_OR_0_;
-    /* A power of two up to 4096. 0: the largest that divides object_size, at most 16. */
+    /* A power of two up to 4096. 0: the largest one that divides object_size, at most 16. */
     size_t object_align KOLK_OR_0_;
 
-    /* Objects. 0: with memory, as many as fit; with max_capacity, it starts empty and grows; else it is always full. */
+    /* Objects. 0: with `memory`, as many as fit; with max_capacity, the map starts empty and grows; otherwise it is
+     * always full. */
     uint32_t capacity KOLK_OR_0_;
-    uint32_t max_capacity KOLK_OR_0_; /* it grows up to this, without moving objects; 0: as capacity */
+    uint32_t max_capacity KOLK_OR_0_; /* the map can grow to this, without moving objects; 0: capacity */
     uint32_t tag KOLK_OR_0_; /* distinguishes its handles from others': see kolk_slotmap_get; 0: a hash of the name */
 
-    void *memory KOLK_OR_0_; /* yours, aligned to object_align and to 8, any contents; NULL: pages of the system */
+    void *memory KOLK_OR_0_; /* yours, aligned to object_align and to 8, with any contents; NULL: the system's pages */
     size_t memory_size KOLK_OR_0_; /* bytes of memory */
 
-    /* Called after each move of an object from one place to another. It serves arrays beside the map that are indexed
-     * by place, which need array[to] = array[from], and objects that store their own address. `object` is the new
+    /* Called after each move of an object from one place to another. It is for arrays beside the map that are indexed
+     * by place (they need array[to] = array[from]), and for objects that store their own address. `object` is the new
      * address. A sort sets objects aside for a moment: `from` or `to` is max_capacity then, so give such an array
-     * max_capacity + 1 elements. With the debug setting `move`, it is also called for each object whose address alone
-     * has changed, with from == to. It must return, and may not use the map. */
+     * max_capacity + 1 elements. With the debug setting `move`, it is also called, with from == to, for each object
+     * whose address has changed but not its place. It must return, and must not use the map. */
     void (*on_move)(void *object, uint32_t from, uint32_t to, void *context) KOLK_OR_0_;
 
     /* The destructor: called once per object, by remove, clear and deinit. The object is still in its place, and its
      * handle finds it. Afterwards its life ends, the last object moves into the hole, and on_move is called. clear and
-     * deinit go from the last place down. It must return; it may call the map's const functions. */
+     * deinit go from the last place down. The hook must return; it may call functions that take a const map. */
     void (*on_remove)(void *object, void *context) KOLK_OR_0_;
-    void *context KOLK_OR_0_; /* passed to both */
+    void *context KOLK_OR_0_; /* passed to both hooks */
 
-    /* Settings of the debug mode, "fill,move,sites" (base.h); NULL: none, but KOLK_DEBUG in the environment may still
-     * ask for some. */
+    /* Settings of the debug mode, such as "fill,move,sites" (base.h). NULL: none, unless KOLK_DEBUG in the environment
+     * sets some. */
     const char *debug KOLK_OR_0_;
 } kolk_slotmap_desc;
 
@@ -95,16 +97,16 @@ typedef struct kolk_cell_ {
     uint32_t generation; /* of the present or next life, from 1 */
 } kolk_cell_;
 
-/* All zero is a valid map of capacity 0. Never copy or move it once initialised. */
+/* A zero-initialised map is valid and has the capacity 0. Never copy or move a map once it is initialised. */
 struct kolk_slotmap {
     /* fields that get, add and remove read */
     unsigned char *objects;
     kolk_cell_ *cells;     /* by slot */
-    uint32_t *owners;      /* by place: the slot of its object; behind count, up to fresh - worn, the free slots */
+    uint32_t *owners;      /* by place: the slot of its object; from count up to fresh - worn, the free slots */
     uint32_t count;        /* number of objects, and the first place without one */
     uint32_t fresh;        /* slots from here on never had an object; only advances */
-    uint32_t add_bound;    /* add leaves the fast path from this count on */
-    uint32_t remove_bound; /* remove leaves it from this slot on */
+    uint32_t add_bound;    /* add takes the slow path from this count on */
+    uint32_t remove_bound; /* remove takes the slow path from this slot on */
     uint32_t stride;       /* bytes from place to place */
     uint32_t tag;          /* XORed into the slot of a handle */
 
@@ -124,7 +126,7 @@ struct kolk_slotmap {
     uint64_t failed;
     unsigned char *block;
     size_t block_size;
-    unsigned char *blocks; /* debug setting move: the blocks that have the objects in turn */
+    unsigned char *blocks; /* debug setting move: the blocks that hold the objects in turn */
     struct kolk_debug *debug;
     const char *name;
     void (*on_move)(void *object, uint32_t from, uint32_t to, void *context);
@@ -134,15 +136,15 @@ struct kolk_slotmap {
 
 /* ---- Life of a map ----------------------------------------------------------------------------------------------- */
 
-/* Initialises the map. Any status but KOLK_OK (a broken rule of the descriptor, or KOLK_NO_MEMORY) leaves it all
- * zero. */
+/* Initialises the map. If the status is not KOLK_OK (the descriptor breaks a rule, or KOLK_NO_MEMORY), the map is left
+ * all zero. */
 static inline kolk_status kolk_slotmap_init(kolk_slotmap *map, const kolk_slotmap_desc *desc);
 
 /* Removes all objects (see on_remove), releases the memory, and leaves the map all zero. */
 KOLK_API_ void kolk_slotmap_deinit(kolk_slotmap *map);
 
-/* Returns the bytes that a map of desc->capacity needs on the caller's memory. It may be called before any init. 0: the
- * descriptor is bad; only size, alignment and capacity are checked. */
+/* Returns how many bytes of the caller's memory a map of desc->capacity objects needs. It may be called before any
+ * init. Returns 0 if the descriptor is bad; only size, alignment and capacity are checked. */
 KOLK_API_ size_t kolk_slotmap_memory_size(const kolk_slotmap_desc *desc);
 
 /* The same as a constant (see KOLK_SLOTMAP_STORAGE in typed.h). */
@@ -165,8 +167,8 @@ KOLK_INLINE_ bool kolk_slotmap_remove(kolk_slotmap *map, kolk_handle handle);
 /* Removes all objects. */
 KOLK_API_ void kolk_slotmap_clear(kolk_slotmap *map);
 
-/* Returns the object, or NULL if this handle is null, stale, forged, or of another map or pool. It never returns
- * another object, within the limits of tags (see kolk_pool_get) and of generations: a slot that has had 2^32 - 1
+/* Returns the object, or NULL if this handle is null, stale, forged, or from another map or pool. It never returns a
+ * different object, within the limits of tags (see kolk_pool_get) and of generations: a slot that has had 2^32 - 1
  * objects is used again once the map would otherwise be full, and its oldest handles then become valid again. */
 KOLK_INLINE_ void *kolk_slotmap_get(const kolk_slotmap *map, kolk_handle handle);
 
@@ -179,19 +181,20 @@ KOLK_INLINE_ uint32_t kolk_slotmap_available(const kolk_slotmap *map);
 
 /* ---- From an object to its handle, and arrays beside the map ----------------------------------------------------- */
 
-/* Returns the handle of an object of this map. Any other pointer is a bug of the caller and gives the null handle. */
+/* Returns the handle of an object of this map. Any other pointer is a bug of the caller; the result is then the null
+ * handle. */
 KOLK_API_ kolk_handle kolk_slotmap_handle_of(const kolk_slotmap *map, const void *object);
 
-/* Returns an object's place, from 0: the object is objects[place]. Any other pointer is a bug of the caller and gives
- * UINT32_MAX. For arrays that are indexed by place and kept in step by on_move. */
+/* Returns an object's place, from 0: the object is objects[place]. Any other pointer is a bug of the caller; the result
+ * is then UINT32_MAX. This is for arrays that are indexed by place and that on_move keeps up to date. */
 KOLK_API_ uint32_t kolk_slotmap_index(const kolk_slotmap *map, const void *object);
 
 /* Returns the object at a place, or NULL if index >= count. */
 KOLK_INLINE_ void *kolk_slotmap_at(const kolk_slotmap *map, uint32_t index);
 
 /* Returns the slot of a handle's object, or UINT32_MAX if get would return NULL. An object keeps its slot for life;
- * slots are below max_capacity. For arrays that are indexed by slot, which no move changes; initialise the element when
- * you add the object:
+ * slots are below max_capacity. This is for arrays that are indexed by slot: moves do not affect them. Initialise the
+ * element when you add the object:
  *
  *     float health[1000];
  *     health[bodies_slot(&map, handle)] = 100;
@@ -200,22 +203,22 @@ KOLK_INLINE_ uint32_t kolk_slotmap_slot(const kolk_slotmap *map, kolk_handle han
 
 /* ---- Order and iteration ----------------------------------------------------------------------------------------- */
 
-/* Sorts the objects in place by the sign of compare. Equal objects keep their order, and all handles stay valid. Makes
- * O(n log n) comparisons and at most one move per object; if the objects are sorted, O(n) comparisons and no move.
- * compare is called with objects of this map; it must return, and may not change the map. Later adds and removals don't
- * keep the order. */
+/* Sorts the objects in place, by the sign of what `compare` returns. Equal objects keep their order, and all handles
+ * stay valid. Makes O(n log n) comparisons and at most one move per object; if the objects are already sorted, O(n)
+ * comparisons and no move. `compare` is called with objects of this map; it must return, and must not change the map.
+ * Later adds and removals don't keep the order. */
 KOLK_API_ void kolk_slotmap_sort(kolk_slotmap *map, int (*compare)(const void *a, const void *b, void *context),
                                  void *context);
 
-/* A loop over the plain array is fastest, but may not remove objects. To remove objects during a walk, use KOLK_EACH
- * (typed.h), which goes up and visits a place again if its object was removed; or go down:
+/* A loop over the plain array is fastest, but must not remove objects. To remove objects during a walk, use KOLK_EACH
+ * (typed.h), which walks upwards and visits a place again if its object was removed. Or walk downwards:
  *
  *     for (uint32_t i = kolk_slotmap_count(map); i-- > 0;)
  *         if (is_dead(kolk_slotmap_at(map, i)))
  *             kolk_slotmap_remove(map, kolk_slotmap_handle_of(map, kolk_slotmap_at(map, i)));
  *
- * In both, the current object may be removed, and objects may be added. If another one is removed, the last object,
- * which takes its place, may be missed or visited twice. */
+ * In both walks, the current object may be removed, and objects may be added. If any other object is removed, the last
+ * object, which takes its place, may be missed or visited twice. */
 typedef struct kolk_slotmap_cursor {
     const kolk_slotmap *map;
     uint32_t place;
@@ -228,12 +231,12 @@ KOLK_INLINE_ void *kolk_slotmap_cursor_next(kolk_slotmap_cursor *cursor);
 
 /* ---- Memory and questions ---------------------------------------------------------------------------------------- */
 
-/* Raises the capacity to this many objects now, so that later adds need not ask the system. KOLK_ABOVE_MAX,
- * KOLK_NO_MEMORY: nothing has changed. */
+/* Raises the capacity to this many objects now, so that later adds need not ask the system for memory. After
+ * KOLK_ABOVE_MAX or KOLK_NO_MEMORY nothing has changed. */
 KOLK_API_ kolk_status kolk_slotmap_reserve(kolk_slotmap *map, uint32_t capacity);
 
-/* Releases the whole pages behind the last object to the system (not on the caller's memory). Returns the bytes
- * released, as far as the system reports them. Capacity, objects and handles stay. */
+/* Releases the whole pages behind the last object to the system. Does nothing on the caller's memory. Returns the
+ * number of bytes released, as far as the system reports them. Capacity, objects and handles do not change. */
 KOLK_API_ size_t kolk_slotmap_trim(kolk_slotmap *map);
 
 /* All counters; O(1). */

@@ -1,8 +1,8 @@
-/* kolk/slotmap.inl: the fast paths of slotmap.h. With -DKOLK_EXTERN they stay out, and calls go to the library, where
- * each is emitted once.
+/* kolk/slotmap.inl: the fast paths of slotmap.h. With -DKOLK_EXTERN they are left out, and calls go to the library,
+ * where each function is emitted once.
  *
  * The functions that end in _sized take the stride as an argument. A typed map's stride is its type's size, so typed.h
- * passes a constant, and copying an object takes a few instructions. */
+ * passes a constant, and copying an object takes only a few instructions. */
 #ifndef KOLK_SLOTMAP_INL
 #define KOLK_SLOTMAP_INL
 
@@ -13,7 +13,7 @@ extern "C" {
 #endif
 KOLK_BODIES_BEGIN_
 
-/* Does the handle find an object? Its slot must have been handed out, in this generation, and must have an object. A
+/* Does the handle find an object? Its slot must have been handed out in this generation, and must have an object now. A
  * free slot's place is count or more, so a forged handle of its next life finds nothing. */
 KOLK_INLINE_ bool kolk_slotmap_finds_(const kolk_slotmap *map, uint32_t slot, kolk_handle handle) {
     return slot < map->fresh && map->cells[slot].generation == kolk_handle_generation_(handle) &&
@@ -100,8 +100,8 @@ KOLK_INLINE_ kolk_slotmap_cursor kolk_slotmap_each(const kolk_slotmap *map) {
     return cursor;
 }
 
-/* Goes to the next place, but only if the place still has the object that was visited there. Otherwise that object was
- * removed, and the place has another object or none. */
+/* Goes to the next place, but only if the current place still has the object that was visited there. Otherwise that
+ * object was removed, and the place has another object or none. */
 KOLK_INLINE_ void *kolk_slotmap_cursor_next_sized_(kolk_slotmap_cursor *cursor, size_t stride) {
     const kolk_slotmap *map = cursor->map;
     uint32_t place = cursor->place;

@@ -1,23 +1,23 @@
-/* kolk/typed.h: typed pools. The compiler reports the wrong object, pool or handle. Each member has a section below.
- * The first example is of pools.
+/* kolk/typed.h: typed pools. The compiler then reports an object, a pool or a handle of the wrong type. Each kind of
+ * pool has a section below. The first example is for pools.
  *
  *     KOLK_POOL_TYPE(bullets, struct bullet)      // at file scope; in a header too
  *
  * makes the types `bullets` (a pool), `bullets_object` (struct bullet) and `bullets_handle`, and the functions
  * bullets_init, _alloc, _alloc_n, _alloc_zeroed, _alloc_at, _free, _free_handle, _get, _handle_of, _each, _each_next,
  * _next_run, _index, _at, _is_live, _count, _available, _clear, _reserve, _trim, _stats, _is_valid and _deinit, and so
- * on: the functions of pool.h with your type for void *. The untyped pool is `bullets.pool`: pass it to any function of
- * pool.h but kolk_pool_init. Leave object_size and object_align of the descriptor 0: they follow from the type. A
- * descriptor without a name gets the name of the type (for all kinds below too), so that only pools of one type share a
- * tag.
+ * on. These are the functions of pool.h with your type for void *. The untyped pool is `bullets.pool`: pass it to any
+ * function of pool.h but kolk_pool_init. Leave object_size and object_align in the descriptor 0: they follow from the
+ * type. A descriptor without a name gets the type's name (this holds for all kinds below), so that only pools of the
+ * same type share a tag.
  *
  * In C++: `kolk_pool_desc desc = {}; desc.capacity = 256; bullets_init(&pool, &desc);`. C++20 has
  * `kolk_pool_desc desc{.capacity = 256};` as well.
- * alloc returns raw memory: construct an object there by placement new, and destroy it before its free. Destroy all
+ * alloc returns raw memory: construct an object there by placement new, and destroy it before you free it. Destroy all
  * objects before deinit and clear (examples/sessions.cc). Slot maps and queues copy bytes: if a type is not trivially
  * copyable, they do not compile. Snapshots copy bytes too, but the compiler cannot check that.
  *
- * A semicolon behind this macro, and behind the others that make functions, is optional. In C, the last line of a file
+ * A semicolon after this macro, and after the others that make functions, is optional. In C, the last line of a file
  * needs it.
  *
  * To hide the type from all files but one, so that only this file's functions create objects:
@@ -27,9 +27,9 @@
  *     particles.c   struct particle { ... };
  *                   KOLK_POOL_DEFINE(particles, particle)          // init and alloc
  *
- * Objects of several types in one pool: a union is C's list of types and has the size of the largest. Each
+ * Objects of several types in one pool: a union is C's list of types, and has the size of the largest one. Each
  * KOLK_POOL_MEMBER adds an alloc and a free for one member of the union. It does not compile if the union has no such
- * member, or one of another type.
+ * member, or if the member has a different type.
  *
  *     union shape { struct circle circle; struct square square; };
  *     KOLK_POOL_TYPE(shapes, union shape)
@@ -181,7 +181,7 @@
 
 /* ---- Byte maps (bytemap.h) --------------------------------------------------------------------------------------- */
 
-/* The pool of the GTA trilogy, for which slots may be larger than the type, as they are in the games:
+/* The pool of the GTA trilogy. Its slots may be larger than the type, as they are in the games:
  *
  *     KOLK_BYTEMAP_TYPE(peds, CPed)
  *
@@ -325,7 +325,7 @@
  *
  *     KOLK_SHARED_TYPE(messages, struct message)
  *
- * makes `messages` (the pool), `messages_local` (a thread's way into it), `messages_object`, `messages_handle`, and
+ * makes `messages` (the pool), `messages_local` (a thread's access to it), `messages_object`, `messages_handle`, and
  * messages_init, _local_init, _local_of_thread, _local_flush, _local_deinit, _alloc, _alloc_wait, _free, _free_later,
  * _quiesce, _offline and _online (of a local), _shutdown, _reopen, _handle_of, _get, _is_live, _each, _each_next,
  * _count, _stats, _is_valid and _deinit: those of shared.h. The untyped ones are `messages.pool` and
@@ -420,8 +420,8 @@
 
 /* ---- Loops over pools, slot maps and shared pools ---------------------------------------------------------------- */
 
-/* For each live object of a pool, a shared pool (see kolk_shared_cursor in shared.h) or a slot map. `it` is a T * and
- * may be freed, or removed; break, continue and return work. */
+/* Loops over each live object of a pool, a shared pool (see kolk_shared_cursor in shared.h) or a slot map. `it` is a T
+ * *, and the object may be freed or removed; break, continue and return work. */
 #define KOLK_EACH(name, it, pool_)                                                                                     \
     for (name##_cursor it##_cursor = name##_each(pool_); it##_cursor.more; it##_cursor.more = false) \
         for (name##_object *it; (it = name##_each_next(&it##_cursor));)
