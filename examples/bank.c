@@ -1,11 +1,11 @@
 /* Money moves between accounts of a PostgreSQL database: 16 tellers share 8 connections. From time to time a thread
  * ends one of the connections at the server. A teller whose connection breaks gets one error, and repeats the transfer
- * on another connection. Each transfer has a number, so that none is made twice if the answer to a COMMIT was lost.
+ * on another connection. Each transfer has a number, so that none is made twice if the answer to a COMMIT is lost.
  *
  *     bank CONNINFO [CONNECTIONS [TRANSFERS [NAME]]]
  *
  * CONNINFO names the server; `make bank` starts a temporary one. Several of these programs may share the accounts, each
- * with its own name; also through PgBouncer, with KOLK_BANK_POOLER=1. */
+ * with its own name. With KOLK_BANK_POOLER=1 they also work through PgBouncer. */
 #define _POSIX_C_SOURCE 200809L /* nanosleep */
 #include <kolk/pq.h>
 #include <libpq-fe.h>
@@ -48,7 +48,7 @@ static bool move_money(const kolk_borrowed *borrow, int from, int to, int amount
     if (!ask(borrow, NULL, "BEGIN", 0, NULL)) return false;
     if (!ask(borrow, made, "INSERT INTO ledger VALUES ($1) ON CONFLICT DO NOTHING RETURNING 'new'", 1, &transfer))
         return false;
-    if (!*made) return true; /* it was committed, and the answer lost */
+    if (!*made) return true; /* it was committed, but the answer was lost */
     return ask(borrow, NULL, update, 2, values) && ask(borrow, NULL, update, 2, values + 2) &&
            ask(borrow, NULL, "COMMIT", 0, NULL);
 }
@@ -58,7 +58,7 @@ static bool borrow_one(kolk_borrowed *borrow) {
     if (status == KOLK_OK) return true;
     fprintf(stderr, "%s: %s\n", kolk_status_text(status), borrow->error.text);
     nanosleep(&(struct timespec){.tv_nsec = 100000000},
-              NULL); /* the pool waits for a restarting server, so this is worse */
+              NULL); /* the pool itself waits for a restarting server, so this is worse */
     return false;
 }
 
@@ -126,7 +126,7 @@ static bool sum_up(char sum[32], char made[32]) {
 }
 
 int main(int argc, char **argv) {
-    int tries = 0; /* these connections may be ended as well */
+    int tries = 0; /* these connections may be ended too */
     unsigned connections = argc > 2 ? (unsigned)atoi(argv[2]) : 8;
     if (argc > 3) transfers = atoi(argv[3]);
     if (argc > 4) name = argv[4];

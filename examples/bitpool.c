@@ -1,5 +1,5 @@
 /* A pool of 15 objects whose state is one bit each: 1 is free, 0 is in use. GetObject is kolk_pool_alloc with
- * KOLK_REUSE_LOWEST: the lowest free bit; ReturnObject is kolk_pool_free: it sets the bit again. */
+ * KOLK_REUSE_LOWEST, which takes the lowest free bit. ReturnObject is kolk_pool_free, which sets the bit again. */
 #include "kolk.h"
 #include <stdio.h>
 
@@ -8,8 +8,9 @@ struct bullet {
 };
 KOLK_POOL_TYPE(bitpool, struct bullet)
 
-/* bitmap[0] is left of bitmap[1]; within a byte the lowest bit, which is the first slot, is on the right, as in written
- * numbers. The pool ends at slot 14, so the highest bit of bitmap[1] is 0: there is no free slot. */
+/* Prints bitmap[0] to the left of bitmap[1]. Within a byte, the lowest bit, which is the first slot, is on the right,
+ * as in written numbers. The pool ends at slot 14, so the highest bit of bitmap[1] is always 0: there is no such slot
+ * to be free. */
 static void print_bits(const bitpool *pool, const char *call) {
     printf("%-18s", call);
     for (uint32_t byte = 0; byte <= (pool->pool.capacity - 1) / 8; byte++) {
@@ -46,7 +47,7 @@ int main(void) {
 
     print_bits(&pool, "a new pool");
     for (int n = 0; n < SIZE; n++) objects[n] = get_object(&pool); /* 0, 1, 2 ... */
-    get_object(&pool);                                             /* none is free: no object */
+    get_object(&pool);                                             /* none is free, so it returns no object */
 
     return_object(&pool, objects[12]);
     return_object(&pool, objects[3]);

@@ -1,5 +1,5 @@
-/* BlockingQueue: any number of writers Add, any number of readers Remove. Add waits while it is full, Remove while it
- * is empty, Shutdown frees all waiters, and Clear empties it. */
+/* BlockingQueue: any number of writers call Add, and any number of readers call Remove. Add waits while the queue is
+ * full, Remove waits while it is empty, Shutdown releases all waiters, and Clear empties the queue. */
 #include "kolk.h"
 #include <pthread.h>
 #include <stdio.h>

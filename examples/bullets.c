@@ -1,6 +1,6 @@
-/* Handles that go stale. Two homing missiles are after the same ship. The first one hits, and a new ship is launched
- * into the slot of the old one. A pointer would still point there, so the second missile would turn on the newcomer;
- * its handle gives NULL instead, and it flies on. */
+/* Handles that go stale. Two homing missiles follow the same ship. The first one hits, and a new ship is launched into
+ * the slot of the old one. A pointer would still point there, so the second missile would follow the new ship. With its
+ * handle, it gets NULL instead, and flies on. */
 #include "kolk.h"
 #include <stdio.h>
 
@@ -13,7 +13,7 @@ KOLK_POOL_TYPE(ships, struct ship)
 struct bullet {
     const char *name;
     int x, speed;
-    ships_handle target; /* not a struct ship *, as a ship may be gone before its hunters */
+    ships_handle target; /* not a struct ship *, because the ship may be gone before the missile */
 };
 KOLK_POOL_TYPE(bullets, struct bullet)
 
@@ -41,7 +41,7 @@ static void fly(bullets *air, ships *fleet) {
             printf("after %s\n", target->name);
         } else {
             printf("hits %s\n", target->name);
-            ships_free(fleet, target); /* from here on, every handle of this ship is stale */
+            ships_free(fleet, target); /* from now on, every handle of this ship is stale */
             bullets_free(air, bullet);
         }
     }

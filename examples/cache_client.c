@@ -14,12 +14,12 @@ enum { THREADS = 16, CONNECTIONS = 4 };
 typedef struct person {
     pthread_t thread;
     int name, rounds;
-    int asked, missed, lost, away; /* requests; missing values; lost answers; times without a server */
+    int asked, missed, lost, away; /* numbers of requests, missing values, lost answers, and times without a server */
 } person;
 
 static kolk_tcp cache;
 
-/* RESP, the protocol: "get key" is sent as *2 $3 get $3 key, each on a line of its own. */
+/* Encodes a command in the protocol RESP: "get key" is sent as *2 $3 get $3 key, each on a line of its own. */
 static size_t encode(const char *command, char *out, size_t size) {
     char words[128], *rest = words;
     size_t length = 0, count = 1;
@@ -62,7 +62,7 @@ static void ask(person *me, const char *command, char *answer, size_t size) {
         done = kolk_tcp_send_all(fd, question, length, deadline, &borrow.error) &&
                receive_answer(fd, answer, size, deadline, &borrow.error);
         if (!done && me->lost++ == 0) fprintf(stderr, "thread %d: %s\n", me->name, borrow.error.text);
-        kolk_resource_give_back(&cache.pool, &borrow); /* detects and destroys a broken one */
+        kolk_resource_give_back(&cache.pool, &borrow); /* detects and destroys a broken connection */
     }
     me->asked++;
 }

@@ -7,7 +7,7 @@ enum { SLOTS = 10 };
 
 struct transform {
     float x, y, angle;
-    char letter; /* of the map */
+    char letter; /* shown in the map */
 };
 KOLK_POOL_TYPE(components, struct transform)
 
@@ -49,7 +49,7 @@ static int show(const char *title, kolk_reuse reuse) {
     for (int n = 0; n < 4; n++) {
         char step[16];
         snprintf(step, sizeof step, "remove(%u)", removed[n]);
-        components_free(&pool, components_at(&pool, removed[n])); /* only this one: the others stay in their slots */
+        components_free(&pool, components_at(&pool, removed[n])); /* the other components stay in their slots */
         print_map(&pool, step);
     }
     uint32_t filled[4];

@@ -1,13 +1,13 @@
-/* Objects with costly parts, between threads: each block owns a z_stream, which takes 256 KiB, and an output buffer.
- * setup makes them when a block is used for the first time, reset prepares the stream for the next use, and teardown
- * ends it with the pool. So four blocks compress a file of any length.
+/* Objects with costly parts, passed between threads. Each block owns a z_stream, which takes 256 KiB, and an output
+ * buffer. setup makes both when a block is used for the first time, reset prepares the stream for the next use, and
+ * teardown destroys both at the end of the pool. So four blocks compress a file of any length.
  *
  *     read ---- to_do ----> compress, three threads ---- done ----> keep
  *       ^                                                            |
  *       +---------------------- alloc_wait <------- free ------------+
  *
- * alloc_wait limits the reader: while all blocks are in use, it waits. Like every shared pool with a setup hook, this
- * one has no caches, so that no thread keeps streams that others could use. */
+ * alloc_wait limits the reader: while all blocks are in use, it waits. By default, a shared pool with a setup hook has
+ * no caches. So no thread keeps streams that others could use. */
 #include <kolk/kolk.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -18,10 +18,10 @@
 enum { WORKERS = 3, BLOCKS = 4, PIECE = 16384, PIECES = 200 };
 
 struct block {
-    z_stream stream;    /* setup: the stream ... */
-    unsigned char *out; /* ... and its output buffer */
-    size_t room, size;  /* of out; bytes in it */
-    int number;         /* of the piece */
+    z_stream stream;    /* made by setup */
+    unsigned char *out; /* the output buffer, also made by setup */
+    size_t room, size;  /* the size of `out`, and the bytes in it */
+    int number;         /* the number of the piece */
     unsigned char in[PIECE];
 };
 KOLK_SHARED_TYPE(blocks, struct block)
@@ -35,21 +35,21 @@ struct piece { /* compressed */
 static blocks pool;
 static block_queue to_do, done;
 static struct piece pieces[PIECES];
-static int streams; /* that were made and not ended */
+static int streams; /* streams that were made and have not ended */
 
 /* ---- What a block owns ------------------------------------------------------------------------------------------- */
 
 static bool make_stream(void *object, void *context) {
     struct block *block = object;
     memset(&block->stream, 0, sizeof block->stream);
-    if (deflateInit(&block->stream, Z_BEST_SPEED) != Z_OK) return false; /* alloc gives NULL then */
+    if (deflateInit(&block->stream, Z_BEST_SPEED) != Z_OK) return false; /* alloc then returns NULL */
     block->room = deflateBound(&block->stream, PIECE);
     block->out = malloc(block->room);
     if (!block->out) {
         deflateEnd(&block->stream);
         return false;
     }
-    __atomic_fetch_add((int *)context, 1, __ATOMIC_RELAXED); /* threads make streams at the same time */
+    __atomic_fetch_add((int *)context, 1, __ATOMIC_RELAXED); /* several threads may make streams at the same time */
     return true;
 }
 
@@ -68,7 +68,7 @@ static void end_stream(void *object, void *context) {
 
 /* ---- Work -------------------------------------------------------------------------------------------------------- */
 
-/* Each piece of the "file" follows from its number. */
+/* The contents of each piece of the "file" follow from its number. */
 static void write_piece(unsigned char *bytes, int number) {
     char line[64];
     for (int at = 0, n = 0; at < PIECE; n++) {
@@ -107,7 +107,7 @@ static void *compress_blocks(void *nothing) {
     return nothing;
 }
 
-/* They come in any order. */
+/* The pieces come in any order. */
 static void *keep_what_is_done(void *nothing) {
     blocks_local local;
     if (blocks_local_init(&local, &pool) != KOLK_OK) exit(1);

@@ -1,6 +1,6 @@
-/* Few expensive things for many threads: 3 desks, 8 people. A shared pool of 3 has no caches, so it has exactly 3. A
- * thread that finds none waits, for any time, and waiters are served in order. A desk keeps the contents of its drawers
- * from one user to the next: alloc does not change an object's bytes. */
+/* A few expensive things for many threads: 3 desks for 8 people. A shared pool of 3 has no caches, so there are exactly
+ * 3 desks. A thread that finds none waits, for as long as it takes, and waiters are served in order. A desk keeps the
+ * contents of its drawers from one user to the next: alloc does not change an object's bytes. */
 #include "kolk.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,7 +11,7 @@ enum { DESKS = 3, PEOPLE = 8, VISITS = 500 };
 
 struct desk {
     atomic_int people;   /* at this desk: 1 at most */
-    int visits;          /* needs no lock: the next user sees all writes of the last one */
+    int visits;          /* needs no lock, because each user sees all writes of the previous one */
     char drawers[65536]; /* what makes it expensive */
 };
 KOLK_SHARED_TYPE(room, struct desk)
@@ -35,7 +35,7 @@ static void get_up(room_local *local, struct desk *desk) {
 }
 
 static void *work(void *argument) {
-    room_local *local = room_local_of_thread(&desks); /* gone with the thread */
+    room_local *local = room_local_of_thread(&desks); /* it ends with the thread */
     if (!local) exit(1);
     for (int n = 0; n < VISITS; n++) get_up(local, sit_down(local));
     return argument;

@@ -17,7 +17,7 @@ static uint8_t ped_bytes[PEDS] = {0x01, 0x80, 0x01, 0x83, 0x80, 0x80, 0x80};
 static uint8_t vehicle_bytes[VEHICLES] = {0x02, 0x80, 0x01, 0x80};
 
 static void a_mod_runs(void) {
-    ped_bytes[2] |= 0x80; /* one dies, */
+    ped_bytes[2] |= 0x80; /* one ped dies, */
     ped_bytes[3] = 0x04;  /* one is born, */
     ped_bytes[0] = 0x02;  /* and one was replaced */
     peds[3] = (struct entity){280, 100};
@@ -59,11 +59,11 @@ int main(void) {
 
     const kolk_bytemap *const pools[] = {&all[0].pool, &all[1].pool};
     static const int32_t handles[] = {1, 2, 513};
-    for (int i = 0; i < 3; i++) { /* a script's handle does not show its pool */
+    for (int i = 0; i < 3; i++) { /* a script's handle does not show which pool it belongs to */
         printf("handle %d:", handles[i]);
         size_t which = 0;
         for (; kolk_bytemap_find(pools, 2, handles[i], &which); which++) printf(" in %s", pools[which]->name);
         printf("\n");
     }
-    for (int i = 0; i < 2; i++) entities_flush(&all[i]); /* lets go of them */
+    for (int i = 0; i < 2; i++) entities_flush(&all[i]); /* detaches from its arrays */
 }

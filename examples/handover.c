@@ -1,9 +1,10 @@
-/* Objects of a pool go to another thread and come back without being copied: their pointers travel through a queue.
+/* Objects of a pool go to another thread and come back without being copied, because only their pointers go through a
+ * queue.
  *
  * Only one thread at a time may use a kolk_pool. So the painter may read and write the pictures that it gets, but must
  * not free them or look up handles: another call into the pool may be running. It sends them back through a second
  * queue, and their owner frees them. No other synchronisation is needed: all writes before a push are visible after the
- * pop. (If several threads allocate, or the second queue is too much, share a pool as in workers.c.) */
+ * pop. (If several threads allocate, or if you do not want a second queue, use a shared pool as in workers.c.) */
 #include "kolk.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -29,7 +30,7 @@ static void *paint(void *argument) {
         }
         mail_push(&painted, &picture, KOLK_FOREVER); /* never waits: all pictures fit */
     }
-    mail_close(&painted); /* nothing is left to paint */
+    mail_close(&painted); /* no more pictures will come */
     return argument;
 }
 

@@ -1,5 +1,5 @@
-/* Short links with counters, in one SQLite file and without a server. Many threads look links up at the same time. A
- * thread that counts a visit waits for its turn: first come, first served, without repeated attempts. */
+/* Short links with counters, in one SQLite file and without a server. Many threads look up links at the same time.
+ * Threads that count a visit wait for their turn, first come, first served, without repeated attempts. */
 #define _POSIX_C_SOURCE 200809L
 #include "kolk.h"
 #include <kolk/sqlite.h>

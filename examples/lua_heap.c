@@ -1,6 +1,6 @@
-/* Lua in a heap: an interpreter has its own kolk_heap. So its memory has a limit, all of it can be counted, and misuse
- * by your C functions is reported. `lua_heap FILE` runs a script with malloc and with kolk in turn, and prints the
- * times. */
+/* Lua in a heap: the interpreter has its own kolk_heap. So its memory is limited, all of it can be counted, and misuse
+ * of memory by your C functions is reported. `lua_heap FILE` runs a script with malloc and with kolk in turn, and
+ * prints the times. */
 #include "kolk.h"
 #include <lauxlib.h>
 #include <lualib.h>
@@ -57,7 +57,7 @@ int main(int argc, char **argv) {
     kolk_heap heap;
     kolk_stats left;
     if (kolk_heap_init(&heap, &(kolk_heap_desc){.name = "Lua", .limit = argc > 1 ? 0 : 8 << 20}) != KOLK_OK) return 1;
-    if (heap.n_classes == 0) return 77; /* under a tool that watches malloc: each block comes from malloc */
+    if (heap.n_classes == 0) return 77; /* under a tool that watches malloc, each block comes from malloc */
     if (argc > 1) return time_script(&heap, argv[1]), 0;
     lua_State *lua = lua_newstate(from_kolk, &heap);
     luaL_openlibs(lua);

@@ -1,6 +1,6 @@
 /* Statistics for Prometheus and its like: GET http://127.0.0.1:PORT/metrics returns the output of kolk_stats_write for
- * every pool. Usage: metrics [PORT]. Serves until it is ended; without a port it sends itself one request, and prints a
- * part of the answer. */
+ * every pool. Usage: metrics [PORT]. With a port, the program serves until it is stopped. Without one, it sends itself
+ * a request, and prints part of the answer. */
 #define _POSIX_C_SOURCE 200809L
 #include "kolk.h"
 
@@ -21,7 +21,7 @@ static void send_text(const char *text, size_t length, void *socket) {
     }
 }
 
-/* Answers any request with the statistics; the end of the connection is the end of the answer. */
+/* Answers any request with the statistics; the end of the connection marks the end of the answer. */
 static void answer(int client) {
     static const char head[] = "HTTP/1.0 200 OK\r\n"
                                "Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n\r\n";

@@ -1,5 +1,5 @@
-/* Components packed without gaps: a removal moves the last one into the hole. Copies of a handle follow the move, a
- * kept pointer does not: a pointer from `get` is valid until the next removal, clear or sort. */
+/* Components packed without gaps: a removal moves the last one into the hole. Copies of a handle follow the move, but a
+ * kept pointer does not: a pointer from `get` is valid only until the next removal, clear or sort. */
 #include "kolk.h"
 #include <stdio.h>
 
@@ -17,7 +17,7 @@ static float mass[MAX]; /* indexed by a handle's slot, which never changes, so a
 static transforms_handle add(const char *owner, float x, float kilograms) {
     transforms_handle handle;
     struct transform *transform = transforms_add(&world, &handle);
-    if (!transform) return handle; /* full: the null handle */
+    if (!transform) return handle; /* the map is full: returns the null handle */
     *transform = (struct transform){.owner = owner, .x = x};
     mass[transforms_slot(&world, handle)] = kilograms;
     return handle;
@@ -43,7 +43,7 @@ int main(void) {
     transforms_handle in_script = lamp, in_save_game = lamp; /* copies, wherever they are */
     show("at first:");
 
-    struct transform *kept = transforms_get(&world, lamp); /* shooting yourself in the foot ... */
+    struct transform *kept = transforms_get(&world, lamp); /* a mistake: the removal below moves the lamp */
     transforms_remove(&world, crate);
     show("crate removed:");
     printf("the pointer %s, the copies see: %s, %s\n", kept == transforms_get(&world, lamp) ? "is right" : "is stale",

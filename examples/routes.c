@@ -1,6 +1,6 @@
 /* A table is replaced while others read it, and no reader ever takes a lock or waits. The writer replaces the old table
- * by one atomic exchange, and frees it later: its slot is reused after every reader has ended the request that may have
- * used it (quiesce). */
+ * by one atomic exchange, and frees it by free_later: its slot is reused only after every reader has ended the request
+ * that may have used the table (quiesce). */
 #include "kolk.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -28,14 +28,14 @@ static void *read_routes(void *argument) {
     struct reader *me = argument;
     tables_local local;
     if (tables_local_init(&local, &pool) != KOLK_OK) exit(1);
-    for (bool last = false; !last;) { /* one request after the other */
+    for (bool last = false; !last;) { /* one request after another */
         last = atomic_load(&done);
         const struct routes *routes = atomic_load(&current);
         int version = routes->version;
         for (int n = 0; n < HOPS; n++) me->mixed += routes->next_hop[n] != version * HOPS + n;
         me->backwards += version < me->version;
         me->version = version;
-        tables_quiesce(&local); /* reports that no pointer of this request is kept */
+        tables_quiesce(&local); /* states that no pointer of this request is kept */
     }
     tables_local_deinit(&local);
     return NULL;
@@ -43,7 +43,7 @@ static void *read_routes(void *argument) {
 
 static struct routes *make(tables_local *local, int version) {
     struct routes *routes = tables_alloc(local);
-    if (!routes) { /* the old tables are not free yet; others must not wait for this thread while it sleeps */
+    if (!routes) { /* the old tables are not free yet; others must not have to wait for this thread while it sleeps */
         tables_offline(local);
         routes = tables_alloc_wait(local, KOLK_FOREVER);
         tables_online(local);

@@ -1,5 +1,5 @@
-/* Save game by snapshot: the whole pool goes to a file as one block, and every handle in the game is valid after
- * loading. */
+/* Saves a game by a snapshot: the whole pool is written to a file as one block, and every handle in the game is valid
+ * after loading. */
 #include "kolk.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// Objects of C++ in a pool: alloc gives raw memory, so they are constructed there by placement new, and destroyed
-// before their free, here by a unique_ptr. No assignment into what alloc gives: there is no object yet to assign to.
+// C++ objects in a pool: alloc returns raw memory, so objects are constructed there by placement new, and destroyed
+// before they are freed, here by a unique_ptr. Never assign to what alloc returns: there is no object there yet.
 #include "kolk.h"
 
 #include <cstdio>
@@ -34,7 +34,7 @@ struct end_session {
 };
 using session_ptr = std::unique_ptr<session, end_session>;
 
-// Empty when the pool is full. If the constructor throws, the slot is free again.
+// Returns an empty pointer when the pool is full. If the constructor throws, the slot is freed again.
 template <typename... Arguments> session_ptr open_session(sessions *pool, Arguments &&...arguments) {
     session *memory = sessions_alloc(pool);
     if (!memory) return session_ptr(nullptr, end_session{pool});
@@ -49,7 +49,7 @@ template <typename... Arguments> session_ptr open_session(sessions *pool, Argume
 } // namespace
 
 int main() {
-    kolk_pool_desc desc = {}; // then the fields: in C++20 {.name = "sessions", ...} too
+    kolk_pool_desc desc = {}; // then set the fields; C++20 also has {.name = "sessions", ...}
     desc.name = "sessions";
     desc.capacity = 2;
     sessions pool;
@@ -68,5 +68,5 @@ int main() {
         KOLK_EACH(sessions, it, &pool) std::printf("%s: %d requests\n", it->user.c_str(), ++it->requests);
     }
     std::printf("%u sessions\n", sessions_count(&pool));
-    sessions_deinit(&pool); // runs no destructors: by then all are destroyed
+    sessions_deinit(&pool); // runs no destructors: all objects are destroyed by then
 }

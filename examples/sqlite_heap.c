@@ -1,6 +1,6 @@
-/* SQLite in a heap: sqlite3_config sets the functions from which the library gets all of its memory. So the memory has
- * a limit, and can be freed at once. `sqlite_heap time` works with malloc and with kolk in turn, and prints the times;
- * each turn of kolk begins with a new heap. */
+/* SQLite in a heap: sqlite3_config sets the functions from which the library gets all of its memory. So the memory is
+ * limited, and one call can free all of it. `sqlite_heap time` works with malloc and with kolk in turn, and prints the
+ * times; each turn of kolk begins with a new heap. */
 #include "kolk.h"
 #include <sqlite3.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 enum { ROUNDS = 15 };
 
-static kolk_heap heap; /* global, as these functions get no context */
+static kolk_heap heap; /* global, because these functions get no context */
 static kolk_heap_desc desc = {.name = "SQLite", .limit = 8 << 20};
 static uint32_t left; /* blocks that SQLite has not freed */
 

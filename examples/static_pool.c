@@ -1,6 +1,6 @@
-/* A pool on a device without heap, libc or operating system: packets of a radio, in static memory whose size the
- * compiler knows. Everything above main compiles with -ffreestanding -nostdlib, together with the library, and then
- * needs only memcpy, memmove, memset and memcmp. main exists only where there is a place to print. */
+/* A pool on a device without a heap, a libc or an operating system: it holds a radio's packets in static memory, whose
+ * size the compiler knows. Everything above main compiles with -ffreestanding -nostdlib, together with the library, and
+ * then needs only memcpy, memmove, memset and memcmp. main exists only where there is a place to print. */
 #include "kolk.h"
 
 struct packet {
@@ -9,7 +9,7 @@ struct packet {
 KOLK_POOL_TYPE(packets, struct packet)
 
 enum { PACKETS = 16 };
-static KOLK_POOL_STORAGE(struct packet, PACKETS) memory; /* a type: add `static`, a section and so on */
+static KOLK_POOL_STORAGE(struct packet, PACKETS) memory; /* the macro is a type: add `static`, a section and so on */
 _Static_assert(sizeof memory == 16 * 32 + 16 * 9, "9 bytes for each of 16 packets, beside the packets themselves");
 
 static packets pool;
@@ -34,7 +34,7 @@ bool radio_receive(const uint8_t *bytes, uint8_t length) {
     return true;
 }
 
-/* The sum of all bytes that were received. */
+/* Returns the sum of all bytes that were received. */
 uint32_t radio_handle_all(void) {
     uint32_t sum = 0;
     KOLK_EACH(packets, packet, &pool) {

@@ -1,5 +1,6 @@
-/* "Big trays for luggage, little trays for pocket stuff": puts the luggage of 2,000 passengers into one pool with trays
- * as large as the largest suitcase, then into a heap with kolk's sizes, then into one with the airport's sizes. */
+/* "Big trays for luggage, little trays for pocket stuff": puts the luggage of 2,000 passengers first into a pool with
+ * trays as large as the largest suitcase, then into a heap with kolk's sizes, and then into a heap with the airport's
+ * own sizes. */
 #include "kolk.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +38,7 @@ static void report(const char *name, size_t size) {
 
 static void put_on_belt(kolk_heap *heap, const kolk_heap_desc *desc, void **suitcase) {
     if (kolk_heap_init(heap, desc) != KOLK_OK) exit(1);
-    if (heap->n_classes == 0) exit(77); /* under a tool that watches malloc: each block comes from malloc */
+    if (heap->n_classes == 0) exit(77); /* under a tool that watches malloc, each block comes from malloc */
     for (int i = 0; i < THINGS; i++) {
         void *tray = kolk_heap_alloc(heap, sizes[i]);
         trays[i] = kolk_heap_usable_size(heap, tray);
@@ -49,7 +50,7 @@ static void put_on_belt(kolk_heap *heap, const kolk_heap_desc *desc, void **suit
         if (kolk_heap_stats_of_class(heap, n, &class_)) report(class_.stats.name, class_.stats.object_size);
 }
 
-/* The last suitcase comes off the belt, once. */
+/* Takes the last suitcase off the belt, once. */
 static bool fetch(kolk_heap *heap, size_t bytes, void *suitcase) {
     void *fetched = *(void **)suitcase;
     (void)bytes;
@@ -64,7 +65,7 @@ int main(void) {
     pack();
     report("one size for all", 0);
     put_on_belt(&own, &(kolk_heap_desc){.name = "kolk's sizes"}, &suitcase);
-    kolk_heap_deinit(&own); /* with all that is in it */
+    kolk_heap_deinit(&own); /* together with everything in it */
     kolk_heap_desc desc = {
         .name = "the airport's", .classes = bought, .n_classes = 4, .on_full = fetch, .context = &suitcase};
     put_on_belt(&airport, &desc, &suitcase);

@@ -1,6 +1,7 @@
 /* How many different handles can a pool give? The trilogy's pool has 7 bits for each slot. Here some objects stay, all
- * other slots are reused many times, and every handle is recorded. The documentation's formula for their number is free
- * * 128 + busy, and 1 divided by it is the probability of a handle that is not unique. kolk_handle has 32 bits. */
+ * other slots are reused many times, and every handle is recorded. The documentation's formula for the number of
+ * handles is free * 128 + busy, and it gives 1 divided by this as the probability that a handle is not unique.
+ * kolk_handle has 32 bits for each slot. */
 #include "kolk.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,9 +9,9 @@
 
 #define SLOTS 4
 #define PEDS  140  /* slots of a pool of the games */
-#define LIVES 1000 /* of each slot: far more than there are seeds */
+#define LIVES 1000 /* lives of each slot: far more than there are seeds */
 
-/* Distinct handles of a pool in which the first `busy` objects stay. */
+/* Counts the distinct handles of a pool in which the first `busy` objects stay. */
 static int32_t reachable(int32_t count, int32_t busy) {
     static kolk_bytemap pool;
     static bool seen[PEDS << 8];
@@ -50,13 +51,13 @@ static uint64_t repeat_distance_of_kolk(void) {
     kolk_handle last = kolk_handle_unpack(kolk_handle_pack(first) | UINT64_C(0xffffffff) << 32);
     object = kolk_pool_alloc_at(&pool, last);
     kolk_pool_free(&pool, object);
-    object = kolk_pool_alloc(&pool); /* the slot is worn out; it starts again, since the pool would otherwise be full */
+    object = kolk_pool_alloc(&pool); /* the worn-out slot starts again, because the pool would otherwise be full */
     bool same = kolk_handle_equal(kolk_pool_handle_of(&pool, object), first);
     kolk_pool_deinit(&pool);
     return same ? (kolk_handle_pack(last) >> 32) - (kolk_handle_pack(first) >> 32) + 1 : 0;
 }
 
-/* The probability of the documentation: 1 / (free * 128 + busy). */
+/* Prints the probability given in the documentation: 1 / (free * 128 + busy). */
 static void print_case(const char *name, int32_t busy, const char *formula, int32_t expected) {
     int32_t handles = reachable(PEDS, busy);
     printf("%-5s case: 1 of %5d handles, %6.4f %%; %s is %d%s\n", name, handles, 100.0 / handles, formula, expected,

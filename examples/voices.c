@@ -1,5 +1,5 @@
-/* 32 voices. When all are playing, a new sound replaces the quietest one: its owner's handle goes stale, and nothing
- * else changes. A sound quieter than all playing ones is not started at all. */
+/* 32 voices. When all are playing, a new sound replaces the quietest one: the handle of the replaced sound goes stale,
+ * and nothing else changes. A sound that is quieter than all playing ones is not started at all. */
 #include "kolk.h"
 #include <stdio.h>
 

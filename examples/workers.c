@@ -1,8 +1,8 @@
-/* Objects of one pool, many threads: writers make letters, readers take them out of a queue, read and free them. Only
- * pointers travel: no letter is copied, and none has to return to the thread that made it.
+/* One pool for many threads: writers make letters, and readers take them out of a queue, read them and free them. Only
+ * pointers go through the queue: no letter is copied, and none has to return to the thread that made it.
  *
  * The pool keeps the writers from running ahead: when all letters are in use, alloc_wait waits until a reader frees
- * one, and the longest waiting writer gets it. */
+ * one. The writer that has waited longest gets it. */
 #include "kolk.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -24,12 +24,12 @@ static mail post;
 struct person {
     pthread_t thread;
     int name, count;
-    size_t length; /* of all texts */
+    size_t length; /* total length of the texts */
 };
 
 static void *write_letters(void *argument) {
     struct person *me = argument;
-    letters_local local; /* this thread's way into the pool */
+    letters_local local; /* this thread's access to the pool */
     if (letters_local_init(&local, &pool) != KOLK_OK) exit(1);
     for (; me->count < LETTERS; me->count++) {
         struct letter *letter = letters_alloc_wait(&local, KOLK_FOREVER);

@@ -7,17 +7,17 @@
  *     pq_statements.c   what was prepared
  *     pq_error.c        errors in words
  *
- * libpq's calls that wait (PQconnectdb, PQexec, PQcancel) know no deadline. So all waiting is poll on the connection's
- * socket, between calls that don't wait.
+ * libpq's calls that wait (PQconnectdb, PQexec, PQcancel) take no deadline. So this adapter waits only by poll on the
+ * connection's socket, between calls that don't wait.
  *
  * A connection that has failed, or whose state is unknown, is `broken`: reset then refuses it, and it is destroyed. A
  * good connection has no unread results of earlier queries.
  *
- * A cancel request uses a separate connection, and may arrive late. If it arrived after the query's end it would hit
- * the next one. So a connection is good again only when both have ended, the query and the cancel request.
+ * A cancel request uses a separate connection, and may arrive late. If it arrived after the query's end, it would
+ * cancel the next query. So a connection is good again only when both the query and the cancel request have ended.
  *
  * poll and the like are cancellation points. A thread that ended there would leave the connection in the middle of an
- * answer. So the functions here turn cancellation off; the pool does so around its callbacks. */
+ * answer. So the functions in this file turn cancellation off; the pool does so around its callbacks. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -74,13 +74,13 @@ PGconn *kolk_pq_conn(const kolk_borrowed *borrow) {
     return connection ? connection->conn : NULL;
 }
 
-/* The server raises this error in one function. Its message may be in any language. */
+/* The server raises this error in one function only. Its message may be in any language. */
 static bool is_stale(const PGresult *result) {
     const char *where = PQresultErrorField(result, PG_DIAG_SOURCE_FUNCTION);
     return kolk_pq_is_state_(result, "0A000") && where && strcmp(where, "RevalidateCachedQuery") == 0;
 }
 
-/* Notes what the answer means for the connection's prepared statements. */
+/* Records what the answer means for the connection's prepared statements. */
 static void note_answer(pq_connection *connection, const pq_request *request, const PGresult *result) {
     pq_statement *statement = request->name ? kolk_pq_find_statement_(connection, request->name) : NULL;
     if (statement && kolk_pq_is_state_(result, "26000"))
@@ -90,7 +90,7 @@ static void note_answer(pq_connection *connection, const pq_request *request, co
     if (strcmp(tag, "DISCARD ALL") == 0 || strcmp(tag, "DEALLOCATE ALL") == 0) kolk_pq_forget_statements_(connection);
 }
 
-/* Sets *error by the outcome of a request. */
+/* Sets *error according to the outcome of a request. */
 static void judge(pq_connection *connection, const PGresult *result, bool answered, kolk_error *error) {
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     bool good = kolk_pq_is_good_(result);
@@ -131,7 +131,7 @@ static PGresult *execute(const kolk_borrowed *borrow, const pq_request *request,
 
 /* ---- Preparing --------------------------------------------------------------------------------------------------- */
 
-/* Deallocates a stale statement, so that its name can be used again. Returns NULL without an error if that succeeded,
+/* Deallocates a stale statement, so that its name can be used again. Returns NULL without an error on success,
  * otherwise the server's answer. */
 static PGresult *deallocate(const kolk_borrowed *borrow, pq_statement *statement, kolk_deadline deadline,
                             kolk_error *error) {
@@ -151,7 +151,7 @@ static PGresult *deallocate(const kolk_borrowed *borrow, pq_statement *statement
     bool was_gone = kolk_pq_is_state_(result, "26000");
     if (error->code && !was_gone) return result;
     kolk_pq_forget_statement_(connection, statement);
-    if (was_gone && PQtransactionStatus(connection->conn) != PQTRANS_IDLE) return result; /* which has failed */
+    if (was_gone && PQtransactionStatus(connection->conn) != PQTRANS_IDLE) return result; /* it has failed */
     PQclear(result);
     *error = (kolk_error){0};
     return NULL;
@@ -177,7 +177,7 @@ static PGresult *prepare(const kolk_borrowed *borrow, const char *name, const ch
     return NULL;
 }
 
-/* The statement was prepared and can't be run any more, and nothing prevents preparing it anew. */
+/* Is the statement prepared but no longer runnable, and does nothing prevent preparing it again? */
 static bool is_worth_another(const kolk_borrowed *borrow, const PGresult *result) {
     const pq_connection *connection = (const pq_connection *)borrow->resource;
     bool lost = kolk_pq_is_state_(result, "26000") || is_stale(result);

@@ -1,9 +1,10 @@
-/* pq_connect.c: makes one connection, until a deadline. libpq goes to the next address by itself when one refuses, but
- * stays with a silent one. A silent address is removed from the list, and the connect starts again with the others.
+/* pq_connect.c: makes one connection, until a deadline. When an address refuses, libpq goes to the next one by itself,
+ * but it stays with a silent one. So a silent address is removed from the list, and the connect starts again with the
+ * others.
  *
  * An address may be silent for connect_timeout or, without that, for an equal share of the time left. The share depends
- * on the number of addresses. Only if there is no answer for a first moment, names are resolved to count them. So
- * normally only libpq resolves names. */
+ * on the number of addresses. Names are resolved, to count the addresses, only if there is no answer for a first
+ * moment. So normally only libpq resolves names. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* strdup */
 #endif
@@ -15,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PARAMETERS      64            /* for a connection; libpq knows about 40 */
+#define PARAMETERS      64            /* of a connection; libpq has about 40 */
 #define PASSWORD_SIZE   8192          /* tokens of clouds have up to 3,000 characters */
 #define FIRST_MOMENT_NS (100 * PQ_MS) /* at most; an eighth of the time if that is less */
 
@@ -25,8 +26,8 @@
 typedef struct pq_parameters {
     const char *keywords[PARAMETERS], *values[PARAMETERS];
     int count;
-    PQconninfoOption *given, *above; /* conninfo and the key, in parts; NULL: libpq reads it */
-    char *options;                   /* by malloc */
+    PQconninfoOption *given, *above; /* parsed conninfo and key; NULL: libpq parses it */
+    char *options;                   /* allocated by malloc */
     char password[PASSWORD_SIZE];
 } pq_parameters;
 
@@ -65,7 +66,7 @@ static bool is_conninfo(const char *text) {
     return strchr(text, '=') || strncmp(text, "postgres://", 11) == 0 || strncmp(text, "postgresql://", 13) == 0;
 }
 
-/* On failure returns false, with the mistake in *error. */
+/* On failure returns false, with the reason in *error. */
 static bool parse(const char *conninfo, PQconninfoOption **parts, kolk_error *error) {
     char *said = NULL;
     *parts = PQconninfoParse(conninfo, &said);
@@ -75,8 +76,8 @@ static bool parse(const char *conninfo, PQconninfoOption **parts, kolk_error *er
     return *parts != NULL;
 }
 
-/* With these defaults a lost network path is noticed after a minute. conninfo's values come later, and so override
- * them. libpq reads a service's file itself, and any parameter overrides that file: with a service, no defaults are
+/* With these defaults, a lost network path is noticed after a minute. conninfo's values come later, and so override
+ * them. libpq reads a service's file itself, and any parameter overrides that file, so with a service no defaults are
  * added. */
 static void add_defaults(pq_parameters *parameters, const kolk_pq *db) {
     if (!kolk_pq_option_(parameters->given, "service") && !kolk_pq_option_(parameters->above, "service") &&
@@ -89,8 +90,8 @@ static void add_defaults(pq_parameters *parameters, const kolk_pq *db) {
     add_parameter(parameters, "fallback_application_name", db->name);
 }
 
-/* Makes it the session's default at the server, which DISCARD ALL does not change. The options of key and conninfo come
- * after it, and so override it. Returns false if memory runs out. */
+/* Makes this time-out the session's default at the server, which DISCARD ALL does not change. The options from the key
+ * and from conninfo come after it, and so override it. Returns false if memory runs out. */
 static bool add_statement_timeout(pq_parameters *parameters, int64_t ms) {
     const char *options = kolk_pq_option_(parameters->above, "options");
     if (!options) options = kolk_pq_option_(parameters->given, "options");
@@ -104,7 +105,7 @@ static bool add_statement_timeout(pq_parameters *parameters, int64_t ms) {
     return true;
 }
 
-/* False: *error says why. */
+/* On failure returns false, with the reason in *error. */
 static bool tell_all(pq_parameters *parameters, const kolk_pq *db, const char *key, kolk_error *error) {
     if (db->conninfo && is_conninfo(db->conninfo) && !parse(db->conninfo, &parameters->given, error)) return false;
     if (*key && !parse(key, &parameters->above, error)) return false;
@@ -129,8 +130,8 @@ static bool tell_all(pq_parameters *parameters, const kolk_pq *db, const char *k
 
 /* ---- Why there is no connection ---------------------------------------------------------------------------------- */
 
-/* libpq gives the SQLSTATE of a refused connection only within a verbose message. With several hosts, this is the
- * SQLSTATE of the last server that sent one; NULL: none did. */
+/* Returns the SQLSTATE of a refused connection, which libpq gives only within a verbose message. With several hosts, it
+ * is that of the last server that sent one; NULL: none did. */
 static const char *state_of_refusal(PGconn *conn) {
     static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
     const char *state = NULL;
@@ -146,8 +147,8 @@ static kolk_pq_cause cause_of_refusal(PGconn *conn) {
     return PQparameterStatus(conn, "server_version") ? KOLK_PQ_OTHER : KOLK_PQ_REFUSED; /* it let us in */
 }
 
-/* Is it useless to try again? With several hosts, another one may answer next time. A password function may return
- * another password. */
+/* Is it useless to try again? With several hosts, another one may answer next time. A password function may return a
+ * different password next time. */
 static bool is_final(const kolk_pq *db, bool alone, PGconn *conn) {
     const char *state = state_of_refusal(conn);
     if (!alone) return false;
@@ -168,7 +169,7 @@ static void say_no_answer(PGconn *conn, kolk_error *error) {
 
 /* The address that libpq is trying, and how long it may wait there. */
 typedef struct pq_place {
-    const char *host; /* libpq's string, a different one for each item of the list, even for equal names */
+    const char *host; /* libpq's pointer, which differs for each item of the list, even if names are equal */
     char address[NI_MAXHOST];
     int64_t begin;
     kolk_deadline first_moment, limit; /* limit.ns 0: not known yet */
@@ -184,7 +185,7 @@ static void follow(pq_place *place, PGconn *conn, kolk_deadline deadline) {
     place->first_moment.ns = place->begin + (eighth < FIRST_MOMENT_NS ? eighth : FIRST_MOMENT_NS);
 }
 
-/* Returns false if the address has not answered in time, or if the connection is not needed any more. */
+/* Returns false if the address has not answered in time, or if the connection is no longer needed. */
 static bool wait_at(pq_place *place, const pq_hosts *hosts, PGconn *conn, short events, kolk_deadline deadline) {
     follow(place, conn, deadline);
     if (kolk_pq_wait_wanted_(PQsocket(conn), events, place->first_moment)) return true;
@@ -197,8 +198,8 @@ static bool wait_at(pq_place *place, const pq_hosts *hosts, PGconn *conn, short 
     return kolk_pq_wait_wanted_(PQsocket(conn), events, place->limit);
 }
 
-/* Returns PGRES_POLLING_OK or _FAILED; or _ACTIVE, if an address has not answered in time or the connection is not
- * needed any more. */
+/* Returns PGRES_POLLING_OK or _FAILED; or _ACTIVE, if an address has not answered in time or the connection is no
+ * longer needed. */
 static PostgresPollingStatusType poll_connect(PGconn *conn, const pq_hosts *hosts, kolk_deadline deadline) {
     PostgresPollingStatusType next = PGRES_POLLING_WRITING;
     pq_place place = {0};

@@ -18,7 +18,7 @@ void kolk_pq_say_(kolk_error *error, kolk_pq_cause cause, const char *message) {
     error->text[length] = 0;
 }
 
-/* Asks for a verbose message, as only that contains the SQLSTATE. */
+/* Asks for a verbose message, because only that contains the SQLSTATE. */
 void kolk_pq_say_result_(kolk_error *error, kolk_pq_cause cause, const PGresult *result) {
     char *words = PQresultVerboseErrorMessage(result, PQERRORS_VERBOSE, PQSHOW_CONTEXT_NEVER);
     kolk_pq_say_(error, cause, words ? words : PQresultErrorMessage(result));

@@ -42,8 +42,8 @@ static bool has_item(const char *list, int index) {
     return item && *item && *item != ',';
 }
 
-/* Replaces the item by `items`, which are `times` many, or, if that is NULL, by `times` copies of itself. Returns false
- * if memory runs out. */
+/* Replaces the item by `items`, a list of `times` items, or, if `items` is NULL, by `times` copies of itself. Returns
+ * false if memory runs out. */
 static bool replace_item(char **list, int index, int times, const char *items) {
     char *made = NULL;
     size_t size = 0;
@@ -95,7 +95,7 @@ void kolk_pq_free_hosts_(pq_hosts *hosts) {
     *hosts = (pq_hosts){0};
 }
 
-/* Is libpq trying this host? Hosts that are equal in all of this are interchangeable. */
+/* Is libpq trying this host? Hosts for which all of these values are equal are interchangeable. */
 static bool is_at(const pq_hosts *hosts, int index, PGconn *conn, bool by_address) {
     bool same_host = item_is(hosts->names, index, PQhost(conn)) || item_is(hosts->addresses, index, PQhost(conn));
     bool same_port = count_items(hosts->ports) < 2 || item_is(hosts->ports, index, PQport(conn));
@@ -103,7 +103,7 @@ static bool is_at(const pq_hosts *hosts, int index, PGconn *conn, bool by_addres
     return same_host && same_port && (same_address || !by_address);
 }
 
-/* An address has several spellings. If conninfo has another one than libpq, the name and port must match. */
+/* An address has several spellings. If conninfo has a different one from libpq, the name and port must match. */
 static int index_of(const pq_hosts *hosts, PGconn *conn) {
     for (int by_address = 1; by_address >= 0; by_address--)
         for (int i = 0; i < hosts->count; i++)
@@ -131,7 +131,7 @@ static int other_addresses(const pq_hosts *hosts, int index, PGconn *conn, char 
     return count;
 }
 
-#define ADDRESSES_SIZE 2048 /* of a list: some 40 of IPv6 */
+#define ADDRESSES_SIZE 2048 /* of a list in text: some 40 IPv6 addresses */
 
 int kolk_pq_count_addresses_(const pq_hosts *hosts, PGconn *conn) {
     char list[ADDRESSES_SIZE];
@@ -145,7 +145,7 @@ bool kolk_pq_pass_over_(pq_hosts *hosts, PGconn *conn) {
     int index = index_of(hosts, conn), count = other_addresses(hosts, index, conn, others, sizeof others);
     if (hosts->count + count < 2) return false;
     if (count > 0 && !hosts->addresses) {
-        hosts->addresses = calloc(1, (size_t)hosts->count); /* a list of empty ones */
+        hosts->addresses = calloc(1, (size_t)hosts->count); /* a list of empty items */
         if (!hosts->addresses) return false;
         memset(hosts->addresses, ',', (size_t)hosts->count - 1);
     }

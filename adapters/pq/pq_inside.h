@@ -1,4 +1,4 @@
-/* pq_inside.h: shared by the files of this adapter. pq.c has the essay. */
+/* pq_inside.h: what the files of this adapter share. pq.c has the essay. */
 #ifndef KOLK_PQ_INSIDE_H
 #define KOLK_PQ_INSIDE_H
 
@@ -9,22 +9,22 @@
 
 #define PQ_MS INT64_C(1000000)
 
-/* One that was prepared. */
+/* A prepared statement. */
 typedef struct pq_statement {
     char *name;
-    uint64_t text; /* hash of it */
+    uint64_t text; /* hash of its text */
     bool stale;    /* the server has it but can't run it any more */
 } pq_statement;
 
 typedef struct pq_connection {
     PGconn *conn;
     const kolk_pq *db;
-    bool broken; /* not to be lent again */
-    bool asked;  /* by the pool itself, which gives up when the answer is not needed any more */
+    bool broken; /* must not be lent again */
+    bool asked;  /* by the pool itself, which gives up when the answer is no longer needed */
     pq_statement *statements;
     size_t count, room;          /* of statements */
     PQnoticeReceiver receiver;   /* libpq's own */
-    PQnoticeProcessor processor; /* its own too */
+    PQnoticeProcessor processor; /* libpq's own too */
     char last_words[200];        /* the server's reason for ending the connection */
 } pq_connection;
 
@@ -45,7 +45,7 @@ kolk_deadline kolk_pq_sooner_(kolk_deadline one, kolk_deadline other);
 /* Waits for one of the events or an error; returns 0 if none came before the deadline. */
 short kolk_pq_wait_(int fd, short events, kolk_deadline deadline);
 
-/* The same for one of the pool's callbacks; also returns 0 when its work is not needed any more. */
+/* The same for one of the pool's callbacks; also returns 0 when the callback's work is no longer needed. */
 short kolk_pq_wait_wanted_(int fd, short events, kolk_deadline deadline);
 
 /* ---- Errors: pq_error.c ------------------------------------------------------------------------------------------ */
@@ -67,7 +67,7 @@ PGconn *kolk_pq_connect_(const kolk_pq *db, const char *key, kolk_deadline deadl
 /* Returns the value of an option of conninfo; NULL if it is not set. */
 const char *kolk_pq_option_(const PQconninfoOption *options, const char *keyword);
 
-/* They may have a password: it is wiped. */
+/* Also wipes the password that the options may contain. */
 void kolk_pq_free_options_(PQconninfoOption *options);
 
 /* ---- The hosts that are tried: pq_hosts.c ------------------------------------------------------------------------ */
@@ -76,7 +76,7 @@ void kolk_pq_free_options_(PQconninfoOption *options);
 typedef struct pq_hosts {
     char *names, *addresses, *ports;
     int count;
-    int64_t patience; /* with each address; 0: an equal share of the time left */
+    int64_t patience; /* for each address; 0: an equal share of the time left */
 } pq_hosts;
 
 /* Finds the hosts that libpq got from conninfo or from the environment. */

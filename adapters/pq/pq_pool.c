@@ -1,7 +1,7 @@
 /* pq_pool.c: the functions of the resource pool.
  *
- *     create     connects, and gives up when the connection is not needed any more.
- *     validate   checks the socket: a server closes it when it ends a connection or is killed. A stopped server or
+ *     create     connects, and gives up when the connection is no longer needed.
+ *     validate   checks the socket, which a server closes when it ends a connection or is killed. A stopped server or
  *                dropped traffic is found only by the second level, a query, which waits.
  *     reset      reads the transaction's state from libpq, which costs nothing.
  *     destroy    waits a moment for the server to close its end too. Otherwise the ending server process would still
@@ -38,7 +38,7 @@ static void hear_notice(void *argument, const PGresult *said) {
         connection->receiver(NULL, said);
 }
 
-/* Undoes a borrower's settings of notices and messages in libpq, as their arguments may be gone. */
+/* Undoes a borrower's libpq settings for notices and messages, because their arguments may be gone. */
 static void restore_settings(pq_connection *connection) {
     PGconn *conn = connection->conn;
     PQsetNoticeReceiver(conn, hear_notice, connection);
@@ -74,13 +74,13 @@ bool kolk_pq_create_(void *context, const char *key, kolk_deadline deadline, voi
     }
     *connection = (pq_connection){.conn = conn, .db = db};
     connection->receiver = PQsetNoticeReceiver(conn, hear_notice, connection);
-    connection->processor = PQsetNoticeProcessor(conn, NULL, NULL); /* libpq's current one, as NULL changes nothing */
+    connection->processor = PQsetNoticeProcessor(conn, NULL, NULL); /* returns libpq's own; NULL changes nothing */
     *resource = connection;
     return true;
 }
 
-/* Reads until the server closes its end too. It does not wait when the pool is closed, as no new connection follows
- * then. */
+/* Reads until the server closes its end too. It does not wait when the pool is closed, because then no new connection
+ * follows. */
 static void part(int fd) {
     char rest[4096];
     kolk_deadline deadline = kolk_pq_after_(FAREWELL_NS);
@@ -94,7 +94,7 @@ void kolk_pq_destroy_(void *context, void *resource) {
     if (!connection->broken && PQtransactionStatus(connection->conn) == PQTRANS_ACTIVE) {
         PGresult *result = NULL;
         PQsetnonblocking(connection->conn, 1);
-        kolk_pq_cancel_(connection, &result); /* otherwise the server would go on with it */
+        kolk_pq_cancel_(connection, &result); /* otherwise the server would continue the query */
         PQclear(result);
     }
     int fd = fcntl(PQsocket(connection->conn), F_DUPFD_CLOEXEC, 0);
@@ -109,7 +109,8 @@ void kolk_pq_destroy_(void *context, void *resource) {
 
 /* ---- Validate ---------------------------------------------------------------------------------------------------- */
 
-/* Checks without waiting. Also reads messages that the server sent unasked: a notice, or its reason for ending. */
+/* Checks without waiting. Also reads messages that the server sent unasked: notices, or its reason for ending the
+ * connection. */
 static bool looks_good(pq_connection *connection) {
     PGconn *conn = connection->conn;
     short seen = kolk_pq_wait_(PQsocket(conn), POLLIN | POLLRDHUP, KOLK_NOW);

@@ -1,5 +1,5 @@
-/* pq_query.c: requests with a deadline. libpq's blocking calls (PQexec, PQcancel) have none. So all waiting is poll on
- * the connection's socket, between calls that don't block. */
+/* pq_query.c: requests with a deadline. libpq's blocking calls (PQexec, PQcancel) have none. So this file waits only by
+ * poll on the connection's socket, between calls that don't block. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* sigfillset, with -std=c11 */
 #endif
@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #define CANCEL_PAUSE_NS (20 * PQ_MS) /* before the next cancel request; doubles each time */
-#define LAST_MOMENT_NS  (40 * PQ_MS) /* for a last cancel request when the pool ends */
-#define DECRYPT_NS      (50 * PQ_MS) /* after which an encrypted connection is read again, without an event */
+#define LAST_MOMENT_NS  (40 * PQ_MS) /* for the last cancel request when the pool ends */
+#define DECRYPT_NS      (50 * PQ_MS) /* an encrypted connection is read again after this, even without an event */
 
 /* ---- Time -------------------------------------------------------------------------------------------------------- */
 
@@ -33,7 +33,7 @@ kolk_deadline kolk_pq_sooner_(kolk_deadline one, kolk_deadline other) {
     return one.ns < other.ns ? one : other;
 }
 
-/* `interrupt`: this descriptor ends the wait when it becomes readable; -1: none. */
+/* `interrupt` is a descriptor that ends the wait when it becomes readable; -1: none. */
 static short wait_unless(int interrupt, int fd, short events, kolk_deadline deadline) {
     if (fd < 0) return POLLNVAL;
     for (;;) {
@@ -145,8 +145,8 @@ static void *send_cancel(void *argument) {
     return NULL;
 }
 
-/* Starts a thread with all signals blocked: its SIGPIPE must not end the program, and other signals are for the
- * program's threads. */
+/* Starts a thread with all signals blocked, because its SIGPIPE must not end the program, and other signals are for the
+ * program's own threads. */
 static bool start_detached(void *(*work)(void *), void *argument) {
     pthread_t thread;
     sigset_t all, before;
@@ -158,8 +158,8 @@ static bool start_detached(void *(*work)(void *), void *argument) {
     return started;
 }
 
-/* PQcancel blocks without a deadline, so a separate thread calls it. Returns the other end of that thread's pipe, or
- * -1: nothing was sent. */
+/* PQcancel blocks without a deadline, so a separate thread calls it. Returns the other end of that thread's pipe, or -1
+ * if nothing was sent. */
 static int start_cancel(PGconn *conn) {
     int ends[2];
     pq_cancel *job = malloc(sizeof *job);
@@ -177,8 +177,8 @@ static int start_cancel(PGconn *conn) {
     return -1;
 }
 
-/* Sends a cancel request. Returns false if it has not ended at the deadline, or within a moment if the pool is ending:
- * a server that answers has received it by then. */
+/* Sends a cancel request. Returns false if the request has not ended at the deadline, or within a moment if the pool is
+ * ending; a server that answers has received it by then. */
 static bool cancel_once(PGconn *conn, kolk_deadline deadline) {
     int end = start_cancel(conn);
     if (end < 0) return false;
@@ -190,7 +190,7 @@ static bool cancel_once(PGconn *conn, kolk_deadline deadline) {
 }
 
 /* A request that arrives before the server has begun the query has no effect, so several may be needed. Within COPY the
- * connection counts as broken, as a request may still be on its way. */
+ * connection counts as broken, because a request may still be on its way. */
 bool kolk_pq_cancel_(pq_connection *connection, PGresult **result) {
     kolk_deadline deadline = kolk_pq_after_(connection->db->patience_ns);
     bool sent = true, ended = false;

@@ -25,7 +25,7 @@ bool kolk_pq_statement_is_(const pq_statement *statement, const char *sql) {
     return statement->text == hash_of(sql);
 }
 
-/* If memory runs out, the statement is not noted, and preparing it again fails at the server as a duplicate. */
+/* If memory runs out, the statement is not recorded, and preparing it again fails at the server as a duplicate. */
 void kolk_pq_note_statement_(pq_connection *connection, const char *name, const char *sql) {
     if (connection->count == connection->room) {
         size_t room = connection->room * 2 + 8;

@@ -1,24 +1,24 @@
 /* sqlite.c: two resource pools over one SQLite file.
  *
- * The writers' pool has one connection, so that threads of this process queue for it in order. SQLite's busy handler,
- * which has no order, is needed only against other processes. The readers' connections are read-only: in WAL mode they
- * wait for nobody.
+ * The writer's pool has one connection, so that threads of this process queue for it in order. SQLite's busy handler,
+ * which keeps no order, is needed only for locks of other processes. The readers' connections are read-only: in WAL
+ * mode they wait for nobody.
  *
- * A connection has the deadline of its borrow or, while it is being made, of its creation. SQLite calls the busy
- * handler to decide whether to try again, and ours refuses when that deadline has passed. The creation of a connection
- * may wait longer than its borrower. So each pool counts the creations that wait for a lock, and the borrower's error
- * mentions the lock. In some places SQLite does not call the handler, for fear of a deadlock. One is the change to WAL,
- * where `run_patiently` retries instead. Another is a transaction that has read and then wants to write; therefore a
- * writer is lent with BEGIN IMMEDIATE.
+ * A connection has the deadline of its borrow or, while it is being made, that of its creation. SQLite calls the busy
+ * handler to decide whether to try again, and our handler refuses when the deadline has passed. The creation of a
+ * connection may wait longer than its borrower. So each pool counts the creations that wait for a lock, and the
+ * borrower's error mentions the lock. In some places SQLite does not call the handler, for fear of a deadlock. One is
+ * the change to WAL, where `run_patiently` retries instead. Another is a transaction that has read and then wants to
+ * write; therefore a writer is lent with BEGIN IMMEDIATE.
  *
- * At give_back everything that belongs to the borrow ends: the statements first, as they may hold the transaction open,
- * then the transaction. SQLite's own list has all statements; those in `kept` are only reset. A connection is destroyed
- * if its last error, or an error of its statements, means that the file or the access to it is broken. A borrower's
- * callbacks are removed, since their contexts may be gone.
+ * At give_back everything that belongs to the borrow ends: first the statements, because they may hold the transaction
+ * open, and then the transaction. SQLite's own list has all statements; those in `kept` are only reset. A connection is
+ * destroyed if its last error, or an error of its statements, means that the file or the access to it is broken. A
+ * borrower's callbacks are removed, since their contexts may be gone.
  *
- * In WAL mode SQLite does not notice that somebody has moved, deleted or replaced the file: it goes on with the file
- * that it has open. So a connection remembers its file (device and inode), and before each borrow checks that the path
- * still leads to it. A writer checks again when it commits, by a commit hook, also for the WAL and its index.
+ * In WAL mode SQLite does not notice that somebody has moved, deleted or replaced the file: it continues to use the
+ * file that it has open. So a connection remembers its file (device and inode), and before each borrow checks that the
+ * path still leads to it. A writer checks again when it commits, by a commit hook, also for the WAL and its index.
  * SQLITE_FCNTL_HAS_MOVED does not suffice: it compares no devices, does not follow a symbolic link that has changed,
  * and knows nothing of the WAL.
  *
@@ -47,7 +47,7 @@ typedef struct kept_statement {
 /* A file's identity when it was opened. */
 typedef struct file_place {
     const char *path;
-    bool known; /* false: stat can't see it, as it is in memory or of another VFS */
+    bool known; /* false: stat can't see it, as it is in memory or in another VFS */
     dev_t device;
     ino_t inode;
 } file_place;
@@ -58,8 +58,8 @@ struct kolk_sqlite_connection {
     uint64_t borrows;
     bool writes;
     bool broken;               /* the file, or the access to it */
-    bool moved;                /* a commit was refused, because one of these files is not in its place: */
-    file_place file, wal, shm; /* the last two of a writer only */
+    bool moved;                /* a commit was refused, because one of the next three files is not in its place */
+    file_place file, wal, shm; /* the last two: for a writer only */
     char *shm_name;
     uint32_t *locked; /* during creation: its pool's count of creations that wait for a lock */
     bool is_locked;   /* it is counted in *locked */
@@ -68,7 +68,7 @@ struct kolk_sqlite_connection {
 
 typedef struct kolk_sqlite_connection connection;
 
-/* No function of kolk is a cancellation point; those of files, and so SQLite's, are. */
+/* No function of kolk may be a cancellation point, but file functions, and so SQLite's, are. */
 static int cancel_off(void) {
     int before = PTHREAD_CANCEL_ENABLE;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
@@ -109,7 +109,7 @@ static void say_sqlite_error(kolk_error *error, sqlite3 *db, const char *what) {
              number ? strerror(number) : "");
 }
 
-/* Is it useless to open the file again? No, if it is locked or being replaced, or if memory, descriptors or disk space
+/* Is it useless to open the file again? Not if it is locked or being replaced, or if memory, descriptors or disk space
  * are short, as that passes. A system error comes with SQLITE_CANTOPEN only. */
 static bool is_final(int code, int system_error) {
     switch (primary(code)) {
@@ -198,7 +198,8 @@ static void say_moved(kolk_error *error, const char *what) {
     snprintf(error->text, sizeof error->text, "%.160s: the file was moved, deleted or replaced", what);
 }
 
-/* Finds the files beside a writer's. The WAL always exists, and its index too unless it is in this process's memory. */
+/* Finds the files beside a writer's. The WAL always exists, and so does its index, unless that is in this process's
+ * memory. */
 static bool find_side_files(connection *its, const char *name, kolk_error *error) {
     char locking[16] = "";
     its->shm_name = sqlite3_mprintf("%s-shm", name);
@@ -211,12 +212,12 @@ static bool find_side_files(connection *its, const char *name, kolk_error *error
     if (its->wal.known && its->shm.known) return true;
     int result = sqlite3_exec(its->db, "pragma locking_mode", copy_word, locking, NULL);
     if (result == SQLITE_OK && its->wal.known && strcmp(locking, "exclusive") == 0) return true;
-    say_moved(error, name); /* while other connections of this process use the old ones */
+    say_moved(error, name); /* while other connections of this process use the old files */
     return false;
 }
 
-/* Notes the identities of the files of a connection that has just read. If one is not in its place, returns false with
- * an *error. SQLite resolves symbolic links and the working directory, and uses the resulting name. */
+/* Records the identities of the files of a connection that has just read. If a file is not in its place, returns false,
+ * with the reason in *error. SQLite resolves symbolic links and the working directory, and uses the resulting name. */
 static bool find_places(connection *its, const char *path, kolk_error *error) {
     const char *name = sqlite3_db_filename(its->db, "main");
     bool is_uri = strncmp(path, "file:", 5) == 0;
@@ -238,7 +239,7 @@ static int refuse_if_moved(void *context) {
     return its->moved;
 }
 
-/* Removes a borrower's callbacks, and restores ours, which it may have replaced. */
+/* Removes a borrower's callbacks, and restores ours, which the borrower may have replaced. */
 static void set_callbacks(connection *its) {
     sqlite3_set_authorizer(its->db, NULL, NULL);
     sqlite3_progress_handler(its->db, 0, NULL, NULL);
@@ -250,7 +251,7 @@ static void set_callbacks(connection *its) {
 
 /* ---- Opening and closing ----------------------------------------------------------------------------------------- */
 
-/* Also for a connection that failed to open; db is NULL if memory ran out. */
+/* Also closes a connection that failed to open; db is NULL if memory ran out. */
 static void close_connection(void *context, void *resource) {
     connection *its = (connection *)resource;
     int cancel = cancel_off();
@@ -266,8 +267,8 @@ static bool wants_wal(connection *its, char mode[16]) {
     return run_patiently(its, "pragma journal_mode = wal", copy_word, mode) == SQLITE_OK;
 }
 
-/* On failure returns false with an *error. The last step reads the file, so that SQLite opens it and the files beside
- * it. */
+/* On failure returns false, with the reason in *error. The last step reads the file, so that SQLite opens it and the
+ * files beside it. */
 static bool set_up(connection *its, const kolk_sqlite *store, kolk_error *error) {
     char mode[16] = "wal";
     bool done = (!store->setup || run_patiently(its, store->setup, NULL, NULL) == SQLITE_OK) &&
@@ -318,7 +319,7 @@ static bool open_reader(void *store, const char *key, kolk_deadline deadline, vo
     return open_connection((kolk_sqlite *)store, false, deadline, resource, error);
 }
 
-/* Readers may still use deleted side files: evicts them, so that the next attempt succeeds. */
+/* If a file was moved or deleted, evicts the readers, which may still use it, so that the next attempt succeeds. */
 static bool open_writer(void *store, const char *key, kolk_deadline deadline, void **resource, kolk_error *error) {
     (void)key;
     bool opened = open_connection((kolk_sqlite *)store, true, deadline, resource, error);
@@ -326,7 +327,7 @@ static bool open_writer(void *store, const char *key, kolk_deadline deadline, vo
     return opened;
 }
 
-/* Checks the file without waiting, whatever the deadline. */
+/* Checks the file without waiting, whatever the deadline is. */
 static bool validate_connection(void *context, void *resource, kolk_deadline deadline) {
     (void)context, (void)deadline;
     return is_still_there(&((const connection *)resource)->file);
@@ -355,7 +356,7 @@ static void end_statements(connection *its) {
 static bool clean_connection(void *context, void *resource) {
     connection *its = (connection *)resource;
     int cancel = cancel_off();
-    set_callbacks(its); /* first, as the calls below would call a borrower's callbacks */
+    set_callbacks(its); /* first, because the calls below would call a borrower's callbacks */
     note_result(its, sqlite3_extended_errcode(its->db));
     end_statements(its);
     if (!sqlite3_get_autocommit(its->db)) note_result(its, sqlite3_exec(its->db, "rollback", NULL, NULL, NULL));
@@ -417,8 +418,8 @@ static kolk_status refuse_to_lend(kolk_sqlite_borrow *borrow) {
     return is_late ? KOLK_TIMEOUT : KOLK_NOT_CREATED;
 }
 
-/* Explains why the pool has lent none: perhaps a creation waits for a lock. It goes on, and the pool does not know of
- * the lock. */
+/* Explains why the pool has lent no connection: perhaps a creation is waiting for a lock. That creation continues, and
+ * the pool does not know about the lock. */
 static kolk_status explain_none(kolk_sqlite *store, const kolk_resource_pool *pool, kolk_status status,
                                 kolk_error *error) {
     bool is_late = status == KOLK_TIMEOUT || status == KOLK_FULL;
@@ -487,8 +488,9 @@ static bool is_of_text(sqlite3_stmt *statement, const char *sql) {
     return strncmp(text, sql, length) == 0 && is_blank(sql + length);
 }
 
-/* Returns the place where this text is kept, or else an empty place, or else that of the statement unused for longest.
- * Statements that this borrower has used stay, as it may still hold them. NULL: there is no place. */
+/* Returns the place where this text is kept, or else an empty place, or else the place of the statement that has been
+ * unused for longest. Statements that this borrower has used stay, because it may still hold them. Returns NULL if
+ * there is no place. */
 static kept_statement *find_place(connection *its, const char *sql) {
     kept_statement *place = NULL;
     for (kept_statement *each = its->kept; each < its->kept + KOLK_SQLITE_KEPT; each++) {

@@ -1,11 +1,11 @@
-/* tcp.c: see kolk/tcp.h. From the bottom up: waiting, sentences, sockets, connecting, addresses, the functions of the
- * pool, sending and receiving.
+/* tcp.c: see kolk/tcp.h. The sections, from the lowest level up: waiting, sentences, sockets, connecting, addresses,
+ * the functions of the pool, and sending and receiving.
  *
  * All sockets are non-blocking, and poll waits until an absolute deadline, so repeated and interrupted waits do not
  * extend it. Functions that can fail return an errno value, or 0.
  *
- * A connection that is not lent is silent. So any event that poll reports is a reason to destroy it: an error, its end,
- * or an unexpected byte. */
+ * A connection that is not lent is silent. So any event that poll reports is a reason to destroy it: an error, the end
+ * of the stream, or an unexpected byte. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* getaddrinfo, SOCK_CLOEXEC, SO_PEERNAME under -std=c11 */
 #endif
@@ -27,7 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define HOST_BYTES 256 /* of a host, with its 0 */
+#define HOST_BYTES 256 /* of a host's name, including the final 0 */
 
 /* The size of a peer's name in a sentence: a numeric address with brackets and port, or "unix:" and a path. */
 #define PEER_BYTES (sizeof(struct sockaddr_un) + 8)
@@ -35,14 +35,14 @@
 #define UNIX       "unix:"
 #define UNIX_BYTES (sizeof UNIX - 1)
 
-#define ATTEMPTS      16 /* to connect, side by side */
+#define ATTEMPTS      16 /* to connect at the same time */
 #define HEAD_START_NS INT64_C(250000000)
 
 #define PROBES 3
 
 /* ---- Waiting ----------------------------------------------------------------------------------------------------- */
 
-/* No function of kolk is a cancellation point; those of sockets are. */
+/* No function of kolk may be a cancellation point, but socket functions are. */
 static int cancel_off(void) {
     int before = PTHREAD_CANCEL_ENABLE;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
@@ -61,7 +61,7 @@ static int64_t now_ns(void) {
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* The time-out for poll: rounded up, and at most its largest value. */
+/* Returns the time-out for poll: rounded up, and at most the largest possible value. */
 static int milliseconds_until(kolk_deadline deadline) {
     int64_t now = now_ns();
     if (deadline.ns <= now) return 0;
@@ -69,7 +69,7 @@ static int milliseconds_until(kolk_deadline deadline) {
     return left < INT_MAX ? (int)left : INT_MAX;
 }
 
-/* Waits until poll reports one of them. The array has space for one more, the descriptor that interrupts the wait. */
+/* Waits until poll reports one of the descriptors. The array has space for one more, which interrupts the wait. */
 static int wait_for_any(struct pollfd *all, nfds_t count, kolk_deadline deadline) {
     all[count] = (struct pollfd){.fd = kolk_resource_interrupt_fd(), .events = POLLIN};
     for (;;) {
@@ -93,8 +93,8 @@ static void say(kolk_error *error, int code, const char *address, const char *wo
     snprintf(error->text, sizeof error->text, "%.160s: %s", address, words);
 }
 
-/* Finds the peer's address. After a reset getpeername fails. SO_PEERNAME still works, but needs the exact size, which
- * is that of our own address. */
+/* Finds the peer's address. After a reset, getpeername fails. SO_PEERNAME still works, but needs the exact size, which
+ * is the size of our own address. */
 static void name_peer(int fd, char peer[PEER_BYTES]) {
     struct sockaddr_storage address = {0};
     struct sockaddr *at = (struct sockaddr *)&address;
@@ -121,13 +121,14 @@ static void set_number(int fd, int level, int name, int value) {
     setsockopt(fd, level, name, &value, sizeof value);
 }
 
-/* Rounds up, to at least 1 and at most the system's limit. */
+/* Rounds up; the result is at least 1 and at most the system's limit. */
 static int in_seconds(int64_t ms) {
     int64_t most = 32767;
     return ms > 0 ? (int)(ms / 1000 < most ? (ms + 999) / 1000 : most) : 1;
 }
 
-/* Sets the times for vanished peers. The system counts from the last packet of the peer, even if probes are lost. */
+/* Sets the times that detect vanished peers. The system counts from the last packet of the peer, even if probes are
+ * lost. */
 static void set_patience(int fd, const kolk_tcp *tcp) {
     int64_t probe = tcp->probe_after_ms, lost = tcp->lost_after_ms;
     if (lost > 0) set_number(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, lost < INT_MAX ? (int)lost : INT_MAX);
@@ -158,8 +159,8 @@ static int open_socket(int family, const kolk_tcp *tcp, int *fd) {
 
 /* ---- Connecting -------------------------------------------------------------------------------------------------- */
 
-/* A client's socket may get the very port that it connects to, if no server listens there, and is then connected to
- * itself. */
+/* Is the socket connected to itself? This happens if no server listens on a port and the client's socket gets that very
+ * port. */
 static bool has_met_itself(int fd) {
     struct sockaddr_storage own = {0}, peer = {0};
     socklen_t own_size = sizeof own, peer_size = sizeof peer;
@@ -168,7 +169,7 @@ static bool has_met_itself(int fd) {
            memcmp(&own, &peer, own_size) == 0;
 }
 
-/* The outcome of an attempt that poll has reported. */
+/* Returns the outcome of an attempt that poll has reported. */
 static int outcome(int fd) {
     int failure = 0;
     socklen_t size = sizeof failure;
@@ -196,7 +197,7 @@ static bool begin_attempt(attempts *them, const struct addrinfo *address, const 
     return !failure;
 }
 
-/* Takes out and returns the connected attempt, and ends the failed ones; -1 if none is connected. */
+/* Removes and returns the connected attempt, and ends the failed ones. Returns -1 if none is connected. */
 static int take_connected(attempts *them) {
     for (nfds_t n = 0; n < them->count;) {
         int fd = them->all[n].fd, failure = them->all[n].revents ? outcome(fd) : EINPROGRESS;
@@ -212,7 +213,7 @@ static int take_connected(attempts *them) {
     return -1;
 }
 
-/* How long an attempt runs alone before the next address is tried, such that all of them get a turn. */
+/* How long an attempt runs alone before the next address is tried, so that all addresses get a turn. */
 static kolk_deadline end_of_head_start(kolk_deadline deadline, int64_t addresses) {
     int64_t now = now_ns();
     if (deadline.ns <= now) return deadline;
@@ -220,8 +221,9 @@ static kolk_deadline end_of_head_start(kolk_deadline deadline, int64_t addresses
     return (kolk_deadline){now + (part < HEAD_START_NS ? part : HEAD_START_NS)};
 }
 
-/* Connects to the first address that answers. They are tried in their order, and a silent one does not delay the
- * others: RFC 8305, Happy Eyeballs (Schinazi and Pauly, 2017). Addresses beyond ATTEMPTS are tried as others fail. */
+/* Connects to the first address that answers. The addresses are tried in their order, and a silent one does not delay
+ * the others: RFC 8305, Happy Eyeballs (Schinazi and Pauly, 2017). Addresses beyond the first ATTEMPTS are tried as
+ * others fail. */
 static int connect_to_any(const struct addrinfo *next, const kolk_tcp *tcp, kolk_deadline deadline, int *fd) {
     attempts them = {.failure = EADDRNOTAVAIL};
     int64_t addresses = 0;
@@ -240,7 +242,7 @@ static int connect_to_any(const struct addrinfo *next, const kolk_tcp *tcp, kolk
     return *fd < 0 ? them.failure : 0;
 }
 
-/* If the server's queue is full, connect fails at once, and poll does not report when there is space. */
+/* If the server's queue is full, connect fails immediately, and poll does not report when there is space. */
 static int connect_to_path(const char *path, const kolk_tcp *tcp, kolk_deadline deadline, int *fd) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int failure = open_socket(AF_UNIX, tcp, fd);
@@ -258,7 +260,7 @@ static int connect_to_path(const char *path, const kolk_tcp *tcp, kolk_deadline 
 
 /* ---- Addresses --------------------------------------------------------------------------------------------------- */
 
-/* getaddrinfo takes any number. */
+/* getaddrinfo would accept any number. */
 static bool is_port(const char *text) {
     unsigned number = 0;
     for (; *text >= '0' && *text <= '9' && number <= 65535; text++) number = number * 10 + (unsigned)(*text - '0');
@@ -291,7 +293,7 @@ static bool is_address(const char *text) {
     return is_path(text) || split_address(text, host, &port);
 }
 
-/* Returns the addresses of a host; on failure NULL, with the reason in *error. */
+/* Returns the addresses of a host. On failure returns NULL, with the reason in *error. */
 static struct addrinfo *resolve(const char *address, kolk_deadline deadline, kolk_error *error) {
     char host[HOST_BYTES];
     const char *port = "";
@@ -310,10 +312,10 @@ static struct addrinfo *resolve(const char *address, kolk_deadline deadline, kol
     return NULL;
 }
 
-/* Connects to an address; on failure returns -1, with the reason in *error. */
+/* Connects to an address. On failure returns -1, with the reason in *error. */
 static int connect_by_text(const char *address, const kolk_tcp *tcp, kolk_deadline deadline, kolk_error *error) {
     int fd = -1, failure;
-    if (!is_address(address)) { /* it will never be valid */
+    if (!is_address(address)) { /* it will never become valid */
         say(error, EINVAL, address, "an address is host:port, [host]:port or unix:/path");
         error->final = true;
         return -1;
@@ -333,7 +335,7 @@ static int connect_by_text(const char *address, const kolk_tcp *tcp, kolk_deadli
 
 /* ---- The functions of the pool ----------------------------------------------------------------------------------- */
 
-/* The peer sees the end at once, even if a fork's child has a copy of the descriptor. */
+/* The peer sees the end of the stream immediately, even if a fork's child has a copy of the descriptor. */
 static void destroy(void *context, void *resource) {
     (void)context;
     int fd = (int)(intptr_t)resource, cancel = cancel_off();
@@ -356,7 +358,7 @@ static bool create(void *context, const char *key, kolk_deadline deadline, void 
     return *resource != NULL;
 }
 
-/* POLLIN is the end too, POLLPRI an urgent byte, and poll reports errors unasked. */
+/* POLLIN also means the end of the stream, POLLPRI means an urgent byte, and poll reports errors unasked. */
 static bool reset(void *context, void *resource) {
     (void)context;
     struct pollfd it = {.fd = (int)(intptr_t)resource, .events = POLLIN | POLLPRI};
@@ -400,7 +402,7 @@ kolk_status kolk_tcp_begin_(kolk_tcp *tcp, const kolk_tcp_desc *desc, size_t tcp
     pool.validate = validate;
     pool.reset = reset;
     pool.look = true;
-    if (pool.validate_after_ms == 0) pool.validate_after_ms = INT64_MAX; /* the look says all */
+    if (pool.validate_after_ms == 0) pool.validate_after_ms = INT64_MAX; /* the look is enough */
     kolk_status status = take_desc(tcp, desc);
     if (status == KOLK_OK) status = kolk_resource_init(&tcp->pool, &pool);
     if (status != KOLK_OK) memset(tcp, 0, sizeof *tcp);
@@ -422,7 +424,7 @@ static void fail(int fd, int code, const char *words, kolk_error *error) {
     shutdown(fd, SHUT_RDWR);
 }
 
-/* After a call that returned a negative number: waits if it must be called again. */
+/* After a call that returned a negative number: waits if the call must be repeated. */
 static int wait_after(int failure, int fd, short events, kolk_deadline deadline) {
     if (failure == EINTR) return 0;
     return failure == EAGAIN || failure == EWOULDBLOCK ? wait_for(fd, events, deadline) : failure;

@@ -1,5 +1,5 @@
-/* kolk/sqlite.h: connections to one SQLite file. One thread at a time writes, any number read meanwhile (WAL). The file
- * may be used by other processes as well.
+/* kolk/sqlite.h: connections to one SQLite file. One thread at a time writes, while any number of threads read (WAL).
+ * Other processes may use the file as well.
  *
  *     #include <kolk/sqlite.h>
  *     #include <sqlite3.h>
@@ -30,37 +30,41 @@
  *     }
  *
  * Cost      an idle reader costs a borrow of the resource pool, 0.2 us, and a check of the file (stat, 0.3 to 1 us). A
- *           write, which begins and ends a transaction, costs 5 us and four such checks, waits not counted. A new
+ *           write, which begins and ends a transaction, costs 5 us and four such checks, not counting waits. A new
  *           connection costs 30 us, and more if there are many tables.
- * Memory    SQLite's own, and some 600 bytes per connection, also from sqlite3_malloc.
- * Ownership the connection is the borrower's from read or write to give_back, with all of SQLite's functions; the
- *           statements of kolk_sqlite_prepare are the connection's. At give_back a transaction that is open is rolled
- *           back, remaining statements are finalized or reset: don't use them afterwards, and close blobs before. Hooks
- *           are removed (commit, rollback, update, authorizer, progress, trace), except sqlite3_wal_hook. Other changes
- *           stay for the next borrower: PRAGMAs, temporary tables, attached files, functions.
- * Replacing the file may be moved, deleted or replaced at any time, by rename and together with its -wal and -shm: a
- *           restored backup, a symbolic link that leads elsewhere. A connection is lent only while the path leads to
- *           its file; otherwise a new connection replaces it. A commit that begins after the change fails with
- *           SQLITE_READONLY_DBMOVED, in SQLite's own functions with SQLITE_CONSTRAINT_COMMITHOOK, and the transaction
- *           is rolled back. The same holds if only the -wal or the -shm is gone. So no commit to a replaced file is
- *           reported as done. (A commit hook checks this. A borrower's own hook replaces it until give_back.) A
- *           borrower that is reading goes on with the old file. Overwriting a file's bytes is not detected: don't copy
- *           over a file that is in use.
- * Threads   any number may borrow at the same time. One thread at a time may use a borrow. SQLite must not have been
- *           compiled with SQLITE_THREADSAFE=0. Its own functions are cancellation points: don't cancel threads in them.
- *           (Those below are none.)
- * Deadline  covers all waits of a borrow: for its turn, for a new connection, and for locks of other processes, also in
- *           SQLite's own functions. A busy handler retries a lock after pauses of 0.1 to 25 ms. A new connection waits
- *           for locks until create_timeout_ms, and is tried again as long as a borrower waits for it. A borrower whose
- *           deadline passes first gets the lock's error, and the connection serves a later one. close, deinit and evict
- *           don't wait for it. A statement that computes for long is not ended: use sqlite3_interrupt for that.
- * Errors    borrow.error: SQLite's extended code, what was attempted, and SQLite's message, with the system's message
- *           if a file can't be opened. After CORRUPT, NOTADB or IOERR a connection is destroyed at give_back, and the
- *           next borrower gets a new one. (Only the last error, and errors of the functions below, are examined.)
- * Forks     a child borrows nothing, as kolk/resource.h says. It must not use the same file by SQLite at all if a
- *           connection was open when it was forked: SQLite's record of locks is copied to the child, but the locks
+ * Memory    SQLite's own, plus some 600 bytes per connection, also from sqlite3_malloc.
+ * Ownership the connection belongs to the borrower from read or write to give_back, for use with all of SQLite's
+ *           functions; the statements of kolk_sqlite_prepare belong to the connection. At give_back, an open
+ *           transaction is rolled back, and remaining statements are finalized or reset: don't use them afterwards, and
+ *           close blobs first. Hooks are removed (commit, rollback, update, authorizer, progress, trace), except
+ *           sqlite3_wal_hook. Other changes stay for the next borrower: PRAGMAs, temporary tables, attached files,
+ *           functions.
+ * Replacing the file may be moved, deleted or replaced at any time, by rename and together with its -wal and -shm: for
+ *           example by a restored backup, or by a symbolic link that now points elsewhere. A connection is lent only
+ *           while the path leads to its file; otherwise a new connection replaces it. A commit that begins after the
+ *           change fails with SQLITE_READONLY_DBMOVED (in SQLite's own functions, with SQLITE_CONSTRAINT_COMMITHOOK),
+ *           and the transaction is rolled back. The same holds if only the -wal or the -shm is gone. So no commit to a
+ *           replaced file is reported as done. (A commit hook checks this. A borrower's own hook replaces it until
+ *           give_back.) A borrower that is reading continues with the old file. Overwriting a file's bytes is not
+ *           detected: don't copy over a file that is in use.
+ * Threads   any number of threads may borrow at the same time. One thread at a time may use a borrow. SQLite must not
+ *           have been compiled with SQLITE_THREADSAFE=0. SQLite's own functions are cancellation points: don't cancel
+ *           threads in them. (The functions below are not.)
+ * Deadline  the deadline covers all waits of a borrow: for its turn, for a new connection, and for locks of other
+ *           processes, also in SQLite's own functions. A busy handler retries a lock after pauses of 0.1 to 25 ms. A
+ *           new connection waits for locks until create_timeout_ms, and is tried again as long as a borrower waits for
+ *           it. If the borrower's deadline passes first, the borrower gets the lock's error, and the connection serves
+ *           a later borrower. close, deinit and evict don't wait for the connection. The deadline does not end a
+ *           statement that computes for long: use sqlite3_interrupt for that.
+ * Errors    borrow.error has SQLite's extended code, what was attempted, and SQLite's message, with the system's
+ *           message if a file can't be opened. After CORRUPT, NOTADB or IOERR a connection is destroyed at give_back,
+ *           and the next borrower gets a new one. (Only the last error, and errors of the functions below, are
+ *           examined.)
+ * Forks     a child can borrow nothing, as kolk/resource.h says. It must not use the same file through SQLite at all if
+ *           a connection was open when it was forked: SQLite's record of locks is copied to the child, but the locks
  *           themselves are not. So fork first, or exec.
- * Design    kolk/resource.h: two pools, since one writer and many readers are two limits; adapters/sqlite/sqlite.c.
+ * Design    kolk/resource.h; adapters/sqlite/sqlite.c. There are two pools, because one writer and many readers are two
+ *           limits.
  */
 #ifndef KOLK_SQLITE_H
 #define KOLK_SQLITE_H
@@ -75,22 +79,22 @@ struct sqlite3; /* include <sqlite3.h> to use SQLite's functions */
 struct sqlite3_stmt;
 
 typedef struct kolk_sqlite_desc {
-    /* of the file, or a URI (file:...); outlives the pools. Use an absolute path if the program changes its working
-     * directory. The first write makes the file. Until then reads give KOLK_NOT_CREATED, and for 10 ms longer, or up to
-     * 5 s if many have failed. Databases in memory or on a network have no WAL, and so no writer */
+    /* the file's path, or a URI (file:...); must outlive the pools. Use an absolute path if the program changes its
+     * working directory. The first write makes the file. Until then, and for 10 ms longer (up to 5 s if many have
+     * failed), reads return KOLK_NOT_CREATED. Databases in memory or on a network have no WAL, and so no writer */
     const char *path KOLK_OR_0_;
-    /* SQL that each new connection runs, also the readers'; outlives the pools. For example PRAGMA
+    /* SQL that each new connection runs, including the readers'; must outlive the pools. For example PRAGMA
      * foreign_keys = on. NULL: nothing */
     const char *setup KOLK_OR_0_;
 
     /* The descriptor of the readers' pool; max 0 means 10. Each connection is checked before every borrow, so
      * validate_after_ms has no effect. The writer's pool has the same settings, but its max is 1 and its min_idle at
-     * most 1. The names are "NAME.readers" and "NAME.writer", cut off after 63 bytes; without a name both have none.
-     * Its functions and its context are ignored. */
+     * most 1. The names are "NAME.readers" and "NAME.writer", cut off after 63 bytes; without a name, neither pool has
+     * one. The descriptor's functions and context are ignored. */
     kolk_resource_pool_desc pool KOLK_OR_0_;
 } kolk_sqlite_desc;
 
-/* All zero is closed. It must not move between init and deinit. */
+/* A zero-initialised store is closed. It must not move between init and deinit. */
 typedef struct kolk_sqlite {
     kolk_resource_pool readers, writer; /* for kolk/resource.h: close, evict, pause, stats, tick ... */
     const char *path, *setup;
@@ -98,10 +102,10 @@ typedef struct kolk_sqlite {
     uint32_t locked[2]; /* connections that are being made and wait for a lock: readers, writers */
 } kolk_sqlite;
 
-/* A borrowed connection. It may be copied. All zero is none. */
+/* A borrowed connection. It may be copied. If it is all zero, there is no connection. */
 typedef struct kolk_sqlite_borrow {
-    struct sqlite3 *db; /* for SQLite's functions; NULL: none, or given back */
-    kolk_error error;   /* why there is none, or the last failure of the functions below */
+    struct sqlite3 *db; /* for SQLite's functions; NULL: no connection, or given back */
+    kolk_error error;   /* why there is no connection, or the last failure of the functions below */
 
     struct kolk_sqlite_connection *connection;
     kolk_resource_pool *pool;
@@ -112,44 +116,46 @@ typedef struct kolk_sqlite_borrow {
  * kolk_resource_init. */
 static inline kolk_status kolk_sqlite_init(kolk_sqlite *store, const kolk_sqlite_desc *desc);
 
-/* Ends both pools: as kolk_resource_deinit. The writer's connection is closed last, so that nothing is left of the
+/* Ends both pools, as kolk_resource_deinit does. The writer's connection is closed last, so that nothing is left of the
  * WAL. */
 KOLK_API_ void kolk_sqlite_deinit(kolk_sqlite *store);
 
 /* ---- Borrowing --------------------------------------------------------------------------------------------------- */
 
 /* Lends a connection that can only read (SQLITE_OPEN_READONLY). In WAL mode it waits for no writer. `desc` and the
- * statuses are those of kolk_resource_borrow, but a key is ignored; NULL: 30 s. If another process locks the file and
- * there is no connection yet, the status is KOLK_TIMEOUT at the deadline, or KOLK_FULL with KOLK_NOW, and the error's
- * code is SQLITE_BUSY. KOLK_NOT_CREATED: a connection can't be made without a change from outside. */
+ * statuses are those of kolk_resource_borrow, but a key is ignored; if `desc` is NULL, the borrow waits for at most 30
+ * s. If another process locks the file and there is no connection yet, the status is KOLK_TIMEOUT at the deadline, or
+ * KOLK_FULL with KOLK_NOW, and the error's code is SQLITE_BUSY. KOLK_NOT_CREATED: a connection can't be made without a
+ * change from outside. */
 static inline kolk_status kolk_sqlite_read(kolk_sqlite *store, const kolk_borrow_desc *desc, kolk_sqlite_borrow *out);
 
-/* Lends the connection that writes, with an open transaction (BEGIN IMMEDIATE). So all waiting is over: later
+/* Lends the connection that writes, with an open transaction (BEGIN IMMEDIATE). So all waiting is over, and later
  * statements do not get SQLITE_BUSY. Run COMMIT at the end. Run statements that can't be in a transaction, such as
- * VACUUM, after it. The statuses are as above. KOLK_TIMEOUT with SQLITE_BUSY also means that another process had the
- * write lock until the deadline, even with KOLK_NOW. KOLK_NOT_CREATED also means that the transaction could not begin
- * for another reason. */
+ * VACUUM, after the COMMIT. The statuses are as above. KOLK_TIMEOUT with SQLITE_BUSY also means that another process
+ * had the write lock until the deadline, even with KOLK_NOW. KOLK_NOT_CREATED also means that the transaction could not
+ * begin for another reason. */
 static inline kolk_status kolk_sqlite_write(kolk_sqlite *store, const kolk_borrow_desc *desc, kolk_sqlite_borrow *out);
 
-/* Ends a borrow. Does nothing with one that is all zero or that failed. Sets db to NULL; a second call is reported. */
+/* Ends a borrow. Does nothing with a borrow that is all zero or that failed. Sets db to NULL; a second call is
+ * reported. */
 static inline void kolk_sqlite_give_back(kolk_sqlite_borrow *borrow);
 
-/* The same, and closes the connection. */
+/* The same, but also closes the connection. */
 static inline void kolk_sqlite_discard(kolk_sqlite_borrow *borrow);
 
 /* ---- With a borrow, which must have a connection ----------------------------------------------------------------- */
 
-/* Changes the deadline of SQLite's waits for locks, which was that of the borrow. */
+/* Changes the deadline for SQLite's waits for locks, which at first is the borrow's. */
 KOLK_API_ void kolk_sqlite_until(kolk_sqlite_borrow *borrow, kolk_deadline deadline);
 
-/* Runs all statements of `sql`, and ignores their rows. If one fails, returns false, with the reason in
+/* Runs all statements of `sql`, and ignores their rows. If a statement fails, returns false, with the reason in
  * borrow->error. */
 KOLK_API_ bool kolk_sqlite_exec(kolk_sqlite_borrow *borrow, const char *sql);
 
 /* Returns the single statement of `sql`, ready to be bound and stepped. The connection keeps the KOLK_SQLITE_KEPT
  * statements used last, for borrowers who prepare the same text. Don't finalize it. If one borrower prepares a text
  * twice, it gets the same statement, reset. On failure returns NULL, with the reason in borrow->error; SQLite's
- * functions give SQLITE_MISUSE for NULL. */
+ * functions return SQLITE_MISUSE for NULL. */
 #define KOLK_SQLITE_KEPT 32
 KOLK_API_ struct sqlite3_stmt *kolk_sqlite_prepare(kolk_sqlite_borrow *borrow, const char *sql);
 
