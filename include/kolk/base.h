@@ -164,27 +164,27 @@ extern "C" {
     X(KOLK_SHUTDOWN, 3, "it is shut down")                                                                             \
     X(KOLK_FULL, 4, "it is full")                                                                                      \
     X(KOLK_EMPTY, 5, "it is empty")                                                                                    \
-    X(KOLK_NO_MEMORY, 6, "the system gives no more memory")                                                            \
-    X(KOLK_ABOVE_MAX, 7, "more capacity is asked for than max_capacity")                                               \
+    X(KOLK_NO_MEMORY, 6, "the system provides no more memory")                                                         \
+    X(KOLK_ABOVE_MAX, 7, "more capacity was requested than max_capacity allows")                                       \
     X(KOLK_NOT_CREATED, 8, "the resource could not be created")                                                        \
-    X(KOLK_FORKED, 9, "the pool is that of a parent process: a fork's child needs its own")                            \
+    X(KOLK_FORKED, 9, "the pool belongs to the parent process: a fork's child needs its own")                          \
     X(KOLK_KEY_TOO_LONG, 10, "a key has more than 255 bytes")                                                          \
     /* a bad descriptor */                                                                                             \
-    X(KOLK_WRONG_ABI, 100, "the program was compiled with the headers of another kolk than the library it runs with")  \
+    X(KOLK_WRONG_ABI, 100, "the program was compiled with headers of a different kolk than the library it runs with")  \
     X(KOLK_NO_DESCRIPTOR, 101, "the descriptor is NULL")                                                               \
     X(KOLK_ZERO_SIZE, 102, "object_size or item_size is 0")                                                            \
     X(KOLK_BAD_ALIGN, 103, "object_align is not a power of two")                                                       \
     X(KOLK_ALIGN_TOO_LARGE, 104, "object_align is above 4096")                                                         \
-    X(KOLK_SIZE_OVERFLOW, 105, "an object is to be about 2 GiB or more, or all of them more than the address space")   \
+    X(KOLK_SIZE_OVERFLOW, 105, "an object would have about 2 GiB or more, or all of them more than the address space") \
     X(KOLK_MAX_BELOW_CAPACITY, 106, "max_capacity is below capacity")                                                  \
     X(KOLK_CANNOT_GROW, 107, "a pool on the caller's memory cannot grow: max_capacity must be 0 or capacity")          \
     X(KOLK_MEMORY_MISSING, 108, "memory_size is given, memory is NULL")                                                \
     X(KOLK_MEMORY_TOO_SMALL, 109, "memory_size is 0 or too small for capacity (see _memory_size), or for one object")  \
     X(KOLK_MEMORY_MISALIGNED, 110, "memory is not aligned to object_align and to 8")                                   \
-    X(KOLK_BAD_REUSE, 111, "reuse is none of the KOLK_REUSE_ values, or none that this kind of pool has")              \
-    X(KOLK_BAD_GENERATIONS, 112, "generations is none of the KOLK_GENERATIONS_ values, or, in a shared pool, STRICT")  \
-    X(KOLK_COST_MISSING, 113, "costs are asked for (kolk_pool_evict_cheapest, kolk_pool_alloc_over), cost is NULL")    \
-    X(KOLK_AGES_MISSING, 114, "the order of births is asked for (kolk_pool_evict_oldest ...), and ages is false")      \
+    X(KOLK_BAD_REUSE, 111, "reuse is not a KOLK_REUSE_ value, or not one that this kind of pool supports")             \
+    X(KOLK_BAD_GENERATIONS, 112, "generations is not a KOLK_GENERATIONS_ value, or is STRICT in a shared pool")        \
+    X(KOLK_COST_MISSING, 113, "kolk_pool_evict_cheapest and kolk_pool_alloc_over need cost, which is NULL")            \
+    X(KOLK_AGES_MISSING, 114, "the order of births (kolk_pool_evict_oldest ...) needs ages, which is false")           \
     X(KOLK_BAD_HEADROOM, 115, "headroom is more than max_capacity")                                                    \
     X(KOLK_BAD_OVERFLOW, 116, "the overflow pool's objects differ in size or alignment, or its handles share a tag")   \
     X(KOLK_TYPE_MISMATCH, 117, "object_size, object_align or item_size differ from the type's: leave them 0")          \
@@ -192,34 +192,36 @@ extern "C" {
     X(KOLK_TOO_MANY_THREADS, 119, "the shared pool has max_threads locals: raise max_threads in its descriptor")       \
     X(KOLK_BAD_COUNT, 120, "count is negative, or above 2^23: an index must fit a handle")                             \
     X(KOLK_ARRAY_MISSING, 121, "object_list or byte_map is NULL")                                                      \
-    X(KOLK_BAD_SEEDS, 122, "seeds is none of the KOLK_BYTEMAP_SEED_ values")                                           \
-    X(KOLK_BAD_LAYOUT, 123, "layout is none of the kolk_bytemap_layout values")                                        \
-    X(KOLK_OUTSIDE, 124, "an address, or the end of what begins there, is outside of each region")                     \
+    X(KOLK_BAD_SEEDS, 122, "seeds is not a KOLK_BYTEMAP_SEED_ value")                                                  \
+    X(KOLK_BAD_LAYOUT, 123, "layout is not a kolk_bytemap_layout value")                                               \
+    X(KOLK_OUTSIDE, 124, "an address, or the end of what begins there, lies outside all regions")                      \
     X(KOLK_NOT_FLUSHED, 125, "the pool is initialised already: flush it first")                                        \
     X(KOLK_CREATE_MISSING, 126, "create is NULL")                                                                      \
-    X(KOLK_BAD_MAX, 127, "max is above 65536, or is to become 0")                                                      \
+    X(KOLK_BAD_MAX, 127, "max is above 65536, or would become 0")                                                      \
     X(KOLK_BAD_MIN_IDLE, 128, "min_idle is more than max")                                                             \
-    X(KOLK_BAD_TIME, 129, "a time is negative, and not -1")                                                            \
+    X(KOLK_BAD_TIME, 129, "a time is negative, but not -1")                                                            \
     X(KOLK_PATH_MISSING, 130, "path is NULL")                                                                          \
     X(KOLK_BAD_ADDRESS, 131, "address is not host:port or unix:/path, or is NULL where min_idle needs one")            \
-    X(KOLK_BAD_CLASSES, 132, "the classes of a heap are none, more than 64, or not in ascending order of size")        \
-    X(KOLK_NO_THREAD, 133, "the system gives no more threads, and no_housekeeper is not set")                          \
+    X(KOLK_BAD_CLASSES, 132,                                                                                           \
+      "a heap has no classes, more than 64, or classes that are not in ascending order of size")                       \
+    X(KOLK_NO_THREAD, 133, "the system provides no more threads, and no_housekeeper is not set")                       \
     X(KOLK_BAD_CAPACITY, 134, "capacity is negative, or above 2^31 - 1")                                               \
     /* a snapshot that cannot be made or restored */                                                                   \
-    X(KOLK_NO_SNAPSHOT, 200, "no snapshot of a pool with setup or teardown: it would lack what these have made")       \
+    X(KOLK_NO_SNAPSHOT, 200, "a pool with setup or teardown has no snapshots: they would lack what these have made")   \
     X(KOLK_IN_HOOK, 201, "a hook of the pool is running")                                                              \
     X(KOLK_NOT_A_SNAPSHOT, 202, "the block is not a snapshot of a pool")                                               \
-    X(KOLK_OTHER_BYTE_ORDER, 203, "the snapshot is of a machine with another byte order")                              \
-    X(KOLK_OTHER_VERSION, 204, "the snapshot is of another version of its format")                                     \
+    X(KOLK_OTHER_BYTE_ORDER, 203, "the snapshot comes from a machine with a different byte order")                     \
+    X(KOLK_OTHER_VERSION, 204, "the snapshot has a different version of the format")                                   \
     X(KOLK_DAMAGED_SNAPSHOT, 205, "the snapshot is cut off or changed: its size or its checksum is wrong")             \
-    X(KOLK_OTHER_POOL, 206, "the snapshot is of a pool with another object_size, reuse, generations, ages or tag")     \
-    X(KOLK_FORGED_SNAPSHOT, 207, "the snapshot is whole, but no pool can be in the state that it tells of")            \
+    X(KOLK_OTHER_POOL, 206,                                                                                            \
+      "the snapshot comes from a pool with a different object_size, reuse, generations, ages or tag")                  \
+    X(KOLK_FORGED_SNAPSHOT, 207, "the snapshot is complete, but describes a state that no pool can be in")             \
     /* a bug of the caller: reported to the failure handler */                                                         \
     X(KOLK_DOUBLE_FREE, 300, "double free")                                                                            \
     X(KOLK_DEAD_OBJECT, 301, "the object is free")                                                                     \
     X(KOLK_NEVER_ISSUED, 302, "the slot was never handed out")                                                         \
     X(KOLK_INTERIOR_POINTER, 303, "the pointer is not the start of an object")                                         \
-    X(KOLK_FOREIGN_POINTER, 304, "the pointer is not of this pool")                                                    \
+    X(KOLK_FOREIGN_POINTER, 304, "the pointer does not belong to this pool")                                           \
     X(KOLK_NO_HANDLES, 305, "the pool has no handles: KOLK_GENERATIONS_NONE")                                          \
     X(KOLK_NO_LOCAL, 306, "the local or its pool was never initialised, or its init failed, or it is deinit'd")        \
     X(KOLK_READ_ONLY, 307, "the pool was attached without .writable, to be read")                                      \
@@ -228,7 +230,7 @@ extern "C" {
     X(KOLK_WRITE_AFTER_FREE, 350, "an object was written to after it was freed")                                       \
     X(KOLK_OVERFLOW, 351, "the bytes behind an object were written to")                                                \
     X(KOLK_UNDERFLOW, 352, "the bytes before an object were written to")                                               \
-    X(KOLK_WRONG_POOL, 353, "the handle is of another pool")                                                           \
+    X(KOLK_WRONG_POOL, 353, "the handle belongs to another pool")                                                      \
     /* also reported to the failure handler; the default one prints them and returns */                                \
     X(KOLK_LEAK, 400, "objects are still alive at the end of their pool or of the program")                            \
     X(KOLK_BAD_SETTING, 401, "a setting of the debug mode or the statistics is not understood")

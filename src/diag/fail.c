@@ -154,7 +154,7 @@ void kolk_fail_(kolk_failure failure, const char *format, ...) {
 void kolk_fail_handle_(kolk_failure failure, kolk_handle handle) {
     failure.rule = KOLK_WRONG_POOL;
     failure.handle = handle;
-    kolk_fail_(failure, "handle %u is of another pool", handle.bits);
+    kolk_fail_(failure, "handle %u belongs to another pool", handle.bits);
 }
 
 void kolk_fail_object_(kolk_failure failure, const char *verb, const char *noun, uint64_t inside) {
@@ -162,7 +162,7 @@ void kolk_fail_object_(kolk_failure failure, const char *verb, const char *noun,
     const char *format = "%s of %s %u, which is free"; /* each format uses as many of the arguments below as it needs */
     if (failure.slot == UINT32_MAX) {
         failure.rule = KOLK_FOREIGN_POINTER;
-        format = failure.object ? "%s of a pointer that is not of this pool" : "%s of NULL";
+        format = failure.object ? "%s of a pointer that does not belong to this pool" : "%s of NULL";
     } else if (inside) {
         failure.rule = KOLK_INTERIOR_POINTER;
         format = "%s of a pointer into %s %u, at byte %u of it";

@@ -31,7 +31,7 @@ void kolk_heap_refuse_(const kolk_heap *heap, const void *block, const char *ver
         return;
     }
     failure.rule = KOLK_FOREIGN_POINTER;
-    kolk_fail_(failure, "%s of a pointer that is not of this heap", verb);
+    kolk_fail_(failure, "%s of a pointer that does not belong to this heap", verb);
 }
 
 size_t kolk_heap_size_of_(const kolk_heap *heap, const void *block) {

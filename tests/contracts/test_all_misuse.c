@@ -166,7 +166,7 @@ static void test_free_of_a_foreign_pointer(void **state) {
                        is_bypassed() ? f.objects[1] + SIZE : NULL,
                        (void *)(uintptr_t)1,
                        (void *)UINTPTR_MAX};
-    snprintf(text, sizeof text, "%s of a pointer that is not of this pool", it->kind->free_verb);
+    snprintf(text, sizeof text, "%s of a pointer that does not belong to this pool", it->kind->free_verb);
     for (size_t i = 0; i < LENGTH_OF(foreign); i++) {
         if (!foreign[i]) continue;
         it->kind->give(it, foreign[i]);
@@ -233,7 +233,7 @@ static void test_questions_about_what_is_no_object(void **state) {
         void *const foreign[] = {&a_global, behind, moved(it->kind->slots(it), -(ptrdiff_t)SIZE), moved(NULL, 8)};
         for (size_t i = 0; i < LENGTH_OF(foreign); i++) {
             if (row_now->mode->flags & KOLK_DEBUG_GUARD && (i == 1 || i == 2)) continue; /* these are in red zones */
-            ask_in_vain(q, foreign[i], KOLK_FOREIGN_POINTER, NO_SLOT, "a pointer that is not of this pool");
+            ask_in_vain(q, foreign[i], KOLK_FOREIGN_POINTER, NO_SLOT, "a pointer that does not belong to this pool");
         }
         if (!q->of_null) ask_in_vain(q, NULL, KOLK_FOREIGN_POINTER, NO_SLOT, "NULL");
         assert_true(q->ask(it, f.objects[0]));
@@ -292,7 +292,7 @@ static void test_handles_of_other_pools(void **state) {
         else
             assert_null(it->kind->get(it, foreign[n / 2]));
         assert_int_equal(stats_of_it().wrong_pool, n + 1);
-        snprintf(text, sizeof text, "handle %" PRIu64 " is of another pool", foreign[n / 2].bits);
+        snprintf(text, sizeof text, "handle %" PRIu64 " belongs to another pool", foreign[n / 2].bits);
         if (!(row_now->mode->flags & looks)) continue;
         assert_int_equal(f.kept.all[0].failure.handle.bits, foreign[n / 2].bits);
         assert_told(KOLK_WRONG_POOL, NULL, NO_SLOT, text);
@@ -335,7 +335,8 @@ static void test_the_sentence_of_one_without_a_name(void **state) {
     set_up_named("");
     ask_a_stranger();
     const report *last = next_report(&f.kept);
-    snprintf(sentence, sizeof sentence, "kolk: a pool without a name: %s of a pointer that is not of this pool",
+    snprintf(sentence, sizeof sentence,
+             "kolk: a pool without a name: %s of a pointer that does not belong to this pool",
              it->kind->questions[0].verb);
     assert_memory_equal(last->sentence, sentence, strlen(sentence)); /* a site may follow the sentence */
     assert_string_equal(last->pool, "");

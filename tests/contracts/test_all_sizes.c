@@ -260,7 +260,7 @@ static void test_capacities(void **state) {
          "fixed 3, grows 21, lent 8, zero 2\nfixed 3, grows 21, lent 8, zero 2\n"},
         {"fixed = 5\n[scene]\nzero = 50\ngrows = 2\n",
          "fixed 5, grows 20, lent 8, zero 1\n" BAD
-         "3: zero keeps 1 slots and cannot have 50: more capacity is asked for than max_capacity\n"
+         "3: zero keeps 1 slots and cannot have 50: more capacity was requested than max_capacity allows\n"
          "fixed 5, grows 20, lent 8, zero 50\n"},
     };
     for (size_t i = 0; i < LENGTH_OF(rows); i++)
@@ -311,7 +311,7 @@ static void test_more_than_there_is_room_for(void **state) {
     const char *why = strstr(ended.text, BAD "1: large keeps 0 slots and cannot have 2147483647: ");
     assert_non_null(why); /* the reason is one of two, depending on the machine */
     why += strlen(BAD "1: large keeps 0 slots and cannot have 2147483647: ");
-    assert_true(strncmp(why, "the system gives no more memory\n", 32) == 0 || strstr(why, "the address space\n"));
+    assert_true(strncmp(why, "the system provides no more memory\n", 32) == 0 || strstr(why, "the address space\n"));
     assert_non_null(strstr(why, "\n0 to 1\n"));
     assert_null(strstr(why, "bad"));
     assert_int_equal(ended.status, 0);

@@ -167,7 +167,7 @@ static void test_capacities(void **state) {
          NULL, "fixed 30, grows 21, lent 8, zero 0 to 1, other 10\n"},
         {"fixed = 5\n[boss fight]\nfixed = 50\nother = 7\n", "boss fight",
          "fixed 5, grows 10 to 20, lent 8, zero 0 to 1, other 10\n" BAD
-         "3: fixed keeps 5 slots and cannot have 50: more capacity is asked for than max_capacity\n"
+         "3: fixed keeps 5 slots and cannot have 50: more capacity was requested than max_capacity allows\n"
          "fixed 50, grows 10 to 20, lent 8, zero 0 to 1, other 7\n5 10 8\n"},
         {"[ boss fight ]\ngrows = 15\n[boss fight]\nother = 2\n", "boss fight",
          PLAIN "fixed 10, grows 15 to 20, lent 8, zero 0 to 1, other 2\n10 15 8\n"},
@@ -206,12 +206,12 @@ static void test_lines_that_are_wrong(void **state) {
         {"lent = 9\n", BAD "1: lent keeps 8 slots and cannot have 9: it is on the caller's memory\n" PLAIN},
     };
     for (size_t i = 0; i < LENGTH_OF(rows); i++) assert_ending(run_with("tell", rows[i].file, NULL), 0, rows[i].said);
-    assert_ending(run_with("tell", "[s]\nnobody = 1\nlent = 9\nfixed = 11\n", "s"), 0,
-                  PLAIN BAD
-                  "4: fixed keeps 10 slots and cannot have 11: more capacity is asked for than max_capacity\n" BAD
-                  "3: lent keeps 8 slots and cannot have 9: more capacity is asked for than max_capacity\n"
-                  "fixed 11, grows 10 to 20, lent 8, zero 0 to 1, other 10\n10 10 8\n" BAD
-                  "2: no pool was called \"nobody\"\n");
+    assert_ending(
+        run_with("tell", "[s]\nnobody = 1\nlent = 9\nfixed = 11\n", "s"), 0,
+        PLAIN BAD
+        "4: fixed keeps 10 slots and cannot have 11: more capacity was requested than max_capacity allows\n" BAD
+        "3: lent keeps 8 slots and cannot have 9: more capacity was requested than max_capacity allows\n"
+        "fixed 11, grows 10 to 20, lent 8, zero 0 to 1, other 10\n10 10 8\n" BAD "2: no pool was called \"nobody\"\n");
 }
 
 static void test_a_file_that_cannot_be_read(void **state) {

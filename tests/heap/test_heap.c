@@ -168,16 +168,16 @@ static void test_misuse(void **state) {
                      "kolk: level/112: free of slot 100, which was never handed out");
         kolk_heap_free(&heap, local);
         assert_noted(&taken, KOLK_FOREIGN_POINTER, "level", (void *)local, UINT32_MAX,
-                     "kolk: level: free of a pointer that is not of this heap");
+                     "kolk: level: free of a pointer that does not belong to this heap");
         kolk_heap_free(&heap, others);
         assert_noted(&taken, KOLK_FOREIGN_POINTER, "level", others, UINT32_MAX,
-                     "kolk: level: free of a pointer that is not of this heap");
+                     "kolk: level: free of a pointer that does not belong to this heap");
         kolk_heap_free(&heap, moved(large, 4096));
         assert_noted(&taken, KOLK_INTERIOR_POINTER, "level", moved(large, 4096), UINT32_MAX,
                      "kolk: level: free of a pointer into a large block, at byte 4096 of it");
         kolk_heap_free(&heap, moved(heap.inside, (ptrdiff_t)0));
         assert_noted(&taken, KOLK_FOREIGN_POINTER, "level", (void *)heap.inside, UINT32_MAX,
-                     "kolk: level: free of a pointer that is not of this heap");
+                     "kolk: level: free of a pointer that does not belong to this heap");
         kolk_heap_free(&heap, NULL);
         assert_int_equal(kolk_heap_usable_size(&heap, NULL), 0);
         assert_silent(&taken);
@@ -186,7 +186,7 @@ static void test_misuse(void **state) {
     kolk_heap_free(&heap, large);
     kolk_heap_free(&heap, large);
     assert_noted(&taken, KOLK_FOREIGN_POINTER, "level", large, UINT32_MAX,
-                 "kolk: level: free of a pointer that is not of this heap");
+                 "kolk: level: free of a pointer that does not belong to this heap");
     assert_ptr_not_equal(kolk_heap_alloc(&heap, 100), first);
     end_heap(&heap);
     end_heap(&other);
@@ -209,7 +209,7 @@ static void test_all_zero(void **state) {
     assert_silent(&taken);
     kolk_heap_free(&heap, &local);
     assert_noted(&taken, KOLK_FOREIGN_POINTER, "", (void *)&local, UINT32_MAX,
-                 "kolk: a pool without a name: free of a pointer that is not of this heap");
+                 "kolk: a pool without a name: free of a pointer that does not belong to this heap");
     assert_true(kolk_heap_is_valid(&heap));
     kolk_heap_deinit(&heap);
 }

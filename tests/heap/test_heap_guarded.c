@@ -232,9 +232,9 @@ static void test_reports(void **state) {
     assert_begins(&taken, KOLK_INTERIOR_POINTER,
                   "kolk: level: free of a pointer into guarded block 1, at byte 3 of it");
     kolk_heap_free(&heap, block + 112);
-    assert_begins(&taken, KOLK_FOREIGN_POINTER, "kolk: level: free of a pointer that is not of this heap");
+    assert_begins(&taken, KOLK_FOREIGN_POINTER, "kolk: level: free of a pointer that does not belong to this heap");
     kolk_heap_free(&heap, first - page);
-    assert_begins(&taken, KOLK_FOREIGN_POINTER, "kolk: level: free of a pointer that is not of this heap");
+    assert_begins(&taken, KOLK_FOREIGN_POINTER, "kolk: level: free of a pointer that does not belong to this heap");
     kolk_heap_free(&heap, block);
     assert_silent(&taken);
     kolk_heap_free(&heap, block);

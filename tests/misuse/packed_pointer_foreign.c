@@ -1,4 +1,4 @@
-// row: handle of a pointer that is not of the map
+// row: handle of a pointer that does not belong to the map
 // only: kolk
 #include "packed.h"
 

@@ -153,7 +153,7 @@ static void test_wrong_pointers(void **state) {
         assert_noted(&taken, KOLK_DEAD_OBJECT, "aged", dead, 0, "kolk: aged: protect of slot 0, which is free");
         kolk_pool_touch(&pool, &foreign);
         assert_noted(&taken, KOLK_FOREIGN_POINTER, "aged", &foreign, NO_SLOT,
-                     "kolk: aged: touch of a pointer that is not of this pool");
+                     "kolk: aged: touch of a pointer that does not belong to this pool");
         kolk_pool_protect(&pool, NULL, true);
         assert_noted(&taken, KOLK_FOREIGN_POINTER, "aged", NULL, NO_SLOT, "kolk: aged: protect of NULL");
         kolk_pool_touch(&pool, moved(live, 4));
@@ -163,7 +163,7 @@ static void test_wrong_pointers(void **state) {
         assert_noted(&taken, KOLK_FOREIGN_POINTER, "aged", NULL, NO_SLOT, "kolk: aged: newer of NULL");
         assert_null(kolk_pool_older(&pool, &foreign));
         assert_noted(&taken, KOLK_FOREIGN_POINTER, "aged", &foreign, NO_SLOT,
-                     "kolk: aged: older of a pointer that is not of this pool");
+                     "kolk: aged: older of a pointer that does not belong to this pool");
         if (mode == 0) {
             void *never = moved(live, 16);
             assert_null(kolk_pool_newer(&pool, never));

@@ -401,10 +401,10 @@ static void test_wrong_pointers(void **state) {
                      "kolk: second: free of slot 2, which was never handed out");
         kolk_pool_free(&t.first, &foreign);
         assert_noted(&taken, KOLK_FOREIGN_POINTER, "first", &foreign, NO_SLOT,
-                     "kolk: first: free of a pointer that is not of this pool");
+                     "kolk: first: free of a pointer that does not belong to this pool");
         kolk_pool_free(&t.second, own); /* the second pool cannot free an object of the first */
         assert_noted(&taken, KOLK_FOREIGN_POINTER, "second", own, NO_SLOT,
-                     "kolk: second: free of a pointer that is not of this pool");
+                     "kolk: second: free of a pointer that does not belong to this pool");
         assert_int_equal(kolk_pool_index(&t.first, other), NO_SLOT);
         assert_noted(&taken, KOLK_FOREIGN_POINTER, "second", other, 1,
                      "kolk: second: index of slot 1, for the pool that overflowed into this one");

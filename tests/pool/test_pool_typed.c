@@ -114,7 +114,7 @@ static void test_misuse_of_a_typed_pool(void **state) {
         }
         ships_free(&fleet, &stranger);
         assert_noted(&taken, KOLK_FOREIGN_POINTER, "fleet", &stranger, NO_SLOT,
-                     "kolk: fleet: free of a pointer that is not of this pool");
+                     "kolk: fleet: free of a pointer that does not belong to this pool");
         ships_free(&fleet, two + 1);
         assert_noted(&taken, KOLK_NEVER_ISSUED, "fleet", two + 1, 2,
                      "kolk: fleet: free of slot 2, which was never handed out");

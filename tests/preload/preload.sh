@@ -126,11 +126,11 @@ bounds_overflow_1|silent|overflow of slot
 bounds_overflow_16|silent|overflow of slot
 bounds_overread|silent|silent
 bounds_underflow|silent|underflow of slot
-pointer_global|free of a pointer that is not of this heap|free of a pointer that is not of this heap
+pointer_global|free of a pointer that does not belong to this heap|free of a pointer that does not belong to this heap
 pointer_interior|free of a pointer into slot|free of a pointer into slot
 pointer_misaligned|free of a pointer into slot|free of a pointer into slot
-pointer_stack|free of a pointer that is not of this heap|free of a pointer that is not of this heap
-pointer_wild|free of a pointer that is not of this heap|free of a pointer that is not of this heap
+pointer_stack|free of a pointer that does not belong to this heap|free of a pointer that does not belong to this heap
+pointer_wild|free of a pointer that does not belong to this heap|free of a pointer that does not belong to this heap
 uninitialised_read|silent|silent
 leak_exit|silent|silent
 END
@@ -147,7 +147,7 @@ first_call() {
       int main(void) { int local; $call; }" > "$work/first.c"
     compile -w "$work/first.c" "$library" -o "$work/first"
     ends 134 under "$work/first"
-    is '^kolk: malloc: (free|usable_size) of a pointer that is not of this heap' "$work/err"
+    is '^kolk: malloc: (free|usable_size) of a pointer that does not belong to this heap' "$work/err"
   done
 }
 

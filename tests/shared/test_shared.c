@@ -609,7 +609,7 @@ static void test_the_all_zero_pool(void **state) {
     begin_notes(&taken);
     assert_true(kolk_handle_is_null(kolk_shared_handle_of(&pool, &object)));
     assert_noted(&taken, KOLK_FOREIGN_POINTER, "", &object, NO_SLOT,
-                 "kolk: a pool without a name: handle of a pointer that is not of this pool");
+                 "kolk: a pool without a name: handle of a pointer that does not belong to this pool");
     kolk_shared_deinit(&pool);
     assert_true(all_bytes_are(&pool, sizeof pool, 0));
 }

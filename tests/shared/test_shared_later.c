@@ -121,7 +121,7 @@ static void test_misuse(void **state) {
                      "kolk: later: free of a pointer into slot 1, at byte 3 of it");
         kolk_shared_free_later(&locals[1], &pool);
         assert_noted(&taken, KOLK_FOREIGN_POINTER, "later", &pool, NO_SLOT,
-                     "kolk: later: free of a pointer that is not of this pool");
+                     "kolk: later: free of a pointer that does not belong to this pool");
         kolk_shared_free(&locals[1], other);
         kolk_shared_free_later(&locals[1], other);
         assert_noted(&taken, KOLK_DOUBLE_FREE, "later", other, 1, "kolk: later: double free of slot 1");

@@ -149,7 +149,7 @@ static void test_move_knows_pointers_of_before(void **state) {
                  "kolk: bodies: handle of a pointer to place 1 from before a removal: keep handles");
     assert_int_equal(kolk_slotmap_index(&map, &map), UINT32_MAX);
     assert_noted(&taken, KOLK_FOREIGN_POINTER, "bodies", &map, NO_SLOT,
-                 "kolk: bodies: index of a pointer that is not of this pool");
+                 "kolk: bodies: index of a pointer that does not belong to this pool");
     assert_int_equal(wrong_handles, 2);
     assert_int_equal(letter_of(&map, b), 'b');
     end_map(&map);
