@@ -1,4 +1,4 @@
-/* cli.c: parses the command line by the tables of options, and prints the help from them: see cli.h. */
+/* cli.c: parses the command line and prints the help, both from the tables of options: see cli.h. */
 #define _POSIX_C_SOURCE 200809L
 #include "cli.h"
 #include "print.h"
@@ -10,7 +10,7 @@
 
 #include <kolk/base.h>
 
-/* ---- What every verb understands --------------------------------------------------------------------------------- */
+/* ---- Options of every verb --------------------------------------------------------------------------------------- */
 
 static bool want_json, want_no_color, want_help, want_version;
 static const char *want_path;
@@ -149,7 +149,7 @@ static int take_option(const cli_verb *verb, int argc, char **argv, int *at) {
     return CLI_OK;
 }
 
-/* Sets the options, moves the other words to the beginning of argv, and stores their number in *count. */
+/* Sets the options, moves the other words to the beginning of argv, and stores the number of these words in *count. */
 static int parse(const cli_verb *verb, int argc, char **argv, int *count) {
     bool options_end = false;
     set_fallbacks(verb->options);
@@ -181,7 +181,7 @@ static int show(const cli_context *cli, const char *text, size_t length) {
     return cli_fail(CLI_FAILED, "%s: cannot be written: %s", cli->path ? cli->path : "stdout", strerror(errno));
 }
 
-/* Runs `verb` or prints its help; without a verb, prints the help of all. */
+/* Runs `verb` or prints its help. If it is NULL, prints the help for all verbs. */
 static int run(const cli_verb *const *verbs, const cli_verb *verb, int count, char **arguments) {
     char *text = NULL;
     size_t length = 0;

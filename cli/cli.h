@@ -13,9 +13,9 @@
  *     }
  *     const cli_verb cli_demo = {.name = "demo", .summary = "shows it", .options = options, .run = run};
  *
- * The output of a verb, cli->out, is kept until it returns CLI_OK, and dropped if it returns anything else. So a run
- * that fails prints one sentence (cli_fail, print.h) and no partial result. A verb whose result is bad news returns
- * CLI_OK and puts the exit code in cli->verdict.
+ * The output of a verb, cli->out, is kept until the verb returns, and discarded unless it returns CLI_OK. So a run that
+ * fails prints one sentence (cli_fail, print.h) and no partial result. A verb whose result is bad news returns CLI_OK
+ * and sets the exit code in cli->verdict.
  */
 #ifndef CLI_H
 #define CLI_H
@@ -25,16 +25,16 @@
 typedef enum cli_kind {
     CLI_FLAG,  /* bool: true if it is given */
     CLI_TEXT,  /* const char *: NULL if it is not given */
-    CLI_COUNT, /* uint64_t: decimal, from least to most; fallback if it is not given */
+    CLI_COUNT, /* uint64_t: a decimal number from least to most; fallback if it is not given */
 } cli_kind;
 
-/* One row; a table ends with a row of zeros. */
+/* One option; a table ends with a row of zeros. */
 typedef struct cli_option {
     const char *name; /* without the two dashes */
     char letter;      /* the short form, or 0 */
     cli_kind kind;
-    const char *argument; /* its name in the help: "FILE"; NULL for a flag */
-    void *value;          /* where it goes: see kind */
+    const char *argument; /* the name of its value in the help: "FILE"; NULL for a flag */
+    void *value;          /* where the value goes; for its type see kind */
     uint64_t least, most; /* CLI_COUNT only; most 0: no limit */
     uint64_t fallback;    /* CLI_COUNT only; the help shows it */
     const char *help;     /* one line, no full stop */
@@ -42,11 +42,11 @@ typedef struct cli_option {
 
 typedef struct cli_verb {
     const char *name;
-    const char *arguments;     /* as the usage shows them: "[TRACE]"; NULL for none */
-    int most_arguments;        /* how many it takes */
+    const char *arguments;     /* as shown in the usage line: "[TRACE]"; NULL for none */
+    int most_arguments;        /* the most it accepts */
     const char *summary;       /* one line, no full stop */
     const char *details;       /* paragraphs for `kolk help VERB`, lines up to 80 columns, each ending in a newline */
-    const cli_option *options; /* its own, beside the common ones */
+    const cli_option *options; /* its own, in addition to the common ones */
     int (*run)(cli_context *cli, int count, char **arguments);
 } cli_verb;
 

@@ -10,20 +10,20 @@
 enum {
     CLI_OK = 0,
     CLI_FAILED = 1,    /* a check failed, there is no memory, or the output cannot be written */
-    CLI_USAGE = 2,     /* not understood */
+    CLI_USAGE = 2,     /* the command line was not understood */
     CLI_UNREADABLE = 3 /* an input file is missing, damaged or not what it should be */
 };
 
-/* Every verb gets this: the common options, and where to write. */
+/* What every verb gets: the common options, and where to write. */
 typedef struct cli_context {
     bool json;        /* --json: the result as JSON, and nothing else */
-    const char *path; /* -o FILE, or NULL: the frame writes cli->out there */
+    const char *path; /* -o FILE, or NULL; cli->out is written to this file */
     uint64_t seed;    /* --seed N: the seed of all random numbers */
-    FILE *out;        /* for the result; it is shown when the verb returns CLI_OK */
-    bool color;       /* cli->out may hold colors: it goes to a terminal, and the user did not turn them off */
-    bool terminal; /* the result goes to a terminal and is not JSON: a verb may animate on stdout before it returns */
-    bool progress; /* stderr is a terminal: cli_progress shows something */
-    int verdict;   /* the exit code after the result is shown, for a verb that may find that something is wrong */
+    FILE *out;        /* for the result, which is shown when the verb returns CLI_OK */
+    bool color;       /* cli->out may contain colors: it goes to a terminal, and the user has not turned them off */
+    bool terminal;    /* the result goes to a terminal and is not JSON, so a verb may animate on stdout */
+    bool progress;    /* stderr is a terminal, so cli_progress shows something */
+    int verdict;      /* the exit code once the result is shown, for a verb that can find that something is wrong */
 } cli_context;
 
 #endif

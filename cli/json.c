@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-/* Returns the length of the UTF-8 character at `text`, or 0 if it is invalid. Overlong forms and surrogates pass:
- * readers of JSON refuse them. */
+/* Returns the length of the UTF-8 character at `text`, or 0 if it is invalid. Accepts overlong forms and surrogates,
+ * which readers of JSON reject. */
 static size_t utf8_length(const unsigned char *text) {
     size_t length = text[0] < 0x80   ? 1
                     : text[0] < 0xc2 ? 0
@@ -22,7 +22,7 @@ static void print_string(FILE *out, const char *value) {
     for (const unsigned char *text = (const unsigned char *)value; *text;) {
         size_t length = utf8_length(text);
         if (length == 0)
-            fputs("\\ufffd", out); /* file names may hold any bytes */
+            fputs("\\ufffd", out); /* file names may contain any bytes */
         else if (*text == '"' || *text == '\\')
             fprintf(out, "\\%c", *text);
         else if (*text < 0x20)

@@ -50,9 +50,9 @@ size_t cli_rounds(const cli_context *cli, struct cli_side *sides, size_t count, 
     return done ? round - 1 : 0;
 }
 
-/* The kernel's counters of a process (statm, VmHWM) lag behind by up to 64 pages per thread, and count newly touched
- * code; smaps_rollup walks the page tables and separates data from code. The file is read without stdio, so that
- * reading allocates no memory. */
+/* The kernel's counters for a process (statm, VmHWM) lag behind by up to 64 pages per thread, and count newly touched
+ * code. smaps_rollup walks the page tables and separates data from code. The file is read without stdio, so that
+ * reading it allocates no memory. */
 uint64_t cli_resident(void) {
     char text[2048];
     int file = open("/proc/self/smaps_rollup", O_RDONLY);
@@ -95,7 +95,7 @@ bool cli_isolated_begin(struct cli_isolation *isolation, void (*work)(const void
         close(ends[0]);
         memcpy(brought, result, size);
         work(input, brought);
-        _exit(!move_bytes(ends[1], true, brought, size)); /* not exit: the parent flushes stdio */
+        _exit(!move_bytes(ends[1], true, brought, size)); /* not exit: stdio's buffers are the parent's to flush */
     }
     close(ends[1]);
     free(brought);

@@ -1,4 +1,4 @@
-/* cli/measure.h: time, quantiles, the memory of a process. */
+/* cli/measure.h: measures time, quantiles and a process's memory. */
 #ifndef CLI_MEASURE_H
 #define CLI_MEASURE_H
 
@@ -7,27 +7,27 @@
 #include <stddef.h>
 
 uint64_t cli_now(void);                                         /* nanoseconds, monotonic */
-double cli_quantile(double *values, size_t count, double part); /* sorts them; part 0.5: the median; none: 0 */
+double cli_quantile(double *values, size_t count, double part); /* sorts them; part 0.5: the median; 0 if none */
 uint64_t cli_resident(void); /* resident bytes of data (not code) of this process; 0: unknown */
 
-/* One of several ways to do the same. */
+/* One of several ways to do the same thing. */
 struct cli_side {
-    bool (*run)(void *what); /* false: it cannot go on */
+    bool (*run)(void *what); /* returns false if it cannot continue */
     void *what;
-    double ns; /* of a run, the median */
+    double ns; /* median time of a run */
 };
 
-/* Runs each side once a round, for about `time` nanoseconds and at least nine rounds, so that a disturbance of the
- * machine affects all sides. The first round is not counted, because the sides get their memory from the system in it.
+/* Runs each side once per round, for about `time` nanoseconds and at least nine rounds, so that a disturbance of the
+ * machine affects all sides. The first round is not counted, because in it the sides get their memory from the system.
  * Returns the number of rounds, or 0 if a run returned false or memory ran out. */
 size_t cli_rounds(const cli_context *cli, struct cli_side *sides, size_t count, uint64_t time);
 
-/* Calls work in a child process with its own memory and resident bytes, and copies `size` bytes of result back. On
- * failure prints a sentence, returns false and leaves result unchanged. */
+/* Calls `work` in a child process with its own memory and resident bytes, and copies `size` bytes of result back. On
+ * failure prints a sentence, returns false and leaves `result` unchanged. */
 bool cli_isolated(void (*work)(const void *input, void *result), const void *input, void *result, size_t size);
 
 /* The same in two steps, so that several children can run at once. The child starts with the contents of `result`.
- * Every begun child must be ended; one with a result of more than 60,000 bytes waits for that. */
+ * Every child that was begun must be ended. A child with a result of more than 60,000 bytes waits until then. */
 struct cli_isolation {
     int pid, pipe;
 };

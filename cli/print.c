@@ -92,7 +92,7 @@ void cli_table_begin(cli_table *table, const char *columns) {
     if (!table->rows) exit(cli_fail(CLI_FAILED, "there is no memory for a table"));
 }
 
-/* Characters, not bytes: UTF-8 continuation bytes have no width. */
+/* Counts characters, not bytes: UTF-8 continuation bytes have no width. */
 static size_t width_of(const char *cell, size_t length) {
     size_t width = 0;
     for (size_t i = 0; i < length; i++) width += (cell[i] & 0xc0) != 0x80;
@@ -103,14 +103,15 @@ static void print_spaces(FILE *out, size_t count) {
     fprintf(out, "%*s", (int)count, "");
 }
 
-/* Prints the row at `row`; if `out` is NULL, widens the columns to fit it. Returns the beginning of the next row. */
+/* Prints the row at `row`. If `out` is NULL, only widens the columns to fit it. Returns the beginning of the next
+ * row. */
 static const char *print_row(FILE *out, const char *columns, size_t *widths, const char *row) {
     for (size_t column = 0;; column++) {
         assert(columns[column] != '\0');
         size_t length = strcspn(row, "\t\n");
         size_t width = width_of(row, length);
         bool last = row[length] == '\n';
-        bool text = column == 0 && last; /* a line of its own, not a cell */
+        bool text = column == 0 && last; /* the row is a line of text, not a cell */
         if (!out) {
             if (width > widths[column] && !text) widths[column] = width;
         } else {

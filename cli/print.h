@@ -1,4 +1,4 @@
-/* cli/print.h: prints sentences, numbers for people, colors and tables. */
+/* cli/print.h: prints sentences, numbers for people to read, colors and tables. */
 #ifndef CLI_PRINT_H
 #define CLI_PRINT_H
 
@@ -11,7 +11,7 @@
 /* Removes the progress line, prints "kolk: ...\n" to stderr, and returns `code`. */
 int cli_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* "label 42 %" on stderr, in place, if stderr is a terminal; total 0 removes the line. */
+/* Prints "label 42 %" on stderr, in place, if stderr is a terminal. If total is 0, removes the line. */
 void cli_progress(const cli_context *cli, const char *label, uint64_t done, uint64_t total);
 
 typedef struct cli_text {
@@ -20,16 +20,16 @@ typedef struct cli_text {
 
 cli_text cli_count(uint64_t n);                /* 1,234,567 */
 cli_text cli_bytes(uint64_t bytes);            /* 640 B, 5.6 KiB, 12.0 MiB */
-cli_text cli_share(double part, double whole); /* 37.5 %; of nothing: - */
+cli_text cli_share(double part, double whole); /* 37.5 %; if whole is 0: - */
 
 /* Colors as escape sequences; "" if colors are off. */
 const char *cli_bold(const cli_context *cli);
 const char *cli_dim(const cli_context *cli);
-const char *cli_plain(const cli_context *cli); /* ends each of them */
+const char *cli_plain(const cli_context *cli); /* ends any of them */
 
-/* ---- Tables: rows are lines, cells are set apart by tabs, the first row is the heading ------------------------------
+/* ---- Tables: rows are lines, cells are separated by tabs, the first row is the heading ------------------------------
  *
- * A row of one cell widens no column.
+ * A row of only one cell does not widen a column.
  *
  *     cli_table table;
  *     cli_table_begin(&table, "lr");                       // a letter a column: left or right

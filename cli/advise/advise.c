@@ -1,4 +1,5 @@
-/* advise.c: the verb `advise`: which of a program's allocations should come from pools, and how these are declared. */
+/* advise.c: the verb `advise`: which of a program's allocations should come from pools, and how to declare those
+ * pools. */
 #define _POSIX_C_SOURCE 200809L
 #include "advise.h"
 #include "../cli.h"
@@ -23,7 +24,7 @@ static const char details[] =
 
 /* ---- The advice -------------------------------------------------------------------------------------------------- */
 
-/* Sorts the largest gain first. Sources to leave with malloc have no gain. */
+/* Sorts the largest gain first. Sources to be left with malloc have no gain and come last. */
 static int by_gain(const void *left, const void *right) {
     const struct advised *a = left, *b = right;
     bool a_left = a->verdict.advice == ADVICE_LEAVE, b_left = b->verdict.advice == ADVICE_LEAVE;

@@ -11,11 +11,11 @@
 
 static const uint64_t GAIN_TIME = UINT64_C(100000000);
 
-enum { SIDE_MALLOC = ADVICE_LEAVE }; /* the others are those of enum advice */
+enum { SIDE_MALLOC = ADVICE_LEAVE }; /* the other sides are the values of enum advice */
 
 struct side {
     const struct verdict *verdict;
-    void **places; /* of the objects */
+    void **places; /* of the objects, by number */
     kolk_pool pool;
     kolk_shared shared;
     kolk_shared_local local;
@@ -23,7 +23,7 @@ struct side {
 
 /* ---- Playing ----------------------------------------------------------------------------------------------------- */
 
-/* `from` is a constant after inlining, like the allocator in a real program. */
+/* `from` is a compile-time constant after inlining, as the allocator is in a real program. */
 static inline void *take(struct side *side, int from, size_t size) {
     if (from == SIDE_MALLOC) return malloc(size);
     return from == ADVICE_SHARED ? kolk_shared_alloc(&side->local) : kolk_pool_alloc(&side->pool);
@@ -87,7 +87,7 @@ static uint64_t bytes_of(void *object, uint64_t size) {
 #endif
 }
 
-/* Bytes that malloc uses at the peak of live objects; 0 if memory runs out. */
+/* Returns the bytes that malloc uses at the peak of live objects, or 0 if memory runs out. */
 static uint64_t malloc_bytes(const struct side *side) {
     const struct source *source = side->verdict->source;
     uint64_t bytes = 0, most = 0;
@@ -140,7 +140,7 @@ static const char *make(struct side *side) {
     return status == KOLK_OK ? NULL : kolk_status_text(status);
 }
 
-/* The input and the result of a child process. */
+/* What a child process gets and what it returns. */
 struct input {
     const cli_context *cli;
     const struct verdict *verdict;
@@ -148,7 +148,7 @@ struct input {
 
 struct result {
     struct gain gain;
-    const char *problem; /* a string constant, so that it is valid in the parent too; NULL: none */
+    const char *problem; /* a string constant, so that it is valid in the parent too; NULL if there was no problem */
 };
 
 static const char *measure(const cli_context *cli, struct side *side, struct gain *gain) {

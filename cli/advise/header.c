@@ -1,4 +1,4 @@
-/* header.c: prints the pools as declarations: see advise.h. */
+/* header.c: prints the declarations of the pools: see advise.h. */
 #include "../print.h"
 #include "advise.h"
 
@@ -15,7 +15,7 @@ static void print_guard(FILE *out, const char *path) {
     fputc('\n', out);
 }
 
-/* Prints a comment's words in lines of up to 100 columns; a longer word gets its own line. */
+/* Prints the words of a comment in lines of up to 100 columns. A longer word gets a line of its own. */
 static void print_words(FILE *out, const char *words) {
     size_t column = 0;
     for (;;) {
@@ -42,7 +42,7 @@ static void print_comment(FILE *out, const struct advised *advised) {
     fprintf(out, "%s. */\n", cli_bytes(advised->gain.malloc_bytes).text);
 }
 
-/* pool_name without "_pool". */
+/* Returns the length of the name without "_pool". */
 static int stem_length(const char *name) {
     return (int)(strlen(name) - strlen("_pool"));
 }

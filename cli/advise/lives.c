@@ -1,17 +1,17 @@
-/* lives.c: what the lives of a source's objects are like: see sources.h. */
+/* lives.c: computes the statistics of the lives of a source's objects: see sources.h. */
 #include "sources.h"
 
 #include <stdlib.h>
 
 struct look {
     struct source *source;
-    uint32_t *numbers; /* of the blocks that are alive */
-    uint32_t *unused;  /* numbers below the peak that are free, the last one first */
-    uint16_t *threads; /* that began the objects, by number */
-    bool *seen;        /* threads */
+    uint32_t *numbers; /* of live objects, by block */
+    uint32_t *unused;  /* the object numbers below the peak that are free, the last one freed first */
+    uint16_t *threads; /* by object number: the thread that allocated it */
+    bool *seen;        /* by thread: it has done an operation */
     uint32_t alive;
     uint64_t dying; /* objects that have ended since the last one began */
-    uint64_t begun; /* objects that have begun since none was alive */
+    uint64_t begun; /* objects that have begun since last none was alive */
 };
 
 static void see_thread(struct look *look, uint16_t thread) {
@@ -37,7 +37,7 @@ static void end(struct look *look, struct source_op *op) {
     look->dying++;
 }
 
-/* No object is alive any more: those that ended since the last one began died together. */
+/* Called when no object is alive any more: those that ended since the last one began died together. */
 static void end_party(struct look *look) {
     look->source->together += look->dying;
     look->source->parties += look->dying > 0;
@@ -58,7 +58,7 @@ static void look_at_all(struct look *look) {
         if (look->alive == 0) end_party(look);
     }
     for (size_t i = source->count; i < source->count + source->left; i++) end(look, &source->ops[i]);
-    end_party(look); /* the end of the program ends all objects */
+    end_party(look); /* the end of the program ends all objects that are left */
 }
 
 bool source_look(struct source *source, uint32_t blocks) {

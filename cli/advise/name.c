@@ -1,4 +1,4 @@
-/* name.c: a source in words, and as an identifier; the words of a verdict: see verdict.h.
+/* name.c: describes a source in words, and makes an identifier for it; see verdict.h.
  *
  * A frame is "symbol (list.c:12)", "symbol (libz.so.1+0x12)" or "libz.so.1+0x12", as kolk record writes it, or
  * "FILE:(symbol+0x12)[0x1234]" or "FILE:[0x1234]", as mtrace does.
@@ -24,7 +24,7 @@ static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-/* Returns where `what` begins in the span, or the span's length if it is absent. */
+/* Returns the offset of `what` in the span, or the span's length if it is absent. */
 static size_t find(struct span span, const char *what) {
     size_t length = strlen(what);
     for (size_t i = 0; i + length <= span.length; i++)
@@ -38,7 +38,7 @@ static struct span without_folder(struct span file) {
     return file;
 }
 
-/* Returns the function in a frame. If it is unknown, returns the file and sets symbol to false. */
+/* Returns the name of a frame's function. If it is unknown, returns the file and sets symbol to false. */
 static struct span find_symbol(struct span frame, bool *symbol) {
     size_t file = find(frame, ":(");
     struct span rest = {frame.text + file, frame.length - file};
@@ -63,7 +63,7 @@ static struct span find_symbol(struct span frame, bool *symbol) {
     return frame;
 }
 
-/* Extracts the words of a mangled C++ name, where a length precedes each word: "_ZN4shop5store3addEi" becomes
+/* Extracts the words of a mangled C++ name, in which a length precedes each word: "_ZN4shop5store3addEi" becomes
  * "shop_store_add_". */
 static struct span find_words(struct span symbol, char *words) {
     size_t length = 0, number = 0;
@@ -81,7 +81,7 @@ static struct span find_words(struct span symbol, char *words) {
     return length > 0 ? (struct span){words, length} : symbol;
 }
 
-/* Each run of other characters than letters and digits becomes one '_', except at the ends. */
+/* Replaces each run of characters other than letters and digits by one '_', and drops such runs at both ends. */
 static void write_stem(char *stem, struct span symbol) {
     size_t length = 0;
     bool gap = false;
@@ -111,7 +111,7 @@ void name_pool(struct verdict *verdict, const struct verdict *others, size_t cou
     write_stem(stem, find_words(find_symbol(frame, &symbol), words));
     if (source->by_size || !symbol) snprintf(size, sizeof size, "_%" PRIu64, source->most);
     snprintf(name, sizeof verdict->name, "%s%s_pool", stem, size);
-    for (uint8_t number = 2; is_taken(name, others, count); number++) /* there are no more than 100 others */
+    for (uint8_t number = 2; is_taken(name, others, count); number++) /* there are at most 100 others */
         snprintf(name, sizeof verdict->name, "%s%s_%u_pool", stem, size, number);
 }
 

@@ -1,4 +1,4 @@
-/* order.c: the order of reuse, chosen by playing the source's operations on a pool of each: see verdict.h. */
+/* order.c: chooses the order of reuse by playing the source's operations on a pool of each order: see verdict.h. */
 #include "../print.h"
 #include "verdict.h"
 
@@ -6,7 +6,7 @@
 
 enum {
     PAGE = 4096,
-    PAGES_LEAST = 16, /* 64 KiB: a smaller pool stays in the cache anyway */
+    PAGES_LEAST = 16, /* 64 KiB: a smaller pool stays in the cache in any order */
     SPARSE = 2        /* LOWEST is slower, so it must use this many times fewer pages */
 };
 
@@ -14,11 +14,11 @@ struct spread {
     const struct source *source;
     kolk_pool pool;
     uint64_t stride;
-    void **places;   /* of the objects */
-    uint32_t *alive; /* objects on each page */
-    uint64_t pages;  /* with live objects */
-    uint32_t count;  /* of live objects */
-    double average;  /* of pages, while at most half the peak is alive after the peak; 0: never */
+    void **places;   /* of the objects, by number */
+    uint32_t *alive; /* live objects on each page */
+    uint64_t pages;  /* that hold live objects */
+    uint32_t count;  /* live objects */
+    double average;  /* mean of `pages` after the peak, while at most half the peak is alive; 0: this never happened */
 };
 
 static bool step(struct spread *spread, const struct source_op *op) {
@@ -58,7 +58,7 @@ kolk_pool_desc verdict_pool(const struct verdict *verdict, kolk_reuse order) {
                             .reuse = order};
 }
 
-/* False: there is no memory. */
+/* Returns false if memory runs out. */
 static bool measure(const struct verdict *verdict, kolk_reuse order, double *average) {
     struct spread spread = {.source = verdict->source};
     kolk_pool_desc desc = verdict_pool(verdict, order);

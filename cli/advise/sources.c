@@ -1,7 +1,7 @@
 /* sources.c: finds the sources of a trace: see sources.h.
  *
- * First the allocations of each pair of caller and size are counted. Then pairs are joined to sources, by their frames.
- * Finally each operation goes to the source of its pair.
+ * First it counts the allocations of each pair of caller and size. Then it joins the pairs to sources, by their frames.
+ * Finally it assigns each operation to the source of its pair.
  */
 #include "sources.h"
 #include "../replay/map.h"
@@ -9,19 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where no frame is left to tell sizes apart, a size becomes a source of its own if it makes up 1/SHARE of the
- * allocations. A whole stack leads to one line of the program, where different sizes mean that the size varies. A
+/* If no frame is left to tell sizes apart, a size becomes a source of its own if it makes up 1/SHARE of the
+ * allocations. A whole stack identifies one line of the program, so different sizes there mean that the size varies. A
  * single caller may be a wrapper that the whole program calls. */
 enum { SHARE_OF_STACK = 2, SHARE_OF_CALLER = 20 };
 
-enum { DEPTH_MOST = 256 }; /* frames: outer ones do not tell sources apart */
+enum { DEPTH_MOST = 256 }; /* frames; those further out do not help to tell sources apart */
 
 struct frame {
-    const char *text; /* NULL: there are no more */
+    const char *text; /* NULL: there are no more frames */
     size_t length;
 };
 
-/* The frames that a group of pairs has in common, and the last one that separated it from other groups. */
+/* How many frames a group of pairs has in common, and how many of them it takes to separate it from other groups. */
 struct depth {
     size_t common, telling;
 };
@@ -30,7 +30,7 @@ struct pair {
     uint64_t size, count;
     uint32_t caller;
     uint32_t source;
-    struct frame frame; /* the frame that divides the groups at present */
+    struct frame frame; /* the frame by which the groups are being divided */
 };
 
 struct finder {
@@ -40,7 +40,7 @@ struct finder {
     struct map numbers; /* of the pairs */
     struct sources *sources;
     size_t source_room;
-    bool failed; /* there was no memory */
+    bool failed; /* memory ran out */
 };
 
 bool source_is_few(uint64_t allocations, uint64_t of_all) {
@@ -49,7 +49,7 @@ bool source_is_few(uint64_t allocations, uint64_t of_all) {
 
 /* ---- Pairs ------------------------------------------------------------------------------------------------------- */
 
-/* A 64-bit hash identifies a pair (Steele, Lea, Flood: SplitMix, 2014). Among a million pairs, the chance of a
+/* A pair is identified by a 64-bit hash (Steele, Lea, Flood: SplitMix, 2014). Among a million pairs, the chance of a
  * collision is 1 in 40 million. */
 static uint64_t key_of(const trace_op *op) {
     uint64_t z = (op->size + 1) * UINT64_C(0x9e3779b97f4a7c15) ^ (op->caller + 1) * UINT64_C(0xd1342543de82ef95);
@@ -122,8 +122,7 @@ static bool has_one_size(struct pair *const *pairs, size_t count) {
     return true;
 }
 
-/* Makes one source of these pairs. They have `depth` frames in common, and the outermost of them identifies the
- * source. */
+/* Makes one source of these pairs. They have `depth` frames in common, the outermost of which identifies the source. */
 static void add_source(struct finder *finder, struct pair **pairs, size_t count, size_t depth, bool by_size) {
     struct sources *sources = finder->sources;
     if (sources->count == finder->source_room) {
@@ -151,7 +150,7 @@ static void add_source(struct finder *finder, struct pair **pairs, size_t count,
     sources->sources[sources->count++] = source;
 }
 
-/* Divides pairs by size when no frames are left. Returns true if a size with enough allocations became a source. */
+/* Divides pairs by size if no frames are left. Returns true if a size with enough allocations became a source. */
 static bool divide_by_size(struct finder *finder, struct pair **pairs, size_t count, struct depth depth) {
     uint64_t all = allocations_of(pairs, count), share = depth.common > 1 ? SHARE_OF_STACK : SHARE_OF_CALLER;
     size_t rest = 0;
@@ -173,7 +172,7 @@ static bool divide_by_size(struct finder *finder, struct pair **pairs, size_t co
 
 static bool divide(struct finder *finder, struct pair **pairs, size_t count, struct depth depth);
 
-/* Makes sources of pairs. Returns true if one of them has a single size and enough allocations. */
+/* Makes sources of the pairs. Returns true if at least one of these has a single size and enough allocations. */
 static bool make_sources(struct finder *finder, struct pair **pairs, size_t count, struct depth depth) {
     if (has_one_size(pairs, count)) {
         add_source(finder, pairs, count, depth.telling, false);
@@ -183,12 +182,12 @@ static bool make_sources(struct finder *finder, struct pair **pairs, size_t coun
     for (size_t i = 0; i < count; i++)
         pairs[i]->frame = depth.common < DEPTH_MOST ? frame_after(pairs[i]->frame) : (struct frame){0};
     if (divide(finder, pairs, count, depth)) return true;
-    finder->sources->count = before; /* outer frames gained nothing */
+    finder->sources->count = before; /* dividing by outer frames gained nothing */
     add_source(finder, pairs, count, depth.telling, false);
     return false;
 }
 
-/* Groups pairs by the next frame after their common ones. */
+/* Groups the pairs by the next frame after those that they have in common. */
 static bool divide(struct finder *finder, struct pair **pairs, size_t count, struct depth depth) {
     bool told = false;
     qsort(pairs, count, sizeof(struct pair *), by_frame);
@@ -223,7 +222,7 @@ static void add_op(struct source *source, uint32_t block, uint16_t thread, bool 
     source->ops[source->count++] = (struct source_op){.object = block, .thread = thread, .ends = ends};
 }
 
-/* Hands the operations of the trace to their sources. `owners` has space for the source of each block. */
+/* Copies the operations of the trace to their sources. `owners` has space for the source of each block. */
 static void share_out(struct finder *finder, uint32_t *owners) {
     const struct trace *trace = finder->trace;
     struct source *sources = finder->sources->sources;
@@ -268,7 +267,7 @@ static bool collect_ops(struct finder *finder) {
 static int by_allocations(const void *left, const void *right) {
     const struct source *a = left, *b = right;
     if (a->allocations != b->allocations) return a->allocations < b->allocations ? 1 : -1;
-    return (a->ops > b->ops) - (a->ops < b->ops); /* always the same order */
+    return (a->ops > b->ops) - (a->ops < b->ops); /* makes the order the same each time */
 }
 
 bool sources_find(struct sources *sources, const struct trace *trace) {

@@ -5,40 +5,40 @@
 #include <inttypes.h>
 
 enum {
-    RESIZED_SHARE = 100,     /* one part of so many */
+    RESIZED_SHARE = 100,     /* if one life in this many ends with a resize, the source is left with malloc */
     SIZE_MOST = 8192,        /* two pages */
-    TYPE_STEP = 4,           /* struct sizes are multiples of it, except for structs of only short members */
-    ALONE_SHARE = 20,        /* one of this many objects of an arena may die alone */
-    PARTY_LEAST = 16,        /* with fewer deaths at a time, a pool's free is as good */
-    HEADROOM_PART = 4,       /* adds 1/4, as another run may need a little more */
-    CAPACITY_STEP = 8,       /* capacities are multiples of it */
-    THREADS_BY_DEFAULT = 16, /* max_threads of shared.h */
+    TYPE_STEP = 4,           /* struct sizes are multiples of this, except for structs with only short members */
+    ALONE_SHARE = 20,        /* in an arena, one object in this many may die alone */
+    PARTY_LEAST = 16,        /* if fewer objects die at a time, a pool's free is as good */
+    HEADROOM_PART = 4,       /* adds 1/4, because another run may need a little more */
+    CAPACITY_STEP = 8,       /* capacities are multiples of this */
+    THREADS_BY_DEFAULT = 16, /* the default of max_threads in shared.h */
     SHARED_PER_THREAD = 16   /* a shared pool with less capacity per thread has no caches: see shared.h */
 };
 
 const char *const advice_names[] = {"pool", "shared pool", "arena", "leave it"};
 
-/* ---- How large --------------------------------------------------------------------------------------------------- */
+/* ---- Size -------------------------------------------------------------------------------------------------------- */
 
 static uint32_t with_headroom(uint64_t peak) {
     uint64_t capacity = peak + (peak + HEADROOM_PART - 1) / HEADROOM_PART;
     return (uint32_t)((capacity + CAPACITY_STEP - 1) / CAPACITY_STEP * CAPACITY_STEP);
 }
 
-/* With a flexible array at its end, an object's size need not be a multiple of its type's alignment. So the result is
- * the alignment that callers of malloc may rely on, not the size's largest factor of two. */
+/* An object with a flexible array at its end need not have a size that is a multiple of its type's alignment. So the
+ * result is the alignment that callers of malloc may rely on, not the largest power of two that divides the size. */
 static uint32_t alignment_of(uint64_t size) {
     return size % 16 == 0 ? 16 : size >= 8 ? 8 : 4;
 }
 
-/* ---- Which ------------------------------------------------------------------------------------------------------- */
+/* ---- Choice ------------------------------------------------------------------------------------------------------ */
 
 static bool die_together(const struct source *source) {
     return (source->allocations - source->together) * ALONE_SHARE <= source->allocations &&
            source->together >= source->parties * PARTY_LEAST;
 }
 
-/* Gives the reason to leave the source with malloc; returns false if there is none. */
+/* If there is a reason to leave the source with malloc, records it and returns true. */
 static bool leave(struct verdict *verdict) {
     const struct source *source = verdict->source;
     if (source->least != source->most) {

@@ -1,5 +1,5 @@
-/* bitpool.c: prints the bits of a pool of 15 slots as Bitpool does. Then measures how long it takes to find the lowest
- * free slot of a million: bit by bit as Bitpool does, and by kolk's words. */
+/* bitpool.c: prints the bits of a pool of 15 slots, in the way of Bitpool. Then measures how long it takes to find the
+ * lowest free slot of a million, bit by bit as Bitpool does, and word by word as kolk does. */
 #include "../measure.h"
 #include "../print.h"
 #include "stops.h"
@@ -25,7 +25,7 @@ static const struct step {
 
 enum { STEPS = sizeof steps / sizeof *steps };
 
-/* Takes one step; returns the slot of the last object allocated or freed. */
+/* Performs one step and returns the slot of the last object allocated or freed. */
 static uint32_t take_step(bitpool *pool, struct step step) {
     uint32_t slot = NO_SLOT;
     for (uint32_t n = 0; step.call == GET && n < step.number; n++) {
@@ -39,7 +39,7 @@ static uint32_t take_step(bitpool *pool, struct step step) {
     return slot;
 }
 
-/* Returns '1' for a free slot; slots beyond the last one do not exist. */
+/* Returns '1' for a free slot. Slots beyond the last one are never free. */
 static char bit_of(const bitpool *pool, uint32_t slot) {
     return slot < SLOTS && !bitpool_at(pool, slot) ? '1' : '0';
 }
@@ -53,7 +53,7 @@ static void print_bit(const cli_context *cli, char bit, bool changed) {
         fprintf(cli->out, "\033[38;5;%dm%c\033[0m", bit == '1' ? 252 : 240, bit);
 }
 
-/* The lowest bit of each byte is its first slot, and is printed on the right. */
+/* Prints the bits byte by byte. The lowest bit of a byte is its first slot, and is printed on the right. */
 static void print_bits(const cli_context *cli, const bitpool *pool, uint32_t changed) {
     for (uint32_t byte = 0; byte < BYTES; byte++) {
         for (uint32_t bit = 8; bit-- > 0;) {
@@ -96,7 +96,7 @@ enum { MANY = 1000000, LAPS = 5, TIMES = 1000 };
 
 struct search {
     uint32_t bit_by_bit, kolk;     /* the slot that was found */
-    double bit_by_bit_ns, kolk_ns; /* to get an object and return it */
+    double bit_by_bit_ns, kolk_ns; /* time to get an object and return it */
 };
 
 /* Searches from the lowest bit of the first byte to the highest bit of the last one. */

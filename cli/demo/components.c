@@ -1,5 +1,5 @@
-/* components.c: shows which hole is filled first, with the example of the article on component pools: of ten components
- * four are removed, then four are added. Then shows the effect in a pool of a hundred thousand. */
+/* components.c: shows which hole is filled first, using the example from the article on component pools: of ten
+ * components, four are removed and then four are added. Then shows the effect in a pool of a hundred thousand. */
 #include "../measure.h"
 #include "../print.h"
 #include "stops.h"
@@ -33,7 +33,7 @@ static int init(components *pool, uint32_t capacity, const struct order *order) 
 
 enum { SLOTS = 10, STEPS = 8 };
 
-static const uint32_t removed[STEPS / 2] = {3, 8, 5, 4}; /* then as many are added */
+static const uint32_t removed[STEPS / 2] = {3, 8, 5, 4}; /* then the same number is added */
 
 static struct component *add(components *pool, char letter) {
     struct component *object = components_alloc(pool);
@@ -48,7 +48,7 @@ static void take_step(components *pool, int step) {
         add(pool, 'o');
 }
 
-/* Returns the slot that would be filled next; looking changes neither order. */
+/* Returns the slot that would be filled next, without changing either order. */
 static uint32_t first_empty(components *pool) {
     struct component *next = components_alloc(pool);
     if (!next) return SLOTS;
@@ -110,8 +110,8 @@ enum { MANY = 100000, ALIVE = MANY / 2, CHANGES = 20 * ALIVE, STRETCHES = 40, LA
 
 struct churned {
     double mean_run, ns;        /* mean length of runs of live slots; time to visit one object */
-    uint32_t alive;             /* about half */
-    uint32_t counts[STRETCHES]; /* alive in each stretch of the slots */
+    uint32_t alive;             /* live slots, about half */
+    uint32_t counts[STRETCHES]; /* live slots in each stretch of the slots */
 };
 
 static uint32_t random_below(uint64_t *random, uint32_t bound) {
@@ -125,8 +125,8 @@ static void remove_one(components *pool, struct component **objects, uint64_t *r
     objects[victim] = objects[count - 1];
 }
 
-/* Fills the pool, removes half of it, then removes random objects and adds others, so that about half of the slots stay
- * alive. */
+/* Fills the pool and removes half of it. Then keeps removing random objects and adding others, so that about half of
+ * the slots stay alive. */
 static void churn(components *pool, struct component **objects, uint64_t random) {
     for (uint32_t n = 0; n < MANY; n++) objects[n] = add(pool, 'x');
     while (components_count(pool) > ALIVE) remove_one(pool, objects, &random);

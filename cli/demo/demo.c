@@ -76,7 +76,7 @@ static int run(cli_context *cli, int count, char **arguments) {
         cli_json_close(&json, '}');
     } else {
         cli_context here = *cli;
-        if (cli->terminal) here.out = stdout; /* the tour is shown as it runs, not at its end */
+        if (cli->terminal) here.out = stdout; /* the tour is shown as it runs, not when it has ended */
         code = show(&here, &demo, NULL);
     }
     spell_deinit(&demo.spell);

@@ -1,5 +1,5 @@
-/* departures.c: shows the cost of fragmentation: a random half of the luggage leaves, free memory goes back to the
- * system, and other luggage arrives. Runs on a heap with kolk's sizes and on malloc, each in its own process. */
+/* departures.c: shows the cost of fragmentation. A random half of the luggage leaves, free memory goes back to the
+ * system, and other luggage arrives. This runs on a heap with kolk's sizes and on malloc, each in its own process. */
 #include "../measure.h"
 #include "../print.h"
 #include "luggage.h"
@@ -13,8 +13,8 @@ enum { MANY = 100000, SIDES = 2 };
 
 struct departures {
     bool done;
-    uint64_t all, half, trimmed, again;          /* resident bytes of the process for the things */
-    uint64_t all_bytes, half_bytes, again_bytes; /* the things' own bytes */
+    uint64_t all, half, trimmed, again;          /* bytes by which the process's resident memory grew for the things */
+    uint64_t all_bytes, half_bytes, again_bytes; /* sums of the things' sizes */
 };
 
 struct side {
@@ -73,8 +73,8 @@ static size_t next_suitcase(uint32_t *random) {
     }
 }
 
-/* Puts things, or only suitcases, into empty places until they reach the given bytes or no place is left. Returns their
- * bytes, or 0 if memory runs out. */
+/* Puts things, or only suitcases, into empty places until they add up to `most` bytes or no place is left. Returns the
+ * bytes put in, or 0 if memory runs out. */
 static uint64_t arrive(const struct run *run, struct thing *things, uint64_t most, uint32_t *random) {
     uint64_t bytes = 0;
     for (int n = 0; n < MANY && bytes < most; n++) {
@@ -106,7 +106,7 @@ static void run_one(const void *input, void *result) {
     const struct side *side = run->side;
     struct departures *it = result;
     uint32_t random = 1;
-    memset(things, 1, sizeof things); /* so that it is in memory */
+    memset(things, 1, sizeof things); /* so that its pages are resident */
     memset(things, 0, sizeof things);
     malloc_give_back();
     if (kolk_heap_init(&heap, &(kolk_heap_desc){.name = "luggage"}) != KOLK_OK) return;

@@ -47,7 +47,7 @@ static void measure_heap(const struct heap *heap, size_t *unused, size_t *larges
 enum { SLOT_BYTES = 12, SLOTS = 3 };
 
 struct thing {
-    char bytes[SLOT_BYTES]; /* a smaller object does not use all of them */
+    char bytes[SLOT_BYTES]; /* a smaller object leaves some of them unused */
 };
 
 KOLK_POOL_TYPE(things, struct thing)
@@ -56,7 +56,7 @@ KOLK_POOL_TYPE(things, struct thing)
 
 struct step {
     char owner;
-    uint8_t size; /* 0: it is freed */
+    uint8_t size; /* 0: the object is freed */
 };
 
 enum { STORIES = 2, STEPS = 6 };
@@ -165,7 +165,7 @@ static void add_story(cli_json *json, struct both *both, const struct step *step
     cli_json_close(json, ']');
 }
 
-/* Plays the stories in turn, each on a fresh heap and a fresh pool. */
+/* Plays the stories one after the other, each on a fresh heap and a fresh pool. */
 static int play_story(const cli_context *cli, cli_json *json, int n) {
     static KOLK_POOL_STORAGE(struct thing, SLOTS) memory;
     struct both both = {0};

@@ -1,5 +1,5 @@
-/* gta.c: shows a pool of the GTA trilogy byte by byte: which slot is next, which handles are stale, and when a handle
- * repeats. Then compares a game's pools before and after a mod has run, as a modder would. */
+/* gta.c: shows a pool of the GTA trilogy byte by byte: which slot comes next, which handles are stale, and when a
+ * handle repeats. Then compares a game's pools before and after a mod has run, as a modder would. */
 #include "../print.h"
 #include "stops.h"
 
@@ -13,7 +13,7 @@ KOLK_BYTEMAP_TYPE(entities, struct entity)
 
 enum { SLOTS = 4, WATCHED = 257 /* the first handle of slot 1 */ };
 
-/* DELETE deletes the watched object. AGAIN reuses its slot until the same handle appears again. */
+/* DELETE deletes the watched object. AGAIN reuses its slot until the same handle appears a second time. */
 enum call { START, NEW, DELETE, AGAIN };
 
 static const enum call steps[] = {START, NEW, NEW, NEW, DELETE, NEW, NEW, NEW, AGAIN};
@@ -38,7 +38,7 @@ static int32_t add(struct play *play) {
     return entities_get_index(&play->pool, object);
 }
 
-/* Takes one step; returns the handle of the last object allocated or freed. */
+/* Performs one step and returns the handle of the last object allocated or freed. */
 static int32_t take_step(struct play *play, enum call call) {
     entities *pool = &play->pool;
     int32_t handle = call == NEW ? add(play) : KOLK_BYTEMAP_NULL;
@@ -98,10 +98,10 @@ static void add_step(cli_json *json, const struct play *play, enum call call, in
     cli_json_close(json, '}');
 }
 
-/* ---- When a handle comes again ----------------------------------------------------------------------------------- */
+/* ---- When a handle repeats --------------------------------------------------------------------------------------- */
 
-/* Counts the lives of a kolk_pool slot until its first handle repeats; 0 if it never does. Allocates an object with the
- * last generation, to skip the four billion lives in between. */
+/* Returns the number of lives of a kolk_pool slot until its first handle repeats, or 0 if it never does. To skip the
+ * four billion lives in between, allocates an object with the last generation. */
 static uint64_t lives_of_kolk(void) {
     kolk_pool pool;
     if (kolk_pool_init(&pool, &(kolk_pool_desc){.name = "one", .object_size = 1, .capacity = 1}) != KOLK_OK) return 0;
@@ -134,7 +134,7 @@ enum { POOLS = 2, MOST = 140 };
 
 static const struct scene {
     const char *name;
-    int32_t count, used, deleted, spawned; /* `used` by the game, the other two by the mod */
+    int32_t count, used, deleted, spawned; /* `used` counts the game's objects, the other two what the mod does */
 } scenes[POOLS] = {{"peds", MOST, 60, 4, 12}, {"vehicles", 110, 108, 3, 4}};
 
 enum { LISTED = 1 }; /* this pool's changes are shown one by one */
@@ -146,7 +146,7 @@ struct watched {
     entities game, view; /* the game's own pool; the modder's read-only view of its arrays */
     uint8_t before[MOST];
     int32_t used_before;
-    uint32_t counts[KOLK_BYTEMAP_REPLACED + 1]; /* by kind of change */
+    uint32_t counts[KOLK_BYTEMAP_REPLACED + 1]; /* number of changes of each kind */
 };
 
 /* Uses every slot once, and leaves the first `used` ones alive. */

@@ -13,7 +13,7 @@ static struct light between(const struct light *ramp, uint32_t count, float plac
     return light;
 }
 
-/* Fades from white gold over red to deep blue. Other waves swap two of the three color channels. */
+/* Fades from white gold through red to deep blue. The other tints swap two of the three color channels. */
 struct light light_of_sparkle(const struct sparkle *sparkle) {
     static const struct light ages[] = {{1.00f, 0.90f, 0.60f}, {1.00f, 0.62f, 0.15f}, {1.00f, 0.22f, 0.15f},
                                         {0.80f, 0.08f, 0.50f}, {0.28f, 0.10f, 0.85f}, {0.05f, 0.06f, 0.40f}};
@@ -39,7 +39,7 @@ void slot_densities(const sparkles *pool, float *densities, uint32_t count) {
     uint64_t capacity = kolk_pool_count(&pool->pool) + (uint64_t)kolk_pool_available(&pool->pool);
     for (uint32_t n = 0; n < count; n++) {
         uint32_t at = (uint32_t)(n * capacity / count), end = (uint32_t)((n + 1) * capacity / count);
-        if (end == at) end = at + 1; /* fewer slots than stretches */
+        if (end == at) end = at + 1; /* there are fewer slots than stretches */
         uint32_t all = end - at, alive = 0;
         for (uint32_t length = all; sparkles_next_run(pool, &at, &length); length = end - at) {
             alive += length;

@@ -4,13 +4,13 @@
 
 #include "sparkles.h"
 
-/* Adds up without bound, as light does. Film then maps it to 0 to 1. */
+/* Amounts add up without an upper limit, as light does. Film then maps each one to a value from 0 to 1. */
 struct light {
     float red, green, blue;
 };
 
-struct light light_of_sparkle(const struct sparkle *sparkle); /* by its age */
-struct light light_of_slots(float density);                   /* by the fraction of them that is alive */
+struct light light_of_sparkle(const struct sparkle *sparkle); /* from its age */
+struct light light_of_slots(float density);                   /* from the fraction of slots that are alive */
 float exposed(float light);
 
 static inline void add_light(struct light *to, struct light light, float amount) {
@@ -19,7 +19,7 @@ static inline void add_light(struct light *to, struct light light, float amount)
     to->blue += light.blue * amount;
 }
 
-/* Stores, for each of `count` stretches of the slots, the fraction that is alive. */
+/* Stores the fraction of slots that are alive, for each of `count` stretches of the slots. */
 void slot_densities(const sparkles *pool, float *densities, uint32_t count);
 
 #endif

@@ -1,5 +1,5 @@
-/* luggage.c: "big trays for luggage, little trays for pocket stuff": puts the same things into trays of one size, of
- * four sizes and of kolk's sizes, and shows how much of the trays is empty. */
+/* luggage.c: "big trays for luggage, little trays for pocket stuff". Puts the same things into trays of one size, of
+ * four sizes and of kolk's sizes, and shows how much of the trays stays empty. */
 #include "luggage.h"
 #include "../print.h"
 #include "picture.h"
@@ -11,8 +11,8 @@ enum { THINGS = 2000, WAYS = 3, LEAST = 8, DOUBLINGS = 10 /* from 8 bytes to SUI
 
 struct trays {
     const char *name;
-    uint32_t kinds; /* sizes that are in use */
-    size_t bytes;   /* of all trays in use */
+    uint32_t kinds; /* number of tray sizes in use */
+    size_t bytes;   /* total size of all trays in use */
     size_t of[THINGS];
 };
 
@@ -63,7 +63,7 @@ static double waste_of(const struct luggage *luggage, const struct trays *trays)
     return (double)(trays->bytes - luggage->bytes);
 }
 
-/* ---- Showing it: from left to right the things by their size, upwards bytes, doubling ---------------------------- */
+/* ---- Showing it: things from left to right by size, bytes upwards on a logarithmic scale ------------------------- */
 
 /* Maps the smallest thing to 0 and the largest tray to 1. */
 static double height_of(size_t bytes) {
@@ -130,7 +130,7 @@ static void add_trays(cli_json *json, const struct luggage *luggage) {
     cli_json_close(json, ']');
 }
 
-/* ---- The same as a file ------------------------------------------------------------------------------------------ */
+/* ---- The same as a picture file ---------------------------------------------------------------------------------- */
 
 enum { WIDTH = 352, GAP = 12, HEIGHT = 360 };
 
@@ -161,7 +161,7 @@ static int draw_trays(cli_context *cli, const struct luggage *luggage, const cha
 
 /* ---- All of it --------------------------------------------------------------------------------------------------- */
 
-/* Returns NULL if trays can be used, otherwise why not. */
+/* Returns NULL if trays can be used, otherwise the reason why not. */
 static const char *no_trays(void) {
     kolk_heap heap = {0};
     if (sizeof(void *) < 8) return "a heap reserves more addresses than 32 bits have";

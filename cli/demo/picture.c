@@ -1,6 +1,7 @@
-/* picture.c: writes a picture of light as a PNG of 256 colors, half the bytes of one in full color. The colors are
- * found by median cut (Heckbert, Color Image Quantization for Frame Buffer Display, 1982): the box of all colors is cut
- * in two at the median of its longest side, then the most important of the boxes, until there are 256. */
+/* picture.c: writes a picture of light as a PNG of 256 colors, which takes half the bytes of one in full color. The
+ * colors are found by median cut (Heckbert, Color Image Quantization for Frame Buffer Display, 1982). The box of all
+ * colors is cut in two at the median of its longest side, and then always the most important box is cut, until there
+ * are 256. */
 #include "picture.h"
 #include "../print.h"
 
@@ -9,7 +10,7 @@
 #include <png.h>
 #include <stdlib.h>
 
-enum { COLORS = 256, LEVELS = 128 }; /* LEVELS of red, green and blue before the colors are chosen */
+enum { COLORS = 256, LEVELS = 128 }; /* the picture is first reduced to LEVELS of red, green and blue */
 
 struct shade {
     unsigned char level[3];
@@ -17,9 +18,9 @@ struct shade {
 };
 
 struct box {
-    struct shade *shades; /* a part of the array of all shades */
+    struct shade *shades; /* a part of the array that holds all shades */
     size_t count;
-    int side; /* the longest: 0 red, 1 green, 2 blue */
+    int side; /* the longest side: 0 red, 1 green, 2 blue */
     double importance;
 };
 
@@ -86,7 +87,7 @@ static size_t cut_all(struct box *boxes, struct shade *shades, size_t count) {
     return made;
 }
 
-/* Computes the mean color of each box, and stores the box's number for each of its shades. */
+/* Computes the mean color of each box, and stores the box's number for each of the box's shades. */
 static void choose_colors(const struct box *boxes, size_t count, unsigned char *colors, uint32_t *table) {
     for (size_t n = 0; n < count; n++) {
         double sums[3] = {0}, pixels = 0;

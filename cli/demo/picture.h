@@ -11,10 +11,10 @@ struct picture {
     struct light *light; /* row after row from the top */
 };
 
-bool picture_init(struct picture *picture, uint32_t width, uint32_t height); /* dark; free(picture->light) ends it */
+bool picture_init(struct picture *picture, uint32_t width, uint32_t height); /* starts dark; the caller frees `light` */
 bool picture_write(const struct picture *picture, const char *path);         /* as PNG */
 
-/* Writes the picture into this directory. Prints its path, or adds it to the JSON. Returns an exit code. */
+/* Writes the picture into this directory, and prints its path or adds it to the JSON. Returns an exit code. */
 int picture_save(const cli_context *cli, const struct picture *picture, const char *directory, const char *name,
                  const char *key, cli_json *json);
 

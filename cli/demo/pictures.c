@@ -12,7 +12,7 @@ enum { WIDTH = 1080, HEIGHT = 608, SLOTS = 360, PLOT = 110, GAP = 12 };
 static void draw_point(struct picture *picture, double x, double y, struct light light, float amount) {
     if (x < 0 || y < 0 || x >= picture->width - 1 || y >= picture->height - 1) return;
     uint32_t left = (uint32_t)x, top = (uint32_t)y;
-    float right_part = (float)(x - left), low_part = (float)(y - top); /* shares the light among four pixels */
+    float right_part = (float)(x - left), low_part = (float)(y - top); /* the light is shared among four pixels */
     add_light(picture_at(picture, left, top), light, amount * (1 - right_part) * (1 - low_part));
     add_light(picture_at(picture, left + 1, top), light, amount * right_part * (1 - low_part));
     add_light(picture_at(picture, left, top + 1), light, amount * (1 - right_part) * low_part);
@@ -21,14 +21,15 @@ static void draw_point(struct picture *picture, double x, double y, struct light
 
 static void draw_sparkle(struct picture *picture, const struct sparkle *sparkle, float amount) {
     struct light light = light_of_sparkle(sparkle);
-    for (int step = 0; step < 3; step++) { /* drawn along its path of the last frame */
+    for (int step = 0; step < 3; step++) { /* drawn along the path that it covered in the last frame */
         double back = step / 3.0;
         double x = sparkle->x - back * sparkle->x_velocity, y = sparkle->y - back * sparkle->y_velocity;
         draw_point(picture, picture->width * (x / 3.56 + 0.5), picture->height * (0.5 - y / 2), light, amount);
     }
 }
 
-/* Adds the light, blurred by three moving averages of 2 * radius + 1 pixels, which is nearly a Gaussian blur. */
+/* Adds the light, blurred by three passes of a moving average over 2 * radius + 1 pixels, which is nearly a Gaussian
+ * blur. */
 static void blur_line(struct light *line, uint32_t count, size_t step, uint32_t radius, struct light *scratch) {
     float part = 1 / (float)(2 * radius + 1);
     for (int times = 0; times < 3; times++) {
@@ -60,7 +61,7 @@ static bool add_glow(struct picture *picture, uint32_t radius, float amount) {
     return done;
 }
 
-/* The exposure adapts: the more sparkles there are, the less each one shines. */
+/* The exposure adapts: the more sparkles there are, the less bright each one is. */
 static bool draw_sparkles(struct picture *picture, const struct sparkle *alive, uint32_t count) {
     if (!picture_init(picture, WIDTH, HEIGHT)) return false;
     float amount = 12000.0f / (float)(count + 30000);
@@ -73,7 +74,7 @@ static bool draw_sparkles(struct picture *picture, const struct sparkle *alive, 
 
 /* ---- The slots --------------------------------------------------------------------------------------------------- */
 
-/* Draws one column: the number alive above, and below it the slots with the first one at the bottom. */
+/* Draws one column: above, the number of live slots; below, the slots, the first one at the bottom. */
 static void draw_column(struct picture *picture, uint32_t x, float alive, const float *densities) {
     uint32_t top = (uint32_t)((1 - alive) * (PLOT - 1));
     for (uint32_t y = top; y < PLOT; y++) *picture_at(picture, x, y) = light_of_slots(y < top + 2 ? 0.9f : 0.3f);
@@ -95,7 +96,8 @@ static void keep_peak(struct peak *peak, const sparkles *pool) {
     KOLK_EACH(sparkles, object, pool) peak->sparkles[peak->count++] = *object;
 }
 
-/* Runs the spell for the picture of the slots, and keeps the sparkles of the frame with most of them alive. */
+/* Runs the spell for the picture of the slots, and keeps a copy of the sparkles from the frame in which most are
+ * alive. */
 static void watch(const struct spell *spell, struct wand *wand, struct store *store, struct picture *slots,
                   struct peak *peak) {
     const struct storage *kolk = &storages[STORAGE_KOLK];
@@ -106,7 +108,7 @@ static void watch(const struct spell *spell, struct wand *wand, struct store *st
         kolk->animate(store, spell->physics);
         keep_peak(peak, pool);
         uint64_t from = (uint64_t)frame * WIDTH / spell->frames, to = (frame + UINT64_C(1)) * WIDTH / spell->frames;
-        if (from == to) continue; /* more frames than columns */
+        if (from == to) continue; /* there are more frames than columns */
         slot_densities(pool, densities, SLOTS);
         float alive = (float)sparkles_count(pool) / (float)spell->sparkles;
         for (uint64_t x = from; x < to; x++) draw_column(slots, (uint32_t)x, alive, densities);

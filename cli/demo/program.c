@@ -1,5 +1,5 @@
-/* program.c: runs a real program, unaware of kolk, on glibc's malloc and then on libkolk-malloc.so. The program prints
- * a number that it has computed, and its peak memory. */
+/* program.c: runs a real program that knows nothing of kolk, first on glibc's malloc and then on libkolk-malloc.so. The
+ * program prints a number that it has computed, and its peak memory. */
 #define _POSIX_C_SOURCE 200809L
 #include "../print.h"
 #include "../run/preload.h"
@@ -35,7 +35,7 @@ struct outcome {
     uint64_t sizes, blocks_at_exit, blocks_peak; /* of the heap */
 };
 
-/* In the child, which becomes the program. */
+/* Runs in the child, which becomes the program. */
 static void become(const struct program *program, bool on_heap, int out) {
     if (dup2(out, STDOUT_FILENO) < 0 || dup2(out, STDERR_FILENO) < 0) _exit(PRELOAD_CANNOT_RUN);
     unsetenv("KOLK_DEBUG");
@@ -46,7 +46,7 @@ static void become(const struct program *program, bool on_heap, int out) {
     _exit(PRELOAD_NOT_FOUND);
 }
 
-/* Reads the program's line, then the heap's lines: name, kind, size, alive, peak. */
+/* Reads the program's line, then the heap's lines, each with name, kind, size, alive and peak. */
 static void read_lines(FILE *lines, struct outcome *outcome) {
     char line[256];
     while (fgets(line, sizeof line, lines)) {

@@ -1,5 +1,5 @@
-/* queue.c: shows a queue of four, call by call, in the terms of BlockingQueue. Then measures the cost of passing an
- * item between threads, by a lock and two condition variables as BlockingQueue does, and by kolk. */
+/* queue.c: shows a queue of four items, call by call, in the terms of BlockingQueue. Then measures the cost of passing
+ * an item between threads, using a lock and two condition variables as BlockingQueue does, and using kolk. */
 #include "../measure.h"
 #include "../print.h"
 #include "stops.h"
@@ -18,7 +18,7 @@ enum call { START, ADD, PASS, REMOVE, CLEAR, FREE, REOPEN };
 static const struct step {
     enum call call;
     uint32_t number, last; /* the first and last number to ADD or PASS */
-    int milliseconds;      /* the longest wait of a call */
+    int milliseconds;      /* the longest time that a call waits */
 } steps[] = {{START, 0, 0, 0},      {ADD, 1, 4, FOREVER}, {ADD, 5, 5, 0},       {ADD, 5, 5, 10},
              {PASS, 5, 5, FOREVER}, {CLEAR, 0, 0, 0},     {REMOVE, 0, 0, 10},   {FREE, 0, 0, 0},
              {ADD, 6, 6, FOREVER},  {REOPEN, 0, 0, 0},    {ADD, 6, 6, FOREVER}, {REMOVE, 0, 0, FOREVER}};
@@ -56,7 +56,7 @@ static kolk_deadline deadline_of(struct step step) {
     return step.milliseconds ? kolk_deadline_after(step.milliseconds) : KOLK_NOW;
 }
 
-/* Takes a step that needs two threads, one of which waits for the other. */
+/* Performs a step that needs two threads, one of which waits for the other. */
 static bool take_step_of_two(numbers *queue, struct step step, struct outcome *outcome) {
     struct caller caller = {.queue = queue, .number = step.number};
     if (pthread_create(&caller.thread, NULL, step.call == PASS ? add_it : remove_one, &caller) != 0) return false;
@@ -69,7 +69,7 @@ static bool take_step_of_two(numbers *queue, struct step step, struct outcome *o
     return true;
 }
 
-/* A queue cannot be inspected: all items are popped and pushed again. */
+/* A queue cannot be inspected, so this pops all items and pushes them again. */
 static void look_inside(numbers *queue, struct outcome *outcome) {
     outcome->count = CAPACITY;
     kolk_status status = numbers_pop_n(queue, outcome->inside, &outcome->count, KOLK_NOW);
@@ -181,7 +181,7 @@ static int show_steps(cli_context *cli, cli_json *json) {
 
 /* ---- A lock and two condition variables -------------------------------------------------------------------------- */
 
-enum { SIZE = 1024, WRITERS = 2, READERS = 2, MOST = 100000 /* items of each writer */, LAPS = 5 };
+enum { SIZE = 1024, WRITERS = 2, READERS = 2, MOST = 100000 /* items per writer */, LAPS = 5 };
 
 struct container {
     pthread_mutex_t lock;
@@ -223,7 +223,7 @@ static void container_close(struct container *it) {
 
 struct runner {
     pthread_t thread;
-    numbers *queue; /* or: */
+    numbers *queue; /* either this or `container` is used */
     struct container *container;
     uint64_t sum;
 };
@@ -258,7 +258,7 @@ static uint32_t start(struct runner *runners, uint32_t count, struct runner like
     return n;
 }
 
-/* Nanoseconds an item; 0 if one was lost. */
+/* Returns nanoseconds per item, or 0 if an item was lost. */
 static double race(struct runner like) {
     struct runner writers[WRITERS], readers[READERS];
     uint64_t begin = cli_now(), sum = 0;

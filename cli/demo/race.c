@@ -1,9 +1,9 @@
 /* race.c: compares the ways of storing the sparkles.
  *
- * A run is the whole spell on one storage, in its own process, with its own heap and resident bytes. Runs of all
- * storages take turns several times, so that other load on the machine affects all of them. A storage that takes too
- * long is stopped during its spell, and compared with kolk over as many frames. Every run must end with kolk's checksum
- * after as many frames. Otherwise one of them is wrong, and no time is worth printing. */
+ * A run is the whole spell on one storage, in its own process, so with its own heap and its own resident bytes. The
+ * storages take turns over several rounds, so that other load on the machine affects all of them. A storage that takes
+ * too long is stopped during its spell, and is compared with kolk over the same number of frames. After these frames
+ * its checksum must be the same as kolk's. Otherwise one of the two is wrong, and no time is worth printing. */
 #include "../measure.h"
 #include "../print.h"
 #include "spell.h"
@@ -18,27 +18,28 @@ enum { LAPS = 5, LAPS_MS = 8000, STORAGE_MS = 3000 };
 /* The result of one run. */
 struct lap {
     bool no_memory;
-    uint32_t frames;  /* done */
+    uint32_t frames;  /* completed */
     uint32_t refused; /* sparkles that did not fit */
     uint64_t checksum;
-    uint64_t allocations; /* calls of malloc while it ran */
-    uint64_t resident;    /* bytes that its begin took, */
-    uint64_t growth;      /* and by which it grew while it ran */
-    kolk_stats stats;     /* kolk's */
-    double ms[];          /* of each frame */
+    uint64_t allocations; /* calls of malloc during the run */
+    uint64_t resident;    /* bytes that the storage took when it began */
+    uint64_t growth;      /* bytes by which it grew during the run */
+    kolk_stats stats;     /* set for kolk only */
+    double ms[];          /* time of each frame */
 };
 
 struct lap_input {
     const struct spell *spell;
     const struct storage *storage;
-    uint32_t frames; /* to be done */
+    uint32_t frames; /* frames to run */
     double most_ms;
 };
 
 /* ---- The rest of the game ---------------------------------------------------------------------------------------- */
 
-/* A game's heap holds more than sparkles. Here it has as many other objects of 16 to 256 bytes, of which one in a
- * hundred is replaced in each frame. All storages run beside them, but only malloc's sparkles lie among them. */
+/* A game's heap holds more than sparkles. Here it has the same number of other objects, of 16 to 256 bytes, and one in
+ * a hundred of them is replaced in each frame. They are there for all storages, but only malloc's sparkles lie among
+ * them. */
 struct game {
     void **objects;
     uint32_t count;
@@ -65,7 +66,7 @@ static void game_go_on(struct game *game, uint32_t changes) {
     }
 }
 
-/* The game has run for a while when the spell begins. */
+/* Prepares the rest of the game as if it had run for a while before the spell begins. */
 static bool game_init(struct game *game, uint32_t count) {
     *game = (struct game){malloc((count + (size_t)1) * sizeof *game->objects), count, 0};
     if (!game->objects) return false;
@@ -97,7 +98,7 @@ static void run_frames(const struct lap_input *input, struct store *store, struc
 }
 
 static uint64_t growth(uint64_t before, uint64_t after) {
-    return after > before ? after - before : 0; /* the rest of the game may shrink */
+    return after > before ? after - before : 0; /* it is less if the rest of the game shrank */
 }
 
 static bool run_storage(const struct lap_input *input, struct wand *wand, struct game *game, struct lap *lap) {
@@ -130,7 +131,7 @@ static void run_lap(const void *input_, void *result) {
     wand_deinit(&wand);
 }
 
-/* Runs a lap, which the caller frees. On failure prints a sentence and returns NULL. */
+/* Runs a lap, and returns its result, which the caller frees. On failure prints a sentence and returns NULL. */
 static struct lap *new_lap(const struct lap_input *input) {
     size_t size = sizeof(struct lap) + input->spell->frames * sizeof(double);
     struct lap *lap = calloc(1, size);
@@ -165,8 +166,8 @@ static void free_race(struct race *race) {
         for (uint32_t lap = 0; lap < race->racers[n].count; lap++) free(race->racers[n].laps[lap]);
 }
 
-/* kolk always runs to the end. Another storage may be stopped in its first lap, and begins a later lap only if time is
- * left. */
+/* kolk always runs to the end. Any other storage may be stopped in its first lap, and begins a later lap only if there
+ * is time left. */
 static bool run_turn(const struct spell *spell, const struct storage *storage, struct racer *racer) {
     if (racer->count > 0 && racer->spent + racer->spent / racer->count > STORAGE_MS) return true;
     bool limited = racer->count == 0 && storage != &storages[STORAGE_KOLK];
@@ -183,7 +184,7 @@ static bool run_race(const cli_context *cli, const struct spell *spell, struct r
     do {
         for (int n = 0; n < STORAGES; n++) {
             cli_progress(cli, "measuring", race->laps * STORAGES + (uint32_t)n, LAPS * STORAGES);
-            int at = (n + STORAGE_KOLK) % STORAGES; /* kolk first: the others are compared with it */
+            int at = (n + STORAGE_KOLK) % STORAGES; /* kolk is first, because the others are compared with it */
             if (!run_turn(spell, &storages[at], &race->racers[at])) return false;
         }
         race->laps++;
@@ -192,10 +193,10 @@ static bool run_race(const cli_context *cli, const struct spell *spell, struct r
     return true;
 }
 
-/* ---- What came out ----------------------------------------------------------------------------------------------- */
+/* ---- Results ----------------------------------------------------------------------------------------------------- */
 
-/* Returns a quantile of the first frames. A frame's time is its median over all laps, which removes other load on the
- * machine. `scratch` has space for the frames. */
+/* Returns a quantile of the times of the first frames. A frame's time is its median over all laps, which removes the
+ * effect of other load on the machine. `scratch` has space for one value per frame. */
 static double quantile(const struct racer *racer, uint32_t frames, double part, double *scratch) {
     for (uint32_t frame = 0; frame < frames; frame++) {
         double ms[LAPS];
@@ -212,7 +213,7 @@ static void sum_up(struct racer *racer, const struct racer *kolk, double *scratc
     racer->ratio = racer->median / quantile(kolk, frames, 0.5, scratch);
 }
 
-/* Checks that this lap computed the same sparkles as kolk's. */
+/* Checks that this lap computed the same sparkles as kolk's lap. */
 static int check_lap(const struct spell *spell, const struct storage *storage, const struct lap *lap,
                      const struct lap *kolk) {
     struct lap *shorter = NULL;

@@ -1,6 +1,6 @@
-/* screen.c: the spell on a terminal. Each character is two pixels, one above the other (U+2580, the upper half block).
- * Without colors, it is one of ten characters of growing density. Under the sparkles are the slots of the pool, row
- * after row, and its counters. The animation lasts DURATION; a slow terminal gets fewer frames. */
+/* screen.c: shows the spell on a terminal. Each character is two pixels, one above the other (U+2580, the upper half
+ * block). Without colors, each character is one of ten of increasing density. Under the sparkles are the slots of the
+ * pool, row after row, and its counters. The animation lasts DURATION; a slow terminal gets fewer frames. */
 #define _DEFAULT_SOURCE /* ioctl(TIOCGWINSZ) */
 #include "../measure.h"
 #include "../print.h"
@@ -19,18 +19,18 @@
 
 enum { MAP_ROWS = 3, LEAST_ROWS = 8 };
 
-/* ---- The terminal: taken over, and given back in every case ------------------------------------------------------ */
+/* ---- The terminal: taken over, and restored in every case -------------------------------------------------------- */
 
-static const char take_over[] = "\033[?1049h\033[?25l\033[2J"; /* the other screen, no cursor, clear */
+static const char take_over[] = "\033[?1049h\033[?25l\033[2J"; /* alternate screen, no cursor, clear */
 static const char give_back[] = "\033[0m\033[?25h\033[?1049l";
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
 enum { SIGNALS = sizeof signals / sizeof *signals };
 
-/* Once the handler returns, the signal has its default effect. */
+/* Restores the terminal. Once the handler returns, the signal has its default effect. */
 static void on_signal(int number) {
     ssize_t written = write(STDOUT_FILENO, give_back, sizeof give_back - 1);
-    (void)written; /* nothing can be done about it */
+    (void)written; /* a failure cannot be handled here */
     signal(number, SIG_DFL);
     raise(number);
 }
@@ -38,7 +38,7 @@ static void on_signal(int number) {
 static void catch_signals(struct sigaction *before) {
     for (int n = 0; n < SIGNALS; n++) {
         struct sigaction action = {0};
-        action.sa_handler = signals[n] == SIGTSTP ? SIG_IGN : on_signal; /* its screen would stay */
+        action.sa_handler = signals[n] == SIGTSTP ? SIG_IGN : on_signal; /* its screen would remain */
         sigemptyset(&action.sa_mask);
         sigaction(signals[n], &action, &before[n]);
     }
@@ -50,13 +50,13 @@ static void restore_signals(const struct sigaction *before) {
 
 /* ---- Pixels and characters --------------------------------------------------------------------------------------- */
 
-enum depth { PLAIN, CUBE, FULL }; /* no colors, 256, 2^24 */
+enum depth { PLAIN, CUBE, FULL }; /* no colors, 256 colors, 2^24 colors */
 
 struct terminal {
     enum depth depth;
-    FILE *out; /* a frame is written as a whole */
+    FILE *out; /* buffers a whole frame */
     uint32_t columns, rows;
-    uint32_t ink, paper; /* its current colors; UNKNOWN at first */
+    uint32_t ink, paper; /* the terminal's current colors; UNKNOWN at first */
 };
 
 #define UNKNOWN UINT32_MAX
@@ -65,7 +65,7 @@ struct terminal {
 struct canvas {
     struct picture sky;
     struct light *map;
-    float *densities; /* one a pixel of the map */
+    float *densities; /* one per pixel of the map */
 };
 
 static enum depth depth_of(const cli_context *cli) {
@@ -82,7 +82,7 @@ static void free_canvas(struct canvas *canvas) {
 }
 
 static bool new_canvas(struct canvas *canvas, uint32_t columns, uint32_t rows) {
-    uint32_t high = rows < LEAST_ROWS ? 0 : 2 * (rows - MAP_ROWS - 1); /* otherwise only the counters fit */
+    uint32_t high = rows < LEAST_ROWS ? 0 : 2 * (rows - MAP_ROWS - 1); /* 0: only the counters fit */
     size_t map = (size_t)columns * 2 * MAP_ROWS;
     free_canvas(canvas);
     canvas->sky = (struct picture){columns, high, malloc(((size_t)columns * high + 1) * sizeof *canvas->sky.light)};
@@ -106,7 +106,7 @@ static bool fit(struct terminal *terminal, struct canvas *canvas) {
 static uint32_t code_of(enum depth depth, struct light light) {
     float parts[3] = {exposed(light.red), exposed(light.green), exposed(light.blue)};
     uint32_t code = 0;
-    for (int n = 0; n < 3; n++) { /* the cube has six steps: 0, then 95 to 255 */
+    for (int n = 0; n < 3; n++) { /* the color cube has six steps per channel: 0, then 95 to 255 */
         float step = parts[n] < 0.19f ? 0 : parts[n] * 255 / 40 - 1.375f;
         code = depth == FULL ? code << 8 | (uint32_t)(parts[n] * 255) : code * 6 + (uint32_t)(step + 0.5f);
     }
@@ -140,7 +140,7 @@ static void put_character(struct terminal *terminal, struct light upper, struct 
     fputs("\xe2\x96\x80", terminal->out);
 }
 
-/* Prints the terminal's rows from `first` on, from pixels of the terminal's width. */
+/* Prints the terminal's rows from `first` on. The pixels have the terminal's width. */
 static void put_rows(struct terminal *terminal, uint32_t first, const struct light *pixels, uint32_t rows) {
     for (uint32_t row = 0; row < rows; row++) {
         fprintf(terminal->out, "\033[%u;1H", first + row + 1);
@@ -152,8 +152,8 @@ static void put_rows(struct terminal *terminal, uint32_t first, const struct lig
 
 /* ---- A frame ----------------------------------------------------------------------------------------------------- */
 
-/* A pixel holds one to hundreds of sparkles, and a few would already make it white. This compresses brightness and
- * keeps the color. */
+/* A pixel holds one to hundreds of sparkles, and a few would already make it white. So this compresses the brightness
+ * and keeps the color. */
 static struct light evened(struct light light) {
     float most = fmaxf(light.red, fmaxf(light.green, light.blue));
     float least = fminf(light.red, fminf(light.green, light.blue));
@@ -235,7 +235,7 @@ static void play(const struct spell *spell, struct wand *wand, struct store *sto
     free_canvas(&canvas);
 }
 
-/* Takes over the terminal while the animation plays. */
+/* Takes over the terminal for the duration of the animation. */
 static void show(const struct spell *spell, struct wand *wand, struct store *store, struct terminal *terminal) {
     struct sigaction before[SIGNALS];
     fflush(stdout);

@@ -3,9 +3,9 @@
  *     a wave, PERIOD frames:   births   . : | | | : .          while the wand is waved
  *                              alive      . : | | | | : : . .  the last ones outlive it
  *
- * The number alive follows from the births and the lengths of lives, which are uniform from SHORTEST to LONGEST. So the
- * births are scaled until the highest wave slightly exceeds the requested number. Sparkles that do not fit into the
- * pool are not created. */
+ * The number alive follows from the births and from the lengths of lives, which are distributed uniformly from SHORTEST
+ * to LONGEST. So the births are scaled until the highest wave slightly exceeds the requested number. A sparkle that
+ * does not fit into the pool is not created. */
 #include "sparkles.h"
 
 #include <math.h>
@@ -13,8 +13,8 @@
 
 enum { PERIOD = 72, WAVING = 44, SHORTEST = 16, LONGEST = 60, POP_EVERY = 6, WAVES = 5 };
 
-/* The height of each wave relative to the highest, and the wand's figure: how often it swings horizontally and
- * vertically. */
+/* The height of each wave relative to the highest one, and the wand's figure, given by how often the wand swings
+ * horizontally and vertically. */
 static const struct {
     double height, x_turns, y_turns, phase;
     uint16_t tint;
@@ -25,13 +25,13 @@ static const struct {
 
 static const double pi = 3.14159265358979323846;
 
-/* The fraction of sparkles still alive this many frames after birth. */
+/* Returns the fraction of sparkles still alive this many frames after their birth. */
 static double survival(uint32_t frames) {
     if (frames < SHORTEST) return 1;
     return frames < LONGEST ? (double)(LONGEST - frames) / (LONGEST - SHORTEST + 1) : 0;
 }
 
-/* The strength of the wand's wave in this frame, from 0 to 1. */
+/* Returns how many sparkles are born in this frame, relative to other frames. */
 static double strength(uint32_t frame) {
     uint32_t at = frame % PERIOD;
     double swing = at < WAVING ? sin(pi * (at + 0.5) / WAVING) : 0;
@@ -49,7 +49,7 @@ bool spell_init(struct spell *spell) {
         if (alive > highest) highest = alive;
     }
     double scale = 1.002 * spell->sparkles / highest;
-    double owed = 0; /* carries fractions over, so that rare births are not rounded to none */
+    double owed = 0; /* carries fractions over to the next frame, so that rare births are not rounded down to none */
     spell->most_births = 0;
     for (uint32_t frame = 0; frame < spell->frames; frame++) {
         owed += strength(frame) * scale;
@@ -72,7 +72,7 @@ bool wand_init(struct wand *wand, const struct spell *spell) {
     size_t size = (spell->most_births + (size_t)1) * sizeof *wand->births;
     wand->births = malloc(size);
     if (!wand->births) return false;
-    memset(wand->births, 0xff, size); /* touches the pages now, so that no storage's growth includes them */
+    memset(wand->births, 0xff, size); /* touches the pages now, so that they do not count as a storage's growth */
     return true;
 }
 
@@ -86,7 +86,7 @@ static uint64_t random_bits(struct wand *wand) {
     return mix_bits(wand->random);
 }
 
-/* From 0 to below 1. */
+/* Returns a random number from 0 to below 1. */
 static double random_part(struct wand *wand) {
     return (double)(random_bits(wand) >> 11) * 0x1p-53;
 }
@@ -107,7 +107,7 @@ static void find_tip(uint32_t wave, double at, double *x, double *y) {
     *y = 0.6 * sin(2 * pi * (at / WAVING * waves[wave].y_turns + 2 * waves[wave].phase));
 }
 
-/* The path of the wand's tip since the previous frame. */
+/* The path that the wand's tip has covered since the previous frame. */
 struct way {
     double x, y, width, height;
 };
@@ -122,13 +122,13 @@ static struct way way_of_tip(uint32_t frame) {
     return way;
 }
 
-/* The speed of a pop's sparkle in this direction: the pop has eight petals. */
+/* Returns the speed of a pop's sparkle in this direction, so that the pop has eight petals. */
 static double petal(double x, double y) {
     double twice = x * x - y * y, four_times = 2 * twice * twice - 1; /* cosines of 2 and 4 times the angle */
     return 0.006 + 0.009 * four_times * four_times;
 }
 
-/* Most sparkles are born along the wand's path of this frame. In a pop, most fly out from its tip instead. */
+/* Creates a sparkle. Most are born along the wand's path in this frame; in a pop, most fly out from its tip instead. */
 static struct sparkle born(struct wand *wand, const struct way *way, bool pop) {
     double x_velocity, y_velocity, along = random_part(wand), speed = 0.0036;
     double square = random_point(wand, &x_velocity, &y_velocity);

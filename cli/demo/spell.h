@@ -6,7 +6,7 @@
 #include "../json.h"
 #include "sparkles.h"
 
-/* Shows the spell on the terminal that stdout is, for some seconds. */
+/* Shows the spell for some seconds on the terminal to which stdout goes. */
 int demo_screen(const cli_context *cli, const struct spell *spell);
 
 /* Draws two pictures into this directory, and prints their paths. */

@@ -6,15 +6,15 @@
 #include "../json.h"
 #include "sparkles.h"
 
-/* The wishes of the command line. */
+/* The options of the command line. */
 struct demo {
     struct spell spell;
     bool pictures;         /* draw pictures instead of the animation */
-    const char *directory; /* for them */
+    const char *directory; /* where the pictures go */
 };
 
-/* A stop of the tour prints to cli->out. With `json` it prints nothing, and adds to the open JSON object. Returns an
- * exit code. */
+/* Each stop of the tour prints to cli->out. With `json` it prints nothing, and adds its result to the open JSON object.
+ * Returns an exit code. */
 int demo_fragments(cli_context *cli, const struct demo *demo, cli_json *json);
 int demo_bitpool(cli_context *cli, const struct demo *demo, cli_json *json);
 int demo_components(cli_context *cli, const struct demo *demo, cli_json *json);

@@ -1,11 +1,11 @@
-/* stores.c: four ways of storing the sparkles. In each frame, each one creates the newborn sparkles, moves the live
+/* stores.c: four ways to store the sparkles. In each frame, each of them creates the newborn sparkles, moves the live
  * ones and removes those whose life is over; nothing else is measured. They differ in how they find a free place and
- * the live objects:
+ * how they find the live objects:
  *
- *     malloc        an array of pointers, packed: the last one moves into the gap of the one that dies
- *     first pool    scans for an unused object; scans all to animate
- *     second pool   a free list through the dead objects; scans all to animate
- *     kolk          a stack of free slots, a bit a slot; visits only what is alive */
+ *     malloc        a packed array of pointers: the last one moves into the gap of one that dies
+ *     first pool    scans for an unused object; scans all objects to animate
+ *     second pool   a free list through the dead objects; scans all objects to animate
+ *     kolk          a stack of free slots and one bit per slot; visits only what is alive */
 #include "sparkles.h"
 
 #include <stdlib.h>
@@ -136,7 +136,7 @@ static void objects_end(struct store *store) {
 static struct store *list_begin(uint32_t capacity) {
     struct store *store = scan_begin(capacity);
     if (!store) return NULL;
-    for (uint32_t n = capacity; n-- > 0;) { /* the first one is available, and each leads to the next */
+    for (uint32_t n = capacity; n-- > 0;) { /* the first object is available, and each leads to the next */
         store->objects[n].next = store->first_available;
         store->first_available = &store->objects[n];
     }

@@ -39,7 +39,7 @@ static const cli_option options[] = {
 
 /* ---- The environment --------------------------------------------------------------------------------------------- */
 
-/* A sentence for each setting that kolk does not understand. */
+/* One sentence for each setting that kolk does not understand. */
 static char complaints[1024];
 
 static void take_complaint(const kolk_failure *failure, void *context) {
@@ -63,7 +63,7 @@ static uint32_t flags_in_force(void) {
     return stats.debug;
 }
 
-/* Would a heap of this name have guarded blocks? */
+/* Returns true if a heap of this name would have guarded blocks. */
 static bool heap_samples(void) {
     kolk_heap heap;
     kolk_stats stats;
@@ -96,7 +96,7 @@ static void look_at_debug(doctor_finding *finding) {
         return;
     }
     char names[64] = "nothing";
-    unsetenv("KOLK_STATS"); /* its line has a check of its own */
+    unsetenv("KOLK_STATS"); /* another check covers this variable */
     uint32_t flags = flags_in_force();
     bool samples = heap_samples(), some = samples || flags & ~(uint32_t)KOLK_DEBUG_BYPASS;
     name_flags(flags, names, sizeof names);
@@ -141,7 +141,7 @@ static const doctor_check environment_checks[] = {
 static const doctor_group doctor_environment = {
     .name = "environment", .title = "The environment", .as_set = true, .checks = environment_checks};
 
-/* ---- Looking ----------------------------------------------------------------------------------------------------- */
+/* ---- Running the checks ------------------------------------------------------------------------------------------ */
 
 enum { GROUPS = 4, CHECKS_MOST = 16 };
 
@@ -162,8 +162,8 @@ static void end_all(int signal) {
     kill(0, SIGKILL);
 }
 
-/* Runs in a child process that leads its own process group without a terminal. So a tool that waits for ever, even for
- * a key, ends with the group. */
+/* Runs in a child process that leads its own process group and has no terminal. So a tool that waits forever, even for
+ * a key, ends together with the group. */
 static void look(const void *input, void *result) {
     const struct looking *at = input;
     setsid();

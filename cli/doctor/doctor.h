@@ -1,11 +1,11 @@
-/* cli/doctor/doctor.h: shared by the files of `kolk doctor`. A check examines one feature on this machine in its own
- * process; its finding is an answer and a sentence. A group is a heading with its checks. */
+/* cli/doctor/doctor.h: declarations shared by the files of `kolk doctor`. A check examines one feature on this machine
+ * in its own process; its finding is an answer and a sentence. A group is a heading with checks. */
 #ifndef DOCTOR_H
 #define DOCTOR_H
 
 #include <stdbool.h>
 
-enum { DOCTOR_SECONDS = 5 }; /* the time limit of a check; after it, the check and the tools it has started are ended */
+enum { DOCTOR_SECONDS = 5 }; /* the time limit of a check; it then ends with the tools that it has started */
 
 typedef enum doctor_answer { DOCTOR_NO, DOCTOR_PARTLY, DOCTOR_YES } doctor_answer;
 
@@ -22,26 +22,26 @@ typedef struct doctor_check {
 typedef struct doctor_group {
     const char *name, *title;
     bool required; /* a DOCTOR_NO here is a failure */
-    bool as_set;   /* its pools obey KOLK_DEBUG, KOLK_BYPASS and KOLK_STATS; other checks' pools are plain */
-    const doctor_check *checks; /* the last has no name */
+    bool as_set;   /* its pools obey KOLK_DEBUG, KOLK_BYPASS and KOLK_STATS; the pools of other checks ignore them */
+    const doctor_check *checks; /* the last one has no name */
 } doctor_group;
 
 extern const doctor_group doctor_library, doctor_debug, doctor_tools;
 
-/* Control characters from a variable or a tool become spaces. */
+/* Sets the finding. Control characters that come from a variable or a tool become spaces. */
 void doctor_find(doctor_finding *finding, doctor_answer answer, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Is the tool on the PATH, and does it exit with 0 when called with these arguments? */
+/* Returns true if the tool is on the PATH and exits with 0 when called with these arguments. */
 bool doctor_tool_runs(const char *tool, const char *argument);
 
-/* Checks of threads.c, and of heap.c. */
+/* Checks that are defined in threads.c and heap.c. */
 void doctor_look_at_queue(doctor_finding *finding);
 void doctor_look_at_shared(doctor_finding *finding);
 void doctor_look_at_resources(doctor_finding *finding);
 void doctor_look_at_heap(doctor_finding *finding);
 
-/* The tool that watches this process's memory, as kolk detects it; NULL if there is none. */
+/* Returns the tool that watches this process's memory, as far as kolk detects it; NULL if there is none. */
 const char *doctor_watcher(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* find.c: the sentence of a finding. */
+/* find.c: formats the sentence of a finding. */
 #include "doctor.h"
 
 #include <stdarg.h>

@@ -9,7 +9,7 @@
 #define SOME  1000u
 #define LARGE 1000000u /* bytes */
 
-/* Allocates blocks of ascending sizes and fills each with its own bytes; false if memory runs out. */
+/* Allocates blocks of increasing size and fills each with its own byte value. Returns false if memory runs out. */
 static bool take_blocks(kolk_heap *heap, unsigned char **blocks) {
     for (unsigned n = 0; n < SOME; n++) {
         blocks[n] = kolk_heap_alloc(heap, n + 1);
@@ -25,7 +25,7 @@ static bool are_untouched(unsigned char *const *blocks) {
     return true;
 }
 
-/* Blocks of many sizes must not overlap, and freed memory must go back to the system. */
+/* Checks that blocks of many sizes do not overlap, and that freed memory goes back to the system. */
 void doctor_look_at_heap(doctor_finding *finding) {
     static unsigned char *blocks[SOME];
     kolk_heap heap;

@@ -1,5 +1,5 @@
 /* library.c: the checks of `kolk doctor` on the library and its debug mode. Every check runs in its own process with
- * its own pools, so nothing outlives it. */
+ * its own pools, so nothing remains of it. */
 #define _POSIX_C_SOURCE 200809L
 #include "../measure.h"
 #include "../print.h"
@@ -15,7 +15,7 @@
 #define LENGTH_OF(array) (sizeof(array) / sizeof *(array))
 #define KIB              UINT64_C(1024)
 
-/* ---- What failures said ------------------------------------------------------------------------------------------ */
+/* ---- Reported failures ------------------------------------------------------------------------------------------- */
 
 static struct {
     unsigned count;
@@ -30,7 +30,8 @@ static void hear(const kolk_failure *failure, void *context) {
     snprintf(heard.sentence, sizeof heard.sentence, "%s", failure->sentence);
 }
 
-/* Makes a pool of 64-byte objects and records its failures. If it cannot be made, returns false with a finding. */
+/* Makes a pool of 64-byte objects and starts recording failures. If the pool cannot be made, sets the finding and
+ * returns false. */
 static bool begin(kolk_pool *pool, uint32_t capacity, const char *debug, doctor_finding *finding) {
     kolk_set_failure_handler(hear, NULL);
     kolk_pool_desc desc = {.name = "doctor", .object_size = 64, .capacity = capacity, .debug = debug};
@@ -39,7 +40,7 @@ static bool begin(kolk_pool *pool, uint32_t capacity, const char *debug, doctor_
     return status == KOLK_OK;
 }
 
-/* The planted mistake must have been reported exactly once, with the right status. */
+/* Checks that the planted mistake was reported exactly once, with the right status. */
 static void find_report(doctor_finding *finding, kolk_status rule) {
     if (heard.count == 1 && heard.last.rule == rule)
         doctor_find(finding, DOCTOR_YES, "it is reported: %s", heard.sentence);
@@ -127,8 +128,8 @@ static bool reserve(kolk_pool *pool, uint64_t bytes) {
     return kolk_pool_init(pool, &desc) == KOLK_OK;
 }
 
-/* Allocates this many objects and writes each one's number at its end. Returns the first, or NULL if there are
- * fewer. */
+/* Allocates this many objects and writes each one's number at its end. Returns the first object, or NULL if not all
+ * could be allocated. */
 static char *fill(kolk_pool *pool, uint32_t count) {
     char *first = NULL;
     for (uint32_t i = 0; i < count; i++) {
@@ -174,7 +175,7 @@ static uint64_t memory_of_machine(void) {
     return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
 }
 
-/* A pool that does not grow has its whole capacity from init on, which must not cost memory before it is used. */
+/* A pool that does not grow has its whole capacity from init on. This must not take up memory before it is used. */
 static void look_at_unused_capacity(doctor_finding *finding) {
     const char *watcher = doctor_watcher();
     if (watcher) {
@@ -281,7 +282,7 @@ static void look_at_fill(doctor_finding *finding) {
     if (!filled) doctor_find(finding, DOCTOR_NO, "a new object was not filled with 0xcd");
 }
 
-/* Uses the middle one of three objects, so that an unnoticed mistake does no harm. */
+/* Uses the middle one of three objects, so that a mistake that goes unnoticed does no harm. */
 static void look_at_guard(doctor_finding *finding) {
     kolk_pool pool;
     if (!begin(&pool, 3, "guard", finding)) return;

@@ -8,7 +8,7 @@
 
 #include <kolk/kolk.h>
 
-/* Usually long enough for a thread that was just started to fall asleep. */
+/* Sleeps long enough, usually, for a thread that has just been started to fall asleep. */
 static void nap(void) {
     nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
 }
@@ -20,7 +20,7 @@ static void *pop_it(void *argument) {
     return kolk_queue_pop((kolk_queue *)argument, &item, KOLK_FOREVER) == KOLK_OK && item == 42 ? argument : NULL;
 }
 
-/* A thread that sleeps at an empty queue must wake at a push or at its deadline. A thread that polls must be
+/* Checks that a thread sleeping on an empty queue wakes at a push or at its deadline, and that a thread that polls is
  * notified. */
 void doctor_look_at_queue(doctor_finding *finding) {
     kolk_queue queue;
@@ -55,7 +55,7 @@ void doctor_look_at_queue(doctor_finding *finding) {
 
 /* ---- The shared pool --------------------------------------------------------------------------------------------- */
 
-/* Waits for an object and frees it; returns NULL if there was none. The thread's local is not deinitialised. */
+/* Waits for an object and frees it. Returns NULL if there was none. Does not deinitialise the thread's local. */
 static void *free_one(void *argument) {
     kolk_shared_local local;
     if (kolk_shared_local_init(&local, argument) != KOLK_OK) return NULL;
@@ -75,8 +75,8 @@ static bool runs_well(void *(*act)(void *), kolk_shared *pool) {
     return pthread_create(&thread, NULL, act, pool) == 0 && pthread_join(thread, &well) == 0 && well;
 }
 
-/* The pool has room for two locals. When a thread has ended without a deinit, its local must be free again. So three
- * threads get one, one after the other. */
+/* The pool has room for two locals. If a thread has ended without a deinit, its local must become free again. So three
+ * threads get one, one thread after the other. */
 static void look_at_ends(doctor_finding *finding, kolk_shared *pool) {
     kolk_shared_local local;
     bool left = kolk_shared_local_init(&local, pool) == KOLK_OK;
@@ -89,7 +89,7 @@ static void look_at_ends(doctor_finding *finding, kolk_shared *pool) {
                       : "; the system has no keys for locals that come by themselves");
 }
 
-/* A thread that waits for an object of a full pool must be woken by a free or by its deadline. The handle of an object
+/* A thread that waits for an object of a full pool must be woken by a free or at its deadline. The handle of an object
  * that another thread has freed must be stale. */
 static void look_at_sharing(doctor_finding *finding, kolk_shared *pool, kolk_shared_local *local) {
     void *last = kolk_shared_alloc(local), *more = last;
@@ -136,7 +136,7 @@ static bool make_nothing(void *context, const char *key, kolk_deadline deadline,
     return true;
 }
 
-/* A maker must make the one resource ready. A borrow gets it, and a second one must end with its deadline. */
+/* A maker must create the only resource. One borrow gets it, and a second borrow must time out at its deadline. */
 void doctor_look_at_resources(doctor_finding *finding) {
     kolk_resource_pool pool;
     kolk_resource_pool_desc desc = {

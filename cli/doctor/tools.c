@@ -1,4 +1,4 @@
-/* tools.c: checks the tools that `kolk doctor` starts, and those that watch it. */
+/* tools.c: checks on the tools that `kolk doctor` starts, and on the tools that watch it. */
 #define _GNU_SOURCE /* pipe2, realpath */
 #include "doctor.h"
 
@@ -12,14 +12,14 @@
 
 #include <kolk/kolk.h>
 
-/* ---- Starting one ------------------------------------------------------------------------------------------------ */
+/* ---- Starting a tool --------------------------------------------------------------------------------------------- */
 
 struct answer {
-    bool found, done; /* it is on the PATH; it exited with 0 */
+    bool found, done; /* it is on the PATH; it exited with code 0 */
     char text[4096];  /* the beginning of its stdout and stderr */
 };
 
-enum { NO_PROGRAM = 127 }; /* exit code of a child that found none */
+enum { NO_PROGRAM = 127 }; /* exit code of a child that did not find the program */
 
 static void become(const char *const *words, int out) {
     dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
@@ -31,7 +31,7 @@ static void become(const char *const *words, int out) {
     _exit(NO_PROGRAM);
 }
 
-/* Waits for it; the time limit is the check's. */
+/* Waits for the tool. The only time limit is that of the check. */
 static void ask(struct answer *answer, const char *const *words) {
     int ends[2], status = 0;
     *answer = (struct answer){.found = false};
@@ -73,7 +73,7 @@ static void look_at_valgrind(doctor_finding *finding) {
 
 /* ---- gdb --------------------------------------------------------------------------------------------------------- */
 
-/* The libkolk.so that was built or installed with this program. */
+/* Finds the libkolk.so that was built or installed with this program. */
 static bool find_library(char path[PATH_MAX]) {
     static const char *const places[] = {"libkolk.so.[0-9]", "../lib*/libkolk.so.[0-9]", "../lib*/*/libkolk.so.[0-9]"};
     ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
@@ -89,7 +89,7 @@ static bool find_library(char path[PATH_MAX]) {
         found = glob(places[i], 0, NULL, &matches) == 0 && realpath(matches.gl_pathv[0], path);
         globfree(&matches);
     }
-    return fchdir(here) == 0 && found; /* the PATH may have folders that are relative */
+    return fchdir(here) == 0 && found; /* restored, because the PATH may contain relative folders */
 }
 
 static void look_at_gdb(doctor_finding *finding) {
@@ -130,9 +130,9 @@ static void look_at_probes(doctor_finding *finding) {
         doctor_find(finding, DOCTOR_YES, "kolk:alloc, free, full, grow, stale_handle; %s", tools);
 }
 
-/* ---- What watches this run --------------------------------------------------------------------------------------- */
+/* ---- Tools that watch this run ----------------------------------------------------------------------------------- */
 
-/* NULL where the program was not built with the sanitizer. */
+/* These are NULL where the program was not built with the sanitizer. */
 #define WEAK __attribute__((weak))
 extern WEAK void __asan_init(void);
 extern WEAK void __lsan_do_leak_check(void);

@@ -1,5 +1,5 @@
-/* calls.c: see calls.h. A frame gets its module on arrival, as another module may lie at that address later. It gets
- * its words at the end. */
+/* calls.c: see calls.h. The module of a frame is found on arrival, because another module may lie at that address
+ * later. The words of a frame are found at the end. */
 #define _GNU_SOURCE
 #include "calls.h"
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Makes space for element `count` by doubling the array; the new part is all zero. */
+/* Makes space for element `count` by doubling the array, and zeroes the new part. */
 static bool have_room(struct calls *calls, void **array, size_t *room, size_t count, size_t size) {
     if (count < *room) return true;
     size_t more = *room ? *room : 256;
@@ -25,7 +25,7 @@ static bool have_room(struct calls *calls, void **array, size_t *room, size_t co
 
 void calls_add_module(struct calls *calls, bool is_first, struct module module) {
     for (size_t i = 0; is_first && i < calls->module_count; i++) calls->modules[i].is_there = false;
-    for (size_t i = 0; i < calls->module_count; i++) { /* it was in the previous list, and stays the same */
+    for (size_t i = 0; i < calls->module_count; i++) { /* it may be in an earlier list, unchanged */
         struct module *known = &calls->modules[i];
         if (known->bias != module.bias || known->begin != module.begin || strcmp(known->path, module.path) != 0)
             continue;
@@ -80,7 +80,7 @@ static char *make_words(struct calls *calls, uint64_t frame, uint32_t module) {
     return text;
 }
 
-/* Returns the words for a frame; each frame is looked up once. */
+/* Returns the words for a frame. Each frame is looked up only once. */
 static const char *words_for(struct calls *calls, uint64_t frame, uint32_t module) {
     uint64_t key = frame ^ (uint64_t)module << 48;
     uint32_t number;

@@ -1,5 +1,5 @@
-/* cli/record/calls.h: the stacks of a recorded program: records where its modules lay, and finally prints words for
- * each stack. */
+/* cli/record/calls.h: the stacks of a recorded program. Records where the program's modules are in memory, and finally
+ * prints each stack in words. */
 #ifndef CLI_CALLS_H
 #define CLI_CALLS_H
 
@@ -9,32 +9,32 @@
 #include "../replay/map.h"
 
 struct call {
-    uint64_t frames[WIRE_DEPTH];  /* 0: there are no more */
-    uint32_t modules[WIRE_DEPTH]; /* for each frame, its module's number plus 1; 0: no module */
+    uint64_t frames[WIRE_DEPTH];  /* 0: there are no more frames */
+    uint32_t modules[WIRE_DEPTH]; /* the number of each frame's module plus 1; 0: no module */
 };
 
-/* All zero: none. */
+/* If it is all zero, there are none. */
 struct calls {
     struct call *calls; /* by number; number 0 has no frames */
     size_t count, room;
     struct module *modules;
     size_t module_count, module_room;
-    struct map places; /* frames to their words */
+    struct map places; /* from frames to their words */
     char **words;
     size_t word_count, word_room;
-    bool has_no_memory; /* so some calls have no names */
+    bool has_no_memory; /* memory ran out, so some calls have no names */
 };
 
-/* Adds a module; is_first starts a new list of the loaded modules. Takes ownership of the path. */
+/* Adds a module. is_first starts a new list of the loaded modules. Takes ownership of the module's path. */
 void calls_add_module(struct calls *calls, bool is_first, struct module module);
 
 /* Adds the stack with the next number. */
 void calls_add(struct calls *calls, uint32_t number, const uint64_t *frames, uint32_t count);
 
-/* A line for each. */
+/* Writes a line for each call. */
 void calls_write(struct calls *calls, struct output *output);
 
-/* Frees all, and leaves the struct all zero. */
+/* Frees everything, and leaves the struct all zero. */
 void calls_free(struct calls *calls);
 
 #endif

@@ -10,16 +10,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static volatile pid_t running; /* 0: not started, or ended */
+static volatile pid_t running; /* 0: it has not started, or has ended */
 
 /* ---- Signals ----------------------------------------------------------------------------------------------------- */
 
 static const int forwarded[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
-static const int ignored[] = {SIGPIPE, SIGXFSZ}; /* the write fails instead, which is reported */
+static const int ignored[] = {SIGPIPE, SIGXFSZ}; /* the write fails instead, and the failure is reported */
 enum { FORWARDED = sizeof forwarded / sizeof *forwarded, IGNORED = sizeof ignored / sizeof *ignored };
 static struct sigaction before[FORWARDED + IGNORED];
 
-/* Signals from the kernel itself, as for Ctrl-C, already go to all foreground processes of the terminal. */
+/* Signals from the kernel itself, such as those for Ctrl-C, already go to all foreground processes of the terminal. */
 static void forward(int number, siginfo_t *info, void *context) {
     (void)context;
     int error = errno;
@@ -52,7 +52,7 @@ static _Noreturn void become(char **arguments, int descriptor, int answer, const
     _exit(written < 0);
 }
 
-/* Returns the errno value from the pipe; 0 if the pipe closed, as then the program runs. */
+/* Returns the errno value from the pipe, or 0 if the pipe was closed, because then the program runs. */
 static int take_answer(int answer) {
     int error = 0;
     ssize_t length;
@@ -66,7 +66,7 @@ int program_start(struct program *program, char **arguments, int descriptor) {
     sigset_t all, mask;
     if (pipe2(answer, O_CLOEXEC) != 0) return errno;
     sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &mask); /* holds signals back until the child's id is known */
+    sigprocmask(SIG_SETMASK, &all, &mask); /* blocks signals until the child's id is known */
     program->pid = fork();
     int error = program->pid < 0 ? errno : 0;
     if (!error) running = program->pid;

@@ -7,18 +7,18 @@
 
 struct program {
     pid_t pid;
-    int status; /* as waitpid's, once it has ended */
+    int status; /* as waitpid reports it, once the program has ended */
 };
 
-/* Forwards signals that would end this process to the program, as soon as it runs. It gets the terminal's signals by
- * itself. Writing beyond a limit fails instead of ending this process. */
+/* Forwards signals that would end this process to the program, once the program runs. The terminal's signals reach the
+ * program without this. A write beyond a size limit fails instead of ending this process. */
 void program_prepare(void);
 
-/* Runs a program with the original signal handling; KOLK_RECORD passes it our descriptor. Returns 0 once the program
- * runs, or an errno value. */
+/* Starts a program with the original signal handling; KOLK_RECORD passes our descriptor to it. Returns 0 once the
+ * program runs, or an errno value. */
 int program_start(struct program *program, char **arguments, int descriptor);
 
-/* Waits for its end. */
+/* Waits for the program to end. */
 void program_wait(struct program *program);
 
 /* As in a shell: the program's exit code, or 128 plus the number of the signal that ended it. */

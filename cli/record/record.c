@@ -3,7 +3,7 @@
  *
  *     the program                                         this process
  *     preload/record: each call, a few words  -- wire.h -->  writer.c: lines of text  -->  output.c: zstd, the file
- *                                                            calls.c, symbols.c: stacks in words, in the end
+ *                                                            calls.c, symbols.c: stacks in words, at the end
  *                                                            program.c: its start, its signals, its end
  */
 #define _GNU_SOURCE
@@ -33,7 +33,7 @@ static const cli_option options[] = {
 };
 
 struct recording {
-    const char *path, *name; /* of the trace; of the program */
+    const char *path, *name; /* path of the trace; name of the program */
     char own_path[PATH_MAX];
     int descriptor;
     struct output output;
@@ -41,7 +41,7 @@ struct recording {
     struct writer writer;
 };
 
-/* The default path: the program's name, in the current folder. */
+/* Chooses the default path: the program's name, in the current folder. */
 static int choose_path(const cli_context *cli, struct recording *recording) {
     recording->path = cli->path;
     if (cli->path) return CLI_OK;
@@ -95,7 +95,7 @@ static void say_summary(const struct recording *recording) {
             cli_count(stacks).text, stacks == 1 ? "" : "s", cli_bytes(recording->output.bytes).text);
 }
 
-/* Returns the program's exit code; if that is 0, record's own. */
+/* Returns the program's exit code, or record's own if that is 0. */
 static int end(struct recording *recording) {
     const char *nothing = why_nothing(recording->writer.wire);
     writer_end(&recording->writer);
@@ -143,12 +143,12 @@ static int run(cli_context *cli, int count, char **arguments) {
     if (cli->json) return cli_fail(CLI_USAGE, "record has no result in JSON: the trace is what it writes");
     struct recording *recording = calloc(1, sizeof *recording);
     if (!recording) return cli_fail(CLI_FAILED, "there is no memory");
-    arguments[count] = NULL; /* it is within argv */
+    arguments[count] = NULL; /* still within argv */
     recording->name = arguments[0];
     recording->writer.output = &recording->output;
     program_prepare();
     int code = choose_path(cli, recording);
-    cli->path = NULL; /* the frame writes nothing there */
+    cli->path = NULL; /* so that cli.c writes nothing there */
     if (code == CLI_OK) code = preload_library(LIBRARY);
     if (code == CLI_OK) code = make_wire(recording);
     if (code == CLI_OK) {

@@ -1,5 +1,5 @@
-/* symbols.c: see symbols.h. libdw of elfutils does the work; it also finds separate debug information by the build ID
- * (/usr/lib/debug). */
+/* symbols.c: see symbols.h. libdw from elfutils does the work. It also finds separate debug information (in
+ * /usr/lib/debug) by the build ID. */
 #define _GNU_SOURCE
 #include "symbols.h"
 
@@ -38,7 +38,7 @@ void symbols_close(struct module *module) {
     free(module->path);
 }
 
-/* Prints the name without its version: memcpy for memcpy@@GLIBC_2.14. */
+/* Prints the name without its version, so memcpy for memcpy@@GLIBC_2.14. */
 static void print_function(FILE *words, const char *function) {
     fprintf(words, "%.*s", (int)strcspn(function, "@"), function);
 }
@@ -48,7 +48,7 @@ static void print_place(FILE *words, const char *function, const char *file, int
     fprintf(words, " (%s:%d)", last_part(file), line);
 }
 
-/* Returns the function's name; for C++ the mangled name, which c++filt reads. */
+/* Returns the function's name. For C++ this is the mangled name, which c++filt can read. */
 static const char *name_of(Dwarf_Die *function) {
     Dwarf_Attribute attribute;
     const char *name = dwarf_formstring(dwarf_attr_integrate(function, DW_AT_linkage_name, &attribute));
@@ -64,13 +64,13 @@ static uint64_t number_of(Dwarf_Die *scope, unsigned attribute_name) {
 
 enum { NEST_MOST = 32 };
 
-/* The functions inlined at a place, from the outermost to the innermost. */
+/* The functions that are inlined at a place, from the outermost to the innermost. */
 struct nest {
     Dwarf_Die functions[NEST_MOST];
     int count;
 };
 
-/* Searches the children of `around` for the place; true if found. */
+/* Searches the children of `around` for the place. Returns true if it was found. */
 static bool find_nest(Dwarf_Die *around, uint64_t at, struct nest *nest) {
     Dwarf_Die die;
     if (dwarf_child(around, &die) != 0) return false;
@@ -104,7 +104,7 @@ static bool print_functions(FILE *words, Dwarf_Die *unit, uint64_t at, const cha
     return nest.count > 0;
 }
 
-/* gcc writes a table of the units by address. clang does not, so each unit is searched. */
+/* gcc writes a table that finds a unit by address. clang does not, so the units are searched one by one. */
 static Dwarf_Die *find_unit(const struct module *module, uint64_t address, Dwarf_Addr *bias) {
     Dwarf_Die *unit = dwfl_module_addrdie(module->dwfl_module, address, bias);
     if (unit) return unit;
@@ -123,7 +123,7 @@ static bool print_by_debug_info(FILE *words, const struct module *module, uint64
     return print_functions(words, unit, address - bias, file, line);
 }
 
-/* Returns true if the line was printed too, so that nothing is missing. */
+/* Returns true if the line was printed as well, so that nothing is missing. */
 static bool print_known(FILE *words, struct module *module, uint64_t address, bool *named) {
     *named = false;
     open_module(module);
@@ -145,7 +145,7 @@ void symbols_close(struct module *module) {
 }
 #endif
 
-/* A function without lines may call malloc at several places; the address distinguishes them. */
+/* A function without line numbers may call malloc in several places, so its address is printed to distinguish them. */
 void symbols_print(FILE *words, struct module *module, uint64_t address) {
     bool named;
     if (print_known(words, module, address - 1, &named)) return;

@@ -1,6 +1,6 @@
-/* cli/record/symbols.h: words for places in programs and their libraries: "insert (tree.c:27) < main (tree.c:60)" if
- * insert is inlined in main; "inflate (libz.so.1+0x2a40)" without debug information; "libz.so.1+0x2a40" without a
- * symbol. */
+/* cli/record/symbols.h: describes places in programs and their libraries in words: "insert (tree.c:27) < main
+ * (tree.c:60)" if insert is inlined in main; "inflate (libz.so.1+0x2a40)" without debug information; "libz.so.1+0x2a40"
+ * without a symbol. */
 #ifndef CLI_SYMBOLS_H
 #define CLI_SYMBOLS_H
 
@@ -8,12 +8,12 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* A mapped file. Its addresses in memory are larger by `bias` than those in the file. */
+/* A mapped file. An address in memory is larger by `bias` than the same address in the file. */
 struct module {
     char *path;
     uint64_t bias, begin, end;
-    bool is_there;  /* is in the latest list of modules */
-    bool is_opened; /* these are symbols.c's */
+    bool is_there;  /* it is in the latest list of modules */
+    bool is_opened; /* this and the next members belong to symbols.c */
     void *dwfl, *dwfl_module;
 };
 

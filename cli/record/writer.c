@@ -6,13 +6,13 @@
 #include <string.h>
 
 enum {
-    SLEEP_MS = 100,              /* the reader's longest sleep while the program writes little */
-    SHOW_WORDS = WIRE_WORDS / 64 /* words to read before their space is returned */
+    SLEEP_MS = 100,              /* the reader's longest sleep when the program writes little */
+    SHOW_WORDS = WIRE_WORDS / 64 /* words read before their space is returned to the program */
 };
 
 /* ---- The ring ---------------------------------------------------------------------------------------------------- */
 
-/* Returns the space that was read to the program. */
+/* Returns the space of the words that were read to the program. */
 static void show_room(struct writer *writer) {
     struct wire *wire = writer->wire;
     if (wire->tail == writer->tail) return;
@@ -21,7 +21,7 @@ static void show_room(struct writer *writer) {
     if (__atomic_exchange_n(&wire->is_full, 0, __ATOMIC_SEQ_CST)) wire_wake(&wire->turn);
 }
 
-/* Waits for words; returns false when no more will come. */
+/* Waits for words. Returns false if no more will come. */
 static bool wait_for_words(struct writer *writer) {
     struct wire *wire = writer->wire;
     show_room(writer);
@@ -36,7 +36,7 @@ static bool wait_for_words(struct writer *writer) {
     }
 }
 
-/* The next word; 0 at the end. */
+/* Returns the next word, or 0 at the end. */
 static uint64_t take(struct writer *writer) {
     if (writer->tail == writer->head && !wait_for_words(writer)) return 0;
     if (writer->tail - writer->wire->tail >= SHOW_WORDS) show_room(writer);
@@ -132,7 +132,7 @@ static void take_stack(struct writer *writer, uint64_t word) {
 
 /* ---- The trace --------------------------------------------------------------------------------------------------- */
 
-/* The records so far belong to another program: starts the trace again. */
+/* Starts the trace again, because the records so far belong to another program. */
 static void begin_program(struct writer *writer) {
     static const char start[] = "= Start\n";
     output_restart(writer->output);

@@ -13,17 +13,17 @@ struct writer {
     uint32_t has_ended; /* the program has ended, and writes no more */
     uint64_t operations, threads;
     struct calls calls;
-    pthread_t reader;    /* the reading thread; the members below are its own */
+    pthread_t reader;    /* the reading thread, which owns the members below */
     uint64_t head, tail; /* words available; words read */
     uint32_t thread;     /* of the previous operation; UINT32_MAX: none */
-    uint64_t *known;     /* a bit for each thread */
+    uint64_t *known;     /* one bit per thread */
 };
 
-/* Starts a thread that reads. The caller sets `wire` and `output`, and zeroes the rest. Returns false if memory runs
+/* Starts the reading thread. The caller sets `wire` and `output`, and zeroes the rest. Returns false if memory runs
  * out. */
 bool writer_begin(struct writer *writer);
 
-/* The program has ended: writes the rest of the trace. */
+/* Writes the rest of the trace, once the program has ended. */
 void writer_end(struct writer *writer);
 
 #endif

@@ -9,12 +9,12 @@
 
 struct input {
     FILE *file;
-    ZSTD_DCtx *zstd; /* NULL: plain text */
-    bool in_frame;   /* zstd has not reached the end of its frame */
+    ZSTD_DCtx *zstd; /* NULL if the file is plain text */
+    bool in_frame;   /* zstd has not reached the end of the current frame */
     bool has_problem;
     uint64_t line;
-    ZSTD_inBuffer raw; /* input from the file: src is `bytes` */
-    size_t begin, end; /* text that was not returned yet */
+    ZSTD_inBuffer raw; /* input from the file; src is `bytes` */
+    size_t begin, end; /* text that has not been returned yet */
     char problem[128];
     unsigned char bytes[65536];
     char text[INPUT_LINE_MOST + 1];
@@ -26,12 +26,12 @@ static size_t fail(struct input *input, const char *what, const char *why) {
     return 0;
 }
 
-/* Reads from the file if no bytes are left; returns false at its end. */
+/* Reads from the file if no bytes are left. Returns false at the end of the file. */
 static bool have_bytes(struct input *input) {
     if (input->raw.pos < input->raw.size) return true;
     input->raw = (ZSTD_inBuffer){.src = input->bytes};
     input->raw.size = fread(input->bytes, 1, sizeof input->bytes, input->file);
-    if (ferror(input->file)) return fail(input, "it cannot be read: ", strerror(errno)); /* a folder, for one */
+    if (ferror(input->file)) return fail(input, "it cannot be read: ", strerror(errno)); /* such as a folder */
     return input->raw.size > 0;
 }
 
@@ -70,7 +70,8 @@ static size_t read_plain(struct input *input, void *text, size_t size) {
 static size_t read_zstd(struct input *input, void *text, size_t size) {
     ZSTD_outBuffer out = {.dst = text, .size = size};
     for (;;) {
-        /* Within a frame zstd may hold text that did not fit before, so it is called before the file is read. */
+        /* Within a frame, zstd may still hold text for which there was no space. So it is called before the file is
+         * read. */
         if (input->in_frame || input->raw.pos < input->raw.size) {
             size_t rest = ZSTD_decompressStream(input->zstd, &out, &input->raw);
             if (ZSTD_isError(rest)) return fail(input, "its zstd data are damaged: ", ZSTD_getErrorName(rest));

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-/* The cell where the search for a key begins (Knuth, The Art of Computer Programming, vol. 3, 6.4: multiplicative
- * hashing). */
+/* Returns the cell where the search for a key begins (Knuth, The Art of Computer Programming, vol. 3, 6.4:
+ * multiplicative hashing). */
 static size_t home(const struct map *map, uint64_t key) {
     return (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - map->bits));
 }
@@ -13,7 +13,7 @@ static size_t after(const struct map *map, size_t at) {
     return (at + 1) & (((size_t)1 << map->bits) - 1);
 }
 
-/* Returns the key's cell, or the empty cell where it would go. */
+/* Returns the key's cell, or the empty cell where the key would go. */
 static map_cell *find(const struct map *map, uint64_t key) {
     size_t at = home(map, key);
     while (map->cells[at].key != 0 && map->cells[at].key != key) at = after(map, at);
@@ -48,7 +48,7 @@ bool map_put(struct map *map, uint64_t key, uint32_t value) {
     return true;
 }
 
-/* Moves later cells of the cluster up, so that no search ends at the gap (Knuth, 6.4, algorithm R). */
+/* Moves later cells of the cluster back, so that no search stops at the gap (Knuth, 6.4, algorithm R). */
 void map_remove(struct map *map, uint64_t key) {
     uint32_t value;
     if (!map_get(map, key, &value)) return;
@@ -56,7 +56,7 @@ void map_remove(struct map *map, uint64_t key) {
     for (size_t at = after(map, gap); map->cells[at].key != 0; at = after(map, at)) {
         size_t begin = home(map, map->cells[at].key);
         bool reaches = gap <= at ? begin <= gap || begin > at : begin <= gap && begin > at;
-        if (!reaches) continue; /* its search begins after the gap */
+        if (!reaches) continue; /* the search for this key begins after the gap */
         map->cells[gap] = map->cells[at];
         gap = at;
     }

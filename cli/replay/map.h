@@ -1,5 +1,5 @@
-/* cli/replay/map.h: numbers by keys of 64 bits: a hash table with linear probing, at most half full. Key 0 is no
- * key. */
+/* cli/replay/map.h: maps 64-bit keys to numbers. It is a hash table with linear probing, at most half full. 0 is not a
+ * valid key. */
 #ifndef CLI_MAP_H
 #define CLI_MAP_H
 
@@ -12,15 +12,15 @@ typedef struct map_cell {
     uint32_t value;
 } map_cell;
 
-/* All zero: an empty map. */
+/* If it is all zero, the map is empty. */
 struct map {
-    map_cell *cells; /* 2^bits of them */
+    map_cell *cells; /* 2^bits cells */
     size_t count;
     unsigned bits;
 };
 
 bool map_get(const struct map *map, uint64_t key, uint32_t *value);
-bool map_put(struct map *map, uint64_t key, uint32_t value); /* false: there is no memory */
+bool map_put(struct map *map, uint64_t key, uint32_t value); /* returns false if memory runs out */
 void map_remove(struct map *map, uint64_t key);              /* if it is there */
 void map_free(struct map *map);
 

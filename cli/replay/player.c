@@ -12,17 +12,17 @@
 #include <malloc.h>
 #endif
 
-/* ---- Making it --------------------------------------------------------------------------------------------------- */
+/* ---- Building the operations ------------------------------------------------------------------------------------- */
 
-/* State while the operations are built. */
+/* State while the operations are being built. */
 struct maker {
     struct player *player;
-    uint64_t *sizes;  /* of the blocks */
-    uint8_t *classes; /* of the blocks; PLAYER_NOWHERE: not alive */
-    bool *called;     /* callers x classes */
+    uint64_t *sizes;  /* sizes of the blocks */
+    uint8_t *classes; /* classes of the blocks; PLAYER_NOWHERE: not alive */
+    bool *called;     /* callers x classes: this caller allocated in this class */
     uint32_t alive[PLAYER_CLASSES];
-    uint64_t large; /* bytes from malloc */
-    uint64_t bytes; /* of all blocks */
+    uint64_t large; /* live bytes from malloc */
+    uint64_t bytes; /* live bytes of all blocks */
     bool pools;
 };
 
@@ -69,7 +69,7 @@ static void add_op(struct maker *maker, const trace_op *op) {
         maker->classes[op->block] = PLAYER_NOWHERE;
         return;
     }
-    made->size = op->size > 0 ? op->size : 1; /* realloc to 0 would be a free */
+    made->size = op->size > 0 ? op->size : 1; /* realloc to 0 bytes would be a free */
     made->to = class_of(maker, made->size);
     if (made->to != from) {
         made->keep = (uint16_t)(from == PLAYER_NOWHERE ? 0 : made->size < before ? made->size : before);
@@ -86,7 +86,7 @@ static bool fail(struct trace_problem *problem, const char *sentence) {
     return false;
 }
 
-/* No more than half of the machine's memory may be in use: a damaged size must not bring it down. */
+/* Never lets the blocks take more than half of the machine's memory, so that a damaged size cannot exhaust it. */
 static bool make_ops(struct maker *maker, const struct trace *trace, struct trace_problem *problem) {
     uint64_t limit = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
     for (size_t i = 0; i < trace->count; i++) {
@@ -107,7 +107,7 @@ static bool make_pools(struct player *player, struct trace_problem *problem) {
         kolk_pool_desc desc = {
             .name = "replay",
             .object_size = i * PLAYER_STEP,
-            .max_capacity = player->classes[i].peak ? player->classes[i].peak : 1, /* it grows to here */
+            .max_capacity = player->classes[i].peak ? player->classes[i].peak : 1, /* it grows up to this */
             .generations = KOLK_GENERATIONS_NONE,                                  /* malloc has no handles either */
         };
         kolk_status status = kolk_pool_init(&player->pools[i], &desc);
@@ -157,7 +157,7 @@ void player_deinit(struct player *player) {
     *player = (struct player){0};
 }
 
-/* ---- Playing it -------------------------------------------------------------------------------------------------- */
+/* ---- Playing the operations -------------------------------------------------------------------------------------- */
 
 static void *take(struct player *player, uint8_t class, uint64_t size) {
     if (class) return kolk_pool_alloc(&player->pools[class]);
@@ -178,7 +178,7 @@ static void give(struct player *player, uint8_t class, void *object) {
         free(object);
 }
 
-/* Performs an operation; returns the block's new address, or NULL if it has none. */
+/* Performs an operation. Returns the block's new address, or NULL if it has none. */
 static inline void *play(struct player *player, const struct player_op *op) {
     void *object = player->places[op->block];
     if (op->from == PLAYER_NOWHERE) return take(player, op->to, op->size);
@@ -205,9 +205,9 @@ bool player_run(struct player *player) {
     return true;
 }
 
-/* ---- Checking it ------------------------------------------------------------------------------------------------- */
+/* ---- Checking the objects ---------------------------------------------------------------------------------------- */
 
-/* The fill pattern of a life, generated from the life's number (Steele, Lea, Flood: SplitMix, 2014). */
+/* Returns a word of a life's fill pattern, generated from the life's number (Steele, Lea, Flood: SplitMix, 2014). */
 static uint64_t pattern_word(uint64_t life, size_t word) {
     uint64_t z = life + (word + 1) * UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -230,12 +230,12 @@ static bool has_pattern(const void *object, size_t size, uint64_t life) {
     return true;
 }
 
-/* The contents of the blocks. */
+/* What the blocks should contain. */
 struct contents {
     uint64_t size, life;
 };
 
-/* Plays one operation; returns a problem, or NULL. */
+/* Plays one operation with checks. Returns a description of the problem, or NULL. */
 static const char *check_op(struct player *player, const struct player_op *op, struct contents *held, uint64_t life) {
     void **place = &player->places[op->block];
     bool lives = op->from != PLAYER_NOWHERE;
@@ -274,7 +274,7 @@ void player_check(struct player *player, uint64_t seed, struct player_check *che
     }
     memset(contents, 0xff, bytes); /* touched before memory is measured */
 #if defined(__GLIBC__)
-    malloc_trim(0); /* memory freed before must not be reused */
+    malloc_trim(0); /* so that memory freed before is not reused */
 #endif
     uint64_t before = cli_resident();
     const char *wrong = NULL;

@@ -30,7 +30,7 @@ struct replay {
     struct trace trace;
     struct player players[PLAYERS];
     struct player_check checks[PLAYERS];
-    double ns[PLAYERS]; /* an operation, the median */
+    double ns[PLAYERS]; /* median time of an operation */
     size_t rounds;
 };
 
@@ -86,7 +86,7 @@ static void print_classes(const cli_context *cli, const struct player *player) {
     cli_table table;
     cli_table_begin(&table, "rrrrrr");
     fprintf(table.rows, "size\tcall sites\tallocations\tshare\tcapacity\tbytes\n");
-    for (size_t i = 1; i <= PLAYER_CLASSES; i++) { /* malloc's last */
+    for (size_t i = 1; i <= PLAYER_CLASSES; i++) { /* malloc's class is the last */
         const struct player_class *class = &player->classes[i % PLAYER_CLASSES];
         if (class->allocations == 0) continue;
         fprintf(table.rows, "%s\t%s\t%s\t%s\t%s\t%s\n", i < PLAYER_CLASSES ? cli_count(i * PLAYER_STEP).text : "malloc",

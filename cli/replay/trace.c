@@ -28,12 +28,12 @@ struct reader {
     struct trace_problem *problem;
     struct input *input;
     size_t room, name_room;     /* for ops and names */
-    struct map blocks, callers; /* from address to block; from hash of CALLER to number */
-    uint32_t *unused;           /* block numbers that are free, the last one first */
+    struct map blocks, callers; /* from addresses to blocks; from hashes of CALLER to numbers */
+    uint32_t *unused;           /* free block numbers, the last one freed first */
     size_t unused_count, unused_room;
     uint16_t thread;
-    bool resizes;     /* the line before was a '<' ... */
-    uint64_t resized; /* ... of this address */
+    bool resizes;     /* the previous line was a '<' ... */
+    uint64_t resized; /* ... with this address */
 };
 
 /* ---- Sentences --------------------------------------------------------------------------------------------------- */
@@ -41,7 +41,7 @@ struct reader {
 __attribute__((format(printf, 2, 3))) static bool fail(struct reader *reader, const char *format, ...) {
     char *text = reader->problem->text;
     size_t room = sizeof reader->problem->text;
-    uint64_t line = input_line_number(reader->input); /* 0: the file gave not even one */
+    uint64_t line = input_line_number(reader->input); /* 0: not even one line could be read */
     int length = line > 0 ? snprintf(text, room, "line %" PRIu64 ": ", line) : 0;
     va_list arguments;
     va_start(arguments, format);
@@ -71,7 +71,7 @@ static struct quote quoted(struct span span) {
 
 /* ---- A line ------------------------------------------------------------------------------------------------------ */
 
-/* Removes the last word of a line, with the space before it, and returns it. */
+/* Removes the last word of a line and the space before it, and returns the word. */
 static struct span take_last(struct span *line) {
     size_t begin = line->length;
     while (begin > 0 && line->text[begin - 1] != ' ') begin--;
@@ -90,7 +90,7 @@ static char verb_of(struct span word, const char *verbs) {
 
 static bool parse_number(struct reader *reader, struct span word, uint64_t *number) {
     struct span digits = word;
-    if (is(word, "(nil)")) digits = (struct span){"0", 1}; /* as printf writes a null pointer */
+    if (is(word, "(nil)")) digits = (struct span){"0", 1}; /* the way printf writes a null pointer */
     if (digits.length > 2 && memcmp(digits.text, "0x", 2) == 0) digits = (struct span){word.text + 2, word.length - 2};
     *number = 0;
     for (size_t i = 0; i < digits.length; i++) {
@@ -115,7 +115,7 @@ static bool parse_line(struct reader *reader, struct span line, struct record *r
         address = verb;
         record->verb = verb_of(take_last(&rest), "+>!");
     }
-    bool placed = rest.length > 2 && memcmp(rest.text, "@ ", 2) == 0; /* there is a caller */
+    bool placed = rest.length > 2 && memcmp(rest.text, "@ ", 2) == 0; /* the line has a caller */
     if (!record->verb || (rest.length > 0 && !placed))
         return fail(reader, "expected '@ CALLER + ADDRESS SIZE' or its like, as glibc's mtrace writes it, not '%s'",
                     quoted(line).text);
@@ -126,7 +126,7 @@ static bool parse_line(struct reader *reader, struct span line, struct record *r
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------------ */
 
-/* Makes space for one more element, by doubling the array. */
+/* Makes space for one more element by doubling the array. */
 static bool have_room(void **array, size_t *room, size_t count, size_t size) {
     if (count < *room) return true;
     size_t more = *room ? 2 * *room : 1024;
@@ -153,15 +153,15 @@ static bool add_op(struct reader *reader, trace_op op) {
 static bool name_caller(struct reader *reader, uint32_t number, struct span name) {
     char *copy = malloc(name.length + 1);
     if (!copy) return fail_memory(reader);
-    if (name.length > 0) memcpy(copy, name.text, name.length); /* a caller that is missing has no text */
+    if (name.length > 0) memcpy(copy, name.text, name.length); /* if the line has no caller, there is no text */
     copy[name.length] = '\0';
     free(reader->trace->names[number]);
     reader->trace->names[number] = copy;
     return true;
 }
 
-/* Finds the number of this caller. A 64-bit hash identifies callers, not their text (Fowler, Noll, Vo: FNV-1a). Among a
- * million callers, the chance of a collision is 1 in 40 million. */
+/* Returns the number of this caller. Callers are identified by a 64-bit hash, not by their text (Fowler, Noll, Vo:
+ * FNV-1a). Among a million callers, the chance of a collision is 1 in 40 million. */
 static bool number_caller(struct reader *reader, struct span caller, uint32_t *number) {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     for (size_t i = 0; i < caller.length; i++) hash = (hash ^ (unsigned char)caller.text[i]) * UINT64_C(0x100000001b3);
@@ -189,17 +189,17 @@ static bool add_free(struct reader *reader, uint64_t address) {
         return true;
     }
     map_remove(&reader->blocks, address);
-    reader->unused[reader->unused_count++] = block; /* there is room: see take_number */
+    reader->unused[reader->unused_count++] = block; /* there is room, because take_number made it */
     return add_op(reader, (trace_op){.kind = TRACE_FREE, .block = block});
 }
 
-/* Frees the block that still has this address: its free was not recorded. */
+/* Frees the block that still has this address. Its own free was not recorded. */
 static bool end_unseen(struct reader *reader, uint64_t address) {
     uint32_t block;
     return !map_get(&reader->blocks, address, &block) || add_free(reader, address);
 }
 
-/* Returns an unused block number. For a new one, reserves space in `unused`, so that add_free never allocates. */
+/* Returns an unused block number. For a new one, it reserves space in `unused`, so that add_free never allocates. */
 static bool take_number(struct reader *reader, uint32_t *block) {
     if (reader->unused_count == 0) {
         void *unused = reader->unused;

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#ifndef KOLK_LIBDIR /* CMake defines the install folder */
+#ifndef KOLK_LIBDIR /* CMake defines it as the folder where libraries are installed */
 #define KOLK_LIBDIR          "/usr/local/lib"
 #define KOLK_LIBDIR_FROM_BIN "../lib"
 #endif
@@ -20,8 +20,8 @@ static bool is_library(char *path, const char *folder, const char *more, const c
     return access(path, R_OK) == 0;
 }
 
-/* Searches beside the command, as in a build; then where it is installed, relative to the command and by the absolute
- * path. */
+/* Searches beside the command, as in a build directory. Then searches where the library is installed, first relative to
+ * the command and then by the absolute path. */
 static bool find_library(char *path, const char *name) {
     char folder[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
@@ -39,7 +39,7 @@ bool preload_is_there(const char *name) {
     return find_library(path, name);
 }
 
-/* ld.so splits LD_PRELOAD at spaces and colons. */
+/* ld.so splits LD_PRELOAD at spaces and colons, so a path must not contain any. */
 int preload_library(const char *name) {
     char library[PATH_MAX], list[2 * PATH_MAX];
     const char *others = getenv("LD_PRELOAD");

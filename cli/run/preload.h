@@ -5,14 +5,14 @@
 #include <errno.h>
 #include <stdbool.h>
 
-/* The same exit codes as of env, nohup and timeout. */
+/* The same exit codes as those of env, nohup and timeout. */
 enum { PRELOAD_CANNOT_RUN = 126, PRELOAD_NOT_FOUND = 127 };
 
-/* Is this library of kolk's where preload_library would find it? */
+/* Returns true if preload_library would find this library of kolk's. */
 bool preload_is_there(const char *name);
 
-/* Finds this library of kolk's and puts it first in LD_PRELOAD. Returns CLI_OK, or another code after printing a
- * sentence. */
+/* Finds this library of kolk's and puts it first in LD_PRELOAD. Returns CLI_OK, or prints a sentence and returns
+ * another code. */
 int preload_library(const char *name);
 
 /* Prints why a program cannot be run, and returns the exit code. */

@@ -1,5 +1,5 @@
-/* run.c: kolk run: executes another program in this process, with libkolk-malloc.so preloaded and the wishes of --stats
- * and --debug in its environment. */
+/* run.c: kolk run: executes another program in this process, with libkolk-malloc.so preloaded and the requests of
+ * --stats and --debug in its environment. */
 #define _GNU_SOURCE
 #include "preload.h"
 #include "cli.h"
@@ -26,13 +26,13 @@ static const cli_option options[] = {
     {0},
 };
 
-/* ---- Its environment --------------------------------------------------------------------------------------------- */
+/* ---- The environment of the program ------------------------------------------------------------------------------ */
 
 static bool set(const char *name, const char *value) {
     return setenv(name, value, 1) == 0;
 }
 
-/* The program may change its working directory before it writes the file. */
+/* Makes the path absolute, because the program may change its working directory before it writes the file. */
 static int ask_for_statistics(const cli_context *cli) {
     char setting[2 * PATH_MAX], folder[PATH_MAX] = "";
     const char *path = cli->path ? cli->path : "";
@@ -55,7 +55,7 @@ static int run(cli_context *cli, int count, char **arguments) {
     if (code == CLI_OK && want_stats) code = ask_for_statistics(cli);
     if (code == CLI_OK && debug && !set("KOLK_DEBUG", debug)) code = cli_fail(CLI_FAILED, "there is no memory");
     if (code != CLI_OK) return code;
-    arguments[count] = NULL; /* it is within argv */
+    arguments[count] = NULL; /* still within argv */
     execvp(arguments[0], arguments);
     return preload_cannot_run(arguments[0], errno);
 }

@@ -1,10 +1,10 @@
 /* beside.c: see beside.h.
  *
- * The load is that of the fragmentation chapter. A rush fills RUSH bytes with blocks of its cycle's sizes, replaces
- * blocks for a while, and shrinks to a tenth. Some blocks are pins: they live for many cycles, after their size has
- * gone out of use. The sizes stay for STAY cycles of a second each. Between the rushes, A_FRAME blocks change in each
- * frame. All allocators get the same operations at the pace of a game. They return resting memory after some time, so a
- * load at full speed would show little. */
+ * The load is the one from the fragmentation chapter. A rush fills RUSH bytes with blocks of its cycle's sizes,
+ * replaces blocks for a while, and shrinks to a tenth. Some blocks are pins: they live for many cycles, even after
+ * their size has gone out of use. The sizes stay the same for STAY cycles of a second each. Between the rushes, A_FRAME
+ * blocks change in each frame. All allocators get the same operations at the pace of a game. They return resting memory
+ * only after some time, so a load at full speed would show little. */
 #define _POSIX_C_SOURCE 200809L
 #include "beside.h"
 #include "random.h"
@@ -36,8 +36,8 @@ static void kolk_free(void *block) {
     kolk_heap_free(&heap, block);
 }
 
-/* The other allocators are loaded by dlopen, so that none replaces the process's malloc. Under a sanitizer they are
- * left out, as it watches the memory that they manage. */
+/* The other allocators are loaded by dlopen, so that none of them replaces the process's malloc. Under a sanitizer they
+ * are left out, because it watches the memory that they manage. */
 static const struct allocator {
     const char *name, *library, *alloc, *free;
 } allocators[BESIDES] = {
@@ -61,7 +61,7 @@ struct functions {
     void (*free)(void *block);
 };
 
-/* False: `why` says so. */
+/* On failure returns false and sets `why`. */
 static bool find_functions(const struct allocator *allocator, struct functions *functions, char *why, size_t size) {
     if (allocator->library && UNDER_SANITIZER) {
         snprintf(why, size, "left out under sanitizers");
@@ -80,7 +80,7 @@ static bool find_functions(const struct allocator *allocator, struct functions *
         return false;
     }
     void *symbols[] = {dlsym(library, allocator->alloc), dlsym(library, allocator->free)};
-    memcpy(&functions->alloc, &symbols[0], sizeof symbols[0]); /* as POSIX wants it: C has no such cast */
+    memcpy(&functions->alloc, &symbols[0], sizeof symbols[0]); /* as POSIX requires: C has no such cast */
     memcpy(&functions->free, &symbols[1], sizeof symbols[1]);
     if (!functions->alloc || !functions->free) snprintf(why, size, "%s", dlerror());
     return functions->alloc && functions->free;
@@ -97,15 +97,15 @@ struct pinned_load {
     struct functions functions;
     struct soak_random random;
     uint64_t cycle, operations;
-    struct block *blocks; /* BLOCKS of them, then a ring of PINS */
+    struct block *blocks; /* BLOCKS of them, followed by a ring of PINS */
     struct block *pins;
     uint32_t count, first_pin, last_pin;
     uint64_t live, pinned;
-    uint64_t resident; /* before the first allocation */
+    uint64_t resident; /* resident bytes before the first allocation */
     const struct besides *all;
 };
 
-/* Also ends when the waiting process is gone. */
+/* Returns false also when the parent process, which waits for the result, is gone. */
 static bool goes_on(const struct pinned_load *load) {
     return getppid() == load->all->parent && load->all->go_on();
 }
@@ -187,10 +187,10 @@ static bool run_cycle(struct pinned_load *load, struct beside *out, uint64_t end
     return true;
 }
 
-/* ---- In processes of their own ----------------------------------------------------------------------------------- */
+/* ---- The child processes ----------------------------------------------------------------------------------------- */
 
 static void run_load(struct pinned_load *load, struct beside *out) {
-    memset(load->blocks, 1, (BLOCKS + PINS) * sizeof *load->blocks); /* touched now, so that it is not counted later */
+    memset(load->blocks, 1, (BLOCKS + PINS) * sizeof *load->blocks); /* touched now so as not to be counted later */
     load->pins = load->blocks + BLOCKS;
     load->resident = cli_resident();
     for (uint64_t begin = cli_now(); cli_now() - begin < load->all->ns && goes_on(load);) {

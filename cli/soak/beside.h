@@ -12,25 +12,26 @@ enum { BESIDE_PERIOD = 48 }; /* cycles until the sizes repeat; a cycle takes a s
 
 struct beside {
     const char *name;
-    char why[120];                 /* why it could not be run; empty: it could */
-    uint64_t cycles, operations;   /* that were run */
-    struct watch_series high, low; /* resident per live bytes against the cycle: at the rush and after it */
+    char why[120];                 /* why it could not be run; empty if it could */
+    uint64_t cycles, operations;   /* how many were run */
+    struct watch_series high, low; /* resident bytes per live byte against the cycle: at the rush and after it */
 };
 
 struct besides {
     struct cli_isolation children[BESIDES];
     uint32_t begun;
-    int parent; /* the process that started them */
+    int parent; /* the process that started the others */
     uint64_t seed, ns;
-    bool (*go_on)(void); /* called now and then; false ends a child */
+    bool (*go_on)(void); /* called now and then; if it returns false, the child ends */
     struct beside each[BESIDES];
 };
 
-/* Starts all of them for `ns`, while the caller goes on. On failure prints a sentence and returns false; call
+/* Starts all of them for `ns`; the caller continues at once. On failure prints a sentence and returns false. The caller
+ * must call beside_end even then.
  * beside_end even then. */
 bool beside_begin(struct besides *besides);
 
-/* Waits for them. In a hurry it sends SIGTERM, whose handler must make go_on return false. */
+/* Waits for them. If `hurry`, it first sends SIGTERM, whose handler must make go_on return false. */
 bool beside_end(struct besides *besides, bool hurry);
 
 #endif

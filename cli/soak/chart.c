@@ -1,4 +1,5 @@
-/* chart.c: draws two panels, one below the other: resident per live bytes over time, at the rushes and after them. */
+/* chart.c: draws two panels, one above the other: resident bytes per live byte over time, at the rushes and after
+ * them. */
 #include "chart.h"
 #include "../demo/picture.h"
 #include "letters.h"
@@ -11,8 +12,8 @@ enum { WIDTH = 1080, HEIGHT = 640, LEFT = 90, RIGHT = 890, LETTER = 2, LINE = 36
 
 struct panel {
     const char *title;
-    uint32_t top, bottom; /* rows of the panel's highest and lowest value */
-    bool high;            /* of beside.h's series */
+    uint32_t top, bottom; /* rows at which the panel's highest and lowest values are drawn */
+    bool high;            /* shows the `high` series of beside.h, not `low` */
     double most, cycles;
 };
 
@@ -43,7 +44,7 @@ static const struct watch_series *series_of(const struct panel *panel, const str
 
 /* ---- Drawing ----------------------------------------------------------------------------------------------------- */
 
-/* The step between some five grid lines: 1, 2 or 5 times a power of ten. */
+/* Returns the step between about five grid lines: 1, 2 or 5 times a power of ten. */
 static double step_of(double most) {
     double power = pow(10, floor(log10(most / 5)));
     double times = most / 5 / power;
@@ -104,7 +105,7 @@ static void draw(const struct picture *picture, const struct beside *besides) {
     for (uint32_t m = 0; m < 2; m++) {
         measure(&panels[m], besides);
         draw_grid(picture, &panels[m]);
-        for (uint32_t n = BESIDES; n-- > 0;) /* kolk's lies on top */
+        for (uint32_t n = BESIDES; n-- > 0;) /* backwards, so that kolk's is on top */
             if (!besides[n].why[0]) draw_line(picture, &panels[m], series_of(&panels[m], &besides[n]), colors[n]);
     }
     for (uint32_t n = 0, y = panels[0].top; n < BESIDES; n++) {

@@ -4,6 +4,6 @@
 
 #include "beside.h"
 
-bool chart_write(const struct beside *besides, const char *path); /* as PNG */
+bool chart_write(const struct beside *besides, const char *path); /* draws a PNG */
 
 #endif

@@ -1,4 +1,4 @@
-/* database.c: a database of SQLite under load: writes a thousand rows in transactions, some of which are not committed,
+/* database.c: an SQLite database under load. Writes a thousand rows in transactions, some of which are not committed,
  * and reads them back. CMake defines whether SQLite is available. */
 #define _POSIX_C_SOURCE 200809L
 #include "services.h"

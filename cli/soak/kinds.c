@@ -1,10 +1,10 @@
-/* kinds.c: pools of each kind as stores under load. */
+/* kinds.c: a store under load for each kind of pool. */
 #include "store.h"
 
 const struct soak_kind *const soak_kinds[SOAK_KINDS] = {
     &soak_pool_fixed, &soak_pool_lowest, &soak_pool_growing, &soak_slotmap, &soak_bytemap, &soak_shared, &soak_heap};
 
-/* ---- kolk_pool: two that are fixed, one that grows --------------------------------------------------------------- */
+/* ---- kolk_pool: two of fixed capacity, one that grows ------------------------------------------------------------ */
 
 enum { POOL_SIZE = 48, FIXED = 2000, GROWN = 16000 };
 
@@ -67,7 +67,7 @@ const struct soak_kind soak_pool_growing = {"soak.growing", POOL_SIZE,     GROWN
                                             true,           growing_begin, pool_end,      pool_alloc, pool_find,
                                             pool_release,   pool_rest,     pool_is_valid, pool_stats};
 
-/* ---- kolk_slotmap: its objects move, so they are released by what their place says ------------------------------- */
+/* ---- kolk_slotmap: its objects move, so release looks up an object's handle by its present place ----------------- */
 
 static kolk_status slotmap_begin(struct soak_store *store) {
     return kolk_slotmap_init(&store->in.slotmap,
@@ -170,7 +170,7 @@ const struct soak_kind soak_bytemap = {"soak.bytemap",
                                        bytemap_is_valid,
                                        bytemap_stats};
 
-/* ---- kolk_shared: it may have more than its capacity, so NULL is not to be expected ------------------------------ */
+/* ---- kolk_shared: it may hold more than its capacity, so NULL is not expected there ------------------------------ */
 
 static kolk_status shared_begin(struct soak_store *store) {
     kolk_shared_desc desc = {.name = "soak.shared", .object_size = POOL_SIZE, .capacity = GROWN};

@@ -1,4 +1,4 @@
-/* letters.c: see letters.h. A letter is five octal digits, a row of three dots each, from the top. */
+/* letters.c: see letters.h. A letter is five octal digits, one for each row of three dots, from the top. */
 #include "letters.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
 /* load.c: see load.h.
  *
- * A cycle is a small game: a quiet time, a rush of ten times as many objects, its end, threads that come and go, a game
- * that is saved, continued and loaded again. Blocks have another size in each cycle. One operation in a hundred is a
- * mistake that the pool must report and survive. The seed determines everything except when the fixed pools are probed:
- * that depends on time, but uses no random numbers. */
+ * A cycle is a small game: a quiet time, a rush with ten times as many objects, its end, threads that come and go, a
+ * game that is saved, continued and loaded again. Blocks have different sizes in each cycle. One operation in a hundred
+ * is a mistake that the pool must report and survive. The seed determines everything except when the fixed pools are
+ * probed. That depends on time, but uses no random numbers. */
 #include "load.h"
 #include "../measure.h"
 
@@ -110,7 +110,7 @@ static void run_phase(struct soak_load *load, const struct phase *phase, void (*
     if (phase->saved) save_or_restore(load, false);
 }
 
-/* ---- Questions --------------------------------------------------------------------------------------------------- */
+/* ---- Checks ------------------------------------------------------------------------------------------------------ */
 
 bool soak_load_check(struct soak_load *load) {
     uint64_t reports = atomic_load_explicit(&load->reports, memory_order_relaxed);
@@ -129,6 +129,6 @@ bool soak_load_check(struct soak_load *load) {
 bool soak_load_cycle(struct soak_load *load, void (*tell)(void *context), void *context) {
     for (size_t n = 0; n < PHASES && !load->problem.text[0]; n++) run_phase(load, &phases[n], tell, context);
     load->cycles++;
-    kolk_heap_trim(&load->stores[6].in.heap); /* it keeps memory of the last second, more on a faster machine */
+    kolk_heap_trim(&load->stores[6].in.heap); /* it keeps the last second's memory, which varies with speed */
     return soak_load_check(load);
 }

@@ -30,7 +30,7 @@ bool soak_queue_agrees(const kolk_queue *queue, const char *name, uint64_t items
     if (!kolk_queue_is_valid(queue)) soak_wrong(problem, SOAK_VALID, "%s: its is_valid says no", name);
     if (stats.count != items)
         soak_wrong(problem, SOAK_COUNTS, "%s: counts %u items, and the load %" PRIu64, name, stats.count, items);
-    if (stats.failed != refused % (UINT64_C(1) << 32)) /* it counts in 32 bits */
+    if (stats.failed != refused % (UINT64_C(1) << 32)) /* the queue counts in 32 bits */
         soak_wrong(problem, SOAK_COUNTS, "%s: counts %" PRIu64 " pushes that found no room, and the load %" PRIu64,
                    name, stats.failed, refused);
     return !problem->text[0];

@@ -1,5 +1,5 @@
-/* cli/soak/random.h: random numbers by a seed. One word of state, so that a state file can keep it (splitmix64, Steele,
- * Lea and Flood, 2014). */
+/* cli/soak/random.h: random numbers from a seed. The state is a single word, so that a state file can hold it
+ * (splitmix64, Steele, Lea and Flood, 2014). */
 #ifndef SOAK_RANDOM_H
 #define SOAK_RANDOM_H
 
@@ -16,13 +16,13 @@ static inline uint64_t soak_next(struct soak_random *random) {
     return mixed ^ (mixed >> 31);
 }
 
-/* From 0 to n - 1; n from 1 to 2^32. */
+/* Returns a number from 0 to n - 1; n is from 1 to 2^32. */
 static inline uint32_t soak_below(struct soak_random *random, uint64_t n) {
     return (uint32_t)(((soak_next(random) >> 32) * n) >> 32);
 }
 
-/* Sizes come from a window that shifts by a doubling each cycle: from 16 to 63 bytes up to 1,024 to 4,095 bytes, and
- * down again. Within it small sizes are as frequent as large ones. */
+/* Sizes come from a window that shifts by a factor of two in each cycle: from 16 to 63 bytes up to 1,024 to 4,095
+ * bytes, and down again. Within the window, small sizes are as frequent as large ones. */
 enum { SOAK_LARGEST = 4096, SOAK_SHIFTS = 6 };
 
 static inline uint32_t soak_size(struct soak_random *random, uint64_t cycle) {

@@ -101,7 +101,7 @@ bool report_judge(struct report *report) {
 
 static const char *const results[] = {"ok", "not judged", "FAILED"};
 
-/* The slope over the time after all sizes have occurred once. */
+/* Returns the slope over the time after all sizes have occurred once. */
 static struct watch_slope slope_of(const struct watch_series *series) {
     struct watch_series later = {0};
     struct watch_sums sums = {0};
@@ -113,7 +113,7 @@ static struct watch_slope slope_of(const struct watch_series *series) {
 
 /* Prints three cells: the mean, the most, and the growth per hour. */
 static void print_series(FILE *rows, const struct watch_series *series) {
-    const double hour = 3600; /* cycles */
+    const double hour = 3600; /* in cycles, each of which takes a second */
     struct watch_slope slope = slope_of(series);
     double sum = 0, most = 0;
     for (uint32_t n = 0; n < series->count; n++) {

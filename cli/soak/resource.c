@@ -1,5 +1,5 @@
-/* resource.c: a resource pool under load. Its resources are pieces of an array; one in 32 cannot be made, one in 64
- * goes bad. */
+/* resource.c: a resource pool under load. Its resources are elements of an array. One in 32 cannot be created, and one
+ * in 64 goes bad. */
 #include "services.h"
 
 #include <inttypes.h>

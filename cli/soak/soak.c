@@ -72,7 +72,7 @@ static void stop(int signal) {
     stopped = 1;
 }
 
-/* Returns nanoseconds; 0 if the text is not a time. */
+/* Returns nanoseconds, or 0 if the text is not a time. */
 static uint64_t parse_time(const char *text) {
     static const char units[] = "smhd";
     static const uint64_t seconds[] = {1, 60, 3600, 86400};
@@ -84,19 +84,19 @@ static uint64_t parse_time(const char *text) {
 
 /* ---- The run ----------------------------------------------------------------------------------------------------- */
 
-/* Memory is judged by the mean over the cycles of all sizes, after each size has occurred twice. */
+/* Memory is judged by its mean over a period, in which each size occurs, and only once each size has occurred twice. */
 enum { TENTHS = 10, PROBES = 10000, PERIOD = 2 * SOAK_SHIFTS, WARM_CYCLES = 2 * PERIOD, MINUTE = 60 };
 
 struct soak {
     const cli_context *cli;
     struct soak_load load;
-    struct soak_state before, state; /* when this process began, and now */
+    struct soak_state before, state; /* the state when this process began, and now */
     struct besides besides;
     struct watch_times tenths[TENTHS];
-    struct watch_series resident; /* against millions of operations */
+    struct watch_series resident; /* resident bytes against millions of operations */
     uint64_t begin, ns;
-    double warm; /* the cycle from which memory is watched */
-    double sum;  /* of resident bytes in this period */
+    double warm; /* memory is watched from this cycle on */
+    double sum;  /* sum of resident bytes in this period */
     uint64_t first_cycle, written;
     uint32_t tenth;
 };
@@ -205,16 +205,16 @@ static int run(cli_context *cli, int count, char **arguments) {
     uint64_t ns = parse_time(want_time ? want_time : "1m");
     (void)count, (void)arguments;
     if (ns == 0) return cli_fail(CLI_USAGE, "--for expects a time such as 10s, 3m, 8h or 3d, not '%s'", want_time);
-    setenv("KOLK_BYPASS", "0", 0); /* tests the pools themselves, under sanitizers too */
+    setenv("KOLK_BYPASS", "0", 0); /* the pools themselves are tested, even under sanitizers */
     stopped = 0;
     soak = (struct soak){.cli = cli, .ns = ns, .besides = {.seed = cli->seed, .ns = ns, .go_on = go_on}};
     struct sigaction at_stop = {.sa_handler = stop, .sa_flags = SA_RESTART}, was[2];
     sigaction(SIGINT, &at_stop, &was[0]);
     sigaction(SIGTERM, &at_stop, &was[1]);
-    int code = beside_begin(&soak.besides) ? CLI_OK : CLI_FAILED; /* before this process allocates */
+    int code = beside_begin(&soak.besides) ? CLI_OK : CLI_FAILED; /* before this process allocates anything */
     if (code == CLI_OK) code = begin_load(&soak);
     soak.begin = cli_now();
-    if (code == CLI_OK) code = draw(&soak); /* reports an unwritable file now, not in three days */
+    if (code == CLI_OK) code = draw(&soak); /* reports a file that cannot be written now, not after three days */
     if (code == CLI_OK && !write_state(&soak)) code = CLI_FAILED;
     if (code == CLI_OK && !run_cycles(&soak)) code = CLI_FAILED;
     bool hurry = code != CLI_OK || soak.load.problem.text[0] || stopped;

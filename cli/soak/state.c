@@ -1,8 +1,8 @@
 /* state.c: see state.h. The file is a head, a body, and a checksum of both:
  *
  *     head    "kolksoak", the version of this format, a number that shows the byte order, bytes of the body
- *     body    struct soak_state, cycles, the random numbers' state; of each store its counts, and if it is saved, the
- *             size and count of its snapshot, its book and its block
+ *     body    struct soak_state, the number of cycles, the state of the random numbers; for each store its counts and,
+ *             if it is saved, the size and count of its snapshot, its book and its block
  *
  * The body is built, and checked, in memory. */
 #define _POSIX_C_SOURCE 200809L
@@ -23,7 +23,7 @@ struct head {
     uint64_t size;
 };
 
-/* FNV-1a, by eight bytes at a time. */
+/* Returns a checksum by FNV-1a, eight bytes at a time. */
 static uint64_t sum_of(const void *bytes, size_t size) {
     uint64_t sum = UINT64_C(0xcbf29ce484222325), word = 0;
     for (size_t at = 0; at < size; at += sizeof word) {
@@ -39,7 +39,7 @@ static uint64_t sum_of(const void *bytes, size_t size) {
 /* ---- Writing ----------------------------------------------------------------------------------------------------- */
 
 static void put(FILE *file, const void *bytes, size_t size) {
-    fwrite(bytes, 1, size, file); /* ferror is asked at the end */
+    fwrite(bytes, 1, size, file); /* errors are found at the end, by ferror */
 }
 
 static void put_store(FILE *file, const struct soak_store *store) {
@@ -65,7 +65,7 @@ static bool put_body(FILE *file, const struct soak_state *state, struct soak_loa
     return true;
 }
 
-/* Writes a file beside it, then renames that to `path`. */
+/* Writes a new file beside the one at `path`, then renames it to `path`. */
 static bool replace(const char *path, const char *body, size_t size, struct soak_problem *problem) {
     struct head head = {.version = VERSION, .order = order, .size = size};
     memcpy(head.magic, magic, sizeof magic);
@@ -148,8 +148,8 @@ static bool take_body(struct reader *reader, struct soak_state *state, struct so
     return true;
 }
 
-/* Reads the whole file; on NULL see `problem`. Refuses devices and pipes, which may have no end and must not be
- * replaced. */
+/* Reads the whole file. On failure returns NULL and sets `problem`. Refuses devices and pipes, which may have no end
+ * and must not be replaced. */
 static char *slurp(const char *path, size_t *size, struct soak_problem *problem) {
     struct stat found;
     if (stat(path, &found) == 0 && !S_ISREG(found.st_mode)) {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Marks: the first eight bytes of an object, and inverted its last eight -------------------------------------- */
+/* ---- Marks: an object begins with its mark in eight bytes, and ends with the mark inverted ----------------------- */
 
 static void write_mark(void *object, const struct soak_thing *thing) {
     uint64_t inverted = ~thing->mark;
@@ -22,7 +22,7 @@ static bool has_mark(const void *object, const struct soak_thing *thing) {
     return first == thing->mark && last == ~thing->mark;
 }
 
-/* Finds the object of an entry of the book, or returns NULL with a problem. */
+/* Finds an object by its entry in the book. If it is missing or damaged, sets the problem and returns NULL. */
 static void *find_whole(struct soak_store *store, const struct soak_thing *thing) {
     void *object = store->kind->find(store, thing->name);
     const char *name = store->kind->name;
@@ -99,9 +99,9 @@ static void free_thing(struct soak_store *store, const struct soak_wish *wish) {
 
 void soak_store_turn(struct soak_store *store, const struct soak_wish *wish) {
     const struct soak_kind *kind = store->kind;
-    bool more = soak_below(wish->random, 8) != 0; /* seven of eight operations move towards the wished level */
+    bool more = soak_below(wish->random, 8) != 0; /* seven of eight operations move towards the requested level */
     if (store->count >= wish->level * kind->most) more = !more;
-    if (store->count == kind->most) more = more && kind->exact; /* it must give NULL */
+    if (store->count == kind->most) more = more && kind->exact; /* an alloc must return NULL */
     if (more || store->count == 0)
         alloc_thing(store, wish);
     else
@@ -119,7 +119,7 @@ void soak_store_misuse(struct soak_store *store, struct soak_random *random) {
         char *object = kind->find(store, store->book[soak_below(random, store->count)].name);
         if (!object) return;
         kind->release(store, object + 1);
-    } else if (which == 2 && KOLK_CHECKS && store->count < kind->most) { /* a second free */
+    } else if (which == 2 && KOLK_CHECKS && store->count < kind->most) { /* free an object twice */
         uint64_t name;
         void *object = kind->alloc(store, 64, &name);
         if (!object) return;
@@ -131,7 +131,7 @@ void soak_store_misuse(struct soak_store *store, struct soak_random *random) {
     store->counts.misuses++;
 }
 
-/* ---- Questions --------------------------------------------------------------------------------------------------- */
+/* ---- Checks ------------------------------------------------------------------------------------------------------ */
 
 void soak_store_probe(struct soak_store *store) {
     const struct soak_kind *kind = store->kind;

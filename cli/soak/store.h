@@ -11,20 +11,20 @@
 
 struct soak_store;
 
-/* The load's interface to a kind of pool. Objects have 16 bytes or more. */
+/* The load's interface to one kind of pool. Objects have at least 16 bytes. */
 struct soak_kind {
     const char *name; /* of the pool */
-    size_t size;      /* of an object; 0: of shifting sizes */
-    uint32_t most;    /* objects at a time */
-    bool fixed;       /* can always have `most` objects */
-    bool exact;       /* and not one more */
-    bool saved;       /* by snapshots: it is a kolk_pool */
+    size_t size;      /* bytes per object; 0: the sizes shift */
+    uint32_t most;    /* most objects alive at a time */
+    bool fixed;       /* it can always hold `most` objects */
+    bool exact;       /* it cannot hold more than `most` */
+    bool saved;       /* it is saved as a snapshot, because it is a kolk_pool */
     kolk_status (*begin)(struct soak_store *store);
     void (*end)(struct soak_store *store);
-    void *(*alloc)(struct soak_store *store, size_t size, uint64_t *name); /* NULL: it is full */
-    void *(*find)(const struct soak_store *store, uint64_t name);          /* NULL: it is gone */
+    void *(*alloc)(struct soak_store *store, size_t size, uint64_t *name); /* returns NULL if it is full */
+    void *(*find)(const struct soak_store *store, uint64_t name);          /* returns NULL if the object is gone */
     void (*release)(struct soak_store *store, void *object);
-    void (*rest)(struct soak_store *store); /* called now and then, as a program would once a frame; NULL: nothing */
+    void (*rest)(struct soak_store *store); /* called now and then, as a program would once a frame; may be NULL */
     bool (*is_valid)(const struct soak_store *store);
     void (*stats)(const struct soak_store *store, kolk_stats *stats);
 };
@@ -39,12 +39,12 @@ struct soak_thing {
     uint32_t size, unused;
 };
 
-/* Counts over the whole soak test, by all processes. */
+/* Counts over the whole soak test, summed over all processes. */
 struct soak_counts {
     uint64_t allocs, frees, refused, misuses, probes, restores;
 };
 
-/* A snapshot and the book at that moment; the memory is reused for the next one. */
+/* A snapshot, and the book at the same moment. The memory is reused for the next snapshot. */
 struct soak_saved {
     unsigned char *block;
     struct soak_thing *book;
@@ -61,11 +61,11 @@ struct soak_store {
         kolk_shared shared;
         kolk_heap heap;
     } in;
-    kolk_shared_local local; /* for a shared pool: the load thread's */
-    struct soak_thing *book; /* of what is alive */
+    kolk_shared_local local; /* that of the load's thread, for a shared pool */
+    struct soak_thing *book; /* has an entry for each live object */
     void **scratch;
     uint32_t count;
-    uint64_t refused; /* in this process, as the pool's statistics count from its init */
+    uint64_t refused; /* in this process, because the pool's statistics also start at its init */
     struct soak_counts counts;
     struct soak_saved saved;
     struct soak_problem problem;
@@ -74,20 +74,20 @@ struct soak_store {
 /* The load's parameters for one operation. */
 struct soak_wish {
     struct soak_random *random;
-    double level;              /* the wished fraction of live objects, up to 1 */
-    uint64_t cycle;            /* of sizes */
-    struct watch_times *times; /* for the operation's time */
+    double level;              /* the requested number of live objects as a fraction of `most`, up to 1 */
+    uint64_t cycle;            /* decides the sizes */
+    struct watch_times *times; /* where the operation's time goes */
 };
 
 bool soak_store_begin(struct soak_store *store, const struct soak_kind *kind); /* false: see its problem */
 void soak_store_end(struct soak_store *store);
-void soak_store_turn(struct soak_store *store, const struct soak_wish *wish); /* one operation */
+void soak_store_turn(struct soak_store *store, const struct soak_wish *wish); /* performs one operation */
 
-/* Makes one of the typical mistakes, in turn. The failure handler must be called for each one. */
+/* Makes one of the typical mistakes, chosen at random. The failure handler must be called for each one. */
 void soak_store_misuse(struct soak_store *store, struct soak_random *random);
 
-void soak_store_probe(struct soak_store *store); /* can a fixed pool give all objects that are not alive? */
-bool soak_store_check(struct soak_store *store); /* does the store agree with its book? */
+void soak_store_probe(struct soak_store *store); /* checks that a fixed pool can give all objects not alive */
+bool soak_store_check(struct soak_store *store); /* checks that the store agrees with its book */
 bool soak_store_save(struct soak_store *store);  /* into `saved` */
 bool soak_store_restore(struct soak_store *store);
 

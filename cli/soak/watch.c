@@ -44,7 +44,7 @@ void watch_sum(struct watch_sums *sums, const struct watch_series *series) {
     sums->runs++;
 }
 
-/* The expansion of Fisher and Cornish (1960) is accurate to a thousandth from 6 degrees of freedom on. */
+/* Uses the expansion of Fisher and Cornish (1960), which is accurate to a thousandth from 6 degrees of freedom on. */
 double watch_student(uint64_t freedom) {
     static const double few[] = {INFINITY, 12.7062, 4.3027, 3.1824, 2.7764, 2.5706};
     if (freedom < sizeof few / sizeof *few) return few[freedom];
@@ -69,7 +69,7 @@ struct watch_slope watch_slope(const struct watch_sums *sums) {
 
 /* ---- Times ------------------------------------------------------------------------------------------------------- */
 
-/* Below 32 ns each value has its own step; above, each doubling has 16 steps. */
+/* Below 32 ns, each value has a step of its own. Above that, each doubling has 16 steps. */
 void watch_time(struct watch_times *times, uint64_t ns) {
     uint32_t doublings = ns < WATCH_STEPS ? 0 : 59 - (uint32_t)__builtin_clzll(ns);
     uint64_t step = ns < WATCH_STEPS ? ns : WATCH_STEPS + doublings * WATCH_STEPS + ((ns >> doublings) - WATCH_STEPS);

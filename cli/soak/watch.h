@@ -1,5 +1,5 @@
-/* cli/soak/watch.h: watches values over a long time in little memory: a value against x with the slope of the line
- * through it, and the times of operations. */
+/* cli/soak/watch.h: records values over a long time in little memory: a value against x, with the slope of the line
+ * through its points; and the times of operations. */
 #ifndef SOAK_WATCH_H
 #define SOAK_WATCH_H
 
@@ -8,22 +8,22 @@
 
 /* ---- A line through points --------------------------------------------------------------------------------------- */
 
-/* A series of 256 to 512 points, however long it runs: each point is the mean of as many samples as that needs.
- * Neighbouring samples are correlated, which would make the interval too narrow; means of many samples are less so. */
+/* A series has 256 to 512 points, however long it runs, because each point is the mean of as many samples as necessary.
+ * Neighbouring samples are correlated, which would make the interval too narrow. Means of many samples are less so. */
 enum { WATCH_POINTS = 512 };
 
 struct watch_series {
     uint32_t count; /* points */
-    uint32_t part;  /* samples in the sums below */
-    uint64_t per;   /* samples a point; 0 is 1 */
+    uint32_t part;  /* samples in the sums below, which are not yet a point */
+    uint64_t per;   /* samples per point; 0 counts as 1 */
     double sum_x, sum_y;
     double x[WATCH_POINTS], y[WATCH_POINTS];
 };
 
 void watch_add(struct watch_series *series, double x, double y);
 
-/* Sums of squares around the means. The sums of several runs are added, each around its own means, so that a jump of
- * the value between two runs does not change the slope. */
+/* Sums of squares around the means. When the sums of several runs are added, each run keeps its own means, so that a
+ * jump of the value between two runs does not change the slope. */
 struct watch_sums {
     uint64_t points, runs;
     double xx, xy, yy;
@@ -31,18 +31,18 @@ struct watch_sums {
 
 void watch_sum(struct watch_sums *sums, const struct watch_series *series);
 
-/* The slope by least squares and its interval of 95 % confidence, by Student's distribution. */
+/* The slope by least squares, and its 95 % confidence interval by Student's distribution. */
 struct watch_slope {
     bool known; /* false: too few points */
     double slope, low, high;
 };
 
 struct watch_slope watch_slope(const struct watch_sums *sums);
-double watch_student(uint64_t freedom); /* the two-sided 95 % quantile */
+double watch_student(uint64_t freedom); /* returns the two-sided 95 % quantile */
 
 /* ---- Times ------------------------------------------------------------------------------------------------------- */
 
-/* A histogram of nanoseconds, whose steps are at most a sixteenth of the value wide. */
+/* A histogram of nanoseconds. Each step is at most a sixteenth of the value wide. */
 enum { WATCH_STEPS = 16, WATCH_TIMES = 61 * WATCH_STEPS };
 
 struct watch_times {
@@ -51,6 +51,6 @@ struct watch_times {
 };
 
 void watch_time(struct watch_times *times, uint64_t ns);
-double watch_quantile(const struct watch_times *times, double part); /* the middle of the step; 0 for none */
+double watch_quantile(const struct watch_times *times, double part); /* the middle of the step; 0 if no times */
 
 #endif

@@ -1,6 +1,6 @@
 /* workers.c: threads that start and end while the pools live on. Each allocates from the shared pool and from the heap,
- * and passes every second object to other threads by a queue, which free it. Every second thread ends without
- * deinitialising its local: the pool must reclaim its cached slots. */
+ * and passes about half of its objects through a queue to other threads, which free them. Every second thread ends
+ * without deinitialising its local, so the pool must reclaim the slots cached there. */
 #include "services.h"
 
 #include <pthread.h>
@@ -20,7 +20,7 @@ struct worker {
     struct soak_random random;
     kolk_shared_local local;
     uint64_t allocs, handed, refused;
-    bool leaves; /* without a deinit */
+    bool leaves; /* ends without deinitialising its local */
     struct soak_problem problem;
 };
 
