@@ -1,6 +1,6 @@
-/* backoff.cc: measures the constants by which a waiter of src/queue/queue.c looks again before it sleeps: for how long
- * (look_ns), and with pauses from the shortest to the longest before it yields between two looks. Prints CSV as
- * queue.cc does; the queue is named look/shortest/longest, in nanoseconds. */
+/* backoff.cc: measures the constants by which a waiter of src/queue/queue.c tries again before it sleeps: for how long
+ * it tries (look_ns), and the shortest and the longest pause between two tries, above which it yields instead. Prints
+ * CSV as queue.cc does. The queue is named look/shortest/longest, in nanoseconds. */
 #include "backoff.h"
 #include "queues.h"
 #include "threads.h"

@@ -1,4 +1,5 @@
-/* backoff.h: included before src/queue/queue.c, turns its back-off constants into variables of backoff.cc. */
+/* backoff.h: included before src/queue/queue.c. Turns the back-off constants of that file into variables of
+ * backoff.cc. */
 #ifndef KOLK_BENCH_BACKOFF_H
 #define KOLK_BENCH_BACKOFF_H
 

@@ -1,5 +1,5 @@
-/* bytemap.cc: compares New and Delete of kolk_bytemap with a direct implementation of the documented pool: no checks,
- * two passes, one byte at a time. */
+/* bytemap.cc: compares New and Delete of kolk_bytemap with a direct implementation of the documented pool, which has no
+ * checks and searches in two passes, one byte at a time. */
 #include "measure.h"
 
 #include <string>
@@ -11,7 +11,7 @@ struct ped {
     unsigned char bytes[0x7c4]; /* San Andreas's widest */
 };
 
-/* As in the games: a class template, whose functions the compiler may inline. */
+/* As in the games, this is a class template whose functions the compiler may inline. */
 struct straight {
     std::vector<ped> objects;
     std::vector<uint8_t> bytes;
@@ -42,7 +42,7 @@ struct straight {
     }
 };
 
-/* The same by calls that are not inlined, as into a library or a game. */
+/* The same with calls that are not inlined, like those into a library or a game. */
 struct called : straight {
     using straight::straight;
     [[gnu::noinline]] ped *make() {
@@ -79,7 +79,7 @@ inline ped *hidden(ped *object) {
     return object;
 }
 
-/* One iteration deletes a random object, and makes another. */
+/* One iteration deletes a random object and creates another. */
 template <typename pool> void churn(benchmark::State &state, int32_t count, int32_t used) {
     pool from(count);
     std::vector<ped *> objects(static_cast<size_t>(used));
@@ -108,7 +108,7 @@ template <typename pool> void burst(benchmark::State &state, int32_t count) {
     }
 }
 
-/* One iteration calls New of a full pool. */
+/* One iteration calls New on a full pool. */
 template <typename pool> void full(benchmark::State &state, int32_t count) {
     pool from(count);
     for (int32_t i = 0; i < count; i++) from.make();

@@ -1,8 +1,8 @@
 /* churn.h: shared by pool.cc and pool_unchecked.cc: the timed loops, and the allocators to compare with kolk.
  *
- * Every allocator is a class with alloc() and free(object). The loops hide the object and all of memory from the
- * optimiser (DoNotOptimize, ClobberMemory) after each alloc and each free: otherwise it would merge a free with the
- * alloc that follows, which no real program allows. */
+ * Every allocator is a class with alloc() and free(object). After each alloc and each free, the loops hide the object
+ * and all of memory from the optimiser (DoNotOptimize, ClobberMemory). Otherwise it would merge a free with the alloc
+ * that follows, which it cannot do in a real program. */
 #ifndef KOLK_BENCH_CHURN_H
 #define KOLK_BENCH_CHURN_H
 
@@ -18,7 +18,7 @@
 
 constexpr size_t burst_length = 100;
 
-/* The use of a new object: nothing, write its first 8 bytes, or initialise all 64. */
+/* What is done with a new object: nothing, writing its first 8 bytes, or initialising all 64. */
 enum class use { pair, write, init };
 
 template <use how> inline void use_object(void *memory, uint64_t value) {
@@ -27,7 +27,7 @@ template <use how> inline void use_object(void *memory, uint64_t value) {
     if (how == use::init) *fresh = {{value, value, value, value, value, value, value, value}};
 }
 
-/* ---- The allocators: room for 2 * alive objects where it has to be said ------------------------------------------ */
+/* ---- The allocators: those with a limit have room for 2 * alive objects ------------------------------------------ */
 
 /* Always returns the same object, to measure the loop alone. */
 struct no_allocator {
@@ -57,7 +57,8 @@ struct boost_pool {
     }
 };
 
-/* The second pool of the chapter Object Pool (Nystrom, Game Programming Patterns, 2014): dead objects hold the list. */
+/* The second pool of the chapter Object Pool (Nystrom, Game Programming Patterns, 2014): dead objects hold the free
+ * list. */
 struct chapter_list {
     union slot {
         thing live;
@@ -129,7 +130,7 @@ template <kolk_generations generations> struct kolk_typed {
 
 /* ---- The loops --------------------------------------------------------------------------------------------------- */
 
-/* If the allocator's library cannot be loaded, skips the row with the reason, and returns false. */
+/* If the allocator's library cannot be loaded, skips the row, gives the reason and returns false. */
 template <typename allocator> bool is_usable(benchmark::State &state, const allocator &from) {
     if constexpr (std::is_base_of_v<loaded_malloc, allocator>) {
         if (!from.error.empty()) {
@@ -148,7 +149,7 @@ template <use how, typename allocator> inline void *alloc_and_use(allocator &fro
     return memory;
 }
 
-/* One iteration frees a random live object, and allocates another in its place. */
+/* One iteration frees a random live object and allocates another in its place. */
 template <typename allocator, use how> void churn(benchmark::State &state, size_t alive) {
     auto from = std::make_unique<allocator>(alive);
     if (!is_usable(state, *from)) return;

@@ -1,16 +1,16 @@
-/* components.cc: the question of the article on component pools: vector, list, or a pool with holes? For several
- * numbers of slots and shares of live ones, after a long time of random births and deaths, it measures the time to
- * remove a random component, to add one, and to visit each (x += dx, y += dy), and the mean number of neighbours
+/* components.cc: answers the question of the article on component pools: vector, list, or a pool with holes? For
+ * several numbers of slots and shares of live ones, after a long time of random births and deaths, it measures the time
+ * to remove a random component, to add one, and to visit each (x += dx, y += dy), and the mean number of neighbours
  * visited before a gap.
  *
- * Usage: components [SLOTS...], by default 1000 100000 1000000. Prints CSV: times in nanoseconds for each component,
- * medians of ROUNDS rounds in which the containers take turns, in an order that is random each time.
+ * Usage: components [SLOTS...], by default 1000 100000 1000000. Prints CSV: times in nanoseconds per component, medians
+ * of ROUNDS rounds in which the containers take turns, in a random order each time.
  *
- * Births and deaths: all slots are filled, and random components die until the share is reached. Then any live one dies
- * with the same probability, and births at a constant rate keep the number about the same, for 10 lives of a component
- * on average. (None of that changes a packed vector, which is just filled.) After that, a BATCH chosen beforehand is
- * removed, and as many are added; a batch is too small to change the holes. With a million slots and a removal in O(n),
- * a batch has FEW. */
+ * Births and deaths: all slots are filled, and random components die until the share is reached. From then on, each
+ * live component dies with the same probability, and births at a constant rate keep the number about the same, for 10
+ * lives of a component on average. (None of this changes a packed vector, which is simply filled.) After that, a BATCH
+ * chosen beforehand is removed, and the same number is added. A batch is too small to change the holes. With a million
+ * slots and a removal in O(n), a batch has FEW components. */
 #include "components.h"
 
 #include <chrono>
@@ -61,7 +61,7 @@ template <typename container> class contender_of : public contender {
     using place = typename container::place;
     static constexpr bool is_nothing = std::is_same_v<container, nothing>;
     container objects;
-    std::vector<place> places, batch; /* of live components, unless places are positions; of the batch */
+    std::vector<place> places, batch; /* of live components, if places are not positions; of the batch */
     random_index random{1};
     size_t count = 0, capacity = 0;
 
@@ -90,7 +90,7 @@ template <typename container> class contender_of : public contender {
         while (count < alive) keep(objects.add(1));
     }
 
-    /* Makes the state after many removals, for a container whose removals take too long. */
+    /* Creates the state after many removals directly, for a container whose removals take too long. */
     void thin(size_t alive) {
         if constexpr (std::is_same_v<container, flag_sorted>) {
             while (count > alive) {
@@ -207,7 +207,7 @@ static void run(size_t slots, unsigned percent) {
     contenders them = all(slots);
     size_t alive = slots * percent / 100;
     random_index random(1);
-    std::vector<contender *> listed; /* as they are printed */
+    std::vector<contender *> listed; /* in the order in which they are printed */
     for (auto &one : them) listed.push_back(one.get());
 
     for (auto &one : them) {
@@ -215,7 +215,7 @@ static void run(size_t slots, unsigned percent) {
         one->look();
     }
     for (int n = 0; n < rounds; n++, shuffle(them, random))
-        for (auto &one : them) one->visit_round(); /* first, as adding and removing may change the holes */
+        for (auto &one : them) one->visit_round(); /* comes first, because adding and removing may change the holes */
     for (int n = 0; n < rounds; n++, shuffle(them, random))
         for (auto &one : them) one->change_round();
     for (contender *one : listed) {
@@ -223,7 +223,7 @@ static void run(size_t slots, unsigned percent) {
         if (one->mean_run > 0)
             std::printf(",%.3f,%.2f\n", median(one->visited), one->mean_run);
         else
-            std::printf(",,\n"); /* the loop */
+            std::printf(",,\n"); /* the bare loop */
         one->look();
     }
     std::fflush(stdout);

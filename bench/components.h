@@ -1,7 +1,7 @@
-/* components.h: the containers that the article on component pools compares, and two orders of kolk.
+/* components.h: the containers that the article on component pools compares, and kolk in two orders.
  *
  * A place is the value by which an owner removes a component. If components move (PACKED), it is a position, and any
- * position below count is valid. Otherwise it is a pointer or the like that stays valid. */
+ * position below count is valid. Otherwise it is a pointer, or something similar, that stays valid. */
 #ifndef KOLK_BENCH_COMPONENTS_H
 #define KOLK_BENCH_COMPONENTS_H
 
@@ -12,8 +12,8 @@
 #include <list>
 #include <vector>
 
-/* Keeps equal visiting loops of different containers in one function, with the same instructions at the same
- * address. */
+/* If different containers have the same visiting loop, keeps it in one function, so that the instructions are the same
+ * and have the same address. */
 #define NOT_INLINED __attribute__((noinline))
 
 struct component {
@@ -26,7 +26,7 @@ inline component newborn(uint32_t owner) {
     return {1, 2, 0.5f, 0.25f, 1, 1, owner, 0};
 }
 
-/* ---- No container: what the loops take --------------------------------------------------------------------------- */
+/* ---- No container: the time of the loops alone ------------------------------------------------------------------- */
 
 struct nothing {
     using place = component *;
@@ -43,14 +43,14 @@ struct nothing {
     template <typename function> void each(function) {}
 };
 
-/* ---- Packed: what is kept of a component does not stay valid ----------------------------------------------------- */
+/* ---- Packed: components move, so what an owner keeps of one does not stay valid ---------------------------------- */
 
 struct packed_vector {
     using place = size_t;
     static constexpr bool packed = true;
     static constexpr size_t stride = sizeof(component);
     std::vector<component> objects;
-    size_t size = 0; /* alive; the rest is not used */
+    size_t size = 0; /* live elements; the rest is unused */
 
     explicit packed_vector(size_t slots) : objects(slots) {}
     place add(uint32_t owner) {
@@ -71,7 +71,7 @@ struct vector_swap : packed_vector {
     }
 };
 
-/* All components behind the hole move up, so the order stays. */
+/* All components behind the hole move up, so the order is kept. */
 struct vector_shift : packed_vector {
     static constexpr bool linear = true;
     using packed_vector::packed_vector;
@@ -88,7 +88,7 @@ struct vector_shift : packed_vector {
 struct vector_list {
     struct element {
         component it;
-        uint32_t previous, next; /* next: of a free one, the next free one */
+        uint32_t previous, next; /* in a free element, next is the next free one */
     };
     using place = component *;
     static constexpr bool packed = false, linear = false;
@@ -120,7 +120,7 @@ struct vector_list {
     }
 };
 
-/* The article's second version: a flag, and a chain of free elements that begins with the one removed last. */
+/* The article's second version: a flag, and a chain of free elements that starts with the one removed last. */
 struct flag_chain {
     struct element {
         component it;
@@ -155,7 +155,7 @@ struct flag_chain {
     }
 };
 
-/* The article's other version: a flag, and the free elements in a sorted vector, the lowest at its end. */
+/* The article's other version: a flag, and a sorted vector of the free elements, with the lowest at its end. */
 struct flag_sorted {
     struct element {
         component it;
@@ -239,7 +239,7 @@ template <kolk_reuse reuse> struct kolk_components {
 
 KOLK_SLOTMAP_TYPE(component_map, component)
 
-/* Packed like vector_swap; an owner keeps a handle of a component. */
+/* Packed like vector_swap, but an owner keeps a handle to a component. */
 struct slot_map {
     using place = component_map_handle;
     static constexpr bool packed = false, linear = false;

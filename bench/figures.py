@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""figures.py [--check]: writes the figures of bench/results into README.md, docs and bench/README.md, or with --check
-fails if they differ. Each sentence below must occur there once, with any text in place of {}."""
+"""figures.py [--check]: writes the figures of bench/results into README.md, docs and bench/README.md. With --check,
+fails if they differ. Each sentence below must occur there exactly once, with any text in place of {}."""
 
 import csv
 import os
@@ -14,7 +14,7 @@ NUMBER = r"([\d.,]*\d)"
 
 
 def tables(path):
-    """The Markdown tables of a result: {title: {row: {column: number}}}."""
+    """Returns the Markdown tables of a result: {title: {row: {column: number}}}."""
     found, title, columns = {}, "", None
     with open(path, encoding="utf-8") as file:
         for line in file:
@@ -31,7 +31,7 @@ def tables(path):
 
 
 def components():
-    """{(slots, percent alive, container): row} of the CSV."""
+    """Returns {(slots, percent alive, container): row} from the CSV."""
     with open(f"{RESULT}-components.csv", encoding="utf-8") as file:
         return {(row["slots"], row["alive_percent"], row["container"]): row for row in csv.DictReader(file)}
 
@@ -43,7 +43,7 @@ def text(number):
 
 
 def readme():
-    """Sentences of README.md with their figures."""
+    """The sentences of README.md with their figures."""
     pool = tables(f"{RESULT}.md")
     columns = "loop glibc mimalloc jemalloc boost chapter kolk_typed kolk_untyped kolk_typed_none kolk_fifo kolk_lowest".split()
     for way, label in ("pair", "nothing"), ("init", "64 bytes"):
@@ -64,7 +64,7 @@ def readme():
 
 
 def threads():
-    """Sentences of docs/threads.md with theirs."""
+    """The sentences of docs/threads.md with their figures."""
     churn, ring, hand_over = list(tables(f"{RESULT}-shared.md").values())[1:4]
     for label, name in (
         ("the loop, the ring alone", "none"), ("**kolk_shared**", "kolk"), ("tcmalloc", "tcmalloc"),
@@ -76,7 +76,7 @@ def threads():
 
 
 def resources():
-    """Sentences of docs/resource.md with theirs."""
+    """The sentences of docs/resource.md with their figures."""
     alone, asleep = list(tables(RESOURCES).values())[1:3]
     yield "a borrow and its give_back take {} ns, of which {} are two readings of the clock", [
         alone[name]["1"] for name in ("kolk", "clock")]  # fmt: skip
@@ -86,7 +86,7 @@ def resources():
 
 
 def heaps():
-    """Sentences of docs/heap.md with theirs."""
+    """The sentences of docs/heap.md with their figures."""
     mixed, both, handed, larson = list(tables(f"{RESULT}-heap.md").values())[2:6]
     yield "seven of ten up to 128; the loop takes {})", [mixed["none"]["100"]]
     for label, name in ("**kolk_heap**", "kolk"), *((name, name) for name in ("tcmalloc", "mimalloc", "jemalloc", "glibc")):
@@ -96,7 +96,7 @@ def heaps():
 
 
 def programs():
-    """Sentences of docs/malloc.md with theirs."""
+    """The sentences of docs/malloc.md with their figures."""
     time, memory = list(tables(f"{RESULT}-preload.md").values())[:2]
 
     def percent(table):
@@ -108,7 +108,7 @@ def programs():
 
 
 def texts():
-    """Sentences of docs/texts.md with theirs."""
+    """The sentences of docs/texts.md with their figures."""
     with open(os.path.join(TOP, "examples", "trays.expected"), encoding="utf-8") as file:
         waste = {name: percent for percent, name in re.findall(r" ([\d.]+) % waste: (.*)", file.read())}
     yield "{} % waste in trays of the largest size, {} % in four sizes, {} % in kolk's own", [
@@ -143,7 +143,7 @@ def texts():
 
 
 def queues():
-    """Sentences of bench/README.md with theirs."""
+    """The sentences of bench/README.md with their figures."""
     result = tables(f"{RESULT}-queue.md")
     ages = result["Age of an item at a waiting consumer, and a round trip, ns"]
     contention = result["So many threads push and pop in turn, ns an operation"]

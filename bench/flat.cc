@@ -1,7 +1,7 @@
-/* Measures the calls of a resource pool with few and with many resources, keys and waiters, as a table in Markdown; its
- * columns must be alike. Also measures a borrow for which another thread has to create or validate a resource; the
- * factory takes no time. Times are ns of processor time, except for waits, which are by the clock; medians of rounds
- * that take turns. */
+/* Measures the calls of a resource pool with few and with many resources, keys and waiters, and prints a table in
+ * Markdown whose columns must be alike. Also measures a borrow for which another thread has to create or validate a
+ * resource, by a factory that takes no time. Times are in ns of processor time, but waits are timed by the clock. All
+ * are medians of rounds that take turns. */
 #include <kolk/kolk.h>
 
 #include <algorithm>
@@ -61,7 +61,7 @@ key key_of(const char *kind, unsigned number) {
     return name;
 }
 
-/* A pool with n idle resources, of n keys or of none. */
+/* A pool with n idle resources, which have n keys or none. */
 struct filled {
     kolk_resource_pool pool;
 
@@ -79,7 +79,7 @@ struct filled {
     }
 };
 
-/* The time of a borrow and its give_back, for each of these keys in turn. */
+/* Returns the time of a borrow and its give_back, with each of these keys in turn. */
 template <typename KEY> double time_of(filled &one, KEY key) {
     double begin = processor();
     for (unsigned i = 0; i < CALLS; i++) {
@@ -130,7 +130,7 @@ kolk_resource_pool_stats stats_of(const kolk_resource_pool *pool) {
     return stats;
 }
 
-/* The time of statistics while n threads wait, and of each hand-over to the next waiter. */
+/* Measures the time of statistics while n threads wait, and of each hand-over to the next waiter. */
 void of_waiters(unsigned n, double *statistics, double *hand_over) {
     kolk_resource_pool_desc desc = plain(1);
     kolk_resource_init(&shared_one, &desc);
@@ -152,7 +152,7 @@ void of_waiters(unsigned n, double *statistics, double *hand_over) {
     kolk_resource_deinit(&shared_one);
 }
 
-/* The time of a borrow through a maker: of a new resource, or of an idle one that is validated. */
+/* Returns the time of a borrow through a maker, which creates a new resource or validates an idle one. */
 double of_makers(bool asks) {
     kolk_resource_pool pool;
     kolk_resource_pool_desc desc = plain(1);

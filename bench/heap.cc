@@ -1,17 +1,17 @@
 /* heap.cc: compares kolk_heap with mallocs. Usage: heap [WORKLOAD...], by default all. Prints CSV: nanoseconds, medians
  * of rounds in which all lines of a workload take turns in random order. Seven of ten blocks have up to 128 bytes, the
- * others up to 1,024; the first 8 bytes of each are written.
+ * others up to 1,024. The first 8 bytes of each block are written.
  *
  *     mixed      one thread frees a random one of its blocks and allocates another: an alloc and a free
- *     both       each of two threads does so with 1,000 blocks of its own; processor time
+ *     both       each of two threads does this with 1,000 blocks of its own; processor time
  *     handed     one thread allocates, the other frees, through a ring
  *     larson     each of two threads frees a random one of 2,000 blocks that they share, and allocates another
- *     end        1,000,000 blocks of 16 to 64 bytes: freed one by one and ended, and ended at once; ns for all.
- *                "none" is the time for the system to take back as much memory
- *     worst      each alloc and each free of mixed, 10,000 alive, timed alone; the clock's own time is "none"
+ *     end        1,000,000 blocks of 16 to 64 bytes: freed one by one before the heap ends, or with it; ns for all.
+ *                "none" is the time that the system takes for the same amount of memory
+ *     worst      each alloc and each free of mixed, 10,000 alive, timed alone; "none" is the time of the clock itself
  *     resident   KiB by which a process with one such heap or malloc has grown after mixed
  *
- * "none" is the loop without an allocator. */
+ * In the other workloads, "none" is the loop without an allocator. */
 #include "mallocs.h"
 #include "ring.h"
 
@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static std::vector<line> lines; /* of the workload */
+static std::vector<line> lines; /* of the current workload */
 
 /* ---- Allocators -------------------------------------------------------------------------------------------------- */
 
@@ -169,14 +169,14 @@ template <typename heap> samples worst(churner<heap> &one, size_t count) {
     return found;
 }
 
-/* The 99.99th percentile of those. */
+/* Returns the 99.99th percentile of the samples. */
 static samples worst_of_all(samples found) {
     size_t at = found.size() - 1 - found.size() / 10000;
     std::nth_element(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(at), found.end());
     return {found[at]};
 }
 
-/* Runs in a child process, which cannot reuse memory of other allocators. */
+/* Runs in a child process, so that it cannot reuse memory of other allocators. */
 template <typename heap> void print_resident(size_t alive, const char *who) {
     std::fflush(stdout);
     pid_t child = fork();
@@ -208,7 +208,7 @@ static samples end_pages() {
 
 /* ---- Lines ------------------------------------------------------------------------------------------------------- */
 
-/* A heap and the objects of `make` live from the first line to the end, so that the memory is warm in all rounds. */
+/* A heap and the objects of `make` live from the first line to the end, so that their memory is warm in all rounds. */
 template <typename heap, typename make_on, typename run_on>
 void add(const char *workload, const std::string &where, const char *who, make_on make, run_on run) {
     struct both_of_them {

@@ -1,8 +1,9 @@
-/* iterate.cc: measures the time of iteration for each live object, when random slots are dead.
+/* iterate.cc: measures the time of iteration per live object when random slots are dead.
  *
- * There are two kinds of work: `sum` reads one float of an object; `move` does the same as the chapter's animate, x +=
- * dx and y += dy. kolk is compared with a packed array of the live objects (the minimum, as it has no holes), and with
- * a flag in each object (the chapter's inUse: frames_left > 0), which must look at every slot. */
+ * There are two kinds of work. `sum` reads one float of an object. `move` does the same as animate in the chapter: x +=
+ * dx and y += dy. kolk is compared with a packed array of the live objects, which is the minimum because it has no
+ * holes, and with a flag in each object (inUse in the chapter: frames_left > 0), for which every slot must be
+ * examined. */
 #include "measure.h"
 
 #include <string>
@@ -124,7 +125,7 @@ struct pool_next_run : pool {
         float total = 0;
         uint32_t at = 0, end = UINT32_MAX, length = end;
         for (sparkle *run; (run = sparkles_next_run(&objects, &at, &length)); at += length, length = end - at) {
-            float inner = 0; /* a sum that outlives the call above would pass through an integer register with gcc 12 */
+            float inner = 0; /* if the sum outlived the call above, gcc 12 would pass it through an integer register */
             for (uint32_t i = 0; i < length; i++) inner += run[i].x;
             total += inner;
         }

@@ -1,4 +1,4 @@
-/* mallocs.h: glibc's malloc, and others loaded such that none of them replaces the malloc of the process. */
+/* mallocs.h: glibc's malloc, and others that are loaded so that none of them replaces the malloc of the process. */
 #ifndef KOLK_BENCH_MALLOCS_H
 #define KOLK_BENCH_MALLOCS_H
 
@@ -16,7 +16,7 @@ struct thing {
 };
 
 struct glibc_malloc {
-    std::string error; /* never one */
+    std::string error; /* always empty */
     void *alloc(size_t size = object_size) {
         return std::malloc(size);
     }
@@ -29,7 +29,7 @@ struct glibc_malloc {
 struct loaded_malloc {
     void *(*alloc_function)(size_t) = nullptr;
     void (*free_function)(void *) = nullptr;
-    std::string error; /* why it cannot be used, or empty */
+    std::string error; /* why it cannot be used; empty if it can */
 
     loaded_malloc(const char *library, const char *alloc_name, const char *free_name) {
         void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
@@ -59,7 +59,7 @@ struct tcmalloc : loaded_malloc {
     tcmalloc() : loaded_malloc("libtcmalloc_minimal.so.4", "tc_malloc", "tc_free") {}
 };
 
-/* Fails if a loaded library has replaced malloc, as then the row of glibc would not be glibc's. */
+/* Fails if a loaded library has replaced malloc, because the row of glibc would then not be glibc's. */
 inline void check_malloc_is_glibc() {
     Dl_info info = {};
     void *symbol = dlsym(RTLD_DEFAULT, "malloc");

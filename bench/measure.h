@@ -1,4 +1,4 @@
-/* measure.h: shared by all benchmark programs. */
+/* measure.h: used by all benchmark programs. */
 #ifndef KOLK_BENCH_MEASURE_H
 #define KOLK_BENCH_MEASURE_H
 
@@ -29,7 +29,8 @@ inline void succeed_or_exit(kolk_status status) {
     std::exit(1);
 }
 
-/* Resident bytes of the process, counted page by page, as /proc/self/statm may lag behind by dozens of pages. */
+/* Returns the resident bytes of the process, counted page by page, because /proc/self/statm may lag behind by dozens of
+ * pages. */
 inline double resident_bytes() {
     unsigned long kib = 0;
     std::FILE *rollup = std::fopen("/proc/self/smaps_rollup", "r");

@@ -1,6 +1,6 @@
-/* memory.cc: measures a pool of 1,000,000 slots of 64 bytes before its first object: the time of init and deinit
- * together and, as counters, the growth of resident memory by init and the bytes of metadata per slot. Also measures a
- * tick while nothing changes. */
+/* memory.cc: measures a pool of 1,000,000 slots of 64 bytes before its first object. Reports the time of init and
+ * deinit together and, as counters, the growth of resident memory by init and the bytes of metadata per slot. Also
+ * measures a tick while nothing changes. */
 #include "measure.h"
 
 static constexpr uint32_t slots = 1000000;
@@ -44,7 +44,7 @@ static void tick(benchmark::State &state, uint32_t percent) {
     for (uint32_t n = 0; n < slots; n++) kolk_pool_alloc(&pool);
     for (uint32_t n = 0; n < slots; n++)
         if (n % 100 >= percent) kolk_pool_free(&pool, kolk_pool_at(&pool, n));
-    for (int n = 0; n < 2000; n++) kolk_pool_tick(&pool, 4096); /* the demand has faded, and the memory was released */
+    for (int n = 0; n < 2000; n++) kolk_pool_tick(&pool, 4096); /* until the demand has faded and memory is released */
     for (auto _ : state) benchmark::DoNotOptimize(kolk_pool_tick(&pool, 4096));
     kolk_pool_deinit(&pool);
 }

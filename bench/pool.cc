@@ -1,4 +1,4 @@
-/* pool.cc: alloc and free, compared with glibc malloc, mimalloc, jemalloc, boost::pool and the chapter's free list. */
+/* pool.cc: compares alloc and free with glibc malloc, mimalloc, jemalloc, boost::pool and the chapter's free list. */
 #include "churn.h"
 
 int main(int argc, char **argv) {

@@ -1,5 +1,6 @@
-/* pool_unchecked.cc: compares kolk without double-free test and handles with boost::pool, which has neither. This is a
- * separate program because KOLK_CHECKS must be the same in a whole program: inline functions have one body. */
+/* pool_unchecked.cc: compares kolk, without the double-free test and without handles, with boost::pool, which has
+ * neither. This is a separate program because KOLK_CHECKS must be the same throughout a program: inline functions have
+ * one body. */
 #define KOLK_CHECKS 0
 #include "churn.h"
 

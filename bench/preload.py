@@ -29,7 +29,7 @@ NODE = """let m = new Map(); for (let i = 0; i < 400000; i++) m.set(i % 5000, Bu
 
 
 def programs(work):
-    """{name: command} of the available programs."""
+    """Returns {name: command} for the available programs."""
     text = os.path.join(work, "lines")
     with open(text, "w", encoding="ascii") as file:
         numbers = random.Random(1)
@@ -58,7 +58,7 @@ def programs(work):
 
 
 def mallocs(kolk):
-    """{name: the preloaded library}."""
+    """Returns {name: the library to preload}."""
     found = {"glibc": "", "kolk": os.path.abspath(kolk)}
     for name in ("mimalloc", "jemalloc", "tcmalloc_minimal"):
         at = sorted(glob.glob(f"/usr/lib/*/lib{name}.so.*"))
@@ -70,7 +70,7 @@ def mallocs(kolk):
 
 
 def run(command, preloaded):
-    """Seconds of processor time and KiB of peak resident memory, including all of the program's children."""
+    """Returns the seconds of processor time and the KiB of peak resident memory, including all children."""
     environment = dict(os.environ, LD_PRELOAD=preloaded) if preloaded else os.environ
     child = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, used = os.wait4(child.pid, 0)

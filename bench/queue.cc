@@ -1,5 +1,5 @@
 /* queue.cc: compares kolk_queue with common blocking queues. Usage: queue [WORKLOAD...], by default all. Prints CSV:
- * nanoseconds, medians of rounds in which all lines of a workload take turns in random order; of latency also p99 and
+ * nanoseconds, medians of rounds in which all lines of a workload take turns in random order; for latency also p99 and
  * p99.9.
  *
  *     throughput   8-byte items from m producers to n consumers (1P1C ...), ns per item; "alone": one thread pushes and
@@ -9,12 +9,12 @@
  *     latency      age of an item at a waiting consumer: asleep (one item every 200 us) or still polling (every 2 or 20
  *                  us); a round trip through two queues
  *
- * Threads are pinned: the n-th to the n-th processor, and round again; in "1core" all to the first. The scheduler would
- * place them differently in each round. */
+ * Threads are pinned: the n-th thread to the n-th processor, starting over after the last one; in "1core" all to the
+ * first. The scheduler would place them differently in each round. */
 #include "queues.h"
 #include "threads.h"
 
-static std::vector<line> lines; /* of the workload */
+static std::vector<line> lines; /* of the current workload */
 
 /* A queue lives from its first line to the end, so that its memory is warm in all rounds. */
 template <typename queue, typename item>

@@ -1,9 +1,9 @@
-/* queues.h: the queues that queue.cc measures, all in one form:
+/* queues.h: the queues that queue.cc measures, all with one interface:
  *
  *     kolk_single<item> queue;
- *     kolk_single<item>::user mine(queue);     // one a thread
- *     mine.push(items, n);                     // all n; n is up to batch, waits for room
- *     n = mine.pop(items, most);               // at least one, which is waited for
+ *     kolk_single<item>::user mine(queue);     // one per thread
+ *     mine.push(items, n);                     // pushes all n, at most batch; waits for room
+ *     n = mine.pop(items, most);               // pops at least one; waits for it
  *
  * All hold up to 1,024 items, except moodycamel's and GLib's, which are unbounded. */
 #ifndef KOLK_BENCH_QUEUES_H
@@ -29,7 +29,7 @@ template <size_t size> struct item_of {
 };
 template <> struct item_of<8> { uint64_t value; };
 
-/* kolk_queue by single items (batch 1) or by push_n and pop_n. */
+/* kolk_queue with single items (batch 1) or with push_n and pop_n. */
 template <typename item, size_t batch_> struct kolk_queue_of {
     static constexpr size_t batch = batch_;
     kolk_queue queue;
@@ -70,7 +70,7 @@ template <typename item, size_t batch_> struct kolk_queue_of {
 template <typename item> using kolk_single = kolk_queue_of<item, 1>;
 template <typename item> using kolk_16 = kolk_queue_of<item, 16>;
 
-/* As most programs use it. */
+/* Used as in most programs. */
 template <typename item> struct moodycamel_queue {
     static constexpr size_t batch = 1;
     moodycamel::BlockingConcurrentQueue<item> queue{queue_capacity};
@@ -88,7 +88,7 @@ template <typename item> struct moodycamel_queue {
     };
 };
 
-/* With a token per thread, the fastest way according to its author; single items or 16 at a time. */
+/* With a token per thread, which is the fastest way according to its author; single items or 16 at a time. */
 template <typename item, size_t batch_> struct moodycamel_tokens {
     static constexpr size_t batch = batch_;
     moodycamel::BlockingConcurrentQueue<item> queue{queue_capacity};
@@ -154,7 +154,8 @@ template <typename item> struct tbb_queue {
     };
 };
 
-/* A typical hand-written queue: a ring, a mutex, and two condition variables, signalled only if a thread waits. */
+/* A typical hand-written queue: a ring, a mutex, and two condition variables that are signalled only if a thread
+ * waits. */
 template <typename item> struct condition_queue {
     static constexpr size_t batch = 1;
     std::mutex lock;
@@ -217,7 +218,7 @@ template <typename item> struct glib_queue {
     };
 };
 
-/* Cannot sleep: a thread that finds nothing yields in a loop, which uses a processor for the whole wait. */
+/* Cannot sleep: a thread that finds nothing yields in a loop, which keeps a processor busy for the whole wait. */
 template <typename item> struct boost_queue {
     static constexpr size_t batch = 1;
     boost::lockfree::queue<item, boost::lockfree::capacity<queue_capacity>> queue;

@@ -1,7 +1,7 @@
 #!/bin/bash
-# bench/record.sh KOLK [ROUNDS]: measures the cost of recording by kolk record, and by heaptrack if it is installed:
-# wall time, and processor time of all processes together, as multiples of the program alone. Prints medians of rounds
-# that take turns. PROGRAMS may name some of: lua python threads.
+# bench/record.sh KOLK [ROUNDS]: measures the cost of recording with kolk record, and with heaptrack if it is installed:
+# wall time, and processor time of all processes together, as multiples of those of the program alone. Prints medians of
+# rounds that take turns. PROGRAMS may name some of: lua python threads.
 set -euo pipefail
 export LC_ALL=C
 kolk=$(realpath "${1:?usage: bench/record.sh KOLK [ROUNDS]}")
@@ -45,7 +45,7 @@ run() { # PROGRAM
   esac
 }
 
-# timed WAY PROGRAM: its wall and processor time, into the file WAY.PROGRAM.
+# timed WAY PROGRAM: adds its wall time and processor time to the file WAY.PROGRAM.
 timed() {
   local command
   command=$(run "$2")
@@ -76,7 +76,7 @@ for program in $programs; do
   for way in $ways; do
     wall=$(cut -d ' ' -f 1 "$way.$program" | median)
     cpu=$(cut -d ' ' -f 2 "$way.$program" | median)
-    # Ratios are within a round, so that a slow phase of the machine affects both sides.
+    # Each ratio is taken within a round, so that a slow phase of the machine affects both sides.
     wall_ratio=$(paste -d ' ' "$way.$program" "plain.$program" | awk '{ print $1 / $3 }' | median)
     cpu_ratio=$(paste -d ' ' "$way.$program" "plain.$program" | awk '{ print $2 / $4 }' | median)
     size=$(cat "$way.$program.size" 2> /dev/null || true)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """report.py PROGRAMS RESULT [NAME...]: writes the medians of google-benchmark's programs, PROGRAMS/NAME.json, to
-RESULT.json, and with RESULT-components.csv to the tables of RESULT.md. Turns the lines of programs with threads,
-RESULT-NAME.csv, into the tables of RESULT-NAME.md; with a NAME (queue, shared, resource, heap), it writes only these.
-Prints each ratio beside its target."""
+RESULT.json, and together with RESULT-components.csv to the tables of RESULT.md. Turns the lines of the programs with
+threads, RESULT-NAME.csv, into the tables of RESULT-NAME.md. With a NAME (queue, shared, resource, heap), writes only
+these. Prints each ratio beside its target."""
 
 import csv
 import json
@@ -21,7 +21,7 @@ COLUMNS = ("loop", "glibc", "mimalloc", "jemalloc", "boost", "chapter", "kolk_ty
 
 
 def load(folder):
-    """The medians as {program: {(workload, case, who): benchmark}}, and the compiler."""
+    """Returns the medians as {program: {(workload, case, who): benchmark}}, and the compiler."""
     programs, compiler = {}, "?"
     for program in PROGRAMS:
         with open(os.path.join(folder, program + ".json"), encoding="utf-8") as file:
@@ -50,20 +50,20 @@ def cpu():
 
 
 class Report:
-    """The Markdown text, and the verdicts for the targets."""
+    """The Markdown text, and the verdicts on the targets."""
 
     def __init__(self):
         self.lines = []
         self.verdicts = []
 
     def table(self, title, columns, rows, corner=""):
-        """`rows`: the name and the cells of each row."""
+        """Adds a table. `rows`: the name and the cells of each row."""
         self.lines += [f"\n### {title}\n", f"| {corner}| " + " | ".join(columns) + " |",
                        "|---|" + "---:|" * len(columns)]
         self.lines += [f"| {name} | " + " | ".join(cells) + " |" for name, cells in rows]
 
     def judge(self, what, value, target, at_most):
-        """One line of the table of targets."""
+        """Adds one line to the table of targets."""
         if value is None:
             word = "not measured"
         else:
@@ -72,7 +72,7 @@ class Report:
         self.verdicts.append(f"| {what} | {shown} | at {'most' if at_most else 'least'} {target:g} | {word} |")
 
     def write(self, path, title, head):
-        """The file: verdicts first."""
+        """Writes the file, with the verdicts first."""
         with open(path, "w", encoding="utf-8") as file:
             file.write(f"# {title}\n\n{cpu()}; {head}.\n\n")
             file.write("## Targets\n\n| | measured | target | |\n|---|---:|---:|---|\n" + "\n".join(self.verdicts) + "\n")
@@ -83,26 +83,26 @@ class Report:
 
 
 class Medians(Report):
-    """Of all programs."""
+    """The report on all programs."""
 
     def __init__(self, programs):
         super().__init__()
         self.programs = programs
 
     def time(self, program, workload, case, who):
-        """Median nanoseconds, or None if the row was left out."""
+        """Returns the median nanoseconds, or None if the row was left out."""
         row = self.programs[program].get((workload, case, who))
         return row["cpu_time"] if row else None
 
     def times(self, title, program, workload, cases):
-        """One line per case, one column per competitor, in nanoseconds."""
+        """Adds a table in nanoseconds, with one line per case and one column per competitor."""
         found = {who for at, _, who in self.programs[program] if at == workload}
         names = [who for who in COLUMNS if who in found]
         cells = ((self.time(program, workload, case, who) for who in names) for case in cases)
         self.table(title, names, ((case, ["-" if x is None else f"{x:.2f}" for x in row]) for case, row in zip(cases, cells)))
 
     def ratio(self, program, workload, case, above, below):
-        """The time of one competitor in units of another's."""
+        """Returns the time of one competitor in units of another's."""
         first, second = (self.time(program, workload, case, who) for who in (above, below))
         return first / second if first and second else None
 
@@ -160,7 +160,7 @@ def bytemap(report):
 
 
 def slotmap(report):
-    """Packed objects beside a plain array."""
+    """Packed objects compared with a plain array."""
     cases = (1000, 100000, 1000000)
     for work, what in (("churn", "remove + add, ns a pair"), ("get", "get in random order, ns"),
                        ("sum", "sum, ns an object"), ("move", "move, ns an object")):
@@ -196,7 +196,7 @@ def memory(report):
 
 
 def components(report, path):
-    """The containers of components: one table per figure, one line per case, one column per container."""
+    """The containers of components: one table per figure, one line per case and one column per container."""
     with open(path, encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     names = list(dict.fromkeys(row["container"] for row in rows))
@@ -210,7 +210,7 @@ def components(report, path):
 
 
 def report_medians(folder, result):
-    """RESULT.json and RESULT.md."""
+    """Writes RESULT.json and RESULT.md."""
     programs, compiler = load(folder)
     report = Medians(programs)
     pool(report)
@@ -258,7 +258,7 @@ FIGURES = {"ns": "median", "p99_ns": "p99", "p999_ns": "p99.9"}
 
 
 def load_lines(path):
-    """{workload: {(case, who): row}}, in the file's order."""
+    """Returns {workload: {(case, who): row}}, in the file's order."""
     workloads = {}
     with open(path, encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file)
@@ -269,12 +269,12 @@ def load_lines(path):
 
 
 def shown(value):
-    """Three digits or so."""
+    """Formats a number with about three digits."""
     return "-" if not value else f"{float(value):,.0f}" if float(value) >= 100 else f"{float(value):.1f}"
 
 
 def tabulate(report, title, rows):
-    """One line per queue or pool; cases with percentiles have three columns."""
+    """Adds a table with one line per queue or pool. Cases with percentiles have three columns."""
     cases = list(dict.fromkeys(case for case, _ in rows))
     columns = [(case, figure) for case in cases for figure in FIGURES
                if figure == "ns" or any(row[figure] for (at, _), row in rows.items() if at == case)]
@@ -285,19 +285,19 @@ def tabulate(report, title, rows):
 
 
 class Lines(Report):
-    """Of one program with threads."""
+    """The report on one program with threads."""
 
     def __init__(self, workloads):
         super().__init__()
         self.workloads = workloads
 
     def value(self, workload, case, who, figure="ns"):
-        """A time, or None if it was not measured."""
+        """Returns a time, or None if it was not measured."""
         row = self.workloads.get(workload, {}).get((case, who))
         return float(row[figure]) if row and row[figure] else None
 
     def ratio(self, what, above, below, target, at_most=False):
-        """One line of the table of targets."""
+        """Adds one line to the table of targets."""
         self.judge(what, above / below if above and below else None, target, at_most)
 
     def contention(self, workload):
@@ -352,7 +352,7 @@ def judge_lists(report):
 
 
 def judge_heaps(report):
-    """The targets of heap: each figure of kolk divided by the best malloc's."""
+    """The targets of heap: each figure of kolk divided by that of the best malloc."""
     value = report.value
 
     def of_best(workload, case, figure="ns"):
@@ -377,7 +377,7 @@ KINDS = {"queue": ("Queues", judge_queues), "shared": ("Shared pools", judge_poo
          "resource": ("Resource pools", judge_lists), "heap": ("Heaps", judge_heaps)}
 
 def report_lines(result, name):
-    """RESULT-NAME.md."""
+    """Writes RESULT-NAME.md."""
     title, judge_all = KINDS[name]
     report = Lines(load_lines(f"{result}-{name}.csv"))
     judge_all(report)
@@ -387,7 +387,7 @@ def report_lines(result, name):
 
 
 def main():
-    """See the top."""
+    """Does what is described at the top."""
     folder, result, *names = sys.argv[1:]
     if not names:
         report_medians(folder, result)

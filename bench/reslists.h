@@ -4,7 +4,7 @@
  *     auto one = list.borrow();           // waits
  *     list.give_back(one);
  *
- * A create sleeps for create_ns; `creating` counts the creates running at a time. */
+ * A create sleeps for create_ns. `creating` counts the creates that are running. */
 #ifndef KOLK_BENCH_RESLISTS_H
 #define KOLK_BENCH_RESLISTS_H
 
@@ -36,7 +36,7 @@ static inline void create_one() {
     creating--;
 }
 
-/* libzdb's connections are SQLite's. */
+/* libzdb's connections are SQLite connections. */
 extern "C" int sqlite3_open_v2(const char *name, void **out, int flags, const char *system);
 extern "C" int sqlite3_open_v2(const char *name, void **out, int flags, const char *system) {
     static const auto real = reinterpret_cast<decltype(&sqlite3_open_v2)>(dlsym(RTLD_NEXT, "sqlite3_open_v2"));
@@ -104,7 +104,7 @@ struct apr_list {
     }
 };
 
-/* libzdb returns NULL if all are in use, so its users retry after a while. */
+/* libzdb returns NULL if all are in use, so its users try again after a while. */
 struct zdb_list {
     char name[64] = "/tmp/kolk-bench-XXXXXX";
     URL_T url;
@@ -135,12 +135,12 @@ struct zdb_list {
     }
 };
 
-/* A hand-written pool: it checks, counts and times nothing, and serves waiters in no order. */
+/* A hand-written pool. It checks, counts and times nothing, and serves waiters in no particular order. */
 struct mutex_list {
     std::mutex lock;
     std::condition_variable came_back;
     std::vector<void *> idle;
-    uint32_t left; /* to be created */
+    uint32_t left; /* still to be created */
 
     mutex_list(uint32_t max, uint32_t) : left(max) {
         idle.reserve(max);
@@ -167,7 +167,7 @@ struct mutex_list {
     }
 };
 
-/* The two readings of the clock that any pool with times needs. */
+/* The two clock readings that any pool needs if it measures times. */
 struct two_clocks {
     two_clocks(uint32_t, uint32_t) {}
     double borrow() {

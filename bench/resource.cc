@@ -1,10 +1,10 @@
-/* resource.cc: compares kolk_resource_pool with apr_reslist, libzdb on SQLite, and a mutex with a list. Usage: resource
- * [WORKLOAD...], by default all. Prints CSV: nanoseconds, medians of rounds in which all lines of a workload take turns
- * in random order.
+/* resource.cc: compares kolk_resource_pool with apr_reslist, with libzdb on SQLite, and with a mutex and a list. Usage:
+ * resource [WORKLOAD...], by default all. Prints CSV: nanoseconds, medians of rounds in which all lines of a workload
+ * take turns in random order.
  *
  *     uncontended  one thread borrows and gives back idle resources, processor time; "clock": two readings of the
  *                  clock, the minimum for measuring times of use
- *     asleep       16 threads over 8 resources, each held asleep for 100 us. "rate": time per borrow, all threads
+ *     asleep       16 threads use 8 resources, each held asleep for 100 us. "rate": time per borrow, all threads
  *                  together; "wait": wait of a borrow; "longest": longest wait of a round
  *     herd         200 threads borrow at once from an empty pool; a create takes 5 ms, at most 2 at a time, at most 20
  *                  in all; each borrow is held for 1 ms. The time until all were served
@@ -13,7 +13,7 @@
 
 #include <sys/prctl.h>
 
-static std::vector<line> lines; /* of the workload */
+static std::vector<line> lines; /* of the current workload */
 
 /* ---- One thread -------------------------------------------------------------------------------------------------- */
 
@@ -52,14 +52,14 @@ static void run_uncontended() {
 static constexpr unsigned threads = 16, resources = 8;
 static constexpr int64_t held_ns = 100000;
 
-/* The wait of each borrow; the last value is the total time. */
+/* Returns the wait of each borrow, followed by the total time. */
 template <typename list> static samples borrow_asleep(list &from, size_t count) {
     size_t each = std::max<size_t>(count / threads, 1);
     std::vector<samples> waits(threads);
     double spent = together(
         threads, placement::APART,
         [&](unsigned n) {
-            prctl(PR_SET_TIMERSLACK, 1UL); /* makes sleeps exact to a few us */
+            prctl(PR_SET_TIMERSLACK, 1UL); /* makes sleeps accurate to a few us */
             waits[n].reserve(each);
             return n;
         },

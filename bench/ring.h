@@ -1,10 +1,11 @@
-/* ring.h: shared by shared.cc and heap.cc: a ring from one thread to another, and random numbers. */
+/* ring.h: shared by shared.cc and heap.cc: a ring that passes objects from one thread to another, and random
+ * numbers. */
 #ifndef KOLK_BENCH_RING_H
 #define KOLK_BENCH_RING_H
 
 #include "threads.h"
 
-/* Knuth's (MMIX) linear congruential generator, of which the upper bits are good: a multiplication and an addition. */
+/* Knuth's (MMIX) linear congruential generator: a multiplication and an addition. Its upper bits are good. */
 struct quick_random {
     uint64_t state = 1;
     size_t operator()(unsigned bits) {
@@ -13,8 +14,9 @@ struct quick_random {
     }
 };
 
-/* One thread pushes, one pops. Each reads the other's position only after it has reached the last known one. If nothing
- * has changed, it pauses for a microsecond: the other thread gets ahead, and a cache line then brings many items. */
+/* One thread pushes and one pops. Each reads the other's position only once it has reached the last position that it
+ * knows. If that has not changed, it pauses for a microsecond. Meanwhile the other thread gets ahead, and a cache line
+ * then brings many items. */
 class ring {
     static constexpr size_t length = 2048;
     alignas(128) std::atomic<size_t> tail{0};

@@ -1,8 +1,8 @@
 #!/bin/sh
-# bench/run.sh PROGRAMS [RESULT]: runs the benchmark programs in the directory PROGRAMS and writes RESULT.json, RESULT.md,
-# RESULT-components.csv and, of queue, shared, resource and heap, RESULT-queue.csv, RESULT-queue.md and so on, RESULT-flat.md and RESULT-preload.md
-# (default: PROGRAMS/results).
-# REPETITIONS=9 and MIN_TIME=0.05 (seconds per repetition) may be set. A run takes some 15 minutes.
+# bench/run.sh PROGRAMS [RESULT]: runs the benchmark programs in the directory PROGRAMS and writes RESULT.json,
+# RESULT.md, RESULT-components.csv, RESULT-flat.md and RESULT-preload.md, and for queue, shared, resource and heap
+# RESULT-queue.csv, RESULT-queue.md and so on (default: PROGRAMS/results).
+# REPETITIONS=9 and MIN_TIME=0.05 (seconds per repetition) may be set. A run takes about 15 minutes.
 set -eu
 programs=${1:?usage: bench/run.sh PROGRAMS [RESULT]}
 result=${2:-$programs/results}
@@ -25,7 +25,7 @@ echo "shared ..." >&2
 "$programs/shared" > "$result-shared.csv"
 echo "resource ..." >&2
 "$programs/resource" > "$result-resource.csv"
-if [ -x "$programs/select" ]; then # 77: no server is installed; tools/postgres.sh prints that
+if [ -x "$programs/select" ]; then # 77: no server is installed, as tools/postgres.sh has printed
   "$here/../tools/with_postgres.sh" "$programs/select" >> "$result-resource.csv" || [ $? = 77 ]
 fi
 "$programs/flat" > "$result-flat.md"

@@ -1,23 +1,23 @@
 /* shared.cc: compares kolk_shared with mallocs for many threads, and with free lists that threads share. Usage: shared
- * [WORKLOAD...], by default all. Prints CSV: nanoseconds for one alloc and one free of a 64-byte object whose first 8
- * bytes are written in between, medians of rounds in which all lines of a workload take turns in random order.
+ * [WORKLOAD...], by default all. Prints CSV: nanoseconds for one alloc and one free of a 64-byte object, whose first 8
+ * bytes are written in between; medians of rounds in which all lines of a workload take turns in random order.
  *
  *     churn      each of n threads frees a random one of its 256 objects and allocates another; processor time
  *     ring       one thread allocates, the other frees, through a ring; "read": it reads the 8 bytes before
  *     hand_over  each of two threads allocates, and frees what the other allocated, in random order, 1,024 at a time
  *
- * "none" is the loop without an allocator. For ring and hand_over it includes the time of the ring, and of moving
- * objects between processors, which is also part of all other lines. Threads are pinned: the n-th to the n-th
- * processor, and round again. */
+ * "none" is the loop without an allocator. For ring and hand_over it includes the time of the ring and of moving
+ * objects between processors, which all other lines include as well. Threads are pinned: the n-th thread to the n-th
+ * processor, starting over after the last one. */
 #include "ring.h"
 #include "sharers.h"
 #include "threads.h"
 
-static std::vector<line> lines; /* of the workload */
+static std::vector<line> lines; /* of the current workload */
 
 #define INLINED inline __attribute__((always_inline)) /* so that all lines have the same loop */
 
-/* An object with its first 8 bytes written. Hides it and all memory from the optimiser, as churn.h does. */
+/* Allocates an object and writes its first 8 bytes. Hides it and all memory from the optimiser, as churn.h does. */
 template <typename user> INLINED void *alloc_and_write(user &mine, uint64_t value) {
     void *memory = mine.alloc();
     benchmark::DoNotOptimize(memory);
@@ -96,7 +96,7 @@ template <typename pool> struct swapper {
         for (size_t i = 0; i < batch; i++) order[i] = static_cast<uint16_t>(i);
         for (size_t i = batch - 1; i > 0; i--) std::swap(order[i], order[pick(32) % (i + 1)]);
     }
-    /* Each batch has another order: xor turns a permutation into another one. */
+    /* Each batch has a different order: xor turns one permutation into another. */
     void run(ring &to, ring &from, size_t count) {
         for (size_t done = 0; done < count; done += batch) {
             size_t turn = pick(bits);
@@ -133,7 +133,7 @@ void add_malloc(const char *workload, const std::string &where, const char *who,
         std::fprintf(stderr, "left out: %s: %s\n", who, error.c_str());
 }
 
-/* run(pool, count), for each of them. */
+/* Adds a line for each pool, with run(pool, count). */
 template <typename none, typename run_of> void add_all(const char *workload, const std::string &where, run_of run) {
     add<none>(workload, where, "none", run);
     add<kolk_typed<>>(workload, where, "kolk", run);

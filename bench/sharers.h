@@ -1,11 +1,11 @@
 /* sharers.h: the allocators of 64-byte objects for many threads that shared.cc measures, with one interface:
  *
  *     mutex_list shared;
- *     mutex_list::user mine(shared);     // one a thread
+ *     mutex_list::user mine(shared);     // one per thread
  *     void *object = mine.alloc();       // never NULL
- *     mine.free(object);                 // by whichever thread
+ *     mine.free(object);                 // by any thread
  *
- * All have 16,384 slots, four times as many as the workloads need; the mallocs are unbounded. */
+ * All have 16,384 slots, four times as many as the workloads need, except that the mallocs are unbounded. */
 #ifndef KOLK_BENCH_SHARERS_H
 #define KOLK_BENCH_SHARERS_H
 
@@ -48,7 +48,7 @@ template <typename malloc> struct shared_malloc {
     };
 };
 
-/* A hand-written shared list. */
+/* A shared list as one would write it by hand. */
 struct mutex_list {
     union slot {
         thing live;

@@ -1,5 +1,6 @@
-/* slotmap.cc: compares the slot map with an array packed by hand (swap with the last, index tables between ids and
- * places, a stack of free ids; no generations, no checks), and with objects in a plain array. */
+/* slotmap.cc: compares the slot map with an array packed by hand, and with objects in a plain array. The packed array
+ * swaps with the last object, and has index tables between ids and places and a stack of free ids, but no generations
+ * and no checks. */
 #include "measure.h"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ static inline void move_on(body &it) {
     it.y += it.dy;
 }
 
-/* One function serves the loops over both arrays, so that they have the same instructions: compiled separately, gcc
+/* The loops over both arrays call this one function, so that they run the same instructions. Compiled separately, gcc
  * vectorised one and not the other. */
 __attribute__((noinline)) static void move_all(body *it, const body *end) {
     for (; it != end; it++) move_on(*it);
@@ -75,7 +76,7 @@ struct plain {
     }
 };
 
-/* Only an array: the least possible cost of a name. */
+/* Only an array, which is the least possible cost of a name. */
 struct array_only : plain {
     using plain::plain;
     body *get(name id) {
@@ -116,7 +117,7 @@ struct typed {
     }
 };
 
-/* The same by KOLK_EACH, which allows removing the current object. */
+/* The same with KOLK_EACH, which allows removing the current object. */
 struct each : typed {
     using typed::typed;
     void move() {
@@ -152,7 +153,7 @@ template <typename who> std::vector<typename who::name> fill(who &it, size_t n) 
     return names;
 }
 
-/* Removes an object at random and adds one. */
+/* Removes a random object and adds one. */
 template <typename who> void churn(benchmark::State &state, size_t n) {
     who it(n);
     auto names = fill(it, n);
@@ -178,7 +179,7 @@ template <typename who> void get(benchmark::State &state, size_t n) {
     size_t at = 0;
     int32_t total = 0;
     for (auto _ : state) {
-        total += it.get(names[at])->frames_left; /* DoNotOptimize alone would not read it */
+        total += it.get(names[at])->frames_left; /* DoNotOptimize alone would not read the value */
         benchmark::DoNotOptimize(total);
         at = at + 1 < n ? at + 1 : 0;
     }

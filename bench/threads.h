@@ -1,6 +1,6 @@
-/* threads.h: shared by the benchmarks with several threads: starts threads together, passes items between them, and
- * runs rounds in which all take turns. google-benchmark's threads all run the same loop for the same number of times
- * and are averaged, which fits neither producers and consumers nor percentiles. */
+/* threads.h: shared by the benchmarks with several threads. Starts threads together, passes items between them, and
+ * runs rounds in which all lines take turns. google-benchmark's threads all run the same loop the same number of times,
+ * and their times are averaged. This suits neither producers and consumers nor percentiles. */
 #ifndef KOLK_BENCH_THREADS_H
 #define KOLK_BENCH_THREADS_H
 
@@ -32,8 +32,9 @@ inline void require(bool holds, const std::string &who, const char *what) {
     std::exit(1);
 }
 
-/* Where threads run. The scheduler's choice differs from round to round, above all under other load, so the threads are
- * pinned. APART: the n-th to the n-th processor, and round again. ONE_CORE: all to the first. */
+/* Where threads run. They are pinned, because the scheduler's choice differs from round to round, especially under
+ * other load. APART: the n-th thread to the n-th processor, starting over after the last one. ONE_CORE: all to the
+ * first. */
 enum class placement { APART, ONE_CORE };
 
 inline void stay_on(unsigned processor) {
@@ -44,7 +45,8 @@ inline void stay_on(unsigned processor) {
 }
 
 /* Calls make(n) in each of this many threads and, when all have returned, run(n, the result of make). Returns the
- * nanoseconds from then until the last thread is done. All results live until then, as other threads may use them. */
+ * nanoseconds from then until the last thread is done. All results live until then, because other threads may use
+ * them. */
 template <typename made_of_n, typename run_of_made>
 double together(unsigned threads, placement where, made_of_n make, run_of_made run) {
     std::atomic<unsigned> there{0};
@@ -79,7 +81,7 @@ template <typename body_of_n> double together(unsigned threads, placement where,
 
 using samples = std::vector<double>;
 
-/* Passes `count` items from each of these producers to these consumers; nanoseconds per item. */
+/* Passes `count` items from each of these producers to these consumers. Returns nanoseconds per item. */
 template <typename queue, typename item>
 samples hand_over(queue &shared, unsigned from, unsigned to, placement where, size_t count) {
     std::atomic<uint64_t> sum{0};
@@ -105,7 +107,7 @@ samples hand_over(queue &shared, unsigned from, unsigned to, placement where, si
     return {spent / static_cast<double>(count * from)};
 }
 
-/* Each of these threads pushes a batch and pops as many; nanoseconds per operation on one item. */
+/* Each of these threads pushes a batch and pops the same number. Returns nanoseconds per operation on one item. */
 template <typename queue, typename item> samples push_and_pop(queue &shared, unsigned threads, size_t count) {
     double spent = together(threads, placement::APART, [&](unsigned) {
         typename queue::user mine(shared);
@@ -119,7 +121,7 @@ template <typename queue, typename item> samples push_and_pop(queue &shared, uns
     return {spent / static_cast<double>(2 * count * threads)};
 }
 
-/* One thread sends requests, the other answers, each through a queue; nanoseconds per round trip. */
+/* One thread sends requests and the other answers, each through a queue. Returns nanoseconds per round trip. */
 template <typename queue, typename item> samples round_trips(queue &there, queue &back, placement where, size_t count) {
     double spent = together(2, where, [&](unsigned n) {
         typename queue::user asks(there), answers(back);
@@ -134,7 +136,7 @@ template <typename queue, typename item> samples round_trips(queue &there, queue
     return {spent / static_cast<double>(count)};
 }
 
-/* One producer sends the time at these intervals; the result is its age at the consumer. */
+/* One producer sends the time at these intervals. Returns the age of each when it reaches the consumer. */
 template <typename queue, typename item> samples ages(queue &shared, double interval_ns, bool sleeps, size_t count) {
     samples found(count);
     together(2, placement::APART, [&](unsigned n) {
@@ -162,7 +164,7 @@ template <typename queue, typename item> samples ages(queue &shared, double inte
 /* One line of the result. */
 struct line {
     std::string workload, where, who;
-    std::function<samples(size_t)> run; /* with a count for which it takes one round */
+    std::function<samples(size_t)> run; /* called with a count for which it takes one round */
     size_t count = 1024;
     samples all = {};
 };
@@ -181,9 +183,9 @@ inline void print(line &it) {
     std::fflush(stdout);
 }
 
-/* Runs all lines `rounds` times, each time in random order, and prints medians, and for ages the 99th and 99.9th
- * percentiles. After each line it rests for as long, so that other programs on the machine catch up then and not during
- * the next line. */
+/* Runs all lines `rounds` times, in random order each time, and prints medians, and for ages also the 99th and 99.9th
+ * percentiles. After each line it rests for as long as the line took, so that other programs on the machine catch up
+ * then and not during the next line. */
 inline void take_turns(std::vector<line> lines, unsigned rounds, double round_ns) {
     for (line &it : lines) {
         double begin = now_ns();
