@@ -1,10 +1,10 @@
-/* fuzz_bytemap.c: interprets any bytes as a program that uses a pool, correctly or not, next to the model; or as the
- * memory of a game, from which a pool is read.
+/* fuzz_bytemap.c: interprets any bytes as a program that uses a pool, correctly or not, and compares it with the model;
+ * or as the memory of a game, from which a pool is read.
  *
  *     'o' | count | ground and seeds | operation, argument | operation, argument ...
  *     'd' | layout | object_size | address of the pool | regions: n | (address, size) * n | their bytes
  *
- * Numbers of a dump are 4 bytes, little-endian; missing bytes at the end are 0. */
+ * Numbers in a dump have 4 bytes, little-endian. Missing bytes at the end are 0. */
 #include "../tests/bytemap/steps.h"
 
 #define REGIONS 3u
@@ -71,7 +71,7 @@ static void operate(input *in) {
 
 /* ---- Dumps ------------------------------------------------------------------------------------------------------- */
 
-/* Touches all memory that a view of a dump promises; sanitizers report any that does not exist. */
+/* Touches all memory that a view of a dump promises. Sanitizers report any part that does not exist. */
 static void use(const kolk_bytemap_view *view) {
     kolk_bytemap pool = {0};
     kolk_status status = kolk_bytemap_attach(&pool, view);

@@ -1,10 +1,10 @@
-/* fuzz_pool.c: interprets any bytes as a program that uses a pool, correctly or not, next to the model of
- * tests/pool/model.h. After each operation, the model states the expected result, and which rule was broken.
+/* fuzz_pool.c: interprets any bytes as a program that uses a pool, correctly or not, and compares it with the model of
+ * tests/pool/model.h. After each operation, the model states the expected result and which rule was broken.
  *
  *     descriptor | operation, arguments | operation, arguments | ... | restart | descriptor | operation ...
  *
- * Missing bytes at the end are 0. Seven lives wear a slot out: few enough for a short program or one alloc_at to reach,
- * and enough for handles to be stale in several ways before. */
+ * Missing bytes at the end are 0. A slot is worn out after seven lives. These are few enough for a short program or one
+ * alloc_at to use up, and enough for handles to become stale in several ways before. */
 #define _POSIX_C_SOURCE 200809L /* setenv */
 #include "../tests/pool/model.h"
 #include "../tests/pool/model_ask.h"
@@ -16,8 +16,8 @@
 
 typedef struct run {
     model m;
-    const uint8_t *at, *end;            /* bytes that are still to read */
-    kolk_handle remembered[REMEMBERED]; /* most of them stale */
+    const uint8_t *at, *end;            /* bytes that have not been read yet */
+    kolk_handle remembered[REMEMBERED]; /* most of them are stale */
     uint32_t next_remembered;
     kolk_pool other;
     void *others[4];
@@ -34,14 +34,14 @@ static const run *running; /* NULL: none */
 int __real_mprotect(void *start, size_t size, int protection);
 int __wrap_mprotect(void *start, size_t size, int protection);
 
-/* Refuses memory while the model demands it. */
+/* Refuses memory as long as the model requires it. */
 int __wrap_mprotect(void *start, size_t size, int protection) {
     if (!running || !running->m.refused) return __real_mprotect(start, size, protection);
     errno = ENOMEM;
     return -1;
 }
 
-/* ---- What is drawn from the bytes -------------------------------------------------------------------------------- */
+/* ---- Values drawn from the bytes --------------------------------------------------------------------------------- */
 
 static uint32_t draw(run *r) {
     return r->at < r->end ? *r->at++ : 0;
@@ -53,12 +53,12 @@ static uint64_t draw_word(run *r) {
     return word;
 }
 
-/* Any slot, and a few beyond the last. */
+/* Draws any slot, or one of a few beyond the last. */
 static uint32_t draw_slot(run *r) {
     return draw(r) % (r->m.desc.max_capacity + 2);
 }
 
-/* Any slot that was handed out, dead or alive, or NO_SLOT. */
+/* Draws any slot that was once handed out, dead or alive, or NO_SLOT. */
 static uint32_t draw_issued(run *r) {
     return r->m.fresh ? draw(r) % r->m.fresh : NO_SLOT;
 }
@@ -67,8 +67,8 @@ static uint32_t draw_live(run *r) {
     return r->m.live ? model_live(&r->m, draw(r) % r->m.live) : NO_SLOT;
 }
 
-/* A pointer to the start of a slot, into a slot, into another pool, to the stack, to the heap, into the pool's
- * metadata, a wild one, or NULL. */
+/* Draws a pointer to the start of a slot, into a slot, into another pool, to the stack, to the heap, or into the pool's
+ * metadata; or a wild pointer, or NULL. */
 static const void *draw_pointer(run *r) {
     model *m = &r->m;
     uint32_t choice = draw(r);
@@ -92,7 +92,7 @@ static const void *draw_pointer(run *r) {
     }
 }
 
-/* A handle of this life, of any life, of a moment ago, of another pool, a forged one, or null. */
+/* Draws a handle of the current life, of any life, of a moment ago, or of another pool; or a forged one, or null. */
 static kolk_handle draw_handle(run *r) {
     model *m = &r->m;
     uint32_t choice = draw(r), slot;
@@ -158,7 +158,7 @@ static void draw_hooks(run *r) {
     m->reset_allocs = uses & 8;
 }
 
-/* Small or not. */
+/* Draws a count, which may be small or large. */
 static uint32_t draw_count(run *r) {
     uint32_t choice = draw(r);
     return choice < 192 ? choice % 9 : 60 + (choice - 192) / 2;
@@ -184,7 +184,7 @@ static unsigned draw_descriptor(run *r) {
     desc->capacity = draw_count(r);
     desc->name = tag % 2 ? NULL : "fuzzed";
     desc->tag = tag / 2;
-    if (desc->object_size >= 1000) desc->capacity %= 9; /* not megabytes to check */
+    if (desc->object_size >= 1000) desc->capacity %= 9; /* so that there are not megabytes to check */
     if (memory == GROWING) desc->max_capacity = desc->capacity + 1 + draw_count(r);
     draw_hooks(r);
     draw_debug(r);
@@ -207,7 +207,7 @@ static void begin(run *r) {
              m->desc.debug ? ", debug " : "", m->desc.debug ? m->desc.debug : "");
     m->what = r->what;
     if (memory == ZERO)
-        model_listen(m); /* all zero is a pool, too */
+        model_listen(m); /* an all-zero pool is valid too */
     else
         model_init(m, memory == LENT || memory == FITTING);
 }
@@ -246,7 +246,7 @@ static void op_free_handle(run *r) {
     model_free_handle(&r->m, draw_handle(r));
 }
 
-/* A stale pointer may point to a later life, which is then freed. */
+/* A stale pointer may point to a later life, which is then freed by mistake. */
 static void op_free_pointer(run *r) {
     model *m = &r->m;
     const void *object = draw_pointer(r);
@@ -356,10 +356,10 @@ static void add_length(const char *text, size_t length, void *context) {
     *(size_t *)context += length;
 }
 
-/* Statistics include this pool if it has a name and there is memory to collect them, and are then longer than those of
- * no pool. */
+/* Statistics include this pool if it has a name and there is memory to collect them. They are then longer than those
+ * without a pool. */
 static void op_write_stats(run *r) {
-    static size_t of_none[3]; /* by format */
+    static size_t of_none[3]; /* the length of statistics without a pool, by format */
     kolk_stats_format format = (kolk_stats_format)(draw(r) % LENGTH_OF(of_none));
     bool named = r->m.pool.desc.name != NULL;
     size_t length = 0;
@@ -373,13 +373,13 @@ static void op_restart(run *r) {
     begin(r);
 }
 
-/* The bytes that a pool of this descriptor needs from the caller; 0 if they exceed the address space. */
+/* Returns the bytes that a pool with this descriptor needs from the caller, or 0 if they exceed the address space. */
 static size_t bytes_needed(kolk_pool_desc desc) {
     if (desc.capacity == 0) desc.capacity = 1;
     return kolk_pool_memory_size(&desc);
 }
 
-/* Does a descriptor break the rule of this status? KOLK_OK: any rule. */
+/* Returns true if a descriptor breaks the rule of this status, or any rule for KOLK_OK. */
 static bool breaks_rule(const kolk_pool_desc *desc, kolk_status rule) {
     size_t align = desc->object_align > 8 ? desc->object_align : 8;
     const struct {
@@ -425,11 +425,11 @@ static kolk_pool_desc draw_any_descriptor(run *r) {
     if (shape / 25 % 2) desc.debug = "all";
     if (shape / 50 % 2) desc.on_full = kolk_pool_evict_oldest;
     desc.ages = shape / 100 % 2;
-    if (!desc.memory || desc.capacity) desc.headroom = count / 125 * 2; /* not if the capacity is as many as fit */
+    if (!desc.memory || desc.capacity) desc.headroom = count / 125 * 2; /* not if the capacity is as much as fits */
     return desc;
 }
 
-/* Inits another pool, whose descriptor may be bad: the status must name one of the broken rules. */
+/* Initialises another pool, whose descriptor may be bad. The status must then name one of the broken rules. */
 static void op_try_descriptor(run *r) {
     model *m = &r->m;
     kolk_pool pool;
@@ -452,7 +452,8 @@ static void op_try_descriptor(run *r) {
     model_assert(m, is_all_zero(&pool));
 }
 
-/* All 32 values are operations. A new operation replaces a repeated one, so that the corpus keeps its meaning. */
+/* All 32 values are operations, some of them more than once. A new operation replaces a repetition, so that the corpus
+ * keeps its meaning. */
 static void (*const operations[32])(run *) = {op_alloc,
                                               op_free,
                                               op_alloc,
@@ -489,7 +490,7 @@ static void (*const operations[32])(run *) = {op_alloc,
 static void operate(run *r) {
     model *m = &r->m;
     uint32_t choice = draw(r);
-    m->random = m->step << 8 | choice; /* for the hooks' actions and the contents */
+    m->random = m->step << 8 | choice; /* for the hooks' actions and for the contents */
     operations[choice % LENGTH_OF(operations)](r);
     m->step++;
     model_assert(m, m->taken.count == 0);

@@ -1,6 +1,6 @@
-/* fuzz_queue.c: interprets any bytes as a program of one thread that uses a queue, next to a model that is an array.
- * The first three bytes are the item's size, the capacity, and whether items are destroyed; then come operations, a
- * byte each, and their arguments. Missing bytes at the end are 0. */
+/* fuzz_queue.c: interprets any bytes as a program of one thread that uses a queue, and compares it with a model, which
+ * is an array. The first three bytes are the item's size, the capacity, and whether items are destroyed. The operations
+ * follow, one byte each, with their arguments. Missing bytes at the end are 0. */
 #define _POSIX_C_SOURCE 200809L /* poll */
 #include "../tests/help/plain.h"
 
@@ -17,7 +17,7 @@ typedef struct model {
     size_t size;
     uint32_t capacity;
     bool destroys;
-    uint8_t items[MOST][MOST_SIZE], next; /* its items; the number of the next pushed item */
+    uint8_t items[MOST][MOST_SIZE], next; /* the queue's items; the number of the next item to push */
     size_t count, destructions;
     kolk_status ending;
     bool was_full, watched[2], shown[2];
@@ -42,7 +42,7 @@ static void stamp(const model *m, uint8_t *item, uint8_t number) {
     for (size_t i = 0; i < m->size; i++) item[i] = (uint8_t)(number * 7 + i * 31);
 }
 
-/* A block of exactly the needed bytes, so that sanitizers report accesses beside it. */
+/* Returns a block of exactly the size needed, so that sanitizers report any access outside it. */
 static uint8_t *new_items(const model *m, size_t n) {
     uint8_t *items = (uint8_t *)malloc(n * m->size + (n == 0));
     demand(items);
@@ -59,13 +59,13 @@ static void destroy(void *item, void *context) {
 
 /* ---- Operations -------------------------------------------------------------------------------------------------- */
 
-/* KOLK_NOW, and deadlines that have passed: nothing waits here. */
+/* Returns KOLK_NOW or a deadline that has passed, because nothing may wait here. */
 static kolk_deadline some_deadline(model *m) {
     static const kolk_deadline deadlines[] = {{0}, {1}, {-1}, {INT64_MIN}};
     return deadlines[draw(m) % LENGTH_OF(deadlines)];
 }
 
-/* The status of a push or pop. */
+/* Returns the expected status of a push or pop. */
 static kolk_status expected(const model *m, int end, kolk_deadline deadline) {
     bool blocked = m->count == (end == KOLK_QUEUE_WRITABLE ? m->capacity : 0);
     if (m->ending == KOLK_SHUTDOWN) return KOLK_SHUTDOWN;
@@ -74,7 +74,7 @@ static kolk_status expected(const model *m, int end, kolk_deadline deadline) {
     return deadline.ns ? KOLK_TIMEOUT : end == KOLK_QUEUE_WRITABLE ? KOLK_FULL : KOLK_EMPTY;
 }
 
-/* Notes changes other than to the items: the state of the file descriptors, and counters. */
+/* Records what changes besides the items: the state of the file descriptors, and counters. */
 static void note(model *m, int end, kolk_status status) {
     if (status == KOLK_OK) m->shown[!end] = true;
     if (status != KOLK_TIMEOUT && status != KOLK_FULL && status != KOLK_EMPTY) return;
@@ -128,7 +128,7 @@ static void end_it(model *m, kolk_status ending) {
 
 static void watch(model *m, int event) {
     int fd = kolk_queue_fd(&m->queue, (kolk_queue_event)event);
-    if (fd < 0) return; /* the system has none */
+    if (fd < 0) return; /* the system has none left */
     bool blocked = m->count == (event == KOLK_QUEUE_WRITABLE ? m->capacity : 0);
     if (!m->watched[event]) m->shown[event] = m->ending || !blocked;
     m->watched[event] = true;
@@ -208,7 +208,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         demand(kolk_queue_count(&m.queue) == m.count);
     }
     m.destructions = 0;
-    kolk_queue_deinit(&m.queue); /* destroys the rest */
+    kolk_queue_deinit(&m.queue); /* destroys the items that are left */
     demand(m.destructions == (m.destroys ? m.count : 0));
     demand(kolk_queue_is_valid(&m.queue));
     return 0;

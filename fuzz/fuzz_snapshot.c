@@ -1,6 +1,6 @@
-/* fuzz_snapshot.c: restores a pool from any bytes. The first byte chooses the pool; the rest is a block, whose checksum
- * is corrected if the first byte's highest bit is set. Afterwards the pool is either unchanged, or valid, also under
- * all operations. In both cases it can be saved and restored the same. */
+/* fuzz_snapshot.c: restores a pool from any bytes. The first byte chooses the pool. The rest is a block, whose checksum
+ * is corrected if the highest bit of the first byte is set. Afterwards the pool is either unchanged or valid, and all
+ * operations keep it valid. In both cases it can be saved and restored to the same state. */
 #define _POSIX_C_SOURCE 200809L /* setenv */
 #include "../tests/help/plain.h"
 
@@ -18,7 +18,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The bits of `choice`: order (2 bits), generations (2), debug mode, growing, ages, and bit 7, which is read
+/* The bits of `choice` are: order (2 bits), generations (2), debug mode, growing, ages, and bit 7, which is used
  * elsewhere. */
 static void make(kolk_pool *pool, unsigned choice) {
     kolk_pool_desc desc = {.name = "fuzz", .object_size = 3, .capacity = SLOTS};
@@ -30,7 +30,7 @@ static void make(kolk_pool *pool, unsigned choice) {
     check(kolk_pool_init(pool, &desc) == KOLK_OK);
 }
 
-/* Something that is alive, something that is dead. */
+/* Uses an object that is alive and one that is dead. */
 static void use(kolk_pool *pool) {
     void *objects[SLOTS];
     uint32_t n = kolk_pool_alloc_n(pool, objects, 5);

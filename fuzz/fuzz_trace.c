@@ -1,4 +1,4 @@
-/* fuzz_trace.c: reads any bytes as a trace, plain or compressed, which either succeeds or fails with a sentence. */
+/* fuzz_trace.c: reads any bytes as a trace, plain or compressed. The reader must succeed, or fail with a sentence. */
 #define _POSIX_C_SOURCE 200809L
 #include "replay/trace.h"
 
@@ -8,7 +8,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    if (size == 0) return 0; /* some fmemopen refuse it */
+    if (size == 0) return 0; /* some versions of fmemopen refuse it */
     FILE *file = fmemopen((void *)(uintptr_t)data, size, "rb");
     if (!file) abort();
     struct trace trace;

@@ -1,5 +1,5 @@
-/* input_drive.h: turns a fuzzer's bytes into a model's choices, one each; missing bytes at the end are 0. Include the
- * model first: `model`, model_init, model_step, model_deinit. */
+/* input_drive.h: turns a fuzzer's bytes into a model's choices, one byte each. Missing bytes at the end are 0. Include
+ * the model first: `model`, model_init, model_step, model_deinit. */
 #ifndef FUZZ_INPUT_DRIVE_H
 #define FUZZ_INPUT_DRIVE_H
 

@@ -1,5 +1,5 @@
-/* replay_main.c: passes files to a fuzzer's function, one after the other: makes the corpus a test with any
- * compiler. */
+/* replay_main.c: passes files to a fuzzer's function, one after the other. This turns the corpus into a test that any
+ * compiler can build. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
