@@ -1,13 +1,13 @@
 #!/bin/bash
-# Compiles every file in tests/compile, whose comments state the expected result:
+# Compiles every file in tests/compile. Their comments state the expected result:
 #     // expect: ok                    it compiles without a warning
-#     // expect: error: REGEX          it does not, and the compiler's message matches
-#     // variant: NAME [REGEX]         with NAME defined it does not (REGEX instead of the file's); without, it compiles
+#     // expect: error: REGEX          it does not compile, and the compiler's message matches
+#     // variant: NAME [REGEX]         with NAME defined it does not (REGEX replaces the file's); without, it compiles
 #     // together: yes                 all variants are defined at once; each has its own error, between its #ifdef and #endif
-#     // c++: ok, or error: REGEX      the same as C++17 too, with the message of its compiler
+#     // c++: ok, or error: REGEX      the same holds as C++17, with the message of the C++ compiler
 #     // dialects: c++11 c++20         it compiles as each of these too
 #     // flags: ...                    more flags
-#     // compiler: gcc                 only this one knows
+#     // compiler: gcc                 only for this compiler
 # Usage: [CC=...] [CXX=...] tools/check-compile.sh
 set -euo pipefail
 CC=${CC:-gcc}
@@ -35,7 +35,7 @@ told() {
   fi
 }
 
-# compile FILE LANGUAGE REGEX [FLAG]: with an empty REGEX it must compile.
+# compile FILE LANGUAGE REGEX [FLAG]: if REGEX is empty, the file must compile.
 compile() {
   local regex=$3 output result=ok
   if output=$(run "$1" "$2" "${@:4}"); then
@@ -48,7 +48,7 @@ compile() {
   told "$1 as $2${4:+ $4}" "$result" "$output"
 }
 
-# together FILE LANGUAGE REGEX: the line of an error shows its variant.
+# together FILE LANGUAGE REGEX: the line number of an error shows its variant.
 together() {
   local output flags
   mapfile -t flags < <(sed -n 's|^// variant: *\([A-Z_]*\).*|-D\1|p' "$1")

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Writes a release: kolk.h and kolk.c, which are the whole library in two files; with `all` also kolk-VERSION.tar.gz
-with all tracked files; and SHA256SUMS. The same sources give the same bytes on every machine and date.
+"""Writes a release: kolk.h and kolk.c, which are the whole library in two files; with `all`, also kolk-VERSION.tar.gz,
+which contains all tracked files; and SHA256SUMS. The same sources give the same bytes on every machine and on every
+date.
 
 If members are named, say pool and slotmap, kolk.h and kolk.c contain only these members and the files that they need.
 
-A header's text stands where it is first included. If that include is under a condition (#if __STDC_HOSTED__), the text
-is repeated where it is included without the condition; its include guard allows that.
+A header's text is put where the header is first included. If that include is under a condition (#if __STDC_HOSTED__),
+the text is put again where the header is included without the condition; its include guard allows this.
 
 Usage: tools/dist.py two|all FOLDER [MEMBER...]
 """
@@ -28,8 +29,8 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 GUARD = re.compile(r'#ifndef (\w+)\n#define \1$', re.MULTILINE)
 SECTION = re.compile(r'^/\* ---- [^\n]* \((\w+\.h)\) -+ \*/\n.*?(?=^/\* ---- )', re.MULTILINE | re.DOTALL)
 
-# These come first: the header that makes the C library declare all its functions, and the file that emits base.inl's
-# functions.
+# These files come first: the header that makes the C library declare all its functions, and the file that emits
+# base.inl's functions.
 FIRST = ["src/os/system.h", "src/base/base.c"]
 
 ABOUT = """\
@@ -54,7 +55,7 @@ ALONE = """
 KOLK_H = "the header. A program includes it, is compiled together with kolk.c, and needs nothing else: cc -std=c11 game.c kolk.c"
 KOLK_C = "the library. Compile it as C11 or later together with your program, which includes kolk.h and may be C or C++"
 
-# In one file a name of one part may be a variable in another one, and what a header offers need not be used by anybody.
+# In one file, a name from one part may be a variable in another, and what a header offers may be unused.
 QUIET = """
 #if defined(__GNUC__)
 #pragma GCC diagnostic ignored "-Wshadow"
@@ -86,15 +87,15 @@ def sources():
 
 
 def all_members():
-    """The folders of src/ that have a header of the same name in include/kolk; base has one too, but is no member."""
+    """The folders of src/ that have a header of the same name in include/kolk, except base, which is not a member."""
     folders = sorted({source.split("/")[1] for source in sources()})
     return [name for name in folders if name != "base" and os.path.isfile(os.path.join(TOP, PUBLIC, f"{name}.h"))]
 
 
 def needed_by(members):
-    """The files of these members, all files that those include, and the sources behind each header among them. Behind NAME.h of
-    include/kolk are all sources of src/NAME, and behind x.h of src/ are x.c and x_*.c in the same folder. src/diag is needed in
-    any case, because base.h declares functions of it."""
+    """The files of these members, all files that those include, and the sources behind each header among them. The
+    sources behind NAME.h of include/kolk are all those of src/NAME. The sources behind x.h of src/ are x.c and x_*.c in
+    the same folder. src/diag is always needed, because base.h declares functions of it."""
     needed, every = set(), sources()
     left = [f"{PUBLIC}/{name}.h" for name in members] + [source for source in every if source.startswith("src/diag/")]
     while left:
@@ -111,12 +112,12 @@ def needed_by(members):
 
 
 class Amalgamation:
-    """The text of files and of what they include. `others` says what stands for a header that is not to be put in. Sections of
-    typed.h that name such a header are left out."""
+    """The text of files and of the files that they include. `others` gives the text that replaces a header which is not
+    to be included. Sections of typed.h that name such a header are left out."""
 
     def __init__(self, others):
         self.others = others
-        self.seen = {}  # for each file, the sets of conditions under which it was already written
+        self.seen = {}  # for each file, the sets of conditions under which it has been written
         self.parts = []
 
     def add(self, path, conditions=frozenset()):
@@ -152,7 +153,7 @@ class Amalgamation:
 
 
 class Pair:
-    """kolk.h and kolk.c of these members, and of the members that they need."""
+    """kolk.h and kolk.c with these members and the members that they need."""
 
     def __init__(self, members):
         self.needed = needed_by(members)
@@ -197,7 +198,7 @@ def below(folder):
 
 
 def tracked():
-    """All source files; in a copy that is not under git, all files except build/."""
+    """All source files. In a copy that is not under git, these are all files except those in build/."""
     if os.path.exists(os.path.join(TOP, ".git")):
         try:
             git = ["git", "-C", TOP, "-c", "safe.directory=*", "ls-files", "-z"]

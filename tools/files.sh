@@ -1,5 +1,5 @@
 #!/bin/sh
-# Lists our C and C++ files, for the formatter and the checkers.
+# Lists our C and C++ files for the formatter and the checkers.
 # Usage: tools/files.sh [FOLDER...]
 set -eu
 [ $# -gt 0 ] || set -- include src adapters debug preload cli tests fuzz bench examples

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs each fuzzer of build/fuzz for some seconds, starting from its committed corpus. Its findings stay in build/fuzz: new
-# inputs in corpus/NAME, inputs that crash beside it.
+# Runs each fuzzer of build/fuzz for some seconds, starting with its committed corpus. What it finds stays in
+# build/fuzz: new inputs in corpus/NAME, and, beside that folder, inputs that crash.
 # Usage: tools/fuzz.sh [SECONDS]
 set -eu
 for fuzzer in build/fuzz/fuzz/fuzz_*[!.]; do

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Builds all parts that can be built here and installs them below PREFIX; or uninstalls them. DESTDIR from the
-# environment is put before PREFIX.
+# Builds all parts that can be built here and installs them below PREFIX, or uninstalls them. If DESTDIR is set in the
+# environment, it is put before PREFIX.
 # Usage: tools/install.sh install|uninstall PREFIX
 set -eu
 case $2 in /*) prefix=$2 ;; *) prefix=$PWD/$2 ;; esac
 root=${DESTDIR:-}$prefix
-list=$root/share/doc/kolk/installed # the paths of all files, without DESTDIR
+list=$root/share/doc/kolk/installed # lists the paths of all files, without DESTDIR
 
 case $1 in
   install)

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Writes a manual page of the kolk command to stdout, made of its --help and that of each verb.
+# Writes a manual page of the kolk command to stdout, made from its --help and the --help of each verb.
 # Usage: tools/man.sh PROGRAM
 set -eu
-help() { # shown as it is by roff too
+help() { # roff also shows it as it is
   echo .nf
   "$@" | sed -e 's/\\/\\e/g' -e 's/-/\\-/g' -e "s/^[.']/\\\\\&&/"
   echo .fi

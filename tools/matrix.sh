@@ -1,11 +1,11 @@
 #!/bin/bash
-# Runs every row of the matrix: compilers, sanitizers, machines, checkers. Prints one line per row. A row that fails
-# shows the end of its log, the others still run, and the last line names the failed rows.
+# Runs every row of the matrix: compilers, sanitizers, machines and checkers. Prints one line per row. If a row fails,
+# prints the end of its log. The other rows still run, and the last line names the rows that failed.
 #
-# The first row is make test with all of its work. The others shorten the long tests (KOLK_TEST_EFFORT=quick, and fewer
-# schedules still), because their millions of steps test the source and not the compiler. For the same reason they
-# neither build nor run the model, the table of misuse, the doctor with tools that hang, gdb, the packages, and the
-# threads that are interrupted at random, which ThreadSanitizer watches in the first row.
+# The first row is make test with all of its work. The other rows shorten the long tests (KOLK_TEST_EFFORT=quick, and
+# even fewer schedules), because the millions of steps of these test the source and not the compiler. For the same
+# reason they neither build nor run the model, the table of misuse, the doctor with tools that hang, gdb, the packages,
+# and the threads that are interrupted at random, which ThreadSanitizer watches in the first row.
 # Usage: tools/matrix.sh
 set -euo pipefail
 mkdir -p build/matrix
@@ -28,19 +28,19 @@ row() {
 row gcc "make test in full: -O2, checks on" env KOLK_TEST_EFFORT=full tools/test.sh
 export KOLK_TEST_EFFORT=quick KOLK_TEST_SCHEDULE_STEPS=50000
 once='^(model_queue|build_device|misuse|preload_.*|record_.*|cli_soak|resource_clock_jumps|(test_)?cli_doctor|packaging_.*|build_gdb)$|_chaos$'
-servers='^(test_(pq|sqlite|tcp)|example_(bank|cache_client))' # the adapters' tests, which run in asan once more
-# The tests without a kolk_pool: only its inline kolk_pool_free depends on KOLK_CHECKS.
+servers='^(test_(pq|sqlite|tcp)|example_(bank|cache_client))' # the adapters' tests, which run once more in asan
+# The tests that use no kolk_pool: only its inline kolk_pool_free depends on KOLK_CHECKS.
 others='^test_(bits|bytemap|cli|fork|heap|peek|queue|resource|schedule|shared|site_symbols|slotmap|stacks|wait)|^(build|cli|tools)_'
 
-# tested NAME WHAT PATTERN: a row without the tests whose names match
+# tested NAME WHAT PATTERN: runs a row without the tests whose names match
 tested() { row "$1" "$2" env KOLK_TESTS_WITHOUT="$3" tools/preset.sh "$1"; }
 
 tested clang "-O2, from kolk.h and kolk.c, no assertions; headers, freestanding" "$once|$servers|^tools_races"
 tested asan "clang -O1, AddressSanitizer, UndefinedBehaviorSanitizer" "$once|_limits$|_worn$|_exhaustive$|^test_pq_faults$"
 tested checks0 "gcc -O2, KOLK_CHECKS=0, no assertions: what has pools" "$once|$servers|$others"
 tested i686 "gcc -O2, 32 bits; headers, freestanding core" "$once|^build_mistakes$"
-# Excludes tests that reserve gigabytes, as qemu keeps a table of all pages, and the example that starts itself by a
-# shell; CMakePresets.json names them.
+# Excludes tests that reserve gigabytes, because qemu keeps a table of all pages, and the example that starts itself
+# through a shell. CMakePresets.json names them.
 row s390x "gcc -O2, big endian, under qemu: programs, shortened" tools/preset.sh s390x
 row mingw-x86_64 "64-bit Windows: built, not run" tools/preset.sh mingw-x86_64
 row mingw-i686 "32-bit Windows: the DLL, built, not run" tools/preset.sh mingw-i686

@@ -1,13 +1,13 @@
 #!/bin/bash
 # Modified condition/decision coverage: for each condition within && and ||, did the tests show that it alone can change
-# the decision? Prints the table of all files, then each incompletely covered decision of the pools (src/pool, slotmap
-# and bytemap), with the combinations that occurred. Fails under 98 % of the conditions of these files. The long tests
-# are shortened.
+# the decision? Prints the table of all files, then each decision of the pools (src/pool, slotmap and bytemap) that is
+# not fully covered, with the combinations that occurred. Fails if less than 98 % of the conditions of these files are
+# covered. The long tests are shortened.
 # Usage: tools/mcdc.sh
 set -euo pipefail
 build=build/mcdc
 version=19
-export LLVM_PROFILE_FILE=$PWD/$build/profiles/%m.profraw # %m: one file a program
+export LLVM_PROFILE_FILE=$PWD/$build/profiles/%m.profraw # %m: one file per program
 export KOLK_TEST_SEED=1 KOLK_TEST_OPS_AT_MOST=1000000 KOLK_TEST_LENGTH=6
 
 rm -rf $build/profiles
@@ -19,8 +19,8 @@ for program in $build/tests/test_* $build/fuzz/fuzz_* $build/kolk; do
   [[ ! -f $program || ! -x $program ]] || objects+=(-object "$program")
 done
 
-# cover COMMAND SOURCE...: llvm-cov, without its warnings about functions of the same name in several programs, such as
-# main.
+# cover COMMAND SOURCE...: runs llvm-cov without its warnings about functions of the same name in several programs, such
+# as main.
 cover() {
   { llvm-cov-$version "$1" -instr-profile $build/all.profdata "${objects[@]:1}" "${@:2}" 2>&1 >&3 |
     grep -v 'have mismatched data' >&2 || true; } 3>&1

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs the programs of tests/misuse, each of which makes one mistake, in every setting, and writes the output that a
-user sees into the tables of docs/misuse.md. Their clean twins must be silent.
+"""Runs the programs of tests/misuse, each of which makes one mistake, in every setting. Writes the output that a user
+sees into the tables of docs/misuse.md. The clean twins of the programs must print nothing.
 
 Usage: [CC=...] tools/misuse.py [--check] LIBRARY
 
-LIBRARY is a libkolk.a that was built without sanitizers. With --check the columns of kolk are compared with the
-existing tables. (The columns of malloc depend on the C library.) Columns whose tool is missing are left out, and named.
+LIBRARY is a libkolk.a built without sanitizers. With --check, the columns for kolk are compared with the existing
+tables. (The columns for malloc depend on the C library.) Columns whose tool is missing are left out, and are named.
 """
 import concurrent.futures
 import os
@@ -20,7 +20,7 @@ SOURCES = pathlib.Path("tests/misuse")
 DOCUMENT = pathlib.Path("docs/misuse.md")
 GROUPS = ["double_free", "after_free", "bounds", "pointer", "handle", "uninitialised", "leak", "deinit", "home"]
 GROUPS += ["packed", "shared", "resource", "heap"]
-KINDS = ["packed", "shared", "resource", "heap"]  # these have tables of their own
+KINDS = ["packed", "shared", "resource", "heap"]  # each has a table of its own
 CC = os.environ.get("CC", "gcc")
 
 
@@ -33,10 +33,10 @@ WRONG = ()
 CLEAN = ("-DCLEAN",)
 TWINS = [WRONG, CLEAN]
 ASAN = ("-fsanitize=address",)
-# Dead values on the stack sometimes hide a leak. No cell needs symbols.
+# Dead values on the stack sometimes hide a leak, so they are not searched. No cell needs symbols.
 NO_DEAD_VALUES = {"LSAN_OPTIONS": "use_stacks=0:use_registers=0", "ASAN_OPTIONS": "symbolize=0"}
 MEMCHECK = ("valgrind", "-q", "--leak-check=full")
-AT_ONCE = 60  # programs per start of a tool, as the start takes longer than some programs
+AT_ONCE = 60  # programs per start of a tool, because the start takes longer than some programs
 
 
 class Column:
@@ -53,7 +53,7 @@ class Column:
         self.start = (self.bundle, tuple(sorted(self.environment.items())), tuple(runner))  # columns that can run together
 
     def entry(self, twin, name):
-        """The name of such a program in the bundle."""
+        """Returns the name of such a program in the bundle."""
         return re.sub(r"\W", "", "_".join([name, *self.build, *twin]))
 
 
@@ -65,26 +65,26 @@ TABLES = [
         Column("kolk, memcheck", KOLK, runner=MEMCHECK),
         Column("malloc, memcheck", MALLOC, runner=MEMCHECK),
     ],
-    [  # of the slot map
+    [  # for the slot map
         Column("kolk", PACKED, kind="packed"),
         Column("`KOLK_DEBUG=all`", PACKED, {"KOLK_DEBUG": "all"}, kind="packed"),
         Column("`KOLK_DEBUG=move`", PACKED, {"KOLK_DEBUG": "move"}, kind="packed"),
         Column("ASan", PACKED + ASAN, NO_DEAD_VALUES, kind="packed"),
         Column("memcheck", PACKED, runner=MEMCHECK, kind="packed"),
     ],
-    [  # of the shared pool
+    [  # for the shared pool
         Column("kolk_shared", SHARED, kind="shared"),
         Column("`KOLK_DEBUG=all`", SHARED, {"KOLK_DEBUG": "all"}, kind="shared"),
         Column("ASan", SHARED + ASAN, NO_DEAD_VALUES, kind="shared"),
         Column("memcheck", SHARED, runner=MEMCHECK, kind="shared"),
     ],
-    [  # of the resource pool
+    [  # for the resource pool
         Column("kolk_resource_pool", KOLK, kind="resource"),
         Column("`KOLK_DEBUG=all`", KOLK, {"KOLK_DEBUG": "all"}, kind="resource"),
         Column("ASan", KOLK + ASAN, NO_DEAD_VALUES, kind="resource"),
         Column("memcheck", KOLK, runner=MEMCHECK, kind="resource"),
     ],
-    [  # of the heap
+    [  # for the heap
         Column("kolk_heap", HEAP, kind="heap"),
         Column("kolk_heap, `KOLK_DEBUG=all`", HEAP, {"KOLK_DEBUG": "all"}, kind="heap"),
         Column("malloc", MALLOC, kind="heap"),
@@ -116,7 +116,7 @@ class Program:
         self.kinds = [next((kind for kind in KINDS if source.stem.startswith(kind)), None)]
         if "also" in directives:
             self.kinds += directives["also"].split()
-        # It defines names that other programs may have too, or includes the C library's headers in its own way.
+        # It defines names that other programs may define too, or includes the C library's headers in its own way.
         self.apart = re.search(r"^(static|typedef|struct|union|enum|#define)\b", text, re.M) is not None
 
     def place(self):
@@ -127,7 +127,7 @@ class Program:
         return column.kind in self.kinds and not (column.malloc and self.only_kolk)
 
 
-# Without debug information, also of the library: no cell needs it, and Valgrind does not read every version.
+# Without debug information, in the library too: no cell needs it, and Valgrind cannot read every version.
 COMPILE = [CC, "-std=c11", "-O1", "-w", "-Iinclude"]
 
 
@@ -141,7 +141,7 @@ def compile_programs(made, entries, flags):
 
 
 def link_bundle(binary, made, entries, flags, library):
-    """All programs that may be in one process: tests/misuse/bundle.h."""
+    """Compiles all programs that can run in one process: see tests/misuse/bundle.h."""
     source = binary.with_suffix(".c")
     listed = " ".join(f"X({entry})" for entry in entries)
     source.write_text(f"#define PROGRAMS(X) {listed}\n#include \"{(SOURCES / 'bundle.h').resolve()}\"\n")
@@ -150,8 +150,8 @@ def link_bundle(binary, made, entries, flags, library):
 
 
 def run_programs(start, binary, entries):
-    """Maps each program's name in the bundle to its stderr and its exit status, which is minus the number of a
-    signal."""
+    """Maps each program's name in the bundle to its stderr and its exit status; if a signal ended it, the status is
+    minus the signal's number."""
     _, settings, runner = start
     ours = ("KOLK_", "ASAN_", "LSAN_", "MALLOC_", "GLIBC_")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
@@ -174,7 +174,8 @@ def report_in(line):
 
 
 def cell_of(output, status):
-    """The text for a mistake: the first report, and its stage if it was late; or the results that the program got."""
+    """Returns the text for a mistake: the first report, with its stage if it was late; or the results that the program
+    got."""
     stage, answers = None, []
     for line in output.splitlines():
         key, _, value = line.partition(": ")
@@ -195,7 +196,7 @@ def cell_of(output, status):
 
 
 def missing_tool(column, folder):
-    """The tool that this column needs, if it does not work here."""
+    """Returns the tool that this column needs, if the tool does not work here."""
     source, binary = folder / "probe.c", folder / "probe"
     source.write_text("int main(void) { return 0; }\n")
     try:
@@ -208,8 +209,8 @@ def missing_tool(column, folder):
 
 
 def make_bundles(runs, library, folder, workers):
-    """The binaries, by Column.bundle. As many programs of one build as possible are compiled as one file."""
-    files = {}  # the programs, by bundle, flags, and the program's name if it is compiled separately
+    """Returns the binaries, by Column.bundle. As many programs of one build as possible are compiled as one file."""
+    files = {}  # the programs, by bundle, flags and, if compiled separately, name
     for program, column in runs:
         for twin in TWINS:
             key = column.bundle, column.build + twin, program.source.stem if program.apart else ""
@@ -227,10 +228,10 @@ def make_bundles(runs, library, folder, workers):
 
 
 def run_all(programs, columns, library, folder):
-    """The cells by program and column; exits if a clean twin is not silent."""
+    """Returns the cells by program and column. Exits if a clean twin is not silent."""
     runs = [(program, column) for column in columns for program in programs if program.is_in(column)]
-    starts = {}  # the programs, by tools and settings
-    for program, column in sorted(runs, key=lambda run: not run[1].runner):  # the slow ones begin
+    starts = {}  # the programs, by their tools and settings
+    for program, column in sorted(runs, key=lambda run: not run[1].runner):  # the slow ones start first
         starts.setdefault(column.start, []).extend(column.entry(twin, program.source.stem) for twin in TWINS)
     jobs = [(start, entries[at : at + AT_ONCE]) for start, entries in starts.items() for at in range(0, len(entries), AT_ONCE)]
     said = {start: {} for start in starts}
@@ -264,7 +265,7 @@ def table(columns, programs, cells):
 
 
 def read_tables(text):
-    """The cells of all tables, by program's path and column's title."""
+    """Returns the cells of all tables, by the program's path and the column's title."""
     cells, titles = {}, []
     for line in text.splitlines():
         row = [cell.strip() for cell in line.split("|")[1:-1]]
@@ -277,7 +278,7 @@ def read_tables(text):
 
 
 def check(cells):
-    """Do the tables agree with the results in these columns?"""
+    """Returns true if the tables agree with the results in these columns."""
     found = {(str(program.source), column.title): cell for (program, column), cell in cells.items()}
     titles = {column.title for _, column in cells}
     written = {key: cell for key, cell in read_tables(DOCUMENT.read_text()).items() if key[1] in titles}

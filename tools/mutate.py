@@ -43,7 +43,7 @@ KILLED, SURVIVED, SAME, REFUSED = "killed", "survived", "same", "refused"
 LONG = 1800  # seconds, more than any test takes
 SCHEDULE_STEPS = "KOLK_TEST_SCHEDULE_STEPS"
 ENVIRONMENT = {
-    # The long tests are shortened, always in the same way.
+    # The long tests are shortened, in the same way each time.
     "KOLK_TEST_SEED": "1",
     "KOLK_TEST_OPS_AT_MOST": "300000",
     "KOLK_TEST_LENGTH": "5",
@@ -67,7 +67,7 @@ def read(path):
 class Test:
     def __init__(self, name):
         self.name = name
-        self.seconds = 0.0  # to build it after the library, and to run it
+        self.seconds = 0.0  # to build it after the library and to run it
         self.cpu_limit = self.wall_limit = LONG
         self.runs = self.kills = 0
 
@@ -78,14 +78,14 @@ class Test:
         return self.seconds * (self.runs + 2) / (self.kills + 1)
 
     def is_about(self, file):
-        """test_slotmap_model belongs to src/slotmap/slotmap_sort.c, and test_pool_snapshot to
-        src/pool/pool_snapshot.c."""
+        """Returns true if the test belongs to the file, as test_slotmap_model does to src/slotmap/slotmap_sort.c, and
+        test_pool_snapshot to src/pool/pool_snapshot.c."""
         words = os.path.splitext(os.path.basename(file))[0].split("_")
         return any(word in self.name for word in words if word != "pool")
 
 
 class Tree:
-    """A copy of the sources, and their build without debug information."""
+    """A copy of the sources, and a build of it without debug information."""
 
     def __init__(self, number, tests):
         self.top = os.path.join(WORK, str(number))
@@ -102,7 +102,7 @@ class Tree:
         self.commands = {}
         for test in json.loads(self.run("ctest", "--test-dir", self.build, "--show-only=json-v1"))["tests"]:
             labels = [label for p in test["properties"] if p["name"] == "LABELS" for label in p["value"]]
-            is_program = glob.glob(os.path.join(self.build, "*", test["name"]))  # not a script
+            is_program = glob.glob(os.path.join(self.build, "*", test["name"]))  # and not a script
             if is_program and ("unit" in labels or "fuzz" in labels) and re.search(tests, test["name"]):
                 self.commands[test["name"]] = test["command"]
         self.original_programs = {name: self.program(name) for name in self.commands}
@@ -127,7 +127,7 @@ class Tree:
         return self.hash(os.path.join("*", name))
 
     def hash(self, pattern):
-        """A hash of these files of the build."""
+        """Returns a hash of these files of the build."""
         digest = hashlib.sha256()
         for path in sorted(glob.glob(os.path.join(self.build, pattern), recursive=True)):
             with open(path, "rb") as file:
@@ -146,7 +146,7 @@ class Tree:
         self.write(mutant.file, text[: mutant.start] + mutant.replacement + text[mutant.end :])
 
     def passes(self, test, in_full=False):
-        """Runs a built test."""
+        """Runs a test that has been built."""
         environment = {**os.environ, **ENVIRONMENT}
         cpu_limit, wall_limit = test.cpu_limit, test.wall_limit
         if in_full:
@@ -165,14 +165,14 @@ class Tree:
         except subprocess.TimeoutExpired:
             return False
         finally:
-            try:  # the test and its children
+            try:  # the test and its child processes
                 os.killpg(process.pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass
             process.wait()
 
     def judge(self, mutant, originals, tests):
-        """Returns the verdict, and the test that killed the mutant."""
+        """Returns the verdict and the test that killed the mutant."""
         self.change(mutant, originals)
         if not self.builds("kolk-static"):
             return REFUSED, ""
@@ -204,7 +204,7 @@ class Tree:
 
 
 def measure(tree, some_file):
-    """Returns the tests, with the cost of each after a change of this file; all must pass."""
+    """Returns the tests, with the cost of each after a change of this file. All of them must pass."""
     tests = [Test(name) for name in tree.commands]
     for test in tests:
         os.utime(os.path.join(tree.top, some_file))
@@ -226,10 +226,10 @@ def measure(tree, some_file):
 
 
 def listed():
-    """Reasons by mutants' names. An entry is
+    """Returns the reasons by the mutants' names. An entry is
         @ FILE FUNCTION
         - LINE as it is
-        + LINE after the change, one or several
+        + LINE after the change; there may be several
         = reason
     """
     reasons, where, before, after = {}, None, None, []
@@ -260,11 +260,11 @@ def all_mutants(files, originals):
 
 
 def run(mutants, originals, reasons, jobs, names_of_tests):
-    """Judges the mutants, and returns the verdicts in their order. Prints unlisted survivors as they are found."""
+    """Judges the mutants and returns the verdicts in their order. Prints unlisted survivors as it finds them."""
     verdicts, todo, start = [None] * len(mutants), iter(range(len(mutants))), time.monotonic()
 
     def work(tree):
-        for n in todo:  # which the threads share
+        for n in todo:  # the threads share this iterator
             verdicts[n] = tree.judge(mutants[n], originals, tests)
             if verdicts[n][0] == SURVIVED and mutants[n].name not in reasons:
                 print(f"\r{described(mutants[n])}", flush=True)
@@ -292,7 +292,7 @@ def described(mutant):
 
 
 def report(mutants, verdicts, reasons, is_complete):
-    """Prints the figures; returns true if they are good enough."""
+    """Prints the figures. Returns true if they are good enough."""
     unlisted, stale = [], []
     print(f"{'':24}{'mutants':>8}{'killed':>8}{'listed':>8}{'survived':>9}   not counted: same code, refused")
     total = Counter()

@@ -1,6 +1,6 @@
-"""The changes that tools/mutate.py makes to a C source, one at a time: each a Mutant, found by reading tokens and statements
-inside the functions' bodies. Comments, strings, preprocessor lines and declarations without a value are left alone. The
-compiler later refuses changes that break types, so no types are needed here."""
+"""The changes that tools/mutate.py makes to a C source, one at a time. Each one is a Mutant, found by reading the
+tokens and statements inside function bodies. Comments, strings, preprocessor lines and declarations without a value are
+left alone. The compiler later rejects changes that break types, so types are not needed here."""
 import re
 from typing import NamedTuple
 
@@ -46,7 +46,7 @@ class Mutant(NamedTuple):
     start: int  # the change replaces the text from start to end
     end: int
     replacement: str
-    before: str  # its lines, without comments and extra spaces; with the two above, its name in the list
+    before: str  # its lines, without comments and extra spaces; with the two above, this names it in the list
     after: str
 
     @property
@@ -64,7 +64,7 @@ def squeezed(code):
 
 
 def neighbours(number):
-    """An integer's two neighbours, written in the same form."""
+    """Returns the two neighbours of an integer, written in the same form."""
     match = re.fullmatch(r"(0[xX][0-9a-fA-F]+|[0-9]+)([uUlL]*)", number)
     if not match:
         return []
@@ -74,7 +74,7 @@ def neighbours(number):
 
 
 class Reader:
-    """Walks through one file's statements and collects its mutants. Positions are indices of tokens; an end is the
+    """Walks through the statements of one file and collects its mutants. Positions are indices of tokens. An end is the
     index after the last token."""
 
     def __init__(self, file, text):
@@ -92,13 +92,13 @@ class Reader:
         return self.tokens[i].text
 
     def find(self, wanted, i, end):
-        """Returns the first of these marks from i on that is outside brackets, or end."""
+        """Returns the first of these marks from i on that is outside brackets, or `end`."""
         while i < end and self.at(i) not in wanted:
             i = self.partner[i] + 1 if self.at(i) in PAIRS else i + 1
         return min(i, end)
 
     def find_back(self, wanted, i, start):
-        """Returns the place after the last of these marks before i that is outside brackets, or start."""
+        """Returns the position after the last of these marks before i that is outside brackets, or `start`."""
         while i > start and self.at(i - 1) not in wanted and self.at(i - 1) not in PAIRS:
             i = self.partner[i - 1] if self.at(i - 1) in PAIRS.values() else i - 1
         return i
@@ -120,8 +120,8 @@ class Reader:
         return {self.at(n) for n in range(i, end)}
 
     def condition(self, i, end, negate):
-        """Mutates a condition: forces it to true and to false, and negates it, unless the change of its operator does
-        so."""
+        """Mutates a condition: forces it to true and to false, and negates it unless a change of its operator already
+        does so."""
         if i == end:
             return
         if self.at(i) not in ("0", "1", "true", "false"):
@@ -169,11 +169,11 @@ class Reader:
         words = [token.kind == "word" for token in self.tokens[i:end]]
         if not words[0] or self.at(i) in TYPE_WORDS:
             return words[0]
-        n = self.find({"="}, i, end) - i  # two words, perhaps with stars between them
+        n = self.find({"="}, i, end) - i  # two words, perhaps with asterisks between them
         return all(self.at(k) == "*" for k in range(i + 1, i + n - 1)) and n > 1 and words[n - 1]
 
     def statement(self, i):
-        """Reads the statement at i; returns the place after it."""
+        """Reads the statement at i. Returns the position after it."""
         word = self.at(i)
         if word == "{":
             return self.block(i)
@@ -221,7 +221,7 @@ class Reader:
             elif before.text == ")":
                 self.function = self.at(self.partner[i - 1] - 1)
                 i = self.block(i)
-            else:  # a type, or an initialiser
+            else:  # a type or an initialiser
                 i = self.partner[i] + 1
         return sorted(self.found.values(), key=lambda m: (m.start, m.end, m.replacement))
 

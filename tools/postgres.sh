@@ -1,8 +1,9 @@
 #!/bin/sh
-# A throw-away PostgreSQL server in an empty folder, for tests and for make bank. It runs as an unprivileged user, listens on
-# a socket in that folder, and keeps nothing safe. The user postgres needs no password, alice has the password secret.
+# Runs a temporary PostgreSQL server in an empty folder, for tests and for make bank. It runs as an unprivileged user,
+# listens on a socket in that folder, and does not make data durable. The user postgres needs no password; alice has the
+# password "secret".
 #     make FOLDER             creates it; if PostgreSQL is not installed, prints that and exits with 77
-#     run FOLDER [OPTION...]  becomes the server, until a signal: SIGINT ends it fast, SIGQUIT immediately
+#     run FOLDER [OPTION...]  becomes the server until a signal: SIGINT ends it quickly, SIGQUIT immediately
 # Usage: tools/postgres.sh make|run FOLDER [OPTION...]
 set -eu
 folder=$2
@@ -14,7 +15,7 @@ if [ ! -x "$bin/initdb" ]; then
   exit 77
 fi
 
-as="setpriv --pdeathsig QUIT" # it ends with the program that started it
+as="setpriv --pdeathsig QUIT" # it ends when the program that started it ends
 if [ "$(id -u)" = 0 ]; then   # postgres refuses to run as root
   user=postgres
   id "$user" > /dev/null 2>&1 || user=nobody

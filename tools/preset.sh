@@ -1,8 +1,8 @@
 #!/bin/sh
-# Configures and builds a preset of CMakePresets.json, and runs its tests if it has any. All output lies in
-# build/PRESET. On a terminal, the build shows one line; elsewhere it goes to build/PRESET/build.log, which is printed
-# if it fails. KOLK_TESTS_WITHOUT is a pattern: the tests whose names match are neither built nor run. KOLK_TARGETS
-# names the targets to build, instead of all.
+# Configures and builds a preset of CMakePresets.json, and runs its tests if it has any. All output goes to
+# build/PRESET. On a terminal, the build shows one line. Elsewhere its output goes to build/PRESET/build.log, which is
+# printed if the build fails. KOLK_TESTS_WITHOUT is a pattern; tests whose names match it are neither built nor run.
+# KOLK_TARGETS names the targets to build, instead of all.
 # Usage: tools/preset.sh PRESET [CTEST OPTIONS]
 set -eu
 preset=$1
@@ -28,6 +28,6 @@ else
     > "$folder/build.log" 2>&1 || { cat "$folder/build.log"; exit 1; }
 fi
 if [ -e "$folder/CTestTestfile.cmake" ]; then
-  # one more than there are processors, as some tests wait for servers, deadlines and tools that hang
+  # one more than there are processors, because some tests wait for servers, deadlines and tools that hang
   ctest --preset "$preset" --parallel "$((processors + 1))" "$@"
 fi

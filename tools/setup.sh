@@ -1,11 +1,11 @@
 #!/bin/sh
-# Installs the packages that a group of work needs on Debian and Ubuntu: as root or with CI=true at once, otherwise
-# after asking. Prints nothing if none is missing; if it can't install, it prints one sentence with the missing
-# packages.
+# Installs the packages that a group of work needs on Debian and Ubuntu: without asking as root or with CI=true,
+# otherwise after asking. Prints nothing if none is missing. If it cannot install them, prints one sentence that names
+# the missing packages.
 # Usage: tools/setup.sh demo|bank|test|abi|matrix|bench|fuzz|coverage|mcdc|mutants|misuse|format|dist|install
 set -u
 
-# ---- what is needed, by group: a package, and a command that succeeds when what it gives is there ----
+# ---- the needs of each group: a package, and a command that succeeds if the package's contents are there ----
 
 need_demo() {
   need gcc command -v gcc
@@ -18,7 +18,7 @@ need_demo() {
   need libdw-dev pkg-config --exists libdw
 }
 
-# The library depends on nothing; the kolk command is built if its libraries are available.
+# The library needs nothing else. The kolk command is built if the libraries that it needs are available.
 need_install() {
   need gcc command -v cc
   need libc6-dev header stdlib.h
@@ -194,7 +194,7 @@ for machine in i386 s390x; do
   case $missing in *:$machine*) $as_root dpkg --add-architecture $machine ;; esac
 done
 apt="$as_root env DEBIAN_FRONTEND=noninteractive apt-get"
-[ -t 1 ] || apt="$apt -qq -o Dpkg::Use-Pty=0" # on a terminal, let it show its progress
+[ -t 1 ] || apt="$apt -qq -o Dpkg::Use-Pty=0" # on a terminal, apt shows its progress
 $apt update || echo "kolk: apt-get update failed; going on with the lists that are there."
 known=
 for package in $missing; do

@@ -1,6 +1,6 @@
 #!/bin/sh
-# make test runs this: all tests by gcc, with KOLK_TEST_EFFORT=quick, which shortens long tests and leaves out the
-# longest; with KOLK_TEST_EFFORT=full, they run completely.
+# Run by make test: runs all tests, built with gcc. KOLK_TEST_EFFORT=quick, the default, shortens long tests and leaves
+# out the longest. With KOLK_TEST_EFFORT=full, they run completely.
 # Usage: tools/test.sh
 set -eu
 export KOLK_TEST_EFFORT="${KOLK_TEST_EFFORT:-quick}"

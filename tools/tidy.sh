@@ -1,8 +1,8 @@
 #!/bin/sh
 # Checks the C files with clang-tidy (with the checks of .clang-tidy) and cppcheck. Tests, fuzzers and examples are
-# checked without clang's static analyzer: cmocka's macros make it take 30 times as long as all else, and the sanitizers
-# find such bugs at run time. The analyzer trusts our assertions. It covers all code of a function first, then more and
-# more paths. Stopping it after 50,000 steps makes the largest functions four times as fast.
+# checked without clang's static analyzer: cmocka's macros make it take 30 times as long as everything else, and the
+# sanitizers find such bugs at run time. The analyzer relies on our assertions. It first covers all code of a function,
+# then more and more paths. Stopping it after 50,000 steps makes it four times as fast on the largest functions.
 # Usage: tools/tidy.sh [FILE...]
 set -eu
 [ $# -gt 0 ] || set -- $(tools/files.sh src adapters preload cli tests fuzz examples | grep '\.c$' | grep -Ev '^tests/(compile/|packaging/|build/device)')
@@ -11,8 +11,8 @@ checker=$!
 flags="-std=c11 -DKOLK_ASSERTIONS=1 -Iinclude -Isrc -Icli $(printf ' -I%s' adapters/*/) $(pkg-config --cflags libpq lua5.4 sqlite3 zlib)"
 flags="$flags -Xclang -analyzer-config -Xclang max-nodes=50000"
 
-# Files for the analyzer come first, each in its own process: version 14 forgets a va_start after it has read another
-# file. Of the others, files with a row in tests/programs.cmake also have their own process.
+# Files for the analyzer come first, each in a process of its own, because version 14 forgets a va_start after it has
+# read another file. Of the others, files with a row in tests/programs.cmake also have a process of their own.
 analyzed=
 own=
 plain=

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds and runs one test, or the tests of one folder of tests/, and nothing else: for quick checks between edits.
+# Builds and runs one test, or the tests of one folder of tests/, and nothing else, for quick checks between edits.
 # Usage: tools/try.sh test_pool_full | pool
 set -eu
 [ $# = 1 ] || { echo "usage: tools/try.sh TEST, or FOLDER of tests/" >&2; exit 2; }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Starts a throw-away PostgreSQL server, runs a program with the server's conninfo as the first argument, then ends the
+# Starts a temporary PostgreSQL server, runs a program with the server's conninfo as its first argument, then stops the
 # server.
 # Usage: tools/with_postgres.sh PROGRAM [ARGUMENT...]
 set -eu
