@@ -2,8 +2,8 @@
 $kolk_get. libkolk.so contains this file: see docs/debugging.md.
 
 Everything is read from memory, and no function of the program is called. So it works on a core dump, and on a program
-that stopped in the middle of an alloc. A pool may be any bytes: a local variable before its init, or an overwritten
-one. So `fault` checks it before any member is used.
+that was stopped in the middle of an alloc. A pool may contain arbitrary bytes: it may be a local variable before its
+init, or have been overwritten. So `fault` checks it before any member is used.
 """
 import gdb
 import gdb.printing
@@ -13,7 +13,7 @@ ORDERS = ("LIFO", "FIFO", "LOWEST")
 WORDS_AT_A_TIME = 512
 SLOTS_AT_A_TIME = 16384
 NAME_AT_MOST = 64
-THREAD_BYTES = 128  # of a shared pool's record, in front of the magazine
+THREAD_BYTES = 128  # bytes of a shared pool's record of a thread, up to the magazine
 
 
 def read(address, size):
@@ -21,7 +21,7 @@ def read(address, size):
 
 
 def is_readable(address, size):
-    """Tries the first and the last byte: each region of a pool is contiguous."""
+    """Tries to read the first and the last byte, because each region of a pool is contiguous."""
     try:
         for at in (address, address + size - 1) if size else ():
             read(at, 1)
@@ -31,7 +31,7 @@ def is_readable(address, size):
 
 
 def name_at(address):
-    """As a C program would write it."""
+    """Returns the string as a C program would write it."""
     name = b""
     try:
         while len(name) < NAME_AT_MOST and not name.endswith(b"\0"):
@@ -46,7 +46,7 @@ def name_at(address):
 class Store:
     """A container of objects. object_type is their type, or None if it is unknown."""
 
-    IN_DESC = ()  # fields of the descriptor that it keeps
+    IN_DESC = ()  # fields of the descriptor that the container keeps
 
     def __init__(self, value, object_type=None):
         self.value = value
@@ -55,7 +55,7 @@ class Store:
         self.max_capacity = self.number("max_capacity")
         self.stride = self.number("stride")
         self.object_size = self.number("object_size")
-        # Another file may have another type of the same name.
+        # Another file may have a different type of the same name.
         self.object_type = object_type if object_type and object_type.sizeof == self.object_size else None
 
     def field(self, name):
@@ -65,7 +65,7 @@ class Store:
         return int(self.field(name))
 
     def fault(self):
-        """Why this is not a valid container, or None if it is."""
+        """Returns why this is not a valid container, or None if it is valid."""
         if not any(map(self.number, self.NOT_ZERO)):
             return "all zero, as before init and after deinit"
         if not self.fresh <= self.capacity <= self.max_capacity:
@@ -112,13 +112,13 @@ class Store:
         return value.cast((self.object_type or gdb.lookup_type("void")).pointer())
 
     def get(self, bits):
-        """As kolk_pool_get, or kolk_slotmap_get."""
+        """Does the same as kolk_pool_get or kolk_slotmap_get."""
         index = self.find(bits & 0xFFFFFFFF ^ self.number("tag"), bits >> 32)
         return self.as_pointer(gdb.Value(0)) if index is None else self.pointer(index)
 
 
 class Pool(Store):
-    """A kolk_pool; its objects go by slot."""
+    """A kolk_pool; its objects are found by slot."""
 
     NOUN = "pool"
     IN_DESC = ("name", "max_capacity", "object_size", "reuse")
@@ -138,7 +138,7 @@ class Pool(Store):
         return None
 
     def arrays(self):
-        """The regions that must exist, and their sizes."""
+        """Yields the regions that must exist, and their sizes."""
         yield "live", (self.fresh + 63) // 64 * 8
         if self.number("generations"):
             yield "generations", self.fresh * 4
@@ -152,7 +152,7 @@ class Pool(Store):
         return ", served from malloc" if self.number("objects") else ", debug mode" if self.number("debug") else ""
 
     def live(self):
-        """Yields live slots in ascending order; reads memory only as far as needed."""
+        """Yields live slots in ascending order. Reads memory only as far as necessary."""
         live, end = self.value["live"], (self.fresh + 63) // 64
         for start in range(0, end, WORDS_AT_A_TIME):
             length = min(WORDS_AT_A_TIME, end - start)
@@ -166,12 +166,12 @@ class Pool(Store):
                     bits ^= lowest
 
     def pointer(self, slot):
-        """To the object in this slot."""
+        """Returns a pointer to the object in this slot."""
         objects = self.value["objects"]
         return self.as_pointer(~objects[slot] if objects else self.value["slots"] + slot * self.stride)
 
     def find(self, slot, generation):
-        """The slot, if its object is alive in this generation."""
+        """Returns the slot if its object is alive in this generation."""
         found = (
             slot < self.fresh
             and self.number("generations")
@@ -182,7 +182,7 @@ class Pool(Store):
 
 
 class SlotMap(Store):
-    """A kolk_slotmap; its objects go by place."""
+    """A kolk_slotmap; its objects are found by place."""
 
     NOUN = "slot map"
     NOT_ZERO = ("objects", "cells", "stride", "inverse", "max_capacity")
@@ -215,7 +215,7 @@ class SlotMap(Store):
         return self.as_pointer(self.value["objects"] + place * self.stride)
 
     def find(self, slot, generation):
-        """The place of the object of this slot, if it is alive in this generation."""
+        """Returns the place of the object of this slot, if it is alive in this generation."""
         if slot >= self.fresh:
             return None
         cell = self.value["cells"][slot]
@@ -227,7 +227,7 @@ NO_DEBUG_INFORMATION = "libkolk has no debug information"
 
 
 def inside_of(pointer, tag):
-    """Returns the target of a struct's `inside` and None; or None and why it cannot be read."""
+    """Returns the target of a struct's `inside` and None, or None and why the target cannot be read."""
     its_type = type_named(tag)
     if not int(pointer):
         return None, "all zero, as before init and after deinit"
@@ -243,7 +243,7 @@ def without_inside(noun, fault):
 
 
 class SlotStore(Store):
-    """A kolk_slot_store_; its objects go by slot. Other threads may change it."""
+    """A kolk_slot_store_; its objects are found by slot. Other threads may change it."""
 
     OF_DEPOT = {"fresh": "fresh", "capacity": "usable", "max_capacity": "slots", "waiting": "waiting"}
 
@@ -263,7 +263,8 @@ class SlotStore(Store):
         return sum(1 for _ in self.live())
 
     def live(self):
-        """Yields live slots in ascending order: a live slot's life is odd. Reads memory only as far as needed."""
+        """Yields live slots in ascending order; the life of a live slot is an odd number. Reads memory only as far as
+        necessary."""
         start, size = self.number(self.lives), self.value[self.lives].type.target().sizeof
         lowest = 0 if gdb.execute("show endian", to_string=True).find("little") >= 0 else size - 1
         for first in range(0, self.fresh, SLOTS_AT_A_TIME):
@@ -305,7 +306,7 @@ class Shared(SlotStore):
             yield "objects", self.fresh * self.value["objects"].type.target().sizeof
 
     def sharers(self):
-        """All locals ever made, in the order of their records, whether in use or not."""
+        """Yields all locals ever made, in the order of their records, whether or not they are in use."""
         pointer = gdb.lookup_type("struct kolk_sharer_").pointer()
         for n in range(self.number("max_threads")):
             sharer = (self.inside["records"] + n * self.number("record_size")).cast(pointer).dereference()
@@ -332,18 +333,18 @@ class Shared(SlotStore):
         return ", served from malloc" if self.number("objects") else ", debug mode" if self.number("debug") else ""
 
     def pointer(self, slot):
-        """To the object in this slot."""
+        """Returns a pointer to the object in this slot."""
         objects = self.value["objects"]
         return self.as_pointer(~objects[slot] if self.number("objects") else self.value["slots"] + slot * self.stride)
 
     def find(self, slot, generation):
-        """The slot, if its object is alive in this generation."""
+        """Returns the slot if its object is alive in this generation."""
         found = slot < self.fresh and generation & 1 and self.number("lives")
         return slot if found and int(self.value["lives"][slot]) == generation else None
 
 
 class Local:
-    """A kolk_shared_local: a thread's way into a shared pool."""
+    """A kolk_shared_local: a thread's access to a shared pool."""
 
     def __init__(self, value):
         self.value = value
@@ -393,7 +394,7 @@ class Resources:
         return words + "".join(f", {flag}" for flag in ("paused", "closed") if pool[flag])
 
     def children(self):
-        """Each resource by its slot: its state, its key, its borrower and the pointer."""
+        """Yields each resource by its slot: its state, its key, its borrower and its pointer."""
         if self.fault:
             return
         entries = Pool(self.inside["entries"])
@@ -422,7 +423,7 @@ class Heap:
             self.fault = f"{value['n_classes']} classes"
 
     def trays(self):
-        """For each used class: the size of its blocks, how many are alive, how many have memory."""
+        """Yields, for each used class, the size of its blocks, how many are alive, and how many have memory."""
         for n in range(int(self.value["n_classes"])):
             tray = self.inside["trays"][n]
             if int(tray["is_made"]):
@@ -443,13 +444,13 @@ class Heap:
         return words + (f", {failed} failed" if failed else "")
 
     def children(self):
-        """Each class that has been used, by the size of its blocks."""
+        """Yields each class that has been used, by the size of its blocks."""
         for size, alive, capacity in self.trays() if not self.fault else ():
             yield f"[{size}]", f"{alive} of {capacity} alive"
 
 
 class Handle:
-    """Its slot is XORed with the tag of the pool, which is unknown here."""
+    """A handle. Its slot is XORed with the tag of the pool, which is unknown here."""
 
     def __init__(self, value):
         self.bits = int(value["bits"])
@@ -461,7 +462,7 @@ class Handle:
 
 
 def wrapped(value, member, tag):
-    """The only member of a typed struct of typed.h; None for other values."""
+    """Returns the only member of a typed struct of typed.h, or None for other values."""
     type_ = gdb.types.get_basic_type(value.type)
     fields = type_.fields() if type_.code == gdb.TYPE_CODE_STRUCT else []
     if len(fields) != 1 or fields[0].name != member or fields[0].type.strip_typedefs().tag != tag:
@@ -484,7 +485,7 @@ KINDS = (Pool, "pool", "kolk_pool"), (SlotMap, "map", "kolk_slotmap"), (shared, 
 
 
 def store_of(value):
-    """A pool, a slot map or a shared pool, typed or not; None for other values."""
+    """Returns a pool, a slot map or a shared pool, typed or not, or None for other values."""
     tag = gdb.types.get_basic_type(value.type).tag
     for kind, member, untyped_tag in KINDS:
         if tag == untyped_tag:
@@ -558,5 +559,5 @@ POOL may be a slot map or a shared pool, or a pointer to one, and HANDLE the bit
 
 
 Get()
-# gdb may load this file twice, from inside an installed library and from beside it.
+# gdb may load this file twice, from within an installed library and from the same folder.
 gdb.printing.register_pretty_printer(gdb.current_objfile(), Printer(), replace=True)
