@@ -1,4 +1,4 @@
-# The front door. Each target installs what it needs (tools/setup.sh), then leaves the work to CMake and to tools/.
+# The entry point. Each target installs what it needs (tools/setup.sh), then leaves the work to CMake and to tools/.
 
 PREFIX ?= /usr/local
 export DESTDIR
@@ -62,7 +62,7 @@ matrix:
 	@tools/setup.sh matrix
 	@tools/matrix.sh
 
-# jemalloc, loaded with dlopen, wants more of the static thread-local storage than glibc leaves.
+# jemalloc, loaded with dlopen, needs more of the static thread-local storage than glibc leaves.
 bench: export GLIBC_TUNABLES = glibc.rtld.optional_static_tls=20000
 bench:
 	@tools/setup.sh bench
