@@ -1,24 +1,24 @@
-/* fifo_monitor.h: is a long history one of a bounded first-in-first-out queue? Takes n log n steps, so it checks only
- * necessary conditions, whose violation is impossible in every order of the calls.
+/* fifo_monitor.h: can a bounded first-in-first-out queue have produced a long history? The check takes only n log n
+ * steps, so it covers only necessary conditions: if one is violated, no order of the calls explains the history.
  *
- *   - An item is popped once, after it was pushed. No item is overtaken: if its push ended before another's began, its
- *     pop does not begin after the other's pop has ended. An item that is not popped counts as popped at the end of
- *     time.
- *   - EMPTY (and CLOSED) has a moment within the call when no item is there for certain. An item is there for
- *     certain if its push has ended and its pop has not begun.
- *   - FULL has a moment within the call when perhaps `capacity` items are there. An item is perhaps there if its push
- *     has begun and its pop has not ended.
- *   - At no moment are more than `capacity` items there for certain.
- *   - Endings are obeyed: a call refused because of an ending overlaps a time when the queue had perhaps ended in this
- *     way; any other call overlaps a time when it had perhaps not.
+ *   - An item is popped at most once, and not before it is pushed. No item is overtaken: if its push ended before
+ *     another's began, its pop does not begin after the other's pop has ended. An item that is never popped counts as
+ *     popped at the end of time.
+ *   - A pop that returns EMPTY or CLOSED includes a moment when no item is certainly in the queue. An item is certainly
+ *     there if its push has ended and its pop has not begun.
+ *   - A push that returns FULL includes a moment when at least `capacity` items are possibly in the queue. An item is
+ *     possibly there if its push has begun and its pop has not ended.
+ *   - At no moment are more than `capacity` items certainly in the queue.
+ *   - Endings are obeyed: a push or pop refused because of an ending overlaps a time when the queue had possibly ended
+ *     in this way; any other push or pop overlaps a time when it possibly had not.
  *
- * A dropped item is one that clear has popped. */
+ * An item that clear drops counts as popped. */
 #ifndef TESTS_FIFO_MONITOR_H
 #define TESTS_FIFO_MONITOR_H
 
 #include "history.h"
 
-/* One item's two calls. */
+/* The push and the pop of one item. */
 typedef struct passage {
     uint64_t push_begin, push_end, pop_begin, pop_end; /* 0: not pushed; UINT64_MAX: not popped */
 } passage;
@@ -33,7 +33,7 @@ static inline int by_push_end(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* A step of a number over time. */
+/* A change of a number, and when it happens. */
 typedef struct step {
     uint64_t at;
     int by;
@@ -46,11 +46,11 @@ static inline int by_moment(const void *a, const void *b) {
 
 typedef struct monitor {
     const history *h;
-    passage *passages; /* n of them, by item; later in other orders */
+    passage *passages; /* n of them, sorted by item at first, later in other orders */
     size_t n;
     event *ends; /* close, shutdown, reopen */
     size_t end_count;
-    step *certain, *possible; /* items in the queue: 2 * n steps each, then the level after each */
+    step *certain, *possible; /* of the number of items: 2 * n each; later `by` is the level after the step */
     const char *wrong;
 } monitor;
 
@@ -83,7 +83,7 @@ static inline void monitor_order(monitor *m) {
     memcpy(ended, m->passages, m->n * sizeof *ended);
     qsort(m->passages, m->n, sizeof *m->passages, by_push_begin);
     qsort(ended, m->n, sizeof *ended, by_push_end);
-    uint64_t latest_pop = 0; /* of those whose push has ended */
+    uint64_t latest_pop = 0; /* the latest begin of a pop, among items whose push has ended */
     for (size_t i = 0, k = 0; i < m->n; i++) {
         const passage *p = &m->passages[i];
         for (; k < m->n && ended[k].push_end < p->push_begin; k++)
@@ -95,7 +95,7 @@ static inline void monitor_order(monitor *m) {
     free(ended);
 }
 
-/* Computes the numbers of items that are certainly, and perhaps, in the queue. */
+/* Computes how many items are certainly in the queue, and how many possibly. */
 static inline void monitor_levels(monitor *m) {
     m->certain = (step *)calloc(2 * m->n + 1, sizeof *m->certain);
     m->possible = (step *)calloc(2 * m->n + 1, sizeof *m->possible);
@@ -118,7 +118,7 @@ static inline void monitor_levels(monitor *m) {
 
 /* The lowest (sign 1) or highest (sign -1) level within [begin, end], times the sign. */
 static inline int extreme(const step *steps, size_t n, uint64_t begin, uint64_t end, int sign) {
-    size_t low = 0, high = n; /* steps before begin */
+    size_t low = 0, high = n; /* becomes the number of steps before begin */
     while (low < high) {
         size_t middle = (low + high) / 2;
         if (steps[middle].at < begin)
@@ -134,10 +134,10 @@ static inline int extreme(const step *steps, size_t n, uint64_t begin, uint64_t 
 
 /* ---- The end ----------------------------------------------------------------------------------------------------- */
 
-/* Was the queue perhaps ended in this way (OK: open) at some moment of the call? True if the ending call began before
- * this one ended, and no call that undid it lies wholly between the two. */
+/* Had the queue possibly ended in this way (OK: was it possibly open) at some moment of the call? True if the ending
+ * call began before this one ended, and no call that undid it lies wholly between the two. */
 static inline bool was_perhaps(const monitor *m, kolk_status ending, const event *e) {
-    uint64_t undone = 0; /* the latest beginning of a call that undid it and ended before this call */
+    uint64_t undone = 0; /* the latest begin of a call that undid it and ended before this call began */
     for (size_t i = 0; i < m->end_count; i++) {
         const event *other = &m->ends[i];
         bool unmakes = ending == KOLK_OK       ? other->deed == CLOSE || other->deed == SHUTDOWN

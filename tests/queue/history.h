@@ -1,19 +1,19 @@
-/* history.h: the calls of threads on one queue, each with its result and the moments of its begin and end, which are
- * distinct ticks of one counter. fifo_monitor.h and linearize.h judge it. */
+/* history.h: records the calls that threads make on one queue: each with its result, and with its begin and end, which
+ * are distinct ticks of one counter. fifo_monitor.h and linearize.h judge such a history. */
 #ifndef TESTS_HISTORY_H
 #define TESTS_HISTORY_H
 
 #include "../help/plain.h"
 
-#define MOST_ITEMS_AT_ONCE 4u /* in one call: also the capacity of the queues whose clear is recorded */
+#define MOST_ITEMS_AT_ONCE 4u /* in one call, which may be a clear: so it limits the capacity too */
 
 typedef enum deed { PUSH, POP, CLEAR, COUNT, CLOSE, SHUTDOWN, REOPEN } deed;
 
 typedef struct event {
     deed deed;
     kolk_status status;                 /* of a push or pop */
-    bool waits;                         /* it waits without a deadline */
-    uint32_t n;                         /* items; what count answered */
+    bool waits;                         /* without a deadline */
+    uint32_t n;                         /* number of items; for COUNT, its result */
     uint32_t items[MOST_ITEMS_AT_ONCE]; /* the items of a history are distinct numbers, from 1 */
     uint64_t begin, end;
 } event;
@@ -32,8 +32,8 @@ static inline uint64_t tick(void) {
     return __atomic_add_fetch(&ticks, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Makes the event's call (deed, items, n, waits), and records the rest. Uses the array functions if n is not 1, or if
- * requested. */
+/* Makes the call that the event describes (deed, items, n), and records the rest in it. Uses the array functions if n
+ * is not 1, or if requested. */
 static inline void record(kolk_queue *queue, event *e, kolk_deadline deadline, bool as_array) {
     size_t n = e->n;
     e->begin = tick();
@@ -47,7 +47,7 @@ static inline void record(kolk_queue *queue, event *e, kolk_deadline deadline, b
                                        : kolk_queue_pop(queue, e->items, deadline);
         break;
     case CLEAR:
-        n = kolk_queue_clear(queue); /* the queue's destroy notes the items */
+        n = kolk_queue_clear(queue); /* the queue's destroy records the items */
         break;
     case COUNT:
         n = kolk_queue_count(queue);

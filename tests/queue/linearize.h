@@ -1,6 +1,7 @@
-/* linearize.h: does a short history have a sequential order in which a bounded queue gives exactly these results? Tries
- * all orders that respect calls which did not overlap (Wing and Gong, Testing and Verifying Concurrent Objects, 1993),
- * and each combination of completed calls and queue's state once (Lowe, Testing for Linearizability, 2017). */
+/* linearize.h: can the calls of a short history be ordered so that a bounded queue gives exactly these results? Tries
+ * all orders that keep the order of calls which did not overlap (Wing and Gong, Testing and Verifying Concurrent
+ * Objects, 1993). Tries each combination of completed calls and queue state only once (Lowe, Testing for
+ * Linearizability, 2017). */
 #ifndef TESTS_LINEARIZE_H
 #define TESTS_LINEARIZE_H
 
@@ -15,8 +16,8 @@ typedef struct sequential {
     uint8_t items[MOST_ITEMS_AT_ONCE];
 } sequential;
 
-/* Applies the call to this state of the queue; returns false if its result would differ. push_n and pop_n pass the
- * recorded number of items, at least one, as the header leaves the number open. */
+/* Applies the call to this state of the queue; returns false if its result would differ from the recorded one. For
+ * push_n and pop_n, any recorded number that is possible and not 0 is right, as the header leaves the number open. */
 static inline bool would(sequential *q, uint32_t capacity, const event *e) {
     bool blocked = q->count == (e->deed == PUSH ? capacity : 0);
     switch (e->deed) {
@@ -73,7 +74,7 @@ static inline uint64_t key_of(uint32_t done, const sequential *q) {
     return (key << 3 | q->count) << 3 | (uint64_t)q->ending | UINT64_C(1) << 63;
 }
 
-/* True the first time. */
+/* Returns true if the key was not seen before, and stores it. */
 static inline bool is_new(search *s, uint64_t key) {
     if (2 * s->used >= s->size) {
         uint64_t *old = s->seen;
@@ -93,7 +94,7 @@ static inline bool is_new(search *s, uint64_t key) {
     return true;
 }
 
-/* Is there an order for the remaining calls? */
+/* Can the remaining calls be ordered? */
 static inline bool can_go_on(search *s, uint32_t done, const sequential *q) {
     uint64_t first_end = UINT64_MAX; /* a call that begins later can't be the next */
     if (done == (UINT32_C(1) << s->h->count) - 1) return true;
@@ -108,7 +109,8 @@ static inline bool can_go_on(search *s, uint32_t done, const sequential *q) {
     return false;
 }
 
-/* Starts from an empty, open queue with a capacity of at most MOST_ITEMS_AT_ONCE; up to MOST_CALLS calls. */
+/* Starts from an empty, open queue with a capacity of at most MOST_ITEMS_AT_ONCE; the history has at most MOST_CALLS
+ * calls. */
 static inline bool is_linearizable(const history *h) {
     search s = {.h = h};
     bool found = can_go_on(&s, 0, &(sequential){KOLK_OK, 0, {0}});

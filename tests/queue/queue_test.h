@@ -1,5 +1,5 @@
-/* queue_test.h: shared by the tests of kolk_queue: numbered items, and threads that are known to be asleep at an
- * end. */
+/* queue_test.h: shared by the tests of kolk_queue: queues of ints, and threads that are known to wait at an end of a
+ * queue. */
 #ifndef TESTS_QUEUE_TEST_H
 #define TESTS_QUEUE_TEST_H
 
@@ -20,7 +20,7 @@ static inline void make_queue(kolk_queue *queue, const kolk_queue_desc *desc) {
     assert_true(kolk_queue_is_valid(queue));
 }
 
-/* Of ints. */
+/* Initialises a queue of ints. */
 static inline void make_ints(kolk_queue *queue, uint32_t capacity) {
     make_queue(queue, &(kolk_queue_desc){.name = "ints", .item_size = sizeof(int), .capacity = capacity});
 }
@@ -35,7 +35,7 @@ static inline kolk_status push_int(kolk_queue *queue, int item) {
     return kolk_queue_push(queue, &item, KOLK_NOW);
 }
 
-/* The item, or minus the status. */
+/* Returns the item, or the negated status. */
 static inline int pop_int(kolk_queue *queue) {
     int item = 0;
     kolk_status status = kolk_queue_pop(queue, &item, KOLK_NOW);
@@ -65,7 +65,7 @@ static inline void *call(void *argument) {
     return NULL;
 }
 
-/* The last in line at an end; NULL if no thread waits. */
+/* Returns the last waiter in line at an end, or NULL if no thread waits. */
 static inline const void *last_in_line(kolk_queue *queue, int end) {
     kolk_lock_word_(&queue->ends[end].lock);
     const void *last = queue->ends[end].waiters.last;
@@ -77,8 +77,8 @@ static inline void start(caller *me) {
     assert_int_equal(pthread_create(&me->thread, NULL, call, me), 0);
 }
 
-/* Starts a call that must wait, and returns when it is the last in line. Returns false if that takes until this moment,
- * the deadline of the first waiter to give up. */
+/* Starts a call that must wait, and returns true once it is the last in line. Returns false if it is not by this
+ * moment, which is the deadline of the first waiter to give up. */
 static inline bool start_waiting_before(caller *me, kolk_deadline moment) {
     const void *before = last_in_line(me->queue, (int)me->end);
     start(me);

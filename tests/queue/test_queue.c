@@ -1,11 +1,11 @@
-/* kolk_queue with one thread: order, capacity, items of any size, arrays, deadlines, endings, clear. */
+/* kolk_queue with one thread: order, capacity, items of any size, arrays, deadlines, endings, and clear. */
 #include "queue_test.h"
 
 static const uint32_t capacities[] = {1, 2, 3, 5, 7, 8, 1000};
 
 /* ---- One at a time ----------------------------------------------------------------------------------------------- */
 
-/* An item's bytes: its number and others that follow from it. */
+/* Fills an item with bytes that depend on its number. */
 static void stamp(unsigned char *item, size_t size, uint32_t number) {
     for (size_t i = 0; i < size; i++) item[i] = (unsigned char)((number >> i % 4 * 8) + i * 37);
 }
@@ -16,7 +16,7 @@ static bool is_stamped(const unsigned char *item, size_t size, uint32_t number) 
     return memcmp(item, expected, size) == 0;
 }
 
-/* Fills the queue from each level, and empties it to each level. */
+/* Fills the queue from each level, and then empties it to that level. */
 static void fill_and_empty(uint32_t capacity, size_t size) {
     kolk_queue queue;
     unsigned char item[300];
@@ -52,7 +52,7 @@ static void test_first_in_first_out_and_exactly_so_many(void **state) {
         for (size_t j = 0; j < LENGTH_OF(sizes); j++) fill_and_empty(capacities[i], sizes[j]);
 }
 
-/* The item is copied, and no byte before or after it. */
+/* The item is copied, and no byte before or after it is touched. */
 static void test_items_of_every_size(void **state) {
     (void)state;
     for (size_t size = 1; size <= 300; size++) {
@@ -63,17 +63,17 @@ static void test_items_of_every_size(void **state) {
         memset(out, 0xca, sizeof out);
         stamp(item, size, 1);
         assert_int_equal(kolk_queue_push(&queue, item, KOLK_NOW), KOLK_OK);
-        memset(item, 0, sizeof item); /* the queue has a copy */
+        memset(item, 0, sizeof item); /* the queue has its own copy */
         assert_int_equal(kolk_queue_pop(&queue, out + 2, KOLK_NOW), KOLK_OK);
         assert_true(is_stamped(out + 2, size, 1));
         assert_true(all_bytes_are(out, 2, 0xca) && all_bytes_are(out + 2 + size, sizeof out - 2 - size, 0xca));
         assert_int_equal(kolk_queue_pop(&queue, out, KOLK_NOW), KOLK_EMPTY);
-        assert_true(out[0] == 0xca && is_stamped(out + 2, size, 1)); /* nothing has happened */
+        assert_true(out[0] == 0xca && is_stamped(out + 2, size, 1)); /* nothing was written */
         end_queue(&queue);
     }
 }
 
-/* Many laps, so that leftovers of one lap would show in the next. */
+/* Goes round the ring many times, so that anything left over from one lap would show in the next. */
 static void test_many_laps(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(capacities); i++) {
@@ -90,8 +90,8 @@ static void test_many_laps(void **state) {
 
 /* ---- Arrays ------------------------------------------------------------------------------------------------------ */
 
-/* Passes arrays of n items from each place in the ring and each level: also more than fit, and more than the queue
- * has. */
+/* Passes arrays of every length, from this place in the ring and this level: also of more items than fit, or than the
+ * queue has. */
 static void arrays_from(uint32_t capacity, uint32_t place, uint32_t level) {
     kolk_queue queue;
     int items[40], next = 1, expected = 1;
@@ -129,7 +129,7 @@ static void test_as_many_as_are_possible_at_once(void **state) {
             for (uint32_t level = 0; level <= capacities[i]; level++) arrays_from(capacities[i], place, level);
 }
 
-/* An array of no items does not wait, and the queue's state doesn't matter. */
+/* A call with an array of no items never waits, whatever the queue's state. */
 static void test_an_array_of_none(void **state) {
     (void)state;
     kolk_queue queue;
@@ -188,7 +188,7 @@ static void test_deadlines_that_have_passed(void **state) {
         int item = 5;
         assert_refused(&queue, KOLK_NOW, KOLK_OK, KOLK_EMPTY);
         assert_refused(&queue, passed[i], KOLK_OK, KOLK_TIMEOUT);
-        assert_int_equal(kolk_queue_push(&queue, &item, passed[i]), KOLK_OK); /* a call that need not wait is done */
+        assert_int_equal(kolk_queue_push(&queue, &item, passed[i]), KOLK_OK); /* a call that need not wait succeeds */
         assert_refused(&queue, KOLK_NOW, KOLK_FULL, KOLK_OK);
         assert_refused(&queue, passed[i], KOLK_TIMEOUT, KOLK_OK);
         assert_int_equal(kolk_queue_pop(&queue, &item, passed[i]), KOLK_OK);
@@ -206,7 +206,7 @@ static void test_close_shutdown_reopen(void **state) {
         assert_true(push_int(&queue, 1) == KOLK_OK && push_int(&queue, 2) == KOLK_OK);
         kolk_queue_close(&queue);
         assert_refused(&queue, deadlines[i], KOLK_CLOSED, KOLK_OK);
-        assert_int_equal(pop_int(&queue), 1); /* goes on until nothing is left */
+        assert_int_equal(pop_int(&queue), 1); /* pops succeed until nothing is left */
         kolk_queue_close(&queue);
         assert_int_equal(pop_int(&queue), 2);
         assert_refused(&queue, deadlines[i], KOLK_CLOSED, KOLK_CLOSED);
@@ -214,12 +214,12 @@ static void test_close_shutdown_reopen(void **state) {
         assert_true(push_int(&queue, 3) == KOLK_OK && push_int(&queue, 4) == KOLK_OK);
         kolk_queue_shutdown(&queue);
         assert_refused(&queue, deadlines[i], KOLK_SHUTDOWN, KOLK_SHUTDOWN);
-        kolk_queue_close(&queue); /* is no way back */
+        kolk_queue_close(&queue); /* does not undo shutdown */
         assert_refused(&queue, deadlines[i], KOLK_SHUTDOWN, KOLK_SHUTDOWN);
-        kolk_queue_reopen(&queue); /* items stay */
+        kolk_queue_reopen(&queue); /* the items are still there */
         assert_int_equal(pop_int(&queue), 3);
         kolk_queue_close(&queue);
-        kolk_queue_shutdown(&queue); /* a closed one can still be stopped */
+        kolk_queue_shutdown(&queue); /* a closed queue can still be shut down */
         assert_refused(&queue, deadlines[i], KOLK_SHUTDOWN, KOLK_SHUTDOWN);
         kolk_queue_reopen(&queue);
         assert_int_equal(pop_int(&queue), 4);
@@ -229,7 +229,7 @@ static void test_close_shutdown_reopen(void **state) {
     end_queue(&queue);
 }
 
-/* The gate comes before the count: a full queue that is closed is closed. */
+/* The ending is checked before the level: a queue that is both full and closed returns CLOSED. */
 static void test_full_and_ended(void **state) {
     (void)state;
     kolk_queue queue;
@@ -251,7 +251,7 @@ typedef struct dropped {
 
 static void drop(void *item, void *context) {
     dropped *all = (dropped *)context;
-    assert_int_equal((uintptr_t)item % 8, 0); /* where a pointer or a double may be */
+    assert_int_equal((uintptr_t)item % 8, 0); /* aligned for a pointer or a double */
     all->items[all->count++] = *(int *)item;
 }
 
@@ -263,7 +263,7 @@ static void test_clear_drops_and_deinit_too(void **state) {
     assert_int_equal(kolk_queue_clear(&queue), 0);
     for (int lap = 0; lap < 3; lap++) {
         assert_true(push_int(&queue, 1) == KOLK_OK && push_int(&queue, 2) == KOLK_OK && push_int(&queue, 3) == KOLK_OK);
-        assert_int_equal(pop_int(&queue), 1); /* is not destroyed: it has gone elsewhere */
+        assert_int_equal(pop_int(&queue), 1); /* not destroyed, as it has left the queue */
         assert_int_equal(push_int(&queue, 4), KOLK_OK);
         if (lap == 1) kolk_queue_close(&queue);
         if (lap == 2) kolk_queue_shutdown(&queue); /* clear also works on an ended queue, which stays ended */
@@ -280,7 +280,7 @@ static void test_clear_drops_and_deinit_too(void **state) {
     assert_true(push_int(&queue, 8) == KOLK_OK && push_int(&queue, 9) == KOLK_OK);
     end_queue(&queue);
     assert_true(all.count == 2 && all.items[0] == 8 && all.items[1] == 9);
-    make_ints(&queue, 5); /* nothing is to be done for these */
+    make_ints(&queue, 5); /* these items need no destroy */
     assert_true(push_int(&queue, 8) == KOLK_OK && push_int(&queue, 9) == KOLK_OK);
     assert_int_equal(kolk_queue_clear(&queue), 2);
     assert_true(push_int(&queue, 8) == KOLK_OK);

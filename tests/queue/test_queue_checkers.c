@@ -1,5 +1,5 @@
-/* Tests the two judges of recorded histories: they accept all behaviour that a queue may show, and refuse each planted
- * error. */
+/* Tests the two judges of recorded histories: they must accept every history that a queue can produce, and reject each
+ * planted error. */
 #include "queue_test.h"
 
 #include "fifo_monitor.h"
@@ -10,7 +10,7 @@
 typedef struct example {
     const char *what;
     bool is_right;
-    bool unseen; /* wrong, but the monitor has no condition for it */
+    bool unseen; /* wrong, but the monitor does not check for it */
     event events[8];
 } example;
 
@@ -110,7 +110,7 @@ static void test_examples(void **state) {
 
 /* ---- Long histories, by chance ----------------------------------------------------------------------------------- */
 
-/* Makes the calls of a queue of 3, in this order, each with a random duration around its moment. */
+/* Makes a history of a queue of 3: a sequence of calls, each with a random duration around its moment. */
 static void make_history(history *h, size_t count, uint64_t stretch, uint64_t *random) {
     uint32_t next = 1, first = 1;
     kolk_status ending = KOLK_OK;
@@ -150,7 +150,7 @@ static event *find(history *h, deed what, kolk_status status, size_t from) {
     return NULL;
 }
 
-/* One error in a sound history, near its middle. */
+/* Plants one error in a sound history, usually near its middle. */
 static void plant(history *h, int error) {
     size_t middle = h->count / 2;
     event *pop = find(h, POP, KOLK_OK, middle), *later = find(h, POP, KOLK_OK, (size_t)(pop - h->events) + 40);
@@ -168,14 +168,14 @@ static void plant(history *h, int error) {
     case 2: /* duplicated */
         later->items[0] = item;
         break;
-    case 3: /* of nobody */
+    case 3: /* never pushed */
         pop->items[0] = UINT32_MAX;
         break;
-    case 4: /* pushed, but the caller gets a refusal */
+    case 4: /* pushed, but reported as refused */
         push->status = KOLK_FULL;
         push->n = 0;
         break;
-    case 5: /* refused for an end that was not yet */
+    case 5: /* refused because of a close that had not happened yet */
         h->events[0] = (event){.deed = POP, .status = KOLK_CLOSED, .begin = 1, .end = 2};
         break;
     default: /* an item that all others overtook */
@@ -198,8 +198,8 @@ static void test_long_histories(void **state) {
     }
 }
 
-/* If the monitor finds a history wrong, the search finds no order. For the kinds of errors that both detect, the
- * converse holds too. */
+/* If the monitor rejects a history, the search must find no order. The converse need not hold, as the monitor does not
+ * detect all errors. */
 static void test_they_agree(void **state) {
     (void)state;
     unsigned sound = 0, refused = 0, unseen = 0;
@@ -211,7 +211,7 @@ static void test_they_agree(void **state) {
         assert_null(monitor_history(&h));
         event *a = &h.events[random_below(&random, (uint32_t)h.count)],
               *b = &h.events[random_below(&random, (uint32_t)h.count)];
-        if (a->deed == POP && b->deed == POP) { /* they change their results */
+        if (a->deed == POP && b->deed == POP) { /* exchange their results */
             event was = *a;
             *a = *b;
             a->begin = was.begin;

@@ -1,11 +1,11 @@
-/* kolk_queue's life: every broken rule of a descriptor has its own status and leaves the queue all zero; every function
- * works on the all-zero queue; the queue allocates nothing after init; statistics and the registry. */
+/* kolk_queue's life: every broken rule of a descriptor has its own status and leaves the queue zeroed; every function
+ * works on a zeroed queue; the queue allocates nothing after init. Also tests statistics and the registry. */
 #include "queue_test.h"
 
 #include "../help/listed.h"
 #include "../help/system_calls.h"
 
-static unsigned releases; /* of memory */
+static unsigned releases; /* how often memory was released */
 
 void __real_kolk_memory_release_(void *start, size_t size);
 void __wrap_kolk_memory_release_(void *start, size_t size);
@@ -40,7 +40,7 @@ static const struct row {
     {KOLK_BAD_CAPACITY, {.item_size = 1, .capacity = (uint32_t)INT32_MAX + 1}},
     {FAR_TOO_MUCH, {.item_size = 1u << 30, .capacity = INT32_MAX}},
     {FAR_TOO_MUCH, {.item_size = INT32_MAX - 16, .capacity = INT32_MAX}},
-    {KOLK_OK, {.item_size = 1, .capacity = 1}}, /* the nearest valid descriptors */
+    {KOLK_OK, {.item_size = 1, .capacity = 1}}, /* the closest descriptors that are valid */
     {KOLK_OK, {.item_size = 100000, .capacity = 3}},
     {KOLK_OK, {.item_size = 3, .capacity = 100001}},
 };
@@ -61,7 +61,8 @@ static void test_each_broken_rule_has_its_status(void **state) {
     assert_true(all_bytes_are(&queue, sizeof queue, 0));
 }
 
-/* A program with a larger or smaller struct, or with another ABI: init zeroes its queue, and no byte more. */
+/* A program may have been compiled with a larger or smaller struct, or with another ABI: init zeroes the program's
+ * queue, and no byte beyond it. */
 static void test_another_abi(void **state) {
     (void)state;
     struct {
@@ -125,7 +126,7 @@ static void test_the_all_zero_queue_is_shut_down(void **state) {
         assert_true(stats.bytes_reserved + stats.bytes_committed + stats.unused_bytes == 0);
         unsigned before = releases;
         kolk_queue_deinit(&queue);
-        assert_int_equal(releases, before); /* there is nothing to give back */
+        assert_int_equal(releases, before); /* there was nothing to release */
         assert_true(all_bytes_are(&queue, sizeof queue, 0));
     }
 }
@@ -159,7 +160,7 @@ static void test_statistics(void **state) {
     assert_memory_equal(&stats, &expected, offsetof(kolk_stats, debug) + sizeof stats.debug);
     assert_int_equal(pop_int(&queue), 0);
     assert_int_equal(kolk_queue_clear(&queue), 4);
-    assert_int_equal(pop_int(&queue), -KOLK_EMPTY); /* EMPTY is not a failure: the queue was large enough */
+    assert_int_equal(pop_int(&queue), -KOLK_EMPTY); /* EMPTY does not count as a failure: the queue was large enough */
     kolk_queue_stats(&queue, &stats);
     assert_true(stats.count == 0 && stats.failed == 0);
     for (int i = 0; i < 9; i++) assert_int_equal(push_int(&queue, i), KOLK_OK);
@@ -168,7 +169,7 @@ static void test_statistics(void **state) {
     n = 9;
     assert_int_equal(kolk_queue_push_n(&queue, items, &n, KOLK_NOW), KOLK_FULL);
     kolk_queue_close(&queue);
-    assert_int_equal(push_int(&queue, 9), KOLK_CLOSED); /* another reason */
+    assert_int_equal(push_int(&queue, 9), KOLK_CLOSED); /* does not count either */
     kolk_queue_clear(&queue);
     kolk_queue_stats(&queue, &stats);
     assert_true(stats.count == 0 && stats.peak == 9 && stats.failed == 3 && stats.unused_bytes == 0);
@@ -190,7 +191,7 @@ static void test_the_registry(void **state) {
     assert_string_equal(listed("queue"), "");
 }
 
-/* Memory: capacity times (item_size, rounded up to 8, and 8). */
+/* The queue's memory is capacity * (item_size rounded up to a multiple of 8, + 8). */
 static void test_bytes(void **state) {
     (void)state;
     for (size_t size = 1; size < 40; size++) {

@@ -1,12 +1,13 @@
-/* Fairness of kolk_queue, step by step. The test controls the clock and when a woken thread continues. So it decides
- * how often, and for how long, a waiter is overtaken. */
+/* Fairness of kolk_queue, step by step. The test controls the clock, and decides when a woken thread continues. So it
+ * decides how often, and for how long, a waiter is overtaken. */
 #include "queue_test.h"
 
 #include <semaphore.h>
 
 /* ---- Clock and sleep --------------------------------------------------------------------------------------------- */
 
-/* Nanoseconds. Each reading advances it by a microsecond, however slow the machine. Sleeps use the system's clock. */
+/* Nanoseconds. Each reading advances the clock by a microsecond, however slow the machine is. Sleeps use the system's
+ * clock. */
 static int64_t now = 1;
 static _Thread_local bool sleeping;
 
@@ -23,7 +24,8 @@ static void pass_milliseconds(int64_t n) {
     __atomic_fetch_add(&now, n * 1000000, __ATOMIC_SEQ_CST);
 }
 
-/* A caller whose sleeps the test controls: it falls asleep, it was woken, it may go on. */
+/* A caller whose sleeps the test controls. It reports when it falls asleep and when it was woken, and then waits for
+ * go_on. */
 typedef struct slow {
     caller it;
     sem_t asleep, woken, go_on;
@@ -48,7 +50,7 @@ bool __wrap_kolk_wait_(uint32_t *word, uint32_t expected, kolk_deadline deadline
 }
 
 static unsigned wakes;               /* system calls that woke, or should have woken, a waiter at an end */
-static _Thread_local bool unlocking; /* wakes of threads that wait for the lock are not counted */
+static _Thread_local bool unlocking; /* wakes for the lock are not counted */
 
 void __real_kolk_unlock_word_(uint32_t *word);
 void __wrap_kolk_unlock_word_(uint32_t *word);
@@ -80,7 +82,7 @@ static void await(sem_t *event) {
     while (sem_wait(event) != 0) {}
 }
 
-/* Is asleep when this returns. */
+/* When this returns, the caller is asleep or about to be. */
 static void start_slow(slow *s, kolk_queue *queue, int end) {
     s->it = (caller){.queue = queue, .end = (kolk_queue_event)end, .deadline = KOLK_FOREVER, .items = {1000}};
     sem_init(&s->asleep, 0, 0);
@@ -110,7 +112,7 @@ static kolk_status take_one(kolk_queue *queue, int end, kolk_deadline deadline) 
                                       : kolk_queue_pop(queue, &item, deadline);
 }
 
-/* Provides one, `s` is called for it, and another caller takes it first. */
+/* Provides one item or cell and waits until `s` is called for it. Then another caller takes it first. */
 static void overtake_by(slow *s, kolk_deadline deadline) {
     give_one(s->it.queue, (int)s->it.end);
     await(&s->woken);
@@ -123,7 +125,7 @@ static void overtake(slow *s) {
     overtake_by(s, KOLK_NOW);
 }
 
-/* Overtakes it for more than a millisecond: from now on callers with a deadline line up behind it. */
+/* Overtakes it for more than a millisecond: from now on, callers that may wait line up behind it. */
 static void make_it_hold(slow *s) {
     overtake(s);
     pass_milliseconds(2);
@@ -148,7 +150,7 @@ static void test_a_millisecond_of_being_overtaken(void **state) {
         slow first, second = {.it = {.queue = &queue, .end = (kolk_queue_event)end, .deadline = KOLK_FOREVER}};
         begin(&queue, end);
         start_slow(&first, &queue, end);
-        for (int i = 0; i < 20; i++) overtake(&first); /* in no time */
+        for (int i = 0; i < 20; i++) overtake(&first); /* within less than a millisecond */
         assert_false(lines_up_behind(&first, &second));
         assert_int_equal(joined(&second.it), KOLK_OK);
         sem_post(&first.go_on);
@@ -156,16 +158,16 @@ static void test_a_millisecond_of_being_overtaken(void **state) {
         pass_milliseconds(2);
         overtake(&first);
         assert_true(lines_up_behind(&first, &second));
-        assert_int_equal(kolk_queue_count(&queue), end == KOLK_QUEUE_WRITABLE ? 2 : 1); /* it is for the first */
+        assert_int_equal(kolk_queue_count(&queue), end == KOLK_QUEUE_WRITABLE ? 2 : 1); /* reserved for the first */
         kolk_lock_word_(&queue.ends[end].lock);
         assert_ptr_equal(queue.ends[end].called,
-                         queue.ends[end].waiters.first); /* it is on its way, so no other waiter is called */
+                         queue.ends[end].waiters.first); /* it was called already, so no other waiter is called */
         kolk_unlock_word_(&queue.ends[end].lock);
         sem_post(&first.go_on);
         assert_int_equal(joined(&first.it), KOLK_OK);
         give_one(&queue, end);
         assert_int_equal(joined(&second.it), KOLK_OK);
-        slow third = second; /* all is as before */
+        slow third = second; /* the queue is as at the start */
         give_one(&queue, end);
         start(&third.it);
         assert_int_equal(joined(&third.it), KOLK_OK);
@@ -173,7 +175,8 @@ static void test_a_millisecond_of_being_overtaken(void **state) {
     }
 }
 
-/* A call that does not wait takes an item even past a waiter: so FULL and EMPTY are true, and so is a time-out. */
+/* A call that does not wait takes an item or a cell even ahead of a waiter. So FULL and EMPTY are always true, and so
+ * is a time-out. */
 static void test_who_does_not_wait_passes(void **state) {
     (void)state;
     for (int end = 0; end < 2; end++) {
@@ -192,13 +195,13 @@ static void test_who_does_not_wait_passes(void **state) {
     }
 }
 
-/* A waiter that gives up behind the preferred one wakes no other, and that one stays preferred. */
+/* A waiter that gives up behind the preferred one wakes no other waiter, and the preferred one stays preferred. */
 static void test_who_gives_up_behind(void **state) {
     (void)state;
     for (int end = 0; end < 2; end++) {
         kolk_queue queue;
         slow first, second = {.it = {.queue = &queue, .end = (kolk_queue_event)end, .deadline = KOLK_FOREVER}};
-        kolk_deadline passed = {1000000000}; /* passed by the clock of kolk_wait_, not by the test's */
+        kolk_deadline passed = {1000000000}; /* has passed on kolk_wait_'s clock, not on the test's */
         begin(&queue, end);
         start_slow(&first, &queue, end);
         make_it_hold(&first);
@@ -216,7 +219,7 @@ static void test_who_gives_up_behind(void **state) {
 
 /* ---- The end of a queue in which somebody is preferred ----------------------------------------------------------- */
 
-/* Closed with two items left, and two wait: each gets one, in their order. */
+/* The queue is closed while two items are left and two callers wait: each gets one, in their order. */
 static void test_closed_with_items_for_all(void **state) {
     (void)state;
     kolk_queue queue;
@@ -230,7 +233,7 @@ static void test_closed_with_items_for_all(void **state) {
     await(&first.woken);
     kolk_queue_close(&queue);
     await(&second.woken);
-    for (int i = 0; i < 4; i++) sem_post(&second.go_on); /* it looks, and lines up again */
+    for (int i = 0; i < 4; i++) sem_post(&second.go_on); /* it looks, and lines up again, up to four times */
     sem_post(&first.go_on);
     assert_int_equal(joined(&first.it), KOLK_OK);
     assert_int_equal(joined(&second.it), KOLK_OK);
@@ -253,7 +256,7 @@ static void test_who_comes_after_the_end(void **state) {
             shut ? kolk_queue_shutdown(&queue) : kolk_queue_close(&queue);
             await(&first.woken);
             start(&late);
-            for (int i = 0; i < 50; i++) nap(); /* enough to line up, if it does */
+            for (int i = 0; i < 50; i++) nap(); /* time enough to line up, if it does */
             sem_post(&first.go_on);
             assert_int_equal(joined(&first.it), shut ? KOLK_SHUTDOWN : KOLK_CLOSED);
             assert_int_equal(joined(&late), shut ? KOLK_SHUTDOWN : KOLK_CLOSED);
@@ -262,8 +265,8 @@ static void test_who_comes_after_the_end(void **state) {
     }
 }
 
-/* Close calls two waiters for items that others take: only the first in line counts as overtaken. The second becomes
- * preferred later, when it is the first. */
+/* Close calls two waiters, but others take the items: only the first in line counts as overtaken. The second becomes
+ * preferred only later, when it is first in line. */
 static void test_closed_with_items_for_nobody(void **state) {
     (void)state;
     kolk_queue queue;
@@ -296,7 +299,7 @@ static void test_closed_with_items_for_nobody(void **state) {
     end_queue(&queue);
 }
 
-/* Endings during a waiter's sleep, followed by reopen: s shutdown, c close, r reopen, + push, - pop. */
+/* Plays scripts while a waiter sleeps, with several endings: s shutdown, c close, r reopen, + push, - pop. */
 static void test_who_sleeps_through_several_endings(void **state) {
     (void)state;
     static const struct {
@@ -346,7 +349,7 @@ static void test_the_descriptor_of_an_ended_queue(void **state) {
     kolk_queue_close(&queue);
     await(&sleeper.woken);
     await(&late.woken);
-    int fd = kolk_queue_fd(&queue, KOLK_QUEUE_READABLE); /* made while they are in line */
+    int fd = kolk_queue_fd(&queue, KOLK_QUEUE_READABLE); /* made while both are in line */
     for (int i = 0; i < 4; i++) sem_post(&sleeper.go_on), sem_post(&late.go_on);
     assert_int_equal(joined(&sleeper.it), KOLK_CLOSED);
     assert_int_equal(joined(&late.it), KOLK_CLOSED);
@@ -371,11 +374,11 @@ static void test_nobody_is_woken_where_nobody_waits(void **state) {
     assert_int_equal(joined(&sleeper.it), KOLK_OK);
     assert_int_equal(wakes_so_far(), 1);
     for (int i = 0; i < 10; i++) assert_true(push_int(&queue, 1) == KOLK_OK && pop_int(&queue) == 1);
-    assert_int_equal(wakes_so_far(), 0); /* all is as before */
+    assert_int_equal(wakes_so_far(), 0); /* no waiter, so no wake */
     end_queue(&queue);
 }
 
-/* Of three sleepers one is called, and no other until it has woken up. */
+/* One of three sleepers is called, and no other one until the first has woken up. */
 static void test_one_is_called_at_a_time(void **state) {
     (void)state;
     for (int end = 0; end < 2; end++) {
@@ -391,7 +394,7 @@ static void test_one_is_called_at_a_time(void **state) {
         kolk_queue_fd(&queue, (kolk_queue_event)end);
         assert_int_equal(wakes_so_far(), 0);
         for (size_t i = 0; i < LENGTH_OF(sleepers); i++) {
-            if (i > 0) await(&sleepers[i].woken); /* by the one before it, as there is more */
+            if (i > 0) await(&sleepers[i].woken); /* woken by the one before it, as more is there */
             sem_post(&sleepers[i].go_on);
             assert_int_equal(joined(&sleepers[i].it), KOLK_OK);
         }

@@ -1,4 +1,5 @@
-/* kolk_queue_fd: a queue under poll and epoll, threads that sleep in them, and a system without free descriptors. */
+/* kolk_queue_fd: a queue watched by poll and epoll, threads that sleep in them, and a system that refuses
+ * descriptors. */
 #include "queue_test.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@ int __wrap_eventfd(unsigned value, int flags) {
     return __real_eventfd(value, flags);
 }
 
-static unsigned calls; /* of the system, for an event */
+static unsigned calls; /* system calls for an event */
 void __real_kolk_event_set_(int fd);
 void __wrap_kolk_event_set_(int fd);
 void __real_kolk_event_reset_(int fd);
@@ -68,7 +69,7 @@ static void test_it_stays_readable_until_there_is_nothing(void **state) {
     assert_seen(&w, true, false); /* room from the start */
     assert_int_equal(push_int(&w.queue, 1), KOLK_OK);
     assert_seen(&w, true, true);
-    assert_seen(&w, true, true); /* level-triggered: looking changes nothing */
+    assert_seen(&w, true, true); /* level-triggered: polling changes nothing */
     assert_int_equal(push_int(&w.queue, 2), KOLK_OK);
     assert_seen(&w, true, true); /* full, but no push has failed yet */
     assert_int_equal(push_int(&w.queue, 3), KOLK_FULL);
@@ -88,7 +89,7 @@ static void test_it_stays_readable_until_there_is_nothing(void **state) {
     assert_int_equal(kolk_queue_clear(&w.queue), 2); /* makes room */
     assert_seen(&w, true, true);
     int item;
-    assert_int_equal(kolk_queue_pop(&w.queue, &item, PAST), KOLK_TIMEOUT); /* as good as EMPTY */
+    assert_int_equal(kolk_queue_pop(&w.queue, &item, PAST), KOLK_TIMEOUT); /* has the effect of EMPTY */
     assert_seen(&w, true, false);
     end_queue(&w.queue);
     for (int event = 0; event < 2; event++) assert_true(fcntl(w.fds[event], F_GETFD) == -1 && errno == EBADF);
@@ -100,19 +101,19 @@ static void test_an_event_is_set_and_reset_once(void **state) {
     watched w;
     watch(&w, 2);
     calls = 0;
-    for (int i = 0; i < 3; i++) assert_int_equal(pop_int(&w.queue), -KOLK_EMPTY); /* never was readable */
+    for (int i = 0; i < 3; i++) assert_int_equal(pop_int(&w.queue), -KOLK_EMPTY); /* it was never readable */
     assert_int_equal(calls, 0);
-    for (int i = 0; i < 2; i++) assert_int_equal(push_int(&w.queue, i), KOLK_OK); /* is readable from the first on */
+    for (int i = 0; i < 2; i++) assert_int_equal(push_int(&w.queue, i), KOLK_OK); /* the first changes it */
     assert_int_equal(calls, 1);
-    for (int i = 0; i < 3; i++) assert_int_equal(push_int(&w.queue, i), KOLK_FULL); /* was writable */
+    for (int i = 0; i < 3; i++) assert_int_equal(push_int(&w.queue, i), KOLK_FULL); /* the first changes it */
     assert_int_equal(calls, 2);
-    for (int i = 0; i < 3; i++) kolk_queue_close(&w.queue); /* is writable again */
+    for (int i = 0; i < 3; i++) kolk_queue_close(&w.queue); /* the first changes it */
     assert_int_equal(calls, 3);
     assert_seen(&w, true, true);
     end_queue(&w.queue);
 }
 
-/* Closing or shutting down makes both descriptors ready, as no thread needs to wait any more. */
+/* Closing or shutting down the queue makes both descriptors ready, as no call waits any more. */
 static void test_an_ended_queue(void **state) {
     (void)state;
     for (int n = 0; n < 2 * 2 * 2; n++) {
@@ -133,7 +134,7 @@ static void test_an_ended_queue(void **state) {
         assert_seen(&w, true, true);
         kolk_queue_clear(&w.queue);
         kolk_queue_reopen(&w.queue);
-        assert_seen(&w, true, true); /* until somebody asks */
+        assert_seen(&w, true, true); /* until a call finds the queue empty */
         assert_int_equal(pop_int(&w.queue), -KOLK_EMPTY);
         assert_seen(&w, true, false);
         end_queue(&w.queue);
@@ -168,7 +169,7 @@ static void test_only_when_asked_for_and_none_to_have(void **state) {
     assert_int_equal(kolk_queue_fd(&queue, KOLK_QUEUE_READABLE), -1);
     assert_true(push_int(&queue, 1) == KOLK_OK && pop_int(&queue) == 1 && pop_int(&queue) == -KOLK_EMPTY);
     assert_true(kolk_queue_is_valid(&queue));
-    assert_true(kolk_queue_fd(&queue, KOLK_QUEUE_READABLE) >= 0); /* the next time there is one */
+    assert_true(kolk_queue_fd(&queue, KOLK_QUEUE_READABLE) >= 0); /* this time one is available */
     assert_int_equal(opened, 1);
     end_queue(&queue);
 }
@@ -186,7 +187,7 @@ static void *produce(void *argument) {
     return NULL;
 }
 
-/* The header's way to use it: epoll without a time limit, then pop until EMPTY. No item is missed. */
+/* Uses the descriptor as the header describes: epoll without a time limit, then pop until EMPTY. No item is missed. */
 static void test_a_loop_of_epoll(void **state) {
     (void)state;
     kolk_queue queue;
@@ -230,7 +231,8 @@ static void test_a_loop_of_poll_that_pushes(void **state) {
     end_queue(&queue);
 }
 
-/* Pops with a deadline race with the end: in any outcome, the ended queue is readable when all have returned. */
+/* Pops with a deadline race with the ending: whatever the outcome, the ended queue is readable once all have
+ * returned. */
 static void test_the_end_is_not_missed(void **state) {
     (void)state;
     for (int n = 0; n < 300; n++) {

@@ -1,6 +1,6 @@
-/* The calls of real threads to a queue are recorded and judged: thousands of short windows by the search for an order
- * and by the monitor, a few long histories by the monitor. KOLK_TEST_SEED and KOLK_TEST_OPS (windows) may be set in the
- * environment. */
+/* Records and judges the calls of real threads to a queue: thousands of short windows with the search for an order and
+ * with the monitor, and a few long histories with the monitor alone. KOLK_TEST_SEED and KOLK_TEST_OPS (windows) may be
+ * set in the environment. */
 #include "queue_test.h"
 
 #include "fifo_monitor.h"
@@ -24,7 +24,7 @@ typedef struct player {
 
 static kolk_queue queue;
 static player players[THREADS];
-static uint32_t next_item; /* of the next push; each item is used once */
+static uint32_t next_item; /* the last item planned; each is used once */
 static uint32_t round_ready, round_done, round_number;
 static bool is_over;
 
@@ -38,7 +38,7 @@ static void note_dropped(void *item, void *context) {
     clearing->items[dropped++] = *(uint32_t *)item;
 }
 
-/* Plans a call: a push gets its items now. */
+/* Plans a call. A push gets its items here. */
 static void plan(player *p, size_t i, deed what, uint32_t n, kolk_deadline deadline) {
     event *e = &p->events[i];
     *e = (event){.deed = what, .waits = deadline.ns == KOLK_FOREVER.ns && what <= POP, .n = what <= POP ? n : 0};
@@ -57,7 +57,7 @@ static void play(player *p) {
     clearing = NULL;
 }
 
-/* Plays round after round; all threads begin each round as simultaneously as possible. */
+/* Plays round after round. All threads begin each round as nearly at the same time as possible. */
 static void *play_rounds(void *argument) {
     for (uint32_t number = 1;; number++) {
         while (__atomic_load_n(&round_number, __ATOMIC_ACQUIRE) != number) sched_yield();
@@ -101,7 +101,7 @@ static void make_recorded(uint32_t capacity) {
                &(kolk_queue_desc){.item_size = sizeof(uint32_t), .capacity = capacity, .destroy = note_dropped});
 }
 
-/* Collects all calls of the round; the caller frees the events. A push that passed fewer items than it had keeps the
+/* Collects all calls of the round; the caller frees the events. A push that passed only some of its items passed the
  * first ones. */
 static history collect(uint32_t capacity) {
     history h = {.capacity = capacity};
@@ -117,8 +117,9 @@ static history collect(uint32_t capacity) {
 
 /* ---- Short windows ----------------------------------------------------------------------------------------------- */
 
-/* Three threads, two to four calls each. There are three kinds: calls that do not wait; the same with endings; and
- * waiting calls, with one thread that finally ends the queue, so that they return. */
+/* Plans a window of three threads with two to four calls each. There are three kinds of windows: calls that do not
+ * wait; the same with endings; and calls that wait, beside one thread that does not and finally ends the queue, so that
+ * the others return. */
 static void plan_window(uint64_t *random) {
     unsigned kind = random_below(random, 3), pushes = 20 + random_below(random, 60);
     for (unsigned t = 0; t < THREADS; t++) {

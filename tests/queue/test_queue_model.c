@@ -1,6 +1,6 @@
-/* Random operations on a queue by one thread, compared with a model made from the header alone: each call's result, the
- * items, the count, the destroyed items, the file descriptors. KOLK_TEST_SEED and KOLK_TEST_OPS (operations in total)
- * may be set in the environment. */
+/* Random operations on a queue by one thread, compared with a model made from the header alone: the result of each
+ * call, the items, the count, the destroyed items and the file descriptors. KOLK_TEST_SEED and KOLK_TEST_OPS
+ * (operations in total) may be set in the environment. */
 #include "queue_test.h"
 
 #include <poll.h>
@@ -33,7 +33,8 @@ static kolk_status expected(const model *m, int end, kolk_deadline deadline, siz
     return deadline.ns ? KOLK_TIMEOUT : end == KOLK_QUEUE_WRITABLE ? KOLK_FULL : KOLK_EMPTY;
 }
 
-/* A call that gives up changes the descriptor of its own end, a call that succeeds that of the other end. */
+/* A call that gives up makes the descriptor of its own end unready. A call that succeeds makes that of the other end
+ * ready. */
 static void show(model *m, int end, kolk_status status) {
     bool gave_up = status == KOLK_TIMEOUT || status == KOLK_FULL || status == KOLK_EMPTY;
     if (gave_up) m->shown[end] = false;

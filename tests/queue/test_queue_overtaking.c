@@ -1,5 +1,5 @@
-/* How often, and for how long, is a waiter overtaken, when others pop (or push) without end? It must be served; the
- * time is printed but not judged. KOLK_TEST_OPS (calls of the waiter) may be set in the environment. */
+/* How often, and for how long, is a waiter overtaken when others keep popping (or pushing)? It must be served at some
+ * time. The times are printed but not judged. KOLK_TEST_OPS (calls of the waiter) may be set in the environment. */
 #include "queue_test.h"
 
 #ifndef CALLS
@@ -12,7 +12,7 @@ typedef struct contest {
     kolk_queue queue;
     int end;
     bool over;
-    uint64_t served; /* calls of the rivals that passed something at this end */
+    uint64_t served; /* successful calls of the rivals at this end */
 } contest;
 
 static kolk_status pass_one(kolk_queue *queue, int end, kolk_deadline deadline) {
@@ -64,7 +64,7 @@ static void hold_contest(uint32_t capacity, int end, size_t calls) {
     for (size_t i = 0; i < calls; i++) {
         uint64_t before = __atomic_load_n(&c.served, __ATOMIC_RELAXED);
         int64_t begin = kolk_now_ns_();
-        assert_int_equal(pass_one(&c.queue, end, KOLK_FOREVER), KOLK_OK); /* is served at all */
+        assert_int_equal(pass_one(&c.queue, end, KOLK_FOREVER), KOLK_OK); /* served in the end */
         waited[i] = (uint64_t)(kolk_now_ns_() - begin);
         overtaken[i] = __atomic_load_n(&c.served, __ATOMIC_RELAXED) - before;
     }

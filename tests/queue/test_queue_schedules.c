@@ -1,5 +1,5 @@
-/* The queue through every order of the steps of two or three threads with up to 2 preemptions and a surprise, then
- * through random ones. schedule.h explains the terms. */
+/* Tests the queue in every order of the steps of two or three threads with up to 2 preemptions or a surprise, then in
+ * random orders. schedule.h explains the terms. */
 #include "../help/test.h"
 
 #include "../help/arena.h"
@@ -7,8 +7,8 @@
 
 typedef struct state {
     kolk_queue queue;
-    uint32_t pushed, popped, dropped, refused; /* items by number; calls that passed nothing */
-    kolk_status allowed;                       /* the other status that is no failure */
+    uint32_t pushed, popped, dropped, refused; /* numbers of items; of calls that passed nothing */
+    kolk_status allowed;                       /* the only other status that a call may return */
     kolk_deadline deadline;
 } state;
 
@@ -31,7 +31,7 @@ static void begin(void *context) {
     schedule_assert(kolk_queue_init(&s->queue, &desc) == KOLK_OK);
 }
 
-/* Items of a producer are numbered from 1, below its own number. */
+/* The item has the producer's number in its high bits and this number, from 1, in its low 8 bits. */
 static void push_numbered(state *s, uint32_t number) {
     uint32_t item = schedule_thread() << 8 | number;
     kolk_status status = kolk_queue_push(&s->queue, &item, s->deadline);
@@ -69,7 +69,7 @@ static void pop_two(void *context) {
     pop_one(context);
 }
 
-/* One producer, one consumer: in order. */
+/* With one producer and one consumer, the items arrive in order. */
 static void pop_both_in_order(void *context) {
     state *s = (state *)context;
     for (uint32_t expected = 1; expected <= 2; expected++) {
@@ -103,7 +103,7 @@ static void clear(void *context) {
     kolk_queue_clear(&((state *)context)->queue);
 }
 
-/* Nothing is lost, nothing comes twice. */
+/* No item is lost or popped twice. */
 static void end(void *context) {
     state *s = (state *)context;
     schedule_assert(kolk_queue_is_valid(&s->queue));
@@ -120,7 +120,7 @@ static void ask_for_fd(void *context) {
     fds[schedule_thread()] = kolk_queue_fd(&s->queue, KOLK_QUEUE_READABLE);
 }
 
-/* The same, and deinit closes it. */
+/* Both threads got the same descriptor; deinit closes it. */
 static void end_with_fd(void *context) {
     schedule_assert(fds[0] == fds[1]);
     end(context);
@@ -128,11 +128,11 @@ static void end_with_fd(void *context) {
 
 /* ---- Endings that a waiter sleeps through ------------------------------------------------------------------------ */
 
-/* One thread's calls while another waits at an end of the queue: s shutdown, c close, r reopen, + push, - pop. */
+/* The calls of one thread while another waits at an end of the queue: s shutdown, c close, r reopen, + push, - pop. */
 typedef struct script {
     const char *letters;
-    kolk_queue_event end; /* where the other one waits */
-    kolk_status due;      /* what it is to get */
+    kolk_queue_event end; /* where the other thread waits */
+    kolk_status due;      /* the status that it must get */
 } script;
 
 static const script *played;
@@ -152,14 +152,14 @@ static kolk_status pass_counted(state *s, kolk_queue_event end, kolk_deadline de
     return status;
 }
 
-/* A waiter that looks between two endings, when there is an item or a cell, may take it. */
+/* If the waiter looks between two endings and finds an item or a cell, it may take it. */
 static void wait_through_it(void *context) {
     kolk_status status = pass_counted((state *)context, played->end, KOLK_FOREVER);
     bool may_pass = strchr(played->letters, played->end == KOLK_QUEUE_WRITABLE ? '-' : '+');
     schedule_assert(status == played->due || (may_pass && status == KOLK_OK));
 }
 
-/* Begins as soon as the other thread has found nothing: that may be in line, or on its way there. */
+/* Begins as soon as the other thread has found nothing: it may be in line then, or about to line up. */
 static void play_script(void *context) {
     state *s = (state *)context;
     while (!kolk_load_(&s->queue.ends[played->end].was_blocked, KOLK_RELAXED_)) kolk_pause_();
@@ -172,8 +172,8 @@ static void play_script(void *context) {
     }
 }
 
-/* Two threads run with all preemptions and surprises; three with up to 2 preemptions, and with up to 1 and a surprise,
- * as all would take a minute. */
+/* Two threads run with up to 2 preemptions and a surprise. Three run with up to 2 preemptions, then with up to 1 and a
+ * surprise, as both limits at once would take a minute. */
 static void run(const char *name, void (*first)(void *), void (*second)(void *), void (*third)(void *)) {
     schedule what = {.name = name,
                      .context = &own,
@@ -249,7 +249,7 @@ static void test_clear(void **unused) {
     run("clear", push_two, clear, NULL);
 }
 
-/* Two make the descriptor. */
+/* Two threads ask for the descriptor at the same time. */
 static void test_fd(void **unused) {
     (void)unused;
     schedule_must_pass(&(schedule){.name = "fd",
@@ -261,7 +261,7 @@ static void test_fd(void **unused) {
                                    .random = does_a_part() ? 20 : 200});
 }
 
-/* Each script begins with the ending that releases the waiter, and no later step may make it wait on. */
+/* Each script begins with the ending that releases the waiter, and no later step may make the waiter go on waiting. */
 static void test_no_ending_hides_another(void **unused) {
     (void)unused;
     static const script scripts[] = {

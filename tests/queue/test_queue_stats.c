@@ -1,4 +1,4 @@
-/* Queues in the statistics of KOLK_STATS at exit, in each format, including deinitialised ones. */
+/* Queues, including deinitialised ones, in the statistics that KOLK_STATS writes at exit, in each format. */
 #include "queue_test.h"
 
 #include "../help/fakes.h"

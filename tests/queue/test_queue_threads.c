@@ -1,7 +1,7 @@
 /* kolk_queue with up to 64 threads at work: every pushed item is popped or dropped exactly once, and each consumer gets
- * one producer's items in order. Runs on all cores and on one; with the queue closed, shut down, reopened and cleared
- * meanwhile; with threads that start and end. KOLK_TEST_SEED and KOLK_TEST_OPS (items of a run) may be set in the
- * environment. */
+ * one producer's items in order. It runs on all cores and on one. In some runs the queue is closed, shut down, reopened
+ * and cleared meanwhile; in others threads start and end all the time. KOLK_TEST_SEED and KOLK_TEST_OPS (items of a
+ * run) may be set in the environment. */
 #include "queue_test.h"
 
 #ifndef OPERATIONS
@@ -13,27 +13,27 @@ enum { MOST_PRODUCERS = 32, MOST_ITEMS = 20000, MOST_AT_ONCE = 5 };
 typedef struct shape {
     unsigned producers, consumers;
     uint32_t capacity;
-    bool disturbed;    /* ended and cleared at random */
+    bool disturbed;    /* the queue is ended and cleared at random */
     unsigned lifetime; /* calls of a thread before another one replaces it; 0: no limit */
 } shape;
 
 typedef struct run {
     shape shape;
     kolk_queue queue;
-    uint32_t items; /* of each producer */
+    uint32_t items; /* pushed by each producer */
     bool over;      /* no more pushes will come */
     bool passed_on[MOST_PRODUCERS][MOST_ITEMS];
     uint32_t dropped;
 } run;
 
-/* A job that thread after thread works at. */
+/* A job on which one thread after another works. */
 typedef struct job {
     worker worker;
     run *run;
     bool pushes;
     unsigned producer;
-    uint32_t next;                     /* to be pushed */
-    uint32_t expected[MOST_PRODUCERS]; /* popped, at least */
+    uint32_t next;                     /* the next number to push */
+    uint32_t expected[MOST_PRODUCERS]; /* the lowest number that the next pop may return */
     uint32_t popped;
     uint64_t random;
 } job;
@@ -48,7 +48,7 @@ static item make_item(unsigned producer, uint32_t number) {
     return (item){producer, number, (producer * 7919 + number) * UINT32_C(2654435761)};
 }
 
-/* Popped or dropped: once. */
+/* Records that the item was popped or dropped, which must happen only once. */
 static void pass_on(run *r, const item *it) {
     REQUIRE(it->producer < r->shape.producers && it->number < r->items);
     REQUIRE(it->check == make_item(it->producer, it->number).check);
@@ -76,7 +76,7 @@ static kolk_deadline some_deadline(uint64_t *random) {
     }
 }
 
-/* Checks the status of a call that did nothing; the caller goes on. */
+/* Checks the status of a call that did nothing. The caller then continues. */
 static void check_refusal(const run *r, kolk_status status, kolk_deadline deadline, bool pushes) {
     if (status == KOLK_SHUTDOWN || (status == KOLK_CLOSED && pushes))
         REQUIRE(r->shape.disturbed);
@@ -137,7 +137,7 @@ static void *work(void *argument) {
     return NULL;
 }
 
-/* Disturbs the queue until all items are pushed, and leaves it open. */
+/* Ends, reopens and clears the queue until all items are pushed, and leaves it open. */
 static void *disturb(void *argument) {
     job *j = (job *)argument;
     kolk_queue *queue = &j->run->queue;

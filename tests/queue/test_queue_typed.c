@@ -1,5 +1,5 @@
-/* The typed skin of kolk_queue: every function of it, items of a struct, of one byte and of pointers. Code that must
- * not compile is in tests/compile. */
+/* The typed functions of kolk_queue: every one of them, with items that are structs, single bytes and pointers. Code
+ * that must not compile is in tests/compile. */
 #include "queue_test.h"
 
 #include <poll.h>
@@ -86,7 +86,7 @@ static void test_small_items_and_pointers(void **state) {
     pointers_deinit(&large);
 }
 
-/* A descriptor may give the type's size, and no other. */
+/* If a descriptor gives a size, it must be the type's. */
 static void test_the_size_is_the_types(void **state) {
     (void)state;
     jobs queue;

@@ -1,8 +1,8 @@
-/* kolk_queue_is_valid sees each broken invariant of src/queue/queue.c: a stray write is simulated in one field of a
- * valid queue, and undone. */
+/* kolk_queue_is_valid detects each broken invariant of src/queue/queue.c. The test simulates a stray write to one field
+ * of a valid queue, and undoes it. */
 #include "queue_test.h"
 
-/* The push's ticket in a queue of 5 that holds `level` items, the first in cell `place`. */
+/* Makes a queue of 5 that holds `level` items after `place` others have passed. */
 static void make_sound(kolk_queue *queue, int place, int level) {
     make_ints(queue, 5);
     for (int i = 0; i < place; i++) assert_true(push_int(queue, i) == KOLK_OK && pop_int(queue) == i);
@@ -12,7 +12,7 @@ static void make_sound(kolk_queue *queue, int place, int level) {
 
 #define assert_seen(queue, what, value) assert_breaks(kolk_queue_is_valid, queue, what, value)
 
-/* As src/queue/queue_inside.h has it: below the ticket are 3 bits of the gate; 5 cells take 3 bits of the ticket. */
+/* As in src/queue/queue_inside.h: the lowest 3 bits are the gate's, then come the ticket's, of which 5 cells need 3. */
 #define TICKET UINT64_C(8)
 #define LAP    (8 * TICKET)
 
@@ -25,7 +25,7 @@ static void break_each(kolk_queue *queue) {
     assert_seen(queue, *push, *push + LAP); /* I1 */
     assert_seen(queue, *pop, *pop - LAP);
     assert_seen(queue, *pop, *pop + LAP);
-    assert_seen(queue, *push, *push | 7 * TICKET); /* of no cell */
+    assert_seen(queue, *push, *push | 7 * TICKET); /* there is no such cell */
     assert_seen(queue, *pop, *pop | 7 * TICKET);
     for (int cell = 0; cell < 5; cell++) { /* I2 */
         uint64_t *turn = turn_of(queue, cell);
@@ -70,7 +70,8 @@ static void test_tickets_turns_and_gates(void **state) {
     }
 }
 
-/* With one cell: both ends claim a second one, which lies after the cells and reads as 0, like a fresh one. */
+/* In a queue of one cell, both ends refer to a second cell, which would lie after the cells. It reads as 0, like a
+ * fresh one. */
 static void test_a_cell_that_is_not_there(void **state) {
     (void)state;
     kolk_queue queue;
@@ -81,7 +82,7 @@ static void test_a_cell_that_is_not_there(void **state) {
     end_queue(&queue);
 }
 
-/* The field that states whether a descriptor must be signalled. */
+/* The fields that state whether a descriptor must be signalled. */
 static void test_descriptors(void **state) {
     (void)state;
     kolk_queue queue;

@@ -1,4 +1,4 @@
-/* kolk_queue with threads asleep at its ends: deadlines, all kinds of wake-ups, signals, forks. */
+/* kolk_queue with threads asleep at its ends: deadlines, all kinds of wake-ups, signals and forks. */
 #include "queue_test.h"
 
 #include <signal.h>
@@ -17,14 +17,14 @@ static void begin_crowd(crowd *c, kolk_queue_event end, kolk_deadline deadline) 
     make_ints(&c->queue, 3);
     if (end == KOLK_QUEUE_WRITABLE)
         for (int i = 0; i < 3; i++) assert_int_equal(push_int(&c->queue, i), KOLK_OK);
-    for (int i = 0; i < SLEEPERS; i++) { /* the last by push_n or pop_n */
+    for (int i = 0; i < SLEEPERS; i++) { /* the last one uses push_n or pop_n */
         c->callers[i] = (caller){.queue = &c->queue, .end = end, .deadline = deadline, .items = {100 + i, 200 + i}};
         if (i == SLEEPERS - 1) c->callers[i].n = 2;
         start_waiting_before(&c->callers[i], deadline);
     }
 }
 
-/* None gives up. */
+/* Joins the callers: none may have given up at its deadline. */
 static void end_crowd(crowd *c, kolk_status expected) {
     kolk_stats stats;
     for (int i = 0; i < SLEEPERS; i++) assert_int_equal(joined(&c->callers[i]), expected);
@@ -36,7 +36,7 @@ static void end_crowd(crowd *c, kolk_status expected) {
 
 /* ---- Served ------------------------------------------------------------------------------------------------------ */
 
-/* First come, first served: no other caller is there to overtake. */
+/* First come, first served, as no other caller is there that could overtake. */
 static void test_in_the_order_in_which_they_came(void **state) {
     (void)state;
     crowd c;
@@ -47,7 +47,7 @@ static void test_in_the_order_in_which_they_came(void **state) {
         assert_int_equal(c.callers[i].items[0], i);
         assert_true(i == SLEEPERS - 1 || last_in_line(&c.queue, KOLK_QUEUE_READABLE));
     }
-    assert_int_equal(c.callers[SLEEPERS - 1].n, 1); /* of 2: one is enough */
+    assert_int_equal(c.callers[SLEEPERS - 1].n, 1); /* it asked for 2, but one is enough */
     end_queue(&c.queue);
     begin_crowd(&c, KOLK_QUEUE_WRITABLE, KOLK_FOREVER);
     for (int i = 0; i < SLEEPERS + 3; i++) {
@@ -59,7 +59,7 @@ static void test_in_the_order_in_which_they_came(void **state) {
     end_queue(&c.queue);
 }
 
-/* One push_n serves several sleepers, and so do one pop_n and one clear: each served sleeper wakes the next. */
+/* One push_n, pop_n or clear serves several sleepers, as each served sleeper wakes the next. */
 static void test_one_call_serves_several(void **state) {
     (void)state;
     for (int way = 0; way < 3; way++) {
@@ -104,7 +104,7 @@ static void test_a_deadline_is_kept(void **state) {
     }
 }
 
-/* One of three gives up after this time; returns false if not all are in line before. */
+/* One of three waiters gives up after this time. Returns false if not all were in line before that. */
 static bool gives_up(int who, int64_t milliseconds) {
     kolk_queue queue;
     caller callers[3];
@@ -128,7 +128,7 @@ static bool gives_up(int who, int64_t milliseconds) {
     return in_line;
 }
 
-/* A waiter that gives up in the middle of the line leaves the others in their order. */
+/* When one waiter gives up, wherever it is in line, the others keep their order. */
 static void test_one_gives_up(void **state) {
     (void)state;
     for (int who = 0; who < 3; who++) try_until_in_time(gives_up, who);
@@ -143,12 +143,12 @@ static void test_each_way_to_end_frees_all(void **state) {
         bool shut = n & 2, reopened = n & 4;
         begin_crowd(&c, (kolk_queue_event)(n & 1), n & 8 ? kolk_deadline_after(100000) : KOLK_FOREVER);
         shut ? kolk_queue_shutdown(&c.queue) : kolk_queue_close(&c.queue);
-        if (reopened) kolk_queue_reopen(&c.queue); /* does not bring the waiters back */
+        if (reopened) kolk_queue_reopen(&c.queue); /* the waiters return nevertheless */
         end_crowd(&c, shut ? KOLK_SHUTDOWN : KOLK_CLOSED);
     }
 }
 
-/* Not even if there is something for them at once. */
+/* Waiters return even if an item or a cell is there for them right after reopen. */
 static void test_reopened_with_something_to_take(void **state) {
     (void)state;
     for (int shut = 0; shut < 2; shut++) {
@@ -163,12 +163,12 @@ static void test_reopened_with_something_to_take(void **state) {
         kolk_queue_reopen(&c.queue);
         assert_int_equal(kolk_queue_clear(&c.queue), 3);
         for (int i = 0; i < SLEEPERS; i++) assert_int_equal(joined(&c.callers[i]), shut ? KOLK_SHUTDOWN : KOLK_CLOSED);
-        assert_int_equal(pop_int(&c.queue), -KOLK_EMPTY); /* nobody's push got through */
+        assert_int_equal(pop_int(&c.queue), -KOLK_EMPTY); /* no push succeeded */
         end_queue(&c.queue);
     }
 }
 
-/* After reopen it is as before: others wait and are served. */
+/* After reopen the queue works as before: a new caller waits and is served. */
 static void test_after_reopen(void **state) {
     (void)state;
     crowd c;
@@ -193,15 +193,15 @@ static void note_signal(int number) {
     signals_seen++;
 }
 
-/* Unless it has left the line. */
+/* Interrupts the caller by a signal, unless it has left the line. */
 static void interrupt(const caller *it) {
     int before = signals_seen;
     assert_int_equal(pthread_kill(it->thread, SIGUSR1), 0);
     while (signals_seen == before && last_in_line(it->queue, (int)it->end)) nap();
 }
 
-/* A handler without SA_RESTART interrupts each system call: the sleep goes on, with the same deadline. It passes within
- * 300 interruptions; if each one restarted it, the call would never end. */
+/* A handler without SA_RESTART interrupts each system call: the sleep goes on, with the same deadline. If each
+ * interruption started the time again, the call would never end. */
 static void test_signals_disturb_nobody(void **state) {
     (void)state;
     struct sigaction action = {.sa_handler = note_signal}, before;
@@ -213,7 +213,7 @@ static void test_signals_disturb_nobody(void **state) {
         caller it = {.queue = &queue, .end = (kolk_queue_event)end, .deadline = KOLK_FOREVER, .items = {5}};
         start_waiting(&it);
         for (int i = 0; i < 20; i++) interrupt(&it);
-        assert_non_null(last_in_line(&queue, end)); /* waits on, and has not set HELD, as it was not overtaken */
+        assert_non_null(last_in_line(&queue, end)); /* still waits, and has not set HELD, as it was not overtaken */
         assert_int_equal(__atomic_load_n(&queue.ends[end].ticket, __ATOMIC_SEQ_CST) % 8, 1);
         if (end == KOLK_QUEUE_WRITABLE)
             assert_int_equal(pop_int(&queue), 0);
@@ -247,7 +247,7 @@ static void use_with_threads(kolk_queue *queue) {
     assert_true(kolk_queue_is_valid(queue));
 }
 
-/* Both have a queue of their own from then on. */
+/* After the fork, parent and child each have their own queue. */
 static void test_a_child_goes_on(void **state) {
     (void)state;
     kolk_queue queue;
