@@ -1,5 +1,5 @@
-/* A program whose objects have known lives: record.sh has the advice that kolk advise must give. Each size occurs once,
- * and each function allocates through get.
+/* A program whose objects have known lives: record.sh has the advice that kolk advise must give for it. Each size
+ * occurs only once, and each function allocates through get.
  * Usage: advised */
 #include <pthread.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ struct message {
     char rest[76];
 };
 
-static volatile int steps; /* after a call, so that it is not a tail call */
+static volatile int steps; /* changed after a call, so that this is not a tail call */
 
 APART static void *get(size_t size) {
     void *block = malloc(size);
@@ -39,7 +39,7 @@ APART static void *get(size_t size) {
     return block ? block : (abort(), NULL);
 }
 
-/* Two of three are freed at once, in another order. */
+/* Two of every three items are freed right away, in a different order. */
 APART static void list(void) {
     struct item *first = NULL;
     for (int i = 0; i < COUNT; i++) {
@@ -59,7 +59,7 @@ APART static void list(void) {
     }
 }
 
-/* Nothing of it is freed before the end. */
+/* No leaf is ever freed. */
 APART static struct leaf *tree_add(struct leaf *tree, unsigned key) {
     if (!tree) {
         tree = get(sizeof *tree);

@@ -1,6 +1,6 @@
-/* Prints the results of malloc and its family, as lines that are the same under every malloc that follows glibc's
- * manual. preload.sh runs it without and with libkolk-malloc.so, and compares. `answers more` tests functions that
- * glibc 2.36 lacks, or where it differs from the manual: preload.sh has those lines. */
+/* Prints the results of malloc and its family, in lines that are the same under every malloc that follows glibc's
+ * manual. preload.sh runs it without and with libkolk-malloc.so, and compares the output. `answers more` tests
+ * functions that glibc 2.36 lacks, or that differ there from the manual: preload.sh has the expected lines. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -23,7 +23,7 @@ static int is_aligned(const void *block, size_t align) {
     return (uintptr_t)block % align == 0;
 }
 
-/* Prints a line on the result of a request: whether there is a block, whether it is aligned and large enough, and
+/* Prints the result of a request in one line: whether there is a block, whether it is aligned and large enough, and
  * errno. */
 static void say(const char *what, size_t request, void *block, size_t align, size_t size) {
     int error = errno;
@@ -95,7 +95,7 @@ static void resized(void) {
             errno = ERANGE;
             unsigned char *moved = realloc(block, sizes[to]);
             int error = errno;
-            const unsigned char *at = moved ? moved : sizes[to] ? block : NULL; /* of size 0: it is freed */
+            const unsigned char *at = moved ? moved : sizes[to] ? block : NULL; /* at size 0 it was freed */
             while (at && same < keep && at[same] == (unsigned char)(same * 7 % 251)) same++;
             printf("realloc %zu %zu: %s, errno %s, the same %d\n", sizes[from], sizes[to], moved ? "block" : "NULL",
                    name_of(error), !at || same == keep);
@@ -195,7 +195,7 @@ static void more(void) {
 
 int main(int argc, char **argv) {
     (void)argv;
-    errno = ERANGE; /* what succeeds leaves it */
+    errno = ERANGE; /* a call that succeeds must not change it */
     say("first call", SIZE_MAX, malloc(*(volatile size_t *)&(size_t){SIZE_MAX}), 1, 0);
     if (argc > 1) {
         more();

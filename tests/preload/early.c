@@ -1,5 +1,5 @@
-/* A library that allocates in its constructor, in its destructor, and in handlers of forks, which it registers before
- * main. life.c is linked with it, and loads it repeatedly under another name. */
+/* A library that allocates in its constructor, in its destructor, and in fork handlers, which it registers before main.
+ * life.c is linked with it, and also loads it repeatedly under another name. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 static _Thread_local char own[5000];
 static char *kept[3];
 
-/* Blocks of every kind, to and fro. */
+/* Allocates, resizes and frees blocks of sizes up to a megabyte. */
 static void use_malloc(void) {
     for (size_t size = 1; size < (size_t)1 << 20; size = 2 * size + 1) {
         char *block = malloc(size);

@@ -1,7 +1,7 @@
 #!/bin/bash
-# glibc's own tests of malloc, from Debian's package glibc-source, under libkolk-malloc.so. A test that fails there is
-# run with glibc's malloc, and must fail with that too. Tests of glibc's own features are left out; the reasons are
-# below, and printed.
+# glibc's own tests of malloc, from Debian's package glibc-source, under libkolk-malloc.so. A test that fails under the
+# library is run again with glibc's malloc, and must fail there too. Tests of glibc's own features are left out; the
+# script prints the reason for each.
 # Usage: CC=... glibc.sh BUILD [NAME]
 set -euo pipefail
 library=$(realpath "$1/libkolk-malloc.so")
@@ -13,7 +13,7 @@ trap 'rm -rf "$work"' EXIT
 unset KOLK_DEBUG KOLK_STATS KOLK_BYPASS KOLK_SIZES KOLK_FAIL LD_PRELOAD GLIBC_TUNABLES MALLOC_CHECK_
 export LC_ALL=C TMPDIR=$work
 
-declare -A why # a test is left out
+declare -A why # the reason why a test is left out
 because() {
   local name
   for name in "${@:2}"; do why[tst-$name]=$1; done
@@ -27,7 +27,7 @@ because "it is of glibc's tunables or MALLOC_CHECK_" malloc-usable malloc-usable
 because "it is of malloc_stats, which tells of glibc's own heap" malloc-stats-cancellation
 because "it overwrites what glibc keeps in its blocks" safe-linking malloc-backtrace
 
-# Unpacks the tests; one header replaces glibc's support folders. Long tests do fewer rounds.
+# Unpacks the tests, and replaces glibc's support headers by one header. Shortens long tests.
 unpack() {
   local name
   tar -xJf "$archive" -C "$work" --strip-components=1 --wildcards '*/malloc/tst-*.c'
@@ -42,10 +42,10 @@ unpack() {
   done
 }
 
-# Its own alarm ends a test after 60 s, unless it waits without signals.
+# A test's own alarm usually ends it first, after 60 s.
 passes() { timeout --signal=KILL 90 "$@" > "$work/said" 2>&1 < /dev/null; }
 
-# Runs one test; returns 1 if it passes with glibc's malloc only.
+# Runs one test; returns 1 if it passes only with glibc's malloc.
 compare() {
   local name=$1
   if [[ -n ${why[$name]:-} ]]; then

@@ -1,6 +1,6 @@
-/* glibc_support.h: stands in for glibc's support/ folder, so that its tests of malloc compile by themselves. Under
- * every name that they include, glibc.sh writes a file that includes this one; test-driver.c and test-skeleton.c define
- * KOLK_MAIN as well, and are included last. */
+/* glibc_support.h: stands in for glibc's support/ folder, so that glibc's tests of malloc compile without the rest of
+ * glibc. For every header that they include, glibc.sh writes a file that includes this one. Its test-driver.c and
+ * test-skeleton.c, which the tests include last, also define KOLK_MAIN. */
 #ifndef KOLK_TESTS_GLIBC_SUPPORT_H
 #define KOLK_TESTS_GLIBC_SUPPORT_H
 
@@ -22,7 +22,7 @@
 
 /* ---- What fails -------------------------------------------------------------------------------------------------- */
 
-static int *failures; /* of the test and its children */
+static int *failures; /* the number of failed checks, shared by the test and its children */
 
 #define FAIL(...)                                                                                                      \
     (printf("%s:%d: ", __FILE__, __LINE__), printf(__VA_ARGS__), putchar('\n'),                                        \
@@ -48,7 +48,7 @@ static int *failures; /* of the test and its children */
 #define MALLOC_ALIGNMENT    (2 * sizeof(size_t))
 #define MALLOC_ALIGN_MASK   (MALLOC_ALIGNMENT - 1)
 #define array_length(array) (sizeof(array) / sizeof((array)[0]))
-#define DEFAULT_TIMEOUT     2 /* seconds: some tests work until shortly before */
+#define DEFAULT_TIMEOUT     2 /* seconds; some tests run almost that long */
 
 /* ---- Calls that end the test where they fail --------------------------------------------------------------------- */
 
@@ -123,7 +123,7 @@ static inline void *support_shared_allocate(size_t size) {
 }
 
 static inline void support_shared_free(void *shared) {
-    (void)shared; /* the end of the process frees it */
+    (void)shared; /* freed when the process ends */
 }
 
 static inline void write_message(const char *text) {
@@ -144,7 +144,7 @@ static inline int create_temp_file(const char *name, char **path) {
 
 #ifdef KOLK_MAIN
 
-/* Old tests define TEST_FUNCTION as do_test (), new ones as do_test, or not at all. */
+/* Old tests define TEST_FUNCTION as do_test (); new ones define it as do_test, or not at all. */
 static int run_test(void) {
 #ifdef TEST_FUNCTION
     return _Generic((TEST_FUNCTION), int : TEST_FUNCTION, default : do_test());

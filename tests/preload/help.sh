@@ -1,4 +1,4 @@
-# Shared by the scripts of this folder: $build and the folder $work, and checks. They read it by: .
+# Shared by the scripts of this folder: checks, $build, and $work, a temporary folder. To read it: .
 # tests/preload/help.sh BUILD
 set -euo pipefail
 build=$(realpath "$1")
@@ -14,10 +14,10 @@ fail() {
   exit 1
 }
 
-# is PATTERN FILE: a line of the file must match.
+# is PATTERN FILE: at least one line of the file must match.
 is() { grep -Eq -- "$1" "$2" || fail "'$1' is not in: $(cat "$2")"; }
 
-# ends CODE COMMAND...: its output in $work/out and $work/err.
+# ends CODE COMMAND...: the command must exit with this code. Its output goes to $work/out and $work/err.
 ends() {
   local code=0
   { "${@:2}" > "$work/out" 2> "$work/err" < /dev/null || code=$?; } 2> /dev/null

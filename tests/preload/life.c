@@ -1,4 +1,4 @@
-/* malloc at the edges of a process's life and of its threads' lives. Prints the same under every malloc.
+/* Uses malloc when the process, its threads and its libraries begin and end. Prints the same under every malloc.
  * Usage: life libraries|threads|forks FOLDER */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -53,7 +53,7 @@ static void libraries(const char *folder) {
 static pthread_key_t keys[KEYS];
 static int ends;
 
-/* A destructor that is called repeatedly, also after kolk's own. */
+/* A key's destructor that is called several times for a thread, also after kolk's own. */
 static void end_of_key(void *value) {
     uintptr_t n = (uintptr_t)value;
     for (size_t size = 1; size < 500000; size = size * 3 + 1) free(get(size));
@@ -62,9 +62,9 @@ static void end_of_key(void *value) {
 }
 
 static void *use_keys(void *block) {
-    for (uintptr_t k = KEYS; k-- > 0;) pthread_setspecific(keys[k], (void *)(k * 16)); /* the thread's first calls */
+    for (uintptr_t k = KEYS; k-- > 0;) pthread_setspecific(keys[k], (void *)(k * 16)); /* the thread's first mallocs */
     pthread_setspecific(keys[0], (void *)1);
-    free(block); /* of another thread */
+    free(block); /* allocated by another thread */
     return strdup("a thread's");
 }
 
@@ -163,7 +163,7 @@ int main(int argc, char **argv) {
     check(argc == 3, "two arguments");
     last = strdup("freed at exit");
     atexit(at_exit);
-    for (int k = 0; k < 64; k++) atexit(at_exit); /* more than libc can store without malloc */
+    for (int k = 0; k < 64; k++) atexit(at_exit); /* more handlers than libc can store without malloc */
     last = NULL;
     if (strcmp(argv[1], "libraries") == 0) libraries(argv[2]);
     if (strcmp(argv[1], "threads") == 0) threads();

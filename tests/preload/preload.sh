@@ -1,15 +1,15 @@
 #!/bin/bash
-# Programs unaware of kolk, under libkolk-malloc.so: their output and exit code must be the same as without it.
-#     answers     the results of malloc and its family, by glibc's manual
-#     life        constructors and destructors, libraries that come and go, threads, their keys
-#     forks       forks beside threads in the middle of malloc
+# Runs programs that do not know of kolk under libkolk-malloc.so: output and exit code must be the same as without it.
+#     answers     the results of malloc and its family, compared with glibc's manual
+#     life        constructors and destructors, libraries that are loaded and unloaded, threads and their keys
+#     forks       forks while other threads are in the middle of malloc
 #     misuse      the mistakes of docs/misuse.md that can be made with malloc
-#     limits      little memory: NULL and ENOMEM
-#     sandbox     a filter of system calls; memory that is locked; core dumps
-#     settings    KOLK_STATS, KOLK_DEBUG, KOLK_SIZES, KOLK_BYPASS; a program that has kolk itself
+#     limits      too little memory: NULL and ENOMEM
+#     sandbox     a filter of system calls; locked memory; core dumps
+#     settings    KOLK_STATS, KOLK_DEBUG, KOLK_SIZES, KOLK_BYPASS; a program that uses kolk itself
 #     run         kolk run
-#     programs    those of every day
-#     servers     those that run for long, and other languages (long)
+#     programs    everyday programs
+#     servers     servers, and programs in other languages (long)
 # Usage: CC=... KOLK=... preload.sh WAY BUILD
 set -euo pipefail
 . tests/preload/help.sh "$2"
@@ -18,7 +18,7 @@ here=$PWD
 
 under() { env LD_PRELOAD="$library" "$@"; }
 
-# same COMMAND...: the same output and exit code without and with the library.
+# same COMMAND...: output and exit code must be the same without and with the library.
 same() {
   local code=0 other=0
   "$@" > "$work/without" 2>&1 < /dev/null || code=$?
@@ -27,7 +27,7 @@ same() {
     fail "$*: ended with $code without and $other with the library; $(diff -a "$work/without" "$work/with" | head -n 20)"
 }
 
-# The same, of a program that may be missing.
+# The same for a program that may not be installed.
 same_if_there() {
   if command -v "$1" > /dev/null; then
     same "$@"
@@ -92,11 +92,11 @@ life() {
 forks() {
   make_life
   same "$work/life" forks "$work"
-  [[ ${KOLK_TEST_EFFORT:-} == quick ]] || # debug mode is ten times as slow, so a part is enough
+  [[ ${KOLK_TEST_EFFORT:-} == quick ]] || # debug mode takes ten times as long, so a part of the test is enough
     ends 0 env KOLK_TEST_EFFORT=quick KOLK_DEBUG=fill,guard,quarantine=64 LD_PRELOAD="$library" "$work/life" forks "$work"
 }
 
-# says WHAT EXPECTED COMMAND...: its first report must begin with these words; `silent`: there must be none.
+# says WHAT EXPECTED COMMAND...: the command's first report must be this; `silent`: there must be no report.
 says() {
   local what=$1 expected=$2 said
   { "${@:3}" > "$work/said" 2>&1 || true; } 2> /dev/null
@@ -107,7 +107,7 @@ says() {
   esac
 }
 
-# The programs of the table for malloc: their reports without a setting, and with KOLK_DEBUG=all.
+# Runs the programs of the table for malloc, and checks their reports without settings, and with KOLK_DEBUG=all.
 misuse() {
   local name plain debug
   while IFS='|' read -r name plain debug; do
@@ -137,7 +137,7 @@ END
   first_call
 }
 
-# The very first call is a mistake: the report must still name the heap.
+# If the program's very first call is a mistake, the report must still name the heap.
 first_call() {
   local call
   for call in 'free(&local)' 'free_sized(&local, 4)' 'malloc_usable_size(&local)'; do
@@ -151,7 +151,7 @@ first_call() {
   done
 }
 
-# A list grows until memory runs out; then some is freed.
+# A list grows until memory runs out; then some of it is freed.
 limits() {
   local limit
   cat > "$work/fill.c" << 'END'
@@ -205,8 +205,8 @@ END
   done
 }
 
-# Skipped where there are no sandboxes, or memory can't be locked. A core dump has only memory in use: neither reserved
-# memory nor a class's spare memory.
+# Parts are skipped where there are no sandboxes, or memory can't be locked. A core dump contains only memory in use:
+# neither reserved memory nor a class's spare memory.
 sandbox() {
   local way code
   compile -rdynamic tests/preload/sandbox.c -o "$work/sandbox"
@@ -242,8 +242,8 @@ END
   fi
 }
 
-# runs_out LIMIT CODE PATTERN PROGRAM...: with this memory limit, it must end with the code and the message, as without
-# the library.
+# runs_out LIMIT CODE PATTERN PROGRAM...: with this memory limit, the program must exit with this code and this message,
+# without and with the library.
 runs_out() {
   local limited=(bash -c "ulimit $1 && exec \"\$@\"" -- "${@:4}")
   command -v "$4" > /dev/null || { skipped+=("$4"); return; }
@@ -253,7 +253,8 @@ runs_out() {
   is "$3" <(cat "$work/out" "$work/err")
 }
 
-# sample=N: programs print the same, and those that overflow a block, or touch a freed one, end there.
+# With sample=N, programs print the same. A program that overflows a guarded block, or touches a freed one, ends at that
+# access.
 guards() {
   local name program=(sqlite3 :memory: "with recursive n(i) as (select 1 union all select i + 1 from n where i < 9999)
     select sum(length(s)) from (select group_concat(hex(i * 7919), '-') s from n group by i % 97)")
@@ -307,8 +308,8 @@ END
   ends 0 env KOLK_BYPASS=1 KOLK_STATS=1 LD_PRELOAD="$library" "$work/few" # no effect: the heap is malloc
   is '^malloc/64 +heap +64 +7 ' "$work/err"
 
-  # A program that uses kolk itself: it and the library have separate pools. If both write one file of statistics, the
-  # library's stays.
+  # A program that uses kolk itself: it and the library have separate pools. If both write their statistics to the same
+  # file, the library's remain.
   compile -Iinclude examples/hello.c -o "$work/hello" -L"$build" -lkolk -Wl,-rpath,"$build"
   same "$work/hello"
   ends 0 env KOLK_STATS=1 LD_PRELOAD="$library" "$work/hello"
@@ -343,7 +344,7 @@ run() {
   ends 126 "$KOLK" run -- /etc/passwd
   is '^kolk: /etc/passwd: cannot be run: Permission denied$' "$work/err"
 
-  # The tour has a real program.
+  # The tour of kolk demo contains a real program.
   ends 0 "$KOLK" demo --json -n 1000 -f 72 "$work"
   python3 - "$work/out" << 'END'
 import json, sys
@@ -401,7 +402,7 @@ END
   same_if_there "$CC" -std=c11 -O1 -Iinclude -S -o - src/queue/queue.c
 }
 
-# serve PROGRAM...: starts it under the library, ends it with the script.
+# serve PROGRAM...: starts it under the library. It is killed when the script ends.
 serve() {
   env LD_PRELOAD="$library" "$@" > "$work/server.log" 2>&1 < /dev/null &
   server=$!

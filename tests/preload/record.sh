@@ -1,10 +1,11 @@
 #!/bin/bash
 # kolk record: its traces of programs, and its exit codes.
 #     exact       every operation of tests/preload/recorded.c, in order, with sizes, threads and functions; needs libdw
-#     endings     crashes, signals, closed descriptors; outputs that cannot be written; programs that cannot be run, or recorded
+#     endings     crashes, signals, closed descriptors; outputs that cannot be written; programs that
+#                 cannot be run or recorded
 #     advice      the advice of kolk advise for tests/preload/advised.c, with and without lines and symbols; its header
 #                 compiles
-#     programs    those of every day: their traces are replayed (long in full)
+#     programs    everyday programs: their traces are replayed (full runs take long)
 # Usage: CC=... KOLK=... record.sh WAY BUILD
 set -euo pipefail
 . tests/preload/help.sh "$2"
@@ -15,7 +16,7 @@ trace=$work/t.zst
 
 record() { "$KOLK" record -o "$trace" -- "$@"; }
 
-# Whether traces have names of functions.
+# Tells whether traces contain function names.
 has_names() { ldd "$KOLK" | grep -q libdw; }
 
 make_recorded() {
@@ -24,7 +25,7 @@ make_recorded() {
   compile -shared -fPIC "$work/plugin.c" -o "$work/plugin.so"
 }
 
-# The operations on blocks of the test's own functions: thread, operation, block, size, functions.
+# Extracts the operations on blocks that the test's own functions allocate: thread, operation, block, size, functions.
 known() {
   zstd -dcq "$trace" > "$work/text" || fail "the trace is not whole"
   awk '
@@ -109,7 +110,7 @@ END
   is "^= Start$" "$work/text"
   is "^= End$" "$work/text"
 
-  # A program that executes another one: the trace is that of the last program, whatever its environment.
+  # If a program executes another one, the trace is that of the last program, whatever its environment.
   cp "$work/known" "$work/before"
   ends 0 record env A=b bash -c "cd / && exec \"\$@\"" sh "$work/recorded" all "$work/plugin.so"
   known
@@ -119,13 +120,13 @@ END
   is '"failed_left_out": 4,' "$work/out"
   is '"unknown_left_out": 0,' "$work/out"
 
-  # The default path is the program's name in this folder; -q prints nothing.
+  # By default the trace is named after the program and written to the current folder; -q prints nothing.
   cd "$work"
   ends 0 "$KOLK" record -q -- ./recorded all ./plugin.so
   [[ -s recorded.trace.zst && ! -s err ]] || fail "-q: $(cat err)"
 }
 
-# whole BLOCKS: the trace must be complete, and have this many blocks of get, if it has names.
+# whole BLOCKS: the trace must be complete and, if it has names, contain this many blocks that get allocated.
 whole() {
   known
   ! has_names || [[ $(grep -c ' alloc ' "$work/known") == "$1" ]] || fail "$2: not all is in it: $(cat "$work/known")"
@@ -133,7 +134,7 @@ whole() {
     fail "$2: the trace is not whole: $(cat "$work/known")"
 }
 
-# signalled NAME: a waiting program gets this signal through the recorder.
+# signalled NAME: the recorder must pass this signal on to a waiting program.
 signalled() {
   local code=0
   # shellcheck disable=SC2069
@@ -160,7 +161,7 @@ endings() {
   whole 4 closed
   signalled TERM
 
-  # Ctrl-C in a terminal goes to all its foreground processes. Interactive programs must not get it twice.
+  # Ctrl-C in a terminal reaches all foreground processes, so the recorder must not pass it on to the program again.
   if command -v python3 > /dev/null; then
     cat > "$work/terminal.py" << 'END'
 import os, pty, sys
@@ -175,7 +176,7 @@ END
     whole 2 Ctrl-C
   fi
 
-  # Its recorder is killed: the program goes on.
+  # If the recorder is killed, the program goes on.
   "$KOLK" record -o "$trace" -- "$work/recorded" many > "$work/out" 2> "$work/err" &
   recorder=$!
   until grep -q begins "$work/out"; do sleep 0.01; done
@@ -201,7 +202,7 @@ END
   wait $child
   is '^= End$' "$work/text"
 
-  # If a program cannot be run, no trace is written, and an old one stays.
+  # If a program cannot be run, no trace is written, and an old trace is kept.
   rm "$trace"
   ends 127 record no-such-program
   is '^kolk: no-such-program: cannot be run: No such file or directory$' "$work/err"
@@ -215,7 +216,7 @@ END
   is '^kolk: record expects a program' "$work/err"
   ends 2 "$KOLK" record --json -- true
 
-  # A program that allocates nothing, and one with its own malloc, look the same.
+  # The recorder cannot tell a program that allocates nothing from one with its own malloc.
   echo 'int main(void) { return 4; }' > "$work/idle.c"
   compile "$work/idle.c" -o "$work/idle"
   ends 4 record "$work/idle"
@@ -229,7 +230,7 @@ END
   fi
 }
 
-# advises: its rows for the trace: advice, name, size, alignment, in the order of sizes; and the sites.
+# advises WHAT: the advice for the trace must have the rows on stdin, sorted by size: advice, name, size, alignment.
 advises() {
   ends 0 "$KOLK" advise "$trace"
   grep -E '^(pool|arena|shared pool) ' "$work/out" | sed 's/shared pool/shared/' | sort -n -k 3 | awk '{ print $1, $2, $3, $4 }' > "$work/rows"
@@ -254,7 +255,7 @@ END
     "$CC" -std=c11 -Wall -Wextra -Werror -Iinclude -fsyntax-only "$work/use.c" || fail "the header is no C11"
     "${CXX:-c++}" -std=c++17 -Wall -Wextra -Werror -Iinclude -fsyntax-only -x c++ "$work/use.c" || fail "the header is no C++17"
 
-    # Without lines, the function's name precedes the place.
+    # Without line numbers, pools are still named after functions, but sites are offsets in the program.
     strip --strip-debug "$work/advised"
     ends 0 record "$work/advised"
     advises "without lines" << 'END'
@@ -266,7 +267,7 @@ END
     is '^post_pool: get \(advised\+0x[0-9a-f]+\) < post \(advised\+0x[0-9a-f]+\)$' "$work/out"
   fi
 
-  # Without symbols, the file and the size make the name.
+  # Without symbols, a pool's name consists of the file's name and the size.
   strip "$work/advised"
   ends 0 record "$work/advised"
   advises "without symbols" << 'END'
@@ -286,7 +287,7 @@ programs() {
     bash -c "$program" > "$work/plain"
     ends 0 record bash -c "exec $program"
     cmp "$work/plain" "$work/out" || fail "$program prints something else"
-    known # it is whole
+    known # fails if the trace is not complete
     [[ $(grep -c ' + ' "$work/text") -gt 2000 ]] || fail "$program: there are few operations"
     [[ ${KOLK_TEST_EFFORT:-} != quick ]] || continue
     ends 0 "$KOLK" replay --json "$trace"

@@ -1,4 +1,5 @@
-/* A program whose trace is known: record.sh has the trace that kolk record must write. Each size occurs once.
+/* A program whose trace is known: record.sh has the trace that kolk record must write for it. Each size occurs only
+ * once.
  * Usage: recorded all PLUGIN | crash | killed | closed | many | code N | patient */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -15,7 +16,7 @@
 #define APART __attribute__((noinline, noclone))
 
 static void *kept;
-static volatile int steps; /* after a call: so that it is not the function's last, which would be a jump */
+static volatile int steps; /* changed after a call, so that this is not a tail call */
 
 APART static void *get(size_t size) {
     void *block = malloc(size);
@@ -112,7 +113,8 @@ APART static void libraries(const char *path) {
     dlclose(library);
 }
 
-/* Neither a fork's child nor a child program is recorded; calls of a vfork's child count as its parent's. */
+/* Neither a child made by fork nor a program that a child executes is recorded. Calls made in a vfork's child count as
+ * its parent's. */
 APART static void children(void) {
     pid_t child = fork();
     if (child == 0) {
@@ -158,7 +160,7 @@ int main(int argc, char **argv) {
         pid_t recorder = getppid();
         puts("begins");
         fflush(stdout);
-        while (getppid() == recorder) usleep(1000); /* until it is killed */
+        while (getppid() == recorder) usleep(1000); /* until the recorder is killed */
         many();
         puts("done");
     }

@@ -1,5 +1,5 @@
-/* The first, second ... request for memory within a malloc is refused. If it still returns a block, errno must be
- * unchanged. */
+/* The system refuses the n-th request for memory within a malloc, n = 1, 2 ... If malloc still returns a block, errno
+ * must be unchanged. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -8,9 +8,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static volatile int refused; /* the n-th from now; 0: none; volatile: malloc counts as a leaf function */
+static volatile int refused; /* the n-th from now; 0: none; volatile, as malloc counts as a leaf function */
 
-/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the system's begin with two underscores */
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): libc's parameter names begin with two
+ * underscores */
 int mprotect(void *start, size_t size, int protection) {
     if (refused > 0 && (refused = refused - 1) == 0) {
         errno = ENOMEM;
@@ -21,7 +22,7 @@ int mprotect(void *start, size_t size, int protection) {
 
 int main(void) {
     int helped = 0;
-    free(malloc(1)); /* without a heap every alloc fails */
+    free(malloc(1)); /* makes the heap: without one, every alloc fails */
     for (int nth = 1; nth < 5; nth++)
         for (size_t size = 16; size < 1000000; size += size / 4) {
             refused = nth;

@@ -1,8 +1,8 @@
-/* A program that allocates in a sandbox: a seccomp filter that allows only the system calls of docs/malloc.md. At the
- * first other call it prints that and exits with 1; if there are no sandboxes, it exits with 77.
+/* A program that allocates in a sandbox: a seccomp filter that allows only the system calls of docs/malloc.md. On any
+ * other system call it prints the call's number and exits with 1. If the system has no sandboxes, it exits with 77.
  * Usage: sandbox alone|threads|locked
  *     alone      one thread; time passes, so that unused memory goes back to the system
- *     threads    the same in threads that start and end; libc's calls for threads are allowed too
+ *     threads    the same, also in threads that start and end; the system calls for threads are allowed too
  *     locked     no filter: all memory is locked, now and later */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -28,10 +28,10 @@
 
 /* ---- Time -------------------------------------------------------------------------------------------------------- */
 
-/* Replaces libc's function, for the library too: each reading of the clock is half a second later. */
+/* clock_gettime below replaces libc's, for the library too: each reading is half a second later than the last. */
 static long looks;
 
-/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): libc has names of its own */
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): libc's parameters have other names */
 int clock_gettime(clockid_t which, struct timespec *now) {
     (void)which;
     long halves = __atomic_add_fetch(&looks, 1, __ATOMIC_RELAXED);
@@ -49,11 +49,11 @@ static void say_which(int number, siginfo_t *info, void *context) {
     _exit(1);
 }
 
-/* The system calls of malloc, of printf and of a process's end. */
+/* The system calls that malloc, printf and the end of a process make. */
 static const int known[] = {SYS_mmap,  SYS_munmap, SYS_mprotect, SYS_mremap,     SYS_madvise,
                             SYS_futex, SYS_gettid, SYS_write,    SYS_exit_group, SYS_rt_sigreturn};
 
-/* Further system calls of starting and ending threads: by libc, and the last three by malloc. */
+/* Further system calls that the start and the end of threads take: malloc makes the last three, libc the others. */
 static const int known_of_threads[] = {SYS_clone3, SYS_clone,  SYS_rseq,   SYS_set_robust_list, SYS_rt_sigprocmask,
                                        SYS_exit,   SYS_getpid, SYS_tgkill, SYS_sched_yield};
 
@@ -98,7 +98,7 @@ static void check(int holds, const char *what) {
     _exit(3);
 }
 
-/* All sizes, in all ways. */
+/* Allocates blocks of many sizes by several functions, resizes some, and frees them all. */
 static void work_once(void **blocks, unsigned round) {
     for (size_t i = 0; i < BLOCKS; i++) {
         size_t size = i * 40 + (i % 50 == round % 50 ? 400000 : 0);
@@ -133,7 +133,7 @@ static void in_threads(int rounds, int many) {
     }
 }
 
-/* Resident megabytes. */
+/* Returns the process's resident memory in megabytes. */
 static long resident(void) {
     long pages = 0, all = 0;
     FILE *file = fopen("/proc/self/statm", "r");
@@ -146,7 +146,7 @@ static int locked(void) {
     free(malloc(100));
     long before = resident();
     if (mlockall(MCL_CURRENT | MCL_FUTURE) != 0) {
-        printf("mlockall: %s\n", strerror(errno)); /* a limit; or it is not allowed */
+        printf("mlockall: %s\n", strerror(errno)); /* there is a limit, or it is not allowed */
         return 77;
     }
     for (size_t size = 1; size < 300000; size = size * 5 / 4 + 1) check(malloc(size) != NULL, "NULL");
@@ -162,7 +162,7 @@ int main(int argc, char **argv) {
     setvbuf(stdout, buffer, _IOLBF, sizeof buffer);
     if (argc > 1 && strcmp(argv[1], "locked") == 0) return locked();
     work((void *)(uintptr_t)1);
-    if (with_threads) in_threads(1, 1); /* makes libc's one-time calls before the filter */
+    if (with_threads) in_threads(1, 1); /* libc's one-time calls must come before the filter */
     enter_sandbox(with_threads);
     long before = looks;
     work((void *)(uintptr_t)20);
