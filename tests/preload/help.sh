@@ -1,5 +1,5 @@
-# Shared by the scripts of this folder: checks, $build, and $work, a temporary folder. To read it: .
-# tests/preload/help.sh BUILD
+# Shared by the scripts of this folder: checks, $build, and $work, a temporary folder. They include it with
+# . tests/preload/help.sh BUILD
 set -euo pipefail
 build=$(realpath "$1")
 work=$(mktemp -d "${TMPDIR:-/tmp}/kolk-preload.XXXXXX")

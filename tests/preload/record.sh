@@ -16,7 +16,7 @@ trace=$work/t.zst
 
 record() { "$KOLK" record -o "$trace" -- "$@"; }
 
-# Tells whether traces contain function names.
+# Succeeds if traces contain function names.
 has_names() { ldd "$KOLK" | grep -q libdw; }
 
 make_recorded() {

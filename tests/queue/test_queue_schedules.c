@@ -1,4 +1,4 @@
-/* Tests the queue in every order of the steps of two or three threads with up to 2 preemptions or a surprise, then in
+/* Tests the queue in every order of the steps of two or three threads with up to 2 preemptions and a surprise, then in
  * random orders. schedule.h explains the terms. */
 #include "../help/test.h"
 

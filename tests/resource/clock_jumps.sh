@@ -1,6 +1,6 @@
 #!/bin/bash
-# The clock of the day jumps by years, forward and back, many times a second, while the programs run: no deadline and no
-# lifetime goes by it. (The monotonic clock is left alone, as a system's is when its time is set.)
+# Runs the programs while the wall clock jumps by years, forward and back, many times a second: no deadline or lifetime
+# may depend on it. (The monotonic clock is left alone, as it is when a system's time is set.)
 # Usage: clock_jumps.sh PROGRAM...
 set -euo pipefail
 library=$(find /usr/lib -name libfaketime.so.1 -print -quit)
@@ -9,7 +9,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/kolk clock.XXXXXX")
 jumper=
 trap '[[ -z $jumper ]] || kill "$jumper"; rm -rf "$work"' EXIT
 
-# A new file each time, so that no program reads half of one.
+# Renames a new file each time, so that no program reads an incomplete one.
 jump() {
   local by
   while true; do
@@ -24,8 +24,8 @@ echo +0 > "$work/time"
 jump &
 jumper=$!
 
-# Times of files are left alone too: for them libfaketime has a lock that all processes share, and a process of a test
-# may be killed while it holds it.
+# File times are left alone too: to fake them, libfaketime takes a lock that all processes share, and a test's process
+# may be killed while it holds that lock.
 export NO_FAKE_STAT=1 FAKETIME_DONT_FAKE_MONOTONIC=1 FAKETIME_NO_CACHE=1 FAKETIME_TIMESTAMP_FILE="$work/time" KOLK_TEST_EFFORT=quick
 years=$(for ((i = 0; i < 40; i++)); do LD_PRELOAD=$library date +%Y; sleep 0.01; done | sort -u | wc -l)
 [[ $years -ge 3 ]] || { echo "the clock does not jump: $years years were seen"; exit 1; }

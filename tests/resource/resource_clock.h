@@ -12,7 +12,7 @@
  * nothing happens. */
 static bool (*meanwhile)(kolk_deadline deadline);
 
-/* Threads that sleep for ever are woken by other real threads. */
+/* True if there are other real threads, which wake threads that sleep for ever. */
 static bool has_threads;
 
 int64_t __wrap_kolk_now_ns_(void);

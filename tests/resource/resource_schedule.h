@@ -1,5 +1,5 @@
-/* resource_schedule.h: shared by the scheduled tests of the resource pool: pools that begin each schedule in the same
- * state, threads with numbers, and checks at the end of each schedule. */
+/* resource_schedule.h: shared by the scheduled tests of the resource pool: each schedule begins with a pool in the same
+ * state, threads have numbers, and each schedule ends with checks. */
 #ifndef TESTS_RESOURCE_SCHEDULE_H
 #define TESTS_RESOURCE_SCHEDULE_H
 
@@ -7,7 +7,7 @@
 
 #include "../help/schedule.h"
 
-/* Other threads may run in the middle of each function; its accesses to the resource are ordered with theirs. */
+/* Other threads may run in the middle of each function. Its accesses to the resource are ordered with theirs. */
 #define FACTORY_IS_SCHEDULED
 #define INSIST schedule_assert
 #define IN_FUNCTION(factory, what)                                                                                     \
@@ -20,8 +20,8 @@ static uint32_t in_the_middle;
 
 /* ---- Memory ------------------------------------------------------------------------------------------------------ */
 
-/* A pool has three blocks. They come from here and not from the system, since a test makes a million pools in a row. A
- * page is cleared when it is committed for the first time. */
+/* A pool has three blocks. They come from here rather than from the system, since a test makes a million pools in a
+ * row. A page is cleared when it is committed for the first time. */
 enum { PAGE = 4096, BLOCK_PAGES = 16384, BLOCKS = 3, COMMITTED = 64 };
 
 static _Alignas(PAGE) unsigned char blocks[BLOCKS][BLOCK_PAGES][PAGE];
@@ -85,11 +85,11 @@ enum { MOST = 3 }; /* resources per pool */
 
 /* The state in which a schedule begins. */
 typedef struct setting {
-    kolk_resource_pool_desc desc; /* max and others; validate and reset only need to be set */
+    kolk_resource_pool_desc desc; /* max and other settings; of the functions only validate and reset */
     unsigned idle, lent;          /* resources that exist at the start */
     const char *idle_key;
-    unsigned create_fails, validate_fails, reset_fails; /* how many first calls of each fail */
-    int64_t ages;                                       /* milliseconds that then pass */
+    unsigned create_fails, validate_fails, reset_fails; /* how many of each function's first calls fail */
+    int64_t ages;                                       /* milliseconds that have then passed */
     void (*during)(factory *f, deed what);
     unsigned borrows; /* with makers: the schedule's makers end after this many borrows; 0: no makers */
 } setting;
@@ -97,7 +97,7 @@ typedef struct setting {
 typedef struct state {
     kolk_resource_pool pool;
     factory f;
-    kolk_borrowed lent[MOST]; /* borrowed by the test, for threads to return */
+    kolk_borrowed lent[MOST]; /* borrowed by the test; threads return them */
     uint32_t served, refused;
     uint32_t evicted; /* resources up to this number must be destroyed */
     uint32_t told[2];
@@ -145,7 +145,7 @@ static void borrow_all(state *s) {
     for (uint32_t i = 0; i < max; i++) give_thing(&s->pool, &borrows[i]);
 }
 
-/* Does the work that the schedule's makers have left. */
+/* Does the work that the schedule's makers have left undone. */
 static void end_makers(state *s) {
     kolk_resource_inside_ *inside = s->pool.inside;
     memset(s->f.written, 0, sizeof s->f.written);
@@ -201,13 +201,13 @@ static void borrow_and_give(state *s, const char *key, kolk_deadline deadline) {
     give_thing(&s->pool, &borrow);
 }
 
-/* Thread n sleeps as a waiter, and not for the lock. */
+/* Returns true if thread n sleeps as a waiter, and not for the lock. */
 static inline bool is_asleep(const state *s, unsigned n) {
     const sched_thread *t = &sched.threads[1 + n];
     return t->condition == SCHED_ASLEEP && t->word != &s->pool.inside->lock;
 }
 
-/* Waits until thread n sleeps, or has ended: false. */
+/* Waits until thread n sleeps as a waiter; returns false if it has ended instead. */
 static inline bool until_asleep(const state *s, unsigned n) {
     while (!is_asleep(s, n) && sched.threads[1 + n].condition != SCHED_UNBORN) kolk_pause_();
     return is_asleep(s, n);
@@ -243,8 +243,8 @@ static inline void discard_first(void *context) {
 
 /* ---- Runs -------------------------------------------------------------------------------------------------------- */
 
-/* Runs all schedules with one surprise and up to 3 preemptions of two threads, or 2 of three, then random ones.
- * Shortened tests use one preemption less. So do tests with makers, which repeat their work until the others are
+/* Runs all schedules with a surprise and up to 3 preemptions for two threads, or up to 2 for three, then random ones.
+ * Shortened tests use one preemption less. So do tests with makers, as makers repeat their work until the others are
  * done. */
 static inline void run(const char *name, const setting *with, void (*first)(void *), void (*second)(void *),
                        void (*third)(void *)) {

@@ -1,5 +1,5 @@
-/* resource_steps.h: shared by tests with one pool and the scripted clock: the pool, its factory, and steps that each
- * end with a check that the pool is valid. */
+/* resource_steps.h: shared by tests with one pool and the scripted clock: the pool, its factory, and steps. Each step
+ * ends by checking that the pool is valid. */
 #ifndef TESTS_RESOURCE_STEPS_H
 #define TESTS_RESOURCE_STEPS_H
 
@@ -32,7 +32,7 @@ static inline bool others_take_their_step(kolk_deadline deadline) {
     return true;
 }
 
-/* Another thread does this step while the next borrower sleeps; then the borrower wakes up. */
+/* Makes another thread take this step while the next borrower sleeps; then the borrower wakes up. */
 static inline void others_do(void (*step)(void)) {
     others_step = step;
     meanwhile = others_take_their_step;
@@ -45,7 +45,7 @@ static inline void take_inner_step(factory *of, deed what) {
     if (step) step();
 }
 
-/* The next call of this function also does this step. */
+/* Makes the factory's next call of this function take this step too. */
 static inline void next_call_does(deed what, void (*step)(void)) {
     inner_steps[what] = step;
     f.during = take_inner_step;
@@ -97,7 +97,7 @@ static inline uint32_t number_of(const kolk_borrowed *borrow) {
     return ((const thing *)borrow->resource)->number;
 }
 
-/* True if it is not destroyed. */
+/* Returns true if the borrowed resource is not destroyed. */
 static inline bool is_there(const kolk_borrowed *borrow) {
     return ((const thing *)borrow->resource)->place == WITH_BORROWER;
 }
@@ -112,14 +112,14 @@ static inline void discard_it(kolk_borrowed *borrow) {
     assert_valid();
 }
 
-/* A borrow of another thread. */
+/* A borrow that counts as another thread's. */
 static kolk_borrowed other;
 
 static inline void return_other(void) {
     return_it(&other);
 }
 
-/* Creates n idle resources, if there were none. */
+/* Borrows n resources and returns them: if there were none, it creates n. */
 static inline void make_idle(unsigned n, const char *key) {
     kolk_borrowed all[THINGS];
     for (unsigned i = 0; i < n; i++) all[i] = borrowed(key);

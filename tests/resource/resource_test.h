@@ -1,5 +1,5 @@
 /* resource_test.h: a factory for resource pools. Its functions follow a script, count their calls, and detect what a
- * pool must never do: destroy a resource twice, use one that is destroyed or lent, or make too many.
+ * pool must never do: destroy a resource twice, use a resource that is destroyed or lent, or make too many.
  *
  * A scheduled test first defines INSIST, and IN_FUNCTION, which lets other threads run in the middle of each
  * function. */
@@ -8,7 +8,7 @@
 
 #include "../help/test.h"
 
-/* For any thread, where cmocka's asserts cannot be used. */
+/* Can be used in any thread, unlike cmocka's asserts. */
 #ifndef INSIST
 #define INSIST(what)                                                                                                   \
     do {                                                                                                               \
@@ -23,13 +23,13 @@
 #define IN_FUNCTION(factory, what) in_function(factory, what)
 #endif
 
-/* Counters shared by threads. In a scheduled test they are no steps. */
+/* For counters that threads share. In a scheduled test, these operations are not steps. */
 #define COUNT_UP(number)   __atomic_add_fetch(&(number), 1, __ATOMIC_SEQ_CST)
 #define COUNT_DOWN(number) __atomic_sub_fetch(&(number), 1, __ATOMIC_SEQ_CST)
 #define NUMBER(number)     __atomic_load_n(&(number), __ATOMIC_SEQ_CST)
 
 #ifndef THINGS
-#define THINGS 64 /* the most that a factory has at a time */
+#define THINGS 64 /* the most resources that a factory has at a time */
 #endif
 
 enum { OUTCOMES = 16, THING_KEY = 12 };
@@ -38,20 +38,20 @@ typedef enum deed { CREATE, VALIDATE, RESET, DESTROY, DEEDS } deed;
 
 typedef enum place { NOWHERE, IN_POOL, WITH_BORROWER } place;
 
-/* A resource. The memory of a destroyed one is reused, as malloc would do. */
+/* A resource. The memory of a destroyed resource is reused, as malloc would reuse it. */
 typedef struct thing {
     struct factory *from;
-    uint32_t number; /* counts all resources ever made, from 1 */
+    uint32_t number; /* resources are numbered from 1, in the order of creation */
     uint32_t busy;   /* a function is working on it */
     place place;
     bool dead;  /* validate fails from now on */
-    bool stale; /* must not be lent: all were evicted, or the pool was closed, while a function worked on it */
+    bool stale; /* must not be lent: while a function worked on it, all were evicted or the pool was closed */
     bool asked; /* evict_if was asked to end it */
     bool discarded;
     char key[THING_KEY];
 } thing;
 
-/* The outcome of a function's call. */
+/* The outcome of one call of a factory's function. */
 typedef struct outcome {
     bool fails;
     int64_t takes; /* how far it advances the scripted clock, in nanoseconds */
@@ -62,18 +62,18 @@ typedef struct factory {
     uint32_t max, max_creating;       /* the pool's limits; 0: unknown */
     uint32_t clears, cleared, sweeps; /* see begin_clear */
     uint32_t old;                     /* resources up to this number must end */
-    uint32_t asked_from;    /* resources from this number on end by discard or evict_if only; 0: no such rule */
+    uint32_t asked_from;    /* resources from this number on may end only by discard or evict_if; 0: no such rule */
     uint32_t made;          /* how many were ever made */
-    uint32_t there, making; /* present ones, including those in create and destroy; those in create */
+    uint32_t there, making; /* existing resources, including those in create or destroy; those in create */
     uint32_t most_making;   /* the greatest `making` */
     uint32_t calls[DEEDS];  /* of each function */
-    outcome script[DEEDS][OUTCOMES]; /* for the next calls */
+    outcome script[DEEDS][OUTCOMES]; /* of the next calls */
     uint32_t written[DEEDS], read[DEEDS];
     outcome always[DEEDS]; /* for calls without a script; all zero: succeed at once */
     int64_t deadline_ns;   /* the last deadline of a create or validate */
     outcome (*decides)(struct factory *factory, deed what, const thing *it); /* replaces the script */
     void (*during)(struct factory *factory, deed what);                      /* called in the middle of each function */
-    uint32_t hangs[DEEDS];                                                   /* calls do not return while it is not 0 */
+    uint32_t hangs[DEEDS];                                                   /* while not 0, calls do not return */
 } factory;
 
 /* Sets the outcome of the function's next call that has none yet. */
@@ -105,7 +105,7 @@ static inline outcome next_outcome(factory *f, deed what, const thing *it) {
     return next < f->written[what] ? f->script[what][next % OUTCOMES] : f->always[what];
 }
 
-/* The part that is common to all functions. */
+/* The part that all functions have in common. */
 static inline bool play(factory *f, deed what, thing *it) {
     COUNT_UP(f->calls[what]);
     outcome now = next_outcome(f, what, it);
@@ -116,7 +116,8 @@ static inline bool play(factory *f, deed what, thing *it) {
     return !now.fails;
 }
 
-/* A function begins to work on a resource that the pool does not lend. Returns the number of sweeps so far. */
+/* Called when a function begins to work on a resource, which must not be lent then. Returns the number of sweeps so
+ * far. */
 static inline uint32_t begin_work(factory *f, thing *it) {
     INSIST(it->from == f);
     INSIST(NUMBER(it->place) == IN_POOL);
@@ -148,7 +149,7 @@ static inline thing *new_thing(factory *f, const char *key) {
 }
 
 /* Begins a call that ends all resources up to number `old`. A clear also ends those being made when it begins. A
- * resource that a function works on during the whole call must not be lent later. */
+ * resource on which a function works during the whole call must not be lent later. */
 static inline uint32_t begin_clear(factory *f, uint32_t old) {
     f->old = old;
     return COUNT_UP(f->clears);
@@ -219,7 +220,7 @@ static inline bool reset_thing(void *context, void *resource) {
     return good;
 }
 
-/* The descriptor of a pool with this factory. The factory notes the pool's limits. */
+/* Returns the descriptor of a pool with this factory, and records the pool's limits in the factory. */
 static inline kolk_resource_pool_desc factory_desc(factory *f, kolk_resource_pool_desc desc) {
     desc.context = f;
     desc.create = create_thing;
@@ -286,7 +287,7 @@ static inline kolk_resource_pool_stats stats_of(const kolk_resource_pool *pool) 
     return stats;
 }
 
-/* All that were destroyed, for any reason. */
+/* Returns how many resources were destroyed, for whatever reason. */
 static inline uint64_t destroyed_of(const kolk_resource_pool_stats *stats) {
     return stats->discarded + stats->invalid + stats->unclean + stats->expired + stats->unused + stats->evicted +
            stats->replaced + stats->closed;

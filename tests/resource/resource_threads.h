@@ -10,13 +10,13 @@
 #include "base/atomics.h"
 #include "os/clock.h"
 
-static const kolk_deadline PAST = {1}; /* has passed, like KOLK_NOW, but is not the form that never waits */
+static const kolk_deadline PAST = {1}; /* a deadline that has passed, but is not KOLK_NOW, which never waits */
 
 /* ---- Resources --------------------------------------------------------------------------------------------------- */
 
 #define ALIVE UINT32_C(0x600d600d)
 
-/* Allocated by malloc, so that AddressSanitizer detects use after free. */
+/* Allocated with malloc, so that AddressSanitizer detects use after free. */
 typedef struct thing {
     uint32_t alive; /* ALIVE until it is destroyed */
     uint32_t busy;  /* a thread is using it now */
@@ -26,18 +26,18 @@ typedef struct thing {
 typedef struct factory factory;
 struct factory {
     kolk_resource_pool pool;
-    uint32_t there, most_there;       /* created or being created, and not yet destroyed */
+    uint32_t there, most_there;       /* created or being created, but not yet destroyed */
     uint32_t creating, most_creating; /* creates running now */
     uint32_t created, failed, destroyed, valid, invalid, clean, unclean;
-    bool (*creates)(factory *from, kolk_deadline deadline); /* NULL, as for the others: succeeds */
+    bool (*creates)(factory *from, kolk_deadline deadline); /* NULL, here and below: succeeds */
     bool (*validates)(factory *from, thing *it);
     bool (*resets)(factory *from, thing *it);
     void (*destroys)(factory *from);
     const char *fails_for; /* creates for this key fail */
-    bool final;            /* they fail with a final error */
+    bool final;            /* creates fail with a final error */
 };
 
-/* The counters are relaxed, as the pool must order accesses by itself. count_up returns the new value. */
+/* The counters are relaxed, so they do not order accesses: the pool must do that. count_up returns the new value. */
 #define count_up(counter)   (__atomic_add_fetch((counter), 1, __ATOMIC_RELAXED))
 #define count_down(counter) ((void)__atomic_fetch_sub((counter), 1, __ATOMIC_RELAXED))
 
@@ -50,8 +50,8 @@ static inline void raise_to(uint32_t *most, uint32_t value) {
     while (before < value && !kolk_compare_exchange_(most, &before, value, KOLK_RELAXED_, KOLK_RELAXED_)) {}
 }
 
-/* No other thread may use it from begin_use to end_use. The next user sees the last one's writes only if the pool
- * orders them, as `busy` is relaxed. */
+/* No other thread may use the thing between begin_use and end_use. As `busy` is relaxed, the next user sees the last
+ * one's writes only if the pool orders them. */
 static inline void begin_use(thing *it) {
     REQUIRE(it->alive == ALIVE);
     REQUIRE(!__atomic_exchange_n(&it->busy, 1, __ATOMIC_RELAXED));
@@ -128,7 +128,7 @@ static inline bool create_until_told(factory *from, kolk_deadline deadline) {
     return true;
 }
 
-/* From now on creates do not return before end_holding. */
+/* From now on, no create returns before end_holding is called. */
 static inline void hold_creates(factory *from) {
     is_in_create = may_go_on = 0;
     from->creates = create_until_told;
@@ -193,7 +193,7 @@ static inline unsigned count_threads(void) {
     return count;
 }
 
-static unsigned plain_threads; /* the threads without makers: an emulator has one of its own */
+static unsigned plain_threads; /* without makers; an emulator has a thread of its own */
 
 static inline void remember_threads(void) {
     plain_threads = count_threads() + UNDER_TSAN; /* TSan starts its thread together with the program's first one */

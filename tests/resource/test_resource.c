@@ -1,4 +1,4 @@
-/* The resource pool, each promise of resource.h about borrow, give_back and discard, in one thread. */
+/* The resource pool in one thread: each promise of resource.h about borrow, give_back and discard. */
 #include "../help/debug_test.h"
 
 #include "resource/resource_inside.h"
@@ -315,7 +315,8 @@ static void test_a_second_give_back_is_reported(void **state) {
     assert_int_equal(taken.last.rule, KOLK_WRONG_POOL);
 }
 
-/* With `sites`, the report names the thread that returned it before, or its present borrower. */
+/* With `sites`, the report of a second give_back names the thread that returned the resource first, or its present
+ * borrower. */
 static void test_a_second_give_back_tells_of_the_first(void **state) {
     (void)state;
     notes taken;
@@ -332,7 +333,7 @@ static void test_a_second_give_back_tells_of_the_first(void **state) {
     assert_non_null(strstr(taken.sentence, " and given back in thread "));
     if (!emulator()) assert_non_null(strstr(taken.sentence, words)); /* an emulator's threads have other numbers */
     pass(5);
-    tick(); /* this may be a maker's work, on another thread */
+    tick(); /* in other pools, a maker does this in another thread */
     kolk_resource_give_back(&pool, &copy);
     assert_non_null(strstr(taken.sentence, " and given back, by "));
     other = borrowed(NULL);
@@ -342,7 +343,7 @@ static void test_a_second_give_back_tells_of_the_first(void **state) {
                            "the test in thread "));
     assert_non_null(strstr(taken.sentence, ") in take_thing+0x"));
     return_it(&other);
-    kolk_resource_give_back(&pool, &copy); /* the entry's sites are of another borrow now */
+    kolk_resource_give_back(&pool, &copy); /* the entry's sites belong to another borrow now */
     assert_null(strstr(taken.sentence, "borrowed"));
     pass(10);
     tick();
@@ -352,7 +353,7 @@ static void test_a_second_give_back_tells_of_the_first(void **state) {
     end();
 }
 
-/* Borrows of a slot are counted in 32 bits. The count skips 0, which would make the null handle. */
+/* Borrows of a slot are counted in 32 bits. The count skips 0, as it would give the null handle. */
 static void test_borrows_beyond_count(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 1});
@@ -553,7 +554,7 @@ static void test_sites(void **state) {
     end();
 }
 
-/* Sites in words, including that of the second give_back. */
+/* With `sites`, the report also has the site of the second give_back. */
 static void test_the_site_of_a_second_give_back(void **state) {
     (void)state;
     notes taken;

@@ -1,6 +1,6 @@
-/* What database drivers expect of any connection pool: the scenarios of the CMAP specification of MongoDB's drivers
- * (Connection Monitoring and Pooling, tests in cmap-format), under their names. Tests of time use a scripted clock,
- * tests of order use threads. */
+/* What database drivers expect of any connection pool: the scenarios of the CMAP specification for MongoDB's drivers
+ * (Connection Monitoring and Pooling, tests in cmap-format), under their names there. Tests of time use a scripted
+ * clock, tests of order use threads. */
 #include "../help/threads.h"
 
 #include "resource_steps.h"
@@ -64,7 +64,7 @@ static void test_pool_create(void **state) {
     end();
 }
 
-/* pool-create-min-size: the background creates min_idle resources, and replaces lost ones. */
+/* pool-create-min-size: background work creates min_idle resources, and replaces lost ones. */
 static void test_minimum_size(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 5, .min_idle = 3});
@@ -92,7 +92,7 @@ static void test_minimum_size_error(void **state) {
         tick();
         assert_int_equal(f.calls[CREATE], i);
         tick();
-        assert_int_equal(f.calls[CREATE], i); /* not repeated at once */
+        assert_int_equal(f.calls[CREATE], i); /* not repeated immediately */
         clock_ns += 5000 * MS;
     }
     tick();
@@ -130,7 +130,7 @@ static void test_checkout_multiple(void **state) {
     end();
 }
 
-/* pool-checkout-no-idle: a resource that was idle for too long is not lent once the background has checked it. */
+/* pool-checkout-no-idle: a resource that was idle for too long is not lent once background work has checked it. */
 static void test_no_idle(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 1, .idle_timeout_ms = 10});
@@ -322,7 +322,7 @@ static void test_served_after_a_failed_create(void **state) {
     end();
 }
 
-/* A returned resource goes past a waiter that cannot use it, as it waits for another key and may not create yet. */
+/* A returned resource skips a waiter that cannot use it because it waits for another key and may not create yet. */
 static void test_nobody_is_in_the_way(void **state) {
     (void)state;
     borrower makes = {.key = "a"}, first = {.key = "b"}, second = {.key = NULL};
@@ -382,7 +382,7 @@ static void test_dead_one_does_not_cost_the_turn(void **state) {
 
 /* ---- Clear and close --------------------------------------------------------------------------------------------- */
 
-/* pool-clear-interrupting-pending-connections, in this pool's manner: a resource being created during the clear is not
+/* pool-clear-interrupting-pending-connections, as this pool does it: a resource being created during the clear is not
  * lent; its borrower gets one whose create began later. */
 static void test_clear_while_connecting(void **state) {
     (void)state;
@@ -402,7 +402,8 @@ static void test_clear_while_connecting(void **state) {
     end();
 }
 
-/* pool-clear-min-size: the background fills up again. pool-clear-ready, -paused: a second call has no effect. */
+/* pool-clear-min-size: background work creates min_idle resources again. pool-clear-ready, -paused: a second call has
+ * no effect. */
 static void test_clear(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 4, .min_idle = 2});
@@ -462,8 +463,8 @@ static void test_ready(void **state) {
     end();
 }
 
-/* pool-close, pool-close-destroy-conns, pool-checkout-closed: idle resources are destroyed, waiters are refused, and so
- * are later borrowers. */
+/* pool-close, pool-close-destroy-conns, pool-checkout-closed: idle resources are destroyed, and waiters and later
+ * borrowers are refused. */
 static void test_close(void **state) {
     (void)state;
     static notes told;
@@ -500,7 +501,7 @@ static void *deinit_it(void *unused) {
     return unused;
 }
 
-/* pool-close, while the background creates a resource: close waits for it and destroys it. */
+/* pool-close, while a resource is created in the background: close waits for it and destroys it. */
 static void test_close_while_the_background_works(void **state) {
     (void)state;
     static factory of_second;

@@ -1,5 +1,6 @@
-/* Creation and destruction: a create belongs to the pool, and no borrower, key or pool waits for another one's factory.
- * The functions of these pools hang until they are released, so that their order is not left to chance. */
+/* Creation and destruction: a create belongs to the pool, and no borrower, key or pool has to wait for the factory
+ * calls of another. Here the factory's functions hang until they are released, so that their order is not left to
+ * chance. */
 #include "resource_threads.h"
 
 #include <errno.h>
@@ -8,7 +9,7 @@
 #include "resource/resource_inside.h"
 
 static factory things;   /* zeroed before each test */
-static uint32_t hanging; /* calls that are hanging, or that were until they were interrupted */
+static uint32_t hanging; /* calls that hang, or that hung until they were interrupted */
 
 static int begin_test(void **state) {
     (void)state;
@@ -99,13 +100,13 @@ static void hangs_in_destroy(factory *from) {
 
 /* ---- Creating ---------------------------------------------------------------------------------------------------- */
 
-/* A create takes longer than any borrower waits. Its resource is ready for the next borrower. */
+/* If a create takes longer than its borrower waits, its resource is ready for the next borrower. */
 static void test_a_create_outlives_who_asked_for_it(void **state) {
     (void)state;
     kolk_borrowed one;
     hold_creates(&things);
     make_things(&things, (kolk_resource_pool_desc){.max = 1});
-    do { /* until a maker is fast enough */
+    do { /* until a maker has begun in time */
         assert_int_equal(try_for(&things, NULL, kolk_deadline_after(2), &one), KOLK_TIMEOUT);
     } while (!kolk_load_(&is_in_create, KOLK_ACQUIRE_));
     assert_int_equal(try_for(&things, NULL, kolk_deadline_after(2), &one), KOLK_TIMEOUT);
@@ -124,7 +125,7 @@ static bool notes_deadline(factory *from, kolk_deadline deadline) {
     return left > INT64_C(3600000000000) && left <= INT64_C(7200000000000);
 }
 
-/* The pool sets the deadline of create. */
+/* The pool's create_timeout_ms, not the borrower, sets the deadline of create. */
 static void test_the_deadline_of_a_create(void **state) {
     (void)state;
     kolk_borrowed one;
@@ -152,7 +153,7 @@ static void test_a_borrow_with_now_lets_one_be_made(void **state) {
     end_things(&things);
 }
 
-static uint32_t refusals; /* creates still to fail */
+static uint32_t refusals; /* how many more creates fail */
 
 static bool refuse_some(factory *from, kolk_deadline deadline) {
     (void)from, (void)deadline;
@@ -234,7 +235,7 @@ static void test_a_refusal_for_good(void **state) {
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, borrow_for_ever, &two), 0);
     EVENTUALLY(now().create_failures > 3);
-    assert_int_equal(now().waiting, 1); /* the lent one may still come back */
+    assert_int_equal(now().waiting, 1); /* the lent resource may still be returned */
     give(&one);
     assert_int_equal(pthread_join(thread, NULL), 0);
     give(&two);
@@ -266,7 +267,7 @@ static bool hangs_for_dead(factory *from, kolk_deadline deadline) {
     return true;
 }
 
-static uint32_t slow_makers; /* each needs 30 ms before it works */
+static uint32_t slow_makers; /* makers take 30 ms before they work */
 
 void __real_kolk_resource_work_(kolk_chore_ *chore);
 void __wrap_kolk_resource_work_(kolk_chore_ *chore);
@@ -275,7 +276,7 @@ void __wrap_kolk_resource_work_(kolk_chore_ *chore) {
     __real_kolk_resource_work_(chore);
 }
 
-/* One key uses all of max_creating; after a while other keys may exceed it. */
+/* The creates of one key hang and use up max_creating; after a while, other keys may exceed it. */
 static void lend_beside_hanging_key(void) {
     kolk_borrowed one;
     pthread_t threads[2];
@@ -298,7 +299,7 @@ static void test_another_key(void **state) {
     lend_beside_hanging_key();
 }
 
-/* The lookout sleeps before the job begins; it must learn when the job becomes late. */
+/* The lookout is asleep before the job begins; it must still notice when the job is late. */
 static void test_another_key_and_a_slow_maker(void **state) {
     (void)state;
     kolk_store_(&slow_makers, 1, KOLK_RELAXED_);
@@ -398,7 +399,7 @@ static bool look_or_hang(factory *from, thing *it) {
     return true;
 }
 
-/* A validation needs no thread: the borrower does it itself. */
+/* With `look`, a validation needs no other thread: the borrower does it itself. */
 static void test_a_look_before_each_borrow(void **state) {
     (void)state;
     looks = 0;
@@ -442,7 +443,8 @@ static bool give_up_once(factory *from, kolk_deadline deadline) {
     return from->failed > 0 || give_up_if_told(from, deadline);
 }
 
-/* After a clear because the server was lost, running creates end, and waiters get new resources. */
+/* When all resources are evicted because the server was lost, running creates are interrupted, and waiters get new
+ * resources. */
 static void test_evict_interrupts_a_create(void **state) {
     (void)state;
     pthread_t thread;
@@ -494,7 +496,7 @@ static bool validates_until_told(factory *from, thing *it) {
     return false;
 }
 
-/* A validate that is late is interrupted, too. */
+/* A validate that is late is also interrupted. */
 static void test_deinit_interrupts_a_validate(void **state) {
     (void)state;
     kolk_borrowed none;
@@ -511,7 +513,7 @@ static void destroys_until_told(factory *from) {
     wait_for_interrupt();
 }
 
-/* Neither makers nor deinit, which helps them to destroy, wait for a peer. */
+/* Neither the makers nor deinit, which helps them to destroy, waits for a peer. */
 static void test_deinit_interrupts_destroys(void **state) {
     (void)state;
     kolk_borrowed all[8];
@@ -523,7 +525,7 @@ static void test_deinit_interrupts_destroys(void **state) {
     end_things(&things);
 }
 
-/* All borrowers of one generation see the same failover: only the first evicts it. */
+/* All borrowers of one generation notice the same failover, but only the first one's call evicts that generation. */
 static void test_evict_once_for_all(void **state) {
     (void)state;
     kolk_borrowed all[2];
@@ -545,7 +547,7 @@ static void test_evict_once_for_all(void **state) {
 
 /* ---- Threads ----------------------------------------------------------------------------------------------------- */
 
-/* If the only maker hangs and no thread can be made, borrowers create by themselves. */
+/* If the only maker hangs and no thread can be made, borrowers create for themselves. */
 static void test_no_more_threads(void **state) {
     (void)state;
     pthread_t thread;
@@ -639,7 +641,7 @@ static void hear(void *context, const kolk_resource_event *event) {
     heard.status = event->status;
     snprintf(heard.words, sizeof heard.words, "%s/%s/%s: %s", event->pool, event->key, event->who, event->error->text);
     if (event->kind != KOLK_RESOURCE_CREATE_FAILED) REQUIRE(event->ns > 0);
-    REQUIRE(stats_of(&things).max == 1); /* the lock is free */
+    REQUIRE(stats_of(&things).max == 1); /* the pool's lock is free */
     count_up(&heard.counts[event->kind]);
 }
 
@@ -699,7 +701,7 @@ static void *borrow_in_turn(void *argument) {
     return NULL;
 }
 
-/* A returned resource goes to the key that has waited longest, not always to its own. */
+/* A returned resource goes to the key that has waited longest, not always to the resource's own key. */
 static void test_keys_take_turns(void **state) {
     (void)state;
     borrower line[] = {{.key = "b"}, {.key = "a"}, {.key = "b"}, {.key = "a"}};

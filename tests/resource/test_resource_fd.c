@@ -40,7 +40,7 @@ static bool is_readable(void) {
     return n;
 }
 
-/* Waits as an event loop does. With ticks, the pool must have called for makers, as it would otherwise depend on
+/* Waits as an event loop does. With ticks, the pool must have called for makers; otherwise success would depend on
  * chance. */
 static void await_readable(void) {
     struct pollfd it = {.fd = fd, .events = POLLIN};
@@ -50,7 +50,7 @@ static void await_readable(void) {
     assert_int_equal(it.revents, POLLIN);
 }
 
-/* A maker works, but finds nothing to offer. */
+/* Lets a maker work, which must find nothing to offer. */
 static void look_in_vain(void) {
     if (by_ticks) kolk_resource_tick(&things.pool, KOLK_FOREVER);
     for (int i = 0; i < 20; i++) nap();
@@ -74,7 +74,7 @@ static kolk_borrowed tried(const char *key) {
     return one;
 }
 
-/* A borrow that first finds nothing and succeeds when the descriptor is readable. */
+/* Borrows: the first attempt must find nothing, and the next succeed once the descriptor is readable. */
 static kolk_borrowed awaited(const char *key) {
     assert_full(key);
     await_readable();
@@ -93,7 +93,7 @@ static void test_it_stays_readable_until_there_is_none(void **state) {
     assert_false(is_readable()); /* no borrow was refused yet */
     kolk_borrowed one = awaited(NULL);
     assert_true(is_readable());
-    assert_true(is_readable()); /* level-triggered: reading its state does not change it */
+    assert_true(is_readable()); /* level-triggered: polling changes nothing */
     kolk_borrowed another = awaited(NULL);
     assert_full(NULL);
     assert_false(is_readable());
@@ -125,7 +125,7 @@ static void test_borrows_now_create_before_the_first_call_only(void **state) {
     assert_true(kolk_resource_fd(&things.pool) >= 0);
     assert_full(NULL);
     assert_int_equal(things.created, 1);
-    kolk_borrowed another = borrow_thing(&things, NULL, kolk_deadline_after(60000)); /* a waiter succeeds */
+    kolk_borrowed another = borrow_thing(&things, NULL, kolk_deadline_after(60000)); /* a borrow that waits */
     assert_int_equal(things.created, 2);
     give(&one);
     give(&another);
@@ -198,7 +198,7 @@ static void test_a_failure_belongs_to_its_key(void **state) {
     end_things(&things);
 }
 
-/* A failed create that no borrow asked for is reported to none. */
+/* A failed create that no borrow asked for is reported to no borrow. */
 static void test_a_failure_of_what_is_kept(void **state) {
     (void)state;
     memset(&things, 0, sizeof things);
@@ -217,7 +217,7 @@ static bool create_together(factory *from, kolk_deadline deadline) {
     return true;
 }
 
-/* A loop that asks again and again gets several creates at a time, not one after the other. */
+/* A loop that asks again and again gets several creates at the same time, not one after another. */
 static void test_a_loop_that_needs_many(void **state) {
     (void)state;
     kolk_borrowed all[12];
@@ -235,7 +235,7 @@ static void test_a_loop_that_needs_many(void **state) {
     end_things(&things);
 }
 
-/* A resource promised to a loop is not given to another key at once, but later if no loop asks for it. */
+/* A resource promised to a loop is not given to another key right away, but is later if no loop asks for it. */
 static void test_a_promise_is_kept_for_a_while(void **state) {
     (void)state;
     watch((kolk_resource_pool_desc){.max = 1});
@@ -245,7 +245,7 @@ static void test_a_promise_is_kept_for_a_while(void **state) {
     await_readable(); /* the one of "b" is ready */
     assert_full("a");
     for (int i = 0; i < 20; i++) nap();
-    assert_true(is_readable()); /* still reserved for the loop that asked for "b", perhaps another one */
+    assert_true(is_readable()); /* still reserved for "b", which another loop may have asked for */
     one = tried("b");
     assert_full("a");
     give(&one);
@@ -268,7 +268,7 @@ static void test_an_idle_one_of_the_key_is_enough(void **state) {
     end_things(&things);
 }
 
-static uint32_t refusals; /* creates still to fail */
+static uint32_t refusals; /* how many more creates fail */
 
 static bool refuse_some(factory *from, kolk_deadline deadline) {
     (void)from, (void)deadline;
@@ -326,7 +326,7 @@ static void test_pause(void **state) {
     kolk_resource_pause(&things.pool);
     assert_full(NULL);
     give(&one);
-    assert_full(NULL); /* in either case */
+    assert_full(NULL); /* also with an idle one */
     look_in_vain();
     kolk_resource_resume(&things.pool);
     await_readable();
@@ -336,7 +336,7 @@ static void test_pause(void **state) {
     kolk_resource_discard(&things.pool, &one);
     assert_full(NULL);
     look_in_vain();
-    kolk_resource_resume(&things.pool); /* there is none, but there is room */
+    kolk_resource_resume(&things.pool); /* nothing is idle, but there is room */
     await_readable();
     one = tried(NULL);
     give(&one);
@@ -371,7 +371,7 @@ static void *borrow_other(void *one) {
     return NULL;
 }
 
-/* max_creating is reached; when that create is done, it is the event loop's turn. */
+/* Another borrower's create uses up max_creating; when it is done, it is the event loop's turn. */
 static void test_another_creates(void **state) {
     (void)state;
     pthread_t thread;
@@ -396,7 +396,7 @@ static void *borrow_and_keep(void *one) {
     return NULL;
 }
 
-/* Threads that wait are served first. */
+/* Waiting threads are served before event loops. */
 static void test_a_thread_waits(void **state) {
     (void)state;
     pthread_t thread;
@@ -461,7 +461,7 @@ static void *borrow_and_give_back(void *number) {
     return NULL;
 }
 
-/* As resource.h advises: poll without a time limit, then borrow until KOLK_FULL. No opportunity is missed. */
+/* Works as resource.h advises: poll without a time limit, then borrow until KOLK_FULL. No opportunity is missed. */
 static void *run_loop(void *key) {
     struct pollfd it = {.fd = fd, .events = POLLIN};
     kolk_borrowed held[HELD];

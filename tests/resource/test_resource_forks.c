@@ -185,7 +185,7 @@ static void live_on(void *unused) {
     INSIST(memcmp(calls, f.calls, sizeof calls) == 0); /* no function was called for the parent's pool */
 }
 
-/* False if the thread has fewer steps. */
+/* Forks while the thread is stopped before its n-th step. Returns false if it has fewer steps. */
 static bool fork_at_step(void) {
     pthread_t thread;
     char text[4000];

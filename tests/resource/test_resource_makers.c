@@ -21,7 +21,7 @@ static int begin_test(void **state) {
 }
 
 static int end_test(void **state) {
-    if (!things.pool.inside) EVENTUALLY(count_makers() == 0); /* it may be listed after its join */
+    if (!things.pool.inside) EVENTUALLY(count_makers() == 0); /* an ended thread may still be listed */
     return abort_on_failure(state);
 }
 
@@ -71,7 +71,7 @@ static void test_the_system_has_no_thread(void **state) {
     end_things(&things);
 }
 
-static sigset_t plain_mask; /* of the first thread, before the first pool */
+static sigset_t plain_mask; /* the first thread's, before the first pool */
 static uint32_t mask_was_full;
 
 static bool look_at_mask(factory *from, kolk_deadline deadline) {
@@ -93,7 +93,7 @@ static void test_its_signals_are_blocked(void **state) {
     pthread_sigmask(SIG_SETMASK, NULL, &after);
     EVENTUALLY(now().idle == 1);
     assert_true(kolk_load_(&mask_was_full, KOLK_ACQUIRE_));
-    assert_memory_equal(&plain_mask, &after, sizeof after); /* the mask of the thread that made the pool is unchanged */
+    assert_memory_equal(&plain_mask, &after, sizeof after); /* this thread's mask is unchanged */
     end_things(&things);
 }
 
@@ -117,7 +117,7 @@ static void test_it_makes_min_idle_ready(void **state) {
     end_things(&things);
 }
 
-static uint32_t refusals; /* creates still to fail */
+static uint32_t refusals; /* how many more creates fail */
 
 static bool refuse_some(factory *from, kolk_deadline deadline) {
     (void)from;
@@ -153,7 +153,7 @@ static void test_it_ends_what_is_idle(void **state) {
     end_things(&things);
 }
 
-/* Each lives at least nine tenths of max_lifetime_ms, and not all equally long. */
+/* Each resource lives for at least nine tenths of max_lifetime_ms, and they do not all live equally long. */
 static void test_it_ends_what_is_old(void **state) {
     (void)state;
     enum { ALL = 16 };
@@ -207,7 +207,7 @@ static uint32_t told;
 
 static void take_note_there(const kolk_failure *failure, void *context) {
     take_note(failure, context);
-    kolk_fetch_add_(&told, 1, KOLK_RELEASE_); /* partner: count_of */
+    kolk_fetch_add_(&told, 1, KOLK_RELEASE_); /* pairs with count_of */
 }
 
 static void *borrow_and_leak(void *out) {
@@ -242,7 +242,7 @@ static void test_it_reports_leaks_once(void **state) {
     assert_int_equal(taken.count, 2);
     assert_int_equal(taken.last.rule, KOLK_LEAK);
     assert_non_null(strstr(taken.sentence, "the resource that was borrowed by reader 3 in thread leaky ("));
-    if (!emulator()) assert_non_null(strstr(taken.sentence, ", ended) in ")); /* an emulator's end late */
+    if (!emulator()) assert_non_null(strstr(taken.sentence, ", ended) in ")); /* an emulator's threads end late */
     assert_non_null(strstr(taken.sentence, " is given back now, after "));
     one = borrow_thing(&things, NULL, KOLK_NOW); /* the next borrow is a new one */
     EVENTUALLY(count_of(&told) == 3);
@@ -258,7 +258,7 @@ static void *only_borrow(void *out) {
     return NULL;
 }
 
-/* An ended thread's number is always known, its name only if leaks are looked for. */
+/* The number of an ended thread is always known, but its name only if the pool looks for leaks. */
 static void test_the_name_of_an_ended_thread(void **state) {
     (void)state;
     skip_if_emulated(); /* an emulator's threads have other numbers and names */
@@ -391,7 +391,7 @@ static void test_pools_begin_and_end_at_once(void **state) {
     for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
 }
 
-/* Pools that are not deinitialised, with a maker at work: exit waits for nothing. */
+/* Leaves pools that are not deinitialised, with a maker at work: exit must not wait. */
 static void leave_it_running(void) {
     static factory idle;
     END_IF_IT_HANGS();

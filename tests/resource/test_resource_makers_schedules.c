@@ -1,6 +1,6 @@
 /* The resource pool with makers, in every order of the steps of two or three threads with a few preemptions and a
  * surprise, then in random orders: one or two makers, and borrowers that depend on them. A maker works when the pool
- * has called it, and never because time has passed. If a call is lost, a borrower sleeps for ever, which the scheduler
+ * has called it, never because time has passed. If a call is lost, a borrower sleeps for ever, which the scheduler
  * reports. */
 #include "resource_schedule.h"
 

@@ -1,7 +1,8 @@
 /* Random operations on a resource pool in one thread, on a scripted clock, compared with a model that predicts each:
  * what a borrow returns and which resource it gets, the calls of the factory's functions and their order, why each
- * resource is destroyed, the reports, and all statistics. While a borrow waits, other threads are played that return,
- * resume, resize or close. Reads KOLK_TEST_SEED and KOLK_TEST_OPS (operations in total) from the environment. */
+ * resource is destroyed, the reports, and all statistics. While a borrow waits, the test plays other threads that
+ * return resources, or that resume, resize or close the pool. Reads KOLK_TEST_SEED and KOLK_TEST_OPS (operations in
+ * total) from the environment. */
 #include "../help/threads.h"
 
 #include "resource/resource_inside.h"
@@ -14,7 +15,8 @@ enum { MOST = 5, RECORDS = 4096, KEPT = 8 };
 
 /* ---- What has happened ------------------------------------------------------------------------------------------- */
 
-/* While a borrow waits, others act, or it wakes for no reason, or its deadline passes. */
+/* A call of the factory, or an event while a borrow waits: others act, it wakes for no reason, or its deadline
+ * passes. */
 typedef enum event {
     CALLED,
     OTHERS_GIVE,
@@ -29,7 +31,7 @@ typedef enum event {
 typedef struct record {
     event event;
     deed what;       /* CALLED: the function that the pool called */
-    uint32_t number; /* of the resource; 0: create. OTHERS: of the resource returned; the new max */
+    uint32_t number; /* CALLED: of the resource, 0 for create. OTHERS: of the returned resource, or the new max */
     bool good;
     int64_t end; /* when it was over, by the clock */
     char key[THING_KEY];
@@ -41,7 +43,7 @@ typedef struct resource {
     uint32_t number, slot;
     const char *key;
     bool lent, evicted, told;
-    bool is_back; /* others have returned it, which the model has not yet processed */
+    bool is_back; /* others have returned it, but the model has not processed that yet */
     int64_t idle_since, proved, since, expires;
     kolk_borrowed borrow;
 } resource;
@@ -56,14 +58,14 @@ typedef struct model {
     bool paused, closed;
     int64_t backoff, retry_at;
     kolk_resource_pool_stats stats;
-    kolk_borrowed ended[KEPT]; /* some borrows that are over */
+    kolk_borrowed ended[KEPT]; /* some borrows that have ended */
     uint32_t endings;
-    uint32_t reports; /* of leaks, and of leaked ones that were returned */
+    uint32_t reports; /* of leaks, and of leaked resources that were returned */
     record records[RECORDS];
     uint32_t recorded, checked;
     const char *waits_for; /* the key of a waiting borrow; NULL: none waits */
     resource *served;      /* the resource that the waiter got */
-    bool may_create;       /* or it may create, in place of in_place_of */
+    bool may_create;       /* or it may create one, replacing in_place_of */
     resource *in_place_of;
 } model;
 
@@ -90,7 +92,7 @@ static const record *next_record(event expected) {
     return next;
 }
 
-/* The pool must have called this function next. */
+/* Checks that the pool called this function next. */
 static const record *next_call(deed what, uint32_t number) {
     const record *next = next_record(CALLED);
     assert_int_equal(next->what, what);
@@ -100,9 +102,9 @@ static const record *next_call(deed what, uint32_t number) {
 
 static outcome decide(factory *f, deed what, const thing *it) {
     (void)f;
-    stats_of(&m.pool); /* the lock is free */
+    stats_of(&m.pool); /* the pool's lock is free */
     outcome now = {.fails = what != DESTROY && happens(6), .takes = happens(4) ? random_below(&dice, 4) * MS : 0};
-    if (what == CREATE) now.takes++; /* so that no two are at the same moment */
+    if (what == CREATE) now.takes++; /* so that no two end at the same moment */
     record *mine = new_record(CALLED);
     mine->what = what;
     mine->number = it ? it->number : 0;
@@ -159,7 +161,7 @@ static void forget(resource *it) {
     it->number = 0;
 }
 
-/* Expects its destroy, and returns when that was over. */
+/* Checks that the resource was destroyed next, and returns the time when that was over. */
 static int64_t end_it(resource *it, why reason) {
     int64_t end = next_call(DESTROY, it->number)->end;
     count_end(reason);
@@ -199,7 +201,7 @@ static resource *add_made(const char *key, int64_t now) {
 
 /* ---- Borrowing --------------------------------------------------------------------------------------------------- */
 
-/* What a borrow of this key would get now. */
+/* Finds what a borrow of this key would get now. */
 static bool can_have(const char *key, resource **it, resource **in_place_of) {
     *it = *in_place_of = NULL;
     if (m.paused || m.closed) return false;
@@ -228,7 +230,7 @@ static void model_others(const record *did) {
     serve_waiter();
 }
 
-/* KOLK_OK: it was served, at `now`. */
+/* Returns KOLK_OK if the borrow was served, or may create; sets *now to the time when the wait ended. */
 static kolk_status model_wait(const char *key, int64_t *now) {
     m.waits_for = key;
     m.served = NULL;
@@ -258,7 +260,7 @@ static kolk_status model_create(const char *key, resource *in_place_of, resource
     return KOLK_OK;
 }
 
-/* False if the resource was destroyed. */
+/* Returns false if the resource was destroyed. */
 static bool model_make_fit(resource *it, bool is_new, int64_t *now) {
     why reason = why_it_goes(it, *now);
     if (reason == NOT_AT_ALL && !is_new && m.desc.validate && *now - it->proved >= m.desc.validate_after_ms) {
@@ -369,7 +371,7 @@ static void give_one_back(bool discards) {
     model_give_back(it->number, discards, now);
 }
 
-/* Returns a borrow that is over, or none at all. */
+/* Returns an empty borrow, then one that has already ended. */
 static void give_back_again(void) {
     unsigned before = told.count;
     kolk_borrowed none = {.resource = NULL};
@@ -566,7 +568,7 @@ static void close_it(void) {
 
 /* ---- Steps ------------------------------------------------------------------------------------------------------- */
 
-/* Advances to a moment that matters to a resource, or to just before it, or by any time. */
+/* Advances the clock to a moment that matters to a resource, to just before such a moment, or by a random time. */
 static void pass_time(void) {
     int64_t to = clock_ns + random_below(&dice, 30) * MS;
     const int64_t times[] = {m.desc.idle_timeout_ms, m.desc.keepalive_ms, m.desc.validate_after_ms,
@@ -582,7 +584,7 @@ static void pass_time(void) {
     if (to > clock_ns) clock_ns = to;
 }
 
-/* An unused key does not exist any more, except "". */
+/* Compares the keys. Unused keys, except "", no longer exist. */
 static void compare_keys(void) {
     const kolk_resource_inside_ *inside = m.pool.inside;
     uint32_t count = 0;
@@ -652,7 +654,7 @@ static int64_t one_of(const int64_t *times, uint32_t n) {
     return times[random_below(&dice, n)];
 }
 
-/* Draws a pool of any shape. The model's times are in nanoseconds. */
+/* Begins a pool with random settings. The model's times are in nanoseconds. */
 static void begin_model(void) {
     static const int64_t idle[] = {-1, 5, 50}, life[] = {-1, 20, 200}, keep[] = {0, 10}, fresh[] = {0, -1, 3},
                          leak[] = {0, 30};
@@ -672,7 +674,7 @@ static void begin_model(void) {
                                        .reset = happens(2) ? NULL : reset_thing,
                                        .no_housekeeper = true};
     make_resources(&m.pool, &m.f, m.desc);
-    m.f.max = MOST; /* resize changes the pool's max, and lent ones stay */
+    m.f.max = MOST; /* resize changes the pool's max, but lent resources stay */
     m.f.decides = decide;
     kolk_resource_pool_desc *desc = &m.desc;
     desc->idle_timeout_ms = desc->idle_timeout_ms < 0 ? INT64_MAX : desc->idle_timeout_ms * MS;
@@ -685,7 +687,7 @@ static void begin_model(void) {
     told.count = 0;
 }
 
-/* Resources that are still lent then stay with their borrowers. */
+/* Ends the pool. Resources that are still lent stay with their borrowers. */
 static void end_model(void) {
     m.recorded = m.checked = 0;
     close_it();

@@ -35,8 +35,8 @@ static uint64_t calls_of(const factory *from) {
            from->unclean;
 }
 
-/* Makes every call on the parent's pool; another thread of the parent may have been in one. Nothing is created,
- * validated, reset or destroyed. */
+/* Makes every call on the parent's pool; at the fork, another thread of the parent may have been inside such a call.
+ * Nothing is created, validated, reset or destroyed. */
 static void leave_parents_pool_alone(kolk_borrowed *inherited) {
     kolk_borrowed one;
     uint64_t before = calls_of(&things);
@@ -106,7 +106,7 @@ static void live_first_and_look_back(kolk_borrowed *inherited) {
     leave_parents_pool_alone(inherited);
 }
 
-/* The child's own pool is in turn inherited by its child. */
+/* The child forks again, so that its own child inherits the child's pool. */
 static void fork_again(kolk_borrowed *inherited) {
     leave_parents_pool_alone(inherited);
     memset(&things, 0, sizeof things);
@@ -200,7 +200,7 @@ static void leave(void) {
     exit(0);
 }
 
-/* The parent's lent resources are no leaks of the child, whose exit would report them. */
+/* Resources that the parent has lent are not leaks of the child, whose exit would report leaks. */
 static void test_a_child_that_exits(void **state) {
     (void)state;
     char text[1000];
@@ -277,7 +277,7 @@ static void test_forks_while_others_are_at_work(void **state) {
 int main(void) {
     END_IF_IT_HANGS();
     remember_threads();
-    if (UNDER_ASAN) { /* its own locks may be held for ever in a fork's child */
+    if (UNDER_ASAN) { /* its own locks may stay held for ever in a fork's child */
         print_message("left out: under AddressSanitizer threads may hang that the child of such a fork starts\n");
         return 0;
     }

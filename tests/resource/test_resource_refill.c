@@ -1,11 +1,12 @@
-/* Makers create what is missing below min_idle, even if other creates were running when it became missing. */
+/* If fewer than min_idle resources are idle, makers create more, even if other creates were running when that
+ * happened. */
 #include "../help/test.h"
 
 #include "../help/threads.h"
 
 #include "kolk/resource.h"
 
-static int gate; /* atomic: creates for the key "slow" return when it is open */
+static int gate; /* atomic: creates for the key "slow" return only when it is open */
 
 static bool create_at_the_gate(void *context, const char *key, kolk_deadline deadline, void **resource,
                                kolk_error *error) {
@@ -49,7 +50,7 @@ static void test_refill_after_others_create(void **state) {
     assert_int_equal(pthread_create(&borrower, NULL, borrow_slowly, &pool), 0);
     while (__atomic_load_n(&gate, __ATOMIC_ACQUIRE) != 1) nap();
     assert_int_equal(kolk_resource_evict_if(&pool, has_no_key, NULL), 1);
-    for (int i = 0; i < 100; i++) nap(); /* a maker sees that it may not create */
+    for (int i = 0; i < 100; i++) nap(); /* a maker notices that it may not create */
     __atomic_store_n(&gate, 2, __ATOMIC_RELEASE);
     assert_int_equal(pthread_join(borrower, NULL), 0);
     await_created(&pool, 3);

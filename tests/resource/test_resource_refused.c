@@ -1,5 +1,5 @@
 /* The system refuses memory, or a thread, to a resource pool: the n-th call fails, n = 1, 2, 3 ... until the operation
- * succeeds; either that call alone or all from it on. Nothing leaks, the pool is unchanged and valid, and works
+ * succeeds; either that call alone, or it and all later ones. Nothing leaks, the pool is unchanged and valid, and works
  * later. */
 #include "../help/system_calls.h"
 
@@ -28,7 +28,7 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
 static kolk_resource_pool pool;
 static factory f;
 
-/* With makers, there is something for them to do. */
+/* If there are makers, min_idle gives them work. */
 static kolk_status init_it(uint32_t max, bool no_housekeeper) {
     memset(&f, 0, sizeof f);
     kolk_resource_pool_desc desc = factory_desc(
@@ -91,14 +91,14 @@ static void test_no_thread(void **state) {
         assert_int_equal(address_space(), before);
     }
     assert_int_equal(threads_asked_for, 3);
-    assert_int_equal(init_it(1, true), KOLK_OK); /* needs no thread */
+    assert_int_equal(init_it(1, true), KOLK_OK); /* this pool needs no thread */
     assert_int_equal(threads_asked_for, 3);
     end_it();
     refuses_threads = false;
     kolk_resource_pool first;
     make_resources(&first, &of_first, (kolk_resource_pool_desc){.name = "first", .min_idle = 1});
     until_kept(&first);
-    refuses_threads = true; /* one thread serves all pools */
+    refuses_threads = true; /* the existing thread serves all pools */
     assert_int_equal(init_it(1, false), KOLK_OK);
     until_kept(&pool);
     end_it();
@@ -151,7 +151,7 @@ static void test_resize(void **state) {
     }
 }
 
-/* A new key needs memory now and then. */
+/* A new key may need memory. */
 static void check_keys(unsigned nth, bool for_ever, unsigned *refused_ones) {
     char key[8];
     unsigned lent = 0;

@@ -3,9 +3,9 @@
  * them.
  *
  * In each schedule: there are never more than max resources and never more than max_creating creates (the factory
- * checks both); no borrower gets a resource that is lent or destroyed; each waiter gets an answer; and in the end all
- * can be borrowed again and nothing outlives the pool. The factory's own data are not atomic, so equivalent schedules
- * are not left out. */
+ * checks both); no borrower gets a resource that is lent or destroyed; each waiter gets an answer; and in the end max
+ * resources can be borrowed again, and none outlives the pool. The factory's own data are not atomic, so equivalent
+ * schedules are not left out. */
 #include "resource_schedule.h"
 
 /* ---- Bodies ------------------------------------------------------------------------------------------------------ */
@@ -45,7 +45,7 @@ static void evict(void *context) {
     end_clear(&s->f, clear);
 }
 
-/* When it returns, no resource is left. */
+/* When close returns, no resource is left. */
 static void close_it(void *context) {
     state *s = (state *)context;
     s->closed = true;
@@ -90,11 +90,11 @@ static bool wants_all(const char *key, const void *resource, bool in_use, void *
 
 static void evict_all_by_one(void *context) {
     state *s = (state *)context;
-    s->evicted = (uint32_t)s->pool.inside->counts.created; /* resources being made are not asked for */
+    s->evicted = (uint32_t)s->pool.inside->counts.created; /* evict_if skips those being made */
     s->f.asked_from = 2;                                   /* another key may replace the first */
     s->f.old = s->evicted;
     kolk_resource_evict_if(&s->pool, wants_all, s);
-    s->f.sweeps++; /* resources being made are not asked for */
+    s->f.sweeps++; /* but not clears: evict_if skips those being made */
 }
 
 /* ---- Runs -------------------------------------------------------------------------------------------------------- */
@@ -186,8 +186,8 @@ static void take_behind(void *context) {
     give_thing(&s->pool, &borrow);
 }
 
-/* A newcomer borrows right after the give_back. It gets nothing before the first waiter was served and has returned the
- * resource. */
+/* A newcomer borrows right after the give_back. It gets nothing before the first waiter has been served and has
+ * returned the resource. */
 static void give_to_both(void *context) {
     state *s = (state *)context;
     bool first = until_asleep(s, 0), second = until_asleep(s, 1);

@@ -1,5 +1,5 @@
-/* The written statistics of resource pools: the table, JSON and OpenMetrics, of existing pools and, at exit, also of
- * ended ones. */
+/* The statistics that are written about resource pools: the table, JSON and OpenMetrics; about existing pools and, at
+ * exit, also about ended ones. */
 #include "../help/fakes.h"
 
 #include "diag/stats.h"
@@ -85,7 +85,7 @@ static void test_formats(void **state) {
     end_links();
 }
 
-/* Pools of memory have one table, resource pools another. */
+/* Memory pools have one table, resource pools another. */
 static void test_two_tables(void **state) {
     (void)state;
     static fake one;
@@ -136,7 +136,7 @@ static void write_records(const kolk_records_ *records, kolk_stats_format format
     kolk_records_write_(records, format, put, &end);
 }
 
-/* Times in words, as numbers and as histograms, of two pools of one name, beside a pool of memory. */
+/* Times in the table, as numbers and as histograms: of two pools with one name, beside a memory pool. */
 static void test_times(void **state) {
     (void)state;
     kolk_records_ records = {0};
@@ -173,7 +173,7 @@ static void test_times(void **state) {
     numbers.wait.max_ns = 999400;
     numbers.use.p50_ns = 9994;
     numbers.create.p50_ns = 999600;
-    write_records(&records, KOLK_STATS_TEXT); /* these are copies */
+    write_records(&records, KOLK_STATS_TEXT); /* the records have copies of the numbers */
     assert_says("    999 ns    1500 s  10.0 us      100 us\n");
     kolk_records_release_(&records);
     add_numbers(&records, &numbers, KOLK_RECORD_ALONE_);
@@ -182,7 +182,7 @@ static void test_times(void **state) {
     kolk_records_release_(&records);
 }
 
-/* Without a resource pool, the statistics do not mention them. */
+/* If there is no resource pool, the statistics do not mention resource pools. */
 static void test_without(void **state) {
     (void)state;
     static fake one;
@@ -195,7 +195,7 @@ static void test_without(void **state) {
     remove_fake(&one);
 }
 
-/* Lives of pools with one name add up, up to the last member of each group. */
+/* The numbers of ended pools with one name are added up, including the last member of each group of numbers. */
 static void test_lives_add_up(void **state) {
     (void)state;
     kolk_records_ records = {0};

@@ -117,7 +117,7 @@ static void test_close_turns_waiters_away(void **state) {
     assert_int_equal(borrow_for(NULL, in(10), &one), KOLK_CLOSED);
     notes taken;
     begin_notes(&taken);
-    return_it(&other); /* this does not open it again */
+    return_it(&other); /* this does not reopen the pool */
     assert_int_equal(taken.count, 1);
     assert_int_equal(stats().closed, 1);
     assert_int_equal(stats().idle, 0);
@@ -140,7 +140,7 @@ static void close_in_reset(void) {
     assert_int_equal(kolk_resource_close(&pool, KOLK_NOW), KOLK_TIMEOUT);
 }
 
-/* A returned resource does not reopen a pool. */
+/* A resource that is being reset during close does not reopen the pool. */
 static void test_close_while_a_resource_is_reset(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 1, .reset = reset_thing});

@@ -1,9 +1,9 @@
-/* The resource pool with 16 threads that want more than there is, by keys, with deadlines from none to for ever.
- * Creates, validates and resets fail at random; borrows are discarded, or returned by another thread; a maker ends idle
- * and old resources; and one more thread evicts, resizes and pauses. No resource is used by two threads or after its
- * end, there are never more than max, no thread sleeps for ever, each resource is destroyed once, and the statistics
- * add up. It runs on all cores and on one. Reads KOLK_TEST_SEED and KOLK_TEST_OPS (operations per run) from the
- * environment. */
+/* The resource pool with 16 threads that want more resources than there are, of several keys, with deadlines from
+ * KOLK_NOW to KOLK_FOREVER. Creates, validates and resets fail at random; borrows are discarded, or returned by another
+ * thread; a maker ends idle and old resources; and one more thread evicts, resizes and pauses. No resource is used by
+ * two threads or after its end, there are never more than max, no thread sleeps for ever, each resource is destroyed
+ * once, and the statistics add up. It runs on all cores and on one. Reads KOLK_TEST_SEED and KOLK_TEST_OPS (operations
+ * per run) from the environment. */
 #include "resource_threads.h"
 
 #ifndef OPERATIONS
@@ -17,14 +17,14 @@ typedef struct shape {
     uint32_t max, keys, min_idle, max_creating;
     kolk_reuse reuse;
     bool disturbed; /* another thread evicts, resizes and pauses */
-    bool ages;      /* lives, idle times and keepalive of a few milliseconds */
-    bool by_ticks;  /* no makers; the threads call tick */
+    bool ages;      /* lifetimes, idle times and keepalive of a few milliseconds */
+    bool by_ticks;  /* no makers: the threads call tick */
     bool is_sound;  /* nothing fails */
     bool is_closed; /* closed while all are at work */
 } shape;
 
-/* The most creates at a time. If one takes longer than 100 ms, as on a busy machine, another key may exceed
- * max_creating; so may a create after an evict. */
+/* Returns how many creates may run at a time. If one takes longer than 100 ms, as on a busy machine, another key may
+ * exceed max_creating; so may a create after an evict. */
 static uint32_t most_creates(const shape *its) {
     return its->keys == 1 && !its->disturbed ? its->max_creating : its->max;
 }
@@ -32,7 +32,7 @@ static uint32_t most_creates(const shape *its) {
 typedef struct run {
     factory things; /* the first member */
     shape shape;
-    kolk_queue passed_on; /* borrows that another thread ends */
+    kolk_queue passed_on; /* borrows that another thread is to end */
     bool over;
 } run;
 
@@ -62,7 +62,7 @@ static void take_a_while(void) {
     KOLK_CHAOS_HERE();
 }
 
-/* They run without the pool's lock, so they may query the pool. */
+/* The functions run without the pool's lock, so they may query the pool. */
 static void ask_now_and_then(const factory *from) {
     if (happens(16)) REQUIRE(stats_of(from).waiting <= MOST_THREADS);
 }
@@ -87,7 +87,7 @@ static bool is_good_at_random(factory *from, thing *it) {
 
 static const char *const keys[] = {"", "a", "b", "c"};
 
-/* A thread that waits for ever holds nothing, so it does not block itself. */
+/* Only a thread that holds nothing waits for ever, so that no thread waits for itself. */
 static kolk_deadline some_deadline(job *j) {
     switch (random_below(&j->random, 8)) {
     case 0:
@@ -146,7 +146,7 @@ static void end_borrow(job *j, kolk_borrowed *one) {
     (*(discards ? &j->discarded : &j->given_back))++;
 }
 
-/* Ends one of the held borrows, by this thread or by another. */
+/* Ends one of the held borrows, or passes it on to another thread that will end it. */
 static void end_one(job *j) {
     kolk_borrowed *one = &j->held[--j->holds];
     bool passes_on = random_below(&j->random, 8) == 0;
@@ -159,7 +159,7 @@ static void end_others(job *j) {
     while (kolk_queue_pop(&j->run->passed_on, &one, KOLK_NOW) == KOLK_OK) end_borrow(j, &one);
 }
 
-/* Before a thread waits for ever, it ends passed-on borrows, so that none is left for sleeping threads. */
+/* Before a thread may wait for ever, it ends the borrows passed on so far, as sleeping threads cannot end them. */
 static void *work(void *argument) {
     job *j = (job *)argument;
     while (j->to_do--) {

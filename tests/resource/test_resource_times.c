@@ -26,7 +26,7 @@ static void test_percentiles(void **state) {
     end();
 }
 
-/* The reported value of the shorter of two times. */
+/* Returns the reported value of the shorter of two times. */
 static uint64_t p50_of(uint64_t ns) {
     resource_times times = {0};
     kolk_times all;
@@ -39,7 +39,8 @@ static uint64_t p50_of(uint64_t ns) {
     return all.p50_ns;
 }
 
-/* Eight buckets per octave. Each time is reported as the longest of its bucket, so never as less than it is. */
+/* There are eight buckets per octave. Each time is reported as the longest time of its bucket, so never as less than it
+ * is. */
 static void test_buckets(void **state) {
     (void)state;
     for (uint64_t ns = 0; ns < 16; ns++) assert_int_equal(p50_of(ns), ns);
@@ -52,7 +53,7 @@ static void test_buckets(void **state) {
     }
 }
 
-/* A histogram: from 2^17 ns on, each bound is four times the one before, and counts all shorter times. */
+/* In a histogram, each bound from 2^17 ns on is four times the one before. Its number counts all shorter times. */
 static void test_bounds(void **state) {
     (void)state;
     resource_times times = {0};

@@ -1,4 +1,4 @@
-/* The typed functions of kolk_resource_pool, each of them. Type errors are in tests/compile. */
+/* Each typed function of kolk_resource_pool. Type errors are in tests/compile. */
 #include "../help/test.h"
 
 #include <poll.h>

@@ -1,4 +1,4 @@
-/* A maker's work for a resource pool, done by kolk_resource_tick: each of its times, on the scripted clock. */
+/* A maker's work for a resource pool, done by kolk_resource_tick: each of its time limits, on the scripted clock. */
 #include "../help/debug_test.h"
 
 #include "../help/threads.h"
@@ -24,7 +24,7 @@ static void test_min_idle(void **state) {
     end();
 }
 
-/* After a failure there is a pause, of 10 ms at most, which doubles up to 5 s. */
+/* After a failed create there is a pause of at most 10 ms. With each further failure that limit doubles, up to 5 s. */
 static void test_backoff(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 1, .min_idle = 1});
@@ -89,7 +89,7 @@ static void test_lifetimes_end_at_different_times(void **state) {
     }
     assert_int_equal(f.calls[DESTROY], 19);
     assert_true(at_once < 8);
-    assert_true(is_there(&used)); /* in use, so it ends when it is returned */
+    assert_true(is_there(&used)); /* in use, so it is destroyed when returned */
     return_it(&used);
     assert_int_equal(stats().expired, 20);
     end();
@@ -158,7 +158,7 @@ static bool create_all_but_one(void *context, const char *key, kolk_deadline dea
     return false;
 }
 
-/* Failing creates for min_idle do not delay an event loop's key, nor the reverse. */
+/* Failing creates for min_idle do not delay an event loop's key, nor vice versa. */
 static void test_a_key_that_fails_stops_no_other(void **state) {
     (void)state;
     static const char *const failing[] = {"", "a"};
@@ -241,8 +241,8 @@ static void test_a_leak_of_a_thread_that_has_ended(void **state) {
     end();
 }
 
-/* When a maker looks again: after an eighth of the shortest time, limited to 10 ms to 30 s, or when it may create again
- * after a failure. */
+/* A maker looks again after an eighth of the shortest time limit, but at least 10 ms and at most 30 s, or when it may
+ * create again after a failure. */
 static void test_the_next_look(void **state) {
     (void)state;
     const struct {
@@ -257,7 +257,7 @@ static void test_the_next_look(void **state) {
                                         .leak_after_ms = all[i].leak_ms});
         tick();
         kolk_borrowed one = borrowed(NULL);
-        discard_it(&one); /* leaves nothing missing */
+        discard_it(&one); /* no resource is missing then */
         assert_int_equal(pool.inside->chore.due, clock_ns + all[i].look_ms * MS);
         end();
     }
@@ -265,7 +265,7 @@ static void test_the_next_look(void **state) {
     f.always[CREATE].fails = true;
     bool retries = false, looks_before = false;
     for (int i = 0; i < 100; i++) {
-        tick(); /* may create; is then due at once, as an entry was freed */
+        tick(); /* may create; then due immediately, as an entry was freed */
         tick();
         int64_t due = pool.inside->chore.due, retry_at = pool.inside->no_key->retry_at;
         assert_int_equal(due, retry_at < clock_ns + 10 * MS ? retry_at : clock_ns + 10 * MS);

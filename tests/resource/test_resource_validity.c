@@ -9,10 +9,10 @@
 #define assert_seen(what, value) assert_breaks(kolk_resource_is_valid, &pool, what, value)
 
 static resource_entry *entry_of(const kolk_borrowed *borrow) {
-    return kolk_entry_at_(pool.inside, number_of(borrow) - 1); /* none was destroyed before */
+    return kolk_entry_at_(pool.inside, number_of(borrow) - 1); /* no resource was destroyed before */
 }
 
-/* One resource of "" is lent, two are idle. */
+/* Begins a valid pool: one resource of "" is lent, two are idle. */
 static kolk_borrowed begin_sound(void) {
     begin((kolk_resource_pool_desc){.max = 4});
     make_idle(3, NULL);
@@ -100,7 +100,7 @@ static void test_creates(void **state) {
     end();
 }
 
-/* A waiter waits that could be served if the overwritten value were true. */
+/* Called while a borrower waits: with some of these values, it should have been served already. */
 static void break_while_one_waits(void) {
     kolk_resource_inside_ *inside = pool.inside;
     assert_int_equal(inside->waiting, 1);
@@ -113,7 +113,7 @@ static void break_while_one_waits(void) {
     if (!inside->lists[LIST_IDLE].count) assert_seen(inside->closed, true);
 }
 
-/* The same if no create is allowed. */
+/* The same while no create is allowed. */
 static void break_while_one_waits_for_what_is_idle(void) {
     uint32_t most = pool.inside->desc.max_creating;
     pool.inside->desc.max_creating = 0;
@@ -132,7 +132,7 @@ static void test_waiters(void **state) {
     kolk_resource_pause(&pool);
     others_do(break_while_one_waits_for_what_is_idle);
     assert_int_equal(borrow_for(NULL, in(1), &none), KOLK_TIMEOUT);
-    others_do(break_while_one_waits); /* it would take the place of another key's resource */
+    others_do(break_while_one_waits); /* it could replace another key's resource */
     assert_int_equal(borrow_for("k", in(1), &none), KOLK_TIMEOUT);
     kolk_resource_resume(&pool);
     for (int i = 0; i < 2; i++) return_it(&two[i]);
