@@ -1,12 +1,12 @@
-/* bank.h: 16 threads move money between accounts over 8 connections, while the server is in trouble; then the books are
- * checked. The promises are:
+/* bank.h: 16 threads (the tellers) move money between accounts over 8 connections while the server or the network
+ * fails; then the books are checked. The promises are:
  *     - a broken connection causes at most one error, and is never lent again
  *     - a borrow returns within its deadline and 50 ms
  *     - the ledger has exactly the committed transfers; the sum of money is constant
- *     - after healing there are min_idle connections within 2 s, and nothing fails any more
- *     - the server never sees more than max of them
- *     - no descriptor and no thread is left
- * On a busy machine, times are longer; a thread that only sleeps measures by how much. */
+ *     - once the trouble is over, there are min_idle connections within 2 s, and nothing fails any more
+ *     - the server never sees more than max connections
+ *     - in the end no descriptor or thread is left
+ * On a busy machine, more time is allowed; a thread that only sleeps measures how much. */
 #ifndef TESTS_PQ_BANK_H
 #define TESTS_PQ_BANK_H
 
@@ -19,7 +19,7 @@
 #define TELLERS        16
 #define CONNECTIONS    8
 #define BORROW_MS      1000
-#define TRANSFERS      100000 /* of a teller, at most */
+#define TRANSFERS      100000 /* per teller, at most */
 #define BROKEN_AT_MOST 4096
 
 typedef enum outcome { NOT_TRIED, FAILED, UNKNOWN, COMMITTED } outcome;
@@ -27,23 +27,23 @@ typedef enum outcome { NOT_TRIED, FAILED, UNKNOWN, COMMITTED } outcome;
 typedef struct teller {
     pthread_t thread;
     int64_t number, transfers;
-    uint8_t *fates; /* of each transfer */
+    uint8_t *fates; /* the outcome of each transfer */
 } teller;
 
 static struct {
     kolk_pq db;
     int64_t query_ms; /* a query's deadline */
     teller tellers[TELLERS];
-    int64_t pause_ms;                           /* atomic: a teller's rest after each transfer */
+    int64_t pause_ms;                           /* atomic: how long a teller rests after each transfer */
     bool stops;                                 /* atomic, like the counters */
-    uint64_t committed, query_errors, failures; /* transfers; of failures: borrows that failed */
-    uint64_t causes[KOLK_PQ_BROKEN + 1];        /* of failed borrows; 0: no failed create */
+    uint64_t committed, query_errors, failures; /* transfers; failed queries; failed borrows */
+    uint64_t causes[KOLK_PQ_BROKEN + 1];        /* how many borrows failed for each; 0: no create failed */
     int64_t latest_ns, oversleep_ns;            /* the greatest delay of a borrow, and of a nap */
     int64_t crowd_ms;                           /* the longest time with more connections than max */
-    int64_t alive;                              /* at the server, by the last query */
-    pthread_mutex_t lock;                       /* of broken */
-    uintptr_t broken[BROKEN_AT_MOST];           /* connections */
-    uintptr_t connections;                      /* that have been lent */
+    int64_t alive;                              /* connections at the server, by the last query */
+    pthread_mutex_t lock;                       /* guards `broken` and the maxima */
+    uintptr_t broken[BROKEN_AT_MOST];           /* numbers of broken connections */
+    uintptr_t connections;                      /* how many have been numbered */
     size_t broken_count;
     pthread_t watcher, sleeper;
 } bank;
@@ -87,7 +87,7 @@ static inline bool is_broken(uintptr_t number) {
 }
 
 static inline void note_broken(uintptr_t number) {
-    REQUIRE(!is_broken(number)); /* a second error of it */
+    REQUIRE(!is_broken(number)); /* its first error */
     pthread_mutex_lock(&bank.lock);
     REQUIRE(bank.broken_count < BROKEN_AT_MOST);
     bank.broken[bank.broken_count++] = number;
@@ -105,7 +105,7 @@ static inline bool teller_asks(const kolk_borrowed *borrow, uintptr_t number, co
                             : kolk_pq_exec(borrow, sql, n, values, deadline, &error);
     if (error.code) {
         COUNT(query_errors);
-        /* if the deadline has passed before the query was sent, the connection is unchanged */
+        /* if the deadline had passed before the query was sent, the connection is unchanged */
         if (error.code == KOLK_PQ_BROKEN || strstr(error.text, "was not cancelled in time"))
             note_broken(number);
         else if (error.code != KOLK_PQ_TIMEOUT)
@@ -118,12 +118,12 @@ static inline bool teller_asks(const kolk_borrowed *borrow, uintptr_t number, co
 
 static inline outcome make_transfer(const kolk_borrowed *borrow, int64_t id, uint64_t *random) {
     uintptr_t number = connection_number(kolk_pq_conn(borrow));
-    REQUIRE(!is_broken(number)); /* it is lent again */
+    REQUIRE(!is_broken(number)); /* a broken connection must not be lent again */
     uint32_t from = random_below(random, ACCOUNTS), to = random_below(random, ACCOUNTS - 1), amount;
     to += to >= from;
     amount = random_below(random, 100);
     char texts[6][24];
-    snprintf(texts[0], sizeof *texts, "%u", from < to ? from : to); /* in one order, so that there is no deadlock */
+    snprintf(texts[0], sizeof *texts, "%u", from < to ? from : to); /* always in the same order: no deadlock */
     snprintf(texts[1], sizeof *texts, "%d", from < to ? -(int)amount : (int)amount);
     snprintf(texts[2], sizeof *texts, "%u", from < to ? to : from);
     snprintf(texts[3], sizeof *texts, "%d", from < to ? (int)amount : -(int)amount);
@@ -136,7 +136,7 @@ static inline outcome make_transfer(const kolk_borrowed *borrow, int64_t id, uin
         !teller_asks(borrow, number, "update", update, 2, (const char *[]){texts[2], texts[3]}) ||
         !teller_asks(borrow, number, NULL, "INSERT INTO ledger VALUES ($1, $2, $3, $4)", 4, ledger))
         return FAILED;
-    if (random_below(random, 8) == 0) return FAILED; /* forgets to commit */
+    if (random_below(random, 8) == 0) return FAILED; /* without a commit */
     return teller_asks(borrow, number, NULL, "COMMIT", 0, NULL) ? COMMITTED : UNKNOWN;
 }
 
@@ -251,9 +251,9 @@ static inline void await_recovery(void) {
     print_message("  all connections after %" PRId64 " ms; made %" PRIu64 ", seen dead %" PRIu64
                   ", broken in use %zu; errors of queries %" PRIu64 ", of borrows %" PRIu64 "\n",
                   took, stats.created, stats.invalid, bank.broken_count, READ(query_errors), READ(failures));
-    assert_true(took <= 10000 + 20 * busy); /* a machine may have other things to do */
-    /* Transfers begun before may still fail, later ones must not. For a while all connections are used at full speed.
-     * Then some borrows may wait until their deadline, while the other tellers rest. */
+    assert_true(took <= 10000 + 20 * busy); /* the limit is 2 s; the machine may be busy */
+    /* Transfers that began before may still fail, but later ones must not. For a while, all connections are used at
+     * full speed. Then the tellers rest longer, while the last old borrows may still wait until their deadline. */
     nap_ms(does_a_part() ? 100 : 300);
     if (!does_a_part()) {
         int64_t pause_ms = READ(pause_ms);
@@ -266,7 +266,7 @@ static inline void await_recovery(void) {
     assert_int_equal(READ(query_errors) + READ(failures), errors);
 }
 
-/* The ledger must have each committed transfer, and no failed one. */
+/* Checks that the ledger has each committed transfer, and no failed one. */
 static inline void check_ledger(PGconn *admin) {
     PGresult *result = PQexec(admin, "SELECT id FROM ledger");
     uint64_t known = 0;
@@ -302,12 +302,12 @@ static inline void close_bank(bool crowds) {
     int64_t late = bank.latest_ns / 1000000, busy = bank.oversleep_ns / 1000000;
     print_message("  %" PRIu64 " transfers; a borrow %" PRId64 " ms, a nap %" PRId64 " ms too late at most\n",
                   bank.committed, late > 0 ? late : 0, busy);
-    assert_true(late <= 250 + 10 * busy); /* 50 where there is nothing else to do */
+    assert_true(late <= 250 + 10 * busy); /* 50 ms on an idle machine */
     assert_true(crowds || bank.crowd_ms <= 500 + 10 * busy);
     for (int i = 0; i < TELLERS; i++) free(bank.tellers[i].fates);
 }
 
-/* Lists server processes of the bank, as many as fit into the array. */
+/* Fills the array with ids of server processes of the bank, and returns how many. */
 static inline size_t bank_processes(int *pids, size_t room) {
     PGconn *admin = connect_admin();
     PGresult *result = PQexec(admin, "SELECT pid " AS_THE_BANK " ORDER BY random()");

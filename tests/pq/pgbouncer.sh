@@ -1,6 +1,6 @@
 #!/bin/sh
-# Four processes of the bank, with 8 connections each, on a server that has 8 for them: through PgBouncer, where a connection has
-# a server process only for the length of a transaction.
+# Runs four processes of the bank, with 8 connections each, on a server that has 8 connections for all of them. They
+# connect through PgBouncer, which gives a connection a server process only for the length of a transaction.
 # Usage: tests/pq/pgbouncer.sh BANK EXPECTED
 set -eu
 bank=$1
@@ -41,7 +41,7 @@ $as pgbouncer -q "$folder/pgbouncer.ini" > "$folder/pgbouncer.log" 2>&1 &
 pooler=$!
 await "$folder/.s.PGSQL.6432" "$pooler" "$folder/pgbouncer.log"
 
-# If the first login of PgBouncer at the server fails, it turns away all clients that wait for it. So one client goes first.
+# If PgBouncer's first login at the server fails, it rejects all clients that wait for it. So one client connects first.
 tries=0
 until psql -h "$folder" -p 6432 -U postgres -Atc "SELECT 1" postgres > "$folder/first" 2>&1; do
   tries=$((tries + 1))

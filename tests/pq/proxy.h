@@ -8,11 +8,11 @@
 
 typedef enum proxy_way {
     PASS_ON,
-    LOSE,   /* loses all data of present connections, for good; afterwards only the server learns */
+    LOSE,   /* present connections lose all data, for good; later, only the server learns of their end */
     RESET,  /* every connection is reset */
     DELAY,  /* new connections are forwarded after 300 ms */
     CUT,    /* older connections are reset as soon as the client sends data; new ones are forwarded */
-    HANG_UP /* new connections are closed at once; older ones are forwarded */
+    HANG_UP /* new connections are closed immediately; older ones are forwarded */
 } proxy_way;
 
 #define PROXY_PAIRS 256
@@ -23,7 +23,7 @@ static struct {
     proxy_way way;  /* atomic */
     bool ends;      /* atomic */
     uint32_t turns; /* atomic: how often it has read `way` */
-    size_t used;    /* pairs that were ever used: the first ones */
+    size_t used;    /* the first so many pairs were used at some time */
     struct {
         int ends[2]; /* client, server; -1: none */
         int64_t begin;
@@ -44,7 +44,7 @@ static inline void close_pair(size_t i, bool with_reset) {
 static inline void accept_pair(bool hangs_up) {
     int client = accept4(proxy.listener, NULL, NULL, SOCK_CLOEXEC);
     if (hangs_up) {
-        char request[64]; /* unread, it would be a reset */
+        char request[64]; /* if it stayed unread, close would reset the connection */
         recv(client, request, sizeof request, 0);
         close(client);
         return;

@@ -1,5 +1,5 @@
-/* server.h: starts a separate PostgreSQL server for the test program, in its own folder (tools/postgres.sh). If none is
- * installed, the tests are skipped. */
+/* server.h: starts a PostgreSQL server of the test program's own, in its own folder (tools/postgres.sh). If PostgreSQL
+ * is not installed, the tests are skipped. */
 #ifndef TESTS_PQ_SERVER_H
 #define TESTS_PQ_SERVER_H
 
@@ -41,7 +41,7 @@ static inline void nap_ms(int64_t ms) {
 
 /* ---- Sockets, descriptors, threads ------------------------------------------------------------------------------- */
 
-/* A socket that listens on a free port of 127.0.0.1. */
+/* Returns a socket that listens on a free port of 127.0.0.1. */
 static inline int listen_somewhere(int backlog, int *port) {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof at;
@@ -52,7 +52,7 @@ static inline int listen_somewhere(int backlog, int *port) {
     return fd;
 }
 
-/* A port on which nobody listens. */
+/* Returns a port on which nobody listens. */
 static inline int free_port(void) {
     int port;
     close(listen_somewhere(1, &port));
@@ -80,7 +80,7 @@ static inline int count_own(const char *folder) {
 
 /* ---- The server -------------------------------------------------------------------------------------------------- */
 
-/* Waits for at most 20 s. */
+/* Connects as the superuser; waits for the server for at most 20 s. */
 static inline PGconn *connect_admin(void) {
     int64_t begin = now_ms();
     for (;;) {
@@ -93,7 +93,7 @@ static inline PGconn *connect_admin(void) {
     }
 }
 
-/* Returns the number that a query returns; 0 if none. */
+/* Returns the number that a query returns, or 0 if it returns no row. */
 static inline int64_t ask_number(PGconn *conn, const char *sql) {
     PGresult *result = PQexec(conn, sql);
     if (PQresultStatus(result) == PGRES_FATAL_ERROR) fprintf(stderr, "%s: %s\n", sql, PQresultErrorMessage(result));
@@ -103,7 +103,7 @@ static inline int64_t ask_number(PGconn *conn, const char *sql) {
     return number;
 }
 
-/* The same as the superuser. */
+/* The same on a new connection of the superuser's. */
 static inline int64_t ask_admin(const char *sql) {
     PGconn *conn = connect_admin();
     int64_t number = ask_number(conn, sql);
@@ -172,7 +172,7 @@ static inline void skip_without_server(void) {
 
 /* ---- Pools ------------------------------------------------------------------------------------------------------- */
 
-/* A conninfo for the socket, or for 127.0.0.1 and this port. It stays valid until the program ends. */
+/* Returns a conninfo for the socket (port 0), or for 127.0.0.1 and this port. It stays valid until the program ends. */
 static inline const char *conninfo_of(int port, const char *user) {
     static char texts[64][200];
     static int count;
@@ -201,7 +201,7 @@ static inline void borrow_or_fail(kolk_pq *db, kolk_borrowed *borrow) {
     if (borrow_within(db, 20000, borrow) != KOLK_OK) fail_msg("borrow: %s", borrow->error.text);
 }
 
-/* Runs a query that must return a number. */
+/* Runs a query, which must return a number. */
 static inline int64_t number_of(const kolk_borrowed *borrow, const char *sql) {
     kolk_error error;
     PGresult *result = kolk_pq_exec(borrow, sql, 0, NULL, kolk_deadline_after(20000), &error);

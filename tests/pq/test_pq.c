@@ -1,4 +1,4 @@
-/* Connections to a real PostgreSQL: tests the header, sentence by sentence. */
+/* Tests the header's promises, sentence by sentence, on connections to a real PostgreSQL server. */
 #include "bank.h"
 
 #include <fcntl.h>
@@ -28,17 +28,18 @@ static void test_queries(void **state) {
 
     assert_false(PQisnonblocking(kolk_pq_conn(&borrow)));
 
-    /* Without parameters, several commands: the last result. */
+    /* A query without parameters may have several commands: the result is the last one's. */
     assert_int_equal(number_of(&borrow, "SELECT 1; SELECT 2"), 2);
 
-    /* An error of the server: a result, and its words. The connection stays good. */
+    /* After an error of the server there is a result, and the error has the server's words. The connection stays
+     * good. */
     result = kolk_pq_exec(&borrow, "SELECT 1/0", 0, NULL, kolk_deadline_after(20000), &error);
     assert_int_equal(error.code, KOLK_PQ_OTHER);
     assert_non_null(strstr(error.text, "division by zero"));
     assert_string_equal(PQresultErrorField(result, PG_DIAG_SQLSTATE), "22012");
     PQclear(result);
 
-    /* A result of a megabyte, and a query of one. */
+    /* A result of a megabyte, and a query with a parameter of a megabyte. */
     assert_int_equal(number_of(&borrow, "SELECT 12, repeat('x', 1000000)"), 12);
     char *query = malloc(1000100);
     assert_non_null(query);
@@ -50,7 +51,7 @@ static void test_queries(void **state) {
     PQclear(result);
     free(query);
 
-    /* It starts a COPY, which libpq's functions continue. */
+    /* kolk_pq_exec can start a COPY, which libpq's functions continue. */
     result = kolk_pq_exec(&borrow, "COPY (SELECT 5) TO STDOUT", 0, NULL, kolk_deadline_after(20000), &error);
     assert_int_equal(error.code, 0);
     assert_int_equal(PQresultStatus(result), PGRES_COPY_OUT);
@@ -62,7 +63,7 @@ static void test_queries(void **state) {
     assert_int_equal(PQgetCopyData(kolk_pq_conn(&borrow), &line, 0), -1);
     while ((result = PQgetResult(kolk_pq_conn(&borrow)))) PQclear(result);
 
-    /* A query with unread results is not ended by the next one, which is refused. */
+    /* While a query has unread results, the next one is refused, and does not end the first. */
     assert_true(PQsendQuery(kolk_pq_conn(&borrow), "SELECT 6"));
     assert_null(kolk_pq_exec(&borrow, "SELECT 7", 0, NULL, kolk_deadline_after(20000), &error));
     assert_int_equal(error.code, KOLK_PQ_OTHER);
@@ -93,7 +94,7 @@ static void test_queries(void **state) {
 
 /* ---- Why there is no connection ---------------------------------------------------------------------------------- */
 
-/* Borrows for a moment, until an attempt has failed. */
+/* Borrows with short deadlines until an attempt to connect has failed. */
 static kolk_status borrow_until_refused(kolk_pq *db, kolk_borrowed *borrow) {
     enum { MOMENT_MS = 20 };
     for (int64_t first = now_ms();;) {
@@ -107,7 +108,7 @@ static kolk_status borrow_until_refused(kolk_pq *db, kolk_borrowed *borrow) {
     }
 }
 
-/* Borrows must fail in time, with these words in the sentence, and with the status for a passing or a final cause. */
+/* Borrows must fail in time, with this status, this code, and these words in the error's sentence. */
 static void assert_refused_within(const char *conninfo, int64_t create_ms, kolk_status status, int32_t code,
                                   const char *words) {
     kolk_pq db;
@@ -147,7 +148,7 @@ static void test_refusals(void **state) {
     assert_final(text, KOLK_PQ_OTHER, "3D000");
     assert_final("host=127.0.0.1 colour=red", KOLK_PQ_OTHER, "colour");
 
-    /* Another host may accept the next attempt, even if it was silent this time. */
+    /* The failure is not final if another host may accept the next attempt, even if that host was silent this time. */
     int mute_port, mute = listen_somewhere(100, &mute_port);
     snprintf(text, sizeof text, "host=127.0.0.1,localhost port=%d,%d user=nobody dbname=postgres", free_port(),
              server.port);
@@ -157,13 +158,13 @@ static void test_refusals(void **state) {
     assert_refused_within(text, 400, KOLK_TIMEOUT, KOLK_PQ_AUTHENTICATION, "localhost");
     close(mute);
 
-    /* The server is full: of its 30 connections 3 are for superusers. */
+    /* The server is full: it has 30 connections, 3 of which are reserved for superusers. */
     PGconn *others[30];
     for (int i = 0; i < 30; i++) others[i] = PQconnectdb(conninfo_of(server.port, i < 20 ? "alice" : "postgres"));
     assert_refused(conninfo_of(server.port, "alice"), KOLK_PQ_TOO_MANY, "53300");
     for (int i = 0; i < 30; i++) PQfinish(others[i]);
 
-    /* Somebody hangs up at once. */
+    /* The server hangs up immediately. */
     int port, listener = listen_somewhere(5, &port);
     pid_t child = fork();
     assert_true(child >= 0);
@@ -184,7 +185,7 @@ static void test_black_holes(void **state) {
     int fds = count_own("/proc/self/fd");
     int port, full_port, hole = listen_somewhere(100, &port), full = listen_somewhere(0, &full_port);
 
-    /* A server that accepts and stays silent; and one with a full backlog, which accepts nothing. */
+    /* One server accepts connections and stays silent; the other accepts none, as its backlog is full. */
     assert_refused_within(conninfo_of(port, "alice"), 150, KOLK_TIMEOUT, KOLK_PQ_TIMEOUT, "127.0.0.1");
     int waiting[4];
     for (int i = 0; i < 4; i++) {
@@ -219,11 +220,11 @@ static void test_black_holes(void **state) {
         kolk_resource_deinit(&db.pool);
     }
 
-    /* A server that runs, but without the requested attributes. */
+    /* The server runs, but does not have the requested attributes. */
     snprintf(text, sizeof text, "%s target_session_attrs=standby", conninfo_of(server.port, "alice"));
     assert_refused(text, KOLK_PQ_OTHER, "standby");
 
-    /* A borrow without waiting starts a connection for the next borrow; without a housekeeper it starts none. */
+    /* A borrow without waiting makes the pool connect for the next borrow, but not if there is no housekeeper. */
     for (int alone = 0; alone < 2; alone++) {
         make_db(&db, &(kolk_pq_desc){.conninfo = conninfo_of(0, "postgres"), .pool.no_housekeeper = alone == 1});
         kolk_status status = borrow_within(&db, 0, &borrow);
@@ -271,7 +272,7 @@ static void test_give_back(void **state) {
         if ((PQbackendPID(kolk_pq_conn(&borrow)) == pid) != (i < 2)) fail_msg("after %s", leave[i]);
         assert_int_equal(PQtransactionStatus(kolk_pq_conn(&borrow)), PQTRANS_IDLE);
         assert_int_equal(number_of(&borrow, "SELECT count(*) FROM notes"), 0);
-        /* The server does not continue the abandoned query. */
+        /* The server does not go on with the abandoned query. */
         int64_t begin = now_ms();
         while (number_of(&borrow, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'notes'") > 1)
             if (now_ms() - begin > 10000) fail_msg("still there: %s", leave[i]);
@@ -282,7 +283,7 @@ static void test_give_back(void **state) {
     assert_int_equal(stats.created, 5);
     assert_int_equal(stats.unclean, 4);
 
-    /* A connection that was destroyed has ended at the server too, if the machine is not too busy. */
+    /* A destroyed connection ends at the server soon, too, unless the machine is too busy. */
     PGconn *admin = connect_admin();
     int seen = 0;
     for (int i = 0; i < 20; i++) {
@@ -340,7 +341,7 @@ static void test_prepared(void **state) {
     int32_t code;
     kolk_error error;
     make_db(&db, &(kolk_pq_desc){.conninfo = conninfo_of(0, "postgres"), .pool = {.max = 1}});
-    /* Prepared statements survive give_back and ROLLBACK, and are prepared once. */
+    /* Prepared statements survive give_back and ROLLBACK, and are prepared only once. */
     for (int i = 0; i < 3; i++) {
         char name[16];
         borrow_or_fail(&db, &borrow);
@@ -359,8 +360,8 @@ static void test_prepared(void **state) {
     assert_int_equal(run_prepared(&borrow, "bad", "SELEKT", &code), -1);
     assert_int_equal(run_prepared(&borrow, "bad", "SELECT $1::int", &code), 20); /* it was not kept */
 
-    /* A statement is lost with or without the pool's knowledge: it is prepared again. Within a transaction the next use
-     * reports the loss, and the one after it prepares again. */
+    /* If a statement is lost, with or without the pool's knowledge, it is prepared again. Within a transaction, its
+     * next use reports the loss, and the use after the rollback prepares it again. */
     PQclear(kolk_pq_exec(&borrow, "DISCARD ALL", 0, NULL, kolk_deadline_after(20000), &error));
     assert_int_equal(run_prepared(&borrow, "add3", "SELECT $1::int + 1", &code), 21);
     PQclear(PQexec(kolk_pq_conn(&borrow), "DEALLOCATE ALL"));
@@ -372,7 +373,7 @@ static void test_prepared(void **state) {
     number_of(&borrow, "ROLLBACK");
     assert_int_equal(run_prepared(&borrow, "add3", "SELECT $1::int + 1", &code), 21);
 
-    /* Without a name nothing is kept: the next query that has parameters would replace it. */
+    /* A statement without a name is not kept, as the next query with parameters would replace it. */
     assert_int_equal(run_prepared(&borrow, "", "SELECT $1::int + 1", &code), 21);
     assert_int_equal(run_prepared(&borrow, "", "SELECT $1::int + 2", &code), 22);
     assert_false(kolk_pq_prepare(&borrow, "", "SELECT $1::int + 2", kolk_deadline_after(20000), &error));
@@ -380,7 +381,8 @@ static void test_prepared(void **state) {
     kolk_resource_give_back(&db.pool, &borrow);
     kolk_resource_deinit(&db.pool);
 
-    /* With discard_all the statements are lost at give_back, and the pool knows. With no_prepared there are none. */
+    /* With discard_all, statements are lost at give_back, and the pool takes that into account. With no_prepared, there
+     * are no prepared statements. */
     for (int none = 0; none < 2; none++) {
         make_db(&db, &(kolk_pq_desc){.conninfo = conninfo_of(0, "postgres"),
                                      .pool = {.max = 1},
@@ -419,7 +421,7 @@ static void test_cancel(void **state) {
     assert_null(kolk_pq_exec(&borrow, "SELECT 1", 0, NULL, KOLK_NOW, &error)); /* nothing is sent */
     assert_int_equal(error.code, KOLK_PQ_TIMEOUT);
 
-    /* The query ends at about the same time as the deadline: the cancel request never hits the next one. */
+    /* The query ends at about the time of the deadline: the cancel request must never hit the next query. */
     uint64_t random = 1;
     int timeouts = 0;
     for (int i = 0; i < (does_a_part() ? 50 : 1000); i++) {
@@ -432,7 +434,7 @@ static void test_cancel(void **state) {
     }
     print_message("%d were cancelled\n", timeouts);
 
-    /* Within a transaction: it has failed, and is rolled back at give_back. */
+    /* Within a transaction, a cancelled query makes the transaction fail; give_back rolls it back. */
     number_of(&borrow, "BEGIN");
     PQclear(kolk_pq_exec(&borrow, "SELECT pg_sleep(600)", 0, NULL, kolk_deadline_after(20), &error));
     assert_int_equal(PQtransactionStatus(kolk_pq_conn(&borrow)), PQTRANS_INERROR);
@@ -440,7 +442,7 @@ static void test_cancel(void **state) {
     borrow_or_fail(&db, &borrow);
     assert_int_equal(PQbackendPID(kolk_pq_conn(&borrow)), pid);
 
-    /* A stopped server process: the call returns anyway, and the connection is replaced. */
+    /* If the server process is stopped, the call returns anyway, and the connection is replaced. */
     kill(pid, SIGSTOP);
     int64_t begin = now_ms();
     assert_null(kolk_pq_exec(&borrow, "SELECT 5", 0, NULL, kolk_deadline_after(50), &error));
@@ -453,8 +455,8 @@ static void test_cancel(void **state) {
     borrow_or_fail(&db, &borrow);
     assert_int_not_equal(PQbackendPID(kolk_pq_conn(&borrow)), pid);
 
-    /* An unanswered cancel request, and a query that ends by itself: the answer is valid, but the request may arrive
-     * later, so the connection is replaced. */
+    /* If the cancel request is not answered and the query ends by itself, the query's answer is valid. But the request
+     * may arrive later, so the connection is replaced. */
     pid = PQbackendPID(kolk_pq_conn(&borrow));
     kill(server.pid, SIGSTOP);
     result = kolk_pq_exec(&borrow, "SELECT 8, pg_sleep(0.3)", 0, NULL, kolk_deadline_after(50), &error);
@@ -468,8 +470,8 @@ static void test_cancel(void **state) {
     borrow_or_fail(&db, &borrow);
     assert_int_not_equal(PQbackendPID(kolk_pq_conn(&borrow)), pid);
 
-    /* The connection ends under a query. The error has the server's last message, even if libpq took it for a notice,
-     * as no query was running when it was read. */
+    /* The connection ends before or during a query. The error has the server's last message, even if libpq took that
+     * for a notice because no query was running when it was read. */
     PGconn *admin = connect_admin();
     for (int i = 0; i < 2; i++) {
         char sql[64];
@@ -509,7 +511,8 @@ static void test_validation(void **state) {
     char sql[64];
     PGconn *admin = connect_admin();
 
-    /* First level: a server process that has ended is seen, and a borrow without waiting does not get it. */
+    /* First level: the pool notices that a server process has ended, and does not lend its connection, not even to a
+     * borrow without waiting. */
     make_db(&db, &(kolk_pq_desc){.conninfo = conninfo_of(0, "postgres"), .pool = {.max = 1}});
     int pid = pid_of_a_borrow(&db, 20000);
     assert_int_equal(pid_of_a_borrow(&db, 0), pid);
@@ -522,7 +525,7 @@ static void test_validation(void **state) {
     assert_int_equal(stats.invalid, 1);
     assert_int_equal(stats.unclean, 0);
 
-    /* Unrequested messages of the server do not end a connection. */
+    /* A connection stays good when the server sends messages that were not requested. */
     borrow_or_fail(&db, &borrow);
     number_of(&borrow, "LISTEN news");
     kolk_resource_give_back(&db.pool, &borrow);
@@ -544,11 +547,11 @@ static void test_validation(void **state) {
     nap_ms(5);
     int64_t begin = now_ms();
     assert_int_not_equal(pid_of_a_borrow(&db, 20000), pid);
-    assert_in_range(now_ms() - begin, 450, 20000); /* the query took that long */
+    assert_in_range(now_ms() - begin, 450, 20000); /* the query waited that long for an answer */
     kill(pid, SIGCONT);
     kolk_resource_deinit(&db.pool);
 
-    /* keepalive sends queries too, before 30 s are over, but not with -1. */
+    /* keepalive also sends queries, even before 30 s have passed, but not if ask_after_ms is -1. */
     for (int never = 0; never < 2; never++) {
         make_db(&db, &(kolk_pq_desc){.conninfo = conninfo_of(0, "postgres"),
                                      .pool = {.name = "kept", .max = 1, .keepalive_ms = 1, .no_housekeeper = true},
@@ -599,15 +602,15 @@ static void test_terminated_connections(void **state) {
     await_recovery();
     close_bank(false);
     assert_int_equal(count_own("/proc/self/fd"), fds);
-    assert_int_equal(count_own("/proc/self/task"), 1 + UNDER_TSAN); /* TSan has one */
+    assert_int_equal(count_own("/proc/self/task"), 1 + UNDER_TSAN); /* TSan has a thread of its own */
 }
 
-/* ---- The server ends: last --------------------------------------------------------------------------------------- */
+/* ---- The server shuts down (must run last) ----------------------------------------------------------------------- */
 
 static void test_shutting_down(void **state) {
     (void)state;
     skip_without_server();
-    PGconn *admin = connect_admin(); /* it is waited for */
+    PGconn *admin = connect_admin(); /* the server's shutdown waits for this connection */
     kill(server.pid, SIGTERM);
     int64_t begin = now_ms();
     for (PGconn *other = NULL; now_ms() - begin < 10000; PQfinish(other), nap_ms(5)) {

@@ -1,4 +1,4 @@
-/* Connecting: hosts with several addresses, some of them silent; the adapter's defaults; passwords that change. */
+/* Connecting to hosts with several addresses, some of them silent; the adapter's defaults; passwords that change. */
 #include "server.h"
 
 #include <dlfcn.h>
@@ -9,9 +9,9 @@
 
 /* ---- Names with two addresses ------------------------------------------------------------------------------------ */
 
-static int resolved; /* how often two.test was */
+static int resolved; /* how often two.test was resolved */
 
-/* Replaces the C library's function, for libpq too: two.test has the addresses 127.0.0.2 and 127.0.0.1. */
+/* Replaces the C library's function, for libpq too, so that two.test has the addresses 127.0.0.2 and 127.0.0.1. */
 /* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
 int getaddrinfo(const char *name, const char *service, const struct addrinfo *hints, struct addrinfo **all) {
     int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
@@ -43,7 +43,7 @@ static int count_knocks(int listener) {
     return count;
 }
 
-/* Calls kolk_pq_create_ directly, as a pool has its own time-out for it. */
+/* Calls kolk_pq_create_ directly, as a pool would set its own time-out. */
 static pq_connection *connect_within(kolk_pq *db, const char *key, int64_t ms, kolk_error *error) {
     void *resource = NULL;
     *error = (kolk_error){0};
@@ -78,14 +78,14 @@ static void test_silent_addresses(void **state) {
     char text[300];
     int fds = count_own("/proc/self/fd"), silent = listen_silently(server.port), p = server.port, closed = free_port();
 
-    /* The first address of a name is silent: it gets half of the time. */
+    /* If the first address of a name is silent, it gets half of the time. */
     snprintf(text, sizeof text, "host=two.test port=%d", p);
     connect_to_hosts(text, 800, 390);
-    assert_int_equal(count_knocks(silent), 1); /* it is not tried again */
-    /* connect_timeout is for each address. */
+    assert_int_equal(count_knocks(silent), 1); /* the silent address is not tried again */
+    /* connect_timeout holds for each address. */
     snprintf(text, sizeof text, "host=two.test port=%d connect_timeout=1", p);
     connect_to_hosts(text, 60000, 990);
-    /* With several hosts, each is tried once; also silent ones given by address, in any spelling. */
+    /* Of several hosts, each is tried once, including silent ones that are given by address, however it is spelt. */
     snprintf(text, sizeof text,
              "host=two.test,two.test,one.test hostaddr=127.2,,127.0.0.1 port=%d,%d,%d "
              "target_session_attrs=read-write",
@@ -95,7 +95,7 @@ static void test_silent_addresses(void **state) {
     connect_to_hosts(text, 900, 290);
     snprintf(text, sizeof text, "hostaddr=127.0.0.2,127.0.0.2,127.0.0.1 port=%d target_session_attrs=primary", p);
     if (!does_a_part()) connect_to_hosts(text, 900, 290);
-    /* Of two hosts the silent one is skipped, not the one that libpq tried before. */
+    /* Of two hosts, the silent one is skipped, not the one that libpq tried before it. */
     snprintf(text, sizeof text,
              "host=two.test,two.test hostaddr=127.0.0.1,127.0.0.2 port=%d target_session_attrs=prefer-standby", p);
     connect_to_hosts(text, 800, 390);
@@ -109,12 +109,12 @@ static void test_silent_addresses(void **state) {
     kolk_pq_destroy_(&db, connection);
     kolk_pq_deinit(&db);
 
-    /* No host answers: the error names the last one tried. */
+    /* If no host answers, the error names the last one that was tried. */
     close(silent);
     silent = listen_silently(closed);
     make_db(&db, &(kolk_pq_desc){.conninfo = "host=two.test user=postgres"});
     snprintf(text, sizeof text, "port=%d", closed);
-    assert_null(connect_within(&db, text, 300, &error)); /* the second refuses */
+    assert_null(connect_within(&db, text, 300, &error)); /* the second address refuses */
     assert_int_equal(error.code, KOLK_PQ_REFUSED);
     assert_null(connect_within(&db, "host=127.0.0.2 port=1", 300, &error));
     assert_int_equal(error.code, KOLK_PQ_REFUSED);
@@ -130,7 +130,8 @@ static void test_silent_addresses(void **state) {
     kolk_pq_deinit(&db);
     close(silent);
 
-    /* Normally a name is resolved once, by libpq; on a machine too busy for the first moment, twice. */
+    /* A name is normally resolved once, by libpq; if the machine is too busy to connect in the first moment, it is
+     * resolved twice. */
     snprintf(text, sizeof text, "host=two.test port=%d", p);
     for (int tries = 0; tries == 0 || (resolved > 1 && tries < 20); tries++) {
         resolved = 0;
@@ -180,7 +181,7 @@ static void test_keepalives(void **state) {
     } rows[] = {{"", "", 30, 10, 3, 30000},
                 {"keepalives_idle=77 tcp_user_timeout=1234", "", 77, 10, 3, 1234},
                 {"", "keepalives_interval=5 keepalives_count=4", 30, 5, 4, 30000},
-                {"", "service=ours", 55, 0, 0, 0}, /* 0: whatever the system has */
+                {"", "service=ours", 55, 0, 0, 0}, /* 0: the system's value */
                 {"tcp_user_timeout=0", "", 30, 10, 3, 0}};
     char file[128];
     snprintf(file, sizeof file, "%s/services", server.folder);
@@ -234,9 +235,9 @@ static void test_session(void **state) {
     PQclear(result);
     assert_text(&borrow, "SET statement_timeout = 0; SHOW statement_timeout", "0");
     kolk_resource_give_back(&db.pool, &borrow);
-    borrow_or_fail(&db, &borrow); /* DISCARD ALL was not the end of it */
+    borrow_or_fail(&db, &borrow); /* the setting survives DISCARD ALL */
     assert_text(&borrow, "SHOW statement_timeout", "50ms");
-    assert_text(&borrow, "SHOW client_min_messages", "error"); /* by conninfo's options */
+    assert_text(&borrow, "SHOW client_min_messages", "error"); /* set by the conninfo's options */
     assert_text(&borrow, "SHOW application_name", "shop");
     kolk_resource_give_back(&db.pool, &borrow);
     kolk_borrow_desc wish = {.key = "application_name=key options='-c statement_timeout=70'",
@@ -264,14 +265,14 @@ static void test_session(void **state) {
 /* ---- Passwords --------------------------------------------------------------------------------------------------- */
 
 static struct {
-    const char *next; /* NULL: there is none */
+    const char *next; /* NULL: there is no password */
     char key[32];
     const char *out;
     size_t size;
     bool looks, seen;
 } vault;
 
-/* Reads memory that was freed. */
+/* Returns true if the text is at this place, which may have been freed. */
 #if defined(__clang__) || defined(__GNUC__)
 __attribute__((no_sanitize("address", "thread")))
 #endif
@@ -282,7 +283,7 @@ is_there(const volatile char *at, const char *text) {
     return true;
 }
 
-/* The adapter sets its receiver right after it has connected. */
+/* Called right after the adapter has connected, when it sets its notice receiver. */
 PQnoticeReceiver __real_PQsetNoticeReceiver(PGconn *conn, PQnoticeReceiver receiver, void *argument);
 PQnoticeReceiver __wrap_PQsetNoticeReceiver(PGconn *conn, PQnoticeReceiver receiver, void *argument);
 PQnoticeReceiver __wrap_PQsetNoticeReceiver(PGconn *conn, PQnoticeReceiver receiver, void *argument) {
@@ -316,7 +317,7 @@ static void test_password(void **state) {
     vault.next = "secret"; /* called at each connect */
     pq_connection *connection = connect_within(&db, "password=older", 20000, &error);
     if (!connection) fail_msg("%s", error.text);
-    assert_false(vault.seen); /* it was wiped */
+    assert_false(vault.seen); /* the password was wiped */
     assert_string_equal(vault.key, "password=older");
     assert_int_equal(vault.size, 8192);
     vault.looks = false;

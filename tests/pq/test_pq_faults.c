@@ -1,8 +1,8 @@
-/* The bank of bank.h in every trouble that a server or a network can make, one after another. */
+/* Runs the bank of bank.h through every trouble that a server or a network can cause, one after another. */
 #include "bank.h"
 #include "proxy.h"
 
-/* The process's descriptors and threads, before and after each test. */
+/* The number of the process's descriptors before each test. */
 static int fds_before;
 
 static void begin_trouble(const char *conninfo, int64_t query_ms, int64_t pause_ms) {
@@ -15,7 +15,8 @@ static void end_trouble(bool crowds) {
     close_bank(crowds);
 }
 
-/* An unanswered cancel request may last for a moment after its connection has ended. */
+/* Checks for leaked descriptors and threads. An unanswered cancel request may go on for a moment after its connection
+ * has ended. */
 static void check_what_is_left(void) {
     int64_t begin = now_ms();
     while (count_own("/proc/self/fd") > fds_before || count_own("/proc/self/task") > 1 + UNDER_TSAN) {
@@ -34,7 +35,7 @@ static void terminate_backends(void) {
     end_trouble(false);
 }
 
-/* The server ends all other processes too, and recovers. */
+/* Kills a server process. The server then ends all others too, and recovers. */
 static void kill_a_backend(void) {
     begin_trouble(conninfo_of(server.port, "alice"), 5000, 0);
     for (int i = 0; i < 3; i++) {
@@ -86,8 +87,8 @@ static void kill_the_server(void) {
     end_trouble(false);
 }
 
-/* Stops the whole server for a second. With a limit of 5 s per query no caller notices; with 300 ms, queries are
- * cancelled late. */
+/* Stops the whole server for a second. With a limit of 5 s per query, no caller notices; with 300 ms, queries are
+ * cancelled, but late. */
 static void stop_for_a_second(int64_t query_ms) {
     int pids[CONNECTIONS];
     begin_trouble(conninfo_of(0, "alice"), query_ms, 0);
@@ -109,7 +110,7 @@ static void stop_noticed(void) {
     stop_for_a_second(300);
 }
 
-/* Other clients use all of the server's connections. */
+/* Other clients take all of the server's connections. */
 static void too_many(void) {
     enum { OTHERS = 27 };
     PGconn *others[OTHERS];
@@ -128,7 +129,7 @@ static void too_many(void) {
     end_trouble(false);
 }
 
-/* The server ends idle sessions, and the tellers rest for longer. */
+/* The server ends idle sessions, and the tellers rest for longer than its limit. */
 static void idle_sessions_end(void) {
     ask_admin("ALTER ROLE alice SET idle_session_timeout = '30ms'");
     begin_trouble(conninfo_of(0, "alice"), 5000, 60);

@@ -1,11 +1,11 @@
-/* Silent servers and paths, and the pool's threads that wait for them. Nothing is measured here: a wait until its
- * deadline would exceed the test's own limit. */
+/* Silent servers and network paths, and the pool's threads that wait for them. No time is measured here: if a call
+ * waited until its deadline, the test would exceed its own time limit. */
 #include "proxy.h"
 
-/* The deadline of all calls that could hang. */
+/* The time limit of all calls that could hang. */
 #define NEVER_MS INT64_C(3600000)
 
-/* Accepts the next connection of a listener, and never answers. */
+/* Accepts a listener's next connection, to which nobody will answer. */
 static int next_guest(int listener) {
     int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
     REQUIRE(fd >= 0);
@@ -17,7 +17,7 @@ static void pass_first_moments(void) {
     nap_ms(150);
 }
 
-/* Until it hangs up. */
+/* Waits until the client hangs up. */
 static void await_end_of(int guest) {
     char bytes[1024];
     while (recv(guest, bytes, sizeof bytes, 0) > 0) {}
@@ -55,13 +55,13 @@ static void test_evict(void **state) {
     pass_first_moments();
     kolk_resource_evict(&db.pool);
     await_end_of(first);
-    int second = next_guest(listener); /* for which there is room now */
+    int second = next_guest(listener); /* there is room for it now */
     kolk_pq_deinit(&db);
     await_end_of(second);
     close(listener);
 }
 
-/* A borrow ends at its deadline; its connection is still made, and serves the next borrow. */
+/* A borrow ends at its deadline, but the pool goes on connecting, for the next borrow. */
 static void test_deadline_while_connecting(void **state) {
     (void)state;
     kolk_pq db;
@@ -82,8 +82,8 @@ static void test_deadline_while_connecting(void **state) {
 
 /* ---- Lost paths -------------------------------------------------------------------------------------------------- */
 
-/* Idle connections lose their path without notice. A borrow then gets a new connection: at once if the pool may have
- * more, otherwise when patience_ms has passed for one of them. */
+/* Idle connections lose their network path without notice. The next borrow gets a new connection: right away if the
+ * pool may have more connections, otherwise when patience_ms has passed for an old one. */
 static void test_lost_path(void **state) {
     (void)state;
     skip_without_server();
@@ -104,7 +104,7 @@ static void test_lost_path(void **state) {
         assert_int_equal(number_of(&borrows[0], "SELECT 3"), 3);
         kolk_resource_give_back(&db.pool, &borrows[0]);
         assert_true(kolk_resource_is_valid(&db.pool));
-        stop_proxy(); /* it releases the threads that still wait */
+        stop_proxy(); /* releases the threads that still wait */
         kolk_pq_deinit(&db);
     }
 }

@@ -1,5 +1,5 @@
-/* The state that one borrower leaves to the next, the fate of prepared statements, and how long the pool itself waits
- * for the server. */
+/* The state that one borrower leaves to the next, what becomes of prepared statements, and how long the pool itself
+ * waits for the server. */
 #include "proxy.h"
 
 #include "pq_inside.h"
@@ -14,7 +14,7 @@ static int process_of(const kolk_borrowed *borrow) {
     return PQbackendPID(kolk_pq_conn(borrow));
 }
 
-/* The same connection, as the next borrower has it. */
+/* Returns the connection and borrows it again, as the next borrower would. */
 static void borrow_again(kolk_pq *db, kolk_borrowed *borrow) {
     int pid = process_of(borrow);
     kolk_resource_give_back(&db->pool, borrow);
@@ -56,7 +56,7 @@ static void test_settings_of_libpq(void **state) {
     assert_int_equal(received, 1);
     borrow_again(&db, &borrow);
     PQnoticeProcessor standard = PQsetNoticeProcessor(conn, process, NULL);
-    PQclear(run_query(&borrow, SAY_SOMETHING, &error)); /* by way of the receiver */
+    PQclear(run_query(&borrow, SAY_SOMETHING, &error)); /* called by the standard receiver */
     assert_int_equal(received, 1);
     assert_int_equal(processed, 1);
     PQsetErrorVerbosity(conn, PQERRORS_VERBOSE);
@@ -94,11 +94,11 @@ static void test_notifications(void **state) {
         borrow_or_fail(&db, &borrow);
         number_of(&borrow, "LISTEN secret");
         ask_number(admin, "NOTIFY secret, 'for the first'");
-        number_of(&borrow, "SELECT 1"); /* it comes before the answer to this */
+        number_of(&borrow, "SELECT 1"); /* the notification comes before the answer to this */
         borrow_again(&db, &borrow);
         assert_no_notification(kolk_pq_conn(&borrow));
 
-        /* A notice that comes while the connection is idle is read by the check of the socket, without a query. */
+        /* If a notification comes while the connection is idle, the check of the socket reads it, without a query. */
         pq_connection *connection = (pq_connection *)borrow.resource;
         if (all) number_of(&borrow, "LISTEN secret");
         ask_number(admin, "NOTIFY secret, 'for nobody'");
@@ -126,8 +126,8 @@ static void test_look(void **state) {
     borrow_or_fail(&db, &borrow);
     assert_true(kolk_pq_validate_(&db, borrow.resource, kolk_deadline_after(20000)));
 
-    /* A stopped process does not answer, but a borrow without waiting only checks the socket, and so does a pool with
-     * ask_after_ms -1. */
+    /* A stopped process does not answer queries. But a borrow without waiting only checks the socket, and so does a
+     * pool whose ask_after_ms is -1. */
     kill(process_of(&borrow), SIGSTOP);
     assert_true(kolk_pq_validate_(&db, borrow.resource, KOLK_NOW));
     db.asks = false;
@@ -137,7 +137,7 @@ static void test_look(void **state) {
     kill(process_of(&borrow), SIGCONT);
     kolk_resource_give_back(&db.pool, &borrow);
 
-    /* A connection that the server has ended. */
+    /* The server has ended this connection. */
     borrow_or_fail(&db, &borrow);
     snprintf(sql, sizeof sql, "SELECT pg_terminate_backend(%d, 5000)", process_of(&borrow));
     ask_admin(sql);
@@ -148,7 +148,8 @@ static void test_look(void **state) {
 
 /* ---- Prepared statements ----------------------------------------------------------------------------------------- */
 
-/* The last value of the first row, or NULL. */
+/* Runs the statement and returns the last value of the first row; or NULL if it fails, which must be with this
+ * SQLSTATE. */
 static const char *get_item(const kolk_borrowed *borrow, const char *state, kolk_error *error) {
     static char value[64];
     PGresult *result =
@@ -175,24 +176,25 @@ static void test_statements_after_ddl(void **state) {
     borrow_or_fail(&db, &borrow);
     assert_string_equal(get_item(&borrow, "", &error), "1");
 
-    /* The result has another column now, which callers do not notice. */
+    /* The result has one column more now; the statement is prepared again, and callers notice no error. */
     ask_admin("ALTER TABLE item ADD COLUMN two int DEFAULT 2");
     assert_string_equal(get_item(&borrow, "", &error), "2");
     borrow_again(&db, &borrow);
 
-    /* Within a transaction the error is returned; the next use prepares anew, within the next transaction too. */
+    /* Within a transaction, the error is returned; the next use prepares the statement again, even within the next
+     * transaction. */
     ask_admin("ALTER TABLE item ADD COLUMN three int DEFAULT 3");
     number_of(&borrow, "BEGIN");
     assert_null(get_item(&borrow, "0A000", &error));
     assert_int_equal(error.code, KOLK_PQ_OTHER);
     assert_non_null(strstr(error.text, "0A000: cached plan must not change result type"));
-    assert_null(get_item(&borrow, "25P02", &error)); /* a failed transaction does nothing */
+    assert_null(get_item(&borrow, "25P02", &error)); /* a failed transaction refuses everything */
     borrow_again(&db, &borrow);
     number_of(&borrow, "BEGIN");
     assert_string_equal(get_item(&borrow, "", &error), "3");
     number_of(&borrow, "COMMIT");
 
-    /* Meanwhile the statement may have been deallocated. Within a transaction that is reported too. */
+    /* The statement may have been deallocated meanwhile. Within a transaction, that is reported too. */
     for (int within = 0; within < 2; within++) {
         ask_admin(within ? "ALTER TABLE item ADD COLUMN five int DEFAULT 5"
                          : "ALTER TABLE item ADD COLUMN four int DEFAULT 4");
@@ -206,7 +208,7 @@ static void test_statements_after_ddl(void **state) {
         assert_string_equal(get_item(&borrow, "", &error), within ? "5" : "4");
     }
 
-    /* A deallocated name may be used again with another text. */
+    /* The name of a deallocated statement may be used again for another text. */
     ask_admin("ALTER TABLE item ADD COLUMN six int DEFAULT 6");
     number_of(&borrow, "BEGIN");
     assert_null(get_item(&borrow, "0A000", &error));
@@ -215,7 +217,8 @@ static void test_statements_after_ddl(void **state) {
     assert_false(kolk_pq_prepare(&borrow, "get \"it\"", "SELECT 7", kolk_deadline_after(20000), &error));
     assert_int_equal(number_of(&borrow, "SELECT count(*) FROM pg_prepared_statements"), 1);
 
-    /* A statement that can't be prepared returns the reason. Another 0A000 must not run anything twice. */
+    /* If a statement can't be prepared, the error gives the reason. If a statement itself fails with 0A000, it must not
+     * be run twice. */
     PGresult *result =
         kolk_pq_exec_prepared(&borrow, "bad", "SELECT * FROM nowhere", 0, NULL, kolk_deadline_after(20000), &error);
     assert_string_equal(PQresultErrorField(result, PG_DIAG_SQLSTATE), "42P01");
@@ -286,8 +289,8 @@ static void *go_on_later(void *argument) {
     return NULL;
 }
 
-/* The server process is stopped during a rollback, a discard, or a cancel request. The test calls the pool's callbacks
- * directly, as the pool decides which thread calls them. */
+/* The server process is stopped during a rollback, DISCARD ALL, a cancel request, or a destroy. The test calls the
+ * pool's callbacks directly, as the pool decides which thread calls them. */
 static void test_patience(void **state) {
     (void)state;
     skip_without_server();
@@ -322,7 +325,8 @@ static void test_patience(void **state) {
     }
 }
 
-/* The cancel request is lost, and COPY begins after the deadline: another request may still be on its way. */
+/* The cancel request is lost, and COPY begins after the deadline: the connection is replaced, as a request may still be
+ * on its way. */
 static void test_cancelled_copy(void **state) {
     (void)state;
     skip_without_server();
@@ -340,7 +344,7 @@ static void test_cancelled_copy(void **state) {
         set_proxy(HANG_UP);
         int64_t begin = now_ms();
         PQclear(kolk_pq_exec(&borrow, copies[i], 0, NULL, kolk_deadline_after(20), &error));
-        assert_true(now_ms() - begin < 15000); /* it does not go on to wait */
+        assert_true(now_ms() - begin < 15000); /* it does not keep waiting */
         assert_int_equal(error.code, KOLK_PQ_TIMEOUT);
         assert_null(run_query(&borrow, "SELECT 1", &error));
         assert_int_equal(error.code, KOLK_PQ_BROKEN);
@@ -368,7 +372,7 @@ static void test_check(void **state) {
     assert_int_equal(error.code, 0);
     borrow_or_fail(&db, &borrow);
     int pid = process_of(&borrow);
-    assert_false(kolk_pq_check(&db, kolk_deadline_after(20), &error)); /* all are in use */
+    assert_false(kolk_pq_check(&db, kolk_deadline_after(20), &error)); /* the only connection is in use */
     assert_int_equal(error.code, KOLK_PQ_TIMEOUT);
     assert_true(*error.text);
     kolk_resource_give_back(&db.pool, &borrow);
@@ -381,7 +385,7 @@ static void test_check(void **state) {
     assert_int_not_equal(process_of(&borrow), pid);
     kolk_resource_give_back(&db.pool, &borrow);
 
-    /* A server that is silent. */
+    /* The server is silent. */
     set_proxy(LOSE);
     assert_false(kolk_pq_check(&db, kolk_deadline_after(50), &error));
     assert_int_equal(error.code, KOLK_PQ_TIMEOUT);
@@ -389,7 +393,7 @@ static void test_check(void **state) {
     kolk_pq_deinit(&db);
     stop_proxy();
 
-    /* A pool that is closed. */
+    /* The pool is closed. */
     open_db(&db, (kolk_pq_desc){0});
     kolk_resource_close(&db.pool, KOLK_NOW);
     assert_false(kolk_pq_check(&db, kolk_deadline_after(200), &error));

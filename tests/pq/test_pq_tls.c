@@ -1,5 +1,5 @@
-/* Encrypted connections: answers in records larger than libpq's reads. tls_proxy.py, which needs Python, runs in front
- * of the server; openssl makes its certificate. */
+/* Encrypted connections with answers in records that are larger than libpq's reads. tls_proxy.py, which needs Python,
+ * runs in front of the server; openssl makes its certificate. */
 #include "server.h"
 
 static struct {
@@ -50,9 +50,9 @@ static int stop_tls_proxy(void **state) {
     return 0;
 }
 
-/* Answers of about one record, growing by rows of 31 bytes, and of several records: all arrive. Some slightly exceed
- * libpq's buffer, and the rest stays inside the TLS library. If that is not read, nothing arrives until the
- * deadline. */
+/* Answers of about one record, each longer than the last by a row of 31 bytes, and answers of several records all
+ * arrive. Some slightly exceed libpq's buffer, so that a rest stays inside the TLS library. If that rest is not read,
+ * nothing arrives until the deadline. */
 static void test_large_records(void **state) {
     (void)state;
     skip_without_server();
@@ -78,7 +78,7 @@ static void test_large_records(void **state) {
     }
     assert_int_equal(number_of(&borrow, "SELECT 12, repeat('x', 1000000)"), 12);
 
-    /* A cancelled query; and a query that takes longer than the pauses between two reads. */
+    /* Also works for a cancelled query, and for a query that takes longer than the pauses between two reads. */
     PQclear(kolk_pq_exec(&borrow, "SELECT pg_sleep(600)", 0, NULL, kolk_deadline_after(70), &error));
     assert_int_equal(error.code, KOLK_PQ_TIMEOUT);
     assert_int_equal(number_of(&borrow, "SELECT 13, pg_sleep(0.2)"), 13);

@@ -30,7 +30,7 @@ def answer(server, client):
         if len(data) > 2000:
             client.sendall(data[:100])
             data = data[100:]
-            time.sleep(0.01)  # so that the client has read these
+            time.sleep(0.01)  # so that the client reads these first
         client.sendall(data)
 
 
