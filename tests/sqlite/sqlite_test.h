@@ -63,9 +63,9 @@ static inline kolk_deadline after(int64_t ms) {
     return kolk_deadline_after(ms);
 }
 
-#define SOON after(20000) /* long enough for a busy machine */
+#define SOON after(20000) /* long enough even on a busy machine */
 
-/* Files are not synchronised, as the power does not fail. */
+/* Opens the store without synchronous writes, as the tests need not survive a power failure. */
 static inline void open_store_as(const kolk_sqlite_desc *given) {
     kolk_sqlite_desc desc = *given;
     desc.path = path;
@@ -79,7 +79,7 @@ static inline void open_store(void) {
     open_store_as(&(kolk_sqlite_desc){.path = NULL});
 }
 
-/* In any thread. */
+/* Can be called in any thread. */
 static inline void must(bool done, const char *what, const kolk_sqlite_borrow *borrow) {
     if (done) return;
     fprintf(stderr, "%s: %s\n", what, borrow->error.text);
@@ -131,7 +131,8 @@ static inline kolk_resource_pool_stats stats_of(const kolk_resource_pool *pool) 
     return stats;
 }
 
-/* Expects a failed borrow, and the beginning of its sentence, which may end with a duration. */
+/* Checks that a borrow failed with this status and code, and that its error begins with this sentence; a duration may
+ * follow. */
 static inline void assert_refused(kolk_status got, kolk_status status, kolk_sqlite_borrow *borrow, int code,
                                   const char *format) {
     char text[300];
@@ -150,7 +151,7 @@ typedef struct other {
     int to, from;
 } other;
 
-/* Runs each line of SQL that it receives, and replies with a byte for success. */
+/* Runs each line of SQL that it receives, and replies with a byte that states success or failure. */
 static inline void serve_lines(int from, int to) {
     sqlite3 *db = NULL;
     FILE *lines = fdopen(from, "r");
@@ -163,7 +164,7 @@ static inline void serve_lines(int from, int to) {
     _exit(0);
 }
 
-/* Forks before the store is opened, as SQLite's connections must not pass through a fork. */
+/* Forks before the store is opened, as SQLite's connections must not be carried across a fork. */
 static inline other begin_other(void) {
     int to[2], from[2];
     assert_int_equal(pipe(to) | pipe(from), 0);

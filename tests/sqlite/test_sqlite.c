@@ -1,4 +1,4 @@
-/* The SQLite adapter with one thread: a borrower's connection, its remains after the borrow, its errors. */
+/* The SQLite adapter with one thread: a borrower's connection, what the borrow leaves behind, and errors. */
 #include "sqlite_test.h"
 
 #define TABLE "create table t(n integer);"
@@ -48,7 +48,7 @@ static void test_a_writer_and_readers(void **state) {
     assert_string_equal(stats_of(&store.readers).name, "test.readers");
     kolk_sqlite_deinit(&store);
     assert_true(all_bytes_are(&store, sizeof store, 0));
-    assert_int_equal(count_files(false), 1); /* no WAL is left */
+    assert_int_equal(count_files(false), 1); /* no WAL file is left */
 }
 
 static void test_descriptors(void **state) {
@@ -93,7 +93,7 @@ static void test_given_back_twice(void **state) {
     assert_int_equal(taken.count, 1);
     assert_int_equal(taken.last.rule, KOLK_DOUBLE_FREE);
     assert_string_equal(taken.pool, "test.writer");
-    borrow = writer(); /* somebody else has it now */
+    borrow = writer(); /* another borrow has the connection now */
     kolk_sqlite_discard(&copy);
     assert_int_equal(taken.count, 2);
     assert_int_equal(stats_of(&store.writer).in_use, 1);
@@ -121,7 +121,7 @@ static void test_the_borrower_is_named(void **state) {
     assert_non_null(strstr(taken.sentence, "borrowed by the painter "));
     assert_in_range((uintptr_t)taken.last.alloc_site, (uintptr_t)test_the_borrower_is_named,
                     (uintptr_t)test_the_borrower_is_named + 10000);
-    kolk_sqlite_give_back(&borrow); /* destroyed, as the pool is closed */
+    kolk_sqlite_give_back(&borrow); /* its connection is destroyed, as the pool is closed */
     assert_int_equal(taken.count, 2);
     assert_non_null(strstr(taken.sentence, "is given back now"));
     assert_int_equal(kolk_sqlite_write(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow), KOLK_CLOSED);
@@ -145,12 +145,12 @@ static void test_what_is_left_ends(void **state) {
     kolk_sqlite_give_back(&borrow);
 
     borrow = writer();
-    assert_ptr_equal(borrow.db, db); /* not a new one */
+    assert_ptr_equal(borrow.db, db); /* the same connection */
     assert_ptr_equal(sqlite3_next_stmt(db, NULL), kept);
     assert_null(sqlite3_next_stmt(db, kept));
     assert_false(sqlite3_stmt_busy(kept));
     assert_ptr_equal(kolk_sqlite_prepare(&borrow, "select n from t where n > ?"), kept);
-    assert_int_equal(sqlite3_step(kept), SQLITE_DONE); /* nothing is bound, and nothing is > null */
+    assert_int_equal(sqlite3_step(kept), SQLITE_DONE); /* the parameter is unbound, and no n > null */
     assert_int_equal(number(&borrow, "select count(*) from t"), 3);
     kolk_sqlite_give_back(&borrow);
 
@@ -166,7 +166,7 @@ static void test_what_is_left_ends(void **state) {
     snprintf(wal, sizeof wal, "%s-wal", path);
     assert_int_equal(stat(wal, &its), 0);
     assert_int_equal(its.st_size, 0);
-    kolk_sqlite_discard(&borrow); /* with a statement that is kept */
+    kolk_sqlite_discard(&borrow); /* while it keeps a statement */
     kolk_sqlite_deinit(&store);
 }
 
@@ -174,7 +174,7 @@ static unsigned calls_back;
 
 static int count_call(void *unused) {
     calls_back++;
-    return unused != NULL; /* commit hook, progress handler: goes on */
+    return unused != NULL; /* 0 lets a commit or a query go on */
 }
 
 static void note_rollback(void *unused) {
@@ -196,7 +196,7 @@ static int note_access(void *unused, int what, const char *one, const char *two,
     return count_call(unused);
 }
 
-/* A callback's context may be gone after the borrow. */
+/* Callbacks end with the borrow, as their context may be gone afterwards. */
 static void test_callbacks_end(void **state) {
     (void)state;
     open_store();
@@ -213,7 +213,7 @@ static void test_callbacks_end(void **state) {
         run(&borrow, "insert into t values (1); commit; begin; insert into t values (1); rollback; begin; select 1");
         assert_true(calls_back > 0);
         calls_back = 0;
-        kolk_sqlite_give_back(&borrow); /* which rolls back */
+        kolk_sqlite_give_back(&borrow); /* rolls back */
         change("insert into t values (1)");
         borrow = writer();
         run(&borrow, "insert into t values (2)");
@@ -224,7 +224,7 @@ static void test_callbacks_end(void **state) {
     kolk_sqlite_deinit(&store);
 }
 
-/* Prepares these statements in order, in one borrow. */
+/* Runs the statements of these numbers in order, in one borrow. */
 static void use_statements(int from, int below, int but) {
     kolk_sqlite_borrow borrow = reader();
     for (int n = from; n < below; n++) {
@@ -235,7 +235,7 @@ static void use_statements(int from, int below, int but) {
     kolk_sqlite_give_back(&borrow);
 }
 
-/* Does the connection keep exactly these statements? */
+/* Checks that the connection keeps exactly these statements. */
 static void assert_kept(int below, int but, int and) {
     bool kept[KOLK_SQLITE_KEPT + 3] = {false};
     kolk_sqlite_borrow borrow = reader();
@@ -263,7 +263,7 @@ static void test_statements_are_kept(void **state) {
         snprintf(text, sizeof text, "select %d;", n);
         all[n] = kolk_sqlite_prepare(&borrow, text);
     }
-    for (int n = 0; n < MORE; n++) { /* none of them is gone while it is lent */
+    for (int n = 0; n < MORE; n++) { /* none is dropped during the borrow */
         assert_int_equal(sqlite3_step(all[n]), SQLITE_ROW);
         assert_int_equal(sqlite3_column_int(all[n], 0), n);
     }
@@ -299,7 +299,7 @@ static void test_one_statement(void **state) {
         assert_null(kolk_sqlite_prepare(&borrow, wrong[n]));
         assert_string_equal(borrow.error.text, text);
         assert_int_equal(borrow.error.code, SQLITE_MISUSE);
-        assert_int_equal(sqlite3_bind_int(NULL, 1, 1), SQLITE_MISUSE); /* so one look at step is enough */
+        assert_int_equal(sqlite3_bind_int(NULL, 1, 1), SQLITE_MISUSE); /* so checking step's result is enough */
         assert_int_equal(sqlite3_step(NULL), SQLITE_MISUSE);
         assert_null(sqlite3_column_text(NULL, 0));
     }
@@ -340,7 +340,7 @@ static bool use_the_store(void) {
     return done;
 }
 
-/* Whichever allocation fails, the borrower gets an error, and nothing leaks. Runs without threads, as SQLite's
+/* Whichever allocation fails, the borrower gets an error, and nothing leaks. Runs without makers, as SQLite's memory
  * functions are replaced. */
 static void test_no_memory(void **state) {
     (void)state;

@@ -1,5 +1,5 @@
-/* The SQLite adapter in trouble: other processes that hold the file's locks or die with them, files that are no
- * databases or are truncated, a full disk, a fork. */
+/* The SQLite adapter in trouble: other processes that hold the file's locks or die while holding them, files that are
+ * not databases or are truncated, a full disk, and a fork. */
 #include "../help/test.h"
 
 #include "../help/child.h"
@@ -23,8 +23,9 @@ static kolk_status reads(kolk_sqlite *which, kolk_deadline deadline, kolk_sqlite
 
 /* ---- Locks of others --------------------------------------------------------------------------------------------- */
 
-/* The borrow must not end before the deadline; in one of several attempts it must end within 50 ms of it, as the
- * machine may be busy. A new connection starts waiting at some time; with KOLK_NOW, no borrower waits for it. */
+/* Checks borrows while the file is locked. A borrow must not end before its deadline. In at least one of several
+ * attempts (the machine may be busy) it must end within 50 ms after it. A new connection begins to wait at some time;
+ * with KOLK_NOW, no borrower waits for it. */
 static void assert_locked(borrow_function *borrow, const char *sentence, kolk_status at_once) {
     kolk_sqlite_borrow got;
     int64_t took = INT64_MAX;
@@ -39,11 +40,11 @@ static void assert_locked(borrow_function *borrow, const char *sentence, kolk_st
     assert_refused(borrow(&store, KOLK_NOW, &got), at_once, &got, SQLITE_BUSY, sentence);
 }
 
-static kolk_deadline last; /* if not 0, sleeps past it are counted */
+static kolk_deadline last; /* if not 0, counts the sleeps past it */
 static unsigned too_long;
-static _Thread_local unsigned sleeps; /* of this thread */
-static const other *ends_lock;        /* commits in the next sleep */
-static const pthread_t *is_cancelled; /* then, before */
+static _Thread_local unsigned sleeps; /* how often this thread slept */
+static const other *ends_lock;        /* the next sleep makes this process commit */
+static const pthread_t *is_cancelled; /* the next sleep first cancels this thread */
 
 int __real_nanosleep(const struct timespec *pause, struct timespec *left);
 int __wrap_nanosleep(const struct timespec *pause, struct timespec *left);
@@ -61,7 +62,7 @@ int __wrap_nanosleep(const struct timespec *pause, struct timespec *left) {
     return __real_nanosleep(pause, left);
 }
 
-/* The thread may be interrupted just before it sleeps, but not usually. */
+/* Few sleeps may exceed the deadline: that can happen only if the thread is interrupted just before it sleeps. */
 static void test_no_sleep_past_the_deadline(void **state) {
     (void)state;
     kolk_sqlite_borrow borrow;
@@ -80,7 +81,7 @@ static void test_no_sleep_past_the_deadline(void **state) {
     end_other(&its, 0);
 }
 
-/* Readers have no transaction that would wait, but their statements do. */
+/* A reader begins no transaction that would wait for a lock, but its statements wait, until its own deadline. */
 static void test_a_reader_has_its_own_deadline(void **state) {
     (void)state;
     other its = begin_other();
@@ -97,7 +98,7 @@ static void test_a_reader_has_its_own_deadline(void **state) {
     kolk_sqlite_give_back(&borrow);
 
     tell_other(&its, "begin exclusive");
-    assert_int_equal(reads(&store, KOLK_NOW, &borrow), KOLK_OK); /* that of the last one was later */
+    assert_int_equal(reads(&store, KOLK_NOW, &borrow), KOLK_OK); /* the previous borrow's deadline was later */
     sleeps = 0;
     assert_false(kolk_sqlite_exec(&borrow, "select count(*) from t"));
     assert_int_equal(borrow.error.code, SQLITE_BUSY);
@@ -145,7 +146,7 @@ static void *wait_though_cancelled(void *argument) {
     char attach[200];
     snprintf(attach, sizeof attach, "commit; attach '%s/aside' as aside; create table aside.t(n)", folder);
     pthread_t self = pthread_self();
-    is_cancelled = &self; /* while the connection is made */
+    is_cancelled = &self; /* happens while the connection is made */
     ends_lock = its;
     REQUIRE(writes(&store, SOON, &borrow) == KOLK_OK);
     REQUIRE(!is_cancelled && !ends_lock);
@@ -165,7 +166,7 @@ static void *wait_though_cancelled(void *argument) {
     REQUIRE(kolk_sqlite_prepare(&borrow, "select count(*) from a_table_199")); /* reads the schema */
     kolk_sqlite_give_back(&borrow);
     REQUIRE(writes(&store, SOON, &borrow) == KOLK_OK);
-    run(&borrow, attach); /* a rollback closes its journal */
+    run(&borrow, attach); /* gives the rollback a journal to close */
     run(&borrow, "begin; insert into aside.t values (1)");
     kolk_sqlite_give_back(&borrow);
     REQUIRE(writes(&store, SOON, &borrow) == KOLK_OK);
@@ -174,7 +175,7 @@ static void *wait_though_cancelled(void *argument) {
     return NULL;
 }
 
-/* A cancelled thread ends after kolk's functions, and leaks neither a lock nor an entry of the pool. */
+/* A cancelled thread ends only outside kolk's functions, and leaks neither a lock nor an entry of the pool. */
 static void test_a_cancelled_thread(void **state) {
     (void)state;
     other its = begin_other();
@@ -186,7 +187,7 @@ static void test_a_cancelled_thread(void **state) {
         snprintf(sql, sizeof sql, "create table a_table_%d(n)", n);
         tell_other(&its, sql);
     }
-    open_store_as(&(kolk_sqlite_desc){.setup = "select 1"}); /* unlike a PRAGMA it reads no schema */
+    open_store_as(&(kolk_sqlite_desc){.setup = "select 1"}); /* unlike a PRAGMA, it reads no schema */
     tell_other(&its, "begin immediate");
     assert_int_equal(pthread_create(&thread, NULL, wait_though_cancelled, &its), 0);
     assert_int_equal(pthread_join(thread, &result), 0);
@@ -207,13 +208,13 @@ static void test_another_process_writes(void **state) {
     change("create table t(n); insert into t values (1)");
     tell_other(&its, "begin immediate; insert into t values (2)");
     assert_locked(writes, "begin immediate: database is locked", KOLK_TIMEOUT);
-    assert_int_equal(read_number("select count(*) from t"), 1); /* no reader waits */
+    assert_int_equal(read_number("select count(*) from t"), 1); /* readers do not wait */
     assert_int_equal(stats_of(&store.writer).created, 1);       /* the connection stayed good */
 
     /* Outside the transaction of a write, SQLite's own functions wait too. */
     tell_other(&its, "commit");
     kolk_sqlite_borrow borrow = writer();
-    run(&borrow, "commit; pragma busy_timeout = 60000"); /* takes our handler's place until the next borrow */
+    run(&borrow, "commit; pragma busy_timeout = 60000"); /* replaces our handler until the next borrow */
     tell_other(&its, "begin immediate; insert into t values (3)");
     kolk_sqlite_until(&borrow, after(50));
     int64_t begin = now_ms();
@@ -234,15 +235,16 @@ static void test_another_process_writes(void **state) {
     end_other(&its, 0);
 }
 
-/* A waiting writer would get the lock before another process that starts again. */
+/* Ends the writer's create that waits for the lock, which would otherwise get the lock before the other process
+ * does. */
 static void end_waiting_writer(void) {
     uint64_t failures = stats_of(&store.writer).create_failures;
     kolk_resource_evict(&store.writer);
     EVENTUALLY(stats_of(&store.writer).create_failures == failures + 1);
 }
 
-/* A file that is not in WAL mode yet: readers can be locked out, and changing the mode needs exclusive use. The
- * creation waits on, even when no borrower waits any more. */
+/* The file is not in WAL mode yet: readers can be locked out, and changing the mode needs exclusive use. The creation
+ * goes on waiting, even when no borrower waits any more. */
 static void test_another_process_without_wal(void **state) {
     (void)state;
     other its = begin_other();
@@ -261,14 +263,14 @@ static void test_another_process_without_wal(void **state) {
     send_other(&its, "with recursive r(n) as (select 1 union all select n + 1 from r where n < 300000) select count(*) "
                      "from r; commit");
     change("insert into t values (2)");
-    assert_int_equal(read_number("select count(*) from t"), 2); /* by the reader that there was */
+    assert_int_equal(read_number("select count(*) from t"), 2); /* by the existing reader */
     assert_int_equal(stats_of(&store.readers).created, 1);
     assert_int_equal(stats_of(&store.readers).create_failures, 0);
     kolk_sqlite_deinit(&store);
     end_other(&its, 0);
 }
 
-/* A lock that lasts longer than a creation's time limit: the creation is repeated as long as a borrower waits. */
+/* A lock lasts longer than a creation's time limit: the creation is repeated as long as a borrower waits. */
 static void test_a_lock_that_lasts(void **state) {
     (void)state;
     kolk_sqlite_borrow borrow;
@@ -311,7 +313,7 @@ static void test_killed_with_the_lock(void **state) {
     change("create table t(n); insert into t values (1)");
     tell_other(&its, "begin immediate; insert into t values (2)");
     assert_int_equal(pthread_create(&killer, NULL, kill_it, &its), 0);
-    change("insert into t values (3)"); /* waits until it is dead */
+    change("insert into t values (3)"); /* waits until the other process is dead */
     assert_int_equal(pthread_join(killer, NULL), 0);
     assert_int_equal(read_number("select sum(n) from t"), 4);
     end_other(&its, SIGKILL);
@@ -341,7 +343,7 @@ static void test_no_file(void **state) {
     assert_refused(kolk_sqlite_read(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow), KOLK_NOT_CREATED, &borrow,
                    SQLITE_CANTOPEN, "%s: unable to open database file: No such file or directory");
     change("create table t(n)");
-    EVENTUALLY(kolk_sqlite_read(&store, NULL, &borrow) == KOLK_OK); /* after a moment without attempts */
+    EVENTUALLY(kolk_sqlite_read(&store, NULL, &borrow) == KOLK_OK); /* after a pause without attempts */
     assert_int_equal(number(&borrow, "select count(*) from t"), 0);
     kolk_sqlite_give_back(&borrow);
     kolk_sqlite_deinit(&store);
@@ -381,7 +383,7 @@ static void test_garbage(void **state) {
     "create table t(n, text); with recursive r(n) as (select 1 union all select n + 1 from r where n < 500) insert "   \
     "into t select n, hex(randomblob(100)) from r"
 
-/* The size of the file. */
+/* Returns the size of the file. */
 static long make_file_of_many_rows(void) {
     struct stat its;
     open_store();
@@ -399,7 +401,7 @@ static void test_a_file_that_is_cut_off(void **state) {
     open_store();
     assert_int_equal(read_number("select count(*) from t"), 500);
     assert_int_equal(truncate(path, size / 8192 * 4096), 0);
-    borrow = reader(); /* one that was there before */
+    borrow = reader(); /* a connection from before the truncation */
     assert_false(kolk_sqlite_exec(&borrow, "select sum(length(text)) from t"));
     assert_int_equal(borrow.error.code & 0xff, SQLITE_CORRUPT);
     kolk_sqlite_give_back(&borrow);
@@ -420,7 +422,7 @@ static void make_damaged_file(void) {
     assert_int_equal(fclose(file), 0);
 }
 
-/* However the borrower learns of the damage, the next one gets another connection. */
+/* However a borrower learns of the damage, the next one gets another connection. */
 static void test_a_damaged_file(void **state) {
     (void)state;
     static const char sum[] = "select sum(length(text)) from t";
@@ -436,12 +438,12 @@ static void test_a_damaged_file(void **state) {
     assert_false(kolk_sqlite_exec(&borrow, sum));
     assert_int_equal(borrow.error.code & 0xff, SQLITE_CORRUPT);
     assert_string_equal(borrow.error.text, "select sum(length(text)) from t: database disk image is malformed");
-    assert_true(kolk_sqlite_exec(&borrow, "select 1")); /* and no error is the last */
+    assert_true(kolk_sqlite_exec(&borrow, "select 1")); /* so the last error is none */
     kolk_sqlite_give_back(&borrow);
     EVENTUALLY(stats_of(&store.readers).unclean == 2);
 
     borrow = reader();
-    assert_int_equal(sqlite3_exec(borrow.db, sum, NULL, NULL, NULL), SQLITE_CORRUPT); /* the last error */
+    assert_int_equal(sqlite3_exec(borrow.db, sum, NULL, NULL, NULL), SQLITE_CORRUPT); /* the connection's last error */
     kolk_sqlite_give_back(&borrow);
     EVENTUALLY(stats_of(&store.readers).unclean == 3);
 
@@ -453,7 +455,7 @@ static void test_a_damaged_file(void **state) {
     kolk_sqlite_give_back(&borrow);
     EVENTUALLY(stats_of(&store.readers).unclean == 4);
 
-    borrow = reader(); /* that of a statement that is kept */
+    borrow = reader(); /* the error of a kept statement, but not the last one */
     assert_int_equal(sqlite3_step(kolk_sqlite_prepare(&borrow, sum)), SQLITE_CORRUPT);
     assert_int_equal(sqlite3_exec(borrow.db, "select 1", NULL, NULL, NULL), SQLITE_OK);
     kolk_sqlite_give_back(&borrow);
@@ -466,7 +468,7 @@ static void test_a_damaged_file(void **state) {
     kolk_sqlite_give_back(&borrow);
     EVENTUALLY(stats_of(&store.readers).unclean == 6);
 
-    borrow = reader(); /* an error in the SQL is no error of the file */
+    borrow = reader(); /* an error in the SQL is not an error of the file */
     assert_false(kolk_sqlite_exec(&borrow, "selct"));
     kolk_sqlite_give_back(&borrow);
     assert_int_equal(read_number("select 1"), 1);
@@ -484,7 +486,7 @@ static void test_a_damaged_file(void **state) {
 
 /* ---- A full disk ------------------------------------------------------------------------------------------------- */
 
-/* Writes rows until the disk is full; then space is freed. The file must have exactly the rows whose commit
+/* Writes rows until the disk is full; then some space is freed. The file must have exactly the rows whose commit
  * succeeded. */
 static void fill_the_disk(void (*make_room)(void), int code, const char *words) {
     kolk_sqlite_borrow borrow;
@@ -535,7 +537,7 @@ static void test_files_are_limited(void **state) {
 }
 
 static int end_disk(void **state) {
-    umount2(folder, MNT_DETACH); /* of a test that failed */
+    umount2(folder, MNT_DETACH); /* left by a test that failed */
     return end_folder(state);
 }
 
@@ -586,7 +588,7 @@ static void test_fork(void **state) {
     run(&lent, "insert into t values (1)");
     assert_int_equal(run_apart(live_in_child, said, sizeof said), 0);
     assert_string_equal(said, "");
-    send_other(&its, "begin immediate"); /* it is locked still */
+    send_other(&its, "begin immediate"); /* the file is still locked */
     char done = 0;
     assert_int_equal(read(its.from, &done, 1), 1);
     assert_int_equal(done, 'n');

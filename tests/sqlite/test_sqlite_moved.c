@@ -1,5 +1,5 @@
-/* The SQLite adapter, while the file, or a file beside it, is replaced, moved or deleted: no commit succeeds that went
- * to another file than that of the path. */
+/* The SQLite adapter, while the file, or a file beside it, is replaced, moved or deleted: a commit must not succeed if
+ * it went to a file other than the one at the path. */
 #include "../help/test.h"
 
 #include "sqlite_test.h"
@@ -8,7 +8,7 @@
 
 static char aside[80], link_name[80];
 
-/* The result planned for the next call of stat, or the one after it. */
+/* What happens at the next call of stat: the file is replaced before it, or the link leads aside after it. */
 enum { NOTHING, REPLACED_BEFORE, LED_ASIDE_AFTER };
 static int change_at_stat;
 
@@ -86,12 +86,12 @@ static int64_t rows_in_file(const char *name) {
     return rows;
 }
 
-/* A commit that has to fail, and the connection with it. */
+/* Checks that a commit fails, and that its connection is not used again. */
 static void assert_not_committed(kolk_sqlite_borrow *borrow) {
     assert_false(kolk_sqlite_exec(borrow, "commit"));
     assert_int_equal(borrow->error.code, SQLITE_READONLY_DBMOVED);
     assert_string_equal(borrow->error.text, "commit: the file was moved, deleted or replaced");
-    assert_true(sqlite3_get_autocommit(borrow->db)); /* it is rolled back */
+    assert_true(sqlite3_get_autocommit(borrow->db)); /* the transaction was rolled back */
     uint64_t unclean = stats_of(&store.writer).unclean;
     kolk_sqlite_give_back(borrow);
     EVENTUALLY(stats_of(&store.writer).unclean == unclean + 1);
@@ -99,7 +99,7 @@ static void assert_not_committed(kolk_sqlite_borrow *borrow) {
 
 /* ---- Replaced ---------------------------------------------------------------------------------------------------- */
 
-/* Whatever the default of validate_after_ms, a connection is checked even if it was just in use. */
+/* A connection is checked even if it was just in use, whatever the default of validate_after_ms. */
 static void test_while_nothing_is_lent(void **state) {
     (void)state;
     open_store();
@@ -112,7 +112,7 @@ static void test_while_nothing_is_lent(void **state) {
     EVENTUALLY(stats_of(&store.readers).invalid == 1);
     assert_int_equal(stats_of(&store.writer).invalid, 1);
     change("insert into t values (4)");
-    assert_int_equal(stats_of(&store.writer).created, 2); /* and stays */
+    assert_int_equal(stats_of(&store.writer).created, 2); /* not replaced again */
     kolk_sqlite_deinit(&store);
     assert_int_equal(rows_in_file(path), 12);
 }
@@ -123,7 +123,7 @@ static void test_while_it_is_written(void **state) {
     kolk_sqlite_borrow borrow = writer(), reads = reader();
     run(&borrow, "insert into t values (2)");
     replace();
-    assert_int_equal(number(&reads, "select count(*) from t"), 1); /* an earlier borrow goes on reading */
+    assert_int_equal(number(&reads, "select count(*) from t"), 1); /* an earlier borrow can still read */
     kolk_sqlite_give_back(&reads);
     assert_not_committed(&borrow);
     assert_int_equal(rows_in_file(path), 10);
@@ -133,7 +133,7 @@ static void test_while_it_is_written(void **state) {
     assert_int_equal(rows_in_file(path), 11);
 }
 
-/* SQLite's own functions return their own code. A later error is not mistaken for this one. */
+/* SQLite's own functions return their own code for this failure. A later error is not mistaken for it. */
 static void test_commits_of_all_kinds(void **state) {
     (void)state;
     open_store();
@@ -212,14 +212,14 @@ static void test_deleted(void **state) {
     assert_not_committed(&borrow);
     assert_refused(kolk_sqlite_read(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow), KOLK_NOT_CREATED, &borrow,
                    SQLITE_CANTOPEN, "%s: unable to open database file: No such file or directory");
-    borrow = writer(); /* makes a new one */
+    borrow = writer(); /* creates a new file */
     assert_false(kolk_sqlite_exec(&borrow, "insert into t values (4)"));
     assert_non_null(strstr(borrow.error.text, "no such table: t"));
     kolk_sqlite_give_back(&borrow);
     kolk_sqlite_deinit(&store);
 }
 
-/* Each of the files beside it, alone. */
+/* Deletes each of the files beside the database, one at a time. */
 static void test_a_side_file(void **state) {
     (void)state;
     static const char *const suffixes[] = {"-wal", "-shm"};
@@ -241,7 +241,8 @@ static void write_and_compare(void) {
     assert_int_equal(read_number("select count(*) from t"), rows_in_file(path));
 }
 
-/* Borrows until a creation has failed for that reason, which the borrower gets as its error at the deadline. */
+/* Borrows until a creation has failed because the file was moved; at its deadline the borrower gets that as its
+ * error. */
 static void assert_no_writer(void) {
     kolk_sqlite_borrow borrow;
     do assert_int_equal(kolk_sqlite_write(&store, &(kolk_borrow_desc){.deadline = after(30)}, &borrow), KOLK_TIMEOUT);
@@ -250,8 +251,8 @@ static void assert_no_writer(void) {
     assert_non_null(strstr(borrow.error.text, "the file was moved, deleted or replaced"));
 }
 
-/* Readers use the deleted index, and a new writer of this process would share it with them. So the writer is not made
- * before the last of them is gone, and idle readers are destroyed at once. */
+/* Readers use the deleted index, and a new writer of this process would share it with them. So idle readers are
+ * destroyed immediately, and no writer is created before the last reader is gone. */
 static void test_side_files_that_readers_have(void **state) {
     (void)state;
     enum { IDLE, IDLE_AND_DISCARDED, LENT, ALL };
@@ -285,7 +286,7 @@ static void open_by_link(void) {
     assert_int_equal(kolk_sqlite_init(&store, &desc), KOLK_OK);
 }
 
-/* The file itself stays where it is. */
+/* Only the link changes: the file itself stays where it is. */
 static void test_a_symbolic_link(void **state) {
     (void)state;
     open_by_link();
@@ -302,7 +303,7 @@ static void test_a_symbolic_link(void **state) {
     assert_int_equal(rows_in_file(aside), 11);
 }
 
-/* Right after SQLite has opened the file. */
+/* The path changes right after SQLite has opened the file. */
 static void test_while_a_connection_is_made(void **state) {
     (void)state;
     for (int when = LED_ASIDE_AFTER; when != NOTHING; when--) {
@@ -345,7 +346,7 @@ static int end_mounts(void **state) {
     return end_files(state);
 }
 
-/* The inode's number alone does not identify a file. */
+/* An inode number alone does not identify a file. */
 static void test_another_file_system(void **state) {
     (void)state;
     char one[100], two[100];
@@ -353,7 +354,7 @@ static void test_another_file_system(void **state) {
     mount_at(one, sizeof one, "one");
     mount_at(two, sizeof two, "two");
     assert_int_equal(stat(one, &first) | stat(two, &second), 0);
-    if (first.st_ino != second.st_ino) skip(); /* older kernels number the inodes of all of them together */
+    if (first.st_ino != second.st_ino) skip(); /* older kernels number the inodes of all file systems together */
     open_by_link();
     lead_to(one);
     change("insert into t values (2)");
@@ -381,7 +382,7 @@ static void test_a_uri(void **state) {
     kolk_sqlite_deinit(&store);
 }
 
-/* An index that is not in a file is not required. */
+/* If SQLite keeps its index in memory, the index file need not exist. */
 static void test_one_process_alone(void **state) {
     (void)state;
     open_store_as(&(kolk_sqlite_desc){.setup = "pragma locking_mode = exclusive; pragma synchronous = off"});

@@ -1,6 +1,6 @@
 /* The SQLite adapter under load: threads of several processes move money between accounts and write each move into a
- * ledger, others read meanwhile, and processes are killed. The sum of the accounts is constant, and each account agrees
- * with the ledger. */
+ * ledger, while other threads read and processes are killed. The sum of the accounts is constant, and each account
+ * agrees with the ledger. */
 #include "../help/test.h"
 
 #include "../help/threads.h"
@@ -19,7 +19,7 @@ enum { ACCOUNTS = 10, MONEY = 1000, WRITERS = 8, READERS = 4 };
 typedef struct job {
     worker worker;
     uint64_t random;
-    uint32_t moves; /* to do */
+    uint32_t moves; /* how many to make */
     uint32_t done;
 } job;
 
@@ -33,7 +33,7 @@ static void bind_and_run(kolk_sqlite_borrow *borrow, const char *sql, const int6
     REQUIRE(result == SQLITE_DONE);
 }
 
-/* Some borrows are given back in the middle of a transaction, which then has no effect. */
+/* Moves money. Some borrows are given back in the middle of a transaction, which then has no effect. */
 static void *move_money(void *argument) {
     job *its = (job *)argument;
     while (its->done < its->moves) {
@@ -61,7 +61,7 @@ static void check_accounts(kolk_sqlite_borrow *borrow) {
                            " + (select coalesce(sum(amount), 0) from ledger where taker = accounts.id)") == 0);
 }
 
-/* Reads in one transaction, as otherwise the second query may see a later state. */
+/* Reads in one transaction, as otherwise the second query could see a later state than the first. */
 static void *look_at_money(void *argument) {
     job *its = (job *)argument;
     int64_t moves = 0;
@@ -79,7 +79,7 @@ static void *look_at_money(void *argument) {
     return NULL;
 }
 
-/* Returns how often the readers have checked. */
+/* Runs writers and readers; returns how often the readers have checked. */
 static uint32_t work(uint32_t moves, unsigned readers) {
     static job writing[WRITERS], reading[READERS];
     uint32_t looks = 0;
@@ -118,7 +118,7 @@ static uint32_t moves_of_each(void) {
 
 static void test_threads(void **state) {
     (void)state;
-    open_store_as(&(kolk_sqlite_desc){.pool.max = 3}); /* fewer than readers */
+    open_store_as(&(kolk_sqlite_desc){.pool.max = 3}); /* fewer connections than readers */
     change(SCHEMA);
     uint32_t looks = work(moves_of_each(), READERS);
     assert_true(looks > 0);
@@ -126,7 +126,7 @@ static void test_threads(void **state) {
     check_file();
     kolk_resource_pool_stats writers = stats_of(&store.writer), readers = stats_of(&store.readers);
     assert_int_equal(writers.peak, 1);
-    assert_int_equal(writers.created, 1); /* and never replaced */
+    assert_int_equal(writers.created, 1); /* never replaced */
     assert_true(readers.peak <= 3);
     assert_int_equal(readers.created, readers.idle);
     assert_int_equal(writers.timeouts + writers.failed + readers.timeouts + readers.failed, 0);
@@ -141,7 +141,7 @@ static pid_t start_process(uint32_t moves) {
     assert_true(child >= 0);
     if (child) return child;
     END_IF_IT_HANGS();
-    signal(SIGABRT, SIG_DFL); /* not cmocka's */
+    signal(SIGABRT, SIG_DFL); /* instead of cmocka's handler */
     open_store();
     work(moves, 1);
     kolk_sqlite_deinit(&store);
@@ -151,7 +151,7 @@ static pid_t start_process(uint32_t moves) {
 static void make_file(void) {
     open_store();
     change(SCHEMA);
-    kolk_sqlite_deinit(&store); /* children of a process that has the file open may not use it */
+    kolk_sqlite_deinit(&store); /* children may not use the file while their parent has it open */
 }
 
 static void end_process(pid_t child, int signal_) {
@@ -175,7 +175,8 @@ static void test_processes(void **state) {
     kolk_sqlite_deinit(&store);
 }
 
-/* One process is killed at a random moment, while another goes on; the next one starts with its remains. */
+/* One process after another is killed at a random moment, while a further one goes on. Each starts with what the last
+ * one left. */
 static void test_processes_are_killed(void **state) {
     (void)state;
     make_file();
