@@ -1,5 +1,5 @@
-/* tcp_test.h: shared by the tests of libkolk-tcp: pools, and servers. For most servers a listener is enough, as the
- * system connects clients before accept is called. */
+/* tcp_test.h: shared by the tests of libkolk-tcp: pools and servers. Most servers are only a listener, as the system
+ * connects clients before accept is called. */
 #ifndef TESTS_TCP_TEST_H
 #define TESTS_TCP_TEST_H
 
@@ -22,7 +22,7 @@ static inline kolk_deadline soon(void) {
     return kolk_deadline_after(20000);
 }
 
-/* The deadline must have passed within the last 5 seconds, a limit for slow machines. */
+/* Checks that the deadline passed within the last 5 seconds, a limit that suits slow machines. */
 static inline void assert_just_passed(kolk_deadline deadline) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -49,7 +49,7 @@ static inline int count_descriptors(void **state) {
     return 0;
 }
 
-/* No test may leave a descriptor open. */
+/* Checks that the test left no descriptor open. */
 static inline int compare_descriptors(void **state) {
     unsigned after = open_descriptors();
     if (after != descriptors_before) print_error("%u descriptors before, %u after\n", descriptors_before, after);
@@ -59,13 +59,13 @@ static inline int compare_descriptors(void **state) {
 /* ---- Servers ----------------------------------------------------------------------------------------------------- */
 
 typedef struct server {
-    int listener; /* -1: there is none */
+    int listener; /* -1: the server could not be bound */
     struct sockaddr_storage at;
     socklen_t size;
     char address[64];
 } server;
 
-/* Bound to a port that is free, and at this address. It refuses, until listen is called. */
+/* Returns a server bound to a free port of this address. It refuses connections until listen is called. */
 static inline server bind_server(const char *host) {
     server it = {.listener = -1};
     struct addrinfo *found, hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST};
@@ -95,20 +95,20 @@ static inline void stop_server(const server *it) {
     close(it->listener);
 }
 
-/* The server's end of the next connection. */
+/* Returns the server's end of the next connection. */
 static inline int accept_one(const server *it) {
     int fd = accept4(it->listener, NULL, NULL, SOCK_CLOEXEC);
     REQUIRE(fd >= 0);
     return fd;
 }
 
-/* Whether a connection waits to be accepted. */
+/* Returns true if a connection waits to be accepted. */
 static inline bool has_caller(const server *it) {
     struct pollfd listener = {.fd = it->listener, .events = POLLIN};
     return poll(&listener, 1, 0) == 1;
 }
 
-/* The end of a connection, after everything that was sent to this side was read. */
+/* Ends a connection by a reset. */
 static inline void reset_connection(int fd) {
     struct linger at_once = {.l_onoff = 1, .l_linger = 0};
     REQUIRE(setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) == 0);
@@ -137,7 +137,7 @@ static inline black_hole open_black_hole(void) {
     return hole;
 }
 
-/* Lets one client connect from now on; those that waited in the queue are gone. */
+/* Lets one client connect from now on, and ends those that waited in the queue. */
 static inline void open_up(const black_hole *hole) {
     for (size_t i = 0; i < LENGTH_OF(hole->callers); i++) shutdown(hole->callers[i], SHUT_RDWR);
     for (int fd; fcntl(hole->it.listener, F_SETFL, O_NONBLOCK) == 0 &&
@@ -189,7 +189,7 @@ static inline kolk_resource_pool_stats stats_of(const kolk_tcp *tcp) {
     return stats;
 }
 
-/* "ADDRESS: WORDS", and this code. */
+/* Checks that the error's text is "ADDRESS: WORDS", and its code this one. */
 static inline void assert_error(const kolk_error *error, int code, const char *address, const char *words) {
     char expected[300];
     snprintf(expected, sizeof expected, "%s: %s", address, words);

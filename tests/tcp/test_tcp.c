@@ -1,4 +1,4 @@
-/* libkolk-tcp: creating, checking, lending and closing connections, sending and receiving. */
+/* libkolk-tcp: creating, checking, lending and closing connections; sending and receiving. */
 #include "tcp_test.h"
 
 #include "../help/child.h"
@@ -19,8 +19,8 @@ int __wrap_poll(struct pollfd *all, nfds_t n, int timeout);
 /* The addresses of the name "many", in this order, with their ports. */
 enum { MANY = 18 };
 static const server *many[MANY];
-static int broken_reason;          /* of the name "broken" */
-static _Thread_local int resolved; /* names, so far */
+static int broken_reason;          /* what getaddrinfo returns for the name "broken" */
+static _Thread_local int resolved; /* how many names so far */
 
 /* glibc frees the addresses of a list one by one, so that lists can be joined. */
 int __wrap_getaddrinfo(const char *host, const char *port, const struct addrinfo *hints, struct addrinfo **first) {
@@ -40,8 +40,8 @@ int __wrap_getaddrinfo(const char *host, const char *port, const struct addrinfo
 }
 
 static bool from_the_same_port;      /* sockets that connect get the port that they connect to */
-static const black_hole *opens_late; /* lets clients connect at the second attempt */
-static int attempts;                 /* so far */
+static const black_hole *opens_late; /* lets a client connect at the second attempt */
+static int attempts;                 /* calls of connect so far */
 
 int __wrap_connect(int fd, const struct sockaddr *address, socklen_t size) {
     int on = 1;
@@ -53,12 +53,12 @@ int __wrap_connect(int fd, const struct sockaddr *address, socklen_t size) {
     return __real_connect(fd, address, size);
 }
 
-static _Thread_local int longest_poll; /* of this thread, in milliseconds */
-static _Thread_local int first_poll;   /* the first since it was less than 0 */
-static _Thread_local int pauses;       /* polls of nothing, all together */
-static const server *has_room;         /* accepts one in the next poll of nothing */
-static _Thread_local int vain_polls;   /* this many polls from now on end at once, as if timed out */
-static _Thread_local int late_peer;    /* sends a byte in the first poll that does not; 0: none does */
+static _Thread_local int longest_poll; /* the longest time-out of this thread's polls, in milliseconds */
+static _Thread_local int first_poll;   /* the first one since this was set to less than 0 */
+static _Thread_local int pauses;       /* the sum of the time-outs of polls without descriptors */
+static const server *has_room;         /* accepts one connection in the next such poll */
+static _Thread_local int vain_polls;   /* this many polls from now on end immediately, as if timed out */
+static _Thread_local int late_peer;    /* sends a byte in the first poll after those; 0: none */
 
 int __wrap_poll(struct pollfd *all, nfds_t n, int timeout) {
     if (timeout > longest_poll) longest_poll = timeout;
@@ -74,7 +74,7 @@ int __wrap_poll(struct pollfd *all, nfds_t n, int timeout) {
 
 /* ---- Connections ------------------------------------------------------------------------------------------------- */
 
-/* A server, a pool of at most one connection to it, and that connection, which is lent. */
+/* A server, a pool with at most one connection to it, and that connection, which is lent. */
 typedef struct connection {
     server server;
     kolk_tcp tcp;
@@ -94,7 +94,7 @@ static void begin_connection(connection *it) {
     connect_again(it);
 }
 
-/* It may have been given back already; `peer` < 0: that end is closed. */
+/* The connection may have been given back already; `peer` < 0: the peer's end is closed. */
 static void end_connection(connection *it) {
     if (it->link.resource) give_back(&it->tcp, &it->link);
     end_tcp(&it->tcp);
@@ -106,7 +106,7 @@ static bool says(connection *it, const char *text) {
     return kolk_tcp_send_all(it->fd, text, strlen(text), soon(), &it->link.error);
 }
 
-/* Up to 8 bytes. */
+/* Receives up to 8 bytes. */
 static size_t hears(connection *it, char bytes[8], kolk_deadline deadline) {
     return kolk_tcp_receive(it->fd, bytes, 8, deadline, &it->link.error);
 }
@@ -207,7 +207,7 @@ static void test_a_bad_descriptor(void **state) {
         assert_int_equal(kolk_tcp_init(&tcp, &desc), KOLK_BAD_ADDRESS);
         assert_true(all_bytes_are(&tcp, sizeof tcp, 0));
     }
-    assert_int_equal(kolk_tcp_init(&tcp, &(kolk_tcp_desc){.pool = {.max = 1}}), KOLK_OK); /* keys will say it */
+    assert_int_equal(kolk_tcp_init(&tcp, &(kolk_tcp_desc){.pool = {.max = 1}}), KOLK_OK); /* keys give the address */
     kolk_tcp_deinit(&tcp);
 }
 
@@ -254,7 +254,7 @@ static void test_refused(void **state) {
     stop_server(&it);
 }
 
-/* With makers: the borrower waits until a server listens. Before that, its error gives the reason. */
+/* With makers, the borrower waits until a server listens. Before that, its error gives the reason. */
 static void test_refused_for_a_while(void **state) {
     (void)state;
     server it = bind_server("127.0.0.1");
@@ -280,7 +280,7 @@ static void end_while_creating(const char *address) {
     make_tcp(&tcp, &(kolk_tcp_desc){.address = address, .pool = {.min_idle = 1, .max = 1, .create_timeout_ms = -1}});
     EVENTUALLY(stats_of(&tcp).creating == 1);
     kolk_resource_evict(&tcp.pool);
-    EVENTUALLY(stats_of(&tcp).create_failures == 1 && stats_of(&tcp).creating == 1); /* another one */
+    EVENTUALLY(stats_of(&tcp).create_failures == 1 && stats_of(&tcp).creating == 1); /* a second create */
     end_tcp(&tcp);
 }
 
@@ -349,7 +349,7 @@ static void test_names(void **state) {
     stop_server(&it);
 }
 
-/* A socket whose own port is the one that it connects to would be connected to itself, if no server listens there. */
+/* A socket that gets the very port that it connects to would be connected to itself, if no server listens there. */
 static void test_itself(void **state) {
     (void)state;
     server it = bind_server("127.0.0.1");
@@ -439,7 +439,7 @@ static void test_several_addresses(void **state) {
     many[0] = &hole.it, many[1] = &refuses, many[2] = &it;
     first_poll = -1;
     link = borrow(&tcp, NULL);
-    assert_in_range(first_poll, 0, 251); /* milliseconds for the first, of 20,000 */
+    assert_in_range(first_poll, 0, 251); /* the first address gets this many of 20,000 milliseconds */
     close(accept_one(&it));
     give_back(&tcp, &link);
     kolk_resource_evict(&tcp.pool);
@@ -448,7 +448,7 @@ static void test_several_addresses(void **state) {
         close(accept_one(&it));
         give_back(&tcp, &link);
     }
-    assert_in_range(first_poll, 0, 31); /* a part of 90 */
+    assert_in_range(first_poll, 0, 31); /* of 90 milliseconds */
     while (has_caller(&it)) close(accept_one(&it));
     kolk_resource_evict(&tcp.pool);
     struct sockaddr_in nowhere = {.sin_family = AF_INET, .sin_addr.s_addr = INADDR_BROADCAST, .sin_port = 80};
@@ -601,7 +601,7 @@ static void test_a_unix_socket_with_a_full_queue(void **state) {
         pauses = 0;
         assert_int_equal(borrow_until(&tcp, NULL, deadline, &second), KOLK_NOT_CREATED);
         if (waits) assert_just_passed(deadline);
-        assert_in_range(pauses, waits, waits * 26); /* none is longer than the time that is left */
+        assert_in_range(pauses, waits, waits * 26); /* no pause is longer than the time that is left */
         assert_error(&second.error, ETIMEDOUT, unix_address, "Connection timed out");
     }
     has_room = &it;
@@ -643,7 +643,7 @@ static void test_paths(void **state) {
     assert_int_equal(kolk_tcp_init(&tcp, &(kolk_tcp_desc){.address = longest}), KOLK_BAD_ADDRESS);
 }
 
-/* A wait without a deadline goes on after the system's longest time-out of 24 days. */
+/* A wait without a deadline goes on even after the system's longest time-out, 24 days. */
 static void test_no_deadline(void **state) {
     (void)state;
     server it = start_server();
@@ -685,7 +685,7 @@ static void *interrupt(void *argument) {
     return NULL;
 }
 
-/* A signal neither ends a wait nor restarts its time. */
+/* A signal neither ends a wait nor extends it. */
 static void test_signals(void **state) {
     (void)state;
     black_hole hole = open_black_hole();
@@ -716,7 +716,7 @@ static void test_signals(void **state) {
     close_black_hole(&hole);
 }
 
-/* An answer after the deadline reaches no later borrower. */
+/* An answer that comes after the deadline does not reach a later borrower. */
 static void test_a_late_answer(void **state) {
     (void)state;
     connection it;
@@ -727,7 +727,7 @@ static void test_a_late_answer(void **state) {
     assert_int_equal(hears(&it, bytes, deadline), 0);
     assert_just_passed(deadline);
     if (!emulator()) assert_error(&it.link.error, ETIMEDOUT, it.server.address, "Connection timed out");
-    give_back(&it.tcp, &it.link); /* not discarded, and the answer is not there yet */
+    give_back(&it.tcp, &it.link); /* not discarded, though the answer has not come yet */
     assert_int_equal(stats_of(&it.tcp).unclean, 1);
     send(it.peer, "answer one", 10, MSG_NOSIGNAL);
     close(it.peer);
@@ -828,7 +828,7 @@ static void make_trouble(trouble what, int *peer) {
     if (what == CLOSED || what == RESET) *peer = -1;
 }
 
-/* The next borrower gets another one, in each case. */
+/* In each case, the next borrower gets another connection. */
 static void test_trouble_while_idle(void **state) {
     (void)state;
     for (trouble what = CLOSED; what < TROUBLES; what++) {
@@ -851,7 +851,7 @@ static void test_trouble_while_idle(void **state) {
     }
 }
 
-/* The same while it is lent: it does not return to the pool. */
+/* The same while the connection is lent: it does not return to the pool. */
 static void test_trouble_while_lent(void **state) {
     (void)state;
     for (trouble what = CLOSED; what < TROUBLES; what++) {
@@ -885,7 +885,7 @@ static void test_another_time_of_validation(void **state) {
     assert_int_equal(stats_of(&tcp).created, 2);
     give_back_and_lose(&tcp, &it, &link);
     assert_int_equal(borrow_until(&tcp, NULL, KOLK_NOW, &link), KOLK_FULL);
-    EVENTUALLY(stats_of(&tcp).idle == 1); /* another one */
+    EVENTUALLY(stats_of(&tcp).idle == 1); /* a new connection */
     assert_int_equal(borrow_until(&tcp, NULL, KOLK_NOW, &link), KOLK_OK);
     assert_int_equal(stats_of(&tcp).created, 3);
     EVENTUALLY(stats_of(&tcp).invalid == 2);
@@ -922,7 +922,7 @@ static void test_the_peer_ends_in_the_middle(void **state) {
 
 /* ---- Keys -------------------------------------------------------------------------------------------------------- */
 
-/* Three servers under a cap of two: the connection that was idle longest makes room. */
+/* Three servers, but at most two connections: the one that was idle longest makes room. */
 static void test_keys(void **state) {
     (void)state;
     server servers[3];
@@ -962,7 +962,7 @@ static bool read_greeting(void *context, int fd, const char *address, kolk_deadl
     char greeting[8];
     snprintf((char *)context, 64, "%s", address);
     size_t length = kolk_tcp_receive(fd, greeting, sizeof greeting, deadline, error);
-    error->final = length == 0; /* else it would be tried again */
+    error->final = length == 0; /* otherwise it would be tried again */
     return length == 5 && memcmp(greeting, "hello", 5) == 0;
 }
 

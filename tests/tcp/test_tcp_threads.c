@@ -7,8 +7,8 @@
 
 enum { THREADS = 16, CONNECTIONS = 8 };
 
-/* Sends data back, and breaks a connection after every `breaks_after` answers, half of the time in the middle of an
- * answer. */
+/* A server that sends data back. It breaks a connection after every `breaks_after` answers, half of the time in the
+ * middle of an answer. */
 typedef struct echo {
     server it;
     pthread_t thread;
@@ -51,7 +51,7 @@ static void *serve_echo(void *argument) {
         if (count > me->peak) me->peak = count;
         if (!all[0].revents) continue;
         int fd = accept4(me->it.listener, NULL, NULL, SOCK_CLOEXEC);
-        if (fd < 0) break; /* it is shut down */
+        if (fd < 0) break; /* the server is shut down */
         for (size_t i = 1; i < LENGTH_OF(all) && fd >= 0; i++) {
             if (all[i].fd >= 0) continue;
             all[i].fd = fd;
@@ -82,7 +82,7 @@ typedef struct caller {
     unsigned errors;
 } caller;
 
-/* Whether the answer is whole. */
+/* Returns true if the whole answer has come. */
 static bool ask(int fd, const message *question, kolk_error *error) {
     message answer;
     if (!kolk_tcp_send_all(fd, question, sizeof *question, soon(), error)) return false;
@@ -106,7 +106,7 @@ static void *call_often(void *argument) {
     return NULL;
 }
 
-/* Each answer must match its question, although connections break, and no broken one is lent twice. */
+/* Even though connections break, each answer must match its question, and no broken connection may be lent again. */
 static void call_from_threads(unsigned breaks_after) {
     echo it = {.breaks_after = breaks_after};
     start_echo(&it);
@@ -162,8 +162,8 @@ static void be_a_child(void *context) {
     REQUIRE(read(it->until, &byte, 1) == 0);
 }
 
-/* A child has no connections. Its calls leave its parent's connections open, and its copies of descriptors keep none
- * open that the parent closes. */
+/* A child has no connections. Its calls leave its parent's connections open. Its copies of descriptors do not keep a
+ * connection open that the parent closes. */
 static void test_forks(void **state) {
     (void)state;
     echo it = {.breaks_after = 0};
