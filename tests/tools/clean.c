@@ -1,5 +1,5 @@
-/* A program that uses every function of kolk, in which tools must find nothing. It branches on every value that it
- * gets, so that MemorySanitizer and memcheck report any that they take for uninitialised. */
+/* A program that uses every function of kolk, in which tools must find no mistake. It branches on every value that it
+ * gets, so that MemorySanitizer and memcheck report each value that they take for uninitialised. */
 #include <kolk/kolk.h>
 
 #include <setjmp.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CAPACITY 150u /* more than two words of live bits */
+#define CAPACITY 150u /* enough for more than two words of live bits */
 #define MANY     8u
 
 /* Leaves uninitialised bytes where the next function puts its variables: MemorySanitizer does not see the library's
@@ -94,7 +94,7 @@ static void check_stats(const things *pool) {
     REQUIRE(stats.worn_out == 0 && stats.recycled == 0 && stats.debug < 2 * KOLK_DEBUG_BYPASS);
 }
 
-/* Allocates as many as possible, and uses all functions on each. */
+/* Allocates as many objects as possible, and passes each to several functions. */
 static void fill(things *pool, thing **objects, bool handles) {
     for (uint32_t i = 0; i < CAPACITY; i++) {
         thing *object = objects[i] = make(pool, i);
@@ -131,7 +131,7 @@ static void use_handles(things *pool) {
     REQUIRE(object && things_get(pool, handle) == object && !things_alloc_at(pool, handle));
     things_free(pool, object);
     things_handle beyond = {{UINT64_C(5) << 32 | ((CAPACITY - 1) ^ pool->pool.tag)}};
-    object = things_alloc_at(pool, beyond); /* slots up to it are free now */
+    object = things_alloc_at(pool, beyond); /* makes all slots up to it available */
     REQUIRE(object && things_index(pool, object) == CAPACITY - 1);
     things_free(pool, object);
 }
@@ -181,7 +181,7 @@ static void use_all_kinds(void) {
         desc.reuse = (kolk_reuse)(kind % 3);
         desc.generations = (kolk_generations)(kind / 3 % 3);
         void *block = NULL;
-        if (kind / 9 == 1) { /* memory that is uninitialised */
+        if (kind / 9 == 1) { /* uninitialised memory of the program's */
             desc.memory_size = kolk_pool_memory_size(&(kolk_pool_desc){.object_size = sizeof(thing),
                                                                        .capacity = CAPACITY,
                                                                        .reuse = desc.reuse,
@@ -237,7 +237,7 @@ static struct calls { unsigned setups, resets, teardowns, costs, fulls; } calls;
 static bool set_up(void *object, void *context) {
     REQUIRE(context == &calls);
     voice *self = object;
-    if (calls.setups == 3) return calls.setups++, false; /* once */
+    if (calls.setups == 3) return calls.setups++, false; /* fails once */
     *self = (voice){.buffer = malloc(16), .loudness = 0};
     memcpy(self->buffer, "silence", sizeof "silence");
     calls.setups++;
@@ -293,13 +293,13 @@ static void use_hooks(kolk_reuse reuse) {
     REQUIRE(voices_trim(&pool) == 0);
     voices_clear(&pool);
     REQUIRE(calls.resets == 11);
-    REQUIRE(voices_alloc(&pool)->uses >= 1); /* the contents from setup and from users are kept */
+    REQUIRE(voices_alloc(&pool)->uses >= 1); /* what setup and users wrote is kept */
     voices_deinit(&pool);
     allow(KOLK_LEAK);
     REQUIRE(calls.resets == 12 && calls.teardowns == 8);
 }
 
-/* Ways to make room, and the order of births. */
+/* Ways to make room in a full pool, and the order of births. */
 static void evicted(void *object, void *context) {
     REQUIRE(((voice *)object)->uses == 1 && context == &calls);
     calls.resets++;
@@ -330,10 +330,10 @@ static void use_a_full_pool(kolk_reuse reuse) {
     REQUIRE(urgent && voices_newest(&pool) == urgent && voices_older(&pool, urgent)->loudness == 11);
     urgent->loudness = 100;
     urgent->uses = 1;
-    REQUIRE(!voices_alloc_over(&pool, -1) && voices_alloc_over(&pool, 50)); /* instead of the 4th */
+    REQUIRE(!voices_alloc_over(&pool, -1) && voices_alloc_over(&pool, 50)); /* in place of the fourth object */
     int walked = 0;
     for (voice *each = voices_oldest(&pool); each; each = voices_newer(&pool, each)) walked++;
-    REQUIRE(walked == 7 && voices_is_valid(&pool)); /* one is protected */
+    REQUIRE(walked == 7 && voices_is_valid(&pool)); /* and one more is protected */
     voices_protect(&pool, voices_at(&pool, 0), false);
     for (voice *each; (each = voices_oldest(&pool));) voices_free(&pool, each);
     KOLK_EACH(voices, each, &spare) voices_free(&pool, each);
@@ -493,7 +493,7 @@ static void use_the_rest(void) {
     REQUIRE(kolk_stack_text(stack, 1, false, text, sizeof text) == 1 && strstr(text, "use_the_rest+0x1"));
 }
 
-/* Into a block and back, with a scene between. */
+/* Saves the pool into a block and loads it again, with a scene in between. */
 static void use_snapshots(void) {
     kolk_pool pool;
     kolk_pool_desc desc = {.name = "saved", .object_size = sizeof(int), .capacity = 10, .ages = true};

@@ -1,5 +1,5 @@
-/* Mistakes with a pooled object, which the tool must report: mistakes typed|untyped NAME... Each is made in a fork, as
- * starting a tool takes longer. Each report on stderr is enclosed by:
+/* Makes mistakes with a pooled object, which the tool must report: mistakes typed|untyped NAME... Each is made in a
+ * fork, as that is faster than starting the tool again. On stderr, each report is enclosed by:
  *
  *     > NAME
  *     status: 0       its exit status, or minus the number of the signal that ended it
@@ -25,7 +25,7 @@ KOLK_POOL_TYPE(things, thing)
 
 static things pool;
 static bool typed;
-static thing *volatile kept; /* an object that does not leak */
+static thing *volatile kept; /* an object that the program does not lose */
 
 PLACE thing *allocate(void) {
     return typed ? things_alloc(&pool) : kolk_pool_alloc(&pool.pool);
@@ -76,7 +76,7 @@ PLACE void decide_after_free(void) {
     decide(&object->bytes[3]);
 }
 
-/* The pool reports this one. */
+/* The pool itself reports this mistake. */
 PLACE void double_free(void) {
     thing *object = allocate();
     release(object);
@@ -105,7 +105,7 @@ PLACE void leak(void) {
     *allocate() = (thing){.bytes = "nobody knows me"};
 }
 
-/* No leak: its pointer lies in a live object, which the program knows. */
+/* Not a leak: the block's pointer is in a live object, to which the program has a pointer. */
 PLACE void block_of_live(void) {
     add_block(kept);
 }

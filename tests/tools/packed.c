@@ -1,7 +1,8 @@
-/* A slot map under a tool, which must be silent; then mistakes, each in a fork, which it must report: packed NAME...
+/* Uses slot maps correctly, which the tool must not report; then makes mistakes, each in a fork, which it must: packed
+ * NAME...
  *
  *     kept, read    a write, or a read, through a pointer that a removal has made stale
- *     fresh         a decision by a byte that was never written
+ *     fresh         a decision that depends on a byte that was never written
  *
  * On stderr, each report follows a line > NAME, and precedes a line status: N, which is not 0 if the program was
  * ended. */
@@ -13,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-typedef struct thing { /* 12 bytes: places share granules of 8 */
+typedef struct thing { /* of 12 bytes, so that neighbours share granules of 8 bytes */
     char bytes[12];
 } thing;
 
@@ -62,7 +63,7 @@ static void use_well_everywhere(void) {
         if (things_init(&map, &descs[i]) != KOLK_OK) abort();
         use_well();
         things_deinit(&map);
-        memset(&storage, 1, sizeof storage); /* it is the program's again */
+        memset(&storage, 1, sizeof storage); /* the memory is the program's again */
     }
 }
 

@@ -1,4 +1,5 @@
-/* Makes every probe fire, and prints the arguments that each must have. 77: the library was built without probes. */
+/* Makes every probe fire, and prints the arguments that each must have. Exits with 77 if the library was built without
+ * probes. */
 #include <kolk/kolk.h>
 
 #include <inttypes.h>
@@ -27,6 +28,6 @@ int main(void) {
     printf("free sparks %p\n", first);
     if (kolk_pool_get(&pool, handle)) return 1;
     printf("stale_handle sparks %" PRIx64 "\n", handle.bits);
-    if (kolk_pool_get(&pool, (kolk_handle){0})) return 1; /* null is not stale */
+    if (kolk_pool_get(&pool, (kolk_handle){0})) return 1; /* the null handle does not count as stale */
     return 0;
 }

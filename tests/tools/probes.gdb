@@ -1,4 +1,4 @@
-# Says what probes.c prints (into the file $PRINTED), at each probe as it fires.
+# Prints, at each probe that fires, the line that probes.c prints for it into the file $PRINTED.
 set confirm off
 set may-call-functions off
 set breakpoint pending on

@@ -1,4 +1,4 @@
-/* 100 lives of objects of three sizes, for count_blocks.c. */
+/* Gives objects of three sizes 100 lives each, for count_blocks.c. */
 #include <kolk/kolk.h>
 
 static void live(size_t size, size_t align, bool keep) {

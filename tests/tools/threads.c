@@ -1,5 +1,5 @@
-/* Four threads at a time, each with pools of its own, then a fork: clean. threads bypassed|plain chooses where the
- * objects come from. */
+/* Runs four threads at a time, each with pools of its own, then a fork; tools must find no mistake. The argument states
+ * where the objects come from: threads bypassed|plain. */
 #define _POSIX_C_SOURCE 200809L
 #include <kolk/kolk.h>
 

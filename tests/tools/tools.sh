@@ -1,9 +1,9 @@
 #!/bin/bash
-# Runs programs under a tool, with the one ordinary library of a build. mistakes.c makes mistakes with pooled objects,
-# which the tool must report in its usual form and with the program's functions in its stacks; clean.c and threads.c
-# make none, and the tool must be silent. TOOL.said lists the mistakes and the expected reports: see condense below.
-# `races` checks the library itself: it is built with ThreadSanitizer, with tests of the queue, of the shared pool and
-# of the resource pool.
+# Runs programs under a tool, with the ordinary library of a build. mistakes.c makes mistakes with pooled objects, which
+# the tool must report in its usual form and with the program's functions in its stacks; clean.c and threads.c make no
+# mistakes, so the tool must be silent. TOOL.said lists the mistakes and the expected reports: see condense below.
+# `races` checks the library itself: it builds the library with ThreadSanitizer and runs tests of the queue, the shared
+# pool and the resource pool.
 # Usage: CC=... tools.sh asan|lsan|msan|tsan|races|memcheck|malloc|probes BUILD
 set -euo pipefail
 tool=$1
@@ -15,7 +15,7 @@ unset KOLK_DEBUG KOLK_STATS KOLK_BYPASS ASAN_OPTIONS LSAN_OPTIONS MSAN_OPTIONS T
 export LC_ALL=C LD_LIBRARY_PATH=$work:$build
 
 flags=(-std=c11 -g -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -pthread -Iinclude)
-run=() # the tool's command, if it is one
+run=() # the command that runs a program under the tool, if one is needed
 
 skip() {
   echo "skipped: $*"
@@ -29,7 +29,7 @@ fail() {
 
 machine() { readelf -h "$1" | grep -E 'Class|Machine'; }
 
-# Checks that the tool works: a program without kolk runs under it.
+# Checks that the tool works, by running a program without kolk under it.
 need() {
   command -v "$compiler" > /dev/null || skip "there is no $compiler"
   echo 'int main(void) { return 0; }' > "$work/empty.c"
@@ -41,7 +41,7 @@ need() {
     skip "there is no llvm-symbolizer, without which $1 names no functions"
 }
 
-# make_programs NAME...: NAME.static, NAME.shared
+# make_programs NAME...: builds NAME.static and NAME.shared
 make_programs() {
   local name
   for name in "$@"; do
@@ -51,7 +51,7 @@ make_programs() {
 }
 
 # Extracts from each report the lines that state what happened, each followed by the program's own functions in its
-# stack; without a report, prints all output and the exit code. condense SETTINGS, of what mistakes.c wrote.
+# stack; if there is no report, prints all output and the exit code. condense SETTINGS: reads what mistakes.c wrote.
 condense() {
   awk -v settings="$1" -v functions="$(sed -nE 's/^(PLACE .*[ *]|int )([a-z_]+)\(.*\{$/\2/p' tests/tools/mistakes.c)" '
     BEGIN { split(functions, names, "\n"); for (n in names) ours[names[n]] = 1 }
@@ -77,12 +77,12 @@ condense() {
     END { end_stack() }' "$work/said"
 }
 
-# Makes each mistake of TOOL.said, named by its lines "> SETTINGS MISTAKE": typed pools with the static library, untyped
-# ones with the shared one. Mistakes with the same settings are made in one run. If no report is expected, the program
-# must exit with 0 and print nothing.
+# Makes each mistake that TOOL.said names in a line "> SETTINGS MISTAKE": with typed pools and the static library, and
+# with untyped pools and the shared one. Mistakes with the same settings are made in one run. If no report is expected,
+# the program must exit with 0 and print nothing.
 check_reports() {
   local way settings names
-  export LSAN_OPTIONS=use_stacks=0:use_registers=0 # dead values there sometimes hide a leak
+  export LSAN_OPTIONS=use_stacks=0:use_registers=0 # stale values there sometimes hide a leak
   for way in static:typed shared:untyped; do
     while IFS='|' read -r settings names; do
       env $settings "${run[@]}" "$work/mistakes.${way%:*}" "${way#*:}" $names > "$work/said" 2>&1 ||
@@ -98,13 +98,13 @@ check_reports() {
   unset LSAN_OPTIONS
 }
 
-# check_silent SETTINGS PROGRAM ARGUMENTS...
+# check_silent SETTINGS PROGRAM ARGUMENTS...: the program must exit with 0 and print nothing.
 check_silent() {
   env $1 "${run[@]}" "$work/$2" "${@:3}" > "$work/said" 2>&1 || fail "$*: exit code $?: $(cat "$work/said")"
   [[ ! -s $work/said ]] || fail "$*: not silent: $(cat "$work/said")"
 }
 
-# Runs the clean program in every mode. It must use every function of the headers (typed ones count).
+# Runs the clean program in every mode. It must use every function of base.h and pool.h, directly or by its typed form.
 check_clean() {
   local name
   for name in $(sed '/---- Inside/,$d' include/kolk/{base,pool}.h |
@@ -119,8 +119,8 @@ check_clean() {
   check_silent "KOLK_BYPASS=0 KOLK_STATS=json:/dev/null" clean.static
 }
 
-# Slot maps: check_packed MISTAKE WORDS ..., each of which the tool must report in these words; the clean use in every
-# mode.
+# check_packed MISTAKE WORDS ...: the tool must report each mistake with slot maps in these words, and be silent about
+# their correct use in every mode.
 check_packed() {
   local settings names=() words=() n
   make_programs packed
@@ -176,13 +176,13 @@ tsan() {
   check_silent KOLK_DEBUG=all threads.shared plain
 }
 
-# ThreadSanitizer finds a race by happens-before, so two threads must take each path a few times, not ten thousand
-# times. Built without optimisation, which takes a third of the time: the orders of atomic operations are still
-# constants, and no access is removed. The tests run in parallel, two per processor, as they wait half of the time.
+# ThreadSanitizer finds races by happens-before, so two threads need to take each path only a few times, not ten
+# thousand times. The build is without optimisation, which takes a third of the time: the orders of atomic operations
+# are still constants, and no access is removed. Two tests run in parallel, as they wait half of the time.
 races() {
   flags+=(-O0 -g1 -fsanitize=thread -DKOLK_BUILD -DKOLK_CHAOS=1 -Isrc)
   need ThreadSanitizer
-  { # as one file, which takes a fifth of the time; without base.c, which emits inline functions
+  { # compiled as one file, which takes a fifth of the time; base.c, which emits inline functions, is separate
     echo '#include "src/os/system.h"'
     printf '%s\n' src/*/*.c | sed '/\/base.c$/d; s/.*/#include "&"/'
   } > "$work/kolk.c"
@@ -200,7 +200,7 @@ race() { # TEST FLAG...
   case $1 in
     shared_histories) operations=30 ;;        # rounds of a thousand calls
     queue_* | shared_death) operations=100 ;; # items, windows, forks
-    shared_wait_threads) operations=1000 ;;   # short, and what finds the rarest races
+    shared_wait_threads) operations=1000 ;;   # they are short, and find the rarest races
   esac
   mapfile -t wraps < <(sed -nE 's/.*__wrap_(\w+)\(.*/-Wl,--wrap=\1/p' tests/*/"test_$1.c")
   "$compiler" "${@:2}" tests/*/"test_$1.c" "$work"/{kolk,base}.o "${wraps[@]}" -lcmocka -o "$work/$1" &&
@@ -208,8 +208,8 @@ race() { # TEST FLAG...
 }
 
 memcheck() {
-  flags+=(-O0) # at -O1 the reported line of a call is wrong if the called function begins with the mistake
-  # glibc's memory for the unwinder that it loads is "possibly lost".
+  flags+=(-O0) # at -O1, the reported line of a call is wrong if the mistake is at the beginning of the called function
+  # Only definite leaks count, as memory of glibc's, for the unwinder that it loads, is "possibly lost".
   run=(valgrind -q --leak-check=full --show-leak-kinds=definite --error-exitcode=9)
   command -v valgrind > /dev/null || skip "there is no valgrind"
   need memcheck
@@ -218,12 +218,13 @@ memcheck() {
   ! grep -q 'debuginfo reader' "$work/said" || skip "this valgrind does not understand $CC's debug information"
   run+=(--track-origins=yes)
   check_reports memcheck
-  unset 'run[-1]' # tracking origins takes long, and the rest does not need them
+  unset 'run[-1]' # tracking origins takes long, and the remaining checks do not need it
   check_clean
   check_packed kept 'Invalid write of size 1' read 'Invalid read of size 1' fresh 'Conditional jump'
 }
 
-# A tool that knows malloc but not kolk sees a block for each life of an object, or for each slot if contents survive.
+# A tool that knows malloc but not kolk must see a block for each life of an object, or for each slot if objects keep
+# their contents.
 malloc() {
   local kind
   need malloc
@@ -236,7 +237,8 @@ malloc() {
   done
 }
 
-# The probes are in the shared library and in a static program, and gdb reads the arguments that probes.c prints.
+# The probes must be in the shared library and in a static program, and gdb must read the arguments that probes.c
+# prints.
 probes() {
   local kind file names status=0
   command -v gdb > /dev/null || skip "there is no gdb"
@@ -255,7 +257,7 @@ probes() {
   done
 }
 
-# check_probes KIND SETTINGS WHICH: gdb must print these of the lines that probes.c prints.
+# check_probes KIND SETTINGS WHICH: of the lines that probes.c prints, gdb must print those of these probes.
 check_probes() {
   env PRINTED="$work/printed" $2 "${run[@]}" -x tests/tools/probes.gdb "$work/probes.$1" > "$work/all" 2>&1 || true
   grep -E "^($3) " "$work/printed" > "$work/expected"
