@@ -4,7 +4,7 @@
 
 static inline void make_heap(kolk_heap *heap, const kolk_heap_desc *desc) {
     kolk_status status = kolk_heap_init(heap, desc);
-    if (sizeof(void *) < 8) { /* no heaps there, as heap.h says */
+    if (sizeof(void *) < 8) { /* there are no heaps on 32-bit machines */
         assert_int_equal(status, KOLK_NO_MEMORY);
         assert_true(all_bytes_are(heap, sizeof *heap, 0));
         skip();

@@ -43,7 +43,7 @@ static inline uint32_t model_draw(model *m, uint32_t below) {
 
 /* ---- Sizes and classes ------------------------------------------------------------------------------------------- */
 
-/* Mostly small, some around the ends of the tables, few large, very few impossible. */
+/* Returns mostly small sizes, some around the ends of the tables, a few large ones, and very few impossible ones. */
 static inline size_t model_size(model *m) {
     size_t fine = model_draw(m, 256), coarse = model_draw(m, 64);
     switch (model_draw(m, 16)) {
@@ -239,7 +239,7 @@ static inline void model_realloc(model *m) {
         return;
     }
     model_forget(m, n);
-    if (at == before.at) m->freed--; /* the block was not freed, it has another size */
+    if (at == before.at) m->freed--; /* the block was not freed, but resized */
     if (at == before.at) m->dead[m->freed % MODEL_DEAD] = NULL;
     model_enter(m, at, size);
 }
@@ -252,7 +252,7 @@ static inline uint32_t model_find(const model *m, const void *at) {
     return n;
 }
 
-/* A walk visits each live block once, by class and address, large ones last. */
+/* A walk visits each live block once, in the order of classes and addresses, and large blocks last. */
 static inline void model_walk(model *m) {
     uint32_t seen = 0, class_before = 0;
     uintptr_t last = 0;
@@ -301,7 +301,7 @@ static inline void model_ask(model *m) {
     kolk_heap_free(&m->heap, NULL);
 }
 
-/* ---- Mistakes: each is told once, and nothing has changed -------------------------------------------------------- */
+/* ---- Mistakes: each is reported once, and changes nothing -------------------------------------------------------- */
 
 static inline void model_told(model *m, kolk_status rule, kolk_status or_this) {
     model_assert(m, m->taken.count == 1);
@@ -327,7 +327,7 @@ static inline void model_misuse(model *m) {
         if (!at || model_find(m, at) < m->count) return; /* the address belongs to another block now */
         bool in_class = ((uintptr_t)at - m->heap.base) >> m->heap.class_shift < m->heap.n_classes;
         rule = in_class ? KOLK_DOUBLE_FREE : KOLK_FOREIGN_POINTER;
-        or_this = in_class ? KOLK_DEAD_OBJECT : KOLK_INTERIOR_POINTER; /* another verb; or reused pages */
+        or_this = in_class ? KOLK_DEAD_OBJECT : KOLK_INTERIOR_POINTER; /* a call other than free; or reused pages */
     }
     switch (model_draw(m, 3)) {
     case 0:
@@ -374,7 +374,7 @@ static inline void model_init(model *m) {
     setenv("KOLK_BYPASS", m->bypass ? "1" : "0", 1);
     begin_notes(&m->taken);
     kolk_status status = kolk_heap_init(&m->heap, &desc);
-    if (sizeof(void *) < 8) { /* no heaps there, as heap.h says */
+    if (sizeof(void *) < 8) { /* there are no heaps on 32-bit machines */
         model_assert(m, status == KOLK_NO_MEMORY && all_bytes_are(&m->heap, sizeof m->heap, 0));
         return;
     }

@@ -1,5 +1,5 @@
-/* Each promise of heap.h in turn. Random work is in test_heap_model.c, threads are in test_heap_threads.c, large blocks
- * alone in test_heap_large.c. */
+/* Tests each promise of heap.h in turn. Random work is in test_heap_model.c, threads are in test_heap_threads.c, and
+ * large blocks on their own are in test_heap_large.c. */
 #include "../help/test.h"
 
 #include "heap/heap_inside.h"
@@ -438,7 +438,7 @@ static size_t resident(unsigned char *const *blocks, size_t n, size_t size) {
     return bytes;
 }
 
-/* Ends the last second and makes the thread leave the fast path often enough to look at the clock, so that it
+/* Makes the last sweep look old, and makes the thread leave the fast path often enough to look at the clock, so that it
  * sweeps. */
 static void let_a_second_pass(kolk_heap *heap) {
     static void *others[5000];

@@ -1,7 +1,7 @@
 /* The process forks before every atomic operation of another thread's work on a heap. In each child the forking thread
- * goes on: live blocks stay alive with their contents; free blocks can be allocated, each once, including those in the
- * other thread's magazines, except blocks that it was just moving; other threads come and go; and the heap ends. The
- * parent is not affected. */
+ * continues: live blocks keep their contents; each free block can be allocated once, even if it was in the other
+ * thread's magazines, unless that thread was just moving it; other threads come and go; and the heap is deinitialised.
+ * The parent is not affected. */
 #include "../help/test.h"
 
 #include "../help/child.h"
@@ -18,7 +18,7 @@ static const kolk_heap_class trays[TRAYS] = {
     {.size = 16384, .max_capacity = 30, .when_full = KOLK_HEAP_NULL},
 };
 
-enum { FAR = 18 }; /* more heaps than there are rows at first, and than a thread has near ones */
+enum { FAR = 18 }; /* more heaps than there are rows at first, and more than a thread's near heaps */
 
 static kolk_heap heap, other, others[FAR];
 static void *mine[MINE], *theirs[MOST];
@@ -71,7 +71,7 @@ static void check_mine(void) {
     }
 }
 
-/* The child's other threads: they cannot take blocks from the main thread's magazines. */
+/* Runs in the child's other threads, which cannot take blocks from the main thread's magazines. */
 static void *take_and_give(void *unused) {
     (void)unused;
     for (unsigned tray = 0; tray < TRAYS; tray++) give_all(tray, take_all(tray));

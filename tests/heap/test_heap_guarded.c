@@ -1,5 +1,5 @@
-/* Guarded blocks of a heap: an access beyond one, or to a freed one, ends the program; otherwise they are ordinary
- * blocks. */
+/* Guarded blocks of a heap: an access beyond such a block, or to a freed one, ends the program. In all other respects
+ * they are ordinary blocks. */
 #include "../help/system_calls.h"
 
 #include "heap/heap_inside.h"
@@ -11,7 +11,7 @@
 static kolk_heap heap;
 static size_t page;
 
-/* ---- Help -------------------------------------------------------------------------------------------------------- */
+/* ---- Helpers ----------------------------------------------------------------------------------------------------- */
 
 static void make_sampled(const char *debug, uint64_t limit) {
     setenv("KOLK_BYPASS", "0", 1);
@@ -104,7 +104,8 @@ static void test_realloc_keeps_contents(void **state) {
     }
 }
 
-/* A walk visits each block once: classes first, guarded blocks by slot, then large ones. */
+/* A walk visits each block once: first the blocks of classes, then guarded blocks in the order of their slots, then
+ * large blocks. */
 static void test_walk_and_statistics(void **state) {
     (void)state;
     enum { MOST = 400 };
@@ -132,7 +133,7 @@ static void test_walk_and_statistics(void **state) {
     end_heap(&heap);
 }
 
-/* ---- What dies --------------------------------------------------------------------------------------------------- */
+/* ---- Accesses that end the program ------------------------------------------------------------------------------- */
 
 static volatile unsigned char *touched;
 static bool writes;
@@ -193,7 +194,7 @@ static void test_use_after_free_dies(void **state) {
     end_heap(&heap);
 }
 
-/* With the greatest number of guarded blocks alive, some dozens of freed slots still wait. */
+/* Even when as many guarded blocks are alive as possible, dozens of freed slots are not reused yet. */
 static void test_freed_ones_wait(void **state) {
     (void)state;
     void *blocks[KOLK_GUARDED_ALIVE_];
@@ -272,8 +273,8 @@ static void test_validity(void **state) {
 
 /* ---- How many ---------------------------------------------------------------------------------------------------- */
 
-/* Returns how many blocks of several sizes were guarded. Each block is freed after a thousand others; with `keeps`,
- * only guarded ones are freed, at once. */
+/* Returns how many blocks of several sizes were guarded. Each block is freed a thousand allocs later; with `keeps`,
+ * only guarded blocks are freed, and immediately. */
 static unsigned share_of(const char *debug, unsigned allocs, bool keeps) {
     static void *held[1000];
     unsigned found = 0;
@@ -308,7 +309,7 @@ static void test_share(void **state) {
     assert_int_equal(share_of("fill", 1000, true), 0);
 }
 
-/* ---- Where there is none ----------------------------------------------------------------------------------------- */
+/* ---- Where there are none ---------------------------------------------------------------------------------------- */
 
 static void test_none_with_blocks_of_malloc(void **state) {
     (void)state;
@@ -319,7 +320,7 @@ static void test_none_with_blocks_of_malloc(void **state) {
     end_heap(&heap);
 }
 
-/* A guarded block counts with its pages. */
+/* A guarded block is counted at the size of its pages. */
 static void test_limit(void **state) {
     (void)state;
     void *blocks[40];
@@ -355,7 +356,7 @@ static void test_end_leaves_nothing(void **state) {
     }
 }
 
-/* No memory for guarded blocks at init; no pages for an alloc; a free that cannot release its pages. */
+/* Init gets no memory for guarded blocks; an alloc gets no pages; a free cannot release its pages. */
 static void test_refused(void **state) {
     (void)state;
     notes taken;

@@ -27,7 +27,7 @@ static bool is_guarded(const void *block) {
 
 static unsigned char *shared_blocks[HELD];
 
-/* Exchanges its own block for another thread's, and checks that the bytes are those of the block's address. */
+/* Exchanges its own block for another thread's, and checks that the block's bytes match its address. */
 static void *pass_on(void *random) {
     unsigned rounds = does_a_part() ? 5000 : 50000;
     for (unsigned i = 0; i < rounds; i++) {

@@ -15,7 +15,7 @@ static void leave_at_a_leak(const kolk_failure *failure, void *context) {
     longjmp(back, 1);
 }
 
-/* A deinit that the handler leaves has changed nothing. The next deinit reports the remaining leaks. */
+/* If the handler leaves deinit by longjmp, nothing has changed. The next deinit reports the remaining leaks. */
 static void test_leaving_deinit(void **state) {
     (void)state;
     static kolk_heap heap;
@@ -64,7 +64,8 @@ static void *overfill(void *unused) {
     return NULL;
 }
 
-/* A thread ended in on_full. The next thread takes over its record, and on_full is called for it too. */
+/* After a thread has ended in on_full, the next thread takes over its record, and on_full is called for the next thread
+ * too. */
 static void test_ending_in_on_full(void **state) {
     (void)state;
     static const kolk_heap_class tray = {.size = 100, .capacity = 3, .when_full = KOLK_HEAP_NULL};

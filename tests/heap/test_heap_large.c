@@ -1,5 +1,5 @@
-/* Large blocks of a heap: their pages, their hash table, and blocks of malloc. Reads KOLK_TEST_SEED and KOLK_TEST_OPS
- * from the environment. */
+/* Large blocks of a heap: their pages, their hash table, and blocks that come from malloc. Reads KOLK_TEST_SEED and
+ * KOLK_TEST_OPS from the environment. */
 #include "../help/test.h"
 
 #include "heap/large.h"
@@ -12,7 +12,7 @@
 static kolk_large_ large;
 static size_t page;
 
-/* ---- Help -------------------------------------------------------------------------------------------------------- */
+/* ---- Helpers ----------------------------------------------------------------------------------------------------- */
 
 static bool malloc_refuses;
 static size_t last_malloc;
@@ -158,7 +158,7 @@ static void test_too_large(void **state) {
 
 /* ---- Resizing ---------------------------------------------------------------------------------------------------- */
 
-/* The byte that this place of this block holds. */
+/* Returns the byte that the block holds at this place. */
 static unsigned char stamp(uint64_t block, size_t place) {
     return (unsigned char)((block * 131 + place / 512 * 7 + place % 251) | 1);
 }
@@ -316,7 +316,8 @@ static int compare_blocks(const void *one, const void *other) {
     return (a > b) - (a < b);
 }
 
-/* The table must have exactly the live blocks, in the order of their addresses. Dead items are sorted to the front. */
+/* The table must contain exactly the live blocks, in the order of their addresses. Dead items are sorted to the
+ * front. */
 static void compare_with_model(item *items) {
     size_t n = 0, inside = 0;
     qsort(items, MOST, sizeof *items, compare_blocks);
@@ -344,7 +345,7 @@ static void test_random_work(void **state) {
         memory.no_resize = no_resize;
         memset(items, 0, sizeof items);
         for (uint64_t n = 0; n < steps; n++) {
-            /* works by turns on all items, which fills the table, and on a sixteenth of them */
+            /* works alternately on all items, which fills the table, and on a sixteenth of them */
             uint32_t among = n % 20000 < 10000 ? MOST : MOST / 16;
             random_step(&large, &items[MOST - 1 - random_below(&random, among)], &random, 6);
             if (n % 997 == 0) assert_true(kolk_large_is_valid_(&large));
@@ -355,7 +356,7 @@ static void test_random_work(void **state) {
     }
 }
 
-/* ---- Malloc ------------------------------------------------------------------------------------------------------ */
+/* ---- Blocks from malloc ------------------------------------------------------------------------------------------ */
 
 /* malloc is called with the exact size, so that a tool detects an access one byte beyond it. */
 static void test_blocks_of_malloc(void **state) {
@@ -385,7 +386,7 @@ static void test_blocks_of_malloc(void **state) {
         assert_true(kolk_large_free_(&large, block));
         assert_false(kolk_large_free_(&large, block));
     }
-    made(16, 100); /* AddressSanitizer reports a leak of it */
+    made(16, 100); /* AddressSanitizer reports it if it leaks */
     made(256, 100);
     size_t table = memory.held;
     assert_true(table > 0 && table < 2 * page + 2 * page); /* no pages except the table's */
@@ -396,7 +397,7 @@ static void test_blocks_of_malloc(void **state) {
 
 enum { THREADS = 4, ITEMS = 100 };
 
-/* Walks may see other threads' blocks; only its own blocks are certain. */
+/* A walk may see other threads' blocks; a thread can rely only on its own blocks. */
 static void *work(void *number) {
     static item all[THREADS][ITEMS];
     item *items = all[*(uint64_t *)number];

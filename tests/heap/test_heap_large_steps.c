@@ -1,11 +1,11 @@
-/* Large blocks, at each step of another thread's work on them, in two tests.
+/* Two tests stop another thread at each step of its work on large blocks.
  *
- * A fork: in each child the blocks that the other thread did not touch exist, each once, with their contents. A walk
- * finds no further blocks except those that it did touch. All can be freed and others allocated. In the end only the
- * memory is lost that the other thread was working on.
+ * The first forks: in each child, every block that the other thread did not touch exists once, with its contents. A
+ * walk finds no other blocks except those that the other thread did touch. All can be freed and others allocated. In
+ * the end only the memory that the other thread was working on is lost.
  *
- * Work on the same table: if two threads find it full, it grows once, and it has room for blocks that are being
- * resized. */
+ * The second works on the same table: if two threads find it full, it grows only once, and it has room for blocks that
+ * are being resized. */
 #include "../help/test.h"
 
 #include "heap/large.h"
@@ -21,7 +21,7 @@ static size_t page;
 static void *mine[2 * MINE], *theirs[THEIRS];
 static unsigned n_mine;
 
-/* Stop only while the lock is free, as others could only wait for it. */
+/* Stop only while the lock is free, as other threads could do nothing but wait for it. */
 static bool only_unlocked;
 
 static bool has_changed(void) {
@@ -44,7 +44,7 @@ static size_t walk(void) {
     return n;
 }
 
-/* Begins with another operation in each child, as the first one meets the table just as the fork left it. */
+/* Begins with a different operation in each child, as only the first operation finds the table as the fork left it. */
 static void live_on(void *order) {
     END_IF_IT_HANGS();
     if (*(unsigned *)order % 3 == 0) check_mine(n_mine);

@@ -75,7 +75,7 @@ static void test_realloc_asks(void **state) {
     end_heap(&heap);
 }
 
-/* A realloc of a large block that the system refuses returns its share of the limit. */
+/* If the system refuses a realloc of a large block, the realloc uses up nothing of the limit. */
 static void test_realloc_refused(void **state) {
     (void)state;
     kolk_heap heap;

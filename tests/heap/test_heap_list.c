@@ -1,5 +1,5 @@
-/* The process's list of heaps, and how a thread finds its record in one: with more heaps than near ones, with more far
- * ones than its first table of rows holds, after the last heap has ended, and without memory or a key. */
+/* The process's list of heaps, and how a thread finds its record in a heap: with more heaps than it has near ones, with
+ * more far heaps than its first table of rows holds, after the last heap has ended, and without memory or a key. */
 #include "../help/system_calls.h"
 
 #include "../help/threads.h"
@@ -157,7 +157,7 @@ static void *use_and_wait(void *unused) {
     return NULL;
 }
 
-/* When a thread ends, it leaves alone heaps that took over the rows of its ended ones. */
+/* A thread that ends does not touch heaps that took over the rows of ended heaps it had used. */
 static void test_rows_of_others(void **state) {
     (void)state;
     for (heaps_used = 4; heaps_used <= 40; heaps_used += 12) {

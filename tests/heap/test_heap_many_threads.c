@@ -128,7 +128,7 @@ static void test_many_heaps(void **state) {
     end_heaps(HEAPS);
 }
 
-/* ---- Threads that end without being told ------------------------------------------------------------------------- */
+/* ---- Threads that end unnoticed ---------------------------------------------------------------------------------- */
 
 static pthread_key_t last_key;
 

@@ -1,5 +1,5 @@
-/* What a heap does when the system refuses memory: each call that may fail does so, alone or with all later ones. The
- * heap returns NULL or KOLK_NO_MEMORY, loses nothing, and keeps its contents. */
+/* What a heap does when the system refuses memory: each call that can fail does so, alone or together with all later
+ * ones. The heap returns NULL or KOLK_NO_MEMORY, loses nothing, and keeps its contents. */
 #include "../help/system_calls.h"
 
 #include "../help/child.h"
@@ -52,7 +52,7 @@ static uint32_t count(const kolk_heap *heap) {
     return stats.count;
 }
 
-/* Runs one life of a heap whose n-th system call is refused. False if there were fewer calls. */
+/* Runs one life of a heap whose n-th system call is refused. Returns false if there were fewer calls. */
 static bool live_with_refusal(const kolk_heap_desc *desc, unsigned nth, bool for_ever) {
     kolk_heap heap;
     static held blocks[BLOCKS];

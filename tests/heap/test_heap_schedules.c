@@ -1,5 +1,6 @@
-/* All orders of the steps of threads that use a class for the first time, and of a free beside a reclaim of the freeing
- * thread's magazine, as a fork's child does it. Loads may return old values where the memory orders allow it. */
+/* Runs every order of the steps of threads that use a class for the first time, and of a free that runs concurrently
+ * with a reclaim of the freeing thread's magazine, as in a fork's child. Loads may return old values where the memory
+ * orders allow it. */
 #include "../help/test.h"
 
 #define ARENA_PAGES 1024
@@ -71,7 +72,7 @@ static void run(const char *name, void (*start)(void *), void (*first)(void *), 
 
 /* ---- Making a class ---------------------------------------------------------------------------------------------- */
 
-/* As heap.c does. The thread that made the class has committed the block's memory. */
+/* Does what heap.c does. The thread that made the class has committed the block's memory. */
 static void use_class(void *context) {
     state *s = (state *)context;
     kolk_heap_inside_ *inside = s->heap.inside;

@@ -12,7 +12,7 @@
 
 #include "heap_test.h"
 
-/* ---- Few addresses ----------------------------------------------------------------------------------------------- */
+/* ---- Little address space ---------------------------------------------------------------------------------------- */
 
 /* Runs in a child that may have `more` further bytes of address space: an empty heap must leave a quarter of them
  * free. */
@@ -163,7 +163,7 @@ static void test_zeroed_is_not_touched(void **state) {
     end_heap(&heap);
 }
 
-/* Lives are counted in a byte; when it wraps, off the fast path, the slot still does not count as never used. */
+/* A byte counts a slot's lives. It wraps outside the fast path, and even then the slot does not count as never used. */
 static void test_zeroed_after_many_lives(void **state) {
     (void)state;
     if (sizeof(void *) < 8) skip();
@@ -217,7 +217,7 @@ static void test_large_gives_back_its_end(void **state) {
 
 int __asan_address_is_poisoned(const volatile void *byte) __attribute__((weak));
 
-/* When a block of malloc shrinks, as under tools, the bytes beyond its new size are watched at once. */
+/* When a block from malloc shrinks, as under tools, the bytes beyond its new size are watched from then on. */
 static void test_shrinks_under_a_tool(void **state) {
     (void)state;
     kolk_heap heap;

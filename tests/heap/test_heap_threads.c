@@ -186,7 +186,7 @@ static void test_last_moments(void **state) {
 
 /* ---- Many heaps -------------------------------------------------------------------------------------------------- */
 
-enum { HEAPS = 30 }; /* more than a thread has near ones */
+enum { HEAPS = 30 }; /* more than a thread's near heaps */
 
 static kolk_heap many[HEAPS];
 

@@ -24,7 +24,7 @@ static const uint32_t *word; /* the word that the second thread sleeps on; NULL:
 int __real_madvise(void *start, size_t size, int advice);
 int __wrap_madvise(void *start, size_t size, int advice);
 
-/* Notes the word of the second thread's first futex call. It cannot be a wake, as no thread waits. */
+/* Records the word of the second thread's first futex call. That call cannot be a wake, as no thread waits. */
 static void watch_syscall(long number, long first) {
     if (!is_second || number != SYS_futex || word) return;
     word = (const uint32_t *)(uintptr_t)first;
@@ -63,7 +63,7 @@ static void test_one_sweep_at_a_time(void **state) {
     end_heap(&heap);
 }
 
-/* ---- A key whose value takes memory ------------------------------------------------------------------------------ */
+/* ---- A key whose value needs memory ------------------------------------------------------------------------------ */
 
 static _Thread_local bool takes_memory; /* set only during kolk's call, as sanitizers have keys too */
 static unsigned depth, values;
