@@ -1,6 +1,6 @@
-/* Depots, magazines and keepers without a pool around them, as a heap that serves malloc would have them: several
- * depots, and keepers without a fixed number, each with one magazine per depot, all in static memory. Nothing here may
- * call malloc, read the environment or register an exit handler. */
+/* Depots, magazines and keepers without a pool around them, as in a heap that serves malloc: several depots and any
+ * number of keepers, each with one magazine per depot, all in static memory. Nothing here may call malloc, read the
+ * environment or register an exit handler. */
 #include "../queue/queue_test.h"
 
 #include "store/magazine.h"
@@ -8,7 +8,7 @@
 
 enum { DEPOTS = 2, SLOTS = 300, CACHE = 8, KEEPERS = 200, NONE = -1 };
 
-/* ---- What would be a call out of the heap ------------------------------------------------------------------------ */
+/* ---- Forbidden calls --------------------------------------------------------------------------------------------- */
 
 static unsigned calls;
 
@@ -58,7 +58,7 @@ int __wrap_atexit(void (*function)(void)) {
 /* ---- Depots and keepers ------------------------------------------------------------------------------------------ */
 
 typedef struct keeper {
-    kolk_keeper_ base; /* first, as the list consists of these */
+    kolk_keeper_ base; /* must be the first member, as the list links these */
     struct {
         kolk_magazine_ magazine;
         uint32_t entries[CACHE];
@@ -100,7 +100,7 @@ static void begin_depots(uint32_t cache, uint32_t usable) {
     }
 }
 
-/* Takes a slot; NONE if there is none. */
+/* Takes a slot; returns NONE if there is none. */
 static int take(keeper *me, unsigned d) {
     kolk_magazine_ *magazine = &me->of[d].magazine;
     if (kolk_magazine_count_(magazine)) return (int)kolk_magazine_pop_(magazine);
@@ -215,7 +215,7 @@ static void test_bounds(void **state) {
         assert_int_equal(two[m]->of[1].magazine.bound, SLOTS);
     }
     keeper *late = join_up_to(KEEPERS);
-    for (unsigned n = 0; n < SLOTS; n++) { /* this many slots must return by the depot */
+    for (unsigned n = 0; n < SLOTS; n++) { /* this many slots must return to the depot */
         assert_true(kolk_depot_is_uncached_(&depots[0]));
         give(two[1], 0, slot);
         assert_int_equal(two[1]->of[0].magazine.top, 0);
