@@ -1,4 +1,4 @@
-/* site_test.h: shared by the tests of kolk_site_text: a folder for their files, and a replacement of addr2line. */
+/* site_test.h: shared by the tests of kolk_site_text: a folder for their files, and a replacement for addr2line. */
 #ifndef TESTS_SITE_TEST_H
 #define TESTS_SITE_TEST_H
 
@@ -25,14 +25,14 @@ static inline int make_folder(void **state) {
     return mkdtemp(folder) ? 0 : -1;
 }
 
-/* The last test: the others' files are gone, and no file is open any more. */
+/* Runs last: the other tests' files are gone, and no file is still open. */
 static inline void test_nothing_is_left(void **state) {
     (void)state;
     assert_int_equal(rmdir(folder), 0);
     assert_int_equal(open_files(), files_at_first);
 }
 
-/* Valid until the next call. */
+/* The result is valid until the next call. */
 static inline const char *in_folder(const char *name) {
     static char path[200];
     snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -48,7 +48,7 @@ static inline void write_file(const char *path, const void *bytes, size_t size, 
 
 static char *old_path;
 
-/* Replaces addr2line by this script, or removes it if NULL; also clang's version of it. */
+/* Replaces addr2line and clang's version of it by this script, or removes both if `script` is NULL. */
 static inline void make_addr2line(const char *script) {
     const char *now = getenv("PATH");
     old_path = strdup(now ? now : "");

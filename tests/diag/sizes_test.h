@@ -18,7 +18,7 @@ static inline void remove_file(void) {
     unlink(path);
 }
 
-/* Of a group of tests. */
+/* The setup of a group of tests. */
 static inline int make_path_for_all(void **state) {
     return make_path(state) + atexit(remove_file);
 }
@@ -45,7 +45,7 @@ static inline const char *read_file(void) {
     return text;
 }
 
-/* FILE for a file's name. */
+/* Replaces the file's name by FILE. */
 static inline void put_name(char *text, const char *name) {
     for (char *at; (at = strstr(text, name)) != NULL;) {
         memmove(at + 4, at + strlen(name), strlen(at + strlen(name)) + 1);
@@ -53,7 +53,7 @@ static inline void put_name(char *text, const char *name) {
     }
 }
 
-/* Runs a scenario with this file; returns its sentences with FILE for the file's name. */
+/* Runs a scenario with this file; returns its sentences, with the file's name replaced by FILE. */
 static inline ending run_with(const char *name, const char *sizes, const char *argument) {
     write_file(sizes);
     setenv("KOLK_SIZES", path, 1);

@@ -1,10 +1,10 @@
-/* A library without diagnostics: its messages instead; and pools without options (pool_plain.c), before and after the
- * first pool with options. */
+/* A library without diagnostics: the messages that it has in their place, and pools without options (pool_plain.c),
+ * before and after the first pool with options. */
 #include "../help/test.h"
 
 static const char *const variables[] = {"KOLK_DEBUG", "KOLK_STATS", "KOLK_SIZES", "KOLK_FAIL"};
 
-/* The program's own settings are all accepted. */
+/* Settings in a descriptor are all accepted. */
 static void test_that_the_descriptor_may_ask(void **state) {
     (void)state;
     kolk_pool pool;
@@ -12,7 +12,7 @@ static void test_that_the_descriptor_may_ask(void **state) {
     begin_notes(&said);
     for (size_t i = 0; i < LENGTH_OF(variables); i++) unsetenv(variables[i]);
     make_pool(&pool, &(kolk_pool_desc){.name = "quiet", .object_size = 8, .capacity = 2, .debug = "all"});
-    assert_int_equal(said.count, 0); /* the program's own settings need no message */
+    assert_int_equal(said.count, 0); /* they need no message */
     kolk_pool_deinit(&pool);
 }
 

@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* Counts from the next call on; 0 refuses none. */
+/* Refuses the n-th call, counted from the next one; 0 refuses none. */
 static void refuse_nth_call(unsigned n) {
     memset(&os, 0, sizeof os);
     os.refused_from = n;
@@ -63,7 +63,7 @@ static void test_the_copy_outlives_the_pool(void **state) {
     kolk_records_release_(&records);
 }
 
-/* A pool that was never deinitialised: its storage was reused for something else. */
+/* A pool was never deinitialised, and its storage was reused for something else. */
 static void test_what_has_gone_without_a_word_is_not_listed(void **state) {
     (void)state;
     fake gone, other;
@@ -79,7 +79,7 @@ static void test_what_has_gone_without_a_word_is_not_listed(void **state) {
     assert_string_equal(listed(NULL), "other again ");
     remove_fake(&gone);
     remove_fake(&other);
-    gone.mark = number; /* tidy up after it */
+    gone.mark = number; /* tidies up */
     remove_fake(&gone);
     assert_string_equal(listed(NULL), "");
 }
@@ -102,7 +102,7 @@ static void test_a_pool_is_written_to_in_add_only(void **state) {
     assert_memory_equal(&it, &copy, sizeof it);
 }
 
-/* The array is as long as the peak of pools: every entry's number lies in 1 ... peak. */
+/* The array is only as long as the peak number of pools: every entry's number lies in 1 ... peak. */
 static void test_numbers_are_used_again(void **state) {
     (void)state;
     enum { MOST = 3000 };
@@ -148,7 +148,7 @@ static void test_a_full_registry(void **state) {
     refuse_nth_call(0);
     kolk_registry_add_(&more, &more.mark, &fake_kind);
     assert_int_equal(more.mark, 0);
-    assert_int_equal(os.calls, 0); /* the memory after it belongs to others */
+    assert_int_equal(os.calls, 0); /* the memory after the array belongs to others */
     remove_fake(&more);
     kolk_registry_remove_(numbers[77]);
     add_fake(&more, "more");
@@ -178,7 +178,7 @@ static void test_lives_of_one_pool_are_merged(void **state) {
     assert_string_equal(all->kind, "fake");
     assert_int_equal(all->object_size, 8);
     assert_int_equal(all->stride, 16);
-    assert_int_equal(all->count, UINT32_MAX); /* goes no further */
+    assert_int_equal(all->count, UINT32_MAX); /* saturates */
     assert_int_equal(all->peak, 40);
     assert_int_equal(all->capacity, 50);
     assert_int_equal(all->max_capacity, 100);
@@ -196,7 +196,7 @@ static void test_lives_of_one_pool_are_merged(void **state) {
     kolk_records_release_(&records);
 }
 
-/* Pools with another name, kind or size are not merged; only name and kind count for `nth`. */
+/* Pools with different names, kinds or sizes are not merged; `nth` depends on name and kind only. */
 static void test_what_is_not_merged(void **state) {
     (void)state;
     static const struct {
@@ -225,8 +225,8 @@ static void test_what_is_not_merged(void **state) {
     }
 }
 
-/* Live pools of one name have separate rows, as a sum of counts beside the greatest peak would fit no pool. Ended pools
- * are merged into one of these rows. */
+/* Live pools of one name have separate rows, as the sum of their counts and the greatest of their peaks would describe
+ * no pool. Ended pools are merged into one of these rows. */
 static void test_living_pools_of_one_name(void **state) {
     (void)state;
     kolk_records_ records = {0};
@@ -353,8 +353,8 @@ static void test_refused_records(void **state) {
 
 enum { THREADS = 4, POOLS = 8, LIVES = 300 };
 
-/* Counters that another thread may read, as with real pools; but these are atomic, so that ThreadSanitizer reports only
- * other races. */
+/* Other threads may read these counters, as with real pools; but here they are atomic, so that ThreadSanitizer reports
+ * only other races. */
 typedef struct busy {
     const char *name;
     uint32_t mark;
@@ -497,7 +497,7 @@ static void test_forks_while_threads_are_at_work(void **state) {
         assert_true(child >= 0);
         if (child == 0) {
             fake pool;
-            END_IF_IT_HANGS(); /* a taken lock would make it wait for ever */
+            END_IF_IT_HANGS(); /* if the lock were held, the child would wait for ever */
             fill_fake(&pool, "child");
             kolk_registry_add_(&pool, &pool.mark, &fake_kind);
             kolk_registry_remove_(pool.mark);
@@ -543,7 +543,7 @@ static void play_ending(const char *argument) {
     fill_fake(&ending_without_sites, "");
     kolk_registry_add_(&ending_without_sites, &ending_without_sites.mark, &speaking);
     add_speaking(&ending_b, "b");
-    memset(&ending_gone, 0, sizeof ending_gone); /* without a word */
+    memset(&ending_gone, 0, sizeof ending_gone); /* ends without a deinit */
     fprintf(stderr, "main ends\n");
 }
 
@@ -573,7 +573,7 @@ static void play_exit_in_handler(const char *argument) {
     add_speaking(&ending_b, "b");
 }
 
-/* A handler that ends the program at the first leak: statistics are still written, and nothing twice. */
+/* A handler ends the program at the first leak: statistics are still written, and nothing is written twice. */
 static void test_exit_during_exit(void **state) {
     (void)state;
     char expected[1000];
@@ -598,7 +598,7 @@ static void play_handler_uses_the_registry(const char *argument) {
     add_speaking(&ending_b, "b");
 }
 
-/* The handler may init and deinit pools: the lock is free. */
+/* The handler may init and deinit pools, as the lock is free. */
 static void test_pools_come_and_go_during_exit(void **state) {
     (void)state;
     assert_ending(run_scenario("handler uses the registry", NULL, NULL), 0, "alive at exit: a\nalive at exit: late\n");
@@ -633,7 +633,7 @@ static void end_late(void) {
 
 static void play_late(const char *argument) {
     (void)argument;
-    atexit(end_late); /* runs last, as it was registered before the first pool came */
+    atexit(end_late); /* runs last, as it was registered before the first pool was made */
     add_fake(&ending_silent, "a");
     remove_fake(&ending_silent);
     add_fake(&ending_a, "a");
@@ -650,7 +650,7 @@ static void test_the_end_after_the_end(void **state) {
                   "removed\n");
 }
 
-/* Unmapped storage: it must not be read unless statistics are requested. */
+/* The pool's storage is unmapped, and must not be read unless statistics are requested. */
 static void play_unmapped(const char *argument) {
     (void)argument;
     fake *pool = mmap(NULL, sizeof *pool, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -659,7 +659,7 @@ static void play_unmapped(const char *argument) {
     munmap(pool, sizeof *pool);
 }
 
-/* For statistics, a system call reads the storage, which raises no signal. */
+/* For statistics, the storage is read by a system call, which raises no signal. */
 static void test_dead_storage_is_not_looked_at(void **state) {
     (void)state;
     assert_ending(run_scenario("unmapped", NULL, NULL), 0, "");
@@ -668,7 +668,7 @@ static void test_dead_storage_is_not_looked_at(void **state) {
                   "or it was moved: what it had is lost\nkolk: no pool has a name\n");
 }
 
-/* Only a part of the storage was reused: the number and the facts are unchanged. */
+/* Only part of the storage was reused: the number and the facts are unchanged. */
 static void play_half_overwritten(const char *argument) {
     static fake pool, inside;
     (void)argument;
@@ -695,7 +695,7 @@ static void test_a_pool_that_was_moved(void **state) {
     kolk_noted_ noted;
     add_fake(&here, "nomad");
     assert_true(kolk_registry_is_home_(&here, here.mark));
-    assert_true(kolk_registry_is_home_(&there, 0)); /* nothing is known of it */
+    assert_true(kolk_registry_is_home_(&there, 0)); /* nothing is known about it */
     there = here;
     there.stats.count++;
     assert_false(kolk_registry_is_home_(&there, there.mark));
@@ -712,7 +712,7 @@ static void test_a_pool_that_was_moved(void **state) {
     remove_fake(&there);
     assert_false(kolk_registry_is_home_(&here, here.mark)); /* a copy of a pool that is gone */
     assert_false(kolk_registry_rehome_(&here, here.mark, &noted));
-    add_fake(&there, "next"); /* has its entry */
+    add_fake(&there, "next"); /* takes over its entry */
     assert_int_equal(entry_of_number(here.mark), entry_of_number(there.mark));
     assert_false(kolk_registry_rehome_(&here, here.mark, &noted));
     kolk_registry_remove_(here.mark);

@@ -28,8 +28,8 @@ typedef struct label {
     uint16_t section;
 } label;
 
-/* An ELF file with program headers, a note, a table of symbols and their names, and sections for code and data, which
- * are empty. */
+/* An ELF file with program headers, a note, a table of symbols and their names, and empty sections for code and
+ * data. */
 typedef struct image {
     ElfW(Ehdr) header;
     ElfW(Phdr) parts[2];
@@ -157,7 +157,7 @@ static void test_choice_of_a_symbol(void **state) {
         {0x1029, "sized+0x29"},
         {0x1038, "sized+0x38"},
         {0x1040, "sized+0x40"},
-        {0x1041, "label_in_sized+0xd"}, /* it reaches to the next one */
+        {0x1041, "label_in_sized+0xd"}, /* the label extends to the next symbol */
         {0x1101, "known+0x1"},
         {0x1121, "b+0x1"},
         {0x1141, "__d+0x1"},
@@ -224,14 +224,14 @@ static void test_symbols_before_exported_ones(void **state) {
     (void)state;
     image made;
     make_image(&made, SHT_DYNSYM, one, 1);
-    made.sections[DATA] = made.sections[SYMBOLS]; /* a second table, of the same symbols under other names */
+    made.sections[DATA] = made.sections[SYMBOLS]; /* a second table has the same symbols under other names */
     made.sections[DATA].sh_type = SHT_SYMTAB;
     made.sections[DATA].sh_link = NO_SECTION;
     made.sections[NO_SECTION] = made.sections[NAMES];
     made.sections[NO_SECTION].sh_offset += 1; /* "ire" */
     for (int i = 0; i < 2; i++) {
         assert_string_equal(function_at(&made, TEXT_START + 1), "ire+0x1");
-        ElfW(Shdr) other = made.sections[DATA]; /* in either order */
+        ElfW(Shdr) other = made.sections[DATA]; /* tries both orders of the tables */
         made.sections[DATA] = made.sections[SYMBOLS];
         made.sections[SYMBOLS] = other;
     }
@@ -244,7 +244,7 @@ static void test_another_file(void **state) {
     make_image(&made, SHT_SYMTAB, one, 1);
     assert_string_equal(function_at(&made, TEXT_START + 1), "fire+0x1");
     const char *short_form = MODULE "+0x1001";
-    make_addr2line("#!/bin/sh\necho wrong.c:1\n"); /* not asked */
+    make_addr2line("#!/bin/sh\necho wrong.c:1\n"); /* must not be called */
     rebuilt = made;
     rebuilt.parts[0].p_memsz += 16;
     assert_string_equal(words_in(&made, &rebuilt, sizeof rebuilt, TEXT_START + 1, true), short_form);
@@ -268,7 +268,7 @@ static void test_another_file(void **state) {
     take_addr2line_back();
 }
 
-/* Return addresses whose calls would lie before the first byte of the module, or behind the last one. */
+/* Return addresses whose calls would lie before the first byte of the module, or after the last one. */
 static void test_edges_of_a_module(void **state) {
     (void)state;
     image made;
@@ -290,7 +290,7 @@ static void test_notes_that_are_not_loaded(void **state) {
     for (int i = 0; i < 4; i++) {
         file = made;
         if (i == 0) made.parts[1].p_filesz = 0;
-        if (i == 1) made.parts[1].p_vaddr = 0x10000; /* behind the part that is loaded */
+        if (i == 1) made.parts[1].p_vaddr = 0x10000; /* after the part that is loaded */
         if (i == 2) made.parts[1].p_vaddr = 0x10000 - 100;
         if (i == 3) made.parts[1].p_vaddr = (ElfW(Addr))0 - 50;
         memcpy(file.parts, made.parts, sizeof file.parts);
@@ -300,7 +300,7 @@ static void test_notes_that_are_not_loaded(void **state) {
     }
 }
 
-/* Any bytes after the program headers, and any end of the file. */
+/* Files with arbitrary bytes after the program headers, and files that end anywhere. */
 static void test_damaged_files(void **state) {
     (void)state;
     uint64_t seed = number_from_environment("KOLK_SEED", 7), random = seed;
@@ -319,15 +319,15 @@ static void test_damaged_files(void **state) {
     made.header.e_shnum = 0;
     assert_string_equal(function_at(&made, TEXT_START + 1), MODULE "+0x1001");
     made.header.e_shnum = SECTIONS;
-    symbol->st_name = UINT32_MAX; /* a name outside the file is none */
+    symbol->st_name = UINT32_MAX; /* a name outside the file counts as none */
     assert_string_equal(function_at(&made, TEXT_START + 1), MODULE "+0x1001");
     symbol->st_name = sizeof made.names - 5; /* a name at the end of the file is cut off */
     memset(made.names + symbol->st_name, 'z', 5);
     assert_string_equal(function_at(&made, TEXT_START + 1), "zzzzz+0x1");
 }
 
-/* addr2line gets the address of the call, and the path as one argument, whatever it contains. Its complaints are not
- * printed, and it inherits only the end of the pipe. */
+/* addr2line gets the address of the call, and the path as one argument, whatever the path contains. Its error messages
+ * are not printed, and it inherits only its end of the pipe. */
 static void test_how_addr2line_is_called(void **state) {
     (void)state;
     static const char script[] =
@@ -354,7 +354,7 @@ static void test_how_addr2line_is_called(void **state) {
     assert_int_equal(status.st_size, 0);
 }
 
-/* The first module, with a copy of its headers, by which the library does not recognise the program. */
+/* Finds the first module, and copies its headers, so that the library does not recognise the program by them. */
 static int copy_first(struct dl_phdr_info *loaded, size_t size, void *copy) {
     static ElfW(Phdr) parts[40];
     (void)size;
@@ -365,7 +365,7 @@ static int copy_first(struct dl_phdr_info *loaded, size_t size, void *copy) {
     return 1;
 }
 
-/* The program's name leads nowhere or to another file: addr2line gets the program itself from us. */
+/* If the program's name leads nowhere or to another file, kolk passes the program itself to addr2line. */
 static void test_program_that_was_replaced(void **state) {
     (void)state;
     skip_if_emulated();

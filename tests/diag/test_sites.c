@@ -1,5 +1,5 @@
 /* kolk_site_text on functions of this program, with the real addr2line, and with scripts in its place that print
- * anything. test_site_symbols.c tests symbols. */
+ * arbitrary text. test_site_symbols.c tests symbols. */
 #include "site_test.h"
 
 #include "os/memory.h"
@@ -97,7 +97,7 @@ static const char *words(const void *site, bool lines) {
     return text;
 }
 
-/* NULL, or why this program has no line numbers. */
+/* Returns NULL, or the reason why this program has no line numbers. */
 static const char *no_lines(void) {
     char command[100];
     if (system("addr2line --version > /dev/null 2>&1") != 0) return "addr2line is missing";
@@ -274,7 +274,7 @@ static void test_answers_of_addr2line(void **state) {
         {"echo", ""},
         {"true", ""},
         {"kill -9 $$", ""},
-        {"printf /g/weapons.c:41; kill -9 $$", ""}, /* perhaps of line 410 */
+        {"printf /g/weapons.c:41; kill -9 $$", ""}, /* may be part of line 410 */
         {"printf '%0300d.c:41\\n' 0", ""},          /* too long to be kept */
         {"head -c 300000 /dev/zero | tr '\\0' x; echo :41", ""},
         {"echo /g/weapons.c:41; echo no such file >&2", " (weapons.c:41)"},
@@ -309,7 +309,7 @@ static void test_environment_of_addr2line(void **state) {
     assert_non_null(text);
 }
 
-/* Sets another PATH, in a folder that contains an addr2line, and another one in "bin". */
+/* Sets this PATH. The working directory contains an addr2line, and its folder "bin" another. */
 static void assert_place_by_path(const char *path, const char *expected) {
     char before[4096];
     const char *now = getenv("PATH");
@@ -333,7 +333,7 @@ static void test_folders_of_path(void **state) {
     assert_int_equal(chdir(folder), 0);
     assert_int_equal(mkdir("bin", 0700), 0);
     assert_int_equal(mkdir("last", 0700), 0);
-    assert_int_equal(mkdir("last/addr2line", 0700), 0); /* no program */
+    assert_int_equal(mkdir("last/addr2line", 0700), 0); /* a folder, not a program */
     write_file("addr2line", script, strlen(script), 0700);
     write_file("bin/addr2line", script, strlen(script), 0700);
     for (size_t i = 0; i < LENGTH_OF(relative); i++) assert_place_by_path(relative[i], "");
@@ -366,10 +366,10 @@ static int say_site(void) {
     fire();
     printf("%d %s\n", getuid() != geteuid(), kolk_site_text(last_call.site, true, text, sizeof text));
     fflush(stdout);
-    _exit(0); /* LeakSanitizer cannot look at such a program */
+    _exit(0); /* LeakSanitizer cannot inspect such a program */
 }
 
-/* Runs a copy of it with these permissions, as a user whose addr2line is a script. */
+/* Runs a copy of this program with these permissions, as a user whose addr2line is a script. */
 static void ask_copy(mode_t mode, char *said, size_t size) {
     char path[200], *arguments[] = {path, (char[]){"site"}, NULL};
     int ends[2], from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), to;
@@ -432,8 +432,8 @@ static void on_alarm(int number) {
     (void)number;
 }
 
-/* Signals interrupt every wait, for the answer and for the end; and the program ignores the end of its children. No
- * child is left over. */
+/* First, signals interrupt every wait for addr2line's answer and for its end; then the program ignores SIGCHLD. Neither
+ * leaves a child behind. */
 static void test_signals(void **state) {
     (void)state;
     static const char slow[] = "#!/bin/sh\nsleep 0.03\necho 0x1; echo fire; echo slow.c:1\nexec >&-\nsleep 0.03\n";
@@ -455,7 +455,7 @@ static void test_signals(void **state) {
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
-/* ---- Tests: want ------------------------------------------------------------------------------------------------- */
+/* ---- Tests: shortages -------------------------------------------------------------------------------------------- */
 
 static void test_no_files_left(void **state) {
     (void)state;
@@ -465,7 +465,7 @@ static void test_no_files_left(void **state) {
     fire();
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &all), 0);
     few = all;
-    few.rlim_cur = (rlim_t)next + 1; /* one for the module, none for the pipe */
+    few.rlim_cur = (rlim_t)next + 1; /* one descriptor for the module, none for the pipe */
     setrlimit(RLIMIT_NOFILE, &few);
     assert_words(words(last_call.site, true), "fire", false);
     few.rlim_cur = (rlim_t)next;
@@ -488,7 +488,7 @@ static void test_no_memory(void **state) {
     assert_int_equal(blocks, 0);
 }
 
-/* The program's descriptors 0, 1 and 2 are closed, so that the pipe gets some of them. */
+/* Descriptors 0, 1 and 2 are closed in every combination, so that the pipe gets some of them. */
 static void test_closed_standard_files(void **state) {
     (void)state;
     for (int i = 0; i < 8; i++) {

@@ -1,6 +1,6 @@
-/* Self-tuning sizes: random operations on core pools, odd names, every kind of invalid line, and unreadable files. The
- * tests for all kinds are in contracts/test_all_sizes.c. Each scenario runs this program again, since the environment
- * is read only once. */
+/* Self-tuning sizes: random operations on core pools, unusual names, every kind of invalid line, and unreadable files.
+ * The tests for all kinds are in contracts/test_all_sizes.c. Each scenario runs this program again, since the
+ * environment is read only once. */
 #include "../help/test.h"
 
 #include "sizes_test.h"
@@ -47,7 +47,7 @@ static void test_odd_names(void **state) {
     assert_ending(run_with("odd names", expected, NULL), 0, "");
 }
 
-/* A GTA pool's count is its game's business. */
+/* The count of a GTA pool is up to its game, so it is not measured. */
 static void play_bytemap(const char *argument) {
     kolk_bytemap pool;
     kolk_bytemap_view view = {.name = "peds", .count = 9, .object_size = 8};
@@ -63,7 +63,7 @@ static void test_bytemaps_take_no_part(void **state) {
     assert_ending(run_scenario("bytemap", "sizes", NULL), 0, HEAD);
 }
 
-/* Random operations, against peaks counted here. */
+/* Compares the peaks of random operations with peaks counted here. */
 static void play_random(const char *argument) {
     uint64_t random = argument ? strtoull(argument, NULL, 0) : 0;
     for (unsigned stream = 0; stream < 60; stream++) {
@@ -121,7 +121,8 @@ static void test_random_peaks(void **state) {
 
 /* ---- Reading ----------------------------------------------------------------------------------------------------- */
 
-/* Prints the capacities of pools: outside scenes, in the argument's scene, and then of the pools made before it. */
+/* Prints the capacities of pools made outside scenes, then of pools made in the argument's scene, and then again of
+ * some of the first ones. */
 static void play_tell(const char *argument) {
     static kolk_pool pools[5], others[5], nameless;
     static KOLK_POOL_STORAGE(double, 8) memory[2];

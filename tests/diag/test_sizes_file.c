@@ -1,4 +1,4 @@
-/* The file of KOLK_STATS=sizes:FILE: people's text in it stays, the measurements are inserted, and a file of another
+/* The file of KOLK_STATS=sizes:FILE: text written by people stays, the measurements are inserted, and a file of another
  * kind is left alone. test_sizes.c tests how needs are measured. */
 #define _XOPEN_SOURCE 700 /* symlink, lstat, chmod */
 #include "../help/system_calls.h"
@@ -15,7 +15,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-/* ---- A program that needs what it is told to --------------------------------------------------------------------- */
+/* ---- A program with given needs ---------------------------------------------------------------------------------- */
 
 #define MOST 9 /* slots of a pool */
 
@@ -38,7 +38,7 @@ static void play_needs(const char *argument) {
     }
 }
 
-/* Runs it with KOLK_STATS=sizes:name; its sentences with FILE for that name. */
+/* Runs that program with KOLK_STATS=sizes:name; returns its sentences, with that name replaced by FILE. */
 static ending run_needs(const char *needs, const char *name) {
     char setting[5100];
     snprintf(setting, sizeof setting, "sizes:%s", name);
@@ -47,7 +47,7 @@ static ending run_needs(const char *needs, const char *name) {
     return it;
 }
 
-/* The file of `before`, after that run. */
+/* A run with these needs must change the file's text from `before` to `after`. */
 static void assert_becomes(const char *before, const char *needs, const char *after) {
     write_file(before);
     assert_ending(run_needs(needs, path), 0, "");
@@ -113,7 +113,7 @@ static void test_kolks_own_remarks_come_and_go(void **state) {
     (void)state;
     assert_becomes("a = 5 # mine\nb = 2  " ALL_IN_USE "\nc = 2 # mine  " ALL_IN_USE "\nd = 1\n", "a=10;b=3;c=4;d=99",
                    "a = 9 # mine  " ALL_IN_USE "\nb = 3\nc = 4 # mine\nd = 9  " ALL_IN_USE "\n");
-    /* A pool that was never needed: the remark becomes the size once it is needed, and stays until then. */
+    /* The remark about a pool that was never needed stays until the pool is needed; then the size replaces it. */
     assert_becomes("# a was never needed\n# b was never needed\n# c was never needed\n", "a=10;b=0",
                    "a = 9  " ALL_IN_USE "\n# b was never needed\n# c was never needed\n");
     assert_becomes("a = 7\nb = 7\n", "a=0;b=1", "a = 7\nb = 1\n");
@@ -121,13 +121,13 @@ static void test_kolks_own_remarks_come_and_go(void **state) {
     assert_becomes("# a was never needed\n# mine\n# a was never needed\n", "a=1", "a = 1\n# mine\n");
     assert_becomes("#  was never needed\n# was never needed\n#a was never needed\n", "a=0",
                    "#  was never needed\n# was never needed\n#a was never needed\n# a was never needed\n");
-    /* Nobody has to follow it. */
+    /* No program has to obey the remark. */
     assert_ending(run_with("needs", "# a was never needed\n", "b=1"), 0, "");
 }
 
-/* The program reads one text, and another one is written before it ends. */
+/* The program reads one text, and the file gets another text before the program ends. */
 static void play_edited(const char *argument) {
-    static kolk_pool pool; /* which is there at exit */
+    static kolk_pool pool; /* which still exists at exit */
     make_pool(&pool, &(kolk_pool_desc){.name = "a", .object_size = 8, .capacity = 100});
     fprintf(stderr, "%u\n", pool.capacity);
     kolk_pool_alloc(&pool);
@@ -175,7 +175,7 @@ static bool is_ours(const kolk_sizes_file_ *old, const char *line) {
     return false;
 }
 
-/* All lines of the old text written by people are in the new one, in their order. The last one may have got a
+/* All lines of the old text written by people are in the new one, in their order. The last one may have gained a
  * newline. */
 static void assert_kept(const kolk_sizes_file_ *old, const kolk_sizes_file_ *new) {
     word before = old->body, after = new->body, line, other = {"", 0};
@@ -188,7 +188,7 @@ static void assert_kept(const kolk_sizes_file_ *old, const kolk_sizes_file_ *new
     }
 }
 
-/* Each need has one line in its section; a need of 0 may have a remark beside a size, which must stay. */
+/* Each need has one line in its section; a need of 0 may have a remark in addition to a size, which must stay. */
 static void assert_written(const kolk_sizes_file_ *new, const kolk_records_ *needs) {
     for (const kolk_record_ *at = needs->first; at; at = at->next) {
         unsigned found = 0;
@@ -289,7 +289,7 @@ static void test_what_cannot_be_read_or_written(void **state) {
     (void)state;
     char name[5000];
     write_file("a = 2\n");
-    snprintf(name, sizeof name, "%s/inside", path); /* of what is no folder */
+    snprintf(name, sizeof name, "%s/inside", path); /* inside a file, not a folder */
     assert_ending(run_needs("a=1", name), 0,
                   "kolk: KOLK_STATS: \"FILE\" cannot be read and stays as it is; this was measured:\n" MEASURED);
     assert_string_equal(read_file(), "a = 2\n");
@@ -327,7 +327,7 @@ static void test_a_file_that_is_cut_short_takes_no_place(void **state) {
     assert_int_equal(access(left, F_OK), -1);
 }
 
-/* The first, second, third ... request to the system for memory fails: the file is correct, or unchanged. */
+/* The system refuses memory from the first, second, third ... request on: the file is read in full, or not at all. */
 static void test_refused_memory(void **state) {
     (void)state;
     bool through = false;
@@ -352,7 +352,7 @@ static unsigned long comparisons;
 int __real_memcmp(const void *a, const void *b, size_t size);
 int __wrap_memcmp(const void *a, const void *b, size_t size);
 int __real_bcmp(const void *a, const void *b, size_t size);
-int __wrap_bcmp(const void *a, const void *b, size_t size); /* what clang makes of a memcmp */
+int __wrap_bcmp(const void *a, const void *b, size_t size); /* clang turns some calls of memcmp into this */
 
 int __wrap_memcmp(const void *a, const void *b, size_t size) {
     comparisons++;
@@ -371,7 +371,7 @@ static void keep_sentence(const kolk_failure *failure, void *context) {
     snprintf(text + length, 2000 - length, "%s\n", failure->sentence);
 }
 
-/* The mistake in the file. */
+/* Returns the text of the mistake in the file. */
 static const char *wrong_in(const kolk_sizes_file_ *file) {
     static char text[2000];
     text[0] = 0;
@@ -392,9 +392,9 @@ static void test_many_lines(void **state) {
     assert_non_null(out);
     fputs("p00000 = 1\np00000 = 2\n", out);
     for (int n = 3; n < LINES / 2; n++) fprintf(out, "p%05d = %d\n", n, n);
-    fputs("[s]\np00000 = 3\n", out); /* another section: no harm */
+    fputs("[s]\np00000 = 3\n", out); /* another section, so it is not a duplicate */
     for (int n = LINES / 2 + 2; n < LINES - 2; n++) fprintf(out, "p%05d = %d\n", n, n);
-    fputs("[]\n[ s ]\np00000 = 4\np49997 = 5\np25002 = 6", out); /* [s] goes on */
+    fputs("[]\n[ s ]\np00000 = 4\np49997 = 5\np25002 = 6", out); /* continues [s] */
     assert_int_equal(fclose(out), 0);
     comparisons = 0;
     assert_int_equal(kolk_sizes_file_read_(&file, path), KOLK_FOUND_);
@@ -408,7 +408,7 @@ static void test_many_lines(void **state) {
     kolk_sizes_file_release_(&file);
 }
 
-/* The same lines, found by searching all earlier lines. */
+/* The lines found must be those that a search of all earlier lines finds. */
 static void test_random_names_that_are_there_already(void **state) {
     (void)state;
     enum { LINES = 60 };
@@ -426,7 +426,7 @@ static void test_random_names_that_are_there_already(void **state) {
                 fprintf(out, "[%.*s]\n", (int)section, "aaa");
                 continue;
             }
-            fprintf(out, "%.*s = 7\n", (int)name + 1, "aaaaaaaaaa"); /* aa of a and a of aa are two */
+            fprintf(out, "%.*s = 7\n", (int)name + 1, "aaaaaaaaaa"); /* aa in [a] and a in [aa] are distinct */
             expected[line] = first[section][name];
             if (!expected[line]) first[section][name] = line;
         }
@@ -461,7 +461,7 @@ static void test_files_without_a_length(void **state) {
         snprintf(expected, sizeof expected, "kolk: KOLK_SIZES: \"%s\" cannot be read\n", endless[i]);
         assert_ending(run_scenario("needs", NULL, "a=1"), 0, expected);
     }
-    setenv("KOLK_SIZES", "/dev/null", 1); /* which is empty indeed */
+    setenv("KOLK_SIZES", "/dev/null", 1); /* which really is empty */
     assert_ending(run_scenario("needs", NULL, "a=1"), 0, "");
 }
 
@@ -499,7 +499,7 @@ static void play_slow_file(const char *argument) {
     for (int n = 0; n < 2; n++) {
         pid_t child = fork();
         assert_true(child >= 0);
-        if (child == 0) { /* reads it for itself, from the start */
+        if (child == 0) { /* the child reads the file itself, from the start */
             is_slow = false;
             make_first_pool(&of_child);
             fprintf(stderr, "child: %u\n", of_child.capacity);
@@ -542,7 +542,7 @@ static void test_it_is_replaced_at_once(void **state) {
     assert_string_equal(read_file(), "a = 1\n");
 }
 
-/* Statistics in other words, too. */
+/* The same holds for statistics in other formats. */
 static void test_other_statistics_are_replaced_at_once(void **state) {
     (void)state;
     char setting[120], text[20] = "";
@@ -562,7 +562,7 @@ static void test_new_files_that_were_left_behind(void **state) {
     char left[120];
     write_file("a = 2\n");
     for (unsigned n = 1; n <= 100; n++) {
-        if (n == 100) { /* the last that is tried */
+        if (n == 100) { /* the last name that is tried */
             assert_ending(run_needs("a=1", path), 0, "");
             assert_string_equal(read_file(), "a = 1\n");
         }
@@ -594,7 +594,7 @@ static void test_links_and_permissions_stay(void **state) {
     assert_true(S_ISLNK(about.st_mode));
     assert_int_equal(stat(path, &about), 0);
     assert_int_equal(about.st_mode & 07777, 0640);
-    /* A link that leads to nothing yet. */
+    /* A link to a file that does not exist yet. */
     assert_int_equal(unlink(path), 0);
     assert_ending(run_needs("a=1", link), 0, "");
     assert_string_equal(read_file(), HEAD "a = 1\n");

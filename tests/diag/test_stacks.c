@@ -75,7 +75,7 @@ static void *keep_some(void *argument) {
         kolk_kept_site_ mine = keep(n), none = 0;
         REQUIRE(is_kept(mine, n));
         bool is_first = __atomic_compare_exchange_n(&kept[n], &none, mine, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-        REQUIRE(is_first || none == mine); /* the same for all */
+        REQUIRE(is_first || none == mine); /* the same for all threads */
     }
     return NULL;
 }

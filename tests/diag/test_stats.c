@@ -1,4 +1,4 @@
-/* Statistics in words: the exact three formats, also read by other people's parsers, and KOLK_STATS. */
+/* Statistics in words: the exact output in three formats, which other people's parsers read as well, and KOLK_STATS. */
 #include "../help/test.h"
 
 #include "../help/fakes.h"
@@ -116,7 +116,7 @@ static void test_names_in_a_table(void **state) {
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
-/* A number for each field of kolk_stats: a new one needs its place in every format. */
+/* A number for each field of kolk_stats: a new field needs its place in every format. */
 _Static_assert(sizeof(void *) != 8 || sizeof(kolk_stats) == 2 * 8 + 2 * 8 + 4 * 4 + 7 * 8 + 4 * 4,
                "kolk_stats has another field: stats.c must write it");
 
@@ -291,9 +291,9 @@ static void test_no_other_format(void **state) {
     remove_fake(&pool);
 }
 
-/* ---- The parsers of others --------------------------------------------------------------------------------------- */
+/* ---- Other people's parsers -------------------------------------------------------------------------------------- */
 
-/* Runs a Python program with the statistics as its input, by the first interpreter that has the module. The exit status
+/* Runs a Python program with the statistics as its input, in the first interpreter that has the module. The exit status
  * is 77 if none has it. */
 static int judge(const char *module, const char *program) {
     char command[3000];
@@ -302,7 +302,7 @@ static int judge(const char *module, const char *program) {
              "$python -c 'import %s' 2> /dev/null && exec $python -c '%s'; done; exit 77",
              module, program);
     fflush(NULL);
-    signal(SIGPIPE, SIG_IGN); /* of one that stops reading */
+    signal(SIGPIPE, SIG_IGN); /* from a parser that stops reading */
     FILE *parser = popen(command, "w");
     assert_non_null(parser);
     fwrite(written.bytes, 1, written.length, parser);
@@ -311,7 +311,8 @@ static int judge(const char *module, const char *program) {
     return WEXITSTATUS(status);
 }
 
-/* All of `quoted`, each byte but 0 alone, a name twice, the largest numbers. */
+/* Adds pools with all names in `quoted`, with each byte except 0 as a name, with the same name twice, and with the
+ * largest numbers. */
 static size_t add_odd_pools(fake *pools) {
     static char bytes[256][2];
     size_t n = 0;
@@ -422,7 +423,7 @@ static void count_bytes(const char *piece, size_t length, void *context) {
     *(size_t *)context += length;
 }
 
-/* Uses all of kolk while it is written to. */
+/* Calls other functions of kolk while it receives the statistics. */
 static void put_and_use(const char *piece, size_t length, void *context) {
     busy_put *self = context;
     append(piece, length, &written);
@@ -435,7 +436,7 @@ static void put_and_use(const char *piece, size_t length, void *context) {
     self->victim = NULL;
 }
 
-/* Writes the pools that existed when it began. */
+/* Lists the pools that existed when the call began. */
 static void test_put_may_use_kolk(void **state) {
     (void)state;
     static fake pools[20];
@@ -629,13 +630,13 @@ static void play_environment_changes(const char *argument) {
     make_pool(&pool, &(kolk_pool_desc){.name = "first", .object_size = 1, .capacity = 1});
     kolk_pool_deinit(&pool);
     char *was = getenv("KOLK_STATS");
-    if (was) memset(was, 'x', strlen(was)); /* as programs do that overwrite it with their title */
+    if (was) memset(was, 'x', strlen(was)); /* as in programs that write their title over it */
     if (argument) setenv("KOLK_STATS", argument, 1);
     make_pool(&pool, &(kolk_pool_desc){.name = "second", .object_size = 1, .capacity = 1});
     kolk_pool_deinit(&pool);
 }
 
-/* It is read when the first pool is initialised, and no more. */
+/* The environment is read when the first pool is initialised, and never again. */
 static void test_the_environment_is_read_once(void **state) {
     (void)state;
     assert_ending(run_scenario("environment changes", NULL, "1"), 0, "");
