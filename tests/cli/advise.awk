@@ -1,5 +1,5 @@
-# A recording, as kolk record writes it, of a program whose types have known lives. tests/cli/advise.sh knows the advice
-# that each of them must get. With mtrace=1 there are no stacks: each line has the innermost function only.
+# A recording, as kolk record writes it, of a program whose types have known lives. tests/cli/advise.sh contains the
+# advice that each type must get. With mtrace=1 there are no stacks: each line has only the innermost function.
 
 function caller(name, frames) {
   if (mtrace) name_of[name] = "prog:(" substr(frames, 1, index(frames, " ") - 1) "+0x10)[0x1000]"
@@ -7,7 +7,7 @@ function caller(name, frames) {
   if (!mtrace) print "= Call " name " " frames
 }
 function thread(number) { if (!mtrace) printf "= Thread %x\n", number }
-function begin(name, size) { # gives the address
+function begin(name, size) { # returns the address
   last += 32768
   printf "@ %s + 0x%x 0x%x\n", name_of[name], last, size
   return last
@@ -37,7 +37,7 @@ BEGIN {
   for (i = 0; i < 400; i++) leaf[i] = begin("leaf", 24) # they live to the end
   for (i = 0; i < 1500; i++) token[i] = begin("token", 32)
   for (i = 0; i < 100; i++) node[i] = begin("node", 48)
-  for (i = 100; i < 3000; i++) { # 100 nodes are alive, any of them is replaced
+  for (i = 100; i < 3000; i++) { # 100 nodes are alive; they are replaced in scattered order
     at = i * 37 % 100
     end("node", node[at])
     node[at] = begin("node", 48)
@@ -52,7 +52,7 @@ BEGIN {
     if (i >= 20) end("list", string[i % 20])
     string[i % 20] = begin(i % 2 ? "label" : "string", 8 + i * 7 % 60)
   }
-  for (i = 0; i < 300; i++) { # resized, each
+  for (i = 0; i < 300; i++) { # each is resized
     address = begin("buffer", 128)
     last += 32768
     printf "@ %s < 0x%x\n@ %s > 0x%x 0x200\n", name_of["buffer"], address, name_of["buffer"], last
@@ -70,7 +70,7 @@ BEGIN {
     if (i >= 10) end("vector", vector[i % 10])
     vector[i % 10] = begin("vector", i % 5 ? 64 : 100 + i)
   }
-  for (i = 0; i < 40; i++) { # 30 at a time, and all are done with together
+  for (i = 0; i < 40; i++) { # 30 at a time, all freed together
     for (j = 0; j < 30; j++) request[j] = begin("request", 112)
     for (j = 0; j < 30; j++) end("request", request[j])
   }
@@ -79,7 +79,7 @@ BEGIN {
     message[i % 8] = begin("message", 80)
   }
 
-  # 4000 sparks, of which one in ten is left; then these are replaced one by one, at random.
+  # 4000 sparks, of which one in ten stays alive; then those are replaced one by one, in scattered order.
   for (i = 0; i < 4000; i++) spark[i] = begin("spark", 64)
   for (i = 0; i < 4000; i++) if (i % 10) end("spark", spark[i])
   for (i = 0; i < 4000; i++) {

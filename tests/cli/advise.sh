@@ -1,6 +1,7 @@
 #!/bin/sh
-# kolk advise: the exact advice for a program whose types have known lives (advise.awk); the header that it writes, as C
-# and C++ with all warnings, in a program that fills each pool; bad traces. KOLK is the command.
+# kolk advise: the exact advice for a program whose types have known lives (advise.awk); the header that it writes,
+# compiled as C and C++ with all warnings, in a program that fills each pool; and invalid traces. KOLK is the path of
+# the command.
 # Usage: CC=... CXX=... KOLK=... advise.sh LIBRARY [OPTION...]    what programs are linked with
 set -u
 . tests/cli/checks.sh
@@ -49,7 +50,7 @@ list(JOIN lines "\n" text)
 file(WRITE lines "${text}\n")
 END
 
-advises() { # TRACE: the advice is that of the file `expected`
+advises() { # TRACE: the advice must equal the file `expected`
   run 0 "$kolk" advise --json -o result.json "$1"
   cmake -P read.cmake > out 2> err
   check "JSON of $1" [ $? -eq 0 ]
@@ -186,7 +187,7 @@ run 0 "$kolk" advise -o small.h small
 run 0 $CC -std=c11 $strict -fsyntax-only -x c small.h
 check 'that there are none' grep -q 'None: nothing is allocated there' small.h
 
-# ---- traces that are none, and words that are not understood ----
+# ---- invalid traces, and words that are not understood ----
 
 refused() { # CODE SENTENCE ARGUMENT...: kolk prints this sentence and nothing else
   wanted=$1 sentence=$2

@@ -22,7 +22,7 @@ run() { # CODE COMMAND...: out and err hold what it printed
   check "$*: exit code $code, not $expected" [ $code -eq "$expected" ]
 }
 
-prints() { # PATTERN...: each is in a line of the output
+prints() { # PATTERN...: each must match a line of the output
   for pattern; do check "prints '$pattern'" grep -q -- "$pattern" out; done
 }
 

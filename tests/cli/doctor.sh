@@ -1,6 +1,6 @@
 #!/bin/sh
 # kolk doctor as people use it: with this machine's tools and without any, stripped, outside the build folder, under
-# valgrind. KOLK is the command.
+# valgrind. KOLK is the path of the command.
 set -u
 . tests/cli/checks.sh
 folder=$(mktemp -d)

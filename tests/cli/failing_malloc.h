@@ -12,7 +12,7 @@ void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *object, size_t size); /* the test's own */
 
-static unsigned long allocations, failing; /* the failing-th fails; 0: none */
+static unsigned long allocations, failing; /* allocation number `failing` fails; 0: none does */
 static bool all_after;                     /* and all after it */
 
 static inline bool refused(void) {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The kolk command as people use it: its output and exit code, for good and bad traces. KOLK is the command.
+# The kolk command as people use it: its output and exit code, for good and bad traces. KOLK is the path of the command.
 set -u
 . tests/cli/checks.sh
 folder=$(mktemp -d)
@@ -45,7 +45,7 @@ prints '^small: 5 operations, 2 call sites, at the peak 2 blocks and 2.1 KiB$' \
   '^Failed allocations, left out: 1$' '^Frees and resizes of what was allocated before the recording, left out: 1$' \
   '^   128 *1 *1  33.3 %' '^66.7 % of the allocations came from pools'
 
-# ---- JSON, read back by a reader that is not ours ----
+# ---- JSON, read back by somebody else's reader ----
 
 run_kolk 0 replay --json --seed 7 -o result.json small
 check 'nothing on stdout' [ ! -s out ]
@@ -67,7 +67,7 @@ END
 cmake -P read.cmake > out 2> err
 check 'its JSON' [ "$(cat values)" = 'small 5 3 2 1 128 1 2048 3 3 ' ]
 
-# ---- traces that are none ----
+# ---- invalid traces ----
 
 not_ours="expected '@ CALLER + ADDRESS SIZE' or its like, as glibc's mtrace writes it, not"
 refused 3 'none: cannot be opened: No such file or directory' replay none

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The soak test as people use it: it runs for a second, or 15 with KOLK_TEST_EFFORT=full. Checks its output, its exit
-# code, and its continuation. KOLK is the command.
+# code, and its continuation. KOLK is the path of the command.
 set -u
 . tests/cli/checks.sh
 folder=$(mktemp -d)
@@ -19,7 +19,7 @@ refused() { # CODE SENTENCE ARGUMENT...: kolk prints this sentence and nothing e
   check "and no result" [ ! -s out ]
 }
 
-# ---- a run, and another that goes on with it ----
+# ---- a run, and another that continues it ----
 
 run 0 "$kolk" soak --for $long --seed 5 --state state --picture picture.png
 prints '^[0-9,]*,000,000 operations in [0-9]* s, seed 5' '^fixed pools never fragment  *ok  .* 1[0-9],[0-9]* times$' \
@@ -30,7 +30,7 @@ check 'a picture' [ "$(head -c 4 picture.png | tail -c 3)" = PNG ]
 run 0 "$kolk" soak --for 1s --state state
 prints '^[0-9,]*,000,000 operations in [0-9]* s, seed 5, by 2 processes'
 
-# ---- JSON, and Ctrl-C: it ends in order ----
+# ---- JSON, and Ctrl-C: it ends in an orderly way ----
 
 "$kolk" soak --for 10m --json -o result.json --state stopped > out 2> err &
 sleep 1
@@ -40,7 +40,7 @@ check 'exit code 0 when it is stopped' [ $? -eq 0 ]
 check 'its JSON' grep -q '"stopped": *true' result.json
 check 'its state' [ -s stopped ]
 
-# ---- what is wrong is found: a pool that refuses now and then ----
+# ---- faults are found: a pool that refuses now and then ----
 
 KOLK_FAIL=soak.fixed:every=100000 run 1 "$kolk" soak --for 20s
 prints '^fixed pools never fragment  *FAILED  *soak.fixed: ' '^objects stay whole  *ok  '

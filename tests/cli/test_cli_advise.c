@@ -37,7 +37,7 @@ static void fail_nth(unsigned long n) {
     failing = n;
 }
 
-/* ---- Traces that are written here -------------------------------------------------------------------------------- */
+/* ---- Traces that the tests write --------------------------------------------------------------------------------- */
 
 static char text[1 << 22];
 static size_t length;
@@ -59,7 +59,7 @@ static unsigned long begin(const char *caller, unsigned size) {
     return address;
 }
 
-/* Allocates this many objects, with at most `alive` alive at a time; the last of them are left. */
+/* Allocates this many objects, with at most `alive` alive at a time; the last ones are not freed. */
 static void churn(const char *caller, unsigned size, unsigned count, unsigned alive) {
     unsigned long first = address + 1;
     for (unsigned i = 0; i < count; i++) {
@@ -180,8 +180,8 @@ static void frames_without_end_are_looked_at_in_part(void **state) {
 
 /* ---- Lives ------------------------------------------------------------------------------------------------------- */
 
-/* Each operation belongs to an object below the peak; each object begins and ends alternately, and has ended at the
- * end. */
+/* Each operation belongs to an object with a number below the peak; each object begins and ends alternately, and has
+ * ended when the trace ends. */
 static void assert_sound(const struct source *source) {
     bool *alive = calloc(source->peak, sizeof *alive);
     assert_non_null(alive);
@@ -204,12 +204,12 @@ static void lives_are_counted(void **state) {
     line("= Thread 2\n");
     for (unsigned i = 0; i < 60; i++) line("@ f - 0x%lx\n", first + 59 - i); /* the first party */
     for (unsigned i = 0; i < 70; i++) begin("a", 32);
-    line("@ f < 0x%lx\n@ f > 0x99999 0x80\n", first + 60); /* resized: it is another's now */
+    line("@ f < 0x%lx\n@ f > 0x99999 0x80\n", first + 60); /* resized: it belongs to another source now */
     line("@ f - 0x99999\n");
     for (unsigned i = 0; i < 10; i++) begin("a", 32);
     line("= Thread 3\n");
     for (unsigned i = 0; i < 70; i++) line("@ f - 0x%lx\n", first + 61 + i);
-    find(); /* nine are left: the second party is these and the 70 before the end */
+    find(); /* nine are left; they and the 70 freed last form the second party */
     const struct source *source = &sources.sources[0];
     assert_int_equal(source->allocations, 140);
     assert_int_equal(source->resized, 1);
@@ -348,7 +348,7 @@ static void many_threads_get_a_shared_pool_for_as_many(void **state) {
     forget();
 }
 
-/* The order is chosen where it matters only. */
+/* The order is chosen only where it matters. */
 static void the_order_is_chosen_by_what_is_sparse(void **state) {
     (void)state;
     churn("a", 1024, 1000, 63); /* less than 64 KiB */
@@ -404,7 +404,7 @@ static void a_capacity_is_proved(void **state) {
     }
 }
 
-/* ---- No memory --------------------------------------------------------------------------------------------------- */
+/* ---- Lack of memory ---------------------------------------------------------------------------------------------- */
 
 static void no_memory_is_told(void **state) {
     (void)state;

@@ -160,7 +160,7 @@ static void holes_are_those_of_the_article(void **state) {
                "\"LIFO\": {\n    \"maps\": [\n      \"xxxxxxxxxx\",\n      \"xxx^xxxxxx\",\n      \"xxx-xxxx^x\",");
     assert_has(json, "\"xxxoooxx^x\",\n      \"xxxoooxxox\"\n    ],\n    \"slots\": 100000,\n");
     double lifo = mean_run_of(json, "\"LIFO\""), lowest = mean_run_of(json, "\"LOWEST\"");
-    assert_true(lifo > 1.9 && lifo < 2.1); /* each slot is alive like the toss of a coin */
+    assert_true(lifo > 1.9 && lifo < 2.1); /* each slot is alive with probability 1/2 */
     assert_true(lowest > 50);
     free(text);
     free(json);
@@ -171,7 +171,7 @@ static void bytes_are_those_of_the_games(void **state) {
         "  Initialise(4)                   80 80 80 80           -1   0 / 4   NULL\n",
         "  New                       257   01 01 80 80            1   2 / 4   object 2\n",
         "  Delete                    257   01 81 01 80            1   2 / 4   NULL\n",
-        "  New                       769   01 81 01 01            3   3 / 4   NULL\n", /* slot 1 is left out */
+        "  New                       769   01 81 01 01            3   3 / 4   NULL\n", /* slot 1 is skipped */
         "  New                       258   01 02 01 01            1   4 / 4   NULL\n",
         "  New                      none   01 02 01 01           -1   4 / 4   NULL\n",
         "  ... life 129 of slot 1    257   01 01 01 01            1   4 / 4   object 132\n",
@@ -237,7 +237,7 @@ static void slot_map_counts(void **state) {
     assert_int_equal(sparkles_alloc_n(&pool, objects, 100), 100);
     for (int n = 0; n < 50; n += 2) sparkles_free(&pool, objects[n]);
     slot_densities(&pool, densities, 4);
-    assert_true(densities[0] == 0.48f); /* 12 of slots 0 to 24 */
+    assert_true(densities[0] == 0.48f); /* 12 of the slots 0 to 24 */
     assert_true(densities[1] == 0.52f);
     assert_true(densities[2] == 1);
     assert_true(densities[3] == 1);

@@ -220,13 +220,13 @@ static void path_to(const char *name, char path[256]) {
     snprintf(path, 256, "%s/%s", folder, name);
 }
 
-/* Its exit code; with one option, or none. */
+/* Returns kolk doctor's exit code, with one option or none. */
 static int doctor(const char *option) {
     static const cli_verb *const verbs[] = {&cli_doctor, NULL};
     char path[256];
     const char *argv[] = {"kolk", "doctor", "-o", path, option, NULL};
     path_to("printed", path);
-    signal(SIGSEGV, SIG_DFL); /* or a crash in a check's process would make cmocka go on with the tests there */
+    signal(SIGSEGV, SIG_DFL); /* otherwise, after a crash in a check's process, cmocka would continue the tests there */
     int code = cli_run(verbs, option ? 5 : 4, (char **)(uintptr_t)argv);
     FILE *file = fopen(path, "r");
     assert_non_null(file);
@@ -430,7 +430,7 @@ static void settings_are_explained(void **state) {
         if (rows[i].stats) setenv("KOLK_STATS", rows[i].stats, true);
         assert_int_equal(doctor(rows[i].pool), CLI_OK);
         assert_said(rows[i].check, rows[i].answer, rows[i].text);
-        assert_said("fill", "yes", ""); /* it does not affect the trials */
+        assert_said("fill", "yes", ""); /* the environment does not affect the trials */
     }
     unsetenv("KOLK_BYPASS");
     assert_int_equal(doctor(NULL), CLI_OK);

@@ -35,13 +35,13 @@ static void trays_waste_as_the_example(void **state) {
         assert_has(text, "Trays are left out: ");
         assert_has(json, "\"left_out\": ");
     }
-    assert_has(text, "A real program"); /* on a heap, or left out: tests/preload/preload.sh has the first */
+    assert_has(text, "A real program"); /* on a heap, or left out: preload.sh tests the first case */
     assert_has(json, "\"program");
     free(text);
     free(json);
 }
 
-/* The number of this key, after the name of a side. */
+/* Returns the number that follows this key, after the name of a side. */
 static double number_of(const char *json, const char *name, const char *key) {
     const char *at = strstr(json, name);
     assert_non_null(at);
@@ -62,7 +62,7 @@ static void departures_leave_room(void **state) {
         double trimmed = number_of(json, sides[n], "\"trimmed_resident\"");
         assert_true(all > least && all < 1.3 * least);
         assert_true(trimmed > half && trimmed < all);
-        assert_true(again < 1.05 * all); /* they came into the gaps */
+        assert_true(again < 1.05 * all); /* the new blocks went into the gaps */
         assert_true(number_of(json, sides[n], "\"suitcases_resident\"") >
                     number_of(json, sides[n], "\"suitcases_bytes\""));
     }

@@ -16,7 +16,7 @@
 #include "measure.h"
 #include "replay/player.h"
 
-/* ---- Allocators that are wrong ----------------------------------------------------------------------------------- */
+/* ---- Faulty allocators ------------------------------------------------------------------------------------------- */
 
 enum { RIGHT, SLOT_TWICE, SLOT_MISPLACED, SLOT_LOST, POOL_INVALID, REALLOC_FORGETS, REALLOC_FAILS };
 static int wrong;
@@ -30,7 +30,7 @@ void *__wrap_realloc(void *object, size_t size) {
 
 /* Some faults are put into the pools themselves. */
 static void damage(struct player *player) {
-    kolk_pool_reserve(&player->pools[2], 2); /* growing needs a true stride */
+    kolk_pool_reserve(&player->pools[2], 2); /* growing needs the correct stride */
     if (wrong == SLOT_TWICE) player->pools[2].stride = 0;
     if (wrong == SLOT_MISPLACED) player->pools[2].stride = 8;
     if (wrong == SLOT_LOST) player->pools[5].held = 1;
@@ -123,7 +123,7 @@ static void a_player_runs_again_and_again(void **state) {
     }
 }
 
-/* ---- What is wrong is found -------------------------------------------------------------------------------------- */
+/* ---- Faults are found -------------------------------------------------------------------------------------------- */
 
 struct fault {
     enum player_supply supply;

@@ -28,7 +28,7 @@ static struct watch_sums sums_of(const double (*points)[2], size_t count) {
     return sums;
 }
 
-/* Norris, of the statistical reference data sets of NIST: its certified slope and standard error. */
+/* Norris, one of NIST's statistical reference data sets: its certified slope and standard error. */
 static void test_norris(void **state) {
     (void)state;
     static const double norris[][2] = {
@@ -66,7 +66,7 @@ static void test_few_points_tell_nothing(void **state) {
     assert_false(watch_slope(&same).known);
 }
 
-/* Each process has its own level; the slope is that within processes. */
+/* Each process has its own level; the slope is measured within processes. */
 static void test_runs_are_put_together(void **state) {
     (void)state;
     static const double first[][2] = {{0, 10}, {1, 12}, {2, 14}}, second[][2] = {{0, 90}, {1, 92}, {2, 94}, {3, 96}};
@@ -106,7 +106,7 @@ static void test_what_is_flat(void **state) {
     assert_int_equal(flat(0, 0, 100), REPORT_OK);
     assert_int_equal(flat(2000, 100000, 100), REPORT_FAILED); /* 2 % in the time that was watched */
     assert_int_equal(flat(-2000, 100000, 100), REPORT_OK);
-    assert_int_equal(flat(500, 0, 100), REPORT_OK); /* sure, but half a percent */
+    assert_int_equal(flat(500, 0, 100), REPORT_OK); /* certain, but only half a percent */
     assert_int_equal(flat(2000, 0, 11), REPORT_NOT_JUDGED);
 }
 
@@ -125,7 +125,7 @@ static void test_percentiles(void **state) {
     assert_near(watch_quantile(&times, 1), 0x1p64, 1.0 / 16);
 }
 
-/* ---- A load that finds what is wrong ----------------------------------------------------------------------------- */
+/* ---- A load that finds faults ------------------------------------------------------------------------------------ */
 
 static struct soak_load load;
 static struct watch_times times;

@@ -204,7 +204,7 @@ static void lines_have_a_longest(void **state) {
     }
 }
 
-/* ---- Long ones, plain and compressed ----------------------------------------------------------------------------- */
+/* ---- Long traces, plain and compressed --------------------------------------------------------------------------- */
 
 static char *long_text(size_t blocks, size_t *length) {
     char *text = NULL;
@@ -216,7 +216,7 @@ static char *long_text(size_t blocks, size_t *length) {
     return text;
 }
 
-/* Compresses the text in two frames, with the border within a line. */
+/* Compresses the text in two frames, with the boundary within a line. */
 static void assert_same_compressed(size_t blocks) {
     size_t length;
     char *text = long_text(blocks, &length);
@@ -298,12 +298,12 @@ static void no_memory_is_a_sentence(void **state) {
     free(text);
 }
 
-/* ---- The map under it -------------------------------------------------------------------------------------------- */
+/* ---- The map that the reader uses -------------------------------------------------------------------------------- */
 
 static void a_map_is_as_an_array(void **state) {
     (void)state;
     enum { KEYS = 3000, STEPS = 300000 };
-    static uint32_t model[KEYS + 1]; /* 0: not there */
+    static uint32_t model[KEYS + 1]; /* 0: absent */
     struct map map = {0};
     uint64_t random = 1;
     size_t count = 0;
