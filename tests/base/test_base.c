@@ -39,13 +39,13 @@ static void test_handles_are_integers(void **state) {
     }
 }
 
-/* The same bits in every run and on every platform: the generation above, and below it the index XOR the tag, whose
- * bits fill from the top down. (The tag of a name is its FNV-1a hash.) */
+/* A handle has the same bits in every run and on every platform: the generation on top, and below it the index XOR the
+ * tag, whose bits fill from the top down. (The tag of a name is its FNV-1a hash.) */
 static void test_the_bits_of_a_handle(void **state) {
     (void)state;
     static const struct {
         const char *name;
-        uint32_t tag, capacity, expected; /* the tag in the handle */
+        uint32_t tag, capacity, expected; /* expected: the tag in the handle */
     } rows[] = {
         {NULL, 0, 100, 0x00000000u},
         {NULL, 5, 100, 0xa0000000u},
@@ -75,8 +75,8 @@ static void test_the_bits_of_a_handle(void **state) {
     }
 }
 
-/* Pools with distinct tags refuse each other's handles, whatever their capacities, as long as both have bits for the
- * tags. */
+/* Pools with distinct tags refuse each other's handles, whatever their capacities, as long as both have enough bits for
+ * the tags. */
 static void test_small_tags_differ_whatever_the_capacities(void **state) {
     (void)state;
     static const uint32_t capacities[] = {1, 2, 100, 256, 1024, 65536};
@@ -179,7 +179,7 @@ static void test_the_last_handler_set_is_called(void **state) {
     /* NULL restores the default, which aborts: test_pool_misuse.c. */
 }
 
-/* Sentences print slot numbers of any length, from one digit to the most. */
+/* Sentences print slot numbers of any length, from one digit to the maximum. */
 static void test_numbers_in_sentences(void **state) {
     (void)state;
     static const uint32_t slots[] = {0, 9, 10, 4095, 1000000};
