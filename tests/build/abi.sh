@@ -1,7 +1,7 @@
 #!/bin/sh
-# Compares the interface of the shared library with the one in tests/build/abi.xml.xz: exported functions, and the types in the
-# headers that they use. Programs compiled with the old interface run with a new library of the same SONAME only if
-# nothing but functions and statuses was added. --write replaces the old interface by the library's.
+# Compares the interface of the shared library with the one in tests/build/abi.xml.xz: exported functions, and the types
+# in the headers that they use. Programs compiled with the old interface run with a new library of the same SONAME only
+# if nothing but functions and statuses was added. --write replaces the old interface with the library's.
 # Usage: abi.sh [--write] LIBRARY, which has debug information
 set -eu
 dump=tests/build/abi.xml.xz

@@ -1,7 +1,7 @@
 #!/bin/sh
 # No two files of the library need each other, not even through others; functions defined in include/ do not count. The
 # same holds for the files of the kolk command, and of libkolk-record.so. No file of the library includes a file of a
-# folder above its own, or beside it.
+# folder above or beside its own.
 # Usage: circles.sh LIBRARY OBJECTS SOURCES: the folders of the command's object files, and of libkolk-record.so's
 # sources; '' if they are not built
 set -eu

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The library on a Cortex-M4 by arm-none-eabi-gcc: it compiles with newlib and without any C library; a program with a
+# Compiles the library for a Cortex-M4 with arm-none-eabi-gcc, with newlib and without any C library; a program with a
 # pool, and one with a slot map, are small, need no 64-bit division and no floating point, and run under QEMU; init
 # takes fewer than 2,000 instructions.
 # Usage: device.sh

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Compiles the library without a C library, and an example of its use on top of it. They may need memcpy, memmove,
-# memset, memcmp and the compiler's own integer arithmetic (__udivdi3 and its like), and nothing else.
+# Compiles the library without a C library, and an example that uses it. They may need memcpy, memmove, memset, memcmp
+# and the compiler's own integer arithmetic (__udivdi3 and its like), and nothing else.
 # Usage: CC=... freestanding.sh
 set -eu
 object=$(mktemp)

@@ -1,10 +1,11 @@
 #!/bin/bash
-# Prints by gdb the pools, slot maps, shared pools, resource pools and heaps of tests/build/gdb/program.c, in the
+# Makes gdb print the pools, slot maps, shared pools, resource pools and heaps of tests/build/gdb/program.c, in the
 # running program and in its core dump, with and without optimisation, with the script inside the shared library and
 # with the installed one. The files beside the program are dialogues: each line that begins with "> " is a command, and
-# gdb must print exactly the lines after it, with N for numbers of threads. No command may call a function of the
-# program: that is impossible in a core dump, and in gdb 13 on processors with AMX. A literal string in an expression is
-# such a call, as gdb allocates it by the program's malloc. Usage: CC=... gdb.sh BUILD
+# gdb must print exactly the lines after it, with N in place of thread numbers. No command may call a function of the
+# program: that is impossible in a core dump, and in gdb 13 on processors with AMX. A string literal in an expression is
+# such a call, as gdb allocates it with the program's malloc.
+# Usage: CC=... gdb.sh BUILD
 set -euo pipefail
 build=$(realpath "$1")
 work=$(mktemp -d "${TMPDIR:-/tmp}/kolk gdb.XXXXXX")

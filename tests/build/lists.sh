@@ -1,7 +1,7 @@
 #!/bin/sh
 # Each member has a file that lists its .c files; docs/README.md lists the pages, examples/README.md the examples,
-# ARCHITECTURE.md the folders of src/ and the headers, base.h the kinds, tests/contracts/kinds.h has a row for each, and
-# CONTRIBUTING.md lists the rows of the matrix. Each list is complete, and has no other entries.
+# ARCHITECTURE.md the folders of src/ and the headers, base.h the kinds, and CONTRIBUTING.md the rows of the matrix.
+# tests/contracts/kinds.h has a row for each kind. Each list is complete, and has no other entries.
 # Usage: lists.sh
 set -u
 wrong=0

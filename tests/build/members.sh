@@ -7,16 +7,16 @@ set -eu
 wrong=$(mktemp)
 trap 'rm -f "$wrong" "$wrong".*' EXIT
 
-# Members that no model uses, but other tests of the kind; and members that only headers explain.
+# Members that no model sets but other tests of the kind do; and members that only headers explain.
 tested_elsewhere=' bytemap.name pool.on_low '
 only_in_header=' bytemap.object_size bytemap.cursor bytemap.writable heap.when_full heap.n_classes pool.object_size
  pool.object_align pool.low_water pool.tag pool.on_evict queue.item_size shared.object_size shared.object_align shared.tag
  slotmap.object_size slotmap.object_align slotmap.tag pq.application_name sqlite.path tcp.address tcp.probe_after_ms tcp.log_in '
 
-# Members of kolk_pool_desc that are no options: a pool without options has what they ask for (src/pool/pool_plain.c).
+# Members of kolk_pool_desc that are not options: pools without options obey them as well (src/pool/pool_plain.c).
 plain=' name object_size object_align capacity generations tag low_water keep memory_size on_evict context debug '
 
-# A line for each: file, struct, member, and "bare" if it has no initialiser.
+# Prints a line for each member: file, struct, member, and "bare" if it has no initialiser.
 list_members() {
   awk '
     /^typedef struct kolk_[a-z_]* [{]/ { name = $3; text = ""; count = marked = 0; next }

@@ -1,5 +1,5 @@
 #!/bin/bash
-# A client of Prometheus reads the output of examples/metrics over the network, with the parser of OpenMetrics.
+# A client of Prometheus reads the output of examples/metrics over the network, with the OpenMetrics parser.
 # Usage: metrics.sh PROGRAM
 set -euo pipefail
 python=/usr/bin/python3

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Whether a name is public can be told by looking at it: private functions, types, macros and enumerators that begin with
-# kolk_ or KOLK_ end in `_`, in the code and so in what nm prints. Public are the names that a header states before its
-# part "Inside".
+# A name itself shows whether it is public: private functions, types, macros and enumerators that begin with kolk_ or
+# KOLK_ end in `_`, in the code and so in nm's output. The public names are those that a header declares before its part
+# "Inside".
 # Usage: names.sh LIBRARY, a static one
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# Options of a build, and guards of headers.
+# Build options, and header guards.
 options='KOLK_(ASSERTIONS|BASE_INLINE|CHAOS|GENERATION_MAX|NO_FUTEX|SCHEDULED|[A-Z_]+_(H|INL))'
 
 names() { grep -owhE '(kolk|KOLK)_[A-Za-z0-9_]*[A-Za-z0-9]' "$@" | sort -u; }

@@ -1,11 +1,12 @@
 #!/bin/bash
 # Compilers and programs must print what the manuals promise.
-#   headers   an example begins with #include <kolk/...> in the first column of a comment. It compiles without a warning. If it
-#             has a main, it runs, and prints line by line what stands behind its printfs: // gone, or // in words: gone
-#             An adapter's header has one as well, which is linked with the adapter. Heaps are for 64 bits.
-#   pages     README.md and docs/*.md: a C or C++ block with an #include compiles without a warning; one in C with a main is a
-#             program of examples/, to the letter; the commands behind a $ in a block with a compiler print the lines that
-#             follow them
+#   headers   an example begins with #include <kolk/...> in the first column of a comment. It compiles without a
+#             warning. If it has a main, it runs, and prints line by line what the comments after its printfs say:
+#             // gone, or // in words: gone
+#             An adapter's header has an example as well, which is linked with the adapter. Heaps are for 64 bits.
+#   pages     README.md and docs/*.md: a C or C++ block with an #include compiles without a warning; a C block
+#             with a main equals a program of examples/ exactly; in a block that calls a compiler, the commands after a
+#             $ print the lines that follow them
 # Usage: CC=... CXX=... printed.sh LIBRARY [ADAPTER ITS-LIBRARY ITS-OPTIONS]...
 set -euo pipefail
 library=$1

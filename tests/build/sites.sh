@@ -73,7 +73,7 @@ for options in "" -no-pie -static -static-pie; do
   same_place "stripped$options" "full$options"
 done
 
-# Debug information in a file of its own, beside the program.
+# Debug information in a separate file, next to the program.
 objcopy --only-keep-debug "$work/full" "$work/apart.debug"
 (cd "$work" && objcopy --strip-all --add-gnu-debuglink=apart.debug full apart)
 expect "aim${aim#*+N} fire${fire#*+N} apart+N" ./apart

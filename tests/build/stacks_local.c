@@ -1,4 +1,4 @@
-/* An alloc that is a mistake, in a function into which the compiler inlines a typed one; the functions called by that
+/* A faulty alloc, in a function into which the compiler inlines a typed alloc; the functions that the typed alloc calls
  * need not be inlined. */
 #include <kolk/kolk.h>
 

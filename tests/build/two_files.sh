@@ -99,7 +99,7 @@ if [[ ${KOLK_TEST_EFFORT:-} == full ]]; then
     for dialect in c++17 c++20; do quiet $other -std=$dialect "${cxx_warnings[@]}" -fsyntax-only every_header.cc; done
     echo "kolk.h is silent: $other"
   done
-  if command -v emcc > /dev/null; then # with no option for kolk's sake
+  if command -v emcc > /dev/null; then # with no option that is for kolk only
     emcc -O1 hello.c kolk.c -o hello.js
     node --no-experimental-fetch hello.js | diff -u "$top/examples/hello.expected" -
     echo "hello.c runs on the web"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Compiles all of the library as one file, which includes every other; then links an example with it and runs that. So every
-# name that is static in a file of src/ has to be the only one of its kind. Then the same with what the files have for POSIX
-# systems that are not Linux.
+# Compiles the whole library as one file that includes all others, then links an example with it and runs the example.
+# So every static name in a file of src/ must be the only one of its kind. Then does the same with the code for POSIX
+# systems other than Linux.
 # Usage: CC=... unity.sh
 set -eu
 folder=$(mktemp -d)

@@ -2,7 +2,7 @@
 #include <kolk/kolk.h>
 #include <stdlib.h>
 
-#define HEAPS 20u /* more than a thread has near */
+#define HEAPS 20u /* more than a thread's near heaps */
 
 static kolk_heap heaps[HEAPS];
 

@@ -86,7 +86,7 @@ static bool make_shots(void) {
     return true;
 }
 
-/* Full: the third object was refused. */
+/* The pool is full: the third object was refused. */
 static bool make_sparks(void) {
     kolk_pool_desc desc = {.name = "a \"spark\"\n", .object_size = 24, .capacity = 2, .reuse = KOLK_REUSE_FIFO};
     desc.memory = spark_memory;
@@ -99,7 +99,7 @@ static bool make_sparks(void) {
     return kolk_pool_alloc(&sparks) == NULL;
 }
 
-/* Two alive, far apart. */
+/* Two objects are alive, far apart. */
 static bool make_cells(void) {
     kolk_pool_desc desc = {.capacity = 70001, .max_capacity = 1000000, .reuse = KOLK_REUSE_LOWEST};
     if (numbers_init(&cells, &desc) != KOLK_OK) return false;
@@ -130,7 +130,7 @@ static bool make_others(void) {
     return true;
 }
 
-/* Of five objects the first was removed, so that the last is now in its place. */
+/* Of five objects the first was removed, so the last one is now in its place. */
 static bool fill_packs(packs *map, const kolk_slotmap_desc *desc) {
     packs_handle handles[5];
     if (packs_init(map, desc) != KOLK_OK) return false;
@@ -242,7 +242,7 @@ static void destroy_task(void *context, void *resource) {
     while (true) pause();
 }
 
-/* One that a maker destroys. */
+/* Makes a resource that a maker is destroying. */
 static bool end_task(void) {
     kolk_borrowed one;
     kolk_resource_pool_desc desc = {.name = "ended", .create = create, .destroy = destroy_task};
