@@ -14,12 +14,12 @@ static inline void make_bytemap(kolk_bytemap *pool, int32_t count) {
     assert_true(kolk_bytemap_is_valid(pool));
 }
 
-/* This many objects from now on. */
+/* Makes this many objects. */
 static inline void make_objects(kolk_bytemap *pool, int32_t n) {
     while (n-- > 0) assert_non_null(kolk_bytemap_new(pool));
 }
 
-/* The start of a slot, in use or not. */
+/* Returns the start of a slot, whether it is in use or not. */
 static inline void *slot_of(const kolk_bytemap *pool, int32_t index) {
     return pool->object_list + (size_t)index * pool->object_size;
 }

@@ -31,12 +31,12 @@ static inline void gta_initialise(gta_pool *pool, int count) {
     gta_clear(pool);
 }
 
-/* The handle of a slot, in use or free. */
+/* Returns the handle of a slot, whether it is in use or free. */
 static inline int32_t gta_handle(const gta_pool *pool, int index) {
     return index * 256 + (pool->slots[index].free ? 128 : 0) + pool->slots[index].seed;
 }
 
-/* The slot of a handle, or -1. */
+/* Returns the slot of a handle, or -1. */
 static inline int gta_get_at(const gta_pool *pool, int32_t handle) {
     if (handle < 0 || handle / 256 >= pool->count) return -1;
     int index = handle / 256;
@@ -48,7 +48,7 @@ static inline int gta_get_slot(const gta_pool *pool, int index) {
     return index >= 0 && index < pool->count && !pool->slots[index].free ? index : -1;
 }
 
-/* The slot, or -1. */
+/* Returns the slot, or -1. */
 static inline int gta_new(gta_pool *pool) {
     bool wrapped = false;
     if (pool->count == 0) return pool->first_free = -1;
@@ -83,7 +83,7 @@ static inline int gta_new_at(gta_pool *pool, int32_t handle) {
     return index;
 }
 
-/* False: there is no such object to delete. */
+/* Returns false if there is no such object to delete. */
 static inline bool gta_delete(gta_pool *pool, int index) {
     if (gta_get_slot(pool, index) == -1) return false;
     pool->slots[index].free = true;

@@ -21,7 +21,8 @@ typedef struct step {
     int32_t argument; /* a handle (new_at, get_at), or an index (delete, get_slot) */
 } step;
 
-/* The handle of the object that the operation returned or deleted, and first_free afterwards. Both are -1 for none. */
+/* The handle of the object that the operation returned or deleted, and first_free afterwards. Each is -1 if there is
+ * none. */
 typedef struct answer {
     int32_t handle, cursor;
 } answer;

@@ -73,8 +73,8 @@ static void test_flush(void **state) {
     make_bytemap(&pool, 5);
     make_objects(&pool, 3);
     kolk_bytemap_flush(&pool);
-    assert_int_equal(pool.first_free, 0); /* as the games leave it */
-    assert_false(pool.initialized_state); /* as they don't */
+    assert_int_equal(pool.first_free, 0); /* as in the games */
+    assert_false(pool.initialized_state); /* unlike in the games */
     assert_true(all_bytes_are(&pool, sizeof pool, 0));
     assert_null(kolk_bytemap_new(&pool));
     assert_int_equal(kolk_bytemap_initialise(&pool, 7, OBJECT_SIZE), KOLK_OK);
@@ -114,7 +114,7 @@ static void test_dirty_storage_is_no_pool(void **state) {
     kolk_bytemap_flush(&other);
 }
 
-/* Where each descriptor is refused: by initialise_with, by attach, by both. */
+/* Which function refuses each descriptor: initialise_with, attach, or both. */
 static void test_bad_descriptors(void **state) {
     (void)state;
     static unsigned char objects[100];
@@ -213,7 +213,7 @@ static void test_clear(void **state) {
     int32_t first_free = pool.first_free;
     kolk_bytemap_clear(&pool);
     assert_true(all_bytes_are(pool.byte_map, 5, 0x80)); /* the seeds are 0 */
-    assert_int_equal(pool.first_free, first_free);      /* which stays */
+    assert_int_equal(pool.first_free, first_free);      /* unchanged */
     assert_int_equal(kolk_bytemap_used_count(&pool), 0);
     assert_int_equal(handle_of_new(&pool), 0x301);
     make_objects(&pool, 2);
@@ -341,7 +341,7 @@ static void test_get_at_knows_every_handle(void **state) {
     }
     int32_t of_free = kolk_bytemap_get_index(&pool, slot_of(&pool, 1));
     assert_int_equal(of_free, 0x181);
-    assert_null(kolk_bytemap_get_at(&pool, of_free)); /* the games give the free slot */
+    assert_null(kolk_bytemap_get_at(&pool, of_free)); /* the games return the free slot */
     assert_null(kolk_bytemap_get_at(&pool, INT32_MAX));
     assert_null(kolk_bytemap_get_at(&pool, INT32_MIN));
     kolk_bytemap_flush(&pool);
@@ -357,7 +357,7 @@ static void test_get_slot_knows_every_index(void **state) {
     static const int32_t none[] = {2, 3, -1, INT32_MAX, INT32_MIN};
     for (size_t i = 0; i < LENGTH_OF(none); i++) assert_null(kolk_bytemap_get_slot(&pool, none[i]));
     assert_int_equal(kolk_bytemap_get_just_index(&pool, slot_of(&pool, 1)), 1);
-    assert_int_equal(kolk_bytemap_get_just_index(&pool, slot_of(&pool, 2)), 2); /* a free one's too */
+    assert_int_equal(kolk_bytemap_get_just_index(&pool, slot_of(&pool, 2)), 2); /* that of a free slot, too */
     kolk_bytemap_flush(&pool);
 }
 
@@ -390,7 +390,7 @@ static void test_walking_while_deleting(void **state) {
     int32_t expected = 0;
     for (void *each = NULL; (each = kolk_bytemap_next(&pool, each)) != NULL; expected += 3) {
         assert_ptr_equal(each, slot_of(&pool, expected));
-        kolk_bytemap_delete(&pool, each); /* the current one, and two later ones */
+        kolk_bytemap_delete(&pool, each); /* deletes the current object, and two later ones */
         kolk_bytemap_delete(&pool, kolk_bytemap_get_slot(&pool, expected + 1));
         kolk_bytemap_delete(&pool, kolk_bytemap_get_slot(&pool, expected + 2));
     }
@@ -411,7 +411,7 @@ static void test_walking_by_any_handle_ends(void **state) {
     kolk_bytemap pool;
     make_bytemap(&pool, 3);
     make_objects(&pool, 3);
-    assert_int_equal(kolk_bytemap_next_handle(&pool, 0x055), 0x101); /* stale: its slot counts */
+    assert_int_equal(kolk_bytemap_next_handle(&pool, 0x055), 0x101); /* a stale handle: only its slot matters */
     static const int32_t beyond[] = {0x201, 0x300, INT32_MAX, -2, INT32_MIN};
     for (size_t i = 0; i < LENGTH_OF(beyond); i++) assert_int_equal(kolk_bytemap_next_handle(&pool, beyond[i]), -1);
     kolk_bytemap_flush(&pool);

@@ -4,7 +4,7 @@
 
 #define SLOTS 5
 
-/* Slots 0 to 3 were used, 2 and 3 are free again, 4 never was in use. */
+/* Slots 0 to 3 were used, 2 and 3 are free again, and 4 was never used. */
 typedef struct fixture {
     kolk_bytemap pool, before;
     unsigned char objects[SLOTS][OBJECT_SIZE];
@@ -113,7 +113,7 @@ static void test_broken_invariants(void **state) {
     assert_seen(pool->byte_map, pool->byte_map + 1);
     uint8_t copy[20];
     memcpy(copy, pool->byte_map, sizeof copy);
-    assert_seen(pool->byte_map, copy); /* it says the same, elsewhere */
+    assert_seen(pool->byte_map, copy); /* the same bytes at another address */
     for (int32_t i = 0; i < 20; i++) assert_seen(pool->byte_map[i], pool->byte_map[i] ^ 0x80);
     kolk_bytemap_flush(pool);
 
@@ -137,7 +137,7 @@ static void test_broken_invariants_of_attached_pools(void **state) {
     assert_seen(pool->first_free, 6);
     assert_seen(pool->first_free, -2);
     assert_seen(pool->block, &theirs);
-    pool->used = pool->peak = 99; /* not looked at */
+    pool->used = pool->peak = 99; /* not checked */
     assert_true(kolk_bytemap_is_valid(pool));
     pool->used = pool->peak = 0;
     kolk_bytemap_flush(pool);

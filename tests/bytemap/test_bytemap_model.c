@@ -71,7 +71,7 @@ static void walk_both(const pair *p) {
     assert_null(kolk_bytemap_next(&p->pool, object));
 }
 
-#define ROUNDS 80u /* of small pools and of any */
+#define ROUNDS 80u /* half with small pools, half with pools of any size */
 
 static void test_random_streams(void **state) {
     (void)state;
@@ -83,7 +83,7 @@ static void test_random_streams(void **state) {
         static pair p;
         int32_t count = round < ROUNDS / 2 ? (int32_t)round / 4 : (int32_t)random_below(&random, GTA_SLOTS + 1);
         begin(&p, count, (ground)(round % GROUNDS), random_below(&random, 2));
-        uint32_t growth = 0; /* of 10 operations, how many make rather than delete */
+        uint32_t growth = 0; /* how many of 10 operations make an object rather than delete one */
         for (uint64_t n = 0; n < operations / ROUNDS; n++) {
             if (n % 200 == 0) growth = random_below(&random, 11);
             step s = {.kind = random_below(&random, 10) < growth ? STEP_NEW : STEP_DELETE};
@@ -132,8 +132,8 @@ static void test_every_short_sequence(void **state) {
     }
 }
 
-/* Full pools with one hole, for all positions of cursor and hole: covers both passes, and the borders of eight
- * bytes. */
+/* Full pools with one hole, for all positions of cursor and hole: covers both passes, and the boundaries of groups of
+ * eight bytes. */
 static void test_every_cursor_and_hole(void **state) {
     (void)state;
     for (int32_t count = 1; count <= 20; count++) {
@@ -146,7 +146,7 @@ static void test_every_cursor_and_hole(void **state) {
                 p.model.first_free = p.pool.first_free = cursor;
                 compare_step(&p, (step){STEP_NEW, 0}, 0, 2);
                 compare_step(&p, (step){STEP_NEW, 0}, 0, 3); /* full */
-                compare_step(&p, (step){STEP_NEW, 0}, 0, 4); /* from -1 */
+                compare_step(&p, (step){STEP_NEW, 0}, 0, 4); /* with the cursor at -1 */
                 kolk_bytemap_flush(&p.pool);
             }
         }

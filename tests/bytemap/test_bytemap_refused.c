@@ -20,7 +20,7 @@ int __wrap_munmap(void *start, size_t size) {
     return __real_munmap(start, size);
 }
 
-/* The pool's own memory is released whole, and once; foreign memory never is. */
+/* The pool's own memory is released as a whole and only once; foreign memory is never released. */
 static void test_flush_gives_memory_back(void **state) {
     (void)state;
     kolk_bytemap pool;
@@ -55,7 +55,7 @@ static void test_nothing_to_refuse(void **state) {
         while (kolk_bytemap_new(&pool)) {}
         kolk_bytemap_clear(&pool);
         kolk_bytemap_flush(&pool);
-        assert_int_equal(kolk_bytemap_initialise(&pool, 0, OBJECT_SIZE), KOLK_OK); /* nor for no slots */
+        assert_int_equal(kolk_bytemap_initialise(&pool, 0, OBJECT_SIZE), KOLK_OK); /* nor does a pool of no slots */
         kolk_bytemap_flush(&pool);
         refuse(0, false);
     }

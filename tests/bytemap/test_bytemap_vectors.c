@@ -68,7 +68,7 @@ static void put_step(text *out, gta_pool *model, step_kind kind, int32_t argumen
     put(out, " -> %d %d\n", (int)got.handle, (int)got.cursor);
 }
 
-/* Each rule once, with words. */
+/* Writes each rule once, with a sentence about it. */
 static void write_rules(text *out) {
     static gta_pool model;
     put(out, head, "rules", "Each rule of the pool, one after the other.");

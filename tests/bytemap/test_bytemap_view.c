@@ -1,5 +1,5 @@
 /* kolk_bytemap from outside: pools attached to foreign arrays, handles looked up in several pools, comparison of two
- * moments, pools read from dumps; the typed skin; the registry. */
+ * moments, pools read from dumps, the typed skin, and the registry. */
 #include "bytemap_test.h"
 
 #include "diag/registry.h"
@@ -24,7 +24,7 @@ static void test_attach_reads(void **state) {
     assert_ptr_equal(kolk_bytemap_next(&pool, NULL), theirs.objects[1]);
     assert_ptr_equal(kolk_bytemap_next(&pool, theirs.objects[1]), theirs.objects[4]);
     assert_null(kolk_bytemap_next(&pool, theirs.objects[4]));
-    theirs.bytes[0] = 1; /* the owner goes on */
+    theirs.bytes[0] = 1; /* the owner continues to use its pool */
     assert_int_equal(kolk_bytemap_used_count(&pool), 3);
     assert_int_equal(kolk_bytemap_next_handle(&pool, -1), 1);
     kolk_stats stats;
@@ -46,7 +46,7 @@ static void test_attach_writes_when_asked(void **state) {
     kolk_bytemap_view view = view_of(&theirs);
     view.writable = true;
     view.cursor = &theirs.first_free;
-    view.first_free = 1; /* does not count beside a cursor */
+    view.first_free = 1; /* ignored, as there is a cursor */
     assert_int_equal(kolk_bytemap_attach(&pool, &view), KOLK_OK);
     assert_ptr_equal(kolk_bytemap_new(&pool), theirs.objects[5]);
     expected.bytes[5] = 1;
@@ -109,7 +109,7 @@ static void test_find(void **state) {
     size_t which = 0;
     assert_ptr_equal(kolk_bytemap_find(pools, 3, 0x201, &which), slot_of(&objects, 2));
     assert_int_equal(which, 2);
-    which = 0; /* all that know it */
+    which = 0; /* all pools that know the handle */
     assert_ptr_equal(kolk_bytemap_find(pools, 3, 1, &which), slot_of(&peds, 0));
     assert_int_equal(which, 0);
     which++;
@@ -232,8 +232,8 @@ static kolk_status read_it(const dump *d, kolk_bytemap_layout layout) {
     return status;
 }
 
-/* Every size of the region: the struct, and each array, is wholly inside or refused. The struct of San Andreas is
- * longer. */
+/* Tries every size of the region: the struct and each array must be wholly inside it, or they are refused. The struct
+ * of San Andreas is longer. */
 static void test_read_at_the_ends_of_regions(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(layouts); i++) {
@@ -318,7 +318,7 @@ static void test_a_dump_goes_on(void **state) {
     assert_int_equal(handle_of_new(&pool), 0x401);
     assert_int_equal(handle_of_new(&pool), 0x002);
     assert_int_equal(d.heap[BYTES_AT + 4], 1);
-    assert_int_equal(d.heap[POOL_AT + 12], 3); /* the cursor goes on beside it */
+    assert_int_equal(d.heap[POOL_AT + 12], 3); /* the pool has a cursor of its own */
     kolk_bytemap_flush(&pool);
 }
 
@@ -421,7 +421,7 @@ static void test_named_pools_are_listed(void **state) {
     kolk_bytemap_flush(&attached);
     assert_string_equal(listed(), "bytemap peds 17/140 ");
     assert_int_equal(kolk_bytemap_attach(&attached, &foreign), KOLK_OK);
-    assert_int_equal(attached.number % (1u << 20), number % (1u << 20)); /* it was given back */
+    assert_int_equal(attached.number % (1u << 20), number % (1u << 20)); /* the number was released */
     kolk_bytemap_flush(&attached);
     kolk_bytemap_flush(&peds_pool);
     kolk_bytemap_flush(&nameless);
