@@ -1,7 +1,7 @@
 // expect: ok
 // flags: -Wpedantic -Wconversion -Wshadow -Wundef -Wdangling-else
 // variant: SHARED
-/* KOLK_EACH is one statement, nests, and takes any expression for the pool; a shared one too. */
+/* KOLK_EACH is one statement, nests, and takes any expression for the pool, even a shared one. */
 #include <kolk/kolk.h>
 
 #ifdef SHARED

@@ -1,6 +1,6 @@
 // expect: ok
 // flags: -std=gnu89 -Wconversion -Wshadow -Wundef
-/* A program in the old language of gcc, in which `inline` has another meaning; tests/build/headers.sh links such
+/* A program in gcc's old dialect, in which `inline` has a different meaning; tests/build/headers.sh links such
  * programs. */
 #include <kolk/kolk.h>
 

@@ -13,7 +13,7 @@
 // variant: PUSH_A_POINTER_TO_AN_OBJECT
 // variant: UNTYPED_QUEUE
 // variant: A_POOL
-/* Each variant takes something of one queue, or of a pool, for something of another. */
+/* Each variant uses something of one queue, or of a pool, as if it belonged to another queue. */
 #include <kolk/kolk.h>
 
 typedef struct job {

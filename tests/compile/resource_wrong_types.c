@@ -11,7 +11,7 @@
 // variant: RESOURCE_OF_ANOTHER_BORROW
 // variant: UNTYPED_BORROW
 // variant: A_QUEUE
-/* Each variant takes something of one resource pool, or of a queue, for something of another. */
+/* Each variant uses something of one resource pool, or of a queue, as if it belonged to another resource pool. */
 #include <kolk/kolk.h>
 
 typedef struct connection {

@@ -12,7 +12,7 @@
 // variant: OWN_LOCAL_OF_ANOTHER_POOL
 // variant: HANDLE_OF_ANOTHER_POOL
 // variant: UNTYPED_POOL
-/* Each variant takes something of one shared pool for something of another. */
+/* Each variant uses something of one shared pool as if it belonged to another. */
 #include <kolk/kolk.h>
 
 typedef struct job {

@@ -19,7 +19,7 @@
 // variant: REMOVE_FROM_ANOTHER_MAP
 // variant: REMOVE_AN_OBJECT
 // variant: EACH_ANOTHER_TYPE
-/* Each variant takes something of one slot map, or of a pool, for something of another. */
+/* Each variant uses something of one slot map, or of a pool, as if it belonged to another slot map. */
 #include <kolk/kolk.h>
 
 typedef struct body {

@@ -12,7 +12,7 @@
 // variant: ALLOC_N_ANOTHER_TYPE
 // variant: INDEX_ANOTHER_TYPE
 // variant: EACH_ANOTHER_TYPE
-/* Each variant takes something of one pool for something of another. */
+/* Each variant uses something of one pool as if it belonged to another. */
 #include <kolk/kolk.h>
 
 typedef struct bullet {

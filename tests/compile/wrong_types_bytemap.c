@@ -8,7 +8,7 @@
 // variant: NEW_ANOTHER_TYPE
 // variant: GET_ANOTHER_TYPE
 // variant: INDEX_ANOTHER_TYPE
-/* Each variant takes something of one of the GTA trilogy's pools for something of another. */
+/* Each variant uses something of one of the GTA trilogy's pools as if it belonged to another. */
 #include <kolk/kolk.h>
 
 typedef struct ped {
