@@ -1,5 +1,5 @@
-/* The scheduler of schedule.h: small correct protocols, through all their schedules, and for each a faulty variant,
- * whose fault the scheduler must find, report, and find again from its report. */
+/* The scheduler of schedule.h runs small correct protocols through all their schedules, and for each protocol a faulty
+ * variant, whose fault it must find, report, and find again from its report. */
 #include "../help/test.h"
 
 #include "../help/schedule.h"
@@ -104,7 +104,7 @@ static void test_every_order_once(void **unused) {
     }
 }
 
-/* Two random changes of priority make any two preemptions. */
+/* Two random changes of priority can cause any two preemptions. */
 static void test_random_orders(void **unused) {
     (void)unused;
     schedule what = of("random orders", take_steps, take_steps, note_order);
@@ -399,7 +399,7 @@ static void test_counters(void **unused) {
     must_fail(&what, SCHEDULE_RACE, "written by second");
 }
 
-/* Every operation, in each width, does to memory what the builtin does. */
+/* Every operation, in each width, has the same effect on memory as the builtin. */
 static void operate(void *context) {
     state *s = (state *)context;
     schedule_assert(kolk_exchange_(&s->byte, 0xf0, KOLK_SEQ_CST_) == 0);
@@ -430,7 +430,7 @@ static void test_operations(void **unused) {
 
 /* ---- Sleep ------------------------------------------------------------------------------------------------------- */
 
-/* A thread announces its sleep, then looks once more; a thread that stores then looks for sleepers. */
+/* A thread announces its sleep, then looks once more; a thread that stores looks for sleepers afterwards. */
 static void wait_for_word(void *context) {
     state *s = (state *)context;
     while (!kolk_load_(&s->word, KOLK_ACQUIRE_)) {
@@ -644,7 +644,7 @@ static void test_a_pause_is_no_sleep(void **unused) {
     schedule_must_pass(&what);
 }
 
-/* A thread that waits by pausing can go on as soon as another has written, not only when all others are blocked. */
+/* A thread that waits by pausing can continue as soon as another has written, not only when all others are blocked. */
 static void pause_and_look(void *context) {
     state *s = (state *)context;
     bool paused = false;
@@ -750,7 +750,7 @@ static void test_spinning_takes_time(void **unused) {
     schedule_must_pass(&what);
 }
 
-/* ---- Schedules that are alike ------------------------------------------------------------------------------------ */
+/* ---- Equivalent schedules ---------------------------------------------------------------------------------------- */
 
 /* A small program: the operations of each thread in order, and the values it read. */
 enum { MOVES = 5, WORDS = 5, MOST_OUTCOMES = 1 << 16 };
@@ -771,7 +771,7 @@ static struct {
     size_t count;
 } program;
 
-/* Or until the others have ended. */
+/* Returns when the word is not 0, or when the other threads have ended. */
 static uint32_t spin_until_not_0(const uint32_t *word, int order) {
     uint32_t value;
     while (!(value = kolk_load_(word, order)) && kolk_load_(&program.ended, KOLK_ACQUIRE_) < program.threads - 1)
@@ -930,7 +930,7 @@ static void test_replay(void **unused) {
     (void)unused;
     asked.store = asked.load = KOLK_RELAXED_;
     schedule what = of("replay", store_x_load_y, store_y_load_x, one_saw_the_other);
-    what.preemptions = what.surprises = 0; /* found by the random ones */
+    what.preemptions = what.surprises = 0; /* found by random schedules */
     what.random = 10000;
     what.seed = 1;
     schedule_report first = *must_fail(&what, SCHEDULE_ASSERTION, "one_saw_the_other");
