@@ -2,7 +2,8 @@
  * each of them to run. It is included with PROGRAMS(X) defined: X(name) for each, whose main is called run_name. The
  * name consists of the program's file name and the way it was built.
  *
- * The arguments name the programs to run, each in a fork of a fresh process. To stderr, around what the program writes:
+ * The arguments name the programs to run, each in a fork of a fresh process. It prints to stderr, around the program's
+ * own output:
  *
  *     program: NAME
  *     status: 0         its exit status, or minus the number of the signal that ended it */

@@ -1,5 +1,5 @@
-/* misuse.h: the vocabulary of the programs in this folder. Each program makes one mistake and goes on. One text makes
- * several programs: on kolk_pool; with -DPACKED on kolk_slotmap; with -DSHARED on kolk_shared; with -DHEAP on
+/* misuse.h: the vocabulary of the programs in this folder. Each program makes one mistake and continues. One source
+ * makes several programs: on kolk_pool; with -DPACKED on kolk_slotmap; with -DSHARED on kolk_shared; with -DHEAP on
  * kolk_heap; with -DMALLOC on malloc; and with -DCLEAN the twin of each without the mistake. tools/misuse.py runs them
  * and reads their output:
  *
@@ -17,7 +17,7 @@
 
 #define SIZE 32 /* bytes of an object */
 
-/* Statements of the program with the mistake only, and of its clean twin only. */
+/* WRONG: statements only of the program with the mistake. RIGHT: statements only of its clean twin. */
 #ifdef CLEAN
 #define WRONG(call) (void)0
 #define RIGHT(call) call
@@ -42,7 +42,7 @@ static inline void end_misuse(void) {
     in_misuse = false;
 }
 
-/* ---- Pools: in the programs on malloc they are nothing ----------------------------------------------------------- */
+/* ---- Pools: in the programs on malloc they do nothing ------------------------------------------------------------ */
 
 #ifdef MALLOC
 
@@ -209,7 +209,7 @@ static inline void give_back_handle(pool *items, kolk_handle handle) {
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
-/* The compiler must not know where the object comes from: it would remove code that it can prove to be wrong. */
+/* The compiler must not know where the object comes from, or it would remove code that it can prove to be wrong. */
 static inline void *take(pool *items) {
     stage("alloc");
     void *object = new_object(items);
@@ -229,7 +229,7 @@ static inline void write_bytes(void *at, size_t size) {
     for (size_t i = 0; i < size; i++) byte[i] = 'x';
 }
 
-/* Branches on the value that it reads: memcheck checks it only then. */
+/* Branches on the value that it reads, as memcheck checks values only then. */
 static inline void read_word(const void *at) {
     const volatile unsigned char *byte = at;
     uint32_t word = 0;

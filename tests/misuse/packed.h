@@ -13,7 +13,7 @@ static inline unsigned char *add(pool *map, kolk_handle *out) {
     return object;
 }
 
-/* One that is initialised. */
+/* Adds an object and initialises it. */
 static inline unsigned char *add_written(pool *map, kolk_handle *out) {
     unsigned char *object = add(map, out);
     write_bytes(object, SIZE);

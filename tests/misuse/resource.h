@@ -30,7 +30,7 @@ static inline void close_links(kolk_resource_pool *links) {
     kolk_resource_deinit(links);
 }
 
-/* Borrows; on failure prints its sentence, up to the numbers. */
+/* Borrows a resource; on failure prints the failure's sentence, up to the numbers. */
 static inline kolk_borrowed borrow(kolk_resource_pool *links) {
     kolk_borrowed one;
     kolk_borrow_desc desc = {.deadline = kolk_deadline_after(50), .who = "a thread"};
