@@ -1,5 +1,5 @@
 /* queue.pml: how threads wait and are woken in src/queue, for SPIN (Holzmann, The SPIN Model Checker, 2003), which
- * tries every order in which their steps can follow each other. tests/models/queue.sh runs it.
+ * tries every possible order of their steps. tests/models/queue.sh runs it.
  *
  * Each inline models the function of its name, with or without kolk_queue_. Each d_step, and each statement outside
  * one, models one atomic operation, or the part of a lock's body that others see at once. Everything that does not
@@ -10,29 +10,29 @@
  *     look_for_a_while       looks without a result write nothing
  *     kolk_wait_, kolk_wake_   a `called` thread goes on: a wake follows each store, and one for no reason only looks again
  *     times                  a deadline, and the millisecond after which the gate is held, pass at any moment or never
- *     kolk_queue_fd          is not here
+ *     kolk_queue_fd          is left out
  *
  * Proved, by every run to which the property applies:
  *
- *     S1  when nothing can move any more, nobody sleeps at an end that has something for it: no wake-up is lost
- *     S2  ... nor when the queue has ended, nor with an ending behind it, whatever came later (but for a pop, where a close
- *         left items: it waits on)
- *     S3  a pop gives CLOSED only if the queue was closed and empty at one moment of the call
+ *     S1  when nothing can move any more, nobody sleeps at an end that has something to take: no wake-up is lost
+ *     S2  ... nor when the queue has ended, nor if it has ended during their wait, whatever came later (except pops, if
+ *         a close left items: they keep waiting)
+ *     S3  a pop returns CLOSED only if the queue was closed and empty at one moment of the call
  *     S4  the gate is not held when the line is empty
  *     S5  only the first in line holds the gate
- *     served (FAIR)  a waiter is served as long as the others go on, even if others come at the right moment
+ *     served (FAIR)  a waiter is served as long as the others continue, even if others come at the right moment
  *
  * -DBUG=n puts in a mistake that must be found:
  *
- *     1  `asleep` is set after the last look, not before      4  a leaver does not look whether the queue has ended
- *     2  a leaver does not call the next                      5  a waiter takes no note of an ending
+ *     1  `asleep` is set after the last look, not before      4  a leaver does not check whether the queue has ended
+ *     2  a leaver does not call the next                      5  a waiter ignores endings
  *     3  `asleep` is looked at before the ticket is taken     6  nobody ever holds the gate
- *     7  a waiter takes note of the last ending only          8  a waiter called in vain holds the gate
+ *     7  a waiter heeds the last ending only                  8  a waiter called in vain holds the gate
  *
- * More definitions: PUSHERS, POPPERS, CAPACITY. ALL_DEADLINES=1: some operations have one, or are KOLK_NOW. FAIR=n:
- * threads go on for ever, and thread n (from 1) is looked at. ENDER=n, one more thread: 1 close or shutdown, 2 either and
- * then shutdown or reopen, 3 clear, 4 twice: either, clear, reopen; and each thread does TIMES operations, thread 1 one less.
- * Otherwise they stop at any time. */
+ * More definitions: PUSHERS, POPPERS, CAPACITY. ALL_DEADLINES=1: some operations have a deadline, or are KOLK_NOW.
+ * FAIR=n: threads run for ever, and thread n (from 1) is observed. ENDER=n adds a thread: 1 close or shutdown, 2 either
+ * and then shutdown or reopen, 3 clear, 4 twice: either, clear, reopen; each thread then does TIMES operations, and
+ * thread 1 one fewer. With neither FAIR nor ENDER, threads stop at any time. */
 
 #ifndef BUG
 #define BUG 0
@@ -251,7 +251,7 @@ inline finish(as) {
     d_step {
         !queue_locked -> queue_locked = true;
         ending = (ending == SHUTDOWN -> SHUTDOWN : as);
-        open[PUSH] = false; /* kolk_fetch_and_, which gives the tail too */
+        open[PUSH] = false; /* kolk_fetch_and_, which returns the tail too */
         note_closed()
     }
     if
