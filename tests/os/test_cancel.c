@@ -109,7 +109,7 @@ extern void __gcov_dump(void) __attribute__((weak));
 
 static void test_exit_writes_statistics(void **state) {
     (void)state;
-    if (__gcov_dump) { /* it writes files at exit, and so is a cancellation point */
+    if (__gcov_dump) { /* it writes files at exit, so it is a cancellation point */
         print_message("left out: gcov is cancelled at exit\n");
         skip();
     }
@@ -128,7 +128,7 @@ static void test_exit_writes_statistics(void **state) {
             pthread_t thread;
             pthread_create(&thread, NULL, exit_cancelled, NULL);
             pthread_join(thread, NULL);
-            _exit(4); /* the thread has ended, and not the process */
+            _exit(4); /* the thread has ended, but not the process */
         }
         await(child);
         if (!strchr(settings[i], ':')) continue;
@@ -157,7 +157,7 @@ static void test_sites(void **state) {
     assert_int_equal(next, first); /* nothing was left open */
 }
 
-/* The default handler prints it, and deinit goes on. */
+/* The default handler prints the leak, and deinit continues. */
 static void test_leak(void **state) {
     (void)state;
     kolk_pool_desc desc = {.name = "bullets", .object_size = 16, .capacity = 4, .debug = "sites"};
@@ -211,7 +211,7 @@ static void test_polled_queue(void **state) {
     for (int i = 0; i < 3; i++) {
         assert_true(returns(push)); /* sets the event that poppers poll */
         assert_int_equal(status, KOLK_OK);
-        assert_true(returns(push)); /* resets its own */
+        assert_true(returns(push)); /* resets the event that pushers poll */
         assert_int_equal(status, KOLK_FULL);
         assert_true(returns(pop));
         assert_int_equal(status, KOLK_OK);
@@ -223,7 +223,7 @@ static void test_polled_queue(void **state) {
     assert_int_equal(queue.capacity, 0);
 }
 
-/* A pending cancellation ends no wait before its time. */
+/* A pending cancellation does not end a wait early. */
 static void test_wait_for_item(void **state) {
     (void)state;
     make_queue();
@@ -405,7 +405,7 @@ static bool somebody_borrows(void) {
     return stats.waiting;
 }
 
-/* Init starts a maker, deinit joins it. */
+/* Init starts a maker, and deinit joins it. */
 static void test_resources(void **state) {
     (void)state;
     deadline = KOLK_FOREVER;

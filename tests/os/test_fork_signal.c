@@ -104,7 +104,7 @@ static pid_t begin_stepped(void) {
         if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0) _exit(0);
         raise(SIGSTOP);
         use_lock();
-        raise(SIGCONT); /* as the last step */
+        raise(SIGCONT); /* ends the single-stepping */
         use_lock();
         _exit(forked ? 0 : 1);
     }
@@ -116,7 +116,7 @@ static pid_t begin_stepped(void) {
     return child;
 }
 
-/* False: the process has used the lock before. */
+/* Returns false if the process has used the lock already. */
 static bool step(pid_t child) {
     int status;
     assert_int_equal(ptrace(PTRACE_SINGLESTEP, child, NULL, NULL), 0);
@@ -151,7 +151,7 @@ static void *take_lock(void *unused) {
     return unused;
 }
 
-/* A fork by a handler leaves the lock to the thread that the handler interrupts. */
+/* After a fork by a signal handler, the interrupted thread still holds its lock. */
 static void test_lock_stays(void **state) {
     (void)state;
     END_IF_IT_HANGS();

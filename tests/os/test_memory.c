@@ -1,4 +1,4 @@
-/* memory.h: requests of pools to the operating system, without a pool. */
+/* memory.h: the requests that pools make to the operating system, without a pool. */
 #include "../help/test.h"
 
 #include "os/memory.h"
@@ -16,7 +16,7 @@ static void test_reserve_commit_discard_release(void **state) {
     assert_true(kolk_memory_commit_(start + page + 100, 2 * page)); /* pages 1 to 3 */
     assert_true(all_bytes_are(start + page, 3 * page, 0));
     memset(start + page, 0xaa, 3 * page);
-    assert_true(kolk_memory_commit_(start + page, 4 * page)); /* again is harmless */
+    assert_true(kolk_memory_commit_(start + page, 4 * page)); /* doing so again is harmless */
     assert_true(all_bytes_are(start + page, 3 * page, 0xaa));
     assert_true(all_bytes_are(start + 4 * page, page, 0));
 
@@ -62,7 +62,7 @@ static void test_trim(void **state) {
     assert_true(before == 0 || address_space() == before - 10);
 }
 
-/* Another mapping follows it, so it has to move. */
+/* Another mapping follows the memory, so it has to move. */
 static void test_resize(void **state) {
     (void)state;
     size_t page = kolk_memory_page_();

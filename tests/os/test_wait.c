@@ -41,11 +41,11 @@ static void test_clock(void **state) {
     assert_true(kolk_deadline_after(1).ns >= before + 3000000);
 }
 
-/* With another value than expected, the call neither sleeps nor times out, whatever the deadline. */
+/* If the word has a different value than expected, the call neither sleeps nor times out, whatever the deadline. */
 static void test_other_values(void **state) {
     (void)state;
     uint32_t word = 7;
-    errno = ERANGE; /* nothing of this changes it */
+    errno = ERANGE; /* no call of this test changes it */
     assert_true(kolk_wait_(&word, 8, KOLK_FOREVER));
     assert_true(kolk_wait_(&word, 8, KOLK_NOW));
     assert_true(kolk_wait_(&word, 8, (kolk_deadline){-1}));
@@ -66,8 +66,8 @@ static void test_deadlines(void **state) {
     alarm(0);
 }
 
-/* Deadlines this many seconds away do not fit 32 bits. A sleep until one of them must not end before the wake by a
- * wrong deadline. Spurious wake-ups happen, but not a thousand times. */
+/* Deadlines that are far away do not fit 32 bits. A sleep until such a deadline must not end before the wake because
+ * the deadline was truncated. Spurious wake-ups happen, but not a thousand times. */
 enum { MOST_SLEEPS = 1000 };
 
 typedef struct long_sleep {
@@ -138,7 +138,7 @@ static void join(pthread_t *threads, const bedroom *room) {
     assert_int_equal(room->timed_out, 0);
 }
 
-/* Without the wake these would hang, or wait for ten minutes. */
+/* Without the wake these threads would hang, or wait for ten minutes. */
 static void test_wake_of_all(void **state) {
     (void)state;
     for (unsigned i = 0; i < 20; i++) {
@@ -249,7 +249,7 @@ static void test_numbers_of_threads(void **state) {
     person people[4];
     assert_false(kolk_thread_is_gone_(0));
     assert_false(kolk_thread_has_ended_(0));
-    if (!kolk_thread_()) skip(); /* the system has none */
+    if (!kolk_thread_()) skip(); /* the system has no thread numbers */
     skip_if_emulated();          /* its threads end later than reported */
     for (int i = 0; i < 4; i++) {
         meet(&people[i]);
@@ -304,7 +304,7 @@ static void test_numbers_through_forks(void **state) {
 }
 
 /* A new namespace starts its thread numbers again, so a thread of a fork's child may get the number of the thread that
- * forked. Here that is 2, in the second process of a namespace, whose child is the first process of another. */
+ * forked. Here that number is 2, in the second process of a namespace, whose child is the first process of another. */
 enum { NOT_ALLOWED = 77 };
 
 static int result_of(pid_t child) {
@@ -370,7 +370,7 @@ static void test_numbers_in_namespaces(void **state) {
     assert_int_equal(result, 0);
 }
 
-/* A process made without pthread_atfork's handlers is unknown, so no thread from before is taken for dead. */
+/* kolk does not recognise a process made without pthread_atfork's handlers, so it takes no earlier thread for dead. */
 pid_t _Fork(void) __attribute__((weak)); /* NOLINT(readability-redundant-declaration): only since glibc 2.34 */
 
 static void *look_for_first(void *number) {
@@ -394,7 +394,7 @@ static void test_numbers_of_a_silent_child(void **state) {
         if (kolk_thread_() != me || look_for_first(&me)) _exit(1);
         if (pthread_create(&thread, NULL, look_for_first, &me) != 0 || pthread_join(thread, &gone) != 0) _exit(2);
         if (gone) _exit(3);
-        child = fork(); /* this child is known again */
+        child = fork(); /* kolk recognises this child */
         if (child == 0) {
             if (pthread_create(&thread, NULL, look_for_first, &me) != 0 || pthread_join(thread, &gone) != 0) _exit(2);
             _exit(gone ? 4 : 0);
@@ -483,7 +483,7 @@ static void *hold_lock(void *context) {
 static void *count_under_lock(void *context) {
     for (int i = 0; i < 2000; i++) {
         kolk_lock_word_(&word_lock);
-        ++*(uint32_t *)context; /* plain */
+        ++*(uint32_t *)context; /* not atomic */
         kolk_unlock_word_(&word_lock);
     }
     return NULL;
@@ -527,7 +527,7 @@ static void test_locks_through_forks(void **state) {
 static void test_sleepers_through_forks(void **state) {
     (void)state;
     skip_if_emulated();
-    static bedroom room; /* the ball is in it as well */
+    static bedroom room; /* it contains the ball as well */
     pthread_t threads[SLEEPERS], other;
     room = (bedroom){.word = 0};
     start(threads, sleep_until_changed, &room);
