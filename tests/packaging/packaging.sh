@@ -1,5 +1,5 @@
 #!/bin/bash
-# Uses kolk as a program outside would, in one of the ways below. Every path has a space in it.
+# Uses kolk as an outside program would, in one of the ways below. Every path has a space in it.
 # Usage: CC=... CXX=... packaging.sh WAY BUILD
 set -euo pipefail
 build=$2
@@ -62,7 +62,7 @@ inside() {
   [[ $(cd "$work/prefix" && find . -type f) == ./bin/hello ]] || fail "A project that contains kolk installs it as well."
 }
 
-# An installation that was moved afterwards.
+# Installs kolk, then moves the installation.
 install_and_move() {
   cmake --install "$build" --prefix "$work/a prefix" > /dev/null
   mv "$work/a prefix" "$work/another prefix"
@@ -81,7 +81,7 @@ plain_cc() {
   all_files "$CC" $level
 }
 
-# As projects compile all their files; C++ compilers always define it.
+# With _GNU_SOURCE, with which some projects compile all their files; C++ compilers always define it.
 gnu_source() {
   "$CC" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -fsyntax-only -Iinclude src/*/*.c
 }
@@ -189,8 +189,8 @@ installed() {
   outside package -DCMAKE_PREFIX_PATH="$work/another prefix"
 }
 
-# make install and make uninstall with an existing build: the user's files are installed, and none of them is left. For
-# a package, DESTDIR is put before the paths.
+# make install and make uninstall with an existing build: the user's files are installed, and afterwards none of them is
+# left. For a package, DESTDIR is put before the paths.
 make_install() {
   local file tree="$work/tree"
   mkdir -p "$tree/tools" "$tree/build"
