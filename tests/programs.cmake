@@ -1,8 +1,9 @@
-# How the programs of tests/ and fuzz/ are built: kolk_program, at the end, makes each of them. What one needs is told by
-#  - its folder: those of tests/cli get the files of cli/, those of tests/pq, sqlite and tcp the adapter; all others, the library;
-#  - its functions: one that is called __wrap_X takes the place of X (ld's --wrap), in the program and in the library. It may be in
+# How the programs of tests/ and fuzz/ are built: kolk_program, at the end, makes each of them. What a program needs depends on
+#  - its folder: programs of tests/cli get the files of cli/, those of tests/pq, sqlite and tcp get the adapter, and all others
+#    get the library;
+#  - its functions: a function called __wrap_X takes the place of X (ld's --wrap), in the program and in the library. It may be in
 #    a header that the program includes by a path from its own folder;
-#  - this table: a program with a row, and all of the library under it, are compiled with these definitions.
+#  - this table: a program with a row, and the whole library that it is linked with, are compiled with these definitions.
 set(kolk_definitions
   "fuzz_pool                       KOLK_GENERATION_MAX=7"
   "fuzz_slotmap                    KOLK_GENERATION_MAX=7"
@@ -52,7 +53,7 @@ foreach(row IN LISTS kolk_definitions)
   endif()
 endforeach()
 
-# The X of all functions __wrap_X in the FILES, in those that they include by a path from their own folder, and so on.
+# Returns the X of all functions __wrap_X in the FILES, in the files that they include by a path from their own folder, and so on.
 function(kolk_replaced result)
   set(files ${ARGN})
   set(known)
@@ -80,7 +81,7 @@ function(kolk_replaced result)
   set(${result} ${names} PARENT_SCOPE)
 endfunction()
 
-# Those of the functions that only the library's own files call: no header of include/ has them.
+# Returns those of the given functions that only the library's own files call: no header of include/ has them.
 file(GLOB kolk_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/kolk/*.h")
 set(kolk_declared)
 foreach(header IN LISTS kolk_headers)
@@ -91,16 +92,16 @@ function(kolk_inside result)
   set(inside)
   foreach(name IN LISTS ARGN)
     string(FIND "${kolk_declared}" "${name}(" at)
-    if(name MATCHES "^kolk_" AND (at EQUAL -1 OR name STREQUAL "kolk_stack_text")) # which kolk itself calls as well
+    if(name MATCHES "^kolk_" AND (at EQUAL -1 OR name STREQUAL "kolk_stack_text")) # kolk itself calls this one as well
       list(APPEND inside ${name})
     endif()
   endforeach()
   set(${result} ${inside} PARENT_SCOPE)
 endfunction()
 
-# The library, compiled with definitions, as one file, which takes half the time: with KOLK_TWO_FILES kolk.c, else, or if from_src
-# says so, one that includes src/. Programs that replace functions within it need files: apart from the one are then those
-# functions, and base.c, which emits what others only use.
+# The library, compiled with definitions, as one file, which takes half the time. With KOLK_TWO_FILES, the file is kolk.c;
+# otherwise, or if from_src says so, it is one that includes src/. Programs that replace functions within the library need those
+# functions in separate files, and base.c as well, which emits what other files only use.
 function(kolk_library_with definitions from_src options result)
   if(KOLK_TWO_FILES AND NOT from_src)
     string(MAKE_C_IDENTIFIER "kolk-with-two-files-${definitions}" library)
@@ -121,7 +122,7 @@ function(kolk_library_with definitions from_src options result)
     target_compile_options(${library} PRIVATE -Wno-shadow)
     set_target_properties(${library} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
     set(apart os/memory.c os/thread.c)
-    if(KOLK_TWO_FILES) # then programs are here that have a library of single files otherwise
+    if(KOLK_TWO_FILES) # then this also serves programs that otherwise have a library of single files
       file(GLOB apart CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/src/os/*.c")
       list(APPEND apart core/tools.c)
     endif()
@@ -137,8 +138,8 @@ function(kolk_library_with definitions from_src options result)
   target_compile_options(${library} PRIVATE ${options})
 endfunction()
 
-# The program NAME of the SOURCES and a LIBRARY: kolk-static, kolk-cli or an adapter. There is none where that library can't be
-# built, nor if KOLK_TESTS_WITHOUT has its name.
+# Makes the program NAME of the SOURCES and a LIBRARY: kolk-static, kolk-cli or an adapter. The program is left out where that
+# library can't be built, and if KOLK_TESTS_WITHOUT has its name.
 function(kolk_program name library)
   if(name MATCHES "${KOLK_TESTS_WITHOUT}" OR NOT TARGET ${library})
     return()
@@ -152,11 +153,11 @@ function(kolk_program name library)
   set(options ${replaced})
   list(TRANSFORM options PREPEND "-Wl,--wrap=")
 
-  # The two files are one to the compiler: programs that replace functions within it have the library of src/.
+  # The compiler sees the two files as one: programs that replace functions within the library are built with that of src/.
   set(from_src OFF)
   if(KOLK_TWO_FILES AND library STREQUAL "kolk-static")
     kolk_inside(inside ${replaced})
-    if(definitions MATCHES "KOLK_SCHEDULED|KOLK_CHAOS") # some of these do: one library is enough for all
+    if(definitions MATCHES "KOLK_SCHEDULED|KOLK_CHAOS") # some of these replace functions: one library is enough for all
       set(from_src ON)
     elseif("kolk_stack_text" IN_LIST inside)
       list(REMOVE_ITEM inside kolk_stack_text)
@@ -175,7 +176,7 @@ function(kolk_program name library)
   endif()
 
   set(library_definitions ${definitions})
-  if(definitions MATCHES "KOLK_GENERATION_MAX=([0-9]+)") # the library asks the program how many: it is one for all of them
+  if(definitions MATCHES "KOLK_GENERATION_MAX=([0-9]+)") # the library asks the program for the number, so one library serves all
     file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/generations/${CMAKE_MATCH_1}.c"
       CONTENT "#include \"${PROJECT_SOURCE_DIR}/tests/help/generations.h\"\nconst unsigned kolk_generation_max = ${CMAKE_MATCH_1};\n")
     list(APPEND sources "${PROJECT_BINARY_DIR}/generations/${CMAKE_MATCH_1}.c")
@@ -188,7 +189,7 @@ function(kolk_program name library)
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/src")
   target_compile_definitions(${name} PRIVATE ${definitions})
   target_compile_options(${name} PRIVATE ${KOLK_TEST_OPTIONS})
-  if(definitions MATCHES "KOLK_SCHEDULED") # it has the scheduler in it, which takes millions of steps
+  if(definitions MATCHES "KOLK_SCHEDULED") # it contains the scheduler, which takes millions of steps
     target_compile_options(${name} PRIVATE -O2)
   endif()
   target_link_options(${name} PRIVATE ${options})
