@@ -1,8 +1,8 @@
 #!/bin/bash
-# Prints the table of docs/small.md: the bytes of text of programs that use one part of kolk each (bench/small),
-# compiled with -Os and linked with --gc-sections. The size on this machine of `nothing`, a program without kolk, is
-# subtracted from the others. Then prints, for kolk.c with only some members: its lines, its bytes of text with gcc -O2,
-# and the least processor time of three compilations.
+# Prints the bytes of text of programs that use one part of kolk each (bench/small), compiled with -Os and linked with
+# --gc-sections: the tables of docs/small.md. The size of a program without kolk on this machine, `nothing`, is
+# subtracted from the others. Then prints, for kolk.c with some members only: its lines, the processor time to compile it
+# with gcc -O2 (the median of three times), and its bytes of text.
 # Usage: bench/sizes.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -17,7 +17,7 @@ library() {
   (root=$PWD; cd "$folder/$1"; "$2" -I"$root/include" "${os[@]:0:4}" "${@:3}" -c "$root"/src/*/*.c; ar rcs libkolk.a *.o)
 }
 
-# text LIBRARY PROGRAM DEFINITIONS...: prints the bytes of text
+# text LIBRARY PROGRAM DEFINITIONS...: bytes of text
 text() {
   local program=$folder/program
   if [[ $1 == m4 ]]; then
@@ -70,7 +70,7 @@ row 'a shared pool' shared
 row 'a heap' heap
 row 'a resource pool' resource
 
-# part WHAT PATTERN: prints the bytes of text of these files of src/diag
+# part WHAT PATTERN: text of these files of src/diag
 part() {
   local bytes
   bytes=$(cd "$folder/all"; find . -regextype posix-extended -regex "\./($2)\.o" -exec size {} + | awk 'NR > 1 { sum += $1 } END { print sum }')
@@ -86,25 +86,25 @@ part 'sizes that tune themselves' 'sizes.*'
 part 'statistics' 'stats.*|records|writer'
 part 'the registry, the settings, the process' 'registry|settings|process|profiler'
 
-# compiled FILE OPTIONS...: prints seconds and bytes of text, as two cells of a row
+# compiled FILE OPTIONS...: the median of three times in seconds, and bytes of text: two cells of a row
 compiled() {
   local TIMEFORMAT='%U %S' times=
   for _ in 1 2 3; do times+=$({ time gcc -std=c11 -O2 "${@:2}" -c "$1" -o "$folder/kolk.o" >&2; } 2>&1)$'\n'; done
-  printf ' %s |' "$(awk 'NF && (!least || $1 + $2 < least) { least = $1 + $2 } END { printf "%.1f", least }' <<< "$times")" \
+  printf ' %s |' "$(awk 'NF { printf "%.1f\n", $1 + $2 }' <<< "$times" | sort -n | sed -n 2p)" \
     "$(size "$folder/kolk.o" | awk 'NR == 2 { print $1 }' | sed -E ':a; s/([0-9])([0-9]{3})($|,)/\1,\2\3/; ta')"
 }
 
-# pair MEMBER...: prints what it costs a program to use a kolk.h and kolk.c with these members only
+# pair MEMBER...: what a program pays that takes kolk.h and kolk.c of these members
 pair() {
   tools/dist.py two "$folder/pair" "$@"
-  printf '| %s | %s |' "${*:-all}" "$(cat "$folder"/pair/kolk.[ch] | wc -l | sed -E 's/([0-9])([0-9]{3})$/\1,\2/')"
+  printf '| %s | %s |' "${*:-all}" "$(wc -l < "$folder/pair/kolk.c" | sed -E 's/([0-9])([0-9]{3})$/\1,\2/')"
   compiled "$folder/pair/kolk.c"
   compiled "$folder/pair/kolk.c" -DKOLK_NO_DIAGNOSTICS
   echo
 }
 
 echo
-echo '| members | lines | seconds | bytes of text | seconds, `KOLK_NO_DIAGNOSTICS` | bytes of text |'
+echo '| members | lines of `kolk.c` | seconds | bytes of text | seconds, `KOLK_NO_DIAGNOSTICS` | bytes of text |'
 echo '|---|---:|---:|---:|---:|---:|'
 pair
 for member in pool slotmap bytemap queue shared resource heap; do pair $member; done
