@@ -1,5 +1,7 @@
 /* A cache in a Redis server, for 16 threads over 4 connections. If a connection breaks, one answer is lost, and the
- * request is repeated on another connection. While the server is away, threads wait and try again.
+ * request is repeated on another connection. If the server is killed, two answers may be lost for each connection:
+ * the system closes its connections before its listening socket, so that a client may connect once more in vain. While
+ * the server is away, threads wait and try again.
  * Usage: cache_client ADDRESS [ROUNDS] */
 #define _POSIX_C_SOURCE 200809L
 #include <kolk/tcp.h>
