@@ -171,8 +171,10 @@ typedef struct kolk_resource_pool_desc {
 
 /* ---- Struct ------------------------------------------------------------------------------------------------------ */
 
-/* A zero-initialised pool is closed. The struct holds a pointer and may be moved; of several copies, only one may be
- * deinit'd. If a pool is initialised again without a deinit, the first pool lives on, and statistics list both. */
+/* A zero-initialised pool is closed. The struct holds only a pointer and a number, and may be moved; of several copies,
+ * only one may be deinit'd. If a pool is initialised again without a deinit, no call reaches the first pool any more, and
+ * no report says so: it keeps its resources, and makers work for it, until the program ends. If it has a name, statistics
+ * list both. */
 typedef struct kolk_resource_pool {
     struct kolk_resource_inside_ *inside;
     uint32_t number; /* number in the registry; 0: not registered */

@@ -119,7 +119,7 @@ static bool replace_file(const char *name, const char *by) {
 
 /* ---- Replacing --------------------------------------------------------------------------------------------------- */
 
-/* A link to a file that does not exist yet is special, too: a rename would replace the link. */
+/* A link that leads to no file is special because a rename would replace the link. */
 bool kolk_file_is_special_(const char *name) {
     file_facts found;
     return look_at_file(name, &found) ? !S_ISREG(found.st_mode) : is_link(name);

@@ -21,7 +21,8 @@ kolk_found_ kolk_file_read_(const char *name, kolk_text_ *text);
 
 void kolk_text_release_(kolk_text_ *text);
 
-/* Is this the name of an existing device, pipe or folder, which has no text to keep? */
+/* Is it anything but a regular file: a device, a pipe, a socket or a folder, perhaps behind symbolic links? Also true
+ * for a symbolic link that leads to no file; false if there is nothing of this name. */
 bool kolk_file_is_special_(const char *name);
 
 /* A new file that replaces an old one once it is complete. Until then it lies in the same folder as the old one. A
