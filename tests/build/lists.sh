@@ -2,6 +2,7 @@
 # Each member has a file that lists its .c files; docs/README.md lists the pages, examples/README.md the examples,
 # ARCHITECTURE.md the folders of src/ and the headers, base.h the kinds, and CONTRIBUTING.md the rows of the matrix.
 # tests/contracts/kinds.h has a row for each kind. Each list is complete, and has no other entries.
+# Each line that tools/mutants.txt lists is in its function, and tools/mutate.py changes files that exist.
 # Usage: lists.sh
 set -u
 wrong=0
@@ -61,6 +62,27 @@ compare
 list='docs/tests.md: the rows of the matrix'
 listed=$(sed -n 's/^| gcc | \(.*\) | all |$/gcc | \1/p' docs/tests.md | tr -d ' ' | tr '|' '\n' | sort)
 compare
+
+# A line of mutants.txt may be several lines of the source.
+while read -r mark text; do
+  case $mark in
+    @)
+      at=$text
+      body=$(sed -nE "/^([A-Za-z].*)?\\b${at#* }\(/,/^}/ { s|/\*.*\*/||; p }" "${at% *}" | tr -s ' \n' ' ')
+      ;;
+    -)
+      case $body in *"$text"*) continue ;; esac
+      wrong=$((wrong + 1))
+      echo "tools/mutants.txt: $at has not the line: $text"
+      ;;
+  esac
+done < tools/mutants.txt
+
+for file in $(sed -n '/^FILES = /,/]  #/p' tools/mutate.py | grep -oE '"[^"]+"' | tr -d '"'); do
+  [ -e "$file" ] && continue
+  wrong=$((wrong + 1))
+  echo "tools/mutate.py: FILES has $file, which is not there"
+done
 
 echo "$wrong lists are wrong"
 [ $wrong = 0 ]
