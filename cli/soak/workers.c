@@ -94,7 +94,7 @@ void soak_workers_live(struct soak_workers *workers, struct soak_store *shared, 
         each[born] = (struct worker){.all = workers, .shared = shared, .heap = heap, .leaves = born % 2 == 1};
         each[born].random.state = soak_next(random);
         if (pthread_create(&threads[born], NULL, work, &each[born]) == 0) continue;
-        soak_wrong(&workers->problem, SOAK_SYSTEM, "the system gives no more threads");
+        soak_wrong(&workers->problem, SOAK_SYSTEM, "the system provides no more threads");
         break;
     }
     for (uint32_t n = 0; n < born; n++) {

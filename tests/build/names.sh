@@ -16,7 +16,7 @@ for header in include/kolk/*.h adapters/*/kolk/*.h; do
 done > "$work/headers"
 names "$work/headers" > "$work/public"
 names include/kolk/*.h include/kolk/*.inl adapters/*/*.[ch] adapters/*/kolk/*.h src/*/*.[ch] | grep -vxE "$options" > "$work/used"
-nm -g --defined-only "$1" | awk 'NF == 3 && $3 !~ /_$/ && $3 != "_.stapsdt.base" { print $3 }' | sort -u > "$work/symbols"
+nm -g --defined-only "$1" | awk 'NF == 3 && $3 !~ /_$/ && $3 !~ /^(_\.stapsdt\.base|__x86\.get_pc_thunk\..*)$/ { print $3 }' | sort -u > "$work/symbols"
 
 for list in used symbols; do
   comm -23 "$work/$list" "$work/public" > "$work/wrong"

@@ -339,7 +339,7 @@ static void what_is_broken_is_said(void **state) {
         {NO_BLOCKS, "heap", "there was no memory for a few blocks\n"},
         {ONE_BLOCK_FOR_ALL, "heap", "blocks share bytes\n"},
         {NO_REALLOC, "heap", "a large block did not grow\n"},
-        {NO_RESOURCE_POOL, "resource pool", "a small pool: the system gives no more threads, and "},
+        {NO_RESOURCE_POOL, "resource pool", "a small pool: the system provides no more threads, and "},
         {MAKERS_SLEEP, "resource pool", "its maker made no resource ready\n"},
         {BORROWS_DON_T_WAIT, "resource pool", "a deadline passed, and did not end the wait\n"},
         {NOTHING_IS_LENT, "resource pool", "a resource was lost\n"},
