@@ -72,6 +72,21 @@
 #define KOLK_API_
 #endif
 
+/* Marks, in place of KOLK_API_, a function whose n-th argument points to a struct that must be initialised. gcc 11 and
+ * later then warns where it sees that a program has forgotten to initialise it (-Wmaybe-uninitialized, part of -Wall).
+ * It warns without this mark if the argument is a pointer to const, or if the function is inline. Older gcc and clang
+ * have no such warning. g++ would warn of each std::unique_ptr whose deleter is such a function. */
+#ifndef __cplusplus
+#ifdef __has_attribute
+#if __has_attribute(__access__)
+#define KOLK_USES_(n) KOLK_API_ __attribute__((__access__(__read_write__, n)))
+#endif
+#endif
+#endif
+#ifndef KOLK_USES_
+#define KOLK_USES_(n) KOLK_API_
+#endif
+
 /* ALWAYS_INLINE compiles a hot function into each caller. NOINLINE keeps a rarely called function from taking registers
  * away from its caller. */
 #define KOLK_ALWAYS_INLINE_ inline __attribute__((always_inline))

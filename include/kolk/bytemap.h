@@ -126,11 +126,11 @@ static inline kolk_status kolk_bytemap_attach(kolk_bytemap *pool, const kolk_byt
 
 /* Clear: all slots become free, and all seeds 0, so old handles become valid again sooner. first_free does not
  * change. */
-KOLK_API_ void kolk_bytemap_clear(kolk_bytemap *pool);
+KOLK_USES_(1) void kolk_bytemap_clear(kolk_bytemap *pool);
 
 /* Flush: frees the arrays if they are the pool's own, and sets all fields to 0, including initialized_state. A second
  * flush does nothing. */
-KOLK_API_ void kolk_bytemap_flush(kolk_bytemap *pool);
+KOLK_USES_(1) void kolk_bytemap_flush(kolk_bytemap *pool);
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
@@ -142,7 +142,7 @@ KOLK_INLINE_ void *kolk_bytemap_new(kolk_bytemap *pool);
 /* New(handle), for loading: returns the object in the handle's slot, with the seed that pool->seeds selects. first_free
  * is then the lowest free slot, or -1 if none is left (as after new in a full pool). Returns NULL if the slot is in use
  * or does not exist. */
-KOLK_API_ void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle);
+KOLK_USES_(1) void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle);
 
 /* Delete: the slot becomes free and keeps its seed; first_free moves down to it, but never up. NULL does nothing. Any
  * other pointer is a bug of the caller: it is not from this pool, is not the start of a slot, or its slot is already

@@ -139,34 +139,34 @@ typedef struct kolk_heap {
 static inline kolk_status kolk_heap_init(kolk_heap *heap, const kolk_heap_desc *desc);
 
 /* Frees the heap with all of its blocks. No thread may use the heap or its blocks any more. */
-KOLK_API_ void kolk_heap_deinit(kolk_heap *heap);
+KOLK_USES_(1) void kolk_heap_deinit(kolk_heap *heap);
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------------ */
 
 /* Returns a block of at least `size` bytes (0 counts as 1), aligned to 16. NULL: there is no memory, the limit is
  * reached, or the class is full and set to KOLK_HEAP_NULL. Blocks that other threads have cached count as used. */
-KOLK_API_ void *kolk_heap_alloc(kolk_heap *heap, size_t size);
+KOLK_USES_(1) void *kolk_heap_alloc(kolk_heap *heap, size_t size);
 
 /* The same; the first `size` bytes of the block are 0. */
-KOLK_API_ void *kolk_heap_alloc_zeroed(kolk_heap *heap, size_t size);
+KOLK_USES_(1) void *kolk_heap_alloc_zeroed(kolk_heap *heap, size_t size);
 
 /* The same, aligned to a power of two. Returns NULL if `align` is not a power of two. */
-KOLK_API_ void *kolk_heap_alloc_aligned(kolk_heap *heap, size_t align, size_t size);
+KOLK_USES_(1) void *kolk_heap_alloc_aligned(kolk_heap *heap, size_t align, size_t size);
 
 /* Resizes the block to `size` bytes. It stays where it is if `size` fits into the block and is more than half of it, or
  * if `size` fits and the block has at most 64 bytes. Otherwise its contents move, or the system moves the pages of a
  * large block. A large block releases the pages that it no longer needs. If `block` is NULL, allocates. Returns NULL if
  * there is no memory; the block is unchanged then. A block that moves loses the alignment of alloc_aligned. */
-KOLK_API_ void *kolk_heap_realloc(kolk_heap *heap, void *block, size_t size);
+KOLK_USES_(1) void *kolk_heap_realloc(kolk_heap *heap, void *block, size_t size);
 
 /* Frees a block of this heap; any thread may have allocated it. Does not change errno. NULL does nothing. Any other
  * pointer is a bug of the caller and is reported. If two threads free the same block at the very same moment, this may
  * go unnoticed: see kolk_shared_free in shared.h. */
-KOLK_API_ void kolk_heap_free(kolk_heap *heap, void *block);
+KOLK_USES_(1) void kolk_heap_free(kolk_heap *heap, void *block);
 
 /* Returns how many bytes the block has: at least the requested size. All of them may be used. Returns 0 for NULL. Any
  * other pointer that is not a live block is reported; the result is then 0. */
-KOLK_API_ size_t kolk_heap_usable_size(kolk_heap *heap, const void *block);
+KOLK_USES_(1) size_t kolk_heap_usable_size(kolk_heap *heap, const void *block);
 
 /* ---- Questions --------------------------------------------------------------------------------------------------- */
 
@@ -198,7 +198,7 @@ KOLK_API_ void kolk_heap_stats(const kolk_heap *heap, kolk_stats *out);
  * cached. Returns how many of the released bytes had been backed by memory (according to mincore, which a sandbox may
  * not support). Without this call, threads that go to a depot release the pages that have not been used for a second;
  * so a heap that no thread uses keeps its memory. A large block's pages are released when it is freed. */
-KOLK_API_ size_t kolk_heap_trim(kolk_heap *heap);
+KOLK_USES_(1) size_t kolk_heap_trim(kolk_heap *heap);
 
 /* Checks every invariant of src/heap/heap.c, for tests; no other thread may use the heap meanwhile. */
 KOLK_API_ bool kolk_heap_is_valid(const kolk_heap *heap);

@@ -108,7 +108,7 @@ static inline kolk_status kolk_pool_init(kolk_pool *pool, const kolk_pool_desc *
 /* Runs reset for each live object and teardown for each slot that is set up, releases the memory, and leaves the pool
  * all zero. A reset hook that allocates gets a slot that was free, or NULL when none is left, because the pool no
  * longer grows. The lives of objects allocated in this way are ended too. */
-KOLK_API_ void kolk_pool_deinit(kolk_pool *pool);
+KOLK_USES_(1) void kolk_pool_deinit(kolk_pool *pool);
 
 /* Frees an object of this pool; all its handles are stale from now on. NULL does nothing. Any other pointer is a bug of
  * the caller: it is not from this pool, is not the start of an object, was never handed out, or is free already. */
@@ -118,11 +118,11 @@ KOLK_INLINE_ void kolk_pool_free(kolk_pool *pool, void *object);
 KOLK_INLINE_ KOLK_ALLOCATES_ void *kolk_pool_alloc(kolk_pool *pool);
 
 /* The same; all bytes of the object are 0. */
-KOLK_API_ KOLK_ALLOCATES_ void *kolk_pool_alloc_zeroed(kolk_pool *pool);
+KOLK_USES_(1) KOLK_ALLOCATES_ void *kolk_pool_alloc_zeroed(kolk_pool *pool);
 
 /* Frees all live objects. An object that a reset hook allocates meanwhile may be freed too, or may stay. Afterwards
  * slots are reused from the lowest one on, and all handles are stale. Worn-out slots stay worn out. */
-KOLK_API_ void kolk_pool_clear(kolk_pool *pool);
+KOLK_USES_(1) void kolk_pool_clear(kolk_pool *pool);
 
 /* Returns the handle of a live object of this pool. When the object is gone, the handle is stale. Any other pointer is
  * a bug of the caller; the result is then the null handle. */
@@ -136,7 +136,7 @@ KOLK_INLINE_ kolk_handle kolk_pool_handle_of(const kolk_pool *pool, const void *
 KOLK_INLINE_ void *kolk_pool_get(const kolk_pool *pool, kolk_handle handle);
 
 /* Frees the object of a handle. Returns false if get would return NULL. */
-KOLK_API_ bool kolk_pool_free_handle(kolk_pool *pool, kolk_handle handle);
+KOLK_USES_(1) bool kolk_pool_free_handle(kolk_pool *pool, kolk_handle handle);
 
 /* Is this the start of a live object of this pool? Any pointer is allowed, including NULL. */
 KOLK_INLINE_ bool kolk_pool_is_live(const kolk_pool *pool, const void *object);
@@ -205,25 +205,25 @@ KOLK_API_ bool kolk_pool_is_valid(const kolk_pool *pool);
 
 /* Works like kolk_pool_alloc, but also uses the headroom. A pool that can grow commits the headroom in advance, so that
  * this call need not ask the system for memory. */
-KOLK_API_ KOLK_ALLOCATES_ void *kolk_pool_alloc_urgent(kolk_pool *pool);
+KOLK_USES_(1) KOLK_ALLOCATES_ void *kolk_pool_alloc_urgent(kolk_pool *pool);
 
 /* Works like kolk_pool_alloc, but if the pool is full, frees its cheapest object if that costs less than `cost`, and
  * otherwise returns NULL. So a sound that is quieter than all others is not started. on_full is not called. Needs
  * .cost; O(slots) if the pool is full. */
-KOLK_API_ KOLK_ALLOCATES_ void *kolk_pool_alloc_over(kolk_pool *pool, double cost);
+KOLK_USES_(1) KOLK_ALLOCATES_ void *kolk_pool_alloc_over(kolk_pool *pool, double cost);
 
 /* Ready-made for .on_full: reports a bug of the caller (KOLK_FULL), with the pool, its capacity and how to raise it.
  * Returns false if the failure handler returns. */
-KOLK_API_ bool kolk_pool_trap_full(kolk_pool *pool, size_t bytes, void *context);
+KOLK_USES_(1) bool kolk_pool_trap_full(kolk_pool *pool, size_t bytes, void *context);
 
 /* Ready-made for .on_full: frees the live object with the least .cost, such as the quietest sound; among equals, the
  * one in the lowest slot. Returns false if no object is alive, or if all are protected. `bytes` and `context` are not
  * used. O(slots). */
-KOLK_API_ bool kolk_pool_evict_cheapest(kolk_pool *pool, size_t bytes, void *context);
+KOLK_USES_(1) bool kolk_pool_evict_cheapest(kolk_pool *pool, size_t bytes, void *context);
 
 /* Ready-made for .on_full: frees the oldest object (needs .ages). If each use calls kolk_pool_touch, that is the least
  * recently used object. Otherwise it works like kolk_pool_evict_cheapest, but is O(1). */
-KOLK_API_ bool kolk_pool_evict_oldest(kolk_pool *pool, size_t bytes, void *context);
+KOLK_USES_(1) bool kolk_pool_evict_oldest(kolk_pool *pool, size_t bytes, void *context);
 
 /* ---- Memory --------------------------------------------------------------------------------------------------------
  *
@@ -251,12 +251,12 @@ KOLK_API_ size_t kolk_pool_memory_size(const kolk_pool_desc *desc);
 
 /* Raises the capacity to this many slots now, so that later allocs need not ask the system for memory. After
  * KOLK_ABOVE_MAX or KOLK_NO_MEMORY nothing has changed. */
-KOLK_API_ kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity);
+KOLK_USES_(1) kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity);
 
 /* Releases whole pages without live objects to the system, and makes a LIFO pool use low slots first. Does nothing for
  * a pool on the caller's memory, or if keep is set without a setup hook that could make the contents again. Returns the
  * number of bytes released, as far as the system reports them. Capacity, addresses and handles do not change. */
-KOLK_API_ size_t kolk_pool_trim(kolk_pool *pool);
+KOLK_USES_(1) size_t kolk_pool_trim(kolk_pool *pool);
 
 /* Call it once per frame. It grows the pool in advance and releases memory, both according to the measured demand and a
  * little at a time. Demand is the maximum of the counts at the ticks and of new peaks between them; it decays by 1/64
@@ -266,7 +266,7 @@ KOLK_API_ size_t kolk_pool_trim(kolk_pool *pool);
  * that it moves the ring when a FIFO pool grows. It is O(1) while nothing changes. Returns the number of bytes
  * released, which is 0 for a pool that cannot be trimmed. Releasing memory does not change the capacity, addresses,
  * handles or the order of free slots. */
-KOLK_API_ size_t kolk_pool_tick(kolk_pool *pool, uint32_t budget);
+KOLK_USES_(1) size_t kolk_pool_tick(kolk_pool *pool, uint32_t budget);
 
 /* ---- Age: the order of births --------------------------------------------------------------------------------------
  *
@@ -278,19 +278,19 @@ KOLK_API_ size_t kolk_pool_tick(kolk_pool *pool, uint32_t budget);
  * touched or protected, the walk ends. A step is O(1), plus the dead objects that it passes for the first time since
  * they were freed. All functions of this section change the pool, so only one thread at a time may call them. */
 
-KOLK_API_ void *kolk_pool_oldest(kolk_pool *pool); /* NULL: no object is alive */
-KOLK_API_ void *kolk_pool_newest(kolk_pool *pool);
-KOLK_API_ void *kolk_pool_newer(kolk_pool *pool, const void *object); /* the next one born; NULL: the end */
-KOLK_API_ void *kolk_pool_older(kolk_pool *pool, const void *object);
+KOLK_USES_(1) void *kolk_pool_oldest(kolk_pool *pool); /* NULL: no object is alive */
+KOLK_USES_(1) void *kolk_pool_newest(kolk_pool *pool);
+KOLK_USES_(1) void *kolk_pool_newer(kolk_pool *pool, const void *object); /* the next one born; NULL: the end */
+KOLK_USES_(1) void *kolk_pool_older(kolk_pool *pool, const void *object);
 
 /* Makes a live object the newest, unless it is protected. If you call it at each use, the oldest object is the least
  * recently used. */
-KOLK_API_ void kolk_pool_touch(kolk_pool *pool, const void *object);
+KOLK_USES_(1) void kolk_pool_touch(kolk_pool *pool, const void *object);
 
 /* Protects a live object from eviction by the ready-made hooks and alloc_over, until it is freed or the protection is
  * turned off (`on` false). A protected object is not in the order of births, so walks by age do not visit it. When the
  * protection ends, the object becomes the newest. */
-KOLK_API_ void kolk_pool_protect(kolk_pool *pool, const void *object, bool on);
+KOLK_USES_(1) void kolk_pool_protect(kolk_pool *pool, const void *object, bool on);
 
 /* ---- Objects that are made once ---------------------------------------------------------------------------------
  *
@@ -305,7 +305,7 @@ KOLK_API_ void kolk_pool_protect(kolk_pool *pool, const void *object, bool on);
 
 /* Allocates up to n objects and returns how many. Only the allocation of the first one may call on_full, because a
  * later on_full might evict the objects just allocated. */
-KOLK_API_ uint32_t kolk_pool_alloc_n(kolk_pool *pool, void **objects, uint32_t n);
+KOLK_USES_(1) uint32_t kolk_pool_alloc_n(kolk_pool *pool, void **objects, uint32_t n);
 
 /* Finds the next run of live objects in consecutive slots (stride bytes apart). It is for inner loops over plain arrays
  * where objects are dense, and for dividing work between threads by ranges of slots (0 to capacity - 1). On entry,
@@ -359,14 +359,14 @@ KOLK_API_ size_t kolk_pool_snapshot(const kolk_pool *pool, void *block, size_t s
  * can. KOLK_ABOVE_MAX: it cannot provide all slots that are in use. The whole block is checked before anything changes,
  * so it may come from an untrusted source. Any status but KOLK_OK leaves the pool as it was, perhaps with more
  * capacity. Only the bytes inside objects are not checked. */
-KOLK_API_ kolk_status kolk_pool_restore(kolk_pool *pool, const void *block, size_t size);
+KOLK_USES_(1) kolk_status kolk_pool_restore(kolk_pool *pool, const void *block, size_t size);
 
 /* For loading object by object: allocates an object in this handle's slot, with the handle's generation, so that get
  * finds the object by this handle. Returns NULL if the slot is in use, is beyond max_capacity, is worn out for ever
  * (STRICT) or fails its setup, or if the handle is null or from another pool. Lower slots that were never handed out
  * become free slots. Older handles of the slot may become valid again. O(1) if slots come in ascending order without
  * gaps, the order in which a walk saves them; otherwise O(gap) or O(free slots). */
-KOLK_API_ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle);
+KOLK_USES_(1) void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle);
 
 /* ---- Struct: read any field, write none -------------------------------------------------------------------------- */
 

@@ -110,7 +110,7 @@ typedef struct kolk_queue {
 static inline kolk_status kolk_queue_init(kolk_queue *queue, const kolk_queue_desc *desc);
 
 /* Destroys the remaining items, releases the memory, and leaves the queue all zero. No thread may be inside a call. */
-KOLK_API_ void kolk_queue_deinit(kolk_queue *queue);
+KOLK_USES_(1) void kolk_queue_deinit(kolk_queue *queue);
 
 /* ---- Items ------------------------------------------------------------------------------------------------------- */
 
@@ -121,35 +121,35 @@ KOLK_API_ void kolk_queue_deinit(kolk_queue *queue);
  *     KOLK_CLOSED             close was called; a pop gets this only when no item is left
  *     KOLK_SHUTDOWN           shutdown was called
  */
-KOLK_API_ kolk_status kolk_queue_push(kolk_queue *queue, const void *item, kolk_deadline deadline);
-KOLK_API_ kolk_status kolk_queue_pop(kolk_queue *queue, void *item, kolk_deadline deadline);
+KOLK_USES_(1) kolk_status kolk_queue_push(kolk_queue *queue, const void *item, kolk_deadline deadline);
+KOLK_USES_(1) kolk_status kolk_queue_pop(kolk_queue *queue, void *item, kolk_deadline deadline);
 
 /* The same for an array of *n items. Waits for the first item, then moves as many as it can without waiting again, and
  * sets *n to their number, which is 0 if the status is not KOLK_OK. The items are adjacent in the queue. */
-KOLK_API_ kolk_status kolk_queue_push_n(kolk_queue *queue, const void *items, size_t *n, kolk_deadline deadline);
-KOLK_API_ kolk_status kolk_queue_pop_n(kolk_queue *queue, void *items, size_t *n, kolk_deadline deadline);
+KOLK_USES_(1) kolk_status kolk_queue_push_n(kolk_queue *queue, const void *items, size_t *n, kolk_deadline deadline);
+KOLK_USES_(1) kolk_status kolk_queue_pop_n(kolk_queue *queue, void *items, size_t *n, kolk_deadline deadline);
 
 /* Returns the number of items in the queue, at one moment during the call. */
 KOLK_API_ size_t kolk_queue_count(const kolk_queue *queue);
 
 /* Drops all items, as if by a single pop_n, and returns how many there were. Calls that wait for room get it. */
-KOLK_API_ size_t kolk_queue_clear(kolk_queue *queue);
+KOLK_USES_(1) size_t kolk_queue_clear(kolk_queue *queue);
 
 /* ---- The end ----------------------------------------------------------------------------------------------------- */
 
 /* Ends pushes: every push that is waiting or is called later returns KOLK_CLOSED. Pops still work until no item is
  * left. */
-KOLK_API_ void kolk_queue_close(kolk_queue *queue);
+KOLK_USES_(1) void kolk_queue_close(kolk_queue *queue);
 
 /* Ends pushes and pops: every push or pop that is waiting or is called later returns KOLK_SHUTDOWN. Items stay. */
-KOLK_API_ void kolk_queue_shutdown(kolk_queue *queue);
+KOLK_USES_(1) void kolk_queue_shutdown(kolk_queue *queue);
 
 /* Undoes close and shutdown. A call that was waiting at a close or shutdown still returns KOLK_CLOSED or KOLK_SHUTDOWN,
  * even if the queue is reopened, and closed or shut down again, before its thread runs. After both a close and a
  * shutdown it returns KOLK_SHUTDOWN. There are two exceptions. If items were left at a close, a waiting pop continues
  * to wait if other pops take them. A call that was polling at the very moment of the close or shutdown may take an item
  * or room that appears after the reopen. */
-KOLK_API_ void kolk_queue_reopen(kolk_queue *queue);
+KOLK_USES_(1) void kolk_queue_reopen(kolk_queue *queue);
 
 /* ---- Other functions --------------------------------------------------------------------------------------------- */
 
@@ -163,7 +163,7 @@ typedef enum kolk_queue_event {
  * KOLK_EMPTY), so push (or pop) with KOLK_NOW until then. The descriptor belongs to the queue, and deinit closes it;
  * don't read from it. The first call makes it; from then on each push and pop updates it. Returns -1 if the system has
  * no descriptor left, or is not Linux. */
-KOLK_API_ int kolk_queue_fd(kolk_queue *queue, kolk_queue_event event);
+KOLK_USES_(1) int kolk_queue_fd(kolk_queue *queue, kolk_queue_event event);
 
 /* Counters, as for the other members. `peak` is the capacity once a push has found the queue full, and the count before
  * that. `failed` counts the pushes that returned KOLK_FULL or KOLK_TIMEOUT. */

@@ -172,9 +172,9 @@ typedef struct kolk_resource_pool_desc {
 /* ---- Struct ------------------------------------------------------------------------------------------------------ */
 
 /* A zero-initialised pool is closed. The struct holds only a pointer and a number, and may be moved; of several copies,
- * only one may be deinit'd. If a pool is initialised again without a deinit, no call reaches the first pool any more, and
- * no report says so: it keeps its resources, and makers work for it, until the program ends. If it has a name, statistics
- * list both. */
+ * only one may be deinit'd. If a pool is initialised again without a deinit, no call reaches the first pool any more,
+ * and no report says so: it keeps its resources, and makers work for it, until the program ends. If it has a name,
+ * statistics list both. */
 typedef struct kolk_resource_pool {
     struct kolk_resource_inside_ *inside;
     uint32_t number; /* number in the registry; 0: not registered */
@@ -207,14 +207,14 @@ static inline kolk_status kolk_resource_init(kolk_resource_pool *pool, const kol
  * a call. Do not call deinit in one of the pool's own functions. It returns when none of these functions is running any
  * more, so it waits for a create that does not give up. (Without a deinit, resources that are lent when the program
  * exits are reported only with `sites`.) */
-KOLK_API_ void kolk_resource_deinit(kolk_resource_pool *pool);
+KOLK_USES_(1) void kolk_resource_deinit(kolk_resource_pool *pool);
 
 /* Ends borrowing: every borrow that is waiting or is called later returns KOLK_CLOSED. Idle resources are destroyed
  * now, and lent ones when they come back; close waits for both until the deadline. It interrupts your functions
  * (kolk_resource_interrupt_fd). KOLK_OK: no resource is left. KOLK_TIMEOUT: some are still being created or destroyed,
  * or are lent. Each lent one is reported as a KOLK_LEAK that names its borrower, if it was not reported before. In one
  * of the pool's own functions, or in a thread that has borrowed from the pool, call it only with KOLK_NOW. */
-KOLK_API_ kolk_status kolk_resource_close(kolk_resource_pool *pool, kolk_deadline deadline);
+KOLK_USES_(1) kolk_status kolk_resource_close(kolk_resource_pool *pool, kolk_deadline deadline);
 
 /* ---- Borrowing --------------------------------------------------------------------------------------------------- */
 
@@ -235,15 +235,16 @@ KOLK_API_ kolk_status kolk_resource_close(kolk_resource_pool *pool, kolk_deadlin
  *
  * If the status is not KOLK_OK, out->resource is NULL, and out->error has a sentence. If desc is NULL, there is no key,
  * and the borrow waits for at most 30 s. */
-KOLK_API_ kolk_status kolk_resource_borrow(kolk_resource_pool *pool, const kolk_borrow_desc *desc, kolk_borrowed *out);
+KOLK_USES_(1)
+kolk_status kolk_resource_borrow(kolk_resource_pool *pool, const kolk_borrow_desc *desc, kolk_borrowed *out);
 
 /* Ends a borrow. Does nothing with a borrow that is all zero or that failed. Sets the record's resource to NULL, but
  * keeps its handle. So a second call is reported as KOLK_DOUBLE_FREE, even if another borrower has the resource by
  * then. A borrow from another pool is reported as KOLK_WRONG_POOL. */
-KOLK_API_ void kolk_resource_give_back(kolk_resource_pool *pool, kolk_borrowed *borrow);
+KOLK_USES_(1) void kolk_resource_give_back(kolk_resource_pool *pool, kolk_borrowed *borrow);
 
 /* Ends a borrow whose resource has turned out to be bad. Works like give_back, but destroys the resource. */
-KOLK_API_ void kolk_resource_discard(kolk_resource_pool *pool, kolk_borrowed *borrow);
+KOLK_USES_(1) void kolk_resource_discard(kolk_resource_pool *pool, kolk_borrowed *borrow);
 
 /* For event loops: returns a file descriptor (eventfd) to poll after a borrow with KOLK_NOW has returned KOLK_FULL. It
  * becomes readable when the same borrow may succeed, or when the pool is closed, and stays readable until a borrow
@@ -254,42 +255,42 @@ KOLK_API_ void kolk_resource_discard(kolk_resource_pool *pool, kolk_borrowed *bo
  * that finds no resource returns KOLK_NOT_CREATED, once. With no_housekeeper, from the first call of this function on,
  * borrows with KOLK_NOW don't create resources: kolk_resource_tick does it for them. The descriptor belongs to the
  * pool; don't read from it. Returns -1 if the system has no descriptor left, or is not Linux. */
-KOLK_API_ int kolk_resource_fd(kolk_resource_pool *pool);
+KOLK_USES_(1) int kolk_resource_fd(kolk_resource_pool *pool);
 
 /* ---- Steering ---------------------------------------------------------------------------------------------------- */
 
 /* Replaces all present resources, for example after a failover or a change of credentials. Idle ones are destroyed now,
  * others when they come back. A running create is interrupted (kolk_resource_interrupt_fd). If it makes a resource
  * nevertheless, that resource is destroyed, and its borrower gets another one. */
-KOLK_API_ void kolk_resource_evict(kolk_resource_pool *pool);
+KOLK_USES_(1) void kolk_resource_evict(kolk_resource_pool *pool);
 
 /* The same, but only once for all borrowers that notice the same trouble. It evicts, and returns true, only if the
  * resource of this generation (borrow.generation) was created since the last evict. Otherwise the present resources are
  * newer than the trouble. */
-KOLK_API_ bool kolk_resource_evict_generation(kolk_resource_pool *pool, uint32_t generation);
+KOLK_USES_(1) bool kolk_resource_evict_generation(kolk_resource_pool *pool, uint32_t generation);
 
 /* The same for each resource for which `wants` returns true; returns how many. `wants` is called once per resource,
  * without any lock held, but not for resources that are being created. If in_use is true, it may compare the pointer
  * `resource`, but not access the resource. */
-KOLK_API_ uint32_t kolk_resource_evict_if(kolk_resource_pool *pool,
-                                          bool (*wants)(const char *key, const void *resource, bool in_use,
-                                                        void *context),
-                                          void *context);
+KOLK_USES_(1)
+uint32_t kolk_resource_evict_if(kolk_resource_pool *pool,
+                                bool (*wants)(const char *key, const void *resource, bool in_use, void *context),
+                                void *context);
 
 /* Between pause and resume borrows wait, as if all resources were in use. Lent resources may come back. */
-KOLK_API_ void kolk_resource_pause(kolk_resource_pool *pool);
-KOLK_API_ void kolk_resource_resume(kolk_resource_pool *pool);
+KOLK_USES_(1) void kolk_resource_pause(kolk_resource_pool *pool);
+KOLK_USES_(1) void kolk_resource_resume(kolk_resource_pool *pool);
 
 /* Changes max. Surplus resources are destroyed: idle ones now, others when they come back. Returns KOLK_BAD_MAX if max
  * is 0 or more than KOLK_RESOURCE_MOST, KOLK_BAD_MIN_IDLE if it is less than min_idle, or KOLK_NO_MEMORY. */
 #define KOLK_RESOURCE_MOST 65536u
-KOLK_API_ kolk_status kolk_resource_resize(kolk_resource_pool *pool, uint32_t max);
+KOLK_USES_(1) kolk_status kolk_resource_resize(kolk_resource_pool *pool, uint32_t max);
 
 /* Does the makers' work for this pool once: destroys resources that are too old or idle for too long, validates for
  * keepalive, creates resources up to min_idle (after a failed create only after a pause of 10 ms to 5 s), and reports
  * leaks. It begins no step after the deadline, which is also passed to create and validate; with KOLK_NOW it does one
  * step. */
-KOLK_API_ void kolk_resource_tick(kolk_resource_pool *pool, kolk_deadline deadline);
+KOLK_USES_(1) void kolk_resource_tick(kolk_resource_pool *pool, kolk_deadline deadline);
 
 /* ---- Within your functions --------------------------------------------------------------------------------------- */
 

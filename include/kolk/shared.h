@@ -155,27 +155,27 @@ static inline kolk_status kolk_shared_init(kolk_shared *pool, const kolk_shared_
  * teardown for each slot that is set up, releases the memory, and leaves the pool all zero. (A later alloc or free
  * through one of its locals is reported as KOLK_NO_LOCAL. To make this possible, the last 64 pools that had locals of
  * running threads leave a few pages behind. A local of an earlier pool accesses memory that is gone.) */
-KOLK_API_ void kolk_shared_deinit(kolk_shared *pool);
+KOLK_USES_(1) void kolk_shared_deinit(kolk_shared *pool);
 
 /* Makes a local for the calling thread, which lasts until this thread ends or deinits it. A thread may have several
  * locals. KOLK_TOO_MANY_THREADS: there are already max_threads locals. On Linux and Windows, threads that have ended
  * without a deinit do not count: their free slots are reclaimed now. KOLK_NO_LOCAL: the pool is all zero. After either
  * status the local is all zero, and alloc returns NULL. Never copy a local: both copies would hand out the same
  * slots. */
-KOLK_API_ kolk_status kolk_shared_local_init(kolk_shared_local *local, kolk_shared *pool);
+KOLK_USES_(2) kolk_status kolk_shared_local_init(kolk_shared_local *local, kolk_shared *pool);
 
 /* Returns the calling thread's own local, for code that has no place to keep one. The first call makes it, and the end
  * of the thread deinits it. A call takes some nanoseconds, so use the result for many objects. Returns NULL if there
  * are already max_threads locals, or if the process has more such pools than the system has keys for thread-specific
  * data (1,024 on Linux). */
-KOLK_API_ kolk_shared_local *kolk_shared_local_of_thread(kolk_shared *pool);
+KOLK_USES_(1) kolk_shared_local *kolk_shared_local_of_thread(kolk_shared *pool);
 
 /* Returns the local's free slots to the depot, and leaves it all zero. Its objects stay alive. Takes a lock for a
  * moment, as init does. */
-KOLK_API_ void kolk_shared_local_deinit(kolk_shared_local *local);
+KOLK_USES_(1) void kolk_shared_local_deinit(kolk_shared_local *local);
 
 /* Returns the local's free slots to the depot. Call it before the thread sleeps for long. Lock-free. */
-KOLK_API_ void kolk_shared_local_flush(kolk_shared_local *local);
+KOLK_USES_(1) void kolk_shared_local_flush(kolk_shared_local *local);
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
@@ -188,7 +188,7 @@ KOLK_INLINE_ void *kolk_shared_alloc(kolk_shared_local *local);
  * deferred free, go offline before waiting: otherwise the awaited slots may be waiting for this thread. (Once a second,
  * one of the waiters checks whether they wait for a thread that has ended without a deinit.) To limit the number of
  * objects exactly, use a pool without caches, because a pool with caches can have more objects than its capacity. */
-KOLK_API_ void *kolk_shared_alloc_wait(kolk_shared_local *local, kolk_deadline deadline);
+KOLK_USES_(1) void *kolk_shared_alloc_wait(kolk_shared_local *local, kolk_deadline deadline);
 
 /* Frees an object of the pool; any thread may have allocated it. Its handles are stale from now on. NULL does nothing.
  * Anything else is a bug of the caller and is reported: a double free, or a pointer that is not from this pool or is
@@ -202,10 +202,10 @@ KOLK_INLINE_ void kolk_shared_free(kolk_shared_local *local, void *object);
 /* Ends waiting: every alloc_wait that is waiting or is called later returns NULL immediately, even if there is a free
  * object. Only with the deadline KOLK_NOW does it still allocate. alloc and free still work, so that the program can
  * finish its work. */
-KOLK_API_ void kolk_shared_shutdown(kolk_shared *pool);
+KOLK_USES_(1) void kolk_shared_shutdown(kolk_shared *pool);
 
 /* Undoes a shutdown. A call that was waiting at the shutdown still returns NULL. */
-KOLK_API_ void kolk_shared_reopen(kolk_shared *pool);
+KOLK_USES_(1) void kolk_shared_reopen(kolk_shared *pool);
 
 /* ---- Objects that are made once ------------------------------------------------------------------------------------
  *
@@ -271,19 +271,19 @@ KOLK_API_ void kolk_shared_reopen(kolk_shared *pool);
  * slot becomes free only after every online local, including this one, has called quiesce, and at the latest when each
  * has done so three times. Until then the slot counts as alive (see Capacity). Objects that it points to are not freed.
  * O(1), one or two atomic operations. Lock-free. */
-KOLK_API_ void kolk_shared_free_later(kolk_shared_local *local, void *object);
+KOLK_USES_(1) void kolk_shared_free_later(kolk_shared_local *local, void *object);
 
 /* States that the calling thread holds no pointers to objects that any thread may have passed to free_later. This costs
  * two loads if no slot is waiting to become free. Otherwise it also reads each local, and once per epoch costs O(slots
  * / 4096), plus the slots that become free. Lock-free; but slots become free only if all threads keep calling it.
  * (Every 1024th time that a thread finds another thread behind, it checks under a lock whether that thread has ended
  * without a deinit.) */
-KOLK_API_ void kolk_shared_quiesce(kolk_shared_local *local);
+KOLK_USES_(1) void kolk_shared_quiesce(kolk_shared_local *local);
 
 /* offline states that the thread holds no such pointers until it calls online. Call it before the thread blocks. A new
  * local is online. Lock-free. */
-KOLK_API_ void kolk_shared_offline(kolk_shared_local *local);
-KOLK_API_ void kolk_shared_online(kolk_shared_local *local);
+KOLK_USES_(1) void kolk_shared_offline(kolk_shared_local *local);
+KOLK_USES_(1) void kolk_shared_online(kolk_shared_local *local);
 
 /* ---- Handles and questions, from any thread: all lock-free but is_valid ------------------------------------------ */
 
@@ -314,7 +314,7 @@ typedef struct kolk_shared_cursor {
 } kolk_shared_cursor;
 
 KOLK_API_ kolk_shared_cursor kolk_shared_each(const kolk_shared *pool);
-KOLK_API_ void *kolk_shared_cursor_next(kolk_shared_cursor *cursor);
+KOLK_USES_(1) void *kolk_shared_cursor_next(kolk_shared_cursor *cursor);
 
 /* `capacity` and `max_capacity` count objects, as in the descriptor, without the slots beyond them. `peak` is an upper
  * bound, because it counts slots in magazines too; it exceeds `capacity` only if more objects are alive. `waiting` is

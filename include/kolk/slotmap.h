@@ -141,7 +141,7 @@ struct kolk_slotmap {
 static inline kolk_status kolk_slotmap_init(kolk_slotmap *map, const kolk_slotmap_desc *desc);
 
 /* Removes all objects (see on_remove), releases the memory, and leaves the map all zero. */
-KOLK_API_ void kolk_slotmap_deinit(kolk_slotmap *map);
+KOLK_USES_(1) void kolk_slotmap_deinit(kolk_slotmap *map);
 
 /* Returns how many bytes of the caller's memory a map of desc->capacity objects needs. It may be called before any
  * init. Returns 0 if the descriptor is bad; only size, alignment and capacity are checked. */
@@ -165,7 +165,7 @@ KOLK_INLINE_ void *kolk_slotmap_add(kolk_slotmap *map, kolk_handle *out);
 KOLK_INLINE_ bool kolk_slotmap_remove(kolk_slotmap *map, kolk_handle handle);
 
 /* Removes all objects. */
-KOLK_API_ void kolk_slotmap_clear(kolk_slotmap *map);
+KOLK_USES_(1) void kolk_slotmap_clear(kolk_slotmap *map);
 
 /* Returns the object, or NULL if this handle is null, stale, forged, or from another map or pool. It never returns a
  * different object, within the limits of tags (see kolk_pool_get) and of generations: a slot that has had 2^32 - 1
@@ -207,8 +207,8 @@ KOLK_INLINE_ uint32_t kolk_slotmap_slot(const kolk_slotmap *map, kolk_handle han
  * stay valid. Makes O(n log n) comparisons and at most one move per object; if the objects are already sorted, O(n)
  * comparisons and no move. `compare` is called with objects of this map; it must return, and must not change the map.
  * Later adds and removals don't keep the order. */
-KOLK_API_ void kolk_slotmap_sort(kolk_slotmap *map, int (*compare)(const void *a, const void *b, void *context),
-                                 void *context);
+KOLK_USES_(1)
+void kolk_slotmap_sort(kolk_slotmap *map, int (*compare)(const void *a, const void *b, void *context), void *context);
 
 /* A loop over the plain array is fastest, but must not remove objects. To remove objects during a walk, use KOLK_EACH
  * (typed.h), which walks upwards and visits a place again if its object was removed. Or walk downwards:
@@ -233,11 +233,11 @@ KOLK_INLINE_ void *kolk_slotmap_cursor_next(kolk_slotmap_cursor *cursor);
 
 /* Raises the capacity to this many objects now, so that later adds need not ask the system for memory. After
  * KOLK_ABOVE_MAX or KOLK_NO_MEMORY nothing has changed. */
-KOLK_API_ kolk_status kolk_slotmap_reserve(kolk_slotmap *map, uint32_t capacity);
+KOLK_USES_(1) kolk_status kolk_slotmap_reserve(kolk_slotmap *map, uint32_t capacity);
 
 /* Releases the whole pages behind the last object to the system. Does nothing on the caller's memory. Returns the
  * number of bytes released, as far as the system reports them. Capacity, objects and handles do not change. */
-KOLK_API_ size_t kolk_slotmap_trim(kolk_slotmap *map);
+KOLK_USES_(1) size_t kolk_slotmap_trim(kolk_slotmap *map);
 
 /* All counters; O(1). */
 KOLK_API_ void kolk_slotmap_stats(const kolk_slotmap *map, kolk_stats *out);

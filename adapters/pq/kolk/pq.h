@@ -167,7 +167,7 @@ static inline void kolk_pq_deinit(kolk_pq *db) {
  * error->code. Like a borrow, it waits until the deadline for its turn, and for a server that refuses connections; if
  * no attempt has failed by then, the cause is KOLK_PQ_TIMEOUT. Costs a borrow and a round trip. Any thread may call
  * it. */
-KOLK_API_ bool kolk_pq_check(kolk_pq *db, kolk_deadline deadline, kolk_error *error);
+KOLK_USES_(1) bool kolk_pq_check(kolk_pq *db, kolk_deadline deadline, kolk_error *error);
 
 /* ---- With a borrow ----------------------------------------------------------------------------------------------- */
 

@@ -118,7 +118,7 @@ static inline kolk_status kolk_sqlite_init(kolk_sqlite *store, const kolk_sqlite
 
 /* Ends both pools, as kolk_resource_deinit does. The writer's connection is closed last, so that nothing is left of the
  * WAL. */
-KOLK_API_ void kolk_sqlite_deinit(kolk_sqlite *store);
+KOLK_USES_(1) void kolk_sqlite_deinit(kolk_sqlite *store);
 
 /* ---- Borrowing --------------------------------------------------------------------------------------------------- */
 
@@ -146,18 +146,18 @@ static inline void kolk_sqlite_discard(kolk_sqlite_borrow *borrow);
 /* ---- With a borrow, which must have a connection ----------------------------------------------------------------- */
 
 /* Changes the deadline for SQLite's waits for locks, which at first is the borrow's. */
-KOLK_API_ void kolk_sqlite_until(kolk_sqlite_borrow *borrow, kolk_deadline deadline);
+KOLK_USES_(1) void kolk_sqlite_until(kolk_sqlite_borrow *borrow, kolk_deadline deadline);
 
 /* Runs all statements of `sql`, and ignores their rows. If a statement fails, returns false, with the reason in
  * borrow->error. */
-KOLK_API_ bool kolk_sqlite_exec(kolk_sqlite_borrow *borrow, const char *sql);
+KOLK_USES_(1) bool kolk_sqlite_exec(kolk_sqlite_borrow *borrow, const char *sql);
 
 /* Returns the single statement of `sql`, ready to be bound and stepped. The connection keeps the KOLK_SQLITE_KEPT
  * statements used last, for borrowers who prepare the same text. Don't finalize it. If one borrower prepares a text
  * twice, it gets the same statement, reset. On failure returns NULL, with the reason in borrow->error; SQLite's
  * functions return SQLITE_MISUSE for NULL. */
 #define KOLK_SQLITE_KEPT 32
-KOLK_API_ struct sqlite3_stmt *kolk_sqlite_prepare(kolk_sqlite_borrow *borrow, const char *sql);
+KOLK_USES_(1) struct sqlite3_stmt *kolk_sqlite_prepare(kolk_sqlite_borrow *borrow, const char *sql);
 
 /* ---- Inside: inline, so that the sites of borrows (debug setting `sites`) are the callers' ----------------------- */
 

@@ -104,7 +104,7 @@ typedef struct kolk_tcp {
 static inline kolk_status kolk_tcp_init(kolk_tcp *tcp, const kolk_tcp_desc *desc);
 
 /* Works like kolk_resource_deinit: closes all connections that are not lent, and leaves the struct all zero. */
-KOLK_API_ void kolk_tcp_deinit(kolk_tcp *tcp);
+KOLK_USES_(1) void kolk_tcp_deinit(kolk_tcp *tcp);
 
 KOLK_BODIES_BEGIN_
 /* Returns the borrowed descriptor: a non-blocking socket, with TCP_NODELAY for TCP, never 0, 1 or 2; -1 if nothing is

@@ -1,0 +1,91 @@
+// expect: error: .it[a-z.]*. (may be|is) used uninitialized
+// compiler: gcc
+// variant: POOL
+// variant: SLOTMAP
+// variant: BYTEMAP
+// variant: SHARED
+// variant: LOCAL
+// variant: QUEUE
+// variant: RESOURCE
+/* Each variant forgets the init of a typed pool. gcc sees that through the inline functions. */
+#include <kolk/kolk.h>
+
+KOLK_POOL_TYPE(numbers, int)
+KOLK_SLOTMAP_TYPE(packed, int)
+KOLK_BYTEMAP_TYPE(slots, int)
+KOLK_SHARED_TYPE(messages, int)
+KOLK_QUEUE_TYPE(jobs, int)
+KOLK_RESOURCE_TYPE(connections, int)
+
+void pool(void);
+void slotmap(packed_handle *handle);
+void bytemap(void);
+void shared(void);
+void local(messages *pool);
+void queue(int number);
+void resource(const kolk_resource_pool_desc *desc, connections_borrowed *borrow);
+
+void pool(void) {
+    numbers it;
+#ifndef POOL
+    numbers_init(&it, &(kolk_pool_desc){.capacity = 8});
+#endif
+    numbers_free(&it, numbers_alloc(&it));
+    numbers_deinit(&it);
+}
+
+void slotmap(packed_handle *handle) {
+    packed it;
+#ifndef SLOTMAP
+    packed_init(&it, &(kolk_slotmap_desc){.capacity = 8});
+#endif
+    packed_add(&it, handle);
+    packed_deinit(&it);
+}
+
+void bytemap(void) {
+    slots it;
+#ifndef BYTEMAP
+    slots_initialise(&it, 8);
+#endif
+    slots_delete(&it, slots_new(&it));
+    slots_flush(&it);
+}
+
+void shared(void) {
+    messages it;
+#ifndef SHARED
+    messages_init(&it, &(kolk_shared_desc){.capacity = 8});
+#endif
+    messages_local_of_thread(&it);
+    messages_deinit(&it);
+}
+
+void local(messages *pool) {
+    messages_local it;
+    (void)pool;
+#ifndef LOCAL
+    messages_local_init(&it, pool);
+#endif
+    messages_free(&it, messages_alloc(&it));
+    messages_local_deinit(&it);
+}
+
+void queue(int number) {
+    jobs it;
+#ifndef QUEUE
+    jobs_init(&it, &(kolk_queue_desc){.capacity = 8});
+#endif
+    jobs_push(&it, &number, KOLK_NOW);
+    jobs_deinit(&it);
+}
+
+void resource(const kolk_resource_pool_desc *desc, connections_borrowed *borrow) {
+    connections it;
+    (void)desc;
+#ifndef RESOURCE
+    connections_init(&it, desc);
+#endif
+    if (connections_borrow(&it, NULL, borrow) == KOLK_OK) connections_give_back(&it, borrow);
+    connections_deinit(&it);
+}
