@@ -103,8 +103,9 @@ def programs():
         means = table["**geometric mean**"]
         return [str(100 * float(means[name].strip("*"))) for name in ("kolk", "mimalloc", "jemalloc", "tcmalloc")]
 
-    yield "processor time is {} % of glibc's, where mimalloc's is {} %, jemalloc's {} % and tcmalloc's {} %;", percent(time)
-    yield "the greatest resident memory {} %, {} %, {} % and {} %.", percent(memory)
+    yield "kolk needs {} % of glibc's processor time, mimalloc {} %, jemalloc {} % and tcmalloc {} %.", percent(time)
+    memory_text = "The greatest resident memory is {} % of glibc's with kolk, {} % with mimalloc, {} % with jemalloc and {} % with tcmalloc."
+    yield memory_text, percent(memory)
 
 
 def texts():

@@ -464,7 +464,7 @@ KOLK_API_ size_t kolk_stack_text(const void *const *stack, uint32_t depth, bool 
  * pools have sites; byte maps and queues have no settings.
  *
  * Any of the first five settings also causes reports of a lookup with another pool's handle (KOLK_WRONG_POOL), of a
- * pool that was moved after its init (KOLK_MOVED), and of a pool that is initialised again, or whose storage ends,
+ * pool that was moved after its init (KOLK_MOVED), and of a pool that is initialised again, or whose storage is gone,
  * without a deinit (KOLK_LEAK). Only quarantine changes the order in which slots are used.
  *
  *     KOLK_DEBUG=SETTINGS[:GLOB][;SETTINGS[:GLOB]]...      sets the settings of pools whose name matches GLOB (with *

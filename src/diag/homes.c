@@ -41,7 +41,7 @@ void kolk_homes_report_lost_(bool all) {
     for (uint32_t place = 0; kolk_registry_next_lost_(&place, &noted);)
         if (all ? *noted.name != 0 : is_watched(&noted))
             kolk_fail_(failure_of_noted(&noted, KOLK_LEAK, NULL),
-                       "its storage has ended without a deinit, as main's variables do at its end, or it was moved: "
+                       "its storage was freed or went out of scope without a deinit, or it was moved: "
                        "what it had is lost");
 }
 

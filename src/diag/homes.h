@@ -12,8 +12,8 @@
 /* Reports a pool that was not deinit'd before its struct was initialised again, if it is in debug mode. */
 void kolk_homes_report_evicted_(const kolk_noted_ *noted);
 
-/* At exit: reports the pools whose storage has ended without a deinit. With `all`, reports not only those in debug
- * mode. */
+/* At exit: reports the pools whose storage was freed or went out of scope without a deinit: those in debug mode, or
+ * with `all`, every one. */
 void kolk_homes_report_lost_(bool all);
 
 /* The slow part of kolk_check_home_, for a pool that is not home. */

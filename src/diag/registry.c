@@ -138,7 +138,7 @@ static entry *entry_of(uint32_t number) {
 
 /* ---- Pools ------------------------------------------------------------------------------------------------------- */
 
-/* Returns the struct of a pool or a copy of it, or NULL if its storage has ended (I2). */
+/* Returns the struct of a pool or a copy of it, or NULL if its storage is gone (I2). */
 static const void *look_at_entry(const entry *at, pool_copy *space) {
     const void *pool = (const void *)at->pool;
     if (!pool || !at->kind->facts) return pool;

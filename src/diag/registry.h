@@ -46,8 +46,8 @@ static inline uintptr_t kolk_facts_(const uintptr_t *words, size_t n) {
 /* ---- For pools --------------------------------------------------------------------------------------------------- */
 
 /* Adds a complete pool to the list and writes its number, which is not 0, to *number, a field of the pool. Writes 0 if
- * there is no memory. Reports nothing. The registry never writes to a pool again. A pool whose storage has ended
- * without a deinit does no harm: its struct is read by kolk_peek_, and ignored if its facts have changed. */
+ * there is no memory. Reports nothing. The registry never writes to a pool again. A pool whose storage
+ * is gone without a deinit does no harm: its struct is read by kolk_peek_, and ignored if its facts have changed. */
 void kolk_registry_add_(const void *pool, uint32_t *number, const kolk_kind_ *kind);
 
 /* The same for a pool that malloc may need now. While another thread forks, it does not add the pool, and *number stays
@@ -104,7 +104,7 @@ bool kolk_registry_name_(uint32_t place, char name[sizeof((kolk_noted_ *)0)->nam
 /* The KOLK_DEBUG_ flags of all pools that ever existed. */
 uint32_t kolk_registry_debug_(void);
 
-/* Advances to the next pool whose storage has ended without a deinit, and takes it off the list. */
+/* Advances to the next pool whose storage is gone without a deinit, and takes it off the list. */
 bool kolk_registry_next_lost_(uint32_t *place, kolk_noted_ *noted);
 
 /* Keeps the latest statistics of a pool that has a name. `born` is the scene in which the pool was listed, "" for none.

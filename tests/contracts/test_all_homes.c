@@ -218,8 +218,8 @@ static void test_lost_with_its_storage(void **state) {
         begin_reports(&kept);
         kolk_homes_report_lost_(false);
         if (watched)
-            assert_said(KOLK_LEAK, "its storage has ended without a deinit, as main's variables do at its end, or it "
-                                   "was moved: what it had is lost");
+            assert_said(KOLK_LEAK, "its storage was freed or went out of scope without a deinit, or it was moved: "
+                                   "what it had is lost");
         assert_no_more(&kept);
         kolk_homes_report_lost_(true); /* the loss is reported only once */
         assert_no_more(&kept);

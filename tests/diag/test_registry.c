@@ -552,8 +552,8 @@ static void play_ending(const char *argument) {
 static void test_the_order_at_exit(void **state) {
     (void)state;
     const char *said =
-        "main ends\nalive at exit: a\nalive at exit: \nalive at exit: b\nkolk: gone: its storage has ended "
-        "without a deinit, as main's variables do at its end, or it was moved: what it had is lost\n";
+        "main ends\nalive at exit: a\nalive at exit: \nalive at exit: b\nkolk: gone: its storage was freed "
+        "or went out of scope without a deinit, or it was moved: what it had is lost\n";
     char both[1000];
     assert_ending(run_scenario("ending", NULL, NULL), 0, said);
     snprintf(both, sizeof both, "%s%s", said, table);
@@ -664,7 +664,7 @@ static void test_dead_storage_is_not_looked_at(void **state) {
     (void)state;
     assert_ending(run_scenario("unmapped", NULL, NULL), 0, "");
     assert_ending(run_scenario("unmapped", "1", NULL), 0,
-                  "kolk: its storage dies: its storage has ended without a deinit, as main's variables do at its end, "
+                  "kolk: its storage dies: its storage was freed or went out of scope without a deinit, "
                   "or it was moved: what it had is lost\nkolk: no pool has a name\n");
 }
 
@@ -681,7 +681,7 @@ static void play_half_overwritten(const char *argument) {
 static void test_impossible_statistics_are_not_written(void **state) {
     (void)state;
     assert_ending(run_scenario("half overwritten", "1", NULL), 0,
-                  "kolk: half: its storage has ended without a deinit, as main's variables do at its end, or it was "
+                  "kolk: half: its storage was freed or went out of scope without a deinit, or it was "
                   "moved: what it had is lost\n"
                   "name   kind  size  alive  peak  capacity      failed  bytes\n"
                   "whole  fake    11     13    14        15  4053511554     19\n");

@@ -1,4 +1,4 @@
-// row: overflow within what the block has more than was asked for
+// row: overflow into the bytes between the requested and the allocated size
 #include "heap.h"
 
 int main(void) {

@@ -1,4 +1,4 @@
-// row: free of a pointer of malloc's
+// row: free of a pointer that came from malloc
 // only: kolk
 #include "misuse.h"
 

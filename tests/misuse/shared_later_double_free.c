@@ -1,4 +1,4 @@
-// row: free of what was freed later
+// row: free of an object that was passed to free_later
 // only: kolk
 #define SHARED 1
 #include "misuse.h"

@@ -1,4 +1,4 @@
-// row: read of what was freed later, after a quiesce of all threads
+// row: read of an object passed to free_later, after a quiesce of all threads
 // only: kolk
 #define SHARED 1
 #include "misuse.h"

@@ -1,4 +1,4 @@
-// row: a local of a pool that was moved
+// row: local_init of a pool that was moved
 // only: kolk
 #define SHARED 1
 #include "misuse.h"

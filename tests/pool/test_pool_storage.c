@@ -7,15 +7,17 @@
 
 /* ---- What init costs --------------------------------------------------------------------------------------------- */
 
+/* Reads smaps_rollup, for which the kernel counts the pages. Its own counters, such as those of statm, lag behind. */
 static long resident_bytes(void) {
-    char text[100] = "";
+    char text[200] = "";
     if (emulator()) return -1;
-    int file = open("/proc/self/statm", O_RDONLY);
+    int file = open("/proc/self/smaps_rollup", O_RDONLY);
     if (file < 0) return -1;
     ssize_t length = read(file, text, sizeof text - 1);
     close(file);
-    long pages, resident;
-    return length > 0 && sscanf(text, "%ld %ld", &pages, &resident) == 2 ? resident * sysconf(_SC_PAGESIZE) : -1;
+    const char *line = length > 0 ? strstr(text, "\nRss:") : NULL;
+    long kib;
+    return line && sscanf(line, "\nRss: %ld", &kib) == 1 ? kib * 1024 : -1;
 }
 
 static bool setup(void *object, void *context) {
@@ -26,7 +28,7 @@ static bool setup(void *object, void *context) {
 static void test_init_touches_no_memory(void **state) {
     (void)state;
     if (resident_bytes() < 0) {
-        print_message("left out: this program has no /proc/self/statm of its own\n");
+        print_message("left out: this program has no /proc/self/smaps_rollup of its own\n");
         skip();
     }
     for (int n = 0; n < 6; n++) {
