@@ -10,8 +10,7 @@
 
 static volatile int refused; /* the n-th from now; 0: none; volatile, as malloc counts as a leaf function */
 
-/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): libc's parameter names begin with two
- * underscores */
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): libc's names begin with two underscores */
 int mprotect(void *start, size_t size, int protection) {
     if (refused > 0 && (refused = refused - 1) == 0) {
         errno = ENOMEM;
