@@ -102,7 +102,8 @@ mkdir "$folder/clone"
 for file in include src examples tools Makefile VERSION LICENSE; do ln -s "$PWD/$file" "$folder/clone"; done
 # The commands compile the whole library, without optimisation, which takes a fifth of the time. Each block begins in the clone.
 mkdir "$folder/bin"
-printf '#!/bin/sh\nexec "%s" "$@" -O0\n' "$(command -v cc)" > "$folder/bin/cc"
+# If cc is ccache, it must not find this script when it looks for the compiler.
+printf '#!/bin/sh\nPATH="%s"\nexec "%s" "$@" -O0\n' "$PATH" "$(command -v cc)" > "$folder/bin/cc"
 chmod +x "$folder/bin/cc"
 for name in README docs_threads docs_resource docs_heap; do
   run=0
