@@ -3,6 +3,7 @@
 #include "../help/system_calls.h"
 
 #include "../queue/queue_test.h"
+#include "os/thread.h"
 #include "shared_test.h"
 
 #include <signal.h>
@@ -413,9 +414,12 @@ static void test_a_wake_that_serves_is_no_look(void **state) {
     end_full(f);
 }
 
+static uint32_t leaver; /* the thread that ended */
+
 static void *end_without_a_word(void *argument) {
     full_pool *f = (full_pool *)argument;
     kolk_shared_local local;
+    leaver = kolk_thread_();
     REQUIRE(kolk_shared_local_init(&local, &f->pool) == KOLK_OK);
     kolk_shared_free(&local, f->objects[0]);
     return NULL;
@@ -431,6 +435,7 @@ static void test_a_burial_serves(void **state) {
     be_born(&one);
     assert_int_equal(pthread_create(&thread, NULL, end_without_a_word, f), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
+    while (!kolk_thread_is_gone_(leaver)) usleep(100); /* may take a moment */
     line_up(&one);
     make_local(&late, &f->pool);
     assert_int_equal(waiting(f), 0);
