@@ -47,13 +47,14 @@ static size_t aligned_to_16(size_t size) {
 
 kolk_debug *kolk_debug_begin_(const kolk_debug_desc_ *desc) {
     size_t slots = desc->max_capacity;
-    size_t waiting = desc->settings.flags & KOLK_DEBUG_QUARANTINE ? desc->settings.quarantine : 0;
-    if (waiting > slots) waiting = slots;
+    size_t quarantine = desc->settings.flags & KOLK_DEBUG_QUARANTINE ? desc->settings.quarantine : 0;
+    if (quarantine > slots) quarantine = slots;
     size_t bypassed = desc->settings.flags & KOLK_DEBUG_BYPASS ? slots : 0;
     if (slots > PTRDIFF_MAX / (2 * sizeof(life))) return NULL;
 
     /* All parts except the lives come first, because they are committed now. */
-    size_t ring_at = aligned_to_16(sizeof(kolk_debug)), heads_at = aligned_to_16(ring_at + waiting * sizeof(uint32_t));
+    size_t ring_at = aligned_to_16(sizeof(kolk_debug)),
+           heads_at = aligned_to_16(ring_at + quarantine * sizeof(uint32_t));
     size_t objects_at = aligned_to_16(heads_at + bypassed * sizeof(uint32_t));
     size_t lives_at = aligned_to_16(objects_at + bypassed * sizeof(uintptr_t));
     size_t size = lives_at + slots * sizeof(life);
@@ -62,7 +63,7 @@ kolk_debug *kolk_debug_begin_(const kolk_debug_desc_ *desc) {
     if (!block) return NULL;
     kolk_debug *debug = (kolk_debug *)(void *)block;
     debug->desc = *desc;
-    debug->desc.settings.quarantine = (uint32_t)waiting;
+    debug->desc.settings.quarantine = (uint32_t)quarantine;
     if (kolk_debug_has_(debug, KOLK_DEBUG_TRACE)) debug->profiler = kolk_profiler_now_();
     debug->ring = (uint32_t *)(void *)(block + ring_at);
     debug->heads = (uint32_t *)(void *)(block + heads_at);
@@ -150,7 +151,7 @@ static uint32_t oldest_life(const kolk_debug *debug, uint32_t end) {
 }
 
 /* Do both sites look the same in a report? Reports show only the first `named` addresses of a stack. */
-static bool is_same_place(kolk_kept_site_ a, kolk_kept_site_ b, size_t named) {
+static bool is_same_site(kolk_kept_site_ a, kolk_kept_site_ b, size_t named) {
     const void *const *one = kolk_site_stack_(a), *const *other = kolk_site_stack_(b);
     if (a == b || !one || !other) return a == b;
     for (size_t n = 0; n < named; n++) {
@@ -160,12 +161,12 @@ static bool is_same_place(kolk_kept_site_ a, kolk_kept_site_ b, size_t named) {
     return true;
 }
 
-/* Marks the lives that were allocated at this place as reported. Returns their number. */
-static uint32_t take_leaks(kolk_debug *debug, uint32_t end, kolk_kept_site_ place, size_t named) {
+/* Marks the lives that were allocated at this site as reported. Returns their number. */
+static uint32_t take_leaks(kolk_debug *debug, uint32_t end, kolk_kept_site_ site, size_t named) {
     uint32_t count = 0;
     for (uint32_t slot = 0; slot < end; slot++) {
         life *now = &debug->lives[slot];
-        if (!now->alive || !is_same_place(now->alloc_site, place, named)) continue;
+        if (!now->alive || !is_same_site(now->alloc_site, site, named)) continue;
         now->alive = false;
         count++;
     }
@@ -177,11 +178,11 @@ void kolk_debug_leaks_(kolk_debug *debug, uint32_t end, kolk_failure failure) {
     if (!kolk_debug_has_(debug, KOLK_DEBUG_SITES)) return;
     for (uint32_t first; (first = oldest_life(debug, end)) < end;) {
         char words[KOLK_SITE_WORDS_];
-        kolk_kept_site_ place = debug->lives[first].alloc_site;
-        const void *address = kolk_site_address_(place), *alone[] = {address, NULL};
-        const void *const *stack = kolk_site_stack_(place);
+        kolk_kept_site_ site = debug->lives[first].alloc_site;
+        const void *address = kolk_site_address_(site), *alone[] = {address, NULL};
+        const void *const *stack = kolk_site_stack_(site);
         size_t named = kolk_stack_text(stack ? stack : alone, debug->desc.settings.depth, true, words, sizeof words);
-        uint32_t count = take_leaks(debug, end, place, named);
+        uint32_t count = take_leaks(debug, end, site, named);
         failure.slot = first;
         failure.count = count;
         failure.alloc_site = address;

@@ -118,7 +118,7 @@ void kolk_debug_leaks_(kolk_debug *debug, uint32_t end, kolk_failure failure);
 /* ---- Quarantine: a ring of the slots that were freed last -------------------------------------------------------- */
 
 uint32_t kolk_debug_quarantine_(const kolk_debug *debug);  /* the most slots that may wait */
-uint32_t *kolk_debug_ring_(kolk_debug *debug, uint32_t n); /* the n-th waiting slot, from the oldest on */
+uint32_t *kolk_debug_ring_(kolk_debug *debug, uint32_t n); /* the n-th quarantined slot, from the oldest on */
 void kolk_debug_ring_advance_(kolk_debug *debug);          /* drops the oldest */
 
 #else

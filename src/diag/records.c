@@ -14,18 +14,18 @@
 
 #define BLOCK_SIZE ((size_t)65536)
 
-typedef struct kolk_block_ {
-    struct kolk_block_ *before;
+typedef struct kolk_records_block_ {
+    struct kolk_records_block_ *before;
     size_t size, used; /* bytes, including this struct */
-} kolk_block_;
+} kolk_records_block_;
 
 /* A multiple of 8, because the records after it have 64-bit members, even where pointers have 32 bits. */
-#define BLOCK_HEAD ((sizeof(kolk_block_) + 7) / 8 * 8)
+#define BLOCK_HEAD ((sizeof(kolk_records_block_) + 7) / 8 * 8)
 
-static kolk_block_ *add_block(kolk_block_ *before, size_t size) {
-    kolk_block_ *block = kolk_memory_take_(size, size);
+static kolk_records_block_ *add_block(kolk_records_block_ *before, size_t size) {
+    kolk_records_block_ *block = kolk_memory_take_(size, size);
     if (!block) return NULL;
-    *block = (kolk_block_){before, size, BLOCK_HEAD};
+    *block = (kolk_records_block_){before, size, BLOCK_HEAD};
     return block;
 }
 
@@ -33,7 +33,7 @@ static void *take_bytes(kolk_records_ *records, size_t size) {
     size = (size + 7) / 8 * 8;
     if (!records->blocks || records->blocks->size - records->blocks->used < size) {
         size_t whole = BLOCK_HEAD + size;
-        kolk_block_ *block = add_block(records->blocks, whole < BLOCK_SIZE ? BLOCK_SIZE : whole);
+        kolk_records_block_ *block = add_block(records->blocks, whole < BLOCK_SIZE ? BLOCK_SIZE : whole);
         if (!block) return NULL;
         records->blocks = block;
     }
@@ -124,8 +124,8 @@ void kolk_records_add_(kolk_records_ *records, const kolk_stats *stats, kolk_rec
 }
 
 void kolk_records_release_(kolk_records_ *records) {
-    for (kolk_block_ *block = records->blocks; block;) {
-        kolk_block_ *before = block->before;
+    for (kolk_records_block_ *block = records->blocks; block;) {
+        kolk_records_block_ *before = block->before;
         kolk_memory_release_(block, block->size);
         block = before;
     }

@@ -43,7 +43,7 @@ typedef struct kolk_record_ {
 typedef struct kolk_records_ {
     kolk_record_ *first, *last;
     kolk_record_ *by_hash[KOLK_RECORD_LISTS_]; /* the last added record of each list */
-    struct kolk_block_ *blocks;
+    struct kolk_records_block_ *blocks;
 } kolk_records_;
 
 typedef enum kolk_record_of_ {

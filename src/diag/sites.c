@@ -5,11 +5,11 @@
  *     module + 0x11f3        the address in the module's file
  *      |  .symtab            the function that contains it
  *     explode + 0x2c
- *      |  addr2line          the places in the source: the compiler has merged on_hit into explode
+ *      |  addr2line          the source lines: the compiler has merged on_hit into explode
  *     on_hit (collide.c:63) < explode+0x2c (collide.c:80)
  *
  * A return address points just behind its call, which may be the last instruction of a function or a line. So the
- * function and the place are looked up for the byte before it.
+ * function and the source line are looked up for the byte before it.
  *
  * A stack is printed outwards, beginning with its innermost call outside kolk. Functions of kolk's headers are skipped,
  * and so are the typed functions that typed.h makes from them. The former have the prefix kolk_. A typed function is
@@ -20,8 +20,8 @@
  * A file may be rebuilt while it is in use. So its program headers and notes are compared with those in memory. The
  * program's own file can be opened even after it has been replaced.
  *
- * sites_function.c finds the function, sites_place.c the places. Apart from the files of src/os, only sites*.c depend
- * on the operating system. They need Linux; elsewhere only the address is printed. */
+ * sites_function.c finds the function, sites_source.c the source lines. Apart from the files of src/os, only sites*.c
+ * depend on the operating system. They need Linux; elsewhere only the address is printed. */
 #include "../os/system.h"
 
 #include "kolk/base.h"
@@ -112,11 +112,11 @@ static size_t add_module(site_calls *calls, const void *const *stack, size_t len
         if (!next.found || !*in.path || next.base != in.base) break;
     }
     size_t first = calls->at;
-    if (in.file >= 0 && lines) told = kolk_site_add_places_(calls, &in, stack, count);
+    if (in.file >= 0 && lines) told = kolk_site_add_sources_(calls, &in, stack, count);
     for (; told < count; told++) {
         calls->at = first + told;
         in.site = (uintptr_t)stack[told];
-        kolk_site_add_call_(calls, &in, &(site_call){.function = "", .place = ""});
+        kolk_site_add_call_(calls, &in, &(site_call){.function = "", .source = ""});
     }
     calls->at = first + count;
     if (in.file >= 0) close(in.file);

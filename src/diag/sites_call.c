@@ -123,7 +123,7 @@ static bool find_symbol(const site_module *in, uintptr_t address, char *name, si
 
 /* A function whose last action is a call may jump instead (a tail call), and is then no longer on the stack. But its
  * caller's call instruction still names it. So if that instruction calls neither the function of the next inner call
- * nor one of kolk's, the called function is added. Its place is unknown. */
+ * nor one of kolk's, the called function is added. Its source line is unknown. */
 static void add_jumped_over(site_calls *calls, const site_module *in) {
     char called[128];
     uintptr_t start = kolk_site_module_name_((const void *)in->site).called, behind;
@@ -132,7 +132,7 @@ static void add_jumped_over(site_calls *calls, const site_module *in) {
     calls->looked_at = calls->at + 1;
     if (is_ours && is_first) note_typed(calls, called);
     if (known && !is_ours && strcmp(called, calls->inside) != 0)
-        kolk_site_add_call_(calls, in, &(site_call){.function = called, .place = "", .is_merged = true});
+        kolk_site_add_call_(calls, in, &(site_call){.function = called, .source = "", .is_merged = true});
     if (!find_symbol(in, in->site - 1, calls->inside, sizeof calls->inside, &behind)) calls->inside[0] = 0;
 }
 
@@ -146,16 +146,17 @@ void kolk_site_add_call_(site_calls *calls, const site_module *in, const site_ca
     if (call->is_merged)
         add_text(out, call->function, strlen(call->function));
     else
-        add_address(out, in, *call->place ? call->function : NULL); /* without a place, the function may be a guess */
+        add_address(out, in,
+                    *call->source ? call->function : NULL); /* without a source line, the function may be a guess */
     if (is_call_of_kolk(calls, out->text + start) && !calls->any) {
         out->length = before;
         out->text[before] = 0;
         return;
     }
     if (strcmp(call->function, "main") == 0 || strncmp(out->text + start, "main+", 5) == 0) calls->left = 1;
-    if (*call->place) {
+    if (*call->source) {
         add_text(out, " (", 2);
-        add_text(out, call->place, strlen(call->place));
+        add_text(out, call->source, strlen(call->source));
         add_text(out, ")", 1);
     }
     calls->left--;

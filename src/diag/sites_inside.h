@@ -1,5 +1,5 @@
 /* sites_inside.h: declarations that the sites*.c files share. sites.c has the essay, modules and stacks; sites_call.c
- * prints a call; sites_function.c finds the call's function; sites_place.c finds its places in the source. */
+ * prints a call; sites_function.c finds the call's function; sites_source.c finds its source lines. */
 #ifndef KOLK_SRC_SITES_INSIDE_H
 #define KOLK_SRC_SITES_INSIDE_H
 
@@ -67,7 +67,7 @@ bool kolk_site_is_by_clang_(const site_module *in);
 /* The texts of one call. */
 typedef struct site_call {
     const char *function; /* "" or "??" if unknown */
-    const char *place;    /* "collide.c:63", or "" */
+    const char *source;   /* "collide.c:63", or "" */
     bool is_merged;       /* the function was merged into its caller, so the address is the caller's */
 } site_call;
 
@@ -87,9 +87,9 @@ typedef struct site_calls {
 /* Writes the call at the module's site, unless it is one of kolk's own. */
 void kolk_site_add_call_(site_calls *calls, const site_module *in, const site_call *call);
 
-/* Writes the calls at these addresses, with their places. All must be in this module, and its file must be open.
- * Returns the number of addresses done; the caller writes the others without places. */
-size_t kolk_site_add_places_(site_calls *calls, site_module *in, const void *const *stack, size_t count);
+/* Writes the calls at these addresses, with their source lines. All must be in this module, and its file must be open.
+ * Returns the number of addresses done; the caller writes the others without source lines. */
+size_t kolk_site_add_sources_(site_calls *calls, site_module *in, const void *const *stack, size_t count);
 
 #endif
 #endif

@@ -28,7 +28,7 @@
 
 #include "../base/assert.h"
 #include "../base/atomics.h"
-#include "../core/room.h"
+#include "../core/block.h"
 #include "../os/memory.h"
 
 #include <string.h>

@@ -8,7 +8,7 @@
 #if KOLK_HOSTED
 
 #include "../base/assert.h"
-#include "../core/room.h"
+#include "../core/block.h"
 #include "../diag/registry.h"
 #include "../os/lock.h"
 

@@ -34,7 +34,7 @@ typedef struct kolk_heap_tray_ {
  * free takes the fast path. */
 typedef struct kolk_heap_thread_ {
     kolk_keeper_ keeper;
-    uintptr_t room;                                   /* where the next magazine goes, behind this struct */
+    uintptr_t unused;                                 /* where the next magazine goes, behind this struct */
     bool asks;                                        /* the thread is inside on_full */
     uint32_t turns;                                   /* how often it has left the fast path */
     uint64_t flushed;                                 /* the heap's `swept` when it last emptied its magazines */

@@ -4,7 +4,7 @@
 #if KOLK_HOSTED
 
 #include "../core/budget.h"
-#include "../core/room.h"
+#include "../core/block.h"
 #include "../os/memory.h"
 
 /* The bytes that a large block gets if this size is requested. */

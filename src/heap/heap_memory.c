@@ -5,7 +5,7 @@
 
 #include "../diag/begin.h"
 #include "../base/assert.h"
-#include "../core/room.h"
+#include "../core/block.h"
 #include "../os/lock.h"
 #include "../os/memory.h"
 

@@ -15,7 +15,7 @@
 
 #if KOLK_HOSTED
 
-#include "../core/room.h"
+#include "../core/block.h"
 #include "../os/lock.h"
 #include "../os/memory.h"
 

@@ -15,7 +15,7 @@
 #if KOLK_HOSTED
 
 #include "../base/assert.h"
-#include "../core/room.h"
+#include "../core/block.h"
 #include "../os/lock.h"
 #include "../os/memory.h"
 #include "../os/thread.h"
@@ -48,7 +48,7 @@ size_t kolk_heap_thread_size_(const kolk_heap *heap, const kolk_heap_inside_ *in
 static kolk_heap_thread_ *make_thread(const kolk_heap_inside_ *inside) {
     kolk_heap_thread_ *thread = (kolk_heap_thread_ *)kolk_memory_take_(inside->thread_size, inside->thread_size);
     if (!thread) return NULL;
-    thread->room = (uintptr_t)thread + size_of_record();
+    thread->unused = (uintptr_t)thread + size_of_record();
     for (uint32_t c = 0; c <= KOLK_HEAP_CLASSES; c++) thread->magazines[c] = &kolk_no_magazine_;
     return thread;
 }
@@ -162,8 +162,8 @@ kolk_magazine_ *kolk_heap_magazine_(kolk_heap_thread_ *thread, kolk_heap_inside_
     if (magazine != &kolk_no_magazine_) return magazine;
     kolk_slot_store_ *store = &inside->trays[n].store;
     magazine = kolk_keeper_magazine_(&thread->keeper, &store->depot); /* a fork's child may find this half done */
-    if (!magazine) magazine = kolk_store_add_magazine_(store, &thread->keeper, (void *)thread->room);
-    kolk_store_(&thread->room, (uintptr_t)magazine + size_of_magazine(&inside->trays[n]),
+    if (!magazine) magazine = kolk_store_add_magazine_(store, &thread->keeper, (void *)thread->unused);
+    kolk_store_(&thread->unused, (uintptr_t)magazine + size_of_magazine(&inside->trays[n]),
                 KOLK_RELEASE_); /* before the next store */
     thread->magazines[n] = magazine;
     return magazine;

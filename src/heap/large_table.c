@@ -15,14 +15,14 @@
 
 /* ---- Places ------------------------------------------------------------------------------------------------------ */
 
-static size_t large_home(const kolk_large_table_ *table, uintptr_t start) {
+static size_t first_choice(const kolk_large_table_ *table, uintptr_t start) {
     return (size_t)kolk_mixed_(start) & (table->places - 1);
 }
 
 /* The place of the entry with this start, or the free place that ends the search. */
 static size_t large_place(const kolk_large_table_ *table, uintptr_t start) {
     KOLK_ASSERT_(start);
-    size_t place = large_home(table, start);
+    size_t place = first_choice(table, start);
     while (table->blocks[place].start && table->blocks[place].start != start) place = (place + 1) & (table->places - 1);
     return place;
 }
@@ -38,14 +38,15 @@ static void set_hole(kolk_large_ *large, size_t place_plus_1) {
     kolk_store_(&large->hole, place_plus_1, KOLK_RELEASE_);
 }
 
-/* Moves the entries behind the hole back over it, but none to a place before its home, and frees the last hole. */
+/* Moves the entries behind the hole back over it, but none to a place before its first choice, and frees the last
+ * hole. */
 static void close_hole(kolk_large_ *large) {
     kolk_large_table_ *table = kolk_large_table_of_(large);
     size_t mask = table->places - 1, hole = large->hole - 1;
     KOLK_ASSERT_(hole < table->places);
     for (size_t place = (hole + 1) & mask; table->blocks[place].start; place = (place + 1) & mask) {
-        size_t from_home = (place - large_home(table, table->blocks[place].start)) & mask;
-        if (from_home < ((place - hole) & mask)) continue;
+        size_t behind_choice = (place - first_choice(table, table->blocks[place].start)) & mask;
+        if (behind_choice < ((place - hole) & mask)) continue;
         write_large_entry(&table->blocks[hole], &table->blocks[place]);
         set_hole(large, place + 1); /* the copy counts now, and the original does not */
         hole = place;

@@ -1,7 +1,7 @@
 /* large_table.h: the table of large blocks, which finds the block that starts at an address.
  *
- *     places | . | A | B | . | . | C | . |        an entry lies at its home, which is the place given by the hash
- *              0   1   2   3   4   5   6          of its start, or at the first free place behind it
+ *     places | . | A | B | . | . | C | . |        an entry lies at its first choice, which the hash
+ *              0   1   2   3   4   5   6          of its start gives, or at the first free place behind that
  *
  * Removing an entry leaves no mark: the entries behind the removed one move back over it (Knuth, The Art of Computer
  * Programming 3, 6.4, algorithm R). The table doubles when it is three quarters full. Its memory never comes from
@@ -9,7 +9,7 @@
  *
  * Invariants, whenever no thread has the lock:
  *     I1  places is a power of two, or 0; count + moving is at most three quarters of it
- *     I2  all places from an entry's home to its own are taken, and no two entries have the same start
+ *     I2  all places from an entry's first choice to its own are taken, and no two entries have the same start
  *     I3  count and bytes are the sums over the entries, and do not exceed the peaks
  *     I4  hole is 0
  *

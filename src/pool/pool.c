@@ -101,7 +101,7 @@ KOLK_NOINLINE_ void kolk_pool_deinit(kolk_pool *pool) {
 
 KOLK_NOINLINE_ void *kolk_pool_alloc_slow_(kolk_pool *pool) {
     if (KOLK_DIAGNOSTICS && has_aged_slot(pool))
-        return alloc_aged(pool); /* without diagnostics, kolk_pool_alloc_waiting_ does this */
+        return alloc_aged(pool); /* without diagnostics, kolk_pool_alloc_listed_ does this */
     return POOL_OPTION(alloc)(pool, SITE);
 }
 

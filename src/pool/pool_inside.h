@@ -21,7 +21,7 @@
 #include "../base/bits.h"
 #include "../core/geometry.h"
 #include "../diag/debug.h"
-#include "../core/room.h"
+#include "../core/block.h"
 #include "../diag/sizes.h"
 
 /* The pool's debug mode; NULL if it is off. Without diagnostics this is a constant NULL, so the compiler drops all code
@@ -106,8 +106,8 @@ static inline bool pool_has(const kolk_pool *pool, uint32_t debug_flags) {
 }
 
 /* The fields of a descriptor that concern memory. */
-static inline kolk_room_ pool_room_of(const kolk_pool_desc *desc) {
-    return (kolk_room_){
+static inline kolk_block_ pool_block_of(const kolk_pool_desc *desc) {
+    return (kolk_block_){
         desc->object_align, desc->capacity, desc->max_capacity, desc->memory, desc->memory_size, NULL, 0, 0};
 }
 
@@ -140,7 +140,7 @@ void *kolk_pool_find_(const kolk_pool *pool, kolk_handle handle, const void *sit
 /* ---- pool_options.c ---------------------------------------------------------------------------------------------- */
 
 /* Allocates when the fast paths have no slot. */
-void *kolk_pool_alloc_waiting_(kolk_pool *pool, const void *site);
+void *kolk_pool_alloc_listed_(kolk_pool *pool, const void *site);
 
 /* Does what hooks and the debug mode require at the end of a pool. */
 void kolk_pool_end_options_(kolk_pool *pool, const void *site);
@@ -197,7 +197,7 @@ kolk_status kolk_pool_begin_(kolk_pool *pool, const kolk_pool_desc *given, size_
 /* ---- pool_memory.c ----------------------------------------------------------------------------------------------- */
 
 /* Returns the size of the block of a pool with this many slots, with each region rounded up to `unit`. `desc` is a
- * kolk_pool_desc. This is a callback of room.h. */
+ * kolk_pool_desc. This is a callback of block.h. */
 uint64_t kolk_pool_bytes_(const void *desc, uint32_t capacity, uint64_t unit);
 
 /* Allocates the memory of a pool, with the debug settings that it can have, and sets the fields that describe the
@@ -224,7 +224,7 @@ typedef struct kolk_pool_option_table_ {
 } kolk_pool_option_table_;
 
 #define POOL_OPTIONS                                                                                                   \
-    { kolk_pool_alloc_waiting_, show_pool_bounds, kolk_pool_end_options_, kolk_pool_free_overflow_ }
+    { kolk_pool_alloc_listed_, show_pool_bounds, kolk_pool_end_options_, kolk_pool_free_overflow_ }
 
 #if KOLK_DIAGNOSTICS
 static const kolk_pool_option_table_ kolk_pool_options_ = POOL_OPTIONS; /* constant, so calls are direct */

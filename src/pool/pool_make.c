@@ -6,14 +6,14 @@
 #include "../diag/begin.h"
 
 kolk_status kolk_pool_resolve_(kolk_pool_desc *desc, size_t type_size, size_t type_align) {
-    kolk_status status = kolk_room_resolve_size_(&desc->object_size, &desc->object_align, type_size, type_align);
+    kolk_status status = kolk_block_resolve_size_(&desc->object_size, &desc->object_align, type_size, type_align);
     if (status != KOLK_OK) return status;
     if ((unsigned)desc->generations > KOLK_GENERATIONS_NONE) return KOLK_BAD_GENERATIONS;
     if (desc->capacity > INT32_MAX) return KOLK_BAD_CAPACITY;
-    kolk_room_ room = pool_room_of(desc);
-    status = kolk_room_resolve_(&room, kolk_pool_bytes_, desc);
-    desc->capacity = room.capacity;
-    desc->max_capacity = room.max_capacity;
+    kolk_block_ block = pool_block_of(desc);
+    status = kolk_block_resolve_(&block, kolk_pool_bytes_, desc);
+    desc->capacity = block.capacity;
+    desc->max_capacity = block.max_capacity;
     bool none = status == KOLK_OK && desc->max_capacity == 0 && !desc->overflow;
     return none ? KOLK_ZERO_CAPACITY : status;
 }

@@ -1,4 +1,4 @@
-/* pool_memory.c: the memory of a core pool, and its growth. The memory is one block (room.h) of these regions:
+/* pool_memory.c: the memory of a core pool, and its growth. The memory is one block (block.h) of these regions:
  *
  *     | slots | live | ready | generations | stack | ages | holes 0 ... 5 | */
 #include "pool_order.h"
@@ -65,7 +65,7 @@ static void measure_layout(const layout *shape, uint32_t capacity, uint64_t size
 static uint64_t block_bytes(const layout *shape, uint32_t capacity, uint64_t unit) {
     uint64_t sizes[POOL_REGIONS];
     measure_layout(shape, capacity, sizes);
-    return kolk_room_bytes_(sizes, regions_of(shape->levels), unit);
+    return kolk_block_bytes_(sizes, regions_of(shape->levels), unit);
 }
 
 uint64_t kolk_pool_bytes_(const void *desc, uint32_t capacity, uint64_t unit) {
@@ -92,14 +92,14 @@ static bool commit_slots(const kolk_pool *pool, uint32_t capacity) {
     if (!KOLK_HOSTED || pool->memory != MEMORY_GROWS) return true;
     memcpy(starts + POOL_HOLES, pool->holes, sizeof pool->holes);
     measure_pool(pool, capacity, sizes);
-    return kolk_room_commit_(starts, sizes, regions_of(pool->levels));
+    return kolk_block_commit_(starts, sizes, regions_of(pool->levels));
 }
 
 uint64_t kolk_pool_committed_(const kolk_pool *pool) {
     uint64_t sizes[POOL_REGIONS];
     if (pool->memory != MEMORY_GROWS) return pool->block_size;
     measure_pool(pool, pool->capacity, sizes);
-    return kolk_room_bytes_(sizes, regions_of(pool->levels), kolk_memory_page_());
+    return kolk_block_bytes_(sizes, regions_of(pool->levels), kolk_memory_page_());
 }
 
 /* The debug settings that this pool can have. Leaves out red zones that would exceed the address space. */
@@ -132,12 +132,12 @@ static kolk_debug_desc_ pool_debug_desc(const kolk_pool_desc *desc, const kolk_s
 static bool make_pool_block(kolk_pool *pool, const kolk_pool_desc *desc, const layout *shape) {
     uint64_t sizes[POOL_REGIONS];
     void *starts[POOL_REGIONS] = {NULL};
-    kolk_room_ room = pool_room_of(desc);
+    kolk_block_ block = pool_block_of(desc);
     measure_layout(shape, desc->max_capacity, sizes);
-    bool made = kolk_room_make_(&room, sizes, regions_of(shape->levels), starts);
-    pool->block = room.block;
-    pool->block_size = room.block_size;
-    pool->memory = room.kind;
+    bool made = kolk_block_make_(&block, sizes, regions_of(shape->levels), starts);
+    pool->block = block.start;
+    pool->block_size = block.size;
+    pool->memory = block.kind;
     if (!made || !pool->block) return made;
     pool->slots = starts[POOL_SLOTS] ? (unsigned char *)starts[POOL_SLOTS] + shape->front : NULL;
     pool->live = starts[POOL_LIVE];
@@ -173,7 +173,7 @@ kolk_status kolk_pool_make_(kolk_pool *pool, const kolk_pool_desc *desc, const k
 
 void kolk_pool_unmake_(kolk_pool *pool) {
     if (pool_debug_of(pool)) kolk_debug_end_(pool->debug, pool->fresh);
-    kolk_room_end_(&(kolk_room_){.block = pool->block, .block_size = pool->block_size, .kind = pool->memory});
+    kolk_block_end_(&(kolk_block_){.start = pool->block, .size = pool->block_size, .kind = pool->memory});
     memset(pool, 0, sizeof *pool);
 }
 
@@ -185,7 +185,7 @@ kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity) {
     if (!commit_slots(pool, capacity)) return KOLK_NO_MEMORY;
     PROBE3(grow, pool_name_of(pool), pool->capacity, capacity);
     uint32_t head = pool->capacity - pool->first;
-    if (pool->desc.reuse == KOLK_REUSE_FIFO && waiting(pool) > head) { /* the ring wraps: move its first part up */
+    if (pool->desc.reuse == KOLK_REUSE_FIFO && listed(pool) > head) { /* the ring wraps: move its first part up */
         kolk_slot_ *first = pool->stack + capacity - head;
         memmove(first, pool->stack + pool->first, head * sizeof *first);
         pool->first = capacity - head;
@@ -197,7 +197,7 @@ kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity) {
 
 bool kolk_pool_grow_(kolk_pool *pool, uint64_t needed) {
     if (needed > pool->desc.max_capacity) return false;
-    uint32_t wish = kolk_room_next_capacity_(pool->capacity, pool->desc.max_capacity, pool->stride);
+    uint32_t wish = kolk_block_next_capacity_(pool->capacity, pool->desc.max_capacity, pool->stride);
     if (wish > needed && kolk_pool_reserve(pool, wish) == KOLK_OK) return true;
     return kolk_pool_reserve(pool, (uint32_t)needed) == KOLK_OK;
 }

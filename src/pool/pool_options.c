@@ -134,10 +134,10 @@ static KOLK_NOINLINE_ void *alloc_any(kolk_pool *pool, alloc_request how, const 
 }
 
 /* FIFO and LOWEST take a slot directly here, while no option watches the free slots. */
-KOLK_NOINLINE_ void *kolk_pool_alloc_waiting_(kolk_pool *pool, const void *site) {
+KOLK_NOINLINE_ void *kolk_pool_alloc_listed_(kolk_pool *pool, const void *site) {
     if (!KOLK_DIAGNOSTICS && has_aged_slot(pool)) return alloc_aged(pool);
     if (pool->held <= pool->held_floor) return alloc_any(pool, (alloc_request){0}, site);
-    uint32_t index = take_waiting(pool);
+    uint32_t index = take_listed(pool);
     KOLK_ASSERT_(index < pool->fresh && !kolk_bits_get_(pool->live, index));
     kolk_bits_set_(pool->live, index);
     return plain_slot_at(pool, index);

@@ -1,8 +1,8 @@
 /* pool_order.h: the free slots of a core pool: their places, and the order of their reuse (pool.c, I3).
  *
  *     LIFO     stack   | 7 | 3 | 9 |            last in, first out; top - stack slots
- *     FIFO     stack   | 5 | . | . | 2 | 8 |    a ring that begins at `first`; `waiting` slots
- *     LOWEST   holes   ..1.....1..1             one bit a slot, and summary levels (bits.h); `waiting` slots
+ *     FIFO     stack   | 5 | . | . | 2 | 8 |    a ring that begins at `first`; `listed` slots
+ *     LOWEST   holes   ..1.....1..1             one bit a slot, and summary levels (bits.h); `listed` slots
  *
  * A slot that must not be used yet is in none of these, but in the list of worn-out slots or in the debug mode's
  * quarantine. Inlining these functions saves FIFO and LOWEST a fifth of their time. */
@@ -12,14 +12,14 @@
 #include "pool_inside.h"
 
 /* The number of free slots in the ring or the holes. */
-static inline uint32_t waiting(const kolk_pool *pool) {
+static inline uint32_t listed(const kolk_pool *pool) {
     KOLK_ASSERT_(pool->held >= pool->worn.count + pool->quarantined);
     return pool->held - pool->worn.count - pool->quarantined;
 }
 
 /* The number of free slots in the array of LIFO or FIFO. */
 static inline uint32_t queued(const kolk_pool *pool) {
-    return pool->desc.reuse == KOLK_REUSE_FIFO ? waiting(pool) : (uint32_t)(pool->top - pool->stack);
+    return pool->desc.reuse == KOLK_REUSE_FIFO ? listed(pool) : (uint32_t)(pool->top - pool->stack);
 }
 
 /* The place of the n-th free slot in that array. For LIFO, `first` is 0. */
@@ -37,16 +37,16 @@ static KOLK_ALWAYS_INLINE_ void put_free(kolk_pool *pool, uint32_t index) {
         return;
     }
     if (pool->desc.reuse == KOLK_REUSE_FIFO) {
-        queue_at(pool, waiting(pool))->index = index;
+        queue_at(pool, listed(pool))->index = index;
     } else {
         kolk_levels_set_(pool->holes, pool->levels, index);
     }
     pool->held++;
 }
 
-/* Takes a free slot of FIFO or LOWEST. At least one must be waiting. */
-static KOLK_ALWAYS_INLINE_ uint32_t take_waiting(kolk_pool *pool) {
-    KOLK_ASSERT_(waiting(pool) > 0);
+/* Takes a free slot of FIFO or LOWEST. At least one must be listed. */
+static KOLK_ALWAYS_INLINE_ uint32_t take_listed(kolk_pool *pool) {
+    KOLK_ASSERT_(listed(pool) > 0);
     pool->held--;
     if (pool->desc.reuse == KOLK_REUSE_LOWEST) return (uint32_t)kolk_levels_take_lowest_(pool->holes, pool->levels);
     uint32_t first = pool->first;
@@ -60,8 +60,8 @@ static inline bool take_free(kolk_pool *pool, uint32_t *index) {
         *index = (--pool->top)->index;
         return true;
     }
-    if (waiting(pool) == 0) return false;
-    *index = take_waiting(pool);
+    if (listed(pool) == 0) return false;
+    *index = take_listed(pool);
     return true;
 }
 

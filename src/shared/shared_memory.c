@@ -4,7 +4,7 @@
 #if KOLK_HOSTED
 
 #include "../core/handle.h"
-#include "../core/room.h"
+#include "../core/block.h"
 #include "../core/tools.h"
 #include "../diag/begin.h"
 #include "../os/key.h"
@@ -41,7 +41,7 @@ static uint32_t cache_of(const kolk_shared_desc *desc, uint32_t max_capacity, ui
 
 /* Fills the defaults into a descriptor, and checks it. Afterwards a desc->cache of 0 means no cache. */
 static kolk_status resolve(kolk_shared_desc *desc, size_t type_size, size_t type_align) {
-    kolk_status status = kolk_room_resolve_size_(&desc->object_size, &desc->object_align, type_size, type_align);
+    kolk_status status = kolk_block_resolve_size_(&desc->object_size, &desc->object_align, type_size, type_align);
     if (status != KOLK_OK) return status;
     if (desc->generations != KOLK_GENERATIONS_RECYCLE && desc->generations != KOLK_GENERATIONS_NONE)
         return KOLK_BAD_GENERATIONS;

@@ -207,7 +207,7 @@ kolk_status kolk_slotmap_reserve(kolk_slotmap *map, uint32_t capacity) {
 /* Grows to hold at least one more object, and to twice the old capacity if possible. */
 static bool grow_map(kolk_slotmap *map) {
     if (map->capacity == map->max_capacity) return false;
-    uint32_t wish = kolk_room_next_capacity_(map->capacity, map->max_capacity, map->stride);
+    uint32_t wish = kolk_block_next_capacity_(map->capacity, map->max_capacity, map->stride);
     return kolk_slotmap_reserve(map, wish) == KOLK_OK || kolk_slotmap_reserve(map, map->capacity + 1) == KOLK_OK;
 }
 

@@ -13,7 +13,7 @@
 #include "../base/assert.h"
 #include "../core/geometry.h"
 #include "../diag/debug.h"
-#include "../core/room.h"
+#include "../core/block.h"
 #include "../diag/sizes.h"
 
 #define NO_PLACE KOLK_NO_SLOT_

@@ -1,4 +1,4 @@
-/* slotmap_memory.c: the memory of a slot map, which is one block (room.h) of these regions:
+/* slotmap_memory.c: the memory of a slot map, which is one block (block.h) of these regions:
  *
  *     | objects | cells | owners |
  *
@@ -27,23 +27,23 @@ static uint64_t map_bytes_of(const void *given, uint32_t capacity, uint64_t unit
     const kolk_slotmap_desc *desc = given;
     uint64_t sizes[MAP_REGIONS];
     measure_map(round_up(desc->object_size, desc->object_align), capacity, sizes);
-    return kolk_room_bytes_(sizes, MAP_REGIONS, unit);
+    return kolk_block_bytes_(sizes, MAP_REGIONS, unit);
 }
 
-static kolk_room_ map_room_of(const kolk_slotmap_desc *desc) {
-    return (kolk_room_){
+static kolk_block_ map_block_of(const kolk_slotmap_desc *desc) {
+    return (kolk_block_){
         desc->object_align, desc->capacity, desc->max_capacity, desc->memory, desc->memory_size, NULL, 0, 0};
 }
 
 kolk_status kolk_slotmap_resolve_(kolk_slotmap_desc *desc, size_t type_size, size_t type_align) {
-    kolk_status status = kolk_room_resolve_size_(&desc->object_size, &desc->object_align, type_size, type_align);
+    kolk_status status = kolk_block_resolve_size_(&desc->object_size, &desc->object_align, type_size, type_align);
     if (status != KOLK_OK) return status;
     if (desc->capacity > INT32_MAX) return KOLK_BAD_CAPACITY;
-    kolk_room_ room = map_room_of(desc);
-    status = kolk_room_resolve_(&room, map_bytes_of, desc);
-    desc->capacity = room.capacity;
-    desc->max_capacity = room.max_capacity;
-    return status == KOLK_OK && room.max_capacity == 0 ? KOLK_ZERO_CAPACITY : status;
+    kolk_block_ block = map_block_of(desc);
+    status = kolk_block_resolve_(&block, map_bytes_of, desc);
+    desc->capacity = block.capacity;
+    desc->max_capacity = block.max_capacity;
+    return status == KOLK_OK && block.max_capacity == 0 ? KOLK_ZERO_CAPACITY : status;
 }
 
 size_t kolk_slotmap_memory_size(const kolk_slotmap_desc *desc) {
@@ -139,7 +139,7 @@ bool kolk_slotmap_commit_(const kolk_slotmap *map, uint32_t capacity) {
     measure_map(map->stride, capacity, sizes);
     if (map->blocks && capacity && !kolk_memory_commit_(map->objects, (size_t)sizes[MAP_OBJECTS])) return false;
     if (map->blocks) sizes[MAP_OBJECTS] = 0;
-    if (map->memory == MEMORY_GROWS && !kolk_room_commit_(starts, sizes, MAP_REGIONS)) return false;
+    if (map->memory == MEMORY_GROWS && !kolk_block_commit_(starts, sizes, MAP_REGIONS)) return false;
     hide_places(map, map->objects, map->capacity, capacity);
     return true;
 }
@@ -156,20 +156,20 @@ uint64_t kolk_slotmap_committed_(const kolk_slotmap *map) {
         sizes[MAP_OBJECTS] = 0;
     }
     bool grows = map->memory == MEMORY_GROWS;
-    return objects + (grows ? kolk_room_bytes_(sizes, MAP_REGIONS, kolk_memory_page_()) : map->block_size);
+    return objects + (grows ? kolk_block_bytes_(sizes, MAP_REGIONS, kolk_memory_page_()) : map->block_size);
 }
 
 static bool make_map_block(kolk_slotmap *map, const kolk_slotmap_desc *desc) {
     uint64_t sizes[MAP_REGIONS];
     void *starts[MAP_REGIONS] = {NULL};
-    kolk_room_ room = map_room_of(desc);
+    kolk_block_ block = map_block_of(desc);
     make_blocks(map, desc);
     measure_map(map->stride, desc->max_capacity, sizes);
     if (map->blocks) sizes[MAP_OBJECTS] = 0;
-    bool made = kolk_room_make_(&room, sizes, MAP_REGIONS, starts);
-    map->block = room.block;
-    map->block_size = room.block_size;
-    map->memory = room.kind;
+    bool made = kolk_block_make_(&block, sizes, MAP_REGIONS, starts);
+    map->block = block.start;
+    map->block_size = block.size;
+    map->memory = block.kind;
     map->objects = map->blocks ? map->blocks : starts[MAP_OBJECTS];
     map->cells = starts[MAP_CELLS];
     map->owners = starts[MAP_OWNERS];
@@ -216,7 +216,7 @@ void kolk_slotmap_unmake_(kolk_slotmap *map) {
     size_t hidden = (size_t)round_up((uint64_t)map->capacity * map->stride, 8);
     if (map_has(map, KOLK_DEBUG_BYPASS) && hidden) kolk_tools_show_(map->objects, hidden);
     if (map_debug_of(map)) kolk_debug_end_(map->debug, map->fresh);
-    kolk_room_end_(&(kolk_room_){.block = map->block, .block_size = map->block_size, .kind = map->memory});
+    kolk_block_end_(&(kolk_block_){.start = map->block, .size = map->block_size, .kind = map->memory});
     release_blocks(map);
     memset(map, 0, sizeof *map);
 }

@@ -5,7 +5,7 @@
 
 #include "../core/budget.h"
 #include "../core/probes.h"
-#include "../core/room.h"
+#include "../core/block.h"
 #include "../os/lock.h"
 
 #define BUDGET_SHARE 16u /* a store takes at most 1 / BUDGET_SHARE of what is left of its budget at a time */
@@ -15,7 +15,7 @@
 /* Returns by how many slots the store grows next, and takes their bytes from the budget. */
 static uint32_t next_step(const kolk_slot_store_ *store, uint32_t now) {
     uint32_t extra = now == 0 ? store->slack : 0; /* capacity does not include these */
-    uint32_t next = kolk_room_next_capacity_(now, store->depot.slots - extra, store->stride) + extra;
+    uint32_t next = kolk_block_next_capacity_(now, store->depot.slots - extra, store->stride) + extra;
     uint64_t bytes = (uint64_t)(next - now) * store->stride;
     if (store->budget) {
         uint64_t most = kolk_load_(store->budget, KOLK_RELAXED_) / BUDGET_SHARE;

@@ -1,4 +1,4 @@
-/* store_block.c: makes a store and its memory from a descriptor. The memory is one block (core/room.h) of these
+/* store_block.c: makes a store and its memory from a descriptor. The memory is one block (core/block.h) of these
  * regions, each of which grows separately.
  *
  *     | slots | lives | owner's part | free | sets[0] | ... |
@@ -12,7 +12,7 @@
 #if KOLK_HOSTED
 
 #include "../core/budget.h"
-#include "../core/room.h"
+#include "../core/block.h"
 #include "../os/lock.h"
 
 #include <string.h>
@@ -43,7 +43,7 @@ static void measure_committed(const kolk_slot_store_ *store, uint32_t slots, uin
 static uint64_t bytes_of_block(const void *store, uint32_t slots, uint64_t unit) {
     uint64_t sizes[REGIONS];
     measure_regions((const kolk_slot_store_ *)store, slots, sizes);
-    return kolk_room_bytes_(sizes, REGIONS, unit);
+    return kolk_block_bytes_(sizes, REGIONS, unit);
 }
 
 static void point_to_regions(kolk_slot_store_ *store, void *const starts[REGIONS], uint32_t front) {
@@ -111,7 +111,7 @@ uint64_t kolk_store_committed_(const kolk_slot_store_ *store) {
     uint64_t sizes[REGIONS];
     if (store->memory != MEMORY_GROWS) return store->block_size;
     measure_committed(store, kolk_store_usable_(store), sizes);
-    return kolk_room_bytes_(sizes, REGIONS, kolk_memory_page_());
+    return kolk_block_bytes_(sizes, REGIONS, kolk_memory_page_());
 }
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
@@ -132,7 +132,7 @@ static void place_block(kolk_slot_store_ *store, const kolk_store_desc_ *desc, u
     measure_regions(store, desc->slots, sizes);
     uint64_t slots_size = sizes[OF_SLOTS];
     sizes[OF_SLOTS] = 0;
-    store->block_size = (size_t)kolk_room_bytes_(sizes, REGIONS, kolk_memory_page_());
+    store->block_size = (size_t)kolk_block_bytes_(sizes, REGIONS, kolk_memory_page_());
     store->block = desc->range + desc->range_size - store->block_size;
     KOLK_ASSERT_((uintptr_t)store->block % kolk_memory_page_() == 0);
     KOLK_ASSERT_(slots_size <= desc->range_size - store->block_size);
@@ -146,18 +146,18 @@ static void place_block(kolk_slot_store_ *store, const kolk_store_desc_ *desc, u
 }
 
 static kolk_status make_block(kolk_slot_store_ *store, const kolk_store_desc_ *desc, uint32_t front) {
-    kolk_room_ room = {
+    kolk_block_ block = {
         .object_align = desc->object_align, .capacity = desc->capacity, .max_capacity = store->depot.slots};
-    kolk_status status = kolk_room_resolve_(&room, bytes_of_block, store);
+    kolk_status status = kolk_block_resolve_(&block, bytes_of_block, store);
     if (status != KOLK_OK) return status;
     uint64_t sizes[REGIONS];
     void *starts[REGIONS] = {NULL};
     measure_regions(store, store->depot.slots, sizes);
-    bool made = kolk_room_make_(&room, sizes, REGIONS, starts);
-    store->block = room.block;
-    store->block_size = room.block_size;
-    store->memory = room.kind;
-    store->depot.usable = room.kind == MEMORY_GROWS ? desc->capacity : store->depot.slots;
+    bool made = kolk_block_make_(&block, sizes, REGIONS, starts);
+    store->block = block.start;
+    store->block_size = block.size;
+    store->memory = block.kind;
+    store->depot.usable = block.kind == MEMORY_GROWS ? desc->capacity : store->depot.slots;
     if (!made) {
         kolk_store_end_block_(store);
         return KOLK_NO_MEMORY;
@@ -210,8 +210,8 @@ kolk_status kolk_store_begin_(kolk_slot_store_ *store, const kolk_store_desc_ *d
 }
 
 void kolk_store_end_block_(const kolk_slot_store_ *store) {
-    kolk_room_ room = {.block = store->block, .block_size = store->block_size, .kind = store->memory};
-    if (store->block && !store->sweeps) kolk_room_end_(&room);
+    kolk_block_ block = {.start = store->block, .size = store->block_size, .kind = store->memory};
+    if (store->block && !store->sweeps) kolk_block_end_(&block);
 }
 
 #endif

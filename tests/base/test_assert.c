@@ -5,7 +5,7 @@
 #include "base/assert.h"
 #include "base/bits.h"
 #include "core/geometry.h"
-#include "core/room.h"
+#include "core/block.h"
 #include "store/slot_set.h"
 #include "core/wait_queue.h"
 #include "os/event.h"

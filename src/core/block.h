@@ -1,12 +1,12 @@
-/* room.h: the memory that objects live in: one block, cut into regions that each grow on their own.
+/* block.h: the memory that objects live in: one block, cut into regions that each grow on their own.
  *
  *     | objects | region 1 | region 2 | ...
  *
  * In the caller's memory, and where nothing grows, the regions lie side by side and have their full size from the
  * start. Otherwise each region has address space for max_capacity, and more of it is committed as the capacity
  * grows. */
-#ifndef KOLK_SRC_ROOM_H
-#define KOLK_SRC_ROOM_H
+#ifndef KOLK_SRC_BLOCK_H
+#define KOLK_SRC_BLOCK_H
 
 #include "kolk/base.h"
 
@@ -18,16 +18,16 @@ enum { MEMORY_WHOLE, MEMORY_GROWS, MEMORY_CALLERS };
 #define KOLK_MAX_ALIGN_ 4096u
 
 /* The members of a descriptor that concern memory, and the block that is made according to them. */
-typedef struct kolk_room_ {
+typedef struct kolk_block_ {
     size_t object_align;
     uint32_t capacity, max_capacity;
     void *memory;
     size_t memory_size;
 
-    unsigned char *block;
-    size_t block_size;
+    unsigned char *start;
+    size_t size;
     uint8_t kind; /* MEMORY_ */
-} kolk_room_;
+} kolk_block_;
 
 /* Rounds up to a multiple of `unit`, a power of two. */
 static inline uint64_t round_up(uint64_t n, uint64_t unit) {
@@ -36,7 +36,7 @@ static inline uint64_t round_up(uint64_t n, uint64_t unit) {
 }
 
 /* Returns the capacity that a full block should try first: twice the old one, but at least 64 KiB or one slot more. */
-static inline uint32_t kolk_room_next_capacity_(uint32_t capacity, uint32_t max_capacity, uint32_t stride) {
+static inline uint32_t kolk_block_next_capacity_(uint32_t capacity, uint32_t max_capacity, uint32_t stride) {
     KOLK_ASSERT_(capacity <= max_capacity && stride != 0);
     uint64_t step = stride < 65536 ? 65536 / stride : 1;
     uint64_t wish = capacity + (capacity > step ? capacity : step);
@@ -45,25 +45,25 @@ static inline uint32_t kolk_room_next_capacity_(uint32_t capacity, uint32_t max_
 
 /* Checks the objects' size and alignment and replaces 0 by defaults. type_size and type_align are those of the object's
  * type, or 0. */
-kolk_status kolk_room_resolve_size_(size_t *size, size_t *align, size_t type_size, size_t type_align);
+kolk_status kolk_block_resolve_size_(size_t *size, size_t *align, size_t type_size, size_t type_align);
 
 /* Computes the bytes of a block that `desc` describes, for this many slots, with each region rounded up to `unit`. */
 typedef uint64_t kolk_bytes_(const void *desc, uint32_t capacity, uint64_t unit);
 
 /* Checks capacities and memory, and replaces 0 by defaults. The objects' size must be resolved first. */
-kolk_status kolk_room_resolve_(kolk_room_ *room, kolk_bytes_ *bytes, const void *desc);
+kolk_status kolk_block_resolve_(kolk_block_ *block, kolk_bytes_ *bytes, const void *desc);
 
 /* Returns the sum of the sizes of n regions, each rounded up to `unit`. */
-uint64_t kolk_room_bytes_(const uint64_t *sizes, unsigned n, uint64_t unit);
+uint64_t kolk_block_bytes_(const uint64_t *sizes, unsigned n, uint64_t unit);
 
 /* Makes the block of n regions and sets their starts; the start of a region of size 0 is NULL. `sizes` are the sizes
  * for max_capacity. Returns false, without a block, if there is no memory. */
-bool kolk_room_make_(kolk_room_ *room, const uint64_t *sizes, unsigned n, void **starts);
+bool kolk_block_make_(kolk_block_ *block, const uint64_t *sizes, unsigned n, void **starts);
 
 /* Commits the first sizes[r] bytes of each region r of a growing block. */
-bool kolk_room_commit_(void *const *starts, const uint64_t *sizes, unsigned n);
+bool kolk_block_commit_(void *const *starts, const uint64_t *sizes, unsigned n);
 
 /* Releases the block, unless it is NULL or the caller's. */
-void kolk_room_end_(const kolk_room_ *room);
+void kolk_block_end_(const kolk_block_ *block);
 
 #endif

@@ -1,6 +1,6 @@
-/* sites_place.c: finds the places in the source for addresses of code.
+/* sites_source.c: finds the source lines of code addresses.
  *
- * Places come from addr2line, which gets all addresses of a module in one call. With -a -f -i it prints
+ * They come from addr2line, which gets all addresses of a module in one call. With -a -f -i it prints
  *
  *     0x11f2                    the address
  *     on_hit                    the innermost function that the compiler has merged
@@ -37,24 +37,24 @@ typedef struct line_answer {
     const void *const *stack;
     size_t first, count; /* the value of calls->at for stack[0]; the number of addresses */
     size_t told;         /* addresses whose answer has begun */
-    char line[256];      /* a line of output; for a place, only the part after the last slash */
+    char line[256];      /* a line of output; for a source line, only the part after the last slash */
     size_t length;
-    bool wants_place, has_call; /* the next line is a place; a call was read, but not yet the line after it */
-    char function[256], place[256];
+    bool wants_source, has_call; /* the next line is a source line; a call was read, but not yet the line after it */
+    char function[256], source[256];
 } line_answer;
 
-/* Shortens "collide.c:63 (discriminator 2)" to "collide.c:63". "??:0", "??:?" and "collide.c:?" are not places. Nor is
- * a line of one of our .inl files: there addr2line did not find the function that the line was merged into (binutils
- * 2.40 with DWARF 5 from clang -O2). */
-static bool is_place(char *place) {
+/* Shortens "collide.c:63 (discriminator 2)" to "collide.c:63". "??:0", "??:?" and "collide.c:?" are no source lines. A
+ * line of one of our .inl files does not count either: there addr2line did not find the function that the line was
+ * merged into (binutils 2.40 with DWARF 5 from clang -O2). */
+static bool is_source(char *source) {
     static const char *const ours[] = {"bytemap.inl:", "pool.inl:", "shared.inl:", "slotmap.inl:"};
-    char *more = strstr(place, " (discriminator ");
+    char *more = strstr(source, " (discriminator ");
     if (more) *more = 0;
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
-        if (strncmp(place, ours[i], strlen(ours[i])) == 0) return false;
+        if (strncmp(source, ours[i], strlen(ours[i])) == 0) return false;
     }
-    const char *line = strrchr(place, ':');
-    return line && line > place && line[1] >= '1' && line[1] <= '9';
+    const char *line = strrchr(source, ':');
+    return line && line > source && line[1] >= '1' && line[1] <= '9';
 }
 
 static void tell_call(line_answer *from, bool is_merged) {
@@ -63,17 +63,17 @@ static void tell_call(line_answer *from, bool is_merged) {
     from->has_call = false;
     from->calls->at = from->first + from->told - 1;
     from->in->site = (uintptr_t)from->stack[from->told - 1];
-    site_call call = {.function = from->function, .place = from->place, .is_merged = is_merged};
+    site_call call = {.function = from->function, .source = from->source, .is_merged = is_merged};
     kolk_site_add_call_(from->calls, from->in, &call);
 }
 
 static void read_answered_line(line_answer *from) {
     bool is_whole = from->length + 1 < sizeof from->line;
     from->line[from->length] = 0;
-    if (from->wants_place) {
-        bool known = is_whole && is_place(from->line);
-        memcpy(from->place, known ? from->line : "", known ? from->length + 1 : 1);
-        from->wants_place = false;
+    if (from->wants_source) {
+        bool known = is_whole && is_source(from->line);
+        memcpy(from->source, known ? from->line : "", known ? from->length + 1 : 1);
+        from->wants_source = false;
         from->has_call = true;
     } else if (strncmp(from->line, "0x", 2) == 0) {
         tell_call(from, false);
@@ -81,7 +81,7 @@ static void read_answered_line(line_answer *from) {
     } else if (from->told) {
         tell_call(from, true);
         memcpy(from->function, from->line, from->length + 1);
-        from->wants_place = true;
+        from->wants_source = true;
     }
 }
 
@@ -90,7 +90,7 @@ static void read_answer(line_answer *from, char next) {
     if (next == '\n') {
         read_answered_line(from);
         from->length = 0;
-    } else if (next == '/' && from->wants_place) {
+    } else if (next == '/' && from->wants_source) {
         from->length = 0;
     } else if (from->length + 1 < sizeof from->line) {
         from->line[from->length++] = next;
@@ -170,7 +170,7 @@ static bool leads_to(const char *path, int file) {
     return there.st_dev == here.st_dev && there.st_ino == here.st_ino;
 }
 
-size_t kolk_site_add_places_(site_calls *calls, site_module *in, const void *const *stack, size_t count) {
+size_t kolk_site_add_sources_(site_calls *calls, site_module *in, const void *const *stack, size_t count) {
     KOLK_ASSERT_(in->file >= 0);
     int ends[2];
     if (count > KOLK_STACK_ROOM_(KOLK_STACK_MOST_)) count = KOLK_STACK_ROOM_(KOLK_STACK_MOST_);
