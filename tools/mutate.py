@@ -33,7 +33,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WORK = os.path.join(TOP, "build", "mutants")
 RESULTS = os.path.join(WORK, "results.json")
 LIST = "tools/mutants.txt"
-FILES = ["src/pool/*.[ch]", "src/slotmap/*.[ch]", "src/bytemap/*.c", "src/core/room.[ch]", "src/base/bits.h", "src/core/geometry.h",
+FILES = ["src/pool/*.[ch]", "src/slotmap/*.[ch]", "src/bytemap/*.c", "src/core/block.[ch]", "src/base/bits.h", "src/core/geometry.h",
          "src/core/handle.h", "src/store/*.[ch]", "src/core/wait_queue.h", "src/diag/stale.h", "src/diag/words.h",
          "src/shared/*.[ch]", "src/queue/*.[ch]", "src/resource/*.[ch]",
          "include/kolk/pool.inl", "include/kolk/slotmap.inl", "include/kolk/bytemap.inl",
