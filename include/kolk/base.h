@@ -373,8 +373,8 @@ typedef enum kolk_stats_format {
 } kolk_stats_format;
 
 /* Writes the statistics of every initialised pool that has a name. The text is passed to `put` in pieces; `put` may
- * call any function of kolk. The numbers of pools that other threads are using may be slightly off. A library without
- * diagnostics keeps no list of pools, and writes an empty one. */
+ * call any function of kolk. The figures of pools that other threads are using may be slightly inaccurate. A library
+ * without diagnostics keeps no list of pools, and writes an empty one. */
 KOLK_API_ void kolk_stats_write(kolk_stats_format format, void (*put)(const char *text, size_t length, void *context),
                                 void *context);
 
@@ -512,8 +512,8 @@ KOLK_API_ size_t kolk_stack_text(const void *const *stack, uint32_t depth, bool 
  * count.
  *
  * What people wrote stays: comments, blank lines, the order, and the sections and pools that this run did not see. Only
- * the numbers of measured pools and kolk's own remarks change. The number of a pool that was never needed stays too.
- * New pools are added at the end of their section, new sections at the end of the file. The file is replaced atomically
+ * the numbers of measured pools and kolk's own remarks change. A pool that was never needed keeps its number too. New
+ * pools are added at the end of their section, new sections at the end of the file. The file is replaced atomically
  * when the program ends. A file that cannot be read, or that has a line that is not understood, stays as it is, and the
  * measurements go to stderr.
  *

@@ -228,7 +228,7 @@ KOLK_API_ bool kolk_bytemap_compare(const uint8_t *before, const uint8_t *after,
 /* ---- Reading a dump: the memory of a 32-bit game as regions of bytes, wherever this program runs ----------------- */
 
 typedef struct kolk_bytemap_region {
-    uint32_t address;  /* of the first byte, in the game */
+    uint32_t address;  /* the first byte's address in the game */
     const void *bytes; /* the bytes in this program */
     size_t size;
 } kolk_bytemap_region;
@@ -236,10 +236,10 @@ typedef struct kolk_bytemap_region {
 typedef enum kolk_bytemap_layout {
     KOLK_BYTEMAP_III = 0, /* object_list at 0, byte_map at 4, count at 8, first_free at 0xC; 0x10 bytes */
     KOLK_BYTEMAP_VICE_CITY,
-    KOLK_BYTEMAP_SAN_ANDREAS /* also owns-its-memory at 0x10 and a flag at 0x11; 0x14 bytes */
+    KOLK_BYTEMAP_SAN_ANDREAS /* also the flag owns-its-memory at 0x10 and another at 0x11; 0x14 bytes */
 } kolk_bytemap_layout;
 
-/* Reads the 32-bit number at an address, such as a game's pointer to a pool. KOLK_OUTSIDE: no region has the
+/* Reads the 32-bit number at an address, such as a game's pointer to a pool. KOLK_OUTSIDE: no region contains the
  * address. */
 KOLK_API_ kolk_status kolk_bytemap_follow(const kolk_bytemap_region *regions, size_t n, uint32_t address,
                                           uint32_t *out);

@@ -64,8 +64,8 @@
  *           releasing memory.
  * Tools     under sanitizers and memcheck, or with KOLK_BYPASS=1, each block is a malloc block of exactly the requested
  *           size. There are no classes then, and no debug settings; the limit still applies.
- * Design    the essay in src/heap/heap.c. Not in freestanding builds; on 64-bit machines only (elsewhere init returns
- *           KOLK_NO_MEMORY).
+ * Design    the essay in src/heap/heap.c. Heaps are not available in freestanding builds. They need a 64-bit machine;
+ *           elsewhere init returns KOLK_NO_MEMORY.
  */
 #ifndef KOLK_HEAP_H
 #define KOLK_HEAP_H
@@ -176,8 +176,8 @@ KOLK_API_ bool kolk_heap_is_live(const kolk_heap *heap, const void *block);
 /* Returns the next live block after this one, which may have been freed since. The order is by class and address, then
  * guarded blocks, then large ones. NULL begins the walk, and NULL ends it. Blocks that other threads allocate or free
  * during the walk may or may not be visited. A step is O(slots to the next block); among large blocks it is O(all large
- * blocks). A pointer into a class's addresses that is not a block of the class is a bug of the caller, and returns
- * NULL. */
+ * blocks). If the pointer lies in a class's addresses but is not a block of the class, this is a bug of the caller, and
+ * the result is NULL. */
 KOLK_API_ void *kolk_heap_next(const kolk_heap *heap, const void *block);
 
 /* Statistics of one class. `asked` and `given` measure the waste: they are the sums, over sampled allocs, of the bytes

@@ -28,8 +28,8 @@
  *
  * Cost      alloc, free, get, is_live, index and at are O(1): a handful of instructions, no system call, no lock; with
  *           KOLK_REUSE_LOWEST, alloc and free take one step for each factor of 64 in max_capacity. An alloc that grows
- *           the pool calls the system. init is O(1) and touches no slot. A step of a walk is O(words of 64 slots
- *           without live objects that it skips). clear, trim and is_valid are O(slots).
+ *           the pool calls the system. init is O(1) and touches no slot. A step of a walk is O(words that it skips): a
+ *           word stands for 64 slots, and is skipped if none of them is alive. clear, trim and is_valid are O(slots).
  * Memory    the caller's memory, or pages of the system; never malloc. A slot costs its stride and 1 bit, 4 bytes for
  *           the order of reuse (LOWEST: 1 bit), 4 bytes if there are generations, 1 bit with a setup or teardown hook,
  *           and 8 bytes with ages.

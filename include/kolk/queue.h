@@ -165,8 +165,8 @@ typedef enum kolk_queue_event {
  * no descriptor left, or is not Linux. */
 KOLK_USES_(1) int kolk_queue_fd(kolk_queue *queue, kolk_queue_event event);
 
-/* Counters, as for the other members. `peak` is the capacity once a push has found the queue full, and the count before
- * that. `failed` counts the pushes that returned KOLK_FULL or KOLK_TIMEOUT. */
+/* Counters, as for the other members. Once a push has found the queue full, `peak` is the capacity; until then it is
+ * the count. `failed` counts the pushes that returned KOLK_FULL or KOLK_TIMEOUT. */
 KOLK_API_ void kolk_queue_stats(const kolk_queue *queue, kolk_stats *out);
 
 /* Checks every invariant of src/queue/queue.c, for tests; no thread may be inside a call. */

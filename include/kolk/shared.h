@@ -164,14 +164,14 @@ KOLK_USES_(1) void kolk_shared_deinit(kolk_shared *pool);
  * slots. */
 KOLK_USES_(2) kolk_status kolk_shared_local_init(kolk_shared_local *local, kolk_shared *pool);
 
-/* Returns the calling thread's own local, for code that has no place to keep one. The first call makes it, and the end
- * of the thread deinits it. A call takes some nanoseconds, so use the result for many objects. Returns NULL if there
- * are already max_threads locals, or if the process has more such pools than the system has keys for thread-specific
- * data (1,024 on Linux). */
+/* Returns the calling thread's own local, for code that has no place to keep one. It is made by the first call, and is
+ * deinitialised when the thread ends. A call takes some nanoseconds, so use the result for many objects. Returns NULL
+ * if there are already max_threads locals, or if the process has more such pools than the system has keys for
+ * thread-specific data (1,024 on Linux). */
 KOLK_USES_(1) kolk_shared_local *kolk_shared_local_of_thread(kolk_shared *pool);
 
-/* Returns the local's free slots to the depot, and leaves it all zero. Its objects stay alive. Takes a lock for a
- * moment, as init does. */
+/* Returns the local's free slots to the depot, and leaves the local all zero. Its objects stay alive. Takes a lock for
+ * a moment, as init does. */
 KOLK_USES_(1) void kolk_shared_local_deinit(kolk_shared_local *local);
 
 /* Returns the local's free slots to the depot. Call it before the thread sleeps for long. Lock-free. */
@@ -193,7 +193,7 @@ KOLK_USES_(1) void *kolk_shared_alloc_wait(kolk_shared_local *local, kolk_deadli
 /* Frees an object of the pool; any thread may have allocated it. Its handles are stale from now on. NULL does nothing.
  * Anything else is a bug of the caller and is reported: a double free, or a pointer that is not from this pool or is
  * not the start of an object. If two threads free the same object at the very same moment, it can happen that neither
- * free is reported; the slot is then handed out twice. With .exact one of them is always reported, which costs some
+ * free is reported; the slot is then handed out twice. With `.exact`, one of them is always reported; this costs some
  * nanoseconds per free. Lock-free. */
 KOLK_INLINE_ void kolk_shared_free(kolk_shared_local *local, void *object);
 
@@ -235,11 +235,11 @@ KOLK_USES_(1) void kolk_shared_reopen(kolk_shared *pool);
  * setup was running in another thread at the fork is not set up in the child. An object whose reset was running counts
  * as alive, and is torn down.
  *
- * Cost: setup and teardown take 2 bits per slot, and slots that were never used are then taken one by one; with reset
- * no free takes the fast path. Without hooks there is no cost. Slots in magazines, and slots beyond max_capacity, are
- * set up too. So for costly parts use no cache, which is the default with these hooks. Then there are never more slots
- * set up than the most objects that were alive, or being freed, at a time (more with the debug setting `quarantine`).
- * If setup is cheap, such as initialising a lock, set a cache. */
+ * Cost: with setup or teardown, a slot costs 2 bits more, and slots that were never used are taken one by one. With
+ * reset, no free takes the fast path. Without hooks there is no cost. Slots in magazines, and slots beyond
+ * max_capacity, are set up too. So for costly parts use no cache, which is the default with these hooks. Then there are
+ * never more slots set up than the most objects that were alive, or being freed, at a time (more with the debug setting
+ * `quarantine`). If setup is cheap, such as initialising a lock, set a cache. */
 
 /* ---- Deferred free: for readers that take no lock ------------------------------------------------------------------
  *
@@ -316,9 +316,9 @@ typedef struct kolk_shared_cursor {
 KOLK_API_ kolk_shared_cursor kolk_shared_each(const kolk_shared *pool);
 KOLK_USES_(1) void *kolk_shared_cursor_next(kolk_shared_cursor *cursor);
 
-/* `capacity` and `max_capacity` count objects, as in the descriptor, without the slots beyond them. `peak` is an upper
- * bound, because it counts slots in magazines too; it exceeds `capacity` only if more objects are alive. `waiting` is
- * the number of threads in alloc_wait now, and `waits` the number of calls that have waited. */
+/* `capacity` and `max_capacity` count objects, as in the descriptor; they do not include the pool's additional slots.
+ * `peak` is an upper bound, because it counts slots in magazines too; it exceeds `capacity` only if more objects are
+ * alive. `waiting` is the number of threads in alloc_wait now, and `waits` the number of calls that have waited. */
 KOLK_API_ void kolk_shared_stats(const kolk_shared *pool, kolk_stats *out);
 
 /* Checks every invariant of src/shared/shared.c, for tests; no thread may allocate or free meanwhile. */
@@ -326,7 +326,7 @@ KOLK_API_ bool kolk_shared_is_valid(const kolk_shared *pool);
 
 /* ---- Inside ------------------------------------------------------------------------------------------------------ */
 
-/* type_size and type_align are those of a typed pool's type, or 0. */
+/* `type_size` and `type_align` are the size and alignment of a typed pool's type, or 0 if the pool is not typed. */
 KOLK_API_ kolk_status kolk_shared_init_abi_(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size,
                                             size_t type_align, size_t pool_size, uint32_t abi);
 

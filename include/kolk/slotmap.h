@@ -34,7 +34,7 @@
  * Cost      add, remove, get, slot, handle, index and at are O(1); a remove copies one object. An add that grows the
  *           map calls the system. init is O(1) and touches no place. clear and trim are O(count), sort is O(n log n),
  *           and is_valid is O(slots). If you need no packing, kolk_pool has stable addresses and cheaper removals.
- * Memory    the caller's memory, or pages of the system; never malloc. An object costs its stride and 12 bytes.
+ * Memory    the caller's memory, or pages of the system; never malloc. An object costs its stride plus 12 bytes.
  * Contents  a new object has the bytes that its place had before: initialise all of it. Objects are moved as bytes, so
  *           set on_move if an object has pointers into itself, or if others point to it. The map never stores its own
  *           data among the objects.
@@ -66,7 +66,7 @@ typedef struct kolk_slotmap_desc {
      * always full. */
     uint32_t capacity KOLK_OR_0_;
     uint32_t max_capacity KOLK_OR_0_; /* the map can grow to this, without moving objects; 0: capacity */
-    uint32_t tag KOLK_OR_0_; /* distinguishes its handles from others': see kolk_slotmap_get; 0: a hash of the name */
+    uint32_t tag KOLK_OR_0_; /* sets its handles apart from other maps': see kolk_slotmap_get; 0: a hash of the name */
 
     void *memory KOLK_OR_0_; /* yours, aligned to object_align and to 8, with any contents; NULL: the system's pages */
     size_t memory_size KOLK_OR_0_; /* bytes of memory */
@@ -235,8 +235,8 @@ KOLK_INLINE_ void *kolk_slotmap_cursor_next(kolk_slotmap_cursor *cursor);
  * KOLK_ABOVE_MAX or KOLK_NO_MEMORY nothing has changed. */
 KOLK_USES_(1) kolk_status kolk_slotmap_reserve(kolk_slotmap *map, uint32_t capacity);
 
-/* Releases the whole pages behind the last object to the system. Does nothing on the caller's memory. Returns the
- * number of bytes released, as far as the system reports them. Capacity, objects and handles do not change. */
+/* Releases the pages that lie wholly behind the last object to the system. Does nothing on the caller's memory. Returns
+ * the number of bytes released, as far as the system reports them. Capacity, objects and handles do not change. */
 KOLK_USES_(1) size_t kolk_slotmap_trim(kolk_slotmap *map);
 
 /* All counters; O(1). */
@@ -247,7 +247,7 @@ KOLK_API_ bool kolk_slotmap_is_valid(const kolk_slotmap *map);
 
 /* ---- Inside ------------------------------------------------------------------------------------------------------ */
 
-/* type_size and type_align are those of a typed map's type, or 0. */
+/* `type_size` and `type_align` are the size and alignment of a typed map's type, or 0 if the map is not typed. */
 KOLK_API_ kolk_status kolk_slotmap_init_abi_(kolk_slotmap *map, const kolk_slotmap_desc *desc, size_t type_size,
                                              size_t type_align, size_t map_size, uint32_t abi);
 

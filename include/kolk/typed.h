@@ -289,9 +289,9 @@
  *     KOLK_QUEUE_TYPE(jobs, struct job)
  *
  * makes `jobs` (a queue), `jobs_item`, and jobs_init, _push (of a const struct job *), _pop (to a struct job *),
- * _push_n, _pop_n, _count, _clear, _close, _shutdown, _reopen, _fd, _stats, _is_valid and _deinit: those of queue.h.
- * Leave item_size of the descriptor 0. The untyped queue is `jobs.queue`. The type may be a pointer: then pointers
- * travel, not objects. */
+ * _push_n, _pop_n, _count, _clear, _close, _shutdown, _reopen, _fd, _stats, _is_valid and _deinit, which work as in
+ * queue.h. Leave item_size of the descriptor 0. The untyped queue is `jobs.queue`. The type may be a pointer: then
+ * pointers travel, not objects. */
 #define KOLK_QUEUE_TYPE(name, T)                                                                                       \
     KOLK_COPIED_(T)                                                                                                    \
     typedef T name##_item;                                                                                             \

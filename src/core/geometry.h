@@ -3,7 +3,7 @@
  *     slots    | 0 ........ | 1 ........ | 2 ........ | ... | n - 1 .... |
  *              |<- stride ->|    ^ slot 1, `inside` bytes behind its start
  *
- * kolk_exact_slot_ (base.inl) finds the slot whose start a pointer points to. It divides by the stride, which is odd <<
+ * kolk_exact_slot_ (base.inl) finds the slot that starts at a given pointer. It divides by the stride, which is odd <<
  * shift. */
 #ifndef KOLK_SRC_GEOMETRY_H
 #define KOLK_SRC_GEOMETRY_H

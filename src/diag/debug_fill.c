@@ -24,7 +24,7 @@
 
 /* Bytes that must repeat a pattern, beginning at the start of the stretch. */
 typedef struct stretch {
-    kolk_status rule; /* the rule that is broken if they do not */
+    kolk_status rule; /* the rule that is broken if the bytes differ from the pattern */
     unsigned char *start;
     uint32_t size, pattern;
 } stretch;

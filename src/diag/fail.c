@@ -115,7 +115,7 @@ static void print_and_abort(const kolk_failure *failure) {
 }
 #endif
 
-/* Adds the calls around the site, if they will be printed. The user's handler gets them only with `sites`, because
+/* Adds the callers of the site, if they will be printed. The user's handler gets them only with `sites`, because
  * walking the stack may make glibc load a library. */
 static void note_stack(kolk_failure *failure, const void **frames) {
 #if KOLK_DIAGNOSTICS

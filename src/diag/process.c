@@ -19,7 +19,7 @@
 static struct {
     uint32_t reading;   /* held to read the environment; under the process's lock, a slow file would delay forks */
     bool started;       /* the environment has been read */
-    bool keeps;         /* statistics of pools that end are kept until the exit */
+    bool keeps;         /* the statistics of pools that have ended are kept until the exit */
     kolk_records_ past; /* the kept statistics */
 } this_process;
 

@@ -61,7 +61,7 @@ void kolk_registry_remove_(uint32_t number);
 typedef struct kolk_noted_ {
     char name[36];  /* cut to this size */
     uint32_t debug; /* KOLK_DEBUG_ flags */
-    uint32_t count; /* objects alive; UINT32_MAX if the struct was damaged or gone */
+    uint32_t count; /* live objects; UINT32_MAX if the struct was damaged or gone */
 } kolk_noted_;
 
 /* For an init, before it writes anything: if a pool at the same address is still listed, takes it off the list and

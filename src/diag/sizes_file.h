@@ -13,7 +13,7 @@
 
 typedef enum kolk_line_kind_ {
     LINE_SIZE,     /* POOL = SLOTS */
-    LINE_NEEDLESS, /* the remark of kolk's own that a pool was never needed */
+    LINE_NEEDLESS, /* kolk's own remark that a pool was never needed */
     LINE_SECTION,  /* [SCENE] */
     /* the kinds from here on are invalid lines */
     LINE_NOT_UNDERSTOOD,

@@ -1,4 +1,4 @@
-/* stacks.h: sites with the calls around them, as the debug mode keeps them for each object. */
+/* stacks.h: sites with their callers, as the debug mode keeps them for each object. */
 #ifndef KOLK_SRC_STACKS_H
 #define KOLK_SRC_STACKS_H
 

@@ -22,7 +22,8 @@ static inline bool kolk_note_stale_(const char *const *name, kolk_handle handle)
     return true;
 }
 
-/* Counts a handle of another pool. Returns `strict`: whether the caller must also report it (kolk_fail_handle_). */
+/* Counts a handle of another pool. Returns `strict`, which is true if the caller must also report the handle
+ * (kolk_fail_handle_). */
 static inline bool kolk_note_foreign_(const uint32_t *wrong_pool, bool strict) {
     kolk_count_one_(wrong_pool);
     return strict;

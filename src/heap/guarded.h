@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #define KOLK_GUARDED_SLOTS_   320u
-#define KOLK_GUARDED_ALIVE_   256u             /* most slots with a block; so the slots freed last always wait */
-#define KOLK_GUARDED_LARGEST_ UINT32_C(262144) /* most bytes of a block */
+#define KOLK_GUARDED_ALIVE_   256u             /* the most live blocks; the slots freed last wait for reuse */
+#define KOLK_GUARDED_LARGEST_ UINT32_C(262144) /* the most bytes of a block */
 
 /* The record of a slot and its last block. */
 typedef struct kolk_guarded_slot_ {

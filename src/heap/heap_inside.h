@@ -101,7 +101,7 @@ static inline uintptr_t kolk_heap_class_at_(const kolk_heap *heap, const void *b
     return ((uintptr_t)block - heap->base) >> heap->class_shift;
 }
 
-/* Bytes of the first sixteenth of a class's address space; the first slot lies somewhere in it. */
+/* The size of the first sixteenth of a class's address space. The first slot starts somewhere in it. */
 static inline uint64_t kolk_heap_colours_(unsigned class_shift) {
     return UINT64_C(1) << (class_shift - 4);
 }

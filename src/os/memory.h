@@ -32,8 +32,8 @@ bool kolk_memory_commit_(void *start, size_t size);
 void *kolk_memory_map_(size_t size);
 
 /* Releases the memory behind the whole pages inside a committed part. The part stays committed and then reads as 0.
- * Returns the bytes of these pages or, with `counts`, only of those that were in memory, as far as the system reports
- * it. Counting takes a system call that some sandboxes lack. */
+ * Returns the size of these pages. With `counts`, only the pages that were in memory count, as far as the system
+ * reports it. Counting takes a system call that some sandboxes lack. */
 size_t kolk_memory_discard_(void *start, size_t size, bool counts);
 
 /* Undoes the commit of whole pages. They must not be touched until they are committed again; then they read as 0. */

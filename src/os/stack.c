@@ -27,7 +27,7 @@
 #ifdef HAS_BACKTRACE
 static uint8_t is_held;
 
-/* glibc allocates when it loads the unwinder. That malloc may be kolk's and may walk the stack again. */
+/* glibc allocates when it loads the unwinder. The malloc that it calls may be kolk's, and may walk the stack again. */
 static int backtrace_once(void **calls, int most) {
     static _Thread_local bool walks;
     if (walks || kolk_load_(&is_held, KOLK_RELAXED_)) return 0;

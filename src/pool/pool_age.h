@@ -57,7 +57,8 @@ static inline void *alloc_aged(kolk_pool *pool) {
 
 /* ---- pool_age.c -------------------------------------------------------------------------------------------------- */
 
-/* Does kolk_pool_oldest for a caller at `site`. If the pool keeps no ages, the report calls the operation `verb`. */
+/* Does the work of kolk_pool_oldest for a caller at `site`. If the pool keeps no ages, the report calls the operation
+ * `verb`. */
 void *kolk_pool_find_oldest_(kolk_pool *pool, const char *verb, const void *site);
 
 #endif

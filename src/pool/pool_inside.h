@@ -113,7 +113,8 @@ static inline kolk_block_ pool_block_of(const kolk_pool_desc *desc) {
 
 /* ---- pool_ask.c -------------------------------------------------------------------------------------------------- */
 
-/* Reports why the caller cannot `verb` this pointer. `if_dead` is the rule that a free slot's pointer breaks. */
+/* Reports why the caller cannot `verb` this pointer. `if_dead` is the rule that is broken if the pointer is to the
+ * start of a free slot. */
 void kolk_pool_fail_object_(const kolk_pool *pool, const void *object, const char *verb, kolk_status if_dead,
                             const void *site);
 

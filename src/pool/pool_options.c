@@ -62,7 +62,7 @@ static void *prepare_slot(kolk_pool *pool, uint32_t index, const void *site) {
     return kolk_debug_prepare_(pool->debug, index, object);
 }
 
-/* Setup and reset run while their slot is in no place (I3 is broken). So allocs in these hooks must not call on_full,
+/* Setup and reset run while their slot is in none of the places of I3. So allocs in these hooks must not call on_full,
  * which may clear the pool. */
 static bool run_setup(kolk_pool *pool, void *object) {
     uint8_t in_hook = pool->in_hook;
@@ -133,7 +133,7 @@ static KOLK_NOINLINE_ void *alloc_any(kolk_pool *pool, alloc_request how, const 
     return issue_slot(pool, index, site);
 }
 
-/* FIFO and LOWEST take a slot directly here, while no option watches the free slots. */
+/* FIFO and LOWEST take a slot directly here, unless an option watches the free slots. */
 KOLK_NOINLINE_ void *kolk_pool_alloc_listed_(kolk_pool *pool, const void *site) {
     if (!KOLK_DIAGNOSTICS && has_aged_slot(pool)) return alloc_aged(pool);
     if (pool->held <= pool->held_floor) return alloc_any(pool, (alloc_request){0}, site);

@@ -17,7 +17,7 @@ static inline uint32_t listed(const kolk_pool *pool) {
     return pool->held - pool->worn.count - pool->quarantined;
 }
 
-/* The number of free slots in the array of LIFO or FIFO. */
+/* The number of free slots in the array that LIFO and FIFO use. */
 static inline uint32_t queued(const kolk_pool *pool) {
     return pool->desc.reuse == KOLK_REUSE_FIFO ? listed(pool) : (uint32_t)(pool->top - pool->stack);
 }

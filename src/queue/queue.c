@@ -4,8 +4,8 @@
  *     ticket    | lap ............................ | cell's number | gate |
  *
  * The two ends work alike: a push takes room and leaves an item; a pop takes an item and leaves room. An operation
- * takes the next ticket of its end; the ticket names a cell. The operation does its work in that cell, and leaves the
- * cell to the ticket with the same number at the other end:
+ * takes the next ticket of its end, and the ticket determines the cell. The operation does its work in that cell, and
+ * leaves the cell to the ticket with the same number at the other end:
  *
  *     end     finds the turn      does               leaves the turn
  *     push    lap                 copies the item in     lap + 1
@@ -239,7 +239,7 @@ static KOLK_NOINLINE_ kolk_status wait_for(kolk_queue *queue, int end, void *ite
         status = look_for_a_while(queue, end, items, n, most, endings, deadline);
         if (status == KOLK_FULL) status = wait_at_end(queue, end, items, n, most, endings, deadline);
         kolk_status ending =
-            kolk_queue_ended_since_(queue, end, endings); /* even an ending that came and went during the last try */
+            kolk_queue_ended_since_(queue, end, endings); /* even if it was ended and reopened during the last try */
         if (status != KOLK_OK && ending != KOLK_OK) status = ending;
     } else if (end == POP) {
         status = KOLK_EMPTY;

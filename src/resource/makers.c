@@ -214,7 +214,7 @@ static void work_in_crew(uintptr_t crew) {
         int64_t when;
         kolk_chore_ *chore = first_due(&when);
         if (chore && when <= kolk_now_ns_()) {
-            /* The chore is not due again until its work sets the time, or a call comes. */
+            /* The chore is not due again until its `work` sets the next time, or a call makes it due. */
             kolk_store_(&chore->due, KOLK_FOREVER.ns, KOLK_RELAXED_);
             if (is_lookout) find_lookout();
             is_lookout = false;
@@ -243,7 +243,7 @@ static KOLK_WORK_ be_maker(void *number) {
     kolk_maker_ self = {0};
     kolk_maker_enter_(&self);
     kolk_lock_word_(&makers.lock);
-    uintptr_t thread = crew_of((uintptr_t)number)->starting; /* the next thread is started later, when this one works */
+    uintptr_t thread = crew_of((uintptr_t)number)->starting; /* no other thread is started before this one works */
     work_in_crew((uintptr_t)number);
     maker_crew *crew = crew_of((uintptr_t)number);
     bool joins = crew->has_ended;

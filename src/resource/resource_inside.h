@@ -84,7 +84,7 @@ typedef struct resource_entry {
     const char *who;      /* LENT: the borrower; may be NULL */
     kolk_maker_ *maker;   /* the maker that calls a user's function for it; NULL: none */
     kolk_kept_site_ site; /* of the borrow */
-    int64_t begun;        /* ASKED, MAKING, ENDING: when that began */
+    int64_t begun;        /* ASKED, MAKING, ENDING: when its job began */
     uint32_t thread;      /* the thread that has it, or works on it */
     uint32_t borrows;     /* borrows of this slot so far, for the handles; survives the entry */
     uint32_t epoch;       /* the pool's epoch when its creation began */
@@ -120,9 +120,8 @@ static inline list_of_states kolk_list_of_state_(unsigned state) {
     return state == RESOURCE_DOOMED ? LIST_DOOMED : LIST_BUSY;
 }
 
-/* Entries for which a maker is inside a user's function while others wait for them, in the order in which the calls
- * began. An entry whose call takes longer than LATE_NS leaves the list, and another call may then begin at the same
- * time. */
+/* Entries for which a maker is inside a user's function, in the order in which these calls began. Others wait for them.
+ * An entry whose call takes longer than LATE_NS leaves the list, and another call may then begin at the same time. */
 #define LATE_NS INT64_C(100000000)
 typedef struct resource_jobs {
     resource_entry *newest, *oldest;
@@ -242,7 +241,7 @@ resource_key *kolk_key_next_(const kolk_resource_inside_ *pool, const resource_k
 /* Does demand exceed the resources on their way, and could a maker act on that? */
 bool kolk_key_is_hungry_(const kolk_resource_inside_ *pool, const resource_key *key);
 
-/* Updates `hungry`, after something that may have changed it. */
+/* Updates `hungry` after a change that may affect it. */
 void kolk_key_feel_(kolk_resource_inside_ *pool, resource_key *key);
 
 /* The same after a change of one of the key's entries. Such a change cannot make a key without demand hungry. */
@@ -351,7 +350,7 @@ bool kolk_entry_is_proved_(const kolk_resource_inside_ *pool, const resource_ent
 /* The idle entry of this key that is lent next, or NULL. */
 resource_entry *kolk_key_next_idle_(const kolk_resource_inside_ *pool, const resource_key *key);
 
-/* Gives an entry that is IN_HAND or LENT, and fit to be lent, to the first waiter of its key, or makes it idle. */
+/* Gives an entry to the first waiter of its key, or makes it idle. The entry is IN_HAND or LENT, and fit to be lent. */
 void kolk_entry_offer_(kolk_resource_inside_ *pool, resource_entry *entry, int64_t now);
 
 /* Gives a waiter an entry or a status, removes the waiter from its queue, and wakes it. */
@@ -381,7 +380,7 @@ typedef enum resource_job {
 /* The next job for a maker or a tick. */
 resource_job kolk_resource_next_job_(const kolk_resource_inside_ *pool, resource_key **key, resource_room *room);
 
-/* The time at which the next job becomes due without a call. */
+/* The time at which the next job becomes due, if nothing calls the pool before then. */
 int64_t kolk_resource_next_due_(const kolk_resource_inside_ *pool);
 
 /* ---- resource_make.c: the user's functions. Under the lock, which is released while they run --------------------- */
@@ -447,10 +446,10 @@ void kolk_report_handle_(const kolk_resource_inside_ *pool, kolk_handle handle, 
 /* Does the work of kolk_resource_tick. */
 void kolk_resource_upkeep_(kolk_resource_inside_ *pool, kolk_deadline deadline);
 
-/* Sets when the first work of a new pool is due. */
+/* Sets the time at which the first work of a new pool is due. */
 void kolk_resource_begin_work_(kolk_resource_inside_ *pool);
 
-/* Does a maker's jobs until none is left. Then sets when the chore is due again. */
+/* Does a maker's jobs until none is left. Then sets the time at which the chore is due again. */
 void kolk_resource_work_(kolk_chore_ *chore);
 
 /* ---- resource_metrics.c ------------------------------------------------------------------------------------------ */

@@ -44,7 +44,7 @@ static bool asks_to_evict(kolk_resource_inside_ *pool, resource_entry *entry, re
     const void *resource = entry->resource;
     resource_key *key = entry->key;
     if (idle) entry->thread = kolk_thread_();
-    if (idle) kolk_entry_become_(pool, entry, RESOURCE_ASKED); /* not lent meanwhile, it keeps its place */
+    if (idle) kolk_entry_become_(pool, entry, RESOURCE_ASKED); /* it is not lent meanwhile, and keeps its place */
     if (idle) kolk_job_begin_(pool, entry, kolk_now_ns_());
     key->users++;
     kolk_resource_unlock_(pool);

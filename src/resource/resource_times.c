@@ -46,7 +46,7 @@ void kolk_times_sum_up_(const resource_times *times, kolk_times *out) {
         seen += times->buckets[bucket];
         for (unsigned bound = KOLK_TIME_BOUNDS; bound-- && bucket < bucket_of(bound_of(bound));)
             out->at_most[bound] = seen;
-        /* a percentile is the smallest time that this part of all times does not exceed */
+        /* a percentile is the smallest time t such that at least this part of all times is at most t */
         for (; part < 4 && seen * 1000 >= times->count * parts[part]; part++)
             *percentiles[part] = bucket < last ? end_of_bucket(bucket) : times->max;
     }

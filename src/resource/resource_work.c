@@ -123,7 +123,7 @@ static resource_end end_of_idle(const kolk_resource_inside_ *pool, const resourc
  * is notified again, because another loop may have been quicker to see that the descriptor was readable. */
 static void remind_event_loops(kolk_resource_inside_ *pool, resource_entry *entry) {
     resource_key *key = entry->key;
-    key->surge = 0; /* not all resources wished for are in use */
+    key->surge = 0; /* not all of the resources that were wished for are in use */
     if (key->wanted && !pool->paused) pool->fd_news = true;
     if (entry->promised && key->news) {
         kolk_key_want_(pool, key);

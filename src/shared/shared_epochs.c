@@ -5,15 +5,15 @@
  *               |            | still grow     | still grows  |      the fourth set is empty
  *
  * Each online thread has an `epoch`: the epoch of the pool that the thread has reached. By storing a new epoch there,
- * it states that it holds no pointer that it read earlier. When all threads have reached epoch e, e ends and e + 1
+ * it states that it holds no pointer that it read earlier. When all threads have reached epoch e, e ends and e+1
  * begins.
  *
- * When a thread that has reached epoch a calls free_later, the slot goes into the set of epoch a. The pool's epoch
- * cannot advance beyond a+1 before this thread stores a+1. By then the thread has removed the object from the program's
- * data, and any thread that reads a+2 as the epoch sees the removal, because all these writes are releases and the
- * reads are acquires. So a thread that has reached a+2 can no longer find the object and holds no pointer that it read
- * earlier. When all threads have reached a+2, a+3 begins, and the slot can become free. The thread that begins a+3 puts
- * the whole set into the depot before it reaches a+3 itself. So until then no thread can be in a+4, which uses the same
+ * When a thread that has reached epoch e calls free_later, the slot goes into the set of epoch e. The pool's epoch
+ * cannot advance beyond e+1 before this thread stores e+1. By then the thread has removed the object from the program's
+ * data, and any thread that reads e+2 as the epoch sees the removal, because all these writes are releases and the
+ * reads are acquires. So a thread that has reached e+2 can no longer find the object and holds no pointer that it read
+ * earlier. When all threads have reached e+2, e+3 begins, and the slot can become free. The thread that begins e+3 puts
+ * the whole set into the depot before it reaches e+3 itself. So until then no thread can be in e+4, which uses the same
  * set.
  *
  * Classic schemes have three sets and use the pool's epoch, which requires a fence after the object is removed (Fraser,
@@ -142,7 +142,8 @@ bool kolk_shared_end_epochs_(kolk_shared_local *local) {
     return any;
 }
 
-/* A thread that ended while it was online holds up its epoch for ever, unless an online thread finds it behind. */
+/* A thread that ended while it was online holds up its epoch for ever, unless an online thread notices that it is
+ * behind. */
 void kolk_shared_look_for_dead_(kolk_shared_local *local) {
     kolk_shared_inside_ *pool = local->pool;
     uint64_t now = (uint64_t)kolk_now_ns_(), before = kolk_load_(&pool->looked, KOLK_RELAXED_);

@@ -138,7 +138,7 @@ void kolk_shared_reclaim_(kolk_shared_inside_ *pool, bool closely);
 
 /* ---- shared_epochs.c --------------------------------------------------------------------------------------------- */
 
-/* Sets aside a slot whose life has ended, to be free later. */
+/* Sets aside a slot whose life has ended; the slot becomes free later. */
 void kolk_shared_retire_(kolk_shared_local *local, uint32_t slot);
 
 /* Takes out all slots that are set aside to be free later; false if there are none. No other thread may use the pool

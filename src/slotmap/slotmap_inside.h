@@ -82,8 +82,8 @@ void kolk_slotmap_relocate_(kolk_slotmap *map);
 void kolk_slotmap_hide_first_free_(const kolk_slotmap *map);
 void kolk_slotmap_show_first_free_(const kolk_slotmap *map);
 
-/* Returns the place that this pointer points into, and sets *inside to the distance from its start. Sets *moved to
- * whether the pointer dates from before one of the last few moves of all objects. */
+/* Returns the place that this pointer points into, and sets *inside to the distance from its start. Sets *moved to true
+ * if the pointer dates from before one of the last few moves of all objects, and otherwise to false. */
 uint32_t kolk_slotmap_locate_(const kolk_slotmap *map, const void *pointer, uint64_t *inside, bool *moved);
 
 #endif

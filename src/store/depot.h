@@ -103,8 +103,9 @@ static inline void kolk_depot_put_(kolk_depot_ *depot, uint32_t slot) {
     kolk_depot_count_return_(depot);
 }
 
-/* Looks once for the free slots of one word, or for just one slot. The search begins at *word. Returns the slots' bits
- * and sets *word to their word. Returns 0 if it found none; the text above explains what that proves. */
+/* Looks once for the free slots of one word, or for just one slot. The search begins at *word. Returns the slots' bits,
+ * and sets *word to the index of the word that contains them. Returns 0 if it found none; the text above explains what
+ * that proves. */
 uint64_t kolk_depot_search_(kolk_depot_ *depot, uint32_t *word, bool only_one);
 
 /* Does the same for slots that were never used. */

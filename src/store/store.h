@@ -221,8 +221,8 @@ void kolk_store_prove_all_(const kolk_slot_store_ *store, const void *site);
  * depot. */
 void kolk_store_put_poisoned_(kolk_slot_store_ *store, uint32_t slot);
 
-/* Takes the oldest slot out of the quarantine. Returns its bit and sets *word to its word; returns 0 if there is
- * none. */
+/* Takes the oldest slot out of the quarantine. Returns its bit, and sets *word to the index of the word that contains
+ * it; returns 0 if there is none. */
 uint64_t kolk_store_take_quarantined_(kolk_slot_store_ *store, uint32_t *word);
 
 /* Reports live objects, if the store keeps sites. */
@@ -230,7 +230,8 @@ void kolk_store_report_leaks_(const kolk_slot_store_ *store);
 
 /* ---- store_ask.c ------------------------------------------------------------------------------------------------- */
 
-/* Reports what is wrong with this pointer. `if_dead` is the rule that a pointer to the start of a free slot breaks. */
+/* Reports what is wrong with this pointer. `if_dead` is the rule that is broken if the pointer is to the start of a
+ * free slot. */
 void kolk_store_fail_object_(const kolk_slot_store_ *store, const void *object, const char *verb, kolk_status if_dead,
                              const void *site);
 

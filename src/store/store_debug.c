@@ -162,8 +162,9 @@ static void prove_free(const kolk_slot_store_ *store, uint32_t slot, const void 
     if (is_filled(store, slot)) kolk_store_verify_(store, slot, true, site);
 }
 
-/* Verifies free slots only in the places where they are found. In a fork's child, some slots may be in no place, or a
- * thread that is gone was verifying them. Such slots are lost, and their fill may be half written. */
+/* Verifies a free slot only if it is found in the depot or in quarantine, or if a thread that still exists was
+ * verifying it. In a fork's child, some slots may be nowhere, or a thread that is gone was verifying them. Such slots
+ * are lost, and their fill may be half written. */
 void kolk_store_prove_all_(const kolk_slot_store_ *store, const void *site) {
     for (uint32_t slot = 0; slot < store->depot.fresh; slot++)
         if (!is_filled(store, slot) || is_in_depot(store, slot))
