@@ -1,5 +1,5 @@
-/* cli/cli.h: the frame of the kolk command. A verb is a table: its name, its arguments, its options, and the function
- * that does the work. The parser and the help both read the tables, so they always agree.
+/* cli/cli.h: the framework of the kolk command. A verb is a table: its name, its arguments, its options, and the
+ * function that does the work. The parser and the help both read the tables, so they always agree.
  *
  *     static uint64_t objects;
  *     static const cli_option options[] = {

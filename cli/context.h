@@ -14,7 +14,7 @@ enum {
     CLI_UNREADABLE = 3 /* an input file is missing, damaged or not what it should be */
 };
 
-/* What every verb gets: the common options, and where to write. */
+/* Every verb gets this: the common options, and the stream for the result. */
 typedef struct cli_context {
     bool json;        /* --json: the result as JSON, and nothing else */
     const char *path; /* -o FILE, or NULL; cli->out is written to this file */

@@ -1,6 +1,6 @@
 /* fuzz_heap.c: interprets any bytes as a program that uses a heap, correctly or not, and compares it with the model of
- * tests/heap/model.h. Each byte is one choice: the first ones make the descriptor, the others operations and their
- * arguments. */
+ * tests/heap/model.h. Each byte is one choice: the first bytes choose the descriptor, and the others choose operations
+ * and their arguments. */
 #define _POSIX_C_SOURCE 200809L /* setenv */
 #include "../tests/heap/model.h"
 

@@ -4,8 +4,8 @@
  *     validate   checks the socket, which a server closes when it ends a connection or is killed. A stopped server or
  *                dropped traffic is found only by the second level, a query, which waits.
  *     reset      reads the transaction's state from libpq, which costs nothing.
- *     destroy    waits a moment for the server to close its end too. Otherwise the ending server process would still
- *                count against the limit of connections when the next one is made. */
+ *     destroy    waits a moment for the server to close its end too. Otherwise the server process, while it exits,
+ *                would still count against the limit of connections when the next connection is made. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* POLLRDHUP */
 #endif

@@ -7,9 +7,9 @@
  * A connection has the deadline of its borrow or, while it is being made, that of its creation. SQLite calls the busy
  * handler to decide whether to try again, and our handler refuses when the deadline has passed. The creation of a
  * connection may wait longer than its borrower. So each pool counts the creations that wait for a lock, and the
- * borrower's error mentions the lock. In some places SQLite does not call the handler, for fear of a deadlock. One is
- * the change to WAL, where `run_patiently` retries instead. Another is a transaction that has read and then wants to
- * write; therefore a writer is lent with BEGIN IMMEDIATE.
+ * borrower's error mentions the lock. In some places SQLite does not call the handler, for fear of a deadlock. One such
+ * place is the change to WAL, where `run_patiently` retries instead. Another is a transaction that has read and then
+ * wants to write; therefore a writer is lent with BEGIN IMMEDIATE.
  *
  * At give_back everything that belongs to the borrow ends: first the statements, because they may hold the transaction
  * open, and then the transaction. SQLite's own list has all statements; those in `kept` are only reset. A connection is
@@ -82,7 +82,7 @@ static void cancel_restore(int before) {
 
 /* ---- Errors ------------------------------------------------------------------------------------------------------ */
 
-/* The lower byte of an extended code is the code. */
+/* The low byte of an extended code is the primary code. */
 static int primary(int code) {
     return code & 0xff;
 }
@@ -490,7 +490,7 @@ static bool is_of_text(sqlite3_stmt *statement, const char *sql) {
 
 /* Returns the place where this text is kept, or else an empty place, or else the place of the statement that has been
  * unused for longest. Statements that this borrower has used stay, because it may still hold them. Returns NULL if
- * there is no place. */
+ * there is no such place. */
 static kept_statement *find_place(connection *its, const char *sql) {
     kept_statement *place = NULL;
     for (kept_statement *each = its->kept; each < its->kept + KOLK_SQLITE_KEPT; each++) {

@@ -69,7 +69,8 @@ static int milliseconds_until(kolk_deadline deadline) {
     return left < INT_MAX ? (int)left : INT_MAX;
 }
 
-/* Waits until poll reports one of the descriptors. The array has space for one more, which interrupts the wait. */
+/* Waits until poll reports one of the descriptors. The array has space for one more element, for the descriptor that
+ * interrupts the wait. */
 static int wait_for_any(struct pollfd *all, nfds_t count, kolk_deadline deadline) {
     all[count] = (struct pollfd){.fd = kolk_resource_interrupt_fd(), .events = POLLIN};
     for (;;) {

@@ -15,7 +15,7 @@ struct advisor {
     struct sources sources;
     struct advised *advised; /* the sources with enough allocations, largest gain first, ADVICE_LEAVE last */
     size_t count;
-    uint64_t few_allocations; /* of sources with too few allocations for a pool */
+    uint64_t few_allocations; /* allocations of the sources that have too few for a pool */
 };
 
 /* Writes a header for C11 and C++17. cli->path is the name of its file. */

@@ -38,7 +38,8 @@ static struct span without_folder(struct span file) {
     return file;
 }
 
-/* Returns the name of a frame's function. If it is unknown, returns the file and sets symbol to false. */
+/* Returns the name of a frame's function. If the function is unknown, returns the name of the file, and sets *symbol to
+ * false. */
 static struct span find_symbol(struct span frame, bool *symbol) {
     size_t file = find(frame, ":(");
     struct span rest = {frame.text + file, frame.length - file};

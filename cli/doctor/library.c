@@ -1,5 +1,5 @@
 /* library.c: the checks of `kolk doctor` on the library and its debug mode. Every check runs in its own process with
- * its own pools, so nothing remains of it. */
+ * its own pools, so it leaves nothing behind. */
 #define _POSIX_C_SOURCE 200809L
 #include "../measure.h"
 #include "../print.h"

@@ -1,4 +1,4 @@
-/* threads.c: the checks of `kolk doctor` with threads: the queue, the shared pool and the resource pool. */
+/* threads.c: the checks of `kolk doctor` that use threads: the queue, the shared pool and the resource pool. */
 #define _POSIX_C_SOURCE 200809L
 #include "doctor.h"
 

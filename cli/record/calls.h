@@ -1,5 +1,5 @@
 /* cli/record/calls.h: the stacks of a recorded program. Records where the program's modules are in memory, and finally
- * prints each stack in words. */
+ * prints each stack as text. */
 #ifndef CLI_CALLS_H
 #define CLI_CALLS_H
 

@@ -28,7 +28,8 @@ bool output_open(struct output *output, const char *path);
 /* Empties the file before the first write. */
 void output_begin(struct output *output);
 
-/* Discards all output and starts again. Fails if some output has already been written, and not to a regular file. */
+/* Discards all output and starts again. Fails if output has already been written to something other than a regular
+ * file. */
 void output_restart(struct output *output);
 
 /* Returns space for `size` bytes of text, at most a quarter of OUTPUT_ROOM. The caller writes there, and adds the

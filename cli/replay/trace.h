@@ -14,8 +14,8 @@
  *     = Call CALLER FRAMES         the stack of a CALLER, here a word, in any line: functions, the innermost first,
  *                                  with " < " between them
  *
- * CALLER is a file with a function or an address in it. "@ CALLER" is missing if glibc did not know the caller. Numbers
- * are hexadecimal. The trace of a program that ends without calling muntrace has no "= End".
+ * CALLER is a file with a function or an address in it. "@ CALLER" is missing if glibc could not determine the caller.
+ * Numbers are hexadecimal. The trace of a program that ends without calling muntrace has no "= End".
  *
  * Addresses are replaced by block numbers. The number of a freed block is reused first, so `blocks`, the count of
  * different numbers, is also the most blocks alive at a time.

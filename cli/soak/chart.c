@@ -105,7 +105,7 @@ static void draw(const struct picture *picture, const struct beside *besides) {
     for (uint32_t m = 0; m < 2; m++) {
         measure(&panels[m], besides);
         draw_grid(picture, &panels[m]);
-        for (uint32_t n = BESIDES; n-- > 0;) /* backwards, so that kolk's is on top */
+        for (uint32_t n = BESIDES; n-- > 0;) /* backwards, so that kolk's line is on top */
             if (!besides[n].why[0]) draw_line(picture, &panels[m], series_of(&panels[m], &besides[n]), colors[n]);
     }
     for (uint32_t n = 0, y = panels[0].top; n < BESIDES; n++) {

@@ -10,7 +10,7 @@
  * If the same addresses are still there, the stack is the same: at a given place in f, f's frame has a fixed size, so
  * the return address into g is always found at the same distance. (Functions with alloca have frames of many sizes. An
  * old address may be left over in such a frame; the result is then an earlier stack.) Otherwise the stack is walked. On
- * machines whose return addresses are not just below the caller's stack pointer, unlike x86, nothing is remembered.
+ * machines that, unlike x86, do not keep return addresses just below the caller's stack pointer, nothing is remembered.
  *
  * A stack that was walked is looked up in a table by its frames. A new stack gets the next number, and is recorded. The
  * table lies in address space reserved at the start, so nothing ever moves, and a thread may compare frames of a known

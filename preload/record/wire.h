@@ -51,8 +51,8 @@ struct wire {
     _Alignas(4096) uint64_t words[WIRE_WORDS];
 };
 
-/* These sleep on a word of shared memory, and wake its sleeper. They are raw system calls, so the caller must preserve
- * errno. */
+/* These functions sleep on a word of shared memory, and wake the thread that sleeps on it. They make raw system calls,
+ * so the caller must preserve errno. */
 static inline void wire_sleep(uint32_t *word, uint32_t expected, long milliseconds) {
     struct timespec most = {milliseconds / 1000, milliseconds % 1000 * 1000000};
     syscall(SYS_futex, word, 0 /* FUTEX_WAIT */, expected, milliseconds ? &most : (void *)0, (void *)0, 0);
