@@ -1,5 +1,5 @@
 /* KOLK_ASSERT_: a broken precondition ends the process at once, and prints its file and its text. Tries ten of them, in
- * core and os. All other tests run with assertions on, and show that programs don't break them. */
+ * core and os. All other tests run with assertions on, and so show that correct programs do not break them. */
 #include "../help/child.h"
 
 #include "base/assert.h"

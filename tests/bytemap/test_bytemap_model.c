@@ -47,7 +47,8 @@ static void compare_step(pair *p, step s, uint64_t seed, uint64_t number) {
     assert_true(kolk_bytemap_is_valid(&p->pool));
 }
 
-/* A handle that is, was or may become valid, or any number, mostly one near the pool. */
+/* Returns a handle that is, was or may become valid, or some other number, which is usually close to the pool's
+ * handles. */
 static int32_t draw_handle(const pair *p, uint64_t *random) {
     uint32_t slots = (uint32_t)p->model.count + 2, how = random_below(random, 8);
     int32_t index = (int32_t)random_below(random, slots) - 1;

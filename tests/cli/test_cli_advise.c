@@ -180,8 +180,8 @@ static void frames_without_end_are_looked_at_in_part(void **state) {
 
 /* ---- Lives ------------------------------------------------------------------------------------------------------- */
 
-/* Each operation belongs to an object with a number below the peak; each object begins and ends alternately, and has
- * ended when the trace ends. */
+/* Each operation belongs to an object whose number is below the peak. The begins and ends of each object alternate, and
+ * every object has ended when the trace ends. */
 static void assert_sound(const struct source *source) {
     bool *alive = calloc(source->peak, sizeof *alive);
     assert_non_null(alive);

@@ -48,7 +48,7 @@ typedef struct question {
     bool of_the_dead, of_null; /* whether dead objects, or NULL, get an answer too */
 } question;
 
-/* What a kind can do, and what a contract may need. */
+/* The abilities that a kind may have and a contract may need. */
 enum {
     TAKES = 1,         /* gives objects, one at a time */
     FREES = 2,         /* frees by pointer, and reports wrong pointers */

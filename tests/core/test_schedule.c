@@ -468,7 +468,7 @@ static void test_sleepers(void **unused) {
     must_fail(&what, SCHEDULE_DEADLOCK, "deadlock");
 }
 
-/* A wake orders nothing else: the woken thread need not see writes before it. */
+/* A wake orders nothing else: the woken thread need not see writes that were made before the wake. */
 static void sleep_and_read(void *context) {
     state *s = (state *)context;
     kolk_wait_(&s->flag, 0, KOLK_FOREVER);

@@ -1,4 +1,4 @@
-/* site_test.h: shared by the tests of kolk_site_text: a folder for their files, and a replacement for addr2line. */
+/* site_test.h: helpers for the tests of kolk_site_text: a folder for their files, and a replacement for addr2line. */
 #ifndef TESTS_SITE_TEST_H
 #define TESTS_SITE_TEST_H
 

@@ -547,7 +547,7 @@ static void play_ending(const char *argument) {
     fprintf(stderr, "main ends\n");
 }
 
-/* Live objects are reported first, also those of nameless pools, if sites are kept. Then come the statistics, if
+/* If sites are kept, live objects are reported first, even those of nameless pools. Then come the statistics, if
  * requested. */
 static void test_the_order_at_exit(void **state) {
     (void)state;

@@ -1,4 +1,5 @@
-/* Statistics in words: the exact output in three formats, which other people's parsers read as well, and KOLK_STATS. */
+/* The statistics as text: the exact output in three formats, which other people's parsers must accept, and
+ * KOLK_STATS. */
 #include "../help/test.h"
 
 #include "../help/fakes.h"

@@ -24,7 +24,7 @@ static const struct debug_mode {
 
 #define DEBUG_MODES LENGTH_OF(debug_modes)
 
-/* Sets the environment for the n-th of these ways and returns the .debug for descriptors. */
+/* Sets up the environment for the n-th of these modes, and returns the value of a descriptor's `debug`. */
 static inline const char *begin_debug_mode(size_t n) {
     setenv("KOLK_BYPASS", debug_modes[n % DEBUG_MODES].bypass, 1);
     return debug_modes[n % DEBUG_MODES].debug;

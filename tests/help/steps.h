@@ -31,7 +31,7 @@
 
 /* ---- The state of one exploration -------------------------------------------------------------------------------- */
 
-#define SCHED_TEST        0u /* the thread that runs begin and end */
+#define SCHED_TEST        0u /* the thread that runs `begin` and `end` */
 #define SCHED_STACK       ((size_t)256 << 10)
 #define SCHED_MAX_STEPS   2000u
 #define SCHED_MAX_CHOICES 20000u

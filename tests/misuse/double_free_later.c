@@ -1,4 +1,4 @@
-// row: double free, another free between
+// row: double free, another free in between
 // also: heap
 #include "misuse.h"
 

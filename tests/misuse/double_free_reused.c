@@ -1,4 +1,4 @@
-// row: double free, another alloc between
+// row: double free, another alloc in between
 // also: shared heap
 #include "misuse.h"
 

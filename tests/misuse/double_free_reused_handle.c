@@ -1,4 +1,4 @@
-// row: double free by handle, another alloc between
+// row: double free by handle, another alloc in between
 // only: kolk
 // also: packed
 #include "misuse.h"

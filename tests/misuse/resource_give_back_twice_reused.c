@@ -1,4 +1,4 @@
-// row: second give_back, another borrow between
+// row: second give_back, another borrow in between
 #include "resource.h"
 
 int main(void) {

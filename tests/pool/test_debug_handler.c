@@ -55,7 +55,7 @@ static void look_around(const kolk_failure *failure, void *context) {
     kolk_stats stats;
     kolk_pool_stats(pool, &stats);
     assert_int_equal(stats.count, 3);
-    s->objects[0][12] = 0xfd; /* the test knows all damaged bytes */
+    s->objects[0][12] = 0xfd; /* repairs the damage; the test knows all damaged bytes */
     s->objects[s->dead][12] = 0xfd;
     assert_true(kolk_pool_is_valid(pool));
     if (s->jumps) longjmp(s->back, 1);

@@ -1,8 +1,8 @@
 /* Runs every sequence of up to 8 operations (6 with hooks, which can fail) on pools of 0 to 3 slots, for each order of
  * reuse, with and without generations, and compares with model.h. After each operation, the tree of sequences continues
  * from a copy of the pool's bytes, restored at the same address. Operations that must change nothing are tried at every
- * node, but no sequence continues from them. Reads KOLK_TEST_LENGTH (the length of the sequences, at most these limits)
- * from the environment. */
+ * node, but no sequence continues from them. Reads the length of the sequences from KOLK_TEST_LENGTH in the
+ * environment, but keeps to these limits. */
 #define MODEL_SLOTS 4u
 #include "../help/test.h"
 

@@ -102,8 +102,8 @@ static void free_one(run *r) {
     r->stale[random_below(&r->random, STALE)] = it;
 }
 
-/* An object is found by its owner and by the pools before the owner, but not by later pools. No pool finds a stale
- * object. */
+/* An object is found by its owner and by the pools before the owner, but not by later pools. Neither a stale handle's
+ * owner nor the pools before the owner find an object by the handle. */
 static void ask(run *r) {
     bool handles = r->pools[0].generations;
     for (unsigned n = 0; n < POOLS; n++) {

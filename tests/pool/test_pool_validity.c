@@ -13,8 +13,8 @@ static bool setup(void *object, void *context) {
 #define SLOTS  5000u
 #define ISSUED 4200u /* not a multiple of 64, with two levels of summary words below the top one */
 
-/* Makes a pool whose slots 7, 100 and 3000 are free; the others below ISSUED are alive. With `worn`, two of the free
- * ones are worn out. */
+/* Makes a pool whose slots 7, 100 and 3000 are free; the others below ISSUED are alive. With `worn`, two of the three
+ * free slots are worn out. */
 static void make_sound(kolk_pool *pool, kolk_reuse reuse, bool hooks, bool worn) {
     kolk_pool_desc desc = {
         .name = "sound", .object_size = 8, .capacity = SLOTS, .max_capacity = SLOTS + 1, .reuse = reuse};

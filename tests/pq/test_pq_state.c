@@ -176,7 +176,7 @@ static void test_statements_after_ddl(void **state) {
     borrow_or_fail(&db, &borrow);
     assert_string_equal(get_item(&borrow, "", &error), "1");
 
-    /* The result has one column more now; the statement is prepared again, and callers notice no error. */
+    /* The result now has one more column; the statement is prepared again, and callers see no error. */
     ask_admin("ALTER TABLE item ADD COLUMN two int DEFAULT 2");
     assert_string_equal(get_item(&borrow, "", &error), "2");
     borrow_again(&db, &borrow);

@@ -1,4 +1,4 @@
-/* A program whose objects have known lives: record.sh has the advice that kolk advise must give for it. Each size
+/* A program whose objects have known lives. record.sh contains the advice that kolk advise must give for it. Each size
  * occurs only once, and each function allocates through get.
  * Usage: advised */
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* glibc_support.h: stands in for glibc's support/ folder, so that glibc's tests of malloc compile without the rest of
- * glibc. For every header that they include, glibc.sh writes a file that includes this one. Its test-driver.c and
- * test-skeleton.c, which the tests include last, also define KOLK_MAIN. */
+ * glibc. For every header of glibc that these tests include, glibc.sh writes a file that includes this header instead.
+ * The files test-driver.c and test-skeleton.c that it writes also define KOLK_MAIN; the tests include them last. */
 #ifndef KOLK_TESTS_GLIBC_SUPPORT_H
 #define KOLK_TESTS_GLIBC_SUPPORT_H
 

@@ -83,7 +83,7 @@ static inline void monitor_order(monitor *m) {
     memcpy(ended, m->passages, m->n * sizeof *ended);
     qsort(m->passages, m->n, sizeof *m->passages, by_push_begin);
     qsort(ended, m->n, sizeof *ended, by_push_end);
-    uint64_t latest_pop = 0; /* the latest begin of a pop, among items whose push has ended */
+    uint64_t latest_pop = 0; /* the latest moment at which a pop began, among items whose push has ended */
     for (size_t i = 0, k = 0; i < m->n; i++) {
         const passage *p = &m->passages[i];
         for (; k < m->n && ended[k].push_end < p->push_begin; k++)

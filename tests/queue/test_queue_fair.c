@@ -256,7 +256,7 @@ static void test_who_comes_after_the_end(void **state) {
             shut ? kolk_queue_shutdown(&queue) : kolk_queue_close(&queue);
             await(&first.woken);
             start(&late);
-            for (int i = 0; i < 50; i++) nap(); /* time enough to line up, if it does */
+            for (int i = 0; i < 50; i++) nap(); /* enough time for `late` to line up, if it does so at all */
             sem_post(&first.go_on);
             assert_int_equal(joined(&first.it), shut ? KOLK_SHUTDOWN : KOLK_CLOSED);
             assert_int_equal(joined(&late), shut ? KOLK_SHUTDOWN : KOLK_CLOSED);

@@ -1,6 +1,6 @@
-/* Records and judges the calls of real threads to a queue: thousands of short windows with the search for an order and
- * with the monitor, and a few long histories with the monitor alone. KOLK_TEST_SEED and KOLK_TEST_OPS (windows) may be
- * set in the environment. */
+/* Records the calls that real threads make to a queue, and checks them. Thousands of short windows are checked by a
+ * search for an order and by the monitor, and a few long histories by the monitor alone. KOLK_TEST_SEED and
+ * KOLK_TEST_OPS (windows) may be set in the environment. */
 #include "queue_test.h"
 
 #include "fifo_monitor.h"

@@ -36,7 +36,7 @@ static void end_crowd(crowd *c, kolk_status expected) {
 
 /* ---- Served ------------------------------------------------------------------------------------------------------ */
 
-/* First come, first served, as no other caller is there that could overtake. */
+/* First come, first served, because there is no other caller that could overtake. */
 static void test_in_the_order_in_which_they_came(void **state) {
     (void)state;
     crowd c;

@@ -1,5 +1,5 @@
-/* The statistics that are written about resource pools: the table, JSON and OpenMetrics; about existing pools and, at
- * exit, also about ended ones. */
+/* The statistics that are written about resource pools, as a table, as JSON and as OpenMetrics. They cover existing
+ * pools and, at exit, also pools that have ended. */
 #include "../help/fakes.h"
 
 #include "diag/stats.h"

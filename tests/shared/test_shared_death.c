@@ -212,8 +212,8 @@ static void test_a_waiter_behind_the_dead(void **state) {
     }
 }
 
-/* An alloc lowers `top` and begins a life by two stores that have no order between them. So when a thread dies, the
- * second store may be visible and the first not: then a live object is in its magazine. */
+/* An alloc lowers `top` and begins a life with two stores that are not ordered. So when a thread dies, the second store
+ * may be visible and the first not: then a live object is in its magazine. */
 static void test_alive_in_a_magazine(void **state) {
     (void)state;
     static death d;

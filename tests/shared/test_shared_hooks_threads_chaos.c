@@ -1,3 +1,3 @@
-/* test_shared_hooks_threads.c over a library that interrupts threads at every atomic operation. */
+/* Runs test_shared_hooks_threads.c over a library that interrupts threads at every atomic operation. */
 #define OPERATIONS 20000
 #include "test_shared_hooks_threads.c" /* NOLINT(bugprone-suspicious-include): the same program over another library */

@@ -104,8 +104,8 @@ static void test_passed_on(void **unused) {
 
 /* ---- Situations -------------------------------------------------------------------------------------------------- */
 
-/* `capacity` - 1 objects are alive: 3 and 4. The magazines of the thread that frees them and of the thread that
- * allocates two objects are full (cache 1). So only slot 0 is in the depot. */
+/* Objects 3 and 4 are alive, one fewer than `capacity`. One thread frees these two, and another allocates two objects.
+ * The magazines of both threads are full (cache 1), so only slot 0 is in the depot. */
 static void one_is_at_home(state *s) {
     hand_out(s, 5);
     free_to(s, 2, 0);

@@ -36,7 +36,7 @@ typedef struct run {
     bool over;
 } run;
 
-/* A job, which threads do one after another. */
+/* A job, on which threads work one after another. */
 typedef struct job {
     worker worker;
     run *run;

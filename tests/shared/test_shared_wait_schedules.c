@@ -172,7 +172,8 @@ static void free_one_late(void *context) {
     schedule_assert(!late || has_none(s->locals[0].magazine));
 }
 
-/* The freeing thread first returns half of its magazine to the depot, and so may be about to raise its bound. */
+/* The freeing thread first returns half of its magazine to the depot, and so may be about to raise the magazine's
+ * bound. */
 static void free_two_and_one_late(void *context) {
     state *s = (state *)context;
     give(s, &s->locals[0], s->objects[1]);
