@@ -57,7 +57,7 @@
 /* A library compiled with -DKOLK_NO_DIAGNOSTICS has no debug mode and no sites, and ignores the environment variables
  * KOLK_DEBUG, KOLK_STATS, KOLK_SIZES, KOLK_FAIL and KOLK_BYPASS. Its first init reports each of these variables that is
  * set. Bugs are still reported, but without sites. The layout of structs does not depend on this macro, so programs
- * need not define it. docs/small.md says how much smaller such a library is. */
+ * need not define it. docs/small.md states how much smaller such a library is. */
 #if KOLK_HOSTED && !defined(KOLK_NO_DIAGNOSTICS)
 #define KOLK_DIAGNOSTICS 1
 #else
@@ -268,7 +268,7 @@ typedef struct kolk_handle {
     uint64_t bits;
 } kolk_handle;
 
-/* What happens to a worn-out slot, which has had as many lives as a generation can count. */
+/* The treatment of a worn-out slot, which has had as many lives as a generation can count. */
 typedef enum kolk_generations {
     KOLK_GENERATIONS_RECYCLE = 0, /* its generations start anew, so its oldest handles become valid again */
     KOLK_GENERATIONS_STRICT,      /* it is never used again, so no old handle ever becomes valid again */
@@ -325,7 +325,7 @@ typedef struct kolk_wait_queue_ {
 
 /* ---- Statistics -------------------------------------------------------------------------------------------------- */
 
-/* What the debug mode does for a pool: see KOLK_DEBUG below. */
+/* The debug settings of a pool: see KOLK_DEBUG below. */
 enum {
     KOLK_DEBUG_FILL = 1,
     KOLK_DEBUG_GUARD = 2,
@@ -388,8 +388,8 @@ typedef struct kolk_failure {
     const char *sentence; /* the whole message, for people: "kolk: bullets: double free of slot 17" */
 
     /* Sites are return addresses; an unknown site is NULL. With the debug setting `sites`, each stack lists a site and
-     * the calls around it, from the site outwards, and ends with a NULL; an unknown stack is NULL. A stack may begin in
-     * a function of kolk's headers. kolk_site_text and kolk_stack_text describe sites and stacks in words. */
+     * its callers, from the site outwards, and ends with a NULL; an unknown stack is NULL. A stack may begin in a
+     * function of kolk's headers. kolk_site_text and kolk_stack_text describe sites and stacks in words. */
     const void *site;       /* the call that failed */
     const void *alloc_site; /* where the object was allocated last, with the debug setting `sites` */
     const void *free_site;  /* where it was freed last */
@@ -441,12 +441,12 @@ KOLK_API_ size_t kolk_stack_text(const void *const *stack, uint32_t depth, bool 
  *                     deinit and is_valid. Has no effect on pools on the caller's memory. With guard, next_run returns
  *                     runs of one object.
  *     quarantine=64   the 64 slots freed last are not used again, unless the pool would otherwise be full
- *     sites=3         reports say where an object was allocated and freed: they name the three innermost calls outside
- *                     kolk, including inlined functions. The number may be 1 to 16; if it is left out, it is 3. Objects
- *                     that are still alive at deinit and at exit are reported (KOLK_LEAK): one failure for each place
- *                     that allocated some, beginning with the place of the oldest object. An alloc or free takes some
- *                     microseconds to walk the stack; with sites=1 it does not walk. docs/debugging.md says when less
- *                     is known.
+ *     sites=3         reports state where an object was allocated and freed: they name the three innermost calls
+ *                     outside kolk, including inlined functions. The number may be 1 to 16; if it is left out, it is 3.
+ *                     Objects that are still alive at deinit and at exit are reported (KOLK_LEAK): one failure for each
+ *                     place that allocated some, beginning with the place of the oldest object. An alloc or free takes
+ *                     some microseconds to walk the stack; with sites=1 it does not walk. docs/debugging.md states when
+ *                     less is known.
  *     move            slot maps only (not on the caller's memory): each remove, clear and sort moves all objects to
  *                     another block and makes the old block inaccessible until seven more such calls. So the use of a
  *                     kept pointer crashes immediately. A removal is then O(count), so `all` does not include this
@@ -507,13 +507,13 @@ KOLK_API_ size_t kolk_stack_text(const void *const *stack, uint32_t depth, bool 
  *
  * Writing: a number before the first section is a pool's peak; a number in a section is its peak in that scene. For
  * pools of the same name, it is the greatest of their peaks. For a pool that cannot grow, the peak of its whole life is
- * in the section of the scene in which it was initialised. If an alloc found a pool full, a remark says that the need
+ * in the section of the scene in which it was initialised. If an alloc found a pool full, a remark states that the need
  * is greater than the measured number. Slot maps are measured too. Byte maps are not, because their game knows the
  * count.
  *
- * What people wrote stays: comments, blank lines, the order, and the sections and pools that this run did not see. Only
- * the numbers of measured pools and kolk's own remarks change. A pool that was never needed keeps its number too. New
- * pools are added at the end of their section, new sections at the end of the file. The file is replaced atomically
+ * Text that people wrote stays: comments, blank lines, the order, and the sections and pools that this run did not see.
+ * Only the numbers of measured pools and kolk's own remarks change. A pool that was never needed keeps its number too.
+ * New pools are added at the end of their section, new sections at the end of the file. The file is replaced atomically
  * when the program ends. A file that cannot be read, or that has a line that is not understood, stays as it is, and the
  * measurements go to stderr.
  *

@@ -22,7 +22,7 @@
  * (peds_... come from typed.h: the same functions as below, with your type for void *. For a new program kolk_pool is
  * better: it does not scan, and its handles repeat after 2^32 - 1 lives of a slot instead of 128.)
  *
- * Cost      get_slot, get_at, get_just_index, get_index and delete are O(1). new usually looks at one slot, and at
+ * Cost      get_slot, get_at, get_just_index, get_index and delete are O(1). `new` usually looks at one slot, and at
  *           worst at each slot once, eight at a time. new_at, clear, is_valid and initialise are O(count); initialise
  *           on fresh pages of the system does not touch the objects. used_count and free_count are O(1), but O(count)
  *           for an attached pool, eight slots per step.
@@ -74,7 +74,7 @@ typedef struct kolk_bytemap_view {
     int32_t first_free KOLK_OR_0_; /* where the cursor starts */
     /* the owner's own first_free, which the pool then uses instead of the one above; may be NULL */
     int32_t *cursor KOLK_OR_0_;
-    bool writable KOLK_OR_0_; /* new, new_at, delete and clear may write byte_map and *cursor */
+    bool writable KOLK_OR_0_; /* `new`, new_at, delete and clear may write byte_map and *cursor */
 } kolk_bytemap_view;
 
 /* ---- Struct: read any field, write none but seeds ---------------------------------------------------------------- */
@@ -84,7 +84,7 @@ typedef struct kolk_bytemap {
     unsigned char *object_list;
     uint8_t *byte_map;
     int32_t count;            /* slots; for the used ones, call kolk_bytemap_used_count */
-    int32_t first_free;       /* the cursor, -1 to count - 1: new begins after it; not used if `cursor` is set */
+    int32_t first_free;       /* the cursor, -1 to count - 1: `new` begins after it; not used if `cursor` is set */
     int32_t used, peak;       /* used slots now, and the most at a time; not for attached pools */
     uint32_t bound;           /* count, or 0 if it is attached */
     kolk_bytemap_seeds seeds; /* yours to change */
@@ -94,9 +94,9 @@ typedef struct kolk_bytemap {
     bool initialized_state; /* true from initialise or attach until flush */
     bool attached, read_only;
     uint32_t number; /* number in the registry; 0: not registered */
-    /* new, delete and get_at read only the fields above: 64 bytes */
+    /* `new`, delete and get_at read only the fields above: 64 bytes */
     int32_t *cursor; /* attached: the owner's first_free, or NULL */
-    uint64_t failed; /* how often new returned NULL */
+    uint64_t failed; /* how often `new` returned NULL */
     void *block;     /* the pool's own memory, with both arrays */
     size_t block_size;
     const struct kolk_bytemap *self; /* where it was initialised */
@@ -114,9 +114,9 @@ static inline kolk_status kolk_bytemap_initialise(kolk_bytemap *pool, int32_t co
 static inline kolk_status kolk_bytemap_initialise_with(kolk_bytemap *pool, const kolk_bytemap_view *view);
 
 /* Makes a pool from arrays of another owner, and leaves the arrays as they are. Both arrays must be given, unless count
- * is 0. Without .writable, a call of new, new_at, delete or clear is a bug of the caller (KOLK_READ_ONLY) and changes
- * nothing. Flush the pool before its arrays are freed; if they are already gone, statistics leave the pool out. In the
- * game's own process, you need only know the address of the game's struct and the size of its widest object:
+ * is 0. Without `.writable`, a call of `new`, new_at, delete or clear is a bug of the caller (KOLK_READ_ONLY) and
+ * changes nothing. Flush the pool before its arrays are freed; if they are already gone, statistics leave the pool out.
+ * In the game's own process, you need only know the address of the game's struct and the size of its widest object:
  *
  *     struct CPool { void *objects; uint8_t *bytes; int32_t count, first_free; };   // San Andreas: two flags behind
  *     struct CPool *game = *(struct CPool **)address_of_the_pointer;
@@ -140,8 +140,8 @@ KOLK_USES_(1) void kolk_bytemap_flush(kolk_bytemap *pool);
 KOLK_INLINE_ void *kolk_bytemap_new(kolk_bytemap *pool);
 
 /* New(handle), for loading: returns the object in the handle's slot, with the seed that pool->seeds selects. first_free
- * is then the lowest free slot, or -1 if none is left (as after new in a full pool). Returns NULL if the slot is in use
- * or does not exist. */
+ * is then the lowest free slot, or -1 if none is left (as after `new` in a full pool). Returns NULL if the slot is in
+ * use or does not exist. */
 KOLK_USES_(1) void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle);
 
 /* Delete: the slot becomes free and keeps its seed; first_free moves down to it, but never up. NULL does nothing. Any
@@ -247,7 +247,7 @@ KOLK_API_ kolk_status kolk_bytemap_follow(const kolk_bytemap_region *regions, si
 /* Makes a view, for attach, of the pool whose struct is at this address. The view's arrays lie in the regions' own
  * bytes. The game does not store object_size, so you pass it: the size of the game's widest type. KOLK_OUTSIDE: the
  * struct or an array is not wholly in one region. KOLK_BAD_COUNT: there is no pool. In both cases *out is unchanged.
- * The game's other data is not trusted: first_free may be any number. A wrong one does not harm new, and is_valid
+ * The game's other data is not trusted: first_free may be any number. A wrong one does not harm `new`, and is_valid
  * reports it. */
 KOLK_API_ kolk_status kolk_bytemap_read(const kolk_bytemap_region *regions, size_t n, uint32_t address,
                                         kolk_bytemap_layout layout, size_t object_size, kolk_bytemap_view *out);

@@ -81,7 +81,7 @@ extern "C" {
 #define KOLK_HEAP_LARGEST UINT32_C(262144) /* block size of the largest of kolk's own classes, in bytes */
 #define KOLK_HEAP_CLASSES 64u              /* the most classes that a heap may have */
 
-/* What an alloc does if its class is full. */
+/* The behaviour of an alloc whose class is full. */
 typedef enum kolk_heap_when_full {
     KOLK_HEAP_NEXT = 0, /* it takes a block of the next larger class that has one, or else gets its own pages */
     KOLK_HEAP_NULL      /* it returns NULL */

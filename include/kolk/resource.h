@@ -52,7 +52,7 @@
  * Fairness  within a key, borrowers are served in order of arrival: a resource that comes back, or is new, goes to the
  *           thread that has waited longest, and no newcomer overtakes it. Keys take turns: if the key that has waited
  *           longest has no room for a resource, a resource of another key that comes back is destroyed to make room.
- * Errors    the status of a borrow says how it ended; borrow.error has the reason in words. To give a borrow back
+ * Errors    the status of a borrow states how it ended; borrow.error has the reason in words. To give a borrow back
  *           twice, or to another pool, is a bug, which is reported to the failure handler.
  * Forks     a child cannot use its parent's resources: borrow, close and resize return KOLK_FORKED, and fd returns -1.
  *           deinit only frees the pool's memory, stats reports the state at the fork, and all other calls do nothing.
@@ -173,7 +173,7 @@ typedef struct kolk_resource_pool_desc {
 
 /* A zero-initialised pool is closed. The struct holds only a pointer and a number, and may be moved; of several copies,
  * only one may be deinit'd. If a pool is initialised again without a deinit, no call reaches the first pool any more,
- * and no report says so: it keeps its resources, and makers work for it, until the program ends. If it has a name,
+ * and nothing reports this: it keeps its resources, and makers work for it, until the program ends. If it has a name,
  * statistics list both. */
 typedef struct kolk_resource_pool {
     struct kolk_resource_inside_ *inside;
@@ -224,8 +224,8 @@ KOLK_USES_(1) kolk_status kolk_resource_close(kolk_resource_pool *pool, kolk_dea
  *     KOLK_OK             the caller alone may use out->resource, until it gives it back
  *     KOLK_FULL           no resource is ready, or the pool is paused; only with the deadline KOLK_NOW, which never
  *                         waits. If there is room, one is being created for the next borrow
- *     KOLK_TIMEOUT        no resource was ready until the deadline; the error says how many are in use, who has had one
- *                         longest, and why the last create of the key failed, with its code
+ *     KOLK_TIMEOUT        no resource was ready until the deadline; the error states how many are in use, who has had
+ *                         one longest, and why the last create of the key failed, with its code
  *     KOLK_NOT_CREATED    create failed with error->final, and the key has no resource that could come back; out->error
  *                         is create's error. With no_housekeeper: create failed
  *     KOLK_CLOSED         close was called

@@ -5,7 +5,7 @@
  *     holes[0]   0010...  0000...  0000...  1100...        one bit per slot
  *
  * With n levels, the lowest set bit of 64^n bits is found in n steps: at each level, the lowest set bit of one word
- * tells which word to look at in the level below. */
+ * determines the word to look at in the level below. */
 #ifndef KOLK_SRC_BITS_H
 #define KOLK_SRC_BITS_H
 

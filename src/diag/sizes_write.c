@@ -14,7 +14,7 @@
  *
  * The text before, between and after the lines of lines[] is copied unchanged. So are these lines, except for the parts
  * that change. Kolk adds two remarks of its own while they are true, and removes them when they are not: a line which
- * says that a pool was never needed (it may become a size), and the remark after the size of a pool that was full. */
+ * states that a pool was never needed (it may become a size), and the remark after the size of a pool that was full. */
 #include "kolk/base.h"
 
 #if KOLK_DIAGNOSTICS

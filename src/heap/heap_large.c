@@ -13,7 +13,7 @@ static size_t bytes_of_large(const kolk_heap_inside_ *inside, size_t size) {
     return inside->large.from_malloc ? size : (size_t)round_up(size, kolk_memory_page_());
 }
 
-/* What is left of the limit; NULL: there is no limit. */
+/* The rest of the limit; NULL: there is no limit. */
 static uint64_t *budget_of(kolk_heap_inside_ *inside) {
     return inside->limit ? &inside->budget : NULL;
 }

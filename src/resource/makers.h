@@ -1,5 +1,5 @@
 /* makers.h: threads of the process that do chores when they are due. Each resource pool has one chore. As many makers
- * work at the same time as there is work. One more thread, the lookout, waits for the next chore. There is a lookout
+ * work at the same time as there is work. One more maker, the lookout, waits for the next chore. There is a lookout
  * from the first chore to the last. Freestanding builds have no makers. */
 #ifndef KOLK_SRC_MAKERS_H
 #define KOLK_SRC_MAKERS_H
@@ -42,8 +42,8 @@ void kolk_maker_leave_(kolk_maker_ *maker);
 /* The calling thread's maker; NULL: the thread is not a maker. */
 kolk_maker_ *kolk_maker_self_(void);
 
-/* Sets whether the maker's job is interrupted because its result is no longer wanted. Call it when the job begins and
- * when this changes, under the lock of the job's pool. */
+/* With `interrupted`, interrupts the maker's job, because its result is no longer wanted; otherwise undoes this. Call
+ * it when the job begins and when this changes, under the lock of the job's pool. */
 void kolk_maker_set_interrupted_(kolk_maker_ *maker, bool interrupted);
 
 #endif

@@ -260,8 +260,8 @@ static bool is_to_be_seen(const resource_request *me, const resource_entry *entr
 }
 
 /* Makes an entry that is IDLE, IN_HAND or MAKING fit to be lent. A newly created resource is not validated: if validate
- * always failed, creating and destroying would never end. False: the entry is gone. *status says why there cannot be
- * another entry, or is KOLK_OK if there can. */
+ * always failed, creating and destroying would never end. False: the entry is gone. *status is the reason why there
+ * cannot be another entry, or KOLK_OK if there can. */
 static bool make_fit(resource_request *me, resource_entry *entry, kolk_status *status) {
     kolk_resource_inside_ *pool = me->pool;
     kolk_deadline deadline;

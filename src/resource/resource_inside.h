@@ -397,8 +397,8 @@ void kolk_resource_destroy_idle_(kolk_resource_inside_ *pool);
 /* Offers an IN_HAND entry, or destroys it if it has a reason to end. */
 void kolk_entry_settle_(kolk_resource_inside_ *pool, resource_entry *entry, int64_t now);
 
-/* Creates the resource of a MAKING entry, which is then IN_HAND. False: the entry is gone, and its key's error says
- * why. The caller must be a user of the key, so that the key is not freed. */
+/* Creates the resource of a MAKING entry, which is then IN_HAND. False: the entry is gone, and its key's error has the
+ * reason. The caller must be a user of the key, so that the key is not freed. */
 bool kolk_entry_create_(kolk_resource_inside_ *pool, resource_entry *entry, kolk_deadline deadline);
 
 /* Validates the resource of an IN_HAND or ASKED entry. The result changes only `proved`. */

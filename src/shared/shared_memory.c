@@ -65,7 +65,7 @@ static size_t size_of_inside(void) {
     return (size_t)round_up(sizeof(kolk_shared_inside_), THREAD_BYTES);
 }
 
-/* Makes the inside of a pool from its resolved descriptor. NULL: *status says why. */
+/* Makes the inside of a pool from its resolved descriptor. NULL: *status is the reason. */
 static kolk_shared_inside_ *make_shared(const kolk_shared_desc *desc, const kolk_settings_ *settings,
                                         kolk_status *status) {
     bool parts = desc->setup || desc->teardown;

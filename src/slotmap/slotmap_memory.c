@@ -53,7 +53,7 @@ size_t kolk_slotmap_memory_size(const kolk_slotmap_desc *desc) {
     return kolk_slotmap_resolve_(&fixed, 0, 0) == KOLK_OK ? (size_t)map_bytes_of(&fixed, fixed.capacity, 8) : 0;
 }
 
-/* ---- What tools are told of the places from `from` to `end` ------------------------------------------------------ */
+/* ---- Reports to tools about the places from `from` to `end` ------------------------------------------------------ */
 
 /* Makes these places inaccessible for tools, together with the rest of their last 8-byte granule, which belongs to no
  * object. */

@@ -14,7 +14,7 @@ typedef struct order {
     void *context;
 } order;
 
-/* Does the object of slot a come before the object of slot b? */
+/* Does the object of slot `a` come before the object of slot `b`? */
 static bool is_before(const order *by, uint32_t a, uint32_t b) {
     uint32_t at_a = by->map->cells[a].place, at_b = by->map->cells[b].place;
     KOLK_ASSERT_(at_a < by->map->count && at_b < by->map->count);

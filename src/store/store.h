@@ -254,8 +254,9 @@ static inline size_t kolk_store_magazine_size_(const kolk_slot_store_ *store) {
 /* Makes an empty magazine in this memory. The keeper must belong to the calling thread, or not be listed yet. */
 kolk_magazine_ *kolk_store_add_magazine_(kolk_slot_store_ *store, kolk_keeper_ *keeper, void *memory);
 
-/* Takes the free slots of one word, or just one slot. The search begins at *word. Returns the slots' bits and sets
- * *word to their word. Returns 0 if, at some moment during the call, there was no free slot. */
+/* Takes the free slots of one word, or just one slot. The search begins at *word. Returns the slots' bits, and sets
+ * *word to the index of the word that contains them. Returns 0 if, at some moment during the call, there was no free
+ * slot. */
 uint64_t kolk_store_supply_(kolk_slot_store_ *store, uint32_t *word, bool only_one);
 
 /* Takes a free slot for the thread of this magazine, and may fill the magazine with others. Returns KOLK_NO_SLOT_ if,
