@@ -18,7 +18,7 @@
 
 constexpr size_t burst_length = 100;
 
-/* What is done with a new object: nothing, writing its first 8 bytes, or initialising all 64. */
+/* The use of a new object: none, writing its first 8 bytes, or initialising all 64. */
 enum class use { pair, write, init };
 
 template <use how> inline void use_object(void *memory, uint64_t value) {

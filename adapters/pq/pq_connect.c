@@ -20,7 +20,7 @@
 #define PASSWORD_SIZE   8192          /* tokens of clouds have up to 3,000 characters */
 #define FIRST_MOMENT_NS (100 * PQ_MS) /* at most; an eighth of the time if that is less */
 
-/* ---- What libpq is told ------------------------------------------------------------------------------------------ */
+/* ---- The parameters for libpq ------------------------------------------------------------------------------------ */
 
 /* If a keyword has several values, libpq takes the last one. */
 typedef struct pq_parameters {

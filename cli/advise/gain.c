@@ -140,7 +140,7 @@ static const char *make(struct side *side) {
     return status == KOLK_OK ? NULL : kolk_status_text(status);
 }
 
-/* What a child process gets and what it returns. */
+/* The input and the result of a child process. */
 struct input {
     const cli_context *cli;
     const struct verdict *verdict;

@@ -1,4 +1,4 @@
-/* program.c: runs a real program that knows nothing of kolk, first on glibc's malloc and then on libkolk-malloc.so. The
+/* program.c: runs a real program that does not use kolk, first on glibc's malloc and then on libkolk-malloc.so. The
  * program prints a number that it has computed, and its peak memory. */
 #define _POSIX_C_SOURCE 200809L
 #include "../print.h"

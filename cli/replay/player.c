@@ -230,7 +230,7 @@ static bool has_pattern(const void *object, size_t size, uint64_t life) {
     return true;
 }
 
-/* What the blocks should contain. */
+/* The contents that a block should have. */
 struct contents {
     uint64_t size, life;
 };

@@ -4,7 +4,7 @@
  * Larger blocks are in class 0, and come from malloc. The other players have only class 0, which is served from the
  * heap or from malloc. All players run the same code, so that only the allocators differ.
  *
- * A free knows the class without a lookup, as in a program with one pool for each type.
+ * A free has the class without a lookup, as in a program with one pool for each type.
  */
 #ifndef CLI_PLAYER_H
 #define CLI_PLAYER_H

@@ -54,7 +54,7 @@ enum {
     FREES = 2,         /* frees by pointer, and reports wrong pointers */
     ASKS = 4,          /* has queries */
     HANDLES = 8,       /* has kolk_handles, and counts and reports those of other pools */
-    ISSUES = 16,       /* knows which slots were never handed out */
+    ISSUES = 16,       /* detects slots that were never handed out */
     GROWS = 32,        /* can grow up to max_capacity */
     DOUBLES = 64,      /* can grow to twice its capacity, or by one slot */
     LENT = 128,        /* can live in memory that the caller provides */

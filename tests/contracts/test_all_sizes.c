@@ -62,7 +62,7 @@ static const char *begin_program(const char *argument) {
 /* ---- Measuring --------------------------------------------------------------------------------------------------- */
 
 /* Up to 5 objects are alive before any scene, 3 to 7 in the first scene, 2 in the second, and 4 after it, with and
- * without settings that change the code path of take and give. */
+ * without settings that change the code path of `take` and `give`. */
 static void play_scenes(const char *argument) {
     static subject all[6];
     static const char *const names[] = {"plain", "filled", "kept", "moved", "none"};

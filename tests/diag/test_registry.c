@@ -225,8 +225,8 @@ static void test_what_is_not_merged(void **state) {
     }
 }
 
-/* Live pools of one name have separate rows, as the sum of their counts and the greatest of their peaks would describe
- * no pool. Ended pools are merged into one of these rows. */
+/* Live pools of one name have separate rows, because the sum of their counts and the greatest of their peaks would
+ * describe no pool. Ended pools are merged into one of these rows. */
 static void test_living_pools_of_one_name(void **state) {
     (void)state;
     kolk_records_ records = {0};

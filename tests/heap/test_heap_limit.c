@@ -1,4 +1,4 @@
-/* What a heap does when there is no room: the limit, the trays' initial capacity, and on_full. */
+/* The behaviour of a heap that has no room: the limit, the trays' initial capacity, and on_full. */
 #include "../help/test.h"
 
 #include "counted_memory.h"

@@ -1,5 +1,5 @@
-/* What a heap does when the system refuses memory: each call that can fail does so, alone or together with all later
- * ones. The heap returns NULL or KOLK_NO_MEMORY, loses nothing, and keeps its contents. */
+/* The behaviour of a heap when the system refuses memory: each call that can fail does so, alone or together with all
+ * later ones. The heap returns NULL or KOLK_NO_MEMORY, loses nothing, and keeps its contents. */
 #include "../help/system_calls.h"
 
 #include "../help/child.h"

@@ -1,5 +1,5 @@
-/* What happens while a heap makes a system call: another thread that wants to sweep waits; and setting the value of a
- * thread's key may call malloc, which may be the heap itself. */
+/* Events while a heap makes a system call. Another thread that wants to sweep waits. Setting the value of a thread's
+ * key may call malloc, which may be the heap itself. */
 #include "../help/test.h"
 
 #include "../help/require.h"

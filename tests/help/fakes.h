@@ -51,7 +51,7 @@ typedef struct scenario {
     void (*run)(const char *argument);
 } scenario;
 
-/* What a program printed on stderr, and its wait status. */
+/* The text that a program printed on stderr, and its wait status. */
 typedef struct ending {
     int status;
     char text[20000];

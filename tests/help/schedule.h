@@ -88,7 +88,7 @@
 
 typedef struct schedule {
     const char *name;
-    void *context; /* passed to begin, end and the bodies; end may be NULL */
+    void *context; /* passed to `begin`, `end` and the bodies; `end` may be NULL */
     void (*begin)(void *context);
     struct {
         const char *name;
@@ -111,7 +111,7 @@ typedef enum schedule_end {
     SCHEDULE_LIVELOCK
 } schedule_end;
 
-/* What an exploration found, up to the first schedule that failed. */
+/* The result of an exploration, up to the first schedule that failed. */
 typedef struct schedule_report {
     schedule_end end;
     uint64_t exhaustive, random; /* how many schedules of each sort were run */

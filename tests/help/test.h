@@ -53,8 +53,8 @@ static inline bool does_a_part(void) {
 #define END_IF_IT_HANGS() alarm(600)
 
 /* Returns the name of the emulator, or NULL. Under qemu-user a program sees the emulator's memory and executable
- * instead of its own, and the emulator prints a message when it dies. What depends on these is left out, as it is
- * without /proc, or the test is skipped. */
+ * instead of its own, and the emulator prints a message when it dies. Checks that depend on these are left out, as they
+ * are without /proc, or the test is skipped. */
 static inline const char *emulator(void) {
     const char *name = getenv("EMULATOR");
     return name && *name ? name : NULL;

@@ -88,7 +88,7 @@ static inline const block *block_of(const void *object) {
     return NULL;
 }
 
-/* Sets how blocks that are freed from now on are reused. */
+/* Sets the way in which blocks that are freed from now on are reused. */
 static inline void use_places(places what) {
     while (heap.kept_count > 0) __real_free(heap.kept[--heap.kept_count].start);
     heap.places = what;

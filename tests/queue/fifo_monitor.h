@@ -118,7 +118,7 @@ static inline void monitor_levels(monitor *m) {
 
 /* The lowest (sign 1) or highest (sign -1) level within [begin, end], times the sign. */
 static inline int extreme(const step *steps, size_t n, uint64_t begin, uint64_t end, int sign) {
-    size_t low = 0, high = n; /* becomes the number of steps before begin */
+    size_t low = 0, high = n; /* becomes the number of steps before `begin` */
     while (low < high) {
         size_t middle = (low + high) / 2;
         if (steps[middle].at < begin)

@@ -1,6 +1,6 @@
-/* What database drivers expect of any connection pool: the scenarios of the CMAP specification for MongoDB's drivers
- * (Connection Monitoring and Pooling, tests in cmap-format), under their names there. Tests of time use a scripted
- * clock, tests of order use threads. */
+/* The behaviour that database drivers expect of any connection pool: the scenarios of the CMAP specification for
+ * MongoDB's drivers (Connection Monitoring and Pooling, tests in cmap-format), under their names there. Tests of time
+ * use a scripted clock, tests of order use threads. */
 #include "../help/threads.h"
 
 #include "resource_steps.h"

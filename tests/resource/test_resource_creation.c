@@ -626,7 +626,7 @@ static void test_cancelled_threads(void **state) {
     }
 }
 
-/* ---- What is told ------------------------------------------------------------------------------------------------ */
+/* ---- The events that a pool reports ------------------------------------------------------------------------------ */
 
 typedef struct told {
     uint32_t counts[3];

@@ -235,7 +235,8 @@ static void test_a_loop_that_needs_many(void **state) {
     end_things(&things);
 }
 
-/* A resource promised to a loop is not given to another key right away, but is later if no loop asks for it. */
+/* A resource promised to a loop is not given to another key right away. It is given away later if no loop asks for
+ * it. */
 static void test_a_promise_is_kept_for_a_while(void **state) {
     (void)state;
     watch((kolk_resource_pool_desc){.max = 1});

@@ -297,8 +297,8 @@ static void flush_2(void *context) {
     kolk_shared_local_flush(&((state *)context)->locals[2]);
 }
 
-/* A thread that takes one slot of a word may hold all the free slots of that word for a moment. Those that it puts back
- * serve the waiters. */
+/* A thread that takes one slot of a word may hold all the free slots of that word for a moment. The slots that it puts
+ * back serve the waiters. */
 static void test_brought_back(void **unused) {
     (void)unused;
     threads = 3;

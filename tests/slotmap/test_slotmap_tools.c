@@ -1,5 +1,5 @@
-/* What the library tells memory tools about a slot map's places, with KOLK_BYPASS=1: the program may touch the places
- * of objects and no others. Each byte is checked. The tools' own reports are tested in tests/tools. */
+/* Checks the library's reports to memory tools about a slot map's places, with KOLK_BYPASS=1: the program may touch the
+ * places of objects and no others. Each byte is checked. The tools' own reports are tested in tests/tools. */
 #include "../help/debug_test.h"
 
 #include "slotmap_test.h"
@@ -99,7 +99,7 @@ static void test_places(void **state) {
     }
 }
 
-/* Tools are told nothing without KOLK_BYPASS, nor about a map without places. */
+/* Without KOLK_BYPASS, nothing is reported to tools. A map without places is not reported either. */
 static void test_silence(void **state) {
     (void)state;
     for (unsigned n = 0; n < 2; n++) {

@@ -8,7 +8,7 @@
 
 static char aside[80], link_name[80];
 
-/* What happens at the next call of stat: the file is replaced before it, or the link leads aside after it. */
+/* The event at the next call of stat: the file is replaced before it, or the link leads aside after it. */
 enum { NOTHING, REPLACED_BEFORE, LED_ASIDE_AFTER };
 static int change_at_stat;
 
