@@ -1,6 +1,6 @@
 /* fuzz_slotmap.c: interprets any bytes as a program that uses a slot map, correctly or not, and compares it with the
- * model of tests/slotmap/model.h. Each byte is one choice: the first ones make the descriptor, the others operations
- * and their arguments. Missing bytes at the end are 0. A slot is worn out after seven lives. */
+ * model of tests/slotmap/model.h. Each byte is one choice: the first bytes choose the descriptor, and the others choose
+ * operations and their arguments. Missing bytes at the end are 0. A slot is worn out after seven lives. */
 #define _POSIX_C_SOURCE 200809L /* setenv */
 #include "../tests/slotmap/model.h"
 

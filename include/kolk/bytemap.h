@@ -254,7 +254,8 @@ KOLK_API_ kolk_status kolk_bytemap_read(const kolk_bytemap_region *regions, size
 
 /* ---- Inside ------------------------------------------------------------------------------------------------------ */
 
-/* type_size and type_align are those of a typed pool's type, or 0. object_size may be larger than the type. */
+/* `type_size` and `type_align` are the size and alignment of a typed pool's type, or 0 if the pool is not typed.
+ * object_size may be larger than the type. */
 KOLK_API_ kolk_status kolk_bytemap_init_abi_(kolk_bytemap *pool, const kolk_bytemap_view *view, bool attach,
                                              size_t type_size, size_t type_align, size_t pool_size, uint32_t abi);
 

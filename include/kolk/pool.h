@@ -473,7 +473,7 @@ struct kolk_pool {
 
 /* ---- Inside ------------------------------------------------------------------------------------------------------ */
 
-/* type_size and type_align are those of a typed pool's type, or 0. */
+/* `type_size` and `type_align` are the size and alignment of a typed pool's type, or 0 if the pool is not typed. */
 KOLK_API_ kolk_status kolk_pool_init_abi_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
                                           size_t type_align, size_t pool_size, uint32_t abi);
 

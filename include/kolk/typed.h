@@ -234,7 +234,7 @@
  *
  * makes `bodies` (a slot map), `bodies_object`, `bodies_handle`, and bodies_init, _add, _remove, _get, _objects,
  * _count, _available, _handle_of, _index, _at, _slot, _sort (whose compare takes const void *), _clear, _reserve,
- * _trim, _stats, _is_valid and _deinit: those of slotmap.h. The untyped map is `bodies.map`. */
+ * _trim, _stats, _is_valid and _deinit, which work as in slotmap.h. The untyped map is `bodies.map`. */
 #define KOLK_SLOTMAP_TYPE(name, T)                                                                                     \
     KOLK_COPIED_(T)                                                                                                    \
     typedef T name##_object;                                                                                           \
@@ -328,7 +328,7 @@
  * makes `messages` (the pool), `messages_local` (a thread's access to it), `messages_object`, `messages_handle`, and
  * messages_init, _local_init, _local_of_thread, _local_flush, _local_deinit, _alloc, _alloc_wait, _free, _free_later,
  * _quiesce, _offline and _online (of a local), _shutdown, _reopen, _handle_of, _get, _is_live, _each, _each_next,
- * _count, _stats, _is_valid and _deinit: those of shared.h. The untyped ones are `messages.pool` and
+ * _count, _stats, _is_valid and _deinit, which work as in shared.h. The untyped ones are `messages.pool` and
  * `messages_local.local`. */
 #define KOLK_SHARED_TYPE(name, T)                                                                                      \
     typedef T name##_object;                                                                                           \
@@ -381,8 +381,8 @@
  *
  * makes `connections` (the pool), `connections_borrowed` (a borrow), `connections_resource`, and connections_init,
  * _borrow, _resource_of (the PGconn * of a borrow), _give_back, _discard, _fd, _close, _evict, _evict_generation (of a
- * borrow), _evict_if, _pause, _resume, _resize, _tick, _stats, _is_valid and _deinit: those of resource.h. The factory
- * keeps its void *. The untyped ones are `connections.pool` and `borrowed.borrow`. */
+ * borrow), _evict_if, _pause, _resume, _resize, _tick, _stats, _is_valid and _deinit, which work as in resource.h. The
+ * factory keeps its void *. The untyped ones are `connections.pool` and `borrowed.borrow`. */
 #define KOLK_RESOURCE_TYPE(name, T)                                                                                    \
     typedef T name##_resource;                                                                                         \
     typedef struct name { kolk_resource_pool pool; } name;                                                             \
