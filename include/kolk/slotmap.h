@@ -235,7 +235,7 @@ KOLK_INLINE_ void *kolk_slotmap_cursor_next(kolk_slotmap_cursor *cursor);
  * KOLK_ABOVE_MAX or KOLK_NO_MEMORY nothing has changed. */
 KOLK_USES_(1) kolk_status kolk_slotmap_reserve(kolk_slotmap *map, uint32_t capacity);
 
-/* Releases the pages that lie wholly behind the last object to the system. Does nothing on the caller's memory. Returns
+/* Returns to the system all pages that lie wholly behind the last object. Does nothing on the caller's memory. Returns
  * the number of bytes released, as far as the system reports them. Capacity, objects and handles do not change. */
 KOLK_USES_(1) size_t kolk_slotmap_trim(kolk_slotmap *map);
 

@@ -243,7 +243,8 @@ static KOLK_WORK_ be_maker(void *number) {
     kolk_maker_ self = {0};
     kolk_maker_enter_(&self);
     kolk_lock_word_(&makers.lock);
-    uintptr_t thread = crew_of((uintptr_t)number)->starting; /* no other thread is started before this one works */
+    uintptr_t thread = crew_of((uintptr_t)number)->starting; /* the next thread is started only after this one has
+                                                              * begun */
     work_in_crew((uintptr_t)number);
     maker_crew *crew = crew_of((uintptr_t)number);
     bool joins = crew->has_ended;

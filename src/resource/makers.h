@@ -1,6 +1,6 @@
-/* makers.h: threads of the process that do chores when they are due. Each resource pool has one chore. As many makers
- * work at the same time as there is work. One more maker, the lookout, waits for the next chore. There is a lookout
- * from the first chore to the last. Freestanding builds have no makers. */
+/* makers.h: threads of the process that do chores when they are due. Each resource pool has one chore. There are as
+ * many makers at work as there are jobs. One more maker, the lookout, waits for the next chore. There is a lookout from
+ * the first chore to the last. Freestanding builds have no makers. */
 #ifndef KOLK_SRC_MAKERS_H
 #define KOLK_SRC_MAKERS_H
 
