@@ -36,7 +36,7 @@ static void count_visit(const char *name, bool changes_its_mind) {
     sqlite3_bind_text(update, 1, name, -1, SQLITE_STATIC);
     require(sqlite3_step(update) == SQLITE_DONE, &borrow);
     if (!changes_its_mind) require(kolk_sqlite_exec(&borrow, "commit"), &borrow);
-    kolk_sqlite_give_back(&borrow); /* rolls back, as there was no commit */
+    kolk_sqlite_give_back(&borrow); /* rolls back, because there was no commit */
 }
 
 static void *visit(void *unused) {

@@ -1,4 +1,4 @@
-# How the programs of tests/ and fuzz/ are built: kolk_program, at the end, makes each of them. What a program needs depends on
+# kolk_program, at the end of this file, builds each program of tests/ and fuzz/. The needs of a program depend on
 #  - its folder: programs of tests/cli get the files of cli/, those of tests/pq, sqlite and tcp get the adapter, and all others
 #    get the library;
 #  - its functions: a function called __wrap_X takes the place of X (ld's --wrap), in the program and in the library. It may be in
@@ -100,7 +100,7 @@ function(kolk_inside result)
 endfunction()
 
 # The library, compiled with definitions, as one file, which takes half the time. With KOLK_TWO_FILES, the file is kolk.c;
-# otherwise, or if from_src says so, it is one that includes src/. Programs that replace functions within the library need those
+# otherwise, or with from_src, it is one that includes src/. Programs that replace functions within the library need those
 # functions in separate files, and base.c as well, which emits what other files only use.
 function(kolk_library_with definitions from_src options result)
   if(KOLK_TWO_FILES AND NOT from_src)

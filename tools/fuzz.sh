@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs each fuzzer of build/fuzz for some seconds, starting with its committed corpus. What it finds stays in
+# Runs each fuzzer of build/fuzz for some seconds, starting with its committed corpus. The inputs that it finds stay in
 # build/fuzz: new inputs in corpus/NAME, and, beside that folder, inputs that crash.
 # Usage: tools/fuzz.sh [SECONDS]
 set -eu

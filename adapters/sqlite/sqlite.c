@@ -47,7 +47,7 @@ typedef struct kept_statement {
 /* A file's identity when it was opened. */
 typedef struct file_place {
     const char *path;
-    bool known; /* false: stat can't see it, as it is in memory or in another VFS */
+    bool known; /* false: stat can't see it, because it is in memory or in another VFS */
     dev_t device;
     ino_t inode;
 } file_place;

@@ -9,7 +9,8 @@
 /* ---- A line through points --------------------------------------------------------------------------------------- */
 
 /* A series has 256 to 512 points, however long it runs, because each point is the mean of as many samples as necessary.
- * Neighbouring samples are correlated, which would make the interval too narrow. Means of many samples are less so. */
+ * Neighbouring samples are correlated, which would make the interval too narrow. The means of many samples are less
+ * correlated. */
 enum { WATCH_POINTS = 512 };
 
 struct watch_series {

@@ -1,4 +1,4 @@
-/* What the rest of the program sees: particles exist, but how they are made of bytes is not said, so they come into
+/* The rest of the program sees only this header. It declares particles, but not their layout. So a particle comes into
  * being only through one of the three create functions, and nobody can forget to initialise one. */
 #ifndef PARTICLES_H
 #define PARTICLES_H

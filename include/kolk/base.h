@@ -299,7 +299,7 @@ static inline kolk_handle kolk_handle_unpack(uint64_t bits) {
 
 /* Which free slot is used next. Slots that were never issued are used in ascending order. */
 typedef enum kolk_reuse {
-    KOLK_REUSE_LIFO = 0, /* the slot freed last: fastest, as it is probably still in the cache */
+    KOLK_REUSE_LIFO = 0, /* the slot freed last: fastest, because it is probably still in the cache */
     KOLK_REUSE_FIFO,     /* never-issued slots, then the slot freed first: stale pointers stay harmless longest */
     KOLK_REUSE_LOWEST    /* the lowest free slot: objects stay close together; 1 bit per slot instead of 4 bytes */
 } kolk_reuse;
@@ -482,8 +482,8 @@ KOLK_API_ size_t kolk_stack_text(const void *const *stack, uint32_t depth, bool 
  *     KOLK_BYPASS=1 | 0                                    each object is a malloc block of its own, for tools that
  *                                                          watch malloc; 1 is the default under AddressSanitizer,
  *                                                          LeakSanitizer, MemorySanitizer and memcheck. Objects of slot
- *                                                          maps stay in their array, and kolk tells the tools which
- *                                                          places are in use
+ *                                                          maps stay in their array, and kolk reports to the tools
+ *                                                          which places are in use
  *
  *     KOLK_FAIL=GLOB:every=10 | GLOB:chance=0.01,seed=7[;...]
  *                                                          tests how the program copes with full pools: in pools whose

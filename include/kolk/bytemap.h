@@ -22,15 +22,15 @@
  * (peds_... come from typed.h: the same functions as below, with your type for void *. For a new program kolk_pool is
  * better: it does not scan, and its handles repeat after 2^32 - 1 lives of a slot instead of 128.)
  *
- * Cost      get_slot, get_at, get_just_index, get_index and delete are O(1). `new` usually looks at one slot, and at
- *           worst at each slot once, eight at a time. new_at, clear, is_valid and initialise are O(count); initialise
- *           on fresh pages of the system does not touch the objects. used_count and free_count are O(1), but O(count)
- *           for an attached pool, eight slots per step.
+ * Cost      get_slot, get_at, get_just_index, get_index and `delete` are O(1). `new` usually looks at one slot, and at
+ *           worst at each slot once, eight at a time. new_at, `clear`, is_valid and `initialise` are O(count);
+ *           `initialise` on fresh pages of the system does not touch the objects. used_count and free_count are O(1),
+ *           but O(count) for an attached pool, eight slots per step.
  * Memory    pages of the system (freestanding builds return KOLK_NO_MEMORY), or your arrays. A slot costs object_size,
  *           not rounded up, plus 1 byte. An attached pool's memory is never freed, and is written to only with
  *           .writable.
  * Contents  a new object has the bytes of the slot's last life, or those that the memory had before: initialise all of
- *           it. delete does not change the object. The pool stores no data in a slot.
+ *           it. `delete` does not change the object. The pool stores no data in a slot.
  * Threads   one thread at a time. But any number of threads may call functions that take a const pool while no other
  *           function runs.
  * An attached pool's arrays must not change during a call, so call kolk where the game's own scripts run.
@@ -53,10 +53,10 @@ extern "C" {
  * lives of that slot, 0 is a valid handle too, so the null handle is -1, which no slot ever has. */
 enum { KOLK_BYTEMAP_NULL = -1, KOLK_BYTEMAP_MAX_COUNT = 1 << 23 };
 
-/* The slot's seed after New(handle). */
+/* The slot's seed after `New(handle)`. */
 typedef enum kolk_bytemap_seeds {
-    KOLK_BYTEMAP_SEED_ADVANCE = 0, /* seed + 1, as in New; the documentation says so */
-    KOLK_BYTEMAP_SEED_OF_HANDLE    /* the handle's seed, so that the handle is valid again; the games do so */
+    KOLK_BYTEMAP_SEED_ADVANCE = 0, /* seed + 1, as in `New`; the documentation states this */
+    KOLK_BYTEMAP_SEED_OF_HANDLE    /* the handle's seed, so that the handle is valid again; the games do this */
 } kolk_bytemap_seeds;
 
 /* ---- Descriptor: the arrays of a pool. Zero means default for all but object_size -------------------------------- */
@@ -74,7 +74,7 @@ typedef struct kolk_bytemap_view {
     int32_t first_free KOLK_OR_0_; /* where the cursor starts */
     /* the owner's own first_free, which the pool then uses instead of the one above; may be NULL */
     int32_t *cursor KOLK_OR_0_;
-    bool writable KOLK_OR_0_; /* `new`, new_at, delete and clear may write byte_map and *cursor */
+    bool writable KOLK_OR_0_; /* `new`, new_at, `delete` and `clear` may write byte_map and *cursor */
 } kolk_bytemap_view;
 
 /* ---- Struct: read any field, write none but seeds ---------------------------------------------------------------- */
@@ -94,7 +94,7 @@ typedef struct kolk_bytemap {
     bool initialized_state; /* true from initialise or attach until flush */
     bool attached, read_only;
     uint32_t number; /* number in the registry; 0: not registered */
-    /* `new`, delete and get_at read only the fields above: 64 bytes */
+    /* `new`, `delete` and get_at read only the fields above: 64 bytes */
     int32_t *cursor; /* attached: the owner's first_free, or NULL */
     uint64_t failed; /* how often `new` returned NULL */
     void *block;     /* the pool's own memory, with both arrays */
@@ -114,7 +114,7 @@ static inline kolk_status kolk_bytemap_initialise(kolk_bytemap *pool, int32_t co
 static inline kolk_status kolk_bytemap_initialise_with(kolk_bytemap *pool, const kolk_bytemap_view *view);
 
 /* Makes a pool from arrays of another owner, and leaves the arrays as they are. Both arrays must be given, unless count
- * is 0. Without `.writable`, a call of `new`, new_at, delete or clear is a bug of the caller (KOLK_READ_ONLY) and
+ * is 0. Without `.writable`, a call of `new`, new_at, `delete` or `clear` is a bug of the caller (KOLK_READ_ONLY) and
  * changes nothing. Flush the pool before its arrays are freed; if they are already gone, statistics leave the pool out.
  * In the game's own process, you need only know the address of the game's struct and the size of its widest object:
  *

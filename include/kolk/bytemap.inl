@@ -1,7 +1,7 @@
 /* kolk/bytemap.inl: the fast paths of bytemap.h. With -DKOLK_EXTERN they are left out, and calls go to the library,
  * where each function is emitted once.
  *
- * new and delete compare with `bound`. In an attached pool, `bound` is 0 to send them to the slow path, because the
+ * `new` and `delete` compare with `bound`. In an attached pool, `bound` is 0 to send them to the slow path, because the
  * cursor may be the owner's, or the arrays may be read-only. */
 #ifndef KOLK_BYTEMAP_INL
 #define KOLK_BYTEMAP_INL

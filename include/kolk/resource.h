@@ -135,7 +135,7 @@ typedef struct kolk_resource_pool_desc {
 
     int64_t idle_timeout_ms KOLK_OR_0_; /* idle resources are destroyed after this, down to min_idle. 0: 600,000 */
     /* Resources are destroyed after this time, minus a random part of up to a tenth, so that they do not all end
-     * together. Those in use are destroyed when they come back. 0: 1,800,000 */
+     * together. Resources in use are destroyed when they come back. 0: 1,800,000 */
     int64_t max_lifetime_ms KOLK_OR_0_;
     int64_t keepalive_ms KOLK_OR_0_;      /* the interval for validating idle resources. 0: off */
     int64_t validate_after_ms KOLK_OR_0_; /* see validate. 0: 500; -1: before every borrow */

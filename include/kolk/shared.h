@@ -336,7 +336,7 @@ static inline kolk_status kolk_shared_init(kolk_shared *pool, const kolk_shared_
     return kolk_shared_init_abi_(pool, desc, 0, 0, sizeof *pool, KOLK_ABI);
 }
 
-/* The slow paths that shared.inl calls. Those in _short serve locals without `lives`. */
+/* The slow paths that shared.inl calls. The functions whose names end in _short_ serve locals without `lives`. */
 KOLK_API_ void *kolk_shared_alloc_slow_(kolk_shared_local *local);
 KOLK_API_ void kolk_shared_free_slow_(kolk_shared_local *local, void *object);
 KOLK_API_ void *kolk_shared_alloc_short_(kolk_shared_local *local);

@@ -5,19 +5,19 @@
  *
  *     object_list  | 0 | 1 | 2 | 3 | ... | count |      slots of object_size bytes, side by side, nothing else in them
  *     byte_map     | 01| 83| 02| 80| ... |              1 byte a slot: the flag 0x80 if free, and the seed
- *                        ^ first_free: the slot of the last new, or of a later delete below it
+ *                        ^ first_free: the slot of the last `new`, or of a later `delete` below it
  *
  * These four fields are the whole pool. A handle has the slot's index in its upper 24 bits and the slot's byte below
  * them. The byte of a live slot does not have the flag. So a handle is valid if its byte equals the slot's byte in the
- * byte map and does not have the flag. The seed counts lives, modulo 128, and new advances it. So the handle of a dead
- * object differs from the handle of the next object in its slot.
+ * byte map and does not have the flag. The seed counts lives, modulo 128, and `new` advances it. So the handle of a
+ * dead object differs from the handle of the next object in its slot.
  *
  * The search for a free slot begins after the cursor, first_free. If the game's own code finds no free slot up to the
  * end, it searches all slots a second time. Only slots up to where the first search began can still be free, so our
  * second pass stops there. The result is the same. Both passes test eight bytes at a time.
  *
  * An attached pool's bytes and cursor belong to another program, so this library keeps no copy of them. Its used slots
- * are counted on demand, and an invalid cursor is treated like one at the end. `bound` is 0, so that new and delete
+ * are counted on demand, and an invalid cursor is treated like one at the end. `bound` is 0, so that `new` and `delete`
  * leave their fast paths (bytemap.inl).
  *
  * Invariants (kolk_bytemap_is_valid):

@@ -30,7 +30,7 @@ uintptr_t *kolk_debug_objects_(const kolk_debug *debug) {
     return debug->objects;
 }
 
-/* If several slots have had this object, finds the latest one, as it is nearest to the head of the list. */
+/* If several slots have had this object, finds the latest one, because it is nearest to the head of the list. */
 uintptr_t kolk_debug_find_(const kolk_debug *debug, const void *object) {
     if (!object || debug->desc.max_capacity == 0) return NO_SLOT;
     uint32_t link = *head_of(debug, object);

@@ -19,7 +19,7 @@
 
 /* Reads the environment at the first call and reports mistakes in KOLK_STATS. While the file of KOLK_SIZES=FILE is
  * read, other callers wait, but forks do not. In builds without diagnostics, reports each variable of kolk's that is
- * set, as it has no effect. */
+ * set, because it has no effect. */
 void kolk_process_start_(void);
 
 #else

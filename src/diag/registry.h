@@ -57,7 +57,7 @@ void kolk_registry_try_add_(const void *pool, uint32_t *number, const kolk_kind_
 /* Takes a pool off the list. A deinit calls this first. Does nothing if no pool has this number. */
 void kolk_registry_remove_(uint32_t number);
 
-/* Facts about a pool that the registry knows without reading the pool. */
+/* Facts about a pool that the registry keeps, so it need not read the pool for them. */
 typedef struct kolk_noted_ {
     char name[36];  /* cut to this size */
     uint32_t debug; /* KOLK_DEBUG_ flags */

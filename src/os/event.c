@@ -22,7 +22,7 @@ int kolk_event_open_(void) {
 void kolk_event_set_(int fd) {
     KOLK_ASSERT_(fd >= 0);
     int cancel = kolk_cancel_off_();
-    while (eventfd_write(fd, 1) != 0 && errno == EINTR) {} /* never full, as it is reset before the next set */
+    while (eventfd_write(fd, 1) != 0 && errno == EINTR) {} /* never full, because it is reset before the next set */
     kolk_cancel_restore_(cancel);
 }
 

@@ -1,5 +1,5 @@
 /* pool_ask.c: looks up objects of a core pool by pointer, index and handle, and reports invalid pointers. Only counters
- * change here. Where pool.h says so, a look-up includes the overflow pools. */
+ * change here. Where pool.h promises it, a look-up includes the overflow pools. */
 #include "pool_inside.h"
 
 #include "../base/assert.h"

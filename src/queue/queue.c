@@ -137,8 +137,8 @@ static inline void pass_cells(const kolk_queue *queue, uint64_t ticket, unsigned
         pass_cell((cell *)(void *)it.at, it.turn, items, size, end);
 }
 
-/* Passes up to `most` items and sets *n to their number. If that is 0, returns the reason. At either end, KOLK_FULL
- * means that there is nothing to take. */
+/* Passes up to `most` items, and sets *n to the number of items passed. If *n is 0, returns the reason. At either end,
+ * KOLK_FULL means that there is nothing to take. */
 static KOLK_ALWAYS_INLINE_ kolk_status pass(kolk_queue *queue, int end, void *items, size_t *n, size_t most,
                                             bool may_pass_held) {
     kolk_queue_end_ *here = &queue->ends[end];

@@ -50,7 +50,7 @@ static struct {
     uint32_t called;   /* spares that were called to be the lookout, and have not woken yet */
     bool has_lookout;  /* there is a lookout, or one is on its way */
     int64_t until;     /* the lookout sleeps at most until then */
-    uint32_t deserted; /* atomic: there is no lookout, as no thread could be started */
+    uint32_t deserted; /* atomic: there is no lookout, because no thread could be started */
     maker_crew crew;
     maker_crew *earlier; /* crews that are waited for, on the stacks of the waiting threads */
 } makers;

@@ -165,7 +165,7 @@ typedef struct kolk_resource_inside_ {
     bool has_makers; /* false: borrowers create, and ticks do the rest */
     bool closed, paused;
     bool shrunk;      /* max was lowered: there may be more entries than that */
-    bool keeps_names; /* it keeps borrowing threads' names, as they may end before a report */
+    bool keeps_names; /* the pool keeps the names of borrowing threads, because they may end before a report */
     bool changed;     /* there may be work for hungry keys or makers: see kolk_resource_unlock_ */
     bool called;      /* upkeep was requested since the last upkeep began */
     uint32_t max;     /* may become less than the number of entries */

@@ -235,7 +235,8 @@ void kolk_store_report_leaks_(const kolk_slot_store_ *store);
 void kolk_store_fail_object_(const kolk_slot_store_ *store, const void *object, const char *verb, kolk_status if_dead,
                              const void *site);
 
-/* Returns the first live object from *slot on and sets *slot to its slot. Returns NULL if there is none below `end`. */
+/* Returns the first live object from *slot on, and sets *slot to the object's slot. Returns NULL if there is none below
+ * `end`. */
 void *kolk_store_next_alive_(const kolk_slot_store_ *store, uint32_t *slot, uint32_t end);
 
 /* The number of live objects: exact while no thread is at work, otherwise approximate. */

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the examples that are C++, without a warning, and runs them: they must print what EXAMPLE.expected says.
+# Builds the examples that are C++, without a warning, and runs them: they must print the contents of EXAMPLE.expected.
 # Usage: CXX=... cxx.sh LIBRARY
 set -eu
 program=$(mktemp)

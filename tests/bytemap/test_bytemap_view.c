@@ -46,7 +46,7 @@ static void test_attach_writes_when_asked(void **state) {
     kolk_bytemap_view view = view_of(&theirs);
     view.writable = true;
     view.cursor = &theirs.first_free;
-    view.first_free = 1; /* ignored, as there is a cursor */
+    view.first_free = 1; /* ignored, because there is a cursor */
     assert_int_equal(kolk_bytemap_attach(&pool, &view), KOLK_OK);
     assert_ptr_equal(kolk_bytemap_new(&pool), theirs.objects[5]);
     expected.bytes[5] = 1;
@@ -109,7 +109,7 @@ static void test_find(void **state) {
     size_t which = 0;
     assert_ptr_equal(kolk_bytemap_find(pools, 3, 0x201, &which), slot_of(&objects, 2));
     assert_int_equal(which, 2);
-    which = 0; /* all pools that know the handle */
+    which = 0; /* all pools in which the handle is valid */
     assert_ptr_equal(kolk_bytemap_find(pools, 3, 1, &which), slot_of(&peds, 0));
     assert_int_equal(which, 0);
     which++;

@@ -212,7 +212,7 @@ kolk_shared_local *__wrap_kolk_shared_local_of_thread(kolk_shared *pool) {
     return fault == NO_KEYS ? NULL : __real_kolk_shared_local_of_thread(pool);
 }
 
-/* ---- What it says ------------------------------------------------------------------------------------------------ */
+/* ---- Its output -------------------------------------------------------------------------------------------------- */
 
 static char folder[] = "/tmp/kolk_doctor.XXXXXX", printed[32768];
 

@@ -25,7 +25,7 @@
 // variant: TCP_DEINIT
 // variant: IN_A_STRUCT
 // variant: ON_THE_HEAP
-/* Each variant forgets an init, and gcc says so, because the headers mark the functions with KOLK_USES_. Without a
+/* Each variant forgets an init, and gcc warns of it, because the headers mark the functions with KOLK_USES_. Without a
  * variant, everything is initialised, in every way that programs have for it, and gcc is silent. */
 #include <kolk/kolk.h>
 #include <kolk/pq.h>

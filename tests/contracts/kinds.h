@@ -697,7 +697,7 @@ typedef struct row {
 static subject *it; /* the subject of the running test; static, so that longjmp preserves it */
 static const row *row_now;
 
-/* Initialises `it` with the given options, and otherwise as the row says. */
+/* Initialises `it` with the given options, and otherwise by the row. */
 static inline kolk_status init_it(options with) {
     memset(it, 0, sizeof *it);
     if (!row_now->kind->wants_zero) memset(&it->of, 0xff, row_now->kind->size);

@@ -204,7 +204,7 @@ static void test_lost_with_its_storage(void **state) {
     for (int watched = 0; watched < 2; watched++) {
         watch(watched);
         subject *own = it;
-        char before[1000]; /* a lost heap's trays are still listed, as the library owns their memory */
+        char before[1000]; /* a lost heap's trays are still listed, because the library owns their memory */
         strcpy(before, listed(NULL));
         size_t size = (sizeof *it + 4095) / 4096 * 4096;
         it = (subject *)mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

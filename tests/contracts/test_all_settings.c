@@ -394,7 +394,7 @@ static void test_bad_words_that_come_later(void **state) {
 
 int main(void) {
     static const contract contracts[] = {
-        /* first, as a process checks the environment thoroughly only once */
+        /* first: a process checks the environment thoroughly only once */
         CONTRACT(test_bad_words_of_the_environment_are_said_once, DEBUGS, IN(PLAIN)),
         CONTRACT(test_bad_words_for_bypass_are_said_once, DEBUGS, IN(PLAIN)),
         CONTRACT(test_a_bad_word_for_bypass_is_a_failure, DEBUGS, IN(PLAIN)),

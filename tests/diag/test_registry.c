@@ -598,7 +598,7 @@ static void play_handler_uses_the_registry(const char *argument) {
     add_speaking(&ending_b, "b");
 }
 
-/* The handler may init and deinit pools, as the lock is free. */
+/* The handler may init and deinit pools, because the lock is free. */
 static void test_pools_come_and_go_during_exit(void **state) {
     (void)state;
     assert_ending(run_scenario("handler uses the registry", NULL, NULL), 0, "alive at exit: a\nalive at exit: late\n");
@@ -633,7 +633,7 @@ static void end_late(void) {
 
 static void play_late(const char *argument) {
     (void)argument;
-    atexit(end_late); /* runs last, as it was registered before the first pool was made */
+    atexit(end_late); /* runs last, because it was registered before the first pool was made */
     add_fake(&ending_silent, "a");
     remove_fake(&ending_silent);
     add_fake(&ending_a, "a");

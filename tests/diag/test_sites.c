@@ -322,7 +322,7 @@ static void assert_place_by_path(const char *path, const char *expected) {
     assert_string_equal(text + 7 + strspn(text + 7, "0123456789abcdef"), expected);
 }
 
-/* Only absolute folders count, as a relative one might contain anybody's file of that name. */
+/* Only absolute folders count, because a relative one might contain anybody's file of that name. */
 static void test_folders_of_path(void **state) {
     (void)state;
     static const char *const relative[] = {"", ":", "::", ".", "bin", "./bin", "bin:", ":bin", "../.", "nowhere:bin"};

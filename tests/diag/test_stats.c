@@ -672,8 +672,8 @@ static void play_setting(const char *setting) {
         play_pools(NULL);
 }
 
-/* Settings in KOLK_DEBUG or KOLK_FAIL for unknown names are reported at exit, as they may be mistyped. The name of an
- * unused class of a heap is not reported. */
+/* Settings in KOLK_DEBUG or KOLK_FAIL for unknown names are reported at exit, because they may be mistyped. The name of
+ * an unused class of a heap is not reported. */
 static void test_names_that_no_pool_has(void **state) {
     (void)state;
     static const char *const rows[][2] = {

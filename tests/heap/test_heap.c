@@ -133,7 +133,7 @@ static void test_resizing(void **state) {
     kolk_heap_free(&heap, block);
     block = (unsigned char *)kolk_heap_alloc(&heap, 200);
     assert_ptr_equal(kolk_heap_realloc(&heap, block, 224), block); /* same class, so it stays */
-    assert_ptr_equal(kolk_heap_realloc(&heap, block, 113), block); /* it stays, as it is more than half full */
+    assert_ptr_equal(kolk_heap_realloc(&heap, block, 113), block); /* it stays, because it is more than half full */
     assert_ptr_not_equal(kolk_heap_realloc(&heap, block, 225), block);
     end_heap(&heap);
 }

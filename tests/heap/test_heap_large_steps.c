@@ -44,7 +44,8 @@ static size_t walk(void) {
     return n;
 }
 
-/* Begins with a different operation in each child, as only the first operation finds the table as the fork left it. */
+/* Begins with a different operation in each child, because only the first operation finds the table as the fork left
+ * it. */
 static void live_on(void *order) {
     END_IF_IT_HANGS();
     if (*(unsigned *)order % 3 == 0) check_mine(n_mine);

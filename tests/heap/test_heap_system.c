@@ -43,7 +43,7 @@ static void test_few_addresses(void **state) {
     }
 }
 
-/* The reserved address space is as large as heap.h says. */
+/* The reserved address space is as large as heap.h states. */
 static void test_addresses(void **state) {
     (void)state;
     if (SLOW || emulator() || sizeof(void *) < 8) skip();

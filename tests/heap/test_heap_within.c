@@ -24,7 +24,7 @@ static const uint32_t *word; /* the word that the second thread sleeps on; NULL:
 int __real_madvise(void *start, size_t size, int advice);
 int __wrap_madvise(void *start, size_t size, int advice);
 
-/* Records the word of the second thread's first futex call. That call cannot be a wake, as no thread waits. */
+/* Records the word of the second thread's first futex call. That call cannot be a wake, because no thread waits. */
 static void watch_syscall(long number, long first) {
     if (!is_second || number != SYS_futex || word) return;
     word = (const uint32_t *)(uintptr_t)first;

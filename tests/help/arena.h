@@ -3,7 +3,7 @@
  *
  * It holds one block at a time. With ARENA_KEEPS it hands out blocks one after another until arena_begin, ARENA_PAGES
  * pages in all. A commit writes to the first bytes of each page. So if a thread uses a page without knowing of its
- * commit, that is reported as a data race, as the thread might not see the page yet. */
+ * commit, that is reported as a data race, because the thread might not see the page yet. */
 #ifndef TESTS_ARENA_H
 #define TESTS_ARENA_H
 

@@ -44,7 +44,7 @@
  * - A loop that waits for another thread must pause or sleep. No step is taken while kolk_lock_ is held. If an address
  *   was used for another atomic earlier in the same schedule, a kolk_store_ must come first, so that old values are not
  *   read.
- * - Bodies make only a call or two, as the number of schedules grows like the number of steps to the power of the
+ * - Bodies make only a call or two, because the number of schedules grows like the number of steps to the power of the
  *   bound (some 200,000 short schedules take a second). With KOLK_SCHEDULED, a thread does not spin before it sleeps: a
  *   pause would let the others do all that they can, so the code after the spin would hardly ever be reached. The same
  *   holds for rare steps that wait for milliseconds.
@@ -57,12 +57,12 @@
  *   surprise     a load that returns an older store (weak.h); a weak compare-exchange that fails for no reason;
  *                a wait that returns for no reason; a deadline that passes before anything else happens
  *
- * First come all schedules without preemptions, then all with up to 1, then all with up to 2, and so on, as most errors
- * need few (Musuvathi and Qadeer, "Iterative Context Bounding", 2007). Of schedules that differ only in the order of
- * independent steps, just one is run: see steps.h. Then come random schedules. Each thread has a random priority, and
- * the thread with the highest runs. At two random steps the running thread's priority becomes the lowest (PCT:
- * Burckhardt, Kothari, Musuvathi, Nagarakatte, "A Randomized Scheduler with Probabilistic Guarantees", 2010). Surprises
- * come at random.
+ * First come all schedules without preemptions, then all with up to 1, then all with up to 2, and so on, because most
+ * errors need few (Musuvathi and Qadeer, "Iterative Context Bounding", 2007). Of schedules that differ only in the
+ * order of independent steps, just one is run: see steps.h. Then come random schedules. Each thread has a random
+ * priority, and the thread with the highest runs. At two random steps the running thread's priority becomes the lowest
+ * (PCT: Burckhardt, Kothari, Musuvathi, Nagarakatte, "A Randomized Scheduler with Probabilistic Guarantees", 2010).
+ * Surprises come at random.
  *
  * A thread that pauses lets the others run until one of them has written, or until a preemption. If all pause, each has
  * its turn. The clock advances by 1 us per pause, and jumps to the next deadline when all threads sleep.

@@ -15,9 +15,10 @@
  * cost. So
  *
  *   - a thread that is preempted before a step resumes only after news. These are the sleep sets of Godefroid (1996).
- *     They suit a bound on preemptions, as each preemption is put off as long as possible.
+ *     They suit a bound on preemptions, because each preemption is put off as long as possible.
  *   - a thread is not preempted before a step if, when it was preempted one step later, nothing that the others did was
- *     news to this step. Those later preemptions were tried first, as the last choice of the trail is changed first.
+ *     news to this step. Those later preemptions were tried first, because the last choice of the trail is changed
+ *     first.
  *
  * A step depends on more than its 8 bytes if it sleeps or wakes, or if the code up to the next step reads the clock,
  * pauses, or has KOLK_UNSEEN_. A thread before such a step needs no news to resume. A pause is news to a step that

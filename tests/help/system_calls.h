@@ -50,7 +50,7 @@ int __wrap_mprotect(void *start, size_t size, int protection) {
     return refused(false) ? -1 : __real_mprotect(start, size, protection);
 }
 
-/* Calls about core dumps are never refused, as the library ignores their failure. */
+/* Calls about core dumps are never refused, because the library ignores their failure. */
 int __wrap_madvise(void *start, size_t size, int advice) {
 #ifdef MADV_DODUMP
     if (advice == MADV_DODUMP || advice == MADV_DONTDUMP) return __real_madvise(start, size, advice);

@@ -17,7 +17,7 @@ static inline void nap(void) {
     nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
 }
 
-/* Waits until the condition is true, however long that takes, as the machine may be busy. */
+/* Waits until the condition is true, however long that takes, because the machine may be busy. */
 #define EVENTUALLY(what)                                                                                               \
     do {                                                                                                               \
         uint64_t naps_ = 0;                                                                                            \

@@ -84,7 +84,7 @@ static void use_lock(void) {
     if (kolk_lock_unless_forking_()) kolk_unlock_();
 }
 
-/* True if the child exits by itself with 0. Kills it after 20 s, as it may deadlock with signals blocked. */
+/* True if the child exits by itself with 0. Kills it after 20 s, because it may deadlock with signals blocked. */
 static bool ends_well(pid_t child) {
     int status = 0;
     pid_t ended = 0;

@@ -12,8 +12,8 @@ static inline uint32_t model_slot_of(const model *m, const void *object) {
     return slot;
 }
 
-/* Allocates and frees within a hook, but not during alloc_n, as the model does not yet know the objects that alloc_n
- * has already taken. */
+/* Allocates and frees within a hook, but not during alloc_n, because the model does not yet know the objects that
+ * alloc_n has already taken. */
 static inline void model_nest(model *m, bool frees, bool allocs) {
     uint32_t wanted = m->wanted, victim = m->victim;
     bool urgent = m->urgent;

@@ -450,7 +450,7 @@ static void test_bad_words_are_said_once(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        DEBUG_TEST(test_bad_words_are_said_once), /* first, as a process checks the environment thoroughly only once */
+        DEBUG_TEST(test_bad_words_are_said_once), /* first: a process checks the environment thoroughly only once */
         DEBUG_TEST(test_every_nth_exactly),
         DEBUG_TEST(test_alloc_n),
         DEBUG_TEST(test_a_full_pool),

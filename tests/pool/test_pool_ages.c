@@ -60,7 +60,7 @@ static void test_a_protected_mark_ends_with_its_life(void **state) {
         }
         void *again = taken_from(&pool);
         assert_ptr_equal(again, objects[3]);
-        assert_ptr_equal(taken_from(&pool), again); /* evicted, as it is not protected any more */
+        assert_ptr_equal(taken_from(&pool), again); /* evicted, because it is not protected any more */
         end_pool(&pool);
     }
 }

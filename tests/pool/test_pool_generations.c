@@ -195,7 +195,7 @@ static void test_alloc_at_a_worn_out_slot(void **state) {
     }
 }
 
-/* A reset hook calls alloc_at for the dying slot itself. This fails, as the slot is not yet free or worn out. */
+/* A reset hook calls alloc_at for the dying slot itself. This fails, because the slot is not yet free or worn out. */
 static void want_it_back(void *object, void *context) {
     kolk_pool *pool = (kolk_pool *)context;
     uint32_t slot = (uint32_t)((size_t)((unsigned char *)object - pool->slots) / pool->stride);

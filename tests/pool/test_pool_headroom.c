@@ -325,7 +325,7 @@ static void test_low_water_at_its_ends(void **state) {
         for (int i = 0; i < 4; i++) taken_from(&l.pool);
         assert_null(kolk_pool_alloc(&l.pool));
         assert_null(kolk_pool_alloc(&l.pool));
-        assert_int_equal(l.calls, waters[n / 3] != 0); /* once, as no more than low_water were free again */
+        assert_int_equal(l.calls, waters[n / 3] != 0); /* once, because no more than low_water were free again */
         end_pool(&l.pool);
     }
     kolk_pool pool; /* without a hook, low_water has no effect */

@@ -362,7 +362,7 @@ static void test_a_reset_that_allocates(void **state) {
             &(kolk_pool_desc){
                 .object_size = 8, .capacity = 4, .reuse = orders[i], .reset = reset_that_allocates, .context = &pool});
         assert_int_equal(kolk_pool_alloc_n(&pool, objects, 4), 4);
-        kolk_pool_free(&pool, objects[1]); /* the pool is full, as the dying object still has its slot */
+        kolk_pool_free(&pool, objects[1]); /* the pool is full, because the dying object still has its slot */
         assert_null(made_by_reset);
         assert_int_equal(kolk_pool_count(&pool), 3);
         kolk_pool_free(&pool, objects[3]);

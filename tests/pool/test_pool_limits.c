@@ -119,7 +119,7 @@ static void at_the_end_of_the_largest_pool(kolk_reuse reuse) {
     assert_int_equal(length, 3);
     kolk_pool_free(&pool, objects[1]);
     assert_null(kolk_pool_get(&pool, handles[1]));
-    if (reuse == KOLK_REUSE_LIFO) { /* only once, as it reads 2^26 words */
+    if (reuse == KOLK_REUSE_LIFO) { /* only once, because it reads 2^26 words */
         kolk_cursor cursor = kolk_pool_each(&pool);
         assert_ptr_equal(kolk_cursor_next(&cursor), objects[0]);
         assert_ptr_equal(kolk_cursor_next(&cursor), objects[2]);
@@ -328,7 +328,7 @@ static void test_the_default_alignment(void **state) {
     }
 }
 
-/* The caller's memory may be dirty, as the metadata of slots that were never handed out is not read. Whatever it
+/* The caller's memory may be dirty, because the metadata of slots that were never handed out is not read. Whatever it
  * contains, such a slot has no object. */
 static void test_slots_never_handed_out_on_dirty_memory(void **state) {
     (void)state;

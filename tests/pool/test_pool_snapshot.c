@@ -243,7 +243,7 @@ static void test_ages(void **state) {
         assert_false(kolk_pool_is_live(&pool, objects[2]));
         for (unsigned n = 0; n < 4; n++) assert_int_equal(kolk_pool_evict_oldest(&pool, 0, NULL), n < 3);
         assert_int_equal(kolk_pool_count(&pool), 1);
-        assert_true(kolk_pool_is_live(&pool, objects[0])); /* it was not evicted, as it is protected */
+        assert_true(kolk_pool_is_live(&pool, objects[0])); /* it was not evicted, because it is protected */
 
         const struct {
             size_t at;

@@ -251,7 +251,7 @@ static inline void await_recovery(void) {
     print_message("  all connections after %" PRId64 " ms; made %" PRIu64 ", seen dead %" PRIu64
                   ", broken in use %zu; errors of queries %" PRIu64 ", of borrows %" PRIu64 "\n",
                   took, stats.created, stats.invalid, bank.broken_count, READ(query_errors), READ(failures));
-    assert_true(took <= 10000 + 20 * busy); /* more than 2 s, as the machine may be busy */
+    assert_true(took <= 10000 + 20 * busy); /* more than 2 s, because the machine may be busy */
     /* Transfers that began before may still fail, but later ones must not. For a while, all connections are used at
      * full speed. Then the tellers rest longer, while the last old borrows may still wait until their deadline. */
     nap_ms(does_a_part() ? 100 : 300);

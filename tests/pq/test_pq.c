@@ -185,7 +185,7 @@ static void test_black_holes(void **state) {
     int fds = count_own("/proc/self/fd");
     int port, full_port, hole = listen_somewhere(100, &port), full = listen_somewhere(0, &full_port);
 
-    /* One server accepts connections and stays silent; the other accepts none, as its backlog is full. */
+    /* One server accepts connections and stays silent; the other accepts none, because its backlog is full. */
     assert_refused_within(conninfo_of(port, "alice"), 150, KOLK_TIMEOUT, KOLK_PQ_TIMEOUT, "127.0.0.1");
     int waiting[4];
     for (int i = 0; i < 4; i++) {
@@ -373,7 +373,7 @@ static void test_prepared(void **state) {
     number_of(&borrow, "ROLLBACK");
     assert_int_equal(run_prepared(&borrow, "add3", "SELECT $1::int + 1", &code), 21);
 
-    /* A statement without a name is not kept, as the next query with parameters would replace it. */
+    /* A statement without a name is not kept, because the next query with parameters would replace it. */
     assert_int_equal(run_prepared(&borrow, "", "SELECT $1::int + 1", &code), 21);
     assert_int_equal(run_prepared(&borrow, "", "SELECT $1::int + 2", &code), 22);
     assert_false(kolk_pq_prepare(&borrow, "", "SELECT $1::int + 2", kolk_deadline_after(20000), &error));

@@ -43,7 +43,7 @@ static int count_knocks(int listener) {
     return count;
 }
 
-/* Calls kolk_pq_create_ directly, as a pool would set its own time-out. */
+/* Calls kolk_pq_create_ directly, because a pool would set its own time-out. */
 static pq_connection *connect_within(kolk_pq *db, const char *key, int64_t ms, kolk_error *error) {
     void *resource = NULL;
     *error = (kolk_error){0};

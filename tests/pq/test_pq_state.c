@@ -290,7 +290,7 @@ static void *go_on_later(void *argument) {
 }
 
 /* The server process is stopped during a rollback, DISCARD ALL, a cancel request, or a destroy. The test calls the
- * pool's callbacks directly, as the pool decides which thread calls them. */
+ * pool's callbacks directly, because the pool decides which thread calls them. */
 static void test_patience(void **state) {
     (void)state;
     skip_without_server();
@@ -325,8 +325,8 @@ static void test_patience(void **state) {
     }
 }
 
-/* The cancel request is lost, and COPY begins after the deadline: the connection is replaced, as a request may still be
- * on its way. */
+/* The cancel request is lost, and COPY begins after the deadline: the connection is replaced, because a request may
+ * still be on its way. */
 static void test_cancelled_copy(void **state) {
     (void)state;
     skip_without_server();

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Runs programs that do not know of kolk under libkolk-malloc.so: output and exit code must be the same as without it.
+# Runs programs that were not written for kolk under libkolk-malloc.so: output and exit code must be the same as without
+# it.
 #     answers     the results of malloc and its family, compared with glibc's manual
 #     life        constructors and destructors, libraries that are loaded and unloaded, threads and their keys
 #     forks       forks while other threads are in the middle of malloc

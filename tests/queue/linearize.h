@@ -17,7 +17,8 @@ typedef struct sequential {
 } sequential;
 
 /* Applies the call to this state of the queue; returns false if its result would differ from the recorded one. For
- * push_n and pop_n, any recorded number that is possible and not 0 is right, as the header leaves the number open. */
+ * push_n and pop_n, any recorded number that is possible and not 0 is right, because the header leaves the number
+ * open. */
 static inline bool would(sequential *q, uint32_t capacity, const event *e) {
     bool blocked = q->count == (e->deed == PUSH ? capacity : 0);
     switch (e->deed) {

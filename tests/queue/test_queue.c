@@ -263,7 +263,7 @@ static void test_clear_drops_and_deinit_too(void **state) {
     assert_int_equal(kolk_queue_clear(&queue), 0);
     for (int lap = 0; lap < 3; lap++) {
         assert_true(push_int(&queue, 1) == KOLK_OK && push_int(&queue, 2) == KOLK_OK && push_int(&queue, 3) == KOLK_OK);
-        assert_int_equal(pop_int(&queue), 1); /* not destroyed, as it has left the queue */
+        assert_int_equal(pop_int(&queue), 1); /* not destroyed, because it has left the queue */
         assert_int_equal(push_int(&queue, 4), KOLK_OK);
         if (lap == 1) kolk_queue_close(&queue);
         if (lap == 2) kolk_queue_shutdown(&queue); /* clear also works on an ended queue, which stays ended */

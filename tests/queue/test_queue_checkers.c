@@ -198,8 +198,8 @@ static void test_long_histories(void **state) {
     }
 }
 
-/* If the monitor rejects a history, the search must find no order. The converse need not hold, as the monitor does not
- * detect all errors. */
+/* If the monitor rejects a history, the search must find no order. The converse need not hold, because the monitor does
+ * not detect all errors. */
 static void test_they_agree(void **state) {
     (void)state;
     unsigned sound = 0, refused = 0, unseen = 0;

@@ -113,7 +113,7 @@ static void test_an_event_is_set_and_reset_once(void **state) {
     end_queue(&w.queue);
 }
 
-/* Closing or shutting down the queue makes both descriptors ready, as no call waits any more. */
+/* Closing or shutting down the queue makes both descriptors ready, because no call waits any more. */
 static void test_an_ended_queue(void **state) {
     (void)state;
     for (int n = 0; n < 2 * 2 * 2; n++) {

@@ -59,7 +59,7 @@ static void test_in_the_order_in_which_they_came(void **state) {
     end_queue(&c.queue);
 }
 
-/* One push_n, pop_n or clear serves several sleepers, as each served sleeper wakes the next. */
+/* One push_n, pop_n or clear serves several sleepers, because each served sleeper wakes the next. */
 static void test_one_call_serves_several(void **state) {
     (void)state;
     for (int way = 0; way < 3; way++) {
@@ -213,7 +213,7 @@ static void test_signals_disturb_nobody(void **state) {
         caller it = {.queue = &queue, .end = (kolk_queue_event)end, .deadline = KOLK_FOREVER, .items = {5}};
         start_waiting(&it);
         for (int i = 0; i < 20; i++) interrupt(&it);
-        assert_non_null(last_in_line(&queue, end)); /* still waits, and has not set HELD, as it was not overtaken */
+        assert_non_null(last_in_line(&queue, end)); /* still waits, without HELD, because it was not overtaken */
         assert_int_equal(__atomic_load_n(&queue.ends[end].ticket, __ATOMIC_SEQ_CST) % 8, 1);
         if (end == KOLK_QUEUE_WRITABLE)
             assert_int_equal(pop_int(&queue), 0);

@@ -221,7 +221,7 @@ static void test_a_hand_over_at_the_deadline(void **state) {
     others_do(return_other_too_late);
     f.always[VALIDATE].fails = true;
     assert_int_equal(borrow_for(NULL, in(5), &one), KOLK_TIMEOUT);
-    assert_int_equal(f.made, 1); /* no second create, as the deadline had passed */
+    assert_int_equal(f.made, 1); /* no second create, because the deadline had passed */
     one = borrowed(NULL);
     return_it(&one);
     end();
@@ -353,7 +353,7 @@ static void test_a_second_give_back_tells_of_the_first(void **state) {
     end();
 }
 
-/* Borrows of a slot are counted in 32 bits. The count skips 0, as it would give the null handle. */
+/* Borrows of a slot are counted in 32 bits. The count skips 0, because it would give the null handle. */
 static void test_borrows_beyond_count(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 1});

@@ -265,7 +265,7 @@ static void test_the_next_look(void **state) {
     f.always[CREATE].fails = true;
     bool retries = false, looks_before = false;
     for (int i = 0; i < 100; i++) {
-        tick(); /* may create; then due immediately, as an entry was freed */
+        tick(); /* may create; then due immediately, because an entry was freed */
         tick();
         int64_t due = pool.inside->chore.due, retry_at = pool.inside->no_key->retry_at;
         assert_int_equal(due, retry_at < clock_ns + 10 * MS ? retry_at : clock_ns + 10 * MS);

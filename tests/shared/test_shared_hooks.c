@@ -171,7 +171,7 @@ static void test_setups_are_not_made_ahead(void **state) {
     part *object = take_one(&d);
     assert_diary(&d, "s0");
     assert_int_equal(d.pool.inside->store.depot.fresh, 1);
-    kolk_shared_free(&d.local, object); /* takes the fast path, as there is no reset */
+    kolk_shared_free(&d.local, object); /* takes the fast path, because there is no reset */
     assert_int_equal(d.local.magazine->top, 1);
     assert_ptr_equal(take_one(&d), object);
     assert_diary(&d, "");

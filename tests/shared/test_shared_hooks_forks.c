@@ -107,7 +107,7 @@ static void drop_one(void) {
 static void drop_one_later(void) {
     kolk_shared_free_later(&others, objects[--held]);
     for (int i = 0; i < 4; i++) {
-        kolk_shared_quiesce(&mine); /* safe, as this local's thread is idle */
+        kolk_shared_quiesce(&mine); /* safe, because this local's thread is idle */
         kolk_shared_quiesce(&others);
     }
 }

@@ -86,7 +86,7 @@ static void all_offline_but_writer(state *s) {
     for (unsigned i = READER; i < threads; i++) kolk_shared_offline(&s->locals[i]);
 }
 
-/* Retires another object, as the epoch would not advance without one. */
+/* Retires another object, because the epoch would not advance without one. */
 static void retire_another(state *s, unsigned local) {
     kolk_shared_cursor cursor = kolk_shared_each(&s->pool);
     for (void *at; (at = kolk_shared_cursor_next(&cursor));) {

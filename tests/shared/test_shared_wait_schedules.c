@@ -326,7 +326,7 @@ static void take_none(void *context) {
 }
 
 /* A slot freed after another thread got NULL returns to the depot, even if the freeing thread was just about to raise
- * its bound. */
+ * its magazine's bound. */
 static void free_before_and_after(void *context) {
     state *s = (state *)context;
     give(s, &s->locals[0], s->objects[0]);

@@ -18,7 +18,7 @@ enum { MOST_THREADS = 64, MOST_HELD = 8 };
 typedef struct shape {
     unsigned threads;
     uint32_t capacity, cache;
-    bool later; /* some frees are deferred, so waits have deadlines, as a waiter does not quiesce */
+    bool later; /* some frees are deferred, so waits have deadlines, because a waiter does not quiesce */
     bool exact, grows;
     kolk_generations generations;
     unsigned lifetime; /* how many operations a thread does before another replaces it; 0: no limit */

@@ -45,7 +45,7 @@ static full_pool *make_full(const kolk_shared_desc *desc) {
     return f;
 }
 
-/* A thread may also sleep, and be woken, for the lock of the wait queue. Those calls are not counted. */
+/* A thread may also sleep, and be woken, for the lock of the wait queue. The calls for this are not counted. */
 bool __wrap_kolk_wait_(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
     if (word == &own.pool.inside->waiters_lock) return __real_kolk_wait_(word, expected, deadline);
     bool (*now)(void) = instead;

@@ -279,7 +279,7 @@ static void test_wrong_pool_is_reported(void **state) {
 
 /* ---- KOLK_BYPASS=1 ----------------------------------------------------------------------------------------------- */
 
-/* Bypass changes only what memory tools are told. */
+/* Bypass changes only the reports to memory tools. */
 static void test_bypass_tells_tools_of_every_place(void **state) {
     (void)state;
     static const char *const settings[] = {NULL, "move", "fill"};

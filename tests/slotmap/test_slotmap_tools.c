@@ -6,7 +6,7 @@
 
 #include "core/tools.h"
 
-/* Everything that tools were told, in order. */
+/* All reports to tools, in order. */
 static struct {
     struct {
         const unsigned char *start, *end;

@@ -65,7 +65,7 @@ static inline kolk_deadline after(int64_t ms) {
 
 #define SOON after(20000) /* long enough even on a busy machine */
 
-/* Opens the store without synchronous writes, as the tests need not survive a power failure. */
+/* Opens the store without synchronous writes, because the tests need not survive a power failure. */
 static inline void open_store_as(const kolk_sqlite_desc *given) {
     kolk_sqlite_desc desc = *given;
     desc.path = path;

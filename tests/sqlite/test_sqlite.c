@@ -121,7 +121,7 @@ static void test_the_borrower_is_named(void **state) {
     assert_non_null(strstr(taken.sentence, "borrowed by the painter "));
     assert_in_range((uintptr_t)taken.last.alloc_site, (uintptr_t)test_the_borrower_is_named,
                     (uintptr_t)test_the_borrower_is_named + 10000);
-    kolk_sqlite_give_back(&borrow); /* its connection is destroyed, as the pool is closed */
+    kolk_sqlite_give_back(&borrow); /* its connection is destroyed, because the pool is closed */
     assert_int_equal(taken.count, 2);
     assert_non_null(strstr(taken.sentence, "is given back now"));
     assert_int_equal(kolk_sqlite_write(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow), KOLK_CLOSED);

@@ -58,7 +58,7 @@ int __wrap_atexit(void (*function)(void)) {
 /* ---- Depots and keepers ------------------------------------------------------------------------------------------ */
 
 typedef struct keeper {
-    kolk_keeper_ base; /* must be the first member, as the list links these */
+    kolk_keeper_ base; /* must be the first member, because the list links these */
     struct {
         kolk_magazine_ magazine;
         uint32_t entries[CACHE];

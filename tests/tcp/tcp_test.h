@@ -1,5 +1,5 @@
-/* tcp_test.h: shared by the tests of libkolk-tcp: pools and servers. Most servers are only a listener, as the system
- * connects clients before accept is called. */
+/* tcp_test.h: shared by the tests of libkolk-tcp: pools and servers. Most servers are only a listener, because the
+ * system connects clients before accept is called. */
 #ifndef TESTS_TCP_TEST_H
 #define TESTS_TCP_TEST_H
 

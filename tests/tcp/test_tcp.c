@@ -565,7 +565,7 @@ static void test_a_unix_socket(void **state) {
     int fd = kolk_tcp_fd(&link), peer = accept_one(&it);
     assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
     assert_true(fcntl(fd, F_GETFL) & O_NONBLOCK);
-    assert_int_equal(option(fd, SOL_SOCKET, SO_KEEPALIVE), 0); /* the system knows whether the peer is there */
+    assert_int_equal(option(fd, SOL_SOCKET, SO_KEEPALIVE), 0); /* the system itself notices the peer's end */
     assert_true(kolk_tcp_send_all(fd, "ping", 4, soon(), &link.error));
     assert_int_equal(recv(peer, bytes, sizeof bytes, 0), 4);
     say_to(peer, "pong!");

@@ -1,5 +1,5 @@
-/* For LD_PRELOAD: stands in for a tool that knows malloc and free but not kolk. At exit it prints how many blocks there
- * were of each size that served.c uses. */
+/* For LD_PRELOAD: stands in for a tool that supports malloc and free but not kolk. At exit it prints how many blocks
+ * there were of each size that served.c uses. */
 #define _POSIX_C_SOURCE 200809L /* posix_memalign */
 #include <errno.h>
 #include <stdio.h>

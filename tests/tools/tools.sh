@@ -77,7 +77,7 @@ condense() {
     END { end_stack() }' "$work/said"
 }
 
-# Makes each mistake that TOOL.said names in a line "> SETTINGS MISTAKE": with typed pools and the static library, and
+# Makes each mistake that TOOL.said lists in a line "> SETTINGS MISTAKE": with typed pools and the static library, and
 # with untyped pools and the shared one. Mistakes with the same settings are made in one run. If no report is expected,
 # the program must exit with 0 and print nothing.
 check_reports() {
@@ -178,7 +178,7 @@ tsan() {
 
 # ThreadSanitizer finds races by happens-before, so two threads need to take each path only a few times, not ten
 # thousand times. The build is without optimisation, which takes a third of the time: the orders of atomic operations
-# are still constants, and no access is removed. Two tests run in parallel, as they wait half of the time.
+# are still constants, and no access is removed. Two tests run in parallel, because they wait half of the time.
 races() {
   flags+=(-O0 -g1 -fsanitize=thread -DKOLK_BUILD -DKOLK_CHAOS=1 -Isrc)
   need ThreadSanitizer
@@ -223,7 +223,7 @@ memcheck() {
   check_packed kept 'Invalid write of size 1' read 'Invalid read of size 1' fresh 'Conditional jump'
 }
 
-# A tool that knows malloc but not kolk must see a block for each life of an object, or for each slot if objects keep
+# A tool that supports malloc but not kolk must see a block for each life of an object, or for each slot if objects keep
 # their contents.
 malloc() {
   local kind
