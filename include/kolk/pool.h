@@ -21,15 +21,16 @@
  *
  * (bullets_... come from typed.h: the same functions as below, with your type for void *.)
  *
- * The functions that everybody needs come first: init and deinit, alloc, alloc_zeroed, free and clear, handle_of, get
- * and free_handle, is_live, index, at and each, count, available and stats. Each later section can be read on its own,
- * and begins with the descriptor's members that belong to it: When it is full; Memory; Age; Objects that are made once;
- * Many at once; Saving.
+ * The functions that everybody needs come first: `init` and `deinit`; `alloc`, alloc_zeroed, `free` and `clear`;
+ * handle_of, `get` and free_handle; is_live, `index`, `at` and `each`; `count`, `available` and `stats`. Each later
+ * section can be read on its own, and begins with the descriptor's members that belong to it: When it is full; Memory;
+ * Age; Objects that are made once; Many at once; Saving.
  *
- * Cost      alloc, free, get, is_live, index and at are O(1): a handful of instructions, no system call, no lock; with
- *           KOLK_REUSE_LOWEST, alloc and free take one step for each factor of 64 in max_capacity. An alloc that grows
- *           the pool calls the system. init is O(1) and touches no slot. A step of a walk is O(words that it skips): a
- *           word stands for 64 slots, and is skipped if none of them is alive. clear, trim and is_valid are O(slots).
+ * Cost      `alloc`, `free`, `get`, is_live, `index` and `at` are O(1): a handful of instructions, no system call, no
+ *           lock; with KOLK_REUSE_LOWEST, alloc and free take one step for each factor of 64 in max_capacity. An alloc
+ *           that grows the pool calls the system. `init` is O(1) and touches no slot. A step of a walk is O(words that
+ *           it skips): a word stands for 64 slots, and is skipped if none of them is alive. `clear`, `trim` and
+ *           is_valid are O(slots).
  * Memory    the caller's memory, or pages of the system; never malloc. A slot costs its stride and 1 bit, 4 bytes for
  *           the order of reuse (LOWEST: 1 bit), 4 bytes if there are generations, 1 bit with a setup or teardown hook,
  *           and 8 bytes with ages.
@@ -186,10 +187,10 @@ KOLK_API_ bool kolk_pool_is_valid(const kolk_pool *pool);
  * order:
  *
  *     .overflow   an object from this other pool, which must have the same object_size, at least the same object_align
- *                 and a different tag. Initialise it before this pool, and deinit it after this pool. This pool's free,
- *                 free_handle, handle_of, get and is_live also find objects there. index, at, count, walks and clear
- *                 apply to each pool separately. When the overflow pool's last object is freed through this pool, the
- *                 overflow pool is trimmed.
+ *                 and a different tag. Initialise it before this pool, and deinit it after this pool. This pool's
+ *                 `free`, free_handle, handle_of, `get` and is_live also find objects there. `index`, `at`, `count`,
+ *                 walks and `clear` apply to each pool separately. When the overflow pool's last object is freed
+ *                 through this pool, the overflow pool is trimmed.
  *     .on_full    your hook, which may make room by calling free, clear or reserve. `bytes` is the object_size. If it
  *                 returns true, the alloc is tried once more. If it returns false, or there is no hook, the alloc
  *                 returns NULL. An alloc inside the hook does not call it again.
@@ -388,7 +389,7 @@ typedef struct kolk_worn_ {
 
 /* The measurements of kolk_pool_tick: src/pool/pool_trim.c. */
 typedef struct kolk_tick_ {
-    uint32_t demand;   /* a decaying maximum of count */
+    uint32_t demand;   /* a decaying maximum of `count` */
     uint32_t provided; /* the demand for which memory is kept */
     uint32_t sweep;    /* dead pages from this slot to fresh are released; 0: no sweep is under way */
     uint32_t peak;     /* peak at the last tick */
@@ -434,7 +435,7 @@ struct kolk_pool {
     uintptr_t inverse;     /* inverse of odd, modulo the word; stride = odd << shift */
     uint32_t stride;       /* bytes from slot to slot */
     uint32_t free_bound;   /* free takes the slow path from this slot on */
-    uint32_t bound;        /* get, is_live, index and at take it from this slot on */
+    uint32_t bound;        /* `get`, is_live, `index` and `at` take it from this slot on */
     uint32_t tag;          /* XORed into the index of a handle */
     uint8_t shift;
 

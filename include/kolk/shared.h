@@ -52,7 +52,7 @@
  *           straight to the depot, where all threads find it. This ends when at least half as many slots have returned
  *           as the pool has. Without caches (small pools, or KOLK_NO_CACHE) the capacity is exactly max_capacity. NULL
  *           then means that max_capacity objects were alive, or were being freed: a free first ends the object's life
- *           (get, is_live and walks no longer find it), and then returns the slot.
+ *           (`get`, is_live and walks no longer find it), and then returns the slot.
  * Contents  a new object has the bytes of the slot's last life, or any others, and so has an object in setup:
  *           initialise all of it. free does not change the object, except in debug mode. To keep costly parts from one
  *           life to the next, see Objects that are made once.
@@ -304,8 +304,8 @@ KOLK_API_ uint32_t kolk_shared_count(const kolk_shared *pool);
 /* A walk over the live objects, in ascending order of slots. kolk_shared_each begins it; each kolk_shared_cursor_next
  * returns an object, or NULL at the end. KOLK_EACH of typed.h is such a loop. Any object may be freed during the walk,
  * including the current one. An object that other threads allocate or free during the walk may or may not be visited;
- * all others are visited. Slots that are used for the first time after the walk began are not visited. As with get, the
- * program must make sure that no other thread frees an object while the loop's body uses it (or that it is freed by
+ * all others are visited. Slots that are used for the first time after the walk began are not visited. As with `get`,
+ * the program must make sure that no other thread frees an object while the loop's body uses it (or that it is freed by
  * free_later). */
 typedef struct kolk_shared_cursor {
     const kolk_shared *pool;

@@ -27,13 +27,15 @@
  *
  * Each object has a *slot*, the number in its handle, which it keeps for life. It also has a *place* in the array,
  * which changes: a removal moves the last object into the hole, and a sort moves many objects. A handle finds the
- * object through one table, so every copy of the handle follows every move. A pointer does not: the pointers that add,
- * get, at and objects return are valid until the next remove, clear or sort (add, reserve and trim move nothing). So
- * keep handles, and call get where you need a pointer. The debug setting `move` catches a program that keeps pointers.
+ * object through one table, so every copy of the handle follows every move. A pointer does not: the pointers that
+ * `add`, `get`, `at` and `objects` return are valid until the next remove, clear or sort (`add`, `reserve` and `trim`
+ * move nothing). So keep handles, and call `get` where you need a pointer. The debug setting `move` catches a program
+ * that keeps pointers.
  *
- * Cost      add, remove, get, slot, handle, index and at are O(1); a remove copies one object. An add that grows the
- *           map calls the system. init is O(1) and touches no place. clear and trim are O(count), sort is O(n log n),
- *           and is_valid is O(slots). If you need no packing, kolk_pool has stable addresses and cheaper removals.
+ * Cost      `add`, `remove`, `get`, `slot`, `handle`, `index` and `at` are O(1); a remove copies one object. An add
+ *           that grows the map calls the system. `init` is O(1) and touches no place. `clear` and `trim` are O(count),
+ *           `sort` is O(n log n), and is_valid is O(slots). If you need no packing, kolk_pool has stable addresses and
+ *           cheaper removals.
  * Memory    the caller's memory, or pages of the system; never malloc. An object costs its stride plus 12 bytes.
  * Contents  a new object has the bytes that its place had before: initialise all of it. Objects are moved as bytes, so
  *           set on_move if an object has pointers into itself, or if others point to it. The map never stores its own
@@ -78,9 +80,10 @@ typedef struct kolk_slotmap_desc {
      * whose address has changed but not its place. It must return, and must not use the map. */
     void (*on_move)(void *object, uint32_t from, uint32_t to, void *context) KOLK_OR_0_;
 
-    /* The destructor: called once per object, by remove, clear and deinit. The object is still in its place, and its
-     * handle finds it. Afterwards its life ends, the last object moves into the hole, and on_move is called. clear and
-     * deinit go from the last place down. The hook must return; it may call functions that take a const map. */
+    /* The destructor: called once per object, by `remove`, `clear` and `deinit`. The object is still in its place, and
+     * its handle finds it. Afterwards its life ends, the last object moves into the hole, and on_move is called.
+     * `clear` and `deinit` go from the last place down. The hook must return; it may call functions that take a const
+     * map. */
     void (*on_remove)(void *object, void *context) KOLK_OR_0_;
     void *context KOLK_OR_0_; /* passed to both hooks */
 
@@ -99,7 +102,7 @@ typedef struct kolk_cell_ {
 
 /* A zero-initialised map is valid and has the capacity 0. Never copy or move a map once it is initialised. */
 struct kolk_slotmap {
-    /* fields that get, add and remove read */
+    /* fields that `get`, `add` and `remove` read */
     unsigned char *objects;
     kolk_cell_ *cells;     /* by slot */
     uint32_t *owners;      /* by place: the slot of its object; from count up to fresh - worn, the free slots */

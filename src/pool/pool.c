@@ -20,7 +20,7 @@
  *
  *     floor       alloc pops the stack while its top is above this
  *     free_bound  free pushes slots below this
- *     bound       get, is_live, index and at accept slots below this
+ *     bound       `get`, is_live, `index` and `at` accept slots below this
  *
  *     option                           floor             free_bound   bound    alloc's own bounds in the slow path
  *     LIFO                             stack             fresh        fresh    none is needed

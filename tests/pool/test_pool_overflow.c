@@ -186,7 +186,7 @@ static void test_a_chain_of_three(void **state) {
 
 /* ---- Which pool finds which objects ------------------------------------------------------------------------------ */
 
-/* index, at, count, iteration and clear treat each pool on its own. */
+/* `index`, `at`, `count`, iteration and `clear` treat each pool on its own. */
 static void test_what_is_for_each_pool_alone(void **state) {
     (void)state;
     for (size_t mode = 0; mode < DEBUG_MODES; mode++) {

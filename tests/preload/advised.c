@@ -1,5 +1,5 @@
 /* A program whose objects have known lives. record.sh contains the advice that kolk advise must give for it. Each size
- * occurs only once, and each function allocates through get.
+ * occurs only once, and each function allocates through `get`.
  * Usage: advised */
 #include <pthread.h>
 #include <stdio.h>

@@ -137,7 +137,7 @@ static inline int extreme(const step *steps, size_t n, uint64_t begin, uint64_t 
 /* Had the queue possibly ended in this way (OK: was it possibly open) at some moment of the call? True if the ending
  * call began before this one ended, and no call that undid it lies wholly between the two. */
 static inline bool was_perhaps(const monitor *m, kolk_status ending, const event *e) {
-    uint64_t undone = 0; /* the latest begin of a call that undid it and ended before this call began */
+    uint64_t undone = 0; /* the latest time at which a call began that undid it and ended before this call began */
     for (size_t i = 0; i < m->end_count; i++) {
         const event *other = &m->ends[i];
         bool unmakes = ending == KOLK_OK       ? other->deed == CLOSE || other->deed == SHUTDOWN

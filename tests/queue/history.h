@@ -1,5 +1,5 @@
-/* history.h: records the calls that threads make on one queue: each with its result, and with its begin and end, which
- * are distinct ticks of one counter. fifo_monitor.h and linearize.h judge such a history. */
+/* history.h: records the calls that threads make on one queue: each with its result, and with the times of its begin
+ * and its end, which are distinct ticks of one counter. fifo_monitor.h and linearize.h judge such a history. */
 #ifndef TESTS_HISTORY_H
 #define TESTS_HISTORY_H
 

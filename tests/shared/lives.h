@@ -1,5 +1,5 @@
 /* lives.h: a history of the calls of threads to one shared pool, and a judge that checks it. Each call is recorded with
- * its result, begin and end. Times are ticks of one counter, so no two are equal. */
+ * its result and the times of its begin and its end. Times are ticks of one counter, so no two are equal. */
 #ifndef TESTS_LIVES_H
 #define TESTS_LIVES_H
 
