@@ -32,9 +32,9 @@ inline void require(bool holds, const std::string &who, const char *what) {
     std::exit(1);
 }
 
-/* Where threads run. They are pinned, because the scheduler's choice differs from round to round, especially under
- * other load. APART: the n-th thread to the n-th processor, starting over after the last one. ONE_CORE: all to the
- * first. */
+/* The processors on which threads run. Threads are pinned, because the scheduler's choice differs from round to round,
+ * especially under other load. APART: the n-th thread to the n-th processor, starting over after the last one.
+ * ONE_CORE: all to the first. */
 enum class placement { APART, ONE_CORE };
 
 inline void stay_on(unsigned processor) {

@@ -56,8 +56,8 @@ short kolk_pq_wait_wanted_(int fd, short events, kolk_deadline deadline) {
 }
 
 /* The same for a connection. Encrypted data comes in records. If a record does not fit into libpq's buffer, the rest
- * stays inside the TLS library, and the socket does not report it. So libpq reads before each wait and, as more may
- * arrive in between, also from time to time. */
+ * stays inside the TLS library, and the socket does not report it. So libpq reads before each wait, and also from time
+ * to time, because more may arrive in between. */
 static short wait_for_answer(const pq_connection *connection, short events, kolk_deadline deadline) {
     PGconn *conn = connection->conn;
     int interrupt = connection->asked ? kolk_resource_interrupt_fd() : -1;

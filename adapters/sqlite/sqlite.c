@@ -110,7 +110,7 @@ static void say_sqlite_error(kolk_error *error, sqlite3 *db, const char *what) {
 }
 
 /* Is it useless to open the file again? Not if it is locked or being replaced, or if memory, descriptors or disk space
- * are short, as that passes. A system error comes with SQLITE_CANTOPEN only. */
+ * are short, because that passes. A system error comes with SQLITE_CANTOPEN only. */
 static bool is_final(int code, int system_error) {
     switch (primary(code)) {
     case SQLITE_BUSY:

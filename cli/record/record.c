@@ -3,7 +3,7 @@
  *
  *     the program                                         this process
  *     preload/record: each call, a few words  -- wire.h -->  writer.c: lines of text  -->  output.c: zstd, the file
- *                                                            calls.c, symbols.c: stacks in words, at the end
+ *                                                            calls.c, symbols.c: stacks as text, at the end
  *                                                            program.c: its start, its signals, its end
  */
 #define _GNU_SOURCE

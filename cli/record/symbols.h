@@ -1,4 +1,4 @@
-/* cli/record/symbols.h: describes places in programs and their libraries in words: "insert (tree.c:27) < main
+/* cli/record/symbols.h: describes places in programs and their libraries as text: "insert (tree.c:27) < main
  * (tree.c:60)" if insert is inlined in main; "inflate (libz.so.1+0x2a40)" without debug information; "libz.so.1+0x2a40"
  * without a symbol. */
 #ifndef CLI_SYMBOLS_H

@@ -120,8 +120,9 @@ static inline list_of_states kolk_list_of_state_(unsigned state) {
     return state == RESOURCE_DOOMED ? LIST_DOOMED : LIST_BUSY;
 }
 
-/* Entries for which a maker is inside a user's function, in the order in which these calls began. Others wait for them.
- * An entry whose call takes longer than LATE_NS leaves the list, and another call may then begin at the same time. */
+/* Entries for which a maker is inside a user's function, in the order in which these calls began. Other threads wait
+ * for them. An entry whose call takes longer than LATE_NS leaves the list, and another call may then begin at the same
+ * time. */
 #define LATE_NS INT64_C(100000000)
 typedef struct resource_jobs {
     resource_entry *newest, *oldest;

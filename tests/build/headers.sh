@@ -3,8 +3,8 @@
 # then builds and runs programs of C++17, C99 and gnu89 that use the library, which is C11, a shared library that
 # contains it, and a program compiled entirely with KOLK_EXTERN. KOLK_TEST_EFFORT=quick is for every compiler after the
 # first: KOLK_EXTERN and KOLK_CHECKS=0 are tried only with kolk.h, which includes the other headers, and with adapters,
-# as neither macro changes a header's includes. The program with KOLK_EXTERN is left out as well, because the source,
-# not the compiler, decides which file emits a function.
+# because neither macro changes a header's includes. The program with KOLK_EXTERN is left out as well, because the
+# source, not the compiler, decides which file emits a function.
 # Usage: CC=... CXX=... headers.sh LIBRARY
 set -eu
 strict="-pedantic -Wall -Wextra -Wconversion -Wshadow -Wcast-align -Wundef -Werror -O2 -Iinclude"

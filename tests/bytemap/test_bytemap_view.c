@@ -157,7 +157,7 @@ static void test_compare(void **state) {
 #define COUNT     5u
 #define POINTER   0x00b74490u /* where the game keeps the pointer to its pool */
 #define BASE      0x0f2a3400u
-#define POOL_AT   0x11u /* offsets in the region at BASE; odd, as dumps may be packed */
+#define POOL_AT   0x11u /* offsets in the region at BASE; odd, because dumps may be packed */
 #define BYTES_AT  0x30u
 #define OBJECT_AT 0x38u
 #define REGION    (OBJECT_AT + COUNT * OBJECT_SIZE)

@@ -14,7 +14,7 @@
 
 typedef struct kind kind;
 
-/* How to initialise a subject. A kind ignores options that it does not support. */
+/* The options with which a subject is initialised. A kind ignores options that it does not support. */
 typedef struct options {
     const char *name, *debug;
     bool nameless;

@@ -21,7 +21,7 @@ static size_t page;
 static void *mine[2 * MINE], *theirs[THEIRS];
 static unsigned n_mine;
 
-/* Stop only while the lock is free, as other threads could do nothing but wait for it. */
+/* Stop only while the lock is free, because other threads could do nothing but wait for it. */
 static bool only_unlocked;
 
 static bool has_changed(void) {

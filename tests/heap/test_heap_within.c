@@ -65,7 +65,7 @@ static void test_one_sweep_at_a_time(void **state) {
 
 /* ---- A key whose value needs memory ------------------------------------------------------------------------------ */
 
-static _Thread_local bool takes_memory; /* set only during kolk's call, as sanitizers have keys too */
+static _Thread_local bool takes_memory; /* set only during kolk's call, because sanitizers have keys too */
 static unsigned depth, values;
 
 int __real_pthread_setspecific(pthread_key_t key, const void *value);

@@ -1,4 +1,4 @@
-/* resource.h: misuse.h for resource pools. These programs exist for kolk only, as malloc has nothing similar. */
+/* resource.h: misuse.h for resource pools. These programs exist for kolk only, because malloc has nothing similar. */
 #ifndef KOLK_TESTS_MISUSE_RESOURCE_H
 #define KOLK_TESTS_MISUSE_RESOURCE_H
 

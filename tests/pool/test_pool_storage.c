@@ -1,4 +1,4 @@
-/* Where pools can be stored (static storage, storage inside a struct), and what making one costs: init touches no
+/* The storage that a pool can have (static, or inside a struct), and the cost of making a pool: init touches no
  * memory. */
 #include "../help/test.h"
 

@@ -394,7 +394,7 @@ static void test_one_is_called_at_a_time(void **state) {
         kolk_queue_fd(&queue, (kolk_queue_event)end);
         assert_int_equal(wakes_so_far(), 0);
         for (size_t i = 0; i < LENGTH_OF(sleepers); i++) {
-            if (i > 0) await(&sleepers[i].woken); /* woken by the one before it, as more is there */
+            if (i > 0) await(&sleepers[i].woken); /* woken by the one before it, because more is left */
             sem_post(&sleepers[i].go_on);
             assert_int_equal(joined(&sleepers[i].it), KOLK_OK);
         }

@@ -1,5 +1,5 @@
-/* How often, and for how long, is a waiter overtaken when others keep popping (or pushing)? It must be served at some
- * time. The times are printed but not judged. KOLK_TEST_OPS (calls of the waiter) may be set in the environment. */
+/* How often, and for how long, is a waiter overtaken when others keep popping (or pushing)? It must be served in the
+ * end. The times are printed but not judged. KOLK_TEST_OPS (calls of the waiter) may be set in the environment. */
 #include "queue_test.h"
 
 #ifndef CALLS

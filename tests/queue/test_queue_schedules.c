@@ -173,7 +173,7 @@ static void play_script(void *context) {
 }
 
 /* Two threads run with up to 2 preemptions and a surprise. Three run with up to 2 preemptions, then with up to 1 and a
- * surprise, as both limits at once would take a minute. */
+ * surprise, because both limits at once would take a minute. */
 static void run(const char *name, void (*first)(void *), void (*second)(void *), void (*third)(void *)) {
     schedule what = {.name = name,
                      .context = &own,

@@ -489,7 +489,7 @@ static void test_an_idle_one_of_another_key_makes_room(void **state) {
     make_idle(1, "b");
     kolk_borrowed c = borrowed("c");
     assert_int_equal(stats().replaced, 1);
-    kolk_borrowed b = borrowed("b"); /* the one of "a" was idle for longer */
+    kolk_borrowed b = borrowed("b"); /* the resource of "a" was idle for longer */
     assert_int_equal(number_of(&b), 2);
     return_it(&b);
     return_it(&c);

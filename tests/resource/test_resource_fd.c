@@ -243,14 +243,14 @@ static void test_a_promise_is_kept_for_a_while(void **state) {
     kolk_borrowed one = awaited("a");
     assert_full("b");
     give(&one);
-    await_readable(); /* the one of "b" is ready */
+    await_readable(); /* the resource of "b" is ready */
     assert_full("a");
     for (int i = 0; i < 20; i++) nap();
     assert_true(is_readable()); /* still reserved for "b", which another loop may have asked for */
     one = tried("b");
     assert_full("a");
     give(&one);
-    await_readable(); /* the one of "a" is ready, and no loop asks for it */
+    await_readable(); /* the resource of "a" is ready, and no loop asks for it */
     EVENTUALLY((by_ticks ? kolk_resource_tick(&things.pool, KOLK_FOREVER) : (void)0, try("b", &one) == KOLK_OK));
     give(&one);
     end_things(&things);

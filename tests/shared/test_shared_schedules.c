@@ -156,8 +156,8 @@ static void take_by_0(void *context) {
     take((state *)context, &((state *)context)->locals[0]);
 }
 
-/* One thread finds the word empty, then both slots return. It must not take both, not even for a moment, as another
- * thread is searching too. */
+/* One thread finds the word empty, then both slots return. It must not take both, not even for a moment, because
+ * another thread is searching too. */
 static void test_two_come_home_at_once(void **unused) {
     (void)unused;
     capacity = 2;

@@ -1,4 +1,4 @@
-/* How waits for objects of a shared pool are ended: shutdown and reopen. Also tests the statistics of waiters. All
+/* Tests the end of waits for objects of a shared pool, by shutdown and reopen, and the statistics of waiters. All
  * orders of the steps are tested in test_shared_wait_schedules.c. */
 #include "../help/child.h"
 #include "../help/threads.h"

@@ -196,7 +196,7 @@ static int note_access(void *unused, int what, const char *one, const char *two,
     return count_call(unused);
 }
 
-/* Callbacks end with the borrow, as their context may be gone afterwards. */
+/* Callbacks end with the borrow, because their context may be gone afterwards. */
 static void test_callbacks_end(void **state) {
     (void)state;
     open_store();

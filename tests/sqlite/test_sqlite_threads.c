@@ -61,7 +61,7 @@ static void check_accounts(kolk_sqlite_borrow *borrow) {
                            " + (select coalesce(sum(amount), 0) from ledger where taker = accounts.id)") == 0);
 }
 
-/* Reads in one transaction, as otherwise the second query could see a later state than the first. */
+/* Reads in one transaction, because otherwise the second query could see a later state than the first. */
 static void *look_at_money(void *argument) {
     job *its = (job *)argument;
     int64_t moves = 0;

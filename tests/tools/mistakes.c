@@ -1,5 +1,5 @@
 /* Makes mistakes with a pooled object, which the tool must report: mistakes typed|untyped NAME... Each is made in a
- * fork, as that is faster than starting the tool again. On stderr, each report is enclosed by:
+ * fork, because that is faster than starting the tool again. On stderr, each report is enclosed by:
  *
  *     > NAME
  *     status: 0       its exit status, or minus the number of the signal that ended it
