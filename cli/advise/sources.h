@@ -40,15 +40,15 @@ struct source {
     size_t count;          /* recorded operations: count + left = 2 * allocations */
 
     /* Not set for a source with too few allocations: */
-    uint32_t peak;              /* most objects alive at a time */
+    uint32_t peak;              /* the most objects alive at a time */
     uint32_t threads;           /* how many threads did the operations */
     uint64_t handed;            /* objects freed by a thread other than the one that allocated them */
     uint64_t together, parties; /* objects that died together with all others; the moments at which this happened */
-    uint64_t most_begun;        /* most objects allocated between two such moments */
+    uint64_t most_begun;        /* the most objects allocated between two such moments */
 };
 
 struct sources {
-    struct source *sources; /* most allocations first */
+    struct source *sources; /* the source with the most allocations comes first */
     size_t count;
     uint64_t allocations; /* of all sources */
     struct source_op *ops;

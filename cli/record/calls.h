@@ -25,7 +25,7 @@ struct calls {
     bool has_no_memory; /* memory ran out, so some calls have no names */
 };
 
-/* Adds a module. is_first starts a new list of the loaded modules. Takes ownership of the module's path. */
+/* Adds a module. With `is_first`, starts a new list of the loaded modules. Takes ownership of the module's path. */
 void calls_add_module(struct calls *calls, bool is_first, struct module module);
 
 /* Adds the stack with the next number. */

@@ -28,9 +28,9 @@ struct player_op {
  * class. */
 struct player_class {
     uint64_t allocations;
-    uint64_t bytes;   /* most in use at a time: peak * size for a pool, or the bytes requested from malloc */
+    uint64_t bytes;   /* the most in use at a time: peak * size for a pool, or the bytes requested from malloc */
     uint32_t callers; /* number of different callers */
-    uint32_t peak;    /* most blocks alive at a time, which is the capacity that the pool needs */
+    uint32_t peak;    /* the most blocks alive at a time, which is the capacity that the pool needs */
 };
 
 enum player_supply { PLAYER_POOLS, PLAYER_HEAP, PLAYER_MALLOC };

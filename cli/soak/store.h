@@ -15,7 +15,7 @@ struct soak_store;
 struct soak_kind {
     const char *name; /* of the pool */
     size_t size;      /* bytes per object; 0: the sizes shift */
-    uint32_t most;    /* most objects alive at a time */
+    uint32_t most;    /* the most objects alive at a time */
     bool fixed;       /* it can always hold `most` objects */
     bool exact;       /* it cannot hold more than `most` */
     bool saved;       /* it is saved as a snapshot, because it is a kolk_pool */

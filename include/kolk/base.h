@@ -346,7 +346,7 @@ typedef struct kolk_stats {
     uint64_t object_size;     /* bytes, as requested */
     uint64_t stride;          /* bytes from slot to slot */
     uint32_t count;           /* objects alive now */
-    uint32_t peak;            /* most slots ever needed at a time: this capacity would have sufficed (with
+    uint32_t peak;            /* the most slots ever needed at a time: this capacity would have sufficed (with
                                * KOLK_STATS=sizes, since kolk_scene) */
     uint32_t capacity;        /* slots that can be used without more memory */
     uint32_t max_capacity;    /* slots that the pool may grow to */

@@ -320,7 +320,7 @@ typedef struct kolk_resource_pool_stats {
     const char *name;
     uint32_t max, in_use, idle, creating, waiting; /* now; `creating` excludes evicted creates that have not given up
                                                     * yet */
-    uint32_t peak;                                 /* most in use at a time */
+    uint32_t peak;                                 /* the most in use at a time */
     uint64_t borrows, full, timeouts, failed;      /* borrows that returned KOLK_OK, KOLK_FULL, KOLK_TIMEOUT, or another
                                                     * status */
     uint64_t created, create_failures;

@@ -43,8 +43,8 @@ static inline uint32_t kolk_block_next_capacity_(uint32_t capacity, uint32_t max
     return wish < max_capacity ? (uint32_t)wish : max_capacity;
 }
 
-/* Checks the objects' size and alignment and replaces 0 by defaults. type_size and type_align are those of the object's
- * type, or 0. */
+/* Checks the objects' size and alignment and replaces 0 by defaults. `type_size` and `type_align` are the size and
+ * alignment of the object's type, or 0 if there is none. */
 kolk_status kolk_block_resolve_size_(size_t *size, size_t *align, size_t type_size, size_t type_align);
 
 /* Computes the bytes of a block that `desc` describes, for this many slots, with each region rounded up to `unit`. */

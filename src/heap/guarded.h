@@ -37,7 +37,7 @@ bool kolk_guarded_begin_(kolk_guarded_ *guarded);
 /* Releases all blocks, and sets the struct to all zero. No other thread may be using it. */
 void kolk_guarded_end_(kolk_guarded_ *guarded);
 
-/* Bytes of the pages for a block of this size and alignment; 0: no guarded block can have this size and alignment. */
+/* The size in bytes of the pages for a block of this size and alignment; 0: no guarded block can have these. */
 size_t kolk_guarded_pages_(size_t align, size_t size);
 
 /* Returns a block of at least `size` bytes, which read as 0, aligned to `align` and to 16. NULL: all slots are in use,

@@ -15,8 +15,8 @@
 #include <stdio.h>
 
 #define GRAIN        KOLK_HEAP_GRAIN_
-#define CACHE_BYTES  65536u /* most bytes that a magazine may hold */
-#define MOST_CACHED  256u   /* most blocks that a magazine may hold */
+#define CACHE_BYTES  65536u /* the most bytes that a magazine may hold */
+#define MOST_CACHED  256u   /* the most blocks that a magazine may hold */
 #define CLASS_COLOUR 64u    /* bytes of a cache line; each class begins in a different line of its page */
 #define CLASS_PAGES  4096u  /* a class begins at one of this many pages, or of fewer in a small address space */
 

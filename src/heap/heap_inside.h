@@ -101,7 +101,7 @@ static inline uintptr_t kolk_heap_class_at_(const kolk_heap *heap, const void *b
     return ((uintptr_t)block - heap->base) >> heap->class_shift;
 }
 
-/* The size of the first sixteenth of a class's address space. The first slot starts somewhere in it. */
+/* The size in bytes of the first sixteenth of a class's address space. The first slot starts somewhere in it. */
 static inline uint64_t kolk_heap_colours_(unsigned class_shift) {
     return UINT64_C(1) << (class_shift - 4);
 }
@@ -158,7 +158,7 @@ void kolk_heaps_leave_(void (*leave)(kolk_heap_inside_ *inside, kolk_heap_thread
 
 /* ---- heap_thread.c: threads -------------------------------------------------------------------------------------- */
 
-/* Bytes of a thread's record with a magazine of each class. */
+/* The size in bytes of a thread's record with a magazine of each class. */
 size_t kolk_heap_thread_size_(const kolk_heap *heap, const kolk_heap_inside_ *inside);
 
 /* The calling thread's record in this heap, which must not be all zero. NULL: there is no memory for the record. */

@@ -10,10 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The bytes of a page. The functions below round ranges out to whole pages. */
+/* The size of a page in bytes. The functions below round ranges out to whole pages. */
 size_t kolk_memory_page_(void);
 
-/* The bytes of memory that the machine has; 2^34 if the system does not report it. */
+/* The size of the machine's memory in bytes; 2^34 if the system does not report it. */
 uint64_t kolk_memory_physical_(void);
 
 /* The bytes that the process may reserve or commit, whichever is less (ulimit -v, -d); UINT64_MAX if there is no

@@ -185,7 +185,8 @@ void kolk_pool_tear_down_(kolk_pool *pool, uint64_t from, uint64_t end);
 
 /* ---- pool_make.c ------------------------------------------------------------------------------------------------- */
 
-/* Checks the descriptor and replaces zeros with defaults. type_size and type_align are those of kolk_pool_init_abi_. */
+/* Checks the descriptor and replaces zeros with defaults. `type_size` and `type_align` are the same as in
+ * kolk_pool_init_abi_. */
 typedef kolk_status kolk_pool_resolver_(kolk_pool_desc *desc, size_t type_size, size_t type_align);
 
 /* Applies the rules that do not depend on options. */

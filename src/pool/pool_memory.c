@@ -49,7 +49,7 @@ static layout layout_of(const kolk_pool_desc *desc, uint32_t max_capacity) {
     return shape;
 }
 
-/* The bytes of each region for this many slots; 0 if the pool lacks the region. The holes are the last regions;
+/* The size in bytes of each region for this many slots; 0 if the pool lacks the region. The holes are the last regions;
  * regions_of counts the regions that exist. */
 static void measure_layout(const layout *shape, uint32_t capacity, uint64_t sizes[POOL_REGIONS]) {
     uint32_t words = words_of(capacity);
@@ -73,7 +73,7 @@ uint64_t kolk_pool_bytes_(const void *desc, uint32_t capacity, uint64_t unit) {
     return block_bytes(&shape, capacity, unit);
 }
 
-/* The bytes of each region for the shape of an existing pool. */
+/* The size in bytes of each region for the shape of an existing pool. */
 static void measure_pool(const kolk_pool *pool, uint32_t capacity, uint64_t sizes[POOL_REGIONS]) {
     layout shape = {.stride = pool->stride, .levels = pool->levels};
     shape.stack = pool->stack;

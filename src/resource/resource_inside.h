@@ -15,7 +15,7 @@
 #include "../os/thread.h"
 #include "makers.h"
 
-#define KEY_BYTES 256u /* most bytes of a key, including its final 0 */
+#define KEY_BYTES 256u /* the most bytes of a key, including its final 0 */
 
 typedef enum resource_state {
     RESOURCE_IDLE,    /* in the line of its key */

@@ -56,7 +56,7 @@ void kolk_slotmap_readdress_(kolk_slotmap *map);
 
 /* ---- slotmap_memory.c -------------------------------------------------------------------------------------------- */
 
-/* Checks the descriptor and replaces zeros with defaults. type_size and type_align are those of
+/* Checks the descriptor and replaces zeros with defaults. `type_size` and `type_align` are the same as in
  * kolk_slotmap_init_abi_. */
 kolk_status kolk_slotmap_resolve_(kolk_slotmap_desc *desc, size_t type_size, size_t type_align);
 

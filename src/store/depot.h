@@ -4,9 +4,9 @@
  *     slots   | 0 | 1 | 2 | ........... | fresh | ........... | usable | (not committed) | slots |
  *     free    1 bit a slot, in words, and a summary (slot_set.h)
  *
- * To a depot, a slot is just a number: a depot uses no objects, addresses or pools. It allocates nothing, takes no lock
- * and reports nothing, so that a heap that implements malloc can have depots too. Its owner provides zeroed memory for
- * `free`, and adds usable slots with kolk_depot_extend_.
+ * To a depot, a slot is just a number, without an object, an address or a pool. A depot allocates nothing, takes no
+ * lock and reports nothing, so that a heap that implements malloc can have depots too. Its owner provides zeroed memory
+ * for `free`, and adds usable slots with kolk_depot_extend_.
  *
  * A word has no more slots than a magazine can hold, and only an empty magazine takes a word. So no thread ever has
  * more than `cache` free slots, even counting those on their way to or from its magazine.

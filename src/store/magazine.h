@@ -12,9 +12,9 @@
  * threads but one are dead. Slots on their way to the depot stay in their entries until they have arrived, and
  * `leaving` counts them. Such a child may lose a few slots.
  *
- * For slots from `bound` on, free leaves the fast path. `bound` is the number of usable slots, or 0 while the depot is
- * uncached: then no free takes the fast path, and no magazine keeps a slot. While the depot is cached, this costs
- * nothing. */
+ * A free of a slot at or above `bound` leaves the fast path. `bound` is the number of usable slots, or 0 while the
+ * depot is uncached: then no free takes the fast path, and no magazine keeps a slot. While the depot is cached, this
+ * costs nothing. */
 #ifndef KOLK_SRC_MAGAZINE_H
 #define KOLK_SRC_MAGAZINE_H
 

@@ -32,7 +32,7 @@ typedef struct kolk_slot_set_ {
     kolk_slot_sheet_ *sheets;
 } kolk_slot_set_;
 
-/* Bytes of a set that has this many words. The last sheet may be incomplete. */
+/* The size in bytes of a set that has this many words. The last sheet may be incomplete. */
 static inline uint64_t kolk_slot_set_size_(uint64_t words) {
     return (kolk_bits_words_(words) + words) * sizeof(uint64_t);
 }

@@ -21,8 +21,8 @@
  * magazine is full, its oldest half goes to the depot, where the next thread finds the slot. So most calls touch one
  * magazine only, and about every 32nd call does one to three atomic operations.
  *
- * The life of a slot also reveals a double free, serves as the generation in handles, and shows a walk which objects
- * are alive. Only the thread that has the slot changes its life, so a plain load and store are enough. But two threads
+ * The life of a slot also reveals a double free, serves as the generation in handles, and lets a walk find the live
+ * objects. Only the thread that has the slot changes its life, so a plain load and store are enough. But two threads
  * may free the same object at the same moment. Outside the fast paths, exactly one of these frees succeeds.
  *
  * Invariants (kolk_store_is_valid_, while no thread is at work):
@@ -247,7 +247,7 @@ bool kolk_store_is_valid_(const kolk_slot_store_ *store);
 
 /* ---- store.c ----------------------------------------------------------------------------------------------------- */
 
-/* Bytes of a magazine of this store. */
+/* The size in bytes of a magazine of this store. */
 static inline size_t kolk_store_magazine_size_(const kolk_slot_store_ *store) {
     return sizeof(kolk_magazine_) + store->depot.cache * sizeof(uint32_t);
 }

@@ -23,7 +23,7 @@ enum { OF_SLOTS, OF_LIVES, OF_OWNER, OF_FREE, OF_SETS, REGIONS = OF_SETS + KOLK_
 
 /* ---- Regions ----------------------------------------------------------------------------------------------------- */
 
-/* Bytes of each region for this number of slots. */
+/* The size in bytes of each region for this number of slots. */
 static void measure_regions(const kolk_slot_store_ *store, uint32_t slots, uint64_t sizes[REGIONS]) {
     sizes[OF_SLOTS] = (uint64_t)slots * store->stride;
     sizes[OF_LIVES] = store->colour + (uint64_t)slots * store->life_bytes;

@@ -427,7 +427,7 @@ static void test_trim(void **state) {
     }
 }
 
-/* Bytes of these blocks that are backed by physical memory. */
+/* The number of bytes of these blocks that are backed by physical memory. */
 static size_t resident(unsigned char *const *blocks, size_t n, size_t size) {
     size_t bytes = 0;
     for (size_t i = 0; i < n; i++) {

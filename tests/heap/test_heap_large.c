@@ -275,7 +275,7 @@ typedef struct item {
     uint64_t number;
 } item;
 
-/* Marks both ends of each page, as filling pages would take too long. */
+/* Marks both ends of each page, because filling pages would take too long. */
 static void mark(const item *it) {
     for (size_t at = 0; at < it->size; at += page) memcpy(it->block + at, &it->number, sizeof it->number);
     memcpy(it->block + it->size - sizeof it->number, &it->number, sizeof it->number);

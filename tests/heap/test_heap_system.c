@@ -85,7 +85,8 @@ static void test_for_malloc(void **state) {
 
 /* ---- Memory that is committed ------------------------------------------------------------------------------------ */
 
-/* Bytes of writable pages in this process: mlockall makes them resident, and core dumps contain them. */
+/* The size in bytes of all writable pages of this process: mlockall makes them resident, and core dumps contain
+ * them. */
 static size_t writable_bytes(void) {
     unsigned long size, resident, shared, text, library, data = 0;
     FILE *file = fopen("/proc/self/statm", "r");

@@ -1,5 +1,6 @@
-/* test_wait.c without the futex: a mutex and a condition variable, as on systems other than Linux. The real-time clock
- * is an hour ahead of the system's sleep clock, as if it were set back during every sleep: no sleep takes longer. */
+/* Runs test_wait.c without the futex: a mutex and a condition variable, as on systems other than Linux. The real-time
+ * clock is an hour ahead of the system's sleep clock, as if it were set back during every sleep: no sleep takes
+ * longer. */
 #include "test_wait.c" /* NOLINT(bugprone-suspicious-include): the same program with a different sleep */
 
 int __real_clock_gettime(clockid_t clock, struct timespec *now);

@@ -8,8 +8,8 @@ typedef enum call { ALLOC, ALLOC_N, ALLOC_ZEROED, ALLOC_AT, FREE, FREE_HANDLE, C
 
 #define SLOTS 6u
 
-/* Slots 0 to 4 were handed out; 1 and 3 are free. The free slot that is used next is damaged behind its end, and so
- * is slot 0, which is alive. */
+/* Slots 0 to 4 were handed out; 1 and 3 are free. The free slot that will be used next is damaged behind its end, and
+ * so is slot 0, which is alive. */
 typedef struct scene {
     kolk_pool pool;
     unsigned char *objects[SLOTS];

@@ -1,4 +1,4 @@
-/* test_pool_exhaustive.c with slots that one life wears out: tries every way into and out of the list of worn-out
+/* Runs test_pool_exhaustive.c with slots that one life wears out: tries every way into and out of the list of worn-out
  * slots. */
 #define LENGTH            7u
 #define LENGTH_WITH_HOOKS 6u

@@ -1,3 +1,3 @@
-/* test_pool_model.c over a library without diagnostics. */
+/* Runs test_pool_model.c over a library without diagnostics. */
 #define OPERATIONS 300000
 #include "test_pool_model.c" /* NOLINT(bugprone-suspicious-include): the same program over another library */

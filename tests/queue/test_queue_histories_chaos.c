@@ -1,3 +1,4 @@
-/* test_queue_histories.c over a library in which threads yield or sleep at random before their atomic operations. */
+/* Runs test_queue_histories.c over a library in which threads yield or sleep at random before their atomic
+ * operations. */
 #define WINDOWS 20000
 #include "test_queue_histories.c" /* NOLINT(bugprone-suspicious-include): the same program over another library */

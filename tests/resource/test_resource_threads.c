@@ -159,7 +159,7 @@ static void end_others(job *j) {
     while (kolk_queue_pop(&j->run->passed_on, &one, KOLK_NOW) == KOLK_OK) end_borrow(j, &one);
 }
 
-/* Before a thread may wait for ever, it ends the borrows passed on so far, as sleeping threads cannot end them. */
+/* Before a thread may wait for ever, it ends the borrows passed on so far, because sleeping threads cannot end them. */
 static void *work(void *argument) {
     job *j = (job *)argument;
     while (j->to_do--) {

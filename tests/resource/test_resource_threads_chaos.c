@@ -1,3 +1,4 @@
-/* test_resource_threads.c over a library in which threads yield or sleep at random before their atomic operations. */
+/* Runs test_resource_threads.c over a library in which threads yield or sleep at random before their atomic
+ * operations. */
 #define OPERATIONS 4000
 #include "test_resource_threads.c" /* NOLINT(bugprone-suspicious-include): the same program over another library */

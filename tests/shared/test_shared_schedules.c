@@ -191,8 +191,8 @@ static void test_seen_empty_in_the_summary(void **unused) {
     run_from("in the summary", one_is_at_home_in_the_first_word, take_two, take_by_1, give_65_and_66);
 }
 
-/* `capacity` objects are alive: 4 and 5. The threads that free them have full magazines (cache 2). The first slots that
- * they return belong to the same word. */
+/* `capacity` objects are alive, objects 4 and 5. The threads that free them have full magazines (cache 2). The first
+ * slots that they return belong to the same word. */
 static void two_are_full(state *s) {
     hand_out(s, 6);
     free_to(s, 1, 0);

@@ -1,2 +1,2 @@
-/* test_slotmap_exhaustive.c with slots that one life wears out. */
+/* Runs test_slotmap_exhaustive.c with slots that one life wears out. */
 #include "test_slotmap_exhaustive.c" /* NOLINT(bugprone-suspicious-include): the same program over another library */

@@ -1,2 +1,2 @@
-/* test_slotmap_model.c with slots that three lives wear out. */
+/* Runs test_slotmap_model.c with slots that three lives wear out. */
 #include "test_slotmap_model.c" /* NOLINT(bugprone-suspicious-include): the same program over another library */
