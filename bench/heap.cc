@@ -8,6 +8,7 @@
  *     larson     each of two threads frees a random one of 2,000 blocks that they share, and allocates another
  *     end        1,000,000 blocks of 16 to 64 bytes: freed one by one before the heap ends, or with it; ns for all.
  *                "none" is the time that the system takes for the same amount of memory
+ *     large      one thread replaces a random one of 20 blocks of 5 to 25 MiB, and writes all of the new one
  *     worst      each alloc and each free of mixed, 10,000 alive, timed alone; "none" is the time of the clock itself
  *     resident   KiB by which a process with one such heap or malloc has grown after mixed
  *
@@ -140,6 +141,35 @@ template <typename heap> samples larson(heap &shared, size_t count) {
     return {spent / static_cast<double>(count)};
 }
 
+/* Twenty large blocks. */
+template <typename heap> struct large_blocks {
+    static constexpr size_t mib = 1 << 20;
+    heap &from;
+    std::vector<void *> blocks;
+    quick_random random;
+
+    explicit large_blocks(heap &of) : from(of), blocks(20) {
+        for (void *&block : blocks) replace(block);
+    }
+    large_blocks(large_blocks &&) = default;
+    ~large_blocks() {
+        for (void *block : blocks) from.free(block);
+    }
+    void replace(void *&block) {
+        if (block) from.free(block);
+        size_t size = 5 * mib + random(20) * 20;
+        block = from.alloc(size);
+        std::memset(block, 1, size);
+        benchmark::ClobberMemory();
+    }
+};
+
+template <typename heap> samples replace_large(large_blocks<heap> &large, size_t count) {
+    double begin = now_ns();
+    for (size_t n = 0; n < count; n++) large.replace(large.blocks[large.random(20) % large.blocks.size()]);
+    return {(now_ns() - begin) / static_cast<double>(count)};
+}
+
 static samples end_heap(bool one_by_one) {
     static std::vector<void *> blocks(1000000);
     auto heap = std::make_unique<kolk_blocks>();
@@ -270,6 +300,18 @@ static void run_larson() {
     take_turns(std::move(lines), 15, 20e6);
 }
 
+static void run_large() {
+    auto make = [](auto &heap) { return large_blocks<std::remove_reference_t<decltype(heap)>>(heap); };
+    auto run = [](auto &large, size_t count) { return replace_large(large, count); };
+    add<kolk_blocks>("large", "20", "kolk", make, run);
+    add_malloc<glibc_malloc>("large", "20", "glibc", make, run);
+    add_malloc<jemalloc>("large", "20", "jemalloc", make, run);
+    add_malloc<tcmalloc>("large", "20", "tcmalloc", make, run);
+    add_malloc<mimalloc>("large", "20", "mimalloc", make, run);
+    for (line &it : lines) it.count = 20; /* a turn takes milliseconds */
+    take_turns(std::move(lines), 9, 100e6);
+}
+
 static void run_end() {
     for (bool one_by_one : {true, false})
         lines.push_back(
@@ -303,8 +345,8 @@ int main(int argc, char **argv) {
         const char *name;
         void (*run)();
     } workloads[] = {{"resident", run_resident}, /* first, so that its children find no memory to reuse */
-                     {"mixed", run_mixed},       {"both", run_both}, {"handed", run_handed},
-                     {"larson", run_larson},     {"end", run_end},   {"worst", run_worst}};
+                     {"mixed", run_mixed},       {"both", run_both}, {"handed", run_handed}, {"larson", run_larson},
+                     {"large", run_large},       {"end", run_end},   {"worst", run_worst}};
     std::printf("workload,case,heap,ns,p99_ns,p999_ns\n");
     for (auto &it : workloads) {
         bool asked = argc == 1;

@@ -27,15 +27,18 @@
  *           does one to three atomic operations. The first use of a class, and a thread's first use of a heap, ask the
  *           system for memory. On average, none of this depends on the number of threads or heaps. But with more than
  *           eight heaps, two of them share one of the eight places where a thread looks first: if a thread alternates
- *           between these two, each change costs some 500 instructions. A large block costs a system call, and takes a
- *           lock for a moment.
+ *           between these two, each change costs some 500 instructions. A large block costs one to three system calls,
+ *           and takes a lock for a moment.
  * Memory    pages of the system. Waste: a block of up to 64 bytes has at most 15 bytes more than requested; a block of
  *           up to KOLK_HEAP_LARGEST wastes at most a fifth of its bytes. Metadata: 1 byte and 1 bit per block, outside
  *           the blocks, where no write through a dangling pointer reaches it. A thread caches up to 64 KiB of free
  *           blocks of each class, or one block if blocks are larger; if the class has a max_capacity, it caches at most
- *           a 64th of that. Memory is committed as it is used. A class in use needs three to five memory mappings, and
- *           as many again for gaps. Linux allows a process 65,530 mappings (vm.max_map_count), enough for some 200
- *           heaps that use all of kolk's own sizes.
+ *           a 64th of that. Memory is committed as it is used. Pages of freed large blocks are kept for the next large
+ *           blocks: at most 32 MiB, or half of the most bytes that large blocks ever had. They are inaccessible
+ *           meanwhile. The heap releases them when it frees a large block, or when a thread goes to a depot, after they
+ *           have not been needed for a second. A heap with a limit keeps none, and neither does one on Windows. A class
+ *           in use needs three to five memory mappings, and as many again for gaps. Linux allows a process 65,530
+ *           mappings (vm.max_map_count), enough for some 200 heaps that use all of kolk's own sizes.
  * Addresses 8 GiB of address space for each class, or less if the machine has less memory; 416 GiB for kolk's own
  *           classes. So a process with 128 TiB, as on x86-64, has room for some 300 such heaps at a time; further ones
  *           get KOLK_NO_MEMORY. For more heaps, set a limit, or use fewer classes. With a limit, a class gets at most
@@ -197,7 +200,8 @@ KOLK_API_ void kolk_heap_stats(const kolk_heap *heap, kolk_stats *out);
 /* Releases whole pages without live blocks to the system immediately, except pages with blocks that other threads have
  * cached. Returns how many of the released bytes had been backed by memory (according to mincore, which a sandbox may
  * not support). Without this call, threads that go to a depot release the pages that have not been used for a second;
- * so a heap that no thread uses keeps its memory. A large block's pages are released when it is freed. */
+ * so a heap that no thread uses keeps its memory. The pages that were kept of freed large blocks all
+ * count as backed. */
 KOLK_USES_(1) size_t kolk_heap_trim(kolk_heap *heap);
 
 /* Checks every invariant of src/heap/heap.c, for tests; no other thread may use the heap meanwhile. */

@@ -19,6 +19,7 @@
  *     heap_class.c                       sizes, and the stores of the classes
  *     heap_guarded.c  guarded.c          some blocks lie between inaccessible pages
  *     heap_large.c  large.c  large_table.c   blocks that are larger than all classes
+ *     spare.c                            the pages of freed large blocks
  *     src/store                          slots that threads share: each class is a store
  *
  * Under a tool that watches malloc, and with KOLK_BYPASS=1, there are no classes: each block is a large block, and
@@ -144,10 +145,11 @@ KOLK_NOINLINE_ void *kolk_heap_alloc(kolk_heap *heap, size_t size) {
     return KOLK_UNLIKELY_(!block) ? kolk_heap_alloc_slow_(heap, 1, size, SITE) : block;
 }
 
-/* New guarded blocks already read as 0. So do large blocks that did not come from malloc. */
+/* New guarded blocks already read as 0. */
 void *kolk_heap_zero_(const kolk_heap *heap, void *block, size_t size) {
-    bool is_zero = !block || (kolk_heap_class_at_(heap, block) >= heap->n_classes && !heap->inside->large.from_malloc);
-    return is_zero ? block : memset(block, 0, size);
+    if (block && kolk_heap_class_at_(heap, block) < heap->n_classes) return memset(block, 0, size);
+    if (block && !kolk_guarded_has_(&heap->inside->guarded, block)) kolk_large_zero_(&heap->inside->large, block, size);
+    return block;
 }
 
 /* A block whose slot was never used also reads as 0. Only the slow path hands out such blocks. */

@@ -95,7 +95,8 @@ static bool large_stats(const kolk_heap_inside_ *inside, kolk_stats *out) {
     out->count = kolk_guarded_count_(&inside->guarded, &bytes) + (uint32_t)kolk_load_(&large->count, KOLK_RELAXED_);
     out->peak = kolk_load_(&inside->guarded.peak, KOLK_RELAXED_) + (uint32_t)kolk_load_(&large->peak, KOLK_RELAXED_);
     out->capacity = out->max_capacity = out->count;
-    out->bytes_reserved = out->bytes_committed = bytes + kolk_load_(&large->bytes, KOLK_RELAXED_);
+    out->bytes_reserved = out->bytes_committed =
+        bytes + kolk_load_(&large->bytes, KOLK_RELAXED_) + kolk_spares_bytes_(&large->spares);
     out->failed = kolk_load_(&large->failed, KOLK_RELAXED_);
     return out->peak != 0;
 }

@@ -86,6 +86,7 @@ static kolk_status make_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool s
     inside->on_full = desc->on_full;
     inside->context = desc->context;
     inside->limit = inside->budget = desc->limit;
+    inside->large.keeps = desc->limit == 0; /* spare pages would count towards the limit */
     kolk_status status = kolk_heap_set_classes_(heap, inside, desc);
     if (sizeof(void *) < 8 && status == KOLK_OK) status = KOLK_NO_MEMORY; /* there are too few addresses for classes */
     if (status == KOLK_OK && settings.flags & KOLK_DEBUG_BYPASS && !serves_malloc) {

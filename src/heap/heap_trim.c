@@ -37,6 +37,7 @@ void kolk_heap_decay_(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread) {
     if (!sweeps) return;
     kolk_lock_word_(&inside->sweeping);
     sweep_heap(inside, false);
+    kolk_spares_expire_(&inside->large.spares, (int64_t)now - KOLK_SPARE_TIME_);
     kolk_unlock_word_(&inside->sweeping);
 }
 
@@ -47,6 +48,7 @@ size_t kolk_heap_trim_now_(kolk_heap *heap, bool counts) {
     if (thread) kolk_heap_flush_(inside, thread);
     kolk_lock_word_(&inside->sweeping);
     size_t bytes = sweep_heap(inside, counts) + sweep_heap(inside, counts);
+    bytes += kolk_spares_expire_(&inside->large.spares, INT64_MAX);
     kolk_unlock_word_(&inside->sweeping);
     return bytes;
 }

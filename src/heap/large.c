@@ -8,7 +8,8 @@
  *
  * Invariants, in addition to those of the table:
  *     I5  a block lies inside its mapping; a block that came from malloc has exactly the bytes that were requested from
- *         malloc */
+ *         malloc
+ *     I6  spare pages have no more bytes than most_spare allows */
 #include "../os/system.h"
 
 #include "kolk/base.h"
@@ -26,12 +27,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_SPARE ((size_t)32 << 20) /* bytes of spare pages that any heap may have */
+
 /* ---- Memory of blocks -------------------------------------------------------------------------------------------- */
 
 /* Might the sum of align, size and a page wrap? */
 static bool is_too_large(size_t align, size_t size) {
     size_t most = (size_t)PTRDIFF_MAX - kolk_memory_page_();
     return align > most || size > most - align;
+}
+
+/* Takes spare pages; if they are too few, lets the system add some. */
+static bool take_spare_pages(kolk_spares_ *spares, size_t usable, kolk_large_block_ *block) {
+    size_t found;
+    char *mapping = (char *)kolk_spares_take_(spares, usable, &found);
+    if (!mapping) return false;
+    if (found < usable) {
+        char *grown = (char *)kolk_memory_resize_(mapping, found, usable);
+        if (!grown) { /* it consists of several mappings */
+            kolk_memory_release_(mapping, found);
+            return false;
+        }
+        mapping = grown;
+    }
+    *block = (kolk_large_block_){(uintptr_t)mapping, usable, (uintptr_t)mapping, usable, true};
+    return true;
 }
 
 static bool take_pages(size_t align, size_t size, kolk_large_block_ *block) {
@@ -44,7 +64,7 @@ static bool take_pages(size_t align, size_t size, kolk_large_block_ *block) {
         kolk_memory_release_(mapping, usable + surplus);
         return false;
     }
-    *block = (kolk_large_block_){(uintptr_t)mapping + before, usable, (uintptr_t)mapping, usable + surplus};
+    *block = (kolk_large_block_){(uintptr_t)mapping + before, usable, (uintptr_t)mapping, usable + surplus, false};
     if (behind && kolk_memory_trim_(mapping + before + usable, behind)) block->mapped -= behind;
     if (before && kolk_memory_trim_(mapping, before)) {
         block->mapping += before;
@@ -78,18 +98,28 @@ static void *malloc_aligned(size_t align, size_t size) {
 static bool take_from_malloc(size_t align, size_t size, kolk_large_block_ *block) {
     void *start = malloc_aligned(align, size);
     if (!start) return false;
-    *block = (kolk_large_block_){(uintptr_t)start, size, 0, size};
+    *block = (kolk_large_block_){(uintptr_t)start, size, 0, size, false};
     return true;
 }
 
-static bool take_block(const kolk_large_ *large, size_t align, size_t size, kolk_large_block_ *block) {
+static bool take_block(kolk_large_ *large, size_t align, size_t size, kolk_large_block_ *block) {
+    size_t page = kolk_memory_page_();
     if (large->from_malloc && can_malloc(align)) return take_from_malloc(align, size, block);
+    if (align <= page && take_spare_pages(&large->spares, (size_t)round_up(size, page), block)) return true;
     return take_pages(align, size, block);
 }
 
-static void give_back(const kolk_large_block_ *block) {
+/* The most bytes of spare pages: half of the largest sum of live blocks. The second bound serves programs that free
+ * their only large block and allocate it again. */
+static size_t most_spare(const kolk_large_ *large) {
+    size_t half = kolk_load_(&large->peak_bytes, KOLK_RELAXED_) / 2;
+    if (!large->keeps) return 0;
+    return half > MOST_SPARE ? half : MOST_SPARE;
+}
+
+static void give_back(kolk_large_ *large, const kolk_large_block_ *block) {
     if (block->mapping)
-        kolk_memory_release_((void *)block->mapping, block->mapped);
+        kolk_spares_put_(&large->spares, (void *)block->mapping, block->mapped, most_spare(large));
     else
         free((void *)block->start);
 }
@@ -99,7 +129,7 @@ static bool resize_memory(kolk_large_block_ *block, size_t size) {
     void *start = block->mapping ? kolk_memory_resize_((void *)block->start, block->size, size)
                                  : realloc((void *)block->start, size);
     if (!start) return false;
-    *block = (kolk_large_block_){(uintptr_t)start, size, block->mapping ? (uintptr_t)start : 0, size};
+    *block = (kolk_large_block_){(uintptr_t)start, size, block->mapping ? (uintptr_t)start : 0, size, block->is_used};
     return true;
 }
 
@@ -126,8 +156,17 @@ void *kolk_large_alloc_(kolk_large_ *large, size_t align, size_t size) {
         if (fits) return (void *)block.start;
         if (!kolk_large_grow_(large, places)) break;
     }
-    give_back(&block);
+    give_back(large, &block);
     return count_large_failure(large);
+}
+
+void kolk_large_zero_(const kolk_large_ *large, void *block, size_t size) {
+    kolk_large_lock_(large);
+    const kolk_large_block_ *entry = kolk_large_entry_(large, block);
+    kolk_large_block_ found = entry ? *entry : (kolk_large_block_){0};
+    kolk_large_unlock_(large);
+    if (!found.mapping) memset(block, 0, size);
+    if (found.mapping && found.is_used && kolk_memory_discard_(block, found.size, false) == 0) memset(block, 0, size);
 }
 
 bool kolk_large_free_(kolk_large_ *large, void *block) {
@@ -136,7 +175,7 @@ bool kolk_large_free_(kolk_large_ *large, void *block) {
     kolk_large_block_ found = entry ? *entry : (kolk_large_block_){0};
     if (entry) kolk_large_remove_(large, entry);
     kolk_large_unlock_(large);
-    if (entry) give_back(&found);
+    if (entry) give_back(large, &found);
     return entry;
 }
 
@@ -219,9 +258,12 @@ uint64_t kolk_large_usable_(const kolk_large_ *large) {
 
 void kolk_large_end_(kolk_large_ *large) {
     kolk_large_lock_(large); /* in a fork's child, locking closes the hole */
+    large->keeps = false;
     kolk_large_unlock_(large);
     for (size_t place = 0; place < kolk_large_places_(large); place++)
-        if (kolk_large_table_of_(large)->blocks[place].start) give_back(&kolk_large_table_of_(large)->blocks[place]);
+        if (kolk_large_table_of_(large)->blocks[place].start)
+            give_back(large, &kolk_large_table_of_(large)->blocks[place]);
+    kolk_spares_expire_(&large->spares, INT64_MAX);
     kolk_large_drop_table_(large);
     *large = (kolk_large_){0};
 }
@@ -242,7 +284,7 @@ bool kolk_large_is_valid_(const kolk_large_ *large) {
         if (entry->start && !is_inside_mapping(entry)) valid = false; /* I5 */
     }
     kolk_large_unlock_(large);
-    return valid;
+    return valid && kolk_spares_bytes_(&large->spares) <= most_spare(large); /* I6 */
 }
 
 #endif

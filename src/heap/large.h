@@ -1,14 +1,12 @@
-/* large.h: blocks that are too large for the classes of a heap. Each has its own pages, which are released when it is
- * freed. A table outside the blocks lists them, so any pointer can be looked up.
+/* large.h: blocks that are too large for the classes of a heap. Each has its own pages. When it is freed, they are kept
+ * for the next block (spare.h) or released. A table outside the blocks lists them, so any pointer can be looked up.
  *
  * Any number of threads may call these functions. They hold a lock only briefly, and never during a system call for
  * memory. They report no errors; the heap does. */
 #ifndef KOLK_SRC_HEAP_LARGE_H
 #define KOLK_SRC_HEAP_LARGE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "spare.h"
 
 /* One block. */
 typedef struct kolk_large_block_ {
@@ -16,6 +14,7 @@ typedef struct kolk_large_block_ {
     size_t size;       /* usable bytes */
     uintptr_t mapping; /* start of the pages, at or before `start`; 0: the block came from malloc */
     size_t mapped;     /* bytes of the pages, or of malloc's block */
+    uint8_t is_used;   /* the pages are those of an earlier block, with its contents */
 } kolk_large_block_;
 
 /* A hash table with open addressing. The key is `start`. */
@@ -34,11 +33,15 @@ typedef struct kolk_large_ {
     size_t failed;            /* calls that returned NULL because there was no memory */
     uint32_t lock;
     bool from_malloc; /* blocks come from malloc, in the exact size, for tools that watch it (core/tools.h) */
+    bool keeps;       /* pages of freed blocks may be kept */
+    kolk_spares_ spares;
 } kolk_large_;
 
-/* Returns a block of at least `size` bytes (not 0), aligned to the power of two `align`. The bytes read as 0, unless
- * the block came from malloc. NULL: no memory. */
+/* Returns a block of at least `size` bytes (not 0), aligned to the power of two `align`. NULL: no memory. */
 void *kolk_large_alloc_(kolk_large_ *large, size_t align, size_t size);
+
+/* Makes the first `size` bytes of a live block read as 0. Does not write to pages that already do. */
+void kolk_large_zero_(const kolk_large_ *large, void *block, size_t size);
 
 /* False: this is not the start of a live block, and nothing has changed. */
 bool kolk_large_free_(kolk_large_ *large, void *block);

@@ -31,6 +31,7 @@ static void write_large_entry(kolk_large_block_ *entry, const kolk_large_block_ 
     kolk_store_(&entry->size, block->size, KOLK_RELEASE_);
     kolk_store_(&entry->mapping, block->mapping, KOLK_RELEASE_);
     kolk_store_(&entry->mapped, block->mapped, KOLK_RELEASE_);
+    kolk_store_(&entry->is_used, block->is_used, KOLK_RELEASE_);
     kolk_store_(&entry->start, block->start, KOLK_RELEASE_);
 }
 

@@ -33,6 +33,11 @@ size_t kolk_memory_discard_(void *start, size_t size, bool counts) {
     return 0;
 }
 
+bool kolk_memory_hide_(void *start, size_t size) {
+    (void)start, (void)size;
+    return false;
+}
+
 void kolk_memory_decommit_(void *start, size_t size) {
     (void)start, (void)size;
 }
@@ -83,6 +88,11 @@ size_t kolk_memory_discard_(void *start, size_t size, bool counts) {
      * it releases. */
     if (!VirtualFree((void *)first, end - first, MEM_DECOMMIT)) return 0;
     return kolk_memory_commit_((void *)first, end - first) ? end - first : 0;
+}
+
+bool kolk_memory_hide_(void *start, size_t size) {
+    (void)start, (void)size;
+    return false;
 }
 
 void kolk_memory_decommit_(void *start, size_t size) {
@@ -183,6 +193,11 @@ size_t kolk_memory_discard_(void *start, size_t size, bool counts) {
                       0) == MAP_FAILED;
 #endif
     return failed ? 0 : bytes;
+}
+
+bool kolk_memory_hide_(void *start, size_t size) {
+    KOLK_ASSERT_((uintptr_t)start % kolk_memory_page_() == 0);
+    return mprotect(start, size, PROT_NONE) == 0;
 }
 
 /* Maps new pages over the old ones. If that fails, the old ones stay as they are. */

@@ -36,6 +36,10 @@ void *kolk_memory_map_(size_t size);
  * reports it. Counting takes a system call that some sandboxes lack. */
 size_t kolk_memory_discard_(void *start, size_t size, bool counts);
 
+/* Makes whole committed pages inaccessible, with their contents, until they are committed again. Returns false, and
+ * changes nothing, if the system cannot do that. */
+bool kolk_memory_hide_(void *start, size_t size);
+
 /* Undoes the commit of whole pages. They must not be touched until they are committed again; then they read as 0. */
 void kolk_memory_decommit_(void *start, size_t size);
 
