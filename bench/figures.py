@@ -112,7 +112,7 @@ def texts():
     """The sentences of docs/texts.md with their figures."""
     with open(os.path.join(TOP, "examples", "trays.expected"), encoding="utf-8") as file:
         waste = {name: percent for percent, name in re.findall(r" ([\d.]+) % waste: (.*)", file.read())}
-    yield "{} % waste in trays of the largest size, {} % in four sizes, {} % in kolk's own", [
+    yield "{} % of the memory is wasted with trays of the largest size, {} % with four sizes, and {} % with kolk's own", [
         waste[name] for name in ("one size for all", "the airport's", "kolk's sizes")]  # fmt: skip
 
     gets = tables(f"{RESULT}.md")["slot map, get in random order, ns"]
@@ -131,7 +131,7 @@ def texts():
     def get(slots, alive, name, column):
         return rows[(str(slots), str(alive), name)][column]
 
-    yield "live slots are side by side in runs of {}, as if", [get(100000, 50, "kolk_lifo", "mean_run")]
+    yield "LIFO's live slots lie in runs of {} on average, as if", [get(100000, 50, "kolk_lifo", "mean_run")]
     yield "and LOWEST's in runs of {}.", [get(100000, 50, "kolk_lowest", "mean_run")]
     yield "to add there ({} ns instead of {}), and", [
         get(100000, 50, "kolk_lowest", "add_ns"), get(100000, 50, "kolk_lifo", "add_ns")]  # fmt: skip
@@ -147,7 +147,7 @@ def queues():
     """The sentences of bench/README.md with their figures."""
     result = tables(f"{RESULT}-queue.md")
     ages = result["Age of an item at a waiting consumer, and a round trip, ns"]
-    contention = result["So many threads push and pop in turn, ns an operation"]
+    contention = result["Threads push and pop in turn, by number of threads, ns per operation"]
     yield "(*contention*): {} ns with a mutex, {} with kolk", [contention[name]["2"] for name in ("conditions", "kolk")]
     yield "comes then is {} ns old when it is popped, and {} with kolk; a round trip takes {} and {}.", [
         ages[name][column] for column in ("each_2us median", "round_trip") for name in ("moodycamel", "kolk")]  # fmt: skip

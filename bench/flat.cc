@@ -187,12 +187,12 @@ struct row {
 
 int main() {
     const unsigned sizes[] = {10, 1000, 30000};
-    row rows[] = {{"borrow and give_back, so many resources", {}},
-                  {"the same, so many keys", {}},
-                  {"borrow of a new key in place of one of so many", {}},
-                  {"borrow that finds so many in use (KOLK_FULL)", {}},
-                  {"statistics, so many threads wait (10,000 at most)", {}},
-                  {"hand-over from thread to thread, so many wait (10,000 at most)", {}}};
+    row rows[] = {{"borrow and give_back, by number of resources", {}},
+                  {"the same, by number of keys", {}},
+                  {"borrow with a new key that replaces an old one, by number of keys", {}},
+                  {"borrow that fails with KOLK_FULL, by number of resources in use", {}},
+                  {"statistics, by number of waiting threads (at most 10,000)", {}},
+                  {"hand-over from thread to thread, by number of waiting threads (at most 10,000)", {}}};
     std::vector<double> made, asked;
     for (int round = 0; round < ROUNDS; round++) {
         for (int size = 0; size < 3; size++) {

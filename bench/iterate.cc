@@ -161,7 +161,7 @@ template <typename container> void move(benchmark::State &state, size_t slots, u
 /* Names are workload/density/container: sum_1000000/50%/each. */
 template <typename container> void add(const std::string &name) {
     for (size_t slots : {size_t{10000}, size_t{1000000}})
-        for (unsigned percent : {100u, 90u, 50u, 10u, 1u}) {
+        for (unsigned percent : {100u, 99u, 90u, 75u, 50u, 25u, 10u, 5u, 1u}) {
             std::string rest = "_" + std::to_string(slots) + "/" + std::to_string(percent) + "%/" + name;
             benchmark::RegisterBenchmark(("sum" + rest).c_str(), sum<container>, slots, percent);
             benchmark::RegisterBenchmark(("move" + rest).c_str(), move<container>, slots, percent);

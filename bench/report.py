@@ -233,25 +233,25 @@ def report_medians(folder, result):
 # ---- Programs with threads ----
 
 TITLES = {
-    "throughput": "From so many producers to so many consumers, 8 bytes, ns an item (alone: one thread pushes and pops, ns an operation)",
-    "sizes": "Items of so many bytes, 1P1C, ns an item",
-    "contention": "So many threads push and pop in turn, ns an operation",
+    "throughput": "By number of producers and consumers, items of 8 bytes, ns per item (alone: one thread pushes and pops, ns per operation)",
+    "sizes": "By size of the items in bytes, 1P1C, ns per item",
+    "contention": "Threads push and pop in turn, by number of threads, ns per operation",
     "latency": "Age of an item at a waiting consumer, and a round trip, ns",
     "backoff": "Backing off: look for/first pause/last pause, ns",
-    "churn": "So many threads, each with 256 objects alive, free one and allocate one, ns of a processor's time",
+    "churn": "Threads with 256 live objects each free one and allocate one, by number of threads, ns of a processor's time",
     "ring": "One thread allocates and writes, the other reads or does not, and frees, ns an object",
     "hand_over": "Two threads allocate one and free one of the other's, ns",
     "uncontended": "One thread borrows and gives back, ns of processor time (clock: two readings of it)",
     "asleep": "16 threads over 8 resources, each held asleep for 100 us: ns a borrow, waits, and the longest wait of a round",
-    "herd": "200 threads come while there is none, creates take 5 ms: ns until all were served",
-    "mixed": "One thread frees a random one of so many blocks of 1 to 1,024 bytes and allocates another, ns",
+    "herd": "200 threads arrive while no resource exists, and each create takes 5 ms: ns until all are served",
+    "mixed": "One thread frees a random block of 1 to 1,024 bytes and allocates another, by number of live blocks, ns",
     "both": "Two threads, each with 1,000 such blocks of its own, ns of a processor's time",
     "handed": "One thread allocates, the other frees, through a ring, ns a block",
     "larson": "Two threads free a random one of 2,000 blocks that they share and allocate another, ns",
     "large": "One of 20 blocks of 5 to 25 MiB is replaced and written, ns",
     "end": "A heap of 1,000,000 blocks of 16 to 64 bytes ends, ns",
     "worst": "Each alloc and each free, timed alone, 10,000 alive (none: the clock itself), ns",
-    "resident": "Resident memory of so many blocks after two replacements of each, in a process of its own, KiB",
+    "resident": "Resident memory after two replacements of each block, in a process of its own, by number of blocks, KiB",
     "select": "SELECT 1 on PostgreSQL, on a connection of one's own, on one from kolk's pool, on a new one: ns a query",
 }
 MALLOCS = ("glibc", "jemalloc", "tcmalloc", "mimalloc")

@@ -318,7 +318,7 @@ KOLK_USES_(1) uint32_t kolk_pool_alloc_n(kolk_pool *pool, void **objects, uint32
  *     for (T *run; (run = kolk_pool_next_run(pool, &at, &n)) != NULL; at += n, n = end - at)
  *         for (uint32_t i = 0; i < n; i++) ... run[i] ...
  */
-KOLK_API_ void *kolk_pool_next_run(const kolk_pool *pool, uint32_t *index, uint32_t *length);
+KOLK_INLINE_ void *kolk_pool_next_run(const kolk_pool *pool, uint32_t *index, uint32_t *length);
 
 /* ---- Saving: object by object, or the whole pool as one block of bytes ------------------------------------------
  *
@@ -512,6 +512,8 @@ KOLK_API_ kolk_handle kolk_pool_handle_slow_(const kolk_pool *pool, const void *
 KOLK_API_ bool kolk_pool_is_live_slow_(const kolk_pool *pool, const void *object);
 KOLK_API_ uint32_t kolk_pool_index_slow_(const kolk_pool *pool, const void *object);
 KOLK_API_ void *kolk_pool_at_slow_(const kolk_pool *pool, uint32_t index);
+/* The length of the run that begins with this live slot, up to `end`. */
+KOLK_API_ uint32_t kolk_pool_length_of_run_(const kolk_pool *pool, uint32_t first, uint32_t end);
 
 #ifdef __cplusplus
 }

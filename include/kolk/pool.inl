@@ -169,6 +169,30 @@ KOLK_INLINE_ void *kolk_cursor_next(kolk_cursor *cursor) {
     }
 }
 
+/* Adding a run's lowest bit carries to the first bit behind the run. There is no such bit if the run reaches the end of
+ * the word, and then it may continue in the next one. So the two ends are found at the same time, and the next call
+ * waits less for this one. */
+KOLK_INLINE_ void *kolk_pool_next_run(const kolk_pool *pool, uint32_t *index, uint32_t *length) {
+    uint64_t base = *index, end = base + *length, word = 0;
+    if (end > pool->fresh) end = pool->fresh;
+    while (base < end && (word = pool->live[base / 64] & (~UINT64_C(0) << base % 64)) == 0) base = (base | 63) + 1;
+    base &= ~UINT64_C(63);
+    uint64_t behind = word + (word & (~word + 1)), first = base + (word ? (unsigned)__builtin_ctzll(word) : 64);
+    uint64_t stop = base + (behind ? (unsigned)__builtin_ctzll(behind) : 65);
+    if (KOLK_UNLIKELY_(stop > end || stop > base + 64 || pool->debug_flags)) {
+        if (first >= end) {
+            *length = 0;
+            return NULL;
+        }
+        stop = first + kolk_pool_length_of_run_(pool, (uint32_t)first, (uint32_t)end);
+    }
+    uint32_t start = (uint32_t)first;
+    *index = start;
+    *length = (uint32_t)(stop - first);
+    if (KOLK_UNLIKELY_(pool->objects != NULL)) return kolk_pool_bypassed_(pool, start);
+    return pool->slots + (size_t)start * pool->stride;
+}
+
 KOLK_BODIES_END_
 #ifdef __cplusplus
 }

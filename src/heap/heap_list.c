@@ -55,7 +55,7 @@ static struct {
     uint32_t lock; /* protects `all` and `unused` */
     far_heaps *all;
     far_heaps *unused[ROW_BITS];
-    uint32_t era; /* how often the process's last heap has ended */
+    uint32_t era; /* counts the ends of the process's last heap */
 } far_pages;
 
 static _Thread_local struct {

@@ -83,6 +83,7 @@ extern inline void *kolk_pool_get_sized_(const kolk_pool *pool, kolk_handle hand
 extern inline void *kolk_pool_get(const kolk_pool *pool, kolk_handle handle);
 extern inline uint32_t kolk_pool_count(const kolk_pool *pool);
 extern inline uint32_t kolk_pool_available(const kolk_pool *pool);
+extern inline void *kolk_pool_next_run(const kolk_pool *pool, uint32_t *index, uint32_t *length);
 extern inline kolk_cursor kolk_pool_each(const kolk_pool *pool);
 extern inline void *kolk_pool_bypassed_(const kolk_pool *pool, uintptr_t index);
 extern inline void *kolk_cursor_bypassed_(kolk_cursor *cursor);

@@ -152,16 +152,7 @@ void kolk_pool_stats(const kolk_pool *pool, kolk_stats *out) {
 
 /* ---- Iteration --------------------------------------------------------------------------------------------------- */
 
-void *kolk_pool_next_run(const kolk_pool *pool, uint32_t *index, uint32_t *length) {
-    uint64_t end = (uint64_t)*index + *length;
-    if (end > pool->fresh) end = pool->fresh;
-    uint64_t first = kolk_bits_find_(pool->live, true, *index, end);
-    if (first >= end) {
-        *length = 0;
-        return NULL;
-    }
-    bool apart = pool_has(pool, KOLK_DEBUG_GUARD | KOLK_DEBUG_BYPASS);
-    *index = (uint32_t)first;
-    *length = apart ? 1 : (uint32_t)(kolk_bits_find_(pool->live, false, first, end) - first);
-    return pool_slot_at(pool, first);
+uint32_t kolk_pool_length_of_run_(const kolk_pool *pool, uint32_t first, uint32_t end) {
+    if (pool_has(pool, KOLK_DEBUG_GUARD | KOLK_DEBUG_BYPASS)) return 1;
+    return (uint32_t)(kolk_bits_find_(pool->live, false, first, end) - first);
 }

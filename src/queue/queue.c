@@ -42,7 +42,7 @@
  * The end. A gate without OPEN lets no operation through. A thread that meets such a gate reads the reason under the
  * lock. close, shutdown, reopen and clear hold this lock, so no thread sees any of them half done. A waiter may sleep
  * through several endings, each followed by a reopen. So each end has two counts, in `endings`, of the endings that
- * release its waiters: shutdowns and closes. At the end of pops, a close counts only if it left no item. A waiter
+ * release its waiters: shutdowns and closes. For pops, a close counts only if it left no item. A waiter
  * compares both counts with their values from the start of its wait. The counts only increase, so no ending hides
  * another (unless there are 2^32 of them during one wait).
  *

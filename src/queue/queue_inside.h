@@ -61,7 +61,7 @@ static inline bool has_come_round(const kolk_queue *queue, uint64_t ticket, int 
     return has_turn(cell_of(queue, ticket), turn_before(queue, ticket, end));
 }
 
-/* Is there nothing to take for this ticket of an end, if the other end's ticket is `other`? */
+/* Does the ticket of one end find nothing to take there, if the other end's ticket is `other`? */
 static inline bool is_blocked(const kolk_queue *queue, int end, uint64_t ticket, uint64_t other) {
     return ticket == (end == PUSH ? other + queue->mask + 1 : other);
 }
