@@ -308,6 +308,11 @@ KOLK_USES_(1) void kolk_pool_protect(kolk_pool *pool, const void *object, bool o
  * later on_full might evict the objects just allocated. */
 KOLK_USES_(1) uint32_t kolk_pool_alloc_n(kolk_pool *pool, void **objects, uint32_t n);
 
+/* Frees n objects as `free` does, in this order. NULL entries do nothing. A pointer that `free` refuses is reported,
+ * and the other objects are freed all the same. This saves the calls of `free` in pools where it is not inline: with
+ * FIFO, LOWEST, hooks or the debug mode. */
+KOLK_USES_(1) void kolk_pool_free_n(kolk_pool *pool, void *const *objects, uint32_t n);
+
 /* Finds the next run of live objects in consecutive slots (stride bytes apart). It is for inner loops over plain arrays
  * where objects are dense, and for dividing work between threads by ranges of slots (0 to capacity - 1). On entry,
  * *index is the first slot to look at, and *length is the number of slots; slots beyond the last one are ignored. On

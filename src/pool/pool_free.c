@@ -78,6 +78,13 @@ KOLK_NOINLINE_ void kolk_pool_free_slow_(kolk_pool *pool, void *object) {
         free_from(pool, NULL, object, SITE);
 }
 
+KOLK_NOINLINE_ void kolk_pool_free_n(kolk_pool *pool, void *const *objects, uint32_t n) {
+    if (KOLK_UNLIKELY_(pool_debug_of(pool)))
+        for (uint32_t i = 0; i < n; i++) free_any(pool, objects[i], SITE);
+    else
+        for (uint32_t i = 0; i < n; i++) free_from(pool, NULL, objects[i], SITE);
+}
+
 KOLK_NOINLINE_ bool kolk_pool_free_handle(kolk_pool *pool, kolk_handle handle) {
     if (pool_debug_of(pool)) {
         void *object = kolk_pool_find_(pool, handle, SITE);

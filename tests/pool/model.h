@@ -119,6 +119,8 @@ static inline void model_free(model *m, uint32_t slot, way by) {
     m->freeing = slot;
     if (by == BY_HANDLE)
         model_assert(m, kolk_pool_free_handle(&m->pool, handle));
+    else if (by == BY_ARRAY)
+        kolk_pool_free_n(&m->pool, (void *const[]){NULL, object, NULL}, 3);
     else if (by == BY_COST)
         model_assert(m, kolk_pool_evict_cheapest(&m->pool, 0, m));
     else if (by == BY_AGE)

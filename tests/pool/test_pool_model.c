@@ -119,7 +119,7 @@ static void free_one(run *r) {
     uint32_t slot = model_random_live(m);
     if (has_handles(m))
         r->remembered[random_below(&m->random, REMEMBERED)] = kolk_pool_handle_of(&m->pool, model_object(m, slot));
-    model_free(m, slot, has_handles(m) && random_below(&m->random, 2) ? BY_HANDLE : BY_POINTER);
+    model_free(m, slot, (way)random_below(&m->random, has_handles(m) ? BY_HANDLE + 1 : BY_HANDLE));
 }
 
 static void operate(run *r, bool filling) {
