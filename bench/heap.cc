@@ -7,7 +7,8 @@
  *     handed     one thread allocates, the other frees, through a ring
  *     larson     each of two threads frees a random one of 2,000 blocks that they share, and allocates another
  *     end        1,000,000 blocks of 16 to 64 bytes: freed one by one before the heap ends, or with it; ns for all.
- *                "none" is the time that the system takes for the same amount of memory
+ *                "none" is the time that the system takes for the same amount of memory. Then the same without the
+ *                heap's end: each freed, or all by kolk_heap_reset
  *     large      one thread replaces a random one of 20 blocks of 5 to 25 MiB, and writes all of the new one
  *     worst      each alloc and each free of mixed, 10,000 alive, timed alone; "none" is the time of the clock itself
  *     resident   KiB by which a process with one such heap or malloc has grown after mixed
@@ -170,6 +171,20 @@ template <typename heap> samples replace_large(large_blocks<heap> &large, size_t
     return {(now_ns() - begin) / static_cast<double>(count)};
 }
 
+/* Frees 1,000,000 blocks and keeps their memory. */
+static samples empty_heap(bool one_by_one) {
+    static std::vector<void *> blocks(1000000);
+    static kolk_blocks heap;
+    random_sizes size;
+    for (void *&block : blocks) block = alloc_and_write(heap, 16 + size() % 49, 1);
+    double begin = now_ns();
+    if (one_by_one)
+        for (void *block : blocks) heap.free(block);
+    else
+        kolk_heap_reset(&heap.heap);
+    return {now_ns() - begin};
+}
+
 static samples end_heap(bool one_by_one) {
     static std::vector<void *> blocks(1000000);
     auto heap = std::make_unique<kolk_blocks>();
@@ -317,6 +332,9 @@ static void run_end() {
         lines.push_back(
             {"end", one_by_one ? "one by one" : "at once", "kolk", [=](size_t) { return end_heap(one_by_one); }});
     lines.push_back({"end", "at once", "none", [](size_t) { return end_pages(); }});
+    for (bool one_by_one : {true, false})
+        lines.push_back(
+            {"end", one_by_one ? "each freed" : "reset", "kolk", [=](size_t) { return empty_heap(one_by_one); }});
     take_turns(std::move(lines), 7, 1);
 }
 

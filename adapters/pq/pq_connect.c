@@ -18,7 +18,7 @@
 
 #define PARAMETERS      64            /* of a connection; libpq has about 40 */
 #define PASSWORD_SIZE   8192          /* tokens of clouds have up to 3,000 characters */
-#define FIRST_MOMENT_NS (100 * PQ_MS) /* at most; an eighth of the time if that is less */
+#define FIRST_MOMENT_NS (100 * PQ_MS) /* or an eighth of the remaining time, if that is less */
 
 /* ---- The parameters for libpq ------------------------------------------------------------------------------------ */
 

@@ -36,7 +36,7 @@ struct player_class {
 enum player_supply { PLAYER_POOLS, PLAYER_HEAP, PLAYER_MALLOC };
 
 struct player {
-    struct player_op *ops; /* the trace's, then a free of each block still alive, so that all can be played again */
+    struct player_op *ops; /* those of the trace, then frees of all live blocks, so that it can be played again */
     size_t count;
     void **places; /* addresses of the live blocks, by block number */
     uint32_t blocks;

@@ -58,7 +58,7 @@
  *           not in their class, and their pages count towards the limit. Cost: nothing for other allocs, some 75
  *           instructions for a free, about two system calls for a guarded block, and 80 MiB of address space. Without
  *           the setting there is no cost.
- * Threads   any number of threads may call any function at the same time, except init, deinit and is_valid. A block may
+ * Threads   any number of threads may call any function at the same time, except init, deinit, reset and is_valid. A block may
  *           be freed by another thread. When a thread ends, its cached blocks return to the depot. After the deinit of
  *           the last heap, threads that end no longer call kolk. So a library that contains kolk may then be unloaded,
  *           unless a thread is ending at that moment. Signal handlers must not call these functions. A fork's child can
@@ -140,6 +140,12 @@ typedef struct kolk_heap {
 
 /* If the status is not KOLK_OK (the descriptor breaks a rule, or KOLK_NO_MEMORY), the heap is left all zero. */
 static inline kolk_status kolk_heap_init(kolk_heap *heap, const kolk_heap_desc *desc);
+
+/* Frees all blocks at once, and keeps their memory for new ones; large and guarded blocks are freed as by `free`. No
+ * thread may use the heap meanwhile. Afterwards all threads may use it as before, but no longer the old blocks: a free
+ * of an old small block is reported as a double free, until a new block takes its slot. O(the most blocks that were
+ * ever alive at a time), but with a small constant: 0.3 ns a block. In debug mode, it frees the blocks one by one. */
+KOLK_USES_(1) void kolk_heap_reset(kolk_heap *heap);
 
 /* Frees the heap with all of its blocks. No thread may use the heap or its blocks any more. */
 KOLK_USES_(1) void kolk_heap_deinit(kolk_heap *heap);

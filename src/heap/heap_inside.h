@@ -30,8 +30,8 @@ typedef struct kolk_heap_tray_ {
     uint64_t asked, given; /* bytes requested and handed out by allocs off the fast path */
 } kolk_heap_tray_;
 
-/* One thread's record in one heap. A class that the thread has not used yet has a magazine without slots, with which no
- * free takes the fast path. */
+/* One thread's record in one heap. A class that the thread has not used yet has a magazine that can hold no slot,
+ * so no free takes the fast path. */
 typedef struct kolk_heap_thread_ {
     kolk_keeper_ keeper;
     uintptr_t unused;                                 /* where the next magazine goes, behind this struct */
@@ -193,6 +193,8 @@ void *kolk_heap_alloc_large_(kolk_heap_inside_ *inside, size_t align, size_t siz
 
 /* False: it is not a large block. */
 bool kolk_heap_free_large_(kolk_heap_inside_ *inside, void *block);
+
+void kolk_heap_clear_large_(kolk_heap_inside_ *inside);
 
 /* Resizes a large block of `before` bytes, which may move. NULL: the block is unchanged. */
 void *kolk_heap_resize_large_(kolk_heap_inside_ *inside, void *block, size_t before, size_t size);

@@ -34,6 +34,10 @@ bool kolk_heap_free_large_(kolk_heap_inside_ *inside, void *block) {
     return true;
 }
 
+void kolk_heap_clear_large_(kolk_heap_inside_ *inside) {
+    kolk_budget_give_(budget_of(inside), kolk_large_clear_(&inside->large));
+}
+
 void *kolk_heap_resize_large_(kolk_heap_inside_ *inside, void *block, size_t before, size_t size) {
     if (size > PTRDIFF_MAX) return NULL;
     size_t after = bytes_of_large(inside, size), more = after > before ? after - before : 0;

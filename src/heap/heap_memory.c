@@ -131,6 +131,17 @@ kolk_status kolk_heap_init_for_malloc_(kolk_heap *heap, const kolk_heap_desc *de
     return init_heap(heap, desc, true, kolk_begin_(heap, sizeof *heap, sizeof *heap, KOLK_ABI, desc));
 }
 
+KOLK_NOINLINE_ void kolk_heap_reset(kolk_heap *heap) {
+    kolk_heap_inside_ *inside = heap->inside;
+    if (!inside || !kolk_check_home_(heap, heap->number, NULL, SITE)) return;
+    kolk_heap_reclaim_after_fork_(inside);
+    for (uint32_t n = 0; n < heap->n_classes; n++)
+        if (inside->trays[n].is_made) kolk_store_reset_(&inside->trays[n].store, SITE);
+    for (void *block; (block = kolk_guarded_next_(&inside->guarded, NULL));)
+        kolk_heap_free_guarded_(inside, block, SITE);
+    kolk_heap_clear_large_(inside);
+}
+
 KOLK_NOINLINE_ void kolk_heap_deinit(kolk_heap *heap) {
     kolk_heap_inside_ *inside = heap->inside;
     if (!inside || !kolk_check_home_(heap, heap->number, NULL, SITE)) return;

@@ -179,6 +179,15 @@ bool kolk_large_free_(kolk_large_ *large, void *block) {
     return entry;
 }
 
+/* After a removal, another entry may have moved to its place. */
+uint64_t kolk_large_clear_(kolk_large_ *large) {
+    uint64_t bytes = kolk_large_usable_(large);
+    for (size_t place = 0; place < kolk_large_places_(large); place++)
+        while (kolk_large_table_of_(large)->blocks[place].start)
+            kolk_large_free_(large, (void *)kolk_large_table_of_(large)->blocks[place].start);
+    return bytes;
+}
+
 /* Resizes a block that has been taken out of the table, and enters it again. */
 static bool resize_outside(kolk_large_ *large, kolk_large_block_ *block, size_t size) {
     bool done = resize_memory(block, size);

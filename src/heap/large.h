@@ -46,6 +46,9 @@ void kolk_large_zero_(const kolk_large_ *large, void *block, size_t size);
 /* False: this is not the start of a live block, and nothing has changed. */
 bool kolk_large_free_(kolk_large_ *large, void *block);
 
+/* Frees all blocks. Returns their usable bytes. No other thread may use the blocks meanwhile. */
+uint64_t kolk_large_clear_(kolk_large_ *large);
+
 /* Resizes the block; `size` is not 0. (If single pages cannot be released, a block that stays more than half full keeps
  * its size.) The block may move, together with as much of its contents as fits. If it moves, it has only the usual
  * alignment (a page's, or malloc's). NULL: no memory, or this is not the start of a live block; nothing has changed. */

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define MOST_LEFT_BEHIND 100 /* the most unfinished files of earlier programs that are skipped */
+#define MOST_LEFT_BEHIND 100 /* skips at most this many unfinished files of earlier programs */
 
 /* ---- Reading ----------------------------------------------------------------------------------------------------- */
 

@@ -8,6 +8,8 @@
 #include "../core/block.h"
 #include "../os/lock.h"
 
+#include <string.h>
+
 #define BUDGET_SHARE 16u /* a store takes at most 1 / BUDGET_SHARE of what is left of its budget at a time */
 
 /* ---- Supply ------------------------------------------------------------------------------------------------------ */
@@ -153,6 +155,67 @@ void kolk_store_free_(kolk_slot_store_ *store, kolk_magazine_ *magazine, void *o
     bool uncached = !magazine || kolk_store_make_room_(store, magazine);
     uint32_t slot = kolk_store_end_life_(store, object, site);
     if (slot != KOLK_NO_SLOT_) kolk_store_put_(store, magazine, slot, uncached);
+}
+
+/* ---- All at once ------------------------------------------------------------------------------------------------- */
+
+static void end_short_life(uint8_t *life) {
+    *life = *life == UINT8_MAX ? 2 : (uint8_t)(*life + (*life & 1));
+}
+
+#define EACH_BYTE UINT64_C(0x0101010101010101)
+
+/* Is none of the eight bytes 255? (Mycroft's test for a zero byte, 1987, on the complement) */
+static bool no_byte_is_255(uint64_t bytes) {
+    return ((~bytes - EACH_BYTE) & bytes & EACH_BYTE << 7) == 0;
+}
+
+/* Ends the lives in n slots, eight at a time: adds 1 to the odd ones. */
+static void end_short_lives(uint8_t *lives, uint32_t n) {
+    uint32_t at = 0;
+    for (uint64_t eight; at + sizeof eight <= n; at += (uint32_t)sizeof eight) {
+        memcpy(&eight, lives + at, sizeof eight);
+        if (KOLK_UNLIKELY_(!no_byte_is_255(eight))) {
+            for (uint32_t i = 0; i < sizeof eight; i++) end_short_life(lives + at + i);
+            continue;
+        }
+        eight += eight & EACH_BYTE;
+        memcpy(lives + at, &eight, sizeof eight);
+    }
+    for (; at < n; at++) end_short_life(lives + at);
+}
+
+static void empty_set(const kolk_slot_set_ *set, uint64_t words) {
+    for (uint64_t word = 0; word < words; word++) {
+        *kolk_slot_set_word_(set, word) = 0;
+        *kolk_slot_set_summary_(set, word) = 0;
+    }
+}
+
+/* Puts the first n slots into the depot, which may have some of them already. */
+static void put_first(kolk_depot_ *depot, uint32_t n) {
+    uint32_t in_word = kolk_depot_word_bits_(depot);
+    for (uint32_t slot = 0; slot < n; slot += in_word) {
+        uint32_t count = n - slot < in_word ? n - slot : in_word, word = slot >> depot->word_shift;
+        *kolk_slot_set_word_(&depot->free, word) = ~UINT64_C(0) >> (64 - count);
+        *kolk_slot_set_summary_(&depot->free, word) |= kolk_bits_at_(word);
+    }
+    kolk_depot_count_return_(depot);
+}
+
+void kolk_store_reset_(kolk_slot_store_ *store, const void *site) {
+    uint32_t fresh = kolk_store_fresh_(store), slot = 0;
+    KOLK_ASSERT_(store->short_lives);
+    if (store->debug) {
+        for (void *object; (object = kolk_store_next_alive_(store, &slot, fresh)); slot++)
+            kolk_store_free_(store, NULL, object, site);
+        return;
+    }
+    for (kolk_magazine_ *magazine = NULL; (magazine = kolk_keepers_next_magazine_(&store->depot, magazine));)
+        kolk_store_(&magazine->top, 0, KOLK_RELAXED_);
+    for (unsigned n = 0; n < kolk_store_free_sets_(store); n++) empty_set(&store->sets[n], kolk_bits_words_(fresh));
+    end_short_lives(store->short_lives, fresh);
+    put_first(&store->depot, fresh);
 }
 
 /* ---- Threads ----------------------------------------------------------------------------------------------------- */

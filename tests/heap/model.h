@@ -392,6 +392,13 @@ static inline void model_init(model *m) {
     }
 }
 
+static inline void model_reset(model *m) {
+    model_look_at_all(m);
+    while (m->count) model_forget(m, m->count - 1);
+    kolk_heap_reset(&m->heap);
+    model_look_at_all(m);
+}
+
 static inline void model_step(model *m) {
     uint32_t choice = model_draw(m, 64);
     m->step++;
@@ -414,8 +421,10 @@ static inline void model_step(model *m) {
         model_look_at_all(m);
     else if (choice < 58)
         model_assert(m, !kolk_heap_alloc_aligned(&m->heap, 3 * (size_t)model_draw(m, 100), model_size(m)));
-    else
+    else if (choice < 63 || model_draw(m, 8))
         model_ask(m);
+    else
+        model_reset(m);
     model_assert(m, m->taken.count == 0);
 }
 

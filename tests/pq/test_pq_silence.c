@@ -12,7 +12,7 @@ static int next_guest(int listener) {
     return fd;
 }
 
-/* Waits past the first moment of a connect, after which the adapter waits elsewhere. */
+/* Waits until the first moment of a connect is over. From then on, other code of the adapter waits. */
 static void pass_first_moments(void) {
     nap_ms(150);
 }

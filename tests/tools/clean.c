@@ -145,6 +145,8 @@ static void use_many(things *pool) {
         REQUIRE(objects[i]);
         objects[i]->number = 1;
     }
+    things_free_n(pool, objects, MANY / 2);
+    REQUIRE(things_count(pool) == MANY - MANY / 2 + 1);
     things_clear(pool);
     REQUIRE(things_count(pool) == 0);
 }
