@@ -58,13 +58,13 @@
  *           not in their class, and their pages count towards the limit. Cost: nothing for other allocs, some 75
  *           instructions for a free, about two system calls for a guarded block, and 80 MiB of address space. Without
  *           the setting there is no cost.
- * Threads   any number of threads may call any function at the same time, except init, deinit, reset and is_valid. A block may
- *           be freed by another thread. When a thread ends, its cached blocks return to the depot. After the deinit of
- *           the last heap, threads that end no longer call kolk. So a library that contains kolk may then be unloaded,
- *           unless a thread is ending at that moment. Signal handlers must not call these functions. A fork's child can
- *           continue to use the heap, and recovers the blocks that other threads had cached. It loses blocks that were
- *           on their way between threads and depots: some dozens, or up to 4,096 of one class if a thread was just
- *           releasing memory.
+ * Threads   any number of threads may call any function at the same time, except init, deinit, reset and is_valid. A
+ *           block may be freed by another thread. When a thread ends, its cached blocks return to the depot. After the
+ *           deinit of the last heap, threads that end no longer call kolk. So a library that contains kolk may then be
+ *           unloaded, unless a thread is ending at that moment. Signal handlers must not call these functions. A fork's
+ *           child can continue to use the heap, and recovers the blocks that other threads had cached. It loses blocks
+ *           that were on their way between threads and depots: some dozens, or up to 4,096 of one class if a thread was
+ *           just releasing memory.
  * Tools     under sanitizers and memcheck, or with KOLK_BYPASS=1, each block is a malloc block of exactly the requested
  *           size. There are no classes then, and no debug settings; the limit still applies.
  * Design    the essay in src/heap/heap.c. Heaps are not available in freestanding builds. They need a 64-bit machine;
