@@ -86,6 +86,7 @@ KOLK_NOINLINE_ void *kolk_heap_alloc_slow_(kolk_heap *heap, size_t align, size_t
     uint32_t n = kolk_heap_class_aligned_(heap, align, size);
     void *block = n < heap->n_classes ? kolk_heap_sample_(heap, align, size, site) : NULL;
     if (!block) block = alloc_from(heap, n, align, size, site);
+    if (!block && kolk_heap_release_spares_(heap->inside)) block = alloc_from(heap, n, align, size, site);
     if (!block && kolk_heap_ask_for_room_(heap, size)) block = alloc_from(heap, n, align, size, site);
     if (!block) kolk_fetch_add_(&heap->inside->failed, 1, KOLK_RELAXED_);
     return block;

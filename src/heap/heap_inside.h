@@ -196,6 +196,11 @@ bool kolk_heap_free_large_(kolk_heap_inside_ *inside, void *block);
 
 void kolk_heap_clear_large_(kolk_heap_inside_ *inside);
 
+/* Releases the spare pages, after the system has refused memory. True: there were some, so another try may succeed. */
+static inline bool kolk_heap_release_spares_(kolk_heap_inside_ *inside) {
+    return kolk_spares_expire_(&inside->large.spares, INT64_MAX) != 0;
+}
+
 /* Resizes a large block of `before` bytes, which may move. NULL: the block is unchanged. */
 void *kolk_heap_resize_large_(kolk_heap_inside_ *inside, void *block, size_t before, size_t size);
 

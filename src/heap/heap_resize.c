@@ -7,6 +7,8 @@
 
 static void *resize_large(kolk_heap *heap, void *block, size_t before, size_t size) {
     void *resized = kolk_heap_resize_large_(heap->inside, block, before, size);
+    if (!resized && kolk_heap_release_spares_(heap->inside))
+        resized = kolk_heap_resize_large_(heap->inside, block, before, size);
     if (!resized && kolk_heap_ask_for_room_(heap, size))
         resized = kolk_heap_resize_large_(heap->inside, block, before, size);
     if (!resized) kolk_fetch_add_(&heap->inside->failed, 1, KOLK_RELAXED_);

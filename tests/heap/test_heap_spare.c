@@ -212,6 +212,28 @@ static void test_a_heap_keeps_pages(void **state) {
     }
 }
 
+/* If the system refuses memory, the spare pages are released first. */
+static void test_spares_make_way(void **state) {
+    (void)state;
+    static kolk_heap heap;
+    make_heap(&heap, &(kolk_heap_desc){.name = "level"});
+    kolk_heap_free(&heap, kolk_heap_alloc(&heap, 5 * MIB));
+    assert_int_equal(kolk_spares_bytes_(&heap.inside->large.spares), 5 * MIB);
+    refuse_call(1);
+    void *block = kolk_heap_alloc(&heap, 50 * MIB);
+    assert_non_null(block);
+    assert_int_equal(kolk_spares_bytes_(&heap.inside->large.spares), 0);
+    refuse_call(1);
+    assert_null(kolk_heap_alloc(&heap, 50 * MIB)); /* nothing is left to release */
+    refuse_call(0);
+    kolk_heap_free(&heap, kolk_heap_alloc(&heap, 5 * MIB));
+    memory.no_resize = true;
+    refuse_call(1);
+    assert_non_null(kolk_heap_realloc(&heap, block, 60 * MIB));
+    memory.no_resize = false;
+    kolk_heap_deinit(&heap);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, abort_on_failure)
 
 int main(void) {
@@ -226,6 +248,7 @@ int main(void) {
         TEST(test_spares_expire),
         TEST(test_pages_that_cannot_be_committed),
         TEST(test_a_heap_keeps_pages),
+        TEST(test_spares_make_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
