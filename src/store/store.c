@@ -197,6 +197,7 @@ static void put_first(kolk_depot_ *depot, uint32_t n) {
     uint32_t in_word = kolk_depot_word_bits_(depot);
     for (uint32_t slot = 0; slot < n; slot += in_word) {
         uint32_t count = n - slot < in_word ? n - slot : in_word, word = slot >> depot->word_shift;
+        KOLK_ASSERT_(count >= 1 && count <= 64);
         *kolk_slot_set_word_(&depot->free, word) = ~UINT64_C(0) >> (64 - count);
         *kolk_slot_set_summary_(&depot->free, word) |= kolk_bits_at_(word);
     }
