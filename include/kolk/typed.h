@@ -328,9 +328,9 @@
  *     KOLK_SHARED_TYPE(messages, struct message)
  *
  * makes `messages` (the pool), `messages_local` (a thread's access to it), `messages_object`, `messages_handle`, and
- * messages_init, _local_init, _local_of_thread, _local_flush, _local_deinit, _alloc, _alloc_wait, _free, _free_later,
- * _quiesce, _offline and _online (of a local), _shutdown, _reopen, _handle_of, _get, _is_live, _each, _each_next,
- * _count, _stats, _is_valid and _deinit, which work as in shared.h. The untyped ones are `messages.pool` and
+ * messages_init, _local_init, _local_of_thread, _local_flush, _local_deinit, _alloc, _alloc_n, _alloc_wait, _free,
+ * _free_n, _free_later, _quiesce, _offline and _online (of a local), _shutdown, _reopen, _handle_of, _get, _is_live,
+ * _each, _each_next, _count, _stats, _is_valid and _deinit, which work as in shared.h. The untyped ones are `messages.pool` and
  * `messages_local.local`. */
 #define KOLK_SHARED_TYPE(name, T)                                                                                      \
     typedef T name##_object;                                                                                           \
@@ -355,6 +355,10 @@
         return KOLK_CAST_(T *, kolk_shared_alloc_wait(&local_->local, deadline_)); } \
     KOLK_TYPED_ void name##_free(name##_local *local_, T *object_) { \
         kolk_shared_free_sized_(&local_->local, KOLK_CAST_(void *, object_), sizeof(T)); } \
+    KOLK_TYPED_ uint32_t name##_alloc_n(name##_local *local_, name##_object **objects_, uint32_t n_) { \
+        return kolk_shared_alloc_n(&local_->local, KOLK_CAST_(void **, KOLK_CAST_(void *, objects_)), n_); } \
+    KOLK_TYPED_ void name##_free_n(name##_local *local_, T *const *objects_, uint32_t n_) { \
+        kolk_shared_free_n(&local_->local, KOLK_CAST_(void *const *, KOLK_CAST_(const void *, objects_)), n_); } \
     KOLK_TYPED_ void name##_free_later(name##_local *local_, T *object_) { \
         kolk_shared_free_later(&local_->local, KOLK_CAST_(void *, object_)); } \
     KOLK_TYPED_ void name##_quiesce(name##_local *local_) { kolk_shared_quiesce(&local_->local); }                     \

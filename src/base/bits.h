@@ -16,6 +16,14 @@ static inline unsigned kolk_bits_lowest_(uint64_t word) {
     return (unsigned)__builtin_ctzll(word);
 }
 
+/* The n lowest set bits of a word, or all if there are fewer; n is at least 1. */
+static inline uint64_t kolk_bits_lowest_n_(uint64_t word, uint32_t n) {
+    uint64_t rest = word;
+    do rest &= rest - 1;
+    while (--n && rest);
+    return word ^ rest;
+}
+
 /* The number of words that hold n bits. */
 static inline uint64_t kolk_bits_words_(uint64_t n) {
     return (n + 63) / 64;

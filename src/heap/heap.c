@@ -36,6 +36,7 @@
 #if KOLK_HOSTED
 
 #include "../base/assert.h"
+#include "../core/tools.h"
 
 #include <errno.h>
 #include <string.h>
@@ -181,6 +182,75 @@ void kolk_heap_free_at_(kolk_heap *heap, void *block, const void *site) {
 
 KOLK_NOINLINE_ void kolk_heap_free(kolk_heap *heap, void *block) {
     if (KOLK_UNLIKELY_(!give_at_hand(heap, kolk_heap_near_(heap), block))) kolk_heap_free_slow_(heap, block, SITE);
+}
+
+/* ---- Many at once ------------------------------------------------------------------------------------------------ */
+
+#define LONGEST_RUN 4096u /* blocks of one class that are freed in one step */
+
+/* The calling thread's magazine of class n, if its store can take and free many blocks at once. NULL: the thread has
+ * none yet, or each call needs the slow path, because the heap samples or is in debug mode. */
+static kolk_magazine_ *magazine_for_many(const kolk_heap *heap, uintptr_t n) {
+    if (!heap->inside || heap->inside->sample || n >= heap->n_classes) return NULL;
+    kolk_magazine_ *magazine = kolk_heap_near_(heap)->magazines[n];
+    return magazine->depot && !heap->inside->trays[n].store.debug ? magazine : NULL;
+}
+
+/* Allocates up to n blocks of this size's class without the slow path, and returns how many. */
+static uint32_t take_many(kolk_heap *heap, size_t size, void **blocks, size_t n) {
+    uint32_t of_class = heap->inside ? kolk_heap_class_for_(heap, size) : 0;
+    kolk_magazine_ *magazine = magazine_for_many(heap, of_class);
+    if (!magazine) return 0;
+    kolk_heap_tray_ *tray = &heap->inside->trays[of_class];
+    uint32_t most = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX, before = kolk_magazine_count_(magazine);
+    if (most > before) kolk_heap_decay_(heap->inside, kolk_heap_near_(heap));
+    uint32_t count = kolk_store_alloc_n_(&tray->store, magazine, blocks, most);
+    if (count > before) {
+        kolk_fetch_add_(&tray->asked, size, KOLK_RELAXED_);
+        kolk_fetch_add_(&tray->given, tray->size, KOLK_RELAXED_);
+    }
+    return count;
+}
+
+KOLK_NOINLINE_ size_t kolk_heap_alloc_n(kolk_heap *heap, size_t size, void **blocks, size_t n) {
+    size_t count = 0;
+    while (count < n) {
+        count += take_many(heap, size, blocks + count, n - count);
+        if (count == n || !(blocks[count] = kolk_heap_alloc_at_(heap, size, SITE))) break;
+        count++;
+    }
+    kolk_tools_wrote_(blocks, count * sizeof *blocks);
+    return count;
+}
+
+/* Frees the first blocks of the array at once, if they are of one class and many for its magazine. Returns how many; 0:
+ * they must be freed one by one. */
+static uint32_t give_many(kolk_heap *heap, void *const *blocks, size_t n) {
+    uintptr_t of_class = kolk_heap_class_at_(heap, blocks[0]);
+    kolk_magazine_ *magazine = magazine_for_many(heap, of_class);
+    uint32_t run = 1, few = 0;
+    if (!magazine) return 0;
+    if (!kolk_depot_is_uncached_(magazine->depot)) few = magazine->cache / 2; /* the slow path makes room for these */
+    if (n <= few) return 0;
+    while (run < n && run < LONGEST_RUN && kolk_heap_class_at_(heap, blocks[run]) == of_class) run++;
+    if (run <= few) return 0;
+    kolk_heap_decay_(heap->inside, kolk_heap_near_(heap));
+    return kolk_store_free_n_(&heap->inside->trays[of_class].store, magazine, blocks, run);
+}
+
+KOLK_NOINLINE_ void kolk_heap_free_n(kolk_heap *heap, void *const *blocks, size_t n) {
+    int before = errno;
+    size_t at = n ? give_many(heap, blocks, n) : 0;
+    while (at < n) {
+        if (give_at_hand(heap, kolk_heap_near_(heap), blocks[at])) {
+            at++;
+            continue;
+        }
+        uint32_t many = give_many(heap, blocks + at, n - at);
+        if (!many) kolk_heap_free_slow_(heap, blocks[at], SITE);
+        at += many ? many : 1;
+    }
+    errno = before;
 }
 
 #endif

@@ -230,7 +230,7 @@ bool kolk_heap_refuse_guarded_(const kolk_heap_inside_ *inside, kolk_failure fai
 /* ---- heap_rest.c, heap_trim.c: memory goes back to the system ---------------------------------------------------- */
 
 /* For a class's store: takes resting or gone slots, and puts the other slots of their word into the depot. */
-uint64_t kolk_heap_rouse_(kolk_slot_store_ *store, uint32_t *word, bool only_one);
+uint64_t kolk_heap_rouse_(kolk_slot_store_ *store, uint32_t *word, uint32_t most);
 
 /* Releases the whole pages of free slots that no thread has taken since the last sweep. Returns their bytes, as
  * kolk_memory_discard_ does. Call it at any time, but from one thread at a time. Slots in magazines stay there. */

@@ -31,7 +31,7 @@ static void put_all(kolk_depot_ *depot, uint32_t slot, uint64_t bits) {
     kolk_depot_count_return_(depot);
 }
 
-uint64_t kolk_heap_rouse_(kolk_slot_store_ *store, uint32_t *word, bool only_one) {
+uint64_t kolk_heap_rouse_(kolk_slot_store_ *store, uint32_t *word, uint32_t most) {
     uint64_t words = kolk_bits_words_(kolk_store_fresh_(store));
     for (unsigned n = 0; n < kolk_store_sets_(store); n++) {
         uint32_t found;
@@ -40,7 +40,7 @@ uint64_t kolk_heap_rouse_(kolk_slot_store_ *store, uint32_t *word, bool only_one
             uint64_t bits = kolk_slot_set_take_word_(&store->sets[n], found);
             if (!bits) continue;
             put_all(&store->depot, found * 64, bits);
-            return kolk_depot_search_(&store->depot, word, only_one);
+            return kolk_depot_search_(&store->depot, word, most);
         }
     }
     return 0;

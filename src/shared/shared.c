@@ -35,6 +35,7 @@
 #if KOLK_HOSTED
 
 #include "../base/assert.h"
+#include "../core/tools.h"
 
 /* Emit each function of shared.inl once. */
 extern inline uint32_t *kolk_magazine_entry_(kolk_magazine_ *magazine, uint32_t n);
@@ -131,11 +132,30 @@ KOLK_NOINLINE_ void *kolk_shared_alloc_wait(kolk_shared_local *local, kolk_deadl
     return alloc_until(local, deadline, SITE);
 }
 
+/* Without setup, teardown and the debug mode, the magazine's slots and whole words of the depot are handed out here.
+ * For everything else, including the last slots and the proof that there is none, alloc_until is called. */
+KOLK_NOINLINE_ uint32_t kolk_shared_alloc_n(kolk_shared_local *local, void **objects, uint32_t n) {
+    kolk_shared_inside_ *pool = pool_of(local);
+    bool is_plain = pool && !pool->store.debug && !makes_parts(pool);
+    uint32_t count = 0;
+    while (count < n) {
+        if (is_plain) {
+            count += kolk_store_alloc_n_(&pool->store, local->magazine, objects + count, n - count);
+            serve_waiting(pool);
+            if (count == n) break;
+        }
+        if (!(objects[count] = alloc_until(local, KOLK_NOW, SITE))) break;
+        count++;
+    }
+    kolk_tools_wrote_(objects, count * sizeof *objects);
+    return count;
+}
+
 /* ---- Free -------------------------------------------------------------------------------------------------------- */
 
 /* Like kolk_store_make_room_, but also serves the waiters. */
 static bool make_room_for_one(kolk_shared_inside_ *pool, kolk_magazine_ *magazine) {
-    bool uncached = kolk_store_make_room_(&pool->store, magazine);
+    bool uncached = kolk_store_make_room_(&pool->store, magazine, 1);
     serve_waiting(pool);
     return uncached;
 }
@@ -162,6 +182,20 @@ static void free_at(kolk_shared_local *local, void *object, const void *site) {
 
 KOLK_NOINLINE_ void kolk_shared_free_slow_(kolk_shared_local *local, void *object) {
     free_at(local, object, SITE);
+}
+
+/* Without a reset hook and the debug mode, the store frees many objects at once. The others are freed one by one. */
+KOLK_NOINLINE_ void kolk_shared_free_n(kolk_shared_local *local, void *const *objects, uint32_t n) {
+    kolk_shared_inside_ *pool = pool_of(local);
+    bool is_plain = pool && !pool->store.debug && !pool->reset;
+    for (uint32_t at = 0; at < n; at++) {
+        if (is_plain) {
+            at += kolk_store_free_n_(&pool->store, local->magazine, objects + at, n - at);
+            serve_waiting(pool);
+            if (at == n) break;
+        }
+        free_at(local, objects[at], SITE);
+    }
 }
 
 KOLK_NOINLINE_ void kolk_shared_free_short_(kolk_shared_local *local, void *object) {

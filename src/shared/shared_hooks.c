@@ -26,13 +26,13 @@ bool kolk_shared_set_up_(kolk_shared_inside_ *pool, uint32_t slot, void *object)
     return true;
 }
 
-uint64_t kolk_shared_take_raw_(kolk_slot_store_ *store, uint32_t *word, bool only_one) {
+uint64_t kolk_shared_take_raw_(kolk_slot_store_ *store, uint32_t *word, uint32_t most) {
     const kolk_slot_set_ *raw = &store->sets[RAW];
     uint32_t found;
-    (void)only_one; /* this always takes one */
+    (void)most; /* this always takes one */
     for (kolk_slot_walk_ walk = kolk_slot_walk_from_(raw, kolk_bits_words_(kolk_store_fresh_(store)), 0);
          kolk_slot_walk_next_(&walk, &found);) {
-        uint64_t bit = kolk_slot_set_take_one_(raw, found);
+        uint64_t bit = kolk_slot_set_take_some_(raw, found, 1);
         if (!bit) continue;
         uint32_t slot = found * 64 + kolk_bits_lowest_(bit);
         *word = slot >> store->depot.word_shift;

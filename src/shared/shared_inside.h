@@ -80,7 +80,7 @@ bool kolk_shared_set_up_(kolk_shared_inside_ *pool, uint32_t slot, void *object)
 
 /* For a store whose objects have parts. The first function takes a raw slot: it returns the slot's bit and stores its
  * word in *word, or returns 0 if there is none. The second puts back a slot that no thread has. */
-uint64_t kolk_shared_take_raw_(kolk_slot_store_ *store, uint32_t *word, bool only_one);
+uint64_t kolk_shared_take_raw_(kolk_slot_store_ *store, uint32_t *word, uint32_t most);
 void kolk_shared_put_back_(kolk_slot_store_ *store, uint32_t slot);
 
 static inline bool is_ready(const kolk_shared_inside_ *pool, uint32_t slot) {

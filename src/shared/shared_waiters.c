@@ -65,7 +65,7 @@ void kolk_shared_serve_(kolk_shared_inside_ *pool) {
     uint64_t bits;
     uint32_t word = 0;
     lock_waiters(pool);
-    while (pool->waiters.first && (bits = kolk_store_supply_(&pool->store, &word, true))) {
+    while (pool->waiters.first && (bits = kolk_store_supply_(&pool->store, &word, 1))) {
         kolk_slot_waiter_ *one = (kolk_slot_waiter_ *)(void *)pool->waiters.first;
         KOLK_ASSERT_(one->slot == KOLK_NO_SLOT_);
         remove_waiter(pool, one);

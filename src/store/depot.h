@@ -19,8 +19,9 @@
  * Uncached. If a look finds no slot, the free slots are in other threads' magazines. The depot then goes uncached for a
  * while: magazines keep no slots, so each freed slot comes here, where all threads can find it. This period lasts for
  * as many returns as the depot has slots. Another failure extends it, but only if no more than half of it remains. The
- * depot is also uncached while threads wait. A depot without caches is uncached for ever. Its slots are taken one by
- * one, and its summary bits stay set, because clearing one would briefly hide a slot that was just put there. */
+ * depot is also uncached while threads wait. A depot without caches is uncached for ever. Only as many of its slots are
+ * taken as get lives at once, and its summary bits stay set, because clearing one would briefly hide a slot that was
+ * just put there. */
 #ifndef KOLK_SRC_DEPOT_H
 #define KOLK_SRC_DEPOT_H
 
@@ -91,9 +92,13 @@ static inline void kolk_depot_put_bits_(kolk_depot_ *depot, uint32_t word, uint6
     kolk_slot_set_put_(&depot->free, word, bits);
 }
 
-static inline void kolk_depot_count_return_(kolk_depot_ *depot) {
-    kolk_fetch_add_(&depot->returns, 1,
+static inline void kolk_depot_count_returns_(kolk_depot_ *depot, uint32_t n) {
+    kolk_fetch_add_(&depot->returns, n,
                     KOLK_SEQ_CST_); /* partners: the proof that no slot is free, and kolk_depot_is_uncached_ */
+}
+
+static inline void kolk_depot_count_return_(kolk_depot_ *depot) {
+    kolk_depot_count_returns_(depot, 1);
 }
 
 /* Puts one slot, and counts it. */
@@ -103,18 +108,21 @@ static inline void kolk_depot_put_(kolk_depot_ *depot, uint32_t slot) {
     kolk_depot_count_return_(depot);
 }
 
-/* Looks once for the free slots of one word, or for just one slot. The search begins at *word. Returns the slots' bits,
- * and sets *word to the index of the word that contains them. Returns 0 if it found none; the text above explains what
- * that proves. */
-uint64_t kolk_depot_search_(kolk_depot_ *depot, uint32_t *word, bool only_one);
+/* For `most` below: all free slots of a word. */
+#define KOLK_WHOLE_WORD_ 64u
+
+/* Looks once for the free slots of one word, or for `most` of them. The search begins at *word. Returns the slots'
+ * bits, and sets *word to the index of the word that contains them. Returns 0 if it found none; the text above explains
+ * what that proves. */
+uint64_t kolk_depot_search_(kolk_depot_ *depot, uint32_t *word, uint32_t most);
 
 /* Does the same for slots that were never used. */
-uint64_t kolk_depot_take_fresh_(kolk_depot_ *depot, uint32_t *word, bool only_one);
+uint64_t kolk_depot_take_fresh_(kolk_depot_ *depot, uint32_t *word, uint32_t most);
 
 /* Tries both, in this order. */
-static inline uint64_t kolk_depot_look_(kolk_depot_ *depot, uint32_t *word, bool only_one) {
-    uint64_t bits = kolk_depot_search_(depot, word, only_one);
-    return bits ? bits : kolk_depot_take_fresh_(depot, word, only_one);
+static inline uint64_t kolk_depot_look_(kolk_depot_ *depot, uint32_t *word, uint32_t most) {
+    uint64_t bits = kolk_depot_search_(depot, word, most);
+    return bits ? bits : kolk_depot_take_fresh_(depot, word, most);
 }
 
 /* ---- Uncached ---------------------------------------------------------------------------------------------------- */

@@ -7,14 +7,14 @@
  * A summary of 64 bits and its 64 words form a sheet. So the first words of a set and their summary are in the same
  * page of memory.
  *
- * A put ORs bits into a word. A take exchanges the whole word for 0, or takes one bit by a compare-and-exchange. No
+ * A put ORs bits into a word. A take exchanges the whole word for 0, or takes some bits by a compare-and-exchange. No
  * slot has a link to another, so ABA cannot occur, and a stray write into an object corrupts nothing. The set's owner
  * decides how many bits of a word are used.
  *
  * The summary. A take of a whole word clears the word's summary bit first; a put sets it afterwards, unless it is
  * already set. So a bit may be set although its word is empty; the next search clears it. But after a put, either the
  * word's bit is set or another thread is in the middle of taking the whole word. The summary needs no memory order of
- * its own, because the word itself orders the threads that take from it and put into it. Taking one slot does not
+ * its own, because the word itself orders the threads that take from it and put into it. Taking some slots does not
  * change the bit. */
 #ifndef KOLK_SRC_SLOT_SET_H
 #define KOLK_SRC_SLOT_SET_H
@@ -62,12 +62,13 @@ static inline uint64_t kolk_slot_set_take_word_(const kolk_slot_set_ *set, uint3
     return kolk_exchange_(kolk_slot_set_word_(set, word), 0, KOLK_ACQ_REL_); /* partner: kolk_slot_set_put_ */
 }
 
-/* Takes the lowest slot of a word; 0 if the word is empty. */
-static inline uint64_t kolk_slot_set_take_one_(const kolk_slot_set_ *set, uint32_t word) {
+/* Takes the n lowest slots of a word, or as many as there are; 0 if the word is empty. */
+static inline uint64_t kolk_slot_set_take_some_(const kolk_slot_set_ *set, uint32_t word, uint32_t n) {
     uint64_t *at = kolk_slot_set_word_(set, word), bits = kolk_load_(at, KOLK_RELAXED_);
-    while (bits)
-        if (kolk_compare_exchange_weak_(at, &bits, bits & (bits - 1), KOLK_ACQ_REL_, KOLK_RELAXED_))
-            return bits & (~bits + 1);
+    while (bits) {
+        uint64_t some = kolk_bits_lowest_n_(bits, n);
+        if (kolk_compare_exchange_weak_(at, &bits, bits ^ some, KOLK_ACQ_REL_, KOLK_RELAXED_)) return some;
+    }
     return 0;
 }
 

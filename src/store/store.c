@@ -46,14 +46,14 @@ static KOLK_NOINLINE_ bool grow(kolk_slot_store_ *store, uint32_t before) {
 
 /* depot.h explains the proof that there is no free slot. It needs the number of usable slots from before the look: if
  * all slots were usable then, the look has covered them all. */
-uint64_t kolk_store_supply_(kolk_slot_store_ *store, uint32_t *word, bool only_one) {
+uint64_t kolk_store_supply_(kolk_slot_store_ *store, uint32_t *word, uint32_t most) {
     kolk_depot_ *depot = &store->depot;
     for (;;) {
         uint64_t returns = kolk_load_(&depot->returns, KOLK_ACQUIRE_); /* if stale, it differs from that at the end */
         uint32_t end = kolk_depot_usable_(depot);
-        uint64_t bits = kolk_depot_search_(depot, word, only_one);
-        if (!bits && store->more) bits = store->more(store, word, only_one);
-        if (!bits) bits = kolk_depot_take_fresh_(depot, word, only_one || store->singly);
+        uint64_t bits = kolk_depot_search_(depot, word, most);
+        if (!bits && store->more) bits = store->more(store, word, most);
+        if (!bits) bits = kolk_depot_take_fresh_(depot, word, store->singly ? 1 : most);
         if (!bits && grow(store, end)) continue;
         if (!bits && store->debug) bits = kolk_store_take_quarantined_(store, word);
         if (bits || kolk_load_(&depot->returns, KOLK_SEQ_CST_) == returns) return bits;
@@ -63,7 +63,8 @@ uint64_t kolk_store_supply_(kolk_slot_store_ *store, uint32_t *word, bool only_o
 /* Takes one slot from the depot, or returns KOLK_NO_SLOT_ if there is none. The other slots of its word go into the
  * magazine, which must be empty. */
 static uint32_t take_from_depot(kolk_slot_store_ *store, kolk_magazine_ *magazine) {
-    uint64_t bits = kolk_store_supply_(store, &magazine->next_word, kolk_depot_is_uncached_(&store->depot));
+    uint32_t most = kolk_depot_is_uncached_(&store->depot) ? 1 : KOLK_WHOLE_WORD_;
+    uint64_t bits = kolk_store_supply_(store, &magazine->next_word, most);
     uint64_t others = bits & (bits - 1);
     if (others) kolk_magazine_fill_(magazine, others);
     kolk_magazine_set_bound_(magazine);
@@ -139,22 +140,151 @@ void *kolk_store_alloc_(kolk_slot_store_ *store, kolk_magazine_ *magazine, const
     return object;
 }
 
-bool kolk_store_make_room_(kolk_slot_store_ *store, kolk_magazine_ *magazine) {
+bool kolk_store_make_room_(kolk_slot_store_ *store, kolk_magazine_ *magazine, uint32_t n) {
     bool uncached = kolk_depot_is_uncached_(&store->depot);
-    uint32_t count = kolk_magazine_count_(magazine), leave = 0;
-    if (uncached)
+    uint32_t count = kolk_magazine_count_(magazine), room = magazine->cache - count, leave = 0;
+    if (uncached || n > magazine->cache)
         leave = count;
-    else if (count == magazine->cache)
-        leave = (count + 1) / 2;
+    else if (n > room)
+        leave = n - room > (count + 1) / 2 ? n - room : (count + 1) / 2;
     kolk_magazine_set_bound_(magazine);
     if (leave) kolk_magazine_put_oldest_(magazine, leave);
     return uncached;
 }
 
 void kolk_store_free_(kolk_slot_store_ *store, kolk_magazine_ *magazine, void *object, const void *site) {
-    bool uncached = !magazine || kolk_store_make_room_(store, magazine);
+    bool uncached = !magazine || kolk_store_make_room_(store, magazine, 1);
     uint32_t slot = kolk_store_end_life_(store, object, site);
     if (slot != KOLK_NO_SLOT_) kolk_store_put_(store, magazine, slot, uncached);
+}
+
+/* ---- Many at once ------------------------------------------------------------------------------------------------ */
+
+/* The fields of a store that a loop over objects reads, so that they stay in registers. */
+typedef struct loop_fields {
+    unsigned char *slots;
+    uint32_t *lives;
+    uint8_t *short_lives;
+    uintptr_t inverse;
+    size_t stride;
+    unsigned shift;
+} loop_fields;
+
+static KOLK_ALWAYS_INLINE_ loop_fields loop_fields_of(const kolk_slot_store_ *store) {
+    KOLK_ASSERT_(!store->debug);
+    return (loop_fields){store->slots, store->lives, store->short_lives, store->inverse, store->stride, store->shift};
+}
+
+static KOLK_ALWAYS_INLINE_ void *begin_one_of_many(loop_fields of, size_t slot) {
+    if (of.lives)
+        kolk_store_(&of.lives[slot], kolk_load_(&of.lives[slot], KOLK_RELAXED_) + 1, KOLK_RELAXED_);
+    else
+        kolk_store_(&of.short_lives[slot], (uint8_t)(kolk_load_(&of.short_lives[slot], KOLK_RELAXED_) + 1),
+                    KOLK_RELAXED_);
+    return of.slots + slot * of.stride;
+}
+
+/* The fast path's way to end a life, which two threads may do at once. */
+static KOLK_ALWAYS_INLINE_ bool end_one_of_many(loop_fields of, uintptr_t slot) {
+    if (of.lives) {
+        uint32_t life = kolk_load_(&of.lives[slot], KOLK_RELAXED_);
+        if (KOLK_UNLIKELY_(!(life & 1))) return false;
+        kolk_store_(&of.lives[slot], life + 1, KOLK_RELAXED_);
+        return true;
+    }
+    uint8_t life = kolk_load_(&of.short_lives[slot], KOLK_RELAXED_);
+    if (KOLK_UNLIKELY_(!(life & 1))) return false;
+    kolk_store_(&of.short_lives[slot], life == UINT8_MAX ? 2 : (uint8_t)(life + 1), KOLK_RELAXED_);
+    return true;
+}
+
+/* The lives begin before the slots leave the magazine, so a fork's child loses none: kolk_store_reclaim_ leaves out
+ * entries that are alive. */
+static uint32_t alloc_at_hand(loop_fields of, kolk_magazine_ *magazine, void **objects, uint32_t n) {
+    uint32_t top = magazine->top, count = n < top ? n : top;
+    const uint32_t *entry = kolk_magazine_entry_(magazine, top);
+    for (uint32_t i = 0; i < count; i++) objects[i] = begin_one_of_many(of, *--entry);
+    kolk_store_(&magazine->top, top - count, KOLK_RELAXED_);
+    return count;
+}
+
+uint32_t kolk_store_alloc_n_(kolk_slot_store_ *store, kolk_magazine_ *magazine, void **objects, uint32_t n) {
+    loop_fields of = loop_fields_of(store);
+    uint32_t count = alloc_at_hand(of, magazine, objects, n);
+    if (count == n) return n;
+    while (count < n) {
+        uint32_t most = kolk_depot_is_uncached_(&store->depot) ? n - count : KOLK_WHOLE_WORD_;
+        uint64_t bits = kolk_store_supply_(store, &magazine->next_word, most);
+        uint32_t first = magazine->next_word << store->depot.word_shift;
+        if (!bits) break;
+        for (; bits && count < n; bits &= bits - 1)
+            objects[count++] = begin_one_of_many(of, first + kolk_bits_lowest_(bits));
+        if (bits) kolk_magazine_fill_(magazine, bits);
+    }
+    kolk_magazine_set_bound_(magazine);
+    return count;
+}
+
+/* Frees the first objects of an array into the depot, with one put for neighbours of the same word. Returns how many
+ * entries it has dealt with. The caller is a fast path, or else `exactly` one of two simultaneous frees may succeed. */
+static KOLK_ALWAYS_INLINE_ uint32_t free_into_depot(kolk_slot_store_ *store, void *const *objects, uint32_t n,
+                                                    bool exactly) {
+    loop_fields of = loop_fields_of(store);
+    kolk_depot_ *depot = &store->depot;
+    uint32_t usable = kolk_depot_usable_(depot), word = 0, at = 0, freed = 0;
+    unsigned word_shift = depot->word_shift;
+    uint64_t bits = 0;
+    for (; at < n; at++) {
+        uintptr_t slot = kolk_exact_slot_((uintptr_t)objects[at] - (uintptr_t)of.slots, of.shift, of.inverse);
+        if (KOLK_UNLIKELY_(slot >= usable || !(exactly ? end_life_in_slot(store, slot) : end_one_of_many(of, slot)))) {
+            if (!objects[at]) continue;
+            break;
+        }
+        if (slot >> word_shift != word) {
+            if (bits) kolk_depot_put_bits_(depot, word, bits);
+            word = (uint32_t)(slot >> word_shift);
+            bits = 0;
+        }
+        bits |= UINT64_C(1) << (slot & ((1u << word_shift) - 1));
+        freed++;
+    }
+    if (bits) kolk_depot_put_bits_(depot, word, bits);
+    if (freed) kolk_depot_count_returns_(depot, freed);
+    return at;
+}
+
+/* Does the same into the magazine, which must have room. Ends when the depot goes uncached: the bound is 0 then. */
+static KOLK_ALWAYS_INLINE_ uint32_t free_into_magazine(const kolk_slot_store_ *store, kolk_magazine_ *magazine,
+                                                       void *const *objects, uint32_t n, bool exactly) {
+    loop_fields of = loop_fields_of(store);
+    uint32_t usable = kolk_depot_usable_(&store->depot), at = 0;
+    for (; at < n; at++) {
+        uintptr_t slot = kolk_exact_slot_((uintptr_t)objects[at] - (uintptr_t)of.slots, of.shift, of.inverse);
+        uint32_t bound = kolk_load_(&magazine->bound, KOLK_RELAXED_);
+        if (exactly) bound = kolk_depot_is_uncached_(&store->depot) ? 0 : usable; /* its fast path has no bound */
+        if (KOLK_UNLIKELY_(slot >= bound || !(exactly ? end_life_in_slot(store, slot) : end_one_of_many(of, slot)))) {
+            if (!objects[at]) continue;
+            break;
+        }
+        kolk_magazine_push_(magazine, (uint32_t)slot);
+    }
+    return at;
+}
+
+/* A thread never has more than `cache` slots that are not counted yet: depot.h. */
+uint32_t kolk_store_free_n_(kolk_slot_store_ *store, kolk_magazine_ *magazine, void *const *objects, uint32_t n) {
+    bool uncached = kolk_store_make_room_(store, magazine, n), exactly = uncached || store->depot.slow_free;
+    uint32_t most = magazine->cache ? magazine->cache : KOLK_WHOLE_WORD_, at = 0;
+    uint32_t passes = uncached ? n : n > magazine->cache ? n - magazine->cache / 2 : 0;
+    while (at < passes) {
+        uint32_t part = passes - at < most ? passes - at : most;
+        uint32_t done = exactly ? free_into_depot(store, objects + at, part, true)
+                                : free_into_depot(store, objects + at, part, false);
+        at += done;
+        if (done < part) return at;
+    }
+    return at + (exactly ? free_into_magazine(store, magazine, objects + at, n - at, true)
+                         : free_into_magazine(store, magazine, objects + at, n - at, false));
 }
 
 /* ---- All at once ------------------------------------------------------------------------------------------------- */

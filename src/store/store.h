@@ -65,7 +65,7 @@ struct kolk_slot_store_ {
 
     /* Called when the depot has no free slot, before never-used slots are taken. Returns slots from elsewhere, in the
      * same way as kolk_depot_search_, or 0. May be NULL. */
-    uint64_t (*more)(kolk_slot_store_ *store, uint32_t *word, bool only_one);
+    uint64_t (*more)(kolk_slot_store_ *store, uint32_t *word, uint32_t most);
     /* Puts back a slot whose life could not begin. If this is NULL, the slot goes to the depot. */
     void (*put_back)(kolk_slot_store_ *store, uint32_t slot);
 
@@ -255,10 +255,10 @@ static inline size_t kolk_store_magazine_size_(const kolk_slot_store_ *store) {
 /* Makes an empty magazine in this memory. The keeper must belong to the calling thread, or not be listed yet. */
 kolk_magazine_ *kolk_store_add_magazine_(kolk_slot_store_ *store, kolk_keeper_ *keeper, void *memory);
 
-/* Takes the free slots of one word, or just one slot. The search begins at *word. Returns the slots' bits, and sets
- * *word to the index of the word that contains them. Returns 0 if, at some moment during the call, there was no free
- * slot. */
-uint64_t kolk_store_supply_(kolk_slot_store_ *store, uint32_t *word, bool only_one);
+/* Takes the free slots of one word, or `most` of them. The search begins at *word. Returns the slots' bits, and
+ * sets *word to the index of the word that contains them. Returns 0 if, at some moment during the call, there was no
+ * free slot. */
+uint64_t kolk_store_supply_(kolk_slot_store_ *store, uint32_t *word, uint32_t most);
 
 /* Takes a free slot for the thread of this magazine, and may fill the magazine with others. Returns KOLK_NO_SLOT_ if,
  * at some moment during the call, the depot was empty. */
@@ -289,9 +289,9 @@ uint32_t kolk_store_end_life_(const kolk_slot_store_ *store, const void *object,
 /* At the end of a store in debug mode, ends the remaining lives and the debug mode. */
 void kolk_store_end_lives_(kolk_slot_store_ *store, const void *site);
 
-/* Makes room in the magazine for one more slot. Returns true if the depot is uncached; then the magazine must stay
- * empty. */
-bool kolk_store_make_room_(kolk_slot_store_ *store, kolk_magazine_ *magazine);
+/* Makes room in the magazine for n more slots, if it can hold so many; otherwise empties it. Returns true if the depot
+ * is uncached; then the magazine must stay empty. */
+bool kolk_store_make_room_(kolk_slot_store_ *store, kolk_magazine_ *magazine, uint32_t n);
 
 /* Puts a slot whose life has ended into the depot if `uncached`, otherwise into the magazine, which must have room. */
 static inline void kolk_store_put_(kolk_slot_store_ *store, kolk_magazine_ *magazine, uint32_t slot, bool uncached) {
@@ -313,6 +313,16 @@ void kolk_store_free_(kolk_slot_store_ *store, kolk_magazine_ *magazine, void *o
 /* Ends all lives at once, and puts all slots that were ever used into the depot. No other thread may use the store
  * meanwhile. Lives must be short. In debug mode, frees the objects one by one. */
 void kolk_store_reset_(kolk_slot_store_ *store, const void *site);
+
+/* For stores without debug mode and hooks. Allocates up to n objects: the magazine's slots, and then the depot's, whole
+ * words at a time. What is left of the last word goes into the magazine. Returns how many. If these are fewer than n,
+ * then at some moment during the call the depot was empty; nothing is counted as failed. */
+uint32_t kolk_store_alloc_n_(kolk_slot_store_ *store, kolk_magazine_ *magazine, void **objects, uint32_t n);
+
+/* Also for such stores. Frees the first objects of an array, and skips NULL. Returns how many entries it has dealt
+ * with, all n or those before one that is no live object or needs kolk_store_free_. Of more objects than a magazine
+ * holds, it keeps the last ones, and puts the others into the depot without filling the magazine. */
+uint32_t kolk_store_free_n_(kolk_slot_store_ *store, kolk_magazine_ *magazine, void *const *objects, uint32_t n);
 
 /* Both put all slots of the magazine into the depot. The magazine's own thread calls flush; if that thread has ended,
  * another thread calls reclaim. */

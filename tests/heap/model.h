@@ -5,6 +5,8 @@
 
 #include "../help/model_fails.h"
 
+#include <errno.h>
+
 #define MODEL_BLOCKS 512u
 #define MODEL_DEAD   64u
 #define MODEL_TRAYS  5u
@@ -39,6 +41,13 @@ typedef struct model {
 
 static inline uint32_t model_draw(model *m, uint32_t below) {
     return below ? m->draw(m->context) % below : 0;
+}
+
+/* Checks that there was exactly one report since the last check, of one of these rules. */
+static inline void model_told(model *m, kolk_status rule, kolk_status or_this) {
+    model_assert(m, m->taken.count == 1);
+    model_assert(m, m->taken.last.rule == rule || m->taken.last.rule == or_this);
+    m->taken.count = 0;
 }
 
 /* ---- Sizes and classes ------------------------------------------------------------------------------------------- */
@@ -244,6 +253,44 @@ static inline void model_realloc(model *m) {
     model_enter(m, at, size);
 }
 
+/* Blocks that on_full frees meanwhile are others. */
+static inline void model_alloc_n(model *m, uint32_t n) {
+    void *blocks[MODEL_BLOCKS];
+    size_t size = model_size(m);
+    if (n > MODEL_BLOCKS - m->count) n = MODEL_BLOCKS - m->count;
+    size_t given = kolk_heap_alloc_n(&m->heap, size, blocks, n);
+    model_assert(m, given <= n);
+    for (size_t i = 0; i < given; i++) {
+        model_assert(m, (uintptr_t)blocks[i] % 16 == 0);
+        model_enter(m, (unsigned char *)blocks[i], size);
+    }
+    if (given < n) model_check_null(m, 1, size, m->asked - m->has_ask);
+}
+
+/* Frees up to n blocks, random ones or those that were entered last. NULL is among them, and now and then the first one
+ * again. errno must not change. */
+static inline void model_free_n(model *m, uint32_t n) {
+    void *blocks[MODEL_BLOCKS + 2];
+    uint32_t count = 0;
+    bool last = model_draw(m, 2), twice = model_draw(m, 4) == 0;
+    for (; n && m->count; n--) {
+        uint32_t which = last ? m->count - 1 : model_draw(m, m->count);
+        model_check(m, &m->blocks[which], m->blocks[which].at, m->blocks[which].usable);
+        if (count == 3) blocks[count++] = NULL;
+        blocks[count++] = m->blocks[which].at;
+        model_forget(m, which);
+    }
+    twice = twice && count;
+    if (twice) blocks[count++] = blocks[0];
+    errno = 77;
+    kolk_heap_free_n(&m->heap, blocks, count);
+    model_assert(m, errno == 77);
+    if (!twice) return;
+    model_assert(m, m->taken.last.object == blocks[0]);
+    bool in_class = ((uintptr_t)blocks[0] - m->heap.base) >> m->heap.class_shift < m->heap.n_classes;
+    model_told(m, in_class ? KOLK_DOUBLE_FREE : KOLK_FOREIGN_POINTER, KOLK_FOREIGN_POINTER);
+}
+
 /* ---- Questions --------------------------------------------------------------------------------------------------- */
 
 static inline uint32_t model_find(const model *m, const void *at) {
@@ -302,12 +349,6 @@ static inline void model_ask(model *m) {
 }
 
 /* ---- Mistakes: each is reported once, and changes nothing -------------------------------------------------------- */
-
-static inline void model_told(model *m, kolk_status rule, kolk_status or_this) {
-    model_assert(m, m->taken.count == 1);
-    model_assert(m, m->taken.last.rule == rule || m->taken.last.rule == or_this);
-    m->taken.count = 0;
-}
 
 static inline void model_misuse(model *m) {
     unsigned char *at = (unsigned char *)&at;
@@ -399,6 +440,22 @@ static inline void model_reset(model *m) {
     model_look_at_all(m);
 }
 
+static inline void model_alloc_many(model *m) {
+    uint32_t n = model_draw(m, 256);
+    if (n % 2)
+        model_alloc_n(m, n * 2);
+    else
+        while (n--) model_alloc(m);
+}
+
+static inline void model_free_many(model *m) {
+    uint32_t n = model_draw(m, 256);
+    if (n % 2)
+        model_free_n(m, n * 2);
+    else
+        while (n-- && m->count) model_free(m, model_draw(m, m->count));
+}
+
 static inline void model_step(model *m) {
     uint32_t choice = model_draw(m, 64);
     m->step++;
@@ -412,9 +469,9 @@ static inline void model_step(model *m) {
     else if (choice < 53)
         model_misuse(m);
     else if (choice < 54)
-        for (uint32_t n = model_draw(m, 256); n--;) model_alloc(m);
+        model_alloc_many(m);
     else if (choice < 55)
-        for (uint32_t n = model_draw(m, 256); n-- && m->count;) model_free(m, model_draw(m, m->count));
+        model_free_many(m);
     else if (choice < 56)
         kolk_heap_trim(&m->heap);
     else if (choice < 57)

@@ -137,6 +137,42 @@ static inline void model_free(model *m, uint32_t local, bool later) {
         if (m->online[n]) m->slots[slot].readers |= 1u << n;
 }
 
+/* ---- Many at once ------------------------------------------------------------------------------------------------ */
+
+/* Fewer than n are correct only if max_capacity objects were alive or retired. */
+static inline void model_alloc_n(model *m, uint32_t local, uint32_t n) {
+    void *objects[MODEL_SLOTS];
+    uint32_t given = kolk_shared_alloc_n(&m->locals[local], objects, n);
+    model_assert(m, given <= n);
+    for (uint32_t i = 0; i < given; i++) model_begin_life(m, objects[i]);
+    if (given == n) return;
+    m->failed++;
+    model_assert(m, m->count + m->later >= max_capacity_of(&m->pool));
+}
+
+/* Frees up to n objects, random ones or neighbours. NULL is among them, and now and then the first one again. */
+static inline void model_free_n(model *m, uint32_t local, uint32_t n) {
+    void *objects[MODEL_SLOTS + 2];
+    uint32_t count = 0, slot = 0;
+    bool neighbours = model_draw(m, 2), twice = model_draw(m, 4) == 0;
+    for (; n && m->count; n--) {
+        if (!neighbours || count == 0) slot = model_slot(m, true);
+        while (!m->slots[slot].alive) slot = (slot + 1) % model_all(m);
+        model_check_contents(m, slot);
+        m->slots[slot].alive = false;
+        m->slots[slot].stale = m->slots[slot].now;
+        m->count--;
+        if (count == 3) objects[count++] = NULL;
+        objects[count++] = model_at(m, slot);
+    }
+    twice = twice && count;
+    if (twice) objects[count++] = objects[0];
+    kolk_shared_free_n(&m->locals[local], objects, count);
+    if (!twice) return;
+    model_assert(m, m->taken.last.object == objects[0]);
+    model_told(m, KOLK_DOUBLE_FREE, KOLK_DOUBLE_FREE);
+}
+
 /* ---- Deferred free ----------------------------------------------------------------------------------------------- */
 
 /* From now on the local's thread holds no older pointers. */
@@ -281,6 +317,22 @@ static inline void model_init(model *m) {
     model_assert(m, model_all(m) <= MODEL_SLOTS);
 }
 
+static inline void model_alloc_many(model *m, uint32_t local) {
+    uint32_t n = model_draw(m, 256);
+    if (n % 2)
+        model_alloc_n(m, local, n * (1 + model_draw(m, 4)));
+    else
+        while (n-- && model_alloc(m, local)) {}
+}
+
+static inline void model_free_many(model *m, uint32_t local) {
+    uint32_t n = model_draw(m, 256);
+    if (n % 2)
+        model_free_n(m, local, n * (1 + model_draw(m, 4)));
+    else
+        while (n-- && m->count) model_free(m, local, false);
+}
+
 static inline void model_step(model *m) {
     uint32_t choice = model_draw(m, 64), local = model_local(m);
     m->step++;
@@ -297,9 +349,9 @@ static inline void model_step(model *m) {
     else if (choice < 54)
         model_misuse(m, local);
     else if (choice < 55)
-        for (uint32_t n = model_draw(m, 256); n-- && model_alloc(m, local);) {}
+        model_alloc_many(m, local);
     else if (choice < 56)
-        for (uint32_t n = model_draw(m, 256); n-- && m->count;) model_free(m, local, false);
+        model_free_many(m, local);
     else if (choice < 57)
         model_look_at_all(m);
     else

@@ -107,7 +107,8 @@ static int take(keeper *me, unsigned d) {
     uint64_t returns, bits;
     do {
         returns = kolk_load_(&depots[d].returns, KOLK_ACQUIRE_);
-        bits = kolk_depot_look_(&depots[d], &magazine->next_word, kolk_depot_is_uncached_(&depots[d]));
+        bits = kolk_depot_look_(&depots[d], &magazine->next_word,
+                                kolk_depot_is_uncached_(&depots[d]) ? 1 : KOLK_WHOLE_WORD_);
     } while (!bits && kolk_load_(&depots[d].returns, KOLK_SEQ_CST_) != returns);
     if (bits & (bits - 1)) kolk_magazine_fill_(magazine, bits & (bits - 1));
     kolk_magazine_set_bound_(magazine);
