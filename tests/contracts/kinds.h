@@ -313,14 +313,22 @@ static void have_local(subject *s) {
 
 APART(shared_take) static void *take_from_shared(subject *s) {
     have_local(s);
-    void *object = kolk_shared_alloc(&s->local);
+    void *object = NULL;
+    if (!s->kind->in_bulk)
+        object = kolk_shared_alloc(&s->local);
+    else if (kolk_shared_alloc_n(&s->local, &object, 1) == 0)
+        object = NULL;
     AND_ON();
     return object;
 }
 
 APART(shared_give) static void give_to_shared(subject *s, void *object) {
+    void *objects[] = {NULL, object, NULL};
     have_local(s);
-    kolk_shared_free(&s->local, object);
+    if (s->kind->in_bulk)
+        kolk_shared_free_n(&s->local, objects, LENGTH_OF(objects));
+    else
+        kolk_shared_free(&s->local, object);
     AND_ON();
 }
 
@@ -602,8 +610,12 @@ static const kind kinds[] = {
     SHARED("shared", HANDLES | ISSUES | ASKS, .questions = {{"handle", shared_has_handle, false, false}}),
     SHARED("shared, exact", HANDLES | ISSUES | ASKS, .exact = true,
            .questions = {{"handle", shared_has_handle, false, false}}),
+    SHARED("shared, in bulk", HANDLES | ISSUES | ASKS, .in_bulk = true,
+           .questions = {{"handle", shared_has_handle, false, false}}),
     SHARED("shared, no handles", NO_HANDLES, .generations = KOLK_GENERATIONS_NONE),
     SHARED("shared, exact, no handles", NO_HANDLES, .generations = KOLK_GENERATIONS_NONE, .exact = true),
+    SHARED("shared, exact, no handles, in bulk", NO_HANDLES, .generations = KOLK_GENERATIONS_NONE, .exact = true,
+           .in_bulk = true),
     {.name = "GTA pool",
      .member = "bytemap",
      .wants_zero = true,

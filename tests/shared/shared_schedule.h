@@ -18,9 +18,9 @@ typedef struct state {
     uint32_t told[2];                  /* flags that threads set for each other */
     uint32_t reports;
     /* For the promise about NULL. Writes to these are not steps, so the writer calls KOLK_UNSEEN_. */
-    uint32_t alive;         /* upper bound: includes objects about to be allocated or freed */
-    uint32_t most[THREADS]; /* the largest `alive` since this thread's call began */
-    bool calls[THREADS];
+    uint32_t alive;          /* upper bound: includes objects about to be allocated or freed */
+    uint32_t most[THREADS];  /* the largest `alive` since this thread's call began */
+    uint32_t wants[THREADS]; /* how many objects this thread's call wants; 0: it is in none */
 } state;
 
 static state own;
@@ -82,27 +82,44 @@ static bool stepped; /* do threads use these fast paths? */
 
 /* ---- Threads ----------------------------------------------------------------------------------------------------- */
 
-/* NULL is correct only if at some moment during the call at least `capacity` objects were alive or about to be. */
-static inline void *take_until(state *s, kolk_shared_local *local, kolk_deadline deadline) {
+static inline void begin_call(state *s, uint32_t n) {
     unsigned me = schedule_thread();
     KOLK_UNSEEN_();
-    s->calls[me] = true;
-    s->most[me] = s->alive++;
+    s->wants[me] = n;
+    s->most[me] = s->alive;
+    s->alive += n;
     for (unsigned i = 0; i < THREADS; i++)
-        if (i != me && s->calls[i] && s->most[i] < s->alive - 1) s->most[i] = s->alive - 1;
+        if (i != me && s->wants[i] && s->most[i] < s->alive - s->wants[i]) s->most[i] = s->alive - s->wants[i];
+}
+
+/* Fewer objects than wanted are correct only if at some moment during the call at least `capacity` objects were alive
+ * or about to be. */
+static inline void end_call(state *s, void *const *objects, uint32_t given) {
+    unsigned me = schedule_thread();
+    KOLK_UNSEEN_();
+    schedule_assert(given == s->wants[me] || s->most[me] + given >= max_capacity_of(&s->pool));
+    s->alive -= s->wants[me] - given;
+    s->wants[me] = 0;
+    for (uint32_t i = 0; i < given; i++) {
+        KOLK_PLAIN_WRITE_(objects[i], 8);
+        memset(objects[i], 'x', 8);
+    }
+}
+
+static inline void *take_until(state *s, kolk_shared_local *local, kolk_deadline deadline) {
+    begin_call(s, 1);
     void *object = deadline.ns ? kolk_shared_alloc_wait(local, deadline)
                    : stepped   ? stepped_alloc(local)
                                : kolk_shared_alloc(local);
-    KOLK_UNSEEN_();
-    s->calls[me] = false;
-    schedule_assert(object || s->most[me] >= max_capacity_of(&s->pool));
-    if (object) {
-        KOLK_PLAIN_WRITE_(object, 8);
-        memset(object, 'x', 8);
-    } else {
-        s->alive--;
-    }
+    end_call(s, &object, object != NULL);
     return object;
+}
+
+static inline uint32_t take_n(state *s, kolk_shared_local *local, void **objects, uint32_t n) {
+    begin_call(s, n);
+    uint32_t given = kolk_shared_alloc_n(local, objects, n);
+    end_call(s, objects, given);
+    return given;
 }
 
 static inline void *take(state *s, kolk_shared_local *local) {
@@ -119,6 +136,16 @@ static inline void give(state *s, kolk_shared_local *local, void *object) {
         kolk_shared_free(local, object);
     KOLK_UNSEEN_();
     s->alive--;
+}
+
+static inline void give_n(state *s, kolk_shared_local *local, void *const *objects, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        KOLK_PLAIN_WRITE_(objects[i], 8);
+        memset(objects[i], 'y', 8);
+    }
+    kolk_shared_free_n(local, objects, n);
+    KOLK_UNSEEN_();
+    s->alive -= n;
 }
 
 /* ---- Situations -------------------------------------------------------------------------------------------------- */

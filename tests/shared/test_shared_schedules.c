@@ -23,6 +23,15 @@ static void three_at_a_time(void *context) {
     give(s, &local, take(s, &local));
 }
 
+static void in_bulk(void *context) {
+    state *s = (state *)context;
+    kolk_shared_local local;
+    void *objects[3];
+    schedule_assert(kolk_shared_local_init(&local, &s->pool) == KOLK_OK);
+    for (uint32_t n = 2; n <= 3; n++) give_n(s, &local, objects, take_n(s, &local, objects, n));
+    kolk_shared_local_deinit(&local);
+}
+
 static void produce(void *context) {
     state *s = (state *)context;
     kolk_shared_local local;
@@ -89,6 +98,23 @@ static void test_through_home(void **unused) {
     threads = 2;
     for (cache = 1; cache <= 2; cache++)
         run(cache == 1 ? "through home, cache 1" : "through home, cache 2", three_at_a_time, three_at_a_time, NULL);
+}
+
+/* With caches and without, with room for all objects and with too little. */
+static void test_in_bulk(void **unused) {
+    (void)unused;
+    static const uint32_t caches[] = {1, 2, KOLK_NO_CACHE};
+    static const char *const names[] = {"in bulk, cache 1", "in bulk, cache 2", "in bulk, no caches"};
+    threads = 2;
+    for (size_t n = 0; n < LENGTH_OF(caches); n++) {
+        cache = caches[n];
+        for (capacity = 2; capacity <= 6; capacity += 2) run(names[n], in_bulk, in_bulk, NULL);
+        capacity = 3;
+        run(names[n], in_bulk, one_after_another, NULL);
+    }
+    threads = 3;
+    cache = 1;
+    run("in bulk beside others", in_bulk, one_after_another, three_at_a_time);
 }
 
 static void test_passed_on(void **unused) {
@@ -291,6 +317,11 @@ static void free_it(void *context) {
     kolk_shared_free(&s->locals[schedule_thread()], s->objects[0]);
 }
 
+static void free_it_in_bulk(void *context) {
+    state *s = (state *)context;
+    kolk_shared_free_n(&s->locals[schedule_thread()], s->objects, 1);
+}
+
 static void all_but_one_are_reported(void *context) {
     schedule_assert(((state *)context)->reports == threads - 1);
     end(context);
@@ -308,7 +339,9 @@ static void test_exact(void **unused) {
         schedule what = {.name = threads == 2 ? "two free one" : "three free one",
                          .context = &own,
                          .begin = begin,
-                         .threads = {{"first", free_it}, {"second", free_it}, {"third", threads > 2 ? free_it : NULL}},
+                         .threads = {{"first", n % 4 < 2 ? free_it : free_it_in_bulk},
+                                     {"second", free_it_in_bulk},
+                                     {"third", threads > 2 ? free_it : NULL}},
                          .end = all_but_one_are_reported,
                          .preemptions = does_a_part() ? 1 : 2,
                          .surprises = 1,
@@ -316,6 +349,8 @@ static void test_exact(void **unused) {
         schedule_must_pass(&what);
     }
     situation = NULL;
+    threads = 2;
+    run("exact, in bulk", in_bulk, in_bulk, NULL);
     run("exact, one after another", one_after_another, one_after_another, NULL);
     run("exact, passed on", produce, consume, NULL);
     exact = false;
@@ -328,6 +363,7 @@ int main(void) {
                                        cmocka_unit_test(test_without_caches),
                                        cmocka_unit_test(test_full),
                                        cmocka_unit_test(test_through_home),
+                                       cmocka_unit_test(test_in_bulk),
                                        cmocka_unit_test(test_passed_on),
                                        cmocka_unit_test(test_seen_empty_at_different_moments),
                                        cmocka_unit_test(test_seen_empty_in_the_summary),

@@ -83,6 +83,31 @@ static void give(job *j, kolk_shared_local *local, object *it, uint32_t owner) {
     kolk_shared_free(local, it);
 }
 
+static void take_many(job *j, kolk_shared_local *local, uint32_t n) {
+    void *many[MOST_HELD];
+    REQUIRE(kolk_shared_alloc_n(local, many, n) == n);
+    for (uint32_t i = 0; i < n; i++) {
+        stamp(j, (object *)many[i]);
+        j->handles[j->holds] = (kolk_handle){0};
+        if (has_handles(j->run)) j->handles[j->holds] = kolk_shared_handle_of(&j->run->pool, many[i]);
+        j->held[j->holds++] = (object *)many[i];
+    }
+}
+
+/* Frees the objects that were taken last. */
+static void give_many(job *j, kolk_shared_local *local, uint32_t n) {
+    void *many[MOST_HELD];
+    for (uint32_t i = 0; i < n; i++) {
+        object *it = j->held[j->holds - n + i];
+        check(it, j->number);
+        REQUIRE(kolk_shared_is_live(&j->run->pool, it));
+        it->owner = 0;
+        many[i] = it;
+    }
+    kolk_shared_free_n(local, many, n);
+    j->holds -= n;
+}
+
 /* Removes one of the held objects and returns it. */
 static object *let_go(job *j, kolk_handle *handle) {
     uint32_t at = random_below(&j->random, j->holds);
@@ -115,6 +140,10 @@ static void work_once(job *j, kolk_shared_local *local) {
     uint32_t choice = random_below(&j->random, 64);
     if (choice == 0) {
         kolk_shared_local_flush(local);
+    } else if (choice < 3) {
+        take_many(j, local, random_below(&j->random, j->run->shape.each - j->holds + 1));
+    } else if (choice < 5) {
+        give_many(j, local, random_below(&j->random, j->holds + 1));
     } else if (choice < 24) {
         pass_on_or_take_over(j, local);
     } else if (choice < 44 && j->holds < j->run->shape.each) {

@@ -55,6 +55,13 @@ static void free_all(void *context) {
     for (unsigned i = 0; i < MOST && s->objects[i]; i++) give(s, &s->locals[0], s->objects[i]);
 }
 
+static void free_all_in_bulk(void *context) {
+    state *s = (state *)context;
+    uint32_t n = 0;
+    while (n < MOST && s->objects[n]) n++;
+    give_n(s, &s->locals[0], s->objects, n);
+}
+
 /* ---- Situations: all slots have been handed out ------------------------------------------------------------------ */
 
 static void all_alive(state *s) {
@@ -105,6 +112,7 @@ static void each_pool(const char *what, void (*waits)(void *)) {
         generations = n / 2 == 3 ? KOLK_GENERATIONS_NONE : KOLK_GENERATIONS_RECYCLE; /* NONE: fast paths with steps */
         brief = n > 0;
         each_situation(what, waits, free_all, NULL);
+        if (!stepped) each_situation(what, waits, free_all_in_bulk, NULL);
     }
     exact = stepped = brief = false;
     generations = KOLK_GENERATIONS_RECYCLE;
