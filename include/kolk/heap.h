@@ -174,17 +174,17 @@ KOLK_USES_(1) void *kolk_heap_realloc(kolk_heap *heap, void *block, size_t size)
 KOLK_USES_(1) void kolk_heap_free(kolk_heap *heap, void *block);
 
 /* Allocates up to n blocks of at least `size` bytes each, as kolk_heap_alloc does, and returns how many. If these are
- * fewer than n, kolk_heap_alloc would return NULL for the next one. on_full is called for each block for which there is
- * no room; it must not free the blocks of this call, although walks already find them. For sizes of a class, this takes
- * the blocks of whole words of the depot without moving them through the thread's cache, and costs less than half of n
- * single calls. In debug mode, with sample, and for large blocks, it is a loop. */
+ * fewer than n, kolk_heap_alloc would return NULL for the next one. on_full is called for each block for which there
+ * is no room; it must not free the blocks of this call, although walks already find them. For sizes of a class, this
+ * takes the blocks of whole words of the depot without moving them through the thread's cache, and costs about half of
+ * n single calls. In debug mode, with sample, and for large blocks, it is a loop. */
 KOLK_USES_(1) size_t kolk_heap_alloc_n(kolk_heap *heap, size_t size, void **blocks, size_t n);
 
 /* Frees n blocks, of any sizes, in the order of the array, each as kolk_heap_free does; NULL entries are skipped. Does
  * not change errno, nor the array. A pointer that kolk_heap_free would refuse is the same bug of the caller here, and
  * so is one that is in the array twice: it is reported, and the others are freed all the same. (If the failure handler
- * jumps out, those behind it stay alive.) This costs less than n single calls. It saves most if more blocks of one size
- * than a thread caches follow each other, in about the order in which they were allocated. */
+ * jumps out, the blocks behind it stay alive.) This costs less than n single calls. It saves most if more blocks of
+ * one size than a thread caches follow each other, in about the order in which they were allocated. */
 KOLK_USES_(1) void kolk_heap_free_n(kolk_heap *heap, void *const *blocks, size_t n);
 
 /* Returns how many bytes the block has: at least the requested size. All of them may be used. Returns 0 for NULL. Any

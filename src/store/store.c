@@ -89,7 +89,7 @@ void kolk_store_begin_life_(kolk_slot_store_ *store, uint32_t slot, const void *
 }
 
 /* Returns false if the slot has no life, or another thread was first to end it. */
-static bool end_life_in_slot(const kolk_slot_store_ *store, uintptr_t slot) {
+static KOLK_ALWAYS_INLINE_ bool end_life_in_slot(const kolk_slot_store_ *store, uintptr_t slot) {
     uint32_t life = kolk_store_life_(store, slot);
     if (!(life & 1)) return false;
     if (store->lives) return kolk_compare_exchange_(&store->lives[slot], &life, life + 1, KOLK_RELAXED_, KOLK_RELAXED_);

@@ -95,6 +95,7 @@ struct kind {
     kolk_reuse reuse;
     kolk_generations generations;
     bool exact, hook, sets_up;
+    bool in_bulk;    /* takes and gives by alloc_n and free_n */
     bool wants_zero; /* init needs a zeroed struct */
     bool only_64;    /* exists only on 64-bit machines */
 };
@@ -132,13 +133,21 @@ LIMITS(pool_give)
 LIMITS(pool_end)
 
 APART(pool_take) static void *take_from_pool(subject *s) {
-    void *object = kolk_pool_alloc(&s->of.pool);
+    void *object = NULL;
+    if (!s->kind->in_bulk)
+        object = kolk_pool_alloc(&s->of.pool);
+    else if (kolk_pool_alloc_n(&s->of.pool, &object, 1) == 0)
+        object = NULL;
     AND_ON();
     return object;
 }
 
 APART(pool_give) static void give_to_pool(subject *s, void *object) {
-    kolk_pool_free(&s->of.pool, object);
+    void *objects[] = {NULL, object, NULL};
+    if (s->kind->in_bulk)
+        kolk_pool_free_n(&s->of.pool, objects, LENGTH_OF(objects));
+    else
+        kolk_pool_free(&s->of.pool, object);
     AND_ON();
 }
 
@@ -577,6 +586,7 @@ static const kind kinds[] = {
     POOL("pool, LIFO", HANDLES, 0, .reuse = KOLK_REUSE_LIFO, WITH_HANDLES),
     POOL("pool, FIFO", HANDLES, 0, .reuse = KOLK_REUSE_FIFO, WITH_HANDLES),
     POOL("pool, LOWEST", HANDLES, 0, .reuse = KOLK_REUSE_LOWEST, WITH_HANDLES),
+    POOL("pool, in bulk", HANDLES, 0, .in_bulk = true, WITH_HANDLES),
     POOL("pool, a hook", HANDLES, 0, .hook = true, WITH_HANDLES),
     POOL("pool, setup", HANDLES, KOLK_DEBUG_FILL, .sets_up = true, WITH_HANDLES),
     POOL("pool, no handles", NO_HANDLES, 0, .generations = KOLK_GENERATIONS_NONE,

@@ -8,6 +8,7 @@ struct thing {
 KOLK_POOL_TYPE(things, struct thing)
 
 LIMITS(spawn_n)
+LIMITS(explode_n)
 LIMITS(sweep)
 LIMITS(look_up)
 LIMITS(ask)
@@ -30,6 +31,12 @@ APART(spawn_n) static void *spawn_n(void) {
 GIVES_BACK(explode, things_free(&pool, (struct thing *)object))
 GIVES_BACK(vanish, kolk_pool_free(&pool.pool, object))
 GIVES_BACK(vanish_handle, things_free_handle(&pool, things_handle_of(&pool, (struct thing *)object)))
+
+APART(explode_n) static void explode_n(void *object) {
+    struct thing *objects[] = {NULL, (struct thing *)object};
+    things_free_n(&pool, objects, 2);
+    AND_ON();
+}
 
 APART(sweep) static void sweep(void *object) {
     (void)object;
@@ -66,7 +73,11 @@ static const struct {
 static const struct {
     void (*free)(void *object);
     const limits *in;
-} frees[] = {{explode, &in_explode}, {vanish, &in_vanish}, {vanish_handle, &in_vanish_handle}, {sweep, &in_sweep}};
+} frees[] = {{explode, &in_explode},
+             {vanish, &in_vanish},
+             {vanish_handle, &in_vanish_handle},
+             {explode_n, &in_explode_n},
+             {sweep, &in_sweep}};
 
 static void start(const char *debug) {
     assert_int_equal(things_init(&pool, &(kolk_pool_desc){.name = "things", .capacity = 20, .debug = debug}), KOLK_OK);

@@ -94,6 +94,8 @@ static void free_one(run *r) {
     if (r->pools[0].generations && random_below(&r->random, 2)) {
         assert_true(kolk_pool_free_handle(asked, it.handle));
         assert_false(kolk_pool_free_handle(asked, it.handle));
+    } else if (random_below(&r->random, 2)) {
+        kolk_pool_free_n(asked, (void *[]){NULL, it.object}, 2);
     } else {
         kolk_pool_free(asked, it.object);
     }
