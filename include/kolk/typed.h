@@ -330,8 +330,8 @@
  * makes `messages` (the pool), `messages_local` (a thread's access to it), `messages_object`, `messages_handle`, and
  * messages_init, _local_init, _local_of_thread, _local_flush, _local_deinit, _alloc, _alloc_n, _alloc_wait, _free,
  * _free_n, _free_later, _quiesce, _offline and _online (of a local), _shutdown, _reopen, _handle_of, _get, _is_live,
- * _each, _each_next, _count, _stats, _is_valid and _deinit, which work as in shared.h. The untyped ones are `messages.pool` and
- * `messages_local.local`. */
+ * _each, _each_next, _count, _stats, _is_valid and _deinit, which work as in shared.h. The untyped ones are
+ * `messages.pool` and `messages_local.local`. */
 #define KOLK_SHARED_TYPE(name, T)                                                                                      \
     typedef T name##_object;                                                                                           \
     typedef struct name { kolk_shared pool; } name;                                                                    \

@@ -289,8 +289,8 @@ uint32_t kolk_store_end_life_(const kolk_slot_store_ *store, const void *object,
 /* At the end of a store in debug mode, ends the remaining lives and the debug mode. */
 void kolk_store_end_lives_(kolk_slot_store_ *store, const void *site);
 
-/* Makes room in the magazine for n more slots, if it can hold so many; otherwise empties it. Returns true if the depot
- * is uncached; then the magazine must stay empty. */
+/* Makes room in the magazine for n more slots. If it cannot hold that many, empties it. Returns true if the depot is
+ * uncached; then the magazine must stay empty. */
 bool kolk_store_make_room_(kolk_slot_store_ *store, kolk_magazine_ *magazine, uint32_t n);
 
 /* Puts a slot whose life has ended into the depot if `uncached`, otherwise into the magazine, which must have room. */
