@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""preload.py LIBKOLK-MALLOC.SO [ROUNDS]: runs unchanged programs on kolk_heap, and on other mallocs, by LD_PRELOAD.
-Prints Markdown: processor time and peak resident memory as ratios to glibc's, medians of rounds (7) in which the
-mallocs take turns in random order. Missing programs and mallocs are left out, and named."""
+"""preload.py LIBKOLK-MALLOC.SO [ROUNDS [LOADS [WORKLOAD...]]]: runs programs on kolk_heap, and on other mallocs, by
+LD_PRELOAD. Prints Markdown. Of unchanged programs: processor time and peak resident memory as ratios to glibc's. Of the
+workloads of loads.cc, which the program LOADS runs: seconds from start to end. With named workloads, it runs only
+these. All numbers are medians of rounds (7) in which the mallocs take turns in random order. Missing programs and
+mallocs are left out, and named."""
 
 import glob
 import math
@@ -12,6 +14,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 LUA = """local t = {} for i = 1, 2000000 do t[i % 1000] = ("x"):rep(i % 300) .. i end
 local n = 0 for k, v in pairs(t) do n = n + #v end print(n)"""
@@ -70,14 +73,17 @@ def mallocs(kolk):
 
 
 def run(command, preloaded):
-    """Returns the seconds of processor time and the KiB of peak resident memory, including all children."""
+    """Returns the seconds of processor time, the KiB of peak resident memory, and the seconds from start to end. The
+    first two include all children."""
     environment = dict(os.environ, LD_PRELOAD=preloaded) if preloaded else os.environ
+    begin = time.monotonic()
     child = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, used = os.wait4(child.pid, 0)
+    seconds = time.monotonic() - begin
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode != 0:
         sys.exit(f"{command[0]} ended with {child.returncode} under {preloaded or 'glibc'}")
-    return used.ru_utime + used.ru_stime, used.ru_maxrss
+    return used.ru_utime + used.ru_stime, used.ru_maxrss, seconds
 
 
 def mean(ratios):
@@ -95,31 +101,64 @@ def table(title, programs_, names, value):
     return {name: mean(all_) for name, all_ in ratios.items()}
 
 
+def take_turns(commands, mallocs_, rounds):
+    """Returns {(command, malloc): what run returned in each round}."""
+    took = {}
+    for _ in range(rounds):
+        for name, command in commands.items():
+            for malloc in random.sample(list(mallocs_), len(mallocs_)):
+                took.setdefault((name, malloc), []).append(run(command, mallocs_[malloc]))
+    return took
+
+
 def judge(what, measured, most):
-    print(f"| {what} | {measured:.2f} | at most {most} | {'ok' if measured <= most else '**missed**'} |")
+    print(f"| {what} | {measured:.2f} | at most {most:.2f} | {'ok' if measured <= most else '**missed**'} |")
+
+
+def print_programs(all_programs, all_mallocs, rounds):
+    took, names = take_turns(all_programs, all_mallocs, rounds), list(all_mallocs)
+    print("# Unchanged programs on other mallocs\n\nRatios to glibc's malloc; medians of "
+          f"{rounds} rounds in which the mallocs take turns.")
+    spent = table("Processor time", all_programs, names, lambda *at: statistics.median(it[0] for it in took[at]))
+    memory = table("Greatest resident memory", all_programs, names,
+                   lambda *at: statistics.median(it[1] for it in took[at]))
+    print("\n## Targets\n\n| | measured | target | |\n|---|---:|---:|---|")
+    judge("processor time: kolk / glibc", spent["kolk"], 0.95)
+    if "mimalloc" in spent:
+        judge("processor time: kolk / mimalloc", spent["kolk"] / spent["mimalloc"], 1.05)
+    judge("resident memory: kolk / glibc", memory["kolk"], 1.2)
+
+
+def print_loads(workloads, all_mallocs, rounds):
+    took, names = take_turns(workloads, all_mallocs, rounds), list(all_mallocs)
+    ratios, worst = {name: [] for name in names}, 0.0
+    print("\n# Processes that only allocate and free\n\nSeconds from start to end, and in the last row the ratio to the "
+          f"fastest other malloc; medians of {rounds} rounds in which the mallocs take turns.\n\n"
+          f"| | {' | '.join(names)} |\n|---|{'---:|' * len(names)}")
+    for workload in workloads:
+        seconds = {name: statistics.median(it[2] for it in took[workload, name]) for name in names}
+        best = min(seconds[name] for name in names if name != "kolk")
+        for name in names:
+            ratios[name].append(seconds[name] / best)
+        worst = max(worst, ratios["kolk"][-1])
+        print(f"| {workload} | {' | '.join(f'{seconds[name]:.3f}' for name in names)} |")
+    print(f"| **geometric mean** | {' | '.join(f'**{mean(ratios[name]):.2f}**' for name in names)} |")
+    print("\n## Targets of these processes\n\n| | measured | target | |\n|---|---:|---:|---|")
+    judge("geometric mean of kolk", mean(ratios["kolk"]), min(mean(ratios[name]) for name in names if name != "kolk"))
+    judge("worst row: kolk / fastest other malloc", worst, 1.25)
 
 
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 7
-    with tempfile.TemporaryDirectory() as work:
-        all_programs, all_mallocs = programs(work), mallocs(sys.argv[1])
-        took = {}
-        for _ in range(rounds):
-            for program, command in all_programs.items():
-                for name in random.sample(list(all_mallocs), len(all_mallocs)):
-                    took.setdefault((program, name), []).append(run(command, all_mallocs[name]))
-    names = list(all_mallocs)
-    print("# Unchanged programs on other mallocs\n\nRatios to glibc's malloc; medians of "
-          f"{rounds} rounds in which the mallocs take turns.")
-    time = table("Processor time", all_programs, names, lambda *at: statistics.median(t for t, _ in took[at]))
-    memory = table("Greatest resident memory", all_programs, names, lambda *at: statistics.median(m for _, m in took[at]))
-    print("\n## Targets\n\n| | measured | target | |\n|---|---:|---:|---|")
-    judge("processor time: kolk / glibc", time["kolk"], 0.95)
-    if "mimalloc" in time:
-        judge("processor time: kolk / mimalloc", time["kolk"] / time["mimalloc"], 1.05)
-    judge("resident memory: kolk / glibc", memory["kolk"], 1.2)
+    rounds, all_mallocs = int(sys.argv[2]) if len(sys.argv) > 2 else 7, mallocs(sys.argv[1])
+    loads, only = sys.argv[3:4], sys.argv[4:]
+    if not only:
+        with tempfile.TemporaryDirectory() as work:
+            print_programs(programs(work), all_mallocs, rounds)
+    if loads:
+        known = subprocess.run(loads, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
+        print_loads({name: [*loads, name] for name in only or known}, all_mallocs, rounds)
 
 
 if __name__ == "__main__":

@@ -33,5 +33,5 @@ echo "heap ..." >&2
 "$programs/heap" > "$result-heap.csv"
 python3 "$here/report.py" "$programs" "$result"
 echo "preload ..." >&2
-python3 "$here/preload.py" "$programs/../libkolk-malloc.so" 5 > "$result-preload.md"
+python3 "$here/preload.py" "$programs/../libkolk-malloc.so" 5 "$programs/loads" > "$result-preload.md"
 cat "$result.md" "$result-queue.md" "$result-shared.md" "$result-resource.md" "$result-flat.md" "$result-heap.md" "$result-preload.md"
