@@ -7,7 +7,31 @@
 
 #include <string.h>
 
+#define FORMER   16u /* looks at this many former entries; 32 gained no more */
+#define NO_ENTRY UINT32_MAX
+
 /* ---- Slots ------------------------------------------------------------------------------------------------------- */
+
+static uint32_t count_former(const kolk_magazine_ *magazine) {
+    return magazine->cache < FORMER ? magazine->cache : FORMER;
+}
+
+void kolk_magazine_begin_entries_(kolk_magazine_ *magazine) {
+    for (uint32_t n = count_former(magazine); n > 0; n--) *kolk_magazine_entry_(magazine, n - 1) = NO_ENTRY;
+}
+
+void kolk_magazine_go_back_(kolk_magazine_ *magazine) {
+    const kolk_depot_ *depot = magazine->depot;
+    uint32_t before = magazine->next_word; /* it has just used up this word */
+    for (uint32_t n = 0, count = count_former(magazine); n < count; n++) {
+        uint32_t slot = *kolk_magazine_entry_(magazine, n), word = slot >> depot->word_shift;
+        if (slot == NO_ENTRY || word == before) continue;
+        before = word;
+        if (!kolk_load_(kolk_slot_set_word_(&depot->free, word), KOLK_RELAXED_)) continue;
+        magazine->next_word = word;
+        return;
+    }
+}
 
 void kolk_magazine_fill_(kolk_magazine_ *magazine, uint64_t bits) {
     uint32_t first = magazine->next_word << magazine->depot->word_shift, n = (uint32_t)__builtin_popcountll(bits);

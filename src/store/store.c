@@ -64,6 +64,7 @@ uint64_t kolk_store_supply_(kolk_slot_store_ *store, uint32_t *word, uint32_t mo
  * magazine, which must be empty. */
 static uint32_t take_from_depot(kolk_slot_store_ *store, kolk_magazine_ *magazine) {
     uint32_t most = kolk_depot_is_uncached_(&store->depot) ? 1 : KOLK_WHOLE_WORD_;
+    kolk_magazine_go_back_(magazine);
     uint64_t bits = kolk_store_supply_(store, &magazine->next_word, most);
     uint64_t others = bits & (bits - 1);
     if (others) kolk_magazine_fill_(magazine, others);
@@ -363,6 +364,7 @@ kolk_magazine_ *kolk_store_add_magazine_(kolk_slot_store_ *store, kolk_keeper_ *
         .cache = store->depot.cache,
         .depot = &store->depot,
     };
+    kolk_magazine_begin_entries_(magazine);
     kolk_keeper_add_(keeper, magazine);
     return magazine;
 }
