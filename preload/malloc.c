@@ -18,22 +18,20 @@
 #include "../src/os/system.h"
 
 #include "../src/base/assert.h"
-#include "../src/heap/heap_fast.h"
 #include "../src/os/lock.h"
 #include "../src/os/memory.h"
 #include "../src/os/stack.h"
+#include "calls.h"
 
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
 
-#define EXPORT __attribute__((visibility("default")))
-
 /* Functions of C23, which older headers do not declare. */
 EXPORT void free_sized(void *block, size_t size);
 EXPORT void free_aligned_sized(void *block, size_t align, size_t size);
 
-static kolk_heap malloc_heap;
+kolk_heap malloc_heap;
 
 /* ---- The heap ---------------------------------------------------------------------------------------------------- */
 
@@ -41,6 +39,7 @@ static uint8_t is_libc_ready;
 
 /* Runs when ld.so has loaded all libraries. From here on the unwinder may be loaded. */
 __attribute__((constructor)) static void note_libc(void) {
+    kolk_note_operators_();
     kolk_store_(&is_libc_ready, true, KOLK_RELAXED_);
     kolk_stack_hold_(false);
 }
@@ -66,11 +65,6 @@ static bool have_heap(void) {
     return made;
 }
 
-/* This thread's part of the heap. The library has only this heap, so its part is the first. */
-static inline kolk_heap_thread_ *malloc_thread(void) {
-    return kolk_near_heaps_[KOLK_FIRST_HEAP_].thread;
-}
-
 /* ---- Allocation -------------------------------------------------------------------------------------------------- */
 
 static void *refuse_with(int error) {
@@ -79,20 +73,11 @@ static void *refuse_with(int error) {
 }
 
 /* Leaves errno unchanged unless there is no memory. */
-static KOLK_NOINLINE_ void *alloc_slow(size_t align, size_t size, const void *site) {
+KOLK_NOINLINE_ void *alloc_slow(size_t align, size_t size, const void *site) {
     int before = errno;
     void *block = have_heap() ? kolk_heap_alloc_slow_(&malloc_heap, align, size, site) : NULL;
     errno = before;
     return block ? block : refuse_with(ENOMEM);
-}
-
-static void *alloc_for(size_t size, const void *site) {
-    void *block = take_at_hand(&malloc_heap, malloc_thread(), size);
-    return KOLK_UNLIKELY_(!block) ? alloc_slow(1, size, site) : block;
-}
-
-static void *alloc_aligned_for(size_t align, size_t size, const void *site) {
-    return align <= KOLK_HEAP_GRAIN_ ? alloc_for(size, site) : alloc_slow(align, size, site);
 }
 
 static void *realloc_for(void *block, size_t size, const void *site) {
@@ -135,10 +120,6 @@ EXPORT void *reallocarray(void *ptr, size_t nmemb, size_t size) {
 
 /* ---- Aligned blocks ---------------------------------------------------------------------------------------------- */
 
-static bool is_power_of_two(size_t align) {
-    return align && (align & (align - 1)) == 0;
-}
-
 /* Returns the error; ENOMEM is also stored in errno, as glibc does. */
 EXPORT int posix_memalign(void **memptr, size_t alignment, size_t size) {
     if (!is_power_of_two(alignment) || alignment % sizeof(void *)) return EINVAL;
@@ -177,7 +158,7 @@ static KOLK_NOINLINE_ void expect_block(const void *block) {
     if (KOLK_UNLIKELY_(!malloc_heap.inside) && block) have_heap();
 }
 
-static KOLK_NOINLINE_ void free_slow(void *block, const void *site) {
+KOLK_NOINLINE_ void free_slow(void *block, const void *site) {
     expect_block(block);
     kolk_heap_free_slow_(&malloc_heap, block, site);
 }
@@ -188,14 +169,12 @@ EXPORT void free(void *ptr) {
 
 EXPORT void free_sized(void *block, size_t size) {
     (void)size;
-    expect_block(block);
-    kolk_heap_free_at_(&malloc_heap, block, SITE);
+    free_for(block, SITE);
 }
 
 EXPORT void free_aligned_sized(void *block, size_t align, size_t size) {
     (void)align, (void)size;
-    expect_block(block);
-    kolk_heap_free_at_(&malloc_heap, block, SITE);
+    free_for(block, SITE);
 }
 
 /* ---- glibc's own names, for programs that put their own functions in front of malloc ----------------------------- */

@@ -2,6 +2,7 @@
 # Runs programs that were not written for kolk under libkolk-malloc.so: output and exit code must be the same as without
 # it.
 #     answers     the results of malloc and its family, compared with glibc's manual
+#     operators   C++'s operators new and delete
 #     life        constructors and destructors, libraries that are loaded and unloaded, threads and their keys
 #     forks       forks while other threads are in the middle of malloc
 #     misuse      the mistakes of docs/misuse.md that can be made with malloc
@@ -56,6 +57,8 @@ aligned_alloc 0 100: NULL, errno EINVAL
 cfree 0
 END
   names=$(nm -D --defined-only "$library" | sed 's/.* //' | sort | xargs)
+  [[ $(grep -c '^_Z' <<< "${names// /$'\n'}") == 20 ]] || fail "the library shows $names"
+  names=$(tr ' ' '\n' <<< "$names" | grep -v '^_Z' | xargs)
   [[ $names == "__libc_calloc __libc_free __libc_malloc __libc_memalign __libc_pvalloc __libc_realloc __libc_valloc aligned_alloc calloc free free_aligned_sized free_sized mallinfo mallinfo2 malloc malloc_trim malloc_usable_size\
  memalign posix_memalign pvalloc realloc reallocarray valloc" ]] || fail "the library shows $names"
   cat > "$work/names.c" << 'END'
@@ -81,6 +84,27 @@ END
   ends 0 under "$work/names"
   readelf -dW "$library" | grep -q INITFIRST || fail "its handlers of forks are not the first"
   ! readelf -rW "$library" | grep -E 'DTPMOD|TLSDESC' || fail "some thread-local variables are allocated at their first use"
+}
+
+operators() {
+  local way compile=("${CXX:-c++}" -std=c++17 -O0 -w tests/preload/operators.cc) # -O0: no call is left out
+  for way in KEEPS REPLACES; do
+    "${compile[@]}" "-D$way" -o "$work/operators_$way"
+    same "$work/operators_$way"
+  done
+  is 'its own operators: [1-9]' "$work/with"
+  "${compile[@]}" -DPLUGIN -shared -fPIC -o "$work/operators.so"
+  echo '#include <dlfcn.h>
+    int main(int argc, char **argv) {
+        void *library = dlopen(argv[argc - 1], RTLD_NOW | RTLD_LOCAL);
+        if (!library) return 1;
+        ((void (*)(void))dlsym(library, "plugin"))();
+        return 0;
+    }' > "$work/host.c"
+  compile -w "$work/host.c" -o "$work/host" -ldl
+  same "$work/host" "$work/operators.so"
+  ends 134 under "$work/operators_KEEPS" twice
+  is '^kolk: malloc/16: double free of slot .* by main' "$work/err"
 }
 
 life() {
