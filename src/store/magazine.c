@@ -9,6 +9,7 @@
 
 #define FORMER   16u /* looks at this many former entries; 32 gained no more */
 #define NO_ENTRY UINT32_MAX
+#define GATHERED 64u /* words of slots that are put into the depot together */
 
 /* ---- Slots ------------------------------------------------------------------------------------------------------- */
 
@@ -42,20 +43,53 @@ void kolk_magazine_fill_(kolk_magazine_ *magazine, uint64_t bits) {
     kolk_store_(&magazine->top, n, KOLK_RELEASE_); /* so that a fork's child finds all entries */
 }
 
+/* Slots on their way to the depot: up to GATHERED words with their bits. A word's place is its number modulo GATHERED. */
+typedef struct gathered_slots {
+    uint64_t bits[GATHERED];
+    uint32_t words[GATHERED];
+    uint64_t used; /* bit n: the n-th place has a word */
+} gathered_slots;
+
+/* If the word's place has another word, that one goes to the depot first. */
+static inline void gather(gathered_slots *gathered, kolk_depot_ *depot, uint32_t word, uint64_t bits) {
+    uint32_t at = word % GATHERED;
+    bool used = gathered->used >> at & 1;
+    if (used && gathered->words[at] == word) {
+        gathered->bits[at] |= bits;
+        return;
+    }
+    if (used) kolk_depot_put_bits_(depot, gathered->words[at], gathered->bits[at]);
+    gathered->words[at] = word;
+    gathered->bits[at] = bits;
+    gathered->used |= UINT64_C(1) << at;
+}
+
+static inline void put_gathered(const gathered_slots *gathered, kolk_depot_ *depot) {
+    for (uint64_t left = gathered->used; left; left &= left - 1) {
+        uint32_t at = kolk_bits_lowest_(left);
+        kolk_depot_put_bits_(depot, gathered->words[at], gathered->bits[at]);
+    }
+}
+
 /* The slots that leave stay in the magazine until they are counted (depot.h). Then the other slots move down. As n is
  * at least half, their old and new places do not overlap, so a fork's child finds each of them once. */
 void kolk_magazine_put_oldest_(kolk_magazine_ *magazine, uint32_t n) {
     kolk_depot_ *depot = magazine->depot;
     uint32_t *entries = kolk_magazine_entry_(magazine, 0), left = magazine->top - n, at = 0;
+    unsigned shift = depot->word_shift;
+    uint32_t in_word = kolk_depot_word_bits_(depot) - 1;
+    gathered_slots gathered;
+    gathered.used = 0;
     KOLK_ASSERT_(n <= magazine->top && left <= n);
     if (n == 0) return;
     kolk_store_(&magazine->leaving, n, KOLK_RELAXED_);
     while (at != n) {
-        uint32_t word = entries[at] >> depot->word_shift;
+        uint32_t word = entries[at] >> shift;
         uint64_t bits = 0;
-        for (; at != n && entries[at] >> depot->word_shift == word; at++) bits |= kolk_depot_bit_(depot, entries[at]);
-        kolk_depot_put_bits_(depot, word, bits);
+        for (; at != n && entries[at] >> shift == word; at++) bits |= UINT64_C(1) << (entries[at] & in_word);
+        gather(&gathered, depot, word, bits);
     }
+    put_gathered(&gathered, depot);
     kolk_depot_count_return_(depot);
     memcpy(entries, entries + n, left * sizeof *entries);
     kolk_store_(&magazine->top, left, KOLK_RELEASE_); /* release: a fork's child finds all earlier writes */
