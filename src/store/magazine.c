@@ -38,8 +38,12 @@ void kolk_magazine_fill_(kolk_magazine_ *magazine, uint64_t bits) {
     uint32_t first = magazine->next_word << magazine->depot->word_shift, n = (uint32_t)__builtin_popcountll(bits);
     KOLK_ASSERT_(magazine->top == 0);
     KOLK_ASSERT_(n < magazine->cache);
-    for (uint32_t *entry = kolk_magazine_entry_(magazine, n); bits; bits &= bits - 1)
-        *--entry = first + kolk_bits_lowest_(bits);
+    uint32_t *entry = kolk_magazine_entry_(magazine, n), lowest = kolk_bits_lowest_(bits);
+    if (bits >> lowest == ~UINT64_C(0) >> (64 - n)) { /* neighbours */
+        for (uint32_t slot = first + lowest, end = slot + n; slot != end; slot++) *--entry = slot;
+    } else {
+        for (; bits; bits &= bits - 1) *--entry = first + kolk_bits_lowest_(bits);
+    }
     kolk_store_(&magazine->top, n, KOLK_RELEASE_); /* so that a fork's child finds all entries */
 }
 
@@ -84,9 +88,13 @@ void kolk_magazine_put_oldest_(kolk_magazine_ *magazine, uint32_t n) {
     if (n == 0) return;
     kolk_store_(&magazine->leaving, n, KOLK_RELAXED_);
     while (at != n) {
-        uint32_t word = entries[at] >> shift;
+        uint32_t slot = entries[at], word = slot >> shift;
         uint64_t bits = 0;
-        for (; at != n && entries[at] >> shift == word; at++) bits |= UINT64_C(1) << (entries[at] & in_word);
+        do {
+            bits |= UINT64_C(1) << (slot & in_word);
+            if (++at == n) break;
+            slot = entries[at];
+        } while (slot >> shift == word);
         gather(&gathered, depot, word, bits);
     }
     put_gathered(&gathered, depot);
