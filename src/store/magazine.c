@@ -47,7 +47,8 @@ void kolk_magazine_fill_(kolk_magazine_ *magazine, uint64_t bits) {
     kolk_store_(&magazine->top, n, KOLK_RELEASE_); /* so that a fork's child finds all entries */
 }
 
-/* Slots on their way to the depot: up to GATHERED words with their bits. A word's place is its number modulo GATHERED. */
+/* Slots on their way to the depot: up to GATHERED words with their bits. A word's place is its number modulo
+ * GATHERED. */
 typedef struct gathered_slots {
     uint64_t bits[GATHERED];
     uint32_t words[GATHERED];

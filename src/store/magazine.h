@@ -4,8 +4,8 @@
  *     entries   | oldest | ........... | newest | ............ |
  *               0    `leaving`        top                  cache
  *
- * An empty magazine takes the slots of one word. A full one returns its oldest half to the depot. Entries that belong to
- * one word need only a single OR. If objects were freed in the order in which they were allocated, up to 64 entries
+ * An empty magazine takes the slots of one word. A full one returns its oldest half to the depot. Entries that belong
+ * to one word need only a single OR. If objects were freed in the order in which they were allocated, up to 64 entries
  * belong to one word; if they were freed in random order, some of them do.
  *
  * The lives of the slots of a word are neighbours in memory. If two threads use slots of the same word all the time,

@@ -77,6 +77,7 @@ static kolk_keeper_ *make_one(void *context, uint32_t n) {
     for (unsigned d = 0; d < DEPOTS; d++) {
         all[n].of[d].magazine.depot = &depots[d];
         all[n].of[d].magazine.cache = depots[d].cache;
+        kolk_magazine_begin_entries_(&all[n].of[d].magazine);
         kolk_keeper_add_(&all[n].base, &all[n].of[d].magazine);
     }
     return &all[n].base;
@@ -105,6 +106,7 @@ static int take(keeper *me, unsigned d) {
     kolk_magazine_ *magazine = &me->of[d].magazine;
     if (kolk_magazine_count_(magazine)) return (int)kolk_magazine_pop_(magazine);
     uint64_t returns, bits;
+    kolk_magazine_go_back_(magazine);
     do {
         returns = kolk_load_(&depots[d].returns, KOLK_ACQUIRE_);
         bits = kolk_depot_look_(&depots[d], &magazine->next_word,
@@ -162,6 +164,41 @@ static void test_all_slots_of_two_depots(void **state) {
             assert_int_equal(kolk_slot_set_count_(&depots[d].free, kolk_depot_words_(&depots[d], SLOTS)), SLOTS);
         assert_int_equal(calls, 0);
     }
+}
+
+/* An empty magazine takes slots of a word that it had before, although the search would find another word first. */
+static void test_a_magazine_goes_back_to_its_words(void **state) {
+    (void)state;
+    begin_depots(CACHE, SLOTS);
+    keeper *me = join_up_to(KEEPERS), *other = join_up_to(KEEPERS);
+    for (int slot = 0; slot < 2 * CACHE; slot++) assert_int_equal(take(me, 0), slot);
+    for (int slot = 2 * CACHE; slot < 4 * CACHE; slot++) assert_int_equal(take(other, 0), slot);
+    give(me, 0, 3);
+    assert_int_equal(take(me, 0), 3);
+    kolk_depot_put_(&depots[0], 2 * CACHE); /* in the next word */
+    kolk_depot_put_(&depots[0], 5);
+    kolk_depot_put_(&depots[0], 1);
+    assert_int_equal(take(me, 0), 1);
+    assert_int_equal(take(me, 0), 5);
+    assert_int_equal(take(me, 0), 2 * CACHE);
+    assert_int_equal(take(me, 0), 4 * CACHE);
+    leave_depots(me);
+    leave_depots(other);
+}
+
+/* Each slot arrives in the depot, even if the words of two slots have the same place while they are gathered. */
+static void test_slots_of_many_words_leave_together(void **state) {
+    (void)state;
+    static const int slots[] = {0, 256, 257, 1};
+    begin_depots(4, SLOTS);
+    keeper *me = join_up_to(KEEPERS);
+    for (int slot = 0; slot < SLOTS; slot++) assert_int_equal(take(me, 0), slot);
+    for (unsigned n = 0; n < 4; n++) give(me, 0, slots[n]);
+    leave_depots(me);
+    assert_int_equal(kolk_slot_set_count_(&depots[0].free, kolk_depot_words_(&depots[0], SLOTS)), 4);
+    for (unsigned n = 0; n < 4; n++)
+        assert_true(*kolk_slot_set_word_(&depots[0].free, (uint64_t)slots[n] / 4) &
+                    kolk_depot_bit_(&depots[0], (uint32_t)slots[n]));
 }
 
 /* Slots beyond `usable` are not taken, not even after a search has proved the depot empty; extending the depot makes
@@ -283,6 +320,8 @@ static void test_threads(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_slots_of_two_depots),
+        cmocka_unit_test(test_a_magazine_goes_back_to_its_words),
+        cmocka_unit_test(test_slots_of_many_words_leave_together),
         cmocka_unit_test(test_a_depot_is_extended),
         cmocka_unit_test(test_members_without_limit),
         cmocka_unit_test(test_bounds),
