@@ -26,7 +26,7 @@ KOLK_ALWAYS_INLINE_ static void *alloc_for(size_t size, const void *site) {
 }
 
 static inline void *alloc_aligned_for(size_t align, size_t size, const void *site) {
-    return align <= KOLK_HEAP_GRAIN_ ? alloc_for(size, site) : alloc_slow(align, size, site);
+    return align <= KOLK_GRAIN_ ? alloc_for(size, site) : alloc_slow(align, size, site);
 }
 
 KOLK_ALWAYS_INLINE_ static void free_for(void *block, const void *site) {

@@ -119,6 +119,9 @@ typedef struct kolk_heap_desc {
      * inside it does not call it again. */
     bool (*on_full)(struct kolk_heap *heap, size_t bytes, void *context) KOLK_OR_0_;
     void *context KOLK_OR_0_;
+    /* The heap inside which the new one lives; NULL: none. The new heap ends at the latest when its parent ends or is
+     * reset, and its bytes count towards the limits of all heaps inside which it lives. */
+    struct kolk_heap *parent KOLK_OR_0_;
 } kolk_heap_desc;
 
 /* ---- Struct ------------------------------------------------------------------------------------------------------ */
@@ -128,12 +131,13 @@ typedef struct kolk_heap {
     uintptr_t base; /* where the address space of all classes begins */
     uint64_t id;    /* unique in the process for ever; 0: none */
     uint32_t n_classes;
-    uint32_t place;         /* where threads look for it first */
-    uint32_t number;        /* number in the registry; 0: not registered */
-    uint8_t class_shift;    /* each class has 1 << class_shift bytes of address space */
-    uint8_t by_size[65];    /* the class of blocks of up to 16 * n bytes */
-    uint8_t by_quarter[80]; /* larger sizes: the first class to try, by quarters of doublings from 1,024 */
-    struct kolk_heap_inside_ *inside;
+    uint32_t place;                   /* where threads look for it first */
+    uint32_t number;                  /* number in the registry; 0: not registered */
+    uint8_t class_shift;              /* each class has 1 << class_shift bytes of address space */
+    uint8_t by_size[65];              /* the class of blocks of up to 16 * n bytes */
+    uint8_t by_quarter[80];           /* larger sizes: the first class to try, by quarters of doublings from 1,024 */
+    struct kolk_heap_inside_ *inside; /* the classes and large blocks; NULL: none was needed so far */
+    struct kolk_heap_root_ *root;     /* all else */
 } kolk_heap;
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
@@ -149,6 +153,11 @@ KOLK_USES_(1) void kolk_heap_reset(kolk_heap *heap);
 
 /* Frees the heap with all of its blocks. No thread may use the heap or its blocks any more. */
 KOLK_USES_(1) void kolk_heap_deinit(kolk_heap *heap);
+
+/* Calls function(context) when the heap ends or is reset, before its blocks do: to close a file, for example. The
+ * functions are called in reverse order, the last added first, and only once. They may use the heap. Returns false if
+ * there is no memory; the function is not called then. */
+KOLK_USES_(1) bool kolk_heap_on_end(kolk_heap *heap, void (*function)(void *context), void *context);
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------------ */
 

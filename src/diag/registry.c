@@ -34,9 +34,9 @@
 #else
 #define REGISTRY_BYTES ((size_t)1 << 18) /* there a reservation takes real memory, from a heap of 16 MiB */
 #endif
-#define PLACE_BITS 20u /* the low bits of a number: the place of its entry + 1 */
-#define LISTS      512u
-#define TRIES      3u /* attempts to read statistics that another thread changes */
+#define PLACE_BITS 20u  /* the low bits of a number: the place of its entry + 1 */
+#define LISTS      512u /* of by_address at first; their number doubles as pools are added */
+#define TRIES      3u   /* attempts to read statistics that another thread changes */
 
 typedef struct entry {
     uintptr_t pool;   /* the pool's address; 0 if the entry is free */
@@ -56,6 +56,8 @@ typedef union pool_copy {
     max_align_t aligned;
 } pool_copy;
 
+static uint32_t first_lists[LISTS];
+
 static struct {
     entry *entries;
     size_t committed; /* bytes */
@@ -63,9 +65,10 @@ static struct {
     uint32_t free;    /* the place + 1 of the first free entry, 0 if there is none */
     kolk_keep_ *keep; /* NULL if the statistics of ended pools are not kept */
     const char *scene;
-    uint32_t debug;             /* the flags of all pools that ever existed */
-    uint32_t by_address[LISTS]; /* the place + 1 of the first entry of each list */
-} registry = {.scene = ""};
+    uint32_t debug;       /* the flags of all pools that ever existed */
+    uint32_t *by_address; /* the place + 1 of the first entry of each list */
+    uint32_t lists;       /* their number, a power of two */
+} registry = {.scene = "", .by_address = first_lists, .lists = LISTS};
 
 /* ---- Entries ----------------------------------------------------------------------------------------------------- */
 
@@ -98,7 +101,7 @@ static entry *take_entry(void) {
 }
 
 static uint32_t *list_of(uintptr_t address) {
-    return &registry.by_address[kolk_mixed_(address) % LISTS];
+    return &registry.by_address[kolk_mixed_(address) % registry.lists];
 }
 
 static void link_entry(entry *at) {
@@ -115,6 +118,20 @@ static void unlink_entry(const entry *at) {
     else
         *list_of(at->pool) = at->behind;
     if (at->behind) registry.entries[at->behind - 1].before = at->before;
+}
+
+/* Doubles the number of lists, if there are too few. Without memory it stays as it is. */
+static void have_lists(void) {
+    uint32_t *old = registry.by_address, before = registry.lists;
+    if (registry.used < 2 * before) return;
+    size_t size = 2 * before * sizeof *old;
+    uint32_t *lists = (uint32_t *)kolk_memory_take_(size, size);
+    if (!lists) return;
+    registry.by_address = lists;
+    registry.lists = 2 * before;
+    for (uint32_t i = 0; i < registry.used; i++)
+        if (registry.entries[i].pool) link_entry(&registry.entries[i]);
+    if (old != first_lists) kolk_memory_release_(old, before * sizeof *old);
 }
 
 static void set_pool(entry *at, uintptr_t pool) {
@@ -187,6 +204,7 @@ static bool ask_named(const entry *at, kolk_record_ *out) {
 
 /* The caller holds the lock. */
 static void add_entry(const void *pool, uint32_t *number, const kolk_kind_ *kind, const kolk_stats *now) {
+    have_lists();
     entry *at = take_entry();
     *number = 0;
     if (!at) return;

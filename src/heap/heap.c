@@ -73,23 +73,40 @@ static void *alloc_from(kolk_heap *heap, uint32_t n, size_t align, size_t size, 
 }
 
 bool kolk_heap_ask_for_room_(kolk_heap *heap, size_t size) {
-    const kolk_heap_inside_ *inside = heap->inside;
-    kolk_heap_thread_ *thread = inside->on_full ? kolk_heap_thread_of_(heap) : NULL;
+    const kolk_heap_root_ *root = heap->root;
+    kolk_heap_thread_ *thread = root->on_full ? kolk_heap_thread_of_(heap) : NULL;
     if (!thread || thread->asks) return false;
     thread->asks = true;
-    bool freed = inside->on_full(heap, size, inside->context);
+    bool freed = root->on_full(heap, size, root->context);
     thread->asks = false;
     return freed;
 }
 
-KOLK_NOINLINE_ void *kolk_heap_alloc_slow_(kolk_heap *heap, size_t align, size_t size, const void *site) {
-    if (!heap->inside || (align & (align - 1)) || align == 0) return NULL;
+/* Does the nursery serve this size? It no longer does once the class has been made. */
+static bool is_young(const kolk_heap *heap, size_t size) {
+    const kolk_heap_inside_ *inside = kolk_heap_grown_(heap);
+    if (heap->root->nursery.is_closed || size > KOLK_NURSERY_LARGEST_) return false;
+    return !inside || !kolk_load_(&inside->trays[kolk_own_class_(size)].is_made, KOLK_RELAXED_);
+}
+
+/* Allocates from the classes, or a large block. */
+static void *alloc_grown(kolk_heap *heap, size_t align, size_t size, const void *site) {
+    const kolk_heap_inside_ *inside = kolk_heap_grow_(heap);
+    if (!inside) return NULL;
     uint32_t n = kolk_heap_class_aligned_(heap, align, size);
     void *block = n < heap->n_classes ? kolk_heap_sample_(heap, align, size, site) : NULL;
     if (!block) block = alloc_from(heap, n, align, size, site);
     if (!block && kolk_heap_release_spares_(heap->inside)) block = alloc_from(heap, n, align, size, site);
     if (!block && kolk_heap_ask_for_room_(heap, size)) block = alloc_from(heap, n, align, size, site);
-    if (!block) kolk_fetch_add_(&heap->inside->failed, 1, KOLK_RELAXED_);
+    return block;
+}
+
+KOLK_NOINLINE_ void *kolk_heap_alloc_slow_(kolk_heap *heap, size_t align, size_t size, const void *site) {
+    kolk_heap_root_ *root = heap->root;
+    if (!root || (align & (align - 1)) || align == 0) return NULL;
+    void *block = is_young(heap, size) ? kolk_nursery_alloc_(&root->nursery, align, size) : NULL;
+    if (!block) block = alloc_grown(heap, align, size, site);
+    if (!block) kolk_fetch_add_(&root->failed, 1, KOLK_RELAXED_);
     return block;
 }
 
@@ -107,9 +124,9 @@ static bool give_and_count(const kolk_heap *heap, kolk_heap_thread_ *thread, con
 }
 
 static void free_to_depot(kolk_heap *heap, void *block, const void *site) {
-    kolk_slot_store_ *store = heap->inside ? kolk_heap_store_of_(heap, block) : NULL;
+    kolk_slot_store_ *store = kolk_heap_store_of_(heap, block);
     if (!store) {
-        kolk_heap_inside_ *inside = heap->inside;
+        kolk_heap_inside_ *inside = kolk_heap_grown_(heap);
         if (!inside || !(kolk_heap_free_guarded_(inside, block, site) || kolk_heap_free_large_(inside, block)))
             kolk_heap_refuse_(heap, block, "free", site);
         return;
@@ -129,9 +146,10 @@ static void free_to_depot(kolk_heap *heap, void *block, const void *site) {
 /* Preserves errno, as POSIX 2024 requires of free, even if the system refuses to take memory back. */
 KOLK_NOINLINE_ void kolk_heap_free_slow_(kolk_heap *heap, void *block, const void *site) {
     if (!block) return;
-    if (heap->inside && heap->inside->sample && give_and_count(heap, kolk_heap_near_(heap), block)) return;
+    const kolk_heap_inside_ *inside = kolk_heap_grown_(heap);
+    if (inside && inside->sample && give_and_count(heap, kolk_heap_near_(heap), block)) return;
     int before = errno;
-    free_to_depot(heap, block, site);
+    if (!heap->root || !kolk_nursery_free_(&heap->root->nursery, block)) free_to_depot(heap, block, site);
     errno = before;
 }
 
@@ -149,8 +167,10 @@ KOLK_NOINLINE_ void *kolk_heap_alloc(kolk_heap *heap, size_t size) {
 
 /* New guarded blocks already read as 0. */
 void *kolk_heap_zero_(const kolk_heap *heap, void *block, size_t size) {
-    if (block && kolk_heap_class_at_(heap, block) < heap->n_classes) return memset(block, 0, size);
-    if (block && !kolk_guarded_has_(&heap->inside->guarded, block)) kolk_large_zero_(&heap->inside->large, block, size);
+    if (!block) return NULL;
+    if (kolk_heap_class_at_(heap, block) < heap->n_classes || kolk_nursery_has_(&heap->root->nursery, block))
+        return memset(block, 0, size);
+    if (!kolk_guarded_has_(&heap->inside->guarded, block)) kolk_large_zero_(&heap->inside->large, block, size);
     return block;
 }
 
@@ -191,14 +211,15 @@ KOLK_NOINLINE_ void kolk_heap_free(kolk_heap *heap, void *block) {
 /* The calling thread's magazine of class n, if its store can take and free many blocks at once. NULL: the thread has
  * none yet, or each call needs the slow path, because the heap samples or is in debug mode. */
 static kolk_magazine_ *magazine_for_many(const kolk_heap *heap, uintptr_t n) {
-    if (!heap->inside || heap->inside->sample || n >= heap->n_classes) return NULL;
+    const kolk_heap_inside_ *inside = kolk_heap_grown_(heap);
+    if (!inside || inside->sample || n >= heap->n_classes) return NULL;
     kolk_magazine_ *magazine = kolk_heap_near_(heap)->magazines[n];
-    return magazine->depot && !heap->inside->trays[n].store.debug ? magazine : NULL;
+    return magazine->depot && !inside->trays[n].store.debug ? magazine : NULL;
 }
 
 /* Allocates up to n blocks of this size's class without the slow path, and returns how many. */
 static uint32_t take_many(kolk_heap *heap, size_t size, void **blocks, size_t n) {
-    uint32_t of_class = heap->inside ? kolk_heap_class_for_(heap, size) : 0;
+    uint32_t of_class = kolk_heap_grown_(heap) ? kolk_heap_class_for_(heap, size) : 0;
     kolk_magazine_ *magazine = magazine_for_many(heap, of_class);
     if (!magazine) return 0;
     kolk_heap_tray_ *tray = &heap->inside->trays[of_class];

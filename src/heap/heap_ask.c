@@ -8,21 +8,40 @@
 
 #include <string.h>
 
-static const char *name_of(const kolk_heap_inside_ *inside) {
-    return inside->name ? inside->name : "";
+static const char *name_of(const kolk_heap *heap) {
+    return heap->root && heap->root->name ? heap->root->name : "";
 }
 
 /* ---- Reports ----------------------------------------------------------------------------------------------------- */
 
+/* Reports a pointer into a leaf. */
+static void refuse_in_leaf(const kolk_heap *heap, kolk_failure failure, const char *verb) {
+    kolk_nursery_ *nursery = &heap->root->nursery;
+    const unsigned char *block = (const unsigned char *)kolk_nursery_locate_(nursery, failure.object);
+    if (!kolk_nursery_has_(nursery, failure.object)) {
+        failure.rule = KOLK_FOREIGN_POINTER;
+        kolk_fail_(failure, "%s of a pointer that belongs to another heap, or to one that has ended", verb);
+    } else if (block) {
+        failure.rule = KOLK_INTERIOR_POINTER;
+        kolk_fail_(failure, "%s of a pointer into a block, at byte %u of it", verb,
+                   (uint64_t)((const unsigned char *)failure.object - block));
+    } else if (strcmp(verb, "free") == 0) {
+        failure.rule = KOLK_DOUBLE_FREE;
+        kolk_fail_(failure, "double free of a block");
+    } else {
+        failure.rule = KOLK_DEAD_OBJECT;
+        kolk_fail_(failure, "%s of a block that is free", verb);
+    }
+}
+
 void kolk_heap_refuse_(const kolk_heap *heap, const void *block, const char *verb, const void *site) {
-    const kolk_heap_inside_ *inside = heap->inside;
-    const kolk_slot_store_ *store = inside ? kolk_heap_store_of_(heap, block) : NULL;
+    const kolk_heap_inside_ *inside = kolk_heap_grown_(heap);
+    const kolk_slot_store_ *store = kolk_heap_store_of_(heap, block);
     if (store) {
         kolk_store_fail_object_(store, block, verb, KOLK_DEAD_OBJECT, site);
         return;
     }
-    kolk_failure failure = {
-        .pool = inside ? name_of(inside) : "", .object = block, .slot = UINT32_MAX, .site = site, .no_debug = true};
+    kolk_failure failure = {.pool = name_of(heap), .object = block, .slot = UINT32_MAX, .site = site, .no_debug = true};
     if (inside && kolk_heap_refuse_guarded_(inside, failure, verb)) return;
     size_t behind = 0;
     if (inside && kolk_large_locate_(&inside->large, block, &behind)) {
@@ -30,16 +49,22 @@ void kolk_heap_refuse_(const kolk_heap *heap, const void *block, const char *ver
         kolk_fail_(failure, "%s of a pointer into a large block, at byte %u of it", verb, (uint64_t)behind);
         return;
     }
+    if (heap->root && kolk_leaf_of_(block)) {
+        refuse_in_leaf(heap, failure, verb);
+        return;
+    }
     failure.rule = KOLK_FOREIGN_POINTER;
     kolk_fail_(failure, "%s of a pointer that does not belong to this heap", verb);
 }
 
 size_t kolk_heap_size_of_(const kolk_heap *heap, const void *block) {
-    if (!heap->inside) return 0;
+    if (!heap->root) return 0;
+    if (kolk_nursery_has_(&heap->root->nursery, block)) return kolk_nursery_size_of_(&heap->root->nursery, block);
+    const kolk_heap_inside_ *inside = kolk_heap_grown_(heap);
+    if (!inside) return 0;
     const kolk_slot_store_ *store = kolk_heap_store_of_(heap, block);
-    if (!store && kolk_guarded_has_(&heap->inside->guarded, block))
-        return kolk_guarded_size_(&heap->inside->guarded, block);
-    if (!store) return kolk_large_size_(&heap->inside->large, block);
+    if (!store && kolk_guarded_has_(&inside->guarded, block)) return kolk_guarded_size_(&inside->guarded, block);
+    if (!store) return kolk_large_size_(&inside->large, block);
     return kolk_store_is_alive_(store, kolk_store_slot_of_(store, block)) ? store->object_size : 0;
 }
 
@@ -64,7 +89,7 @@ static void *first_guarded(const kolk_heap_inside_ *inside, const void *block) {
 
 /* The first live block of the classes, from this slot of class n on, or else the first guarded or large block. */
 static void *first_from(const kolk_heap_inside_ *inside, uint32_t n, uint32_t slot) {
-    for (; n < inside->heap->n_classes; n++, slot = 0) {
+    for (; n < inside->n_classes; n++, slot = 0) {
         const kolk_heap_tray_ *tray = &inside->trays[n];
         if (!kolk_load_(&tray->is_made, KOLK_ACQUIRE_)) continue;
         void *block = kolk_store_next_alive_(&tray->store, &slot, kolk_load_(&tray->store.depot.fresh, KOLK_ACQUIRE_));
@@ -73,20 +98,35 @@ static void *first_from(const kolk_heap_inside_ *inside, uint32_t n, uint32_t sl
     return first_guarded(inside, NULL);
 }
 
+/* The first live block of the nursery behind this one (NULL: the first of all), or else the first of the others. */
+static void *first_young(const kolk_heap *heap, const void *block) {
+    const kolk_heap_inside_ *inside = kolk_heap_grown_(heap);
+    void *next = kolk_nursery_next_(&heap->root->nursery, block);
+    return next || !inside ? next : first_from(inside, 0, 0);
+}
+
 KOLK_NOINLINE_ void *kolk_heap_next(const kolk_heap *heap, const void *block) {
-    if (!heap->inside) return NULL;
-    if (!block) return first_from(heap->inside, 0, 0);
+    const kolk_heap_inside_ *inside = kolk_heap_grown_(heap);
+    if (!heap->root) return NULL;
+    if (!block || kolk_nursery_has_(&heap->root->nursery, block)) return first_young(heap, block);
+    if (!inside) return NULL;
     const kolk_slot_store_ *store = kolk_heap_store_of_(heap, block);
-    if (!store && kolk_guarded_has_(&heap->inside->guarded, block)) return first_guarded(heap->inside, block);
-    if (!store) return kolk_large_next_(&heap->inside->large, (uintptr_t)block);
+    if (!store && kolk_guarded_has_(&inside->guarded, block)) return first_guarded(inside, block);
+    if (!store) return kolk_large_next_(&inside->large, (uintptr_t)block);
     uintptr_t slot = kolk_store_slot_of_(store, block);
     if (slot < kolk_store_fresh_(store))
-        return first_from(heap->inside, (uint32_t)kolk_heap_class_at_(heap, block), (uint32_t)slot + 1);
+        return first_from(inside, (uint32_t)kolk_heap_class_at_(heap, block), (uint32_t)slot + 1);
     kolk_store_fail_object_(store, block, "next", KOLK_DEAD_OBJECT, SITE);
     return NULL;
 }
 
 /* ---- Statistics -------------------------------------------------------------------------------------------------- */
+
+/* The registry asks about a copy of the struct, parts of which may be overwritten. Its facts (heap_memory.c) are true of
+ * the root only. */
+static const kolk_heap_inside_ *inside_for_stats(const kolk_heap *heap) {
+    return heap->root ? __atomic_load_n(&heap->root->inside, __ATOMIC_ACQUIRE) : NULL; /* partner: make_classes */
+}
 
 /* Statistics of large and guarded blocks; true if there ever was such a block. */
 static bool large_stats(const kolk_heap_inside_ *inside, kolk_stats *out) {
@@ -101,8 +141,24 @@ static bool large_stats(const kolk_heap_inside_ *inside, kolk_stats *out) {
     return out->peak != 0;
 }
 
-bool kolk_heap_stats_of_class(const kolk_heap *heap, uint32_t n, kolk_heap_class_stats *out) {
-    const kolk_heap_inside_ *inside = heap->inside;
+/* Adds the nursery's blocks of class n; true if there ever was such a block. */
+static bool add_young(const kolk_nursery_counts_ *young, uint32_t n, kolk_heap_class_stats *out) {
+    if (n >= KOLK_NURSERY_CLASSES_ || young->served[n] == 0) return false;
+    uint32_t alive = young->alive[n], blocks = alive + young->freed[n], size = kolk_own_size_(n);
+    kolk_stats *stats = &out->stats;
+    stats->count += alive;
+    stats->peak += blocks; /* a block is only made if none is free */
+    stats->capacity += blocks;
+    stats->bytes_committed += (uint64_t)blocks * size;
+    stats->stride = stats->object_size = size;
+    out->asked += (uint64_t)young->served[n] * size;
+    out->given += (uint64_t)young->served[n] * size;
+    return true;
+}
+
+static bool stats_of_class(const kolk_heap *heap, uint32_t n, const kolk_nursery_counts_ *young,
+                           kolk_heap_class_stats *out) {
+    const kolk_heap_inside_ *inside = inside_for_stats(heap);
     *out = (kolk_heap_class_stats){.stats = {.name = "", .kind = "heap"}};
     bool found = false;
     if (inside && n < heap->n_classes) {
@@ -113,37 +169,65 @@ bool kolk_heap_stats_of_class(const kolk_heap *heap, uint32_t n, kolk_heap_class
         out->stats.object_size = tray->size;
         out->asked = kolk_load_(&tray->asked, KOLK_RELAXED_);
         out->given = kolk_load_(&tray->given, KOLK_RELAXED_);
+    } else if (n < heap->n_classes) {
+        out->stats.name = name_of(heap);
+        out->stats.object_size = kolk_own_size_(n);
     } else if (inside && n == heap->n_classes) {
         found = large_stats(inside, &out->stats);
     }
+    return (n < heap->n_classes && add_young(young, n, out)) || found;
+}
+
+bool kolk_heap_stats_of_class(const kolk_heap *heap, uint32_t n, kolk_heap_class_stats *out) {
+    kolk_nursery_counts_ young = {.served = {0}};
+    if (heap->root) kolk_nursery_count_(&heap->root->nursery, &young);
+    bool found = stats_of_class(heap, n, &young, out);
     kolk_tools_wrote_(out, sizeof *out);
     return found;
 }
 
-void kolk_heap_stats(const kolk_heap *heap, kolk_stats *out) {
-    const kolk_heap_inside_ *inside = heap->inside;
-    kolk_stats sum = {.name = inside ? name_of(inside) : "", .kind = "heap"};
-    for (uint32_t n = 0; inside && n <= heap->n_classes; n++) {
+/* The bytes that a heap has besides its classes and large blocks. */
+static void add_inside(const kolk_heap_inside_ *inside, kolk_stats *sum) {
+    uint64_t guarded_bytes;
+    kolk_guarded_count_(&inside->guarded, &guarded_bytes);
+    if (inside->sample) sum->debug |= KOLK_DEBUG_SAMPLE;
+    if (inside->sample)
+        sum->bytes_reserved += inside->guarded.memory_size - guarded_bytes; /* guarded_bytes was counted above */
+    sum->bytes_reserved += inside->space_size + sizeof *inside;
+    sum->bytes_committed += sizeof *inside;
+}
+
+static void add_class(kolk_stats *sum, const kolk_stats *one) {
+    sum->count += one->count;
+    sum->peak += one->peak;
+    sum->capacity += one->capacity;
+    sum->unused_bytes += one->unused_bytes;
+    sum->bytes_committed += one->bytes_committed;
+    sum->debug |= one->debug;
+}
+
+/* Adds all blocks. */
+static void add_classes(const kolk_heap *heap, kolk_stats *sum) {
+    kolk_nursery_counts_ young;
+    if (!kolk_nursery_count_(&heap->root->nursery, &young) && !inside_for_stats(heap)) return;
+    for (uint32_t n = 0; n <= heap->n_classes; n++) {
         kolk_heap_class_stats one;
-        if (!kolk_heap_stats_of_class(heap, n, &one)) continue;
-        sum.count += one.stats.count;
-        sum.peak += one.stats.peak;
-        sum.capacity += one.stats.capacity;
-        sum.unused_bytes += one.stats.unused_bytes;
-        if (n == heap->n_classes) sum.bytes_reserved += one.stats.bytes_reserved; /* classes lie in the heap's space */
-        sum.bytes_committed += one.stats.bytes_committed;
-        sum.debug |= one.stats.debug;
+        if (!stats_of_class(heap, n, &young, &one)) continue;
+        add_class(sum, &one.stats);
+        if (n == heap->n_classes) sum->bytes_reserved += one.stats.bytes_reserved; /* classes lie in the heap's space */
     }
-    if (inside) {
-        uint64_t guarded_bytes;
-        kolk_guarded_count_(&inside->guarded, &guarded_bytes);
-        if (inside->sample) sum.debug |= KOLK_DEBUG_SAMPLE;
-        if (inside->sample)
-            sum.bytes_reserved += inside->guarded.memory_size - guarded_bytes; /* guarded_bytes was counted above */
-        sum.bytes_reserved += inside->space_size + sizeof *inside;
-        sum.bytes_committed += sizeof *inside;
-        sum.failed = kolk_load_(&inside->failed, KOLK_RELAXED_);
+}
+
+void kolk_heap_stats(const kolk_heap *heap, kolk_stats *out) {
+    const kolk_heap_inside_ *inside = inside_for_stats(heap);
+    kolk_stats sum = {.name = name_of(heap), .kind = "heap"};
+    if (heap->root) {
+        add_classes(heap, &sum);
+        sum.bytes_committed += KOLK_LEAF_; /* the root's */
+        sum.bytes_reserved += (heap->root->nursery.leaves + 1) * (uint64_t)KOLK_LEAF_;
+        sum.failed = kolk_load_(&heap->root->failed, KOLK_RELAXED_);
     }
+    if (inside) add_inside(inside, &sum);
     *out = sum;
     kolk_tools_wrote_(out, sizeof *out);
 }
@@ -162,23 +246,42 @@ static bool is_class_valid(const kolk_heap *heap, uint32_t n, uint64_t *taken) {
     return tray->store.object_size == tray->size && kolk_store_is_valid_(&tray->store); /* I1 */
 }
 
-bool kolk_heap_is_valid(const kolk_heap *heap) {
+/* Do the tables give the smallest class that fits? */
+static bool are_tables_valid(const kolk_heap *heap) {
     const kolk_heap_inside_ *inside = heap->inside;
-    if (!inside) return heap->id == 0 && heap->n_classes == 0;
-    uint64_t taken = 0;
-    for (uint32_t n = 0; n < heap->n_classes; n++)
-        if (!is_class_valid(heap, n, &taken)) return false;
     for (size_t size = 0; size <= 1024; size++) {
         uint32_t n = kolk_heap_class_for_(heap, size);
         if (n < heap->n_classes && inside->trays[n].size < size) return false; /* I2 */
         if (n && inside->trays[n - 1].size >= size && size) return false;      /* I2 */
     }
-    uint64_t guarded_bytes;
-    kolk_guarded_count_(&inside->guarded, &guarded_bytes);
-    taken += kolk_large_usable_(&inside->large) + guarded_bytes;
-    if (inside->limit && taken + inside->budget != inside->limit) return false; /* I4 */
-    return kolk_large_is_valid_(&inside->large)                                 /* I3 */
-           && kolk_guarded_is_valid_(&inside->guarded);                         /* I5 */
+    return true;
+}
+
+/* The bytes that the heap's children have taken of its budget. */
+static uint64_t bytes_of_children(const kolk_heap_root_ *root) {
+    uint64_t bytes = 0;
+    for (const kolk_heap_root_ *child = root->child; child; child = child->older)
+        bytes += kolk_heap_taken_bytes_(child);
+    return bytes;
+}
+
+bool kolk_heap_is_valid(const kolk_heap *heap) {
+    const kolk_heap_inside_ *inside = heap->inside;
+    kolk_heap_root_ *root = heap->root;
+    if (!root) return heap->id == 0 && heap->n_classes == 0 && !inside;
+    if (root->inside != inside || !kolk_nursery_is_valid_(&root->nursery)) return false; /* I6 */
+    uint64_t taken = (uint64_t)root->nursery.leaves * KOLK_LEAF_ + bytes_of_children(root);
+    if (inside) {
+        for (uint32_t n = 0; n < heap->n_classes; n++)
+            if (!is_class_valid(heap, n, &taken)) return false;
+        if (!are_tables_valid(heap)) return false;
+        uint64_t guarded_bytes;
+        kolk_guarded_count_(&inside->guarded, &guarded_bytes);
+        taken += kolk_large_usable_(&inside->large) + guarded_bytes;
+    }
+    if (root->budget && taken != kolk_heap_taken_bytes_(root)) return false; /* I4 */
+    return !inside || (kolk_large_is_valid_(&inside->large)                  /* I3 */
+                       && kolk_guarded_is_valid_(&inside->guarded));         /* I5 */
 }
 
 #endif

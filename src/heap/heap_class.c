@@ -13,18 +13,17 @@
 #include "../os/lock.h"
 
 #include <stdio.h>
+#include <string.h>
 
-#define GRAIN        KOLK_HEAP_GRAIN_
+#define OWN_CLASSES  52u    /* kolk's own classes: up to KOLK_HEAP_LARGEST */
 #define CACHE_BYTES  65536u /* the most bytes that a magazine may hold */
 #define MOST_CACHED  256u   /* the most blocks that a magazine may hold */
 #define CLASS_COLOUR 64u    /* bytes of a cache line; each class begins in a different line of its page */
 #define CLASS_PAGES  4096u  /* a class begins at one of this many pages, or of fewer in a small address space */
 
-/* The size of the n-th of kolk's own classes. */
-static uint32_t own_size(uint32_t n) {
-    if (n < 4) return (n + 1) * GRAIN;
-    uint32_t doubling = (n - 4) / 4, quarter = (n - 4) % 4;
-    return (64u << doubling) / 4 * (5 + quarter);
+/* The smallest size that by_quarter[at] is for. */
+static uint32_t first_of_quarter(uint32_t at) {
+    return (256u << at / 4) * (4 + at % 4) + 1;
 }
 
 static uint32_t class_alignment(uint32_t size) {
@@ -33,9 +32,9 @@ static uint32_t class_alignment(uint32_t size) {
 }
 
 static void set_class_name(kolk_heap_tray_ *tray, const kolk_heap_inside_ *inside) {
-    if (tray->name || !inside->name) return;
-    int length = snprintf(tray->own_name, sizeof tray->own_name, "%s/%u", inside->name, tray->size);
-    tray->name = length < (int)sizeof tray->own_name ? tray->own_name : inside->name;
+    if (tray->name || !inside->root->name) return;
+    int length = snprintf(tray->own_name, sizeof tray->own_name, "%s/%u", inside->root->name, tray->size);
+    tray->name = length < (int)sizeof tray->own_name ? tray->own_name : inside->root->name;
 }
 
 /* A class with a max_capacity has a small cache, so that its magazines hold back few slots from other threads. A class
@@ -49,7 +48,7 @@ static uint32_t cache_of_class(const kolk_heap_tray_ *tray) {
 
 static void set_tray(kolk_heap_inside_ *inside, uint32_t n, const kolk_heap_class *class_) {
     kolk_heap_tray_ *tray = &inside->trays[n];
-    tray->size = ((uint32_t)class_->size + GRAIN - 1) / GRAIN * GRAIN;
+    tray->size = ((uint32_t)class_->size + KOLK_GRAIN_ - 1) / KOLK_GRAIN_ * KOLK_GRAIN_;
     tray->capacity = class_->capacity;
     tray->max_capacity = class_->max_capacity ? class_->max_capacity : class_->capacity;
     tray->when_full = class_->when_full;
@@ -58,12 +57,23 @@ static void set_tray(kolk_heap_inside_ *inside, uint32_t n, const kolk_heap_clas
     set_class_name(tray, inside);
 }
 
-static kolk_status set_own_classes(kolk_heap *heap, kolk_heap_inside_ *inside) {
-    uint32_t n = 0;
-    for (; n == 0 || own_size(n - 1) < KOLK_HEAP_LARGEST; n++)
-        set_tray(inside, n, &(kolk_heap_class){.size = own_size(n)});
-    heap->n_classes = n;
-    return KOLK_OK;
+void kolk_heap_set_own_tables_(kolk_heap *heap) {
+    static kolk_heap tables;
+    static uint32_t lock, is_done;
+    if (!kolk_load_(&is_done, KOLK_ACQUIRE_)) { /* partner: below */
+        kolk_lock_word_(&lock);
+        for (uint32_t at = 0; at < sizeof tables.by_size; at++)
+            tables.by_size[at] = (uint8_t)kolk_own_class_((size_t)at * KOLK_GRAIN_);
+        for (uint32_t at = 0; at < sizeof tables.by_quarter; at++) {
+            uint32_t n = kolk_own_class_(first_of_quarter(at));
+            tables.by_quarter[at] = (uint8_t)(n < OWN_CLASSES ? n : OWN_CLASSES);
+        }
+        kolk_store_(&is_done, 1, KOLK_RELEASE_); /* partner: above */
+        kolk_unlock_word_(&lock);
+    }
+    heap->n_classes = OWN_CLASSES;
+    memcpy(heap->by_size, tables.by_size, sizeof tables.by_size);
+    memcpy(heap->by_quarter, tables.by_quarter, sizeof tables.by_quarter);
 }
 
 static kolk_status set_users_classes(kolk_heap *heap, kolk_heap_inside_ *inside, const kolk_heap_desc *desc) {
@@ -87,14 +97,21 @@ static uint32_t class_from(const kolk_heap_inside_ *inside, uint32_t size) {
     return n;
 }
 
+static void set_users_tables(kolk_heap *heap, const kolk_heap_inside_ *inside) {
+    for (uint32_t at = 0; at < sizeof heap->by_size; at++)
+        heap->by_size[at] = (uint8_t)class_from(inside, at * KOLK_GRAIN_);
+    for (uint32_t at = 0; at < sizeof heap->by_quarter; at++)
+        heap->by_quarter[at] = (uint8_t)class_from(inside, first_of_quarter(at));
+}
+
 kolk_status kolk_heap_set_classes_(kolk_heap *heap, kolk_heap_inside_ *inside, const kolk_heap_desc *desc) {
-    kolk_status status = desc->classes ? set_users_classes(heap, inside, desc) : set_own_classes(heap, inside);
+    kolk_status status = desc->classes ? set_users_classes(heap, inside, desc) : KOLK_OK;
     if (status != KOLK_OK) return status;
+    for (uint32_t n = 0; n < OWN_CLASSES && !desc->classes; n++)
+        set_tray(inside, n, &(kolk_heap_class){.size = kolk_own_size_(n)});
     for (uint32_t n = 0; n < heap->n_classes; n++) inside->sizes[n] = inside->trays[n].size;
     inside->sizes[heap->n_classes] = UINT32_MAX;
-    for (uint32_t at = 0; at < sizeof heap->by_size; at++) heap->by_size[at] = (uint8_t)class_from(inside, at * GRAIN);
-    for (uint32_t at = 0; at < sizeof heap->by_quarter; at++)
-        heap->by_quarter[at] = (uint8_t)class_from(inside, (256u << at / 4) * (4 + at % 4) + 1);
+    if (desc->classes) set_users_tables(heap, inside);
     return KOLK_OK;
 }
 
@@ -136,7 +153,7 @@ void kolk_heap_list_class_(kolk_heap_tray_ *tray) {
 
 static bool make_class(const kolk_heap *heap, kolk_heap_inside_ *inside, uint32_t n) {
     kolk_heap_tray_ *tray = &inside->trays[n];
-    kolk_settings_ settings = kolk_settings_of_part_(tray->name, inside->debug);
+    kolk_settings_ settings = kolk_settings_of_part_(tray->name, inside->root->debug);
     uint32_t align = class_alignment(tray->size);
     uint64_t space = UINT64_C(1) << heap->class_shift, colour = colour_of_class(heap, n, align), stride = tray->size;
     settings.flags &= ~(uint32_t)KOLK_DEBUG_BYPASS; /* a block's class is computed from its address */
@@ -157,7 +174,7 @@ static bool make_class(const kolk_heap *heap, kolk_heap_inside_ *inside, uint32_
         .range = (unsigned char *)(uintptr_t)(heap->base + n * space + colour),
         .range_size = (size_t)(space - colour),
         .colour = n * 5 * CLASS_COLOUR % KOLK_MAX_ALIGN_,
-        .budget = inside->limit ? &inside->budget : NULL,
+        .budget = inside->root->budget,
     };
     tray->store = (kolk_slot_store_){.more = kolk_heap_rouse_};
     if (kolk_store_begin_(&tray->store, &desc, &settings) != KOLK_OK) return false;
@@ -183,9 +200,10 @@ kolk_slot_store_ *kolk_heap_make_class_(kolk_heap *heap, uint32_t n) {
 }
 
 kolk_slot_store_ *kolk_heap_store_of_(const kolk_heap *heap, const void *block) {
+    kolk_heap_inside_ *inside = kolk_heap_grown_(heap);
     uintptr_t n = kolk_heap_class_at_(heap, block);
-    if (n >= heap->n_classes || !kolk_load_(&heap->inside->trays[n].is_made, KOLK_ACQUIRE_)) return NULL;
-    return &heap->inside->trays[n].store;
+    if (!inside || n >= heap->n_classes || !kolk_load_(&inside->trays[n].is_made, KOLK_ACQUIRE_)) return NULL;
+    return &inside->trays[n].store;
 }
 
 #endif

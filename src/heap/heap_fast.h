@@ -10,9 +10,9 @@
 KOLK_ALWAYS_INLINE_ static void *take_at_hand(const kolk_heap *heap, const kolk_heap_thread_ *thread, size_t size) {
     uint32_t n = 0;
     if (KOLK_UNLIKELY_(size > KOLK_HEAP_BY_SIZE_))
-        n = heap->inside ? kolk_heap_class_for_(heap, size) : 0;
+        n = kolk_heap_grown_(heap) ? kolk_heap_class_for_(heap, size) : 0;
     else
-        n = heap->by_size[(size + KOLK_HEAP_GRAIN_ - 1) / KOLK_HEAP_GRAIN_];
+        n = heap->by_size[(size + KOLK_GRAIN_ - 1) / KOLK_GRAIN_];
     kolk_magazine_ *magazine = thread->magazines[n];
     uint32_t top = magazine->top;
     if (KOLK_UNLIKELY_(top == 0)) return NULL;
@@ -25,7 +25,7 @@ KOLK_ALWAYS_INLINE_ static void *take_at_hand(const kolk_heap *heap, const kolk_
 /* Is the next slot for this size in the thread's magazine, and was it used before? If not, a zeroed block comes from
  * kolk_heap_alloc_slow_, which need not write to pages that were never used. */
 KOLK_ALWAYS_INLINE_ static bool has_used(const kolk_heap *heap, const kolk_heap_thread_ *thread, size_t size) {
-    kolk_magazine_ *magazine = thread->magazines[heap->inside ? kolk_heap_class_for_(heap, size) : 0];
+    kolk_magazine_ *magazine = thread->magazines[kolk_heap_grown_(heap) ? kolk_heap_class_for_(heap, size) : 0];
     uint32_t top = magazine->top;
     return top && KOLK_SEEN_(&magazine->short_lives[*kolk_magazine_entry_(magazine, top - 1)]);
 }

@@ -38,15 +38,11 @@ static bool is_turn_of(const kolk_heap_inside_ *inside, kolk_heap_thread_ *threa
     return thread->is_turn;
 }
 
-static uint64_t *budget_of_guarded(kolk_heap_inside_ *inside) {
-    return inside->limit ? &inside->budget : NULL;
-}
-
 static void *take_guarded(kolk_heap_inside_ *inside, size_t align, size_t size, const void *site) {
     size_t pages = kolk_guarded_pages_(align, size);
-    if (!pages || kolk_budget_take_(budget_of_guarded(inside), pages, pages) == 0) return NULL;
+    if (!pages || kolk_budget_take_(inside->root->budget, pages, pages) == 0) return NULL;
     void *block = kolk_guarded_alloc_(&inside->guarded, align, size, site);
-    if (!block) kolk_budget_give_(budget_of_guarded(inside), pages);
+    if (!block) kolk_budget_give_(inside->root->budget, pages);
     return block;
 }
 
@@ -72,7 +68,7 @@ void kolk_heap_count_free_(const kolk_heap_inside_ *inside, kolk_heap_thread_ *t
 
 bool kolk_heap_free_guarded_(kolk_heap_inside_ *inside, const void *block, const void *site) {
     size_t pages = kolk_guarded_free_(&inside->guarded, block, site);
-    kolk_budget_give_(budget_of_guarded(inside), pages);
+    kolk_budget_give_(inside->root->budget, pages);
     return pages;
 }
 

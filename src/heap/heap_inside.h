@@ -12,6 +12,7 @@
 #include "../store/store.h"
 #include "guarded.h"
 #include "large.h"
+#include "nursery.h"
 
 /* The sets of a class's store: see heap_rest.c. */
 enum { RESTING, GONE, CLASS_SETS };
@@ -45,24 +46,50 @@ typedef struct kolk_heap_thread_ {
     kolk_magazine_ *magazines[KOLK_HEAP_CLASSES + 1]; /* the last is for sizes without a class */
 } kolk_heap_thread_;
 
-typedef struct kolk_heap_inside_ kolk_heap_inside_;
+/* A function to be called before the heap's blocks end. */
+typedef struct kolk_heap_end_record_ {
+    struct kolk_heap_end_record_ *before; /* the one that was added before it */
+    void (*function)(void *context);
+    void *context;
+} kolk_heap_end_record_;
 
-struct kolk_heap_inside_ {
+/* What each heap has from its init on. It lies in a leaf of its own. */
+typedef struct kolk_heap_root_ {
     kolk_heap *heap;
+    uint32_t number;                  /* in the registry; 0: not registered */
+    struct kolk_heap_inside_ *inside; /* the heap's */
     const char *name, *debug;
     bool (*on_full)(kolk_heap *heap, size_t bytes, void *context);
     void *context;
+    uint64_t limit;       /* bytes; 0: none, except those of its parents */
+    kolk_budget_ own;     /* what is left of the limit */
+    kolk_budget_ *budget; /* &own; NULL: neither the heap nor a parent has a limit */
+    uint64_t failed;      /* allocs that returned NULL */
+    uint32_t growing;     /* held while the heap gets its classes */
+    uint32_t lock;        /* protects `child`, its children's neighbours, and all that follows except the nursery */
+    bool serves_malloc;
+    struct kolk_heap_root_ *parent;        /* NULL: none */
+    struct kolk_heap_root_ *child;         /* the newest; NULL: none */
+    struct kolk_heap_root_ *older, *newer; /* its neighbours among its parent's children */
+    kolk_heap_end_record_ *ends;           /* the newest; NULL: none */
+    uint32_t ends_leaf;                    /* the newest leaf that has such records; 0: they fit into the heap's own */
+    kolk_nursery_ nursery;
+} kolk_heap_root_;
+
+/* What a heap has once it needs classes or large blocks. */
+typedef struct kolk_heap_inside_ kolk_heap_inside_;
+
+struct kolk_heap_inside_ {
+    kolk_heap_root_ *root;
+    uint64_t id;          /* the heap's */
+    uint32_t n_classes;   /* the heap's */
     unsigned char *space; /* the address space of all classes; heap->base is its start */
     size_t space_size;
     size_t thread_size; /* bytes of a kolk_heap_thread_ and all of its magazines */
     uint32_t lock;      /* held while a class is made */
     uint32_t forks;     /* kolk_forks_ at init, or when the slots of threads lost in a fork were reclaimed */
-    bool serves_malloc;
-    uint64_t limit;    /* bytes; 0: none */
-    uint64_t budget;   /* how many bytes of the limit may still be taken */
-    uint64_t failed;   /* allocs that returned NULL */
-    uint64_t swept;    /* kolk_now_ns_ of the last sweep */
-    uint32_t sweeping; /* lock */
+    uint64_t swept;     /* kolk_now_ns_ of the last sweep */
+    uint32_t sweeping;  /* lock */
     kolk_keepers_ keepers;
     kolk_heap_thread_ *free_threads; /* records that no thread has; the keepers' lock protects this and the next two */
     uint32_t records;                /* the number of all records */
@@ -76,16 +103,18 @@ struct kolk_heap_inside_ {
 
 /* ---- heap_class.c: sizes ----------------------------------------------------------------------------------------- */
 
-/* Fills in the trays' sizes, capacities and names, and the heap's tables. */
+/* Fills in the tables of a heap that has kolk's own classes. */
+void kolk_heap_set_own_tables_(kolk_heap *heap);
+
+/* Fills in the trays' sizes, capacities and names; if the descriptor has classes, also the heap's tables. */
 kolk_status kolk_heap_set_classes_(kolk_heap *heap, kolk_heap_inside_ *inside, const kolk_heap_desc *desc);
 
-#define KOLK_HEAP_GRAIN_    16u        /* each size is a multiple of this */
 #define KOLK_HEAP_BY_SIZE_  1024u      /* up to this size, a table gives the class */
 #define KOLK_HEAP_GREATEST_ (1u << 30) /* bytes of a block of a class */
 
 /* The class for blocks of this size; n_classes if all classes are too small. The heap must not be all zero. */
 static inline uint32_t kolk_heap_class_for_(const kolk_heap *heap, size_t size) {
-    if (size <= KOLK_HEAP_BY_SIZE_) return heap->by_size[(size + KOLK_HEAP_GRAIN_ - 1) / KOLK_HEAP_GRAIN_];
+    if (size <= KOLK_HEAP_BY_SIZE_) return heap->by_size[(size + KOLK_GRAIN_ - 1) / KOLK_GRAIN_];
     if (size > KOLK_HEAP_GREATEST_) return heap->n_classes;
     unsigned doubling = 63 - (unsigned)__builtin_clzll(size - 1);
     uint32_t n = heap->by_quarter[(doubling - 10) * 4 + ((size - 1) >> (doubling - 2) & 3)];
@@ -98,7 +127,7 @@ uint32_t kolk_heap_class_aligned_(const kolk_heap *heap, size_t align, size_t si
 
 /* The class whose address space contains this block; n_classes or more: none does. */
 static inline uintptr_t kolk_heap_class_at_(const kolk_heap *heap, const void *block) {
-    return ((uintptr_t)block - heap->base) >> heap->class_shift;
+    return ((uintptr_t)block - KOLK_SEEN_(&heap->base)) >> KOLK_SEEN_(&heap->class_shift);
 }
 
 /* The size in bytes of the first sixteenth of a class's address space. The first slot starts somewhere in it. */
@@ -136,14 +165,14 @@ extern kolk_heap_thread_ kolk_no_heap_thread_;
 extern kolk_magazine_ kolk_no_magazine_;
 
 static inline kolk_heap_thread_ *kolk_heap_near_(const kolk_heap *heap) {
-    const kolk_near_heap_ *near_heap = &kolk_near_heaps_[heap->place];
-    return KOLK_UNLIKELY_(near_heap->id != heap->id) ? &kolk_no_heap_thread_ : near_heap->thread;
+    const kolk_near_heap_ *near_heap = &kolk_near_heaps_[KOLK_SEEN_(&heap->place)];
+    return KOLK_UNLIKELY_(near_heap->id != KOLK_SEEN_(&heap->id)) ? &kolk_no_heap_thread_ : near_heap->thread;
 }
 
 /* Sets a heap's id and place. From now on, threads that called kolk_heaps_await_end_ call `leave` when they end. False:
  * there is no memory, or no key; the heap is unchanged. */
-bool kolk_heaps_add_(kolk_heap *heap, void(KOLK_AT_THREADS_END_ *leave)(void *unused));
-void kolk_heaps_remove_(const kolk_heap *heap);
+bool kolk_heaps_add_(kolk_heap *heap, kolk_heap_inside_ *inside, void(KOLK_AT_THREADS_END_ *leave)(void *unused));
+void kolk_heaps_remove_(uint64_t id);
 
 /* The calling thread's entry for a listed heap. If the entry has another id, the thread has not used the heap yet.
  * NULL: there is no memory for it. */
@@ -175,7 +204,7 @@ kolk_magazine_ *kolk_heap_magazine_(kolk_heap_thread_ *thread, kolk_heap_inside_
 bool kolk_heap_reclaim_after_fork_(kolk_heap_inside_ *inside);
 
 /* Adds a heap to the process's heaps, until kolk_heaps_remove_. Threads that end return their slots to it. */
-bool kolk_heap_list_(kolk_heap *heap);
+bool kolk_heap_list_(kolk_heap *heap, kolk_heap_inside_ *inside);
 void kolk_heap_end_threads_(kolk_heap_inside_ *inside);
 
 /* ---- heap_ask.c -------------------------------------------------------------------------------------------------- */
@@ -263,7 +292,32 @@ void kolk_heap_free_at_(kolk_heap *heap, void *block, const void *site);
 void *kolk_heap_zero_(const kolk_heap *heap, void *block, size_t size);
 void *kolk_heap_zero_slow_(const kolk_heap *heap, void *block, size_t size);
 
+/* ---- heap_root.c ------------------------------------------------------------------------------------------------- */
+
+/* Makes the root of a heap that is all zero otherwise, among its parent's children. NULL: there is no memory. */
+kolk_heap_root_ *kolk_heap_make_root_(kolk_heap *heap, const kolk_heap_desc *desc);
+
+/* Ends all children, the newest first, and then calls the functions of kolk_heap_on_end, the newest first. */
+void kolk_heap_end_family_(kolk_heap_root_ *root, const void *site);
+
+/* The bytes that the heap and its children have taken of its budget. */
+uint64_t kolk_heap_taken_bytes_(const kolk_heap_root_ *root);
+
+/* Returns the memory of the root and its nursery, and what the heap has taken of its parents' limits. */
+void kolk_heap_end_root_(kolk_heap_root_ *root);
+
+/* Ends a heap; its struct stays as it is. */
+void kolk_heap_end_(kolk_heap_root_ *root, const void *site); /* heap_memory.c */
+
 /* ---- heap_memory.c ----------------------------------------------------------------------------------------------- */
+
+/* The heap's classes and large blocks. NULL: it has needed none so far. */
+static inline kolk_heap_inside_ *kolk_heap_grown_(const kolk_heap *heap) {
+    return __atomic_load_n(&heap->inside, __ATOMIC_ACQUIRE); /* partner: kolk_heap_grow_ */
+}
+
+/* The same, but makes them if there are none. NULL: there is no memory. */
+kolk_heap_inside_ *kolk_heap_grow_(kolk_heap *heap);
 
 /* kolk_heap_init for a heap that serves malloc: its blocks never come from malloc, not even under tools. */
 kolk_status kolk_heap_init_for_malloc_(kolk_heap *heap, const kolk_heap_desc *desc);

@@ -13,40 +13,35 @@ static size_t bytes_of_large(const kolk_heap_inside_ *inside, size_t size) {
     return inside->large.from_malloc ? size : (size_t)round_up(size, kolk_memory_page_());
 }
 
-/* The rest of the limit; NULL: there is no limit. */
-static uint64_t *budget_of(kolk_heap_inside_ *inside) {
-    return inside->limit ? &inside->budget : NULL;
-}
-
 void *kolk_heap_alloc_large_(kolk_heap_inside_ *inside, size_t align, size_t size) {
     if (size > PTRDIFF_MAX) return NULL;
     size_t bytes = bytes_of_large(inside, size);
-    if (kolk_budget_take_(budget_of(inside), bytes, bytes) == 0) return NULL;
-    void *block = kolk_large_alloc_(&inside->large, align > KOLK_HEAP_GRAIN_ ? align : KOLK_HEAP_GRAIN_, bytes);
-    if (!block) kolk_budget_give_(budget_of(inside), bytes);
+    if (kolk_budget_take_(inside->root->budget, bytes, bytes) == 0) return NULL;
+    void *block = kolk_large_alloc_(&inside->large, align > KOLK_GRAIN_ ? align : KOLK_GRAIN_, bytes);
+    if (!block) kolk_budget_give_(inside->root->budget, bytes);
     return block;
 }
 
 bool kolk_heap_free_large_(kolk_heap_inside_ *inside, void *block) {
     size_t bytes = kolk_large_size_(&inside->large, block);
     if (!kolk_large_free_(&inside->large, block)) return false;
-    kolk_budget_give_(budget_of(inside), bytes);
+    kolk_budget_give_(inside->root->budget, bytes);
     return true;
 }
 
 void kolk_heap_clear_large_(kolk_heap_inside_ *inside) {
-    kolk_budget_give_(budget_of(inside), kolk_large_clear_(&inside->large));
+    kolk_budget_give_(inside->root->budget, kolk_large_clear_(&inside->large));
 }
 
 void *kolk_heap_resize_large_(kolk_heap_inside_ *inside, void *block, size_t before, size_t size) {
     if (size > PTRDIFF_MAX) return NULL;
     size_t after = bytes_of_large(inside, size), more = after > before ? after - before : 0;
-    if (more && kolk_budget_take_(budget_of(inside), more, more) == 0) return NULL;
+    if (more && kolk_budget_take_(inside->root->budget, more, more) == 0) return NULL;
     void *resized = kolk_large_resize_(&inside->large, block, after);
     if (!resized)
-        kolk_budget_give_(budget_of(inside), more);
+        kolk_budget_give_(inside->root->budget, more);
     else if (after < before) /* the block has shrunk, or has kept its size */
-        kolk_budget_give_(budget_of(inside), before - kolk_large_size_(&inside->large, resized));
+        kolk_budget_give_(inside->root->budget, before - kolk_large_size_(&inside->large, resized));
     return resized;
 }
 

@@ -186,15 +186,15 @@ static bool have_key(void(KOLK_AT_THREADS_END_ *leave)(void *unused)) {
     return all_heaps.key;
 }
 
-bool kolk_heaps_add_(kolk_heap *heap, void(KOLK_AT_THREADS_END_ *leave)(void *unused)) {
+bool kolk_heaps_add_(kolk_heap *heap, kolk_heap_inside_ *inside, void(KOLK_AT_THREADS_END_ *leave)(void *unused)) {
     kolk_lock_word_(&all_heaps.lock);
     uint32_t row = have_key(leave) ? take_row() : 0;
     if (row) {
         all_heaps.count++; /* first, so that a fork's child counts too many at worst, and keeps the key */
-        heap->id = ++all_heaps.made << ROW_BITS | row;
-        heap->place = row % KOLK_NEAR_HEAPS_;
+        kolk_store_(&heap->place, row % KOLK_NEAR_HEAPS_, KOLK_RELAXED_);
+        kolk_store_(&heap->id, ++all_heaps.made << ROW_BITS | row, KOLK_RELAXED_);
         all_heaps.rows[row].id = heap->id;
-        kolk_store_(&all_heaps.rows[row].inside, (uintptr_t)heap->inside, KOLK_RELEASE_);
+        kolk_store_(&all_heaps.rows[row].inside, (uintptr_t)inside, KOLK_RELEASE_);
     }
     kolk_unlock_word_(&all_heaps.lock);
     return row;
@@ -217,11 +217,11 @@ static uintptr_t end_era(void) {
     return key;
 }
 
-void kolk_heaps_remove_(const kolk_heap *heap) {
-    uint32_t row = row_of(heap->id);
+void kolk_heaps_remove_(uint64_t id) {
+    uint32_t row = row_of(id);
     kolk_lock_word_(&all_heaps.lock);
     heap_row *its = &all_heaps.rows[row];
-    KOLK_ASSERT_(its->id == heap->id);
+    KOLK_ASSERT_(its->id == id);
     kolk_store_(&its->inside, 0, KOLK_RELEASE_);
     its->next_free = all_heaps.unused;
     kolk_store_(&all_heaps.unused, row, KOLK_RELEASE_);

@@ -6,6 +6,7 @@
 #include "../diag/begin.h"
 #include "../base/assert.h"
 #include "../core/block.h"
+#include "../os/environment.h"
 #include "../os/lock.h"
 #include "../os/memory.h"
 
@@ -21,9 +22,10 @@ static void list_heap_stats(const void *heap, kolk_stats *out) {
 
 static uintptr_t heap_facts(const void *given) {
     const kolk_heap *heap = (const kolk_heap *)given;
-    return KOLK_FACTS_(heap->number, heap->base, (uintptr_t)heap->id, heap->n_classes, heap->place, heap->class_shift,
-                       (uintptr_t)heap->inside);
+    return KOLK_FACTS_(heap->number, heap->n_classes, (uintptr_t)heap->root);
 }
+
+/* ---- Classes ----------------------------------------------------------------------------------------------------- */
 
 static uint64_t room_of_class(unsigned shift) {
     return (UINT64_C(1) << shift) - kolk_heap_colours_(shift);
@@ -32,9 +34,10 @@ static uint64_t room_of_class(unsigned shift) {
 /* How many bits of address space a class gets. A class needs no more addresses than the machine has bytes of memory, or
  * than the limit allows. All classes together get at most half of the process's addresses, because other code needs
  * addresses too. */
-static unsigned wished_shift(const kolk_heap *heap, const kolk_heap_desc *desc, unsigned most_shift) {
+static unsigned wished_shift(const kolk_heap *heap, unsigned most_shift) {
     uint64_t most = kolk_memory_physical_(), share = kolk_memory_addresses_() / 2 / heap->n_classes;
-    if (desc->limit && desc->limit < most) most = desc->limit;
+    for (const kolk_heap_root_ *root = heap->root; root; root = root->parent)
+        if (root->limit && root->limit < most) most = root->limit;
     unsigned shift = LEAST_SHIFT;
     while (shift < most_shift && room_of_class(shift) < most && UINT64_C(2) << shift <= share) shift++;
     return shift;
@@ -51,8 +54,8 @@ static bool is_wide_enough(const kolk_heap *heap, const kolk_heap_inside_ *insid
 }
 
 /* Reserves the address space of the classes: the requested amount, or less if the system refuses that. */
-static kolk_status reserve_space(kolk_heap *heap, kolk_heap_inside_ *inside, const kolk_heap_desc *desc) {
-    unsigned shift = wished_shift(heap, desc, inside->serves_malloc ? MOST_SHIFT : USUAL_SHIFT);
+static kolk_status reserve_space(kolk_heap *heap, kolk_heap_inside_ *inside) {
+    unsigned shift = wished_shift(heap, heap->root->serves_malloc ? MOST_SHIFT : USUAL_SHIFT);
     while (!is_wide_enough(heap, inside, shift))
         if (++shift > MOST_SHIFT) return KOLK_SIZE_OVERFLOW;
     for (; shift >= LEAST_SHIFT; shift--) {
@@ -60,8 +63,8 @@ static kolk_status reserve_space(kolk_heap *heap, kolk_heap_inside_ *inside, con
         inside->space_size = (size_t)heap->n_classes << shift;
         inside->space = (unsigned char *)kolk_memory_reserve_(inside->space_size);
         if (!inside->space) continue;
-        heap->base = (uintptr_t)inside->space;
-        heap->class_shift = (uint8_t)shift;
+        kolk_store_(&heap->base, (uintptr_t)inside->space, KOLK_RELAXED_);
+        kolk_store_(&heap->class_shift, (uint8_t)shift, KOLK_RELAXED_);
         return KOLK_OK;
     }
     return KOLK_NO_MEMORY;
@@ -73,38 +76,79 @@ static void end_inside(kolk_heap_inside_ *inside) {
     kolk_memory_release_(inside, sizeof *inside);
 }
 
-/* Fills in a zeroed heap. On failure, the heap holds no memory. */
-static kolk_status make_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool serves_malloc) {
-    kolk_settings_ settings = kolk_settings_of_(desc->name, desc->debug); /* first, as the handler may longjmp */
-    kolk_heap_inside_ *inside = (kolk_heap_inside_ *)kolk_memory_take_(sizeof *inside, sizeof *inside);
-    if (!inside) return KOLK_NO_MEMORY;
-    inside->heap = heap;
-    inside->serves_malloc = serves_malloc;
-    inside->forks = kolk_forks_();
-    inside->name = desc->name;
-    inside->debug = desc->debug;
-    inside->on_full = desc->on_full;
-    inside->context = desc->context;
-    inside->limit = inside->budget = desc->limit;
-    inside->large.keeps = desc->limit == 0; /* spare pages would count towards the limit */
+/* Fills in the zeroed classes of a heap, and adds it to the heaps that threads find. Not under a tool. */
+static kolk_status fill_inside(kolk_heap *heap, kolk_heap_inside_ *inside, const kolk_heap_desc *desc,
+                               const kolk_settings_ *settings) {
     kolk_status status = kolk_heap_set_classes_(heap, inside, desc);
-    if (sizeof(void *) < 8 && status == KOLK_OK) status = KOLK_NO_MEMORY; /* there are too few addresses for classes */
-    if (status == KOLK_OK && settings.flags & KOLK_DEBUG_BYPASS && !serves_malloc) {
+    if (status == KOLK_OK && settings->flags & KOLK_DEBUG_BYPASS) {
         inside->large.from_malloc = true;
         heap->n_classes = 0;
     } else if (status == KOLK_OK) {
-        status = reserve_space(heap, inside, desc);
+        status = reserve_space(heap, inside);
     }
+    if (status != KOLK_OK) return status;
+    inside->n_classes = heap->n_classes;
+    if (!inside->large.from_malloc) kolk_heap_begin_guarded_(inside, settings->sample);
+    inside->thread_size = kolk_heap_thread_size_(heap, inside);
+    if (!kolk_heap_list_(heap, inside)) return KOLK_NO_MEMORY;
+    inside->id = heap->id;
+    return KOLK_OK;
+}
+
+/* Gives the heap its classes. Other threads may use it meanwhile: they see all of it, or `inside` is NULL for them. */
+static kolk_status make_classes(kolk_heap *heap, const kolk_heap_desc *desc, const kolk_settings_ *settings) {
+    if (sizeof(void *) < 8) return KOLK_NO_MEMORY; /* there are too few addresses for classes */
+    kolk_heap_inside_ *inside = (kolk_heap_inside_ *)kolk_memory_take_(sizeof *inside, sizeof *inside);
+    if (!inside) return KOLK_NO_MEMORY;
+    inside->root = heap->root;
+    inside->forks = kolk_forks_();
+    inside->large.keeps = !heap->root->budget; /* spare pages would count towards the limit */
+    kolk_status status = fill_inside(heap, inside, desc, settings);
     if (status != KOLK_OK) {
         end_inside(inside);
+        kolk_store_(&heap->base, 0, KOLK_RELAXED_);
+        kolk_store_(&heap->class_shift, 0, KOLK_RELAXED_);
         return status;
     }
-    if (!inside->large.from_malloc) kolk_heap_begin_guarded_(inside, settings.sample);
-    inside->thread_size = kolk_heap_thread_size_(heap, inside);
-    heap->inside = inside;
-    if (kolk_heap_list_(heap)) return KOLK_OK;
-    end_inside(inside);
-    return KOLK_NO_MEMORY;
+    __atomic_store_n(&heap->root->inside, inside, __ATOMIC_RELEASE); /* partner: inside_for_stats */
+    __atomic_store_n(&heap->inside, inside, __ATOMIC_RELEASE);       /* partner: kolk_heap_grown_ */
+    return KOLK_OK;
+}
+
+kolk_heap_inside_ *kolk_heap_grow_(kolk_heap *heap) {
+    kolk_heap_inside_ *inside = kolk_heap_grown_(heap);
+    if (inside) return inside;
+    kolk_lock_word_(&heap->root->growing);
+    if (!heap->inside) make_classes(heap, &(kolk_heap_desc){0}, &(kolk_settings_){0});
+    kolk_unlock_word_(&heap->root->growing);
+    return kolk_heap_grown_(heap);
+}
+
+/* ---- Init -------------------------------------------------------------------------------------------------------- */
+
+/* Does any setting concern this heap or its classes? Then it has no nursery, whose blocks have no debug mode. */
+static bool has_settings(const kolk_heap_desc *desc, const kolk_settings_ *settings) {
+    return desc->debug || settings->flags || settings->sample || kolk_environment_("KOLK_DEBUG") ||
+           kolk_environment_("KOLK_FAIL");
+}
+
+static bool is_heap(const kolk_heap *heap) {
+    return heap->root && kolk_check_home_(heap, heap->number, NULL, NULL);
+}
+
+/* Fills in a zeroed heap. On failure, the heap holds no memory. */
+static kolk_status make_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool serves_malloc) {
+    if (desc->parent && !is_heap(desc->parent)) return KOLK_BAD_PARENT;
+    kolk_settings_ settings = kolk_settings_of_(desc->name, desc->debug); /* first, as the handler may longjmp */
+    if (serves_malloc) settings.flags &= ~(uint32_t)KOLK_DEBUG_BYPASS;
+    kolk_heap_root_ *root = kolk_heap_make_root_(heap, desc);
+    if (!root) return KOLK_NO_MEMORY;
+    root->serves_malloc = serves_malloc;
+    root->nursery.is_closed = desc->classes || has_settings(desc, &settings);
+    if (!desc->classes) kolk_heap_set_own_tables_(heap);
+    kolk_status status = root->nursery.is_closed ? make_classes(heap, desc, &settings) : KOLK_OK;
+    if (status != KOLK_OK) kolk_heap_end_root_(root);
+    return status;
 }
 
 /* Continues an init after kolk_begin_, which returned `status`. */
@@ -115,12 +159,14 @@ static kolk_status init_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool s
         memset(heap, 0, sizeof *heap);
         return status;
     }
-    for (uint32_t n = 0; n < heap->n_classes; n++)
-        if (heap->inside->trays[n].capacity && !kolk_heap_make_class_(heap, n)) {
+    for (uint32_t n = 0; desc->classes && n < heap->n_classes; n++)
+        if (desc->classes[n].capacity && !kolk_heap_make_class_(heap, n)) {
             kolk_heap_deinit(heap);
             return KOLK_NO_MEMORY;
         }
-    return kolk_enlist_(heap, sizeof *heap, &heap->number, &kind);
+    status = kolk_enlist_(heap, sizeof *heap, &heap->number, &kind);
+    heap->root->number = heap->number;
+    return status;
 }
 
 kolk_status kolk_heap_init_abi_(kolk_heap *heap, const kolk_heap_desc *desc, size_t heap_size, uint32_t abi) {
@@ -131,9 +177,14 @@ kolk_status kolk_heap_init_for_malloc_(kolk_heap *heap, const kolk_heap_desc *de
     return init_heap(heap, desc, true, kolk_begin_(heap, sizeof *heap, sizeof *heap, KOLK_ABI, desc));
 }
 
+/* ---- Reset and end ----------------------------------------------------------------------------------------------- */
+
 KOLK_NOINLINE_ void kolk_heap_reset(kolk_heap *heap) {
+    if (!heap->root || !kolk_check_home_(heap, heap->number, NULL, SITE)) return;
+    kolk_heap_end_family_(heap->root, SITE);
+    kolk_nursery_reset_(&heap->root->nursery);
     kolk_heap_inside_ *inside = heap->inside;
-    if (!inside || !kolk_check_home_(heap, heap->number, NULL, SITE)) return;
+    if (!inside) return;
     kolk_heap_reclaim_after_fork_(inside);
     for (uint32_t n = 0; n < heap->n_classes; n++)
         if (inside->trays[n].is_made) kolk_store_reset_(&inside->trays[n].store, SITE);
@@ -142,16 +193,9 @@ KOLK_NOINLINE_ void kolk_heap_reset(kolk_heap *heap) {
     kolk_heap_clear_large_(inside);
 }
 
-KOLK_NOINLINE_ void kolk_heap_deinit(kolk_heap *heap) {
-    kolk_heap_inside_ *inside = heap->inside;
-    if (!inside || !kolk_check_home_(heap, heap->number, NULL, SITE)) return;
-    inside->heap = heap;
-    for (uint32_t n = 0; n < heap->n_classes; n++) /* first, as the handler may longjmp */
-        if (inside->trays[n].is_made && inside->trays[n].store.debug)
-            kolk_store_prove_all_(&inside->trays[n].store, SITE);
-    kolk_registry_remove_(heap->number);
-    kolk_heaps_remove_(heap);
-    for (uint32_t n = 0; n < heap->n_classes; n++) {
+static void end_classes(kolk_heap_inside_ *inside) {
+    kolk_heaps_remove_(inside->id);
+    for (uint32_t n = 0; n < inside->n_classes; n++) {
         kolk_heap_tray_ *tray = &inside->trays[n];
         kolk_registry_remove_(tray->number); /* a class that a fork's child found half made needs only this */
         if (tray->is_made) kolk_store_end_lives_(&tray->store, NULL);
@@ -159,6 +203,23 @@ KOLK_NOINLINE_ void kolk_heap_deinit(kolk_heap *heap) {
     kolk_heap_end_threads_(inside);
     kolk_large_end_(&inside->large);
     end_inside(inside);
+}
+
+void kolk_heap_end_(kolk_heap_root_ *root, const void *site) {
+    kolk_heap_end_family_(root, site);
+    kolk_heap_inside_ *inside = root->inside;
+    for (uint32_t n = 0; inside && n < inside->n_classes; n++) /* first, as the handler may longjmp */
+        if (inside->trays[n].is_made && inside->trays[n].store.debug)
+            kolk_store_prove_all_(&inside->trays[n].store, site);
+    kolk_registry_remove_(root->number);
+    if (inside) end_classes(inside);
+    kolk_heap_end_root_(root);
+}
+
+KOLK_NOINLINE_ void kolk_heap_deinit(kolk_heap *heap) {
+    if (!heap->root || !kolk_check_home_(heap, heap->number, NULL, SITE)) return;
+    heap->root->heap = heap;
+    kolk_heap_end_(heap->root, SITE);
     memset(heap, 0, sizeof *heap);
 }
 

@@ -11,7 +11,7 @@ static void *resize_large(kolk_heap *heap, void *block, size_t before, size_t si
         resized = kolk_heap_resize_large_(heap->inside, block, before, size);
     if (!resized && kolk_heap_ask_for_room_(heap, size))
         resized = kolk_heap_resize_large_(heap->inside, block, before, size);
-    if (!resized) kolk_fetch_add_(&heap->inside->failed, 1, KOLK_RELAXED_);
+    if (!resized) kolk_fetch_add_(&heap->root->failed, 1, KOLK_RELAXED_);
     return resized;
 }
 
@@ -31,7 +31,8 @@ static void *move_block(kolk_heap *heap, void *block, size_t usable, size_t size
 /* A large block releases the pages that it no longer needs; a block that came from malloc gets exactly the requested
  * size. */
 static KOLK_NOINLINE_ void *resize_block(kolk_heap *heap, void *block, size_t usable, size_t size, const void *site) {
-    bool is_large = !kolk_heap_store_of_(heap, block) && !kolk_guarded_has_(&heap->inside->guarded, block);
+    bool is_large = !kolk_nursery_has_(&heap->root->nursery, block) && !kolk_heap_store_of_(heap, block) &&
+                    !kolk_guarded_has_(&heap->inside->guarded, block);
     bool stays = is_as_good(usable, size);
     if (is_large && (stays || kolk_heap_class_for_(heap, size) == heap->n_classes))
         return resize_large(heap, block, usable, size);

@@ -23,7 +23,7 @@
 #define RECORD_UNIT 128u /* data that different threads write is this far apart */
 
 void kolk_heap_flush_(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread) {
-    for (uint32_t n = 0; n < inside->heap->n_classes; n++) {
+    for (uint32_t n = 0; n < inside->n_classes; n++) {
         kolk_magazine_ *magazine = thread->magazines[n];
         if (magazine != &kolk_no_magazine_) kolk_store_flush_(&inside->trays[n].store, magazine);
     }
@@ -62,7 +62,7 @@ static void free_thread(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread) {
 }
 
 static void reclaim_thread(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread) {
-    for (uint32_t n = 0; n < inside->heap->n_classes; n++)
+    for (uint32_t n = 0; n < inside->n_classes; n++)
         if (thread->magazines[n] != &kolk_no_magazine_)
             kolk_store_reclaim_(&inside->trays[n].store, thread->magazines[n]);
     free_thread(inside, thread);
@@ -152,8 +152,8 @@ static void KOLK_AT_THREADS_END_ leave_all(void *unused) {
     kolk_heaps_leave_(leave_heap);
 }
 
-bool kolk_heap_list_(kolk_heap *heap) {
-    return kolk_heaps_add_(heap, leave_all);
+bool kolk_heap_list_(kolk_heap *heap, kolk_heap_inside_ *inside) {
+    return kolk_heaps_add_(heap, inside, leave_all);
 }
 
 /* In a fork's child, the record may come from a thread that was at any line of this function when the fork happened. */

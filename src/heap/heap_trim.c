@@ -16,7 +16,7 @@
 
 static size_t sweep_heap(kolk_heap_inside_ *inside, bool counts) {
     size_t bytes = 0;
-    for (uint32_t n = 0; n < inside->heap->n_classes; n++) {
+    for (uint32_t n = 0; n < inside->n_classes; n++) {
         kolk_heap_tray_ *tray = &inside->trays[n];
         if (!kolk_load_(&tray->is_made, KOLK_ACQUIRE_)) continue;
         bytes += kolk_heap_sweep_(&tray->store, counts);
@@ -42,15 +42,16 @@ void kolk_heap_decay_(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread) {
 }
 
 size_t kolk_heap_trim_now_(kolk_heap *heap, bool counts) {
-    kolk_heap_inside_ *inside = heap->inside;
+    kolk_heap_inside_ *inside = kolk_heap_grown_(heap);
     kolk_heap_thread_ *thread = inside ? kolk_heap_thread_of_(heap) : NULL;
-    if (!inside) return 0;
+    if (!heap->root) return 0;
+    if (!inside) return kolk_leaves_trim_(counts);
     if (thread) kolk_heap_flush_(inside, thread);
     kolk_lock_word_(&inside->sweeping);
     size_t bytes = sweep_heap(inside, counts) + sweep_heap(inside, counts);
     bytes += kolk_spares_expire_(&inside->large.spares, INT64_MAX);
     kolk_unlock_word_(&inside->sweeping);
-    return bytes;
+    return bytes + kolk_leaves_trim_(counts);
 }
 
 size_t kolk_heap_trim(kolk_heap *heap) {

@@ -3,7 +3,6 @@
 
 #if KOLK_HOSTED
 
-#include "../core/budget.h"
 #include "../core/probes.h"
 #include "../core/block.h"
 #include "../os/lock.h"
@@ -20,7 +19,7 @@ static uint32_t next_step(const kolk_slot_store_ *store, uint32_t now) {
     uint32_t next = kolk_block_next_capacity_(now, store->depot.slots - extra, store->stride) + extra;
     uint64_t bytes = (uint64_t)(next - now) * store->stride;
     if (store->budget) {
-        uint64_t most = kolk_load_(store->budget, KOLK_RELAXED_) / BUDGET_SHARE;
+        uint64_t most = kolk_load_(&store->budget->left, KOLK_RELAXED_) / BUDGET_SHARE;
         if (bytes > most) bytes = most > store->stride ? most : store->stride;
     }
     return (uint32_t)(kolk_budget_take_(store->budget, bytes, store->stride) / store->stride);

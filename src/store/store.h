@@ -36,6 +36,7 @@
 #define KOLK_SRC_STORE_H
 
 #undef KOLK_EXTERN /* shared.c emits the functions of shared.inl, even if the program defines KOLK_EXTERN */
+#include "../core/budget.h"
 #include "../core/geometry.h"
 #include "../diag/debug.h"
 #include "../os/memory.h"
@@ -74,11 +75,11 @@ struct kolk_slot_store_ {
     size_t block_size;
     void *owners; /* owners_size bytes in the block, for the owner */
     size_t owners_size;
-    uint8_t memory;   /* a MEMORY_ constant */
-    uint32_t colour;  /* bytes before the lives, so that not all stores' lives begin at a page boundary */
-    uint32_t lock;    /* the growth lock */
-    uint32_t slack;   /* slots that do not count towards the capacity */
-    uint64_t *budget; /* bytes that the stores sharing it may still take; NULL: no limit */
+    uint8_t memory;       /* a MEMORY_ constant */
+    uint32_t colour;      /* bytes before the lives, so that not all stores' lives begin at a page boundary */
+    uint32_t lock;        /* the growth lock */
+    uint32_t slack;       /* slots that do not count towards the capacity */
+    kolk_budget_ *budget; /* for the bytes of the slots; stores may share it; NULL: no limit */
 
     /* store_debug.c */
     kolk_debug *debug;  /* NULL: off */
@@ -152,7 +153,7 @@ typedef struct kolk_store_desc_ {
     unsigned char *range;
     size_t range_size;
     uint32_t colour;
-    uint64_t *budget;
+    kolk_budget_ *budget;
 } kolk_store_desc_;
 
 /* Returns how many slots fit into a range together with n_sets sets. */

@@ -11,7 +11,6 @@
 
 #if KOLK_HOSTED
 
-#include "../core/budget.h"
 #include "../core/block.h"
 #include "../os/lock.h"
 

@@ -2,6 +2,14 @@
 #ifndef TESTS_HEAP_TEST_H
 #define TESTS_HEAP_TEST_H
 
+#include "../../src/heap/heap_inside.h"
+
+/* From now on, all blocks of the heap come from its classes: most tests are about these. */
+static inline void leave_nursery(kolk_heap *heap) {
+    heap->root->nursery.is_closed = true;
+    assert_non_null(kolk_heap_grow_(heap));
+}
+
 static inline void make_heap(kolk_heap *heap, const kolk_heap_desc *desc) {
     kolk_status status = kolk_heap_init(heap, desc);
     if (sizeof(void *) < 8) { /* there are no heaps on 32-bit machines */
@@ -10,6 +18,7 @@ static inline void make_heap(kolk_heap *heap, const kolk_heap_desc *desc) {
         skip();
     }
     if (status != KOLK_OK) fail_msg("init: %s", kolk_status_text(status));
+    leave_nursery(heap);
     assert_true(kolk_heap_is_valid(heap));
 }
 

@@ -131,6 +131,7 @@ static void live_on(void *unused) {
     for (unsigned i = 0; i < MINE; i++) kolk_heap_free(&heap, mine[i]);
     end_at_once(NULL);
     REQUIRE(kolk_heap_init(&heap, &(kolk_heap_desc){.name = "again"}) == KOLK_OK);
+    leave_nursery(&heap);
     REQUIRE(kolk_heap_alloc(&heap, 100));
     _exit(lost < 100 ? (int)lost : 100);
 }
@@ -221,6 +222,7 @@ static void large_blocks(void) {
 static void other_heap(void) {
     can_be_stopped = true;
     REQUIRE(kolk_heap_init(&other, &(kolk_heap_desc){.name = "other"}) == KOLK_OK);
+    leave_nursery(&other);
     kolk_heap_free(&other, kolk_heap_alloc(&other, 10));
     kolk_heap_deinit(&other);
 }

@@ -56,12 +56,14 @@ static uint32_t count(const kolk_heap *heap) {
 static bool live_with_refusal(const kolk_heap_desc *desc, unsigned nth, bool for_ever) {
     kolk_heap heap;
     static held blocks[BLOCKS];
+    kolk_leaves_end_();
     long pages = address_space();
     refuse(nth, for_ever);
     kolk_status status = kolk_heap_init(&heap, desc);
     if (status != KOLK_OK) {
         assert_int_equal(status, KOLK_NO_MEMORY);
         assert_true(all_bytes_are(&heap, sizeof heap, 0));
+        kolk_leaves_end_();
         assert_int_equal(address_space(), pages);
         return true;
     }
@@ -81,6 +83,7 @@ static bool live_with_refusal(const kolk_heap_desc *desc, unsigned nth, bool for
     for (unsigned i = 0; i < n; i++) kolk_heap_free(&heap, blocks[i].at);
     assert_int_equal(fill(&heap, blocks), BLOCKS); /* memory is available again */
     end_heap(&heap);
+    kolk_leaves_end_();
     assert_int_equal(address_space(), pages);
     return !all;
 }
@@ -146,6 +149,7 @@ static void use_little_space(void *unused) {
     (void)unused;
     static void *blocks[100000];
     struct rlimit limit = {space, space};
+    kolk_leaves_end_();
     REQUIRE(setrlimit(RLIMIT_AS, &limit) == 0);
     for (size_t size = 100; size < 1000000; size *= 80) { /* 100, 8,000 and 640,000 */
         REQUIRE(kolk_heap_init(&heap, &(kolk_heap_desc){.name = "little"}) == KOLK_OK);

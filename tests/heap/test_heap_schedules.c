@@ -41,6 +41,7 @@ static state own;
 
 static void begin(void *context) {
     state *s = (state *)context;
+    kolk_leaves_end_();
     arena_begin();
     *s = (state){.top = 0};
     kolk_heap_desc desc = {.name = "scheduled", .classes = &(kolk_heap_class){.size = ARENA_PAGE}, .n_classes = 1};

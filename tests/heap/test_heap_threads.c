@@ -214,6 +214,7 @@ static void *make_and_end(void *argument) {
     for (uint64_t i = 0; i < operations / THREADS / 200; i++) {
         kolk_heap own;
         REQUIRE(kolk_heap_init(&own, &(kolk_heap_desc){.name = "own"}) == KOLK_OK);
+        leave_nursery(&own);
         unsigned char *block = (unsigned char *)kolk_heap_alloc(&own, 1 + random_below(random, 10000));
         REQUIRE(block);
         block[0] = 1;

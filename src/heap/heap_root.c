@@ -1,0 +1,152 @@
+/* heap_root.c: what each heap has from its init on: its place among other heaps, and what happens at its end. */
+#include "heap_inside.h"
+
+#if KOLK_HOSTED
+
+#include "../base/assert.h"
+#include "../os/lock.h"
+#include "../os/peek.h"
+
+#include <string.h>
+
+#define NO_LIMIT (UINT64_MAX / 2) /* the budget of a heap that has none of its own, but whose parent has one */
+
+/* ---- Root -------------------------------------------------------------------------------------------------------- */
+
+static void set_budget(kolk_heap_root_ *root, const kolk_heap_root_ *parent) {
+    root->own = (kolk_budget_){root->limit ? root->limit : NO_LIMIT, parent ? parent->budget : NULL};
+    root->budget = root->limit || root->own.of ? &root->own : NULL;
+}
+
+uint64_t kolk_heap_taken_bytes_(const kolk_heap_root_ *root) {
+    return (root->limit ? root->limit : NO_LIMIT) - root->own.left;
+}
+
+static void join_parent(kolk_heap_root_ *root, kolk_heap_root_ *parent) {
+    kolk_lock_word_(&parent->lock);
+    root->parent = parent;
+    root->older = parent->child;
+    if (root->older) root->older->newer = root;
+    parent->child = root;
+    kolk_unlock_word_(&parent->lock);
+}
+
+static void leave_parent(const kolk_heap_root_ *root) {
+    kolk_heap_root_ *parent = root->parent;
+    kolk_lock_word_(&parent->lock);
+    if (root->newer)
+        root->newer->older = root->older;
+    else
+        parent->child = root->older;
+    if (root->older) root->older->newer = root->newer;
+    kolk_unlock_word_(&parent->lock);
+}
+
+kolk_heap_root_ *kolk_heap_make_root_(kolk_heap *heap, const kolk_heap_desc *desc) {
+    _Static_assert(sizeof(kolk_heap_root_) <= KOLK_LEAF_ - 8 * sizeof(kolk_heap_end_record_), "a leaf is too small");
+    kolk_heap_root_ *parent = desc->parent ? desc->parent->root : NULL;
+    uint32_t leaf = kolk_leaves_take_(1);
+    if (!leaf) return NULL;
+    kolk_store_(&kolk_leaf_record_(leaf)->owner, 0, KOLK_RELAXED_); /* no nursery has it */
+    kolk_heap_root_ *root = (kolk_heap_root_ *)(void *)kolk_leaf_start_(leaf);
+    memset(root, 0, sizeof *root);
+    root->heap = heap;
+    root->name = desc->name;
+    root->debug = desc->debug;
+    root->on_full = desc->on_full;
+    root->context = desc->context;
+    root->limit = desc->limit;
+    set_budget(root, parent);
+    kolk_nursery_begin_(&root->nursery, root->budget);
+    if (parent) join_parent(root, parent);
+    heap->root = root;
+    return root;
+}
+
+void kolk_heap_end_root_(kolk_heap_root_ *root) {
+    if (root->parent) leave_parent(root);
+    kolk_nursery_end_(&root->nursery);
+    if (root->own.of) kolk_budget_give_(root->own.of, kolk_heap_taken_bytes_(root));
+    kolk_leaves_give_(kolk_leaf_of_(root), 1);
+}
+
+/* ---- Functions to be called at the end --------------------------------------------------------------------------- */
+
+/* The records lie behind the root in its leaf, and then in leaves of their own, which begin with the number of the leaf
+ * before. The newest record is the last one of the newest leaf. */
+typedef struct ends_leaf {
+    uint32_t before;
+    kolk_heap_end_record_ first[];
+} ends_leaf;
+
+static kolk_heap_end_record_ *first_place(kolk_heap_root_ *root) {
+    return root->ends_leaf ? ((ends_leaf *)(void *)kolk_leaf_start_(root->ends_leaf))->first
+                           : (kolk_heap_end_record_ *)(void *)(root + 1);
+}
+
+/* A place for a new record; NULL: there is no memory. */
+static kolk_heap_end_record_ *next_place(kolk_heap_root_ *root) {
+    kolk_heap_end_record_ *place = root->ends ? root->ends + 1 : first_place(root);
+    unsigned char *end = kolk_leaf_start_(kolk_leaf_of_(place - 1)) + KOLK_LEAF_;
+    if ((unsigned char *)(place + 1) <= end) return place;
+    uint32_t leaf = kolk_leaves_take_(1);
+    if (!leaf) return NULL;
+    kolk_store_(&kolk_leaf_record_(leaf)->owner, 0, KOLK_RELAXED_);
+    *(uint32_t *)(void *)kolk_leaf_start_(leaf) = root->ends_leaf;
+    root->ends_leaf = leaf;
+    return first_place(root);
+}
+
+bool kolk_heap_on_end(kolk_heap *heap, void (*function)(void *context), void *context) {
+    kolk_heap_root_ *root = heap->root;
+    if (!root) return false;
+    kolk_lock_word_(&root->lock);
+    kolk_heap_end_record_ *end = next_place(root);
+    if (end) {
+        *end = (kolk_heap_end_record_){root->ends, function, context};
+        root->ends = end;
+    }
+    kolk_unlock_word_(&root->lock);
+    return end;
+}
+
+/* Takes the newest record off; false: there is none. */
+static bool take_end(kolk_heap_root_ *root, kolk_heap_end_record_ *out) {
+    kolk_lock_word_(&root->lock);
+    kolk_heap_end_record_ *end = root->ends;
+    if (end) {
+        *out = *end;
+        root->ends = end->before;
+        if (root->ends_leaf && end == first_place(root)) {
+            uint32_t leaf = root->ends_leaf;
+            root->ends_leaf = *(const uint32_t *)(const void *)kolk_leaf_start_(leaf);
+            kolk_leaves_give_(leaf, 1);
+        }
+    }
+    kolk_unlock_word_(&root->lock);
+    return end;
+}
+
+/* Ends a heap that has no children, and sets its struct to all zero. The struct is the user's, and its storage may be
+ * gone although the heap was not deinitialised. */
+static void end_child(kolk_heap_root_ *child, const void *site) {
+    kolk_heap *heap = child->heap;
+    const kolk_heap_root_ *root = NULL;
+    bool is_there = kolk_peek_(&root, &heap->root, sizeof root) && root == child;
+    kolk_heap_end_(child, site);
+    if (is_there) memset(heap, 0, sizeof *heap);
+}
+
+void kolk_heap_end_family_(kolk_heap_root_ *root, const void *site) {
+    kolk_heap_end_record_ end;
+    do {
+        while (root->child) {
+            kolk_heap_root_ *child = root->child;
+            while (child->child) child = child->child;
+            end_child(child, site);
+        }
+        if (take_end(root, &end)) end.function(end.context);
+    } while (root->child || root->ends);
+}
+
+#endif

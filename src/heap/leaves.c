@@ -1,0 +1,214 @@
+/* leaves.c: see leaves.h.
+ *
+ * Words of 64 leaves are used from the lowest addresses on. A run lies in one word, so that one compare-and-exchange
+ * takes it. A search looks at a few words that have free leaves, from the one where a run was last taken or returned
+ * on. If it finds no run there, it uses a new word. */
+#include "kolk/base.h"
+
+#if KOLK_HOSTED
+
+#include "../base/assert.h"
+#include "../core/block.h"
+#include "../os/lock.h"
+#include "../os/memory.h"
+#include "../store/slot_set.h"
+#include "leaves.h"
+
+#define MOST_LEAVES  (sizeof(void *) < 8 ? UINT32_C(1) << 16 : UINT32_C(1) << 24) /* 64 MiB or 16 GiB of addresses */
+#define LEAST_LEAVES 256u
+#define WORD         64u   /* leaves that a word of the set stands for */
+#define LOOKS        16u   /* words that a search looks at */
+#define SPARE        4096u /* so many free leaves may always keep their memory */
+
+kolk_leaves_ kolk_leaves_all_;
+
+static struct {
+    kolk_slot_set_ free;
+    void *range;
+    size_t range_size;
+    uint32_t lock;      /* held while more leaves are made usable */
+    uint32_t most;      /* leaves that have addresses */
+    uint32_t committed; /* leaves that may be used */
+    uint32_t used;      /* leaves that are taken */
+    uint32_t given;     /* leaves that were returned since the last trim */
+    uint32_t hint;      /* the word where a search begins */
+} leaves;
+
+/* ---- Addresses --------------------------------------------------------------------------------------------------- */
+
+/* The three parts of the range: the sizes in bytes that n leaves need. */
+enum { FREE_WORDS, RECORDS, LEAVES, LEAF_PARTS };
+
+static void measure_parts(uint32_t n, size_t sizes[LEAF_PARTS]) {
+    sizes[FREE_WORDS] = (size_t)kolk_slot_set_size_(kolk_bits_words_(n));
+    sizes[RECORDS] = n * sizeof(kolk_leaf_);
+    sizes[LEAVES] = (size_t)n * KOLK_LEAF_;
+}
+
+/* Each part begins at a multiple of this, so that the pages of a word can be released. */
+static size_t part_unit(void) {
+    size_t page = kolk_memory_page_(), word = WORD * KOLK_LEAF_;
+    return page > word ? page : word;
+}
+
+static bool reserve_range(uint32_t n) {
+    size_t sizes[LEAF_PARTS], size = part_unit();
+    measure_parts(n, sizes);
+    for (unsigned p = 0; p < LEAF_PARTS; p++) size += (size_t)round_up(sizes[p], part_unit());
+    unsigned char *range = (unsigned char *)kolk_memory_reserve_(size);
+    if (!range) return false;
+    leaves.range = range;
+    leaves.range_size = size;
+    leaves.most = n;
+    unsigned char *at = (unsigned char *)(uintptr_t)round_up((uintptr_t)range, part_unit());
+    leaves.free.sheets = (kolk_slot_sheet_ *)(void *)at;
+    at += round_up(sizes[FREE_WORDS], part_unit());
+    kolk_leaves_all_.records = (kolk_leaf_ *)(void *)at;
+    kolk_leaves_all_.start = (uintptr_t)at + (uintptr_t)round_up(sizes[RECORDS], part_unit());
+    return true;
+}
+
+/* Other code needs addresses too, so all leaves together get a sixteenth of them at most. */
+static bool have_range(void) {
+    uint64_t share = kolk_memory_addresses_() / 16 / (KOLK_LEAF_ + sizeof(kolk_leaf_));
+    for (uint32_t n = MOST_LEAVES; !leaves.range && n >= LEAST_LEAVES; n /= 2)
+        if (n <= share || n == LEAST_LEAVES) reserve_range(n);
+    return leaves.range;
+}
+
+static bool commit_part(const void *start, size_t before, size_t after) {
+    size_t page = kolk_memory_page_(), from = (size_t)round_up(before, page), end = (size_t)round_up(after, page);
+    return from >= end || kolk_memory_commit_((char *)(uintptr_t)start + from, end - from);
+}
+
+/* Makes at least one more word usable. So that this does not happen often, and little is committed in vain, the step is
+ * a page of records, or an eighth of what there is. */
+static bool commit_leaves(void) {
+    uint32_t now = leaves.committed, step = (uint32_t)round_up(kolk_memory_page_() / sizeof(kolk_leaf_), WORD);
+    if (step < now / 8) step = now / 8 / WORD * WORD;
+    if (step > leaves.most - now) step = leaves.most - now;
+    if (step == 0) return false;
+    size_t before[LEAF_PARTS], after[LEAF_PARTS];
+    measure_parts(now, before);
+    measure_parts(now + step, after);
+    if (!commit_part(leaves.free.sheets, before[FREE_WORDS], after[FREE_WORDS]) ||
+        !commit_part(kolk_leaves_all_.records, before[RECORDS], after[RECORDS]) ||
+        !commit_part(kolk_leaf_start_(0), before[LEAVES], after[LEAVES]))
+        return false;
+    leaves.committed = now + step;
+    return true;
+}
+
+__attribute__((destructor)) void kolk_leaves_end_(void) {
+    if (!leaves.range || kolk_load_(&leaves.used, KOLK_RELAXED_)) return;
+    kolk_store_(&kolk_leaves_all_.fresh, 0, KOLK_RELEASE_);
+    kolk_memory_release_(leaves.range, leaves.range_size);
+    leaves.range = NULL;
+    leaves.committed = 0;
+}
+
+/* ---- Runs -------------------------------------------------------------------------------------------------------- */
+
+/* The lowest bit of a word at which n neighbouring bits are set; 64: there is none. (Hacker's Delight 6-2, Warren 2013,
+ * for a length that is known: each step doubles the length of the runs that are still marked.) */
+static unsigned find_run(uint64_t bits, uint32_t n) {
+    for (uint32_t have = 1; have < n && bits;) {
+        uint32_t more = n - have < have ? n - have : have;
+        bits &= bits >> more;
+        have += more;
+    }
+    return bits ? kolk_bits_lowest_(bits) : WORD;
+}
+
+static uint64_t run_bits(uint32_t first, uint32_t n) {
+    KOLK_ASSERT_(n >= 1 && n <= WORD && first % WORD + n <= WORD);
+    return (~UINT64_C(0) >> (WORD - n)) << first % WORD;
+}
+
+/* Takes n neighbouring leaves of a word. Returns the first one; 0: there are none. */
+static uint32_t take_in_word(uint32_t word, uint32_t n) {
+    uint64_t *at = kolk_slot_set_word_(&leaves.free, word), bits = kolk_load_(at, KOLK_RELAXED_);
+    for (unsigned bit; (bit = find_run(bits, n)) < WORD;)
+        if (kolk_compare_exchange_(at, &bits, bits ^ run_bits(bit, n), KOLK_ACQ_REL_, KOLK_RELAXED_))
+            return word * WORD + bit;
+    return 0;
+}
+
+/* A word that has become empty keeps its bit in the summary until a search for one leaf finds it. */
+static void note_empty(uint32_t word) {
+    uint64_t bits = kolk_slot_set_take_word_(&leaves.free, word);
+    if (bits) kolk_slot_set_put_(&leaves.free, word, bits);
+}
+
+static uint32_t search(uint32_t n) {
+    uint32_t words = kolk_load_(&kolk_leaves_all_.fresh, KOLK_ACQUIRE_) / WORD, word, looks = LOOKS;
+    kolk_slot_walk_ walk = kolk_slot_walk_from_(&leaves.free, words, kolk_load_(&leaves.hint, KOLK_RELAXED_));
+    while (looks-- && kolk_slot_walk_next_(&walk, &word)) {
+        uint32_t first = take_in_word(word, n);
+        if (first) {
+            if (kolk_load_(&leaves.hint, KOLK_RELAXED_) != word) kolk_store_(&leaves.hint, word, KOLK_RELAXED_);
+            return first;
+        }
+        if (kolk_load_(kolk_slot_set_word_(&leaves.free, word), KOLK_RELAXED_) == 0) note_empty(word);
+    }
+    return 0;
+}
+
+/* Adds a word that was never used to the free leaves. */
+static bool use_word(void) {
+    uint32_t fresh = kolk_leaves_all_.fresh;
+    if (!have_range() || (fresh == leaves.committed && !commit_leaves())) return false;
+    kolk_store_(&kolk_leaves_all_.fresh, fresh + WORD, KOLK_RELEASE_);               /* partner: kolk_leaf_of_ */
+    kolk_slot_set_put_(&leaves.free, fresh / WORD, ~UINT64_C(0) << (fresh ? 0 : 1)); /* leaf 0 is never taken */
+    kolk_store_(&leaves.hint, fresh / WORD, KOLK_RELAXED_);
+    return true;
+}
+
+uint32_t kolk_leaves_take_(uint32_t n) {
+    KOLK_ASSERT_(n >= 1 && n <= KOLK_LEAF_RUN_);
+    uint32_t first = search(n);
+    if (!first) {
+        kolk_lock_word_(&leaves.lock);
+        while (!(first = search(n)) && use_word()) {}
+        kolk_unlock_word_(&leaves.lock);
+    }
+    if (first) kolk_fetch_add_(&leaves.used, n, KOLK_RELAXED_);
+    return first;
+}
+
+/* ---- Return ------------------------------------------------------------------------------------------------------ */
+
+/* Releases the memory of a word whose leaves are all free. */
+static size_t discard_word(uint32_t word, bool counts) {
+    uint64_t all = word ? ~UINT64_C(0) : ~UINT64_C(1);
+    if (kolk_load_(kolk_slot_set_word_(&leaves.free, word), KOLK_RELAXED_) != all) return 0;
+    uint64_t bits = kolk_slot_set_take_word_(&leaves.free, word);
+    size_t bytes = bits == all ? kolk_memory_discard_(kolk_leaf_start_(word * WORD), WORD * KOLK_LEAF_, counts) : 0;
+    if (bits) kolk_slot_set_put_(&leaves.free, word, bits);
+    return bytes;
+}
+
+size_t kolk_leaves_trim_(bool counts) {
+    uint32_t words = kolk_load_(&kolk_leaves_all_.fresh, KOLK_ACQUIRE_) / WORD;
+    size_t bytes = 0;
+    for (uint32_t word = 0; word < words; word++) bytes += discard_word(word, counts);
+    return bytes;
+}
+
+/* Trims once a quarter of all leaves were returned since the last time, so that this costs little on average. */
+static void trim_seldom(uint32_t n) {
+    uint32_t fresh = kolk_load_(&kolk_leaves_all_.fresh, KOLK_RELAXED_);
+    uint32_t used = kolk_fetch_sub_(&leaves.used, n, KOLK_RELAXED_) - n;
+    uint32_t given = kolk_fetch_add_(&leaves.given, n, KOLK_RELAXED_) + n;
+    if (fresh - used <= SPARE || fresh - used <= used || given < fresh / 4) return;
+    kolk_store_(&leaves.given, 0, KOLK_RELAXED_);
+    kolk_leaves_trim_(false);
+}
+
+void kolk_leaves_give_(uint32_t first, uint32_t n) {
+    kolk_slot_set_put_(&leaves.free, first / WORD, run_bits(first, n));
+    kolk_store_(&leaves.hint, first / WORD, KOLK_RELAXED_);
+    trim_seldom(n);
+}
+
+#endif

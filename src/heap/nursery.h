@@ -1,0 +1,100 @@
+/* nursery.h: the blocks of a young heap. Each heap begins with a nursery, which has blocks of all sizes side by side.
+ *
+ *     a run     | block | block     | (free) | block | rest ...............|      neighbouring leaves (leaves.h)
+ *     starts    1.......1...........1........1.......1......................      a bit for each 16 bytes
+ *     alive     1.......1....................1..............................
+ *
+ * A class takes five pages before it has its first block, and some 20 us of system calls. That pays off once the heap
+ * has allocated some hundreds of blocks of its size. The nursery serves the first ones. So a heap with few blocks
+ * takes little memory and little time, and there may be many such heaps.
+ *
+ * A block has the size of its class. It is placed where a freed block of the same size was, or else at the top of the
+ * newest run. A run without live blocks is returned, so its leaves may serve other sizes and other heaps. The sizes of
+ * blocks and gaps follow from the starts, and whether a block is alive from its bit, so every free is checked.
+ *
+ * Any number of threads may call these functions. Each call takes the nursery's lock for a moment, except
+ * kolk_nursery_size_of_. Alloc and free are O(leaves) at worst, usually O(1).
+ *
+ * Invariants (kolk_nursery_is_valid_, while no thread is at work):
+ *     N1  the runs' records name each other, their leaves and this nursery
+ *     N2  each run begins with a start; only a start is alive; the newest run has no start above its top
+ *     N3  the counts of live and freed blocks, of living blocks of each run, and of leaves are right */
+#ifndef KOLK_SRC_HEAP_NURSERY_H
+#define KOLK_SRC_HEAP_NURSERY_H
+
+#include "../core/budget.h"
+#include "leaves.h"
+
+#define KOLK_NURSERY_LARGEST_ 32768u /* bytes of its largest blocks */
+#define KOLK_NURSERY_CLASSES_ 40u    /* kolk's own classes up to that size */
+
+/* By class: the live blocks, the freed ones that can be taken again, and how many were served so far. */
+typedef struct kolk_nursery_counts_ {
+    uint16_t alive[KOLK_NURSERY_CLASSES_], freed[KOLK_NURSERY_CLASSES_], served[KOLK_NURSERY_CLASSES_];
+} kolk_nursery_counts_;
+
+typedef struct kolk_nursery_ {
+    uint32_t lock;
+    uint32_t forks;  /* kolk_forks_ when this was last known to be right */
+    uint32_t owner;  /* what the records of its leaves say; unique among the last 2^32 nurseries of the process */
+    uint32_t newest; /* the first leaf of its newest run, the first in the list of runs; 0: none */
+    uint32_t hint;   /* a leaf in which a block was freed; 0: none */
+    uint32_t leaves; /* how many leaves all runs have */
+    bool is_closed;  /* it serves nothing */
+    unsigned char *top, *end; /* the rest of the newest run, which was never used */
+    kolk_budget_ *budget;     /* for the bytes of its leaves; NULL: no limit */
+    kolk_nursery_counts_ of;
+} kolk_nursery_;
+
+/* Makes a zeroed struct an empty nursery without memory. */
+void kolk_nursery_begin_(kolk_nursery_ *nursery, kolk_budget_ *budget);
+
+/* Returns its leaves. No other thread may use it. */
+void kolk_nursery_end_(kolk_nursery_ *nursery);
+
+/* Returns a block of this size and alignment, a power of two. NULL: the nursery does not serve it (any more). */
+void *kolk_nursery_alloc_(kolk_nursery_ *nursery, size_t align, size_t size);
+
+/* False: this is not the start of a live block, and nothing has changed. If two threads free the same block, one of
+ * them gets false. */
+bool kolk_nursery_free_(kolk_nursery_ *nursery, const void *block);
+
+/* Frees all blocks, and keeps the newest run. No other thread may use the nursery. */
+void kolk_nursery_reset_(kolk_nursery_ *nursery);
+
+/* Does this address lie in one of its leaves, or in one that it has returned and that no other nursery has taken since?
+ */
+static inline bool kolk_nursery_has_(const kolk_nursery_ *nursery, const void *at) {
+    uint32_t leaf = kolk_leaf_of_(at);
+    return leaf && kolk_load_(&kolk_leaf_record_(leaf)->owner, KOLK_RELAXED_) == nursery->owner;
+}
+
+/* The size in bytes of a live block; 0: this is not the start of one. */
+size_t kolk_nursery_size_of_(const kolk_nursery_ *nursery, const void *block);
+
+/* The start of the live block that this address lies in; NULL: none. */
+void *kolk_nursery_locate_(kolk_nursery_ *nursery, const void *at);
+
+/* The live block with the lowest start above this address; NULL: none. */
+void *kolk_nursery_next_(kolk_nursery_ *nursery, const void *above);
+
+/* False: it has never had a block; *out is all zero then. */
+bool kolk_nursery_count_(kolk_nursery_ *nursery, kolk_nursery_counts_ *out);
+
+bool kolk_nursery_is_valid_(kolk_nursery_ *nursery);
+
+/* ---- kolk's own classes ------------------------------------------------------------------------------------------ */
+
+/* The size of the n-th of kolk's own classes: 16, 32, 48, 64, and then four for each doubling. */
+static inline uint32_t kolk_own_size_(uint32_t n) {
+    return n < 4 ? (n + 1) * KOLK_GRAIN_ : (KOLK_GRAIN_ << (n - 4) / 4) * (5 + n % 4);
+}
+
+/* The first of kolk's own classes that is as large as this size. */
+static inline uint32_t kolk_own_class_(size_t size) {
+    if (size <= 4 * KOLK_GRAIN_) return size ? (uint32_t)(size - 1) / KOLK_GRAIN_ : 0;
+    unsigned doubling = 63 - (unsigned)__builtin_clzll((size - 1) / (4 * KOLK_GRAIN_));
+    return 4 + 4 * doubling + (uint32_t)((size - 1) >> (doubling + 4) & 3);
+}
+
+#endif
