@@ -418,29 +418,42 @@ class Heap:
 
     def __init__(self, value):
         self.value = value
-        self.inside, self.fault = inside_of(value["inside"], "struct kolk_heap_inside_")
+        self.root, self.fault = inside_of(value["root"], "struct kolk_heap_root_")
+        self.inside = None
+        if self.root and int(value["inside"]):
+            self.inside, self.fault = inside_of(value["inside"], "struct kolk_heap_inside_")
         if self.inside and int(value["n_classes"]) > self.inside["trays"].type.range()[1] + 1:
             self.fault = f"{value['n_classes']} classes"
 
+    def young(self):
+        """Yields, for each class of the nursery, the size of its blocks, how many are alive, and how many there are."""
+        counts = self.root["nursery"]["of"]
+        for n in range(counts["alive"].type.range()[1] + 1):
+            alive, freed = int(counts["alive"][n]), int(counts["freed"][n])
+            if alive + freed:
+                yield (16 * (n + 1) if n < 4 else (16 << (n - 4) // 4) * (5 + n % 4)), alive, alive + freed
+
     def trays(self):
         """Yields, for each used class, the size of its blocks, how many are alive, and how many have memory."""
-        for n in range(int(self.value["n_classes"])):
+        sums = {size: (alive, capacity) for size, alive, capacity in self.young()}
+        for n in range(int(self.value["n_classes"]) if self.inside else 0):
             tray = self.inside["trays"][n]
             if int(tray["is_made"]):
-                store = SlotStore(tray["store"])
-                yield int(tray["size"]), store.count, store.capacity
+                store, (alive, capacity) = SlotStore(tray["store"]), sums.get(int(tray["size"]), (0, 0))
+                sums[int(tray["size"])] = (alive + store.count, capacity + store.capacity)
+        for size in sorted(sums):
+            yield (size, *sums[size])
 
     def to_string(self):
         if self.fault:
             return without_inside("heap", self.fault)
-        words = name_at(int(self.inside["name"])) + ": " if int(self.inside["name"]) else ""
+        words = name_at(int(self.root["name"])) + ": " if int(self.root["name"]) else ""
         words += f"heap, {sum(alive for _, alive, _ in self.trays())} blocks alive"
-        large = self.inside["large"]
-        if int(large["count"]):
-            words += f" and {large['count']} large of {large['bytes']} bytes"
-        if int(self.inside["limit"]):
-            words += f", {self.inside['budget']} bytes left of {self.inside['limit']}"
-        failed = int(self.inside["failed"])
+        if self.inside and int(self.inside["large"]["count"]):
+            words += f" and {self.inside['large']['count']} large of {self.inside['large']['bytes']} bytes"
+        if int(self.root["limit"]):
+            words += f", {self.root['own']['left']} bytes left of {self.root['limit']}"
+        failed = int(self.root["failed"])
         return words + (f", {failed} failed" if failed else "")
 
     def children(self):

@@ -57,7 +57,6 @@ static bool have_heap(void) {
         tried = true;
         if (!kolk_load_(&is_libc_ready, KOLK_RELAXED_)) kolk_stack_hold_(true); /* ld.so may be the caller */
         bool is_made = kolk_heap_init_for_malloc_(&malloc_heap, &(kolk_heap_desc){.name = "malloc"}) == KOLK_OK;
-        KOLK_ASSERT_(!is_made || malloc_heap.place == KOLK_FIRST_HEAP_);
         kolk_store_(&made, is_made, KOLK_RELEASE_); /* partner: above */
         makes = false;
     }
@@ -155,7 +154,7 @@ EXPORT void *pvalloc(size_t size) {
 
 /* A pointer that comes before the first alloc is not a block. Makes the heap, so that the report contains its name. */
 static KOLK_NOINLINE_ void expect_block(const void *block) {
-    if (KOLK_UNLIKELY_(!malloc_heap.inside) && block) have_heap();
+    if (KOLK_UNLIKELY_(!malloc_heap.root) && block) have_heap();
 }
 
 KOLK_NOINLINE_ void free_slow(void *block, const void *site) {

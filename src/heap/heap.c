@@ -17,9 +17,11 @@
  *     heap_thread.c                      threads and their magazines
  *     heap_list.c                        the heaps of the process, and which of them a thread uses
  *     heap_class.c                       sizes, and the stores of the classes
+ *     heap_root.c                        limits, parents, functions to be called at the end
  *     heap_guarded.c  guarded.c          some blocks lie between inaccessible pages
  *     heap_large.c  large.c  large_table.c   blocks that are larger than all classes
  *     spare.c                            the pages of freed large blocks
+ *     nursery.c  leaves.c                the first blocks of each heap
  *     src/store                          slots that threads share: each class is a store
  *
  * Under a tool that watches malloc, and with KOLK_BYPASS=1, there are no classes: each block is a large block, and
@@ -91,12 +93,13 @@ static bool is_young(const kolk_heap *heap, size_t size) {
 
 /* Allocates from the classes, or a large block. */
 static void *alloc_grown(kolk_heap *heap, size_t align, size_t size, const void *site) {
-    const kolk_heap_inside_ *inside = kolk_heap_grow_(heap);
-    if (!inside) return NULL;
+    kolk_heap_inside_ *inside = kolk_heap_grow_(heap);
+    if (!inside) return kolk_nursery_alloc_(&heap->root->nursery, align, size, true);
     uint32_t n = kolk_heap_class_aligned_(heap, align, size);
     void *block = n < heap->n_classes ? kolk_heap_sample_(heap, align, size, site) : NULL;
     if (!block) block = alloc_from(heap, n, align, size, site);
-    if (!block && kolk_heap_release_spares_(heap->inside)) block = alloc_from(heap, n, align, size, site);
+    if (!block && kolk_heap_release_spares_(inside)) block = alloc_from(heap, n, align, size, site);
+    if (!block) block = kolk_nursery_alloc_(&heap->root->nursery, align, size, true);
     if (!block && kolk_heap_ask_for_room_(heap, size)) block = alloc_from(heap, n, align, size, site);
     return block;
 }
@@ -104,7 +107,7 @@ static void *alloc_grown(kolk_heap *heap, size_t align, size_t size, const void 
 KOLK_NOINLINE_ void *kolk_heap_alloc_slow_(kolk_heap *heap, size_t align, size_t size, const void *site) {
     kolk_heap_root_ *root = heap->root;
     if (!root || (align & (align - 1)) || align == 0) return NULL;
-    void *block = is_young(heap, size) ? kolk_nursery_alloc_(&root->nursery, align, size) : NULL;
+    void *block = is_young(heap, size) ? kolk_nursery_alloc_(&root->nursery, align, size, false) : NULL;
     if (!block) block = alloc_grown(heap, align, size, site);
     if (!block) kolk_fetch_add_(&root->failed, 1, KOLK_RELAXED_);
     return block;

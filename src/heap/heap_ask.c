@@ -26,9 +26,11 @@ static void refuse_in_leaf(const kolk_heap *heap, kolk_failure failure, const ch
         kolk_fail_(failure, "%s of a pointer into a block, at byte %u of it", verb,
                    (uint64_t)((const unsigned char *)failure.object - block));
     } else if (strcmp(verb, "free") == 0) {
+        failure.no_debug = false;
         failure.rule = KOLK_DOUBLE_FREE;
         kolk_fail_(failure, "double free of a block");
     } else {
+        failure.no_debug = false;
         failure.rule = KOLK_DEAD_OBJECT;
         kolk_fail_(failure, "%s of a block that is free", verb);
     }

@@ -297,17 +297,14 @@ void *kolk_heap_zero_slow_(const kolk_heap *heap, void *block, size_t size);
 /* Makes the root of a heap that is all zero otherwise, among its parent's children. NULL: there is no memory. */
 kolk_heap_root_ *kolk_heap_make_root_(kolk_heap *heap, const kolk_heap_desc *desc);
 
-/* Ends all children, the newest first, and then calls the functions of kolk_heap_on_end, the newest first. */
-void kolk_heap_end_family_(kolk_heap_root_ *root, const void *site);
+/* Takes the newest function of kolk_heap_on_end; false: there is none. */
+bool kolk_heap_take_end_(kolk_heap_root_ *root, kolk_heap_end_record_ *out);
 
 /* The bytes that the heap and its children have taken of its budget. */
 uint64_t kolk_heap_taken_bytes_(const kolk_heap_root_ *root);
 
 /* Returns the memory of the root and its nursery, and what the heap has taken of its parents' limits. */
 void kolk_heap_end_root_(kolk_heap_root_ *root);
-
-/* Ends a heap; its struct stays as it is. */
-void kolk_heap_end_(kolk_heap_root_ *root, const void *site); /* heap_memory.c */
 
 /* ---- heap_memory.c ----------------------------------------------------------------------------------------------- */
 

@@ -9,6 +9,7 @@
 #include "../os/environment.h"
 #include "../os/lock.h"
 #include "../os/memory.h"
+#include "../os/peek.h"
 
 #include <string.h>
 
@@ -126,10 +127,11 @@ kolk_heap_inside_ *kolk_heap_grow_(kolk_heap *heap) {
 
 /* ---- Init -------------------------------------------------------------------------------------------------------- */
 
-/* Does any setting concern this heap or its classes? Then it has no nursery, whose blocks have no debug mode. */
-static bool has_settings(const kolk_heap_desc *desc, const kolk_settings_ *settings) {
+/* Does any setting concern this heap or its classes? Then it has no nursery, whose blocks have no debug mode. The
+ * statistics of malloc's heap have a line for each size. */
+static bool has_settings(const kolk_heap_desc *desc, const kolk_settings_ *settings, bool serves_malloc) {
     return desc->debug || settings->flags || settings->sample || kolk_environment_("KOLK_DEBUG") ||
-           kolk_environment_("KOLK_FAIL");
+           kolk_environment_("KOLK_FAIL") || (serves_malloc && kolk_environment_("KOLK_STATS"));
 }
 
 static bool is_heap(const kolk_heap *heap) {
@@ -144,7 +146,7 @@ static kolk_status make_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool s
     kolk_heap_root_ *root = kolk_heap_make_root_(heap, desc);
     if (!root) return KOLK_NO_MEMORY;
     root->serves_malloc = serves_malloc;
-    root->nursery.is_closed = desc->classes || has_settings(desc, &settings);
+    root->nursery.is_closed = desc->classes || has_settings(desc, &settings, serves_malloc);
     if (!desc->classes) kolk_heap_set_own_tables_(heap);
     kolk_status status = root->nursery.is_closed ? make_classes(heap, desc, &settings) : KOLK_OK;
     if (status != KOLK_OK) kolk_heap_end_root_(root);
@@ -177,21 +179,9 @@ kolk_status kolk_heap_init_for_malloc_(kolk_heap *heap, const kolk_heap_desc *de
     return init_heap(heap, desc, true, kolk_begin_(heap, sizeof *heap, sizeof *heap, KOLK_ABI, desc));
 }
 
-/* ---- Reset and end ----------------------------------------------------------------------------------------------- */
+/* ---- End and reset ----------------------------------------------------------------------------------------------- */
 
-KOLK_NOINLINE_ void kolk_heap_reset(kolk_heap *heap) {
-    if (!heap->root || !kolk_check_home_(heap, heap->number, NULL, SITE)) return;
-    kolk_heap_end_family_(heap->root, SITE);
-    kolk_nursery_reset_(&heap->root->nursery);
-    kolk_heap_inside_ *inside = heap->inside;
-    if (!inside) return;
-    kolk_heap_reclaim_after_fork_(inside);
-    for (uint32_t n = 0; n < heap->n_classes; n++)
-        if (inside->trays[n].is_made) kolk_store_reset_(&inside->trays[n].store, SITE);
-    for (void *block; (block = kolk_guarded_next_(&inside->guarded, NULL));)
-        kolk_heap_free_guarded_(inside, block, SITE);
-    kolk_heap_clear_large_(inside);
-}
+static void end_family(kolk_heap_root_ *root, const void *site);
 
 static void end_classes(kolk_heap_inside_ *inside) {
     kolk_heaps_remove_(inside->id);
@@ -205,8 +195,9 @@ static void end_classes(kolk_heap_inside_ *inside) {
     end_inside(inside);
 }
 
-void kolk_heap_end_(kolk_heap_root_ *root, const void *site) {
-    kolk_heap_end_family_(root, site);
+/* Ends a heap; its struct stays as it is. */
+static void end_heap(kolk_heap_root_ *root, const void *site) {
+    end_family(root, site);
     kolk_heap_inside_ *inside = root->inside;
     for (uint32_t n = 0; inside && n < inside->n_classes; n++) /* first, as the handler may longjmp */
         if (inside->trays[n].is_made && inside->trays[n].store.debug)
@@ -216,11 +207,51 @@ void kolk_heap_end_(kolk_heap_root_ *root, const void *site) {
     kolk_heap_end_root_(root);
 }
 
+/* Ends a heap that has no children, and sets its struct to all zero. The struct is the user's, and its storage may be
+ * gone although the heap was not deinitialised. */
+static void end_child(kolk_heap_root_ *child, const void *site) {
+    kolk_heap *heap = child->heap;
+    const kolk_heap_root_ *root = NULL;
+    bool is_there = kolk_peek_(&root, &heap->root, sizeof root) && root == child;
+    end_heap(child, site);
+    if (is_there) memset(heap, 0, sizeof *heap);
+}
+
+/* Ends all children, the newest first, and then calls the functions of kolk_heap_on_end, the newest first. These may make
+ * more of both. A deep tree needs no deep stack, because heaps without children end first. */
+static void end_family(kolk_heap_root_ *root, const void *site) {
+    kolk_heap_end_record_ end;
+    do {
+        kolk_heap_root_ *at = root;
+        while (root->child) {
+            while (at->child) at = at->child;
+            kolk_heap_root_ *parent = at->parent;
+            end_child(at, site);
+            at = parent;
+        }
+        if (kolk_heap_take_end_(root, &end)) end.function(end.context);
+    } while (root->child || root->ends);
+}
+
 KOLK_NOINLINE_ void kolk_heap_deinit(kolk_heap *heap) {
     if (!heap->root || !kolk_check_home_(heap, heap->number, NULL, SITE)) return;
     heap->root->heap = heap;
-    kolk_heap_end_(heap->root, SITE);
+    end_heap(heap->root, SITE);
     memset(heap, 0, sizeof *heap);
+}
+
+KOLK_NOINLINE_ void kolk_heap_reset(kolk_heap *heap) {
+    if (!heap->root || !kolk_check_home_(heap, heap->number, NULL, SITE)) return;
+    end_family(heap->root, SITE);
+    kolk_nursery_reset_(&heap->root->nursery);
+    kolk_heap_inside_ *inside = heap->inside;
+    if (!inside) return;
+    kolk_heap_reclaim_after_fork_(inside);
+    for (uint32_t n = 0; n < heap->n_classes; n++)
+        if (inside->trays[n].is_made) kolk_store_reset_(&inside->trays[n].store, SITE);
+    for (void *block; (block = kolk_guarded_next_(&inside->guarded, NULL));)
+        kolk_heap_free_guarded_(inside, block, SITE);
+    kolk_heap_clear_large_(inside);
 }
 
 #endif

@@ -1,11 +1,11 @@
-/* heap_root.c: what each heap has from its init on: its place among other heaps, and what happens at its end. */
+/* heap_root.c: what each heap has from its init on: its limit, its place among other heaps, and the functions that are
+ * to be called at its end. */
 #include "heap_inside.h"
 
 #if KOLK_HOSTED
 
 #include "../base/assert.h"
 #include "../os/lock.h"
-#include "../os/peek.h"
 
 #include <string.h>
 
@@ -110,8 +110,7 @@ bool kolk_heap_on_end(kolk_heap *heap, void (*function)(void *context), void *co
     return end;
 }
 
-/* Takes the newest record off; false: there is none. */
-static bool take_end(kolk_heap_root_ *root, kolk_heap_end_record_ *out) {
+bool kolk_heap_take_end_(kolk_heap_root_ *root, kolk_heap_end_record_ *out) {
     kolk_lock_word_(&root->lock);
     kolk_heap_end_record_ *end = root->ends;
     if (end) {
@@ -125,28 +124,6 @@ static bool take_end(kolk_heap_root_ *root, kolk_heap_end_record_ *out) {
     }
     kolk_unlock_word_(&root->lock);
     return end;
-}
-
-/* Ends a heap that has no children, and sets its struct to all zero. The struct is the user's, and its storage may be
- * gone although the heap was not deinitialised. */
-static void end_child(kolk_heap_root_ *child, const void *site) {
-    kolk_heap *heap = child->heap;
-    const kolk_heap_root_ *root = NULL;
-    bool is_there = kolk_peek_(&root, &heap->root, sizeof root) && root == child;
-    kolk_heap_end_(child, site);
-    if (is_there) memset(heap, 0, sizeof *heap);
-}
-
-void kolk_heap_end_family_(kolk_heap_root_ *root, const void *site) {
-    kolk_heap_end_record_ end;
-    do {
-        while (root->child) {
-            kolk_heap_root_ *child = root->child;
-            while (child->child) child = child->child;
-            end_child(child, site);
-        }
-        if (take_end(root, &end)) end.function(end.context);
-    } while (root->child || root->ends);
 }
 
 #endif

@@ -14,9 +14,9 @@
 
 #include <string.h>
 
-#define MOST_SERVED    512u    /* blocks of a class */
-#define MOST_BYTES     131072u /* of a class, so larger classes get fewer blocks */
-#define NURSERY_LEAVES 1024u   /* of all runs together */
+#define MOST_SERVED 512u    /* blocks of a class */
+#define MOST_BYTES  131072u /* of a class, so larger classes get fewer blocks */
+#define MOST_YOUNG  1024u   /* leaves of all runs together */
 
 #define ALL_BITS (~UINT64_C(0))
 
@@ -131,9 +131,8 @@ static void begin_rest(kolk_nursery_ *nursery, uint32_t run) {
 
 /* What is left of the newest run becomes a gap. */
 static void end_rest(kolk_nursery_ *nursery) {
-    unsigned char *top = nursery->top;
-    nursery->top = nursery->end;
-    if (top != nursery->end) count_freed(nursery, (size_t)(nursery->end - top), 1);
+    if (nursery->top) count_freed(nursery, (size_t)(nursery->end - nursery->top), 1);
+    nursery->top = nursery->end = NULL;
 }
 
 static void link_run(kolk_nursery_ *nursery, uint32_t run, uint32_t length) {
@@ -179,7 +178,6 @@ static bool add_run(kolk_nursery_ *nursery, size_t size) {
     uint32_t least = (uint32_t)((size + KOLK_LEAF_ - 1) / KOLK_LEAF_), wish = nursery->leaves / 2;
     if (wish > KOLK_LEAF_RUN_) wish = KOLK_LEAF_RUN_;
     if (wish < least) wish = least;
-    if (nursery->leaves + least > NURSERY_LEAVES) return false;
     uint64_t bytes = (uint64_t)wish * KOLK_LEAF_;
     if (kolk_budget_take_(nursery->budget, bytes, bytes) == 0) {
         wish = least;
@@ -258,8 +256,12 @@ static void lock_nursery(kolk_nursery_ *nursery) {
 static unsigned char *take_top(kolk_nursery_ *nursery, size_t align, size_t size) {
     unsigned char *top = nursery->top, *at = top + (-(uintptr_t)top & (align - 1));
     if ((size_t)(nursery->end - top) < (size_t)(at - top) + size) return NULL;
-    if (at + size != nursery->end) set_bits(&record_of(at + size)->starts, grain_bit(at + size));
-    nursery->top = at + size;
+    if (at + size != nursery->end) {
+        set_bits(&record_of(at + size)->starts, grain_bit(at + size));
+        nursery->top = at + size;
+    } else {
+        nursery->top = nursery->end = NULL;
+    }
     if (at == top) return at;
     set_bits(&record_of(at)->starts, grain_bit(at));
     count_freed(nursery, (size_t)(at - top), 1);
@@ -275,21 +277,22 @@ static unsigned char *take_place(kolk_nursery_ *nursery, size_t align, uint32_t 
 }
 
 static bool serves(const kolk_nursery_ *nursery, uint32_t n) {
-    return nursery->of.served[n] < MOST_SERVED && nursery->of.served[n] * kolk_own_size_(n) < MOST_BYTES;
+    return nursery->of.served[n] < MOST_SERVED && nursery->of.served[n] * kolk_own_size_(n) < MOST_BYTES &&
+           nursery->leaves < MOST_YOUNG;
 }
 
-void *kolk_nursery_alloc_(kolk_nursery_ *nursery, size_t align, size_t size) {
+void *kolk_nursery_alloc_(kolk_nursery_ *nursery, size_t align, size_t size, bool anyway) {
     if (nursery->is_closed || size > KOLK_NURSERY_LARGEST_ || align > KOLK_LEAF_) return NULL;
     uint32_t n = kolk_own_class_(size);
     KOLK_ASSERT_(n < KOLK_NURSERY_CLASSES_);
     lock_nursery(nursery);
-    unsigned char *block = serves(nursery, n) ? take_place(nursery, align, n) : NULL;
+    unsigned char *block = anyway || serves(nursery, n) ? take_place(nursery, align, n) : NULL;
     if (block) {
         uint32_t run = run_of(kolk_leaf_of_(block));
         set_bits(&record_of(block)->alive, grain_bit(block));
         kolk_leaf_record_(run)->living++;
         nursery->of.alive[n]++;
-        nursery->of.served[n]++;
+        if (nursery->of.served[n] < UINT16_MAX) nursery->of.served[n]++;
     }
     kolk_unlock_word_(&nursery->lock);
     return block;
@@ -438,8 +441,8 @@ bool kolk_nursery_is_valid_(kolk_nursery_ *nursery) {
         if (!is_run_valid(nursery, run, before)) return false;
         before = run;
     }
-    if (nursery->top && nursery->top != nursery->end && block_end(nursery->top) != nursery->end) return false; /* N2 */
-    return are_counts_right(nursery);                                                                          /* N3 */
+    if (nursery->top && block_end(nursery->top) != nursery->end) return false; /* N2 */
+    return are_counts_right(nursery);                                          /* N3 */
 }
 
 #endif

@@ -41,7 +41,7 @@ typedef struct kolk_nursery_ {
     uint32_t hint;   /* a leaf in which a block was freed; 0: none */
     uint32_t leaves; /* how many leaves all runs have */
     bool is_closed;  /* it serves nothing */
-    unsigned char *top, *end; /* the rest of the newest run, which was never used */
+    unsigned char *top, *end; /* the rest of the newest run, which was never used; NULL: there is none */
     kolk_budget_ *budget;     /* for the bytes of its leaves; NULL: no limit */
     kolk_nursery_counts_ of;
 } kolk_nursery_;
@@ -52,8 +52,9 @@ void kolk_nursery_begin_(kolk_nursery_ *nursery, kolk_budget_ *budget);
 /* Returns its leaves. No other thread may use it. */
 void kolk_nursery_end_(kolk_nursery_ *nursery);
 
-/* Returns a block of this size and alignment, a power of two. NULL: the nursery does not serve it (any more). */
-void *kolk_nursery_alloc_(kolk_nursery_ *nursery, size_t align, size_t size);
+/* Returns a block of this size and alignment, a power of two. NULL: there is no memory, or a class would serve it better
+ * from now on; but with `anyway`, the nursery serves it all the same. */
+void *kolk_nursery_alloc_(kolk_nursery_ *nursery, size_t align, size_t size, bool anyway);
 
 /* False: this is not the start of a live block, and nothing has changed. If two threads free the same block, one of
  * them gets false. */

@@ -142,9 +142,9 @@ misuse() {
     says "$name, all" "$debug" env KOLK_DEBUG=all LD_PRELOAD="$library" "$work/wrong"
     says "$name, clean, all" silent env KOLK_DEBUG=all LD_PRELOAD="$library" "$work/clean"
   done << 'END'
-double_free_at_once|double free of slot|double free of slot
-double_free_later|double free of slot|double free of slot
-double_free_reused|double free of slot|double free of slot
+double_free_at_once|double free of a block|double free of slot
+double_free_later|double free of a block|double free of slot
+double_free_reused|double free of a block|double free of slot
 after_free_read|silent|silent
 after_free_write|silent|silent
 bounds_overflow_1|silent|overflow of slot
@@ -152,8 +152,8 @@ bounds_overflow_16|silent|overflow of slot
 bounds_overread|silent|silent
 bounds_underflow|silent|underflow of slot
 pointer_global|free of a pointer that does not belong to this heap|free of a pointer that does not belong to this heap
-pointer_interior|free of a pointer into slot|free of a pointer into slot
-pointer_misaligned|free of a pointer into slot|free of a pointer into slot
+pointer_interior|free of a pointer into a block|free of a pointer into slot
+pointer_misaligned|free of a pointer into a block|free of a pointer into slot
 pointer_stack|free of a pointer that does not belong to this heap|free of a pointer that does not belong to this heap
 pointer_wild|free of a pointer that does not belong to this heap|free of a pointer that does not belong to this heap
 uninitialised_read|silent|silent

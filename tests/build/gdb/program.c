@@ -270,7 +270,7 @@ static bool stop_in_tasks(void) {
            KOLK_OK;
 }
 
-/* A heap with blocks of two classes and large ones; one block is free again. A limit keeps the reserved address space
+/* A heap with young blocks, a class, and a large block; one young block is free again. A limit keeps the reserved address space
  * small, as gdb writes all of it into a core. */
 static bool make_heap(void) {
     if (sizeof(void *) < 8) return true; /* heaps are for 64 bits */
@@ -279,8 +279,8 @@ static bool make_heap(void) {
         if (!kolk_heap_alloc(&level, 20) || !kolk_heap_alloc(&level, 1000)) return false;
     kolk_heap_free(&level, kolk_heap_alloc(&level, 20));
     malformed_heap = level;
-    malformed_heap.inside = (struct kolk_heap_inside_ *)16;
-    return kolk_heap_alloc(&level, 1000000) != NULL;
+    malformed_heap.root = (struct kolk_heap_root_ *)16;
+    return kolk_heap_alloc(&level, 50000) && kolk_heap_alloc(&level, 1000000);
 }
 
 int main(void) {

@@ -1,0 +1,426 @@
+/* A young heap: its blocks of mixed sizes, the leaves they lie in, every free checked, the change to classes. */
+#include "../help/test.h"
+
+#include "../help/threads.h"
+#include "heap_test.h"
+
+enum { MOST = 400 };
+
+static uint64_t random_state;
+
+static uint32_t draw(uint32_t below) {
+    return random_below(&random_state, below);
+}
+
+static kolk_heap heap;
+
+static void begin_young(const kolk_heap_desc *desc) {
+    assert_int_equal(kolk_heap_init(&heap, desc), KOLK_OK);
+    assert_true(kolk_heap_is_valid(&heap));
+}
+
+/* Has the heap still no classes? */
+static bool is_young_still(void) {
+    return heap.root && !heap.inside;
+}
+
+/* ---- Sizes ------------------------------------------------------------------------------------------------------- */
+
+static void test_own_classes(void **state) {
+    (void)state;
+    for (size_t size = 0; size <= KOLK_HEAP_LARGEST; size++) {
+        uint32_t n = kolk_own_class_(size);
+        assert_true(kolk_own_size_(n) >= size && (n == 0 || kolk_own_size_(n - 1) < size));
+    }
+    assert_int_equal(kolk_own_size_(KOLK_NURSERY_CLASSES_ - 1), KOLK_NURSERY_LARGEST_);
+    begin_young(&(kolk_heap_desc){.name = "young"});
+    for (size_t size = 0; size <= 1024; size++) assert_int_equal(heap.by_size[(size + 15) / 16], kolk_own_class_(size));
+    assert_int_equal(kolk_own_size_(heap.n_classes - 1), KOLK_HEAP_LARGEST);
+    end_heap(&heap);
+}
+
+/* ---- Leaves ------------------------------------------------------------------------------------------------------ */
+
+/* Runs of all lengths never overlap, keep what is written into them, and are in one word each. */
+static void test_runs(void **state) {
+    (void)state;
+    static struct { uint32_t first, n; } runs[MOST];
+    unsigned count = 0;
+    for (unsigned step = 0; step < (SLOW ? 2000u : 20000u); step++) {
+        if (count < MOST && (count == 0 || draw(100) < 55)) {
+            uint32_t n = draw(4) ? 1 + draw(3) : 1 + draw(KOLK_LEAF_RUN_), first = kolk_leaves_take_(n);
+            assert_true(first != 0 && first / 64 == (first + n - 1) / 64);
+            assert_true(kolk_leaf_of_(kolk_leaf_start_(first) + n * KOLK_LEAF_ - 1) == first + n - 1);
+            memset(kolk_leaf_start_(first), (int)(first % 251), n * KOLK_LEAF_);
+            runs[count].first = first;
+            runs[count++].n = n;
+        } else {
+            unsigned i = draw(count);
+            uint32_t first = runs[i].first, n = runs[i].n;
+            assert_true(all_bytes_are(kolk_leaf_start_(first), n * KOLK_LEAF_, (unsigned char)(first % 251)));
+            kolk_leaves_give_(first, n);
+            runs[i] = runs[--count];
+        }
+    }
+    while (count--) kolk_leaves_give_(runs[count].first, runs[count].n);
+    kolk_leaves_trim_(false);
+    uint32_t first = kolk_leaves_take_(KOLK_LEAF_RUN_);
+    assert_true(all_bytes_are(kolk_leaf_start_(first), KOLK_LEAF_RUN_ * KOLK_LEAF_, 0)); /* its memory was released */
+    kolk_leaves_give_(first, KOLK_LEAF_RUN_);
+    assert_int_equal(kolk_leaf_of_(&first), 0);
+    assert_int_equal(kolk_leaf_of_(NULL), 0);
+}
+
+/* ---- Against a model --------------------------------------------------------------------------------------------- */
+
+typedef struct held {
+    unsigned char *at;
+    size_t size, align;
+} held;
+
+static held blocks[MOST];
+static unsigned n_blocks;
+
+static unsigned char mark_of(const held *it) {
+    return (unsigned char)((uintptr_t)it->at / 16 + it->size);
+}
+
+static void allocate(kolk_nursery_ *nursery) {
+    size_t size = draw(3) ? draw(200) : draw(20) ? draw(2000) : draw(KOLK_NURSERY_LARGEST_) + 1;
+    size_t align = draw(8) ? 16 : (size_t)1 << draw(11);
+    unsigned char *at = (unsigned char *)kolk_nursery_alloc_(nursery, align, size, draw(2));
+    if (!at) return;
+    held *it = &blocks[n_blocks++];
+    *it = (held){at, kolk_own_size_(kolk_own_class_(size)), align};
+    assert_true((uintptr_t)at % align == 0 && (uintptr_t)at % 16 == 0);
+    assert_int_equal(kolk_nursery_size_of_(nursery, at), it->size);
+    memset(at, mark_of(it), it->size);
+}
+
+static void release(kolk_nursery_ *nursery, unsigned i) {
+    held it = blocks[i];
+    assert_true(all_bytes_are(it.at, it.size, mark_of(&it)));
+    unsigned char *within = it.at + draw((uint32_t)it.size);
+    assert_ptr_equal(kolk_nursery_locate_(nursery, within), it.at);
+    if (within != it.at) assert_false(kolk_nursery_free_(nursery, within));
+    assert_true(kolk_nursery_free_(nursery, it.at));
+    assert_false(kolk_nursery_free_(nursery, it.at));
+    assert_true(kolk_nursery_has_(nursery, it.at));
+    assert_int_equal(kolk_nursery_size_of_(nursery, it.at), 0);
+    assert_null(kolk_nursery_locate_(nursery, it.at));
+    blocks[i] = blocks[--n_blocks];
+}
+
+/* A walk visits exactly the live blocks, in ascending order. */
+static void walk(kolk_nursery_ *nursery) {
+    unsigned visited = 0;
+    for (unsigned char *at = NULL, *next; (next = (unsigned char *)kolk_nursery_next_(nursery, at)); at = next) {
+        assert_true(next > at && kolk_nursery_size_of_(nursery, next));
+        visited++;
+    }
+    assert_int_equal(visited, n_blocks);
+    assert_true(kolk_nursery_is_valid_(nursery));
+}
+
+static void live(uint64_t limit) {
+    kolk_nursery_ nursery = {.lock = 0};
+    kolk_budget_ budget = {limit, NULL};
+    kolk_nursery_begin_(&nursery, limit ? &budget : NULL);
+    n_blocks = 0;
+    uint32_t tendency = 30 + draw(60), steps = draw(600);
+    for (uint32_t step = 0; step < steps; step++) {
+        if (n_blocks < MOST && (n_blocks == 0 || draw(100) < tendency))
+            allocate(&nursery);
+        else if (n_blocks)
+            release(&nursery, draw(4) ? n_blocks - 1 : draw(n_blocks));
+        if (draw(50) == 0) walk(&nursery);
+        if (limit) assert_int_equal(budget.left + nursery.leaves * (uint64_t)KOLK_LEAF_, limit);
+        if (draw(400) == 0) {
+            kolk_nursery_reset_(&nursery);
+            for (unsigned i = 0; i < n_blocks; i++) assert_false(kolk_nursery_free_(&nursery, blocks[i].at));
+            n_blocks = 0;
+        }
+    }
+    walk(&nursery);
+    if (draw(2))
+        while (n_blocks) release(&nursery, n_blocks - 1);
+    kolk_nursery_end_(&nursery);
+    if (limit) assert_int_equal(budget.left, limit);
+}
+
+static void test_model(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < (SLOW ? 100u : 1000u); n++) {
+        random_state = n;
+        live(n % 3 ? 0 : 1000 + draw(200000));
+    }
+}
+
+/* ---- Every free is checked --------------------------------------------------------------------------------------- */
+
+static void expect(const void *pointer, kolk_status rule, const char *sentence) {
+    notes taken;
+    begin_notes(&taken);
+    kolk_heap_free(&heap, (void *)(uintptr_t)pointer);
+    assert_noted(&taken, rule, "young", (void *)(uintptr_t)pointer, UINT32_MAX, sentence);
+    assert_null(kolk_heap_realloc(&heap, (void *)(uintptr_t)pointer, 10));
+    assert_int_equal(kolk_heap_usable_size(&heap, pointer), 0);
+    assert_int_equal(taken.count, 2);
+    assert_false(kolk_heap_is_live(&heap, pointer));
+    assert_true(kolk_heap_is_valid(&heap));
+}
+
+static void test_misuse(void **state) {
+    (void)state;
+    kolk_heap other;
+    int local;
+    begin_young(&(kolk_heap_desc){.name = "young"});
+    char *block = (char *)kolk_heap_alloc(&heap, 100), *second = (char *)kolk_heap_alloc(&heap, 100);
+    assert_true(is_young_still());
+    expect(block + 16, KOLK_INTERIOR_POINTER, "kolk: young: free of a pointer into a block, at byte 16 of it");
+    expect(block + 1, KOLK_INTERIOR_POINTER, "kolk: young: free of a pointer into a block, at byte 1 of it");
+    kolk_heap_free(&heap, block);
+    expect(block, KOLK_DOUBLE_FREE, "kolk: young: double free of a block");
+    expect(&local, KOLK_FOREIGN_POINTER, "kolk: young: free of a pointer that does not belong to this heap");
+    assert_int_equal(kolk_heap_init(&other, &(kolk_heap_desc){.name = "other"}), KOLK_OK);
+    void *theirs = kolk_heap_alloc(&other, 100);
+    static const char of_other[] =
+        "kolk: young: free of a pointer that belongs to another heap, or to one that has ended";
+    expect(theirs, KOLK_FOREIGN_POINTER, of_other);
+    expect(heap.root, KOLK_FOREIGN_POINTER, of_other);
+    assert_true(kolk_heap_is_live(&other, theirs));
+    kolk_heap_deinit(&other);
+    expect(theirs, KOLK_FOREIGN_POINTER, of_other);
+    kolk_heap_free(&heap, second);
+    expect(second, KOLK_DOUBLE_FREE, "kolk: young: double free of a block");
+    end_heap(&heap);
+}
+
+/* A block is freed twice although its run was returned to the process in between. */
+static void test_double_free_in_a_returned_run(void **state) {
+    (void)state;
+    void *many[20];
+    begin_young(&(kolk_heap_desc){.name = "young"});
+    for (unsigned n = 0; n < LENGTH_OF(many); n++) many[n] = kolk_heap_alloc(&heap, 1024);
+    for (unsigned n = 0; n < LENGTH_OF(many); n++) kolk_heap_free(&heap, many[n]);
+    assert_in_range(heap.root->nursery.leaves, 1, 10); /* only the newest run is left */
+    assert_true(is_young_still());
+    for (unsigned n = 0; n < LENGTH_OF(many); n++)
+        expect(many[n], KOLK_DOUBLE_FREE, "kolk: young: double free of a block");
+    end_heap(&heap);
+}
+
+/* ---- Growing up -------------------------------------------------------------------------------------------------- */
+
+static unsigned count(void) {
+    kolk_stats stats;
+    kolk_heap_stats(&heap, &stats);
+    return stats.count;
+}
+
+static unsigned walk_heap(void) {
+    unsigned n = 0;
+    for (void *at = NULL; (at = kolk_heap_next(&heap, at));) n++;
+    return n;
+}
+
+/* Blocks of the nursery and of classes live side by side, and nobody can tell the difference. */
+static void test_growing_up(void **state) {
+    (void)state;
+    enum { MANY = 3000 };
+    static unsigned char *many[MANY];
+    static const size_t sizes[] = {16, 100, 1000, 5000};
+    for (unsigned s = 0; s < LENGTH_OF(sizes); s++) {
+        size_t size = sizes[s], usable = kolk_own_size_(kolk_own_class_(size));
+        begin_young(&(kolk_heap_desc){.name = "young"});
+        for (unsigned n = 0; n < MANY; n++) {
+            assert_non_null(many[n] = (unsigned char *)kolk_heap_alloc(&heap, size));
+            assert_int_equal(kolk_heap_usable_size(&heap, many[n]), usable);
+            memset(many[n], (int)n, usable);
+            if (n == 20) assert_true(is_young_still());
+        }
+        assert_false(is_young_still());
+        assert_true(kolk_heap_is_valid(&heap));
+        assert_int_equal(count(), MANY);
+        assert_int_equal(walk_heap(), MANY);
+        kolk_heap_class_stats of;
+        assert_true(kolk_heap_stats_of_class(&heap, kolk_own_class_(size), &of));
+        assert_int_equal(of.stats.count, MANY);
+        assert_in_range(of.stats.peak, MANY, of.stats.capacity);
+        assert_int_equal(of.stats.object_size, usable);
+        for (unsigned n = 0; n < MANY; n++) {
+            assert_true(all_bytes_are(many[n], usable, (unsigned char)n));
+            many[n] = (unsigned char *)kolk_heap_realloc(&heap, many[n], usable * 3);
+            assert_true(many[n] && all_bytes_are(many[n], usable, (unsigned char)n));
+        }
+        for (unsigned n = 0; n < MANY; n++) kolk_heap_free(&heap, many[n]);
+        assert_int_equal(count(), 0);
+        assert_int_equal(walk_heap(), 0);
+        end_heap(&heap);
+    }
+}
+
+/* A zeroed block reads as 0, also where a block was before. */
+static void test_zeroed(void **state) {
+    (void)state;
+    begin_young(&(kolk_heap_desc){.name = "young"});
+    for (unsigned n = 0; n < 300; n++) {
+        size_t size = 1 + draw(3000);
+        unsigned char *block = (unsigned char *)kolk_heap_alloc_zeroed(&heap, size);
+        assert_true(block && all_bytes_are(block, size, 0));
+        memset(block, 0xee, kolk_heap_usable_size(&heap, block));
+        if (n % 3) kolk_heap_free(&heap, block);
+    }
+    end_heap(&heap);
+}
+
+/* Alignments that the nursery does not serve come from a class. */
+static void test_aligned(void **state) {
+    (void)state;
+    begin_young(&(kolk_heap_desc){.name = "young"});
+    for (size_t align = 1; align <= 65536; align *= 2) {
+        void *block = kolk_heap_alloc_aligned(&heap, align, 40);
+        assert_true(block && (uintptr_t)block % align == 0);
+        if (align == 1024) assert_true(is_young_still());
+    }
+    assert_false(is_young_still());
+    end_heap(&heap);
+}
+
+/* A limit includes whole leaves, down to the last one. */
+static void test_limit(void **state) {
+    (void)state;
+    for (uint64_t limit = 0; limit < 40000; limit += 1 + limit / 2) {
+        unsigned n = 0, leaves = (unsigned)(limit / KOLK_LEAF_);
+        begin_young(&(kolk_heap_desc){.name = "young", .limit = limit});
+        while (n < 1000 && kolk_heap_alloc(&heap, 64)) n++;
+        if (limit) assert_in_range(n, leaves * 16, (unsigned)(limit / 64));
+        assert_true(kolk_heap_is_valid(&heap));
+        kolk_heap_reset(&heap);
+        assert_int_equal(count(), 0);
+        assert_true(limit < 64 || kolk_heap_alloc(&heap, 64));
+        end_heap(&heap);
+    }
+}
+
+/* ---- Small ------------------------------------------------------------------------------------------------------- */
+
+/* What the header promises about many small heaps. */
+static void test_many_small_heaps(void **state) {
+    (void)state;
+    enum { HEAPS = 10000 };
+    static kolk_heap heaps[HEAPS];
+    uint32_t before = kolk_leaves_all_.fresh;
+    for (unsigned n = 0; n < HEAPS; n++) {
+        assert_int_equal(kolk_heap_init(&heaps[n], &(kolk_heap_desc){.name = "request"}), KOLK_OK);
+        for (unsigned i = 0; i < 3; i++) memset(kolk_heap_alloc(&heaps[n], 40), (int)n, 40);
+    }
+    assert_in_range((kolk_leaves_all_.fresh - before) * KOLK_LEAF_ / HEAPS, 0, 2 * KOLK_LEAF_ + KOLK_LEAF_ / 50);
+    for (unsigned n = 0; n < HEAPS; n++) {
+        unsigned blocks_there = 0;
+        for (void *at = NULL; (at = kolk_heap_next(&heaps[n], at)); blocks_there++)
+            assert_true(all_bytes_are(at, 40, (unsigned char)n));
+        assert_int_equal(blocks_there, 3);
+        end_heap(&heaps[n]);
+    }
+}
+
+/* ---- Threads ----------------------------------------------------------------------------------------------------- */
+
+enum { THREADS = 4, SHARED = 64 };
+
+static uintptr_t shared[SHARED]; /* blocks on their way from one thread to another */
+static uint32_t threads_begun;
+
+/* Allocates, puts the block into a random place, and frees what was there, which another thread may have allocated. */
+static void *exchange_blocks(void *unused) {
+    (void)unused;
+    uint64_t mine = kolk_fetch_add_(&threads_begun, 1, KOLK_RELAXED_) + 1;
+    for (unsigned n = 0; n < (SLOW ? 500u : 5000u); n++) {
+        size_t size = 16 + random_below(&mine, 200);
+        unsigned char *block = (unsigned char *)kolk_heap_alloc(&heap, size);
+        if (!block) abort();
+        memset(block, (int)size, size);
+        unsigned char *other =
+            (unsigned char *)kolk_exchange_(&shared[random_below(&mine, SHARED)], (uintptr_t)block, KOLK_ACQ_REL_);
+        if (!other) continue;
+        if (!all_bytes_are(other, 16, other[0])) abort();
+        kolk_heap_free(&heap, other);
+    }
+    return NULL;
+}
+
+static void test_threads(void **state) {
+    (void)state;
+    for (unsigned round = 0; round < 20; round++) {
+        pthread_t threads[THREADS];
+        begin_young(&(kolk_heap_desc){.name = "young"});
+        for (unsigned n = 0; n < THREADS; n++)
+            assert_int_equal(pthread_create(&threads[n], NULL, exchange_blocks, NULL), 0);
+        for (unsigned n = 0; n < THREADS; n++) pthread_join(threads[n], NULL);
+        unsigned left = 0;
+        for (unsigned n = 0; n < SHARED; n++) left += shared[n] != 0;
+        assert_int_equal(count(), left);
+        for (unsigned n = 0; n < SHARED; n++) kolk_heap_free(&heap, (void *)shared[n]);
+        memset(shared, 0, sizeof shared);
+        assert_int_equal(count(), 0);
+        end_heap(&heap);
+    }
+}
+
+/* Two threads free the same block: one of the frees is reported. */
+static uint32_t frees, reports;
+
+static void note_report(const kolk_failure *failure, void *context) {
+    (void)context;
+    if (failure->rule == KOLK_DOUBLE_FREE) kolk_fetch_add_(&reports, 1, KOLK_RELAXED_);
+}
+
+static void *free_shared(void *unused) {
+    (void)unused;
+    for (unsigned n = 0; n < SHARED; n++) {
+        kolk_heap_free(&heap, (void *)shared[n]);
+        kolk_fetch_add_(&frees, 1, KOLK_RELAXED_);
+    }
+    return NULL;
+}
+
+static void test_two_frees_at_once(void **state) {
+    (void)state;
+    begin_young(&(kolk_heap_desc){.name = "young"});
+    kolk_set_failure_handler(note_report, NULL);
+    for (unsigned round = 0; round < 20; round++) {
+        pthread_t thread;
+        for (unsigned n = 0; n < SHARED; n++) shared[n] = (uintptr_t)kolk_heap_alloc(&heap, 64);
+        frees = reports = 0;
+        assert_int_equal(pthread_create(&thread, NULL, free_shared, NULL), 0);
+        free_shared(NULL);
+        pthread_join(thread, NULL);
+        if (is_young_still()) assert_int_equal(reports, SHARED);
+        kolk_heap_reset(&heap);
+    }
+    kolk_set_failure_handler(NULL, NULL);
+    memset(shared, 0, sizeof shared);
+    end_heap(&heap);
+}
+
+int main(void) {
+    END_IF_IT_HANGS();
+    if (sizeof(void *) < 8) return 0; /* there are no heaps on 32-bit machines */
+    setenv("KOLK_BYPASS", "0", 1);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_own_classes),
+        cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_model),
+        cmocka_unit_test_teardown(test_misuse, abort_on_failure),
+        cmocka_unit_test_teardown(test_double_free_in_a_returned_run, abort_on_failure),
+        cmocka_unit_test(test_growing_up),
+        cmocka_unit_test(test_zeroed),
+        cmocka_unit_test(test_aligned),
+        cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_many_small_heaps),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test_teardown(test_two_frees_at_once, abort_on_failure),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
