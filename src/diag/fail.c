@@ -102,7 +102,8 @@ static void print_and_abort(const kolk_failure *failure) {
     const char *before = word_before_site(failure->rule);
     if (KOLK_DIAGNOSTICS && !failure->sites)
         append_site(&by, before, failure->site, failure->stack, failure->depth, false);
-    bool is_known = failure->slot != UINT32_MAX || failure->rule == KOLK_DOUBLE_FREE || failure->rule == KOLK_DEAD_OBJECT;
+    bool is_known =
+        failure->slot != UINT32_MAX || failure->rule == KOLK_DOUBLE_FREE || failure->rule == KOLK_DEAD_OBJECT;
     bool more = KOLK_DIAGNOSTICS && is_known && !failure->sites && !failure->no_debug;
     int cancel = kolk_cancel_off_();
     fprintf(stderr, "%s%s%s\n", failure->sentence, by.bytes, more ? "; KOLK_DEBUG=sites tells more" : "");

@@ -6,6 +6,7 @@
 #include "../diag/begin.h"
 #include "../base/assert.h"
 #include "../core/block.h"
+#include "../os/clock.h"
 #include "../os/environment.h"
 #include "../os/lock.h"
 #include "../os/memory.h"
@@ -103,6 +104,7 @@ static kolk_status make_classes(kolk_heap *heap, const kolk_heap_desc *desc, con
     if (!inside) return KOLK_NO_MEMORY;
     inside->root = heap->root;
     inside->forks = kolk_forks_();
+    inside->swept = (uint64_t)kolk_now_ns_();  /* the first sweep comes a second later */
     inside->large.keeps = !heap->root->budget; /* spare pages would count towards the limit */
     kolk_status status = fill_inside(heap, inside, desc, settings);
     if (status != KOLK_OK) {

@@ -14,9 +14,9 @@
 
 #include <string.h>
 
-#define MOST_SERVED 512u    /* blocks of a class */
-#define MOST_BYTES  131072u /* of a class, so larger classes get fewer blocks */
-#define MOST_YOUNG  1024u   /* leaves of all runs together */
+#define MOST_SERVED 1024u   /* blocks of a class */
+#define MOST_BYTES  262144u /* of a class, so larger classes get fewer blocks */
+#define MOST_YOUNG  2048u   /* leaves of all runs together */
 
 #define ALL_BITS (~UINT64_C(0))
 
