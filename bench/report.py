@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """report.py PROGRAMS RESULT [NAME...]: writes the medians of google-benchmark's programs, PROGRAMS/NAME.json, to
 RESULT.json, and together with RESULT-components.csv to the tables of RESULT.md. Turns the lines of the programs with
-threads, RESULT-NAME.csv, into the tables of RESULT-NAME.md. With a NAME (queue, shared, resource, heap), writes only
-these. Prints each ratio beside its target."""
+threads, RESULT-NAME.csv, into the tables of RESULT-NAME.md. With a NAME (queue, shared, resource, heap, nested), writes
+only these. Prints each ratio beside its target."""
 
 import csv
 import json
@@ -252,6 +252,11 @@ TITLES = {
     "end": "A heap of 1,000,000 blocks of 16 to 64 bytes ends, ns",
     "worst": "Each alloc and each free, timed alone, 10,000 alive (none: the clock itself), ns",
     "resident": "Resident memory after two replacements of each block, in a process of its own, by number of blocks, KiB",
+    "alive": "100,000 heaps with three blocks of 32 bytes: bytes of resident memory, ns to make one, ns to end one",
+    "empty": "A heap begins and ends (glibc: the loop alone), ns",
+    "twenty": "A heap begins, gets one block of each of 20 sizes from 16 to 1,024 bytes, and ends, ns",
+    "request": "A heap gets 52 blocks, of which 10 are freed one by one, and ends or is reset, ns",
+    "tree": "A heap with 10 heaps in it begins and ends, each of the 11 with a block of 64 bytes, ns",
     "select": "SELECT 1 on PostgreSQL, on a connection of one's own, on one from kolk's pool, on a new one: ns a query",
 }
 MALLOCS = ("glibc", "jemalloc", "tcmalloc", "mimalloc")
@@ -374,8 +379,22 @@ def judge_heaps(report):
         report.judge(f"resident, {size} alive: kolk / the best malloc", of_best("resident", size), 1.2, True)
 
 
+def judge_nested(report):
+    """The targets of nested. Pools of APR and contexts of talloc are the usual heaps for one request."""
+    value, ratio = report.value, report.ratio
+    ratio("a heap begins and ends, ns", value("empty", "begin and end", "kolk"), 1, 500, True)
+    ratio("20 blocks of 20 sizes, ns", value("twenty", "20 blocks", "kolk"), 1, 5000, True)
+    for case in ("new", "reset"):
+        for other in ("glibc", "apr", "talloc"):
+            ratio(f"request, {case}: kolk / {other}", value("request", case, "kolk"), value("request", case, other), 1, True)
+    for other in ("apr", "talloc"):
+        ratio(f"tree: kolk / {other}", value("tree", "all", "kolk"), value("tree", "all", other), 1, True)
+    ratio("100,000 heaps alive, bytes of each: kolk / apr", value("alive", "bytes", "kolk"), value("alive", "bytes", "apr"), 1, True)
+
+
 KINDS = {"queue": ("Queues", judge_queues), "shared": ("Shared pools", judge_pools),
-         "resource": ("Resource pools", judge_lists), "heap": ("Heaps", judge_heaps)}
+         "resource": ("Resource pools", judge_lists), "heap": ("Heaps", judge_heaps),
+         "nested": ("Thousands of heaps", judge_nested)}
 
 def report_lines(result, name):
     """Writes RESULT-NAME.md."""

@@ -1,4 +1,4 @@
-/* ring.h: shared by shared.cc and heap.cc: a ring that passes objects from one thread to another, and random
+/* ring.h: shared by shared.cc, heap.cc and nested.cc: a ring that passes objects from one thread to another, and random
  * numbers. */
 #ifndef KOLK_BENCH_RING_H
 #define KOLK_BENCH_RING_H

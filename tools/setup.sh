@@ -103,6 +103,8 @@ need_bench() {
   need libtbb-dev header tbb/concurrent_queue.h
   need libglib2.0-dev pkg-config --exists glib-2.0
   need libaprutil1-dev pkg-config --exists apr-util-1
+  need libapr1-dev pkg-config --exists apr-1
+  need libtalloc-dev pkg-config --exists talloc
   need libzdb-dev pkg-config --exists zdb
 }
 
