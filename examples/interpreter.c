@@ -14,7 +14,7 @@ enum { LIMIT_KIB = 1024, MOST_STEPS = 1000000, DEEPEST = 100 };
 
 typedef struct value {
     const char *text; /* NULL: the value is the number */
-    double number;
+    double number;    /* of a text: 1, as it counts as true */
 } value;
 
 typedef struct definition {
@@ -53,12 +53,11 @@ static void *allocate(script *its, void *old, size_t size) {
     return block;
 }
 
-/* Returns the first characters of one text, and then another text. */
-static const char *join(script *its, const char *first, size_t length, const char *second) {
-    char *joined = allocate(its, NULL, length + strlen(second) + 1);
-    memcpy(joined, first, length);
-    strcpy(joined + length, second);
-    return joined;
+static const char *copy(script *its, const char *text, size_t length) {
+    char *fresh = allocate(its, NULL, length + 1);
+    memcpy(fresh, text, length);
+    fresh[length] = 0;
+    return fresh;
 }
 
 static void push(script *its, const char *text, double number) {
@@ -69,11 +68,6 @@ static void push(script *its, const char *text, double number) {
 static value pop(script *its) {
     if (its->n_values == 0) fail(its, "%s needs more values", its->word);
     return its->stack[--its->n_values];
-}
-
-static bool pop_truth(script *its) {
-    value top = pop(its);
-    return top.text || top.number != 0;
 }
 
 /* ---- Words ------------------------------------------------------------------------------------------------------- */
@@ -100,22 +94,22 @@ static const char *end_of_text(script *its, const char *at) {
     return end;
 }
 
-/* Returns the place behind the next word that is one of these two and not inside of another if. */
-static const char *skip_to(script *its, const char *at, const char *one, const char *other) {
+/* Returns the place behind the next such word, but not of one inside of another if. */
+static const char *skip_to(script *its, const char *at, const char *word) {
     for (int inside = 0; next_word(its, &at); inside += is(its, "if") - is(its, "then")) {
-        if (inside == 0 && (is(its, one) || is(its, other))) return at;
+        if (inside == 0 && is(its, word)) return at;
         if (is(its, "\"")) at = end_of_text(its, at) + 1;
     }
-    fail(its, "the word %s is missing", one);
+    fail(its, "the word %s is missing", word);
 }
 
 /* Returns the place behind the definition: name words ; */
 static const char *define(script *its, const char *at) {
     definition *fresh = allocate(its, NULL, sizeof *fresh);
     next_word(its, &at);
-    fresh->name = join(its, its->word, strlen(its->word), "");
-    const char *end = skip_to(its, at, ";", ";");
-    fresh->body = join(its, at, (size_t)(end - at - 1), "");
+    fresh->name = copy(its, its->word, strlen(its->word));
+    const char *end = skip_to(its, at, ";");
+    fresh->body = copy(its, at, (size_t)(end - at - 1));
     fresh->next = its->newest;
     its->newest = fresh;
     return end;
@@ -125,12 +119,8 @@ static const char *define(script *its, const char *at) {
 static void calculate(script *its) {
     value second = pop(its), first = pop(its);
     double a = first.number, b = second.number;
-    if (first.text && second.text && is(its, "+"))
-        push(its, join(its, first.text, strlen(first.text), second.text), 0);
-    else if (first.text || second.text)
-        fail(its, "%s needs two numbers%s", its->word, is(its, "+") ? " or two texts" : "");
-    else
-        push(its, NULL, is(its, "+") ? a + b : is(its, "-") ? a - b : is(its, "*") ? a * b : a < b);
+    if (first.text || second.text) fail(its, "%s needs numbers, not texts", its->word);
+    push(its, NULL, is(its, "+") ? a + b : is(its, "-") ? a - b : is(its, "*") ? a * b : a < b);
 }
 
 static void close_file(void *file) {
@@ -152,7 +142,7 @@ static void open_file(script *its, const char *name) {
 static void read_line(script *its) {
     char line[200];
     if (its->file && fgets(line, sizeof line, its->file))
-        push(its, join(its, line, strcspn(line, "\n"), ""), 0);
+        push(its, copy(its, line, strcspn(line, "\n")), 1);
     else
         push(its, NULL, 0);
 }
@@ -179,7 +169,7 @@ static void execute(script *its, const char *at) {
         } else if (is(its, "\"")) {
             const char *text = at;
             at = end_of_text(its, at) + 1;
-            push(its, join(its, text, (size_t)(at - text - 1), ""), 0);
+            push(its, copy(its, text, (size_t)(at - text - 1)), 1);
         } else if (is(its, ":")) {
             at = define(its, at);
         } else if (is(its, "+") || is(its, "-") || is(its, "*") || is(its, "<")) {
@@ -194,13 +184,11 @@ static void execute(script *its, const char *at) {
         } else if (is(its, "line")) {
             read_line(its);
         } else if (is(its, "if")) {
-            if (!pop_truth(its)) at = skip_to(its, at, "then", "else");
-        } else if (is(its, "else")) {
-            at = skip_to(its, at, "then", "then");
+            if (pop(its).number == 0) at = skip_to(its, at, "then");
         } else if (is(its, "begin")) {
             loop = at;
         } else if (is(its, "repeat") && loop) {
-            if (pop_truth(its)) at = loop;
+            if (pop(its).number != 0) at = loop;
         } else if (!is(its, "then")) {
             fail(its, "there is no word %s", its->word);
         }
@@ -221,12 +209,11 @@ static void run(const char *name, const char *text) {
     printf("%s\n", name);
     if (kolk_heap_init(&its.heap, &desc) == KOLK_OK && finish(&its, text)) {
         kolk_heap_stats(&its.heap, &stats);
-        printf("    done; %u blocks and %d files end with the script\n", stats.count, open_files);
+        printf("    done; open files: %d, blocks: %u\n", open_files, stats.count);
     } else {
-        printf("    stopped: %s\n", its.error);
+        printf("    stopped, as %s; open files: %d\n", its.error, open_files);
     }
     kolk_heap_deinit(&its.heap);
-    if (open_files > 0) printf("    %d files are still open\n", open_files);
 }
 
 int main(void) {
@@ -247,6 +234,7 @@ int main(void) {
     run("too many calls", ": again again ; again");
     run("half a definition", ": square dup *");
     run("an unknown word", "1 2 plus print");
-    run("a greeting", "\"still \" \"here\" + print");
+    run("a greeting", "\"still here\" print");
     unlink(notes);
+    printf("open files at the end: %d\n", open_files);
 }
