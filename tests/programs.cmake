@@ -10,6 +10,7 @@ set(kolk_definitions
   "test_cancel_portable            KOLK_NO_FUTEX=1"
   "test_debug_quarantine           KOLK_GENERATION_MAX=3"
   "test_heap_forks                 KOLK_CHAOS=1"
+  "test_heap_nursery_forks         KOLK_CHAOS=1"
   "test_heap_guarded_forks         KOLK_CHAOS=1"
   "test_heap_large_steps           KOLK_CHAOS=1"
   "test_heap_many_threads          KOLK_CHAOS=1"

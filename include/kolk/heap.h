@@ -1,5 +1,5 @@
 /* kolk/heap.h: blocks of any size, from pools of a few sizes: big trays for luggage, little trays for pocket stuff. One
- * deinit frees a whole heap.
+ * deinit frees a whole heap, and all heaps inside it.
  *
  *     #include <kolk/kolk.h>
  *     #include <stdio.h>
@@ -23,26 +23,37 @@
  * slot of a block follow from its address, free needs no size, and blocks have no headers. A block of more than
  * KOLK_HEAP_LARGEST bytes gets its own pages from the system.
  *
+ * A heap begins small. Its first blocks lie side by side in a nursery, in leaves of 1 KiB, of which all heaps of the
+ * process take what they need. A class is made when the heap has allocated a thousand blocks of its size (fewer of more
+ * than 256 bytes, none of more than 32 KiB). So there may be a heap for each request, script, query or frame. A heap
+ * may live inside another one (`parent`), and ends with it.
+ *
  * Cost      alloc and free are O(1): two dozen instructions without an atomic read-modify-write. About every 32nd call
- *           does one to three atomic operations. The first use of a class, and a thread's first use of a heap, ask the
- *           system for memory. On average, none of this depends on the number of threads or heaps. But with more than
- *           eight heaps, two of them share one of the eight places where a thread looks first: if a thread alternates
- *           between these two, each change costs some 500 instructions. A large block costs one to three system calls,
- *           and takes a lock for a moment.
- * Memory    pages of the system. Waste: a block of up to 64 bytes has at most 15 bytes more than requested; a block of
- *           up to KOLK_HEAP_LARGEST wastes at most a fifth of its bytes. Metadata: 1 byte and 1 bit per block, outside
- *           the blocks, where no write through a dangling pointer reaches it. A thread caches up to 64 KiB of free
- *           blocks of each class, or one block if blocks are larger; if the class has a max_capacity, it caches at most
- *           a 64th of that. Memory is committed as it is used. Pages of freed large blocks are kept for the next large
- *           blocks: at most 32 MiB, or half of the most bytes that large blocks ever had. They are inaccessible
- *           meanwhile. The heap releases them when it frees a large block, or when a thread goes to a depot, after they
- *           have not been needed for a second. A heap with a limit keeps none, and neither does one on Windows. A class
- *           in use needs three to five memory mappings, and as many again for gaps. Linux allows a process 65,530
- *           mappings (vm.max_map_count), enough for some 200 heaps that use all of kolk's own sizes.
- * Addresses 8 GiB of address space for each class, or less if the machine has less memory; 416 GiB for kolk's own
- *           classes. So a process with 128 TiB, as on x86-64, has room for some 300 such heaps at a time; further ones
- *           get KOLK_NO_MEMORY. For more heaps, set a limit, or use fewer classes. With a limit, a class gets at most
- *           2.2 times the limit, so that there is room for ten thousand heaps of 64 MiB each.
+ *           does one to three atomic operations. For the blocks of a nursery, they take a lock and some 100 to 150
+ *           instructions; an alloc may have to search the nursery, which has at most 2 MiB, for a freed block. init and
+ *           deinit take no system calls as long as the heap needs no class. The first use of a class, and a thread's
+ *           first use of a heap that has classes, ask the system for memory. On average, none of this depends on the
+ *           number of threads or heaps. But with more than eight heaps, two of them share one of the eight places where
+ *           a thread looks first: if a thread alternates between these two, each change costs some 500 instructions. A
+ *           large block costs one to three system calls, and takes a lock for a moment.
+ * Memory    pages of the system. A heap takes 1 KiB, and 1 KiB more for its first block. Leaves that heaps return are
+ *           kept for other heaps: 4 MiB, or about as much as all heaps use. Waste: a block of up to 64 bytes has at
+ *           most 15 bytes more than requested; a block of up to KOLK_HEAP_LARGEST wastes at most a fifth of its bytes.
+ *           Metadata: 1 byte and 1 bit per block (in a nursery 32 bytes per leaf), outside the blocks, where no write
+ *           through a dangling pointer reaches it. A thread caches up to 64 KiB of free blocks of each class, or one
+ *           block if blocks are larger; if the class has a max_capacity, it caches at most a 64th of that. Memory is
+ *           committed as it is used. Pages of freed large blocks are kept for the next large blocks: at most 32 MiB, or
+ *           half of the most bytes that large blocks ever had. They are inaccessible meanwhile. The heap releases them
+ *           when it frees a large block, or when a thread goes to a depot, after they have not been needed for a
+ *           second. A heap with a limit keeps none, and neither does one on Windows. A class in use needs three to five
+ *           memory mappings, and as many again for gaps. Linux allows a process 65,530 mappings (vm.max_map_count),
+ *           enough for some 200 heaps that use all of kolk's own sizes.
+ * Addresses 16 GiB for the leaves of all heaps together. A heap that needs a class or a large block reserves 8 GiB of
+ *           address space for each class, or less if the machine has less memory; 416 GiB for kolk's own classes. So a
+ *           process with 128 TiB, as on x86-64, has room for some 300 heaps with classes at a time. Further ones go on
+ *           with their nurseries, but get no large blocks. For more heaps with classes, set a limit, or use fewer
+ *           classes. With a limit, a class gets at most 2.2 times the limit, so that there is room for ten thousand
+ *           heaps of 64 MiB each.
  * Alignment 16 bytes; alloc_aligned gives any power of two.
  * Contents  a new block has the bytes of its last life, or zeroes. free does not change the block.
  * Checks    free, realloc and usable_size check the pointer in every build. If it is not from this heap, is not the
@@ -58,6 +69,11 @@
  *           not in their class, and their pages count towards the limit. Cost: nothing for other allocs, some 75
  *           instructions for a free, about two system calls for a guarded block, and 80 MiB of address space. Without
  *           the setting there is no cost.
+ * Family    children end before their parent, the newest first; then the functions of kolk_heap_on_end are
+ *           called. The bytes of a child count towards its own limit and those of all heaps that it lives inside.
+ *           Several threads may init and deinit children of one heap at the same time. A child's struct must exist as
+ *           long as the child; it may lie in a block of its parent.
+ * Settings  a heap that has debug settings, or that is made while KOLK_DEBUG or KOLK_FAIL is set, has no nursery.
  * Threads   any number of threads may call any function at the same time, except init, deinit, reset and is_valid. A
  *           block may be freed by another thread. When a thread ends, its cached blocks return to the depot. After the
  *           deinit of the last heap, threads that end no longer call kolk. So a library that contains kolk may then be
@@ -142,16 +158,19 @@ typedef struct kolk_heap {
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
-/* If the status is not KOLK_OK (the descriptor breaks a rule, or KOLK_NO_MEMORY), the heap is left all zero. */
+/* If the status is not KOLK_OK (the descriptor breaks a rule, or KOLK_NO_MEMORY), the heap is left all zero. Some 400
+ * instructions, unless the descriptor has classes or settings. */
 static inline kolk_status kolk_heap_init(kolk_heap *heap, const kolk_heap_desc *desc);
 
-/* Frees all blocks at once, and keeps their memory for new ones; large and guarded blocks are freed as by `free`. No
- * thread may use the heap meanwhile. Afterwards all threads may use it as before, but no longer the old blocks: a free
- * of an old small block is reported as a double free, until a new block takes its slot. O(the most blocks that were
- * ever alive at a time), but with a small constant: 0.3 ns a block. In debug mode, it frees the blocks one by one. */
+/* Frees all blocks at once, and keeps their memory for new ones; large and guarded blocks are freed as by `free`. All
+ * heaps inside this one end, and functions added by kolk_heap_on_end are called, before that. No thread may use the
+ * heap meanwhile. Afterwards all threads may use it as before, but no longer the old blocks: a free of an old small
+ * block is reported as a double free, until a new block takes its slot. O(the most blocks that were ever alive at a
+ * time), but with a small constant: 0.3 ns a block. In debug mode, it frees the blocks one by one. */
 KOLK_USES_(1) void kolk_heap_reset(kolk_heap *heap);
 
-/* Frees the heap with all of its blocks. No thread may use the heap or its blocks any more. */
+/* Frees the heap with all of its blocks, after all heaps inside it, whose structs become all zero. No thread may use
+ * any of these any more. */
 KOLK_USES_(1) void kolk_heap_deinit(kolk_heap *heap);
 
 /* Calls function(context) when the heap ends or is reset, before its blocks do: to close a file, for example. The
@@ -205,22 +224,25 @@ KOLK_USES_(1) size_t kolk_heap_usable_size(kolk_heap *heap, const void *block);
 /* Is this the start of a live block of this heap? Any pointer is allowed. */
 KOLK_API_ bool kolk_heap_is_live(const kolk_heap *heap, const void *block);
 
-/* Returns the next live block after this one, which may have been freed since. The order is by class and address, then
- * guarded blocks, then large ones. NULL begins the walk, and NULL ends it. Blocks that other threads allocate or free
- * during the walk may or may not be visited. A step is O(slots to the next block); among large blocks it is O(all large
- * blocks). If the pointer lies in a class's addresses but is not a block of the class, this is a bug of the caller, and
- * the result is NULL. */
+/* Returns the next live block after this one, which may have been freed since. The order is: the nursery's blocks by
+ * address; then those of the classes by class and address; then guarded blocks; then large ones. NULL begins the walk,
+ * and NULL ends it. Blocks that other threads allocate or free during the walk may or may not be visited. A step is
+ * O(slots to the next block); among large blocks it is O(all large blocks). If the pointer lies in a class's addresses
+ * but is not a block of the class, this is a bug of the caller, and the result is NULL. In a nursery a step is O(its
+ * leaves). */
 KOLK_API_ void *kolk_heap_next(const kolk_heap *heap, const void *block);
 
-/* Statistics of one class. `asked` and `given` measure the waste: they are the sums, over sampled allocs, of the bytes
- * requested and of the bytes of the blocks returned. One alloc is sampled each time a thread goes to the depot. */
+/* Statistics of one class, with the nursery's blocks of its size. `asked` and `given` measure the waste: they are the
+ * sums, over sampled allocs, of the bytes requested and of the bytes of the blocks returned. One alloc is sampled each
+ * time a thread goes to the depot. */
 typedef struct kolk_heap_class_stats {
     kolk_stats stats;
     uint64_t asked, given;
 } kolk_heap_class_stats;
 
 /* Classes are numbered from 0; n == n_classes selects the large and the guarded blocks. Returns false if there is no
- * such class, or if it has not been used yet; *out is then all zero except for its name and size. */
+ * such class, or if it has not been used yet; *out is then all zero except for its name and size. As long as the heap
+ * has no classes, all have the heap's name. */
 KOLK_API_ bool kolk_heap_stats_of_class(const kolk_heap *heap, uint32_t n, kolk_heap_class_stats *out);
 
 /* The sums over all classes, large blocks and guarded blocks. `stride` and `object_size` are 0. */

@@ -4,7 +4,8 @@
  *               base          1 << class_shift bytes of addresses each: blocks from the start on, and their metadata
  *                             at the end; both are committed as they are used (src/store/store_block.c)
  *
- * Each class is a store (src/store). The first alloc of its size makes the store. A thread has one magazine for each
+ * Each class is a store (src/store). The first blocks of a size lie in the nursery (nursery.h). After some hundreds of
+ * them, an alloc of that size makes the store. A thread has one magazine for each
  * class that it uses. Shifting a block's address gives its class, and an exact division gives its slot. The class's
  * lives show whether the block is alive. All of these data lie outside the blocks.
  *
@@ -32,7 +33,8 @@
  *     I2  sizes ascend, and for each size up to 1,024 the table gives the smallest class that fits
  *     I3  the invariants of large.c hold
  *     I4  the bytes taken by classes, large and guarded blocks, and the rest of the budget, add up to the limit
- *     I5  the invariants of guarded.c hold */
+ *     I5  the invariants of guarded.c hold
+ *     I6  the nursery is valid (nursery.h) */
 #include "heap_fast.h"
 
 #if KOLK_HOSTED

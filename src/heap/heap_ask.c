@@ -124,8 +124,8 @@ KOLK_NOINLINE_ void *kolk_heap_next(const kolk_heap *heap, const void *block) {
 
 /* ---- Statistics -------------------------------------------------------------------------------------------------- */
 
-/* The registry asks about a copy of the struct, parts of which may be overwritten. Its facts (heap_memory.c) are true of
- * the root only. */
+/* The registry asks about a copy of the struct, parts of which may be overwritten. Its facts (heap_memory.c) are true
+ * of the root only. */
 static const kolk_heap_inside_ *inside_for_stats(const kolk_heap *heap) {
     return heap->root ? __atomic_load_n(&heap->root->inside, __ATOMIC_ACQUIRE) : NULL; /* partner: make_classes */
 }

@@ -297,6 +297,10 @@ void *kolk_heap_zero_slow_(const kolk_heap *heap, void *block, size_t size);
 /* Makes the root of a heap that is all zero otherwise, among its parent's children. NULL: there is no memory. */
 kolk_heap_root_ *kolk_heap_make_root_(kolk_heap *heap, const kolk_heap_desc *desc);
 
+/* Takes the root off its parent's children, if it has a parent. Before the heap ends, because a fork's child could find
+ * it half ended among them. */
+void kolk_heap_leave_parent_(kolk_heap_root_ *root);
+
 /* Takes the newest function of kolk_heap_on_end; false: there is none. */
 bool kolk_heap_take_end_(kolk_heap_root_ *root, kolk_heap_end_record_ *out);
 

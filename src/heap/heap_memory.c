@@ -204,6 +204,7 @@ static void end_heap(kolk_heap_root_ *root, const void *site) {
     for (uint32_t n = 0; inside && n < inside->n_classes; n++) /* first, as the handler may longjmp */
         if (inside->trays[n].is_made && inside->trays[n].store.debug)
             kolk_store_prove_all_(&inside->trays[n].store, site);
+    kolk_heap_leave_parent_(root);
     kolk_registry_remove_(root->number);
     if (inside) end_classes(inside);
     kolk_heap_end_root_(root);
@@ -219,8 +220,8 @@ static void end_child(kolk_heap_root_ *child, const void *site) {
     if (is_there) memset(heap, 0, sizeof *heap);
 }
 
-/* Ends all children, the newest first, and then calls the functions of kolk_heap_on_end, the newest first. These may make
- * more of both. A deep tree needs no deep stack, because heaps without children end first. */
+/* Ends all children, the newest first, and then calls the functions of kolk_heap_on_end, the newest first. These may
+ * make more of both. A deep tree needs no deep stack, because heaps without children end first. */
 static void end_family(kolk_heap_root_ *root, const void *site) {
     kolk_heap_end_record_ end;
     do {

@@ -22,24 +22,28 @@ uint64_t kolk_heap_taken_bytes_(const kolk_heap_root_ *root) {
     return (root->limit ? root->limit : NO_LIMIT) - root->own.left;
 }
 
+/* A fork may interrupt another thread between any two of these stores, and those of the next function. In this order,
+ * the child's list lacks a complete heap at worst, and never has one that is incomplete. */
 static void join_parent(kolk_heap_root_ *root, kolk_heap_root_ *parent) {
     kolk_lock_word_(&parent->lock);
     root->parent = parent;
     root->older = parent->child;
-    if (root->older) root->older->newer = root;
-    parent->child = root;
+    __atomic_store_n(&parent->child, root, __ATOMIC_RELEASE);
+    if (root->older) __atomic_store_n(&root->older->newer, root, __ATOMIC_RELEASE);
     kolk_unlock_word_(&parent->lock);
 }
 
-static void leave_parent(const kolk_heap_root_ *root) {
+void kolk_heap_leave_parent_(kolk_heap_root_ *root) {
     kolk_heap_root_ *parent = root->parent;
+    if (!parent) return;
     kolk_lock_word_(&parent->lock);
+    if (root->older) __atomic_store_n(&root->older->newer, root->newer, __ATOMIC_RELEASE);
     if (root->newer)
-        root->newer->older = root->older;
+        __atomic_store_n(&root->newer->older, root->older, __ATOMIC_RELEASE);
     else
-        parent->child = root->older;
-    if (root->older) root->older->newer = root->newer;
+        __atomic_store_n(&parent->child, root->older, __ATOMIC_RELEASE);
     kolk_unlock_word_(&parent->lock);
+    root->parent = NULL;
 }
 
 kolk_heap_root_ *kolk_heap_make_root_(kolk_heap *heap, const kolk_heap_desc *desc) {
@@ -64,7 +68,7 @@ kolk_heap_root_ *kolk_heap_make_root_(kolk_heap *heap, const kolk_heap_desc *des
 }
 
 void kolk_heap_end_root_(kolk_heap_root_ *root) {
-    if (root->parent) leave_parent(root);
+    kolk_heap_leave_parent_(root);
     kolk_nursery_end_(&root->nursery);
     if (root->own.of) kolk_budget_give_(root->own.of, kolk_heap_taken_bytes_(root));
     kolk_leaves_give_(kolk_leaf_of_(root), 1);

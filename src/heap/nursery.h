@@ -52,8 +52,8 @@ void kolk_nursery_begin_(kolk_nursery_ *nursery, kolk_budget_ *budget);
 /* Returns its leaves. No other thread may use it. */
 void kolk_nursery_end_(kolk_nursery_ *nursery);
 
-/* Returns a block of this size and alignment, a power of two. NULL: there is no memory, or a class would serve it better
- * from now on; but with `anyway`, the nursery serves it all the same. */
+/* Returns a block of this size and alignment, a power of two. NULL: there is no memory, or a class would serve it
+ * better from now on; but with `anyway`, the nursery serves it all the same. */
 void *kolk_nursery_alloc_(kolk_nursery_ *nursery, size_t align, size_t size, bool anyway);
 
 /* False: this is not the start of a live block, and nothing has changed. If two threads free the same block, one of

@@ -1,8 +1,8 @@
-/* model.h: runs each operation on a heap and on a model of it, an array of live blocks, and compares them. It uses
- * heap.h only. Choices come from `draw`: random numbers or a fuzzer's bytes. In a test, include test.h first. */
+/* model.h: runs each operation on a heap and on a model of it, an array of live blocks, and compares them. Choices come from `draw`: random numbers or a fuzzer's bytes. In a test, include test.h first. */
 #ifndef TESTS_HEAP_MODEL_H
 #define TESTS_HEAP_MODEL_H
 
+#include "../../src/heap/heap_inside.h"
 #include "../help/model_fails.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ typedef struct model_block {
 } model_block;
 
 typedef struct model {
-    kolk_heap heap;
+    kolk_heap heap, parent; /* the parent may be all zero */
     uint32_t (*draw)(void *context);
     void *context;
     const char *what;
@@ -73,11 +73,21 @@ static inline size_t model_size(model *m) {
     }
 }
 
+/* Does the address lie in the heap's nursery? */
+static inline bool model_is_young(const model *m, const void *at) {
+    return kolk_nursery_has_(&m->heap.root->nursery, at);
+}
+
+/* Does the heap know of each block at this address whether it is alive? */
+static inline bool model_has_life(const model *m, const void *at) {
+    return model_is_young(m, at) || ((uintptr_t)at - m->heap.base) >> m->heap.class_shift < m->heap.n_classes;
+}
+
 /* The class of a block, by its usable size; n_classes if it is large. */
 static inline uint32_t model_class(const model *m, size_t usable, const unsigned char *at) {
     uint32_t n = 0;
     while (n < m->heap.n_classes && m->sizes[n] != usable) n++;
-    bool in_space = ((uintptr_t)at - m->heap.base) >> m->heap.class_shift < m->heap.n_classes;
+    bool in_space = model_has_life(m, at);
     model_assert(m, (n < m->heap.n_classes && in_space) || !in_space || m->bypass);
     return in_space ? n : m->heap.n_classes;
 }
@@ -90,6 +100,13 @@ static inline bool model_is_full(const model *m, uint32_t n) {
 
 static inline bool model_has_alignment(size_t size, size_t align) {
     return (size & (~size + 1)) >= align && align <= 4096;
+}
+
+/* The bytes of class n's blocks in the nursery, live ones and freed ones. */
+static inline uint64_t model_young_bytes(const model *m, uint32_t n) {
+    kolk_nursery_counts_ of;
+    if (n >= KOLK_NURSERY_CLASSES_ || !kolk_nursery_count_(&m->heap.root->nursery, &of) || !of.served[n]) return 0;
+    return (uint64_t)(of.alive[n] + of.freed[n]) * kolk_own_size_(n);
 }
 
 /* The class that an alloc must use if the limit permits; n_classes: large; UINT32_MAX: the alloc must fail. */
@@ -105,10 +122,12 @@ static inline uint32_t model_expects(const model *m, size_t align, size_t size) 
 /* Bytes left below the limit. */
 static inline uint64_t model_left(const model *m) {
     kolk_heap_class_stats of;
-    uint64_t taken = 0;
+    uint64_t taken = m->heap.root->nursery.leaves * (uint64_t)KOLK_LEAF_;
     for (uint32_t n = 0; n < m->heap.n_classes; n++) {
         bool used = kolk_heap_stats_of_class(&m->heap, n, &of);
-        if (used) taken += (uint64_t)of.stats.capacity * of.stats.stride;
+        if (used && of.stats.stride > m->sizes[n]) taken += (uint64_t)of.stats.capacity * of.stats.stride;
+        if (used && of.stats.stride == m->sizes[n])
+            taken += of.stats.capacity * of.stats.stride - model_young_bytes(m, n);
     }
     for (uint32_t n = 0; n < m->count; n++)
         if (model_class(m, m->blocks[n].usable, m->blocks[n].at) == m->heap.n_classes) taken += m->blocks[n].usable;
@@ -225,6 +244,7 @@ static inline void model_alloc(model *m) {
     if (way == 1) model_assert(m, all_bytes_are(at, size, 0));
     model_enter(m, at, size);
     const model_block *block = &m->blocks[m->count - 1];
+    if (model_is_young(m, at)) from = model_expects(m, 1, size);
     if (m->asked == asked && !m->limit) model_assert(m, model_class(m, block->usable, at) == from);
 }
 
@@ -287,8 +307,7 @@ static inline void model_free_n(model *m, uint32_t n) {
     model_assert(m, errno == 77);
     if (!twice) return;
     model_assert(m, m->taken.last.object == blocks[0]);
-    bool in_class = ((uintptr_t)blocks[0] - m->heap.base) >> m->heap.class_shift < m->heap.n_classes;
-    model_told(m, in_class ? KOLK_DOUBLE_FREE : KOLK_FOREIGN_POINTER, KOLK_FOREIGN_POINTER);
+    model_told(m, model_has_life(m, blocks[0]) ? KOLK_DOUBLE_FREE : KOLK_FOREIGN_POINTER, KOLK_FOREIGN_POINTER);
 }
 
 /* ---- Questions --------------------------------------------------------------------------------------------------- */
@@ -299,14 +318,15 @@ static inline uint32_t model_find(const model *m, const void *at) {
     return n;
 }
 
-/* A walk visits each live block once, in the order of classes and addresses, and large blocks last. */
+/* A walk visits each live block once: young blocks, then those of classes in the order of classes and addresses, and
+ * large blocks last. */
 static inline void model_walk(model *m) {
     uint32_t seen = 0, class_before = 0;
     uintptr_t last = 0;
     for (void *at = NULL; (at = kolk_heap_next(&m->heap, at)); seen++) {
         uint32_t n = model_find(m, at);
         model_assert(m, n < m->count);
-        uint32_t of = model_class(m, m->blocks[n].usable, m->blocks[n].at);
+        uint32_t of = model_is_young(m, at) ? 0 : 1 + model_class(m, m->blocks[n].usable, m->blocks[n].at);
         model_assert(m, of > class_before || (of == class_before && (uintptr_t)at > last));
         class_before = of;
         last = (uintptr_t)at;
@@ -348,6 +368,12 @@ static inline void model_ask(model *m) {
     kolk_heap_free(&m->heap, NULL);
 }
 
+static inline bool model_is_within(const model *m, const unsigned char *at) {
+    uint32_t n = 0;
+    while (n < m->count && (at <= m->blocks[n].at || at >= m->blocks[n].at + m->blocks[n].usable)) n++;
+    return n < m->count;
+}
+
 /* ---- Mistakes: each is reported once, and changes nothing -------------------------------------------------------- */
 
 static inline void model_misuse(model *m) {
@@ -366,9 +392,9 @@ static inline void model_misuse(model *m) {
     default:
         at = m->dead[model_draw(m, MODEL_DEAD)];
         if (!at || model_find(m, at) < m->count) return; /* the address belongs to another block now */
-        bool in_class = ((uintptr_t)at - m->heap.base) >> m->heap.class_shift < m->heap.n_classes;
-        rule = in_class ? KOLK_DOUBLE_FREE : KOLK_FOREIGN_POINTER;
-        or_this = in_class ? KOLK_DEAD_OBJECT : KOLK_INTERIOR_POINTER; /* a call other than free; or reused pages */
+        rule = model_has_life(m, at) ? KOLK_DOUBLE_FREE : KOLK_FOREIGN_POINTER;
+        or_this = model_has_life(m, at) ? KOLK_DEAD_OBJECT : KOLK_INTERIOR_POINTER; /* not free; or reused pages */
+        if (model_is_within(m, at)) rule = or_this = KOLK_INTERIOR_POINTER;         /* a new block covers it */
     }
     switch (model_draw(m, 3)) {
     case 0:
@@ -414,6 +440,10 @@ static inline void model_init(model *m) {
                            .context = m};
     setenv("KOLK_BYPASS", m->bypass ? "1" : "0", 1);
     begin_notes(&m->taken);
+    if (sizeof(void *) == 8 && model_draw(m, 4) == 0) {
+        model_assert(m, kolk_heap_init(&m->parent, &(kolk_heap_desc){.name = "parent"}) == KOLK_OK);
+        desc.parent = &m->parent;
+    }
     kolk_status status = kolk_heap_init(&m->heap, &desc);
     if (sizeof(void *) < 8) { /* there are no heaps on 32-bit machines */
         model_assert(m, status == KOLK_NO_MEMORY && all_bytes_are(&m->heap, sizeof m->heap, 0));
@@ -459,7 +489,7 @@ static inline void model_free_many(model *m) {
 static inline void model_step(model *m) {
     uint32_t choice = model_draw(m, 64);
     m->step++;
-    if (!m->heap.inside) return;
+    if (!m->heap.root) return;
     if (choice < 24)
         model_alloc(m);
     else if (choice < 38 && m->count)
@@ -486,11 +516,13 @@ static inline void model_step(model *m) {
 }
 
 static inline void model_deinit(model *m) {
-    if (!m->heap.inside) return;
+    if (!m->heap.root) return;
     model_look_at_all(m);
     bool leaves = model_draw(m, 2); /* the debug mode then reports leaks */
     while (m->count && !leaves) model_free(m, model_draw(m, m->count));
+    if (m->parent.root && model_draw(m, 2)) kolk_heap_deinit(&m->parent); /* ends the heap too */
     kolk_heap_deinit(&m->heap);
+    kolk_heap_deinit(&m->parent);
     if (!leaves) model_assert(m, m->taken.count == 0);
     if (m->taken.count) model_assert(m, m->taken.last.rule == KOLK_LEAK);
     model_assert(m, all_bytes_are(&m->heap, sizeof m->heap, 0));

@@ -270,8 +270,8 @@ static bool stop_in_tasks(void) {
            KOLK_OK;
 }
 
-/* A heap with young blocks, a class, and a large block; one young block is free again. A limit keeps the reserved address space
- * small, as gdb writes all of it into a core. */
+/* A heap with young blocks, a class, and a large block; one young block is free again. A limit keeps the reserved
+ * address space small, as gdb writes all of it into a core. */
 static bool make_heap(void) {
     if (sizeof(void *) < 8) return true; /* heaps are for 64 bits */
     if (kolk_heap_init(&level, &(kolk_heap_desc){.name = "level", .limit = 4 << 20}) != KOLK_OK) return false;
