@@ -230,6 +230,10 @@ static void op_alloc_n(run *r) {
     model_alloc_n(&r->m, draw(r));
 }
 
+static void op_alloc_run(run *r) {
+    model_alloc_run(&r->m, draw(r));
+}
+
 static void op_alloc_at(run *r) {
     model_alloc_at(&r->m, draw_handle(r));
 }
@@ -480,7 +484,7 @@ static void (*const operations[32])(run *) = {op_alloc,
                                               op_refuse_memory,
                                               op_restart,
                                               op_try_descriptor,
-                                              op_alloc_n,
+                                              op_alloc_run,
                                               op_alloc_at,
                                               op_tick,
                                               op_alloc_urgent,

@@ -221,7 +221,8 @@ extern "C" {
       "a heap has no classes, more than 64, or classes that are not in ascending order of size")                       \
     X(KOLK_NO_THREAD, 133, "the system provides no more threads, and no_housekeeper is not set")                       \
     X(KOLK_BAD_CAPACITY, 134, "capacity is negative, or above 2^31 - 1")                                               \
-    X(KOLK_BAD_PARENT, 135, "the parent is not initialised, or has ended")                                             \
+    X(KOLK_LOWEST_MISSING, 135, "kolk_pool_alloc_run needs a pool whose reuse is KOLK_REUSE_LOWEST")                   \
+    X(KOLK_BAD_PARENT, 136, "the parent is not initialised, or has ended")                                             \
     /* a snapshot that cannot be made or restored */                                                                   \
     X(KOLK_NO_SNAPSHOT, 200, "a pool with setup or teardown has no snapshots: they would lack what these have made")   \
     X(KOLK_IN_HOOK, 201, "a hook of the pool is running")                                                              \

@@ -313,6 +313,24 @@ KOLK_USES_(1) uint32_t kolk_pool_alloc_n(kolk_pool *pool, void **objects, uint32
  * FIFO, LOWEST, hooks or the debug mode. */
 KOLK_USES_(1) void kolk_pool_free_n(kolk_pool *pool, void *const *objects, uint32_t n);
 
+/* Allocates n neighbouring objects and returns the first one: in a typed pool, an array of n objects. (In another pool
+ * they are `stride` bytes apart, see kolk_stats.) Returns NULL, and allocates none, if no n neighbouring slots are free
+ * and the pool cannot grow by so many; also if n is 0. Takes the lowest slots where n objects fit: first fit. Each of
+ * them is an object like any other, with its own handle, and is freed on its own, by `free` or free_n, in any order.
+ *
+ *     struct cell *row = cells_alloc_run(&pool, 80);                       // .reuse = KOLK_REUSE_LOWEST
+ *     for (int i = 0; row && i < 80; i++) row[i].letter = ' ';
+ *     for (int i = 0; row && i < 80; i++) cells_free(&pool, &row[i]);
+ *
+ * Needs KOLK_REUSE_LOWEST: only such a pool knows which free slots are neighbours. With another reuse, the call is a
+ * bug of the caller (KOLK_LOWEST_MISSING). It respects the headroom and may call on_low, but tries neither .overflow
+ * nor on_full, because freeing one object seldom makes room for a run. Worn-out slots are not part of a run. If setup
+ * fails for one of the objects, the others stay set up, and none is allocated. With the debug setting `guard`, and
+ * under tools where each object is a malloc block (KOLK_BYPASS), objects have no neighbours: then n > 1 returns NULL.
+ *
+ * Cost: O(n), plus O(1) for each shorter stretch of free slots below the run. */
+KOLK_USES_(1) void *kolk_pool_alloc_run(kolk_pool *pool, uint32_t n);
+
 /* Finds the next run of live objects in consecutive slots (stride bytes apart). It is for inner loops over plain arrays
  * where objects are dense, and for dividing work between threads by ranges of slots (0 to capacity - 1). On entry,
  * *index is the first slot to look at, and *length is the number of slots; slots beyond the last one are ignored. On

@@ -4,12 +4,12 @@
  *     KOLK_POOL_TYPE(bullets, struct bullet)      // at file scope; in a header too
  *
  * makes the types `bullets` (a pool), `bullets_object` (struct bullet) and `bullets_handle`, and the functions
- * bullets_init, _alloc, _alloc_n, _alloc_zeroed, _alloc_at, _free, _free_n, _free_handle, _get, _handle_of, _each,
- * _each_next, _next_run, _index, _at, _is_live, _count, _available, _clear, _reserve, _trim, _stats, _is_valid and
- * _deinit, and so on. These are the functions of pool.h with your type for void *. The untyped pool is `bullets.pool`:
- * pass it to any function of pool.h but kolk_pool_init. Leave object_size and object_align in the descriptor 0: they
- * follow from the type. A descriptor without a name gets the type's name (this holds for all kinds below), so that only
- * pools of the same type share a tag.
+ * bullets_init, _alloc, _alloc_n, _alloc_run, _alloc_zeroed, _alloc_at, _free, _free_n, _free_handle, _get, _handle_of,
+ * _each, _each_next, _next_run, _index, _at, _is_live, _count, _available, _clear, _reserve, _trim, _stats, _is_valid
+ * and _deinit, and so on. These are the functions of pool.h with your type for void *. The untyped pool is
+ * `bullets.pool`: pass it to any function of pool.h but kolk_pool_init. Leave object_size and object_align in the
+ * descriptor 0: they follow from the type. A descriptor without a name gets the type's name (this holds for all kinds
+ * below), so that only pools of the same type share a tag.
  *
  * In C++: `kolk_pool_desc desc = {}; desc.capacity = 256; bullets_init(&pool, &desc);`. C++20 has
  * `kolk_pool_desc desc{.capacity = 256};` as well.
@@ -125,6 +125,8 @@
         return kolk_pool_alloc_n(&pool_->pool, KOLK_CAST_(void **, KOLK_CAST_(void *, objects_)), n_); } \
     KOLK_TYPED_ void name##_free_n(name *pool_, name##_object *const *objects_, uint32_t n_) { \
         kolk_pool_free_n(&pool_->pool, KOLK_CAST_(void *const *, KOLK_CAST_(const void *, objects_)), n_); } \
+    KOLK_TYPED_ name##_object *name##_alloc_run(name *pool_, uint32_t n_) { \
+        return KOLK_CAST_(T *, kolk_pool_alloc_run(&pool_->pool, n_)); } \
     KOLK_TYPED_ name##_object *name##_alloc_at(name *pool_, name##_handle handle_) { \
         return KOLK_CAST_(T *, kolk_pool_alloc_at(&pool_->pool, handle_.untyped)); } KOLK_END_
 

@@ -70,6 +70,20 @@ static inline void kolk_levels_clear_(uint64_t *const *levels, unsigned n, uint6
     }
 }
 
+/* Returns the first index in [from, end) whose bit is set, or `end` if there is none. Reads at most two words of each
+ * level, none of them behind those of the first `end` bits. No bit from `end` on may be set in these. */
+static inline uint64_t kolk_levels_find_(uint64_t *const *levels, uint64_t from, uint64_t end) {
+    uint64_t at = from, last = end;
+    for (unsigned k = 0; at < last; k++, at = at / 64 + 1, last = kolk_bits_words_(last)) {
+        uint64_t word = levels[k][at / 64] & (~UINT64_C(0) << (at % 64));
+        if (!word) continue;
+        at = at / 64 * 64 + kolk_bits_lowest_(word);
+        while (k-- > 0) at = at * 64 + kolk_bits_lowest_(levels[k][at]);
+        return at;
+    }
+    return end;
+}
+
 /* Clears the lowest set bit and returns its index. At least one bit must be set. */
 static inline uint64_t kolk_levels_take_lowest_(uint64_t *const *levels, unsigned n) {
     KOLK_ASSERT_(n > 0);

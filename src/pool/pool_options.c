@@ -25,9 +25,9 @@ static uint32_t take_fresh_with_options(kolk_pool *pool) {
     return index;
 }
 
-/* Is there a free slot beyond the headroom? If not, tries to grow the pool by as many slots as are missing. */
-static bool has_more_than_headroom(kolk_pool *pool) {
-    uint64_t needed = (uint64_t)pool->desc.headroom + 1, available = kolk_pool_available(pool);
+/* Are n slots free beyond the headroom? If not, tries to grow the pool by as many slots as are missing. */
+static bool has_more_than_headroom(kolk_pool *pool, uint32_t n) {
+    uint64_t needed = (uint64_t)pool->desc.headroom + n, available = kolk_pool_available(pool);
     return available >= needed || kolk_pool_grow_(pool, pool->capacity + (needed - available));
 }
 
@@ -40,7 +40,7 @@ static KOLK_NOINLINE_ uint32_t take_withheld(kolk_pool *pool) {
 }
 
 static bool take_slot(kolk_pool *pool, uint32_t *index, bool urgent) {
-    if (pool->desc.headroom && !urgent && !has_more_than_headroom(pool)) return false;
+    if (pool->desc.headroom && !urgent && !has_more_than_headroom(pool, 1)) return false;
     bool fresh_first = pool->desc.reuse == KOLK_REUSE_FIFO && pool->fresh < pool->capacity;
     if (!fresh_first && take_free(pool, index)) return true;
     if (pool->fresh == pool->capacity && !kolk_pool_grow_(pool, (uint64_t)pool->capacity + 1))
@@ -72,20 +72,17 @@ static bool run_setup(kolk_pool *pool, void *object) {
     return done;
 }
 
-/* Begins a life in a slot that is currently in no place. Returns the object, or NULL if its setup fails. */
-static void *issue_slot(kolk_pool *pool, uint32_t index, const void *site) {
-    KOLK_ASSERT_(index < pool->fresh && !kolk_bits_get_(pool->live, index));
+/* Makes a slot ready for a life of this object, if the pool has setup or teardown. Returns false if setup fails. */
+static inline bool set_up_slot(kolk_pool *pool, uint32_t index, void *object) {
+    if (!pool->ready || kolk_bits_get_(pool->ready, index)) return true;
+    if (pool->desc.setup && !run_setup(pool, object)) return false;
+    kolk_bits_set_(pool->ready, index);
+    return true;
+}
+
+/* Begins a life in a slot that is ready and currently in no place. */
+static inline void begin_pool_life(kolk_pool *pool, uint32_t index, const void *object, const void *site) {
     kolk_debug *debug = pool_debug_of(pool);
-    void *object = debug ? prepare_slot(pool, index, site) : plain_slot_at(pool, index);
-    bool none = debug && !object; /* malloc has failed */
-    if (none || (pool->ready && !kolk_bits_get_(pool->ready, index))) {
-        if (none || (pool->desc.setup && !run_setup(pool, object))) {
-            put_free(pool, index);
-            pool->failed++;
-            return NULL;
-        }
-        kolk_bits_set_(pool->ready, index);
-    }
     kolk_bits_set_(pool->live, index);
     if (pool->ages) become_newest(pool, index);
     if (debug) kolk_debug_begin_life_(debug, index, object, site);
@@ -93,6 +90,20 @@ static void *issue_slot(kolk_pool *pool, uint32_t index, const void *site) {
         pool->peak = kolk_pool_count(pool);
         show_pool_bounds(pool);
     }
+}
+
+/* Begins a life in a slot that is currently in no place. Returns the object, or NULL if its setup fails. */
+static void *issue_slot(kolk_pool *pool, uint32_t index, const void *site) {
+    KOLK_ASSERT_(index < pool->fresh && !kolk_bits_get_(pool->live, index));
+    kolk_debug *debug = pool_debug_of(pool);
+    void *object = debug ? prepare_slot(pool, index, site) : plain_slot_at(pool, index);
+    bool none = debug && !object; /* malloc has failed */
+    if (none || !set_up_slot(pool, index, object)) {
+        put_free(pool, index);
+        pool->failed++;
+        return NULL;
+    }
+    begin_pool_life(pool, index, object, site);
     return object;
 }
 
@@ -170,6 +181,87 @@ KOLK_NOINLINE_ uint32_t kolk_pool_alloc_n(kolk_pool *pool, void **objects, uint3
     kolk_tools_wrote_(objects, count * sizeof *objects);
     return count;
 }
+
+/* ---- Runs: neighbouring slots of a LOWEST pool ------------------------------------------------------------------- */
+
+/* Returns the lowest slot from which on n slots are free, or KOLK_NO_SLOT_. The pool grows if it needs to. */
+static uint32_t find_run(kolk_pool *pool, uint32_t n) {
+    uint64_t fresh = pool->fresh, first, end = 0;
+    do { /* the run that reaches fresh goes on in the slots that were never used */
+        first = kolk_levels_find_(pool->holes, end, fresh);
+        end = kolk_bits_find_(pool->holes[0], false, first, first + n < fresh ? first + n : fresh);
+    } while (end - first < n && end < fresh);
+    bool fits = first + n <= pool->capacity || kolk_pool_grow_(pool, first + n);
+    return fits ? (uint32_t)first : KOLK_NO_SLOT_;
+}
+
+/* The same. As a last resort, all slots leave the quarantine. */
+static uint32_t find_run_or_release(kolk_pool *pool, uint32_t n) {
+    uint32_t first = find_run(pool, n), index;
+    if (first != KOLK_NO_SLOT_ || pool->quarantined == 0) return first;
+    while ((index = kolk_pool_take_quarantined_(pool)) != KOLK_NO_SLOT_) put_free(pool, index);
+    show_pool_bounds(pool);
+    return find_run(pool, n);
+}
+
+static void take_run(kolk_pool *pool, uint32_t first, uint32_t n) {
+    for (uint32_t slot = first; slot != first + n; slot++) {
+        if (slot == pool->fresh) {
+            take_fresh_with_options(pool);
+            continue;
+        }
+        kolk_levels_clear_(pool->holes, pool->levels, slot);
+        pool->held--;
+    }
+}
+
+/* Makes the slots of a run, which are in no place, ready for a life. Returns false if setup or malloc fails. */
+static bool prepare_run(kolk_pool *pool, uint32_t first, uint32_t n) {
+    kolk_debug *debug = pool_debug_of(pool);
+    for (uint32_t slot = first; slot != first + n; slot++) {
+        void *object = pool_slot_at(pool, slot);
+        if (debug && !(object = kolk_debug_prepare_(debug, slot, object))) return false;
+        if (!set_up_slot(pool, slot, object)) return false;
+    }
+    return true;
+}
+
+/* All hooks and reports come before the first life, because a setup may fail, and a failure handler may longjmp. */
+static void *alloc_run(kolk_pool *pool, uint32_t n, const void *site) {
+    kolk_debug *debug = pool_debug_of(pool);
+    if (n > 1 && pool_has(pool, KOLK_DEBUG_GUARD | KOLK_DEBUG_BYPASS)) return NULL; /* objects are not neighbours */
+    if (pool->desc.on_low) kolk_pool_look_at_low_water_(pool, n);
+    if (debug && kolk_debug_fails_(debug)) return NULL;
+    if (pool->desc.headroom && !has_more_than_headroom(pool, n)) return NULL;
+    uint32_t first = find_run_or_release(pool, n);
+    if (first == KOLK_NO_SLOT_) return NULL;
+    if (debug) (void)kolk_check_home_(pool, pool->number, pool->desc.name, site);
+    for (uint32_t slot = first; debug && slot != first + n && slot < pool->fresh; slot++)
+        kolk_pool_verify_(pool, slot, site);
+    take_run(pool, first, n);
+    bool ready = prepare_run(pool, first, n);
+    for (uint32_t slot = first; slot != first + n; slot++) {
+        if (ready)
+            begin_pool_life(pool, slot, pool_slot_at(pool, slot), site);
+        else
+            put_free(pool, slot);
+    }
+    return ready ? pool_slot_at(pool, first) : NULL;
+}
+
+/* In a pool without slots, such as one that is all zero, the order does not matter. */
+KOLK_NOINLINE_ void *kolk_pool_alloc_run(kolk_pool *pool, uint32_t n) {
+    if (pool->desc.reuse != KOLK_REUSE_LOWEST && pool->desc.max_capacity) {
+        kolk_fail_(kolk_pool_failure_(pool, KOLK_LOWEST_MISSING, KOLK_NO_SLOT_, SITE),
+                   "alloc_run needs .reuse = KOLK_REUSE_LOWEST");
+        return NULL;
+    }
+    void *first = n ? alloc_run(pool, n, SITE) : NULL;
+    if (n && !first) pool->failed++;
+    return first;
+}
+
+/* ---- One slot, by its handle ------------------------------------------------------------------------------------- */
 
 KOLK_NOINLINE_ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
     uint32_t index = kolk_handle_index_(handle, pool->tag);

@@ -10,6 +10,7 @@
 // variant: ALLOC_ANOTHER_TYPE
 // variant: GET_ANOTHER_TYPE
 // variant: ALLOC_N_ANOTHER_TYPE
+// variant: ALLOC_RUN_ANOTHER_TYPE
 // variant: INDEX_ANOTHER_TYPE
 // variant: EACH_ANOTHER_TYPE
 /* Each variant uses something of one pool as if it belonged to another. */
@@ -59,6 +60,9 @@ void use(bullets *b, voices *v, bullet *one, voice *other, bullets_handle handle
 #endif
 #ifdef ALLOC_N_ANOTHER_TYPE
     bullets_alloc_n(b, some, 2);
+#endif
+#ifdef ALLOC_RUN_ANOTHER_TYPE
+    one = voices_alloc_run(v, 2);
 #endif
 #ifdef INDEX_ANOTHER_TYPE
     bullets_index(b, other);

@@ -111,6 +111,78 @@ static inline void model_alloc_n(model *m, uint32_t n) {
     if (given < n) model_allocated(m, NULL, false);
 }
 
+/* Returns the first of the lowest n neighbouring slots that are free or were never issued, below `end`; or NO_SLOT. */
+static inline uint32_t model_lowest_run(const model *m, uint32_t n, uint32_t end) {
+    uint32_t length = 0;
+    for (uint32_t slot = 0; slot < end; slot++) {
+        length = m->places[slot] == FREE || m->places[slot] == NEVER ? length + 1 : 0;
+        if (length == n) return slot + 1 - n;
+    }
+    return NO_SLOT;
+}
+
+/* Returns the slot where a run of n must begin, or NO_SLOT. If the run needs the slots in quarantine, they become
+ * free. */
+static inline uint32_t model_find_run(model *m, uint32_t n) {
+    bool may_grow = model_can_grow(m);
+    uint64_t needed = (uint64_t)m->desc.headroom + n;
+    if (n > 1 && (is_bypassed(m) || (m->debug & KOLK_DEBUG_GUARD))) return NO_SLOT;
+    if (m->desc.headroom && model_left(m, m->capacity) < needed &&
+        !(may_grow && model_left(m, m->desc.max_capacity) >= needed))
+        return NO_SLOT;
+    uint32_t slot = model_lowest_run(m, n, may_grow ? m->desc.max_capacity : m->capacity);
+    if (slot != NO_SLOT || m->waiting.count == 0) return slot;
+    while (m->waiting.count) {
+        model_put(m, m->waiting.slots[0]);
+        list_remove(&m->waiting, m->waiting.slots[0]);
+    }
+    return model_lowest_run(m, n, may_grow ? m->desc.max_capacity : m->capacity);
+}
+
+/* The pool has grown during a call only if it needed slots: the missing ones of the headroom, or those of the run. */
+static inline void model_follow_run_growth(model *m, uint32_t n, uint32_t slot, uint32_t left) {
+    if (m->pool.capacity == m->capacity) return;
+    bool for_headroom = m->desc.headroom && left < (uint64_t)m->desc.headroom + n;
+    model_assert(m, model_can_grow(m) && (for_headroom || (slot != NO_SLOT && slot + n > m->capacity)));
+    model_assert(m, m->pool.capacity > m->capacity && m->pool.capacity <= m->desc.max_capacity);
+    m->capacity = m->pool.capacity;
+}
+
+static inline void model_alloc_run(model *m, uint32_t n) {
+    if (!model_can_follow(m, CALL_ALLOC_N)) return;
+    if (m->desc.reuse != KOLK_REUSE_LOWEST && m->desc.max_capacity) {
+        model_assert(m, kolk_pool_alloc_run(&m->pool, n) == NULL);
+        model_assert(m, m->taken.count == 1 && m->taken.last.rule == KOLK_LOWEST_MISSING);
+        m->taken.count = 0;
+        return;
+    }
+    m->in_alloc_n = true;
+    unsigned char *run = (unsigned char *)kolk_pool_alloc_run(&m->pool, n);
+    m->in_alloc_n = false;
+    uint32_t left = model_left(m, m->capacity), slot = n ? model_find_run(m, n) : NO_SLOT;
+    model_follow_run_growth(m, n, slot, left);
+    m->failed += n && !run;
+    if (slot == NO_SLOT) {
+        model_assert(m, run == NULL);
+        return;
+    }
+    for (uint32_t at = slot; at < slot + n; at++) model_take(m, at);
+    if (run) {
+        for (uint32_t at = slot; at < slot + n; at++)
+            model_begin(m, at, n == 1 ? run : run + (size_t)(at - slot) * m->stride, false);
+        return;
+    }
+    model_assert(m, m->desc.setup && m->setup_fails); /* the first one that was not set up has failed */
+    uint32_t failing = slot;
+    while (failing < slot + n && !m->setting_up[failing]) failing++;
+    model_assert(m, failing < slot + n);
+    m->setting_up[failing] = false;
+    for (uint32_t at = slot; at < slot + n; at++) {
+        model_assert(m, !m->setting_up[at] && m->set_up[at] >= (at < failing));
+        model_put(m, at);
+    }
+}
+
 static inline void model_free(model *m, uint32_t slot, way by) {
     void *object = model_object(m, slot);
     kolk_handle handle = model_handle(m, slot, m->generations[slot]);

@@ -88,6 +88,10 @@ static void extend(unsigned depth) {
         model_free(&now, model_live(&now, n), false);
         follow(depth);
     }
+    if (now.desc.reuse == KOLK_REUSE_LOWEST) {
+        model_alloc_run(&now, 2);
+        follow(depth);
+    }
     for (uint32_t slot = 0; slot < now.capacity; slot++) {
         if (now.places[slot] == LIVE || !has_handles(&now)) continue;
         model_alloc_at(&now, model_handle(&now, slot, now.generations[slot] | 1));

@@ -136,7 +136,10 @@ static void operate(run *r, bool filling) {
     } else if (choice < 700) {
         free_one(r);
     } else if (choice < 720) {
-        model_alloc_n(m, random_below(&m->random, 6));
+        if (choice % 2)
+            model_alloc_run(m, random_below(&m->random, random_below(&m->random, 4) ? 6 : 80));
+        else
+            model_alloc_n(m, random_below(&m->random, 6));
     } else if (choice < 770) {
         model_alloc_at(m, some_handle(r));
     } else if (choice < 850) {
