@@ -331,8 +331,8 @@
  *
  * makes `messages` (the pool), `messages_local` (a thread's access to it), `messages_object`, `messages_handle`, and
  * messages_init, _local_init, _local_of_thread, _local_flush, _local_deinit, _alloc, _alloc_n, _alloc_wait, _free,
- * _free_n, _free_later, _quiesce, _offline and _online (of a local), _shutdown, _reopen, _handle_of, _get, _is_live,
- * _each, _each_next, _count, _stats, _is_valid and _deinit, which work as in shared.h. The untyped ones are
+ * _free_n, _free_later, _quiesce, _offline and _online (of a local), _clear, _shutdown, _reopen, _handle_of, _get,
+ * _is_live, _each, _each_next, _count, _stats, _is_valid and _deinit, which work as in shared.h. The untyped ones are
  * `messages.pool` and `messages_local.local`. */
 #define KOLK_SHARED_TYPE(name, T)                                                                                      \
     typedef T name##_object;                                                                                           \
@@ -345,6 +345,7 @@
         return kolk_shared_init_abi_(&pool_->pool, kolk_shared_desc_named_(desc_, #name, &named_), sizeof(T), \
             KOLK_ALIGNOF_(T), sizeof(kolk_shared), KOLK_ABI); } \
     KOLK_TYPED_ void name##_deinit(name *pool_) { kolk_shared_deinit(&pool_->pool); }                                  \
+    KOLK_TYPED_ void name##_clear(name *pool_) { kolk_shared_clear(&pool_->pool); }                                    \
     KOLK_TYPED_ kolk_status name##_local_init(name##_local *local_, name *pool_) { \
         return kolk_shared_local_init(&local_->local, &pool_->pool); } \
     KOLK_TYPED_ void name##_local_deinit(name##_local *local_) { kolk_shared_local_deinit(&local_->local); }           \

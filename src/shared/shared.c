@@ -12,7 +12,7 @@
  *
  *     shared.c                                      alloc and free
  *     shared_local.c  shared_memory.c  shared_valid.c     locals; init and deinit; the invariants
- *     shared_end.c                                  all lives end, with their pool
+ *     shared_end.c                                  all lives end, at a clear or with their pool
  *     shared_epochs.c                               deferred free
  *     shared_reclaim.c                              slots of threads that have ended
  *     shared_waiters.c                              threads that wait

@@ -1,5 +1,5 @@
-/* shared_end.c: ends a shared pool while no other thread uses it: ends lives, tears down the objects' parts, and clears
- * the locals that still exist.
+/* shared_end.c: ends all lives of a shared pool while no other thread uses it. At the end of the pool, also tears down
+ * the objects' parts, and clears the locals that still exist.
  *
  * A reset hook may still free and allocate objects, so lives are ended repeatedly until no object is alive. This
  * terminates because a slot whose life has ended here cannot be allocated again. */
@@ -57,6 +57,30 @@ void kolk_shared_end_lives_(kolk_shared_inside_ *pool, const void *site) {
         any |= end_alive(pool, site);
     }
     if (pool->teardown) tear_down_all(pool);
+}
+
+/* ---- Clear ------------------------------------------------------------------------------------------------------- */
+
+static void free_alive(kolk_shared_inside_ *pool, const void *site) {
+    for (uint32_t slot = 0; slot < kolk_store_fresh_(&pool->store); slot++) {
+        if (!kolk_store_is_alive_(&pool->store, slot)) continue;
+        void *object = kolk_store_object_(&pool->store, slot);
+        kolk_store_end_life_(&pool->store, object, site);
+        if (pool->reset) pool->reset(object, pool->context);
+        kolk_store_put_(&pool->store, NULL, slot, true);
+    }
+}
+
+/* With hooks, the slots that are not set up stay in their set, and each object is freed on its own. */
+KOLK_NOINLINE_ void kolk_shared_clear(kolk_shared *of) {
+    kolk_shared_inside_ *pool = of->inside;
+    if (!pool) return;
+    if (!pool->store.debug && !pool->reset && !makes_parts(pool)) {
+        kolk_store_reset_(&pool->store, NULL);
+        return;
+    }
+    kolk_shared_free_retired_(pool);
+    free_alive(pool, SITE);
 }
 
 /* ---- Locals that were left over ---------------------------------------------------------------------------------- */

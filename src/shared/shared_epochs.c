@@ -83,6 +83,10 @@ bool kolk_shared_drain_later_(kolk_shared_inside_ *pool, kolk_slots_taker_ *take
     return any;
 }
 
+void kolk_shared_free_retired_(kolk_shared_inside_ *pool) {
+    if (kolk_shared_drain_later_(pool, put_drained)) kolk_depot_count_return_(&pool->store.depot);
+}
+
 /* Has this thread reached the epoch, or is it offline? */
 static bool has_passed(const kolk_sharer_ *sharer, uint64_t epoch) {
     uint64_t seen = kolk_load_(&sharer->epoch, KOLK_SEQ_CST_);

@@ -145,6 +145,9 @@ void kolk_shared_retire_(kolk_shared_local *local, uint32_t slot);
  * meanwhile. */
 bool kolk_shared_drain_later_(kolk_shared_inside_ *pool, kolk_slots_taker_ *taker);
 
+/* Makes all slots free that are set aside to be free later. No other thread may use the pool meanwhile. */
+void kolk_shared_free_retired_(kolk_shared_inside_ *pool);
+
 /* If slots wait for epochs to end, and all threads are offline, ends these epochs; true if slots may have become
  * free. */
 bool kolk_shared_end_epochs_(kolk_shared_local *local);

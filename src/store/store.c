@@ -300,7 +300,11 @@ static bool no_byte_is_255(uint64_t bytes) {
     return ((~bytes - EACH_BYTE) & bytes & EACH_BYTE << 7) == 0;
 }
 
-/* Ends the lives in n slots, eight at a time: adds 1 to the odd ones. */
+/* End the lives in n slots: add 1 to the odd ones. Of the short ones, eight at a time. */
+static void end_long_lives(uint32_t *lives, uint32_t n) {
+    for (uint32_t slot = 0; slot < n; slot++) lives[slot] += lives[slot] & 1;
+}
+
 static void end_short_lives(uint8_t *lives, uint32_t n) {
     uint32_t at = 0;
     for (uint64_t eight; at + sizeof eight <= n; at += (uint32_t)sizeof eight) {
@@ -331,21 +335,25 @@ static void put_first(kolk_depot_ *depot, uint32_t n) {
         *kolk_slot_set_word_(&depot->free, word) = ~UINT64_C(0) >> (64 - count);
         *kolk_slot_set_summary_(&depot->free, word) |= kolk_bits_at_(word);
     }
-    kolk_depot_count_return_(depot);
+    kolk_depot_count_returns_(depot, n); /* which may end a period in which it was uncached */
 }
 
 void kolk_store_reset_(kolk_slot_store_ *store, const void *site) {
     uint32_t fresh = kolk_store_fresh_(store), slot = 0;
-    KOLK_ASSERT_(store->short_lives);
     if (store->debug) {
         for (void *object; (object = kolk_store_next_alive_(store, &slot, fresh)); slot++)
             kolk_store_free_(store, NULL, object, site);
         return;
     }
-    for (kolk_magazine_ *magazine = NULL; (magazine = kolk_keepers_next_magazine_(&store->depot, magazine));)
+    for (kolk_magazine_ *magazine = NULL; (magazine = kolk_keepers_next_magazine_(&store->depot, magazine));) {
         kolk_store_(&magazine->top, 0, KOLK_RELAXED_);
+        kolk_store_(&magazine->leaving, 0, KOLK_RELAXED_); /* in a fork's child, its thread may have died in a put */
+    }
     for (unsigned n = 0; n < kolk_store_free_sets_(store); n++) empty_set(&store->sets[n], kolk_bits_words_(fresh));
-    end_short_lives(store->short_lives, fresh);
+    if (store->lives)
+        end_long_lives(store->lives, fresh);
+    else
+        end_short_lives(store->short_lives, fresh);
     put_first(&store->depot, fresh);
 }
 

@@ -311,8 +311,8 @@ void *kolk_store_fail_alloc_(kolk_slot_store_ *store, kolk_magazine_ *magazine);
 /* Frees an object. `magazine` is NULL if the thread has none. */
 void kolk_store_free_(kolk_slot_store_ *store, kolk_magazine_ *magazine, void *object, const void *site);
 
-/* Ends all lives at once, and puts all slots that were ever used into the depot. No other thread may use the store
- * meanwhile. Lives must be short. In debug mode, frees the objects one by one. */
+/* Ends all lives at once, and puts all slots that were ever used into the depot, also those of its free sets. No other
+ * thread may use the store meanwhile. In debug mode, frees the objects one by one. */
 void kolk_store_reset_(kolk_slot_store_ *store, const void *site);
 
 /* For stores without debug mode and hooks. Allocates up to n objects: the magazine's slots, and then the depot's, whole

@@ -351,6 +351,10 @@ static bool shared_is_valid(const subject *s) {
     return kolk_shared_is_valid(&s->of.shared);
 }
 
+static void clear_shared(subject *s) {
+    kolk_shared_clear(&s->of.shared);
+}
+
 static void stats_of_shared(const subject *s, kolk_stats *out) {
     kolk_shared_stats(&s->of.shared, out);
 }
@@ -575,11 +579,11 @@ static void stats_of_resources(const subject *s, kolk_stats *out) {
     {                                                                                                                  \
         .name = name_, .member = "shared", .size = sizeof(kolk_shared),                                                \
         .can = TAKES | FREES | GROWS | STAYS | DEBUGS | (also), .debug = OF_SLOTS, .init = init_shared,                \
-        .take = take_from_shared, .give = give_to_shared, .end = end_of_shared, .in_take = &in_shared_take,            \
-        .in_give = &in_shared_give, .in_end = &in_shared_end, .is_valid = shared_is_valid, .stats = stats_of_shared,   \
-        .handle = handle_of_shared, .get = get_of_shared, .is_live = is_live_in_shared, .slots = slots_of_shared,      \
-        .first = first_of_shared, .free_verb = "free", .double_free = "double free of slot %u", .slot = "slot",        \
-        .dead = "is free", __VA_ARGS__                                                                                 \
+        .clear = clear_shared, .take = take_from_shared, .give = give_to_shared, .end = end_of_shared,                 \
+        .in_take = &in_shared_take, .in_give = &in_shared_give, .in_end = &in_shared_end, .is_valid = shared_is_valid, \
+        .stats = stats_of_shared, .handle = handle_of_shared, .get = get_of_shared, .is_live = is_live_in_shared,      \
+        .slots = slots_of_shared, .first = first_of_shared, .free_verb = "free",                                       \
+        .double_free = "double free of slot %u", .slot = "slot", .dead = "is free", __VA_ARGS__                        \
     }
 
 static const kind kinds[] = {

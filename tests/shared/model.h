@@ -173,6 +173,17 @@ static inline void model_free_n(model *m, uint32_t local, uint32_t n) {
     model_told(m, KOLK_DOUBLE_FREE, KOLK_DOUBLE_FREE);
 }
 
+/* Frees all objects, and the retired slots, which nobody may read any more. */
+static inline void model_clear(model *m) {
+    kolk_shared_clear(&m->pool);
+    for (uint32_t slot = 0; slot < model_all(m); slot++) {
+        if (m->slots[slot].alive) m->slots[slot].stale = m->slots[slot].now;
+        m->slots[slot].alive = m->slots[slot].later = false;
+        m->slots[slot].readers = 0;
+    }
+    m->count = m->later = 0;
+}
+
 /* ---- Deferred free ----------------------------------------------------------------------------------------------- */
 
 /* From now on the local's thread holds no older pointers. */
@@ -354,6 +365,8 @@ static inline void model_step(model *m) {
         model_free_many(m, local);
     else if (choice < 57)
         model_look_at_all(m);
+    else if (choice < 58 && model_draw(m, 4) == 0)
+        model_clear(m);
     else
         model_ask(m);
     model_assert(m, m->taken.count == 0);

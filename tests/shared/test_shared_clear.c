@@ -1,0 +1,288 @@
+/* kolk_shared_clear: all objects end at once, in pools of every kind: those alive, those that wait for their deferred
+ * free, and those of threads that have ended. */
+#include "../help/debug_test.h"
+
+#include "shared_test.h"
+
+#include <pthread.h>
+
+enum { SIZE = 24, MOST = 500 };
+
+static void *objects[MOST];
+
+#define KINDS 16u
+
+static kolk_shared_desc some_desc(unsigned kind) {
+    static const uint32_t caches[] = {KOLK_NO_CACHE, 3, 64, 100};
+    return (kolk_shared_desc){.name = "jobs",
+                              .object_size = SIZE,
+                              .capacity = kind % 2 ? MOST : 0,
+                              .max_capacity = MOST,
+                              .max_threads = 3,
+                              .cache = caches[kind % 4],
+                              .generations = kind / 4 % 2 ? KOLK_GENERATIONS_NONE : 0,
+                              .exact = kind / 8 % 2};
+}
+
+/* All of the capacity is there, once. */
+static void assert_all_are_free(kolk_shared *pool, kolk_shared_local *local) {
+    static bool seen[MOST + 200];
+    memset(seen, 0, sizeof seen);
+    assert_int_equal(kolk_shared_count(pool), 0);
+    assert_true(kolk_shared_is_valid(pool));
+    for (uint32_t i = 0; i < MOST; i++) {
+        assert_non_null(objects[i] = kolk_shared_alloc(local));
+        assert_false(seen[slot_of(pool, objects[i])]);
+        seen[slot_of(pool, objects[i])] = true;
+    }
+    assert_true(kolk_shared_is_valid(pool));
+}
+
+static void test_every_kind(void **state) {
+    (void)state;
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        kolk_shared pool;
+        kolk_shared_local locals[2];
+        kolk_handle handles[MOST];
+        kolk_shared_desc desc = some_desc(kind);
+        make_shared(&pool, &desc);
+        for (int n = 0; n < 2; n++) make_local(&locals[n], &pool);
+        for (uint32_t used = 0; used <= MOST; used += 125) {
+            kolk_shared_clear(&pool);
+            assert_int_equal(kolk_shared_count(&pool), 0);
+            assert_true(kolk_shared_is_valid(&pool));
+            for (uint32_t i = 0; i < used; i++) {
+                assert_non_null(objects[i] = kolk_shared_alloc(&locals[i % 2]));
+                if (pool.lives) handles[i] = kolk_shared_handle_of(&pool, objects[i]);
+            }
+            for (uint32_t i = 0; i < used; i += 3) kolk_shared_free(&locals[i / 3 % 2], objects[i]);
+            for (uint32_t i = 1; i < used; i += 5)
+                if (i % 3) kolk_shared_free_later(&locals[0], objects[i]);
+            kolk_shared_clear(&pool);
+            assert_int_equal(locals[0].magazine->top + locals[1].magazine->top, 0);
+            for (uint32_t i = 0; i < used; i++) {
+                assert_false(kolk_shared_is_live(&pool, objects[i]));
+                if (pool.lives) assert_null(kolk_shared_get(&pool, handles[i]));
+            }
+            for (int n = 0; n < 4; n++) kolk_shared_quiesce(&locals[n % 2]);
+            assert_all_are_free(&pool, &locals[used / 125 % 2]);
+            for (uint32_t i = 0; i < used && pool.lives; i++) assert_null(kolk_shared_get(&pool, handles[i]));
+        }
+        for (int n = 0; n < 2; n++) kolk_shared_local_deinit(&locals[n]);
+        end_shared(&pool);
+    }
+}
+
+/* A pool that was full is uncached. After a clear, all slots are in the depot, and magazines keep slots again. */
+static void test_a_full_pool_is_cached_again(void **state) {
+    (void)state;
+    kolk_shared pool;
+    kolk_shared_local local;
+    kolk_shared_desc desc = some_desc(3);
+    make_shared(&pool, &desc);
+    make_local(&local, &pool);
+    while (kolk_shared_alloc(&local)) {}
+    assert_true(kolk_depot_is_uncached_(&pool.inside->store.depot));
+    kolk_shared_clear(&pool);
+    assert_false(kolk_depot_is_uncached_(&pool.inside->store.depot));
+    void *object = kolk_shared_alloc(&local);
+    uint32_t top = local.magazine->top;
+    kolk_shared_free(&local, object);
+    assert_int_equal(local.magazine->top, top + 1);
+    end_shared(&pool);
+}
+
+/* Lives of one byte skip 0, and those of four begin anew. */
+static void test_lives_wrap(void **state) {
+    (void)state;
+    for (unsigned kind = 1; kind <= 5; kind += 4) {
+        kolk_shared pool;
+        kolk_shared_local local;
+        kolk_shared_desc desc = some_desc(kind);
+        make_shared(&pool, &desc);
+        make_local(&local, &pool);
+        for (unsigned n = 0; n < 300; n++) {
+            for (unsigned i = 0; i < 20; i++) assert_non_null(objects[i] = kolk_shared_alloc(&local));
+            if (n == 200 && pool.lives) pool.lives[slot_of(&pool, objects[7])] = UINT32_MAX;
+            kolk_shared_clear(&pool);
+            for (unsigned i = 0; i < 20; i++) assert_false(kolk_shared_is_live(&pool, objects[i]));
+            assert_int_equal(kolk_shared_count(&pool), 0);
+            assert_true(kolk_shared_is_valid(&pool));
+        }
+        end_shared(&pool);
+    }
+}
+
+/* The clear also finds the slots of threads that have ended, or have died in a fork while they put slots back. */
+static void *fill_magazine(void *argument) {
+    kolk_shared_local local;
+    make_local(&local, (kolk_shared *)argument);
+    void *object = kolk_shared_alloc(&local);
+    assert_true(local.magazine->top > 1);
+    local.magazine->leaving = 1;
+    return object;
+}
+
+static void test_threads_that_have_ended(void **state) {
+    (void)state;
+    for (unsigned kind = 2; kind < KINDS; kind += 4) {
+        kolk_shared pool;
+        kolk_shared_local local;
+        pthread_t thread;
+        kolk_shared_desc desc = some_desc(kind);
+        make_shared(&pool, &desc);
+        assert_int_equal(pthread_create(&thread, NULL, fill_magazine, &pool), 0);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        kolk_shared_clear(&pool);
+        assert_true(kolk_shared_is_valid(&pool));
+        make_local(&local, &pool);
+        assert_all_are_free(&pool, &local);
+        end_shared(&pool);
+    }
+}
+
+/* ---- Hooks ------------------------------------------------------------------------------------------------------- */
+
+static struct calls {
+    unsigned setups, resets, teardowns;
+    bool fails;               /* setup */
+    kolk_shared_local *local; /* for reset to allocate with; NULL: it does not */
+} calls;
+
+static bool set_up(void *object, void *context) {
+    (void)object, (void)context;
+    calls.setups += !calls.fails;
+    return !calls.fails;
+}
+
+static void reset(void *object, void *context) {
+    (void)object, (void)context;
+    calls.resets++;
+    if (calls.local && calls.resets == 3) assert_non_null(kolk_shared_alloc(calls.local));
+}
+
+static void tear_down(void *object, void *context) {
+    (void)object, (void)context;
+    calls.teardowns++;
+}
+
+static void test_hooks(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < 8; n++) {
+        bool makes = n & 1, resets = n & 2;
+        kolk_shared pool;
+        kolk_shared_local local;
+        kolk_shared_desc desc = some_desc(3);
+        if (n & 4) desc.cache = KOLK_NO_CACHE;
+        desc.setup = makes ? set_up : NULL;
+        desc.teardown = makes ? tear_down : NULL;
+        desc.reset = resets ? reset : NULL;
+        memset(&calls, 0, sizeof calls);
+        make_shared(&pool, &desc);
+        make_local(&local, &pool);
+        for (unsigned i = 0; i < 40; i++) assert_non_null(objects[i] = kolk_shared_alloc(&local));
+        calls.fails = true;
+        if (makes) assert_null(kolk_shared_alloc(&local)); /* this slot stays as it is */
+        calls.fails = false;
+        for (unsigned i = 0; i < 6; i++) kolk_shared_free(&local, objects[i]);
+        for (unsigned i = 6; i < 10; i++) kolk_shared_free_later(&local, objects[i]);
+        assert_int_equal(calls.resets, resets ? 6 : 0);
+        kolk_shared_clear(&pool);
+        assert_int_equal(calls.resets, resets ? 40 : 0);
+        assert_int_equal(kolk_shared_count(&pool), 0);
+        assert_true(kolk_shared_is_valid(&pool));
+        kolk_shared_clear(&pool);
+        assert_int_equal(calls.resets, resets ? 40 : 0);
+        assert_int_equal(calls.teardowns, 0);
+        assert_all_are_free(&pool, &local);
+        kolk_shared_clear(&pool);
+        unsigned ready = calls.setups;
+        end_shared(&pool);
+        if (makes) assert_int_equal(calls.teardowns, ready);
+    }
+}
+
+static void test_a_reset_that_allocates(void **state) {
+    (void)state;
+    kolk_shared pool;
+    kolk_shared_local local;
+    kolk_shared_desc desc = some_desc(3);
+    desc.reset = reset;
+    memset(&calls, 0, sizeof calls);
+    calls.local = &local;
+    make_shared(&pool, &desc);
+    make_local(&local, &pool);
+    for (unsigned i = 0; i < 40; i++) assert_non_null(kolk_shared_alloc(&local));
+    kolk_shared_clear(&pool);
+    assert_true(kolk_shared_is_valid(&pool));
+    assert_int_equal(kolk_shared_count(&pool) + calls.resets, 41);
+    kolk_shared_clear(&pool);
+    assert_int_equal(kolk_shared_count(&pool), 0);
+    end_shared(&pool);
+}
+
+/* ---- The debug mode ---------------------------------------------------------------------------------------------- */
+
+static void test_debug_modes(void **state) {
+    (void)state;
+    for (size_t mode = 0; mode < DEBUG_MODES; mode++) {
+        kolk_shared pool;
+        kolk_shared_local local;
+        notes taken;
+        kolk_shared_desc desc = some_desc(3);
+        desc.debug = begin_debug_mode(mode);
+        make_shared(&pool, &desc);
+        make_local(&local, &pool);
+        for (unsigned i = 0; i < 40; i++) {
+            assert_non_null(objects[i] = kolk_shared_alloc(&local));
+            memset(objects[i], 0x55, SIZE);
+        }
+        for (unsigned i = 6; i < 10; i++) kolk_shared_free_later(&local, objects[i]);
+        kolk_stats stats;
+        kolk_shared_stats(&pool, &stats);
+        bool guards = stats.debug & KOLK_DEBUG_GUARD;
+        if (guards) ((unsigned char *)objects[20])[SIZE] ^= 1;
+        begin_notes(&taken);
+        kolk_shared_clear(&pool);
+        assert_int_equal(taken.count, guards);
+        if (guards) assert_int_equal(taken.last.rule, KOLK_OVERFLOW);
+        if (guards) assert_non_null(taken.last.site);
+        assert_int_equal(kolk_shared_count(&pool), 0);
+        assert_true(kolk_shared_is_valid(&pool));
+        for (unsigned i = 0; i < 40 && (stats.debug & KOLK_DEBUG_FILL); i++)
+            assert_true(has_dead_fill(objects[i], SIZE));
+        for (unsigned i = 0; i < MOST; i++) assert_non_null(kolk_shared_alloc(&local));
+        kolk_shared_clear(&pool);
+        end_shared(&pool);
+        assert_int_equal(taken.count, guards);
+    }
+}
+
+KOLK_SHARED_TYPE(jobs, int);
+
+static void test_typed_and_all_zero(void **state) {
+    (void)state;
+    kolk_shared none = {0};
+    kolk_shared_clear(&none);
+    assert_true(all_bytes_are(&none, sizeof none, 0));
+    jobs pool;
+    jobs_local local;
+    assert_int_equal(jobs_init(&pool, &(kolk_shared_desc){.capacity = 4}), KOLK_OK);
+    assert_int_equal(jobs_local_init(&local, &pool), KOLK_OK);
+    jobs_clear(&pool); /* no slot was ever used */
+    assert_non_null(jobs_alloc(&local));
+    jobs_clear(&pool);
+    assert_int_equal(jobs_count(&pool), 0);
+    jobs_local_deinit(&local);
+    jobs_deinit(&pool);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        DEBUG_TEST(test_every_kind),  DEBUG_TEST(test_a_full_pool_is_cached_again),
+        DEBUG_TEST(test_lives_wrap),  DEBUG_TEST(test_threads_that_have_ended),
+        DEBUG_TEST(test_hooks),       DEBUG_TEST(test_a_reset_that_allocates),
+        DEBUG_TEST(test_debug_modes), DEBUG_TEST(test_typed_and_all_zero),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
