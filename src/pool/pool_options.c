@@ -26,7 +26,7 @@ static uint32_t take_fresh_with_options(kolk_pool *pool) {
 }
 
 /* Are n slots free beyond the headroom? If not, tries to grow the pool by as many slots as are missing. */
-static bool has_more_than_headroom(kolk_pool *pool, uint32_t n) {
+static KOLK_ALWAYS_INLINE_ bool has_more_than_headroom(kolk_pool *pool, uint32_t n) {
     uint64_t needed = (uint64_t)pool->desc.headroom + n, available = kolk_pool_available(pool);
     return available >= needed || kolk_pool_grow_(pool, pool->capacity + (needed - available));
 }
