@@ -10,12 +10,13 @@ import math
 import os
 import sys
 
-PROGRAMS = ("memory", "iterate", "pool", "pool_unchecked", "slotmap", "bytemap")
+PROGRAMS = ("memory", "iterate", "pool", "pool_unchecked", "bulk", "slotmap", "bytemap")
 
 SIZES = (100, 10000, 1000000)
 WAYS = ("pair", "write", "init")
-COLUMNS = ("loop", "glibc", "mimalloc", "jemalloc", "boost", "chapter", "kolk_typed", "kolk_untyped", "kolk_fifo",
-           "kolk_lowest", "kolk_typed_none", "kolk_untyped_none", "kolk_ages", "packed", "flag", "each", "next_run",
+COLUMNS = ("loop", "glibc", "mimalloc", "jemalloc", "boost", "boost_ordered", "chapter", "kolk_typed", "kolk_untyped", "kolk_n",
+           "kolk_fifo", "kolk_lowest", "kolk_lowest_n", "kolk_lowest_run", "kolk_shared", "kolk_shared_n", "kolk_no_cache",
+           "kolk_no_cache_n", "kolk_typed_none", "kolk_untyped_none", "kolk_ages", "packed", "flag", "each", "next_run",
            "handles", "none", "lowest_none", "10%", "90%", "straight", "called", "kolk",
            "array", "plain")
 
@@ -130,6 +131,12 @@ def pool(report):
         report.judge(f"100 alive, {way}: the order of births costs, ns", aged - plain, 1.5, True)
 
 
+def bulk(report):
+    """alloc_n, free_n and alloc_run."""
+    report.times("alloc N and free N, ns per object", "bulk", "bulk", ("16", "256", "4096"))
+    report.times("free one of N runs of 1 to 16 neighbours, and allocate another, ns", "bulk", "runs", ("100", "10000"))
+
+
 def iterate(report):
     """KOLK_EACH."""
     cases = [f"{percent}%" for percent in (100, 90, 50, 10, 1)]
@@ -214,6 +221,7 @@ def report_medians(folder, result):
     programs, compiler = load(folder)
     report = Medians(programs)
     pool(report)
+    bulk(report)
     iterate(report)
     bytemap(report)
     slotmap(report)
