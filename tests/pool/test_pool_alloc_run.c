@@ -125,7 +125,10 @@ static void test_nothing_and_too_much(void **state) {
     assert_failed(&pool, 2);
     assert_int_equal(pool.fresh, 0);
     assert_int_equal(pool.capacity, 10);
-    assert_non_null(kolk_pool_alloc_run(&pool, 20));
+    unsigned char *run = (unsigned char *)kolk_pool_alloc_run(&pool, 10);
+    assert_int_equal(pool.capacity, 10);
+    for (uint32_t i = 0; i < 10; i++) kolk_pool_free(&pool, run + (size_t)i * pool.stride);
+    assert_ptr_equal(kolk_pool_alloc_run(&pool, 20), run);
     assert_int_equal(pool.capacity, 20);
     kolk_pool_deinit(&pool);
     assert_null(kolk_pool_alloc_run(&pool, 1));
@@ -304,9 +307,10 @@ static void test_debug_modes(void **state) {
         void *one = kolk_pool_alloc_run(&pool, 1);
         assert_non_null(one);
         assert_int_equal(kolk_pool_index(&pool, one), 0);
+        if (apart) assert_null(kolk_pool_alloc_run(&pool, 2));
         unsigned char *run = (unsigned char *)kolk_pool_alloc_run(&pool, 66);
         assert_true(!run == apart);
-        assert_failed(&pool, apart);
+        assert_failed(&pool, apart ? 2 : 0);
         assert_true(kolk_pool_is_valid(&pool));
         kolk_pool_stats(&pool, &stats);
         assert_int_equal(stats.count, apart ? 1 : 67);
@@ -339,6 +343,32 @@ static void test_quarantine(void **state) {
     end_pool(&pool);
 }
 
+static void test_a_quarantine_of_one(void **state) {
+    (void)state;
+    kolk_pool pool;
+    make_lowest(&pool, (kolk_pool_desc){.capacity = 2, .debug = "quarantine=1"});
+    unsigned char *run = (unsigned char *)kolk_pool_alloc_run(&pool, 2);
+    kolk_pool_free(&pool, run);
+    assert_int_equal(pool.quarantined, 1);
+    assert_ptr_equal(kolk_pool_alloc_run(&pool, 1), run);
+    assert_null(kolk_pool_alloc_run(&pool, 1));
+    end_pool(&pool);
+}
+
+static void test_a_pool_that_was_moved(void **state) {
+    (void)state;
+    kolk_pool pool, moved_one;
+    notes taken;
+    make_lowest(&pool, (kolk_pool_desc){.capacity = 8, .debug = "fill"});
+    moved_one = pool;
+    begin_notes(&taken);
+    assert_non_null(kolk_pool_alloc_run(&moved_one, 3));
+    assert_int_equal(taken.count, 1);
+    assert_int_equal(taken.last.rule, KOLK_MOVED);
+    kolk_pool_clear(&moved_one);
+    end_pool(&pool);
+}
+
 static void test_a_stray_write_is_reported_once(void **state) {
     (void)state;
     kolk_pool pool;
@@ -346,14 +376,14 @@ static void test_a_stray_write_is_reported_once(void **state) {
     make_lowest(&pool, (kolk_pool_desc){.capacity = 8, .debug = "fill"});
     unsigned char *run = (unsigned char *)kolk_pool_alloc_run(&pool, 5);
     for (uint32_t i = 0; i < 5; i++) kolk_pool_free(&pool, run + (size_t)i * pool.stride);
-    run[(size_t)3 * pool.stride] ^= 1;
+    run[(size_t)4 * pool.stride] ^= 1;
     begin_notes(&taken);
     assert_ptr_equal(kolk_pool_alloc_run(&pool, 3), run);
     assert_int_equal(taken.count, 0);
     assert_ptr_equal(kolk_pool_alloc_run(&pool, 5), run + (size_t)3 * pool.stride);
     assert_int_equal(taken.count, 1);
     assert_int_equal(taken.last.rule, KOLK_WRITE_AFTER_FREE);
-    assert_int_equal(taken.last.slot, 3);
+    assert_int_equal(taken.last.slot, 4);
     end_pool(&pool);
 }
 
@@ -428,6 +458,8 @@ int main(void) {
         DEBUG_TEST(test_ages_follow_the_run),
         DEBUG_TEST(test_debug_modes),
         DEBUG_TEST(test_quarantine),
+        DEBUG_TEST(test_a_quarantine_of_one),
+        DEBUG_TEST(test_a_pool_that_was_moved),
         DEBUG_TEST(test_a_stray_write_is_reported_once),
         DEBUG_TEST(test_sites),
         DEBUG_TEST(test_failing_allocs),
