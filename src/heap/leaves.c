@@ -111,7 +111,7 @@ __attribute__((destructor)) void kolk_leaves_end_(void) {
 
 /* The lowest bit of a word at which n neighbouring bits are set; 64: there is none. (Hacker's Delight 6-2, Warren 2013,
  * for a length that is known: each step doubles the length of the runs that are still marked.) */
-static unsigned find_run(uint64_t bits, uint32_t n) {
+static unsigned find_bits(uint64_t bits, uint32_t n) {
     for (uint32_t have = 1; have < n && bits;) {
         uint32_t more = n - have < have ? n - have : have;
         bits &= bits >> more;
@@ -128,7 +128,7 @@ static uint64_t run_bits(uint32_t first, uint32_t n) {
 /* Takes n neighbouring leaves of a word. Returns the first one; 0: there are none. */
 static uint32_t take_in_word(uint32_t word, uint32_t n) {
     uint64_t *at = kolk_slot_set_word_(&leaves.free, word), bits = kolk_load_(at, KOLK_RELAXED_);
-    for (unsigned bit; (bit = find_run(bits, n)) < WORD;)
+    for (unsigned bit; (bit = find_bits(bits, n)) < WORD;)
         if (kolk_compare_exchange_(at, &bits, bits ^ run_bits(bit, n), KOLK_ACQ_REL_, KOLK_RELAXED_))
             return word * WORD + bit;
     return 0;
