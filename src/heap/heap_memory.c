@@ -214,8 +214,8 @@ static void end_heap(kolk_heap_root_ *root, const void *site) {
  * gone although the heap was not deinitialised. */
 static void end_child(kolk_heap_root_ *child, const void *site) {
     kolk_heap *heap = child->heap;
-    const kolk_heap_root_ *root = NULL;
-    bool is_there = kolk_peek_(&root, &heap->root, sizeof root) && root == child;
+    uintptr_t root = 0;
+    bool is_there = kolk_peek_(&root, &heap->root, sizeof root) && root == (uintptr_t)child;
     end_heap(child, site);
     if (is_there) memset(heap, 0, sizeof *heap);
 }

@@ -35,12 +35,19 @@ static kolk_leaf_ *record_of(const void *at) {
 }
 
 /* Other threads may read the bits meanwhile, so they are written as a whole. */
-static void set_bits(uint64_t *word, uint64_t bits) {
-    kolk_store_(word, kolk_load_(word, KOLK_RELAXED_) | bits, KOLK_RELAXED_);
+static void mark_start(const void *at) {
+    kolk_leaf_ *record = record_of(at);
+    kolk_store_(&record->starts, record->starts | grain_bit(at), KOLK_RELAXED_);
 }
 
-static void clear_bits(uint64_t *word, uint64_t bits) {
-    kolk_store_(word, kolk_load_(word, KOLK_RELAXED_) & ~bits, KOLK_RELAXED_);
+static void mark_alive(const void *at) {
+    kolk_leaf_ *record = record_of(at);
+    kolk_store_(&record->alive, record->alive | grain_bit(at), KOLK_RELAXED_);
+}
+
+static void mark_dead(const void *at) {
+    kolk_leaf_ *record = record_of(at);
+    kolk_store_(&record->alive, record->alive & ~grain_bit(at), KOLK_RELAXED_);
 }
 
 static bool is_alive(const void *at) {
@@ -126,7 +133,7 @@ static void clear_run(uint32_t run, uint32_t length) {
 static void begin_rest(kolk_nursery_ *nursery, uint32_t run) {
     nursery->top = kolk_leaf_start_(run);
     nursery->end = nursery->top + length_of(run) * KOLK_LEAF_;
-    set_bits(&kolk_leaf_record_(run)->starts, 1);
+    mark_start(nursery->top);
 }
 
 /* What is left of the newest run becomes a gap. */
@@ -238,7 +245,7 @@ static void mend(kolk_nursery_ *nursery) {
     nursery->top = nursery->end = NULL;
     for (uint32_t run = nursery->newest, before = 0; run; before = run, run = kolk_leaf_record_(run)->next) {
         kolk_leaf_record_(run)->before = before;
-        set_bits(&kolk_leaf_record_(run)->starts, 1);
+        mark_start(kolk_leaf_start_(run));
     }
     recount(nursery);
     nursery->forks = kolk_forks_();
@@ -257,13 +264,13 @@ static unsigned char *take_top(kolk_nursery_ *nursery, size_t align, size_t size
     unsigned char *top = nursery->top, *at = top + (-(uintptr_t)top & (align - 1));
     if ((size_t)(nursery->end - top) < (size_t)(at - top) + size) return NULL;
     if (at + size != nursery->end) {
-        set_bits(&record_of(at + size)->starts, grain_bit(at + size));
+        mark_start(at + size);
         nursery->top = at + size;
     } else {
         nursery->top = nursery->end = NULL;
     }
     if (at == top) return at;
-    set_bits(&record_of(at)->starts, grain_bit(at));
+    mark_start(at);
     count_freed(nursery, (size_t)(at - top), 1);
     return at;
 }
@@ -289,7 +296,7 @@ void *kolk_nursery_alloc_(kolk_nursery_ *nursery, size_t align, size_t size, boo
     unsigned char *block = anyway || serves(nursery, n) ? take_place(nursery, align, n) : NULL;
     if (block) {
         uint32_t run = run_of(kolk_leaf_of_(block));
-        set_bits(&record_of(block)->alive, grain_bit(block));
+        mark_alive(block);
         kolk_leaf_record_(run)->living++;
         nursery->of.alive[n]++;
         if (nursery->of.served[n] < UINT16_MAX) nursery->of.served[n]++;
@@ -301,7 +308,7 @@ void *kolk_nursery_alloc_(kolk_nursery_ *nursery, size_t align, size_t size, boo
 static void end_life_of(kolk_nursery_ *nursery, const void *block) {
     uint32_t leaf = kolk_leaf_of_(block), run = run_of(leaf);
     size_t size = size_at(block);
-    clear_bits(&kolk_leaf_record_(leaf)->alive, grain_bit(block));
+    mark_dead(block);
     nursery->of.alive[kolk_own_class_(size)]--;
     count_freed(nursery, size, 1);
     nursery->hint = leaf;
@@ -327,11 +334,12 @@ void kolk_nursery_begin_(kolk_nursery_ *nursery, kolk_budget_ *budget) {
     nursery->budget = budget;
 }
 
-/* Returns all runs of a list. A run leaves the list first, so that a fork's child finds it there or nowhere. */
-static void give_runs(const kolk_nursery_ *nursery, uint32_t *list) {
-    for (uint32_t run; (run = *list);) {
-        kolk_store_(list, kolk_leaf_record_(run)->next, KOLK_RELEASE_);
+/* Returns all runs of a list, which the nursery no longer has: a fork's child must not find a run in two places. */
+static void give_runs(const kolk_nursery_ *nursery, uint32_t run) {
+    while (run) {
+        uint32_t next = kolk_leaf_record_(run)->next;
         give_run(nursery, run);
+        run = next;
     }
 }
 
@@ -339,7 +347,9 @@ void kolk_nursery_reset_(kolk_nursery_ *nursery) {
     uint32_t newest = nursery->newest;
     if (!newest) return;
     kolk_leaf_ *first = kolk_leaf_record_(newest);
-    give_runs(nursery, &first->next);
+    uint32_t others = first->next;
+    kolk_store_(&first->next, 0, KOLK_RELEASE_);
+    give_runs(nursery, others);
     clear_run(newest, first->length);
     first->before = 0;
     first->living = 0;
@@ -351,7 +361,9 @@ void kolk_nursery_reset_(kolk_nursery_ *nursery) {
 }
 
 void kolk_nursery_end_(kolk_nursery_ *nursery) {
-    give_runs(nursery, &nursery->newest);
+    uint32_t newest = nursery->newest;
+    kolk_store_(&nursery->newest, 0, KOLK_RELEASE_);
+    give_runs(nursery, newest);
 }
 
 /* ---- Questions --------------------------------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
-/* model.h: runs each operation on a heap and on a model of it, an array of live blocks, and compares them. Choices come from `draw`: random numbers or a fuzzer's bytes. In a test, include test.h first. */
+/* model.h: runs each operation on a heap and on a model of it, an array of live blocks, and compares them. Choices come
+ * from `draw`: random numbers or a fuzzer's bytes. In a test, include test.h first. */
 #ifndef TESTS_HEAP_MODEL_H
 #define TESTS_HEAP_MODEL_H
 

@@ -110,7 +110,7 @@ static void test_deep_tree(void **state) {
     free(heaps);
 }
 
-/* The storage of a child's struct is gone, or used for something else: the child ends, but its struct is not touched. */
+/* The storage of a child's struct is gone, or used for something else: the child ends, its struct is not touched. */
 static void test_lost_child(void **state) {
     (void)state;
     kolk_heap *gone = (kolk_heap *)mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
