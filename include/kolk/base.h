@@ -477,7 +477,8 @@ KOLK_API_ size_t kolk_stack_text(const void *const *stack, uint32_t depth, bool 
  *                                                          existed to stderr or FILE. A FILE is replaced atomically:
  *                                                          readers see either the old one or the new one. Ended pools
  *                                                          of the same name, kind and size share a row with their
- *                                                          maxima and the sums of their counters
+ *                                                          maxima and the sums of their counters. More than 100 pools
+ *                                                          that still exist share a row with their sums
  *     KOLK_STATS=sizes[:FILE]                              at exit, writes the capacity that each pool needed, and in
  *                                                          which scene: see below
  *     KOLK_SIZES=FILE                                      sets the capacities of pools by name: see below

@@ -58,20 +58,24 @@ static uint32_t sum32(uint32_t a, uint32_t b) {
     return b > UINT32_MAX - a ? UINT32_MAX : a + b;
 }
 
+static void add_counters(kolk_stats *all, const kolk_stats *stats) {
+    all->worn_out = sum32(all->worn_out, stats->worn_out);
+    all->recycled = sum32(all->recycled, stats->recycled);
+    all->failed += stats->failed;
+    all->evictions += stats->evictions;
+    all->wrong_pool += stats->wrong_pool;
+    all->waits += stats->waits;
+    all->waiting = sum32(all->waiting, stats->waiting);
+    all->debug |= stats->debug;
+    kolk_raise64_(&all->stride, stats->stride);
+}
+
 static void merge_into(kolk_stats *all, const kolk_stats *life) {
+    add_counters(all, life);
     kolk_raise32_(&all->count, life->count);
-    all->worn_out = sum32(all->worn_out, life->worn_out);
-    all->recycled = sum32(all->recycled, life->recycled);
-    all->failed += life->failed;
-    all->evictions += life->evictions;
-    all->wrong_pool += life->wrong_pool;
-    all->waits += life->waits;
-    all->waiting = sum32(all->waiting, life->waiting);
-    all->debug |= life->debug;
     kolk_raise32_(&all->peak, life->peak);
     kolk_raise32_(&all->capacity, life->capacity);
     kolk_raise32_(&all->max_capacity, life->max_capacity);
-    kolk_raise64_(&all->stride, life->stride);
     kolk_raise64_(&all->bytes_reserved, life->bytes_reserved);
     kolk_raise64_(&all->bytes_committed, life->bytes_committed);
     all->unused_bytes = all->capacity > all->peak ? (all->capacity - all->peak) * all->stride : 0;
@@ -87,6 +91,62 @@ static kolk_record_ *copy_record(kolk_records_ *records, const kolk_record_ *one
     record->more = more;
     if (more) memcpy(more, one->more, one->extra->size);
     return record;
+}
+
+/* ---- Groups ------------------------------------------------------------------------------------------------------ */
+
+static bool may_group(const kolk_record_ *record, const kolk_stats *stats) {
+    return !record->extra && is_alike(&record->stats, stats) && record->stats.object_size == stats->object_size;
+}
+
+static void add_to_group(kolk_record_ *group, const kolk_stats *stats, uint32_t pools) {
+    kolk_stats *all = &group->stats;
+    add_counters(all, stats);
+    all->count = sum32(all->count, stats->count);
+    all->peak = sum32(all->peak, stats->peak);
+    all->capacity = sum32(all->capacity, stats->capacity);
+    all->max_capacity = sum32(all->max_capacity, stats->max_capacity);
+    all->unused_bytes += stats->unused_bytes;
+    all->bytes_reserved += stats->bytes_reserved;
+    all->bytes_committed += stats->bytes_committed;
+    group->pools += pools;
+}
+
+/* Takes a record off the list of all records. */
+static void unlink_record(kolk_records_ *records, const kolk_record_ *record) {
+    kolk_record_ *before = NULL;
+    for (kolk_record_ *at = records->first; at != record; at = at->next) before = at;
+    if (before)
+        before->next = record->next;
+    else
+        records->first = record->next;
+    if (records->last == record) records->last = before;
+}
+
+/* Makes a group of all records like this one; `newest` is the head of their list. Returns the group, which is the
+ * oldest of them; NULL: they are still too few. */
+static kolk_record_ *group_of(kolk_records_ *records, kolk_record_ **newest, const kolk_stats *stats) {
+    uint32_t alike = 0;
+    for (kolk_record_ *at = *newest; at; at = at->same_hash) {
+        if (!may_group(at, stats)) continue;
+        if (at->pools > 1) return at;
+        alike++;
+    }
+    if (alike < KOLK_RECORDS_ALIKE_) return NULL;
+    for (kolk_record_ **place = newest, *at; (at = *place);) {
+        if (!may_group(at, stats)) {
+            place = &at->same_hash;
+            continue;
+        }
+        if (--alike == 0) return at;
+        kolk_record_ *older = at->same_hash;
+        while (!may_group(older, stats)) older = older->same_hash;
+        add_to_group(older, &at->stats, at->pools);
+        older->lives |= at->lives;
+        *place = at->same_hash;
+        unlink_record(records, at);
+    }
+    return NULL;
 }
 
 void kolk_records_add_whole_(kolk_records_ *records, const kolk_record_ *one, kolk_record_of_ of) {
@@ -105,8 +165,14 @@ void kolk_records_add_whole_(kolk_records_ *records, const kolk_record_ *one, ko
         return;
     }
 
+    kolk_record_ *group = one->extra ? NULL : group_of(records, newest, stats);
+    if (group) {
+        add_to_group(group, stats, 1);
+        return;
+    }
     kolk_record_ *record = copy_record(records, one);
     if (!record) return;
+    record->pools = 1;
     record->next = NULL;
     record->same_hash = *newest;
     record->nth = nth;

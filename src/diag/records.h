@@ -32,11 +32,14 @@ typedef struct kolk_record_ {
     struct kolk_record_ *same_hash; /* the previous record in the list for its name's hash */
     uint32_t nth;                   /* its number among the records of the same name and kind, from 1 */
     bool lives;                     /* its pool has not ended */
+    uint32_t pools;                 /* how many pools it stands for; above 1, it is a group */
     kolk_stats stats;               /* the name in it is a copy */
     const kolk_extra_ *extra;       /* NULL if the kind has no extra statistics */
     void *more;                     /* a copy of the extra statistics */
 } kolk_record_;
 
+#define KOLK_RECORDS_ALIKE_                                                                                            \
+    100u /* so many pools may have the same name, kind and object size before they form a group */
 #define KOLK_RECORD_LISTS_ 128u /* the number of lists; a name's hash selects one */
 
 /* A zero-initialised struct is an empty list. It may be moved. */
@@ -52,8 +55,9 @@ typedef enum kolk_record_of_ {
     KOLK_RECORD_LIVING_ /* a life that has not ended: merged with ended lives, but never with another living one */
 } kolk_record_of_;
 
-/* Adds a copy as a new record, or merges it into the record of other lives. A merged record has the maximum of objects
- * alive, of peaks, of capacities and of bytes, and the sum of each counter. Adds nothing if there is no memory. */
+/* Adds a copy as a new record, or merges it into the record of other lives, or adds it to a group. A merged record has
+ * the maximum of objects alive, of peaks, of capacities and of bytes, and the sum of each counter. A group has the sums
+ * of all of these; kinds with extra statistics form no groups. Adds nothing if there is no memory. */
 void kolk_records_add_(kolk_records_ *records, const kolk_stats *stats, kolk_record_of_ of);
 
 /* The same, including the extra statistics. */

@@ -130,9 +130,14 @@ static bool is_of_memory(const kolk_record_ *at) {
     return !at->extra;
 }
 
+/* A group's kind is followed by the number of its pools. */
 static const char *memory_cell(const kolk_record_ *at, size_t column, char space[32]) {
     if (column == 0) return at->stats.name;
-    if (column == 1) return at->stats.kind;
+    if (column == 1 && at->pools <= 1) return at->stats.kind;
+    if (column == 1) {
+        snprintf(space, 32, "%.8s x %s", at->stats.kind, kolk_digits_of_(at->pools).text);
+        return space;
+    }
     snprintf(space, 32, "%s", kolk_digits_of_(kolk_field_of_(&at->stats, columns[column - 2])).text);
     return space;
 }
@@ -168,6 +173,10 @@ static void write_json_pool(kolk_writer_ *out, const kolk_record_ *record) {
         kolk_write_text_(out, fields[f].name);
         kolk_write_text_(out, "\": ");
         kolk_write_number_(out, kolk_field_of_(stats, fields[f].at));
+    }
+    if (record->pools > 1) {
+        kolk_write_text_(out, ", \"pools\": ");
+        kolk_write_number_(out, record->pools);
     }
     kolk_write_text_(out, ", \"debug\": [");
     const char *comma = "";

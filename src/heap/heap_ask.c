@@ -208,10 +208,13 @@ static void add_class(kolk_stats *sum, const kolk_stats *one) {
     sum->debug |= one->debug;
 }
 
-/* Adds all blocks. */
+/* Adds all blocks. The nursery has whole leaves, with gaps. */
 static void add_classes(const kolk_heap *heap, kolk_stats *sum) {
     kolk_nursery_counts_ young;
     if (!kolk_nursery_count_(&heap->root->nursery, &young) && !inside_for_stats(heap)) return;
+    sum->bytes_committed += heap->root->nursery.leaves * (uint64_t)KOLK_LEAF_;
+    for (uint32_t n = 0; n < KOLK_NURSERY_CLASSES_; n++)
+        if (young.served[n]) sum->bytes_committed -= (young.alive[n] + young.freed[n]) * (uint64_t)kolk_own_size_(n);
     for (uint32_t n = 0; n <= heap->n_classes; n++) {
         kolk_heap_class_stats one;
         if (!stats_of_class(heap, n, &young, &one)) continue;

@@ -126,7 +126,7 @@ static void test_numbers_are_used_again(void **state) {
     kolk_registry_collect_(&records);
     uint32_t there = 0, seen = 0;
     for (size_t i = 0; i < MOST; i++) there += pools[i].mark != 0;
-    for (const kolk_record_ *at = records.first; at; at = at->next) assert_int_equal(at->nth, ++seen);
+    for (const kolk_record_ *at = records.first; at; at = at->next) seen += at->pools;
     assert_int_equal(seen, there);
     kolk_records_release_(&records);
     for (size_t i = 0; i < MOST; i++) remove_fake(&pools[i]);
@@ -250,6 +250,52 @@ static void test_living_pools_of_one_name(void **state) {
     }
     assert_null(at);
     kolk_records_release_(&records);
+}
+
+/* If many pools have one name, they share a row, which has their sums. Others keep their rows and the order. */
+static void test_groups(void **state) {
+    (void)state;
+    for (uint32_t many = 1; many < 1000; many = many < 120 ? many + 1 : many * 3) {
+        kolk_records_ records = {0};
+        for (uint32_t i = 0; i < many; i++) {
+            kolk_records_add_(&records,
+                              &(kolk_stats){.name = "request",
+                                            .kind = "heap",
+                                            .count = i,
+                                            .peak = 2 * i,
+                                            .capacity = 3,
+                                            .failed = 1,
+                                            .bytes_committed = 4},
+                              KOLK_RECORD_LIVING_);
+            if (i == 2 || i == 11)
+                kolk_records_add_(&records, &(kolk_stats){.name = "store", .kind = "heap", .count = i},
+                                  KOLK_RECORD_LIVING_);
+            if (i == 3 || i == 10)
+                kolk_records_add_(&records, &(kolk_stats){.name = "request", .kind = "pool", .count = i},
+                                  KOLK_RECORD_LIVING_);
+        }
+        const kolk_record_ *at = records.first;
+        uint32_t rows = 0, pools = 0, requests = 0, sum = 0, peaks = 0;
+        for (; at; at = at->next) {
+            rows++;
+            if (strcmp(at->stats.name, "request") || strcmp(at->stats.kind, "heap")) continue;
+            requests++;
+            pools += at->pools;
+            sum += at->stats.count;
+            peaks += at->stats.peak;
+            assert_int_equal(at->stats.failed, at->pools);
+            assert_int_equal(at->stats.capacity, 3 * at->pools);
+            assert_int_equal(at->stats.bytes_committed, 4 * at->pools);
+            if (many > KOLK_RECORDS_ALIKE_) assert_ptr_equal(at, records.first);
+        }
+        assert_int_equal(requests, many > KOLK_RECORDS_ALIKE_ ? 1 : many);
+        assert_int_equal(rows, requests + (many > 2) + (many > 11) + (many > 3) + (many > 10));
+        assert_int_equal(pools, many);
+        assert_int_equal(sum, many * (many - 1) / 2);
+        assert_int_equal(peaks, many * (many - 1));
+        assert_true(!records.last || !records.last->next);
+        kolk_records_release_(&records);
+    }
 }
 
 /* Thousands of names, one of them longer than a block. */
@@ -768,6 +814,7 @@ int main(int argc, char **argv) {
         TEST(test_lives_of_one_pool_are_merged),
         TEST(test_what_is_not_merged),
         TEST(test_living_pools_of_one_name),
+        TEST(test_groups),
         TEST(test_many_and_long_names),
         TEST(test_a_pool_that_there_is_no_memory_for_is_not_listed),
         TEST(test_a_setting_that_there_is_no_memory_for),
