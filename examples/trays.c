@@ -33,7 +33,10 @@ static void report(const char *name, size_t size) {
     for (int i = 0; i < THINGS; i++)
         if (!size || trays[i] == size) needed++, asked += sizes[i], given += trays[i];
     double waste = 100.0 * (double)(given - asked) / (double)given;
-    if (needed) printf("%8zu bytes for %4zu things, %4.1f %% waste: %s\n", given, needed, waste, name);
+    if (!needed) return;
+    printf("%8zu bytes for %4zu things, %4.1f %% waste: %s", given, needed, waste, name);
+    if (size) printf(" (%zu)", size);
+    printf("\n");
 }
 
 static void put_on_belt(kolk_heap *heap, const kolk_heap_desc *desc, void **suitcase) {

@@ -99,7 +99,6 @@ static kolk_status fill_inside(kolk_heap *heap, kolk_heap_inside_ *inside, const
 
 /* Gives the heap its classes. Other threads may use it meanwhile: they see all of it, or `inside` is NULL for them. */
 static kolk_status make_classes(kolk_heap *heap, const kolk_heap_desc *desc, const kolk_settings_ *settings) {
-    if (sizeof(void *) < 8) return KOLK_NO_MEMORY; /* there are too few addresses for classes */
     kolk_heap_inside_ *inside = (kolk_heap_inside_ *)kolk_memory_take_(sizeof *inside, sizeof *inside);
     if (!inside) return KOLK_NO_MEMORY;
     inside->root = heap->root;
@@ -142,6 +141,7 @@ static bool is_heap(const kolk_heap *heap) {
 
 /* Fills in a zeroed heap. On failure, the heap holds no memory. */
 static kolk_status make_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool serves_malloc) {
+    if (sizeof(void *) < 8) return KOLK_NO_MEMORY; /* there are too few addresses for classes */
     if (desc->parent && !is_heap(desc->parent)) return KOLK_BAD_PARENT;
     kolk_settings_ settings = kolk_settings_of_(desc->name, desc->debug); /* first, as the handler may longjmp */
     if (serves_malloc) settings.flags &= ~(uint32_t)KOLK_DEBUG_BYPASS;

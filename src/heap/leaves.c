@@ -14,11 +14,11 @@
 #include "../store/slot_set.h"
 #include "leaves.h"
 
-#define MOST_LEAVES  (sizeof(void *) < 8 ? UINT32_C(1) << 16 : UINT32_C(1) << 24) /* 64 MiB or 16 GiB of addresses */
-#define LEAST_LEAVES 256u
-#define WORD         64u   /* leaves that a word of the set stands for */
-#define LOOKS        16u   /* words that a search looks at */
-#define SPARE        4096u /* so many free leaves may always keep their memory */
+#define MOST_LEAVES    (sizeof(void *) < 8 ? UINT32_C(1) << 16 : UINT32_C(1) << 24) /* 64 MiB or 16 GiB of addresses */
+#define LEAST_LEAVES   256u
+#define LEAVES_OF_WORD 64u   /* leaves that a word of the set stands for */
+#define LOOKS          16u   /* words that a search looks at */
+#define SPARE          4096u /* so many free leaves may always keep their memory */
 
 kolk_leaves_ kolk_leaves_all_;
 
@@ -47,7 +47,7 @@ static void measure_parts(uint32_t n, size_t sizes[LEAF_PARTS]) {
 
 /* Each part begins at a multiple of this, so that the pages of a word can be released. */
 static size_t part_unit(void) {
-    size_t page = kolk_memory_page_(), word = WORD * KOLK_LEAF_;
+    size_t page = kolk_memory_page_(), word = LEAVES_OF_WORD * KOLK_LEAF_;
     return page > word ? page : word;
 }
 
@@ -84,8 +84,9 @@ static bool commit_part(const void *start, size_t before, size_t after) {
 /* Makes at least one more word usable. So that this does not happen often, and little is committed in vain, the step is
  * a page of records, or an eighth of what there is. */
 static bool commit_leaves(void) {
-    uint32_t now = leaves.committed, step = (uint32_t)round_up(kolk_memory_page_() / sizeof(kolk_leaf_), WORD);
-    if (step < now / 8) step = now / 8 / WORD * WORD;
+    uint32_t now = leaves.committed,
+             step = (uint32_t)round_up(kolk_memory_page_() / sizeof(kolk_leaf_), LEAVES_OF_WORD);
+    if (step < now / 8) step = now / 8 / LEAVES_OF_WORD * LEAVES_OF_WORD;
     if (step > leaves.most - now) step = leaves.most - now;
     if (step == 0) return false;
     size_t before[LEAF_PARTS], after[LEAF_PARTS];
@@ -117,20 +118,20 @@ static unsigned find_bits(uint64_t bits, uint32_t n) {
         bits &= bits >> more;
         have += more;
     }
-    return bits ? kolk_bits_lowest_(bits) : WORD;
+    return bits ? kolk_bits_lowest_(bits) : LEAVES_OF_WORD;
 }
 
 static uint64_t run_bits(uint32_t first, uint32_t n) {
-    KOLK_ASSERT_(n >= 1 && n <= WORD && first % WORD + n <= WORD);
-    return (~UINT64_C(0) >> (WORD - n)) << first % WORD;
+    KOLK_ASSERT_(n >= 1 && n <= LEAVES_OF_WORD && first % LEAVES_OF_WORD + n <= LEAVES_OF_WORD);
+    return (~UINT64_C(0) >> (LEAVES_OF_WORD - n)) << first % LEAVES_OF_WORD;
 }
 
 /* Takes n neighbouring leaves of a word. Returns the first one; 0: there are none. */
 static uint32_t take_in_word(uint32_t word, uint32_t n) {
     uint64_t *at = kolk_slot_set_word_(&leaves.free, word), bits = kolk_load_(at, KOLK_RELAXED_);
-    for (unsigned bit; (bit = find_bits(bits, n)) < WORD;)
+    for (unsigned bit; (bit = find_bits(bits, n)) < LEAVES_OF_WORD;)
         if (kolk_compare_exchange_(at, &bits, bits ^ run_bits(bit, n), KOLK_ACQ_REL_, KOLK_RELAXED_))
-            return word * WORD + bit;
+            return word * LEAVES_OF_WORD + bit;
     return 0;
 }
 
@@ -141,7 +142,7 @@ static void note_empty(uint32_t word) {
 }
 
 static uint32_t search(uint32_t n) {
-    uint32_t words = kolk_load_(&kolk_leaves_all_.fresh, KOLK_ACQUIRE_) / WORD, word, looks = LOOKS;
+    uint32_t words = kolk_load_(&kolk_leaves_all_.fresh, KOLK_ACQUIRE_) / LEAVES_OF_WORD, word, looks = LOOKS;
     kolk_slot_walk_ walk = kolk_slot_walk_from_(&leaves.free, words, kolk_load_(&leaves.hint, KOLK_RELAXED_));
     while (looks-- && kolk_slot_walk_next_(&walk, &word)) {
         uint32_t first = take_in_word(word, n);
@@ -158,9 +159,10 @@ static uint32_t search(uint32_t n) {
 static bool use_word(void) {
     uint32_t fresh = kolk_leaves_all_.fresh;
     if (!have_range() || (fresh == leaves.committed && !commit_leaves())) return false;
-    kolk_store_(&kolk_leaves_all_.fresh, fresh + WORD, KOLK_RELEASE_);               /* partner: kolk_leaf_of_ */
-    kolk_slot_set_put_(&leaves.free, fresh / WORD, ~UINT64_C(0) << (fresh ? 0 : 1)); /* leaf 0 is never taken */
-    kolk_store_(&leaves.hint, fresh / WORD, KOLK_RELAXED_);
+    kolk_store_(&kolk_leaves_all_.fresh, fresh + LEAVES_OF_WORD, KOLK_RELEASE_); /* partner: kolk_leaf_of_ */
+    kolk_slot_set_put_(&leaves.free, fresh / LEAVES_OF_WORD,
+                       ~UINT64_C(0) << (fresh ? 0 : 1)); /* leaf 0 is never taken */
+    kolk_store_(&leaves.hint, fresh / LEAVES_OF_WORD, KOLK_RELAXED_);
     return true;
 }
 
@@ -183,13 +185,15 @@ static size_t discard_word(uint32_t word, bool counts) {
     uint64_t all = word ? ~UINT64_C(0) : ~UINT64_C(1);
     if (kolk_load_(kolk_slot_set_word_(&leaves.free, word), KOLK_RELAXED_) != all) return 0;
     uint64_t bits = kolk_slot_set_take_word_(&leaves.free, word);
-    size_t bytes = bits == all ? kolk_memory_discard_(kolk_leaf_start_(word * WORD), WORD * KOLK_LEAF_, counts) : 0;
+    size_t bytes =
+        bits == all ? kolk_memory_discard_(kolk_leaf_start_(word * LEAVES_OF_WORD), LEAVES_OF_WORD * KOLK_LEAF_, counts)
+                    : 0;
     if (bits) kolk_slot_set_put_(&leaves.free, word, bits);
     return bytes;
 }
 
 size_t kolk_leaves_trim_(bool counts) {
-    uint32_t words = kolk_load_(&kolk_leaves_all_.fresh, KOLK_ACQUIRE_) / WORD;
+    uint32_t words = kolk_load_(&kolk_leaves_all_.fresh, KOLK_ACQUIRE_) / LEAVES_OF_WORD;
     size_t bytes = 0;
     for (uint32_t word = 0; word < words; word++) bytes += discard_word(word, counts);
     return bytes;
@@ -206,8 +210,8 @@ static void trim_seldom(uint32_t n) {
 }
 
 void kolk_leaves_give_(uint32_t first, uint32_t n) {
-    kolk_slot_set_put_(&leaves.free, first / WORD, run_bits(first, n));
-    kolk_store_(&leaves.hint, first / WORD, KOLK_RELAXED_);
+    kolk_slot_set_put_(&leaves.free, first / LEAVES_OF_WORD, run_bits(first, n));
+    kolk_store_(&leaves.hint, first / LEAVES_OF_WORD, KOLK_RELAXED_);
     trim_seldom(n);
 }
 

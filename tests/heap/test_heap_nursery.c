@@ -156,6 +156,26 @@ static void test_model(void **state) {
     }
 }
 
+/* A nursery does not look for freed blocks in a run that another one has now. */
+static void test_run_that_changes_hands(void **state) {
+    (void)state;
+    kolk_nursery_ one = {.lock = 0}, other = {.lock = 0};
+    void *large[2], *small[4];
+    kolk_nursery_begin_(&one, NULL);
+    kolk_nursery_begin_(&other, NULL);
+    for (unsigned n = 0; n < 2; n++) large[n] = kolk_nursery_alloc_(&one, 16, 1024, false);
+    for (unsigned n = 0; n < 2; n++) small[n] = kolk_nursery_alloc_(&one, 16, 512, false);
+    assert_true(kolk_nursery_free_(&one, small[0])); /* there is a free place of 512 bytes */
+    assert_true(kolk_nursery_free_(&one, large[0])); /* its run is returned */
+    for (unsigned n = 0; n < 4; n++) small[n] = kolk_nursery_alloc_(&other, 16, 512, false);
+    for (unsigned n = 0; n < 4; n += 2) assert_true(kolk_nursery_free_(&other, small[n]));
+    void *block = kolk_nursery_alloc_(&one, 16, 512, false);
+    assert_true(kolk_nursery_has_(&one, block) && !kolk_nursery_has_(&other, block));
+    assert_true(kolk_nursery_is_valid_(&one) && kolk_nursery_is_valid_(&other));
+    kolk_nursery_end_(&one);
+    kolk_nursery_end_(&other);
+}
+
 /* ---- Every free is checked --------------------------------------------------------------------------------------- */
 
 static void expect(const void *pointer, kolk_status rule, const char *sentence) {
@@ -412,6 +432,7 @@ int main(void) {
         cmocka_unit_test(test_own_classes),
         cmocka_unit_test(test_runs),
         cmocka_unit_test(test_model),
+        cmocka_unit_test(test_run_that_changes_hands),
         cmocka_unit_test_teardown(test_misuse, abort_on_failure),
         cmocka_unit_test_teardown(test_double_free_in_a_returned_run, abort_on_failure),
         cmocka_unit_test(test_growing_up),
