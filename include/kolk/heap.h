@@ -29,7 +29,7 @@
  * may live inside another one (`parent`), and ends with it.
  *
  * Cost      alloc and free are O(1): two dozen instructions without an atomic read-modify-write. About every 32nd call
- *           does one to three atomic operations. For the blocks of a nursery, they take a lock and some 100 to 150
+ *           does one to three atomic operations. For the blocks of a nursery, they take a lock and some 300
  *           instructions; an alloc may have to search the nursery, which has at most 2 MiB, for a freed block. init and
  *           deinit take no system calls as long as the heap needs no class. The first use of a class, and a thread's
  *           first use of a heap that has classes, ask the system for memory. On average, none of this depends on the
@@ -158,8 +158,8 @@ typedef struct kolk_heap {
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
-/* If the status is not KOLK_OK (the descriptor breaks a rule, or KOLK_NO_MEMORY), the heap is left all zero. Some 400
- * instructions, unless the descriptor has classes or settings. */
+/* If the status is not KOLK_OK (the descriptor breaks a rule, or KOLK_NO_MEMORY), the heap is left all zero. Usually
+ * takes no system call, unless the descriptor has classes or settings. */
 static inline kolk_status kolk_heap_init(kolk_heap *heap, const kolk_heap_desc *desc);
 
 /* Frees all blocks at once, and keeps their memory for new ones; large and guarded blocks are freed as by `free`. All

@@ -282,6 +282,7 @@ static kolk_settings_ settings_of(const char *name, const char *own, bool report
     if (own == kolk_no_settings_) return settings;
     const char *failures = kolk_environment_("KOLK_FAIL");
     const char *all = kolk_environment_("KOLK_DEBUG");
+    settings.environment_has = failures || all;
     const char *of = all && reports && is_first_time(&told) ? "KOLK_DEBUG" : NULL;
     const char *of_own = name && *name ? name : "a pool's .debug";
     bool found = all && from_environment(&settings, all, name ? name : "", of);

@@ -11,6 +11,7 @@ typedef struct kolk_settings_ {
     uint32_t sample;                 /* N of sample=N: one of N blocks of a heap is guarded; 0 means none */
     uint32_t fail_every;             /* each n-th alloc is forced to fail; if 0, allocs fail by chance */
     uint64_t fail_chance, fail_seed; /* the chance, in 2^-32 */
+    bool environment_has; /* KOLK_DEBUG or KOLK_FAIL is set, perhaps for other pools or for a class of this heap */
 } kolk_settings_;
 
 #if KOLK_DIAGNOSTICS

@@ -131,8 +131,8 @@ kolk_heap_inside_ *kolk_heap_grow_(kolk_heap *heap) {
 /* Does any setting concern this heap or its classes? Then it has no nursery, whose blocks have no debug mode. The
  * statistics of malloc's heap have a line for each size. */
 static bool has_settings(const kolk_heap_desc *desc, const kolk_settings_ *settings, bool serves_malloc) {
-    return desc->debug || settings->flags || settings->sample || kolk_environment_("KOLK_DEBUG") ||
-           kolk_environment_("KOLK_FAIL") || (serves_malloc && kolk_environment_("KOLK_STATS"));
+    return desc->debug || settings->flags || settings->sample || settings->environment_has ||
+           (serves_malloc && kolk_environment_("KOLK_STATS"));
 }
 
 static bool is_heap(const kolk_heap *heap) {

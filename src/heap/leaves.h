@@ -58,6 +58,11 @@ static inline uint32_t kolk_leaf_of_(const void *at) {
     return leaf < fresh ? (uint32_t)leaf : 0;
 }
 
+/* The same for an address that is known to lie in such a leaf. */
+static inline uint32_t kolk_leaf_at_(const void *at) {
+    return (uint32_t)(((uintptr_t)at - kolk_leaves_all_.start) / KOLK_LEAF_);
+}
+
 static inline kolk_leaf_ *kolk_leaf_record_(uint32_t leaf) {
     return &kolk_leaves_all_.records[leaf];
 }

@@ -31,7 +31,7 @@ static uint64_t grain_bit(const void *at) {
 }
 
 static kolk_leaf_ *record_of(const void *at) {
-    return kolk_leaf_record_(kolk_leaf_of_(at));
+    return kolk_leaf_record_(kolk_leaf_at_(at));
 }
 
 /* Other threads may read the bits meanwhile, so they are written as a whole. */
@@ -64,11 +64,14 @@ static uint32_t length_of(uint32_t run) {
 
 /* Where the block or gap that starts here ends. For a live block, this needs no lock. */
 static unsigned char *block_end(const void *start) {
-    uint32_t leaf = kolk_leaf_of_(start), run = run_of(leaf), end = run + length_of(run);
+    uint32_t leaf = kolk_leaf_at_(start);
     uint64_t bits = kolk_load_(&kolk_leaf_record_(leaf)->starts, KOLK_RELAXED_) & (ALL_BITS - 1) << grain_of(start);
-    while (!bits) {
-        if (++leaf >= end) return kolk_leaf_start_(leaf);
-        bits = kolk_load_(&kolk_leaf_record_(leaf)->starts, KOLK_RELAXED_);
+    if (!bits) {
+        uint32_t run = run_of(leaf), end = run + length_of(run);
+        do {
+            if (++leaf == end) return kolk_leaf_start_(leaf);
+            bits = kolk_load_(&kolk_leaf_record_(leaf)->starts, KOLK_RELAXED_);
+        } while (!bits);
     }
     return kolk_leaf_start_(leaf) + kolk_bits_lowest_(bits) * KOLK_GRAIN_;
 }
@@ -179,10 +182,10 @@ static void give_run(const kolk_nursery_ *nursery, uint32_t run) {
     kolk_budget_give_(nursery->budget, (uint64_t)length * KOLK_LEAF_);
 }
 
-/* Adds a run that has room for `size` bytes, and more if possible. So that a heap has few runs, and little is lost in a
- * small one, a run has half as many leaves as there are already. */
+/* Adds a run that has room for `size` bytes, and as many leaves as there are already if possible: so a heap has few runs,
+ * and a small one has little that it does not need. */
 static bool add_run(kolk_nursery_ *nursery, size_t size) {
-    uint32_t least = (uint32_t)((size + KOLK_LEAF_ - 1) / KOLK_LEAF_), wish = nursery->leaves / 2;
+    uint32_t least = (uint32_t)((size + KOLK_LEAF_ - 1) / KOLK_LEAF_), wish = nursery->leaves;
     if (wish > KOLK_LEAF_RUN_) wish = KOLK_LEAF_RUN_;
     if (wish < least) wish = least;
     uint64_t bytes = (uint64_t)wish * KOLK_LEAF_;
@@ -295,7 +298,7 @@ void *kolk_nursery_alloc_(kolk_nursery_ *nursery, size_t align, size_t size, boo
     lock_nursery(nursery);
     unsigned char *block = anyway || serves(nursery, n) ? take_place(nursery, align, n) : NULL;
     if (block) {
-        uint32_t run = run_of(kolk_leaf_of_(block));
+        uint32_t run = run_of(kolk_leaf_at_(block));
         mark_alive(block);
         kolk_leaf_record_(run)->living++;
         nursery->of.alive[n]++;
@@ -306,7 +309,7 @@ void *kolk_nursery_alloc_(kolk_nursery_ *nursery, size_t align, size_t size, boo
 }
 
 static void end_life_of(kolk_nursery_ *nursery, const void *block) {
-    uint32_t leaf = kolk_leaf_of_(block), run = run_of(leaf);
+    uint32_t leaf = kolk_leaf_at_(block), run = run_of(leaf);
     size_t size = size_at(block);
     mark_dead(block);
     nursery->of.alive[kolk_own_class_(size)]--;
@@ -374,7 +377,7 @@ size_t kolk_nursery_size_of_(const kolk_nursery_ *nursery, const void *block) {
 
 /* The last start in this run at or before the address. */
 static unsigned char *start_at_or_before(uint32_t run, const unsigned char *at) {
-    uint32_t leaf = kolk_leaf_of_(at);
+    uint32_t leaf = kolk_leaf_at_(at);
     uint64_t bits = kolk_leaf_record_(leaf)->starts & ALL_BITS >> (63 - grain_of(at));
     while (!bits && leaf > run) bits = kolk_leaf_record_(--leaf)->starts;
     if (!bits) return NULL;
@@ -385,7 +388,7 @@ void *kolk_nursery_locate_(kolk_nursery_ *nursery, const void *at) {
     unsigned char *start = NULL;
     lock_nursery(nursery);
     if (kolk_nursery_has_(nursery, at))
-        start = start_at_or_before(run_of(kolk_leaf_of_(at)), (const unsigned char *)at);
+        start = start_at_or_before(run_of(kolk_leaf_at_(at)), (const unsigned char *)at);
     bool is_live = start && is_alive(start);
     kolk_unlock_word_(&nursery->lock);
     return is_live ? start : NULL;

@@ -15,11 +15,18 @@
 #include <unistd.h>
 #endif
 
+/* On Linux, the kernel decides when the program starts, so it is asked only once. */
 bool kolk_has_more_rights_(void) {
 #if defined(_WIN32)
     return false;
 #elif defined(__linux__)
-    return getauxval(AT_SECURE);
+    static uint8_t known; /* 1: no, 2: yes */
+    uint8_t answer = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    if (!answer) {
+        answer = getauxval(AT_SECURE) ? 2 : 1;
+        __atomic_store_n(&known, answer, __ATOMIC_RELAXED);
+    }
+    return answer == 2;
 #else
     return getuid() != geteuid() || getgid() != getegid();
 #endif
