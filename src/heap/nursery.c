@@ -264,7 +264,9 @@ static void lock_nursery(kolk_nursery_ *nursery) {
 /* Places a block at the top of the newest run. The start behind it is set first, and before the block is alive: so its
  * size is right from the first moment. */
 static unsigned char *take_top(kolk_nursery_ *nursery, size_t align, size_t size) {
-    unsigned char *top = nursery->top, *at = top + (-(uintptr_t)top & (align - 1));
+    unsigned char *top = nursery->top;
+    if (!top) return NULL;
+    unsigned char *at = top + (-(uintptr_t)top & (align - 1));
     if ((size_t)(nursery->end - top) < (size_t)(at - top) + size) return NULL;
     if (at + size != nursery->end) {
         mark_start(at + size);

@@ -4,11 +4,7 @@
  * The parent is not affected. */
 #include "../help/test.h"
 
-#include "../help/child.h"
-#include "../help/stopped.h"
-#include "heap_test.h"
-
-#include <time.h>
+#include "heap_forks.h"
 
 enum { TRAYS = 3, MINE = 20, MOST = 400 };
 
@@ -22,21 +18,7 @@ enum { FAR = 18 }; /* more heaps than there are rows at first, and more than a t
 
 static kolk_heap heap, other, others[FAR];
 static void *mine[MINE], *theirs[MOST];
-static unsigned held, step, most_lost, on_their_way; /* on_their_way: the most blocks that may be lost */
-static const char *deed_name;
-
-#undef REQUIRE
-#define REQUIRE(what)                                                                                                  \
-    do {                                                                                                               \
-        if (!(what)) {                                                                                                 \
-            fprintf(stderr, "%s:%d: not so: %s (%s, step %u)\n", __FILE__, __LINE__, #what, deed_name, step);          \
-            abort();                                                                                                   \
-        }                                                                                                              \
-    } while (0)
-
-static bool has_changed(void) {
-    return true;
-}
+static unsigned held, most_lost, on_their_way; /* on_their_way: the most blocks that may be lost */
 
 /* ---- What is true in the child ----------------------------------------------------------------------------------- */
 

@@ -3,31 +3,12 @@
  * begin and end, with children and without. The parent is not affected. */
 #include "../help/test.h"
 
-#include "../help/child.h"
-#include "../help/stopped.h"
-#include "heap_test.h"
-
-#include <time.h>
+#include "heap_forks.h"
 
 enum { MINE = 30, MORE = 300, FEW = 40 };
 
 static kolk_heap heap, child;
 static unsigned char *mine[MINE], *more[MORE], *theirs[FEW];
-static unsigned step;
-static const char *deed_name;
-
-#undef REQUIRE
-#define REQUIRE(what)                                                                                                  \
-    do {                                                                                                               \
-        if (!(what)) {                                                                                                 \
-            fprintf(stderr, "%s:%d: not so: %s (%s, step %u)\n", __FILE__, __LINE__, #what, deed_name, step);          \
-            abort();                                                                                                   \
-        }                                                                                                              \
-    } while (0)
-
-static bool has_changed(void) {
-    return true;
-}
 
 static size_t size_of(unsigned n) {
     return 16 + n * 37 % 500;

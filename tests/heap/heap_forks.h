@@ -1,0 +1,29 @@
+/* heap_forks.h: for tests that fork before every atomic operation of another thread's work on a heap, its deed. A test
+ * that includes it has KOLK_CHAOS=1 in tests/programs.cmake. Include test.h first. */
+#ifndef TESTS_HEAP_FORKS_H
+#define TESTS_HEAP_FORKS_H
+
+#include "../help/child.h"
+#include "../help/stopped.h"
+#include "heap_test.h"
+
+#include <time.h>
+
+static unsigned step; /* the operation before which the process forks */
+static const char *deed_name;
+
+/* As in require.h, but also prints what is being tried. */
+#undef REQUIRE
+#define REQUIRE(what)                                                                                                  \
+    do {                                                                                                               \
+        if (!(what)) {                                                                                                 \
+            fprintf(stderr, "%s:%d: not so: %s (%s, step %u)\n", __FILE__, __LINE__, #what, deed_name, step);          \
+            abort();                                                                                                   \
+        }                                                                                                              \
+    } while (0)
+
+static bool has_changed(void) {
+    return true;
+}
+
+#endif
