@@ -82,6 +82,7 @@ static void end_inside(kolk_heap_inside_ *inside) {
 static kolk_status fill_inside(kolk_heap *heap, kolk_heap_inside_ *inside, const kolk_heap_desc *desc,
                                const kolk_settings_ *settings) {
     kolk_status status = kolk_heap_set_classes_(heap, inside, desc);
+    if (sizeof(void *) < 8 && status == KOLK_OK) return KOLK_NO_MEMORY; /* there are too few addresses for classes */
     if (status == KOLK_OK && settings->flags & KOLK_DEBUG_BYPASS) {
         inside->large.from_malloc = true;
         heap->n_classes = 0;
@@ -141,14 +142,13 @@ static bool is_heap(const kolk_heap *heap) {
 
 /* Fills in a zeroed heap. On failure, the heap holds no memory. */
 static kolk_status make_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool serves_malloc) {
-    if (sizeof(void *) < 8) return KOLK_NO_MEMORY; /* there are too few addresses for classes */
     if (desc->parent && !is_heap(desc->parent)) return KOLK_BAD_PARENT;
     kolk_settings_ settings = kolk_settings_of_(desc->name, desc->debug); /* first, as the handler may longjmp */
     if (serves_malloc) settings.flags &= ~(uint32_t)KOLK_DEBUG_BYPASS;
     kolk_heap_root_ *root = kolk_heap_make_root_(heap, desc);
     if (!root) return KOLK_NO_MEMORY;
     root->serves_malloc = serves_malloc;
-    root->nursery.is_closed = desc->classes || has_settings(desc, &settings, serves_malloc);
+    root->nursery.is_closed = desc->classes || sizeof(void *) < 8 || has_settings(desc, &settings, serves_malloc);
     if (!desc->classes) kolk_heap_set_own_tables_(heap);
     kolk_status status = root->nursery.is_closed ? make_classes(heap, desc, &settings) : KOLK_OK;
     if (status != KOLK_OK) kolk_heap_end_root_(root);

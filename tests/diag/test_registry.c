@@ -278,7 +278,7 @@ static void test_groups(void **state) {
         uint32_t rows = 0, pools = 0, requests = 0, sum = 0, peaks = 0;
         for (; at; at = at->next) {
             rows++;
-            if (strcmp(at->stats.name, "request") || strcmp(at->stats.kind, "heap")) continue;
+            if (strcmp(at->stats.name, "request") != 0 || strcmp(at->stats.kind, "heap") != 0) continue;
             requests++;
             pools += at->pools;
             sum += at->stats.count;
