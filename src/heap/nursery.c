@@ -182,8 +182,8 @@ static void give_run(const kolk_nursery_ *nursery, uint32_t run) {
     kolk_budget_give_(nursery->budget, (uint64_t)length * KOLK_LEAF_);
 }
 
-/* Adds a run that has room for `size` bytes, and as many leaves as there are already if possible: so a heap has few runs,
- * and a small one has little that it does not need. */
+/* Adds a run that has room for `size` bytes, and as many leaves as there are already if possible: so a heap has few
+ * runs, and a small one has little that it does not need. */
 static bool add_run(kolk_nursery_ *nursery, size_t size) {
     uint32_t least = (uint32_t)((size + KOLK_LEAF_ - 1) / KOLK_LEAF_), wish = nursery->leaves;
     if (wish > KOLK_LEAF_RUN_) wish = KOLK_LEAF_RUN_;
