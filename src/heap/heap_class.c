@@ -57,17 +57,21 @@ static void set_tray(kolk_heap_inside_ *inside, uint32_t n, const kolk_heap_clas
     set_class_name(tray, inside);
 }
 
+static void fill_own_tables(kolk_heap *tables) {
+    for (uint32_t at = 0; at < sizeof tables->by_size; at++)
+        tables->by_size[at] = (uint8_t)kolk_own_class_((size_t)at * KOLK_GRAIN_);
+    for (uint32_t at = 0; at < sizeof tables->by_quarter; at++) {
+        uint32_t n = kolk_own_class_(first_of_quarter(at));
+        tables->by_quarter[at] = (uint8_t)(n < OWN_CLASSES ? n : OWN_CLASSES);
+    }
+}
+
 void kolk_heap_set_own_tables_(kolk_heap *heap) {
     static kolk_heap tables;
     static uint32_t lock, is_done;
     if (!kolk_load_(&is_done, KOLK_ACQUIRE_)) { /* partner: below */
         kolk_lock_word_(&lock);
-        for (uint32_t at = 0; at < sizeof tables.by_size; at++)
-            tables.by_size[at] = (uint8_t)kolk_own_class_((size_t)at * KOLK_GRAIN_);
-        for (uint32_t at = 0; at < sizeof tables.by_quarter; at++) {
-            uint32_t n = kolk_own_class_(first_of_quarter(at));
-            tables.by_quarter[at] = (uint8_t)(n < OWN_CLASSES ? n : OWN_CLASSES);
-        }
+        if (!is_done) fill_own_tables(&tables);  /* no other thread reads them yet */
         kolk_store_(&is_done, 1, KOLK_RELEASE_); /* partner: above */
         kolk_unlock_word_(&lock);
     }

@@ -85,8 +85,7 @@ static size_t size_at(const void *start) {
 /* Counts a freed block or a gap. Only if it has the size of a class can a new block take its place. */
 static void count_freed(kolk_nursery_ *nursery, size_t size, int more) {
     uint32_t n = kolk_own_class_(size);
-    if (n < KOLK_NURSERY_CLASSES_ && kolk_own_size_(n) == size)
-        nursery->of.freed[n] = (uint16_t)(nursery->of.freed[n] + more);
+    if (n < KOLK_NURSERY_CLASSES_ && kolk_own_size_(n) == size) nursery->of.freed[n] += (uint32_t)more;
 }
 
 /* Calls count_freed for all that is free in a run, except for the rest of the newest run. */
@@ -304,7 +303,7 @@ void *kolk_nursery_alloc_(kolk_nursery_ *nursery, size_t align, size_t size, boo
         mark_alive(block);
         kolk_leaf_record_(run)->living++;
         nursery->of.alive[n]++;
-        if (nursery->of.served[n] < UINT16_MAX) nursery->of.served[n]++;
+        nursery->of.served[n]++;
     }
     kolk_unlock_word_(&nursery->lock);
     return block;

@@ -30,7 +30,7 @@
 
 /* By class: the live blocks, the freed ones that can be taken again, and how many were served so far. */
 typedef struct kolk_nursery_counts_ {
-    uint16_t alive[KOLK_NURSERY_CLASSES_], freed[KOLK_NURSERY_CLASSES_], served[KOLK_NURSERY_CLASSES_];
+    uint32_t alive[KOLK_NURSERY_CLASSES_], freed[KOLK_NURSERY_CLASSES_], served[KOLK_NURSERY_CLASSES_];
 } kolk_nursery_counts_;
 
 typedef struct kolk_nursery_ {

@@ -176,6 +176,26 @@ static void test_run_that_changes_hands(void **state) {
     kolk_nursery_end_(&other);
 }
 
+/* A heap that can have no classes keeps its nursery, however many blocks it has. */
+static void test_without_classes(void **state) {
+    (void)state;
+    enum { MANY = 70000 }; /* more than 16 bits can count */
+    static void *many[MANY];
+    kolk_nursery_ nursery = {.lock = 0};
+    kolk_nursery_counts_ of;
+    kolk_nursery_begin_(&nursery, NULL);
+    for (unsigned n = 0; n < MANY; n++) assert_non_null(many[n] = kolk_nursery_alloc_(&nursery, 16, 16, true));
+    assert_null(kolk_nursery_alloc_(&nursery, 16, 16, false));
+    for (unsigned n = 0; n < MANY; n++)
+        if (n % 64) assert_true(kolk_nursery_free_(&nursery, many[n]));
+    assert_true(kolk_nursery_count_(&nursery, &of));
+    assert_int_equal(of.served[0], MANY);
+    assert_int_equal(of.alive[0], (MANY + 63) / 64);
+    assert_int_equal(of.freed[0], MANY - (MANY + 63) / 64);
+    assert_true(kolk_nursery_is_valid_(&nursery));
+    kolk_nursery_end_(&nursery);
+}
+
 /* ---- Every free is checked --------------------------------------------------------------------------------------- */
 
 static void expect(const void *pointer, kolk_status rule, const char *sentence) {
@@ -433,6 +453,7 @@ int main(void) {
         cmocka_unit_test(test_runs),
         cmocka_unit_test(test_model),
         cmocka_unit_test(test_run_that_changes_hands),
+        cmocka_unit_test(test_without_classes),
         cmocka_unit_test_teardown(test_misuse, abort_on_failure),
         cmocka_unit_test_teardown(test_double_free_in_a_returned_run, abort_on_failure),
         cmocka_unit_test(test_growing_up),
