@@ -314,9 +314,10 @@ KOLK_USES_(1) uint32_t kolk_pool_alloc_n(kolk_pool *pool, void **objects, uint32
 KOLK_USES_(1) void kolk_pool_free_n(kolk_pool *pool, void *const *objects, uint32_t n);
 
 /* Allocates n neighbouring objects and returns the first one: in a typed pool, an array of n objects. (In another pool
- * they are `stride` bytes apart, see kolk_stats.) Returns NULL, and allocates none, if no n neighbouring slots are free
- * and the pool cannot grow by so many; also if n is 0. Takes the lowest slots where n objects fit: first fit. Each of
- * them is an object like any other, with its own handle, and is freed on its own, by `free` or free_n, in any order.
+ * they are `stride` bytes apart, see kolk_stats.) If several places have room for n objects, it takes the lowest one:
+ * first fit. Each object is like any other: it has its own handle, and `free` or free_n may free it alone, in any
+ * order. Returns NULL, and allocates nothing, if n is 0, or if there are not n neighbouring free slots and the pool
+ * cannot grow by as many as are missing.
  *
  *     struct cell *row = cells_alloc_run(&pool, 80);                       // .reuse = KOLK_REUSE_LOWEST
  *     for (int i = 0; row && i < 80; i++) row[i].letter = ' ';

@@ -38,8 +38,9 @@ typedef struct kolk_record_ {
     void *more;                     /* a copy of the extra statistics */
 } kolk_record_;
 
-#define KOLK_RECORDS_ALIKE_                                                                                            \
-    100u /* so many pools may have the same name, kind and object size before they form a group */
+/* If more pools than this have the same name, kind and object size, they form a group. */
+#define KOLK_RECORDS_ALIKE_ 100u
+
 #define KOLK_RECORD_LISTS_ 128u /* the number of lists; a name's hash selects one */
 
 /* A zero-initialised struct is an empty list. It may be moved. */

@@ -18,7 +18,7 @@
 #define LEAST_LEAVES   256u
 #define LEAVES_OF_WORD 64u   /* leaves that a word of the set stands for */
 #define LOOKS          16u   /* words that a search looks at */
-#define SPARE          4096u /* so many free leaves may always keep their memory */
+#define SPARE          4096u /* if fewer leaves are free, they keep their memory */
 
 kolk_leaves_ kolk_leaves_all_;
 
