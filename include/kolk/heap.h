@@ -30,14 +30,16 @@
  *
  * Cost      alloc and free are O(1): two dozen instructions without an atomic read-modify-write. About every 32nd call
  *           does one to three atomic operations. For the blocks of a nursery, they take a lock and some 300
- *           instructions; an alloc may have to search the nursery, which has at most 2 MiB, for a freed block. init and
- *           deinit take no system calls as long as the heap needs no class. The first use of a class, and a thread's
- *           first use of a heap that has classes, ask the system for memory. On average, none of this depends on the
- *           number of threads or heaps. But with more than eight heaps, two of them share one of the eight places where
- *           a thread looks first: if a thread alternates between these two, each change costs some 500 instructions. A
- *           large block costs one to three system calls, and takes a lock for a moment.
- * Memory    pages of the system. A heap takes 1 KiB, and 1 KiB more for its first block. Leaves that heaps return are
- *           kept for other heaps: 4 MiB, or about as much as all heaps use. Waste: a block of up to 64 bytes has at
+ *           instructions; an alloc may have to search the nursery, which has at most 2 MiB if the heap can have
+ *           classes, for a freed block. init and deinit take no system calls as long as the heap needs no class. The
+ *           first use of a class, and a thread's first use of a heap that has classes, ask the system for memory. On
+ *           average, none of this depends on the number of threads or heaps. But with more than eight heaps, two of
+ *           them share one of the eight places where a thread looks first: if a thread alternates between these two,
+ *           each change costs some 500 instructions. A large block costs one to three system calls, and takes a lock
+ *           for a moment.
+ * Memory    pages of the system. A heap takes 1 KiB, and 1 KiB more for its first block. Leaves that heaps return keep
+ *           their memory for other heaps: at most 4 MiB, or as much as all heaps use now, or a quarter of the most that
+ *           they ever used, whichever is most. Waste: a block of up to 64 bytes has at
  *           most 15 bytes more than requested; a block of up to KOLK_HEAP_LARGEST wastes at most a fifth of its bytes.
  *           Metadata: 1 byte and 1 bit per block (in a nursery 32 bytes per leaf), outside the blocks, where no write
  *           through a dangling pointer reaches it. A thread caches up to 64 KiB of free blocks of each class, or one

@@ -42,7 +42,8 @@ extern kolk_leaves_ kolk_leaves_all_;
  * those of their last use. */
 uint32_t kolk_leaves_take_(uint32_t n);
 
-/* Returns leaves of one run. Their memory is kept for other runs: about as much as all heaps use, or 4 MiB. */
+/* Returns leaves of one run. They keep their memory for other runs, as long as that is at most 4 MiB, or as much
+ * as is in use, or a quarter of the most that was ever in use. */
 void kolk_leaves_give_(uint32_t first, uint32_t n);
 
 /* Releases the memory of free leaves to the system. Returns the bytes, as kolk_memory_discard_ does. */

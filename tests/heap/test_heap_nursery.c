@@ -71,6 +71,25 @@ static void test_runs(void **state) {
     assert_int_equal(kolk_leaf_of_(NULL), 0);
 }
 
+/* Free leaves keep some memory, but not all: what is released here was still there. */
+static void test_memory_of_free_leaves(void **state) {
+    (void)state;
+    enum { RUNS = 600, MIB = 1 << 20 };
+    static uint32_t runs[RUNS];
+    kolk_leaves_trim_(false);
+    for (unsigned n = 0; n < RUNS; n++) {
+        assert_int_not_equal(runs[n] = kolk_leaves_take_(KOLK_LEAF_RUN_), 0);
+        memset(kolk_leaf_start_(runs[n]), 1, KOLK_LEAF_RUN_ * KOLK_LEAF_);
+    }
+    for (unsigned n = 0; n < RUNS; n++) kolk_leaves_give_(runs[n], KOLK_LEAF_RUN_);
+    size_t quarter = kolk_leaves_all_.fresh / 4 * (size_t)KOLK_LEAF_;
+    assert_in_range(kolk_leaves_trim_(true), 0, quarter > 4 * MIB ? quarter : 4 * MIB);
+    uint32_t run = kolk_leaves_take_(KOLK_LEAF_RUN_);
+    memset(kolk_leaf_start_(run), 1, KOLK_LEAF_RUN_ * KOLK_LEAF_);
+    kolk_leaves_give_(run, KOLK_LEAF_RUN_);
+    assert_in_range(kolk_leaves_trim_(true), KOLK_LEAF_RUN_ * KOLK_LEAF_, 4 * MIB); /* it was kept */
+}
+
 /* ---- Against a model --------------------------------------------------------------------------------------------- */
 
 typedef struct held {
@@ -451,6 +470,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_own_classes),
         cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_memory_of_free_leaves),
         cmocka_unit_test(test_model),
         cmocka_unit_test(test_run_that_changes_hands),
         cmocka_unit_test(test_without_classes),
