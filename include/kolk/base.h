@@ -195,7 +195,7 @@ extern "C" {
     X(KOLK_CANNOT_GROW, 107, "a pool on the caller's memory cannot grow: max_capacity must be 0 or capacity")          \
     X(KOLK_MEMORY_MISSING, 108, "memory_size is given, memory is NULL")                                                \
     X(KOLK_MEMORY_TOO_SMALL, 109, "memory_size is 0 or too small for capacity (see _memory_size), or for one object")  \
-    X(KOLK_MEMORY_MISALIGNED, 110, "memory is not aligned to object_align and to 8")                                   \
+    X(KOLK_MEMORY_MISALIGNED, 110, "memory is not aligned to object_align and to 8, or for a heap to 16")              \
     X(KOLK_BAD_REUSE, 111, "reuse is not a KOLK_REUSE_ value, or not one that this kind of pool supports")             \
     X(KOLK_BAD_GENERATIONS, 112, "generations is not a KOLK_GENERATIONS_ value, or is STRICT in a shared pool")        \
     X(KOLK_COST_MISSING, 113, "kolk_pool_evict_cheapest and kolk_pool_alloc_over need cost, which is NULL")            \
@@ -223,6 +223,7 @@ extern "C" {
     X(KOLK_BAD_CAPACITY, 134, "capacity is negative, or above 2^31 - 1")                                               \
     X(KOLK_LOWEST_MISSING, 135, "kolk_pool_alloc_run needs a pool whose reuse is KOLK_REUSE_LOWEST")                   \
     X(KOLK_BAD_PARENT, 136, "the parent is not initialised, or has ended")                                             \
+    X(KOLK_FIXED_HEAP, 137, "a heap on the caller's memory has no limit and no parent")                                \
     /* a snapshot that cannot be made or restored */                                                                   \
     X(KOLK_NO_SNAPSHOT, 200, "a pool with setup or teardown has no snapshots: they would lack what these have made")   \
     X(KOLK_IN_HOOK, 201, "a hook of the pool is running")                                                              \

@@ -85,8 +85,8 @@
  *           just releasing memory.
  * Tools     under sanitizers and memcheck, or with KOLK_BYPASS=1, each block is a malloc block of exactly the requested
  *           size. There are no classes then, and no debug settings; the limit still applies.
- * Design    the essay in src/heap/heap.c. Heaps are not available in freestanding builds. They need a 64-bit machine;
- *           elsewhere init returns KOLK_NO_MEMORY.
+ * Design    the essay in src/heap/heap.c. In freestanding builds, and on 32-bit machines, there are only fixed heaps
+ *           (Trays on your memory); init returns KOLK_NO_MEMORY for others.
  */
 #ifndef KOLK_HEAP_H
 #define KOLK_HEAP_H
@@ -140,6 +140,8 @@ typedef struct kolk_heap_desc {
     /* The heap inside which the new one lives; NULL: none. The new heap ends at the latest when its parent ends or is
      * reset, and its bytes count towards the limits of all heaps inside which it lives. */
     struct kolk_heap *parent KOLK_OR_0_;
+    void *memory KOLK_OR_0_;       /* see Trays on your memory; NULL: pages of the system */
+    size_t memory_size KOLK_OR_0_; /* bytes of memory */
 } kolk_heap_desc;
 
 /* ---- Struct ------------------------------------------------------------------------------------------------------ */
@@ -155,7 +157,8 @@ typedef struct kolk_heap {
     uint8_t by_size[65];              /* the class of blocks of up to 16 * n bytes */
     uint8_t by_quarter[80];           /* larger sizes: the first class to try, by quarters of doublings from 1,024 */
     struct kolk_heap_inside_ *inside; /* the classes and large blocks; NULL: none was needed so far */
-    struct kolk_heap_root_ *root;     /* all else */
+    struct kolk_heap_root_ *root;     /* all else; NULL in a fixed heap */
+    struct kolk_fixed_ *fixed;        /* the trays on the caller's memory; else NULL */
 } kolk_heap;
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
@@ -260,7 +263,55 @@ KOLK_USES_(1) size_t kolk_heap_trim(kolk_heap *heap);
 /* Checks every invariant of src/heap/heap.c, for tests; no other thread may use the heap meanwhile. */
 KOLK_API_ bool kolk_heap_is_valid(const kolk_heap *heap);
 
+/* ---- Trays on your memory ------------------------------------------------------------------------------------------
+ *
+ * A fixed heap lives in memory that you provide, and never asks a system for more: for microcontrollers, and wherever
+ * the most that is ever needed is known in advance. It also works in freestanding builds and on 32-bit machines.
+ *
+ *     static const kolk_heap_class trays[] = {{.size = 32, .capacity = 100}, {.size = 160, .capacity = 20}};
+ *     static KOLK_ALIGNAS(16) unsigned char
+ *         memory[KOLK_HEAP_BYTES + KOLK_HEAP_TRAY_BYTES(32, 100) + KOLK_HEAP_TRAY_BYTES(160, 20)];
+ *
+ *     kolk_heap_init(&heap, &(kolk_heap_desc){
+ *         .classes = trays, .n_classes = 2, .memory = memory, .memory_size = sizeof memory});
+ *
+ *     .memory     aligned to 16; it need not be zero. It must exist as long as the heap.
+ *     .classes    must be given, each with a capacity of at most 2^24. No class grows.
+ *     .when_full  KOLK_HEAP_NEXT: if the tray is full, alloc takes a block of the next larger tray that has one.
+ *
+ * There are no large blocks: an alloc that no tray can serve returns NULL, after on_full has been called. A block of a
+ * size that is a multiple of 32 or 64 is aligned to that if the memory is. Each tray hands out its lowest free block.
+ *
+ * Cost      alloc and free are O(1): a step for each factor of 64 in the tray's capacity, and for a full tray one step
+ *           to the next. free finds the tray in log2(trays) steps. Neither loops over blocks.
+ * Memory    a bit and a 63rd of a bit for each block, outside the blocks; a record for each tray.
+ * Threads   one thread at a time; an interrupt handler counts as another thread.
+ * Limits    `limit` and `parent` must be 0. Debug settings and KOLK_FAIL have no effect. kolk_heap_on_end returns
+ *           false, and kolk_heap_trim returns 0. */
+
+/* How many bytes of memory a fixed heap with these classes needs: the sum of the macros below. It may be called before
+ * any init. Returns 0 if the descriptor is bad; memory and memory_size are not checked. */
+KOLK_API_ size_t kolk_heap_memory_size(const kolk_heap_desc *desc);
+
+/* The same as constants: for the heap, and for each tray. */
+/* clang-format off */
+#define KOLK_HEAP_BYTES KOLK_ROUND_UP_(16 + 4 * sizeof(void *), 8)
+#define KOLK_HEAP_TRAY_BYTES(size, capacity)                                                                           \
+    (KOLK_TRAY_RECORD_ + 8 * KOLK_TRAY_WORDS_(capacity) + KOLK_TRAY_ALIGN_(KOLK_ROUND_UP_(size, 16)) - 8 +             \
+     KOLK_ROUND_UP_(size, 16) * KOLK_SIZE_(capacity))
+/* clang-format on */
+
 /* ---- Inside ------------------------------------------------------------------------------------------------------ */
+
+#define KOLK_TRAY_RECORD_      KOLK_ROUND_UP_(48 + 7 * sizeof(void *), 8)
+#define KOLK_TRAY_ALIGN_(size) ((size) % 64 == 0 ? 64 : (size) % 32 == 0 ? 32 : 16)
+/* The words of all levels above this many blocks: a level's last word is alone. */
+#define KOLK_TRAY_LEVEL_(n)  ((KOLK_SIZE_(n) + 63) / 64)
+#define KOLK_TRAY_LEVEL2_(n) ((KOLK_SIZE_(n) + 4095) / 4096)
+#define KOLK_TRAY_LEVEL3_(n) ((KOLK_SIZE_(n) + 262143) / 262144)
+#define KOLK_TRAY_WORDS_(n)                                                                                            \
+    (KOLK_TRAY_LEVEL_(n) + (KOLK_TRAY_LEVEL_(n) > 1) * KOLK_TRAY_LEVEL2_(n) +                                          \
+     (KOLK_TRAY_LEVEL2_(n) > 1) * KOLK_TRAY_LEVEL3_(n) + (KOLK_TRAY_LEVEL3_(n) > 1))
 
 KOLK_API_ kolk_status kolk_heap_init_abi_(kolk_heap *heap, const kolk_heap_desc *desc, size_t heap_size, uint32_t abi);
 

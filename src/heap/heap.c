@@ -17,11 +17,12 @@
  *     heap_trim.c  heap_rest.c           return of memory to the system
  *     heap_thread.c                      threads and their magazines
  *     heap_list.c                        the heaps of the process, and which of them a thread uses
- *     heap_class.c                       sizes, and the stores of the classes
+ *     heap_class.c  heap_sizes.c         the stores of the classes, and their sizes
  *     heap_root.c                        limits, parents, functions to be called at the end
  *     heap_guarded.c  guarded.c          some blocks lie between inaccessible pages
  *     heap_large.c  large.c  large_table.c   blocks that are larger than all classes
  *     spare.c                            the pages of freed large blocks
+ *     fixed.c  heap_bare.c               heaps on the caller's memory; the functions of freestanding builds
  *     nursery.c  leaves.c                the first blocks of each heap
  *     src/store                          slots that threads share: each class is a store
  *
@@ -34,7 +35,8 @@
  *     I3  the invariants of large.c hold
  *     I4  the bytes taken by classes, large and guarded blocks, and the rest of the budget, add up to the limit
  *     I5  the invariants of guarded.c hold
- *     I6  the nursery is valid (nursery.h) */
+ *     I6  the nursery is valid (nursery.h)
+ * or, for a heap on the caller's memory, those of fixed.h */
 #include "heap_fast.h"
 
 #if KOLK_HOSTED
@@ -108,7 +110,9 @@ static void *alloc_grown(kolk_heap *heap, size_t align, size_t size, const void 
 
 KOLK_NOINLINE_ void *kolk_heap_alloc_slow_(kolk_heap *heap, size_t align, size_t size, const void *site) {
     kolk_heap_root_ *root = heap->root;
-    if (!root || (align & (align - 1)) || align == 0) return NULL;
+    if ((align & (align - 1)) || align == 0) return NULL;
+    if (heap->fixed) return kolk_fixed_alloc_(heap, align, size);
+    if (!root) return NULL;
     void *block = is_young(heap, size) ? kolk_nursery_alloc_(&root->nursery, align, size, false) : NULL;
     if (!block) block = alloc_grown(heap, align, size, site);
     if (!block) kolk_fetch_add_(&root->failed, 1, KOLK_RELAXED_);
@@ -151,6 +155,10 @@ static void free_to_depot(kolk_heap *heap, void *block, const void *site) {
 /* Preserves errno, as POSIX 2024 requires of free, even if the system refuses to take memory back. */
 KOLK_NOINLINE_ void kolk_heap_free_slow_(kolk_heap *heap, void *block, const void *site) {
     if (!block) return;
+    if (heap->fixed) {
+        kolk_fixed_free_(heap, block, site);
+        return;
+    }
     const kolk_heap_inside_ *inside = kolk_heap_grown_(heap);
     if (inside && inside->sample && give_and_count(heap, kolk_heap_near_(heap), block)) return;
     int before = errno;
@@ -173,7 +181,8 @@ KOLK_NOINLINE_ void *kolk_heap_alloc(kolk_heap *heap, size_t size) {
 /* New guarded blocks already read as 0. */
 void *kolk_heap_zero_(const kolk_heap *heap, void *block, size_t size) {
     if (!block) return NULL;
-    if (kolk_heap_class_at_(heap, block) < heap->n_classes || kolk_nursery_has_(&heap->root->nursery, block))
+    if (heap->fixed || kolk_heap_class_at_(heap, block) < heap->n_classes ||
+        kolk_nursery_has_(&heap->root->nursery, block))
         return memset(block, 0, size);
     if (!kolk_guarded_has_(&heap->inside->guarded, block)) kolk_large_zero_(&heap->inside->large, block, size);
     return block;
@@ -187,7 +196,7 @@ void *kolk_heap_zero_slow_(const kolk_heap *heap, void *block, size_t size) {
 }
 
 static KOLK_NOINLINE_ void *alloc_zeroed_much(kolk_heap *heap, size_t size, const void *site) {
-    if (has_used(heap, kolk_heap_near_(heap), size))
+    if (heap->fixed || has_used(heap, kolk_heap_near_(heap), size))
         return kolk_heap_zero_(heap, kolk_heap_alloc_at_(heap, size, site), size);
     return kolk_heap_zero_slow_(heap, kolk_heap_alloc_slow_(heap, 1, size, site), size);
 }

@@ -37,6 +37,10 @@ static void refuse_in_leaf(const kolk_heap *heap, kolk_failure failure, const ch
 }
 
 void kolk_heap_refuse_(const kolk_heap *heap, const void *block, const char *verb, const void *site) {
+    if (heap->fixed) {
+        kolk_fixed_refuse_(heap, block, verb, site);
+        return;
+    }
     const kolk_heap_inside_ *inside = kolk_heap_grown_(heap);
     const kolk_slot_store_ *store = kolk_heap_store_of_(heap, block);
     if (store) {
@@ -60,6 +64,7 @@ void kolk_heap_refuse_(const kolk_heap *heap, const void *block, const char *ver
 }
 
 size_t kolk_heap_size_of_(const kolk_heap *heap, const void *block) {
+    if (heap->fixed) return kolk_fixed_size_of_(heap, block);
     if (!heap->root) return 0;
     if (kolk_nursery_has_(&heap->root->nursery, block)) return kolk_nursery_size_of_(&heap->root->nursery, block);
     const kolk_heap_inside_ *inside = kolk_heap_grown_(heap);
@@ -108,6 +113,7 @@ static void *first_young(const kolk_heap *heap, const void *block) {
 }
 
 KOLK_NOINLINE_ void *kolk_heap_next(const kolk_heap *heap, const void *block) {
+    if (heap->fixed) return kolk_fixed_next_(heap, block, SITE);
     const kolk_heap_inside_ *inside = kolk_heap_grown_(heap);
     if (!heap->root) return NULL;
     if (!block || kolk_nursery_has_(&heap->root->nursery, block)) return first_young(heap, block);
@@ -183,7 +189,7 @@ static bool stats_of_class(const kolk_heap *heap, uint32_t n, const kolk_nursery
 bool kolk_heap_stats_of_class(const kolk_heap *heap, uint32_t n, kolk_heap_class_stats *out) {
     kolk_nursery_counts_ young = {.served = {0}};
     if (heap->root) kolk_nursery_count_(&heap->root->nursery, &young);
-    bool found = stats_of_class(heap, n, &young, out);
+    bool found = heap->fixed ? kolk_fixed_stats_of_class_(heap, n, out) : stats_of_class(heap, n, &young, out);
     kolk_tools_wrote_(out, sizeof *out);
     return found;
 }
@@ -233,6 +239,7 @@ void kolk_heap_stats(const kolk_heap *heap, kolk_stats *out) {
         sum.failed = kolk_load_(&heap->root->failed, KOLK_RELAXED_);
     }
     if (inside) add_inside(inside, &sum);
+    if (heap->fixed) kolk_fixed_stats_(heap, &sum);
     *out = sum;
     kolk_tools_wrote_(out, sizeof *out);
 }
@@ -273,6 +280,7 @@ static uint64_t bytes_of_children(const kolk_heap_root_ *root) {
 bool kolk_heap_is_valid(const kolk_heap *heap) {
     const kolk_heap_inside_ *inside = heap->inside;
     kolk_heap_root_ *root = heap->root;
+    if (heap->fixed) return kolk_fixed_is_valid_(heap);
     if (!root) return heap->id == 0 && heap->n_classes == 0 && !inside;
     if (root->inside != inside || !kolk_nursery_is_valid_(&root->nursery)) return false; /* I6 */
     uint64_t taken = (uint64_t)root->nursery.leaves * KOLK_LEAF_ + bytes_of_children(root);

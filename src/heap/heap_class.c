@@ -21,11 +21,6 @@
 #define CLASS_COLOUR 64u    /* bytes of a cache line; each class begins in a different line of its page */
 #define CLASS_PAGES  4096u  /* a class begins at one of this many pages, or of fewer in a small address space */
 
-/* The smallest size that by_quarter[at] is for. */
-static uint32_t first_of_quarter(uint32_t at) {
-    return (256u << at / 4) * (4 + at % 4) + 1;
-}
-
 static uint32_t class_alignment(uint32_t size) {
     uint32_t align = size & (~size + 1);
     return align < KOLK_MAX_ALIGN_ ? align : KOLK_MAX_ALIGN_;
@@ -48,7 +43,7 @@ static uint32_t cache_of_class(const kolk_heap_tray_ *tray) {
 
 static void set_tray(kolk_heap_inside_ *inside, uint32_t n, const kolk_heap_class *class_) {
     kolk_heap_tray_ *tray = &inside->trays[n];
-    tray->size = ((uint32_t)class_->size + KOLK_GRAIN_ - 1) / KOLK_GRAIN_ * KOLK_GRAIN_;
+    tray->size = kolk_heap_rounded_(class_);
     tray->capacity = class_->capacity;
     tray->max_capacity = class_->max_capacity ? class_->max_capacity : class_->capacity;
     tray->when_full = class_->when_full;
@@ -61,7 +56,7 @@ static void fill_own_tables(kolk_heap *tables) {
     for (uint32_t at = 0; at < sizeof tables->by_size; at++)
         tables->by_size[at] = (uint8_t)kolk_own_class_((size_t)at * KOLK_GRAIN_);
     for (uint32_t at = 0; at < sizeof tables->by_quarter; at++) {
-        uint32_t n = kolk_own_class_(first_of_quarter(at));
+        uint32_t n = kolk_own_class_(kolk_heap_quarter_(at));
         tables->by_quarter[at] = (uint8_t)(n < OWN_CLASSES ? n : OWN_CLASSES);
     }
 }
@@ -80,42 +75,16 @@ void kolk_heap_set_own_tables_(kolk_heap *heap) {
     memcpy(heap->by_quarter, tables.by_quarter, sizeof tables.by_quarter);
 }
 
-static kolk_status set_users_classes(kolk_heap *heap, kolk_heap_inside_ *inside, const kolk_heap_desc *desc) {
-    if (desc->n_classes == 0 || desc->n_classes > KOLK_HEAP_CLASSES) return KOLK_BAD_CLASSES;
-    for (uint32_t n = 0; n < desc->n_classes; n++) {
-        const kolk_heap_class *class_ = &desc->classes[n];
-        if (class_->size == 0) return KOLK_ZERO_SIZE;
-        if (class_->size > KOLK_HEAP_GREATEST_) return KOLK_SIZE_OVERFLOW;
-        if (class_->max_capacity && class_->max_capacity < class_->capacity) return KOLK_MAX_BELOW_CAPACITY;
-        set_tray(inside, n, class_);
-        if (n && inside->trays[n].size <= inside->trays[n - 1].size) return KOLK_BAD_CLASSES;
-    }
-    heap->n_classes = desc->n_classes;
-    return KOLK_OK;
-}
-
-/* The smallest class whose blocks have at least this size. */
-static uint32_t class_from(const kolk_heap_inside_ *inside, uint32_t size) {
-    uint32_t n = 0;
-    while (inside->sizes[n] < size) n++;
-    return n;
-}
-
-static void set_users_tables(kolk_heap *heap, const kolk_heap_inside_ *inside) {
-    for (uint32_t at = 0; at < sizeof heap->by_size; at++)
-        heap->by_size[at] = (uint8_t)class_from(inside, at * KOLK_GRAIN_);
-    for (uint32_t at = 0; at < sizeof heap->by_quarter; at++)
-        heap->by_quarter[at] = (uint8_t)class_from(inside, first_of_quarter(at));
-}
-
 kolk_status kolk_heap_set_classes_(kolk_heap *heap, kolk_heap_inside_ *inside, const kolk_heap_desc *desc) {
-    kolk_status status = desc->classes ? set_users_classes(heap, inside, desc) : KOLK_OK;
+    kolk_status status = desc->classes ? kolk_heap_check_classes_(desc) : KOLK_OK;
     if (status != KOLK_OK) return status;
-    for (uint32_t n = 0; n < OWN_CLASSES && !desc->classes; n++)
-        set_tray(inside, n, &(kolk_heap_class){.size = kolk_own_size_(n)});
-    for (uint32_t n = 0; n < heap->n_classes; n++) inside->sizes[n] = inside->trays[n].size;
+    if (desc->classes) kolk_heap_set_tables_(heap, desc);
+    for (uint32_t n = 0; n < heap->n_classes; n++) {
+        kolk_heap_class own = {.size = kolk_own_size_(n)};
+        set_tray(inside, n, desc->classes ? &desc->classes[n] : &own);
+        inside->sizes[n] = inside->trays[n].size;
+    }
     inside->sizes[heap->n_classes] = UINT32_MAX;
-    if (desc->classes) set_users_tables(heap, inside);
     return KOLK_OK;
 }
 

@@ -10,7 +10,9 @@
 #include "../diag/debug.h"
 #include "../os/key.h"
 #include "../store/store.h"
+#include "fixed.h"
 #include "guarded.h"
+#include "heap_sizes.h"
 #include "large.h"
 #include "nursery.h"
 
@@ -109,16 +111,10 @@ void kolk_heap_set_own_tables_(kolk_heap *heap);
 /* Fills in the trays' sizes, capacities and names; if the descriptor has classes, also the heap's tables. */
 kolk_status kolk_heap_set_classes_(kolk_heap *heap, kolk_heap_inside_ *inside, const kolk_heap_desc *desc);
 
-#define KOLK_HEAP_BY_SIZE_  1024u      /* up to this size, a table gives the class */
-#define KOLK_HEAP_GREATEST_ (1u << 30) /* bytes of a block of a class */
-
 /* The class for blocks of this size; n_classes if all classes are too small. The heap must not be all zero. */
 static inline uint32_t kolk_heap_class_for_(const kolk_heap *heap, size_t size) {
-    if (size <= KOLK_HEAP_BY_SIZE_) return heap->by_size[(size + KOLK_GRAIN_ - 1) / KOLK_GRAIN_];
-    if (size > KOLK_HEAP_GREATEST_) return heap->n_classes;
-    unsigned doubling = 63 - (unsigned)__builtin_clzll(size - 1);
-    uint32_t n = heap->by_quarter[(doubling - 10) * 4 + ((size - 1) >> (doubling - 2) & 3)];
-    while (heap->inside->sizes[n] < size) n++;
+    uint32_t n = kolk_heap_first_class_(heap, size);
+    while (size > KOLK_HEAP_BY_SIZE_ && heap->inside->sizes[n] < size && n < heap->n_classes) n++;
     return n;
 }
 

@@ -18,13 +18,18 @@
 #define USUAL_SHIFT 33u /* 8 GiB per class: for other heaps, so that there can be about two hundred of them */
 #define LEAST_SHIFT 19u /* room for one block of the largest of kolk's own classes */
 
-static void list_heap_stats(const void *heap, kolk_stats *out) {
-    kolk_heap_stats((const kolk_heap *)heap, out);
+static void list_heap_stats(const void *given, kolk_stats *out) {
+    const kolk_heap *heap = (const kolk_heap *)given;
+    *out = (kolk_stats){.name = "", .kind = "heap"};
+#if KOLK_DIAGNOSTICS
+    if (heap->fixed && !kolk_fixed_is_there_(heap)) return;
+#endif
+    kolk_heap_stats(heap, out);
 }
 
 static uintptr_t heap_facts(const void *given) {
     const kolk_heap *heap = (const kolk_heap *)given;
-    return KOLK_FACTS_(heap->number, heap->n_classes, (uintptr_t)heap->root);
+    return KOLK_FACTS_(heap->number, heap->n_classes, (uintptr_t)heap->root, (uintptr_t)heap->fixed);
 }
 
 /* ---- Classes ----------------------------------------------------------------------------------------------------- */
@@ -158,18 +163,19 @@ static kolk_status make_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool s
 /* Continues an init after kolk_begin_, which returned `status`. */
 static kolk_status init_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool serves_malloc, kolk_status status) {
     static const kolk_kind_ kind = {.stats = list_heap_stats, .facts = heap_facts, .size = sizeof(kolk_heap)};
-    if (status == KOLK_OK) status = make_heap(heap, desc, serves_malloc);
+    bool is_fixed = status == KOLK_OK && (desc->memory || desc->memory_size);
+    if (status == KOLK_OK) status = is_fixed ? kolk_fixed_make_(heap, desc) : make_heap(heap, desc, serves_malloc);
     if (status != KOLK_OK) {
         memset(heap, 0, sizeof *heap);
         return status;
     }
-    for (uint32_t n = 0; desc->classes && n < heap->n_classes; n++)
+    for (uint32_t n = 0; !is_fixed && desc->classes && n < heap->n_classes; n++)
         if (desc->classes[n].capacity && !kolk_heap_make_class_(heap, n)) {
             kolk_heap_deinit(heap);
             return KOLK_NO_MEMORY;
         }
     status = kolk_enlist_(heap, sizeof *heap, &heap->number, &kind);
-    heap->root->number = heap->number;
+    if (heap->root) heap->root->number = heap->number;
     return status;
 }
 
@@ -236,14 +242,25 @@ static void end_family(kolk_heap_root_ *root, const void *site) {
     } while (root->child || root->ends);
 }
 
+/* Ends a fixed heap; its struct stays as it is. */
+static void end_fixed(kolk_heap *heap) {
+    kolk_registry_remove_(heap->number);
+    kolk_fixed_end_(heap);
+}
+
 KOLK_NOINLINE_ void kolk_heap_deinit(kolk_heap *heap) {
-    if (!heap->root || !kolk_check_home_(heap, heap->number, NULL, SITE)) return;
-    heap->root->heap = heap;
-    end_heap(heap->root, SITE);
+    if (heap->n_classes == 0 && !heap->root) return;
+    if (!kolk_check_home_(heap, heap->number, NULL, SITE)) return;
+    if (heap->root) heap->root->heap = heap;
+    if (heap->fixed)
+        end_fixed(heap);
+    else
+        end_heap(heap->root, SITE);
     memset(heap, 0, sizeof *heap);
 }
 
 KOLK_NOINLINE_ void kolk_heap_reset(kolk_heap *heap) {
+    if (heap->fixed && kolk_check_home_(heap, heap->number, NULL, SITE)) kolk_fixed_reset_(heap);
     if (!heap->root || !kolk_check_home_(heap, heap->number, NULL, SITE)) return;
     end_family(heap->root, SITE);
     kolk_nursery_reset_(&heap->root->nursery);

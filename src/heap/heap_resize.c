@@ -15,11 +15,6 @@ static void *resize_large(kolk_heap *heap, void *block, size_t before, size_t si
     return resized;
 }
 
-/* Is this block as suitable for the size as a new one would be? */
-static bool is_as_good(size_t usable, size_t size) {
-    return size <= usable && (size > usable / 2 || usable <= 64);
-}
-
 static void *move_block(kolk_heap *heap, void *block, size_t usable, size_t size, const void *site) {
     void *moved = kolk_heap_alloc_at_(heap, size, site);
     if (!moved) return NULL;
@@ -33,20 +28,21 @@ static void *move_block(kolk_heap *heap, void *block, size_t usable, size_t size
 static KOLK_NOINLINE_ void *resize_block(kolk_heap *heap, void *block, size_t usable, size_t size, const void *site) {
     bool is_large = !kolk_nursery_has_(&heap->root->nursery, block) && !kolk_heap_store_of_(heap, block) &&
                     !kolk_guarded_has_(&heap->inside->guarded, block);
-    bool stays = is_as_good(usable, size);
+    bool stays = kolk_heap_is_as_good_(usable, size);
     if (is_large && (stays || kolk_heap_class_for_(heap, size) == heap->n_classes))
         return resize_large(heap, block, usable, size);
     return stays ? block : move_block(heap, block, usable, size, site);
 }
 
 void *kolk_heap_realloc_at_(kolk_heap *heap, void *block, size_t size, const void *site) {
+    if (heap->fixed) return kolk_fixed_realloc_(heap, block, size, site);
     if (!block) return kolk_heap_alloc_at_(heap, size, site);
     size_t usable = kolk_heap_size_of_(heap, block);
     if (!usable) {
         kolk_heap_refuse_(heap, block, "realloc", site);
         return NULL;
     }
-    if (is_as_good(usable, size) && kolk_heap_class_at_(heap, block) < heap->n_classes) return block;
+    if (kolk_heap_is_as_good_(usable, size) && kolk_heap_class_at_(heap, block) < heap->n_classes) return block;
     return resize_block(heap, block, usable, size, site);
 }
 

@@ -12,11 +12,11 @@
 #define KOLK_SRC_HEAP_LEAVES_H
 
 #include "../base/atomics.h"
+#include "heap_sizes.h"
 
 #include <stddef.h>
 
-#define KOLK_LEAF_     1024u /* bytes */
-#define KOLK_GRAIN_    16u   /* bytes; blocks start at multiples of this, so a leaf has 64 grains */
+#define KOLK_LEAF_     1024u /* bytes: 64 grains */
 #define KOLK_LEAF_RUN_ 64u   /* the most leaves of a run */
 
 /* A run's owner writes all of this. It is 0 in leaves that were never used. */

@@ -32,6 +32,8 @@ typedef struct model {
     uint64_t freed;
     kolk_heap_class trays[MODEL_TRAYS];
     uint32_t n_trays;
+    unsigned char *memory; /* the fixed heap's; NULL: it is not fixed */
+    size_t memory_size;
     size_t sizes[KOLK_HEAP_CLASSES];          /* block size of each class */
     uint32_t of_class[KOLK_HEAP_CLASSES + 1]; /* live blocks per class; the last: large ones */
     uint64_t limit, stamps, failed, asked;
@@ -76,11 +78,12 @@ static inline size_t model_size(model *m) {
 
 /* Does the address lie in the heap's nursery? */
 static inline bool model_is_young(const model *m, const void *at) {
-    return kolk_nursery_has_(&m->heap.root->nursery, at);
+    return !m->memory && kolk_nursery_has_(&m->heap.root->nursery, at);
 }
 
 /* Does the heap know of each block at this address whether it is alive? */
 static inline bool model_has_life(const model *m, const void *at) {
+    if (m->memory) return (uintptr_t)at - (uintptr_t)m->memory < m->memory_size;
     return model_is_young(m, at) || ((uintptr_t)at - m->heap.base) >> m->heap.class_shift < m->heap.n_classes;
 }
 
@@ -99,8 +102,10 @@ static inline bool model_is_full(const model *m, uint32_t n) {
     return most && m->of_class[n] >= most;
 }
 
-static inline bool model_has_alignment(size_t size, size_t align) {
-    return (size & (~size + 1)) >= align && align <= 4096;
+/* Are all blocks of class n aligned to this power of two? */
+static inline bool model_has_alignment(const model *m, uint32_t n, size_t align) {
+    if (m->memory) return (((uintptr_t)m->heap.fixed->trays[n].blocks | m->sizes[n]) & (align - 1)) == 0;
+    return (m->sizes[n] & (~m->sizes[n] + 1)) >= align && align <= 4096;
 }
 
 /* The bytes of class n's blocks in the nursery, live ones and freed ones. */
@@ -113,16 +118,17 @@ static inline uint64_t model_young_bytes(const model *m, uint32_t n) {
 /* The class that an alloc must use if the limit permits; n_classes: large; UINT32_MAX: the alloc must fail. */
 static inline uint32_t model_expects(const model *m, size_t align, size_t size) {
     for (uint32_t n = 0; n < m->heap.n_classes; n++) {
-        if (m->sizes[n] < size || !model_has_alignment(m->sizes[n], align)) continue;
+        if (m->sizes[n] < size || !model_has_alignment(m, n, align)) continue;
         if (!model_is_full(m, n)) return n;
         if (m->trays[n].when_full == KOLK_HEAP_NULL) return UINT32_MAX;
     }
-    return size > SIZE_MAX / 4 ? UINT32_MAX : m->heap.n_classes;
+    return m->memory || size > SIZE_MAX / 4 ? UINT32_MAX : m->heap.n_classes;
 }
 
 /* Bytes left below the limit. */
 static inline uint64_t model_left(const model *m) {
     kolk_heap_class_stats of;
+    if (m->memory) return UINT64_MAX;
     uint64_t taken = m->heap.root->nursery.leaves * (uint64_t)KOLK_LEAF_;
     for (uint32_t n = 0; n < m->heap.n_classes; n++) {
         bool used = kolk_heap_stats_of_class(&m->heap, n, &of);
@@ -424,13 +430,26 @@ static inline void model_set_trays(model *m) {
     }
 }
 
+/* Makes the heap a fixed one, on memory that is just large enough, and whose bytes it must not rely on. */
+static inline void model_set_memory(model *m, kolk_heap_desc *desc) {
+    for (uint32_t n = 0; n < m->n_trays; n++)
+        if (m->trays[n].capacity == 0) m->trays[n].capacity = 1 + model_draw(m, 20);
+    for (uint32_t n = 0; n < m->n_trays; n++) m->trays[n].max_capacity = 0;
+    m->limit = desc->limit = 0;
+    desc->memory_size = m->memory_size = kolk_heap_memory_size(desc);
+    desc->memory = m->memory = (unsigned char *)malloc(m->memory_size);
+    model_assert(m, m->memory_size && m->memory);
+    memset(m->memory, 0xa5, m->memory_size < 65536 ? m->memory_size : 65536);
+}
+
 static inline void model_init(model *m) {
     static const char *const settings[] = {NULL, NULL, NULL, NULL, "fill", "guard,fill,quarantine=5", "sites", "all"};
-    m->bypass = model_draw(m, 8) == 0;
+    bool is_fixed = model_draw(m, 4) == 0;
+    m->bypass = model_draw(m, 8) == 0 && !is_fixed;
     m->has_ask = model_draw(m, 3) == 0;
     m->refuses = model_draw(m, 2);
     m->busy = UINT32_MAX;
-    if (model_draw(m, 2)) model_set_trays(m);
+    if (is_fixed || model_draw(m, 2)) model_set_trays(m);
     if (model_draw(m, 3) == 0) m->limit = 400000 + model_draw(m, 256) * UINT64_C(16001);
     kolk_heap_desc desc = {.name = model_draw(m, 4) ? "model" : NULL,
                            .limit = m->limit,
@@ -439,14 +458,15 @@ static inline void model_init(model *m) {
                            .n_classes = m->n_trays,
                            .on_full = m->has_ask ? model_makes_room : NULL,
                            .context = m};
+    if (is_fixed) model_set_memory(m, &desc);
     setenv("KOLK_BYPASS", m->bypass ? "1" : "0", 1);
     begin_notes(&m->taken);
-    if (sizeof(void *) == 8 && model_draw(m, 4) == 0) {
+    if (sizeof(void *) == 8 && !is_fixed && model_draw(m, 4) == 0) {
         model_assert(m, kolk_heap_init(&m->parent, &(kolk_heap_desc){.name = "parent"}) == KOLK_OK);
         desc.parent = &m->parent;
     }
     kolk_status status = kolk_heap_init(&m->heap, &desc);
-    if (sizeof(void *) < 8) { /* there are no heaps on 32-bit machines */
+    if (sizeof(void *) < 8 && !is_fixed) { /* 32-bit machines have only fixed heaps */
         model_assert(m, status == KOLK_NO_MEMORY && all_bytes_are(&m->heap, sizeof m->heap, 0));
         return;
     }
@@ -490,7 +510,7 @@ static inline void model_free_many(model *m) {
 static inline void model_step(model *m) {
     uint32_t choice = model_draw(m, 64);
     m->step++;
-    if (!m->heap.root) return;
+    if (m->heap.n_classes == 0 && !m->heap.root) return;
     if (choice < 24)
         model_alloc(m);
     else if (choice < 38 && m->count)
@@ -517,7 +537,7 @@ static inline void model_step(model *m) {
 }
 
 static inline void model_deinit(model *m) {
-    if (!m->heap.root) return;
+    if (m->heap.n_classes == 0 && !m->heap.root) return;
     model_look_at_all(m);
     bool leaves = model_draw(m, 2); /* the debug mode then reports leaks */
     while (m->count && !leaves) model_free(m, model_draw(m, m->count));
@@ -527,6 +547,7 @@ static inline void model_deinit(model *m) {
     if (!leaves) model_assert(m, m->taken.count == 0);
     if (m->taken.count) model_assert(m, m->taken.last.rule == KOLK_LEAK);
     model_assert(m, all_bytes_are(&m->heap, sizeof m->heap, 0));
+    free(m->memory);
     kolk_set_failure_handler(NULL, NULL);
 }
 
