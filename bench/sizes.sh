@@ -68,6 +68,7 @@ row 'a slot map' slotmap
 row 'a queue' queue
 row 'a shared pool' shared
 row 'a heap' heap
+row 'a heap on your memory' trays
 row 'a resource pool' resource
 
 # part WHAT PATTERN: text of these files of src/diag

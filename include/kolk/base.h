@@ -45,9 +45,9 @@
 #define KOLK_CHECKS 1
 #endif
 
-/* 1 if there is an operating system, with pages, threads, files and an environment. Without one, heaps, shared pools,
- * queues, resource pools and the diagnostics are left out, even if there is a C library (newlib, picolibc). The manuals
- * call this a freestanding build. */
+/* 1 if there is an operating system, with pages, threads, files and an environment. Without one, shared pools, queues,
+ * resource pools and the diagnostics are left out, and heaps live in the caller's memory, even if there is a C library
+ * (newlib, picolibc). The manuals call this a freestanding build. */
 #if __STDC_HOSTED__ && (defined(__unix__) || defined(__linux__) || defined(__APPLE__) || defined(_WIN32))
 #define KOLK_HOSTED 1
 #else

@@ -239,7 +239,7 @@ KOLK_API_ void *kolk_heap_next(const kolk_heap *heap, const void *block);
 
 /* Statistics of one class, with the nursery's blocks of its size. `asked` and `given` measure the waste: they are the
  * sums, over sampled allocs, of the bytes requested and of the bytes of the blocks returned. One alloc is sampled each
- * time a thread goes to the depot. */
+ * time a thread goes to the depot; in a fixed heap, those that raise the peak are. */
 typedef struct kolk_heap_class_stats {
     kolk_stats stats;
     uint64_t asked, given;

@@ -13,7 +13,12 @@
 
 static inline unsigned kolk_bits_lowest_(uint64_t word) {
     KOLK_ASSERT_(word != 0);
+#if UINTPTR_MAX == UINT32_MAX /* gcc would call a function of its own, twice as long */
+    return (uint32_t)word ? (unsigned)__builtin_ctz((uint32_t)word)
+                          : 32 + (unsigned)__builtin_ctz((uint32_t)(word >> 32));
+#else
     return (unsigned)__builtin_ctzll(word);
+#endif
 }
 
 /* The n lowest set bits of a word, or all if there are fewer; n is at least 1. */
@@ -33,16 +38,25 @@ static inline uint64_t kolk_bits_at_(uint64_t index) {
     return UINT64_C(1) << (index % 64);
 }
 
+/* The part of a word in which a single bit is read or written: a half, where a 64-bit shift takes many instructions and
+ * the lower half comes first. */
+#if UINTPTR_MAX == UINT32_MAX && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+typedef uint32_t __attribute__((may_alias)) kolk_bits_part_;
+#else
+typedef uint64_t kolk_bits_part_;
+#endif
+#define KOLK_PART_ (8 * sizeof(kolk_bits_part_))
+
 static inline bool kolk_bits_get_(const uint64_t *words, uint64_t index) {
-    return words[(size_t)index / 64] & kolk_bits_at_(index);
+    return ((const kolk_bits_part_ *)words)[(size_t)index / KOLK_PART_] >> (size_t)index % KOLK_PART_ & 1;
 }
 
 static inline void kolk_bits_set_(uint64_t *words, uint64_t index) {
-    words[(size_t)index / 64] |= kolk_bits_at_(index);
+    ((kolk_bits_part_ *)words)[(size_t)index / KOLK_PART_] |= (kolk_bits_part_)1 << (size_t)index % KOLK_PART_;
 }
 
 static inline void kolk_bits_clear_(uint64_t *words, uint64_t index) {
-    words[(size_t)index / 64] &= ~kolk_bits_at_(index);
+    ((kolk_bits_part_ *)words)[(size_t)index / KOLK_PART_] &= ~((kolk_bits_part_)1 << (size_t)index % KOLK_PART_);
 }
 
 /* Returns the first index in [from, end) whose bit is `value`, or `end` if there is none. Reads whole words. */
@@ -59,11 +73,11 @@ static inline uint64_t kolk_bits_find_(const uint64_t *words, bool value, uint64
     return index < end ? index : end;
 }
 
-static inline void kolk_levels_set_(uint64_t *const *levels, unsigned n, uint64_t index) {
+static inline void kolk_levels_set_(uint64_t *const *levels, unsigned n, size_t index) {
     for (unsigned k = 0; k < n; k++, index /= 64) kolk_bits_set_(levels[k], index);
 }
 
-static inline void kolk_levels_clear_(uint64_t *const *levels, unsigned n, uint64_t index) {
+static inline void kolk_levels_clear_(uint64_t *const *levels, unsigned n, size_t index) {
     for (unsigned k = 0; k < n; k++, index /= 64) {
         kolk_bits_clear_(levels[k], index);
         if (levels[k][index / 64]) return; /* other bits of the word are set, so the levels above stay as they are */
@@ -85,9 +99,9 @@ static inline uint64_t kolk_levels_find_(uint64_t *const *levels, uint64_t from,
 }
 
 /* Clears the lowest set bit and returns its index. At least one bit must be set. */
-static inline uint64_t kolk_levels_take_lowest_(uint64_t *const *levels, unsigned n) {
+static inline size_t kolk_levels_take_lowest_(uint64_t *const *levels, unsigned n) {
     KOLK_ASSERT_(n > 0);
-    uint64_t index = 0;
+    size_t index = 0;
     for (unsigned k = n; k-- > 0;) index = index * 64 + kolk_bits_lowest_(levels[k][index]);
     kolk_levels_clear_(levels, n, index);
     return index;

@@ -1,8 +1,6 @@
 /* tools.c: see tools.h. */
 #include "tools.h"
 
-#include "kolk/base.h"
-
 #include "probes.h"
 
 #ifdef __has_include
@@ -11,7 +9,7 @@
 #endif
 #endif
 
-#if KOLK_HOSTED && defined(__ELF__)
+#if KOLK_TOOLS_
 
 /* Functions of the sanitizers' public interface (sanitizer/asan_interface.h, lsan_interface.h, msan_interface.h), which
  * gcc and clang share. Each is NULL in a program without that sanitizer. */
@@ -75,36 +73,6 @@ void kolk_tools_add_root_(const void *start, size_t size) {
 
 void kolk_tools_remove_root_(const void *start, size_t size) {
     if (__lsan_unregister_root_region) __lsan_unregister_root_region(start, size);
-}
-
-#else
-
-bool kolk_tools_watch_malloc_(void) {
-    return false;
-}
-
-void kolk_tools_wrote_(const void *bytes, size_t size) {
-    (void)bytes, (void)size;
-}
-
-void kolk_tools_hide_(const void *bytes, size_t size) {
-    (void)bytes, (void)size;
-}
-
-void kolk_tools_show_(const void *bytes, size_t size) {
-    (void)bytes, (void)size;
-}
-
-void kolk_tools_begin_libc_(void) {}
-
-void kolk_tools_end_libc_(void) {}
-
-void kolk_tools_add_root_(const void *start, size_t size) {
-    (void)start, (void)size;
-}
-
-void kolk_tools_remove_root_(const void *start, size_t size) {
-    (void)start, (void)size;
 }
 
 #endif

@@ -3,8 +3,16 @@
 #ifndef KOLK_SRC_TOOLS_H
 #define KOLK_SRC_TOOLS_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "kolk/base.h"
+
+/* 1 where there may be such a tool. Elsewhere the functions below do nothing. */
+#if KOLK_HOSTED && defined(__ELF__)
+#define KOLK_TOOLS_ 1
+#else
+#define KOLK_TOOLS_ 0
+#endif
+
+#if KOLK_TOOLS_
 
 /* Is there a tool that watches malloc: AddressSanitizer, LeakSanitizer, MemorySanitizer or memcheck? */
 bool kolk_tools_watch_malloc_(void);
@@ -28,4 +36,35 @@ void kolk_tools_end_libc_(void);
 void kolk_tools_add_root_(const void *start, size_t size);
 void kolk_tools_remove_root_(const void *start, size_t size);
 
+#else
+
+static inline bool kolk_tools_watch_malloc_(void) {
+    return false;
+}
+
+static inline void kolk_tools_wrote_(const void *bytes, size_t size) {
+    (void)bytes, (void)size;
+}
+
+static inline void kolk_tools_hide_(const void *bytes, size_t size) {
+    (void)bytes, (void)size;
+}
+
+static inline void kolk_tools_show_(const void *bytes, size_t size) {
+    (void)bytes, (void)size;
+}
+
+static inline void kolk_tools_begin_libc_(void) {}
+
+static inline void kolk_tools_end_libc_(void) {}
+
+static inline void kolk_tools_add_root_(const void *start, size_t size) {
+    (void)start, (void)size;
+}
+
+static inline void kolk_tools_remove_root_(const void *start, size_t size) {
+    (void)start, (void)size;
+}
+
+#endif
 #endif

@@ -13,8 +13,8 @@
 
 #define MOST_BLOCKS (UINT32_C(1) << 24) /* of a tray: its four levels have bits for that many */
 
-_Static_assert(sizeof(kolk_fixed_tray_) == KOLK_TRAY_RECORD_, "KOLK_HEAP_TRAY_BYTES counts it");
-_Static_assert(sizeof(kolk_fixed_) == KOLK_HEAP_BYTES, "the program's memory has room for it");
+_Static_assert(sizeof(kolk_fixed_tray_) <= KOLK_TRAY_RECORD_, "KOLK_HEAP_TRAY_BYTES counts it");
+_Static_assert(sizeof(kolk_fixed_) <= KOLK_HEAP_BYTES, "the program's memory has room for it");
 
 /* ---- Leaves ------------------------------------------------------------------------------------------------------ */
 
@@ -168,6 +168,13 @@ static void fail_fixed_block(const kolk_heap *heap, const void *block, const cha
 
 /* ---- Alloc and free ---------------------------------------------------------------------------------------------- */
 
+/* The allocs that raise the peak are the sample for `asked` and `given`. */
+static void raise_peak(kolk_fixed_tray_ *tray, size_t size) {
+    tray->peak = tray->count;
+    tray->asked += size;
+    tray->given += tray->size;
+}
+
 /* Takes the lowest free block of a tray; NULL: it is full. */
 static void *take_lowest(kolk_fixed_tray_ *tray, size_t size) {
     if (tray->count == tray->capacity) {
@@ -175,24 +182,10 @@ static void *take_lowest(kolk_fixed_tray_ *tray, size_t size) {
         return NULL;
     }
     uint32_t slot = (uint32_t)kolk_levels_take_lowest_(tray->free, tray->levels);
-    if (++tray->count > tray->peak) tray->peak = tray->count;
-    tray->asked += size;
-    tray->given += tray->size;
+    if (++tray->count > tray->peak) raise_peak(tray, size);
     unsigned char *block = tray->blocks + (size_t)slot * tray->size;
     kolk_tools_show_(block, tray->size);
     return block;
-}
-
-/* Takes a block from the smallest tray that may serve this size and alignment, and has one. */
-static void *take_from_trays(kolk_heap *heap, size_t align, size_t size) {
-    for (uint32_t n = kolk_heap_first_class_(heap, size); n < heap->n_classes; n++) {
-        kolk_fixed_tray_ *tray = &heap->fixed->trays[n];
-        if (tray->size < size || ((uintptr_t)tray->blocks | tray->size) & (align - 1)) continue;
-        void *block = take_lowest(tray, size);
-        if (block) return block;
-        if (tray->when_full == KOLK_HEAP_NULL) return NULL;
-    }
-    return NULL;
 }
 
 static bool ask_for_block(kolk_heap *heap, size_t size) {
@@ -205,10 +198,18 @@ static bool ask_for_block(kolk_heap *heap, size_t size) {
 }
 
 void *kolk_fixed_alloc_(kolk_heap *heap, size_t align, size_t size) {
-    void *block = take_from_trays(heap, align, size);
-    if (!block && ask_for_block(heap, size)) block = take_from_trays(heap, align, size);
-    if (!block) heap->fixed->failed++;
-    return block;
+    bool asked = false;
+    do {
+        for (uint32_t n = kolk_heap_first_class_(heap, size); n < heap->n_classes; n++) {
+            kolk_fixed_tray_ *tray = &heap->fixed->trays[n];
+            if (tray->size < size || ((uintptr_t)tray->blocks | tray->size) & (align - 1)) continue;
+            void *block = take_lowest(tray, size);
+            if (block) return block;
+            if (tray->when_full == KOLK_HEAP_NULL) break;
+        }
+    } while (!asked && (asked = ask_for_block(heap, size)));
+    heap->fixed->failed++;
+    return NULL;
 }
 
 void kolk_fixed_free_(kolk_heap *heap, void *block, const void *site) {

@@ -332,7 +332,7 @@ static void make_holes(kolk_pool *pool) {
     for (unsigned k = 0; k < pool->levels; k++, words = kolk_bits_words_(words))
         memset(pool->holes[k], 0, (size_t)words * 8);
     for (uint64_t i = 0; (i = kolk_bits_find_(pool->live, false, i, pool->fresh)) < pool->fresh; i++)
-        kolk_levels_set_(pool->holes, pool->levels, i);
+        kolk_levels_set_(pool->holes, pool->levels, (size_t)i);
 }
 
 /* Moves the slots of the chain to their places (pool.c, I3). If this pool's quarantine is shorter than the saved one,

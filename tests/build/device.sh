@@ -1,7 +1,7 @@
 #!/bin/sh
-# Compiles the library for a Cortex-M4 with arm-none-eabi-gcc, with newlib and without any C library; a program with a
-# pool, and one with a slot map, are small, need no 64-bit division and no floating point, and run under QEMU; init
-# takes fewer than 2,000 instructions.
+# Compiles the library for a Cortex-M4 with arm-none-eabi-gcc, with newlib and without any C library; programs with a
+# pool, a slot map and a heap are small, need no 64-bit division and no floating point, and run under QEMU; a pool's init
+# takes fewer than 2,000 instructions, and alloc and free of a heap at most 400.
 # Usage: device.sh
 set -eu
 if ! command -v arm-none-eabi-gcc > /dev/null; then
@@ -57,5 +57,8 @@ build empty bench/small/empty.c tests/build/device_memory.c
 nothing=$(text_of empty)
 keep pool 5000
 keep slotmap 4100
+keep trays 4000
 build device_count tests/build/device_count.c -lc # with newlib's memcpy and so on, which are fast
 run device_count
+build device_trays tests/build/device_trays.c -lc
+run device_trays

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Compiles the library without a C library, and an example that uses it. They may need memcpy, memmove, memset, memcmp
+# Compiles the library without a C library, and examples that use it. They may need memcpy, memmove, memset, memcmp
 # and the compiler's own integer arithmetic (__udivdi3 and its like), and nothing else.
 # Usage: CC=... freestanding.sh
 set -eu
@@ -20,8 +20,13 @@ compile() { # SOURCE...
 
 compile src/*/*.c
 cp "$object" "$library"
-compile "$library" examples/static_pool.c
-if nm "$object" | grep -q ' T main$' || ! nm "$object" | grep -q ' T radio_receive$'; then
-  echo "examples/static_pool.c was not compiled as for a device: with its functions, without main." >&2
-  exit 1
-fi
+check_example() { # EXAMPLE FUNCTION
+  compile "$library" "examples/$1"
+  if nm "$object" | grep -q ' T main$' || ! nm "$object" | grep -q " T $2$"; then
+    echo "examples/$1 was not compiled as for a device: with its functions, without main." >&2
+    exit 1
+  fi
+}
+
+check_example static_pool.c radio_receive
+check_example static_heap.c gateway_receive
