@@ -359,18 +359,14 @@ static void run_resident() {
 }
 
 int main(int argc, char **argv) {
-    const struct {
-        const char *name;
-        void (*run)();
-    } workloads[] = {{"resident", run_resident}, /* first, so that its children find no memory to reuse */
-                     {"mixed", run_mixed},       {"both", run_both}, {"handed", run_handed}, {"larson", run_larson},
-                     {"large", run_large},       {"end", run_end},   {"worst", run_worst}};
-    std::printf("workload,case,heap,ns,p99_ns,p999_ns\n");
-    for (auto &it : workloads) {
-        bool asked = argc == 1;
-        for (int n = 1; n < argc; n++) asked |= std::strcmp(argv[n], it.name) == 0;
-        lines.clear();
-        if (asked) it.run();
-    }
+    run_asked(argc, argv, "heap",
+              {{"resident", run_resident}, /* first, so that its children find no memory to reuse */
+               {"mixed", run_mixed},
+               {"both", run_both},
+               {"handed", run_handed},
+               {"larson", run_larson},
+               {"large", run_large},
+               {"end", run_end},
+               {"worst", run_worst}});
     check_malloc_is_glibc();
 }

@@ -298,20 +298,11 @@ static void run_tree() {
 }
 
 int main(int argc, char **argv) {
-    const struct {
-        const char *name;
-        void (*run)();
-    } workloads[] = {{"alive", run_alive}, /* first, so that its children find no memory to reuse */
-                     {"empty", run_empty},
-                     {"twenty", run_twenty},
-                     {"request", run_request},
-                     {"tree", run_tree}};
-    std::printf("workload,case,heap,ns,p99_ns,p999_ns\n");
-    for (auto &it : workloads) {
-        bool asked = argc == 1;
-        for (int n = 1; n < argc; n++) asked |= std::strcmp(argv[n], it.name) == 0;
-        lines.clear();
-        if (asked) it.run();
-    }
+    run_asked(argc, argv, "heap",
+              {{"alive", run_alive}, /* first, so that its children find no memory to reuse */
+               {"empty", run_empty},
+               {"twenty", run_twenty},
+               {"request", run_request},
+               {"tree", run_tree}});
     check_malloc_is_glibc();
 }

@@ -124,14 +124,6 @@ static void latency() {
 }
 
 int main(int argc, char **argv) {
-    const struct {
-        const char *name;
-        void (*run)();
-    } workloads[] = {{"throughput", throughput}, {"sizes", sizes}, {"contention", contention}, {"latency", latency}};
-    std::printf("workload,case,queue,ns,p99_ns,p999_ns\n");
-    for (auto &it : workloads) {
-        bool asked = argc == 1;
-        for (int n = 1; n < argc; n++) asked |= std::strcmp(argv[n], it.name) == 0;
-        if (asked) it.run();
-    }
+    run_asked(argc, argv, "queue",
+              {{"throughput", throughput}, {"sizes", sizes}, {"contention", contention}, {"latency", latency}});
 }

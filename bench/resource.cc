@@ -131,14 +131,5 @@ static void run_herd() {
 }
 
 int main(int argc, char **argv) {
-    const struct {
-        const char *name;
-        void (*run)();
-    } workloads[] = {{"uncontended", run_uncontended}, {"asleep", run_asleep}, {"herd", run_herd}};
-    std::printf("workload,case,list,ns,p99_ns,p999_ns\n");
-    for (auto &it : workloads) {
-        bool asked = argc == 1;
-        for (int n = 1; n < argc; n++) asked |= std::strcmp(argv[n], it.name) == 0;
-        if (asked) it.run();
-    }
+    run_asked(argc, argv, "list", {{"uncontended", run_uncontended}, {"asleep", run_asleep}, {"herd", run_herd}});
 }

@@ -168,15 +168,6 @@ static void run_hand_over() {
 }
 
 int main(int argc, char **argv) {
-    const struct {
-        const char *name;
-        void (*run)();
-    } workloads[] = {{"churn", run_churn}, {"ring", run_ring}, {"hand_over", run_hand_over}};
-    std::printf("workload,case,pool,ns,p99_ns,p999_ns\n");
-    for (auto &it : workloads) {
-        bool asked = argc == 1;
-        for (int n = 1; n < argc; n++) asked |= std::strcmp(argv[n], it.name) == 0;
-        if (asked) it.run();
-    }
+    run_asked(argc, argv, "pool", {{"churn", run_churn}, {"ring", run_ring}, {"hand_over", run_hand_over}});
     check_malloc_is_glibc();
 }

@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cstring>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <thread>
@@ -207,6 +208,22 @@ inline void take_turns(std::vector<line> lines, unsigned rounds, double round_ns
         }
     }
     for (line &it : lines) print(it);
+}
+
+/* A part of a program, which adds its lines and lets them take turns. */
+struct workload {
+    const char *name;
+    void (*run)();
+};
+
+/* Runs those workloads that the command line names, or all of them. `who` is the title of the column of names. */
+inline void run_asked(int argc, char **argv, const char *who, std::initializer_list<workload> all) {
+    std::printf("workload,case,%s,ns,p99_ns,p999_ns\n", who);
+    for (const workload &it : all) {
+        bool asked = argc == 1;
+        for (int n = 1; n < argc; n++) asked |= std::strcmp(argv[n], it.name) == 0;
+        if (asked) it.run();
+    }
 }
 
 #endif
