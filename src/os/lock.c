@@ -5,6 +5,7 @@
  *
  *     the process's lock    is taken by the forking thread before the copy and released after it, in both processes
  *     a lock of one word    names the process in which it was taken; in any other process it counts as free
+ *     a brief lock          the same, and the child is told that another thread had it
  *
  * sleep.c and thread.c have fork handlers of their own. The handlers are independent, so their order does not
  * matter. */
@@ -18,7 +19,10 @@
 
 #include "../base/assert.h"
 #include "../base/atomics.h"
+#include "clock.h"
 #include "sleep.h"
+
+uint32_t kolk_fork_count_;
 
 /* ---- The process's lock ------------------------------------------------------------------------------------------ */
 
@@ -39,10 +43,6 @@ bool kolk_lock_unless_forking_(void) {
     kolk_lock_();
     return true;
 }
-
-uint32_t kolk_forks_(void) {
-    return 0;
-}
 #else
 #include "signals.h"
 
@@ -51,7 +51,6 @@ uint32_t kolk_forks_(void) {
 static _Thread_local unsigned forking;
 static _Thread_local unsigned taken_by; /* the value of `forking` in the fork that took the lock; 0 if none did */
 static uint32_t lock_is_forks;          /* true while a forking thread has the lock */
-static uint32_t forks;
 
 /* The address of the holder's `forking`, which is the same in a fork's child; NULL if the lock is free. A mutex would
  * not suffice: a signal handler may fork while its own thread is taking or releasing the lock, and must find out
@@ -102,10 +101,6 @@ bool kolk_lock_unless_forking_(void) {
     return true;
 }
 
-uint32_t kolk_forks_(void) {
-    return __atomic_load_n(&forks, __ATOMIC_RELAXED);
-}
-
 /* If the forking thread already has the lock, the fork comes from a signal handler. The interrupted function continues
  * in both processes and releases the lock in each. */
 static void begin_fork(void) {
@@ -132,7 +127,7 @@ static void end_fork(void) {
 }
 
 static void go_on_in_child(void) {
-    forks++;
+    kolk_fork_count_++;
     end_fork();
 }
 
@@ -171,6 +166,22 @@ void kolk_unlock_word_(uint32_t *word) {
     uint32_t taken = kolk_exchange_(word, 0, KOLK_RELEASE_);
     KOLK_ASSERT_(taken & 3);
     if (taken & 2) kolk_wake_(word, 1);
+}
+
+/* ---- A brief lock ------------------------------------------------------------------------------------------------ */
+
+#define BRIEF_NAP_NS 20000
+
+bool kolk_lock_brief_slow_(uint32_t *word) {
+    for (int i = 0;; i++) {
+        uint32_t here = 2 * kolk_forks_(), seen = kolk_load_(word, KOLK_RELAXED_);
+        if (seen == here + 1 && i < SPINS)
+            kolk_pause_();
+        else if (seen == here + 1)
+            kolk_wait_(word, seen, (kolk_deadline){kolk_now_ns_() + BRIEF_NAP_NS});
+        else if (kolk_compare_exchange_(word, &seen, here + 1, KOLK_ACQUIRE_, KOLK_RELAXED_))
+            return seen % 2 == 0;
+    }
 }
 
 #endif

@@ -1,11 +1,10 @@
 /* lock.h: locks that stay usable after a fork. Not in freestanding builds.
  *
- * Both kinds are held only briefly. Neither is recursive. */
+ * All kinds are held only briefly. None is recursive. */
 #ifndef KOLK_SRC_LOCK_H
 #define KOLK_SRC_LOCK_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "../base/atomics.h"
 
 /* The one lock of the process. It is never held while user code runs, with one exception: a fork takes it, because
  * otherwise the child could find it locked by a thread that exists only in the parent. The program's fork handlers run
@@ -25,6 +24,28 @@ void kolk_lock_word_(uint32_t *word);
 void kolk_unlock_word_(uint32_t *word);
 
 /* The number of forks between the first process and this one. */
-uint32_t kolk_forks_(void);
+extern uint32_t kolk_fork_count_;
+static inline uint32_t kolk_forks_(void) {
+    return __atomic_load_n(&kolk_fork_count_, __ATOMIC_RELAXED);
+}
+
+/* A lock that is held for some dozens of instructions, never while a thread sleeps or is inside the system. To release
+ * it is a plain store, because it wakes nobody: a thread that has to wait for long takes naps. The word is
+ * 2 * kolk_forks_() while the lock is free, and 1 more while it is taken. Init it with kolk_unlock_brief_.
+ *
+ * kolk_lock_brief_ returns false in a fork's child if another thread had the lock when the process forked. What it
+ * protects may then be half done. */
+bool kolk_lock_brief_slow_(uint32_t *lock);
+
+static inline bool kolk_lock_brief_(uint32_t *lock) {
+    uint32_t unlocked = 2 * kolk_forks_();
+    if (kolk_compare_exchange_(lock, &unlocked, unlocked + 1, KOLK_ACQUIRE_, KOLK_RELAXED_)) return true;
+    return kolk_lock_brief_slow_(lock);
+}
+
+/* NOLINTNEXTLINE(readability-non-const-parameter): it is written */
+static inline void kolk_unlock_brief_(uint32_t *lock) {
+    kolk_store_(lock, 2 * kolk_forks_(), KOLK_RELEASE_); /* partner: the next kolk_lock_brief_ */
+}
 
 #endif

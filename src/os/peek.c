@@ -9,8 +9,6 @@
 
 #if KOLK_HOSTED
 
-#include <stdint.h>
-
 #ifdef _WIN32
 
 #include <windows.h>
@@ -18,6 +16,11 @@
 bool kolk_peek_(void *to, const void *from, size_t size) {
     SIZE_T done = 0;
     return ReadProcessMemory(GetCurrentProcess(), from, to, size, &done) && done == size;
+}
+
+static size_t peek_words_as_another(uintptr_t *to, const uintptr_t *const *from, size_t n) {
+    (void)to, (void)from, (void)n;
+    return 0;
 }
 
 #else
@@ -45,6 +48,21 @@ static int peek_as_another(void *to, const void *from, size_t size) {
     return errno == EFAULT ? 0 : -1;
 }
 
+#define WORDS_AT_ONCE 16u
+
+/* Copies the first words, until one cannot be read. Returns how many.
+ * NOLINTNEXTLINE(readability-non-const-parameter): the words are written */
+static size_t peek_words_as_another(uintptr_t *to, const uintptr_t *const *from, size_t n) {
+    struct iovec local = {to, 0}, remote[WORDS_AT_ONCE];
+    size_t words = n < WORDS_AT_ONCE ? n : WORDS_AT_ONCE;
+    for (size_t i = 0; i < words; i++) remote[i] = (struct iovec){(void *)(uintptr_t)from[i], sizeof *to};
+    local.iov_len = words * sizeof *to;
+    int error = errno;
+    long done = syscall(SYS_process_vm_readv, getpid(), &local, 1, remote, words, 0);
+    errno = error;
+    return done < 0 ? 0 : (size_t)done / sizeof *to;
+}
+
 #else
 
 #define OPEN_PIPE(ends)          pipe(ends)
@@ -53,6 +71,11 @@ static int peek_as_another(void *to, const void *from, size_t size) {
 static int peek_as_another(void *to, const void *from, size_t size) {
     (void)to, (void)from, (void)size;
     return -1;
+}
+
+static size_t peek_words_as_another(uintptr_t *to, const uintptr_t *const *from, size_t n) {
+    (void)to, (void)from, (void)n;
+    return 0;
 }
 
 #endif
@@ -84,4 +107,13 @@ bool kolk_peek_(void *to, const void *from, size_t size) {
 }
 
 #endif
+
+void kolk_peek_words_(uintptr_t *to, const uintptr_t *const *from, size_t n) {
+    for (size_t at = 0; at < n;) {
+        size_t done = peek_words_as_another(to + at, from + at, n - at);
+        if (done == 0 && !kolk_peek_(to + at, from[at], sizeof *to)) to[at] = 0;
+        at += done ? done : 1;
+    }
+}
+
 #endif

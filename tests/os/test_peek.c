@@ -54,9 +54,37 @@ static void peek_at_all_there_is(void) {
     assert_int_equal(errno, 77);
 }
 
+/* Words from 50 places, of which some cannot be read. */
+static void peek_at_words(void) {
+    enum { WORDS = 50 };
+    static uintptr_t words[WORDS], seen[WORDS];
+    const uintptr_t *places[WORDS];
+    size_t page = kolk_memory_page_();
+    unsigned char *pages =
+        (unsigned char *)mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(pages != MAP_FAILED);
+    memset(pages, 0x11, page);
+    assert_int_equal(mprotect(pages + page, page, PROT_NONE), 0);
+    for (unsigned lost = 1; lost < WORDS; lost += 1 + lost / 2) {
+        for (unsigned n = 0; n < WORDS; n++) {
+            words[n] = 1000 + n;
+            places[n] = n % lost ? &words[n] : (const uintptr_t *)(void *)(pages + page - n % 2 * 8);
+            seen[n] = 7;
+        }
+        errno = 77;
+        kolk_peek_words_(seen, places, WORDS - 1);
+        assert_int_equal(errno, 77);
+        for (unsigned n = 0; n < WORDS - 1; n++)
+            assert_int_equal(seen[n], n % lost ? 1000 + n : n % 2 ? UINTPTR_MAX / 15 : 0);
+        assert_int_equal(seen[WORDS - 1], 7);
+    }
+    assert_int_equal(munmap(pages, 2 * page), 0);
+}
+
 static void test_by_the_system(void **state) {
     (void)state;
     peek_at_all_there_is();
+    peek_at_words();
 }
 
 /* Repeats it many times: no descriptor is left open. */
@@ -65,6 +93,8 @@ static void test_by_a_pipe(void **state) {
     only_by_pipe = true;
     pipes = 0;
     peek_at_all_there_is();
+    peek_at_words();
+    pipes = 0;
     for (unsigned n = 0; n < 3000; n++) assert_true(kolk_peek_(to, from, 8));
     assert_in_range(pipes, 3000, 4000);
     without_pipe = true;

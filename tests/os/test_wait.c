@@ -498,6 +498,64 @@ static uint32_t count_by_three(void) {
     return count;
 }
 
+/* The same of a brief lock; the child is told. */
+static uint32_t brief_lock;
+
+static void *hold_brief_lock(void *context) {
+    kolk_lock_brief_(&brief_lock);
+    kolk_store_(&holds_it, 1, KOLK_RELEASE_);
+    while (kolk_load_(&holds_it, KOLK_ACQUIRE_)) take_a_nap();
+    kolk_unlock_brief_(&brief_lock);
+    return context;
+}
+
+static void *count_briefly(void *context) {
+    for (int i = 0; i < 20000; i++) {
+        if (!kolk_lock_brief_(&brief_lock)) abort();
+        ++*(uint32_t *)context; /* not atomic */
+        kolk_unlock_brief_(&brief_lock);
+    }
+    return NULL;
+}
+
+static uint32_t count_briefly_by_three(void) {
+    uint32_t count = 0;
+    pthread_t threads[3];
+    for (int i = 0; i < 3; i++)
+        if (pthread_create(&threads[i], NULL, count_briefly, &count) != 0) return 0;
+    for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
+    return count;
+}
+
+static void test_brief_lock(void **state) {
+    (void)state;
+    pthread_t holder, waiter;
+    uint32_t count = 0;
+    kolk_unlock_brief_(&brief_lock);
+    assert_int_equal(count_briefly_by_three(), 60000);
+    skip_if_emulated(); /* qemu's own threads do not outlive a fork */
+    pid_t child = fork();
+    if (child == 0) _exit(kolk_lock_brief_(&brief_lock) ? 0 : 1); /* nobody had it */
+    await(child);
+    assert_int_equal(pthread_create(&holder, NULL, hold_brief_lock, NULL), 0);
+    while (!kolk_load_(&holds_it, KOLK_ACQUIRE_)) take_a_nap();
+    assert_int_equal(pthread_create(&waiter, NULL, count_briefly, &count), 0);
+    take_a_nap();
+    child = fork();
+    if (child == 0) {
+        END_IF_IT_HANGS();
+        if (kolk_lock_brief_(&brief_lock)) _exit(1);
+        kolk_unlock_brief_(&brief_lock);
+        _exit(count_briefly_by_three() == 60000 ? 0 : 2);
+    }
+    await(child);
+    assert_int_equal(count, 0);
+    kolk_store_(&holds_it, 0, KOLK_RELEASE_);
+    assert_int_equal(pthread_join(holder, NULL), 0);
+    assert_int_equal(pthread_join(waiter, NULL), 0);
+    assert_int_equal(count, 20000);
+}
+
 static void test_locks_through_forks(void **state) {
     (void)state;
     assert_int_equal(count_by_three(), 6000);
@@ -567,6 +625,7 @@ int main(void) {
         cmocka_unit_test(test_pools_in_handlers),
         cmocka_unit_test(test_keys),
         cmocka_unit_test(test_locks_through_forks),
+        cmocka_unit_test(test_brief_lock),
         cmocka_unit_test(test_sleepers_through_forks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
