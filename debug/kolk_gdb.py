@@ -427,9 +427,9 @@ class Heap:
 
     def young(self):
         """Yields, for each class of the nursery, the size of its blocks, how many are alive, and how many there are."""
-        counts = self.root["nursery"]["of"]
-        for n in range(counts["alive"].type.range()[1] + 1):
-            alive, freed = int(counts["alive"][n]), int(counts["freed"][n])
+        young = self.root["nursery"]["of"]
+        for n in range(young.type.range()[1] + 1):
+            alive, freed = int(young[n]["alive"]), int(young[n]["freed"])
             if alive + freed:
                 yield (16 * (n + 1) if n < 4 else (16 << (n - 4) // 4) * (5 + n % 4)), alive, alive + freed
 

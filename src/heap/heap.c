@@ -88,15 +88,15 @@ bool kolk_heap_ask_for_room_(kolk_heap *heap, size_t size) {
     return freed;
 }
 
-/* Does the nursery serve this size? It no longer does once the class has been made. */
-static bool is_young(const kolk_heap *heap, size_t size) {
+/* Has the class of this size been made? Then the nursery no longer serves the size. */
+static bool has_class(const kolk_heap *heap, size_t size) {
     const kolk_heap_inside_ *inside = kolk_heap_grown_(heap);
-    if (heap->root->nursery.is_closed || size > KOLK_NURSERY_LARGEST_) return false;
-    return !inside || !kolk_load_(&inside->trays[kolk_own_class_(size)].is_made, KOLK_RELAXED_);
+    return inside && size <= KOLK_NURSERY_LARGEST_ &&
+           kolk_load_(&inside->trays[kolk_own_class_(size)].is_made, KOLK_RELAXED_);
 }
 
 /* Allocates from the classes, or a large block. */
-static void *alloc_grown(kolk_heap *heap, size_t align, size_t size, const void *site) {
+static void *alloc_in_classes(kolk_heap *heap, size_t align, size_t size, const void *site) {
     kolk_heap_inside_ *inside = kolk_heap_grow_(heap);
     if (!inside) return kolk_nursery_alloc_(&heap->root->nursery, align, size, true);
     uint32_t n = kolk_heap_class_aligned_(heap, align, size);
@@ -108,15 +108,19 @@ static void *alloc_grown(kolk_heap *heap, size_t align, size_t size, const void 
     return block;
 }
 
+/* Allocates what the nursery does not serve, or counts a failed alloc. */
+static KOLK_NOINLINE_ void *alloc_grown(kolk_heap *heap, size_t align, size_t size, const void *site) {
+    void *block = alloc_in_classes(heap, align, size, site);
+    if (!block) kolk_fetch_add_(&heap->root->failed, 1, KOLK_RELAXED_);
+    return block;
+}
+
 KOLK_NOINLINE_ void *kolk_heap_alloc_slow_(kolk_heap *heap, size_t align, size_t size, const void *site) {
     kolk_heap_root_ *root = heap->root;
     if ((align & (align - 1)) || align == 0) return NULL;
-    if (heap->fixed) return kolk_fixed_alloc_(heap, align, size);
-    if (!root) return NULL;
-    void *block = is_young(heap, size) ? kolk_nursery_alloc_(&root->nursery, align, size, false) : NULL;
-    if (!block) block = alloc_grown(heap, align, size, site);
-    if (!block) kolk_fetch_add_(&root->failed, 1, KOLK_RELAXED_);
-    return block;
+    if (!root) return heap->fixed ? kolk_fixed_alloc_(heap, align, size) : NULL;
+    void *block = has_class(heap, size) ? NULL : kolk_nursery_alloc_(&root->nursery, align, size, false);
+    return block ? block : alloc_grown(heap, align, size, site);
 }
 
 /* The fast path of free in a heap that samples. The bounds are 0 there, and the free is counted too. False: the slow
@@ -133,6 +137,10 @@ static bool give_and_count(const kolk_heap *heap, kolk_heap_thread_ *thread, con
 }
 
 static void free_to_depot(kolk_heap *heap, void *block, const void *site) {
+    if (heap->fixed) {
+        kolk_fixed_free_(heap, block, site);
+        return;
+    }
     kolk_slot_store_ *store = kolk_heap_store_of_(heap, block);
     if (!store) {
         kolk_heap_inside_ *inside = kolk_heap_grown_(heap);
@@ -155,14 +163,11 @@ static void free_to_depot(kolk_heap *heap, void *block, const void *site) {
 /* Preserves errno, as POSIX 2024 requires of free, even if the system refuses to take memory back. */
 KOLK_NOINLINE_ void kolk_heap_free_slow_(kolk_heap *heap, void *block, const void *site) {
     if (!block) return;
-    if (heap->fixed) {
-        kolk_fixed_free_(heap, block, site);
-        return;
-    }
     const kolk_heap_inside_ *inside = kolk_heap_grown_(heap);
     if (inside && inside->sample && give_and_count(heap, kolk_heap_near_(heap), block)) return;
+    if (heap->root && kolk_nursery_free_(&heap->root->nursery, block)) return;
     int before = errno;
-    if (!heap->root || !kolk_nursery_free_(&heap->root->nursery, block)) free_to_depot(heap, block, site);
+    free_to_depot(heap, block, site);
     errno = before;
 }
 

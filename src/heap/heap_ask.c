@@ -151,16 +151,16 @@ static bool large_stats(const kolk_heap_inside_ *inside, kolk_stats *out) {
 
 /* Adds the nursery's blocks of class n; true if there ever was such a block. */
 static bool add_young(const kolk_nursery_counts_ *young, uint32_t n, kolk_heap_class_stats *out) {
-    if (n >= KOLK_NURSERY_CLASSES_ || young->served[n] == 0) return false;
-    uint32_t alive = young->alive[n], blocks = alive + young->freed[n], size = kolk_own_size_(n);
+    if (n >= KOLK_NURSERY_CLASSES_ || young->of[n].served == 0) return false;
+    uint32_t alive = young->of[n].alive, blocks = alive + young->of[n].freed, size = kolk_own_size_(n);
     kolk_stats *stats = &out->stats;
     stats->count += alive;
     stats->peak += blocks; /* a block is only made if none is free */
     stats->capacity += blocks;
     stats->bytes_committed += (uint64_t)blocks * size;
     stats->stride = stats->object_size = size;
-    out->asked += (uint64_t)young->served[n] * size;
-    out->given += (uint64_t)young->served[n] * size;
+    out->asked += (uint64_t)young->of[n].served * size;
+    out->given += (uint64_t)young->of[n].served * size;
     return true;
 }
 
@@ -187,7 +187,7 @@ static bool stats_of_class(const kolk_heap *heap, uint32_t n, const kolk_nursery
 }
 
 bool kolk_heap_stats_of_class(const kolk_heap *heap, uint32_t n, kolk_heap_class_stats *out) {
-    kolk_nursery_counts_ young = {.served = {0}};
+    kolk_nursery_counts_ young = {.of = {{0}}};
     if (heap->root) kolk_nursery_count_(&heap->root->nursery, &young);
     bool found = heap->fixed ? kolk_fixed_stats_of_class_(heap, n, out) : stats_of_class(heap, n, &young, out);
     kolk_tools_wrote_(out, sizeof *out);
@@ -220,7 +220,8 @@ static void add_classes(const kolk_heap *heap, kolk_stats *sum) {
     if (!kolk_nursery_count_(&heap->root->nursery, &young) && !inside_for_stats(heap)) return;
     sum->bytes_committed += heap->root->nursery.leaves * (uint64_t)KOLK_LEAF_;
     for (uint32_t n = 0; n < KOLK_NURSERY_CLASSES_; n++)
-        if (young.served[n]) sum->bytes_committed -= (young.alive[n] + young.freed[n]) * (uint64_t)kolk_own_size_(n);
+        if (young.of[n].served)
+            sum->bytes_committed -= (young.of[n].alive + young.of[n].freed) * (uint64_t)kolk_own_size_(n);
     for (uint32_t n = 0; n <= heap->n_classes; n++) {
         kolk_heap_class_stats one;
         if (!stats_of_class(heap, n, &young, &one)) continue;

@@ -153,9 +153,10 @@ static kolk_status make_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool s
     kolk_heap_root_ *root = kolk_heap_make_root_(heap, desc);
     if (!root) return KOLK_NO_MEMORY;
     root->serves_malloc = serves_malloc;
-    root->nursery.is_closed = desc->classes || sizeof(void *) < 8 || has_settings(desc, &settings, serves_malloc);
+    bool is_young = !desc->classes && sizeof(void *) == 8 && !has_settings(desc, &settings, serves_malloc);
+    if (!is_young) kolk_nursery_close_(&root->nursery);
     if (!desc->classes) kolk_heap_set_own_tables_(heap);
-    kolk_status status = root->nursery.is_closed ? make_classes(heap, desc, &settings) : KOLK_OK;
+    kolk_status status = is_young ? KOLK_OK : make_classes(heap, desc, &settings);
     if (status != KOLK_OK) kolk_heap_end_root_(root);
     return status;
 }

@@ -47,7 +47,7 @@ void kolk_heap_leave_parent_(kolk_heap_root_ *root) {
 }
 
 kolk_heap_root_ *kolk_heap_make_root_(kolk_heap *heap, const kolk_heap_desc *desc) {
-    _Static_assert(sizeof(kolk_heap_root_) <= KOLK_LEAF_ - 8 * sizeof(kolk_heap_end_record_), "a leaf is too small");
+    _Static_assert(sizeof(kolk_heap_root_) <= KOLK_LEAF_ - 4 * sizeof(kolk_heap_end_record_), "a leaf is too small");
     kolk_heap_root_ *parent = desc->parent ? desc->parent->root : NULL;
     uint32_t leaf = kolk_leaves_take_(1);
     if (!leaf) return NULL;

@@ -14,6 +14,8 @@
 #include "../store/slot_set.h"
 #include "leaves.h"
 
+#include <errno.h>
+
 #define MOST_LEAVES    (sizeof(void *) < 8 ? UINT32_C(1) << 16 : UINT32_C(1) << 24) /* 64 MiB or 16 GiB of addresses */
 #define LEAST_LEAVES   256u
 #define LEAVES_OF_WORD 64u   /* leaves that a word of the set stands for */
@@ -29,8 +31,7 @@ static struct {
     uint32_t lock;      /* held while more leaves are made usable */
     uint32_t most;      /* leaves that have addresses */
     uint32_t committed; /* leaves that may be used */
-    uint32_t used;      /* leaves that are taken */
-    uint32_t given;     /* leaves that were returned since the last trim */
+    uint32_t given;     /* about how many leaves were returned since the last trim */
     uint32_t hint;      /* the word where a search begins */
 } leaves;
 
@@ -100,8 +101,14 @@ static bool commit_leaves(void) {
     return true;
 }
 
+/* Leaf 0 counts as used. */
+static uint32_t used_leaves(void) {
+    uint32_t fresh = kolk_load_(&kolk_leaves_all_.fresh, KOLK_ACQUIRE_);
+    return fresh - (uint32_t)kolk_slot_set_count_(&leaves.free, fresh / LEAVES_OF_WORD);
+}
+
 __attribute__((destructor)) void kolk_leaves_end_(void) {
-    if (!leaves.range || kolk_load_(&leaves.used, KOLK_RELAXED_)) return;
+    if (!leaves.range || used_leaves() > 1) return;
     kolk_store_(&kolk_leaves_all_.fresh, 0, KOLK_RELEASE_);
     kolk_memory_release_(leaves.range, leaves.range_size);
     leaves.range = NULL;
@@ -141,13 +148,18 @@ static void note_empty(uint32_t word) {
     if (bits) kolk_slot_set_put_(&leaves.free, word, bits);
 }
 
+/* Where the next search begins. Most threads find it right, and then do not write to a word that all of them read. */
+static void set_hint(uint32_t word) {
+    if (kolk_load_(&leaves.hint, KOLK_RELAXED_) != word) kolk_store_(&leaves.hint, word, KOLK_RELAXED_);
+}
+
 static uint32_t search(uint32_t n) {
     uint32_t words = kolk_load_(&kolk_leaves_all_.fresh, KOLK_ACQUIRE_) / LEAVES_OF_WORD, word, looks = LOOKS;
     kolk_slot_walk_ walk = kolk_slot_walk_from_(&leaves.free, words, kolk_load_(&leaves.hint, KOLK_RELAXED_));
     while (looks-- && kolk_slot_walk_next_(&walk, &word)) {
         uint32_t first = take_in_word(word, n);
         if (first) {
-            if (kolk_load_(&leaves.hint, KOLK_RELAXED_) != word) kolk_store_(&leaves.hint, word, KOLK_RELAXED_);
+            set_hint(word);
             return first;
         }
         if (kolk_load_(kolk_slot_set_word_(&leaves.free, word), KOLK_RELAXED_) == 0) note_empty(word);
@@ -162,7 +174,7 @@ static bool use_word(void) {
     kolk_store_(&kolk_leaves_all_.fresh, fresh + LEAVES_OF_WORD, KOLK_RELEASE_); /* partner: kolk_leaf_of_ */
     kolk_slot_set_put_(&leaves.free, fresh / LEAVES_OF_WORD,
                        ~UINT64_C(0) << (fresh ? 0 : 1)); /* leaf 0 is never taken */
-    kolk_store_(&leaves.hint, fresh / LEAVES_OF_WORD, KOLK_RELAXED_);
+    set_hint(fresh / LEAVES_OF_WORD);
     return true;
 }
 
@@ -174,7 +186,6 @@ uint32_t kolk_leaves_take_(uint32_t n) {
         while (!(first = search(n)) && use_word()) {}
         kolk_unlock_word_(&leaves.lock);
     }
-    if (first) kolk_fetch_add_(&leaves.used, n, KOLK_RELAXED_);
     return first;
 }
 
@@ -199,19 +210,30 @@ size_t kolk_leaves_trim_(bool counts) {
     return bytes;
 }
 
-/* Trims once a quarter of all leaves were returned since the last time, so that this costs little on average. */
+/* Trims if a quarter of all leaves were returned since the last time, and more are free than used. To count the used
+ * ones takes long, so that is not done again before enough leaves were returned to change the answer, or a 64th of all.
+ * If two threads count at the same moment, one of them may not be counted. */
 static void trim_seldom(uint32_t n) {
-    uint32_t fresh = kolk_load_(&kolk_leaves_all_.fresh, KOLK_RELAXED_);
-    uint32_t used = kolk_fetch_sub_(&leaves.used, n, KOLK_RELAXED_) - n;
-    uint32_t given = kolk_fetch_add_(&leaves.given, n, KOLK_RELAXED_) + n;
-    if (fresh - used <= SPARE || fresh - used <= used || given < fresh / 4) return;
-    kolk_store_(&leaves.given, 0, KOLK_RELAXED_);
+    uint32_t fresh = kolk_load_(&kolk_leaves_all_.fresh, KOLK_RELAXED_), quarter = fresh / 4;
+    uint32_t given = kolk_load_(&leaves.given, KOLK_RELAXED_) + n;
+    bool is_time = fresh > SPARE && given >= quarter;
+    uint32_t used = is_time ? used_leaves() : fresh, unused = fresh - used;
+    bool trims = unused > SPARE && unused > used;
+    if (is_time && !trims) {
+        uint32_t more = used > unused ? (used - unused) / 2 : 0;
+        if (more < fresh / 64) more = fresh / 64;
+        given = more < quarter ? quarter - more : 0;
+    }
+    kolk_store_(&leaves.given, trims ? 0 : given, KOLK_RELAXED_);
+    if (!trims) return;
+    int before = errno; /* a free must preserve it */
     kolk_leaves_trim_(false);
+    errno = before;
 }
 
 void kolk_leaves_give_(uint32_t first, uint32_t n) {
     kolk_slot_set_put_(&leaves.free, first / LEAVES_OF_WORD, run_bits(first, n));
-    kolk_store_(&leaves.hint, first / LEAVES_OF_WORD, KOLK_RELAXED_);
+    set_hint(first / LEAVES_OF_WORD);
     trim_seldom(n);
 }
 

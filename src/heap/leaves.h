@@ -19,13 +19,13 @@
 #define KOLK_LEAF_     1024u /* bytes: 64 grains */
 #define KOLK_LEAF_RUN_ 64u   /* the most leaves of a run */
 
-/* A run's owner writes all of this. It is 0 in leaves that were never used. */
+/* A run's owner writes all of this. It is 0 in leaves that were never used, and free leaves have no bits. */
 typedef struct kolk_leaf_ {
     _Alignas(8) uint64_t starts; /* a bit for each grain: a block or a gap begins here */
     _Alignas(8) uint64_t alive;  /* a bit for each grain: a live block begins here */
     uint32_t owner;              /* the nursery that has it, or had it last; 0: none yet */
-    uint32_t next, before;       /* in a run's first leaf: the neighbours in its owner's list of runs; 0: none */
-    uint16_t living;             /* in a run's first leaf: the run's live blocks */
+    uint32_t next, before;       /* in a run's first leaf: the neighbours in its owner's list of runs; 0: none.
+                                  * In a heap's root, which has no owner, `next` is what its nursery owns leaves as */
     uint8_t length;              /* in a run's first leaf: the run's leaves */
     uint8_t back;                /* the distance to the run's first leaf */
 } kolk_leaf_;

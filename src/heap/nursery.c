@@ -1,9 +1,10 @@
 /* nursery.c: see nursery.h.
  *
- * A fork may interrupt another thread at any line. The child finds the lock free, and mends the nursery at its first
- * call: the bits in the records are written in an order that makes each of them right at any time, and the counts are
- * counted again. The child may lose a block, or leaves that were on their way, but nothing else. */
+ * A fork may interrupt another thread at any line. The child finds that the lock was taken, and mends the nursery at
+ * its first call: the bits in the records are written in an order that makes each of them right at any time, and the
+ * counts are counted again. The child may lose leaves that were on their way, but nothing else. */
 #include "kolk/base.h"
+#include "kolk/base.inl"
 
 #if KOLK_HOSTED
 
@@ -18,66 +19,109 @@
 #define MOST_BYTES  262144u /* of a class, so larger classes get fewer blocks */
 #define MOST_YOUNG  2048u   /* leaves of all runs together */
 
+/* By class: the size of a block in bytes, and how many blocks are served before the class is made. */
+#define YOUNG_MOST(n) (MOST_BYTES / KOLK_OWN_SIZE_(n) < MOST_SERVED ? MOST_BYTES / KOLK_OWN_SIZE_(n) : MOST_SERVED)
+#define YOUNG_ONE(n)                                                                                                   \
+    { KOLK_OWN_SIZE_(n), YOUNG_MOST(n) }
+#define YOUNG_FOUR(n) YOUNG_ONE(n), YOUNG_ONE(n + 1), YOUNG_ONE(n + 2), YOUNG_ONE(n + 3)
+static const struct {
+    uint32_t size, most;
+} young_classes[KOLK_NURSERY_CLASSES_] = {YOUNG_FOUR(0u),  YOUNG_FOUR(4u),  YOUNG_FOUR(8u),  YOUNG_FOUR(12u),
+                                          YOUNG_FOUR(16u), YOUNG_FOUR(20u), YOUNG_FOUR(24u), YOUNG_FOUR(28u),
+                                          YOUNG_FOUR(32u), YOUNG_FOUR(36u)};
+
 #define ALL_BITS (~UINT64_C(0))
 
 /* ---- Places ------------------------------------------------------------------------------------------------------ */
 
-static unsigned grain_of(const void *at) {
+static inline unsigned grain_of(const void *at) {
     return (unsigned)((uintptr_t)at / KOLK_GRAIN_ % 64);
 }
 
-static uint64_t grain_bit(const void *at) {
+static inline uint64_t grain_bit(const void *at) {
     return UINT64_C(1) << grain_of(at);
 }
 
-static kolk_leaf_ *record_of(const void *at) {
+static inline kolk_leaf_ *record_of(const void *at) {
     return kolk_leaf_record_(kolk_leaf_at_(at));
 }
 
-/* Other threads may read the bits meanwhile, so they are written as a whole. */
-static void mark_start(const void *at) {
+/* Other threads may read the bits meanwhile, so they are written as a whole. Whoever finds that a bit was set also
+ * finds who set it (partner: is_alive_in). */
+static inline void mark_start(const void *at) {
     kolk_leaf_ *record = record_of(at);
     kolk_store_(&record->starts, record->starts | grain_bit(at), KOLK_RELAXED_);
 }
 
-static void mark_alive(const void *at) {
+static inline void unmark_start(const void *at) {
     kolk_leaf_ *record = record_of(at);
-    kolk_store_(&record->alive, record->alive | grain_bit(at), KOLK_RELAXED_);
+    kolk_store_(&record->starts, record->starts & ~grain_bit(at), KOLK_RELAXED_);
 }
 
-static void mark_dead(const void *at) {
+static inline void mark_alive(const void *at) {
     kolk_leaf_ *record = record_of(at);
-    kolk_store_(&record->alive, record->alive & ~grain_bit(at), KOLK_RELAXED_);
+    kolk_store_(&record->alive, record->alive | grain_bit(at), KOLK_RELEASE_);
+}
+
+/* Is this, which lies in the record's leaf, the start of a live block? */
+static inline bool is_alive_in(const kolk_leaf_ *record, const void *at) {
+    return (uintptr_t)at % KOLK_GRAIN_ == 0 && kolk_load_(&record->alive, KOLK_ACQUIRE_) & grain_bit(at);
 }
 
 static bool is_alive(const void *at) {
-    return (uintptr_t)at % KOLK_GRAIN_ == 0 && kolk_load_(&record_of(at)->alive, KOLK_RELAXED_) & grain_bit(at);
+    return is_alive_in(record_of(at), at);
 }
 
-static uint32_t run_of(uint32_t leaf) {
+static inline uint32_t run_of(uint32_t leaf) {
     return leaf - kolk_load_(&kolk_leaf_record_(leaf)->back, KOLK_RELAXED_);
 }
 
-static uint32_t length_of(uint32_t run) {
+static inline uint32_t length_of(uint32_t run) {
     return kolk_load_(&kolk_leaf_record_(run)->length, KOLK_RELAXED_);
 }
 
-/* Where the block or gap that starts here ends. For a live block, this needs no lock. */
-static unsigned char *block_end(const void *start) {
-    uint32_t leaf = kolk_leaf_at_(start);
-    uint64_t bits = kolk_load_(&kolk_leaf_record_(leaf)->starts, KOLK_RELAXED_) & (ALL_BITS - 1) << grain_of(start);
-    if (!bits) {
-        uint32_t run = run_of(leaf), end = run + length_of(run);
-        do {
-            if (++leaf == end) return kolk_leaf_start_(leaf);
-            bits = kolk_load_(&kolk_leaf_record_(leaf)->starts, KOLK_RELAXED_);
-        } while (!bits);
-    }
-    return kolk_leaf_start_(leaf) + kolk_bits_lowest_(bits) * KOLK_GRAIN_;
+static unsigned char *run_end(uint32_t run) {
+    return kolk_leaf_start_(run + length_of(run));
+}
+
+/* The size of a block or gap that ends in another leaf. */
+static KOLK_NOINLINE_ size_t size_over_leaves(const void *start) {
+    uint32_t leaf = kolk_leaf_at_(start), run = run_of(leaf), end = run + length_of(run);
+    uint64_t bits = 0;
+    while (!bits && ++leaf < end) bits = kolk_load_(&kolk_leaf_record_(leaf)->starts, KOLK_RELAXED_);
+    uintptr_t behind = (uintptr_t)kolk_leaf_start_(leaf);
+    return behind + (bits ? kolk_bits_lowest_(bits) * KOLK_GRAIN_ : 0) - (uintptr_t)start;
+}
+
+/* The size of the block or gap that starts here, in the record's leaf. For a live block, this needs no lock. */
+static inline size_t size_in(const kolk_leaf_ *record, const void *start) {
+    uint64_t bits = kolk_load_(&record->starts, KOLK_RELAXED_) >> grain_of(start) >> 1;
+    return bits ? (kolk_bits_lowest_(bits) + 1) * (size_t)KOLK_GRAIN_ : size_over_leaves(start);
 }
 
 static size_t size_at(const void *start) {
-    return (size_t)(block_end(start) - (const unsigned char *)start);
+    return size_in(record_of(start), start);
+}
+
+/* The last start in this run at or before the address; NULL: there is none. */
+static unsigned char *start_at_or_before(uint32_t run, const unsigned char *at) {
+    uint32_t leaf = kolk_leaf_at_(at);
+    uint64_t bits = kolk_leaf_record_(leaf)->starts & ALL_BITS >> (63 - grain_of(at));
+    while (!bits && leaf > run) bits = kolk_leaf_record_(--leaf)->starts;
+    if (!bits) return NULL;
+    return kolk_leaf_start_(leaf) + (63 - (unsigned)__builtin_clzll(bits)) * KOLK_GRAIN_;
+}
+
+/* The first live block of a run, or the first free start, from this address on; NULL: there is none. */
+static unsigned char *next_in_run(uint32_t run, const unsigned char *from, bool alive) {
+    uint64_t from_here_on = ALL_BITS << grain_of(from);
+    for (uint32_t leaf = kolk_leaf_at_(from), end = run + length_of(run); leaf < end; leaf++) {
+        const kolk_leaf_ *record = kolk_leaf_record_(leaf);
+        uint64_t bits = (alive ? record->alive : record->starts & ~record->alive) & from_here_on;
+        if (bits) return kolk_leaf_start_(leaf) + kolk_bits_lowest_(bits) * KOLK_GRAIN_;
+        from_here_on = ALL_BITS;
+    }
+    return NULL;
 }
 
 /* ---- Freed blocks ------------------------------------------------------------------------------------------------ */
@@ -85,75 +129,61 @@ static size_t size_at(const void *start) {
 /* Counts a freed block or a gap. Only if it has the size of a class can a new block take its place. */
 static void count_freed(kolk_nursery_ *nursery, size_t size, int more) {
     uint32_t n = kolk_own_class_(size);
-    if (n < KOLK_NURSERY_CLASSES_ && kolk_own_size_(n) == size) nursery->of.freed[n] += (uint32_t)more;
+    if (n < KOLK_NURSERY_CLASSES_ && kolk_own_size_(n) == size) nursery->of[n].freed += (uint32_t)more;
 }
 
-/* Calls count_freed for all that is free in a run, except for the rest of the newest run. */
+/* The first freed block or gap of a run from this address on; NULL: there is none. The rest of the newest run is not a
+ * gap. */
+static unsigned char *next_freed(const kolk_nursery_ *nursery, uint32_t run, const unsigned char *from) {
+    unsigned char *at = next_in_run(run, from, false);
+    return at == nursery->top && run == nursery->newest ? NULL : at;
+}
+
+/* Calls count_freed for all that is free in a run. */
 static void count_run(kolk_nursery_ *nursery, uint32_t run, int more) {
-    for (uint32_t leaf = run; leaf < run + length_of(run); leaf++) {
-        const kolk_leaf_ *record = kolk_leaf_record_(leaf);
-        for (uint64_t bits = record->starts & ~record->alive; bits; bits &= bits - 1) {
-            unsigned char *at = kolk_leaf_start_(leaf) + kolk_bits_lowest_(bits) * KOLK_GRAIN_;
-            if (at != nursery->top) count_freed(nursery, size_at(at), more);
-        }
-    }
+    const unsigned char *at = kolk_leaf_start_(run);
+    for (; (at = next_freed(nursery, run, at)); at += KOLK_GRAIN_) count_freed(nursery, size_at(at), more);
 }
 
-static unsigned char *find_in_run(const kolk_nursery_ *nursery, uint32_t run, size_t size) {
-    for (uint32_t leaf = run; leaf < run + length_of(run); leaf++) {
-        const kolk_leaf_ *record = kolk_leaf_record_(leaf);
-        for (uint64_t bits = record->starts & ~record->alive; bits; bits &= bits - 1) {
-            unsigned char *at = kolk_leaf_start_(leaf) + kolk_bits_lowest_(bits) * KOLK_GRAIN_;
-            if (size_at(at) == size && at != nursery->top) return at;
-        }
-    }
-    return NULL;
+static unsigned char *find_in_run(const kolk_nursery_ *nursery, uint32_t run, unsigned char *from, size_t size) {
+    unsigned char *at = from;
+    while ((at = next_freed(nursery, run, at)) && size_at(at) != size) at += KOLK_GRAIN_;
+    return at;
 }
 
-/* Takes the place of a freed block of class n. */
-static unsigned char *take_freed(kolk_nursery_ *nursery, uint32_t n) {
+/* Takes the place of a freed block of class n, which exists. */
+static KOLK_NOINLINE_ unsigned char *take_freed(kolk_nursery_ *nursery, uint32_t n) {
+    kolk_young_ *young = &nursery->of[n];
     size_t size = kolk_own_size_(n);
-    if (nursery->of.freed[n] == 0) return NULL;
-    unsigned char *found = nursery->hint ? find_in_run(nursery, run_of(nursery->hint), size) : NULL;
+    uint32_t leaf = young->hint / 64;
+    unsigned char *hint = kolk_leaf_start_(leaf) + young->hint % 64 * KOLK_GRAIN_;
+    unsigned char *found = leaf ? find_in_run(nursery, run_of(leaf), hint, size) : NULL;
     for (uint32_t run = nursery->newest; run && !found; run = kolk_leaf_record_(run)->next)
-        found = find_in_run(nursery, run, size);
+        found = find_in_run(nursery, run, kolk_leaf_start_(run), size);
     KOLK_ASSERT_(found);
-    nursery->of.freed[n]--;
+    young->freed--;
+    young->hint = kolk_leaf_at_(found) * 64 + grain_of(found);
     return found;
 }
 
 /* ---- Runs -------------------------------------------------------------------------------------------------------- */
 
-static void clear_run(uint32_t run, uint32_t length) {
-    for (uint32_t leaf = run; leaf < run + length; leaf++) {
+static void clear_run(uint32_t run) {
+    for (uint32_t leaf = run, end = run + length_of(run); leaf < end; leaf++) {
         kolk_store_(&kolk_leaf_record_(leaf)->alive, 0, KOLK_RELAXED_);
         kolk_store_(&kolk_leaf_record_(leaf)->starts, 0, KOLK_RELAXED_);
     }
 }
 
-/* Makes an empty run the place for new blocks. */
-static void begin_rest(kolk_nursery_ *nursery, uint32_t run) {
-    nursery->top = kolk_leaf_start_(run);
-    nursery->end = nursery->top + length_of(run) * KOLK_LEAF_;
-    mark_start(nursery->top);
-}
-
-/* What is left of the newest run becomes a gap. */
-static void end_rest(kolk_nursery_ *nursery) {
-    if (nursery->top) count_freed(nursery, (size_t)(nursery->end - nursery->top), 1);
-    nursery->top = nursery->end = NULL;
-}
-
 static void link_run(kolk_nursery_ *nursery, uint32_t run, uint32_t length) {
-    clear_run(run, length);
     for (uint32_t at = 0; at < length; at++) {
         kolk_leaf_ *record = kolk_leaf_record_(run + at);
+        KOLK_ASSERT_(!record->starts && !record->alive);
         kolk_store_(&record->back, (uint8_t)at, KOLK_RELAXED_);
         kolk_store_(&record->owner, nursery->owner, KOLK_RELAXED_);
     }
     kolk_leaf_ *first = kolk_leaf_record_(run);
     kolk_store_(&first->length, (uint8_t)length, KOLK_RELAXED_);
-    first->living = 0;
     first->before = 0;
     first->next = nursery->newest;
     if (first->next) kolk_leaf_record_(first->next)->before = run;
@@ -168,7 +198,7 @@ static void unlink_run(kolk_nursery_ *nursery, uint32_t run) {
     else
         kolk_store_(&nursery->newest, first->next, KOLK_RELEASE_);
     if (first->next) kolk_leaf_record_(first->next)->before = first->before;
-    if (run_of(nursery->hint) == run) nursery->hint = 0;
+    for (uint32_t n = 0; n < KOLK_NURSERY_CLASSES_; n++) nursery->of[n].hint = 0; /* it may lie in this run */
     nursery->leaves -= first->length;
 }
 
@@ -176,17 +206,68 @@ static void unlink_run(kolk_nursery_ *nursery, uint32_t run) {
  * double free. */
 static void give_run(const kolk_nursery_ *nursery, uint32_t run) {
     uint32_t length = length_of(run);
-    clear_run(run, length);
+    clear_run(run);
     kolk_leaves_give_(run, length);
     kolk_budget_give_(nursery->budget, (uint64_t)length * KOLK_LEAF_);
 }
 
+/* Returns a run if it has no live block. */
+static void return_if_empty(kolk_nursery_ *nursery, uint32_t run) {
+    if (next_in_run(run, kolk_leaf_start_(run), true)) return;
+    count_run(nursery, run, -1);
+    unlink_run(nursery, run);
+    give_run(nursery, run);
+}
+
+/* ---- The top of the newest run ----------------------------------------------------------------------------------- */
+
+/* Makes an empty run the place for new blocks. */
+static void begin_rest(kolk_nursery_ *nursery, uint32_t run) {
+    nursery->top = kolk_leaf_start_(run);
+    nursery->end = run_end(run);
+    mark_start(nursery->top);
+}
+
+/* Moves the top down to a start. */
+static inline void lower_top(kolk_nursery_ *nursery, unsigned char *start) {
+    if (nursery->top != nursery->end) unmark_start(nursery->top);
+    nursery->top = start;
+}
+
+/* Moves the top down to the end of the last live block (N2). */
+static void lower_top_over_gaps(kolk_nursery_ *nursery) {
+    const unsigned char *bottom = kolk_leaf_start_(nursery->newest);
+    while (nursery->top != bottom) {
+        unsigned char *below = start_at_or_before(nursery->newest, nursery->top - 1);
+        if (is_alive(below)) break;
+        count_freed(nursery, (size_t)(nursery->top - below), -1);
+        lower_top(nursery, below);
+    }
+}
+
+/* Finds the top of a newest run that had none so far. */
+static void find_top(kolk_nursery_ *nursery) {
+    nursery->top = nursery->end = nursery->newest ? run_end(nursery->newest) : NULL;
+    if (nursery->newest) lower_top_over_gaps(nursery);
+}
+
+/* Returns the newest run if it is empty. */
+static void return_newest_if_empty(kolk_nursery_ *nursery) {
+    uint32_t run = nursery->newest;
+    if (!run || nursery->top != kolk_leaf_start_(run)) return;
+    unlink_run(nursery, run);
+    give_run(nursery, run);
+    find_top(nursery);
+}
+
 /* Adds a run that has room for `size` bytes, and as many leaves as there are already if possible: so a heap has few
  * runs, and a small one has little that it does not need. */
-static bool add_run(kolk_nursery_ *nursery, size_t size) {
+static KOLK_NOINLINE_ bool add_run(kolk_nursery_ *nursery, size_t size) {
     uint32_t least = (uint32_t)((size + KOLK_LEAF_ - 1) / KOLK_LEAF_), wish = nursery->leaves;
+    if (wish < nursery->wish) wish = nursery->wish;
     if (wish > KOLK_LEAF_RUN_) wish = KOLK_LEAF_RUN_;
     if (wish < least) wish = least;
+    return_newest_if_empty(nursery);
     uint64_t bytes = (uint64_t)wish * KOLK_LEAF_;
     if (kolk_budget_take_(nursery->budget, bytes, bytes) == 0) {
         wish = least;
@@ -198,133 +279,125 @@ static bool add_run(kolk_nursery_ *nursery, size_t size) {
         kolk_budget_give_(nursery->budget, bytes);
         return false;
     }
-    end_rest(nursery);
+    if (nursery->top != nursery->end) count_freed(nursery, (size_t)(nursery->end - nursery->top), 1);
     link_run(nursery, run, wish);
     begin_rest(nursery, run);
     return true;
 }
 
-/* The newest run stays, and is used from its start again. */
-static void empty_run(kolk_nursery_ *nursery, uint32_t run) {
-    count_run(nursery, run, -1);
-    if (run != nursery->newest) {
-        unlink_run(nursery, run);
-        give_run(nursery, run);
-        return;
+/* Places a block at the top. The start behind it is set first, and before the block is alive: so its size is right from
+ * the first moment. */
+KOLK_ALWAYS_INLINE_ static unsigned char *take_top(kolk_nursery_ *nursery, size_t align, size_t size) {
+    unsigned char *top = nursery->top;
+    size_t gap = -(uintptr_t)top & (align - 1);
+    if ((size_t)(nursery->end - top) < gap + size) return NULL;
+    nursery->top = top + gap + size;
+    if (nursery->top != nursery->end) mark_start(nursery->top);
+    if (KOLK_UNLIKELY_(gap != 0)) {
+        mark_start(top + gap);
+        count_freed(nursery, gap, 1);
     }
-    clear_run(run, length_of(run));
-    begin_rest(nursery, run);
+    return top + gap;
 }
 
 /* ---- After a fork ------------------------------------------------------------------------------------------------ */
 
 /* Counts again what is in a run. */
 static void recount_run(kolk_nursery_ *nursery, uint32_t run) {
-    kolk_leaf_ *first = kolk_leaf_record_(run);
-    first->living = 0;
-    nursery->leaves += first->length;
-    for (uint32_t leaf = run; leaf < run + first->length; leaf++) {
-        for (uint64_t bits = kolk_leaf_record_(leaf)->alive; bits; bits &= bits - 1) {
-            uint32_t n = kolk_own_class_(size_at(kolk_leaf_start_(leaf) + kolk_bits_lowest_(bits) * KOLK_GRAIN_));
-            KOLK_ASSERT_(n < KOLK_NURSERY_CLASSES_);
-            nursery->of.alive[n]++;
-            first->living++;
-        }
+    const unsigned char *at = kolk_leaf_start_(run);
+    nursery->leaves += length_of(run);
+    for (; (at = next_in_run(run, at, true)); at += KOLK_GRAIN_) {
+        uint32_t n = kolk_own_class_(size_at(at));
+        KOLK_ASSERT_(n < KOLK_NURSERY_CLASSES_);
+        nursery->of[n].alive++;
     }
     count_run(nursery, run, 1);
 }
 
 static void recount(kolk_nursery_ *nursery) {
-    memset(nursery->of.alive, 0, sizeof nursery->of.alive);
-    memset(nursery->of.freed, 0, sizeof nursery->of.freed);
+    for (uint32_t n = 0; n < KOLK_NURSERY_CLASSES_; n++) nursery->of[n].alive = nursery->of[n].freed = 0;
     nursery->leaves = 0;
     for (uint32_t run = nursery->newest; run; run = kolk_leaf_record_(run)->next) recount_run(nursery, run);
 }
 
-/* Another thread may have been at work when the process forked. The rest of the newest run becomes a gap. */
-static void mend(kolk_nursery_ *nursery) {
-    nursery->hint = 0;
-    nursery->top = nursery->end = NULL;
-    for (uint32_t run = nursery->newest, before = 0; run; before = run, run = kolk_leaf_record_(run)->next) {
+/* Another thread was at work when the process forked. */
+static KOLK_NOINLINE_ void mend(kolk_nursery_ *nursery) {
+    uint32_t newest = nursery->newest;
+    for (uint32_t run = newest, before = 0; run; before = run, run = kolk_leaf_record_(run)->next) {
         kolk_leaf_record_(run)->before = before;
         mark_start(kolk_leaf_start_(run));
     }
+    for (uint32_t n = 0; n < KOLK_NURSERY_CLASSES_; n++) nursery->of[n].hint = 0;
+    nursery->top = nursery->end = NULL;
     recount(nursery);
-    nursery->forks = kolk_forks_();
+    find_top(nursery);
+    for (uint32_t run = newest, next; run; run = next) {
+        next = kolk_leaf_record_(run)->next;
+        if (run != newest) return_if_empty(nursery, run);
+    }
 }
 
-static void lock_nursery(kolk_nursery_ *nursery) {
-    kolk_lock_word_(&nursery->lock);
-    if (nursery->forks != kolk_forks_()) mend(nursery);
+KOLK_ALWAYS_INLINE_ static void lock_nursery(kolk_nursery_ *nursery) {
+    if (KOLK_UNLIKELY_(!kolk_lock_brief_(&nursery->lock))) mend(nursery);
 }
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------------ */
 
-/* Places a block at the top of the newest run. The start behind it is set first, and before the block is alive: so its
- * size is right from the first moment. */
-static unsigned char *take_top(kolk_nursery_ *nursery, size_t align, size_t size) {
-    unsigned char *top = nursery->top;
-    if (!top) return NULL;
-    unsigned char *at = top + (-(uintptr_t)top & (align - 1));
-    if ((size_t)(nursery->end - top) < (size_t)(at - top) + size) return NULL;
-    if (at + size != nursery->end) {
-        mark_start(at + size);
-        nursery->top = at + size;
-    } else {
-        nursery->top = nursery->end = NULL;
-    }
-    if (at == top) return at;
-    mark_start(at);
-    count_freed(nursery, (size_t)(at - top), 1);
-    return at;
+/* Takes a place in a new run. */
+static KOLK_NOINLINE_ unsigned char *take_in_new_run(kolk_nursery_ *nursery, size_t align, size_t size, bool anyway) {
+    if (nursery->leaves >= MOST_YOUNG && !anyway) return NULL;
+    return add_run(nursery, size) ? take_top(nursery, align, size) : NULL;
 }
 
-static unsigned char *take_place(kolk_nursery_ *nursery, size_t align, uint32_t n) {
-    size_t size = kolk_own_size_(n);
-    unsigned char *at = align <= KOLK_GRAIN_ ? take_freed(nursery, n) : NULL;
-    if (!at) at = take_top(nursery, align, size);
-    if (!at && add_run(nursery, size)) at = take_top(nursery, align, size);
-    return at;
-}
-
-static bool serves(const kolk_nursery_ *nursery, uint32_t n) {
-    return nursery->of.served[n] < MOST_SERVED && nursery->of.served[n] * kolk_own_size_(n) < MOST_BYTES &&
-           nursery->leaves < MOST_YOUNG;
+KOLK_ALWAYS_INLINE_ static unsigned char *take_place(kolk_nursery_ *nursery, size_t align, uint32_t n, bool anyway) {
+    const kolk_young_ *young = &nursery->of[n];
+    size_t size = young_classes[n].size;
+    if (KOLK_UNLIKELY_(young->served >= young_classes[n].most && !anyway)) return NULL;
+    if (KOLK_UNLIKELY_(young->freed && align <= KOLK_GRAIN_)) return take_freed(nursery, n);
+    unsigned char *at = take_top(nursery, align, size);
+    return KOLK_UNLIKELY_(!at) ? take_in_new_run(nursery, align, size, anyway) : at;
 }
 
 void *kolk_nursery_alloc_(kolk_nursery_ *nursery, size_t align, size_t size, bool anyway) {
-    if (nursery->is_closed || size > KOLK_NURSERY_LARGEST_ || align > KOLK_LEAF_) return NULL;
     uint32_t n = kolk_own_class_(size);
-    KOLK_ASSERT_(n < KOLK_NURSERY_CLASSES_);
+    if (n >= nursery->classes || align > KOLK_LEAF_) return NULL;
     lock_nursery(nursery);
-    unsigned char *block = anyway || serves(nursery, n) ? take_place(nursery, align, n) : NULL;
+    unsigned char *block = take_place(nursery, align, n, anyway);
     if (block) {
-        uint32_t run = run_of(kolk_leaf_at_(block));
         mark_alive(block);
-        kolk_leaf_record_(run)->living++;
-        nursery->of.alive[n]++;
-        nursery->of.served[n]++;
+        nursery->of[n].alive++;
+        nursery->of[n].served++;
     }
-    kolk_unlock_word_(&nursery->lock);
+    kolk_unlock_brief_(&nursery->lock);
     return block;
 }
 
-static void end_life_of(kolk_nursery_ *nursery, const void *block) {
-    uint32_t leaf = kolk_leaf_at_(block), run = run_of(leaf);
-    size_t size = size_at(block);
-    mark_dead(block);
-    nursery->of.alive[kolk_own_class_(size)]--;
-    count_freed(nursery, size, 1);
-    nursery->hint = leaf;
-    if (--kolk_leaf_record_(run)->living == 0) empty_run(nursery, run);
+KOLK_ALWAYS_INLINE_ static void end_life_of(kolk_nursery_ *nursery, kolk_leaf_ *record, uint32_t leaf,
+                                            unsigned char *block) {
+    size_t size = size_in(record, block);
+    uint64_t alive = record->alive & ~grain_bit(block);
+    uint32_t run = leaf - record->back;
+    kolk_young_ *young = &nursery->of[kolk_own_class_(size)];
+    kolk_store_(&record->alive, alive, KOLK_RELAXED_);
+    young->alive--;
+    if (block + size == nursery->top && run == nursery->newest) {
+        lower_top(nursery, block);
+        lower_top_over_gaps(nursery);
+        return;
+    }
+    young->freed++;
+    young->hint = leaf * 64 + grain_of(block);
+    if (run != nursery->newest && !alive) return_if_empty(nursery, run);
 }
 
 bool kolk_nursery_free_(kolk_nursery_ *nursery, const void *block) {
-    if (!kolk_nursery_has_(nursery, block)) return false;
+    uint32_t leaf = kolk_leaf_of_(block);
+    kolk_leaf_ *record = kolk_leaf_record_(leaf);
+    if (!leaf || kolk_load_(&record->owner, KOLK_RELAXED_) != nursery->owner) return false;
     lock_nursery(nursery);
-    bool is_live = kolk_nursery_has_(nursery, block) && is_alive(block);
-    if (is_live) end_life_of(nursery, block);
-    kolk_unlock_word_(&nursery->lock);
+    bool is_live = is_alive_in(record, block) && kolk_load_(&record->owner, KOLK_RELAXED_) == nursery->owner;
+    if (is_live) end_life_of(nursery, record, leaf, (unsigned char *)(uintptr_t)block);
+    kolk_unlock_brief_(&nursery->lock);
     return is_live;
 }
 
@@ -334,8 +407,9 @@ void kolk_nursery_begin_(kolk_nursery_ *nursery, kolk_budget_ *budget) {
     static uint32_t owners;
     nursery->owner = kolk_fetch_add_(&owners, 1, KOLK_RELAXED_) + 1;
     if (nursery->owner == 0) nursery->owner = kolk_fetch_add_(&owners, 1, KOLK_RELAXED_) + 1;
-    nursery->forks = kolk_forks_();
+    nursery->classes = KOLK_NURSERY_CLASSES_;
     nursery->budget = budget;
+    kolk_unlock_brief_(&nursery->lock);
 }
 
 /* Returns all runs of a list, which the nursery no longer has: a fork's child must not find a run in two places. */
@@ -347,27 +421,28 @@ static void give_runs(const kolk_nursery_ *nursery, uint32_t run) {
     }
 }
 
-void kolk_nursery_reset_(kolk_nursery_ *nursery) {
-    uint32_t newest = nursery->newest;
-    if (!newest) return;
-    kolk_leaf_ *first = kolk_leaf_record_(newest);
-    uint32_t others = first->next;
-    kolk_store_(&first->next, 0, KOLK_RELEASE_);
-    give_runs(nursery, others);
-    clear_run(newest, first->length);
-    first->before = 0;
-    first->living = 0;
-    memset(&nursery->of, 0, sizeof nursery->of);
-    nursery->leaves = first->length;
-    nursery->hint = 0;
-    nursery->forks = kolk_forks_();
-    begin_rest(nursery, newest);
-}
-
 void kolk_nursery_end_(kolk_nursery_ *nursery) {
     uint32_t newest = nursery->newest;
     kolk_store_(&nursery->newest, 0, KOLK_RELEASE_);
     give_runs(nursery, newest);
+}
+
+void kolk_nursery_reset_(kolk_nursery_ *nursery) {
+    uint32_t newest = nursery->newest;
+    if (!newest) return;
+    memset(nursery->of, 0, sizeof nursery->of);
+    kolk_unlock_brief_(&nursery->lock);
+    if (kolk_leaf_record_(newest)->next) {
+        nursery->wish = nursery->leaves;
+        nursery->leaves = 0;
+        nursery->top = nursery->end = NULL;
+        kolk_nursery_end_(nursery);
+        return;
+    }
+    clear_run(newest);
+    kolk_leaf_record_(newest)->before = 0;
+    nursery->leaves = length_of(newest);
+    begin_rest(nursery, newest);
 }
 
 /* ---- Questions --------------------------------------------------------------------------------------------------- */
@@ -376,47 +451,28 @@ size_t kolk_nursery_size_of_(const kolk_nursery_ *nursery, const void *block) {
     return kolk_nursery_has_(nursery, block) && is_alive(block) ? size_at(block) : 0;
 }
 
-/* The last start in this run at or before the address. */
-static unsigned char *start_at_or_before(uint32_t run, const unsigned char *at) {
-    uint32_t leaf = kolk_leaf_at_(at);
-    uint64_t bits = kolk_leaf_record_(leaf)->starts & ALL_BITS >> (63 - grain_of(at));
-    while (!bits && leaf > run) bits = kolk_leaf_record_(--leaf)->starts;
-    if (!bits) return NULL;
-    return kolk_leaf_start_(leaf) + (63 - (unsigned)__builtin_clzll(bits)) * KOLK_GRAIN_;
-}
-
 void *kolk_nursery_locate_(kolk_nursery_ *nursery, const void *at) {
     unsigned char *start = NULL;
     lock_nursery(nursery);
     if (kolk_nursery_has_(nursery, at))
         start = start_at_or_before(run_of(kolk_leaf_at_(at)), (const unsigned char *)at);
-    bool is_live = start && is_alive(start);
-    kolk_unlock_word_(&nursery->lock);
+    bool is_live = start && is_alive(start) && kolk_nursery_has_(nursery, start);
+    kolk_unlock_brief_(&nursery->lock);
     return is_live ? start : NULL;
-}
-
-/* The first live block of a run from this address on. */
-static unsigned char *first_alive(uint32_t run, uintptr_t from) {
-    for (uint32_t leaf = run; leaf < run + length_of(run); leaf++) {
-        uint64_t bits = kolk_leaf_record_(leaf)->alive;
-        for (; bits; bits &= bits - 1) {
-            unsigned char *at = kolk_leaf_start_(leaf) + kolk_bits_lowest_(bits) * KOLK_GRAIN_;
-            if ((uintptr_t)at >= from) return at;
-        }
-    }
-    return NULL;
 }
 
 void *kolk_nursery_next_(kolk_nursery_ *nursery, const void *above) {
     unsigned char *lowest = NULL;
     lock_nursery(nursery);
     for (uint32_t run = nursery->newest; run; run = kolk_leaf_record_(run)->next) {
-        uintptr_t start = (uintptr_t)kolk_leaf_start_(run), end = start + length_of(run) * KOLK_LEAF_;
-        if (end <= (uintptr_t)above || (lowest && start > (uintptr_t)lowest)) continue;
-        unsigned char *found = first_alive(run, (uintptr_t)above + 1);
+        unsigned char *from = kolk_leaf_start_(run);
+        if (run_end(run) <= (const unsigned char *)above || (lowest && from > lowest)) continue;
+        if (from <= (const unsigned char *)above)
+            from = (unsigned char *)((uintptr_t)above / KOLK_GRAIN_ * KOLK_GRAIN_ + KOLK_GRAIN_);
+        unsigned char *found = next_in_run(run, from, true);
         if (found && (!lowest || found < lowest)) lowest = found;
     }
-    kolk_unlock_word_(&nursery->lock);
+    kolk_unlock_brief_(&nursery->lock);
     return lowest;
 }
 
@@ -424,31 +480,35 @@ bool kolk_nursery_count_(kolk_nursery_ *nursery, kolk_nursery_counts_ *out) {
     memset(out, 0, sizeof *out);
     if (kolk_load_(&nursery->newest, KOLK_RELAXED_) == 0) return false;
     lock_nursery(nursery);
-    *out = nursery->of;
-    kolk_unlock_word_(&nursery->lock);
+    memcpy(out->of, nursery->of, sizeof out->of);
+    kolk_unlock_brief_(&nursery->lock);
     return true;
 }
 
 static bool is_run_valid(const kolk_nursery_ *nursery, uint32_t run, uint32_t before) {
     const kolk_leaf_ *first = kolk_leaf_record_(run);
-    uint32_t living = 0;
     if (first->before != before || first->length == 0 || first->length > KOLK_LEAF_RUN_) return false; /* N1 */
     if (!(first->starts & 1)) return false;                                                            /* N2 */
     for (uint32_t leaf = run; leaf < run + first->length; leaf++) {
         const kolk_leaf_ *record = kolk_leaf_record_(leaf);
         if (record->owner != nursery->owner || record->back != leaf - run) return false; /* N1 */
         if (record->alive & ~record->starts) return false;                               /* N2 */
-        living += (uint32_t)__builtin_popcountll(record->alive);
     }
-    return living == first->living; /* N3 */
+    return run == nursery->newest || next_in_run(run, kolk_leaf_start_(run), true); /* N3 */
 }
 
-static bool are_counts_right(kolk_nursery_ *nursery) {
+static bool is_top_valid(const kolk_nursery_ *nursery) {
+    uint32_t run = nursery->newest;
+    unsigned char *bottom = kolk_leaf_start_(run), *last = start_at_or_before(run, nursery->end - 1);
+    if (nursery->end != run_end(run)) return false;
+    if (nursery->top == nursery->end) return is_alive(last);
+    return last == nursery->top && !is_alive(last) && (last == bottom || is_alive(start_at_or_before(run, last - 1)));
+}
+
+static bool are_counts_right(const kolk_nursery_ *nursery) {
     kolk_nursery_ counted = *nursery;
     recount(&counted);
-    return counted.leaves == nursery->leaves &&
-           memcmp(counted.of.alive, nursery->of.alive, sizeof counted.of.alive) == 0 &&
-           memcmp(counted.of.freed, nursery->of.freed, sizeof counted.of.freed) == 0;
+    return counted.leaves == nursery->leaves && memcmp(counted.of, nursery->of, sizeof counted.of) == 0;
 }
 
 bool kolk_nursery_is_valid_(kolk_nursery_ *nursery) {
@@ -457,8 +517,8 @@ bool kolk_nursery_is_valid_(kolk_nursery_ *nursery) {
         if (!is_run_valid(nursery, run, before)) return false;
         before = run;
     }
-    if (nursery->top && block_end(nursery->top) != nursery->end) return false; /* N2 */
-    return are_counts_right(nursery);                                          /* N3 */
+    if (nursery->newest && !is_top_valid(nursery)) return false; /* N2 */
+    return are_counts_right(nursery);                            /* N3 */
 }
 
 #endif

@@ -9,16 +9,20 @@
  * takes little memory and little time, and there may be many such heaps.
  *
  * A block has the size of its class. It is placed where a freed block of the same size was, or else at the top of the
- * newest run. A run without live blocks is returned, so its leaves may serve other sizes and other heaps. The sizes of
- * blocks and gaps follow from the starts, and whether a block is alive from its bit, so every free is checked.
+ * newest run, behind which nothing was ever placed. When the block below the top is freed, the top goes down to the
+ * next live block. So blocks that are freed in reverse order leave no gaps, and what is above the top is one piece. A
+ * run without live blocks is returned when another one is needed, so its leaves may serve other sizes and other heaps.
+ * The sizes of blocks and gaps follow from the starts, and whether a block is alive from its bit, so every free is
+ * checked.
  *
  * Any number of threads may call these functions. Each call takes the nursery's lock for a moment, except
  * kolk_nursery_size_of_. Alloc and free are O(leaves) at worst, usually O(1).
  *
  * Invariants (kolk_nursery_is_valid_, while no thread is at work):
  *     N1  the runs' records name each other, their leaves and this nursery
- *     N2  each run begins with a start; only a start is alive; the newest run has no start above its top
- *     N3  the counts of live and freed blocks, of living blocks of each run, and of leaves are right */
+ *     N2  each run begins with a start; only a start is alive; in the newest run, the last start is the top, unless the
+ *         top is the run's end; the block below the top is alive, or there is none
+ *     N3  the counts of live and freed blocks and of leaves are right; each run except the newest has a live block */
 #ifndef KOLK_SRC_HEAP_NURSERY_H
 #define KOLK_SRC_HEAP_NURSERY_H
 
@@ -28,26 +32,37 @@
 #define KOLK_NURSERY_LARGEST_ 32768u /* bytes of its largest blocks */
 #define KOLK_NURSERY_CLASSES_ 40u    /* kolk's own classes up to that size */
 
-/* By class: the live blocks, the freed ones that can be taken again, and how many were served so far. */
+/* The blocks of one class. */
+typedef struct kolk_young_ {
+    uint32_t alive;  /* live blocks */
+    uint32_t freed;  /* freed blocks and gaps of this size, which can be taken */
+    uint32_t served; /* how many were allocated so far */
+    uint32_t hint;   /* where one was freed or taken again last: leaf * 64 + grain; 0: nowhere */
+} kolk_young_;
+
 typedef struct kolk_nursery_counts_ {
-    uint32_t alive[KOLK_NURSERY_CLASSES_], freed[KOLK_NURSERY_CLASSES_], served[KOLK_NURSERY_CLASSES_];
+    kolk_young_ of[KOLK_NURSERY_CLASSES_];
 } kolk_nursery_counts_;
 
 typedef struct kolk_nursery_ {
-    uint32_t lock;
-    uint32_t forks;  /* kolk_forks_ when this was last known to be right */
-    uint32_t owner;  /* what the records of its leaves say; unique among the last 2^32 nurseries of the process */
-    uint32_t newest; /* the first leaf of its newest run, the first in the list of runs; 0: none */
-    uint32_t hint;   /* a leaf in which a block was freed; 0: none */
-    uint32_t leaves; /* how many leaves all runs have */
-    bool is_closed;  /* it serves nothing */
-    unsigned char *top, *end; /* the rest of the newest run, which was never used; NULL: there is none */
+    uint32_t lock;    /* a brief lock (lock.h) */
+    uint32_t owner;   /* what the records of its leaves say; unique among the last 2^32 nurseries of the process */
+    uint32_t newest;  /* the first leaf of its newest run, the first in the list of runs; 0: none */
+    uint32_t leaves;  /* how many leaves all runs have */
+    uint32_t wish;    /* how many it had before the last reset, if that returned them */
+    uint32_t classes; /* the classes that it serves: all, or none if it is closed */
+    unsigned char *top, *end; /* the rest of the newest run */
     kolk_budget_ *budget;     /* for the bytes of its leaves; NULL: no limit */
-    kolk_nursery_counts_ of;
+    kolk_young_ of[KOLK_NURSERY_CLASSES_];
 } kolk_nursery_;
 
 /* Makes a zeroed struct an empty nursery without memory. */
 void kolk_nursery_begin_(kolk_nursery_ *nursery, kolk_budget_ *budget);
+
+/* From now on, it serves no block. */
+static inline void kolk_nursery_close_(kolk_nursery_ *nursery) {
+    nursery->classes = 0;
+}
 
 /* Returns its leaves. No other thread may use it. */
 void kolk_nursery_end_(kolk_nursery_ *nursery);
@@ -60,7 +75,8 @@ void *kolk_nursery_alloc_(kolk_nursery_ *nursery, size_t align, size_t size, boo
  * them gets false. */
 bool kolk_nursery_free_(kolk_nursery_ *nursery, const void *block);
 
-/* Frees all blocks, and keeps the newest run. No other thread may use the nursery. */
+/* Frees all blocks. Keeps its run, if there is only one; otherwise the next run will be as long as all were together.
+ * No other thread may use the nursery. */
 void kolk_nursery_reset_(kolk_nursery_ *nursery);
 
 /* Does this address lie in one of its leaves, or in one that it has returned and that no other nursery has taken since?
@@ -87,8 +103,9 @@ bool kolk_nursery_is_valid_(kolk_nursery_ *nursery);
 /* ---- kolk's own classes ------------------------------------------------------------------------------------------ */
 
 /* The size of the n-th of kolk's own classes: 16, 32, 48, 64, and then four for each doubling. */
+#define KOLK_OWN_SIZE_(n) ((n) < 4 ? ((n) + 1) * KOLK_GRAIN_ : (KOLK_GRAIN_ / 2 << (n) / 4) * (5 + (n) % 4))
 static inline uint32_t kolk_own_size_(uint32_t n) {
-    return n < 4 ? (n + 1) * KOLK_GRAIN_ : (KOLK_GRAIN_ << (n - 4) / 4) * (5 + n % 4);
+    return KOLK_OWN_SIZE_(n);
 }
 
 /* The first of kolk's own classes that is as large as this size. */

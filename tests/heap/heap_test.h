@@ -6,7 +6,7 @@
 
 /* From now on, all blocks of the heap come from its classes: most tests are about these. */
 static inline void leave_nursery(kolk_heap *heap) {
-    heap->root->nursery.is_closed = true;
+    kolk_nursery_close_(&heap->root->nursery);
     assert_non_null(kolk_heap_grow_(heap));
 }
 

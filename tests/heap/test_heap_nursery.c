@@ -179,20 +179,64 @@ static void test_model(void **state) {
 static void test_run_that_changes_hands(void **state) {
     (void)state;
     kolk_nursery_ one = {.lock = 0}, other = {.lock = 0};
-    void *large[2], *small[4];
+    void *mine[4], *theirs[4];
     kolk_nursery_begin_(&one, NULL);
     kolk_nursery_begin_(&other, NULL);
-    for (unsigned n = 0; n < 2; n++) large[n] = kolk_nursery_alloc_(&one, 16, 1024, false);
-    for (unsigned n = 0; n < 2; n++) small[n] = kolk_nursery_alloc_(&one, 16, 512, false);
-    assert_true(kolk_nursery_free_(&one, small[0])); /* there is a free place of 512 bytes */
-    assert_true(kolk_nursery_free_(&one, large[0])); /* its run is returned */
-    for (unsigned n = 0; n < 4; n++) small[n] = kolk_nursery_alloc_(&other, 16, 512, false);
-    for (unsigned n = 0; n < 4; n += 2) assert_true(kolk_nursery_free_(&other, small[n]));
+    for (unsigned n = 0; n < 4; n++) mine[n] = kolk_nursery_alloc_(&one, 16, 512, false);
+    assert_non_null(kolk_nursery_alloc_(&one, 16, 2048, false));
+    assert_true(kolk_nursery_free_(&one, mine[2])); /* there is a free place of 512 bytes */
+    assert_true(kolk_nursery_free_(&one, mine[1]));
+    assert_true(kolk_nursery_free_(&one, mine[0])); /* their run is returned */
+    for (unsigned n = 0; n < 4; n++) theirs[n] = kolk_nursery_alloc_(&other, 16, 512, false);
+    assert_ptr_equal(theirs[0], mine[0]);
+    for (unsigned n = 0; n < 4; n += 2) assert_true(kolk_nursery_free_(&other, theirs[n]));
     void *block = kolk_nursery_alloc_(&one, 16, 512, false);
     assert_true(kolk_nursery_has_(&one, block) && !kolk_nursery_has_(&other, block));
     assert_true(kolk_nursery_is_valid_(&one) && kolk_nursery_is_valid_(&other));
     kolk_nursery_end_(&one);
     kolk_nursery_end_(&other);
+}
+
+/* Blocks that are freed in reverse order leave no gap, and neither do those between them. */
+static void test_top(void **state) {
+    (void)state;
+    enum { MANY = 200 };
+    kolk_nursery_ nursery = {.lock = 0};
+    kolk_nursery_counts_ of;
+    void *many[MANY];
+    kolk_nursery_begin_(&nursery, NULL);
+    unsigned char *first = (unsigned char *)kolk_nursery_alloc_(&nursery, 16, 16, false);
+    for (unsigned round = 0; round < 3; round++) {
+        for (unsigned n = 0; n < MANY; n++) many[n] = kolk_nursery_alloc_(&nursery, 16, 16 + n * 7 % 500, false);
+        for (unsigned n = MANY; n--;)
+            if (round == 0 || n % 2) assert_true(kolk_nursery_free_(&nursery, many[n]));
+        for (unsigned n = MANY; n--;)
+            if (round > 0 && n % 2 == 0) assert_true(kolk_nursery_free_(&nursery, many[n]));
+        assert_true(kolk_nursery_is_valid_(&nursery));
+        assert_true(kolk_nursery_count_(&nursery, &of));
+        for (unsigned n = 0; n < KOLK_NURSERY_CLASSES_; n++) assert_int_equal(of.of[n].alive, n == 0);
+    }
+    assert_true(kolk_nursery_free_(&nursery, first));
+    assert_in_range(nursery.leaves, 0, KOLK_LEAF_RUN_); /* only the newest run is left */
+    assert_ptr_equal(nursery.top, kolk_leaf_start_(nursery.newest));
+    kolk_nursery_end_(&nursery);
+}
+
+/* A nursery that is reset again and again soon keeps one run, in which all of its blocks fit. */
+static void test_runs_after_resets(void **state) {
+    (void)state;
+    kolk_nursery_ nursery = {.lock = 0};
+    kolk_nursery_begin_(&nursery, NULL);
+    uint32_t run = 0;
+    for (unsigned round = 0; round < 5; round++) {
+        for (unsigned n = 0; n < 100; n++) assert_non_null(kolk_nursery_alloc_(&nursery, 16, 16 + n * 7 % 500, false));
+        assert_true(kolk_nursery_is_valid_(&nursery));
+        if (round > 1) assert_int_equal(nursery.newest, run);
+        run = nursery.newest;
+        kolk_nursery_reset_(&nursery);
+        assert_true(kolk_nursery_is_valid_(&nursery));
+    }
+    kolk_nursery_end_(&nursery);
 }
 
 /* A heap that can have no classes keeps its nursery, however many blocks it has. */
@@ -208,9 +252,9 @@ static void test_without_classes(void **state) {
     for (unsigned n = 0; n < MANY; n++)
         if (n % 64) assert_true(kolk_nursery_free_(&nursery, many[n]));
     assert_true(kolk_nursery_count_(&nursery, &of));
-    assert_int_equal(of.served[0], MANY);
-    assert_int_equal(of.alive[0], (MANY + 63) / 64);
-    assert_int_equal(of.freed[0], MANY - (MANY + 63) / 64);
+    assert_int_equal(of.of[0].served, MANY);
+    assert_int_equal(of.of[0].alive, (MANY + 63) / 64);
+    assert_int_equal(of.of[0].freed, MANY / 64 * 63); /* the top went down to the last live block */
     assert_true(kolk_nursery_is_valid_(&nursery));
     kolk_nursery_end_(&nursery);
 }
@@ -473,6 +517,8 @@ int main(void) {
         cmocka_unit_test(test_memory_of_free_leaves),
         cmocka_unit_test(test_model),
         cmocka_unit_test(test_run_that_changes_hands),
+        cmocka_unit_test(test_top),
+        cmocka_unit_test(test_runs_after_resets),
         cmocka_unit_test(test_without_classes),
         cmocka_unit_test_teardown(test_misuse, abort_on_failure),
         cmocka_unit_test_teardown(test_double_free_in_a_returned_run, abort_on_failure),

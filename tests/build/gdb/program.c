@@ -275,9 +275,10 @@ static bool stop_in_tasks(void) {
 static bool make_heap(void) {
     if (sizeof(void *) < 8) return true; /* heaps are for 64 bits */
     if (kolk_heap_init(&level, &(kolk_heap_desc){.name = "level", .limit = 4 << 20}) != KOLK_OK) return false;
+    void *freed = kolk_heap_alloc(&level, 20);
     for (int i = 0; i < 3; i++)
         if (!kolk_heap_alloc(&level, 20) || !kolk_heap_alloc(&level, 1000)) return false;
-    kolk_heap_free(&level, kolk_heap_alloc(&level, 20));
+    kolk_heap_free(&level, freed);
     malformed_heap = level;
     malformed_heap.root = (struct kolk_heap_root_ *)16;
     return kolk_heap_alloc(&level, 50000) && kolk_heap_alloc(&level, 1000000);
