@@ -321,12 +321,18 @@ void kolk_registry_report_leaks_(const kolk_listed_ *at) {
     if (pool) at->kind->leaks(pool);
 }
 
-bool kolk_registry_name_(uint32_t place, char name[sizeof((kolk_noted_ *)0)->name]) {
+bool kolk_registry_name_(uint32_t place, char name[KOLK_NAME_ROOM_]) {
     kolk_lock_();
     bool is_used = place < registry.used;
     if (is_used) memcpy(name, registry.entries[place].noted.name, sizeof registry.entries->noted.name);
     kolk_unlock_();
     return is_used;
+}
+
+bool kolk_registry_name_of_(uint32_t number, char name[KOLK_NAME_ROOM_]) {
+    const entry *at = entry_of(number);
+    if (at) memcpy(name, at->noted.name, sizeof at->noted.name);
+    return at;
 }
 
 uint32_t kolk_registry_debug_(void) {

@@ -28,6 +28,7 @@ typedef struct kolk_kind_ {
 } kolk_kind_;
 
 #define KOLK_LARGEST_STRUCT_ 2048u /* bytes, over all kinds with `facts` */
+#define KOLK_NAME_ROOM_      36    /* bytes for a pool's name in the list, which is cut to this size */
 
 /* For `facts`: a hash of these words. */
 #define KOLK_FACTS_(...)                                                                                               \
@@ -59,7 +60,7 @@ void kolk_registry_remove_(uint32_t number);
 
 /* Facts about a pool that the registry keeps, so it need not read the pool for them. */
 typedef struct kolk_noted_ {
-    char name[36];  /* cut to this size */
+    char name[KOLK_NAME_ROOM_];
     uint32_t debug; /* KOLK_DEBUG_ flags */
     uint32_t count; /* live objects; UINT32_MAX if the struct was damaged or gone */
 } kolk_noted_;
@@ -84,7 +85,7 @@ void kolk_registry_collect_(kolk_records_ *out);
 typedef struct kolk_listed_ {
     const void *pool;
     const kolk_kind_ *kind;
-    const char *name; /* the pool's, cut to kolk_noted_'s size; "" if it has none */
+    const char *name; /* the pool's, cut to KOLK_NAME_ROOM_; "" if it has none */
     uint32_t debug;   /* KOLK_DEBUG_ flags */
     uint32_t place;
 } kolk_listed_;
@@ -97,9 +98,12 @@ bool kolk_registry_next_(kolk_listed_ *at, bool (*wants)(const kolk_listed_ *at)
 /* Calls the kind's `leaks`. */
 void kolk_registry_report_leaks_(const kolk_listed_ *at);
 
-/* Copies the name of the last pool at a place of the list, cut to kolk_noted_'s size; "" if it has none. Returns false
- * beyond the last place. */
-bool kolk_registry_name_(uint32_t place, char name[sizeof((kolk_noted_ *)0)->name]);
+/* Copies the name of the last pool at a place of the list, "" if it has none. Returns false beyond the last place. */
+bool kolk_registry_name_(uint32_t place, char name[KOLK_NAME_ROOM_]);
+
+/* Copies the name of the pool with this number, "" if it has none. Returns false if no listed pool has this number. The
+ * caller holds the lock. */
+bool kolk_registry_name_of_(uint32_t number, char name[KOLK_NAME_ROOM_]);
 
 /* The KOLK_DEBUG_ flags of all pools that ever existed. */
 uint32_t kolk_registry_debug_(void);
@@ -134,6 +138,11 @@ static inline void kolk_registry_try_add_(const void *pool, uint32_t *number, co
 
 static inline void kolk_registry_remove_(uint32_t number) {
     (void)number;
+}
+
+static inline bool kolk_registry_name_of_(uint32_t number, char name[KOLK_NAME_ROOM_]) {
+    (void)number, (void)name;
+    return false;
 }
 
 #endif

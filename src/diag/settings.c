@@ -85,7 +85,7 @@ static bool is_among(const char *names, const char *name) {
 
 /* Writes the names of pools, as many as fit. Returns false if one of them matches the glob. */
 static bool names_of_others(word glob, char *names, size_t size) {
-    char name[sizeof((kolk_noted_ *)0)->name];
+    char name[KOLK_NAME_ROOM_];
     *names = 0;
     for (uint32_t place = 0; kolk_registry_name_(place, name); place++) {
         if (matches_glob(glob, name)) return false;

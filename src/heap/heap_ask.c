@@ -3,8 +3,10 @@
 
 #if KOLK_HOSTED
 
-#include "../diag/fail.h"
 #include "../core/tools.h"
+#include "../diag/fail.h"
+#include "../diag/registry.h"
+#include "../os/lock.h"
 
 #include <string.h>
 
@@ -14,14 +16,54 @@ static const char *name_of(const kolk_heap *heap) {
 
 /* ---- Reports ----------------------------------------------------------------------------------------------------- */
 
-/* Reports a pointer into a leaf. */
-static void refuse_in_leaf(const kolk_heap *heap, kolk_failure failure, const char *verb) {
+/* Does this address belong to the nursery, the classes or the large blocks of a heap? */
+static bool has_address(const kolk_heap_root_ *root, const void *at) {
+    const kolk_heap_inside_ *inside = __atomic_load_n(&root->inside, __ATOMIC_ACQUIRE);
+    size_t behind;
+    if (kolk_nursery_has_(&root->nursery, at)) return true;
+    return inside && ((uintptr_t)at - (uintptr_t)inside->space < inside->space_size ||
+                      kolk_guarded_has_(&inside->guarded, at) || kolk_large_locate_(&inside->large, at, &behind));
+}
+
+/* Which other heap does this address belong to? Copies the heap's name, if it is known. False: there is no such heap.
+ * While the process's lock is held, a listed heap cannot end. Of other heaps, only the leaves' records are read. */
+static bool find_heap_of(const void *at, const kolk_heap *heap, char name[KOLK_NAME_ROOM_]) {
+    uint32_t leaf = kolk_leaf_of_(at), owner = leaf ? kolk_load_(&kolk_leaf_record_(leaf)->owner, KOLK_RELAXED_) : 0;
+    bool found = false, locked = kolk_lock_unless_forking_();
+    const kolk_heap_root_ *root = NULL;
+    while (!found && (root = kolk_heap_next_root_(root))) {
+        name[0] = 0;
+        if (root == heap->root) continue;
+        if (locked && kolk_registry_name_of_(kolk_load_(&root->number, KOLK_RELAXED_), name))
+            found = has_address(root, at);
+        else
+            found = owner && kolk_load_(&kolk_leaf_record_(kolk_leaf_of_(root))->next, KOLK_RELAXED_) == owner;
+    }
+    if (locked) kolk_unlock_();
+    return found;
+}
+
+/* Reports a pointer that this heap does not have. */
+static void refuse_foreign(const kolk_heap *heap, kolk_failure failure, const char *verb) {
+    char name[KOLK_NAME_ROOM_];
+    uint32_t leaf = kolk_leaf_of_(failure.object);
+    bool found = find_heap_of(failure.object, heap, name);
+    failure.rule = KOLK_FOREIGN_POINTER;
+    if (found && *name)
+        kolk_fail_(failure, "%s of a pointer that belongs to the heap %s", verb, name);
+    else if (found)
+        kolk_fail_(failure, "%s of a pointer that belongs to another heap", verb);
+    else if (leaf && kolk_load_(&kolk_leaf_record_(leaf)->owner, KOLK_RELAXED_))
+        kolk_fail_(failure, "%s of a pointer that belongs to a heap that has ended", verb);
+    else
+        kolk_fail_(failure, "%s of a pointer that does not belong to this heap", verb);
+}
+
+/* Reports a pointer into one of the nursery's leaves. */
+static void refuse_young(const kolk_heap *heap, kolk_failure failure, const char *verb) {
     kolk_nursery_ *nursery = &heap->root->nursery;
     const unsigned char *block = (const unsigned char *)kolk_nursery_locate_(nursery, failure.object);
-    if (!kolk_nursery_has_(nursery, failure.object)) {
-        failure.rule = KOLK_FOREIGN_POINTER;
-        kolk_fail_(failure, "%s of a pointer that belongs to another heap, or to one that has ended", verb);
-    } else if (block) {
+    if (block) {
         failure.rule = KOLK_INTERIOR_POINTER;
         kolk_fail_(failure, "%s of a pointer into a block, at byte %u of it", verb,
                    (uint64_t)((const unsigned char *)failure.object - block));
@@ -55,12 +97,10 @@ void kolk_heap_refuse_(const kolk_heap *heap, const void *block, const char *ver
         kolk_fail_(failure, "%s of a pointer into a large block, at byte %u of it", verb, (uint64_t)behind);
         return;
     }
-    if (heap->root && kolk_leaf_of_(block)) {
-        refuse_in_leaf(heap, failure, verb);
-        return;
-    }
-    failure.rule = KOLK_FOREIGN_POINTER;
-    kolk_fail_(failure, "%s of a pointer that does not belong to this heap", verb);
+    if (heap->root && kolk_nursery_has_(&heap->root->nursery, block))
+        refuse_young(heap, failure, verb);
+    else
+        refuse_foreign(heap, failure, verb);
 }
 
 size_t kolk_heap_size_of_(const kolk_heap *heap, const void *block) {

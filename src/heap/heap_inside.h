@@ -297,6 +297,10 @@ kolk_heap_root_ *kolk_heap_make_root_(kolk_heap *heap, const kolk_heap_desc *des
  * it half ended among them. */
 void kolk_heap_leave_parent_(kolk_heap_root_ *root);
 
+/* A walk over the roots of all heaps; NULL begins it, and NULL ends it. Other threads may end these heaps meanwhile.
+ * O(leaves). */
+const kolk_heap_root_ *kolk_heap_next_root_(const kolk_heap_root_ *root);
+
 /* Takes the newest function of kolk_heap_on_end; false: there is none. */
 bool kolk_heap_take_end_(kolk_heap_root_ *root, kolk_heap_end_record_ *out);
 

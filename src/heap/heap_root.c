@@ -22,6 +22,15 @@ uint64_t kolk_heap_taken_bytes_(const kolk_heap_root_ *root) {
     return (root->limit ? root->limit : NO_LIMIT) - root->own.left;
 }
 
+/* Takes a leaf that is no nursery's. */
+static uint32_t take_leaf(void) {
+    uint32_t leaf = kolk_leaves_take_(1);
+    if (!leaf) return 0;
+    kolk_store_(&kolk_leaf_record_(leaf)->owner, 0, KOLK_RELAXED_);
+    kolk_store_(&kolk_leaf_record_(leaf)->next, 0, KOLK_RELAXED_);
+    return leaf;
+}
+
 /* A fork may interrupt another thread between any two of these stores, and those of the next function. In this order,
  * the child's list lacks a complete heap at worst, and never has one that is incomplete. */
 static void join_parent(kolk_heap_root_ *root, kolk_heap_root_ *parent) {
@@ -49,9 +58,8 @@ void kolk_heap_leave_parent_(kolk_heap_root_ *root) {
 kolk_heap_root_ *kolk_heap_make_root_(kolk_heap *heap, const kolk_heap_desc *desc) {
     _Static_assert(sizeof(kolk_heap_root_) <= KOLK_LEAF_ - 4 * sizeof(kolk_heap_end_record_), "a leaf is too small");
     kolk_heap_root_ *parent = desc->parent ? desc->parent->root : NULL;
-    uint32_t leaf = kolk_leaves_take_(1);
+    uint32_t leaf = take_leaf();
     if (!leaf) return NULL;
-    kolk_store_(&kolk_leaf_record_(leaf)->owner, 0, KOLK_RELAXED_); /* no nursery has it */
     kolk_heap_root_ *root = (kolk_heap_root_ *)(void *)kolk_leaf_start_(leaf);
     memset(root, 0, sizeof *root);
     root->heap = heap;
@@ -63,6 +71,7 @@ kolk_heap_root_ *kolk_heap_make_root_(kolk_heap *heap, const kolk_heap_desc *des
     set_budget(root, parent);
     kolk_nursery_begin_(&root->nursery, root->budget);
     if (parent) join_parent(root, parent);
+    kolk_store_(&kolk_leaf_record_(leaf)->next, root->nursery.owner, KOLK_RELEASE_); /* partner: kolk_heap_next_root_ */
     heap->root = root;
     return root;
 }
@@ -71,7 +80,18 @@ void kolk_heap_end_root_(kolk_heap_root_ *root) {
     kolk_heap_leave_parent_(root);
     kolk_nursery_end_(&root->nursery);
     if (root->own.of) kolk_budget_give_(root->own.of, kolk_heap_taken_bytes_(root));
+    kolk_store_(&kolk_leaf_record_(kolk_leaf_of_(root))->next, 0, KOLK_RELAXED_);
     kolk_leaves_give_(kolk_leaf_of_(root), 1);
+}
+
+const kolk_heap_root_ *kolk_heap_next_root_(const kolk_heap_root_ *root) {
+    uint32_t leaf = root ? kolk_leaf_of_(root) : 0, end = kolk_load_(&kolk_leaves_all_.fresh, KOLK_ACQUIRE_);
+    while (++leaf < end) {
+        kolk_leaf_ *record = kolk_leaf_record_(leaf);
+        if (!kolk_load_(&record->owner, KOLK_RELAXED_) && kolk_load_(&record->next, KOLK_ACQUIRE_))
+            return (const kolk_heap_root_ *)(const void *)kolk_leaf_start_(leaf);
+    }
+    return NULL;
 }
 
 /* ---- Functions to be called at the end --------------------------------------------------------------------------- */
@@ -93,9 +113,8 @@ static kolk_heap_end_record_ *next_place(kolk_heap_root_ *root) {
     kolk_heap_end_record_ *place = root->ends ? root->ends + 1 : first_place(root);
     unsigned char *end = kolk_leaf_start_(kolk_leaf_of_(place - 1)) + KOLK_LEAF_;
     if ((unsigned char *)(place + 1) <= end) return place;
-    uint32_t leaf = kolk_leaves_take_(1);
+    uint32_t leaf = take_leaf();
     if (!leaf) return NULL;
-    kolk_store_(&kolk_leaf_record_(leaf)->owner, 0, KOLK_RELAXED_);
     *(uint32_t *)(void *)kolk_leaf_start_(leaf) = root->ends_leaf;
     root->ends_leaf = leaf;
     return first_place(root);

@@ -171,7 +171,7 @@ static void test_misuse(void **state) {
                      "kolk: level: free of a pointer that does not belong to this heap");
         kolk_heap_free(&heap, others);
         assert_noted(&taken, KOLK_FOREIGN_POINTER, "level", others, UINT32_MAX,
-                     "kolk: level: free of a pointer that does not belong to this heap");
+                     "kolk: level: free of a pointer that belongs to the heap other");
         kolk_heap_free(&heap, moved(large, 4096));
         assert_noted(&taken, KOLK_INTERIOR_POINTER, "level", moved(large, 4096), UINT32_MAX,
                      "kolk: level: free of a pointer into a large block, at byte 4096 of it");

@@ -285,17 +285,44 @@ static void test_misuse(void **state) {
     kolk_heap_free(&heap, block);
     expect(block, KOLK_DOUBLE_FREE, "kolk: young: double free of a block");
     expect(&local, KOLK_FOREIGN_POINTER, "kolk: young: free of a pointer that does not belong to this heap");
-    assert_int_equal(kolk_heap_init(&other, &(kolk_heap_desc){.name = "other"}), KOLK_OK);
-    void *theirs = kolk_heap_alloc(&other, 100);
-    static const char of_other[] =
-        "kolk: young: free of a pointer that belongs to another heap, or to one that has ended";
-    expect(theirs, KOLK_FOREIGN_POINTER, of_other);
-    expect(heap.root, KOLK_FOREIGN_POINTER, of_other);
-    assert_true(kolk_heap_is_live(&other, theirs));
+    expect(heap.root, KOLK_FOREIGN_POINTER, "kolk: young: free of a pointer that does not belong to this heap");
+    assert_int_equal(kolk_heap_init(&other, &(kolk_heap_desc){.name = NULL}), KOLK_OK);
+    expect(kolk_heap_alloc(&other, 100), KOLK_FOREIGN_POINTER,
+           "kolk: young: free of a pointer that belongs to another heap");
     kolk_heap_deinit(&other);
-    expect(theirs, KOLK_FOREIGN_POINTER, of_other);
     kolk_heap_free(&heap, second);
     expect(second, KOLK_DOUBLE_FREE, "kolk: young: double free of a block");
+    end_heap(&heap);
+}
+
+/* The report names the heap that a block of any kind belongs to. A heap that has ended has no name. */
+static void test_blocks_of_others(void **state) {
+    (void)state;
+    static const char named[] = "kolk: young: free of a pointer that belongs to the heap other";
+    static const char ended[] = "kolk: young: free of a pointer that belongs to a heap that has ended";
+    kolk_heap others[3];
+    void *theirs[3], *large, *of_class;
+    begin_young(&(kolk_heap_desc){.name = "young"});
+    for (unsigned n = 0; n < 3; n++) {
+        const char *name = n == 1 ? "other" : "a third";
+        assert_int_equal(kolk_heap_init(&others[n], &(kolk_heap_desc){.name = name, .parent = n ? &heap : NULL}),
+                         KOLK_OK);
+        assert_non_null(theirs[n] = kolk_heap_alloc(&others[n], 100));
+    }
+    expect(theirs[1], KOLK_FOREIGN_POINTER, named);
+    expect((char *)theirs[1] + 16, KOLK_FOREIGN_POINTER, named);
+    assert_non_null(large = kolk_heap_alloc(&others[1], 1 << 20));
+    kolk_nursery_close_(&others[1].root->nursery);
+    assert_non_null(of_class = kolk_heap_alloc(&others[1], 100));
+    expect(large, KOLK_FOREIGN_POINTER, named);
+    expect(of_class, KOLK_FOREIGN_POINTER, named);
+    expect(theirs[1], KOLK_FOREIGN_POINTER, named);
+    assert_true(kolk_heap_is_live(&others[1], theirs[1]));
+    kolk_heap_deinit(&others[1]);
+    expect(theirs[1], KOLK_FOREIGN_POINTER, ended);
+    expect(of_class, KOLK_FOREIGN_POINTER, "kolk: young: free of a pointer that does not belong to this heap");
+    expect(theirs[2], KOLK_FOREIGN_POINTER, "kolk: young: free of a pointer that belongs to the heap a third");
+    kolk_heap_deinit(&others[0]);
     end_heap(&heap);
 }
 
@@ -521,6 +548,7 @@ int main(void) {
         cmocka_unit_test(test_runs_after_resets),
         cmocka_unit_test(test_without_classes),
         cmocka_unit_test_teardown(test_misuse, abort_on_failure),
+        cmocka_unit_test_teardown(test_blocks_of_others, abort_on_failure),
         cmocka_unit_test_teardown(test_double_free_in_a_returned_run, abort_on_failure),
         cmocka_unit_test(test_growing_up),
         cmocka_unit_test(test_zeroed),
