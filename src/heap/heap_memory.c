@@ -218,14 +218,43 @@ static void end_heap(kolk_heap_root_ *root, const void *site) {
     kolk_heap_end_root_(root);
 }
 
-/* Ends a heap that has no children, and sets its struct to all zero. The struct is the user's, and its storage may be
- * gone although the heap was not deinitialised. */
-static void end_child(kolk_heap_root_ *child, const void *site) {
-    kolk_heap *heap = child->heap;
-    uintptr_t root = 0;
-    bool is_there = kolk_peek_(&root, &heap->root, sizeof root) && root == (uintptr_t)child;
-    end_heap(child, site);
-    if (is_there) memset(heap, 0, sizeof *heap);
+/* Does no function of the user run while this heap ends? */
+static bool ends_silently(const kolk_heap_root_ *root) {
+    return !root->child && !root->ends && !root->inside;
+}
+
+#define AT_ONCE 16u /* children that end together, so that one system call looks at all of their structs */
+
+/* Reads heap->root of n children. A child's struct is the user's, and its storage may be gone although the child was
+ * not deinitialised: 0 then. If all structs lie in live blocks of the parent, no system call is needed. */
+static void look_at_structs(kolk_heap_root_ *parent, kolk_heap_root_ *const *children, unsigned n, uintptr_t *roots) {
+    const uintptr_t *places[AT_ONCE] = {NULL};
+    bool are_blocks = true;
+    for (unsigned i = 0; i < n; i++) {
+        places[i] = (const uintptr_t *)&children[i]->heap->root;
+        are_blocks = are_blocks && kolk_nursery_locate_(&parent->nursery, children[i]->heap);
+    }
+    if (!are_blocks) kolk_peek_words_(roots, places, n);
+    for (unsigned i = 0; are_blocks && i < n; i++) roots[i] = (uintptr_t)children[i]->heap->root;
+}
+
+/* Ends the newest child, which has no children, or several if all of them end silently, and sets their structs to all
+ * zero. An older child's struct may lie in a block of a newer one, which other threads may have by now. */
+static void end_newest(kolk_heap_root_ *parent, const void *site) {
+    kolk_heap_root_ *children[AT_ONCE], *child = parent->child;
+    uintptr_t roots[AT_ONCE];
+    unsigned n = 0;
+    do {
+        children[n++] = child;
+        child = child->older;
+    } while (child && n < AT_ONCE && ends_silently(children[n - 1]) && ends_silently(child));
+    look_at_structs(parent, children, n, roots);
+    for (unsigned i = 0; i < n; i++) {
+        kolk_heap *heap = children[i]->heap;
+        kolk_heap_root_ *root = children[i];
+        end_heap(root, site);
+        if (roots[i] == (uintptr_t)root && heap->root == root) memset(heap, 0, sizeof *heap);
+    }
 }
 
 /* Ends all children, the newest first, and then calls the functions of kolk_heap_on_end, the newest first. These may
@@ -236,9 +265,8 @@ static void end_family(kolk_heap_root_ *root, const void *site) {
         kolk_heap_root_ *at = root;
         while (root->child) {
             while (at->child) at = at->child;
-            kolk_heap_root_ *parent = at->parent;
-            end_child(at, site);
-            at = parent;
+            at = at->parent;
+            end_newest(at, site);
         }
         if (kolk_heap_take_end_(root, &end)) end.function(end.context);
     } while (root->child || root->ends);
