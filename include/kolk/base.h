@@ -447,9 +447,9 @@ KOLK_API_ size_t kolk_stack_text(const void *const *stack, uint32_t depth, bool 
  *     sites=3         reports state where an object was allocated and freed: they name the three innermost calls
  *                     outside kolk, including inlined functions. The number may be 1 to 16; if it is left out, it is 3.
  *                     Objects that are still alive at deinit and at exit are reported (KOLK_LEAK): one failure for each
- *                     place that allocated some, beginning with the place of the oldest object. An alloc or free takes
- *                     some microseconds to walk the stack; with sites=1 it does not walk. docs/debugging.md states when
- *                     less is known.
+ *                     place that allocated some, beginning with the place of the oldest object. The end of a heap with
+ *                     a parent reports none. An alloc or free takes some microseconds to walk the stack; with sites=1
+ *                     it does not walk. docs/debugging.md states when less is known.
  *     move            slot maps only (not on the caller's memory): each remove, clear and sort moves all objects to
  *                     another block and makes the old block inaccessible until seven more such calls. So the use of a
  *                     kept pointer crashes immediately. A removal is then O(count), so `all` does not include this

@@ -205,13 +205,23 @@ static void end_classes(kolk_heap_inside_ *inside) {
     end_inside(inside);
 }
 
+/* Verifies and reports what the debug mode knows of. Blocks that are left in a child are no leaks: that all of them end
+ * together is what a child is for. */
+static void prove_classes(const kolk_heap_root_ *root, const void *site) {
+    const kolk_heap_inside_ *inside = root->inside;
+    for (uint32_t n = 0; inside && n < inside->n_classes; n++) {
+        const kolk_heap_tray_ *tray = &inside->trays[n];
+        if (!tray->is_made || !tray->store.debug) continue;
+        kolk_store_prove_all_(&tray->store, site);
+        if (!root->parent) kolk_store_report_leaks_(&tray->store);
+    }
+}
+
 /* Ends a heap; its struct stays as it is. */
 static void end_heap(kolk_heap_root_ *root, const void *site) {
     end_family(root, site);
+    prove_classes(root, site); /* first, as the handler may longjmp */
     kolk_heap_inside_ *inside = root->inside;
-    for (uint32_t n = 0; inside && n < inside->n_classes; n++) /* first, as the handler may longjmp */
-        if (inside->trays[n].is_made && inside->trays[n].store.debug)
-            kolk_store_prove_all_(&inside->trays[n].store, site);
     kolk_heap_leave_parent_(root);
     kolk_registry_remove_(root->number);
     if (inside) end_classes(inside);

@@ -158,7 +158,10 @@ KOLK_NOINLINE_ void kolk_shared_deinit(kolk_shared *pool) {
     const void *site = SITE;
     kolk_shared_inside_ *inside = pool->inside;
     if (!inside || !kolk_check_home_(pool, pool->number, pool->name, site)) return;
-    if (inside->store.debug) kolk_store_prove_all_(&inside->store, site); /* first, because the handler may longjmp */
+    if (inside->store.debug) { /* first, because the handler may longjmp */
+        kolk_store_prove_all_(&inside->store, site);
+        kolk_store_report_leaks_(&inside->store);
+    }
     kolk_registry_remove_(pool->number);
     kolk_shared_end_lives_(inside, site);
     kolk_store_end_lives_(&inside->store, site);

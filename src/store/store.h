@@ -214,8 +214,7 @@ void kolk_store_verify_(const kolk_slot_store_ *store, uint32_t slot, bool fille
 /* Are all red zones and fills undamaged? */
 bool kolk_store_is_intact_(const kolk_slot_store_ *store);
 
-/* At the end of a store in debug mode, reports damage and live objects. Changes nothing, because the failure handler
- * may longjmp. */
+/* At the end of a store in debug mode, reports damage. Changes nothing, because the failure handler may longjmp. */
 void kolk_store_prove_all_(const kolk_slot_store_ *store, const void *site);
 
 /* Poisons an object whose life has ended and that no thread reads any more. Puts its slot into the quarantine or the

@@ -173,7 +173,6 @@ void kolk_store_prove_all_(const kolk_slot_store_ *store, const void *site) {
     for (const kolk_magazine_ *magazine = NULL; (magazine = kolk_keepers_next_magazine_(&store->depot, magazine));)
         if (magazine->proving && !kolk_thread_is_gone_(magazine->keeper->owner))
             prove_free(store, magazine->proving - 1, site);
-    kolk_store_report_leaks_(store);
 }
 
 void kolk_store_report_leaks_(const kolk_slot_store_ *store) {

@@ -35,6 +35,29 @@ static void test_leaving_deinit(void **state) {
     assert_true(all_bytes_are(&heap, sizeof heap, 0));
 }
 
+/* Blocks that end with a child, or by a reset, are no leaks. */
+static void test_ends_without_leaks(void **state) {
+    (void)state;
+    kolk_heap parent, child;
+    notes taken;
+    begin_notes(&taken);
+    make_heap(&parent, &(kolk_heap_desc){.name = "server", .debug = "all"});
+    for (unsigned n = 0; n < 3; n++) {
+        make_heap(&child, &(kolk_heap_desc){.name = "request", .debug = "all", .parent = &parent});
+        assert_non_null(kolk_heap_alloc(&child, 100));
+        if (n == 0) kolk_heap_deinit(&child);
+        if (n == 1) kolk_heap_reset(&parent);
+        assert_int_equal(taken.count, 0);
+    }
+    char *block = (char *)kolk_heap_alloc(&child, 100);
+    kolk_heap_free(&child, block);
+    block[0] = 1;
+    assert_non_null(kolk_heap_alloc(&parent, 10));
+    kolk_heap_deinit(&parent);
+    assert_int_equal(taken.count, 2); /* the write after free, and the block of the parent */
+    assert_int_equal(taken.last.rule, KOLK_LEAK);
+}
+
 /* Init reports a bad setting once, and the alloc that makes a class does not report it again. */
 static void test_bad_setting(void **state) {
     (void)state;
@@ -82,6 +105,7 @@ static void test_ending_in_on_full(void **state) {
 int main(void) {
     END_IF_IT_HANGS();
     setenv("KOLK_BYPASS", "0", 1);
-    const struct CMUnitTest tests[] = {TEST(test_leaving_deinit), TEST(test_bad_setting), TEST(test_ending_in_on_full)};
+    const struct CMUnitTest tests[] = {TEST(test_leaving_deinit), TEST(test_ends_without_leaks), TEST(test_bad_setting),
+                                       TEST(test_ending_in_on_full)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
