@@ -29,16 +29,16 @@
  * may live inside another one (`parent`), and ends with it.
  *
  * Cost      alloc and free are O(1): two dozen instructions without an atomic read-modify-write. About every 32nd call
- *           does one to three atomic operations. For the blocks of a nursery, they take a lock and some 300
- *           instructions; an alloc may have to search the nursery, which has at most 2 MiB if the heap can have
- *           classes, for a freed block. init and deinit take no system calls as long as the heap needs no class. The
- *           first use of a class, and a thread's first use of a heap that has classes, ask the system for memory. On
- *           average, none of this depends on the number of threads or heaps. But with more than eight heaps, two of
- *           them share one of the eight places where a thread looks first: if a thread alternates between these two,
- *           each change costs some 500 instructions. A large block costs one to three system calls, and takes a lock
- *           for a moment.
+ *           does one to three atomic operations. For the blocks of a nursery, they take a lock, which is one atomic
+ *           operation; an alloc takes some 160 instructions, a free some 230. An alloc may have to search the nursery,
+ *           which has at most 2 MiB if the heap can have classes, for a freed block. init and deinit take no system
+ *           calls as long as the heap needs no class. The first use of a class, and a thread's first use of a heap that
+ *           has classes, ask the system for memory. On average, none of this depends on the number of threads or heaps.
+ *           But with more than eight heaps, two of them share one of the eight places where a thread looks first: if a
+ *           thread alternates between these two, each change costs some 500 instructions. A large block costs one to
+ *           three system calls, and takes a lock for a moment.
  * Memory    pages of the system. A heap takes 1 KiB, and 1 KiB more for its first block. Leaves that heaps return keep
- *           their memory for other heaps: at most 4 MiB, or as much as all heaps use now, or a quarter of the most that
+ *           their memory for other heaps: about 4 MiB, or as much as all heaps use now, or a quarter of the most that
  *           they ever used, whichever is most. Waste: a block of up to 64 bytes has at
  *           most 15 bytes more than requested; a block of up to KOLK_HEAP_LARGEST wastes at most a fifth of its bytes.
  *           Metadata: 1 byte and 1 bit per block (in a nursery 32 bytes per leaf), outside the blocks, where no write
@@ -75,7 +75,9 @@
  *           called. The bytes of a child count towards its own limit and those of all heaps that it lives inside.
  *           Several threads may init and deinit children of one heap at the same time. A child's struct must exist as
  *           long as the child; it may lie in a block of its parent.
- * Settings  a heap that has debug settings, or that is made while KOLK_DEBUG or KOLK_FAIL is set, has no nursery.
+ * Settings  a heap that has debug settings, or that is made while KOLK_DEBUG or KOLK_FAIL is set, has no nursery. With
+ *           `sites`, the deinit of a heap without a parent reports live blocks (KOLK_LEAK). The end of a child and a
+ *           reset do not, because blocks that end together need not be freed one by one.
  * Threads   any number of threads may call any function at the same time, except init, deinit, reset and is_valid. A
  *           block may be freed by another thread. When a thread ends, its cached blocks return to the depot. After the
  *           deinit of the last heap, threads that end no longer call kolk. So a library that contains kolk may then be
