@@ -19,6 +19,7 @@
 #define CACHE_BYTES  65536u /* the most bytes that a magazine may hold */
 #define MOST_CACHED  256u   /* the most blocks that a magazine may hold */
 #define CLASS_COLOUR 64u    /* bytes of a cache line; each class begins in a different line of its page */
+#define COLOURS      16u    /* lines in which a class's metadata may begin */
 #define CLASS_PAGES  4096u  /* a class begins at one of this many pages, or of fewer in a small address space */
 
 static uint32_t class_alignment(uint32_t size) {
@@ -146,7 +147,7 @@ static bool make_class(const kolk_heap *heap, kolk_heap_inside_ *inside, uint32_
         .keepers = &inside->keepers,
         .range = (unsigned char *)(uintptr_t)(heap->base + n * space + colour),
         .range_size = (size_t)(space - colour),
-        .colour = n * 5 * CLASS_COLOUR % KOLK_MAX_ALIGN_,
+        .colour = n % COLOURS * CLASS_COLOUR,
         .budget = inside->root->budget,
     };
     tray->store = (kolk_slot_store_){.more = kolk_heap_rouse_};

@@ -116,8 +116,8 @@ static size_t sweep_words(kolk_slot_store_ *store, uint32_t first, uint32_t n, b
 }
 
 size_t kolk_heap_sweep_(kolk_slot_store_ *store, bool counts) {
-    if (store->debug) return 0; /* its fills would be lost */
-    if (!kolk_store_sets_(store) && !kolk_store_commit_sets_(store)) return 0;
+    if (store->debug) return 0;                      /* its fills would be lost */
+    kolk_store_(&store->has_sets, 1, KOLK_RELEASE_); /* partner: kolk_store_sets_ */
     uint32_t words = (uint32_t)kolk_bits_words_(kolk_load_(&store->depot.fresh, KOLK_ACQUIRE_));
     size_t bytes = 0;
     for (uint32_t first = 0; first < words; first += WORDS)

@@ -20,6 +20,7 @@
 #define LEAST_LEAVES   256u
 #define LEAVES_OF_WORD 64u   /* leaves that a word of the set stands for */
 #define LOOKS          16u   /* words that a search looks at */
+#define FIRST_SHEET    640u  /* bytes for the first sheet of free leaves in the page of the first records */
 #define SPARE          4096u /* if fewer leaves are free, they keep their memory */
 
 kolk_leaves_ kolk_leaves_all_;
@@ -46,14 +47,14 @@ static void measure_parts(uint32_t n, size_t sizes[LEAF_PARTS]) {
     sizes[LEAVES] = (size_t)n * KOLK_LEAF_;
 }
 
-/* Each part begins at a multiple of this, so that the pages of a word can be released. */
+/* The leaves begin at a multiple of this, so that the pages of a word can be released. */
 static size_t part_unit(void) {
     size_t page = kolk_memory_page_(), word = LEAVES_OF_WORD * KOLK_LEAF_;
     return page > word ? page : word;
 }
 
 static bool reserve_range(uint32_t n) {
-    size_t sizes[LEAF_PARTS], size = part_unit();
+    size_t sizes[LEAF_PARTS], size = 2 * part_unit();
     measure_parts(n, sizes);
     for (unsigned p = 0; p < LEAF_PARTS; p++) size += (size_t)round_up(sizes[p], part_unit());
     unsigned char *range = (unsigned char *)kolk_memory_reserve_(size);
@@ -61,11 +62,10 @@ static bool reserve_range(uint32_t n) {
     leaves.range = range;
     leaves.range_size = size;
     leaves.most = n;
-    unsigned char *at = (unsigned char *)(uintptr_t)round_up((uintptr_t)range, part_unit());
-    leaves.free.sheets = (kolk_slot_sheet_ *)(void *)at;
-    at += round_up(sizes[FREE_WORDS], part_unit());
+    unsigned char *at = range + round_up(sizes[FREE_WORDS], kolk_memory_page_()) + FIRST_SHEET;
+    leaves.free = (kolk_slot_set_){(uint64_t *)(void *)at, KOLK_SHEET_};
     kolk_leaves_all_.records = (kolk_leaf_ *)(void *)at;
-    kolk_leaves_all_.start = (uintptr_t)at + (uintptr_t)round_up(sizes[RECORDS], part_unit());
+    kolk_leaves_all_.start = (uintptr_t)round_up((uintptr_t)at + sizes[RECORDS], part_unit());
     return true;
 }
 
@@ -77,9 +77,8 @@ static bool have_range(void) {
     return leaves.range;
 }
 
-static bool commit_part(const void *start, size_t before, size_t after) {
-    size_t page = kolk_memory_page_(), from = (size_t)round_up(before, page), end = (size_t)round_up(after, page);
-    return from >= end || kolk_memory_commit_((char *)(uintptr_t)start + from, end - from);
+static bool commit_between(uintptr_t from, uintptr_t end) {
+    return from == end || kolk_memory_commit_((void *)from, end - from);
 }
 
 /* Makes at least one more word usable. So that this does not happen often, and little is committed in vain, the step is
@@ -93,9 +92,10 @@ static bool commit_leaves(void) {
     size_t before[LEAF_PARTS], after[LEAF_PARTS];
     measure_parts(now, before);
     measure_parts(now + step, after);
-    if (!commit_part(leaves.free.sheets, before[FREE_WORDS], after[FREE_WORDS]) ||
-        !commit_part(kolk_leaves_all_.records, before[RECORDS], after[RECORDS]) ||
-        !commit_part(kolk_leaf_start_(0), before[LEAVES], after[LEAVES]))
+    uintptr_t middle = (uintptr_t)leaves.free.end, start = kolk_leaves_all_.start;
+    if (!commit_between(middle - after[FREE_WORDS], middle - before[FREE_WORDS]) ||
+        !commit_between(middle + before[RECORDS], middle + after[RECORDS]) ||
+        !commit_between(start + before[LEAVES], start + after[LEAVES]))
         return false;
     leaves.committed = now + step;
     return true;

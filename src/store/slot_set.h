@@ -5,7 +5,11 @@
  *     summary    1 . 1 1                                        1 bit a word that may have bits
  *
  * A summary of 64 bits and its 64 words form a sheet. So the first words of a set and their summary are in the same
- * page of memory.
+ * page of memory. In memory, all of this goes downwards from the set's end:
+ *
+ *     | (sheet 2) | word 127 ... word 64 | summary 1 | word 63 ... word 1 | word 0 | summary 0 | end
+ *
+ * So the first words of a set share a page with whatever begins at its end, such as the first lives of the slots.
  *
  * A put ORs bits into a word. A take exchanges the whole word for 0, or takes some bits by a compare-and-exchange. No
  * slot has a link to another, so ABA cannot occur, and a stray write into an object corrupts nothing. The set's owner
@@ -23,27 +27,30 @@
 #include "../base/atomics.h"
 #include "../base/bits.h"
 
-/* 64 words with 1 bit per slot, and before them their summary: 1 bit for each word that may have bits. */
-typedef struct kolk_slot_sheet_ {
-    uint64_t summary, words[64];
-} kolk_slot_sheet_;
+#define KOLK_SHEET_ 65u /* numbers of a sheet: the summary, and 64 words with 1 bit per slot */
 
 typedef struct kolk_slot_set_ {
-    kolk_slot_sheet_ *sheets;
+    uint64_t *end;
+    uint32_t step; /* numbers from one sheet to the next: KOLK_SHEET_, or more if other sets' sheets lie between them */
 } kolk_slot_set_;
 
-/* The size in bytes of a set that has this many words. The last sheet may be incomplete. */
+/* The size in bytes of a set that has this many words, and no other set's sheets. The last sheet may be incomplete. */
 static inline uint64_t kolk_slot_set_size_(uint64_t words) {
     return (kolk_bits_words_(words) + words) * sizeof(uint64_t);
 }
 
-static inline uint64_t *kolk_slot_set_word_(const kolk_slot_set_ *set, uint64_t word) {
-    return &set->sheets[word / 64].words[word % 64];
+/* The summary of sheet n. */
+static inline uint64_t *kolk_slot_set_sheet_(const kolk_slot_set_ *set, uint64_t n) {
+    return set->end - (n * set->step + 1);
 }
 
 /* The summary that has the bit of this word. */
 static inline uint64_t *kolk_slot_set_summary_(const kolk_slot_set_ *set, uint64_t word) {
-    return &set->sheets[word / 64].summary;
+    return kolk_slot_set_sheet_(set, word / 64);
+}
+
+static inline uint64_t *kolk_slot_set_word_(const kolk_slot_set_ *set, uint64_t word) {
+    return kolk_slot_set_summary_(set, word) - (1 + word % 64);
 }
 
 /* The acquire and the release of the OR pair with the exchange in take_word. If the exchange came first, the summary
@@ -85,7 +92,7 @@ typedef struct kolk_slot_walk_ {
 /* `words` is the number of words that are in use. */
 static inline kolk_slot_walk_ kolk_slot_walk_from_(const kolk_slot_set_ *set, uint64_t words, uint32_t word) {
     uint32_t n = (uint32_t)kolk_bits_words_(words), at = word / 64 < n ? word / 64 : 0;
-    uint64_t left = n ? kolk_load_(&set->sheets[at].summary, KOLK_RELAXED_) & ~UINT64_C(0) << word % 64 : 0;
+    uint64_t left = n ? kolk_load_(kolk_slot_set_sheet_(set, at), KOLK_RELAXED_) & ~UINT64_C(0) << word % 64 : 0;
     return (kolk_slot_walk_){.set = set, .left = left, .at = at, .looks = n, .sheets = n};
 }
 
@@ -94,7 +101,7 @@ static inline bool kolk_slot_walk_next_(kolk_slot_walk_ *walk, uint32_t *word) {
     for (; !walk->left; walk->looks--) {
         if (walk->looks == 0) return false;
         walk->at = walk->at + 1 < walk->sheets ? walk->at + 1 : 0;
-        walk->left = kolk_load_(&walk->set->sheets[walk->at].summary, KOLK_RELAXED_);
+        walk->left = kolk_load_(kolk_slot_set_sheet_(walk->set, walk->at), KOLK_RELAXED_);
     }
     *word = walk->at * 64 + kolk_bits_lowest_(walk->left);
     walk->left &= walk->left - 1;
@@ -129,11 +136,11 @@ static inline bool kolk_slot_set_drain_(const kolk_slot_set_ *set, uint64_t word
     KOLK_ASSERT_((part & (part - 1)) == 0);
     bool any = false;
     for (uint64_t at = 0; at < n; at++) {
-        uint64_t left = kolk_load_(&set->sheets[at].summary, KOLK_RELAXED_);
+        uint64_t left = kolk_load_(kolk_slot_set_sheet_(set, at), KOLK_RELAXED_);
         if (!left) continue;
         for (; left; left &= left - 1)
             kolk_slot_set_drain_word_(set, (uint32_t)at * 64 + kolk_bits_lowest_(left), part, taker, context);
-        kolk_store_(&set->sheets[at].summary, 0, KOLK_RELAXED_);
+        kolk_store_(kolk_slot_set_sheet_(set, at), 0, KOLK_RELAXED_);
         any = true;
     }
     return any;

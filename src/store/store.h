@@ -60,7 +60,7 @@ struct kolk_slot_store_ {
     /* The owner's part. The first n_free_sets sets contain free slots. */
     kolk_slot_set_ sets[KOLK_STORE_SETS_];
     uint8_t n_sets, n_free_sets;
-    uint32_t has_sets; /* the sets have memory */
+    uint32_t has_sets; /* the sets may have slots */
     bool singly;       /* never-used slots are taken one by one */
     bool sweeps;       /* a thread that holds the growth lock may also hold free slots */
 
@@ -76,7 +76,6 @@ struct kolk_slot_store_ {
     void *owners; /* owners_size bytes in the block, for the owner */
     size_t owners_size;
     uint8_t memory;       /* a MEMORY_ constant */
-    uint32_t colour;      /* bytes before the lives, so that not all stores' lives begin at a page boundary */
     uint32_t lock;        /* the growth lock */
     uint32_t slack;       /* slots that do not count towards the capacity */
     kolk_budget_ *budget; /* for the bytes of the slots; stores may share it; NULL: no limit */
@@ -122,12 +121,12 @@ static inline void kolk_store_set_stride_(kolk_slot_store_ *store, uint32_t stri
     kolk_set_divisor_(stride, &store->shift, &store->inverse);
 }
 
-/* The number of sets that have memory. */
+/* The number of sets that may have slots. */
 static inline unsigned kolk_store_sets_(const kolk_slot_store_ *store) {
-    return kolk_load_(&store->has_sets, KOLK_ACQUIRE_) ? store->n_sets : 0; /* partner: kolk_store_commit_sets_ */
+    return kolk_load_(&store->has_sets, KOLK_ACQUIRE_) ? store->n_sets : 0; /* partner: kolk_heap_sweep_ */
 }
 
-/* The number of sets of free slots that have memory. */
+/* The number of sets of free slots that may have slots. */
 static inline unsigned kolk_store_free_sets_(const kolk_slot_store_ *store) {
     return kolk_store_sets_(store) ? store->n_free_sets : 0;
 }
@@ -152,7 +151,7 @@ typedef struct kolk_store_desc_ {
      * too. */
     unsigned char *range;
     size_t range_size;
-    uint32_t colour;
+    uint32_t colour; /* of a store in a range: by this many bytes, its metadata begin later in their page */
     kolk_budget_ *budget;
 } kolk_store_desc_;
 
@@ -168,9 +167,6 @@ void kolk_store_end_block_(const kolk_slot_store_ *store);
 
 /* Commits memory for the first `slots` slots. The first `before` of them already have theirs. */
 bool kolk_store_commit_(const kolk_slot_store_ *store, uint32_t before, uint32_t slots);
-
-/* Commits memory for the sets, which the store uses from then on. Returns false if there is no memory. */
-bool kolk_store_commit_sets_(kolk_slot_store_ *store);
 
 /* The number of committed bytes. */
 uint64_t kolk_store_committed_(const kolk_slot_store_ *store);

@@ -1,12 +1,14 @@
 /* store_block.c: makes a store and its memory from a descriptor. The memory is one block (core/block.h) of these
- * regions, each of which grows separately.
+ * regions, each of which grows separately. The free slots and the other sets grow downwards.
  *
- *     | slots | lives | owner's part | free | sets[0] | ... |
+ *     | slots -> | <- free | lives -> | owner's part | <- sets[0] | ... |
  *
  * If the owner provides a range of addresses, the slots are at the start of that range, and everything else (the block)
- * is at its end. The sets are then committed only when they are first used, because most processes never use them:
+ * is at its end. The block grows from one place in both directions, so the metadata of a store with few slots take only
+ * one page. The sheets of all sets (slot_set.h) alternate, because there is only one downward direction:
  *
- *     | slots | (reserved) | lives | free | sets[0] | ... | */
+ *     | slots -> | (reserved) ... | sets[0] | free | sets[0] | free | lives -> (reserved) |
+ *                                    <- sheets 1        sheets 0 */
 #include "store.h"
 
 #if KOLK_HOSTED
@@ -16,27 +18,34 @@
 
 #include <string.h>
 
-enum { OF_SLOTS, OF_LIVES, OF_OWNER, OF_FREE, OF_SETS, REGIONS = OF_SETS + KOLK_STORE_SETS_ };
+enum { OF_SLOTS, OF_FREE, OF_LIVES, OF_OWNER, OF_SETS, REGIONS = OF_SETS + KOLK_STORE_SETS_ };
 
 #define LINE 128u /* bytes of two neighbouring cache lines, which processors load together */
 
 /* ---- Regions ----------------------------------------------------------------------------------------------------- */
 
-/* The size in bytes of each region for this number of slots. */
-static void measure_regions(const kolk_slot_store_ *store, uint32_t slots, uint64_t sizes[REGIONS]) {
-    sizes[OF_SLOTS] = (uint64_t)slots * store->stride;
-    sizes[OF_LIVES] = store->colour + (uint64_t)slots * store->life_bytes;
-    sizes[OF_OWNER] = store->owners_size;
-    sizes[OF_FREE] = kolk_slot_set_size_(kolk_depot_words_(&store->depot, slots));
-    for (unsigned n = 0; n < KOLK_STORE_SETS_; n++)
-        sizes[OF_SETS + n] = n < store->n_sets ? kolk_slot_set_size_(kolk_bits_words_(slots)) : 0;
-    for (unsigned r = 0; r < REGIONS; r++) sizes[r] = round_up(sizes[r], LINE); /* the block is aligned to LINE too */
+/* Do the sheets of all sets alternate? */
+static bool sheets_alternate(const kolk_slot_store_ *store) {
+    return store->sweeps;
 }
 
-/* The same, but without the sets if they are not committed yet. */
-static void measure_committed(const kolk_slot_store_ *store, uint32_t slots, uint64_t sizes[REGIONS]) {
-    measure_regions(store, slots, sizes);
-    for (unsigned n = kolk_store_sets_(store); n < KOLK_STORE_SETS_; n++) sizes[OF_SETS + n] = 0;
+/* The bytes from one sheet of a set to the next. */
+static uint64_t sheet_size(const kolk_slot_store_ *store) {
+    return (sheets_alternate(store) ? 1 + (uint64_t)store->n_sets : 1) * KOLK_SHEET_ * sizeof(uint64_t);
+}
+
+/* The size in bytes of each region for this number of slots. Alternating sheets all count as part of `free`. No set has
+ * more words than `free`. */
+static void measure_regions(const kolk_slot_store_ *store, uint32_t slots, uint64_t sizes[REGIONS]) {
+    uint64_t words = kolk_depot_words_(&store->depot, slots);
+    bool alternate = sheets_alternate(store);
+    sizes[OF_SLOTS] = (uint64_t)slots * store->stride;
+    sizes[OF_FREE] = alternate ? kolk_bits_words_(words) * sheet_size(store) : kolk_slot_set_size_(words);
+    sizes[OF_LIVES] = (uint64_t)slots * store->life_bytes;
+    sizes[OF_OWNER] = store->owners_size;
+    for (unsigned n = 0; n < KOLK_STORE_SETS_; n++)
+        sizes[OF_SETS + n] = n < store->n_sets && !alternate ? kolk_slot_set_size_(kolk_bits_words_(slots)) : 0;
+    for (unsigned r = 0; r < REGIONS; r++) sizes[r] = round_up(sizes[r], LINE); /* the block is aligned to LINE too */
 }
 
 static uint64_t bytes_of_block(const void *store, uint32_t slots, uint64_t unit) {
@@ -45,40 +54,67 @@ static uint64_t bytes_of_block(const void *store, uint32_t slots, uint64_t unit)
     return kolk_block_bytes_(sizes, REGIONS, unit);
 }
 
-static void point_to_regions(kolk_slot_store_ *store, void *const starts[REGIONS], uint32_t front) {
+static void *end_of_region(void *const starts[REGIONS], const uint64_t sizes[REGIONS], unsigned region) {
+    return (unsigned char *)starts[region] + sizes[region];
+}
+
+/* `sizes` are those for all slots that the store may have. */
+static void point_to_regions(kolk_slot_store_ *store, void *const starts[REGIONS], const uint64_t sizes[REGIONS],
+                             uint32_t front) {
     store->range = (unsigned char *)starts[OF_SLOTS];
     store->slots = store->range + front;
     if (store->life_bytes == sizeof *store->lives)
         store->lives = (uint32_t *)starts[OF_LIVES];
     else
-        store->short_lives = (uint8_t *)starts[OF_LIVES] + store->colour;
+        store->short_lives = (uint8_t *)starts[OF_LIVES];
     store->owners = starts[OF_OWNER];
-    store->depot.free.sheets = (kolk_slot_sheet_ *)starts[OF_FREE];
-    for (unsigned n = 0; n < KOLK_STORE_SETS_; n++) store->sets[n].sheets = (kolk_slot_sheet_ *)starts[OF_SETS + n];
+    uint32_t step = (uint32_t)(sheet_size(store) / sizeof(uint64_t));
+    uint64_t *end = (uint64_t *)end_of_region(starts, sizes, OF_FREE);
+    store->depot.free = (kolk_slot_set_){end, step};
+    for (unsigned n = 0; n < store->n_sets; n++)
+        store->sets[n] = (kolk_slot_set_){
+            sheets_alternate(store) ? end -= KOLK_SHEET_ : (uint64_t *)end_of_region(starts, sizes, OF_SETS + n), step};
 }
 
-static unsigned char *start_of_region(const kolk_slot_store_ *store, unsigned region) {
+/* Where a region's first bytes for these slots are, and the first byte behind them. */
+static void locate_region(const kolk_slot_store_ *store, unsigned region, uint64_t size, uintptr_t *from,
+                          uintptr_t *end) {
     switch (region) {
     case OF_SLOTS:
-        return store->range;
+        *from = (uintptr_t)store->range;
+        break;
     case OF_LIVES:
-        return store->lives ? (unsigned char *)store->lives : store->short_lives - store->colour;
+        *from = store->lives ? (uintptr_t)store->lives : (uintptr_t)store->short_lives;
+        break;
     case OF_OWNER:
-        return (unsigned char *)store->owners;
+        *from = (uintptr_t)store->owners;
+        break;
     case OF_FREE:
-        return (unsigned char *)store->depot.free.sheets;
+        *from = (uintptr_t)store->depot.free.end - (uintptr_t)size;
+        break;
     default:
-        return (unsigned char *)store->sets[region - OF_SETS].sheets;
+        *from = (uintptr_t)store->sets[region - OF_SETS].end - (uintptr_t)size;
     }
+    *end = *from + (uintptr_t)size;
 }
 
 /* ---- More memory ------------------------------------------------------------------------------------------------- */
 
+static uintptr_t page_of(uintptr_t address) {
+    return address & ~(uintptr_t)(kolk_memory_page_() - 1);
+}
+
+static uintptr_t page_from(uintptr_t address) {
+    return (uintptr_t)round_up(address, kolk_memory_page_());
+}
+
 /* Commits the pages that a region gains. Most growth steps need no new page in most regions. */
 static bool commit_more(const kolk_slot_store_ *store, unsigned region, uint64_t before, uint64_t size) {
-    uintptr_t start = (uintptr_t)start_of_region(store, region);
-    uintptr_t from = start + (uintptr_t)before, end = start + (uintptr_t)size;
-    if (before) from = (uintptr_t)round_up(from, kolk_memory_page_());
+    uintptr_t had_from, had_end, from, end;
+    locate_region(store, region, before, &had_from, &had_end);
+    locate_region(store, region, size, &from, &end);
+    if (before && from == had_from) from = page_from(had_end);
+    if (before && end == had_end) end = page_of(had_from);
     return from >= end || kolk_memory_commit_((void *)from, end - from);
 }
 
@@ -88,29 +124,27 @@ bool kolk_store_commit_(const kolk_slot_store_ *store, uint32_t before, uint32_t
     KOLK_ASSERT_(slots <= store->depot.slots);
     if (store->debug && !kolk_debug_commit_(store->debug, slots)) return false;
     if (store->memory != MEMORY_GROWS) return true;
-    if (before) measure_committed(store, before, had);
-    measure_committed(store, slots, sizes);
+    if (before) measure_regions(store, before, had);
+    measure_regions(store, slots, sizes);
     for (unsigned r = 0; r < REGIONS; r++)
         if (slots || r == OF_OWNER) done = done && commit_more(store, r, had[r], sizes[r]);
     return done;
 }
 
-bool kolk_store_commit_sets_(kolk_slot_store_ *store) {
-    uint64_t sizes[REGIONS];
-    bool done = true;
-    kolk_lock_word_(&store->lock);
-    measure_regions(store, kolk_store_usable_(store), sizes);
-    for (unsigned n = OF_SETS; !store->has_sets && n < REGIONS; n++) done = done && commit_more(store, n, 0, sizes[n]);
-    if (done) kolk_store_(&store->has_sets, 1, KOLK_RELEASE_); /* partner: kolk_store_sets_ */
-    kolk_unlock_word_(&store->lock);
-    return done;
-}
-
+/* Two regions may share a page. */
 uint64_t kolk_store_committed_(const kolk_slot_store_ *store) {
-    uint64_t sizes[REGIONS];
+    uint64_t sizes[REGIONS], bytes = 0;
+    uintptr_t from, end, counted = 0;
     if (store->memory != MEMORY_GROWS) return store->block_size;
-    measure_committed(store, kolk_store_usable_(store), sizes);
-    return kolk_block_bytes_(sizes, REGIONS, kolk_memory_page_());
+    measure_regions(store, kolk_store_usable_(store), sizes);
+    for (unsigned r = 0; r < REGIONS; r++) {
+        if (sizes[r] == 0) continue;
+        locate_region(store, r, sizes[r], &from, &end);
+        from = page_of(from) > counted ? page_of(from) : counted;
+        counted = page_from(end);
+        bytes += counted - from;
+    }
+    return bytes;
 }
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
@@ -118,30 +152,33 @@ uint64_t kolk_store_committed_(const kolk_slot_store_ *store) {
 uint32_t kolk_store_slots_of_range_(uint64_t range_size, uint64_t stride, uint32_t cache, unsigned n_sets) {
     uint64_t slack = 4 * (uint64_t)kolk_memory_page_() + KOLK_MAX_ALIGN_ + 1024;  /* for rounding, and the colour */
     uint64_t words = cache && cache < 64 ? 64 >> (31 - __builtin_clz(cache)) : 1; /* depot words for 64 slots */
-    /* 64 slots need 64 bytes for their lives. Each word of a set needs 8 bytes, and 1 byte in the summary. */
-    uint64_t bytes = 64 * stride + 64 + 9 * (n_sets + words);
+    /* 64 slots need 64 bytes for their lives. Each word of a set needs 8 bytes, and 1 byte in the summary. All sets
+     * have as many sheets as the depot. */
+    uint64_t bytes = 64 * stride + 64 + 9 * (1 + n_sets) * words;
     uint64_t fits = range_size > slack ? (range_size - slack) * 64 / bytes : 0;
     return fits < UINT32_MAX ? (uint32_t)fits : UINT32_MAX - 1;
 }
 
-/* Places the block at the end of the range, which has room for it. */
+/* Places the block at the end of the range, which has room for it. The first sheets and the first lives are in the same
+ * page. */
 static void place_block(kolk_slot_store_ *store, const kolk_store_desc_ *desc, uint32_t front) {
     uint64_t sizes[REGIONS];
     void *starts[REGIONS] = {NULL};
     measure_regions(store, desc->slots, sizes);
-    uint64_t slots_size = sizes[OF_SLOTS];
-    sizes[OF_SLOTS] = 0;
-    store->block_size = (size_t)kolk_block_bytes_(sizes, REGIONS, kolk_memory_page_());
-    store->block = desc->range + desc->range_size - store->block_size;
-    KOLK_ASSERT_((uintptr_t)store->block % kolk_memory_page_() == 0);
-    KOLK_ASSERT_(slots_size <= desc->range_size - store->block_size);
-    (void)slots_size;
-    unsigned char *at = store->block;
-    for (unsigned r = 0; r < REGIONS; at += round_up(sizes[r++], kolk_memory_page_())) starts[r] = sizes[r] ? at : NULL;
+    uintptr_t end = (uintptr_t)desc->range + desc->range_size;
+    uintptr_t inside = (uintptr_t)round_up(sheet_size(store), LINE) + desc->colour;
+    uintptr_t lives = page_of(end - (uintptr_t)sizes[OF_LIVES] - inside) + inside;
+    uintptr_t block = page_of(lives - (uintptr_t)sizes[OF_FREE]);
+    KOLK_ASSERT_(end % kolk_memory_page_() == 0);
+    KOLK_ASSERT_(sizes[OF_SLOTS] <= block - (uintptr_t)desc->range);
+    store->block_size = end - block;
+    store->block = desc->range + (desc->range_size - store->block_size);
     starts[OF_SLOTS] = desc->range;
+    starts[OF_LIVES] = store->block + (lives - block);
+    starts[OF_FREE] = store->block + (lives - block) - sizes[OF_FREE];
     store->memory = MEMORY_GROWS;
     store->depot.usable = desc->capacity;
-    point_to_regions(store, starts, front);
+    point_to_regions(store, starts, sizes, front);
 }
 
 static kolk_status make_block(kolk_slot_store_ *store, const kolk_store_desc_ *desc, uint32_t front) {
@@ -161,7 +198,7 @@ static kolk_status make_block(kolk_slot_store_ *store, const kolk_store_desc_ *d
         kolk_store_end_block_(store);
         return KOLK_NO_MEMORY;
     }
-    point_to_regions(store, starts, front);
+    point_to_regions(store, starts, sizes, front);
     return KOLK_OK;
 }
 
@@ -177,7 +214,6 @@ static void shape(kolk_slot_store_ *store, const kolk_store_desc_ *desc) {
     store->singly = desc->singly;
     store->sweeps = desc->range;
     store->owners_size = desc->owners_size;
-    store->colour = desc->colour;
     store->slack = desc->slack;
     store->budget = desc->budget;
     kolk_depot_begin_(&store->depot, desc->keepers, desc->slots, desc->cache);

@@ -36,8 +36,8 @@ static void slot_of_no_memory(void) {
 }
 
 static void put_no_slots(void) {
-    kolk_slot_sheet_ sheet = {0};
-    kolk_slot_set_ set = {&sheet};
+    uint64_t sheet[KOLK_SHEET_] = {0};
+    kolk_slot_set_ set = {sheet + KOLK_SHEET_, KOLK_SHEET_};
     kolk_slot_set_put_(&set, 0, zero);
 }
 

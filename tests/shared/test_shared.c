@@ -428,7 +428,7 @@ static void test_a_search_does_not_look_at_empty_words(void **state) {
     for (int round = 0; round < 3; round++) {
         assert_int_equal(take_many(&local, objects, 5000), 5000);
         for (int word = 0; word < 5000; word += 64)
-            assert_int_equal(pool.inside->store.depot.free.sheets[word / 64].summary, 0);
+            assert_int_equal(*kolk_slot_set_summary_(&pool.inside->store.depot.free, (uint64_t)word), 0);
         for (int i = 0; i < 5000; i++) kolk_shared_free(&local, objects[(i * 17 + round) % 5000]);
         kolk_shared_local_flush(&local);
         assert_true(kolk_shared_is_valid(&pool));

@@ -345,11 +345,11 @@ static void test_that_broken_bits_are_seen(void **state) {
     begin_diary(&d, (kolk_shared_desc){.capacity = 4, HOOKED}, 0);
     d.setups_that_fail = 1;
     assert_null(kolk_shared_alloc(&d.local));
-    assert_breaks(kolk_shared_is_valid, &d.pool, d.pool.inside->store.sets[READY].sheets->words[0], 1u);
-    assert_breaks(kolk_shared_is_valid, &d.pool, d.pool.inside->store.sets[RAW].sheets->words[0], 0u);
+    assert_breaks(kolk_shared_is_valid, &d.pool, *kolk_slot_set_word_(&d.pool.inside->store.sets[READY], 0), 1u);
+    assert_breaks(kolk_shared_is_valid, &d.pool, *kolk_slot_set_word_(&d.pool.inside->store.sets[RAW], 0), 0u);
     take_one(&d);
-    assert_breaks(kolk_shared_is_valid, &d.pool, d.pool.inside->store.sets[READY].sheets->words[0], 0u);
-    assert_breaks(kolk_shared_is_valid, &d.pool, d.pool.inside->store.sets[READY].sheets->words[0], 3u);
+    assert_breaks(kolk_shared_is_valid, &d.pool, *kolk_slot_set_word_(&d.pool.inside->store.sets[READY], 0), 0u);
+    assert_breaks(kolk_shared_is_valid, &d.pool, *kolk_slot_set_word_(&d.pool.inside->store.sets[READY], 0), 3u);
     end_diary(&d);
 }
 

@@ -167,15 +167,16 @@ static void test_validity(void **state) {
         assert_seen(pool->inside->store.depot.fresh, SLOTS + 1);
         assert_seen(pool->inside->store.depot.usable, 5);
         assert_seen(pool->inside->store.depot.usable, SLOTS + 1);
-        assert_seen(pool->inside->store.depot.free.sheets->summary, 0);      /* I3 */
-        assert_seen(pool->inside->store.depot.free.sheets->words[2], 0);     /* I2: slot 4 is in no set */
-        assert_seen(pool->inside->store.depot.free.sheets->words[2], 2);     /* slot 5, which is alive, instead of 4 */
-        assert_seen(pool->inside->store.depot.free.sheets->words[2], 1 | 4); /* beyond the word's slots */
-        assert_seen(pool->inside->store.depot.free.sheets->words[3], 1);     /* above fresh, and not in the summary */
-        pool->inside->store.depot.free.sheets->summary |= 0xff;              /* a needless bit is allowed */
-        assert_seen(pool->inside->store.depot.free.sheets->words[3], 1);     /* above fresh */
-        assert_seen(pool->inside->store.depot.free.sheets->words[0], 1);     /* alive */
-        assert_seen(pool->inside->store.depot.free.sheets->words[1], 1);     /* slot 2, which is in a magazine */
+        const kolk_slot_set_ *free_ = &pool->inside->store.depot.free;
+        assert_seen(*kolk_slot_set_summary_(free_, 0), 0);      /* I3 */
+        assert_seen(*kolk_slot_set_word_(free_, 2), 0);         /* I2: slot 4 is in no set */
+        assert_seen(*kolk_slot_set_word_(free_, 2), 2);         /* slot 5, which is alive, instead of 4 */
+        assert_seen(*kolk_slot_set_word_(free_, 2), 1 | 4);     /* beyond the word's slots */
+        assert_seen(*kolk_slot_set_word_(free_, 3), 1);         /* above fresh, and not in the summary */
+        *kolk_slot_set_summary_(free_, 0) |= 0xff;              /* a needless bit is allowed */
+        assert_seen(*kolk_slot_set_word_(free_, 3), 1);         /* above fresh */
+        assert_seen(*kolk_slot_set_word_(free_, 0), 1);         /* alive */
+        assert_seen(*kolk_slot_set_word_(free_, 1), 1);         /* slot 2, which is in a magazine */
         assert_seen(magazine->top, before_ + 1); /* a slot would be in it twice, or an old entry */
         assert_seen(magazine->top, before_ - 1); /* one slot would be in no set */
         assert_seen(magazine->top, before_ + 3); /* I4 */
@@ -210,27 +211,28 @@ static void test_validity_of_what_is_free_later(void **state) {
                        *before_now = &pool->inside->store.sets[LATER + (epoch - 1) % 4];
         kolk_slot_set_ *two_before = &pool->inside->store.sets[LATER + (epoch - 2) % 4],
                        *next = &pool->inside->store.sets[LATER + (epoch + 1) % 4];
-        assert_int_equal(before_now->sheets->words[0], 1 << 3);
-        assert_int_equal(now->sheets->words[0], 1 << 4);
+        assert_int_equal(*kolk_slot_set_word_(before_now, 0), 1 << 3);
+        assert_int_equal(*kolk_slot_set_word_(now, 0), 1 << 4);
         break_lives(pool);
-        assert_seen(now->sheets->summary, 0);                            /* I3 */
-        assert_seen(now->sheets->words[0], 0);                           /* I2: slot 4 is in no set */
-        assert_seen(now->sheets->words[0], 1 << 5);                      /* alive */
-        assert_seen(now->sheets->words[0], 1 << 4 | 1 << 5);             /* 5 is alive and retired */
-        assert_seen(now->sheets->words[0], 1 << 4 | 1 << 3);             /* 3 is in two sets */
-        assert_seen(now->sheets->words[0], 1 << 4 | 1 << 2);             /* 2 is in a magazine */
-        assert_seen(now->sheets->words[0], 1 << 4 | 1 << 7);             /* above fresh */
-        assert_seen(now->sheets->words[0], before_ | UINT64_C(1) << 63); /* no such slot */
-        now->sheets->words[0] = 0;
-        pool->inside->store.sets[LATER + (epoch + 2) % 4].sheets->summary = 1; /* a needless bit is allowed */
-        two_before->sheets->words[0] = 1 << 4; /* retired in another of the three epochs whose slots wait */
+        assert_seen(*kolk_slot_set_summary_(now, 0), 0);                        /* I3 */
+        assert_seen(*kolk_slot_set_word_(now, 0), 0);                           /* I2: slot 4 is in no set */
+        assert_seen(*kolk_slot_set_word_(now, 0), 1 << 5);                      /* alive */
+        assert_seen(*kolk_slot_set_word_(now, 0), 1 << 4 | 1 << 5);             /* 5 is alive and retired */
+        assert_seen(*kolk_slot_set_word_(now, 0), 1 << 4 | 1 << 3);             /* 3 is in two sets */
+        assert_seen(*kolk_slot_set_word_(now, 0), 1 << 4 | 1 << 2);             /* 2 is in a magazine */
+        assert_seen(*kolk_slot_set_word_(now, 0), 1 << 4 | 1 << 7);             /* above fresh */
+        assert_seen(*kolk_slot_set_word_(now, 0), before_ | UINT64_C(1) << 63); /* no such slot */
+        *kolk_slot_set_word_(now, 0) = 0;
+        *kolk_slot_set_summary_(&pool->inside->store.sets[LATER + (epoch + 2) % 4], 0) =
+            1;                                        /* a needless bit is allowed */
+        *kolk_slot_set_word_(two_before, 0) = 1 << 4; /* retired in another of the three epochs whose slots wait */
         assert_true(kolk_shared_is_valid(pool));
-        two_before->sheets->words[0] = 0;
-        next->sheets->summary = 1;
-        next->sheets->words[0] = 1 << 4; /* I6: this set must be empty */
+        *kolk_slot_set_word_(two_before, 0) = 0;
+        *kolk_slot_set_summary_(next, 0) = 1;
+        *kolk_slot_set_word_(next, 0) = 1 << 4; /* I6: this set must be empty */
         assert_false(kolk_shared_is_valid(pool));
-        next->sheets->words[0] = 0;
-        now->sheets->words[0] = 1 << 4;
+        *kolk_slot_set_word_(next, 0) = 0;
+        *kolk_slot_set_word_(now, 0) = 1 << 4;
         assert_seen(pool->inside->epoch, 0);               /* I6 */
         assert_seen(pool->inside->epoch, before_ + 2);     /* I6: retired 3 epochs ago, and still waiting */
         assert_seen(pool->inside->store.depot.waiting, 1); /* I5 */

@@ -292,7 +292,7 @@ static void two_of_one_word(state *s) {
     all_alive(s);
     free_to(s, 2, 0);
     free_to(s, 2, 1);
-    kolk_store_(&s->pool.inside->store.depot.free.sheets->summary, 1, KOLK_RELAXED_);
+    kolk_store_(kolk_slot_set_summary_(&s->pool.inside->store.depot.free, 0), 1, KOLK_RELAXED_);
 }
 
 static void take_when_one_sleeps(void *context) {

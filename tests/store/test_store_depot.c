@@ -68,7 +68,7 @@ typedef struct keeper {
 static kolk_keepers_ keepers;
 static keeper all[KEEPERS];
 static kolk_depot_ depots[DEPOTS];
-static kolk_slot_sheet_ sheets[DEPOTS][SLOTS / 64 + 1];
+static uint64_t sheets[DEPOTS][SLOTS / 64 + 1][KOLK_SHEET_];
 static uint32_t alive[DEPOTS][SLOTS]; /* whether a keeper has taken the slot */
 
 static kolk_keeper_ *make_one(void *context, uint32_t n) {
@@ -96,7 +96,7 @@ static void begin_depots(uint32_t cache, uint32_t usable) {
     memset(alive, 0, sizeof alive);
     for (unsigned d = 0; d < DEPOTS; d++) {
         kolk_depot_begin_(&depots[d], &keepers, SLOTS, cache);
-        depots[d].free.sheets = sheets[d];
+        depots[d].free = (kolk_slot_set_){sheets[d][SLOTS / 64] + KOLK_SHEET_, KOLK_SHEET_};
         kolk_depot_extend_(&depots[d], usable);
     }
 }
