@@ -16,8 +16,10 @@
 #include <string.h>
 
 #define OWN_CLASSES  52u    /* kolk's own classes: up to KOLK_HEAP_LARGEST */
-#define CACHE_BYTES  65536u /* the most bytes that a magazine may hold */
+#define CACHE_BYTES  65536u /* the most bytes that a magazine may hold, except that it may have WORD_CACHED blocks */
 #define MOST_CACHED  256u   /* the most blocks that a magazine may hold */
+#define WORD_CACHED  64u    /* of small blocks, room for those of a whole word of the depot */
+#define WORD_SIZE    4096u  /* bytes of the largest of these */
 #define CLASS_COLOUR 64u    /* bytes of a cache line; each class begins in a different line of its page */
 #define COLOURS      16u    /* lines in which a class's metadata may begin */
 #define CLASS_PAGES  4096u  /* a class begins at one of this many pages, or of fewer in a small address space */
@@ -33,11 +35,12 @@ static void set_class_name(kolk_heap_tray_ *tray, const kolk_heap_inside_ *insid
     tray->name = length < (int)sizeof tray->own_name ? tray->own_name : inside->root->name;
 }
 
-/* A class with a max_capacity has a small cache, so that its magazines hold back few slots from other threads. A class
- * with few blocks has no cache. */
+/* Each atomic operation moves the slots of one word, and a word has no more slots than a magazine has room for. That is
+ * why small blocks have room for 64 slots. A class with a max_capacity has a small cache, so that its magazines hold
+ * back few slots from other threads. A class with few blocks has no cache. */
 static uint32_t cache_of_class(const kolk_heap_tray_ *tray) {
-    uint32_t cached = CACHE_BYTES / tray->size;
-    if (cached < 1) cached = 1;
+    uint32_t cached = CACHE_BYTES / tray->size, least = tray->size <= WORD_SIZE ? WORD_CACHED : 1;
+    if (cached < least) cached = least;
     if (cached > MOST_CACHED) cached = MOST_CACHED;
     return tray->max_capacity && tray->max_capacity / 64 < cached ? tray->max_capacity / 64 : cached;
 }
