@@ -38,6 +38,7 @@ void kolk_heap_decay_(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread) {
     kolk_lock_word_(&inside->sweeping);
     sweep_heap(inside, false);
     kolk_spares_expire_(&inside->large.spares, (int64_t)now - KOLK_SPARE_TIME_);
+    if (inside->root->serves_malloc) kolk_leaves_trim_(false); /* there are no other heaps that could need them */
     kolk_unlock_word_(&inside->sweeping);
 }
 

@@ -97,22 +97,116 @@ static size_t writable_bytes(void) {
     return data * kolk_memory_page_();
 }
 
+/* Its blocks never come from malloc, not even under a tool. */
+static void make_heap_for_malloc(kolk_heap *heap) {
+    if (sizeof(void *) < 8) skip();
+    assert_int_equal(kolk_heap_init_for_malloc_(heap, &(kolk_heap_desc){.name = NULL}), KOLK_OK);
+    leave_nursery(heap);
+}
+
 /* A block of each class commits only the memory of a few blocks per class and of their metadata. */
 static void test_commits_as_it_is_used(void **state) {
     (void)state;
     if (SLOW || emulator() || sizeof(void *) < 8) skip();
     kolk_heap heap;
-    assert_int_equal(kolk_heap_init_for_malloc_(&heap, &(kolk_heap_desc){.name = NULL}), KOLK_OK);
-    leave_nursery(&heap);
+    make_heap_for_malloc(&heap);
     size_t before = writable_bytes(), blocks = 0, page = kolk_memory_page_();
     for (uint32_t n = 0; n < heap.n_classes; n++) {
         assert_non_null(kolk_heap_alloc(&heap, heap.inside->sizes[n]));
         blocks += kolk_heap_store_of_(&heap, (void *)(heap.base + ((uintptr_t)n << heap.class_shift)))->depot.usable *
                   (size_t)heap.inside->sizes[n];
     }
-    assert_in_range(writable_bytes() - before, blocks, blocks + heap.n_classes * 7 * page);
-    kolk_heap_trim(&heap); /* trim allocates sets of free slots */
-    assert_in_range(writable_bytes() - before, blocks, blocks + heap.n_classes * 9 * page);
+    assert_in_range(writable_bytes() - before, blocks, blocks + heap.n_classes * 3 * page);
+    kolk_heap_trim(&heap); /* trim uses sets of free slots */
+    assert_in_range(writable_bytes() - before, blocks, blocks + heap.n_classes * 3 * page);
+    end_heap(&heap);
+}
+
+static uintptr_t page_with(const void *at) {
+    return (uintptr_t)at / kolk_memory_page_();
+}
+
+/* The records of the first thousand blocks of a class, and of the thread's free ones, are in one page. With more
+ * blocks, they grow in both directions. */
+static void test_metadata_share_a_page(void **state) {
+    (void)state;
+    enum { MANY = 100000, SIZE = 16 };
+    static void *blocks[MANY];
+    kolk_heap heap;
+    make_heap_for_malloc(&heap);
+    for (uint32_t n = 0; n < heap.n_classes; n++) {
+        assert_non_null(kolk_heap_alloc(&heap, heap.inside->sizes[n]));
+        const kolk_slot_store_ *store = &heap.inside->trays[n].store;
+        uint32_t slots = store->depot.usable, last = (slots < 1000 ? slots : 1000) - 1;
+        uintptr_t page = page_with(store->short_lives);
+        assert_int_equal(page_with(&store->short_lives[last]), page);
+        assert_int_equal(page_with(kolk_slot_set_word_(&store->depot.free, 0)), page);
+        assert_int_equal(page_with(kolk_slot_set_word_(&store->depot.free, 63)), page);
+        for (unsigned set = 0; set < CLASS_SETS; set++)
+            assert_int_equal(page_with(kolk_slot_set_word_(&store->sets[set], 63)), page);
+        uint64_t metadata = kolk_store_committed_(store) - (uint64_t)slots * store->stride;
+        if (slots <= 1000)
+            assert_in_range(metadata, 0, 3 * kolk_memory_page_()); /* slots share two pages with nobody */
+    }
+    for (int i = 0; i < MANY; i++) assert_non_null(blocks[i] = kolk_heap_alloc(&heap, SIZE));
+    assert_true(kolk_heap_is_valid(&heap));
+    for (int i = 0; i < MANY; i++) kolk_heap_free(&heap, blocks[i * 37 % MANY]);
+    assert_true(kolk_heap_is_valid(&heap));
+    kolk_heap_trim(&heap); /* all sets have been in use */
+    const kolk_slot_store_ *store = &heap.inside->trays[0].store;
+    assert_true(kolk_slot_set_count_(&store->sets[GONE], kolk_bits_words_(store->depot.fresh)) >= MANY);
+    for (int i = 0; i < MANY; i++) assert_non_null(blocks[i] = kolk_heap_alloc(&heap, SIZE));
+    end_heap(&heap);
+}
+
+/* Returns how many bytes free leaves keep after 3,000 blocks of a nursery have been freed and the heap has swept. */
+static size_t bytes_of_leaves_after_a_sweep(bool serves_malloc) {
+    static void *blocks[3000];
+    kolk_heap heap;
+    kolk_heap_desc desc = {.name = NULL};
+    assert_int_equal(serves_malloc ? kolk_heap_init_for_malloc_(&heap, &desc) : kolk_heap_init(&heap, &desc), KOLK_OK);
+    for (unsigned i = 0; i < LENGTH_OF(blocks); i++)
+        memset(blocks[i] = kolk_heap_alloc(&heap, 100 + i % 300), 7, 100 + i % 300);
+    for (unsigned i = 0; i < LENGTH_OF(blocks); i++) kolk_heap_free(&heap, blocks[i]);
+    leave_nursery(&heap);
+    heap.inside->swept = 0; /* the last sweep was long ago */
+    for (unsigned i = 0; i < LENGTH_OF(blocks); i++) assert_non_null(blocks[i] = kolk_heap_alloc(&heap, 5000));
+    assert_int_not_equal(heap.inside->swept, 0);
+    size_t bytes = kolk_leaves_trim_(true);
+    end_heap(&heap);
+    return bytes;
+}
+
+/* Free leaves keep their memory for other heaps, of which there are none beside malloc's. */
+static void test_leaves_of_malloc(void **state) {
+    (void)state;
+    if (SLOW || emulator() || sizeof(void *) < 8) skip();
+    assert_in_range(bytes_of_leaves_after_a_sweep(false), 100 << 10, 4 << 20);
+    assert_int_equal(bytes_of_leaves_after_a_sweep(true), 0);
+}
+
+/* ---- What a thread caches ---------------------------------------------------------------------------------------- */
+
+/* The most bytes of free blocks that a thread caches, by class and of kolk's own classes together. */
+static void test_most_that_a_thread_caches(void **state) {
+    (void)state;
+    static void *blocks[2000];
+    uint64_t all = 0;
+    kolk_heap heap;
+    make_heap_for_malloc(&heap);
+    for (uint32_t n = 0; n < heap.n_classes; n++) {
+        uint32_t size = heap.inside->sizes[n], most = 0;
+        for (unsigned i = 0; i < LENGTH_OF(blocks); i++) assert_non_null(blocks[i] = kolk_heap_alloc(&heap, size));
+        const kolk_magazine_ *magazine = kolk_heap_near_(&heap)->magazines[n];
+        for (unsigned i = 0; i < LENGTH_OF(blocks); i++) {
+            kolk_heap_free(&heap, blocks[i]);
+            if (magazine->top > most) most = magazine->top;
+        }
+        assert_in_range(most, 1, size <= 4096 && 65536 / size < 64 ? 64 : size < 65536 ? 65536 / size : 1);
+        if (size <= 4096) assert_in_range(most, 64, 256);
+        all += (uint64_t)most * size;
+    }
+    assert_in_range(all, 3 << 20, 4400000);
     end_heap(&heap);
 }
 
@@ -246,6 +340,9 @@ int main(void) {
         cmocka_unit_test(test_addresses),
         cmocka_unit_test(test_for_malloc),
         cmocka_unit_test(test_commits_as_it_is_used),
+        cmocka_unit_test(test_metadata_share_a_page),
+        cmocka_unit_test(test_leaves_of_malloc),
+        cmocka_unit_test(test_most_that_a_thread_caches),
         cmocka_unit_test(test_large_zeroed_is_not_touched),
         cmocka_unit_test(test_zeroed_is_not_touched),
         cmocka_unit_test(test_zeroed_after_many_lives),

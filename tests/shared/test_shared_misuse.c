@@ -168,18 +168,18 @@ static void test_validity(void **state) {
         assert_seen(pool->inside->store.depot.usable, 5);
         assert_seen(pool->inside->store.depot.usable, SLOTS + 1);
         const kolk_slot_set_ *free_ = &pool->inside->store.depot.free;
-        assert_seen(*kolk_slot_set_summary_(free_, 0), 0);      /* I3 */
-        assert_seen(*kolk_slot_set_word_(free_, 2), 0);         /* I2: slot 4 is in no set */
-        assert_seen(*kolk_slot_set_word_(free_, 2), 2);         /* slot 5, which is alive, instead of 4 */
-        assert_seen(*kolk_slot_set_word_(free_, 2), 1 | 4);     /* beyond the word's slots */
-        assert_seen(*kolk_slot_set_word_(free_, 3), 1);         /* above fresh, and not in the summary */
-        *kolk_slot_set_summary_(free_, 0) |= 0xff;              /* a needless bit is allowed */
-        assert_seen(*kolk_slot_set_word_(free_, 3), 1);         /* above fresh */
-        assert_seen(*kolk_slot_set_word_(free_, 0), 1);         /* alive */
-        assert_seen(*kolk_slot_set_word_(free_, 1), 1);         /* slot 2, which is in a magazine */
-        assert_seen(magazine->top, before_ + 1); /* a slot would be in it twice, or an old entry */
-        assert_seen(magazine->top, before_ - 1); /* one slot would be in no set */
-        assert_seen(magazine->top, before_ + 3); /* I4 */
+        assert_seen(*kolk_slot_set_summary_(free_, 0), 0);  /* I3 */
+        assert_seen(*kolk_slot_set_word_(free_, 2), 0);     /* I2: slot 4 is in no set */
+        assert_seen(*kolk_slot_set_word_(free_, 2), 2);     /* slot 5, which is alive, instead of 4 */
+        assert_seen(*kolk_slot_set_word_(free_, 2), 1 | 4); /* beyond the word's slots */
+        assert_seen(*kolk_slot_set_word_(free_, 3), 1);     /* above fresh, and not in the summary */
+        *kolk_slot_set_summary_(free_, 0) |= 0xff;          /* a needless bit is allowed */
+        assert_seen(*kolk_slot_set_word_(free_, 3), 1);     /* above fresh */
+        assert_seen(*kolk_slot_set_word_(free_, 0), 1);     /* alive */
+        assert_seen(*kolk_slot_set_word_(free_, 1), 1);     /* slot 2, which is in a magazine */
+        assert_seen(magazine->top, before_ + 1);            /* a slot would be in it twice, or an old entry */
+        assert_seen(magazine->top, before_ - 1);            /* one slot would be in no set */
+        assert_seen(magazine->top, before_ + 3);            /* I4 */
         assert_seen(magazine->leaving, 1);
         assert_seen(*kolk_magazine_entry_(magazine, 0), 3); /* I2: in two sets */
         assert_seen(*kolk_magazine_entry_(magazine, 0), 7);
