@@ -71,9 +71,13 @@ static void point_to_regions(kolk_slot_store_ *store, void *const starts[REGIONS
     uint32_t step = (uint32_t)(sheet_size(store) / sizeof(uint64_t));
     uint64_t *end = (uint64_t *)end_of_region(starts, sizes, OF_FREE);
     store->depot.free = (kolk_slot_set_){end, step};
-    for (unsigned n = 0; n < store->n_sets; n++)
-        store->sets[n] = (kolk_slot_set_){
-            sheets_alternate(store) ? end -= KOLK_SHEET_ : (uint64_t *)end_of_region(starts, sizes, OF_SETS + n), step};
+    for (unsigned n = 0; n < store->n_sets; n++) {
+        if (sheets_alternate(store))
+            end -= KOLK_SHEET_;
+        else
+            end = (uint64_t *)end_of_region(starts, sizes, OF_SETS + n);
+        store->sets[n] = (kolk_slot_set_){end, step};
+    }
 }
 
 /* Where a region's first bytes for these slots are, and the first byte behind them. */
@@ -108,42 +112,53 @@ static uintptr_t page_from(uintptr_t address) {
     return (uintptr_t)round_up(address, kolk_memory_page_());
 }
 
-/* Commits the pages that a region gains. Most growth steps need no new page in most regions. */
-static bool commit_more(const kolk_slot_store_ *store, unsigned region, uint64_t before, uint64_t size) {
-    uintptr_t had_from, had_end, from, end;
+/* The pages that a region gains when its size grows. */
+static void locate_gain(const kolk_slot_store_ *store, unsigned region, uint64_t before, uint64_t size, uintptr_t *from,
+                        uintptr_t *end) {
+    uintptr_t had_from, had_end;
     locate_region(store, region, before, &had_from, &had_end);
-    locate_region(store, region, size, &from, &end);
-    if (before && from == had_from) from = page_from(had_end);
-    if (before && end == had_end) end = page_of(had_from);
-    return from >= end || kolk_memory_commit_((void *)from, end - from);
+    locate_region(store, region, size, from, end);
+    bool grows_up = *from == had_from;
+    *from = before && grows_up ? page_from(had_end) : page_of(*from);
+    *end = before && !grows_up ? page_of(had_from) : page_from(*end);
+}
+
+/* Adds up the pages that regions gain, and commits them if `commits`. Two regions may share a page. Most growth steps
+ * need no new page in most regions. */
+static bool gain_pages(const kolk_slot_store_ *store, const uint64_t had[REGIONS], const uint64_t sizes[REGIONS],
+                       bool commits, uint64_t *bytes) {
+    uintptr_t from, end, covered = 0;
+    *bytes = 0;
+    for (unsigned r = 0; r < REGIONS; r++) {
+        if (sizes[r] == had[r]) continue;
+        locate_gain(store, r, had[r], sizes[r], &from, &end);
+        if (from < covered) from = covered;
+        if (from >= end) continue;
+        if (commits && !kolk_memory_commit_((void *)from, end - from)) return false;
+        *bytes += end - from;
+        covered = end;
+    }
+    return true;
 }
 
 bool kolk_store_commit_(const kolk_slot_store_ *store, uint32_t before, uint32_t slots) {
-    uint64_t had[REGIONS] = {0}, sizes[REGIONS];
-    bool done = true;
+    uint64_t had[REGIONS] = {0}, sizes[REGIONS] = {0}, bytes;
     KOLK_ASSERT_(slots <= store->depot.slots);
     if (store->debug && !kolk_debug_commit_(store->debug, slots)) return false;
     if (store->memory != MEMORY_GROWS) return true;
     if (before) measure_regions(store, before, had);
-    measure_regions(store, slots, sizes);
-    for (unsigned r = 0; r < REGIONS; r++)
-        if (slots || r == OF_OWNER) done = done && commit_more(store, r, had[r], sizes[r]);
-    return done;
+    if (slots)
+        measure_regions(store, slots, sizes);
+    else
+        sizes[OF_OWNER] = store->owners_size;
+    return gain_pages(store, had, sizes, true, &bytes);
 }
 
-/* Two regions may share a page. */
 uint64_t kolk_store_committed_(const kolk_slot_store_ *store) {
-    uint64_t sizes[REGIONS], bytes = 0;
-    uintptr_t from, end, counted = 0;
+    uint64_t none[REGIONS] = {0}, sizes[REGIONS], bytes;
     if (store->memory != MEMORY_GROWS) return store->block_size;
     measure_regions(store, kolk_store_usable_(store), sizes);
-    for (unsigned r = 0; r < REGIONS; r++) {
-        if (sizes[r] == 0) continue;
-        locate_region(store, r, sizes[r], &from, &end);
-        from = page_of(from) > counted ? page_of(from) : counted;
-        counted = page_from(end);
-        bytes += counted - from;
-    }
+    gain_pages(store, none, sizes, false, &bytes);
     return bytes;
 }
 
