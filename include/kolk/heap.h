@@ -42,10 +42,10 @@
  *           they ever used, whichever is most. Waste: a block of up to 64 bytes has at
  *           most 15 bytes more than requested; a block of up to KOLK_HEAP_LARGEST wastes at most a fifth of its bytes.
  *           Metadata: 1 byte and 3 bits per block (in a nursery 32 bytes per leaf), outside the blocks, where no write
- *           through a dangling pointer reaches it. Those of a class with up to a thousand blocks take one page. A
- *           thread caches free blocks of each class: up to 64 KiB, or 64 blocks if they have at most 4 KiB, or one
- *           block if blocks are larger than 64 KiB. Of all of kolk's own classes together, these are at most 4.2 MiB.
- *           If the class has a max_capacity, a thread caches at most a 64th of that. Memory is
+ *           through a dangling pointer reaches it. That of a class with up to a thousand blocks takes one page. Of each
+ *           class, a thread caches at most 256 free blocks and at most 64 KiB of them; but 64 blocks if they have at
+ *           most 4 KiB, and one if they are larger than 64 KiB. That makes at most 4.2 MiB for all of kolk's own
+ *           classes together. If the class has a max_capacity, a thread caches at most a 64th of that. Memory is
  *           committed as it is used. Pages of freed large blocks are kept for the next large blocks: at most 32 MiB, or
  *           half of the most bytes that large blocks ever had. They are inaccessible meanwhile. The heap releases them
  *           when it frees a large block, or when a thread goes to a depot, after they have not been needed for a

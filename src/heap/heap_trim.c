@@ -3,7 +3,8 @@
  * The heap has no thread or timer of its own to do so. A thread that is off the fast path reads the clock now and then,
  * and sweeps if the last sweep was at least DECAY_NS ago. A sweep releases the pages of slots that were free at the
  * previous sweep and that no thread has taken since (heap_rest.c). So that a sweep finds all free slots, each thread
- * that is off the fast path empties its magazines into the depots once between two sweeps. */
+ * that is off the fast path empties its magazines into the depots once between two sweeps. Free leaves keep some memory
+ * for other heaps; beside malloc's heap there are none, so its sweeps release that too. */
 #include "heap_inside.h"
 
 #if KOLK_HOSTED
@@ -38,7 +39,7 @@ void kolk_heap_decay_(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread) {
     kolk_lock_word_(&inside->sweeping);
     sweep_heap(inside, false);
     kolk_spares_expire_(&inside->large.spares, (int64_t)now - KOLK_SPARE_TIME_);
-    if (inside->root->serves_malloc) kolk_leaves_trim_(false); /* there are no other heaps that could need them */
+    if (inside->root->serves_malloc) kolk_leaves_trim_(false);
     kolk_unlock_word_(&inside->sweeping);
 }
 
