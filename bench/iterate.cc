@@ -119,22 +119,17 @@ struct pool_each : pool {
     }
 };
 
-struct pool_next_run : pool {
+struct pool_each_run : pool {
     using pool::pool;
     float sum() {
         float total = 0;
-        uint32_t at = 0, end = UINT32_MAX, length = end;
-        for (sparkle *run; (run = sparkles_next_run(&objects, &at, &length)); at += length, length = end - at) {
-            float inner = 0; /* if the sum outlived the call above, gcc 12 would pass it through an integer register */
-            for (uint32_t i = 0; i < length; i++) inner += run[i].x;
-            total += inner;
-        }
+        KOLK_EACH_RUN(sparkles, run, n, &objects)
+            for (uint32_t i = 0; i < n; i++) total += run[i].x;
         return total;
     }
     void move() {
-        uint32_t at = 0, end = UINT32_MAX, length = end;
-        for (sparkle *run; (run = sparkles_next_run(&objects, &at, &length)); at += length, length = end - at)
-            for (uint32_t i = 0; i < length; i++) move_on(run[i]);
+        KOLK_EACH_RUN(sparkles, run, n, &objects)
+            for (uint32_t i = 0; i < n; i++) move_on(run[i]);
     }
 };
 
@@ -172,6 +167,6 @@ int main(int argc, char **argv) {
     add<packed_array>("packed");
     add<flag_in_object>("flag");
     add<pool_each>("each");
-    add<pool_next_run>("next_run");
+    add<pool_each_run>("each_run");
     return measure(argc, argv);
 }

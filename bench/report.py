@@ -16,7 +16,7 @@ SIZES = (100, 10000, 1000000)
 WAYS = ("pair", "write", "init")
 COLUMNS = ("loop", "glibc", "mimalloc", "jemalloc", "boost", "boost_ordered", "chapter", "kolk_typed", "kolk_untyped", "kolk_n",
            "kolk_fifo", "kolk_lowest", "kolk_lowest_n", "kolk_lowest_run", "kolk_shared", "kolk_shared_n", "kolk_no_cache",
-           "kolk_no_cache_n", "kolk_typed_none", "kolk_untyped_none", "kolk_ages", "packed", "flag", "each", "next_run",
+           "kolk_no_cache_n", "kolk_typed_none", "kolk_untyped_none", "kolk_ages", "packed", "flag", "each", "each_run",
            "handles", "none", "lowest_none", "10%", "90%", "straight", "called", "kolk",
            "array", "plain")
 

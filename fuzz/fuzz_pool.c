@@ -290,15 +290,15 @@ static void op_at_issued(run *r) {
     ask_at(r, draw_issued(r));
 }
 
-static void op_next_run(run *r) {
-    uint32_t from = draw(r), length = draw(r);
-    model_ask_run(&r->m, from, length == 255 ? UINT32_MAX : length);
+static void op_sweep_by_runs(run *r) {
+    uint32_t from = draw(r), n = draw(r);
+    model_sweep_by_runs(&r->m, from, n == 255 ? UINT32_MAX : n);
 }
 
 static void op_sweep(run *r) {
     uint32_t choice = draw(r), from = draw(r);
     if (choice % 3 == 2)
-        model_sweep_by_runs(&r->m, from, from + draw(r));
+        model_sweep_by_runs(&r->m, from, draw(r));
     else
         model_sweep_by_cursor(&r->m);
 }
@@ -472,7 +472,7 @@ static void (*const operations[32])(run *) = {op_alloc,
                                               op_is_live,
                                               op_at,
                                               op_at_issued,
-                                              op_next_run,
+                                              op_sweep_by_runs,
                                               op_sweep,
                                               op_sweep_and_free,
                                               op_reserve,

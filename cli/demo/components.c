@@ -140,12 +140,13 @@ static void churn(components *pool, struct component **objects, uint64_t random)
 }
 
 static void look(const components *pool, struct churned *churned) {
-    uint32_t runs = 0, at = 0, length = MANY, end = UINT32_MAX;
+    uint32_t runs = 0, end = UINT32_MAX;
     *churned = (struct churned){.alive = components_count(pool)};
-    for (; components_next_run(pool, &at, &length); at += length, length = MANY - at) {
-        runs += at != end; /* an object from malloc counts as a run of its own */
+    KOLK_EACH_RUN(components, run, length, pool) {
+        uint32_t at = components_index(pool, run);
+        runs += at != end; /* not each one returned is a run of its own: see kolk_cursor_next_run */
         end = at + length;
-        for (uint32_t slot = at; slot < at + length; slot++) churned->counts[(uint64_t)slot * STRETCHES / MANY]++;
+        for (uint32_t slot = at; slot < end; slot++) churned->counts[(uint64_t)slot * STRETCHES / MANY]++;
     }
     churned->mean_run = (double)churned->alive / runs;
 }

@@ -40,11 +40,9 @@ void slot_densities(const sparkles *pool, float *densities, uint32_t count) {
     for (uint32_t n = 0; n < count; n++) {
         uint32_t at = (uint32_t)(n * capacity / count), end = (uint32_t)((n + 1) * capacity / count);
         if (end == at) end = at + 1; /* there are fewer slots than stretches */
-        uint32_t all = end - at, alive = 0;
-        for (uint32_t length = all; sparkles_next_run(pool, &at, &length); length = end - at) {
-            alive += length;
-            at += length;
-        }
-        densities[n] = (float)alive / (float)all;
+        uint32_t alive = 0, length;
+        kolk_cursor cursor = sparkles_each_in(pool, at, end - at);
+        while (sparkles_each_next_run(&cursor, &length)) alive += length;
+        densities[n] = (float)alive / (float)(end - at);
     }
 }

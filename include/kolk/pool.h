@@ -155,20 +155,37 @@ KOLK_INLINE_ void *kolk_pool_at(const kolk_pool *pool, uint32_t index);
  *
  *     kolk_cursor cursor = kolk_pool_each(&pool);
  *     for (T *it; (it = kolk_cursor_next(&cursor)) != NULL;) ...
+ *
+ * kolk_cursor_next_run returns several objects at a time: a run, which is neighbours that are all alive, `stride` bytes
+ * apart. It is for inner loops over plain arrays, where objects are dense. No run goes across a slot whose number is a
+ * multiple of 64, so a run has at most 64 objects. Apart from that it is as long as possible. At the end, returns NULL
+ * and sets *length to 0. The objects of the current run may be freed too; those of later runs are no longer in a run
+ * then. KOLK_EACH_RUN of typed.h is this loop:
+ *
+ *     kolk_cursor cursor = kolk_pool_each(&pool);
+ *     uint32_t n;
+ *     for (T *run; (run = kolk_cursor_next_run(&cursor, &n)) != NULL;)
+ *         for (uint32_t i = 0; i < n; i++) ... run[i] ...
  */
 typedef struct kolk_cursor {
     const uint64_t *word; /* the current word of the live bits */
-    const uint64_t *last; /* the last word below fresh when the walk began */
+    const uint64_t *last; /* the last word, except for the tail */
     unsigned char *base;  /* address of the slot of the word's lowest bit */
     uint64_t pending;     /* bits of the word that have not been visited yet */
+    uint64_t tail;        /* those bits of the word behind `last` that are also to be visited */
     size_t stride;
-    bool more;                 /* false: no slot was ever handed out, or KOLK_EACH is done */
-    const kolk_pool *bypassed; /* the pool, if its objects come from malloc; else NULL */
-    uint32_t from;             /* the next slot to visit in a bypassed pool */
+    bool more;              /* false: there is nothing to visit, or KOLK_EACH is done */
+    const kolk_pool *apart; /* the pool, if its objects have no neighbours (guard, KOLK_BYPASS); else NULL */
+    uint32_t from, end;     /* the slots to visit in such a pool */
 } kolk_cursor;
 
 KOLK_INLINE_ kolk_cursor kolk_pool_each(const kolk_pool *pool);
 KOLK_INLINE_ void *kolk_cursor_next(kolk_cursor *cursor);
+KOLK_INLINE_ void *kolk_cursor_next_run(kolk_cursor *cursor, uint32_t *length);
+
+/* Begins a walk over n slots only, from slot `first` on; slots beyond the last one are ignored. With this, threads can
+ * divide the work: each walks over a part of the slots from 0 to capacity - 1. */
+KOLK_INLINE_ kolk_cursor kolk_pool_each_in(const kolk_pool *pool, uint32_t first, uint32_t n);
 
 /* The number of live objects, and the number of slots that are free without growing: capacity - count (with STRICT,
  * minus the worn-out slots). */
@@ -331,18 +348,6 @@ KOLK_USES_(1) void kolk_pool_free_n(kolk_pool *pool, void *const *objects, uint3
  *
  * Cost: O(n), plus O(1) for each shorter stretch of free slots below the run. */
 KOLK_USES_(1) void *kolk_pool_alloc_run(kolk_pool *pool, uint32_t n);
-
-/* Finds the next run of live objects in consecutive slots (stride bytes apart). It is for inner loops over plain arrays
- * where objects are dense, and for dividing work between threads by ranges of slots (0 to capacity - 1). On entry,
- * *index is the first slot to look at, and *length is the number of slots; slots beyond the last one are ignored. On
- * return, they are the start and the length of the run. Returns the run's first object; if there is no run, returns
- * NULL, and *length is 0.
- *
- *     uint32_t at = begin, n = end - begin;
- *     for (T *run; (run = kolk_pool_next_run(pool, &at, &n)) != NULL; at += n, n = end - at)
- *         for (uint32_t i = 0; i < n; i++) ... run[i] ...
- */
-KOLK_INLINE_ void *kolk_pool_next_run(const kolk_pool *pool, uint32_t *index, uint32_t *length);
 
 /* ---- Saving: object by object, or the whole pool as one block of bytes ------------------------------------------
  *
@@ -536,8 +541,6 @@ KOLK_API_ kolk_handle kolk_pool_handle_slow_(const kolk_pool *pool, const void *
 KOLK_API_ bool kolk_pool_is_live_slow_(const kolk_pool *pool, const void *object);
 KOLK_API_ uint32_t kolk_pool_index_slow_(const kolk_pool *pool, const void *object);
 KOLK_API_ void *kolk_pool_at_slow_(const kolk_pool *pool, uint32_t index);
-/* The length of the run that begins with this live slot, up to `end`. */
-KOLK_API_ uint32_t kolk_pool_length_of_run_(const kolk_pool *pool, uint32_t first, uint32_t end);
 
 #ifdef __cplusplus
 }

@@ -121,15 +121,33 @@ KOLK_INLINE_ uint32_t kolk_pool_available(const kolk_pool *pool) {
            (pool->desc.generations == KOLK_GENERATIONS_STRICT ? pool->worn.count : 0);
 }
 
-KOLK_INLINE_ kolk_cursor kolk_pool_each(const kolk_pool *pool) {
-    kolk_cursor cursor = {pool->live, pool->live, pool->slots, 0, pool->stride, pool->fresh > 0, NULL, 0};
-    if (KOLK_UNLIKELY_(pool->objects != NULL)) {
-        cursor.bypassed = pool;
+/* The slots behind `fresh` need no mask, because their bits are 0. */
+KOLK_INLINE_ kolk_cursor kolk_pool_each_in(const kolk_pool *pool, uint32_t first, uint32_t n) {
+    uint32_t end = n < UINT32_MAX - first ? first + n : UINT32_MAX;
+    kolk_cursor cursor = {pool->live, pool->live, pool->slots, 0, 0, pool->stride, n > 0 && first < pool->fresh,
+                          NULL,       first,      end};
+    if (KOLK_UNLIKELY_(pool->debug_flags & (KOLK_DEBUG_GUARD | KOLK_DEBUG_BYPASS))) {
+        cursor.apart = pool;
     } else if (cursor.more) {
-        cursor.pending = *cursor.word;
-        cursor.last += (pool->fresh - 1) / 64;
+        size_t begin = first / 64, last = end / 64;
+        cursor.word += begin;
+        cursor.base += begin * 64 * pool->stride;
+        cursor.pending = *cursor.word & (~UINT64_C(0) << first % 64);
+        if (end >= pool->fresh) {
+            last = (pool->fresh - 1) / 64;
+        } else if (begin == last) {
+            cursor.pending &= ~(~UINT64_C(0) << end % 64);
+        } else {
+            cursor.tail = ~(~UINT64_C(0) << end % 64);
+            last--;
+        }
+        cursor.last += last;
     }
     return cursor;
+}
+
+KOLK_INLINE_ kolk_cursor kolk_pool_each(const kolk_pool *pool) {
+    return kolk_pool_each_in(pool, 0, UINT32_MAX);
 }
 
 /* Returns the object of a slot in a bypassed pool, whose objects come from malloc. */
@@ -138,28 +156,39 @@ KOLK_INLINE_ void *kolk_pool_bypassed_(const kolk_pool *pool, uintptr_t index) {
 }
 
 /* Inline, because a call in a loop would keep floating-point sums out of registers. */
-KOLK_INLINE_ void *kolk_cursor_bypassed_(kolk_cursor *cursor) {
-    const kolk_pool *pool = cursor->bypassed;
-    while (cursor->from < pool->fresh) {
+KOLK_INLINE_ void *kolk_cursor_apart_(kolk_cursor *cursor) {
+    const kolk_pool *pool = cursor->apart;
+    while (cursor->from < cursor->end && cursor->from < pool->fresh) {
         uint32_t index = cursor->from++;
-        if (kolk_pool_bit_(pool->live, index)) return kolk_pool_bypassed_(pool, index);
+        if (kolk_pool_bit_(pool->live, index))
+            return pool->objects ? kolk_pool_bypassed_(pool, index) : pool->slots + (size_t)index * pool->stride;
     }
     return NULL;
+}
+
+/* Returns `pending` of the next word in which it is not 0, or 0 at the end. */
+KOLK_INLINE_ uint64_t kolk_cursor_pending_(kolk_cursor *cursor) {
+    uint64_t pending = cursor->pending;
+    while (KOLK_UNLIKELY_(pending == 0)) {
+        if (cursor->word != cursor->last) {
+            pending = *++cursor->word;
+        } else if (cursor->tail) {
+            pending = *++cursor->word & cursor->tail;
+            cursor->last = cursor->word;
+            cursor->tail = 0;
+        } else {
+            return 0;
+        }
+        cursor->base += 64 * cursor->stride;
+    }
+    return pending;
 }
 
 /* Each step reads the word again, since the loop's body may have freed the object. The word must not be masked into
  * `pending`, because each step would then wait for the body's stores. */
 KOLK_INLINE_ void *kolk_cursor_next(kolk_cursor *cursor) {
-    for (;;) {
-        uint64_t pending = cursor->pending;
-        while (KOLK_UNLIKELY_(pending == 0)) {
-            if (cursor->word == cursor->last) {
-                if (KOLK_UNLIKELY_(cursor->bypassed != NULL)) return kolk_cursor_bypassed_(cursor);
-                return NULL;
-            }
-            pending = *++cursor->word;
-            cursor->base += 64 * cursor->stride;
-        }
+    uint64_t pending;
+    while ((pending = kolk_cursor_pending_(cursor)) != 0) {
         cursor->pending = pending & (pending - 1);
         unsigned bit = (unsigned)__builtin_ctzll(pending);
         if (KOLK_UNLIKELY_(!(*cursor->word >> bit & 1))) continue;
@@ -167,30 +196,30 @@ KOLK_INLINE_ void *kolk_cursor_next(kolk_cursor *cursor) {
         if (!object) __builtin_unreachable(); /* so that the loop needs no test for NULL */
         return object;
     }
+    return KOLK_UNLIKELY_(cursor->apart != NULL) ? kolk_cursor_apart_(cursor) : NULL;
 }
 
-/* Adding a run's lowest bit carries to the first bit behind the run. There is no such bit if the run reaches the end of
- * the word, and then it may continue in the next one. So the two ends are found at the same time, and the next call
- * waits less for this one. */
-KOLK_INLINE_ void *kolk_pool_next_run(const kolk_pool *pool, uint32_t *index, uint32_t *length) {
-    uint64_t base = *index, end = base + *length, word = 0;
-    if (end > pool->fresh) end = pool->fresh;
-    while (base < end && (word = pool->live[base / 64] & (~UINT64_C(0) << base % 64)) == 0) base = (base | 63) + 1;
-    base &= ~UINT64_C(63);
-    uint64_t behind = word + (word & (~word + 1)), first = base + (word ? (unsigned)__builtin_ctzll(word) : 64);
-    uint64_t stop = base + (behind ? (unsigned)__builtin_ctzll(behind) : 65);
-    if (KOLK_UNLIKELY_(stop > end || stop > base + 64 || pool->debug_flags)) {
-        if (first >= end) {
-            *length = 0;
-            return NULL;
+/* Adding a run's lowest bit carries to the first bit behind the run. So one addition removes the whole run from
+ * `pending`, which is all that the next call waits for. If the loop's body has freed one of the run's objects, looks
+ * again. */
+KOLK_INLINE_ void *kolk_cursor_next_run(kolk_cursor *cursor, uint32_t *length) {
+    uint64_t pending;
+    while ((pending = kolk_cursor_pending_(cursor)) != 0) {
+        uint64_t behind = pending + (pending & (~pending + 1)), word = *cursor->word;
+        cursor->pending = pending & behind;
+        if (KOLK_UNLIKELY_((pending ^ cursor->pending) & ~word)) {
+            cursor->pending = pending & word;
+            continue;
         }
-        stop = first + kolk_pool_length_of_run_(pool, (uint32_t)first, (uint32_t)end);
+        unsigned first = (unsigned)__builtin_ctzll(pending), end = behind ? (unsigned)__builtin_ctzll(behind) : 64;
+        *length = end - first;
+        unsigned char *objects = cursor->base + first * cursor->stride;
+        if (!objects || *length == 0) __builtin_unreachable(); /* so that the loops need no tests */
+        return objects;
     }
-    uint32_t start = (uint32_t)first;
-    *index = start;
-    *length = (uint32_t)(stop - first);
-    if (KOLK_UNLIKELY_(pool->objects != NULL)) return kolk_pool_bypassed_(pool, start);
-    return pool->slots + (size_t)start * pool->stride;
+    void *object = KOLK_UNLIKELY_(cursor->apart != NULL) ? kolk_cursor_apart_(cursor) : NULL;
+    *length = object != NULL;
+    return object;
 }
 
 KOLK_BODIES_END_

@@ -5,11 +5,11 @@
  *
  * makes the types `bullets` (a pool), `bullets_object` (struct bullet) and `bullets_handle`, and the functions
  * bullets_init, _alloc, _alloc_n, _alloc_run, _alloc_zeroed, _alloc_at, _free, _free_n, _free_handle, _get, _handle_of,
- * _each, _each_next, _next_run, _index, _at, _is_live, _count, _available, _clear, _reserve, _trim, _stats, _is_valid
- * and _deinit, and so on. These are the functions of pool.h with your type for void *. The untyped pool is
- * `bullets.pool`: pass it to any function of pool.h but kolk_pool_init. Leave object_size and object_align in the
- * descriptor 0: they follow from the type. A descriptor without a name gets the type's name (this holds for all kinds
- * below), so that only pools of the same type share a tag.
+ * _each, _each_in, _each_next, _each_next_run, _index, _at, _is_live, _count, _available, _clear, _reserve, _trim,
+ * _stats, _is_valid and _deinit, and so on. These are the functions of pool.h with your type for void *. The untyped
+ * pool is `bullets.pool`: pass it to any function of pool.h but kolk_pool_init. Leave object_size and object_align in
+ * the descriptor 0: they follow from the type. A descriptor without a name gets the type's name (this holds for all
+ * kinds below), so that only pools of the same type share a tag.
  *
  * In C++: `kolk_pool_desc desc = {}; desc.capacity = 256; bullets_init(&pool, &desc);`. C++20 has
  * `kolk_pool_desc desc{.capacity = 256};` as well.
@@ -168,8 +168,6 @@
         return kolk_pool_free_handle(&pool_->pool, handle_.untyped); } \
     KOLK_TYPED_ name##_handle name##_handle_of(const name *pool_, const T *object_) { \
         name##_handle handle_ = {kolk_pool_handle_of(&pool_->pool, object_)}; return handle_; } \
-    KOLK_TYPED_ T *name##_next_run(const name *pool_, uint32_t *index_, uint32_t *length_) { \
-        return KOLK_CAST_(T *, kolk_pool_next_run(&pool_->pool, index_, length_)); } \
     KOLK_TYPED_ uint32_t name##_index(const name *pool_, const T *object_) { \
         return kolk_pool_index(&pool_->pool, object_); } \
     KOLK_TYPED_ T *name##_at(const name *pool_, uint32_t index_) { \
@@ -181,7 +179,11 @@
     KOLK_TYPED_ void name##_stats(const name *pool_, kolk_stats *out_) { kolk_pool_stats(&pool_->pool, out_); }        \
     KOLK_TYPED_ bool name##_is_valid(const name *pool_) { return kolk_pool_is_valid(&pool_->pool); }                   \
     KOLK_TYPED_ kolk_cursor name##_each(const name *pool_) { return kolk_pool_each(&pool_->pool); }                    \
-    KOLK_TYPED_ T *name##_each_next(kolk_cursor *cursor_) { return KOLK_CAST_(T *, kolk_cursor_next(cursor_)); }
+    KOLK_TYPED_ kolk_cursor name##_each_in(const name *pool_, uint32_t first_, uint32_t n_) { \
+        return kolk_pool_each_in(&pool_->pool, first_, n_); } \
+    KOLK_TYPED_ T *name##_each_next(kolk_cursor *cursor_) { return KOLK_CAST_(T *, kolk_cursor_next(cursor_)); }       \
+    KOLK_TYPED_ T *name##_each_next_run(kolk_cursor *cursor_, uint32_t *length_) { \
+        return KOLK_CAST_(T *, kolk_cursor_next_run(cursor_, length_)); }
 
 /* ---- Byte maps (bytemap.h) --------------------------------------------------------------------------------------- */
 
@@ -434,6 +436,17 @@
 #define KOLK_EACH(name, it, pool_)                                                                                     \
     for (name##_cursor it##_cursor = name##_each(pool_); it##_cursor.more; it##_cursor.more = false) \
         for (name##_object *it; (it = name##_each_next(&it##_cursor));)
+
+/* Loops over the runs of a pool (kolk_cursor_next_run): `run` is a T *, the first of n neighbours that are all alive.
+ * They may be freed; break, continue and return work.
+ *
+ *     KOLK_EACH_RUN(bullets, run, n, &pool)
+ *         for (uint32_t i = 0; i < n; i++) run[i].x += run[i].dx;
+ */
+#define KOLK_EACH_RUN(name, run, n, pool_)                                                                             \
+    for (uint32_t n = 1; n; n = 0) \
+        for (name##_cursor run##_cursor = name##_each(pool_); run##_cursor.more; run##_cursor.more = false) \
+            for (name##_object *run; (run = name##_each_next_run(&run##_cursor, &n));)
 /* clang-format on */
 
 #endif

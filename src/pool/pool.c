@@ -83,11 +83,13 @@ extern inline void *kolk_pool_get_sized_(const kolk_pool *pool, kolk_handle hand
 extern inline void *kolk_pool_get(const kolk_pool *pool, kolk_handle handle);
 extern inline uint32_t kolk_pool_count(const kolk_pool *pool);
 extern inline uint32_t kolk_pool_available(const kolk_pool *pool);
-extern inline void *kolk_pool_next_run(const kolk_pool *pool, uint32_t *index, uint32_t *length);
+extern inline kolk_cursor kolk_pool_each_in(const kolk_pool *pool, uint32_t first, uint32_t n);
 extern inline kolk_cursor kolk_pool_each(const kolk_pool *pool);
 extern inline void *kolk_pool_bypassed_(const kolk_pool *pool, uintptr_t index);
-extern inline void *kolk_cursor_bypassed_(kolk_cursor *cursor);
+extern inline void *kolk_cursor_apart_(kolk_cursor *cursor);
+extern inline uint64_t kolk_cursor_pending_(kolk_cursor *cursor);
 extern inline void *kolk_cursor_next(kolk_cursor *cursor);
+extern inline void *kolk_cursor_next_run(kolk_cursor *cursor, uint32_t *length);
 
 /* ---- Life of a pool ---------------------------------------------------------------------------------------------- */
 

@@ -149,10 +149,3 @@ void kolk_pool_stats(const kolk_pool *pool, kolk_stats *out) {
     };
     kolk_tools_wrote_(out, sizeof *out);
 }
-
-/* ---- Iteration --------------------------------------------------------------------------------------------------- */
-
-uint32_t kolk_pool_length_of_run_(const kolk_pool *pool, uint32_t first, uint32_t end) {
-    if (pool_has(pool, KOLK_DEBUG_GUARD | KOLK_DEBUG_BYPASS)) return 1;
-    return (uint32_t)(kolk_bits_find_(pool->live, false, first, end) - first);
-}

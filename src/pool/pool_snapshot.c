@@ -132,8 +132,9 @@ static kolk_status has_snapshot(const kolk_pool *pool) {
 static void copy_objects(const kolk_pool *pool, unsigned char *bytes, bool back) {
     KOLK_ASSERT_(pool->stride >= pool->desc.object_size);
     bool packed = pool->stride == pool->desc.object_size;
-    uint32_t at = 0, n = pool->fresh;
-    for (unsigned char *run; (run = kolk_pool_next_run(pool, &at, &n)) != NULL; at += n, n = pool->fresh - at) {
+    kolk_cursor cursor = kolk_pool_each(pool);
+    uint32_t n;
+    for (unsigned char *run; (run = kolk_cursor_next_run(&cursor, &n)) != NULL;) {
         size_t size = packed ? (size_t)n * pool->desc.object_size : pool->desc.object_size;
         for (uint32_t i = 0; i < (packed ? 1 : n); i++, bytes += size, run += pool->stride) {
             memcpy(back ? run : bytes, back ? bytes : run, size);

@@ -59,24 +59,20 @@ static inline void model_sweep_by_cursor(model *m) {
     model_assert(m, kolk_cursor_next(&cursor) == NULL);
 }
 
-/* Checks the first run in a range. Returns its end, or NO_SLOT if there is none. */
-static inline uint32_t model_ask_run(model *m, uint32_t from, uint32_t length) {
-    uint64_t end = (uint64_t)from + length;
-    uint32_t first = model_live_from(m, from), last = first;
-    void *run = kolk_pool_next_run(&m->pool, &from, &length);
-    if (first >= end || first == m->fresh) {
-        model_assert(m, run == NULL && length == 0);
-        return NO_SLOT;
+/* Checks all runs of a range: they are as long as possible, but end where a word of the live bits ends. */
+static inline void model_sweep_by_runs(model *m, uint32_t from, uint32_t n) {
+    uint64_t end = (uint64_t)from + n < m->fresh ? (uint64_t)from + n : m->fresh;
+    bool apart = m->debug & (KOLK_DEBUG_GUARD | KOLK_DEBUG_BYPASS);
+    kolk_cursor cursor = kolk_pool_each_in(&m->pool, from, n);
+    uint32_t length;
+    for (uint64_t first, slot = from; (first = model_live_from(m, slot)) < end;) {
+        slot = first;
+        do slot++;
+        while (!apart && slot % 64 && slot < end && m->places[slot] == LIVE);
+        model_assert(m, kolk_cursor_next_run(&cursor, &length) == model_object(m, (uint32_t)first));
+        model_assert(m, length == slot - first);
     }
-    do last++;
-    while (last < m->fresh && last < end && m->places[last] == LIVE &&
-           !(m->debug & (KOLK_DEBUG_GUARD | KOLK_DEBUG_BYPASS)));
-    model_assert(m, run == model_object(m, first) && from == first && length == last - first);
-    return last;
-}
-
-static inline void model_sweep_by_runs(model *m, uint32_t from, uint32_t end) {
-    while (from < end && (from = model_ask_run(m, from, end - from)) != NO_SLOT) {}
+    model_assert(m, kolk_cursor_next_run(&cursor, &length) == NULL && length == 0);
 }
 
 /* Walks by age and frees objects on the way, the current one and others. The walk may stop early. */

@@ -388,14 +388,14 @@ static void test_iteration(void **state) {
         while (expected % 5 == 0 || (expected >= 64 && expected < 130));
     }
     assert_int_equal(count, kolk_pool_count(&pool));
-    uint32_t at = 60, n = 75; /* runs of one object each, within bounds */
+    uint32_t n; /* runs of one object each, within bounds */
     static const uint32_t runs[] = {61, 62, 63, 131, 132, 133, 134};
-    for (size_t i = 0; i < LENGTH_OF(runs); i++, at += n, n = 135 - at) {
-        assert_ptr_equal(kolk_pool_next_run(&pool, &at, &n), kolk_pool_at(&pool, runs[i]));
-        assert_int_equal(at, runs[i]);
+    cursor = kolk_pool_each_in(&pool, 60, 75);
+    for (size_t i = 0; i < LENGTH_OF(runs); i++) {
+        assert_ptr_equal(kolk_cursor_next_run(&cursor, &n), kolk_pool_at(&pool, runs[i]));
         assert_int_equal(n, 1);
     }
-    assert_null(kolk_pool_next_run(&pool, &at, &n));
+    assert_null(kolk_cursor_next_run(&cursor, &n));
     assert_int_equal(n, 0);
     cursor = kolk_pool_each(&pool); /* the walk frees all objects, the current one and others */
     for (void *each; (each = kolk_cursor_next(&cursor));) {

@@ -271,15 +271,19 @@ static void test_runs_of_one(void **state) {
     assert_int_equal(things_alloc_n(&pool, objects, 130), 130);
     for (uint32_t i = 0; i < 130; i++) objects[i]->number = i;
     for (uint32_t i = 0; i < 130; i += 3) things_free(&pool, objects[i]);
-    uint32_t expected = 1, at = 0, n = 130;
-    for (struct thing *run; (run = things_next_run(&pool, &at, &n)) != NULL; at += n, n = 130 - at) {
+    uint32_t expected = 1;
+    KOLK_EACH_RUN(things, run, n, &pool) {
         assert_int_equal(n, 1);
-        assert_int_equal(at, expected);
         assert_ptr_equal(run, objects[expected]);
         expected += expected % 3 == 1 ? 1 : 2;
     }
-    assert_int_equal(n, 0);
     assert_int_equal(expected, 130);
+    uint32_t n;
+    kolk_cursor cursor = things_each_in(&pool, 4, 2);
+    assert_ptr_equal(things_each_next_run(&cursor, &n), objects[4]);
+    assert_ptr_equal(things_each_next_run(&cursor, &n), objects[5]);
+    assert_null(things_each_next_run(&cursor, &n));
+    assert_int_equal(n, 0);
     expected = 1;
     KOLK_EACH(things, each, &pool) {
         assert_int_equal(each->number, expected);
@@ -393,8 +397,9 @@ static void test_the_callers_memory_has_no_zones(void **state) {
     assert_int_equal(kolk_pool_alloc_n(&pool, objects, 5), 5);
     memset(memory, 0x33, 5 * 24); /* all of it */
     assert_true(kolk_pool_is_valid(&pool));
-    uint32_t at = 0, n = 5;
-    assert_ptr_equal(kolk_pool_next_run(&pool, &at, &n), memory);
+    uint32_t n;
+    kolk_cursor cursor = kolk_pool_each(&pool);
+    assert_ptr_equal(kolk_cursor_next_run(&cursor, &n), memory);
     assert_int_equal(n, 5);
     end_pool(&pool);
 }

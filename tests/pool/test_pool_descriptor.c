@@ -155,10 +155,11 @@ static void answer_everything(kolk_pool *pool, notes *taken) {
     assert_false(kolk_pool_is_live(pool, NULL));
     assert_int_equal(kolk_pool_count(pool), 0);
     assert_int_equal(kolk_pool_available(pool), 0);
-    uint32_t at = 0, length = UINT32_MAX;
-    assert_null(kolk_pool_next_run(pool, &at, &length));
+    uint32_t length = 1;
+    kolk_cursor cursor = kolk_pool_each_in(pool, 0, 1);
+    assert_null(kolk_cursor_next_run(&cursor, &length));
     assert_int_equal(length, 0);
-    kolk_cursor cursor = kolk_pool_each(pool);
+    cursor = kolk_pool_each(pool);
     assert_null(kolk_cursor_next(&cursor));
     assert_null(kolk_cursor_next(&cursor));
     kolk_pool_clear(pool);

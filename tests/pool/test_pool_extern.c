@@ -33,6 +33,14 @@ static void test_calls_into_the_library(void **state) {
     kolk_cursor cursor = ships_each(&fleet);
     for (ship *each; (each = ships_each_next(&cursor)); expected += 2) assert_int_equal(each->number, expected);
     assert_int_equal(expected, 100);
+    expected = 20;
+    cursor = ships_each_in(&fleet, 20, 9);
+    uint32_t n;
+    for (ship *run; (run = ships_each_next_run(&cursor, &n)); expected += 2) {
+        assert_int_equal(run->number, expected);
+        assert_int_equal(n, 1);
+    }
+    assert_int_equal(expected, 30);
     assert_true(ships_is_valid(&fleet));
     ships_deinit(&fleet);
 }

@@ -1,5 +1,5 @@
-/* Iteration: cursors, runs, ranges of runs, KOLK_EACH. Each visits every live object once, in ascending order of slots,
- * whatever is freed or allocated meanwhile. */
+/* Iteration: cursors, runs, ranges, KOLK_EACH and KOLK_EACH_RUN. Each visits every live object once, in ascending order
+ * of slots, whatever is freed or allocated meanwhile. */
 #include "../help/test.h"
 
 typedef struct item {
@@ -87,22 +87,37 @@ static void test_each_and_cursors(void **state) {
     for_each_pool(each_once);
 }
 
-/* Checks that the runs of [begin, end) are right and as long as possible. */
-static void visit_runs(items *pool, uint32_t begin, uint32_t end, uint32_t slots, uint32_t n) {
-    item *run;
-    uint32_t last_end = UINT32_MAX;
-    for (uint32_t at = begin, length = end - begin; (run = items_next_run(pool, &at, &length));
-         at += length, length = end - at) {
-        assert_true(at >= begin && length > 0 && at + length <= end);
-        assert_true(at != last_end); /* the previous run did not end too early */
-        assert_ptr_equal(run, items_at(pool, at));
-        for (uint32_t i = 0; i < length; i++) {
-            assert_int_equal(run[i].number, at + i);
+/* Checks that the runs of n slots are right, and as long as possible: a run ends where a word of the live bits does. */
+static void visit_runs(items *pool, uint32_t begin, uint32_t length, uint32_t slots, uint32_t n) {
+    uint32_t slot = begin, end = length < slots - slot ? begin + length : slots, found = 0;
+    kolk_cursor cursor = items_each_in(pool, begin, length);
+    while ((slot = next_in_pattern(n, slot, end)) < end) {
+        uint32_t first = slot;
+        do slot++;
+        while (slot < end && slot % 64 && pattern(n, slot));
+        item *run = items_each_next_run(&cursor, &found);
+        assert_ptr_equal(run, items_at(pool, first));
+        assert_int_equal(found, slot - first);
+        for (uint32_t i = 0; i < found; i++) {
+            assert_int_equal(run[i].number, first + i);
             run[i].visits++;
         }
-        last_end = at + length;
-        if (last_end < end && last_end < slots) assert_false(pattern(n, last_end));
     }
+    for (int i = 0; i < 2; i++) { /* the end is final */
+        assert_null(items_each_next_run(&cursor, &found));
+        assert_int_equal(found, 0);
+    }
+}
+
+/* Walks over the same slots object by object. */
+static void visit_objects(items *pool, uint32_t begin, uint32_t length, uint32_t slots, uint32_t n) {
+    uint32_t end = length < slots - begin ? begin + length : slots, slot = next_in_pattern(n, begin, end);
+    kolk_cursor cursor = items_each_in(pool, begin, length);
+    for (item *each; (each = items_each_next(&cursor)); slot = next_in_pattern(n, slot + 1, end)) {
+        assert_int_equal(each->number, slot);
+        each->visits++;
+    }
+    assert_true(slot >= end);
 }
 
 static void all_visited_once(items *pool) {
@@ -114,19 +129,25 @@ static void all_visited_once(items *pool) {
 
 /* Adjacent ranges, as threads might use, together visit each object once, wherever they are divided. */
 static void ranges_visit_each_once(items *pool, uint32_t slots, uint32_t n) {
-    visit_runs(pool, 0, slots, slots, n);
-    all_visited_once(pool);
-    visit_runs(pool, 0, UINT32_MAX, slots, n);
-    all_visited_once(pool);
-    for (uint32_t cut = 0; cut <= slots + 1; cut += slots > 200 ? 37 : 1) {
-        visit_runs(pool, 0, cut, slots, n);
-        visit_runs(pool, cut, slots + 5, slots, n);
+    static void (*const ways[])(items *, uint32_t, uint32_t, uint32_t, uint32_t) = {visit_runs, visit_objects};
+    for (size_t way = 0; way < LENGTH_OF(ways); way++) {
+        ways[way](pool, 0, slots, slots, n);
         all_visited_once(pool);
-    }
-    for (uint32_t share = 1; share < 100; share += 11) {
-        for (uint32_t begin = 0; begin < slots; begin += share) visit_runs(pool, begin, begin + share, slots, n);
+        ways[way](pool, 0, UINT32_MAX, slots, n);
         all_visited_once(pool);
+        for (uint32_t cut = 0; cut <= slots; cut += slots > 200 ? 37 : 1) {
+            ways[way](pool, 0, cut, slots, n);
+            ways[way](pool, cut, slots + 5 - cut, slots, n);
+            all_visited_once(pool);
+        }
+        for (uint32_t share = 1; share < 100; share += 11) {
+            for (uint32_t begin = 0; begin < slots; begin += share) ways[way](pool, begin, share, slots, n);
+            all_visited_once(pool);
+        }
     }
+    KOLK_EACH_RUN(items, run, length, pool)
+        for (uint32_t i = 0; i < length; i++) run[i].visits++;
+    all_visited_once(pool);
 }
 
 static void test_runs(void **state) {
@@ -140,25 +161,44 @@ static void test_where_there_is_no_run(void **state) {
     make_items(&pool, KOLK_REUSE_LIFO, 100, 1);
     static const struct {
         uint32_t at, length;
-    } rows[] = {{0, 100}, {0, 0}, {99, 1}, {100, 1}, {5, UINT32_MAX}, {UINT32_MAX, UINT32_MAX}, {UINT32_MAX, 0}};
-    for (int live = 0; live < 2; live++) {
+    } rows[] = {{0, 100}, {5, UINT32_MAX},          {0, 0},         {50, 0}, {51, UINT32_MAX}, {0, 50}, {99, 1},
+                {100, 1}, {UINT32_MAX, UINT32_MAX}, {UINT32_MAX, 0}};
+    for (size_t live = 0; live < 2; live++) {
         for (size_t i = 0; i < LENGTH_OF(rows); i++) {
-            uint32_t at = rows[i].at, length = rows[i].length;
-            item *run = items_next_run(&pool, &at, &length);
-            if (live && (i == 0 || i == 4)) { /* the other ranges do not contain the live object */
-                assert_ptr_equal(run, items_at(&pool, 50));
-                assert_int_equal(at, 50);
-                assert_int_equal(length, 1);
-            } else {
-                assert_null(run);
-                assert_int_equal(length, 0);
+            kolk_cursor cursor = items_each_in(&pool, rows[i].at, rows[i].length);
+            uint32_t found = 1;
+            if (live && i < 2) { /* the other ranges do not contain the live object */
+                assert_ptr_equal(items_each_next_run(&cursor, &found), items_at(&pool, 50));
+                assert_int_equal(found, 1);
             }
+            assert_null(items_each_next_run(&cursor, &found));
+            assert_int_equal(found, 0);
         }
         while (items_count(&pool) < 100) items_alloc(&pool);
         for (uint32_t i = 0; i < 100; i++)
             if (i != 50) items_free(&pool, items_at(&pool, i));
     }
     items_deinit(&pool);
+}
+
+/* A cursor may change from runs to objects and back. */
+static void runs_and_objects_in_turn(items *pool, uint32_t slots, uint32_t n) {
+    uint32_t slot = 0, found;
+    kolk_cursor cursor = items_each(pool);
+    for (item *run; (run = items_each_next_run(&cursor, &found)) != NULL;) {
+        assert_int_equal(run->number, next_in_pattern(n, slot, slots));
+        slot = run->number + found;
+        item *each = items_each_next(&cursor);
+        if (!each) break;
+        assert_int_equal(each->number, next_in_pattern(n, slot, slots));
+        slot = each->number + 1;
+    }
+    assert_int_equal(next_in_pattern(n, slot, slots), slots);
+}
+
+static void test_runs_and_objects_in_turn(void **state) {
+    (void)state;
+    for_each_pool(runs_and_objects_in_turn);
 }
 
 /* ---- While the pool changes -------------------------------------------------------------------------------------- */
@@ -199,8 +239,45 @@ static void free_the_one_before(items *pool, uint32_t slots, uint32_t n) {
     assert_int_equal(items_count(pool), live > 0);
 }
 
+/* Frees the current run and, in the same word, the object behind each run's end and the last one. */
+static void free_by_runs(items *pool, uint32_t slots, uint32_t n) {
+    uint32_t visited = 0, freed = 0, live = items_count(pool);
+    (void)n;
+    KOLK_EACH_RUN(items, run, length, pool) {
+        uint32_t end = run->number + length, last = end | 63;
+        for (uint32_t i = 0; i < length; i++, visited++) {
+            assert_true(items_is_live(pool, &run[i]));
+            items_free(pool, &run[i]);
+        }
+        uint32_t victims[] = {end, end + 1, last};
+        for (size_t i = 0; i < LENGTH_OF(victims); i++) {
+            item *victim = victims[i] < slots ? items_at(pool, victims[i]) : NULL;
+            freed += victim != NULL;
+            items_free(pool, victim);
+        }
+    }
+    assert_int_equal(visited + freed, live);
+    assert_int_equal(items_count(pool), 0);
+}
+
+/* Makes holes in the rest of the word, which divide the next run. */
+static void divide_the_next_run(items *pool, uint32_t slots, uint32_t n) {
+    uint32_t next = 0;
+    (void)n;
+    KOLK_EACH_RUN(items, run, length, pool) {
+        for (uint32_t i = 0; i < length; i++) assert_true(items_is_live(pool, &run[i]));
+        for (; next < run->number; next++) assert_null(items_at(pool, next));
+        next = run->number + length;
+        for (uint32_t slot = next; slot < (run->number | 63) && slot < slots; slot += 3)
+            items_free(pool, items_at(pool, slot));
+    }
+    for (; next < slots; next++) assert_null(items_at(pool, next));
+}
+
 static void test_freeing_meanwhile(void **state) {
     (void)state;
+    for_each_pool(free_by_runs);
+    for_each_pool(divide_the_next_run);
     for_each_pool(free_the_current);
     for_each_pool(free_the_one_after);
     for_each_pool(free_the_one_before);
@@ -260,10 +337,28 @@ static uint32_t number_of_the_first_above(items *pool, uint32_t least) {
     return UINT32_MAX;
 }
 
+static uint32_t end_of_the_first_run(items *pool) {
+    KOLK_EACH_RUN(items, run, n, pool) return run->number + n;
+    return 0;
+}
+
 static void test_break_continue_return_and_nesting(void **state) {
     (void)state;
     items pool;
     make_items(&pool, KOLK_REUSE_LIFO, 200, 0);
+    uint32_t runs = 0;
+    KOLK_EACH_RUN(items, run, n, &pool) {
+        runs++;
+        if (run->number == 64) break; /* ends the whole walk */
+    }
+    assert_int_equal(runs, 2);
+    KOLK_EACH_RUN(items, run, n, &pool) {
+        if (n == 64) continue;
+        runs++;
+    }
+    assert_int_equal(runs, 3);
+    assert_int_equal(end_of_the_first_run(&pool), 64);
+
     uint32_t visited = 0;
     KOLK_EACH(items, each, &pool) {
         visited++;
@@ -307,13 +402,10 @@ static void test_break_continue_return_and_nesting(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_each_and_cursors),
-        TEST(test_runs),
-        TEST(test_where_there_is_no_run),
-        TEST(test_freeing_meanwhile),
-        TEST(test_allocating_and_clearing_meanwhile),
-        TEST(test_growing_meanwhile),
-        TEST(test_break_continue_return_and_nesting),
+        TEST(test_each_and_cursors),      TEST(test_runs),
+        TEST(test_where_there_is_no_run), TEST(test_runs_and_objects_in_turn),
+        TEST(test_freeing_meanwhile),     TEST(test_allocating_and_clearing_meanwhile),
+        TEST(test_growing_meanwhile),     TEST(test_break_continue_return_and_nesting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

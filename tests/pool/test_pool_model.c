@@ -83,7 +83,7 @@ static void sweep(model *m) {
     else if (choice < 7)
         model_sweep_by_cursor(m);
     else
-        model_sweep_by_runs(m, from, from + random_below(&m->random, m->desc.max_capacity + 3));
+        model_sweep_by_runs(m, from, random_below(&m->random, m->desc.max_capacity + 3));
 }
 
 static void age(model *m) {

@@ -114,8 +114,9 @@ static void visit(const things *pool, uint32_t expected) {
     }
     kolk_cursor cursor = kolk_pool_each(&pool->pool);
     for (thing *each; (each = kolk_cursor_next(&cursor)) != NULL; by_cursor++) REQUIRE(is_as_made(each, each->number));
-    uint32_t at = 0, n = CAPACITY;
-    for (thing *run; (run = things_next_run(pool, &at, &n)) != NULL; at += n, n = CAPACITY - at)
+    cursor = kolk_pool_each_in(&pool->pool, 0, CAPACITY);
+    uint32_t n;
+    for (thing *run; (run = kolk_cursor_next_run(&cursor, &n)) != NULL;)
         for (uint32_t i = 0; i < n; i++, by_runs++) REQUIRE(is_as_made(&run[i], run[i].number));
     REQUIRE(by_each == expected && by_cursor == expected && by_runs == expected);
 }
