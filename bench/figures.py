@@ -58,7 +58,7 @@ def readme():
     moves = pool["iteration, move, 1,000,000 slots, ns a live object"]
     for alive in "100", "50", "1":
         row = moves[f"{alive}%"]
-        yield f"| {alive} % | {{}} | {{}} | {{}} | {{}} |", [row[c] for c in ("each", "each_run", "packed", "flag")]
+        yield f"| {alive} % | {{}} | {{}} | {{}} |", [row[c] for c in ("each", "packed", "flag")]
     near = pool["iteration, move, 10,000 slots, ns a live object"]["100%"]
     yield "where a packed array takes {}, KOLK_EACH takes {};", [near["packed"], near["each"]]
 
