@@ -38,7 +38,10 @@ tested() { row "$1" "$2" env KOLK_TESTS_WITHOUT="$3" tools/preset.sh "$1"; }
 tested clang "-O2, from kolk.h and kolk.c, no assertions; headers, freestanding" "$once|$servers|^tools_races"
 tested asan "clang -O1, AddressSanitizer, UndefinedBehaviorSanitizer" "$once|_limits$|_worn$|_exhaustive$|^test_pq_faults$"
 tested checks0 "gcc -O2, KOLK_CHECKS=0, no assertions: what has pools" "$once|$servers|$others"
-tested i686 "gcc -O2, 32 bits; headers, freestanding core" "$once|^build_mistakes$"
+# Some 64-bit kernels run no 32-bit programs. There the programs run under qemu, shortened as for s390x.
+i686=(env KOLK_TESTS_WITHOUT="$once|^build_mistakes$" tools/preset.sh i686)
+tools/runs_i686.sh || i686=(tools/preset.sh i686-emulated)
+row i686 "gcc -O2, 32 bits (${i686[-1]}); headers, freestanding core" "${i686[@]}"
 # Excludes tests that reserve gigabytes, because qemu keeps a table of all pages, and the example that starts itself
 # through a shell. CMakePresets.json names them.
 row s390x "gcc -O2, big endian, under qemu: programs, shortened" tools/preset.sh s390x

@@ -39,19 +39,19 @@
  *           three system calls, and takes a lock for a moment.
  * Memory    pages of the system. A heap takes 1 KiB, and 1 KiB more for its first block. Leaves that heaps return keep
  *           their memory for other heaps: about 4 MiB, or as much as all heaps use now, or a quarter of the most that
- *           they ever used, whichever is most. Waste: a block of up to 64 bytes has at
- *           most 15 bytes more than requested; a block of up to KOLK_HEAP_LARGEST wastes at most a fifth of its bytes.
- *           Metadata: 1 byte and 3 bits per block (in a nursery 32 bytes per leaf), outside the blocks, where no write
- *           through a dangling pointer reaches it. That of a class with up to a thousand blocks takes one page. Of each
- *           class, a thread caches at most 256 free blocks and at most 64 KiB of them; but 64 blocks if they have at
- *           most 4 KiB, and one if they are larger than 64 KiB. That makes at most 4.2 MiB for all of kolk's own
- *           classes together. If the class has a max_capacity, a thread caches at most a 64th of that. Memory is
- *           committed as it is used. Pages of freed large blocks are kept for the next large blocks: at most 32 MiB, or
- *           half of the most bytes that large blocks ever had. They are inaccessible meanwhile. The heap releases them
- *           when it frees a large block, or when a thread goes to a depot, after they have not been needed for a
- *           second. A heap with a limit keeps none, and neither does one on Windows. A class in use needs two memory
- *           mappings, and two more for gaps. Linux allows a process 65,530 mappings (vm.max_map_count), enough for
- *           some 300 heaps that use all of kolk's own sizes.
+ *           they ever used, whichever is most. Waste: a block of up to 64 bytes has at most 15 bytes more than
+ *           requested; a block of up to KOLK_HEAP_LARGEST wastes at most a fifth of its bytes. Metadata: 1 byte and 3
+ *           bits per block (in a nursery 32 bytes per leaf), outside the blocks, where no write through a dangling
+ *           pointer reaches it. That of a class with up to a thousand blocks takes one page. Of each class, a thread
+ *           caches at most 256 free blocks and at most 64 KiB of them; but 64 blocks if they have at most 4 KiB, and
+ *           one if they are larger than 64 KiB. That makes at most 4.2 MiB for all of kolk's own classes together. If
+ *           the class has a max_capacity, a thread caches at most a 64th of that. Memory is committed as it is used.
+ *           Pages of freed large blocks are kept for the next large blocks: at most 32 MiB, or half of the most bytes
+ *           that large blocks ever had. They are inaccessible meanwhile. The heap releases them when it frees a large
+ *           block, or when a thread goes to a depot, after they have not been needed for a second. A heap with a limit
+ *           keeps none, and neither does one on Windows. A class in use needs two memory mappings, and two more for
+ *           gaps. Linux allows a process 65,530 mappings (vm.max_map_count), enough for some 300 heaps that use all of
+ *           kolk's own sizes.
  * Addresses 16 GiB for the leaves of all heaps together. A heap that needs a class or a large block reserves 8 GiB of
  *           address space for each class, or less if the machine has less memory; 416 GiB for kolk's own classes. So a
  *           process with 128 TiB, as on x86-64, has room for some 300 heaps with classes at a time. Further ones go on

@@ -4,9 +4,9 @@
  *     starts    1.......1...........1........1.......1......................      a bit for each 16 bytes
  *     alive     1.......1....................1..............................
  *
- * A class takes five pages before it has its first block, and some 20 us of system calls. That pays off once the heap
- * has allocated some hundreds of blocks of its size. The nursery serves the first ones. So a heap with few blocks
- * takes little memory and little time, and there may be many such heaps.
+ * A class takes two pages or more before it has its first block, and some 20 us of system calls. That pays off once
+ * the heap has allocated some hundreds of blocks of its size. The nursery serves the first ones. So a heap with few
+ * blocks takes little memory and little time, and there may be many such heaps.
  *
  * A block has the size of its class. It is placed where a freed block of the same size was, or else at the top of the
  * newest run, behind which nothing was ever placed. When the block below the top is freed, the top goes down to the
