@@ -418,8 +418,11 @@ class Heap:
 
     def __init__(self, value):
         self.value = value
+        self.inside = self.fixed = self.root = None
+        if int(value["fixed"]):
+            self.fixed, self.fault = inside_of(value["fixed"], "struct kolk_fixed_")
+            return
         self.root, self.fault = inside_of(value["root"], "struct kolk_heap_root_")
-        self.inside = None
         if self.root and int(value["inside"]):
             self.inside, self.fault = inside_of(value["inside"], "struct kolk_heap_inside_")
         if self.inside and int(value["n_classes"]) > self.inside["trays"].type.range()[1] + 1:
@@ -435,7 +438,10 @@ class Heap:
 
     def trays(self):
         """Yields, for each used class, the size of its blocks, how many are alive, and how many have memory."""
-        sums = {size: (alive, capacity) for size, alive, capacity in self.young()}
+        for n in range(int(self.value["n_classes"]) if self.fixed else 0):
+            tray = self.fixed["trays"][n]
+            yield int(tray["size"]), int(tray["count"]), int(tray["capacity"])
+        sums = {size: (alive, capacity) for size, alive, capacity in self.young()} if not self.fixed else {}
         for n in range(int(self.value["n_classes"]) if self.inside else 0):
             tray = self.inside["trays"][n]
             if int(tray["is_made"]):
@@ -447,13 +453,14 @@ class Heap:
     def to_string(self):
         if self.fault:
             return without_inside("heap", self.fault)
-        words = name_at(int(self.root["name"])) + ": " if int(self.root["name"]) else ""
+        top = self.fixed or self.root
+        words = name_at(int(top["name"])) + ": " if int(top["name"]) else ""
         words += f"heap, {sum(alive for _, alive, _ in self.trays())} blocks alive"
         if self.inside and int(self.inside["large"]["count"]):
             words += f" and {self.inside['large']['count']} large of {self.inside['large']['bytes']} bytes"
-        if int(self.root["limit"]):
+        if self.root and int(self.root["limit"]):
             words += f", {self.root['own']['left']} bytes left of {self.root['limit']}"
-        failed = int(self.root["failed"])
+        failed = int(top["failed"])
         return words + (f", {failed} failed" if failed else "")
 
     def children(self):

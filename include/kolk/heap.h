@@ -279,16 +279,21 @@ KOLK_API_ bool kolk_heap_is_valid(const kolk_heap *heap);
  *     kolk_heap_init(&heap, &(kolk_heap_desc){
  *         .classes = trays, .n_classes = 2, .memory = memory, .memory_size = sizeof memory});
  *
- *     .memory     aligned to 16; it need not be zero. It must exist as long as the heap.
+ *     .memory     aligned to 16; it need not be zero. It must exist until deinit, and hold neither the kolk_heap nor
+ *                 the array of classes.
  *     .classes    must be given, each with a capacity of at most 2^24. No class grows.
  *     .when_full  KOLK_HEAP_NEXT: if the tray is full, alloc takes a block of the next larger tray that has one.
  *
  * There are no large blocks: an alloc that no tray can serve returns NULL, after on_full has been called. A block of a
- * size that is a multiple of 32 or 64 is aligned to that if the memory is. Each tray hands out its lowest free block.
+ * size that is a multiple of 32 or 64 is aligned to that. Each tray hands out its lowest free block. A realloc to a
+ * smaller size never fails: the block stays where it is if no smaller tray has one. All classes count as used; those
+ * without a name have the heap's.
  *
  * Cost      alloc and free are O(1): a step for each factor of 64 in the tray's capacity, and for a full tray one step
  *           to the next. free finds the tray in log2(trays) steps. Neither loops over blocks.
  * Memory    a bit and a 63rd of a bit for each block, outside the blocks; a record for each tray.
+ * Contents  a new block has the bytes that the memory had before. Under sanitizers and memcheck, free blocks must not
+ *           be touched; blocks have the sizes of their trays.
  * Threads   one thread at a time; an interrupt handler counts as another thread.
  * Limits    `limit` and `parent` must be 0. Debug settings and KOLK_FAIL have no effect. kolk_heap_on_end returns
  *           false, and kolk_heap_trim returns 0. */

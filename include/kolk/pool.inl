@@ -122,7 +122,7 @@ KOLK_INLINE_ uint32_t kolk_pool_available(const kolk_pool *pool) {
 }
 
 /* The slots behind `fresh` need no mask, because their bits are 0. */
-KOLK_INLINE_ kolk_cursor kolk_pool_each_in(const kolk_pool *pool, uint32_t first, uint32_t n) {
+KOLK_FOLDED_INLINE_ kolk_cursor kolk_pool_each_in(const kolk_pool *pool, uint32_t first, uint32_t n) {
     uint32_t end = n < UINT32_MAX - first ? first + n : UINT32_MAX;
     kolk_cursor cursor = {pool->live, pool->live, pool->slots, 0, 0, pool->stride, n > 0 && first < pool->fresh,
                           NULL,       first,      end};

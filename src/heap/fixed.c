@@ -99,6 +99,16 @@ static uintptr_t tray_facts(const void *given) {
     return KOLK_FACTS_(tray->number, tray->size, tray->capacity, (uintptr_t)tray->blocks, (uintptr_t)tray->name);
 }
 
+/* Adds a tray to the registry, in place of one that was forgotten at the same address. */
+static void list_tray(kolk_fixed_tray_ *tray) {
+    static const kolk_kind_ kind = {.stats = list_tray_stats, .facts = tray_facts, .size = sizeof(kolk_fixed_tray_)};
+#if KOLK_DIAGNOSTICS
+    kolk_noted_ noted;
+    kolk_registry_evict_(tray, &noted);
+#endif
+    kolk_registry_add_(tray, &tray->number, &kind);
+}
+
 /* Takes the words of a tray's levels from `at` on, and returns what is behind them. */
 static unsigned char *set_levels(kolk_fixed_tray_ *tray, unsigned char *at) {
     uint64_t words = tray->capacity;
@@ -119,10 +129,10 @@ static unsigned char *set_fixed_tray(kolk_fixed_tray_ *tray, const kolk_heap_cla
 }
 
 kolk_status kolk_fixed_make_(kolk_heap *heap, const kolk_heap_desc *desc) {
-    static const kolk_kind_ kind = {.stats = list_tray_stats, .facts = tray_facts, .size = sizeof(kolk_fixed_tray_)};
     kolk_status status = resolve_fixed(desc);
     if (status != KOLK_OK) return status;
     kolk_heap_set_tables_(heap, desc);
+    kolk_tools_show_(desc->memory, desc->memory_size); /* an earlier heap may have been forgotten there */
     kolk_fixed_ *fixed = (kolk_fixed_ *)desc->memory;
     *fixed = (kolk_fixed_){.name = desc->name, .on_full = desc->on_full, .context = desc->context};
     fixed->memory_size = desc->memory_size;
@@ -135,7 +145,7 @@ kolk_status kolk_fixed_make_(kolk_heap *heap, const kolk_heap_desc *desc) {
         at += (size_t)tray->capacity * tray->size;
         if (!tray->name) tray->name = desc->name;
         free_all(tray);
-        kolk_registry_add_(tray, &tray->number, &kind);
+        list_tray(tray);
     }
     KOLK_ASSERT_(at <= (unsigned char *)desc->memory + desc->memory_size);
     heap->fixed = fixed;
@@ -163,7 +173,12 @@ static void fail_fixed_block(const kolk_heap *heap, const void *block, const cha
     if (!failure.pool) failure.pool = "";
     failure.rule = if_dead;
     if (failure.slot != KOLK_NO_SLOT_ && failure.slot >= tray->peak) failure.rule = KOLK_NEVER_ISSUED; /* F4 */
-    kolk_fail_object_(failure, verb, "block", inside);
+    if (failure.slot != KOLK_NO_SLOT_) {
+        kolk_fail_object_(failure, verb, "block", inside);
+        return;
+    }
+    failure.rule = KOLK_FOREIGN_POINTER;
+    kolk_fail_(failure, "%s of a pointer that does not belong to this heap", verb);
 }
 
 /* ---- Alloc and free ---------------------------------------------------------------------------------------------- */
@@ -197,19 +212,24 @@ static bool ask_for_block(kolk_heap *heap, size_t size) {
     return freed;
 }
 
-void *kolk_fixed_alloc_(kolk_heap *heap, size_t align, size_t size) {
-    bool asked = false;
-    do {
-        for (uint32_t n = kolk_heap_first_class_(heap, size); n < heap->n_classes; n++) {
-            kolk_fixed_tray_ *tray = &heap->fixed->trays[n];
-            if (tray->size < size || ((uintptr_t)tray->blocks | tray->size) & (align - 1)) continue;
-            void *block = take_lowest(tray, size);
-            if (block) return block;
-            if (tray->when_full == KOLK_HEAP_NULL) break;
-        }
-    } while (!asked && (asked = ask_for_block(heap, size)));
-    heap->fixed->failed++;
+/* Takes a block from the smallest tray that may serve this size and alignment, has one, and has smaller blocks than
+ * `below`. NULL: there is none. */
+static inline void *take_from_trays(kolk_heap *heap, size_t align, size_t size, size_t below) {
+    for (uint32_t n = kolk_heap_first_class_(heap, size); n < heap->n_classes; n++) {
+        kolk_fixed_tray_ *tray = &heap->fixed->trays[n];
+        if (tray->size >= below) return NULL;
+        if (tray->size < size || ((uintptr_t)tray->blocks | tray->size) & (align - 1)) continue;
+        void *block = take_lowest(tray, size);
+        if (block || tray->when_full == KOLK_HEAP_NULL) return block;
+    }
     return NULL;
+}
+
+void *kolk_fixed_alloc_(kolk_heap *heap, size_t align, size_t size) {
+    void *block = take_from_trays(heap, align, size, SIZE_MAX);
+    if (!block && ask_for_block(heap, size)) block = take_from_trays(heap, align, size, SIZE_MAX);
+    if (!block) heap->fixed->failed++;
+    return block;
 }
 
 void kolk_fixed_free_(kolk_heap *heap, void *block, const void *site) {
@@ -232,8 +252,8 @@ void *kolk_fixed_realloc_(kolk_heap *heap, void *block, size_t size, const void 
         return NULL;
     }
     if (kolk_heap_is_as_good_(usable, size)) return block;
-    void *moved = kolk_fixed_alloc_(heap, 1, size);
-    if (!moved) return NULL;
+    void *moved = size < usable ? take_from_trays(heap, 1, size, usable) : kolk_fixed_alloc_(heap, 1, size);
+    if (!moved) return size < usable ? block : NULL;
     memcpy(moved, block, usable < size ? usable : size);
     kolk_fixed_free_(heap, block, site);
     return moved;
@@ -259,7 +279,8 @@ void *kolk_fixed_next_(const kolk_heap *heap, const void *block, const void *sit
     const kolk_fixed_tray_ *tray = block ? tray_at(heap, block) : heap->fixed->trays;
     const kolk_fixed_tray_ *end = heap->fixed->trays + heap->n_classes;
     uint64_t slot = block ? fixed_slot_of(tray, block) : 0;
-    if (slot >= tray->capacity) {
+    if (block && (uintptr_t)block - (uintptr_t)tray->blocks >= (size_t)tray->capacity * tray->size) return NULL;
+    if (block && slot >= tray->peak) {
         fail_fixed_block(heap, block, "next", KOLK_DEAD_OBJECT, site);
         return NULL;
     }
@@ -295,9 +316,9 @@ bool kolk_fixed_stats_of_class_(const kolk_heap *heap, uint32_t n, kolk_heap_cla
 
 #if KOLK_DIAGNOSTICS
 bool kolk_fixed_is_there_(const kolk_heap *heap) {
-    unsigned char byte;
+    kolk_fixed_ copy;
     const unsigned char *end = (const unsigned char *)&heap->fixed->trays[heap->n_classes];
-    return kolk_peek_(&byte, heap->fixed, 1) && kolk_peek_(&byte, end - 1, 1);
+    return kolk_peek_(&copy, heap->fixed, sizeof copy) && copy.number == heap->number && kolk_peek_(&copy, end - 1, 1);
 }
 #endif
 

@@ -36,6 +36,7 @@ typedef struct kolk_fixed_ {
     bool (*on_full)(kolk_heap *heap, size_t bytes, void *context);
     void *context;
     size_t memory_size;
+    uint32_t number;          /* the heap's in the registry; 0: not registered */
     bool asks;                /* on_full is running */
     kolk_fixed_tray_ trays[]; /* n_classes */
 } kolk_fixed_;
@@ -43,7 +44,7 @@ typedef struct kolk_fixed_ {
 /* Makes the trays of a heap that is all zero. If the status is not KOLK_OK, the heap stays all zero. */
 kolk_status kolk_fixed_make_(kolk_heap *heap, const kolk_heap_desc *desc);
 
-/* Removes the trays from the registry, and shows all of the memory to the tools again. */
+/* Removes the trays from the registry, and shows all blocks to the tools again. */
 void kolk_fixed_end_(kolk_heap *heap);
 
 /* `align` is a power of two. NULL: no tray has a block, and on_full made no room. */
@@ -58,10 +59,12 @@ size_t kolk_fixed_size_of_(const kolk_heap *heap, const void *block);
 /* Reports what is wrong with a pointer that is not a live block. */
 void kolk_fixed_refuse_(const kolk_heap *heap, const void *block, const char *verb, const void *site);
 
-/* The next live block behind this one (NULL: the first of all), or NULL. Reports a pointer that is not a block. */
+/* The next live block behind this one (NULL: the first of all), or NULL. Reports a pointer into a tray that is not a
+ * block. */
 void *kolk_fixed_next_(const kolk_heap *heap, const void *block, const void *site);
 
-/* Can the trays' records still be read? Their memory is the caller's. Only with diagnostics. */
+/* Are the records still those of this heap, or of a copy of its struct? The memory is the caller's, who may have
+ * forgotten the heap and used it for something else, or unmapped it. Only with diagnostics. */
 bool kolk_fixed_is_there_(const kolk_heap *heap);
 
 bool kolk_fixed_stats_of_class_(const kolk_heap *heap, uint32_t n, kolk_heap_class_stats *out);

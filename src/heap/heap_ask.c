@@ -289,8 +289,8 @@ void kolk_heap_stats(const kolk_heap *heap, kolk_stats *out) {
 
 static bool is_class_valid(const kolk_heap *heap, uint32_t n, uint64_t *taken) {
     const kolk_heap_tray_ *tray = &heap->inside->trays[n];
-    if (n && tray->size <= tray[-1].size) return false; /* I2 */
-    if (!tray->is_made) return true;
+    if (n && tray->size <= tray[-1].size) return false;              /* I2 */
+    if (!tray->is_made || tray->store.depot.slots == 0) return true; /* not made, or larger than its addresses */
     uintptr_t start = (uintptr_t)tray->store.range,
               end = start + (uintptr_t)tray->store.depot.slots * tray->store.stride;
     *taken += (uint64_t)tray->store.depot.usable * tray->store.stride;

@@ -176,6 +176,7 @@ static kolk_status init_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool s
             return KOLK_NO_MEMORY;
         }
     status = kolk_enlist_(heap, sizeof *heap, &heap->number, &kind);
+    if (heap->fixed) heap->fixed->number = heap->number;
     if (heap->root) /* a report in another thread may read it */
         kolk_store_(&heap->root->number, heap->number, KOLK_RELAXED_);
     return status;

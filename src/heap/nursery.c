@@ -2,7 +2,8 @@
  *
  * A fork may interrupt another thread at any line. The child finds that the lock was taken, and mends the nursery at
  * its first call: the bits in the records are written in an order that makes each of them right at any time, and the
- * counts are counted again. The child may lose leaves that were on their way, but nothing else. */
+ * counts are counted again. The child may lose leaves that were on their way, which still count towards a limit, but
+ * nothing else. */
 #include "kolk/base.h"
 #include "kolk/base.inl"
 
@@ -106,8 +107,8 @@ static size_t size_at(const void *start) {
 /* The last start in this run at or before the address; NULL: there is none. */
 static unsigned char *start_at_or_before(uint32_t run, const unsigned char *at) {
     uint32_t leaf = kolk_leaf_at_(at);
-    uint64_t bits = kolk_leaf_record_(leaf)->starts & ALL_BITS >> (63 - grain_of(at));
-    while (!bits && leaf > run) bits = kolk_leaf_record_(--leaf)->starts;
+    uint64_t bits = kolk_load_(&kolk_leaf_record_(leaf)->starts, KOLK_RELAXED_) & ALL_BITS >> (63 - grain_of(at));
+    while (!bits && leaf > run) bits = kolk_load_(&kolk_leaf_record_(--leaf)->starts, KOLK_RELAXED_);
     if (!bits) return NULL;
     return kolk_leaf_start_(leaf) + (63 - (unsigned)__builtin_clzll(bits)) * KOLK_GRAIN_;
 }
@@ -456,7 +457,8 @@ void *kolk_nursery_locate_(kolk_nursery_ *nursery, const void *at) {
     lock_nursery(nursery);
     if (kolk_nursery_has_(nursery, at))
         start = start_at_or_before(run_of(kolk_leaf_at_(at)), (const unsigned char *)at);
-    bool is_live = start && is_alive(start) && kolk_nursery_has_(nursery, start);
+    bool is_live = start && is_alive(start) && kolk_nursery_has_(nursery, start) &&
+                   (size_t)((const unsigned char *)at - start) < size_at(start); /* its leaf may have been returned */
     kolk_unlock_brief_(&nursery->lock);
     return is_live ? start : NULL;
 }

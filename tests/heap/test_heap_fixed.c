@@ -161,6 +161,11 @@ static void test_full_trays(void **state) {
     kolk_heap_stats(&heap, &stats);
     assert_int_equal(stats.count, 125);
     assert_int_equal(stats.failed, 5);
+    kolk_heap_class_stats of;
+    kolk_heap_stats_of_class(&heap, 0, &of);
+    assert_int_equal(of.stats.failed, 21); /* those that a larger tray served, too */
+    kolk_heap_stats_of_class(&heap, 1, &of);
+    assert_int_equal(of.stats.failed, 2);
     kolk_heap_reset(&heap);
     kolk_heap_stats(&heap, &stats);
     assert_int_equal(stats.count, 0);
@@ -204,6 +209,29 @@ static void test_resizing(void **state) {
     end_bay();
 }
 
+static bool must_not_be_called(kolk_heap *full, size_t bytes, void *context) {
+    (void)full, (void)bytes, (void)context;
+    fail();
+    return false;
+}
+
+/* A realloc to a smaller size stays where it is rather than fail, or take a larger block. */
+static void test_shrinking(void **state) {
+    (void)state;
+    kolk_heap_desc desc = desc_of_trays();
+    desc.on_full = must_not_be_called;
+    init_bay(&desc);
+    unsigned char *block = kolk_heap_alloc(&heap, 1600);
+    for (unsigned n = 0; n < 120; n++) kolk_heap_alloc(&heap, 20);
+    kolk_heap_stats_of_class(&heap, 1, &(kolk_heap_class_stats){.asked = 0});
+    assert_ptr_equal(kolk_heap_realloc(&heap, block, 100), block);
+    assert_ptr_equal(kolk_heap_realloc(&heap, block, 10), block);
+    kolk_stats stats;
+    kolk_heap_stats(&heap, &stats);
+    assert_int_equal(stats.failed, 0);
+    end_bay();
+}
+
 static void test_walk_and_bulk(void **state) {
     (void)state;
     kolk_heap_desc desc = desc_of_trays();
@@ -217,6 +245,7 @@ static void test_walk_and_bulk(void **state) {
     kolk_heap_free_n(&heap, blocks, 20);
     assert_null(kolk_heap_next(&heap, NULL));
     assert_null(kolk_heap_next(&heap, blocks[3])); /* a freed block may continue a walk */
+    assert_null(kolk_heap_next(&heap, blocks));    /* not of this heap */
     assert_false(kolk_heap_on_end(&heap, (void (*)(void *))free, NULL));
     assert_int_equal(kolk_heap_trim(&heap), 0);
     end_bay();
@@ -277,10 +306,13 @@ static void test_misuse(void **state) {
                  "kolk: bay: free of a pointer into block 0, at byte 1 of it");
     kolk_heap_free(&heap, &elsewhere);
     assert_noted(&taken, KOLK_FOREIGN_POINTER, "bay", &elsewhere, UINT32_MAX,
-                 "kolk: bay: free of a pointer that does not belong to this pool");
+                 "kolk: bay: free of a pointer that does not belong to this heap");
     kolk_heap_free(&heap, memory); /* the records of the trays */
     assert_noted(&taken, KOLK_FOREIGN_POINTER, "bay", memory, UINT32_MAX,
-                 "kolk: bay: free of a pointer that does not belong to this pool");
+                 "kolk: bay: free of a pointer that does not belong to this heap");
+    assert_null(kolk_heap_next(&heap, other + 64));
+    assert_noted(&taken, KOLK_NEVER_ISSUED, "keys", other + 64, 3,
+                 "kolk: keys: next of block 3, which was never handed out");
     assert_null(kolk_heap_next(&heap, key + 3));
     assert_noted(&taken, KOLK_INTERIOR_POINTER, "keys", key + 3, 0,
                  "kolk: keys: next of a pointer into block 0, at byte 3 of it");
@@ -289,6 +321,70 @@ static void test_misuse(void **state) {
     kolk_heap_free(&heap, NULL);
     assert_int_equal(taken.count, 0);
     end_bay();
+}
+
+/* Neither the heap nor the tray has a name. */
+static void test_misuse_without_names(void **state) {
+    (void)state;
+    static const kolk_heap_class nameless[] = {{.size = 16, .capacity = 1}};
+    kolk_heap_desc desc = {.classes = nameless, .n_classes = 1, .memory = memory, .memory_size = sizeof memory};
+    init_bay(&desc);
+    begin_notes(&taken);
+    unsigned char *block = kolk_heap_alloc(&heap, 8);
+    kolk_heap_free(&heap, block);
+    kolk_heap_free(&heap, block);
+    assert_noted(&taken, KOLK_DOUBLE_FREE, "", block, 0, "kolk: a pool without a name: double free of block 0");
+    end_bay();
+}
+
+/* kolk_heap_is_valid finds each kind of damage. */
+static void test_validity(void **state) {
+    (void)state;
+    kolk_heap_desc desc = desc_of_trays();
+    init_bay(&desc);
+    kolk_heap_alloc(&heap, 8);
+    kolk_heap_alloc(&heap, 8);
+    kolk_fixed_tray_ *keys = heap.fixed->trays;
+    keys->peak--; /* F4 */
+    assert_false(kolk_heap_is_valid(&heap));
+    keys->peak++;
+    keys->count--; /* F3 */
+    assert_false(kolk_heap_is_valid(&heap));
+    keys->count++;
+    keys->free[1][0] ^= 2; /* F2 */
+    assert_false(kolk_heap_is_valid(&heap));
+    keys->free[1][0] ^= 2;
+    keys->inverse += 2; /* F1 */
+    assert_false(kolk_heap_is_valid(&heap));
+    keys->inverse -= 2;
+    keys[1].blocks -= 16; /* F1 */
+    assert_false(kolk_heap_is_valid(&heap));
+    keys[1].blocks += 16;
+    end_bay();
+}
+
+/* Under AddressSanitizer, only live blocks may be touched, and all of the memory after deinit. */
+static void test_poison(void **state) {
+    (void)state;
+#if UNDER_ASAN
+    extern int __asan_address_is_poisoned(void const volatile *);
+    kolk_heap_desc desc = desc_of_trays();
+    init_bay(&desc);
+    unsigned char *block = kolk_heap_alloc(&heap, 8);
+    assert_false(__asan_address_is_poisoned(block));
+    assert_true(__asan_address_is_poisoned(block + 32));
+    kolk_heap_free(&heap, block);
+    assert_true(__asan_address_is_poisoned(block));
+    assert_ptr_equal(kolk_heap_alloc(&heap, 8), block);
+    kolk_heap_reset(&heap);
+    assert_true(__asan_address_is_poisoned(block));
+    memset(&heap, 0, sizeof heap); /* forgotten: another one may begin there */
+    assert_int_equal(kolk_heap_init(&heap, &desc), KOLK_OK);
+    end_bay();
+    memset(memory, 0, sizeof memory);
+#else
+    skip();
+#endif
 }
 
 /* A class's block may be freed while its memory is corrupted up to the block: records and bits lie in front of it. */
@@ -321,6 +417,8 @@ static void test_statistics(void **state) {
     assert_int_equal(of.stats.peak, 2);
     assert_int_equal(of.stats.capacity, 100);
     assert_int_equal(of.stats.object_size, 32);
+    assert_int_equal(of.stats.bytes_committed, 3200);
+    assert_int_equal(of.stats.bytes_reserved, 3200);
     assert_int_equal(of.asked, 30);
     assert_int_equal(of.given, 64);
     assert_true(kolk_heap_stats_of_class(&heap, 1, &of));
@@ -352,6 +450,11 @@ static void test_listed(void **state) {
     kolk_stats_write(KOLK_STATS_TEXT, collect, text);
     assert_non_null(strstr(text, "keys"));
     assert_non_null(strstr(text, "bay"));
+    memset(desc.memory, 0x41, size); /* used for something else, although the heap has not ended */
+    *text = 0;
+    kolk_stats_write(KOLK_STATS_TEXT, collect, text);
+    assert_null(strstr(text, "keys"));
+    assert_null(strstr(text, "bay"));
     munmap(desc.memory, size);
     *text = 0;
     kolk_stats_write(KOLK_STATS_TEXT, collect, text);
@@ -369,10 +472,22 @@ static void test_listed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_bad_descriptors), TEST(test_sizes_of_memory), TEST(test_lowest_first),
-        TEST(test_full_trays),      TEST(test_alignment),       TEST(test_resizing),
-        TEST(test_walk_and_bulk),   TEST(test_on_full),         TEST(test_misuse),
-        TEST(test_statistics),      TEST(test_listed),          TEST(test_overflow_reaches_blocks_only),
+        TEST(test_bad_descriptors),
+        TEST(test_sizes_of_memory),
+        TEST(test_lowest_first),
+        TEST(test_full_trays),
+        TEST(test_alignment),
+        TEST(test_resizing),
+        TEST(test_walk_and_bulk),
+        TEST(test_on_full),
+        TEST(test_misuse),
+        TEST(test_shrinking),
+        TEST(test_misuse_without_names),
+        TEST(test_validity),
+        TEST(test_poison),
+        TEST(test_statistics),
+        TEST(test_listed),
+        TEST(test_overflow_reaches_blocks_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
