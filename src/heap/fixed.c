@@ -91,7 +91,7 @@ static kolk_status resolve_fixed(const kolk_heap_desc *desc) {
     return (uintptr_t)desc->memory % KOLK_GRAIN_ ? KOLK_MEMORY_MISALIGNED : KOLK_OK;
 }
 
-static void list_tray_stats(const void *tray, kolk_stats *out);
+static void list_tray_stats(const void *given, kolk_stats *out);
 
 /* The members that init sets, and that never change. */
 static uintptr_t tray_facts(const void *given) {

@@ -290,13 +290,14 @@ static void end_fixed(kolk_heap *heap) {
 }
 
 KOLK_NOINLINE_ void kolk_heap_deinit(kolk_heap *heap) {
-    if (heap->n_classes == 0 && !heap->root) return;
-    if (!kolk_check_home_(heap, heap->number, NULL, SITE)) return;
-    if (heap->root) heap->root->heap = heap;
-    if (heap->fixed)
+    kolk_heap_root_ *root = heap->root;
+    if ((!root && !heap->fixed) || !kolk_check_home_(heap, heap->number, NULL, SITE)) return;
+    if (root) {
+        root->heap = heap;
+        end_heap(root, SITE);
+    } else {
         end_fixed(heap);
-    else
-        end_heap(heap->root, SITE);
+    }
     memset(heap, 0, sizeof *heap);
 }
 

@@ -29,8 +29,8 @@ static inline uint32_t kolk_forks_(void) {
     return __atomic_load_n(&kolk_fork_count_, __ATOMIC_RELAXED);
 }
 
-/* A lock that is mostly held for some dozens of instructions, and seldom while a thread is inside the system. To release
- * it is a plain store, because it wakes nobody: a thread that has to wait for long takes naps. The word is
+/* A lock that is mostly held for some dozens of instructions, and seldom while a thread is inside the system. To
+ * release it is a plain store, because it wakes nobody: a thread that has to wait for long takes naps. The word is
  * 2 * kolk_forks_() while the lock is free, and 1 more while it is taken. Init it with kolk_unlock_brief_.
  *
  * kolk_lock_brief_ returns false in a fork's child if another thread had the lock when the process forked. What it
