@@ -3,7 +3,7 @@
 
 #include "heap/fixed.h"
 
-#include "../help/child.h"
+#include "core/tools.h"
 
 #include <sys/mman.h>
 
@@ -450,6 +450,7 @@ static void test_listed(void **state) {
     kolk_stats_write(KOLK_STATS_TEXT, collect, text);
     assert_non_null(strstr(text, "keys"));
     assert_non_null(strstr(text, "bay"));
+    kolk_tools_show_(desc.memory, size);
     memset(desc.memory, 0x41, size); /* used for something else, although the heap has not ended */
     *text = 0;
     kolk_stats_write(KOLK_STATS_TEXT, collect, text);
