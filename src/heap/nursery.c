@@ -4,7 +4,7 @@
  * its first call: the bits in the records are written in an order that makes each of them right at any time, and the
  * counts are counted again. The child may lose leaves that were on their way, which still count towards a limit, but
  * nothing else. */
-#include "kolk/base.h"
+#undef KOLK_EXTERN /* base.c emits the functions of base.inl, even if the program defines KOLK_EXTERN */
 #include "kolk/base.inl"
 
 #if KOLK_HOSTED
