@@ -164,13 +164,15 @@ static kolk_status make_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool s
 /* Continues an init after kolk_begin_, which returned `status`. */
 static kolk_status init_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool serves_malloc, kolk_status status) {
     static const kolk_kind_ kind = {.stats = list_heap_stats, .facts = heap_facts, .size = sizeof(kolk_heap)};
-    bool is_fixed = status == KOLK_OK && (desc->memory || desc->memory_size);
-    if (status == KOLK_OK) status = is_fixed ? kolk_fixed_make_(heap, desc) : make_heap(heap, desc, serves_malloc);
+    if (status == KOLK_OK && (desc->memory || desc->memory_size))
+        status = kolk_fixed_make_(heap, desc);
+    else if (status == KOLK_OK)
+        status = make_heap(heap, desc, serves_malloc);
     if (status != KOLK_OK) {
         memset(heap, 0, sizeof *heap);
         return status;
     }
-    for (uint32_t n = 0; !is_fixed && desc->classes && n < heap->n_classes; n++)
+    for (uint32_t n = 0; heap->root && desc->classes && n < heap->n_classes; n++)
         if (desc->classes[n].capacity && !kolk_heap_make_class_(heap, n)) {
             kolk_heap_deinit(heap);
             return KOLK_NO_MEMORY;
@@ -283,12 +285,6 @@ static void end_family(kolk_heap_root_ *root, const void *site) {
     } while (root->child || root->ends);
 }
 
-/* Ends a fixed heap; its struct stays as it is. */
-static void end_fixed(kolk_heap *heap) {
-    kolk_registry_remove_(heap->number);
-    kolk_fixed_end_(heap);
-}
-
 KOLK_NOINLINE_ void kolk_heap_deinit(kolk_heap *heap) {
     kolk_heap_root_ *root = heap->root;
     if ((!root && !heap->fixed) || !kolk_check_home_(heap, heap->number, NULL, SITE)) return;
@@ -296,14 +292,18 @@ KOLK_NOINLINE_ void kolk_heap_deinit(kolk_heap *heap) {
         root->heap = heap;
         end_heap(root, SITE);
     } else {
-        end_fixed(heap);
+        kolk_registry_remove_(heap->number);
+        kolk_fixed_end_(heap);
     }
     memset(heap, 0, sizeof *heap);
 }
 
 KOLK_NOINLINE_ void kolk_heap_reset(kolk_heap *heap) {
-    if (heap->fixed && kolk_check_home_(heap, heap->number, NULL, SITE)) kolk_fixed_reset_(heap);
-    if (!heap->root || !kolk_check_home_(heap, heap->number, NULL, SITE)) return;
+    if ((!heap->root && !heap->fixed) || !kolk_check_home_(heap, heap->number, NULL, SITE)) return;
+    if (heap->fixed) {
+        kolk_fixed_reset_(heap);
+        return;
+    }
     end_family(heap->root, SITE);
     kolk_nursery_reset_(&heap->root->nursery);
     kolk_heap_inside_ *inside = heap->inside;

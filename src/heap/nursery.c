@@ -47,8 +47,8 @@ static inline kolk_leaf_ *record_of(const void *at) {
     return kolk_leaf_record_(kolk_leaf_at_(at));
 }
 
-/* Other threads may read the bits meanwhile, so they are written as a whole. Whoever finds that a bit was set also
- * finds who set it (partner: is_alive_in). */
+/* Other threads may read the bits meanwhile, so each word is written in one step. A thread that reads the live bit of a
+ * block also reads the start behind the block, and the leaf's owner, as they were set before (partner: is_alive_in). */
 static inline void mark_start(const void *at) {
     kolk_leaf_ *record = record_of(at);
     kolk_store_(&record->starts, record->starts | grain_bit(at), KOLK_RELAXED_);

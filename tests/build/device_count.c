@@ -1,11 +1,10 @@
-/* Counts the instructions of kolk_pool_init on a Cortex-M4: run by QEMU with -icount shift=0, where one instruction
- * takes one nanosecond and SysTick counts 25 MHz. Returns 0 if no init took 2,000 or more; prints them by
+/* Counts the instructions of kolk_pool_init on a Cortex-M4. Returns 0 if no init took 2,000 or more; prints them by
  * semihosting. */
 #include <kolk/kolk.h>
 
-#define SYSTICK ((volatile uint32_t *)0xe000e010) /* control, reload, value: ARMv7-M, B3.3 */
+#include "device_count.h"
 
-enum { INITS = 400, INSTRUCTIONS_A_TICK = 40, MOST = 2000 };
+enum { INITS = 400, MOST = 2000 };
 
 struct frame {
     uint32_t id;
@@ -17,30 +16,13 @@ static KOLK_POOL_STORAGE(struct frame, 32) few;
 static KOLK_POOL_STORAGE(struct frame, 5000) many;
 static frames pool;
 
-static void print(const char *text) {
-    register uintptr_t r0 __asm__("r0") = 4; /* SYS_WRITE0 */
-    register const char *r1 __asm__("r1") = text;
-    __asm__ volatile("bkpt 0xab" : "+r"(r0) : "r"(r1) : "memory");
-}
-
-static void print_number(uint32_t number) {
-    char digits[12];
-    char *digit = digits + sizeof digits - 1;
-    *digit = 0;
-    do *--digit = (char)('0' + number % 10);
-    while (number /= 10);
-    print(digit);
-}
-
 /* Counts one init with this descriptor, on average; 0 if it fails, or makes too few slots. */
 static uint32_t count_init(const kolk_pool_desc *desc, uint32_t slots) {
-    SYSTICK[1] = 0xffffff;
-    SYSTICK[2] = 0;
-    SYSTICK[0] = 5; /* on, by the processor's clock */
-    uint32_t begin = SYSTICK[2];
+    start_ticks();
+    uint32_t begin = now_in_ticks();
     for (int i = 0; i < INITS; i++)
         if (frames_init(&pool, desc) != KOLK_OK) return 0;
-    uint32_t ticks = (begin - SYSTICK[2]) & 0xffffff;
+    uint32_t ticks = ticks_since(begin);
     return pool.pool.capacity >= slots ? ticks * INSTRUCTIONS_A_TICK / INITS : 0;
 }
 

@@ -1,11 +1,10 @@
-/* Counts the instructions of alloc and free in a fixed heap on a Cortex-M4: run by QEMU with -icount shift=0, where one
- * instruction takes one nanosecond and SysTick counts 25 MHz. Returns 0 if no call took more than MOST; prints averages
- * and maxima by semihosting. A maximum may be 40 too high. */
+/* Counts the instructions of alloc and free in a fixed heap on a Cortex-M4. Returns 0 if no call took more than MOST.
+ * Prints averages and maxima by semihosting. A maximum may be 40 too high. */
 #include <kolk/kolk.h>
 
-#define SYSTICK ((volatile uint32_t *)0xe000e010) /* control, reload, value: ARMv7-M, B3.3 */
+#include "device_count.h"
 
-enum { CALLS = 20000, BLOCKS = 200, TRAYS = 8, INSTRUCTIONS_A_TICK = 40, MOST = 400 };
+enum { CALLS = 20000, BLOCKS = 200, TRAYS = 8, MOST = 400 };
 
 static const kolk_heap_class trays[TRAYS] = {
     {.size = 16, .capacity = 64}, {.size = 32, .capacity = 64},  {.size = 48, .capacity = 32},
@@ -18,31 +17,12 @@ static KOLK_ALIGNAS(
                              TRAY_(128, 16) + TRAY_(256, 16) + TRAY_(512, 8) + TRAY_(1024, 4)];
 static kolk_heap heap;
 
-static void print(const char *text) {
-    register uintptr_t r0 __asm__("r0") = 4; /* SYS_WRITE0 */
-    register const char *r1 __asm__("r1") = text;
-    __asm__ volatile("bkpt 0xab" : "+r"(r0) : "r"(r1) : "memory");
-}
-
-static void print_number(uint32_t number) {
-    char digits[12];
-    char *digit = digits + sizeof digits - 1;
-    *digit = 0;
-    do *--digit = (char)('0' + number % 10);
-    while (number /= 10);
-    print(digit);
-}
-
 typedef struct count {
     uint32_t calls, ticks, most;
 } count;
 
-static uint32_t begin(void) {
-    return SYSTICK[2];
-}
-
-static void end(count *of, uint32_t begin) {
-    uint32_t ticks = (begin - SYSTICK[2]) & 0xffffff;
+static void add_call(count *of, uint32_t begin) {
+    uint32_t ticks = ticks_since(begin);
     of->calls++;
     of->ticks += ticks;
     if (ticks > of->most) of->most = ticks;
@@ -68,23 +48,21 @@ int main(void) {
     count allocs = {0}, frees = {0}, fails = {0};
     uint32_t random = 1;
     kolk_heap_desc desc = {.classes = trays, .n_classes = TRAYS, .memory = memory, .memory_size = sizeof memory};
-    SYSTICK[1] = 0xffffff;
-    SYSTICK[2] = 0;
-    SYSTICK[0] = 5; /* on, by the processor's clock */
+    start_ticks();
     if (kolk_heap_init(&heap, &desc) != KOLK_OK) return 1;
     for (int i = 0; i < CALLS; i++) {
         random = random * 1664525 + 1013904223;
         void **block = &blocks[(random >> 4) % BLOCKS];
         if (*block) {
-            uint32_t from = begin();
+            uint32_t begin = now_in_ticks();
             kolk_heap_free(&heap, *block);
-            end(&frees, from);
+            add_call(&frees, begin);
             *block = NULL;
         } else {
             size_t size = draw_size(random);
-            uint32_t from = begin();
+            uint32_t begin = now_in_ticks();
             *block = kolk_heap_alloc(&heap, size);
-            end(*block ? &allocs : &fails, from);
+            add_call(*block ? &allocs : &fails, begin);
         }
     }
     bool quick = is_quick("alloc", &allocs);

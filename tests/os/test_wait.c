@@ -489,11 +489,12 @@ static void *count_under_lock(void *context) {
     return NULL;
 }
 
-static uint32_t count_by_three(void) {
+/* What three threads have counted. */
+static uint32_t count_by_three(void *(*count_so)(void *)) {
     uint32_t count = 0;
     pthread_t threads[3];
     for (int i = 0; i < 3; i++)
-        if (pthread_create(&threads[i], NULL, count_under_lock, &count) != 0) return 0;
+        if (pthread_create(&threads[i], NULL, count_so, &count) != 0) return 0;
     for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
     return count;
 }
@@ -518,21 +519,12 @@ static void *count_briefly(void *context) {
     return NULL;
 }
 
-static uint32_t count_briefly_by_three(void) {
-    uint32_t count = 0;
-    pthread_t threads[3];
-    for (int i = 0; i < 3; i++)
-        if (pthread_create(&threads[i], NULL, count_briefly, &count) != 0) return 0;
-    for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
-    return count;
-}
-
 static void test_brief_lock(void **state) {
     (void)state;
     pthread_t holder, waiter;
     uint32_t count = 0;
     kolk_unlock_brief_(&brief_lock);
-    assert_int_equal(count_briefly_by_three(), 60000);
+    assert_int_equal(count_by_three(count_briefly), 60000);
     skip_if_emulated(); /* qemu's own threads do not outlive a fork */
     pid_t child = fork();
     if (child == 0) _exit(kolk_lock_brief_(&brief_lock) ? 0 : 1); /* nobody had it */
@@ -546,7 +538,7 @@ static void test_brief_lock(void **state) {
         END_IF_IT_HANGS();
         if (kolk_lock_brief_(&brief_lock)) _exit(1);
         kolk_unlock_brief_(&brief_lock);
-        _exit(count_briefly_by_three() == 60000 ? 0 : 2);
+        _exit(count_by_three(count_briefly) == 60000 ? 0 : 2);
     }
     await(child);
     assert_int_equal(count, 0);
@@ -558,7 +550,7 @@ static void test_brief_lock(void **state) {
 
 static void test_locks_through_forks(void **state) {
     (void)state;
-    assert_int_equal(count_by_three(), 6000);
+    assert_int_equal(count_by_three(count_under_lock), 6000);
     skip_if_emulated(); /* qemu's own threads do not outlive a fork */
     for (int waiters = 0; waiters < 2; waiters++) {
         pthread_t holder, waiter;
@@ -570,7 +562,7 @@ static void test_locks_through_forks(void **state) {
         pid_t child = fork();
         if (child == 0) {
             END_IF_IT_HANGS();
-            _exit(count_by_three() == 6000 && word_lock == 0 ? 0 : 1);
+            _exit(count_by_three(count_under_lock) == 6000 && word_lock == 0 ? 0 : 1);
         }
         await(child);
         kolk_store_(&holds_it, 0, KOLK_RELEASE_);
