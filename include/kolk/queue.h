@@ -31,7 +31,8 @@
  *           from the system's work for fresh pages.
  * Memory    pages of the system. Each item of the capacity takes item_size, rounded up to 8, plus 8 bytes. Nothing is
  *           allocated after init.
- * Contents  bytes: push copies an item in, pop copies it out. Pass large objects as pointers or handles.
+ * Contents  bytes: push copies an item in, pop copies it out. Pass large objects as pointers or handles. With `move`,
+ *           any objects whose alignment is 8 or less.
  * Threads   any number of threads may call any function at the same time, except init and deinit. Every operation
  *           except push_n, pop_n and stats is linearizable: its result is true at one moment during the call. So FULL
  *           and EMPTY are never spurious. push_n and pop_n act like several pushes or pops in a row, with none of
@@ -63,7 +64,13 @@ typedef struct kolk_queue_desc {
 
     /* Called for each item that clear or deinit drops; may be NULL. It must not use the queue. */
     void (*destroy)(void *item, void *context) KOLK_OR_0_;
-    void *context KOLK_OR_0_;
+
+    /* Moves an item, instead of a copy of its bytes. If `in` is true, a push moves the caller's item `from` into the
+     * queue: it makes an item at `to`, where there is none. Otherwise a pop moves it to the caller's item `to`, and ends
+     * the one at `from`. NULL: bytes are copied. It must return soon, because other threads may wait for it, and must
+     * not use the queue. */
+    void (*move)(void *to, void *from, bool in, void *context) KOLK_OR_0_;
+    void *context KOLK_OR_0_; /* passed to both hooks */
 } kolk_queue_desc;
 
 /* ---- Struct: read no field; call the functions instead ----------------------------------------------------------- */
@@ -89,7 +96,9 @@ typedef struct kolk_queue_end_ {
 typedef struct kolk_queue {
     unsigned char *cells;
     uint64_t mask; /* a ticket is a lap and, in these bits, a cell's number */
-    uint32_t stride, item_size, capacity;
+    uint32_t stride, item_size;
+    uint32_t copied; /* how many bytes of an item push and pop copy: item_size, or 0 with `move` */
+    uint32_t capacity;
     uint32_t number; /* number in the registry; 0: not registered */
     uint32_t lock;   /* taken by close, shutdown, reopen and clear; protects: */
     uint32_t ending; /* KOLK_OK, KOLK_CLOSED or KOLK_SHUTDOWN */
@@ -99,8 +108,9 @@ typedef struct kolk_queue {
     size_t bytes; /* of all cells */
     const char *name;
     void (*destroy)(void *item, void *context);
+    void (*move)(void *to, void *from, bool in, void *context);
     void *context;
-    unsigned char apart[40];
+    unsigned char apart[24];
     kolk_queue_end_ ends[2]; /* [0] is for pushes, [1] for pops */
 } kolk_queue;
 

@@ -38,8 +38,8 @@
  *           cheaper removals.
  * Memory    the caller's memory, or pages of the system; never malloc. An object costs its stride plus 12 bytes.
  * Contents  a new object has the bytes that its place had before: initialise all of it. Objects are moved as bytes, so
- *           set on_move if an object has pointers into itself, or if others point to it. The map never stores its own
- *           data among the objects.
+ *           set on_move or `move` if an object has pointers into itself, or if others point to it. The map never stores
+ *           its own data among the objects.
  * Threads   one thread at a time. But any number of threads may call functions that take a const map while no other
  *           function runs.
  * Design    the essay in src/slotmap/slotmap.c; ARCHITECTURE.md.
@@ -85,7 +85,12 @@ typedef struct kolk_slotmap_desc {
      * `clear` and `deinit` go from the last place down. The hook must return; it may call functions that take a const
      * map. */
     void (*on_remove)(void *object, void *context) KOLK_OR_0_;
-    void *context KOLK_OR_0_; /* passed to both hooks */
+
+    /* Moves an object, instead of a copy of its bytes: makes the object at `to`, where there is none, and ends the one
+     * at `from`. on_move is called after it. A sort sets one object at a time aside: `to` is NULL then, and `from` is
+     * NULL when the object comes back; the hook keeps it meanwhile. It must return, and must not use the map. */
+    void (*move)(void *to, void *from, void *context) KOLK_OR_0_;
+    void *context KOLK_OR_0_; /* passed to all hooks */
 
     /* Settings of the debug mode, such as "fill,move,sites" (base.h). NULL: none, unless KOLK_DEBUG in the environment
      * sets some. */
@@ -134,6 +139,7 @@ struct kolk_slotmap {
     const char *name;
     void (*on_move)(void *object, uint32_t from, uint32_t to, void *context);
     void (*on_remove)(void *object, void *context);
+    void (*move)(void *to, void *from, void *context);
     void *context;
 };
 

@@ -73,25 +73,27 @@
 #define LONGEST_PAUSE  800 /* above this, yield between two tries */
 #endif
 
-/* Replaces a memcpy of 8 bytes: if gcc -flto sees that the program's item is smaller, it warns about a memcpy, but not
- * about this. */
-static inline void copy(void *to, const void *from, size_t size) {
+/* Copies `copied` bytes, or calls the hook if that is 0. Replaces a memcpy of 8 bytes: if gcc -flto sees that the
+ * program's item is smaller, it warns about a memcpy, but not about this. */
+static inline void move_item(const kolk_queue *queue, void *to, void *from, size_t copied, int end) {
     typedef struct __attribute__((may_alias, packed)) eight {
         uint64_t bytes;
     } eight;
-    if (size == 8)
+    if (copied == 8)
         *(eight *)to = *(const eight *)from;
+    else if (copied)
+        memcpy(to, from, copied);
     else
-        memcpy(to, from, size);
+        queue->move(to, from, end == PUSH, queue->context);
 }
 
-static inline void pass_cell(cell *there, uint64_t turn, void *item, size_t size, int end) {
+static inline void pass_cell(const kolk_queue *queue, cell *there, uint64_t turn, void *item, size_t copied, int end) {
     if (end == PUSH) {
-        KOLK_PLAIN_WRITE_(there->item, size);
-        copy(there->item, item, size);
+        KOLK_PLAIN_WRITE_(there->item, copied);
+        move_item(queue, there->item, item, copied, PUSH);
     } else {
-        KOLK_PLAIN_READ_(there->item, size);
-        copy(item, there->item, size);
+        KOLK_PLAIN_READ_(there->item, copied);
+        move_item(queue, item, there->item, copied, POP);
     }
     kolk_store_(&there->turn, turn, KOLK_RELEASE_); /* partner: has_turn */
 }
@@ -132,9 +134,9 @@ static inline size_t come_round(const kolk_queue *queue, uint64_t ticket, size_t
 }
 
 static inline void pass_cells(const kolk_queue *queue, uint64_t ticket, unsigned char *items, size_t n, int end) {
-    size_t size = queue->item_size;
+    size_t size = queue->item_size, copied = queue->copied;
     for (walk it = walk_from(queue, ticket, turn_after(queue, ticket, end)); n > 0; n--, items += size, go_on(&it))
-        pass_cell((cell *)(void *)it.at, it.turn, items, size, end);
+        pass_cell(queue, (cell *)(void *)it.at, it.turn, items, copied, end);
 }
 
 /* Passes up to `most` items, and sets *n to the number of items passed. If *n is 0, returns the reason. At either end,

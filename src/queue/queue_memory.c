@@ -13,7 +13,7 @@
 
 #define CELL_HEAD 8 /* bytes of the turn */
 
-_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_queue) == 640 && sizeof(kolk_queue_desc) == 40),
+_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_queue) == 640 && sizeof(kolk_queue_desc) == 48),
                "the layout has changed: raise KOLK_ABI");
 _Static_assert(sizeof(void *) != 8 || (offsetof(kolk_queue, ends) == 128 && sizeof(kolk_queue_end_) == 256 &&
                                        offsetof(kolk_queue_end_, asleep) == 128),
@@ -62,10 +62,12 @@ kolk_status kolk_queue_init_abi_(kolk_queue *queue, const kolk_queue_desc *desc,
                           .mask = mask_of(desc->capacity),
                           .stride = stride,
                           .item_size = (uint32_t)item_size,
+                          .copied = desc->move ? 0 : (uint32_t)item_size,
                           .capacity = desc->capacity,
                           .bytes = bytes,
                           .name = desc->name,
                           .destroy = desc->destroy,
+                          .move = desc->move,
                           .context = desc->context,
                           .ends = {{.ticket = OPEN}, {.ticket = OPEN}}};
     kolk_tools_add_root_(cells, bytes);

@@ -27,7 +27,7 @@
  *     what the map has                                     add_bound       remove_bound
  *     no option                                            fresh - worn    fresh
  *     the peak of a scene is counted (KOLK_STATS=sizes)    the peak, if that is less
- *     on_move, on_remove                                                   0
+ *     on_move, on_remove, move                                             0
  *     debug mode, or a tool informed of every place        0               0
  *
  * get needs no bound, because no option changes how an object is found.
@@ -53,7 +53,7 @@
 #include <string.h>
 
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_slotmap, capacity) == 48, "the fast paths read 48 bytes");
-_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_slotmap) == 176 && sizeof(kolk_slotmap_desc) == 88),
+_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_slotmap) == 184 && sizeof(kolk_slotmap_desc) == 96),
                "the layout has changed: raise KOLK_ABI");
 
 /* Emit each function of slotmap.inl once. */
@@ -168,6 +168,7 @@ kolk_status kolk_slotmap_init_abi_(kolk_slotmap *map, const kolk_slotmap_desc *g
     map->tag = kolk_tag_bits_(desc.tag, desc.name);
     map->on_move = desc.on_move;
     map->on_remove = desc.on_remove;
+    map->move = desc.move;
     map->context = desc.context;
     map->peak = PEAK_IS_FRESH; /* until the first scene; the bounds are 0, because there are no slots yet (I5) */
     return kolk_enlist_(map, sizeof *map, &map->number, &kind);
@@ -286,13 +287,19 @@ KOLK_NOINLINE_ void *kolk_slotmap_add_slow_(kolk_slotmap *map, kolk_handle *out)
     return object;
 }
 
+void kolk_slotmap_move_(const kolk_slotmap *map, void *to, void *from, uint32_t n) {
+    if (!map->move) memcpy(to, from, (size_t)n * map->stride);
+    for (size_t i = 0; map->move && i < n; i++)
+        map->move((unsigned char *)to + i * map->stride, (unsigned char *)from + i * map->stride, map->context);
+}
+
 /* Ends the life in this slot, and moves the last object to its place. */
 static void end_map_life(kolk_slotmap *map, uint32_t slot, const void *site) {
     KOLK_ASSERT_(slot < map->fresh && map->cells[slot].place < map->count);
     uint32_t place = map->cells[slot].place, last = map->count - 1, moved = map->owners[last];
     void *vacated = map_object_at(map, last);
     if (map->on_remove) map->on_remove(map_object_at(map, place), map->context);
-    if (place != last) memcpy(map_object_at(map, place), vacated, map->stride);
+    if (place != last) kolk_slotmap_move_(map, map_object_at(map, place), vacated, 1);
     map->cells[moved].place = place;
     map->owners[place] = moved;
     map->cells[slot].place = last;

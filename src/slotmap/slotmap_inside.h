@@ -46,13 +46,16 @@ static inline uint32_t add_bound_of(const kolk_slotmap *map) {
 }
 
 static inline uint32_t remove_bound_of(const kolk_slotmap *map) {
-    return map_has(map, UINT32_MAX) || map->on_move || map->on_remove ? 0 : map->fresh;
+    return map_has(map, UINT32_MAX) || map->on_move || map->on_remove || map->move ? 0 : map->fresh;
 }
 
 /* ---- slotmap.c --------------------------------------------------------------------------------------------------- */
 
 /* With the debug setting `move`, moves all objects to different addresses and calls on_move. */
 void kolk_slotmap_readdress_(kolk_slotmap *map);
+
+/* Moves n neighbours to `to`, where there are no objects. */
+void kolk_slotmap_move_(const kolk_slotmap *map, void *to, void *from, uint32_t n);
 
 /* ---- slotmap_memory.c -------------------------------------------------------------------------------------------- */
 

@@ -111,7 +111,7 @@ void kolk_slotmap_relocate_(kolk_slotmap *map) {
     map->turn = turn;
     map->objects = to;
     show_places(map, to, 0, map->count);
-    memcpy(to, from, (size_t)map->count * map->stride);
+    kolk_slotmap_move_(map, to, from, map->count);
     hide_places(map, to, map->count, map->capacity);
     hide_places(map, from, 0, map->count);
     kolk_memory_decommit_(from, size_of_blocks(map));

@@ -63,18 +63,23 @@ static void tell_of_move(const kolk_slotmap *map, uint32_t at, uint32_t from, ui
     if (map->on_move) map->on_move(map_object_at(map, at), from, to, map->context);
 }
 
-/* Moves the objects of one cycle to the places of their owners. on_move is called as if the object at `first` were put
- * aside and came back last. In fact, swaps carry it along: it is always at the place that is filled next. */
+/* Moves the objects of one cycle to the places of their owners. The object at `first` is put aside and comes back last.
+ * If objects are moved as bytes, swaps carry it along: it is always at the place that is filled next. */
 static void follow_cycle(kolk_slotmap *map, uint32_t first) {
     KOLK_ASSERT_(first < map->count);
     uint32_t to = first;
+    if (map->move) map->move(NULL, map_object_at(map, first), map->context);
     tell_of_move(map, first, first, map->max_capacity);
     for (uint32_t from; (from = map->cells[map->owners[to]].place) != first; to = from) {
-        swap_bytes(map_object_at(map, to), map_object_at(map, from), map->stride);
+        if (map->move)
+            map->move(map_object_at(map, to), map_object_at(map, from), map->context);
+        else
+            swap_bytes(map_object_at(map, to), map_object_at(map, from), map->stride);
         map->cells[map->owners[to]].place = to;
         tell_of_move(map, to, from, to);
     }
     map->cells[map->owners[to]].place = to;
+    if (map->move) map->move(map_object_at(map, to), NULL, map->context);
     tell_of_move(map, to, map->max_capacity, to);
 }
 

@@ -287,6 +287,51 @@ static void test_clear_drops_and_deinit_too(void **state) {
     end_queue(&queue);
 }
 
+/* An item with its own address in it; NULL: there is none. */
+typedef struct rooted {
+    struct rooted *self;
+    int number;
+} rooted;
+
+static void move_rooted(void *to, void *from, bool in, void *context) {
+    rooted *target = (rooted *)to, *source = (rooted *)from;
+    assert_ptr_equal(source->self, source);
+    *target = (rooted){target, source->number};
+    source->self = NULL;
+    ((int *)context)[in]++;
+}
+
+static void count_rooted(void *item, void *context) {
+    assert_ptr_equal(((rooted *)item)->self, item);
+    ((int *)context)[2]++;
+}
+
+static void test_items_that_a_hook_moves(void **state) {
+    (void)state;
+    kolk_queue queue;
+    int calls[3] = {0};
+    make_queue(&queue, &(kolk_queue_desc){.item_size = sizeof(rooted),
+                                          .capacity = 3,
+                                          .destroy = count_rooted,
+                                          .move = move_rooted,
+                                          .context = calls});
+    rooted in[4] = {{&in[0], 0}, {&in[1], 1}, {&in[2], 2}, {&in[3], 3}}, out = {NULL, 0}, two[2];
+    size_t n = 4;
+    assert_int_equal(kolk_queue_push_n(&queue, in, &n, KOLK_NOW), KOLK_OK);
+    assert_int_equal(n, 3);
+    assert_true(!in[0].self && !in[1].self && !in[2].self);
+    assert_int_equal(kolk_queue_push(&queue, &in[3], KOLK_NOW), KOLK_FULL);
+    assert_ptr_equal(in[3].self, &in[3]); /* an item that was not taken stays with its owner */
+    assert_int_equal(kolk_queue_pop(&queue, &out, KOLK_NOW), KOLK_OK);
+    assert_true(out.self == &out && out.number == 0);
+    assert_int_equal(kolk_queue_push(&queue, &in[3], KOLK_NOW), KOLK_OK);
+    n = 2;
+    assert_int_equal(kolk_queue_pop_n(&queue, two, &n, KOLK_NOW), KOLK_OK);
+    assert_true(n == 2 && two[0].self == &two[0] && two[1].self == &two[1] && two[1].number == 2);
+    end_queue(&queue);
+    assert_true(calls[true] == 4 && calls[false] == 3 && calls[2] == 1);
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
 
 int main(void) {
@@ -302,6 +347,7 @@ int main(void) {
         TEST(test_close_shutdown_reopen),
         TEST(test_full_and_ended),
         TEST(test_clear_drops_and_deinit_too),
+        TEST(test_items_that_a_hook_moves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
