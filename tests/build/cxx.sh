@@ -1,14 +1,40 @@
 #!/bin/sh
-# Builds the examples that are C++, without a warning, and runs them: they must print the contents of EXAMPLE.expected.
+# Builds the tests in tests/cpp and the examples that are C++, without a warning, and runs them. The examples must print
+# the contents of EXAMPLE.expected. The tests are built as C++17 and C++20, with and without optimisation, exceptions and
+# run-time type information. KOLK_TEST_EFFORT=quick: as C++17 without optimisation, and as C++20 with it.
 # Usage: CXX=... cxx.sh LIBRARY
 set -eu
 program=$(mktemp)
 trap 'rm -f "$program"' EXIT
+warnings="-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wold-style-cast -Wextra-semi -Wzero-as-null-pointer-constant -Werror"
+case ${CXX##*/} in
+  *clang*) ;;
+  *) warnings="$warnings -Wuseless-cast" ;;
+esac
+
+# build LIBRARY SOURCE OPTION...
+build() {
+  library=$1 source=$2
+  shift 2
+  # shellcheck disable=SC2086
+  $CXX $warnings "$@" -Iinclude "$source" "$library" -static-libstdc++ -o "$program" -pthread
+}
+
 for example in examples/*.cc; do
   for dialect in c++17 c++20; do
-    $CXX -std=$dialect -O1 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wold-style-cast -Werror -Iinclude "$example" "$1" \
-      -static-libstdc++ -o "$program" -pthread
+    build "$1" "$example" -std=$dialect -O1
     tests/build/example.sh "$program" "${example%.cc}.expected"
     echo "${example##*/} as $dialect: ok"
+  done
+done
+
+plain="-fno-exceptions -fno-rtti"
+for test in tests/cpp/*.cc; do
+  for options in "-std=c++17 -O0" "-std=c++20 -O2 $plain" "-std=c++17 -O2 $plain" "-std=c++20 -O0"; do
+    case ${KOLK_TEST_EFFORT:-}$options in quick*"17 -O2"* | quick*"20 -O0"*) continue ;; esac
+    # shellcheck disable=SC2086
+    build "$1" "$test" $options
+    $EMULATOR "$program"
+    echo "${test##*/} with $options: ok"
   done
 done

@@ -1,0 +1,318 @@
+// Tests each promise of kolk::pool in kolk.hpp, in C++17 and C++20, with and without exceptions.
+#include <kolk/kolk.hpp>
+
+#include "test.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <vector>
+#if __cplusplus > 201703L
+#include <ranges>
+#endif
+
+namespace {
+
+// Counts constructions and destructions, and throws if asked to.
+struct counted {
+    static inline int alive = 0;
+    [[maybe_unused]] static inline int throws = 0;
+    std::string text;
+    int number;
+    explicit counted(int number_) : text("a text that is longer than a short string"), number(number_) {
+#if defined(__cpp_exceptions)
+        if (throws && throws-- == 1) throw std::string("no");
+#endif
+        alive++;
+    }
+    counted(const counted &) = delete;
+    counted &operator=(const counted &) = delete;
+    ~counted() { alive--; }
+};
+
+kolk::options<counted> with_capacity(std::uint32_t capacity) {
+    kolk::options<counted> wish;
+    wish.name = "counted";
+    wish.capacity = capacity;
+    return wish;
+}
+
+void test_life() {
+    kolk::pool<counted> pool(with_capacity(3));
+    counted *a = pool.emplace(1), *b = pool.emplace(2), *c = pool.emplace(3);
+    CHECK(a && b && c && counted::alive == 3);
+    CHECK(!pool.emplace(4) && counted::alive == 3 && pool.available() == 0);
+    kolk::handle<counted> of_b = pool.handle_of(b);
+    CHECK(of_b && !kolk::handle<counted>() && of_b == pool.handle_of(b) && of_b != pool.handle_of(a));
+    CHECK(pool.get(of_b) == b && pool.contains(b) && pool.contains(of_b) && !pool.contains(&of_b));
+    pool.erase(b);
+    CHECK(counted::alive == 2 && !pool.get(of_b) && !pool.erase(of_b) && !pool.contains(b));
+    CHECK(pool.erase(pool.handle_of(a)) && counted::alive == 1);
+    pool.erase(static_cast<counted *>(nullptr));
+    counted *again = pool.emplace(5);
+    CHECK(again && pool.size() == 2 && !pool.empty() && pool.at(pool.index_of(again)) == again);
+    CHECK(pool.stats().count == 2 && pool.is_valid() && pool.status() == KOLK_OK && pool.capacity() == 3);
+    pool.clear();
+    CHECK(counted::alive == 0 && pool.empty());
+    pool.emplace(6);
+}
+
+void test_end_destroys() {
+    {
+        kolk::pool<counted> pool(with_capacity(100));
+        for (int i = 0; i < 70; i++) pool.emplace(i);
+        CHECK(counted::alive == 70);
+    }
+    CHECK(counted::alive == 0);
+}
+
+void test_walks() {
+    kolk::pool<counted> pool(with_capacity(200));
+    for (int i = 0; i < 150; i++) pool.emplace(i);
+    for (counted &each : pool)
+        if (each.number % 3) pool.erase(&each); // also the current one
+    int sum = 0;
+    const kolk::pool<counted> &same = pool;
+    for (const counted &each : same) sum += each.number;
+    CHECK(pool.size() == 50 && counted::alive == 50 && sum == 3 * 49 * 50 / 2);
+#if __cplusplus > 201703L
+    static_assert(std::ranges::input_range<kolk::pool<counted>> && std::ranges::input_range<const kolk::pool<counted>>);
+    CHECK(std::ranges::count_if(pool, [](const counted &each) { return each.number > 100; }) == 16);
+#if !defined(__clang__) || __clang_major__ >= 16 // older ones do not understand libstdc++'s views
+    auto even = pool | std::views::filter([](const counted &each) { return each.number % 2 == 0; });
+    CHECK(std::ranges::distance(even) == 25);
+#endif
+    CHECK(std::ranges::find(pool, 99, &counted::number) != pool.end());
+#endif
+}
+
+// The second erase is reported, and does not run the destructor.
+void test_double_erase() {
+    failures told;
+    kolk::pool<counted> pool(with_capacity(3)), other(with_capacity(3));
+    counted *object = pool.emplace(1);
+    pool.erase(object);
+    pool.erase(object);
+    CHECK(told.count == 1 && told.last == KOLK_DOUBLE_FREE && counted::alive == 0);
+    object = other.emplace(1);
+    pool.erase(object);
+    CHECK(told.count == 2 && told.last == KOLK_FOREIGN_POINTER && counted::alive == 1);
+    other.erase(object);
+}
+
+void test_throwing_constructor() {
+#if defined(__cpp_exceptions)
+    kolk::pool<counted> pool(with_capacity(1));
+    counted::throws = 1;
+    bool caught = false;
+    try {
+        pool.emplace(1);
+    } catch (const std::string &) { caught = true; }
+    CHECK(caught && pool.empty() && counted::alive == 0 && pool.is_valid());
+    CHECK(pool.emplace(2));
+    caught = false;
+    try {
+        kolk::pool<counted> bad(with_capacity(0));
+    } catch (const kolk::error &problem) {
+        caught = problem.status() == KOLK_ZERO_CAPACITY && std::string(problem.what()).find("capacity") != std::string::npos;
+    }
+    CHECK(caught);
+#else
+    kolk::pool<counted> bad(with_capacity(0));
+    CHECK(bad.status() == KOLK_ZERO_CAPACITY && bad.capacity() == 0 && !bad.emplace(1));
+#endif
+}
+
+void test_unique() {
+    kolk::pool<counted> pool(with_capacity(2));
+    kolk::pool<counted>::unique_ptr kept;
+    {
+        auto one = pool.make_unique(1);
+        kept = pool.make_unique(2);
+        CHECK(one && kept && !pool.make_unique(3) && counted::alive == 2);
+    }
+    CHECK(counted::alive == 1 && kept->number == 2);
+    kept.reset();
+}
+
+void test_full() {
+    static int evicted;
+    evicted = 0;
+    kolk::options<counted> wish = with_capacity(2);
+    wish.on_full = kolk::pool<counted>::evict_cheapest;
+    wish.cost = [](const counted &object, void *) { return static_cast<double>(object.number); };
+    wish.on_evict = [](counted &object, void *context) { *static_cast<int *>(context) = object.number; };
+    wish.context = &evicted;
+    kolk::pool<counted> quiet(wish);
+    quiet.emplace(5);
+    quiet.emplace(3);
+    CHECK(quiet.emplace(4) && evicted == 3 && counted::alive == 2);
+    CHECK(!quiet.emplace_over(4, 1) && quiet.emplace_over(4.5, 9) && evicted == 4 && counted::alive == 2);
+
+    wish = with_capacity(2);
+    wish.ages = true;
+    wish.on_full = kolk::pool<counted>::evict_oldest;
+    kolk::pool<counted> old(wish);
+    counted *first = old.emplace(1), *second = old.emplace(2);
+    old.touch(first);
+    CHECK(old.oldest() == second && old.newest() == first && old.newer(second) == first && old.older(first) == second);
+    old.emplace(3);
+    CHECK(old.contains(first) && counted::alive == 4);
+    old.protect(first, true);
+    old.emplace(4);
+    CHECK(old.contains(first));
+
+    wish = with_capacity(1);
+    wish.on_full = [](kolk::pool<counted> &full, void *) {
+        full.clear();
+        return true;
+    };
+    kolk::pool<counted> cleared(wish);
+    cleared.emplace(1);
+    CHECK(cleared.emplace(2) && cleared.size() == 1);
+
+    kolk::pool<counted> spare(with_capacity(5));
+    wish = with_capacity(1);
+    wish.name = "small";
+    wish.overflow = &spare;
+    {
+        kolk::pool<counted> small(wish);
+        small.emplace(1);
+        counted *over = small.emplace(2);
+        CHECK(over && spare.contains(over));
+        small.erase(over);
+        CHECK(spare.empty());
+    }
+}
+
+void test_growth_and_memory() {
+    kolk::options<counted> wish = with_capacity(1);
+    wish.max_capacity = 1000;
+    wish.headroom = 10;
+    wish.low_water = 20;
+    static int low;
+    low = 0;
+    wish.on_low = [](kolk::pool<counted> &, void *) { low++; };
+    kolk::pool<counted> grows(wish);
+    CHECK(grows.reserve(500) == KOLK_OK && grows.capacity() >= 500);
+    while (grows.emplace(1)) {}
+    CHECK(grows.size() == 990 && low == 1 && grows.emplace_urgent(2));
+    grows.clear();
+    grows.tick(100);
+    grows.trim();
+
+    alignas(8) static unsigned char bytes[KOLK_POOL_BYTES(sizeof(counted), alignof(counted), 4)];
+    wish = with_capacity(4);
+    wish.memory = bytes;
+    wish.memory_size = sizeof bytes;
+    wish.reuse = KOLK_REUSE_LOWEST;
+    kolk::pool<counted> fixed(wish);
+    CHECK(fixed.emplace(1) && fixed.capacity() == 4 && fixed.reserve(5) == KOLK_ABOVE_MAX && fixed.untyped().levels == 1);
+}
+
+// Any object type may live in a pool.
+struct alignas(256) wide {
+    char byte;
+};
+struct constant {
+    const int number;
+    int &reference;
+};
+struct shape {
+    virtual ~shape() = default;
+    virtual int corners() const = 0;
+};
+struct square final : shape {
+    std::unique_ptr<int> owned = std::make_unique<int>(4);
+    int corners() const override { return *owned; }
+};
+
+void test_types() {
+    kolk::options<wide> wish;
+    wish.capacity = 3;
+    kolk::pool<wide> wides(wish);
+    CHECK(reinterpret_cast<std::uintptr_t>(wides.emplace()) % 256 == 0 && wides.begin()->byte == 0);
+
+    int target = 7;
+    kolk::options<constant> constants_wish;
+    constants_wish.capacity = 1;
+    kolk::pool<constant> constants(constants_wish);
+    constant *one = constants.emplace(3, target); // an aggregate
+    CHECK(one && one->number == 3 && &one->reference == &target);
+
+    kolk::options<square> squares_wish;
+    squares_wish.capacity = 1;
+    kolk::pool<square> squares(squares_wish);
+    const shape *base = squares.emplace();
+    CHECK(base && base->corners() == 4);
+
+    kolk::options<std::unique_ptr<std::string>> owners_wish;
+    owners_wish.capacity = 1;
+    kolk::pool<std::unique_ptr<std::string>> owners(owners_wish);
+    CHECK(**owners.emplace(std::make_unique<std::string>("owned")) == "owned");
+
+    std::unordered_set<kolk::handle<square>> handles;
+    handles.insert(squares.handle_of(&*squares.begin()));
+    CHECK(handles.count(squares.handle_of(&*squares.begin())) == 1 && handles.count({}) == 0);
+
+    std::vector<std::unique_ptr<kolk::pool<counted>>> several;
+    for (std::uint32_t n = 1; n < 4; n++) several.push_back(std::make_unique<kolk::pool<counted>>(with_capacity(n)));
+    CHECK(several[2]->emplace(1));
+
+    static_assert(!std::is_copy_constructible_v<kolk::pool<counted>> && !std::is_move_constructible_v<kolk::pool<counted>>);
+    static_assert(!std::is_copy_assignable_v<kolk::pool<counted>> && !std::is_move_assignable_v<kolk::pool<counted>>);
+#if __cplusplus > 201703L
+    kolk::pool<counted> as_in_the_manual{{.name = "enemies", .capacity = 256}};
+    CHECK(as_in_the_manual.capacity() == 256);
+#endif
+}
+
+// A destructor may erase other live objects of its pool.
+struct owner {
+    kolk::pool<owner> *in;
+    owner *child = nullptr;
+    explicit owner(kolk::pool<owner> *in_) : in(in_) {}
+    owner(const owner &) = delete;
+    owner &operator=(const owner &) = delete;
+    ~owner() {
+        if (child) in->erase(child);
+    }
+};
+
+void test_destructor_that_erases() {
+    kolk::options<owner> wish;
+    wish.capacity = 100;
+    failures told;
+    {
+        kolk::pool<owner> pool(wish);
+        owner *first = nullptr, *last = nullptr;
+        for (int i = 0; i < 100; i++) {
+            owner *next = pool.emplace(&pool);
+            if (i % 10 == 0) first = next;
+            if (i % 10) last->child = next;
+            last = next;
+        }
+        pool.erase(first);
+        CHECK(pool.size() == 90);
+    }
+    CHECK(told.count == 0);
+}
+
+} // namespace
+
+int main() {
+    test_life();
+    test_end_destroys();
+    test_walks();
+    test_double_erase();
+    test_throwing_constructor();
+    test_unique();
+    test_full();
+    test_growth_and_memory();
+    test_types();
+    test_destructor_that_erases();
+    CHECK(counted::alive == 0);
+    return 0;
+}
