@@ -16,12 +16,8 @@ template <kolk_reuse reuse> struct pool_bulk {
     kolk_untyped<reuse, KOLK_GENERATIONS_RECYCLE> from;
 
     explicit pool_bulk(size_t n) : from(n) {}
-    void alloc_n(void **objects, uint32_t n) {
-        kolk_pool_alloc_n(&from.pool, objects, n);
-    }
-    void free_n(void **objects, uint32_t n) {
-        kolk_pool_free_n(&from.pool, objects, n);
-    }
+    void alloc_n(void **objects, uint32_t n) { kolk_pool_alloc_n(&from.pool, objects, n); }
+    void free_n(void **objects, uint32_t n) { kolk_pool_free_n(&from.pool, objects, n); }
 };
 
 template <uint32_t cache, bool at_once> struct shared_bulk {
@@ -37,9 +33,7 @@ template <uint32_t cache, bool at_once> struct shared_bulk {
         succeed_or_exit(kolk_shared_init(&pool, &desc));
         succeed_or_exit(kolk_shared_local_init(&local, &pool));
     }
-    ~shared_bulk() {
-        kolk_shared_deinit(&pool);
-    }
+    ~shared_bulk() { kolk_shared_deinit(&pool); }
     void alloc_n(void **objects, uint32_t n) {
         if (at_once)
             kolk_shared_alloc_n(&local, objects, n);
@@ -92,9 +86,7 @@ struct pool_runs {
     kolk_untyped<KOLK_REUSE_LOWEST, KOLK_GENERATIONS_RECYCLE> from;
 
     explicit pool_runs(size_t runs) : from(runs * longest_run) {}
-    void *alloc(uint32_t n) {
-        return kolk_pool_alloc_run(&from.pool, n);
-    }
+    void *alloc(uint32_t n) { return kolk_pool_alloc_run(&from.pool, n); }
     void free(void *run, uint32_t n) {
         for (uint32_t i = 0; i < n; i++) kolk_pool_free(&from.pool, static_cast<thing *>(run) + i);
     }
@@ -104,24 +96,16 @@ struct boost_runs {
     boost::pool<> pool;
 
     explicit boost_runs(size_t runs) : pool(object_size, runs * longest_run * 2) {}
-    void *alloc(uint32_t n) {
-        return pool.ordered_malloc(n);
-    }
-    void free(void *run, uint32_t n) {
-        pool.ordered_free(run, n);
-    }
+    void *alloc(uint32_t n) { return pool.ordered_malloc(n); }
+    void free(void *run, uint32_t n) { pool.ordered_free(run, n); }
 };
 
 struct malloc_runs {
     glibc_malloc from;
 
     explicit malloc_runs(size_t) {}
-    void *alloc(uint32_t n) {
-        return std::malloc(n * object_size);
-    }
-    void free(void *run, uint32_t) {
-        std::free(run);
-    }
+    void *alloc(uint32_t n) { return std::malloc(n * object_size); }
+    void free(void *run, uint32_t) { std::free(run); }
 };
 
 template <typename allocator> void replace_runs(benchmark::State &state, size_t live) {

@@ -45,12 +45,8 @@ struct straight {
 /* The same with calls that are not inlined, like those into a library or a game. */
 struct called : straight {
     using straight::straight;
-    [[gnu::noinline]] ped *make() {
-        return straight::make();
-    }
-    [[gnu::noinline]] void destroy(ped *object) {
-        straight::destroy(object);
-    }
+    [[gnu::noinline]] ped *make() { return straight::make(); }
+    [[gnu::noinline]] void destroy(ped *object) { straight::destroy(object); }
 };
 
 KOLK_BYTEMAP_TYPE(peds, ped)
@@ -58,18 +54,10 @@ KOLK_BYTEMAP_TYPE(peds, ped)
 struct kolk {
     peds pool = {};
 
-    explicit kolk(int32_t count) {
-        succeed_or_exit(peds_initialise(&pool, count));
-    }
-    ~kolk() {
-        peds_flush(&pool);
-    }
-    ped *make() {
-        return peds_new(&pool);
-    }
-    void destroy(ped *object) {
-        peds_delete(&pool, object);
-    }
+    explicit kolk(int32_t count) { succeed_or_exit(peds_initialise(&pool, count)); }
+    ~kolk() { peds_flush(&pool); }
+    ped *make() { return peds_new(&pool); }
+    void destroy(ped *object) { peds_delete(&pool, object); }
 };
 
 /* Hides the pointer's origin from the optimiser. */

@@ -34,9 +34,7 @@ struct no_allocator {
     thing only;
 
     explicit no_allocator(size_t) {}
-    void *alloc() {
-        return &only;
-    }
+    void *alloc() { return &only; }
     void free(void *) {}
 };
 
@@ -49,12 +47,8 @@ struct boost_pool {
     boost::pool<> pool;
 
     explicit boost_pool(size_t alive) : pool(object_size, 2 * alive) {}
-    void *alloc() {
-        return pool.malloc();
-    }
-    void free(void *memory) {
-        pool.free(memory);
-    }
+    void *alloc() { return pool.malloc(); }
+    void free(void *memory) { pool.free(memory); }
 };
 
 /* The second pool of the chapter Object Pool (Nystrom, Game Programming Patterns, 2014): dead objects hold the free
@@ -95,15 +89,9 @@ template <kolk_reuse reuse, kolk_generations generations, bool ages = false> str
         desc.ages = ages;
         succeed_or_exit(kolk_pool_init(&pool, &desc));
     }
-    ~kolk_untyped() {
-        kolk_pool_deinit(&pool);
-    }
-    void *alloc() {
-        return kolk_pool_alloc(&pool);
-    }
-    void free(void *memory) {
-        kolk_pool_free(&pool, memory);
-    }
+    ~kolk_untyped() { kolk_pool_deinit(&pool); }
+    void *alloc() { return kolk_pool_alloc(&pool); }
+    void free(void *memory) { kolk_pool_free(&pool, memory); }
 };
 
 KOLK_POOL_TYPE(thing_pool, thing)
@@ -117,15 +105,9 @@ template <kolk_generations generations> struct kolk_typed {
         desc.generations = generations;
         succeed_or_exit(thing_pool_init(&pool, &desc));
     }
-    ~kolk_typed() {
-        thing_pool_deinit(&pool);
-    }
-    void *alloc() {
-        return thing_pool_alloc(&pool);
-    }
-    void free(void *memory) {
-        thing_pool_free(&pool, static_cast<thing *>(memory));
-    }
+    ~kolk_typed() { thing_pool_deinit(&pool); }
+    void *alloc() { return thing_pool_alloc(&pool); }
+    void free(void *memory) { thing_pool_free(&pool, static_cast<thing *>(memory)); }
 };
 
 /* ---- The loops --------------------------------------------------------------------------------------------------- */

@@ -66,9 +66,7 @@ struct packed_vector {
 struct vector_swap : packed_vector {
     static constexpr bool linear = false;
     using packed_vector::packed_vector;
-    void remove(place at) {
-        objects[at] = objects[--size];
-    }
+    void remove(place at) { objects[at] = objects[--size]; }
 };
 
 /* All components behind the hole move up, so the order is kept. */
@@ -195,12 +193,8 @@ struct standard_list {
     std::list<component> objects;
 
     explicit standard_list(size_t) {}
-    place add(uint32_t owner) {
-        return objects.insert(objects.end(), newborn(owner));
-    }
-    void remove(place at) {
-        objects.erase(at);
-    }
+    place add(uint32_t owner) { return objects.insert(objects.end(), newborn(owner)); }
+    void remove(place at) { objects.erase(at); }
     template <typename function> NOT_INLINED void each(function visit) {
         for (component &it : objects) visit(it);
     }
@@ -221,17 +215,13 @@ template <kolk_reuse reuse> struct kolk_components {
         succeed_or_exit(component_pool_init(&pool, &desc));
     }
     kolk_components(const kolk_components &) = delete;
-    ~kolk_components() {
-        component_pool_deinit(&pool);
-    }
+    ~kolk_components() { component_pool_deinit(&pool); }
     place add(uint32_t owner) {
         component *added = component_pool_alloc(&pool);
         *added = newborn(owner);
         return added;
     }
-    void remove(place object) {
-        component_pool_free(&pool, object);
-    }
+    void remove(place object) { component_pool_free(&pool, object); }
     template <typename function> NOT_INLINED void each(function visit) {
         KOLK_EACH(component_pool, it, &pool) visit(*it);
     }
@@ -252,17 +242,13 @@ struct slot_map {
         succeed_or_exit(component_map_init(&map, &desc));
     }
     slot_map(const slot_map &) = delete;
-    ~slot_map() {
-        component_map_deinit(&map);
-    }
+    ~slot_map() { component_map_deinit(&map); }
     place add(uint32_t owner) {
         place added = {};
         *component_map_add(&map, &added) = newborn(owner);
         return added;
     }
-    void remove(place handle) {
-        component_map_remove(&map, handle);
-    }
+    void remove(place handle) { component_map_remove(&map, handle); }
     template <typename function> NOT_INLINED void each(function visit) {
         component *objects = component_map_objects(&map);
         for (uint32_t n = component_map_count(&map), i = 0; i < n; i++) visit(objects[i]);

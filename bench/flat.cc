@@ -74,9 +74,7 @@ struct filled {
         for (kolk_borrowed &each : all) kolk_resource_give_back(&pool, &each);
     }
 
-    ~filled() {
-        kolk_resource_deinit(&pool);
-    }
+    ~filled() { kolk_resource_deinit(&pool); }
 };
 
 /* Returns the time of a borrow and its give_back, with each of these keys in turn. */

@@ -43,15 +43,9 @@ struct kolk_blocks {
         kolk_heap_desc desc = {};
         succeed_or_exit(kolk_heap_init(&heap, &desc));
     }
-    ~kolk_blocks() {
-        kolk_heap_deinit(&heap);
-    }
-    void *alloc(size_t size) {
-        return kolk_heap_alloc(&heap, size);
-    }
-    void free(void *block) {
-        kolk_heap_free(&heap, block);
-    }
+    ~kolk_blocks() { kolk_heap_deinit(&heap); }
+    void *alloc(size_t size) { return kolk_heap_alloc(&heap, size); }
+    void free(void *block) { kolk_heap_free(&heap, block); }
 };
 
 /* ---- Workloads --------------------------------------------------------------------------------------------------- */

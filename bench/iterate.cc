@@ -31,9 +31,7 @@ struct dice {
     unsigned percent;
 
     explicit dice(unsigned percent_) : percent(percent_) {}
-    bool next_is_live() {
-        return roll() < percent;
-    }
+    bool next_is_live() { return roll() < percent; }
 };
 
 /* ---- Where the objects are --------------------------------------------------------------------------------------- */
@@ -46,9 +44,7 @@ struct packed_array {
         for (size_t i = 0; i < slots; i++)
             if (holes.next_is_live()) live.push_back(newborn);
     }
-    size_t count() const {
-        return live.size();
-    }
+    size_t count() const { return live.size(); }
     float sum() {
         float total = 0;
         for (sparkle &it : live) total += it.x;
@@ -71,9 +67,7 @@ struct flag_in_object {
             live++;
         }
     }
-    size_t count() const {
-        return live;
-    }
+    size_t count() const { return live; }
     float sum() {
         float total = 0;
         for (sparkle &it : slots)
@@ -99,12 +93,8 @@ struct pool {
             if (!holes.next_is_live()) sparkles_free(&objects, sparkles_at(&objects, static_cast<uint32_t>(i)));
     }
     pool(const pool &) = delete;
-    ~pool() {
-        sparkles_deinit(&objects);
-    }
-    size_t count() const {
-        return sparkles_count(&objects);
-    }
+    ~pool() { sparkles_deinit(&objects); }
+    size_t count() const { return sparkles_count(&objects); }
 };
 
 struct pool_each : pool {

@@ -48,21 +48,13 @@ static block written(void *at, uint32_t size, uint32_t value) {
 }
 
 struct by_malloc {
-    static block alloc(uint32_t size) {
-        return written(std::malloc(size), size, size);
-    }
-    static void free(block of) {
-        std::free(of.at);
-    }
+    static block alloc(uint32_t size) { return written(std::malloc(size), size, size); }
+    static void free(block of) { std::free(of.at); }
 };
 
 struct by_new {
-    static block alloc(uint32_t size) {
-        return written(::operator new(size), size, size);
-    }
-    static void free(block of) {
-        ::operator delete(of.at, of.size);
-    }
+    static block alloc(uint32_t size) { return written(::operator new(size), size, size); }
+    static void free(block of) { ::operator delete(of.at, of.size); }
 };
 
 template <typename run_of_n> void with_threads(uint32_t count, run_of_n run) {

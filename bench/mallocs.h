@@ -17,12 +17,8 @@ struct thing {
 
 struct glibc_malloc {
     std::string error; /* always empty */
-    void *alloc(size_t size = object_size) {
-        return std::malloc(size);
-    }
-    void free(void *memory) {
-        std::free(memory);
-    }
+    void *alloc(size_t size = object_size) { return std::malloc(size); }
+    void free(void *memory) { std::free(memory); }
 };
 
 /* Another malloc, from a library loaded with RTLD_LOCAL, so that it does not become the malloc of the process. */
@@ -39,12 +35,8 @@ struct loaded_malloc {
         }
         if (!alloc_function || !free_function) error = dlerror();
     }
-    void *alloc(size_t size = object_size) {
-        return alloc_function(size);
-    }
-    void free(void *memory) {
-        free_function(memory);
-    }
+    void *alloc(size_t size = object_size) { return alloc_function(size); }
+    void free(void *memory) { free_function(memory); }
 };
 
 struct mimalloc : loaded_malloc {

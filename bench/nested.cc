@@ -37,38 +37,22 @@ struct kolk_blocks {
         if (parent) desc.parent = &parent->heap;
         return kolk_heap_init(&heap, &desc) == KOLK_OK;
     }
-    void *alloc(size_t size) {
-        return kolk_heap_alloc(&heap, size);
-    }
-    void free(void *block) {
-        kolk_heap_free(&heap, block);
-    }
-    void reset(void **, size_t) {
-        kolk_heap_reset(&heap);
-    }
-    void end(void **, size_t) {
-        kolk_heap_deinit(&heap);
-    }
+    void *alloc(size_t size) { return kolk_heap_alloc(&heap, size); }
+    void free(void *block) { kolk_heap_free(&heap, block); }
+    void reset(void **, size_t) { kolk_heap_reset(&heap); }
+    void end(void **, size_t) { kolk_heap_deinit(&heap); }
 };
 
 /* Has no children: the program frees all blocks itself. */
 struct malloc_blocks {
     static constexpr const char *name = "glibc";
-    bool begin(malloc_blocks *) {
-        return true;
-    }
-    void *alloc(size_t size) {
-        return std::malloc(size);
-    }
-    void free(void *block) {
-        std::free(block);
-    }
+    bool begin(malloc_blocks *) { return true; }
+    void *alloc(size_t size) { return std::malloc(size); }
+    void free(void *block) { std::free(block); }
     void reset(void **blocks, size_t n) {
         for (size_t i = 0; i < n; i++) std::free(blocks[i]);
     }
-    void end(void **blocks, size_t n) {
-        reset(blocks, n);
-    }
+    void end(void **blocks, size_t n) { reset(blocks, n); }
 };
 
 struct apr_blocks {
@@ -78,16 +62,10 @@ struct apr_blocks {
         static const bool begun = apr_initialize() == APR_SUCCESS;
         return begun && apr_pool_create(&pool, parent ? parent->pool : nullptr) == APR_SUCCESS;
     }
-    void *alloc(size_t size) {
-        return apr_palloc(pool, size);
-    }
+    void *alloc(size_t size) { return apr_palloc(pool, size); }
     void free(void *) {}
-    void reset(void **, size_t) {
-        apr_pool_clear(pool);
-    }
-    void end(void **, size_t) {
-        apr_pool_destroy(pool);
-    }
+    void reset(void **, size_t) { apr_pool_clear(pool); }
+    void end(void **, size_t) { apr_pool_destroy(pool); }
 };
 
 struct talloc_blocks {
@@ -97,18 +75,10 @@ struct talloc_blocks {
         context = talloc_new(parent ? parent->context : nullptr);
         return context;
     }
-    void *alloc(size_t size) {
-        return talloc_size(context, size);
-    }
-    void free(void *block) {
-        talloc_free(block);
-    }
-    void reset(void **, size_t) {
-        talloc_free_children(context);
-    }
-    void end(void **, size_t) {
-        talloc_free(context);
-    }
+    void *alloc(size_t size) { return talloc_size(context, size); }
+    void free(void *block) { talloc_free(block); }
+    void reset(void **, size_t) { talloc_free_children(context); }
+    void end(void **, size_t) { talloc_free(context); }
 };
 
 /* ---- Workloads: each returns nanoseconds per turn ---------------------------------------------------------------- */

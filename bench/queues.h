@@ -40,9 +40,7 @@ template <typename item, size_t batch_> struct kolk_queue_of {
         desc.capacity = queue_capacity;
         succeed_or_exit(kolk_queue_init(&queue, &desc));
     }
-    ~kolk_queue_of() {
-        kolk_queue_deinit(&queue);
-    }
+    ~kolk_queue_of() { kolk_queue_deinit(&queue); }
     kolk_queue_of(const kolk_queue_of &) = delete;
     void operator=(const kolk_queue_of &) = delete;
 
@@ -78,9 +76,7 @@ template <typename item> struct moodycamel_queue {
     struct user {
         moodycamel_queue &of;
         explicit user(moodycamel_queue &of_) : of(of_) {}
-        void push(const item *items, size_t) {
-            of.queue.enqueue(*items);
-        }
+        void push(const item *items, size_t) { of.queue.enqueue(*items); }
         size_t pop(item *items, size_t) {
             of.queue.wait_dequeue(*items);
             return 1;
@@ -137,16 +133,12 @@ template <typename item> struct tbb_queue {
     static constexpr size_t batch = 1;
     tbb::concurrent_bounded_queue<item> queue;
 
-    tbb_queue() {
-        queue.set_capacity(queue_capacity);
-    }
+    tbb_queue() { queue.set_capacity(queue_capacity); }
 
     struct user {
         tbb_queue &of;
         explicit user(tbb_queue &of_) : of(of_) {}
-        void push(const item *items, size_t) {
-            of.queue.push(*items);
-        }
+        void push(const item *items, size_t) { of.queue.push(*items); }
         size_t pop(item *items, size_t) {
             of.queue.pop(*items);
             return 1;
@@ -199,18 +191,14 @@ template <typename item> struct glib_queue {
     GAsyncQueue *queue = g_async_queue_new();
 
     glib_queue() = default;
-    ~glib_queue() {
-        g_async_queue_unref(queue);
-    }
+    ~glib_queue() { g_async_queue_unref(queue); }
     glib_queue(const glib_queue &) = delete;
     void operator=(const glib_queue &) = delete;
 
     struct user {
         glib_queue &of;
         explicit user(glib_queue &of_) : of(of_) {}
-        void push(const item *items, size_t) {
-            g_async_queue_push(of.queue, reinterpret_cast<gpointer>(items->value));
-        }
+        void push(const item *items, size_t) { g_async_queue_push(of.queue, reinterpret_cast<gpointer>(items->value)); }
         size_t pop(item *items, size_t) {
             items->value = reinterpret_cast<uint64_t>(g_async_queue_pop(of.queue));
             return 1;

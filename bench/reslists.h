@@ -60,18 +60,14 @@ struct kolk_list {
         desc.max_creating = at_a_time;
         succeed_or_exit(kolk_resource_init(&pool, &desc));
     }
-    ~kolk_list() {
-        kolk_resource_deinit(&pool);
-    }
+    ~kolk_list() { kolk_resource_deinit(&pool); }
     kolk_borrowed borrow() {
         kolk_borrowed one;
         kolk_borrow_desc desc = {nullptr, KOLK_FOREVER, nullptr};
         succeed_or_exit(kolk_resource_borrow(&pool, &desc, &one));
         return one;
     }
-    void give_back(kolk_borrowed &one) {
-        kolk_resource_give_back(&pool, &one);
-    }
+    void give_back(kolk_borrowed &one) { kolk_resource_give_back(&pool, &one); }
 };
 
 struct apr_list {
@@ -91,17 +87,13 @@ struct apr_list {
         require(apr_reslist_create(&list, 0, most, most, 0, create, destroy, nullptr, memory) == APR_SUCCESS, "apr",
                 "no list");
     }
-    ~apr_list() {
-        apr_pool_destroy(memory);
-    }
+    ~apr_list() { apr_pool_destroy(memory); }
     void *borrow() {
         void *one = nullptr;
         require(apr_reslist_acquire(list, &one) == APR_SUCCESS, "apr", "none");
         return one;
     }
-    void give_back(void *one) {
-        apr_reslist_release(list, one);
-    }
+    void give_back(void *one) { apr_reslist_release(list, one); }
 };
 
 /* libzdb returns NULL if all are in use, so its users try again after a while. */
@@ -130,9 +122,7 @@ struct zdb_list {
         while (!(one = ConnectionPool_getConnection(pool))) rest(100000);
         return one;
     }
-    void give_back(Connection_T one) {
-        Connection_close(one);
-    }
+    void give_back(Connection_T one) { Connection_close(one); }
 };
 
 /* A hand-written pool. It checks, counts and times nothing, and serves waiters in no particular order. */
@@ -142,9 +132,7 @@ struct mutex_list {
     std::vector<void *> idle;
     uint32_t left; /* still to be created */
 
-    mutex_list(uint32_t max, uint32_t) : left(max) {
-        idle.reserve(max);
-    }
+    mutex_list(uint32_t max, uint32_t) : left(max) { idle.reserve(max); }
     void *borrow() {
         std::unique_lock<std::mutex> locked(lock);
         while (idle.empty()) {
@@ -170,9 +158,7 @@ struct mutex_list {
 /* The two clock readings that any pool needs if it measures times. */
 struct two_clocks {
     two_clocks(uint32_t, uint32_t) {}
-    double borrow() {
-        return now_ns();
-    }
+    double borrow() { return now_ns(); }
     void give_back(double before) {
         double now = now_ns();
         benchmark::DoNotOptimize(before);

@@ -26,9 +26,7 @@ template <size_t objects> struct no_pool {
         thing all[objects];
         size_t next = 0;
         explicit user(no_pool &) {}
-        void *alloc() {
-            return &all[next++ % objects];
-        }
+        void *alloc() { return &all[next++ % objects]; }
         void free(void *) {}
     };
 };
@@ -39,12 +37,8 @@ template <typename malloc> struct shared_malloc {
     struct user {
         malloc &from;
         explicit user(shared_malloc &of) : from(of.from) {}
-        void *alloc() {
-            return from.alloc();
-        }
-        void free(void *memory) {
-            from.free(memory);
-        }
+        void *alloc() { return from.alloc(); }
+        void free(void *memory) { from.free(memory); }
     };
 };
 
@@ -100,9 +94,7 @@ struct boost_stack {
             of.free_ones.pop(taken);
             return taken;
         }
-        void free(void *memory) {
-            of.free_ones.bounded_push(memory);
-        }
+        void free(void *memory) { of.free_ones.bounded_push(memory); }
     };
 };
 
@@ -125,28 +117,18 @@ template <kolk_generations generations = KOLK_GENERATIONS_RECYCLE, bool exact = 
         kolk_shared_desc desc = described(generations, exact);
         succeed_or_exit(things_init(&pool, &desc));
     }
-    ~kolk_typed() {
-        things_deinit(&pool);
-    }
+    ~kolk_typed() { things_deinit(&pool); }
     kolk_typed(const kolk_typed &) = delete;
     void operator=(const kolk_typed &) = delete;
 
     struct user {
         things_local local;
-        explicit user(kolk_typed &of) {
-            succeed_or_exit(things_local_init(&local, &of.pool));
-        }
-        ~user() {
-            things_local_deinit(&local);
-        }
+        explicit user(kolk_typed &of) { succeed_or_exit(things_local_init(&local, &of.pool)); }
+        ~user() { things_local_deinit(&local); }
         user(const user &) = delete;
         void operator=(const user &) = delete;
-        void *alloc() {
-            return things_alloc(&local);
-        }
-        void free(void *memory) {
-            things_free(&local, static_cast<thing *>(memory));
-        }
+        void *alloc() { return things_alloc(&local); }
+        void free(void *memory) { things_free(&local, static_cast<thing *>(memory)); }
     };
 };
 
@@ -157,28 +139,18 @@ struct kolk_untyped {
         kolk_shared_desc desc = described(KOLK_GENERATIONS_RECYCLE, false);
         succeed_or_exit(kolk_shared_init(&pool, &desc));
     }
-    ~kolk_untyped() {
-        kolk_shared_deinit(&pool);
-    }
+    ~kolk_untyped() { kolk_shared_deinit(&pool); }
     kolk_untyped(const kolk_untyped &) = delete;
     void operator=(const kolk_untyped &) = delete;
 
     struct user {
         kolk_shared_local local;
-        explicit user(kolk_untyped &of) {
-            succeed_or_exit(kolk_shared_local_init(&local, &of.pool));
-        }
-        ~user() {
-            kolk_shared_local_deinit(&local);
-        }
+        explicit user(kolk_untyped &of) { succeed_or_exit(kolk_shared_local_init(&local, &of.pool)); }
+        ~user() { kolk_shared_local_deinit(&local); }
         user(const user &) = delete;
         void operator=(const user &) = delete;
-        void *alloc() {
-            return kolk_shared_alloc(&local);
-        }
-        void free(void *memory) {
-            kolk_shared_free(&local, memory);
-        }
+        void *alloc() { return kolk_shared_alloc(&local); }
+        void free(void *memory) { kolk_shared_free(&local, memory); }
     };
 };
 

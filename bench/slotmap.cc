@@ -65,23 +65,15 @@ struct plain {
         ids.pop_back();
         free_ids.push_back(id);
     }
-    body *get(name id) {
-        return &objects[places[id]];
-    }
-    void move() {
-        move_all(objects.data(), objects.data() + objects.size());
-    }
-    float sum() {
-        return sum_of(objects.data(), objects.data() + objects.size());
-    }
+    body *get(name id) { return &objects[places[id]]; }
+    void move() { move_all(objects.data(), objects.data() + objects.size()); }
+    float sum() { return sum_of(objects.data(), objects.data() + objects.size()); }
 };
 
 /* Only an array, which is the least possible cost of a name. */
 struct array_only : plain {
     using plain::plain;
-    body *get(name id) {
-        return &objects[id];
-    }
+    body *get(name id) { return &objects[id]; }
 };
 
 struct typed {
@@ -93,20 +85,14 @@ struct typed {
         desc.capacity = static_cast<uint32_t>(2 * n);
         succeed_or_exit(bodies_init(&map, &desc));
     }
-    ~typed() {
-        bodies_deinit(&map);
-    }
+    ~typed() { bodies_deinit(&map); }
     name add(const body &value) {
         name handle;
         *bodies_add(&map, &handle) = value;
         return handle;
     }
-    void remove(name handle) {
-        bodies_remove(&map, handle);
-    }
-    body *get(name handle) {
-        return bodies_get(&map, handle);
-    }
+    void remove(name handle) { bodies_remove(&map, handle); }
+    body *get(name handle) { return bodies_get(&map, handle); }
     void move() {
         body *all = bodies_objects(&map);
         move_all(all, all + bodies_count(&map));
@@ -137,12 +123,8 @@ struct untyped : typed {
         *static_cast<body *>(kolk_slotmap_add(&map.map, &handle.untyped)) = value;
         return handle;
     }
-    void remove(name handle) {
-        kolk_slotmap_remove(&map.map, handle.untyped);
-    }
-    body *get(name handle) {
-        return static_cast<body *>(kolk_slotmap_get(&map.map, handle.untyped));
-    }
+    void remove(name handle) { kolk_slotmap_remove(&map.map, handle.untyped); }
+    body *get(name handle) { return static_cast<body *>(kolk_slotmap_get(&map.map, handle.untyped)); }
 };
 
 /* ---- The loops --------------------------------------------------------------------------------------------------- */

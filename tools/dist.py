@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes a release: kolk.h and kolk.c, which are the whole library in two files; with `all`, also kolk-VERSION.tar.gz,
+"""Writes a release: kolk.h and kolk.c, which are the whole library in two files, and kolk.hpp for C++; with `all`, also kolk-VERSION.tar.gz,
 which contains all tracked files; and SHA256SUMS. The same sources give the same bytes on every machine and on every
 date.
 
@@ -53,6 +53,7 @@ ALONE = """
 """
 
 KOLK_H = "the header. A program includes it, is compiled together with kolk.c, and needs nothing else: cc -std=c11 game.c kolk.c"
+KOLK_HPP = "the classes for C++. A C++ program includes it in place of kolk.h, which it needs in the same folder"
 KOLK_C = "the library. Compile it as C11 or later together with your program, which includes kolk.h and may be C or C++"
 
 # In one file, a name from one part may be a variable in another, and what a header offers may be unused.
@@ -236,6 +237,8 @@ def main():
             fail(f"{name} is not a member of kolk: the members are {' '.join(all_members())}.")
     pair = Pair(members)
     files = {"kolk.h": pair.kolk_h().encode(), "kolk.c": pair.kolk_c().encode()}
+    if pair.members == all_members():
+        files["kolk.hpp"] = (pair.about(KOLK_HPP) + read(f"{PUBLIC}/kolk.hpp").replace("<kolk/kolk.hpp>", '"kolk.hpp"')).encode()
     if sys.argv[1] == "all":
         name = f"kolk-{read('VERSION').strip()}"
         files[f"{name}.tar.gz"] = archive(name)

@@ -4,5 +4,5 @@
 set -eu
 [ $# -gt 0 ] || set -- include src adapters debug preload cli tests fuzz bench examples
 for folder; do
-  [ ! -d "$folder" ] || find "$folder" -name '*.[ch]' -o -name '*.cc' -o -name '*.inl'
+  [ ! -d "$folder" ] || find "$folder" -name '*.[ch]' -o -name '*.cc' -o -name '*.hpp' -o -name '*.inl'
 done | sort

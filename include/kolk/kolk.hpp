@@ -168,9 +168,15 @@ template <class V, class Cursor, void *(*Next)(Cursor *)> class walker {
 
     friend bool operator==(const walker &a, end_of_walk) { return !a.at_; }
 #if __cplusplus <= 201703L /* C++20 derives these */
-    friend bool operator!=(const walker &a, end_of_walk) { return a.at_; }
-    friend bool operator==(end_of_walk, const walker &a) { return !a.at_; }
-    friend bool operator!=(end_of_walk, const walker &a) { return a.at_; }
+    friend bool operator!=(const walker &a, end_of_walk) {
+        return a.at_;
+    }
+    friend bool operator==(end_of_walk, const walker &a) {
+        return !a.at_;
+    }
+    friend bool operator!=(end_of_walk, const walker &a) {
+        return a.at_;
+    }
 #endif
 
   private:
@@ -401,13 +407,865 @@ template <class T> class pool {
 
     template <class... A> T *construct(void *slot, A &&...arguments) {
         if (!slot) return nullptr;
-        return inside::construct<T>(slot, [this, slot] { kolk_pool_free(&pool_, slot); }, std::forward<A>(arguments)...);
+        return inside::construct<T>(
+            slot, [this, slot] { kolk_pool_free(&pool_, slot); }, std::forward<A>(arguments)...);
     }
 
     kolk_pool pool_ = {};
     hooks hooks_;
     kolk_status status_;
 };
+
+/* ---- One pool for a family of types ------------------------------------------------------------------------------ */
+
+/* A slot of a pool_of: holds an object of one of the types. */
+template <class... Ts> class one_of {
+  public:
+    template <class U, class... A> explicit one_of(std::in_place_type_t<U>, A &&...arguments) : kind_(kind_of<U>()) {
+        inside::construct<U>(
+            room_, [] {}, std::forward<A>(arguments)...);
+    }
+    one_of(const one_of &) = delete;
+    one_of &operator=(const one_of &) = delete;
+    ~one_of() {
+        visit([](auto &object) { std::destroy_at(std::addressof(object)); });
+    }
+
+    /* The object, if it is of this type; otherwise nullptr. */
+    template <class U> U *as() noexcept {
+        return kind_ == kind_of<U>() ? static_cast<U *>(static_cast<void *>(room_)) : nullptr;
+    }
+    template <class U> const U *as() const noexcept { return const_cast<one_of *>(this)->template as<U>(); }
+
+    /* Calls the function with the object. */
+    template <class F> void visit(F &&function) { (void)((as<Ts>() && (function(*as<Ts>()), true)) || ...); }
+
+  private:
+    template <class U> static constexpr std::uint8_t kind_of() noexcept {
+        static_assert((std::is_same_v<U, Ts> || ...), "the pool has no objects of this type");
+        std::uint8_t kind = 0;
+        (void)((std::is_same_v<U, Ts> || (kind++, false)) || ...);
+        return kind;
+    }
+
+    alignas(Ts...) unsigned char room_[std::max({sizeof(Ts)...})]; /* first, so that an object has its slot's address */
+    std::uint8_t kind_;
+};
+
+/* A pool whose slots have room for the largest of the types. A walk visits one_of<Ts...>. */
+template <class... Ts> class pool_of : public pool<one_of<Ts...>> {
+    using slots = pool<one_of<Ts...>>;
+
+  public:
+    using slots::erase;
+    using slots::slots;
+
+    template <class U, class... A> U *emplace(A &&...arguments) {
+        one_of<Ts...> *slot = slots::emplace(std::in_place_type<U>, std::forward<A>(arguments)...);
+        return slot ? slot->template as<U>() : nullptr;
+    }
+
+    /* An object of one of the types, or by a pointer to a base of it that has virtual functions. */
+    template <class U> void erase(U *object) { slots::erase(slot_of(object)); }
+
+    template <class U> handle<one_of<Ts...>> handle_of(U *object) const { return slots::handle_of(slot_of(object)); }
+
+    /* nullptr: the handle is null, stale or from another pool, or its object is not of this type. */
+    template <class U> U *get(handle<one_of<Ts...>> of) {
+        one_of<Ts...> *slot = slots::get(of);
+        return slot ? slot->template as<U>() : nullptr;
+    }
+
+  private:
+    template <class U> static one_of<Ts...> *slot_of(U *object) {
+        using type = std::remove_const_t<U>;
+        if constexpr (std::is_same_v<type, one_of<Ts...>>) {
+            return const_cast<type *>(object);
+        } else if constexpr ((std::is_same_v<type, Ts> || ...)) {
+            return static_cast<one_of<Ts...> *>(static_cast<void *>(const_cast<type *>(object)));
+        } else {
+            static_assert(std::is_polymorphic_v<U>,
+                          "this is neither one of the types nor a base with virtual functions");
+            return static_cast<one_of<Ts...> *>(dynamic_cast<void *>(const_cast<type *>(object)));
+        }
+    }
+};
+
+/* ---- Slot maps --------------------------------------------------------------------------------------------------- */
+
+/* The members of kolk_slotmap_desc (slotmap.h) with C++'s types. T's move constructor and destructor do the rest. */
+template <class T> struct slot_map_options {
+    const char *name = nullptr; /* must outlive the map */
+    std::uint32_t capacity = 0, max_capacity = 0, tag = 0;
+    void *memory = nullptr; /* KOLK_SLOTMAP_BYTES(sizeof(T), alignof(T), n) bytes */
+    std::size_t memory_size = 0;
+    void (*on_move)(T &object, std::uint32_t from, std::uint32_t to, void *context) = nullptr; /* after a move */
+    void *context = nullptr;
+    const char *debug = nullptr;
+};
+
+/* Objects in a plain array: begin() and end() are pointers. erase, clear and sort move objects, so keep handles. */
+template <class T> class slot_map {
+    static_assert(std::is_nothrow_move_constructible_v<T>, "a slot map moves its objects: T needs a move constructor "
+                                                           "that does not throw");
+    static constexpr bool is_bytes = std::is_trivially_copyable_v<T>;
+
+  public:
+    using value_type = T;
+    using iterator = T *;
+    using const_iterator = const T *;
+
+    explicit slot_map(const slot_map_options<T> &wish)
+        : on_move_(wish.on_move), context_(wish.context), status_(inside::checked(init(wish))) {}
+    ~slot_map() { kolk_slotmap_deinit(&map_); }
+    slot_map(const slot_map &) = delete;
+    slot_map &operator=(const slot_map &) = delete;
+
+    /* A new object, the last of the array, and its handle: `auto [body, handle] = map.emplace(...)`. The pointer is
+     * valid until the next erase, clear or sort. nullptr and the null handle: the map is full. */
+    struct added {
+        T *object;
+        kolk::handle<T> handle;
+        explicit operator bool() const noexcept { return object != nullptr; }
+    };
+
+    template <class... A> added emplace(A &&...arguments) {
+        handle<T> of;
+        void *place = kolk_slotmap_add_sized_(&map_, &of.untyped, sizeof(T));
+        if (!place) return {nullptr, {}};
+        auto undo = [this, of] {
+            unmade_ = true; /* there is nothing to destroy */
+            kolk_slotmap_remove(&map_, of.untyped);
+            unmade_ = false;
+        };
+        return {inside::construct<T>(place, undo, std::forward<A>(arguments)...), of};
+    }
+
+    /* Destroys the object; the last one moves to its place. False: the handle is null, stale or from another map. */
+    bool erase(handle<T> of) { return kolk_slotmap_remove_sized_(&map_, of.untyped, sizeof(T)); }
+
+    /* Erases each object for which the function returns true; returns how many. */
+    template <class F> std::uint32_t erase_if(F &&wanted) {
+        std::uint32_t before = size();
+        for (std::uint32_t i = before; i-- > 0;)
+            if (wanted(data()[i])) erase(handle_of(data() + i));
+        return before - size();
+    }
+
+    void clear() { kolk_slotmap_clear(&map_); }
+
+    T *get(handle<T> of) { return static_cast<T *>(kolk_slotmap_get_sized_(&map_, of.untyped, sizeof(T))); }
+    const T *get(handle<T> of) const {
+        return static_cast<const T *>(kolk_slotmap_get_sized_(&map_, of.untyped, sizeof(T)));
+    }
+    bool contains(handle<T> of) const { return get(of) != nullptr; }
+    handle<T> handle_of(const T *object) const { return {kolk_slotmap_handle_of(&map_, object)}; }
+
+    /* The object's slot, which it keeps for life, for arrays beside the map. */
+    std::uint32_t slot(handle<T> of) const { return kolk_slotmap_slot(&map_, of.untyped); }
+
+    T *data() noexcept { return static_cast<T *>(kolk_slotmap_objects(&map_)); }
+    const T *data() const noexcept { return static_cast<const T *>(kolk_slotmap_objects(&map_)); }
+    std::uint32_t size() const noexcept { return kolk_slotmap_count(&map_); }
+    bool empty() const noexcept { return size() == 0; }
+    T *begin() noexcept { return data(); }
+    T *end() noexcept { return data() + size(); }
+    const T *begin() const noexcept { return data(); }
+    const T *end() const noexcept { return data() + size(); }
+    T &operator[](std::uint32_t place) noexcept { return data()[place]; }
+    const T &operator[](std::uint32_t place) const noexcept { return data()[place]; }
+
+    /* Sorts by `less`, which must not throw; handles follow. Equal objects keep their order. */
+    template <class F = std::less<T>> void sort(F less = {}) {
+        auto compare = [](const void *a, const void *b, void *by) {
+            const T &first = *static_cast<const T *>(a), &second = *static_cast<const T *>(b);
+            F &before = *static_cast<F *>(by);
+            return before(first, second) ? -1 : before(second, first) ? 1 : 0;
+        };
+        kolk_slotmap_sort(&map_, compare, std::addressof(less));
+    }
+
+    std::uint32_t capacity() const noexcept { return map_.capacity; }
+    std::uint32_t available() const noexcept { return kolk_slotmap_available(&map_); }
+    kolk_status reserve(std::uint32_t capacity) { return kolk_slotmap_reserve(&map_, capacity); }
+    std::size_t trim() { return kolk_slotmap_trim(&map_); }
+
+    kolk_stats stats() const {
+        kolk_stats of;
+        kolk_slotmap_stats(&map_, &of);
+        return of;
+    }
+    kolk_status status() const noexcept { return status_; }
+    bool is_valid() const { return kolk_slotmap_is_valid(&map_); }
+    kolk_slotmap &untyped() noexcept { return map_; }
+    const kolk_slotmap &untyped() const noexcept { return map_; }
+
+  private:
+    static void call_move(void *to, void *from, void *self) {
+        slot_map &of = *static_cast<slot_map *>(self);
+        T *source = from ? static_cast<T *>(from) : of.aside_.object();
+        ::new (to ? to : of.aside_.bytes) T(std::move(*source));
+        source->~T();
+    }
+    static void call_on_move(void *object, std::uint32_t from, std::uint32_t to, void *self) {
+        slot_map &of = *static_cast<slot_map *>(self);
+        of.on_move_(*static_cast<T *>(object), from, to, of.context_);
+    }
+    static void call_destructor(void *object, void *self) {
+        if (!static_cast<slot_map *>(self)->unmade_) static_cast<T *>(object)->~T();
+    }
+
+    kolk_status init(const slot_map_options<T> &wish) {
+        kolk_slotmap_desc desc = {};
+        desc.name = wish.name;
+        desc.capacity = wish.capacity;
+        desc.max_capacity = wish.max_capacity;
+        desc.tag = wish.tag;
+        desc.memory = wish.memory;
+        desc.memory_size = wish.memory_size;
+        if (wish.on_move) desc.on_move = call_on_move;
+        if (!std::is_trivially_destructible_v<T>) desc.on_remove = call_destructor;
+        if (!is_bytes) desc.move = call_move;
+        desc.context = this;
+        desc.debug = wish.debug;
+        return kolk_slotmap_init_abi_(&map_, &desc, sizeof(T), alignof(T), sizeof map_, KOLK_ABI);
+    }
+
+    kolk_slotmap map_ = {};
+    void (*on_move_)(T &, std::uint32_t, std::uint32_t, void *);
+    void *context_;
+    inside::room<T> aside_; /* for sort */
+    bool unmade_ = false;
+    kolk_status status_;
+};
+
+#if KOLK_HOSTED
+
+/* ---- Deadlines --------------------------------------------------------------------------------------------------- */
+
+/* When to stop waiting: a duration from now, rounded up to milliseconds (`std::chrono::seconds(5)`), a moment of the
+ * steady clock, or one of C's (KOLK_NOW, KOLK_FOREVER). */
+class deadline {
+  public:
+    deadline(kolk_deadline at) noexcept : at_(at) {}
+    template <class R, class P> deadline(std::chrono::duration<R, P> wait) : at_(KOLK_FOREVER) {
+        if (wait < std::chrono::hours(1000000))
+            at_ = kolk_deadline_after(std::chrono::ceil<std::chrono::milliseconds>(wait).count());
+    }
+    template <class D>
+    deadline(std::chrono::time_point<std::chrono::steady_clock, D> at)
+        : deadline(at - std::chrono::steady_clock::now()) {}
+    operator kolk_deadline() const noexcept { return at_; }
+
+  private:
+    kolk_deadline at_;
+};
+
+/* ---- Queues ------------------------------------------------------------------------------------------------------ */
+
+struct queue_options {
+    const char *name = nullptr; /* must outlive the queue */
+    std::uint32_t capacity = 0;
+};
+
+/* Items are moved in and out; trivially copyable ones are copied as bytes. */
+template <class T> class queue {
+    static constexpr bool is_bytes = std::is_trivially_copyable_v<T>;
+    static_assert(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_destructible_v<T>,
+                  "other threads wait while an item moves: T needs a move constructor that does not throw");
+    static_assert(is_bytes || alignof(T) <= 8, "a queue aligns its items to 8: pass a std::unique_ptr");
+
+  public:
+    using value_type = T;
+
+    explicit queue(const queue_options &wish) : status_(inside::checked(init(wish))) {}
+    /* Destroys the items that are left. */
+    ~queue() { kolk_queue_deinit(&queue_); }
+    queue(const queue &) = delete;
+    queue &operator=(const queue &) = delete;
+
+    /* If the status is not KOLK_OK (kolk_queue_push), the item stays as it is, with its owner. */
+    kolk_status push(T &&item, deadline until = KOLK_FOREVER) {
+        return kolk_queue_push(&queue_, std::addressof(item), until);
+    }
+    kolk_status push(const T &item, deadline until = KOLK_FOREVER) {
+        T copy(item);
+        return push(std::move(copy), until);
+    }
+
+    /* If the status is not KOLK_OK (kolk_queue_pop), `item` is as it was. */
+    kolk_status pop(T &item, deadline until = KOLK_FOREVER) {
+        if constexpr (is_bytes && std::is_move_assignable_v<T>) {
+            return kolk_queue_pop(&queue_, std::addressof(item), until);
+        } else {
+            return take(until, [&item](T &&taken) { item = std::move(taken); });
+        }
+    }
+
+    /* No item: the reason is what the other pop would have returned. */
+    std::optional<T> pop(deadline until = KOLK_FOREVER) {
+        std::optional<T> item;
+        take(until, [&item](T &&taken) { item.emplace(std::move(taken)); });
+        return item;
+    }
+
+    std::size_t size() const { return kolk_queue_count(&queue_); }
+    bool empty() const { return size() == 0; }
+    std::size_t clear() { return kolk_queue_clear(&queue_); }
+    void close() { kolk_queue_close(&queue_); }
+    void shutdown() { kolk_queue_shutdown(&queue_); }
+    void reopen() { kolk_queue_reopen(&queue_); }
+    int fd(kolk_queue_event event) { return kolk_queue_fd(&queue_, event); }
+
+    kolk_stats stats() const {
+        kolk_stats of;
+        kolk_queue_stats(&queue_, &of);
+        return of;
+    }
+    kolk_status status() const noexcept { return status_; }
+    bool is_valid() const { return kolk_queue_is_valid(&queue_); }
+    kolk_queue &untyped() noexcept { return queue_; }
+    const kolk_queue &untyped() const noexcept { return queue_; }
+
+  private:
+    static void call_move(void *to, void *from, bool in, void *) {
+        T *source = static_cast<T *>(from);
+        ::new (to) T(std::move(*source));
+        if (!in) source->~T();
+    }
+    static void call_destructor(void *item, void *) { static_cast<T *>(item)->~T(); }
+
+    template <class F> kolk_status take(deadline until, F use) {
+        inside::room<T> room;
+        kolk_status status = kolk_queue_pop(&queue_, room.bytes, until);
+        if (status == KOLK_OK) {
+            struct guard {
+                T *item;
+                ~guard() { item->~T(); }
+            } destroyed_later{room.object()};
+            use(std::move(*room.object()));
+        }
+        return status;
+    }
+
+    kolk_status init(const queue_options &wish) {
+        kolk_queue_desc desc = {};
+        desc.name = wish.name;
+        desc.capacity = wish.capacity;
+        if (!std::is_trivially_destructible_v<T>) desc.destroy = call_destructor;
+        if (!is_bytes) desc.move = call_move;
+        return kolk_queue_init_abi_(&queue_, &desc, sizeof(T), sizeof queue_, KOLK_ABI);
+    }
+
+    kolk_queue queue_ = {};
+    kolk_status status_;
+};
+
+/* ---- Shared pools ------------------------------------------------------------------------------------------------ */
+
+/* The members of kolk_shared_desc (shared.h). */
+struct shared_options {
+    const char *name = nullptr; /* must outlive the pool */
+    std::uint32_t capacity = 0, max_capacity = 0, max_threads = 0, cache = 0;
+    kolk_generations generations = KOLK_GENERATIONS_RECYCLE;
+    std::uint32_t tag = 0;
+    bool exact = false;
+    const char *debug = nullptr;
+};
+
+/* A pool for many threads. Each makes a shared_pool<T>::local of its own. If T has a destructor, it runs as the pool's
+ * `reset` hook: in the thread that erases, or after erase_later in the thread that reclaims the memory. No erase takes
+ * C's fast path then. */
+template <class T> class shared_pool {
+  public:
+    using value_type = T;
+    using iterator = inside::walker<T, kolk_shared_cursor, kolk_shared_cursor_next>;
+    using const_iterator = inside::walker<const T, kolk_shared_cursor, kolk_shared_cursor_next>;
+
+    explicit shared_pool(const shared_options &wish) : status_(inside::checked(init(wish))) {}
+    /* Destroys the objects that are left. No thread uses the pool any more. */
+    ~shared_pool() { kolk_shared_deinit(&pool_); }
+    shared_pool(const shared_pool &) = delete;
+    shared_pool &operator=(const shared_pool &) = delete;
+
+    /* One thread's access to the pool, on this thread's stack. It ends before the pool. */
+    class local {
+      public:
+        explicit local(shared_pool &of) : status_(inside::checked(kolk_shared_local_init(&local_, &of.pool_))) {}
+        ~local() { kolk_shared_local_deinit(&local_); }
+        local(const local &) = delete;
+        local &operator=(const local &) = delete;
+
+        /* Constructs an object; nullptr: the pool is full. */
+        template <class... A> T *emplace(A &&...arguments) {
+            return construct(kolk_shared_alloc_sized_(&local_, sizeof(T)), std::forward<A>(arguments)...);
+        }
+
+        /* Waits for an object that another thread erases; nullptr: none came, or the pool was shut down. */
+        template <class... A> T *emplace_wait(deadline until, A &&...arguments) {
+            return construct(kolk_shared_alloc_wait(&local_, until), std::forward<A>(arguments)...);
+        }
+
+        /* Destroys an object that any thread has made. */
+        void erase(T *object) { kolk_shared_free_sized_(&local_, object, sizeof(T)); }
+
+        /* The same, but the destructor runs only when no thread looks at the object any more: see Deferred free in
+         * shared.h. */
+        void erase_later(T *object) { kolk_shared_free_later(&local_, object); }
+        void quiesce() { kolk_shared_quiesce(&local_); }
+        void offline() { kolk_shared_offline(&local_); }
+        void online() { kolk_shared_online(&local_); }
+        void flush() { kolk_shared_local_flush(&local_); }
+
+        /* A unique_ptr that erases the object through this local: in the same thread, and before the local ends. */
+        struct deleter {
+            local *by = nullptr;
+            void operator()(T *object) const { by->erase(object); }
+        };
+        using unique_ptr = std::unique_ptr<T, deleter>;
+        template <class... A> unique_ptr make_unique(A &&...arguments) {
+            return unique_ptr(emplace(std::forward<A>(arguments)...), deleter{this});
+        }
+
+        kolk_status status() const noexcept { return status_; }
+        kolk_shared_local &untyped() noexcept { return local_; }
+
+      private:
+        template <class... A> T *construct(void *slot, A &&...arguments) {
+            if (!slot) return nullptr;
+            auto undo = [this, slot] {
+                unmade() = slot;
+                kolk_shared_free(&local_, slot);
+                unmade() = nullptr;
+            };
+            return inside::construct<T>(slot, undo, std::forward<A>(arguments)...);
+        }
+
+        kolk_shared_local local_ = {};
+        kolk_status status_;
+    };
+
+    T *get(handle<T> of) const { return static_cast<T *>(kolk_shared_get_sized_(&pool_, of.untyped, sizeof(T))); }
+    handle<T> handle_of(const T *object) const { return {kolk_shared_handle_of(&pool_, object)}; }
+    bool contains(const void *object) const { return kolk_shared_is_live(&pool_, object); }
+    bool contains(handle<T> of) const { return get(of) != nullptr; }
+
+    /* Exact while no thread makes or erases objects. */
+    std::uint32_t size() const { return kolk_shared_count(&pool_); }
+    bool empty() const { return size() == 0; }
+
+    iterator begin() { return iterator(kolk_shared_each(&pool_)); }
+    const_iterator begin() const { return const_iterator(kolk_shared_each(&pool_)); }
+    inside::end_of_walk end() const noexcept { return {}; }
+
+    /* Destroys all objects, while no other thread uses the pool. */
+    void clear() { kolk_shared_clear(&pool_); }
+    void shutdown() { kolk_shared_shutdown(&pool_); }
+    void reopen() { kolk_shared_reopen(&pool_); }
+
+    kolk_stats stats() const {
+        kolk_stats of;
+        kolk_shared_stats(&pool_, &of);
+        return of;
+    }
+    kolk_status status() const noexcept { return status_; }
+    bool is_valid() const { return kolk_shared_is_valid(&pool_); }
+    kolk_shared &untyped() noexcept { return pool_; }
+    const kolk_shared &untyped() const noexcept { return pool_; }
+
+  private:
+    /* The slot whose constructor has thrown in this thread, so that there is nothing to destroy. */
+    static void *&unmade() {
+        static thread_local void *slot = nullptr;
+        return slot;
+    }
+    static void call_destructor(void *object, void *) {
+        if (object != unmade()) static_cast<T *>(object)->~T();
+    }
+
+    kolk_status init(const shared_options &wish) {
+        kolk_shared_desc desc = {};
+        desc.name = wish.name;
+        desc.capacity = wish.capacity;
+        desc.max_capacity = wish.max_capacity;
+        desc.max_threads = wish.max_threads;
+        desc.cache = wish.cache;
+        desc.generations = wish.generations;
+        desc.tag = wish.tag;
+        desc.exact = wish.exact;
+        if (!std::is_trivially_destructible_v<T>) desc.reset = call_destructor;
+        desc.debug = wish.debug;
+        return kolk_shared_init_abi_(&pool_, &desc, sizeof(T), alignof(T), sizeof pool_, KOLK_ABI);
+    }
+
+    kolk_shared pool_ = {};
+    kolk_status status_;
+};
+
+/* ---- Resource pools ---------------------------------------------------------------------------------------------- */
+
+/* The members of kolk_resource_pool_desc (resource.h) with C++'s types; a time of 0 means the default, and -1 ms means
+ * off. The functions may throw: create has then failed, with what() as the reason; validate and reset have returned
+ * false. */
+template <class T> struct resource_options {
+    const char *name = nullptr; /* must outlive the pool */
+    /* Returns nullptr if it fails, with the reason in error.text. */
+    std::function<T *(const char *key, kolk_deadline until, kolk_error &error)> create = nullptr;
+    std::function<void(T *)> destroy = nullptr; /* none: delete */
+    std::function<bool(T &, kolk_deadline until)> validate = nullptr;
+    std::function<bool(T &)> reset = nullptr;
+    std::function<void(const kolk_resource_event &)> log = nullptr;
+    std::uint32_t max = 0, min_idle = 0, max_creating = 0;
+    std::chrono::milliseconds idle_timeout{}, max_lifetime{}, keepalive{}, validate_after{}, leak_after{},
+        create_timeout{}, slow_borrow{};
+    kolk_reuse reuse = KOLK_REUSE_LIFO;
+    bool look = false, no_housekeeper = false;
+    const char *debug = nullptr;
+};
+
+template <class T> class resource_pool {
+  public:
+    explicit resource_pool(resource_options<T> wish) : wish_(std::move(wish)), status_(inside::checked(init())) {}
+    ~resource_pool() { kolk_resource_deinit(&pool_); }
+    resource_pool(const resource_pool &) = delete;
+    resource_pool &operator=(const resource_pool &) = delete;
+
+    /* A resource that is lent, or why none was. Gives it back at the end of its scope; discards it if an exception ends
+     * the scope, because the resource may be in any state then. It must not outlive the pool. */
+    class borrowed {
+      public:
+        borrowed() = default;
+        borrowed(borrowed &&other) noexcept
+            : pool_(std::exchange(other.pool_, nullptr)), borrow_(other.borrow_), status_(other.status_),
+              flying_(std::uncaught_exceptions()) {}
+        borrowed &operator=(borrowed &&other) noexcept {
+            if (this != &other) {
+                end();
+                pool_ = std::exchange(other.pool_, nullptr);
+                borrow_ = other.borrow_;
+                status_ = other.status_;
+                flying_ = std::uncaught_exceptions();
+            }
+            return *this;
+        }
+        ~borrowed() { end(); }
+
+        explicit operator bool() const noexcept { return get() != nullptr; }
+        T *get() const noexcept { return pool_ ? static_cast<T *>(borrow_.resource) : nullptr; }
+        T &operator*() const noexcept { return *get(); }
+        T *operator->() const noexcept { return get(); }
+
+        /* KOLK_OK, or why there is no resource, with a sentence. */
+        kolk_status status() const noexcept { return status_; }
+        const kolk_error &error() const noexcept { return borrow_.error; }
+
+        /* End the borrow now. discard also destroys the resource. */
+        void give_back() {
+            if (resource_pool *of = std::exchange(pool_, nullptr)) kolk_resource_give_back(&of->pool_, &borrow_);
+        }
+        void discard() {
+            if (resource_pool *of = std::exchange(pool_, nullptr)) kolk_resource_discard(&of->pool_, &borrow_);
+        }
+
+        /* See kolk_resource_evict_generation. */
+        std::uint32_t generation() const noexcept { return borrow_.generation; }
+
+      private:
+        friend class resource_pool;
+        borrowed(resource_pool *of, const kolk_borrow_desc *wish) {
+            status_ = kolk_resource_borrow(&of->pool_, wish, &borrow_);
+            if (status_ == KOLK_OK) pool_ = of;
+        }
+        void end() {
+            if (std::uncaught_exceptions() > flying_)
+                discard();
+            else
+                give_back();
+        }
+
+        resource_pool *pool_ = nullptr; /* nullptr: nothing is lent */
+        kolk_borrowed borrow_ = {};
+        kolk_status status_ = KOLK_EMPTY;
+        int flying_ = std::uncaught_exceptions();
+    };
+
+    /* Waits for 30 s at most. */
+    borrowed borrow() { return borrowed(this, nullptr); }
+    borrowed borrow(deadline until, const char *key = nullptr, const char *who = nullptr) {
+        kolk_borrow_desc desc = {};
+        desc.key = key;
+        desc.deadline = until;
+        desc.who = who;
+        return borrowed(this, &desc);
+    }
+
+    kolk_status close(deadline until) { return kolk_resource_close(&pool_, until); }
+    void evict() { kolk_resource_evict(&pool_); }
+    bool evict_generation(std::uint32_t generation) { return kolk_resource_evict_generation(&pool_, generation); }
+    void pause() { kolk_resource_pause(&pool_); }
+    void resume() { kolk_resource_resume(&pool_); }
+    kolk_status resize(std::uint32_t max) { return kolk_resource_resize(&pool_, max); }
+    void tick(deadline until) { kolk_resource_tick(&pool_, until); }
+    int fd() { return kolk_resource_fd(&pool_); }
+
+    kolk_resource_pool_stats stats() const {
+        kolk_resource_pool_stats of;
+        kolk_resource_stats(&pool_, &of);
+        return of;
+    }
+    kolk_status status() const noexcept { return status_; }
+    bool is_valid() const { return kolk_resource_is_valid(&pool_); }
+    kolk_resource_pool &untyped() noexcept { return pool_; }
+
+  private:
+    /* Runs a function of the user's, below which C frames lie. */
+    template <class F> static bool caught(F function, kolk_error *error) {
+#if defined(__cpp_exceptions)
+        try {
+            return function();
+        } catch (const std::exception &problem) {
+            if (error) std::snprintf(error->text, sizeof error->text, "%s", problem.what());
+        } catch (...) {
+            if (error) std::snprintf(error->text, sizeof error->text, "the function threw something");
+        }
+        return false;
+#else
+        (void)error;
+        return function();
+#endif
+    }
+
+    static bool call_create(void *self, const char *key, kolk_deadline until, void **resource, kolk_error *error) {
+        resource_pool *of = static_cast<resource_pool *>(self);
+        return caught([&] { return (*resource = of->wish_.create(key, until, *error)) != nullptr; }, error);
+    }
+    template <class U> static auto delete_it(U *resource, int) -> decltype(void(sizeof(U))) {
+        delete resource;
+    }
+    template <class U> static void delete_it(U *, long) {} /* its type is incomplete: `destroy` knows how */
+    static void call_destroy(void *self, void *resource) {
+        resource_pool *of = static_cast<resource_pool *>(self);
+        T *object = static_cast<T *>(resource);
+        if (of->wish_.destroy)
+            of->wish_.destroy(object);
+        else
+            delete_it(object, 0);
+    }
+    static bool call_validate(void *self, void *resource, kolk_deadline until) {
+        resource_pool *of = static_cast<resource_pool *>(self);
+        return caught([&] { return of->wish_.validate(*static_cast<T *>(resource), until); }, nullptr);
+    }
+    static bool call_reset(void *self, void *resource) {
+        resource_pool *of = static_cast<resource_pool *>(self);
+        return caught([&] { return of->wish_.reset(*static_cast<T *>(resource)); }, nullptr);
+    }
+    static void call_log(void *self, const kolk_resource_event *event) {
+        static_cast<resource_pool *>(self)->wish_.log(*event);
+    }
+
+    kolk_status init() {
+        kolk_resource_pool_desc desc = {};
+        desc.name = wish_.name;
+        desc.context = this;
+        if (wish_.create) desc.create = call_create;
+        desc.destroy = call_destroy;
+        if (wish_.validate) desc.validate = call_validate;
+        if (wish_.reset) desc.reset = call_reset;
+        if (wish_.log) desc.log = call_log;
+        desc.max = wish_.max;
+        desc.min_idle = wish_.min_idle;
+        desc.max_creating = wish_.max_creating;
+        desc.idle_timeout_ms = wish_.idle_timeout.count();
+        desc.max_lifetime_ms = wish_.max_lifetime.count();
+        desc.keepalive_ms = wish_.keepalive.count();
+        desc.validate_after_ms = wish_.validate_after.count();
+        desc.leak_after_ms = wish_.leak_after.count();
+        desc.create_timeout_ms = wish_.create_timeout.count();
+        desc.slow_borrow_ms = wish_.slow_borrow.count();
+        desc.reuse = wish_.reuse;
+        desc.look = wish_.look;
+        desc.no_housekeeper = wish_.no_housekeeper;
+        desc.debug = wish_.debug;
+        return kolk_resource_init(&pool_, &desc);
+    }
+
+    resource_options<T> wish_; /* before the pool, whose functions it has */
+    kolk_resource_pool pool_ = {};
+    kolk_status status_;
+};
+
+#if defined(__cpp_lib_memory_resource)
+
+/* ---- Heaps and nodes: memory resources --------------------------------------------------------------------------- */
+
+namespace inside {
+
+[[noreturn]] inline void no_memory() {
+#if defined(__cpp_exceptions)
+    throw std::bad_alloc();
+#else
+    std::abort();
+#endif
+}
+
+} // namespace inside
+
+/* A kolk_heap (heap.h): `std::pmr::vector<int> numbers(&heap)`. If there is no memory, allocate throws std::bad_alloc;
+ * without exceptions it ends the program. */
+class heap : public std::pmr::memory_resource {
+  public:
+    explicit heap(const kolk_heap_desc &wish = {}) : status_(inside::checked(kolk_heap_init(&heap_, &wish))) {}
+    /* Frees all blocks, without destructors. */
+    ~heap() override { kolk_heap_deinit(&heap_); }
+    heap(const heap &) = delete;
+    heap &operator=(const heap &) = delete;
+
+    /* Frees all blocks at once, and keeps the memory for new ones. */
+    void reset() { kolk_heap_reset(&heap_); }
+    std::size_t trim() { return kolk_heap_trim(&heap_); }
+
+    kolk_stats stats() const {
+        kolk_stats of;
+        kolk_heap_stats(&heap_, &of);
+        return of;
+    }
+    kolk_status status() const noexcept { return status_; }
+    bool is_valid() const { return kolk_heap_is_valid(&heap_); }
+    kolk_heap &untyped() noexcept { return heap_; }
+
+  protected:
+    void *do_allocate(std::size_t bytes, std::size_t align) override {
+        void *block = align <= 16 ? kolk_heap_alloc(&heap_, bytes) : kolk_heap_alloc_aligned(&heap_, align, bytes);
+        if (!block) inside::no_memory();
+        return block;
+    }
+    void do_deallocate(void *block, std::size_t, std::size_t) override { kolk_heap_free(&heap_, block); }
+    bool do_is_equal(const std::pmr::memory_resource &other) const noexcept override { return this == &other; }
+
+  private:
+    kolk_heap heap_ = {};
+    kolk_status status_;
+};
+
+struct node_options {
+    const char *name = nullptr; /* must outlive the resource */
+    /* Address space for the nodes of one size; 0: 16 GiB on 64-bit machines, else 64 MiB. Memory is taken as needed. */
+    std::size_t max_bytes = 0;
+    std::pmr::memory_resource *upstream = nullptr; /* for all but nodes; nullptr: std::pmr::get_default_resource() */
+    const char *debug = nullptr;
+};
+
+/* A pool for each size of nodes up to 256 bytes, in steps of 8, for one thread at a time. Larger blocks, such as the
+ * buckets of an unordered_map, and blocks aligned to more than 16 come from upstream. Any number of containers may share
+ * it. Its end frees all nodes, without destructors. */
+class node_resource : public std::pmr::memory_resource {
+  public:
+    static constexpr std::size_t largest = 256;
+
+    explicit node_resource(const node_options &wish = {})
+        : wish_(wish), upstream_(wish.upstream ? wish.upstream : std::pmr::get_default_resource()) {}
+    ~node_resource() override {
+        for (kolk_pool &each : pools_) kolk_pool_deinit(&each);
+    }
+    node_resource(const node_resource &) = delete;
+    node_resource &operator=(const node_resource &) = delete;
+
+    /* A block of `size` bytes, a multiple of 8 up to `largest`, and its end. A multiple of 16 is aligned to 16. */
+    void *node(std::size_t size) {
+        void *block = kolk_pool_alloc_sized_(&pools_[size / 8 - 1], size);
+        return block ? block : first_node(size);
+    }
+    void end_node(void *block, std::size_t size) { kolk_pool_free_sized_(&pools_[size / 8 - 1], block, size); }
+
+    /* Returns to the system what the pools do not use. */
+    std::size_t trim() {
+        std::size_t bytes = 0;
+        for (kolk_pool &each : pools_) bytes += kolk_pool_trim(&each);
+        return bytes;
+    }
+
+    /* How many nodes are alive. */
+    std::size_t size() const noexcept {
+        std::size_t count = 0;
+        for (const kolk_pool &each : pools_) count += kolk_pool_count(&each);
+        return count;
+    }
+    std::pmr::memory_resource *upstream() const noexcept { return upstream_; }
+
+    /* The bytes of a node, or 0 if this is not a node. */
+    static constexpr std::size_t node_size(std::size_t bytes, std::size_t align) noexcept {
+        std::size_t unit = align > 8 ? align : 8, size = (bytes + unit - 1) / unit * unit;
+        return align > 16 || size > largest ? 0 : size ? size : unit;
+    }
+
+  protected:
+    void *do_allocate(std::size_t bytes, std::size_t align) override {
+        std::size_t size = node_size(bytes, align);
+        return size ? node(size) : upstream_->allocate(bytes, align);
+    }
+    void do_deallocate(void *block, std::size_t bytes, std::size_t align) override {
+        if (std::size_t size = node_size(bytes, align))
+            end_node(block, size);
+        else
+            upstream_->deallocate(block, bytes, align);
+    }
+    bool do_is_equal(const std::pmr::memory_resource &other) const noexcept override { return this == &other; }
+
+  private:
+    void *first_node(std::size_t size) {
+        kolk_pool &of = pools_[size / 8 - 1];
+        if (of.capacity == 0) {
+            std::size_t bytes = wish_.max_bytes ? wish_.max_bytes : std::size_t(64) << (sizeof(void *) > 4 ? 28 : 20);
+            kolk_pool_desc desc = {};
+            desc.name = wish_.name;
+            desc.object_size = size;
+            desc.max_capacity = static_cast<std::uint32_t>(std::min<std::size_t>(bytes / size, 0x7fffffff));
+            desc.generations = KOLK_GENERATIONS_NONE;
+            desc.debug = wish_.debug;
+            if (kolk_pool_init(&of, &desc) == KOLK_OK)
+                if (void *block = kolk_pool_alloc(&of)) return block;
+        }
+        inside::no_memory();
+    }
+
+    node_options wish_;
+    std::pmr::memory_resource *upstream_;
+    kolk_pool pools_[largest / 8] = {};
+};
+
+/* For containers with a type parameter: `std::list<int, kolk::allocator<int>> numbers(&nodes)`. A node costs no virtual
+ * call. */
+template <class T> class allocator {
+  public:
+    using value_type = T;
+
+    allocator(node_resource *from) noexcept : from_(from) {}
+    template <class U> allocator(const allocator<U> &other) noexcept : from_(other.from()) {}
+
+    T *allocate(std::size_t n) {
+        constexpr std::size_t size = node_resource::node_size(sizeof(T), alignof(T));
+        if (size && n == 1) return static_cast<T *>(from_->node(size));
+        if (n > static_cast<std::size_t>(-1) / sizeof(T)) inside::no_memory();
+        return static_cast<T *>(from_->allocate(n * sizeof(T), alignof(T)));
+    }
+    void deallocate(T *block, std::size_t n) {
+        constexpr std::size_t size = node_resource::node_size(sizeof(T), alignof(T));
+        if (size && n == 1)
+            from_->end_node(block, size);
+        else
+            from_->deallocate(block, n * sizeof(T), alignof(T));
+    }
+
+    node_resource *from() const noexcept { return from_; }
+    friend bool operator==(const allocator &a, const allocator &b) noexcept { return a.from_ == b.from_; }
+    friend bool operator!=(const allocator &a, const allocator &b) noexcept { return a.from_ != b.from_; }
+
+  private:
+    node_resource *from_;
+};
+
+#endif /* memory resources */
+#endif /* KOLK_HOSTED */
 
 } // namespace kolk
 

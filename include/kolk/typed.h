@@ -11,11 +11,10 @@
  * the descriptor 0: they follow from the type. A descriptor without a name gets the type's name (this holds for all
  * kinds below), so that only pools of the same type share a tag.
  *
- * In C++: `kolk_pool_desc desc = {}; desc.capacity = 256; bullets_init(&pool, &desc);`. C++20 has
- * `kolk_pool_desc desc{.capacity = 256};` as well.
- * alloc returns raw memory: construct an object there by placement new, and destroy it before you free it. Destroy all
- * objects before deinit and clear (examples/sessions.cc). Slot maps and queues copy bytes: if a type is not trivially
- * copyable, they do not compile. Snapshots copy bytes too, but the compiler cannot check that.
+ * C++ has the classes of kolk.hpp, which construct and destroy objects. These macros work there too: `kolk_pool_desc
+ * desc = {}; desc.capacity = 256; bullets_init(&pool, &desc);`, or in C++20 `kolk_pool_desc desc{.capacity = 256};`. A
+ * type with a destructor does not compile, and nor does a copy of a pool. Slot maps and queues copy bytes: if a type is
+ * not trivially copyable, they do not compile. Snapshots copy bytes too, but the compiler cannot check that.
  *
  * A semicolon after this macro, and after the others that make functions, is optional. In C, the last line of a file
  * needs it.
@@ -72,12 +71,29 @@
 #define KOLK_END_ __extension__
 #endif
 
-/* Checks in C++ that a type may be copied as bytes. In C every type may. */
+/* Check in C++ that a type may be copied as bytes, and that its objects need no destructor. In C every type may, and
+ * none does. Typed pools are pinned: C++ does not copy them. */
 #ifdef __cplusplus
 #define KOLK_COPIED_(T)                                                                                                \
-    static_assert(__is_trivially_copyable(T), "kolk copies these as bytes: T is to be trivially copyable");
+    static_assert(__is_trivially_copyable(T),                                                                          \
+                  "kolk copies these as bytes: use kolk::slot_map or kolk::queue (kolk.hpp)");
+#ifdef __clang__
+#define KOLK_DESTROYED_(T)                                                                                             \
+    static_assert(__is_trivially_destructible(T), "kolk calls no destructors here: use kolk::pool (kolk.hpp)");
+#else
+#define KOLK_DESTROYED_(T)                                                                                             \
+    static_assert(__has_trivial_destructor(T), "kolk calls no destructors here: use kolk::pool (kolk.hpp)");
+#endif
+struct kolk_pinned_ {
+    kolk_pinned_() = default;
+    kolk_pinned_(const kolk_pinned_ &) = delete;
+    kolk_pinned_ &operator=(const kolk_pinned_ &) = delete;
+};
+#define KOLK_PINNED_ : kolk_pinned_
 #else
 #define KOLK_COPIED_(T)
+#define KOLK_DESTROYED_(T)
+#define KOLK_PINNED_
 #endif
 
 /* clang-format off */
@@ -93,15 +109,22 @@
         KOLK_ALIGNAS(8) unsigned char bytes[KOLK_POOL_BYTES(sizeof(T), KOLK_ALIGNOF_(T), n)];                          \
     }
 
-#define KOLK_POOL_TYPE(name, T)                                                                                        \
+#define KOLK_POOL_TYPE(name, ...)                                                                                      \
+    typedef __VA_ARGS__ name##_object;                                                                                 \
+    KOLK_DESTROYED_(name##_object)                                                                                     \
+    KOLK_POOL_TYPE_(name, name##_object)
+#define KOLK_POOL_TYPE_(name, T)                                                                                       \
     KOLK_POOL_TYPES_(name, T)                                                                                          \
     KOLK_POOL_COMMON_(name, T)                                                                                         \
-    KOLK_POOL_DEFINE(name, T)                                                                                          \
+    KOLK_POOL_DEFINE_(name, T)                                                                                         \
     KOLK_TYPED_ void name##_free(name *pool_, T *object_) { kolk_pool_free_sized_(&pool_->pool, object_, sizeof(T)); } \
     KOLK_TYPED_ T *name##_get(const name *pool_, name##_handle handle_) { \
         return KOLK_CAST_(T *, kolk_pool_get_sized_(&pool_->pool, handle_.untyped, sizeof(T))); } KOLK_END_
 
-#define KOLK_POOL_DECLARE(name, T)                                                                                     \
+#define KOLK_POOL_DECLARE(name, ...)                                                                                   \
+    typedef __VA_ARGS__ name##_object;                                                                                 \
+    KOLK_POOL_DECLARE_(name, name##_object)
+#define KOLK_POOL_DECLARE_(name, T)                                                                                    \
     KOLK_POOL_TYPES_(name, T)                                                                                          \
     KOLK_POOL_COMMON_(name, T)                                                                                         \
     KOLK_TYPED_ void name##_free(name *pool_, T *object_) { kolk_pool_free(&pool_->pool, object_); }                   \
@@ -109,6 +132,9 @@
         return KOLK_CAST_(T *, kolk_pool_get(&pool_->pool, handle_.untyped)); } KOLK_END_
 
 #define KOLK_POOL_DEFINE(name, T)                                                                                      \
+    KOLK_DESTROYED_(T)                                                                                                 \
+    KOLK_POOL_DEFINE_(name, T)
+#define KOLK_POOL_DEFINE_(name, T)                                                                                     \
     KOLK_TYPED_ kolk_status name##_init(name *pool_, const kolk_pool_desc *desc_) { \
         kolk_pool_desc named_; \
         return kolk_pool_init_typed_(&pool_->pool, kolk_pool_desc_named_(desc_, #name, &named_), sizeof(T), \
@@ -138,8 +164,7 @@
         name##_free(pool_, KOLK_CAST_(name##_object *, KOLK_CAST_(void *, object_))); } KOLK_END_
 
 #define KOLK_POOL_TYPES_(name, T)                                                                                      \
-    typedef T name##_object;                                                                                           \
-    typedef struct name { kolk_pool pool; } name;                                                                      \
+    typedef struct name KOLK_PINNED_ { kolk_pool pool; } name;                                                         \
     typedef struct name##_handle { kolk_handle untyped; } name##_handle;                                               \
     typedef kolk_cursor name##_cursor;
 
@@ -194,9 +219,11 @@
  * makes `peds`, `peds_object`, and peds_initialise (of a count), _initialise_with, _attach, _clear, _flush, _new,
  * _new_at, _delete, _get_slot, _get_at, _get_just_index, _get_index, _used_count, _free_count, _next, _next_handle,
  * _stats and _is_valid. Handles are int32_t, as they are in scripts. object_size may be 0 or more than the type's. */
-#define KOLK_BYTEMAP_TYPE(name, T)                                                                                     \
-    typedef T name##_object;                                                                                           \
-    typedef struct name { kolk_bytemap pool; } name;                                                                   \
+#define KOLK_BYTEMAP_TYPE(name, ...)                                                                                   \
+    typedef __VA_ARGS__ name##_object;                                                                                 \
+    KOLK_BYTEMAP_TYPE_(name, name##_object)
+#define KOLK_BYTEMAP_TYPE_(name, T)                                                                                    \
+    typedef struct name KOLK_PINNED_ { kolk_bytemap pool; } name;                                                      \
     KOLK_TYPED_ kolk_status name##_initialise_with(name *pool_, const kolk_bytemap_view *view_) { \
         kolk_bytemap_view named_; \
         return kolk_bytemap_init_abi_(&pool_->pool, kolk_bytemap_view_named_(view_, #name, &named_), false, sizeof(T), \
@@ -241,10 +268,12 @@
  * makes `bodies` (a slot map), `bodies_object`, `bodies_handle`, and bodies_init, _add, _remove, _get, _objects,
  * _count, _available, _handle_of, _index, _at, _slot, _sort (whose compare takes const void *), _clear, _reserve,
  * _trim, _stats, _is_valid and _deinit, which work as in slotmap.h. The untyped map is `bodies.map`. */
-#define KOLK_SLOTMAP_TYPE(name, T)                                                                                     \
+#define KOLK_SLOTMAP_TYPE(name, ...)                                                                                   \
+    typedef __VA_ARGS__ name##_object;                                                                                 \
+    KOLK_SLOTMAP_TYPE_(name, name##_object)
+#define KOLK_SLOTMAP_TYPE_(name, T)                                                                                    \
     KOLK_COPIED_(T)                                                                                                    \
-    typedef T name##_object;                                                                                           \
-    typedef struct name { kolk_slotmap map; } name;                                                                    \
+    typedef struct name KOLK_PINNED_ { kolk_slotmap map; } name;                                                       \
     typedef struct name##_handle { kolk_handle untyped; } name##_handle;                                               \
     typedef kolk_slotmap_cursor name##_cursor;                                                                         \
     KOLK_TYPED_ kolk_status name##_init(name *map_, const kolk_slotmap_desc *desc_) { \
@@ -298,10 +327,12 @@
  * _push_n, _pop_n, _count, _clear, _close, _shutdown, _reopen, _fd, _stats, _is_valid and _deinit, which work as in
  * queue.h. Leave item_size of the descriptor 0. The untyped queue is `jobs.queue`. The type may be a pointer: then
  * pointers travel, not objects. */
-#define KOLK_QUEUE_TYPE(name, T)                                                                                       \
+#define KOLK_QUEUE_TYPE(name, ...)                                                                                     \
+    typedef __VA_ARGS__ name##_item;                                                                                   \
+    KOLK_QUEUE_TYPE_(name, name##_item)
+#define KOLK_QUEUE_TYPE_(name, T)                                                                                      \
     KOLK_COPIED_(T)                                                                                                    \
-    typedef T name##_item;                                                                                             \
-    typedef struct name { kolk_queue queue; } name;                                                                    \
+    typedef struct name KOLK_PINNED_ { kolk_queue queue; } name;                                                       \
     KOLK_TYPED_ kolk_status name##_init(name *queue_, const kolk_queue_desc *desc_) { \
         kolk_queue_desc named_; \
         return kolk_queue_init_abi_(&queue_->queue, kolk_queue_desc_named_(desc_, #name, &named_), sizeof(T), \
@@ -336,10 +367,12 @@
  * _free_n, _free_later, _quiesce, _offline and _online (of a local), _clear, _shutdown, _reopen, _handle_of, _get,
  * _is_live, _each, _each_next, _count, _stats, _is_valid and _deinit, which work as in shared.h. The untyped ones are
  * `messages.pool` and `messages_local.local`. */
-#define KOLK_SHARED_TYPE(name, T)                                                                                      \
-    typedef T name##_object;                                                                                           \
-    typedef struct name { kolk_shared pool; } name;                                                                    \
-    typedef struct name##_local { kolk_shared_local local; } name##_local;                                             \
+#define KOLK_SHARED_TYPE(name, ...)                                                                                    \
+    typedef __VA_ARGS__ name##_object;                                                                                 \
+    KOLK_DESTROYED_(name##_object) KOLK_SHARED_TYPE_(name, name##_object)
+#define KOLK_SHARED_TYPE_(name, T)                                                                                     \
+    typedef struct name KOLK_PINNED_ { kolk_shared pool; } name;                                                       \
+    typedef struct name##_local KOLK_PINNED_ { kolk_shared_local local; } name##_local;                                \
     typedef struct name##_handle { kolk_handle untyped; } name##_handle;                                               \
     typedef kolk_shared_cursor name##_cursor;                                                                          \
     KOLK_TYPED_ kolk_status name##_init(name *pool_, const kolk_shared_desc *desc_) { \
@@ -394,8 +427,10 @@
  * _borrow, _resource_of (the PGconn * of a borrow), _give_back, _discard, _fd, _close, _evict, _evict_generation (of a
  * borrow), _evict_if, _pause, _resume, _resize, _tick, _stats, _is_valid and _deinit, which work as in resource.h. The
  * factory keeps its void *. The untyped ones are `connections.pool` and `borrowed.borrow`. */
-#define KOLK_RESOURCE_TYPE(name, T)                                                                                    \
-    typedef T name##_resource;                                                                                         \
+#define KOLK_RESOURCE_TYPE(name, ...)                                                                                  \
+    typedef __VA_ARGS__ name##_resource;                                                                               \
+    KOLK_RESOURCE_TYPE_(name, name##_resource)
+#define KOLK_RESOURCE_TYPE_(name, T)                                                                                   \
     typedef struct name { kolk_resource_pool pool; } name;                                                             \
     typedef struct name##_borrowed { kolk_borrowed borrow; } name##_borrowed;                                          \
     KOLK_TYPED_ kolk_status name##_init(name *pool_, const kolk_resource_pool_desc *desc_) { \

@@ -20,7 +20,7 @@ build() {
   $CXX $warnings "$@" -Iinclude "$source" "$library" -static-libstdc++ -o "$program" -pthread
 }
 
-for example in examples/*.cc; do
+for example in examples/cpp/*.cc; do
   for dialect in c++17 c++20; do
     build "$1" "$example" -std=$dialect -O1
     tests/build/example.sh "$program" "${example%.cc}.expected"

@@ -41,7 +41,11 @@ done
 sed 's|<kolk/.*>|"kolk.h"|' "$top/tests/compile/every_header.cc" > every_header.cc
 quiet "$CXX" -std=c++17 "${cxx_warnings[@]}" every_header.cc kolk.o -static-libstdc++ -o every_header -pthread
 ${EMULATOR:-} ./every_header
-echo "a program of C++ runs with them"
+sed 's|<kolk/.*>|"kolk.hpp"|' "$top/examples/cpp/enemies.cc" > enemies.cc
+cp dist/kolk.hpp .
+quiet "$CXX" -std=c++17 "${cxx_warnings[@]}" enemies.cc kolk.o -static-libstdc++ -o enemies -pthread
+${EMULATOR:-} ./enemies | diff -u "$top/examples/cpp/enemies.expected" -
+echo "programs of C++ run with them"
 
 if [[ $("$CC" -std=gnu99 -fsyntax-only kolk.c 2>&1) != *"kolk is C11: compile its own files as C"* ]]; then
   fail "kolk.c, compiled as C99, does not say that it is C11."

@@ -29,7 +29,9 @@ struct counted {
     }
     counted(const counted &) = delete;
     counted &operator=(const counted &) = delete;
-    ~counted() { alive--; }
+    ~counted() {
+        alive--;
+    }
 };
 
 kolk::options<counted> with_capacity(std::uint32_t capacity) {
@@ -109,14 +111,17 @@ void test_throwing_constructor() {
     bool caught = false;
     try {
         pool.emplace(1);
-    } catch (const std::string &) { caught = true; }
+    } catch (const std::string &) {
+        caught = true;
+    }
     CHECK(caught && pool.empty() && counted::alive == 0 && pool.is_valid());
     CHECK(pool.emplace(2));
     caught = false;
     try {
         kolk::pool<counted> bad(with_capacity(0));
     } catch (const kolk::error &problem) {
-        caught = problem.status() == KOLK_ZERO_CAPACITY && std::string(problem.what()).find("capacity") != std::string::npos;
+        caught =
+            problem.status() == KOLK_ZERO_CAPACITY && std::string(problem.what()).find("capacity") != std::string::npos;
     }
     CHECK(caught);
 #else
@@ -209,7 +214,8 @@ void test_growth_and_memory() {
     wish.memory_size = sizeof bytes;
     wish.reuse = KOLK_REUSE_LOWEST;
     kolk::pool<counted> fixed(wish);
-    CHECK(fixed.emplace(1) && fixed.capacity() == 4 && fixed.reserve(5) == KOLK_ABOVE_MAX && fixed.untyped().levels == 1);
+    CHECK(fixed.emplace(1) && fixed.capacity() == 4 && fixed.reserve(5) == KOLK_ABOVE_MAX &&
+          fixed.untyped().levels == 1);
 }
 
 // Any object type may live in a pool.
@@ -261,7 +267,8 @@ void test_types() {
     for (std::uint32_t n = 1; n < 4; n++) several.push_back(std::make_unique<kolk::pool<counted>>(with_capacity(n)));
     CHECK(several[2]->emplace(1));
 
-    static_assert(!std::is_copy_constructible_v<kolk::pool<counted>> && !std::is_move_constructible_v<kolk::pool<counted>>);
+    static_assert(!std::is_copy_constructible_v<kolk::pool<counted>> &&
+                  !std::is_move_constructible_v<kolk::pool<counted>>);
     static_assert(!std::is_copy_assignable_v<kolk::pool<counted>> && !std::is_move_assignable_v<kolk::pool<counted>>);
 #if __cplusplus > 201703L
     kolk::pool<counted> as_in_the_manual{{.name = "enemies", .capacity = 256}};

@@ -1,0 +1,193 @@
+// Tests each promise of kolk::slot_map and kolk::pool_of in kolk.hpp.
+#include <kolk/kolk.hpp>
+
+#include "test.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+#if __cplusplus > 201703L
+#include <span>
+#endif
+
+namespace {
+
+// Its address is part of it, as in a short std::string.
+struct body {
+    static inline int alive = 0;
+    const body *self = this;
+    std::string name;
+    std::unique_ptr<int> number;
+    explicit body(int of) : name(std::to_string(of)), number(std::make_unique<int>(of)) { alive++; }
+    body(body &&other) noexcept : name(std::move(other.name)), number(std::move(other.number)) {
+        CHECK(other.self == &other);
+        alive++;
+    }
+    body &operator=(body &&) = delete;
+    ~body() {
+        CHECK(self == this);
+        alive--;
+    }
+    bool is(int of) const { return self == this && name == std::to_string(of) && *number == of; }
+};
+
+void test_moves(const char *debug) {
+    kolk::slot_map_options<body> wish;
+    wish.name = "bodies";
+    wish.max_capacity = 100;
+    wish.debug = debug;
+    {
+        kolk::slot_map<body> map(wish);
+        std::vector<kolk::handle<body>> handles;
+        for (int i = 0; i < 100; i++) {
+            auto [object, handle] = map.emplace((i * 37) % 100);
+            CHECK(object && handle && object->is((i * 37) % 100));
+            handles.push_back(handle);
+        }
+        CHECK(!map.emplace(1) && map.size() == 100 && body::alive == 100 && map.available() == 0);
+        map.sort([](const body &a, const body &b) { return *a.number < *b.number; });
+        for (int i = 0; i < 100; i++) CHECK(map[static_cast<std::uint32_t>(i)].is(i));
+        for (int i = 0; i < 100; i++) CHECK(map.get(handles[static_cast<std::size_t>(i)])->is((i * 37) % 100));
+        CHECK(map.erase_if([](const body &each) { return *each.number % 2 == 1; }) == 50 && body::alive == 50);
+        for (std::size_t i = 0; i < 100; i++) {
+            int number = static_cast<int>(i * 37 % 100);
+            CHECK(map.contains(handles[i]) == (number % 2 == 0));
+            if (map.contains(handles[i])) CHECK(map.get(handles[i])->is(number));
+        }
+        CHECK(map.erase(handles[0]) && !map.erase(handles[0]) && map.is_valid());
+        CHECK(map.handle_of(map.data()) && map.get(map.handle_of(map.data())) == map.begin());
+        CHECK(map.slot(map.handle_of(map.data())) < 100 && map.stats().count == map.size());
+        CHECK(std::all_of(map.begin(), map.end(), [](const body &each) { return each.is(*each.number); }));
+#if __cplusplus > 201703L
+        CHECK(std::span(map).size() == 49 && std::span<body>(map).data() == map.data());
+#endif
+    }
+    CHECK(body::alive == 0);
+}
+
+void test_bytes() {
+    kolk::slot_map_options<int> wish;
+    wish.capacity = 4;
+    static std::uint32_t moved_to;
+    wish.on_move = [](int &object, std::uint32_t, std::uint32_t to, void *) {
+        moved_to = to + (object == 9 ? 100 : 0);
+    };
+    kolk::slot_map<int> map(wish);
+    kolk::handle<int> first = map.emplace(3).handle;
+    map.emplace(9);
+    map.erase(first);
+    CHECK(map.size() == 1 && map[0] == 9 && moved_to == 100);
+    map.clear();
+    CHECK(map.empty() && map.reserve(5) == KOLK_ABOVE_MAX);
+    map.emplace(5);
+    map.emplace(4);
+    map.sort();
+    CHECK(map[0] == 4 && map[1] == 5);
+    CHECK(!map.untyped().move && !map.untyped().on_remove); // so that erase takes C's fast path
+}
+
+#if defined(__cpp_exceptions)
+struct thrower {
+    explicit thrower(bool now) {
+        if (now) throw 1;
+    }
+    thrower(thrower &&) noexcept {}
+    thrower &operator=(thrower &&) = delete;
+    ~thrower() { ends++; }
+    static inline int ends = 0;
+};
+#endif
+
+void test_throwing_constructor() {
+#if defined(__cpp_exceptions)
+    kolk::slot_map_options<thrower> wish;
+    wish.capacity = 2;
+    kolk::slot_map<thrower> map(wish);
+    map.emplace(false);
+    bool caught = false;
+    try {
+        map.emplace(true);
+    } catch (int) {
+        caught = true;
+    }
+    CHECK(caught && map.size() == 1 && thrower::ends == 0 && map.is_valid());
+    CHECK(map.emplace(false));
+#endif
+}
+
+// ---- A family of types ----
+
+struct effect {
+    static inline int alive = 0;
+    effect() { alive++; }
+    effect(const effect &) = delete;
+    effect &operator=(const effect &) = delete;
+    virtual ~effect() { alive--; }
+    virtual int strength() const = 0;
+};
+struct fire final : effect {
+    int heat;
+    explicit fire(int heat_) : heat(heat_) {}
+    int strength() const override { return heat; }
+};
+struct marked {
+    virtual ~marked() = default;
+    int mark = 7;
+};
+struct rain final : marked, effect { // an effect is not at its beginning
+    std::string text = "a long text that needs memory of its own, as strings do";
+    int strength() const override { return static_cast<int>(text.size()); }
+};
+struct spark {
+    char byte = 's';
+};
+
+void test_family() {
+    using effects = kolk::pool_of<fire, rain, spark>;
+    kolk::options<kolk::one_of<fire, rain, spark>> wish;
+    wish.name = "effects";
+    wish.capacity = 3;
+    failures told;
+    {
+        effects pool(wish);
+        fire *a = pool.emplace<fire>(3);
+        rain *b = pool.emplace<rain>();
+        spark *c = pool.emplace<spark>();
+        CHECK(a && b && c && c->byte == 's' && !pool.emplace<fire>(4) && effect::alive == 2);
+        auto handle = pool.handle_of(a);
+        CHECK(pool.get<fire>(handle) == a && !pool.get<rain>(handle) && pool.contains(handle));
+        int sum = 0, sparks = 0;
+        for (auto &each : pool) {
+            if (each.as<spark>()) sparks++;
+            each.visit([&sum](const auto &object) { sum += static_cast<int>(sizeof object); });
+        }
+        CHECK(sparks == 1 && sum == static_cast<int>(sizeof(fire) + sizeof(rain) + sizeof(spark)));
+        effect *base = b;
+        CHECK(static_cast<void *>(base) != static_cast<void *>(b));
+        pool.erase(base);
+        pool.erase(static_cast<const effect *>(a));
+        CHECK(effect::alive == 0 && pool.size() == 1 && !pool.get<fire>(handle) && told.count == 0);
+        pool.erase(c);
+        pool.erase(c);
+        CHECK(told.count == 1 && told.last == KOLK_DOUBLE_FREE);
+        pool.emplace<rain>();
+    }
+    CHECK(effect::alive == 0 && told.count == 1);
+#if __cplusplus > 201703L
+    kolk::pool_of<fire, spark> as_in_the_manual{{.name = "sparks", .capacity = 10}};
+    CHECK(as_in_the_manual.emplace<spark>());
+#endif
+}
+
+} // namespace
+
+int main() {
+    test_moves(nullptr);
+    test_moves("move,fill");
+    test_bytes();
+    test_throwing_constructor();
+    test_family();
+    return 0;
+}
