@@ -28,6 +28,8 @@ row() {
 row gcc "make test in full: -O2, checks on" env KOLK_TEST_EFFORT=full tools/test.sh
 export KOLK_TEST_EFFORT=quick KOLK_TEST_SCHEDULE_STEPS=50000
 once='^(model_queue|build_device|misuse|preload_.*|record_.*|cli_soak|resource_clock_jumps|(test_)?cli_doctor|packaging_.*|build_gdb)$|_chaos$'
+# The source decides what these find: the order of steps, the state at a fork, what is printed or in a list.
+once+='|_schedules$|_forks$|^build_(abi|circles|figures|lists|members|names|printed|sites|stacks|two_files|unity|unload|uses)$|^tools_'
 servers='^(test_(pq|sqlite|tcp)|example_(bank|cache_client))' # the adapters' tests, which run once more in asan
 # The tests that use no kolk_pool: only its inline kolk_pool_free depends on KOLK_CHECKS.
 others='^test_(bits|bytemap|cli|fork|heap|peek|queue|resource|schedule|shared|site_symbols|slotmap|stacks|wait)|^(build|cli|tools)_'
@@ -35,16 +37,16 @@ others='^test_(bits|bytemap|cli|fork|heap|peek|queue|resource|schedule|shared|si
 # tested NAME WHAT PATTERN: runs a row without the tests whose names match
 tested() { row "$1" "$2" env KOLK_TESTS_WITHOUT="$3" tools/preset.sh "$1"; }
 
-tested clang "-O2, from kolk.h and kolk.c, no assertions; headers, freestanding" "$once|$servers|^tools_races"
-# A child of a process with threads can hang in AddressSanitizer's own allocator, which test_resource_forks would show.
-tested asan "clang -O1, AddressSanitizer, UndefinedBehaviorSanitizer" "$once|_limits$|_worn$|_exhaustive$|^test_pq_faults$|^test_resource_forks$"
+tested clang "-O2, from kolk.h and kolk.c, no assertions; headers, freestanding" "$once|$servers"
+# (Tests with forks would hang: AddressSanitizer's allocator may be locked in the child.)
+tested asan "clang -O1, AddressSanitizer, UndefinedBehaviorSanitizer" "$once|_limits$|_worn$|_exhaustive$|^test_pq_faults$|^build_"
 tested checks0 "gcc -O2, KOLK_CHECKS=0, no assertions: what has pools" "$once|$servers|$others"
 # Some 64-bit kernels run no 32-bit programs. There the programs run under qemu, shortened as for s390x.
 i686=(env KOLK_TESTS_WITHOUT="$once|^build_mistakes$" tools/preset.sh i686)
 tools/runs_i686.sh || i686=(tools/preset.sh i686-emulated)
 row i686 "gcc -O2, 32 bits (${i686[-1]}); headers, freestanding core" "${i686[@]}"
-# Excludes tests that reserve gigabytes, because qemu keeps a table of all pages, and the example that starts itself
-# through a shell. CMakePresets.json names them.
+# Excludes tests that reserve gigabytes, because qemu keeps a table of all pages, the example that starts itself through
+# a shell, and tests that start a process for each case, which takes qemu longest. CMakePresets.json names them.
 row s390x "gcc -O2, big endian, under qemu: programs, shortened" tools/preset.sh s390x
 row mingw-x86_64 "64-bit Windows: built, not run" tools/preset.sh mingw-x86_64
 row mingw-i686 "32-bit Windows: the DLL, built, not run" tools/preset.sh mingw-i686

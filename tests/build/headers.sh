@@ -32,6 +32,10 @@ for header in include/kolk.h include/kolk/*.h adapters/*/kolk/*.h; do
 done
 
 for dialect in c++17 c++20; do
+  echo "kolk.hpp as $dialect"
+  for variant in "" -DKOLK_EXTERN "-fno-exceptions -fno-rtti"; do
+    printf '#include <kolk.hpp>\n#include <kolk/kolk.hpp>\n' | $CXX -std=$dialect $strict $cxx_strict $variant -x c++ -fsyntax-only -
+  done
   echo "every_header.cc as $dialect"
   $CXX -std=$dialect $strict $cxx_strict -fsyntax-only tests/compile/every_header.cc
 done

@@ -78,7 +78,7 @@ for page in README.md docs/*.md; do
       check "$page: program $programs is one of the examples" yes "${program:+yes}"
     elif grep -q '#include' "$block"; then
       compiler=("$CC" -std=c11)
-      [[ $block == *.c ]] || compiler=("$CXX" -std=c++17 -Wold-style-cast)
+      [[ $block == *.c ]] || compiler=("$CXX" -std=c++20 -Wold-style-cast)
       "${compiler[@]}" -O2 -Wall -Wextra -Werror -Iinclude -Iadapters/tcp -Iadapters/pq -c "$block" -o "$folder/object"
       compiled=$((compiled + 1))
       echo "$page: $(basename "$block"): ok"
