@@ -41,8 +41,8 @@
  *           leaves the pool as it was. Destructors and hooks must not throw. Bugs of the program go to the failure
  *           handler (base.h).
  * Threads   as in C: pool, slot_map and node_resource are for one thread at a time, the others for many.
- * Contents  T may be any object type: std::string, std::unique_ptr, over-aligned up to 4,096, with const members, final.
- *           All classes but handles and borrows are pinned: they can't be copied or moved. To return one from a
+ * Contents  T may be any object type: std::string, std::unique_ptr, over-aligned up to 4,096, with const members,
+ *           final. All classes but handles and borrows are pinned: they can't be copied or moved. To return one from a
  *           function, or to keep several in a vector, use std::make_unique<kolk::pool<T>>(options).
  * Design    each function is a call of the C function of the same purpose, whose header has the details. `untyped`
  *           returns the C struct, for the functions that a class lacks. */
@@ -246,8 +246,8 @@ template <class T> class pool {
         return construct(kolk_pool_alloc_over(&pool_, cost), std::forward<A>(arguments)...);
     }
 
-    /* Destroys an object. nullptr does nothing; any other pointer that is not a live object of this pool is a bug, which
-     * is reported. */
+    /* Destroys an object. nullptr does nothing; any other pointer that is not a live object of this pool is a bug,
+     * which is reported. */
     void erase(T *object) {
         if constexpr (!std::is_trivially_destructible_v<T>)
             if (kolk_pool_is_live(&pool_, object)) object->~T();
@@ -1156,8 +1156,8 @@ struct node_options {
 };
 
 /* A pool for each size of nodes up to 256 bytes, in steps of 8, for one thread at a time. Larger blocks, such as the
- * buckets of an unordered_map, and blocks aligned to more than 16 come from upstream. Any number of containers may share
- * it. Its end frees all nodes, without destructors. */
+ * buckets of an unordered_map, and blocks aligned to more than 16 come from upstream. Any number of containers may
+ * share it. Its end frees all nodes, without destructors. */
 class node_resource : public std::pmr::memory_resource {
   public:
     static constexpr std::size_t largest = 256;

@@ -66,9 +66,9 @@ typedef struct kolk_queue_desc {
     void (*destroy)(void *item, void *context) KOLK_OR_0_;
 
     /* Moves an item, instead of a copy of its bytes. If `in` is true, a push moves the caller's item `from` into the
-     * queue: it makes an item at `to`, where there is none. Otherwise a pop moves it to the caller's item `to`, and ends
-     * the one at `from`. NULL: bytes are copied. It must return soon, because other threads may wait for it, and must
-     * not use the queue. */
+     * queue: it makes an item at `to`, where there is none. Otherwise a pop moves it out: it makes an item at the
+     * caller's `to`, and ends the one at `from`. NULL: bytes are copied. It must return soon, because other threads may
+     * wait for it, and must not use the queue. */
     void (*move)(void *to, void *from, bool in, void *context) KOLK_OR_0_;
     void *context KOLK_OR_0_; /* passed to both hooks */
 } kolk_queue_desc;
