@@ -1149,7 +1149,8 @@ class heap : public std::pmr::memory_resource {
 
 struct node_options {
     const char *name = nullptr; /* must outlive the resource */
-    /* Address space for the nodes of one size; 0: 16 GiB on 64-bit machines, else 64 MiB. Memory is taken as needed. */
+    /* Address space for the nodes of one size; 0: 16 GiB on 64-bit machines, else 64 MiB, or less if the system refuses.
+     * Memory is taken as needed. */
     std::size_t max_bytes = 0;
     std::pmr::memory_resource *upstream = nullptr; /* for all but nodes; nullptr: std::pmr::get_default_resource() */
     const char *debug = nullptr;
@@ -1219,11 +1220,15 @@ class node_resource : public std::pmr::memory_resource {
             kolk_pool_desc desc = {};
             desc.name = wish_.name;
             desc.object_size = size;
-            desc.max_capacity = static_cast<std::uint32_t>(std::min<std::size_t>(bytes / size, 0x7fffffff));
             desc.generations = KOLK_GENERATIONS_NONE;
             desc.debug = wish_.debug;
-            if (kolk_pool_init(&of, &desc) == KOLK_OK)
-                if (void *block = kolk_pool_alloc(&of)) return block;
+            kolk_status status;
+            do { /* the process may be allowed less address space */
+                desc.max_capacity = static_cast<std::uint32_t>(std::min<std::size_t>(bytes / size, 0x7fffffff));
+                status = kolk_pool_init(&of, &desc);
+                bytes /= 4;
+            } while (status == KOLK_NO_MEMORY && !wish_.max_bytes && bytes > 1 << 20);
+            if (void *block = kolk_pool_alloc(&of)) return block;
         }
         inside::no_memory();
     }

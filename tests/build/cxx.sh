@@ -1,8 +1,9 @@
 #!/bin/sh
 # Builds the tests in tests/cpp and the examples that are C++, without a warning, and runs them. The examples must print
 # the contents of EXAMPLE.expected. The tests are built as C++17 and C++20, with and without optimisation, exceptions and
-# run-time type information. KOLK_TEST_EFFORT=quick: as C++17 without optimisation, and as C++20 with it.
-# Usage: CXX=... cxx.sh LIBRARY
+# run-time type information, and run under memcheck once. KOLK_TEST_EFFORT=quick: as C++17 without optimisation, and as
+# C++20 with it. CXXFLAGS has the sanitizers of the library.
+# Usage: CXX=... [CXXFLAGS=...] cxx.sh LIBRARY
 set -eu
 program=$(mktemp)
 trap 'rm -f "$program"' EXIT
@@ -17,7 +18,7 @@ build() {
   library=$1 source=$2
   shift 2
   # shellcheck disable=SC2086
-  $CXX $warnings "$@" -Iinclude "$source" "$library" -static-libstdc++ -o "$program" -pthread
+  $CXX $warnings ${CXXFLAGS:-} "$@" -Iinclude "$source" "$library" -static-libstdc++ -o "$program" -pthread
 }
 
 for example in examples/cpp/*.cc; do
@@ -34,7 +35,9 @@ for test in tests/cpp/*.cc; do
     case ${KOLK_TEST_EFFORT:-}$options in quick*"17 -O2"* | quick*"20 -O0"*) continue ;; esac
     # shellcheck disable=SC2086
     build "$1" "$test" $options
-    $EMULATOR "$program"
-    echo "${test##*/} with $options: ok"
+    run=${EMULATOR:-}
+    case ${KOLK_TEST_EFFORT:-}$options in full*"17 -O0") command -v valgrind > /dev/null && run="valgrind -q --leak-check=full --error-exitcode=9" ;; esac
+    $run "$program"
+    echo "${test##*/} with $options: ok${run:+, under ${run%% *}}"
   done
 done

@@ -3,7 +3,7 @@
 # the tool must report in its usual form and with the program's functions in its stacks; clean.c and threads.c make no
 # mistakes, so the tool must be silent. TOOL.said lists the mistakes and the expected reports: see condense below.
 # `races` checks the library itself: it builds the library with ThreadSanitizer and runs tests of the queue, the shared
-# pool and the resource pool.
+# pool and the resource pool, and of their classes for C++.
 # Usage: CC=... tools.sh asan|lsan|msan|tsan|races|memcheck|malloc|probes BUILD
 set -euo pipefail
 tool=$1
@@ -188,6 +188,10 @@ races() {
   } > "$work/kolk.c"
   "$compiler" "${flags[@]}" -I. -c "$work/kolk.c" -o "$work/kolk.o"
   "$compiler" "${flags[@]}" -c src/base/base.c -o "$work/base.o"
+  echo 'void kolk_chaos_(void); void kolk_chaos_(void) {}' > "$work/calm.c"
+  "$compiler" "${flags[@]}" -c "$work/calm.c" -o "$work/calm.o"
+  "$CXX" -std=c++17 -O0 -g1 -fsanitize=thread -Iinclude tests/cpp/threads.cc "$work"/{kolk,base,calm}.o -o "$work/classes" -pthread
+  "$work/classes" || fail "the classes of kolk.hpp have races."
   export -f race
   export work compiler
   printf '%s\n' queue_threads queue_histories shared_threads shared_histories shared_wait_threads shared_death \
