@@ -1149,8 +1149,8 @@ class heap : public std::pmr::memory_resource {
 
 struct node_options {
     const char *name = nullptr; /* must outlive the resource */
-    /* Address space for the nodes of one size; 0: 16 GiB on 64-bit machines, else 64 MiB, or less if the system refuses.
-     * Memory is taken as needed. */
+    /* Address space for the nodes of one size; 0: 16 GiB on 64-bit machines, else 64 MiB, or less if the system
+     * refuses. Memory is taken as needed. */
     std::size_t max_bytes = 0;
     std::pmr::memory_resource *upstream = nullptr; /* for all but nodes; nullptr: std::pmr::get_default_resource() */
     const char *debug = nullptr;

@@ -2,11 +2,11 @@
 # Builds the tests in tests/cpp and the examples that are C++, without a warning, and runs them. The examples must print
 # the contents of EXAMPLE.expected. The tests are built as C++17 and C++20, with and without optimisation, exceptions and
 # run-time type information, and run under memcheck once. KOLK_TEST_EFFORT=quick: as C++17 without optimisation, and as
-# C++20 with it. CXXFLAGS has the sanitizers of the library.
+# C++20 with it, and without a count of instructions. CXXFLAGS has the sanitizers of the library.
 # Usage: CXX=... [CXXFLAGS=...] cxx.sh LIBRARY
 set -eu
 program=$(mktemp)
-trap 'rm -f "$program"' EXIT
+trap 'rm -f "$program" "$program".*' EXIT
 warnings="-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wold-style-cast -Wextra-semi -Wzero-as-null-pointer-constant -Werror"
 case ${CXX##*/} in
   *clang*) ;;
@@ -40,4 +40,28 @@ for test in tests/cpp/*.cc; do
     $run "$program"
     echo "${test##*/} with $options: ok${run:+, under ${run%% *}}"
   done
+done
+
+# The classes cost what the macros of C cost: at most one instruction more per call, or per object of a walk of 64, which
+# may take 8 more to begin.
+count() { valgrind --tool=callgrind --callgrind-out-file=/dev/null "$program.$1" "$2" "$3" 2>&1 | sed -n 's/.*Collected : //p'; }
+
+if [ "${KOLK_TEST_EFFORT:-}" != full ] || ! command -v valgrind > /dev/null; then
+  echo "instructions are not counted: this needs valgrind and KOLK_TEST_EFFORT=full"
+  exit 0
+fi
+source=tests/cpp/cost/churn.cc
+build "$1" "$source" -std=c++17 -O2
+cp "$program" "$program.macros"
+build "$1" "$source" -std=c++17 -O2 -DCLASSES
+cp "$program" "$program.classes"
+for work in churn:20000:2 get:20000:1 walk:500:72; do
+  calls=${work##*:} rounds=${work%:*}
+  rounds=${rounds#*:}
+  for way in macros classes; do
+    eval "$way=$(($(count $way "${work%%:*}" "$rounds") - $(count $way "${work%%:*}" 0)))"
+  done
+  # shellcheck disable=SC2154
+  echo "${work%%:*}: $((macros / rounds)) instructions a round by the macros, $((classes / rounds)) by the classes"
+  [ $((classes - macros)) -le $((rounds * calls + 100)) ] || { echo "That is too many."; exit 1; }
 done

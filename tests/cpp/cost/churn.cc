@@ -1,0 +1,99 @@
+// The same work through the macros of C and through the classes of kolk.hpp, for cxx.sh, which counts instructions.
+#include <kolk/kolk.hpp>
+
+#include <cstdlib>
+
+namespace {
+
+struct object {
+    std::uint64_t a, b;
+};
+
+constexpr std::uint32_t alive = 64;
+
+} // namespace
+
+#ifdef CLASSES
+
+using pool_type = kolk::pool<object>;
+static object *make(pool_type &pool, std::uint64_t a) {
+    return pool.emplace(object{a, 0});
+}
+static void end(pool_type &pool, object *which) {
+    pool.erase(which);
+}
+static kolk::handle<object> name_of(pool_type &pool, object *which) {
+    return pool.handle_of(which);
+}
+static object *find(pool_type &pool, kolk::handle<object> of) {
+    return pool.get(of);
+}
+static std::uint64_t sum(pool_type &pool) {
+    std::uint64_t all = 0;
+    for (object &each : pool) all += each.a;
+    return all;
+}
+
+#else
+
+KOLK_POOL_TYPE(objects, object)
+using pool_type = objects;
+static object *make(objects &pool, std::uint64_t a) {
+    object *made = objects_alloc(&pool);
+    if (made) *made = object{a, 0};
+    return made;
+}
+static void end(objects &pool, object *which) {
+    objects_free(&pool, which);
+}
+static objects_handle name_of(objects &pool, object *which) {
+    return objects_handle_of(&pool, which);
+}
+static object *find(objects &pool, objects_handle of) {
+    return objects_get(&pool, of);
+}
+static std::uint64_t sum(objects &pool) {
+    std::uint64_t all = 0;
+    KOLK_EACH(objects, each, &pool) all += each->a;
+    return all;
+}
+
+#endif
+
+// Rounds of what is named: churn, get or walk.
+static std::uint64_t work(pool_type &pool, char what, unsigned rounds) {
+    object *some[alive];
+    std::uint64_t result = 0;
+    for (std::uint32_t i = 0; i < alive; i++) some[i] = make(pool, i);
+    auto handle = name_of(pool, some[5]);
+    for (unsigned n = 0; n < rounds; n++) {
+        if (what == 'c') {
+            object *&place = some[n * 37 % alive];
+            end(pool, place);
+            place = make(pool, n);
+        } else if (what == 'g') {
+            result += find(pool, handle)->a;
+        } else {
+            result += sum(pool);
+        }
+    }
+    return result;
+}
+
+int main(int, char **arguments) {
+    unsigned rounds = static_cast<unsigned>(std::atoi(arguments[2]));
+#ifdef CLASSES
+    kolk::options<object> wish;
+    wish.capacity = 2 * alive;
+    kolk::pool<object> pool(wish);
+    return work(pool, *arguments[1], rounds) == 1;
+#else
+    kolk_pool_desc wish = {};
+    wish.capacity = 2 * alive;
+    objects pool;
+    if (objects_init(&pool, &wish) != KOLK_OK) return 1;
+    int result = work(pool, *arguments[1], rounds) == 1;
+    objects_deinit(&pool);
+    return result;
+#endif
+}
