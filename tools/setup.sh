@@ -89,6 +89,8 @@ need_matrix() {
   need qemu-system-arm command -v qemu-system-arm
   need gcc-mingw-w64-x86-64-win32 command -v x86_64-w64-mingw32-gcc
   need gcc-mingw-w64-i686-win32 command -v i686-w64-mingw32-gcc
+  need wine command -v wine
+  need wine64 test -x /usr/lib/wine/wine64
 }
 
 need_bench() {

@@ -426,7 +426,8 @@ KOLK_API_ void kolk_set_failure_handler(void (*handler)(const kolk_failure *fail
  * none of kolk's own. The text is cut off after `size` bytes, including the final 0. Returns `text`. The call is slow,
  * because it reads files and, if `lines` is true, runs the first addr2line in PATH, or llvm-addr2line for code that
  * clang compiled. Only absolute folders in PATH are searched, and none if the program has more rights than its user
- * (set-user-ID, file capabilities). The text is "" in freestanding builds, without diagnostics, and on Windows. */
+ * (set-user-ID, file capabilities). On Windows the text is "program.exe+0x11f3", and on other systems without Linux's
+ * loader it is an address. It is "" in freestanding builds and without diagnostics. */
 KOLK_API_ const char *kolk_site_text(const void *site, bool lines, char *text, size_t size);
 
 /* Describes a stack of return addresses that ends with a NULL, such as those of kolk_failure. It names at most `depth`

@@ -21,7 +21,8 @@
  * program's own file can be opened even after it has been replaced.
  *
  * sites_function.c finds the function, sites_source.c the source lines. Apart from the files of src/os, only sites*.c
- * depend on the operating system. They need Linux; elsewhere only the address is printed. */
+ * depend on the operating system. They need Linux. On Windows only the module and the address in it are printed,
+ * elsewhere only the address. */
 #include "../os/system.h"
 
 #include "kolk/base.h"
@@ -31,7 +32,7 @@
 #include "fail.h"
 #include "../core/tools.h"
 
-#if KOLK_DIAGNOSTICS && !defined(_WIN32)
+#if KOLK_DIAGNOSTICS
 #include "sites_inside.h"
 #endif
 
@@ -136,12 +137,35 @@ static size_t add_calls(site_text *out, const void *const *stack, uint32_t depth
     return calls.named;
 }
 
-#elif KOLK_DIAGNOSTICS && !defined(_WIN32)
+#elif KOLK_DIAGNOSTICS
+
+#ifdef _WIN32
+#include <windows.h>
+
+/* Adds "game.exe+0x11f3", or only the address if it is in no module. */
+static void add_place(site_text *out, const void *site) {
+    const DWORD by_address = GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT;
+    HMODULE module = NULL;
+    char path[MAX_PATH];
+    GetModuleHandleExA(by_address, (const char *)site - 1, &module);
+    size_t length = module ? GetModuleFileNameA(module, path, sizeof path) : 0, name = length;
+    while (name > 0 && path[name - 1] != '\\') name--;
+    add_text(out, path + name, length - name);
+    add_hex(out, length ? "+" : "", length ? (uintptr_t)site - (uintptr_t)module : (uintptr_t)site);
+}
+#else
+static void add_place(site_text *out, const void *site) {
+    add_hex(out, "", (uintptr_t)site);
+}
+#endif
 
 static size_t add_calls(site_text *out, const void *const *stack, uint32_t depth, bool lines, bool is_stack) {
     (void)lines, (void)is_stack;
     size_t at = 0;
-    for (; stack[at] && at < depth; at++) add_hex(out, at ? " < " : "", (uintptr_t)stack[at]);
+    for (; stack[at] && at < depth; at++) {
+        if (at) add_text(out, " < ", 3);
+        add_place(out, stack[at]);
+    }
     return at;
 }
 
@@ -152,7 +176,7 @@ static size_t put_calls(const void *const *stack, uint32_t depth, bool lines, bo
     size_t named = 0;
     if (size == 0) return named;
     text[0] = 0;
-#if KOLK_DIAGNOSTICS && !defined(_WIN32)
+#if KOLK_DIAGNOSTICS
     site_text out = {text, size, 0};
     int cancel = kolk_cancel_off_();
     kolk_tools_begin_libc_();

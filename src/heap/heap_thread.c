@@ -149,7 +149,7 @@ static void leave_heap(kolk_heap_inside_ *inside, kolk_heap_thread_ *own) {
 
 static void KOLK_AT_THREADS_END_ leave_all(void *unused) {
     (void)unused;
-    kolk_heaps_leave_(leave_heap);
+    if (!kolk_key_ends_late_()) kolk_heaps_leave_(leave_heap);
 }
 
 bool kolk_heap_list_(kolk_heap *heap, kolk_heap_inside_ *inside) {

@@ -8,7 +8,16 @@
 #if KOLK_HOSTED
 
 #ifdef _WIN32
+#include <string.h>
 #include <windows.h>
+
+/* Windows declares this function in no header that mingw-w64 has. */
+bool kolk_key_ends_late_(void) {
+    BOOLEAN(WINAPI * shuts_down)(void);
+    FARPROC found = GetProcAddress(GetModuleHandleA("ntdll.dll"), "RtlDllShutdownInProgress");
+    memcpy(&shuts_down, &found, sizeof found);
+    return found && shuts_down();
+}
 
 bool kolk_key_make_(uintptr_t *key, void(KOLK_AT_THREADS_END_ *end)(void *value)) {
     *key = FlsAlloc(end);

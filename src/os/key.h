@@ -16,6 +16,16 @@
 bool kolk_key_make_(uintptr_t *key, void(KOLK_AT_THREADS_END_ *end)(void *value));
 void kolk_key_drop_(uintptr_t key);
 
+/* Must an `end` return at once? On Windows the end of the process calls it too, in the thread that called exit. The
+ * system has stopped all other threads by then, so the locks that they held stay taken. */
+#ifdef _WIN32
+bool kolk_key_ends_late_(void);
+#else
+static inline bool kolk_key_ends_late_(void) {
+    return false;
+}
+#endif
+
 /* The calling thread's value. */
 void *kolk_key_get_(uintptr_t key);
 bool kolk_key_set_(uintptr_t key, void *value);

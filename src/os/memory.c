@@ -60,6 +60,8 @@ void *kolk_memory_resize_(void *start, size_t size, size_t new_size) {
 
 #include <windows.h>
 
+#include <psapi.h>
+
 static size_t ask_for_page(void) {
     SYSTEM_INFO info;
     GetSystemInfo(&info);
@@ -78,16 +80,30 @@ void *kolk_memory_map_(size_t size) {
     return VirtualAlloc(NULL, size, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
 }
 
+/* Returns how many bytes of these whole pages are in memory; returns all of them if the system does not report it. */
+static size_t resident_bytes(char *first, size_t size, size_t page) {
+    PSAPI_WORKING_SET_EX_INFORMATION pages[64];
+    size_t bytes = 0;
+    for (size_t done = 0; done < size;) {
+        DWORD count = 0;
+        for (; count < sizeof pages / sizeof *pages && done < size; done += page)
+            pages[count++].VirtualAddress = first + done;
+        if (!QueryWorkingSetEx(GetCurrentProcess(), pages, count * (DWORD)sizeof *pages)) return size;
+        while (count-- > 0) bytes += pages[count].VirtualAttributes.Valid * page;
+    }
+    return bytes;
+}
+
 size_t kolk_memory_discard_(void *start, size_t size, bool counts) {
     size_t page = kolk_memory_page_();
     uintptr_t first = ((uintptr_t)start + page - 1) / page * page;
     uintptr_t end = ((uintptr_t)start + size) / page * page;
-    (void)counts;
     if (first >= end) return 0;
+    size_t bytes = counts ? resident_bytes((char *)first, end - first, page) : end - first;
     /* Decommitting is the only way to get zero pages back. The commit right after it can reuse the commit charge that
      * it releases. */
     if (!VirtualFree((void *)first, end - first, MEM_DECOMMIT)) return 0;
-    return kolk_memory_commit_((void *)first, end - first) ? end - first : 0;
+    return kolk_memory_commit_((void *)first, end - first) ? bytes : 0;
 }
 
 bool kolk_memory_hide_(void *start, size_t size) {

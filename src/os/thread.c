@@ -15,6 +15,7 @@ uint32_t kolk_thread_(void) {
 }
 
 bool kolk_thread_is_gone_(uint32_t thread) {
+    if (!thread) return false;
     HANDLE handle = OpenThread(SYNCHRONIZE, FALSE, thread);
     if (!handle) return GetLastError() == ERROR_INVALID_PARAMETER;
     bool gone = WaitForSingleObject(handle, 0) == WAIT_OBJECT_0;

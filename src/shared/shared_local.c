@@ -71,7 +71,7 @@ void kolk_shared_local_deinit(kolk_shared_local *local) {
 /* ---- A thread's own ---------------------------------------------------------------------------------------------- */
 
 static void KOLK_AT_THREADS_END_ end_own(void *local) {
-    kolk_shared_local_deinit((kolk_shared_local *)local);
+    if (!kolk_key_ends_late_()) kolk_shared_local_deinit((kolk_shared_local *)local);
 }
 
 /* Returns the pool's key + 1; 0: the system has no key left. */

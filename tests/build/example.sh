@@ -5,4 +5,5 @@ set -eu
 actual=$(mktemp)
 trap 'rm -f "$actual"' EXIT
 ${EMULATOR:-} "$1" > "$actual"
+case $1 in *.exe) sed -i 's/\r$//' "$actual" ;; esac # Windows ends lines in its own way
 diff -u "$2" "$actual"

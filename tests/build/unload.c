@@ -1,6 +1,10 @@
 /* Loads the given library, uses it in a thread, unloads it, and only then lets the thread end; several times. */
 #define _GNU_SOURCE
+#ifdef _WIN32
+#include <windows.h>
+#else
 #include <dlfcn.h>
+#endif
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdint.h>
@@ -8,11 +12,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef _WIN32
+static void *load(const char *path, FARPROC *function) {
+    HMODULE library = LoadLibraryA(path);
+    *function = library ? GetProcAddress(library, "use_pools") : NULL;
+    return library;
+}
+
+static int unload(void *library, const char *path) {
+    return FreeLibrary((HMODULE)library) && !GetModuleHandleA(path);
+}
+#else
+static void *load(const char *path, void **function) {
+    void *library = dlopen(path, RTLD_NOW);
+    *function = library ? dlsym(library, "use_pools") : NULL;
+    return library;
+}
+
+static int unload(void *library, const char *path) {
+    return dlclose(library) == 0 && !dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+}
+#endif
+
 static sem_t used, may_end;
-static void (*use_heaps)(unsigned n);
+static void (*use_pools)(unsigned n);
 
 static void *work(void *heaps) {
-    use_heaps((unsigned)(uintptr_t)heaps);
+    use_pools((unsigned)(uintptr_t)heaps);
     sem_post(&used);
     while (sem_wait(&may_end) != 0) {}
     return NULL;
@@ -20,15 +46,20 @@ static void *work(void *heaps) {
 
 static void outlive(const char *path, unsigned heaps) {
     pthread_t thread;
-    void *library = dlopen(path, RTLD_NOW), *found = library ? dlsym(library, "use_heaps") : NULL;
+#ifdef _WIN32
+    FARPROC found;
+#else
+    void *found;
+#endif
+    void *library = load(path, &found);
     if (!found) {
-        fprintf(stderr, "%s\n", dlerror());
+        fprintf(stderr, "it cannot be loaded\n");
         exit(1);
     }
-    memcpy(&use_heaps, &found, sizeof found);
+    memcpy(&use_pools, &found, sizeof found);
     if (pthread_create(&thread, NULL, work, (void *)(uintptr_t)heaps) != 0) exit(1);
     while (sem_wait(&used) != 0) {}
-    if (dlclose(library) != 0 || dlopen(path, RTLD_NOW | RTLD_NOLOAD)) {
+    if (!unload(library, path)) {
         fprintf(stderr, "it is still loaded\n");
         exit(1);
     }

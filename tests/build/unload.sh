@@ -1,5 +1,5 @@
 #!/bin/sh
-# A library that contains kolk is unloaded after its heaps have ended, while threads that have used them live on. When
+# A library that contains kolk is unloaded after its pools have ended, while threads that have used them live on. When
 # such a thread ends, it must not call unloaded code.
 # Usage: CC=... unload.sh
 set -eu

@@ -535,6 +535,7 @@ static void *come_and_go(void *context) {
 /* The lock is free in a child, whatever the parent's other threads were doing. */
 static void test_forks_while_threads_are_at_work(void **state) {
     (void)state;
+    skip_on_windows();
     static fake pools[THREADS];
     pthread_t threads[THREADS];
     for (size_t i = 0; i < THREADS; i++) assert_int_equal(pthread_create(&threads[i], NULL, come_and_go, &pools[i]), 0);
@@ -647,6 +648,7 @@ static void play_handler_uses_the_registry(const char *argument) {
 /* The handler may init and deinit pools, because the lock is free. */
 static void test_pools_come_and_go_during_exit(void **state) {
     (void)state;
+    skip_on_windows();
     assert_ending(run_scenario("handler uses the registry", NULL, NULL), 0, "alive at exit: a\nalive at exit: late\n");
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 /* Runs `body` in a child, copies its stderr to `text`, and returns its wait status. */
+#ifndef _WIN32 /* it has run_child of tests/windows/cmocka.c */
 static inline int run_child(void (*body)(void *context), void *context, char *text, size_t size) {
     int ends[2];
     assert_int_equal(pipe(ends), 0);
@@ -34,6 +35,7 @@ static inline int run_child(void (*body)(void *context), void *context, char *te
     assert_int_equal(waitpid(child, &status, 0), child);
     return status;
 }
+#endif
 
 static inline void call_body(void *body) {
     (*(void (**)(void))body)();

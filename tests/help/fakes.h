@@ -67,19 +67,30 @@ static inline void start_again(void *context) {
     unsetenv("KOLK_DEBUG");
     setenv("KOLK_BYPASS", "0", 1); /* so that the numbers are the same under every tool */
     if (c->setting) setenv("KOLK_STATS", c->setting, 1);
+#ifdef _WIN32
+    char name[300], argument[300]; /* the system joins the arguments to one line, without quoting them */
+    snprintf(name, sizeof name, "\"%s\"", c->name);
+    snprintf(argument, sizeof argument, "\"%s\"", c->argument ? c->argument : "");
+    _exit((int)_spawnl(_P_WAIT, c->self, c->self, name, c->argument ? argument : NULL, (char *)NULL));
+#else
     const char *by = emulator();
     if (by) execlp(by, by, c->self, c->name, c->argument, (char *)NULL);
     execl(c->self, c->self, c->name, c->argument, (char *)NULL);
     _exit(126);
+#endif
 }
 
 /* Runs a scenario of this program, with KOLK_STATS=setting, or with KOLK_STATS unset if `setting` is NULL. */
 static inline ending run_scenario(const char *name, const char *setting, const char *argument) {
     static ending ended;
+#ifdef _WIN32
+    const char *self = _pgmptr;
+#else
     char self[4096]; /* Valgrind cannot run the link itself */
     ssize_t length_of_self = readlink("/proc/self/exe", self, sizeof self - 1);
     assert_true(length_of_self > 0);
     self[length_of_self] = 0;
+#endif
     invocation again = {self, name, setting, argument};
     ended.status = run_child(start_again, &again, ended.text, sizeof ended.text);
     return ended;

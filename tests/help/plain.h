@@ -11,6 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef _WIN32
+#include <posix.h>
+#else
+#define aligned_free free /* of what aligned_alloc returned */
+#endif
+
 #include "kolk/kolk.h"
 
 #define NO_SLOT UINT32_MAX
@@ -126,7 +132,7 @@ static inline unsigned char *lend_memory(size_t size, size_t object_align, uint6
 static inline bool take_memory_back(void *memory, size_t size, size_t object_align) {
     unsigned char *start = (unsigned char *)memory;
     bool whole = all_bytes_are(start - CANARIES, CANARIES, 0xca) && all_bytes_are(start + size, CANARIES, 0xca);
-    free(start - lent_at(object_align));
+    aligned_free(start - lent_at(object_align));
     return whole;
 }
 

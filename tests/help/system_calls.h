@@ -27,41 +27,11 @@ static inline bool refused(bool is_mincore) {
     return now;
 }
 
-void *__real_mmap(void *start, size_t size, int protection, int flags, int file, off_t offset);
-void *__real_mmap64(void *start, size_t size, int protection, int flags, int file, int64_t offset);
-int __real_mprotect(void *start, size_t size, int protection);
-int __real_madvise(void *start, size_t size, int advice);
-int __real_mincore(void *start, size_t size, unsigned char *states);
-void *__wrap_mmap(void *start, size_t size, int protection, int flags, int file, off_t offset);
-void *__wrap_mmap64(void *start, size_t size, int protection, int flags, int file, int64_t offset);
-int __wrap_mprotect(void *start, size_t size, int protection);
-int __wrap_madvise(void *start, size_t size, int advice);
-int __wrap_mincore(void *start, size_t size, unsigned char *states);
-
-void *__wrap_mmap(void *start, size_t size, int protection, int flags, int file, off_t offset) {
-    return refused(false) ? MAP_FAILED : __real_mmap(start, size, protection, flags, file, offset);
-}
-
-void *__wrap_mmap64(void *start, size_t size, int protection, int flags, int file, int64_t offset) {
-    return refused(false) ? MAP_FAILED : __real_mmap64(start, size, protection, flags, file, offset);
-}
-
-int __wrap_mprotect(void *start, size_t size, int protection) {
-    return refused(false) ? -1 : __real_mprotect(start, size, protection);
-}
-
-/* Calls about core dumps are never refused, because the library ignores their failure. */
-int __wrap_madvise(void *start, size_t size, int advice) {
-#ifdef MADV_DODUMP
-    if (advice == MADV_DODUMP || advice == MADV_DONTDUMP) return __real_madvise(start, size, advice);
+#ifdef _WIN32
+#include "system_calls_windows.h"
+#else
+#include "system_calls_posix.h"
 #endif
-    return refused(false) ? -1 : __real_madvise(start, size, advice);
-}
-
-int __wrap_mincore(void *start, size_t size, unsigned char *states) {
-    os.looked_at += size;
-    return refused(true) ? -1 : __real_mincore(start, size, states);
-}
 
 static inline void refuse(unsigned nth, bool for_ever) {
     os.calls = 0;
@@ -92,6 +62,9 @@ static inline int list_a_pool(void **state) {
 static inline long address_space(void) {
     char text[64] = "";
     if (emulator()) return 0;
+#ifdef _WIN32
+    return 0;
+#endif
     FILE *file = fopen("/proc/self/statm", "r");
     if (!file) return 0;
     setvbuf(file, NULL, _IONBF, 0);

@@ -56,6 +56,9 @@ static inline bool does_a_part(void) {
  * instead of its own, and the emulator prints a message when it dies. Checks that depend on these are left out, as they
  * are without /proc, or the test is skipped. */
 static inline const char *emulator(void) {
+#ifdef _WIN32
+    return NULL; /* wine is no emulator: it maps the program's own memory, and the processor runs its instructions */
+#endif
     const char *name = getenv("EMULATOR");
     return name && *name ? name : NULL;
 }
@@ -64,6 +67,14 @@ static inline void skip_if_emulated(void) {
     if (!emulator()) return;
     print_message("left out: under an emulator\n");
     skip();
+}
+
+/* Windows has neither forks nor signals for other threads. */
+static inline void skip_on_windows(void) {
+#ifdef _WIN32
+    print_message("left out: on Windows\n");
+    skip();
+#endif
 }
 
 /* ---- Failures ---------------------------------------------------------------------------------------------------- */

@@ -79,6 +79,13 @@ static inline void try_until_in_time(bool (*in_time)(int which, int64_t millisec
 }
 
 /* Runs tests on one core, so that all threads but the running one are either interrupted or asleep. */
+#ifdef _WIN32
+static inline void run_on_one_core(void (*const *tests)(void **state), size_t n, void **state) {
+    assert_true(use_one_core(true));
+    for (size_t i = 0; i < n; i++) tests[i](state);
+    assert_true(use_one_core(false));
+}
+#else
 static inline void run_on_one_core(void (*const *tests)(void **state), size_t n, void **state) {
     cpu_set_t all, one;
     assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
@@ -88,5 +95,6 @@ static inline void run_on_one_core(void (*const *tests)(void **state), size_t n,
     for (size_t i = 0; i < n; i++) tests[i](state);
     assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
 }
+#endif
 
 #endif

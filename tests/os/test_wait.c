@@ -199,6 +199,7 @@ static void count_signal(int number) {
 
 static void test_signals(void **state) {
     (void)state;
+    skip_on_windows();
     struct sigaction before, counting = {.sa_handler = count_signal};
     assert_int_equal(sigaction(SIGUSR1, &counting, &before), 0);
     bedroom room = {0};
@@ -285,6 +286,7 @@ static bool child_is_right(uint32_t me, uint32_t other, uint32_t forks) {
 
 static void test_numbers_through_forks(void **state) {
     (void)state;
+    skip_on_windows();
     person one;
     uint32_t me = kolk_thread_(), forks = kolk_forks_();
     if (!me) skip();
@@ -358,6 +360,7 @@ static void *enter_namespaces(void *result) {
 
 static void test_numbers_in_namespaces(void **state) {
     (void)state;
+    skip_on_windows();
     pthread_t thread;
     int result = 1;
     skip_if_emulated();
@@ -380,6 +383,7 @@ static void *look_for_first(void *number) {
 
 static void test_numbers_of_a_silent_child(void **state) {
     (void)state;
+    skip_on_windows();
     uint32_t me = kolk_thread_();
     skip_if_emulated();
     if (!_Fork) {
@@ -408,7 +412,7 @@ static void test_numbers_of_a_silent_child(void **state) {
 static bool handlers_make_pools;
 static unsigned handled;
 
-static void make_pool_in_handler(void) {
+__attribute__((unused)) static void make_pool_in_handler(void) { /* where there is no fork */
     kolk_pool pool;
     if (!handlers_make_pools) return;
     handled++;
@@ -422,6 +426,7 @@ __attribute__((constructor(101))) static void register_before_kolk(void) {
 
 static void test_pools_in_handlers(void **state) {
     (void)state;
+    skip_on_windows();
     pid_t child = fork();
     if (child == 0) {
         alarm(10);
@@ -525,6 +530,7 @@ static void test_brief_lock(void **state) {
     uint32_t count = 0;
     kolk_unlock_brief_(&brief_lock);
     assert_int_equal(count_by_three(count_briefly), 60000);
+    skip_on_windows();
     skip_if_emulated(); /* qemu's own threads do not outlive a fork */
     pid_t child = fork();
     if (child == 0) _exit(kolk_lock_brief_(&brief_lock) ? 0 : 1); /* nobody had it */
@@ -550,6 +556,7 @@ static void test_brief_lock(void **state) {
 
 static void test_locks_through_forks(void **state) {
     (void)state;
+    skip_on_windows();
     assert_int_equal(count_by_three(count_under_lock), 6000);
     skip_if_emulated(); /* qemu's own threads do not outlive a fork */
     for (int waiters = 0; waiters < 2; waiters++) {
@@ -576,6 +583,7 @@ static void test_locks_through_forks(void **state) {
 /* Threads that sleep during a fork do not exist in the child, and delay no thread there. */
 static void test_sleepers_through_forks(void **state) {
     (void)state;
+    skip_on_windows();
     skip_if_emulated();
     static bedroom room; /* it contains the ball as well */
     pthread_t threads[SLEEPERS], other;

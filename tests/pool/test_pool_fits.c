@@ -36,7 +36,7 @@ static void test_as_many_as_fit(void **state) {
             check_that_it_fits(&desc, memory, BYTES);
         }
     }
-    free(memory);
+    aligned_free(memory);
 }
 
 int main(void) {

@@ -3,7 +3,9 @@
  * (operations in total) may be set in the environment. */
 #include "queue_test.h"
 
+#ifndef _WIN32
 #include <poll.h>
+#endif
 
 #define MOST 9u /* items in a queue */
 
@@ -90,6 +92,15 @@ static void end_it(model *m, kolk_status ending) {
     m->shown[KOLK_QUEUE_WRITABLE] = m->shown[KOLK_QUEUE_READABLE] = true;
 }
 
+#ifdef _WIN32
+static void watch(model *m, int event) {
+    assert_int_equal(kolk_queue_fd(&m->queue, (kolk_queue_event)event), -1);
+}
+
+static void compare_shown(const model *m) {
+    (void)m;
+}
+#else
 static void watch(model *m, int event) {
     if (!m->watched[event]) {
         bool blocked = m->count == (event == KOLK_QUEUE_WRITABLE ? m->capacity : 0);
@@ -99,15 +110,20 @@ static void watch(model *m, int event) {
     assert_true(kolk_queue_fd(&m->queue, (kolk_queue_event)event) >= 0);
 }
 
-static void compare(model *m) {
-    kolk_stats stats;
-    assert_true(kolk_queue_is_valid(&m->queue));
-    assert_int_equal(kolk_queue_count(&m->queue), m->count);
+static void compare_shown(model *m) {
     for (int event = 0; event < 2; event++) {
         if (!m->watched[event]) continue;
         struct pollfd it = {.fd = kolk_queue_fd(&m->queue, (kolk_queue_event)event), .events = POLLIN};
         assert_int_equal(poll(&it, 1, 0), m->shown[event]);
     }
+}
+#endif
+
+static void compare(model *m) {
+    kolk_stats stats;
+    assert_true(kolk_queue_is_valid(&m->queue));
+    assert_int_equal(kolk_queue_count(&m->queue), m->count);
+    compare_shown(m);
     kolk_queue_stats(&m->queue, &stats);
     assert_int_equal(stats.count, m->count);
     assert_int_equal(stats.failed, m->failed);

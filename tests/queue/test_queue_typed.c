@@ -2,7 +2,9 @@
  * that must not compile is in tests/compile. */
 #include "queue_test.h"
 
+#ifdef __linux__
 #include <poll.h>
+#endif
 
 typedef struct job {
     double weight;

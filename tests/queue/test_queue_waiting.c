@@ -204,6 +204,7 @@ static void interrupt(const caller *it) {
  * interruption started the time again, the call would never end. */
 static void test_signals_disturb_nobody(void **state) {
     (void)state;
+    skip_on_windows();
     struct sigaction action = {.sa_handler = note_signal}, before;
     assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
     for (int end = 0; end < 2; end++) {
@@ -250,6 +251,7 @@ static void use_with_threads(kolk_queue *queue) {
 /* After the fork, parent and child each have their own queue. */
 static void test_a_child_goes_on(void **state) {
     (void)state;
+    skip_on_windows();
     kolk_queue queue;
     int status;
     make_ints(&queue, 2);

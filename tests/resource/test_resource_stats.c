@@ -249,6 +249,7 @@ static void two_lives(const char *argument) {
 
 static void test_at_exit(void **state) {
     (void)state;
+    skip_on_windows();
     ending end = run_scenario("two lives", "json", NULL);
     assert_true(WIFEXITED(end.status) && WEXITSTATUS(end.status) == 0);
     const char *resource = strstr(end.text, "\"resource\": {\"max\": 3, \"in_use\": 2, ");

@@ -1,7 +1,9 @@
 /* Each typed function of kolk_resource_pool. Type errors are in tests/compile. */
 #include "../help/test.h"
 
+#ifdef __linux__
 #include <poll.h>
+#endif
 
 typedef struct link {
     int number;

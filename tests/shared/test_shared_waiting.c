@@ -553,6 +553,7 @@ static void interrupt(const sleeper *one) {
 
 static void test_signals_disturb_nobody(void **state) {
     (void)state;
+    skip_on_windows();
     struct sigaction action = {.sa_handler = note_signal}, before;
     full_pool *f = make_small();
     sleeper one;
@@ -581,6 +582,7 @@ static void serve_one(full_pool *f, uint32_t number) {
 /* The parent's waiters are not in the child's wait queue. */
 static void test_a_child_goes_on(void **state) {
     (void)state;
+    skip_on_windows();
     skip_if_emulated(); /* qemu's own threads do not survive a fork */
     full_pool *f = make_small();
     sleeper one;

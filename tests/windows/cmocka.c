@@ -1,0 +1,207 @@
+/* cmocka.c: runs a program's tests one after another, and prints what failed. It also has run_child: Windows has no
+ * fork, so the child is the same program, started anew. It runs the parent's test up to the same call of run_child, and
+ * there runs the body. Calls before that one return what they returned in the parent. */
+#include "cmocka.h"
+
+#include <fcntl.h>
+#include <io.h>
+#include <process.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "posix.h"
+
+/* ---- The tests of a program -------------------------------------------------------------------------------------- */
+
+static jmp_buf end_of_test;
+static enum { PASSED, FAILED, SKIPPED } result;
+
+void print_message(const char *format, ...) {
+    va_list rest;
+    va_start(rest, format);
+    vprintf(format, rest);
+    va_end(rest);
+    fflush(stdout);
+}
+
+void skip(void) {
+    result = SKIPPED;
+    longjmp(end_of_test, 1);
+}
+
+void kolk_test_fails(const char *file, int line, const char *format, ...) {
+    va_list rest;
+    fprintf(stderr, "%s:%d: ", file, line);
+    va_start(rest, format);
+    vfprintf(stderr, format, rest);
+    va_end(rest);
+    fputc('\n', stderr);
+    result = FAILED;
+    longjmp(end_of_test, 1);
+}
+
+void kolk_test_true(bool holds, const char *what, const char *file, int line) {
+    if (!holds) kolk_test_fails(file, line, "not so: %s", what);
+}
+
+void kolk_test_equal(uint64_t a, uint64_t b, bool equal, const char *what, const char *file, int line) {
+    if ((a == b) != equal)
+        kolk_test_fails(file, line, "not so: %s: 0x%llx, 0x%llx", what, (unsigned long long)a, (unsigned long long)b);
+}
+
+void kolk_test_bytes(const void *a, const void *b, size_t size, bool equal, const char *what, const char *file,
+                     int line) {
+    if ((memcmp(a, b, size) == 0) != equal) kolk_test_fails(file, line, "not so: %s", what);
+}
+
+void kolk_test_strings(const char *a, const char *b, bool equal, const char *what, const char *file, int line) {
+    if ((strcmp(a, b) == 0) != equal) kolk_test_fails(file, line, "not so: %s: \"%s\", \"%s\"", what, a, b);
+}
+
+/* ---- Children ---------------------------------------------------------------------------------------------------- */
+
+static struct {
+    size_t test;    /* the test that is running */
+    unsigned calls; /* of run_child in this test */
+    bool is_child;
+    size_t in_test;   /* the child's body is run in this test ... */
+    unsigned at_call; /* ... by this call */
+    int stderr_then;  /* of a child: its stderr, which is closed until the body runs */
+    int results;      /* of a parent: the file of all results of this test, which is the child's stdin */
+} child = {.results = -1};
+
+#define VARIABLE "KOLK_TEST_CHILD"
+
+/* In a child, nothing is printed before the body runs. */
+static void begin_child(void) {
+    const char *text = getenv(VARIABLE);
+    if (!text || !*text) return;
+    char *rest;
+    child.is_child = true;
+    child.in_test = strtoul(text, &rest, 10);
+    child.at_call = (unsigned)strtoul(rest, NULL, 10);
+    child.stderr_then = dup(2);
+    int nothing = open("NUL", O_WRONLY);
+    dup2(nothing, 1);
+    dup2(nothing, 2);
+    setmode(0, O_BINARY);
+    unsetenv(VARIABLE);
+}
+
+static void end_child(void (*body)(void *context), void *context) {
+    fflush(NULL);
+    dup2(child.stderr_then, 2);
+    body(context);
+    _exit(0);
+}
+
+static void read_result(int *status, char *text, size_t size) {
+    size_t length = 0;
+    if (read(0, status, sizeof *status) != sizeof *status || read(0, &length, sizeof length) != sizeof length) abort();
+    if (length >= size || read(0, text, (unsigned)length) != (int)length) abort();
+    text[length] = 0;
+}
+
+static void write_result(int status, const char *text) {
+    size_t length = strlen(text);
+    lseek(child.results, 0, SEEK_END);
+    write(child.results, &status, sizeof status);
+    write(child.results, &length, sizeof length);
+    write(child.results, text, (unsigned)length);
+}
+
+static int moved_to(int number, int other) {
+    int before = dup(number);
+    dup2(other, number);
+    return before;
+}
+
+static void restore(int number, int before) {
+    dup2(before, number);
+    close(before);
+}
+
+/* Starts the program with its stderr in a pipe, and returns the end to read from. */
+static int start(intptr_t *process) {
+    int ends[2];
+    char place[40];
+    if (_pipe(ends, 65536, O_BINARY | O_NOINHERIT) != 0) abort();
+    snprintf(place, sizeof place, "%zu %u", child.test, child.calls);
+    setenv(VARIABLE, place, 1);
+    lseek(child.results, 0, SEEK_SET);
+    fflush(NULL);
+    int in = moved_to(0, child.results), err = moved_to(2, ends[1]);
+    *process = _spawnl(_P_NOWAIT, _pgmptr, _pgmptr, NULL);
+    restore(0, in);
+    restore(2, err);
+    close(ends[1]);
+    unsetenv(VARIABLE);
+    if (*process == -1) abort();
+    return ends[0];
+}
+
+int run_child(void (*body)(void *context), void *context, char *text, size_t size) {
+    int status = 0;
+    child.calls++;
+    if (child.is_child && child.calls == child.at_call) end_child(body, context);
+    if (child.is_child) {
+        read_result(&status, text, size);
+        return status;
+    }
+    if (child.results < 0) child.results = open(tempnam(NULL, "kolk"), O_RDWR | O_CREAT | O_BINARY | O_TEMPORARY, 0600);
+    intptr_t process;
+    int from = start(&process), got;
+    size_t length = 0;
+    while (length + 1 < size && (got = read(from, text + length, (unsigned)(size - 1 - length))) > 0)
+        length += (size_t)got;
+    text[length] = 0;
+    close(from);
+    _cwait(&status, process, 0);
+    status = status & KOLK_SIGNAL ? status & 0x7f : status << 8;
+    write_result(status, text);
+    return status;
+}
+
+/* ---- Running them ------------------------------------------------------------------------------------------------ */
+
+static bool passes(CMFixtureFunction fixture, void **state) {
+    return !fixture || fixture(state) == 0;
+}
+
+static void run_test(const struct CMUnitTest *test, void **state) {
+    result = PASSED;
+    if (!passes(test->setup_func, state))
+        result = FAILED;
+    else if (setjmp(end_of_test) == 0)
+        test->test_func(state);
+    if (setjmp(end_of_test) == 0 && !passes(test->teardown_func, state)) result = FAILED;
+}
+
+int _cmocka_run_group_tests(const char *name, const struct CMUnitTest *tests, size_t count, CMFixtureFunction setup,
+                            CMFixtureFunction teardown) {
+    static const char *const words[] = {"OK", "FAILED", "SKIPPED"};
+    void *state = NULL;
+    int failed = 0;
+    end_at_crashes();
+    begin_child();
+    print_message("%s: %zu tests\n", name, count);
+    if (!passes(setup, &state)) return 1;
+    for (size_t n = 0; n < count; n++) {
+        if (child.is_child && n != child.in_test) continue;
+        child.test = n;
+        child.calls = 0;
+        void *own = tests[n].initial_state ? tests[n].initial_state : state;
+        print_message("[ RUN      ] %s\n", tests[n].name);
+        run_test(&tests[n], &own);
+        print_message("[ %-8s ] %s\n", words[result], tests[n].name);
+        failed += result == FAILED;
+        if (child.results >= 0) close(child.results);
+        child.results = -1;
+    }
+    if (!passes(teardown, &state)) failed++;
+    return failed;
+}
