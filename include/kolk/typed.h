@@ -63,15 +63,6 @@
 #define KOLK_SAME_TYPE_(T, pointer) sizeof(_Generic((pointer), T * : (char)0))
 #endif
 
-#define KOLK_UNUSED_ __attribute__((unused))
-
-/* Ends a macro that makes functions: C++ has empty declarations, C has them as an extension. */
-#ifdef __cplusplus
-#define KOLK_END_
-#else
-#define KOLK_END_ __extension__
-#endif
-
 /* Checks in C++ that a type may be copied as bytes. In C every type may. */
 #ifdef __cplusplus
 #define KOLK_COPIED_(T)                                                                                                \

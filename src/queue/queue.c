@@ -76,6 +76,9 @@
 /* Replaces a memcpy of 8 bytes: if gcc -flto sees that the program's item is smaller, it warns about a memcpy, but not
  * about this. */
 static inline void copy(void *to, const void *from, size_t size) {
+#if KOLK_MSVC_
+    memcpy(to, from, size);
+#else
     typedef struct __attribute__((may_alias, packed)) eight {
         uint64_t bytes;
     } eight;
@@ -83,6 +86,7 @@ static inline void copy(void *to, const void *from, size_t size) {
         *(eight *)to = *(const eight *)from;
     else
         memcpy(to, from, size);
+#endif
 }
 
 static inline void pass_cell(cell *there, uint64_t turn, void *item, size_t size, int end) {
