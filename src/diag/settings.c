@@ -122,7 +122,8 @@ void kolk_settings_report_unmet_(void) {
 
 /* ---- KOLK_DEBUG -------------------------------------------------------------------------------------------------- */
 
-/* Mistakes in the environment are reported only once. */
+/* Mistakes in the environment are reported only once.
+ * NOLINTNEXTLINE(readability-non-const-parameter): it is written */
 static bool is_first_time(unsigned char *told) {
     return !kolk_raw_exchange_(told, 1, KOLK_RELAXED_);
 }
