@@ -28,13 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if !defined(__GNUC__) && !defined(__clang__)
-#error "kolk needs gcc or clang: on Windows mingw-w64's gcc, or clang"
-#endif
-#if !defined(__cplusplus) && defined(__STRICT_ANSI__) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
-#error "kolk's headers need C99, C11 or gnu89: leave out -ansi or -std=c89, or say -std=c99"
-#define inline __inline__ /* so that this is the only error message */
-#endif
+#include "compiler.h"
 
 #define KOLK_VERSION "0.1.0"
 #define KOLK_ABI     1 /* version of the structs' layout, and the number in libkolk.so.1 */
@@ -64,65 +58,6 @@
 #define KOLK_DIAGNOSTICS 0
 #endif
 
-#if defined(_WIN32) && defined(KOLK_BUILD) && defined(KOLK_SHARED)
-#define KOLK_API_ __declspec(dllexport)
-#elif !defined(_WIN32)
-#define KOLK_API_ __attribute__((visibility("default")))
-#else
-#define KOLK_API_
-#endif
-
-/* Marks, in place of KOLK_API_, a function whose n-th argument points to a struct that must be initialised. gcc 11 and
- * later then warns where it sees that a program has forgotten to initialise it (-Wmaybe-uninitialized, part of -Wall).
- * It warns without this mark if the argument is a pointer to const, or if the function is inline. Older gcc and clang
- * have no such warning. g++ would warn of each std::unique_ptr whose deleter is such a function. */
-#ifndef __cplusplus
-#ifdef __has_attribute
-#if __has_attribute(__access__)
-#define KOLK_USES_(n) KOLK_API_ __attribute__((__access__(__read_write__, n)))
-#endif
-#endif
-#endif
-#ifndef KOLK_USES_
-#define KOLK_USES_(n) KOLK_API_
-#endif
-
-/* ALWAYS_INLINE compiles a hot function into each caller. NOINLINE keeps a rarely called function from taking registers
- * away from its caller. */
-#define KOLK_ALWAYS_INLINE_ inline __attribute__((always_inline))
-#define KOLK_NOINLINE_      __attribute__((noinline))
-
-/* Marks a function whose body is in an .inl file. It is inlined even without optimisation, so that the debug mode's
- * `sites` lie in the user's function and not in one of kolk's. (With optimisation the compiler decides, because a
- * compiler that is forced to inline this function inlines fewer of the others.) */
-#ifdef __OPTIMIZE__
-#define KOLK_INLINE_AT_O0_ inline
-#else
-#define KOLK_INLINE_AT_O0_ KOLK_ALWAYS_INLINE_
-#endif
-#if defined(__GNUC_GNU_INLINE__) && !defined(__cplusplus) /* in gnu89, keeps the body out of all object files */
-#define KOLK_NOT_EMITTED_ extern
-#else
-#define KOLK_NOT_EMITTED_
-#endif
-#ifdef KOLK_EXTERN
-#define KOLK_INLINE_ KOLK_API_
-#else
-#define KOLK_INLINE_ KOLK_API_ KOLK_NOT_EMITTED_ KOLK_INLINE_AT_O0_
-#endif
-
-/* Like KOLK_INLINE_, for a function that a constant argument reduces to a few instructions. It is always inlined,
- * because a call would compute at run time what the compiler knows. */
-#define KOLK_FOLDED_INLINE_ KOLK_API_ KOLK_NOT_EMITTED_ KOLK_ALWAYS_INLINE_
-
-#ifdef __cplusplus
-#define KOLK_ALIGNAS(n) alignas(n)
-#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
-#define KOLK_ALIGNAS(n) _Alignas(n)
-#else
-#define KOLK_ALIGNAS(n) __attribute__((aligned(n))) /* in a C99 program */
-#endif
-
 /* For macros, which C++ programs expand too: a cast without a C++ warning, and a conversion to size_t without a
  * cast. */
 #ifdef __cplusplus
@@ -143,17 +78,6 @@
 
 /* A constant expression, for storage sizes. */
 #define KOLK_ROUND_UP_(n, unit) ((KOLK_SIZE_(n) + KOLK_SIZE_(unit) - 1) / KOLK_SIZE_(unit) * KOLK_SIZE_(unit))
-
-/* These two enclose function bodies, which are C: a C++ compiler might warn about their casts and about NULL. */
-#ifdef __cplusplus
-#define KOLK_BODIES_BEGIN_                                                                                             \
-    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wold-style-cast\"")                              \
-        _Pragma("GCC diagnostic ignored \"-Wzero-as-null-pointer-constant\"")
-#define KOLK_BODIES_END_ _Pragma("GCC diagnostic pop")
-#else
-#define KOLK_BODIES_BEGIN_
-#define KOLK_BODIES_END_
-#endif
 
 /* For typed pools: FUNCTION returns the descriptor or, if it has no name, a copy of it with the type's name. */
 #define KOLK_NAMED_(FUNCTION, DESC)                                                                                    \

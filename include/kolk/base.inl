@@ -4,8 +4,6 @@
 
 #include "base.h"
 
-#define KOLK_UNLIKELY_(condition) __builtin_expect(!!(condition), 0)
-
 #ifndef KOLK_GENERATION_MAX
 #define KOLK_GENERATION_MAX UINT32_MAX /* 2^n - 1; tests lower it, also in the library, to wear slots out */
 #endif

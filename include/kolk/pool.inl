@@ -18,7 +18,7 @@ KOLK_INLINE_ uintptr_t kolk_pool_slot_(const kolk_pool *pool, const void *object
 }
 
 KOLK_FOLDED_INLINE_ uintptr_t kolk_pool_slot_sized_(const kolk_pool *pool, const void *object, size_t stride) {
-    unsigned shift = (unsigned)__builtin_ctzll((unsigned long long)stride);
+    unsigned shift = KOLK_FOLDED_LOWEST_BIT_(stride);
     return kolk_exact_slot_((uintptr_t)object - (uintptr_t)pool->slots, shift, kolk_inverse_(stride >> shift));
 }
 
@@ -190,10 +190,10 @@ KOLK_INLINE_ void *kolk_cursor_next(kolk_cursor *cursor) {
     uint64_t pending;
     while ((pending = kolk_cursor_pending_(cursor)) != 0) {
         cursor->pending = pending & (pending - 1);
-        unsigned bit = (unsigned)__builtin_ctzll(pending);
+        unsigned bit = KOLK_LOWEST_BIT_(pending);
         if (KOLK_UNLIKELY_(!(*cursor->word >> bit & 1))) continue;
         unsigned char *object = cursor->base + bit * cursor->stride;
-        if (!object) __builtin_unreachable(); /* so that the loop needs no test for NULL */
+        if (!object) KOLK_UNREACHABLE_(); /* so that the loop needs no test for NULL */
         return object;
     }
     return KOLK_UNLIKELY_(cursor->apart != NULL) ? kolk_cursor_apart_(cursor) : NULL;
@@ -211,10 +211,10 @@ KOLK_INLINE_ void *kolk_cursor_next_run(kolk_cursor *cursor, uint32_t *length) {
             cursor->pending = pending & word;
             continue;
         }
-        unsigned first = (unsigned)__builtin_ctzll(pending), end = behind ? (unsigned)__builtin_ctzll(behind) : 64;
+        unsigned first = KOLK_LOWEST_BIT_(pending), end = behind ? KOLK_LOWEST_BIT_(behind) : 64;
         *length = end - first;
         unsigned char *objects = cursor->base + first * cursor->stride;
-        if (!objects || *length == 0) __builtin_unreachable(); /* so that the loops need no tests */
+        if (!objects || *length == 0) KOLK_UNREACHABLE_(); /* so that the loops need no tests */
         return objects;
     }
     void *object = KOLK_UNLIKELY_(cursor->apart != NULL) ? kolk_cursor_apart_(cursor) : NULL;

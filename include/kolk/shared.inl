@@ -17,9 +17,6 @@ extern "C" {
 #endif
 KOLK_BODIES_BEGIN_
 
-#define KOLK_SEEN_(at)        __atomic_load_n((at), __ATOMIC_RELAXED)
-#define KOLK_SET_(at, number) __atomic_store_n((at), (number), __ATOMIC_RELAXED)
-
 KOLK_INLINE_ uint32_t *kolk_magazine_entry_(kolk_magazine_ *magazine, uint32_t n) {
     return (uint32_t *)(void *)(magazine + 1) + n;
 }
@@ -55,7 +52,7 @@ KOLK_INLINE_ void kolk_shared_free_slot_(kolk_shared_local *local, void *object,
     }
     KOLK_SET_(&lives[index], life + 1);
     *kolk_magazine_entry_(magazine, top) = (uint32_t)index;
-    __atomic_store_n(&magazine->top, top + 1, __ATOMIC_RELEASE); /* so that a fork's child finds all of it */
+    KOLK_PUBLISH_(&magazine->top, top + 1); /* so that a fork's child finds all of it */
 }
 
 KOLK_INLINE_ void kolk_shared_free(kolk_shared_local *local, void *object) {
@@ -73,7 +70,7 @@ KOLK_FOLDED_INLINE_ void kolk_shared_free_sized_(kolk_shared_local *local, void 
         kolk_shared_free_short_(local, object);
         return;
     }
-    unsigned shift = (unsigned)__builtin_ctzll((unsigned long long)stride);
+    unsigned shift = KOLK_FOLDED_LOWEST_BIT_(stride);
     uintptr_t offset = (uintptr_t)object - (uintptr_t)local->magazine->slots;
     kolk_shared_free_slot_(local, object, kolk_exact_slot_(offset, shift, kolk_inverse_(stride >> shift)));
 }

@@ -71,7 +71,7 @@ KOLK_INLINE_ bool kolk_slotmap_remove_sized_(kolk_slotmap *map, kolk_handle hand
     owners[last] = slot;
     map->count = last;
     /* NOLINTNEXTLINE(clang-analyzer-unix.cstring.NullArg): a map with slots has objects */
-    if (place != last) __builtin_memcpy(map->objects + place * stride, map->objects + last * stride, stride);
+    if (place != last) KOLK_COPY_(map->objects + place * stride, map->objects + last * stride, stride);
     return true;
 }
 

@@ -62,22 +62,13 @@
 #define KOLK_SAME_TYPE_(T, pointer) sizeof(_Generic((pointer), T * : (char)0))
 #endif
 
-#define KOLK_UNUSED_ __attribute__((unused))
-
-/* Ends a macro that makes functions: C++ has empty declarations, C has them as an extension. */
-#ifdef __cplusplus
-#define KOLK_END_
-#else
-#define KOLK_END_ __extension__
-#endif
-
 /* Check in C++ that a type may be copied as bytes, and that its objects need no destructor. In C every type may, and
  * none does. Typed pools are pinned: C++ does not copy them. */
 #ifdef __cplusplus
 #define KOLK_COPIED_(T)                                                                                                \
     static_assert(__is_trivially_copyable(T),                                                                          \
                   "kolk copies these as bytes: use kolk::slot_map or kolk::queue (kolk.hpp)");
-#ifdef __clang__
+#if defined(__clang__) || KOLK_MSVC_
 #define KOLK_DESTROYED_(T)                                                                                             \
     static_assert(__is_trivially_destructible(T), "kolk calls no destructors here: use kolk::pool (kolk.hpp)");
 #else

@@ -11,8 +11,8 @@
  * 32-bit targets a uint64_t in a struct needs _Alignas(8) (alignas in C++). It cannot be _Atomic, because public
  * headers must compile as C++17, which lacks that keyword. <stdatomic.h> does not help, because its functions take only
  * _Atomic objects, whose size and alignment may differ from those of the plain types. So these macros wrap the builtins
- * of gcc and clang that <stdatomic.h> itself uses. They are macros so that the memory order is a constant at each use,
- * even without optimisation.
+ * of gcc and clang that <stdatomic.h> itself uses; interlocked.h has the same operations for Microsoft's compiler. They
+ * are macros so that the memory order is a constant at each use, even without optimisation.
  *
  * There are no fences, because ThreadSanitizer does not see them. Also, only an operation that has a memory order of
  * its own has a partner that a comment can name.
@@ -25,6 +25,11 @@
 
 #include "kolk/base.h"
 
+#if KOLK_MSVC_
+#include "interlocked.h"
+#define KOLK_ATOMIC_64_ 2
+#else
+
 #if defined(__GCC_ATOMIC_LLONG_LOCK_FREE)
 #define KOLK_ATOMIC_64_ __GCC_ATOMIC_LLONG_LOCK_FREE
 #elif defined(__CLANG_ATOMIC_LLONG_LOCK_FREE) /* clang defines only this one when it imitates Microsoft's compiler */
@@ -32,15 +37,32 @@
 #else
 #define KOLK_ATOMIC_64_ 0
 #endif
+
+#define KOLK_RELAXED_                         __ATOMIC_RELAXED
+#define KOLK_ACQUIRE_                         __ATOMIC_ACQUIRE
+#define KOLK_RELEASE_                         __ATOMIC_RELEASE
+#define KOLK_ACQ_REL_                         __ATOMIC_ACQ_REL
+#define KOLK_SEQ_CST_                         __ATOMIC_SEQ_CST
+
+/* The operations themselves. Used directly, they are hidden from scheduled and chaos tests, and may have atomics of
+ * other types, such as bool and pointers. */
+#define kolk_raw_load_(at, order)             __atomic_load_n((at), (order))
+#define kolk_raw_store_(at, value, order)     __atomic_store_n((at), (value), (order))
+#define kolk_raw_exchange_(at, value, order)  __atomic_exchange_n((at), (value), (order))
+#define kolk_raw_fetch_add_(at, value, order) __atomic_fetch_add((at), (value), (order))
+#define kolk_raw_fetch_sub_(at, value, order) __atomic_fetch_sub((at), (value), (order))
+#define kolk_raw_fetch_or_(at, value, order)  __atomic_fetch_or((at), (value), (order))
+#define kolk_raw_fetch_and_(at, value, order) __atomic_fetch_and((at), (value), (order))
+#define kolk_raw_compare_exchange_(at, expected, desired, success, failure)                                            \
+    __atomic_compare_exchange_n((at), (expected), (desired), false, (success), (failure))
+#define kolk_raw_compare_exchange_weak_(at, expected, desired, success, failure)                                       \
+    __atomic_compare_exchange_n((at), (expected), (desired), true, (success), (failure))
+
+#endif
+
 #if KOLK_HOSTED && KOLK_ATOMIC_64_ < 2
 #error "kolk's queue and shared pool need atomic operations on 64 bits without a lock"
 #endif
-
-#define KOLK_RELAXED_ __ATOMIC_RELAXED
-#define KOLK_ACQUIRE_ __ATOMIC_ACQUIRE
-#define KOLK_RELEASE_ __ATOMIC_RELEASE
-#define KOLK_ACQ_REL_ __ATOMIC_ACQ_REL
-#define KOLK_SEQ_CST_ __ATOMIC_SEQ_CST
 
 #ifndef KOLK_SCHEDULED
 
@@ -53,27 +75,31 @@ void kolk_chaos_(void);
 #define KOLK_ONE_(operation) operation
 #endif
 
-#define kolk_load_(at, order)            KOLK_ONE_(__atomic_load_n((at), (order)))
-#define kolk_store_(at, value, order)    KOLK_ONE_(__atomic_store_n((at), (value), (order)))
-#define kolk_exchange_(at, value, order) KOLK_ONE_(__atomic_exchange_n((at), (value), (order)))
+#define kolk_load_(at, order)            KOLK_ONE_(kolk_raw_load_(at, order))
+#define kolk_store_(at, value, order)    KOLK_ONE_(kolk_raw_store_(at, value, order))
+#define kolk_exchange_(at, value, order) KOLK_ONE_(kolk_raw_exchange_(at, value, order))
 
 /* These return the old value. */
-#define kolk_fetch_add_(at, value, order) KOLK_ONE_(__atomic_fetch_add((at), (value), (order)))
-#define kolk_fetch_sub_(at, value, order) KOLK_ONE_(__atomic_fetch_sub((at), (value), (order)))
-#define kolk_fetch_or_(at, value, order)  KOLK_ONE_(__atomic_fetch_or((at), (value), (order)))
-#define kolk_fetch_and_(at, value, order) KOLK_ONE_(__atomic_fetch_and((at), (value), (order)))
+#define kolk_fetch_add_(at, value, order) KOLK_ONE_(kolk_raw_fetch_add_(at, value, order))
+#define kolk_fetch_sub_(at, value, order) KOLK_ONE_(kolk_raw_fetch_sub_(at, value, order))
+#define kolk_fetch_or_(at, value, order)  KOLK_ONE_(kolk_raw_fetch_or_(at, value, order))
+#define kolk_fetch_and_(at, value, order) KOLK_ONE_(kolk_raw_fetch_and_(at, value, order))
 
 /* Returns true if *at was *expected and is now `desired`. Otherwise *expected becomes the value of *at. The weak
  * variant may also fail spuriously; it is cheaper in a loop. The last two arguments are the orders on success and on
  * failure. */
 #define kolk_compare_exchange_(at, expected, desired, success, failure)                                                \
-    KOLK_ONE_(__atomic_compare_exchange_n((at), (expected), (desired), false, (success), (failure)))
+    KOLK_ONE_(kolk_raw_compare_exchange_(at, expected, desired, success, failure))
 #define kolk_compare_exchange_weak_(at, expected, desired, success, failure)                                           \
-    KOLK_ONE_(__atomic_compare_exchange_n((at), (expected), (desired), true, (success), (failure)))
+    KOLK_ONE_(kolk_raw_compare_exchange_weak_(at, expected, desired, success, failure))
 
 /* Call it in the body of a loop that reads an atomic until another thread changes it. */
 static inline void kolk_pause_(void) {
-#if defined(__i386__) || defined(__x86_64__)
+#if KOLK_MSVC_ && (defined(_M_IX86) || defined(_M_X64))
+    _mm_pause();
+#elif KOLK_MSVC_
+    __isb(_ARM64_BARRIER_SY);
+#elif defined(__i386__) || defined(__x86_64__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
     __asm__ volatile("isb" ::: "memory"); /* about 10 ns, like x86's pause; yield is a nop on most processors */

@@ -13,13 +13,43 @@
 
 static inline unsigned kolk_bits_lowest_(uint64_t word) {
     KOLK_ASSERT_(word != 0);
-#if UINTPTR_MAX == UINT32_MAX /* gcc would call a function of its own, twice as long */
+#if UINTPTR_MAX == UINT32_MAX && !KOLK_MSVC_ /* gcc would call a function of its own, twice as long */
     return (uint32_t)word ? (unsigned)__builtin_ctz((uint32_t)word)
                           : 32 + (unsigned)__builtin_ctz((uint32_t)(word >> 32));
 #else
-    return (unsigned)__builtin_ctzll(word);
+    return KOLK_LOWEST_BIT_(word);
 #endif
 }
+
+#if !KOLK_MSVC_
+
+/* The index of the highest set bit of a word, which must not be 0; and the number of set bits. */
+#define kolk_bits_highest_(word)    (63 - (unsigned)__builtin_clzll(word))
+#define kolk_bits_highest_32_(word) (31 - (unsigned)__builtin_clz(word))
+#define kolk_bits_count_(word)      ((unsigned)__builtin_popcountll(word))
+
+#else
+
+static inline unsigned kolk_bits_highest_32_(uint32_t word) {
+    unsigned long index;
+    _BitScanReverse(&index, word);
+    return (unsigned)index;
+}
+
+static inline unsigned kolk_bits_highest_(uint64_t word) {
+    return word >> 32 ? 32 + kolk_bits_highest_32_((uint32_t)(word >> 32)) : kolk_bits_highest_32_((uint32_t)word);
+}
+
+/* Adds up pairs, fours and bytes (Warren, Hacker's Delight, 2nd ed. 2012, 5-1). __popcnt64 would be shorter, but not
+ * all processors have it. */
+static inline unsigned kolk_bits_count_(uint64_t word) {
+    word -= word >> 1 & UINT64_C(0x5555555555555555);
+    word = (word & UINT64_C(0x3333333333333333)) + (word >> 2 & UINT64_C(0x3333333333333333));
+    word = (word + (word >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+    return (unsigned)(word * UINT64_C(0x0101010101010101) >> 56);
+}
+
+#endif
 
 /* The n lowest set bits of a word, or all if there are fewer; n is at least 1. */
 static inline uint64_t kolk_bits_lowest_n_(uint64_t word, uint32_t n) {
@@ -40,8 +70,8 @@ static inline uint64_t kolk_bits_at_(uint64_t index) {
 
 /* The part of a word in which a single bit is read or written: a half, where a 64-bit shift takes many instructions and
  * the lower half comes first. */
-#if UINTPTR_MAX == UINT32_MAX && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-typedef uint32_t __attribute__((may_alias)) kolk_bits_part_;
+#if UINTPTR_MAX == UINT32_MAX && KOLK_IS_LITTLE_ENDIAN_
+typedef uint32_t KOLK_MAY_ALIAS_ kolk_bits_part_;
 #else
 typedef uint64_t kolk_bits_part_;
 #endif

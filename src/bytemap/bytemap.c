@@ -88,8 +88,8 @@ static uint64_t flags_at(const uint8_t *bytes) {
 /* Returns the first of eight slots whose flag is set. */
 static uint32_t first_of(uint64_t flags) {
     KOLK_ASSERT_(flags != 0);
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    return (uint32_t)__builtin_ctzll(flags) / 8;
+#if KOLK_IS_LITTLE_ENDIAN_
+    return KOLK_LOWEST_BIT_(flags) / 8;
 #else
     return (uint32_t)__builtin_clzll(flags) / 8;
 #endif

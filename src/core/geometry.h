@@ -17,7 +17,7 @@
 /* Computes the two numbers that exact division by this stride needs. */
 static inline void kolk_set_divisor_(size_t stride, uint8_t *shift, uintptr_t *inverse) {
     KOLK_ASSERT_(stride != 0);
-    *shift = (uint8_t)__builtin_ctzll(stride);
+    *shift = (uint8_t)KOLK_LOWEST_BIT_(stride);
     *inverse = kolk_inverse_(stride >> *shift);
     KOLK_ASSERT_((uintptr_t)(stride >> *shift) * *inverse == 1);
 }

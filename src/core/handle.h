@@ -9,11 +9,12 @@
 
 #include "kolk/base.inl"
 
+#include "../base/bits.h"
 #include "../base/hash.h"
 
 /* The number of bits that an index below n needs. */
 static inline unsigned kolk_index_bits_(uint32_t n) {
-    return n > 1 ? 32 - (unsigned)__builtin_clz(n - 1) : 0;
+    return n > 1 ? kolk_bits_highest_32_(n - 1) + 1 : 0;
 }
 
 /* Reverses the tag's bits, or those of the name's hash if the tag is 0, so that even small tags differ in the bits

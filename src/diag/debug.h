@@ -10,7 +10,7 @@
 /* The address that a function of the library was called from. The function must be KOLK_NOINLINE_: if link-time
  * optimisation merged it into its caller, this would be an address in the caller's caller. */
 #ifndef __EMSCRIPTEN__ /* there it needs a linker option, and its result cannot be named */
-#define SITE __builtin_extract_return_addr(__builtin_return_address(0))
+#define SITE KOLK_RETURN_ADDRESS_()
 #else
 #define SITE NULL
 #endif

@@ -63,7 +63,7 @@ static void read_environment(void) {
     if (this_process.keeps) kolk_registry_keep_(keep_last);
     bool measures = kolk_stats_want_sizes_(&file);
     kolk_sizes_read_setting_(measures, file);
-    __atomic_store_n(&this_process.started, true, __ATOMIC_RELEASE); /* partner: kolk_process_start_ */
+    kolk_raw_store_(&this_process.started, true, KOLK_RELEASE_); /* partner: kolk_process_start_ */
 }
 
 /* The function that is registered last runs first. They are separate functions so that the statistics are still written
@@ -75,7 +75,7 @@ static void register_exit(void) {
 }
 
 void kolk_process_start_(void) {
-    if (__atomic_load_n(&this_process.started, __ATOMIC_ACQUIRE)) return;
+    if (kolk_raw_load_(&this_process.started, KOLK_ACQUIRE_)) return;
     kolk_lock_word_(&this_process.reading);
     bool first = !this_process.started;
     if (first) read_environment();
@@ -114,13 +114,14 @@ void kolk_scene(const char *name) {
 
 #if KOLK_HOSTED
 #include "fail.h"
+#include "../base/atomics.h"
 #include "../os/environment.h"
 
 void kolk_process_start_(void) {
     static const char *const names[] = {"KOLK_DEBUG", "KOLK_STATS", "KOLK_SIZES", "KOLK_FAIL"};
     static bool told[sizeof names / sizeof *names]; /* the handler may longjmp: the others are reported later */
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (!kolk_environment_(names[i]) || __atomic_exchange_n(&told[i], true, __ATOMIC_RELAXED)) continue;
+        if (!kolk_environment_(names[i]) || kolk_raw_exchange_(&told[i], true, KOLK_RELAXED_)) continue;
         kolk_failure failure = {.rule = KOLK_BAD_SETTING, .pool = names[i], .slot = UINT32_MAX};
         kolk_fail_(failure, "is set, but kolk was compiled without diagnostics (KOLK_NO_DIAGNOSTICS)");
     }

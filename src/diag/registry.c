@@ -96,7 +96,7 @@ static entry *take_entry(void) {
     if (!extend_entries()) return NULL;
     /* kolk_registry_is_home_ may read it at any time. The builtin is used because the lock is held: scheduled tests
      * need not switch threads here. */
-    __atomic_store_n(&registry.used, registry.used + 1, __ATOMIC_RELAXED);
+    kolk_raw_store_(&registry.used, registry.used + 1, KOLK_RELAXED_);
     return &registry.entries[registry.used - 1];
 }
 
@@ -135,7 +135,7 @@ static void have_lists(void) {
 }
 
 static void set_pool(entry *at, uintptr_t pool) {
-    __atomic_store_n(&at->pool, pool, __ATOMIC_RELAXED); /* may be read at any time, like `used` */
+    kolk_raw_store_(&at->pool, pool, KOLK_RELAXED_); /* may be read at any time, like `used` */
 }
 
 static void free_entry(entry *at) {

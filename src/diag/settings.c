@@ -122,9 +122,10 @@ void kolk_settings_report_unmet_(void) {
 
 /* ---- KOLK_DEBUG -------------------------------------------------------------------------------------------------- */
 
-/* Mistakes in the environment are reported only once. */
+/* Mistakes in the environment are reported only once.
+ * NOLINTNEXTLINE(readability-non-const-parameter): it is written */
 static bool is_first_time(unsigned char *told) {
-    return !__atomic_test_and_set(told, __ATOMIC_RELAXED);
+    return !kolk_raw_exchange_(told, 1, KOLK_RELAXED_);
 }
 
 /* Adds one setting. `of` names the source of the text; if it is NULL, mistakes are not reported. */

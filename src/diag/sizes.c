@@ -37,7 +37,7 @@ static const kolk_failure bad_setting = {.rule = KOLK_BAD_SETTING, .pool = "KOLK
 
 /* Reports each mistake in the file once. */
 static void report_wrong(void) {
-    if (!__atomic_exchange_n(&sizes.wrong, false, __ATOMIC_ACQ_REL)) return;
+    if (!kolk_raw_exchange_(&sizes.wrong, false, KOLK_ACQ_REL_)) return;
     if (sizes.unreadable) {
         kolk_fail_(bad_setting, "\"%s\" cannot be read", sizes.name);
         return;
@@ -46,9 +46,9 @@ static void report_wrong(void) {
         kolk_line_ *at = &sizes.file.lines[i];
         if (!kolk_line_is_wrong_(at) || at->told) continue;
         at->told = true;
-        __atomic_store_n(&sizes.wrong, true, __ATOMIC_RELEASE); /* set first, because the handler may longjmp */
+        kolk_raw_store_(&sizes.wrong, true, KOLK_RELEASE_); /* set first, because the handler may longjmp */
         kolk_line_report_(at, "KOLK_SIZES", sizes.name);
-        __atomic_store_n(&sizes.wrong, false, __ATOMIC_RELEASE);
+        kolk_raw_store_(&sizes.wrong, false, KOLK_RELEASE_);
     }
 }
 
@@ -73,7 +73,7 @@ const char *kolk_sizes_scene_(void) {
 }
 
 bool kolk_sizes_are_measured_(void) {
-    return __atomic_load_n(&sizes.measures, __ATOMIC_RELAXED);
+    return kolk_raw_load_(&sizes.measures, KOLK_RELAXED_);
 }
 
 bool kolk_sizes_matter_(void) {

@@ -4,13 +4,14 @@
 
 #include "kolk/base.inl"
 
+#include "../base/atomics.h"
 #include "../core/probes.h"
 
 /* Increments a counter in an object that is const for the caller. Increments may be lost if several threads make them
  * at the same time. */
 static inline void kolk_count_one_(const uint32_t *counter) {
     uint32_t *at = (uint32_t *)(uintptr_t)counter;
-    __atomic_store_n(at, __atomic_load_n(at, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+    kolk_raw_store_(at, kolk_raw_load_(at, KOLK_RELAXED_) + 1, KOLK_RELAXED_);
 }
 
 /* Records that a handle has found no object in the pool with this name (*name may be NULL). Returns false for the null

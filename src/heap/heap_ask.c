@@ -18,7 +18,7 @@ static const char *name_of(const kolk_heap *heap) {
 
 /* Does this address belong to the nursery, the classes or the large blocks of a heap? */
 static bool has_address(const kolk_heap_root_ *root, const void *at) {
-    const kolk_heap_inside_ *inside = __atomic_load_n(&root->inside, __ATOMIC_ACQUIRE);
+    const kolk_heap_inside_ *inside = kolk_raw_load_(&root->inside, KOLK_ACQUIRE_);
     size_t behind;
     if (kolk_nursery_has_(&root->nursery, at)) return true;
     return inside && ((uintptr_t)at - (uintptr_t)inside->space < inside->space_size ||
@@ -173,7 +173,7 @@ KOLK_NOINLINE_ void *kolk_heap_next(const kolk_heap *heap, const void *block) {
 /* The registry asks about a copy of the struct, parts of which may be overwritten. Its facts (heap_memory.c) are true
  * of the root only. */
 static const kolk_heap_inside_ *inside_for_stats(const kolk_heap *heap) {
-    return heap->root ? __atomic_load_n(&heap->root->inside, __ATOMIC_ACQUIRE) : NULL; /* partner: make_classes */
+    return heap->root ? kolk_raw_load_(&heap->root->inside, KOLK_ACQUIRE_) : NULL; /* partner: make_classes */
 }
 
 /* Statistics of large and guarded blocks; true if there ever was such a block. */

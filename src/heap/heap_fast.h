@@ -16,9 +16,9 @@ KOLK_ALWAYS_INLINE_ static void *take_at_hand(const kolk_heap *heap, const kolk_
     kolk_magazine_ *magazine = thread->magazines[n];
     uint32_t top = magazine->top;
     if (KOLK_UNLIKELY_(top == 0)) return NULL;
-    KOLK_SET_(&magazine->top, --top);
+    kolk_raw_store_(&magazine->top, --top, KOLK_RELAXED_);
     size_t index = *kolk_magazine_entry_(magazine, top);
-    KOLK_SET_(&magazine->short_lives[index], 1);
+    kolk_raw_store_(&magazine->short_lives[index], 1, KOLK_RELAXED_);
     return magazine->slots + index * magazine->stride;
 }
 
@@ -27,7 +27,7 @@ KOLK_ALWAYS_INLINE_ static void *take_at_hand(const kolk_heap *heap, const kolk_
 KOLK_ALWAYS_INLINE_ static bool has_used(const kolk_heap *heap, const kolk_heap_thread_ *thread, size_t size) {
     kolk_magazine_ *magazine = thread->magazines[kolk_heap_grown_(heap) ? kolk_heap_class_for_(heap, size) : 0];
     uint32_t top = magazine->top;
-    return top && KOLK_SEEN_(&magazine->short_lives[*kolk_magazine_entry_(magazine, top - 1)]);
+    return top && kolk_raw_load_(&magazine->short_lives[*kolk_magazine_entry_(magazine, top - 1)], KOLK_RELAXED_);
 }
 
 /* Frees a block into the magazine of its class, if its slot is below this bound. */
@@ -36,10 +36,10 @@ KOLK_ALWAYS_INLINE_ static bool give_to_magazine(kolk_magazine_ *magazine, const
     uintptr_t index = kolk_exact_slot_(offset, magazine->shift, magazine->inverse);
     uint32_t top = magazine->top;
     if (KOLK_UNLIKELY_(index >= bound || top == magazine->cache)) return false;
-    if (KOLK_UNLIKELY_(!(KOLK_SEEN_(&magazine->short_lives[index]) & 1))) return false;
-    KOLK_SET_(&magazine->short_lives[index], 2);
+    if (KOLK_UNLIKELY_(!(kolk_raw_load_(&magazine->short_lives[index], KOLK_RELAXED_) & 1))) return false;
+    kolk_raw_store_(&magazine->short_lives[index], 2, KOLK_RELAXED_);
     *kolk_magazine_entry_(magazine, top) = (uint32_t)index;
-    __atomic_store_n(&magazine->top, top + 1, __ATOMIC_RELEASE); /* a fork's child that sees this also sees the entry */
+    kolk_raw_store_(&magazine->top, top + 1, KOLK_RELEASE_); /* a fork's child that sees this also sees the entry */
     return true;
 }
 
@@ -49,7 +49,7 @@ KOLK_ALWAYS_INLINE_ static bool give_at_hand(const kolk_heap *heap, const kolk_h
     uintptr_t n = kolk_heap_class_at_(heap, block);
     if (KOLK_UNLIKELY_(n >= heap->n_classes)) return false;
     kolk_magazine_ *magazine = thread->magazines[n];
-    return give_to_magazine(magazine, block, KOLK_SEEN_(&magazine->bound));
+    return give_to_magazine(magazine, block, kolk_raw_load_(&magazine->bound, KOLK_RELAXED_));
 }
 
 #endif

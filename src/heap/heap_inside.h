@@ -123,7 +123,8 @@ uint32_t kolk_heap_class_aligned_(const kolk_heap *heap, size_t align, size_t si
 
 /* The class whose address space contains this block; n_classes or more: none does. */
 static inline uintptr_t kolk_heap_class_at_(const kolk_heap *heap, const void *block) {
-    return ((uintptr_t)block - KOLK_SEEN_(&heap->base)) >> KOLK_SEEN_(&heap->class_shift);
+    return ((uintptr_t)block - kolk_raw_load_(&heap->base, KOLK_RELAXED_)) >>
+           kolk_raw_load_(&heap->class_shift, KOLK_RELAXED_);
 }
 
 /* The size in bytes of the first sixteenth of a class's address space. The first slot starts somewhere in it. */
@@ -156,13 +157,14 @@ typedef struct kolk_near_heap_ {
 #define KOLK_NEAR_HEAPS_ 8u
 #define KOLK_FIRST_HEAP_ 1u /* the place of the first heap of the process */
 
-extern _Thread_local kolk_near_heap_ kolk_near_heaps_[KOLK_NEAR_HEAPS_] __attribute__((tls_model("initial-exec")));
+extern KOLK_NEAR_THREAD_LOCAL_ kolk_near_heap_ kolk_near_heaps_[KOLK_NEAR_HEAPS_];
 extern kolk_heap_thread_ kolk_no_heap_thread_;
 extern kolk_magazine_ kolk_no_magazine_;
 
 static inline kolk_heap_thread_ *kolk_heap_near_(const kolk_heap *heap) {
-    const kolk_near_heap_ *near_heap = &kolk_near_heaps_[KOLK_SEEN_(&heap->place)];
-    return KOLK_UNLIKELY_(near_heap->id != KOLK_SEEN_(&heap->id)) ? &kolk_no_heap_thread_ : near_heap->thread;
+    const kolk_near_heap_ *near_heap = &kolk_near_heaps_[kolk_raw_load_(&heap->place, KOLK_RELAXED_)];
+    return KOLK_UNLIKELY_(near_heap->id != kolk_raw_load_(&heap->id, KOLK_RELAXED_)) ? &kolk_no_heap_thread_
+                                                                                     : near_heap->thread;
 }
 
 /* Sets a heap's id and place. From now on, threads that called kolk_heaps_await_end_ call `leave` when they end. False:
@@ -314,7 +316,7 @@ void kolk_heap_end_root_(kolk_heap_root_ *root);
 
 /* The heap's classes and large blocks. NULL: it has needed none so far. */
 static inline kolk_heap_inside_ *kolk_heap_grown_(const kolk_heap *heap) {
-    return __atomic_load_n(&heap->inside, __ATOMIC_ACQUIRE); /* partner: kolk_heap_grow_ */
+    return kolk_raw_load_(&heap->inside, KOLK_ACQUIRE_); /* partner: kolk_heap_grow_ */
 }
 
 /* The same, but makes them if there are none. NULL: there is no memory. */

@@ -36,7 +36,7 @@ kolk_heap_thread_ kolk_no_heap_thread_ = {.magazines = {EIGHT(EIGHT(&kolk_no_mag
 
 #define NO_HEAP                                                                                                        \
     { 0, &kolk_no_heap_thread_ }
-_Thread_local kolk_near_heap_ kolk_near_heaps_[KOLK_NEAR_HEAPS_] = {EIGHT(NO_HEAP)};
+KOLK_THREAD_LOCAL_ kolk_near_heap_ kolk_near_heaps_[KOLK_NEAR_HEAPS_] = {EIGHT(NO_HEAP)};
 
 static uint32_t row_of(uint64_t id) {
     return (uint32_t)(id % ROWS);
@@ -58,10 +58,10 @@ static struct {
     uint32_t era; /* counts the ends of the process's last heap */
 } far_pages;
 
-static _Thread_local struct {
+static KOLK_NEAR_THREAD_LOCAL_ struct {
     far_heaps *heaps;
     uint32_t era;
-} own_far __attribute__((tls_model("initial-exec")));
+} own_far;
 
 static size_t far_size(unsigned doublings) {
     return (size_t)FAR_BYTES << doublings;

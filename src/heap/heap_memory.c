@@ -118,8 +118,8 @@ static kolk_status make_classes(kolk_heap *heap, const kolk_heap_desc *desc, con
         kolk_store_(&heap->class_shift, 0, KOLK_RELAXED_);
         return status;
     }
-    __atomic_store_n(&heap->root->inside, inside, __ATOMIC_RELEASE); /* partner: inside_for_stats */
-    __atomic_store_n(&heap->inside, inside, __ATOMIC_RELEASE);       /* partner: kolk_heap_grown_ */
+    kolk_raw_store_(&heap->root->inside, inside, KOLK_RELEASE_); /* partner: inside_for_stats */
+    kolk_raw_store_(&heap->inside, inside, KOLK_RELEASE_);       /* partner: kolk_heap_grown_ */
     return KOLK_OK;
 }
 

@@ -37,8 +37,8 @@ static void join_parent(kolk_heap_root_ *root, kolk_heap_root_ *parent) {
     kolk_lock_word_(&parent->lock);
     root->parent = parent;
     root->older = parent->child;
-    __atomic_store_n(&parent->child, root, __ATOMIC_RELEASE);
-    if (root->older) __atomic_store_n(&root->older->newer, root, __ATOMIC_RELEASE);
+    kolk_raw_store_(&parent->child, root, KOLK_RELEASE_);
+    if (root->older) kolk_raw_store_(&root->older->newer, root, KOLK_RELEASE_);
     kolk_unlock_word_(&parent->lock);
 }
 
@@ -46,11 +46,11 @@ void kolk_heap_leave_parent_(kolk_heap_root_ *root) {
     kolk_heap_root_ *parent = root->parent;
     if (!parent) return;
     kolk_lock_word_(&parent->lock);
-    if (root->older) __atomic_store_n(&root->older->newer, root->newer, __ATOMIC_RELEASE);
+    if (root->older) kolk_raw_store_(&root->older->newer, root->newer, KOLK_RELEASE_);
     if (root->newer)
-        __atomic_store_n(&root->newer->older, root->older, __ATOMIC_RELEASE);
+        kolk_raw_store_(&root->newer->older, root->older, KOLK_RELEASE_);
     else
-        __atomic_store_n(&parent->child, root->older, __ATOMIC_RELEASE);
+        kolk_raw_store_(&parent->child, root->older, KOLK_RELEASE_);
     kolk_unlock_word_(&parent->lock);
     root->parent = NULL;
 }

@@ -4,6 +4,8 @@
 
 #include "kolk/heap.h"
 
+#include "../base/bits.h"
+
 #define KOLK_GRAIN_         16u        /* bytes; all blocks start at multiples of this */
 #define KOLK_HEAP_BY_SIZE_  1024u      /* up to this size, a table gives the class */
 #define KOLK_HEAP_GREATEST_ (1u << 30) /* bytes of a block of a class */
@@ -29,7 +31,7 @@ static inline uint32_t kolk_heap_quarter_(uint32_t at) {
 static inline uint32_t kolk_heap_first_class_(const kolk_heap *heap, size_t size) {
     if (size <= KOLK_HEAP_BY_SIZE_) return heap->by_size[(size + KOLK_GRAIN_ - 1) / KOLK_GRAIN_];
     if (size > KOLK_HEAP_GREATEST_) return heap->n_classes;
-    unsigned doubling = 63 - (unsigned)__builtin_clzll(size - 1);
+    unsigned doubling = kolk_bits_highest_(size - 1);
     return heap->by_quarter[(doubling - 10) * 4 + ((size - 1) >> (doubling - 2) & 3)];
 }
 

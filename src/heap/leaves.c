@@ -15,6 +15,7 @@
 #include "leaves.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #define MOST_LEAVES    (sizeof(void *) < 8 ? UINT32_C(1) << 16 : UINT32_C(1) << 24) /* 64 MiB or 16 GiB of addresses */
 #define LEAST_LEAVES   256u
@@ -59,6 +60,9 @@ static bool reserve_range(uint32_t n) {
     for (unsigned p = 0; p < LEAF_PARTS; p++) size += (size_t)round_up(sizes[p], part_unit());
     unsigned char *range = (unsigned char *)kolk_memory_reserve_(size);
     if (!range) return false;
+#if KOLK_MSVC_
+    atexit(kolk_leaves_end_); /* the compiler has no destructors */
+#endif
     leaves.range = range;
     leaves.range_size = size;
     leaves.most = n;
@@ -107,7 +111,10 @@ static uint32_t used_leaves(void) {
     return fresh - (uint32_t)kolk_slot_set_count_(&leaves.free, fresh / LEAVES_OF_WORD);
 }
 
-__attribute__((destructor)) void kolk_leaves_end_(void) {
+#if !KOLK_MSVC_
+__attribute__((destructor))
+#endif
+void kolk_leaves_end_(void) {
     if (!leaves.range || used_leaves() > 1) return;
     kolk_store_(&kolk_leaves_all_.fresh, 0, KOLK_RELEASE_);
     kolk_memory_release_(leaves.range, leaves.range_size);

@@ -110,7 +110,7 @@ static unsigned char *start_at_or_before(uint32_t run, const unsigned char *at) 
     uint64_t bits = kolk_load_(&kolk_leaf_record_(leaf)->starts, KOLK_RELAXED_) & ALL_BITS >> (63 - grain_of(at));
     while (!bits && leaf > run) bits = kolk_load_(&kolk_leaf_record_(--leaf)->starts, KOLK_RELAXED_);
     if (!bits) return NULL;
-    return kolk_leaf_start_(leaf) + (63 - (unsigned)__builtin_clzll(bits)) * KOLK_GRAIN_;
+    return kolk_leaf_start_(leaf) + kolk_bits_highest_(bits) * KOLK_GRAIN_;
 }
 
 /* The first live block of a run, or the first free start, from this address on; NULL: there is none. */

@@ -111,7 +111,7 @@ static inline uint32_t kolk_own_size_(uint32_t n) {
 /* The first of kolk's own classes that is as large as this size. */
 static inline uint32_t kolk_own_class_(size_t size) {
     if (size <= 4 * KOLK_GRAIN_) return size ? (uint32_t)(size - 1) / KOLK_GRAIN_ : 0;
-    unsigned doubling = 63 - (unsigned)__builtin_clzll((size - 1) / (4 * KOLK_GRAIN_));
+    unsigned doubling = kolk_bits_highest_((size - 1) / (4 * KOLK_GRAIN_));
     return 4 + 4 * doubling + (uint32_t)((size - 1) >> (doubling + 4) & 3);
 }
 

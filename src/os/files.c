@@ -122,7 +122,7 @@ static bool replace_file(const char *name, const char *by) {
 /* A link that leads to no file is special because a rename would replace the link. */
 bool kolk_file_is_special_(const char *name) {
     file_facts found;
-    return look_at_file(name, &found) ? !S_ISREG(found.st_mode) : is_link(name);
+    return look_at_file(name, &found) ? (found.st_mode & S_IFMT) != S_IFREG : is_link(name);
 }
 
 static FILE *open_beside(kolk_new_file_ *file) {

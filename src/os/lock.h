@@ -26,7 +26,7 @@ void kolk_unlock_word_(uint32_t *word);
 /* The number of forks between the first process and this one. */
 extern uint32_t kolk_fork_count_;
 static inline uint32_t kolk_forks_(void) {
-    return __atomic_load_n(&kolk_fork_count_, __ATOMIC_RELAXED);
+    return kolk_raw_load_(&kolk_fork_count_, KOLK_RELAXED_);
 }
 
 /* A lock that is mostly held for some dozens of instructions, and seldom while a thread is inside the system. To

@@ -4,6 +4,7 @@
 #include "memory.h"
 
 #include "../base/assert.h"
+#include "../base/atomics.h"
 
 #include <stdint.h>
 
@@ -278,11 +279,11 @@ uint64_t kolk_memory_addresses_(void) {
 /* Asks the system only once, except that threads which call this at the same time may each ask. */
 size_t kolk_memory_page_(void) {
     static size_t known;
-    size_t page = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    size_t page = kolk_raw_load_(&known, KOLK_RELAXED_);
     if (page == 0) {
         page = ask_for_page();
         KOLK_ASSERT_(page > 0 && (page & (page - 1)) == 0);
-        __atomic_store_n(&known, page, __ATOMIC_RELAXED);
+        kolk_raw_store_(&known, page, KOLK_RELAXED_);
     }
     return page;
 }

@@ -169,7 +169,7 @@ static void sleep_in(bed *mine, int64_t ns) {
 bool kolk_wait_(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
     bed *mine = bed_of(word);
     lock_bed(mine);
-    bool as_expected = __atomic_load_n(word, __ATOMIC_SEQ_CST) == expected;
+    bool as_expected = kolk_raw_load_(word, KOLK_SEQ_CST_) == expected;
     int64_t left = deadline.ns - kolk_now_ns_();
     if (as_expected && left > 0) sleep_in(mine, left);
     unlock_bed(mine);

@@ -12,4 +12,8 @@
 #endif
 #endif
 
+#ifdef _MSC_VER
+#define _CRT_SECURE_NO_WARNINGS /* no warnings of fopen and getenv */
+#endif
+
 #endif

@@ -169,8 +169,8 @@ uint32_t kolk_thread_system_number_(uint32_t thread) {
 #endif
 
 const char *kolk_thread_own_name_(void) {
-    static _Thread_local char own_name[KOLK_THREAD_NAME_];
-    static _Thread_local bool has_asked;
+    static KOLK_THREAD_LOCAL_ char own_name[KOLK_THREAD_NAME_];
+    static KOLK_THREAD_LOCAL_ bool has_asked;
     if (!has_asked) kolk_thread_name_(kolk_thread_(), own_name, sizeof own_name);
     has_asked = true;
     return own_name;

@@ -142,7 +142,7 @@ void kolk_pool_stats(const kolk_pool *pool, kolk_stats *out) {
         .bytes_committed = kolk_pool_committed_(pool),
         .failed = pool->failed,
         .evictions = pool->evictions,
-        .wrong_pool = __atomic_load_n(&pool->wrong_pool, __ATOMIC_RELAXED),
+        .wrong_pool = kolk_raw_load_(&pool->wrong_pool, KOLK_RELAXED_),
         .worn_out = pool->worn.count,
         .recycled = pool->worn.recycled,
         .debug = pool->debug_flags,

@@ -18,6 +18,7 @@
 #include "kolk/pool.h"
 
 #include "../base/assert.h"
+#include "../base/atomics.h"
 #include "../base/bits.h"
 #include "../core/geometry.h"
 #include "../diag/debug.h"
@@ -233,7 +234,11 @@ static const kolk_pool_option_table_ kolk_pool_options_ = POOL_OPTIONS; /* const
 #define POOL_OPTION(name) (kolk_pool_options_.name)
 #else
 extern kolk_pool_option_table_ kolk_pool_options_; /* in pool_plain.c; pool_options.c sets it */
-#define POOL_OPTION(name) __atomic_load_n(&kolk_pool_options_.name, __ATOMIC_RELAXED)
+#if KOLK_MSVC_ /* there, kolk_raw_load_ returns a void *, which cannot be called */
+#define POOL_OPTION(name) (((const volatile kolk_pool_option_table_ *)&kolk_pool_options_)->name)
+#else
+#define POOL_OPTION(name) kolk_raw_load_(&kolk_pool_options_.name, KOLK_RELAXED_)
+#endif
 #endif
 
 #endif

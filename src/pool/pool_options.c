@@ -347,10 +347,10 @@ kolk_status kolk_pool_init_abi_(kolk_pool *pool, const kolk_pool_desc *desc, siz
                                 size_t pool_size, uint32_t abi) {
 #if !KOLK_DIAGNOSTICS
     static const kolk_pool_option_table_ options = POOL_OPTIONS;
-    __atomic_store_n(&kolk_pool_options_.alloc, options.alloc, __ATOMIC_RELAXED);
-    __atomic_store_n(&kolk_pool_options_.show_bounds, options.show_bounds, __ATOMIC_RELAXED);
-    __atomic_store_n(&kolk_pool_options_.end, options.end, __ATOMIC_RELAXED);
-    __atomic_store_n(&kolk_pool_options_.free_overflow, options.free_overflow, __ATOMIC_RELAXED);
+    kolk_raw_store_(&kolk_pool_options_.alloc, options.alloc, KOLK_RELAXED_);
+    kolk_raw_store_(&kolk_pool_options_.show_bounds, options.show_bounds, KOLK_RELAXED_);
+    kolk_raw_store_(&kolk_pool_options_.end, options.end, KOLK_RELAXED_);
+    kolk_raw_store_(&kolk_pool_options_.free_overflow, options.free_overflow, KOLK_RELAXED_);
 #endif
     return kolk_pool_begin_(pool, desc, type_size, type_align, pool_size, abi, resolve_options);
 }

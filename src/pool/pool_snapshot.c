@@ -231,7 +231,7 @@ static bool is_live_in(const unsigned char *live, uint64_t slot) {
 
 static bool bits_are_right(const header *head, const unsigned char *live) { /* S1 */
     uint64_t count = 0, words = kolk_bits_words_(head->fresh);
-    for (uint64_t i = 0; i < words; i++) count += (unsigned)__builtin_popcountll(load64(live + i * 8));
+    for (uint64_t i = 0; i < words; i++) count += kolk_bits_count_(load64(live + i * 8));
     if (count != head->live) return false;
     return head->fresh % 64 == 0 || load64(live + (words - 1) * 8) >> (head->fresh % 64) == 0;
 }

@@ -76,12 +76,16 @@
 /* Copies `copied` bytes, or calls the hook if that is 0. Replaces a memcpy of 8 bytes: if gcc -flto sees that the
  * program's item is smaller, it warns about a memcpy, but not about this. */
 static inline void move_item(const kolk_queue *queue, void *to, void *from, size_t copied, int end) {
+#if !KOLK_MSVC_
     typedef struct __attribute__((may_alias, packed)) eight {
         uint64_t bytes;
     } eight;
-    if (copied == 8)
+    if (copied == 8) {
         *(eight *)to = *(const eight *)from;
-    else if (copied)
+        return;
+    }
+#endif
+    if (copied)
         memcpy(to, from, copied);
     else
         queue->move(to, from, end == PUSH, queue->context);

@@ -104,7 +104,7 @@ static kolk_chore_ *first_due(int64_t *when) {
 
 /* ---- Interrupts -------------------------------------------------------------------------------------------------- */
 
-static _Thread_local kolk_maker_ *own_maker;
+static KOLK_THREAD_LOCAL_ kolk_maker_ *own_maker;
 
 void kolk_maker_enter_(kolk_maker_ *maker) {
     own_maker = maker;

@@ -113,7 +113,7 @@ static void say_error(kolk_error *error, const char *text) {
     snprintf(error->text, sizeof error->text, "%s", text);
 }
 
-static void say_more(const resource_request *me, const char *format, ...) __attribute__((format(printf, 2, 3)));
+KOLK_FORMAT_(2) static void say_more(const resource_request *me, const char *format, ...);
 
 static void say_more(const resource_request *me, const char *format, ...) {
     kolk_error *error = &me->out->error;

@@ -10,6 +10,8 @@
  * that has been hungry longest comes first, and goes to the end after its turn. */
 #include "resource_inside.h"
 
+#include "../base/bits.h"
+
 #if KOLK_HOSTED
 
 #include "../base/hash.h"
@@ -24,7 +26,7 @@
 
 /* Segment n > 0 begins at place 32 << n. */
 static unsigned segment_of_place(uint32_t place) {
-    return place < FIRST_KEY_PLACES ? 0 : 26 - (unsigned)__builtin_clz(place);
+    return place < FIRST_KEY_PLACES ? 0 : kolk_bits_highest_32_(place) - 5;
 }
 
 static size_t bytes_of_segment(unsigned segment) {
@@ -39,7 +41,7 @@ static resource_key **list_at_place(const kolk_resource_inside_ *pool, uint32_t 
 /* Uses as many bits of the hash as the number of places needs, or one bit less if the list at that place does not exist
  * yet. */
 static uint32_t place_of_hash(uint32_t hash, uint32_t places) {
-    uint32_t half = UINT32_C(1) << (31 - (unsigned)__builtin_clz(places));
+    uint32_t half = UINT32_C(1) << kolk_bits_highest_32_(places);
     uint32_t place = hash & (half * 2 - 1);
     return place < places ? place : place - half;
 }
@@ -51,7 +53,7 @@ static resource_key **list_of_hash(const kolk_resource_inside_ *pool, uint32_t h
 /* Adds a list, if there is memory, and moves half of another list's keys to it. */
 static void grow_table(kolk_resource_inside_ *pool) {
     resource_keys *keys = &pool->keys;
-    uint32_t place = keys->places, half = UINT32_C(1) << (31 - (unsigned)__builtin_clz(place));
+    uint32_t place = keys->places, half = UINT32_C(1) << kolk_bits_highest_32_(place);
     unsigned segment = segment_of_place(place);
     if (segment >= KEY_SEGMENTS) return;
     if (!keys->segments[segment])

@@ -2,12 +2,14 @@
  * Up to 15 ns, each number has its own bucket (HdrHistogram, Gil Tene, 2012). */
 #include "resource_inside.h"
 
+#include "../base/bits.h"
+
 #if KOLK_HOSTED
 
 /* Numbers from 8 on have 8 buckets per octave, chosen by the three bits after the leading one. */
 static unsigned bucket_of(uint64_t ns) {
     if (ns < 8) return (unsigned)ns;
-    unsigned octave = 63 - (unsigned)__builtin_clzll(ns);
+    unsigned octave = kolk_bits_highest_(ns);
     unsigned bucket = (octave - 2) * 8 + (unsigned)(ns >> (octave - 3) & 7);
     return bucket < TIME_BUCKETS ? bucket : TIME_BUCKETS - 1;
 }

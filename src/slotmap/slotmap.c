@@ -398,7 +398,7 @@ void kolk_slotmap_stats(const kolk_slotmap *map, kolk_stats *out) {
         .bytes_reserved = kolk_slotmap_reserved_(map),
         .bytes_committed = kolk_slotmap_committed_(map),
         .failed = map->failed,
-        .wrong_pool = __atomic_load_n(&map->wrong_pool, __ATOMIC_RELAXED),
+        .wrong_pool = kolk_raw_load_(&map->wrong_pool, KOLK_RELAXED_),
         .worn_out = map->worn,
         .recycled = map->recycled,
         .debug = map->debug_flags,

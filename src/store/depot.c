@@ -10,7 +10,7 @@ void kolk_depot_begin_(kolk_depot_ *depot, struct kolk_keepers_ *keepers, uint32
     depot->keepers = keepers;
     depot->slots = slots;
     depot->cache = cache;
-    depot->word_shift = (uint8_t)(31 - __builtin_clz(cache && cache < 64 ? cache : 64));
+    depot->word_shift = (uint8_t)kolk_bits_highest_32_(cache && cache < 64 ? cache : 64);
     depot->uncached_until = depot->lowered_until = cache ? 0 : UINT64_MAX;
 }
 

@@ -35,7 +35,7 @@ void kolk_magazine_go_back_(kolk_magazine_ *magazine) {
 }
 
 void kolk_magazine_fill_(kolk_magazine_ *magazine, uint64_t bits) {
-    uint32_t first = magazine->next_word << magazine->depot->word_shift, n = (uint32_t)__builtin_popcountll(bits);
+    uint32_t first = magazine->next_word << magazine->depot->word_shift, n = kolk_bits_count_(bits);
     KOLK_ASSERT_(magazine->top == 0);
     KOLK_ASSERT_(n < magazine->cache);
     uint32_t *entry = kolk_magazine_entry_(magazine, n), lowest = kolk_bits_lowest_(bits);

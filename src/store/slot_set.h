@@ -150,7 +150,7 @@ static inline bool kolk_slot_set_drain_(const kolk_slot_set_ *set, uint64_t word
 static inline uint64_t kolk_slot_set_count_(const kolk_slot_set_ *set, uint64_t words) {
     uint64_t count = 0;
     for (uint64_t at = 0; at < words; at++)
-        count += (uint64_t)__builtin_popcountll(kolk_load_(kolk_slot_set_word_(set, at), KOLK_RELAXED_));
+        count += kolk_bits_count_(kolk_load_(kolk_slot_set_word_(set, at), KOLK_RELAXED_));
     return count;
 }
 

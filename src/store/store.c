@@ -289,21 +289,25 @@ uint32_t kolk_store_free_n_(kolk_slot_store_ *store, kolk_magazine_ *magazine, v
 
 /* ---- All at once ------------------------------------------------------------------------------------------------- */
 
-/* Sixteen lives that one instruction of most processors handles; elsewhere the compiler makes several of it. */
-typedef uint8_t sixteen_lives __attribute__((vector_size(16)));
-
 /* End the lives in n slots: add 1 to the odd ones, but 255 is followed by 2. */
 static void end_long_lives(uint32_t *lives, uint32_t n) {
     for (uint32_t slot = 0; slot < n; slot++) lives[slot] += lives[slot] & 1;
 }
 
+#if !KOLK_MSVC_
+/* Sixteen lives that one instruction of most processors handles; elsewhere the compiler makes several of it. */
+typedef uint8_t sixteen_lives __attribute__((vector_size(16)));
+#endif
+
 static void end_short_lives(uint8_t *lives, uint32_t n) {
     uint32_t at = 0;
+#if !KOLK_MSVC_
     for (sixteen_lives some; n - at >= sizeof some; at += (uint32_t)sizeof some) {
         memcpy(&some, lives + at, sizeof some);
         some = (some + (some & 1)) | ((sixteen_lives)(some == UINT8_MAX) & 2);
         memcpy(lives + at, &some, sizeof some);
     }
+#endif
     for (; at < n; at++) lives[at] = lives[at] == UINT8_MAX ? 2 : (uint8_t)(lives[at] + (lives[at] & 1));
 }
 

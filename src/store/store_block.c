@@ -165,8 +165,8 @@ uint64_t kolk_store_committed_(const kolk_slot_store_ *store) {
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
 uint32_t kolk_store_slots_of_range_(uint64_t range_size, uint64_t stride, uint32_t cache, unsigned n_sets) {
-    uint64_t slack = 4 * (uint64_t)kolk_memory_page_() + KOLK_MAX_ALIGN_ + 1024;  /* for rounding, and the colour */
-    uint64_t words = cache && cache < 64 ? 64 >> (31 - __builtin_clz(cache)) : 1; /* depot words for 64 slots */
+    uint64_t slack = 4 * (uint64_t)kolk_memory_page_() + KOLK_MAX_ALIGN_ + 1024;   /* for rounding, and the colour */
+    uint64_t words = cache && cache < 64 ? 64 >> kolk_bits_highest_32_(cache) : 1; /* depot words for 64 slots */
     /* 64 slots need 64 bytes for their lives. Each word of a set needs 8 bytes, and 1 byte in the summary. All sets
      * have as many sheets as the depot. */
     uint64_t bytes = 64 * stride + 64 + 9 * (1 + n_sets) * words;

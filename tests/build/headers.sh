@@ -57,20 +57,6 @@ $CC "$program.c" "$program.0.o" "$program.2.o" "$1" -o "$program" -pthread
 echo "${1##*/} within a shared library"
 $CC -shared -Wl,-z,text -Wl,--whole-archive "$1" -Wl,--no-whole-archive -o "$program.so" -pthread
 
-case ${CC##*/} in
-  clang*)
-    echo "clang in the mode of Microsoft's compiler"
-    mkdir "$program.ms"
-    : > "$program.ms/errno.h"
-    echo 'void *memset(void *, int, unsigned long long); void *memcpy(void *, const void *, unsigned long long); extern int errno;' \
-      > "$program.ms/string.h"
-    for file in tests/compile/c99.c src/heap/heap.c src/shared/shared.c src/queue/queue.c; do
-      $CC --target=x86_64-pc-windows-msvc -fms-compatibility -std=c11 -fsyntax-only -Wall -Wextra -Werror -Iinclude \
-        -isystem "$program.ms" "$file"
-    done
-    ;;
-esac
-
 if $CC -std=gnu99 -Iinclude -c -o "$program" src/base/base.c 2> "$program.said" || ! grep -q 'kolk is C11: compile its own files as C' "$program.said"; then
   cat "$program.said" >&2
   echo "The library's files, compiled as C99, do not say that they are C11." >&2
