@@ -5,6 +5,7 @@
 #include "../help/threads.h"
 
 #include "kolk/resource.h"
+#include "os/clock.h"
 
 static int gate; /* atomic: creates for the key "slow" return only when it is open */
 
@@ -32,7 +33,8 @@ static void *borrow_slowly(void *pool) {
 
 static void await_created(kolk_resource_pool *pool, uint64_t count) {
     kolk_resource_pool_stats stats = {.created = 0};
-    for (int i = 0; i < 100000 && stats.created < count; i++) { /* for 10 s or more */
+    kolk_deadline late = kolk_deadline_after(60000);
+    while (stats.created < count && kolk_now_ns_() < late.ns) {
         nap();
         kolk_resource_stats(pool, &stats);
     }
