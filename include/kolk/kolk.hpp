@@ -261,7 +261,8 @@ template <class T> class pool {
         return object != nullptr;
     }
 
-    /* Destroys all objects, those in the lowest slots first. A destructor may erase other objects that are alive. */
+    /* Destroys all objects, those in the lowest slots first. A destructor may erase other objects that are alive, but
+     * not when its object is evicted. */
     void clear() {
         if constexpr (!std::is_trivially_destructible_v<T>)
             while (size() != 0)
@@ -504,7 +505,8 @@ template <class T> struct slot_map_options {
     const char *debug = nullptr;
 };
 
-/* Objects in a plain array: begin() and end() are pointers. erase, clear and sort move objects, so keep handles. */
+/* Objects in a plain array: begin() and end() are pointers. erase, clear and sort move objects, so keep handles. T's
+ * destructor and move constructor must not change the map. */
 template <class T> class slot_map {
     static_assert(std::is_nothrow_move_constructible_v<T>, "a slot map moves its objects: T needs a move constructor "
                                                            "that does not throw");
