@@ -287,12 +287,6 @@ KOLK_NOINLINE_ void *kolk_slotmap_add_slow_(kolk_slotmap *map, kolk_handle *out)
     return object;
 }
 
-void kolk_slotmap_move_(const kolk_slotmap *map, void *to, void *from, uint32_t n) {
-    if (!map->move) memcpy(to, from, (size_t)n * map->stride);
-    for (size_t i = 0; map->move && i < n; i++)
-        map->move((unsigned char *)to + i * map->stride, (unsigned char *)from + i * map->stride, map->context);
-}
-
 /* Ends the life in this slot, and moves the last object to its place. */
 static void end_map_life(kolk_slotmap *map, uint32_t slot, const void *site) {
     KOLK_ASSERT_(slot < map->fresh && map->cells[slot].place < map->count);

@@ -54,9 +54,6 @@ static inline uint32_t remove_bound_of(const kolk_slotmap *map) {
 /* With the debug setting `move`, moves all objects to different addresses and calls on_move. */
 void kolk_slotmap_readdress_(kolk_slotmap *map);
 
-/* Moves n neighbours to `to`, where there are no objects. */
-void kolk_slotmap_move_(const kolk_slotmap *map, void *to, void *from, uint32_t n);
-
 /* ---- slotmap_memory.c -------------------------------------------------------------------------------------------- */
 
 /* Checks the descriptor and replaces zeros with defaults. `type_size` and `type_align` are the same as in
@@ -76,6 +73,9 @@ bool kolk_slotmap_commit_(const kolk_slotmap *map, uint32_t capacity);
 /* The number of bytes of address space, and the number of bytes committed for the map's capacity. */
 uint64_t kolk_slotmap_reserved_(const kolk_slotmap *map);
 uint64_t kolk_slotmap_committed_(const kolk_slotmap *map);
+
+/* Moves n neighbours to `to`, where there are no objects. */
+void kolk_slotmap_move_(const kolk_slotmap *map, void *to, void *from, uint32_t n);
 
 /* With the debug setting `move`, moves all objects to different addresses and makes the old addresses inaccessible.
  * Does nothing if there is no memory. */

@@ -103,6 +103,12 @@ static void release_blocks(kolk_slotmap *map) {
     kolk_memory_release_(map->blocks, BLOCKS * size_of_blocks(map));
 }
 
+void kolk_slotmap_move_(const kolk_slotmap *map, void *to, void *from, uint32_t n) {
+    if (!map->move) memcpy(to, from, (size_t)n * map->stride);
+    for (size_t i = 0; map->move && i < n; i++)
+        map->move((unsigned char *)to + i * map->stride, (unsigned char *)from + i * map->stride, map->context);
+}
+
 void kolk_slotmap_relocate_(kolk_slotmap *map) {
     KOLK_ASSERT_(map->blocks);
     uint8_t turn = (uint8_t)((map->turn + 1u) % BLOCKS);

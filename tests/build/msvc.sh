@@ -34,7 +34,7 @@ for header in errno inttypes limits stdarg stdbool stddef stdint stdio stdlib st
   echo "#include \"$PWD/tests/build/msvc/crt.h\"" > "$folder/ms/$header.h"
 done
 cp "$folder/ms/string.h" "$folder/ms/cstring"
-cp tests/build/msvc/{intrin,windows}.h "$folder/ms"
+cp tests/build/msvc/{intrin,psapi,windows}.h "$folder/ms"
 cp tests/build/msvc/gcc.h "$folder/gcc/intrin.h"
 {
   echo "#pragma GCC poison __attribute__ __extension__ asm __asm__ typeof __typeof__ _Atomic _Thread_local __thread __int128"

@@ -38,6 +38,11 @@ typedef unsigned long long uint64_t;
 #define PRId64      "lld"
 #define PRIu64      "llu"
 #define PRIx64      "llx"
+#ifdef _WIN64
+#define PRIxPTR "llx"
+#else
+#define PRIxPTR "x"
+#endif
 
 #ifdef __cplusplus
 #define NULL 0

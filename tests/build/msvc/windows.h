@@ -4,9 +4,12 @@
 
 #define WINAPI __stdcall
 typedef int BOOL;
+typedef unsigned char BOOLEAN;
 typedef unsigned long DWORD;
 typedef size_t SIZE_T;
 typedef void *HANDLE, *LPVOID;
+typedef struct HINSTANCE__ *HMODULE;
+typedef ptrdiff_t(WINAPI *FARPROC)(void);
 typedef union LARGE_INTEGER {
     __int64 QuadPart;
 } LARGE_INTEGER;
@@ -26,8 +29,12 @@ typedef struct CONDITION_VARIABLE {
 typedef DWORD(WINAPI *LPTHREAD_START_ROUTINE)(LPVOID argument);
 typedef void(WINAPI *PFLS_CALLBACK_FUNCTION)(LPVOID value);
 
+#define GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS       4
+#define GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT 2
+
 #define TRUE                      1
 #define FALSE                     0
+#define MAX_PATH                  260
 #define INFINITE                  0xffffffff
 #define WAIT_OBJECT_0             0
 #define SYNCHRONIZE               0x100000
@@ -57,6 +64,10 @@ IMPORTED BOOL WINAPI FlsSetValue(DWORD index, void *value);
 IMPORTED HANDLE WINAPI GetCurrentProcess(void);
 IMPORTED DWORD WINAPI GetCurrentThreadId(void);
 IMPORTED DWORD WINAPI GetLastError(void);
+IMPORTED DWORD WINAPI GetModuleFileNameA(HMODULE module, char *name, DWORD size);
+IMPORTED HMODULE WINAPI GetModuleHandleA(const char *name);
+IMPORTED BOOL WINAPI GetModuleHandleExA(DWORD flags, const char *name, HMODULE *module);
+IMPORTED FARPROC WINAPI GetProcAddress(HMODULE module, const char *name);
 IMPORTED void WINAPI GetSystemInfo(SYSTEM_INFO *info);
 IMPORTED BOOL WINAPI MoveFileExA(const char *from, const char *to, DWORD flags);
 IMPORTED HANDLE WINAPI OpenThread(DWORD access, BOOL inherits, DWORD number);
