@@ -40,10 +40,10 @@
  *           the capacity 0 then, and status() tells why. A full pool returns nullptr. A constructor of T that throws
  *           leaves the pool as it was. Destructors and hooks must not throw. Bugs of the program go to the failure
  *           handler (base.h).
- * Threads   as in C: pool, slot_map and node_resource are for one thread at a time, the others for many.
+ * Threads   as in C: pool, pool_of, slot_map and node_resource are for one thread at a time, the others for many.
  * Contents  T may be any object type: std::string, std::unique_ptr, over-aligned up to 4,096, with const members,
- *           final. All classes but handles and borrows are pinned: they can't be copied or moved. To return one from a
- *           function, or to keep several in a vector, use std::make_unique<kolk::pool<T>>(options).
+ *           final. Pools, slot maps, queues and memory resources are pinned: they can't be copied or moved. To return
+ *           one from a function, or to keep several in a vector, use std::make_unique<kolk::pool<T>>(options).
  * Design    each function is a call of the C function of the same purpose, whose header has the details. `untyped`
  *           returns the C struct, for the functions that a class lacks. */
 #ifndef KOLK_HPP
@@ -111,22 +111,27 @@ inline kolk_status checked(kolk_status status) {
     return status;
 }
 
+/* Calls a function at the end of its scope, unless it is disarmed. */
+template <class F> class guard {
+  public:
+    explicit guard(F end) : end_(std::move(end)) {}
+    ~guard() {
+        if (armed) end_();
+    }
+    guard(const guard &) = delete;
+    guard &operator=(const guard &) = delete;
+    bool armed = true;
+
+  private:
+    F end_;
+};
+
 /* Constructs an object in a slot. Calls `undo` if the constructor throws. */
 template <class T, class Undo, class... A> T *construct(void *slot, Undo undo, A &&...arguments) {
-    struct guard {
-        Undo undo;
-        bool armed = true;
-        explicit guard(Undo undo_) : undo(std::move(undo_)) {}
-        guard(const guard &) = delete;
-        guard &operator=(const guard &) = delete;
-        ~guard() {
-            if (armed) undo();
-        }
-    };
     if constexpr (std::is_nothrow_constructible_v<T, A...>) {
         return ::new (slot) T(std::forward<A>(arguments)...);
     } else {
-        guard until_made(std::move(undo));
+        guard<Undo> until_made(std::move(undo));
         T *object = nullptr;
         if constexpr (std::is_constructible_v<T, A...>)
             object = ::new (slot) T(std::forward<A>(arguments)...);
@@ -466,7 +471,8 @@ template <class... Ts> class pool_of : public pool<one_of<Ts...>> {
         return slot ? slot->template as<U>() : nullptr;
     }
 
-    /* An object of one of the types, or by a pointer to a base of it that has virtual functions. */
+    /* Destroys an object, which may be given by a pointer to a base of it that has virtual functions. Through such a
+     * pointer a second erase is undefined, because the address of the object is found in the object. */
     template <class U> void erase(U *object) { slots::erase(slot_of(object)); }
 
     template <class U> handle<one_of<Ts...>> handle_of(U *object) const { return slots::handle_of(slot_of(object)); }
@@ -741,10 +747,7 @@ template <class T> class queue {
         inside::room<T> room;
         kolk_status status = kolk_queue_pop(&queue_, room.bytes, until);
         if (status == KOLK_OK) {
-            struct guard {
-                T *item;
-                ~guard() { item->~T(); }
-            } destroyed_later{room.object()};
+            inside::guard destroyed_later([&room] { room.object()->~T(); });
             use(std::move(*room.object()));
         }
         return status;

@@ -41,6 +41,11 @@ kolk::options<counted> with_capacity(std::uint32_t capacity) {
     return wish;
 }
 
+} // namespace
+template class kolk::pool<counted>; // compiles every member
+template class kolk::pool<int>;
+namespace {
+
 void test_life() {
     kolk::pool<counted> pool(with_capacity(3));
     counted *a = pool.emplace(1), *b = pool.emplace(2), *c = pool.emplace(3);

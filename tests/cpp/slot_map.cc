@@ -33,6 +33,11 @@ struct body {
     bool is(int of) const { return self == this && name == std::to_string(of) && *number == of; }
 };
 
+} // namespace
+template class kolk::slot_map<body>; // compiles every member
+template class kolk::slot_map<int>;
+namespace {
+
 void test_moves(const char *debug) {
     kolk::slot_map_options<body> wish;
     wish.name = "bodies";
@@ -80,7 +85,7 @@ void test_bytes() {
     map.erase(first);
     CHECK(map.size() == 1 && map[0] == 9 && moved_to == 100);
     map.clear();
-    CHECK(map.empty() && map.reserve(5) == KOLK_ABOVE_MAX);
+    CHECK(map.empty() && map.reserve(5) == KOLK_ABOVE_MAX && map.capacity() == 4 && map.trim() == 0);
     map.emplace(5);
     map.emplace(4);
     map.sort();

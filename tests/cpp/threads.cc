@@ -14,6 +14,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
+} // namespace
+template class kolk::queue<int>; // compiles every member
+template class kolk::queue<std::string>;
+template class kolk::shared_pool<int>;
+template class kolk::shared_pool<std::string>;
+template class kolk::resource_pool<std::string>;
+namespace {
+
 void test_queue() {
     static std::atomic<int> alive;
     struct item {
@@ -146,7 +154,13 @@ void test_shared_pool() {
             local.erase(twice);
             local.erase(twice);
             CHECK(told.count == 1 && told.last == KOLK_DOUBLE_FREE && message::alive == 0);
-            local.emplace(8);
+            local.offline();
+            local.online();
+            local.flush();
+            CHECK(pool.stats().count == 0);
+            pool.shutdown();
+            CHECK(local.emplace(8) && pool.size() == 1);
+            pool.reopen();
         }
     }
     CHECK(message::alive == 0);
@@ -234,7 +248,14 @@ void test_resource_pool() {
         auto a = pool.borrow(), b = pool.borrow();
         auto c = pool.borrow(1ms);
         CHECK(a && b && c.status() == KOLK_TIMEOUT && pool.borrow(KOLK_NOW).status() == KOLK_FULL);
+        pool.pause();
+        CHECK(a.generation() == b.generation() && pool.borrow(KOLK_NOW).status() == KOLK_FULL);
+        pool.resume();
         b.discard();
+        CHECK(pool.resize(1) == KOLK_OK && pool.resize(0) == KOLK_BAD_MAX);
+        CHECK(pool.evict_generation(a.generation()) && !pool.evict_generation(a.generation()));
+        pool.evict();
+        pool.tick(KOLK_NOW);
         a = kolk::resource_pool<connection>::borrowed();
         CHECK(pool.stats().in_use == 0 && pool.is_valid());
         CHECK(pool.close(30s) == KOLK_OK && pool.borrow().status() == KOLK_CLOSED);
