@@ -25,6 +25,25 @@
 
 #include "kolk/base.h"
 
+#if KOLK_MSVC_ || defined(KOLK_SCHEDULED)
+/* There, functions return every result as 64 bits. These convert it to the atomic's type. */
+static inline uint8_t kolk_as_8_(uint64_t value) {
+    return (uint8_t)value;
+}
+
+static inline uint32_t kolk_as_32_(uint64_t value) {
+    return (uint32_t)value;
+}
+
+static inline uint64_t kolk_as_64_(uint64_t value) {
+    return value;
+}
+
+static inline int64_t kolk_as_signed_(uint64_t value) {
+    return (int64_t)value;
+}
+#endif
+
 #if KOLK_MSVC_
 #include "interlocked.h"
 #define KOLK_ATOMIC_64_ 2
@@ -158,22 +177,6 @@ void kolk_scheduled_plain_(const void *at, size_t size, const kolk_place_ *place
 void kolk_scheduled_unseen_(void);
 
 #define KOLK_PLACE_(verb, what, order) (&(const kolk_place_){verb, order, __LINE__, what, __func__})
-
-static inline uint8_t kolk_as_8_(uint64_t value) {
-    return (uint8_t)value;
-}
-
-static inline uint32_t kolk_as_32_(uint64_t value) {
-    return (uint32_t)value;
-}
-
-static inline uint64_t kolk_as_64_(uint64_t value) {
-    return value;
-}
-
-static inline int64_t kolk_as_signed_(uint64_t value) {
-    return (int64_t)value;
-}
 
 /* Converts the result to the atomic's type; other types do not compile. It is a function call because ignoring the
  * result of a call causes no warning. */

@@ -82,27 +82,11 @@ static __forceinline bool kolk_interlocked_compare_(volatile void *at, size_t si
     return seen == old;
 }
 
-static __forceinline bool kolk_of_bool_(uint64_t value) {
+static inline bool kolk_as_bool_(uint64_t value) {
     return value != 0;
 }
 
-static __forceinline uint8_t kolk_of_8_(uint64_t value) {
-    return (uint8_t)value;
-}
-
-static __forceinline uint32_t kolk_of_32_(uint64_t value) {
-    return (uint32_t)value;
-}
-
-static __forceinline uint64_t kolk_of_64_(uint64_t value) {
-    return value;
-}
-
-static __forceinline int64_t kolk_of_signed_(uint64_t value) {
-    return (int64_t)value;
-}
-
-static __forceinline void *kolk_of_pointer_(uint64_t value) {
+static inline void *kolk_as_pointer_(uint64_t value) {
     return (void *)(uintptr_t)value;
 }
 
@@ -110,12 +94,12 @@ static __forceinline void *kolk_of_pointer_(uint64_t value) {
  * from the type. */
 #define KOLK_OF_TYPE_(at, result)                                                                                      \
     (_Generic(((void)0, *(at)), bool                                                                                   \
-              : kolk_of_bool_, uint8_t                                                                                 \
-              : kolk_of_8_, uint32_t                                                                                   \
-              : kolk_of_32_, uint64_t                                                                                  \
-              : kolk_of_64_, int64_t                                                                                   \
-              : kolk_of_signed_, default                                                                               \
-              : kolk_of_pointer_)(result))
+              : kolk_as_bool_, uint8_t                                                                                 \
+              : kolk_as_8_, uint32_t                                                                                   \
+              : kolk_as_32_, uint64_t                                                                                  \
+              : kolk_as_64_, int64_t                                                                                   \
+              : kolk_as_signed_, default                                                                               \
+              : kolk_as_pointer_)(result))
 #define KOLK_CHANGE_(at, change, by) KOLK_OF_TYPE_(at, kolk_interlocked_change_((at), sizeof *(at), change, by))
 
 #define kolk_raw_load_(at, order)         KOLK_OF_TYPE_(at, kolk_interlocked_load_((at), sizeof *(at), order))

@@ -17,16 +17,7 @@ for needed in clang llvm-nm; do
   exit 77
 done
 
-fail() {
-  echo "$*" >&2
-  exit 1
-}
-
-quiet() { # COMMAND...: must succeed, and print nothing
-  local said
-  said=$("$@" 2>&1) || fail "$*: $said"
-  [[ -z $said ]] || fail "$* is not silent: $said"
-}
+. tests/build/quiet.sh
 
 tools/dist.py two "$folder"
 mkdir -p "$folder/ms/sys" "$folder/gcc"

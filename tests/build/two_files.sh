@@ -10,16 +10,7 @@ top=$PWD
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-fail() {
-  echo "$*" >&2
-  exit 1
-}
-
-quiet() { # COMMAND...: must succeed, and print nothing
-  local said
-  said=$("$@" 2>&1) || fail "$*: $said"
-  [[ -z $said ]] || fail "$* is not silent: $said"
-}
+. tests/build/quiet.sh
 
 warnings=(-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wcast-qual -Wold-style-definition -Wundef)
 cxx_warnings=(-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wold-style-cast -Wextra-semi -Wzero-as-null-pointer-constant)
