@@ -248,7 +248,8 @@ static void end_waiting_writer(void) {
 static void test_another_process_without_wal(void **state) {
     (void)state;
     other its = begin_other();
-    tell_other(&its, "create table t(n); insert into t values (1)");
+    /* Its last commit may meet a connection that is being made. Without a timeout, its lock would stay for ever. */
+    tell_other(&its, "pragma busy_timeout = 60000; create table t(n); insert into t values (1)");
     open_store_as(&(kolk_sqlite_desc){.pool = {.max = 1, .create_timeout_ms = 3600000}});
     tell_other(&its, "begin exclusive");
     assert_locked(reads, "%s: database is locked; ", KOLK_FULL);
