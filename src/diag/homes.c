@@ -10,9 +10,12 @@
 #include "settings.h"
 
 /* Did the user ask for debug mode for this pool? Queues and byte maps have no debug mode of their own. */
+static bool is_watched_by_name(const char *name, uint32_t debug) {
+    return (debug | kolk_settings_of_part_(name, NULL).flags) & KOLK_DEBUG_STRICT_;
+}
+
 static bool is_watched(const kolk_noted_ *noted) {
-    uint32_t flags = noted->debug | kolk_settings_of_part_(noted->name, NULL).flags;
-    return flags & KOLK_DEBUG_STRICT_;
+    return is_watched_by_name(noted->name, noted->debug);
 }
 
 static kolk_failure failure_of_noted(const kolk_noted_ *noted, kolk_status rule, const void *site) {
@@ -45,6 +48,21 @@ void kolk_homes_report_lost_(bool all) {
                        "what it had is lost");
 }
 
+static bool is_any(const kolk_listed_ *at) {
+    (void)at;
+    return true;
+}
+
+void kolk_homes_report_unloaded_(void) {
+    for (kolk_listed_ at = {0}; kolk_registry_next_(&at, is_any);) {
+        kolk_stats now;
+        at.kind->stats(at.pool, &now);
+        if (!is_watched_by_name(now.name, at.debug)) continue;
+        kolk_failure failure = {.rule = KOLK_LEAK, .pool = now.name, .slot = UINT32_MAX, .count = now.count};
+        kolk_fail_(failure, "not deinit'd before its kolk is unloaded with the library that contains it: it is lost");
+    }
+}
+
 /* Copies as much of a name as can be read: the pointer to it may be invalid. */
 static void peek_name(const char *name, char *copy, size_t size) {
     size_t n = 0;
@@ -56,8 +74,9 @@ bool kolk_homes_look_(const void *pool, uint32_t number, const char *name, const
     kolk_noted_ noted = {.debug = 0};
     if (!kolk_registry_rehome_(pool, number, &noted)) {
         peek_name(name, noted.name, sizeof noted.name);
-        kolk_fail_(failure_of_noted(&noted, KOLK_MOVED, site),
-                   "it was never initialised, or is a copy of a pool that is deinit'd");
+        kolk_fail_(
+            failure_of_noted(&noted, KOLK_MOVED, site),
+            "it was never initialised, or is a copy of a pool that is deinit'd, or belongs to another copy of kolk");
         return false;
     }
     if (is_watched(&noted))

@@ -16,12 +16,16 @@ void kolk_homes_report_evicted_(const kolk_noted_ *noted);
  * with `all`, every one. */
 void kolk_homes_report_lost_(bool all);
 
+/* When the library that contains kolk is unloaded: reports the pools in debug mode that are not deinit'd. Nobody can
+ * deinit them any more: another copy of kolk in the process does not know them. */
+void kolk_homes_report_unloaded_(void);
+
 /* The slow part of kolk_check_home_, for a pool that is not home. */
 bool kolk_homes_look_(const void *pool, uint32_t number, const char *name, const void *site);
 
 /* Does this struct belong to a living pool, or to one that is not in the registry? If the pool was moved, the registry
  * is corrected, and debug mode reports the move. Returns false, and reports it, if the struct was never initialised
- * (its number and name may be garbage), or is a copy of a pool that was deinitialised. */
+ * (its number and name may be garbage), is a copy of a pool that was deinitialised, or belongs to another copy of kolk. */
 static inline bool kolk_check_home_(const void *pool, uint32_t number, const char *name, const void *site) {
     return kolk_registry_is_home_(pool, number) || kolk_homes_look_(pool, number, name, site);
 }

@@ -1,7 +1,11 @@
 /* process.c: see process.h.
  *
  * After a fork, both processes report at their own exit. The child's report includes its copies of the parent's pools,
- * but not the parent's resource pools. If both write the same file, the later report overwrites the earlier one. */
+ * but not the parent's resource pools. If both write the same file, the later report overwrites the earlier one.
+ *
+ * A process may contain several copies of kolk: one in the program, and one in each library that was linked with it.
+ * Each has its own pools, and reports on them at its own end, which for a library may be its unload. What only the whole
+ * process can know is reported at the exit alone: whether a name in a setting matches a pool. */
 #include "process.h"
 
 #if KOLK_DIAGNOSTICS
@@ -19,6 +23,7 @@
 static struct {
     uint32_t reading;   /* held to read the environment; under the process's lock, a slow file would delay forks */
     bool started;       /* the environment has been read */
+    bool unloads;       /* the library that contains this copy of kolk is being unloaded; the process goes on */
     bool keeps;         /* the statistics of pools that have ended are kept until the exit */
     kolk_records_ past; /* the kept statistics */
 } this_process;
@@ -31,7 +36,13 @@ static void keep_last(const kolk_record_ *last, const kolk_kind_ *kind, const ch
         kolk_sizes_note_(&last->stats, born);
 }
 
-/* ---- At exit ----------------------------------------------------------------------------------------------------- */
+/* ---- At exit, and at unload -------------------------------------------------------------------------------------- */
+
+/* When a library is unloaded, its destructors run before the functions that it gave to atexit. When a process exits,
+ * they run after them. */
+__attribute__((destructor)) static void note_unload(void) {
+    this_process.unloads = true;
+}
 
 static bool lists_leaks(const kolk_listed_ *at) {
     return at->kind->leaks && at->debug & KOLK_DEBUG_SITES;
@@ -40,7 +51,14 @@ static bool lists_leaks(const kolk_listed_ *at) {
 static void list_what_is_alive(void) {
     for (kolk_listed_ at = {0}; kolk_registry_next_(&at, lists_leaks);) kolk_registry_report_leaks_(&at);
     kolk_homes_report_lost_(this_process.keeps);
-    kolk_settings_report_unmet_();
+    if (this_process.unloads)
+        kolk_homes_report_unloaded_();
+    else
+        kolk_settings_report_unmet_();
+}
+
+static void report_unused_sizes(void) {
+    if (!this_process.unloads) kolk_sizes_report_unused_();
 }
 
 static void write_statistics(void) {
@@ -70,7 +88,7 @@ static void read_environment(void) {
  * if a failure handler calls exit at the first leak. */
 static void register_exit(void) {
     if (this_process.keeps) atexit(write_statistics);
-    if (kolk_sizes_matter_()) atexit(kolk_sizes_report_unused_);
+    if (kolk_sizes_matter_()) atexit(report_unused_sizes);
     atexit(list_what_is_alive);
 }
 
