@@ -148,6 +148,9 @@ extern "C" {
     X(KOLK_LOWEST_MISSING, 135, "kolk_pool_alloc_run needs a pool whose reuse is KOLK_REUSE_LOWEST")                   \
     X(KOLK_BAD_PARENT, 136, "the parent is not initialised, or has ended")                                             \
     X(KOLK_FIXED_HEAP, 137, "a heap on the caller's memory has no limit and no parent")                                \
+    X(KOLK_STRUCT_CHANGED, 138, "the objects' size or alignment is not the one that the pool was initialised with")    \
+    X(KOLK_LAYOUT_CHANGED, 139,                                                                                        \
+      "a rebind cannot change this: leave capacity, order, handles, memory ... 0, or as they were at init")            \
     /* a snapshot that cannot be made or restored */                                                                   \
     X(KOLK_NO_SNAPSHOT, 200, "a pool with setup or teardown has no snapshots: they would lack what these have made")   \
     X(KOLK_IN_HOOK, 201, "a hook of the pool is running")                                                              \

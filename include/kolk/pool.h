@@ -319,6 +319,22 @@ KOLK_USES_(1) void kolk_pool_protect(kolk_pool *pool, const void *object, bool o
  *                 references to others. The object is dead by then, although count still includes it.
  *     .teardown   called once per slot that is set up, at deinit and trim. */
 
+/* ---- Hot reload ----------------------------------------------------------------------------------------------------
+ *
+ * Hooks that lie in a module must not be called after the module was unloaded. So a new version of the module passes
+ * its descriptor to rebind, which gives an existing pool the new hooks. */
+
+/* Replaces the hooks, context, name, headroom and low_water by those of the descriptor, also where these are 0. All
+ * objects, handles and counters stay, and so do the tag and the debug settings. No hook runs. The descriptor may be the
+ * one of the init. Members that determine how the pool is laid out must be 0, or as they were at the init: object_size,
+ * object_align, capacity (or less than the pool has now), max_capacity, reuse, generations, tag, keep, ages, memory and
+ * overflow. The pool must have a setup or teardown hook if and only if it had one at the init.
+ *
+ * Changes nothing and returns KOLK_STRUCT_CHANGED if the objects have a different size or alignment, as after a change
+ * of their struct (see Saving, to convert them); KOLK_LAYOUT_CHANGED for another such member; KOLK_IN_HOOK if a hook is
+ * running; KOLK_MOVED if the pool is not at home (reported as well); or what init returns for such hooks. */
+static inline kolk_status kolk_pool_rebind(kolk_pool *pool, const kolk_pool_desc *desc);
+
 /* ---- Many at once ------------------------------------------------------------------------------------------------ */
 
 /* Allocates up to n objects and returns how many. Only the allocation of the first one may call on_full, because a
@@ -531,6 +547,13 @@ static inline kolk_status kolk_pool_init_typed_(kolk_pool *pool, const kolk_pool
 
 static inline kolk_status kolk_pool_init(kolk_pool *pool, const kolk_pool_desc *desc) {
     return kolk_pool_init_typed_(pool, desc, 0, 0);
+}
+
+KOLK_API_ kolk_status kolk_pool_rebind_abi_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
+                                            size_t type_align, size_t pool_size, uint32_t abi);
+
+static inline kolk_status kolk_pool_rebind(kolk_pool *pool, const kolk_pool_desc *desc) {
+    return kolk_pool_rebind_abi_(pool, desc, 0, 0, sizeof *pool, KOLK_ABI);
 }
 
 /* The slow paths that pool.inl calls. */

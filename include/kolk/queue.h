@@ -122,6 +122,11 @@ static inline kolk_status kolk_queue_init(kolk_queue *queue, const kolk_queue_de
 /* Destroys the remaining items, releases the memory, and leaves the queue all zero. No thread may be inside a call. */
 KOLK_USES_(1) void kolk_queue_deinit(kolk_queue *queue);
 
+/* For hot reload, as kolk_pool_rebind: replaces destroy, context and name. item_size and capacity must be 0, or as they
+ * were at the init. Otherwise changes nothing and returns KOLK_STRUCT_CHANGED, KOLK_LAYOUT_CHANGED or KOLK_MOVED. No
+ * thread may be inside clear. */
+static inline kolk_status kolk_queue_rebind(kolk_queue *queue, const kolk_queue_desc *desc);
+
 /* ---- Items ------------------------------------------------------------------------------------------------------- */
 
 /* Copies the item in or out. If the status is not KOLK_OK, nothing has happened:
@@ -191,6 +196,13 @@ KOLK_NAMED_(kolk_queue_desc_named_, kolk_queue_desc)
 
 static inline kolk_status kolk_queue_init(kolk_queue *queue, const kolk_queue_desc *desc) {
     return kolk_queue_init_abi_(queue, desc, 0, sizeof *queue, KOLK_ABI);
+}
+
+KOLK_API_ kolk_status kolk_queue_rebind_abi_(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size,
+                                             size_t queue_size, uint32_t abi);
+
+static inline kolk_status kolk_queue_rebind(kolk_queue *queue, const kolk_queue_desc *desc) {
+    return kolk_queue_rebind_abi_(queue, desc, 0, sizeof *queue, KOLK_ABI);
 }
 
 #ifdef __cplusplus

@@ -209,6 +209,14 @@ static inline kolk_status kolk_resource_init(kolk_resource_pool *pool, const kol
  * exits are reported only with `sites`.) */
 KOLK_USES_(1) void kolk_resource_deinit(kolk_resource_pool *pool);
 
+/* For hot reload: replaces your functions, the context and the name, while other threads may use the pool. Resources and
+ * borrows stay; the new functions must be able to handle what the old ones have made. It returns when no old function
+ * is running any more, so it waits for a create that does not give up. Each function must be NULL if and only if it was
+ * NULL at the init, and the other members must be as they were at the init (`debug` is ignored). Otherwise changes
+ * nothing and returns KOLK_LAYOUT_CHANGED, or what init returns. In one of the pool's own functions it returns
+ * KOLK_IN_HOOK; do not call it in `log`. KOLK_CLOSED: the pool is all zero. */
+static inline kolk_status kolk_resource_rebind(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc);
+
 /* Ends borrowing: every borrow that is waiting or is called later returns KOLK_CLOSED. Idle resources are destroyed
  * now, and lent ones when they come back; close waits for both until the deadline. It interrupts your functions
  * (kolk_resource_interrupt_fd). KOLK_OK: no resource is left. KOLK_TIMEOUT: some are still being created or destroyed,
@@ -347,10 +355,17 @@ KOLK_API_ bool kolk_resource_is_valid(const kolk_resource_pool *pool);
 KOLK_API_ kolk_status kolk_resource_init_abi_(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc,
                                               size_t pool_size, uint32_t abi);
 
+KOLK_API_ kolk_status kolk_resource_rebind_abi_(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc,
+                                                size_t pool_size, uint32_t abi);
+
 KOLK_NAMED_(kolk_resource_desc_named_, kolk_resource_pool_desc)
 
 static inline kolk_status kolk_resource_init(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc) {
     return kolk_resource_init_abi_(pool, desc, sizeof *pool, KOLK_ABI);
+}
+
+static inline kolk_status kolk_resource_rebind(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc) {
+    return kolk_resource_rebind_abi_(pool, desc, sizeof *pool, KOLK_ABI);
 }
 
 #ifdef __cplusplus

@@ -131,6 +131,10 @@ struct kolk_pinned_ {
         kolk_pool_desc named_; \
         return kolk_pool_init_typed_(&pool_->pool, kolk_pool_desc_named_(desc_, #name, &named_), sizeof(T), \
             KOLK_ALIGNOF_(T)); } \
+    KOLK_TYPED_ kolk_status name##_rebind(name *pool_, const kolk_pool_desc *desc_) { \
+        kolk_pool_desc named_; \
+        return kolk_pool_rebind_abi_(&pool_->pool, kolk_pool_desc_named_(desc_, #name, &named_), sizeof(T), \
+            KOLK_ALIGNOF_(T), sizeof(kolk_pool), KOLK_ABI); } \
     KOLK_TYPED_ name##_object *name##_alloc(name *pool_) { \
         return KOLK_CAST_(T *, kolk_pool_alloc_sized_(&pool_->pool, sizeof(T))); } \
     KOLK_TYPED_ name##_object *name##_alloc_zeroed(name *pool_) { \
@@ -257,7 +261,7 @@ struct kolk_pinned_ {
  *
  *     KOLK_SLOTMAP_TYPE(bodies, struct body)
  *
- * makes `bodies` (a slot map), `bodies_object`, `bodies_handle`, and bodies_init, _add, _remove, _get, _objects,
+ * makes `bodies` (a slot map), `bodies_object`, `bodies_handle`, and bodies_init, _rebind, _add, _remove, _get, _objects,
  * _count, _available, _handle_of, _index, _at, _slot, _sort (whose compare takes const void *), _clear, _reserve,
  * _trim, _stats, _is_valid and _deinit, which work as in slotmap.h. The untyped map is `bodies.map`. */
 #define KOLK_SLOTMAP_TYPE(name, ...)                                                                                   \
@@ -271,6 +275,10 @@ struct kolk_pinned_ {
     KOLK_TYPED_ kolk_status name##_init(name *map_, const kolk_slotmap_desc *desc_) { \
         kolk_slotmap_desc named_; \
         return kolk_slotmap_init_abi_(&map_->map, kolk_slotmap_desc_named_(desc_, #name, &named_), sizeof(T), \
+            KOLK_ALIGNOF_(T), sizeof(kolk_slotmap), KOLK_ABI); } \
+    KOLK_TYPED_ kolk_status name##_rebind(name *map_, const kolk_slotmap_desc *desc_) { \
+        kolk_slotmap_desc named_; \
+        return kolk_slotmap_rebind_abi_(&map_->map, kolk_slotmap_desc_named_(desc_, #name, &named_), sizeof(T), \
             KOLK_ALIGNOF_(T), sizeof(kolk_slotmap), KOLK_ABI); } \
     KOLK_TYPED_ void name##_deinit(name *map_) { kolk_slotmap_deinit(&map_->map); }                                    \
     KOLK_TYPED_ name##_object *name##_add(name *map_, name##_handle *out_) { \
@@ -315,7 +323,7 @@ struct kolk_pinned_ {
  *
  *     KOLK_QUEUE_TYPE(jobs, struct job)
  *
- * makes `jobs` (a queue), `jobs_item`, and jobs_init, _push (of a const struct job *), _pop (to a struct job *),
+ * makes `jobs` (a queue), `jobs_item`, and jobs_init, _rebind, _push (of a const struct job *), _pop (to a struct job *),
  * _push_n, _pop_n, _count, _clear, _close, _shutdown, _reopen, _fd, _stats, _is_valid and _deinit, which work as in
  * queue.h. Leave item_size of the descriptor 0. The untyped queue is `jobs.queue`. The type may be a pointer: then
  * pointers travel, not objects. */
@@ -328,6 +336,10 @@ struct kolk_pinned_ {
     KOLK_TYPED_ kolk_status name##_init(name *queue_, const kolk_queue_desc *desc_) { \
         kolk_queue_desc named_; \
         return kolk_queue_init_abi_(&queue_->queue, kolk_queue_desc_named_(desc_, #name, &named_), sizeof(T), \
+            sizeof(kolk_queue), KOLK_ABI); } \
+    KOLK_TYPED_ kolk_status name##_rebind(name *queue_, const kolk_queue_desc *desc_) { \
+        kolk_queue_desc named_; \
+        return kolk_queue_rebind_abi_(&queue_->queue, kolk_queue_desc_named_(desc_, #name, &named_), sizeof(T), \
             sizeof(kolk_queue), KOLK_ABI); } \
     KOLK_TYPED_ void name##_deinit(name *queue_) { kolk_queue_deinit(&queue_->queue); }                                \
     KOLK_TYPED_ kolk_status name##_push(name *queue_, const name##_item *item_, kolk_deadline deadline_) { \
@@ -370,6 +382,10 @@ struct kolk_pinned_ {
     KOLK_TYPED_ kolk_status name##_init(name *pool_, const kolk_shared_desc *desc_) { \
         kolk_shared_desc named_; \
         return kolk_shared_init_abi_(&pool_->pool, kolk_shared_desc_named_(desc_, #name, &named_), sizeof(T), \
+            KOLK_ALIGNOF_(T), sizeof(kolk_shared), KOLK_ABI); } \
+    KOLK_TYPED_ kolk_status name##_rebind(name *pool_, const kolk_shared_desc *desc_) { \
+        kolk_shared_desc named_; \
+        return kolk_shared_rebind_abi_(&pool_->pool, kolk_shared_desc_named_(desc_, #name, &named_), sizeof(T), \
             KOLK_ALIGNOF_(T), sizeof(kolk_shared), KOLK_ABI); } \
     KOLK_TYPED_ void name##_deinit(name *pool_) { kolk_shared_deinit(&pool_->pool); }                                  \
     KOLK_TYPED_ void name##_clear(name *pool_) { kolk_shared_clear(&pool_->pool); }                                    \
@@ -415,7 +431,7 @@ struct kolk_pinned_ {
  *
  *     KOLK_RESOURCE_TYPE(connections, PGconn)
  *
- * makes `connections` (the pool), `connections_borrowed` (a borrow), `connections_resource`, and connections_init,
+ * makes `connections` (the pool), `connections_borrowed` (a borrow), `connections_resource`, and connections_init, _rebind,
  * _borrow, _resource_of (the PGconn * of a borrow), _give_back, _discard, _fd, _close, _evict, _evict_generation (of a
  * borrow), _evict_if, _pause, _resume, _resize, _tick, _stats, _is_valid and _deinit, which work as in resource.h. The
  * factory keeps its void *. The untyped ones are `connections.pool` and `borrowed.borrow`. */
@@ -428,6 +444,9 @@ struct kolk_pinned_ {
     KOLK_TYPED_ kolk_status name##_init(name *pool_, const kolk_resource_pool_desc *desc_) { \
         kolk_resource_pool_desc named_; \
         return kolk_resource_init(&pool_->pool, kolk_resource_desc_named_(desc_, #name, &named_)); } \
+    KOLK_TYPED_ kolk_status name##_rebind(name *pool_, const kolk_resource_pool_desc *desc_) { \
+        kolk_resource_pool_desc named_; \
+        return kolk_resource_rebind(&pool_->pool, kolk_resource_desc_named_(desc_, #name, &named_)); } \
     KOLK_TYPED_ void name##_deinit(name *pool_) { kolk_resource_deinit(&pool_->pool); }                                \
     KOLK_TYPED_ kolk_status name##_borrow(name *pool_, const kolk_borrow_desc *desc_, name##_borrowed *out_) { \
         return kolk_resource_borrow(&pool_->pool, desc_, &out_->borrow); } \

@@ -25,6 +25,16 @@ kolk_status kolk_block_resolve_size_(size_t *size, size_t *align, size_t type_si
     return KOLK_OK;
 }
 
+kolk_status kolk_block_match_size_(size_t size, size_t align, size_t type_size, size_t type_align, size_t own_size,
+                                   const void *first, size_t stride) {
+    if (!size && !type_size) size = own_size;
+    if (!align && !type_align) align = 1;
+    kolk_status status = kolk_block_resolve_size_(&size, &align, type_size, type_align);
+    if (status != KOLK_OK) return status;
+    bool aligned = (uintptr_t)first % align == 0 && stride % align == 0;
+    return size == own_size && aligned ? KOLK_OK : KOLK_STRUCT_CHANGED;
+}
+
 /* Returns the greatest capacity that fits into the caller's memory. The bytes per slot hardly depend on the capacity,
  * so the first guess takes them from a block of 2^16 slots. Each further guess drops as many slots as the excess bytes
  * hold. The steps need no 64-bit division where pointers have 32 bits. */

@@ -47,6 +47,22 @@ static inline uint32_t kolk_block_next_capacity_(uint32_t capacity, uint32_t max
  * alignment of the object's type, or 0 if there is none. */
 kolk_status kolk_block_resolve_size_(size_t *size, size_t *align, size_t type_size, size_t type_align);
 
+/* For a rebind: do these members of a descriptor describe objects of `own_size` bytes that begin at `first` and every
+ * `stride` bytes from there on? 0 means the same as at init. Otherwise returns KOLK_STRUCT_CHANGED, or what
+ * kolk_block_resolve_size_ returns. */
+kolk_status kolk_block_match_size_(size_t size, size_t align, size_t type_size, size_t type_align, size_t own_size,
+                                   const void *first, size_t stride);
+
+/* The same for a number that must not change. */
+static inline bool kolk_is_kept_(uint64_t given, uint64_t own) {
+    return given == 0 || given == own;
+}
+
+/* The same for the capacity, which may have grown since init. */
+static inline bool kolk_is_capacity_kept_(uint32_t given, uint32_t given_max, uint32_t own, uint32_t own_max) {
+    return kolk_is_kept_(given_max ? given_max : given, own_max) && given <= own;
+}
+
 /* Computes the bytes of a block that `desc` describes, for this many slots, with each region rounded up to `unit`. */
 typedef uint64_t kolk_bytes_(const void *desc, uint32_t capacity, uint64_t unit);
 

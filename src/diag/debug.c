@@ -78,6 +78,11 @@ bool kolk_debug_commit_(kolk_debug *debug, uint32_t capacity) {
     return capacity == 0 || kolk_memory_commit_(debug->lives, capacity * sizeof(life));
 }
 
+void kolk_debug_rename_(kolk_debug *debug, const char *name) {
+    KOLK_ASSERT_(name);
+    debug->desc.name = name;
+}
+
 void kolk_debug_end_(kolk_debug *debug, uint32_t end) {
     kolk_debug_drop_blocks_(debug, 0, end);
     kolk_memory_release_(debug, debug->block_size);

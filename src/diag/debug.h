@@ -54,6 +54,9 @@ void kolk_debug_settle_(kolk_debug_desc_ *desc);
 /* Returns NULL if there is no memory. kolk_debug_commit_ must follow before any slot is used. */
 kolk_debug *kolk_debug_begin_(const kolk_debug_desc_ *desc);
 
+/* Replaces the name, which is never NULL. */
+void kolk_debug_rename_(kolk_debug *debug, const char *name);
+
 /* Must be called after all lives have ended. Also frees the malloc blocks that slots below `end` have kept for
  * persistent contents. */
 void kolk_debug_end_(kolk_debug *debug, uint32_t end);

@@ -12,6 +12,10 @@ static inline kolk_debug *kolk_debug_begin_(const kolk_debug_desc_ *desc) {
     return NULL;
 }
 
+static inline void kolk_debug_rename_(kolk_debug *debug, const char *name) {
+    (void)debug, (void)name;
+}
+
 static inline void kolk_debug_end_(kolk_debug *debug, uint32_t end) {
     (void)debug, (void)end;
 }

@@ -202,6 +202,11 @@ static bool ask_named(const entry *at, kolk_record_ *out) {
     return *at->noted.name && ask_entry(at, out) && *out->stats.name;
 }
 
+static void note_name(entry *at, const char *name) {
+    at->noted.name[0] = 0;
+    strncat(at->noted.name, name, sizeof at->noted.name - 1);
+}
+
 /* The caller holds the lock. */
 static void add_entry(const void *pool, uint32_t *number, const kolk_kind_ *kind, const kolk_stats *now) {
     have_lists();
@@ -215,7 +220,7 @@ static void add_entry(const void *pool, uint32_t *number, const kolk_kind_ *kind
     at->facts = kind->facts ? kind->facts(pool) : 0;
     registry.debug |= now->debug;
     at->noted = (kolk_noted_){.debug = now->debug};
-    strncat(at->noted.name, now->name, sizeof at->noted.name - 1);
+    note_name(at, now->name);
     set_pool(at, (uintptr_t)pool);
     link_entry(at);
 }
@@ -246,6 +251,13 @@ void kolk_registry_remove_(uint32_t number) {
         if (*last.stats.name) registry.keep(&last, at->kind, at->born, KOLK_RECORD_ENDED_);
     }
     if (at) free_entry(at);
+    kolk_unlock_();
+}
+
+void kolk_registry_rename_(uint32_t number, const char *name) {
+    kolk_lock_();
+    entry *at = entry_of(number);
+    if (at) note_name(at, name ? name : "");
     kolk_unlock_();
 }
 

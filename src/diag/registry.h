@@ -58,6 +58,9 @@ void kolk_registry_try_add_(const void *pool, uint32_t *number, const kolk_kind_
 /* Takes a pool off the list. A deinit calls this first. Does nothing if no pool has this number. */
 void kolk_registry_remove_(uint32_t number);
 
+/* Notes a pool's new name. Does nothing if no pool has this number. */
+void kolk_registry_rename_(uint32_t number, const char *name);
+
 /* Facts about a pool that the registry keeps, so it need not read the pool for them. */
 typedef struct kolk_noted_ {
     char name[KOLK_NAME_ROOM_];
@@ -138,6 +141,10 @@ static inline void kolk_registry_try_add_(const void *pool, uint32_t *number, co
 
 static inline void kolk_registry_remove_(uint32_t number) {
     (void)number;
+}
+
+static inline void kolk_registry_rename_(uint32_t number, const char *name) {
+    (void)number, (void)name;
 }
 
 static inline bool kolk_registry_name_of_(uint32_t number, char name[KOLK_NAME_ROOM_]) {

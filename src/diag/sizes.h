@@ -87,6 +87,10 @@ static inline bool kolk_sizes_are_measured_(void) {
     return false;
 }
 
+static inline bool kolk_sizes_matter_(void) {
+    return false;
+}
+
 #endif
 
 /* ---- The peak that pools count ----------------------------------------------------------------------------------- */

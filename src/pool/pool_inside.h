@@ -3,6 +3,7 @@
  *
  *     pool.c           the essay; alloc, deinit
  *     pool_options.c   pools with options: their init, alloc, end      pool_plain.c  pools without options
+ *     pool_rebind.c    new hooks for an existing pool
  *     pool_snapshot.c  the whole pool as a block of bytes
  *     pool_full.c      a full pool: its hooks, and eviction
  *     pool_free.c      free and clear
@@ -143,6 +144,12 @@ void *kolk_pool_find_(const kolk_pool *pool, kolk_handle handle, const void *sit
 
 /* Allocates when the fast paths have no slot. */
 void *kolk_pool_alloc_listed_(kolk_pool *pool, const void *site);
+
+/* Applies the rules for hooks and what belongs to them to a descriptor whose other members are resolved. */
+kolk_status kolk_pool_resolve_hooks_(kolk_pool_desc *desc);
+
+/* Makes the options available: see kolk_pool_option_table_. */
+void kolk_pool_have_options_(void);
 
 /* Does what hooks and the debug mode require at the end of a pool. */
 void kolk_pool_end_options_(kolk_pool *pool, const void *site);

@@ -320,14 +320,18 @@ static bool can_overflow(const kolk_pool *pool, const kolk_pool_desc *desc) {
     return true;
 }
 
-static kolk_status resolve_options(kolk_pool_desc *desc, size_t type_size, size_t type_align) {
-    if ((unsigned)desc->reuse > KOLK_REUSE_LOWEST) return KOLK_BAD_REUSE;
+kolk_status kolk_pool_resolve_hooks_(kolk_pool_desc *desc) {
     if (desc->on_full == kolk_pool_evict_cheapest && !desc->cost) return KOLK_COST_MISSING;
     if (desc->on_full == kolk_pool_evict_oldest && !desc->ages) return KOLK_AGES_MISSING;
-    kolk_status status = kolk_pool_resolve_(desc, type_size, type_align);
-    if (status != KOLK_OK) return status;
     if (desc->low_water == 0) desc->on_low = NULL;
-    if (desc->headroom > desc->max_capacity) return KOLK_BAD_HEADROOM;
+    return desc->headroom > desc->max_capacity ? KOLK_BAD_HEADROOM : KOLK_OK;
+}
+
+static kolk_status resolve_options(kolk_pool_desc *desc, size_t type_size, size_t type_align) {
+    if ((unsigned)desc->reuse > KOLK_REUSE_LOWEST) return KOLK_BAD_REUSE;
+    kolk_status status = kolk_pool_resolve_(desc, type_size, type_align);
+    if (status == KOLK_OK) status = kolk_pool_resolve_hooks_(desc);
+    if (status != KOLK_OK) return status;
     return can_overflow(desc->overflow, desc) ? KOLK_OK : KOLK_BAD_OVERFLOW;
 }
 
@@ -343,8 +347,7 @@ size_t kolk_pool_memory_size(const kolk_pool_desc *desc) {
     return (size_t)kolk_pool_bytes_(&fixed, fixed.capacity, 8);
 }
 
-kolk_status kolk_pool_init_abi_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
-                                size_t pool_size, uint32_t abi) {
+void kolk_pool_have_options_(void) {
 #if !KOLK_DIAGNOSTICS
     static const kolk_pool_option_table_ options = POOL_OPTIONS;
     kolk_raw_store_(&kolk_pool_options_.alloc, options.alloc, KOLK_RELAXED_);
@@ -352,6 +355,11 @@ kolk_status kolk_pool_init_abi_(kolk_pool *pool, const kolk_pool_desc *desc, siz
     kolk_raw_store_(&kolk_pool_options_.end, options.end, KOLK_RELAXED_);
     kolk_raw_store_(&kolk_pool_options_.free_overflow, options.free_overflow, KOLK_RELAXED_);
 #endif
+}
+
+kolk_status kolk_pool_init_abi_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
+                                size_t pool_size, uint32_t abi) {
+    kolk_pool_have_options_();
     return kolk_pool_begin_(pool, desc, type_size, type_align, pool_size, abi, resolve_options);
 }
 

@@ -5,6 +5,7 @@
 
 #include "../diag/begin.h"
 #include "../diag/debug.h"
+#include "../core/block.h"
 #include "../core/tools.h"
 #include "../os/event.h"
 #include "../os/memory.h"
@@ -26,8 +27,7 @@ static void list_queue_stats(const void *queue, kolk_stats *out) {
 static uintptr_t queue_facts(const void *given) {
     const kolk_queue *queue = (const kolk_queue *)given;
     return KOLK_FACTS_(queue->number, (uintptr_t)queue->cells, (uintptr_t)queue->mask, queue->stride, queue->item_size,
-                       queue->capacity, queue->bytes, (uintptr_t)queue->name, (uintptr_t)queue->destroy,
-                       (uintptr_t)queue->context);
+                       queue->capacity, queue->bytes);
 }
 
 static kolk_status check(size_t item_size, uint32_t capacity) {
@@ -72,6 +72,22 @@ kolk_status kolk_queue_init_abi_(kolk_queue *queue, const kolk_queue_desc *desc,
                           .ends = {{.ticket = OPEN}, {.ticket = OPEN}}};
     kolk_tools_add_root_(cells, bytes);
     return kolk_enlist_(queue, sizeof *queue, &queue->number, &kind);
+}
+
+KOLK_NOINLINE_ kolk_status kolk_queue_rebind_abi_(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size,
+                                                  size_t queue_size, uint32_t abi) {
+    if (abi != KOLK_ABI || queue_size != sizeof *queue) return KOLK_WRONG_ABI;
+    if (!desc) return KOLK_NO_DESCRIPTOR;
+    if (!kolk_check_home_(queue, queue->number, queue->name, SITE)) return KOLK_MOVED;
+    if (type_size && desc->item_size && desc->item_size != type_size) return KOLK_TYPE_MISMATCH;
+    size_t item_size = type_size ? type_size : desc->item_size;
+    if (!kolk_is_kept_(item_size, queue->item_size)) return KOLK_STRUCT_CHANGED;
+    if (!kolk_is_kept_(desc->capacity, queue->capacity)) return KOLK_LAYOUT_CHANGED;
+    queue->name = desc->name;
+    queue->destroy = desc->destroy;
+    queue->context = desc->context;
+    kolk_registry_rename_(queue->number, queue->name);
+    return KOLK_OK;
 }
 
 KOLK_NOINLINE_ void kolk_queue_deinit(kolk_queue *queue) {

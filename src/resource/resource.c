@@ -77,6 +77,7 @@
 
 #include "../core/handle.h"
 #include "../diag/debug.h"
+#include "../os/cancel.h"
 #include "../os/clock.h"
 #include "../os/event.h"
 #include "../os/thread.h"
@@ -154,11 +155,11 @@ static void explain_waiting(const resource_request *me) {
 /* ---- Waiting ----------------------------------------------------------------------------------------------------- */
 
 /* Is the calling thread inside a user's function that was called for this pool? */
-static bool is_in_function(const resource_request *me) {
-    const resource_entry *busy = me->pool->lists[LIST_BUSY].newest, *job = me->pool->jobs.newest;
-    while (busy && busy->thread != me->thread) busy = busy->older;
-    while (job && job->thread != me->thread) job = job->job_older;
-    return me->thread && (busy || job);
+bool kolk_resource_is_inside_(const kolk_resource_inside_ *pool, uint32_t thread) {
+    const resource_entry *busy = pool->lists[LIST_BUSY].newest, *job = pool->jobs.newest;
+    while (busy && busy->thread != thread) busy = busy->older;
+    while (job && job->thread != thread) job = job->job_older;
+    return thread && (busy || job);
 }
 
 /* For a borrow with KOLK_NOW that found no resource. If there is room, a resource is created for the next borrow. An
@@ -202,7 +203,7 @@ static KOLK_NOINLINE_ kolk_status wait_for_entry(resource_request *me, bool in_f
     kolk_resource_inside_ *pool = me->pool;
     resource_key *key = me->key;
     if (!resource_waits(me)) return resource_found_none(me);
-    if (is_in_function(me)) return KOLK_IN_HOOK;
+    if (kolk_resource_is_inside_(pool, me->thread)) return KOLK_IN_HOOK;
     if (key->rests && kolk_key_is_hopeless_(key)) {
         me->out->error = key->error;
         return KOLK_NOT_CREATED;
@@ -346,11 +347,20 @@ static KOLK_NOINLINE_ void explain_failure(const resource_request *me, kolk_stat
     if (!*error->text) say_error(error, kolk_status_text(status));
 }
 
-/* Logs a slow or failed borrow. Runs without the lock. */
-static KOLK_NOINLINE_ void log_borrow(const resource_request *me, const char *key, kolk_status status) {
+/* Is the borrow failed or slow, so that `log` receives it? Runs under the lock. */
+static bool is_logged(const resource_request *me, kolk_status status) {
     const kolk_resource_pool_desc *desc = &me->pool->desc;
+    if (!desc->log || status == KOLK_FULL) return false;
+    return status != KOLK_OK || me->now - me->begin >= desc->slow_borrow_ms;
+}
+
+/* Logs a slow or failed borrow. Begins under the lock, and ends without it. */
+static KOLK_NOINLINE_ void log_borrow(const resource_request *me, const char *key, kolk_status status) {
+    kolk_resource_inside_ *pool = me->pool;
+    const kolk_resource_pool_desc *desc = &pool->desc;
+    void (*log)(void *context, const kolk_resource_event *event) = desc->log;
+    void *context = desc->context;
     int64_t ns = (status == KOLK_OK ? me->now : kolk_now_ns_()) - me->begin;
-    if (status == KOLK_FULL || (status == KOLK_OK && ns < desc->slow_borrow_ms)) return;
     kolk_resource_event event = {.kind = status == KOLK_OK ? KOLK_RESOURCE_SLOW_BORROW : KOLK_RESOURCE_BORROW_FAILED,
                                  .pool = desc->name ? desc->name : "",
                                  .key = key,
@@ -358,7 +368,14 @@ static KOLK_NOINLINE_ void log_borrow(const resource_request *me, const char *ke
                                  .status = status,
                                  .ns = ns,
                                  .error = &me->out->error};
-    desc->log(desc->context, &event);
+    uint32_t turn = kolk_resource_call_begins_(pool);
+    kolk_resource_unlock_(pool);
+    int cancel = kolk_cancel_off_();
+    log(context, &event);
+    kolk_cancel_restore_(cancel);
+    kolk_resource_lock_(pool);
+    kolk_resource_call_ends_(pool, turn);
+    kolk_resource_unlock_(pool);
 }
 
 static kolk_status refuse_borrow(kolk_borrowed *out, kolk_status status) {
@@ -388,8 +405,10 @@ KOLK_NOINLINE_ kolk_status kolk_resource_borrow(kolk_resource_pool *pool, const 
     kolk_status status = me.key ? borrow_locked(&me) : KOLK_NO_MEMORY;
     if (status != KOLK_OK) explain_failure(&me, status);
     if (me.key && *key) kolk_key_leave_(inside, me.key);
-    kolk_resource_unlock_(inside);
-    if (inside->desc.log) log_borrow(&me, key, status);
+    if (is_logged(&me, status))
+        log_borrow(&me, key, status);
+    else
+        kolk_resource_unlock_(inside);
     return status;
 }
 

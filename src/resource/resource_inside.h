@@ -175,6 +175,9 @@ typedef struct kolk_resource_inside_ {
     uint32_t epoch;   /* raised by evict */
     uint32_t emptied; /* counts entries that end after close; close sleeps on it */
     uint32_t waiting;
+    uint32_t turn;     /* 0 or 1; each rebind changes it */
+    uint32_t calls[2]; /* for each turn: calls of the user's functions that began in it and have not returned */
+    uint32_t returned; /* counts ends of turns: when their last call has returned; rebind sleeps on it */
 
     kolk_pool entries;
     resource_list lists[STATE_LISTS];
@@ -220,6 +223,23 @@ typedef struct resource_waiter {
 static inline kolk_resource_inside_ *own_inside(const kolk_resource_pool *pool) {
     return pool->inside && kolk_forks_() == pool->inside->forks ? pool->inside : NULL;
 }
+
+/* Enclose a call of a function of `desc`. Run under the lock, which is released during the call. The function and its
+ * context must be copied before the call, because a rebind may replace them meanwhile. begin returns the turn. */
+static inline uint32_t kolk_resource_call_begins_(kolk_resource_inside_ *pool) {
+    pool->calls[pool->turn]++;
+    return pool->turn;
+}
+
+static inline void kolk_resource_call_ends_(kolk_resource_inside_ *pool, uint32_t turn) {
+    KOLK_ASSERT_(pool->calls[turn] > 0);
+    if (--pool->calls[turn] > 0 || turn == pool->turn) return;
+    kolk_store_(&pool->returned, pool->returned + 1, KOLK_RELAXED_); /* a rebind checks again under the lock */
+    kolk_wake_(&pool->returned, UINT32_MAX);
+}
+
+/* Is this thread inside one of the pool's functions, other than `log` of a borrow? Runs under the lock. */
+bool kolk_resource_is_inside_(const kolk_resource_inside_ *pool, uint32_t thread);
 
 /* ---- resource_times.c -------------------------------------------------------------------------------------------- */
 

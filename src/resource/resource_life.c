@@ -141,6 +141,66 @@ kolk_status kolk_resource_init_abi_(kolk_resource_pool *pool, const kolk_resourc
     return kolk_enlist_(inside, sizeof *inside, &pool->number, &kind);
 }
 
+/* ---- Hot reload -------------------------------------------------------------------------------------------------- */
+
+/* Do both descriptors have the same functions, apart from what these do? */
+static bool has_same_functions(const kolk_resource_pool_desc *a, const kolk_resource_pool_desc *b) {
+    return !a->destroy == !b->destroy && !a->validate == !b->validate && !a->reset == !b->reset && !a->log == !b->log;
+}
+
+static bool has_same_numbers(const kolk_resource_pool_desc *a, const kolk_resource_pool_desc *b) {
+    return a->max == b->max && a->min_idle == b->min_idle && a->max_creating == b->max_creating &&
+           a->idle_timeout_ms == b->idle_timeout_ms && a->max_lifetime_ms == b->max_lifetime_ms &&
+           a->keepalive_ms == b->keepalive_ms && a->validate_after_ms == b->validate_after_ms &&
+           a->leak_after_ms == b->leak_after_ms && a->create_timeout_ms == b->create_timeout_ms &&
+           a->slow_borrow_ms == b->slow_borrow_ms && a->reuse == b->reuse && a->look == b->look &&
+           a->no_housekeeper == b->no_housekeeper;
+}
+
+/* Waits until the calls that began in this turn have returned. If the next rebind has begun meanwhile, it has waited
+ * for them. Runs under the lock, which is released meanwhile. */
+static void await_calls(kolk_resource_inside_ *pool, uint32_t turn) {
+    while (pool->turn != turn && pool->calls[turn] > 0) {
+        uint32_t returned = pool->returned;
+        kolk_resource_unlock_(pool);
+        kolk_wait_(&pool->returned, returned, KOLK_FOREVER);
+        kolk_resource_lock_(pool);
+    }
+}
+
+static kolk_status rebind_locked(kolk_resource_inside_ *pool, const kolk_resource_pool_desc *desc) {
+    if (kolk_resource_is_inside_(pool, kolk_thread_())) return KOLK_IN_HOOK;
+    if (!has_same_functions(desc, &pool->desc) || !has_same_numbers(desc, &pool->desc)) return KOLK_LAYOUT_CHANGED;
+    while (pool->calls[!pool->turn] > 0) await_calls(pool, !pool->turn); /* for another rebind */
+    uint32_t before = pool->turn;
+    __atomic_store_n(&pool->desc.name, desc->name, __ATOMIC_RELAXED);
+    pool->desc.context = desc->context;
+    pool->desc.create = desc->create;
+    pool->desc.destroy = desc->destroy;
+    pool->desc.validate = desc->validate;
+    pool->desc.reset = desc->reset;
+    pool->desc.log = desc->log;
+    pool->turn = !before;
+    await_calls(pool, before);
+    return KOLK_OK;
+}
+
+kolk_status kolk_resource_rebind_abi_(kolk_resource_pool *pool, const kolk_resource_pool_desc *given, size_t pool_size,
+                                      uint32_t abi) {
+    if (abi != KOLK_ABI || pool_size != sizeof *pool) return KOLK_WRONG_ABI;
+    if (!given) return KOLK_NO_DESCRIPTOR;
+    kolk_resource_inside_ *inside = own_inside(pool);
+    if (!inside) return pool->inside ? KOLK_FORKED : KOLK_CLOSED;
+    kolk_resource_pool_desc desc = *given;
+    kolk_status status = resolve_resource_desc(&desc);
+    if (status != KOLK_OK) return status;
+    kolk_resource_lock_(inside);
+    status = rebind_locked(inside, &desc);
+    kolk_resource_unlock_(inside);
+    if (status == KOLK_OK) kolk_registry_rename_(pool->number, given->name);
+    return status;
+}
+
 /* ---- The end ----------------------------------------------------------------------------------------------------- */
 
 /* Makes all waiters fail with KOLK_CLOSED. Runs under the lock. */

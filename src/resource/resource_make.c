@@ -10,18 +10,28 @@
 
 #include <stdio.h>
 
+/* What end_function needs to know of a call, and the context for the function. */
+typedef struct function_call {
+    void *context;
+    uint32_t turn;
+    int cancel;
+} function_call;
+
 /* Between begin_function and end_function, the user's code runs without the lock. */
-static int begin_function(kolk_resource_inside_ *pool, resource_entry *entry) {
+static function_call begin_function(kolk_resource_inside_ *pool, resource_entry *entry) {
     bool is_evicted = !entry->resource && entry->epoch != pool->epoch; /* while it is being created */
     entry->maker = kolk_maker_self_();
     if (entry->maker) kolk_maker_set_interrupted_(entry->maker, pool->closed || is_evicted);
+    function_call call = {.context = pool->desc.context, .turn = kolk_resource_call_begins_(pool)};
     kolk_resource_unlock_(pool);
-    return kolk_cancel_off_();
+    call.cancel = kolk_cancel_off_();
+    return call;
 }
 
-static void end_function(kolk_resource_inside_ *pool, resource_entry *entry, int cancel) {
-    kolk_cancel_restore_(cancel);
+static void end_function(kolk_resource_inside_ *pool, resource_entry *entry, function_call call) {
+    kolk_cancel_restore_(call.cancel);
     kolk_resource_lock_(pool);
+    kolk_resource_call_ends_(pool, call.turn);
     entry->maker = NULL;
 }
 
@@ -40,10 +50,11 @@ void kolk_resource_interrupt_(kolk_resource_inside_ *pool) {
 /* ---- Ends -------------------------------------------------------------------------------------------------------- */
 
 static void destroy_resource(kolk_resource_inside_ *pool, resource_entry *entry) {
-    if (!pool->desc.destroy) return;
-    int cancel = begin_function(pool, entry);
-    pool->desc.destroy(pool->desc.context, entry->resource);
-    end_function(pool, entry, cancel);
+    void (*destroy)(void *context, void *resource) = pool->desc.destroy;
+    if (!destroy) return;
+    function_call call = begin_function(pool, entry);
+    destroy(call.context, entry->resource);
+    end_function(pool, entry, call);
 }
 
 void kolk_entry_destroy_now_(kolk_resource_inside_ *pool, resource_entry *entry) {
@@ -87,18 +98,20 @@ void kolk_entry_settle_(kolk_resource_inside_ *pool, resource_entry *entry, int6
 /* ---- Questions --------------------------------------------------------------------------------------------------- */
 
 bool kolk_entry_validate_(kolk_resource_inside_ *pool, resource_entry *entry, kolk_deadline deadline) {
-    int cancel = begin_function(pool, entry);
-    bool good = pool->desc.validate(pool->desc.context, entry->resource, deadline);
-    end_function(pool, entry, cancel);
+    bool (*validate)(void *context, void *resource, kolk_deadline deadline) = pool->desc.validate;
+    function_call call = begin_function(pool, entry);
+    bool good = validate(call.context, entry->resource, deadline);
+    end_function(pool, entry, call);
     if (good) entry->proved = kolk_now_ns_();
     return good;
 }
 
 bool kolk_entry_reset_(kolk_resource_inside_ *pool, resource_entry *entry) {
     KOLK_ASSERT_(entry->state == RESOURCE_IN_HAND);
-    int cancel = begin_function(pool, entry);
-    bool clean = pool->desc.reset(pool->desc.context, entry->resource);
-    end_function(pool, entry, cancel);
+    bool (*reset)(void *context, void *resource) = pool->desc.reset;
+    function_call call = begin_function(pool, entry);
+    bool clean = reset(call.context, entry->resource);
+    end_function(pool, entry, call);
     return clean;
 }
 
@@ -110,9 +123,11 @@ static bool call_create(kolk_resource_inside_ *pool, resource_entry *entry, kolk
     void *resource = NULL;
     entry->resource = NULL;
     *error = (kolk_error){0};
-    int cancel = begin_function(pool, entry);
-    bool said = !fails && pool->desc.create(pool->desc.context, entry->key->text, deadline, &resource, error);
-    end_function(pool, entry, cancel);
+    bool (*create)(void *context, const char *key, kolk_deadline until, void **made, kolk_error *why) =
+        pool->desc.create;
+    function_call call = begin_function(pool, entry);
+    bool said = !fails && create(call.context, entry->key->text, deadline, &resource, error);
+    end_function(pool, entry, call);
     bool made = said && resource;
     const char *reason = fails  ? "KOLK_FAIL makes it fail"
                          : said ? "create returned true, but left *resource NULL"
@@ -144,9 +159,10 @@ static void log_failure(kolk_resource_inside_ *pool, resource_entry *entry, cons
                                  .who = "",
                                  .status = KOLK_NOT_CREATED,
                                  .error = error};
-    int cancel = begin_function(pool, entry);
-    pool->desc.log(pool->desc.context, &event);
-    end_function(pool, entry, cancel);
+    void (*log)(void *context, const kolk_resource_event *event) = pool->desc.log;
+    function_call call = begin_function(pool, entry);
+    log(call.context, &event);
+    end_function(pool, entry, call);
 }
 
 bool kolk_entry_create_(kolk_resource_inside_ *pool, resource_entry *entry, kolk_deadline deadline) {

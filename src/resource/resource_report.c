@@ -13,7 +13,8 @@
 #include <string.h>
 
 static const char *name_of_resources(const kolk_resource_inside_ *pool) {
-    return pool && pool->desc.name ? pool->desc.name : "";
+    const char *name = pool ? __atomic_load_n(&pool->desc.name, __ATOMIC_RELAXED) : NULL; /* no lock is held */
+    return name ? name : "";
 }
 
 resource_holder kolk_entry_holder_(const resource_entry *entry, int64_t now) {

@@ -123,7 +123,7 @@ static void list_shared_leaks(const void *pool) {
 static uintptr_t shared_facts(const void *given) {
     const kolk_shared *pool = (const kolk_shared *)given;
     return KOLK_FACTS_(pool->number, (uintptr_t)pool->slots, (uintptr_t)pool->lives, pool->stride, pool->tag,
-                       (uintptr_t)pool->name, (uintptr_t)pool->inside);
+                       (uintptr_t)pool->inside);
 }
 
 static const kolk_kind_ kind = {
@@ -152,6 +152,43 @@ kolk_status kolk_shared_init_abi_(kolk_shared *pool, const kolk_shared_desc *giv
         .inside = inside,
     };
     return kolk_enlist_(pool, sizeof *pool, &pool->number, &kind);
+}
+
+/* Would the descriptor lay the pool out as it is? */
+static bool keeps_shared_layout(const kolk_shared_inside_ *inside, const kolk_shared_desc *desc) {
+    const kolk_slot_store_ *store = &inside->store;
+    uint32_t max_capacity = store->depot.slots - store->slack;
+    bool sizes = kolk_is_capacity_kept_(desc->capacity, desc->max_capacity, kolk_store_capacity_(store), max_capacity);
+    uint32_t cache = desc->cache == KOLK_NO_CACHE ? 0 : desc->cache;
+    bool threads =
+        kolk_is_kept_(desc->max_threads, inside->max_threads) && (!desc->cache || cache == store->depot.cache);
+    bool tag = !desc->tag || kolk_tag_bits_(desc->tag, NULL) == inside->tag;
+    bool handles = (desc->generations == KOLK_GENERATIONS_RECYCLE || !store->lives) && tag;
+    bool parts = (desc->setup || desc->teardown) == makes_parts(inside) && !desc->reset == !inside->reset;
+    return sizes && threads && handles && parts && (!desc->exact || store->depot.slow_free);
+}
+
+KOLK_NOINLINE_ kolk_status kolk_shared_rebind_abi_(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size,
+                                                   size_t type_align, size_t pool_size, uint32_t abi) {
+    if (abi != KOLK_ABI || pool_size != sizeof *pool) return KOLK_WRONG_ABI;
+    if (!desc) return KOLK_NO_DESCRIPTOR;
+    kolk_shared_inside_ *inside = pool->inside;
+    if (!inside) return KOLK_STRUCT_CHANGED;
+    if (!kolk_check_home_(pool, pool->number, pool->name, SITE)) return KOLK_MOVED;
+    kolk_slot_store_ *store = &inside->store;
+    kolk_status status = kolk_block_match_size_(desc->object_size, desc->object_align, type_size, type_align,
+                                                store->object_size, store->slots, store->stride);
+    if (status != KOLK_OK) return status;
+    if (!keeps_shared_layout(inside, desc)) return KOLK_LAYOUT_CHANGED;
+    inside->setup = desc->setup;
+    inside->reset = desc->reset;
+    inside->teardown = desc->teardown;
+    inside->context = desc->context;
+    pool->name = desc->name;
+    store->name = desc->name ? desc->name : "";
+    if (store->debug) kolk_debug_rename_(store->debug, store->name);
+    kolk_registry_rename_(pool->number, desc->name);
+    return KOLK_OK;
 }
 
 KOLK_NOINLINE_ void kolk_shared_deinit(kolk_shared *pool) {

@@ -142,8 +142,8 @@ static uintptr_t map_facts(const void *given) {
     const kolk_slotmap *map = given;
     if (map->count > map->fresh || map->fresh > map->capacity || map->capacity > map->max_capacity) return 0;
     return KOLK_FACTS_(map->number, (uintptr_t)map->block, (uintptr_t)map->cells, (uintptr_t)map->owners, map->stride,
-                       (uintptr_t)map->name, map->object_size, map->max_capacity, map->debug_flags,
-                       (uintptr_t)map->debug, (uintptr_t)map->blocks, map->memory);
+                       map->object_size, map->max_capacity, map->debug_flags, (uintptr_t)map->debug,
+                       (uintptr_t)map->blocks, map->memory);
 }
 
 kolk_status kolk_slotmap_init_abi_(kolk_slotmap *map, const kolk_slotmap_desc *given, size_t type_size,
@@ -172,6 +172,28 @@ kolk_status kolk_slotmap_init_abi_(kolk_slotmap *map, const kolk_slotmap_desc *g
     map->context = desc.context;
     map->peak = PEAK_IS_FRESH; /* until the first scene; the bounds are 0, because there are no slots yet (I5) */
     return kolk_enlist_(map, sizeof *map, &map->number, &kind);
+}
+
+kolk_status kolk_slotmap_rebind_abi_(kolk_slotmap *map, const kolk_slotmap_desc *desc, size_t type_size,
+                                     size_t type_align, size_t map_size, uint32_t abi) {
+    if (abi != KOLK_ABI || map_size != sizeof *map) return KOLK_WRONG_ABI;
+    if (!desc) return KOLK_NO_DESCRIPTOR;
+    if (!kolk_check_home_(map, map->number, map->name, SITE)) return KOLK_MOVED;
+    kolk_status status = kolk_block_match_size_(desc->object_size, desc->object_align, type_size, type_align,
+                                                map->object_size, map->objects, map->stride);
+    if (status != KOLK_OK) return status;
+    bool memory = kolk_is_kept_((uintptr_t)desc->memory, (uintptr_t)map->block);
+    bool tag = !desc->tag || kolk_tag_bits_(desc->tag, NULL) == map->tag;
+    bool sizes = kolk_is_capacity_kept_(desc->capacity, desc->max_capacity, map->capacity, map->max_capacity);
+    if (!memory || !tag || (!sizes && !kolk_sizes_matter_())) return KOLK_LAYOUT_CHANGED;
+    map->name = desc->name;
+    map->on_move = desc->on_move;
+    map->on_remove = desc->on_remove;
+    map->context = desc->context;
+    show_bounds(map);
+    if (map_debug_of(map)) kolk_debug_rename_(map->debug, map_name_of(map));
+    kolk_registry_rename_(map->number, map->name);
+    return KOLK_OK;
 }
 
 /* Lets the debug mode check the places that have no object. */

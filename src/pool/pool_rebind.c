@@ -1,0 +1,50 @@
+/* pool_rebind.c: gives an existing pool the hooks of another descriptor. */
+#include "pool_inside.h"
+
+#include "../core/handle.h"
+#include "../diag/homes.h"
+
+/* Would the descriptor lay the pool out as it is? With KOLK_SIZES, the capacity was not the descriptor's. */
+static bool keeps_layout(const kolk_pool *pool, const kolk_pool_desc *desc) {
+    const kolk_pool_kept_desc *own = &pool->desc;
+    bool sizes = kolk_is_capacity_kept_(desc->capacity, desc->max_capacity, pool->capacity, own->max_capacity);
+    bool order = kolk_is_kept_(desc->reuse, own->reuse) && kolk_is_kept_(desc->ages, own->ages);
+    bool tag = !desc->tag || kolk_tag_bits_(desc->tag, NULL) == pool->tag;
+    bool handles = kolk_is_kept_(desc->generations, own->generations) && tag;
+    bool memory = kolk_is_kept_((uintptr_t)desc->memory, (uintptr_t)own->memory);
+    bool overflow = kolk_is_kept_((uintptr_t)desc->overflow, (uintptr_t)own->overflow);
+    bool lives_on = kolk_is_kept_(desc->keep, own->keep) && (desc->setup || desc->teardown) == (pool->ready != NULL);
+    return (sizes || kolk_sizes_matter_()) && order && handles && memory && overflow && lives_on;
+}
+
+KOLK_NOINLINE_ kolk_status kolk_pool_rebind_abi_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
+                                                 size_t type_align, size_t pool_size, uint32_t abi) {
+    if (abi != KOLK_ABI || pool_size != sizeof *pool) return KOLK_WRONG_ABI;
+    if (!desc) return KOLK_NO_DESCRIPTOR;
+    if (!kolk_check_home_(pool, pool->number, pool->desc.name, SITE)) return KOLK_MOVED;
+    if (pool->in_hook) return KOLK_IN_HOOK;
+    kolk_status status = kolk_block_match_size_(desc->object_size, desc->object_align, type_size, type_align,
+                                                pool->desc.object_size, pool->slots, pool->stride);
+    if (status != KOLK_OK) return status;
+    if (!keeps_layout(pool, desc)) return KOLK_LAYOUT_CHANGED;
+    kolk_pool_desc next = pool->desc;
+    next.name = desc->name;
+    next.headroom = desc->headroom;
+    next.low_water = desc->low_water;
+    next.on_full = desc->on_full;
+    next.cost = desc->cost;
+    next.on_evict = desc->on_evict;
+    next.on_low = desc->on_low;
+    next.setup = desc->setup;
+    next.reset = desc->reset;
+    next.teardown = desc->teardown;
+    next.context = desc->context;
+    status = kolk_pool_resolve_hooks_(&next);
+    if (status != KOLK_OK) return status;
+    kolk_pool_have_options_();
+    pool->desc = next;
+    show_pool_bounds(pool);
+    if (pool_debug_of(pool)) kolk_debug_rename_(pool->debug, pool_name_of(pool));
+    kolk_registry_rename_(pool->number, next.name);
+    return KOLK_OK;
+}

@@ -1,0 +1,53 @@
+/* kolk_queue_rebind: a new destroy for an existing queue, and the descriptors that it must refuse. */
+#include "queue_test.h"
+
+static void count(void *item, void *context) {
+    (void)item;
+    ++*(unsigned *)context;
+}
+
+KOLK_QUEUE_TYPE(numbers, int)
+KOLK_QUEUE_TYPE(long_numbers, int64_t)
+
+static void test_a_new_destroy(void **state) {
+    (void)state;
+    unsigned before = 0, after = 0;
+    numbers queue;
+    kolk_queue_desc desc = {.name = "first", .capacity = 3, .destroy = count, .context = &before};
+    assert_int_equal(numbers_init(&queue, &desc), KOLK_OK);
+    assert_int_equal(numbers_push(&queue, &(int){7}, KOLK_NOW), KOLK_OK);
+    desc.name = "second";
+    desc.context = &after;
+    assert_int_equal(numbers_rebind(&queue, &desc), KOLK_OK);
+    kolk_stats stats;
+    numbers_stats(&queue, &stats);
+    assert_string_equal(stats.name, "second");
+    numbers_deinit(&queue);
+    assert_true(before == 0 && after == 1);
+}
+
+static void test_what_is_refused(void **state) {
+    (void)state;
+    numbers queue;
+    assert_int_equal(numbers_init(&queue, &(kolk_queue_desc){.name = "own", .capacity = 3}), KOLK_OK);
+    numbers before = queue;
+    long_numbers *as_next = (long_numbers *)(void *)&queue;
+    assert_int_equal(long_numbers_rebind(as_next, &(kolk_queue_desc){.capacity = 3}), KOLK_STRUCT_CHANGED);
+    assert_int_equal(numbers_rebind(&queue, &(kolk_queue_desc){.item_size = 8}), KOLK_TYPE_MISMATCH);
+    assert_int_equal(kolk_queue_rebind(&queue.queue, &(kolk_queue_desc){.item_size = 8}), KOLK_STRUCT_CHANGED);
+    assert_int_equal(numbers_rebind(&queue, &(kolk_queue_desc){.capacity = 4}), KOLK_LAYOUT_CHANGED);
+    assert_int_equal(numbers_rebind(&queue, NULL), KOLK_NO_DESCRIPTOR);
+    assert_int_equal(kolk_queue_rebind_abi_(&queue.queue, &(kolk_queue_desc){0}, 0, sizeof queue, KOLK_ABI + 1),
+                     KOLK_WRONG_ABI);
+    assert_memory_equal(&queue, &before, sizeof queue);
+    assert_int_equal(kolk_queue_rebind(&queue.queue, &(kolk_queue_desc){0}), KOLK_OK);
+    numbers_deinit(&queue);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_new_destroy),
+        cmocka_unit_test(test_what_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
