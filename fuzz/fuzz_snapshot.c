@@ -1,4 +1,4 @@
-/* fuzz_snapshot.c: restores a pool from any bytes. The first byte chooses the pool. The rest is a block, whose checksum
+/* fuzz_snapshot.c: restores a pool from any bytes, and another pool by converting its objects. The first byte chooses the pool. The rest is a block, whose checksum
  * is corrected if the highest bit of the first byte is set. Afterwards the pool is either unchanged or valid, and all
  * operations keep it valid. In both cases it can be saved and restored to the same state. */
 #define _POSIX_C_SOURCE 200809L /* setenv */
@@ -55,6 +55,29 @@ static void drain(kolk_pool *pool) {
     check(kolk_pool_is_valid(pool) && kolk_pool_count(pool) == 0);
 }
 
+/* Reads all saved bytes, and writes all of the object. */
+static void convert(void *object, const void *saved, size_t saved_size, void *context) {
+    unsigned char sum = 0;
+    for (size_t i = 0; i < saved_size; i++) sum ^= ((const unsigned char *)saved)[i];
+    memset(object, sum, 3);
+    ++*(uint32_t *)context;
+}
+
+/* Restores a pool from the same bytes, whatever the size of the objects in them. */
+static void restore_converted(block given, unsigned choice) {
+    kolk_pool pool;
+    uint32_t calls = 0;
+    make(&pool, choice);
+    use(&pool);
+    uint32_t before = kolk_pool_count(&pool);
+    kolk_status status = kolk_pool_restore_converted(&pool, given.bytes, given.size, convert, &calls);
+    check(kolk_pool_is_valid(&pool));
+    check(kolk_pool_count(&pool) == (status == KOLK_OK ? calls : before));
+    check(status == KOLK_OK || calls == 0);
+    drain(&pool);
+    kolk_pool_deinit(&pool);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size == 0) return 0;
     setenv("KOLK_BYPASS", "0", 1);
@@ -65,6 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     memcpy(given.bytes, data + 1, given.size);
     if (*data & 0x80 && given.size > HEADER && given.size % 8 == 0) seal(given);
 
+    restore_converted(given, *data);
     kolk_status status = kolk_pool_restore(&pool, given.bytes, given.size);
     check(kolk_pool_is_valid(&pool));
     block after = take_snapshot(&pool);

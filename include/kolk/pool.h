@@ -331,7 +331,7 @@ KOLK_USES_(1) void kolk_pool_protect(kolk_pool *pool, const void *object, bool o
  * overflow. The pool must have a setup or teardown hook if and only if it had one at the init.
  *
  * Changes nothing and returns KOLK_STRUCT_CHANGED if the objects have a different size or alignment, as after a change
- * of their struct (see Saving, to convert them); KOLK_LAYOUT_CHANGED for another such member; KOLK_IN_HOOK if a hook is
+ * of their struct (see kolk_pool_restore_converted); KOLK_LAYOUT_CHANGED for another such member; KOLK_IN_HOOK if a hook is
  * running; KOLK_MOVED if the pool is not at home (reported as well); or what init returns for such hooks. */
 static inline kolk_status kolk_pool_rebind(kolk_pool *pool, const kolk_pool_desc *desc);
 
@@ -406,6 +406,19 @@ KOLK_API_ size_t kolk_pool_snapshot(const kolk_pool *pool, void *block, size_t s
  * so it may come from an untrusted source. Any status but KOLK_OK leaves the pool as it was, perhaps with more
  * capacity. Only the bytes inside objects are not checked. */
 KOLK_USES_(1) kolk_status kolk_pool_restore(kolk_pool *pool, const void *block, size_t size);
+
+/* The same for a block whose objects have another size or meaning, such as one that an older version of the program has
+ * saved: calls `convert` for each object, in the order of slots. The object is all zero; `saved` are its `saved_size`
+ * bytes of the block, which are not aligned, so memcpy them into the old struct. Everything but the objects is restored
+ * as by kolk_pool_restore, so that no handle that was stale at the snapshot becomes valid, unlike with alloc_at. The
+ * block does not state what its objects mean: save a version beside it if the size does not tell. convert is not called
+ * before the whole block is checked. It must return, and may call functions that take a const pool. NULL: the objects
+ * are copied, and must have the same size. */
+KOLK_USES_(1)
+kolk_status kolk_pool_restore_converted(kolk_pool *pool, const void *block, size_t size,
+                                        void (*convert)(void *object, const void *saved, size_t saved_size,
+                                                        void *context),
+                                        void *context);
 
 /* For loading object by object: allocates an object in this handle's slot, with the handle's generation, so that get
  * finds the object by this handle. Returns NULL if the slot is in use, is beyond max_capacity, is worn out for ever

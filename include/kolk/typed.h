@@ -185,6 +185,9 @@ struct kolk_pinned_ {
         return kolk_pool_snapshot(&pool_->pool, block_, size_); } \
     KOLK_TYPED_ kolk_status name##_restore(name *pool_, const void *block_, size_t size_) { \
         return kolk_pool_restore(&pool_->pool, block_, size_); } \
+    KOLK_TYPED_ kolk_status name##_restore_converted(name *pool_, const void *block_, size_t size_, \
+        void (*convert_)(void *, const void *, size_t, void *), void *context_) { \
+        return kolk_pool_restore_converted(&pool_->pool, block_, size_, convert_, context_); } \
     KOLK_TYPED_ bool name##_free_handle(name *pool_, name##_handle handle_) { \
         return kolk_pool_free_handle(&pool_->pool, handle_.untyped); } \
     KOLK_TYPED_ name##_handle name##_handle_of(const name *pool_, const T *object_) { \

@@ -25,7 +25,8 @@ bool kolk_homes_look_(const void *pool, uint32_t number, const char *name, const
 
 /* Does this struct belong to a living pool, or to one that is not in the registry? If the pool was moved, the registry
  * is corrected, and debug mode reports the move. Returns false, and reports it, if the struct was never initialised
- * (its number and name may be garbage), is a copy of a pool that was deinitialised, or belongs to another copy of kolk. */
+ * (its number and name may be garbage), is a copy of a pool that was deinitialised, or belongs to another copy of
+ * kolk. */
 static inline bool kolk_check_home_(const void *pool, uint32_t number, const char *name, const void *site) {
     return kolk_registry_is_home_(pool, number) || kolk_homes_look_(pool, number, name, site);
 }

@@ -21,7 +21,7 @@
  *     S2  the chain has fresh - live dead slots (LOWEST: worn + quarantined), then `aged` live ones  (I3, I9)
  *     S3  all generations are within bounds; they are 0 for exactly the worn-out slots       (I5)
  *     S4  links outside the chain and padding before the checksum are 0, so equal states have equal blocks
- *     S5  the sizes of the parts add up to the size of the block
+ *     S5  objects that are converted have a size; the sizes of the parts add up to the size of the block
  *
  * Links and generations do not depend on the slots' addresses, on red zones, or on the width of pointers. The checksum
  * is a chain of invertible steps, one for each word, so any change within a single word changes it. */
@@ -127,6 +127,12 @@ static kolk_status has_snapshot(const kolk_pool *pool) {
     return pool->in_hook ? KOLK_IN_HOOK : KOLK_OK; /* inside a hook, a slot may be in no place (I3) */
 }
 
+/* How a restore makes an object from its saved bytes. If convert is NULL, it copies them. */
+typedef struct conversion {
+    void (*convert)(void *object, const void *saved, size_t saved_size, void *context);
+    void *context;
+} conversion;
+
 /* Copies the objects that are live by the pool's live bits into the block or, if `back`, from the block into the
  * pool. */
 static void copy_objects(const kolk_pool *pool, unsigned char *bytes, bool back) {
@@ -141,6 +147,18 @@ static void copy_objects(const kolk_pool *pool, unsigned char *bytes, bool back)
             if (back) kolk_tools_wrote_(run, size);
         }
     }
+}
+
+/* Makes the objects that are live by the pool's live bits from the block. */
+static void convert_objects(kolk_pool *pool, const unsigned char *bytes, size_t saved_size, const conversion *by) {
+    uint8_t in_hook = pool->in_hook;
+    pool->in_hook = true;
+    kolk_cursor cursor = kolk_pool_each(pool);
+    for (void *object; (object = kolk_cursor_next(&cursor)) != NULL; bytes += saved_size) {
+        memset(object, 0, pool->desc.object_size);
+        by->convert(object, bytes, saved_size, by->context);
+    }
+    pool->in_hook = in_hook;
 }
 
 /* ---- Taking one -------------------------------------------------------------------------------------------------- */
@@ -267,7 +285,8 @@ static bool padding_is_right(const unsigned char *bytes, const parts *at) { /* S
     return true;
 }
 
-static kolk_status prove(const kolk_pool *pool, const unsigned char *bytes, size_t size, header *head) {
+/* If it `converts`, the saved objects may have another size. */
+static kolk_status prove(const kolk_pool *pool, const unsigned char *bytes, size_t size, bool converts, header *head) {
     if (size < sizeof *head || memcmp(bytes, magic, sizeof magic) != 0) return KOLK_NOT_A_SNAPSHOT;
     memcpy(head, bytes, sizeof *head);
     if (head->byte_order != BYTE_ORDER_MARK) return KOLK_OTHER_BYTE_ORDER;
@@ -275,11 +294,14 @@ static kolk_status prove(const kolk_pool *pool, const unsigned char *bytes, size
     if (head->size != size || size % 8 || size == sizeof *head) return KOLK_DAMAGED_SNAPSHOT;
     if (checksum_of(bytes, size - 8) != load64(bytes + size - 8)) return KOLK_DAMAGED_SNAPSHOT;
 
-    if (head->object_size != pool->desc.object_size || head->tag != pool->tag) return KOLK_OTHER_POOL;
+    if (!converts && head->object_size != pool->desc.object_size) return KOLK_OTHER_POOL;
+    if (head->tag != pool->tag) return KOLK_OTHER_POOL;
     if (head->reuse != pool->desc.reuse || head->generations != pool->desc.generations) return KOLK_OTHER_POOL;
     if (head->ages != (pool->ages != NULL)) return KOLK_OTHER_POOL;
 
     if (!is_possible(head)) return KOLK_FORGED_SNAPSHOT;
+    bool sized = head->object_size > 0 && head->object_size <= INT32_MAX; /* so that no product can wrap */
+    if (converts && !sized) return KOLK_FORGED_SNAPSHOT;
     parts at = parts_of_snapshot(head);
     if (at.size != size) return KOLK_FORGED_SNAPSHOT; /* S5 */
     if (!bits_are_right(head, bytes + at.live)) return KOLK_FORGED_SNAPSHOT;
@@ -367,7 +389,7 @@ static void place_chain(kolk_pool *pool, const header *head, const unsigned char
 
 /* Restores the state; this cannot fail. The pool keeps its peak. If `fresh` decreases, it can no longer serve as the
  * peak, so the peak is counted from then on. */
-static void take_in(kolk_pool *pool, const header *head, const unsigned char *bytes) {
+static void take_in(kolk_pool *pool, const header *head, const unsigned char *bytes, const conversion *by) {
     parts at = parts_of_snapshot(head);
     uint32_t peak = peak_of(pool);
     uint64_t words = kolk_bits_words_(pool->fresh), words_then = kolk_bits_words_(head->fresh);
@@ -383,17 +405,31 @@ static void take_in(kolk_pool *pool, const header *head, const unsigned char *by
     place_chain(pool, head, bytes + at.links);
     if (keeps_peak(pool) || peak > pool->fresh) pool->peak = peak > head->live ? peak : head->live;
     show_pool_bounds(pool);
-    copy_objects(pool, (unsigned char *)(uintptr_t)bytes + at.objects, true);
+    if (by->convert)
+        convert_objects(pool, bytes + at.objects, head->object_size, by);
+    else
+        copy_objects(pool, (unsigned char *)(uintptr_t)bytes + at.objects, true);
 }
 
-KOLK_NOINLINE_ kolk_status kolk_pool_restore(kolk_pool *pool, const void *block, size_t size) {
+static kolk_status restore_pool(kolk_pool *pool, const void *block, size_t size, conversion by, const void *site) {
     header head;
     kolk_status status = has_snapshot(pool);
-    if (status == KOLK_OK) status = prove(pool, block, size, &head);
+    if (status == KOLK_OK) status = prove(pool, block, size, by.convert != NULL, &head);
     if (status == KOLK_OK) status = grow_to_fit(pool, &head);
     if (status != KOLK_OK) return status;
     const unsigned char *bytes = block;
-    if (pool_debug_of(pool) && !change_lives(pool, &head, bytes + sizeof head, SITE)) return KOLK_NO_MEMORY;
-    take_in(pool, &head, bytes);
+    if (pool_debug_of(pool) && !change_lives(pool, &head, bytes + sizeof head, site)) return KOLK_NO_MEMORY;
+    take_in(pool, &head, bytes, &by);
     return KOLK_OK;
+}
+
+KOLK_NOINLINE_ kolk_status kolk_pool_restore(kolk_pool *pool, const void *block, size_t size) {
+    return restore_pool(pool, block, size, (conversion){.convert = NULL}, SITE);
+}
+
+KOLK_NOINLINE_ kolk_status kolk_pool_restore_converted(kolk_pool *pool, const void *block, size_t size,
+                                                       void (*convert)(void *object, const void *saved,
+                                                                       size_t saved_size, void *context),
+                                                       void *context) {
+    return restore_pool(pool, block, size, (conversion){convert, context}, SITE);
 }
