@@ -322,7 +322,7 @@ KOLK_USES_(1) void kolk_pool_protect(kolk_pool *pool, const void *object, bool o
 /* ---- Hot reload ----------------------------------------------------------------------------------------------------
  *
  * Hooks that lie in a module must not be called after the module was unloaded. So a new version of the module passes
- * its descriptor to rebind, which gives an existing pool the new hooks. */
+ * its descriptor to rebind, which gives an existing pool the new hooks. docs/hotreload.md shows all steps. */
 
 /* Replaces the hooks, context, name, headroom and low_water by those of the descriptor, also where these are 0. All
  * objects, handles and counters stay, and so do the tag and the debug settings. No hook runs. The descriptor may be the
@@ -331,8 +331,8 @@ KOLK_USES_(1) void kolk_pool_protect(kolk_pool *pool, const void *object, bool o
  * overflow. The pool must have a setup or teardown hook if and only if it had one at the init.
  *
  * Changes nothing and returns KOLK_STRUCT_CHANGED if the objects have a different size or alignment, as after a change
- * of their struct (see kolk_pool_restore_converted); KOLK_LAYOUT_CHANGED for another such member; KOLK_IN_HOOK if a hook is
- * running; KOLK_MOVED if the pool is not at home (reported as well); or what init returns for such hooks. */
+ * of their struct (see kolk_pool_restore_converted); KOLK_LAYOUT_CHANGED for another such member; KOLK_IN_HOOK if a
+ * hook is running; KOLK_MOVED if the pool is not at home (reported as well); or what init returns for such hooks. */
 static inline kolk_status kolk_pool_rebind(kolk_pool *pool, const kolk_pool_desc *desc);
 
 /* ---- Many at once ------------------------------------------------------------------------------------------------ */

@@ -210,10 +210,10 @@ static inline kolk_status kolk_resource_init(kolk_resource_pool *pool, const kol
 KOLK_USES_(1) void kolk_resource_deinit(kolk_resource_pool *pool);
 
 /* For hot reload: replaces your functions, the context and the name, while other threads may use the pool. Resources
- * and borrows stay; the new functions must be able to handle what the old ones have made. It returns when no old function
- * is running any more, so it waits for a create that does not give up. Each function must be NULL if and only if it was
- * NULL at the init, and the other members must be as they were at the init (`debug` is ignored). Otherwise changes
- * nothing and returns KOLK_LAYOUT_CHANGED, or what init returns. In one of the pool's own functions it returns
+ * and borrows stay; the new functions must be able to handle what the old ones have made. It returns when no old
+ * function is running any more, so it waits for a create that does not give up. Each function must be NULL if and only
+ * if it was NULL at the init, and the other members must be as they were at the init (`debug` is ignored). Otherwise
+ * changes nothing and returns KOLK_LAYOUT_CHANGED, or what init returns. In one of the pool's own functions it returns
  * KOLK_IN_HOOK; do not call it in `log`. KOLK_CLOSED: the pool is all zero. */
 static inline kolk_status kolk_resource_rebind(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc);
 

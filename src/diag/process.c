@@ -4,8 +4,8 @@
  * but not the parent's resource pools. If both write the same file, the later report overwrites the earlier one.
  *
  * A process may contain several copies of kolk: one in the program, and one in each library that was linked with it.
- * Each has its own pools, and reports on them at its own end, which for a library may be its unload. Whether a name in a
- * setting matches a pool is reported only at the exit. */
+ * Each has its own pools, and reports on them at its own end, which for a library may be its unload. Whether a name in
+ * a setting matches a pool is reported only at the exit. */
 #include "process.h"
 
 #if KOLK_DIAGNOSTICS
