@@ -1,7 +1,7 @@
 /* fuzz_snapshot.c: restores a pool from any bytes, and another pool by converting its objects. The first byte chooses
- * the pool. The rest is a block, whose checksum is corrected if the highest bit of the first byte is set. Afterwards the
- * pool is either unchanged or valid, and all operations keep it valid. In both cases it can be saved and restored to the
- * same state. */
+ * the pool. The rest is a block, whose checksum is corrected if the highest bit of the first byte is set. Afterwards
+ * the pool is either unchanged or valid, and all operations keep it valid. In both cases it can be saved and restored
+ * to the same state. */
 #define _POSIX_C_SOURCE 200809L /* setenv */
 #include "../tests/help/plain.h"
 

@@ -4,6 +4,10 @@
 
 #include <stdio.h>
 
+#ifndef VERSION
+#define VERSION 1
+#endif
+
 game_begin begin;
 game_frame frame;
 
