@@ -258,6 +258,7 @@ void kolk_registry_rename_(uint32_t number, const char *name) {
     kolk_lock_();
     entry *at = entry_of(number);
     if (at) note_name(at, name ? name : "");
+    if (at && at->kind->facts) at->facts = at->kind->facts((const void *)at->pool); /* the caller passed this pool */
     kolk_unlock_();
 }
 

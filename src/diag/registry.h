@@ -17,10 +17,10 @@ typedef struct kolk_kind_ {
     /* Begins a scene: the pool restarts the count of its peak, if it counts one, and grows to `capacity` slots (0: it
      * stays as it is). Called without the lock. NULL if sizes and scenes (sizes.h) do not apply to the kind. */
     kolk_status (*enter)(void *pool, uint32_t capacity);
-    /* Hashes the members that never change from init to deinit, including the number. It reads only the `size` bytes of
-     * the struct or of a copy. It returns 0 if the struct cannot be a pool; then no pointer or count in it may be
-     * trusted. NULL for a kind whose struct is in the library's memory and exists as long as it is listed. All other
-     * structs are in the user's storage, which may end at any time. */
+    /* Hashes the members that never change from init to deinit, except by a rebind, including the number. It reads
+     * only the `size` bytes of the struct or of a copy. It returns 0 if the struct cannot be a pool; then no pointer
+     * or count in it may be trusted. NULL for a kind whose struct is in the library's memory and exists as long as it
+     * is listed. All other structs are in the user's storage, which may end at any time. */
     uintptr_t (*facts)(const void *pool);
     size_t size;
     /* The kind's extra statistics. NULL if there are none, as for all kinds with `facts`. */
@@ -58,7 +58,7 @@ void kolk_registry_try_add_(const void *pool, uint32_t *number, const kolk_kind_
 /* Takes a pool off the list. A deinit calls this first. Does nothing if no pool has this number. */
 void kolk_registry_remove_(uint32_t number);
 
-/* Notes a pool's new name. Does nothing if no pool has this number. */
+/* Notes a pool's new name, and the facts of its struct, which a rebind has changed. Does nothing if no pool has this number. */
 void kolk_registry_rename_(uint32_t number, const char *name);
 
 /* Facts about a pool that the registry keeps, so it need not read the pool for them. */

@@ -39,8 +39,8 @@ static uintptr_t pool_facts(const void *pool) {
     const kolk_pool *self = (const kolk_pool *)pool;
     if (self->fresh > self->capacity || self->capacity > self->desc.max_capacity) return 0; /* I2 */
     return KOLK_FACTS_(self->number, (uintptr_t)self->block, (uintptr_t)self->slots, (uintptr_t)self->live,
-                       self->stride, self->desc.object_size, self->desc.max_capacity, self->debug_flags,
-                       (uintptr_t)self->debug, (uintptr_t)self->stack, self->memory, self->levels);
+                       self->stride, (uintptr_t)self->desc.name, self->desc.object_size, self->desc.max_capacity,
+                       self->debug_flags, (uintptr_t)self->debug, (uintptr_t)self->stack, self->memory, self->levels);
 }
 
 kolk_status kolk_pool_begin_(kolk_pool *pool, const kolk_pool_desc *given, size_t type_size, size_t type_align,

@@ -27,7 +27,8 @@ static void list_queue_stats(const void *queue, kolk_stats *out) {
 static uintptr_t queue_facts(const void *given) {
     const kolk_queue *queue = (const kolk_queue *)given;
     return KOLK_FACTS_(queue->number, (uintptr_t)queue->cells, (uintptr_t)queue->mask, queue->stride, queue->item_size,
-                       queue->capacity, queue->bytes);
+                       queue->capacity, queue->bytes, (uintptr_t)queue->name, (uintptr_t)queue->destroy,
+                       (uintptr_t)queue->context);
 }
 
 static kolk_status check(size_t item_size, uint32_t capacity) {

@@ -123,7 +123,7 @@ static void list_shared_leaks(const void *pool) {
 static uintptr_t shared_facts(const void *given) {
     const kolk_shared *pool = (const kolk_shared *)given;
     return KOLK_FACTS_(pool->number, (uintptr_t)pool->slots, (uintptr_t)pool->lives, pool->stride, pool->tag,
-                       (uintptr_t)pool->inside);
+                       (uintptr_t)pool->name, (uintptr_t)pool->inside);
 }
 
 static const kolk_kind_ kind = {

@@ -142,8 +142,8 @@ static uintptr_t map_facts(const void *given) {
     const kolk_slotmap *map = given;
     if (map->count > map->fresh || map->fresh > map->capacity || map->capacity > map->max_capacity) return 0;
     return KOLK_FACTS_(map->number, (uintptr_t)map->block, (uintptr_t)map->cells, (uintptr_t)map->owners, map->stride,
-                       map->object_size, map->max_capacity, map->debug_flags, (uintptr_t)map->debug,
-                       (uintptr_t)map->blocks, map->memory);
+                       (uintptr_t)map->name, map->object_size, map->max_capacity, map->debug_flags,
+                       (uintptr_t)map->debug, (uintptr_t)map->blocks, map->memory);
 }
 
 kolk_status kolk_slotmap_init_abi_(kolk_slotmap *map, const kolk_slotmap_desc *given, size_t type_size,
