@@ -58,7 +58,8 @@ void kolk_registry_try_add_(const void *pool, uint32_t *number, const kolk_kind_
 /* Takes a pool off the list. A deinit calls this first. Does nothing if no pool has this number. */
 void kolk_registry_remove_(uint32_t number);
 
-/* Notes a pool's new name, and the facts of its struct, which a rebind has changed. Does nothing if no pool has this number. */
+/* Notes a pool's new name, and the facts of its struct, which a rebind has changed. Does nothing if no pool has this
+ * number. */
 void kolk_registry_rename_(uint32_t number, const char *name);
 
 /* Facts about a pool that the registry keeps, so it need not read the pool for them. */
