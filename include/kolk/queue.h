@@ -122,9 +122,10 @@ static inline kolk_status kolk_queue_init(kolk_queue *queue, const kolk_queue_de
 /* Destroys the remaining items, releases the memory, and leaves the queue all zero. No thread may be inside a call. */
 KOLK_USES_(1) void kolk_queue_deinit(kolk_queue *queue);
 
-/* For hot reload, as kolk_pool_rebind: replaces destroy, context and name. item_size and capacity must be 0, or as they
- * were at the init. Otherwise changes nothing and returns KOLK_STRUCT_CHANGED, KOLK_LAYOUT_CHANGED or KOLK_MOVED. No
- * thread may be inside clear. */
+/* For hot reload, as kolk_pool_rebind: replaces destroy, move, context and name. item_size and capacity must be 0, or
+ * as they were at the init, and the queue must have `move` if and only if it had it at the init. Otherwise changes
+ * nothing and returns KOLK_STRUCT_CHANGED, KOLK_LAYOUT_CHANGED or KOLK_MOVED. No thread may be inside clear or, if the
+ * queue has `move`, inside any call. */
 static inline kolk_status kolk_queue_rebind(kolk_queue *queue, const kolk_queue_desc *desc);
 
 /* ---- Items ------------------------------------------------------------------------------------------------------- */

@@ -83,9 +83,10 @@ KOLK_NOINLINE_ kolk_status kolk_queue_rebind_abi_(kolk_queue *queue, const kolk_
     if (type_size && desc->item_size && desc->item_size != type_size) return KOLK_TYPE_MISMATCH;
     size_t item_size = type_size ? type_size : desc->item_size;
     if (!kolk_is_kept_(item_size, queue->item_size)) return KOLK_STRUCT_CHANGED;
-    if (!kolk_is_kept_(desc->capacity, queue->capacity)) return KOLK_LAYOUT_CHANGED;
+    if (!kolk_is_kept_(desc->capacity, queue->capacity) || !desc->move != !queue->move) return KOLK_LAYOUT_CHANGED;
     queue->name = desc->name;
     queue->destroy = desc->destroy;
+    queue->move = desc->move;
     queue->context = desc->context;
     kolk_registry_rename_(queue->number, queue->name);
     return KOLK_OK;

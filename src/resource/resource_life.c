@@ -173,7 +173,7 @@ static kolk_status rebind_locked(kolk_resource_inside_ *pool, const kolk_resourc
     if (!has_same_functions(desc, &pool->desc) || !has_same_numbers(desc, &pool->desc)) return KOLK_LAYOUT_CHANGED;
     while (pool->calls[!pool->turn] > 0) await_calls(pool, !pool->turn); /* for another rebind */
     uint32_t before = pool->turn;
-    __atomic_store_n(&pool->desc.name, desc->name, __ATOMIC_RELAXED);
+    kolk_raw_store_(&pool->desc.name, desc->name, KOLK_RELAXED_);
     pool->desc.context = desc->context;
     pool->desc.create = desc->create;
     pool->desc.destroy = desc->destroy;

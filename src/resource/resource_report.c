@@ -13,7 +13,7 @@
 #include <string.h>
 
 static const char *name_of_resources(const kolk_resource_inside_ *pool) {
-    const char *name = pool ? __atomic_load_n(&pool->desc.name, __ATOMIC_RELAXED) : NULL; /* no lock is held */
+    const char *name = pool ? kolk_raw_load_(&pool->desc.name, KOLK_RELAXED_) : NULL; /* no lock is held */
     return name ? name : "";
 }
 

@@ -189,6 +189,7 @@ kolk_status kolk_slotmap_rebind_abi_(kolk_slotmap *map, const kolk_slotmap_desc 
     map->name = desc->name;
     map->on_move = desc->on_move;
     map->on_remove = desc->on_remove;
+    map->move = desc->move;
     map->context = desc->context;
     show_bounds(map);
     if (map_debug_of(map)) kolk_debug_rename_(map->debug, map_name_of(map));

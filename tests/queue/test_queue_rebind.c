@@ -26,6 +26,35 @@ static void test_a_new_destroy(void **state) {
     assert_true(before == 0 && after == 1);
 }
 
+static void move_before(void *to, void *from, bool in, void *context) {
+    (void)in;
+    memcpy(to, from, sizeof(int));
+    ++*(unsigned *)context;
+}
+
+static void move_after(void *to, void *from, bool in, void *context) {
+    (void)in;
+    *(int *)to = *(int *)from + 100;
+    ++*(unsigned *)context;
+}
+
+static void test_a_new_move(void **state) {
+    (void)state;
+    unsigned before = 0, after = 0;
+    numbers queue;
+    kolk_queue_desc desc = {.capacity = 3, .move = move_before, .context = &before};
+    assert_int_equal(numbers_init(&queue, &desc), KOLK_OK);
+    assert_int_equal(numbers_push(&queue, &(int){7}, KOLK_NOW), KOLK_OK);
+    desc.move = move_after;
+    desc.context = &after;
+    assert_int_equal(numbers_rebind(&queue, &desc), KOLK_OK);
+    int popped = 0;
+    assert_int_equal(numbers_pop(&queue, &popped, KOLK_NOW), KOLK_OK);
+    assert_true(popped == 107 && before == 1 && after == 1);
+    assert_int_equal(numbers_rebind(&queue, &(kolk_queue_desc){0}), KOLK_LAYOUT_CHANGED);
+    numbers_deinit(&queue);
+}
+
 static void test_what_is_refused(void **state) {
     (void)state;
     numbers queue;
@@ -36,6 +65,7 @@ static void test_what_is_refused(void **state) {
     assert_int_equal(numbers_rebind(&queue, &(kolk_queue_desc){.item_size = 8}), KOLK_TYPE_MISMATCH);
     assert_int_equal(kolk_queue_rebind(&queue.queue, &(kolk_queue_desc){.item_size = 8}), KOLK_STRUCT_CHANGED);
     assert_int_equal(numbers_rebind(&queue, &(kolk_queue_desc){.capacity = 4}), KOLK_LAYOUT_CHANGED);
+    assert_int_equal(numbers_rebind(&queue, &(kolk_queue_desc){.move = move_before}), KOLK_LAYOUT_CHANGED);
     assert_int_equal(numbers_rebind(&queue, NULL), KOLK_NO_DESCRIPTOR);
     assert_int_equal(kolk_queue_rebind_abi_(&queue.queue, &(kolk_queue_desc){0}, 0, sizeof queue, KOLK_ABI + 1),
                      KOLK_WRONG_ABI);
@@ -47,6 +77,7 @@ static void test_what_is_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_new_destroy),
+        cmocka_unit_test(test_a_new_move),
         cmocka_unit_test(test_what_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

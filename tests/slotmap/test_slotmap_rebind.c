@@ -4,7 +4,7 @@
 #include "slotmap_test.h"
 
 typedef struct calls {
-    unsigned moves, removals;
+    unsigned moves, removals, copies;
 } calls;
 
 static void count_move(void *object, uint32_t from, uint32_t to, void *context) {
@@ -17,6 +17,11 @@ static void count_removal(void *object, void *context) {
     ((calls *)context)->removals++;
 }
 
+static void count_copy(void *to, void *from, void *context) {
+    memcpy(to, from, 8);
+    ((calls *)context)->copies++;
+}
+
 /* Without the fast path's bound, a hook that is new would be missed. */
 static void test_hooks_that_come_and_go(void **state) {
     (void)state;
@@ -26,6 +31,7 @@ static void test_hooks_that_come_and_go(void **state) {
     hooked.name = "hooked";
     hooked.on_move = count_move;
     hooked.on_remove = count_removal;
+    hooked.move = count_copy;
     make_map(&map, &plain);
     kolk_handle kept = add_letter(&map, 'k');
     for (int turn = 0; turn < 4; turn++) {
@@ -39,7 +45,8 @@ static void test_hooks_that_come_and_go(void **state) {
         kolk_slotmap_stats(&map, &stats);
         assert_string_equal(stats.name, turn % 2 ? "hooked" : "plain");
     }
-    for (int n = 0; n < 2; n++) assert_true(counted[n].moves == 1 && counted[n].removals == 2);
+    for (int n = 0; n < 2; n++)
+        assert_true(counted[n].moves == 1 && counted[n].copies == 1 && counted[n].removals == 2);
     end_map(&map);
     assert_int_equal(counted[1].removals, 3);
 }
