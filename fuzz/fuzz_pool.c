@@ -151,6 +151,7 @@ static void draw_hooks(run *r) {
     m->desc.reset = hooks & 2 ? model_reset : NULL;
     m->desc.teardown = hooks & 4 ? model_teardown : NULL;
     m->desc.cost = hooks & 8 ? model_cost : NULL;
+    m->desc.ranked = (hooks & 8) && (uses & 16);
     m->desc.on_full = ways[hooks >> 4 & 3];
     m->setup_frees = uses & 1;
     m->setup_allocs = uses & 2;
@@ -396,7 +397,7 @@ static bool breaks_rule(const kolk_pool_desc *desc, kolk_status rule) {
         {KOLK_ALIGN_TOO_LARGE, desc->object_align > 4096},
         {KOLK_BAD_REUSE, desc->reuse > KOLK_REUSE_LOWEST},
         {KOLK_BAD_GENERATIONS, desc->generations > KOLK_GENERATIONS_NONE},
-        {KOLK_COST_MISSING, desc->on_full == kolk_pool_evict_cheapest && !desc->cost},
+        {KOLK_COST_MISSING, (desc->on_full == kolk_pool_evict_cheapest || desc->ranked) && !desc->cost},
         {KOLK_AGES_MISSING, desc->on_full == kolk_pool_evict_oldest && !desc->ages},
         {KOLK_BAD_HEADROOM, desc->headroom > (desc->max_capacity ? desc->max_capacity : desc->capacity)},
         {KOLK_BAD_CAPACITY, desc->capacity > INT32_MAX},
@@ -429,6 +430,7 @@ static kolk_pool_desc draw_any_descriptor(run *r) {
     if (shape / 25 % 2) desc.debug = "all";
     if (shape / 50 % 2) desc.on_full = kolk_pool_evict_oldest;
     desc.ages = shape / 100 % 2;
+    desc.ranked = shape / 200;
     if (!desc.memory || desc.capacity) desc.headroom = count / 125 * 2; /* not if the capacity is as much as fits */
     return desc;
 }

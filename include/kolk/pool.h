@@ -33,7 +33,7 @@
  *           is_valid are O(slots).
  * Memory    the caller's memory, or pages of the system; never malloc. A slot costs its stride and 1 bit, 4 bytes for
  *           the order of reuse (LOWEST: 1 bit), 4 bytes if there are generations, 1 bit with a setup or teardown hook,
- *           and 8 bytes with ages.
+ *           8 bytes with ages, and 16 bytes if the pool is ranked.
  * Contents  a new object has the bytes of the slot's last life, or those that the memory had before: initialise all of
  *           it. free does not change the object. The pool never stores its own data in a slot.
  * Threads   one thread at a time. But any number of threads may call functions that take a const pool while no other
@@ -78,6 +78,7 @@ typedef struct kolk_pool_desc {
     uint32_t tag KOLK_OR_0_;       /* distinguishes its handles from other pools'; 0: a hash of the name */
     bool keep KOLK_OR_0_;          /* see Objects that are made once */
     bool ages KOLK_OR_0_;          /* see Age */
+    bool ranked KOLK_OR_0_;        /* see kolk_pool_recost */
     void *memory KOLK_OR_0_;       /* see Memory; NULL: pages of the system */
     size_t memory_size KOLK_OR_0_; /* bytes of memory */
     /* from here to on_low: see When it is full */
@@ -227,7 +228,7 @@ KOLK_USES_(1) KOLK_ALLOCATES_ void *kolk_pool_alloc_urgent(kolk_pool *pool);
 
 /* Works like kolk_pool_alloc, but if the pool is full, frees its cheapest object if that costs less than `cost`, and
  * otherwise returns NULL. So a sound that is quieter than all others is not started. on_full is not called. Needs
- * .cost; O(slots) if the pool is full. */
+ * .cost. If the pool is full: O(slots), or with .ranked as kolk_pool_recost states. */
 KOLK_USES_(1) KOLK_ALLOCATES_ void *kolk_pool_alloc_over(kolk_pool *pool, double cost);
 
 /* Ready-made for .on_full: reports a bug of the caller (KOLK_FULL), with the pool, its capacity and how to raise it.
@@ -235,9 +236,23 @@ KOLK_USES_(1) KOLK_ALLOCATES_ void *kolk_pool_alloc_over(kolk_pool *pool, double
 KOLK_USES_(1) bool kolk_pool_trap_full(kolk_pool *pool, size_t bytes, void *context);
 
 /* Ready-made for .on_full: frees the live object with the least .cost, such as the quietest sound; among equals, the
- * one in the lowest slot. Returns false if no object is alive, or if all are protected. `bytes` and `context` are not
- * used. O(slots). */
+ * one in the lowest slot. A cost that is not a number counts as the highest. Returns false if no object is alive, or if
+ * all are protected. `bytes` and `context` are not used. Calls .cost for each object, O(slots), unless the pool is
+ * ranked. */
 KOLK_USES_(1) bool kolk_pool_evict_cheapest(kolk_pool *pool, size_t bytes, void *context);
+
+/* With .ranked, which costs 16 bytes per slot, the pool remembers what each object costs and keeps the objects in that
+ * order. Then evict_cheapest and alloc_over find the same object in O(log n), if you say when costs change:
+ *
+ *     kolk_pool_recost(pool, object)    the cost of this live object has changed. Calls .cost; O(log n).
+ *     kolk_pool_recost(pool, NULL)      many costs have changed, for example because the listener has moved. O(1). The
+ *                                       next eviction calls .cost for each object, O(n); those after it are O(log n).
+ *
+ * The pool asks for the cost of a new object at the first eviction that could choose the object, so fill it in before.
+ * If a cost changes unsaid, an eviction may choose another object. The order is made at the first eviction; each alloc
+ * after it enters the object, in O(1) on average. In a pool without .ranked, recost does nothing. The order is a heap
+ * (J. W. J. Williams, Algorithm 232, 1964; built as by R. W. Floyd, Algorithm 245, 1964). */
+KOLK_USES_(1) void kolk_pool_recost(kolk_pool *pool, const void *object);
 
 /* Ready-made for .on_full: frees the oldest object (needs .ages). If each use calls kolk_pool_touch, that is the least
  * recently used object. Otherwise it works like kolk_pool_evict_cheapest, but is O(1). */
@@ -258,13 +273,14 @@ KOLK_USES_(1) bool kolk_pool_evict_oldest(kolk_pool *pool, size_t bytes, void *c
  * typed pool, set object_size = sizeof(T) and object_align = _Alignof(T); its init also accepts these values. */
 KOLK_API_ size_t kolk_pool_memory_size(const kolk_pool_desc *desc);
 
-/* The same as a constant. It is enough for any descriptor of this size, alignment and capacity without ages (see
- * KOLK_POOL_STORAGE in typed.h). With ages, add KOLK_POOL_AGE_BYTES. */
+/* The same as a constant. It is enough for any descriptor of this size, alignment and capacity without these two (see
+ * KOLK_POOL_STORAGE in typed.h). With ages, add KOLK_POOL_AGE_BYTES; if it is ranked, KOLK_POOL_RANK_BYTES. */
 /* clang-format off */
 #define KOLK_POOL_BYTES(size, align, n)                                                                                \
     (KOLK_ROUND_UP_(KOLK_SIZE_(n) * KOLK_ROUND_UP_(size, align), 8) + 2 * 8 * ((KOLK_SIZE_(n) + 63) / 64) +            \
      2 * KOLK_ROUND_UP_(KOLK_SIZE_(n) * 4, 8))
-#define KOLK_POOL_AGE_BYTES(n) (8 * (KOLK_SIZE_(n) + 1))
+#define KOLK_POOL_AGE_BYTES(n)  (8 * (KOLK_SIZE_(n) + 1))
+#define KOLK_POOL_RANK_BYTES(n) (16 * KOLK_SIZE_(n))
 /* clang-format on */
 
 /* Raises the capacity to this many slots now, so that later allocs need not ask the system for memory. After
@@ -327,8 +343,8 @@ KOLK_USES_(1) void kolk_pool_protect(kolk_pool *pool, const void *object, bool o
 /* Replaces the hooks, context, name, headroom and low_water by those of the descriptor, also where these are 0. All
  * objects, handles and counters stay, and so do the tag and the debug settings. No hook runs. The descriptor may be the
  * one of the init. Members that determine how the pool is laid out must be 0, or as they were at the init: object_size,
- * object_align, capacity (or less than the pool has now), max_capacity, reuse, generations, tag, keep, ages, memory and
- * overflow. The pool must have a setup or teardown hook if and only if it had one at the init.
+ * object_align, capacity (or less than the pool has now), max_capacity, reuse, generations, tag, keep, ages, ranked,
+ * memory and overflow. The pool must have a setup or teardown hook if and only if it had one at the init.
  *
  * Changes nothing and returns KOLK_STRUCT_CHANGED if the objects have a different size or alignment, as after a change
  * of their struct (see kolk_pool_restore_converted); KOLK_LAYOUT_CHANGED for another such member; KOLK_IN_HOOK if a
@@ -439,6 +455,13 @@ typedef struct kolk_age_ {
     uint32_t older, newer;
 } kolk_age_;
 
+/* The order of costs: src/pool/pool_rank.h. A slot's rank holds `price` and `place`; a place's rank holds `slot`. */
+typedef struct kolk_rank_ {
+    uint64_t price; /* the slot's cost, as a number that grows with it; 0: the pool has not asked yet */
+    uint32_t place; /* where the slot is in the order; UINT32_MAX: nowhere */
+    uint32_t slot;  /* the slot at this place */
+} kolk_rank_;
+
 /* Free slots whose generations are used up: a list through generations[], the oldest first. */
 typedef struct kolk_worn_ {
     uint32_t first, last, count;
@@ -462,7 +485,7 @@ typedef struct kolk_pool_kept_desc {
     kolk_reuse reuse;
     kolk_generations generations;
     uint32_t tag;
-    bool keep, ages;
+    bool keep, ages, ranked;
     void *memory;
     size_t memory_size;
     bool (*on_full)(kolk_pool *pool, size_t bytes, void *context);
@@ -510,11 +533,12 @@ struct kolk_pool {
     uint32_t held_floor; /* FIFO, LOWEST: while held is above it, alloc takes a held slot first */
     uint32_t quarantined;
     kolk_worn_ worn;
-    kolk_slot_ *age_floor; /* ages: the floor for allocs, which also add the object to the order of births */
-    kolk_slot_ *stack;     /* LIFO: bottom of the stack; FIFO: the ring, capacity entries */
-    uint64_t *holes[6];    /* LOWEST: [0] has a bit for each free slot below fresh, [k + 1] one for each word of [k] */
-    kolk_age_ *ages;       /* by slot + 1: a circular list through [0], the oldest first; NULL without ages */
-    uint64_t *ready;       /* 1 bit per slot: it is set up; NULL without setup and teardown */
+    kolk_slot_ *order_floor; /* ages, ranked: the floor for allocs, which also enter the object into these orders */
+    kolk_slot_ *stack;       /* LIFO: bottom of the stack; FIFO: the ring, capacity entries */
+    uint64_t *holes[6]; /* LOWEST: [0] has a bit for each free slot below fresh, [k + 1] one for each word of [k] */
+    kolk_age_ *ages;    /* by slot + 1: a circular list through [0], the oldest first; NULL without ages */
+    kolk_rank_ *ranks;  /* by slot, and by place; NULL if the pool is not ranked */
+    uint64_t *ready;    /* 1 bit per slot: it is set up; NULL without setup and teardown */
 
     kolk_pool_kept_desc desc; /* with defaults filled in, except tag, and without the debug settings */
 
@@ -525,8 +549,9 @@ struct kolk_pool {
     size_t block_size;
     uint64_t failed, evictions;
     uint32_t wrong_pool;
-    uint32_t peak;   /* UINT32_MAX: the peak is fresh; FIFO and debug mode count it */
-    uint32_t number; /* number in the registry; 0: not registered */
+    uint32_t peak;    /* UINT32_MAX: the peak is fresh; FIFO and debug mode count it */
+    uint32_t number;  /* number in the registry; 0: not registered */
+    uint32_t ranking; /* the places in the order of costs; 0: there is no order, and the next eviction makes it */
     kolk_tick_ tick;
 };
 
@@ -548,7 +573,8 @@ static inline bool kolk_pool_is_plain_(const kolk_pool_desc *desc) {
     bool grows = desc->max_capacity && !desc->memory;
     bool asks = desc->on_full || desc->cost || desc->on_low || desc->overflow || desc->headroom;
     bool lives_on = desc->setup || desc->reset || desc->teardown;
-    return desc->reuse == KOLK_REUSE_LIFO && !desc->ages && !grows && !asks && !lives_on;
+    bool ordered = desc->ages || desc->ranked;
+    return desc->reuse == KOLK_REUSE_LIFO && !ordered && !grows && !asks && !lives_on;
 }
 
 static inline kolk_status kolk_pool_init_typed_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,

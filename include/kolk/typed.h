@@ -180,6 +180,7 @@ struct kolk_pinned_ {
     KOLK_TYPED_ void name##_touch(name *pool_, const T *object_) { kolk_pool_touch(&pool_->pool, object_); }           \
     KOLK_TYPED_ void name##_protect(name *pool_, const T *object_, bool on_) { \
         kolk_pool_protect(&pool_->pool, object_, on_); } \
+    KOLK_TYPED_ void name##_recost(name *pool_, const T *object_) { kolk_pool_recost(&pool_->pool, object_); }         \
     KOLK_TYPED_ size_t name##_snapshot_size(const name *pool_) { return kolk_pool_snapshot_size(&pool_->pool); }       \
     KOLK_TYPED_ size_t name##_snapshot(const name *pool_, void *block_, size_t size_) { \
         return kolk_pool_snapshot(&pool_->pool, block_, size_); } \

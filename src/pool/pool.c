@@ -27,17 +27,17 @@
  *     FIFO, LOWEST                     end of memory     0            fresh    held_floor: worn.count
  *     FIFO with never-issued slots                                             held_floor: none is taken directly
  *     headroom, low_water, peak        stack + watched                         held_floor: worn.count + watched
- *     ages                             end of memory                           age_floor: the floor without ages
+ *     ages, ranked                     end of memory                           order_floor: the floor without these
  *     setup, teardown                  end of memory                           neither
  *     reset                                              0
  *     debug mode                       end of memory     0            0        neither
  *
  * An empty cell means that the option does not change that bound. `watched` is how many of the last free slots need the
  * slow path, because they belong to the headroom, are near the low-water mark, or would raise a counted peak. A pool
- * with ages pops its stack while the top is above age_floor, but also enters the slot into the order of births. FIFO
- * and LOWEST take a slot directly while more than held_floor slots are held. The debug mode also keeps get off its fast
- * path, because its stride may differ from the one that typed code assumes, and because under tools that watch malloc
- * its objects are not in slots at all (debug_bypass.c).
+ * with ages, or a ranked one, pops its stack while the top is above order_floor, but also enters the slot into its
+ * orders. FIFO and LOWEST take a slot directly while more than held_floor slots are held. The debug mode also keeps get
+ * off its fast path, because its stride may differ from the one that typed code assumes, and because under tools that
+ * watch malloc its objects are not in slots at all (debug_bypass.c).
  *
  * Invariants (kolk_pool_is_valid):
  *     I1  count == fresh - (top - stack) - held is the number of live bits; peak >= count, whether the peak is counted
@@ -53,17 +53,19 @@
  *     I9  with ages, the circle through ages[0] is closed in both directions and contains no slot twice; a slot that is
  *         not in it is its own neighbour; a dead slot leaves it when a walk passes it or it is used again, so free has
  *         nothing to do
+ *     I10 if the order of costs exists, no slot in it is before the one above it, and each live slot that is not
+ *         protected is in it
  *
  * pool.h states the time bounds. Two ideas are borrowed: exact division (base.inl), and an advancing mark instead of a
  * free list that is linked at creation (PostgreSQL, slab.c, since 2017). */
-#include "pool_age.h"
+#include "pool_rank.h"
 
 #include "../diag/homes.h"
 
 #include <string.h>
 
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_pool, shift) == 64, "the fast paths read 64 bytes and the shift");
-_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 424 && sizeof(kolk_pool_desc) == 152),
+_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 432 && sizeof(kolk_pool_desc) == 152),
                "the layout has changed: raise KOLK_ABI");
 
 /* Emit each function of pool.inl once. */
@@ -103,8 +105,8 @@ KOLK_NOINLINE_ void kolk_pool_deinit(kolk_pool *pool) {
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
 KOLK_NOINLINE_ void *kolk_pool_alloc_slow_(kolk_pool *pool) {
-    if (KOLK_DIAGNOSTICS && has_aged_slot(pool))
-        return alloc_aged(pool); /* without diagnostics, kolk_pool_alloc_listed_ does this */
+    if (KOLK_DIAGNOSTICS && has_ordered_slot(pool))
+        return alloc_ordered(pool); /* without diagnostics, kolk_pool_alloc_listed_ does this */
     return POOL_OPTION(alloc)(pool, SITE);
 }
 

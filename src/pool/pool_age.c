@@ -1,5 +1,5 @@
 /* pool_age.c: see pool_age.h. */
-#include "pool_age.h"
+#include "pool_rank.h"
 
 #include "../base/assert.h"
 #include "../diag/fail.h"
@@ -75,7 +75,6 @@ KOLK_NOINLINE_ void kolk_pool_touch(kolk_pool *pool, const void *object) {
     if (slot != KOLK_NO_SLOT_ && !is_alone(pool, slot)) become_newest(pool, slot);
 }
 
-/* A live slot that is not in the order is protected. So protection needs no memory, and it ends with the life. */
 KOLK_NOINLINE_ void kolk_pool_protect(kolk_pool *pool, const void *object, bool on) {
     uint32_t slot = aging_slot(pool, object, "protect", SITE);
     if (slot == KOLK_NO_SLOT_ || is_alone(pool, slot) == on) return;
@@ -83,6 +82,6 @@ KOLK_NOINLINE_ void kolk_pool_protect(kolk_pool *pool, const void *object, bool 
         leave_order(pool, slot);
         be_alone(pool, slot);
     } else {
-        become_newest(pool, slot);
+        enter_orders(pool, slot);
     }
 }

@@ -21,6 +21,12 @@ static inline bool is_alone(const kolk_pool *pool, uint32_t slot) {
     return pool->ages[slot + 1].newer == slot + 1;
 }
 
+/* Must the ready-made hooks spare this live object? Its slot is alive, but not in the order: so protection needs no
+ * memory, and it ends with the life. */
+static inline bool is_protected(const kolk_pool *pool, uint32_t slot) {
+    return pool->ages && is_alone(pool, slot);
+}
+
 /* Takes a slot out of the order. Changes nothing if it is not in the order. */
 static inline void leave_order(kolk_pool *pool, uint32_t slot) {
     KOLK_ASSERT_(slot < pool->fresh);
@@ -37,22 +43,6 @@ static inline void become_newest(kolk_pool *pool, uint32_t slot) {
     ages[slot + 1] = (kolk_age_){newest, 0};
     ages[newest].newer = slot + 1;
     ages[0].older = slot + 1;
-}
-
-/* Does the stack have a slot that only the option `ages` keeps off the fast path? */
-static inline bool has_aged_slot(const kolk_pool *pool) {
-    return (uintptr_t)pool->top > (uintptr_t)pool->age_floor;
-}
-
-/* Allocates that slot as the fast path does, and makes the object the newest. */
-static inline void *alloc_aged(kolk_pool *pool) {
-    kolk_slot_ *top = pool->top;
-    uint32_t index = top[-1].index;
-    KOLK_ASSERT_(top > pool->stack && index < pool->fresh && !kolk_bits_get_(pool->live, index));
-    pool->top = top - 1;
-    kolk_bits_set_(pool->live, index);
-    become_newest(pool, index);
-    return plain_slot_at(pool, index);
 }
 
 /* ---- pool_age.c -------------------------------------------------------------------------------------------------- */

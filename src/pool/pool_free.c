@@ -111,6 +111,7 @@ static bool end_lives(kolk_pool *pool, const void *site) {
 
 void kolk_pool_clear_for_(kolk_pool *pool, bool ends, const void *site) {
     kolk_pool_verify_all_(pool, site);
+    pool->ranking = 0; /* it would consist of dead slots */
     while (end_lives(pool, site) && ends) {}
     while (kolk_pool_take_quarantined_(pool) != KOLK_NO_SLOT_) {} /* they were verified above; sort_free finds them */
     kolk_pool_sort_free_(pool);

@@ -1,14 +1,10 @@
 /* pool_full.c: calls the hooks of a pool that is full or nearly full. The ready-made hooks are also here. */
-#include "pool_age.h"
+#include "pool_rank.h"
 
 #include "../base/assert.h"
 #include "../diag/fail.h"
 
 /* ---- Eviction ---------------------------------------------------------------------------------------------------- */
-
-static bool is_protected(const kolk_pool *pool, const void *object) {
-    return pool->ages && is_alone(pool, (uint32_t)pool_slot_of(pool, object));
-}
 
 /* Evicts the object. Returns false if it is NULL. */
 static bool evict(kolk_pool *pool, void *object) {
@@ -18,32 +14,32 @@ static bool evict(kolk_pool *pool, void *object) {
     return true;
 }
 
-/* Returns the object with the lowest cost; if several cost the same, the one in the lowest slot. Returns NULL if all
+/* Returns the object with the lowest price; if several have the same, the one in the lowest slot. Returns NULL if all
  * are protected or none is alive. */
-static void *cheapest(const kolk_pool *pool, double *least) {
-    KOLK_ASSERT_(pool->desc.cost);
+static void *cheapest(kolk_pool *pool, uint64_t *least) {
+    if (pool->ranks) return kolk_pool_first_ranked_(pool, least);
     void *found = NULL;
     kolk_cursor cursor = kolk_pool_each(pool);
     for (void *object; (object = kolk_cursor_next(&cursor));) {
-        if (is_protected(pool, object)) continue;
-        double cost = pool->desc.cost(object, pool->desc.context);
-        if (found && !(cost < *least)) continue;
+        if (pool->ages && is_protected(pool, (uint32_t)pool_slot_of(pool, object))) continue;
+        uint64_t price = price_of(pool, object);
+        if (found && price >= *least) continue;
         found = object;
-        *least = cost;
+        *least = price;
     }
     return found;
 }
 
 /* Evicts the cheapest object if it costs less than `cost`. Returns false if there is no such object. */
 static bool evict_below(kolk_pool *pool, double cost) {
-    double least = 0;
+    uint64_t least = 0;
     void *object = cheapest(pool, &least);
-    return object && least < cost && evict(pool, object);
+    return object && least < price_of_cost(cost) && evict(pool, object);
 }
 
 KOLK_NOINLINE_ bool kolk_pool_evict_cheapest(kolk_pool *pool, size_t bytes, void *context) {
     (void)bytes, (void)context; /* the hooks get the pool's context, even if the program calls this directly */
-    double least = 0;
+    uint64_t least = 0;
     if (pool->desc.cost) return evict(pool, cheapest(pool, &least));
     kolk_fail_(kolk_pool_failure_(pool, KOLK_COST_MISSING, KOLK_NO_SLOT_, SITE), "evict_cheapest needs .cost");
     return false;

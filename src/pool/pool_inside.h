@@ -9,7 +9,7 @@
  *     pool_free.c      free and clear
  *     pool_trim.c      releases memory; grows and releases by demand
  *     pool_make.c      descriptor and init                             pool_age.c    the order of births
- *     pool_memory.c    the pool's block of memory; growth
+ *     pool_memory.c    the pool's block of memory; growth              pool_rank.c   the order of costs
  *     pool_order.c     the order of free slots                         pool_ask.c    look-ups and reports
  *     pool_valid.c     the check of all invariants */
 #ifndef KOLK_SRC_POOL_INSIDE_H
@@ -98,9 +98,10 @@ static inline void show_pool_bounds(kolk_pool *pool) {
     if (easy && lifo) floor = watched ? pool->stack + watched : pool->stack; /* NULL if there are no slots */
     pool->bound = pool_debug_of(pool) ? 0 : pool->fresh;
     pool->free_bound = lifo && !pool_debug_of(pool) && !pool->desc.reset ? pool->fresh : 0;
-    pool->floor = pool->ages ? nothing : floor;
-    pool->age_floor = pool->ages ? floor : nothing;
-    pool->held_floor = easy && !lifo && !pool->ages && !fresh_first ? pool->worn.count + watched : UINT32_MAX;
+    bool ordered = pool->ages || pool->ranks;
+    pool->floor = ordered ? nothing : floor;
+    pool->order_floor = ordered ? floor : nothing;
+    pool->held_floor = easy && !lifo && !ordered && !fresh_first ? pool->worn.count + watched : UINT32_MAX;
 }
 
 static inline bool pool_has(const kolk_pool *pool, uint32_t debug_flags) {

@@ -1,6 +1,6 @@
 /* pool_memory.c: the memory of a core pool, and its growth. The memory is one block (block.h) of these regions:
  *
- *     | slots | live | ready | generations | stack | ages | holes 0 ... 5 | */
+ *     | slots | live | ready | generations | stack | ages | ranks | holes 0 ... 5 | */
 #include "pool_order.h"
 
 #include "../core/probes.h"
@@ -17,6 +17,7 @@ enum {
     POOL_GENERATIONS,
     POOL_STACK,
     POOL_AGES,
+    POOL_RANKS,
     POOL_HOLES,
     POOL_REGIONS = POOL_HOLES + MAX_LEVELS
 };
@@ -24,7 +25,7 @@ enum {
 typedef struct layout {
     uint32_t stride;
     uint32_t front; /* bytes before the first object: a red zone of the debug mode */
-    bool stack, generations, ready, ages;
+    bool stack, generations, ready, ages, ranks;
     unsigned levels;
 } layout;
 
@@ -43,6 +44,7 @@ static layout layout_of(const kolk_pool_desc *desc, uint32_t max_capacity) {
     shape.generations = desc->generations != KOLK_GENERATIONS_NONE;
     shape.ready = desc->setup || desc->teardown;
     shape.ages = desc->ages;
+    shape.ranks = desc->ranked;
     /* add levels until one has a single word; if there is a slot, add at least one level */
     for (uint32_t words = max_capacity; !shape.stack && words > (shape.levels > 0); shape.levels++)
         words = words_of(words);
@@ -59,6 +61,7 @@ static void measure_layout(const layout *shape, uint32_t capacity, uint64_t size
     sizes[POOL_GENERATIONS] = shape->generations ? (uint64_t)capacity * 4 : 0;
     sizes[POOL_STACK] = shape->stack ? (uint64_t)capacity * 4 : 0;
     sizes[POOL_AGES] = shape->ages ? ((uint64_t)capacity + 1) * sizeof(kolk_age_) : 0;
+    sizes[POOL_RANKS] = shape->ranks ? (uint64_t)capacity * sizeof(kolk_rank_) : 0;
     for (unsigned k = 0; k < shape->levels; k++, words = words_of(words)) sizes[POOL_HOLES + k] = (uint64_t)words * 8;
 }
 
@@ -80,6 +83,7 @@ static void measure_pool(const kolk_pool *pool, uint32_t capacity, uint64_t size
     shape.generations = pool->generations;
     shape.ready = pool->ready;
     shape.ages = pool->ages;
+    shape.ranks = pool->ranks;
     measure_layout(&shape, capacity, sizes);
 }
 
@@ -87,7 +91,8 @@ static void measure_pool(const kolk_pool *pool, uint32_t capacity, uint64_t size
 static bool commit_slots(const kolk_pool *pool, uint32_t capacity) {
     KOLK_ASSERT_(capacity <= pool->desc.max_capacity);
     uint64_t sizes[POOL_REGIONS];
-    void *starts[POOL_REGIONS] = {pool->block, pool->live, pool->ready, pool->generations, pool->stack, pool->ages};
+    void *starts[POOL_REGIONS] = {pool->block, pool->live, pool->ready, pool->generations,
+                                  pool->stack, pool->ages, pool->ranks};
     if (pool_debug_of(pool) && !kolk_debug_commit_(pool->debug, capacity)) return false;
     if (!KOLK_HOSTED || pool->memory != MEMORY_GROWS) return true;
     memcpy(starts + POOL_HOLES, pool->holes, sizeof pool->holes);
@@ -143,6 +148,7 @@ static bool make_pool_block(kolk_pool *pool, const kolk_pool_desc *desc, const l
     pool->live = starts[POOL_LIVE];
     pool->ready = starts[POOL_READY];
     pool->ages = starts[POOL_AGES];
+    pool->ranks = starts[POOL_RANKS];
     pool->generations = starts[POOL_GENERATIONS];
     pool->stack = pool->top = starts[POOL_STACK];
     for (unsigned k = 0; k < MAX_LEVELS; k++) pool->holes[k] = starts[POOL_HOLES + k];

@@ -1,8 +1,8 @@
 /* pool_options.c: pools with options: the rules of their descriptors, init, deinit and alloc. Alloc tries, in this
  * order: a free slot, a slot that was never used, growth, the quarantine, worn-out slots, the overflow pool, and the
  * hooks of a full pool. */
-#include "pool_age.h"
 #include "pool_order.h"
+#include "pool_rank.h"
 
 #include "../diag/fail.h"
 #include "../core/handle.h"
@@ -21,6 +21,7 @@ static uint32_t take_fresh_with_options(kolk_pool *pool) {
         for (unsigned k = 0; k < pool->levels && at % 64 == 0; k++, at /= 64) pool->holes[k][at / 64] = 0;
     }
     if (pool->ages) be_alone(pool, index);
+    if (pool->ranks) be_unranked(pool, index);
     show_pool_bounds(pool);
     return index;
 }
@@ -84,7 +85,7 @@ static inline bool set_up_slot(kolk_pool *pool, uint32_t index, void *object) {
 static inline void begin_pool_life(kolk_pool *pool, uint32_t index, const void *object, const void *site) {
     kolk_debug *debug = pool_debug_of(pool);
     kolk_bits_set_(pool->live, index);
-    if (pool->ages) become_newest(pool, index);
+    enter_orders(pool, index);
     if (debug) kolk_debug_begin_life_(debug, index, object, site);
     if (keeps_peak(pool) && kolk_pool_count(pool) > pool->peak) {
         pool->peak = kolk_pool_count(pool);
@@ -146,7 +147,7 @@ static KOLK_NOINLINE_ void *alloc_any(kolk_pool *pool, alloc_request how, const 
 
 /* FIFO and LOWEST take a slot directly here, unless an option watches the free slots. */
 KOLK_NOINLINE_ void *kolk_pool_alloc_listed_(kolk_pool *pool, const void *site) {
-    if (!KOLK_DIAGNOSTICS && has_aged_slot(pool)) return alloc_aged(pool);
+    if (!KOLK_DIAGNOSTICS && has_ordered_slot(pool)) return alloc_ordered(pool);
     if (pool->held <= pool->held_floor) return alloc_any(pool, (alloc_request){0}, site);
     uint32_t index = take_listed(pool);
     KOLK_ASSERT_(index < pool->fresh && !kolk_bits_get_(pool->live, index));
@@ -321,7 +322,8 @@ static bool can_overflow(const kolk_pool *pool, const kolk_pool_desc *desc) {
 }
 
 kolk_status kolk_pool_resolve_hooks_(kolk_pool_desc *desc) {
-    if (desc->on_full == kolk_pool_evict_cheapest && !desc->cost) return KOLK_COST_MISSING;
+    bool by_cost = desc->on_full == kolk_pool_evict_cheapest || desc->ranked;
+    if (by_cost && !desc->cost) return KOLK_COST_MISSING;
     if (desc->on_full == kolk_pool_evict_oldest && !desc->ages) return KOLK_AGES_MISSING;
     if (desc->low_water == 0) desc->on_low = NULL;
     return desc->headroom > desc->max_capacity ? KOLK_BAD_HEADROOM : KOLK_OK;

@@ -15,7 +15,7 @@
 static void show_plain_bounds(kolk_pool *pool) { /* show_pool_bounds for a plain pool */
     pool->bound = pool->free_bound = pool->fresh;
     pool->floor = pool->stack;
-    pool->age_floor = (kolk_slot_ *)UINTPTR_MAX;
+    pool->order_floor = (kolk_slot_ *)UINTPTR_MAX;
     pool->held_floor = UINT32_MAX;
 }
 

@@ -8,7 +8,8 @@
 static bool keeps_layout(const kolk_pool *pool, const kolk_pool_desc *desc) {
     const kolk_pool_kept_desc *own = &pool->desc;
     bool sizes = kolk_is_capacity_kept_(desc->capacity, desc->max_capacity, pool->capacity, own->max_capacity);
-    bool order = kolk_is_kept_(desc->reuse, own->reuse) && kolk_is_kept_(desc->ages, own->ages);
+    bool order = kolk_is_kept_(desc->reuse, own->reuse) && kolk_is_kept_(desc->ages, own->ages) &&
+                 kolk_is_kept_(desc->ranked, own->ranked);
     bool tag = !desc->tag || kolk_tag_bits_(desc->tag, NULL) == pool->tag;
     bool handles = kolk_is_kept_(desc->generations, own->generations) && tag;
     bool memory = kolk_is_kept_((uintptr_t)desc->memory, (uintptr_t)own->memory);
@@ -43,6 +44,7 @@ KOLK_NOINLINE_ kolk_status kolk_pool_rebind_abi_(kolk_pool *pool, const kolk_poo
     if (status != KOLK_OK) return status;
     kolk_pool_have_options_();
     pool->desc = next;
+    pool->ranking = 0; /* the new `cost` may differ */
     show_pool_bounds(pool);
     if (pool_debug_of(pool)) kolk_debug_rename_(pool->debug, pool_name_of(pool));
     kolk_registry_rename_(pool->number, next.name);

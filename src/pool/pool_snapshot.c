@@ -25,7 +25,7 @@
  *
  * Links and generations do not depend on the slots' addresses, on red zones, or on the width of pointers. The checksum
  * is a chain of invertible steps, one for each word, so any change within a single word changes it. */
-#include "pool_age.h"
+#include "pool_rank.h"
 #include "pool_order.h"
 
 #include "../base/assert.h"
@@ -397,6 +397,7 @@ static void take_in(kolk_pool *pool, const header *head, const unsigned char *by
     pool->first = pool->worn.first = pool->worn.last = pool->quarantined = 0;
     pool->tick.sweep = 0; /* the tick's sweep starts again */
     if (pool->tick.peak > pool->fresh) pool->tick.peak = pool->fresh;
+    pool->ranking = 0;
     if (pool->ages) pool->ages[0] = (kolk_age_){0, 0};
     for (uint32_t i = 0; pool->ages && i < pool->fresh; i++) be_alone(pool, i);
     copy_bytes(pool->live, bytes + at.live, at.generations - at.live);

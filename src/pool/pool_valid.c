@@ -1,6 +1,6 @@
 /* pool_valid.c: checks all invariants of the core pool, numbered as in pool.c. */
-#include "pool_age.h"
 #include "pool_order.h"
+#include "pool_rank.h"
 
 #include "../base/hash.h"
 
@@ -30,7 +30,7 @@ static bool levels_are_valid(const kolk_pool *pool) { /* I6 */
     return true;
 }
 
-static bool ages_are_valid(const kolk_pool *pool) { /* I9 */
+static bool ages_are_valid(const kolk_pool *pool) {
     if (!pool->ages) return true;
     uint64_t in_order = 0, alone = 0;
     for (uint32_t at = 0, next;; at = next, in_order++) {
@@ -49,7 +49,7 @@ bool kolk_pool_is_valid(const kolk_pool *pool) {
     kolk_pool shown = *pool;                                                                        /* I4 */
     show_pool_bounds(&shown);
     if (pool->bound != shown.bound || pool->free_bound != shown.free_bound || pool->floor != shown.floor) return false;
-    bool easy = pool->age_floor == shown.age_floor && pool->held_floor == shown.held_floor;
+    bool easy = pool->order_floor == shown.order_floor && pool->held_floor == shown.held_floor;
     if (pool->desc.max_capacity && !easy) return false; /* in the all-zero pool these bounds are 0 */
 
     uint64_t live = 0, dead = 0;
@@ -69,6 +69,7 @@ bool kolk_pool_is_valid(const kolk_pool *pool) {
     if (kolk_pool_count(pool) != live) return false;                                          /* I1 */
     if (peak_of(pool) < live) return false;
 
-    uint64_t places = 0; /* I3 */
-    return add_places(pool, &places) && places == dead && levels_are_valid(pool) && ages_are_valid(pool);
+    uint64_t places = 0;                                                     /* I3 */
+    bool ordered = ages_are_valid(pool) && kolk_pool_ranks_are_valid_(pool); /* I9, I10 */
+    return add_places(pool, &places) && places == dead && levels_are_valid(pool) && ordered;
 }

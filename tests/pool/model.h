@@ -19,10 +19,14 @@ static inline model_things *model_typed(const model *m) {
     return fits && m->step % 2 ? (model_things *)(void *)(uintptr_t)&m->pool : NULL;
 }
 
-/* Many objects have the same cost. */
+/* Many objects have the same cost. The mood changes all costs. */
 static inline double model_cost(const void *object, void *context) {
-    (void)context;
-    return *(const unsigned char *)object % 8;
+    const model *m = (const model *)context;
+    return (*(const unsigned char *)object ^ (m ? m->mood : 0u)) % 8;
+}
+
+static inline double model_cost_in(const model *m, uint32_t slot) {
+    return model_cost(model_object(m, slot), (void *)(uintptr_t)m);
 }
 
 /* Returns the lowest of the live, unprotected slots with the least cost, or NO_SLOT if there is none. */
@@ -30,9 +34,7 @@ static inline uint32_t model_cheapest(const model *m) {
     uint32_t cheapest = NO_SLOT;
     for (uint32_t slot = 0; slot < m->fresh; slot++) {
         if (m->places[slot] != LIVE || m->is_protected[slot]) continue;
-        bool first = cheapest == NO_SLOT;
-        if (first || model_cost(model_object(m, slot), NULL) < model_cost(model_object(m, cheapest), NULL))
-            cheapest = slot;
+        if (cheapest == NO_SLOT || model_cost_in(m, slot) < model_cost_in(m, cheapest)) cheapest = slot;
     }
     return cheapest;
 }
@@ -93,7 +95,7 @@ static inline void model_alloc_urgent(model *m) {
 static inline void model_alloc_over(model *m, double cost) {
     uint32_t cheapest = model_will_ask(m) ? model_cheapest(m) : NO_SLOT;
     if (!m->desc.cost) return;
-    if (cheapest != NO_SLOT && model_cost(model_object(m, cheapest), NULL) < cost) model_expect_eviction(m, cheapest);
+    if (cheapest != NO_SLOT && model_cost_in(m, cheapest) < cost) model_expect_eviction(m, cheapest);
     model_allocated(m, kolk_pool_alloc_over(&m->pool, cost), false);
 }
 
@@ -298,6 +300,19 @@ static inline void model_evict_oldest(model *m) {
 
 static inline void model_evict_cheapest(model *m) {
     if (m->desc.cost && model_cheapest(m) != NO_SLOT) model_free(m, model_cheapest(m), BY_COST);
+}
+
+/* Changes what one object costs, or all of them, and says so. */
+static inline void model_recost(model *m, bool all) {
+    const void *object = NULL;
+    if (all) {
+        m->mood = random_below(&m->random, 8);
+    } else if (m->live) {
+        uint32_t slot = model_random_live(m);
+        model_stamp(m, slot);
+        object = model_object(m, slot);
+    }
+    kolk_pool_recost(&m->pool, object);
 }
 
 static inline void model_reserve(model *m, uint32_t capacity) {

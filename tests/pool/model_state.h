@@ -39,6 +39,7 @@ typedef struct model {
     bool born_in_clear[MODEL_SLOTS]; /* allocated during clear by a reset hook; clear may or may not have freed it */
     bool damaged[MODEL_SLOTS][PARTS];
     uint32_t damaged_at[MODEL_SLOTS][PARTS];
+    unsigned mood; /* what all costs depend on */
     uint64_t births[MODEL_SLOTS];
     void *objects[MODEL_SLOTS];     /* with bypass: where the slot's last object is; NULL: unknown */
     bool is_protected[MODEL_SLOTS]; /* and so not in the order of births */

@@ -60,6 +60,7 @@ static const row rows[] = {
     {KOLK_BAD_GENERATIONS, {.object_size = 8, .capacity = 4, .generations = (kolk_generations)3}},
     {KOLK_BAD_GENERATIONS, {.object_size = 8, .capacity = 4, .generations = (kolk_generations)-1}},
     {KOLK_COST_MISSING, {.object_size = 8, .capacity = 4, .on_full = kolk_pool_evict_cheapest}},
+    {KOLK_COST_MISSING, {.object_size = 8, .capacity = 4, .ranked = true}},
     {KOLK_AGES_MISSING, {.object_size = 8, .capacity = 4, .on_full = kolk_pool_evict_oldest}},
     {KOLK_AGES_MISSING, {.object_size = 8, .capacity = 4, .on_full = kolk_pool_evict_oldest, .cost = no_cost}},
     {KOLK_BAD_HEADROOM, {.object_size = 8, .capacity = 1, .headroom = 2}},
@@ -236,7 +237,8 @@ static void for_each_shape(void (*check)(const kolk_pool_desc *desc)) {
         desc.generations = rest % 2 ? KOLK_GENERATIONS_NONE : KOLK_GENERATIONS_RECYCLE, rest /= 2;
         desc.setup = rest % 2 ? setup : NULL, rest /= 2;
         desc.ages = n % 5 < 2;
-        desc.cost = n % 5 == 1 ? no_cost : NULL;
+        desc.ranked = n % 5 == 1 || n % 5 == 2;
+        desc.cost = desc.ranked ? no_cost : NULL;
         desc.object_align = (size_t[]){0, 1, 32}[rest];
         check(&desc);
     }
@@ -256,6 +258,7 @@ static void memory_size_is_exact(const kolk_pool_desc *given) {
         uint32_t count = 0;
         for (; (object = kolk_pool_alloc(&pool)); count++) memset(object, 0xff, desc.object_size);
         assert_int_equal(count, desc.capacity);
+        if (desc.ranked) assert_true(kolk_pool_evict_cheapest(&pool, 0, NULL));
         assert_true(kolk_pool_is_valid(&pool));
         kolk_cursor cursor = kolk_pool_each(&pool);
         while ((object = kolk_cursor_next(&cursor))) kolk_pool_free(&pool, object);
@@ -281,7 +284,8 @@ static void pool_bytes_are_enough(const kolk_pool_desc *desc) {
     size_t align = desc->object_align ? desc->object_align : 16;
     while (!desc->object_align && desc->object_size % align) align /= 2;
     size_t ages = desc->ages ? KOLK_POOL_AGE_BYTES(desc->capacity) : 0;
-    assert_true(KOLK_POOL_BYTES(desc->object_size, align, desc->capacity) + ages >= kolk_pool_memory_size(desc));
+    size_t ranks = desc->ranked ? KOLK_POOL_RANK_BYTES(desc->capacity) : 0, all = ages + ranks;
+    assert_true(KOLK_POOL_BYTES(desc->object_size, align, desc->capacity) + all >= kolk_pool_memory_size(desc));
 }
 
 static void test_pool_bytes_are_enough(void **state) {

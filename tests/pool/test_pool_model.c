@@ -148,6 +148,8 @@ static void operate(run *r, bool filling) {
         model_refuses(m, wrong_pointer(r), (verb)random_below(&m->random, VERBS));
     } else if (choice < 923) {
         model_evict_cheapest(m);
+    } else if (choice < 928) {
+        model_recost(m, choice == 923);
     } else if (choice < 950) {
         if (m->desc.ages) age(m);
     } else if (choice < 970) {
@@ -224,6 +226,7 @@ static kolk_pool_desc some_descriptor(uint64_t n, uint64_t *random, unsigned mem
     desc.on_full = ways[random_below(random, desc.ages ? 5 : 4)];
     desc.on_evict = model_on_evict;
     desc.cost = model_cost;
+    desc.ranked = random_below(random, 2);
     bool small = random_below(random, 2), plain = n < STREAMS / LENGTH_OF(modes);
     desc.capacity = small ? 1 + random_below(random, 12) : 13 + random_below(random, plain ? MODEL_SLOTS - 16 : 70);
     if (memory == GROWING) {
@@ -246,13 +249,14 @@ static void run_stream(uint64_t n) {
     const struct mode *mode = &modes[n / (9 * HOOKS * MEMORIES)];
     kolk_pool_desc desc = some_descriptor(n, &random, memory);
     char what[200];
-    snprintf(what, sizeof what,
-             "reuse %d, generations %d, %u bytes by %u, %u to %u slots, headroom %u, memory %u%s%s%s%s%s%s, debug %s%s",
-             (int)desc.reuse, (int)desc.generations, (unsigned)desc.object_size, (unsigned)desc.object_align,
-             desc.capacity, desc.max_capacity, desc.headroom, memory, desc.setup ? ", setup" : "",
-             desc.reset ? ", reset" : "", desc.teardown ? ", teardown" : "", desc.keep ? ", keep" : "",
-             desc.on_full ? ", on_full" : "", desc.ages ? ", ages" : "", mode->debug ? mode->debug : "off",
-             mode->flags & KOLK_DEBUG_BYPASS ? ", bypass" : "");
+    snprintf(
+        what, sizeof what,
+        "reuse %d, generations %d, %u bytes by %u, %u to %u slots, headroom %u, memory %u%s%s%s%s%s%s%s, debug %s%s",
+        (int)desc.reuse, (int)desc.generations, (unsigned)desc.object_size, (unsigned)desc.object_align, desc.capacity,
+        desc.max_capacity, desc.headroom, memory, desc.setup ? ", setup" : "", desc.reset ? ", reset" : "",
+        desc.teardown ? ", teardown" : "", desc.keep ? ", keep" : "", desc.on_full ? ", on_full" : "",
+        desc.ages ? ", ages" : "", desc.ranked ? ", ranked" : "", mode->debug ? mode->debug : "off",
+        mode->flags & KOLK_DEBUG_BYPASS ? ", bypass" : "");
     desc.debug = mode->debug;
     setenv("KOLK_BYPASS", "0", 1);
     make_pool(&r->other, &(kolk_pool_desc){.name = "other", .object_size = 8, .capacity = 4, .tag = 78});

@@ -201,6 +201,7 @@ static void test_what_is_refused(void **state) {
         {{.tag = 5}, KOLK_LAYOUT_CHANGED},
         {{.keep = true}, KOLK_LAYOUT_CHANGED},
         {{.ages = true}, KOLK_LAYOUT_CHANGED},
+        {{.ranked = true}, KOLK_LAYOUT_CHANGED},
         {{.memory = memory}, KOLK_LAYOUT_CHANGED},
         {{.overflow = &other}, KOLK_LAYOUT_CHANGED},
         {{.setup = set_up}, KOLK_LAYOUT_CHANGED},

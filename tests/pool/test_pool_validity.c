@@ -206,6 +206,11 @@ static void no_hook(kolk_pool *pool, void *context) {
     (void)pool, (void)context;
 }
 
+static double no_cost(const void *object, void *context) {
+    (void)object, (void)context;
+    return 0;
+}
+
 static void test_floors(void **state) {
     (void)state;
     static const kolk_pool_desc descs[] = {{.headroom = 5},
@@ -213,6 +218,7 @@ static void test_floors(void **state) {
                                            {.headroom = 2, .low_water = 4, .on_low = no_hook},
                                            {.ages = true},
                                            {.ages = true, .headroom = 5},
+                                           {.ranked = true, .cost = no_cost},
                                            {.setup = setup},
                                            {0}};
     for (size_t i = 0; i < LENGTH_OF(descs); i++) {
@@ -228,9 +234,9 @@ static void test_floors(void **state) {
             for (uint32_t k = 0; k < 95; k += 2) kolk_pool_free(&pool, objects[k]);
             assert_true(kolk_pool_is_valid(&pool));
             assert_seen(&pool, pool.floor, pool.floor - 1);
-            assert_seen(&pool, pool.age_floor, pool.age_floor - 1);
+            assert_seen(&pool, pool.order_floor, pool.order_floor - 1);
             assert_seen(&pool, pool.floor, NULL);
-            assert_seen(&pool, pool.age_floor, NULL);
+            assert_seen(&pool, pool.order_floor, NULL);
             assert_seen(&pool, pool.held_floor, pool.held_floor - 1);
             kolk_pool_deinit(&pool);
         }
@@ -285,6 +291,32 @@ static void test_the_order_of_births(void **state) {
     }
 }
 
+/* The order of costs (I10): all costs are equal, so the slots are in their own order. */
+static void test_the_order_of_costs(void **state) {
+    (void)state;
+    kolk_pool pool;
+    make_pool(&pool,
+              &(kolk_pool_desc){
+                  .name = "ranked", .object_size = 8, .capacity = 100, .ages = true, .ranked = true, .cost = no_cost});
+    for (uint32_t i = 0; i < 90; i++) assert_non_null(kolk_pool_alloc(&pool));
+    kolk_pool_protect(&pool, kolk_pool_at(&pool, 0), true);
+    assert_true(kolk_pool_evict_cheapest(&pool, 0, NULL));
+    kolk_pool_free(&pool, kolk_pool_at(&pool, 7));
+    assert_true(kolk_pool_is_valid(&pool));
+    assert_int_equal(pool.ranking, 89); /* the dead slots 1 and 7 are still in it, but the protected one is not */
+    assert_seen(&pool, pool.ranking, 88);
+    assert_seen(&pool, pool.ranking, 91);
+    assert_seen(&pool, pool.ranks[0].slot, 0);
+    assert_seen(&pool, pool.ranks[0].slot, 90);
+    assert_seen(&pool, pool.ranks[0].slot, UINT32_MAX);
+    assert_seen(&pool, pool.ranks[1].price, pool.ranks[1].price + 1);
+    assert_seen(&pool, pool.ranks[50].price, 0);
+    assert_seen(&pool, pool.ranks[50].place, 0);
+    assert_seen(&pool, pool.ranks[50].place, UINT32_MAX);
+    assert_seen(&pool, pool.ranks[0].place, 88);
+    kolk_pool_deinit(&pool);
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
 
 int main(void) {
@@ -293,7 +325,7 @@ int main(void) {
         TEST(test_a_live_slot_for_a_free_one), TEST(test_places),
         TEST(test_holes_and_their_summaries),  TEST(test_a_hole_too_many),
         TEST(test_counts_that_lead_outside),   TEST(test_floors),
-        TEST(test_the_order_of_births),
+        TEST(test_the_order_of_births),        TEST(test_the_order_of_costs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

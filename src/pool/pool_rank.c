@@ -1,0 +1,126 @@
+/* pool_rank.c: see pool_rank.h. */
+#include "pool_rank.h"
+
+#include "../base/assert.h"
+#include "../diag/fail.h"
+
+/* ---- The heap ---------------------------------------------------------------------------------------------------- */
+
+static bool is_before(const kolk_rank_ *ranks, uint32_t a, uint32_t b) {
+    return ranks[a].price < ranks[b].price || (ranks[a].price == ranks[b].price && a < b);
+}
+
+static void put_slot(kolk_rank_ *ranks, uint32_t place, uint32_t slot) {
+    ranks[place].slot = slot;
+    ranks[slot].place = place;
+}
+
+/* Moves a slot that may be before the one above it. */
+static void rise(kolk_pool *pool, uint32_t slot) {
+    kolk_rank_ *ranks = pool->ranks;
+    uint32_t place = ranks[slot].place;
+    KOLK_ASSERT_(place < pool->ranking);
+    while (place > 0) {
+        uint32_t above = (place - 1) / 4;
+        if (!is_before(ranks, slot, ranks[above].slot)) break;
+        put_slot(ranks, place, ranks[above].slot);
+        place = above;
+    }
+    put_slot(ranks, place, slot);
+}
+
+/* Moves a slot that may be behind one of those below it. */
+static void sink(kolk_pool *pool, uint32_t slot) {
+    kolk_rank_ *ranks = pool->ranks;
+    uint64_t place = ranks[slot].place, below;
+    KOLK_ASSERT_(place < pool->ranking);
+    while ((below = 4 * place + 1) < pool->ranking) {
+        uint64_t end = below + 4 < pool->ranking ? below + 4 : pool->ranking;
+        for (uint64_t at = below + 1; at < end; at++)
+            if (is_before(ranks, ranks[at].slot, ranks[below].slot)) below = at;
+        if (!is_before(ranks, ranks[below].slot, slot)) break;
+        put_slot(ranks, (uint32_t)place, ranks[below].slot);
+        place = below;
+    }
+    put_slot(ranks, (uint32_t)place, slot);
+}
+
+static void leave_first_place(kolk_pool *pool) {
+    kolk_rank_ *ranks = pool->ranks;
+    uint32_t last = ranks[pool->ranking - 1].slot;
+    be_unranked(pool, ranks[0].slot);
+    if (--pool->ranking == 0) return;
+    put_slot(ranks, 0, last);
+    sink(pool, last);
+}
+
+void kolk_pool_enter_ranks_(kolk_pool *pool, uint32_t slot) {
+    KOLK_ASSERT_(pool->ranking > 0 && slot < pool->fresh);
+    kolk_rank_ *rank = &pool->ranks[slot];
+    rank->price = 0;
+    if (rank->place == NO_RANK) rank->place = pool->ranking++;
+    rise(pool, slot);
+}
+
+/* Asks for the cost of each object, and orders them. */
+static void make_order(kolk_pool *pool) {
+    uint32_t places = 0;
+    for (uint32_t slot = 0; slot < pool->fresh; slot++) {
+        be_unranked(pool, slot);
+        if (!kolk_bits_get_(pool->live, slot)) continue;
+        pool->ranks[slot].price = price_of(pool, pool_slot_at(pool, slot));
+        put_slot(pool->ranks, places++, slot);
+    }
+    pool->ranking = places;
+    for (uint32_t place = places / 4 + 1; place-- > 0;)
+        if (place < places) sink(pool, pool->ranks[place].slot);
+}
+
+void *kolk_pool_first_ranked_(kolk_pool *pool, uint64_t *price) {
+    if (pool->ranking == 0) make_order(pool);
+    while (pool->ranking > 0) {
+        uint32_t slot = pool->ranks[0].slot;
+        if (!kolk_bits_get_(pool->live, slot) || is_protected(pool, slot)) {
+            leave_first_place(pool);
+            continue;
+        }
+        *price = pool->ranks[slot].price;
+        if (*price > 0) return pool_slot_at(pool, slot);
+        pool->ranks[slot].price = price_of(pool, pool_slot_at(pool, slot));
+        sink(pool, slot);
+    }
+    return NULL;
+}
+
+KOLK_NOINLINE_ void kolk_pool_recost(kolk_pool *pool, const void *object) {
+    if (!object) {
+        pool->ranking = 0;
+        return;
+    }
+    if (!kolk_pool_holds_(pool, object)) {
+        kolk_pool_fail_object_(pool, object, "recost", KOLK_DEAD_OBJECT, SITE);
+        return;
+    }
+    uint32_t slot = (uint32_t)pool_slot_of(pool, object);
+    if (pool->ranking == 0 || pool->ranks[slot].place == NO_RANK) return; /* no order yet, or it is protected */
+    pool->ranks[slot].price = price_of(pool, object);
+    rise(pool, slot);
+    sink(pool, slot);
+}
+
+bool kolk_pool_ranks_are_valid_(const kolk_pool *pool) {
+    const kolk_rank_ *ranks = pool->ranks;
+    uint32_t places = 0;
+    if (pool->ranking > pool->fresh) return false;
+    for (uint32_t place = 0; place < pool->ranking; place++) {
+        uint32_t slot = ranks[place].slot;
+        if (slot >= pool->fresh || ranks[slot].place != place) return false;
+        if (place > 0 && is_before(ranks, slot, ranks[(place - 1) / 4].slot)) return false;
+    }
+    for (uint32_t slot = 0; pool->ranking > 0 && slot < pool->fresh; slot++) {
+        bool ranked = ranks[slot].place != NO_RANK;
+        places += ranked;
+        if (!ranked && kolk_bits_get_(pool->live, slot) && !is_protected(pool, slot)) return false;
+    }
+    return places == pool->ranking;
+}
