@@ -200,8 +200,8 @@ template <class T> struct options {
     kolk_reuse reuse = KOLK_REUSE_LIFO;
     kolk_generations generations = KOLK_GENERATIONS_RECYCLE;
     std::uint32_t tag = 0;
-    bool ages = false;
-    void *memory = nullptr; /* KOLK_POOL_BYTES(sizeof(T), alignof(T), n) bytes */
+    bool ages = false, ranked = false; /* see oldest, recost */
+    void *memory = nullptr;            /* KOLK_POOL_BYTES(sizeof(T), alignof(T), n) bytes */
     std::size_t memory_size = 0;
     /* Called when the pool is full; returns true if it has made room: a function of yours, or
      * pool<T>::evict_cheapest, evict_oldest or trap_full. */
@@ -351,6 +351,18 @@ template <class T> class pool {
     void touch(const T *object) { kolk_pool_touch(&pool_, object); }
     void protect(const T *object, bool on) { kolk_pool_protect(&pool_, object, on); }
 
+    /* The cost of this object has changed, or of all. Does nothing without `ranked`. */
+    void recost(const T *object) { kolk_pool_recost(&pool_, object); }
+    void recost_all() { kolk_pool_recost(&pool_, nullptr); }
+
+    /* For hot reload: the functions of a module that was loaded anew (kolk_pool_rebind). */
+    kolk_status rebind(const options<T> &wish) {
+        kolk_pool_desc desc = desc_of(wish);
+        kolk_status status = kolk_pool_rebind_abi_(&pool_, &desc, sizeof(T), alignof(T), sizeof pool_, KOLK_ABI);
+        if (status == KOLK_OK) hooks_ = hooks(wish);
+        return status;
+    }
+
   private:
     struct hooks {
         explicit hooks(const options<T> &wish)
@@ -381,7 +393,7 @@ template <class T> class pool {
         of.hooks_.on_low(of, of.hooks_.context);
     }
 
-    kolk_status init(const options<T> &wish) {
+    kolk_pool_desc desc_of(const options<T> &wish) {
         kolk_pool_desc desc = {};
         desc.name = wish.name;
         desc.capacity = wish.capacity;
@@ -392,6 +404,7 @@ template <class T> class pool {
         desc.generations = wish.generations;
         desc.tag = wish.tag;
         desc.ages = wish.ages;
+        desc.ranked = wish.ranked;
         desc.memory = wish.memory;
         desc.memory_size = wish.memory_size;
         if (wish.on_full == evict_cheapest) /* init checks what the ready-made ones need */
@@ -408,6 +421,11 @@ template <class T> class pool {
         if (wish.on_low) desc.on_low = call_on_low;
         desc.context = this;
         desc.debug = wish.debug;
+        return desc;
+    }
+
+    kolk_status init(const options<T> &wish) {
+        kolk_pool_desc desc = desc_of(wish);
         return kolk_pool_init_typed_(&pool_, &desc, sizeof(T), alignof(T));
     }
 
@@ -608,6 +626,16 @@ template <class T> class slot_map {
     kolk_slotmap &untyped() noexcept { return map_; }
     const kolk_slotmap &untyped() const noexcept { return map_; }
 
+    /* For hot reload, as for pools. */
+    kolk_status rebind(const slot_map_options<T> &wish) {
+        kolk_slotmap_desc desc = desc_of(wish);
+        kolk_status status = kolk_slotmap_rebind_abi_(&map_, &desc, sizeof(T), alignof(T), sizeof map_, KOLK_ABI);
+        if (status != KOLK_OK) return status;
+        on_move_ = wish.on_move;
+        context_ = wish.context;
+        return status;
+    }
+
   private:
     static void call_move(void *to, void *from, void *self) {
         slot_map &of = *static_cast<slot_map *>(self);
@@ -623,7 +651,7 @@ template <class T> class slot_map {
         if (!static_cast<slot_map *>(self)->unmade_) static_cast<T *>(object)->~T();
     }
 
-    kolk_status init(const slot_map_options<T> &wish) {
+    kolk_slotmap_desc desc_of(const slot_map_options<T> &wish) {
         kolk_slotmap_desc desc = {};
         desc.name = wish.name;
         desc.capacity = wish.capacity;
@@ -636,6 +664,11 @@ template <class T> class slot_map {
         if (!is_bytes) desc.move = call_move;
         desc.context = this;
         desc.debug = wish.debug;
+        return desc;
+    }
+
+    kolk_status init(const slot_map_options<T> &wish) {
+        kolk_slotmap_desc desc = desc_of(wish);
         return kolk_slotmap_init_abi_(&map_, &desc, sizeof(T), alignof(T), sizeof map_, KOLK_ABI);
     }
 
@@ -735,6 +768,12 @@ template <class T> class queue {
     kolk_queue &untyped() noexcept { return queue_; }
     const kolk_queue &untyped() const noexcept { return queue_; }
 
+    /* For hot reload, as for pools. If T is not copied as bytes, no thread may be inside a call. */
+    kolk_status rebind(const queue_options &wish) {
+        kolk_queue_desc desc = desc_of(wish);
+        return kolk_queue_rebind_abi_(&queue_, &desc, sizeof(T), sizeof queue_, KOLK_ABI);
+    }
+
   private:
     static void call_move(void *to, void *from, bool in, void *) {
         T *source = static_cast<T *>(from);
@@ -753,12 +792,17 @@ template <class T> class queue {
         return status;
     }
 
-    kolk_status init(const queue_options &wish) {
+    static kolk_queue_desc desc_of(const queue_options &wish) {
         kolk_queue_desc desc = {};
         desc.name = wish.name;
         desc.capacity = wish.capacity;
         if (!std::is_trivially_destructible_v<T>) desc.destroy = call_destructor;
         if (!is_bytes) desc.move = call_move;
+        return desc;
+    }
+
+    kolk_status init(const queue_options &wish) {
+        kolk_queue_desc desc = desc_of(wish);
         return kolk_queue_init_abi_(&queue_, &desc, sizeof(T), sizeof queue_, KOLK_ABI);
     }
 
@@ -878,6 +922,12 @@ template <class T> class shared_pool {
     kolk_shared &untyped() noexcept { return pool_; }
     const kolk_shared &untyped() const noexcept { return pool_; }
 
+    /* For hot reload, as for pools. No thread may be inside a call. */
+    kolk_status rebind(const shared_options &wish) {
+        kolk_shared_desc desc = desc_of(wish);
+        return kolk_shared_rebind_abi_(&pool_, &desc, sizeof(T), alignof(T), sizeof pool_, KOLK_ABI);
+    }
+
   private:
     /* The slot whose constructor has thrown in this thread, so that there is nothing to destroy. */
     static void *&unmade() {
@@ -888,7 +938,7 @@ template <class T> class shared_pool {
         if (object != unmade()) static_cast<T *>(object)->~T();
     }
 
-    kolk_status init(const shared_options &wish) {
+    static kolk_shared_desc desc_of(const shared_options &wish) {
         kolk_shared_desc desc = {};
         desc.name = wish.name;
         desc.capacity = wish.capacity;
@@ -900,6 +950,11 @@ template <class T> class shared_pool {
         desc.exact = wish.exact;
         if (!std::is_trivially_destructible_v<T>) desc.reset = call_destructor;
         desc.debug = wish.debug;
+        return desc;
+    }
+
+    kolk_status init(const shared_options &wish) {
+        kolk_shared_desc desc = desc_of(wish);
         return kolk_shared_init_abi_(&pool_, &desc, sizeof(T), alignof(T), sizeof pool_, KOLK_ABI);
     }
 

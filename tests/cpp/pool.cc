@@ -161,6 +161,19 @@ void test_full() {
     CHECK(quiet.emplace(4) && evicted == 3 && counted::alive == 2);
     CHECK(!quiet.emplace_over(4, 1) && quiet.emplace_over(4.5, 9) && evicted == 4 && counted::alive == 2);
 
+    wish.ranked = true;
+    kolk::pool<counted> ranked(wish);
+    counted *changed = ranked.emplace(7);
+    ranked.emplace(6);
+    CHECK(ranked.emplace(8) && evicted == 6);
+    changed->number = 9;
+    ranked.recost(changed);
+    CHECK(ranked.emplace(10) && evicted == 8);
+    for (counted &each : ranked) each.number = 20 - each.number;
+    ranked.recost_all();
+    CHECK(ranked.emplace(11) && evicted == 10);
+    ranked.clear();
+
     wish = with_capacity(2);
     wish.ages = true;
     wish.on_full = kolk::pool<counted>::evict_oldest;
@@ -195,6 +208,30 @@ void test_full() {
         small.erase(over);
         CHECK(spare.empty());
     }
+}
+
+/* New functions; the objects stay, and the destructor is still called at an eviction. */
+void test_rebind() {
+    static int before, after;
+    before = after = 0;
+    kolk::options<counted> wish = with_capacity(2);
+    wish.name = "first";
+    wish.ages = true;
+    wish.on_full = kolk::pool<counted>::evict_oldest;
+    wish.on_evict = [](counted &, void *context) { ++*static_cast<int *>(context); };
+    wish.context = &before;
+    kolk::pool<counted> pool(wish);
+    for (int n = 0; n < 3; n++) pool.emplace(n);
+    wish.name = "second";
+    wish.context = &after;
+    CHECK(pool.rebind(wish) == KOLK_OK && std::string(pool.stats().name) == "second");
+    pool.emplace(3);
+    CHECK(before == 1 && after == 1 && counted::alive == 2);
+    wish.capacity = 3;
+    wish.context = nullptr;
+    CHECK(pool.rebind(wish) == KOLK_LAYOUT_CHANGED);
+    pool.emplace(4);
+    CHECK(after == 2);
 }
 
 void test_growth_and_memory() {
@@ -322,6 +359,7 @@ int main() {
     test_throwing_constructor();
     test_unique();
     test_full();
+    test_rebind();
     test_growth_and_memory();
     test_types();
     test_destructor_that_erases();

@@ -84,6 +84,11 @@ void test_bytes() {
     map.emplace(9);
     map.erase(first);
     CHECK(map.size() == 1 && map[0] == 9 && moved_to == 100);
+    wish.name = "again";
+    wish.on_move = nullptr;
+    CHECK(map.rebind(wish) == KOLK_OK && std::string(map.stats().name) == "again" && !map.untyped().on_move);
+    wish.max_capacity = 5;
+    CHECK(map.rebind(wish) == KOLK_LAYOUT_CHANGED);
     map.clear();
     CHECK(map.empty() && map.reserve(5) == KOLK_ABOVE_MAX && map.capacity() == 4 && map.trim() == 0);
     map.emplace(5);

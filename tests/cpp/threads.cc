@@ -66,6 +66,9 @@ void test_queue() {
     CHECK(sum == 500500 && jobs.push(std::make_unique<int>(1)) == KOLK_CLOSED);
     jobs.reopen();
     CHECK(jobs.push(std::make_unique<int>(1)) == KOLK_OK && jobs.clear() == 1);
+    CHECK(jobs.rebind({"work", 4}) == KOLK_OK && std::string(jobs.stats().name) == "work");
+    CHECK(jobs.push(std::make_unique<int>(1)) == KOLK_OK && jobs.clear() == 1);
+    CHECK(jobs.rebind({"work", 5}) == KOLK_LAYOUT_CHANGED);
     jobs.shutdown();
     std::unique_ptr<int> none;
     CHECK(jobs.pop(none) == KOLK_SHUTDOWN);
@@ -124,6 +127,8 @@ void test_shared_pool() {
             sent.close();
             reader.join();
             CHECK(message::alive == 0 && pool.empty());
+            wish.name = "renamed";
+            CHECK(pool.rebind(wish) == KOLK_OK && std::string(pool.stats().name) == "renamed");
             message *read = local.emplace(7);
             local.erase_later(read);
             CHECK(message::alive == 1 && !pool.contains(read)); // its contents stay
