@@ -6,7 +6,7 @@
 
 /* ---- The heap ---------------------------------------------------------------------------------------------------- */
 
-static bool is_before(const kolk_rank_ *ranks, uint32_t a, uint32_t b) {
+static bool costs_less(const kolk_rank_ *ranks, uint32_t a, uint32_t b) {
     return ranks[a].price < ranks[b].price || (ranks[a].price == ranks[b].price && a < b);
 }
 
@@ -22,7 +22,7 @@ static void rise(kolk_pool *pool, uint32_t slot) {
     KOLK_ASSERT_(place < pool->ranking);
     while (place > 0) {
         uint32_t above = (place - 1) / 4;
-        if (!is_before(ranks, slot, ranks[above].slot)) break;
+        if (!costs_less(ranks, slot, ranks[above].slot)) break;
         put_slot(ranks, place, ranks[above].slot);
         place = above;
     }
@@ -37,8 +37,8 @@ static void sink(kolk_pool *pool, uint32_t slot) {
     while ((below = 4 * place + 1) < pool->ranking) {
         uint64_t end = below + 4 < pool->ranking ? below + 4 : pool->ranking;
         for (uint64_t at = below + 1; at < end; at++)
-            if (is_before(ranks, ranks[at].slot, ranks[below].slot)) below = at;
-        if (!is_before(ranks, ranks[below].slot, slot)) break;
+            if (costs_less(ranks, ranks[at].slot, ranks[below].slot)) below = at;
+        if (!costs_less(ranks, ranks[below].slot, slot)) break;
         put_slot(ranks, (uint32_t)place, ranks[below].slot);
         place = below;
     }
@@ -115,7 +115,7 @@ bool kolk_pool_ranks_are_valid_(const kolk_pool *pool) {
     for (uint32_t place = 0; place < pool->ranking; place++) {
         uint32_t slot = ranks[place].slot;
         if (slot >= pool->fresh || ranks[slot].place != place) return false;
-        if (place > 0 && is_before(ranks, slot, ranks[(place - 1) / 4].slot)) return false;
+        if (place > 0 && costs_less(ranks, slot, ranks[(place - 1) / 4].slot)) return false;
     }
     for (uint32_t slot = 0; pool->ranking > 0 && slot < pool->fresh; slot++) {
         bool ranked = ranks[slot].place != NO_RANK;
