@@ -102,6 +102,18 @@ static bool take_from_malloc(size_t align, size_t size, kolk_large_block_ *block
     return true;
 }
 
+size_t kolk_large_bytes_(const kolk_large_ *large, const void *block, size_t align, size_t size) {
+    if (size == 0) size = 1;
+    bool exact = large->from_malloc && can_malloc(align);
+    if (exact && block) {
+        kolk_large_lock_(large);
+        const kolk_large_block_ *entry = kolk_large_entry_(large, block);
+        exact = !entry || !entry->mapping;
+        kolk_large_unlock_(large);
+    }
+    return exact ? size : (size_t)round_up(size, kolk_memory_page_());
+}
+
 static bool take_block(kolk_large_ *large, size_t align, size_t size, kolk_large_block_ *block) {
     size_t page = kolk_memory_page_();
     if (large->from_malloc && can_malloc(align)) return take_from_malloc(align, size, block);

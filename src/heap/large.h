@@ -40,6 +40,9 @@ typedef struct kolk_large_ {
 /* Returns a block of at least `size` bytes (not 0), aligned to the power of two `align`. NULL: no memory. */
 void *kolk_large_alloc_(kolk_large_ *large, size_t align, size_t size);
 
+/* Returns how many bytes kolk_large_alloc_ (`block` is NULL) or kolk_large_resize_ gives a block for this size. */
+size_t kolk_large_bytes_(const kolk_large_ *large, const void *block, size_t align, size_t size);
+
 /* Makes the first `size` bytes of a live block read as 0. Does not write to pages that already do. */
 void kolk_large_zero_(const kolk_large_ *large, void *block, size_t size);
 

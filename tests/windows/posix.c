@@ -109,11 +109,14 @@ int munmap(void *start, size_t size) {
 }
 
 int mincore(void *start, size_t size, unsigned char *states) {
+    PSAPI_WORKING_SET_EX_INFORMATION pages[512]; /* wine opens a file for each call */
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    for (size_t n = 0; n * page < size; n++) {
-        PSAPI_WORKING_SET_EX_INFORMATION state = {.VirtualAddress = (char *)start + n * page};
-        if (!QueryWorkingSetEx(GetCurrentProcess(), &state, sizeof state)) return -1;
-        states[n] = state.VirtualAttributes.Valid;
+    for (size_t done = 0; done * page < size;) {
+        DWORD count = 0;
+        for (; count < sizeof pages / sizeof *pages && (done + count) * page < size; count++)
+            pages[count].VirtualAddress = (char *)start + (done + count) * page;
+        if (!QueryWorkingSetEx(GetCurrentProcess(), pages, count * (DWORD)sizeof *pages)) return -1;
+        for (DWORD n = 0; n < count; n++) states[done++] = pages[n].VirtualAttributes.Valid;
     }
     return 0;
 }
