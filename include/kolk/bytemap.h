@@ -62,7 +62,7 @@ typedef enum kolk_bytemap_seeds {
 /* ---- Descriptor: the arrays of a pool. Zero means default for all but object_size -------------------------------- */
 
 typedef struct kolk_bytemap_view {
-    const char *name KOLK_OR_0_;   /* for reports and statistics; must outlive the pool */
+    const char *name KOLK_OR_0_;   /* for reports and statistics; copied */
     void *object_list KOLK_OR_0_;  /* give both arrays, or neither: then initialise_with allocates them */
     uint8_t *byte_map KOLK_OR_0_;  /* count bytes */
     size_t object_size KOLK_OR_0_; /* bytes from slot to slot, from 1; in the games, the size of the widest derived

@@ -128,7 +128,7 @@ struct kolk_heap;
 
 /* Zero means the default for all members. */
 typedef struct kolk_heap_desc {
-    const char *name KOLK_OR_0_; /* for reports and statistics; must outlive the heap; NULL: none */
+    const char *name KOLK_OR_0_; /* for reports and statistics; copied; NULL: none */
     /* The most bytes that its blocks may take, including free blocks that have memory; 0: no limit. */
     uint64_t limit KOLK_OR_0_;
     const char *debug KOLK_OR_0_; /* settings, as in shared pools (base.h); KOLK_DEBUG may name a class: "level/64" */

@@ -195,7 +195,7 @@ template <class V, class Cursor, void *(*Next)(Cursor *)> class walker {
  * Members that are missing here are for C: constructors and destructors do the work of setup, reset and teardown. Give
  * pools of one type names of their own, because handles of two pools without a name are not told apart. */
 template <class T> struct options {
-    const char *name = nullptr; /* must outlive the pool */
+    const char *name = nullptr; /* copied */
     std::uint32_t capacity = 0, max_capacity = 0, headroom = 0, low_water = 0;
     kolk_reuse reuse = KOLK_REUSE_LIFO;
     kolk_generations generations = KOLK_GENERATIONS_RECYCLE;
@@ -520,7 +520,7 @@ template <class... Ts> class pool_of : public pool<one_of<Ts...>> {
 
 /* The members of kolk_slotmap_desc (slotmap.h) with C++'s types. T's move constructor and destructor do the rest. */
 template <class T> struct slot_map_options {
-    const char *name = nullptr; /* must outlive the map */
+    const char *name = nullptr; /* copied */
     std::uint32_t capacity = 0, max_capacity = 0, tag = 0;
     void *memory = nullptr; /* KOLK_SLOTMAP_BYTES(sizeof(T), alignof(T), n) bytes */
     std::size_t memory_size = 0;
@@ -705,7 +705,7 @@ class deadline {
 /* ---- Queues ------------------------------------------------------------------------------------------------------ */
 
 struct queue_options {
-    const char *name = nullptr; /* must outlive the queue */
+    const char *name = nullptr; /* copied */
     std::uint32_t capacity = 0;
 };
 
@@ -814,7 +814,7 @@ template <class T> class queue {
 
 /* The members of kolk_shared_desc (shared.h). */
 struct shared_options {
-    const char *name = nullptr; /* must outlive the pool */
+    const char *name = nullptr; /* copied */
     std::uint32_t capacity = 0, max_capacity = 0, max_threads = 0, cache = 0;
     kolk_generations generations = KOLK_GENERATIONS_RECYCLE;
     std::uint32_t tag = 0;
@@ -968,7 +968,7 @@ template <class T> class shared_pool {
  * off. The functions may throw: create has then failed, with what() as the reason; validate and reset have returned
  * false. */
 template <class T> struct resource_options {
-    const char *name = nullptr; /* must outlive the pool */
+    const char *name = nullptr; /* copied */
     /* Returns nullptr if it fails, with the reason in error.text. */
     std::function<T *(const char *key, kolk_deadline until, kolk_error &error)> create = nullptr;
     std::function<void(T *)> destroy = nullptr; /* none: delete */

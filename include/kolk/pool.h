@@ -63,7 +63,7 @@ typedef struct kolk_pool kolk_pool;
 
 /* Zero means the default, except for object_size. Use it as &(kolk_pool_desc){.object_size = 64, .capacity = 100}. */
 typedef struct kolk_pool_desc {
-    const char *name KOLK_OR_0_;   /* for reports and statistics; must outlive the pool */
+    const char *name KOLK_OR_0_;   /* for reports and statistics; copied (see base.h) */
     size_t object_size KOLK_OR_0_; /* bytes, from 1 */
     /* a power of two up to 4096; 0: the largest one that divides object_size, at most 16 */
     size_t object_align KOLK_OR_0_;

@@ -58,7 +58,7 @@ extern "C" {
 
 /* All but item_size and capacity may be 0. */
 typedef struct kolk_queue_desc {
-    const char *name KOLK_OR_0_;  /* for statistics; must outlive the queue */
+    const char *name KOLK_OR_0_;  /* for statistics; copied */
     size_t item_size KOLK_OR_0_;  /* bytes */
     uint32_t capacity KOLK_OR_0_; /* the exact number of items, from 1 */
 

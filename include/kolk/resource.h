@@ -97,7 +97,7 @@ typedef struct kolk_resource_event {
 /* All members but create may be 0. For every time, 0 selects the default, and -1 turns the feature off unless stated
  * otherwise. Any other negative time is KOLK_BAD_TIME. */
 typedef struct kolk_resource_pool_desc {
-    const char *name KOLK_OR_0_; /* for statistics, reports and KOLK_FAIL; must outlive the pool */
+    const char *name KOLK_OR_0_; /* for statistics, reports and KOLK_FAIL; copied */
     void *context KOLK_OR_0_;    /* passed to your functions */
 
     /* Makes a resource. The deadline is create_timeout_ms from now, or that of the tick or borrow that calls it. With

@@ -82,7 +82,7 @@ extern "C" {
 
 /* Zero means the default, except for object_size. */
 typedef struct kolk_shared_desc {
-    const char *name KOLK_OR_0_; /* for reports, statistics and the default tag; must outlive the pool; NULL: none */
+    const char *name KOLK_OR_0_; /* for reports, statistics and the default tag; copied; NULL: none */
     size_t object_size KOLK_OR_0_;
     /* A power of two up to 4096. 0: the largest one that divides object_size, at most 16. */
     size_t object_align KOLK_OR_0_;

@@ -218,7 +218,7 @@ static void take_view(kolk_bytemap *pool, const kolk_bytemap_view *view, bool at
     pool->object_size = view->object_size;
     pool->count = view->count;
     pool->seeds = view->seeds;
-    pool->name = view->name;
+    pool->name = kolk_name_kept_(view->name);
     kolk_set_divisor_(view->object_size, &pool->shift, &pool->inverse);
     pool->first_free = attach ? view->first_free : -1;
     pool->cursor = attach ? view->cursor : NULL;

@@ -5,6 +5,7 @@
 #include "kolk/base.h"
 
 #include "homes.h"
+#include "names.h"
 #include "process.h"
 #include "registry.h"
 #include "../core/tools.h"

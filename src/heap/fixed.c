@@ -134,7 +134,7 @@ kolk_status kolk_fixed_make_(kolk_heap *heap, const kolk_heap_desc *desc) {
     kolk_heap_set_tables_(heap, desc);
     kolk_tools_show_(desc->memory, desc->memory_size); /* an earlier heap may have been forgotten there */
     kolk_fixed_ *fixed = (kolk_fixed_ *)desc->memory;
-    *fixed = (kolk_fixed_){.name = desc->name, .on_full = desc->on_full, .context = desc->context};
+    *fixed = (kolk_fixed_){.name = kolk_name_kept_(desc->name), .on_full = desc->on_full, .context = desc->context};
     fixed->memory_size = desc->memory_size;
     unsigned char *at = (unsigned char *)&fixed->trays[desc->n_classes];
     for (uint32_t n = 0; n < desc->n_classes; n++) at = set_fixed_tray(&fixed->trays[n], &desc->classes[n], at);
@@ -143,7 +143,7 @@ kolk_status kolk_fixed_make_(kolk_heap *heap, const kolk_heap_desc *desc) {
         at += -(uintptr_t)at % KOLK_TRAY_ALIGN_(tray->size);
         tray->blocks = at;
         at += (size_t)tray->capacity * tray->size;
-        if (!tray->name) tray->name = desc->name;
+        if (!tray->name) tray->name = fixed->name;
         free_all(tray);
         list_tray(tray);
     }

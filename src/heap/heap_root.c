@@ -5,6 +5,7 @@
 #if KOLK_HOSTED
 
 #include "../base/assert.h"
+#include "../diag/names.h"
 #include "../os/lock.h"
 
 #include <string.h>
@@ -63,7 +64,7 @@ kolk_heap_root_ *kolk_heap_make_root_(kolk_heap *heap, const kolk_heap_desc *des
     kolk_heap_root_ *root = (kolk_heap_root_ *)(void *)kolk_leaf_start_(leaf);
     memset(root, 0, sizeof *root);
     root->heap = heap;
-    root->name = desc->name;
+    root->name = kolk_name_kept_(desc->name);
     root->debug = desc->debug;
     root->on_full = desc->on_full;
     root->context = desc->context;

@@ -53,6 +53,7 @@ kolk_status kolk_pool_begin_(kolk_pool *pool, const kolk_pool_desc *given, size_
     kolk_status status = kolk_begin_(pool, pool_size, sizeof *pool, abi, given);
     if (status != KOLK_OK) return status;
     kolk_pool_desc desc = *given;
+    desc.name = kolk_name_kept_(given->name);
     kolk_settings_ settings = kolk_settings_of_(desc.name, desc.debug);
     kolk_size_ size = kolk_sizes_ask_(desc.name, desc.memory, &desc.capacity, &desc.max_capacity);
     do {

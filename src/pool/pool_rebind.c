@@ -3,6 +3,7 @@
 
 #include "../core/handle.h"
 #include "../diag/homes.h"
+#include "../diag/names.h"
 
 /* Would the descriptor lay the pool out as it is? With KOLK_SIZES, the capacity was not the descriptor's. */
 static bool keeps_layout(const kolk_pool *pool, const kolk_pool_desc *desc) {
@@ -29,7 +30,7 @@ KOLK_NOINLINE_ kolk_status kolk_pool_rebind_abi_(kolk_pool *pool, const kolk_poo
     if (status != KOLK_OK) return status;
     if (!keeps_layout(pool, desc)) return KOLK_LAYOUT_CHANGED;
     kolk_pool_desc next = pool->desc;
-    next.name = desc->name;
+    next.name = kolk_name_kept_(desc->name);
     next.headroom = desc->headroom;
     next.low_water = desc->low_water;
     next.on_full = desc->on_full;

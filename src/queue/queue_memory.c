@@ -66,7 +66,7 @@ kolk_status kolk_queue_init_abi_(kolk_queue *queue, const kolk_queue_desc *desc,
                           .copied = desc->move ? 0 : (uint32_t)item_size,
                           .capacity = desc->capacity,
                           .bytes = bytes,
-                          .name = desc->name,
+                          .name = kolk_name_kept_(desc->name),
                           .destroy = desc->destroy,
                           .move = desc->move,
                           .context = desc->context,
@@ -84,7 +84,7 @@ KOLK_NOINLINE_ kolk_status kolk_queue_rebind_abi_(kolk_queue *queue, const kolk_
     size_t item_size = type_size ? type_size : desc->item_size;
     if (!kolk_is_kept_(item_size, queue->item_size)) return KOLK_STRUCT_CHANGED;
     if (!kolk_is_kept_(desc->capacity, queue->capacity) || !desc->move != !queue->move) return KOLK_LAYOUT_CHANGED;
-    queue->name = desc->name;
+    queue->name = kolk_name_kept_(desc->name);
     queue->destroy = desc->destroy;
     queue->move = desc->move;
     queue->context = desc->context;

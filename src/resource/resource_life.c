@@ -123,6 +123,7 @@ kolk_status kolk_resource_init_abi_(kolk_resource_pool *pool, const kolk_resourc
     kolk_status status = kolk_begin_(pool, pool_size, sizeof *pool, abi, given);
     if (status != KOLK_OK) return status;
     kolk_resource_pool_desc desc = *given;
+    desc.name = kolk_name_kept_(given->name);
     status = resolve_resource_desc(&desc);
     if (status != KOLK_OK) return status;
     kolk_settings_ settings = kolk_settings_of_(desc.name, desc.debug);
@@ -192,12 +193,13 @@ kolk_status kolk_resource_rebind_abi_(kolk_resource_pool *pool, const kolk_resou
     kolk_resource_inside_ *inside = own_inside(pool);
     if (!inside) return pool->inside ? KOLK_FORKED : KOLK_CLOSED;
     kolk_resource_pool_desc desc = *given;
+    desc.name = kolk_name_kept_(given->name);
     kolk_status status = resolve_resource_desc(&desc);
     if (status != KOLK_OK) return status;
     kolk_resource_lock_(inside);
     status = rebind_locked(inside, &desc);
     kolk_resource_unlock_(inside);
-    if (status == KOLK_OK) kolk_registry_rename_(pool->number, given->name);
+    if (status == KOLK_OK) kolk_registry_rename_(pool->number, desc.name);
     return status;
 }
 

@@ -137,6 +137,7 @@ kolk_status kolk_shared_init_abi_(kolk_shared *pool, const kolk_shared_desc *giv
     if (status != KOLK_OK) return status;
     kolk_settings_ settings = kolk_settings_of_(given->name, given->debug);
     kolk_shared_desc desc = *given;
+    desc.name = kolk_name_kept_(given->name);
     status = resolve(&desc, type_size, type_align);
     if (status != KOLK_OK) return status;
     kolk_shared_inside_ *inside = make_shared(&desc, &settings, &status);
@@ -184,10 +185,10 @@ KOLK_NOINLINE_ kolk_status kolk_shared_rebind_abi_(kolk_shared *pool, const kolk
     inside->reset = desc->reset;
     inside->teardown = desc->teardown;
     inside->context = desc->context;
-    pool->name = desc->name;
-    store->name = desc->name ? desc->name : "";
+    pool->name = kolk_name_kept_(desc->name);
+    store->name = pool->name ? pool->name : "";
     if (store->debug) kolk_debug_rename_(store->debug, store->name);
-    kolk_registry_rename_(pool->number, desc->name);
+    kolk_registry_rename_(pool->number, pool->name);
     return KOLK_OK;
 }
 

@@ -156,6 +156,7 @@ kolk_status kolk_slotmap_init_abi_(kolk_slotmap *map, const kolk_slotmap_desc *g
     kolk_status status = kolk_begin_(map, map_size, sizeof *map, abi, given);
     if (status != KOLK_OK) return status;
     kolk_slotmap_desc desc = *given;
+    desc.name = kolk_name_kept_(given->name);
     kolk_settings_ settings = kolk_settings_of_(desc.name, desc.debug);
     kolk_size_ size = kolk_sizes_ask_(desc.name, desc.memory, &desc.capacity, &desc.max_capacity);
     do {
@@ -186,7 +187,7 @@ kolk_status kolk_slotmap_rebind_abi_(kolk_slotmap *map, const kolk_slotmap_desc 
     bool tag = !desc->tag || kolk_tag_bits_(desc->tag, NULL) == map->tag;
     bool sizes = kolk_is_capacity_kept_(desc->capacity, desc->max_capacity, map->capacity, map->max_capacity);
     if (!memory || !tag || (!sizes && !kolk_sizes_matter_())) return KOLK_LAYOUT_CHANGED;
-    map->name = desc->name;
+    map->name = kolk_name_kept_(desc->name);
     map->on_move = desc->on_move;
     map->on_remove = desc->on_remove;
     map->move = desc->move;

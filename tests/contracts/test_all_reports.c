@@ -33,6 +33,27 @@ static const report *assert_report(kolk_status rule, const char *by, const char 
     return last;
 }
 
+/* ---- Names ------------------------------------------------------------------------------------------------------- */
+
+/* The text that init was given is overwritten, and its memory is gone. */
+static void test_a_name_whose_text_is_gone(void **state) {
+    (void)state;
+    char *text = (char *)malloc(30);
+    assert_non_null(text);
+    strcpy(text, "it is in a module");
+    begin_reporting((options){.name = text, .object_size = SIZE, .capacity = 6});
+    memset(text, '!', 30);
+    free(text);
+    assert_string_equal(stats_of_it().name, KOLK_DIAGNOSTICS ? "it is in a module" : stats_of_it().name);
+    if (it->kind->can & FREES && KOLK_CHECKS) {
+        void *object = take_one();
+        give_one(object);
+        it->kind->give(it, object);
+        assert_string_equal(next_report(&kept)->pool, "it is in a module");
+    }
+    end_it();
+}
+
 /* ---- Sites ------------------------------------------------------------------------------------------------------- */
 
 static void test_the_sites_of_a_double_free(void **state) {
@@ -362,6 +383,7 @@ static void test_a_profiler_is_told(void **state) {
 int main(void) {
     const unsigned with_sites = IN(SITES) | IN(ALL_SETTINGS) | IN(BYPASS_AND_SITES);
     const contract contracts[] = {
+        CONTRACT(test_a_name_whose_text_is_gone, 0, IN_EVERY_MODE),
         CONTRACT(test_the_sites_of_a_double_free, DEBUGS | FREES, IN_EVERY_MODE),
         CONTRACT(test_an_overflow, DEBUGS | FREES, IN(GUARD)),
         CONTRACT(test_a_write_after_free, DEBUGS, IN(FILL)),

@@ -46,12 +46,13 @@ static inline int accept_again(void **state) {
     return abort_on_failure(state);
 }
 
-/* The setup of a group of tests: makes the registry allocate its own memory now, so that tests refuse only the
- * pool's. */
+/* The setup of a group of tests: makes the registry and the names allocate their own memory now, so that tests
+ * refuse only the pool's. */
 static inline int list_a_pool(void **state) {
     (void)state;
     kolk_pool pool;
-    if (kolk_pool_init(&pool, &(kolk_pool_desc){.object_size = 1, .capacity = 1}) != KOLK_OK) return -1;
+    if (kolk_pool_init(&pool, &(kolk_pool_desc){.name = "first", .object_size = 1, .capacity = 1}) != KOLK_OK)
+        return -1;
     kolk_pool_deinit(&pool);
     return 0;
 }
