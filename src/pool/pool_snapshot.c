@@ -4,8 +4,7 @@
  *       64       8 a     4 a slot     4 a     object_size each,        8 bytes
  *       bytes    word                 slot    the live ones, ascending
  *
- * The block covers all slots below fresh. Numbers are in the machine's byte order. The links store all orders of slots
- * in one chain: a link is the next slot + 1, and 0 ends the chain.
+ * The block covers all slots below fresh. The links store all orders of slots in one chain:
  *
  *     first -> free slots in their order -> worn-out slots -> slots in quarantine -> live slots by age -> 0
  *              (LIFO: from the bottom of     (the oldest       (the same)            (with ages: except
@@ -13,8 +12,7 @@
  *              first; LOWEST: none, its
  *              order is that of the bits)
  *
- * A chain, unlike an array of slots, can be checked without extra memory: a walk that reaches the end after n links has
- * met n different slots, because meeting a slot twice would send the walk round for ever. So even a forged block with a
+ * snapshot.h tells what this block has in common with those of other kinds of pools. Even a forged block with a
  * correct checksum cannot break an invariant of pool.c. These rules are checked:
  *
  *     S1  exactly `live` bits are set, all below fresh                                      (I1, I2)
@@ -23,26 +21,21 @@
  *     S4  links outside the chain and padding before the checksum are 0, so equal states have equal blocks
  *     S5  objects that are converted have a size; the sizes of the parts add up to the size of the block
  *
- * Links and generations do not depend on the slots' addresses, on red zones, or on the width of pointers. The checksum
- * is a chain of invertible steps, one for each word, so any change within a single word changes it. */
+ * Links and generations do not depend on the slots' addresses, on red zones, or on the width of pointers. */
 #include "pool_rank.h"
 #include "pool_order.h"
 
 #include "../base/assert.h"
 #include "../diag/fail.h"
-#include "../core/tools.h"
+#include "../core/snapshot.h"
 
 #include <string.h>
 
-#define BYTE_ORDER_MARK UINT32_C(0x01020304)
-#define FORMAT          1u
-
-static const char magic[8] = {'k', 'o', 'l', 'k', 'p', 'o', 'o', 'l'};
+#define POOL_MAGIC  "kolkpool"
+#define POOL_FORMAT 1u
 
 typedef struct header {
-    char magic[8];
-    uint32_t byte_order, format;
-    uint64_t size; /* bytes of the block */
+    kolk_snapshot_start_ start;
     uint32_t object_size, tag;
     uint8_t reuse, generations, ages, none;
     uint32_t capacity, fresh, live, worn, quarantined, aged;
@@ -53,39 +46,14 @@ _Static_assert(sizeof(header) == 64, "the header is the same on every platform, 
 
 /* The offsets of the parts from the start of the block. */
 typedef struct parts {
-    uint64_t live, generations, links, objects, padding, checksum, size;
+    uint64_t live, generations, links, objects, padding, size;
 } parts;
 
 /* ---- Leaves ------------------------------------------------------------------------------------------------------ */
 
-static uint32_t load32(const unsigned char *at) {
-    uint32_t number;
-    return memcpy(&number, at, sizeof number), number;
-}
-
-static uint64_t load64(const unsigned char *at) {
-    uint64_t number;
-    return memcpy(&number, at, sizeof number), number;
-}
-
-static void store32(unsigned char *at, uint32_t number) {
-    memcpy(at, &number, sizeof number);
-}
-
 /* Copies a part of the block. Its size is 0 if the pool has no such array. */
 static void copy_bytes(void *to, const void *from, uint64_t size) {
     if (size) memcpy(to, from, (size_t)size);
-}
-
-/* `size` is a multiple of 8. */
-static uint64_t checksum_of(const unsigned char *bytes, uint64_t size) {
-    KOLK_ASSERT_(size % 8 == 0);
-    uint64_t sum = size;
-    for (uint64_t i = 0; i < size; i += 8) {
-        sum = (sum ^ load64(bytes + i)) * UINT64_C(0x9e3779b97f4a7c15);
-        sum ^= sum >> 32;
-    }
-    return sum;
 }
 
 /* Does the header contradict itself? */
@@ -117,8 +85,7 @@ static parts parts_of_snapshot(const header *head) {
     at.links = at.generations + (head->generations == KOLK_GENERATIONS_NONE ? 0 : (uint64_t)head->fresh * 4);
     at.objects = at.links + (stretches_of(head).end ? (uint64_t)head->fresh * 4 : 0);
     at.padding = at.objects + (uint64_t)head->live * head->object_size;
-    at.checksum = round_up(at.padding, 8);
-    at.size = at.checksum + 8;
+    at.size = round_up(at.padding, 8) + 8;
     return at;
 }
 
@@ -127,37 +94,30 @@ static kolk_status has_snapshot(const kolk_pool *pool) {
     return pool->in_hook ? KOLK_IN_HOOK : KOLK_OK; /* inside a hook, a slot may be in no place (I3) */
 }
 
-/* How a restore makes an object from its saved bytes. If convert is NULL, it copies them. */
-typedef struct conversion {
-    void (*convert)(void *object, const void *saved, size_t saved_size, void *context);
-    void *context;
-} conversion;
-
-/* Copies the objects that are live by the pool's live bits into the block or, if `back`, from the block into the
- * pool. */
-static void copy_objects(const kolk_pool *pool, unsigned char *bytes, bool back) {
-    KOLK_ASSERT_(pool->stride >= pool->desc.object_size);
-    bool packed = pool->stride == pool->desc.object_size;
+/* Copies the objects that are live by the pool's live bits into the block. */
+static void save_objects(const kolk_pool *pool, unsigned char *bytes) {
     kolk_cursor cursor = kolk_pool_each(pool);
     uint32_t n;
-    for (unsigned char *run; (run = kolk_cursor_next_run(&cursor, &n)) != NULL;) {
-        size_t size = packed ? (size_t)n * pool->desc.object_size : pool->desc.object_size;
-        for (uint32_t i = 0; i < (packed ? 1 : n); i++, bytes += size, run += pool->stride) {
-            memcpy(back ? run : bytes, back ? bytes : run, size);
-            if (back) kolk_tools_wrote_(run, size);
-        }
-    }
+    for (const unsigned char *run; (run = kolk_cursor_next_run(&cursor, &n)) != NULL;)
+        bytes = kolk_snapshot_save_(bytes, run, pool->stride, pool->desc.object_size, n);
+}
+
+/* Copies the objects that are live by the pool's live bits from the block. */
+static void load_objects(kolk_pool *pool, const unsigned char *bytes) {
+    kolk_cursor cursor = kolk_pool_each(pool);
+    uint32_t n;
+    for (unsigned char *run; (run = kolk_cursor_next_run(&cursor, &n)) != NULL;)
+        bytes = kolk_snapshot_load_(bytes, run, pool->stride, pool->desc.object_size, n);
 }
 
 /* Makes the objects that are live by the pool's live bits from the block. */
-static void convert_objects(kolk_pool *pool, const unsigned char *bytes, size_t saved_size, const conversion *by) {
+static void convert_objects(kolk_pool *pool, const unsigned char *bytes, size_t saved_size,
+                            const kolk_conversion_ *by) {
     uint8_t in_hook = pool->in_hook;
     pool->in_hook = true;
     kolk_cursor cursor = kolk_pool_each(pool);
-    for (void *object; (object = kolk_cursor_next(&cursor)) != NULL; bytes += saved_size) {
-        memset(object, 0, pool->desc.object_size);
-        by->convert(object, bytes, saved_size, by->context);
-    }
+    for (void *object; (object = kolk_cursor_next(&cursor)) != NULL; bytes += saved_size)
+        kolk_conversion_make_(by, object, pool->desc.object_size, bytes, saved_size);
     pool->in_hook = in_hook;
 }
 
@@ -172,8 +132,6 @@ static uint32_t count_aged(const kolk_pool *pool) {
 
 static header header_of(const kolk_pool *pool) {
     header head = {
-        .byte_order = BYTE_ORDER_MARK,
-        .format = FORMAT,
         .object_size = (uint32_t)pool->desc.object_size,
         .tag = pool->tag,
         .reuse = (uint8_t)pool->desc.reuse,
@@ -186,38 +144,27 @@ static header header_of(const kolk_pool *pool) {
         .quarantined = pool->quarantined,
         .aged = count_aged(pool),
     };
-    memcpy(head.magic, magic, sizeof magic);
-    head.size = parts_of_snapshot(&head).size;
+    head.start = kolk_snapshot_start_of_(POOL_MAGIC, POOL_FORMAT, parts_of_snapshot(&head).size);
     return head;
 }
 
 size_t kolk_pool_snapshot_size(const kolk_pool *pool) {
-    return has_snapshot(pool) == KOLK_OK ? (size_t)header_of(pool).size : 0;
-}
-
-/* A chain that grows: `end` is where the next link goes. */
-typedef struct chain {
-    unsigned char *links, *end;
-} chain;
-
-static void append(chain *to, uint32_t slot) {
-    store32(to->end, slot + 1);
-    to->end = to->links + (size_t)slot * 4;
+    return has_snapshot(pool) == KOLK_OK ? (size_t)header_of(pool).start.size : 0;
 }
 
 /* Writes the chain. All links must be 0 before the call. Also writes 0 as the generation of each worn-out slot, because
  * the pool keeps its list of worn-out slots in their generations. */
-static void write_chain(const kolk_pool *pool, chain to, unsigned char *generations) {
+static void write_chain(const kolk_pool *pool, kolk_chain_ to, unsigned char *generations) {
     uint32_t worn = pool->worn.first;
     for (uint32_t n = 0; pool->desc.reuse != KOLK_REUSE_LOWEST && n < queued(pool); n++)
-        append(&to, queue_at(pool, n)->index);
+        kolk_chain_append_(&to, queue_at(pool, n)->index);
     for (uint32_t n = 0; n < pool->worn.count; n++, worn = pool->generations[worn]) {
-        append(&to, worn);
-        store32(generations + (size_t)worn * 4, 0);
+        kolk_chain_append_(&to, worn);
+        kolk_snapshot_store32_(generations + (size_t)worn * 4, 0);
     }
-    for (uint32_t n = 0; n < pool->quarantined; n++) append(&to, *kolk_debug_ring_(pool->debug, n));
+    for (uint32_t n = 0; n < pool->quarantined; n++) kolk_chain_append_(&to, *kolk_debug_ring_(pool->debug, n));
     for (uint32_t at = 0; pool->ages && (at = pool->ages[at].newer) != 0;)
-        if (kolk_bits_get_(pool->live, at - 1)) append(&to, at - 1);
+        if (kolk_bits_get_(pool->live, at - 1)) kolk_chain_append_(&to, at - 1);
 }
 
 size_t kolk_pool_snapshot(const kolk_pool *pool, void *block, size_t size) {
@@ -230,35 +177,30 @@ size_t kolk_pool_snapshot(const kolk_pool *pool, void *block, size_t size) {
     copy_bytes(bytes + at.live, pool->live, at.generations - at.live);
     copy_bytes(bytes + at.generations, pool->generations, at.links - at.generations);
     memset(bytes + at.links, 0, (size_t)(at.objects - at.links));
-    memset(bytes + at.padding, 0, (size_t)(at.checksum - at.padding));
-    write_chain(pool, (chain){bytes + at.links, (unsigned char *)&head.first}, bytes + at.generations);
-    copy_objects(pool, bytes + at.objects, false);
+    write_chain(pool, (kolk_chain_){bytes + at.links, (unsigned char *)&head.first}, bytes + at.generations);
+    save_objects(pool, bytes + at.objects);
     memcpy(bytes, &head, sizeof head);
-    kolk_tools_wrote_(bytes, (size_t)at.checksum); /* padding in objects may be uninitialised */
-    uint64_t sum = checksum_of(bytes, at.checksum);
-    memcpy(bytes + at.checksum, &sum, sizeof sum);
-    kolk_tools_wrote_(bytes + at.checksum, sizeof sum);
-    return (size_t)at.size;
+    return kolk_snapshot_seal_(bytes, at.padding, at.size);
 }
 
 /* ---- Proving one ------------------------------------------------------------------------------------------------- */
 
 static bool is_live_in(const unsigned char *live, uint64_t slot) {
-    return load64(live + slot / 64 * 8) & kolk_bits_at_(slot);
+    return kolk_snapshot_load64_(live + slot / 64 * 8) & kolk_bits_at_(slot);
 }
 
 static bool bits_are_right(const header *head, const unsigned char *live) { /* S1 */
     uint64_t count = 0, words = kolk_bits_words_(head->fresh);
-    for (uint64_t i = 0; i < words; i++) count += kolk_bits_count_(load64(live + i * 8));
+    for (uint64_t i = 0; i < words; i++) count += kolk_bits_count_(kolk_snapshot_load64_(live + i * 8));
     if (count != head->live) return false;
-    return head->fresh % 64 == 0 || load64(live + (words - 1) * 8) >> (head->fresh % 64) == 0;
+    return head->fresh % 64 == 0 || kolk_snapshot_load64_(live + (words - 1) * 8) >> (head->fresh % 64) == 0;
 }
 
 static bool generations_are_right(const header *head, const unsigned char *live, const unsigned char *generations) {
     uint32_t none = 0; /* S3 */
     if (head->generations == KOLK_GENERATIONS_NONE) return head->worn == 0;
     for (uint64_t slot = 0; slot < head->fresh; slot++) {
-        uint32_t generation = load32(generations + slot * 4);
+        uint32_t generation = kolk_snapshot_load32_(generations + slot * 4);
         if (generation > KOLK_GENERATION_MAX || (generation == 0 && is_live_in(live, slot))) return false;
         none += generation == 0;
     }
@@ -272,27 +214,18 @@ static bool chain_is_right(const header *head, const unsigned char *bytes, const
         uint64_t slot = (uint64_t)next - 1; /* a huge number if the chain has ended */
         if (slot >= head->fresh || is_live_in(bytes + at->live, slot) != (n >= from.aged)) return false;
         bool worn = n >= from.worn && n < from.quarantined;
-        if (worn && load32(bytes + at->generations + slot * 4) != 0) return false;
-        next = load32(bytes + at->links + slot * 4);
+        if (worn && kolk_snapshot_load32_(bytes + at->generations + slot * 4) != 0) return false;
+        next = kolk_chain_link_(bytes + at->links, slot);
     }
-    for (uint64_t i = at->links; i < at->objects; i += 4) links += load32(bytes + i) != 0;
+    for (uint64_t i = at->links; i < at->objects; i += 4) links += kolk_snapshot_load32_(bytes + i) != 0;
     return next == 0 && links == (from.end > 1 ? from.end - 1 : 0);
-}
-
-static bool padding_is_right(const unsigned char *bytes, const parts *at) { /* S4 */
-    for (uint64_t i = at->padding; i < at->checksum; i++)
-        if (bytes[i] != 0) return false;
-    return true;
 }
 
 /* If it `converts`, the saved objects may have another size. */
 static kolk_status prove(const kolk_pool *pool, const unsigned char *bytes, size_t size, bool converts, header *head) {
-    if (size < sizeof *head || memcmp(bytes, magic, sizeof magic) != 0) return KOLK_NOT_A_SNAPSHOT;
+    kolk_status status = kolk_snapshot_prove_(bytes, size, POOL_MAGIC, POOL_FORMAT, sizeof *head);
+    if (status != KOLK_OK) return status;
     memcpy(head, bytes, sizeof *head);
-    if (head->byte_order != BYTE_ORDER_MARK) return KOLK_OTHER_BYTE_ORDER;
-    if (head->format != FORMAT) return KOLK_OTHER_VERSION;
-    if (head->size != size || size % 8 || size == sizeof *head) return KOLK_DAMAGED_SNAPSHOT;
-    if (checksum_of(bytes, size - 8) != load64(bytes + size - 8)) return KOLK_DAMAGED_SNAPSHOT;
 
     if (!converts && head->object_size != pool->desc.object_size) return KOLK_OTHER_POOL;
     if (head->tag != pool->tag) return KOLK_OTHER_POOL;
@@ -300,13 +233,12 @@ static kolk_status prove(const kolk_pool *pool, const unsigned char *bytes, size
     if (head->ages != (pool->ages != NULL)) return KOLK_OTHER_POOL;
 
     if (!is_possible(head)) return KOLK_FORGED_SNAPSHOT;
-    bool sized = head->object_size > 0 && head->object_size <= INT32_MAX; /* so that no product can wrap */
-    if (converts && !sized) return KOLK_FORGED_SNAPSHOT;
+    if (converts && !kolk_conversion_is_possible_(head->object_size)) return KOLK_FORGED_SNAPSHOT;
     parts at = parts_of_snapshot(head);
     if (at.size != size) return KOLK_FORGED_SNAPSHOT; /* S5 */
     if (!bits_are_right(head, bytes + at.live)) return KOLK_FORGED_SNAPSHOT;
     if (!generations_are_right(head, bytes + at.live, bytes + at.generations)) return KOLK_FORGED_SNAPSHOT;
-    if (!padding_is_right(bytes, &at)) return KOLK_FORGED_SNAPSHOT;
+    if (!kolk_snapshot_is_padded_(bytes, at.padding, at.size)) return KOLK_FORGED_SNAPSHOT;
     return chain_is_right(head, bytes, &at) ? KOLK_OK : KOLK_FORGED_SNAPSHOT;
 }
 
@@ -367,7 +299,7 @@ static void place_chain(kolk_pool *pool, const header *head, const unsigned char
     uint32_t room = pool_debug_of(pool) ? kolk_debug_quarantine_(pool->debug) : 0, free = 0, slot = head->first - 1;
     uint32_t kept = head->quarantined < room ? head->quarantined : room;
     if (lowest) make_holes(pool);
-    for (uint32_t n = 0; n < from.end; n++, slot = load32(links + (size_t)slot * 4) - 1) {
+    for (uint32_t n = 0; n < from.end; n++, slot = kolk_chain_link_(links, slot) - 1) {
         KOLK_ASSERT_(slot < head->fresh);
         if (pool->ages && n >= from.aged) {
             become_newest(pool, slot);
@@ -389,7 +321,7 @@ static void place_chain(kolk_pool *pool, const header *head, const unsigned char
 
 /* Restores the state; this cannot fail. The pool keeps its peak. If `fresh` decreases, it can no longer serve as the
  * peak, so the peak is counted from then on. */
-static void take_in(kolk_pool *pool, const header *head, const unsigned char *bytes, const conversion *by) {
+static void take_in(kolk_pool *pool, const header *head, const unsigned char *bytes, const kolk_conversion_ *by) {
     parts at = parts_of_snapshot(head);
     uint32_t peak = peak_of(pool);
     uint64_t words = kolk_bits_words_(pool->fresh), words_then = kolk_bits_words_(head->fresh);
@@ -409,10 +341,11 @@ static void take_in(kolk_pool *pool, const header *head, const unsigned char *by
     if (by->convert)
         convert_objects(pool, bytes + at.objects, head->object_size, by);
     else
-        copy_objects(pool, (unsigned char *)(uintptr_t)bytes + at.objects, true);
+        load_objects(pool, bytes + at.objects);
 }
 
-static kolk_status restore_pool(kolk_pool *pool, const void *block, size_t size, conversion by, const void *site) {
+static kolk_status restore_pool(kolk_pool *pool, const void *block, size_t size, kolk_conversion_ by,
+                                const void *site) {
     header head;
     kolk_status status = has_snapshot(pool);
     if (status == KOLK_OK) status = prove(pool, block, size, by.convert != NULL, &head);
@@ -425,12 +358,12 @@ static kolk_status restore_pool(kolk_pool *pool, const void *block, size_t size,
 }
 
 KOLK_NOINLINE_ kolk_status kolk_pool_restore(kolk_pool *pool, const void *block, size_t size) {
-    return restore_pool(pool, block, size, (conversion){.convert = NULL}, SITE);
+    return restore_pool(pool, block, size, (kolk_conversion_){.convert = NULL}, SITE);
 }
 
 KOLK_NOINLINE_ kolk_status kolk_pool_restore_converted(kolk_pool *pool, const void *block, size_t size,
                                                        void (*convert)(void *object, const void *saved,
                                                                        size_t saved_size, void *context),
                                                        void *context) {
-    return restore_pool(pool, block, size, (conversion){convert, context}, SITE);
+    return restore_pool(pool, block, size, (kolk_conversion_){convert, context}, SITE);
 }
