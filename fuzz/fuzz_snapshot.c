@@ -1,11 +1,11 @@
-/* fuzz_snapshot.c: restores a pool from any bytes, and another pool by converting its objects. The first byte chooses
- * the pool. The rest is a block, whose checksum is corrected if the highest bit of the first byte is set. Afterwards
- * the pool is either unchanged or valid, and all operations keep it valid. In both cases it can be saved and restored
- * to the same state. */
+/* fuzz_snapshot.c: restores a pool or a slot map from any bytes, and another one by converting its objects. The first
+ * byte chooses it: a slot map if the two lowest bits are set. The rest is a block, whose checksum is corrected if the
+ * highest bit of the first byte is set. Afterwards the pool or map is either unchanged or valid, and all operations keep
+ * it valid. In both cases it can be saved and restored to the same state. */
 #define _POSIX_C_SOURCE 200809L /* setenv */
 #include "../tests/help/plain.h"
 
-#include "../tests/pool/snapshot_block.h"
+#include "../tests/slotmap/snapshot_block.h"
 
 #define check(condition)                                                                                               \
     do {                                                                                                               \
@@ -19,11 +19,13 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The bits of `choice` are: order (2 bits), generations (2), debug mode, growing, ages, and bit 7, which is used
+/* ---- Pools ------------------------------------------------------------------------------------------------------- */
+
+/* The bits of `choice` are: order (2 bits, not both set), generations (2), debug mode, growing, ages, and bit 7, which is used
  * elsewhere. */
 static void make(kolk_pool *pool, unsigned choice) {
     kolk_pool_desc desc = {.name = "fuzz", .object_size = 3, .capacity = SLOTS};
-    desc.reuse = (kolk_reuse)(choice % 4 % 3);
+    desc.reuse = (kolk_reuse)(choice % 4);
     desc.generations = (kolk_generations)(choice / 4 % 4 % 3);
     if (choice / 16 % 2) desc.debug = "fill,guard,quarantine=3";
     if (choice / 32 % 2) desc.capacity = 1, desc.max_capacity = SLOTS;
@@ -79,17 +81,12 @@ static void restore_converted(block given, unsigned choice) {
     kolk_pool_deinit(&pool);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    if (size == 0) return 0;
-    setenv("KOLK_BYPASS", "0", 1);
+static void fuzz_pool(block given, unsigned choice) {
     kolk_pool pool;
-    make(&pool, *data);
+    make(&pool, choice);
     use(&pool);
-    block given = new_block(size - 1), before = take_snapshot(&pool);
-    memcpy(given.bytes, data + 1, given.size);
-    if (*data & 0x80 && given.size > HEADER && given.size % 8 == 0) seal(given);
-
-    restore_converted(given, *data);
+    block before = take_snapshot(&pool);
+    restore_converted(given, choice);
     kolk_status status = kolk_pool_restore(&pool, given.bytes, given.size);
     check(kolk_pool_is_valid(&pool));
     block after = take_snapshot(&pool);
@@ -106,9 +103,72 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     check(equals(after, again));
     drain(&pool);
     kolk_pool_deinit(&pool);
-    free(given.bytes);
     free(before.bytes);
     free(after.bytes);
     free(again.bytes);
+}
+
+/* ---- Slot maps --------------------------------------------------------------------------------------------------- */
+
+/* The bits of `choice` are, from bit 2 on: fills, moving, growing. */
+static void make_map(kolk_slotmap *map, unsigned choice) {
+    static const char *const debugs[] = {NULL, "fill", "move", "fill,move"};
+    kolk_slotmap_desc desc = {.name = "fuzz", .object_size = 3, .capacity = SLOTS, .debug = debugs[choice / 4 % 4]};
+    if (choice / 16 % 2) desc.capacity = 1, desc.max_capacity = SLOTS;
+    check(kolk_slotmap_init(map, &desc) == KOLK_OK);
+    kolk_handle handles[5];
+    for (int i = 0; i < 5; i++) memset(kolk_slotmap_add(map, &handles[i]), i, 3);
+    for (int i = 0; i < 5; i += 2) check(kolk_slotmap_remove(map, handles[i]));
+    check(kolk_slotmap_is_valid(map));
+}
+
+/* Adds objects until the map is full, and removes all by their handles. */
+static void drain_map(kolk_slotmap *map) {
+    void *object;
+    while ((object = kolk_slotmap_add(map, NULL)) != NULL) memset(object, 0x5a, 3);
+    check(kolk_slotmap_count(map) == SLOTS && kolk_slotmap_is_valid(map));
+    while (kolk_slotmap_count(map))
+        check(kolk_slotmap_remove(map, kolk_slotmap_handle_of(map, kolk_slotmap_at(map, 0))));
+    check(kolk_slotmap_is_valid(map));
+}
+
+static void fuzz_map(block given, unsigned choice) {
+    kolk_slotmap map;
+    uint32_t calls = 0;
+    make_map(&map, choice);
+    kolk_status status = kolk_slotmap_restore_converted(&map, given.bytes, given.size, convert, &calls);
+    check(kolk_slotmap_is_valid(&map) && calls == (status == KOLK_OK ? kolk_slotmap_count(&map) : 0));
+    drain_map(&map);
+    kolk_slotmap_deinit(&map);
+
+    make_map(&map, choice);
+    block before = take_map_snapshot(&map);
+    status = kolk_slotmap_restore(&map, given.bytes, given.size);
+    check(kolk_slotmap_is_valid(&map));
+    block after = take_map_snapshot(&map);
+    check(equals(after, status == KOLK_OK ? given : before));
+    drain_map(&map);
+    check(kolk_slotmap_restore(&map, after.bytes, after.size) == KOLK_OK);
+    block again = take_map_snapshot(&map);
+    check(equals(after, again));
+    drain_map(&map);
+    kolk_slotmap_deinit(&map);
+    free(before.bytes);
+    free(after.bytes);
+    free(again.bytes);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    if (size == 0) return 0;
+    setenv("KOLK_BYPASS", "0", 1);
+    block given = new_block(size - 1);
+    memcpy(given.bytes, data + 1, given.size);
+    bool is_map = *data % 4 == 3;
+    if (*data & 0x80 && given.size > (is_map ? MAP_HEADER : HEADER) && given.size % 8 == 0) seal(given);
+    if (is_map)
+        fuzz_map(given, *data);
+    else
+        fuzz_pool(given, *data);
+    free(given.bytes);
     return 0;
 }

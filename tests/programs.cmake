@@ -44,6 +44,7 @@ set(kolk_definitions
   "test_slotmap_exhaustive_worn    KOLK_GENERATION_MAX=1"
   "test_slotmap_model_small        KOLK_NO_DIAGNOSTICS=1 KOLK_GENERATION_MAX=7"
   "test_slotmap_model_worn         KOLK_GENERATION_MAX=3"
+  "test_slotmap_snapshot_worn      KOLK_GENERATION_MAX=7"
   "test_wait_portable              KOLK_NO_FUTEX=1"
 )
 foreach(row IN LISTS kolk_definitions)

@@ -152,9 +152,9 @@ extern "C" {
     X(KOLK_LAYOUT_CHANGED, 139,                                                                                        \
       "a rebind cannot change this: leave capacity, order, handles, memory ... 0, or as they were at init")            \
     /* a snapshot that cannot be made or restored */                                                                   \
-    X(KOLK_NO_SNAPSHOT, 200, "a pool with setup or teardown has no snapshots: they would lack what these have made")   \
+    X(KOLK_NO_SNAPSHOT, 200, "a pool with setup or teardown, or a slot map with move, has no snapshots")               \
     X(KOLK_IN_HOOK, 201, "a hook of the pool is running")                                                              \
-    X(KOLK_NOT_A_SNAPSHOT, 202, "the block is not a snapshot of a pool")                                               \
+    X(KOLK_NOT_A_SNAPSHOT, 202, "the block is not a snapshot of a pool of this kind")                                  \
     X(KOLK_OTHER_BYTE_ORDER, 203, "the snapshot comes from a machine with a different byte order")                     \
     X(KOLK_OTHER_VERSION, 204, "the snapshot has a different version of the format")                                   \
     X(KOLK_DAMAGED_SNAPSHOT, 205, "the snapshot is cut off or changed: its size or its checksum is wrong")             \

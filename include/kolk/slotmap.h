@@ -28,14 +28,14 @@
  * Each object has a *slot*, the number in its handle, which it keeps for life. It also has a *place* in the array,
  * which changes: a removal moves the last object into the hole, and a sort moves many objects. A handle finds the
  * object through one table, so every copy of the handle follows every move. A pointer does not: the pointers that
- * `add`, `get`, `at` and `objects` return are valid until the next remove, clear or sort (`add`, `reserve` and `trim`
- * move nothing). So keep handles, and call `get` where you need a pointer. The debug setting `move` catches a program
- * that keeps pointers.
+ * `add`, `get`, `at` and `objects` return are valid until the next remove, clear, sort or restore (`add`, `reserve` and
+ * `trim` move nothing). So keep handles, and call `get` where you need a pointer. The debug setting `move` catches a
+ * program that keeps pointers.
  *
  * Cost      `add`, `remove`, `get`, `slot`, `handle`, `index` and `at` are O(1); a remove copies one object. An add
  *           that grows the map calls the system. `init` is O(1) and touches no place. `clear` and `trim` are O(count),
- *           `sort` is O(n log n), and is_valid is O(slots). If you need no packing, kolk_pool has stable addresses and
- *           cheaper removals.
+ *           `sort` is O(n log n), and is_valid, `snapshot` and `restore` are O(slots). If you need no packing,
+ *           kolk_pool has stable addresses and cheaper removals.
  * Memory    the caller's memory, or pages of the system; never malloc. An object costs its stride plus 12 bytes.
  * Contents  a new object has the bytes that its place had before: initialise all of it. Objects are moved as bytes, so
  *           set on_move or `move` if an object has pointers into itself, or if others point to it. The map never stores
@@ -242,6 +242,57 @@ typedef struct kolk_slotmap_cursor {
 
 KOLK_INLINE_ kolk_slotmap_cursor kolk_slotmap_each(const kolk_slotmap *map);
 KOLK_INLINE_ void *kolk_slotmap_cursor_next(kolk_slotmap_cursor *cursor);
+
+/* ---- Snapshots ---------------------------------------------------------------------------------------------------
+ *
+ *     size_t size = kolk_slotmap_snapshot_size(&map);
+ *     void *block = malloc(size);
+ *     kolk_slotmap_snapshot(&map, block, size);                // ... time goes by ...
+ *     if (kolk_slotmap_restore(&map, block, size) != KOLK_OK) ...
+ *
+ * A restore brings back the objects, their bytes and their places. Every handle that was valid at the snapshot is valid
+ * again, all others are stale, and the next adds return the same handles as they did then. (With a different
+ * max_capacity they may differ once slots are worn out.) The block contains no pointers of the map, and belongs to the
+ * caller. Equal states give equal blocks, byte for byte, on every machine with the same byte order, whether 32-bit or
+ * 64-bit, if the objects' own bytes are the same. Their padding may differ.
+ *
+ * on_remove does not run for the objects that a restore replaces. If you want it to run, call kolk_slotmap_clear before
+ * the restore. Afterwards on_move is called for each object, with from == to, because its address may have changed.
+ * Save arrays beside the map together with the block. Counters and the peak are not restored.
+ *
+ * A handle that was made after the snapshot is stale right after the restore. But the map issues the same bits again
+ * when it repeats the same operations, so discard such handles together with the state they belong to.
+ *
+ * Cost: O(slots that ever had an object), plus the bytes copied. The block consists of 56 bytes, 8 for each of these
+ * slots, and the objects. */
+
+/* Returns the size of the block for the map's present state, in bytes. Returns 0 if no snapshot is possible, because
+ * the map has the hook `move`: its objects cannot be copied as bytes. */
+KOLK_API_ size_t kolk_slotmap_snapshot_size(const kolk_slotmap *map);
+
+/* Writes the block and returns its size. Returns 0 if no snapshot is possible, or if `size` is below
+ * kolk_slotmap_snapshot_size. It must not be called by the `compare` of a sort, nor by the `convert` below. */
+KOLK_API_ size_t kolk_slotmap_snapshot(const kolk_slotmap *map, void *block, size_t size);
+
+/* Replaces the map's state by the state in the block. The map may be a different one, in a different program, if it has
+ * the same object_size and tag (or name). If it has too few slots, it grows. The whole block is checked before anything
+ * changes, so it may come from an untrusted source. Only the bytes inside objects are not checked. Any status but
+ * KOLK_OK leaves the map as it was: KOLK_NO_SNAPSHOT (it has the hook `move`), KOLK_NOT_A_SNAPSHOT,
+ * KOLK_OTHER_BYTE_ORDER, KOLK_OTHER_VERSION, KOLK_DAMAGED_SNAPSHOT, KOLK_FORGED_SNAPSHOT, KOLK_OTHER_POOL (a different
+ * object_size or tag), KOLK_ABOVE_MAX (it cannot provide all slots that the block has) or KOLK_NO_MEMORY. */
+KOLK_USES_(1) kolk_status kolk_slotmap_restore(kolk_slotmap *map, const void *block, size_t size);
+
+/* The same for a block whose objects have another size or meaning, such as one that an older version of the program has
+ * saved: calls `convert` for each object, in the order of places. The object is all zero; `saved` are its `saved_size`
+ * bytes of the block, which are not aligned, so memcpy them into the old struct. The block does not state what its
+ * objects mean: save a version beside it if the size does not tell. convert is not called before the whole block is
+ * checked. It must return, and may call functions that take a const map. NULL: the objects are copied, and must have
+ * the same size. */
+KOLK_USES_(1)
+kolk_status kolk_slotmap_restore_converted(kolk_slotmap *map, const void *block, size_t size,
+                                           void (*convert)(void *object, const void *saved, size_t saved_size,
+                                                           void *context),
+                                           void *context);
 
 /* ---- Memory and questions ---------------------------------------------------------------------------------------- */
 

@@ -267,7 +267,7 @@ struct kolk_pinned_ {
  *
  * makes `bodies` (a slot map), `bodies_object`, `bodies_handle`, and bodies_init, _rebind, _add, _remove, _get, _objects,
  * _count, _available, _handle_of, _index, _at, _slot, _sort (whose compare takes const void *), _clear, _reserve,
- * _trim, _stats, _is_valid and _deinit, which work as in slotmap.h. The untyped map is `bodies.map`. */
+ * _trim, _snapshot_size, _snapshot, _restore, _restore_converted, _stats, _is_valid and _deinit, which work as in slotmap.h. The untyped map is `bodies.map`. */
 #define KOLK_SLOTMAP_TYPE(name, ...)                                                                                   \
     typedef __VA_ARGS__ name##_object;                                                                                 \
     KOLK_SLOTMAP_TYPE_(name, name##_object)
@@ -309,6 +309,14 @@ struct kolk_pinned_ {
     KOLK_TYPED_ kolk_status name##_reserve(name *map_, uint32_t capacity_) { \
         return kolk_slotmap_reserve(&map_->map, capacity_); } \
     KOLK_TYPED_ size_t name##_trim(name *map_) { return kolk_slotmap_trim(&map_->map); }                               \
+    KOLK_TYPED_ size_t name##_snapshot_size(const name *map_) { return kolk_slotmap_snapshot_size(&map_->map); }       \
+    KOLK_TYPED_ size_t name##_snapshot(const name *map_, void *block_, size_t size_) { \
+        return kolk_slotmap_snapshot(&map_->map, block_, size_); } \
+    KOLK_TYPED_ kolk_status name##_restore(name *map_, const void *block_, size_t size_) { \
+        return kolk_slotmap_restore(&map_->map, block_, size_); } \
+    KOLK_TYPED_ kolk_status name##_restore_converted(name *map_, const void *block_, size_t size_, \
+        void (*convert_)(void *, const void *, size_t, void *), void *context_) { \
+        return kolk_slotmap_restore_converted(&map_->map, block_, size_, convert_, context_); } \
     KOLK_TYPED_ void name##_stats(const name *map_, kolk_stats *out_) { kolk_slotmap_stats(&map_->map, out_); }        \
     KOLK_TYPED_ bool name##_is_valid(const name *map_) { return kolk_slotmap_is_valid(&map_->map); }                   \
     KOLK_TYPED_ name##_cursor name##_each(const name *map_) { return kolk_slotmap_each(&map_->map); }                  \

@@ -75,12 +75,6 @@ extern inline void *kolk_slotmap_cursor_next(kolk_slotmap_cursor *cursor);
 
 /* ---- Leaves ------------------------------------------------------------------------------------------------------ */
 
-/* Sets the bounds of the fast paths (I5). */
-static void show_bounds(kolk_slotmap *map) {
-    map->add_bound = add_bound_of(map);
-    map->remove_bound = remove_bound_of(map);
-}
-
 static const char *map_name_of(const kolk_slotmap *map) {
     return map->name ? map->name : "";
 }
@@ -133,7 +127,7 @@ static kolk_status map_enter_scene(void *given, uint32_t capacity) {
     kolk_slotmap *map = given;
     if (kolk_sizes_are_measured_()) {
         map->peak = map->count;
-        show_bounds(map);
+        show_map_bounds(map);
     }
     return kolk_slotmap_reserve(map, capacity);
 }
@@ -192,14 +186,13 @@ kolk_status kolk_slotmap_rebind_abi_(kolk_slotmap *map, const kolk_slotmap_desc 
     map->on_remove = desc->on_remove;
     map->move = desc->move;
     map->context = desc->context;
-    show_bounds(map);
+    show_map_bounds(map);
     if (map_debug_of(map)) kolk_debug_rename_(map->debug, map_name_of(map));
     kolk_registry_rename_(map->number, map->name);
     return KOLK_OK;
 }
 
-/* Lets the debug mode check the places that have no object. */
-static void verify_all(const kolk_slotmap *map, const void *site) {
+void kolk_slotmap_verify_all_(const kolk_slotmap *map, const void *site) {
     for (uint32_t place = map->count; map_debug_of(map) && place < map->fresh; place++)
         kolk_debug_verify_(map->debug, place, map_object_at(map, place), false,
                            map_failure_of(map, KOLK_OK, place, site));
@@ -210,7 +203,7 @@ static void clear_map(kolk_slotmap *map, const void *site);
 KOLK_NOINLINE_ void kolk_slotmap_deinit(kolk_slotmap *map) {
     const void *site = SITE;
     if (!kolk_check_home_(map, map->number, map->name, site)) return;
-    verify_all(map, site); /* first, because the handler may longjmp */
+    kolk_slotmap_verify_all_(map, site); /* first, because the handler may longjmp */
     if (map_has(map, KOLK_DEBUG_SITES)) list_map_leaks(map);
     kolk_registry_remove_(map->number);
     map->number = 0;
@@ -242,7 +235,7 @@ static void put_owner(kolk_slotmap *map, uint32_t slot) {
     uint32_t place = owned(map) - 1;
     map->owners[place] = slot;
     map->cells[slot] = (kolk_cell_){place, 1};
-    show_bounds(map);
+    show_map_bounds(map);
 }
 
 /* Provides a free slot when there is none: a new slot, or a worn-out one. */
@@ -274,7 +267,7 @@ static void retire_slot(kolk_slotmap *map) {
     else
         map->cells[map->worn_last].generation = slot;
     map->worn_last = slot;
-    show_bounds(map);
+    show_map_bounds(map);
 }
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
@@ -304,7 +297,7 @@ KOLK_NOINLINE_ void *kolk_slotmap_add_slow_(kolk_slotmap *map, kolk_handle *out)
     map->count++;
     if (map->count > map->peak) {
         map->peak = map->count;
-        show_bounds(map);
+        show_map_bounds(map);
     }
     if (out) *out = map_handle_of(map, slot);
     if (out) kolk_tools_wrote_(out, sizeof *out);
@@ -360,7 +353,7 @@ KOLK_NOINLINE_ bool kolk_slotmap_remove_slow_(kolk_slotmap *map, kolk_handle han
 }
 
 static void clear_map(kolk_slotmap *map, const void *site) {
-    verify_all(map, site);
+    kolk_slotmap_verify_all_(map, site);
     while (map->count) end_map_life(map, map->owners[map->count - 1], site);
     kolk_slotmap_readdress_(map);
 }

@@ -3,6 +3,7 @@
  *     slotmap.c          the essay and the operations
  *     slotmap_sort.c     the stable sort in place
  *     slotmap_memory.c   the map's block of memory
+ *     slotmap_snapshot.c the map's state as one block of bytes
  *     slotmap_valid.c    the check of all invariants */
 #ifndef KOLK_SRC_SLOTMAP_INSIDE_H
 #define KOLK_SRC_SLOTMAP_INSIDE_H
@@ -49,10 +50,19 @@ static inline uint32_t remove_bound_of(const kolk_slotmap *map) {
     return map_has(map, UINT32_MAX) || map->on_move || map->on_remove || map->move ? 0 : map->fresh;
 }
 
+/* Sets the bounds of the fast paths (I5). */
+static inline void show_map_bounds(kolk_slotmap *map) {
+    map->add_bound = add_bound_of(map);
+    map->remove_bound = remove_bound_of(map);
+}
+
 /* ---- slotmap.c --------------------------------------------------------------------------------------------------- */
 
 /* With the debug setting `move`, moves all objects to different addresses and calls on_move. */
 void kolk_slotmap_readdress_(kolk_slotmap *map);
+
+/* Lets the debug mode check the places that have no object. */
+void kolk_slotmap_verify_all_(const kolk_slotmap *map, const void *site);
 
 /* ---- slotmap_memory.c -------------------------------------------------------------------------------------------- */
 

@@ -4,6 +4,8 @@
 
 #include "snapshot_block.h"
 
+#include "../help/published.h"
+
 static const char *const order_names[] = {"LIFO", "FIFO", "LOWEST"};
 
 static uint32_t mallocs_left = UINT32_MAX;
@@ -43,29 +45,6 @@ static void make_vector(kolk_pool *pool, kolk_reuse reuse) {
     kolk_pool_free(pool, kolk_pool_alloc_at(pool, handle_of(pool, 5, UINT32_MAX)));
     memcpy(kolk_pool_alloc(pool), (unsigned char[]){1, 2, 3}, 3);
     assert_true(kolk_pool_is_valid(pool));
-}
-
-static block published(const char *byte_order, const char *order) {
-    FILE *file = fopen("tests/vectors/snapshot.txt", "r");
-    assert_non_null(file);
-    char line[400], heading[40];
-    unsigned size = 0;
-    snprintf(heading, sizeof heading, "%s %s %%u\n", byte_order, order);
-    while (size == 0 && fgets(line, sizeof line, file)) sscanf(line, heading, &size);
-    assert_true(size > 0);
-    block read = new_block(size);
-    for (size_t i = 0; i < size; i++) {
-        unsigned byte;
-        assert_int_equal(fscanf(file, "%2x", &byte), 1);
-        read.bytes[i] = (unsigned char)byte;
-    }
-    fclose(file);
-    return read;
-}
-
-static bool is_little_endian(void) {
-    uint32_t one = 1;
-    return *(unsigned char *)&one == 1;
 }
 
 static void test_the_published_blocks(void **state) {

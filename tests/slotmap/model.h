@@ -5,6 +5,7 @@
 #define TESTS_SLOTMAP_MODEL_H
 
 #include "../help/model_fails.h"
+#include "snapshot_block.h"
 
 #define MODEL_MAX  40u /* the most objects of a map */
 #define REMEMBERED 64u
@@ -14,6 +15,15 @@ typedef struct record {
     uint32_t slot;
     uint64_t stamp;
 } record;
+
+/* A snapshot, and the part of the model that it brings back. */
+typedef struct moment {
+    block taken; /* has no bytes if there is no snapshot */
+    record live[MODEL_MAX];
+    uint32_t count;
+    uint64_t keyed[MODEL_MAX];
+    uint32_t lives[MODEL_MAX];
+} moment;
 
 typedef struct model {
     kolk_slotmap map;
@@ -33,6 +43,9 @@ typedef struct model {
     uint32_t capacity;
     uint64_t failed, wrong_pool;
     uint32_t removed; /* how often on_remove was called since the last check */
+    uint32_t told;    /* how often on_move was called with from == to since the last restore began */
+    moment past;
+    bool rewound, rewound_wear; /* a restore was done; one was done after slots were worn out */
     kolk_handle remembered[REMEMBERED];
     uint32_t debug;
     notes taken;
@@ -74,6 +87,7 @@ static inline void model_moved(void *object, uint32_t from, uint32_t to, void *c
     model *m = (model *)context;
     model_assert(m, from <= m->desc.max_capacity && to <= m->desc.max_capacity);
     m->beside[to] = m->beside[from];
+    m->told += from == to;
     if (knows_address(m)) model_tell_address(object);
 }
 
@@ -135,7 +149,7 @@ static inline void model_compare(model *m) {
     model_assert(m, stats.capacity >= m->capacity && stats.capacity <= m->desc.max_capacity);
     model_assert(m, stats.failed == m->failed && stats.wrong_pool == m->wrong_pool && stats.debug == m->debug);
     model_assert(m, stats.peak >= m->most && stats.peak <= stats.capacity);
-    model_assert(m, stats.peak == m->most || stats.worn_out || stats.recycled);
+    model_assert(m, stats.peak == m->most || stats.worn_out || stats.recycled || m->rewound_wear);
     model_assert(m, stats.worn_out == model_worn(m) && stats.recycled == m->recycled);
     model_assert(m, stats.object_size == m->desc.object_size && stats.stride == m->map.stride);
     model_assert(m, stats.unused_bytes == (uint64_t)(stats.capacity - stats.peak) * stats.stride);
@@ -154,7 +168,8 @@ static inline void model_compare(model *m) {
         model_assert(m, kolk_slotmap_index(&m->map, object) == place);
         model_assert(m, kolk_handle_equal(kolk_slotmap_handle_of(&m->map, object), now->handle));
         model_assert(m, kolk_slotmap_get(&m->map, now->handle) == object);
-        model_assert(m, kolk_slotmap_slot(&m->map, now->handle) == now->slot && now->slot < stats.peak);
+        model_assert(m, kolk_slotmap_slot(&m->map, now->handle) == now->slot);
+        model_assert(m, now->slot < (m->rewound ? stats.capacity : stats.peak));
         model_assert(m, m->keyed[now->slot] == now->stamp);
         model_assert(m, !m->desc.on_move || m->beside[place] == now->stamp);
     }
@@ -285,6 +300,42 @@ static inline void model_walk(model *m) {
     model_assert(m, visited == before);
 }
 
+/* ---- Snapshots --------------------------------------------------------------------------------------------------- */
+
+static inline void model_remember(model *m) {
+    free(m->past.taken.bytes);
+    m->past = (moment){.taken = take_map_snapshot(&m->map), .count = m->count};
+    memcpy(m->past.live, m->live, sizeof m->past.live);
+    memcpy(m->past.keyed, m->keyed, sizeof m->past.keyed);
+    memcpy(m->past.lives, m->lives, sizeof m->past.lives);
+}
+
+/* Restores the snapshot. The peak and the counters stay, on_remove does not run, and on_move is called for each object.
+ * A new snapshot must equal the old one. */
+static inline void model_restore(model *m) {
+    const moment *past = &m->past;
+    uint32_t before = m->count;
+    if (!past->taken.bytes) return;
+    m->rewound = true;
+    if (m->map.worn || m->map.recycled) m->rewound_wear = true;
+    memcpy(m->live, past->live, sizeof past->live);
+    memcpy(m->keyed, past->keyed, sizeof past->keyed);
+    memcpy(m->lives, past->lives, sizeof past->lives);
+    m->count = past->count;
+    for (uint32_t place = 0; place < m->count; place++) m->beside[place] = m->live[place].stamp;
+    if (m->count > m->most) m->most = m->count;
+    m->told = 0;
+    model_assert(m, kolk_slotmap_restore(&m->map, past->taken.bytes, past->taken.size) == KOLK_OK);
+    model_assert(m, m->told == (m->desc.on_move ? m->count : 0));
+    model_have_gone(m, 0);
+    if (m->debug & KOLK_DEBUG_FILL && !(m->debug & KOLK_DEBUG_MOVE))
+        for (uint32_t place = m->count; place < before; place++)
+            model_assert(m, has_dead_fill(model_at(m, place), m->desc.object_size));
+    block again = take_map_snapshot(&m->map);
+    if (!knows_address(m)) model_assert(m, equals(again, past->taken));
+    free(again.bytes);
+}
+
 /* Passes pointers that do not point to objects. */
 static inline void model_misuse(model *m) {
     int on_stack = 0;
@@ -341,6 +392,10 @@ static inline void model_step(model *m) {
         model_assert(m, kolk_slotmap_trim(&m->map) == 0 || !m->desc.memory);
     } else if (choice == 62 && model_draw(m, 4) == 0) {
         model_clear(m);
+    } else if (choice == 63 && model_draw(m, 2) == 0) {
+        model_remember(m);
+    } else if (choice == 63) {
+        model_restore(m);
     }
     model_compare(m);
 }
@@ -387,6 +442,7 @@ static inline void model_init(model *m) {
 
 static inline void model_deinit(model *m) {
     bool leaks = m->count && m->debug & KOLK_DEBUG_SITES;
+    free(m->past.taken.bytes);
     kolk_slotmap_deinit(&m->map);
     model_have_gone(m, m->count);
     model_assert(m, all_bytes_are(&m->map, sizeof m->map, 0));

@@ -4,6 +4,7 @@
 
 #include "../help/system_calls.h"
 #include "slotmap_test.h"
+#include "snapshot_block.h"
 
 static uint32_t flags_of(const kolk_slotmap *map) {
     kolk_stats stats;
@@ -85,7 +86,14 @@ static void moves_by_sort(kolk_slotmap *map) {
     kolk_slotmap_sort(map, compare_letters, NULL);
 }
 
-static void (*const all_moves[])(kolk_slotmap *map) = {moves_by_remove, moves_by_sort, kolk_slotmap_clear};
+static void moves_by_restore(kolk_slotmap *map) {
+    block taken = take_map_snapshot(map);
+    assert_int_equal(kolk_slotmap_restore(map, taken.bytes, taken.size), KOLK_OK);
+    free(taken.bytes);
+}
+
+static void (*const all_moves[])(kolk_slotmap *map) = {moves_by_remove, moves_by_sort, moves_by_restore,
+                                                       kolk_slotmap_clear};
 static unsigned way, wrong_handles;
 
 static unsigned later; /* how many moves follow */

@@ -3,6 +3,7 @@
 #include "../help/debug_test.h"
 
 #include "slotmap_test.h"
+#include "snapshot_block.h"
 
 #include "core/tools.h"
 
@@ -86,9 +87,20 @@ static void test_places(void **state) {
             kolk_slotmap_remove(&map, add_letter(&map, 'b'));
             assert_told(&map);
         }
+        block three = take_map_snapshot(&map);
         assert_int_equal(kolk_slotmap_reserve(&map, 9), KOLK_OK);
         add_letter(&map, 'b');
         assert_told(&map);
+        block four = take_map_snapshot(&map);
+        for (int i = 0; i < 12; i++) {
+            block next = i % 2 ? four : three;
+            const unsigned char *before = map.objects;
+            assert_int_equal(kolk_slotmap_restore(&map, next.bytes, next.size), KOLK_OK);
+            assert_told(&map);
+            if (map.objects != before) assert_hidden(before, before + (size_t)map.capacity * map.stride, true);
+        }
+        free(three.bytes);
+        free(four.bytes);
         kolk_slotmap_clear(&map);
         assert_told(&map);
         const unsigned char *objects = map.objects, *end = objects + (size_t)map.capacity * map.stride;
