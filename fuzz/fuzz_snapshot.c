@@ -1,7 +1,7 @@
 /* fuzz_snapshot.c: restores a pool or a slot map from any bytes, and another one by converting its objects. The first
  * byte chooses it: a slot map if the two lowest bits are set. The rest is a block, whose checksum is corrected if the
- * highest bit of the first byte is set. Afterwards the pool or map is either unchanged or valid, and all operations keep
- * it valid. In both cases it can be saved and restored to the same state. */
+ * highest bit of the first byte is set. Afterwards the pool or map is either unchanged or valid, and all operations
+ * keep it valid. In both cases it can be saved and restored to the same state. */
 #define _POSIX_C_SOURCE 200809L /* setenv */
 #include "../tests/help/plain.h"
 
@@ -21,8 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* ---- Pools ------------------------------------------------------------------------------------------------------- */
 
-/* The bits of `choice` are: order (2 bits, not both set), generations (2), debug mode, growing, ages, and bit 7, which is used
- * elsewhere. */
+/* The bits of `choice` are: order (2 bits, not both set), generations (2), debug mode, growing, ages, and bit 7, which
+ * is used elsewhere. */
 static void make(kolk_pool *pool, unsigned choice) {
     kolk_pool_desc desc = {.name = "fuzz", .object_size = 3, .capacity = SLOTS};
     desc.reuse = (kolk_reuse)(choice % 4);

@@ -1,19 +1,20 @@
 /* slotmap_snapshot.c: saves the state of a slot map as one block of bytes, and restores it.
  *
- *     | header | generations | links  | objects | 0 to 7 zeros | checksum |
- *       48       4 a slot      4 a      object_size each,        8 bytes
- *       bytes                  slot     in the order of places
+ *     | header | generations | links    | objects | 0 to 7 zeros | checksum |
+ *       48       4 a slot      4 a slot   object_size each,        8 bytes
+ *       bytes                             in the order of places
  *
  * The block covers all slots below fresh. The links store the places and all orders of slots in one chain (snapshot.h):
  *
- *     first -> the slots of the objects -> free slots               -> worn-out slots     -> 0
- *              (in the order of places)    (in the order of their use)  (the oldest first)
+ *     first -> slots of objects -> free slots     -> worn-out slots -> 0
+ *              (in the order of    (in the order     (the oldest
+ *              places)             of their use)     first)
  *
  * Even a forged block with a correct checksum cannot break an invariant of slotmap.c. These rules are checked:
  *
- *     S1  count <= fresh - worn <= fresh                                       (I1)
- *     S2  the chain has all slots below fresh, each once                       (I2, I3)
- *     S3  all generations are within bounds; they are 0 for exactly the last `worn` slots of the chain  (I3, I4)
+ *     S1  count <= fresh - worn <= fresh                                                    (I1)
+ *     S2  the chain has all slots below fresh, each once                                    (I2, I3)
+ *     S3  all generations are within bounds; they are 0 for exactly the chain's last `worn` slots  (I3, I4)
  *     S4  padding before the checksum is 0, so equal states have equal blocks
  *     S5  objects that are converted have a size; the sizes of the parts add up to the size of the block
  *
@@ -162,7 +163,7 @@ static void begin_other_lives(kolk_slotmap *map, const map_header *head, const u
         kolk_debug_begin_life_(map->debug, slot, map_object_at(map, next++), site);
     }
     KOLK_ASSERT_(next == head->count);
-    if (head->fresh < map->fresh) kolk_debug_forget_(map->debug, head->fresh, map->fresh);
+    kolk_debug_forget_(map->debug, head->fresh, map->fresh);
 }
 
 /* Updates the debug mode, and makes the places of the block's objects accessible. With the setting `move`, the places
@@ -201,6 +202,12 @@ static void take_slots(kolk_slotmap *map, const map_header *head, const unsigned
     map->worn = head->worn;
 }
 
+static void convert_map_objects(const kolk_slotmap *map, const unsigned char *bytes, size_t saved_size,
+                                const kolk_conversion_ *by) {
+    for (uint32_t place = 0; place < map->count; place++, bytes += saved_size)
+        kolk_conversion_make_(by, map_object_at(map, place), map->object_size, bytes, saved_size);
+}
+
 /* Restores the state; this cannot fail. The map keeps its peak. If `fresh` decreases, it can no longer serve as the
  * peak, so the peak is counted from then on. */
 static void take_in_map(kolk_slotmap *map, const map_header *head, const unsigned char *bytes,
@@ -211,10 +218,10 @@ static void take_in_map(kolk_slotmap *map, const map_header *head, const unsigne
     KOLK_ASSERT_(map->count == head->count);
     take_slots(map, head, bytes + at.generations, bytes + at.links);
     show_map_bounds(map);
-    const unsigned char *saved = bytes + at.objects;
-    if (!by->convert) kolk_snapshot_load_(saved, map->objects, map->stride, map->object_size, map->count);
-    for (uint32_t place = 0; by->convert && place < map->count; place++, saved += head->object_size)
-        kolk_conversion_make_(by, map_object_at(map, place), map->object_size, saved, head->object_size);
+    if (by->convert)
+        convert_map_objects(map, bytes + at.objects, head->object_size, by);
+    else
+        kolk_snapshot_load_(bytes + at.objects, map->objects, map->stride, map->object_size, map->count);
     for (uint32_t place = 0; map->on_move && place < map->count; place++)
         map->on_move(map_object_at(map, place), place, place, map->context);
 }

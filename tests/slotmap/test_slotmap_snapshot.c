@@ -6,6 +6,7 @@
 #include "slotmap_test.h"
 #include "snapshot_block.h"
 
+#include "../help/no_sites.h"
 #include "../help/published.h"
 
 static kolk_status restore(kolk_slotmap *map, block from) {
@@ -330,6 +331,8 @@ static void test_counters_go_on(void **state) {
     block empty = take_map_snapshot(&map);
     for (unsigned n = 0; n < 5; n++) add_letter(&map, 'a');
     block five = take_map_snapshot(&map);
+    for (uint32_t slot = 0; slot < 3; slot++) remove_slot(&map, slot);
+    block two_of_five = take_map_snapshot(&map);
     assert_int_equal(restore(&map, empty), KOLK_OK);
     for (uint32_t n = 1; n <= 10; n++) {
         add_letter(&map, 'a');
@@ -347,8 +350,22 @@ static void test_counters_go_on(void **state) {
     assert_int_equal(restore(&map, five), KOLK_OK);
     kolk_slotmap_stats(&map, &stats);
     assert_int_equal(stats.peak, 5);
+    end_map(&map);
+    make_map(&map, &(kolk_slotmap_desc){.name = "peak", .object_size = 8, .capacity = 10});
+    assert_int_equal(restore(&map, two_of_five), KOLK_OK);
+    kolk_slotmap_stats(&map, &stats);
+    assert_int_equal(stats.peak, 5); /* slots that were in use */
+    end_map(&map);
+    make_map(&map, &(kolk_slotmap_desc){.name = "peak", .object_size = 8, .capacity = 10});
+    add_letter(&map, 'a'), add_letter(&map, 'b');
+    assert_int_equal(restore(&map, empty), KOLK_OK);
+    assert_int_equal(restore(&map, five), KOLK_OK); /* more than the peak so far, which is counted */
+    assert_true(kolk_slotmap_is_valid(&map));
+    kolk_slotmap_stats(&map, &stats);
+    assert_int_equal(stats.peak, 5);
     free(empty.bytes);
     free(five.bytes);
+    free(two_of_five.bytes);
     end_map(&map);
 }
 
@@ -657,23 +674,29 @@ static void test_lies(void **state) {
     end_small(&s);
 }
 
-/* Sizes that agree, although count exceeds the slots that are not worn out. */
-static void test_an_object_without_a_slot(void **state) {
+/* Blocks whose sizes, chain and generations agree, although count exceeds the slots that are not worn out, or worn
+ * exceeds all slots. */
+static void test_objects_without_slots(void **state) {
     (void)state;
-    kolk_slotmap map;
-    make_map(&map, &(kolk_slotmap_desc){.name = "more", .object_size = 8, .capacity = 4});
-    add_letter(&map, 'a'), add_letter(&map, 'b');
-    block taken = take_map_snapshot(&map), forged = new_block(taken.size + 8);
-    memset(forged.bytes, 0, forged.size);
-    memcpy(forged.bytes, taken.bytes, taken.size);
-    put_number(forged, SIZE_AT + (is_little_endian() ? 0 : 4), (uint32_t)forged.size);
-    put_number(forged, MAP_COUNT_AT, 3);
-    seal(forged);
-    assert_int_equal(restore(&map, forged), KOLK_FORGED_SNAPSHOT);
-    assert_string_equal(letters(&map), "ab");
-    free(taken.bytes);
-    free(forged.bytes);
-    end_map(&map);
+    static const uint32_t lies[][3] = {{0, 3, 0}, {1, 2, 1}, {0, 2, UINT32_MAX}, {0, 2, UINT32_MAX - 5}};
+    for (size_t i = 0; i < LENGTH_OF(lies); i++) {
+        kolk_slotmap map;
+        make_map(&map, &(kolk_slotmap_desc){.name = "more", .object_size = 8, .capacity = 4});
+        add_letter(&map, 'a'), add_letter(&map, 'b');
+        if (lies[i][0]) remove_slot(&map, 1), wear_out(&map, 1);
+        block taken = take_map_snapshot(&map), forged = new_block(MAP_HEADER + 2 * 8 + lies[i][1] * 8 + 8);
+        memset(forged.bytes, 0, forged.size);
+        memcpy(forged.bytes, taken.bytes, taken.size - 8);
+        put_number(forged, SIZE_AT + (is_little_endian() ? 0 : 4), (uint32_t)forged.size);
+        put_number(forged, MAP_COUNT_AT, lies[i][1]);
+        put_number(forged, MAP_WORN_AT, lies[i][2]);
+        seal(forged);
+        assert_int_equal(restore(&map, forged), KOLK_FORGED_SNAPSHOT);
+        assert_string_equal(letters(&map), lies[i][0] ? "a" : "ab");
+        free(taken.bytes);
+        free(forged.bytes);
+        end_map(&map);
+    }
 }
 
 /* The 0 to 7 bytes of padding before the checksum must be 0. */
@@ -811,6 +834,68 @@ static void test_damage_and_sites(void **state) {
     free(empty.bytes);
 }
 
+/* All objects that this function adds have the same site. */
+KOLK_NOINLINE_ static void add_or_remove(kolk_slotmap *map, uint64_t *random) {
+    uint32_t count = kolk_slotmap_count(map);
+    if (random_below(random, 3))
+        kolk_slotmap_add(map, NULL);
+    else if (count)
+        kolk_slotmap_remove(map, handle_at(map, random_below(random, count)));
+}
+
+/* Lives that the map and the block have go on, with their sites; the others end, or begin by the restore. */
+static void test_lives(void **state) {
+    (void)state;
+    static reports kept;
+    uint64_t random = number_from_environment("KOLK_TEST_SEED", 20261126);
+    for (unsigned round = 0; round < 300; round++) {
+        kolk_slotmap map, other;
+        kolk_slotmap_desc desc = {.name = "lives", .object_size = 4, .max_capacity = 12};
+        desc.debug = round % 2 ? "sites" : "sites,fill,move";
+        make_map(&map, &desc);
+        make_map(&other, &desc);
+        for (uint32_t n = random_below(&random, 40); n > 0; n--) add_or_remove(&map, &random);
+        for (uint32_t n = random_below(&random, 40); n > 0; n--) add_or_remove(&other, &random);
+        uint32_t both = 0, all = map.count;
+        for (uint32_t slot = 0; slot < map.fresh && slot < other.fresh; slot++)
+            both += map.cells[slot].place < map.count && other.cells[slot].place < other.count;
+        block taken = take_map_snapshot(&map);
+        begin_reports(&kept);
+        assert_int_equal(restore(&other, taken), KOLK_OK);
+        assert_no_more(&kept);
+        kolk_slotmap_clear(&map);
+        end_map(&map);
+        kolk_slotmap_deinit(&other); /* reports all lives by their sites, the oldest first */
+        if (both) assert_int_equal(next_report(&kept)->failure.count, both);
+        if (all > both) assert_int_equal(next_report(&kept)->failure.count, all - both);
+        assert_no_more(&kept);
+        free(taken.bytes);
+    }
+}
+
+/* Restored objects leave fills behind, like others. */
+static void test_fills_behind_restored_objects(void **state) {
+    (void)state;
+    kolk_slotmap map;
+    kolk_slotmap_desc desc = {.name = "behind", .object_size = 12, .capacity = 4, .debug = "fill"};
+    make_map(&map, &desc);
+    add_letter(&map, 'a'), add_letter(&map, 'b');
+    block two = take_map_snapshot(&map);
+    end_map(&map);
+    for (uint32_t place = 0; place < 2; place++) {
+        make_map(&map, &desc);
+        assert_int_equal(restore(&map, two), KOLK_OK);
+        kolk_slotmap_clear(&map);
+        unsigned char *object = (unsigned char *)kolk_slotmap_objects(&map) + (size_t)place * map.stride;
+        assert_true(has_dead_fill(object, 12));
+        *object ^= 1;
+        assert_false(kolk_slotmap_is_valid(&map));
+        *object ^= 1;
+        end_map(&map);
+    }
+    free(two.bytes);
+}
+
 /* Vacated places are filled, and a write to one is found. */
 static void test_fills(void **state) {
     (void)state;
@@ -901,15 +986,22 @@ static void test_move(void **state) {
 }
 
 static int alive; /* by the profiler's calls */
+static const void *alive_at[8];
 
+/* Asserts that there are no two objects at one address, and that what ends has begun. */
 static void hear_alloc(const char *pool, const void *object, size_t size, void *context) {
-    (void)pool, (void)object, (void)size, (void)context;
-    alive++;
+    (void)pool, (void)size, (void)context;
+    assert_true(alive < 8);
+    for (int n = 0; n < alive; n++) assert_ptr_not_equal(alive_at[n], object);
+    alive_at[alive++] = object;
 }
 
 static void hear_free(const char *pool, const void *object, void *context) {
-    (void)pool, (void)object, (void)context;
-    alive--;
+    (void)pool, (void)context;
+    int n = 0;
+    while (n < alive && alive_at[n] != object) n++;
+    assert_true(n < alive);
+    alive_at[n] = alive_at[--alive];
 }
 
 static void test_profilers_hear_of_lives(void **state) {
@@ -962,11 +1054,13 @@ int main(void) {
         TEST(test_forged_bytes),
         TEST(test_forged_numbers),
         TEST(test_lies),
-        TEST(test_an_object_without_a_slot),
+        TEST(test_objects_without_slots),
         TEST(test_lies_in_the_padding),
         TEST(test_other_maps),
         TEST(test_debug_modes_understand_each_other),
         TEST(test_damage_and_sites),
+        TEST(test_lives),
+        TEST(test_fills_behind_restored_objects),
         TEST(test_fills),
         TEST(test_a_restore_may_be_jumped_out_of),
         TEST(test_move),

@@ -526,6 +526,32 @@ static void use_snapshots(void) {
     kolk_pool_deinit(&pool);
 }
 
+/* The same for a slot map whose objects have padding. */
+static void use_snapshots_of_a_map(void) {
+    struct padded {
+        char letter;
+        int number;
+    };
+    kolk_slotmap map;
+    kolk_slotmap_desc desc = {.name = "saved", .object_size = sizeof(struct padded), .max_capacity = 10};
+    REQUIRE(kolk_slotmap_init(&map, &desc) == KOLK_OK);
+    kolk_handle handle;
+    struct padded *first = kolk_slotmap_add(&map, &handle);
+    first->letter = 'a';
+    first->number = 17;
+    size_t size = kolk_slotmap_snapshot_size(&map);
+    unsigned char *block = malloc(size);
+    REQUIRE(block && kolk_slotmap_snapshot(&map, block, size) == size);
+    REQUIRE(kolk_slotmap_remove(&map, handle));
+    REQUIRE(kolk_slotmap_restore(&map, block, size) == KOLK_OK);
+    first = kolk_slotmap_get(&map, handle);
+    REQUIRE(first && first->letter == 'a' && first->number == 17);
+    block[size / 2] ^= 1;
+    REQUIRE(kolk_slotmap_restore(&map, block, size) != KOLK_OK);
+    free(block);
+    kolk_slotmap_deinit(&map);
+}
+
 int main(void) {
     kolk_set_failure_handler(note, &failures);
     use_all_kinds();
@@ -537,6 +563,7 @@ int main(void) {
     make_mistakes();
     use_keep();
     use_snapshots();
+    use_snapshots_of_a_map();
     use_types();
     make_settings_mistake();
     use_the_rest();
