@@ -131,8 +131,8 @@ static kolk_status prove_map(const kolk_slotmap *map, const unsigned char *bytes
 
 /* ---- The debug mode ---------------------------------------------------------------------------------------------- */
 
-/* Ends the lives that only the map has. Returns how many lives go on; their slots then own the first places. Only slots
- * move, because all objects will be overwritten. */
+/* Ends the lives that only the map has. Returns how many lives go on; the cells of their slots then have the first
+ * places. Objects stay where they are, because all will be overwritten. */
 static uint32_t end_other_lives(kolk_slotmap *map, const map_header *head, const unsigned char *links,
                                 const void *site) {
     uint32_t kept = 0, slot = head->first - 1;
@@ -141,8 +141,7 @@ static uint32_t end_other_lives(kolk_slotmap *map, const map_header *head, const
         uint32_t place = map->cells[slot].place, other = map->owners[kept];
         map->owners[place] = other;
         map->cells[other].place = place;
-        map->owners[kept] = slot;
-        map->cells[slot].place = kept++;
+        map->cells[slot].place = kept++; /* nobody reads owners[kept] any more */
     }
     for (uint32_t place = map->count; place-- > kept;) {
         kolk_debug_end_life_(map->debug, map->owners[place], site);
@@ -167,7 +166,7 @@ static void begin_other_lives(kolk_slotmap *map, const map_header *head, const u
 }
 
 /* Updates the debug mode, and makes the places of the block's objects accessible. With the setting `move`, the places
- * then have different addresses. I2 holds until take_in_map, but objects are not in the places of their slots. */
+ * then have different addresses. I2 is broken until take_in_map. */
 static void change_objects(kolk_slotmap *map, const map_header *head, const unsigned char *links, const void *site) {
     bool debugs = map_debug_of(map) != NULL;
     uint32_t kept = debugs ? end_other_lives(map, head, links, site) : 0;
