@@ -546,7 +546,7 @@ static void test_every_cut_is_refused(void **state) {
         if (size >= MAP_HEADER) { /* with a header of this length; the checksum needs whole words */
             bool sealed = size % 8 == 0 && size > MAP_HEADER;
             put_number(cut, SIZE_AT + (is_little_endian() ? 0 : 4), (uint32_t)size);
-            if (sealed) seal(cut);
+            if (size % 8 == 0) seal(cut); /* with nothing but a header, it overwrites the header's end */
             assert_refused(&s, cut.bytes, size, sealed ? KOLK_FORGED_SNAPSHOT : KOLK_DAMAGED_SNAPSHOT);
         }
         free(cut.bytes);
