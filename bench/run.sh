@@ -1,6 +1,6 @@
 #!/bin/sh
 # bench/run.sh PROGRAMS [RESULT]: runs the benchmark programs in the directory PROGRAMS and writes RESULT.json,
-# RESULT.md, RESULT-components.csv, RESULT-flat.md and RESULT-preload.md, and for queue, shared, resource, heap
+# RESULT.md, RESULT-components.csv, RESULT-flat.md, RESULT-frame.md and RESULT-preload.md, and for queue, shared, resource, heap
 # and nested RESULT-queue.csv, RESULT-queue.md and so on (default: PROGRAMS/results).
 # REPETITIONS=9 and MIN_TIME=0.05 (seconds per repetition) may be set. A run takes about 15 minutes.
 set -eu
@@ -29,6 +29,7 @@ if [ -x "$programs/select" ]; then # 77: no server is installed, as tools/postgr
   "$here/../tools/with_postgres.sh" "$programs/select" >> "$result-resource.csv" || [ $? = 77 ]
 fi
 "$programs/flat" > "$result-flat.md"
+"$programs/frame" > "$result-frame.md"
 echo "heap ..." >&2
 "$programs/heap" > "$result-heap.csv"
 echo "nested ..." >&2
@@ -36,4 +37,4 @@ echo "nested ..." >&2
 python3 "$here/report.py" "$programs" "$result"
 echo "preload ..." >&2
 python3 "$here/preload.py" "$programs/../libkolk-malloc.so" 5 "$programs/loads" > "$result-preload.md"
-cat "$result.md" "$result-queue.md" "$result-shared.md" "$result-resource.md" "$result-flat.md" "$result-heap.md" "$result-nested.md" "$result-preload.md"
+cat "$result.md" "$result-queue.md" "$result-shared.md" "$result-resource.md" "$result-flat.md" "$result-frame.md" "$result-heap.md" "$result-nested.md" "$result-preload.md"

@@ -265,9 +265,10 @@ struct kolk_pinned_ {
  *
  *     KOLK_SLOTMAP_TYPE(bodies, struct body)
  *
- * makes `bodies` (a slot map), `bodies_object`, `bodies_handle`, and bodies_init, _rebind, _add, _remove, _get, _objects,
- * _count, _available, _handle_of, _index, _at, _slot, _sort (whose compare takes const void *), _clear, _reserve,
- * _trim, _snapshot_size, _snapshot, _restore, _restore_converted, _stats, _is_valid and _deinit, which work as in slotmap.h. The untyped map is `bodies.map`. */
+ * makes `bodies` (a slot map), `bodies_object`, `bodies_handle`, and bodies_init, _rebind, _add, _remove, _get,
+ * _objects, _count, _available, _handle_of, _index, _at, _slot, _sort (whose compare takes const void *), _clear,
+ * _reserve, _trim, _snapshot_size, _snapshot, _restore, _restore_converted, _stats, _is_valid and _deinit, which work
+ * as in slotmap.h. The untyped map is `bodies.map`. */
 #define KOLK_SLOTMAP_TYPE(name, ...)                                                                                   \
     typedef __VA_ARGS__ name##_object;                                                                                 \
     KOLK_SLOTMAP_TYPE_(name, name##_object)
@@ -335,8 +336,8 @@ struct kolk_pinned_ {
  *
  *     KOLK_QUEUE_TYPE(jobs, struct job)
  *
- * makes `jobs` (a queue), `jobs_item`, and jobs_init, _rebind, _push (of a const struct job *), _pop (to a struct job *),
- * _push_n, _pop_n, _count, _clear, _close, _shutdown, _reopen, _fd, _stats, _is_valid and _deinit, which work as in
+ * makes `jobs` (a queue), `jobs_item`, and jobs_init, _rebind, _push (of a const struct job *), _pop (to a struct job
+ * *), _push_n, _pop_n, _count, _clear, _close, _shutdown, _reopen, _fd, _stats, _is_valid and _deinit, which work as in
  * queue.h. Leave item_size of the descriptor 0. The untyped queue is `jobs.queue`. The type may be a pointer: then
  * pointers travel, not objects. */
 #define KOLK_QUEUE_TYPE(name, ...)                                                                                     \
@@ -443,10 +444,10 @@ struct kolk_pinned_ {
  *
  *     KOLK_RESOURCE_TYPE(connections, PGconn)
  *
- * makes `connections` (the pool), `connections_borrowed` (a borrow), `connections_resource`, and connections_init, _rebind,
- * _borrow, _resource_of (the PGconn * of a borrow), _give_back, _discard, _fd, _close, _evict, _evict_generation (of a
- * borrow), _evict_if, _pause, _resume, _resize, _tick, _stats, _is_valid and _deinit, which work as in resource.h. The
- * factory keeps its void *. The untyped ones are `connections.pool` and `borrowed.borrow`. */
+ * makes `connections` (the pool), `connections_borrowed` (a borrow), `connections_resource`, and connections_init,
+ * _rebind, _borrow, _resource_of (the PGconn * of a borrow), _give_back, _discard, _fd, _close, _evict,
+ * _evict_generation (of a borrow), _evict_if, _pause, _resume, _resize, _tick, _stats, _is_valid and _deinit, which
+ * work as in resource.h. The factory keeps its void *. The untyped ones are `connections.pool` and `borrowed.borrow`. */
 #define KOLK_RESOURCE_TYPE(name, ...)                                                                                  \
     typedef __VA_ARGS__ name##_resource;                                                                               \
     KOLK_RESOURCE_TYPE_(name, name##_resource)
