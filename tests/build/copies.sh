@@ -43,7 +43,7 @@ own() { # HOST MODULE: each has a copy of its own
   check KOLK_DEBUG=all "$1" "$2" h1k2kaeb "h|1|k|2|k|a|kolk: kept: 3 $alive|kolk: kept: $lost|e|b|$hosts"
   check KOLK_DEBUG=fill:hosts "$1" "$2" h1kea 'h|1|k|e|a|exit|'
   check KOLK_DEBUG=all "$1" "$2" 1wd2wdab '1|w|d|2|w|d|a|b|exit|'
-  check KOLK_DEBUG= "$1" "$2" 1w2d '1|w|2|d|kolk: a pool without a name: it was never initialised, or is a copy of a pool that is deinit?d, or belongs to another copy of kolk*'
+  check KOLK_DEBUG= "$1" "$2" 1w2d '1|w|2|d|kolk: world: it was never initialised, or is a copy of a pool that is deinit?d, or belongs to another copy of kolk*'
 }
 one() { # HOST MODULE: both use the program's copy
   local debug
@@ -51,6 +51,7 @@ one() { # HOST MODULE: both use the program's copy
     check KOLK_DEBUG=$debug "$1" "$2" 1wu2uaudb '1|w|u|2|u|a|u|d|b|exit|'
     check KOLK_DEBUG=$debug "$1" "$2" 1wua2udb '1|w|u|a|2|u|d|b|exit|'
   done
+  check KOLK_DEBUG=all "$1" "$2" 1wa "1|w|a|exit|kolk: world: 3 $alive|" # its name lay in the library
   check KOLK_DEBUG=all "$1" "$2" h1kea "h|1|k|e|a|$hosts"
   check KOLK_DEBUG=all "$1" "$2" h1ka "h|1|k|a|${hosts}kolk: kept: its storage was freed or went out of scope without a deinit, or it was moved: what it had is lost|"
 }

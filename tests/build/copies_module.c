@@ -1,6 +1,6 @@
 /* A library for copies.c. Its steps:
  *     k e   fills a pool of its own; ends it
- *     w     initialises the program's world, and allocates 3 objects there
+ *     w     initialises the program's world, with a name that lies in the library, and allocates 3 objects there
  *     u     frees an object of the world, and allocates another one
  *     d     frees all objects of the world, and ends it */
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static void end(kolk_pool *pool) {
 void take_step(char step, kolk_pool *world) {
     if (step == 'k') fill(&kept, "kept");
     if (step == 'e') end(&kept);
-    if (step == 'w') fill(world, NULL);
+    if (step == 'w') fill(world, "world");
     if (step == 'u') replace_one(world);
     if (step == 'd') end(world);
 }
