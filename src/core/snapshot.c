@@ -28,7 +28,7 @@ size_t kolk_snapshot_seal_(unsigned char *bytes, uint64_t padding, uint64_t size
     uint64_t end = round_up(padding, 8), sum;
     KOLK_ASSERT_(size == end + sizeof sum);
     memset(bytes + padding, 0, (size_t)(end - padding));
-    kolk_tools_wrote_(bytes, (size_t)end); /* padding in objects may be uninitialised */
+    kolk_tools_copied_(bytes, (size_t)end);
     sum = checksum_of(bytes, end);
     memcpy(bytes + end, &sum, sizeof sum);
     kolk_tools_wrote_(bytes + end, sizeof sum);

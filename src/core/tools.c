@@ -6,7 +6,14 @@
 #ifdef __has_include
 #if __has_include(<valgrind/memcheck.h>)
 #include <valgrind/memcheck.h>
+#define HAS_VALGRIND 1
 #endif
+#endif
+#ifndef HAS_VALGRIND
+#define HAS_VALGRIND                             0
+#define VALGRIND_MAKE_MEM_DEFINED(bytes, size)   0
+#define VALGRIND_MAKE_MEM_NOACCESS(bytes, size)  0
+#define VALGRIND_MAKE_MEM_UNDEFINED(bytes, size) 0
 #endif
 
 #if KOLK_TOOLS_
@@ -25,13 +32,9 @@ extern WEAK void __msan_scoped_disable_interceptor_checks(void);
 extern WEAK void __msan_scoped_enable_interceptor_checks(void);
 
 static bool runs_under_memcheck(void) {
-#ifdef VALGRIND_MAKE_MEM_DEFINED
     char byte = 0;
-    (void)byte; /* where memcheck does not run, its header defines the macro as 0 */
+    (void)byte;                                      /* where memcheck does not run, the macro is 0 */
     return VALGRIND_MAKE_MEM_DEFINED(&byte, 1) != 0; /* Valgrind's other tools return 0 */
-#else
-    return false;
-#endif
 }
 
 bool kolk_tools_watch_malloc_(void) {
@@ -42,10 +45,10 @@ void kolk_tools_wrote_(const void *bytes, size_t size) {
     if (__msan_unpoison) __msan_unpoison(bytes, size);
 }
 
-#ifndef VALGRIND_MAKE_MEM_NOACCESS
-#define VALGRIND_MAKE_MEM_NOACCESS(bytes, size)  ((void)0)
-#define VALGRIND_MAKE_MEM_UNDEFINED(bytes, size) ((void)0)
-#endif
+void kolk_tools_copied_(const void *bytes, size_t size) {
+    kolk_tools_wrote_(bytes, size);
+    (void)VALGRIND_MAKE_MEM_DEFINED(bytes, size);
+}
 
 void kolk_tools_hide_(const void *bytes, size_t size) {
     if (__asan_poison_memory_region) __asan_poison_memory_region(bytes, size);
@@ -82,7 +85,7 @@ uint32_t kolk_features(void) {
 #ifdef DTRACE_PROBE
     features |= KOLK_HAS_PROBES;
 #endif
-#ifdef VALGRIND_MAKE_MEM_DEFINED
+#if HAS_VALGRIND
     features |= KOLK_HAS_VALGRIND;
 #endif
 #if KOLK_HOSTED

@@ -20,6 +20,9 @@ bool kolk_tools_watch_malloc_(void);
 /* Marks these bytes as written for MemorySanitizer, which does not see the library's own writes. */
 void kolk_tools_wrote_(const void *bytes, size_t size);
 
+/* Marks these bytes as written for every tool: copies of objects, whose padding may never have been written. */
+void kolk_tools_copied_(const void *bytes, size_t size);
+
 /* Poisons these bytes: they must not be touched from now on. For AddressSanitizer, no byte after them in the same
  * granule of 8 bytes may be in use. */
 void kolk_tools_hide_(const void *bytes, size_t size);
@@ -43,6 +46,10 @@ static inline bool kolk_tools_watch_malloc_(void) {
 }
 
 static inline void kolk_tools_wrote_(const void *bytes, size_t size) {
+    (void)bytes, (void)size;
+}
+
+static inline void kolk_tools_copied_(const void *bytes, size_t size) {
     (void)bytes, (void)size;
 }
 

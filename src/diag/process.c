@@ -39,10 +39,12 @@ static void keep_last(const kolk_record_ *last, const kolk_kind_ *kind, const ch
 /* ---- At exit, and at unload -------------------------------------------------------------------------------------- */
 
 /* When a library is unloaded, its destructors run before the functions that it gave to atexit. When a process exits,
- * they run after them. */
+ * they run after them. (Microsoft's compiler has no destructors, so there an unload is taken for the exit.) */
+#if !KOLK_MSVC_
 __attribute__((destructor)) static void note_unload(void) {
     this_process.unloads = true;
 }
+#endif
 
 static bool lists_leaks(const kolk_listed_ *at) {
     return at->kind->leaks && at->debug & KOLK_DEBUG_SITES;

@@ -44,7 +44,7 @@ static void begin(void *context) {
     kolk_leaves_end_();
     arena_begin();
     *s = (state){.top = 0};
-    kolk_heap_desc desc = {.name = "scheduled", .classes = &(kolk_heap_class){.size = ARENA_PAGE}, .n_classes = 1};
+    kolk_heap_desc desc = {.classes = &(kolk_heap_class){.size = ARENA_PAGE}, .n_classes = 1};
     schedule_assert(kolk_heap_init(&s->heap, &desc) == KOLK_OK);
     s->heap.inside->trays[0].capacity = CAPACITY; /* the capacity of the class, which is not made yet */
     for (unsigned n = 0; n < THREADS; n++) {

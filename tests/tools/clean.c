@@ -323,6 +323,7 @@ static void use_a_full_pool(kolk_reuse reuse) {
     desc.on_evict = evicted;
     desc.on_full = kolk_pool_evict_oldest;
     desc.cost = cost;
+    desc.ranked = true;
     desc.overflow = &spare.pool;
     desc.context = &calls;
     REQUIRE(voices_init(&pool, &desc) == KOLK_OK);
@@ -340,6 +341,8 @@ static void use_a_full_pool(kolk_reuse reuse) {
     urgent->loudness = 100;
     urgent->uses = 1;
     REQUIRE(!voices_alloc_over(&pool, -1) && voices_alloc_over(&pool, 50)); /* in place of the fourth object */
+    voices_recost(&pool, voices_oldest(&pool));
+    voices_recost(&pool, NULL);
     int walked = 0;
     for (voice *each = voices_oldest(&pool); each; each = voices_newer(&pool, each)) walked++;
     REQUIRE(walked == 7 && voices_is_valid(&pool)); /* and one more is protected */
@@ -503,6 +506,11 @@ static void use_the_rest(void) {
 }
 
 /* Saves the pool into a block and loads it again, with a scene in between. */
+static void copy_saved(void *object, const void *saved, size_t saved_size, void *context) {
+    REQUIRE(context == &calls);
+    memcpy(object, saved, saved_size);
+}
+
 static void use_snapshots(void) {
     kolk_pool pool;
     kolk_pool_desc desc = {.name = "saved", .object_size = sizeof(int), .capacity = 10, .ages = true};
@@ -518,6 +526,8 @@ static void use_snapshots(void) {
     REQUIRE(!kolk_pool_get(&pool, handle));
     kolk_scene(NULL);
     REQUIRE(kolk_pool_restore(&pool, block, size) == KOLK_OK);
+    REQUIRE(kolk_pool_rebind(&pool, &(kolk_pool_desc){.name = "renamed"}) == KOLK_OK);
+    REQUIRE(kolk_pool_restore_converted(&pool, block, size, copy_saved, &calls) == KOLK_OK);
     REQUIRE(*(int *)kolk_pool_get(&pool, handle) == 17);
     block[size / 2] ^= 1;
     REQUIRE(kolk_pool_restore(&pool, block, size) != KOLK_OK);
@@ -549,6 +559,7 @@ static void use_snapshots_of_a_map(void) {
     block[size / 2] ^= 1;
     REQUIRE(kolk_slotmap_restore(&map, block, size) != KOLK_OK);
     free(block);
+    kolk_slotmap_clear(&map);
     kolk_slotmap_deinit(&map);
 }
 
