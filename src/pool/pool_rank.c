@@ -7,7 +7,8 @@
 /* ---- The heap ---------------------------------------------------------------------------------------------------- */
 
 static bool costs_less(const kolk_rank_ *ranks, uint32_t a, uint32_t b) {
-    return ranks[a].price < ranks[b].price || (ranks[a].price == ranks[b].price && a < b);
+    uint64_t price = ranks[a].price, other = ranks[b].price;
+    return price < other || (price == other && a < b);
 }
 
 static void put_slot(kolk_rank_ *ranks, uint32_t place, uint32_t slot) {
