@@ -271,7 +271,7 @@ enum {
 /* kolk_pool_stats and its counterparts fill this in. Counters start at init; clear does not reset them.
  *
  * Names are copied by init, so the text that you pass may lie in a module that is unloaded. The copies live as long as
- * the process, and equal names share one. All copies together take at most a mebibyte: after that, and in a library
+ * the process, and equal names share one. All copies together take at most 128 KiB: after that, and in a library
  * without diagnostics, the text itself is used and must outlive the pool. */
 typedef struct kolk_stats {
     const char *name;         /* the pool's name; "" if it has none */

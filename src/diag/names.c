@@ -1,9 +1,11 @@
 /* names.c: see names.h.
  *
- *     names.start   | next, "bullets" | next, "rockets" | ... used | (reserved, not committed) |
+ *     text     | next, "bullets" | next, "rockets" | ... used | ......... |
  *
  * A name is never taken out, because a report may show it at any time. Programs name their pools with constants, so
- * there are few; for those that do not, the bytes are limited. */
+ * there are few; for those that do not, the bytes are limited. They are not mapped by the first thread that needs them,
+ * and are read and written without functions of libc: ThreadSanitizer sees both, but not the lock, and would report a
+ * race. */
 #include "names.h"
 
 #if KOLK_DIAGNOSTICS
@@ -11,57 +13,48 @@
 #include "../base/assert.h"
 #include "../base/hash.h"
 #include "../os/lock.h"
-#include "../os/memory.h"
 
 #include <string.h>
 
-#ifndef __EMSCRIPTEN__
-#define NAMES_BYTES ((size_t)1 << 20)
-#else
-#define NAMES_BYTES ((size_t)1 << 16) /* there a reservation takes real memory */
-#endif
-#define CHAINS 256u /* lists of names, by hash */
+#define NAMES_BYTES ((size_t)1 << 17)
+#define CHAINS      256u /* lists of names, by hash */
 
 typedef struct kept_name {
-    uint32_t next; /* the offset of the next name in the list; 0 ends it */
+    uint32_t next; /* the offset of the next name in the list + 1; 0 ends it */
     char text[];
 } kept_name;
 
 static struct {
-    char *start;
-    size_t used, committed; /* the first 4 bytes are not used, so that no offset is 0 */
-    uint32_t first[CHAINS];
+    _Alignas(kept_name) char bytes[NAMES_BYTES];
+    size_t used;
+    uint32_t first[CHAINS]; /* as `next` */
 } names;
 
-static kept_name *name_at(uint32_t offset) {
-    KOLK_ASSERT_(offset < names.used);
-    return (kept_name *)(void *)(names.start + offset);
+static kept_name *name_at(uint32_t link) {
+    KOLK_ASSERT_(link > 0 && link <= names.used);
+    return (kept_name *)(void *)(names.bytes + (link - 1));
 }
 
-static bool commit_names(size_t needed) {
-    if (needed > NAMES_BYTES) return false;
-    if (!names.start) names.start = (char *)kolk_memory_reserve_(NAMES_BYTES);
-    if (!names.start) return false;
-    size_t page = kolk_memory_page_(), more = (needed + page - 1) / page * page;
-    if (more <= names.committed) return true;
-    if (!kolk_memory_commit_(names.start + names.committed, more - names.committed)) return false;
-    names.committed = more;
-    return true;
+static bool is_equal(const char *a, const char *b) {
+    while (*a && *a == *b) a++, b++;
+    return *a == *b;
 }
 
 /* Returns the copy of a name, or NULL. Runs under the lock. */
 static const char *copy_of(const char *name) {
     uint32_t *list = &names.first[kolk_hash_(name) % CHAINS];
     for (uint32_t at = *list; at; at = name_at(at)->next)
-        if (strcmp(name_at(at)->text, name) == 0) return name_at(at)->text;
-    size_t begin = names.used ? names.used : sizeof(kept_name), size = strlen(name) + 1;
-    size_t end = (begin + sizeof(kept_name) + size + 3) / 4 * 4;
-    if (size > NAMES_BYTES || !commit_names(end)) return NULL;
-    names.used = end;
-    kept_name *made = name_at((uint32_t)begin);
+        if (is_equal(name_at(at)->text, name)) return name_at(at)->text;
+    size_t size = (sizeof(kept_name) + strlen(name) + 1 + 3) / 4 * 4;
+    if (size > NAMES_BYTES - names.used) return NULL;
+    uint32_t link = (uint32_t)names.used + 1;
+    names.used += size;
+    kept_name *made = name_at(link);
     made->next = *list;
-    memcpy(made->text, name, size);
-    *list = (uint32_t)begin;
+    char *to = made->text;
+    do *to++ = *name;
+    while (*name++);
+    *list = link;
     return made->text;
 }
 

@@ -8,8 +8,8 @@
 #if KOLK_DIAGNOSTICS
 
 /* Returns a copy of the name that lives as long as the process. Equal names have the same copy. Returns the name
- * itself if it is NULL, if there is no memory, if another thread is forking, or if all copies together would exceed
- * NAMES_BYTES (names.c). Takes the process's lock. */
+ * itself if it is NULL, if another thread is forking, or if all copies together would exceed NAMES_BYTES (names.c).
+ * Takes the process's lock. */
 const char *kolk_name_kept_(const char *name);
 
 #else
