@@ -470,12 +470,12 @@ static void play_pools(const char *argument) {
     for (uint32_t life = 0; life < 3; life++) {
         char *name = strdup("bullets");
         make_pool(&bullets, &(kolk_pool_desc){.name = name, .object_size = 16, .capacity = life == 1 ? 4 : 64});
+        memset(name, 'x', strlen(name));
+        free(name);
         for (uint32_t i = 0; i < 7 - life; i++) objects[i] = kolk_pool_alloc(&bullets);
         kolk_pool_free(&bullets, objects[0]);
         if (life == 2) break; /* this one stays */
         kolk_pool_deinit(&bullets);
-        memset(name, 'x', strlen(name));
-        free(name);
     }
     assert_non_null(kolk_pool_alloc(&stays));
     fprintf(stderr, "main ends\n");
