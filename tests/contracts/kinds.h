@@ -62,8 +62,11 @@ enum {
     STAYS = 512,       /* an object stays where it is when others are freed */
     DEBUGS = 1024,     /* has a debug mode */
     NO_HANDLES = 2048, /* has KOLK_GENERATIONS_NONE */
-    TRIES_LESS = 4096  /* if memory is refused, its init tries again with less */
+    TRIES_LESS = 4096, /* if memory is refused, its init tries again with less */
+    SAVES = 8192       /* has snapshots */
 };
+
+typedef void converter(void *object, const void *saved, size_t saved_size, void *context);
 
 struct kind {
     const char *name;
@@ -89,6 +92,10 @@ struct kind {
     kolk_status (*reserve)(subject *s, uint32_t capacity);
     size_t (*trim)(subject *s);
     void *(*take_far)(subject *s); /* takes a slot beyond its capacity */
+    size_t (*snapshot_size)(const subject *s);
+    size_t (*snapshot)(const subject *s, void *block, size_t size);
+    kolk_status (*restore)(subject *s, const void *block, size_t size);
+    kolk_status (*restore_converted)(subject *s, const void *block, size_t size, converter *convert, void *context);
     question questions[3];
     const char *free_verb, *double_free; /* %u: the slot's index */
     const char *slot, *dead;             /* what its reports call a slot, and a slot without an object */
@@ -204,6 +211,22 @@ static void *take_far_from_pool(subject *s) {
     return kolk_pool_alloc_at(&s->of.pool, kolk_handle_unpack(UINT64_C(5) << 32 | (2000 ^ s->of.pool.tag)));
 }
 
+static size_t snapshot_size_of_pool(const subject *s) {
+    return kolk_pool_snapshot_size(&s->of.pool);
+}
+
+static size_t snapshot_of_pool(const subject *s, void *block, size_t size) {
+    return kolk_pool_snapshot(&s->of.pool, block, size);
+}
+
+static kolk_status restore_pool(subject *s, const void *block, size_t size) {
+    return kolk_pool_restore(&s->of.pool, block, size);
+}
+
+static kolk_status restore_pool_by(subject *s, const void *block, size_t size, converter *convert, void *context) {
+    return kolk_pool_restore_converted(&s->of.pool, block, size, convert, context);
+}
+
 static bool index_of_pool(subject *s, void *object) {
     return kolk_pool_index(&s->of.pool, object) != UINT32_MAX;
 }
@@ -283,6 +306,22 @@ static kolk_status reserve_in_map(subject *s, uint32_t capacity) {
 
 static size_t trim_map(subject *s) {
     return kolk_slotmap_trim(&s->of.map);
+}
+
+static size_t snapshot_size_of_map(const subject *s) {
+    return kolk_slotmap_snapshot_size(&s->of.map);
+}
+
+static size_t snapshot_of_map(const subject *s, void *block, size_t size) {
+    return kolk_slotmap_snapshot(&s->of.map, block, size);
+}
+
+static kolk_status restore_map(subject *s, const void *block, size_t size) {
+    return kolk_slotmap_restore(&s->of.map, block, size);
+}
+
+static kolk_status restore_map_by(subject *s, const void *block, size_t size, converter *convert, void *context) {
+    return kolk_slotmap_restore_converted(&s->of.map, block, size, convert, context);
 }
 
 static bool index_of_map(subject *s, void *object) {
@@ -568,7 +607,8 @@ static void stats_of_resources(const subject *s, kolk_stats *out) {
         .is_valid = pool_is_valid, .stats = stats_of_pool, .clear = clear_pool, .handle = handle_of_pool,              \
         .get = get_of_pool, .is_live = is_live_in_pool, .slots = slots_of_pool, .first = first_of_pool,                \
         .reserve = reserve_in_pool, .trim = trim_pool, .free_verb = "free", .double_free = "double free of slot %u",   \
-        .slot = "slot", .dead = "is free", __VA_ARGS__                                                                 \
+        .slot = "slot", .dead = "is free", .snapshot_size = snapshot_size_of_pool, .snapshot = snapshot_of_pool,       \
+        .restore = restore_pool, .restore_converted = restore_pool_by, __VA_ARGS__                                     \
     }
 
 #define WITH_HANDLES                                                                                                   \
@@ -587,19 +627,19 @@ static void stats_of_resources(const subject *s, kolk_stats *out) {
     }
 
 static const kind kinds[] = {
-    POOL("pool, LIFO", HANDLES, 0, .reuse = KOLK_REUSE_LIFO, WITH_HANDLES),
-    POOL("pool, FIFO", HANDLES, 0, .reuse = KOLK_REUSE_FIFO, WITH_HANDLES),
-    POOL("pool, LOWEST", HANDLES, 0, .reuse = KOLK_REUSE_LOWEST, WITH_HANDLES),
+    POOL("pool, LIFO", HANDLES | SAVES, 0, .reuse = KOLK_REUSE_LIFO, WITH_HANDLES),
+    POOL("pool, FIFO", HANDLES | SAVES, 0, .reuse = KOLK_REUSE_FIFO, WITH_HANDLES),
+    POOL("pool, LOWEST", HANDLES | SAVES, 0, .reuse = KOLK_REUSE_LOWEST, WITH_HANDLES),
     POOL("pool, in bulk", HANDLES, 0, .in_bulk = true, WITH_HANDLES),
     POOL("pool, a hook", HANDLES, 0, .hook = true, WITH_HANDLES),
     POOL("pool, setup", HANDLES, KOLK_DEBUG_FILL, .sets_up = true, WITH_HANDLES),
-    POOL("pool, no handles", NO_HANDLES, 0, .generations = KOLK_GENERATIONS_NONE,
+    POOL("pool, no handles", NO_HANDLES | SAVES, 0, .generations = KOLK_GENERATIONS_NONE,
          .questions = {{"index", index_of_pool, false, false}}),
     {.name = "slot map",
      .member = "slotmap",
      .size = sizeof(kolk_slotmap),
      .failed_at = offsetof(kolk_slotmap, failed),
-     .can = TAKES | ASKS | HANDLES | GROWS | DOUBLES | LENT | SIZES | DEBUGS,
+     .can = TAKES | ASKS | HANDLES | GROWS | DOUBLES | LENT | SIZES | DEBUGS | SAVES,
      .debug = OF_PLACES,
      .init = init_map,
      .take = take_from_map,
@@ -618,6 +658,10 @@ static const kind kinds[] = {
      .first = first_of_map,
      .reserve = reserve_in_map,
      .trim = trim_map,
+     .snapshot_size = snapshot_size_of_map,
+     .snapshot = snapshot_of_map,
+     .restore = restore_map,
+     .restore_converted = restore_map_by,
      .questions = {{"index", index_of_map, false, false}, {"handle", map_has_handle, false, false}},
      .slot = "place",
      .dead = "has no object"},

@@ -71,4 +71,47 @@ static inline void seal(block forged) {
     memcpy(forged.bytes + forged.size - 8, &sum, sizeof sum);
 }
 
+/* Restores a forged block, which it must first seal. Returns true if the block is accepted. */
+typedef bool try_block(void *context, block forged);
+
+/* Tries every value of every byte before the checksum, one byte at a time. Returns how many blocks are accepted. */
+static inline unsigned forge_bytes(block original, try_block *try_one, void *context) {
+    unsigned accepted = 0;
+    block forged = copy_of(original);
+    for (size_t at = 0; at < forged.size - 8; at++) {
+        for (unsigned value = 0; value < 256; value++) {
+            forged.bytes[at] = (unsigned char)value;
+            accepted += try_one(context, forged);
+        }
+        forged.bytes[at] = original.bytes[at];
+    }
+    free(forged.bytes);
+    return accepted;
+}
+
+/* Tries pairs of numbers: one anywhere behind the magic, the other from object_size to `end`. */
+static inline void forge_numbers(block original, size_t end, try_block *try_one, void *context) {
+    static const uint32_t numbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 64, 65, 1u << 31, UINT32_MAX - 1, UINT32_MAX};
+    enum { NUMBERS = sizeof numbers / sizeof *numbers };
+    block forged = copy_of(original);
+    for (size_t a = BYTE_ORDER_AT; a < forged.size - 8; a += 4) {
+        for (size_t b = OBJECT_SIZE_AT; b < end; b += 4) {
+            for (size_t n = 0; n < NUMBERS * NUMBERS; n++) {
+                put_number(forged, a, numbers[n % NUMBERS]);
+                put_number(forged, b, numbers[n / NUMBERS]);
+                try_one(context, forged);
+                memcpy(forged.bytes, original.bytes, forged.size);
+            }
+        }
+    }
+    free(forged.bytes);
+}
+
+/* May a forged block be refused with this status? */
+static inline bool is_refusal(kolk_status status) {
+    return status == KOLK_FORGED_SNAPSHOT || status == KOLK_OTHER_POOL || status == KOLK_ABOVE_MAX ||
+           status == KOLK_NOT_A_SNAPSHOT || status == KOLK_OTHER_BYTE_ORDER || status == KOLK_OTHER_VERSION ||
+           status == KOLK_DAMAGED_SNAPSHOT;
+}
+
 #endif

@@ -1,5 +1,5 @@
 /* kolk_pool_restore_converted: after random histories, a pool of another struct has the same handles, alive and dead,
- * and goes on in the same way; blocks that it must refuse change nothing. */
+ * and goes on in the same way. (Blocks that it must refuse: contracts/test_all_snapshots.c.) */
 #include "../help/test.h"
 
 #include "snapshot_block.h"
@@ -154,79 +154,6 @@ static void test_random_histories(void **state) {
     }
 }
 
-static void never(void *object, const void *saved, size_t saved_size, void *context) {
-    (void)object, (void)saved, (void)saved_size, (void)context;
-    fail_msg("convert is called for a block that is refused");
-}
-
-/* Restores the block, which must be refused with this status, without any effect. */
-static void refuse(new_ships *pool, block forged, kolk_status with) {
-    block before = take_snapshot(&pool->pool);
-    seal(forged);
-    assert_int_equal(new_ships_restore_converted(pool, forged.bytes, forged.size, never, NULL), with);
-    block after = take_snapshot(&pool->pool);
-    assert_true(equals(before, after) && new_ships_is_valid(pool));
-    free(before.bytes);
-    free(after.bytes);
-    free(forged.bytes);
-}
-
-static block with_number(block original, size_t at, uint32_t number) {
-    block forged = copy_of(original);
-    put_number(forged, at, number);
-    return forged;
-}
-
-static void test_hostile_blocks(void **state) {
-    (void)state;
-    kolk_pool_desc desc = {.name = "fleet", .capacity = 8};
-    old_ships old;
-    new_ships new;
-    assert_int_equal(old_ships_init(&old, &desc), KOLK_OK);
-    for (int n = 0; n < 5; n++) memset(old_ships_alloc(&old), 0xff, sizeof(old_ship));
-    old_ships_free(&old, old_ships_at(&old, 2));
-    block saved = take_snapshot(&old.pool), empty;
-    old_ships_clear(&old);
-    empty = take_snapshot(&old.pool);
-    assert_int_equal(new_ships_init(&new, &desc), KOLK_OK);
-    new_ships_alloc_zeroed(&new)->number = 77;
-    for (uint32_t size = 0; size < 40; size++)
-        if (size != sizeof(old_ship)) refuse(&new, with_number(saved, OBJECT_SIZE_AT, size), KOLK_FORGED_SNAPSHOT);
-    for (uint32_t n = 0; n < 4; n++)
-        refuse(&new, with_number(saved, OBJECT_SIZE_AT, UINT32_MAX - n), KOLK_FORGED_SNAPSHOT);
-    refuse(&new, with_number(empty, OBJECT_SIZE_AT, 0), KOLK_FORGED_SNAPSHOT);
-    refuse(&new, with_number(empty, OBJECT_SIZE_AT, (uint32_t)INT32_MAX + 1), KOLK_FORGED_SNAPSHOT);
-    refuse(&new, with_number(saved, TAG_AT, 1), KOLK_OTHER_POOL);
-    refuse(&new, with_number(saved, LIVE_AT, 3), KOLK_FORGED_SNAPSHOT);
-    refuse(&new, with_number(saved, FIRST_AT, 1), KOLK_FORGED_SNAPSHOT);
-    saved.bytes[saved.size - 1] ^= 1;
-    assert_int_equal(new_ships_restore_converted(&new, saved.bytes, saved.size, never, NULL), KOLK_DAMAGED_SNAPSHOT);
-    assert_int_equal(new_ships_restore_converted(&new, saved.bytes, saved.size - 8, never, NULL),
-                     KOLK_DAMAGED_SNAPSHOT);
-    free(saved.bytes);
-    free(empty.bytes);
-    old_ships_deinit(&old);
-    new_ships_deinit(&new);
-}
-
-/* Without a function, it is a restore. */
-static void test_without_convert(void **state) {
-    (void)state;
-    old_ships pool;
-    assert_int_equal(old_ships_init(&pool, &(kolk_pool_desc){.capacity = 8}), KOLK_OK);
-    old_ship *ship = old_ships_alloc(&pool);
-    *ship = (old_ship){.number = 3};
-    block saved = take_snapshot(&pool.pool);
-    ship->number = 4;
-    assert_int_equal(old_ships_restore_converted(&pool, saved.bytes, saved.size, NULL, NULL), KOLK_OK);
-    assert_int_equal(ship->number, 3);
-    put_number(saved, OBJECT_SIZE_AT, 9);
-    seal(saved);
-    assert_int_equal(old_ships_restore_converted(&pool, saved.bytes, saved.size, NULL, NULL), KOLK_OTHER_POOL);
-    free(saved.bytes);
-    old_ships_deinit(&pool);
-}
-
 static void snapshot_within(void *object, const void *saved, size_t saved_size, void *context) {
     (void)object, (void)saved, (void)saved_size;
     const kolk_pool *pool = context;
@@ -249,8 +176,6 @@ int main(void) {
     setenv("KOLK_BYPASS", "0", 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_histories),
-        cmocka_unit_test(test_hostile_blocks),
-        cmocka_unit_test(test_without_convert),
         cmocka_unit_test(test_convert_is_a_hook),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* kolk_slotmap_restore_converted: after random histories, a slot map of a larger or a smaller struct has the same
- * handles, valid and stale, in the same places, and goes on in the same way; blocks that it must refuse change
- * nothing. */
+ * handles, valid and stale, in the same places, and goes on in the same way. (Blocks that it must refuse:
+ * contracts/test_all_snapshots.c.) */
 #include "../help/test.h"
 
 #include "slotmap_test.h"
@@ -190,85 +190,10 @@ static void test_random_histories(void **state) {
     assert_true(worn > 0);
 }
 
-static void never(void *object, const void *saved, size_t saved_size, void *context) {
-    (void)object, (void)saved, (void)saved_size, (void)context;
-    fail_msg("convert is called for a block that is refused");
-}
-
-/* Restores the block, which must be refused with this status, without any effect. */
-static void refuse(large_ships *map, block forged, kolk_status with) {
-    block before = take_map_snapshot(&map->map);
-    seal(forged);
-    assert_int_equal(large_ships_restore_converted(map, forged.bytes, forged.size, never, NULL), with);
-    block after = take_map_snapshot(&map->map);
-    assert_true(equals(before, after) && large_ships_is_valid(map));
-    free(before.bytes);
-    free(after.bytes);
-    free(forged.bytes);
-}
-
-static block with_number(block original, size_t at, uint32_t number) {
-    block forged = copy_of(original);
-    put_number(forged, at, number);
-    return forged;
-}
-
-static void test_hostile_blocks(void **state) {
-    (void)state;
-    kolk_slotmap_desc desc = {.name = "fleet", .capacity = 8};
-    old_ships old;
-    large_ships new;
-    assert_int_equal(old_ships_init(&old, &desc), KOLK_OK);
-    for (int n = 0; n < 5; n++) memset(old_ships_add(&old, NULL), 0xff, sizeof(old_ship));
-    old_ships_remove(&old, old_ships_handle_of(&old, old_ships_at(&old, 2)));
-    block saved = take_map_snapshot(&old.map), empty;
-    old_ships_clear(&old);
-    empty = take_map_snapshot(&old.map);
-    assert_int_equal(large_ships_init(&new, &desc), KOLK_OK);
-    *large_ships_add(&new, NULL) = (large_ship){.number = 77};
-    for (uint32_t size = 0; size < 40; size++)
-        if (size != sizeof(old_ship)) refuse(&new, with_number(saved, OBJECT_SIZE_AT, size), KOLK_FORGED_SNAPSHOT);
-    for (uint32_t n = 0; n < 4; n++)
-        refuse(&new, with_number(saved, OBJECT_SIZE_AT, UINT32_MAX - n), KOLK_FORGED_SNAPSHOT);
-    refuse(&new, with_number(empty, OBJECT_SIZE_AT, 0), KOLK_FORGED_SNAPSHOT);
-    refuse(&new, with_number(empty, OBJECT_SIZE_AT, (uint32_t)INT32_MAX + 1), KOLK_FORGED_SNAPSHOT);
-    refuse(&new, with_number(saved, TAG_AT, 1), KOLK_OTHER_POOL);
-    refuse(&new, with_number(saved, MAP_COUNT_AT, 3), KOLK_FORGED_SNAPSHOT);
-    refuse(&new, with_number(saved, MAP_FIRST_AT, 2), KOLK_FORGED_SNAPSHOT);
-    saved.bytes[saved.size - 1] ^= 1;
-    assert_int_equal(large_ships_restore_converted(&new, saved.bytes, saved.size, never, NULL), KOLK_DAMAGED_SNAPSHOT);
-    assert_int_equal(large_ships_restore_converted(&new, saved.bytes, saved.size - 8, never, NULL),
-                     KOLK_DAMAGED_SNAPSHOT);
-    free(saved.bytes);
-    free(empty.bytes);
-    old_ships_deinit(&old);
-    large_ships_deinit(&new);
-}
-
-/* Without a function, it is a restore. */
-static void test_without_convert(void **state) {
-    (void)state;
-    old_ships map;
-    old_ships_handle handle;
-    assert_int_equal(old_ships_init(&map, &(kolk_slotmap_desc){.capacity = 8}), KOLK_OK);
-    *old_ships_add(&map, &handle) = (old_ship){.number = 3};
-    block saved = take_map_snapshot(&map.map);
-    old_ships_get(&map, handle)->number = 4;
-    assert_int_equal(old_ships_restore_converted(&map, saved.bytes, saved.size, NULL, NULL), KOLK_OK);
-    assert_int_equal(old_ships_get(&map, handle)->number, 3);
-    put_number(saved, OBJECT_SIZE_AT, 9);
-    seal(saved);
-    assert_int_equal(old_ships_restore_converted(&map, saved.bytes, saved.size, NULL, NULL), KOLK_OTHER_POOL);
-    free(saved.bytes);
-    old_ships_deinit(&map);
-}
-
 int main(void) {
     setenv("KOLK_BYPASS", "0", 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_histories),
-        cmocka_unit_test(test_hostile_blocks),
-        cmocka_unit_test(test_without_convert),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,189 @@
+/* Blocks that every kind with snapshots must refuse, without any effect: changed, cut off, and with objects that cannot
+ * be converted. */
+#include "kinds.h"
+
+#include "../help/no_sites.h"
+#include "../slotmap/snapshot_block.h"
+
+#include "../help/published.h"
+
+static bool is_map(void) {
+    return it->kind->restore == restore_map;
+}
+
+static size_t header_size(void) {
+    return is_map() ? MAP_HEADER : HEADER;
+}
+
+static block snapshot_of(const subject *s) {
+    block made = new_block(s->kind->snapshot_size(s));
+    memset(made.bytes, 0xa5, made.size); /* makes unwritten bytes visible */
+    assert_true(made.size > 0 && s->kind->snapshot(s, made.bytes, made.size) == made.size);
+    return made;
+}
+
+/* ---- Changed and cut off ----------------------------------------------------------------------------------------- */
+
+/* The memory of `it`, and what `it` consisted of before the restores. */
+static _Alignas(16) unsigned char memory[1024];
+static struct { unsigned char self[sizeof(subject)], memory[sizeof memory]; } before;
+
+/* Begins a small subject with live and free slots, which then changes, so that a restore would be noticed. */
+static block begin_small(void) {
+    void *objects[7];
+    begin_it((options){.object_size = 3, .capacity = 9, .memory = memory, .memory_size = sizeof memory});
+    for (unsigned char n = 0; n < 7; n++) memset(objects[n] = take_one(), n, 3);
+    for (int n = 4; n >= 0; n -= 2) give_one(objects[n]);
+    block taken = snapshot_of(it);
+    take_one();
+    memcpy(before.self, it, sizeof before.self);
+    memcpy(before.memory, memory, sizeof memory);
+    return taken;
+}
+
+static void end_small(block taken) {
+    free(taken.bytes);
+    it->kind->clear(it);
+    end_it();
+}
+
+static void assert_refused(const unsigned char *bytes, size_t size, kolk_status status) {
+    assert_int_equal(it->kind->restore(it, bytes, size), status);
+    assert_memory_equal(it, before.self, sizeof before.self);
+    assert_memory_equal(memory, before.memory, sizeof memory);
+}
+
+static void test_every_changed_byte_is_refused(void **state) {
+    (void)state;
+    block taken = begin_small();
+    for (size_t at = 0; at < taken.size; at++) {
+        kolk_status status = at < BYTE_ORDER_AT ? KOLK_NOT_A_SNAPSHOT
+                             : at < FORMAT_AT   ? KOLK_OTHER_BYTE_ORDER
+                             : at < SIZE_AT     ? KOLK_OTHER_VERSION
+                                                : KOLK_DAMAGED_SNAPSHOT;
+        unsigned char was = taken.bytes[at];
+        for (unsigned flip = 1; flip < 256; flip++) { /* all single bits are among them */
+            taken.bytes[at] = was ^ (unsigned char)flip;
+            assert_refused(taken.bytes, taken.size, status);
+        }
+        taken.bytes[at] = was;
+    }
+    assert_int_equal(it->kind->restore(it, taken.bytes, taken.size), KOLK_OK);
+    end_small(taken);
+}
+
+static void put_size(block into, size_t size) {
+    put_number(into, SIZE_AT + (is_little_endian() ? 0 : 4), (uint32_t)size);
+}
+
+static void test_every_cut_is_refused(void **state) {
+    (void)state;
+    block taken = begin_small();
+    for (size_t size = 0; size < taken.size; size++) {
+        block cut = new_block(size); /* of exactly this length */
+        memcpy(cut.bytes, taken.bytes, size);
+        assert_refused(cut.bytes, size, size < header_size() ? KOLK_NOT_A_SNAPSHOT : KOLK_DAMAGED_SNAPSHOT);
+        if (size >= header_size()) { /* with a header of this length; the checksum needs whole words */
+            bool sealed = size % 8 == 0 && size > header_size();
+            put_size(cut, size);
+            if (size % 8 == 0) seal(cut); /* with nothing but a header, it overwrites the header's end */
+            assert_refused(cut.bytes, size, sealed ? KOLK_FORGED_SNAPSHOT : KOLK_DAMAGED_SNAPSHOT);
+        }
+        free(cut.bytes);
+    }
+    block longer = new_block(taken.size + 8);
+    memset(longer.bytes, 0, longer.size);
+    memcpy(longer.bytes, taken.bytes, taken.size);
+    assert_refused(longer.bytes, longer.size, KOLK_DAMAGED_SNAPSHOT);
+    put_size(longer, longer.size);
+    seal(longer);
+    assert_refused(longer.bytes, longer.size, KOLK_FORGED_SNAPSHOT);
+    assert_refused(NULL, 0, KOLK_NOT_A_SNAPSHOT);
+    free(longer.bytes);
+    end_small(taken);
+}
+
+/* ---- Objects that are converted ---------------------------------------------------------------------------------- */
+
+enum { OLD_SIZE = 8, NEW_SIZE = 24 };
+
+static void never(void *object, const void *saved, size_t saved_size, void *context) {
+    (void)object, (void)saved, (void)saved_size, (void)context;
+    fail_msg("convert is called for a block that is refused");
+}
+
+/* Forges one number of the block, which must then be refused with this status. */
+static void refuse(block original, size_t at, uint32_t number, kolk_status with) {
+    block forged = copy_of(original), was = snapshot_of(it);
+    put_number(forged, at, number);
+    seal(forged);
+    assert_int_equal(it->kind->restore_converted(it, forged.bytes, forged.size, never, NULL), with);
+    block now = snapshot_of(it);
+    assert_true(equals(was, now));
+    assert_is_valid();
+    free(forged.bytes);
+    free(was.bytes);
+    free(now.bytes);
+}
+
+/* 8 objects are saved, so that each other size of objects needs a block of another size. */
+static void test_hostile_conversions(void **state) {
+    (void)state;
+    static subject old;
+    memset(&old, 0, sizeof old);
+    old.kind = row_now->kind;
+    options with = {.name = "it", .object_size = OLD_SIZE, .capacity = 9};
+    assert_int_equal(old.kind->init(&old, &with), KOLK_OK);
+    void *objects[9];
+    for (int n = 0; n < 9; n++) memset(objects[n] = old.kind->take(&old), 0xff, OLD_SIZE);
+    old.kind->give(&old, objects[2]);
+    block saved = snapshot_of(&old);
+    old.kind->clear(&old);
+    block empty = snapshot_of(&old);
+    old.kind->end(&old);
+
+    begin_it((options){.object_size = NEW_SIZE, .capacity = 9});
+    memset(take_one(), 77, NEW_SIZE);
+    for (uint32_t size = 0; size < 40; size++)
+        if (size != OLD_SIZE) refuse(saved, OBJECT_SIZE_AT, size, KOLK_FORGED_SNAPSHOT);
+    for (uint32_t n = 0; n < 4; n++) refuse(saved, OBJECT_SIZE_AT, UINT32_MAX - n, KOLK_FORGED_SNAPSHOT);
+    refuse(empty, OBJECT_SIZE_AT, 0, KOLK_FORGED_SNAPSHOT);
+    refuse(empty, OBJECT_SIZE_AT, (uint32_t)INT32_MAX + 1, KOLK_FORGED_SNAPSHOT);
+    refuse(saved, TAG_AT, 1, KOLK_OTHER_POOL);
+    refuse(saved, is_map() ? MAP_COUNT_AT : LIVE_AT, 3, KOLK_FORGED_SNAPSHOT);
+    refuse(saved, is_map() ? MAP_FIRST_AT : FIRST_AT, 2, KOLK_FORGED_SNAPSHOT);
+    saved.bytes[saved.size - 1] ^= 1;
+    assert_int_equal(it->kind->restore_converted(it, saved.bytes, saved.size, never, NULL), KOLK_DAMAGED_SNAPSHOT);
+    assert_int_equal(it->kind->restore_converted(it, saved.bytes, saved.size - 8, never, NULL), KOLK_DAMAGED_SNAPSHOT);
+    free(saved.bytes);
+    free(empty.bytes);
+    it->kind->clear(it);
+    end_it();
+}
+
+/* Without a function, it is a restore. */
+static void test_without_a_conversion(void **state) {
+    (void)state;
+    begin_it((options){.object_size = OLD_SIZE, .capacity = 8});
+    memset(take_one(), 3, OLD_SIZE);
+    block saved = snapshot_of(it);
+    memset(it->kind->first(it), 4, OLD_SIZE);
+    assert_int_equal(it->kind->restore_converted(it, saved.bytes, saved.size, NULL, NULL), KOLK_OK);
+    assert_true(all_bytes_are(it->kind->first(it), OLD_SIZE, 3));
+    put_number(saved, OBJECT_SIZE_AT, 9);
+    seal(saved);
+    assert_int_equal(it->kind->restore_converted(it, saved.bytes, saved.size, NULL, NULL), KOLK_OTHER_POOL);
+    free(saved.bytes);
+    it->kind->clear(it);
+    end_it();
+}
+
+int main(void) {
+    static const contract contracts[] = {
+        CONTRACT(test_every_changed_byte_is_refused, SAVES | LENT, IN(PLAIN)),
+        CONTRACT(test_every_cut_is_refused, SAVES | LENT, IN(PLAIN)),
+        CONTRACT(test_hostile_conversions, SAVES, IN(PLAIN)),
+        CONTRACT(test_without_a_conversion, SAVES, IN_EVERY_MODE),
+    };
+    return run_contracts(contracts, LENGTH_OF(contracts), NULL, plain_environment);
+}
