@@ -28,6 +28,11 @@ static inline uint32_t kolk_tag_bits_(uint32_t tag, const char *name) {
     return (tag >> 1 & 0x55555555) | (tag & 0x55555555) << 1;
 }
 
+/* For a rebind: does a descriptor with this tag leave these bits as they are? 0 means the same as at init. */
+static inline bool kolk_is_tag_kept_(uint32_t tag, uint32_t bits) {
+    return !tag || kolk_tag_bits_(tag, NULL) == bits;
+}
+
 /* Does the handle decode to a slot beyond max_capacity? Then it has a different tag. */
 static inline bool kolk_handle_is_foreign_(kolk_handle handle, uint32_t tag, uint32_t max_capacity) {
     unsigned bits = kolk_index_bits_(max_capacity);

@@ -12,6 +12,12 @@
 
 #include <string.h>
 
+/* Has the program the layout of the library's struct, and does it pass a descriptor? */
+static inline kolk_status kolk_check_call_(size_t size, size_t own_size, uint32_t abi, const void *desc) {
+    if (abi != KOLK_ABI || size != own_size) return KOLK_WRONG_ABI;
+    return desc ? KOLK_OK : KOLK_NO_DESCRIPTOR;
+}
+
 /* Sets the struct to zero and reads the process's settings. `size` is the struct's size in the program, `own_size` its
  * size in the library. The init fails with the status that this returns, unless that is KOLK_OK. */
 static inline kolk_status kolk_begin_(void *self, size_t size, size_t own_size, uint32_t abi, const void *desc) {
@@ -20,8 +26,8 @@ static inline kolk_status kolk_begin_(void *self, size_t size, size_t own_size, 
     bool again = kolk_registry_evict_(self, &noted);
 #endif
     memset(self, 0, size);
-    if (abi != KOLK_ABI || size != own_size) return KOLK_WRONG_ABI;
-    if (!desc) return KOLK_NO_DESCRIPTOR;
+    kolk_status status = kolk_check_call_(size, own_size, abi, desc);
+    if (status != KOLK_OK) return status;
     kolk_process_start_();
 #if KOLK_DIAGNOSTICS
     if (again) kolk_homes_report_evicted_(&noted);

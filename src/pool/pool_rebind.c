@@ -2,8 +2,7 @@
 #include "pool_inside.h"
 
 #include "../core/handle.h"
-#include "../diag/homes.h"
-#include "../diag/names.h"
+#include "../diag/begin.h"
 
 /* Would the descriptor lay the pool out as it is? With KOLK_SIZES, the capacity was not the descriptor's. */
 static bool keeps_layout(const kolk_pool *pool, const kolk_pool_desc *desc) {
@@ -11,7 +10,7 @@ static bool keeps_layout(const kolk_pool *pool, const kolk_pool_desc *desc) {
     bool sizes = kolk_is_capacity_kept_(desc->capacity, desc->max_capacity, pool->capacity, own->max_capacity);
     bool order = kolk_is_kept_(desc->reuse, own->reuse) && kolk_is_kept_(desc->ages, own->ages) &&
                  kolk_is_kept_(desc->ranked, own->ranked);
-    bool tag = !desc->tag || kolk_tag_bits_(desc->tag, NULL) == pool->tag;
+    bool tag = kolk_is_tag_kept_(desc->tag, pool->tag);
     bool handles = kolk_is_kept_(desc->generations, own->generations) && tag;
     bool memory = kolk_is_kept_((uintptr_t)desc->memory, (uintptr_t)own->memory);
     bool overflow = kolk_is_kept_((uintptr_t)desc->overflow, (uintptr_t)own->overflow);
@@ -21,12 +20,12 @@ static bool keeps_layout(const kolk_pool *pool, const kolk_pool_desc *desc) {
 
 KOLK_NOINLINE_ kolk_status kolk_pool_rebind_abi_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
                                                  size_t type_align, size_t pool_size, uint32_t abi) {
-    if (abi != KOLK_ABI || pool_size != sizeof *pool) return KOLK_WRONG_ABI;
-    if (!desc) return KOLK_NO_DESCRIPTOR;
+    kolk_status status = kolk_check_call_(pool_size, sizeof *pool, abi, desc);
+    if (status != KOLK_OK) return status;
     if (!kolk_check_home_(pool, pool->number, pool->desc.name, SITE)) return KOLK_MOVED;
     if (pool->in_hook) return KOLK_IN_HOOK;
-    kolk_status status = kolk_block_match_size_(desc->object_size, desc->object_align, type_size, type_align,
-                                                pool->desc.object_size, pool->slots, pool->stride);
+    status = kolk_block_match_size_(desc->object_size, desc->object_align, type_size, type_align,
+                                    pool->desc.object_size, pool->slots, pool->stride);
     if (status != KOLK_OK) return status;
     if (!keeps_layout(pool, desc)) return KOLK_LAYOUT_CHANGED;
     kolk_pool_desc next = pool->desc;

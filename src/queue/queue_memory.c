@@ -77,8 +77,8 @@ kolk_status kolk_queue_init_abi_(kolk_queue *queue, const kolk_queue_desc *desc,
 
 KOLK_NOINLINE_ kolk_status kolk_queue_rebind_abi_(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size,
                                                   size_t queue_size, uint32_t abi) {
-    if (abi != KOLK_ABI || queue_size != sizeof *queue) return KOLK_WRONG_ABI;
-    if (!desc) return KOLK_NO_DESCRIPTOR;
+    kolk_status status = kolk_check_call_(queue_size, sizeof *queue, abi, desc);
+    if (status != KOLK_OK) return status;
     if (!kolk_check_home_(queue, queue->number, queue->name, SITE)) return KOLK_MOVED;
     if (type_size && desc->item_size && desc->item_size != type_size) return KOLK_TYPE_MISMATCH;
     size_t item_size = type_size ? type_size : desc->item_size;

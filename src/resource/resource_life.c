@@ -188,13 +188,13 @@ static kolk_status rebind_locked(kolk_resource_inside_ *pool, const kolk_resourc
 
 kolk_status kolk_resource_rebind_abi_(kolk_resource_pool *pool, const kolk_resource_pool_desc *given, size_t pool_size,
                                       uint32_t abi) {
-    if (abi != KOLK_ABI || pool_size != sizeof *pool) return KOLK_WRONG_ABI;
-    if (!given) return KOLK_NO_DESCRIPTOR;
+    kolk_status status = kolk_check_call_(pool_size, sizeof *pool, abi, given);
+    if (status != KOLK_OK) return status;
     kolk_resource_inside_ *inside = own_inside(pool);
     if (!inside) return pool->inside ? KOLK_FORKED : KOLK_CLOSED;
     kolk_resource_pool_desc desc = *given;
     desc.name = kolk_name_kept_(given->name);
-    kolk_status status = resolve_resource_desc(&desc);
+    status = resolve_resource_desc(&desc);
     if (status != KOLK_OK) return status;
     kolk_resource_lock_(inside);
     status = rebind_locked(inside, &desc);

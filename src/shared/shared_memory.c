@@ -163,7 +163,7 @@ static bool keeps_shared_layout(const kolk_shared_inside_ *inside, const kolk_sh
     uint32_t cache = desc->cache == KOLK_NO_CACHE ? 0 : desc->cache;
     bool threads =
         kolk_is_kept_(desc->max_threads, inside->max_threads) && (!desc->cache || cache == store->depot.cache);
-    bool tag = !desc->tag || kolk_tag_bits_(desc->tag, NULL) == inside->tag;
+    bool tag = kolk_is_tag_kept_(desc->tag, inside->tag);
     bool handles = (desc->generations == KOLK_GENERATIONS_RECYCLE || !store->lives) && tag;
     bool parts = (desc->setup || desc->teardown) == makes_parts(inside) && !desc->reset == !inside->reset;
     return sizes && threads && handles && parts && (!desc->exact || store->depot.slow_free);
@@ -171,14 +171,14 @@ static bool keeps_shared_layout(const kolk_shared_inside_ *inside, const kolk_sh
 
 KOLK_NOINLINE_ kolk_status kolk_shared_rebind_abi_(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size,
                                                    size_t type_align, size_t pool_size, uint32_t abi) {
-    if (abi != KOLK_ABI || pool_size != sizeof *pool) return KOLK_WRONG_ABI;
-    if (!desc) return KOLK_NO_DESCRIPTOR;
+    kolk_status status = kolk_check_call_(pool_size, sizeof *pool, abi, desc);
+    if (status != KOLK_OK) return status;
     kolk_shared_inside_ *inside = pool->inside;
     if (!inside) return KOLK_STRUCT_CHANGED;
     if (!kolk_check_home_(pool, pool->number, pool->name, SITE)) return KOLK_MOVED;
     kolk_slot_store_ *store = &inside->store;
-    kolk_status status = kolk_block_match_size_(desc->object_size, desc->object_align, type_size, type_align,
-                                                store->object_size, store->slots, store->stride);
+    status = kolk_block_match_size_(desc->object_size, desc->object_align, type_size, type_align, store->object_size,
+                                    store->slots, store->stride);
     if (status != KOLK_OK) return status;
     if (!keeps_shared_layout(inside, desc)) return KOLK_LAYOUT_CHANGED;
     inside->setup = desc->setup;

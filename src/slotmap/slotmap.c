@@ -171,14 +171,14 @@ kolk_status kolk_slotmap_init_abi_(kolk_slotmap *map, const kolk_slotmap_desc *g
 
 kolk_status kolk_slotmap_rebind_abi_(kolk_slotmap *map, const kolk_slotmap_desc *desc, size_t type_size,
                                      size_t type_align, size_t map_size, uint32_t abi) {
-    if (abi != KOLK_ABI || map_size != sizeof *map) return KOLK_WRONG_ABI;
-    if (!desc) return KOLK_NO_DESCRIPTOR;
+    kolk_status status = kolk_check_call_(map_size, sizeof *map, abi, desc);
+    if (status != KOLK_OK) return status;
     if (!kolk_check_home_(map, map->number, map->name, SITE)) return KOLK_MOVED;
-    kolk_status status = kolk_block_match_size_(desc->object_size, desc->object_align, type_size, type_align,
-                                                map->object_size, map->objects, map->stride);
+    status = kolk_block_match_size_(desc->object_size, desc->object_align, type_size, type_align, map->object_size,
+                                    map->objects, map->stride);
     if (status != KOLK_OK) return status;
     bool memory = kolk_is_kept_((uintptr_t)desc->memory, (uintptr_t)map->block);
-    bool tag = !desc->tag || kolk_tag_bits_(desc->tag, NULL) == map->tag;
+    bool tag = kolk_is_tag_kept_(desc->tag, map->tag);
     bool sizes = kolk_is_capacity_kept_(desc->capacity, desc->max_capacity, map->capacity, map->max_capacity);
     if (!memory || !tag || (!sizes && !kolk_sizes_matter_())) return KOLK_LAYOUT_CHANGED;
     map->name = kolk_name_kept_(desc->name);
