@@ -27,10 +27,10 @@
  * Age; Objects that are made once; Many at once; Saving.
  *
  * Cost      `alloc`, `free`, `get`, is_live, `index` and `at` are O(1): a handful of instructions, no system call, no
- *           lock; with KOLK_REUSE_LOWEST, alloc and free take one step for each factor of 64 in max_capacity. An alloc
- *           that grows the pool calls the system. `init` is O(1) and touches no slot. A step of a walk is O(words that
- *           it skips): a word stands for 64 slots, and is skipped if none of them is alive. `clear`, `trim` and
- *           is_valid are O(slots).
+ *           lock; with KOLK_REUSE_LOWEST, alloc and free take one step for each factor of 64 in max_capacity. For
+ *           allocs of a ranked pool see kolk_pool_recost. An alloc that grows the pool calls the system. `init` is O(1)
+ *           and touches no slot. A step of a walk is O(words that it skips): a word stands for 64 slots, and is skipped
+ *           if none of them is alive. `clear`, `trim` and is_valid are O(slots).
  * Memory    the caller's memory, or pages of the system; never malloc. A slot costs its stride and 1 bit, 4 bytes for
  *           the order of reuse (LOWEST: 1 bit), 4 bytes if there are generations, 1 bit with a setup or teardown hook,
  *           8 bytes with ages, and 16 bytes if the pool is ranked.
@@ -249,9 +249,9 @@ KOLK_USES_(1) bool kolk_pool_evict_cheapest(kolk_pool *pool, size_t bytes, void 
  *                                       next eviction calls .cost for each object, O(n); those after it are O(log n).
  *
  * The pool asks for the cost of a new object at the first eviction that could choose the object, so fill it in before.
- * If a cost changes unsaid, an eviction may choose another object. The order is made at the first eviction; each alloc
- * after it enters the object, in O(1) on average. In a pool without .ranked, recost does nothing. The order is a heap
- * (J. W. J. Williams, Algorithm 232, 1964; built as by R. W. Floyd, Algorithm 245, 1964). */
+ * If a cost changes unsaid, an eviction may choose another object. The order is made at the first eviction. Each alloc
+ * after it enters the object: O(log n), but O(1) in a full pool. In a pool without .ranked, recost does nothing. The
+ * order is a heap (J. W. J. Williams, Algorithm 232, 1964; built as by R. W. Floyd, Algorithm 245, 1964). */
 KOLK_USES_(1) void kolk_pool_recost(kolk_pool *pool, const void *object);
 
 /* Ready-made for .on_full: frees the oldest object (needs .ages). If each use calls kolk_pool_touch, that is the least

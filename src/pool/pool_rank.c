@@ -73,8 +73,8 @@ static void make_order(kolk_pool *pool) {
         put_slot(pool->ranks, places++, slot);
     }
     pool->ranking = places;
-    for (uint32_t place = places / 4 + 1; place-- > 0;)
-        if (place < places) sink(pool, pool->ranks[place].slot);
+    for (uint32_t place = (places + 2) / 4; place-- > 0;) /* those that have places below them */
+        sink(pool, pool->ranks[place].slot);
 }
 
 void *kolk_pool_first_ranked_(kolk_pool *pool, uint64_t *price) {
