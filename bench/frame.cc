@@ -17,15 +17,7 @@
 static std::vector<line> lines; /* of the current workload */
 
 static void print_slowest(const char *title) {
-    for (line &it : lines) { /* as take_turns does, with other percentiles */
-        double begin = now_ns();
-        for (it.run(it.count); now_ns() - begin < 10e6; begin = now_ns(), it.run(it.count)) it.count *= 2;
-    }
-    for (unsigned n = 0; n < 31; n++)
-        for (line &it : lines) {
-            samples some = it.run(it.count);
-            it.all.insert(it.all.end(), some.begin(), some.end());
-        }
+    run_in_turns(lines, 31, 20e6);
     std::printf("\n%s, ns\n\n| | | median | p99 | p99.99 |\n|---|---|---:|---:|---:|\n", title);
     for (line &it : lines) {
         std::sort(it.all.begin(), it.all.end());

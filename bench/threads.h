@@ -184,10 +184,9 @@ inline void print(line &it) {
     std::fflush(stdout);
 }
 
-/* Runs all lines `rounds` times, in random order each time, and prints medians, and for ages also the 99th and 99.9th
- * percentiles. After each line it rests for as long as the line took, so that other programs on the machine catch up
- * then and not during the next line. */
-inline void take_turns(std::vector<line> lines, unsigned rounds, double round_ns) {
+/* Runs all lines `rounds` times, in random order each time, and keeps their samples. After each line it rests for as
+ * long as the line took, so that other programs on the machine catch up then and not during the next line. */
+inline void run_in_turns(std::vector<line> &lines, unsigned rounds, double round_ns) {
     for (line &it : lines) {
         double begin = now_ns();
         for (it.run(it.count); now_ns() - begin < round_ns / 2; begin = now_ns(), it.run(it.count)) it.count *= 2;
@@ -207,6 +206,11 @@ inline void take_turns(std::vector<line> lines, unsigned rounds, double round_ns
             it->all.insert(it->all.end(), some.begin(), some.end());
         }
     }
+}
+
+/* The same; prints medians, and for ages also the 99th and 99.9th percentiles. */
+inline void take_turns(std::vector<line> lines, unsigned rounds, double round_ns) {
+    run_in_turns(lines, rounds, round_ns);
     for (line &it : lines) print(it);
 }
 

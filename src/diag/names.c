@@ -1,11 +1,12 @@
 /* names.c: see names.h.
  *
- *     text     | next, "bullets" | next, "rockets" | ... used | ......... |
+ *     bytes     | next, "bullets" | next, "rockets" | ... used | ......... |
  *
  * A name is never taken out, because a report may show it at any time. Programs name their pools with constants, so
- * there are few; for those that do not, the bytes are limited. They are not mapped by the first thread that needs them,
- * and are read and written without functions of libc: ThreadSanitizer sees both, but not the lock, and would report a
- * race. */
+ * there are few; for those that do not, the bytes are limited.
+ *
+ * The bytes are static, and are read and written without functions of libc. ThreadSanitizer would see a thread's mmap
+ * and strcmp, but not the lock, and would report a race. */
 #include "names.h"
 
 #if KOLK_DIAGNOSTICS
@@ -45,7 +46,7 @@ static const char *copy_of(const char *name) {
     uint32_t *list = &names.first[kolk_hash_(name) % CHAINS];
     for (uint32_t at = *list; at; at = name_at(at)->next)
         if (is_equal(name_at(at)->text, name)) return name_at(at)->text;
-    size_t size = (sizeof(kept_name) + strlen(name) + 1 + 3) / 4 * 4;
+    size_t size = KOLK_ROUND_UP_(sizeof(kept_name) + strlen(name) + 1, _Alignof(kept_name));
     if (size > NAMES_BYTES - names.used) return NULL;
     uint32_t link = (uint32_t)names.used + 1;
     names.used += size;

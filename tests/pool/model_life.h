@@ -23,9 +23,6 @@ static inline uint32_t model_fitting(const model *m) {
 
 /* Removes the debug settings that this pool cannot have. */
 static inline void model_settle_debug(model *m) {
-#ifdef _WIN32
-    if (m->desc.object_align > _Alignof(max_align_t)) m->debug &= ~(uint32_t)KOLK_DEBUG_BYPASS;
-#endif
     if (is_bypassed(m)) m->debug &= KOLK_DEBUG_BYPASS | KOLK_DEBUG_SITES | KOLK_DEBUG_TRACE;
     if (has_persistent(m)) m->debug &= ~(uint32_t)KOLK_DEBUG_FILL;
     if (m->desc.memory) m->debug &= ~(uint32_t)KOLK_DEBUG_GUARD;
