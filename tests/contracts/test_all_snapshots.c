@@ -103,6 +103,35 @@ static void test_every_cut_is_refused(void **state) {
     end_small(taken);
 }
 
+/* The 0 to 7 bytes of padding before the checksum must be 0. */
+static void test_lies_in_the_padding(void **state) {
+    (void)state;
+    for (size_t size = 1; size <= 8; size++) {
+        begin_it((options){.object_size = size, .capacity = 2});
+        memset(take_one(), 0xff, size);
+        block taken = snapshot_of(it);
+        bool generations = it->kind->generations != KOLK_GENERATIONS_NONE;
+        size_t padding = header_size() + 8 + (!is_map() && generations ? 4 : 0) + size;
+        assert_int_equal(taken.size, (padding + 7) / 8 * 8 + 8);
+        memset(it->kind->first(it), 0x11, size);
+        for (size_t at = padding; at < taken.size - 8; at++) {
+            for (unsigned bit = 0; bit < 8; bit++) {
+                taken.bytes[at] = (unsigned char)(1u << bit);
+                seal(taken);
+                assert_int_equal(it->kind->restore(it, taken.bytes, taken.size), KOLK_FORGED_SNAPSHOT);
+            }
+            taken.bytes[at] = 0;
+        }
+        assert_true(all_bytes_are(it->kind->first(it), size, 0x11));
+        seal(taken);
+        assert_int_equal(it->kind->restore(it, taken.bytes, taken.size), KOLK_OK);
+        assert_true(all_bytes_are(it->kind->first(it), size, 0xff));
+        free(taken.bytes);
+        it->kind->clear(it);
+        end_it();
+    }
+}
+
 /* ---- Objects that are converted ---------------------------------------------------------------------------------- */
 
 enum { OLD_SIZE = 8, NEW_SIZE = 24 };
@@ -182,6 +211,7 @@ int main(void) {
     static const contract contracts[] = {
         CONTRACT(test_every_changed_byte_is_refused, SAVES | LENT, IN(PLAIN)),
         CONTRACT(test_every_cut_is_refused, SAVES | LENT, IN(PLAIN)),
+        CONTRACT(test_lies_in_the_padding, SAVES, IN(PLAIN)),
         CONTRACT(test_hostile_conversions, SAVES, IN(PLAIN)),
         CONTRACT(test_without_a_conversion, SAVES, IN_EVERY_MODE),
     };

@@ -509,34 +509,6 @@ static void test_a_lie_about_wear(void **state) {
     kolk_pool_deinit(&pool);
 }
 
-/* The 0 to 7 bytes of padding before the checksum must be 0. */
-static void test_lies_in_the_padding(void **state) {
-    (void)state;
-    for (size_t size = 1; size <= 8; size++) {
-        kolk_pool pool;
-        make_pool(&pool, &(kolk_pool_desc){.name = "padding", .object_size = size, .capacity = 2});
-        memset(kolk_pool_alloc(&pool), 0xff, size);
-        block taken = take_snapshot(&pool);
-        size_t padding = HEADER + 8 + 4 + size;
-        assert_int_equal(taken.size, (padding + 7) / 8 * 8 + 8);
-        memset(kolk_pool_at(&pool, 0), 0x11, size);
-        for (size_t at = padding; at < taken.size - 8; at++) {
-            for (unsigned bit = 0; bit < 8; bit++) {
-                taken.bytes[at] = (unsigned char)(1u << bit);
-                seal(taken);
-                assert_int_equal(restore(&pool, taken), KOLK_FORGED_SNAPSHOT);
-            }
-            taken.bytes[at] = 0;
-        }
-        assert_true(all_bytes_are(kolk_pool_at(&pool, 0), size, 0x11));
-        seal(taken);
-        assert_int_equal(restore(&pool, taken), KOLK_OK);
-        assert_true(all_bytes_are(kolk_pool_at(&pool, 0), size, 0xff));
-        free(taken.bytes);
-        kolk_pool_deinit(&pool);
-    }
-}
-
 /* A block does not contain the bytes between two objects. */
 static void test_places_wider_than_objects(void **state) {
     (void)state;
@@ -809,7 +781,6 @@ int main(void) {
         TEST(test_forged_numbers),
         TEST(test_lies),
         TEST(test_a_lie_about_wear),
-        TEST(test_lies_in_the_padding),
         TEST(test_places_wider_than_objects),
         TEST(test_hooks_that_stand_in_the_way),
         TEST(test_other_pools),
