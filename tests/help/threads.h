@@ -6,6 +6,7 @@
 #include "test.h"
 
 #include "chaos.h"
+#include "os/thread.h"
 #include "require.h"
 
 #include <pthread.h>
@@ -53,6 +54,11 @@ static inline void run_thread(void *(*body)(void *), void *argument) {
     pthread_t thread;
     REQUIRE(pthread_create(&thread, NULL, body, argument) == 0);
     REQUIRE(pthread_join(thread, NULL) == 0);
+}
+
+/* Waits until the system no longer lists that thread and its name: it may do so for a moment after the join. */
+static inline void await_end_of(uint32_t thread) {
+    while (!kolk_thread_is_gone_(thread)) nap();
 }
 
 static inline void *relay(void *job) {

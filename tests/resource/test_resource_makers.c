@@ -252,8 +252,11 @@ static void test_it_reports_leaks_once(void **state) {
     end_things(&things);
 }
 
+static uint32_t helper; /* the number of the last thread that only borrowed or gave back */
+
 static void *only_borrow(void *out) {
     prctl(PR_SET_NAME, "nameless");
+    helper = kolk_thread_();
     *(kolk_borrowed *)out = borrow_thing(&things, NULL, KOLK_FOREVER);
     return NULL;
 }
@@ -268,6 +271,7 @@ static void test_the_name_of_an_ended_thread(void **state) {
         kolk_set_failure_handler(take_note, &taken);
         make_things(&things, (kolk_resource_pool_desc){.max = 1, .debug = keeps ? "sites" : NULL});
         run_thread(only_borrow, &one);
+        await_end_of(helper);
         assert_int_equal(kolk_resource_close(&things.pool, KOLK_NOW), KOLK_TIMEOUT);
         assert_int_equal(taken.count, 1);
         assert_true((strstr(taken.sentence, " in thread nameless (") != NULL) == keeps);
@@ -278,6 +282,7 @@ static void test_the_name_of_an_ended_thread(void **state) {
 }
 
 static void *only_give_back(void *borrow) {
+    helper = kolk_thread_();
     kolk_resource_give_back(&things.pool, (kolk_borrowed *)borrow);
     return NULL;
 }
@@ -293,6 +298,7 @@ static void test_the_name_of_a_thread_that_gave_back(void **state) {
     run_thread(only_borrow, &one);
     copy = one;
     run_thread(only_give_back, &copy);
+    await_end_of(helper);
     kolk_resource_give_back(&things.pool, &one);
     assert_int_equal(taken.count, 1);
     assert_non_null(strstr(taken.sentence, " and given back in thread "));
