@@ -182,6 +182,12 @@ KOLK_USES_(1) void kolk_heap_reset(kolk_heap *heap);
  * any of these any more. */
 KOLK_USES_(1) void kolk_heap_deinit(kolk_heap *heap);
 
+/* For hot reload: replaces on_full, context and name. The other members must be 0, or as they were at the init; `debug`
+ * is ignored. Otherwise changes nothing and returns KOLK_LAYOUT_CHANGED, KOLK_MOVED, or KOLK_CLOSED if the heap is all
+ * zero. No thread may be inside a call. Functions that were added with kolk_heap_on_end stay: they must not lie in a
+ * module that is unloaded before the heap ends. */
+static inline kolk_status kolk_heap_rebind(kolk_heap *heap, const kolk_heap_desc *desc);
+
 /* Calls function(context) when the heap ends or is reset, before its blocks do: to close a file, for example. The
  * functions are called in reverse order, the last added first, and only once. They may use the heap. Returns false if
  * there is no memory; the function is not called then. */
@@ -326,6 +332,13 @@ KOLK_API_ kolk_status kolk_heap_init_abi_(kolk_heap *heap, const kolk_heap_desc 
 
 static inline kolk_status kolk_heap_init(kolk_heap *heap, const kolk_heap_desc *desc) {
     return kolk_heap_init_abi_(heap, desc, sizeof *heap, KOLK_ABI);
+}
+
+KOLK_API_ kolk_status kolk_heap_rebind_abi_(kolk_heap *heap, const kolk_heap_desc *desc, size_t heap_size,
+                                            uint32_t abi);
+
+static inline kolk_status kolk_heap_rebind(kolk_heap *heap, const kolk_heap_desc *desc) {
+    return kolk_heap_rebind_abi_(heap, desc, sizeof *heap, KOLK_ABI);
 }
 
 #ifdef __cplusplus

@@ -152,6 +152,20 @@ kolk_status kolk_fixed_make_(kolk_heap *heap, const kolk_heap_desc *desc) {
     return KOLK_OK;
 }
 
+kolk_status kolk_fixed_rebind_(kolk_heap *heap, const kolk_heap_desc *desc) {
+    kolk_fixed_ *fixed = heap->fixed;
+    bool kept = !desc->limit && !desc->parent && (!desc->memory || desc->memory == fixed) &&
+                (!desc->classes || desc->n_classes == heap->n_classes);
+    for (uint32_t n = 0; kept && desc->classes && n < heap->n_classes; n++)
+        kept = kolk_heap_rounded_(&desc->classes[n]) == fixed->trays[n].size;
+    if (!kept) return KOLK_LAYOUT_CHANGED;
+    fixed->name = kolk_name_kept_(desc->name);
+    fixed->on_full = desc->on_full;
+    fixed->context = desc->context;
+    kolk_registry_rename_(heap->number, fixed->name);
+    return KOLK_OK;
+}
+
 void kolk_fixed_end_(kolk_heap *heap) {
     for (uint32_t n = 0; n < heap->n_classes; n++) {
         const kolk_fixed_tray_ *tray = &heap->fixed->trays[n];

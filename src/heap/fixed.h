@@ -44,6 +44,9 @@ typedef struct kolk_fixed_ {
 /* Makes the trays of a heap that is all zero. If the status is not KOLK_OK, the heap stays all zero. */
 kolk_status kolk_fixed_make_(kolk_heap *heap, const kolk_heap_desc *desc);
 
+/* Does what kolk_heap_rebind states. */
+kolk_status kolk_fixed_rebind_(kolk_heap *heap, const kolk_heap_desc *desc);
+
 /* Removes the trays from the registry, and shows all blocks to the tools again. */
 void kolk_fixed_end_(kolk_heap *heap);
 

@@ -14,6 +14,12 @@ kolk_status kolk_heap_init_abi_(kolk_heap *heap, const kolk_heap_desc *desc, siz
     return desc->memory || desc->memory_size ? kolk_fixed_make_(heap, desc) : KOLK_NO_MEMORY;
 }
 
+kolk_status kolk_heap_rebind_abi_(kolk_heap *heap, const kolk_heap_desc *desc, size_t heap_size, uint32_t abi) {
+    if (abi != KOLK_ABI || heap_size != sizeof *heap) return KOLK_WRONG_ABI;
+    if (!desc) return KOLK_NO_DESCRIPTOR;
+    return heap->fixed ? kolk_fixed_rebind_(heap, desc) : KOLK_CLOSED;
+}
+
 void kolk_heap_deinit(kolk_heap *heap) {
     memset(heap, 0, sizeof *heap);
 }

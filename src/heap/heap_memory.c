@@ -192,6 +192,38 @@ kolk_status kolk_heap_init_for_malloc_(kolk_heap *heap, const kolk_heap_desc *de
     return init_heap(heap, desc, true, kolk_begin_(heap, sizeof *heap, sizeof *heap, KOLK_ABI, desc));
 }
 
+/* ---- Hot reload -------------------------------------------------------------------------------------------------- */
+
+/* Are these the heap's classes? Under a tool that watches malloc, it has none. */
+static bool keeps_classes(const kolk_heap *heap, const kolk_heap_desc *desc) {
+    const kolk_heap_inside_ *inside = heap->root->inside;
+    if (!desc->classes || heap->n_classes == 0) return true;
+    if (desc->n_classes != heap->n_classes || !inside) return false;
+    for (uint32_t n = 0; n < heap->n_classes; n++)
+        if (kolk_heap_rounded_(&desc->classes[n]) != inside->trays[n].size) return false;
+    return true;
+}
+
+static kolk_status rebind_root(kolk_heap *heap, const kolk_heap_desc *desc) {
+    kolk_heap_root_ *root = heap->root;
+    bool inside = !desc->parent || (root->parent && desc->parent->root == root->parent);
+    bool kept = inside && !desc->memory && kolk_is_kept_(desc->limit, root->limit) && keeps_classes(heap, desc);
+    if (!kept) return KOLK_LAYOUT_CHANGED;
+    root->name = kolk_name_kept_(desc->name);
+    root->on_full = desc->on_full;
+    root->context = desc->context;
+    kolk_registry_rename_(heap->number, root->name);
+    return KOLK_OK;
+}
+
+kolk_status kolk_heap_rebind_abi_(kolk_heap *heap, const kolk_heap_desc *desc, size_t heap_size, uint32_t abi) {
+    if (abi != KOLK_ABI || heap_size != sizeof *heap) return KOLK_WRONG_ABI;
+    if (!desc) return KOLK_NO_DESCRIPTOR;
+    if (!heap->root && !heap->fixed) return KOLK_CLOSED;
+    if (!kolk_check_home_(heap, heap->number, NULL, SITE)) return KOLK_MOVED;
+    return heap->fixed ? kolk_fixed_rebind_(heap, desc) : rebind_root(heap, desc);
+}
+
 /* ---- End and reset ----------------------------------------------------------------------------------------------- */
 
 static void end_family(kolk_heap_root_ *root, const void *site);

@@ -1,0 +1,98 @@
+/* kolk_heap_rebind: a new on_full for an existing heap, and the descriptors that it must refuse. */
+#include "../help/test.h"
+
+#include <kolk/heap.h>
+
+static bool count(kolk_heap *heap, size_t bytes, void *context) {
+    (void)heap, (void)bytes;
+    ++*(unsigned *)context;
+    return false;
+}
+
+static void refuse_rebind(kolk_heap *heap, const kolk_heap_desc *desc, kolk_status with) {
+    kolk_heap before = *heap;
+    assert_int_equal(kolk_heap_rebind(heap, desc), with);
+    assert_memory_equal(heap, &before, sizeof before);
+}
+
+static void fill(kolk_heap *heap) {
+    while (kolk_heap_alloc(heap, 64)) {}
+}
+
+static void check_hooks(kolk_heap_desc desc) {
+    unsigned before = 0, after = 0;
+    kolk_heap heap;
+    desc.name = "first";
+    desc.on_full = count;
+    desc.context = &before;
+    assert_int_equal(kolk_heap_init(&heap, &desc), KOLK_OK);
+    fill(&heap);
+    assert_int_equal(before, 1);
+    char text[] = "second";
+    desc.name = text;
+    desc.context = &after;
+    assert_int_equal(kolk_heap_rebind(&heap, &desc), KOLK_OK);
+    text[0] = 'S';
+    fill(&heap);
+    assert_true(before == 1 && after == 1);
+    kolk_stats of;
+    kolk_heap_stats(&heap, &of);
+    assert_string_equal(of.name, "second");
+    assert_int_equal(kolk_heap_rebind(&heap, &(kolk_heap_desc){0}), KOLK_OK);
+    fill(&heap);
+    assert_int_equal(after, 1);
+    assert_true(kolk_heap_is_valid(&heap));
+    kolk_heap_deinit(&heap);
+}
+
+static void test_hooks(void **state) {
+    (void)state;
+    static _Alignas(64) unsigned char memory[4096];
+    static const kolk_heap_class classes[] = {{.size = 64, .capacity = 10, .when_full = KOLK_HEAP_NULL}};
+    check_hooks((kolk_heap_desc){.memory = memory, .memory_size = sizeof memory, .classes = classes, .n_classes = 1});
+    if (sizeof(void *) < 8) return;
+    check_hooks((kolk_heap_desc){.limit = 1 << 20});
+    check_hooks((kolk_heap_desc){.limit = 1 << 20, .classes = classes, .n_classes = 1});
+}
+
+static void test_what_is_refused(void **state) {
+    (void)state;
+    static _Alignas(64) unsigned char memory[4096];
+    static const kolk_heap_class classes[] = {{.size = 64, .capacity = 10}, {.size = 128, .capacity = 2}},
+                                 other[] = {{.size = 64}, {.size = 144}};
+    kolk_heap heap, zero = {0};
+    kolk_heap_desc fixed = {.memory = memory, .memory_size = sizeof memory, .classes = classes, .n_classes = 2};
+    refuse_rebind(&zero, &fixed, KOLK_CLOSED);
+    assert_int_equal(kolk_heap_init(&heap, &fixed), KOLK_OK);
+    refuse_rebind(&heap, NULL, KOLK_NO_DESCRIPTOR);
+    refuse_rebind(&heap, &(kolk_heap_desc){.limit = 1}, KOLK_LAYOUT_CHANGED);
+    refuse_rebind(&heap, &(kolk_heap_desc){.memory = memory + 64}, KOLK_LAYOUT_CHANGED);
+    refuse_rebind(&heap, &(kolk_heap_desc){.classes = classes, .n_classes = 1}, KOLK_LAYOUT_CHANGED);
+    refuse_rebind(&heap, &(kolk_heap_desc){.classes = other, .n_classes = 2}, KOLK_LAYOUT_CHANGED);
+    refuse_rebind(&heap, &(kolk_heap_desc){.parent = &zero}, KOLK_LAYOUT_CHANGED);
+    assert_int_equal(kolk_heap_rebind_abi_(&heap, &fixed, sizeof heap, KOLK_ABI + 1), KOLK_WRONG_ABI);
+    assert_int_equal(kolk_heap_rebind(&heap, &fixed), KOLK_OK);
+    kolk_heap_deinit(&heap);
+    if (sizeof(void *) < 8) return;
+
+    kolk_heap child, stranger;
+    assert_int_equal(kolk_heap_init(&heap, &(kolk_heap_desc){.limit = 1 << 20}), KOLK_OK);
+    assert_int_equal(kolk_heap_init(&child, &(kolk_heap_desc){.parent = &heap}), KOLK_OK);
+    assert_int_equal(kolk_heap_init(&stranger, &(kolk_heap_desc){0}), KOLK_OK);
+    refuse_rebind(&heap, &(kolk_heap_desc){.limit = 1 << 21}, KOLK_LAYOUT_CHANGED);
+    refuse_rebind(&heap, &(kolk_heap_desc){.memory = memory}, KOLK_LAYOUT_CHANGED);
+    refuse_rebind(&child, &(kolk_heap_desc){.parent = &stranger}, KOLK_LAYOUT_CHANGED);
+    refuse_rebind(&stranger, &(kolk_heap_desc){.limit = 1}, KOLK_LAYOUT_CHANGED);
+    assert_int_equal(kolk_heap_rebind(&child, &(kolk_heap_desc){.parent = &heap}), KOLK_OK);
+    assert_int_equal(kolk_heap_rebind(&heap, &(kolk_heap_desc){.limit = 1 << 20}), KOLK_OK);
+    kolk_heap_deinit(&stranger);
+    kolk_heap_deinit(&heap);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_hooks),
+        cmocka_unit_test(test_what_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
