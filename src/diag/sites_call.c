@@ -98,9 +98,14 @@ static bool is_typed(const site_calls *calls, const char *name) {
     return length > verb && memcmp(name + length - verb, calls->typed_verb, verb) == 0;
 }
 
+/* A member of the classes of kolk.hpp has the second or the third beginning. */
+static bool is_named_by_kolk(const char *name) {
+    return strncmp(name, "kolk_", 5) == 0 || strncmp(name, "_ZN4kolk", 8) == 0 || strncmp(name, "_ZNK4kolk", 9) == 0;
+}
+
 /* Is the call to this function, which was just added to the text, one of kolk's own? */
 static bool is_call_of_kolk(site_calls *calls, const char *name) {
-    bool typed = is_typed(calls, name), is_ours = strncmp(name, "kolk_", 5) == 0;
+    bool typed = is_typed(calls, name), is_ours = is_named_by_kolk(name);
     calls->typed_verb[0] = 0;
     if (is_ours) note_typed(calls, name);
     return is_ours || typed;
@@ -128,7 +133,7 @@ static void add_jumped_over(site_calls *calls, const site_module *in) {
     char called[128];
     uintptr_t start = kolk_site_module_name_((const void *)in->site).called, behind;
     bool known = calls->is_stack && start && find_symbol(in, start, called, sizeof called, &behind) && behind == 0;
-    bool is_first = calls->looked_at == 0, is_ours = known && strncmp(called, "kolk_", 5) == 0;
+    bool is_first = calls->looked_at == 0, is_ours = known && is_named_by_kolk(called);
     calls->looked_at = calls->at + 1;
     if (is_ours && is_first) note_typed(calls, called);
     if (known && !is_ours && strcmp(called, calls->inside) != 0)
@@ -153,6 +158,7 @@ void kolk_site_add_call_(site_calls *calls, const site_module *in, const site_ca
         out->text[before] = 0;
         return;
     }
+    kolk_site_shorten_(out, start);
     if (strcmp(call->function, "main") == 0 || strncmp(out->text + start, "main+", 5) == 0) calls->left = 1;
     if (*call->source) {
         add_text(out, " (", 2);

@@ -1,5 +1,6 @@
 /* sites_inside.h: declarations that the sites*.c files share. sites.c has the essay, modules and stacks; sites_call.c
- * prints a call; sites_function.c finds the call's function; sites_source.c finds its source lines. */
+ * prints a call; sites_function.c finds the call's function; sites_name.c shortens its name in C++; sites_source.c
+ * finds its source lines. */
 #ifndef KOLK_SRC_SITES_INSIDE_H
 #define KOLK_SRC_SITES_INSIDE_H
 
@@ -60,6 +61,9 @@ static inline bool kolk_site_read_(int file, uint64_t offset, void *bytes, size_
 /* Adds "on_hit+0x2c". Returns false and adds nothing if no function with a name contains the address. The file must be
  * open. */
 bool kolk_site_add_function_(site_text *out, const site_module *in);
+
+/* Shortens the name of a C++ function that was just added: see sites_name.c. */
+void kolk_site_shorten_(site_text *out, size_t start);
 
 /* Was any part of the module compiled by clang? The file must be open. */
 bool kolk_site_is_by_clang_(const site_module *in);

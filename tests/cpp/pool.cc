@@ -210,6 +210,28 @@ void test_full() {
     }
 }
 
+namespace game {
+template <class T> [[gnu::noinline]] void explode(kolk::pool<T> &pool, T *object) {
+    pool.erase(object);
+}
+} // namespace game
+
+/* Reports name the program's functions, not the classes', and without parameters. */
+void test_sites() {
+#ifdef __linux__
+    kolk::options<counted> wish = with_capacity(2);
+    wish.debug = "sites";
+    kolk::pool<counted> pool(wish);
+    counted *one = pool.emplace(1);
+    failures seen;
+    game::explode(pool, one);
+    game::explode(pool, one);
+    bool named = seen.sentence.find("game::explode<...>") != std::string::npos;
+    CHECK(seen.count == 1 && named && seen.sentence.find("_Z") == std::string::npos);
+    CHECK(seen.sentence.find("kolk::pool") == std::string::npos);
+#endif
+}
+
 /* New functions; the objects stay, and the destructor is still called at an eviction. */
 void test_rebind() {
     static int before, after;
@@ -359,6 +381,7 @@ int main() {
     test_throwing_constructor();
     test_unique();
     test_full();
+    test_sites();
     test_rebind();
     test_growth_and_memory();
     test_types();

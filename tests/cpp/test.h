@@ -6,16 +6,18 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
 #define CHECK(condition)                                                                                               \
     ((condition) ? static_cast<void>(0)                                                                                \
                  : (static_cast<void>(std::fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition)),    \
                     std::exit(1)))
 
-// Counts the failures that kolk reports while it exists, and keeps the rule of the last one.
+// Counts the failures that kolk reports while it exists, and keeps the rule and the sentence of the last one.
 struct failures {
     int count = 0;
     kolk_status last = KOLK_OK;
+    std::string sentence; // the last one
 
     failures() { kolk_set_failure_handler(note, this); }
     ~failures() { kolk_set_failure_handler(nullptr, nullptr); }
@@ -26,6 +28,7 @@ struct failures {
     static void note(const kolk_failure *failure, void *self) {
         static_cast<failures *>(self)->count++;
         static_cast<failures *>(self)->last = failure->rule;
+        static_cast<failures *>(self)->sentence = failure->sentence;
     }
 };
 
