@@ -15,8 +15,8 @@ kolk_status kolk_heap_init_abi_(kolk_heap *heap, const kolk_heap_desc *desc, siz
 }
 
 kolk_status kolk_heap_rebind_abi_(kolk_heap *heap, const kolk_heap_desc *desc, size_t heap_size, uint32_t abi) {
-    if (abi != KOLK_ABI || heap_size != sizeof *heap) return KOLK_WRONG_ABI;
-    if (!desc) return KOLK_NO_DESCRIPTOR;
+    kolk_status status = kolk_check_call_(heap_size, sizeof *heap, abi, desc);
+    if (status != KOLK_OK) return status;
     return heap->fixed ? kolk_fixed_rebind_(heap, desc) : KOLK_CLOSED;
 }
 

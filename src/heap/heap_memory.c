@@ -217,8 +217,8 @@ static kolk_status rebind_root(kolk_heap *heap, const kolk_heap_desc *desc) {
 }
 
 kolk_status kolk_heap_rebind_abi_(kolk_heap *heap, const kolk_heap_desc *desc, size_t heap_size, uint32_t abi) {
-    if (abi != KOLK_ABI || heap_size != sizeof *heap) return KOLK_WRONG_ABI;
-    if (!desc) return KOLK_NO_DESCRIPTOR;
+    kolk_status status = kolk_check_call_(heap_size, sizeof *heap, abi, desc);
+    if (status != KOLK_OK) return status;
     if (!heap->root && !heap->fixed) return KOLK_CLOSED;
     if (!kolk_check_home_(heap, heap->number, NULL, SITE)) return KOLK_MOVED;
     return heap->fixed ? kolk_fixed_rebind_(heap, desc) : rebind_root(heap, desc);
