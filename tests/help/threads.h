@@ -57,7 +57,7 @@ static inline void run_thread(void *(*body)(void *), void *argument) {
 }
 
 /* Waits until the system no longer lists that thread and its name: it may do so for a moment after the join. */
-static inline void await_end_of(uint32_t thread) {
+static inline void await_thread_end(uint32_t thread) {
     while (!kolk_thread_is_gone_(thread)) nap();
 }
 

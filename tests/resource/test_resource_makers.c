@@ -271,7 +271,7 @@ static void test_the_name_of_an_ended_thread(void **state) {
         kolk_set_failure_handler(take_note, &taken);
         make_things(&things, (kolk_resource_pool_desc){.max = 1, .debug = keeps ? "sites" : NULL});
         run_thread(only_borrow, &one);
-        await_end_of(helper);
+        await_thread_end(helper);
         assert_int_equal(kolk_resource_close(&things.pool, KOLK_NOW), KOLK_TIMEOUT);
         assert_int_equal(taken.count, 1);
         assert_true((strstr(taken.sentence, " in thread nameless (") != NULL) == keeps);
@@ -298,7 +298,7 @@ static void test_the_name_of_a_thread_that_gave_back(void **state) {
     run_thread(only_borrow, &one);
     copy = one;
     run_thread(only_give_back, &copy);
-    await_end_of(helper);
+    await_thread_end(helper);
     kolk_resource_give_back(&things.pool, &one);
     assert_int_equal(taken.count, 1);
     assert_non_null(strstr(taken.sentence, " and given back in thread "));

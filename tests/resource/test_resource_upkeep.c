@@ -230,7 +230,7 @@ static void test_a_leak_of_a_thread_that_has_ended(void **state) {
     begin((kolk_resource_pool_desc){.max = 1, .leak_after_ms = 2000});
     assert_int_equal(pthread_create(&thread, NULL, borrow_and_end, &one), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    await_end_of(borrower);
+    await_thread_end(borrower);
     begin_notes(&taken);
     pass(2000);
     tick();

@@ -435,7 +435,7 @@ static void test_a_burial_serves(void **state) {
     be_born(&one);
     assert_int_equal(pthread_create(&thread, NULL, end_without_a_word, f), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    await_end_of(leaver);
+    await_thread_end(leaver);
     line_up(&one);
     make_local(&late, &f->pool);
     assert_int_equal(waiting(f), 0);
