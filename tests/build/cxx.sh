@@ -1,12 +1,12 @@
 #!/bin/sh
-# Builds the tests in tests/cpp and the examples that are C++, without a warning, and runs them. The examples must print
-# the contents of EXAMPLE.expected. The tests are built as C++17 and C++20, with and without optimisation, exceptions and
-# run-time type information, and run under memcheck once. KOLK_TEST_EFFORT=quick: as C++17 without optimisation, and as
-# C++20 with it, and without a count of instructions. CXXFLAGS has the sanitizers of the library.
+# Builds the tests in tests/cpp, a module, and the examples that are C++, without a warning, and runs them. The examples
+# must print the contents of EXAMPLE.expected. The tests are built as C++17 and C++20, with and without optimisation,
+# exceptions and run-time type information, and run under memcheck once. KOLK_TEST_EFFORT=quick: as C++17 without
+# optimisation, and as C++20 with it, and without a count of instructions. CXXFLAGS has the sanitizers of the library.
 # Usage: CXX=... [CXXFLAGS=...] cxx.sh LIBRARY
 set -eu
 program=$(mktemp)
-trap 'rm -f "$program" "$program".*' EXIT
+trap 'rm -rf "$program" "$program".*' EXIT
 warnings="-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wold-style-cast -Wextra-semi -Wzero-as-null-pointer-constant -Werror"
 case ${CXX##*/} in
   *clang*) ;;
@@ -41,6 +41,30 @@ for test in tests/cpp/*.cc; do
     echo "${test##*/} with $options: ok${run:+, under ${run%% *}}"
   done
 done
+
+# A module of C++20. The compilers leave its description in the current folder.
+root=$PWD library=$(realpath "$1")
+mkdir "$program.module"
+(
+  cd "$program.module"
+  options="-std=c++20 -O0 $warnings ${CXXFLAGS:-} -pthread" sources="$root/tests/cpp/module"
+  # shellcheck disable=SC2086
+  case ${CXX##*/} in
+    *clang*)
+      $CXX $options -I"$root/include" --precompile "$sources/game.cppm" -o game.pcm
+      $CXX $options -c game.pcm -o game.o
+      options="$options -fprebuilt-module-path=."
+      ;;
+    *)
+      options="$options -fmodules-ts"
+      $CXX $options -I"$root/include" -x c++ -c "$sources/game.cppm" -o game.o
+      ;;
+  esac
+  # shellcheck disable=SC2086
+  $CXX $options -I"$root/include" "$sources/use.cc" game.o "$library" -static-libstdc++ -o "$program"
+)
+${EMULATOR:-} "$program"
+echo "a module: ok"
 
 # The classes cost what the macros of C cost: at most one instruction more per call, or per object of a walk of 64, which
 # may take 8 more to begin.
