@@ -7,7 +7,7 @@
 #include "../help/system_calls.h"
 
 #define SIZE     ((size_t)1 << 20)
-#define CAPACITY 64u /* so that a pool takes more memory than everything else in the library */
+#define CAPACITY 16u /* so that a pool takes more memory than everything else in the library */
 
 /* ---- What is reported -------------------------------------------------------------------------------------------- */
 
@@ -30,7 +30,7 @@ static const reason reasons[] = {
     {"KOLK_SIZES", "/nowhere/at/all", NULL, NULL, false, SIZES, "kolk: KOLK_SIZES: \"/nowhere/at/all\" cannot"},
     {NULL, NULL, "x\nit = 3\n[boss]\nit = 4\n", NULL, false, SIZES, BAD "1: \"x\" is not understood"},
     {NULL, NULL, "it = 4294967295\n[boss]\nit = 4\n", NULL, false, SIZES,
-     BAD "1: it keeps 64 slots and cannot have 4294967295: "},
+     BAD "1: it keeps 16 slots and cannot have 4294967295: "},
     {NULL, NULL, "it = 9\n[boss]\nit = 4\n", NULL, true, SIZES,
      BAD "1: it keeps 8 slots and cannot have 9: it is on the caller's memory"},
 };
