@@ -73,6 +73,9 @@ need_matrix() {
   need stress-ng command -v stress-ng
   need glibc-source test -d /usr/src/glibc
   need clang command -v clang
+  need clang-19 command -v clang-19
+  need libc++-19-dev test -e /usr/lib/llvm-19/lib/libc++.so
+  need libc++abi-19-dev test -e /usr/lib/llvm-19/lib/libc++abi.so
   need libclang-rt-dev links clang -fsanitize=address
   need llvm command -v llvm-symbolizer
   need clang-tidy-14 command -v clang-tidy-14

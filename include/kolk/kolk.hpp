@@ -125,6 +125,7 @@ template <class F> class guard {
   private:
     F end_;
 };
+template <class F> guard(F) -> guard<F>;
 
 /* Constructs an object in a slot. Calls `undo` if the constructor throws. */
 template <class T, class Undo, class... A> T *construct(void *slot, Undo undo, A &&...arguments) {
@@ -468,7 +469,7 @@ template <class... Ts> class one_of {
     template <class U> static constexpr std::uint8_t kind_of() noexcept {
         static_assert((std::is_same_v<U, Ts> || ...), "the pool has no objects of this type");
         std::uint8_t kind = 0;
-        (void)((std::is_same_v<U, Ts> || (kind++, false)) || ...);
+        (void)((std::is_same_v<U, Ts> || (static_cast<void>(kind++), false)) || ...);
         return kind;
     }
 
