@@ -55,6 +55,7 @@ void test_heap() {
 void test_nodes() {
     kolk::node_options wish;
     wish.name = "nodes";
+    wish.max_bytes = 1 << 20; /* memcheck needs 10 s for the address space that is usual */
     kolk::node_resource nodes(wish);
     {
         std::pmr::list<int> list(&nodes);
