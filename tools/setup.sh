@@ -39,6 +39,7 @@ need_test() {
   need g++ command -v g++
   need libcmocka-dev header cmocka.h
   need_misuse
+  need libsdl2-dev pkg-config --exists sdl2
   need libsqlite3-dev pkg-config --exists sqlite3
   need liblua5.4-dev pkg-config --exists lua5.4
   need zlib1g-dev pkg-config --exists zlib
