@@ -132,32 +132,33 @@ static void test_many_children(void **state) {
     (void)state;
     enum { MANY = 90 };
     static kolk_heap in_place[MANY], grandchild;
-    kolk_heap *children[MANY];
+    kolk_heap *children[MANY], *pages[MANY];
     for (unsigned kinds = 0; kinds < 3; kinds++) {
         memset(order, 0, sizeof order);
         begin(&root, NULL, 0);
-        unsigned char *lost =
-            (unsigned char *)mmap(NULL, 4096 * MANY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        assert_true(lost != MAP_FAILED);
         for (unsigned n = 0; n < MANY; n++) {
+            void *lost = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            assert_true(lost != MAP_FAILED);
+            pages[n] = (kolk_heap *)lost;
             children[n] = kinds == 0   ? &in_place[n]
                           : kinds == 1 ? (kolk_heap *)kolk_heap_alloc(&root, sizeof(kolk_heap))
                           : n % 3      ? &in_place[n]
-                                       : (kolk_heap *)(void *)(lost + (size_t)4096 * n);
+                                       : pages[n];
             begin(children[n], &root, 0);
             assert_non_null(kolk_heap_alloc(children[n], 100));
             if (n % 20 == 7) note_on_end(children[n], "f");
             if (n == 40) begin(&grandchild, children[n], 0);
         }
         for (unsigned n = 0; n < MANY; n += 6)
-            if (kinds == 2) munmap(lost + (size_t)4096 * n, 4096);
+            if (kinds == 2) munmap(pages[n], 4096);
         kolk_heap_reset(&root);
         for (unsigned n = 0; n < MANY; n++)
             if (kinds == 0 || (kinds == 2 && (n % 3 || n % 6))) assert_ended(children[n]);
         assert_ended(&grandchild);
         assert_string_equal(order, "fffff");
         assert_null(root.root->child);
-        munmap(lost, 4096 * MANY);
+        for (unsigned n = 0; n < MANY; n++)
+            if (kinds < 2 || n % 6) munmap(pages[n], 4096);
         end_heap(&root);
     }
 }
