@@ -438,6 +438,7 @@ static void collect(const char *text, size_t length, void *context) {
 /* Each tray has a row as long as its memory can be read, also when the heap was not ended. */
 static void test_listed(void **state) {
     (void)state;
+    skip_on_windows(); /* no MAP_FIXED */
     if (!(kolk_features() & KOLK_HAS_DIAGNOSTICS)) skip();
     static char text[8192];
     size_t size = (sizeof memory + 4095) / 4096 * 4096;

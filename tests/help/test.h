@@ -69,7 +69,7 @@ static inline void skip_if_emulated(void) {
     skip();
 }
 
-/* Windows has neither forks nor signals for other threads. */
+/* For tests of what Windows lacks: forks, signals, descriptors, names of functions. */
 static inline void skip_on_windows(void) {
 #ifdef _WIN32
     print_message("left out: on Windows\n");

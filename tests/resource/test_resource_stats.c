@@ -281,6 +281,7 @@ static void fork_and_end(const char *argument) {
 
 static void test_a_child_leaves_out_its_parents(void **state) {
     (void)state;
+    skip_on_windows(); /* no forks */
     static const char *const ways[] = {NULL, "with deinit"};
     for (size_t i = 0; i < LENGTH_OF(ways); i++) {
         ending end = run_scenario("fork", "json", ways[i]);

@@ -64,6 +64,7 @@ static void nobody_waits_here(void *pool) {
 /* The child of a fork has none of its parent's waiters. */
 static void test_nobody_waits_in_a_child(void **state) {
     (void)state;
+    skip_on_windows(); /* no forks */
     things pool;
     things_local local;
     sleeper one;
@@ -87,7 +88,7 @@ static void test_all_who_wait_are_woken(void **state) {
     assert_int_equal(stats_of(&pool).waits, 0);
     for (int i = 0; i < SLEEPERS; i++) start_sleeper(&sleepers[i], &pool);
     assert_int_equal(stats_of(&pool).waiting, SLEEPERS);
-    assert_int_equal(stats_of(&pool).waits, SLEEPERS);
+    EVENTUALLY(stats_of(&pool).waits == SLEEPERS); /* counted a moment later than `waiting` */
     things_shutdown(&pool);
     assert_int_equal(stats_of(&pool).waiting, 0);
     for (int i = 0; i < SLEEPERS; i++) assert_null(woken(&sleepers[i]));

@@ -441,6 +441,7 @@ static bool is_mapped(void *start) {
 
 static void test_deinit_gives_memory_back(void **state) {
     (void)state;
+    skip_on_windows(); /* no mincore */
     static const char *const settings[] = {NULL, "move"};
     for (unsigned n = 0; n < 4; n++) {
         kolk_slotmap map;
