@@ -145,6 +145,7 @@ static void end_the_first_thread(void) {
 /* The system lists the process's first thread as long as the process lives. */
 static void test_the_first_thread_of_a_process(void **state) {
     (void)state;
+    skip_on_windows(); /* the process ends with it */
     skip_under_tsan();
     run_in_child(end_the_first_thread);
 }
@@ -381,6 +382,7 @@ static void test_destructors_of_the_program(void **state) {
 
 static void test_no_keys_left(void **state) {
     (void)state;
+    skip_on_windows(); /* its keys do not run out */
     static pthread_key_t keys[PTHREAD_KEYS_MAX + 1];
     unsigned n = 0;
     make_pools(2);
@@ -607,6 +609,7 @@ static void fork_amid(const kolk_shared_desc *desc, uint64_t *random) {
 
 static void test_forks(void **state) {
     (void)state;
+    skip_on_windows(); /* no forks */
     skip_under_tsan();
     if (UNDER_ASAN) { /* its allocator has locks, which may be held at the moment of the fork */
         print_message("left out: under AddressSanitizer\n");
@@ -666,6 +669,7 @@ static void free_in_child(void) {
 
 static void test_waiters_of_the_parent(void **state) {
     (void)state;
+    skip_on_windows(); /* no forks */
     skip_under_tsan();
     pthread_t threads[2];
     make_shared(&forked, &(kolk_shared_desc){.object_size = 8, .capacity = 6, .max_threads = 4, .cache = 1});
@@ -713,6 +717,7 @@ static void use_own_in_child(void) {
 
 static void test_own_locals_in_a_child(void **state) {
     (void)state;
+    skip_on_windows(); /* no forks */
     skip_under_tsan();
     make_shared(&forked, &(kolk_shared_desc){.object_size = 8, .capacity = 6, .max_threads = 2});
     kolk_shared_local *own = kolk_shared_local_of_thread(&forked);
@@ -738,6 +743,7 @@ static void on_signal(int number) {
 /* Interrupted system calls are resumed, even without SA_RESTART. */
 static void test_a_storm_of_signals(void **state) {
     (void)state;
+    skip_on_windows(); /* no signals for other threads */
     struct sigaction before, mine = {.sa_handler = on_signal};
     runner workers[WORKERS];
     uint64_t random = seed;
