@@ -31,7 +31,10 @@ case $1 in
     }
     printf 'host all alice 127.0.0.1/32 scram-sha-256\n%s\n' "$(cat "$folder/data/pg_hba.conf")" > "$folder/data/pg_hba.conf"
     printf "create role alice login password 'secret';\n" |
-      $as "$bin/postgres" --single -j -D "$folder/data" postgres > "$folder/initdb.log" 2>&1
+      $as "$bin/postgres" --single -j -D "$folder/data" postgres > "$folder/initdb.log" 2>&1 || {
+      cat "$folder/initdb.log" >&2
+      exit 1
+    }
     ;;
   run)
     shift 2

@@ -11,7 +11,7 @@ trap '[ -z "$server" ] || kill -INT "$server"; wait; rm -rf "$folder"' EXIT
 tools/postgres.sh make "$folder"
 tools/postgres.sh run "$folder" &
 server=$!
-until [ -S "$folder/.s.PGSQL.5432" ]; do
+until grep -q 'ready to accept connections' "$folder/server.log" 2> /dev/null; do # it has its socket a moment earlier
   kill -0 "$server" || { cat "$folder/server.log" >&2; exit 1; }
   sleep 0.1
 done
