@@ -178,7 +178,7 @@ static void refuse(kolk_pool *pool, const kolk_pool_desc *desc, kolk_status with
 
 static void test_what_is_refused(void **state) {
     (void)state;
-    KOLK_ALIGNAS(8) static unsigned char memory[400];
+    KOLK_ALIGNAS(16) static unsigned char memory[400];
     calls counted;
     kolk_pool pool, other;
     kolk_pool_desc own = {.name = "own", .object_size = 16, .capacity = 4, .max_capacity = 8};

@@ -70,7 +70,7 @@ KOLK_SLOTMAP_TYPE(wider_bodies, wider_body)
 
 static void test_what_is_refused(void **state) {
     (void)state;
-    KOLK_ALIGNAS(8) static unsigned char memory[400];
+    KOLK_ALIGNAS(16) static unsigned char memory[400];
     kolk_slotmap map;
     kolk_slotmap_desc own = {
         .object_size = 16, .capacity = 4, .tag = 3, .memory = memory, .memory_size = sizeof memory};
