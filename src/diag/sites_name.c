@@ -77,12 +77,9 @@ static bool pass_arguments(shortening *name) {
         }
         name->at++;
         if (first == 'S' || first == 'T') { /* something that was named before: "S_", "S1_", "St", "T0_" */
-            if (first == 'S' && *name->at >= 'a' && *name->at <= 'z')
-                name->at++;
-            else if (!(name->at = strchr(name->at, '_')))
-                return false;
-            else
-                name->at++;
+            bool is_short = first == 'S' && *name->at >= 'a' && *name->at <= 'z';
+            if (!is_short && !(name->at = strchr(name->at, '_'))) return false;
+            name->at++;
         } else if (first == 'L') { /* a constant: "Lj16E", "Lb1E", or a name */
             if (name->at[0] < 'a' || name->at[0] > 'z' || !(name->at = strchr(name->at, 'E'))) return false;
             name->at++;
