@@ -36,7 +36,6 @@ static void press(char key) {
 int main(int count, char **arguments) {
     if (count < 3) return 1;
     const char *keys = count > 3 ? arguments[3] : NULL;
-    SDL_SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1");
     SDL_Window *window = NULL;
     if (SDL_Init(SDL_INIT_VIDEO) == 0) window = SDL_CreateWindow("kolk", 0, 0, WIDE * CELL, HIGH * CELL, 0);
     bool works = window != NULL;

@@ -56,11 +56,6 @@ static inline bool stop_at_step(unsigned n, void (*act)(void), void (*meanwhile)
     return was_stopped;
 }
 
-/* Returns the distance between the steps at which to stop: a shortened test stops only at every third step. */
-static inline unsigned steps_apart(void) {
-    return does_a_part() ? 3 : 1;
-}
-
 /* The setup of a group of tests. */
 static inline int make_semaphores(void **state) {
     (void)state;

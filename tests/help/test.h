@@ -47,6 +47,12 @@ static inline bool does_a_part(void) {
     return SLOW || effort == QUICK;
 }
 
+/* Returns the distance between the steps at which something happens, in a test that tries each: a shortened test tries
+ * only every third step. */
+static inline unsigned steps_apart(void) {
+    return does_a_part() ? 3 : 1;
+}
+
 /* Ends a program that hangs, so that it fails, or a child that hangs, so that its parent fails. The limit is many times
  * as long as the slowest test takes in the slowest build on a slow machine, and shorter than ctest's limit in
  * CMakePresets.json. */

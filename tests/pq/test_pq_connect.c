@@ -45,10 +45,13 @@ static int count_knocks(int listener) {
     return count;
 }
 
+static int64_t began; /* when the last attempt to connect began, in ms */
+
 /* Calls kolk_pq_create_ directly, because a pool would set its own time-out. */
 static pq_connection *connect_within(kolk_pq *db, const char *key, int64_t ms, kolk_error *error) {
     void *resource = NULL;
     *error = (kolk_error){0};
+    began = now_ms();
     if (!kolk_pq_create_(db, key, kolk_deadline_after(ms), &resource, error)) {
         assert_null(resource);
         return NULL;
@@ -77,10 +80,9 @@ static void connect_to_hosts(const char *hosts, int64_t ms, int64_t least) {
     kolk_error error = {0};
     snprintf(text, sizeof text, "%s user=postgres dbname=postgres", hosts);
     make_db(&db, &(kolk_pq_desc){.conninfo = text});
-    int64_t begin = now_ms();
     borrow.resource = connect_in_time(&db, "", ms, false, &error);
     if (!borrow.resource) fail_msg("%s: %s", hosts, error.text);
-    assert_in_range(now_ms() - begin, least, 50000);
+    assert_in_range(now_ms() - began, least, 20000);
     assert_int_equal(number_of(&borrow, "SELECT inet_server_port()"), server.port);
     kolk_pq_destroy_(&db, borrow.resource);
     kolk_pq_deinit(&db);
