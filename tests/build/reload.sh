@@ -22,6 +22,7 @@ for debug in '' all; do
   KOLK_DEBUG=$debug "$folder/reload" "$folder/game1.so" "$folder/game2.so" > "$folder/said" 2>&1
   diff -u examples/reload.expected "$folder/said"
 done
+
 # The same in a window, as users run SDL's programs on machines without a screen.
 if pkg-config --exists sdl2; then
   read -ra sdl <<< "$(pkg-config --cflags --libs sdl2)"
