@@ -3,6 +3,7 @@
  * there runs the body. Calls before that one return what they returned in the parent. */
 #include "cmocka.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <io.h>
 #include <process.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <windows.h>
 
 #include "posix.h"
 
@@ -76,6 +78,12 @@ static struct {
 
 #define VARIABLE "KOLK_TEST_CHILD"
 
+/* Ends the program, because a child cannot be run. */
+static void give_up(const char *call) {
+    fprintf(stderr, "no child: %s: %s (error %lu)\n", call, strerror(errno), GetLastError());
+    abort();
+}
+
 /* In a child, nothing is printed before the body runs. */
 static void begin_child(void) {
     const char *text = getenv(VARIABLE);
@@ -129,7 +137,7 @@ static void restore(int number, int before) {
 static int start(intptr_t *process) {
     int ends[2];
     char place[40];
-    if (_pipe(ends, 65536, O_BINARY | O_NOINHERIT) != 0) abort();
+    if (_pipe(ends, 65536, O_BINARY | O_NOINHERIT) != 0) give_up("_pipe");
     snprintf(place, sizeof place, "%zu %u", child.test, child.calls);
     setenv(VARIABLE, place, 1);
     lseek(child.results, 0, SEEK_SET);
@@ -140,7 +148,7 @@ static int start(intptr_t *process) {
     restore(2, err);
     close(ends[1]);
     unsetenv(VARIABLE);
-    if (*process == -1) abort();
+    if (*process == -1) give_up("_spawnl");
     return ends[0];
 }
 

@@ -1,7 +1,9 @@
 #!/bin/sh
-# Starts wine's server, so that not every test has to, or ends it. The first start makes the prefix, WINEPREFIX.
-# The server's output goes nowhere, because ctest would wait until the server closes it.
-# Usage: wine.sh begin|end
+# Runs a program under wine. begin starts wine's server, so that not every test has to, and end ends it: the first start
+# makes the prefix, WINEPREFIX. The server's output goes nowhere, because ctest would wait until the server closes it.
+# Addresses are not random where the system permits that: the kernel now and then put a process's heap at the address of
+# the page that wine shares between processes, and wine then could not start the process.
+# Usage: wine.sh begin|end|PROGRAM [ARGUMENT ...]
 set -eu
 case $1 in
   begin)
@@ -11,5 +13,9 @@ case $1 in
     ;;
   end)
     wineserver -k
+    ;;
+  *)
+    setarch -R true 2> /dev/null && exec setarch -R wine "$@"
+    exec wine "$@"
     ;;
 esac
