@@ -5,17 +5,18 @@
 # the page that wine shares between processes, and wine then could not start the process.
 # Usage: wine.sh begin|end|PROGRAM [ARGUMENT ...]
 set -eu
+fixed=
+! setarch -R true 2> /dev/null || fixed='setarch -R'
 case $1 in
   begin)
     mkdir -p "$WINEPREFIX"
     wineserver -p > /dev/null 2>&1
-    WINEDLLOVERRIDES='mscoree,mshtml=' wine wineboot > /dev/null 2>&1
+    WINEDLLOVERRIDES='mscoree,mshtml=' $fixed wine wineboot > /dev/null 2>&1
     ;;
   end)
     wineserver -k
     ;;
   *)
-    setarch -R true 2> /dev/null && exec setarch -R wine "$@"
-    exec wine "$@"
+    exec $fixed wine "$@"
     ;;
 esac
