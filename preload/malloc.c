@@ -18,6 +18,7 @@
 #include "../src/os/system.h"
 
 #include "../src/base/assert.h"
+#include "../src/diag/stats_at.h"
 #include "../src/os/lock.h"
 #include "../src/os/memory.h"
 #include "../src/os/stack.h"
@@ -52,15 +53,18 @@ static bool have_heap(void) {
     if (kolk_load_(&made, KOLK_ACQUIRE_)) return true; /* partner: below */
     if (makes) return false;
     kolk_lock_word_(&lock);
-    if (!tried) {
+    bool first = !tried;
+    if (first) {
         makes = true;
         tried = true;
         if (!kolk_load_(&is_libc_ready, KOLK_RELAXED_)) kolk_stack_hold_(true); /* ld.so may be the caller */
+        kolk_stats_at_hold_(true);                                              /* a new thread needs malloc */
         bool is_made = kolk_heap_init_for_malloc_(&malloc_heap, &(kolk_heap_desc){.name = "malloc"}) == KOLK_OK;
         kolk_store_(&made, is_made, KOLK_RELEASE_); /* partner: above */
         makes = false;
     }
     kolk_unlock_word_(&lock);
+    if (first) kolk_stats_at_hold_(false);
     return made;
 }
 

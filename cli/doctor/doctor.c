@@ -89,6 +89,11 @@ static void name_flags(uint32_t flags, char *text, size_t size) {
             length += (size_t)snprintf(text + length, size - length, "%s%s", length > 0 ? ", " : "", words[i].name);
 }
 
+static void want_no_statistics(void) {
+    unsetenv("KOLK_STATS");
+    unsetenv("KOLK_STATS_AT");
+}
+
 static void look_at_debug(doctor_finding *finding) {
     const char *set = getenv("KOLK_DEBUG");
     if (!set) {
@@ -96,7 +101,7 @@ static void look_at_debug(doctor_finding *finding) {
         return;
     }
     char names[64] = "nothing";
-    unsetenv("KOLK_STATS"); /* another check covers this variable */
+    want_no_statistics(); /* another check covers them */
     uint32_t flags = flags_in_force();
     bool samples = heap_samples(), some = samples || flags & ~(uint32_t)KOLK_DEBUG_BYPASS;
     name_flags(flags, names, sizeof names);
@@ -120,15 +125,15 @@ static void look_at_bypass(doctor_finding *finding) {
 }
 
 static void look_at_stats(doctor_finding *finding) {
-    const char *set = getenv("KOLK_STATS");
+    const char *set = getenv("KOLK_STATS"), *at = getenv("KOLK_STATS_AT");
     unsetenv("KOLK_DEBUG");
     flags_in_force();
     if (*complaints)
         doctor_find(finding, DOCTOR_NO, "%s", complaints);
     else if (!set || !*set || !strcmp(set, "0"))
-        doctor_find(finding, DOCTOR_NO, "not set: programs write no statistics at exit");
+        doctor_find(finding, DOCTOR_NO, "not set: programs write no statistics");
     else
-        doctor_find(finding, DOCTOR_YES, "programs write statistics at exit: %s", set);
+        doctor_find(finding, DOCTOR_YES, "programs write statistics at %s: %s", at && *at ? at : "exit", set);
 }
 
 static const doctor_check environment_checks[] = {
@@ -171,7 +176,7 @@ static void look(const void *input, void *result) {
     alarm(DOCTOR_SECONDS);
     if (!at->group->as_set) {
         unsetenv("KOLK_DEBUG");
-        unsetenv("KOLK_STATS");
+        want_no_statistics();
         setenv("KOLK_BYPASS", "0", true);
     }
     at->check->look(result);

@@ -49,9 +49,9 @@
 #endif
 
 /* A library compiled with -DKOLK_NO_DIAGNOSTICS has no debug mode and no sites, and ignores the environment variables
- * KOLK_DEBUG, KOLK_STATS, KOLK_SIZES, KOLK_FAIL and KOLK_BYPASS. Its first init reports each of these variables that is
- * set. Bugs are still reported, but without sites. The layout of structs does not depend on this macro, so programs
- * need not define it. docs/small.md states how much smaller such a library is. */
+ * KOLK_DEBUG, KOLK_STATS, KOLK_STATS_AT, KOLK_SIZES, KOLK_FAIL and KOLK_BYPASS. Its first init reports each of these
+ * variables that is set. Bugs are still reported, but without sites. The layout of structs does not depend on this
+ * macro, so programs need not define it. docs/small.md states how much smaller such a library is. */
 #if KOLK_HOSTED && !defined(KOLK_NO_DIAGNOSTICS)
 #define KOLK_DIAGNOSTICS 1
 #else
@@ -412,6 +412,12 @@ KOLK_API_ size_t kolk_stack_text(const void *const *stack, uint32_t depth, bool 
  *                                                          of the same name, kind and size share a row with their
  *                                                          maxima and the sums of their counters. More than 100 pools
  *                                                          that still exist share a row with their sums
+ *     KOLK_STATS_AT=WORD[,WORD]...                         writes them at other times: at exit, after the signals HUP,
+ *                                                          INT, QUIT, TERM, USR1 and USR2, and at an interval such as
+ *                                                          500ms, 10s or 5m. A thread of kolk's own writes, never the
+ *                                                          signal's handler. The program's own handlers are called as
+ *                                                          before. If it has none, USR1 and USR2 do nothing else, and
+ *                                                          the others end the process after the statistics are written
  *     KOLK_STATS=sizes[:FILE]                              at exit, writes the capacity that each pool needed, and in
  *                                                          which scene: see below
  *     KOLK_SIZES=FILE                                      sets the capacities of pools by name: see below

@@ -16,13 +16,15 @@
 #include "registry.h"
 #include "settings.h"
 #include "sizes.h"
+#include "stats_at.h"
 #include "stats_setting.h"
 
 #include <stdlib.h>
 
 static struct {
     uint32_t reading;   /* held to read the environment; under the process's lock, a slow file would delay forks */
-    bool started;       /* the environment has been read */
+    bool is_read;       /* the environment has been read */
+    uint32_t started;   /* the number of forks before this process, plus 1, once it has started */
     bool unloads;       /* the library that contains this copy of kolk is being unloaded; the process goes on */
     bool keeps;         /* the statistics of pools that have ended are kept until the exit */
     kolk_records_ past; /* the kept statistics */
@@ -63,15 +65,28 @@ static void report_unused_sizes(void) {
     if (!this_process.unloads) kolk_sizes_report_unused_();
 }
 
+/* Writes the statistics of what has ended and of what is alive. What has ended stays kept for the next time. */
 static void write_statistics(void) {
     KOLK_ASSERT_(this_process.keeps);
+    kolk_records_ past = {0};
     kolk_lock_();
+    kolk_records_add_all_(&past, &this_process.past);
     kolk_registry_keep_all_();
     kolk_records_ all = this_process.past;
-    this_process.past = (kolk_records_){0};
+    this_process.past = past;
     kolk_unlock_();
     kolk_stats_write_setting_(&all);
     kolk_records_release_(&all);
+}
+
+static void write_last_statistics(void) {
+    kolk_stats_at_end_();
+    if (kolk_stats_at_exit_()) write_statistics();
+    kolk_lock_();
+    kolk_records_ past = this_process.past;
+    this_process.past = (kolk_records_){0};
+    kolk_unlock_();
+    kolk_records_release_(&past);
 }
 
 /* ---- The start --------------------------------------------------------------------------------------------------- */
@@ -81,28 +96,33 @@ static void read_environment(void) {
     const char *file;
     this_process.keeps = kolk_stats_read_setting_();
     if (this_process.keeps) kolk_registry_keep_(keep_last);
+    kolk_stats_at_read_();
     bool measures = kolk_stats_want_sizes_(&file);
     kolk_sizes_read_setting_(measures, file);
-    kolk_raw_store_(&this_process.started, true, KOLK_RELEASE_); /* partner: kolk_process_start_ */
+    this_process.is_read = true;
 }
 
 /* The function that is registered last runs first. They are separate functions so that the statistics are still written
  * if a failure handler calls exit at the first leak. */
 static void register_exit(void) {
-    if (this_process.keeps) atexit(write_statistics);
+    if (this_process.keeps) atexit(write_last_statistics);
     if (kolk_sizes_matter_()) atexit(report_unused_sizes);
     atexit(list_what_is_alive);
 }
 
 void kolk_process_start_(void) {
-    if (kolk_raw_load_(&this_process.started, KOLK_ACQUIRE_)) return;
+    uint32_t here = kolk_forks_() + 1;
+    if (kolk_raw_load_(&this_process.started, KOLK_ACQUIRE_) == here) return;
     kolk_lock_word_(&this_process.reading);
-    bool first = !this_process.started;
-    if (first) read_environment();
+    bool reads = !this_process.is_read, starts = this_process.started != here;
+    if (reads) read_environment();
+    kolk_raw_store_(&this_process.started, here, KOLK_RELEASE_); /* partner: the load above */
     kolk_unlock_word_(&this_process.reading);
-    if (!first) return;
-    register_exit();
+    if (reads) register_exit();
+    if (starts && this_process.keeps) kolk_stats_at_begin_(write_statistics);
+    if (!reads) return;
     kolk_stats_report_setting_();
+    kolk_stats_at_report_(this_process.keeps);
 }
 
 /* ---- Scenes ------------------------------------------------------------------------------------------------------ */
@@ -138,7 +158,7 @@ void kolk_scene(const char *name) {
 #include "../os/environment.h"
 
 void kolk_process_start_(void) {
-    static const char *const names[] = {"KOLK_DEBUG", "KOLK_STATS", "KOLK_SIZES", "KOLK_FAIL"};
+    static const char *const names[] = {"KOLK_DEBUG", "KOLK_STATS", "KOLK_STATS_AT", "KOLK_SIZES", "KOLK_FAIL"};
     static bool told[sizeof names / sizeof *names]; /* the handler may longjmp: the others are reported later */
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (!kolk_environment_(names[i]) || kolk_raw_exchange_(&told[i], true, KOLK_RELAXED_)) continue;

@@ -93,6 +93,25 @@ static kolk_record_ *copy_record(kolk_records_ *records, const kolk_record_ *one
     return record;
 }
 
+static kolk_record_ **list_named(kolk_records_ *records, const char *name) {
+    return &records->by_hash[kolk_hash_(name) % KOLK_RECORD_LISTS_];
+}
+
+/* Returns NULL if there is no memory. */
+static kolk_record_ *append_copy(kolk_records_ *records, kolk_record_ **newest, const kolk_record_ *one) {
+    kolk_record_ *record = copy_record(records, one);
+    if (!record) return NULL;
+    record->next = NULL;
+    record->same_hash = *newest;
+    *newest = record;
+    if (records->last)
+        records->last->next = record;
+    else
+        records->first = record;
+    records->last = record;
+    return record;
+}
+
 /* ---- Groups ------------------------------------------------------------------------------------------------------ */
 
 static bool may_group(const kolk_record_ *record, const kolk_stats *stats) {
@@ -153,7 +172,7 @@ void kolk_records_add_whole_(kolk_records_ *records, const kolk_record_ *one, ko
     const kolk_stats *stats = &one->stats;
     KOLK_ASSERT_(stats->name);
     KOLK_ASSERT_(stats->kind);
-    kolk_record_ **newest = &records->by_hash[kolk_hash_(stats->name) % KOLK_RECORD_LISTS_];
+    kolk_record_ **newest = list_named(records, stats->name);
     kolk_record_ *alike = *newest;
     while (alike && !is_alike(&alike->stats, stats)) alike = alike->same_hash;
     uint32_t nth = alike ? alike->nth + 1 : 1;
@@ -170,19 +189,16 @@ void kolk_records_add_whole_(kolk_records_ *records, const kolk_record_ *one, ko
         add_to_group(group, stats, 1);
         return;
     }
-    kolk_record_ *record = copy_record(records, one);
+    kolk_record_ *record = append_copy(records, newest, one);
     if (!record) return;
     record->pools = 1;
-    record->next = NULL;
-    record->same_hash = *newest;
     record->nth = nth;
     record->lives = of == KOLK_RECORD_LIVING_;
-    *newest = record;
-    if (records->last)
-        records->last->next = record;
-    else
-        records->first = record;
-    records->last = record;
+}
+
+void kolk_records_add_all_(kolk_records_ *records, const kolk_records_ *from) {
+    for (const kolk_record_ *at = from->first; at; at = at->next)
+        append_copy(records, list_named(records, at->stats.name), at);
 }
 
 void kolk_records_add_(kolk_records_ *records, const kolk_stats *stats, kolk_record_of_ of) {

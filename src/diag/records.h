@@ -64,6 +64,9 @@ void kolk_records_add_(kolk_records_ *records, const kolk_stats *stats, kolk_rec
 /* The same, including the extra statistics. */
 void kolk_records_add_whole_(kolk_records_ *records, const kolk_record_ *one, kolk_record_of_ of);
 
+/* Adds copies of all these records to an empty list, in the same order. */
+void kolk_records_add_all_(kolk_records_ *records, const kolk_records_ *from);
+
 /* Returns a copy of a text. The copy lives as long as the list; it is NULL if there is no memory. */
 char *kolk_records_copy_(kolk_records_ *records, const char *text);
 

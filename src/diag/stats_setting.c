@@ -18,6 +18,7 @@ static struct {
     kolk_stats_format format;
     bool sizes;       /* KOLK_STATS=sizes, which is not a format */
     const char *file; /* NULL means stderr */
+    bool failed;      /* the last time, the file could not be written */
     kolk_records_ texts;
 } stats_setting;
 
@@ -76,14 +77,14 @@ static void put_to_file(const char *text, size_t length, void *file) {
     fwrite(text, 1, length, file);
 }
 
-static void write_setting(const kolk_records_ *records) {
+static bool write_setting(const kolk_records_ *records) {
     if (stats_setting.sizes) {
         kolk_sizes_write_(stats_setting.file);
-        return;
+        return true;
     }
     if (!stats_setting.file) {
         kolk_records_write_(records, stats_setting.format, put_to_file, stderr);
-        return;
+        return true;
     }
     kolk_new_file_ file;
     bool written = kolk_file_begin_(&file, stats_setting.file);
@@ -91,14 +92,18 @@ static void write_setting(const kolk_records_ *records) {
         kolk_records_write_(records, stats_setting.format, put_to_file, file.out);
         written = kolk_file_end_(&file);
     }
-    if (!written) report_setting("\"%s\" cannot be written", stats_setting.file);
+    bool told = stats_setting.failed;
+    stats_setting.failed = !written;
+    if (!written && !told) report_setting("\"%s\" cannot be written", stats_setting.file);
+    return written;
 }
 
 /* Cancellation is off, so that a thread that is cancelled during exit still ends the process. */
-void kolk_stats_write_setting_(const kolk_records_ *records) {
+bool kolk_stats_write_setting_(const kolk_records_ *records) {
     int cancel = kolk_cancel_off_();
-    write_setting(records);
+    bool written = write_setting(records);
     kolk_cancel_restore_(cancel);
+    return written;
 }
 
 #endif

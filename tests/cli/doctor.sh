@@ -10,7 +10,7 @@ library=$(dirname "$kolk")/libkolk.so
 cd "$folder" || exit 1
 HOME=$folder
 export HOME
-unset KOLK_DEBUG KOLK_STATS KOLK_BYPASS XDG_CONFIG_HOME
+unset KOLK_DEBUG KOLK_STATS KOLK_STATS_AT KOLK_BYPASS XDG_CONFIG_HOME
 
 # ---- on this machine ----
 
@@ -33,6 +33,11 @@ run 0 env KOLK_STATS=text 'KOLK_DEBUG=fill,sites:voi*' KOLK_BYPASS=0 "$kolk" doc
 prints '^  KOLK_DEBUG  *yes  *a pool named voices gets fill, sites$' '^  KOLK_BYPASS  *no  *objects are in pools$' \
   '^  KOLK_STATS  *yes  *programs write statistics at exit: text$'
 check 'the doctor has no statistics of its own' [ ! -s err ]
+run 0 env KOLK_STATS=json:pools.json KOLK_STATS_AT=TERM,10s "$kolk" doctor
+prints '^  KOLK_STATS  *yes  *programs write statistics at TERM,10s: json:pools\.json$'
+run 0 env KOLK_STATS_AT=TERM "$kolk" doctor
+prints '^  KOLK_STATS  *no  *.*KOLK_STATS_AT: is set to "TERM", but KOLK_STATS, which says what to write, is not'
+check 'the doctor writes no statistics' [ ! -e pools.json ]
 run 0 env KOLK_BYPASS=1 "$kolk" doctor
 prints '^  fill  *yes ' '^  KOLK_BYPASS  *yes  *objects come from malloc, one by one$' '^The library works\.$'
 run 0 env PATH= "$kolk" doctor

@@ -4,7 +4,7 @@ set -euo pipefail
 build=$(realpath "$1")
 work=$(mktemp -d "${TMPDIR:-/tmp}/kolk-preload.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-unset KOLK_DEBUG KOLK_STATS KOLK_BYPASS KOLK_SIZES KOLK_FAIL LD_PRELOAD
+unset KOLK_DEBUG KOLK_STATS KOLK_STATS_AT KOLK_BYPASS KOLK_SIZES KOLK_FAIL LD_PRELOAD
 export LC_ALL=C
 flags=(-O1 -g -fno-builtin -pthread -Wall -Wextra)
 skipped=()

@@ -333,6 +333,13 @@ END
   ends 0 env KOLK_BYPASS=1 KOLK_STATS=1 LD_PRELOAD="$library" "$work/few" # no effect: the heap is malloc
   is '^malloc/64 +heap +64 +7 ' "$work/err"
 
+  # A server that is told to end. Its first malloc starts the thread that writes.
+  KOLK_STATS=text:"$work/s.txt" KOLK_STATS_AT=TERM LD_PRELOAD="$library" sleep 1000 &
+  until grep -q "SigCgt:.*4[0-9a-f]\{3\}$" /proc/$!/status; do sleep 0.01; done # SIGTERM has a handler
+  kill $!
+  ends 143 wait $!
+  is '^malloc +heap ' "$work/s.txt"
+
   # A program that uses kolk itself: it and the library have separate pools. If both write their statistics to the same
   # file, the library's remain.
   compile -Iinclude examples/hello.c -o "$work/hello" -L"$build" -lkolk -Wl,-rpath,"$build"

@@ -1,0 +1,302 @@
+/* KOLK_STATS_AT: statistics at signals and at intervals, in programs that live, end and fork. */
+#include "../help/threads.h"
+
+#include "../help/fakes.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+
+static char file[100], setting[120]; /* KOLK_STATS=text:FILE */
+
+static int make_file(void **state) {
+    (void)state;
+    char folder[] = "/tmp/kolk-XXXXXX";
+    if (!mkdtemp(folder)) return -1;
+    snprintf(file, sizeof file, "%s/stats", folder);
+    snprintf(setting, sizeof setting, "text:%s", file);
+    return 0;
+}
+
+static int remove_file(void **state) {
+    (void)state;
+    unlink(file);
+    *strrchr(file, '/') = 0;
+    return rmdir(file);
+}
+
+/* ---- In the other program ---------------------------------------------------------------------------------------- */
+
+/* A pool with some objects alive. KOLK_STATS_AT is the scenario's first word, the file its last. */
+static kolk_pool pool;
+static char at[100], path[100];
+
+static void begin_pool(const char *argument) {
+    END_IF_IT_HANGS();
+    REQUIRE(sscanf(argument, "%99s %99s", at, path) == 2);
+    setenv("KOLK_STATS_AT", at, 1);
+    make_pool(&pool, &(kolk_pool_desc){.name = "it", .object_size = 16, .capacity = 64});
+}
+
+static uint32_t alive_in(const char *name) {
+    char text[1000] = "", *row;
+    FILE *stats = fopen(name, "r");
+    if (!stats) return UINT32_MAX;
+    text[fread(text, 1, sizeof text - 1, stats)] = 0;
+    fclose(stats);
+    REQUIRE(text[0] && text[strlen(text) - 1] == '\n'); /* it is whole */
+    return (row = strstr(text, "\nit ")) ? (uint32_t)strtoul(row + strcspn(row, "0123456789") + 2, NULL, 10) : 0;
+}
+
+static void alloc_and_see(uint32_t alive) {
+    while (kolk_pool_count(&pool) < alive) REQUIRE(kolk_pool_alloc(&pool));
+}
+
+static void play_usr1(const char *argument) {
+    begin_pool(argument);
+    for (uint32_t n = 1; n < 4; n++) {
+        alloc_and_see(n);
+        REQUIRE(kill(getpid(), SIGUSR1) == 0);
+        EVENTUALLY(alive_in(path) == n);
+    }
+    unlink(path);
+}
+
+static void play_interval(const char *argument) {
+    begin_pool(argument);
+    for (uint32_t n = 1; n < 4; n++) {
+        alloc_and_see(n);
+        EVENTUALLY(alive_in(path) == n);
+    }
+    kolk_pool_deinit(&pool); /* it stays in the statistics */
+    unlink(path);
+    EVENTUALLY(alive_in(path) == 3);
+}
+
+static void die_by_term(void) {
+    kill(getpid(), SIGTERM);
+    for (int i = 0; i < 30000; i++) nap();
+    _exit(3);
+}
+
+static void play_die(const char *argument) {
+    begin_pool(argument);
+    alloc_and_see(5);
+    die_by_term();
+}
+
+static volatile sig_atomic_t handled;
+
+static void count_signal(int number) {
+    handled += number == SIGTERM ? 1 : 100;
+}
+
+static void count_signal_and_info(int number, siginfo_t *info, void *context) {
+    handled += number == SIGTERM && info->si_pid == getpid() && context ? 1 : 100;
+}
+
+static void set_handler(void (*handler)(int)) {
+    REQUIRE(sigaction(SIGTERM, &(struct sigaction){.sa_handler = handler}, NULL) == 0);
+}
+
+static void play_own_handlers(const char *argument) {
+    struct sigaction with_info = {.sa_flags = SA_SIGINFO};
+    with_info.sa_sigaction = count_signal_and_info;
+    if (strstr(argument, "USR2"))
+        REQUIRE(sigaction(SIGTERM, &with_info, NULL) == 0);
+    else
+        set_handler(count_signal);
+    begin_pool(argument);
+    for (uint32_t n = 1; n < 4; n++) {
+        alloc_and_see(n);
+        kill(getpid(), SIGTERM);
+        EVENTUALLY(alive_in(path) == n);
+        EVENTUALLY(handled == (int)n);
+    }
+    unlink(path);
+}
+
+static void play_later_handler(const char *argument) {
+    begin_pool(argument);
+    set_handler(count_signal);
+    for (int n = 1; n < 4; n++) {
+        kill(getpid(), SIGTERM);
+        EVENTUALLY(handled == n);
+    }
+    REQUIRE(alive_in(path) == UINT32_MAX);
+    alloc_and_see(9); /* the program ends as it likes, and what was asked for is written at exit */
+}
+
+static void play_ignored(const char *argument) {
+    set_handler(SIG_IGN);
+    begin_pool(argument);
+    struct sigaction now;
+    REQUIRE(sigaction(SIGTERM, NULL, &now) == 0 && now.sa_handler == SIG_IGN);
+}
+
+static void play_children(const char *argument) {
+    begin_pool(argument);
+    alloc_and_see(2);
+    for (int makes_pool = 0; makes_pool < 2; makes_pool++) {
+        int status;
+        pid_t child = fork();
+        if (child == 0) {
+            kolk_pool other;
+            if (makes_pool) make_pool(&other, &(kolk_pool_desc){.name = "other", .object_size = 16, .capacity = 64});
+            kill(getpid(), SIGUSR1);
+            if (makes_pool) EVENTUALLY(alive_in(path) == 2);
+            die_by_term();
+        }
+        REQUIRE(waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+        REQUIRE((alive_in(path) == 2) == makes_pool); /* a child without pools of its own has no thread that writes */
+    }
+    unlink(path);
+    kill(getpid(), SIGUSR1);
+    EVENTUALLY(alive_in(path) == 2);
+}
+
+static void play_end(const char *argument) {
+    begin_pool(argument);
+    alloc_and_see(4);
+}
+
+/* Signals at random, while the pool is used. */
+static void play_storm(const char *argument) {
+    void *objects[64];
+    begin_pool(argument);
+    for (int round = 0; round < 300; round++) {
+        for (int i = 0; i < 64; i++) objects[i] = kolk_pool_alloc(&pool);
+        kill(getpid(), round % 2 ? SIGUSR1 : SIGUSR2);
+        for (int i = 0; i < 64; i++) kolk_pool_free(&pool, objects[i]);
+    }
+    alloc_and_see(1);
+    kill(getpid(), SIGUSR1);
+    EVENTUALLY(alive_in(path) == 1);
+}
+
+static int count_threads(void) {
+    struct stat task;
+    return stat("/proc/self/task", &task) == 0 ? (int)task.st_nlink - 2 : -1;
+}
+
+static void play_thread(const char *argument) {
+    if (count_threads() < 0) return;
+    int before = count_threads();
+    begin_pool(argument);
+    REQUIRE(count_threads() == before);
+}
+
+/* ---- Here -------------------------------------------------------------------------------------------------------- */
+
+static ending run_at(const char *name, const char *when) {
+    char argument[300];
+    snprintf(argument, sizeof argument, "%s %s", when, file);
+    unlink(file);
+    return run_scenario(name, setting, argument);
+}
+
+static void test_signals(void **state) {
+    (void)state;
+    assert_ending(run_at("usr1", "USR1"), 0, "");
+    assert_int_equal(alive_in(file), UINT32_MAX); /* not at exit */
+    assert_ending(run_at("usr1", "exit,TERM,USR1,USR2"), 0, "");
+    assert_int_equal(alive_in(file), 3);
+    assert_ending(run_at("storm", "USR1,USR2"), 0, "");
+}
+
+static void test_intervals(void **state) {
+    (void)state;
+    assert_ending(run_at("interval", "10ms"), 0, "");
+    assert_ending(run_at("interval", "USR1,20ms,exit"), 0, "");
+    assert_ending(run_at("end", "1h"), 0, "");
+    assert_int_equal(alive_in(file), UINT32_MAX);
+    assert_ending(run_at("end", "1h,exit"), 0, "");
+    assert_int_equal(alive_in(file), 4);
+    assert_ending(run_at("thread", "exit"), 0, "");
+}
+
+static void test_the_end_by_a_signal(void **state) {
+    (void)state;
+    ending ended = run_at("die", "TERM");
+    assert_true(WIFSIGNALED(ended.status) && WTERMSIG(ended.status) == SIGTERM);
+    assert_string_equal(ended.text, "");
+    assert_int_equal(alive_in(file), 5);
+}
+
+static void test_handlers_of_the_program(void **state) {
+    (void)state;
+    assert_ending(run_at("own handlers", "TERM"), 0, "");
+    assert_ending(run_at("own handlers", "TERM,USR2"), 0, "");
+    assert_ending(run_at("later handler", "TERM,exit"), 0, "");
+    assert_int_equal(alive_in(file), 9);
+    assert_ending(run_at("ignored", "TERM"), 0, "");
+}
+
+static void test_children(void **state) {
+    (void)state;
+    skip_if_emulated();
+    assert_ending(run_at("children", "TERM,USR1"), 0, "");
+}
+
+#define NOT_UNDERSTOOD(text)                                                                                           \
+    "kolk: KOLK_STATS_AT: \"" text "\" is not understood: exit, HUP, INT, QUIT, TERM, USR1, USR2, or one interval of " \
+    "at least 10ms such as 500ms, 10s, 5m, with commas between them\n"
+
+static void test_mistakes(void **state) {
+    (void)state;
+    static const struct {
+        const char *when, *said;
+    } rows[] = {{"KILL", NOT_UNDERSTOOD("KILL")},
+                {"exit,TER", NOT_UNDERSTOOD("exit,TER")},
+                {"exit,,TERM", NOT_UNDERSTOOD("exit,,TERM")},
+                {"exit,", NOT_UNDERSTOOD("exit,")},
+                {"10", NOT_UNDERSTOOD("10")},
+                {"s", NOT_UNDERSTOOD("s")},
+                {"9ms", NOT_UNDERSTOOD("9ms")},
+                {"-1s", NOT_UNDERSTOOD("-1s")},
+                {"99999999999999999999s", NOT_UNDERSTOOD("99999999999999999999s")},
+                {"1s,2s", NOT_UNDERSTOOD("1s,2s")}};
+    for (size_t i = 0; i < LENGTH_OF(rows); i++) {
+        assert_ending(run_at("end", rows[i].when), 0, rows[i].said);
+        assert_int_equal(alive_in(file), 4); /* as without the variable */
+    }
+    assert_ending(run_scenario("end", NULL, "USR1 nowhere"), 0,
+                  "kolk: KOLK_STATS_AT: is set to \"USR1\", but KOLK_STATS, which says what to write, is not\n");
+}
+
+/* Only the first of several failures in a row is reported. */
+static void test_a_file_that_cannot_be_written(void **state) {
+    (void)state;
+    assert_ending(run_scenario("storm until told", "text:/nowhere/at/all", "10ms nowhere"), 0,
+                  "kolk: KOLK_STATS: \"/nowhere/at/all\" cannot be written\n");
+}
+
+static void play_storm_until_told(const char *argument) {
+    begin_pool(argument);
+    for (int i = 0; i < 1000; i++) nap();
+}
+
+int main(int argc, char **argv) {
+    END_IF_IT_HANGS();
+    static const scenario scenarios[] = {{"usr1", play_usr1},
+                                         {"interval", play_interval},
+                                         {"die", play_die},
+                                         {"own handlers", play_own_handlers},
+                                         {"later handler", play_later_handler},
+                                         {"ignored", play_ignored},
+                                         {"children", play_children},
+                                         {"end", play_end},
+                                         {"storm", play_storm},
+                                         {"storm until told", play_storm_until_told},
+                                         {"thread", play_thread}};
+    RUN_SCENARIO(scenarios);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_signals),
+        cmocka_unit_test(test_intervals),
+        cmocka_unit_test(test_the_end_by_a_signal),
+        cmocka_unit_test(test_handlers_of_the_program),
+        cmocka_unit_test(test_children),
+        cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_a_file_that_cannot_be_written),
+    };
+    return cmocka_run_group_tests(tests, make_file, remove_file);
+}
