@@ -400,8 +400,8 @@ static void settings_are_explained(void **state) {
     } rows[] = {
         {NULL, "0", NULL, NULL, "KOLK_DEBUG", "no", "not set: pools have what their descriptors ask for\n"},
         {NULL, "0", NULL, NULL, "KOLK_BYPASS", "no", "objects are in pools\n"},
-        {NULL, "0", NULL, NULL, "KOLK_STATS", "no", "not set: programs write no statistics at exit\n"},
-        {NULL, "0", "0", NULL, "KOLK_STATS", "no", "not set: programs write no statistics at exit\n"},
+        {NULL, "0", NULL, NULL, "KOLK_STATS", "no", "not set: programs write no statistics\n"},
+        {NULL, "0", "0", NULL, "KOLK_STATS", "no", "not set: programs write no statistics\n"},
         {"all", "0", NULL, NULL, "KOLK_DEBUG", "yes", "a pool named bullets gets fill, guard, quarantine, sites\n"},
         {"fill;trace:voic*", "0", NULL, "--pool=voices", "KOLK_DEBUG", "yes", "a pool named voices gets fill, trace\n"},
         {"sites;sample=100", "0", NULL, NULL, "KOLK_DEBUG", "yes",
