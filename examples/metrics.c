@@ -1,6 +1,7 @@
 /* Statistics for Prometheus and its like: GET http://127.0.0.1:PORT/metrics returns the output of kolk_stats_write for
- * every pool. Usage: metrics [PORT]. With a port, the program serves until it is stopped. Without one, it sends itself
- * a request, and prints part of the answer. */
+ * every pool, as OpenMetrics to clients that accept it, and otherwise in Prometheus's own format. Usage: metrics
+ * [PORT]. With a port, the program serves until it is stopped. Without one, it sends itself a request, and prints part
+ * of the answer. */
 #define _POSIX_C_SOURCE 200809L
 #include "kolk.h"
 
@@ -21,17 +22,21 @@ static void send_text(const char *text, size_t length, void *socket) {
     }
 }
 
+#define OPEN  "application/openmetrics-text"
+#define PLAIN "text/plain"
+
 /* Answers any request with the statistics; the end of the connection marks the end of the answer. */
 static void answer(int client) {
-    static const char head[] = "HTTP/1.0 200 OK\r\n"
-                               "Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n\r\n";
+    static const char open[] = "HTTP/1.0 200 OK\r\nContent-Type: " OPEN "; version=1.0.0; charset=utf-8\r\n\r\n",
+                      plain[] = "HTTP/1.0 200 OK\r\nContent-Type: " PLAIN "; version=0.0.4; charset=utf-8\r\n\r\n";
     char request[2048] = "";
     size_t length = 0;
     ssize_t got;
     while (!strstr(request, "\r\n\r\n") && (got = recv(client, request + length, sizeof request - 1 - length, 0)) > 0)
         request[length += (size_t)got] = 0;
-    send_text(head, sizeof head - 1, &client);
-    kolk_stats_write(KOLK_STATS_OPENMETRICS, send_text, &client);
+    bool is_open = strstr(request, OPEN);
+    send_text(is_open ? open : plain, (is_open ? sizeof open : sizeof plain) - 1, &client);
+    kolk_stats_write(is_open ? KOLK_STATS_OPENMETRICS : KOLK_STATS_PROMETHEUS, send_text, &client);
     shutdown(client, SHUT_WR);
     close(client);
 }
@@ -44,7 +49,8 @@ static void *serve(void *listener) {
 static void ask(struct sockaddr_in address) {
     int client = socket(AF_INET, SOCK_STREAM, 0);
     if (connect(client, (struct sockaddr *)&address, sizeof address) != 0) return;
-    send_text("GET /metrics HTTP/1.0\r\n\r\n", 25, &client);
+    static const char request[] = "GET /metrics HTTP/1.0\r\nAccept: " OPEN "\r\n\r\n";
+    send_text(request, sizeof request - 1, &client);
     FILE *reply = fdopen(client, "r");
     for (char line[1024]; reply && fgets(line, sizeof line, reply);)
         if (strncmp(line, "db_client_connection_count", 26) == 0 || strncmp(line, "kolk_peak{", 10) == 0)

@@ -72,6 +72,7 @@ need_matrix() {
   need lua5.4 command -v lua5.4
   need nodejs command -v node
   need stress-ng command -v stress-ng
+  need prometheus command -v promtool
   need glibc-source test -d /usr/src/glibc
   need clang command -v clang
   need clang-19 command -v clang-19

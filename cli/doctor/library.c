@@ -229,7 +229,8 @@ static void put(const char *text, size_t length, void *context) {
 }
 
 static void look_at_statistics(doctor_finding *finding) {
-    static const kolk_stats_format formats[] = {KOLK_STATS_TEXT, KOLK_STATS_JSON, KOLK_STATS_OPENMETRICS};
+    static const kolk_stats_format formats[] = {KOLK_STATS_TEXT, KOLK_STATS_JSON, KOLK_STATS_OPENMETRICS,
+                                                KOLK_STATS_PROMETHEUS};
     kolk_pool pool;
     size_t named = 0;
     if (!begin(&pool, 4, NULL, finding)) return;
@@ -242,7 +243,7 @@ static void look_at_statistics(doctor_finding *finding) {
         named += strstr(text, "doctor") != NULL;
     }
     if (named == LENGTH_OF(formats))
-        doctor_find(finding, DOCTOR_YES, "a pool with a name is listed, as text, JSON and OpenMetrics");
+        doctor_find(finding, DOCTOR_YES, "a pool with a name is listed, as text, JSON, OpenMetrics and for Prometheus");
     else
         doctor_find(finding, DOCTOR_NO, "a pool with a name is listed in %zu formats of %zu", named,
                     LENGTH_OF(formats));

@@ -298,12 +298,14 @@ typedef struct kolk_stats {
 } kolk_stats;
 
 typedef enum kolk_stats_format {
-    KOLK_STATS_TEXT = 0,   /* a table for people: name, kind, size, alive, peak, capacity, failed, bytes. A second table
+    KOLK_STATS_TEXT = 0, /* a table for people: name, kind, size, alive, peak, capacity, failed, bytes. A second table
                             * lists the pools that threads have waited for: waiting, waits. A third table lists resource
                             * pools: max, in use, idle, waiting, borrows, full, timeouts ... */
-    KOLK_STATS_JSON,       /* every field, as {"pools": [{"name": "bullets", ...}, ...]} and a newline */
-    KOLK_STATS_OPENMETRICS /* for Prometheus and the like: kolk_count{pool="bullets",kind="pool"} 17, ... # EOF.
-                            * Resource pools also have OpenTelemetry's db_client_connection_... and kolk_resource_... */
+    KOLK_STATS_JSON,     /* every field, as {"pools": [{"name": "bullets", ...}, ...]} and a newline */
+    KOLK_STATS_OPENMETRICS, /* OpenMetrics 1.0: kolk_alive{pool="bullets",kind="pool"} 17, ... # EOF. Resource pools
+                             * also have OpenTelemetry's db_client_connection_... and kolk_resource_... */
+    KOLK_STATS_PROMETHEUS   /* the same in Prometheus's text format 0.0.4, which node_exporter's textfile collector and
+                             * promtool read. There, db_client_connection_count is called db_client_connections */
 } kolk_stats_format;
 
 /* Writes the statistics of every initialised pool that has a name. The text is passed to `put` in pieces; `put` may
@@ -405,7 +407,7 @@ KOLK_API_ size_t kolk_stack_text(const void *const *stack, uint32_t depth, bool 
  *     KOLK_DEBUG=SETTINGS[:GLOB][;SETTINGS[:GLOB]]...      sets the settings of pools whose name matches GLOB (with *
  *                                                          and ?), or of all pools if there is no GLOB; they replace
  *                                                          the descriptor's settings
- *     KOLK_STATS=1 | text[:FILE] | json[:FILE] | openmetrics[:FILE]
+ *     KOLK_STATS=1 | text[:FILE] | json[:FILE] | openmetrics[:FILE] | prometheus[:FILE]
  *                                                          at exit, writes statistics of all named pools that ever
  *                                                          existed to stderr or FILE. A FILE is replaced atomically:
  *                                                          readers see either the old one or the new one. Ended pools

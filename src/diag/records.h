@@ -21,10 +21,10 @@ typedef struct kolk_extra_ {
     void (*merge)(void *all, const void *life);
 
     /* These write extra statistics: write_table writes a table of all records that have them; write_json writes those
-     * of one record, as `, "name": {...}`; write_openmetrics writes the metrics of all records that have them. */
+     * of one record, as `, "name": {...}`; write_metrics writes the metrics of all records that have them. */
     void (*write_table)(kolk_writer_ *out, const struct kolk_records_ *records);
     void (*write_json)(kolk_writer_ *out, const void *extra);
-    void (*write_openmetrics)(kolk_writer_ *out, const struct kolk_records_ *records);
+    void (*write_metrics)(kolk_writer_ *out, const struct kolk_records_ *records, kolk_stats_format format);
 } kolk_extra_;
 
 typedef struct kolk_record_ {

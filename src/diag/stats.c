@@ -1,4 +1,4 @@
-/* stats.c: writes statistics as a table, JSON or OpenMetrics.
+/* stats.c: writes statistics as a table, as JSON, or as metrics in two formats.
  *
  * All formats use the two tables of fields below. Kinds with extra statistics (kolk_extra_) get a separate table in the
  * text format; in the other formats, their fields come last.
@@ -28,15 +28,15 @@ static const char *const wait_headings[] = {"name", "waiting", "waits"};
 static const kolk_field_ columns[] = {FIELD(object_size), FIELD(count),  FIELD(peak),
                                       FIELD(capacity),    FIELD(failed), FIELD(bytes_committed)};
 
-/* The fields of JSON, named as in kolk_stats, and of OpenMetrics, which requires the unit at the end of a metric's
- * name. */
+/* The fields of JSON, named as in kolk_stats, and of the metrics. OpenMetrics requires the unit at the end of a
+ * metric's name, and promtool rejects the ending _count. */
 static const struct {
     const char *name, *metric, *type, *unit, *help;
     kolk_field_ at;
 } fields[] = {
     {"object_size", "object_size_bytes", "gauge", "bytes", "Size of an object, as asked for.", FIELD(object_size)},
     {"stride", "stride_bytes", "gauge", "bytes", "Bytes from slot to slot.", FIELD(stride)},
-    {"count", "count", "gauge", NULL, "Objects alive.", FIELD(count)},
+    {"count", "alive", "gauge", NULL, "Objects alive.", FIELD(count)},
     {"peak", "peak", "gauge", NULL, "Most slots needed at a time.", FIELD(peak)},
     {"capacity", "capacity", "gauge", NULL, "Slots that can be used without more memory.", FIELD(capacity)},
     {"max_capacity", "max_capacity", "gauge", NULL, "Slots that it may grow to.", FIELD(max_capacity)},
@@ -205,7 +205,7 @@ static void write_json(kolk_writer_ *out, const kolk_records_ *records) {
 static void write_sample(kolk_writer_ *out, const kolk_record_ *record, size_t f) {
     kolk_write_text_(out, "kolk_");
     kolk_write_text_(out, fields[f].metric);
-    if (strcmp(fields[f].type, "counter") == 0) kolk_write_text_(out, "_total");
+    kolk_write_text_(out, kolk_suffix_of_(fields[f].type));
     kolk_write_text_(out, "{pool=");
     kolk_write_quoted_(out, record->stats.name, false);
     kolk_write_text_(out, ",kind=");
@@ -219,27 +219,36 @@ static void write_sample(kolk_writer_ *out, const kolk_record_ *record, size_t f
     kolk_write_char_(out, '\n');
 }
 
-static void write_about(kolk_writer_ *out, const char *what, size_t f, const char *text) {
+static void write_about(kolk_writer_ *out, const char *what, const char *name, const char *suffix, const char *text) {
     kolk_write_text_(out, "# ");
     kolk_write_text_(out, what);
-    kolk_write_text_(out, " kolk_");
-    kolk_write_text_(out, fields[f].metric);
+    kolk_write_char_(out, ' ');
+    kolk_write_text_(out, name);
+    kolk_write_text_(out, suffix);
     kolk_write_char_(out, ' ');
     kolk_write_text_(out, text);
     kolk_write_char_(out, '\n');
 }
 
-/* Follows OpenMetrics 1.0 (2020). */
-static void write_openmetrics(kolk_writer_ *out, const kolk_records_ *records) {
+void kolk_family_write_(kolk_writer_ *out, kolk_stats_format format, const char *name, const char *type,
+                        const char *unit, const char *help) {
+    bool is_open = format == KOLK_STATS_OPENMETRICS;
+    const char *suffix = is_open ? "" : kolk_suffix_of_(type);
+    write_about(out, "TYPE", name, suffix, type);
+    if (is_open && unit) write_about(out, "UNIT", name, suffix, unit);
+    write_about(out, "HELP", name, suffix, help);
+}
+
+static void write_metrics(kolk_writer_ *out, const kolk_records_ *records, kolk_stats_format format) {
+    char name[40];
     for (size_t f = 0; f < LENGTH_OF(fields); f++) {
-        write_about(out, "TYPE", f, fields[f].type);
-        if (fields[f].unit) write_about(out, "UNIT", f, fields[f].unit);
-        write_about(out, "HELP", f, fields[f].help);
+        snprintf(name, sizeof name, "kolk_%s", fields[f].metric);
+        kolk_family_write_(out, format, name, fields[f].type, fields[f].unit, fields[f].help);
         for (const kolk_record_ *at = records->first; at; at = at->next) write_sample(out, at, f);
     }
     for (const kolk_record_ *at = records->first; (at = next_extra(records, at)); at = at->next)
-        at->extra->write_openmetrics(out, records);
-    kolk_write_text_(out, "# EOF\n");
+        at->extra->write_metrics(out, records, format);
+    if (format == KOLK_STATS_OPENMETRICS) kolk_write_text_(out, "# EOF\n");
 }
 
 void kolk_records_write_(const kolk_records_ *records, kolk_stats_format format,
@@ -253,7 +262,8 @@ void kolk_records_write_(const kolk_records_ *records, kolk_stats_format format,
         write_json(&out, records);
         break;
     case KOLK_STATS_OPENMETRICS:
-        write_openmetrics(&out, records);
+    case KOLK_STATS_PROMETHEUS:
+        write_metrics(&out, records, format);
         break;
     }
     kolk_write_flush_(&out);
@@ -277,7 +287,7 @@ void kolk_stats_write(kolk_stats_format format, void (*put)(const char *text, si
         PUT("{\"pools\": []}\n");
     else if (format == KOLK_STATS_OPENMETRICS)
         PUT("# EOF\n");
-    else
+    else if (format == KOLK_STATS_TEXT)
         PUT("no pool is listed: kolk was compiled without diagnostics\n");
 }
 

@@ -57,6 +57,16 @@ void kolk_table_write_(kolk_writer_ *out, const kolk_records_ *records, const ko
 
 /* ---- The formats ------------------------------------------------------------------------------------------------- */
 
+/* The ending of the names of a family's samples: those of counters end in "_total". */
+static inline const char *kolk_suffix_of_(const char *type) {
+    return strcmp(type, "counter") == 0 ? "_total" : "";
+}
+
+/* Writes the lines before a family of metrics. Follows OpenMetrics 1.0 (2020), where they name the family, and
+ * Prometheus's text format 0.0.4, where they name its samples, and where units are not stated. `unit` may be NULL. */
+void kolk_family_write_(kolk_writer_ *out, kolk_stats_format format, const char *name, const char *type,
+                        const char *unit, const char *help);
+
 void kolk_records_write_(const kolk_records_ *records, kolk_stats_format format,
                          void (*put)(const char *text, size_t length, void *context), void *context);
 

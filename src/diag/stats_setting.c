@@ -34,8 +34,11 @@ bool kolk_stats_read_setting_(void) {
         kolk_stats_format format;
         bool sizes;
     } words[] = {
-        {"1", KOLK_STATS_TEXT, false},    {"text", KOLK_STATS_TEXT, false},
-        {"json", KOLK_STATS_JSON, false}, {"openmetrics", KOLK_STATS_OPENMETRICS, false},
+        {"1", KOLK_STATS_TEXT, false},
+        {"text", KOLK_STATS_TEXT, false},
+        {"json", KOLK_STATS_JSON, false},
+        {"openmetrics", KOLK_STATS_OPENMETRICS, false},
+        {"prometheus", KOLK_STATS_PROMETHEUS, false},
         {"sizes", KOLK_STATS_TEXT, true},
     };
     enum { WORDS = sizeof words / sizeof *words };
@@ -69,7 +72,8 @@ static void report_setting(const char *format, const char *text) {
 void kolk_stats_report_setting_(void) {
     if (!stats_setting.wrong) return;
     report_setting(
-        "\"%s\" is not understood: 1, text, json, openmetrics or sizes, each with :FILE behind it if you like",
+        "\"%s\" is not understood: 1, text, json, openmetrics, prometheus or sizes, each with :FILE behind it if you "
+        "like",
         stats_setting.wrong);
 }
 

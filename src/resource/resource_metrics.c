@@ -141,23 +141,16 @@ static void write_resource_json(kolk_writer_ *out, const void *numbers) {
     kolk_write_char_(out, '}');
 }
 
-/* ---- OpenMetrics ------------------------------------------------------------------------------------------------- */
+/* ---- Metrics ----------------------------------------------------------------------------------------------------- */
 
 #define OTEL "db_client_connection_" /* OpenTelemetry's names, in Prometheus's spelling */
 #define OURS "kolk_resource_"
 
-static void write_family(kolk_writer_ *out, const char *name, const char *type, const char *unit, const char *help) {
-    const char *const lines[][2] = {{"TYPE", type}, {"UNIT", unit}, {"HELP", help}};
-    for (size_t i = 0; i < LENGTH(lines); i++) {
-        if (!lines[i][1]) continue;
-        kolk_write_text_(out, "# ");
-        kolk_write_text_(out, lines[i][0]);
-        kolk_write_char_(out, ' ');
-        kolk_write_text_(out, name);
-        kolk_write_char_(out, ' ');
-        kolk_write_text_(out, lines[i][1]);
-        kolk_write_char_(out, '\n');
-    }
+/* In Prometheus's format, promtool rejects OpenTelemetry's name for the number of resources: only histograms may end in
+ * _count there. */
+static const char *name_in(kolk_stats_format format, const char *name) {
+    bool renamed = format == KOLK_STATS_PROMETHEUS && strcmp(name, OTEL "count") == 0;
+    return renamed ? "db_client_connections" : name;
 }
 
 /* Writes a sample up to its number. `labels` follow the pool's label, each with its comma. */
@@ -232,25 +225,24 @@ static const struct {
 
 /* Writes all samples of the family that begins with the n-th, and returns the number of the next family's first
  * sample. */
-static size_t write_samples(kolk_writer_ *out, const kolk_records_ *records, size_t n) {
+static size_t write_samples(kolk_writer_ *out, const kolk_records_ *records, kolk_stats_format format, size_t n) {
     size_t end = n + 1;
     while (end < LENGTH(samples) && !samples[end].type) end++;
-    const char *suffix = strcmp(samples[n].type, "counter") == 0 ? "_total" : "";
-    write_family(out, samples[n].name, samples[n].type, NULL, samples[n].help);
+    const char *name = name_in(format, samples[n].name), *suffix = kolk_suffix_of_(samples[n].type);
+    kolk_family_write_(out, format, name, samples[n].type, NULL, samples[n].help);
     for (const kolk_record_ *at = records->first; at; at = at->next)
         for (size_t k = n; k < end && is_of_resources(at); k++)
-            write_number_sample(out, at, samples[k].name, suffix, samples[k].labels,
-                                kolk_field_of_(at->more, samples[k].at));
+            write_number_sample(out, at, name, suffix, samples[k].labels, kolk_field_of_(at->more, samples[k].at));
     return end;
 }
 
-static void write_resource_openmetrics(kolk_writer_ *out, const kolk_records_ *records) {
+static void write_resource_metrics(kolk_writer_ *out, const kolk_records_ *records, kolk_stats_format format) {
     static const char *const names[] = {OTEL "wait_time_seconds", OTEL "use_time_seconds", OTEL "create_time_seconds"};
     static const char *const helps[] = {"From the call of borrow to the resource.", "From borrow to give_back.",
                                         "Of creates that succeeded."};
-    for (size_t n = 0; n < LENGTH(samples);) n = write_samples(out, records, n);
+    for (size_t n = 0; n < LENGTH(samples);) n = write_samples(out, records, format, n);
     for (size_t n = 0; n < LENGTH(names); n++) {
-        write_family(out, names[n], "histogram", "seconds", helps[n]);
+        kolk_family_write_(out, format, names[n], "histogram", "seconds", helps[n]);
         for (const kolk_record_ *at = records->first; at; at = at->next)
             if (is_of_resources(at)) write_histogram(out, at, names[n], times_of(at->more, n));
     }
@@ -262,8 +254,11 @@ static const void *numbers_of(const void *pool) {
     return &((const kolk_resource_inside_ *)pool)->listed;
 }
 
-const kolk_extra_ kolk_resource_extra_ = {
-    sizeof(kolk_resource_pool_stats), numbers_of, merge_numbers, write_resource_table, write_resource_json,
-    write_resource_openmetrics};
+const kolk_extra_ kolk_resource_extra_ = {sizeof(kolk_resource_pool_stats),
+                                          numbers_of,
+                                          merge_numbers,
+                                          write_resource_table,
+                                          write_resource_json,
+                                          write_resource_metrics};
 
 #endif

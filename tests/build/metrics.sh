@@ -1,20 +1,24 @@
 #!/bin/bash
-# A client of Prometheus reads the output of examples/metrics over the network, with the OpenMetrics parser.
+# A client of Prometheus reads the output of examples/metrics over the network, with the OpenMetrics parser and with the one
+# for Prometheus's format. promtool finds nothing to complain about, where it is installed.
 # Usage: metrics.sh PROGRAM
 set -euo pipefail
 python=/usr/bin/python3
 "$python" -c "import prometheus_client" 2> /dev/null || { echo "skipped: python3-prometheus-client is missing"; exit 77; }
 exec 3< <(exec ${EMULATOR:-} "$1" 0)
 server=$!
-trap 'kill "$server"' EXIT
+folder=$(mktemp -d)
+trap 'kill "$server"; rm -rf "$folder"' EXIT
 read -r url <&3
-"$python" - "$url" <<'END'
+"$python" - "$url" "$folder/metrics" <<'END'
 import sys
 import urllib.request
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse
+from prometheus_client.parser import text_string_to_metric_families as plain_parse
 
+request = urllib.request.Request(sys.argv[1], headers={"Accept": "application/openmetrics-text; version=1.0.0"})
 for _ in range(3):
-    with urllib.request.urlopen(sys.argv[1], timeout=30) as answer:
+    with urllib.request.urlopen(request, timeout=30) as answer:
         assert answer.headers["Content-Type"].startswith("application/openmetrics-text"), answer.headers
         families = {family.name: family for family in parse(answer.read().decode())}
 prefix = "db_client_connection_"
@@ -40,5 +44,21 @@ for name, count in ("wait_time", 2), ("use_time", 1), ("create_time", 2):
     assert by_name["_count"] == by_name["_bucket"] == count, family
     buckets = [s.value for s in family.samples if s.name.endswith("_bucket")]
     assert buckets == sorted(buckets) and len(buckets) == 11, buckets
-print("read:", len(families), "families")
+
+with urllib.request.urlopen(sys.argv[1], timeout=30) as answer:
+    assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4"), answer.headers
+    text = answer.read().decode()
+plain = {family.name: family for family in plain_parse(text)}
+renamed = {prefix + "count": "db_client_connections"}
+for name, family in families.items():
+    other = plain[renamed.get(name, name)]
+    assert other.type == family.type and other.documentation == family.documentation, (family, other)
+    assert len(other.samples) == len(family.samples), (family, other)
+print("read:", len(families), "families, twice")
+open(sys.argv[2], "w").write(text)
 END
+if command -v promtool > /dev/null; then
+  promtool check metrics < "$folder/metrics" || { echo "promtool complains"; exit 1; }
+else
+  echo "left out: promtool is missing"
+fi

@@ -291,7 +291,7 @@ static void a_whole_library_works(void **state) {
                 "threads free each other's objects and wait for them, and leave nothing behind when they end\n");
     assert_said("resource pool", "yes", "makers make resources ready, and deadlines end the wait for them\n");
     assert_said("heap", "yes", "blocks of all sizes in ");
-    assert_said("statistics", "yes", "a pool with a name is listed, as text, JSON and OpenMetrics\n");
+    assert_said("statistics", "yes", "a pool with a name is listed, as text, JSON, OpenMetrics and for Prometheus\n");
     assert_said("fill", "yes",
                 "it is reported: kolk: doctor: write after free to slot 0: 2a written at byte 8 of it\n");
     assert_said("guard", "yes",
@@ -326,7 +326,7 @@ static void what_is_broken_is_said(void **state) {
         {TRIM_CRASHES, "trim", "it crashed, or took more than 5 seconds\n"},
         {TRIM_HANGS, "trim", "it crashed, or took more than 5 seconds\n"},
         {CLOCK_STANDS, "clock", "it stands still\n"},
-        {NO_STATISTICS, "statistics", "a pool with a name is listed in 0 formats of 3\n"},
+        {NO_STATISTICS, "statistics", "a pool with a name is listed in 0 formats of 4\n"},
         {NO_QUEUE, "queue", "a small queue: the system provides no more memory\n"},
         {ITEMS_ARE_LOST, "queue", "an item was lost\n"},
         {DEADLINES_ARE_LOST, "queue", "a deadline passed, and did not end the wait\n"},

@@ -222,7 +222,7 @@ static void test_any_bytes_in_names(void **state) {
         const char *label = strcmp(quoted[i].label, "!") == 0 ? quoted[i].name : quoted[i].label;
         snprintf(expected, sizeof expected, "{\"pools\": [\n  {\"name\": \"%s\", \"kind\": \"fake\", ", json);
         assert_memory_equal(write_in(KOLK_STATS_JSON), expected, strlen(expected));
-        snprintf(expected, sizeof expected, "\nkolk_count{pool=\"%s\",kind=\"fake\"} 13\n", label);
+        snprintf(expected, sizeof expected, "\nkolk_alive{pool=\"%s\",kind=\"fake\"} 13\n", label);
         assert_non_null(strstr(write_in(KOLK_STATS_OPENMETRICS), expected));
         remove_fake(&pool);
     }
@@ -245,7 +245,7 @@ static void test_openmetrics(void **state) {
         write_in(KOLK_STATS_OPENMETRICS),
         METRIC("object_size_bytes", "gauge", BYTES("object_size_bytes"), "Size of an object, as asked for.", "",
                "11") METRIC("stride_bytes", "gauge", BYTES("stride_bytes"), "Bytes from slot to slot.", "",
-                            "12") METRIC("count", "gauge", "", "Objects alive.", "",
+                            "12") METRIC("alive", "gauge", "", "Objects alive.", "",
                                          "13") METRIC("peak", "gauge", "", "Most slots needed at a time.", "", "14")
             METRIC("capacity", "gauge", "", "Slots that can be used without more memory.", "",
                    "15") METRIC("max_capacity", "gauge", "", "Slots that it may grow to.", "", "16")
@@ -265,6 +265,32 @@ static void test_openmetrics(void **state) {
     remove_fake(&pool);
 }
 
+/* Prometheus's format has the same samples. The lines before a counter name the samples, and there are no units and no
+ * end. */
+static void test_prometheus(void **state) {
+    (void)state;
+    char open[8000], expected[8000] = "";
+    fake pool;
+    add_fake(&pool, "a");
+    snprintf(open, sizeof open, "%s", write_in(KOLK_STATS_OPENMETRICS));
+    for (char *line = strtok(open, "\n"); line; line = strtok(NULL, "\n")) {
+        char word[10] = "", name[60] = "";
+        int rest = 0;
+        if (strncmp(line, "# UNIT ", 7) == 0 || strcmp(line, "# EOF") == 0) continue;
+        bool about = sscanf(line, "# %9s %59s%n", word, name, &rest) == 2;
+        static const char counters[] = "kolk_failed kolk_evictions kolk_wrong_pool kolk_waits kolk_recycled";
+        size_t length = strlen(expected);
+        if (about)
+            snprintf(expected + length, sizeof expected - length, "# %s %s%s%s\n", word, name,
+                     strstr(counters, name) ? "_total" : "", line + rest);
+        else
+            snprintf(expected + length, sizeof expected - length, "%s\n", line);
+    }
+    assert_string_equal(write_in(KOLK_STATS_PROMETHEUS), expected);
+    assert_non_null(strstr(expected, "# TYPE kolk_failed_total counter\n"));
+    remove_fake(&pool);
+}
+
 /* Two samples of one metric never have the same labels. */
 static void test_pools_of_the_same_name(void **state) {
     (void)state;
@@ -274,11 +300,11 @@ static void test_pools_of_the_same_name(void **state) {
         pools[i].stats.count = (uint32_t)i;
     }
     pools[2].stats.kind = "other";
-    assert_non_null(strstr(write_in(KOLK_STATS_OPENMETRICS), "# HELP kolk_count Objects alive.\n"
-                                                             "kolk_count{pool=\"twin\",kind=\"fake\"} 0\n"
-                                                             "kolk_count{pool=\"twin\",kind=\"fake\",nth=\"2\"} 1\n"
-                                                             "kolk_count{pool=\"twin\",kind=\"other\"} 2\n"
-                                                             "kolk_count{pool=\"twin\",kind=\"fake\",nth=\"3\"} 3\n"
+    assert_non_null(strstr(write_in(KOLK_STATS_OPENMETRICS), "# HELP kolk_alive Objects alive.\n"
+                                                             "kolk_alive{pool=\"twin\",kind=\"fake\"} 0\n"
+                                                             "kolk_alive{pool=\"twin\",kind=\"fake\",nth=\"2\"} 1\n"
+                                                             "kolk_alive{pool=\"twin\",kind=\"other\"} 2\n"
+                                                             "kolk_alive{pool=\"twin\",kind=\"fake\",nth=\"3\"} 3\n"
                                                              "# TYPE kolk_peak gauge\n"));
     remove_fakes(pools, LENGTH_OF(pools));
 }
@@ -287,7 +313,7 @@ static void test_no_other_format(void **state) {
     (void)state;
     fake pool;
     add_fake(&pool, "a");
-    assert_string_equal(write_in((kolk_stats_format)3), "");
+    assert_string_equal(write_in((kolk_stats_format)4), "");
     assert_string_equal(write_in((kolk_stats_format)-1), "");
     remove_fake(&pool);
 }
@@ -374,7 +400,7 @@ static void test_an_openmetrics_parser_reads_it(void **state) {
              "    assert len(set(labels)) == len(labels), f\n"
              "assert families[\"kolk_failed\"].type == \"counter\"\n"
              "assert families[\"kolk_committed_bytes\"].unit == \"bytes\"\n"
-             "samples = families[\"kolk_count\"].samples\n"
+             "samples = families[\"kolk_alive\"].samples\n"
              "assert samples[0].labels == {\"pool\": \"plain\", \"kind\": \"fake\"}, samples[0]\n"
              "assert samples[2].labels[\"pool\"] == chr(97) + chr(34) + chr(98), samples[2]\n"
              "assert samples[3].labels[\"pool\"] == chr(97) + chr(92) + chr(98), samples[3]\n"
@@ -517,7 +543,8 @@ static void test_settings_with_a_file(void **state) {
         {"1", pools_table},
         {"text", pools_table},
         {"json", "{\"pools\": [\n  {\"name\": \"bullets\", "},
-        {"openmetrics", "# TYPE kolk_object_size_bytes gauge\n"},
+        {"openmetrics", "# TYPE kolk_object_size_bytes gauge\n# UNIT"},
+        {"prometheus", "# TYPE kolk_object_size_bytes gauge\n# HELP"},
     };
     assert_non_null(mkdtemp(folder));
     snprintf(file, sizeof file, "%s/a:b", folder);
@@ -537,7 +564,8 @@ static void test_settings_with_a_file(void **state) {
 
 #define NOT_UNDERSTOOD(setting)                                                                                        \
     "kolk: KOLK_STATS: \"" setting                                                                                     \
-    "\" is not understood: 1, text, json, openmetrics or sizes, each with :FILE behind it if you like\nmain ends\n"
+    "\" is not understood: 1, text, json, openmetrics, prometheus or sizes, each with :FILE behind it if you "         \
+    "like\nmain ends\n"
 
 static void test_settings_that_are_not_understood(void **state) {
     (void)state;
@@ -757,6 +785,7 @@ int main(int argc, char **argv) {
         TEST(test_words_of_the_debug_mode),
         TEST(test_any_bytes_in_names),
         TEST(test_openmetrics),
+        TEST(test_prometheus),
         TEST(test_pools_of_the_same_name),
         TEST(test_no_other_format),
         TEST(test_a_json_parser_reads_it),

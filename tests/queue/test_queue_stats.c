@@ -42,7 +42,7 @@ static void test_json(void **state) {
 
 static void test_openmetrics(void **state) {
     (void)state;
-    static const char *const parts[] = {"kolk_count{pool=\"jobs\",kind=\"queue\"} 5\n",
+    static const char *const parts[] = {"kolk_alive{pool=\"jobs\",kind=\"queue\"} 5\n",
                                         "kolk_capacity{pool=\"closed\",kind=\"queue\"} 2\n"};
     assert_says("openmetrics", parts, LENGTH_OF(parts));
 }

@@ -82,6 +82,13 @@ static void test_formats(void **state) {
                 "kolk_resource_destroyed_total{pool=\"li\\\"nks\",cause=\"invalid\"} 0\n");
     assert_says("# UNIT db_client_connection_wait_time_seconds seconds\n");
     assert_says("_create_time_seconds_bucket{db_client_connection_pool_name=\"li\\\"nks\",le=\"+Inf\"} 4\n");
+    write_in(KOLK_STATS_PROMETHEUS);
+    assert_says("# TYPE db_client_connections gauge\n# HELP db_client_connections Resources by state.\n"
+                "db_client_connections{db_client_connection_pool_name=\"li\\\"nks\",state=\"used\"} 2\n");
+    assert_says("# TYPE kolk_resource_borrows_total counter\n"
+                "# HELP kolk_resource_borrows_total Borrows that succeeded.\n"
+                "kolk_resource_borrows_total{pool=\"li\\\"nks\"} 4\n");
+    assert_says("# TYPE db_client_connection_wait_time_seconds histogram\n# HELP ");
     end_links();
 }
 
@@ -119,7 +126,7 @@ static void test_all_numbers(void **state) {
     for (uint32_t i = 0; i < GAUGES; i++) gauge[i] = 1000 + i;
     for (uint32_t i = 0; i < COUNTERS; i++) counter[i] = 2000 + i;
     add_numbers(&records, &numbers, KOLK_RECORD_ALONE_);
-    for (int format = KOLK_STATS_JSON; format <= KOLK_STATS_OPENMETRICS; format++) {
+    for (int format = KOLK_STATS_JSON; format <= KOLK_STATS_PROMETHEUS; format++) {
         size_t end = 0;
         char number[16];
         kolk_records_write_(&records, (kolk_stats_format)format, put, &end);
@@ -187,7 +194,7 @@ static void test_without(void **state) {
     (void)state;
     static fake one;
     add_fake(&one, "one");
-    for (int format = KOLK_STATS_TEXT; format <= KOLK_STATS_OPENMETRICS; format++) {
+    for (int format = KOLK_STATS_TEXT; format <= KOLK_STATS_PROMETHEUS; format++) {
         write_in((kolk_stats_format)format);
         assert_null(strstr(written, "resource"));
         assert_null(strstr(written, "db_client"));

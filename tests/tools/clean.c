@@ -488,7 +488,7 @@ static void use_the_rest(void) {
     kolk_set_profiler(NULL);
     kolk_pool_free(&pool, kolk_pool_alloc(&pool));
     REQUIRE(profiled == 2);
-    for (int format = KOLK_STATS_TEXT; format <= KOLK_STATS_OPENMETRICS; format++) {
+    for (int format = KOLK_STATS_TEXT; format <= KOLK_STATS_PROMETHEUS; format++) {
         size_t lines = 0;
         kolk_stats_write((kolk_stats_format)format, put, &lines);
         REQUIRE(lines > 0);
