@@ -22,20 +22,20 @@ static void send_text(const char *text, size_t length, void *socket) {
     }
 }
 
-#define OPEN  "application/openmetrics-text"
-#define PLAIN "text/plain"
+#define OPENMETRICS "application/openmetrics-text"
 
 /* Answers any request with the statistics; the end of the connection marks the end of the answer. */
 static void answer(int client) {
-    static const char open[] = "HTTP/1.0 200 OK\r\nContent-Type: " OPEN "; version=1.0.0; charset=utf-8\r\n\r\n",
-                      plain[] = "HTTP/1.0 200 OK\r\nContent-Type: " PLAIN "; version=0.0.4; charset=utf-8\r\n\r\n";
+    static const char *const heads[] = {
+        "HTTP/1.0 200 OK\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n\r\n",
+        "HTTP/1.0 200 OK\r\nContent-Type: " OPENMETRICS "; version=1.0.0; charset=utf-8\r\n\r\n"};
     char request[2048] = "";
     size_t length = 0;
     ssize_t got;
     while (!strstr(request, "\r\n\r\n") && (got = recv(client, request + length, sizeof request - 1 - length, 0)) > 0)
         request[length += (size_t)got] = 0;
-    bool is_open = strstr(request, OPEN);
-    send_text(is_open ? open : plain, (is_open ? sizeof open : sizeof plain) - 1, &client);
+    bool is_open = strstr(request, OPENMETRICS);
+    send_text(heads[is_open], strlen(heads[is_open]), &client);
     kolk_stats_write(is_open ? KOLK_STATS_OPENMETRICS : KOLK_STATS_PROMETHEUS, send_text, &client);
     shutdown(client, SHUT_WR);
     close(client);
@@ -49,7 +49,7 @@ static void *serve(void *listener) {
 static void ask(struct sockaddr_in address) {
     int client = socket(AF_INET, SOCK_STREAM, 0);
     if (connect(client, (struct sockaddr *)&address, sizeof address) != 0) return;
-    static const char request[] = "GET /metrics HTTP/1.0\r\nAccept: " OPEN "\r\n\r\n";
+    static const char request[] = "GET /metrics HTTP/1.0\r\nAccept: " OPENMETRICS "\r\n\r\n";
     send_text(request, sizeof request - 1, &client);
     FILE *reply = fdopen(client, "r");
     for (char line[1024]; reply && fgets(line, sizeof line, reply);)

@@ -414,9 +414,10 @@ KOLK_API_ size_t kolk_stack_text(const void *const *stack, uint32_t depth, bool 
  *                                                          of the same name, kind and size share a row with their
  *                                                          maxima and the sums of their counters. More than 100 pools
  *                                                          that still exist share a row with their sums
- *     KOLK_STATS_AT=WORD[,WORD]...                         writes them at other times: at exit, after the signals HUP,
- *                                                          INT, QUIT, TERM, USR1 and USR2, and at an interval such as
- *                                                          500ms, 10s or 5m. A thread of kolk's own writes, never the
+ *     KOLK_STATS_AT=WORD[,WORD]...                         writes them at other times. The words are exit; HUP, INT,
+ *                                                          QUIT, TERM, USR1 and USR2, for signals; and one interval,
+ *                                                          such as 500ms, 10s or 5m. Without the word exit, nothing is
+ *                                                          written at exit. A thread of kolk's own writes, never the
  *                                                          signal's handler. The program's own handlers are called as
  *                                                          before. If it has none, USR1 and USR2 do nothing else, and
  *                                                          the others end the process after the statistics are written

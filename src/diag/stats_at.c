@@ -44,6 +44,11 @@ static struct {
 
 static KOLK_THREAD_LOCAL_ bool is_writer;
 
+/* A fork's child does not have the writer of its parent. */
+static bool has_writer(void) {
+    return when.works && when.forks == kolk_forks_();
+}
+
 static void call_writer(void) {
     kolk_raw_fetch_add_(&when.calls, 1, KOLK_RELEASE_); /* partner: write_when_called */
     kolk_wake_(&when.calls, 1);
@@ -91,10 +96,6 @@ static bool read_signal(const char *word, size_t length) {
         return true;
     }
     return false;
-}
-
-static bool has_writer(void) {
-    return when.works && when.forks == kolk_forks_();
 }
 
 static void on_signal(int number, siginfo_t *info, void *context) {
@@ -245,7 +246,7 @@ static void begin_writer(void) {
     if (when.works)
         begin_signals();
     else
-        report("is \"%s\", but the system has no thread for it", kolk_environment_("KOLK_STATS_AT"));
+        report("%s", "the system has no thread that could write");
 }
 
 void kolk_stats_at_begin_(void (*write)(void)) {
@@ -261,7 +262,7 @@ void kolk_stats_at_hold_(bool held) {
 }
 
 void kolk_stats_at_end_(void) {
-    if (!when.works || when.forks != kolk_forks_()) return;
+    if (!has_writer()) return;
     end_signals();
     when.works = false;
     if (is_writer) return; /* the failure handler has called exit */

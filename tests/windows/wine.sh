@@ -1,8 +1,8 @@
 #!/bin/sh
-# Runs a program under wine. begin starts wine's server, so that not every test has to, and end ends it: the first start
-# makes the prefix, WINEPREFIX. The server's output goes nowhere, because ctest would wait until the server closes it.
-# Addresses are not random where the system permits that: the kernel now and then put a process's heap at the address of
-# the page that wine shares between processes, and wine then could not start the process.
+# Runs a program under wine. `begin` starts wine's server, so that not every test has to; the first start makes the prefix,
+# WINEPREFIX. The server's output goes nowhere, because ctest would wait until the server closes it. `end` ends the server.
+# Where the system permits it, addresses are not random. Otherwise the kernel now and then puts a process's heap at the
+# address of the page that wine shares between its processes, and wine cannot start the process.
 # Usage: wine.sh begin|end|PROGRAM [ARGUMENT ...]
 set -eu
 fixed=
