@@ -244,9 +244,11 @@ static uintptr_t bytemap_facts(const void *given) {
                        (uintptr_t)pool->self);
 }
 
+const kolk_kind_ kolk_bytemap_kind_ = {
+    .stats = list_bytemap_stats, .facts = bytemap_facts, .size = sizeof(kolk_bytemap), .id = KOLK_KIND_BYTEMAP_};
+
 kolk_status kolk_bytemap_init_abi_(kolk_bytemap *pool, const kolk_bytemap_view *given, bool attach, size_t type_size,
                                    size_t type_align, size_t pool_size, uint32_t abi) {
-    static const kolk_kind_ kind = {.stats = list_bytemap_stats, .facts = bytemap_facts, .size = sizeof(kolk_bytemap)};
     if (abi == KOLK_ABI && pool_size == sizeof *pool && is_initialised(pool)) return KOLK_NOT_FLUSHED;
     kolk_status status = kolk_begin_(pool, pool_size, sizeof *pool, abi, given);
     if (status != KOLK_OK) return status;
@@ -263,7 +265,7 @@ kolk_status kolk_bytemap_init_abi_(kolk_bytemap *pool, const kolk_bytemap_view *
         set_free(pool);
         kolk_tools_wrote_(pool->byte_map, (size_t)pool->count);
     }
-    return kolk_enlist_(pool, sizeof *pool, &pool->number, &kind);
+    return kolk_enlist_(pool, sizeof *pool, &pool->number, &kolk_bytemap_kind_);
 }
 
 KOLK_NOINLINE_ void kolk_bytemap_clear(kolk_bytemap *pool) {

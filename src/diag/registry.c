@@ -59,6 +59,7 @@ typedef union pool_copy {
 static uint32_t first_lists[LISTS];
 
 static struct {
+    kolk_beacon_ beacon;
     entry *entries;
     size_t committed; /* bytes */
     uint32_t used;    /* the number of entries that were ever taken */
@@ -68,7 +69,21 @@ static struct {
     uint32_t debug;       /* the flags of all pools that ever existed */
     uint32_t *by_address; /* the place + 1 of the first entry of each list */
     uint32_t lists;       /* their number, a power of two */
-} registry = {.scene = "", .by_address = first_lists, .lists = LISTS};
+} registry = {.beacon = {.magic = KOLK_BEACON_MAGIC_,
+                         .self = &registry.beacon,
+                         .version = KOLK_BEACON_VERSION_,
+                         .abi = KOLK_ABI,
+                         .library = KOLK_VERSION,
+                         .entries = &registry.entries,
+                         .used = &registry.used,
+                         .entry_size = sizeof(entry),
+                         .pool_at = offsetof(entry, pool),
+                         .kind_at = offsetof(entry, kind),
+                         .facts_at = offsetof(entry, facts),
+                         .name_at = offsetof(entry, noted.name)},
+              .scene = "",
+              .by_address = first_lists,
+              .lists = LISTS};
 
 /* ---- Entries ----------------------------------------------------------------------------------------------------- */
 

@@ -25,7 +25,38 @@ typedef struct kolk_kind_ {
     size_t size;
     /* The kind's extra statistics. NULL if there are none, as for all kinds with `facts`. */
     const struct kolk_extra_ *extra;
+    uint32_t id;     /* a KOLK_KIND_ constant, for readers of other processes (remote.h) */
+    uint32_t layout; /* a number that changes with the other structs that such a reader reads */
 } kolk_kind_;
+
+typedef enum kolk_kind_id_ {
+    KOLK_KIND_POOL_ = 1,
+    KOLK_KIND_SLOTMAP_,
+    KOLK_KIND_BYTEMAP_,
+    KOLK_KIND_QUEUE_,
+    KOLK_KIND_SHARED_,
+    KOLK_KIND_RESOURCE_,
+    KOLK_KIND_HEAP_,
+    KOLK_KIND_HEAP_CLASS_,
+    KOLK_KIND_TRAY_,
+    KOLK_KINDS_
+} kolk_kind_id_;
+
+extern const kolk_kind_ kolk_pool_kind_, kolk_slotmap_kind_, kolk_bytemap_kind_, kolk_queue_kind_, kolk_shared_kind_,
+    kolk_resource_kind_, kolk_heap_kind_, kolk_heap_class_kind_, kolk_tray_kind_;
+
+/* What readers of other processes find in a process's memory. Its layout belongs to its version. */
+#define KOLK_BEACON_MAGIC_   "kolk\xf0\x9f\x8f\x8a" /* and eight more bytes, which are 0 */
+#define KOLK_BEACON_VERSION_ 1u
+
+typedef struct kolk_beacon_ {
+    char magic[16];
+    const struct kolk_beacon_ *self; /* tells it from copies of it */
+    uint32_t version, abi;           /* KOLK_ABI */
+    char library[16];                /* KOLK_VERSION */
+    const void *entries, *used;      /* where the registry has the pointer to its entries, and their number (4 bytes) */
+    uint32_t entry_size, pool_at, kind_at, facts_at, name_at; /* of an entry, and offsets in it */
+} kolk_beacon_;
 
 #define KOLK_LARGEST_STRUCT_ 2048u /* bytes, over all kinds with `facts` */
 #define KOLK_NAME_ROOM_      36    /* bytes for a pool's name in the list, which is cut to this size */

@@ -99,14 +99,16 @@ static uintptr_t tray_facts(const void *given) {
     return KOLK_FACTS_(tray->number, tray->size, tray->capacity, (uintptr_t)tray->blocks, (uintptr_t)tray->name);
 }
 
+const kolk_kind_ kolk_tray_kind_ = {
+    .stats = list_tray_stats, .facts = tray_facts, .size = sizeof(kolk_fixed_tray_), .id = KOLK_KIND_TRAY_};
+
 /* Adds a tray to the registry, in place of one that was forgotten at the same address. */
 static void list_tray(kolk_fixed_tray_ *tray) {
-    static const kolk_kind_ kind = {.stats = list_tray_stats, .facts = tray_facts, .size = sizeof(kolk_fixed_tray_)};
 #if KOLK_DIAGNOSTICS
     kolk_noted_ noted;
     kolk_registry_evict_(tray, &noted);
 #endif
-    kolk_registry_add_(tray, &tray->number, &kind);
+    kolk_registry_add_(tray, &tray->number, &kolk_tray_kind_);
 }
 
 /* Takes the words of a tray's levels from `at` on, and returns what is behind them. */

@@ -204,15 +204,22 @@ static bool add_young(const kolk_nursery_counts_ *young, uint32_t n, kolk_heap_c
     return true;
 }
 
+static void stats_of_tray(const kolk_heap_tray_ *tray, const kolk_heap_reader_ *reader, kolk_stats *out) {
+    if (!reader)
+        kolk_store_stats_(&tray->store, "heap", out);
+    else
+        reader->read(reader, tray, out);
+}
+
 static bool stats_of_class(const kolk_heap *heap, uint32_t n, const kolk_nursery_counts_ *young,
-                           kolk_heap_class_stats *out) {
+                           const kolk_heap_reader_ *reader, kolk_heap_class_stats *out) {
     const kolk_heap_inside_ *inside = inside_for_stats(heap);
     *out = (kolk_heap_class_stats){.stats = {.name = "", .kind = "heap"}};
     bool found = false;
     if (inside && n < heap->n_classes) {
         const kolk_heap_tray_ *tray = &inside->trays[n];
         found = kolk_load_(&tray->is_made, KOLK_ACQUIRE_);
-        if (found) kolk_store_stats_(&tray->store, "heap", &out->stats);
+        if (found) stats_of_tray(tray, reader, &out->stats);
         out->stats.name = tray->name ? tray->name : "";
         out->stats.object_size = tray->size;
         out->asked = kolk_load_(&tray->asked, KOLK_RELAXED_);
@@ -229,7 +236,7 @@ static bool stats_of_class(const kolk_heap *heap, uint32_t n, const kolk_nursery
 bool kolk_heap_stats_of_class(const kolk_heap *heap, uint32_t n, kolk_heap_class_stats *out) {
     kolk_nursery_counts_ young = {.of = {{0}}};
     if (heap->root) kolk_nursery_count_(&heap->root->nursery, &young);
-    bool found = heap->fixed ? kolk_fixed_stats_of_class_(heap, n, out) : stats_of_class(heap, n, &young, out);
+    bool found = heap->fixed ? kolk_fixed_stats_of_class_(heap, n, out) : stats_of_class(heap, n, &young, NULL, out);
     kolk_tools_wrote_(out, sizeof *out);
     return found;
 }
@@ -255,7 +262,7 @@ static void add_class(kolk_stats *sum, const kolk_stats *one) {
 }
 
 /* Adds all blocks. The nursery has whole leaves, with gaps. */
-static void add_classes(const kolk_heap *heap, kolk_stats *sum) {
+static void add_classes(const kolk_heap *heap, const kolk_heap_reader_ *reader, kolk_stats *sum) {
     kolk_nursery_counts_ young;
     if (!kolk_nursery_count_(&heap->root->nursery, &young) && !inside_for_stats(heap)) return;
     sum->bytes_committed += heap->root->nursery.leaves * (uint64_t)KOLK_LEAF_;
@@ -264,17 +271,17 @@ static void add_classes(const kolk_heap *heap, kolk_stats *sum) {
             sum->bytes_committed -= (young.of[n].alive + young.of[n].freed) * (uint64_t)kolk_own_size_(n);
     for (uint32_t n = 0; n <= heap->n_classes; n++) {
         kolk_heap_class_stats one;
-        if (!stats_of_class(heap, n, &young, &one)) continue;
+        if (!stats_of_class(heap, n, &young, reader, &one)) continue;
         add_class(sum, &one.stats);
         if (n == heap->n_classes) sum->bytes_reserved += one.stats.bytes_reserved; /* classes lie in the heap's space */
     }
 }
 
-void kolk_heap_stats(const kolk_heap *heap, kolk_stats *out) {
+void kolk_heap_sum_up_(const kolk_heap *heap, const kolk_heap_reader_ *reader, kolk_stats *out) {
     const kolk_heap_inside_ *inside = inside_for_stats(heap);
     kolk_stats sum = {.name = name_of(heap), .kind = "heap"};
     if (heap->root) {
-        add_classes(heap, &sum);
+        add_classes(heap, reader, &sum);
         sum.bytes_committed += KOLK_LEAF_; /* the root's */
         sum.bytes_reserved += (heap->root->nursery.leaves + 1) * (uint64_t)KOLK_LEAF_;
         sum.failed = kolk_load_(&heap->root->failed, KOLK_RELAXED_);
@@ -282,6 +289,10 @@ void kolk_heap_stats(const kolk_heap *heap, kolk_stats *out) {
     if (inside) add_inside(inside, &sum);
     if (heap->fixed) kolk_fixed_stats_(heap, &sum);
     *out = sum;
+}
+
+void kolk_heap_stats(const kolk_heap *heap, kolk_stats *out) {
+    kolk_heap_sum_up_(heap, NULL, out);
     kolk_tools_wrote_(out, sizeof *out);
 }
 

@@ -123,9 +123,13 @@ static void list_class_leaks(const void *tray) {
     kolk_store_report_leaks_(&((const kolk_heap_tray_ *)tray)->store);
 }
 
+const kolk_kind_ kolk_heap_class_kind_ = {.stats = list_class_stats,
+                                          .leaks = list_class_leaks,
+                                          .id = KOLK_KIND_HEAP_CLASS_,
+                                          .layout = sizeof(kolk_heap_tray_) + sizeof(kolk_magazine_)};
+
 void kolk_heap_list_class_(kolk_heap_tray_ *tray) {
-    static const kolk_kind_ kind = {.stats = list_class_stats, .leaks = list_class_leaks};
-    if (!tray->number) kolk_registry_try_add_(tray, &tray->number, &kind);
+    if (!tray->number) kolk_registry_try_add_(tray, &tray->number, &kolk_heap_class_kind_);
 }
 
 static bool make_class(const kolk_heap *heap, kolk_heap_inside_ *inside, uint32_t n) {

@@ -207,6 +207,18 @@ void kolk_heap_end_threads_(kolk_heap_inside_ *inside);
 
 /* ---- heap_ask.c -------------------------------------------------------------------------------------------------- */
 
+/* For a heap of another process, which is read into copies: reads what the store of a tray points to. Statistics that
+ * cannot be read stay as they are. */
+typedef struct kolk_heap_reader_ {
+    void (*read)(const struct kolk_heap_reader_ *reader, const kolk_heap_tray_ *tray, kolk_stats *out);
+    struct kolk_remote_ *remote;
+    const kolk_heap_inside_ *here, *there;
+    bool *failed;
+} kolk_heap_reader_;
+
+/* The statistics of a heap. `reader` is NULL for a heap of this process. */
+void kolk_heap_sum_up_(const kolk_heap *heap, const kolk_heap_reader_ *reader, kolk_stats *out);
+
 /* Reports what is wrong with a pointer that is not a live block. */
 void kolk_heap_refuse_(const kolk_heap *heap, const void *block, const char *verb, const void *site);
 

@@ -161,9 +161,15 @@ static kolk_status make_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool s
     return status;
 }
 
+const kolk_kind_ kolk_heap_kind_ = {.stats = list_heap_stats,
+                                    .facts = heap_facts,
+                                    .size = sizeof(kolk_heap),
+                                    .id = KOLK_KIND_HEAP_,
+                                    .layout =
+                                        sizeof(kolk_heap_inside_) + sizeof(kolk_heap_root_) + sizeof(kolk_magazine_)};
+
 /* Continues an init after kolk_begin_, which returned `status`. */
 static kolk_status init_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool serves_malloc, kolk_status status) {
-    static const kolk_kind_ kind = {.stats = list_heap_stats, .facts = heap_facts, .size = sizeof(kolk_heap)};
     if (status == KOLK_OK && (desc->memory || desc->memory_size))
         status = kolk_fixed_make_(heap, desc);
     else if (status == KOLK_OK)
@@ -177,7 +183,7 @@ static kolk_status init_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool s
             kolk_heap_deinit(heap);
             return KOLK_NO_MEMORY;
         }
-    status = kolk_enlist_(heap, sizeof *heap, &heap->number, &kind);
+    status = kolk_enlist_(heap, sizeof *heap, &heap->number, &kolk_heap_kind_);
     if (heap->fixed) heap->fixed->number = heap->number;
     if (heap->root) /* a report in another thread may read it */
         kolk_store_(&heap->root->number, heap->number, KOLK_RELAXED_);

@@ -15,4 +15,9 @@ bool kolk_peek_(void *to, const void *from, size_t size);
  * many words. */
 void kolk_peek_words_(uintptr_t *to, const uintptr_t *const *from, size_t n);
 
+#ifdef __linux__
+/* Copies bytes of another process. Returns false if they cannot all be read. */
+bool kolk_peek_of_(int64_t process, void *to, const void *from, size_t size);
+#endif
+
 #endif

@@ -43,13 +43,15 @@ static uintptr_t pool_facts(const void *pool) {
                        self->debug_flags, (uintptr_t)self->debug, (uintptr_t)self->stack, self->memory, self->levels);
 }
 
-kolk_status kolk_pool_begin_(kolk_pool *pool, const kolk_pool_desc *given, size_t type_size, size_t type_align,
-                             size_t pool_size, uint32_t abi, kolk_pool_resolver_ *resolve) {
-    static const kolk_kind_ kind = {.stats = list_pool_stats,
+const kolk_kind_ kolk_pool_kind_ = {.stats = list_pool_stats,
                                     .leaks = list_pool_leaks,
                                     .enter = pool_enter_scene,
                                     .facts = pool_facts,
-                                    .size = sizeof(kolk_pool)};
+                                    .size = sizeof(kolk_pool),
+                                    .id = KOLK_KIND_POOL_};
+
+kolk_status kolk_pool_begin_(kolk_pool *pool, const kolk_pool_desc *given, size_t type_size, size_t type_align,
+                             size_t pool_size, uint32_t abi, kolk_pool_resolver_ *resolve) {
     kolk_status status = kolk_begin_(pool, pool_size, sizeof *pool, abi, given);
     if (status != KOLK_OK) return status;
     kolk_pool_desc desc = *given;
@@ -68,5 +70,5 @@ kolk_status kolk_pool_begin_(kolk_pool *pool, const kolk_pool_desc *given, size_
     bool counts = desc.reuse == KOLK_REUSE_FIFO || pool_debug_of(pool) || (named && kolk_sizes_are_measured_());
     pool->peak = counts ? 0 : PEAK_IS_FRESH;
     POOL_OPTION(show_bounds)(pool);
-    return kolk_enlist_(pool, sizeof *pool, &pool->number, &kind);
+    return kolk_enlist_(pool, sizeof *pool, &pool->number, &kolk_pool_kind_);
 }

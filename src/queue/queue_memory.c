@@ -46,9 +46,11 @@ static uint64_t mask_of(uint32_t capacity) {
     return unit - 1;
 }
 
+const kolk_kind_ kolk_queue_kind_ = {
+    .stats = list_queue_stats, .facts = queue_facts, .size = sizeof(kolk_queue), .id = KOLK_KIND_QUEUE_};
+
 kolk_status kolk_queue_init_abi_(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size, size_t queue_size,
                                  uint32_t abi) {
-    static const kolk_kind_ kind = {.stats = list_queue_stats, .facts = queue_facts, .size = sizeof(kolk_queue)};
     kolk_status status = kolk_begin_(queue, queue_size, sizeof *queue, abi, desc);
     if (status != KOLK_OK) return status;
     if (type_size && desc->item_size && desc->item_size != type_size) return KOLK_TYPE_MISMATCH;
@@ -72,7 +74,7 @@ kolk_status kolk_queue_init_abi_(kolk_queue *queue, const kolk_queue_desc *desc,
                           .context = desc->context,
                           .ends = {{.ticket = OPEN}, {.ticket = OPEN}}};
     kolk_tools_add_root_(cells, bytes);
-    return kolk_enlist_(queue, sizeof *queue, &queue->number, &kind);
+    return kolk_enlist_(queue, sizeof *queue, &queue->number, &kolk_queue_kind_);
 }
 
 KOLK_NOINLINE_ kolk_status kolk_queue_rebind_abi_(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size,

@@ -5,11 +5,7 @@
 
 #include "../core/tools.h"
 
-void kolk_resource_stats(const kolk_resource_pool *pool, kolk_resource_pool_stats *out) {
-    *out = (kolk_resource_pool_stats){.name = ""};
-    kolk_resource_inside_ *inside = pool->inside;
-    if (!inside) return;
-    kolk_resource_lock_(inside);
+void kolk_resource_sum_up_(const kolk_resource_inside_ *inside, kolk_resource_pool_stats *out) {
     const resource_counts *counts = &inside->counts;
     *out = (kolk_resource_pool_stats){
         .name = inside->desc.name ? inside->desc.name : "",
@@ -39,6 +35,14 @@ void kolk_resource_stats(const kolk_resource_pool *pool, kolk_resource_pool_stat
     kolk_times_sum_up_(&inside->wait, &out->wait);
     kolk_times_sum_up_(&inside->use, &out->use);
     kolk_times_sum_up_(&inside->create, &out->create);
+}
+
+void kolk_resource_stats(const kolk_resource_pool *pool, kolk_resource_pool_stats *out) {
+    *out = (kolk_resource_pool_stats){.name = ""};
+    kolk_resource_inside_ *inside = pool->inside;
+    if (!inside) return;
+    kolk_resource_lock_(inside);
+    kolk_resource_sum_up_(inside, out);
     kolk_resource_unlock_(inside);
     kolk_tools_wrote_(out, sizeof *out);
 }

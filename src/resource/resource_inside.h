@@ -298,6 +298,12 @@ void kolk_key_heard_(kolk_resource_inside_ *pool, resource_key *key);
 
 void kolk_resource_lock_(kolk_resource_inside_ *pool);
 
+/* For a copy of the struct, or under the lock: the pool's statistics. Follows no pointer. */
+void kolk_resource_sum_up_(const kolk_resource_inside_ *inside, kolk_resource_pool_stats *out);
+
+/* What the registry gets of the statistics in `listed`. */
+void kolk_resource_fill_(const kolk_resource_inside_ *inside, kolk_stats *out);
+
 /* If something has changed for waiters or makers, serves the waiters or calls the makers; then unlocks. */
 void kolk_resource_unlock_(kolk_resource_inside_ *pool);
 

@@ -49,12 +49,8 @@ static kolk_status resolve_resource_desc(kolk_resource_pool_desc *desc) {
 
 /* For the registry, which calls it for one pool at a time. A fork's child reports its own copies of other pools, but
  * not its parent's resources. */
-static void list_resource_stats(const void *pool, kolk_stats *out) {
-    kolk_resource_inside_ *inside = (kolk_resource_inside_ *)(uintptr_t)pool;
-    *out = (kolk_stats){.name = ""};
-    if (kolk_forks_() != inside->forks) return;
-    kolk_resource_pool_stats *more = &inside->listed;
-    kolk_resource_stats(&(kolk_resource_pool){.inside = inside}, more);
+void kolk_resource_fill_(const kolk_resource_inside_ *inside, kolk_stats *out) {
+    const kolk_resource_pool_stats *more = &inside->listed;
     *out = (kolk_stats){.name = more->name,
                         .kind = "resource",
                         .count = more->in_use,
@@ -68,6 +64,14 @@ static void list_resource_stats(const void *pool, kolk_stats *out) {
                         .waits = more->waits,
                         .waiting = more->waiting,
                         .debug = inside->settings.flags};
+}
+
+static void list_resource_stats(const void *pool, kolk_stats *out) {
+    kolk_resource_inside_ *inside = (kolk_resource_inside_ *)(uintptr_t)pool;
+    *out = (kolk_stats){.name = ""};
+    if (kolk_forks_() != inside->forks) return;
+    kolk_resource_stats(&(kolk_resource_pool){.inside = inside}, &inside->listed);
+    kolk_resource_fill_(inside, out);
 }
 
 static void list_resource_leaks(const void *pool) {
@@ -116,10 +120,14 @@ static kolk_resource_inside_ *make_inside(const kolk_resource_pool_desc *desc) {
     return pool;
 }
 
+const kolk_kind_ kolk_resource_kind_ = {.stats = list_resource_stats,
+                                        .leaks = list_resource_leaks,
+                                        .extra = RESOURCE_EXTRA,
+                                        .id = KOLK_KIND_RESOURCE_,
+                                        .layout = sizeof(kolk_resource_inside_)};
+
 kolk_status kolk_resource_init_abi_(kolk_resource_pool *pool, const kolk_resource_pool_desc *given, size_t pool_size,
                                     uint32_t abi) {
-    static const kolk_kind_ kind = {
-        .stats = list_resource_stats, .leaks = list_resource_leaks, .extra = RESOURCE_EXTRA};
     kolk_status status = kolk_begin_(pool, pool_size, sizeof *pool, abi, given);
     if (status != KOLK_OK) return status;
     kolk_resource_pool_desc desc = *given;
@@ -139,7 +147,7 @@ kolk_status kolk_resource_init_abi_(kolk_resource_pool *pool, const kolk_resourc
         free_inside(inside);
         return KOLK_NO_THREAD;
     }
-    return kolk_enlist_(inside, sizeof *inside, &pool->number, &kind);
+    return kolk_enlist_(inside, sizeof *inside, &pool->number, &kolk_resource_kind_);
 }
 
 /* ---- Hot reload -------------------------------------------------------------------------------------------------- */

@@ -86,15 +86,17 @@ uint32_t kolk_shared_count(const kolk_shared *pool) {
     return kolk_store_count_(store_of(pool));
 }
 
+void kolk_shared_add_waits_(const kolk_shared_inside_ *inside, kolk_stats *out) {
+    out->waiting = kolk_load_(&inside->store.depot.waiting, KOLK_RELAXED_);
+    out->waits = kolk_load_(&inside->waits, KOLK_RELAXED_);
+    out->wrong_pool = kolk_load_(&inside->wrong_pool, KOLK_RELAXED_);
+}
+
 void kolk_shared_stats(const kolk_shared *pool, kolk_stats *out) {
     const kolk_shared_inside_ *inside = pool->inside;
     kolk_store_stats_(store_of(pool), "shared", out);
-    if (inside) {
-        bool is_ours = inside->waiters_forks == kolk_forks_();
-        out->waiting = is_ours ? kolk_load_(&inside->store.depot.waiting, KOLK_RELAXED_) : 0;
-        out->waits = kolk_load_(&inside->waits, KOLK_RELAXED_);
-        out->wrong_pool = kolk_load_(&inside->wrong_pool, KOLK_RELAXED_);
-    }
+    if (inside) kolk_shared_add_waits_(inside, out);
+    if (inside && inside->waiters_forks != kolk_forks_()) out->waiting = 0;
     kolk_tools_wrote_(out, sizeof *out);
 }
 

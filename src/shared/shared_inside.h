@@ -89,6 +89,9 @@ static inline bool is_ready(const kolk_shared_inside_ *pool, uint32_t slot) {
 
 /* ---- shared_ask.c ------------------------------------------------------------------------------------------------ */
 
+/* Adds the statistics that a store does not have. */
+void kolk_shared_add_waits_(const kolk_shared_inside_ *inside, kolk_stats *out);
+
 /* Reports that the local has no pool, or that its pool is gone. */
 void kolk_shared_fail_local_(const kolk_shared_local *local, const void *object, const char *verb, const void *site);
 

@@ -126,8 +126,12 @@ static uintptr_t shared_facts(const void *given) {
                        (uintptr_t)pool->name, (uintptr_t)pool->inside);
 }
 
-static const kolk_kind_ kind = {
-    .stats = list_shared_stats, .leaks = list_shared_leaks, .facts = shared_facts, .size = sizeof(kolk_shared)};
+const kolk_kind_ kolk_shared_kind_ = {.stats = list_shared_stats,
+                                      .leaks = list_shared_leaks,
+                                      .facts = shared_facts,
+                                      .size = sizeof(kolk_shared),
+                                      .id = KOLK_KIND_SHARED_,
+                                      .layout = sizeof(kolk_shared_inside_) + sizeof(kolk_magazine_)};
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
@@ -152,7 +156,7 @@ kolk_status kolk_shared_init_abi_(kolk_shared *pool, const kolk_shared_desc *giv
         .name = desc.name,
         .inside = inside,
     };
-    return kolk_enlist_(pool, sizeof *pool, &pool->number, &kind);
+    return kolk_enlist_(pool, sizeof *pool, &pool->number, &kolk_shared_kind_);
 }
 
 /* Would the descriptor lay the pool out as it is? */

@@ -140,13 +140,15 @@ static uintptr_t map_facts(const void *given) {
                        (uintptr_t)map->debug, (uintptr_t)map->blocks, map->memory);
 }
 
+const kolk_kind_ kolk_slotmap_kind_ = {.stats = list_map_stats,
+                                       .leaks = list_map_leaks,
+                                       .enter = map_enter_scene,
+                                       .facts = map_facts,
+                                       .size = sizeof(kolk_slotmap),
+                                       .id = KOLK_KIND_SLOTMAP_};
+
 kolk_status kolk_slotmap_init_abi_(kolk_slotmap *map, const kolk_slotmap_desc *given, size_t type_size,
                                    size_t type_align, size_t map_size, uint32_t abi) {
-    static const kolk_kind_ kind = {.stats = list_map_stats,
-                                    .leaks = list_map_leaks,
-                                    .enter = map_enter_scene,
-                                    .facts = map_facts,
-                                    .size = sizeof(kolk_slotmap)};
     kolk_status status = kolk_begin_(map, map_size, sizeof *map, abi, given);
     if (status != KOLK_OK) return status;
     kolk_slotmap_desc desc = *given;
@@ -166,7 +168,7 @@ kolk_status kolk_slotmap_init_abi_(kolk_slotmap *map, const kolk_slotmap_desc *g
     map->move = desc.move;
     map->context = desc.context;
     map->peak = PEAK_IS_FRESH; /* until the first scene; the bounds are 0, because there are no slots yet (I5) */
-    return kolk_enlist_(map, sizeof *map, &map->number, &kind);
+    return kolk_enlist_(map, sizeof *map, &map->number, &kolk_slotmap_kind_);
 }
 
 kolk_status kolk_slotmap_rebind_abi_(kolk_slotmap *map, const kolk_slotmap_desc *desc, size_t type_size,

@@ -239,6 +239,18 @@ void *kolk_store_next_alive_(const kolk_slot_store_ *store, uint32_t *slot, uint
 uint32_t kolk_store_count_(const kolk_slot_store_ *store);
 
 void kolk_store_stats_(const kolk_slot_store_ *store, const char *kind, kolk_stats *out);
+
+/* The parts of these two: the slots below fresh without an object that are in sets and in quarantine; what is in
+ * magazines; and the statistics that follow from them and the store's own members, without its pointers. */
+typedef struct kolk_magazines_sum_ {
+    uint64_t free, failed; /* slots, allocs */
+} kolk_magazines_sum_;
+
+uint64_t kolk_store_free_in_sets_(const kolk_slot_store_ *store);
+void kolk_magazine_sum_up_(const kolk_magazine_ *magazine, kolk_magazines_sum_ *sum);
+void kolk_store_sum_up_(const kolk_slot_store_ *store, uint64_t in_sets, kolk_magazines_sum_ in_magazines,
+                        const char *kind, kolk_stats *out);
+
 bool kolk_store_is_valid_(const kolk_slot_store_ *store);
 
 /* ---- store.c ----------------------------------------------------------------------------------------------------- */

@@ -53,26 +53,39 @@ void *kolk_store_next_alive_(const kolk_slot_store_ *store, uint32_t *slot, uint
 
 /* ---- Statistics -------------------------------------------------------------------------------------------------- */
 
-/* Counts the slots below fresh that have no object: those in the depot, in magazines, in the sets of free slots, and in
- * quarantine. */
-static uint64_t count_free(const kolk_slot_store_ *store, uint32_t fresh) {
+uint64_t kolk_store_free_in_sets_(const kolk_slot_store_ *store) {
+    uint32_t fresh = kolk_store_fresh_(store);
     uint64_t count = kolk_slot_set_count_(&store->depot.free, kolk_depot_words_(&store->depot, fresh));
-    for (const kolk_magazine_ *magazine = NULL; (magazine = kolk_keepers_next_magazine_(&store->depot, magazine));)
-        count += kolk_magazine_count_(magazine) + (kolk_load_(&magazine->proving, KOLK_RELAXED_) != 0);
     for (unsigned n = 0; n < kolk_store_free_sets_(store); n++)
         count += kolk_slot_set_count_(&store->sets[n], kolk_bits_words_(fresh));
     return count + kolk_load_(&store->quarantined, KOLK_RELAXED_);
 }
 
-uint32_t kolk_store_count_(const kolk_slot_store_ *store) {
+void kolk_magazine_sum_up_(const kolk_magazine_ *magazine, kolk_magazines_sum_ *sum) {
+    sum->free += kolk_magazine_count_(magazine) + (kolk_load_(&magazine->proving, KOLK_RELAXED_) != 0);
+    sum->failed += kolk_load_(&magazine->failed, KOLK_RELAXED_);
+}
+
+static kolk_magazines_sum_ sum_of_magazines(const kolk_slot_store_ *store) {
+    kolk_magazines_sum_ sum = {0, 0};
+    for (const kolk_magazine_ *magazine = NULL; (magazine = kolk_keepers_next_magazine_(&store->depot, magazine));)
+        kolk_magazine_sum_up_(magazine, &sum);
+    return sum;
+}
+
+static uint32_t count_without(const kolk_slot_store_ *store, uint64_t free) {
     uint32_t fresh = kolk_store_fresh_(store);
-    uint64_t free = count_free(store, fresh);
     return free < fresh ? (uint32_t)(fresh - free) : 0;
 }
 
-void kolk_store_stats_(const kolk_slot_store_ *store, const char *kind, kolk_stats *out) {
+uint32_t kolk_store_count_(const kolk_slot_store_ *store) {
+    return count_without(store, kolk_store_free_in_sets_(store) + sum_of_magazines(store).free);
+}
+
+void kolk_store_sum_up_(const kolk_slot_store_ *store, uint64_t in_sets, kolk_magazines_sum_ in_magazines,
+                        const char *kind, kolk_stats *out) {
     uint32_t fresh = kolk_store_fresh_(store), capacity = kolk_store_capacity_(store);
-    uint32_t count = kolk_store_count_(store), taken = fresh < capacity ? fresh : capacity;
+    uint32_t count = count_without(store, in_sets + in_magazines.free), taken = fresh < capacity ? fresh : capacity;
     *out = (kolk_stats){
         .name = store->name,
         .kind = kind,
@@ -85,10 +98,14 @@ void kolk_store_stats_(const kolk_slot_store_ *store, const char *kind, kolk_sta
         .unused_bytes = (uint64_t)(capacity - taken) * store->stride,
         .bytes_reserved = store->block_size,
         .bytes_committed = kolk_store_committed_(store),
+        .failed = in_magazines.failed,
         .debug = store->debug_flags,
     };
-    for (const kolk_magazine_ *magazine = NULL; (magazine = kolk_keepers_next_magazine_(&store->depot, magazine));)
-        out->failed += kolk_load_(&magazine->failed, KOLK_RELAXED_);
+}
+
+void kolk_store_stats_(const kolk_slot_store_ *store, const char *kind, kolk_stats *out) {
+    uint64_t in_sets = kolk_store_free_in_sets_(store);
+    kolk_store_sum_up_(store, in_sets, sum_of_magazines(store), kind, out);
 }
 
 /* ---- Invariants -------------------------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CAPACITY 150u /* enough for more than two words of live bits */
 #define MANY     8u
@@ -493,6 +494,8 @@ static void use_the_rest(void) {
         kolk_stats_write((kolk_stats_format)format, put, &lines);
         REQUIRE(lines > 0);
     }
+    size_t lines = 0;
+    REQUIRE(!kolk_stats_write_of(getpid(), KOLK_STATS_TEXT, put, &lines) && lines > 1);
     kolk_pool_deinit(&pool);
     kolk_deadline soon = kolk_deadline_after(1000);
     REQUIRE(soon.ns > KOLK_NOW.ns && soon.ns < KOLK_FOREVER.ns);

@@ -1,0 +1,42 @@
+/* remote.c: copies bytes of another process. See remote.h. */
+#include "remote.h"
+
+#if KOLK_REMOTE_
+
+#include "../core/tools.h"
+#include "../os/memory.h"
+#include "../os/peek.h"
+
+#include <string.h>
+
+#define COPIES ((size_t)1 << 29) /* address space for the copies of one pool; 2^32 bits */
+
+bool kolk_remote_read_(const kolk_remote_ *remote, void *to, const void *from, size_t size) {
+    if (!kolk_peek_of_(remote->process, to, from, size)) return false;
+    kolk_tools_wrote_(to, size);
+    return true;
+}
+
+void *kolk_remote_space_(kolk_remote_ *remote, size_t size) {
+    if (!remote->copies) remote->copies = kolk_memory_reserve_(COPIES);
+    size_t end = remote->used + (size + 63) / 64 * 64;
+    if (!remote->copies || size > COPIES || end > COPIES) return NULL;
+    if (end > remote->committed) {
+        if (!kolk_memory_commit_(remote->copies + remote->committed, end - remote->committed)) return NULL;
+        remote->committed = end;
+    }
+    void *space = remote->copies + remote->used;
+    remote->used = end;
+    return memset(space, 0, size);
+}
+
+void *kolk_remote_copy_(kolk_remote_ *remote, const void *from, size_t size) {
+    void *copy = kolk_remote_space_(remote, size);
+    return copy && kolk_remote_read_(remote, copy, from, size) ? copy : NULL;
+}
+
+void kolk_remote_end_(kolk_remote_ *remote) {
+    if (remote->copies) kolk_memory_release_(remote->copies, COPIES);
+}
+
+#endif

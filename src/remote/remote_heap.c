@@ -1,0 +1,60 @@
+/* remote_heap.c: the statistics of a heap, and of a heap's class, of another process. See remote.h. */
+#include "remote.h"
+
+#include "../heap/fixed.h"
+#include "../heap/heap_inside.h"
+
+#if KOLK_REMOTE_
+
+bool kolk_remote_heap_class_(kolk_remote_ *remote, const void *there, void *copy, kolk_record_ *out) {
+    const kolk_heap_tray_ *at = (const kolk_heap_tray_ *)there,
+                          *tray = (const kolk_heap_tray_ *)kolk_remote_copy_(remote, there, sizeof *tray);
+    (void)copy;
+    return tray && kolk_remote_store_(remote, &tray->store, &at->store, "heap", &out->stats);
+}
+
+static void read_tray(const kolk_heap_reader_ *reader, const kolk_heap_tray_ *tray, kolk_stats *out) {
+    const kolk_heap_tray_ *there = &reader->there->trays[tray - reader->here->trays];
+    if (!kolk_remote_store_(reader->remote, &tray->store, &there->store, "heap", out)) *reader->failed = true;
+}
+
+/* Copies what a heap on the caller's memory points to. */
+static bool copy_fixed(kolk_remote_ *remote, kolk_heap *heap) {
+    heap->root = NULL;
+    if (heap->n_classes > KOLK_HEAP_CLASSES) return false;
+    heap->fixed = (kolk_fixed_ *)kolk_remote_copy_(remote, heap->fixed,
+                                                   sizeof *heap->fixed + heap->n_classes * sizeof(kolk_fixed_tray_));
+    return heap->fixed != NULL;
+}
+
+static bool copy_inside(kolk_remote_ *remote, kolk_heap_root_ *root) {
+    kolk_heap_inside_ *inside = (kolk_heap_inside_ *)kolk_remote_copy_(remote, root->inside, sizeof *inside);
+    root->inside = inside;
+    if (!inside) return false;
+    kolk_guarded_slot_ **slots = &inside->guarded.slots;
+    inside->large.spares.lock = 0;
+    return !*slots ||
+           (*slots = (kolk_guarded_slot_ *)kolk_remote_copy_(remote, *slots, KOLK_GUARDED_SLOTS_ * sizeof **slots));
+}
+
+bool kolk_remote_heap_(kolk_remote_ *remote, const void *there, void *copy, kolk_record_ *out) {
+    kolk_heap *heap = (kolk_heap *)copy;
+    (void)there;
+    if (heap->fixed) {
+        if (!copy_fixed(remote, heap)) return false;
+        kolk_heap_stats(heap, &out->stats);
+        return true;
+    }
+    kolk_heap_root_ *root = (kolk_heap_root_ *)kolk_remote_copy_(remote, heap->root, sizeof *root);
+    const kolk_heap_inside_ *inside_there = root ? root->inside : NULL;
+    heap->root = root;
+    if (!root || heap->n_classes > KOLK_HEAP_CLASSES) return false;
+    root->nursery.lock = 0;
+    root->name = "";
+    if (inside_there && !copy_inside(remote, root)) return false;
+    bool failed = false;
+    kolk_heap_sum_up_(heap, &(kolk_heap_reader_){read_tray, remote, root->inside, inside_there, &failed}, &out->stats);
+    return !failed;
+}
+
+#endif

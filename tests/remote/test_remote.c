@@ -1,0 +1,334 @@
+/* kolk_stats_write_of: the statistics of another process, which runs, ends, has no kolk, or is hostile. */
+#include "../help/threads.h"
+
+#include "remote/remote.h"
+#include "heap/heap_inside.h"
+#include "resource/resource_inside.h"
+#include "shared/shared_inside.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- The other process ------------------------------------------------------------------------------------------- */
+
+static kolk_pool bullets;
+static kolk_slotmap packed;
+static kolk_queue jobs;
+static kolk_shared voices;
+static kolk_shared_local local;
+static kolk_heap level, tray;
+static kolk_bytemap peds;
+static kolk_resource_pool links;
+static _Alignas(64) char tray_memory[1 << 16];
+
+static bool create(void *context, const char *key, kolk_deadline deadline, void **resource, kolk_error *error) {
+    (void)key, (void)deadline, (void)error;
+    *resource = context;
+    return true;
+}
+
+static void *use_and_stay(void *unused) {
+    (void)unused;
+    kolk_shared_local mine;
+    REQUIRE(kolk_shared_local_init(&mine, &voices) == KOLK_OK);
+    for (unsigned i = 0; i < 25; i++) REQUIRE(kolk_shared_alloc(&mine));
+    for (unsigned i = 0; i < 100; i++) REQUIRE(kolk_heap_alloc(&level, 100 + i * 50));
+    for (;;) nap();
+    return NULL;
+}
+
+/* A pool of each kind, with objects alive. */
+static void make_all(void) {
+    static const kolk_heap_class classes[] = {{.name = "tray/64", .size = 64, .capacity = 20, .max_capacity = 20}};
+    kolk_heap_desc fixed = {
+        .name = "tray", .memory = tray_memory, .memory_size = sizeof tray_memory, .classes = classes, .n_classes = 1};
+    kolk_resource_pool_desc desc = {.name = "links", .context = &links, .create = create, .max = 8};
+    static kolk_borrowed borrowed;
+    REQUIRE(kolk_pool_init(&bullets, &(kolk_pool_desc){.name = "bullets", .object_size = 64, .capacity = 256}) ==
+            KOLK_OK);
+    REQUIRE(kolk_slotmap_init(&packed, &(kolk_slotmap_desc){.name = "packed", .object_size = 24, .capacity = 100}) ==
+            KOLK_OK);
+    REQUIRE(kolk_queue_init(&jobs, &(kolk_queue_desc){.name = "jobs", .item_size = 4, .capacity = 64}) == KOLK_OK);
+    REQUIRE(kolk_shared_init(&voices, &(kolk_shared_desc){.name = "voices", .object_size = 48, .capacity = 1000}) ==
+            KOLK_OK);
+    REQUIRE(kolk_heap_init(&level, &(kolk_heap_desc){.name = "level"}) == KOLK_OK);
+    REQUIRE(kolk_heap_init(&tray, &fixed) == KOLK_OK);
+    REQUIRE(kolk_bytemap_initialise_with(&peds, &(kolk_bytemap_view){.name = "peds", .object_size = 8, .count = 110}) ==
+            KOLK_OK);
+    REQUIRE(kolk_resource_init(&links, &desc) == KOLK_OK);
+    REQUIRE(kolk_resource_borrow(&links, NULL, &borrowed) == KOLK_OK);
+    REQUIRE(kolk_shared_local_init(&local, &voices) == KOLK_OK);
+    for (int i = 0; i < 17; i++) {
+        REQUIRE(kolk_pool_alloc(&bullets) && kolk_slotmap_add(&packed, NULL) && kolk_shared_alloc(&local));
+        REQUIRE(kolk_queue_push(&jobs, &i, KOLK_NOW) == KOLK_OK && kolk_heap_alloc(&tray, 60) &&
+                kolk_bytemap_new(&peds));
+    }
+    for (unsigned i = 0; i < 1000; i++) REQUIRE(kolk_heap_alloc(&level, i % 500));
+    REQUIRE(kolk_heap_alloc(&level, 3000000));
+}
+
+static int to_parent;
+
+static void put_to_parent(const char *text, size_t length, void *context) {
+    (void)context;
+    REQUIRE(write(to_parent, text, length) == (ssize_t)length);
+}
+
+static const char end_of_text = 0;
+
+/* ---- Here -------------------------------------------------------------------------------------------------------- */
+
+typedef struct other {
+    pid_t process;
+    int from;
+} other;
+
+/* Starts a process that runs `body`, which says "\0" when it is ready, and then waits for ever. */
+static other begin_other(void (*body)(unsigned), unsigned argument) {
+    int ends[2];
+    REQUIRE(pipe(ends) == 0);
+    fflush(NULL);
+    other made = {fork(), ends[0]};
+    REQUIRE(made.process >= 0);
+    if (made.process == 0) {
+        alarm(300);
+        to_parent = ends[1];
+        body(argument);
+        put_to_parent(&end_of_text, 1, NULL);
+        for (;;) pause();
+    }
+    close(ends[1]);
+    return made;
+}
+
+/* Waits until it is ready, and returns what it has said before. */
+static const char *said_by(const other *it) {
+    static char said[60000];
+    size_t length = 0;
+    do REQUIRE(length < sizeof said && read(it->from, said + length, 1) == 1);
+    while (said[length++]);
+    return said;
+}
+
+static void end_other(const other *it) {
+    kill(it->process, SIGKILL);
+    REQUIRE(waitpid(it->process, NULL, 0) == it->process);
+    close(it->from);
+}
+
+static char seen[60000];
+static size_t seen_length;
+
+static void put(const char *text, size_t length, void *context) {
+    (void)context;
+    REQUIRE(seen_length + length < sizeof seen);
+    memcpy(seen + seen_length, text, length);
+    seen[seen_length += length] = 0;
+}
+
+static const char *look_at(pid_t process, kolk_stats_format format) {
+    seen_length = 0;
+    seen[0] = 0;
+    return kolk_stats_write_of(process, format, put, NULL);
+}
+
+/* ---- Tests ------------------------------------------------------------------------------------------------------- */
+
+static void write_own(unsigned format) {
+    pthread_t threads[3];
+    make_all();
+    for (unsigned i = 0; i < LENGTH_OF(threads); i++)
+        REQUIRE(pthread_create(&threads[i], NULL, use_and_stay, NULL) == 0);
+    EVENTUALLY(kolk_shared_count(&voices) == 17 + 3 * 25);
+    kolk_stats stats;
+    EVENTUALLY((kolk_heap_stats(&level, &stats), stats.count == 1001 + 3 * 100));
+    kolk_stats_write((kolk_stats_format)format, put_to_parent, NULL);
+}
+
+static void test_the_same_as_its_own(void **state) {
+    (void)state;
+    for (unsigned format = KOLK_STATS_TEXT; format <= KOLK_STATS_PROMETHEUS; format++) {
+        other it = begin_other(write_own, format);
+        const char *own = said_by(&it);
+        assert_null(look_at(it.process, (kolk_stats_format)format));
+        assert_string_equal(seen, own);
+        assert_non_null(strstr(seen, "bullets"));
+        end_other(&it);
+    }
+}
+
+static void have_nothing(unsigned unused) {
+    (void)unused;
+}
+
+static void become_another(unsigned unused) {
+    (void)unused;
+    put_to_parent(&end_of_text, 1, NULL);
+    execl("/bin/sleep", "sleep", "300", (char *)NULL);
+    _exit(1);
+}
+
+static void test_processes_that_cannot_be_read(void **state) {
+    (void)state;
+    other it = begin_other(have_nothing, 0);
+    said_by(&it);
+    assert_null(look_at(it.process, KOLK_STATS_TEXT));
+    assert_string_equal(seen, "kolk: no pool has a name\n");
+    end_other(&it);
+    assert_string_equal(look_at(it.process, KOLK_STATS_TEXT), "there is no such process");
+    assert_string_equal(look_at(0, KOLK_STATS_TEXT), "there is no such process");
+    assert_string_equal(look_at(-1, KOLK_STATS_TEXT), "there is no such process");
+    assert_string_equal(seen, "");
+    it = begin_other(become_another, 0);
+    said_by(&it);
+    const char *why;
+    EVENTUALLY((why = look_at(it.process, KOLK_STATS_TEXT)) && strcmp(why, "there is no kolk in this process") == 0);
+    end_other(&it);
+}
+
+/* Finds the process's own beacon, as a reader does. */
+static kolk_beacon_ *find_beacon(void) {
+    char line[512];
+    unsigned long long start, end;
+    kolk_beacon_ *found = NULL;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    REQUIRE(maps);
+    while (!found && fgets(line, sizeof line, maps)) {
+        if (!strstr(line, " rw-p ") || !strstr(line, "test_remote")) continue;
+        REQUIRE(sscanf(line, "%llx-%llx", &start, &end) == 2);
+        for (uintptr_t at = (uintptr_t)start; !found && at + sizeof *found <= end; at += sizeof(void *))
+            if (memcmp((void *)at, KOLK_BEACON_MAGIC_, sizeof KOLK_BEACON_MAGIC_) == 0) found = (kolk_beacon_ *)at;
+    }
+    fclose(maps);
+    REQUIRE(found && found->self == found);
+    return found;
+}
+
+static void be_of_another_version(unsigned which) {
+    kolk_beacon_ *beacon = find_beacon();
+    REQUIRE(strcmp(beacon->library, KOLK_VERSION) == 0);
+    if (which == 0) beacon->version++;
+    if (which == 1) beacon->abi++;
+    if (which == 2) beacon->library[0]++;
+    if (which == 3) beacon->self++;
+}
+
+static void test_other_versions(void **state) {
+    (void)state;
+    for (unsigned which = 0; which < 4; which++) {
+        other it = begin_other(be_of_another_version, which);
+        said_by(&it);
+        assert_string_equal(look_at(it.process, KOLK_STATS_TEXT), which < 3
+                                                                      ? "its kolk is of another version than this one"
+                                                                      : "there is no kolk in this process");
+        end_other(&it);
+    }
+}
+
+static void *churn(void *unused) {
+    (void)unused;
+    kolk_shared_local mine;
+    void *objects[100], *blocks[100];
+    REQUIRE(kolk_shared_local_init(&mine, &voices) == KOLK_OK);
+    for (;;) {
+        for (unsigned i = 0; i < 100; i++) {
+            objects[i] = kolk_shared_alloc(&mine);
+            blocks[i] = kolk_heap_alloc(&level, i * 37);
+        }
+        for (unsigned i = 0; i < 100; i++) {
+            kolk_shared_free(&mine, objects[i]);
+            kolk_heap_free(&level, blocks[i]);
+        }
+    }
+    return NULL;
+}
+
+static void run_for_ever(unsigned unused) {
+    (void)unused;
+    pthread_t thread;
+    make_all();
+    for (unsigned i = 0; i < 2; i++) REQUIRE(pthread_create(&thread, NULL, churn, NULL) == 0);
+}
+
+/* Its numbers are those of one moment after another, but stay in their bounds. */
+static void test_a_busy_process(void **state) {
+    (void)state;
+    other it = begin_other(run_for_ever, 0);
+    said_by(&it);
+    unsigned complete = 0;
+    for (unsigned n = 0; n < 100; n++) {
+        assert_null(look_at(it.process, KOLK_STATS_TEXT));
+        assert_non_null(strstr(seen, "\nbullets     pool "));
+        complete += strstr(seen, "\nvoices ") && strstr(seen, "\nlevel ");
+    }
+    assert_true(complete > 50);
+    end_other(&it);
+}
+
+/* ---- A hostile process ------------------------------------------------------------------------------------------- */
+
+static uint64_t draw(void) {
+    static uint64_t drawn = 1;
+    drawn ^= drawn << 13;
+    drawn ^= drawn >> 7;
+    return drawn ^= drawn << 17;
+}
+
+/* Overwrites some numbers of a struct by others: random, very large, or with one bit flipped. */
+static void spoil(void *what, size_t size) {
+    unsigned char *bytes = (unsigned char *)what;
+    for (unsigned n = 0; n < 3; n++) {
+        size_t wide = draw() % 2 ? 8 : 4, at = draw() % (size / wide) * wide;
+        uint64_t number = draw() % 3 ? UINT64_MAX >> draw() % 64 : draw();
+        if (draw() % 2)
+            memcpy(bytes + at, &number, wide);
+        else
+            bytes[at] ^= (unsigned char)(1u << draw() % 8);
+    }
+}
+
+static void be_hostile(unsigned round) {
+    make_all();
+    for (unsigned i = 0; i < round; i++) draw();
+    struct {
+        void *start;
+        size_t size;
+    } parts[] = {{level.inside, sizeof *level.inside},
+                 {level.root, sizeof *level.root},
+                 {&level.inside->trays[draw() % 20], sizeof level.inside->trays[0]},
+                 {voices.inside, sizeof *voices.inside},
+                 {local.magazine, sizeof *local.magazine},
+                 {&voices.inside->keepers, sizeof voices.inside->keepers},
+                 {links.inside, sizeof *links.inside},
+                 {tray.fixed, 64},
+                 {&bullets, sizeof bullets},
+                 {&packed, sizeof packed},
+                 {&jobs, sizeof jobs},
+                 {&peds, sizeof peds},
+                 {&find_beacon()->entries, sizeof(kolk_beacon_) - offsetof(kolk_beacon_, entries)}};
+    for (unsigned n = 0; n < 2; n++) {
+        unsigned part = (unsigned)(draw() % LENGTH_OF(parts));
+        spoil(parts[part].start, parts[part].size);
+    }
+}
+
+static void test_a_hostile_process(void **state) {
+    (void)state;
+    for (unsigned round = 0; round < (does_a_part() ? 100u : 1500u); round++) {
+        other it = begin_other(be_hostile, round);
+        said_by(&it);
+        assert_null(look_at(it.process, KOLK_STATS_JSON));
+        end_other(&it);
+    }
+}
+
+int main(void) {
+    END_IF_IT_HANGS();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_same_as_its_own), cmocka_unit_test(test_processes_that_cannot_be_read),
+        cmocka_unit_test(test_other_versions),      cmocka_unit_test(test_a_busy_process),
+        cmocka_unit_test(test_a_hostile_process),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
