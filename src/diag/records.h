@@ -34,6 +34,8 @@ typedef struct kolk_record_ {
     bool lives;                     /* its pool has not ended */
     uint32_t pools;                 /* how many pools it stands for; above 1, it is a group */
     kolk_stats stats;               /* the name in it is a copy */
+    bool has_allocs;                /* the next member is known: for some kinds, in other processes (remote.h) */
+    uint64_t allocs;                /* how many objects were ever allocated, plus a constant */
     const kolk_extra_ *extra;       /* NULL if the kind has no extra statistics */
     void *more;                     /* a copy of the extra statistics */
 } kolk_record_;

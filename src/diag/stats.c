@@ -174,6 +174,10 @@ static void write_json_pool(kolk_writer_ *out, const kolk_record_ *record) {
         kolk_write_text_(out, "\": ");
         kolk_write_number_(out, kolk_field_of_(stats, fields[f].at));
     }
+    if (record->has_allocs && record->pools <= 1) {
+        kolk_write_text_(out, ", \"allocs\": ");
+        kolk_write_number_(out, record->allocs);
+    }
     if (record->pools > 1) {
         kolk_write_text_(out, ", \"pools\": ");
         kolk_write_number_(out, record->pools);

@@ -35,6 +35,23 @@ void *kolk_remote_copy_(kolk_remote_ *remote, const void *from, size_t size) {
     return copy && kolk_remote_read_(remote, copy, from, size) ? copy : NULL;
 }
 
+bool kolk_remote_sum_(const kolk_remote_ *remote, const void *from, uint32_t n, size_t step, uint64_t *sum) {
+    unsigned char bytes[4096];
+    const unsigned char *at = (const unsigned char *)from;
+    for (size_t left = n * step; left;) {
+        size_t size = left < sizeof bytes ? left : sizeof bytes;
+        uint32_t number;
+        if (!kolk_remote_read_(remote, bytes, at, size)) return false;
+        for (size_t i = 0; i < size; i += step) {
+            memcpy(&number, bytes + i, sizeof number);
+            *sum += number;
+        }
+        at += size;
+        left -= size;
+    }
+    return true;
+}
+
 void kolk_remote_end_(kolk_remote_ *remote) {
     if (remote->copies) kolk_memory_release_(remote->copies, COPIES);
 }

@@ -4,15 +4,17 @@
  * the process's modules: the program, libkolk.so, libkolk-malloc.so. The beacon says where the list is and how its
  * entries look. A pool's struct is copied, as the registry copies the structs of its own process, and has to have the
  * facts that it had when it was added. What the struct points to is copied too, so that the kind's own functions can
- * make statistics of it.
+ * make statistics of it. No pool counts its allocs, but most slots count their lives in 32 bits, which a reader may add
+ * up at its own cost.
  *
  * The files, each of which calls only those below:
  *
  *     remote_pools.c                       finds the pools: kolk_stats_write_of
  *     remote_bytemap.c  remote_shared.c    what the structs of these kinds point to
  *     remote_resource.c  remote_heap.c
+ *     remote_simple.c                      pools, slot maps and queues, whose structs have all statistics
  *     remote_store.c                       the stores of shared pools and heaps
- *     remote.c                             copies bytes
+ *     remote.c                             copies bytes, counts allocs
  *
  * The other process runs meanwhile, so copies may be torn; and it may be hostile. So no pointer, size or count in a
  * copy is trusted: every pointer that is followed is to a copy whose size is known here. */
@@ -40,17 +42,19 @@ typedef struct kolk_remote_ {
     size_t used, committed;
 } kolk_remote_;
 
-/* Makes the record of a pool, for a kind whose `stats` follows pointers. `copy` is a copy of its struct, and `there`
- * its address in the other process; for a kind without facts, there is no copy. Returns false if the pool cannot be
- * read. */
-typedef bool kolk_remote_pool_(kolk_remote_ *remote, const void *there, void *copy, kolk_record_ *out);
+/* Makes the record of a pool of some kind. `copy` is a copy of its struct, and `there` its address in the other
+ * process; for a kind without facts, there is no copy. Returns false if the pool cannot be read. */
+typedef bool kolk_remote_kind_(kolk_remote_ *remote, const void *there, void *copy, kolk_record_ *out);
 
-kolk_remote_pool_ kolk_remote_bytemap_, kolk_remote_shared_, kolk_remote_resource_, kolk_remote_heap_,
-    kolk_remote_heap_class_;
+kolk_remote_kind_ kolk_remote_pool_, kolk_remote_slotmap_, kolk_remote_queue_, kolk_remote_bytemap_,
+    kolk_remote_shared_, kolk_remote_resource_, kolk_remote_heap_, kolk_remote_heap_class_;
 
 /* The same for a store. `store` is a copy of the one that is `there`. */
 bool kolk_remote_store_(kolk_remote_ *remote, const kolk_slot_store_ *store, const kolk_slot_store_ *there,
                         const char *kind, kolk_stats *out);
+
+/* Adds n numbers of 32 bits, which lie `step` bytes apart. Returns false if they cannot be read. */
+bool kolk_remote_sum_(const kolk_remote_ *remote, const void *from, uint32_t n, size_t step, uint64_t *sum);
 
 /* Copies bytes of the other process. Returns false if they cannot be read. */
 bool kolk_remote_read_(const kolk_remote_ *remote, void *to, const void *from, size_t size);

@@ -15,12 +15,12 @@
 
 static const struct {
     const kolk_kind_ *kind;
-    kolk_remote_pool_ *read;
+    kolk_remote_kind_ *read;
 } kinds[KOLK_KINDS_] = {
-    [KOLK_KIND_POOL_] = {&kolk_pool_kind_, NULL},
-    [KOLK_KIND_SLOTMAP_] = {&kolk_slotmap_kind_, NULL},
+    [KOLK_KIND_POOL_] = {&kolk_pool_kind_, kolk_remote_pool_},
+    [KOLK_KIND_SLOTMAP_] = {&kolk_slotmap_kind_, kolk_remote_slotmap_},
     [KOLK_KIND_BYTEMAP_] = {&kolk_bytemap_kind_, kolk_remote_bytemap_},
-    [KOLK_KIND_QUEUE_] = {&kolk_queue_kind_, NULL},
+    [KOLK_KIND_QUEUE_] = {&kolk_queue_kind_, kolk_remote_queue_},
     [KOLK_KIND_SHARED_] = {&kolk_shared_kind_, kolk_remote_shared_},
     [KOLK_KIND_RESOURCE_] = {&kolk_resource_kind_, kolk_remote_resource_},
     [KOLK_KIND_HEAP_] = {&kolk_heap_kind_, kolk_remote_heap_},

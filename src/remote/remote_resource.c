@@ -13,6 +13,8 @@ bool kolk_remote_resource_(kolk_remote_ *remote, const void *there, void *copy, 
     inside->listed.name = "";
     kolk_resource_fill_(inside, &out->stats);
     out->more = &inside->listed;
+    out->has_allocs = true;
+    out->allocs = inside->counts.borrows;
     return true;
 }
 

@@ -13,6 +13,11 @@ bool kolk_remote_shared_(kolk_remote_ *remote, const void *there, void *copy, ko
     if (!inside || !kolk_remote_store_(remote, &inside->store, &pool->inside->store, "shared", &out->stats))
         return false;
     kolk_shared_add_waits_(inside, &out->stats);
+    if (inside->store.lives) { /* which count the beginnings and the ends of lives */
+        out->has_allocs = kolk_remote_sum_(remote, inside->store.lives, kolk_store_fresh_(&inside->store),
+                                           sizeof(uint32_t), &out->allocs);
+        out->allocs = (out->allocs + out->stats.count) / 2;
+    }
     return true;
 }
 

@@ -146,16 +146,70 @@ static void write_own(unsigned format) {
     kolk_stats_write((kolk_stats_format)format, put_to_parent, NULL);
 }
 
+/* What only a reader counts. */
+static void take_out_allocs(void) {
+    static const char member[] = ", \"allocs\": ";
+    for (char *at; (at = strstr(seen, member));) {
+        const char *end = at + strlen(member);
+        end += strspn(end, "0123456789");
+        memmove(at, end, strlen(end) + 1);
+    }
+}
+
 static void test_the_same_as_its_own(void **state) {
     (void)state;
     for (unsigned format = KOLK_STATS_TEXT; format <= KOLK_STATS_PROMETHEUS; format++) {
         other it = begin_other(write_own, format);
         const char *own = said_by(&it);
         assert_null(look_at(it.process, (kolk_stats_format)format));
+        if (format == KOLK_STATS_JSON) take_out_allocs();
         assert_string_equal(seen, own);
         assert_non_null(strstr(seen, "bullets"));
         end_other(&it);
     }
+}
+
+static void use_again(unsigned unused) {
+    (void)unused;
+    make_all();
+    kolk_handle handle;
+    int item;
+    for (unsigned i = 0; i < 1000; i++) {
+        kolk_pool_free(&bullets, kolk_pool_alloc(&bullets));
+        REQUIRE(kolk_slotmap_add(&packed, &handle));
+        kolk_slotmap_remove(&packed, handle);
+        kolk_shared_free(&local, kolk_shared_alloc(&local));
+        REQUIRE(kolk_queue_pop(&jobs, &item, KOLK_NOW) == KOLK_OK);
+        REQUIRE(kolk_queue_push(&jobs, &item, KOLK_NOW) == KOLK_OK);
+    }
+}
+
+static uint64_t allocs_of(pid_t process, const char *pool) {
+    char start[40];
+    assert_null(look_at(process, KOLK_STATS_JSON));
+    snprintf(start, sizeof start, "{\"name\": \"%s\"", pool);
+    char *row = strstr(seen, start);
+    assert_non_null(row);
+    *strchr(row, '\n') = 0;
+    const char *allocs = strstr(row, "\"allocs\": ");
+    return allocs ? strtoull(allocs + strlen("\"allocs\": "), NULL, 10) : UINT64_MAX;
+}
+
+/* Counted from the first look to the second. */
+static void test_allocs(void **state) {
+    (void)state;
+    static const char *const pools[] = {"bullets", "packed", "voices", "jobs"};
+    other before = begin_other(write_own, KOLK_STATS_TEXT), after = begin_other(use_again, 0);
+    said_by(&before);
+    said_by(&after);
+    for (unsigned n = 0; n < LENGTH_OF(pools); n++) {
+        uint64_t others = strcmp(pools[n], "voices") == 0 ? 3 * 25 : 0; /* by the first process's threads */
+        assert_int_equal(allocs_of(after.process, pools[n]) - allocs_of(before.process, pools[n]) + others, 1000);
+    }
+    assert_int_equal(allocs_of(after.process, "links"), 1);
+    assert_int_equal(allocs_of(after.process, "level"), UINT64_MAX);
+    end_other(&before);
+    end_other(&after);
 }
 
 static void have_nothing(unsigned unused) {
@@ -326,8 +380,11 @@ static void test_a_hostile_process(void **state) {
 int main(void) {
     END_IF_IT_HANGS();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_same_as_its_own), cmocka_unit_test(test_processes_that_cannot_be_read),
-        cmocka_unit_test(test_other_versions),      cmocka_unit_test(test_a_busy_process),
+        cmocka_unit_test(test_the_same_as_its_own),
+        cmocka_unit_test(test_allocs),
+        cmocka_unit_test(test_processes_that_cannot_be_read),
+        cmocka_unit_test(test_other_versions),
+        cmocka_unit_test(test_a_busy_process),
         cmocka_unit_test(test_a_hostile_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,45 @@
+/* remote_simple.c: the statistics of pools, slot maps and queues of another process. See remote.h. */
+#include "remote.h"
+
+#include "../queue/queue_inside.h"
+#include "kolk/pool.h"
+#include "kolk/slotmap.h"
+
+#if KOLK_REMOTE_
+
+/* The generation of a slot counts the ends of its lives. */
+static void count_allocs(const kolk_remote_ *remote, const void *generations, uint32_t slots, size_t step,
+                         kolk_record_ *out) {
+    out->allocs = out->stats.count;
+    out->has_allocs = kolk_remote_sum_(remote, generations, slots, step, &out->allocs);
+    out->allocs -= slots; /* they begin at 1 */
+}
+
+bool kolk_remote_pool_(kolk_remote_ *remote, const void *there, void *copy, kolk_record_ *out) {
+    const kolk_pool *pool = (const kolk_pool *)copy;
+    (void)there;
+    kolk_pool_kind_.stats(copy, &out->stats);
+    if (pool->generations) count_allocs(remote, pool->generations, pool->fresh, sizeof *pool->generations, out);
+    return true;
+}
+
+bool kolk_remote_slotmap_(kolk_remote_ *remote, const void *there, void *copy, kolk_record_ *out) {
+    const kolk_slotmap *map = (const kolk_slotmap *)copy;
+    (void)there;
+    kolk_slotmap_kind_.stats(copy, &out->stats);
+    if (map->cells) count_allocs(remote, &map->cells->generation, map->fresh, sizeof *map->cells, out);
+    return true;
+}
+
+/* A push is an alloc. The ticket has its lap above its cell's number. */
+bool kolk_remote_queue_(kolk_remote_ *remote, const void *there, void *copy, kolk_record_ *out) {
+    const kolk_queue *queue = (const kolk_queue *)copy;
+    uint64_t ticket = queue->ends[0].ticket >> TICKETS, cells = queue->mask + 1;
+    (void)remote, (void)there;
+    kolk_queue_kind_.stats(copy, &out->stats);
+    out->has_allocs = cells != 0;
+    if (cells) out->allocs = ticket / cells * queue->capacity + ticket % cells;
+    return true;
+}
+
+#endif
