@@ -69,6 +69,12 @@ cli_text cli_share(double part, double whole) {
     return text;
 }
 
+size_t cli_width(const char *text, size_t length) {
+    size_t width = 0;
+    for (size_t i = 0; i < length; i++) width += (text[i] & 0xc0) != 0x80; /* all but continuation bytes */
+    return width;
+}
+
 const char *cli_bold(const cli_context *cli) {
     return cli->color ? "\033[1m" : "";
 }
@@ -92,13 +98,6 @@ void cli_table_begin(cli_table *table, const char *columns) {
     if (!table->rows) exit(cli_fail(CLI_FAILED, "there is no memory for a table"));
 }
 
-/* Counts characters, not bytes: UTF-8 continuation bytes have no width. */
-static size_t width_of(const char *cell, size_t length) {
-    size_t width = 0;
-    for (size_t i = 0; i < length; i++) width += (cell[i] & 0xc0) != 0x80;
-    return width;
-}
-
 static void print_spaces(FILE *out, size_t count) {
     fprintf(out, "%*s", (int)count, "");
 }
@@ -109,7 +108,7 @@ static const char *print_row(FILE *out, const char *columns, size_t *widths, con
     for (size_t column = 0;; column++) {
         assert(columns[column] != '\0');
         size_t length = strcspn(row, "\t\n");
-        size_t width = width_of(row, length);
+        size_t width = cli_width(row, length);
         bool last = row[length] == '\n';
         bool text = column == 0 && last; /* the row is a line of text, not a cell */
         if (!out) {

@@ -15,6 +15,8 @@ need_demo() {
   need pkg-config command -v pkg-config
   need libzstd-dev pkg-config --exists libzstd
   need libpng-dev pkg-config --exists libpng
+  need libjansson-dev pkg-config --exists jansson
+  need libncurses-dev pkg-config --exists ncursesw
   need libdw-dev pkg-config --exists libdw
 }
 
@@ -52,6 +54,7 @@ need_test() {
   need pgbouncer command -v pgbouncer
   need openssl command -v openssl
   need python3-prometheus-client /usr/bin/python3 -c "import prometheus_client"
+  need python3-pyte /usr/bin/python3 -c "import pyte"
   need faketime command -v faketime
   need perl command -v perl
   need sqlite3 command -v sqlite3

@@ -135,8 +135,8 @@ static void search_module(kolk_remote_ *remote, uintptr_t start, uintptr_t end, 
     }
 }
 
-static const char no_right[] =
-    "this process may not be read: only root may, and its own user if kernel.yama.ptrace_scope is 0";
+static const char no_right[] = "this process may not be read: that takes the right to trace it (root, or its user if "
+                               "kernel.yama.ptrace_scope is 0)";
 
 static const char *read_process(kolk_remote_ *remote, kolk_records_ *out) {
     char name[40], line[512];

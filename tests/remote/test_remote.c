@@ -323,10 +323,8 @@ static void test_a_busy_process(void **state) {
 /* ---- A hostile process ------------------------------------------------------------------------------------------- */
 
 static uint64_t draw(void) {
-    static uint64_t drawn = 1;
-    drawn ^= drawn << 13;
-    drawn ^= drawn >> 7;
-    return drawn ^= drawn << 17;
+    static uint64_t drawn;
+    return next_random(&drawn);
 }
 
 /* Overwrites some numbers of a struct by others: random, very large, or with one bit flipped. */

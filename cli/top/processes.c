@@ -1,0 +1,78 @@
+/* processes.c: see processes.h. */
+#define _POSIX_C_SOURCE 200809L
+#include "processes.h"
+
+#include "../json.h"
+#include "../print.h"
+#include "view.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void top_program(int64_t process, char out[64]) {
+    char name[64];
+    snprintf(name, sizeof name, "/proc/%lld/comm", (long long)process);
+    FILE *file = fopen(name, "r");
+    if (!file || !fgets(out, 64, file)) memcpy(out, "?", 2);
+    if (file) fclose(file);
+    for (char *at = out; *at; at++)
+        if (*at == '\n')
+            *at = 0;
+        else if ((unsigned char)*at < 0x20 || *at == 0x7f)
+            *at = '?';
+}
+
+static void list_process(int64_t process, cli_table *table, cli_json *json) {
+    top_view view = {0};
+    char program[64];
+    uint64_t memory = 0;
+    if (top_look(&view, process, 0) || view.count == 0) {
+        top_end(&view);
+        return;
+    }
+    top_program(process, program);
+    for (size_t n = 0; n < view.count; n++)
+        if (!strchr(view.pools[n].name, '/')) memory += view.pools[n].memory;
+    if (json) {
+        cli_json_open(json, NULL, '{');
+        cli_json_count(json, "process", (uint64_t)process);
+        cli_json_text(json, "program", program);
+        cli_json_count(json, "pools", view.count);
+        cli_json_count(json, "bytes_committed", memory);
+        cli_json_close(json, '}');
+    } else {
+        fprintf(table->rows, "%lld\t%zu\t%s\t%s\n", (long long)process, view.count, cli_bytes(memory).text, program);
+    }
+    top_end(&view);
+}
+
+int top_list(cli_context *cli) {
+    DIR *folder = opendir("/proc");
+    if (!folder) return cli_fail(CLI_FAILED, "/proc: %s", strerror(errno));
+    cli_table table = {0};
+    cli_json json = {.out = cli->out};
+    if (cli->json) {
+        cli_json_open(&json, NULL, '{');
+        cli_json_open(&json, "processes", '[');
+    } else {
+        cli_table_begin(&table, "rrrl");
+        fprintf(table.rows, "PROCESS\tPOOLS\tMEMORY\tPROGRAM\n");
+    }
+    for (const struct dirent *entry; (entry = readdir(folder));) {
+        char *end;
+        long long process = strtoll(entry->d_name, &end, 10);
+        if (*end == 0 && process > 0 && process != getpid()) list_process(process, &table, cli->json ? &json : NULL);
+    }
+    closedir(folder);
+    if (cli->json) {
+        cli_json_close(&json, ']');
+        cli_json_close(&json, '}');
+    } else {
+        cli_table_end(&table, cli);
+        fprintf(cli->out, "kolk top PROCESS shows the pools of one.\n");
+    }
+    return CLI_OK;
+}

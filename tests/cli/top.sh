@@ -1,0 +1,72 @@
+#!/bin/sh
+# kolk top on a running server, once, as JSON, and live on a terminal (top.py). KOLK is the path of the command.
+# Usage: top.sh SERVER
+set -u
+. tests/cli/checks.sh
+folder=$(mktemp -d)
+server=
+trap 'kill -9 $server 2> /dev/null; rm -rf "$folder"' EXIT
+kolk=$(realpath "$KOLK")
+program=$(realpath "$1")
+live=$(realpath tests/cli/top.py)
+cd "$folder" || exit 1
+
+begin() { # PROGRAM...: runs the server, until it is ready
+  mkfifo said
+  "$@" > said &
+  server=$!
+  read -r _ < said
+  rm said
+}
+
+begin "$program"
+run 0 "$kolk" top -d 300 "$server"
+prints '^POOL  *KIND  *ALIVE  *CAPACITY  *PEAK  *ALLOCS/S  *FAILED  *WAITING  *MEMORY  *IDLE$' \
+  '^sessions  *pool  *[0-9,]*  *[0-9,]*  *[0-9,]*  *[1-9][0-9,]*  *0  *-  ' \
+  '^requests  *shared  *[01]  *100  *[0-9]*  *[1-9][0-9,]*  *0  *-  ' \
+  '^ti?\[2Jckets  *shared  *1  *1  *1  *0  *0  *1 for 0 s  '
+check 'no escape' [ -z "$(tr -dc '\033' < out)" ]
+check 'nothing on stderr' [ ! -s err ]
+run 0 "$kolk" top -d 10 --sort name --filter E "$server"
+check 'sorted, filtered' [ "$(cut -d ' ' -f 1 out | tr '\n' ' ')" = "POOL requests sessions ti?[2Jckets " ]
+run 0 "$kolk" top -d 10 --filter SESS "$server"
+check 'filtered' [ "$(wc -l < out)" -eq 2 ]
+run 0 "$kolk" top --json -d 50 --sort waiting "$server"
+prints "\"process\": $server," '"program": "top_server"' '"name": "ti?\[2Jckets"' '"waiting": 1,' '"waiting_seconds": 0.0'
+check 'the waiting one is first' [ "$(grep -m 1 '"name"' out | tr -dc a-z)" = nametickets ]
+run 0 "$kolk" top
+prints "^ *$server  *3  *[0-9.]* [KM]iB  top_server\$" '^kolk top PROCESS shows'
+run 0 "$kolk" top --json
+prints "\"process\": $server,"
+kill -9 "$server"
+wait "$server" 2> err
+run 3 "$kolk" top "$server"
+check 'an ended process' grep -qx "kolk: process $server: there is no such process" err
+
+for bad in 0 x 1x 99999999999999999999; do run 2 "$kolk" top "$bad"; done
+run 2 "$kolk" top --sort size 1
+check 'no such column' grep -q "there is no column 'size'" err
+run 2 "$kolk" top -d 9 1
+sleep 100 &
+server=$!
+run 3 "$kolk" top "$server"
+check 'no kolk' grep -q 'there is no kolk in this process' err
+kill "$server"
+
+if "$kolk" run true 2> err; then
+  "$kolk" run -- sh -c 'kill -STOP $$' &
+  server=$!
+  until grep -q '^State:.T' "/proc/$server/status"; do sleep 0.01; done
+  run 0 "$kolk" top -d 10 "$server"
+  prints '^malloc  *heap '
+else
+  skip "kolk run does not work here: $(cat err)"
+fi
+
+if /usr/bin/python3 -c 'import pyte' 2> err; then
+  run 0 /usr/bin/python3 "$live" "$kolk" "$program"
+  prints '^drawn, filtered, sorted, creeping, ended$'
+else
+  skip 'there is no python3-pyte'
+fi
+finish
