@@ -132,6 +132,6 @@ size_t top_order(const top_view *view, const char *filter, int column, bool reve
             order[count++] = &view->pools[n];
     by.column = &top_columns[column];
     by.reverse = reverse;
-    qsort((void *)order, count, sizeof *order, compare);
+    qsort((void *)order, count, sizeof(const top_pool *), compare);
     return count;
 }

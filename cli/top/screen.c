@@ -56,9 +56,8 @@ static void draw_cell(const table *it, int row, int *at, int n, const char *text
 }
 
 static void draw_head(const table *it) {
-    uint64_t alive = 0, memory = 0, creeping = 0;
+    uint64_t memory = 0, creeping = 0;
     for (size_t n = 0; n < it->view.count; n++) {
-        alive += it->view.pools[n].alive;
         creeping += it->view.pools[n].creeps;
         if (!strchr(it->view.pools[n].name, '/')) memory += it->view.pools[n].memory;
     }
@@ -122,7 +121,8 @@ static void draw_rows(const table *it) {
 static void draw(table *it) {
     size_t rows = rows_of();
     if (it->room < it->view.count) {
-        const top_pool **order = (const top_pool **)realloc((void *)it->order, it->view.count * sizeof *order);
+        size_t size = it->view.count * sizeof(const top_pool *);
+        const top_pool **order = (const top_pool **)realloc((void *)it->order, size);
         if (!order) return;
         it->order = order;
         it->room = it->view.count;

@@ -102,7 +102,7 @@ static const char *look_twice(top_view *view, int64_t process) {
 static int show_once(cli_context *cli, int64_t process, const char *program, int column) {
     top_view view = {0};
     const char *wrong = look_twice(&view, process);
-    const top_pool **order = wrong ? NULL : (const top_pool **)calloc(view.count + 1, sizeof *order);
+    const top_pool **order = wrong ? NULL : (const top_pool **)calloc(view.count + 1, sizeof(const top_pool *));
     if (order) {
         size_t count = top_order(&view, filter ? filter : "", column, false, order);
         if (cli->json)

@@ -39,7 +39,7 @@ static double chance_of(int rising) {
 }
 
 top_trend top_trend_of(const top_point *points, size_t count) {
-    top_point minima[TREND_PARTS];
+    top_point minima[TREND_PARTS] = {0};
     double slopes[PAIRS];
     size_t pairs = 0;
     int rising = 0;
