@@ -3,6 +3,7 @@
 
 #include "remote/remote.h"
 #include "heap/heap_inside.h"
+#include "os/peek.h"
 #include "resource/resource_inside.h"
 #include "shared/shared_inside.h"
 
@@ -241,20 +242,24 @@ static void test_processes_that_cannot_be_read(void **state) {
     end_other(&it);
 }
 
-/* Finds the process's own beacon, as a reader does. */
+/* The process's own beacon. It is searched in copies, because sanitizers watch what lies between variables. */
 static kolk_beacon_ *find_beacon(void) {
+    static kolk_beacon_ *found;
+    static unsigned char bytes[4096];
     char line[512];
     unsigned long long start, end;
-    kolk_beacon_ *found = NULL;
-    FILE *maps = fopen("/proc/self/maps", "r");
-    REQUIRE(maps);
+    FILE *maps = found ? NULL : fopen("/proc/self/maps", "r");
     while (!found && fgets(line, sizeof line, maps)) {
         if (!strstr(line, " rw-p ") || !strstr(line, "test_remote")) continue;
         REQUIRE(sscanf(line, "%llx-%llx", &start, &end) == 2);
-        for (uintptr_t at = (uintptr_t)start; !found && at + sizeof *found <= end; at += sizeof(void *))
-            if (memcmp((void *)at, KOLK_BEACON_MAGIC_, sizeof KOLK_BEACON_MAGIC_) == 0) found = (kolk_beacon_ *)at;
+        for (; !found && start < end; start += sizeof bytes) {
+            REQUIRE(kolk_peek_(bytes, (void *)(uintptr_t)start, sizeof bytes));
+            for (size_t at = 0; !found && at < sizeof bytes; at += sizeof(void *))
+                if (memcmp(bytes + at, KOLK_BEACON_MAGIC_, sizeof(void *)) == 0)
+                    found = (kolk_beacon_ *)(uintptr_t)(start + at);
+        }
     }
-    fclose(maps);
+    if (maps) fclose(maps);
     REQUIRE(found && found->self == found);
     return found;
 }
@@ -313,7 +318,7 @@ static void test_a_busy_process(void **state) {
     unsigned complete = 0;
     for (unsigned n = 0; n < 100; n++) {
         assert_null(look_at(it.process, KOLK_STATS_TEXT));
-        assert_non_null(strstr(seen, "\nbullets     pool "));
+        assert_non_null(strstr(seen, "\nbullets "));
         complete += strstr(seen, "\nvoices ") && strstr(seen, "\nlevel ");
     }
     assert_true(complete > 50);
@@ -377,6 +382,7 @@ static void test_a_hostile_process(void **state) {
 
 int main(void) {
     END_IF_IT_HANGS();
+    find_beacon(); /* once for all children */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_same_as_its_own),
         cmocka_unit_test(test_allocs),
