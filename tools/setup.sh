@@ -72,6 +72,7 @@ need_abi() {
 need_matrix() {
   need_test
   need_format
+  need bpftrace command -v bpftrace
   need lua5.4 command -v lua5.4
   need nodejs command -v node
   need stress-ng command -v stress-ng

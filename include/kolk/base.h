@@ -501,7 +501,7 @@ KOLK_API_ void kolk_set_profiler(const kolk_profiler *profiler);
 
 /* The features of this library that depend on the machine and the options it was built with. */
 enum {
-    KOLK_HAS_PROBES = 1,     /* USDT probes (sys/sdt.h): kolk:alloc, free, full, grow, stale_handle */
+    KOLK_HAS_PROBES = 1,     /* USDT probes (sys/sdt.h): kolk:full, wait ...: src/core/probes.h */
     KOLK_HAS_VALGRIND = 2,   /* kolk detects memcheck (valgrind/memcheck.h) */
     KOLK_HAS_PAGES = 4,      /* pools can use the system's memory, and grow */
     KOLK_HAS_DIAGNOSTICS = 8 /* the debug mode and the diagnostics above: built without KOLK_NO_DIAGNOSTICS */

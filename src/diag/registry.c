@@ -22,6 +22,7 @@
 #include "../base/assert.h"
 #include "../base/atomics.h"
 #include "../base/hash.h"
+#include "../core/probes.h"
 #include "../core/tools.h"
 #include "../os/lock.h"
 #include "../os/memory.h"
@@ -238,6 +239,7 @@ static void add_entry(const void *pool, uint32_t *number, const kolk_kind_ *kind
     note_name(at, now->name);
     set_pool(at, (uintptr_t)pool);
     link_entry(at);
+    if (*at->noted.name) PROBE2(init, at->noted.name, now->kind);
 }
 
 void kolk_registry_add_(const void *pool, uint32_t *number, const kolk_kind_ *kind) {
@@ -261,6 +263,7 @@ void kolk_registry_remove_(uint32_t number) {
     kolk_lock_();
     entry *at = entry_of(number);
     kolk_record_ last;
+    if (at && *at->noted.name) PROBE1(deinit, at->noted.name);
     if (at && registry.keep && *at->noted.name) {
         ask_kind(at->kind, (const void *)at->pool, &last); /* the caller passed this pool, so it exists */
         if (*last.stats.name) registry.keep(&last, at->kind, at->born, KOLK_RECORD_ENDED_);

@@ -42,6 +42,7 @@
 #if KOLK_HOSTED
 
 #include "../base/assert.h"
+#include "../core/probes.h"
 #include "../core/tools.h"
 
 #include <errno.h>
@@ -112,6 +113,7 @@ static void *alloc_in_classes(kolk_heap *heap, size_t align, size_t size, const 
 static KOLK_NOINLINE_ void *alloc_grown(kolk_heap *heap, size_t align, size_t size, const void *site) {
     void *block = alloc_in_classes(heap, align, size, site);
     if (!block) kolk_fetch_add_(&heap->root->failed, 1, KOLK_RELAXED_);
+    if (!block) PROBE2(full, kolk_probe_name_(heap->root->name), heap->root->limit);
     return block;
 }
 

@@ -57,6 +57,7 @@
 
 #if KOLK_HOSTED
 
+#include "../core/probes.h"
 #include "../diag/homes.h"
 #include "../os/clock.h"
 
@@ -221,6 +222,7 @@ static KOLK_NOINLINE_ kolk_status wait_at_end(kolk_queue *queue, int at, void *i
     kolk_queue_waiter_ me = {.since = 0};
     bool in_time = true;
     kolk_status status = KOLK_FULL;
+    PROBE2(wait, kolk_probe_name_(queue->name), at == PUSH ? "push" : "pop");
     for (bool is_new = true; status == KOLK_FULL; is_new = false) {
         bool is_first = kolk_queue_join_(end, &me, is_new);
         if (is_first && !is_new && in_time) kolk_queue_mind_being_overtaken_(end, &me);
@@ -230,6 +232,7 @@ static KOLK_NOINLINE_ kolk_status wait_at_end(kolk_queue *queue, int at, void *i
         while (in_time && !kolk_load_(&me.link.woken, KOLK_RELAXED_)) in_time = kolk_waiter_sleep_(&me.link, deadline);
     }
     kolk_queue_leave_(queue, at, &me);
+    PROBE3(waited, kolk_probe_name_(queue->name), at == PUSH ? "push" : "pop", status);
     return status;
 }
 
@@ -253,6 +256,8 @@ static KOLK_NOINLINE_ kolk_status wait_for(kolk_queue *queue, int end, void *ite
     if (status == KOLK_FULL || status == KOLK_EMPTY || status == KOLK_TIMEOUT) {
         kolk_fetch_add_(&queue->ends[end].failed, 1, KOLK_RELAXED_);
         kolk_queue_reset_fd_(queue, end);
+        if (status == KOLK_FULL) PROBE2(full, kolk_probe_name_(queue->name), queue->capacity);
+        if (status == KOLK_EMPTY) PROBE1(empty, kolk_probe_name_(queue->name));
     }
     return status;
 }

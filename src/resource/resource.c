@@ -76,6 +76,7 @@
 #if KOLK_HOSTED
 
 #include "../core/handle.h"
+#include "../core/probes.h"
 #include "../diag/debug.h"
 #include "../os/cancel.h"
 #include "../os/clock.h"
@@ -218,11 +219,14 @@ static KOLK_NOINLINE_ kolk_status wait_for_entry(resource_request *me, bool in_f
     pool->counts.waits++;
     kolk_key_feel_(pool, key);
     kolk_resource_unlock_(pool);
+    PROBE2(wait, kolk_probe_name_(pool->desc.name), "borrow");
     for (bool in_time = true; in_time && !kolk_load_(&waiter.link.woken, KOLK_ACQUIRE_);)
         in_time = kolk_waiter_sleep_(&waiter.link, me->deadline);
     kolk_resource_lock_(pool);
     me->now = kolk_now_ns_();
-    return end_waiting(me, &waiter, entry);
+    kolk_status status = end_waiting(me, &waiter, entry);
+    PROBE3(waited, kolk_probe_name_(pool->desc.name), "borrow", status);
+    return status;
 }
 
 /* ---- Borrowing --------------------------------------------------------------------------------------------------- */
@@ -342,6 +346,7 @@ static KOLK_NOINLINE_ void explain_failure(const resource_request *me, kolk_stat
         counts->timeouts++;
     else
         counts->failed++;
+    if (status == KOLK_FULL) PROBE2(full, kolk_probe_name_(me->pool->desc.name), me->pool->desc.max);
     if (status == KOLK_FULL || status == KOLK_TIMEOUT) explain_waiting(me);
     if (status == KOLK_IN_HOOK) say_error(error, "a function of the pool borrows from it, and would wait for itself");
     if (!*error->text) say_error(error, kolk_status_text(status));

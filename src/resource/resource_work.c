@@ -13,6 +13,7 @@
 
 #if KOLK_HOSTED
 
+#include "../core/probes.h"
 #include "../os/clock.h"
 #include "../os/thread.h"
 
@@ -153,6 +154,7 @@ static bool look_after_lent(kolk_resource_inside_ *pool, resource_entry *entry, 
     resource_holder holder = kolk_entry_holder_(entry, now);
     entry->told = true;
     pool->counts.leaks++;
+    PROBE2(leak, kolk_probe_name_(pool->desc.name), now - entry->since);
     kolk_resource_unlock_(pool);
     kolk_report_leak_(pool, &holder);
     kolk_resource_lock_(pool);

@@ -35,6 +35,7 @@
 #if KOLK_HOSTED
 
 #include "../base/assert.h"
+#include "../core/probes.h"
 #include "../core/tools.h"
 
 /* Emit each function of shared.inl once. */
@@ -80,6 +81,7 @@ static KOLK_NOINLINE_ bool wait_for_slot(kolk_shared_local *local, kolk_deadline
     kolk_shared_inside_ *pool = local->pool;
     kolk_slot_waiter_ me;
     if (!kolk_shared_join_(pool, &me)) return false;
+    PROBE2(wait, kolk_probe_name_(pool->store.name), "alloc");
     kolk_magazines_go_uncached_(&pool->store.depot);
     kolk_shared_end_epochs_(local);
     kolk_shared_serve_(pool);
@@ -88,7 +90,12 @@ static KOLK_NOINLINE_ bool wait_for_slot(kolk_shared_local *local, kolk_deadline
         if (!kolk_load_(&me.link.woken, KOLK_RELAXED_)) kolk_shared_look_for_dead_(local);
     }
     *slot = kolk_shared_leave_(pool, &me);
-    return *slot != KOLK_NO_SLOT_ || !kolk_shared_is_served_(&me);
+    bool is_shut = *slot == KOLK_NO_SLOT_ && kolk_shared_is_served_(&me);
+    PROBE3(waited, kolk_probe_name_(pool->store.name), "alloc",
+           is_shut                  ? KOLK_SHUTDOWN
+           : *slot == KOLK_NO_SLOT_ ? KOLK_TIMEOUT
+                                    : KOLK_OK);
+    return !is_shut;
 }
 
 /* An alloc through a local that was never made, or whose init failed, is not a bug. */

@@ -38,4 +38,40 @@ commands
   printf "stale_handle %s %llx\n", (char *)$_probe_arg0, $_probe_arg1
   continue
 end
+break -probe-stap kolk:init
+commands
+  silent
+  printf "init %s %s\n", (char *)$_probe_arg0, (char *)$_probe_arg1
+  continue
+end
+break -probe-stap kolk:deinit
+commands
+  silent
+  printf "deinit %s\n", (char *)$_probe_arg0
+  continue
+end
+break -probe-stap kolk:empty
+commands
+  silent
+  printf "empty %s\n", (char *)$_probe_arg0
+  continue
+end
+break -probe-stap kolk:wait
+commands
+  silent
+  printf "wait %s %s\n", (char *)$_probe_arg0, (char *)$_probe_arg1
+  continue
+end
+break -probe-stap kolk:waited
+commands
+  silent
+  printf "waited %s %s %d\n", (char *)$_probe_arg0, (char *)$_probe_arg1, $_probe_arg2
+  continue
+end
+break -probe-stap kolk:leak
+commands
+  silent
+  printf "leak %s\n", (char *)$_probe_arg0
+  continue
+end
 continue

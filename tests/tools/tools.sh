@@ -253,19 +253,37 @@ probes() {
   [[ $status != 77 ]] || skip "the library was built without <sys/sdt.h>"
   for file in "$build/libkolk.so" "$work/probes.static"; do
     names=$(readelf -n "$file" | awk '/Provider: kolk$/ { getline; print $2 }' | sort -u | tr '\n' ' ')
-    [[ $names == "alloc free full grow stale_handle " ]] || fail "$file has these probes: $names"
+    [[ $names == "alloc deinit empty free full grow init leak stale_handle wait waited " ]] || fail "$file has these probes: $names"
   done
   for kind in static shared; do
-    check_probes $kind "" 'grow|full|stale_handle'
+    check_probes $kind "" 'init|deinit|grow|full|empty|wait|waited|leak|stale_handle'
     check_probes $kind KOLK_DEBUG=trace:sparks '.*'
   done
+  if command -v bpftrace > /dev/null; then
+    check_commands
+  else
+    echo "the commands of docs/debugging.md are not tried: there is no bpftrace"
+  fi
+}
+
+# bpftrace must find the tracepoints in the library, and compile the commands of docs/debugging.md for it. Running them
+# would take rights that tests don't have.
+check_commands() {
+  local library=$build/libkolk.so
+  sed -n "/^    bpftrace -e/,/'$/p" docs/debugging.md | sed "s|usdt:./game:|usdt:$library:|g" > "$work/commands"
+  [[ $(grep -c bpftrace "$work/commands") == 2 ]] || fail "docs/debugging.md has other commands than expected"
+  compiles() { bpftrace -d -e "$2" > "$work/compiled" 2>&1; }
+  ! compiles -e "usdt:$library:kolk:wait { nosuchfunction(1); }" || fail "bpftrace finds no mistake"
+  sed -i 's/bpftrace/compiles/; s/}.$/& || fail "$(tail -n 3 "$work\/compiled")"/' "$work/commands"
+  . "$work/commands"
+  echo "bpftrace compiles the commands of docs/debugging.md"
 }
 
 # check_probes KIND SETTINGS WHICH: of the lines that probes.c prints, gdb must print those of these probes.
 check_probes() {
   env PRINTED="$work/printed" $2 "${run[@]}" -x tests/tools/probes.gdb "$work/probes.$1" > "$work/all" 2>&1 || true
   grep -E "^($3) " "$work/printed" > "$work/expected"
-  grep -E '^(alloc|free|full|grow|stale_handle) ' "$work/all" > "$work/said" || true
+  grep -E '^(alloc|free|init|deinit|grow|full|empty|wait|waited|leak|stale_handle) ' "$work/all" > "$work/said" || true
   diff -u "$work/expected" "$work/said" || fail "$*: the difference is above. $(cat "$work/all")"
 }
 
