@@ -314,8 +314,14 @@ typedef enum kolk_stats_format {
 KOLK_API_ void kolk_stats_write(kolk_stats_format format, void (*put)(const char *text, size_t length, void *context),
                                 void *context);
 
-/* The same for the pools of another process, which does nothing for it and does not notice it. It may be in the middle
- * of a call; a pool that cannot be read at this moment is left out. Needs the right to trace that process (ptrace(2)):
+/* Writes at once what the variable KOLK_STATS requests, to where it says, as KOLK_STATS_AT does at signals. A file is
+ * replaced as a whole. Threads may call it at the same time. Not in a signal handler. Returns false if KOLK_STATS
+ * requests nothing, if the file cannot be written (which is reported, once for several failures in a row), and without
+ * diagnostics. O(pools). */
+KOLK_API_ bool kolk_stats_now(void);
+
+/* Like kolk_stats_write, for the pools of another process, which does nothing for it and does not notice it. It may be
+ * in the middle of a call; a pool that cannot be read at this moment is left out. Needs the right to trace that process (ptrace(2)):
  * the same user, and what kernel.yama.ptrace_scope demands. The process must contain this version of kolk, linked in
  * any way; if it contains several copies, the pools of all are written. Returns NULL, or why nothing was written, as a
  * clause. O(pools), and O(slots / 64) for shared pools and heaps, and a search through the writable data of the

@@ -66,7 +66,7 @@ static void report_unused_sizes(void) {
 }
 
 /* Writes the statistics of what has ended and of what is alive. What has ended stays kept for the next time. */
-static void write_statistics(void) {
+static bool write_statistics(void) {
     KOLK_ASSERT_(this_process.keeps);
     kolk_records_ past = {0};
     kolk_lock_();
@@ -75,8 +75,9 @@ static void write_statistics(void) {
     kolk_records_ all = this_process.past;
     this_process.past = past;
     kolk_unlock_();
-    kolk_stats_write_setting_(&all);
+    bool written = kolk_stats_write_setting_(&all);
     kolk_records_release_(&all);
+    return written;
 }
 
 static void write_last_statistics(void) {
@@ -125,6 +126,11 @@ void kolk_process_start_(void) {
     kolk_stats_at_report_(this_process.keeps);
 }
 
+bool kolk_stats_now(void) {
+    kolk_process_start_();
+    return this_process.keeps && write_statistics();
+}
+
 /* ---- Scenes ------------------------------------------------------------------------------------------------------ */
 
 static bool takes_part_in_scenes(const kolk_listed_ *at) {
@@ -170,6 +176,10 @@ void kolk_process_start_(void) {
 
 void kolk_scene(const char *name) {
     (void)name;
+}
+
+bool kolk_stats_now(void) {
+    return false;
 }
 
 #endif

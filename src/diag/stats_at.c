@@ -32,7 +32,7 @@ static struct {
     bool skips_exit;   /* nothing is written at exit */
     int64_t every;     /* the interval in nanoseconds; 0: none */
     uint32_t signals;  /* bits of signals[] */
-    void (*write)(void);
+    bool (*write)(void);
     uint32_t calls;   /* the writer sleeps while this stays the same */
     uint32_t came;    /* the signals that the writer has not seen yet */
     bool ends;        /* the writer ends */
@@ -249,7 +249,7 @@ static void begin_writer(void) {
         report("%s", "the system has no thread that could write");
 }
 
-void kolk_stats_at_begin_(void (*write)(void)) {
+void kolk_stats_at_begin_(bool (*write)(void)) {
     if (!when.every && !when.signals) return;
     when.write = write;
     when.waits = when.held;

@@ -17,7 +17,7 @@ bool kolk_stats_at_exit_(void);
 
 /* From now on, a thread of kolk's own calls `write` at each of the signals and intervals. Starts no thread if there are
  * none. A fork's child has no such thread until it calls this too. Reports it if the system has no thread. */
-void kolk_stats_at_begin_(void (*write)(void));
+void kolk_stats_at_begin_(bool (*write)(void));
 
 /* For a replacement of malloc, whose init the system's functions for threads may need: no thread is started until it is
  * no longer held. Call it in one thread at a time. */

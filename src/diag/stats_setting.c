@@ -4,6 +4,7 @@
 #if KOLK_DIAGNOSTICS
 
 #include "fail.h"
+#include "../base/atomics.h"
 #include "../os/cancel.h"
 #include "../os/environment.h"
 #include "../os/files.h"
@@ -18,7 +19,7 @@ static struct {
     kolk_stats_format format;
     bool sizes;       /* KOLK_STATS=sizes, which is not a format */
     const char *file; /* NULL means stderr */
-    bool failed;      /* the last time, the file could not be written */
+    uint32_t failed;  /* the last time, the file could not be written */
     kolk_records_ texts;
 } stats_setting;
 
@@ -96,8 +97,7 @@ static bool write_setting(const kolk_records_ *records) {
         kolk_records_write_(records, stats_setting.format, put_to_file, file.out);
         written = kolk_file_end_(&file);
     }
-    bool told = stats_setting.failed;
-    stats_setting.failed = !written;
+    uint32_t told = kolk_raw_exchange_(&stats_setting.failed, !written, KOLK_RELAXED_);
     if (!written && !told) report_setting("\"%s\" cannot be written", stats_setting.file);
     return written;
 }

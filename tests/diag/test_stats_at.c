@@ -267,6 +267,42 @@ static void test_mistakes(void **state) {
                   "kolk: KOLK_STATS_AT: is set to \"USR1\", but KOLK_STATS, which says what to write, is not\n");
 }
 
+static void *write_now(void *unused) {
+    (void)unused;
+    for (int i = 0; i < 20; i++) REQUIRE(kolk_stats_now());
+    return NULL;
+}
+
+/* From several threads; the last table has all. */
+static void play_now(const char *argument) {
+    begin_pool(argument);
+    REQUIRE(alive_in(path) == UINT32_MAX);
+    for (uint32_t n = 1; n < 4; n++) {
+        alloc_and_see(n);
+        REQUIRE(kolk_stats_now() && alive_in(path) == n);
+    }
+    pthread_t threads[3];
+    for (size_t i = 0; i < LENGTH_OF(threads); i++) REQUIRE(pthread_create(&threads[i], NULL, write_now, NULL) == 0);
+    for (size_t i = 0; i < LENGTH_OF(threads); i++) REQUIRE(pthread_join(threads[i], NULL) == 0);
+    alloc_and_see(10);
+    REQUIRE(kolk_stats_now() && alive_in(path) == 10);
+    unlink(path);
+}
+
+static void play_now_in_vain(const char *argument) {
+    begin_pool(argument);
+    REQUIRE(!kolk_stats_now() && !kolk_stats_now());
+}
+
+static void test_at_once(void **state) {
+    (void)state;
+    assert_ending(run_at("now", "USR1"), 0, "");
+    assert_ending(run_scenario("now in vain", "", "USR1 -"), 0,
+                  "kolk: KOLK_STATS_AT: is set to \"USR1\", but KOLK_STATS, which says what to write, is not\n");
+    assert_ending(run_scenario("now in vain", "text:/nowhere/at/all", "USR1 -"), 0,
+                  "kolk: KOLK_STATS: \"/nowhere/at/all\" cannot be written\n");
+}
+
 /* Only the first of several failures in a row is reported. */
 static void test_a_file_that_cannot_be_written(void **state) {
     (void)state;
@@ -282,6 +318,8 @@ static void play_storm_until_told(const char *argument) {
 int main(int argc, char **argv) {
     END_IF_IT_HANGS();
     static const scenario scenarios[] = {{"usr1", play_usr1},
+                                         {"now", play_now},
+                                         {"now in vain", play_now_in_vain},
                                          {"interval", play_interval},
                                          {"die", play_die},
                                          {"own handlers", play_own_handlers},
@@ -296,6 +334,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_signals),
         cmocka_unit_test(test_intervals),
+        cmocka_unit_test(test_at_once),
         cmocka_unit_test(test_the_end_by_a_signal),
         cmocka_unit_test(test_handlers_of_the_program),
         cmocka_unit_test(test_children),
