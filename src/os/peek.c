@@ -36,13 +36,14 @@ static size_t peek_words_as_another(uintptr_t *to, const uintptr_t *const *from,
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
-/* Make these system calls directly, because sanitizers check the arguments of libc's functions. */
+/* Make these system calls directly, because sanitizers check the arguments of libc's functions. The sixth argument must
+ * be a long: syscall reads longs, and a compiler may leave garbage above an int on the stack. */
 #define OPEN_PIPE(ends)          syscall(SYS_pipe2, ends, O_CLOEXEC)
 #define WRITE_TO(fd, from, size) syscall(SYS_write, fd, from, size)
 
 static long read_as(int64_t process, void *to, const void *from, size_t size) {
     struct iovec local = {to, size}, remote = {(void *)(uintptr_t)from, size};
-    return syscall(SYS_process_vm_readv, (long)process, &local, 1, &remote, 1, 0);
+    return syscall(SYS_process_vm_readv, (long)process, &local, 1L, &remote, 1L, 0L);
 }
 
 bool kolk_peek_of_(int64_t process, void *to, const void *from, size_t size) {
@@ -66,7 +67,7 @@ static size_t peek_words_as_another(uintptr_t *to, const uintptr_t *const *from,
     for (size_t i = 0; i < words; i++) remote[i] = (struct iovec){(void *)(uintptr_t)from[i], sizeof *to};
     local.iov_len = words * sizeof *to;
     int error = errno;
-    long done = syscall(SYS_process_vm_readv, getpid(), &local, 1, remote, words, 0);
+    long done = syscall(SYS_process_vm_readv, (long)getpid(), &local, 1L, remote, words, 0L);
     errno = error;
     return done < 0 ? 0 : (size_t)done / sizeof *to;
 }
