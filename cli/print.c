@@ -69,6 +69,10 @@ cli_text cli_share(double part, double whole) {
     return text;
 }
 
+void cli_put(const char *text, size_t length, void *out) {
+    fwrite(text, 1, length, (FILE *)out);
+}
+
 size_t cli_width(const char *text, size_t length) {
     size_t width = 0;
     for (size_t i = 0; i < length; i++) width += (text[i] & 0xc0) != 0x80; /* all but continuation bytes */

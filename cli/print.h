@@ -22,6 +22,9 @@ cli_text cli_count(uint64_t n);                /* 1,234,567 */
 cli_text cli_bytes(uint64_t bytes);            /* 640 B, 5.6 KiB, 12.0 MiB */
 cli_text cli_share(double part, double whole); /* 37.5 %; if whole is 0: - */
 
+/* Writes to `out`, which is a FILE: for kolk_stats_write and its kin. */
+void cli_put(const char *text, size_t length, void *out);
+
 /* The number of characters of so many bytes of UTF-8. */
 size_t cli_width(const char *text, size_t length);
 

@@ -224,10 +224,6 @@ static void look_at_clock(doctor_finding *finding) {
     doctor_find(finding, goes ? DOCTOR_YES : DOCTOR_NO, "%s", goes ? "monotonic: deadlines pass" : "it stands still");
 }
 
-static void put(const char *text, size_t length, void *context) {
-    fwrite(text, 1, length, context);
-}
-
 static void look_at_statistics(doctor_finding *finding) {
     static const kolk_stats_format formats[] = {KOLK_STATS_TEXT, KOLK_STATS_JSON, KOLK_STATS_OPENMETRICS,
                                                 KOLK_STATS_PROMETHEUS};
@@ -238,7 +234,7 @@ static void look_at_statistics(doctor_finding *finding) {
         char text[8192] = "";
         FILE *out = fmemopen(text, sizeof text - 1, "w");
         if (!out) break;
-        kolk_stats_write(formats[i], put, out);
+        kolk_stats_write(formats[i], cli_put, out);
         fclose(out);
         named += strstr(text, "doctor") != NULL;
     }

@@ -27,29 +27,22 @@ static void put_kind(const top_pool *pool, const top_view *view, char *out) {
     put_text(out, pool->kind);
 }
 
-#define COUNT(member)                                                                                                  \
-    static void put_##member(const top_pool *pool, const top_view *view, char *out) {                                  \
-        (void)view;                                                                                                    \
-        put_text(out, cli_count(pool->member).text);                                                                   \
-    }                                                                                                                  \
+/* The cell and the number of a column that shows a member, in the words of cli_count or cli_bytes. */
+#define NUMBER(member, in_words)                                                                                       \
     static double member##_of(const top_pool *pool) {                                                                  \
         return (double)pool->member;                                                                                   \
-    }
-#define BYTES(member)                                                                                                  \
+    }                                                                                                                  \
     static void put_##member(const top_pool *pool, const top_view *view, char *out) {                                  \
         (void)view;                                                                                                    \
-        put_text(out, cli_bytes(pool->member).text);                                                                   \
-    }                                                                                                                  \
-    static double member##_of(const top_pool *pool) {                                                                  \
-        return (double)pool->member;                                                                                   \
+        put_text(out, in_words(pool->member).text);                                                                    \
     }
 
-COUNT(alive)
-COUNT(capacity)
-COUNT(peak)
-COUNT(failed)
-BYTES(memory)
-BYTES(idle)
+NUMBER(alive, cli_count)
+NUMBER(capacity, cli_count)
+NUMBER(peak, cli_count)
+NUMBER(failed, cli_count)
+NUMBER(memory, cli_bytes)
+NUMBER(idle, cli_bytes)
 
 static void put_allocs(const top_pool *pool, const top_view *view, char *out) {
     (void)view;
@@ -80,6 +73,7 @@ static void put_trend(const top_pool *pool, const top_view *view, char *out) {
                  pool->trend.slope, 100 * pool->trend.confidence, pool->creeps ? " creeps" : "");
 }
 
+/* Pools that creep come first, however slowly they do. */
 static double trend_of(const top_pool *pool) {
     return (pool->creeps ? 1e9 : 0) + pool->trend.slope;
 }

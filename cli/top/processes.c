@@ -18,33 +18,28 @@ void top_program(int64_t process, char out[64]) {
     FILE *file = fopen(name, "r");
     if (!file || !fgets(out, 64, file)) memcpy(out, "?", 2);
     if (file) fclose(file);
-    for (char *at = out; *at; at++)
-        if (*at == '\n')
-            *at = 0;
-        else if ((unsigned char)*at < 0x20 || *at == 0x7f)
-            *at = '?';
+    out[strcspn(out, "\n")] = 0;
+    top_clean(out);
 }
 
 static void list_process(int64_t process, cli_table *table, cli_json *json) {
     top_view view = {0};
     char program[64];
-    uint64_t memory = 0;
     if (top_look(&view, process, 0) || view.count == 0) {
         top_end(&view);
         return;
     }
     top_program(process, program);
-    for (size_t n = 0; n < view.count; n++)
-        if (!strchr(view.pools[n].name, '/')) memory += view.pools[n].memory;
     if (json) {
         cli_json_open(json, NULL, '{');
         cli_json_count(json, "process", (uint64_t)process);
         cli_json_text(json, "program", program);
         cli_json_count(json, "pools", view.count);
-        cli_json_count(json, "bytes_committed", memory);
+        cli_json_count(json, "bytes_committed", view.memory);
         cli_json_close(json, '}');
     } else {
-        fprintf(table->rows, "%lld\t%zu\t%s\t%s\n", (long long)process, view.count, cli_bytes(memory).text, program);
+        fprintf(table->rows, "%lld\t%zu\t%s\t%s\n", (long long)process, view.count, cli_bytes(view.memory).text,
+                program);
     }
     top_end(&view);
 }

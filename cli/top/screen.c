@@ -56,13 +56,10 @@ static void draw_cell(const table *it, int row, int *at, int n, const char *text
 }
 
 static void draw_head(const table *it) {
-    uint64_t memory = 0, creeping = 0;
-    for (size_t n = 0; n < it->view.count; n++) {
-        creeping += it->view.pools[n].creeps;
-        if (!strchr(it->view.pools[n].name, '/')) memory += it->view.pools[n].memory;
-    }
+    uint64_t creeping = 0;
+    for (size_t n = 0; n < it->view.count; n++) creeping += it->view.pools[n].creeps;
     mvprintw(0, 0, "%s, process %lld: %zu pools, %s", it->desc->program, (long long)it->desc->process, it->view.count,
-             cli_bytes(memory).text);
+             cli_bytes(it->view.memory).text);
     if (creeping) {
         attron(COLOR_PAIR(CREEPS) | A_BOLD);
         printw(", %s creeping", cli_count(creeping).text);

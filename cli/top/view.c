@@ -1,5 +1,8 @@
 /* view.c: see view.h. The look is the JSON that kolk_stats_write_of writes. */
+#define _POSIX_C_SOURCE 200809L
 #include "view.h"
+
+#include "../print.h"
 
 #include <jansson.h>
 #include <kolk/kolk.h>
@@ -16,19 +19,22 @@ static uint64_t number(const json_t *pool, const char *member) {
     return value < 0 ? 0 : (uint64_t)value;
 }
 
-/* Copies a text that another process has chosen: as much as there is room for, and nothing that controls a terminal. */
+void top_clean(char *text) {
+    for (unsigned char *at = (unsigned char *)text; *at; at++) {
+        if (*at < 0x20 || *at == 0x7f) *at = '?';
+        if (at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0) at[0] = at[1] = '?'; /* U+0080 to U+009F */
+    }
+}
+
+/* Copies as many characters as there is room for. */
 static void copy_text(char *to, size_t room, const json_t *pool, const char *member) {
     const char *text = json_string_value(json_object_get(pool, member));
     size_t length = text ? strlen(text) : 0;
     if (length >= room)
         for (length = room - 1; (text[length] & 0xc0) == 0x80;) length--;
-    for (size_t i = 0; i < length; i++) {
-        unsigned char byte = (unsigned char)text[i];
-        bool is_control = byte < 0x20 || byte == 0x7f || (byte == 0xc2 && (unsigned char)text[i + 1] < 0xa0);
-        to[i] = is_control ? '?' : text[i];
-        if (is_control && byte == 0xc2) to[++i] = '?';
-    }
+    if (length) memcpy(to, text, length);
     to[length] = 0;
+    top_clean(to);
 }
 
 static void add_point(top_pool *pool, double now) {
@@ -109,13 +115,16 @@ static void forget_the_gone(top_view *view) {
     view->count = kept;
 }
 
-/* The whole heap NAME is idle where its classes NAME/SIZE are; blocks outside of the classes have memory of their own,
- * which is never idle. */
-static void sum_up_heaps(top_view *view) {
+/* The memory of the classes NAME/SIZE of a heap is part of that of the heap NAME. A heap is idle where its classes are,
+ * because the blocks outside of classes have memory of their own. */
+static void sum_up(top_view *view) {
+    view->memory = 0;
     for (size_t n = 0; n < view->count; n++) {
         top_pool *heap = &view->pools[n];
         size_t length = strlen(heap->name);
-        if (strcmp(heap->kind, "heap") != 0 || heap->size != 0) continue;
+        bool is_heap = strcmp(heap->kind, "heap") == 0;
+        if (!is_heap || heap->size == 0) view->memory += heap->memory;
+        if (!is_heap || heap->size != 0) continue;
         heap->idle = 0;
         for (size_t m = 0; m < view->count; m++)
             if (strncmp(view->pools[m].name, heap->name, length) == 0 && view->pools[m].name[length] == '/')
@@ -123,34 +132,23 @@ static void sum_up_heaps(top_view *view) {
     }
 }
 
-typedef struct text {
-    char *bytes;
-    size_t length, room;
-    bool failed;
-} text;
-
-static void put(const char *bytes, size_t length, void *context) {
-    text *to = (text *)context;
-    if (to->failed) return;
-    if (to->length + length > to->room) {
-        size_t room = 2 * (to->length + length);
-        char *more = (char *)realloc(to->bytes, room);
-        to->failed = !more;
-        if (!more) return;
-        to->bytes = more;
-        to->room = room;
-    }
-    memcpy(to->bytes + to->length, bytes, length);
-    to->length += length;
+/* Returns NULL if the process cannot be read, with the reason in *wrong, or if there is no memory. */
+static json_t *read_pools(int64_t process, const char **wrong) {
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    if (!out) return NULL;
+    *wrong = kolk_stats_write_of(process, KOLK_STATS_JSON, cli_put, out);
+    bool is_whole = fclose(out) == 0;
+    json_t *pools = !*wrong && is_whole ? json_loadb(text, length, 0, NULL) : NULL;
+    free(text);
+    return pools;
 }
 
 const char *top_look(top_view *view, int64_t process, double now) {
-    text json = {0};
-    const char *wrong = kolk_stats_write_of(process, KOLK_STATS_JSON, put, &json);
-    json_t *seen = wrong || json.failed ? NULL : json_loadb(json.bytes, json.length, 0, NULL), *pool;
-    free(json.bytes);
-    if (wrong) return wrong;
-    if (!seen) return "there is no memory";
+    const char *wrong = NULL;
+    json_t *seen = read_pools(process, &wrong), *pool;
+    if (!seen) return wrong ? wrong : "there is no memory";
     size_t n;
     bool is_whole = true;
     for (size_t i = 0; i < view->count; i++) view->pools[i].is_there = false;
@@ -163,7 +161,7 @@ const char *top_look(top_view *view, int64_t process, double now) {
     }
     json_decref(seen);
     forget_the_gone(view);
-    sum_up_heaps(view);
+    sum_up(view);
     view->now = now;
     return is_whole ? NULL : "there is no memory";
 }

@@ -32,12 +32,16 @@ typedef struct top_pool {
 typedef struct top_view {
     top_pool *pools;
     size_t count, room;
-    double now; /* the time of the last look, in seconds */
+    uint64_t memory; /* bytes that all pools have committed */
+    double now;      /* the time of the last look, in seconds */
 } top_view;
 
 /* Looks at the process. Pools that are gone leave the view. Returns NULL, or why nothing was seen, as a clause. */
 const char *top_look(top_view *view, int64_t process, double now);
 
 void top_end(top_view *view);
+
+/* Replaces what would control a terminal by question marks, in a text that another process has chosen. */
+void top_clean(char *text);
 
 #endif

@@ -303,7 +303,7 @@ KOLK_NOINLINE_ void *kolk_bytemap_new_slow_(kolk_bytemap *pool) {
         if (index == from) {
             *cursor = -1;
             pool->failed++;
-            PROBE2(full, pool->name ? pool->name : "", count);
+            PROBE2(full, kolk_probe_name_(pool->name), count);
             return NULL;
         }
     }

@@ -19,7 +19,7 @@ static inline void kolk_count_one_(const uint32_t *counter) {
 static inline bool kolk_note_stale_(const char *const *name, kolk_handle handle) {
     (void)name; /* unused in builds without probes */
     if (kolk_handle_generation_(handle) == 0) return false;
-    PROBE2(stale_handle, *name ? *name : "", handle.bits);
+    PROBE2(stale_handle, kolk_probe_name_(*name), handle.bits);
     return true;
 }
 

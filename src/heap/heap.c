@@ -112,9 +112,10 @@ static void *alloc_in_classes(kolk_heap *heap, size_t align, size_t size, const 
 /* Allocates what the nursery does not serve, or counts a failed alloc. */
 static KOLK_NOINLINE_ void *alloc_grown(kolk_heap *heap, size_t align, size_t size, const void *site) {
     void *block = alloc_in_classes(heap, align, size, site);
-    if (!block) kolk_fetch_add_(&heap->root->failed, 1, KOLK_RELAXED_);
-    if (!block) PROBE2(full, kolk_probe_name_(heap->root->name), heap->root->limit);
-    return block;
+    if (block) return block;
+    kolk_fetch_add_(&heap->root->failed, 1, KOLK_RELAXED_);
+    PROBE2(full, kolk_probe_name_(heap->root->name), heap->root->limit);
+    return NULL;
 }
 
 KOLK_NOINLINE_ void *kolk_heap_alloc_slow_(kolk_heap *heap, size_t align, size_t size, const void *site) {

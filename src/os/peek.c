@@ -41,18 +41,18 @@ static size_t peek_words_as_another(uintptr_t *to, const uintptr_t *const *from,
 #define OPEN_PIPE(ends)          syscall(SYS_pipe2, ends, O_CLOEXEC)
 #define WRITE_TO(fd, from, size) syscall(SYS_write, fd, from, size)
 
-static long read_as(int64_t process, void *to, const void *from, size_t size) {
+static long read_memory_of(int64_t process, void *to, const void *from, size_t size) {
     struct iovec local = {to, size}, remote = {(void *)(uintptr_t)from, size};
     return syscall(SYS_process_vm_readv, (long)process, &local, 1L, &remote, 1L, 0L);
 }
 
 bool kolk_peek_of_(int64_t process, void *to, const void *from, size_t size) {
-    return read_as(process, to, from, size) == (long)size;
+    return read_memory_of(process, to, from, size) == (long)size;
 }
 
 /* Returns 1 if it copied the bytes, 0 if they cannot be read, -1 if the system forbids or lacks the call. */
 static int peek_as_another(void *to, const void *from, size_t size) {
-    long done = read_as(getpid(), to, from, size);
+    long done = read_memory_of(getpid(), to, from, size);
     if (done >= 0) return done == (long)size;
     return errno == EFAULT ? 0 : -1;
 }

@@ -17,7 +17,7 @@ bool kolk_remote_read_(const kolk_remote_ *remote, void *to, const void *from, s
     return true;
 }
 
-void *kolk_remote_space_(kolk_remote_ *remote, size_t size) {
+void *kolk_remote_copy_(kolk_remote_ *remote, const void *from, size_t size) {
     if (!remote->copies) remote->copies = kolk_memory_reserve_(COPIES);
     size_t end = remote->used + (size + 63) / 64 * 64;
     if (!remote->copies || size > COPIES || end > COPIES) return NULL;
@@ -25,14 +25,9 @@ void *kolk_remote_space_(kolk_remote_ *remote, size_t size) {
         if (!kolk_memory_commit_(remote->copies + remote->committed, end - remote->committed)) return NULL;
         remote->committed = end;
     }
-    void *space = remote->copies + remote->used;
+    void *copy = remote->copies + remote->used;
     remote->used = end;
-    return memset(space, 0, size);
-}
-
-void *kolk_remote_copy_(kolk_remote_ *remote, const void *from, size_t size) {
-    void *copy = kolk_remote_space_(remote, size);
-    return copy && kolk_remote_read_(remote, copy, from, size) ? copy : NULL;
+    return kolk_remote_read_(remote, copy, from, size) ? copy : NULL;
 }
 
 bool kolk_remote_sum_(const kolk_remote_ *remote, const void *from, uint32_t n, size_t step, uint64_t *sum) {

@@ -14,7 +14,7 @@
  *     remote_resource.c  remote_heap.c
  *     remote_simple.c                      pools, slot maps and queues, whose structs have all statistics
  *     remote_store.c                       the stores of shared pools and heaps
- *     remote.c                             copies bytes, counts allocs
+ *     remote.c                             copies bytes, adds up numbers
  *
  * The other process runs meanwhile, so copies may be torn; and it may be hostile. So no pointer, size or count in a
  * copy is trusted: every pointer that is followed is to a copy whose size is known here. */
@@ -62,9 +62,6 @@ bool kolk_remote_read_(const kolk_remote_ *remote, void *to, const void *from, s
 /* The same, into memory that stays until the next pool is read. Returns NULL if the bytes cannot be read, or if there
  * is no memory. Aligned to 64 bytes. */
 void *kolk_remote_copy_(kolk_remote_ *remote, const void *from, size_t size);
-
-/* The same memory, all zero. */
-void *kolk_remote_space_(kolk_remote_ *remote, size_t size);
 
 /* Frees the copies. */
 void kolk_remote_end_(kolk_remote_ *remote);

@@ -81,7 +81,7 @@ static KOLK_NOINLINE_ bool wait_for_slot(kolk_shared_local *local, kolk_deadline
     kolk_shared_inside_ *pool = local->pool;
     kolk_slot_waiter_ me;
     if (!kolk_shared_join_(pool, &me)) return false;
-    PROBE2(wait, kolk_probe_name_(pool->store.name), "alloc");
+    PROBE2(wait, pool->store.name, "alloc");
     kolk_magazines_go_uncached_(&pool->store.depot);
     kolk_shared_end_epochs_(local);
     kolk_shared_serve_(pool);
@@ -91,7 +91,7 @@ static KOLK_NOINLINE_ bool wait_for_slot(kolk_shared_local *local, kolk_deadline
     }
     *slot = kolk_shared_leave_(pool, &me);
     bool is_shut = *slot == KOLK_NO_SLOT_ && kolk_shared_is_served_(&me);
-    PROBE3(waited, kolk_probe_name_(pool->store.name), "alloc",
+    PROBE3(waited, pool->store.name, "alloc",
            is_shut                  ? KOLK_SHUTDOWN
            : *slot == KOLK_NO_SLOT_ ? KOLK_TIMEOUT
                                     : KOLK_OK);
