@@ -315,7 +315,7 @@ KOLK_API_ void kolk_stats_write(kolk_stats_format format, void (*put)(const char
                                 void *context);
 
 /* Writes at once what the variable KOLK_STATS requests, to where it says, as KOLK_STATS_AT does at signals. A file is
- * replaced as a whole. Threads may call it at the same time. Not in a signal handler. Returns false if KOLK_STATS
+ * replaced as a whole. Threads may call it at the same time; signal handlers must not. Returns false if KOLK_STATS
  * requests nothing, if the file cannot be written (which is reported, once for several failures in a row), and without
  * diagnostics. O(pools). */
 KOLK_API_ bool kolk_stats_now(void);

@@ -53,12 +53,21 @@ run 3 "$kolk" top "$server"
 check 'no kolk' grep -q 'there is no kolk in this process' err
 kill "$server"
 
-if "$kolk" run true 2> err; then
-  "$kolk" run -- sh -c 'kill -STOP $$' &
-  server=$!
-  until grep -q '^State:.T' "/proc/$server/status"; do sleep 0.01; done
+cp "$program" stripped
+if strip stripped 2> err; then
+  begin ./stripped
   run 0 "$kolk" top -d 10 "$server"
-  prints '^malloc  *heap '
+  prints '^sessions  *pool '
+  kill -9 "$server"
+else
+  skip "there is no strip: $(cat err)"
+fi
+
+if "$kolk" run true 2> err; then
+  begin "$kolk" run -- "$program" # two copies of kolk: the program's, and that of its malloc
+  run 0 "$kolk" top -d 10 "$server"
+  prints '^malloc  *heap ' '^sessions  *pool '
+  kill -9 "$server"
 else
   skip "kolk run does not work here: $(cat err)"
 fi
