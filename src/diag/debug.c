@@ -115,7 +115,7 @@ void kolk_debug_begin_life_(kolk_debug *debug, uint32_t slot, const void *object
     kolk_store_(&now->free_site, 0, KOLK_RELAXED_);
     now->birth = count_up(&debug->births);
     KOLK_PLAIN_WRITE_(&now->alive, sizeof now->alive);
-    now->alive = true;
+    kolk_raw_store_(&now->alive, true, KOLK_RELAXED_);
     PROBE3(alloc, desc->name, object, desc->object_size);
     if (debug->profiler.alloc) debug->profiler.alloc(desc->name, object, desc->object_size, debug->profiler.context);
 }
@@ -124,7 +124,7 @@ void kolk_debug_end_life_(kolk_debug *debug, uint32_t slot, const void *site) {
     KOLK_ASSERT_(slot < debug->desc.max_capacity);
     kolk_store_(&debug->lives[slot].free_site, keep_site(debug, site), KOLK_RELAXED_);
     KOLK_PLAIN_WRITE_(&debug->lives[slot].alive, sizeof(bool));
-    debug->lives[slot].alive = false;
+    kolk_raw_store_(&debug->lives[slot].alive, false, KOLK_RELAXED_);
 }
 
 bool kolk_debug_fails_(kolk_debug *debug) {
@@ -199,6 +199,15 @@ void kolk_debug_leaks_(kolk_debug *debug, uint32_t end, kolk_failure failure) {
             kolk_fail_(failure, "%u objects are still alive, the oldest in slot %u%s%s", (uint64_t)count,
                        (uint64_t)first, by, words);
     }
+}
+
+void kolk_debug_places_(const kolk_debug *debug, uint32_t end, kolk_place_counts_ *counts) {
+    KOLK_ASSERT_(end <= debug->desc.max_capacity);
+    if (!kolk_debug_has_(debug, KOLK_DEBUG_SITES)) return;
+    counts->depth = debug->desc.settings.depth;
+    for (uint32_t slot = 0; slot < end; slot++)
+        if (kolk_raw_load_(&debug->lives[slot].alive, KOLK_RELAXED_))
+            kolk_places_count_(counts, kolk_load_(&debug->lives[slot].alloc_site, KOLK_RELAXED_));
 }
 
 /* ---- Quarantine -------------------------------------------------------------------------------------------------- */

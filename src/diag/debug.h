@@ -5,6 +5,7 @@
 
 #include "kolk/base.h"
 
+#include "places.h"
 #include "settings.h"
 
 /* The address that a function of the library was called from. The function must be KOLK_NOINLINE_: if link-time
@@ -22,7 +23,7 @@
  *     each thread for   prepare (not with bypass), verify, is_intact, begin_life, end_life, wipe. A slot changes hands
  *     its own slots     only as the pool's objects do: the thread that gives it away releases, the one that takes it
  *                       acquires.
- *     any thread        sites of any slot; fails; objects, quarantine (constants).
+ *     any thread        sites of any slot; places; fails; objects, quarantine (constants).
  *     one, under the    with bypass: prepare, find and search, whose lists span all slots. The result of find is
  *     pool's lock       valid while the lock is held. With or without bypass: ring and ring_advance.
  *     one, under the    commit. Meanwhile other threads may use slots that were committed before.
@@ -117,6 +118,11 @@ void kolk_debug_unissue_(kolk_debug *debug, uint32_t from, uint32_t end);
 /* Reports the objects that are alive in slots below `end`: one report for each alloc site, beginning with that of the
  * oldest object. Does so only with the setting `sites`, and reports each object only once. */
 void kolk_debug_leaks_(kolk_debug *debug, uint32_t end, kolk_failure failure);
+
+/* Counts the objects that are alive in slots below `end` by the place where they were allocated, with the setting
+ * `sites`. O(end). While other threads use the pool, an object may be missing, or be counted at the place of its slot's
+ * previous object. */
+void kolk_debug_places_(const kolk_debug *debug, uint32_t end, kolk_place_counts_ *counts);
 
 /* ---- Quarantine: a ring of the slots that were freed last -------------------------------------------------------- */
 

@@ -16,7 +16,7 @@ typedef struct life {
     kolk_kept_site_ alloc_site, free_site;
     size_t birth;  /* this is the pool's n-th life */
     uint32_t next; /* bypass: the next slot in the same list of heads[], plus 1; 0 ends the list */
-    bool alive;    /* alive, and not yet reported as a leak */
+    bool alive;    /* alive, and not yet reported as a leak; atomic */
     bool provable;
 } life;
 

@@ -89,6 +89,10 @@ static inline void kolk_debug_leaks_(kolk_debug *debug, uint32_t end, kolk_failu
     (void)debug, (void)end, (void)failure;
 }
 
+static inline void kolk_debug_places_(const kolk_debug *debug, uint32_t end, kolk_place_counts_ *counts) {
+    (void)debug, (void)end, (void)counts;
+}
+
 static inline uint32_t kolk_debug_quarantine_(const kolk_debug *debug) {
     (void)debug;
     return 0;

@@ -81,6 +81,13 @@ static void merge_into(kolk_stats *all, const kolk_stats *life) {
     all->unused_bytes = all->capacity > all->peak ? (all->capacity - all->peak) * all->stride : 0;
 }
 
+/* Copies the places, if there are any, and if there is memory. */
+static const kolk_places_ *copy_places(kolk_records_ *records, const kolk_places_ *places) {
+    kolk_places_ *copy = places ? take_bytes(records, sizeof *copy) : NULL;
+    if (copy) *copy = *places;
+    return copy;
+}
+
 static kolk_record_ *copy_record(kolk_records_ *records, const kolk_record_ *one) {
     kolk_record_ *record = take_bytes(records, sizeof *record);
     char *name = record ? kolk_records_copy_(records, one->stats.name) : NULL;
@@ -89,6 +96,7 @@ static kolk_record_ *copy_record(kolk_records_ *records, const kolk_record_ *one
     *record = *one;
     record->stats.name = name;
     record->more = more;
+    record->places = copy_places(records, one->places);
     if (more) memcpy(more, one->more, one->extra->size);
     return record;
 }
@@ -162,6 +170,7 @@ static kolk_record_ *group_of(kolk_records_ *records, kolk_record_ **newest, con
         while (!may_group(older, stats)) older = older->same_hash;
         add_to_group(older, &at->stats, at->pools);
         older->lives |= at->lives;
+        older->places = NULL;
         *place = at->same_hash;
         unlink_record(records, at);
     }
@@ -181,6 +190,7 @@ void kolk_records_add_whole_(kolk_records_ *records, const kolk_record_ *one, ko
         merge_into(&same->stats, stats);
         if (same->extra && same->extra == one->extra) same->extra->merge(same->more, one->more);
         same->lives = of == KOLK_RECORD_LIVING_;
+        same->places = copy_places(records, one->places);
         return;
     }
 

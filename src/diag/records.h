@@ -5,6 +5,7 @@
 
 #include "kolk/base.h"
 
+#include "places.h"
 #include "writer.h"
 
 struct kolk_records_;
@@ -38,6 +39,7 @@ typedef struct kolk_record_ {
     uint64_t allocs;                /* how many objects were ever allocated, plus a constant */
     const kolk_extra_ *extra;       /* NULL if the kind has no extra statistics */
     void *more;                     /* a copy of the extra statistics */
+    const kolk_places_ *places;     /* a copy: where its live objects were allocated; NULL if that is unknown */
 } kolk_record_;
 
 /* If more pools than this have the same name, kind and object size, they form a group. */

@@ -201,21 +201,32 @@ static void ask_kind(const kolk_kind_ *kind, const void *pool, kolk_record_ *out
     if (kind->extra) out->more = (void *)(uintptr_t)kind->extra->of(pool);
 }
 
-/* Gets the statistics of a pool; returns false if the pool no longer exists. */
-static bool ask_entry(const entry *at, kolk_record_ *out) {
+/* Returns whether the pool has live objects whose places are known. */
+static bool ask_places(const kolk_kind_ *kind, const void *pool, kolk_places_ *out) {
+    if (!kind->places) return false;
+    kolk_place_counts_ counts = {0};
+    kind->places(pool, &counts);
+    return kolk_places_end_(&counts, out);
+}
+
+/* Gets the statistics of a pool; returns false if the pool no longer exists. With `places`, also gets the places of its
+ * live objects, to which the record then points. */
+static bool ask_entry(const entry *at, kolk_record_ *out, kolk_places_ *places) {
     pool_copy space;
     for (unsigned n = 0; n < TRIES; n++) {
         const void *pool = look_at_entry(at, &space);
         if (!pool) continue;
         ask_kind(at->kind, pool, out);
-        if (pool != &space || are_possible(&out->stats)) return true;
+        if (pool == &space && !are_possible(&out->stats)) continue;
+        if (places && out->stats.debug & KOLK_DEBUG_SITES && ask_places(at->kind, pool, places)) out->places = places;
+        return true;
     }
     return false;
 }
 
 /* The same, but only for a pool that was added with a name and still has it. */
-static bool ask_named(const entry *at, kolk_record_ *out) {
-    return *at->noted.name && ask_entry(at, out) && *out->stats.name;
+static bool ask_named(const entry *at, kolk_record_ *out, kolk_places_ *places) {
+    return *at->noted.name && ask_entry(at, out, places) && *out->stats.name;
 }
 
 static void note_name(entry *at, const char *name) {
@@ -284,7 +295,7 @@ void kolk_registry_rename_(uint32_t number, const char *name) {
 static void note_entry(const entry *at, kolk_noted_ *noted) {
     kolk_record_ now;
     *noted = at->noted;
-    noted->count = ask_entry(at, &now) ? now.stats.count : UINT32_MAX;
+    noted->count = ask_entry(at, &now, NULL) ? now.stats.count : UINT32_MAX;
 }
 
 bool kolk_registry_evict_(const void *pool, kolk_noted_ *noted) {
@@ -324,9 +335,10 @@ bool kolk_registry_rehome_(const void *pool, uint32_t number, kolk_noted_ *noted
 
 void kolk_registry_collect_(kolk_records_ *out) {
     kolk_record_ now;
+    kolk_places_ places;
     kolk_lock_();
     for (uint32_t i = 0; i < registry.used; i++)
-        if (ask_named(&registry.entries[i], &now)) kolk_records_add_whole_(out, &now, KOLK_RECORD_ALONE_);
+        if (ask_named(&registry.entries[i], &now, &places)) kolk_records_add_whole_(out, &now, KOLK_RECORD_ALONE_);
     kolk_unlock_();
 }
 
@@ -377,7 +389,7 @@ bool kolk_registry_next_lost_(uint32_t *place, kolk_noted_ *noted) {
         entry *at = &registry.entries[*place];
         if (!at->pool) continue;
         kolk_record_ now;
-        if (ask_entry(at, &now)) continue;
+        if (ask_entry(at, &now, NULL)) continue;
         *noted = at->noted;
         noted->count = UINT32_MAX;
         free_entry(at);
@@ -393,8 +405,9 @@ void kolk_registry_keep_(kolk_keep_ *keep) {
 
 void kolk_registry_keep_all_(void) {
     kolk_record_ last;
+    kolk_places_ places;
     for (uint32_t i = 0; registry.keep && i < registry.used; i++)
-        if (ask_named(&registry.entries[i], &last))
+        if (ask_named(&registry.entries[i], &last, &places))
             registry.keep(&last, registry.entries[i].kind, registry.entries[i].born, KOLK_RECORD_LIVING_);
 }
 

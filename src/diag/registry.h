@@ -5,6 +5,8 @@
 
 #include "kolk/base.h"
 
+#include "places.h"
+
 /* The functions that the registry calls for a pool, by kind of pool. */
 typedef struct kolk_kind_ {
     /* Returns statistics. Called under the process's lock, perhaps while another thread uses the pool. `pool` is a copy
@@ -14,6 +16,9 @@ typedef struct kolk_kind_ {
     /* Reports objects that are still alive, if the debug setting `sites` is on. Called at exit, before statistics are
      * written, without the lock; `pool` may be a copy, as for `stats`. May be NULL. */
     void (*leaks)(const void *pool);
+    /* Counts the live objects by the place where they were allocated (places.h). Called for pools with the debug
+     * setting `sites`, as `stats` is. NULL for kinds without that setting, and for the parts of heaps. */
+    void (*places)(const void *pool, kolk_place_counts_ *counts);
     /* Begins a scene: the pool restarts the count of its peak, if it counts one, and grows to `capacity` slots (0: it
      * stays as it is). Called without the lock. NULL if sizes and scenes (sizes.h) do not apply to the kind. */
     kolk_status (*enter)(void *pool, uint32_t capacity);

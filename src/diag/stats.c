@@ -160,6 +160,12 @@ static void write_tables(kolk_writer_ *out, const kolk_records_ *records) {
     kolk_table_write_(out, records, &waits);
     for (const kolk_record_ *at = records->first; (at = next_extra(records, at)); at = at->next)
         at->extra->write_table(out, records);
+    for (const kolk_record_ *at = records->first; at; at = at->next) {
+        if (!at->places) continue;
+        put_left(out, at->stats.name, width_of(at->stats.name));
+        kolk_write_text_(out, ", alive:\n");
+        kolk_places_write_text_(out, at->places);
+    }
 }
 
 static void write_json_pool(kolk_writer_ *out, const kolk_record_ *record) {
@@ -192,6 +198,7 @@ static void write_json_pool(kolk_writer_ *out, const kolk_record_ *record) {
     }
     kolk_write_char_(out, ']');
     if (record->extra) record->extra->write_json(out, record->more);
+    if (record->places) kolk_places_write_json_(out, record->places);
     kolk_write_char_(out, '}');
 }
 

@@ -296,6 +296,13 @@ void kolk_heap_stats(const kolk_heap *heap, kolk_stats *out) {
     kolk_tools_wrote_(out, sizeof *out);
 }
 
+void kolk_heap_count_places_(const kolk_heap *heap, kolk_place_counts_ *counts) {
+    const kolk_heap_inside_ *inside = inside_for_stats(heap);
+    for (uint32_t n = 0; inside && n < heap->n_classes; n++)
+        if (kolk_load_(&inside->trays[n].is_made, KOLK_ACQUIRE_)) /* partner: kolk_heap_make_class_ */
+            kolk_store_count_places_(&inside->trays[n].store, counts);
+}
+
 /* ---- Invariants -------------------------------------------------------------------------------------------------- */
 
 static bool is_class_valid(const kolk_heap *heap, uint32_t n, uint64_t *taken) {

@@ -26,6 +26,11 @@ static void list_pool_leaks(const void *pool) {
     kolk_pool_list_leaks_((const kolk_pool *)pool);
 }
 
+static void count_pool_places(const void *pool, kolk_place_counts_ *counts) {
+    const kolk_pool *self = (const kolk_pool *)pool;
+    kolk_debug_places_(self->debug, self->fresh, counts);
+}
+
 static kolk_status pool_enter_scene(void *pool, uint32_t capacity) {
     kolk_pool *self = (kolk_pool *)pool;
     if (kolk_sizes_are_measured_()) {
@@ -45,6 +50,7 @@ static uintptr_t pool_facts(const void *pool) {
 
 const kolk_kind_ kolk_pool_kind_ = {.stats = list_pool_stats,
                                     .leaks = list_pool_leaks,
+                                    .places = count_pool_places,
                                     .enter = pool_enter_scene,
                                     .facts = pool_facts,
                                     .size = sizeof(kolk_pool),

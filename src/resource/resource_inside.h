@@ -9,8 +9,8 @@
 
 #include "../base/assert.h"
 #include "../core/wait_queue.h"
+#include "../diag/places.h"
 #include "../diag/settings.h"
-#include "../diag/stacks.h"
 #include "../os/lock.h"
 #include "../os/thread.h"
 #include "makers.h"
@@ -493,5 +493,8 @@ void kolk_resource_end_doomed_(kolk_resource_inside_ *pool);
 
 /* Reports each borrow that has not ended and was not reported before. */
 void kolk_resource_name_holders_(kolk_resource_inside_ *pool);
+
+/* Counts the resources in use by the place where they were borrowed. */
+void kolk_resource_count_holders_(kolk_resource_inside_ *pool, kolk_place_counts_ *counts);
 
 #endif

@@ -79,6 +79,11 @@ static void list_resource_leaks(const void *pool) {
     if (kolk_forks_() == inside->forks) kolk_resource_name_holders_(inside);
 }
 
+static void count_resource_places(const void *pool, kolk_place_counts_ *counts) {
+    kolk_resource_inside_ *inside = (kolk_resource_inside_ *)(uintptr_t)pool;
+    if (kolk_forks_() == inside->forks) kolk_resource_count_holders_(inside, counts);
+}
+
 /* Each pool has its own tag, so that it detects a borrow that came from another pool. */
 static uint32_t next_tag(void) {
     static uint32_t tags;
@@ -122,6 +127,7 @@ static kolk_resource_inside_ *make_inside(const kolk_resource_pool_desc *desc) {
 
 const kolk_kind_ kolk_resource_kind_ = {.stats = list_resource_stats,
                                         .leaks = list_resource_leaks,
+                                        .places = count_resource_places,
                                         .extra = RESOURCE_EXTRA,
                                         .id = KOLK_KIND_RESOURCE_,
                                         .layout = sizeof(kolk_resource_inside_)};

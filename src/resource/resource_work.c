@@ -170,6 +170,16 @@ void kolk_resource_name_holders_(kolk_resource_inside_ *pool) {
     kolk_resource_unlock_(pool);
 }
 
+void kolk_resource_count_holders_(kolk_resource_inside_ *pool, kolk_place_counts_ *counts) {
+    counts->depth = pool->settings.depth;
+    kolk_resource_lock_(pool);
+    for (uint32_t slot = 0; slot < pool->slots; slot++) {
+        const resource_entry *entry = kolk_entry_at_(pool, slot);
+        if (entry && entry->state == RESOURCE_LENT) kolk_places_count_(counts, entry->site);
+    }
+    kolk_resource_unlock_(pool);
+}
+
 /* An eighth of the shortest time that is set: actions that have no timer of their own may be this late. */
 static int64_t pause_of_looks(const kolk_resource_inside_ *pool) {
     const kolk_resource_pool_desc *desc = &pool->desc;

@@ -120,6 +120,10 @@ static void list_shared_leaks(const void *pool) {
     kolk_store_report_leaks_(&((const kolk_shared *)pool)->inside->store);
 }
 
+static void count_shared_places(const void *pool, kolk_place_counts_ *counts) {
+    kolk_store_count_places_(&((const kolk_shared *)pool)->inside->store, counts);
+}
+
 static uintptr_t shared_facts(const void *given) {
     const kolk_shared *pool = (const kolk_shared *)given;
     return KOLK_FACTS_(pool->number, (uintptr_t)pool->slots, (uintptr_t)pool->lives, pool->stride, pool->tag,
@@ -128,6 +132,7 @@ static uintptr_t shared_facts(const void *given) {
 
 const kolk_kind_ kolk_shared_kind_ = {.stats = list_shared_stats,
                                       .leaks = list_shared_leaks,
+                                      .places = count_shared_places,
                                       .facts = shared_facts,
                                       .size = sizeof(kolk_shared),
                                       .id = KOLK_KIND_SHARED_,

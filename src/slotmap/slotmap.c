@@ -123,6 +123,11 @@ static void list_map_leaks(const void *given) {
     kolk_debug_leaks_(map->debug, map->fresh, map_failure_of(map, KOLK_LEAK, NO_PLACE, NULL));
 }
 
+static void count_map_places(const void *given, kolk_place_counts_ *counts) {
+    const kolk_slotmap *map = given;
+    kolk_debug_places_(map->debug, map->fresh, counts);
+}
+
 static kolk_status map_enter_scene(void *given, uint32_t capacity) {
     kolk_slotmap *map = given;
     if (kolk_sizes_are_measured_()) {
@@ -142,6 +147,7 @@ static uintptr_t map_facts(const void *given) {
 
 const kolk_kind_ kolk_slotmap_kind_ = {.stats = list_map_stats,
                                        .leaks = list_map_leaks,
+                                       .places = count_map_places,
                                        .enter = map_enter_scene,
                                        .facts = map_facts,
                                        .size = sizeof(kolk_slotmap),

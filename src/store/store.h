@@ -224,6 +224,9 @@ uint64_t kolk_store_take_quarantined_(kolk_slot_store_ *store, uint32_t *word);
 /* Reports live objects, if the store keeps sites. */
 void kolk_store_report_leaks_(const kolk_slot_store_ *store);
 
+/* Counts live objects by place, if the store keeps sites. Other threads may use the store. */
+void kolk_store_count_places_(const kolk_slot_store_ *store, kolk_place_counts_ *counts);
+
 /* ---- store_ask.c ------------------------------------------------------------------------------------------------- */
 
 /* Reports what is wrong with this pointer. `if_dead` is the rule that is broken if the pointer is to the start of a

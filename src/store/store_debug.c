@@ -180,4 +180,8 @@ void kolk_store_report_leaks_(const kolk_slot_store_ *store) {
     kolk_debug_leaks_(store->debug, store->depot.fresh, kolk_store_failure_(store, KOLK_LEAK, KOLK_NO_SLOT_, NULL));
 }
 
+void kolk_store_count_places_(const kolk_slot_store_ *store, kolk_place_counts_ *counts) {
+    if (store->debug) kolk_debug_places_(store->debug, kolk_store_fresh_(store), counts);
+}
+
 #endif
