@@ -317,8 +317,8 @@ static void op_trim(run *r) {
 }
 
 static void op_tick(run *r) {
-    uint32_t budget = draw(r);
-    model_tick(&r->m, budget, draw(r));
+    uint32_t slots = draw(r);
+    model_tick(&r->m, slots, draw(r));
 }
 
 static void op_age(run *r) {

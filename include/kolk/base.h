@@ -108,6 +108,7 @@ extern "C" {
     X(KOLK_NOT_CREATED, 8, "the resource could not be created")                                                        \
     X(KOLK_FORKED, 9, "the pool belongs to the parent process: a fork's child needs its own")                          \
     X(KOLK_KEY_TOO_LONG, 10, "a key has more than 255 bytes")                                                          \
+    X(KOLK_OVER_BUDGET, 11, "the budget, or one that it is part of, has too few bytes left")                           \
     /* a bad descriptor */                                                                                             \
     X(KOLK_WRONG_ABI, 100, "the program was compiled with headers of a different kolk than the library it runs with")  \
     X(KOLK_NO_DESCRIPTOR, 101, "the descriptor is NULL")                                                               \
@@ -147,10 +148,11 @@ extern "C" {
     X(KOLK_BAD_CAPACITY, 134, "capacity is negative, or above 2^31 - 1")                                               \
     X(KOLK_LOWEST_MISSING, 135, "kolk_pool_alloc_run needs a pool whose reuse is KOLK_REUSE_LOWEST")                   \
     X(KOLK_BAD_PARENT, 136, "the parent is not initialised, or has ended")                                             \
-    X(KOLK_FIXED_HEAP, 137, "a heap on the caller's memory has no limit and no parent")                                \
+    X(KOLK_FIXED_HEAP, 137, "a heap on the caller's memory has no limit, budget or parent")                            \
     X(KOLK_STRUCT_CHANGED, 138, "the objects' size or alignment is not the one that the pool was initialised with")    \
     X(KOLK_LAYOUT_CHANGED, 139,                                                                                        \
       "a rebind cannot change this: leave capacity, order, handles, memory ... 0, or as they were at init")            \
+    X(KOLK_BAD_BUDGET, 140, "a heap inside another one has that one's budget: give it none")                           \
     /* a snapshot that cannot be made or restored */                                                                   \
     X(KOLK_NO_SNAPSHOT, 200, "a pool with setup or teardown, or a slot map with move, has no snapshots")               \
     X(KOLK_IN_HOOK, 201, "a hook of the pool is running")                                                              \

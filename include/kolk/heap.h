@@ -131,6 +131,9 @@ typedef struct kolk_heap_desc {
     const char *name KOLK_OR_0_; /* for reports and statistics; copied; NULL: none */
     /* The most bytes that its blocks may take, including free blocks that have memory; 0: no limit. */
     uint64_t limit KOLK_OR_0_;
+    /* The bytes of its blocks count towards it (budget.h); NULL: none. A heap inside another one counts towards that
+     * one's. */
+    struct kolk_budget *budget KOLK_OR_0_;
     const char *debug KOLK_OR_0_; /* settings, as in shared pools (base.h); KOLK_DEBUG may name a class: "level/64" */
     /* The classes, in ascending order of size; read only during init. NULL: kolk's own classes, four for each doubling
      * of the size. A block that is larger than the last class gets its own pages. */
@@ -301,7 +304,7 @@ KOLK_API_ bool kolk_heap_is_valid(const kolk_heap *heap);
  * Contents  a new block has the bytes that the memory had before. Under sanitizers and memcheck, free blocks must not
  *           be touched; blocks have the sizes of their trays.
  * Threads   one thread at a time; an interrupt handler counts as another thread.
- * Limits    `limit` and `parent` must be 0. Debug settings and KOLK_FAIL have no effect. kolk_heap_on_end returns
+ * Limits    `limit`, `budget` and `parent` must be 0. Debug settings and KOLK_FAIL have no effect. kolk_heap_on_end returns
  *           false, and kolk_heap_trim returns 0. */
 
 /* How many bytes of memory a fixed heap with these classes needs: the sum of the macros below. It may be called before

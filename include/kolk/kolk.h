@@ -3,6 +3,7 @@
 #define KOLK_H
 
 #include "base.h"
+#include "budget.h"
 #include "bytemap.h"
 #include "pool.h"
 #include "queue.h"

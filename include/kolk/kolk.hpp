@@ -204,6 +204,7 @@ template <class T> struct options {
     bool ages = false, ranked = false; /* see oldest, recost */
     void *memory = nullptr;            /* KOLK_POOL_BYTES(sizeof(T), alignof(T), n) bytes */
     std::size_t memory_size = 0;
+    kolk_budget *budget = nullptr;
     /* Called when the pool is full; returns true if it has made room: a function of yours, or
      * pool<T>::evict_cheapest, evict_oldest or trap_full. */
     bool (*on_full)(pool<T> &full, void *context) = nullptr;
@@ -343,7 +344,7 @@ template <class T> class pool {
 
     kolk_status reserve(std::uint32_t capacity) { return kolk_pool_reserve(&pool_, capacity); }
     std::size_t trim() { return kolk_pool_trim(&pool_); }
-    std::size_t tick(std::uint32_t budget) { return kolk_pool_tick(&pool_, budget); }
+    std::size_t tick(std::uint32_t slots) { return kolk_pool_tick(&pool_, slots); }
 
     T *oldest() { return static_cast<T *>(kolk_pool_oldest(&pool_)); }
     T *newest() { return static_cast<T *>(kolk_pool_newest(&pool_)); }
@@ -408,6 +409,7 @@ template <class T> class pool {
         desc.ranked = wish.ranked;
         desc.memory = wish.memory;
         desc.memory_size = wish.memory_size;
+        desc.budget = wish.budget;
         if (wish.on_full == evict_cheapest) /* init checks what the ready-made ones need */
             desc.on_full = kolk_pool_evict_cheapest;
         else if (wish.on_full == evict_oldest)
@@ -525,6 +527,7 @@ template <class T> struct slot_map_options {
     std::uint32_t capacity = 0, max_capacity = 0, tag = 0;
     void *memory = nullptr; /* KOLK_SLOTMAP_BYTES(sizeof(T), alignof(T), n) bytes */
     std::size_t memory_size = 0;
+    kolk_budget *budget = nullptr;
     void (*on_move)(T &object, std::uint32_t from, std::uint32_t to, void *context) = nullptr; /* after a move */
     void *context = nullptr;
     const char *debug = nullptr;
@@ -660,6 +663,7 @@ template <class T> class slot_map {
         desc.tag = wish.tag;
         desc.memory = wish.memory;
         desc.memory_size = wish.memory_size;
+        desc.budget = wish.budget;
         if (wish.on_move) desc.on_move = call_on_move;
         if (!std::is_trivially_destructible_v<T>) desc.on_remove = call_destructor;
         if (!is_bytes) desc.move = call_move;
@@ -819,6 +823,7 @@ struct shared_options {
     std::uint32_t capacity = 0, max_capacity = 0, max_threads = 0, cache = 0;
     kolk_generations generations = KOLK_GENERATIONS_RECYCLE;
     std::uint32_t tag = 0;
+    kolk_budget *budget = nullptr;
     bool exact = false;
     const char *debug = nullptr;
 };
@@ -948,6 +953,7 @@ template <class T> class shared_pool {
         desc.cache = wish.cache;
         desc.generations = wish.generations;
         desc.tag = wish.tag;
+        desc.budget = wish.budget;
         desc.exact = wish.exact;
         if (!std::is_trivially_destructible_v<T>) desc.reset = call_destructor;
         desc.debug = wish.debug;

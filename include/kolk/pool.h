@@ -75,12 +75,13 @@ typedef struct kolk_pool_desc {
     /* A slot is worn out after 2^32 - 1 lives. RECYCLE: it is used again, with generations from 1, once the pool would
      * otherwise be full; the slot that wore out first is used first. NONE saves 4 bytes per slot. */
     kolk_generations generations KOLK_OR_0_;
-    uint32_t tag KOLK_OR_0_;       /* distinguishes its handles from other pools'; 0: a hash of the name */
-    bool keep KOLK_OR_0_;          /* see Objects that are made once */
-    bool ages KOLK_OR_0_;          /* see Age */
-    bool ranked KOLK_OR_0_;        /* see kolk_pool_recost */
-    void *memory KOLK_OR_0_;       /* see Memory; NULL: pages of the system */
-    size_t memory_size KOLK_OR_0_; /* bytes of memory */
+    uint32_t tag KOLK_OR_0_;               /* distinguishes its handles from other pools'; 0: a hash of the name */
+    bool keep KOLK_OR_0_;                  /* see Objects that are made once */
+    bool ages KOLK_OR_0_;                  /* see Age */
+    bool ranked KOLK_OR_0_;                /* see kolk_pool_recost */
+    void *memory KOLK_OR_0_;               /* see Memory; NULL: pages of the system */
+    size_t memory_size KOLK_OR_0_;         /* bytes of memory */
+    struct kolk_budget *budget KOLK_OR_0_; /* the bytes of its slots count towards it (budget.h); NULL: none */
     /* from here to on_low: see When it is full */
     bool (*on_full)(kolk_pool *pool, size_t bytes, void *context) KOLK_OR_0_;
     double (*cost)(const void *object, void *context) KOLK_OR_0_;
@@ -294,13 +295,13 @@ KOLK_USES_(1) size_t kolk_pool_trim(kolk_pool *pool);
 
 /* Call it once per frame. It grows the pool in advance and releases memory, both according to the measured demand and a
  * little at a time. Demand is the maximum of the counts at the ticks and of new peaks between them; it decays by 1/64
- * per tick. If demand nearly fills a pool that can grow, the pool gets up to `budget` more slots, so that no alloc
+ * per tick. If demand nearly fills a pool that can grow, the pool gets up to `slots` more, so that no alloc
  * waits for the system. Once demand has fallen by half, each tick releases the whole pages without live objects among
- * `budget` slots (rounded up to 64 and to whole pages, 4096 at most). A tick never does more work than that, except
+ * `slots` slots (rounded up to 64 and to whole pages, 4096 at most). A tick never does more work than that, except
  * that it moves the ring when a FIFO pool grows. It is O(1) while nothing changes. Returns the number of bytes
  * released, which is 0 for a pool that cannot be trimmed. Releasing memory does not change the capacity, addresses,
  * handles or the order of free slots. */
-KOLK_USES_(1) size_t kolk_pool_tick(kolk_pool *pool, uint32_t budget);
+KOLK_USES_(1) size_t kolk_pool_tick(kolk_pool *pool, uint32_t slots);
 
 /* ---- Age: the order of births --------------------------------------------------------------------------------------
  *
@@ -474,6 +475,7 @@ typedef struct kolk_tick_ {
     uint32_t provided; /* the demand for which memory is kept */
     uint32_t sweep;    /* dead pages from this slot to fresh are released; 0: no sweep is under way */
     uint32_t peak;     /* peak at the last tick */
+    uint32_t trims;    /* calls of kolk_trim_all before the last tick */
 } kolk_tick_;
 
 /* The pool's copy of the descriptor. In C++ it is a separate type, without KOLK_OR_0_. */
@@ -488,6 +490,7 @@ typedef struct kolk_pool_kept_desc {
     bool keep, ages, ranked;
     void *memory;
     size_t memory_size;
+    struct kolk_budget *budget;
     bool (*on_full)(kolk_pool *pool, size_t bytes, void *context);
     double (*cost)(const void *object, void *context);
     void (*on_evict)(void *object, void *context);

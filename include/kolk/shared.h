@@ -96,9 +96,10 @@ typedef struct kolk_shared_desc {
     /* RECYCLE: a slot's generations start anew right after 2^31 lives. NONE: 1 byte per slot instead of 4. STRICT is
      * refused, because each free would have to check whether this life was the last one. */
     kolk_generations generations KOLK_OR_0_;
-    uint32_t tag KOLK_OR_0_; /* distinguishes its handles from other pools'; 0: a hash of the name */
-    bool exact KOLK_OR_0_;   /* detects two simultaneous frees of an object: see kolk_shared_free */
-    bool keep KOLK_OR_0_;    /* from here to teardown: see Objects that are made once */
+    uint32_t tag KOLK_OR_0_;               /* distinguishes its handles from other pools'; 0: a hash of the name */
+    struct kolk_budget *budget KOLK_OR_0_; /* the bytes of its slots count towards it (budget.h); NULL: none */
+    bool exact KOLK_OR_0_;                 /* detects two simultaneous frees of an object: see kolk_shared_free */
+    bool keep KOLK_OR_0_;                  /* from here to teardown: see Objects that are made once */
     bool (*setup)(void *object, void *context) KOLK_OR_0_;
     void (*reset)(void *object, void *context) KOLK_OR_0_;
     void (*teardown)(void *object, void *context) KOLK_OR_0_;

@@ -71,7 +71,8 @@ typedef struct kolk_slotmap_desc {
     uint32_t tag KOLK_OR_0_; /* sets its handles apart from other maps': see kolk_slotmap_get; 0: a hash of the name */
 
     void *memory KOLK_OR_0_; /* yours, aligned to object_align and to 8, with any contents; NULL: the system's pages */
-    size_t memory_size KOLK_OR_0_; /* bytes of memory */
+    size_t memory_size KOLK_OR_0_;         /* bytes of memory */
+    struct kolk_budget *budget KOLK_OR_0_; /* the bytes of its slots count towards it (budget.h); NULL: none */
 
     /* Called after each move of an object from one place to another. It is for arrays beside the map that are indexed
      * by place (they need array[to] = array[from]), and for objects that store their own address. `object` is the new
@@ -134,6 +135,7 @@ struct kolk_slotmap {
     uint64_t failed;
     unsigned char *block;
     size_t block_size;
+    struct kolk_budget *budget;
     unsigned char *blocks; /* debug setting move: the blocks that hold the objects in turn */
     struct kolk_debug *debug;
     const char *name;

@@ -170,7 +170,7 @@ struct kolk_pinned_ {
     KOLK_TYPED_ kolk_status name##_reserve(name *pool_, uint32_t capacity_) { \
         return kolk_pool_reserve(&pool_->pool, capacity_); } \
     KOLK_TYPED_ size_t name##_trim(name *pool_) { return kolk_pool_trim(&pool_->pool); }                               \
-    KOLK_TYPED_ size_t name##_tick(name *pool_, uint32_t budget_) { return kolk_pool_tick(&pool_->pool, budget_); }    \
+    KOLK_TYPED_ size_t name##_tick(name *pool_, uint32_t slots_) { return kolk_pool_tick(&pool_->pool, slots_); }      \
     KOLK_TYPED_ T *name##_oldest(name *pool_) { return KOLK_CAST_(T *, kolk_pool_oldest(&pool_->pool)); }              \
     KOLK_TYPED_ T *name##_newest(name *pool_) { return KOLK_CAST_(T *, kolk_pool_newest(&pool_->pool)); }              \
     KOLK_TYPED_ T *name##_newer(name *pool_, const T *object_) { \

@@ -1,48 +1,52 @@
-/* budget.h: a budget is the number of bytes that may still be taken, by any number of threads. A budget may be part of
- * another, which then has to have the bytes too. NULL is an unlimited budget. */
+/* budget.h: takes bytes from budgets, and gives them back. NULL is a budget without limit, which does not count. */
 #ifndef KOLK_SRC_BUDGET_H
 #define KOLK_SRC_BUDGET_H
+
+#include "kolk/budget.h"
 
 #include "../base/assert.h"
 #include "../base/atomics.h"
 
-#include <stdint.h>
+#if KOLK_HOSTED
 
-typedef struct kolk_budget_ {
-    uint64_t left;           /* bytes */
-    struct kolk_budget_ *of; /* the budget that this one is part of; NULL: none */
-} kolk_budget_;
+/* By how many slots a pool of this stride should grow by itself, if it would like to grow by so many; at least by 1,
+ * unless `slots` is 0. */
+uint32_t kolk_budget_step_(const kolk_budget *budget, uint32_t slots, uint32_t stride);
 
-/* Gives bytes back to this budget and those that it is part of, up to `end` (NULL: all of them), but not to `end`. */
-static inline void kolk_budget_give_up_to_(kolk_budget_ *budget, const kolk_budget_ *end, uint64_t bytes) {
-    for (; budget != end; budget = budget->of) kolk_fetch_add_(&budget->left, bytes, KOLK_RELAXED_);
+/* Gives bytes back to this budget and its parents, up to `end` (NULL: all of them), but not to `end`. */
+static inline void kolk_budget_give_up_to_(kolk_budget *budget, const kolk_budget *end, uint64_t bytes) {
+    for (; budget != end; budget = budget->parent) kolk_fetch_sub_(&budget->used_, bytes, KOLK_RELAXED_);
 }
 
-static inline void kolk_budget_give_(kolk_budget_ *budget, uint64_t bytes) {
+static inline void kolk_budget_give_(kolk_budget *budget, uint64_t bytes) {
     kolk_budget_give_up_to_(budget, NULL, bytes);
-}
-
-/* Takes from one budget only. */
-static inline uint64_t kolk_budget_take_one_(kolk_budget_ *budget, uint64_t wish, uint64_t unit) {
-    uint64_t left = kolk_load_(&budget->left, KOLK_RELAXED_), bytes;
-    do {
-        bytes = wish < left ? wish : left;
-        bytes -= bytes % unit;
-    } while (bytes && !kolk_compare_exchange_weak_(&budget->left, &left, left - bytes, KOLK_RELAXED_, KOLK_RELAXED_));
-    return bytes;
 }
 
 /* Takes the requested bytes, or fewer if fewer are left, rounded down to a multiple of `unit`. Returns the bytes
  * taken. */
-static inline uint64_t kolk_budget_take_(kolk_budget_ *budget, uint64_t wish, uint64_t unit) {
-    KOLK_ASSERT_(unit != 0);
-    uint64_t bytes = wish - wish % unit;
-    for (kolk_budget_ *at = budget; at && bytes; at = at->of) {
-        uint64_t got = kolk_budget_take_one_(at, bytes, unit);
-        if (got < bytes) kolk_budget_give_up_to_(budget, at, bytes - got);
-        bytes = got;
-    }
-    return bytes;
+uint64_t kolk_budget_take_(kolk_budget *budget, uint64_t wish, uint64_t unit);
+
+#else /* pools have the caller's memory there, which does not count */
+
+static inline uint32_t kolk_budget_step_(const kolk_budget *budget, uint32_t slots, uint32_t stride) {
+    (void)budget, (void)stride;
+    return slots;
+}
+
+static inline void kolk_budget_give_(kolk_budget *budget, uint64_t bytes) {
+    (void)budget, (void)bytes;
+}
+
+static inline uint64_t kolk_budget_take_(kolk_budget *budget, uint64_t wish, uint64_t unit) {
+    (void)budget, (void)unit;
+    return wish;
+}
+
+#endif
+
+/* Takes all of these bytes, or none. */
+static inline bool kolk_budget_take_all_(kolk_budget *budget, uint64_t bytes) {
+    return bytes == 0 || kolk_budget_take_(budget, bytes, bytes) != 0;
 }
 
 #endif

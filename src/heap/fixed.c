@@ -63,7 +63,7 @@ static void free_all(kolk_fixed_tray_ *tray) {
 /* The bytes of the whole heap; 0: the descriptor breaks a rule. */
 static uint64_t fixed_bytes(const kolk_heap_desc *desc, kolk_status *status) {
     uint64_t bytes = KOLK_HEAP_BYTES;
-    *status = desc->limit || desc->parent ? KOLK_FIXED_HEAP : kolk_heap_check_classes_(desc);
+    *status = desc->limit || desc->parent || desc->budget ? KOLK_FIXED_HEAP : kolk_heap_check_classes_(desc);
     for (uint32_t n = 0; *status == KOLK_OK && n < desc->n_classes; n++) {
         const kolk_heap_class *class_ = &desc->classes[n];
         uint32_t size = kolk_heap_rounded_(class_), capacity = class_->capacity;

@@ -33,7 +33,7 @@
  *     I1  each class's store is valid (store.h), lies in the class's address space, and has blocks of its size
  *     I2  sizes ascend, and for each size up to 1,024 the table gives the smallest class that fits
  *     I3  the invariants of large.c hold
- *     I4  the bytes taken by classes, large and guarded blocks, and the rest of the budget, add up to the limit
+ *     I4  the bytes taken by classes, large and guarded blocks, add up to what its budget has used
  *     I5  the invariants of guarded.c hold
  *     I6  the nursery is valid (nursery.h)
  * or, for a heap on the caller's memory, those of fixed.h */

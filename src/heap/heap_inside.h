@@ -63,12 +63,12 @@ typedef struct kolk_heap_root_ {
     const char *name, *debug;
     bool (*on_full)(kolk_heap *heap, size_t bytes, void *context);
     void *context;
-    uint64_t limit;       /* bytes; 0: none, except those of its parents */
-    kolk_budget_ own;     /* what is left of the limit */
-    kolk_budget_ *budget; /* &own; NULL: neither the heap nor a parent has a limit */
-    uint64_t failed;      /* allocs that returned NULL */
-    uint32_t growing;     /* held while the heap gets its classes */
-    uint32_t lock;        /* protects `child`, its children's neighbours, and all that follows except the nursery */
+    uint64_t limit;      /* bytes; 0: none, except those of its parents */
+    kolk_budget own;     /* what is left of the limit */
+    kolk_budget *budget; /* &own; NULL: neither the heap nor a parent has a limit or a budget */
+    uint64_t failed;     /* allocs that returned NULL */
+    uint32_t growing;    /* held while the heap gets its classes */
+    uint32_t lock;       /* protects `child`, its children's neighbours, and all that follows except the nursery */
     bool serves_malloc;
     struct kolk_heap_root_ *parent;        /* NULL: none */
     struct kolk_heap_root_ *child;         /* the newest; NULL: none */
@@ -183,6 +183,10 @@ void kolk_heaps_await_end_(void);
  * meanwhile. */
 void kolk_heaps_leave_(void (*leave)(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread));
 
+/* Calls `visit` for each heap with classes, with the calling thread's record in it, or NULL. No heap can end meanwhile.
+ * Returns the sum of the results. */
+size_t kolk_heaps_each_(size_t (*visit)(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread));
+
 /* ---- heap_thread.c: threads -------------------------------------------------------------------------------------- */
 
 /* The size in bytes of a thread's record with a magazine of each class. */
@@ -284,6 +288,9 @@ void kolk_heap_decay_(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread);
 /* Does the work of kolk_heap_trim. Without `counts`, it returns the bytes of all pages, whether backed by memory or
  * not. */
 size_t kolk_heap_trim_now_(kolk_heap *heap, bool counts);
+
+/* Does the work of kolk_trim_all for all heaps. */
+size_t kolk_heap_trim_all_(void);
 
 /* ---- heap.c, heap_resize.c: by the caller at `site` -------------------------------------------------------------- */
 

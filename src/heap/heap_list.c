@@ -230,6 +230,26 @@ void kolk_heaps_remove_(uint64_t id) {
     if (key) kolk_key_drop_(key - 1);
 }
 
+/* The calling thread's record in a heap; NULL if it has none. */
+static kolk_heap_thread_ *my_record(uint64_t id) {
+    uint32_t row = row_of(id);
+    const far_heaps *page = my_far();
+    if (page && row >= far_rows(page)) return NULL;
+    const kolk_near_heap_ *entry = page ? &page->heaps[row] : &kolk_near_heaps_[row % KOLK_NEAR_HEAPS_];
+    return entry->id == id ? entry->thread : NULL;
+}
+
+size_t kolk_heaps_each_(size_t (*visit)(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread)) {
+    size_t sum = 0;
+    kolk_lock_word_(&all_heaps.lock);
+    for (uint32_t row = 1; row < all_heaps.used; row++) {
+        const heap_row *its = &all_heaps.rows[row];
+        if (its->inside) sum += visit((kolk_heap_inside_ *)its->inside, my_record(its->id));
+    }
+    kolk_unlock_word_(&all_heaps.lock);
+    return sum;
+}
+
 /* ---- A thread's end ---------------------------------------------------------------------------------------------- */
 
 void kolk_heaps_await_end_(void) {

@@ -148,6 +148,7 @@ static bool is_heap(const kolk_heap *heap) {
 /* Fills in a zeroed heap. On failure, the heap holds no memory. */
 static kolk_status make_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool serves_malloc) {
     if (desc->parent && !is_heap(desc->parent)) return KOLK_BAD_PARENT;
+    if (desc->parent && desc->budget) return KOLK_BAD_BUDGET;
     kolk_settings_ settings = kolk_settings_of_(desc->name, desc->debug); /* first, as the handler may longjmp */
     if (serves_malloc) settings.flags &= ~(uint32_t)KOLK_DEBUG_BYPASS;
     kolk_heap_root_ *root = kolk_heap_make_root_(heap, desc);
@@ -218,7 +219,8 @@ static bool keeps_classes(const kolk_heap *heap, const kolk_heap_desc *desc) {
 static kolk_status rebind_root(kolk_heap *heap, const kolk_heap_desc *desc) {
     kolk_heap_root_ *root = heap->root;
     bool inside = !desc->parent || (root->parent && desc->parent->root == root->parent);
-    bool kept = inside && !desc->memory && kolk_is_kept_(desc->limit, root->limit) && keeps_classes(heap, desc);
+    bool kept = inside && !desc->memory && kolk_is_kept_(desc->limit, root->limit) && keeps_classes(heap, desc) &&
+                (!desc->budget || (desc->budget == root->own.parent && !root->parent));
     if (!kept) return KOLK_LAYOUT_CHANGED;
     root->name = kolk_name_kept_(desc->name);
     root->on_full = desc->on_full;

@@ -5,22 +5,22 @@
 #if KOLK_HOSTED
 
 #include "../base/assert.h"
+#include "../core/trim.h"
 #include "../diag/names.h"
 #include "../os/lock.h"
 
 #include <string.h>
 
-#define NO_LIMIT (UINT64_MAX / 2) /* the budget of a heap that has none of its own, but whose parent has one */
-
 /* ---- Root -------------------------------------------------------------------------------------------------------- */
 
-static void set_budget(kolk_heap_root_ *root, const kolk_heap_root_ *parent) {
-    root->own = (kolk_budget_){root->limit ? root->limit : NO_LIMIT, parent ? parent->budget : NULL};
-    root->budget = root->limit || root->own.of ? &root->own : NULL;
+/* A heap's own budget has its limit. */
+static void set_budget(kolk_heap_root_ *root, kolk_budget *outer) {
+    root->own = (kolk_budget){.limit = root->limit, .parent = outer};
+    root->budget = root->limit || outer ? &root->own : NULL;
 }
 
 uint64_t kolk_heap_taken_bytes_(const kolk_heap_root_ *root) {
-    return (root->limit ? root->limit : NO_LIMIT) - root->own.left;
+    return kolk_budget_used(&root->own);
 }
 
 /* Takes a leaf that is no nursery's. */
@@ -69,18 +69,19 @@ kolk_heap_root_ *kolk_heap_make_root_(kolk_heap *heap, const kolk_heap_desc *des
     root->on_full = desc->on_full;
     root->context = desc->context;
     root->limit = desc->limit;
-    set_budget(root, parent);
+    set_budget(root, parent ? parent->budget : desc->budget);
     kolk_nursery_begin_(&root->nursery, root->budget);
     if (parent) join_parent(root, parent);
     kolk_store_(&kolk_leaf_record_(leaf)->next, root->nursery.owner, KOLK_RELEASE_); /* partner: kolk_heap_next_root_ */
     heap->root = root;
+    kolk_raw_store_(&kolk_trim_heaps_, (uintptr_t)kolk_heap_trim_all_, KOLK_RELAXED_);
     return root;
 }
 
 void kolk_heap_end_root_(kolk_heap_root_ *root) {
     kolk_heap_leave_parent_(root);
     kolk_nursery_end_(&root->nursery);
-    if (root->own.of) kolk_budget_give_(root->own.of, kolk_heap_taken_bytes_(root));
+    kolk_budget_give_(root->own.parent, kolk_heap_taken_bytes_(root));
     kolk_store_(&kolk_leaf_record_(kolk_leaf_of_(root))->next, 0, KOLK_RELAXED_);
     kolk_leaves_give_(kolk_leaf_of_(root), 1);
 }

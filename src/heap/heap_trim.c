@@ -43,17 +43,31 @@ void kolk_heap_decay_(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread) {
     kolk_unlock_word_(&inside->sweeping);
 }
 
+/* Releases the pages of all free slots: the first sweep finds them, the second one releases them. */
+static size_t sweep_all(kolk_heap_inside_ *inside, bool counts) {
+    kolk_lock_word_(&inside->sweeping);
+    size_t bytes = sweep_heap(inside, counts) + sweep_heap(inside, counts);
+    bytes += kolk_spares_expire_(&inside->large.spares, INT64_MAX);
+    kolk_unlock_word_(&inside->sweeping);
+    return bytes;
+}
+
 size_t kolk_heap_trim_now_(kolk_heap *heap, bool counts) {
     kolk_heap_inside_ *inside = kolk_heap_grown_(heap);
     kolk_heap_thread_ *thread = inside ? kolk_heap_thread_of_(heap) : NULL;
     if (!heap->root) return 0;
     if (!inside) return kolk_leaves_trim_(counts);
     if (thread) kolk_heap_flush_(inside, thread);
-    kolk_lock_word_(&inside->sweeping);
-    size_t bytes = sweep_heap(inside, counts) + sweep_heap(inside, counts);
-    bytes += kolk_spares_expire_(&inside->large.spares, INT64_MAX);
-    kolk_unlock_word_(&inside->sweeping);
-    return bytes + kolk_leaves_trim_(counts);
+    return sweep_all(inside, counts) + kolk_leaves_trim_(counts);
+}
+
+static size_t trim_inside(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread) {
+    if (thread) kolk_heap_flush_(inside, thread);
+    return sweep_all(inside, true);
+}
+
+size_t kolk_heap_trim_all_(void) {
+    return kolk_heaps_each_(trim_inside) + kolk_leaves_trim_(true);
 }
 
 size_t kolk_heap_trim(kolk_heap *heap) {

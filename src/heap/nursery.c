@@ -404,7 +404,7 @@ bool kolk_nursery_free_(kolk_nursery_ *nursery, const void *block) {
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
-void kolk_nursery_begin_(kolk_nursery_ *nursery, kolk_budget_ *budget) {
+void kolk_nursery_begin_(kolk_nursery_ *nursery, kolk_budget *budget) {
     static uint32_t owners;
     nursery->owner = kolk_fetch_add_(&owners, 1, KOLK_RELAXED_) + 1;
     if (nursery->owner == 0) nursery->owner = kolk_fetch_add_(&owners, 1, KOLK_RELAXED_) + 1;

@@ -52,12 +52,12 @@ typedef struct kolk_nursery_ {
     uint32_t wish;    /* how many it had before the last reset, if that returned them */
     uint32_t classes; /* the classes that it serves: all, or none if it is closed */
     unsigned char *top, *end; /* the rest of the newest run */
-    kolk_budget_ *budget;     /* for the bytes of its leaves; NULL: no limit */
+    kolk_budget *budget;      /* for the bytes of its leaves; NULL: no limit */
     kolk_young_ of[KOLK_NURSERY_CLASSES_];
 } kolk_nursery_;
 
 /* Makes a zeroed struct an empty nursery without memory. */
-void kolk_nursery_begin_(kolk_nursery_ *nursery, kolk_budget_ *budget);
+void kolk_nursery_begin_(kolk_nursery_ *nursery, kolk_budget *budget);
 
 /* From now on, it serves no block. */
 static inline void kolk_nursery_close_(kolk_nursery_ *nursery) {

@@ -65,7 +65,7 @@
 #include <string.h>
 
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_pool, shift) == 64, "the fast paths read 64 bytes and the shift");
-_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 432 && sizeof(kolk_pool_desc) == 152),
+_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 448 && sizeof(kolk_pool_desc) == 160),
                "the layout has changed: raise KOLK_ABI");
 
 /* Emit each function of pool.inl once. */

@@ -3,6 +3,7 @@
  *     | slots | live | ready | generations | stack | ages | ranks | holes 0 ... 5 | */
 #include "pool_order.h"
 
+#include "../core/budget.h"
 #include "../core/probes.h"
 #include "../os/memory.h"
 
@@ -155,6 +156,11 @@ static bool make_pool_block(kolk_pool *pool, const kolk_pool_desc *desc, const l
     return commit_slots(pool, desc->capacity);
 }
 
+/* The bytes of these slots that count towards the budget. */
+static uint64_t bytes_that_count(const kolk_pool *pool, uint32_t slots) {
+    return pool->desc.memory ? 0 : (uint64_t)slots * pool->stride;
+}
+
 kolk_status kolk_pool_make_(kolk_pool *pool, const kolk_pool_desc *desc, const kolk_settings_ *settings) {
     KOLK_ASSERT_(!pool->block && !pool->debug);
     layout shape = layout_of(desc, desc->max_capacity);
@@ -167,6 +173,10 @@ kolk_status kolk_pool_make_(kolk_pool *pool, const kolk_pool_desc *desc, const k
     pool->capacity = desc->capacity;
     pool->levels = (uint8_t)shape.levels;
     pool->debug_flags = (uint16_t)debug.settings.flags;
+    if (!kolk_budget_take_all_(desc->budget, bytes_that_count(pool, desc->capacity))) {
+        memset(pool, 0, sizeof *pool);
+        return KOLK_OVER_BUDGET;
+    }
     if (KOLK_DIAGNOSTICS && debug.settings.flags) {
         pool->debug = kolk_debug_begin_(&debug);
         if (pool->debug) pool->objects = kolk_debug_objects_(pool->debug);
@@ -180,6 +190,7 @@ kolk_status kolk_pool_make_(kolk_pool *pool, const kolk_pool_desc *desc, const k
 void kolk_pool_unmake_(kolk_pool *pool) {
     if (pool_debug_of(pool)) kolk_debug_end_(pool->debug, pool->fresh);
     kolk_block_end_(&(kolk_block_){.start = pool->block, .size = pool->block_size, .kind = pool->memory});
+    kolk_budget_give_(pool->desc.budget, bytes_that_count(pool, pool->capacity));
     memset(pool, 0, sizeof *pool);
 }
 
@@ -188,7 +199,12 @@ void kolk_pool_unmake_(kolk_pool *pool) {
 kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity) {
     if (capacity <= pool->capacity) return KOLK_OK;
     if (capacity > pool->desc.max_capacity) return KOLK_ABOVE_MAX;
-    if (!commit_slots(pool, capacity)) return KOLK_NO_MEMORY;
+    uint64_t bytes = bytes_that_count(pool, capacity - pool->capacity);
+    if (!kolk_budget_take_all_(pool->desc.budget, bytes)) return KOLK_OVER_BUDGET;
+    if (!commit_slots(pool, capacity)) {
+        kolk_budget_give_(pool->desc.budget, bytes);
+        return KOLK_NO_MEMORY;
+    }
     PROBE3(grow, pool_name_of(pool), pool->capacity, capacity);
     uint32_t head = pool->capacity - pool->first;
     if (pool->desc.reuse == KOLK_REUSE_FIFO && listed(pool) > head) { /* the ring wraps: move its first part up */
@@ -204,6 +220,7 @@ kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity) {
 bool kolk_pool_grow_(kolk_pool *pool, uint64_t needed) {
     if (needed > pool->desc.max_capacity) return false;
     uint32_t wish = kolk_block_next_capacity_(pool->capacity, pool->desc.max_capacity, pool->stride);
+    wish = pool->capacity + kolk_budget_step_(pool->desc.budget, wish - pool->capacity, pool->stride);
     if (wish > needed && kolk_pool_reserve(pool, wish) == KOLK_OK) return true;
     return kolk_pool_reserve(pool, (uint32_t)needed) == KOLK_OK;
 }

@@ -13,6 +13,7 @@ static bool keeps_layout(const kolk_pool *pool, const kolk_pool_desc *desc) {
     bool tag = kolk_is_tag_kept_(desc->tag, pool->tag);
     bool handles = kolk_is_kept_(desc->generations, own->generations) && tag;
     bool memory = kolk_is_kept_((uintptr_t)desc->memory, (uintptr_t)own->memory);
+    memory = memory && kolk_is_kept_((uintptr_t)desc->budget, (uintptr_t)own->budget);
     bool overflow = kolk_is_kept_((uintptr_t)desc->overflow, (uintptr_t)own->overflow);
     bool lives_on = kolk_is_kept_(desc->keep, own->keep) && (desc->setup || desc->teardown) == (pool->ready != NULL);
     return (sizes || kolk_sizes_matter_()) && order && handles && memory && overflow && lives_on;

@@ -10,6 +10,7 @@
 #include "pool_order.h"
 
 #include "../base/assert.h"
+#include "../core/trim.h"
 #include "../os/memory.h"
 
 /* ---- Memory given back ------------------------------------------------------------------------------------------- */
@@ -79,18 +80,18 @@ static void measure_demand(kolk_pool *pool) {
     if (pool->tick.provided < demand) pool->tick.provided = demand;
 }
 
-static void have_room(kolk_pool *pool, uint32_t budget) {
+static void have_room(kolk_pool *pool, uint32_t slots) {
     uint32_t more = pool->desc.max_capacity - pool->capacity, demand = pool->tick.demand;
     if (demand == 0 || demand < pool->capacity - pool->capacity / 8) return;
-    kolk_pool_reserve(pool, pool->capacity + (more < budget ? more : budget)); /* if this fails, alloc tries again */
+    kolk_pool_reserve(pool, pool->capacity + (more < slots ? more : slots)); /* if this fails, alloc tries again */
 }
 
 /* Makes one step of a sweep from fresh down to 0. The ends of a step lie on page boundaries, so no page belongs to two
  * steps. */
-static size_t sweep(kolk_pool *pool, uint32_t budget) {
-    KOLK_ASSERT_(budget > 0 && pool->tick.sweep <= pool->fresh);
+static size_t sweep(kolk_pool *pool, uint32_t slots) {
+    KOLK_ASSERT_(slots > 0 && pool->tick.sweep <= pool->fresh);
     uint64_t unit = slots_of_pages(pool);
-    uint64_t step = round_up(budget, unit > 64 ? unit : 64);
+    uint64_t step = round_up(slots, unit > 64 ? unit : 64);
     uint64_t end = pool->tick.sweep ? pool->tick.sweep : pool->fresh;
     uint64_t from = end > step ? round_up(end - step, unit) : 0;
     pool->tick.sweep = (uint32_t)from;
@@ -98,13 +99,18 @@ static size_t sweep(kolk_pool *pool, uint32_t budget) {
     return discard_dead(pool, from, end);
 }
 
-size_t kolk_pool_tick(kolk_pool *pool, uint32_t budget) {
+size_t kolk_pool_tick(kolk_pool *pool, uint32_t slots) {
     measure_demand(pool);
-    have_room(pool, budget);
-    if (budget == 0) return 0;
+    if (pool->tick.trims != kolk_trims_now_()) {
+        pool->tick.trims = kolk_trims_now_();
+        pool->tick.sweep = 0;
+        return kolk_pool_trim(pool);
+    }
+    have_room(pool, slots);
+    if (slots == 0) return 0;
     if ((uint64_t)pool->tick.demand * 2 >= pool->tick.provided || !may_discard(pool)) {
         pool->tick.sweep = 0;
         return 0;
     }
-    return sweep(pool, budget);
+    return sweep(pool, slots);
 }

@@ -19,7 +19,7 @@
 #define FIRST_EPOCH     4u         /* 0 means offline; no slot was retired in the three epochs before */
 
 _Static_assert(sizeof(void *) != 8 ||
-                   (sizeof(kolk_shared) == 48 && sizeof(kolk_shared_desc) == 96 && sizeof(kolk_magazine_) == 96),
+                   (sizeof(kolk_shared) == 48 && sizeof(kolk_shared_desc) == 104 && sizeof(kolk_magazine_) == 96),
                "the layout has changed: raise KOLK_ABI");
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_magazine_, shift) < 64, "the fast paths read 64 bytes");
 _Static_assert(sizeof(kolk_sharer_) <= THREAD_BYTES, "a magazine is behind its thread");
@@ -79,6 +79,7 @@ static kolk_shared_inside_ *make_shared(const kolk_shared_desc *desc, const kolk
         .slots = desc->max_capacity + slack,
         .slack = slack,
         .cache = desc->cache,
+        .budget = desc->budget,
         .has_handles = desc->generations != KOLK_GENERATIONS_NONE,
         .slow_free = desc->exact || desc->reset,
         .persistent = desc->keep || parts,
@@ -174,8 +175,9 @@ static bool keeps_shared_layout(const kolk_shared_inside_ *inside, const kolk_sh
         kolk_is_kept_(desc->max_threads, inside->max_threads) && (!desc->cache || cache == store->depot.cache);
     bool tag = kolk_is_tag_kept_(desc->tag, inside->tag);
     bool handles = (desc->generations == KOLK_GENERATIONS_RECYCLE || !store->lives) && tag;
+    bool budget = kolk_is_kept_((uintptr_t)desc->budget, (uintptr_t)store->budget);
     bool parts = (desc->setup || desc->teardown) == makes_parts(inside) && !desc->reset == !inside->reset;
-    return sizes && threads && handles && parts && (!desc->exact || store->depot.slow_free);
+    return sizes && threads && handles && budget && parts && (!desc->exact || store->depot.slow_free);
 }
 
 KOLK_NOINLINE_ kolk_status kolk_shared_rebind_abi_(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size,
@@ -213,6 +215,7 @@ KOLK_NOINLINE_ void kolk_shared_deinit(kolk_shared *pool) {
     kolk_shared_end_lives_(inside, site);
     kolk_store_end_lives_(&inside->store, site);
     if (inside->key) kolk_key_drop_(inside->key - 1);
+    kolk_budget_give_(inside->store.budget, (uint64_t)inside->store.depot.usable * inside->store.stride);
     kolk_shared_inside_ last = *inside; /* a copy, because the block is released */
     kolk_shared_end_memory_(&last);
     memset(pool, 0, sizeof *pool);

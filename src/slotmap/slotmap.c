@@ -53,7 +53,7 @@
 #include <string.h>
 
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_slotmap, capacity) == 48, "the fast paths read 48 bytes");
-_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_slotmap) == 184 && sizeof(kolk_slotmap_desc) == 96),
+_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_slotmap) == 192 && sizeof(kolk_slotmap_desc) == 104),
                "the layout has changed: raise KOLK_ABI");
 
 /* Emit each function of slotmap.inl once. */
@@ -186,6 +186,7 @@ kolk_status kolk_slotmap_rebind_abi_(kolk_slotmap *map, const kolk_slotmap_desc 
                                     map->objects, map->stride);
     if (status != KOLK_OK) return status;
     bool memory = kolk_is_kept_((uintptr_t)desc->memory, (uintptr_t)map->block);
+    memory = memory && kolk_is_kept_((uintptr_t)desc->budget, (uintptr_t)map->budget);
     bool tag = kolk_is_tag_kept_(desc->tag, map->tag);
     bool sizes = kolk_is_capacity_kept_(desc->capacity, desc->max_capacity, map->capacity, map->max_capacity);
     if (!memory || !tag || (!sizes && !kolk_sizes_matter_())) return KOLK_LAYOUT_CHANGED;
@@ -224,7 +225,12 @@ KOLK_NOINLINE_ void kolk_slotmap_deinit(kolk_slotmap *map) {
 kolk_status kolk_slotmap_reserve(kolk_slotmap *map, uint32_t capacity) {
     if (capacity <= map->capacity) return KOLK_OK;
     if (capacity > map->max_capacity) return KOLK_ABOVE_MAX;
-    if (!kolk_slotmap_commit_(map, capacity)) return KOLK_NO_MEMORY;
+    uint64_t bytes = map_bytes_that_count(map, capacity - map->capacity);
+    if (!kolk_budget_take_all_(map->budget, bytes)) return KOLK_OVER_BUDGET;
+    if (!kolk_slotmap_commit_(map, capacity)) {
+        kolk_budget_give_(map->budget, bytes);
+        return KOLK_NO_MEMORY;
+    }
     PROBE3(grow, map_name_of(map), map->capacity, capacity);
     map->capacity = capacity;
     return KOLK_OK;
@@ -234,6 +240,7 @@ kolk_status kolk_slotmap_reserve(kolk_slotmap *map, uint32_t capacity) {
 static bool grow_map(kolk_slotmap *map) {
     if (map->capacity == map->max_capacity) return false;
     uint32_t wish = kolk_block_next_capacity_(map->capacity, map->max_capacity, map->stride);
+    wish = map->capacity + kolk_budget_step_(map->budget, wish - map->capacity, map->stride);
     return kolk_slotmap_reserve(map, wish) == KOLK_OK || kolk_slotmap_reserve(map, map->capacity + 1) == KOLK_OK;
 }
 

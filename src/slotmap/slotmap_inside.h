@@ -12,6 +12,7 @@
 #include "kolk/slotmap.h"
 
 #include "../base/assert.h"
+#include "../core/budget.h"
 #include "../core/geometry.h"
 #include "../diag/debug.h"
 #include "../core/block.h"
@@ -32,6 +33,11 @@ static inline bool map_has(const kolk_slotmap *map, uint32_t flag) {
 static inline void *map_object_at(const kolk_slotmap *map, uint32_t place) {
     KOLK_ASSERT_(place < map->capacity);
     return map->objects + (size_t)place * map->stride;
+}
+
+/* The bytes of these slots that count towards the budget. */
+static inline uint64_t map_bytes_that_count(const kolk_slotmap *map, uint32_t slots) {
+    return map->memory == MEMORY_CALLERS ? 0 : (uint64_t)slots * map->stride;
 }
 
 /* The number of places with owners, one for each slot below fresh that is not worn out. */

@@ -213,9 +213,13 @@ kolk_status kolk_slotmap_make_(kolk_slotmap *map, const kolk_slotmap_desc *desc,
     map->stride = (uint32_t)round_up(desc->object_size, desc->object_align);
     kolk_set_divisor_(map->stride, &map->shift, &map->inverse);
     map->max_capacity = desc->max_capacity;
-    if (begin_debug(map, desc, settings) && make_map_block(map, desc)) return KOLK_OK;
-    kolk_slotmap_unmake_(map);
-    return KOLK_NO_MEMORY;
+    map->budget = desc->budget;
+    uint64_t bytes = desc->memory ? 0 : (uint64_t)desc->capacity * map->stride;
+    bool fits = kolk_budget_take_all_(map->budget, bytes);
+    if (fits && begin_debug(map, desc, settings) && make_map_block(map, desc)) return KOLK_OK;
+    if (fits) kolk_budget_give_(map->budget, bytes);
+    kolk_slotmap_unmake_(map); /* its capacity is still 0 */
+    return fits ? KOLK_NO_MEMORY : KOLK_OVER_BUDGET;
 }
 
 void kolk_slotmap_unmake_(kolk_slotmap *map) {
@@ -224,5 +228,6 @@ void kolk_slotmap_unmake_(kolk_slotmap *map) {
     if (map_debug_of(map)) kolk_debug_end_(map->debug, map->fresh);
     kolk_block_end_(&(kolk_block_){.start = map->block, .size = map->block_size, .kind = map->memory});
     release_blocks(map);
+    kolk_budget_give_(map->budget, map_bytes_that_count(map, map->capacity));
     memset(map, 0, sizeof *map);
 }

@@ -9,20 +9,14 @@
 
 #include <string.h>
 
-#define BUDGET_SHARE 16u /* a store takes at most 1 / BUDGET_SHARE of what is left of its budget at a time */
-
 /* ---- Supply ------------------------------------------------------------------------------------------------------ */
 
 /* Returns by how many slots the store grows next, and takes their bytes from the budget. */
 static uint32_t next_step(const kolk_slot_store_ *store, uint32_t now) {
     uint32_t extra = now == 0 ? store->slack : 0; /* capacity does not include these */
     uint32_t next = kolk_block_next_capacity_(now, store->depot.slots - extra, store->stride) + extra;
-    uint64_t bytes = (uint64_t)(next - now) * store->stride;
-    if (store->budget) {
-        uint64_t most = kolk_load_(&store->budget->left, KOLK_RELAXED_) / BUDGET_SHARE;
-        if (bytes > most) bytes = most > store->stride ? most : store->stride;
-    }
-    return (uint32_t)(kolk_budget_take_(store->budget, bytes, store->stride) / store->stride);
+    uint32_t step = kolk_budget_step_(store->budget, next - now, store->stride);
+    return (uint32_t)(kolk_budget_take_(store->budget, (uint64_t)step * store->stride, store->stride) / store->stride);
 }
 
 /* Commits more slots than the `before` usable ones. Returns true if more are usable now, even if another thread added

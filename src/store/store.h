@@ -75,10 +75,10 @@ struct kolk_slot_store_ {
     size_t block_size;
     void *owners; /* owners_size bytes in the block, for the owner */
     size_t owners_size;
-    uint8_t memory;       /* a MEMORY_ constant */
-    uint32_t lock;        /* the growth lock */
-    uint32_t slack;       /* slots that do not count towards the capacity */
-    kolk_budget_ *budget; /* for the bytes of the slots; stores may share it; NULL: no limit */
+    uint8_t memory;      /* a MEMORY_ constant */
+    uint32_t lock;       /* the growth lock */
+    uint32_t slack;      /* slots that do not count towards the capacity */
+    kolk_budget *budget; /* for the bytes of the slots; stores may share it; NULL: no limit */
 
     /* store_debug.c */
     kolk_debug *debug;  /* NULL: off */
@@ -152,7 +152,7 @@ typedef struct kolk_store_desc_ {
     unsigned char *range;
     size_t range_size;
     uint32_t colour; /* of a store in a range: by this many bytes, its metadata begin later in their page */
-    kolk_budget_ *budget;
+    kolk_budget *budget;
 } kolk_store_desc_;
 
 /* Returns how many slots fit into a range together with n_sets sets. */

@@ -235,13 +235,6 @@ static void shape(kolk_slot_store_ *store, const kolk_store_desc_ *desc) {
     store->depot.slow_free = desc->slow_free;
 }
 
-/* Takes the bytes of the slots that are usable from the start out of the budget. Returns false if the budget has too
- * few. */
-static bool take_first_bytes(const kolk_slot_store_ *store) {
-    uint64_t bytes = (uint64_t)store->depot.usable * store->stride;
-    return bytes == 0 || kolk_budget_take_(store->budget, bytes, bytes);
-}
-
 kolk_status kolk_store_begin_(kolk_slot_store_ *store, const kolk_store_desc_ *desc, const kolk_settings_ *settings) {
     kolk_status status = KOLK_OK;
     shape(store, desc);
@@ -251,12 +244,14 @@ kolk_status kolk_store_begin_(kolk_slot_store_ *store, const kolk_store_desc_ *d
     else
         status = make_block(store, desc, debug.front);
     if (status != KOLK_OK) return status;
-    if (kolk_store_begin_debug_(store, &debug) && kolk_store_commit_(store, 0, store->depot.usable) &&
-        take_first_bytes(store))
-        return KOLK_OK;
+    if (!kolk_store_begin_debug_(store, &debug) || !kolk_store_commit_(store, 0, store->depot.usable))
+        status = KOLK_NO_MEMORY;
+    else if (!kolk_budget_take_all_(store->budget, (uint64_t)store->depot.usable * store->stride))
+        status = KOLK_OVER_BUDGET;
+    if (status == KOLK_OK) return KOLK_OK;
     if (store->debug) kolk_debug_end_(store->debug, 0);
     kolk_store_end_block_(store);
-    return KOLK_NO_MEMORY;
+    return status;
 }
 
 void kolk_store_end_block_(const kolk_slot_store_ *store) {

@@ -27,7 +27,7 @@ for list in docs/README.md examples/README.md; do
 done
 
 folders=$(basename -a src/*/ | sort)
-members=$(basename -as .h include/kolk/*.h | grep -vxE 'base|compiler|kolk|typed' | sort)
+members=$(basename -as .h include/kolk/*.h | grep -vxE 'base|budget|compiler|kolk|typed' | sort)
 
 list='tests/build/lists.sh: $lists'
 listed=$(for file in $lists; do basename "${file%/*}"; done | sort)

@@ -28,6 +28,7 @@ static_assert(is_plain<kolk_resource_pool_desc>(), "");
 static_assert(is_plain<kolk_borrow_desc>(), "");
 static_assert(is_plain<kolk_heap_desc>(), "");
 static_assert(is_plain<kolk_heap_class>(), "");
+static_assert(is_plain<kolk_budget>(), "");
 static_assert(is_plain<kolk_pq_desc>(), "");
 static_assert(is_plain<kolk_sqlite_desc>(), "");
 static_assert(is_plain<kolk_tcp_desc>(), "");

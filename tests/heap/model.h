@@ -21,6 +21,7 @@ typedef struct model_block {
 
 typedef struct model {
     kolk_heap heap, parent; /* the parent may be all zero */
+    kolk_budget budget;     /* of a heap with a limit */
     uint32_t (*draw)(void *context);
     void *context;
     const char *what;
@@ -465,6 +466,7 @@ static inline void model_init(model *m) {
         model_assert(m, kolk_heap_init(&m->parent, &(kolk_heap_desc){.name = "parent"}) == KOLK_OK);
         desc.parent = &m->parent;
     }
+    if (desc.limit && !desc.parent) desc.budget = &m->budget;
     kolk_status status = kolk_heap_init(&m->heap, &desc);
     if (sizeof(void *) < 8 && !is_fixed) { /* 32-bit machines have only fixed heaps */
         model_assert(m, status == KOLK_NO_MEMORY && all_bytes_are(&m->heap, sizeof m->heap, 0));
@@ -472,6 +474,7 @@ static inline void model_init(model *m) {
     }
     if (status != KOLK_OK && m->limit) { /* the trays' initial capacity exceeds the limit */
         model_assert(m, status == KOLK_NO_MEMORY && all_bytes_are(&m->heap, sizeof m->heap, 0));
+        model_assert(m, m->budget.used_ == 0);
         m->limit = desc.limit = 0;
         status = kolk_heap_init(&m->heap, &desc);
     }
@@ -546,7 +549,7 @@ static inline void model_deinit(model *m) {
     kolk_heap_deinit(&m->parent);
     if (!leaves) model_assert(m, m->taken.count == 0);
     if (m->taken.count) model_assert(m, m->taken.last.rule == KOLK_LEAK);
-    model_assert(m, all_bytes_are(&m->heap, sizeof m->heap, 0));
+    model_assert(m, all_bytes_are(&m->heap, sizeof m->heap, 0) && m->budget.used_ == 0);
     free(m->memory);
     kolk_set_failure_handler(NULL, NULL);
 }

@@ -329,11 +329,11 @@ static void test_limit(void **state) {
     size_t pages = page / 1024;
     end_heap(&heap);
     make_sampled("sample=1", pages * 10 * 1024);
-    uint64_t before = heap.root->own.left;
+    uint64_t before = kolk_budget_used(&heap.root->own);
     for (; n < LENGTH_OF(blocks) && (blocks[n] = kolk_heap_alloc(&heap, 100)); n++) found += is_guarded(blocks[n]);
     assert_true(kolk_heap_is_valid(&heap));
     assert_int_equal(found, 10);
-    assert_int_equal(heap.root->own.left, before - 10 * page);
+    assert_int_equal(kolk_budget_used(&heap.root->own), before + 10 * page);
     kolk_heap_free(&heap, blocks[3]);
     assert_non_null(blocks[3] = kolk_heap_alloc(&heap, 100));
     while (n) kolk_heap_free(&heap, blocks[--n]);
@@ -376,12 +376,12 @@ static void test_refused(void **state) {
     assert_true(without > 0);
     make_sampled("sample=1", 1 << 20);
     void *kept = guarded(100);
-    uint64_t budget = heap.root->own.left;
+    uint64_t budget = kolk_budget_used(&heap.root->own);
     for (unsigned i = 0; i < 3; i++) {
         refuse(1, true);
         assert_null(kolk_heap_alloc(&heap, 100));
         refuse(0, false);
-        assert_int_equal(heap.root->own.left, budget);
+        assert_int_equal(kolk_budget_used(&heap.root->own), budget);
         assert_true(kolk_heap_is_valid(&heap));
     }
     refuse(1, false); /* only the guarded pages are refused, so the block is an ordinary one */

@@ -253,12 +253,12 @@ static inline size_t model_trim(model *m) {
     return bytes;
 }
 
-/* A tick does not change the order of free slots. The pool may grow by the budget at each tick. */
-static inline void model_tick(model *m, uint32_t budget, uint32_t ticks) {
+/* A tick does not change the order of free slots. The pool may grow by these slots at each tick. */
+static inline void model_tick(model *m, uint32_t slots, uint32_t ticks) {
     for (; ticks && model_can_follow(m, CALL_TRIM); ticks--) {
-        size_t bytes = kolk_pool_tick(&m->pool, budget);
+        size_t bytes = kolk_pool_tick(&m->pool, slots);
         uint32_t more = m->pool.capacity - m->capacity;
-        model_assert(m, more <= (model_can_grow(m) ? budget : 0) && m->pool.capacity <= m->desc.max_capacity);
+        model_assert(m, more <= (model_can_grow(m) ? slots : 0) && m->pool.capacity <= m->desc.max_capacity);
         m->capacity += more;
         model_gave_back(m, bytes);
     }
@@ -428,6 +428,7 @@ static inline void model_compare(const model *m, bool thoroughly) {
     model_assert(m, stats.debug == m->debug);
     model_assert(m, stats.object_size == m->pool.desc.object_size && stats.stride == m->stride);
     model_assert(m, stats.unused_bytes == (uint64_t)(m->capacity - stats.peak) * m->stride);
+    model_assert(m, m->budget.used_ == (m->desc.memory ? 0 : (uint64_t)m->pool.capacity * m->stride));
     model_assert(m, stats.failed == m->failed && stats.evictions == m->evictions);
     model_assert(m, stats.worn_out == m->worn.count && stats.recycled == m->recycled);
     model_assert(m, stats.wrong_pool == m->wrong_pool);

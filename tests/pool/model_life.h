@@ -64,6 +64,7 @@ static inline void model_listen(model *m) {
 static inline void model_init(model *m, bool foreign) {
     model_listen(m);
     m->desc.context = m;
+    m->desc.budget = &m->budget;
     if (foreign) model_lend(m);
     setenv("KOLK_BYPASS", is_bypassed(m) ? "1" : "0", 1); /* even under a tool that turns bypass on */
     unsetenv("KOLK_DEBUG");
@@ -87,7 +88,7 @@ static inline void model_deinit(model *m) {
     m->clearing = true;
     kolk_pool_deinit(&m->pool);
     model_assert(m, m->damages == 0 && m->leaked == (m->debug & KOLK_DEBUG_SITES ? live : 0));
-    model_assert(m, is_all_zero(&m->pool));
+    model_assert(m, is_all_zero(&m->pool) && m->budget.used_ == 0);
     model_assert(m, m->taken.count == 0);
     for (uint32_t slot = 0; slot < MODEL_SLOTS; slot++) {
         model_assert(m, !m->desc.reset || m->places[slot] != LIVE || m->born_in_clear[slot]);

@@ -5,6 +5,8 @@
 
 #include "../help/plain.h"
 
+#include <kolk/budget.h>
+
 #ifndef MODEL_SLOTS
 #define MODEL_SLOTS 256u
 #endif
@@ -26,7 +28,8 @@ typedef struct list {
 typedef struct model {
     kolk_pool pool;
     kolk_pool_desc desc;
-    const char *what; /* names this configuration in messages */
+    kolk_budget budget; /* of this pool alone */
+    const char *what;   /* names this configuration in messages */
     uint64_t seed, random, step;
     uint32_t stride, tag;
 

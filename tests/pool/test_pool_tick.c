@@ -4,8 +4,8 @@
 
 #include "../help/system_calls.h"
 
-#define MANY   4000u
-#define BUDGET 64u
+#define MANY       4000u
+#define TICK_SLOTS 64u
 
 /* After TICKS_OF_A_SPIKE ticks, demand is still above half of its old value, as (63/64)^43 > 1/2. After TICKS_AT_MOST
  * ticks it is below. */
@@ -16,12 +16,12 @@ static size_t page(void) {
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Returns the slots of a tick's step: the budget, rounded up to a multiple of 64 slots and to whole pages. */
-static uint64_t step_of(const kolk_pool *pool, uint32_t budget) {
+/* Returns the slots of one step: those that the tick was given, rounded up to a multiple of 64 slots and to whole pages. */
+static uint64_t step_of(const kolk_pool *pool, uint32_t slots) {
     uint64_t unit = 1;
     while (unit * pool->stride % page()) unit *= 2;
     if (unit < 64) unit = 64;
-    return (budget + unit - 1) / unit * unit;
+    return (slots + unit - 1) / unit * unit;
 }
 
 static void make_ticked(kolk_pool *pool, kolk_pool_desc desc) {
@@ -34,7 +34,7 @@ static void make_ticked(kolk_pool *pool, kolk_pool_desc desc) {
 /* A spike of MANY objects. Each `rest`-th one stays alive (none if `rest` is 0). */
 static void spike(kolk_pool *pool, void **objects, uint32_t rest) {
     for (uint32_t i = 0; i < MANY; i++) assert_non_null(objects[i] = stamped(pool, i));
-    kolk_pool_tick(pool, BUDGET);
+    kolk_pool_tick(pool, TICK_SLOTS);
     for (uint32_t i = 0; i < MANY; i++)
         if (rest == 0 || i % rest) kolk_pool_free(pool, objects[i]);
 }
@@ -55,16 +55,16 @@ static size_t needed_pages(const kolk_pool *pool) {
     return pages;
 }
 
-static void give_back_a_spike(kolk_pool_desc desc, uint32_t rest, uint32_t budget) {
+static void give_back_a_spike(kolk_pool_desc desc, uint32_t rest, uint32_t slots) {
     static void *objects[MANY];
     kolk_pool pool;
     make_ticked(&pool, desc);
     spike(&pool, objects, rest);
-    uint64_t step = step_of(&pool, budget);
+    uint64_t step = step_of(&pool, slots);
     size_t before = resident(&pool), start = before, first_tick = 0;
     for (uint32_t tick = 1; tick <= TICKS_AT_MOST + MANY / step + 1; tick++) {
         refuse(0, false);
-        size_t bytes = kolk_pool_tick(&pool, budget), now = resident(&pool);
+        size_t bytes = kolk_pool_tick(&pool, slots), now = resident(&pool);
         assert_true(bytes <= step * pool.stride && os.looked_at <= step * pool.stride);
         assert_int_equal(before - now, bytes);
         if (bytes && !first_tick) first_tick = tick;
@@ -79,32 +79,32 @@ static void give_back_a_spike(kolk_pool_desc desc, uint32_t rest, uint32_t budge
     assert_true(start - before > (size_t)MANY * OBJECT / 2);
     assert_true(!rest || is_stamped(objects[0], 0));
     /* While demand stays low, there is nothing left to do, and demand fades to the live count. */
-    for (int tick = 0; tick < 1000; tick++) assert_int_equal(kolk_pool_tick(&pool, budget), 0);
+    for (int tick = 0; tick < 1000; tick++) assert_int_equal(kolk_pool_tick(&pool, slots), 0);
     refuse(0, false);
-    for (int tick = 0; tick < 1000; tick++) assert_int_equal(kolk_pool_tick(&pool, budget), 0);
+    for (int tick = 0; tick < 1000; tick++) assert_int_equal(kolk_pool_tick(&pool, slots), 0);
     assert_int_equal(os.calls, 0);
     end_pool(&pool);
 }
 
 static void test_memory_goes_back_in_steps(void **state) {
     (void)state;
-    static const uint32_t budgets[] = {1, BUDGET, 600, 100000, UINT32_MAX};
+    static const uint32_t steps[] = {1, TICK_SLOTS, 600, 100000, UINT32_MAX};
     static const uint32_t rests[] = {0, 40};
-    for (unsigned n = 0; n < 3 * LENGTH_OF(budgets) * LENGTH_OF(rests); n++) {
-        uint32_t budget = budgets[n / 3 % LENGTH_OF(budgets)], rest = rests[n / 3 / LENGTH_OF(budgets)];
-        give_back_a_spike((kolk_pool_desc){.reuse = orders[n % 3]}, rest, budget);
-        if (n % 3 == 0) give_back_a_spike((kolk_pool_desc){.max_capacity = 2 * MANY}, rest, budget);
+    for (unsigned n = 0; n < 3 * LENGTH_OF(steps) * LENGTH_OF(rests); n++) {
+        uint32_t slots = steps[n / 3 % LENGTH_OF(steps)], rest = rests[n / 3 / LENGTH_OF(steps)];
+        give_back_a_spike((kolk_pool_desc){.reuse = orders[n % 3]}, rest, slots);
+        if (n % 3 == 0) give_back_a_spike((kolk_pool_desc){.max_capacity = 2 * MANY}, rest, slots);
     }
     static const size_t sizes[] = {1024, 4096, 5000, 8192, 12288};
     for (size_t i = 0; i < LENGTH_OF(sizes); i++) {
         give_back_a_spike((kolk_pool_desc){.object_size = sizes[i]}, 0, 1);
-        give_back_a_spike((kolk_pool_desc){.object_size = sizes[i]}, 0, BUDGET);
-        give_back_a_spike((kolk_pool_desc){.object_size = sizes[i]}, 500, BUDGET);
+        give_back_a_spike((kolk_pool_desc){.object_size = sizes[i]}, 0, TICK_SLOTS);
+        give_back_a_spike((kolk_pool_desc){.object_size = sizes[i]}, 500, TICK_SLOTS);
     }
 }
 
-/* A budget of 0 never returns memory, but is harmless. */
-static void test_no_budget(void **state) {
+/* A tick of 0 slots never returns memory, but is harmless. */
+static void test_no_slots(void **state) {
     (void)state;
     static void *objects[MANY];
     kolk_pool pool;
@@ -118,7 +118,7 @@ static void test_no_budget(void **state) {
     }
     assert_int_equal(resident(&pool), before);
     size_t bytes = 0;
-    for (int tick = 0; tick < 100; tick++) bytes += kolk_pool_tick(&pool, BUDGET);
+    for (int tick = 0; tick < 100; tick++) bytes += kolk_pool_tick(&pool, TICK_SLOTS);
     assert_int_equal(before - resident(&pool), bytes);
     assert_true(resident(&pool) <= 2 * page());
     end_pool(&pool);
@@ -134,12 +134,13 @@ static void test_hysteresis(void **state) {
     refuse(0, false);
     for (int round = 0; round < 30; round++) {
         for (uint32_t i = 0; i < MANY; i++) assert_non_null(objects[i] = kolk_pool_alloc(&pool));
-        assert_int_equal(kolk_pool_tick(&pool, BUDGET), 0);
+        assert_int_equal(kolk_pool_tick(&pool, TICK_SLOTS), 0);
         for (uint32_t i = 0; i < MANY; i++) kolk_pool_free(&pool, objects[i]);
-        for (uint32_t tick = 0; tick < TICKS_OF_A_SPIKE - 3; tick++) assert_int_equal(kolk_pool_tick(&pool, BUDGET), 0);
+        for (uint32_t tick = 0; tick < TICKS_OF_A_SPIKE - 3; tick++)
+            assert_int_equal(kolk_pool_tick(&pool, TICK_SLOTS), 0);
     }
     for (uint32_t i = 0; i < MANY * 3 / 5; i++) assert_non_null(kolk_pool_alloc(&pool));
-    for (int tick = 0; tick < 1000; tick++) assert_int_equal(kolk_pool_tick(&pool, BUDGET), 0);
+    for (int tick = 0; tick < 1000; tick++) assert_int_equal(kolk_pool_tick(&pool, TICK_SLOTS), 0);
     assert_int_equal(os.calls, 0);
     end_pool(&pool);
 }
@@ -154,15 +155,15 @@ static void test_demand_that_rises_again(void **state) {
         for (int round = 0; round < 4; round++) {
             spike(&pool, objects, 0);
             size_t full = resident(&pool);
-            while (kolk_pool_tick(&pool, BUDGET) == 0) {}
+            while (kolk_pool_tick(&pool, TICK_SLOTS) == 0) {}
             assert_true(resident(&pool) < full);
             for (uint32_t i = 0; i < MANY; i++) assert_non_null(objects[i] = stamped(&pool, i));
-            for (int tick = 0; tick < 100; tick++) assert_int_equal(kolk_pool_tick(&pool, BUDGET), 0);
+            for (int tick = 0; tick < 100; tick++) assert_int_equal(kolk_pool_tick(&pool, TICK_SLOTS), 0);
             for (uint32_t i = 0; i < MANY; i++) assert_true(is_stamped(objects[i], i));
             /* A third stays alive, so that demand halves only once and one sweep must return everything. */
             for (uint32_t i = 0; i < MANY; i++)
                 if (kolk_pool_index(&pool, objects[i]) >= MANY / 3) kolk_pool_free(&pool, objects[i]);
-            for (int tick = 0; tick < 200; tick++) kolk_pool_tick(&pool, BUDGET);
+            for (int tick = 0; tick < 200; tick++) kolk_pool_tick(&pool, TICK_SLOTS);
             assert_true(resident(&pool) <= (needed_pages(&pool) + 2) * page());
             assert_true(kolk_pool_is_valid(&pool));
             kolk_pool_clear(&pool);
@@ -189,11 +190,11 @@ static void test_nothing_else_changes(void **state) {
         for (uint32_t i = 0; i < MANY; i++)
             if (i % 37) kolk_pool_free(&twin, twins[i]);
         for (uint32_t i = 0; i < MANY && pool.generations; i += 37) handles[i] = kolk_pool_handle_of(&pool, objects[i]);
-        for (int tick = 0; tick < 30; tick++) assert_int_equal(kolk_pool_tick(&pool, BUDGET), 0);
+        for (int tick = 0; tick < 30; tick++) assert_int_equal(kolk_pool_tick(&pool, TICK_SLOTS), 0);
         uint32_t capacity = pool.capacity;                             /* ticks grow it until the demand fits */
         assert_int_equal(kolk_pool_reserve(&twin, capacity), KOLK_OK); /* FIFO takes unused slots first */
         size_t bytes = 0;
-        for (int tick = 0; tick < 200; tick++) bytes += kolk_pool_tick(&pool, BUDGET);
+        for (int tick = 0; tick < 200; tick++) bytes += kolk_pool_tick(&pool, TICK_SLOTS);
         assert_true(bytes > (size_t)MANY * OBJECT / 2);
         assert_int_equal(pool.capacity, capacity);
         assert_int_equal(kolk_pool_count(&pool), kolk_pool_count(&twin));
@@ -241,15 +242,15 @@ static void test_who_gives_nothing(void **state) {
         make_ticked(&pool, descs[i]);
         spike(&pool, objects, 0);
         refuse(0, false);
-        for (int tick = 0; tick < 300; tick++) assert_int_equal(kolk_pool_tick(&pool, BUDGET), 0);
+        for (int tick = 0; tick < 300; tick++) assert_int_equal(kolk_pool_tick(&pool, TICK_SLOTS), 0);
         assert_int_equal(os.calls, 0);
         for (uint32_t n = 0; n < MANY; n++) assert_true(is_stamped(objects[n], n));
         end_pool(&pool);
     }
 }
 
-/* A slot whose pages are returned is torn down, and set up again when it is needed. One tick tears down at most one
- * step of slots. */
+/* A slot whose pages are returned is torn down, and set up again when it is needed. A tick tears down at most the
+ * slots of one step. */
 static void test_hooks(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3 * 2; n++) {
@@ -263,11 +264,11 @@ static void test_hooks(void **state) {
                                             .context = &count});
         for (uint32_t i = 0; i < MANY; i++) assert_non_null(objects[i] = kolk_pool_alloc(&pool));
         for (uint32_t i = 1; i < MANY; i++) kolk_pool_free(&pool, objects[i]);
-        uint64_t step = step_of(&pool, BUDGET);
+        uint64_t step = step_of(&pool, TICK_SLOTS);
         size_t bytes = 0;
         for (int tick = 0; tick < 200; tick++) {
             uint32_t before = count.torn_down;
-            size_t now = kolk_pool_tick(&pool, BUDGET);
+            size_t now = kolk_pool_tick(&pool, TICK_SLOTS);
             assert_true(count.torn_down - before <= step);
             assert_true(now == 0 || count.torn_down > before);
             bytes += now;
@@ -294,7 +295,7 @@ static void test_debug_modes(void **state) {
         spike(&pool, objects, 400);
         size_t bytes = 0;
         for (int tick = 0; tick < 200; tick++) {
-            bytes += kolk_pool_tick(&pool, BUDGET);
+            bytes += kolk_pool_tick(&pool, TICK_SLOTS);
             if (tick % 40 == 0) assert_true(kolk_pool_is_valid(&pool));
         }
         assert_int_equal(bytes > (size_t)MANY * OBJECT / 2, n / 3 < 3);
@@ -319,33 +320,33 @@ static void test_growth_ahead(void **state) {
             assert_int_equal(os.calls, 0);
             refuse(0, false);
             uint32_t before = pool.capacity;
-            assert_int_equal(kolk_pool_tick(&pool, BUDGET), 0);
-            assert_true(pool.capacity <= before + BUDGET && pool.capacity <= MANY);
-            assert_true(pool.capacity <= kolk_pool_count(&pool) + pool.capacity / 8 + BUDGET + 200);
+            assert_int_equal(kolk_pool_tick(&pool, TICK_SLOTS), 0);
+            assert_true(pool.capacity <= before + TICK_SLOTS && pool.capacity <= MANY);
+            assert_true(pool.capacity <= kolk_pool_count(&pool) + pool.capacity / 8 + TICK_SLOTS + 200);
             assert_true(kolk_pool_is_valid(&pool));
         }
         assert_int_equal(pool.capacity, MANY);
         refuse(0, false);
-        for (int tick = 0; tick < 50; tick++) kolk_pool_tick(&pool, BUDGET);
+        for (int tick = 0; tick < 50; tick++) kolk_pool_tick(&pool, TICK_SLOTS);
         assert_int_equal(os.calls, 0);
         end_pool(&pool);
     }
 }
 
-/* Growth never exceeds the budget, and an unused pool does not grow. */
+/* Growth never exceeds the slots that the tick was given, and an unused pool does not grow. */
 static void test_growth_by_no_more_than_is_needed(void **state) {
     (void)state;
-    static const uint32_t budgets[] = {0, 1, 10, UINT32_MAX};
-    for (size_t i = 0; i < LENGTH_OF(budgets); i++) {
+    static const uint32_t steps[] = {0, 1, 10, UINT32_MAX};
+    for (size_t i = 0; i < LENGTH_OF(steps); i++) {
         kolk_pool pool;
         make_ticked(&pool, (kolk_pool_desc){.max_capacity = MANY});
-        for (int tick = 0; tick < 10; tick++) kolk_pool_tick(&pool, budgets[i]);
+        for (int tick = 0; tick < 10; tick++) kolk_pool_tick(&pool, steps[i]);
         assert_int_equal(pool.capacity, 0);
         assert_non_null(kolk_pool_alloc(&pool));
         while (kolk_pool_available(&pool)) kolk_pool_alloc(&pool);
         uint32_t before = pool.capacity, more = MANY - before;
-        kolk_pool_tick(&pool, budgets[i]);
-        assert_int_equal(pool.capacity, before + (more < budgets[i] ? more : budgets[i]));
+        kolk_pool_tick(&pool, steps[i]);
+        assert_int_equal(pool.capacity, before + (more < steps[i] ? more : steps[i]));
         end_pool(&pool);
     }
 }
@@ -411,13 +412,13 @@ static void test_growth_refused(void **state) {
             make_pool(&pool, &desc);
             for (uint32_t i = 0; i < 50; i++) assert_non_null(stamped(&pool, i));
             refuse(nth, true);
-            assert_int_equal(kolk_pool_tick(&pool, BUDGET), 0);
+            assert_int_equal(kolk_pool_tick(&pool, TICK_SLOTS), 0);
             bool done = nth == os.calls + 1;
             refuse(0, false);
-            assert_int_equal(pool.capacity, done ? 50 + BUDGET : 50);
+            assert_int_equal(pool.capacity, done ? 50 + TICK_SLOTS : 50);
             assert_true(kolk_pool_is_valid(&pool));
-            assert_int_equal(kolk_pool_tick(&pool, BUDGET), 0); /* tries again */
-            assert_int_equal(pool.capacity, 50 + BUDGET);
+            assert_int_equal(kolk_pool_tick(&pool, TICK_SLOTS), 0); /* tries again */
+            assert_int_equal(pool.capacity, 50 + TICK_SLOTS);
             for (uint32_t i = 0; i < 50; i++) assert_true(is_stamped(kolk_pool_at(&pool, i), i));
             assert_true(kolk_pool_is_valid(&pool));
             end_pool(&pool);
@@ -435,15 +436,15 @@ static void test_giving_back_refused(void **state) {
         spike(&pool, objects, 0);
         size_t before = resident(&pool), bytes = 0;
         refuse(n / 3 ? 2 : 1, true); /* madvise, or mincore too (then all pages count as resident): none is returned */
-        for (int tick = 0; tick < 200; tick++) bytes += kolk_pool_tick(&pool, BUDGET);
+        for (int tick = 0; tick < 200; tick++) bytes += kolk_pool_tick(&pool, TICK_SLOTS);
         assert_true(os.calls > 0);
         refuse(0, false);
         assert_int_equal(bytes, before - resident(&pool));
         assert_true(kolk_pool_is_valid(&pool));
         for (uint32_t i = 0; i < MANY; i++) assert_non_null(objects[i] = stamped(&pool, i));
-        kolk_pool_tick(&pool, BUDGET);
+        kolk_pool_tick(&pool, TICK_SLOTS);
         for (uint32_t i = 0; i < MANY; i++) kolk_pool_free(&pool, objects[i]);
-        for (int tick = 0; tick < 200; tick++) kolk_pool_tick(&pool, BUDGET);
+        for (int tick = 0; tick < 200; tick++) kolk_pool_tick(&pool, TICK_SLOTS);
         assert_true(resident(&pool) <= 2 * page()); /* the next attempt succeeds */
         end_pool(&pool);
     }
@@ -459,7 +460,7 @@ static int end_of_test(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_memory_goes_back_in_steps),
-        TEST(test_no_budget),
+        TEST(test_no_slots),
         TEST(test_hysteresis),
         TEST(test_demand_that_rises_again),
         TEST(test_nothing_else_changes),

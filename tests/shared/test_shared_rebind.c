@@ -86,6 +86,7 @@ static void test_what_is_refused(void **state) {
     refuse(&pool, (kolk_shared_desc){.max_threads = 17}, KOLK_LAYOUT_CHANGED);
     refuse(&pool, (kolk_shared_desc){.cache = 1}, KOLK_LAYOUT_CHANGED);
     refuse(&pool, (kolk_shared_desc){.tag = 4}, KOLK_LAYOUT_CHANGED);
+    refuse(&pool, (kolk_shared_desc){.budget = &(kolk_budget){0}}, KOLK_LAYOUT_CHANGED);
     refuse(&pool, (kolk_shared_desc){.generations = KOLK_GENERATIONS_NONE}, KOLK_LAYOUT_CHANGED);
     refuse(&pool, (kolk_shared_desc){.exact = true}, KOLK_LAYOUT_CHANGED);
     refuse(&pool, (kolk_shared_desc){.setup = set_up}, KOLK_LAYOUT_CHANGED);

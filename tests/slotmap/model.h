@@ -7,6 +7,8 @@
 #include "../help/model_fails.h"
 #include "snapshot_block.h"
 
+#include <kolk/budget.h>
+
 #define MODEL_MAX  40u /* the most objects of a map */
 #define REMEMBERED 64u
 
@@ -27,6 +29,7 @@ typedef struct moment {
 
 typedef struct model {
     kolk_slotmap map;
+    kolk_budget budget;     /* of this map alone */
     kolk_slotmap_desc desc; /* with the capacities in force */
     uint32_t (*draw)(void *context);
     void *context;
@@ -147,6 +150,7 @@ static inline void model_compare(model *m) {
     model_assert(m, stats.capacity == m->map.capacity && stats.max_capacity == m->desc.max_capacity);
     model_assert(m, kolk_slotmap_available(&m->map) == stats.capacity - m->count);
     model_assert(m, stats.capacity >= m->capacity && stats.capacity <= m->desc.max_capacity);
+    model_assert(m, m->budget.used_ == (m->desc.memory ? 0 : (uint64_t)m->map.capacity * m->map.stride));
     model_assert(m, stats.failed == m->failed && stats.wrong_pool == m->wrong_pool && stats.debug == m->debug);
     model_assert(m, stats.peak >= m->most && stats.peak <= stats.capacity);
     model_assert(m, stats.peak == m->most || stats.worn_out || stats.recycled || m->rewound_wear);
@@ -417,7 +421,9 @@ static inline void model_init(model *m) {
     static const char *const debug[] = {NULL, NULL, NULL, "fill", "move", "fill,move", "sites,fill", "sites"};
     static const size_t sizes[] = {1, 2, 3, 4, 7, 8, 12, 16, 24, 40, 64, 100, 128, 257, 300};
     begin_notes(&m->taken);
+    m->budget = (kolk_budget){0};
     m->desc = (kolk_slotmap_desc){.name = "model"};
+    m->desc.budget = &m->budget;
     m->desc.object_size = sizes[model_draw(m, (uint32_t)LENGTH_OF(sizes))];
     m->desc.object_align = (size_t)1 << model_draw(m, 6);
     m->desc.max_capacity = 1 + model_draw(m, MODEL_MAX);
@@ -445,7 +451,7 @@ static inline void model_deinit(model *m) {
     free(m->past.taken.bytes);
     kolk_slotmap_deinit(&m->map);
     model_have_gone(m, m->count);
-    model_assert(m, all_bytes_are(&m->map, sizeof m->map, 0));
+    model_assert(m, all_bytes_are(&m->map, sizeof m->map, 0) && m->budget.used_ == 0);
     model_assert(m, leaks ? m->taken.count >= 1 && m->taken.last.rule == KOLK_LEAK : m->taken.count == 0);
     if (!m->desc.memory) return;
     model_assert(m, take_memory_back(m->desc.memory, m->desc.memory_size, m->desc.object_align));

@@ -1,0 +1,48 @@
+/* budget.c: see budget.h. */
+#include "budget.h"
+
+#if KOLK_HOSTED
+
+#define SHARE 16u /* one step of growth takes at most this part of what is left */
+
+uint64_t kolk_budget_used(const kolk_budget *budget) {
+    return kolk_load_(&budget->used_, KOLK_RELAXED_);
+}
+
+static uint64_t left_of(const kolk_budget *budget, uint64_t used) {
+    if (!budget->limit) return UINT64_MAX - used;
+    return budget->limit > used ? budget->limit - used : 0;
+}
+
+uint32_t kolk_budget_step_(const kolk_budget *budget, uint32_t slots, uint32_t stride) {
+    if (!budget) return slots;
+    uint64_t most = left_of(budget, kolk_load_(&budget->used_, KOLK_RELAXED_)) / SHARE / stride;
+    if (most >= slots) return slots;
+    return most ? (uint32_t)most : 1;
+}
+
+/* Takes from one budget only. */
+static uint64_t take_from(kolk_budget *budget, uint64_t wish, uint64_t unit) {
+    uint64_t used = kolk_load_(&budget->used_, KOLK_RELAXED_), bytes;
+    do {
+        uint64_t left = left_of(budget, used);
+        bytes = wish < left ? wish : left;
+        bytes -= bytes % unit;
+    } while (bytes && !kolk_compare_exchange_weak_(&budget->used_, &used, used + bytes, KOLK_RELAXED_, KOLK_RELAXED_));
+    bool passes = budget->mark && used <= budget->mark && used + bytes > budget->mark;
+    if (passes && budget->on_mark) budget->on_mark(budget, budget->context);
+    return bytes;
+}
+
+uint64_t kolk_budget_take_(kolk_budget *budget, uint64_t wish, uint64_t unit) {
+    KOLK_ASSERT_(unit != 0);
+    uint64_t bytes = wish - wish % unit;
+    for (kolk_budget *at = budget; at && bytes; at = at->parent) {
+        uint64_t got = take_from(at, bytes, unit);
+        if (got < bytes) kolk_budget_give_up_to_(budget, at, bytes - got);
+        bytes = got;
+    }
+    return bytes;
+}
+
+#endif

@@ -1,0 +1,455 @@
+/* Budgets: what counts, in each kind of pool; what a pool does that has nothing left; marks; and random growth of many
+ * pools in nested budgets. Also kolk_trim_all. */
+#include "../help/debug_test.h"
+
+#include "../help/system_calls.h"
+#include "../help/threads.h"
+
+#include <kolk/kolk.h>
+
+typedef struct thing {
+    char bytes[64];
+} thing;
+
+KOLK_POOL_TYPE(pools, thing)
+KOLK_SLOTMAP_TYPE(maps, thing)
+KOLK_SHARED_TYPE(shareds, thing)
+
+static const bool has_heaps = sizeof(void *) == 8;
+
+/* ---- What counts ------------------------------------------------------------------------------------------------- */
+
+static void test_a_pool(void **state) {
+    (void)state;
+    kolk_budget budget = {.limit = 100 * sizeof(thing)};
+    pools pool;
+    assert_int_equal(
+        pools_init(&pool, &(kolk_pool_desc){.capacity = 10, .max_capacity = 1000, .budget = &budget, .debug = ""}), 0);
+    uint64_t stride = pool.pool.stride;
+    assert_int_equal(stride, 64);
+    assert_int_equal(kolk_budget_used(&budget), 10 * stride);
+    assert_int_equal(pools_reserve(&pool, 90), KOLK_OK);
+    assert_int_equal(kolk_budget_used(&budget), 90 * stride);
+    assert_int_equal(pools_reserve(&pool, 101), KOLK_OVER_BUDGET);
+    assert_int_equal(kolk_budget_used(&budget), 90 * stride);
+    for (int i = 0; i < 100; i++) assert_non_null(pools_alloc(&pool));
+    assert_null(pools_alloc(&pool));
+    assert_int_equal(kolk_budget_used(&budget), 100 * stride);
+    assert_true(kolk_pool_is_valid(&pool.pool));
+    pools_clear(&pool);
+    pools_trim(&pool);
+    assert_int_equal(kolk_budget_used(&budget), 100 * stride); /* its slots may be used again at any time */
+    pools_deinit(&pool);
+    assert_int_equal(kolk_budget_used(&budget), 0);
+}
+
+static void test_a_slot_map(void **state) {
+    (void)state;
+    kolk_budget budget = {.limit = 100 * sizeof(thing)};
+    maps map;
+    kolk_slotmap_desc desc = {.capacity = 10, .max_capacity = 1000, .budget = &budget};
+    assert_int_equal(maps_init(&map, &desc), 0);
+    assert_int_equal(kolk_budget_used(&budget), 10 * sizeof(thing));
+    assert_int_equal(maps_reserve(&map, 101), KOLK_OVER_BUDGET);
+    assert_int_equal(kolk_budget_used(&budget), 10 * sizeof(thing));
+    for (int i = 0; i < 100; i++) assert_non_null(maps_add(&map, NULL));
+    assert_null(maps_add(&map, NULL));
+    assert_int_equal(kolk_budget_used(&budget), 100 * sizeof(thing));
+    assert_true(kolk_slotmap_is_valid(&map.map));
+    maps_deinit(&map);
+    assert_int_equal(kolk_budget_used(&budget), 0);
+}
+
+static void test_a_shared_pool(void **state) {
+    (void)state;
+    kolk_budget budget = {.limit = 100 * sizeof(thing)};
+    shareds pool;
+    shareds_local local;
+    kolk_shared_desc desc = {.capacity = 10, .max_capacity = 1000, .cache = KOLK_NO_CACHE, .budget = &budget};
+    assert_int_equal(shareds_init(&pool, &desc), 0);
+    assert_int_equal(kolk_budget_used(&budget), 10 * sizeof(thing));
+    assert_int_equal(shareds_local_init(&local, &pool), 0);
+    for (int i = 0; i < 100; i++) assert_non_null(shareds_alloc(&local));
+    assert_null(shareds_alloc(&local));
+    assert_int_equal(kolk_budget_used(&budget), 100 * sizeof(thing));
+    shareds_local_deinit(&local);
+    shareds_deinit(&pool);
+    assert_int_equal(kolk_budget_used(&budget), 0);
+}
+
+static void test_a_heap(void **state) {
+    (void)state;
+    if (!has_heaps) skip();
+    kolk_budget budget = {.limit = 1 << 20};
+    kolk_heap heap = {0}, child = {0};
+    assert_int_equal(kolk_heap_init(&heap, &(kolk_heap_desc){.budget = &budget}), 0);
+    assert_int_equal(kolk_budget_used(&budget), 0);
+    size_t bytes = 0;
+    for (size_t size = 16; kolk_heap_alloc(&heap, size); size = size < 5000 ? size + 16 : 16) bytes += size;
+    assert_true(bytes > (1 << 20) / 2);
+    assert_in_range(kolk_budget_used(&budget), bytes, 1 << 20);
+    assert_true(kolk_heap_is_valid(&heap));
+    assert_null(kolk_heap_alloc(&heap, 100000));
+    kolk_heap_reset(&heap);
+    assert_non_null(kolk_heap_alloc(&heap, 100));
+
+    assert_int_equal(kolk_heap_init(&child, &(kolk_heap_desc){.parent = &heap, .budget = &budget}), KOLK_BAD_BUDGET);
+    assert_int_equal(kolk_heap_init(&child, &(kolk_heap_desc){.parent = &heap}), KOLK_OK);
+    uint64_t before = kolk_budget_used(&budget);
+    assert_non_null(kolk_heap_alloc(&child, 100000)); /* its bytes count towards its parent's budget */
+    assert_true(kolk_budget_used(&budget) >= before + 100000);
+    kolk_heap_deinit(&child);
+    assert_int_equal(kolk_budget_used(&budget), before);
+    kolk_heap_deinit(&heap);
+    assert_int_equal(kolk_budget_used(&budget), 0);
+}
+
+/* The caller's memory does not count. */
+static void test_memory_of_the_caller(void **state) {
+    (void)state;
+    static KOLK_ALIGNAS(16) char space[10000];
+    kolk_budget budget = {.limit = 1};
+    kolk_pool pool;
+    kolk_slotmap map;
+    assert_int_equal(
+        kolk_pool_init(
+            &pool,
+            &(kolk_pool_desc){.object_size = 16, .memory = space, .memory_size = sizeof space, .budget = &budget}),
+        KOLK_OK);
+    assert_non_null(kolk_pool_alloc(&pool));
+    kolk_pool_deinit(&pool);
+    assert_int_equal(
+        kolk_slotmap_init(
+            &map,
+            &(kolk_slotmap_desc){.object_size = 16, .memory = space, .memory_size = sizeof space, .budget = &budget}),
+        KOLK_OK);
+    assert_non_null(kolk_slotmap_add(&map, NULL));
+    kolk_slotmap_deinit(&map);
+    assert_int_equal(kolk_budget_used(&budget), 0);
+    kolk_heap heap = {0};
+    kolk_heap_desc fixed = {.memory = space, .memory_size = sizeof space, .budget = &budget};
+    assert_int_equal(kolk_heap_init(&heap, &fixed), KOLK_FIXED_HEAP);
+}
+
+/* ---- Nothing is left --------------------------------------------------------------------------------------------- */
+
+static void test_init_over_budget(void **state) {
+    (void)state;
+    kolk_budget budget = {.limit = 999};
+    pools pool;
+    maps map;
+    shareds shared;
+    assert_int_equal(pools_init(&pool, &(kolk_pool_desc){.capacity = 16, .budget = &budget}), KOLK_OVER_BUDGET);
+    assert_true(is_all_zero(&pool.pool));
+    assert_int_equal(maps_init(&map, &(kolk_slotmap_desc){.capacity = 16, .budget = &budget}), KOLK_OVER_BUDGET);
+    assert_int_equal(shareds_init(&shared, &(kolk_shared_desc){.capacity = 16, .budget = &budget}), KOLK_OVER_BUDGET);
+    assert_int_equal(kolk_budget_used(&budget), 0);
+    assert_string_equal(kolk_status_text(KOLK_OVER_BUDGET),
+                        "the budget, or one that it is part of, has too few bytes left");
+}
+
+static double cost_of(const void *object, void *context) {
+    (void)context;
+    return *(const char *)object;
+}
+
+/* A pool that has nothing left evicts, as a full pool does. */
+static void test_eviction(void **state) {
+    (void)state;
+    kolk_budget budget = {.limit = 8 * sizeof(thing)};
+    pools pool;
+    kolk_pool_desc desc = {
+        .max_capacity = 100, .budget = &budget, .on_full = kolk_pool_evict_cheapest, .cost = cost_of, .debug = ""};
+    assert_int_equal(pools_init(&pool, &desc), 0);
+    for (int i = 0; i < 20; i++) pools_alloc(&pool)->bytes[0] = (char)(i + 1);
+    assert_int_equal(pools_count(&pool), 8);
+    pools_clear(&pool);
+    pools_deinit(&pool);
+}
+
+/* If one pool grows by itself, others still get something. */
+static void test_shares(void **state) {
+    (void)state;
+    kolk_budget budget = {.limit = 1000 * sizeof(thing)};
+    pools greedy;
+    pools_init(&greedy, &(kolk_pool_desc){.capacity = 500, .max_capacity = 10000, .budget = &budget, .debug = ""});
+    for (int i = 0; i < 501; i++) assert_non_null(pools_alloc(&greedy));
+    assert_int_equal(kolk_budget_used(&budget), (500 + 500 / 16) * sizeof(thing));
+    pools_deinit(&greedy);
+}
+
+/* If the system refuses memory, the bytes are given back. */
+static void test_refused_memory(void **state) {
+    (void)state;
+    for (unsigned nth = 1; nth <= 12; nth++) { /* the last ones are refused only the growth */
+        kolk_budget budget = {.limit = 1 << 24};
+        pools pool;
+        maps map;
+        shareds shared;
+        refuse(nth, true);
+        kolk_status status =
+            pools_init(&pool, &(kolk_pool_desc){.capacity = 1000, .max_capacity = 100000, .budget = &budget});
+        refuse(0, false);
+        assert_int_equal(kolk_budget_used(&budget), status ? 0 : 1000 * (uint64_t)pool.pool.stride);
+        uint64_t before = kolk_budget_used(&budget);
+        refuse(1, true);
+        if (!status) assert_int_equal(pools_reserve(&pool, 100000), KOLK_NO_MEMORY);
+        refuse(0, false);
+        assert_int_equal(kolk_budget_used(&budget), before);
+        pools_deinit(&pool);
+        assert_int_equal(kolk_budget_used(&budget), 0);
+
+        refuse(nth, true);
+        status = maps_init(&map, &(kolk_slotmap_desc){.capacity = 1000, .max_capacity = 100000, .budget = &budget});
+        refuse(0, false);
+        assert_int_equal(kolk_budget_used(&budget), status ? 0 : 1000 * sizeof(thing));
+        before = kolk_budget_used(&budget);
+        refuse(1, true);
+        if (!status) assert_int_equal(maps_reserve(&map, 100000), KOLK_NO_MEMORY);
+        refuse(0, false);
+        assert_int_equal(kolk_budget_used(&budget), before);
+        maps_deinit(&map);
+        assert_int_equal(kolk_budget_used(&budget), 0);
+
+        refuse(nth, true);
+        status = shareds_init(&shared, &(kolk_shared_desc){.capacity = 1000, .max_capacity = 9999, .budget = &budget});
+        refuse(0, false);
+        assert_true(status ? kolk_budget_used(&budget) == 0 : kolk_budget_used(&budget) >= 1000 * sizeof(thing));
+        shareds_deinit(&shared);
+        assert_int_equal(kolk_budget_used(&budget), 0);
+    }
+}
+
+/* ---- Marks ------------------------------------------------------------------------------------------------------- */
+
+static unsigned marks_passed;
+static uint64_t used_at_mark;
+
+static void count_mark(kolk_budget *budget, void *context) {
+    assert_ptr_equal(context, &marks_passed);
+    used_at_mark = kolk_budget_used(budget);
+    marks_passed++;
+}
+
+static void test_marks(void **state) {
+    (void)state;
+    kolk_budget all = {.mark = 50 * sizeof(thing), .on_mark = count_mark, .context = &marks_passed};
+    kolk_budget part = {.limit = 100 * sizeof(thing), .parent = &all};
+    pools first, second;
+    marks_passed = 0;
+    pools_init(&first, &(kolk_pool_desc){.capacity = 50, .max_capacity = 1000, .budget = &part, .debug = ""});
+    assert_int_equal(marks_passed, 0);
+    assert_int_equal(pools_reserve(&first, 51), KOLK_OK);
+    assert_int_equal(marks_passed, 1);
+    assert_int_equal(used_at_mark, 51 * sizeof(thing));
+    assert_int_equal(pools_reserve(&first, 60), KOLK_OK); /* it is above the mark already */
+    assert_int_equal(marks_passed, 1);
+    pools_deinit(&first);
+    pools_init(&second, &(kolk_pool_desc){.capacity = 80, .budget = &all, .debug = ""});
+    assert_int_equal(marks_passed, 2);
+    assert_int_equal(kolk_budget_used(&part), 0);
+    assert_int_equal(kolk_budget_used(&all), 80 * sizeof(thing));
+    pools_deinit(&second);
+    assert_int_equal(kolk_budget_used(&all), 0);
+}
+
+/* A budget that the outer one refuses takes nothing. */
+static void test_outer_limit(void **state) {
+    (void)state;
+    kolk_budget all = {.limit = 30 * sizeof(thing)}, part = {.parent = &all};
+    pools pool;
+    assert_int_equal(pools_init(&pool, &(kolk_pool_desc){.capacity = 31, .budget = &part, .debug = ""}),
+                     KOLK_OVER_BUDGET);
+    assert_int_equal(kolk_budget_used(&part), 0);
+    assert_int_equal(kolk_budget_used(&all), 0);
+    assert_int_equal(pools_init(&pool, &(kolk_pool_desc){.capacity = 30, .budget = &part, .debug = ""}), KOLK_OK);
+    assert_int_equal(kolk_budget_used(&part), 30 * sizeof(thing));
+    pools_deinit(&pool);
+}
+
+/* ---- Rebind ------------------------------------------------------------------------------------------------------ */
+
+static void test_rebind(void **state) {
+    (void)state;
+    kolk_budget budget = {.limit = 1 << 20}, other = {.limit = 1 << 20};
+    pools pool;
+    maps map;
+    shareds shared;
+    pools_init(&pool, &(kolk_pool_desc){.capacity = 10, .budget = &budget});
+    assert_int_equal(pools_rebind(&pool, &(kolk_pool_desc){.budget = &other}), KOLK_LAYOUT_CHANGED);
+    assert_int_equal(pools_rebind(&pool, &(kolk_pool_desc){.budget = &budget}), KOLK_OK);
+    assert_int_equal(pools_rebind(&pool, &(kolk_pool_desc){.budget = NULL}), KOLK_OK);
+    maps_init(&map, &(kolk_slotmap_desc){.capacity = 10, .budget = &budget});
+    assert_int_equal(maps_rebind(&map, &(kolk_slotmap_desc){.budget = &other}), KOLK_LAYOUT_CHANGED);
+    assert_int_equal(maps_rebind(&map, &(kolk_slotmap_desc){.budget = &budget}), KOLK_OK);
+    shareds_init(&shared, &(kolk_shared_desc){.capacity = 10, .budget = &budget});
+    assert_int_equal(shareds_rebind(&shared, &(kolk_shared_desc){.budget = &other}), KOLK_LAYOUT_CHANGED);
+    assert_int_equal(shareds_rebind(&shared, &(kolk_shared_desc){.budget = &budget}), KOLK_OK);
+    pools_deinit(&pool);
+    maps_deinit(&map);
+    shareds_deinit(&shared);
+    assert_int_equal(kolk_budget_used(&budget), 0);
+    if (!has_heaps) return;
+    kolk_heap heap = {0};
+    kolk_heap_init(&heap, &(kolk_heap_desc){.budget = &budget});
+    assert_int_equal(kolk_heap_rebind(&heap, &(kolk_heap_desc){.budget = &other}), KOLK_LAYOUT_CHANGED);
+    assert_int_equal(kolk_heap_rebind(&heap, &(kolk_heap_desc){.budget = &budget}), KOLK_OK);
+    kolk_heap_deinit(&heap);
+}
+
+/* ---- Random work: many pools in two budgets, the inner one part of the outer one --------------------------------- */
+
+enum { POOLS = 12 };
+
+static void test_random_growth(void **state) {
+    (void)state;
+    kolk_budget budgets[2] = {{.limit = 4000 * sizeof(thing)}, {.limit = 2500 * sizeof(thing), .parent = &budgets[0]}};
+    pools all[POOLS] = {{{0}}};
+    uint64_t random = seed;
+    for (uint64_t n = 0; n < operations; n++) {
+        pools *pool = &all[random_below(&random, POOLS)];
+        uint32_t inner = (uint32_t)(pool - all) % 2, wish = random_below(&random, 1500);
+        if (!pool->pool.stride)
+            pools_init(pool,
+                       &(kolk_pool_desc){
+                           .capacity = wish % 100 + 1, .max_capacity = 2000, .budget = &budgets[inner], .debug = ""});
+        else if (random_below(&random, 4) == 0)
+            pools_deinit(pool);
+        else if (random_below(&random, 2))
+            pools_reserve(pool, wish);
+        else
+            for (uint32_t i = 0; i < wish && pools_alloc(pool);) i++;
+        uint64_t slots[2] = {0, 0};
+        for (int p = 0; p < POOLS; p++) slots[p % 2] += all[p].pool.capacity;
+        assert_int_equal(kolk_budget_used(&budgets[1]), slots[1] * sizeof(thing));
+        assert_int_equal(kolk_budget_used(&budgets[0]), (slots[0] + slots[1]) * sizeof(thing));
+        assert_true(slots[1] <= 2500 && slots[0] + slots[1] <= 4000);
+    }
+    for (int p = 0; p < POOLS; p++) pools_deinit(&all[p]);
+    assert_int_equal(kolk_budget_used(&budgets[0]), 0);
+}
+
+/* Threads with a shared pool and a heap, and one that makes and ends pools, have one budget. */
+static kolk_budget common = {.limit = 1 << 21};
+static shareds common_pool;
+static kolk_heap common_heap;
+
+static void *work_in_common(void *unused) {
+    shareds_local local;
+    void *blocks[50];
+    uint64_t random = seed;
+    REQUIRE(shareds_local_init(&local, &common_pool) == KOLK_OK);
+    for (uint64_t n = 0; n < operations / 10; n++) {
+        thing *one = shareds_alloc(&local), *other = shareds_alloc(&local);
+        uint32_t count = random_below(&random, 50), size = 1 + random_below(&random, 5000);
+        for (uint32_t i = 0; has_heaps && i < count; i++) blocks[i] = kolk_heap_alloc(&common_heap, size);
+        REQUIRE(kolk_budget_used(&common) <= common.limit);
+        for (uint32_t i = 0; has_heaps && i < count; i++) kolk_heap_free(&common_heap, blocks[i]);
+        shareds_free(&local, one);
+        shareds_free(&local, other);
+    }
+    shareds_local_deinit(&local);
+    return unused;
+}
+
+static void *make_pools(void *unused) {
+    for (uint64_t n = 0; n < operations / 10; n++) {
+        pools pool = {{0}};
+        pools_init(&pool, &(kolk_pool_desc){.capacity = 1000, .max_capacity = 9000, .budget = &common});
+        for (int i = 0; i < 9000 && pools_alloc(&pool);) i++;
+        REQUIRE(kolk_budget_used(&common) <= common.limit);
+        pools_clear(&pool);
+        pools_deinit(&pool);
+        kolk_trim_all();
+    }
+    return unused;
+}
+
+static void test_threads(void **state) {
+    (void)state;
+    pthread_t threads[3];
+    assert_int_equal(shareds_init(&common_pool, &(kolk_shared_desc){.max_capacity = 5000, .budget = &common}), 0);
+    if (has_heaps) assert_int_equal(kolk_heap_init(&common_heap, &(kolk_heap_desc){.budget = &common}), 0);
+    for (int t = 0; t < 3; t++) pthread_create(&threads[t], NULL, t < 2 ? work_in_common : make_pools, NULL);
+    for (int t = 0; t < 3; t++) pthread_join(threads[t], NULL);
+    shareds_deinit(&common_pool);
+    kolk_heap_deinit(&common_heap);
+    assert_int_equal(kolk_budget_used(&common), 0);
+}
+
+/* ---- kolk_trim_all ----------------------------------------------------------------------------------------------- */
+
+static void use_a_lot(kolk_heap *heap) {
+    static void *blocks[20000];
+    for (size_t i = 0; i < LENGTH_OF(blocks); i++) assert_non_null(blocks[i] = kolk_heap_alloc(heap, 200));
+    for (size_t i = 0; i < LENGTH_OF(blocks); i++) memset(blocks[i], 1, 200);
+    for (size_t i = 0; i < LENGTH_OF(blocks); i++) kolk_heap_free(heap, blocks[i]);
+}
+
+static void test_trim_all_heaps(void **state) {
+    (void)state;
+    kolk_heap heaps[3] = {{0}};
+    kolk_trim_all(); /* what the other tests have left */
+    assert_int_equal(kolk_trim_all(), 0);
+    if (!has_heaps) skip();
+    for (int h = 0; h < 3; h++) kolk_heap_init(&heaps[h], &(kolk_heap_desc){.name = h ? "more" : NULL});
+    for (int h = 0; h < 2; h++) use_a_lot(&heaps[h]);
+    void *live = kolk_heap_alloc(&heaps[2], 100);
+    memset(live, 7, 100);
+    assert_true(kolk_trim_all() > 2 * 20000 * 150);
+    assert_true(kolk_trim_all() < 1 << 20);
+    assert_int_equal(((char *)live)[99], 7);
+    use_a_lot(&heaps[2]);
+    for (int h = 0; h < 3; h++) assert_true(kolk_heap_is_valid(&heaps[h]));
+    for (int h = 0; h < 3; h++) kolk_heap_deinit(&heaps[h]);
+    assert_true(kolk_trim_all() < 1 << 20);
+}
+
+/* A pool that ticks is trimmed by the next tick, once. */
+static void test_trim_all_pools(void **state) {
+    (void)state;
+    pools pool;
+    enum { COUNT = 10000 };
+    pools_init(&pool, &(kolk_pool_desc){.capacity = COUNT, .debug = ""});
+    pools_tick(&pool, 64); /* it has now seen the calls that the tests before have made */
+    for (int i = 0; i < COUNT; i++) memset(pools_alloc(&pool), 1, sizeof(thing));
+    size_t full = resident(&pool.pool);
+    pools_clear(&pool);
+    pools_tick(&pool, 64);
+    assert_true(resident(&pool.pool) > full / 2); /* a tick alone gives back little, and not yet */
+    kolk_trim_all();
+    kolk_trim_all();
+    assert_true(resident(&pool.pool) > full / 2); /* no other thread may trim it */
+    size_t bytes = pools_tick(&pool, 64);
+    assert_true(bytes > full / 2);
+    assert_true(resident(&pool.pool) < full / 2);
+    assert_true(kolk_pool_is_valid(&pool.pool));
+    for (int i = 0; i < COUNT; i++) memset(pools_alloc(&pool), 1, sizeof(thing));
+    pools_clear(&pool);
+    pools_tick(&pool, 64);
+    assert_true(resident(&pool.pool) > full / 2);
+    pools_deinit(&pool);
+}
+
+int main(void) {
+    begin_random_work(3000);
+    const struct CMUnitTest tests[] = {
+        DEBUG_TEST(test_a_pool),
+        DEBUG_TEST(test_a_slot_map),
+        DEBUG_TEST(test_a_shared_pool),
+        DEBUG_TEST(test_a_heap),
+        DEBUG_TEST(test_memory_of_the_caller),
+        DEBUG_TEST(test_init_over_budget),
+        DEBUG_TEST(test_eviction),
+        DEBUG_TEST(test_shares),
+        DEBUG_TEST(test_refused_memory),
+        DEBUG_TEST(test_marks),
+        DEBUG_TEST(test_outer_limit),
+        DEBUG_TEST(test_rebind),
+        DEBUG_TEST(test_random_growth),
+        DEBUG_TEST(test_threads),
+        DEBUG_TEST(test_trim_all_heaps),
+        DEBUG_TEST(test_trim_all_pools),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
