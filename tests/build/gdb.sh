@@ -1,10 +1,11 @@
 #!/bin/bash
 # Makes gdb print the pools, slot maps, shared pools, queues, resource pools and heaps of tests/build/gdb/program.c, in
 # the running program and in its core dump, with and without optimisation, with the script inside the shared library and
-# with the installed one. The files beside the program are dialogues: each line that begins with "> " is a command, and
-# gdb must print exactly the lines after it, with N in place of thread numbers and ADDRESS in place of the addresses of
-# a queue's items. No command may call a function of the program: that is impossible in a core dump, and in gdb 13 on
-# processors with AMX. A string literal in an expression is such a call, as gdb allocates it with the program's malloc.
+# with the installed one, and with a library that was compiled without debug information. The files beside the program
+# are dialogues: each line that begins with "> " is a command, and gdb must print exactly the lines after it, with N in
+# place of thread numbers and ADDRESS in place of the addresses of a queue's items. No command may call a function of
+# the program: that is impossible in a core dump, and in gdb 13 on processors with AMX. A string literal in an
+# expression is such a call, as gdb allocates it with the program's malloc.
 # Usage: CC=... gdb.sh BUILD
 set -euo pipefail
 build=$(realpath "$1")
@@ -63,6 +64,25 @@ for level in 0 2; do
 done
 ask damage -- "${trust[@]}" "${library[@]}" "${to_stop[@]}" "$work/program0"
 ask bypass -- "${trust[@]}" "${library[@]}" -ex 'set environment KOLK_BYPASS 1' "${to_stop[@]}" "$work/program0"
+
+# A library as the build type Release compiles it, in which only embed.c has debug information. The other objects are
+# those of this build, without what -g has added to them.
+release=$work/release
+cmake -S . -B "$release" -G 'Unix Makefiles' -DCMAKE_C_COMPILER="$CC" -DCMAKE_BUILD_TYPE=Release -DKOLK_BUILD_CLI=OFF \
+  -DKOLK_BUILD_ADAPTERS=OFF -DKOLK_BUILD_MALLOC=OFF > "$work/log" && make -C "$release" debug/embed.c.o >> "$work/log" ||
+  { cat "$work/log"; exit 1; }
+types=CMakeFiles/kolk-shared.dir/debug/embed.c.o
+if grep -aF -e "$PWD" -e "$build" -e "$work" "$build/$types" "$release/$types"; then
+  echo "embed.c.o has paths of this machine" >&2
+  exit 1
+fi
+cp -r "$build/CMakeFiles/kolk-shared.dir" "$work/objects"
+rm "$work/objects/debug/embed.c.o"
+find "$work/objects" -name '*.o' -exec strip --strip-debug {} + -exec "$CC" -shared -pthread -Wl,-soname,libkolk.so.1 \
+  -o "$release/libkolk.so.1" "$release/$types" {} +
+use "$release"
+ask "${dialogues[@]}" -- "${trust[@]}" "${library[@]}" "${to_stop[@]}" -ex "generate-core-file $work/core" "$work/program2"
+ask "${dialogues[@]}" -- "${trust[@]}" "$work/program2" "$work/core"
 
 # Installed under gdb's own prefix: gdb finds the script twice, or once if the library is stripped.
 cmake --install "$build" --prefix "$work/usr" > /dev/null
