@@ -1,4 +1,4 @@
-"""kolk in gdb: pools, slot maps, shared pools and their locals, resource pools, heaps, handles in words, and
+"""kolk in gdb: pools, slot maps, shared pools and their locals, queues, resource pools, heaps, handles in words, and
 $kolk_get. libkolk.so contains this file: see docs/debugging.md.
 
 Everything is read from memory, and no function of the program is called. So it works on a core dump, and on a program
@@ -36,7 +36,7 @@ def name_at(address):
     try:
         while len(name) < NAME_AT_MOST and not name.endswith(b"\0"):
             name += read(address + len(name), 1)
-    except gdb.error:
+    except (gdb.error, OverflowError):
         return f"<name at {address:#x} is not readable>"
     dots = "" if name.endswith(b"\0") else "..."
     plain = (chr(c) if 32 <= c < 127 and c not in b'"\\' else f"\\{c:03o}" for c in name.rstrip(b"\0"))
@@ -369,6 +369,92 @@ class Local:
         return f"local of {name}, {free} of {int(magazine['cache'])} free slots at hand{offline}"
 
 
+class Queue:
+    """A kolk_queue. item_type is the type of its items, or None if it is unknown."""
+
+    PUSH, POP = 0, 1  # the ends
+    OPEN, TICKETS = 1, 3  # of an end's ticket: the bit of an open gate; the ticket is above these bits
+    CELL_HEAD = 8  # bytes of a cell before the item
+
+    def __init__(self, value, item_type=None):
+        self.value = value
+        self.item_size, self.stride, self.capacity = map(self.number, ("item_size", "stride", "capacity"))
+        self.lap = self.number("mask") + 1
+        self.item_type = item_type if item_type and item_type.sizeof == self.item_size else None
+        tickets = [int(value["ends"][end]["ticket"]) for end in (self.PUSH, self.POP)]
+        self.tail, self.head = (ticket >> self.TICKETS for ticket in tickets)
+        self.is_open = [bool(ticket & self.OPEN) for ticket in tickets]
+        laps = self.tail // self.lap - self.head // self.lap
+        self.count = self.tail % self.lap - self.head % self.lap + laps * self.capacity
+        self.waiting, self.waiting_fault = zip(*map(self.waiters, (self.PUSH, self.POP)))
+
+    def number(self, name):
+        return int(self.value[name])
+
+    def waiters(self, end):
+        """Returns how many threads wait at an end, and why their list cannot be read or None. Without libkolk's debug
+        information the number is "some"."""
+        waiter, its_type = self.value["ends"][end]["waiters"]["first"], type_named("struct kolk_waiter_")
+        if not int(waiter) or not its_type or not its_type.fields():
+            return "some" if int(waiter) else 0, None
+        known = set()
+        while int(waiter):
+            if int(waiter) in known or not is_readable(int(waiter), its_type.sizeof):
+                return len(known), "the list of waiters is damaged"
+            known.add(int(waiter))
+            waiter = waiter.cast(its_type.pointer())["behind"]
+        return len(known), None
+
+    def fault(self):
+        """Returns why this is not a valid queue, or None if it is valid."""
+        if not any(map(self.number, ("cells", "mask", "stride", "item_size", "capacity"))):
+            return "all zero, as before init and after deinit"
+        if not self.item_size or self.stride != (self.CELL_HEAD + self.item_size + 7) // 8 * 8:
+            return f"item_size {self.item_size} does not fit stride {self.stride}"
+        if self.lap != max(2, 1 << (self.capacity - 1).bit_length()):
+            return f"mask {self.lap - 1} is not that of capacity {self.capacity}"
+        if self.number("bytes") != self.capacity * self.stride:
+            return f"{self.value['bytes']} bytes are not {self.capacity} cells of stride {self.stride}"
+        if max(self.head % self.lap, self.tail % self.lap) >= self.capacity or not 0 <= self.count <= self.capacity:
+            return f"tickets {self.head} to {self.tail} do not fit capacity {self.capacity}"
+        if self.is_open[self.PUSH] and not self.is_open[self.POP]:
+            return "only pops are shut down"
+        if not is_readable(self.number("cells"), self.number("bytes")):
+            return "cells is not readable"
+        return self.waiting_fault[self.PUSH] or self.waiting_fault[self.POP]
+
+    def to_string(self):
+        fault = self.fault()
+        if fault:
+            return f"no queue ({fault})"
+        pushes = self.value["ends"][self.PUSH]
+        words = name_at(self.number("name")) + ": " if self.number("name") else ""
+        words += f"queue of {self.item_size}-byte items, {self.count} of {self.capacity} queued"
+        words += f", peak {self.capacity if int(pushes['was_blocked']) else self.count}"
+        for waiting, what in zip(self.waiting, ("room", "items")):
+            words += f", {waiting} waiting for {what}" if waiting else ""
+        words += f", {pushes['failed']} failed" if int(pushes["failed"]) else ""
+        return words + ("" if self.is_open[self.PUSH] else ", closed" if self.is_open[self.POP] else ", shut down")
+
+    def children(self):
+        """Yields the items, the first to be popped first."""
+        for n in range(0 if self.fault() else self.count):
+            lap, number = self.head // self.lap * self.lap, self.head % self.lap + n
+            if number >= self.capacity:
+                lap, number = lap + self.lap, number - self.capacity
+            yield f"[{n}]", self.item(self.value["cells"] + number * self.stride, lap + 1)
+
+    def item(self, cell, turn):
+        """Returns the item of a cell, or words if the cell has not the turn that a push leaves."""
+        try:
+            if int(cell.cast(self.value["mask"].type.pointer()).dereference()) != turn:
+                return "being pushed"
+        except gdb.error:
+            return "not readable"
+        pointer = (cell + self.CELL_HEAD).cast((self.item_type or gdb.lookup_type("void")).pointer())
+        return pointer.dereference() if self.item_type else pointer
+
+
 class Resources:
     """A kolk_resource_pool. Its contents are readable if libkolk has debug information."""
 
@@ -497,6 +583,12 @@ def type_named(name):
         return None
 
 
+def type_of_typedef(name):
+    """Returns the type that typed.h calls so, or None."""
+    found = type_named(name)
+    return found.target() if found and found.code == gdb.TYPE_CODE_TYPEDEF else None
+
+
 def shared(value, object_type=None):
     return Shared(value["inside"], object_type)
 
@@ -512,9 +604,7 @@ def store_of(value):
             return kind(value)
         untyped = wrapped(value, member, untyped_tag)
         if untyped is not None:
-            object_type = type_named(f"{tag}_object")
-            is_typedef = object_type and object_type.code == gdb.TYPE_CODE_TYPEDEF
-            return kind(untyped, object_type.target() if is_typedef else None)
+            return kind(untyped, type_of_typedef(f"{tag}_object"))
     return None
 
 
@@ -523,6 +613,14 @@ def local_of(value):
         return Local(value)
     untyped = wrapped(value, "local", "kolk_shared_local")
     return None if untyped is None else Local(untyped)
+
+
+def queue_of(value):
+    tag = gdb.types.get_basic_type(value.type).tag
+    if tag == "kolk_queue":
+        return Queue(value)
+    untyped = wrapped(value, "queue", "kolk_queue")
+    return None if untyped is None else Queue(untyped, type_of_typedef(f"{tag}_item"))
 
 
 def resources_of(value):
@@ -548,7 +646,8 @@ class Printer(gdb.printing.PrettyPrinter):
         super().__init__("kolk")
 
     def __call__(self, value):
-        return store_of(value) or local_of(value) or resources_of(value) or heap_of(value) or handle_of(value)
+        kinds = store_of, local_of, queue_of, resources_of, heap_of, handle_of
+        return next(filter(None, (kind(value) for kind in kinds)), None)
 
 
 class Get(gdb.Function):

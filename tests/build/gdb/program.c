@@ -1,8 +1,12 @@
-/* Pools, slot maps, shared pools, resource pools and heaps in every state that gdb prints, when stop() is called. */
-#define _POSIX_C_SOURCE 200809L
+/* Pools, slot maps, shared pools, queues, resource pools and heaps in every state that gdb prints, when stop() is
+ * called. */
+#define _GNU_SOURCE
 #include <kolk/kolk.h>
 
+#include <pthread.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,6 +18,8 @@ KOLK_POOL_TYPE(numbers, int32_t)
 KOLK_SLOTMAP_TYPE(packs, struct bullet)
 KOLK_SHARED_TYPE(jobs, struct bullet)
 KOLK_SHARED_TYPE(counts, int32_t)
+KOLK_QUEUE_TYPE(orders, struct bullet)
+KOLK_QUEUE_TYPE(letters, char *)
 KOLK_RESOURCE_TYPE(files, struct bullet)
 
 /* Global, so that gdb finds them at any optimisation. */
@@ -31,6 +37,10 @@ extern jobs work, no_work, malformed_work, guarded_work;
 extern jobs_local mine, no_local, others, malformed_local;
 extern counts small;
 extern jobs_handle job, done;
+extern orders buys, sells, no_orders, malformed_orders;
+extern letters post;
+extern kolk_queue moved, shut;
+extern void *torn;
 extern files servers, no_servers;
 extern kolk_resource_pool nameless, tasks, ended;
 extern kolk_heap level, no_heap, malformed_heap;
@@ -51,6 +61,10 @@ jobs work, no_work, malformed_work, guarded_work;
 jobs_local mine, no_local, others, malformed_local;
 counts small;
 jobs_handle job, done;
+orders buys, sells, no_orders, malformed_orders;
+letters post;
+kolk_queue moved, shut;
+void *torn;
 files servers, no_servers;
 kolk_resource_pool nameless, tasks, ended;
 kolk_heap level, no_heap, malformed_heap;
@@ -192,6 +206,112 @@ static bool make_shared(void) {
     return !counts_alloc(&local);
 }
 
+static void wait_until(bool (*is_so)(void)) {
+    while (!is_so()) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+static bool begin(void *(*body)(void *)) {
+    pthread_t thread;
+    return pthread_create(&thread, NULL, body, NULL) == 0;
+}
+
+/* A waiter joins its list and sets `asleep` under the lock of its end. */
+static bool has_a_sleeper(kolk_queue_end_ *end) {
+    return __atomic_load_n(&end->asleep, __ATOMIC_ACQUIRE) && !__atomic_load_n(&end->lock, __ATOMIC_ACQUIRE);
+}
+
+static bool has_two_sleepers(kolk_queue_end_ *end) {
+    kolk_wait_queue_ *waiters = &end->waiters;
+    return has_a_sleeper(end) &&
+           __atomic_load_n(&waiters->last, __ATOMIC_ACQUIRE) != __atomic_load_n(&waiters->first, __ATOMIC_ACQUIRE);
+}
+
+static bool buys_are_awaited(void) {
+    return has_a_sleeper(&buys.queue.ends[0]);
+}
+
+static bool sells_are_awaited(void) {
+    return has_two_sleepers(&sells.queue.ends[1]);
+}
+
+static void *buy(void *argument) {
+    orders_push(&buys, &(struct bullet){.x = 5, .speed = 5}, KOLK_FOREVER);
+    return argument;
+}
+
+static void *sell(void *argument) {
+    struct bullet order;
+    orders_pop(&sells, &order, KOLK_FOREVER);
+    return argument;
+}
+
+/* One thread waits for room in the queue `buys`, in which items are before and behind the end of the ring. Two threads
+ * wait for items of `sells`. */
+static bool make_orders(void) {
+    struct bullet order;
+    if (orders_init(&buys, &(kolk_queue_desc){.name = "buys", .capacity = 3}) != KOLK_OK) return false;
+    for (int32_t i = 0; i < 5; i++) {
+        order = (struct bullet){.x = i, .speed = -i};
+        if (orders_push(&buys, &order, KOLK_NOW) != KOLK_OK) return false;
+        if (i < 2 && orders_pop(&buys, &order, KOLK_NOW) != KOLK_OK) return false;
+    }
+    if (orders_push(&buys, &order, KOLK_NOW) != KOLK_FULL || !begin(buy)) return false;
+    wait_until(buys_are_awaited);
+    malformed_orders = buys;
+    if (orders_init(&sells, &(kolk_queue_desc){.name = "sells", .capacity = 5}) != KOLK_OK) return false;
+    for (int i = 0; i < 2; i++)
+        if (!begin(sell)) return false;
+    wait_until(sells_are_awaited);
+    return true;
+}
+
+static uint32_t moves;
+
+static bool move_hangs(void) {
+    return __atomic_load_n(&moves, __ATOMIC_ACQUIRE) == 2;
+}
+
+static void move_item(void *to, void *from, bool in, void *context) {
+    (void)in, (void)context;
+    memcpy(to, from, 12);
+    if (__atomic_add_fetch(&moves, 1, __ATOMIC_ACQ_REL) == 2)
+        while (true) pause();
+}
+
+static void *push_to_moved(void *argument) {
+    kolk_queue_push(&moved, "of 12 bytes", KOLK_FOREVER);
+    return argument;
+}
+
+/* The second of three items is being pushed. */
+static bool make_moved(void) {
+    kolk_queue_desc desc = {.item_size = 12, .capacity = 4, .move = move_item};
+    if (kolk_queue_init(&moved, &desc) != KOLK_OK) return false;
+    if (kolk_queue_push(&moved, "of 12 bytes", KOLK_NOW) != KOLK_OK || !begin(push_to_moved)) return false;
+    wait_until(move_hangs);
+    return kolk_queue_push(&moved, "of 12 bytes", KOLK_NOW) == KOLK_OK;
+}
+
+/* Memory of which nobody can read the second of three parts, of 64 KiB each: it lies behind the end of a file. */
+static bool tear(void) {
+    FILE *empty = tmpfile();
+    torn = mmap(NULL, 3 << 16, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (!empty || torn == MAP_FAILED) return false;
+    return mmap((char *)torn + (1 << 16), 1 << 16, PROT_READ, MAP_SHARED | MAP_FIXED, fileno(empty), 0) != MAP_FAILED;
+}
+
+/* Queues that have ended: `post` is closed, `shut` is shut down. */
+static bool make_ended_queues(void) {
+    char *texts[] = {"first", "second"};
+    if (letters_init(&post, &(kolk_queue_desc){.name = "post", .capacity = 1000}) != KOLK_OK) return false;
+    for (int i = 0; i < 2; i++)
+        if (letters_push(&post, &texts[i], KOLK_NOW) != KOLK_OK) return false;
+    letters_close(&post);
+    if (kolk_queue_init(&shut, &(kolk_queue_desc){.item_size = 1, .capacity = 1}) != KOLK_OK) return false;
+    kolk_queue_shutdown(&shut);
+    return true;
+}
+
 static bool create(void *context, const char *key, kolk_deadline deadline, void **resource, kolk_error *error) {
     (void)context, (void)key, (void)deadline, (void)error;
     *resource = &shots;
@@ -236,6 +356,10 @@ static bool validate_task(void *context, void *resource, kolk_deadline deadline)
 
 static uint32_t hangs;
 
+static bool destroy_hangs(void) {
+    return __atomic_load_n(&hangs, __ATOMIC_ACQUIRE);
+}
+
 static void destroy_task(void *context, void *resource) {
     (void)context, (void)resource;
     __atomic_store_n(&hangs, 1, __ATOMIC_RELEASE);
@@ -249,7 +373,7 @@ static bool end_task(void) {
     if (kolk_resource_init(&ended, &desc) != KOLK_OK) return false;
     if (kolk_resource_borrow(&ended, NULL, &one) != KOLK_OK) return false;
     kolk_resource_discard(&ended, &one);
-    while (!__atomic_load_n(&hangs, __ATOMIC_ACQUIRE)) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    wait_until(destroy_hangs);
     return true;
 }
 
@@ -286,6 +410,7 @@ static bool make_heap(void) {
 
 int main(void) {
     if (!make_shots() || !make_sparks() || !make_cells() || !make_others() || !make_maps() || !make_shared()) return 1;
+    if (!make_orders() || !make_moved() || !make_ended_queues() || !tear()) return 1;
     if (!make_servers() || !make_heap() || !end_task()) return 1;
     return stop_in_tasks() ? 0 : 1;
 }
