@@ -545,7 +545,8 @@ class Heap:
         if self.inside and int(self.inside["large"]["count"]):
             words += f" and {self.inside['large']['count']} large of {self.inside['large']['bytes']} bytes"
         if self.root and int(self.root["limit"]):
-            words += f", {self.root['own']['left']} bytes left of {self.root['limit']}"
+            left = int(self.root['limit']) - int(self.root['own']['used_'])
+            words += f", {left} bytes left of {self.root['limit']}"
         failed = int(top["failed"])
         return words + (f", {failed} failed" if failed else "")
 

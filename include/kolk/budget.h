@@ -10,17 +10,20 @@
  *
  * Facts:
  *
- * Meaning   A budget is the number of bytes that several pools, slot maps, shared pools and heaps may take together. What
- *           counts is the memory of their slots and blocks, used or free, from the time when it may be touched until the
- *           pool is deinitialised. kolk's own records of them do not count, and neither does memory that you provide.
+ * Meaning   A budget is the number of bytes that several pools, slot maps, shared pools and heaps may take together.
+ *           What counts is the memory of their slots and blocks, used or free, from the time when it may be touched
+ *           until the pool is deinitialised. kolk's own records of them do not count, and neither does memory that you
+ *           provide.
  * Full      A pool whose budget has nothing left is full, as if max_capacity were reached: it evicts, calls its on_full
- *           or returns NULL. An init whose capacity the budget does not have returns KOLK_OVER_BUDGET.
- * Cost      Nothing for an alloc or free. Growth takes bytes by one atomic operation for each budget from this one up to
- *           the outermost parent. While a pool grows by itself, it takes at most a sixteenth of what is left at a time,
- *           so that one pool cannot take everything for slots that it may never use.
- * Threads   Pools of different threads may have the same budget.
- * Owner     The struct is yours. Any copy of it is another budget, so never copy one that is in use. It must outlive its
- *           pools, which keep it until their deinit. */
+ *           or returns NULL. An init whose capacity the budget does not have returns KOLK_OVER_BUDGET (that of a heap
+ *           KOLK_NO_MEMORY, as for its limit).
+ * Cost      Nothing for an alloc or free. Growth takes bytes by one atomic operation for each budget from this one up
+ *           to the outermost parent. While a pool grows by itself, it takes at most a sixteenth of what is left at a
+ *           time, so that one pool cannot take everything for slots that it may never use.
+ * Threads   Pools of different threads may have the same budget. Bytes that are given back wake nobody.
+ * Owner     The struct is yours. Any copy of it is another budget, so never copy one that is in use. It must outlive
+ *           its pools, which keep it until their deinit. Freestanding builds have no budgets: `.budget` has no effect.
+ */
 #ifndef KOLK_BUDGET_H
 #define KOLK_BUDGET_H
 
@@ -36,8 +39,8 @@ typedef struct kolk_budget {
     uint64_t mark KOLK_OR_0_;  /* bytes; 0: on_mark is never called */
 
     /* Called each time the bytes rise above `mark`, by the thread that needs them, in the middle of an alloc, reserve
-     * or init. It must return, and must not call kolk, except kolk_budget_used: set a flag, post a semaphore or write to
-     * a pipe. Should the growth fail in the end, the bytes are below the mark again. */
+     * or init. It must return, and must not call kolk, except kolk_budget_used: set a flag, post a semaphore or write
+     * to a pipe. Should the growth fail in the end, the bytes are below the mark again. */
     void (*on_mark)(struct kolk_budget *budget, void *context) KOLK_OR_0_;
     void *context KOLK_OR_0_;
 
@@ -52,11 +55,11 @@ typedef struct kolk_budget {
 /* The bytes that are taken now. Several threads may call it at any time. */
 KOLK_API_ uint64_t kolk_budget_used(const kolk_budget *budget);
 
-/* Gives back to the system what can be given back, in all of the process: heaps give their unused memory back now, as by
- * kolk_heap_trim. A kolk_pool belongs to the threads that use it; so a pool for which kolk_pool_tick is called is trimmed
- * by its next tick. Other pools and slot maps need kolk_pool_trim and kolk_slotmap_trim. Shared pools, queues and
- * resource pools keep their memory. Any thread may call it at any time, but not a hook of kolk's. O(slots of all heaps).
- * Returns how many of the bytes given back by now had been backed by memory. */
+/* Gives back to the system what can be given back, in all of the process. Heaps give their unused memory back now, as
+ * by kolk_heap_trim. A kolk_pool belongs to the threads that use it; so a pool for which kolk_pool_tick is called is
+ * trimmed by its next tick. Other pools and slot maps need kolk_pool_trim and kolk_slotmap_trim. Shared pools, queues
+ * and resource pools keep their memory. Any thread may call it at any time, but not a hook of kolk's. O(slots of all
+ * heaps). Returns how many of the bytes given back by now had been backed by memory. */
 KOLK_API_ size_t kolk_trim_all(void);
 
 #endif

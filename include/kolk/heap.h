@@ -304,8 +304,8 @@ KOLK_API_ bool kolk_heap_is_valid(const kolk_heap *heap);
  * Contents  a new block has the bytes that the memory had before. Under sanitizers and memcheck, free blocks must not
  *           be touched; blocks have the sizes of their trays.
  * Threads   one thread at a time; an interrupt handler counts as another thread.
- * Limits    `limit`, `budget` and `parent` must be 0. Debug settings and KOLK_FAIL have no effect. kolk_heap_on_end returns
- *           false, and kolk_heap_trim returns 0. */
+ * Limits    `limit`, `budget` and `parent` must be 0. Debug settings and KOLK_FAIL have no effect. kolk_heap_on_end
+ *           returns false, and kolk_heap_trim returns 0. */
 
 /* How many bytes of memory a fixed heap with these classes needs: the sum of the macros below. It may be called before
  * any init. Returns 0 if the descriptor is bad; memory and memory_size are not checked. */

@@ -16,7 +16,7 @@ static size_t page(void) {
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Returns the slots of one step: those that the tick was given, rounded up to a multiple of 64 slots and to whole pages. */
+/* Returns the slots of one step: those that the tick was given, rounded up to a multiple of 64 and to whole pages. */
 static uint64_t step_of(const kolk_pool *pool, uint32_t slots) {
     uint64_t unit = 1;
     while (unit * pool->stride % page()) unit *= 2;
