@@ -75,6 +75,8 @@ need_matrix() {
   need bpftrace command -v bpftrace
   need lua5.4 command -v lua5.4
   need nodejs command -v node
+  need npm command -v npm
+  need chromium command -v chromium
   need stress-ng command -v stress-ng
   need prometheus command -v promtool
   need glibc-source test -d /usr/src/glibc

@@ -1,0 +1,201 @@
+/* report.c: the verb `report`: a recording as one HTML file, which needs nothing else: no network and no other file.
+ *
+ *     page.html    is in the command; its script draws everything from the data
+ *     digest.c     sums the recording up
+ *     excerpts.c   adds the lines of source
+ *
+ * The data is JSON, so --json writes it alone. */
+#define _POSIX_C_SOURCE 200809L
+#include "../cli.h"
+#include "../print.h"
+#include "../replay/load.h"
+#include "excerpts.h"
+
+#include <kolk/base.h>
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PART_LEAST = 2000 }; /* paths with less than 1/PART_LEAST of everything are not shown */
+
+static const char *folder;
+
+static const cli_option options[] = {
+    {.name = "source",
+     .letter = 's',
+     .kind = CLI_TEXT,
+     .argument = "FOLDER",
+     .value = &folder,
+     .help = "where the program's source files are (this folder)"},
+    {0},
+};
+
+/* ---- Data -------------------------------------------------------------------------------------------------------- */
+
+static bool is_shown(const struct digest *digest, uint32_t path) {
+    const struct digest_path *root = &digest->paths[0], *its = &digest->paths[path];
+    return its->peak_bytes * PART_LEAST > root->peak_bytes || its->bytes * PART_LEAST > root->bytes ||
+           its->blocks * PART_LEAST > root->blocks;
+}
+
+/* Writes a path and its children, as [FRAME, PEAK_BYTES, BYTES, BLOCKS, [CHILD...]]. */
+static void write_path(cli_json *json, const struct digest *digest, uint32_t number, bool *shown) {
+    const struct digest_path *path = &digest->paths[number];
+    char frame[512];
+    shown[number] = true;
+    snprintf(frame, sizeof frame, "%.*s", (int)(path->length < INT_MAX ? path->length : INT_MAX), path->frame);
+    cli_json_open(json, NULL, '[');
+    cli_json_text(json, NULL, frame);
+    cli_json_count(json, NULL, path->peak_bytes);
+    cli_json_count(json, NULL, path->bytes);
+    cli_json_count(json, NULL, path->blocks);
+    cli_json_open(json, NULL, '[');
+    for (uint32_t child = path->first; child; child = digest->paths[child].next)
+        if (is_shown(digest, child)) write_path(json, digest, child, shown);
+    cli_json_close(json, ']');
+    cli_json_close(json, ']');
+}
+
+static void write_classes(cli_json *json, const char *key, const struct digest_class *classes) {
+    cli_json_open(json, key, '[');
+    for (unsigned n = 0; n < DIGEST_DOUBLINGS; n++) {
+        if (classes[n].blocks == 0) continue;
+        cli_json_open(json, NULL, '{');
+        cli_json_count(json, "from", n ? UINT64_C(1) << (n - 1) : 0);
+        cli_json_count(json, "to", n ? (UINT64_C(1) << n) - 1 : 0);
+        cli_json_count(json, "blocks", classes[n].blocks);
+        cli_json_count(json, "bytes", classes[n].bytes);
+        cli_json_close(json, '}');
+    }
+    cli_json_close(json, ']');
+}
+
+static void write_steps(cli_json *json, const struct digest *digest) {
+    cli_json_open(json, "bytes_alive", '[');
+    for (size_t n = 0; n < digest->step_count; n++) cli_json_count(json, NULL, digest->steps[n].bytes);
+    cli_json_close(json, ']');
+    cli_json_open(json, "blocks_alive", '[');
+    for (size_t n = 0; n < digest->step_count; n++) cli_json_count(json, NULL, digest->steps[n].blocks);
+    cli_json_close(json, ']');
+}
+
+static bool write_data(FILE *out, const char *name, const struct trace *trace, const struct digest *digest) {
+    cli_json json = {.out = out};
+    bool *shown = calloc(digest->path_count, sizeof *shown);
+    if (!shown) return false;
+    cli_json_open(&json, NULL, '{');
+    cli_json_text(&json, "recording", name);
+    cli_json_text(&json, "kolk", KOLK_VERSION);
+    cli_json_count(&json, "operations", trace->count);
+    cli_json_count(&json, "blocks", digest->blocks);
+    cli_json_count(&json, "bytes", digest->bytes);
+    cli_json_count(&json, "frees", digest->frees);
+    cli_json_count(&json, "resizes", digest->resizes);
+    cli_json_count(&json, "peak_bytes", digest->peak_bytes);
+    cli_json_count(&json, "peak_blocks", digest->peak_blocks);
+    cli_json_count(&json, "peak_at", digest->peak_at);
+    cli_json_count(&json, "left_bytes", digest->left_bytes);
+    cli_json_count(&json, "left_blocks", digest->left_blocks);
+    cli_json_count(&json, "per_step", digest->per_step);
+    write_steps(&json, digest);
+    write_classes(&json, "sizes", digest->sizes);
+    write_classes(&json, "lives", digest->lives);
+    cli_json_open(&json, "paths", '[');
+    write_path(&json, digest, 0, shown);
+    cli_json_close(&json, ']');
+    cli_json_open(&json, "files", '{');
+    excerpts_write(&json, folder ? folder : ".", digest, shown);
+    cli_json_close(&json, '}');
+    cli_json_close(&json, '}');
+    free(shown);
+    return true;
+}
+
+/* ---- The page ---------------------------------------------------------------------------------------------------- */
+
+/* page.html is built in. */
+extern const char page[] __asm__("kolk_report_page"), page_end[] __asm__("kolk_report_page_end");
+
+#ifdef __APPLE__
+#define READ_ONLY "__TEXT,__const"
+#else
+#define READ_ONLY ".rodata"
+#endif
+__asm__(".pushsection " READ_ONLY "\n"
+        ".globl kolk_report_page, kolk_report_page_end\n"
+        "kolk_report_page: .incbin \"cli/report/page.html\"\n"
+        "kolk_report_page_end: .byte 0\n"
+        ".popsection\n");
+
+#define DATA "@DATA@" /* in page.html: the place of the data */
+
+/* In HTML, the data must not contain "</script". */
+static void write_page(FILE *out, const char *data, size_t length) {
+    const char *place = strstr(page, DATA);
+    fwrite(page, 1, (size_t)(place - page), out);
+    for (size_t n = 0; n < length; n++)
+        if (data[n] == '<')
+            fputs("\\u003c", out);
+        else
+            fputc(data[n], out);
+    fputs(place + sizeof DATA - 1, out);
+}
+
+/* ---- The verb ---------------------------------------------------------------------------------------------------- */
+
+/* PROGRAM.html, in this folder, for PROGRAM.trace.zst. */
+static const char *default_path(const char *name) {
+    static char path[PATH_MAX];
+    const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name, *dot = strstr(base, ".trace");
+    if (!dot) dot = strchr(base, '.');
+    int length = dot > base ? (int)(dot - base) : (int)strlen(base);
+    snprintf(path, sizeof path, "%.*s.html", length, base);
+    return path;
+}
+
+static int write_report(cli_context *cli, const char *name, const struct trace *trace, const struct digest *digest) {
+    char *data = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&data, &length);
+    bool done = out && write_data(out, name, trace, digest);
+    if (out && fclose(out) != 0) done = false;
+    if (done && cli->json)
+        fwrite(data, 1, length, cli->out);
+    else if (done)
+        write_page(cli->out, data, length);
+    free(data);
+    if (!done) return cli_fail(CLI_FAILED, "%s: there is no memory for the report", name);
+    if (cli->json || cli->path) return CLI_OK;
+    cli->path = default_path(name);
+    fprintf(stderr, "kolk: %s: open it in a browser\n", cli->path);
+    return CLI_OK;
+}
+
+static int run(cli_context *cli, int count, char **arguments) {
+    struct trace trace = {0};
+    struct digest digest = {0};
+    const char *name = "";
+    int code = load_trace(&trace, count > 0 ? arguments[0] : NULL, &name);
+    if (code == CLI_OK && !digest_make(&digest, &trace))
+        code = cli_fail(CLI_FAILED, "%s: there is no memory to look at it", name);
+    if (code == CLI_OK) code = write_report(cli, name, &trace, &digest);
+    digest_free(&digest);
+    trace_free(&trace);
+    return code;
+}
+
+const cli_verb cli_report = {
+    .name = "report",
+    .arguments = "[TRACE]",
+    .most_arguments = 1,
+    .summary = "writes a recording as one HTML file with pictures, to look at in a browser",
+    .details = LOAD_HELP "\n"
+                         "The page has: how much was alive over time; the call paths as a flame graph, by bytes\n"
+                         "alive at the peak, bytes in all, or number of blocks; sizes and lifetimes; and the lines\n"
+                         "of source around each call, if they are found. It needs no network and no other file.\n"
+                         "\n"
+                         "Without -o, the file is PROGRAM.html in this folder. --json writes only the data.\n",
+    .options = options,
+    .run = run,
+};

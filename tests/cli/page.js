@@ -1,0 +1,79 @@
+// Runs in the page of kolk report, after axe-core and before the page's own script: uses the page as people do, and leaves
+// the results as lines of text in an element of their own, for page.sh. Each line is "ok ..." or "WRONG ...".
+'use strict';
+const problems = [];
+window.addEventListener('error', event => problems.push(event.message));
+document.addEventListener('securitypolicyviolation', event => problems.push('a request: ' + event.blockedURI));
+for (const level of ['error', 'warn']) console[level] = (...words) => problems.push(words.join(' '));
+
+window.addEventListener('load', async () => {
+  const said = [];
+  await test(said).catch(error => said.push('WRONG ' + error.stack));
+  const result = document.createElement('pre');
+  result.id = 'result';
+  result.textContent = '\n' + said.join('\n') + '\nthe end\n';
+  document.body.append(result);
+});
+
+async function test(said) {
+  const check = (what, holds) => said.push((holds ? 'ok ' : 'WRONG ') + what);
+  const items = () => [...document.querySelectorAll('[role=treeitem]')];
+  const item = text => items().find(node => node.textContent.startsWith(text));
+  const width = text => item(text).getBoundingClientRect().width / document.getElementById('flame').clientWidth;
+  const near = (a, b) => Math.abs(a - b) < 0.01;
+  const press = key => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true, cancelable: true}));
+  const what = () => document.getElementById('what').textContent;
+  const choose = n => document.querySelector(`input[value="${n}"]`).click();
+
+  // node_new has 600 of 800 bytes at the peak, 600 of 1,600 bytes in all, and 6 of 10 blocks.
+  check('width by bytes at the peak', near(width('node_new'), 0.75));
+  choose(2);
+  check('width by bytes in all', near(width('node_new'), 600 / 1600));
+  choose(3);
+  check('width by blocks', near(width('node_new'), 0.6));
+  choose(1);
+
+  item('node_new').click();
+  check('a click enlarges', near(width('node_new'), 1) && what().includes('node_new') && what().includes('600 B'));
+  check('the source is shown', what().includes('node.c') && what().includes('return malloc(100);'));
+  check('the line is marked', document.querySelector('#what pre .here').textContent.includes('return malloc(100);'));
+  document.getElementById('all').click();
+  check('show everything', near(width('node_new'), 0.75) && near(width('everything'), 1));
+
+  item('everything').focus();
+  press('ArrowDown');
+  check('down', document.activeElement === item('main'));
+  press('ArrowDown');
+  check('down to the widest', document.activeElement === item('node_new'));
+  press('ArrowRight');
+  check('right', document.activeElement === item('text_new'));
+  press('ArrowLeft');
+  check('left', document.activeElement === item('node_new'));
+  press('Enter');
+  check('Enter enlarges', near(width('node_new'), 1) && document.activeElement === item('node_new'));
+  press('Escape');
+  check('Escape', near(width('node_new'), 0.75));
+  press('Home');
+  check('Home', document.activeElement === item('everything'));
+  check('one place in the order of tabs', items().filter(node => node.tabIndex === 0).length === 1);
+
+  const find = document.getElementById('find');
+  find.value = 'text';
+  find.dispatchEvent(new Event('input', {bubbles: true}));
+  check('find', item('node_new').className === 'dim' && item('text_new').className === '');
+  find.value = '';
+  find.dispatchEvent(new Event('input', {bubbles: true}));
+
+  check('numbers', document.getElementById('numbers').textContent.includes('800 B8 blocks'));
+  check('the table', document.querySelector('#most tbody tr').textContent === 'node_new (node.c:4)600 B600 B6');
+  check('sizes', document.querySelectorAll('#sizes tbody tr').length === 2);
+  check('hostile text stays text', !window.hostile && document.body.textContent.includes('<' + '/script><script>hostile'));
+  check('colors: ' + location.hash, matchMedia('(prefers-color-scheme: dark)').matches === (location.hash === '#dark'));
+  check('no sideways scrolling', document.documentElement.scrollWidth <= document.documentElement.clientWidth);
+
+  const found = await axe.run();
+  for (const rule of found.violations) check('axe: ' + rule.id + ': ' + rule.help + ': ' + rule.nodes[0].html, false);
+  check('axe ran ' + (found.passes.length > 20), found.passes.length > 20);
+  for (const problem of problems) check(problem, false);
+  check('the console is clean', problems.length === 0);
+}

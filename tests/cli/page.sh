@@ -1,0 +1,69 @@
+#!/bin/bash
+# The page of kolk report in a real browser: clicks, keys, numbers, source lines, hostile names, no request, a clean
+# console, and no complaint of axe-core, a checker of accessibility; in light and dark, wide and as narrow as a phone; and
+# on paper. KOLK is the path of the command.
+# Usage: page.sh BUILD    where axe-core is kept
+set -euo pipefail
+
+skip() {
+  echo "skipped: $*"
+  exit 77
+}
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || skip "there is no chromium"
+command -v npm > /dev/null || skip "there is no npm, which fetches axe-core"
+axe=$1/npm/node_modules/axe-core/axe.min.js
+[[ -e $axe ]] || npm install --silent --no-audit --no-fund --no-save --prefix "$1/npm" axe-core@4.10.3 > /dev/null 2>&1 ||
+  skip "axe-core cannot be fetched"
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+script=$(realpath tests/cli/page.js)
+axe=$(realpath "$axe")
+kolk=$(realpath "$KOLK")
+cd "$folder"
+
+cat > node.c << 'END'
+#include <stdlib.h>
+
+void *node_new(void) {
+    return malloc(100);
+}
+END
+awk 'BEGIN {
+  print "= Start"
+  for (n = 1; n <= 2; n++) printf "@ 3 + %x 190\n@ 3 - %x\n", n * 4096, n * 4096
+  for (n = 1; n <= 6; n++) printf "@ 1 + %x 64\n", n * 4096 + 65536
+  for (n = 1; n <= 2; n++) printf "@ 2 + %x 64\n", n * 4096 + 131072
+  print "= Call 1 node_new (node.c:4) < main"
+  print "= Call 2 text_new < main"
+  print "= Call 3 </script><script>hostile=1</script><img src=x onerror=hostile=1> < big < main"
+  print "= End"
+}' > its.trace
+"$kolk" report -o its.html its.trace
+
+# The page with axe-core and the test in front of its own script.
+{
+  sed '/<script type="application\/json"/,$d' its.html
+  echo '<script>'; cat "$axe"; echo '</script>'
+  echo '<script>'; cat "$script"; echo '</script>'
+  sed -n '/<script type="application\/json"/,$p' its.html
+} > tested.html
+
+options=(--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$folder/profile" --no-first-run)
+for size in 1200,900 390,800; do
+  for colors in light dark; do
+    forced=()
+    [[ $colors == light ]] || forced=(--force-dark-mode --blink-settings=preferredColorScheme=0)
+    timeout 120 "$browser" "${options[@]}" "${forced[@]}" --window-size=$size --virtual-time-budget=20000 --dump-dom \
+      "file://$folder/tested.html#$colors" > dom 2> log || { cat log; exit 1; }
+    sed -n '/<pre id="result">/,/<\/pre>/p' dom > result
+    if grep 'WRONG' result || ! grep -q '^the end$' result; then
+      echo "failed: $size, $colors; the checks that passed: $(grep -c '^ok' result)"
+      exit 1
+    fi
+    echo "$size, $colors: $(grep -c '^ok' result) checks passed"
+  done
+done
+
+timeout 120 "$browser" "${options[@]}" --no-pdf-header-footer --print-to-pdf=its.pdf "file://$folder/its.html" 2> log
+[[ $(head -c 5 its.pdf) == %PDF- ]]
+echo "printed: $(stat -c %s its.pdf) bytes"
