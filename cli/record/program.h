@@ -3,11 +3,17 @@
 #define CLI_PROGRAM_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct program {
     pid_t pid;
-    int status; /* as waitpid reports it, once the program has ended */
+    uint64_t begin_ns; /* when it was started */
+
+    /* Once the program has ended: */
+    int status;            /* as waitpid reports it */
+    uint64_t processor_ns; /* user and system, of this process alone: those that it has started do not count */
+    uint64_t wall_ns;
 };
 
 /* Forwards signals that would end this process to the program, once the program runs. The terminal's signals reach the

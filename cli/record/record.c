@@ -90,15 +90,17 @@ static void say_signal(const struct recording *recording) {
 static void say_summary(const struct recording *recording) {
     const struct writer *writer = &recording->writer;
     size_t stacks = writer->calls.count > 0 ? writer->calls.count - 1 : 0;
-    fprintf(stderr, "kolk: %s: %s operations of %s thread%s, %s stack%s, %s\n", recording->path,
+    fprintf(stderr, "kolk: %s: %s operations of %s thread%s, %s stack%s, %s; ", recording->path,
             cli_count(writer->operations).text, cli_count(writer->threads).text, writer->threads == 1 ? "" : "s",
             cli_count(stacks).text, stacks == 1 ? "" : "s", cli_bytes(recording->output.bytes).text);
+    fprintf(stderr, "%.1f ms of processor time, of which recording took %.1f\n",
+            (double)recording->program.processor_ns / 1e6, (double)writer->wire->recording_ns / 1e6);
 }
 
 /* Returns the program's exit code, or record's own if that is 0. */
 static int end(struct recording *recording) {
     const char *nothing = why_nothing(recording->writer.wire);
-    writer_end(&recording->writer);
+    writer_end(&recording->writer, &recording->program);
     if (!is_quiet) say_signal(recording);
     if (nothing) {
         output_drop(&recording->output);

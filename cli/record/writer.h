@@ -4,6 +4,7 @@
 
 #include "calls.h"
 #include "output.h"
+#include "program.h"
 
 #include <pthread.h>
 
@@ -24,6 +25,6 @@ struct writer {
 bool writer_begin(struct writer *writer);
 
 /* Writes the rest of the trace, once the program has ended. */
-void writer_end(struct writer *writer);
+void writer_end(struct writer *writer, const struct program *program);
 
 #endif
