@@ -123,6 +123,11 @@ static void print_reason(const cli_context *cli, const struct advised *advised) 
     fprintf(cli->out, "%s\n  %s allocations", cli_plain(cli), cli_count(source->allocations).text);
     if (source->least == source->most) fprintf(cli->out, " of %s bytes", cli_count(source->most).text);
     fprintf(cli->out, ", at most %s alive. %s\n", cli_count(source->peak).text, verdict->reason);
+    if (verdict->advice != ADVICE_LEAVE && source->end_count > 0) {
+        fputs("  ", cli->out);
+        name_print_ends(cli->out, source);
+        fputc('\n', cli->out);
+    }
     if (verdict->advice != ADVICE_LEAVE && gain_of(&advised->gain) <= 0)
         fputs("  No time is gained here: take it for its checks, handles and iteration, or leave it.\n", cli->out);
 }
@@ -160,14 +165,26 @@ static void print_text(const cli_context *cli, const struct advisor *advisor) {
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
-static void write_text(cli_json *json, const char *key, const struct source *source) {
+static void write_place(cli_json *json, const char *key, const struct place *place) {
     char *text = NULL;
     size_t length;
     FILE *out = open_memstream(&text, &length);
     if (!out) return;
-    name_print_source(out, source);
+    name_print(out, place->frames, place->length);
     if (fclose(out) == 0) cli_json_text(json, key, text);
     free(text);
+}
+
+static void write_places(cli_json *json, const char *key, const struct place *places, size_t count) {
+    cli_json_open(json, key, '[');
+    for (size_t i = 0; i < count; i++) {
+        cli_json_open(json, NULL, '{');
+        write_place(json, "place", &places[i]);
+        cli_json_count(json, "objects", places[i].count);
+        if (places[i].mixed) cli_json_flag(json, "other_sizes", true);
+        cli_json_close(json, '}');
+    }
+    cli_json_close(json, ']');
 }
 
 static void write_pool(cli_json *json, const struct advised *advised) {
@@ -190,7 +207,7 @@ static void write_source(cli_json *json, const struct advised *advised) {
     const struct source *source = verdict->source;
     cli_json_open(json, NULL, '{');
     cli_json_text(json, "advice", advice_names[verdict->advice]);
-    write_text(json, "source", source);
+    write_place(json, "source", &source->sites[0]);
     cli_json_count(json, "least_size", source->least);
     cli_json_count(json, "size", source->most);
     cli_json_count(json, "allocations", source->allocations);
@@ -199,6 +216,8 @@ static void write_source(cli_json *json, const struct advised *advised) {
     cli_json_count(json, "resized", source->resized);
     cli_json_count(json, "threads", source->threads);
     cli_json_count(json, "freed_by_others", source->handed);
+    write_places(json, "allocated_at", source->sites, source->site_count);
+    write_places(json, "freed_at", source->ends, source->end_count);
     if (verdict->advice != ADVICE_LEAVE) write_pool(json, advised);
     cli_json_text(json, "reason", verdict->reason);
     cli_json_close(json, '}');

@@ -11,6 +11,7 @@
 
 static const uint64_t GAIN_TIME = UINT64_C(100000000);
 
+enum { MALLOC_ALIGN = 16 };
 enum { SIDE_MALLOC = ADVICE_LEAVE }; /* the other sides are the values of enum advice */
 
 struct side {
@@ -25,6 +26,9 @@ struct side {
 
 /* `from` is a compile-time constant after inlining, as the allocator is in a real program. */
 static inline void *take(struct side *side, int from, size_t size) {
+    uint32_t align = side->verdict->align;
+    void *block = NULL;
+    if (from == SIDE_MALLOC && align > MALLOC_ALIGN) return posix_memalign(&block, align, size) == 0 ? block : NULL;
     if (from == SIDE_MALLOC) return malloc(size);
     return from == ADVICE_SHARED ? kolk_shared_alloc(&side->local) : kolk_pool_alloc(&side->pool);
 }

@@ -1,7 +1,9 @@
 /* header.c: prints the declarations of the pools: see advise.h. */
+#define _POSIX_C_SOURCE 200809L
 #include "../print.h"
 #include "advise.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Turns the file's name into an include guard. */
@@ -29,6 +31,16 @@ static void print_words(FILE *out, const char *words) {
     }
 }
 
+static void print_ends(FILE *out, const struct source *source) {
+    char *text = NULL;
+    size_t length;
+    FILE *words = open_memstream(&text, &length);
+    if (!words) return;
+    name_print_ends(words, source);
+    if (fclose(words) == 0) print_words(out, text);
+    free(text);
+}
+
 static void print_comment(FILE *out, const struct advised *advised) {
     const struct verdict *verdict = &advised->verdict;
     const struct source *source = verdict->source;
@@ -37,6 +49,7 @@ static void print_comment(FILE *out, const struct advised *advised) {
     fprintf(out, "\n * %s allocations, at most %s alive.", cli_count(source->allocations).text,
             cli_count(source->peak).text);
     print_words(out, verdict->reason);
+    print_ends(out, source);
     fprintf(out, "\n * Replayed: %.1f ns an operation, malloc %.1f; %s, malloc ", advised->gain.pool_ns,
             advised->gain.malloc_ns, cli_bytes(advised->gain.pool_bytes).text);
     fprintf(out, "%s. */\n", cli_bytes(advised->gain.malloc_bytes).text);
@@ -71,9 +84,8 @@ static void print_pool(FILE *out, const struct advised *advised) {
 
 void header_write(const cli_context *cli, const struct advisor *advisor) {
     FILE *out = cli->out;
-    const struct source trace = {.frames = advisor->name, .length = strlen(advisor->name)};
     fputs("/* Pools that kolk advise proposes for the program that was recorded in ", out);
-    name_print_source(out, &trace);
+    name_print(out, advisor->name, strlen(advisor->name));
     fputs(", those that\n * gain most first. To begin one:\n *\n", out);
     fputs(" *     NAME pool;\n *     kolk_pool_desc desc = NAME_desc();\n", out);
     fputs(" *     if (NAME_init(&pool, &desc) != KOLK_OK) ...\n *\n", out);

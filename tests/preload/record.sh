@@ -258,6 +258,7 @@ arena tree_add_pool 64 16
 shared post_pool 80 16
 END
     is '^list_pool: get \(advised.c:[0-9]+\) < list \(advised.c:[0-9]+\)$' "$work/out"
+    is '^  Freed at list \(advised.c:[0-9]+\) \([0-9,]+\), at list \(advised.c:[0-9]+\) \([0-9,]+\).$' "$work/out"
     is '^leave it: get \(advised.c:[0-9]+\) < names \(advised.c:[0-9]+\)$' "$work/out"
     is 'Sizes vary, from 2 to 31 bytes, and a pool has one size' "$work/out"
     ends 0 "$KOLK" advise -o "$work/pools.h" "$trace"
