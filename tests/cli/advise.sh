@@ -19,6 +19,28 @@ cd "$folder" || exit 1
 
 cat > read.cmake << 'END'
 file(READ result.json result)
+string(JSON program ERROR_VARIABLE missing GET "${result}" program_ns)
+
+# Both gains at this place must be intervals, in nanoseconds, and in percent if the program's time is known.
+function(check_gains)
+  foreach(run IN ITEMS one_run repeated)
+    foreach(unit IN ITEMS ns percent)
+      string(JSON low ERROR_VARIABLE missing GET "${result}" ${ARGN} ${run} low_${unit})
+      if(unit STREQUAL "percent" AND NOT program)
+        if(NOT missing)
+          message(FATAL_ERROR "${run}: ${low} percent of an unknown time")
+        endif()
+        continue()
+      endif()
+      string(JSON median GET "${result}" ${ARGN} ${run} median_${unit})
+      string(JSON high GET "${result}" ${ARGN} ${run} high_${unit})
+      if(missing OR low GREATER median OR median GREATER high)
+        message(FATAL_ERROR "${ARGN} ${run}: ${low} to ${median} to ${high} ${unit}")
+      endif()
+    endforeach()
+  endforeach()
+endfunction()
+
 string(JSON count LENGTH "${result}" sources)
 math(EXPR last "${count} - 1")
 foreach(i RANGE ${last})
@@ -44,7 +66,11 @@ foreach(i RANGE ${last})
       endif()
     endif()
   endforeach()
+  if(NOT advice STREQUAL "leave it")
+    check_gains(sources ${i})
+  endif()
 endforeach()
+check_gains()
 list(SORT lines)
 list(JOIN lines "\n" text)
 file(WRITE lines "${text}\n")
@@ -120,10 +146,17 @@ prints '^known: 21,550 allocations by 18 sources$' '^advice  *name  *size  *alig
   'multiples of 4, and 37 is none: ' 'Never more than one is alive: keep one, and use it again.$' \
   '^leave it: sources with less than 1 % of the allocations each, or fewer than 100: 2$' \
   '^From pools would come 78.4 % of the allocations, in [0-9.]* % of the time '
+prints '^  It saves [-0-9.]* to [-0-9.]* % of the program.s processor time in one run, [-0-9.]* to [-0-9.]* % if its work is repeated.$' \
+  '^Together they save [-0-9.]* to [-0-9.]* % of the program.s processor time in one run, [-0-9.]* to [-0-9.]* % if its work' \
+  '^The program took 900000.0 ms of processor time. The intervals contain the median at 95 %.$' \
+  '^That is no more than about 1 %: pools would not make this program faster.$'
 check 'no advice to record stacks' [ "$(grep -c 'kolk record' out)" -eq 0 ]
 run 0 "$kolk" advise flat
 prints '^Where the trace has no stacks, sources are told apart by caller and size; kolk record writes stacks.$' \
-  'The other sizes vary, from 8 to 67 bytes'
+  'The other sizes vary, from 8 to 67 bytes' \
+  '^  It saves [-0-9.]* to [-0-9.]* ms of processor time in one run, [-0-9.]* to [-0-9.]* ms if its work is repeated.$' \
+  '^How much of the program.s time that is cannot be told: the trace has no processor time. kolk record writes it.$'
+check 'no share of an unknown time' [ "$(grep -c 'no more than about 1 %' out)" -eq 0 ]
 
 run 0 "$kolk" advise
 prints '^sqlite.mtrace.zst: 7,205 allocations by ' '^pool  *libsqlite3_16_pool  *16  *16  *48  *LIFO  *6,305 '
@@ -176,7 +209,8 @@ run 0 ./use
 prints "^node_new_pool 128 node_new 0$" "^game_sparks_make_pool 5000 game_sparks_make 2$"
 run 0 $CXX -std=c++17 $strict -x c++ use.c -x none "$library" -o use -pthread "$@"
 run 0 ./use
-for form in '/[*] xmalloc (x.c:5) < list_add (list.c:9)' 'node_free (tree.c:70)[.]$' 'replace it by your own type' '#ifndef KOLK_ADVISED_POOLS_H' \
+for form in '/[*] xmalloc (x.c:5) < list_add (list.c:9)' 'node_free (tree.c:70)[.]$' \
+  'It saves [-0-9.]* to [-0-9.]* % of the program.s processor time in one run, ' 'replace it by your own type' '#ifndef KOLK_ADVISED_POOLS_H' \
   'Replayed: [0-9.]* ns an operation, malloc [0-9.]*; '; do
   check "the header has $form" grep -q "$form" pools.h
 done

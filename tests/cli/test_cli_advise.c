@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advise/gain.h"
+#include "advise/share.h"
 #include "failing_malloc.h"
 #include "measure.h"
 
@@ -534,7 +534,7 @@ static void a_capacity_is_proved(void **state) {
     find();
     struct verdict verdict = verdict_on(0);
     assert_int_equal(gain_measure(&cli, &verdict, &gain), CLI_OK);
-    assert_true(gain.rounds > 0 && gain.malloc_ns > 0 && gain.pool_ns > 0);
+    assert_true(gain.samples >= GAIN_LEAST && gain.malloc_ns > 0 && gain.pool_ns > 0);
     assert_true(gain.malloc_bytes >= 100 * 32 && gain.pool_bytes >= 128 * 32);
     assert_int_equal(gain.operations, 2000);
     verdict.capacity = 100;
@@ -554,6 +554,64 @@ static void a_capacity_is_proved(void **state) {
         assert_int_equal(gain_measure(&cli, &verdict, &gain), CLI_FAILED);
         forget();
     }
+}
+
+/* For each count of samples, the interval is the smallest one by order that contains the median at 95 %. */
+static void an_interval_contains_the_median(void **state) {
+    (void)state;
+    for (unsigned count = 1; count <= GAIN_SAMPLES; count++) {
+        double samples[GAIN_SAMPLES];
+        for (unsigned i = 0; i < count; i++) samples[(i * 7) % count * (count % 7 != 0) + i * (count % 7 == 0)] = i;
+        struct range range = gain_range(samples, count);
+        assert_true(range.median * 2 == count - 1 && range.low + range.high == count - 1);
+        unsigned left_out = (unsigned)range.low, outside[2] = {0, 0};
+        for (unsigned coins = 0; coins < 1U << count; coins++) {
+            unsigned heads = (unsigned)__builtin_popcount(coins);
+            for (unsigned more = 0; more < 2; more++)
+                outside[more] += heads <= left_out + more || heads >= count - left_out - more;
+        }
+        if (count >= GAIN_LEAST) assert_true(outside[0] * 20 <= 1U << count);
+        if (count < GAIN_LEAST) assert_int_equal(left_out, 0);
+        assert_true(outside[1] * 20 > 1U << count);
+    }
+}
+
+static void assert_share(const struct gain *gain, double program_ns, const char *expected) {
+    char *found = NULL;
+    size_t size;
+    FILE *out = open_memstream(&found, &size);
+    share_print(out, gain, program_ns);
+    fclose(out);
+    assert_string_equal(found, expected);
+    free(found);
+}
+
+static void gains_are_shares_of_the_programs_time(void **state) {
+    (void)state;
+    struct gain all = {.samples = 0}, one = {.samples = 3, .first = {3e6, 1e6, 2e6}, .repeated = {5e6, 4e6, 6e6}};
+    struct gain other = {.samples = 2, .first = {-4e6, 1e6}, .repeated = {4e6, 4.5e6}};
+    share_add(&all, &one);
+    assert_share(&all, 0, "1.0 to 3.0 ms of processor time in one run, 4.0 to 6.0 ms if its work is repeated");
+    assert_share(&all, 200e6,
+                 "0.5 to 1.5 % of the program's processor time in one run, 2.0 to 3.0 % if its work is repeated");
+    share_add(&all, &other);
+    assert_int_equal(all.samples, 2);
+    assert_share(&all, 200e6,
+                 "-0.5 to 1.0 % of the program's processor time in one run, 4.2 to 4.5 % if its work is repeated");
+
+    one = (struct gain){.samples = 1, .first = {0.9e6}, .repeated = {0.9e6}};
+    assert_true(share_is_small(&one, 100e6));
+    assert_false(share_is_small(&one, 80e6));
+    assert_false(share_is_small(&one, 0));
+    one.repeated[0] = 1.1e6;
+    assert_false(share_is_small(&one, 100e6));
+    one = (struct gain){.samples = 1, .first = {1.1e6}, .repeated = {0.9e6}};
+    assert_false(share_is_small(&one, 100e6));
+
+    struct trace run = {.processor_ns = 300, .recording_ns = 100};
+    assert_true(share_program_ns(&run) == 200);
+    run.recording_ns = 400;
+    assert_true(share_program_ns(&run) == 0);
 }
 
 /* ---- Lack of memory ---------------------------------------------------------------------------------------------- */
@@ -609,6 +667,8 @@ int main(void) {
         cmocka_unit_test_teardown(many_threads_get_a_shared_pool_for_as_many, clean_up),
         cmocka_unit_test_teardown(the_order_is_chosen_by_what_is_sparse, clean_up),
         cmocka_unit_test_teardown(a_capacity_is_proved, clean_up),
+        cmocka_unit_test(an_interval_contains_the_median),
+        cmocka_unit_test(gains_are_shares_of_the_programs_time),
         cmocka_unit_test_teardown(no_memory_is_told, clean_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
