@@ -49,7 +49,7 @@ static _Noreturn void become(char **arguments, int descriptor, int answer, const
     give_signals_back();
     sigprocmask(SIG_SETMASK, mask, NULL);
     snprintf(setting, sizeof setting, "%d:/proc/%d/fd/%d", (int)getpid(), (int)getppid(), descriptor);
-    if (setenv("KOLK_RECORD", setting, 1) == 0) execvp(arguments[0], arguments);
+    if (descriptor < 0 || setenv("KOLK_RECORD", setting, 1) == 0) execvp(arguments[0], arguments);
     int error = errno;
     ssize_t written = write(answer, &error, sizeof error);
     _exit(written < 0);

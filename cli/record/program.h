@@ -20,8 +20,8 @@ struct program {
  * program without this. A write beyond a size limit fails instead of ending this process. */
 void program_prepare(void);
 
-/* Starts a program with the original signal handling; KOLK_RECORD passes our descriptor to it. Returns 0 once the
- * program runs, or an errno value. */
+/* Starts a program with the original signal handling. KOLK_RECORD passes our descriptor to it, unless that is -1.
+ * Returns 0 once the program runs, or an errno value. */
 int program_start(struct program *program, char **arguments, int descriptor);
 
 /* Waits for the program to end. */

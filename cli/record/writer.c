@@ -187,22 +187,22 @@ bool writer_begin(struct writer *writer) {
 }
 
 /* Writes "= Ran PROCESSOR RECORDING WALL". */
-static void write_ran(struct writer *writer, const struct program *program) {
+static void write_ran(struct writer *writer, const struct program *program, uint64_t recording_ns) {
     char *begin = output_room(writer->output, 256);
     char *at = put_hex(put(begin, "= Ran "), program->processor_ns);
     *at++ = ' ';
-    at = put_size(put_hex(at, __atomic_load_n(&writer->wire->recording_ns, __ATOMIC_RELAXED)), program->wall_ns);
+    at = put_size(put_hex(at, recording_ns), program->wall_ns);
     writer->output->used += (size_t)(at - begin);
 }
 
-void writer_end(struct writer *writer, const struct program *program) {
+void writer_end(struct writer *writer, const struct program *program, uint64_t recording_ns) {
     static const char end[] = "= End\n";
     __atomic_store_n(&writer->has_ended, 1, __ATOMIC_SEQ_CST);
     __atomic_store_n(&writer->wire->asleep, 0, __ATOMIC_SEQ_CST);
     wire_wake(&writer->wire->asleep);
     pthread_join(writer->reader, NULL);
     calls_write(&writer->calls, writer->output);
-    write_ran(writer, program);
+    write_ran(writer, program, recording_ns);
     output_text(writer->output, end, sizeof end - 1);
     free(writer->known);
 }

@@ -19,7 +19,7 @@
  *     = Call CALLER FRAMES         the stack of a CALLER, here a word, in any line: functions, the innermost first,
  *                                  with " < " between them
  *     = Ran PROCESSOR RECORDING WALL     nanoseconds: the processor time that the program took, how much of that was
- *                                  for recording, and the time that passed
+ *                                  for recording (0 if it is that of a run without recording), and the time that passed
  *
  * CALLER is a file with a function or an address in it. "@ CALLER" is missing if glibc could not determine the caller.
  * C++'s operators new and delete are functions that call malloc and free, so they are in FRAMES, or left by a jump.

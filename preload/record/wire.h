@@ -34,8 +34,8 @@ enum {
     WIRE_DEPTH = 8,         /* frames of a stack, enough to see past wrappers; each call compares all of them */
     WIRE_STACKS = 1 << 20,  /* numbers of stacks; 0 means unknown, because the numbers are used up */
     WIRE_THREADS = 1 << 16, /* all further threads share the last number */
-    WIRE_WORDS = 1 << 20,   /* the size of the ring: 8 MiB */
-    WIRE_CALL = 1 << 15,    /* words after which a sleeping reader is woken */
+    WIRE_WORDS = 1 << 16,   /* the size of the ring: 512 KiB, so that it stays in a cache */
+    WIRE_CALL = 1 << 12,    /* words after which a sleeping reader is woken */
 };
 
 #define WIRE_MAGIC UINT64_C(0x326b6c6f6b636572) /* "recklok2" */

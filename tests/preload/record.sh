@@ -305,6 +305,20 @@ times() {
     [[ $way == child ]] && ((used >= 300000000)) && fail "the child took 300 ms, not the program: $used ns"
     echo "$way: $used ns"
   done
+
+  # With --twice, the times are those of a run without recording, before.
+  ends 0 "$KOLK" record --twice -o "$trace" -- bash -c 'echo "run: ${LD_PRELOAD:-plain} ${KOLK_RECORD:-alone}"'
+  [[ $(grep -c '^run: ' "$work/out") == 2 && $(head -n 1 "$work/out") == "run: plain alone" ]] ||
+    fail "--twice: $(cat "$work/out")"
+  is '[0-9.]+ ms of processor time without recording$' "$work/err"
+  zstd -dcq "$trace" > "$work/text"
+  is '^= Ran [1-9a-f][0-9a-f]* 0 [1-9a-f][0-9a-f]*$' "$work/text"
+  rm "$trace"
+  ends 1 "$KOLK" record --twice -o "$work/no/such" -- touch "$work/ran"
+  [[ ! -e $work/ran ]] || fail "--twice: the program ran, and there was no output for it"
+  ends 127 "$KOLK" record --twice -o "$trace" -- no-such-program
+  ends 134 "$KOLK" record --twice -o "$trace" -- "$work/recorded" crash
+  [[ ! -e $trace ]] || fail "--twice: there is a trace, and the first run was ended by a signal"
 }
 
 programs() {
