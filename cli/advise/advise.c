@@ -72,11 +72,16 @@ static int judge(struct advisor *advisor) {
 }
 
 static int measure(const cli_context *cli, struct advisor *advisor) {
-    int code = CLI_OK;
-    for (size_t i = 0; code == CLI_OK && i < advisor->count; i++) {
+    struct gain_job *jobs = malloc((advisor->count + 1) * sizeof *jobs);
+    if (!jobs) return no_memory(advisor);
+    size_t count = 0;
+    for (size_t i = 0; i < advisor->count; i++) {
         struct advised *advised = &advisor->advised[i];
-        if (advised->verdict.advice != ADVICE_LEAVE) code = gain_measure(cli, &advised->verdict, &advised->gain);
+        if (advised->verdict.advice != ADVICE_LEAVE)
+            jobs[count++] = (struct gain_job){&advised->verdict, &advised->gain};
     }
+    int code = gain_measure(cli, jobs, count);
+    free(jobs);
     if (code == CLI_OK) qsort(advisor->advised, advisor->count, sizeof *advisor->advised, by_gain);
     return code;
 }

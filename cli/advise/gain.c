@@ -4,8 +4,9 @@
  *
  *     the heap as in a new process | first pass of one side, of the other | passes in turn, the median of each side
  *
- * Which side is first alternates from child to child. The clock is that of the thread, so time in which the machine
- * does other work does not count. */
+ * Which side is first alternates from child to child. Sample number i of all sources is taken before any sample i + 1,
+ * because a disturbance of the machine lasts for seconds, and should not hit one source alone. The clock is that of the
+ * thread, so time in which the machine does other work does not count. */
 #define _GNU_SOURCE
 #include "gain.h"
 #include "../measure.h"
@@ -19,7 +20,7 @@
 #endif
 
 static const uint64_t ROUNDS_TIME = UINT64_C(20000000); /* of the passes in turn, in one child */
-static const uint64_t GAIN_TIME = UINT64_C(1500000000); /* of all children of a source, unless these are too few */
+static const uint64_t GAIN_TIME = UINT64_C(1500000000); /* of all children, for each source, unless they are too few */
 enum { ROUNDS_LEAST = 3, ROUNDS_MOST = 101 };
 
 enum { MALLOC_ALIGN = 16 };
@@ -285,7 +286,7 @@ struct range gain_range(const double *samples, size_t count) {
     return (struct range){values[k], (values[(count - 1) / 2] + values[count / 2]) / 2, values[count - 1 - k]};
 }
 
-static void summarize(struct gain *gain, struct sample *samples) {
+static void summarize(struct gain *gain, const struct sample *samples) {
     double times[SIDES][GAIN_SAMPLES];
     for (size_t i = 0; i < gain->samples; i++) {
         gain->first[i] = samples[i].first[MALLOC] - samples[i].first[POOL];
@@ -298,18 +299,33 @@ static void summarize(struct gain *gain, struct sample *samples) {
     gain->pool_bytes = samples[0].pool_bytes;
 }
 
-int gain_measure(const cli_context *cli, const struct verdict *verdict, struct gain *gain) {
-    struct sample samples[GAIN_SAMPLES];
-    uint64_t begin = cli_now();
-    *gain = (struct gain){.operations = verdict->source->count + verdict->source->left};
-    for (size_t i = 0; i < GAIN_SAMPLES && (i < GAIN_LEAST || cli_now() - begin < GAIN_TIME); i++) {
-        struct input input = {verdict, i};
-        samples[i] = (struct sample){.problem = NULL};
-        cli_progress(cli, "measuring", i, GAIN_SAMPLES);
-        if (!cli_isolated(work, &input, &samples[i], sizeof *samples)) return CLI_FAILED;
-        if (samples[i].problem) return cli_fail(CLI_FAILED, "%s: %s", verdict->name, samples[i].problem);
-        gain->samples++;
+/* ---- All of it --------------------------------------------------------------------------------------------------- */
+
+/* Measures sample number `number` of each verdict. */
+static int take_samples(const struct gain_job *jobs, size_t count, struct sample *samples, size_t number) {
+    for (size_t i = 0; i < count; i++) {
+        struct input input = {jobs[i].verdict, number};
+        struct sample *sample = &samples[i * GAIN_SAMPLES + number];
+        *sample = (struct sample){.problem = NULL};
+        if (!cli_isolated(work, &input, sample, sizeof *sample)) return CLI_FAILED;
+        if (sample->problem) return cli_fail(CLI_FAILED, "%s: %s", jobs[i].verdict->name, sample->problem);
+        jobs[i].gain->samples = number + 1;
     }
-    summarize(gain, samples);
     return CLI_OK;
+}
+
+int gain_measure(const cli_context *cli, const struct gain_job *jobs, size_t count) {
+    struct sample *samples = malloc((count * GAIN_SAMPLES + 1) * sizeof *samples);
+    if (!samples) return cli_fail(CLI_FAILED, "there is no memory to measure the gains");
+    uint64_t begin = cli_now(), time = count * GAIN_TIME;
+    int code = CLI_OK;
+    for (size_t i = 0; i < count; i++)
+        *jobs[i].gain = (struct gain){.operations = jobs[i].verdict->source->count + jobs[i].verdict->source->left};
+    for (size_t i = 0; i < GAIN_SAMPLES && (i < GAIN_LEAST || cli_now() - begin < time) && code == CLI_OK; i++) {
+        cli_progress(cli, "measuring", i, GAIN_SAMPLES);
+        code = take_samples(jobs, count, samples, i);
+    }
+    for (size_t i = 0; i < count && code == CLI_OK; i++) summarize(jobs[i].gain, &samples[i * GAIN_SAMPLES]);
+    free(samples);
+    return code;
 }

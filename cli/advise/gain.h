@@ -27,11 +27,16 @@ struct range {
     double low, median, high;
 };
 
-/* Plays the operations of a verdict other than ADVICE_LEAVE in one thread, in the recorded order, and proves that the
- * pool is never full. malloc_bytes is the sum over the objects alive at the peak of malloc_usable_size and a word for
- * malloc's header. pool_bytes is the memory that the pool has committed, spare slots included. Everything runs in child
- * processes. If the result is not CLI_OK, a sentence has been printed. */
-int gain_measure(const cli_context *cli, const struct verdict *verdict, struct gain *gain);
+struct gain_job {
+    const struct verdict *verdict; /* other than ADVICE_LEAVE */
+    struct gain *gain;             /* the result */
+};
+
+/* Plays the operations of each verdict in one thread, in the recorded order, and proves that the pool is never full.
+ * malloc_bytes is the sum over the objects alive at the peak of malloc_usable_size and a word for malloc's header.
+ * pool_bytes is the memory that the pool has committed, spare slots included. Everything runs in child processes. If
+ * the result is not CLI_OK, a sentence has been printed. */
+int gain_measure(const cli_context *cli, const struct gain_job *jobs, size_t count);
 
 /* Returns the interval of up to GAIN_SAMPLES samples, of which there is at least one. */
 struct range gain_range(const double *samples, size_t count);
