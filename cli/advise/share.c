@@ -17,9 +17,15 @@ void share_add(struct gain *all, const struct gain *gain) {
     }
 }
 
+/* Prevents that "-0.0" is printed. */
+static double without_minus_zero(double value) {
+    return value > -0.05 && value < 0 ? 0 : value;
+}
+
 static void print_range(FILE *out, struct range range, double program_ns) {
     double unit = program_ns > 0 ? program_ns / 100 : 1e6;
-    fprintf(out, "%.1f to %.1f %s", range.low / unit, range.high / unit, program_ns > 0 ? "%" : "ms");
+    fprintf(out, "%.1f to %.1f %s", without_minus_zero(range.low / unit), without_minus_zero(range.high / unit),
+            program_ns > 0 ? "%" : "ms");
 }
 
 void share_print(FILE *out, const struct gain *gain, double program_ns) {

@@ -610,6 +610,9 @@ static void gains_are_shares_of_the_programs_time(void **state) {
     one = (struct gain){.samples = 1, .first = {1.1e6}, .repeated = {0.9e6}};
     assert_false(share_is_small(&one, 100e6));
 
+    one = (struct gain){.samples = 1, .first = {-0.04e6}, .repeated = {-0.06e6}};
+    assert_share(&one, 0, "0.0 to 0.0 ms of processor time in one run, -0.1 to -0.1 ms if its work is repeated");
+
     struct trace run = {.processor_ns = 300, .recording_ns = 100};
     assert_true(share_program_ns(&run) == 200);
     run.recording_ns = 400;
