@@ -17,14 +17,20 @@ static const char details[] =
               "Where several threads have them, it is a shared pool; where they die together, an\n"
               "arena, a pool that frees all at once. Others are left to malloc, with the reason. Each\n"
               "pool is proved: the source's own operations are replayed from a pool of just that\n"
-              "capacity, and timed, by one thread, beside malloc.\n"
+              "capacity, and timed, by one thread, beside malloc: what one run of the program saves,\n"
+              "and what it saves if its work is repeated. Shares are of the processor time that\n"
+              "kolk record has written.\n"
               "\n"
               "With -o pools.h, or any name that ends in .h, the result is a header for C and C++ that\n"
               "declares the pools.\n";
 
 /* ---- The advice -------------------------------------------------------------------------------------------------- */
 
-/* Sorts the largest gain first. Sources to be left with malloc have no gain and come last. */
+static double median_of(const struct gain *gain) {
+    return gain_range(gain->first, gain->samples).median;
+}
+
+/* Sorts the largest gain in one run first. Sources to be left with malloc have no gain and come last. */
 static int by_gain(const void *left, const void *right) {
     const struct advised *a = left, *b = right;
     bool a_left = a->verdict.advice == ADVICE_LEAVE, b_left = b->verdict.advice == ADVICE_LEAVE;
@@ -32,7 +38,8 @@ static int by_gain(const void *left, const void *right) {
         if (a_left != b_left) return a_left - b_left;
         return (a->verdict.source > b->verdict.source) - (a->verdict.source < b->verdict.source);
     }
-    return (gain_of(&a->gain) < gain_of(&b->gain)) - (gain_of(&a->gain) > gain_of(&b->gain));
+    double a_gain = median_of(&a->gain), b_gain = median_of(&b->gain);
+    return (a_gain < b_gain) - (a_gain > b_gain);
 }
 
 static int no_memory(const struct advisor *advisor) {
@@ -65,14 +72,24 @@ static int judge(struct advisor *advisor) {
 }
 
 static int measure(const cli_context *cli, struct advisor *advisor) {
-    int code = CLI_OK;
-    for (size_t i = 0; code == CLI_OK && i < advisor->count; i++) {
+    struct gain_job *jobs = malloc((advisor->count + 1) * sizeof *jobs);
+    if (!jobs) return no_memory(advisor);
+    size_t count = 0;
+    for (size_t i = 0; i < advisor->count; i++) {
         struct advised *advised = &advisor->advised[i];
-        cli_progress(cli, "replaying", i, advisor->count);
-        if (advised->verdict.advice != ADVICE_LEAVE) code = gain_measure(cli, &advised->verdict, &advised->gain);
+        if (advised->verdict.advice != ADVICE_LEAVE)
+            jobs[count++] = (struct gain_job){&advised->verdict, &advised->gain};
     }
+    int code = gain_measure(cli, jobs, count);
+    free(jobs);
     if (code == CLI_OK) qsort(advisor->advised, advisor->count, sizeof *advisor->advised, by_gain);
     return code;
+}
+
+static void add_gains(struct advisor *advisor) {
+    advisor->program_ns = share_program_ns(&advisor->trace);
+    for (size_t i = 0; i < advisor->count; i++)
+        if (advisor->advised[i].verdict.advice != ADVICE_LEAVE) share_add(&advisor->all, &advisor->advised[i].gain);
 }
 
 /* ---- The table --------------------------------------------------------------------------------------------------- */
@@ -105,13 +122,22 @@ static void print_table(const cli_context *cli, const struct advisor *advisor) {
     if (rows == 0) fprintf(table.rows, "no pool: nothing here is allocated as a pool's objects are\n");
     cli_table_end(&table, cli);
     if (rows > 0)
-        fprintf(cli->out,
-                "%sns: of one operation, an alloc or a free, medians; then memory at the peak: malloc's, and the whole "
-                "pool's%s\n",
-                cli_dim(cli), cli_plain(cli));
+        fprintf(
+            cli->out,
+            "%sns: of one operation, an alloc or a free, if repeated; then memory at the peak: malloc's, and the whole "
+            "pool's%s\n",
+            cli_dim(cli), cli_plain(cli));
 }
 
-static void print_reason(const cli_context *cli, const struct advised *advised) {
+static void print_gain(const cli_context *cli, const struct gain *gain, double program_ns) {
+    fputs("  It saves ", cli->out);
+    share_print(cli->out, gain, program_ns);
+    fputs(".\n", cli->out);
+    if (gain_range(gain->first, gain->samples).median <= 0 && gain_range(gain->repeated, gain->samples).median <= 0)
+        fputs("  No time is gained here: take it for its checks, handles and iteration, or leave it.\n", cli->out);
+}
+
+static void print_reason(const cli_context *cli, const struct advised *advised, double program_ns) {
     const struct verdict *verdict = &advised->verdict;
     const struct source *source = verdict->source;
     fprintf(cli->out, "\n%s", cli_bold(cli));
@@ -123,12 +149,33 @@ static void print_reason(const cli_context *cli, const struct advised *advised) 
     fprintf(cli->out, "%s\n  %s allocations", cli_plain(cli), cli_count(source->allocations).text);
     if (source->least == source->most) fprintf(cli->out, " of %s bytes", cli_count(source->most).text);
     fprintf(cli->out, ", at most %s alive. %s\n", cli_count(source->peak).text, verdict->reason);
-    if (verdict->advice != ADVICE_LEAVE && gain_of(&advised->gain) <= 0)
-        fputs("  No time is gained here: take it for its checks, handles and iteration, or leave it.\n", cli->out);
+    if (verdict->advice == ADVICE_LEAVE) return;
+    if (source->end_count > 0) {
+        fputs("  ", cli->out);
+        name_print_ends(cli->out, source);
+        fputc('\n', cli->out);
+    }
+    print_gain(cli, &advised->gain, program_ns);
+}
+
+/* Says what following all of the advice would bring. */
+static void print_all(const cli_context *cli, const struct advisor *advisor) {
+    fprintf(cli->out, "%sTogether they save ", cli_bold(cli));
+    share_print(cli->out, &advisor->all, advisor->program_ns);
+    fprintf(cli->out, ".%s\n", cli_plain(cli));
+    if (advisor->program_ns > 0)
+        fprintf(cli->out, "The program took %.1f ms of processor time. The intervals contain the median at 95 %%.\n",
+                advisor->program_ns / 1e6);
+    else
+        fputs("How much of the program's time that is cannot be told: the trace has no processor time. kolk record "
+              "writes it.\n",
+              cli->out);
+    if (share_is_small(&advisor->all, advisor->program_ns))
+        fputs("That is no more than about 1 %: pools would not make this program faster.\n", cli->out);
 }
 
 static void print_text(const cli_context *cli, const struct advisor *advisor) {
-    double gain = 0, malloc_time = 0;
+    double pool_time = 0, malloc_time = 0;
     uint64_t pooled = 0;
     bool by_size = false;
     fprintf(cli->out, "%s: %s allocations by %s sources\n", advisor->name, cli_count(advisor->sources.allocations).text,
@@ -138,11 +185,11 @@ static void print_text(const cli_context *cli, const struct advisor *advisor) {
     print_table(cli, advisor);
     for (size_t i = 0; i < advisor->count; i++) {
         const struct advised *advised = &advisor->advised[i];
-        print_reason(cli, advised);
+        print_reason(cli, advised, advisor->program_ns);
         by_size |= advised->verdict.source->by_size && !strstr(advised->verdict.source->frames, " < ");
         if (advised->verdict.advice == ADVICE_LEAVE) continue;
         pooled += advised->verdict.source->allocations;
-        gain += gain_of(&advised->gain);
+        pool_time += advised->gain.pool_ns * (double)advised->gain.operations;
         malloc_time += advised->gain.malloc_ns * (double)advised->gain.operations;
     }
     if (advisor->few_allocations > 0)
@@ -155,22 +202,35 @@ static void print_text(const cli_context *cli, const struct advisor *advisor) {
     if (pooled == 0) return;
     fprintf(cli->out, "\nFrom pools would come %s of the allocations, in %s of the time that malloc takes for them.\n",
             cli_share((double)pooled, (double)advisor->sources.allocations).text,
-            cli_share(malloc_time - gain, malloc_time).text);
+            cli_share(pool_time, malloc_time).text);
+    print_all(cli, advisor);
 }
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
-static void write_text(cli_json *json, const char *key, const struct source *source) {
+static void write_place(cli_json *json, const char *key, const struct place *place) {
     char *text = NULL;
     size_t length;
     FILE *out = open_memstream(&text, &length);
     if (!out) return;
-    name_print_source(out, source);
+    name_print(out, place->frames, place->length);
     if (fclose(out) == 0) cli_json_text(json, key, text);
     free(text);
 }
 
-static void write_pool(cli_json *json, const struct advised *advised) {
+static void write_places(cli_json *json, const char *key, const struct place *places, size_t count) {
+    cli_json_open(json, key, '[');
+    for (size_t i = 0; i < count; i++) {
+        cli_json_open(json, NULL, '{');
+        write_place(json, "place", &places[i]);
+        cli_json_count(json, "objects", places[i].count);
+        if (places[i].mixed) cli_json_flag(json, "other_sizes", true);
+        cli_json_close(json, '}');
+    }
+    cli_json_close(json, ']');
+}
+
+static void write_pool(cli_json *json, const struct advised *advised, double program_ns) {
     const struct verdict *verdict = &advised->verdict;
     const struct gain *gain = &advised->gain;
     cli_json_text(json, "name", verdict->name);
@@ -182,15 +242,15 @@ static void write_pool(cli_json *json, const struct advised *advised) {
     cli_json_number(json, "pool_ns_per_operation", gain->pool_ns);
     cli_json_count(json, "malloc_bytes", gain->malloc_bytes);
     cli_json_count(json, "pool_bytes", gain->pool_bytes);
-    cli_json_number(json, "gain_ns", gain_of(gain));
+    share_write(json, gain, program_ns);
 }
 
-static void write_source(cli_json *json, const struct advised *advised) {
+static void write_source(cli_json *json, const struct advised *advised, double program_ns) {
     const struct verdict *verdict = &advised->verdict;
     const struct source *source = verdict->source;
     cli_json_open(json, NULL, '{');
     cli_json_text(json, "advice", advice_names[verdict->advice]);
-    write_text(json, "source", source);
+    write_place(json, "source", &source->sites[0]);
     cli_json_count(json, "least_size", source->least);
     cli_json_count(json, "size", source->most);
     cli_json_count(json, "allocations", source->allocations);
@@ -199,7 +259,9 @@ static void write_source(cli_json *json, const struct advised *advised) {
     cli_json_count(json, "resized", source->resized);
     cli_json_count(json, "threads", source->threads);
     cli_json_count(json, "freed_by_others", source->handed);
-    if (verdict->advice != ADVICE_LEAVE) write_pool(json, advised);
+    write_places(json, "allocated_at", source->sites, source->site_count);
+    write_places(json, "freed_at", source->ends, source->end_count);
+    if (verdict->advice != ADVICE_LEAVE) write_pool(json, advised, program_ns);
     cli_json_text(json, "reason", verdict->reason);
     cli_json_close(json, '}');
 }
@@ -213,9 +275,11 @@ static void write_json(const cli_context *cli, const struct advisor *advisor) {
     cli_json_count(&json, "failed_left_out", advisor->trace.failed);
     cli_json_count(&json, "unknown_left_out", advisor->trace.unknown);
     cli_json_open(&json, "sources", '[');
-    for (size_t i = 0; i < advisor->count; i++) write_source(&json, &advisor->advised[i]);
+    for (size_t i = 0; i < advisor->count; i++) write_source(&json, &advisor->advised[i], advisor->program_ns);
     cli_json_close(&json, ']');
     cli_json_count(&json, "allocations_of_other_sources", advisor->few_allocations);
+    if (advisor->program_ns > 0) cli_json_number(&json, "program_ns", advisor->program_ns);
+    if (advisor->all.samples > 0) share_write(&json, &advisor->all, advisor->program_ns);
     cli_json_close(&json, '}');
 }
 
@@ -234,6 +298,7 @@ static int run(cli_context *cli, int count, char **arguments) {
     int code = load_trace(&advisor.trace, count > 0 ? arguments[0] : NULL, &advisor.name);
     if (code == CLI_OK) code = judge(&advisor);
     if (code == CLI_OK) code = measure(cli, &advisor);
+    if (code == CLI_OK) add_gains(&advisor);
     if (code == CLI_OK) (header ? header_write : cli->json ? write_json : print_text)(cli, &advisor);
     free(advisor.advised);
     sources_free(&advisor.sources);

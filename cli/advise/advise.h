@@ -2,7 +2,7 @@
 #ifndef CLI_ADVISE_H
 #define CLI_ADVISE_H
 
-#include "gain.h"
+#include "share.h"
 
 struct advised {
     struct verdict verdict;
@@ -16,6 +16,8 @@ struct advisor {
     struct advised *advised; /* the sources with enough allocations, largest gain first, ADVICE_LEAVE last */
     size_t count;
     uint64_t few_allocations; /* allocations of the sources that have too few for a pool */
+    double program_ns;        /* processor time of the program; 0 if it is not known */
+    struct gain all;          /* of all pools together; only its samples are set */
 };
 
 /* Writes a header for C11 and C++17. cli->path is the name of its file. */

@@ -1,7 +1,9 @@
 /* header.c: prints the declarations of the pools: see advise.h. */
+#define _POSIX_C_SOURCE 200809L
 #include "../print.h"
 #include "advise.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Turns the file's name into an include guard. */
@@ -29,7 +31,17 @@ static void print_words(FILE *out, const char *words) {
     }
 }
 
-static void print_comment(FILE *out, const struct advised *advised) {
+static void print_ends(FILE *out, const struct source *source) {
+    char *text = NULL;
+    size_t length;
+    FILE *words = open_memstream(&text, &length);
+    if (!words) return;
+    name_print_ends(words, source);
+    if (fclose(words) == 0) print_words(out, text);
+    free(text);
+}
+
+static void print_comment(FILE *out, const struct advised *advised, double program_ns) {
     const struct verdict *verdict = &advised->verdict;
     const struct source *source = verdict->source;
     fputs("\n/* ", out);
@@ -37,9 +49,12 @@ static void print_comment(FILE *out, const struct advised *advised) {
     fprintf(out, "\n * %s allocations, at most %s alive.", cli_count(source->allocations).text,
             cli_count(source->peak).text);
     print_words(out, verdict->reason);
+    print_ends(out, source);
     fprintf(out, "\n * Replayed: %.1f ns an operation, malloc %.1f; %s, malloc ", advised->gain.pool_ns,
             advised->gain.malloc_ns, cli_bytes(advised->gain.pool_bytes).text);
-    fprintf(out, "%s. */\n", cli_bytes(advised->gain.malloc_bytes).text);
+    fprintf(out, "%s.\n * It saves ", cli_bytes(advised->gain.malloc_bytes).text);
+    share_print(out, &advised->gain, program_ns);
+    fputs(". */\n", out);
 }
 
 /* Returns the length of the name without "_pool". */
@@ -47,13 +62,13 @@ static int stem_length(const char *name) {
     return (int)(strlen(name) - strlen("_pool"));
 }
 
-static void print_pool(FILE *out, const struct advised *advised) {
+static void print_pool(FILE *out, const struct advised *advised, double program_ns) {
     const struct verdict *verdict = &advised->verdict;
     const char *name = verdict->name;
     bool shared = verdict->advice == ADVICE_SHARED;
     const char *kind = shared ? "shared" : "pool";
     int stem = stem_length(name);
-    print_comment(out, advised);
+    print_comment(out, advised, program_ns);
     fprintf(out, "typedef struct %.*s_object { /* replace it by your own type */\n", stem, name);
     fprintf(out, "    KOLK_ALIGNAS(%u) unsigned char bytes[%llu];\n", (unsigned)verdict->align,
             (unsigned long long)verdict->source->most);
@@ -71,9 +86,8 @@ static void print_pool(FILE *out, const struct advised *advised) {
 
 void header_write(const cli_context *cli, const struct advisor *advisor) {
     FILE *out = cli->out;
-    const struct source trace = {.frames = advisor->name, .length = strlen(advisor->name)};
     fputs("/* Pools that kolk advise proposes for the program that was recorded in ", out);
-    name_print_source(out, &trace);
+    name_print(out, advisor->name, strlen(advisor->name));
     fputs(", those that\n * gain most first. To begin one:\n *\n", out);
     fputs(" *     NAME pool;\n *     kolk_pool_desc desc = NAME_desc();\n", out);
     fputs(" *     if (NAME_init(&pool, &desc) != KOLK_OK) ...\n *\n", out);
@@ -87,6 +101,7 @@ void header_write(const cli_context *cli, const struct advisor *advisor) {
     if (advisor->count == 0 || advisor->advised[0].verdict.advice == ADVICE_LEAVE)
         fputs("\n/* None: nothing is allocated there as a pool's objects are. */\n", out);
     for (size_t i = 0; i < advisor->count; i++)
-        if (advisor->advised[i].verdict.advice != ADVICE_LEAVE) print_pool(out, &advisor->advised[i]);
+        if (advisor->advised[i].verdict.advice != ADVICE_LEAVE)
+            print_pool(out, &advisor->advised[i], advisor->program_ns);
     fputs("\n#endif\n", out);
 }

@@ -4,12 +4,14 @@
  * "FILE:(symbol+0x12)[0x1234]" or "FILE:[0x1234]", as mtrace does.
  */
 #include "verdict.h"
+#include "../print.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
 
 enum { STEM_MOST = 36, WORDS_MOST = 4 * STEM_MOST };
+enum { PLACES_MOST = 4 }; /* that are printed */
 
 struct span {
     const char *text;
@@ -116,15 +118,37 @@ void name_pool(struct verdict *verdict, const struct verdict *others, size_t cou
         snprintf(name, sizeof verdict->name, "%s%s_%u_pool", stem, size, number);
 }
 
-void name_print_source(FILE *out, const struct source *source) {
-    if (source->length == 0) fputs("an unknown caller", out);
-    for (size_t i = 0; i < source->length; i++) {
-        char c = source->frames[i];
-        bool comment =
-            i > 0 && ((c == '/' && source->frames[i - 1] == '*') || (c == '*' && source->frames[i - 1] == '/'));
+void name_print(FILE *out, const char *text, size_t length) {
+    if (length == 0) fputs("an unknown caller", out);
+    for (size_t i = 0; i < length; i++) {
+        char c = text[i];
+        bool comment = i > 0 && ((c == '/' && text[i - 1] == '*') || (c == '*' && text[i - 1] == '/'));
         if (comment) fputc(' ', out);
         fputc((unsigned char)c < ' ' || c == 127 ? '?' : c, out);
     }
+}
+
+void name_print_source(FILE *out, const struct source *source) {
+    for (size_t i = 0; i < source->site_count && i < PLACES_MOST; i++) {
+        if (i > 0) fputs(" and ", out);
+        name_print(out, source->sites[i].frames, source->sites[i].length);
+    }
+    if (source->site_count > PLACES_MOST)
+        fprintf(out, " and %s more", cli_count(source->site_count - PLACES_MOST).text);
+}
+
+void name_print_ends(FILE *out, const struct source *source) {
+    if (source->end_count == 0) return;
+    for (size_t i = 0; i < source->end_count && i < PLACES_MOST; i++) {
+        const struct place *end = &source->ends[i];
+        fputs(i == 0 ? "Freed at " : ", at ", out);
+        name_print(out, end->frames, end->length);
+        if (source->end_count > 1) fprintf(out, " (%s)", cli_count(end->count).text);
+        if (end->mixed) fputs(", as are objects of other sizes", out);
+    }
+    if (source->end_count > PLACES_MOST)
+        fprintf(out, ", and at %s more places", cli_count(source->end_count - PLACES_MOST).text);
+    fputc('.', out);
 }
 
 void verdict_say(struct verdict *verdict, const char *format, ...) {

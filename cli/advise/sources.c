@@ -1,229 +1,249 @@
 /* sources.c: finds the sources of a trace: see sources.h.
  *
- * First it counts the allocations of each pair of caller and size. Then it joins the pairs to sources, by their frames.
- * Finally it assigns each operation to the source of its pair.
+ * First the allocations and the frees are grouped: a group of allocations is a site, one of frees an end. Then it is
+ * counted which ends free the objects of which sites, and sites are joined to sources. Finally each operation is
+ * assigned to the source of its site.
  */
 #include "sources.h"
-#include "../replay/map.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* If no frame is left to tell sizes apart, a size becomes a source of its own if it makes up 1/SHARE of the
- * allocations. A whole stack identifies one line of the program, so different sizes there mean that the size varies. A
- * single caller may be a wrapper that the whole program calls. */
-enum { SHARE_OF_STACK = 2, SHARE_OF_CALLER = 20 };
+#define NOBODY UINT32_MAX
 
-enum { DEPTH_MOST = 256 }; /* frames; those further out do not help to tell sources apart */
-
-struct frame {
-    const char *text; /* NULL: there are no more frames */
-    size_t length;
+/* A block's latest allocation or resize. */
+struct life {
+    uint64_t size;
+    uint32_t caller; /* NOBODY: it was resized, and belongs to no source now */
 };
 
-/* How many frames a group of pairs has in common, and how many of them it takes to separate it from other groups. */
-struct depth {
-    size_t common, telling;
-};
-
-struct pair {
-    uint64_t size, count;
-    uint32_t caller;
-    uint32_t source;
-    struct frame frame; /* the frame by which the groups are being divided */
+/* Objects of one site that are freed at one end. */
+struct link {
+    uint32_t site, end;
+    uint64_t count;
 };
 
 struct finder {
     const struct trace *trace;
-    struct pair *pairs;
-    size_t count, room;
-    struct map numbers; /* of the pairs */
     struct sources *sources;
-    size_t source_room;
-    bool failed; /* memory ran out */
+    struct groups sites, ends;
+    struct life *lives; /* by block */
+    struct link *links;
+    size_t link_count, link_room;
+    struct map numbers; /* of the links */
+    uint32_t *joined;   /* by site: itself, or an earlier site of the same source */
+    uint32_t *owners;   /* by site: the number of its source */
+    bool *resizes;      /* by caller: it resizes blocks */
 };
 
-bool source_is_few(uint64_t allocations, uint64_t of_all) {
-    return allocations < SOURCE_LEAST || allocations * SOURCE_SHARE_LEAST < of_all;
+/* ---- Sites and ends ---------------------------------------------------------------------------------------------- */
+
+static bool count_op(struct finder *finder, const trace_op *op) {
+    struct life *life = &finder->lives[op->block];
+    if (op->kind == TRACE_FREE) return op->caller == TRACE_NOBODY || groups_add(&finder->ends, op->caller, life->size);
+    life->size = op->size;
+    if (op->kind == TRACE_ALLOC) return groups_add(&finder->sites, op->caller, op->size);
+    finder->resizes[op->caller] = true;
+    return true;
 }
 
-/* ---- Pairs ------------------------------------------------------------------------------------------------------- */
-
-/* A pair is identified by a 64-bit hash (Steele, Lea, Flood: SplitMix, 2014). Among a million pairs, the chance of a
- * collision is 1 in 40 million. */
-static uint64_t key_of(const trace_op *op) {
-    uint64_t z = (op->size + 1) * UINT64_C(0x9e3779b97f4a7c15) ^ (op->caller + 1) * UINT64_C(0xd1342543de82ef95);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return (z ^ (z >> 31)) | 1;
+static bool find_groups(struct finder *finder) {
+    const struct trace *trace = finder->trace;
+    finder->lives = calloc((size_t)trace->blocks + 1, sizeof *finder->lives);
+    finder->resizes = calloc((size_t)trace->callers + 1, sizeof *finder->resizes);
+    bool done = finder->lives && finder->resizes;
+    for (size_t i = 0; done && i < trace->count; i++) done = count_op(finder, &trace->ops[i]);
+    return done && groups_make(&finder->sites, trace) && groups_make(&finder->ends, trace);
 }
 
-static struct pair *pair_of(struct finder *finder, const trace_op *op) {
+/* ---- Links ------------------------------------------------------------------------------------------------------- */
+
+static bool count_link(struct finder *finder, uint32_t site, uint32_t end) {
+    uint64_t key = ((uint64_t)site << 32 | end) + 1;
     uint32_t number;
-    if (map_get(&finder->numbers, key_of(op), &number)) return &finder->pairs[number];
-    if (finder->count == finder->room) {
-        finder->room = finder->room ? 2 * finder->room : 256;
-        struct pair *moved = realloc(finder->pairs, finder->room * sizeof *moved);
-        if (!moved) return NULL;
-        finder->pairs = moved;
+    if (map_get(&finder->numbers, key, &number)) {
+        finder->links[number].count++;
+        return true;
     }
-    if (!map_put(&finder->numbers, key_of(op), (uint32_t)finder->count)) return NULL;
-    finder->pairs[finder->count] = (struct pair){.size = op->size, .caller = op->caller};
-    return &finder->pairs[finder->count++];
+    if (finder->link_count == finder->link_room) {
+        size_t room = finder->link_room ? 2 * finder->link_room : 256;
+        struct link *moved = realloc(finder->links, room * sizeof *moved);
+        if (!moved) return false;
+        finder->links = moved;
+        finder->link_room = room;
+    }
+    if (!map_put(&finder->numbers, key, (uint32_t)finder->link_count)) return false;
+    finder->links[finder->link_count++] = (struct link){.site = site, .end = end, .count = 1};
+    return true;
 }
 
-static bool count_pairs(struct finder *finder) {
+static bool count_links(struct finder *finder) {
     const struct trace *trace = finder->trace;
     for (size_t i = 0; i < trace->count; i++) {
-        if (trace->ops[i].kind != TRACE_ALLOC) continue;
-        struct pair *pair = pair_of(finder, &trace->ops[i]);
-        if (!pair) return false;
-        pair->count++;
-        finder->sources->allocations++;
+        const trace_op *op = &trace->ops[i];
+        struct life *life = &finder->lives[op->block];
+        if (op->kind == TRACE_ALLOC) *life = (struct life){.size = op->size, .caller = op->caller};
+        if (op->kind == TRACE_REALLOC) life->caller = NOBODY;
+        if (op->kind != TRACE_FREE || op->caller == TRACE_NOBODY || life->caller == NOBODY) continue;
+        uint32_t site = groups_find(&finder->sites, life->caller, life->size);
+        if (!count_link(finder, site, groups_find(&finder->ends, op->caller, life->size))) return false;
     }
     return true;
 }
 
-/* ---- Frames ------------------------------------------------------------------------------------------------------ */
-
-static struct frame frame_at(const char *text) {
-    const char *end = strstr(text, " < ");
-    return (struct frame){text, end ? (size_t)(end - text) : strlen(text)};
+/* Returns true if all operations at the group's place have one size. */
+static bool has_one_size(const struct group *group) {
+    return group->least == group->most && !group->by_size;
 }
 
-static struct frame frame_after(struct frame frame) {
-    const char *end = frame.text + frame.length;
-    return *end ? frame_at(end + strlen(" < ")) : (struct frame){0};
+static uint32_t first_of(const struct finder *finder, uint32_t site) {
+    while (finder->joined[site] != site) site = finder->joined[site];
+    return site;
 }
 
-static int by_frame(const void *left, const void *right) {
-    const struct frame *a = &(*(struct pair *const *)left)->frame, *b = &(*(struct pair *const *)right)->frame;
-    size_t length = a->length < b->length ? a->length : b->length;
-    int order = length > 0 ? memcmp(a->text, b->text, length) : 0;
-    return order ? order : (a->length > b->length) - (a->length < b->length);
+/* Joins the sites whose objects are freed at the same end, if that end frees objects of one size only. */
+static bool join_sites(struct finder *finder) {
+    uint32_t *firsts = malloc((finder->ends.count + 1) * sizeof *firsts); /* by end: a site, or NOBODY */
+    finder->joined = malloc((finder->sites.count + 1) * sizeof *finder->joined);
+    bool done = firsts && finder->joined;
+    for (uint32_t i = 0; done && i < finder->sites.count; i++) finder->joined[i] = i;
+    for (uint32_t i = 0; done && i < finder->ends.count; i++) firsts[i] = NOBODY;
+    for (size_t i = 0; done && i < finder->link_count; i++) {
+        const struct link *link = &finder->links[i];
+        const struct group *allocated = &finder->sites.groups[link->site];
+        if (!has_one_size(&finder->ends.groups[link->end]) || allocated->least != allocated->most) continue;
+        uint32_t site = first_of(finder, link->site), *first = &firsts[link->end];
+        if (*first == NOBODY) *first = site;
+        uint32_t other = first_of(finder, *first);
+        finder->joined[site > other ? site : other] = site > other ? other : site;
+    }
+    free(firsts);
+    return done;
 }
 
-static int by_size(const void *left, const void *right) {
-    uint64_t a = (*(struct pair *const *)left)->size, b = (*(struct pair *const *)right)->size;
-    return (a > b) - (a < b);
+/* ---- Sources ----------------------------------------------------------------------------------------------------- */
+
+static int by_count(const void *left, const void *right) {
+    const struct place *a = left, *b = right;
+    if (a->count != b->count) return a->count < b->count ? 1 : -1;
+    return strcmp(a->frames, b->frames); /* makes the order the same each time */
 }
 
-/* ---- Groups of pairs --------------------------------------------------------------------------------------------- */
-
-static uint64_t allocations_of(struct pair *const *pairs, size_t count) {
-    uint64_t sum = 0;
-    for (size_t i = 0; i < count; i++) sum += pairs[i]->count;
-    return sum;
-}
-
-static bool has_one_size(struct pair *const *pairs, size_t count) {
-    for (size_t i = 1; i < count; i++)
-        if (pairs[i]->size != pairs[0]->size) return false;
-    return true;
-}
-
-/* Makes one source of these pairs. They have `depth` frames in common, the outermost of which identifies the source. */
-static void add_source(struct finder *finder, struct pair **pairs, size_t count, size_t depth, bool by_size) {
+/* Gives each site to a source. Sites are joined to earlier ones only. */
+static bool make_sources(struct finder *finder) {
     struct sources *sources = finder->sources;
-    if (sources->count == finder->source_room) {
-        finder->source_room = finder->source_room ? 2 * finder->source_room : 64;
-        struct source *moved = realloc(sources->sources, finder->source_room * sizeof *moved);
-        finder->failed |= !moved;
-        if (!moved) {
-            finder->source_room = sources->count;
-            return;
+    size_t count = finder->sites.count;
+    finder->owners = malloc((count + 1) * sizeof *finder->owners);
+    sources->sources = calloc(count + 1, sizeof *sources->sources);
+    sources->places = malloc((count + finder->link_count + 1) * sizeof *sources->places);
+    if (!finder->owners || !sources->sources || !sources->places) return false;
+    for (uint32_t site = 0; site < count; site++) {
+        uint32_t first = first_of(finder, site);
+        finder->owners[site] = first == site ? (uint32_t)sources->count++ : finder->owners[first];
+        sources->sources[finder->owners[site]].site_count++;
+    }
+    return true;
+}
+
+static void add_site(struct source *source, const struct group *group) {
+    source->sites[source->site_count++] =
+        (struct place){group->frames, group->length, group->innermost, group->count, false};
+    if (source->allocations == 0 || group->least < source->least) source->least = group->least;
+    if (group->most > source->most) source->most = group->most;
+    source->by_size |= group->by_size;
+    source->allocations += group->count;
+}
+
+/* Returns the first unused place. */
+static struct place *add_sites(const struct finder *finder) {
+    const struct sources *sources = finder->sources;
+    struct place *next = sources->places;
+    for (size_t i = 0; i < sources->count; i++) {
+        struct source *source = &sources->sources[i];
+        source->sites = next;
+        next += source->site_count;
+        source->site_count = 0;
+    }
+    for (size_t site = 0; site < finder->sites.count; site++)
+        add_site(&sources->sources[finder->owners[site]], &finder->sites.groups[site]);
+    for (size_t i = 0; i < sources->count; i++) {
+        struct source *source = &sources->sources[i];
+        qsort(source->sites, source->site_count, sizeof *source->sites, by_count);
+        source->frames = source->sites[0].frames;
+        source->length = source->sites[0].length;
+        source->innermost = source->sites[0].innermost;
+    }
+    return next;
+}
+
+static int by_site(const void *left, const void *right) {
+    const struct link *a = left, *b = right;
+    if (a->site != b->site) return a->site < b->site ? -1 : 1;
+    return (a->end > b->end) - (a->end < b->end);
+}
+
+/* The links now lead from sources to ends. */
+static void add_ends(const struct finder *finder, struct place *next) {
+    const struct sources *sources = finder->sources;
+    struct link *links = finder->links;
+    for (size_t i = 0; i < finder->link_count; i++) links[i].site = finder->owners[links[i].site];
+    if (finder->link_count > 0) qsort(links, finder->link_count, sizeof *links, by_site);
+    for (size_t i = 0; i < finder->link_count; i++) {
+        struct source *source = &sources->sources[links[i].site];
+        const struct group *end = &finder->ends.groups[links[i].end];
+        if (i > 0 && by_site(&links[i - 1], &links[i]) == 0) {
+            source->ends[source->end_count - 1].count += links[i].count;
+            continue;
         }
-        sources->sources = moved;
+        if (source->end_count == 0) source->ends = next;
+        source->end_count++;
+        *next++ = (struct place){end->frames, end->length, end->innermost, links[i].count, !has_one_size(end)};
     }
-    struct source source = {.frames = finder->trace->names[pairs[0]->caller], .by_size = by_size};
-    struct frame frame = frame_at(source.frames);
-    for (size_t i = 1; i < depth; i++) frame = frame_after(frame);
-    source.innermost = (size_t)(frame.text - source.frames);
-    source.length = source.innermost + frame.length;
-    source.least = UINT64_MAX;
-    for (size_t i = 0; i < count; i++) {
-        source.allocations += pairs[i]->count;
-        if (pairs[i]->size < source.least) source.least = pairs[i]->size;
-        if (pairs[i]->size > source.most) source.most = pairs[i]->size;
-        pairs[i]->source = (uint32_t)sources->count;
+    for (size_t i = 0; i < sources->count; i++) {
+        struct source *source = &sources->sources[i];
+        if (source->end_count > 0) qsort(source->ends, source->end_count, sizeof *source->ends, by_count);
     }
-    sources->sources[sources->count++] = source;
 }
 
-/* Divides pairs by size if no frames are left. Returns true if a size with enough allocations became a source. */
-static bool divide_by_size(struct finder *finder, struct pair **pairs, size_t count, struct depth depth) {
-    uint64_t all = allocations_of(pairs, count), share = depth.common > 1 ? SHARE_OF_STACK : SHARE_OF_CALLER;
-    size_t rest = 0;
-    bool told = false, mixed = !has_one_size(pairs, count);
-    qsort(pairs, count, sizeof(struct pair *), by_size);
-    for (size_t begin = 0, end; begin < count; begin = end) {
-        for (end = begin + 1; end < count && pairs[end]->size == pairs[begin]->size;) end++;
-        uint64_t allocations = allocations_of(pairs + begin, end - begin);
-        if (allocations * share < all || source_is_few(allocations, finder->sources->allocations)) {
-            while (begin < end) pairs[rest++] = pairs[begin++];
-        } else {
-            told = true;
-            add_source(finder, pairs + begin, end - begin, depth.telling, mixed);
-        }
+/* ---- Functions --------------------------------------------------------------------------------------------------- */
+
+/* Returns true if no caller below these frames resizes a block. */
+static bool only_allocates(const struct finder *finder, const char *frames, size_t length) {
+    const struct trace *trace = finder->trace;
+    for (uint32_t caller = 0; caller < trace->callers; caller++) {
+        const char *name = trace->names[caller];
+        if (!finder->resizes[caller] || strncmp(name, frames, length) != 0) continue;
+        if (name[length] == '\0' || strncmp(name + length, " < ", 3) == 0) return false;
     }
-    if (rest > 0) add_source(finder, pairs, rest, depth.telling, mixed);
-    return told;
+    return true;
 }
 
-static bool divide(struct finder *finder, struct pair **pairs, size_t count, struct depth depth);
-
-/* Makes sources of the pairs. Returns true if at least one of these has a single size and enough allocations. */
-static bool make_sources(struct finder *finder, struct pair **pairs, size_t count, struct depth depth) {
-    if (has_one_size(pairs, count)) {
-        add_source(finder, pairs, count, depth.telling, false);
-        return !source_is_few(allocations_of(pairs, count), finder->sources->allocations);
+/* A realloc of NULL allocates an array that may grow, unless it is in a function through which objects of several types
+ * are allocated, and which never resizes any. Lua's luaM_malloc_ is one. */
+static bool is_of_allocator(const struct finder *finder, const struct source *source) {
+    for (size_t i = 0; i < source->site_count; i++) {
+        const struct place *site = &source->sites[i];
+        if (site->innermost == 0 || !only_allocates(finder, site->frames, site->innermost - strlen(" < ")))
+            return false;
     }
-    size_t before = finder->sources->count;
-    for (size_t i = 0; i < count; i++)
-        pairs[i]->frame = depth.common < DEPTH_MOST ? frame_after(pairs[i]->frame) : (struct frame){0};
-    if (divide(finder, pairs, count, depth)) return true;
-    finder->sources->count = before; /* dividing by outer frames gained nothing */
-    add_source(finder, pairs, count, depth.telling, false);
-    return false;
+    return true;
 }
 
-/* Groups the pairs by the next frame after those that they have in common. */
-static bool divide(struct finder *finder, struct pair **pairs, size_t count, struct depth depth) {
-    bool told = false;
-    qsort(pairs, count, sizeof(struct pair *), by_frame);
-    for (size_t begin = 0, end; begin < count; begin = end) {
-        struct depth deeper = {depth.common + 1, depth.common + 1};
-        for (end = begin + 1; end < count && by_frame(&pairs[begin], &pairs[end]) == 0;) end++;
-        if (end - begin == count && depth.common > 0) deeper.telling = depth.telling;
-        bool used_up = !pairs[begin]->frame.text;
-        told |= used_up ? divide_by_size(finder, pairs + begin, end - begin, depth)
-                        : make_sources(finder, pairs + begin, end - begin, deeper);
-    }
-    return told;
-}
-
-static bool group_pairs(struct finder *finder) {
-    struct pair **pairs = malloc((finder->count + 1) * sizeof(struct pair *));
-    if (!pairs) return false;
-    for (size_t i = 0; i < finder->count; i++) {
-        pairs[i] = &finder->pairs[i];
-        pairs[i]->frame = frame_at(finder->trace->names[pairs[i]->caller]);
-    }
-    divide(finder, pairs, finder->count, (struct depth){0});
-    free(pairs);
-    return !finder->failed;
+static void count_functions(struct source *source, const trace_op *op) {
+    bool several = op->by == TRACE_BY_CALLOC && op->more > 1;
+    source->arrays += several && op->size > op->more; /* calloc(size, 1) is for one object, or for text */
+    source->grown += op->by == TRACE_BY_REALLOC;
+    if (op->by == TRACE_BY_ALIGNED && op->more > source->align) source->align = op->more;
 }
 
 /* ---- Operations -------------------------------------------------------------------------------------------------- */
-
-#define NOBODY UINT32_MAX
 
 static void add_op(struct source *source, uint32_t block, uint16_t thread, bool ends) {
     source->ops[source->count++] = (struct source_op){.object = block, .thread = thread, .ends = ends};
 }
 
 /* Copies the operations of the trace to their sources. `owners` has space for the source of each block. */
-static void share_out(struct finder *finder, uint32_t *owners) {
+static void share_out(const struct finder *finder, uint32_t *owners) {
     const struct trace *trace = finder->trace;
     struct source *sources = finder->sources->sources;
     for (uint32_t block = 0; block < trace->blocks; block++) owners[block] = NOBODY;
@@ -231,8 +251,9 @@ static void share_out(struct finder *finder, uint32_t *owners) {
         const trace_op *op = &trace->ops[i];
         uint32_t *owner = &owners[op->block];
         if (op->kind == TRACE_ALLOC) {
-            *owner = pair_of(finder, op)->source;
+            *owner = finder->owners[groups_find(&finder->sites, op->caller, op->size)];
             add_op(&sources[*owner], op->block, op->thread, false);
+            count_functions(&sources[*owner], op);
         } else if (*owner != NOBODY) {
             add_op(&sources[*owner], op->block, op->thread, true);
             sources[*owner].resized += op->kind == TRACE_REALLOC;
@@ -247,7 +268,7 @@ static void share_out(struct finder *finder, uint32_t *owners) {
 }
 
 /* Each life has two operations. */
-static bool collect_ops(struct finder *finder) {
+static bool collect_ops(const struct finder *finder) {
     struct sources *sources = finder->sources;
     uint32_t *owners = malloc(((size_t)finder->trace->blocks + 1) * sizeof *owners);
     sources->ops = malloc((2 * (size_t)sources->allocations + 1) * sizeof *sources->ops);
@@ -270,16 +291,40 @@ static int by_allocations(const void *left, const void *right) {
     return (a->ops > b->ops) - (a->ops < b->ops); /* makes the order the same each time */
 }
 
+static bool find(struct finder *finder) {
+    struct sources *sources = finder->sources;
+    if (!find_groups(finder) || !count_links(finder) || !join_sites(finder) || !make_sources(finder)) return false;
+    sources->allocations = finder->sites.operations;
+    add_ends(finder, add_sites(finder));
+    return collect_ops(finder);
+}
+
+/* Looks at those that have enough allocations. */
+static bool look(const struct finder *finder) {
+    struct sources *sources = finder->sources;
+    for (size_t i = 0; i < sources->count; i++) {
+        struct source *source = &sources->sources[i];
+        if (source_is_few(source->allocations, sources->allocations)) continue;
+        source->is_of_allocator = source->grown > 0 && is_of_allocator(finder, source);
+        if (!source_look(source, finder->trace->blocks)) return false;
+    }
+    return true;
+}
+
 bool sources_find(struct sources *sources, const struct trace *trace) {
     struct finder finder = {.trace = trace, .sources = sources};
     *sources = (struct sources){0};
-    bool done = count_pairs(&finder) && group_pairs(&finder) && collect_ops(&finder);
+    bool done = find(&finder);
+    if (done && sources->count > 0) qsort(sources->sources, sources->count, sizeof *sources->sources, by_allocations);
+    done = done && look(&finder);
     map_free(&finder.numbers);
-    free(finder.pairs);
-    if (done) qsort(sources->sources, sources->count, sizeof *sources->sources, by_allocations);
-    for (size_t i = 0; done && i < sources->count; i++)
-        done = source_is_few(sources->sources[i].allocations, sources->allocations) ||
-               source_look(&sources->sources[i], trace->blocks);
+    free(finder.lives);
+    free(finder.links);
+    free(finder.joined);
+    free(finder.owners);
+    free(finder.resizes);
+    groups_free(&finder.sites);
+    groups_free(&finder.ends);
     if (!done) sources_free(sources);
     return done;
 }
@@ -287,5 +332,6 @@ bool sources_find(struct sources *sources, const struct trace *trace) {
 void sources_free(struct sources *sources) {
     free(sources->sources);
     free(sources->ops);
+    free(sources->places);
     *sources = (struct sources){0};
 }

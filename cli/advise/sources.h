@@ -4,20 +4,22 @@
  * the fewest innermost frames for which all objects have one size. This may be node_new() alone, or
  * "xmalloc < list_add" if everything goes through xmalloc(). If no frames are left and sizes still differ, each
  * frequent size becomes a source, and the rest is one source of varying size. This is common with mtrace, which records
- * only one caller.
+ * only one caller. See groups.h.
  *
- *                     caller + 40 bytes, 48 bytes, 40 bytes ...
- *     xmalloc          mixed: look at the next frame
- *       < list_add     40 only: a source
- *       < tree_add     48 only: a source
- *       < text_add     mixed, and no frame further out tells sizes apart: one source, whose sizes vary
+ * The places where objects are freed are found in the same way. If a place frees objects of one size only, these must
+ * come from one pool, since the code there does not tell them apart: their sources are joined to one. Nearly always
+ * they are of one type.
+ *
+ *     node_new     48 bytes ---> node_free     48 only: node_new and node_copy are one source
+ *     node_copy    48 bytes --/
+ *     name_new     48 bytes ---> names_end     5 to 48: it tells nothing about name_new
  *
  * A life lasts from the allocation to the free or the first resize, because a pool cannot hold a resized block.
  */
 #ifndef CLI_SOURCES_H
 #define CLI_SOURCES_H
 
-#include "../replay/trace.h"
+#include "groups.h"
 
 /* The beginning or the end of an object of the source. */
 struct source_op {
@@ -26,13 +28,30 @@ struct source_op {
     bool ends;
 };
 
-struct source {
-    const char *frames; /* in the trace's text: its first `length` bytes identify the source */
+/* Where objects of a source are allocated or freed: the first `length` bytes of `frames`. */
+struct place {
+    const char *frames;
     size_t length;
-    size_t innermost;     /* bytes of `frames` before the frame that identifies this source */
+    size_t innermost; /* bytes of `frames` before the frame that identifies the place */
+    uint64_t count;   /* of these objects */
+    bool mixed;       /* a place where objects of other sizes are freed too */
+};
+
+struct source {
+    const char *frames; /* those of the site with most allocations: its first `length` bytes identify it */
+    size_t length;
+    size_t innermost;     /* bytes of `frames` before the frame that identifies it */
     uint64_t least, most; /* sizes of its objects */
     bool by_size;         /* the frames alone do not identify it */
 
+    struct place *sites; /* where they are allocated, the most frequent first */
+    size_t site_count;
+    struct place *ends; /* where they are freed, the most frequent first */
+    size_t end_count;
+
+    uint64_t arrays;       /* allocated by calloc of several objects */
+    uint64_t grown;        /* allocated by realloc of NULL, as arrays that grow are ... */
+    uint32_t align;        /* the largest alignment that was asked for, or 0 */
     uint64_t allocations;  /* also the number of lives */
     uint64_t resized;      /* lives that ended with a resize */
     uint64_t left;         /* objects still alive at the end of the trace */
@@ -40,6 +59,7 @@ struct source {
     size_t count;          /* recorded operations: count + left = 2 * allocations */
 
     /* Not set for a source with too few allocations: */
+    bool is_of_allocator;       /* ... or in a function of the program that only allocates */
     uint32_t peak;              /* the most objects alive at a time */
     uint32_t threads;           /* how many threads did the operations */
     uint64_t handed;            /* objects freed by a thread other than the one that allocated them */
@@ -52,17 +72,14 @@ struct sources {
     size_t count;
     uint64_t allocations; /* of all sources */
     struct source_op *ops;
+    struct place *places;
 };
 
 /* Returns false if memory runs out. The trace must outlive the sources. */
 bool sources_find(struct sources *sources, const struct trace *trace);
 void sources_free(struct sources *sources);
 
-/* A source with fewer allocations than this is not worth a pool, or being told apart by its own frames or size. */
-enum { SOURCE_LEAST = 100, SOURCE_SHARE_LEAST = 100 /* 1/SOURCE_SHARE_LEAST of all allocations */ };
-bool source_is_few(uint64_t allocations, uint64_t of_all);
-
-/* Computes the members from `peak` on from the source's operations, and replaces the numbers of the trace's blocks in
+/* Computes the members from `peak` on, from the source's operations, and replaces the numbers of the trace's blocks in
  * them by numbers of objects. Returns false if memory runs out. */
 bool source_look(struct source *source, uint32_t blocks);
 

@@ -12,6 +12,7 @@ enum {
     PARTY_LEAST = 16,        /* if fewer objects die at a time, a pool's free is as good */
     HEADROOM_PART = 4,       /* adds 1/4, because another run may need a little more */
     CAPACITY_STEP = 8,       /* capacities are multiples of this */
+    ALIGN_MOST = 4096,       /* a page */
     THREADS_BY_DEFAULT = 16, /* the default of max_threads in shared.h */
     SHARED_PER_THREAD = 16   /* a shared pool with less capacity per thread has no caches: see shared.h */
 };
@@ -27,8 +28,10 @@ static uint32_t with_headroom(uint64_t peak) {
 
 /* An object with a flexible array at its end need not have a size that is a multiple of its type's alignment. So the
  * result is the alignment that callers of malloc may rely on, not the largest power of two that divides the size. */
-static uint32_t alignment_of(uint64_t size) {
-    return size % 16 == 0 ? 16 : size >= 8 ? 8 : 4;
+static uint32_t alignment_of(uint64_t size, uint32_t wanted) {
+    uint32_t align = size % 16 == 0 ? 16 : size >= 8 ? 8 : 4;
+    while (align < wanted) align *= 2;
+    return align;
 }
 
 /* ---- Choice ------------------------------------------------------------------------------------------------------ */
@@ -50,6 +53,17 @@ static bool leave(struct verdict *verdict) {
     } else if (source->resized * RESIZED_SHARE >= source->allocations) {
         verdict_say(verdict, "%s of them are resized by realloc, which a pool cannot do.",
                     source->resized == source->allocations ? "All" : cli_count(source->resized).text);
+    } else if (source->arrays * RESIZED_SHARE >= source->allocations) {
+        verdict_say(verdict,
+                    "%s of them are arrays, as calloc is asked for several objects at once: another run may need other "
+                    "lengths.",
+                    source->arrays == source->allocations ? "All" : cli_count(source->arrays).text);
+    } else if (source->grown * RESIZED_SHARE >= source->allocations && !source->is_of_allocator) {
+        verdict_say(verdict,
+                    "%s of them come from realloc of NULL, as arrays do that grow: another run may resize them.",
+                    source->grown == source->allocations ? "All" : cli_count(source->grown).text);
+    } else if (source->align > ALIGN_MOST) {
+        verdict_say(verdict, "They are aligned to %s, which is more than a page.", cli_bytes(source->align).text);
     } else if (source->least > SIZE_MOST) {
         verdict_say(verdict, "They are large: to use %s takes longer than to allocate them.",
                     cli_bytes(source->least).text);
@@ -111,11 +125,17 @@ static bool say_pool(struct verdict *verdict) {
 bool verdict_of(struct verdict *verdict, const struct source *source, const struct verdict *others, size_t count) {
     *verdict = (struct verdict){.source = source, .advice = ADVICE_LEAVE};
     if (leave(verdict)) return true;
+    if (source->site_count > 1)
+        verdict_say(verdict,
+                    "They come from %s places, and need one pool, as the same code frees them without telling them "
+                    "apart. ",
+                    cli_count(source->site_count).text);
+    if (source->grown > 0) verdict_say(verdict, "They come from realloc of NULL, in a function that resizes nothing. ");
     bool shared = source->threads > 1, arena = !shared && die_together(source);
     name_pool(verdict, others, count);
     verdict->advice = shared ? ADVICE_SHARED : arena ? ADVICE_ARENA : ADVICE_POOL;
     verdict->capacity = with_headroom(arena ? source->most_begun : source->peak);
-    verdict->align = alignment_of(source->most);
+    verdict->align = alignment_of(source->most, source->align);
     if (shared) share(verdict);
     if (arena) say_arena(verdict);
     return shared || arena || say_pool(verdict);

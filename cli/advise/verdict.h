@@ -3,6 +3,10 @@
  *
  *     sizes differ                                    leave it
  *     1 % or more are resized by realloc              leave it: the program treats them as blocks from malloc
+ *     1 % or more are arrays by calloc                leave it: another run may need other lengths
+ *     1 % or more come from realloc of NULL, in a
+ *     function that is no allocator of the program    leave it: arrays that happened not to grow
+ *     aligned to more than a page                     leave it
  *     larger than two pages                           leave it: using them takes longer than any allocator
  *     the size is not a multiple of 4                 leave it: text, not objects of a type
  *     never more than one alive                       leave it: keep one and reuse it
@@ -45,9 +49,14 @@ bool verdict_of(struct verdict *verdict, const struct source *source, const stru
 /* Names the pool after its symbol, and adds the size if the symbol alone does not identify the source. */
 void name_pool(struct verdict *verdict, const struct verdict *others, size_t count);
 
-/* Prints the frames that the source's objects have in common, in a form that is safe in a terminal and in a C
- * comment. */
+/* Prints text from the trace in a form that is safe in a terminal and in a C comment. */
+void name_print(FILE *out, const char *text, size_t length);
+
+/* Prints where the source's objects are allocated: the frames that they have in common, with " and " between sites. */
 void name_print_source(FILE *out, const struct source *source);
+
+/* Prints a sentence with the places where most of them are freed; nothing if none is. */
+void name_print_ends(FILE *out, const struct source *source);
 
 /* Chooses LIFO, the fastest order, unless LOWEST keeps the live objects on at most half as many pages. The pages are
  * averaged over the time after the peak in which at most half the peak is alive. Fewer pages make iteration faster and

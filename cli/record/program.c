@@ -1,13 +1,16 @@
 /* program.c: see program.h. */
 #define _GNU_SOURCE
 #include "program.h"
+#include "../measure.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static volatile pid_t running; /* 0: it has not started, or has ended */
@@ -46,7 +49,7 @@ static _Noreturn void become(char **arguments, int descriptor, int answer, const
     give_signals_back();
     sigprocmask(SIG_SETMASK, mask, NULL);
     snprintf(setting, sizeof setting, "%d:/proc/%d/fd/%d", (int)getpid(), (int)getppid(), descriptor);
-    if (setenv("KOLK_RECORD", setting, 1) == 0) execvp(arguments[0], arguments);
+    if (descriptor < 0 || setenv("KOLK_RECORD", setting, 1) == 0) execvp(arguments[0], arguments);
     int error = errno;
     ssize_t written = write(answer, &error, sizeof error);
     _exit(written < 0);
@@ -67,6 +70,7 @@ int program_start(struct program *program, char **arguments, int descriptor) {
     if (pipe2(answer, O_CLOEXEC) != 0) return errno;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &mask); /* blocks signals until the child's id is known */
+    program->begin_ns = cli_now();
     program->pid = fork();
     int error = program->pid < 0 ? errno : 0;
     if (!error) running = program->pid;
@@ -79,9 +83,28 @@ int program_start(struct program *program, char **arguments, int descriptor) {
     return error;
 }
 
+/* Returns the processor time of the program, which has ended, but can still be asked. Its resource usage would include
+ * the processes that it has waited for. Returns 0 if the system does not tell. */
+static uint64_t ask_clock(pid_t pid) {
+    clockid_t clock;
+    struct timespec time;
+    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &time) != 0) return 0;
+    return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
+}
+
+static uint64_t nanoseconds(struct timeval time) {
+    return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_usec * 1000;
+}
+
 void program_wait(struct program *program) {
-    while (waitpid(program->pid, &program->status, 0) < 0 && errno == EINTR) {}
+    struct rusage usage = {0};
+    siginfo_t unused;
+    while (waitid(P_PID, (id_t)program->pid, &unused, WEXITED | WNOWAIT) < 0 && errno == EINTR) {}
+    program->wall_ns = cli_now() - program->begin_ns;
+    program->processor_ns = ask_clock(program->pid);
+    while (wait4(program->pid, &program->status, 0, &usage) < 0 && errno == EINTR) {}
     running = 0;
+    if (program->processor_ns == 0) program->processor_ns = nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime);
 }
 
 int program_exit_code(const struct program *program) {

@@ -3,19 +3,25 @@
 #define CLI_PROGRAM_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct program {
     pid_t pid;
-    int status; /* as waitpid reports it, once the program has ended */
+    uint64_t begin_ns; /* when it was started */
+
+    /* Once the program has ended: */
+    int status;            /* as waitpid reports it */
+    uint64_t processor_ns; /* user and system, of this process alone: those that it has started do not count */
+    uint64_t wall_ns;
 };
 
 /* Forwards signals that would end this process to the program, once the program runs. The terminal's signals reach the
  * program without this. A write beyond a size limit fails instead of ending this process. */
 void program_prepare(void);
 
-/* Starts a program with the original signal handling; KOLK_RECORD passes our descriptor to it. Returns 0 once the
- * program runs, or an errno value. */
+/* Starts a program with the original signal handling. KOLK_RECORD passes our descriptor to it, unless that is -1.
+ * Returns 0 once the program runs, or an errno value. */
 int program_start(struct program *program, char **arguments, int descriptor);
 
 /* Waits for the program to end. */

@@ -25,10 +25,15 @@
 
 #define LIBRARY "libkolk-record.so"
 
-static bool is_quiet;
+static bool is_quiet, is_twice;
 
 static const cli_option options[] = {
     {.name = "quiet", .letter = 'q', .kind = CLI_FLAG, .value = &is_quiet, .help = "no summary at the end"},
+    {.name = "twice",
+     .letter = 't',
+     .kind = CLI_FLAG,
+     .value = &is_twice,
+     .help = "run it without recording first, to know the processor time that it takes"},
     {0},
 };
 
@@ -37,6 +42,7 @@ struct recording {
     char own_path[PATH_MAX];
     int descriptor;
     struct output output;
+    struct program plain; /* with --twice: the run that is not recorded */
     struct program program;
     struct writer writer;
 };
@@ -80,8 +86,8 @@ static const char *why_nothing(const struct wire *wire) {
     }
 }
 
-static void say_signal(const struct recording *recording) {
-    int status = recording->program.status;
+static void say_signal(const struct recording *recording, const struct program *program) {
+    int status = program->status;
     if (WIFSIGNALED(status))
         cli_fail(CLI_FAILED, "%s: ended by signal %d (%s)", recording->name, WTERMSIG(status),
                  strsignal(WTERMSIG(status)));
@@ -90,16 +96,22 @@ static void say_signal(const struct recording *recording) {
 static void say_summary(const struct recording *recording) {
     const struct writer *writer = &recording->writer;
     size_t stacks = writer->calls.count > 0 ? writer->calls.count - 1 : 0;
-    fprintf(stderr, "kolk: %s: %s operations of %s thread%s, %s stack%s, %s\n", recording->path,
+    fprintf(stderr, "kolk: %s: %s operations of %s thread%s, %s stack%s, %s; ", recording->path,
             cli_count(writer->operations).text, cli_count(writer->threads).text, writer->threads == 1 ? "" : "s",
             cli_count(stacks).text, stacks == 1 ? "" : "s", cli_bytes(recording->output.bytes).text);
+    if (is_twice)
+        fprintf(stderr, "%.1f ms of processor time without recording\n", (double)recording->plain.processor_ns / 1e6);
+    else
+        fprintf(stderr, "%.1f ms of processor time, of which recording took %.1f\n",
+                (double)recording->program.processor_ns / 1e6, (double)writer->wire->recording_ns / 1e6);
 }
 
 /* Returns the program's exit code, or record's own if that is 0. */
 static int end(struct recording *recording) {
     const char *nothing = why_nothing(recording->writer.wire);
-    writer_end(&recording->writer);
-    if (!is_quiet) say_signal(recording);
+    uint64_t recording_ns = __atomic_load_n(&recording->writer.wire->recording_ns, __ATOMIC_RELAXED);
+    writer_end(&recording->writer, is_twice ? &recording->plain : &recording->program, is_twice ? 0 : recording_ns);
+    if (!is_quiet) say_signal(recording, &recording->program);
     if (nothing) {
         output_drop(&recording->output);
         return cli_fail(CLI_FAILED, "%s: nothing was recorded: %s", recording->name, nothing);
@@ -118,9 +130,28 @@ static int end(struct recording *recording) {
 
 /* ---- The verb ---------------------------------------------------------------------------------------------------- */
 
-static int record(struct recording *recording, char **arguments) {
+/* Runs the program without recording, before LD_PRELOAD is set. Returns its exit code if a signal has ended it. */
+static int run_plain(struct recording *recording, char **arguments) {
+    int error = program_start(&recording->plain, arguments, -1);
+    if (error) return preload_cannot_run(recording->name, error);
+    program_wait(&recording->plain);
+    if (!WIFSIGNALED(recording->plain.status)) return CLI_OK;
+    say_signal(recording, &recording->plain);
+    return program_exit_code(&recording->plain);
+}
+
+/* Does what must be done before the program is recorded. */
+static int prepare(struct recording *recording, char **arguments) {
     if (!output_open(&recording->output, recording->path))
         return cli_fail(CLI_FAILED, "%s: cannot be written: %s", recording->path, strerror(recording->output.error));
+    int code = is_twice ? run_plain(recording, arguments) : CLI_OK;
+    if (code == CLI_OK) code = preload_library(LIBRARY);
+    if (code == CLI_OK) code = make_wire(recording);
+    if (code != CLI_OK) output_drop(&recording->output);
+    return code;
+}
+
+static int record(struct recording *recording, char **arguments) {
     int error = program_start(&recording->program, arguments, recording->descriptor);
     if (error) {
         output_drop(&recording->output);
@@ -149,8 +180,7 @@ static int run(cli_context *cli, int count, char **arguments) {
     program_prepare();
     int code = choose_path(cli, recording);
     cli->path = NULL; /* so that cli.c writes nothing there */
-    if (code == CLI_OK) code = preload_library(LIBRARY);
-    if (code == CLI_OK) code = make_wire(recording);
+    if (code == CLI_OK) code = prepare(recording, arguments);
     if (code == CLI_OK) {
         cli->verdict = record(recording, arguments);
         close(recording->descriptor);
@@ -174,6 +204,12 @@ const cli_verb cli_record = {
                "LD_PRELOAD. What it forks or starts is not recorded. If it becomes another\n"
                "program (exec), as a script that is only a wrapper does, that one is.\n"
                "Stacks have their innermost eight functions.\n"
+               "\n"
+               "The trace ends with the processor time of the program, for kolk advise. What\n"
+               "recording takes is subtracted as far as it can be measured. A program that\n"
+               "allocates all the time still seems slower than it is. With --twice it runs\n"
+               "once more, before, and the time is that of this run: for programs that may be\n"
+               "repeated, and do not read from a terminal or a pipe.\n"
                "\n"
                "The exit code is the program's: 128 and the number of the signal that ended it,\n"
                "127 if it is not found, 126 if it cannot be run. Signals go to the program; the\n"

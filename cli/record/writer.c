@@ -71,35 +71,57 @@ static char *change_thread(struct writer *writer, char *at, uint32_t thread) {
     return at;
 }
 
-/* Appends " + ADDRESS SIZE\n" after a caller. */
-static char *put_block(char *at, char verb, uint64_t address, uint64_t size) {
+static char *put_caller(char *at, uint64_t stack, char verb) {
+    at = put_hex(put(at, "@ "), stack);
     *at++ = ' ';
     *at++ = verb;
     *at++ = ' ';
-    at = put_address(at, address);
+    return at;
+}
+
+/* Appends " SIZE\n". */
+static char *put_size(char *at, uint64_t size) {
     *at++ = ' ';
     at = put_hex(at, size);
     *at++ = '\n';
     return at;
 }
 
+static char *take_alloc(struct writer *writer, char *at, uint64_t word) {
+    unsigned kind = WIRE_KIND(word);
+    uint64_t size = take(writer), stack = take(writer);
+    at = put_caller(at, stack, kind == WIRE_ALLOC ? '+' : kind == WIRE_CALLOC ? '*' : '%');
+    at = put_address(at, WIRE_ADDRESS(word));
+    if (kind != WIRE_ALLOC) {
+        *at++ = ' ';
+        at = put_hex(at, take(writer));
+    }
+    return put_size(at, size);
+}
+
+static char *take_realloc(struct writer *writer, char *at, uint64_t from) {
+    uint64_t size = take(writer), stack = take(writer), to = take(writer);
+    if (to == 0) return put_size(put_address(put_caller(at, stack, '!'), from), size);
+    at = put_address(put(at, "< "), from);
+    *at++ = '\n';
+    return put_size(put_address(put_caller(at, stack, '>'), to), size);
+}
+
 static void write_operation(struct writer *writer, uint64_t word) {
     char *begin = output_room(writer->output, 256), *at = begin;
     uint64_t address = WIRE_ADDRESS(word);
     if (WIRE_THREAD(word) != writer->thread) at = change_thread(writer, at, WIRE_THREAD(word));
-    if (WIRE_KIND(word) == WIRE_FREE) {
-        at = put_hex(put(at, "- "), address);
+    switch (WIRE_KIND(word)) {
+    case WIRE_FREE:
+        at = put_caller(at, take(writer), '-');
+        at = put_address(at, address);
         *at++ = '\n';
-    } else {
-        uint64_t size = take(writer), stack = take(writer);
-        bool moves = WIRE_KIND(word) == WIRE_REALLOC;
-        uint64_t to = moves ? take(writer) : address;
-        if (moves && to != 0) {
-            at = put_hex(put(at, "< "), address);
-            *at++ = '\n';
-        }
-        at = put_hex(put(at, "@ "), stack);
-        at = put_block(at, !moves ? '+' : to ? '>' : '!', to ? to : address, size);
+        break;
+    case WIRE_REALLOC:
+        at = take_realloc(writer, at, address);
+        break;
+    default:
+        at = take_alloc(writer, at, word);
     }
     writer->output->used += (size_t)(at - begin);
     writer->operations++;
@@ -164,13 +186,23 @@ bool writer_begin(struct writer *writer) {
     return writer->known && pthread_create(&writer->reader, NULL, read_all, writer) == 0;
 }
 
-void writer_end(struct writer *writer) {
+/* Writes "= Ran PROCESSOR RECORDING WALL". */
+static void write_ran(struct writer *writer, const struct program *program, uint64_t recording_ns) {
+    char *begin = output_room(writer->output, 256);
+    char *at = put_hex(put(begin, "= Ran "), program->processor_ns);
+    *at++ = ' ';
+    at = put_size(put_hex(at, recording_ns), program->wall_ns);
+    writer->output->used += (size_t)(at - begin);
+}
+
+void writer_end(struct writer *writer, const struct program *program, uint64_t recording_ns) {
     static const char end[] = "= End\n";
     __atomic_store_n(&writer->has_ended, 1, __ATOMIC_SEQ_CST);
     __atomic_store_n(&writer->wire->asleep, 0, __ATOMIC_SEQ_CST);
     wire_wake(&writer->wire->asleep);
     pthread_join(writer->reader, NULL);
     calls_write(&writer->calls, writer->output);
+    write_ran(writer, program, recording_ns);
     output_text(writer->output, end, sizeof end - 1);
     free(writer->known);
 }

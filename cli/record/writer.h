@@ -4,6 +4,7 @@
 
 #include "calls.h"
 #include "output.h"
+#include "program.h"
 
 #include <pthread.h>
 
@@ -23,7 +24,8 @@ struct writer {
  * out. */
 bool writer_begin(struct writer *writer);
 
-/* Writes the rest of the trace, once the program has ended. */
-void writer_end(struct writer *writer);
+/* Writes the rest of the trace, once the program has ended. The times are those of `program`, of whose processor time
+ * recording took `recording_ns`. */
+void writer_end(struct writer *writer, const struct program *program, uint64_t recording_ns);
 
 #endif

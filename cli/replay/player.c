@@ -102,6 +102,14 @@ static bool make_ops(struct maker *maker, const struct trace *trace, struct trac
     return true;
 }
 
+/* Some callers of a trace only free. */
+static uint32_t count_callers(const struct maker *maker, uint32_t callers) {
+    uint32_t count = 0;
+    for (uint32_t caller = 0; caller < callers; caller++)
+        count += memchr(&maker->called[(size_t)caller * PLAYER_CLASSES], true, PLAYER_CLASSES) != NULL;
+    return count;
+}
+
 static bool make_pools(struct player *player, struct trace_problem *problem) {
     for (size_t i = 1; i < PLAYER_CLASSES; i++) {
         kolk_pool_desc desc = {
@@ -137,6 +145,7 @@ bool player_init(struct player *player, const struct trace *trace, enum player_s
         memset(player->places, 0xff, blocks * sizeof *player->places); /* touched before memory is measured */
         memset(maker.classes, PLAYER_NOWHERE, blocks);
         done = make_ops(&maker, trace, problem);
+        player->callers = count_callers(&maker, trace->callers);
         if (supply == PLAYER_POOLS) done = done && make_pools(player, problem);
         if (supply == PLAYER_HEAP) done = done && make_heap(player, problem);
     } else {

@@ -43,6 +43,7 @@ struct player {
     size_t summit;  /* the operation after which most bytes are in use ... */
     uint64_t bytes; /* ... and how many bytes are requested at that point */
     uint64_t allocations;
+    uint32_t callers; /* number of callers that allocate */
     struct player_class classes[PLAYER_CLASSES];
     kolk_pool pools[PLAYER_CLASSES]; /* class 0 has none */
     kolk_heap heap;

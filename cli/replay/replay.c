@@ -105,7 +105,7 @@ static void print_text(const cli_context *cli, const struct replay *replay) {
     const struct player *player = &replay->players[POOLS];
     uint64_t pooled = player->allocations - player->classes[0].allocations;
     fprintf(cli->out, "%s: %s operations, %s call sites, at the peak %s blocks and %s\n", replay->name,
-            cli_count(player->count).text, cli_count(replay->trace.callers).text, cli_count(player->blocks).text,
+            cli_count(player->count).text, cli_count(player->callers).text, cli_count(player->blocks).text,
             cli_bytes(player->bytes).text);
     load_print_left_out(cli, &replay->trace);
     fputc('\n', cli->out);
@@ -158,7 +158,7 @@ static void write_json(const cli_context *cli, const struct replay *replay) {
     cli_json_text(&json, "trace", replay->name);
     cli_json_count(&json, "operations", player->count);
     cli_json_count(&json, "allocations", player->allocations);
-    cli_json_count(&json, "call_sites", replay->trace.callers);
+    cli_json_count(&json, "call_sites", replay->players[POOLS].callers);
     cli_json_count(&json, "blocks_at_peak", player->blocks);
     cli_json_count(&json, "bytes_at_peak", player->bytes);
     cli_json_count(&json, "failed_left_out", replay->trace.failed);

@@ -18,8 +18,9 @@ struct span {
 };
 
 struct record {
-    char verb; /* one of + - < > ! or = */
+    char verb; /* one of + * % - < > ! or = */
     uint64_t address, size;
+    uint64_t more; /* of * and %: the count of objects, or their alignment */
     struct span caller;
 };
 
@@ -106,22 +107,22 @@ static bool parse_number(struct reader *reader, struct span word, uint64_t *numb
 static bool parse_line(struct reader *reader, struct span line, struct record *record) {
     *record = (struct record){.verb = '='};
     if (is(line, "= Start") || is(line, "= End")) return true;
-    struct span rest = line;
-    struct span size = {0}, address = take_last(&rest), verb = take_last(&rest);
-    record->verb = verb_of(verb, "-<");
-    bool sized = record->verb == '\0';
-    if (sized) {
-        size = address;
-        address = verb;
-        record->verb = verb_of(take_last(&rest), "+>!");
+    static const char *const verbs[] = {"-<", "+>!", "*%"}; /* by the count of the numbers after them */
+    struct span rest = line, numbers[3], word = take_last(&rest);
+    size_t count = 0;
+    for (record->verb = '\0'; !record->verb && count < 3; count++) {
+        numbers[count] = word; /* the last one first */
+        word = take_last(&rest);
+        record->verb = verb_of(word, verbs[count]);
     }
     bool placed = rest.length > 2 && memcmp(rest.text, "@ ", 2) == 0; /* the line has a caller */
     if (!record->verb || (rest.length > 0 && !placed))
         return fail(reader, "expected '@ CALLER + ADDRESS SIZE' or its like, as glibc's mtrace writes it, not '%s'",
                     quoted(line).text);
     if (placed) record->caller = (struct span){rest.text + 2, rest.length - 2};
-    if (!parse_number(reader, address, &record->address)) return false;
-    return !sized || parse_number(reader, size, &record->size);
+    if (!parse_number(reader, numbers[count - 1], &record->address)) return false;
+    if (count > 1 && !parse_number(reader, numbers[0], &record->size)) return false;
+    return count < 3 || parse_number(reader, numbers[1], &record->more);
 }
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------------ */
@@ -182,7 +183,8 @@ static bool number_caller(struct reader *reader, struct span caller, uint32_t *n
     return true;
 }
 
-static bool add_free(struct reader *reader, uint64_t address) {
+/* `caller` is TRACE_NOBODY if this free was not recorded. */
+static bool add_free(struct reader *reader, uint64_t address, uint32_t caller) {
     uint32_t block;
     if (!map_get(&reader->blocks, address, &block)) {
         reader->trace->unknown++;
@@ -190,13 +192,13 @@ static bool add_free(struct reader *reader, uint64_t address) {
     }
     map_remove(&reader->blocks, address);
     reader->unused[reader->unused_count++] = block; /* there is room, because take_number made it */
-    return add_op(reader, (trace_op){.kind = TRACE_FREE, .block = block});
+    return add_op(reader, (trace_op){.kind = TRACE_FREE, .block = block, .caller = caller});
 }
 
 /* Frees the block that still has this address. Its own free was not recorded. */
 static bool end_unseen(struct reader *reader, uint64_t address) {
     uint32_t block;
-    return !map_get(&reader->blocks, address, &block) || add_free(reader, address);
+    return !map_get(&reader->blocks, address, &block) || add_free(reader, address, TRACE_NOBODY);
 }
 
 /* Returns an unused block number. For a new one, it reserves space in `unused`, so that add_free never allocates. */
@@ -212,8 +214,15 @@ static bool take_number(struct reader *reader, uint32_t *block) {
     return true;
 }
 
+static uint8_t function_of(char verb) {
+    if (verb == '*') return TRACE_BY_CALLOC;
+    if (verb == '%') return TRACE_BY_ALIGNED;
+    return verb == '>' ? TRACE_BY_REALLOC : TRACE_BY_MALLOC; /* a realloc of NULL, or of a block that is not known */
+}
+
 static bool add_alloc(struct reader *reader, const struct record *record) {
-    trace_op op = {.kind = TRACE_ALLOC, .size = record->size};
+    trace_op op = {.kind = TRACE_ALLOC, .size = record->size, .by = function_of(record->verb)};
+    op.more = record->more < UINT32_MAX ? (uint32_t)record->more : UINT32_MAX;
     if (!number_caller(reader, record->caller, &op.caller) || !end_unseen(reader, record->address)) return false;
     if (!take_number(reader, &op.block)) return false;
     return map_put(&reader->blocks, record->address, op.block) ? add_op(reader, op) : fail_memory(reader);
@@ -221,6 +230,7 @@ static bool add_alloc(struct reader *reader, const struct record *record) {
 
 static bool add_realloc(struct reader *reader, const struct record *record) {
     trace_op op = {.kind = TRACE_REALLOC, .size = record->size};
+    if (reader->resized == 0) return add_alloc(reader, record);
     if (!map_get(&reader->blocks, reader->resized, &op.block)) {
         reader->trace->unknown++;
         return add_alloc(reader, record);
@@ -237,15 +247,20 @@ static bool apply(struct reader *reader, const struct record *record) {
         return reader->resizes ? fail(reader, "expected the '>' that belongs to the '<' of the line before")
                                : fail(reader, "a '>' needs a '<' in the line before");
     reader->resizes = record->verb == '<';
-    if (record->size > TRACE_SIZE_MOST && record->address != 0 && record->verb != '!')
-        return fail(reader, "no block can be so large: 0x%" PRIx64 " bytes", record->size);
+    struct record sized = *record;
+    if (record->verb == '*' && __builtin_mul_overflow(record->more, record->size, &sized.size)) sized.size = UINT64_MAX;
+    if (sized.size > TRACE_SIZE_MOST && record->address != 0 && record->verb != '!')
+        return fail(reader, "no block can be so large: 0x%" PRIx64 " bytes", sized.size);
+    uint32_t caller;
     switch (record->verb) {
     case '+':
-        if (record->address != 0) return add_alloc(reader, record);
+    case '*':
+    case '%':
+        if (record->address != 0) return add_alloc(reader, &sized);
         reader->trace->failed++;
         return true;
     case '-':
-        return add_free(reader, record->address);
+        return number_caller(reader, record->caller, &caller) && add_free(reader, record->address, caller);
     case '<':
         reader->resized = record->address;
         return true;
@@ -286,10 +301,20 @@ static bool define_call(struct reader *reader, struct span line) {
     return number_caller(reader, caller, &number) && name_caller(reader, number, frames);
 }
 
+static bool end_run(struct reader *reader, struct span line) {
+    struct trace *trace = reader->trace;
+    struct span rest = line, wall = take_last(&rest), recording = take_last(&rest);
+    if (memchr(rest.text, ' ', rest.length) || rest.length == 0)
+        return fail(reader, "expected '= Ran PROCESSOR RECORDING WALL', not '%s' behind '= Ran'", quoted(line).text);
+    return parse_number(reader, rest, &trace->processor_ns) && parse_number(reader, recording, &trace->recording_ns) &&
+           parse_number(reader, wall, &trace->wall_ns);
+}
+
 static bool read_line(struct reader *reader, struct span line) {
     struct record record;
     if (take_first(&line, "= Thread")) return change_thread(reader, line);
     if (take_first(&line, "= Call")) return define_call(reader, line);
+    if (take_first(&line, "= Ran")) return end_run(reader, line);
     return parse_line(reader, line, &record) && apply(reader, &record);
 }
 
@@ -333,7 +358,8 @@ bool trace_is_valid(const struct trace *trace) {
     for (size_t i = 0; valid && i < trace->count; i++) {
         const trace_op *op = &trace->ops[i];
         valid = op->block < trace->blocks && alive[op->block] == (op->kind != TRACE_ALLOC) &&
-                (op->kind == TRACE_FREE || (op->caller < trace->callers && op->size <= TRACE_SIZE_MOST));
+                (op->caller < trace->callers || (op->kind == TRACE_FREE && op->caller == TRACE_NOBODY)) &&
+                (op->kind == TRACE_FREE || op->size <= TRACE_SIZE_MOST);
         if (valid) alive[op->block] = op->kind != TRACE_FREE;
     }
     free(alive);

@@ -1,20 +1,28 @@
 /* cli/replay/trace.h: a program's calls of malloc, read from the text that glibc's mtrace writes.
  *
  *     = Start
- *     @ CALLER + ADDRESS SIZE      malloc, calloc, memalign; the address is (nil) if it failed
+ *     @ CALLER + ADDRESS SIZE      malloc and its family; the address is (nil) if it failed
  *     @ CALLER - ADDRESS           free
  *     @ CALLER < ADDRESS           realloc, from here ...
  *     @ CALLER > ADDRESS SIZE      ... to here: always the next line
  *     @ CALLER ! ADDRESS SIZE      a realloc that failed
  *     = End
  *
- * kolk record writes the same, with two more kinds of line:
+ * kolk record writes the same, with more kinds of line, which tell the functions of malloc's family apart:
  *
+ *     @ CALLER + ADDRESS SIZE            malloc
+ *     @ CALLER * ADDRESS COUNT SIZE      calloc of COUNT objects of SIZE bytes
+ *     @ CALLER % ADDRESS ALIGNMENT SIZE  posix_memalign, aligned_alloc, memalign, valloc, pvalloc
+ *     < (nil)                            realloc of NULL ...
+ *     @ CALLER > ADDRESS SIZE            ... which is an allocation
  *     = Thread NUMBER              the operations that follow were done by this thread, until the next such line
  *     = Call CALLER FRAMES         the stack of a CALLER, here a word, in any line: functions, the innermost first,
  *                                  with " < " between them
+ *     = Ran PROCESSOR RECORDING WALL     nanoseconds: the processor time that the program took, how much of that was
+ *                                  for recording (0 if it is that of a run without recording), and the time that passed
  *
  * CALLER is a file with a function or an address in it. "@ CALLER" is missing if glibc could not determine the caller.
+ * C++'s operators new and delete are functions that call malloc and free, so they are in FRAMES, or left by a jump.
  * Numbers are hexadecimal. The trace of a program that ends without calling muntrace has no "= End".
  *
  * Addresses are replaced by block numbers. The number of a freed block is reused first, so `blocks`, the count of
@@ -38,12 +46,19 @@ enum { TRACE_THREAD_MOST = UINT16_MAX };
 
 typedef enum trace_kind { TRACE_ALLOC, TRACE_FREE, TRACE_REALLOC } trace_kind;
 
+/* How a block was allocated. */
+typedef enum trace_by { TRACE_BY_MALLOC, TRACE_BY_CALLOC, TRACE_BY_ALIGNED, TRACE_BY_REALLOC } trace_by;
+
+#define TRACE_NOBODY UINT32_MAX
+
 typedef struct trace_op {
-    uint64_t size; /* not set for TRACE_FREE */
+    uint64_t size; /* not set for TRACE_FREE; COUNT * SIZE for calloc */
     uint32_t block;
-    uint32_t caller; /* one number for each CALLER; not set for TRACE_FREE */
+    uint32_t caller; /* one number for each CALLER; TRACE_NOBODY for a TRACE_FREE that was not recorded */
     uint16_t thread;
-    uint8_t kind; /* trace_kind */
+    uint8_t kind;  /* trace_kind */
+    uint8_t by;    /* trace_by; only set for TRACE_ALLOC */
+    uint32_t more; /* COUNT or ALIGNMENT, or UINT32_MAX if it is larger; 0 if there is none */
 } trace_op;
 
 /* If it is all zero, the trace is empty. */
@@ -54,6 +69,11 @@ struct trace {
     char **names;     /* of the callers: the FRAMES, or CALLER itself; "" if the caller is missing */
     uint64_t failed;  /* allocations that returned NULL */
     uint64_t unknown; /* frees and reallocs of blocks from before the recording */
+
+    /* From "= Ran"; 0 if there is no such line: */
+    uint64_t processor_ns; /* of the program, recording included */
+    uint64_t recording_ns;
+    uint64_t wall_ns;
 };
 
 /* "line 7: expected ...", without a full stop. */

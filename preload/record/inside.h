@@ -12,7 +12,7 @@ struct caller {
     uintptr_t site, stack;
 };
 
-/* ---- ring.c: whether this process records, the lock, the ring ---------------------------------------------------- */
+/* ---- state.c: whether this process records ----------------------------------------------------------------------- */
 
 /* This page is all zero in a fork's child, so the child records nothing, and the lock is free there. */
 struct state {
@@ -31,6 +31,9 @@ struct here {
     struct cache *cache; /* see stacks.c */
     uint32_t thread;     /* its number plus 1; 0 if it has none yet */
     bool inside;         /* it is inside this library, whose allocations are not recorded */
+    bool is_slow;        /* it does work that is timed by itself */
+    bool was_slow;       /* it has done such work since the last call that was timed began */
+    uint32_t untimed;    /* calls until the next one that is timed */
 };
 
 extern _Thread_local struct here record_here __attribute__((tls_model("initial-exec")));
@@ -38,6 +41,23 @@ extern _Thread_local struct here record_here __attribute__((tls_model("initial-e
 static inline bool recording(void) {
     return __builtin_expect(record_state->on && !record_here.inside, 1);
 }
+
+/* ---- cost.c: the processor time that recording takes in the program ---------------------------------------------- */
+
+/* A piece of work that is timed; all zero if it is not. */
+struct timing {
+    uint64_t before, begin; /* two readings of the thread's clock: their distance is what one reading takes */
+};
+
+/* Times about one call in COST_EACH, in which work that is timed by itself does not count. */
+struct timing record_cost_begin(void);
+void record_cost_end(struct timing timing);
+
+/* Times rare work that takes long. */
+struct timing record_slow_begin(void);
+void record_slow_end(struct timing timing);
+
+/* ---- ring.c: the lock, the ring ---------------------------------------------------------------------------------- */
 
 /* Returns the ring that the kolk command has made for this process; NULL if this process is not recorded. */
 struct wire *record_wire(char **environment);

@@ -5,9 +5,10 @@
  * program's own malloc library. So the program keeps its malloc. libkolk-malloc.so has no code for recording, so
  * recording costs nothing when it is not used.
  *
- * The life of a call: the block is allocated; stacks.c finds the number of the stack; ring.c appends two or three words
- * under the one lock. ring.c explains how threads are ordered, and what happens at forks. Allocations from within this
- * library are not recorded: dlsym and the like may allocate, and so may a signal handler that interrupts the library.
+ * The life of a call: the block is allocated; stacks.c finds the number of the stack; ring.c appends two to four words
+ * under the one lock. ring.c explains how threads are ordered, and what happens at forks. cost.c measures what all this
+ * takes. Allocations from within this library are not recorded: dlsym and the like may allocate, and so may a signal
+ * handler that interrupts the library.
  *
  * ld.so calls malloc before any constructor has run; those few calls are not recorded. The library is linked with -z
  * initfirst, so its constructor comes before all others. It is never unloaded. */
@@ -140,33 +141,33 @@ static inline void put_record(const uint64_t *words, size_t count) {
     record_unlock();
 }
 
-static void record_alloc(const void *block, size_t size, struct caller caller) {
+/* Writes a record of `count` words. The first word has only the kind so far, the second or third is the stack. */
+static void record(const void *block, uint64_t *words, size_t count, size_t stack, struct caller caller) {
     int before = errno;
     record_here.inside = true;
-    uint64_t words[] = {here_and(block, WIRE_ALLOC), size, record_stack(caller)};
-    put_record(words, 3);
+    struct timing timing = record_cost_begin();
+    words[0] = here_and(block, (unsigned)words[0]);
+    words[stack] = record_stack(caller);
+    put_record(words, count);
+    record_cost_end(timing);
     record_here.inside = false;
     errno = before;
 }
 
-static void record_free(const void *block) {
-    record_here.inside = true;
-    uint64_t word = here_and(block, WIRE_FREE);
-    put_record(&word, 1);
-    record_here.inside = false;
-}
-
+/* Holds the lock while the block is resized, because that is both a free and an alloc. */
 static void *record_realloc(void *block, size_t size, struct caller caller) {
     record_here.inside = true;
+    struct timing timing = record_cost_begin();
     uint64_t words[] = {here_and(block, WIRE_REALLOC), size, record_stack(caller), 0};
     record_lock();
     record_begin(4);
+    record_cost_end(timing);
     void *moved = next.realloc(block, size);
     int after = errno;
     words[3] = WIRE_ADDRESS((uintptr_t)moved);
     bool is_free = !moved && size == 0;
-    if (is_free) words[0] = here_and(block, WIRE_FREE);
-    record_put(words, is_free ? 1 : 4);
+    if (is_free) words[0] = here_and(block, WIRE_FREE), words[1] = words[2];
+    record_put(words, is_free ? 2 : 4);
     record_end();
     record_unlock();
     record_here.inside = false;
@@ -175,18 +176,33 @@ static void *record_realloc(void *block, size_t size, struct caller caller) {
 }
 
 static inline void *recorded(void *block, size_t size, struct caller caller) {
-    if (recording()) record_alloc(block, size, caller);
+    uint64_t words[] = {WIRE_ALLOC, size, 0};
+    if (recording()) record(block, words, 3, 2, caller);
+    return block;
+}
+
+/* `more` is the count of objects, or the alignment. */
+static inline void *recorded_as(unsigned kind, void *block, uint64_t more, size_t size, struct caller caller) {
+    uint64_t words[] = {kind, size, 0, more};
+    if (recording()) record(block, words, 4, 2, caller);
+    return block;
+}
+
+static inline void *recorded_of_null(void *block, size_t size, struct caller caller) {
+    uint64_t words[] = {WIRE_REALLOC, size, 0, WIRE_ADDRESS((uintptr_t)block)};
+    if (recording()) record(NULL, words, 4, 2, caller);
     return block;
 }
 
 static inline void *realloc_for(void *block, size_t size, struct caller caller) {
     if (!recording()) return next.realloc(block, size);
-    if (!block) return recorded(next.realloc(NULL, size), size, caller);
+    if (!block) return recorded_of_null(next.realloc(NULL, size), size, caller);
     return record_realloc(block, size, caller);
 }
 
-static inline void free_for(void *block) {
-    if (block && recording()) record_free(block);
+static inline void free_for(void *block, struct caller caller) {
+    uint64_t words[] = {WIRE_FREE, 0};
+    if (block && recording()) record(block, words, 2, 1, caller);
     next.free(block);
 }
 
@@ -197,9 +213,7 @@ EXPORT void *malloc(size_t size) {
 }
 
 EXPORT void *calloc(size_t nmemb, size_t size) {
-    size_t bytes;
-    if (__builtin_mul_overflow(nmemb, size, &bytes)) bytes = SIZE_MAX; /* the call returns NULL */
-    return recorded(next.calloc(nmemb, size), bytes, CALLER);
+    return recorded_as(WIRE_CALLOC, next.calloc(nmemb, size), nmemb, size, CALLER);
 }
 
 EXPORT void *realloc(void *ptr, size_t size) {
@@ -215,38 +229,38 @@ EXPORT void *reallocarray(void *ptr, size_t nmemb, size_t size) {
 
 EXPORT int posix_memalign(void **memptr, size_t alignment, size_t size) {
     int error = next.posix_memalign(memptr, alignment, size);
-    if (error != EINVAL) recorded(error ? NULL : *memptr, size, CALLER);
+    if (error != EINVAL) recorded_as(WIRE_ALIGNED, error ? NULL : *memptr, alignment, size, CALLER);
     return error;
 }
 
 EXPORT void *aligned_alloc(size_t alignment, size_t size) {
-    return recorded(next.aligned_alloc(alignment, size), size, CALLER);
+    return recorded_as(WIRE_ALIGNED, next.aligned_alloc(alignment, size), alignment, size, CALLER);
 }
 
 EXPORT void *memalign(size_t alignment, size_t size) {
-    return recorded(next.memalign(alignment, size), size, CALLER);
+    return recorded_as(WIRE_ALIGNED, next.memalign(alignment, size), alignment, size, CALLER);
 }
 
 EXPORT void *valloc(size_t size) {
-    return recorded(next.valloc(size), size, CALLER);
+    return recorded_as(WIRE_ALIGNED, next.valloc(size), (uint64_t)sysconf(_SC_PAGESIZE), size, CALLER);
 }
 
 EXPORT void *pvalloc(size_t size) {
-    return recorded(next.pvalloc(size), size, CALLER);
+    return recorded_as(WIRE_ALIGNED, next.pvalloc(size), (uint64_t)sysconf(_SC_PAGESIZE), size, CALLER);
 }
 
 EXPORT void free(void *ptr) {
-    free_for(ptr);
+    free_for(ptr, CALLER);
 }
 
 EXPORT void free_sized(void *block, size_t size) {
     (void)size;
-    free_for(block);
+    free_for(block, CALLER);
 }
 
 EXPORT void free_aligned_sized(void *block, size_t align, size_t size) {
     (void)align, (void)size;
-    free_for(block);
+    free_for(block, CALLER);
 }
 
 /* ---- The start --------------------------------------------------------------------------------------------------- */

@@ -25,10 +25,6 @@
 #define ACQUIRE __ATOMIC_ACQUIRE
 #define RELEASE __ATOMIC_RELEASE
 
-static struct state off;
-struct state *record_state = &off;
-_Thread_local struct here record_here __attribute__((tls_model("initial-exec")));
-
 /* ---- The lock (Drepper, Futexes Are Tricky, 2011) ---------------------------------------------------------------- */
 
 void record_lock(void) {
@@ -61,6 +57,7 @@ static void wake_reader(struct wire *wire) {
  * recording. */
 static __attribute__((noinline)) void make_room(struct state *state, size_t count) {
     struct wire *wire = state->wire;
+    struct timing timing = record_slow_begin();
     int before = errno;
     while (state->on) {
         uint32_t turn = __atomic_load_n(&wire->turn, ACQUIRE);
@@ -72,6 +69,7 @@ static __attribute__((noinline)) void make_room(struct state *state, size_t coun
         if (getppid() != state->recorder) __atomic_store_n(&state->on, 0, RELAXED);
     }
     errno = before;
+    record_slow_end(timing);
 }
 
 void record_begin(size_t count) {

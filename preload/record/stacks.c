@@ -1,4 +1,4 @@
-/* stacks.c: numbers the stacks from which malloc is called.
+/* stacks.c: numbers the stacks from which malloc and its family are called.
  *
  * Walking a stack with the unwind tables takes microseconds, and most calls come from a known place. So a thread
  * remembers, for a return address and the stack pointer there, where in the stack each of the outer return addresses
@@ -9,8 +9,10 @@
  *
  * If the same addresses are still there, the stack is the same: at a given place in f, f's frame has a fixed size, so
  * the return address into g is always found at the same distance. (Functions with alloca have frames of many sizes. An
- * old address may be left over in such a frame; the result is then an earlier stack.) Otherwise the stack is walked. On
- * machines that, unlike x86, do not keep return addresses just below the caller's stack pointer, nothing is remembered.
+ * old address may be left over in such a frame; the result is then an earlier stack.) A few stacks are remembered for
+ * each address and pointer, because the calls further out may alternate. If none of them is there, the stack is walked.
+ * On machines that, unlike x86, do not keep return addresses just below the caller's stack pointer, nothing is
+ * remembered.
  *
  * A stack that was walked is looked up in a table by its frames. A new stack gets the next number, and is recorded. The
  * table lies in address space reserved at the start, so nothing ever moves, and a thread may compare frames of a known
@@ -26,6 +28,7 @@
 #ifndef RECORD_CACHE
 #define RECORD_CACHE 1024 /* stacks that a thread remembers */
 #endif
+#define WAYS  4 /* of them with the same hash: stacks that differ only further out are in one set */
 #define INDEX (2 * (uint32_t)WIRE_STACKS)
 
 struct stack {
@@ -48,7 +51,8 @@ struct memory {
 };
 
 struct cache {
-    struct memory memories[RECORD_CACHE];
+    struct memory memories[RECORD_CACHE / WAYS][WAYS];
+    uint32_t walks;     /* the next one is remembered in this place of its set */
     struct cache *next; /* the next of the caches that no thread has */
 };
 
@@ -89,9 +93,10 @@ static __attribute__((noinline)) struct cache *get_cache(void) {
     return cache;
 }
 
-static struct memory *remembered(struct cache *cache, struct caller caller) {
+/* Returns the set in which this caller's stacks are remembered. */
+static struct memory *find_set(struct cache *cache, struct caller caller) {
     uint64_t hash = (caller.site ^ caller.stack << 20) * UINT64_C(0x9e3779b97f4a7c15);
-    return &cache->memories[(hash >> 32) % RECORD_CACHE];
+    return cache->memories[(hash >> 32) % (RECORD_CACHE / WAYS)];
 }
 
 static bool is_same(const struct memory *memory, struct caller caller) {
@@ -179,20 +184,23 @@ static uint32_t number_stack(const struct walk *walk) {
     return number;
 }
 
-static __attribute__((noinline)) uint32_t walk_and_number(struct memory *memory, struct caller caller) {
+static __attribute__((noinline)) uint32_t walk_and_number(struct cache *cache, struct caller caller) {
+    struct timing timing = record_slow_begin();
     struct walk walk;
     walk_stack(&walk, caller);
     uint32_t number = number_stack(&walk);
-    if (memory) remember(memory, caller, &walk, number);
+    if (cache) remember(&find_set(cache, caller)[cache->walks++ % WAYS], caller, &walk, number);
+    record_slow_end(timing);
     return number;
 }
 
 uint32_t record_stack(struct caller caller) {
     struct cache *cache = record_here.cache;
     if (__builtin_expect(!cache, 0)) cache = get_cache();
-    struct memory *memory = cache ? remembered(cache, caller) : NULL;
-    if (__builtin_expect(memory && is_same(memory, caller), 1)) return memory->number;
-    return walk_and_number(memory, caller);
+    const struct memory *set = cache ? find_set(cache, caller) : NULL;
+    for (int i = 0; set && i < WAYS; i++)
+        if (is_same(&set[i], caller)) return set[i].number;
+    return walk_and_number(cache, caller);
 }
 
 bool record_stacks_begin(void) {

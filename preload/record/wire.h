@@ -3,9 +3,11 @@
  *
  * A record is a few 64-bit words. The lowest three bits of the first word are the record's kind.
  *
- *     WIRE_FREE     address + thread
+ *     WIRE_FREE     address + thread, stack
  *     WIRE_ALLOC    address + thread, size, stack             the address is 0 if it failed
- *     WIRE_REALLOC  address + thread, size, stack, to         to is 0 if it failed
+ *     WIRE_CALLOC   address + thread, size, stack, count      of `count` objects of `size` bytes
+ *     WIRE_ALIGNED  address + thread, size, stack, alignment
+ *     WIRE_REALLOC  address + thread, size, stack, to         the address is 0 for NULL; to is 0 if it failed
  *     WIRE_STACK    frames, stack, each frame                 precedes the stack's first use; innermost frame first
  *     WIRE_MODULE   bytes of the path + whether it is the first of a new list, bias, begin, end, the path's words
  *     WIRE_PROGRAM  a program begins by exec: all earlier records belong to the previous program
@@ -19,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WIRE_FREE, WIRE_ALLOC, WIRE_REALLOC, WIRE_STACK, WIRE_MODULE, WIRE_PROGRAM };
+enum { WIRE_FREE, WIRE_ALLOC, WIRE_CALLOC, WIRE_ALIGNED, WIRE_REALLOC, WIRE_STACK, WIRE_MODULE, WIRE_PROGRAM };
 
 /* The parts of the first word. Blocks are aligned to at least 8 bytes, and lie below 2^48. */
 #define WIRE_KIND(word)     ((unsigned)(word)&7)
@@ -32,17 +34,18 @@ enum {
     WIRE_DEPTH = 8,         /* frames of a stack, enough to see past wrappers; each call compares all of them */
     WIRE_STACKS = 1 << 20,  /* numbers of stacks; 0 means unknown, because the numbers are used up */
     WIRE_THREADS = 1 << 16, /* all further threads share the last number */
-    WIRE_WORDS = 1 << 20,   /* the size of the ring: 8 MiB */
-    WIRE_CALL = 1 << 15,    /* words after which a sleeping reader is woken */
+    WIRE_WORDS = 1 << 16,   /* the size of the ring: 512 KiB, so that it stays in a cache */
+    WIRE_CALL = 1 << 12,    /* words after which a sleeping reader is woken */
 };
 
-#define WIRE_MAGIC UINT64_C(0x316b6c6f6b636572) /* "recklok1" */
+#define WIRE_MAGIC UINT64_C(0x326b6c6f6b636572) /* "recklok2" */
 
 enum { WIRE_NOTHING, WIRE_STARTED, WIRE_NO_MEMORY, WIRE_OLD_KERNEL };
 
 struct wire {
     uint64_t magic;
     uint32_t state;               /* WIRE_NOTHING and so on, set by the program */
+    uint64_t recording_ns;        /* processor time that recording has taken in the program: see cost.c */
     _Alignas(64) uint64_t head;   /* words written so far; set by the program */
     _Alignas(64) uint64_t tail;   /* words read so far; set by the reader */
     uint32_t turn;                /* changes whenever the ring has more space: the writer sleeps on it */

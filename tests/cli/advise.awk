@@ -17,6 +17,11 @@ function end(name, address) { printf "@ %s - 0x%x\n", name_of[name], address }
 BEGIN {
   print "= Start"
   caller("node", "node_new (tree.c:10) < insert (tree.c:44) < main (main.c:9)")
+  caller("copy", "node_copy (tree.c:20) < main (main.c:9)")
+  caller("node_end", "xfree (x.c:30) < node_free (tree.c:70) < main (main.c:9)")
+  caller("text_end", "xfree (x.c:30) < text_free (text.c:9) < main (main.c:10)")
+  caller("grid", "grid_new (grid.c:2) < main (main.c:22)")
+  caller("rows", "rows_new (rows.c:2) < main (main.c:23)")
   caller("token", "token_new+0x1f (lex.c:31) < parse (parse.c:7) < main (main.c:10)")
   caller("text", "text_new (text.c:3) < parse (parse.c:8) < main (main.c:10)")
   caller("message", "message_new (mail.c:12) < send (mail.c:40)")
@@ -39,11 +44,11 @@ BEGIN {
   for (i = 0; i < 100; i++) node[i] = begin("node", 48)
   for (i = 100; i < 3000; i++) { # 100 nodes are alive; they are replaced in scattered order
     at = i * 37 % 100
-    end("node", node[at])
-    node[at] = begin("node", 48)
+    end("node_end", node[at])
+    node[at] = begin(i % 3 ? "node" : "copy", 48)
   }
   for (i = 0; i < 1000; i++) { # 20 texts are alive
-    if (i >= 20) end("text", text[i % 20])
+    if (i >= 20) end("text_end", text[i % 20])
     text[i % 20] = begin("text", 5 + i * 7 % 60)
   }
   for (i = 0; i < 1000; i++) { # 20 in the list
@@ -79,6 +84,14 @@ BEGIN {
     message[i % 8] = begin("message", 80)
   }
 
+  for (i = 0; i < 300 && !mtrace; i++) { # two arrays at a time, which happen to have one length
+    if (i >= 2) { end("grid", grid[i % 2]); end("rows", rows[i % 2]) }
+    last += 32768; grid[i % 2] = last
+    printf "@ grid * 0x%x 0x4 0x10\n", last
+    last += 32768; rows[i % 2] = last
+    printf "@ rows < (nil)\n@ rows > 0x%x 0x40\n", last
+  }
+
   # 4000 sparks, of which one in ten stays alive; then those are replaced one by one, in scattered order.
   for (i = 0; i < 4000; i++) spark[i] = begin("spark", 64)
   for (i = 0; i < 4000; i++) if (i % 10) end("spark", spark[i])
@@ -88,5 +101,6 @@ BEGIN {
     spark[at] = begin("spark", 64)
   }
   for (i = 0; i < 1500; i++) end("token", token[i])
+  if (!mtrace) print "= Ran e8d4a51000 174876e800 e8d4a51000" # 1,000 seconds, of which recording took 100
   print "= End"
 }

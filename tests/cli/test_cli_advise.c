@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advise/gain.h"
+#include "advise/share.h"
 #include "failing_malloc.h"
 #include "measure.h"
 
@@ -99,9 +99,14 @@ static void assert_sources(const char *expected) {
     for (size_t i = 0; i < sources.count; i++) {
         const struct source *source = &sources.sources[i];
         size_t at = strlen(found);
-        snprintf(found + at, sizeof found - at, "%s%.*s%s %" PRIu64 "-%" PRIu64 " x %" PRIu64, i > 0 ? "; " : "",
-                 (int)source->length, source->frames, source->by_size ? " by size" : "", source->least, source->most,
-                 source->allocations);
+        for (size_t j = 0; j < source->site_count; j++, at = strlen(found))
+            snprintf(found + at, sizeof found - at, "%s%.*s",
+                     j > 0   ? " and "
+                     : i > 0 ? "; "
+                             : "",
+                     (int)source->sites[j].length, source->sites[j].frames);
+        snprintf(found + at, sizeof found - at, "%s %" PRIu64 "-%" PRIu64 " x %" PRIu64,
+                 source->by_size ? " by size" : "", source->least, source->most, source->allocations);
     }
     assert_string_equal(found, expected);
 }
@@ -176,6 +181,157 @@ static void frames_without_end_are_looked_at_in_part(void **state) {
     find();
     assert_sources("f by size 40-40 x 300; f by size 48-48 x 200");
     forget();
+}
+
+/* ---- Frees ------------------------------------------------------------------------------------------------------- */
+
+/* Allocates this many objects, and frees them at this place. */
+static void live(const char *caller, unsigned size, unsigned count, const char *end) {
+    for (unsigned i = 0; i < count; i++) line("@ %s - 0x%lx\n", end, begin(caller, size));
+}
+
+static void assert_ends(size_t i, const char *expected) {
+    char *found = NULL;
+    size_t size;
+    FILE *out = open_memstream(&found, &size);
+    name_print_ends(out, &sources.sources[i]);
+    fclose(out);
+    assert_string_equal(found, expected);
+    free(found);
+}
+
+static void what_is_freed_at_one_place_is_one_source(void **state) {
+    (void)state;
+    line("= Call e xfree < node_free < main\n= Call f xfree < text_free < main\n= Call g xfree < list_end\n");
+    live("a", 40, 300, "e");
+    live("b", 40, 200, "e");
+    live("c", 40, 150, "f"); /* texts of other sizes are freed there too */
+    for (unsigned i = 0; i < 120; i++) live("d", 8 + i % 30, 1, "f");
+    live("h", 48, 110, "g");
+    live("b", 40, 10, "f");
+    begin("b", 40);
+    find();
+    assert_sources("a and b 40-40 x 511; c 40-40 x 150; d 8-37 x 120; h 48-48 x 110");
+    assert_ends(0, "Freed at xfree < node_free (500), at xfree < text_free (10), as are objects of other sizes.");
+    assert_ends(1, "Freed at xfree < text_free, as are objects of other sizes.");
+    assert_ends(3, "Freed at xfree < list_end.");
+    forget();
+
+    /* An end tells nothing about a source whose sizes vary. */
+    line("= Call e xfree < node_free\n= Call f xfree < text_free\n");
+    live("a", 40, 300, "e");
+    for (unsigned i = 0; i < 120; i++) live("d", 8 + i % 60, 1, i % 60 == 32 ? "e" : "f");
+    find();
+    assert_sources("a 40-40 x 300; d 8-67 x 120");
+    forget();
+
+    /* Two sources may be joined by a third one. */
+    live("a", 40, 200, "e");
+    live("b", 40, 300, "f");
+    live("c", 40, 100, "e");
+    live("c", 40, 150, "f");
+    live("d", 40, 100, "g");
+    find();
+    assert_sources("b and c and a 40-40 x 750; d 40-40 x 100");
+    assert_ends(0, "Freed at f (450), at e (300).");
+    forget();
+
+    /* The most frequent places are named. */
+    live("a", 40, 200, "e");
+    static const char *const places[] = {"f", "g", "h", "i", "j", "k"};
+    for (unsigned i = 0; i < 6; i++) live("a", 40, 10 + i, places[i]);
+    churn("b", 48, 200, 200);
+    find();
+    assert_ends(0, "Freed at e (200), at k (15), at j (14), at i (13), and at 3 more places.");
+    assert_ends(1, "");
+    forget();
+
+    /* A free that was not recorded has no place; what was resized belongs to no source. */
+    for (unsigned i = 0; i < 200; i++) {
+        begin("a", 40);
+        address--;
+    }
+    line("@ a < 0x1\n@ a > 0x2 0x28\n@ f - 0x2\n");
+    live("b", 40, 300, "f");
+    find();
+    assert_sources("b 40-40 x 300; a 40-40 x 200");
+    assert_ends(1, "");
+    forget();
+}
+
+/* ---- Functions --------------------------------------------------------------------------------------------------- */
+
+static struct verdict verdict_on(size_t i);
+
+static int measure(const struct verdict *verdict, struct gain *gain) {
+    cli_context cli = {.out = stdout};
+    return gain_measure(&cli, &(struct gain_job){verdict, gain}, 1);
+}
+
+/* Allocates by calloc of so many objects, or by realloc of NULL if `count` is 0. Two are alive. */
+static void allocate_by(const char *caller, unsigned count, unsigned size, unsigned times) {
+    for (unsigned i = 0; i < times; i++) {
+        address++;
+        if (i >= 2) line("@ %s - 0x%lx\n", caller, address - 2);
+        if (count > 0)
+            line("@ %s * 0x%lx 0x%x 0x%x\n", caller, address, count, size);
+        else
+            line("@ %s < (nil)\n@ %s > 0x%lx 0x%x\n", caller, caller, address, size);
+    }
+}
+
+static void arrays_are_left(void **state) {
+    (void)state;
+    static const struct {
+        unsigned count, size, others;
+        enum advice advice;
+    } rows[] = {
+        {1, 48, 0, ADVICE_POOL},   {48, 1, 0, ADVICE_POOL},   {2, 24, 0, ADVICE_LEAVE},
+        {24, 2, 0, ADVICE_LEAVE},  {0, 48, 0, ADVICE_LEAVE},  {0, 48, 396, ADVICE_LEAVE},
+        {0, 48, 397, ADVICE_POOL}, {6, 8, 396, ADVICE_LEAVE}, {6, 8, 397, ADVICE_POOL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        allocate_by("a", rows[i].count, rows[i].size, rows[i].others > 0 ? 4 : 200);
+        churn("a", 48, rows[i].others, 2);
+        find();
+        assert_int_equal(verdict_on(0).advice, rows[i].advice);
+        forget();
+    }
+}
+
+/* realloc of NULL is no sign of an array in a program's own allocator, if that function resizes nothing. */
+static void realloc_in_an_allocator_allocates_objects(void **state) {
+    (void)state;
+    for (int resizes = 0; resizes < 3; resizes++) {
+        line("= Call a get < node_new\n= Call b get < leaf_new\n= Call c get%s\n", resizes == 1 ? " < grow" : "_more");
+        allocate_by("a", 0, 48, 300);
+        allocate_by("b", 0, 40, 200);
+        if (resizes > 0) line("@ c < 0x%lx\n@ c > 0x99999 0x80\n", address);
+        find();
+        assert_sources("get < node_new 48-48 x 300; get < leaf_new 40-40 x 200");
+        struct verdict verdict = verdict_on(0);
+        assert_int_equal(verdict.advice, resizes == 1 ? ADVICE_LEAVE : ADVICE_POOL);
+        assert_int_equal(strstr(verdict.reason, "in a function that resizes nothing") != NULL, resizes != 1);
+        forget();
+    }
+}
+
+static void alignment_is_kept(void **state) {
+    (void)state;
+    static const struct { uint32_t asked, align; } rows[] = {{8, 8}, {32, 32}, {48, 64}, {4096, 4096}, {4097, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (unsigned j = 0; j < 200; j++) {
+            if (j >= 10) line("@ a - 0x%lx\n", address - 9);
+            line("@ a %% 0x%lx 0x%x 0x28\n", ++address, j == 7 ? rows[i].asked : 8);
+        }
+        find();
+        struct verdict verdict = verdict_on(0);
+        assert_int_equal(verdict.advice, rows[i].align > 0 ? ADVICE_POOL : ADVICE_LEAVE);
+        assert_int_equal(verdict.align, rows[i].align);
+        struct gain gain;
+        if (rows[i].align > 0) assert_int_equal(measure(&verdict, &gain), CLI_OK);
+        forget();
+    }
 }
 
 /* ---- Lives ------------------------------------------------------------------------------------------------------- */
@@ -342,8 +498,7 @@ static void many_threads_get_a_shared_pool_for_as_many(void **state) {
     assert_non_null(strstr(verdict.reason, "as each frees its own, a pool for each thread would do as well."));
 
     struct gain gain;
-    cli_context cli = {.out = stdout};
-    assert_int_equal(gain_measure(&cli, &verdict, &gain), CLI_OK);
+    assert_int_equal(measure(&verdict, &gain), CLI_OK);
     assert_int_equal(gain.operations, 2000);
     forget();
 }
@@ -377,16 +532,15 @@ static void the_order_is_chosen_by_what_is_sparse(void **state) {
 static void a_capacity_is_proved(void **state) {
     (void)state;
     struct gain gain;
-    cli_context cli = {.out = stdout};
     churn("a", 32, 1000, 100);
     find();
     struct verdict verdict = verdict_on(0);
-    assert_int_equal(gain_measure(&cli, &verdict, &gain), CLI_OK);
-    assert_true(gain.rounds > 0 && gain.malloc_ns > 0 && gain.pool_ns > 0);
+    assert_int_equal(measure(&verdict, &gain), CLI_OK);
+    assert_true(gain.samples >= GAIN_LEAST && gain.malloc_ns > 0 && gain.pool_ns > 0);
     assert_true(gain.malloc_bytes >= 100 * 32 && gain.pool_bytes >= 128 * 32);
     assert_int_equal(gain.operations, 2000);
     verdict.capacity = 100;
-    assert_int_equal(gain_measure(&cli, &verdict, &gain), CLI_OK);
+    assert_int_equal(measure(&verdict, &gain), CLI_OK);
     forget();
 
     struct advice_row {
@@ -399,9 +553,70 @@ static void a_capacity_is_proved(void **state) {
         verdict = verdict_on(0);
         verdict.advice = rows[i].advice;
         verdict.capacity = rows[i].capacity;
-        assert_int_equal(gain_measure(&cli, &verdict, &gain), CLI_FAILED);
+        assert_int_equal(measure(&verdict, &gain), CLI_FAILED);
         forget();
     }
+}
+
+/* For each count of samples, the interval is the smallest one by order that contains the median at 95 %. */
+static void an_interval_contains_the_median(void **state) {
+    (void)state;
+    for (unsigned count = 1; count <= GAIN_SAMPLES; count++) {
+        double samples[GAIN_SAMPLES];
+        for (unsigned i = 0; i < count; i++) samples[(i * 7) % count * (count % 7 != 0) + i * (count % 7 == 0)] = i;
+        struct range range = gain_range(samples, count);
+        assert_true(range.median * 2 == count - 1 && range.low + range.high == count - 1);
+        unsigned left_out = (unsigned)range.low, outside[2] = {0, 0};
+        for (unsigned coins = 0; coins < 1U << count; coins++) {
+            unsigned heads = (unsigned)__builtin_popcount(coins);
+            for (unsigned more = 0; more < 2; more++)
+                outside[more] += heads <= left_out + more || heads >= count - left_out - more;
+        }
+        if (count >= GAIN_LEAST) assert_true(outside[0] * 20 <= 1U << count);
+        if (count < GAIN_LEAST) assert_int_equal(left_out, 0);
+        assert_true(outside[1] * 20 > 1U << count);
+    }
+}
+
+static void assert_share(const struct gain *gain, double program_ns, const char *expected) {
+    char *found = NULL;
+    size_t size;
+    FILE *out = open_memstream(&found, &size);
+    share_print(out, gain, program_ns);
+    fclose(out);
+    assert_string_equal(found, expected);
+    free(found);
+}
+
+static void gains_are_shares_of_the_programs_time(void **state) {
+    (void)state;
+    struct gain all = {.samples = 0}, one = {.samples = 3, .first = {3e6, 1e6, 2e6}, .repeated = {5e6, 4e6, 6e6}};
+    struct gain other = {.samples = 2, .first = {-4e6, 1e6}, .repeated = {4e6, 4.5e6}};
+    share_add(&all, &one);
+    assert_share(&all, 0, "1.0 to 3.0 ms of processor time in one run, 4.0 to 6.0 ms if its work is repeated");
+    assert_share(&all, 200e6,
+                 "0.5 to 1.5 % of the program's processor time in one run, 2.0 to 3.0 % if its work is repeated");
+    share_add(&all, &other);
+    assert_int_equal(all.samples, 2);
+    assert_share(&all, 200e6,
+                 "-0.5 to 1.0 % of the program's processor time in one run, 4.2 to 4.5 % if its work is repeated");
+
+    one = (struct gain){.samples = 1, .first = {0.9e6}, .repeated = {0.9e6}};
+    assert_true(share_is_small(&one, 100e6));
+    assert_false(share_is_small(&one, 80e6));
+    assert_false(share_is_small(&one, 0));
+    one.repeated[0] = 1.1e6;
+    assert_false(share_is_small(&one, 100e6));
+    one = (struct gain){.samples = 1, .first = {1.1e6}, .repeated = {0.9e6}};
+    assert_false(share_is_small(&one, 100e6));
+
+    one = (struct gain){.samples = 1, .first = {-0.04e6}, .repeated = {-0.06e6}};
+    assert_share(&one, 0, "0.0 to 0.0 ms of processor time in one run, -0.1 to -0.1 ms if its work is repeated");
+
+    struct trace run = {.processor_ns = 300, .recording_ns = 100};
+    assert_true(share_program_ns(&run) == 200);
+    run.recording_ns = 400;
+    assert_true(share_program_ns(&run) == 0);
 }
 
 /* ---- Lack of memory ---------------------------------------------------------------------------------------------- */
@@ -433,9 +648,10 @@ static void no_memory_is_told(void **state) {
     }
     assert_true(n > 2);
     struct gain gain;
-    cli_context cli = {.out = stdout};
-    fail_nth(1);
-    assert_int_equal(gain_measure(&cli, &verdict, &gain), CLI_FAILED);
+    for (n = 1; n <= 2; n++) { /* for the samples, and in a child */
+        fail_nth(n);
+        assert_int_equal(measure(&verdict, &gain), CLI_FAILED);
+    }
     forget();
 }
 
@@ -445,6 +661,10 @@ int main(void) {
         cmocka_unit_test_teardown(sizes_that_no_frame_tells_apart_stay_together, clean_up),
         cmocka_unit_test_teardown(sizes_are_told_apart_where_there_is_no_stack, clean_up),
         cmocka_unit_test_teardown(frames_without_end_are_looked_at_in_part, clean_up),
+        cmocka_unit_test_teardown(what_is_freed_at_one_place_is_one_source, clean_up),
+        cmocka_unit_test_teardown(arrays_are_left, clean_up),
+        cmocka_unit_test_teardown(realloc_in_an_allocator_allocates_objects, clean_up),
+        cmocka_unit_test_teardown(alignment_is_kept, clean_up),
         cmocka_unit_test_teardown(lives_are_counted, clean_up),
         cmocka_unit_test_teardown(a_name_is_made_from_a_frame, clean_up),
         cmocka_unit_test_teardown(names_differ, clean_up),
@@ -453,6 +673,8 @@ int main(void) {
         cmocka_unit_test_teardown(many_threads_get_a_shared_pool_for_as_many, clean_up),
         cmocka_unit_test_teardown(the_order_is_chosen_by_what_is_sparse, clean_up),
         cmocka_unit_test_teardown(a_capacity_is_proved, clean_up),
+        cmocka_unit_test(an_interval_contains_the_median),
+        cmocka_unit_test(gains_are_shares_of_the_programs_time),
         cmocka_unit_test_teardown(no_memory_is_told, clean_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,7 +64,7 @@ static const char journey[] = "@ a + 0x10 0x19\n" /* class 2 */
                               "@ c < 0x50\n@ c > 0x10 0x401\n"
                               "@ c < 0x10\n@ c > 0x50 0x4001\n"
                               "@ c < 0x50\n@ c > 0x10 0x18\n"
-                              "@ b - 0x30\n"
+                              "@ e - 0x30\n"
                               "@ d + 0x40 0x1000\n"; /* three are left */
 
 static void a_player_counts_what_is_asked_for(void **state) {
@@ -91,12 +91,14 @@ static void a_player_counts_what_is_asked_for(void **state) {
         assert_int_equal(class->callers, rows[i].expected.callers);
         assert_int_equal(class->peak, rows[i].expected.peak);
     }
+    assert_int_equal(player.callers, 4); /* the one that only frees does not count */
     player_deinit(&player);
 
     make_player(&player, journey, PLAYER_MALLOC);
     assert_int_equal(player.classes[0].allocations, 4);
     assert_int_equal(player.classes[0].bytes, 0x4001 + 0x20 + 1);
     assert_int_equal(player.classes[0].callers, 3);
+    assert_int_equal(player.callers, 3);
     assert_int_equal(player.classes[0].peak, 3);
     player_deinit(&player);
 }

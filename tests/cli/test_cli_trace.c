@@ -126,6 +126,49 @@ static void threads_and_calls(void **state) {
     trace_free(&trace);
 }
 
+static void functions_and_frees_are_kept(void **state) {
+    (void)state;
+    struct trace trace = read_text("@ a + 0x10 0x8\n"
+                                   "@ b * 0x20 0x3 0x10\n"
+                                   "@ c % 0x30 0x40 0x80\n"
+                                   "@ d < (nil)\n@ d > 0x40 0x5\n"
+                                   "@ a * (nil) 0xffffffffffffffff 0x10\n@ a % (nil) 0x10 0x10\n@ a ! (nil) 0x10\n"
+                                   "@ a * 0x50 0x100000000 0x1\n"
+                                   "@ e - 0x10\n- 0x20\n@ a + 0x30 0x9\n"
+                                   "@ d < 0x40\n@ f > 0x60 0x6\n");
+    assert_ops(&trace, "+0 8 c0;+1 48 c1;+2 128 c2;+3 5 c3;+4 4294967296 c0;-0;-1;-2;+2 9 c0;>3 6 c6;");
+    static const struct {
+        uint32_t caller, more;
+        trace_by by;
+    } ops[] = {{0, 0, TRACE_BY_MALLOC},          {1, 3, TRACE_BY_CALLOC},
+               {2, 0x40, TRACE_BY_ALIGNED},      {3, 0, TRACE_BY_REALLOC},
+               {0, UINT32_MAX, TRACE_BY_CALLOC}, {4, 0, TRACE_BY_MALLOC},
+               {5, 0, TRACE_BY_MALLOC},          {TRACE_NOBODY, 0, TRACE_BY_MALLOC},
+               {0, 0, TRACE_BY_MALLOC},          {6, 0, TRACE_BY_MALLOC}};
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        assert_int_equal(trace.ops[i].caller, ops[i].caller);
+        assert_int_equal(trace.ops[i].by, ops[i].by);
+        assert_int_equal(trace.ops[i].more, ops[i].more);
+    }
+    assert_string_equal(trace.names[4], "e");
+    assert_string_equal(trace.names[5], "");
+    assert_int_equal(trace.failed, 3);
+    assert_int_equal(trace.unknown, 0);
+    trace_free(&trace);
+}
+
+static void times_are_kept(void **state) {
+    (void)state;
+    struct trace trace = read_text("= Start\n@ a + 0x10 0x8\n= Ran 3b9aca00 0x10 ffffffffffffffff\n= End\n");
+    assert_int_equal(trace.processor_ns, 1000000000);
+    assert_int_equal(trace.recording_ns, 16);
+    assert_int_equal(trace.wall_ns, UINT64_MAX);
+    trace_free(&trace);
+    trace = read_text("= Start\n= End\n");
+    assert_int_equal(trace.processor_ns, 0);
+    trace_free(&trace);
+}
+
 /* ---- What can be wrong ------------------------------------------------------------------------------------------- */
 
 #define NOT_A_LINE(line, text)                                                                                         \
@@ -151,6 +194,11 @@ static void each_fault_has_its_sentence(void **state) {
         {"@ a - 0x10000000000000000\n", "line 1: '0x10000000000000000' is not a hexadecimal number of 64 bits"},
         {"@ a + 0x10 \n", "line 1: a number is missing"},
         {"@ a + 0x10 0x800000000001\n", "line 1: no block can be so large: 0x800000000001 bytes"},
+        {"@ a * 0x10 0x10000 0x80000001\n", "line 1: no block can be so large: 0x800000010000 bytes"},
+        {"@ a * 0x10 0x100000000 0x100000000\n", "line 1: no block can be so large: 0xffffffffffffffff bytes"},
+        {"@ a % 0x10 0x10 0x800000000001\n", "line 1: no block can be so large: 0x800000000001 bytes"},
+        {"@ a % 0x10 0x1g 0x10\n", "line 1: '0x1g' is not a hexadecimal number of 64 bits"},
+        {"@ a % 0x10 0x10 0x10 0x10\n", NOT_A_LINE("1", "@ a % 0x10 0x10 0x10 0x10")},
         {"@ a > 0x10 0x10\n", "line 1: a '>' needs a '<' in the line before"},
         {"@ a < 0x10\n@ a - 0x10\n", "line 2: expected the '>' that belongs to the '<' of the line before"},
         {"@ a < 0x10\n= End\n", "line 2: expected the '>' that belongs to the '<' of the line before"},
@@ -160,6 +208,11 @@ static void each_fault_has_its_sentence(void **state) {
         {"= Thread one\n", "line 1: 'one' is not a hexadecimal number of 64 bits"},
         {"= Thread\n", NOT_A_LINE("1", "= Thread")},
         {"= Call 7\n", "line 1: expected '= Call CALLER FRAMES', not '7' behind '= Call'"},
+        {"= Ran\n", NOT_A_LINE("1", "= Ran")},
+        {"= Ran 1 2\n", "line 1: expected '= Ran PROCESSOR RECORDING WALL', not '1 2' behind '= Ran'"},
+        {"= Ran 1 2 3 4\n", "line 1: expected '= Ran PROCESSOR RECORDING WALL', not '1 2 3 4' behind '= Ran'"},
+        {"= Ran 1 2 x\n", "line 1: 'x' is not a hexadecimal number of 64 bits"},
+        {"= Ran 1 10000000000000000 3\n", "line 1: '10000000000000000' is not a hexadecimal number of 64 bits"},
         {"= Start\n@ a + 0x10 0x1", "line 2: the file ends within the line: it is cut off"},
     };
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
@@ -339,6 +392,8 @@ int main(void) {
         cmocka_unit_test(what_cannot_be_replayed_is_counted),
         cmocka_unit_test(an_address_given_out_twice_ends_its_block),
         cmocka_unit_test(threads_and_calls),
+        cmocka_unit_test(functions_and_frees_are_kept),
+        cmocka_unit_test(times_are_kept),
         cmocka_unit_test(each_fault_has_its_sentence),
         cmocka_unit_test(a_file_may_hold_anything),
         cmocka_unit_test(lines_have_a_longest),

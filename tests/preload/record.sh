@@ -5,6 +5,7 @@
 #                 cannot be run or recorded
 #     advice      the advice of kolk advise for tests/preload/advised.c, with and without lines and symbols; its header
 #                 compiles
+#     times       the processor time of the program, without its children
 #     programs    everyday programs: their traces are replayed (full runs take long)
 # Usage: CC=... KOLK=... record.sh WAY BUILD
 set -euo pipefail
@@ -17,7 +18,7 @@ trace=$work/t.zst
 record() { "$KOLK" record -o "$trace" -- "$@"; }
 
 # Succeeds if traces contain function names.
-has_names() { ldd "$KOLK" | grep -q libdw; }
+has_names() { [[ $(ldd "$KOLK") == *libdw* ]]; }
 
 make_recorded() {
   compile -w tests/preload/recorded.c -o "$work/recorded" -ldl
@@ -39,11 +40,19 @@ known() {
     FNR == NR && /^= Call / { call[$3] = own(substr($0, length("= Call " $3) + 2)) }
     FNR == NR { next }
     /^= Thread / { thread = $3 }
-    $1 == "@" && $3 == "+" && $4 == "(nil)" && call[$2] { print thread, "fails", $5 call[$2] }
+    function allocates(name, size) {
+      delete block[$4]
+      if (call[$2] && $4 == "(nil)") print thread, "fails", size call[$2]
+      if (!call[$2] || $4 == "(nil)") return
+      block[$4] = ++blocks
+      print thread, name, blocks, size call[$2]
+    }
+    $1 == "@" && $3 == "+" { allocates("alloc", $5) }
+    $1 == "@" && $3 == "*" { allocates("calloc", $5 "*" $6) }
+    $1 == "@" && $3 == "%" { allocates("aligned", $5 "%" $6) }
+    $1 == "@" && $3 == ">" && from == "(nil)" { allocates("realloc", $5) }
     $1 == "@" && $3 == "!" && $4 in block { print thread, "fails", block[$4], $5 call[$2] }
-    $1 == "@" && $3 == "+" { delete block[$4] }
-    $1 == "@" && $3 == "+" && $4 != "(nil)" && call[$2] { block[$4] = ++blocks; print thread, "alloc", blocks, $5 call[$2] }
-    $1 == "-" && $2 in block { print thread, "free", block[$2]; delete block[$2] }
+    $1 == "@" && $3 == "-" && $4 in block { print thread, "free", block[$4] call[$2]; delete block[$4] }
     $1 == "<" { from = $2 }
     $1 == "@" && $3 == ">" && from in block {
       n = block[from]; delete block[from]; block[$4] = n; print thread, "resize", n, $5 call[$2]
@@ -56,58 +65,59 @@ exact() {
   has_names || { echo "skipped: kolk has no libdw"; exit 77; }
   ends 0 record "$work/recorded" all "$work/plugin.so"
   is '^2$' "$work/out"
-  is "^kolk: $trace: [0-9]+ operations of 3 threads, [0-9]+ stacks, [0-9.]+ KiB\$" "$work/err"
+  is "^kolk: $trace: [0-9]+ operations of 3 threads, [0-9]+ stacks, [0-9.]+ KiB; [0-9.]+ ms of processor time, of which recording took [0-9.]+\$" "$work/err"
   [[ $(wc -l < "$work/err") == 1 ]] || fail "it says more: $(cat "$work/err")"
   known
   diff - "$work/known" << 'END' || fail "these are not the operations of recorded.c"
 0 alloc 1 11 get begin
-0 alloc 2 20 family main
+0 calloc 2 10*2 family main
 0 resize 2 1000 family main
-0 free 2
-0 alloc 3 21 family main
-0 alloc 4 66 family main
-0 free 3
-0 free 4
-0 alloc 5 301 family main
-0 free 5
-0 alloc 6 380 family main
-0 free 6
-0 alloc 7 302 family main
-0 free 7
-0 alloc 8 303 family main
-0 free 8
-0 alloc 9 304 family main
-0 free 9
+0 free 2 family main
+0 realloc 3 21 family main
+0 realloc 4 66 family main
+0 free 3 family main
+0 free 4 family main
+0 aligned 5 40%301 family main
+0 free 5 family main
+0 aligned 6 80%380 family main
+0 free 6 family main
+0 aligned 7 20%302 family main
+0 free 7 family main
+0 aligned 8 1000%303 family main
+0 free 8 family main
+0 aligned 9 1000%304 family main
+0 free 9 family main
 0 alloc 10 22 inlined family main
-0 free 10
+0 free 10 family main
 0 alloc 11 23 deep deep deep deep deep deep deep deep
-0 free 11
+0 free 11 family main
 0 alloc 12 24 get left family main
-0 free 12
+0 free 12 family main
 0 alloc 13 25 get right family main
-0 free 13
+0 free 13 family main
 0 alloc 14 31 get failures main
 0 fails 7fffffffffffffff failures main
 0 fails 14 7fffffffffffffff failures main
+0 fails 7fffffffffffffff*4 failures main
 0 fails ffffffffffffffff failures main
-0 fails ffffffffffffffff failures main
-0 free 14
+0 free 14 failures main
 1 alloc 15 41 get first_thread
-0 free 15
+0 free 15 threads main
 0 alloc 16 42 get threads main
-2 free 16
+2 free 16 second_thread
 2 alloc 17 43 get second_thread
-0 free 17
+0 free 17 threads main
 0 alloc 18 51 plugin_make libraries main
-0 free 18
+0 free 18 libraries main
 0 alloc 19 62 get children main
-0 free 19
-0 free 1
+0 free 19 children main
+0 free 1 end
 0 alloc 20 12 get end
-0 free 20
+0 free 20 end
 END
   is "^= Call [0-9a-f]+ inlined \(recorded.c:$(grep -n 'malloc(size)' tests/preload/recorded.c | sed -n '2s/:.*//p')\) < family" "$work/text"
   is "^= Start$" "$work/text"
+  is "^= Ran [0-9a-f]+ [0-9a-f]+ [0-9a-f]+$" "$work/text"
   is "^= End$" "$work/text"
 
   # If a program executes another one, the trace is that of the last program, whatever its environment.
@@ -248,6 +258,7 @@ arena tree_add_pool 64 16
 shared post_pool 80 16
 END
     is '^list_pool: get \(advised.c:[0-9]+\) < list \(advised.c:[0-9]+\)$' "$work/out"
+    is '^  Freed at list \(advised.c:[0-9]+\) \([0-9,]+\), at list \(advised.c:[0-9]+\) \([0-9,]+\).$' "$work/out"
     is '^leave it: get \(advised.c:[0-9]+\) < names \(advised.c:[0-9]+\)$' "$work/out"
     is 'Sizes vary, from 2 to 31 bytes, and a pool has one size' "$work/out"
     ends 0 "$KOLK" advise -o "$work/pools.h" "$trace"
@@ -279,6 +290,37 @@ END
   is '^advised_40_pool: advised\+0x[0-9a-f]+ < advised\+0x[0-9a-f]+$' "$work/out"
 }
 
+# The time is that of the recorded process: what its children take does not count, and what recording takes is told.
+times() {
+  local way used ran
+  make_recorded
+  for way in busy child; do
+    ends 0 record "$work/recorded" "$way" 300
+    zstd -dcq "$trace" > "$work/text"
+    read -ra ran <<< "$(grep '^= Ran ' "$work/text")"
+    used=$((16#${ran[2]}))
+    ((used > 0 && 16#${ran[3]} > 0 && 16#${ran[4]} > 0)) || fail "$way: a time is missing: ${ran[*]}"
+    ((16#${ran[3]} < used)) || fail "$way: recording took longer than the program: ${ran[*]}"
+    [[ $way == busy ]] && ((used < 300000000)) && fail "it took 300 ms, not $used ns"
+    [[ $way == child ]] && ((used >= 300000000)) && fail "the child took 300 ms, not the program: $used ns"
+    echo "$way: $used ns"
+  done
+
+  # With --twice, the times are those of a run without recording, before.
+  ends 0 "$KOLK" record --twice -o "$trace" -- bash -c 'echo "run: ${LD_PRELOAD:-plain} ${KOLK_RECORD:-alone}"'
+  [[ $(grep -c '^run: ' "$work/out") == 2 && $(head -n 1 "$work/out") == "run: plain alone" ]] ||
+    fail "--twice: $(cat "$work/out")"
+  is '[0-9.]+ ms of processor time without recording$' "$work/err"
+  zstd -dcq "$trace" > "$work/text"
+  is '^= Ran [1-9a-f][0-9a-f]* 0 [1-9a-f][0-9a-f]*$' "$work/text"
+  rm "$trace"
+  ends 1 "$KOLK" record --twice -o "$work/no/such" -- touch "$work/ran"
+  [[ ! -e $work/ran ]] || fail "--twice: the program ran, and there was no output for it"
+  ends 127 "$KOLK" record --twice -o "$trace" -- no-such-program
+  ends 134 "$KOLK" record --twice -o "$trace" -- "$work/recorded" crash
+  [[ ! -e $trace ]] || fail "--twice: there is a trace, and the first run was ended by a signal"
+}
+
 programs() {
   local program
   for program in "python3 -c 'import json, threading; print(len(json.dumps([{\"a\": \"x\" * i} for i in range(2000)])))'" \
@@ -288,7 +330,7 @@ programs() {
     ends 0 record bash -c "exec $program"
     cmp "$work/plain" "$work/out" || fail "$program prints something else"
     known # fails if the trace is not complete
-    [[ $(grep -c ' + ' "$work/text") -gt 2000 ]] || fail "$program: there are few operations"
+    [[ $(grep -Ec '^@ [0-9a-f]+ [-+*%>] ' "$work/text") -gt 4000 ]] || fail "$program: there are few operations"
     [[ ${KOLK_TEST_EFFORT:-} != quick ]] || continue
     ends 0 "$KOLK" replay --json "$trace"
     is '"failed_left_out": 0,' "$work/out"

@@ -1,6 +1,6 @@
 /* A program whose trace is known: record.sh has the trace that kolk record must write for it. Each size occurs only
  * once.
- * Usage: recorded all PLUGIN | crash | killed | closed | many | code N | patient */
+ * Usage: recorded all PLUGIN | crash | killed | closed | many | code N | patient | busy MS | child MS */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <malloc.h>
@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define APART __attribute__((noinline, noclone))
@@ -140,6 +141,11 @@ static void many(void) {
     for (int i = 0; i < 3000000; i++) free(get(0x71));
 }
 
+/* Works until this process has taken so much processor time. */
+static void be_busy(int milliseconds) {
+    while (clock() / (CLOCKS_PER_SEC / 1000) < milliseconds) steps++;
+}
+
 int main(int argc, char **argv) {
     const char *way = argc > 1 ? argv[1] : "all";
     if (!strcmp(way, "all")) {
@@ -163,6 +169,15 @@ int main(int argc, char **argv) {
         while (getppid() == recorder) usleep(1000); /* until the recorder is killed */
         many();
         puts("done");
+    }
+    if (!strcmp(way, "busy")) be_busy(atoi(argv[2]));
+    if (!strcmp(way, "child")) {
+        pid_t child = fork();
+        if (child == 0) {
+            be_busy(atoi(argv[2]));
+            _exit(0);
+        }
+        waitpid(child, NULL, 0);
     }
     if (!strcmp(way, "patient")) { /* waits for a signal */
         signal(SIGINT, hand_in);

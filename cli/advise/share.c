@@ -1,0 +1,60 @@
+/* share.c: see share.h. */
+#include "share.h"
+
+static const double SMALL = 0.01;
+
+double share_program_ns(const struct trace *trace) {
+    if (trace->processor_ns <= trace->recording_ns) return 0;
+    return (double)(trace->processor_ns - trace->recording_ns);
+}
+
+void share_add(struct gain *all, const struct gain *gain) {
+    bool is_first = all->samples == 0;
+    if (is_first || gain->samples < all->samples) all->samples = gain->samples;
+    for (size_t i = 0; i < all->samples; i++) {
+        all->first[i] = gain->first[i] + (is_first ? 0 : all->first[i]);
+        all->repeated[i] = gain->repeated[i] + (is_first ? 0 : all->repeated[i]);
+    }
+}
+
+/* Prevents that "-0.0" is printed. */
+static double without_minus_zero(double value) {
+    return value > -0.05 && value < 0 ? 0 : value;
+}
+
+static void print_range(FILE *out, struct range range, double program_ns) {
+    double unit = program_ns > 0 ? program_ns / 100 : 1e6;
+    fprintf(out, "%.1f to %.1f %s", without_minus_zero(range.low / unit), without_minus_zero(range.high / unit),
+            program_ns > 0 ? "%" : "ms");
+}
+
+void share_print(FILE *out, const struct gain *gain, double program_ns) {
+    print_range(out, gain_range(gain->first, gain->samples), program_ns);
+    fputs(program_ns > 0 ? " of the program's processor time in one run, " : " of processor time in one run, ", out);
+    print_range(out, gain_range(gain->repeated, gain->samples), program_ns);
+    fputs(" if its work is repeated", out);
+}
+
+bool share_is_small(const struct gain *gain, double program_ns) {
+    double first = gain_range(gain->first, gain->samples).high;
+    double repeated = gain_range(gain->repeated, gain->samples).high;
+    return program_ns > 0 && first < SMALL * program_ns && repeated < SMALL * program_ns;
+}
+
+static void write_range(cli_json *json, const char *key, struct range range, double program_ns) {
+    cli_json_open(json, key, '{');
+    cli_json_number(json, "low_ns", range.low);
+    cli_json_number(json, "median_ns", range.median);
+    cli_json_number(json, "high_ns", range.high);
+    if (program_ns > 0) {
+        cli_json_number(json, "low_percent", 100 * range.low / program_ns);
+        cli_json_number(json, "median_percent", 100 * range.median / program_ns);
+        cli_json_number(json, "high_percent", 100 * range.high / program_ns);
+    }
+    cli_json_close(json, '}');
+}
+
+void share_write(cli_json *json, const struct gain *gain, double program_ns) {
+    write_range(json, "one_run", gain_range(gain->first, gain->samples), program_ns);
+    write_range(json, "repeated", gain_range(gain->repeated, gain->samples), program_ns);
+}

@@ -1,0 +1,24 @@
+/* cli/advise/share.h: gains as shares of the processor time of the program. */
+#ifndef CLI_SHARE_H
+#define CLI_SHARE_H
+
+#include "../json.h"
+#include "gain.h"
+
+/* Returns the processor time of the recorded program, without that of recording; 0 if it is not known. */
+double share_program_ns(const struct trace *trace);
+
+/* Adds the samples of a gain to those of `all`, which has none at first. */
+void share_add(struct gain *all, const struct gain *gain);
+
+/* Prints "1.2 to 3.4 % of the program's processor time in one run, 5.6 to 7.8 % if its work is repeated"; milliseconds
+ * if the program's time is not known. */
+void share_print(FILE *out, const struct gain *gain, double program_ns);
+
+/* Returns true if neither one run nor a repeated one can win more than about 1 % of the program's time. */
+bool share_is_small(const struct gain *gain, double program_ns);
+
+/* Writes the same as the objects one_run and repeated. */
+void share_write(cli_json *json, const struct gain *gain, double program_ns);
+
+#endif
