@@ -20,6 +20,15 @@ struct advisor {
     struct gain all;          /* of all pools together; only its samples are set */
 };
 
+/* Makes the advice for advisor->trace. If the result is not CLI_OK, a sentence has been printed. */
+int advisor_make(const cli_context *cli, struct advisor *advisor);
+void advisor_free(struct advisor *advisor); /* the trace too */
+
+const char *advisor_order(const struct verdict *verdict); /* "LIFO", "LOWEST" or "-" */
+
+/* Writes the advice as an object. */
+void advisor_write(cli_json *json, const char *key, const struct advisor *advisor);
+
 /* Writes a header for C11 and C++17. cli->path is the name of its file. */
 void header_write(const cli_context *cli, const struct advisor *advisor);
 
