@@ -1,5 +1,5 @@
 /* excerpts.c: see excerpts.h. */
-#define _GNU_SOURCE /* DT_DIR */
+#define _GNU_SOURCE /* DT_DIR, memmem */
 #include "excerpts.h"
 
 #include <dirent.h>
@@ -9,7 +9,7 @@
 
 enum { AROUND = 3, FILES = 400, DEPTH = 10, ENTRIES = 200000, LINE_MOST = 100000, WIDTH = 200 };
 
-struct place {
+struct line_of_file {
     const char *name;
     size_t length;
     uint32_t line;
@@ -21,20 +21,20 @@ struct file {
     size_t count, room;
 };
 
-struct search {
+struct excerpts {
     struct file files[FILES];
     size_t count, missing;
     size_t entries; /* of folders, looked at so far */
 };
 
 /* Reads "function (file.c:12)". */
-static bool place_of(const struct digest_path *path, struct place *place) {
-    const char *end = path->frame + path->length, *open = end;
-    if (path->length < 6 || end[-1] != ')') return false;
-    while (open > path->frame && open[-1] != '(') open--;
+static bool line_of(const char *frame, size_t length, struct line_of_file *place) {
+    const char *end = frame + length, *open = end;
+    if (length < 6 || end[-1] != ')') return false;
+    while (open > frame && open[-1] != '(') open--;
     const char *colon = memchr(open, ':', (size_t)(end - open));
-    if (open == path->frame || !colon || colon == open) return false;
-    *place = (struct place){open, (size_t)(colon - open), 0};
+    if (open == frame || !colon || colon == open) return false;
+    *place = (struct line_of_file){open, (size_t)(colon - open), 0};
     for (const char *at = colon + 1; at < end - 1; at++) {
         if (*at < '0' || *at > '9' || place->line > LINE_MOST) return false;
         place->line = place->line * 10 + (uint32_t)(*at - '0');
@@ -42,15 +42,15 @@ static bool place_of(const struct digest_path *path, struct place *place) {
     return place->line > 0 && !memchr(open, '/', place->length);
 }
 
-static struct file *file_of(struct search *search, const struct place *place) {
-    for (size_t n = 0; n < search->count; n++) {
-        const char *name = search->files[n].name;
-        if (strlen(name) == place->length && memcmp(name, place->name, place->length) == 0) return &search->files[n];
+static struct file *file_of(struct excerpts *excerpts, const struct line_of_file *place) {
+    for (size_t n = 0; n < excerpts->count; n++) {
+        const char *name = excerpts->files[n].name;
+        if (strlen(name) == place->length && memcmp(name, place->name, place->length) == 0) return &excerpts->files[n];
     }
-    if (search->count == FILES) return NULL;
-    struct file *file = &search->files[search->count];
+    if (excerpts->count == FILES) return NULL;
+    struct file *file = &excerpts->files[excerpts->count];
     *file = (struct file){.name = strndup(place->name, place->length)};
-    if (file->name) search->count++;
+    if (file->name) excerpts->count++;
     return file->name ? file : NULL;
 }
 
@@ -65,25 +65,25 @@ static void add_line(struct file *file, uint32_t line) {
     file->lines[file->count++] = line;
 }
 
-static void look_at_file(struct search *search, const char *path, const char *name) {
-    for (size_t n = 0; n < search->count; n++) {
-        if (search->files[n].path || strcmp(search->files[n].name, name) != 0) continue;
-        search->files[n].path = strdup(path);
-        search->missing--;
+static void look_at_file(struct excerpts *excerpts, const char *path, const char *name) {
+    for (size_t n = 0; n < excerpts->count; n++) {
+        if (excerpts->files[n].path || strcmp(excerpts->files[n].name, name) != 0) continue;
+        excerpts->files[n].path = strdup(path);
+        excerpts->missing--;
     }
 }
 
 /* Hidden files and folders are left out. */
-static void look_into(struct search *search, const char *folder, int depth) {
+static void look_into(struct excerpts *excerpts, const char *folder, int depth) {
     DIR *entries = depth < DEPTH ? opendir(folder) : NULL;
     char path[PATH_MAX];
     if (!entries) return;
-    for (const struct dirent *entry; search->missing && search->entries < ENTRIES && (entry = readdir(entries));) {
-        search->entries++;
+    for (const struct dirent *entry; excerpts->missing && excerpts->entries < ENTRIES && (entry = readdir(entries));) {
+        excerpts->entries++;
         if (entry->d_name[0] == '.') continue;
         if (snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) >= (int)sizeof path) continue;
-        if (entry->d_type == DT_DIR) look_into(search, path, depth + 1);
-        if (entry->d_type == DT_REG) look_at_file(search, path, entry->d_name);
+        if (entry->d_type == DT_DIR) look_into(excerpts, path, depth + 1);
+        if (entry->d_type == DT_REG) look_at_file(excerpts, path, entry->d_name);
     }
     closedir(entries);
 }
@@ -115,21 +115,35 @@ static void write_lines(cli_json *json, const struct file *file) {
     cli_json_close(json, '}');
 }
 
-void excerpts_write(cli_json *json, const char *folder, const struct digest *digest, const bool *wanted) {
-    struct search *search = calloc(1, sizeof *search);
-    struct place place;
-    for (uint32_t n = 0; search && n < digest->path_count; n++) {
-        struct file *file = wanted[n] && place_of(&digest->paths[n], &place) ? file_of(search, &place) : NULL;
+struct excerpts *excerpts_new(void) {
+    return calloc(1, sizeof(struct excerpts));
+}
+
+void excerpts_free(struct excerpts *excerpts) {
+    for (size_t n = 0; excerpts && n < excerpts->count; n++) {
+        free(excerpts->files[n].name);
+        free(excerpts->files[n].path);
+        free(excerpts->files[n].lines);
+    }
+    free(excerpts);
+}
+
+void excerpts_add(struct excerpts *excerpts, const char *frames, size_t length) {
+    static const char between[] = " < ";
+    for (const char *end = frames + length; frames < end;) {
+        const char *stop = memmem(frames, (size_t)(end - frames), between, sizeof between - 1);
+        struct line_of_file place;
+        if (!stop) stop = end;
+        struct file *file = line_of(frames, (size_t)(stop - frames), &place) ? file_of(excerpts, &place) : NULL;
         if (file) add_line(file, place.line);
+        frames = stop + sizeof between - 1;
     }
-    if (!search) return;
-    search->missing = search->count;
-    look_into(search, folder, 0);
-    for (size_t n = 0; n < search->count; n++) {
-        write_lines(json, &search->files[n]);
-        free(search->files[n].name);
-        free(search->files[n].path);
-        free(search->files[n].lines);
-    }
-    free(search);
+}
+
+void excerpts_write(cli_json *json, const char *key, struct excerpts *excerpts, const char *folder) {
+    excerpts->missing = excerpts->count;
+    look_into(excerpts, folder, 0);
+    cli_json_open(json, key, '{');
+    for (size_t n = 0; n < excerpts->count; n++) write_lines(json, &excerpts->files[n]);
+    cli_json_close(json, '}');
 }

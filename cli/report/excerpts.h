@@ -3,11 +3,20 @@
 #define CLI_EXCERPTS_H
 
 #include "../json.h"
-#include "digest.h"
 
-/* Writes {"FILE": {"path": "FOLDER/FILE", "lines": {"12": "text", ...}}, ...} for the frames of these paths (wanted[n]
- * is true for path n) that name a file and a line: this line and some around it. Looks for the files in this folder and
- * the folders in it. A file that is not there, or has fewer lines, is left out. */
-void excerpts_write(cli_json *json, const char *folder, const struct digest *digest, const bool *wanted);
+#include <stddef.h>
+
+struct excerpts;
+
+/* Returns NULL if there is no memory. */
+struct excerpts *excerpts_new(void);
+void excerpts_free(struct excerpts *excerpts);
+
+/* Adds the lines around each of these frames, which have " < " between them, as far as they name a file and a line. */
+void excerpts_add(struct excerpts *excerpts, const char *frames, size_t length);
+
+/* Writes {"FILE": {"path": "FOLDER/FILE", "lines": {"12": "text", ...}}, ...}. Looks for the files in this folder and
+ * the folders in it. A file that is not there is left out. */
+void excerpts_write(cli_json *json, const char *key, struct excerpts *excerpts, const char *folder);
 
 #endif

@@ -2,13 +2,16 @@
  *
  *     page.html    is in the command; its script draws everything from the data
  *     digest.c     sums the recording up
+ *     ../advise    proposes pools
  *     excerpts.c   adds the lines of source
  *
  * The data is JSON, so --json writes it alone. */
 #define _POSIX_C_SOURCE 200809L
 #include "../cli.h"
 #include "../print.h"
+#include "../advise/advise.h"
 #include "../replay/load.h"
+#include "digest.h"
 #include "excerpts.h"
 
 #include <kolk/base.h>
@@ -20,6 +23,7 @@
 enum { PART_LEAST = 2000 }; /* paths with less than 1/PART_LEAST of everything are not shown */
 
 static const char *folder;
+static bool no_advice;
 
 static const cli_option options[] = {
     {.name = "source",
@@ -28,6 +32,10 @@ static const cli_option options[] = {
      .argument = "FOLDER",
      .value = &folder,
      .help = "where the program's source files are (this folder)"},
+    {.name = "no-advice",
+     .kind = CLI_FLAG,
+     .value = &no_advice,
+     .help = "without proposals of pools, which take a while to measure"},
     {0},
 };
 
@@ -40,10 +48,10 @@ static bool is_shown(const struct digest *digest, uint32_t path) {
 }
 
 /* Writes a path and its children, as [FRAME, PEAK_BYTES, BYTES, BLOCKS, [CHILD...]]. */
-static void write_path(cli_json *json, const struct digest *digest, uint32_t number, bool *shown) {
+static void write_path(cli_json *json, const struct digest *digest, uint32_t number, struct excerpts *excerpts) {
     const struct digest_path *path = &digest->paths[number];
     char frame[512];
-    shown[number] = true;
+    excerpts_add(excerpts, path->frame, path->length);
     snprintf(frame, sizeof frame, "%.*s", (int)(path->length < INT_MAX ? path->length : INT_MAX), path->frame);
     cli_json_open(json, NULL, '[');
     cli_json_text(json, NULL, frame);
@@ -52,7 +60,7 @@ static void write_path(cli_json *json, const struct digest *digest, uint32_t num
     cli_json_count(json, NULL, path->blocks);
     cli_json_open(json, NULL, '[');
     for (uint32_t child = path->first; child; child = digest->paths[child].next)
-        if (is_shown(digest, child)) write_path(json, digest, child, shown);
+        if (is_shown(digest, child)) write_path(json, digest, child, excerpts);
     cli_json_close(json, ']');
     cli_json_close(json, ']');
 }
@@ -80,14 +88,27 @@ static void write_steps(cli_json *json, const struct digest *digest) {
     cli_json_close(json, ']');
 }
 
-static bool write_data(FILE *out, const char *name, const struct trace *trace, const struct digest *digest) {
+static void add_places(struct excerpts *excerpts, const struct place *places, size_t count) {
+    for (size_t n = 0; n < count; n++) excerpts_add(excerpts, places[n].frames, places[n].length);
+}
+
+static void write_advice(cli_json *json, const struct advisor *advisor, struct excerpts *excerpts) {
+    for (size_t n = 0; n < advisor->count; n++) {
+        const struct source *source = advisor->advised[n].verdict.source;
+        add_places(excerpts, source->sites, source->site_count);
+        add_places(excerpts, source->ends, source->end_count);
+    }
+    advisor_write(json, "advice", advisor);
+}
+
+static bool write_data(FILE *out, const struct advisor *advisor, const struct digest *digest) {
     cli_json json = {.out = out};
-    bool *shown = calloc(digest->path_count, sizeof *shown);
-    if (!shown) return false;
+    struct excerpts *excerpts = excerpts_new();
+    if (!excerpts) return false;
     cli_json_open(&json, NULL, '{');
-    cli_json_text(&json, "recording", name);
+    cli_json_text(&json, "recording", advisor->name);
     cli_json_text(&json, "kolk", KOLK_VERSION);
-    cli_json_count(&json, "operations", trace->count);
+    cli_json_count(&json, "operations", advisor->trace.count);
     cli_json_count(&json, "blocks", digest->blocks);
     cli_json_count(&json, "bytes", digest->bytes);
     cli_json_count(&json, "frees", digest->frees);
@@ -102,13 +123,12 @@ static bool write_data(FILE *out, const char *name, const struct trace *trace, c
     write_classes(&json, "sizes", digest->sizes);
     write_classes(&json, "lives", digest->lives);
     cli_json_open(&json, "paths", '[');
-    write_path(&json, digest, 0, shown);
+    write_path(&json, digest, 0, excerpts);
     cli_json_close(&json, ']');
-    cli_json_open(&json, "files", '{');
-    excerpts_write(&json, folder ? folder : ".", digest, shown);
+    if (!no_advice) write_advice(&json, advisor, excerpts);
+    excerpts_write(&json, "files", excerpts, folder ? folder : ".");
     cli_json_close(&json, '}');
-    cli_json_close(&json, '}');
-    free(shown);
+    excerpts_free(excerpts);
     return true;
 }
 
@@ -154,34 +174,34 @@ static const char *default_path(const char *name) {
     return path;
 }
 
-static int write_report(cli_context *cli, const char *name, const struct trace *trace, const struct digest *digest) {
+static int write_report(cli_context *cli, const struct advisor *advisor, const struct digest *digest) {
     char *data = NULL;
     size_t length = 0;
     FILE *out = open_memstream(&data, &length);
-    bool done = out && write_data(out, name, trace, digest);
+    bool done = out && write_data(out, advisor, digest);
     if (out && fclose(out) != 0) done = false;
     if (done && cli->json)
         fwrite(data, 1, length, cli->out);
     else if (done)
         write_page(cli->out, data, length);
     free(data);
-    if (!done) return cli_fail(CLI_FAILED, "%s: there is no memory for the report", name);
+    if (!done) return cli_fail(CLI_FAILED, "%s: there is no memory for the report", advisor->name);
     if (cli->json || cli->path) return CLI_OK;
-    cli->path = default_path(name);
+    cli->path = default_path(advisor->name);
     fprintf(stderr, "kolk: %s: open it in a browser\n", cli->path);
     return CLI_OK;
 }
 
 static int run(cli_context *cli, int count, char **arguments) {
-    struct trace trace = {0};
+    struct advisor advisor = {.name = ""};
     struct digest digest = {0};
-    const char *name = "";
-    int code = load_trace(&trace, count > 0 ? arguments[0] : NULL, &name);
-    if (code == CLI_OK && !digest_make(&digest, &trace))
-        code = cli_fail(CLI_FAILED, "%s: there is no memory to look at it", name);
-    if (code == CLI_OK) code = write_report(cli, name, &trace, &digest);
+    int code = load_trace(&advisor.trace, count > 0 ? arguments[0] : NULL, &advisor.name);
+    if (code == CLI_OK && !digest_make(&digest, &advisor.trace))
+        code = cli_fail(CLI_FAILED, "%s: there is no memory to look at it", advisor.name);
+    if (code == CLI_OK && !no_advice) code = advisor_make(cli, &advisor);
+    if (code == CLI_OK) code = write_report(cli, &advisor, &digest);
     digest_free(&digest);
-    trace_free(&trace);
+    advisor_free(&advisor);
     return code;
 }
 
@@ -192,8 +212,9 @@ const cli_verb cli_report = {
     .summary = "writes a recording as one HTML file with pictures, to look at in a browser",
     .details = LOAD_HELP "\n"
                          "The page has: how much was alive over time; the call paths as a flame graph, by bytes\n"
-                         "alive at the peak, bytes in all, or number of blocks; sizes and lifetimes; and the lines\n"
-                         "of source around each call, if they are found. It needs no network and no other file.\n"
+                         "alive at the peak, bytes in all, or number of blocks; sizes and lifetimes; the pools\n"
+                         "that kolk advise proposes; and the lines of source around each call, if they are found. It "
+                         "needs no network and no other file.\n"
                          "\n"
                          "Without -o, the file is PROGRAM.html in this folder. --json writes only the data.\n",
     .options = options,

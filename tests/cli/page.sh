@@ -38,30 +38,54 @@ awk 'BEGIN {
   print "= Call 3 </script><script>hostile=1</script><img src=x onerror=hostile=1> < big < main"
   print "= End"
 }' > its.trace
-"$kolk" report -o its.html its.trace
+cat > item.c << 'END'
+#include <stdlib.h>
 
-# The page with axe-core and the test in front of its own script.
-{
-  sed '/<script type="application\/json"/,$d' its.html
-  echo '<script>'; cat "$axe"; echo '</script>'
-  echo '<script>'; cat "$script"; echo '</script>'
-  sed -n '/<script type="application\/json"/,$p' its.html
-} > tested.html
+void *item_new(void) {
+    return malloc(64);
+}
+
+void item_drop(void *item) {
+    free(item);
+}
+END
+awk 'BEGIN {
+  print "= Start"
+  for (n = 1; n <= 201; n++) {
+    if (n <= 200) printf "@ 1 + %x 40\n@ 3 + %x %x\n", n * 4096, n * 4096 + 1024, n
+    if (n > 1) printf "@ 2 - %x\n", (n - 1) * 4096
+  }
+  print "= Call 1 item_new (item.c:4) < main"
+  print "= Call 2 item_drop (item.c:8) < main"
+  print "= Call 3 text_new < main"
+  print "= Ran f4240 0 f4240"
+  print "= End"
+}' > pools.trace
+
+for name in its pools; do # the page with axe-core and the test in front of its own script
+  "$kolk" report $name.trace 2> log
+  {
+    sed '/<script type="application\/json"/,$d' $name.html
+    echo '<script>'; cat "$axe"; echo '</script>'
+    echo '<script>'; cat "$script"; echo '</script>'
+    sed -n '/<script type="application\/json"/,$p' $name.html
+  } > $name.tested.html
+done
 
 options=(--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$folder/profile" --no-first-run)
-for size in 1200,900 390,800; do
-  for colors in light dark; do
-    forced=()
-    [[ $colors == light ]] || forced=(--force-dark-mode --blink-settings=preferredColorScheme=0)
-    timeout 120 "$browser" "${options[@]}" "${forced[@]}" --window-size=$size --virtual-time-budget=20000 --dump-dom \
-      "file://$folder/tested.html#$colors" > dom 2> log || { cat log; exit 1; }
-    sed -n '/<pre id="result">/,/<\/pre>/p' dom > result
-    if grep 'WRONG' result || ! grep -q '^the end$' result; then
-      echo "failed: $size, $colors; the checks that passed: $(grep -c '^ok' result)"
-      exit 1
-    fi
-    echo "$size, $colors: $(grep -c '^ok' result) checks passed"
-  done
+for look in 'its 1200,900 light' 'its 1200,900 dark' 'its 390,800 light' 'its 390,800 dark' \
+  'pools 1200,900 light' 'pools 390,800 dark'; do
+  read -r name size colors <<< "$look"
+  forced=()
+  [[ $colors == light ]] || forced=(--force-dark-mode --blink-settings=preferredColorScheme=0)
+  timeout 120 "$browser" "${options[@]}" "${forced[@]}" --window-size="$size" --virtual-time-budget=20000 --dump-dom \
+    "file://$folder/$name.tested.html#$colors" > dom 2> log || { cat log; exit 1; }
+  sed -n '/<pre id="result">/,/<\/pre>/p' dom > result
+  if grep 'WRONG' result || ! grep -q '^the end$' result; then
+    echo "failed: $look; the checks that passed: $(grep -c '^ok' result)"
+    exit 1
+  fi
+  echo "$look: $(grep -c '^ok' result) checks passed"
 done
 
 timeout 120 "$browser" "${options[@]}" --no-pdf-header-footer --print-to-pdf=its.pdf "file://$folder/its.html" 2> log
