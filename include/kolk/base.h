@@ -434,6 +434,9 @@ KOLK_API_ size_t kolk_stack_text(const void *const *stack, uint32_t depth, bool 
  *                                                          of the same name, kind and size share a row with their
  *                                                          maxima and the sums of their counters. More than 100 pools
  *                                                          that still exist share a row with their sums
+ *     KOLK_STATS=log[:FILE]                                at exit, adds one line of JSON to FILE: {"time": seconds
+ *                                                          since 1970, "pools": [...]}, as above, but only with pools
+ *                                                          that exist. For KOLK_STATS_AT, and kolk report
  *     KOLK_STATS_AT=WORD[,WORD]...                         writes them at other times. The words are exit; HUP, INT,
  *                                                          QUIT, TERM, USR1 and USR2, for signals; and one interval,
  *                                                          such as 500ms, 10s or 5m. Without the word exit, nothing is

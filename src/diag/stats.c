@@ -202,12 +202,19 @@ static void write_json_pool(kolk_writer_ *out, const kolk_record_ *record) {
     kolk_write_char_(out, '}');
 }
 
-static void write_json(kolk_writer_ *out, const kolk_records_ *records) {
-    kolk_write_text_(out, "{\"pools\": [");
+/* Each pool follows `line`. */
+static void write_json_pools(kolk_writer_ *out, const kolk_records_ *records, const char *line) {
+    kolk_write_text_(out, "\"pools\": [");
     for (const kolk_record_ *at = records->first; at; at = at->next) {
-        kolk_write_text_(out, at == records->first ? "\n  " : ",\n  ");
+        if (at != records->first) kolk_write_char_(out, ',');
+        kolk_write_text_(out, line);
         write_json_pool(out, at);
     }
+}
+
+static void write_json(kolk_writer_ *out, const kolk_records_ *records) {
+    kolk_write_char_(out, '{');
+    write_json_pools(out, records, "\n  ");
     kolk_write_text_(out, records->first ? "\n]}\n" : "]}\n");
 }
 
@@ -278,6 +285,22 @@ void kolk_records_write_(const kolk_records_ *records, kolk_stats_format format,
         break;
     }
     kolk_write_flush_(&out);
+}
+
+void kolk_stats_write_line_(uint64_t milliseconds, void (*put)(const char *text, size_t length, void *context),
+                            void *context) {
+    kolk_writer_ out = {.put = put, .context = context};
+    kolk_records_ records = {0};
+    kolk_registry_collect_(&records);
+    kolk_write_text_(&out, "{\"time\": ");
+    kolk_write_number_(&out, milliseconds / 1000);
+    kolk_write_char_(&out, '.');
+    kolk_write_text_(&out, kolk_digits_of_(milliseconds % 1000 + 1000).text + 1);
+    kolk_write_text_(&out, ", ");
+    write_json_pools(&out, &records, "");
+    kolk_write_text_(&out, "]}\n");
+    kolk_write_flush_(&out);
+    kolk_records_release_(&records);
 }
 
 void kolk_stats_write(kolk_stats_format format, void (*put)(const char *text, size_t length, void *context),

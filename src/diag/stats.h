@@ -67,6 +67,11 @@ static inline const char *kolk_suffix_of_(const char *type) {
 void kolk_family_write_(kolk_writer_ *out, kolk_stats_format format, const char *name, const char *type,
                         const char *unit, const char *help);
 
+/* Writes the statistics of all existing pools as one line of JSON, which begins with the time: milliseconds since
+ * 1970. */
+void kolk_stats_write_line_(uint64_t milliseconds, void (*put)(const char *text, size_t length, void *context),
+                            void *context);
+
 void kolk_records_write_(const kolk_records_ *records, kolk_stats_format format,
                          void (*put)(const char *text, size_t length, void *context), void *context);
 

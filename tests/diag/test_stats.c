@@ -564,7 +564,7 @@ static void test_settings_with_a_file(void **state) {
 
 #define NOT_UNDERSTOOD(setting)                                                                                        \
     "kolk: KOLK_STATS: \"" setting                                                                                     \
-    "\" is not understood: 1, text, json, openmetrics, prometheus or sizes, each with :FILE behind it if you "         \
+    "\" is not understood: 1, text, json, log, openmetrics, prometheus or sizes, each with :FILE behind it if you "    \
     "like\nmain ends\n"
 
 static void test_settings_that_are_not_understood(void **state) {

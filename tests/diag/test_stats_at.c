@@ -72,6 +72,28 @@ static void play_interval(const char *argument) {
     EVENTUALLY(alive_in(path) == 3);
 }
 
+/* ---- A log: KOLK_STATS=log:FILE ---- */
+
+enum { LOGGERS = 3, LINES = 50 };
+
+static void *log_lines(void *unused) {
+    for (int n = 0; n < LINES; n++) REQUIRE(kolk_stats_now());
+    return unused;
+}
+
+/* Threads add lines at the same time; the pools have names so long that a line does not fit into one write. */
+static void play_log(const char *argument) {
+    static kolk_pool more[40];
+    pthread_t threads[LOGGERS];
+    begin_pool(argument);
+    for (size_t n = 0; n < LENGTH_OF(more); n++)
+        make_pool(&more[n], &(kolk_pool_desc){.name = "a long name", .object_size = n + 1, .capacity = 64});
+    alloc_and_see(3);
+    for (int t = 0; t < LOGGERS; t++) pthread_create(&threads[t], NULL, log_lines, NULL);
+    for (int t = 0; t < LOGGERS; t++) pthread_join(threads[t], NULL);
+    for (size_t n = 0; n < LENGTH_OF(more); n++) kolk_pool_deinit(&more[n]);
+}
+
 static void die_by_term(void) {
     kill(getpid(), SIGTERM);
     for (int i = 0; i < 30000; i++) nap();
@@ -214,6 +236,39 @@ static void test_intervals(void **state) {
     assert_ending(run_at("thread", "exit"), 0, "");
 }
 
+/* Each line is whole, and has the pools that exist: 41, and only one at exit. Lines are added to those of a run
+ * before. */
+static void test_log(void **state) {
+    (void)state;
+    static char line[40000];
+    char log[130], argument[220];
+    unsigned lines = 0, last_ones = 0;
+    double seconds;
+    snprintf(log, sizeof log, "log:%s", file);
+    snprintf(argument, sizeof argument, "exit %s", file);
+    unlink(file);
+    for (int run = 0; run < 2; run++) assert_ending(run_scenario("log", log, argument), 0, "");
+    FILE *stats = fopen(file, "r");
+    assert_non_null(stats);
+    for (; fgets(line, sizeof line, stats); lines++) {
+        unsigned pools = 0;
+        assert_int_equal(sscanf(line, "{\"time\": %lf, \"pools\": [{\"name\": \"it\", \"kind\": \"pool\",", &seconds),
+                         1);
+        assert_true(seconds > 1.7e9); /* the system's clock may be set back at any time */
+        assert_string_equal(line + strlen(line) - 4, "}]}\n");
+        assert_non_null(strstr(line, "\"count\": 3, "));
+        for (const char *name = line; (name = strstr(name, "{\"name\"")); name++) pools++;
+        assert_true(pools == 41 || pools == 1);
+        last_ones += pools == 1;
+    }
+    fclose(stats);
+    assert_int_equal(lines, 2 * (LOGGERS * LINES + 1));
+    assert_int_equal(last_ones, 2);
+    assert_ending(run_scenario("end", "log:/nowhere/at/all", "exit /tmp"), 0,
+                  "kolk: KOLK_STATS: \"/nowhere/at/all\" cannot be written\n");
+    unlink(file);
+}
+
 static void test_the_end_by_a_signal(void **state) {
     (void)state;
     ending ended = run_at("die", "TERM");
@@ -319,6 +374,7 @@ int main(int argc, char **argv) {
     END_IF_IT_HANGS();
     static const scenario scenarios[] = {{"usr1", play_usr1},
                                          {"now", play_now},
+                                         {"log", play_log},
                                          {"now in vain", play_now_in_vain},
                                          {"interval", play_interval},
                                          {"die", play_die},
@@ -334,6 +390,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_signals),
         cmocka_unit_test(test_intervals),
+        cmocka_unit_test(test_log),
         cmocka_unit_test(test_at_once),
         cmocka_unit_test(test_the_end_by_a_signal),
         cmocka_unit_test(test_handlers_of_the_program),
