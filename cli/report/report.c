@@ -1,16 +1,21 @@
-/* report.c: the verb `report`: a recording as one HTML file, which needs nothing else: no network and no other file.
+/* report.c: the verb `report`: a recording, or a log of statistics, as one HTML file, which needs nothing else: no
+ * network and no other file.
  *
- *     page.html    is in the command; its script draws everything from the data
+ *     page.html    what both have in common; scripts draw everything from the data
+ *     recording.html, course.html    their own parts
  *     digest.c     sums the recording up
  *     ../advise    proposes pools
  *     excerpts.c   adds the lines of source
+ *     course.c     reads a log
  *
  * The data is JSON, so --json writes it alone. */
 #define _POSIX_C_SOURCE 200809L
 #include "../cli.h"
 #include "../print.h"
 #include "../advise/advise.h"
+#include "../replay/input.h"
 #include "../replay/load.h"
+#include "course.h"
 #include "digest.h"
 #include "excerpts.h"
 
@@ -101,12 +106,12 @@ static void write_advice(cli_json *json, const struct advisor *advisor, struct e
     advisor_write(json, "advice", advisor);
 }
 
-static bool write_data(FILE *out, const struct advisor *advisor, const struct digest *digest) {
+static void write_recording(FILE *out, const struct advisor *advisor, const struct digest *digest) {
     cli_json json = {.out = out};
     struct excerpts *excerpts = excerpts_new();
-    if (!excerpts) return false;
+    if (!excerpts) return;
     cli_json_open(&json, NULL, '{');
-    cli_json_text(&json, "recording", advisor->name);
+    cli_json_text(&json, "file", advisor->name);
     cli_json_text(&json, "kolk", KOLK_VERSION);
     cli_json_count(&json, "operations", advisor->trace.count);
     cli_json_count(&json, "blocks", digest->blocks);
@@ -129,37 +134,72 @@ static bool write_data(FILE *out, const struct advisor *advisor, const struct di
     excerpts_write(&json, "files", excerpts, folder ? folder : ".");
     cli_json_close(&json, '}');
     excerpts_free(excerpts);
-    return true;
+}
+
+/* Returns the JSON; NULL if there is no memory. */
+static char *recording_data(const struct advisor *advisor, const struct digest *digest, size_t *length) {
+    char *data = NULL;
+    FILE *out = open_memstream(&data, length);
+    if (!out) return NULL;
+    write_recording(out, advisor, digest);
+    if (fclose(out) == 0 && *length > 0) return data;
+    free(data);
+    return NULL;
+}
+
+static char *course_data(const struct course *course, const char *name, size_t *length) {
+    char *data = NULL;
+    FILE *out = open_memstream(&data, length);
+    if (!out) return NULL;
+    cli_json json = {.out = out};
+    cli_json_open(&json, NULL, '{');
+    cli_json_text(&json, "file", name);
+    cli_json_text(&json, "kolk", KOLK_VERSION);
+    course_write(&json, course);
+    cli_json_close(&json, '}');
+    if (fclose(out) == 0) return data;
+    free(data);
+    return NULL;
 }
 
 /* ---- The page ---------------------------------------------------------------------------------------------------- */
-
-/* page.html is built in. */
-extern const char page[] __asm__("kolk_report_page"), page_end[] __asm__("kolk_report_page_end");
 
 #ifdef __APPLE__
 #define READ_ONLY "__TEXT,__const"
 #else
 #define READ_ONLY ".rodata"
 #endif
-__asm__(".pushsection " READ_ONLY "\n"
-        ".globl kolk_report_page, kolk_report_page_end\n"
-        "kolk_report_page: .incbin \"cli/report/page.html\"\n"
-        "kolk_report_page_end: .byte 0\n"
-        ".popsection\n");
 
-#define DATA "@DATA@" /* in page.html: the place of the data */
+/* Declares NAME_html, the text of NAME.html, which is built in. */
+#define BUILT_IN(name)                                                                                                 \
+    extern const char name##_html[] __asm__("kolk_report_" #name);                                                     \
+    __asm__(".pushsection " READ_ONLY "\n"                                                                             \
+            ".globl kolk_report_" #name "\n"                                                                           \
+            "kolk_report_" #name ": .incbin \"cli/report/" #name ".html\"\n"                                           \
+            ".byte 0\n"                                                                                                \
+            ".popsection\n")
+
+BUILT_IN(page);
+BUILT_IN(recording);
+BUILT_IN(course);
+
+/* The places of the data and of the part, in page.html. */
+#define DATA "@DATA@"
+#define PART "@PART@"
 
 /* In HTML, the data must not contain "</script". */
-static void write_page(FILE *out, const char *data, size_t length) {
-    const char *place = strstr(page, DATA);
-    fwrite(page, 1, (size_t)(place - page), out);
+static void write_page(FILE *out, const char *part, const char *data, size_t length) {
+    const char *place = strstr(page_html, DATA), *second = strstr(page_html, PART);
+    fwrite(page_html, 1, (size_t)(place - page_html), out);
     for (size_t n = 0; n < length; n++)
         if (data[n] == '<')
             fputs("\\u003c", out);
         else
             fputc(data[n], out);
-    fputs(place + sizeof DATA - 1, out);
+    place += sizeof DATA - 1;
+    fwrite(place, 1, (size_t)(second - place), out);
+    fputs(part, out);
+    fputs(second + sizeof PART - 1, out);
 }
 
 /* ---- The verb ---------------------------------------------------------------------------------------------------- */
@@ -174,49 +214,89 @@ static const char *default_path(const char *name) {
     return path;
 }
 
-static int write_report(cli_context *cli, const struct advisor *advisor, const struct digest *digest) {
-    char *data = NULL;
-    size_t length = 0;
-    FILE *out = open_memstream(&data, &length);
-    bool done = out && write_data(out, advisor, digest);
-    if (out && fclose(out) != 0) done = false;
-    if (done && cli->json)
+/* Writes the page with this part, or the data alone. Frees the data. */
+static int write_report(cli_context *cli, const char *name, const char *part, char *data, size_t length) {
+    if (!data) return cli_fail(CLI_FAILED, "%s: there is no memory for the report", name);
+    if (cli->json)
         fwrite(data, 1, length, cli->out);
-    else if (done)
-        write_page(cli->out, data, length);
+    else
+        write_page(cli->out, part, data, length);
     free(data);
-    if (!done) return cli_fail(CLI_FAILED, "%s: there is no memory for the report", advisor->name);
     if (cli->json || cli->path) return CLI_OK;
-    cli->path = default_path(advisor->name);
+    cli->path = default_path(name);
     fprintf(stderr, "kolk: %s: open it in a browser\n", cli->path);
     return CLI_OK;
 }
 
-static int run(cli_context *cli, int count, char **arguments) {
+static int report_recording(cli_context *cli, const char *path) {
     struct advisor advisor = {.name = ""};
     struct digest digest = {0};
-    int code = load_trace(&advisor.trace, count > 0 ? arguments[0] : NULL, &advisor.name);
+    size_t length = 0;
+    int code = load_trace(&advisor.trace, path, &advisor.name);
     if (code == CLI_OK && !digest_make(&digest, &advisor.trace))
         code = cli_fail(CLI_FAILED, "%s: there is no memory to look at it", advisor.name);
     if (code == CLI_OK && !no_advice) code = advisor_make(cli, &advisor);
-    if (code == CLI_OK) code = write_report(cli, &advisor, &digest);
+    if (code == CLI_OK) {
+        char *data = recording_data(&advisor, &digest, &length);
+        code = write_report(cli, advisor.name, recording_html, data, length);
+    }
     digest_free(&digest);
     advisor_free(&advisor);
     return code;
 }
 
+static int report_log(cli_context *cli, const char *path, FILE *file) {
+    struct course course = {.count = 0};
+    size_t length = 0;
+    const char *problem = course_read(&course, file);
+    int code = problem ? cli_fail(CLI_UNREADABLE, "%s: %s", path, problem) : CLI_OK;
+    if (code == CLI_OK) {
+        char *data = course_data(&course, path, &length);
+        code = write_report(cli, path, course_html, data, length);
+    }
+    course_free(&course);
+    return code;
+}
+
+/* Opens the file if it is a log; it may be compressed. */
+static FILE *open_log(const char *path) {
+    FILE *file = path && strcmp(path, "-") != 0 ? fopen(path, "rb") : NULL;
+    struct input *input = file ? input_open(file) : NULL;
+    size_t length;
+    const char *line = input ? input_line(input, &length) : NULL;
+    bool is_log = line && course_is_log(line);
+    if (input) input_close(input);
+    if (file) rewind(file);
+    if (is_log || !file) return file;
+    fclose(file);
+    return NULL;
+}
+
+static int run(cli_context *cli, int count, char **arguments) {
+    const char *path = count > 0 ? arguments[0] : NULL;
+    FILE *log = open_log(path);
+    if (!log) return report_recording(cli, path);
+    int code = report_log(cli, path, log);
+    fclose(log);
+    return code;
+}
+
 const cli_verb cli_report = {
     .name = "report",
-    .arguments = "[TRACE]",
+    .arguments = "[FILE]",
     .most_arguments = 1,
-    .summary = "writes a recording as one HTML file with pictures, to look at in a browser",
-    .details = LOAD_HELP "\n"
-                         "The page has: how much was alive over time; the call paths as a flame graph, by bytes\n"
-                         "alive at the peak, bytes in all, or number of blocks; sizes and lifetimes; the pools\n"
-                         "that kolk advise proposes; and the lines of source around each call, if they are found. It "
-                         "needs no network and no other file.\n"
-                         "\n"
-                         "Without -o, the file is PROGRAM.html in this folder. --json writes only the data.\n",
+    .summary = "writes a recording, or statistics over time, as one HTML file to look at in a browser",
+    .details = "FILE is a trace, which kolk record writes, or a log of statistics, which a program writes\n"
+               "with KOLK_STATS=log:FILE KOLK_STATS_AT=10s. Both may be compressed by zstd. Without it, a\n"
+               "recording of SQLite is taken that is built in.\n"
+               "\n"
+               "The page of a recording has: how much was alive over time; the call paths as a flame\n"
+               "graph, by bytes alive at the peak, bytes in all, or number of blocks; sizes and\n"
+               "lifetimes; the pools that kolk advise proposes; and the lines of source around each\n"
+               "call, if they are found. That of a log has each pool over time, those that creep first.\n"
+               "It needs no network and no other file.\n"
+               "\n"
+               "Without -o, the file is PROGRAM.html in this folder. --json writes only the data.\n",
     .options = options,
     .run = run,
 };

@@ -8,9 +8,10 @@ for (const level of ['error', 'warn']) console[level] = (...words) => problems.p
 
 window.addEventListener('load', async () => {
   const said = [];
-  const recording = JSON.parse(document.getElementById('data').textContent).recording;
+  const recording = JSON.parse(document.getElementById('data').textContent).file;
   const check = (what, holds) => said.push((holds ? 'ok ' : 'WRONG ') + what);
-  await (recording === 'pools.trace' ? testPools : testPaths)(check).then(() => testAll(check)).catch(error => said.push('WRONG ' + error.stack));
+  const test = {'pools.trace': testPools, 'its.log': testLog}[recording] || testPaths;
+  await test(check).then(() => testAll(check)).catch(error => said.push('WRONG ' + error.stack));
   const result = document.createElement('pre');
   result.id = 'result';
   result.textContent = '\n' + said.join('\n') + '\nthe end\n';
@@ -86,6 +87,23 @@ async function testPools(check) {
   const left = document.getElementById('left');
   left.querySelector('summary').click();
   check('what is left', left.open && left.textContent.includes('text_new') && left.textContent.includes('Sizes vary'));
+}
+
+// Three pools over two hours: requests, which waited; sessions, which creep; and <b>names</b>.
+async function testLog(check) {
+  const names = () => [...document.querySelectorAll('#strips h3')].map(node => node.textContent);
+  const first = document.querySelector('#strips article').textContent;
+  check('the order', names().join('|') === 'sessions: pool, objects of 64 B|requests: shared, objects of 64 B|<b>names</b>: pool, objects of 64 B');
+  check('what creeps', /Creeping: 1[12][0-9]\.[0-9] more objects an hour|Creeping: 1[12][0-9] more/.test(first));
+  check('what waited', document.querySelectorAll('#strips article')[1].querySelectorAll('svg').length === 2);
+  check('the summary', document.getElementById('summary').textContent.includes('3 pools over 2.0 hours, from 722 lines; broken and left out: 1'));
+  check('hostile names', document.querySelectorAll('#strips b').length === 0);
+  const find = document.getElementById('find');
+  find.value = 'REQ';
+  find.dispatchEvent(new Event('input', {bubbles: true}));
+  check('find', names().length === 1 && document.getElementById('found').textContent === '1 of 3 pools');
+  find.value = '';
+  find.dispatchEvent(new Event('input', {bubbles: true}));
 }
 
 async function testAll(check) {

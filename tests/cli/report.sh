@@ -22,7 +22,7 @@ cat > its.trace << 'END'
 = End
 END
 run 0 "$kolk" report --json its.trace
-prints '"recording": "its.trace"' '"operations": 5' '"blocks": 4' '"bytes": 130' '"frees": 1' '"resizes": 1' \
+prints '"file": "its.trace"' '"operations": 5' '"blocks": 4' '"bytes": 130' '"frees": 1' '"resizes": 1' \
   '"peak_bytes": 120' '"peak_blocks": 2' '"peak_at": 2' '"left_bytes": 20' '"left_blocks": 2' '"per_step": 1'
 tr -d ' \n' < out > flat
 check 'over time' grep -qF '"bytes_alive":[100,110,120,20,20],"blocks_alive":[1,2,2,1,2]' flat
@@ -42,7 +42,7 @@ check 'no other file is needed' [ -z "$(grep -v Content-Security its.html | grep
 run 0 "$kolk" report -o page.html its.trace
 check 'the same page' cmp -s page.html its.html
 run 0 "$kolk" report < /dev/null
-check 'the built-in recording' grep -q '"recording": "sqlite.mtrace.zst"' sqlite.html
+check 'the built-in recording' grep -q '"file": "sqlite.mtrace.zst"' sqlite.html
 
 printf '= Start\n@ 1 + 1000 64\n= Call 1 </script><script>alert(1)</script> "quoted" \\ \001 \377 < main\n= End\n' > hostile.trace
 run 0 "$kolk" report hostile.trace
@@ -87,6 +87,19 @@ if "$CC" -g -O0 -o program deep/er/program.c 2> err && "$kolk" record -q -o real
 else
   skip "no recording can be made here: $(cat err)"
 fi
+
+# ---- a log ----
+
+printf '{"time": 1700000000.250, "pools": [{"name": "a", "kind": "pool", "count": 3, "peak": 4}]}\n' > server.log
+run 0 "$kolk" report --json server.log
+prints '"file": "server.log"' '"lines": 1' '"broken_lines": 0' '"begin": 1700000000250' '"name": "a"'
+tr -d ' \n' < out > flat
+check 'its numbers' grep -qF '"alive":[3],"peak":[4],"capacity":[0]' flat
+run 0 "$kolk" report server.log
+check 'its page' grep -q 'id="strips"' server.html
+printf '{"time": 17, "po\n' > cut.log
+run 3 "$kolk" report cut.log
+check 'its sentence' grep -qx 'kolk: cut.log: no line of it is whole' err
 
 # ---- what fails ----
 
