@@ -89,7 +89,7 @@ static void put_to_file(const char *text, size_t length, void *file) {
     fwrite(text, 1, length, file);
 }
 
-static bool replace_file(const kolk_records_ *records) {
+static bool replace_stats_file(const kolk_records_ *records) {
     kolk_new_file_ file;
     if (!kolk_file_begin_(&file, stats_setting.file)) return false;
     kolk_records_write_(records, stats_setting.format, put_to_file, file.out);
@@ -120,7 +120,7 @@ static bool write_setting(const kolk_records_ *records) {
         kolk_records_write_(records, stats_setting.format, put_to_file, stderr);
         return true;
     }
-    bool written = stats_setting.logs ? add_to_log() : replace_file(records);
+    bool written = stats_setting.logs ? add_to_log() : replace_stats_file(records);
     uint32_t told = kolk_raw_exchange_(&stats_setting.failed, !written, KOLK_RELAXED_);
     if (!written && !told)
         report_setting("\"%s\" cannot be written", stats_setting.file ? stats_setting.file : "stderr");
