@@ -64,7 +64,7 @@ static void *work(void *unused) {
     return unused;
 }
 
-/* ---- Many threads ask: all functions that take a const pool ------------------------------------------------------- */
+/* ---- Many threads ask: all functions that take a const pool ------------------------------------------------------ */
 
 typedef struct asked {
     jobs pool;
@@ -147,7 +147,7 @@ static void ask_by_threads(void) {
     numbered_jobs_flush(&all.bytemap);
 }
 
-/* ---- A fork ------------------------------------------------------------------------------------------------------- */
+/* ---- A fork ------------------------------------------------------------------------------------------------------ */
 
 static void fork_with(jobs *pool) {
     job *object = jobs_alloc(pool);
