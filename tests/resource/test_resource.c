@@ -78,6 +78,30 @@ static void test_defaults(void **state) {
 
 /* ---- Borrowing --------------------------------------------------------------------------------------------------- */
 
+/* The times that 0 and -1 select, in the pool's own copy of its descriptor, which has nanoseconds. */
+static void test_the_times_of_a_descriptor(void **state) {
+    (void)state;
+    for (int64_t ms = -1; ms <= 1; ms++) {
+        begin((kolk_resource_pool_desc){.idle_timeout_ms = ms,
+                                        .max_lifetime_ms = ms,
+                                        .keepalive_ms = ms,
+                                        .validate_after_ms = ms,
+                                        .leak_after_ms = ms,
+                                        .create_timeout_ms = ms,
+                                        .slow_borrow_ms = ms});
+        const kolk_resource_pool_desc *desc = &pool.inside->desc;
+        assert_int_equal(desc->max_creating, 2);
+        assert_int_equal(desc->idle_timeout_ms, ms > 0 ? MS : ms < 0 ? INT64_MAX : 600000 * MS);
+        assert_int_equal(desc->max_lifetime_ms, ms > 0 ? MS : ms < 0 ? INT64_MAX : 1800000 * MS);
+        assert_int_equal(desc->keepalive_ms, ms > 0 ? MS : INT64_MAX);
+        assert_int_equal(desc->validate_after_ms, ms > 0 ? MS : ms < 0 ? 0 : 500 * MS);
+        assert_int_equal(desc->leak_after_ms, ms > 0 ? MS : INT64_MAX);
+        assert_int_equal(desc->create_timeout_ms, ms > 0 ? MS : ms < 0 ? INT64_MAX : 10000 * MS);
+        assert_int_equal(desc->slow_borrow_ms, ms > 0 ? MS : ms < 0 ? INT64_MAX : 1000 * MS);
+        end();
+    }
+}
+
 static void test_a_resource_is_used_again(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 2});
@@ -577,6 +601,7 @@ int main(void) {
         DEBUG_TEST(test_descriptors_that_are_refused),
         DEBUG_TEST(test_all_zero_is_closed),
         DEBUG_TEST(test_defaults),
+        DEBUG_TEST(test_the_times_of_a_descriptor),
         DEBUG_TEST(test_a_resource_is_used_again),
         DEBUG_TEST(test_idle_order),
         DEBUG_TEST(test_a_create_that_gives_nothing),
