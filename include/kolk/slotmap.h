@@ -64,8 +64,8 @@ typedef struct kolk_slotmap_desc {
     /* A power of two up to 4096. 0: the largest one that divides object_size, at most 16. */
     size_t object_align KOLK_OR_0_;
 
-    /* Objects. 0: with `memory`, as many as fit; with max_capacity, the map starts empty and grows; otherwise it is
-     * always full. */
+    /* Objects. 0: with `memory`, as many as fit; with max_capacity, the map starts empty and grows; otherwise the init
+     * returns KOLK_ZERO_CAPACITY. */
     uint32_t capacity KOLK_OR_0_;
     uint32_t max_capacity KOLK_OR_0_; /* the map can grow to this, without moving objects; 0: capacity */
     uint32_t tag KOLK_OR_0_; /* sets its handles apart from other maps': see kolk_slotmap_get; 0: a hash of the name */

@@ -75,6 +75,27 @@ void test_end_destroys() {
     CHECK(counted::alive == 0);
 }
 
+// clear goes from the lowest slot up, whatever the order of birth.
+void test_order_of_clear() {
+    static std::string ended;
+    struct letter {
+        char name;
+        explicit letter(char of) : name(of) {}
+        ~letter() { ended += name; }
+    };
+    ended.clear();
+    kolk::options<letter> wish;
+    wish.capacity = 4;
+    kolk::pool<letter> pool(wish);
+    pool.emplace('a');
+    letter *second = pool.emplace('b');
+    for (char name : {'c', 'd'}) pool.emplace(name);
+    pool.erase(second);
+    pool.emplace('e');
+    pool.clear();
+    CHECK(ended == "baecd");
+}
+
 void test_walks() {
     kolk::pool<counted> pool(with_capacity(200));
     for (int i = 0; i < 150; i++) pool.emplace(i);
@@ -376,6 +397,7 @@ void test_destructor_that_erases() {
 int main() {
     test_life();
     test_end_destroys();
+    test_order_of_clear();
     test_walks();
     test_double_erase();
     test_throwing_constructor();

@@ -219,7 +219,13 @@ void test_resource_pool() {
 #endif
             return new connection(++made);
         };
-        wish.reset = [](connection &of) { return !of.bad; };
+        bool throws = false;
+        wish.reset = [&throws](connection &of) {
+#if defined(__cpp_exceptions)
+            if (throws) throw std::runtime_error("not clean");
+#endif
+            return !of.bad && !throws;
+        };
         wish.validate = [](connection &, kolk_deadline) { return true; };
         kolk::resource_pool<connection> pool(wish);
         int number;
@@ -237,8 +243,12 @@ void test_resource_pool() {
             again->bad = true; // reset refuses it
             again.give_back();
             again.give_back();
-            CHECK(!again);
+            CHECK(!again && pool.stats().unclean == 1);
         }
+        throws = true;
+        pool.borrow(30s).give_back();
+        throws = false;
+        CHECK(pool.stats().unclean == 2);
 #if defined(__cpp_exceptions)
         try {
             auto lent = pool.borrow();

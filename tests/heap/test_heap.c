@@ -500,16 +500,63 @@ static void test_debug_settings(void **state) {
     assert_int_equal(taken.last.rule, KOLK_LEAK);
 }
 
+/* A heap with settings has its classes from its init on. */
+static void test_settings_leave_out_the_nursery(void **state) {
+    (void)state;
+    if (sizeof(void *) < 8) skip();
+    static const char *const variables[] = {NULL, NULL, "KOLK_DEBUG", "KOLK_FAIL"};
+    for (size_t n = 0; n < LENGTH_OF(variables); n++) {
+        kolk_heap heap;
+        if (variables[n]) setenv(variables[n], n == 2 ? "fill:level*" : "level*:every=1000", 1);
+        kolk_heap_desc desc = {.name = "level", .debug = n == 1 ? "fill" : NULL};
+        assert_int_equal(kolk_heap_init(&heap, &desc), KOLK_OK);
+        assert_int_equal(heap.inside != NULL, n > 0);
+        assert_non_null(kolk_heap_alloc(&heap, 10));
+        kolk_heap_deinit(&heap);
+        if (variables[n]) unsetenv(variables[n]);
+    }
+}
+
+/* KOLK_DEBUG may name a class. */
+static void test_settings_of_a_class(void **state) {
+    (void)state;
+    kolk_heap heap;
+    if (sizeof(void *) < 8) skip();
+    setenv("KOLK_DEBUG", "fill:level/64", 1);
+    make_heap(&heap, &(kolk_heap_desc){.name = "level"});
+    const unsigned char *filled = (const unsigned char *)kolk_heap_alloc(&heap, 64);
+    const unsigned char *other = (const unsigned char *)kolk_heap_alloc(&heap, 80);
+    assert_true(all_bytes_are(filled, 64, 0xcd));
+    assert_true(all_bytes_are(other, 80, 0));
+    end_heap(&heap);
+    unsetenv("KOLK_DEBUG");
+}
+
 #define TEST(function) cmocka_unit_test_teardown(function, abort_on_failure)
 
 int main(void) {
     setenv("KOLK_BYPASS", "0", 1); /* also under a tool that watches malloc */
     const struct CMUnitTest tests[] = {
-        TEST(test_every_size), TEST(test_zeroed),          TEST(test_every_alignment), TEST(test_no_overlap),
-        TEST(test_too_large),  TEST(test_resizing),        TEST(test_misuse),          TEST(test_all_zero),
-        TEST(test_walk),       TEST(test_class_stats),     TEST(test_class_names),     TEST(test_limit),
-        TEST(test_trays),      TEST(test_bad_descriptors), TEST(test_on_full),         TEST(test_trim),
-        TEST(test_decay),      TEST(test_debug_settings),
+        TEST(test_every_size),
+        TEST(test_zeroed),
+        TEST(test_every_alignment),
+        TEST(test_no_overlap),
+        TEST(test_too_large),
+        TEST(test_resizing),
+        TEST(test_misuse),
+        TEST(test_all_zero),
+        TEST(test_walk),
+        TEST(test_class_stats),
+        TEST(test_class_names),
+        TEST(test_limit),
+        TEST(test_trays),
+        TEST(test_bad_descriptors),
+        TEST(test_on_full),
+        TEST(test_trim),
+        TEST(test_decay),
+        TEST(test_debug_settings),
+        TEST(test_settings_leave_out_the_nursery),
+        TEST(test_settings_of_a_class),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -390,6 +390,18 @@ static void test_growing_up(void **state) {
     }
 }
 
+/* However many blocks of all sizes there are, the nursery has at most 2 MiB of them: the others are of classes. */
+static void test_the_most_of_a_nursery(void **state) {
+    (void)state;
+    begin_young(&(kolk_heap_desc){.name = "young"});
+    for (unsigned n = 0; n < 1100; n++)
+        for (size_t size = 16; size <= (n < 200 ? KOLK_NURSERY_LARGEST_ : 1024u); size += size < 128 ? 16 : size / 4)
+            assert_non_null(kolk_heap_alloc(&heap, size));
+    assert_false(is_young_still());
+    assert_in_range(heap.root->nursery.leaves * (size_t)KOLK_LEAF_, 1 << 20, 2 << 20);
+    end_heap(&heap);
+}
+
 /* A zeroed block reads as 0, also where a block was before. */
 static void test_zeroed(void **state) {
     (void)state;
@@ -551,6 +563,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_blocks_of_others, abort_on_failure),
         cmocka_unit_test_teardown(test_double_free_in_a_returned_run, abort_on_failure),
         cmocka_unit_test(test_growing_up),
+        cmocka_unit_test(test_the_most_of_a_nursery),
         cmocka_unit_test(test_zeroed),
         cmocka_unit_test(test_aligned),
         cmocka_unit_test(test_limit),

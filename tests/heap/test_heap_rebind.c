@@ -89,10 +89,27 @@ static void test_what_is_refused(void **state) {
     kolk_heap_deinit(&heap);
 }
 
+/* The copy of a heap that is gone. */
+static void test_a_heap_that_is_gone(void **state) {
+    (void)state;
+    notes taken;
+    kolk_heap heap, copy;
+    const kolk_heap_desc desc = {.name = NULL};
+    if (sizeof(void *) < 8) skip();
+    assert_int_equal(kolk_heap_init(&heap, &desc), KOLK_OK);
+    copy = heap;
+    kolk_heap_deinit(&heap);
+    begin_notes(&taken);
+    assert_int_equal(kolk_heap_rebind(&copy, &desc), KOLK_MOVED);
+    assert_true(taken.count == 1 && taken.last.rule == KOLK_MOVED);
+    abort_on_failure(state);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hooks),
         cmocka_unit_test(test_what_is_refused),
+        cmocka_unit_test(test_a_heap_that_is_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,6 +107,21 @@ static void test_each_call(void **state) {
         }
 }
 
+/* Leaves that another heap has returned are enough for all that a small heap does. */
+static void test_a_small_heap_makes_no_calls(void **state) {
+    (void)state;
+    if (sizeof(void *) < 8) skip();
+    for (int again = 0; again < 3; again++) {
+        kolk_heap small;
+        refuse(again == 0 ? 0 : 1, again > 0);
+        assert_int_equal(kolk_heap_init(&small, &(kolk_heap_desc){.name = "request"}), KOLK_OK);
+        for (size_t size = 1; size <= 5000; size += 100) assert_non_null(kolk_heap_alloc(&small, size));
+        kolk_heap_deinit(&small);
+        if (again > 0) assert_int_equal(os.calls, 0);
+    }
+    refuse(0, false);
+}
+
 /* ---- A thread that gets no record -------------------------------------------------------------------------------- */
 
 static kolk_heap heap;
@@ -185,6 +200,7 @@ int main(void) {
     END_IF_IT_HANGS();
     setenv("KOLK_BYPASS", "0", 1);
     const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_each_call, accept_again),
+                                       cmocka_unit_test_teardown(test_a_small_heap_makes_no_calls, accept_again),
                                        cmocka_unit_test_teardown(test_no_record, accept_again),
                                        cmocka_unit_test(test_little_space)};
     return cmocka_run_group_tests(tests, list_a_pool, NULL);

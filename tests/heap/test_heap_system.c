@@ -212,6 +212,29 @@ static void test_most_that_a_thread_caches(void **state) {
 
 /* ---- Pages that nobody touches ----------------------------------------------------------------------------------- */
 
+/* Of a class with a max_capacity, a thread caches at most a 64th. */
+static void test_most_that_a_thread_caches_of_a_tray(void **state) {
+    (void)state;
+    static const kolk_heap_class trays[] = {{.size = 64, .max_capacity = 6400}, {.size = 80, .max_capacity = 100}};
+    static void *blocks[2000];
+    kolk_heap heap;
+    if (sizeof(void *) < 8) skip();
+    setenv("KOLK_BYPASS", "0", 1);
+    make_heap(&heap, &(kolk_heap_desc){.classes = trays, .n_classes = LENGTH_OF(trays)});
+    for (uint32_t n = 0; n < heap.n_classes; n++) {
+        uint32_t count = n ? 100 : LENGTH_OF(blocks), most = 0;
+        for (uint32_t i = 0; i < count; i++) assert_non_null(blocks[i] = kolk_heap_alloc(&heap, trays[n].size));
+        for (uint32_t i = 0; i < count; i++) {
+            kolk_heap_free(&heap, blocks[i]);
+            uint32_t top = kolk_heap_near_(&heap)->magazines[n]->top;
+            if (top > most) most = top;
+        }
+        assert_int_equal(most, trays[n].max_capacity / 64);
+    }
+    unsetenv("KOLK_BYPASS");
+    end_heap(&heap);
+}
+
 static void test_large_zeroed_is_not_touched(void **state) {
     (void)state;
     if (SLOW || emulator() || sizeof(void *) < 8) skip();
@@ -343,6 +366,7 @@ int main(void) {
         cmocka_unit_test(test_metadata_share_a_page),
         cmocka_unit_test(test_leaves_of_malloc),
         cmocka_unit_test(test_most_that_a_thread_caches),
+        cmocka_unit_test(test_most_that_a_thread_caches_of_a_tray),
         cmocka_unit_test(test_large_zeroed_is_not_touched),
         cmocka_unit_test(test_zeroed_is_not_touched),
         cmocka_unit_test(test_zeroed_after_many_lives),

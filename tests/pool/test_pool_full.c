@@ -199,6 +199,37 @@ static void test_a_longjmp_out_of_trap_full(void **state) {
     kolk_pool_deinit(&pool);
 }
 
+static bool jump_out_of_on_full(kolk_pool *pool, size_t bytes, void *context) {
+    (void)bytes;
+    hooked *h = (hooked *)context;
+    kolk_pool_free(pool, h->object);
+    if (h->calls++ > 0) return true;
+    longjmp(*(jmp_buf *)h->another, 1);
+}
+
+static bool a_hook_jumps_out(hooked *h) {
+    jmp_buf back;
+    h->another = back;
+    if (setjmp(back) != 0) return true;
+    kolk_pool_alloc(&h->pool);
+    return false;
+}
+
+/* A hook must return. One that does not is not called again, and its pool goes on. */
+static void test_a_longjmp_out_of_on_full(void **state) {
+    (void)state;
+    hooked h = {.calls = 0};
+    make_pool(&h.pool,
+              &(kolk_pool_desc){.object_size = 8, .capacity = 1, .on_full = jump_out_of_on_full, .context = &h});
+    h.object = kolk_pool_alloc(&h.pool);
+    assert_true(a_hook_jumps_out(&h));
+    assert_ptr_equal(kolk_pool_alloc(&h.pool), h.object);
+    for (int i = 0; i < 3; i++) assert_null(kolk_pool_alloc(&h.pool));
+    assert_int_equal(h.calls, 1);
+    assert_true(kolk_pool_is_valid(&h.pool));
+    kolk_pool_deinit(&h.pool);
+}
+
 /* ---- evict_cheapest ---------------------------------------------------------------------------------------------- */
 
 static double loudness(const void *object, void *context) {
@@ -306,6 +337,7 @@ int main(void) {
         TEST(test_the_hook_is_asked_after_growing),
         TEST(test_trap_full),
         TEST(test_a_longjmp_out_of_trap_full),
+        TEST(test_a_longjmp_out_of_on_full),
         TEST(test_evict_cheapest),
         TEST(test_evict_cheapest_with_costs_below_zero),
         TEST(test_evict_cheapest_by_hand),

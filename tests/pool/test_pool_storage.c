@@ -58,6 +58,34 @@ __attribute__((constructor)) static void before_main(void) {
     for (int i = 0; i < 10; i++) *bullets_alloc(&early) = (struct bullet){.x = (float)i};
 }
 
+/* Nor does the init of a slot map or a queue. A byte map's writes its bytes, but not its objects. */
+static void test_inits_of_other_kinds(void **state) {
+    (void)state;
+    if (resident_bytes() < 0) {
+        print_message("left out: this program has no /proc/self/smaps_rollup of its own\n");
+        skip();
+    }
+    setenv("KOLK_BYPASS", "0", 1); /* else a tool is told of each place */
+    kolk_slotmap map;
+    long before = resident_bytes();
+    assert_int_equal(kolk_slotmap_init(&map, &(kolk_slotmap_desc){.object_size = 64, .capacity = 1000000}), KOLK_OK);
+    assert_true(resident_bytes() - before < 64 * 1024);
+    kolk_slotmap_deinit(&map);
+
+    kolk_queue queue;
+    before = resident_bytes();
+    assert_int_equal(kolk_queue_init(&queue, &(kolk_queue_desc){.item_size = 64, .capacity = 1000000}), KOLK_OK);
+    assert_true(resident_bytes() - before < 64 * 1024);
+    kolk_queue_deinit(&queue);
+
+    kolk_bytemap bytes = {0};
+    before = resident_bytes();
+    assert_int_equal(kolk_bytemap_initialise(&bytes, 1000000, 64), KOLK_OK);
+    assert_true(resident_bytes() - before < 1000000 + 64 * 1024);
+    kolk_bytemap_flush(&bytes);
+    unsetenv("KOLK_BYPASS");
+}
+
 static void test_static_storage_before_main(void **state) {
     (void)state;
     assert_true(bullets_available(&early) + 10 >= 100);
@@ -100,6 +128,7 @@ static void test_storage_inside_a_struct(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_init_touches_no_memory),
+        TEST(test_inits_of_other_kinds),
         TEST(test_static_storage_before_main),
         TEST(test_storage_inside_a_struct),
     };

@@ -21,6 +21,15 @@ typedef struct pool {
 KOLK_POOL_TYPE(objects, object)
 KOLK_POOL_TYPE(pools, pool)
 
+/* The other kinds, for their names. */
+KOLK_SLOTMAP_TYPE(ship_map, ship)
+KOLK_BYTEMAP_TYPE(ship_bytes, ship)
+#if KOLK_HOSTED
+KOLK_QUEUE_TYPE(ship_queue, ship)
+KOLK_SHARED_TYPE(shared_ships, ship)
+KOLK_RESOURCE_TYPE(lent_ships, ship)
+#endif
+
 static void test_every_typed_function(void **state) {
     (void)state;
     ships fleet;
@@ -99,6 +108,54 @@ static void test_names_of_types(void **state) {
 }
 
 /* Functions with a constant stride refuse the same pointers as the untyped ones. */
+#if KOLK_HOSTED
+static bool make_ship(void *context, const char *key, kolk_deadline deadline, void **resource, kolk_error *error) {
+    (void)context, (void)key, (void)deadline, (void)error;
+    *resource = context;
+    return true;
+}
+#endif
+
+/* A descriptor without a name gets the type's name. */
+static void test_the_types_name(void **state) {
+    (void)state;
+    kolk_stats stats;
+    ships fleet;
+    assert_int_equal(ships_init(&fleet, &(kolk_pool_desc){.capacity = 1}), KOLK_OK);
+    ships_stats(&fleet, &stats);
+    assert_string_equal(stats.name, "ships");
+    ships_deinit(&fleet);
+    ship_map map;
+    assert_int_equal(ship_map_init(&map, &(kolk_slotmap_desc){.capacity = 1}), KOLK_OK);
+    ship_map_stats(&map, &stats);
+    assert_string_equal(stats.name, "ship_map");
+    ship_map_deinit(&map);
+    static ship_bytes bytes;
+    assert_int_equal(ship_bytes_initialise(&bytes, 1), KOLK_OK);
+    ship_bytes_stats(&bytes, &stats);
+    assert_string_equal(stats.name, "ship_bytes");
+    ship_bytes_flush(&bytes);
+#if KOLK_HOSTED
+    ship_queue queue;
+    assert_int_equal(ship_queue_init(&queue, &(kolk_queue_desc){.capacity = 1}), KOLK_OK);
+    ship_queue_stats(&queue, &stats);
+    assert_string_equal(stats.name, "ship_queue");
+    ship_queue_deinit(&queue);
+    shared_ships shared;
+    assert_int_equal(shared_ships_init(&shared, &(kolk_shared_desc){.capacity = 1}), KOLK_OK);
+    shared_ships_stats(&shared, &stats);
+    assert_string_equal(stats.name, "shared_ships");
+    shared_ships_deinit(&shared);
+    lent_ships lent;
+    kolk_resource_pool_stats of_lent;
+    assert_int_equal(lent_ships_init(&lent, &(kolk_resource_pool_desc){.create = make_ship, .no_housekeeper = true}),
+                     KOLK_OK);
+    lent_ships_stats(&lent, &of_lent);
+    assert_string_equal(of_lent.name, "lent_ships");
+    lent_ships_deinit(&lent);
+#endif
+}
+
 static void test_misuse_of_a_typed_pool(void **state) {
     (void)state;
     for (int reuse = 0; reuse < 3; reuse++) {
@@ -279,6 +336,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_every_typed_function),
         TEST(test_names_of_types),
+        TEST(test_the_types_name),
         TEST(test_misuse_of_a_typed_pool),
         TEST(test_the_all_zero_typed_pool),
         TEST(test_size_and_alignment_are_the_types),

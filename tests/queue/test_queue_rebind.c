@@ -74,11 +74,27 @@ static void test_what_is_refused(void **state) {
     numbers_deinit(&queue);
 }
 
+/* The copy of a queue that is gone. */
+static void test_a_queue_that_is_gone(void **state) {
+    (void)state;
+    notes taken;
+    kolk_queue queue, copy;
+    const kolk_queue_desc desc = {.item_size = 8, .capacity = 1};
+    assert_int_equal(kolk_queue_init(&queue, &desc), KOLK_OK);
+    copy = queue;
+    kolk_queue_deinit(&queue);
+    begin_notes(&taken);
+    assert_int_equal(kolk_queue_rebind(&copy, &desc), KOLK_MOVED);
+    assert_true(taken.count == 1 && taken.last.rule == KOLK_MOVED);
+    abort_on_failure(state);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_new_destroy),
         cmocka_unit_test(test_a_new_move),
         cmocka_unit_test(test_what_is_refused),
+        cmocka_unit_test(test_a_queue_that_is_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

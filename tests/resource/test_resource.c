@@ -1,6 +1,8 @@
 /* The resource pool in one thread: each promise of resource.h about borrow, give_back and discard. */
 #include "../help/debug_test.h"
 
+#include "../help/listed.h"
+
 #include "resource/resource_inside.h"
 
 #include "resource_steps.h"
@@ -77,6 +79,68 @@ static void test_defaults(void **state) {
 }
 
 /* ---- Borrowing --------------------------------------------------------------------------------------------------- */
+
+/* The struct may be moved, even while a resource is lent. */
+static void test_a_moved_pool(void **state) {
+    (void)state;
+    begin((kolk_resource_pool_desc){.max = 1});
+    kolk_borrowed one = borrowed(NULL), again;
+    kolk_resource_pool moved_pool = pool;
+    memset(&pool, 0xff, sizeof pool);
+    give_thing(&moved_pool, &one);
+    assert_int_equal(take_thing(&moved_pool, NULL, KOLK_NOW, &again), KOLK_OK);
+    assert_int_equal(f.made, 1);
+    give_thing(&moved_pool, &again);
+    assert_true(kolk_resource_is_valid(&moved_pool));
+    pool = moved_pool;
+    end();
+}
+
+/* An init does not look at what the struct was before, so it reports nothing, and the first pool goes on. */
+static void test_a_live_pool_is_initialised_again(void **state) {
+    (void)state;
+    notes taken;
+    begin((kolk_resource_pool_desc){.name = "lost", .max = 1});
+    kolk_borrowed one = borrowed(NULL);
+    kolk_resource_pool first = pool;
+    begin_notes(&taken);
+    assert_int_equal(
+        kolk_resource_init(
+            &pool,
+            &(kolk_resource_pool_desc){.name = "lost", .context = &f, .create = create_thing, .no_housekeeper = true}),
+        KOLK_OK);
+    assert_true(pool.inside != first.inside);
+    assert_string_equal(listed("resource"), "lost lost ");
+    assert_silent(&taken);
+    kolk_resource_deinit(&pool);
+    pool = first; /* for the test only, so that nothing leaks */
+    return_it(&one);
+    end();
+}
+
+/* The times that 0 and -1 select, in the pool's own copy of its descriptor, which has nanoseconds. */
+static void test_the_times_of_a_descriptor(void **state) {
+    (void)state;
+    for (int64_t ms = -1; ms <= 1; ms++) {
+        begin((kolk_resource_pool_desc){.idle_timeout_ms = ms,
+                                        .max_lifetime_ms = ms,
+                                        .keepalive_ms = ms,
+                                        .validate_after_ms = ms,
+                                        .leak_after_ms = ms,
+                                        .create_timeout_ms = ms,
+                                        .slow_borrow_ms = ms});
+        const kolk_resource_pool_desc *desc = &pool.inside->desc;
+        assert_int_equal(desc->max_creating, 2);
+        assert_int_equal(desc->idle_timeout_ms, ms > 0 ? MS : ms < 0 ? INT64_MAX : 600000 * MS);
+        assert_int_equal(desc->max_lifetime_ms, ms > 0 ? MS : ms < 0 ? INT64_MAX : 1800000 * MS);
+        assert_int_equal(desc->keepalive_ms, ms > 0 ? MS : INT64_MAX);
+        assert_int_equal(desc->validate_after_ms, ms > 0 ? MS : ms < 0 ? 0 : 500 * MS);
+        assert_int_equal(desc->leak_after_ms, ms > 0 ? MS : INT64_MAX);
+        assert_int_equal(desc->create_timeout_ms, ms > 0 ? MS : ms < 0 ? INT64_MAX : 10000 * MS);
+        assert_int_equal(desc->slow_borrow_ms, ms > 0 ? MS : ms < 0 ? INT64_MAX : 1000 * MS);
+        end();
+    }
+}
 
 static void test_a_resource_is_used_again(void **state) {
     (void)state;
@@ -577,6 +641,9 @@ int main(void) {
         DEBUG_TEST(test_descriptors_that_are_refused),
         DEBUG_TEST(test_all_zero_is_closed),
         DEBUG_TEST(test_defaults),
+        DEBUG_TEST(test_the_times_of_a_descriptor),
+        DEBUG_TEST(test_a_moved_pool),
+        DEBUG_TEST(test_a_live_pool_is_initialised_again),
         DEBUG_TEST(test_a_resource_is_used_again),
         DEBUG_TEST(test_idle_order),
         DEBUG_TEST(test_a_create_that_gives_nothing),

@@ -556,6 +556,28 @@ static void test_handles(void **state) {
     end_shared(&one);
 }
 
+/* As if the slot had its 2^31st life now, which is the last one before its generations start anew. */
+static void test_a_handle_is_valid_again_after_all_lives(void **state) {
+    (void)state;
+    kolk_shared pool;
+    kolk_shared_local local;
+    make_shared(&pool, &(kolk_shared_desc){.name = "worn", .object_size = 4, .capacity = 1});
+    make_local(&local, &pool);
+    void *object = kolk_shared_alloc(&local);
+    kolk_handle first = kolk_shared_handle_of(&pool, object);
+    pool.lives[0] = UINT32_MAX;
+    kolk_handle last = kolk_shared_handle_of(&pool, object);
+    assert_ptr_equal(kolk_shared_get(&pool, last), object);
+    assert_null(kolk_shared_get(&pool, first));
+    kolk_shared_free(&local, object);
+    assert_null(kolk_shared_get(&pool, last));
+    assert_ptr_equal(kolk_shared_alloc(&local), object);
+    assert_ptr_equal(kolk_shared_get(&pool, first), object);
+    assert_null(kolk_shared_get(&pool, last));
+    assert_true(kolk_shared_is_valid(&pool));
+    end_shared(&pool);
+}
+
 static void test_is_live_and_cursors(void **state) {
     (void)state;
     kolk_shared pool;
@@ -633,6 +655,7 @@ int main(void) {
         TEST(test_too_many_threads),
         TEST(test_contents),
         TEST(test_handles),
+        TEST(test_a_handle_is_valid_again_after_all_lives),
         TEST(test_is_live_and_cursors),
         TEST(test_the_all_zero_pool),
     };

@@ -352,6 +352,25 @@ static void test_memory_size_is_exact(void **state) {
     assert_int_equal(kolk_slotmap_memory_size(&all), 8 * 3 + 8 * 3 + 16);
 }
 
+/* "the largest one that divides object_size, at most 16" */
+static void test_the_default_alignment(void **state) {
+    (void)state;
+    for (size_t size = 1; size <= 64; size++) {
+        size_t align = 16;
+        while (size % align != 0) align /= 2;
+        kolk_slotmap_desc desc = {.object_size = size, .capacity = 3};
+        desc.memory_size = kolk_slotmap_memory_size(&desc);
+        for (size_t skew = 0; skew <= 16; skew += 8) { /* the caller's memory must have this alignment */
+            kolk_slotmap map;
+            desc.memory = memory + (16 - (uintptr_t)memory % 16) + skew;
+            kolk_status status = kolk_slotmap_init(&map, &desc);
+            assert_int_equal(status, align == 16 && skew == 8 ? KOLK_MEMORY_MISALIGNED : KOLK_OK);
+            if (status == KOLK_OK) assert_int_equal(map.stride, size); /* the alignment adds no padding */
+            kolk_slotmap_deinit(&map);
+        }
+    }
+}
+
 static void test_growing_moves_nothing(void **state) {
     (void)state;
     kolk_slotmap map;
@@ -624,6 +643,7 @@ int main(void) {
         TEST(test_on_remove),
         TEST(test_sort_is_stable_and_in_n_log_n),
         TEST(test_memory_size_is_exact),
+        TEST(test_the_default_alignment),
         TEST(test_growing_moves_nothing),
         TEST(test_trim_gives_back),
         TEST(test_a_removal_needs_no_memory),

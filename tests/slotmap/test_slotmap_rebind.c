@@ -94,10 +94,26 @@ static void test_what_is_refused(void **state) {
     bodies_deinit(&typed);
 }
 
+/* The copy of a slot map that is gone. */
+static void test_a_map_that_is_gone(void **state) {
+    (void)state;
+    notes taken;
+    kolk_slotmap map, copy;
+    const kolk_slotmap_desc desc = {.object_size = 8, .capacity = 1};
+    assert_int_equal(kolk_slotmap_init(&map, &desc), KOLK_OK);
+    copy = map;
+    kolk_slotmap_deinit(&map);
+    begin_notes(&taken);
+    assert_int_equal(kolk_slotmap_rebind(&copy, &desc), KOLK_MOVED);
+    assert_true(taken.count == 1 && taken.last.rule == KOLK_MOVED);
+    abort_on_failure(state);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hooks_that_come_and_go),
         cmocka_unit_test(test_what_is_refused),
+        cmocka_unit_test(test_a_map_that_is_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

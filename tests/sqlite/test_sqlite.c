@@ -74,6 +74,12 @@ static void test_descriptors(void **state) {
     assert_int_equal(stats_of(&store.readers).idle, 2);
     assert_string_equal(stats_of(&store.readers).name, "");
     kolk_sqlite_deinit(&store);
+
+    desc.pool.name = "a name of sixty-three bytes, which are the most that each pool has";
+    assert_int_equal(kolk_sqlite_init(&store, &desc), KOLK_OK);
+    assert_int_equal(strlen(stats_of(&store.writer).name), 63);
+    assert_memory_equal(stats_of(&store.writer).name, desc.pool.name, 63);
+    kolk_sqlite_deinit(&store);
     desc.path = NULL;
     memset(&store, 1, sizeof store);
     assert_int_equal(kolk_sqlite_init(&store, &desc), KOLK_PATH_MISSING);

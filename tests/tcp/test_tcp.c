@@ -975,6 +975,36 @@ static void *greet(void *argument) {
     return (void *)(intptr_t)peer;
 }
 
+static int reasons[2]; /* why the first two logins have failed */
+static unsigned logins;
+
+static bool wait_for_greeting(void *context, int fd, const char *address, kolk_deadline deadline, kolk_error *error) {
+    char greeting[8];
+    (void)context, (void)address;
+    unsigned n = __atomic_fetch_add(&logins, 1, __ATOMIC_RELAXED);
+    size_t length = kolk_tcp_receive(fd, greeting, sizeof greeting, deadline, error);
+    if (n < LENGTH_OF(reasons)) reasons[n] = error->code;
+    return length > 0;
+}
+
+/* The first login ends by an evict, the second by the end of the pool. */
+static void test_an_end_while_logging_in(void **state) {
+    (void)state;
+    server it = start_server(); /* it says nothing */
+    kolk_tcp tcp;
+    logins = 0;
+    make_tcp(&tcp, &(kolk_tcp_desc){.address = it.address,
+                                    .log_in = wait_for_greeting,
+                                    .pool = {.min_idle = 1, .max = 1, .create_timeout_ms = -1}});
+    EVENTUALLY(__atomic_load_n(&logins, __ATOMIC_RELAXED) == 1);
+    kolk_resource_evict(&tcp.pool);
+    EVENTUALLY(__atomic_load_n(&logins, __ATOMIC_RELAXED) == 2);
+    end_tcp(&tcp);
+    assert_int_equal(reasons[0], ECANCELED);
+    assert_int_equal(reasons[1], ECANCELED);
+    stop_server(&it);
+}
+
 static void test_logging_in(void **state) {
     (void)state;
     server it = start_server();
@@ -1032,6 +1062,7 @@ int main(void) {
         TEST(test_the_peer_ends_in_the_middle),
         TEST(test_keys),
         TEST(test_logging_in),
+        TEST(test_an_end_while_logging_in),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
