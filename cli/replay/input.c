@@ -102,7 +102,7 @@ const char *input_line(struct input *input, size_t *length) {
         input->begin = 0;
         input->end = looked_at = rest;
         if (rest == sizeof input->text) {
-            fail(input, "the line is too long for a trace", "");
+            fail(input, "the line is too long", "");
             return NULL;
         }
         size_t more = (input->zstd ? read_zstd : read_plain)(input, input->text + rest, sizeof input->text - rest);

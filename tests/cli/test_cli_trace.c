@@ -251,7 +251,7 @@ static void lines_have_a_longest(void **state) {
         fclose(out);
         struct trace trace;
         assert_int_equal(read_bytes(&trace, text, length), more == 0);
-        if (more > 0) assert_string_equal(problem.text, "line 2: the line is too long for a trace");
+        if (more > 0) assert_string_equal(problem.text, "line 2: the line is too long");
         trace_free(&trace);
         free(text);
     }

@@ -276,7 +276,7 @@ static void test_while_threads_allocate(void **state) {
     assert_int_equal(desks_init(&crowded, &desc), KOLK_OK);
     for (int t = 0; t < THREADS; t++) pthread_create(&threads[t], NULL, come_and_go, NULL);
     unsigned most = 0;
-    for (int looks = 0; looks < 100 || most == 0; looks++) {
+    for (int looks = 0; looks < 10 || most == 0; looks++) {
         unsigned alive = alive_by("sit_down");
         assert_true(alive <= THREADS * EACH);
         if (most < alive) most = alive;
