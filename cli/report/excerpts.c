@@ -130,13 +130,13 @@ void excerpts_free(struct excerpts *excerpts) {
 
 void excerpts_add(struct excerpts *excerpts, const char *frames, size_t length) {
     static const char between[] = " < ";
-    for (const char *end = frames + length; frames < end;) {
+    for (const char *end = frames + length; frames;) {
         const char *stop = memmem(frames, (size_t)(end - frames), between, sizeof between - 1);
+        size_t own = (size_t)((stop ? stop : end) - frames);
         struct line_of_file place;
-        if (!stop) stop = end;
-        struct file *file = line_of(frames, (size_t)(stop - frames), &place) ? file_of(excerpts, &place) : NULL;
+        struct file *file = line_of(frames, own, &place) ? file_of(excerpts, &place) : NULL;
         if (file) add_line(file, place.line);
-        frames = stop + sizeof between - 1;
+        frames = stop ? stop + sizeof between - 1 : NULL;
     }
 }
 
