@@ -130,6 +130,7 @@ void excerpts_free(struct excerpts *excerpts) {
 
 void excerpts_add(struct excerpts *excerpts, const char *frames, size_t length) {
     static const char between[] = " < ";
+    if (length == 0) return; /* of the root, which has no frame */
     for (const char *end = frames + length; frames;) {
         const char *stop = memmem(frames, (size_t)(end - frames), between, sizeof between - 1);
         size_t own = (size_t)((stop ? stop : end) - frames);
