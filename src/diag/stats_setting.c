@@ -7,6 +7,7 @@
 #include "fail.h"
 #include "../base/atomics.h"
 #include "../os/cancel.h"
+#include "../os/clock.h"
 #include "../os/environment.h"
 #include "../os/files.h"
 #include "../os/lock.h"
@@ -15,7 +16,6 @@
 #include "stats_setting.h"
 
 #include <string.h>
-#include <time.h>
 
 static struct {
     const char *wrong; /* the text of the setting if it is not understood */
@@ -98,13 +98,10 @@ static bool replace_stats_file(const kolk_records_ *records) {
 
 /* Adds a line to the file, which is opened each time, because it may have been moved away. */
 static bool add_to_log(void) {
-    struct timespec now = {0};
     kolk_lock_word_(&stats_setting.logging); /* else the lines of two threads could be mixed */
-    timespec_get(&now, TIME_UTC);
     FILE *out = stats_setting.file ? fopen(stats_setting.file, "a") : stderr;
     bool written = out;
-    uint64_t milliseconds = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-    if (out) kolk_stats_write_line_(milliseconds, put_to_file, out);
+    if (out) kolk_stats_write_line_((uint64_t)kolk_unix_ms_(), put_to_file, out);
     if (out) written = !ferror(out);
     if (out && out != stderr) written &= fclose(out) == 0;
     kolk_unlock_word_(&stats_setting.logging);

@@ -20,6 +20,22 @@ kolk_deadline kolk_deadline_after(int64_t milliseconds) {
     return (kolk_deadline){now + milliseconds * 1000000};
 }
 
+#ifdef _WIN32
+#define MS_BEFORE_1970 INT64_C(11644473600000) /* since 1601 */
+
+int64_t kolk_unix_ms_(void) {
+    FILETIME now; /* in units of 100 ns */
+    GetSystemTimeAsFileTime(&now);
+    return (int64_t)(((uint64_t)now.dwHighDateTime << 32 | now.dwLowDateTime) / 10000) - MS_BEFORE_1970;
+}
+#else
+int64_t kolk_unix_ms_(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+#endif
+
 #ifdef KOLK_SCHEDULED
 #elif defined(_WIN32)
 int64_t kolk_now_ns_(void) {
