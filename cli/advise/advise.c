@@ -17,9 +17,9 @@ static const char details[] =
               "Where several threads have them, it is a shared pool; where they die together, an\n"
               "arena, a pool that frees all at once. Others are left to malloc, with the reason. Each\n"
               "pool is proved: the source's own operations are replayed from a pool of just that\n"
-              "capacity, and timed, by one thread, beside malloc: what one run of the program saves,\n"
-              "and what it saves if its work is repeated. Shares are of the processor time that\n"
-              "kolk record has written.\n"
+              "capacity. Then the whole trace is replayed and timed, by one thread, with the pools and\n"
+              "with malloc alone: what one run of the program saves, and what it saves if its work is\n"
+              "repeated. Shares are of the processor time that kolk record has written.\n"
               "\n"
               "With -o pools.h, or any name that ends in .h, the result is a header for C and C++ that\n"
               "declares the pools.\n";

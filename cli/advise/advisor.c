@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "../print.h"
 #include "advise.h"
+#include "whole.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +54,21 @@ static int judge(struct advisor *advisor) {
     return done ? CLI_OK : no_memory(advisor);
 }
 
+/* Makes the gains of the single pools add up to the gain of all, which was measured under malloc's usual conditions. */
+static void scale_gains(struct advisor *advisor) {
+    if (advisor->all.samples == 0) return;
+    double first = 0, repeated = 0;
+    for (size_t i = 0; i < advisor->count; i++) {
+        const struct gain *gain = &advisor->advised[i].gain;
+        if (gain->samples == 0) continue;
+        first += gain_range(gain->first, gain->samples).median;
+        repeated += gain_range(gain->repeated, gain->samples).median;
+    }
+    first = share_factor(gain_range(advisor->all.first, advisor->all.samples).median, first);
+    repeated = share_factor(gain_range(advisor->all.repeated, advisor->all.samples).median, repeated);
+    for (size_t i = 0; i < advisor->count; i++) share_scale(&advisor->advised[i].gain, first, repeated);
+}
+
 static int measure(const cli_context *cli, struct advisor *advisor) {
     struct gain_job *jobs = malloc((advisor->count + 1) * sizeof *jobs);
     if (!jobs) return no_memory(advisor);
@@ -63,21 +79,18 @@ static int measure(const cli_context *cli, struct advisor *advisor) {
             jobs[count++] = (struct gain_job){&advised->verdict, &advised->gain};
     }
     int code = gain_measure(cli, jobs, count);
+    if (code == CLI_OK) code = whole_measure(cli, &advisor->trace, &advisor->sources, jobs, count, &advisor->all);
     free(jobs);
-    if (code == CLI_OK) qsort(advisor->advised, advisor->count, sizeof *advisor->advised, by_gain);
-    return code;
-}
-
-static void add_gains(struct advisor *advisor) {
-    advisor->program_ns = share_program_ns(&advisor->trace);
-    for (size_t i = 0; i < advisor->count; i++)
-        if (advisor->advised[i].verdict.advice != ADVICE_LEAVE) share_add(&advisor->all, &advisor->advised[i].gain);
+    if (code != CLI_OK) return code;
+    scale_gains(advisor);
+    qsort(advisor->advised, advisor->count, sizeof *advisor->advised, by_gain);
+    return CLI_OK;
 }
 
 int advisor_make(const cli_context *cli, struct advisor *advisor) {
     int code = judge(advisor);
     if (code == CLI_OK) code = measure(cli, advisor);
-    if (code == CLI_OK) add_gains(advisor);
+    advisor->program_ns = share_program_ns(&advisor->trace);
     return code;
 }
 

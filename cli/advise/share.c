@@ -8,12 +8,14 @@ double share_program_ns(const struct trace *trace) {
     return (double)(trace->processor_ns - trace->recording_ns);
 }
 
-void share_add(struct gain *all, const struct gain *gain) {
-    bool is_first = all->samples == 0;
-    if (is_first || gain->samples < all->samples) all->samples = gain->samples;
-    for (size_t i = 0; i < all->samples; i++) {
-        all->first[i] = gain->first[i] + (is_first ? 0 : all->first[i]);
-        all->repeated[i] = gain->repeated[i] + (is_first ? 0 : all->repeated[i]);
+double share_factor(double whole, double parts) {
+    return whole > 0 && parts > 0 ? whole / parts : 1;
+}
+
+void share_scale(struct gain *gain, double first, double repeated) {
+    for (size_t i = 0; i < gain->samples; i++) {
+        gain->first[i] *= first;
+        gain->repeated[i] *= repeated;
     }
 }
 
