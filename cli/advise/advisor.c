@@ -165,9 +165,20 @@ static void write_source(cli_json *json, const struct advised *advised, double p
     cli_json_close(json, '}');
 }
 
+static void write_runs(cli_json *json, const struct trace *trace) {
+    struct range range = share_of_runs(trace);
+    cli_json_open(json, "kolk_run", '{');
+    cli_json_count(json, "runs", trace->run_count);
+    cli_json_number(json, "low_percent", range.low);
+    cli_json_number(json, "median_percent", range.median);
+    cli_json_number(json, "high_percent", range.high);
+    cli_json_close(json, '}');
+}
+
 void advisor_write(cli_json *json, const char *key, const struct advisor *advisor) {
     cli_json_open(json, key, '{');
     cli_json_text(json, "trace", advisor->name);
+    if (advisor->trace.run_count > 0) write_runs(json, &advisor->trace);
     cli_json_count(json, "allocations", advisor->sources.allocations);
     cli_json_count(json, "sources_found", advisor->sources.count);
     cli_json_count(json, "failed_left_out", advisor->trace.failed);

@@ -1,11 +1,23 @@
 /* share.c: see share.h. */
 #include "share.h"
+#include "../measure.h"
+
+_Static_assert((int)TRACE_RUNS_MOST <= (int)GAIN_SAMPLES, "gain_range takes no more");
 
 static const double SMALL = 0.01;
 
 double share_program_ns(const struct trace *trace) {
     if (trace->processor_ns <= trace->recording_ns) return 0;
     return (double)(trace->processor_ns - trace->recording_ns);
+}
+
+struct range share_of_runs(const struct trace *trace) {
+    double plain[TRACE_RUNS_MOST], saved[TRACE_RUNS_MOST];
+    for (size_t i = 0; i < trace->run_count; i++) plain[i] = (double)trace->runs[i].plain_ns;
+    double median = cli_quantile(plain, trace->run_count, 0.5);
+    for (size_t i = 0; i < trace->run_count; i++)
+        saved[i] = 100 * ((double)trace->runs[i].plain_ns - (double)trace->runs[i].kolk_ns) / (median > 0 ? median : 1);
+    return gain_range(saved, trace->run_count);
 }
 
 double share_factor(double whole, double parts) {

@@ -8,6 +8,9 @@
 /* Returns the processor time of the recorded program, without that of recording; 0 if it is not known. */
 double share_program_ns(const struct trace *trace);
 
+/* Returns by what percent kolk as malloc has reduced the processor time of the program, which has runs. */
+struct range share_of_runs(const struct trace *trace);
+
 /* Returns what the parts must be multiplied by to add up to the whole; 1 if either is not positive. */
 double share_factor(double whole, double parts);
 

@@ -126,6 +126,13 @@ END
 advises flat
 
 run 0 "$kolk" advise known
+check 'the first line' [ "$(head -n 1 out)" = 'kolk run -- ...: not measured. It needs no change to the program; kolk record --runs 5 -- ... measures it.' ]
+sed -n '1,/^= End/p' known | sed 's/^= Ran/= Run c8 64\n= Run 64 5a\n= Run 64 78\n&/' > measured
+run 0 "$kolk" advise measured
+check 'the first line' [ "$(head -n 1 out)" = 'kolk run -- ...: -20.0 to 100.0 % less processor time, measured in 3 runs' ]
+run 0 "$kolk" advise --json measured
+prints '"kolk_run": {' '"runs": 3' '"low_percent": -20' '"median_percent": 10' '"high_percent": 100'
+run 0 "$kolk" advise known
 prints '^known: 21,550 allocations by 18 sources$' '^advice  *name  *size  *align  *capacity  *order  *allocations ' \
   '^pool  *node_new_pool  *48  *16  *128  *LIFO  *3,000  *13.9 %  *[0-9.]*  *[0-9.]*  *[0-9]' \
   '^shared pool  *message_new_pool ' '^node_new_pool: node_new (tree.c:10) and node_copy (tree.c:20)$' \
@@ -150,7 +157,7 @@ prints '^  It saves [-0-9.]* to [-0-9.]* % of the program.s processor time in on
   '^Together they save [-0-9.]* to [-0-9.]* % of the program.s processor time in one run, [-0-9.]* to [-0-9.]* % if its work' \
   '^The program took 900000.0 ms of processor time. The intervals contain the median at 95 %.$' \
   '^That is no more than about 1 %: pools would not make this program faster.$'
-check 'no advice to record stacks' [ "$(grep -c 'kolk record' out)" -eq 0 ]
+check 'no advice to record stacks' [ "$(grep -c 'kolk record writes' out)" -eq 0 ]
 run 0 "$kolk" advise flat
 prints '^Where the trace has no stacks, sources are told apart by caller and size; kolk record writes stacks.$' \
   'The other sizes vary, from 8 to 67 bytes' \

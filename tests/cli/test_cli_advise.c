@@ -680,6 +680,13 @@ static void gains_are_shares_of_the_programs_time(void **state) {
     one = (struct gain){.samples = 1, .first = {-0.04e6}, .repeated = {-0.06e6}};
     assert_share(&one, 0, "0.0 to 0.0 ms of processor time in one run, -0.1 to -0.1 ms if its work is repeated");
 
+    struct trace runs = {.runs = {{200, 100}, {100, 90}, {100, 120}},
+                         .run_count = 3}; /* in percent of the median, 100 */
+    struct range range = share_of_runs(&runs);
+    assert_true(range.low == -20 && range.median == 10 && range.high == 100);
+    runs = (struct trace){.run_count = 1};
+    assert_true(share_of_runs(&runs).median == 0);
+
     struct trace run = {.processor_ns = 300, .recording_ns = 100};
     assert_true(share_program_ns(&run) == 200);
     run.recording_ns = 400;
