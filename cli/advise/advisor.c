@@ -54,9 +54,9 @@ static int judge(struct advisor *advisor) {
     return done ? CLI_OK : no_memory(advisor);
 }
 
-/* Makes the gains of the single pools add up to the gain of all, which was measured under malloc's usual conditions. */
-static void scale_gains(struct advisor *advisor) {
-    if (advisor->all.samples == 0) return;
+/* Divides the gain of all pools among them, in proportion to their gains alone, where malloc was at its best. If these
+ * are not positive together, they stay as they are. */
+static void divide_gain(struct advisor *advisor) {
     double first = 0, repeated = 0;
     for (size_t i = 0; i < advisor->count; i++) {
         const struct gain *gain = &advisor->advised[i].gain;
@@ -64,9 +64,13 @@ static void scale_gains(struct advisor *advisor) {
         first += gain_range(gain->first, gain->samples).median;
         repeated += gain_range(gain->repeated, gain->samples).median;
     }
-    first = share_factor(gain_range(advisor->all.first, advisor->all.samples).median, first);
-    repeated = share_factor(gain_range(advisor->all.repeated, advisor->all.samples).median, repeated);
-    for (size_t i = 0; i < advisor->count; i++) share_scale(&advisor->advised[i].gain, first, repeated);
+    if (first <= 0 || repeated <= 0) return;
+    for (size_t i = 0; i < advisor->count; i++) {
+        struct gain *gain = &advisor->advised[i].gain;
+        if (gain->samples == 0) continue;
+        share_take(gain, &advisor->all, gain_range(gain->first, gain->samples).median / first,
+                   gain_range(gain->repeated, gain->samples).median / repeated);
+    }
 }
 
 static int measure(const cli_context *cli, struct advisor *advisor) {
@@ -82,8 +86,8 @@ static int measure(const cli_context *cli, struct advisor *advisor) {
     if (code == CLI_OK) code = whole_measure(cli, &advisor->trace, &advisor->sources, jobs, count, &advisor->all);
     free(jobs);
     if (code != CLI_OK) return code;
-    scale_gains(advisor);
     qsort(advisor->advised, advisor->count, sizeof *advisor->advised, by_gain);
+    divide_gain(advisor);
     return CLI_OK;
 }
 

@@ -20,14 +20,11 @@ struct range share_of_runs(const struct trace *trace) {
     return gain_range(saved, trace->run_count);
 }
 
-double share_factor(double whole, double parts) {
-    return whole > 0 && parts > 0 ? whole / parts : 1;
-}
-
-void share_scale(struct gain *gain, double first, double repeated) {
-    for (size_t i = 0; i < gain->samples; i++) {
-        gain->first[i] *= first;
-        gain->repeated[i] *= repeated;
+void share_take(struct gain *part, const struct gain *whole, double first, double repeated) {
+    part->samples = whole->samples;
+    for (size_t i = 0; i < whole->samples; i++) {
+        part->first[i] = whole->first[i] * first;
+        part->repeated[i] = whole->repeated[i] * repeated;
     }
 }
 

@@ -11,11 +11,8 @@ double share_program_ns(const struct trace *trace);
 /* Returns by what percent kolk as malloc has reduced the processor time of the program, which has runs. */
 struct range share_of_runs(const struct trace *trace);
 
-/* Returns what the parts must be multiplied by to add up to the whole; 1 if either is not positive. */
-double share_factor(double whole, double parts);
-
-/* Multiplies the samples of a gain. */
-void share_scale(struct gain *gain, double first, double repeated);
+/* Replaces the samples of a part by those of the whole, multiplied by what the part contributes to each. */
+void share_take(struct gain *part, const struct gain *whole, double first, double repeated);
 
 /* Prints "1.2 to 3.4 % of the program's processor time in one run, 5.6 to 7.8 % if its work is repeated"; milliseconds
  * if the program's time is not known. */
