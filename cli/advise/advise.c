@@ -12,14 +12,15 @@
 
 static const char details[] =
     LOAD_HELP "\n"
+              "The first line tells what kolk run saves, if kolk record --runs has measured it.\n"
               "A source is what allocates objects of one type: a function, or one behind xmalloc. Those\n"
               "whose objects have one size, and live and die as a pool's do, get a pool.\n"
               "Where several threads have them, it is a shared pool; where they die together, an\n"
               "arena, a pool that frees all at once. Others are left to malloc, with the reason. Each\n"
               "pool is proved: the source's own operations are replayed from a pool of just that\n"
-              "capacity, and timed, by one thread, beside malloc: what one run of the program saves,\n"
-              "and what it saves if its work is repeated. Shares are of the processor time that\n"
-              "kolk record has written.\n"
+              "capacity. Then the whole trace is replayed and timed, by one thread, with the pools and\n"
+              "with malloc alone: what one run of the program saves, and what it saves if its work is\n"
+              "repeated. Shares are of the processor time that kolk record has written.\n"
               "\n"
               "With -o pools.h, or any name that ends in .h, the result is a header for C and C++ that\n"
               "declares the pools.\n";
@@ -101,10 +102,24 @@ static void print_all(const cli_context *cli, const struct advisor *advisor) {
         fputs("That is no more than about 1 %: pools would not make this program faster.\n", cli->out);
 }
 
+/* Says first what needs no change to the program. */
+static void print_runs(const cli_context *cli, const struct trace *trace) {
+    if (trace->run_count == 0) {
+        fputs("kolk run -- ...: not measured. It needs no change to the program; kolk record --runs 5 -- ... measures "
+              "it.\n",
+              cli->out);
+        return;
+    }
+    struct range range = share_of_runs(trace);
+    fprintf(cli->out, "%skolk run -- ...: %.1f to %.1f %% less processor time, measured in %zu run%s%s\n",
+            cli_bold(cli), range.low, range.high, trace->run_count, trace->run_count == 1 ? "" : "s", cli_plain(cli));
+}
+
 static void print_text(const cli_context *cli, const struct advisor *advisor) {
     double pool_time = 0, malloc_time = 0;
     uint64_t pooled = 0;
     bool by_size = false;
+    print_runs(cli, &advisor->trace);
     fprintf(cli->out, "%s: %s allocations by %s sources\n", advisor->name, cli_count(advisor->sources.allocations).text,
             cli_count(advisor->sources.count).text);
     load_print_left_out(cli, &advisor->trace);

@@ -17,7 +17,7 @@ struct advisor {
     size_t count;
     uint64_t few_allocations; /* allocations of the sources that have too few for a pool */
     double program_ns;        /* processor time of the program; 0 if it is not known */
-    struct gain all;          /* of all pools together; only its samples are set */
+    struct gain all;          /* of all pools together; only its samples and operations are set */
 };
 
 /* Makes the advice for advisor->trace. If the result is not CLI_OK, a sentence has been printed. */

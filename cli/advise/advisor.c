@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "../print.h"
 #include "advise.h"
+#include "whole.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +54,25 @@ static int judge(struct advisor *advisor) {
     return done ? CLI_OK : no_memory(advisor);
 }
 
+/* Divides the gain of all pools among them, in proportion to their gains alone, where malloc was at its best. If these
+ * are not positive together, they stay as they are. */
+static void divide_gain(struct advisor *advisor) {
+    double first = 0, repeated = 0;
+    for (size_t i = 0; i < advisor->count; i++) {
+        const struct gain *gain = &advisor->advised[i].gain;
+        if (gain->samples == 0) continue;
+        first += gain_range(gain->first, gain->samples).median;
+        repeated += gain_range(gain->repeated, gain->samples).median;
+    }
+    if (first <= 0 || repeated <= 0) return;
+    for (size_t i = 0; i < advisor->count; i++) {
+        struct gain *gain = &advisor->advised[i].gain;
+        if (gain->samples == 0) continue;
+        share_take(gain, &advisor->all, gain_range(gain->first, gain->samples).median / first,
+                   gain_range(gain->repeated, gain->samples).median / repeated);
+    }
+}
+
 static int measure(const cli_context *cli, struct advisor *advisor) {
     struct gain_job *jobs = malloc((advisor->count + 1) * sizeof *jobs);
     if (!jobs) return no_memory(advisor);
@@ -63,21 +83,18 @@ static int measure(const cli_context *cli, struct advisor *advisor) {
             jobs[count++] = (struct gain_job){&advised->verdict, &advised->gain};
     }
     int code = gain_measure(cli, jobs, count);
+    if (code == CLI_OK) code = whole_measure(cli, &advisor->trace, &advisor->sources, jobs, count, &advisor->all);
     free(jobs);
-    if (code == CLI_OK) qsort(advisor->advised, advisor->count, sizeof *advisor->advised, by_gain);
-    return code;
-}
-
-static void add_gains(struct advisor *advisor) {
-    advisor->program_ns = share_program_ns(&advisor->trace);
-    for (size_t i = 0; i < advisor->count; i++)
-        if (advisor->advised[i].verdict.advice != ADVICE_LEAVE) share_add(&advisor->all, &advisor->advised[i].gain);
+    if (code != CLI_OK) return code;
+    qsort(advisor->advised, advisor->count, sizeof *advisor->advised, by_gain);
+    divide_gain(advisor);
+    return CLI_OK;
 }
 
 int advisor_make(const cli_context *cli, struct advisor *advisor) {
     int code = judge(advisor);
     if (code == CLI_OK) code = measure(cli, advisor);
-    if (code == CLI_OK) add_gains(advisor);
+    advisor->program_ns = share_program_ns(&advisor->trace);
     return code;
 }
 
@@ -152,9 +169,20 @@ static void write_source(cli_json *json, const struct advised *advised, double p
     cli_json_close(json, '}');
 }
 
+static void write_runs(cli_json *json, const struct trace *trace) {
+    struct range range = share_of_runs(trace);
+    cli_json_open(json, "kolk_run", '{');
+    cli_json_count(json, "runs", trace->run_count);
+    cli_json_number(json, "low_percent", range.low);
+    cli_json_number(json, "median_percent", range.median);
+    cli_json_number(json, "high_percent", range.high);
+    cli_json_close(json, '}');
+}
+
 void advisor_write(cli_json *json, const char *key, const struct advisor *advisor) {
     cli_json_open(json, key, '{');
     cli_json_text(json, "trace", advisor->name);
+    if (advisor->trace.run_count > 0) write_runs(json, &advisor->trace);
     cli_json_count(json, "allocations", advisor->sources.allocations);
     cli_json_count(json, "sources_found", advisor->sources.count);
     cli_json_count(json, "failed_left_out", advisor->trace.failed);

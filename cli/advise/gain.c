@@ -11,10 +11,10 @@
 #include "gain.h"
 #include "../measure.h"
 #include "../print.h"
+#include "supply.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #if defined(__GLIBC__)
 #include <malloc.h>
 #endif
@@ -24,15 +24,12 @@ static const uint64_t GAIN_TIME = UINT64_C(1500000000); /* of all children, for 
 enum { ROUNDS_LEAST = 3, ROUNDS_MOST = 101 };
 
 enum { MALLOC_ALIGN = 16 };
-enum { SIDE_MALLOC = ADVICE_LEAVE }; /* the other sides are the values of enum advice */
 
 struct side {
     const struct verdict *verdict;
     void **places; /* of the objects, by number */
     size_t alive;
-    kolk_pool pool;
-    kolk_shared shared;
-    kolk_shared_local local;
+    struct supply supply;
 };
 
 /* ---- Playing ----------------------------------------------------------------------------------------------------- */
@@ -41,20 +38,16 @@ struct side {
 static inline void *take(struct side *side, int from, size_t size) {
     uint32_t align = side->verdict->align;
     void *block = NULL;
-    if (from == SIDE_MALLOC && align > MALLOC_ALIGN) return posix_memalign(&block, align, size) == 0 ? block : NULL;
-    if (from == SIDE_MALLOC) return malloc(size);
-    return from == ADVICE_SHARED ? kolk_shared_alloc(&side->local) : kolk_pool_alloc(&side->pool);
+    if (from == SUPPLY_MALLOC && align > MALLOC_ALIGN) return posix_memalign(&block, align, size) == 0 ? block : NULL;
+    if (from == SUPPLY_MALLOC) return malloc(size);
+    return supply_take(&side->supply, from);
 }
 
 static inline void give(struct side *side, int from, void *object, size_t alive) {
-    if (from == SIDE_MALLOC)
+    if (from == SUPPLY_MALLOC)
         free(object);
-    else if (from == ADVICE_SHARED)
-        kolk_shared_free(&side->local, object);
-    else if (from == ADVICE_POOL)
-        kolk_pool_free(&side->pool, object);
-    else if (alive == 0)
-        kolk_pool_clear(&side->pool);
+    else
+        supply_give(&side->supply, from, object, alive);
 }
 
 /* Plays the operations from `from` to `to`. */
@@ -77,7 +70,7 @@ static inline bool play(struct side *side, int source_of, size_t from, size_t to
 }
 
 static bool play_malloc(struct side *side, size_t from, size_t to) {
-    return play(side, SIDE_MALLOC, from, to);
+    return play(side, SUPPLY_MALLOC, from, to);
 }
 
 static bool play_pool(struct side *side, size_t from, size_t to) {
@@ -96,7 +89,7 @@ static bool (*const players[])(struct side *, size_t, size_t) = {
     [ADVICE_POOL] = play_pool,
     [ADVICE_SHARED] = play_shared,
     [ADVICE_ARENA] = play_arena,
-    [SIDE_MALLOC] = play_malloc,
+    [SUPPLY_MALLOC] = play_malloc,
 };
 
 /* ---- Memory ------------------------------------------------------------------------------------------------------ */
@@ -130,15 +123,6 @@ static uint64_t malloc_bytes(const struct side *side) {
     return most;
 }
 
-static uint64_t pool_bytes(const struct side *side) {
-    kolk_stats stats;
-    if (side->verdict->advice == ADVICE_SHARED)
-        kolk_shared_stats(&side->shared, &stats);
-    else
-        kolk_pool_stats(&side->pool, &stats);
-    return stats.bytes_committed;
-}
-
 /* ---- Measuring --------------------------------------------------------------------------------------------------- */
 
 enum { POOL, MALLOC, SIDES };
@@ -156,55 +140,8 @@ struct input {
     size_t number; /* of the child */
 };
 
-static bool is_sound(const struct side *side) {
-    if (side->verdict->advice == ADVICE_SHARED)
-        return kolk_shared_count(&side->shared) == 0 && kolk_shared_is_valid(&side->shared);
-    return kolk_pool_count(&side->pool) == 0 && kolk_pool_is_valid(&side->pool);
-}
-
-static const char *make(struct side *side) {
-    const struct verdict *verdict = side->verdict;
-    kolk_status status;
-    if (verdict->advice == ADVICE_SHARED) {
-        kolk_shared_desc desc = {.object_size = verdict->source->most,
-                                 .object_align = verdict->align,
-                                 .capacity = verdict->capacity,
-                                 .max_threads = verdict->max_threads};
-        status = kolk_shared_init(&side->shared, &desc);
-        if (status == KOLK_OK) status = kolk_shared_local_init(&side->local, &side->shared);
-    } else {
-        kolk_pool_desc desc = verdict_pool(verdict, verdict->order);
-        status = kolk_pool_init(&side->pool, &desc);
-    }
-    return status == KOLK_OK ? NULL : kolk_status_text(status);
-}
-
 static int player_of(const struct side *side, size_t which) {
-    return which == POOL ? (int)side->verdict->advice : SIDE_MALLOC;
-}
-
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
-}
-
-/* Makes malloc as it is in a new process: its free pages belong to the system, and so will those that are freed. */
-static void renew_heap(void) {
-#if defined(__GLIBC__)
-    mallopt(M_TRIM_THRESHOLD, 128 * 1024);
-    malloc_trim(0);
-#endif
-}
-
-/* Does what the first pool of a process does once, so that no source pays for it. */
-static void begin_kolk(const struct verdict *verdict) {
-    kolk_pool pool = {0};
-    kolk_pool_desc desc = verdict_pool(verdict, KOLK_REUSE_LIFO);
-    desc.capacity = 1;
-    void *object = kolk_pool_init(&pool, &desc) == KOLK_OK ? kolk_pool_alloc(&pool) : NULL;
-    if (object) kolk_pool_free(&pool, object);
-    kolk_pool_deinit(&pool);
+    return which == POOL ? (int)side->verdict->advice : SUPPLY_MALLOC;
 }
 
 /* Reads the operations, so that the first side does not wait for them longer than the second. */
@@ -223,14 +160,14 @@ static bool finish(struct side *side, int which) {
 /* Plays the first pass, to the end of the program. */
 static const char *play_first(struct side *side, int which, double *ns) {
     read_ops(side->verdict->source);
-    double begin = now();
-    if (which != SIDE_MALLOC) {
-        const char *problem = make(side);
+    double begin = supply_now();
+    if (which != SUPPLY_MALLOC) {
+        const char *problem = supply_init(&side->supply);
         if (problem) return problem;
     }
     if (!players[which](side, 0, side->verdict->source->count))
-        return which == SIDE_MALLOC ? "there is no memory to replay it" : "a pool of the capacity was full";
-    *ns = now() - begin;
+        return which == SUPPLY_MALLOC ? "there is no memory to replay it" : "a pool of the capacity was full";
+    *ns = supply_now() - begin;
     return finish(side, which) ? NULL : "there is no memory to replay it";
 }
 
@@ -238,12 +175,12 @@ static const char *play_repeated(struct side *side, double *ns) {
     double times[SIDES][ROUNDS_MOST];
     const struct source *source = side->verdict->source;
     size_t round = 0, to = source->count + source->left;
-    for (double end = now() + (double)ROUNDS_TIME; round < ROUNDS_LEAST || (round < ROUNDS_MOST && now() < end);
-         round++) {
+    for (double end = supply_now() + (double)ROUNDS_TIME;
+         round < ROUNDS_LEAST || (round < ROUNDS_MOST && supply_now() < end); round++) {
         for (size_t i = 0; i < SIDES; i++) {
-            double begin = now();
+            double begin = supply_now();
             if (!players[player_of(side, i)](side, 0, to)) return "there is no memory to replay it";
-            times[i][round] = now() - begin;
+            times[i][round] = supply_now() - begin;
         }
     }
     for (size_t i = 0; i < SIDES; i++) ns[i] = cli_quantile(times[i], round, 0.5);
@@ -252,16 +189,16 @@ static const char *play_repeated(struct side *side, double *ns) {
 
 static const char *measure(struct side *side, size_t number, struct sample *sample) {
     const char *problem = NULL;
-    begin_kolk(side->verdict);
-    renew_heap();
+    supply_begin_kolk(side->verdict);
+    supply_renew_malloc();
     for (size_t i = 0; !problem && i < SIDES; i++) {
         size_t which = (i + number) % SIDES;
         problem = play_first(side, player_of(side, which), &sample->first[which]);
     }
     if (!problem) problem = play_repeated(side, sample->repeated);
     if (problem) return problem;
-    if (!is_sound(side)) return "the pool is not valid any more";
-    sample->pool_bytes = pool_bytes(side);
+    if (!supply_is_sound(&side->supply)) return "the pool is not valid any more";
+    sample->pool_bytes = supply_bytes(&side->supply);
     if (number > 0) return NULL;
     sample->malloc_bytes = malloc_bytes(side);
     return sample->malloc_bytes > 0 ? NULL : "there is no memory to replay it";
@@ -270,15 +207,13 @@ static const char *measure(struct side *side, size_t number, struct sample *samp
 static void work(const void *input, void *result) {
     const struct input *given = input;
     struct sample *sample = result;
-    struct side side = {.verdict = given->verdict};
+    struct side side = {.verdict = given->verdict, .supply = {.verdict = given->verdict}};
     size_t bytes = ((size_t)side.verdict->source->peak + 1) * sizeof *side.places;
     side.places = malloc(bytes);
     if (side.places) memset(side.places, 0xff, bytes); /* touched before anything is timed */
     sample->problem = side.places ? measure(&side, given->number, sample) : "there is no memory to replay it";
     free(side.places);
-    kolk_shared_local_deinit(&side.local);
-    kolk_shared_deinit(&side.shared);
-    kolk_pool_deinit(&side.pool);
+    supply_deinit(&side.supply);
 }
 
 /* ---- Intervals --------------------------------------------------------------------------------------------------- */

@@ -10,7 +10,7 @@
 #include "verdict.h"
 
 enum {
-    GAIN_SAMPLES = 11, /* child processes that measure, one after another */
+    GAIN_SAMPLES = 21, /* child processes that measure, one after another */
     GAIN_LEAST = 6     /* with fewer samples, no interval encloses the median at 95 % */
 };
 

@@ -1,5 +1,8 @@
 /* share.c: see share.h. */
 #include "share.h"
+#include "../measure.h"
+
+_Static_assert((int)TRACE_RUNS_MOST <= (int)GAIN_SAMPLES, "gain_range takes no more");
 
 static const double SMALL = 0.01;
 
@@ -8,12 +11,20 @@ double share_program_ns(const struct trace *trace) {
     return (double)(trace->processor_ns - trace->recording_ns);
 }
 
-void share_add(struct gain *all, const struct gain *gain) {
-    bool is_first = all->samples == 0;
-    if (is_first || gain->samples < all->samples) all->samples = gain->samples;
-    for (size_t i = 0; i < all->samples; i++) {
-        all->first[i] = gain->first[i] + (is_first ? 0 : all->first[i]);
-        all->repeated[i] = gain->repeated[i] + (is_first ? 0 : all->repeated[i]);
+struct range share_of_runs(const struct trace *trace) {
+    double plain[TRACE_RUNS_MOST], saved[TRACE_RUNS_MOST];
+    for (size_t i = 0; i < trace->run_count; i++) plain[i] = (double)trace->runs[i].plain_ns;
+    double median = cli_quantile(plain, trace->run_count, 0.5);
+    for (size_t i = 0; i < trace->run_count; i++)
+        saved[i] = 100 * ((double)trace->runs[i].plain_ns - (double)trace->runs[i].kolk_ns) / (median > 0 ? median : 1);
+    return gain_range(saved, trace->run_count);
+}
+
+void share_take(struct gain *part, const struct gain *whole, double first, double repeated) {
+    part->samples = whole->samples;
+    for (size_t i = 0; i < whole->samples; i++) {
+        part->first[i] = whole->first[i] * first;
+        part->repeated[i] = whole->repeated[i] * repeated;
     }
 }
 

@@ -139,6 +139,7 @@ static bool make_sources(struct finder *finder) {
     if (!finder->owners || !sources->sources || !sources->places) return false;
     for (uint32_t site = 0; site < count; site++) {
         uint32_t first = first_of(finder, site);
+        if (first == site) sources->sources[sources->count].number = (uint32_t)sources->count;
         finder->owners[site] = first == site ? (uint32_t)sources->count++ : finder->owners[first];
         sources->sources[finder->owners[site]].site_count++;
     }
@@ -252,6 +253,7 @@ static void share_out(const struct finder *finder, uint32_t *owners) {
         uint32_t *owner = &owners[op->block];
         if (op->kind == TRACE_ALLOC) {
             *owner = finder->owners[groups_find(&finder->sites, op->caller, op->size)];
+            finder->sources->owners[i] = *owner;
             add_op(&sources[*owner], op->block, op->thread, false);
             count_functions(&sources[*owner], op);
         } else if (*owner != NOBODY) {
@@ -272,7 +274,8 @@ static bool collect_ops(const struct finder *finder) {
     struct sources *sources = finder->sources;
     uint32_t *owners = malloc(((size_t)finder->trace->blocks + 1) * sizeof *owners);
     sources->ops = malloc((2 * (size_t)sources->allocations + 1) * sizeof *sources->ops);
-    bool done = owners && sources->ops;
+    sources->owners = malloc((finder->trace->count + 1) * sizeof *sources->owners);
+    bool done = owners && sources->ops && sources->owners;
     struct source_op *next = sources->ops;
     for (size_t i = 0; done && i < sources->count; i++) {
         sources->sources[i].ops = next;
@@ -332,6 +335,7 @@ bool sources_find(struct sources *sources, const struct trace *trace) {
 void sources_free(struct sources *sources) {
     free(sources->sources);
     free(sources->ops);
+    free(sources->owners);
     free(sources->places);
     *sources = (struct sources){0};
 }

@@ -38,6 +38,7 @@ struct place {
 };
 
 struct source {
+    uint32_t number;    /* in sources.owners */
     const char *frames; /* those of the site with most allocations: its first `length` bytes identify it */
     size_t length;
     size_t innermost;     /* bytes of `frames` before the frame that identifies it */
@@ -71,6 +72,7 @@ struct sources {
     struct source *sources; /* the source with the most allocations comes first */
     size_t count;
     uint64_t allocations; /* of all sources */
+    uint32_t *owners;     /* by operation of the trace: the number of its source; only set for TRACE_ALLOC */
     struct source_op *ops;
     struct place *places;
 };

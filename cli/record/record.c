@@ -7,6 +7,7 @@
  *                                                            program.c: its start, its signals, its end
  */
 #define _GNU_SOURCE
+#include "../measure.h"
 #include "../run/preload.h"
 #include "cli.h"
 #include "print.h"
@@ -24,16 +25,20 @@
 #include <unistd.h>
 
 #define LIBRARY "libkolk-record.so"
+#define MALLOC  "libkolk-malloc.so"
 
-static bool is_quiet, is_twice;
+static bool is_quiet;
+static uint64_t runs; /* 0: the program runs only once, and is recorded */
 
 static const cli_option options[] = {
     {.name = "quiet", .letter = 'q', .kind = CLI_FLAG, .value = &is_quiet, .help = "no summary at the end"},
-    {.name = "twice",
-     .letter = 't',
-     .kind = CLI_FLAG,
-     .value = &is_twice,
-     .help = "run it without recording first, to know the processor time that it takes"},
+    {.name = "runs",
+     .letter = 'r',
+     .kind = CLI_COUNT,
+     .argument = "N",
+     .value = &runs,
+     .most = TRACE_RUNS_MOST,
+     .help = "first measure N runs of it as it is, and N with kolk as its malloc"},
     {0},
 };
 
@@ -42,7 +47,7 @@ struct recording {
     char own_path[PATH_MAX];
     int descriptor;
     struct output output;
-    struct program plain; /* with --twice: the run that is not recorded */
+    struct program plain; /* with --runs: their medians; the status is that of the last run */
     struct program program;
     struct writer writer;
 };
@@ -99,7 +104,7 @@ static void say_summary(const struct recording *recording) {
     fprintf(stderr, "kolk: %s: %s operations of %s thread%s, %s stack%s, %s; ", recording->path,
             cli_count(writer->operations).text, cli_count(writer->threads).text, writer->threads == 1 ? "" : "s",
             cli_count(stacks).text, stacks == 1 ? "" : "s", cli_bytes(recording->output.bytes).text);
-    if (is_twice)
+    if (runs > 0)
         fprintf(stderr, "%.1f ms of processor time without recording\n", (double)recording->plain.processor_ns / 1e6);
     else
         fprintf(stderr, "%.1f ms of processor time, of which recording took %.1f\n",
@@ -110,7 +115,7 @@ static void say_summary(const struct recording *recording) {
 static int end(struct recording *recording) {
     const char *nothing = why_nothing(recording->writer.wire);
     uint64_t recording_ns = __atomic_load_n(&recording->writer.wire->recording_ns, __ATOMIC_RELAXED);
-    writer_end(&recording->writer, is_twice ? &recording->plain : &recording->program, is_twice ? 0 : recording_ns);
+    writer_end(&recording->writer, runs > 0 ? &recording->plain : &recording->program, runs > 0 ? 0 : recording_ns);
     if (!is_quiet) say_signal(recording, &recording->program);
     if (nothing) {
         output_drop(&recording->output);
@@ -130,21 +135,62 @@ static int end(struct recording *recording) {
 
 /* ---- The verb ---------------------------------------------------------------------------------------------------- */
 
-/* Runs the program without recording, before LD_PRELOAD is set. Returns its exit code if a signal has ended it. */
-static int run_plain(struct recording *recording, char **arguments) {
-    int error = program_start(&recording->plain, arguments, -1);
+/* Runs the program without recording. Returns its exit code if a signal has ended it. */
+static int run_unrecorded(struct recording *recording, char **arguments) {
+    struct program *program = &recording->plain;
+    int error = program_start(program, arguments, -1);
     if (error) return preload_cannot_run(recording->name, error);
-    program_wait(&recording->plain);
-    if (!WIFSIGNALED(recording->plain.status)) return CLI_OK;
-    say_signal(recording, &recording->plain);
-    return program_exit_code(&recording->plain);
+    program_wait(program);
+    if (!WIFSIGNALED(program->status)) return CLI_OK;
+    say_signal(recording, program);
+    return program_exit_code(program);
+}
+
+/* The same with kolk as its malloc. Leaves LD_PRELOAD as it was. */
+static int run_with_kolk(struct recording *recording, char **arguments) {
+    const char *others = getenv("LD_PRELOAD");
+    char *before = others ? strdup(others) : NULL;
+    int code = others && !before ? cli_fail(CLI_FAILED, "there is no memory") : preload_library(MALLOC);
+    if (code == CLI_OK) {
+        code = run_unrecorded(recording, arguments);
+        if (before)
+            setenv("LD_PRELOAD", before, 1);
+        else
+            unsetenv("LD_PRELOAD");
+    }
+    free(before);
+    return code;
+}
+
+/* Measures the runs of --runs, in turn, before LD_PRELOAD is set. Which way is first alternates. */
+static int measure_runs(struct recording *recording, char **arguments) {
+    struct writer *writer = &recording->writer;
+    double processor[TRACE_RUNS_MOST], wall[TRACE_RUNS_MOST];
+    for (; writer->run_count < runs; writer->run_count++) {
+        size_t number = writer->run_count;
+        for (size_t i = 0; i < 2; i++) {
+            bool kolk = (i + number) % 2 == 1;
+            int code = (kolk ? run_with_kolk : run_unrecorded)(recording, arguments);
+            if (code != CLI_OK) return code;
+            if (kolk) {
+                writer->runs[number].kolk_ns = recording->plain.processor_ns;
+                continue;
+            }
+            writer->runs[number].plain_ns = recording->plain.processor_ns;
+            processor[number] = (double)recording->plain.processor_ns;
+            wall[number] = (double)recording->plain.wall_ns;
+        }
+    }
+    recording->plain.processor_ns = (uint64_t)cli_quantile(processor, writer->run_count, 0.5);
+    recording->plain.wall_ns = (uint64_t)cli_quantile(wall, writer->run_count, 0.5);
+    return CLI_OK;
 }
 
 /* Does what must be done before the program is recorded. */
 static int prepare(struct recording *recording, char **arguments) {
     if (!output_open(&recording->output, recording->path))
         return cli_fail(CLI_FAILED, "%s: cannot be written: %s", recording->path, strerror(recording->output.error));
-    int code = is_twice ? run_plain(recording, arguments) : CLI_OK;
+    int code = measure_runs(recording, arguments);
     if (code == CLI_OK) code = preload_library(LIBRARY);
     if (code == CLI_OK) code = make_wire(recording);
     if (code != CLI_OK) output_drop(&recording->output);
@@ -207,9 +253,11 @@ const cli_verb cli_record = {
                "\n"
                "The trace ends with the processor time of the program, for kolk advise. What\n"
                "recording takes is subtracted as far as it can be measured. A program that\n"
-               "allocates all the time still seems slower than it is. With --twice it runs\n"
-               "once more, before, and the time is that of this run: for programs that may be\n"
-               "repeated, and do not read from a terminal or a pipe.\n"
+               "allocates all the time still seems slower than it is. With --runs 5 it runs ten\n"
+               "times more, before: as it is, and with kolk as its malloc, in turn. The time is\n"
+               "then the median of the runs as it is, and kolk advise tells what kolk run saves.\n"
+               "This is for programs that may be repeated, and do not read from a terminal or a\n"
+               "pipe. Whatever they write is written each time.\n"
                "\n"
                "The exit code is the program's: 128 and the number of the signal that ended it,\n"
                "127 if it is not found, 126 if it cannot be run. Signals go to the program; the\n"

@@ -195,6 +195,13 @@ static void write_ran(struct writer *writer, const struct program *program, uint
     writer->output->used += (size_t)(at - begin);
 }
 
+/* Writes "= Run PLAIN KOLK". */
+static void write_run(struct writer *writer, const struct trace_run *run) {
+    char *begin = output_room(writer->output, 256);
+    char *at = put_size(put_hex(put(begin, "= Run "), run->plain_ns), run->kolk_ns);
+    writer->output->used += (size_t)(at - begin);
+}
+
 void writer_end(struct writer *writer, const struct program *program, uint64_t recording_ns) {
     static const char end[] = "= End\n";
     __atomic_store_n(&writer->has_ended, 1, __ATOMIC_SEQ_CST);
@@ -202,6 +209,7 @@ void writer_end(struct writer *writer, const struct program *program, uint64_t r
     wire_wake(&writer->wire->asleep);
     pthread_join(writer->reader, NULL);
     calls_write(&writer->calls, writer->output);
+    for (size_t i = 0; i < writer->run_count; i++) write_run(writer, &writer->runs[i]);
     write_ran(writer, program, recording_ns);
     output_text(writer->output, end, sizeof end - 1);
     free(writer->known);

@@ -5,6 +5,7 @@
 #include "calls.h"
 #include "output.h"
 #include "program.h"
+#include "../replay/trace.h"
 
 #include <pthread.h>
 
@@ -14,6 +15,8 @@ struct writer {
     uint32_t has_ended; /* the program has ended, and writes no more */
     uint64_t operations, threads;
     struct calls calls;
+    struct trace_run runs[TRACE_RUNS_MOST]; /* measured before, without recording */
+    size_t run_count;
     pthread_t reader;    /* the reading thread, which owns the members below */
     uint64_t head, tail; /* words available; words read */
     uint32_t thread;     /* of the previous operation; UINT32_MAX: none */

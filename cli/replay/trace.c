@@ -310,10 +310,22 @@ static bool end_run(struct reader *reader, struct span line) {
            parse_number(reader, wall, &trace->wall_ns);
 }
 
+static bool add_run(struct reader *reader, struct span line) {
+    struct trace *trace = reader->trace;
+    struct span rest = line, kolk = take_last(&rest);
+    if (memchr(rest.text, ' ', rest.length) || rest.length == 0)
+        return fail(reader, "expected '= Run PLAIN KOLK', not '%s' behind '= Run'", quoted(line).text);
+    if (trace->run_count == TRACE_RUNS_MOST)
+        return fail(reader, "a trace may have no more than %d lines '= Run'", TRACE_RUNS_MOST);
+    struct trace_run *run = &trace->runs[trace->run_count++];
+    return parse_number(reader, rest, &run->plain_ns) && parse_number(reader, kolk, &run->kolk_ns);
+}
+
 static bool read_line(struct reader *reader, struct span line) {
     struct record record;
     if (take_first(&line, "= Thread")) return change_thread(reader, line);
     if (take_first(&line, "= Call")) return define_call(reader, line);
+    if (take_first(&line, "= Run")) return add_run(reader, line);
     if (take_first(&line, "= Ran")) return end_run(reader, line);
     return parse_line(reader, line, &record) && apply(reader, &record);
 }

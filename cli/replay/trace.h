@@ -18,6 +18,8 @@
  *     = Thread NUMBER              the operations that follow were done by this thread, until the next such line
  *     = Call CALLER FRAMES         the stack of a CALLER, here a word, in any line: functions, the innermost first,
  *                                  with " < " between them
+ *     = Run PLAIN KOLK             nanoseconds of processor time: of a run of the program as it is, and of one under
+ *                                  libkolk-malloc.so, neither of them recorded; up to 21 such lines
  *     = Ran PROCESSOR RECORDING WALL     nanoseconds: the processor time that the program took, how much of that was
  *                                  for recording (0 if it is that of a run without recording), and the time that passed
  *
@@ -41,6 +43,7 @@
 #include <stdio.h>
 
 enum { TRACE_OPS_MOST = 1 << 26 }; /* 1.5 GiB of them */
+enum { TRACE_RUNS_MOST = 21 };
 enum { TRACE_THREAD_MOST = UINT16_MAX };
 #define TRACE_SIZE_MOST (UINT64_C(1) << 47) /* bytes per block; no address space has more */
 
@@ -61,6 +64,11 @@ typedef struct trace_op {
     uint32_t more; /* COUNT or ALIGNMENT, or UINT32_MAX if it is larger; 0 if there is none */
 } trace_op;
 
+/* Processor times of two runs, one after the other. */
+struct trace_run {
+    uint64_t plain_ns, kolk_ns;
+};
+
 /* If it is all zero, the trace is empty. */
 struct trace {
     trace_op *ops;
@@ -69,6 +77,9 @@ struct trace {
     char **names;     /* of the callers: the FRAMES, or CALLER itself; "" if the caller is missing */
     uint64_t failed;  /* allocations that returned NULL */
     uint64_t unknown; /* frees and reallocs of blocks from before the recording */
+
+    struct trace_run runs[TRACE_RUNS_MOST];
+    size_t run_count;
 
     /* From "= Ran"; 0 if there is no such line: */
     uint64_t processor_ns; /* of the program, recording included */

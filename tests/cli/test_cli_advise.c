@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "advise/share.h"
+#include "advise/whole.h"
 #include "failing_malloc.h"
 #include "measure.h"
 
@@ -558,6 +559,74 @@ static void a_capacity_is_proved(void **state) {
     }
 }
 
+/* A trace with all kinds of operations, of a pool, an arena and blocks that come from malloc in any case. */
+static void write_program(void) {
+    for (unsigned i = 0; i < 200; i++) {
+        unsigned long object = begin("pooled", 32);
+        begin("arena", 48);
+        line("@ other * 0x%lx 0x2 0x%x\n@ other - 0x%lx\n", object + 100000, 8 + i, object + 100000);
+        line("@ other %% 0x%lx 0x80 0x%x\n@ other < 0x%lx\n", object + 200000, 8 + i, object + 200000);
+        line("@ other > 0x%lx 0x%x\n< (nil)\n@ other > 0x%lx 0x10\n", object + 300000, 0U, object + 400000);
+        line("@ other - 0x%lx\n", object + 300000);
+        if (i == 100) line("@ grow < 0x%lx\n@ grow > 0x%lx 0x1000\n", object, object + 500000);
+        if (i % 2) line("@ end - 0x%lx\n", object);
+    }
+}
+
+static int measure_whole(struct verdict *verdicts, size_t count, struct gain *gain) {
+    struct gain_job jobs[4];
+    cli_context cli = {.out = stdout};
+    for (size_t i = 0; i < count; i++) jobs[i] = (struct gain_job){&verdicts[i], NULL};
+    return whole_measure(&cli, &trace, &sources, jobs, count, gain);
+}
+
+/* Finds the pools of write_program: 32 and 48 bytes. */
+static void find_pools(struct verdict *verdicts) {
+    write_program();
+    find();
+    for (size_t i = 0; i < sources.count; i++) {
+        const struct source *source = &sources.sources[i];
+        if (source->least == source->most && (source->most == 32 || source->most == 48))
+            assert_true(verdict_of(&verdicts[source->most == 48], source, NULL, 0));
+    }
+    assert_int_equal(verdicts[0].advice, ADVICE_POOL);
+    assert_int_equal(verdicts[1].advice, ADVICE_ARENA);
+}
+
+static void the_whole_program_is_played(void **state) {
+    (void)state;
+    struct verdict verdicts[2];
+    struct gain gain;
+    find_pools(verdicts);
+    assert_int_equal(measure_whole(verdicts, 0, &gain), CLI_OK);
+    assert_int_equal(gain.samples, 0);
+    assert_int_equal(measure_whole(verdicts, 2, &gain), CLI_OK);
+    assert_true(gain.samples >= GAIN_LEAST);
+    uint64_t kinds[] = {[TRACE_ALLOC] = 0, [TRACE_FREE] = 0, [TRACE_REALLOC] = 0};
+    for (size_t i = 0; i < trace.count; i++) kinds[trace.ops[i].kind]++;
+    assert_int_equal(kinds[TRACE_REALLOC], 201);
+    assert_int_equal(gain.operations, 2 * kinds[TRACE_ALLOC] + kinds[TRACE_REALLOC]);
+
+    /* The objects come from these pools, and from no others. */
+    for (size_t i = 0; i < 2; i++) {
+        uint32_t capacity = verdicts[i].capacity;
+        verdicts[i].capacity = i == 0 ? 64 : 199;
+        assert_int_equal(measure_whole(verdicts, 2, &gain), CLI_FAILED);
+        verdicts[i].capacity = capacity;
+    }
+}
+
+static void no_memory_for_the_whole_is_told(void **state) {
+    (void)state;
+    struct verdict verdicts[2];
+    struct gain gain;
+    find_pools(verdicts);
+    for (unsigned long n = 1; n <= 8; n++) {
+        fail_nth(n);
+        assert_int_equal(measure_whole(verdicts, 2, &gain), CLI_FAILED);
+    }
+}
+
 /* For each count of samples, the interval is the smallest one by order that contains the median at 95 %. */
 static void an_interval_contains_the_median(void **state) {
     (void)state;
@@ -590,16 +659,14 @@ static void assert_share(const struct gain *gain, double program_ns, const char 
 
 static void gains_are_shares_of_the_programs_time(void **state) {
     (void)state;
-    struct gain all = {.samples = 0}, one = {.samples = 3, .first = {3e6, 1e6, 2e6}, .repeated = {5e6, 4e6, 6e6}};
-    struct gain other = {.samples = 2, .first = {-4e6, 1e6}, .repeated = {4e6, 4.5e6}};
-    share_add(&all, &one);
-    assert_share(&all, 0, "1.0 to 3.0 ms of processor time in one run, 4.0 to 6.0 ms if its work is repeated");
-    assert_share(&all, 200e6,
+    struct gain one = {.samples = 3, .first = {3e6, 1e6, 2e6}, .repeated = {5e6, 4e6, 6e6}};
+    assert_share(&one, 0, "1.0 to 3.0 ms of processor time in one run, 4.0 to 6.0 ms if its work is repeated");
+    assert_share(&one, 200e6,
                  "0.5 to 1.5 % of the program's processor time in one run, 2.0 to 3.0 % if its work is repeated");
-    share_add(&all, &other);
-    assert_int_equal(all.samples, 2);
-    assert_share(&all, 200e6,
-                 "-0.5 to 1.0 % of the program's processor time in one run, 4.2 to 4.5 % if its work is repeated");
+    struct gain part = {.samples = 1};
+    share_take(&part, &one, 0.5, 0.25);
+    assert_int_equal(part.samples, 3);
+    assert_share(&part, 0, "0.5 to 1.5 ms of processor time in one run, 1.0 to 1.5 ms if its work is repeated");
 
     one = (struct gain){.samples = 1, .first = {0.9e6}, .repeated = {0.9e6}};
     assert_true(share_is_small(&one, 100e6));
@@ -612,6 +679,13 @@ static void gains_are_shares_of_the_programs_time(void **state) {
 
     one = (struct gain){.samples = 1, .first = {-0.04e6}, .repeated = {-0.06e6}};
     assert_share(&one, 0, "0.0 to 0.0 ms of processor time in one run, -0.1 to -0.1 ms if its work is repeated");
+
+    struct trace runs = {.runs = {{200, 100}, {100, 90}, {100, 120}},
+                         .run_count = 3}; /* in percent of the median, 100 */
+    struct range range = share_of_runs(&runs);
+    assert_true(range.low == -20 && range.median == 10 && range.high == 100);
+    runs = (struct trace){.run_count = 1};
+    assert_true(share_of_runs(&runs).median == 0);
 
     struct trace run = {.processor_ns = 300, .recording_ns = 100};
     assert_true(share_program_ns(&run) == 200);
@@ -673,6 +747,8 @@ int main(void) {
         cmocka_unit_test_teardown(many_threads_get_a_shared_pool_for_as_many, clean_up),
         cmocka_unit_test_teardown(the_order_is_chosen_by_what_is_sparse, clean_up),
         cmocka_unit_test_teardown(a_capacity_is_proved, clean_up),
+        cmocka_unit_test_teardown(the_whole_program_is_played, clean_up),
+        cmocka_unit_test_teardown(no_memory_for_the_whole_is_told, clean_up),
         cmocka_unit_test(an_interval_contains_the_median),
         cmocka_unit_test(gains_are_shares_of_the_programs_time),
         cmocka_unit_test_teardown(no_memory_is_told, clean_up),

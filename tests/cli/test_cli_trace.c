@@ -166,6 +166,14 @@ static void times_are_kept(void **state) {
     trace_free(&trace);
     trace = read_text("= Start\n= End\n");
     assert_int_equal(trace.processor_ns, 0);
+    assert_int_equal(trace.run_count, 0);
+    trace_free(&trace);
+    trace = read_text("= Start\n= Run 3b9aca00 10\n= Run 0x1 ffffffffffffffff\n= End\n");
+    assert_int_equal(trace.run_count, 2);
+    assert_int_equal(trace.runs[0].plain_ns, 1000000000);
+    assert_int_equal(trace.runs[0].kolk_ns, 16);
+    assert_int_equal(trace.runs[1].plain_ns, 1);
+    assert_int_equal(trace.runs[1].kolk_ns, UINT64_MAX);
     trace_free(&trace);
 }
 
@@ -173,6 +181,8 @@ static void times_are_kept(void **state) {
 
 #define NOT_A_LINE(line, text)                                                                                         \
     "line " line ": expected '@ CALLER + ADDRESS SIZE' or its like, as glibc's mtrace writes it, not '" text "'"
+
+#define RUN "= Run 1 1\n= Run 1 1\n= Run 1 1\n"
 
 static void each_fault_has_its_sentence(void **state) {
     (void)state;
@@ -208,6 +218,12 @@ static void each_fault_has_its_sentence(void **state) {
         {"= Thread one\n", "line 1: 'one' is not a hexadecimal number of 64 bits"},
         {"= Thread\n", NOT_A_LINE("1", "= Thread")},
         {"= Call 7\n", "line 1: expected '= Call CALLER FRAMES', not '7' behind '= Call'"},
+        {"= Run\n", NOT_A_LINE("1", "= Run")},
+        {"= Run 1\n", "line 1: expected '= Run PLAIN KOLK', not '1' behind '= Run'"},
+        {"= Run 1 2 3\n", "line 1: expected '= Run PLAIN KOLK', not '1 2 3' behind '= Run'"},
+        {"= Run x 2\n", "line 1: 'x' is not a hexadecimal number of 64 bits"},
+        {"= Run 2 x\n", "line 1: 'x' is not a hexadecimal number of 64 bits"},
+        {RUN RUN RUN RUN RUN RUN RUN "= Run 1 1\n", "line 22: a trace may have no more than 21 lines '= Run'"},
         {"= Ran\n", NOT_A_LINE("1", "= Ran")},
         {"= Ran 1 2\n", "line 1: expected '= Ran PROCESSOR RECORDING WALL', not '1 2' behind '= Ran'"},
         {"= Ran 1 2 3 4\n", "line 1: expected '= Ran PROCESSOR RECORDING WALL', not '1 2 3 4' behind '= Ran'"},

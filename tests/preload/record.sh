@@ -306,19 +306,38 @@ times() {
     echo "$way: $used ns"
   done
 
-  # With --twice, the times are those of a run without recording, before.
-  ends 0 "$KOLK" record --twice -o "$trace" -- bash -c 'echo "run: ${LD_PRELOAD:-plain} ${KOLK_RECORD:-alone}"'
-  [[ $(grep -c '^run: ' "$work/out") == 2 && $(head -n 1 "$work/out") == "run: plain alone" ]] ||
-    fail "--twice: $(cat "$work/out")"
+  # With --runs, the program runs before: as it is, and with kolk, in turn. The time is the median of those as it is.
+  ends 0 "$KOLK" record --runs 3 -o "$trace" -- bash -c 'p=${LD_PRELOAD##*/}; echo "run: ${p:-plain} ${KOLK_RECORD:-alone}"'
+  sed 's/record.so [0-9].*/record/' "$work/out" > "$work/ways"
+  diff - "$work/ways" << 'END' || fail "--runs: these are not its runs"
+run: plain alone
+run: libkolk-malloc.so alone
+run: libkolk-malloc.so alone
+run: plain alone
+run: plain alone
+run: libkolk-malloc.so alone
+run: libkolk-record
+END
   is '[0-9.]+ ms of processor time without recording$' "$work/err"
   zstd -dcq "$trace" > "$work/text"
   is '^= Ran [1-9a-f][0-9a-f]* 0 [1-9a-f][0-9a-f]*$' "$work/text"
+  [[ $(grep -Ec '^= Run [1-9a-f][0-9a-f]* [1-9a-f][0-9a-f]*$' "$work/text") == 3 ]] || fail "--runs: not three lines"
+  [[ $(awk '$2 == "Run" { print length($3), $3 }' "$work/text" | sort | sed -n '2s/.* //p') == "$(awk '$2 == "Ran" { print $3 }' "$work/text")" ]] ||
+    fail "--runs: the time is not the median: $(grep '^= R' "$work/text")"
+  if has_names; then
+    ends 0 "$KOLK" advise "$trace"
+    [[ $(head -n 1 "$work/out") =~ ^'kolk run -- ...: '[-0-9.]+' to '[-0-9.]+' % less processor time, measured in 3 runs'$ ]] ||
+      fail "--runs: advise begins otherwise: $(head -n 1 "$work/out")"
+  fi
+  ends 2 "$KOLK" record --runs 22 -- true
+  ends 0 env LD_PRELOAD=libm.so.6 "$KOLK" record --runs 1 -o "$trace" -- bash -c 'echo "run: ${LD_PRELOAD##*/}"'
+  [[ $(head -n 1 "$work/out") == "run: libm.so.6" && $(sed -n 2p "$work/out") == *libm.so.6 ]] || fail "--runs: $(cat "$work/out")"
   rm "$trace"
-  ends 1 "$KOLK" record --twice -o "$work/no/such" -- touch "$work/ran"
-  [[ ! -e $work/ran ]] || fail "--twice: the program ran, and there was no output for it"
-  ends 127 "$KOLK" record --twice -o "$trace" -- no-such-program
-  ends 134 "$KOLK" record --twice -o "$trace" -- "$work/recorded" crash
-  [[ ! -e $trace ]] || fail "--twice: there is a trace, and the first run was ended by a signal"
+  ends 1 "$KOLK" record --runs 1 -o "$work/no/such" -- touch "$work/ran"
+  [[ ! -e $work/ran ]] || fail "--runs: the program ran, and there was no output for it"
+  ends 127 "$KOLK" record --runs 1 -o "$trace" -- no-such-program
+  ends 134 "$KOLK" record --runs 1 -o "$trace" -- "$work/recorded" crash
+  [[ ! -e $trace ]] || fail "--runs: there is a trace, and the first run was ended by a signal"
 }
 
 programs() {
