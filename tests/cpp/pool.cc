@@ -77,21 +77,23 @@ void test_end_destroys() {
 
 // clear goes from the lowest slot up, whatever the order of birth.
 void test_order_of_clear() {
-    static std::string ended;
+    std::string ended;
     struct letter {
         char name;
-        explicit letter(char of) : name(of) {}
-        ~letter() { ended += name; }
+        std::string &to;
+        letter(char of, std::string &end) : name(of), to(end) {}
+        letter(const letter &) = delete;
+        letter &operator=(const letter &) = delete;
+        ~letter() { to += name; }
     };
-    ended.clear();
     kolk::options<letter> wish;
     wish.capacity = 4;
     kolk::pool<letter> pool(wish);
-    pool.emplace('a');
-    letter *second = pool.emplace('b');
-    for (char name : {'c', 'd'}) pool.emplace(name);
+    pool.emplace('a', ended);
+    letter *second = pool.emplace('b', ended);
+    for (char name : {'c', 'd'}) pool.emplace(name, ended);
     pool.erase(second);
-    pool.emplace('e');
+    pool.emplace('e', ended);
     pool.clear();
     CHECK(ended == "baecd");
 }

@@ -13,6 +13,9 @@ typedef ptrdiff_t(WINAPI *FARPROC)(void);
 typedef union LARGE_INTEGER {
     __int64 QuadPart;
 } LARGE_INTEGER;
+typedef struct _FILETIME {
+    DWORD dwLowDateTime, dwHighDateTime;
+} FILETIME;
 typedef struct SYSTEM_INFO {
     DWORD dwOemId, dwPageSize;
     LPVOID lpMinimumApplicationAddress, lpMaximumApplicationAddress;
@@ -69,6 +72,7 @@ IMPORTED HMODULE WINAPI GetModuleHandleA(const char *name);
 IMPORTED BOOL WINAPI GetModuleHandleExA(DWORD flags, const char *name, HMODULE *module);
 IMPORTED FARPROC WINAPI GetProcAddress(HMODULE module, const char *name);
 IMPORTED void WINAPI GetSystemInfo(SYSTEM_INFO *info);
+IMPORTED void WINAPI GetSystemTimeAsFileTime(FILETIME *time);
 IMPORTED BOOL WINAPI MoveFileExA(const char *from, const char *to, DWORD flags);
 IMPORTED HANDLE WINAPI OpenThread(DWORD access, BOOL inherits, DWORD number);
 IMPORTED BOOL WINAPI QueryPerformanceCounter(LARGE_INTEGER *count);
