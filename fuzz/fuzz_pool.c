@@ -452,7 +452,7 @@ static void op_try_descriptor(run *r) {
         kolk_pool_free(&pool, object);
         kolk_pool_deinit(&pool);
     } else {
-        bool lacks = !breaks && may_lack && (status == KOLK_NO_MEMORY || status == KOLK_SIZE_OVERFLOW);
+        bool lacks = may_lack && (status == KOLK_SIZE_OVERFLOW || (!breaks && status == KOLK_NO_MEMORY));
         model_assert(m, lacks || breaks_rule(&desc, status));
     }
     model_assert(m, is_all_zero(&pool));
