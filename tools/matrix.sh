@@ -41,7 +41,8 @@ tested clang "-O2, from kolk.h and kolk.c, no assertions; headers, freestanding"
 # (Tests with forks would hang: AddressSanitizer's allocator may be locked in the child.)
 tested asan "clang -O1, AddressSanitizer, UndefinedBehaviorSanitizer" "$once|_limits$|_worn$|_exhaustive$|^test_(pq_faults|debug_sites)$|^build_[^c]"
 tested checks0 "gcc -O2, KOLK_CHECKS=0, no assertions: what has pools" "$once|$servers|$others"
-# The tests of kolk.hpp have heaps, which need 64 bits. Some 64-bit kernels run no 32-bit programs. There the programs run under qemu, shortened as for s390x.
+# The tests of kolk.hpp have heaps, which need 64 bits. Some 64-bit kernels run no 32-bit programs. There the programs
+# run under qemu, shortened as for s390x.
 i686=(env KOLK_TESTS_WITHOUT="$once|^build_(mistakes|cxx)$" tools/preset.sh i686)
 tools/runs_i686.sh || i686=(tools/preset.sh i686-emulated)
 row i686 "gcc -O2, 32 bits (${i686[-1]}); headers, freestanding core" "${i686[@]}"
