@@ -9,8 +9,8 @@
 
 #if KOLK_HOSTED
 
-/* By how many slots a pool of this stride should grow by itself, if it would like to grow by so many; at least by 1,
- * unless `slots` is 0. */
+/* Returns by how many slots a pool of this stride grows by itself. It would like to grow by `slots`. The result may be
+ * less, but is 0 only if `slots` is 0. */
 uint32_t kolk_budget_step_(const kolk_budget *budget, uint32_t slots, uint32_t stride);
 
 /* Gives bytes back to this budget and its parents, up to `end` (NULL: all of them), but not to `end`. */
