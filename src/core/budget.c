@@ -15,10 +15,11 @@ static uint64_t left_of(const kolk_budget *budget, uint64_t used) {
 }
 
 uint32_t kolk_budget_step_(const kolk_budget *budget, uint32_t slots, uint32_t stride) {
-    if (!budget) return slots;
-    uint64_t most = left_of(budget, kolk_load_(&budget->used_, KOLK_RELAXED_)) / SHARE / stride;
-    if (most >= slots) return slots;
-    return most ? (uint32_t)most : 1;
+    for (const kolk_budget *at = budget; at; at = at->parent) {
+        uint64_t most = left_of(at, kolk_load_(&at->used_, KOLK_RELAXED_)) / SHARE / stride;
+        if (most < slots) slots = most ? (uint32_t)most : 1;
+    }
+    return slots;
 }
 
 /* Takes from one budget only. */

@@ -176,6 +176,27 @@ static void test_shares(void **state) {
     for (int i = 0; i < 501; i++) assert_non_null(pools_alloc(&greedy));
     assert_int_equal(kolk_budget_used(&budget), (500 + 500 / 16) * sizeof(thing));
     pools_deinit(&greedy);
+
+    kolk_budget part = {.parent = &budget}; /* what is left in the outer one counts */
+    pools_init(&greedy, &(kolk_pool_desc){.capacity = 500, .max_capacity = 10000, .budget = &part, .debug = ""});
+    for (int i = 0; i < 501; i++) assert_non_null(pools_alloc(&greedy));
+    assert_int_equal(kolk_budget_used(&budget), (500 + 500 / 16) * sizeof(thing));
+    pools_deinit(&greedy);
+}
+
+/* Nor does a heap take everything. */
+static void test_shares_of_a_heap(void **state) {
+    (void)state;
+    if (!has_heaps) skip();
+    kolk_budget budget = {.limit = 1 << 20};
+    kolk_heap heap = {0};
+    static const kolk_heap_class tray = {.size = 64};
+    kolk_heap_init(&heap, &(kolk_heap_desc){.budget = &budget, .classes = &tray, .n_classes = 1, .debug = ""});
+    for (uint64_t used = 0; used < budget.limit / 2; used = kolk_budget_used(&budget)) {
+        assert_non_null(kolk_heap_alloc(&heap, 64));
+        assert_true(kolk_budget_used(&budget) - used <= (budget.limit - used) / 16);
+    }
+    kolk_heap_deinit(&heap);
 }
 
 /* If the system refuses memory, the bytes are given back. */
@@ -442,6 +463,7 @@ int main(void) {
         DEBUG_TEST(test_init_over_budget),
         DEBUG_TEST(test_eviction),
         DEBUG_TEST(test_shares),
+        DEBUG_TEST(test_shares_of_a_heap),
         DEBUG_TEST(test_refused_memory),
         DEBUG_TEST(test_marks),
         DEBUG_TEST(test_outer_limit),
