@@ -80,8 +80,7 @@ static void report_setting(const char *format, const char *text) {
 void kolk_stats_report_setting_(void) {
     if (!stats_setting.wrong) return;
     report_setting("\"%s\" is not understood: 1, text, json, log, openmetrics, prometheus or sizes, each with :FILE "
-                   "behind it if you "
-                   "like",
+                   "behind it if you like",
                    stats_setting.wrong);
 }
 

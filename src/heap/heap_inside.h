@@ -64,7 +64,7 @@ typedef struct kolk_heap_root_ {
     bool (*on_full)(kolk_heap *heap, size_t bytes, void *context);
     void *context;
     uint64_t limit;      /* bytes; 0: none, except those of its parents */
-    kolk_budget own;     /* what is left of the limit */
+    kolk_budget own;     /* has the limit; its parent is that of the outer heap, or the program's */
     kolk_budget *budget; /* &own; NULL: neither the heap nor a parent has a limit or a budget */
     uint64_t failed;     /* allocs that returned NULL */
     uint32_t growing;    /* held while the heap gets its classes */
