@@ -544,9 +544,9 @@ class Heap:
         words += f"heap, {sum(alive for _, alive, _ in self.trays())} blocks alive"
         if self.inside and int(self.inside["large"]["count"]):
             words += f" and {self.inside['large']['count']} large of {self.inside['large']['bytes']} bytes"
-        if self.root and int(self.root["limit"]):
-            left = int(self.root['limit']) - int(self.root['own']['used_'])
-            words += f", {left} bytes left of {self.root['limit']}"
+        limit = int(self.root["own"]["limit"]) if self.root else 0
+        if limit:
+            words += f", {limit - int(self.root['own']['used_'])} bytes left of {limit}"
         failed = int(top["failed"])
         return words + (f", {failed} failed" if failed else "")
 

@@ -1,29 +1,19 @@
 /* load.c: see load.h. */
 #define _POSIX_C_SOURCE 200809L
 #include "load.h"
+#include "../built_in.h"
 #include "../print.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* traces/sqlite.mtrace.zst is built in, so that the command always has an example. */
-extern const unsigned char built_in[] __asm__("kolk_built_in_trace"), built_in_end[] __asm__("kolk_built_in_trace_end");
-
-#ifdef __APPLE__
-#define READ_ONLY "__TEXT,__const"
-#else
-#define READ_ONLY ".rodata"
-#endif
-__asm__(".pushsection " READ_ONLY "\n"
-        ".globl kolk_built_in_trace, kolk_built_in_trace_end\n"
-        "kolk_built_in_trace: .incbin \"traces/sqlite.mtrace.zst\"\n"
-        "kolk_built_in_trace_end: .byte 0\n"
-        ".popsection\n");
+/* So that the command always has an example. */
+BUILT_IN(sqlite_trace, "traces/sqlite.mtrace.zst");
 
 static FILE *open_trace(const char *path, const char **name) {
     if (!path) {
         *name = "sqlite.mtrace.zst";
-        return fmemopen((void *)(uintptr_t)built_in, (size_t)(built_in_end - built_in), "rb");
+        return fmemopen((void *)(uintptr_t)sqlite_trace, (size_t)(sqlite_trace_end - sqlite_trace), "rb");
     }
     *name = strcmp(path, "-") != 0 ? path : "stdin";
     return strcmp(path, "-") != 0 ? fopen(path, "rb") : stdin;

@@ -13,6 +13,7 @@
 #include "../cli.h"
 #include "../print.h"
 #include "../advise/advise.h"
+#include "../built_in.h"
 #include "../replay/input.h"
 #include "../replay/load.h"
 #include "course.h"
@@ -136,52 +137,20 @@ static void write_recording(FILE *out, const struct advisor *advisor, const stru
     excerpts_free(excerpts);
 }
 
-/* Returns the JSON; NULL if there is no memory. */
-static char *recording_data(const struct advisor *advisor, const struct digest *digest, size_t *length) {
-    char *data = NULL;
-    FILE *out = open_memstream(&data, length);
-    if (!out) return NULL;
-    write_recording(out, advisor, digest);
-    if (fclose(out) == 0 && *length > 0) return data;
-    free(data);
-    return NULL;
-}
-
-static char *course_data(const struct course *course, const char *name, size_t *length) {
-    char *data = NULL;
-    FILE *out = open_memstream(&data, length);
-    if (!out) return NULL;
+static void write_course(FILE *out, const char *name, const struct course *course) {
     cli_json json = {.out = out};
     cli_json_open(&json, NULL, '{');
     cli_json_text(&json, "file", name);
     cli_json_text(&json, "kolk", KOLK_VERSION);
     course_write(&json, course);
     cli_json_close(&json, '}');
-    if (fclose(out) == 0) return data;
-    free(data);
-    return NULL;
 }
 
 /* ---- The page ---------------------------------------------------------------------------------------------------- */
 
-#ifdef __APPLE__
-#define READ_ONLY "__TEXT,__const"
-#else
-#define READ_ONLY ".rodata"
-#endif
-
-/* Declares NAME_html, the text of NAME.html, which is built in. */
-#define BUILT_IN(name)                                                                                                 \
-    extern const char name##_html[] __asm__("kolk_report_" #name);                                                     \
-    __asm__(".pushsection " READ_ONLY "\n"                                                                             \
-            ".globl kolk_report_" #name "\n"                                                                           \
-            "kolk_report_" #name ": .incbin \"cli/report/" #name ".html\"\n"                                           \
-            ".byte 0\n"                                                                                                \
-            ".popsection\n")
-
-BUILT_IN(page);
-BUILT_IN(recording);
-BUILT_IN(course);
+BUILT_IN(page_html, "cli/report/page.html");
+BUILT_IN(recording_html, "cli/report/recording.html");
+BUILT_IN(course_html, "cli/report/course.html");
 
 /* The places of the data and of the part, in page.html. */
 #define DATA "@DATA@"
@@ -214,14 +183,26 @@ static const char *default_path(const char *name) {
     return path;
 }
 
+/* The data, while it is written to `out`, which is NULL if there is no memory. */
+struct data {
+    FILE *out;
+    char *text;
+    size_t length;
+};
+
+static void begin_data(struct data *data) {
+    data->out = open_memstream(&data->text, &data->length);
+}
+
 /* Writes the page with this part, or the data alone. Frees the data. */
-static int write_report(cli_context *cli, const char *name, const char *part, char *data, size_t length) {
-    if (!data) return cli_fail(CLI_FAILED, "%s: there is no memory for the report", name);
-    if (cli->json)
-        fwrite(data, 1, length, cli->out);
-    else
-        write_page(cli->out, part, data, length);
-    free(data);
+static int write_report(cli_context *cli, const char *name, const char *part, struct data *data) {
+    bool whole = data->out && fclose(data->out) == 0 && data->length > 0;
+    if (whole && cli->json)
+        fwrite(data->text, 1, data->length, cli->out);
+    else if (whole)
+        write_page(cli->out, part, data->text, data->length);
+    free(data->text);
+    if (!whole) return cli_fail(CLI_FAILED, "%s: there is no memory for the report", name);
     if (cli->json || cli->path) return CLI_OK;
     cli->path = default_path(name);
     fprintf(stderr, "kolk: %s: open it in a browser\n", cli->path);
@@ -231,14 +212,15 @@ static int write_report(cli_context *cli, const char *name, const char *part, ch
 static int report_recording(cli_context *cli, const char *path) {
     struct advisor advisor = {.name = ""};
     struct digest digest = {0};
-    size_t length = 0;
+    struct data data = {NULL};
     int code = load_trace(&advisor.trace, path, &advisor.name);
     if (code == CLI_OK && !digest_make(&digest, &advisor.trace))
         code = cli_fail(CLI_FAILED, "%s: there is no memory to look at it", advisor.name);
     if (code == CLI_OK && !no_advice) code = advisor_make(cli, &advisor);
     if (code == CLI_OK) {
-        char *data = recording_data(&advisor, &digest, &length);
-        code = write_report(cli, advisor.name, recording_html, data, length);
+        begin_data(&data);
+        if (data.out) write_recording(data.out, &advisor, &digest);
+        code = write_report(cli, advisor.name, recording_html, &data);
     }
     digest_free(&digest);
     advisor_free(&advisor);
@@ -247,12 +229,13 @@ static int report_recording(cli_context *cli, const char *path) {
 
 static int report_log(cli_context *cli, const char *path, FILE *file) {
     struct course course = {.count = 0};
-    size_t length = 0;
+    struct data data = {NULL};
     const char *problem = course_read(&course, file);
     int code = problem ? cli_fail(CLI_UNREADABLE, "%s: %s", path, problem) : CLI_OK;
     if (code == CLI_OK) {
-        char *data = course_data(&course, path, &length);
-        code = write_report(cli, path, course_html, data, length);
+        begin_data(&data);
+        if (data.out) write_course(data.out, path, &course);
+        code = write_report(cli, path, course_html, &data);
     }
     course_free(&course);
     return code;

@@ -114,7 +114,7 @@ static KOLK_NOINLINE_ void *alloc_grown(kolk_heap *heap, size_t align, size_t si
     void *block = alloc_in_classes(heap, align, size, site);
     if (block) return block;
     kolk_fetch_add_(&heap->root->failed, 1, KOLK_RELAXED_);
-    PROBE2(full, kolk_probe_name_(heap->root->name), heap->root->limit);
+    PROBE2(full, kolk_probe_name_(heap->root->name), heap->root->own.limit);
     return NULL;
 }
 

@@ -63,7 +63,6 @@ typedef struct kolk_heap_root_ {
     const char *name, *debug;
     bool (*on_full)(kolk_heap *heap, size_t bytes, void *context);
     void *context;
-    uint64_t limit;      /* bytes; 0: none, except those of its parents */
     kolk_budget own;     /* has the limit; its parent is that of the outer heap, or the program's */
     kolk_budget *budget; /* &own; NULL: neither the heap nor a parent has a limit or a budget */
     uint64_t failed;     /* allocs that returned NULL */

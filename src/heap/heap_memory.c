@@ -44,7 +44,7 @@ static uint64_t room_of_class(unsigned shift) {
 static unsigned wished_shift(const kolk_heap *heap, unsigned most_shift) {
     uint64_t most = kolk_memory_physical_(), share = kolk_memory_addresses_() / 2 / heap->n_classes;
     for (const kolk_heap_root_ *root = heap->root; root; root = root->parent)
-        if (root->limit && root->limit < most) most = root->limit;
+        if (root->own.limit && root->own.limit < most) most = root->own.limit;
     unsigned shift = LEAST_SHIFT;
     while (shift < most_shift && room_of_class(shift) < most && UINT64_C(2) << shift <= share) shift++;
     return shift;
@@ -219,7 +219,7 @@ static bool keeps_classes(const kolk_heap *heap, const kolk_heap_desc *desc) {
 static kolk_status rebind_root(kolk_heap *heap, const kolk_heap_desc *desc) {
     kolk_heap_root_ *root = heap->root;
     bool inside = !desc->parent || (root->parent && desc->parent->root == root->parent);
-    bool kept = inside && !desc->memory && kolk_is_kept_(desc->limit, root->limit) && keeps_classes(heap, desc) &&
+    bool kept = inside && !desc->memory && kolk_is_kept_(desc->limit, root->own.limit) && keeps_classes(heap, desc) &&
                 (!desc->budget || (desc->budget == root->own.parent && !root->parent));
     if (!kept) return KOLK_LAYOUT_CHANGED;
     root->name = kolk_name_kept_(desc->name);

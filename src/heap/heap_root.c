@@ -13,10 +13,9 @@
 
 /* ---- Root -------------------------------------------------------------------------------------------------------- */
 
-/* A heap's own budget has its limit. */
-static void set_budget(kolk_heap_root_ *root, kolk_budget *outer) {
-    root->own = (kolk_budget){.limit = root->limit, .parent = outer};
-    root->budget = root->limit || outer ? &root->own : NULL;
+static void set_budget(kolk_heap_root_ *root, uint64_t limit, kolk_budget *outer) {
+    root->own = (kolk_budget){.limit = limit, .parent = outer};
+    root->budget = limit || outer ? &root->own : NULL;
 }
 
 uint64_t kolk_heap_taken_bytes_(const kolk_heap_root_ *root) {
@@ -68,8 +67,7 @@ kolk_heap_root_ *kolk_heap_make_root_(kolk_heap *heap, const kolk_heap_desc *des
     root->debug = desc->debug;
     root->on_full = desc->on_full;
     root->context = desc->context;
-    root->limit = desc->limit;
-    set_budget(root, parent ? parent->budget : desc->budget);
+    set_budget(root, desc->limit, parent ? parent->budget : desc->budget);
     kolk_nursery_begin_(&root->nursery, root->budget);
     if (parent) join_parent(root, parent);
     kolk_store_(&kolk_leaf_record_(leaf)->next, root->nursery.owner, KOLK_RELEASE_); /* partner: kolk_heap_next_root_ */
