@@ -67,11 +67,6 @@ static size_t point_of_line(struct course *course) {
 
 /* ---- Lines ------------------------------------------------------------------------------------------------------- */
 
-static uint64_t number_of(const json_t *pool, const char *member) {
-    json_int_t value = json_integer_value(json_object_get(pool, member));
-    return value < 0 ? 0 : (uint64_t)value;
-}
-
 static const char *text_of(const json_t *pool, const char *member) {
     const char *text = json_string_value(json_object_get(pool, member));
     return text ? text : "";
@@ -136,15 +131,15 @@ static bool add_line(struct course *course, const json_t *line) {
         const json_t *seen = json_array_get(pools, n);
         struct course_pool *pool = pool_of(course, seen, 1 + number_before(pools, n));
         if (!pool) return false;
-        pool->size = number_of(seen, "object_size");
+        pool->size = top_number(seen, "object_size");
         merge_points(&pool->points[at], &(struct course_point){.is_there = true,
-                                                               .alive = number_of(seen, "count"),
-                                                               .least = number_of(seen, "count"),
-                                                               .peak = number_of(seen, "peak"),
-                                                               .capacity = number_of(seen, "capacity"),
-                                                               .failed = number_of(seen, "failed"),
-                                                               .waiting = number_of(seen, "waiting"),
-                                                               .memory = number_of(seen, "bytes_committed")});
+                                                               .alive = top_number(seen, "count"),
+                                                               .least = top_number(seen, "count"),
+                                                               .peak = top_number(seen, "peak"),
+                                                               .capacity = top_number(seen, "capacity"),
+                                                               .failed = top_number(seen, "failed"),
+                                                               .waiting = top_number(seen, "waiting"),
+                                                               .memory = top_number(seen, "bytes_committed")});
     }
     return true;
 }

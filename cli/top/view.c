@@ -14,7 +14,7 @@ enum { LEAST_POINTS = 60 }; /* fewer show how a program begins */
 
 /* ---- One pool ---------------------------------------------------------------------------------------------------- */
 
-static uint64_t number(const json_t *pool, const char *member) {
+uint64_t top_number(const json_t *pool, const char *member) {
     json_int_t value = json_integer_value(json_object_get(pool, member));
     return value < 0 ? 0 : (uint64_t)value;
 }
@@ -55,13 +55,13 @@ static void add_point(top_pool *pool, double now) {
 static void update(top_pool *pool, const json_t *seen, double now, double before) {
     uint64_t allocs = pool->allocs, objects;
     bool had_allocs = pool->has_allocs;
-    pool->size = number(seen, "object_size");
-    pool->alive = number(seen, "count");
-    pool->capacity = number(seen, "capacity");
-    pool->peak = number(seen, "peak");
-    pool->failed = number(seen, "failed");
-    pool->waiting = number(seen, "waiting");
-    pool->memory = number(seen, "bytes_committed");
+    pool->size = top_number(seen, "object_size");
+    pool->alive = top_number(seen, "count");
+    pool->capacity = top_number(seen, "capacity");
+    pool->peak = top_number(seen, "peak");
+    pool->failed = top_number(seen, "failed");
+    pool->waiting = top_number(seen, "waiting");
+    pool->memory = top_number(seen, "bytes_committed");
     objects = pool->alive * pool->size;
     pool->idle = pool->memory > objects ? pool->memory - objects : 0;
     if (pool->waiting == 0)
@@ -69,7 +69,7 @@ static void update(top_pool *pool, const json_t *seen, double now, double before
     else if (isnan(pool->waits_since))
         pool->waits_since = now;
     pool->has_allocs = json_object_get(seen, "allocs") != NULL;
-    pool->allocs = number(seen, "allocs");
+    pool->allocs = top_number(seen, "allocs");
     pool->allocs_per_second = pool->has_allocs && had_allocs && pool->allocs >= allocs && now > before
                                   ? (double)(pool->allocs - allocs) / (now - before)
                                   : NAN;

@@ -41,6 +41,10 @@ const char *top_look(top_view *view, int64_t process, double now);
 
 void top_end(top_view *view);
 
+/* A number of a pool in the JSON of statistics; 0 if it is missing or negative. */
+struct json_t;
+uint64_t top_number(const struct json_t *pool, const char *member);
+
 /* Replaces what would control a terminal by question marks, in a text that another process has chosen. */
 void top_clean(char *text);
 
