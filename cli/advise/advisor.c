@@ -153,7 +153,7 @@ static void write_source(cli_json *json, const struct advised *advised, double p
     const struct source *source = verdict->source;
     cli_json_open(json, NULL, '{');
     cli_json_text(json, "advice", advice_names[verdict->advice]);
-    write_place(json, "source", &source->sites[0]);
+    write_place(json, "source", &source->origins[0]);
     cli_json_count(json, "least_size", source->least);
     cli_json_count(json, "size", source->most);
     cli_json_count(json, "allocations", source->allocations);
@@ -162,7 +162,7 @@ static void write_source(cli_json *json, const struct advised *advised, double p
     cli_json_count(json, "resized", source->resized);
     cli_json_count(json, "threads", source->threads);
     cli_json_count(json, "freed_by_others", source->handed);
-    write_places(json, "allocated_at", source->sites, source->site_count);
+    write_places(json, "allocated_at", source->origins, source->origin_count);
     write_places(json, "freed_at", source->ends, source->end_count);
     if (verdict->advice != ADVICE_LEAVE) write_pool(json, advised, program_ns);
     cli_json_text(json, "reason", verdict->reason);

@@ -129,12 +129,12 @@ void name_print(FILE *out, const char *text, size_t length) {
 }
 
 void name_print_source(FILE *out, const struct source *source) {
-    for (size_t i = 0; i < source->site_count && i < PLACES_MOST; i++) {
+    for (size_t i = 0; i < source->origin_count && i < PLACES_MOST; i++) {
         if (i > 0) fputs(" and ", out);
-        name_print(out, source->sites[i].frames, source->sites[i].length);
+        name_print(out, source->origins[i].frames, source->origins[i].length);
     }
-    if (source->site_count > PLACES_MOST)
-        fprintf(out, " and %s more", cli_count(source->site_count - PLACES_MOST).text);
+    if (source->origin_count > PLACES_MOST)
+        fprintf(out, " and %s more", cli_count(source->origin_count - PLACES_MOST).text);
 }
 
 void name_print_ends(FILE *out, const struct source *source) {

@@ -1,8 +1,8 @@
 /* sources.c: finds the sources of a trace: see sources.h.
  *
- * First the allocations and the frees are grouped: a group of allocations is a site, one of frees an end. Then it is
- * counted which ends free the objects of which sites, and sites are joined to sources. Finally each operation is
- * assigned to the source of its site.
+ * First the allocations and the frees are grouped: a group of allocations is an origin, one of frees an end. Then it is
+ * counted which ends free the objects of which origins, and origins are joined to sources. Finally each operation is
+ * assigned to the source of its origin.
  */
 #include "sources.h"
 
@@ -17,32 +17,32 @@ struct life {
     uint32_t caller; /* NOBODY: it was resized, and belongs to no source now */
 };
 
-/* Objects of one site that are freed at one end. */
+/* Objects of one origin that are freed at one end. */
 struct link {
-    uint32_t site, end;
+    uint32_t origin, end;
     uint64_t count;
 };
 
 struct finder {
     const struct trace *trace;
     struct sources *sources;
-    struct groups sites, ends;
+    struct groups origins, ends;
     struct life *lives; /* by block */
     struct link *links;
     size_t link_count, link_room;
     struct map numbers; /* of the links */
-    uint32_t *joined;   /* by site: itself, or an earlier site of the same source */
-    uint32_t *owners;   /* by site: the number of its source */
+    uint32_t *joined;   /* by origin: itself, or an earlier origin of the same source */
+    uint32_t *owners;   /* by origin: the number of its source */
     bool *resizes;      /* by caller: it resizes blocks */
 };
 
-/* ---- Sites and ends ---------------------------------------------------------------------------------------------- */
+/* ---- Origins and ends ---------------------------------------------------------------------------------------------- */
 
 static bool count_op(struct finder *finder, const trace_op *op) {
     struct life *life = &finder->lives[op->block];
     if (op->kind == TRACE_FREE) return op->caller == TRACE_NOBODY || groups_add(&finder->ends, op->caller, life->size);
     life->size = op->size;
-    if (op->kind == TRACE_ALLOC) return groups_add(&finder->sites, op->caller, op->size);
+    if (op->kind == TRACE_ALLOC) return groups_add(&finder->origins, op->caller, op->size);
     finder->resizes[op->caller] = true;
     return true;
 }
@@ -53,13 +53,13 @@ static bool find_groups(struct finder *finder) {
     finder->resizes = calloc((size_t)trace->callers + 1, sizeof *finder->resizes);
     bool done = finder->lives && finder->resizes;
     for (size_t i = 0; done && i < trace->count; i++) done = count_op(finder, &trace->ops[i]);
-    return done && groups_make(&finder->sites, trace) && groups_make(&finder->ends, trace);
+    return done && groups_make(&finder->origins, trace) && groups_make(&finder->ends, trace);
 }
 
 /* ---- Links ------------------------------------------------------------------------------------------------------- */
 
-static bool count_link(struct finder *finder, uint32_t site, uint32_t end) {
-    uint64_t key = ((uint64_t)site << 32 | end) + 1;
+static bool count_link(struct finder *finder, uint32_t origin, uint32_t end) {
+    uint64_t key = ((uint64_t)origin << 32 | end) + 1;
     uint32_t number;
     if (map_get(&finder->numbers, key, &number)) {
         finder->links[number].count++;
@@ -73,7 +73,7 @@ static bool count_link(struct finder *finder, uint32_t site, uint32_t end) {
         finder->link_room = room;
     }
     if (!map_put(&finder->numbers, key, (uint32_t)finder->link_count)) return false;
-    finder->links[finder->link_count++] = (struct link){.site = site, .end = end, .count = 1};
+    finder->links[finder->link_count++] = (struct link){.origin = origin, .end = end, .count = 1};
     return true;
 }
 
@@ -85,8 +85,8 @@ static bool count_links(struct finder *finder) {
         if (op->kind == TRACE_ALLOC) *life = (struct life){.size = op->size, .caller = op->caller};
         if (op->kind == TRACE_REALLOC) life->caller = NOBODY;
         if (op->kind != TRACE_FREE || op->caller == TRACE_NOBODY || life->caller == NOBODY) continue;
-        uint32_t site = groups_find(&finder->sites, life->caller, life->size);
-        if (!count_link(finder, site, groups_find(&finder->ends, op->caller, life->size))) return false;
+        uint32_t origin = groups_find(&finder->origins, life->caller, life->size);
+        if (!count_link(finder, origin, groups_find(&finder->ends, op->caller, life->size))) return false;
     }
     return true;
 }
@@ -96,26 +96,26 @@ static bool has_one_size(const struct group *group) {
     return group->least == group->most && !group->by_size;
 }
 
-static uint32_t first_of(const struct finder *finder, uint32_t site) {
-    while (finder->joined[site] != site) site = finder->joined[site];
-    return site;
+static uint32_t first_of(const struct finder *finder, uint32_t origin) {
+    while (finder->joined[origin] != origin) origin = finder->joined[origin];
+    return origin;
 }
 
-/* Joins the sites whose objects are freed at the same end, if that end frees objects of one size only. */
-static bool join_sites(struct finder *finder) {
-    uint32_t *firsts = malloc((finder->ends.count + 1) * sizeof *firsts); /* by end: a site, or NOBODY */
-    finder->joined = malloc((finder->sites.count + 1) * sizeof *finder->joined);
+/* Joins the origins whose objects are freed at the same end, if that end frees objects of one size only. */
+static bool join_origins(struct finder *finder) {
+    uint32_t *firsts = malloc((finder->ends.count + 1) * sizeof *firsts); /* by end: an origin, or NOBODY */
+    finder->joined = malloc((finder->origins.count + 1) * sizeof *finder->joined);
     bool done = firsts && finder->joined;
-    for (uint32_t i = 0; done && i < finder->sites.count; i++) finder->joined[i] = i;
+    for (uint32_t i = 0; done && i < finder->origins.count; i++) finder->joined[i] = i;
     for (uint32_t i = 0; done && i < finder->ends.count; i++) firsts[i] = NOBODY;
     for (size_t i = 0; done && i < finder->link_count; i++) {
         const struct link *link = &finder->links[i];
-        const struct group *allocated = &finder->sites.groups[link->site];
+        const struct group *allocated = &finder->origins.groups[link->origin];
         if (!has_one_size(&finder->ends.groups[link->end]) || allocated->least != allocated->most) continue;
-        uint32_t site = first_of(finder, link->site), *first = &firsts[link->end];
-        if (*first == NOBODY) *first = site;
+        uint32_t origin = first_of(finder, link->origin), *first = &firsts[link->end];
+        if (*first == NOBODY) *first = origin;
         uint32_t other = first_of(finder, *first);
-        finder->joined[site > other ? site : other] = site > other ? other : site;
+        finder->joined[origin > other ? origin : other] = origin > other ? other : origin;
     }
     free(firsts);
     return done;
@@ -129,25 +129,25 @@ static int by_count(const void *left, const void *right) {
     return strcmp(a->frames, b->frames); /* makes the order the same each time */
 }
 
-/* Gives each site to a source. Sites are joined to earlier ones only. */
+/* Gives each origin to a source. Sites are joined to earlier ones only. */
 static bool make_sources(struct finder *finder) {
     struct sources *sources = finder->sources;
-    size_t count = finder->sites.count;
+    size_t count = finder->origins.count;
     finder->owners = malloc((count + 1) * sizeof *finder->owners);
     sources->sources = calloc(count + 1, sizeof *sources->sources);
     sources->places = malloc((count + finder->link_count + 1) * sizeof *sources->places);
     if (!finder->owners || !sources->sources || !sources->places) return false;
-    for (uint32_t site = 0; site < count; site++) {
-        uint32_t first = first_of(finder, site);
-        if (first == site) sources->sources[sources->count].number = (uint32_t)sources->count;
-        finder->owners[site] = first == site ? (uint32_t)sources->count++ : finder->owners[first];
-        sources->sources[finder->owners[site]].site_count++;
+    for (uint32_t origin = 0; origin < count; origin++) {
+        uint32_t first = first_of(finder, origin);
+        if (first == origin) sources->sources[sources->count].number = (uint32_t)sources->count;
+        finder->owners[origin] = first == origin ? (uint32_t)sources->count++ : finder->owners[first];
+        sources->sources[finder->owners[origin]].origin_count++;
     }
     return true;
 }
 
-static void add_site(struct source *source, const struct group *group) {
-    source->sites[source->site_count++] =
+static void add_origin(struct source *source, const struct group *group) {
+    source->origins[source->origin_count++] =
         (struct place){group->frames, group->length, group->innermost, group->count, false};
     if (source->allocations == 0 || group->least < source->least) source->least = group->least;
     if (group->most > source->most) source->most = group->most;
@@ -156,30 +156,30 @@ static void add_site(struct source *source, const struct group *group) {
 }
 
 /* Returns the first unused place. */
-static struct place *add_sites(const struct finder *finder) {
+static struct place *add_origins(const struct finder *finder) {
     const struct sources *sources = finder->sources;
     struct place *next = sources->places;
     for (size_t i = 0; i < sources->count; i++) {
         struct source *source = &sources->sources[i];
-        source->sites = next;
-        next += source->site_count;
-        source->site_count = 0;
+        source->origins = next;
+        next += source->origin_count;
+        source->origin_count = 0;
     }
-    for (size_t site = 0; site < finder->sites.count; site++)
-        add_site(&sources->sources[finder->owners[site]], &finder->sites.groups[site]);
+    for (size_t origin = 0; origin < finder->origins.count; origin++)
+        add_origin(&sources->sources[finder->owners[origin]], &finder->origins.groups[origin]);
     for (size_t i = 0; i < sources->count; i++) {
         struct source *source = &sources->sources[i];
-        qsort(source->sites, source->site_count, sizeof *source->sites, by_count);
-        source->frames = source->sites[0].frames;
-        source->length = source->sites[0].length;
-        source->innermost = source->sites[0].innermost;
+        qsort(source->origins, source->origin_count, sizeof *source->origins, by_count);
+        source->frames = source->origins[0].frames;
+        source->length = source->origins[0].length;
+        source->innermost = source->origins[0].innermost;
     }
     return next;
 }
 
-static int by_site(const void *left, const void *right) {
+static int by_origin(const void *left, const void *right) {
     const struct link *a = left, *b = right;
-    if (a->site != b->site) return a->site < b->site ? -1 : 1;
+    if (a->origin != b->origin) return a->origin < b->origin ? -1 : 1;
     return (a->end > b->end) - (a->end < b->end);
 }
 
@@ -187,12 +187,12 @@ static int by_site(const void *left, const void *right) {
 static void add_ends(const struct finder *finder, struct place *next) {
     const struct sources *sources = finder->sources;
     struct link *links = finder->links;
-    for (size_t i = 0; i < finder->link_count; i++) links[i].site = finder->owners[links[i].site];
-    if (finder->link_count > 0) qsort(links, finder->link_count, sizeof *links, by_site);
+    for (size_t i = 0; i < finder->link_count; i++) links[i].origin = finder->owners[links[i].origin];
+    if (finder->link_count > 0) qsort(links, finder->link_count, sizeof *links, by_origin);
     for (size_t i = 0; i < finder->link_count; i++) {
-        struct source *source = &sources->sources[links[i].site];
+        struct source *source = &sources->sources[links[i].origin];
         const struct group *end = &finder->ends.groups[links[i].end];
-        if (i > 0 && by_site(&links[i - 1], &links[i]) == 0) {
+        if (i > 0 && by_origin(&links[i - 1], &links[i]) == 0) {
             source->ends[source->end_count - 1].count += links[i].count;
             continue;
         }
@@ -222,9 +222,9 @@ static bool only_allocates(const struct finder *finder, const char *frames, size
 /* A realloc of NULL allocates an array that may grow, unless it is in a function through which objects of several types
  * are allocated, and which never resizes any. Lua's luaM_malloc_ is one. */
 static bool is_of_allocator(const struct finder *finder, const struct source *source) {
-    for (size_t i = 0; i < source->site_count; i++) {
-        const struct place *site = &source->sites[i];
-        if (site->innermost == 0 || !only_allocates(finder, site->frames, site->innermost - strlen(" < ")))
+    for (size_t i = 0; i < source->origin_count; i++) {
+        const struct place *origin = &source->origins[i];
+        if (origin->innermost == 0 || !only_allocates(finder, origin->frames, origin->innermost - strlen(" < ")))
             return false;
     }
     return true;
@@ -252,7 +252,7 @@ static void share_out(const struct finder *finder, uint32_t *owners) {
         const trace_op *op = &trace->ops[i];
         uint32_t *owner = &owners[op->block];
         if (op->kind == TRACE_ALLOC) {
-            *owner = finder->owners[groups_find(&finder->sites, op->caller, op->size)];
+            *owner = finder->owners[groups_find(&finder->origins, op->caller, op->size)];
             finder->sources->owners[i] = *owner;
             add_op(&sources[*owner], op->block, op->thread, false);
             count_functions(&sources[*owner], op);
@@ -296,9 +296,9 @@ static int by_allocations(const void *left, const void *right) {
 
 static bool find(struct finder *finder) {
     struct sources *sources = finder->sources;
-    if (!find_groups(finder) || !count_links(finder) || !join_sites(finder) || !make_sources(finder)) return false;
-    sources->allocations = finder->sites.operations;
-    add_ends(finder, add_sites(finder));
+    if (!find_groups(finder) || !count_links(finder) || !join_origins(finder) || !make_sources(finder)) return false;
+    sources->allocations = finder->origins.operations;
+    add_ends(finder, add_origins(finder));
     return collect_ops(finder);
 }
 
@@ -326,7 +326,7 @@ bool sources_find(struct sources *sources, const struct trace *trace) {
     free(finder.joined);
     free(finder.owners);
     free(finder.resizes);
-    groups_free(&finder.sites);
+    groups_free(&finder.origins);
     groups_free(&finder.ends);
     if (!done) sources_free(sources);
     return done;

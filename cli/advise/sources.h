@@ -39,14 +39,14 @@ struct place {
 
 struct source {
     uint32_t number;    /* in sources.owners */
-    const char *frames; /* those of the site with most allocations: its first `length` bytes identify it */
+    const char *frames; /* those of the origin with most allocations: its first `length` bytes identify it */
     size_t length;
     size_t innermost;     /* bytes of `frames` before the frame that identifies it */
     uint64_t least, most; /* sizes of its objects */
     bool by_size;         /* the frames alone do not identify it */
 
-    struct place *sites; /* where they are allocated, the most frequent first */
-    size_t site_count;
+    struct place *origins; /* where they are allocated, the most frequent first */
+    size_t origin_count;
     struct place *ends; /* where they are freed, the most frequent first */
     size_t end_count;
 

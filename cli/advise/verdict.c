@@ -125,11 +125,11 @@ static bool say_pool(struct verdict *verdict) {
 bool verdict_of(struct verdict *verdict, const struct source *source, const struct verdict *others, size_t count) {
     *verdict = (struct verdict){.source = source, .advice = ADVICE_LEAVE};
     if (leave(verdict)) return true;
-    if (source->site_count > 1)
+    if (source->origin_count > 1)
         verdict_say(verdict,
                     "They come from %s places, and need one pool, as the same code frees them without telling them "
                     "apart. ",
-                    cli_count(source->site_count).text);
+                    cli_count(source->origin_count).text);
     if (source->grown > 0) verdict_say(verdict, "They come from realloc of NULL, in a function that resizes nothing. ");
     bool shared = source->threads > 1, arena = !shared && die_together(source);
     name_pool(verdict, others, count);

@@ -101,7 +101,7 @@ static void add_places(struct excerpts *excerpts, const struct place *places, si
 static void write_advice(cli_json *json, const struct advisor *advisor, struct excerpts *excerpts) {
     for (size_t n = 0; n < advisor->count; n++) {
         const struct source *source = advisor->advised[n].verdict.source;
-        add_places(excerpts, source->sites, source->site_count);
+        add_places(excerpts, source->origins, source->origin_count);
         add_places(excerpts, source->ends, source->end_count);
     }
     advisor_write(json, "advice", advisor);

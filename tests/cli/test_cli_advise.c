@@ -100,12 +100,12 @@ static void assert_sources(const char *expected) {
     for (size_t i = 0; i < sources.count; i++) {
         const struct source *source = &sources.sources[i];
         size_t at = strlen(found);
-        for (size_t j = 0; j < source->site_count; j++, at = strlen(found))
+        for (size_t j = 0; j < source->origin_count; j++, at = strlen(found))
             snprintf(found + at, sizeof found - at, "%s%.*s",
                      j > 0   ? " and "
                      : i > 0 ? "; "
                              : "",
-                     (int)source->sites[j].length, source->sites[j].frames);
+                     (int)source->origins[j].length, source->origins[j].frames);
         snprintf(found + at, sizeof found - at, "%s %" PRIu64 "-%" PRIu64 " x %" PRIu64,
                  source->by_size ? " by size" : "", source->least, source->most, source->allocations);
     }
