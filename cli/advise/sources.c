@@ -36,7 +36,7 @@ struct finder {
     bool *resizes;      /* by caller: it resizes blocks */
 };
 
-/* ---- Origins and ends ---------------------------------------------------------------------------------------------- */
+/* ---- Origins and ends -------------------------------------------------------------------------------------------- */
 
 static bool count_op(struct finder *finder, const trace_op *op) {
     struct life *life = &finder->lives[op->block];

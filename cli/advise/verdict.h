@@ -52,7 +52,8 @@ void name_pool(struct verdict *verdict, const struct verdict *others, size_t cou
 /* Prints text from the trace in a form that is safe in a terminal and in a C comment. */
 void name_print(FILE *out, const char *text, size_t length);
 
-/* Prints where the source's objects are allocated: the frames that they have in common, with " and " between origins. */
+/* Prints where the source's objects are allocated: the frames that those of one origin have in common, with " and "
+ * between origins. */
 void name_print_source(FILE *out, const struct source *source);
 
 /* Prints a sentence with the places where most of them are freed; nothing if none is. */
