@@ -212,7 +212,7 @@ static int write_report(cli_context *cli, const char *name, const char *part, st
 static int report_recording(cli_context *cli, const char *path) {
     struct advisor advisor = {.name = ""};
     struct digest digest = {0};
-    struct data data = {NULL};
+    struct data data = {.text = NULL};
     int code = load_trace(&advisor.trace, path, &advisor.name);
     if (code == CLI_OK && !digest_make(&digest, &advisor.trace))
         code = cli_fail(CLI_FAILED, "%s: there is no memory to look at it", advisor.name);
@@ -229,7 +229,7 @@ static int report_recording(cli_context *cli, const char *path) {
 
 static int report_log(cli_context *cli, const char *path, FILE *file) {
     struct course course = {.count = 0};
-    struct data data = {NULL};
+    struct data data = {.text = NULL};
     const char *problem = course_read(&course, file);
     int code = problem ? cli_fail(CLI_UNREADABLE, "%s: %s", path, problem) : CLI_OK;
     if (code == CLI_OK) {
