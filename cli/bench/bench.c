@@ -1,0 +1,256 @@
+/* bench.c: the verb `bench`: kolk beside the mallocs that are on the machine.
+ *
+ *     subjects.c  the allocators, and the loops over them
+ *     visits.c    the containers to visit
+ *     tables.c    what is measured
+ *     trials.c    measures loops in turn
+ *     results.c   keeps the figures, in a file too
+ *     compare.c   judges two results
+ *
+ * Every pass is a process of its own, which is this command with --passes 1. So the figures show how much the places
+ * of memory and of libraries matter. */
+#define _POSIX_C_SOURCE 200809L
+#include "../cli.h"
+#include "../measure.h"
+#include "../print.h"
+#include "compare.h"
+#include "results.h"
+#include "tables.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static uint64_t passes;
+static const char *old_path;
+
+static const cli_option options[] = {
+    {.name = "compare",
+     .letter = 'c',
+     .kind = CLI_TEXT,
+     .argument = "OLD.json",
+     .value = &old_path,
+     .help = "judge the change since this result of --json; exit with 1 if kolk became slower"},
+    {.name = "passes",
+     .letter = 'p',
+     .kind = CLI_COUNT,
+     .argument = "N",
+     .value = &passes,
+     .least = 1,
+     .most = PASSES_MOST,
+     .fallback = 10,
+     .help = "how often to measure everything; each takes some ten seconds"},
+    {0},
+};
+
+/* ---- Passes ------------------------------------------------------------------------------------------------------ */
+
+static void measure_pass(const cli_context *cli, json_t *results) {
+    uint64_t random = UINT64_C(0x9e3779b97f4a7c15) ^ cli->seed;
+    for (size_t n = 0; n < table_count; n++) tables[n].measure(results, &random);
+}
+
+/* Becomes this command with --passes 1, whose result goes to `out`. jemalloc, loaded at run time, needs more of the
+ * static thread-local storage than glibc leaves. */
+static void become_pass(const cli_context *cli, uint64_t pass, int out) {
+    char seed[32], *words[] = {"kolk", "bench", "--passes", "1", "--json", "--seed", seed, NULL};
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)(cli->seed + pass));
+    setenv("GLIBC_TUNABLES", "glibc.rtld.optional_static_tls=20000", 0);
+    if (dup2(out, STDOUT_FILENO) < 0) _exit(CLI_FAILED);
+    close(out);
+    execv("/proc/self/exe", words);
+    _exit(CLI_FAILED);
+}
+
+/* Runs one pass, and adds its figures. */
+static int add_pass(const cli_context *cli, json_t *results, uint64_t pass) {
+    int ends[2];
+    if (pipe(ends) != 0) return cli_fail(CLI_FAILED, "the system gives no pipe: %s", strerror(errno));
+    pid_t child = fork();
+    if (child == 0) {
+        close(ends[0]);
+        become_pass(cli, pass, ends[1]);
+    }
+    close(ends[1]);
+    FILE *file = fdopen(ends[0], "r");
+    const char *problem;
+    json_t *measured = child > 0 && file ? results_read(file, &problem) : NULL;
+    if (file) fclose(file);
+    int status = 0;
+    if (child > 0) waitpid(child, &status, 0);
+    if (!measured) return cli_fail(CLI_FAILED, "pass %llu brought no result", (unsigned long long)pass + 1);
+    results_merge(results, measured);
+    json_decref(measured);
+    return CLI_OK;
+}
+
+static int measure(const cli_context *cli, json_t *results) {
+    int code = CLI_OK;
+    if (passes == 1) measure_pass(cli, results);
+    for (uint64_t pass = 0; passes > 1 && pass < passes && code == CLI_OK; pass++) {
+        cli_progress(cli, "measuring", pass, passes);
+        code = add_pass(cli, results, pass);
+    }
+    cli_progress(cli, "", 0, 0);
+    return code;
+}
+
+/* ---- Tables: a line for each subject, a column for each case ------------------------------------------------------ */
+
+enum { CASES_MOST = 16 };
+
+static void print_cells(const json_t *results, const struct table *table, json_t *cases, const char *who, FILE *rows) {
+    const char *where;
+    json_t *subjects;
+    double samples[PASSES_MOST];
+    fputs(who, rows);
+    json_object_foreach(cases, where, subjects) {
+        size_t count = results_samples(results, table->name, where, who, samples);
+        double ns = cli_quantile(samples, count, 0.5);
+        if (count == 0)
+            fputs("\t", rows);
+        else if (ns < 99.95)
+            fprintf(rows, "\t%.1f", ns);
+        else
+            fprintf(rows, "\t%s", cli_count((uint64_t)(ns + 0.5)).text);
+    }
+    fputc('\n', rows);
+}
+
+static void print_table(const cli_context *cli, const json_t *results, const struct table *table) {
+    json_t *cases = json_object_get(json_object_get(results, "tables"), table->name), *subjects, *samples;
+    const char *where, *who;
+    char columns[CASES_MOST + 2] = "l";
+    cli_table printed;
+    fprintf(cli->out, "\n%s%s, ns%s\n\n", cli_bold(cli), table->title, cli_plain(cli));
+    memset(columns + 1, 'r', json_object_size(cases) < CASES_MOST ? json_object_size(cases) : CASES_MOST);
+    cli_table_begin(&printed, columns);
+    json_object_foreach(cases, where, subjects) fprintf(printed.rows, "\t%s", where);
+    fputc('\n', printed.rows);
+    json_object_foreach(json_object_iter_value(json_object_iter(cases)), who, samples)
+        print_cells(results, table, cases, who, printed.rows);
+    cli_table_end(&printed, cli);
+}
+
+static void print_results(const cli_context *cli, const json_t *results) {
+    const char *who;
+    json_t *why;
+    fprintf(cli->out, "kolk %s, %s\n%s\n%s; %s; malloc: %s\n", results_fact(results, "kolk"),
+            results_fact(results, "date"), results_fact(results, "processor"), results_fact(results, "system"),
+            results_fact(results, "compiler"), results_fact(results, "malloc"));
+    for (size_t n = 0; n < table_count; n++) print_table(cli, results, &tables[n]);
+    fprintf(cli->out, "\nMedians of %llu passes, each of which is a process of its own.\n", (unsigned long long)passes);
+    json_object_foreach(json_object_get(results, "left_out"), who, why)
+        fprintf(cli->out, "Left out: %s: %s\n", who, json_string_value(why));
+}
+
+/* ---- Comparisons --------------------------------------------------------------------------------------------------- */
+
+static const char *word_of(const struct comparison *it) {
+    static const char *const words[] = {"no change", "improved", "regressed"};
+    return words[it->word];
+}
+
+static void print_comparisons(const cli_context *cli, const json_t *old, const struct comparisons *all) {
+    cli_table table;
+    fprintf(cli->out, "\n%sSince %s, kolk %s%s\n\n", cli_bold(cli), results_fact(old, "date"),
+            results_fact(old, "kolk"), cli_plain(cli));
+    cli_table_begin(&table, "lllrrrl");
+    fprintf(table.rows, "table\tcase\twho\tbefore\tafter\tchange\t\n");
+    for (size_t n = 0; n < all->count; n++) {
+        const struct comparison *it = &all->all[n];
+        if (it->word != VERDICT_SAME)
+            fprintf(table.rows, "%s\t%s\t%s\t%.3f\t%.3f\t%+.1f %%\t%s\n", it->table, it->where, it->who, it->before,
+                    it->after, 100 * it->change, word_of(it));
+    }
+    if (all->improved + all->regressed > 0) {
+        cli_table_end(&table, cli);
+        fprintf(cli->out, "\nBefore and after: kolk's time divided by the yardstick's in the same case.\n");
+    }
+    fprintf(cli->out, "%zu of %zu figures improved, %zu regressed; %zu are in one of the results only.\n",
+            all->improved, all->count, all->regressed, all->alone);
+}
+
+static json_t *comparisons_json(const struct comparisons *all) {
+    json_t *array = json_array();
+    for (size_t n = 0; n < all->count; n++) {
+        const struct comparison *it = &all->all[n];
+        json_array_append_new(array, json_pack("{ss ss ss sf sf sf sf ss}", "table", it->table, "case", it->where,
+                                               "who", it->who, "before", it->before, "after", it->after, "change",
+                                               it->change, "p", it->p, "verdict", word_of(it)));
+    }
+    return array;
+}
+
+static json_t *read_old(const char *path) {
+    const char *problem = NULL;
+    FILE *file = fopen(path, "r");
+    json_t *old = file ? results_read(file, &problem) : NULL;
+    if (!old) cli_fail(CLI_UNREADABLE, "%s: %s", path, file ? problem : strerror(errno));
+    if (file) fclose(file);
+    return old;
+}
+
+/* Times of two processors differ for many reasons, none of which is kolk. */
+static bool is_same_machine(const json_t *old, const json_t *results) {
+    const char *then = results_fact(old, "processor"), *now = results_fact(results, "processor");
+    if (strcmp(then, now) == 0) return true;
+    cli_fail(CLI_UNREADABLE, "%s: this was measured on another machine: %s; this one: %s", old_path, then, now);
+    return false;
+}
+
+static int compare(cli_context *cli, const json_t *old, json_t *results) {
+    struct comparisons all;
+    if (!compare_results(&all, old, results)) {
+        comparisons_free(&all);
+        return cli_fail(CLI_FAILED, "there is no memory to compare");
+    }
+    if (cli->json)
+        json_object_set_new(results, "comparison", comparisons_json(&all));
+    else
+        print_comparisons(cli, old, &all);
+    if (all.regressed > 0) cli->verdict = CLI_FAILED;
+    comparisons_free(&all);
+    return CLI_OK;
+}
+
+/* ---- The verb ---------------------------------------------------------------------------------------------------- */
+
+static int run_bench(cli_context *cli, const json_t *old, json_t *results) {
+    if (old && !is_same_machine(old, results)) return CLI_UNREADABLE;
+    int code = measure(cli, results);
+    if (code == CLI_OK && !cli->json) print_results(cli, results);
+    if (code == CLI_OK && old) code = compare(cli, old, results);
+    if (code == CLI_OK && cli->json) results_write(results, cli->out);
+    return code;
+}
+
+static int run(cli_context *cli, int count, char **arguments) {
+    (void)count, (void)arguments;
+    json_t *old = old_path ? read_old(old_path) : NULL;
+    if (old_path && !old) return CLI_UNREADABLE;
+    json_t *results = results_new();
+    int code = results ? run_bench(cli, old, results) : cli_fail(CLI_FAILED, "there is no memory");
+    json_decref(results);
+    json_decref(old);
+    return code;
+}
+
+const cli_verb cli_bench = {
+    .name = "bench",
+    .summary = "measures kolk beside malloc, mimalloc, jemalloc and tcmalloc",
+    .details = "Measures, in about two minutes: an alloc and a free; visits to the live objects; single\n"
+               "calls, up to the slowest of 10,000; and pools from a hundred to ten million objects. The\n"
+               "other mallocs are loaded if they are on the machine; the result names those that are not.\n"
+               "\n"
+               "--json keeps the samples of each pass. A later run takes that file with --compare. It\n"
+               "compares kolk's times divided by those of malloc, or of a packed array, in the same pass,\n"
+               "pass by pass. A figure has improved or regressed if it differs by 3 % or more, and if\n"
+               "chance would show such a difference, in any of the figures, once in a hundred runs.\n"
+               "\n"
+               "kolk report draws the file of --json.\n",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,64 @@
+/* cli/bench/subjects.h: the allocators that kolk bench compares. Each hands out objects of 64 bytes. */
+#ifndef CLI_BENCH_SUBJECTS_H
+#define CLI_BENCH_SUBJECTS_H
+
+#include <kolk/base.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { BURST = 100 }; /* objects that the burst allocates before it frees them */
+
+struct thing {
+    uint64_t words[8];
+};
+
+/* Where a live object is kept. Objects of a slot map move, so their place is a handle. */
+union place {
+    struct thing *object;
+    kolk_handle handle;
+};
+
+/* An allocator, and the objects that are alive in it. */
+struct stand {
+    void *from;
+    union place *places;
+    uint32_t count;
+    uint64_t random;
+    const char *problem; /* why it is not there */
+};
+
+/* The loops. A time of the first three is one object. */
+enum loop {
+    LOOP_REPLACE, /* frees a random object, and allocates another */
+    LOOP_WRITE,   /* the same, and writes all of the new object */
+    LOOP_BURST,   /* allocates BURST objects and frees them */
+    LOOP_REFILL,  /* allocates and writes all objects of a stand without any, and frees them in the same order */
+    LOOPS
+};
+
+struct subject {
+    const char *who; /* names of kolk's begin with "kolk" */
+    bool (*begin)(struct stand *stand);
+    void (*end)(struct stand *stand);
+    void (*fill)(struct stand *stand);
+    void (*empty)(struct stand *stand);
+    void (*loops[LOOPS])(void *stand, uint64_t times);
+    void (*time_each)(struct stand *stand, double *allocs, double *frees, size_t count); /* nanoseconds of each call */
+};
+
+enum { SUBJECT_LOOP, SUBJECT_MALLOC };
+extern const struct subject subjects[];
+extern const size_t subject_count;
+
+/* The subject of this name, which there is. */
+const struct subject *subject_named(const char *who);
+
+/* Makes an allocator for `count` live objects, without any. If there is none, sets `problem` and returns false. */
+bool stand_begin(struct stand *stand, const struct subject *subject, uint32_t count);
+
+/* Ends it. Its objects must have been freed. */
+void stand_end(struct stand *stand, const struct subject *subject);
+
+#endif

@@ -1,0 +1,176 @@
+/* tables.c: the tables of single calls. visits.c has the other. */
+#define _POSIX_C_SOURCE 200809L
+#include "tables.h"
+
+#include "../measure.h"
+#include "../print.h"
+#include "subjects.h"
+#include "trials.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SUBJECTS_MOST = 16 };
+_Static_assert(3 * SUBJECTS_MOST <= TRIALS_MOST, "each subject has up to three trials");
+
+/* ---- Calls: all subjects side by side ---------------------------------------------------------------------------- */
+
+/* The stands of all subjects, filled. A subject that is not there has no places. */
+struct field {
+    struct stand stands[SUBJECTS_MOST];
+};
+
+static void field_begin(struct field *field, uint32_t alive, json_t *results) {
+    for (size_t n = 0; n < subject_count; n++) {
+        struct stand *stand = &field->stands[n];
+        if (stand_begin(stand, &subjects[n], alive)) {
+            subjects[n].fill(stand);
+            continue;
+        }
+        results_leave_out(results, subjects[n].who, stand->problem);
+        stand->places = NULL;
+    }
+}
+
+static void field_end(struct field *field) {
+    for (size_t n = 0; n < subject_count; n++) {
+        struct stand *stand = &field->stands[n];
+        if (!stand->places) continue;
+        subjects[n].empty(stand);
+        stand_end(stand, &subjects[n]);
+    }
+}
+
+static size_t add_trials(struct trial *trials, size_t count, struct field *field, const char *where, enum loop loop) {
+    for (size_t n = 0; n < subject_count; n++) {
+        if (!field->stands[n].places) continue;
+        trials[count++] = (struct trial){.table = "calls",
+                                         .where = where,
+                                         .who = subjects[n].who,
+                                         .run = subjects[n].loops[loop],
+                                         .what = &field->stands[n],
+                                         .operations = loop == LOOP_BURST ? BURST : 1};
+    }
+    return count;
+}
+
+static void measure_calls(json_t *results, uint64_t *random) {
+    static const struct {
+        uint32_t alive;
+        const char *replaced, *written, *burst;
+    } cases[] = {{100, "100", "100, written", "burst of 100"},
+                 {10000, "10,000", "10,000, written", NULL},
+                 {1000000, "1,000,000", "1,000,000, written", NULL}};
+    struct trial trials[TRIALS_MOST];
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        struct field field;
+        field_begin(&field, cases[n].alive, results);
+        size_t count = add_trials(trials, 0, &field, cases[n].replaced, LOOP_REPLACE);
+        count = add_trials(trials, count, &field, cases[n].written, LOOP_WRITE);
+        if (cases[n].burst) count = add_trials(trials, count, &field, cases[n].burst, LOOP_BURST);
+        trials_run(trials, count, results, random);
+        field_end(&field);
+    }
+}
+
+/* ---- Growth: one subject after another, as ten million objects take a gigabyte ------------------------------------ */
+
+/* Whether the system has memory for so many objects. It is asked because Linux grants more than it has. */
+static bool has_memory(uint64_t objects) {
+    char line[256];
+    unsigned long long kib = 0;
+    FILE *file = fopen("/proc/meminfo", "r");
+    while (file && kib == 0 && fgets(line, sizeof line, file)) sscanf(line, "MemAvailable: %llu", &kib);
+    if (file) fclose(file);
+    return kib == 0 || kib * 1024 > objects * 150;
+}
+
+static void measure_size(json_t *results, uint64_t *random, const struct subject *subject, uint32_t alive) {
+    struct stand stand;
+    cli_text where = cli_count(alive);
+    if (!stand_begin(&stand, subject, alive)) return; /* measure_calls says so */
+    struct trial refill = {.table = "refill",
+                           .where = where.text,
+                           .who = subject->who,
+                           .run = subject->loops[LOOP_REFILL],
+                           .what = &stand,
+                           .operations = alive};
+    trials_run(&refill, 1, results, random);
+    subject->fill(&stand);
+    struct trial replace = {.table = "replace",
+                            .where = where.text,
+                            .who = subject->who,
+                            .run = subject->loops[LOOP_WRITE],
+                            .what = &stand,
+                            .operations = 1};
+    trials_run(&replace, 1, results, random);
+    subject->empty(&stand);
+    stand_end(&stand, subject);
+}
+
+static void measure_growth(json_t *results, uint64_t *random) {
+    static const char *const who[] = {"no allocator", "malloc", "the book's list", "kolk"};
+    for (uint32_t alive = 100; alive <= 10000000; alive *= 10)
+        if (has_memory(alive))
+            for (size_t n = 0; n < sizeof who / sizeof *who; n++)
+                measure_size(results, random, subject_named(who[n]), alive);
+        else
+            results_leave_out(results, cli_count(alive).text, "the system has too little memory for so many objects");
+}
+
+/* Is measured with the table before it. */
+static void measure_nothing(json_t *results, uint64_t *random) {
+    (void)results, (void)random;
+}
+
+/* ---- The slowest calls -------------------------------------------------------------------------------------------- */
+
+enum { TIMED_ALIVE = 10000, TIMED_CALLS = 20000 };
+
+struct timings {
+    double allocs[TRIAL_ROUNDS * TIMED_CALLS], frees[TRIAL_ROUNDS * TIMED_CALLS];
+};
+
+static void add_quantiles(json_t *results, const char *who, double *values, const char *const names[4]) {
+    static const double parts[] = {0.5, 0.99, 0.999, 0.9999};
+    for (size_t n = 0; n < 4; n++) {
+        double ns = cli_quantile(values, (size_t)TRIAL_ROUNDS * TIMED_CALLS, parts[n]);
+        results_add(results, "slowest", names[n], who, ns > 0 ? ns : 1); /* a coarse clock may stand still */
+    }
+}
+
+static void measure_slowest(json_t *results, uint64_t *random) {
+    static const char *const allocs[] = {"alloc median", "p99", "p99.9", "p99.99"};
+    static const char *const frees[] = {"free median", "free p99", "free p99.9", "free p99.99"};
+    (void)random;
+    struct field field;
+    struct timings *all = calloc(subject_count, sizeof *all);
+    if (!all) return;
+    field_begin(&field, TIMED_ALIVE, results);
+    for (size_t round = 0; round <= TRIAL_ROUNDS; round++) /* the first warms up */
+        for (size_t n = 0; n < subject_count; n++) {
+            size_t at = (round ? round - 1 : 0) * TIMED_CALLS;
+            if (field.stands[n].places)
+                subjects[n].time_each(&field.stands[n], all[n].allocs + at, all[n].frees + at, TIMED_CALLS);
+        }
+    for (size_t n = 0; n < subject_count; n++) {
+        if (!field.stands[n].places) continue;
+        add_quantiles(results, subjects[n].who, all[n].allocs, allocs);
+        add_quantiles(results, subjects[n].who, all[n].frees, frees);
+    }
+    field_end(&field);
+    free(all);
+}
+
+/* ---- The tables --------------------------------------------------------------------------------------------------- */
+
+const struct table tables[] = {
+    {"calls", "One alloc and one free of 64 bytes, at random, by number of live objects", "malloc", measure_calls},
+    {"visits", "A visit to a live object of 32 bytes, by share of live ones among 1,000,000 slots", "packed array",
+     measure_visits},
+    {"slowest", "Single calls, with 10,000 live objects (no allocator: the clock itself)", "malloc", measure_slowest},
+    {"replace", "One alloc, one free and 64 bytes written, at random, by number of live objects", "malloc",
+     measure_growth},
+    {"refill", "All objects allocated, written, and then freed in order, by their number", "malloc", measure_nothing},
+};
+const size_t table_count = sizeof tables / sizeof *tables;

@@ -1,0 +1,49 @@
+/* cli/bench/trials.h: measures loops in turn, so that a disturbance of the machine affects all of them. */
+#ifndef CLI_BENCH_TRIALS_H
+#define CLI_BENCH_TRIALS_H
+
+#include "results.h"
+
+#include <stdint.h>
+
+enum { TRIAL_ROUNDS = 7, TRIALS_MOST = 64 };
+
+/* A loop, which is one figure. */
+struct trial {
+    const char *table, *where, *who;
+    void (*run)(void *what, uint64_t times);
+    void *what;
+    double operations; /* in one of the `times` */
+    uint64_t times;    /* in one round; trials_run finds it */
+    size_t rounds;     /* done */
+    double ns[TRIAL_ROUNDS];
+};
+
+/* Runs the loops in TRIAL_ROUNDS rounds of about two milliseconds, each round in another order, and adds to the results
+ * the median time of an operation of each loop. A loop of which a single time takes longer has fewer rounds, but at
+ * least one. The first time of each is not counted. `count`: at most TRIALS_MOST. */
+void trials_run(struct trial *trials, size_t count, json_t *results, uint64_t *random);
+
+/* The next number of a generator, xorshift64 (Marsaglia, 2003). */
+static inline uint64_t next_random(uint64_t *random) {
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    return *random;
+}
+
+/* A random number below `below`, which is less than 2^32. */
+static inline uint32_t random_below(uint64_t *random, uint64_t below) {
+    return (uint32_t)((next_random(random) >> 32) * below >> 32);
+}
+
+/* Hides an object, or all memory, from the optimiser. Without these it would join a free with the alloc after it. */
+static inline void hide_object(void *object) {
+    __asm__ volatile("" : "+r"(object) : : "memory");
+}
+
+static inline void hide_memory(void) {
+    __asm__ volatile("" : : : "memory");
+}
+
+#endif
