@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 static uint64_t passes;
-static const char *old_path;
+static const char *old_path, *only;
 
 static const cli_option options[] = {
     {.name = "compare",
@@ -42,25 +42,38 @@ static const cli_option options[] = {
      .most = PASSES_MOST,
      .fallback = 10,
      .help = "how often to measure everything; each takes some ten seconds"},
+    {.name = "table",
+     .letter = 't',
+     .kind = CLI_TEXT,
+     .argument = "NAME",
+     .value = &only,
+     .help = "measure only calls, visits, slowest, replace, or refill"},
     {0},
 };
 
 /* ---- Passes ------------------------------------------------------------------------------------------------------ */
 
+static bool is_asked(const struct table *table) {
+    return !only || strcmp(only, table->name) == 0;
+}
+
 static void measure_pass(const cli_context *cli, json_t *results) {
     uint64_t random = UINT64_C(0x9e3779b97f4a7c15) ^ cli->seed;
-    for (size_t n = 0; n < table_count; n++) tables[n].measure(results, &random);
+    for (size_t n = 0; n < table_count; n++)
+        if (is_asked(&tables[n])) tables[n].measure(results, &random);
 }
 
 /* Becomes this command with --passes 1, whose result goes to `out`. jemalloc, loaded at run time, needs more of the
  * static thread-local storage than glibc leaves. */
 static void become_pass(const cli_context *cli, uint64_t pass, int out) {
-    char seed[32], *words[] = {"kolk", "bench", "--passes", "1", "--json", "--seed", seed, NULL};
+    char seed[32];
+    const char *words[] = {"kolk", "bench", "--passes", "1", "--json", "--seed", seed, only ? "--table" : NULL,
+                           only,   NULL};
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)(cli->seed + pass));
     setenv("GLIBC_TUNABLES", "glibc.rtld.optional_static_tls=20000", 0);
     if (dup2(out, STDOUT_FILENO) < 0) _exit(CLI_FAILED);
     close(out);
-    execv("/proc/self/exe", words);
+    execv("/proc/self/exe", (char *const *)(uintptr_t)words);
     _exit(CLI_FAILED);
 }
 
@@ -140,8 +153,12 @@ static void print_results(const cli_context *cli, const json_t *results) {
     fprintf(cli->out, "kolk %s, %s\n%s\n%s; %s; malloc: %s\n", results_fact(results, "kolk"),
             results_fact(results, "date"), results_fact(results, "processor"), results_fact(results, "system"),
             results_fact(results, "compiler"), results_fact(results, "malloc"));
-    for (size_t n = 0; n < table_count; n++) print_table(cli, results, &tables[n]);
-    fprintf(cli->out, "\nMedians of %llu passes, each of which is a process of its own.\n", (unsigned long long)passes);
+    for (size_t n = 0; n < table_count; n++)
+        if (is_asked(&tables[n])) print_table(cli, results, &tables[n]);
+    if (passes == 1) fputs("\nOne pass.\n", cli->out);
+    if (passes > 1)
+        fprintf(cli->out, "\nMedians of %llu passes, each of which is a process of its own.\n",
+                (unsigned long long)passes);
     json_object_foreach(json_object_get(results, "left_out"), who, why)
         fprintf(cli->out, "Left out: %s: %s\n", who, json_string_value(why));
 }
@@ -229,6 +246,9 @@ static int run_bench(cli_context *cli, const json_t *old, json_t *results) {
 
 static int run(cli_context *cli, int count, char **arguments) {
     (void)count, (void)arguments;
+    bool is_there = false;
+    for (size_t n = 0; n < table_count; n++) is_there |= is_asked(&tables[n]);
+    if (!is_there) return cli_fail(CLI_USAGE, "there is no table '%s'; 'kolk help bench' lists them", only);
     json_t *old = old_path ? read_old(old_path) : NULL;
     if (old_path && !old) return CLI_UNREADABLE;
     json_t *results = results_new();

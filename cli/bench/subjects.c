@@ -35,7 +35,7 @@ INLINED void run_replace(struct stand *stand, uint64_t times, take_function *tak
     union place *places = stand->places;
     uint64_t count = stand->count, random = stand->random;
     for (; times > 0; times--) {
-        union place *place = &places[random_below(&random, count)];
+        union place *place = &places[draw_below(&random, count)];
         give(from, place);
         hide_memory();
         struct thing *object = take_object(take, from, place);
@@ -70,7 +70,7 @@ INLINED void run_empty(struct stand *stand, give_function *give) {
 INLINED void run_timed(struct stand *stand, double *allocs, double *frees, size_t count, take_function *take,
                        give_function *give) {
     for (size_t n = 0; n < count; n++) {
-        union place *place = &stand->places[random_below(&stand->random, stand->count)];
+        union place *place = &stand->places[draw_below(&stand->random, stand->count)];
         uint64_t before = cli_now();
         give(stand->from, place);
         hide_memory();

@@ -85,42 +85,43 @@ static bool has_memory(uint64_t objects) {
     return kib == 0 || kib * 1024 > objects * 150;
 }
 
-static void measure_size(json_t *results, uint64_t *random, const struct subject *subject, uint32_t alive) {
+/* Measures one loop of one subject. The loop that refills begins with an empty stand. */
+static void measure_size(json_t *results, uint64_t *random, const char *table, const struct subject *subject,
+                         uint32_t alive, enum loop loop) {
     struct stand stand;
     cli_text where = cli_count(alive);
-    if (!stand_begin(&stand, subject, alive)) return; /* measure_calls says so */
-    struct trial refill = {.table = "refill",
-                           .where = where.text,
-                           .who = subject->who,
-                           .run = subject->loops[LOOP_REFILL],
-                           .what = &stand,
-                           .operations = alive};
-    trials_run(&refill, 1, results, random);
-    subject->fill(&stand);
-    struct trial replace = {.table = "replace",
-                            .where = where.text,
-                            .who = subject->who,
-                            .run = subject->loops[LOOP_WRITE],
-                            .what = &stand,
-                            .operations = 1};
-    trials_run(&replace, 1, results, random);
-    subject->empty(&stand);
+    if (!stand_begin(&stand, subject, alive)) {
+        results_leave_out(results, subject->who, stand.problem);
+        return;
+    }
+    if (loop != LOOP_REFILL) subject->fill(&stand);
+    struct trial trial = {.table = table,
+                          .where = where.text,
+                          .who = subject->who,
+                          .run = subject->loops[loop],
+                          .what = &stand,
+                          .operations = loop == LOOP_REFILL ? alive : 1};
+    trials_run(&trial, 1, results, random);
+    if (loop != LOOP_REFILL) subject->empty(&stand);
     stand_end(&stand, subject);
 }
 
-static void measure_growth(json_t *results, uint64_t *random) {
+static void measure_growth(json_t *results, uint64_t *random, const char *table, enum loop loop) {
     static const char *const who[] = {"no allocator", "malloc", "the book's list", "kolk"};
     for (uint32_t alive = 100; alive <= 10000000; alive *= 10)
         if (has_memory(alive))
             for (size_t n = 0; n < sizeof who / sizeof *who; n++)
-                measure_size(results, random, subject_named(who[n]), alive);
+                measure_size(results, random, table, subject_named(who[n]), alive, loop);
         else
             results_leave_out(results, cli_count(alive).text, "the system has too little memory for so many objects");
 }
 
-/* Is measured with the table before it. */
-static void measure_nothing(json_t *results, uint64_t *random) {
-    (void)results, (void)random;
+static void measure_replace(json_t *results, uint64_t *random) {
+    measure_growth(results, random, "replace", LOOP_WRITE);
+}
+
+static void measure_refill(json_t *results, uint64_t *random) {
+    measure_growth(results, random, "refill", LOOP_REFILL);
 }
 
 /* ---- The slowest calls -------------------------------------------------------------------------------------------- */
@@ -140,7 +141,7 @@ static void add_quantiles(json_t *results, const char *who, double *values, cons
 }
 
 static void measure_slowest(json_t *results, uint64_t *random) {
-    static const char *const allocs[] = {"alloc median", "p99", "p99.9", "p99.99"};
+    static const char *const allocs[] = {"alloc median", "alloc p99", "alloc p99.9", "alloc p99.99"};
     static const char *const frees[] = {"free median", "free p99", "free p99.9", "free p99.99"};
     (void)random;
     struct field field;
@@ -170,7 +171,7 @@ const struct table tables[] = {
      measure_visits},
     {"slowest", "Single calls, with 10,000 live objects (no allocator: the clock itself)", "malloc", measure_slowest},
     {"replace", "One alloc, one free and 64 bytes written, at random, by number of live objects", "malloc",
-     measure_growth},
-    {"refill", "All objects allocated, written, and then freed in order, by their number", "malloc", measure_nothing},
+     measure_replace},
+    {"refill", "All objects allocated, written, and then freed in order, by their number", "malloc", measure_refill},
 };
 const size_t table_count = sizeof tables / sizeof *tables;

@@ -31,7 +31,7 @@ static bool is_done(const struct trial *trial) {
 
 static void shuffle(struct trial **order, size_t count, uint64_t *random) {
     for (size_t n = count; n > 1; n--) {
-        uint32_t other = random_below(random, n);
+        uint32_t other = draw_below(random, n);
         struct trial *kept = order[other];
         order[other] = order[n - 1];
         order[n - 1] = kept;

@@ -25,7 +25,7 @@ struct trial {
 void trials_run(struct trial *trials, size_t count, json_t *results, uint64_t *random);
 
 /* The next number of a generator, xorshift64 (Marsaglia, 2003). */
-static inline uint64_t next_random(uint64_t *random) {
+static inline uint64_t draw(uint64_t *random) {
     *random ^= *random << 13;
     *random ^= *random >> 7;
     *random ^= *random << 17;
@@ -33,8 +33,8 @@ static inline uint64_t next_random(uint64_t *random) {
 }
 
 /* A random number below `below`, which is less than 2^32. */
-static inline uint32_t random_below(uint64_t *random, uint64_t below) {
-    return (uint32_t)((next_random(random) >> 32) * below >> 32);
+static inline uint32_t draw_below(uint64_t *random, uint64_t below) {
+    return (uint32_t)((draw(random) >> 32) * below >> 32);
 }
 
 /* Hides an object, or all memory, from the optimiser. Without these it would join a free with the alloc after it. */

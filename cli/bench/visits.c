@@ -80,7 +80,7 @@ static bool sky_begin(struct sky *sky, uint32_t slots, uint32_t percent) {
     }
     for (uint32_t n = 0; n < slots; n++) *sparkles_alloc(&sky->pool) = newborn;
     for (uint32_t n = 0; n < slots; n++)
-        if (random_below(&random, 100) < percent) {
+        if (draw_below(&random, 100) < percent) {
             sky->packed[sky->alive++] = newborn;
             sky->flagged[n] = newborn;
         } else {

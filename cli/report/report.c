@@ -1,8 +1,8 @@
-/* report.c: the verb `report`: a recording, or a log of statistics, as one HTML file, which needs nothing else: no
- * network and no other file.
+/* report.c: the verb `report`: a recording, a log of statistics, or a result of kolk bench as one HTML file, which needs
+ * nothing else: no network and no other file.
  *
- *     page.html    what both have in common; scripts draw everything from the data
- *     recording.html, course.html    their own parts
+ *     page.html    what all have in common; scripts draw everything from the data
+ *     recording.html, course.html, bench.html    their own parts
  *     digest.c     sums the recording up
  *     ../advise    proposes pools
  *     excerpts.c   adds the lines of source
@@ -13,6 +13,7 @@
 #include "../cli.h"
 #include "../print.h"
 #include "../advise/advise.h"
+#include "../bench/results.h"
 #include "../built_in.h"
 #include "../replay/input.h"
 #include "../replay/load.h"
@@ -146,11 +147,22 @@ static void write_course(FILE *out, const char *name, const struct course *cours
     cli_json_close(&json, '}');
 }
 
+static void write_bench(FILE *out, const char *name, const json_t *results) {
+    cli_json json = {.out = out};
+    cli_json_open(&json, NULL, '{');
+    cli_json_text(&json, "file", name);
+    cli_json_text(&json, "kolk", KOLK_VERSION);
+    fputs(",\n  \"results\": ", out);
+    results_write(results, out);
+    cli_json_close(&json, '}');
+}
+
 /* ---- The page ---------------------------------------------------------------------------------------------------- */
 
 BUILT_IN(page_html, "cli/report/page.html");
 BUILT_IN(recording_html, "cli/report/recording.html");
 BUILT_IN(course_html, "cli/report/course.html");
+BUILT_IN(bench_html, "cli/report/bench.html");
 
 /* The places of the data and of the part, in page.html. */
 #define DATA "@DATA@"
@@ -241,26 +253,41 @@ static int report_log(cli_context *cli, const char *path, FILE *file) {
     return code;
 }
 
-/* Opens the file if it is a log; it may be compressed. */
-static FILE *open_log(const char *path) {
-    FILE *file = path && strcmp(path, "-") != 0 ? fopen(path, "rb") : NULL;
-    struct input *input = file ? input_open(file) : NULL;
+static int report_bench(cli_context *cli, const char *path, FILE *file) {
+    struct data data = {.text = NULL};
+    const char *problem;
+    json_t *results = results_read(file, &problem);
+    if (!results) return cli_fail(CLI_UNREADABLE, "%s: %s", path, problem);
+    begin_data(&data);
+    if (data.out) write_bench(data.out, path, results);
+    int code = write_report(cli, path, bench_html, &data);
+    json_decref(results);
+    return code;
+}
+
+/* The functions for the files that are not recordings. */
+typedef int (*report_function)(cli_context *cli, const char *path, FILE *file);
+
+/* Looks at the first line of a file, which may be compressed. NULL: a recording. */
+static report_function function_for(FILE *file) {
+    struct input *input = input_open(file);
     size_t length;
     const char *line = input ? input_line(input, &length) : NULL;
-    bool is_log = line && course_is_log(line);
+    report_function function = !line                 ? NULL
+                               : course_is_log(line) ? report_log
+                               : results_begin(line) ? report_bench
+                                                     : NULL;
     if (input) input_close(input);
-    if (file) rewind(file);
-    if (is_log || !file) return file;
-    fclose(file);
-    return NULL;
+    rewind(file);
+    return function;
 }
 
 static int run(cli_context *cli, int count, char **arguments) {
     const char *path = count > 0 ? arguments[0] : NULL;
-    FILE *log = open_log(path);
-    if (!log) return report_recording(cli, path);
-    int code = report_log(cli, path, log);
-    fclose(log);
+    FILE *file = path && strcmp(path, "-") != 0 ? fopen(path, "rb") : NULL;
+    report_function function = file ? function_for(file) : NULL;
+    int code = function ? function(cli, path, file) : report_recording(cli, path);
+    if (file) fclose(file);
     return code;
 }
 
@@ -268,16 +295,17 @@ const cli_verb cli_report = {
     .name = "report",
     .arguments = "[FILE]",
     .most_arguments = 1,
-    .summary = "writes a recording, or statistics over time, as one HTML file to look at in a browser",
-    .details = "FILE is a trace, which kolk record writes, or a log of statistics, which a program writes\n"
-               "with KOLK_STATS=log:FILE KOLK_STATS_AT=10s. Both may be compressed by zstd. Without it, a\n"
-               "recording of SQLite is taken that is built in.\n"
+    .summary = "writes a recording, statistics over time, or a benchmark as an HTML file for a browser",
+    .details = "FILE is a trace, which kolk record writes; or a log of statistics, which a program writes\n"
+               "with KOLK_STATS=log:FILE KOLK_STATS_AT=10s; or a result of kolk bench --json. The first two\n"
+               "may be compressed by zstd. Without it, a recording of SQLite is taken that is built in.\n"
                "\n"
                "The page of a recording has: how much was alive over time; the call paths as a flame\n"
                "graph, by bytes alive at the peak, bytes in all, or number of blocks; sizes and\n"
                "lifetimes; the pools that kolk advise proposes; and the lines of source around each\n"
                "call, if they are found. That of a log has each pool over time, those that creep first.\n"
-               "It needs no network and no other file.\n"
+               "That of kolk bench has all figures, and pictures of them. No page needs the network or\n"
+               "another file.\n"
                "\n"
                "Without -o, the file is PROGRAM.html in this folder. --json writes only the data.\n",
     .options = options,

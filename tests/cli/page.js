@@ -10,7 +10,7 @@ window.addEventListener('load', async () => {
   const said = [];
   const recording = JSON.parse(document.getElementById('data').textContent).file;
   const check = (what, holds) => said.push((holds ? 'ok ' : 'WRONG ') + what);
-  const test = {'pools.trace': testPools, 'its.log': testLog}[recording] || testPaths;
+  const test = {'pools.trace': testPools, 'its.log': testLog, 'its.json': testBench}[recording] || testPaths;
   await test(check).then(() => testAll(check)).catch(error => said.push('WRONG ' + error.stack));
   const result = document.createElement('pre');
   result.id = 'result';
@@ -104,6 +104,26 @@ async function testLog(check) {
   check('find', names().length === 1 && document.getElementById('found').textContent === '1 of 3 pools');
   find.value = '';
   find.dispatchEvent(new Event('input', {bubbles: true}));
+}
+
+// Subject number s of case number c takes 10 * s * c, in the middle of three passes.
+async function testBench(check) {
+  const bar = n => document.querySelectorAll('#calls path')[n].getBoundingClientRect().width;
+  const texts = id => [...document.querySelectorAll(`#${id} text`)].map(node => node.textContent);
+  check('facts', document.getElementById('facts').textContent.includes('<b>A processor</b>'));
+  check('left out', document.getElementById('left-out').textContent === 'Left out: jemalloc: it is not there.');
+  check('bars', Math.abs(bar(3) / bar(0) - 4) < 0.01 && texts('calls').includes('kolk <i>FIFO</i>'));
+  check('kolk is marked', document.querySelectorAll('#calls path.ours').length === 2);
+  check('a median', texts('calls').includes('30.0'));
+  document.querySelectorAll('#cases input')[1].click();
+  check('another case', texts('calls').includes('60.0') && document.querySelectorAll('#calls path').length === 4);
+  for (const id of ['slow-allocs', 'slow-frees', 'refill', 'replace'])
+    check('lines: ' + id, document.querySelectorAll(`#${id} path.series`).length === 4 && texts(id).includes('kolk'));
+  check('lines: visits', document.querySelectorAll('#visits path').length === 2);
+  document.querySelectorAll('details').forEach(node => { node.open = true; });
+  check('the table', document.querySelector('#t-calls tbody tr:nth-child(3)').textContent === 'kolk30.060.0');
+  check('the comparison', document.querySelector('#t-compared tbody tr').textContent === 'calls100kolk0.5000.600+20.0 %regressed');
+  check('hostile names', document.querySelectorAll('main b, main i').length === 0);
 }
 
 async function testAll(check) {

@@ -73,7 +73,31 @@ BEGIN {
   print "{\"time\": 1, \"pools\": [{"
 }' > its.log
 
-for name in its pools log; do # the page with axe-core and the test in front of its own script
+awk 'function table(name, cases, subjects, last) {
+  split(cases, where, ";")
+  split(subjects, who, ";")
+  printf " \"%s\": {", name
+  for (c = 1; (c in where); c++) {
+    printf "%s\n  \"%s\": {", (c > 1 ? "," : ""), where[c]
+    for (s = 1; (s in who); s++) printf "%s\n   \"%s\": [%d, %d, %d]", (s > 1 ? "," : ""), who[s], s * 10 * c, s * 10 * c + 1, s * 10 * c - 1
+    printf "}"
+  }
+  printf "}%s\n", last ? "" : ","
+}
+BEGIN {
+  print "{\"kolk_bench\": 1, \"facts\": {\"date\": \"2026-01-31\", \"processor\": \"<b>A processor</b>\"},"
+  print "\"left_out\": {\"jemalloc\": \"it is not there\"}, \"tables\": {"
+  all = "no allocator;malloc;kolk;kolk <i>FIFO</i>"
+  table("calls", "100;1,000,000, written", all)
+  table("slowest", "alloc median;alloc p99;alloc p99.9;alloc p99.99;free median;free p99;free p99.9;free p99.99", all)
+  table("replace", "100;1,000;10,000", all)
+  table("refill", "100;1,000;10,000", all)
+  table("visits", "100 %;50 %;1 %", "packed array;kolk", 1)
+  print "}, \"comparison\": [{\"table\": \"calls\", \"case\": \"100\", \"who\": \"kolk\", \"before\": 0.5, \"after\": 0.6,"
+  print "\"change\": 0.2, \"p\": 0.0001, \"verdict\": \"regressed\"}]}"
+}' > its.json
+
+for name in its pools log json; do # the page with axe-core and the test in front of its own script
   from=$name.trace
   [[ -e $from ]] || from=its.$name
   "$kolk" report -o $name.html "$from" 2> log
@@ -87,7 +111,7 @@ done
 
 options=(--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$folder/profile" --no-first-run)
 for look in 'its 1200,900 light' 'its 1200,900 dark' 'its 390,800 light' 'its 390,800 dark' \
-  'pools 1200,900 light' 'pools 390,800 dark' 'log 1200,900 dark' 'log 390,800 light'; do
+  'pools 1200,900 light' 'pools 390,800 dark' 'log 1200,900 dark' 'log 390,800 light' 'json 1200,900 light' 'json 390,800 dark'; do
   read -r name size colors <<< "$look"
   forced=()
   [[ $colors == light ]] || forced=(--force-dark-mode --blink-settings=preferredColorScheme=0)

@@ -1,0 +1,71 @@
+#!/bin/sh
+# kolk bench: the tables, the file of results, a missing library, and the verdicts. The figures themselves are not
+# checked, as they are the machine's. KOLK is the path of the command.
+# Usage: bench.sh
+set -u
+. tests/cli/checks.sh
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+kolk=$(realpath "$KOLK")
+cd "$folder" || exit 1
+
+# ---- tables ----
+
+printf 'no library' > libmimalloc.so.2
+run 0 env LD_LIBRARY_PATH="$folder" "$kolk" bench --passes 1 --table slowest
+prints '^kolk [0-9]' 'malloc: ' '^Single calls' ' alloc median  alloc p99 ' '^malloc  ' '^the book' '^kolk shared pool  ' \
+  '^kolk  ' '^One pass' '^Left out: mimalloc: '
+check 'no other table' [ "$(grep -c ', ns$' out)" -eq 1 ]
+check 'mimalloc has no line' [ "$(grep -c '^mimalloc' out)" -eq 0 ]
+
+run 0 "$kolk" bench --passes 2 --table visits --json -o two.json
+check 'it says what it is' grep -q '^{"kolk_bench": 1,' two.json
+check 'two samples of each' [ "$(grep -cE '^    "[^"]*": \[[0-9.]+, [0-9.]+\]' two.json)" -eq 24 ]
+check 'its machine' grep -q '"processor": ".* processors"' two.json
+if command -v python3 > /dev/null; then check 'it is JSON' python3 -m json.tool two.json /dev/null; fi
+
+# ---- verdicts ----
+
+run 0 "$kolk" bench --passes 2 --table visits --compare two.json
+prints '^Medians of 2 passes' '^Since ' '^0 of 12 figures improved, 0 regressed; 0 are in one of the results only'
+
+# 99 passes of an earlier kolk, whose visits all took so long beside those to a packed array.
+older() { # FACTOR
+  awk -v factor="$1" '
+    match($0, /\[.*\]/) {
+      time = /packed array/ ? 1 : /"kolk/ ? factor : 1
+      samples = ""
+      for (n = 0; n < 99; n++) samples = samples (n ? ", " : "") time
+      $0 = substr($0, 1, RSTART) samples substr($0, RSTART + RLENGTH - 1)
+    }
+    { print }' two.json
+}
+older 0.0001 > faster.json
+run 1 "$kolk" bench --passes 2 --table visits --compare faster.json
+prints '^visits  100 %  *kolk  *0.000  .* %  regressed' '^0 of 12 figures improved, 12 regressed'
+older 1000000 > slower.json
+run 0 "$kolk" bench --passes 2 --table visits --compare slower.json --json
+prints '"comparison": \[' '"verdict": "improved"'
+check 'all improved' [ "$(grep -c '"verdict": "improved"' out)" -eq 12 ]
+mv out compared.json
+run 0 "$kolk" report compared.json
+check 'a page of it' grep -q '"kolk_bench": 1' compared.html
+run 0 "$kolk" report --json compared.json
+prints '"file": "compared.json"' '"results": {"kolk_bench": 1,'
+
+# ---- what cannot be done ----
+
+sed 's/"processor": "/&Another /' two.json > another.json
+run 3 "$kolk" bench --passes 2 --table visits --compare another.json
+check 'another machine' grep -q '^kolk: another.json: this was measured on another machine: Another ' err
+run 3 "$kolk" bench --compare none.json
+check 'no file' grep -qx 'kolk: none.json: No such file or directory' err
+head -n 12 two.json > torn.json
+for verb in 'bench --compare' report; do
+  run 3 "$kolk" $verb torn.json
+  check 'a torn file' grep -qx 'kolk: torn.json: this is no result of kolk bench --json' err
+done
+run 2 "$kolk" bench --table speed
+check 'no such table' grep -qx "kolk: there is no table 'speed'; 'kolk help bench' lists them" err
+run 2 "$kolk" bench --passes 0
+finish
