@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-enum { TRIAL_ROUNDS = 7, TRIALS_MOST = 64 };
+enum { TRIAL_ROUNDS = 5, TRIALS_MOST = 64 };
 
 /* A loop, which is one figure. */
 struct trial {
@@ -20,8 +20,8 @@ struct trial {
 };
 
 /* Runs the loops in TRIAL_ROUNDS rounds of about two milliseconds, each round in another order, and adds to the results
- * the median time of an operation of each loop. A loop of which a single time takes longer has fewer rounds, but at
- * least one. The first time of each is not counted. `count`: at most TRIALS_MOST. */
+ * the median time of an operation of each loop. Before each round the loop runs as long without being measured, because
+ * the loop before it has filled the caches. A loop of which a single time takes longer has fewer rounds, but at least one. `count`: at most TRIALS_MOST. */
 void trials_run(struct trial *trials, size_t count, json_t *results, uint64_t *random);
 
 /* The next number of a generator, xorshift64 (Marsaglia, 2003). */
