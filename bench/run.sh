@@ -1,7 +1,7 @@
 #!/bin/sh
 # bench/run.sh PROGRAMS [RESULT]: runs the benchmark programs in the directory PROGRAMS and writes RESULT.json,
-# RESULT.md, RESULT-components.csv, RESULT-flat.md, RESULT-frame.md and RESULT-preload.md, and for queue, shared, resource, heap
-# and nested RESULT-queue.csv, RESULT-queue.md and so on (default: PROGRAMS/results).
+# RESULT.md, RESULT-bench.json (of kolk bench), RESULT-components.csv, RESULT-flat.md, RESULT-frame.md and
+# RESULT-preload.md, and for queue, shared, resource, heap and nested RESULT-queue.csv, RESULT-queue.md and so on (default: PROGRAMS/results).
 # REPETITIONS=9 and MIN_TIME=0.05 (seconds per repetition) may be set. A run takes about 15 minutes.
 set -eu
 programs=${1:?usage: bench/run.sh PROGRAMS [RESULT]}
@@ -17,6 +17,8 @@ for name in memory iterate pool pool_unchecked bulk slotmap bytemap; do
         --benchmark_min_time="${MIN_TIME:-0.05}" --benchmark_report_aggregates_only=true \
         --benchmark_format=console --benchmark_out_format=json --benchmark_out="$programs/$name.json" >/dev/null
 done
+echo "kolk bench ..." >&2
+"$programs/../kolk" bench --json -o "$result-bench.json"
 echo "components ..." >&2
 "$programs/components" > "$result-components.csv"
 echo "queue, backoff ..." >&2

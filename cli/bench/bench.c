@@ -67,9 +67,10 @@ static void measure_pass(const cli_context *cli, json_t *results) {
  * static thread-local storage than glibc leaves. */
 static void become_pass(const cli_context *cli, uint64_t pass, int out) {
     char seed[32];
+    unsigned long long seed_of_pass = cli->seed + pass;
     const char *words[] = {"kolk", "bench", "--passes", "1", "--json", "--seed", seed, only ? "--table" : NULL,
                            only,   NULL};
-    snprintf(seed, sizeof seed, "%llu", (unsigned long long)(cli->seed + pass));
+    snprintf(seed, sizeof seed, "%llu", seed_of_pass);
     setenv("GLIBC_TUNABLES", "glibc.rtld.optional_static_tls=20000", 0);
     if (dup2(out, STDOUT_FILENO) < 0) _exit(CLI_FAILED);
     close(out);
@@ -110,7 +111,7 @@ static int measure(const cli_context *cli, json_t *results) {
     return code;
 }
 
-/* ---- Tables: a line for each subject, a column for each case ------------------------------------------------------ */
+/* ---- Tables: a line for each subject, a column for each case ----------------------------------------------------- */
 
 enum { CASES_MOST = 16 };
 
@@ -163,7 +164,7 @@ static void print_results(const cli_context *cli, const json_t *results) {
         fprintf(cli->out, "Left out: %s: %s\n", who, json_string_value(why));
 }
 
-/* ---- Comparisons --------------------------------------------------------------------------------------------------- */
+/* ---- Comparisons ------------------------------------------------------------------------------------------------- */
 
 static const char *word_of(const struct comparison *it) {
     static const char *const words[] = {"no change", "improved", "regressed"};

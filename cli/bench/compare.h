@@ -30,9 +30,9 @@ struct comparisons {
     size_t alone; /* figures of one of the two only */
 };
 
-/* Compares all figures of kolk. A figure has changed if its change is CHANGE_LEAST % or more, and if its p, as one of so
- * many (Holm), is below 1 %: so one of a hundred runs without any change shows a change anywhere. Returns false if there
- * is no memory. */
+/* Compares all figures of kolk. A figure has changed if its change is CHANGE_LEAST % or more, and if its p, as one of
+ * so many (Holm), is below 1 %: so one of a hundred runs without any change shows a change anywhere. Returns false if
+ * there is no memory. */
 bool compare_results(struct comparisons *comparisons, const json_t *before, const json_t *after);
 
 void comparisons_free(struct comparisons *comparisons);

@@ -73,7 +73,7 @@ static void measure_calls(json_t *results, uint64_t *random) {
     }
 }
 
-/* ---- Growth: one subject after another, as ten million objects take a gigabyte ------------------------------------ */
+/* ---- Growth: one subject after another, as ten million objects take a gigabyte ----------------------------------- */
 
 /* Whether the system has memory for so many objects. It is asked because Linux grants more than it has. */
 static bool has_memory(uint64_t objects) {
@@ -124,7 +124,7 @@ static void measure_refill(json_t *results, uint64_t *random) {
     measure_growth(results, random, "refill", LOOP_REFILL);
 }
 
-/* ---- The slowest calls -------------------------------------------------------------------------------------------- */
+/* ---- The slowest calls ------------------------------------------------------------------------------------------- */
 
 enum { TIMED_ALIVE = 10000, TIMED_CALLS = 20000 };
 
@@ -143,17 +143,19 @@ static void add_quantiles(json_t *results, const char *who, double *values, cons
 static void measure_slowest(json_t *results, uint64_t *random) {
     static const char *const allocs[] = {"alloc median", "alloc p99", "alloc p99.9", "alloc p99.99"};
     static const char *const frees[] = {"free median", "free p99", "free p99.9", "free p99.99"};
-    (void)random;
     struct field field;
     struct timings *all = calloc(subject_count, sizeof *all);
     if (!all) return;
     field_begin(&field, TIMED_ALIVE, results);
-    for (size_t round = 0; round <= TRIAL_ROUNDS; round++) /* the first warms up */
-        for (size_t n = 0; n < subject_count; n++) {
+    for (size_t round = 0; round <= TRIAL_ROUNDS; round++) { /* the first warms up */
+        size_t first = draw_below(random, subject_count);
+        for (size_t turn = 0; turn < subject_count; turn++) {
+            size_t n = (first + turn) % subject_count;
             size_t at = (round ? round - 1 : 0) * TIMED_CALLS;
             if (field.stands[n].places)
                 subjects[n].time_each(&field.stands[n], all[n].allocs + at, all[n].frees + at, TIMED_CALLS);
         }
+    }
     for (size_t n = 0; n < subject_count; n++) {
         if (!field.stands[n].places) continue;
         add_quantiles(results, subjects[n].who, all[n].allocs, allocs);
@@ -163,7 +165,7 @@ static void measure_slowest(json_t *results, uint64_t *random) {
     free(all);
 }
 
-/* ---- The tables --------------------------------------------------------------------------------------------------- */
+/* ---- The tables -------------------------------------------------------------------------------------------------- */
 
 const struct table tables[] = {
     {"calls", "One alloc and one free of 64 bytes, at random, by number of live objects", "malloc", measure_calls},

@@ -1,5 +1,5 @@
-/* report.c: the verb `report`: a recording, a log of statistics, or a result of kolk bench as one HTML file, which needs
- * nothing else: no network and no other file.
+/* report.c: the verb `report`: a recording, a log of statistics, or a result of kolk bench as one HTML file, which
+ * needs nothing else: no network and no other file.
  *
  *     page.html    what all have in common; scripts draw everything from the data
  *     recording.html, course.html, bench.html    their own parts

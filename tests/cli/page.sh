@@ -1,7 +1,7 @@
 #!/bin/bash
 # The page of kolk report in a real browser: clicks, keys, numbers, source lines, hostile names, no request, a clean
 # console, and no complaint of axe-core, a checker of accessibility; in light and dark, wide and as narrow as a phone; and
-# on paper. KOLK is the path of the command.
+# on paper. The pictures in docs/img are what the page draws. KOLK is the path of the command.
 # Usage: page.sh BUILD    where axe-core is kept
 set -euo pipefail
 
@@ -19,6 +19,7 @@ trap 'rm -rf "$folder"' EXIT
 script=$(realpath tests/cli/page.js)
 axe=$(realpath "$axe")
 kolk=$(realpath "$KOLK")
+top=$PWD
 cd "$folder"
 
 cat > node.c << 'END'
@@ -124,6 +125,13 @@ for look in 'its 1200,900 light' 'its 1200,900 dark' 'its 390,800 light' 'its 39
   fi
   echo "$look: $(grep -c '^ok' result) checks passed"
 done
+
+cd "$top"
+tools/pictures.sh "$kolk" "$folder"
+for picture in docs/img/bench-*.svg; do
+  cmp "$picture" "$folder/${picture##*/}" || { echo "failed: $picture is not what tools/pictures.sh draws"; exit 1; }
+done
+cd "$folder"
 
 timeout 120 "$browser" "${options[@]}" --no-pdf-header-footer --print-to-pdf=its.pdf "file://$folder/its.html" 2> log
 [[ $(head -c 5 its.pdf) == %PDF- ]]

@@ -68,7 +68,7 @@ static void test_loops_keep_the_number(void **state) {
     stand_end(&stand, subject);
 }
 
-/* ---- Trials -------------------------------------------------------------------------------------------------------- */
+/* ---- Trials ------------------------------------------------------------------------------------------------------ */
 
 static void count_times(void *what, uint64_t times) {
     for (uint64_t *sum = what; times > 0; times--) {
@@ -100,7 +100,7 @@ static void test_trials(void **state) {
     json_decref(results);
 }
 
-/* ---- Files --------------------------------------------------------------------------------------------------------- */
+/* ---- Files ------------------------------------------------------------------------------------------------------- */
 
 static json_t *read_text(const char *text, const char **problem) {
     FILE *file = tmpfile();
@@ -184,7 +184,7 @@ static void test_broken_files(void **state) {
     json_decref(results);
 }
 
-/* ---- The test of ranks --------------------------------------------------------------------------------------------- */
+/* ---- The test of ranks ------------------------------------------------------------------------------------------- */
 
 static void test_ranks(void **state) {
     (void)state;
@@ -206,7 +206,7 @@ static void test_ranks(void **state) {
     assert_true(fabs(rank_test(equal, 5, others, 5) - 2 * 2.0 / 252) < 1e-12);
 }
 
-/* ---- The comparison ------------------------------------------------------------------------------------------------ */
+/* ---- The comparison ---------------------------------------------------------------------------------------------- */
 
 static uint64_t numbers;
 
