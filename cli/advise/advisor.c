@@ -181,6 +181,7 @@ static void write_runs(cli_json *json, const struct trace *trace) {
 
 void advisor_write(cli_json *json, const char *key, const struct advisor *advisor) {
     cli_json_open(json, key, '{');
+    cli_json_count(json, "kolk_advise", 1);
     cli_json_text(json, "trace", advisor->name);
     if (advisor->trace.run_count > 0) write_runs(json, &advisor->trace);
     cli_json_count(json, "allocations", advisor->sources.allocations);

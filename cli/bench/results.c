@@ -163,11 +163,6 @@ static bool is_whole(const json_t *results) {
     return true;
 }
 
-bool results_begin(const char *line) {
-    static const char begin[] = "{\"kolk_bench\":";
-    return strncmp(line, begin, sizeof begin - 1) == 0;
-}
-
 json_t *results_read(FILE *file, const char **problem) {
     json_error_t error;
     json_t *results = json_loadf(file, 0, &error);

@@ -40,10 +40,7 @@ void results_merge(json_t *results, const json_t *others);
 /* A fact about the machine: "processor", "system", "compiler", "kolk", "malloc", "date"; "?" if there is none. */
 const char *results_fact(const json_t *results, const char *name);
 
-/* Whether a file with this first line has results. */
-bool results_begin(const char *line);
-
-/* Returns results from a file whose first line begins as above. NULL: `problem` says why. */
+/* Returns results from a file. NULL: `problem` says why. */
 json_t *results_read(FILE *file, const char **problem);
 
 /* Writes the results, and an array "comparison" if they have one. */

@@ -1,8 +1,8 @@
-/* report.c: the verb `report`: a recording, a log of statistics, or a result of kolk bench as one HTML file, which
+/* report.c: the verb `report`: a recording, a log of statistics, or the result of another verb as one HTML file, which
  * needs nothing else: no network and no other file.
  *
  *     page.html    what all have in common; scripts draw everything from the data
- *     recording.html, course.html, bench.html    their own parts
+ *     recording.html, advice.html, course.html, bench.html, soak.html    their own parts
  *     digest.c     sums the recording up
  *     ../advise    proposes pools
  *     excerpts.c   adds the lines of source
@@ -13,7 +13,6 @@
 #include "../cli.h"
 #include "../print.h"
 #include "../advise/advise.h"
-#include "../bench/results.h"
 #include "../built_in.h"
 #include "../replay/input.h"
 #include "../replay/load.h"
@@ -22,6 +21,8 @@
 #include "excerpts.h"
 
 #include <kolk/base.h>
+
+#include <jansson.h>
 
 #include <limits.h>
 #include <stdlib.h>
@@ -147,14 +148,32 @@ static void write_course(FILE *out, const char *name, const struct course *cours
     cli_json_close(&json, '}');
 }
 
-static void write_bench(FILE *out, const char *name, const json_t *results) {
+/* Adds the places of an advice that was read from a file. */
+static void add_advised(struct excerpts *excerpts, const json_t *advice) {
+    const char *const members[] = {"allocated_at", "freed_at"};
+    size_t n, m;
+    json_t *source, *place;
+    json_array_foreach(json_object_get(advice, "sources"), n, source) for (size_t which = 0; which < 2; which++)
+        json_array_foreach(json_object_get(source, members[which]), m, place) {
+        const char *frames = json_string_value(json_object_get(place, "place"));
+        if (frames) excerpts_add(excerpts, frames, strlen(frames));
+    }
+}
+
+/* Writes the result of another verb, under this key. */
+static void write_result(FILE *out, const char *name, const char *key, const json_t *result) {
     cli_json json = {.out = out};
+    struct excerpts *excerpts = excerpts_new();
+    if (!excerpts) return;
+    add_advised(excerpts, result);
     cli_json_open(&json, NULL, '{');
     cli_json_text(&json, "file", name);
     cli_json_text(&json, "kolk", KOLK_VERSION);
-    fputs(",\n  \"results\": ", out);
-    results_write(results, out);
+    fprintf(out, ",\n  \"%s\": ", key);
+    json_dumpf(result, out, JSON_COMPACT);
+    excerpts_write(&json, "files", excerpts, folder ? folder : ".");
     cli_json_close(&json, '}');
+    excerpts_free(excerpts);
 }
 
 /* ---- The page ---------------------------------------------------------------------------------------------------- */
@@ -162,14 +181,16 @@ static void write_bench(FILE *out, const char *name, const json_t *results) {
 BUILT_IN(page_html, "cli/report/page.html");
 BUILT_IN(recording_html, "cli/report/recording.html");
 BUILT_IN(course_html, "cli/report/course.html");
+BUILT_IN(advice_html, "cli/report/advice.html");
 BUILT_IN(bench_html, "cli/report/bench.html");
+BUILT_IN(soak_html, "cli/report/soak.html");
 
-/* The places of the data and of the part, in page.html. */
+/* The places of the data and of the parts, in page.html. */
 #define DATA "@DATA@"
 #define PART "@PART@"
 
 /* In HTML, the data must not contain "</script". */
-static void write_page(FILE *out, const char *part, const char *data, size_t length) {
+static void write_page(FILE *out, const char *const *parts, const char *data, size_t length) {
     const char *place = strstr(page_html, DATA), *second = strstr(page_html, PART);
     fwrite(page_html, 1, (size_t)(place - page_html), out);
     for (size_t n = 0; n < length; n++)
@@ -179,7 +200,7 @@ static void write_page(FILE *out, const char *part, const char *data, size_t len
             fputc(data[n], out);
     place += sizeof DATA - 1;
     fwrite(place, 1, (size_t)(second - place), out);
-    fputs(part, out);
+    for (; *parts; parts++) fputs(*parts, out);
     fputs(second + sizeof PART - 1, out);
 }
 
@@ -206,13 +227,13 @@ static void begin_data(struct data *data) {
     data->out = open_memstream(&data->text, &data->length);
 }
 
-/* Writes the page with this part, or the data alone. Frees the data. */
-static int write_report(cli_context *cli, const char *name, const char *part, struct data *data) {
+/* Writes the page with these parts, of which the last is NULL, or the data alone. Frees the data. */
+static int write_report(cli_context *cli, const char *name, const char *const *parts, struct data *data) {
     bool whole = data->out && fclose(data->out) == 0 && data->length > 0;
     if (whole && cli->json)
         fwrite(data->text, 1, data->length, cli->out);
     else if (whole)
-        write_page(cli->out, part, data->text, data->length);
+        write_page(cli->out, parts, data->text, data->length);
     free(data->text);
     if (!whole) return cli_fail(CLI_FAILED, "%s: there is no memory for the report", name);
     if (cli->json || cli->path) return CLI_OK;
@@ -222,6 +243,7 @@ static int write_report(cli_context *cli, const char *name, const char *part, st
 }
 
 static int report_recording(cli_context *cli, const char *path) {
+    static const char *const parts[] = {recording_html, advice_html, NULL};
     struct advisor advisor = {.name = ""};
     struct digest digest = {0};
     struct data data = {.text = NULL};
@@ -232,7 +254,7 @@ static int report_recording(cli_context *cli, const char *path) {
     if (code == CLI_OK) {
         begin_data(&data);
         if (data.out) write_recording(data.out, &advisor, &digest);
-        code = write_report(cli, advisor.name, recording_html, &data);
+        code = write_report(cli, advisor.name, parts, &data);
     }
     digest_free(&digest);
     advisor_free(&advisor);
@@ -240,6 +262,7 @@ static int report_recording(cli_context *cli, const char *path) {
 }
 
 static int report_log(cli_context *cli, const char *path, FILE *file) {
+    static const char *const parts[] = {course_html, NULL};
     struct course course = {.count = 0};
     struct data data = {.text = NULL};
     const char *problem = course_read(&course, file);
@@ -247,21 +270,34 @@ static int report_log(cli_context *cli, const char *path, FILE *file) {
     if (code == CLI_OK) {
         begin_data(&data);
         if (data.out) write_course(data.out, path, &course);
-        code = write_report(cli, path, course_html, &data);
+        code = write_report(cli, path, parts, &data);
     }
     course_free(&course);
     return code;
 }
 
-static int report_bench(cli_context *cli, const char *path, FILE *file) {
+/* The results of other verbs, which name the verb in a member. */
+static const struct result {
+    const char *member, *key;
+    const char *parts[2];
+} results[] = {{"kolk_advise", "advice", {advice_html}},
+               {"kolk_bench", "results", {bench_html}},
+               {"kolk_soak", "results", {soak_html}}};
+
+static int report_result(cli_context *cli, const char *path, FILE *file) {
     struct data data = {.text = NULL};
-    const char *problem;
-    json_t *results = results_read(file, &problem);
-    if (!results) return cli_fail(CLI_UNREADABLE, "%s: %s", path, problem);
-    begin_data(&data);
-    if (data.out) write_bench(data.out, path, results);
-    int code = write_report(cli, path, bench_html, &data);
-    json_decref(results);
+    json_t *result = json_loadf(file, 0, NULL);
+    size_t n = 0, count = sizeof results / sizeof *results;
+    while (n < count && json_integer_value(json_object_get(result, results[n].member)) != 1) n++;
+    int code = CLI_UNREADABLE;
+    if (n == count) {
+        cli_fail(code, "%s: this is no result of kolk advise, bench or soak", path);
+    } else {
+        begin_data(&data);
+        if (data.out) write_result(data.out, path, results[n].key, result);
+        code = write_report(cli, path, results[n].parts, &data);
+    }
+    json_decref(result);
     return code;
 }
 
@@ -273,10 +309,7 @@ static report_function function_for(FILE *file) {
     struct input *input = input_open(file);
     size_t length;
     const char *line = input ? input_line(input, &length) : NULL;
-    report_function function = !line                 ? NULL
-                               : course_is_log(line) ? report_log
-                               : results_begin(line) ? report_bench
-                                                     : NULL;
+    report_function function = !line ? NULL : course_is_log(line) ? report_log : line[0] == '{' ? report_result : NULL;
     if (input) input_close(input);
     rewind(file);
     return function;
@@ -295,16 +328,17 @@ const cli_verb cli_report = {
     .name = "report",
     .arguments = "[FILE]",
     .most_arguments = 1,
-    .summary = "writes a recording, statistics over time, or a benchmark as an HTML file for a browser",
+    .summary = "writes a recording, statistics over time, or a result as an HTML file for a browser",
     .details = "FILE is a trace, which kolk record writes; or a log of statistics, which a program writes\n"
-               "with KOLK_STATS=log:FILE KOLK_STATS_AT=10s; or a result of kolk bench --json. The first two\n"
-               "may be compressed by zstd. Without it, a recording of SQLite is taken that is built in.\n"
+               "with KOLK_STATS=log:FILE KOLK_STATS_AT=10s; or what kolk advise, kolk bench or kolk soak\n"
+               "writes with --json. The first two may be compressed by zstd. Without it, a recording of\n"
+               "SQLite is taken that is built in.\n"
                "\n"
                "The page of a recording has: how much was alive over time; the call paths as a flame\n"
                "graph, by bytes alive at the peak, bytes in all, or number of blocks; sizes and\n"
                "lifetimes; the pools that kolk advise proposes; and the lines of source around each\n"
                "call, if they are found. That of a log has each pool over time, those that creep first.\n"
-               "That of kolk bench has all figures, and pictures of them. No page needs the network or\n"
+               "That of a result has all its figures, and pictures of them. No page needs the network or\n"
                "another file.\n"
                "\n"
                "Without -o, the file is PROGRAM.html in this folder. --json writes only the data.\n",

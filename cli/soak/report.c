@@ -211,6 +211,7 @@ static void write_figures(cli_json *json, const struct report *report) {
 void report_json(const cli_context *cli, const struct report *report) {
     cli_json json = {.out = cli->out};
     cli_json_open(&json, NULL, '{');
+    cli_json_count(&json, "kolk_soak", 1);
     write_figures(&json, report);
     cli_json_open(&json, "checks", '[');
     for (size_t n = 0; n < REPORT_CHECKS; n++) {

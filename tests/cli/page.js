@@ -10,7 +10,7 @@ window.addEventListener('load', async () => {
   const said = [];
   const recording = JSON.parse(document.getElementById('data').textContent).file;
   const check = (what, holds) => said.push((holds ? 'ok ' : 'WRONG ') + what);
-  const test = {'pools.trace': testPools, 'its.log': testLog, 'its.json': testBench}[recording] || testPaths;
+  const test = {'pools.trace': testPools, 'its.log': testLog, 'its.json': testBench, 'soak.json': testSoak, 'advice.json': testAdvice}[recording] || testPaths;
   await test(check).then(() => testAll(check)).catch(error => said.push('WRONG ' + error.stack));
   const result = document.createElement('pre');
   result.id = 'result';
@@ -76,6 +76,7 @@ async function testPaths(check) {
 // 200 items of 64 bytes, allocated and freed at one place each; and text of all sizes, which is left with malloc.
 async function testPools(check) {
   const section = document.getElementById('pools'), articles = section.querySelectorAll('article');
+  check('no run', document.getElementById('no-change').hidden);
   check('one proposal', !section.hidden && articles.length === 1);
   const text = articles[0].textContent;
   check('its name', articles[0].querySelector('h3').textContent === 'item_new_pool: a pool');
@@ -124,6 +125,25 @@ async function testBench(check) {
   check('the table', document.querySelector('#t-calls tbody tr:nth-child(3)').textContent === 'kolk30.060.0');
   check('the comparison', document.querySelector('#t-compared tbody tr').textContent === 'calls100kolk0.5000.600+20.0 %regressed');
   check('hostile names', document.querySelectorAll('main b, main i').length === 0);
+}
+
+async function testSoak(check) {
+  const row = n => document.querySelectorAll('#checks tbody tr')[n];
+  check('numbers', document.getElementById('numbers').textContent.includes('Failed checks1of 2'));
+  check('a failed check', row(1).textContent === 'FAILED<b>objects</b> stay wholeslot 7 was overwritten' && row(1).querySelector('.bad'));
+  check('a good check', !row(0).querySelector('.bad'));
+  check('lines', document.querySelectorAll('#rush path').length === 2 && document.querySelectorAll('#behind path').length === 1);
+  check('kolk is marked', document.querySelectorAll('#rush path.ours').length === 1);
+  check('hostile names', document.querySelectorAll('main b').length === 0);
+}
+
+// The same proposal as on the page of the recording.
+async function testAdvice(check) {
+  const articles = document.querySelectorAll('#pools article');
+  check('one proposal', articles.length === 1 && articles[0].textContent.includes('200 objects of 64 B'));
+  check('the source', articles[0].textContent.includes('free(item);'));
+  check('kolk run', document.getElementById('no-change').textContent.includes('1.0 to 3.0 % less processor time, measured in 9 runs'));
+  check('the summary', document.getElementById('summary').textContent.startsWith('Advice from'));
 }
 
 async function testAll(check) {

@@ -98,8 +98,18 @@ BEGIN {
   print "\"change\": 0.2, \"p\": 0.0001, \"verdict\": \"regressed\"}]}"
 }' > its.json
 
-for name in its pools log json; do # the page with axe-core and the test in front of its own script
+"$kolk" advise --json pools.trace | sed 's/"trace": "[^"]*"/&, "kolk_run": {"runs": 9, "low_percent": 1, "median_percent": 2, "high_percent": 3}/' > advice.json
+cat > soak.json << 'END'
+{"kolk_soak": 1, "operations": 4000000, "seconds": 7.5, "seed": 1, "processes": 2, "stopped": false, "resident_bytes": 1048576,
+"checks": [{"claim": "counters agree", "result": "ok", "seen": "4 times"},
+{"claim": "<b>objects</b> stay whole", "result": "FAILED", "seen": "slot 7 was overwritten"}],
+"beside": [{"allocator": "kolk_heap", "rush": {"points": [[0, 1.2], [1, 1.3], [2, 1.2]]}, "behind": {"points": [[0, 12], [2, 13]]}},
+{"allocator": "malloc", "rush": {"points": [[0, 1.4], [1, 1.5], [4, 1.6]]}, "behind": {"points": []}}]}
+END
+
+for name in its pools log json soak advice; do # the page with axe-core and the test in front of its own script
   from=$name.trace
+  [[ -e $from ]] || from=$name.json
   [[ -e $from ]] || from=its.$name
   "$kolk" report -o $name.html "$from" 2> log
   {
@@ -112,7 +122,8 @@ done
 
 options=(--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$folder/profile" --no-first-run)
 for look in 'its 1200,900 light' 'its 1200,900 dark' 'its 390,800 light' 'its 390,800 dark' \
-  'pools 1200,900 light' 'pools 390,800 dark' 'log 1200,900 dark' 'log 390,800 light' 'json 1200,900 light' 'json 390,800 dark'; do
+  'pools 1200,900 light' 'pools 390,800 dark' 'log 1200,900 dark' 'log 390,800 light' 'json 1200,900 light' 'json 390,800 dark' \
+  'soak 1200,900 light' 'soak 390,800 dark' 'advice 1200,900 dark' 'advice 390,800 light'; do
   read -r name size colors <<< "$look"
   forced=()
   [[ $colors == light ]] || forced=(--force-dark-mode --blink-settings=preferredColorScheme=0)

@@ -127,13 +127,9 @@ static void test_files(void **state) {
     json_decref(more);
 
     FILE *file = tmpfile();
-    char line[64];
     assert_non_null(file);
     results_write(results, file);
     json_decref(results);
-    rewind(file);
-    assert_non_null(fgets(line, sizeof line, file));
-    assert_true(results_begin(line));
     rewind(file);
     results = results_read(file, &problem);
     fclose(file);
