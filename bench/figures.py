@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """figures.py [--check]: writes the figures of bench/results into README.md, docs and bench/README.md. With --check,
-fails if they differ. Each sentence below must occur there exactly once, with any text in place of {}."""
+fails if they differ, or if a result does not say on which machine, with what and when it was measured. Each sentence
+below must occur there exactly once, with any text in place of {}."""
 
 import csv
 import os
@@ -27,6 +28,19 @@ def tables(path):
                 columns = cells[1:]
             else:
                 found.setdefault(title, {})[cells[0]] = dict(zip(columns, cells[1:]))
+    return found
+
+
+def slowest():
+    """Returns {(what, who): {column: number}} of the calls that are timed alone."""
+    found, columns = {}, []
+    with open(f"{RESULT}-frame.md", encoding="utf-8") as file:
+        for line in file:
+            cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+            if line.startswith("| | |"):
+                columns = cells[2:]
+            elif line.startswith("|") and not cells[0].startswith("---"):
+                found[cells[0], cells[1]] = dict(zip(columns, cells[2:]))
     return found
 
 
@@ -158,12 +172,45 @@ def queues():
         yield f"| {label} |" + " {} |" * len(columns), [row[column] for column in columns]
 
 
+def calls():
+    """The sentences of bench/README.md with the slowest calls."""
+    rows = slowest()
+    whos = "pool", "pool, FIFO", "pool, lowest", "slot map", "shared pool", "heap", "glibc", "jemalloc", "mimalloc"
+    for call in "alloc", "free":
+        yield f"| {call} |" + " {} |" * len(whos), [rows[call, who]["p99.99"] for who in whos]
+    quantiles = "median", "p99", "p99.99"
+    for label, row in (
+        ("one: compares all objects", ("one eviction", "compare")), ("one: `.ranked`", ("one eviction", "ranked")),
+        ("one: the cheapest of 16 that are drawn", ("one eviction", "drawn")), ("one: the oldest", ("one eviction", "oldest")),
+        ("150: compare all objects each time", ("150 evictions", "compare")),
+        ("150: `.ranked`, `kolk_pool_recost(pool, NULL)`", ("150 evictions", "ranked")),
+        ("150: `.ranked`, kolk_pool_recost of each object", ("150 evictions", "recosted")),
+        ("150: the cheapest of 16 that are drawn", ("150 evictions", "drawn")),
+    ):  # fmt: skip
+        yield f"| {label} |" + " {} |" * 3, [rows[row][quantile] for quantile in quantiles]
+    tick = rows["tick", "256 slots"]
+    yield "A tick of 256 slots took {} ns at the median, {} us at p99 and {} us at p99.99", [
+        tick["median"], str(float(tick["p99"]) / 1000), str(float(tick["p99.99"]) / 1000)]  # fmt: skip
+
+
+def heads():
+    """Returns the results whose first lines do not tell the machine, the compiler, the malloc and the date."""
+    folder, wrong = os.path.dirname(RESULT), []
+    for name in sorted(os.listdir(folder)):
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            head = file.read(600)
+        if not name.endswith(".csv") and not all(re.search(fact, head) for fact in (
+            r"(AMD|Intel)[^,]* \(family \d+, model \d+\), \d+ processors", r"(gcc|clang) \d+\.\d", r"glibc \d\.\d+", r"20\d\d-\d\d-\d\d")):  # fmt: skip
+            wrong.append(name)
+    return wrong
+
+
 def main():
     check = sys.argv[1:] == ["--check"]
     wrong = 0
     documents = {
         "README.md": readme(), "docs/threads.md": threads(), "docs/resource.md": resources(), "docs/heap.md": heaps(),
-        "docs/texts.md": texts(), "docs/malloc.md": programs(), "bench/README.md": queues(),
+        "docs/texts.md": texts(), "docs/malloc.md": programs(), "bench/README.md": [*queues(), *calls()],
     }  # fmt: skip
     for path, sentences in documents.items():
         with open(os.path.join(TOP, path), encoding="utf-8") as file:
@@ -182,6 +229,8 @@ def main():
         if not check:
             with open(os.path.join(TOP, path), "w", encoding="utf-8") as file:
                 file.write(document)
+    if heads():
+        sys.exit(f"no machine, compiler, malloc or date: {' '.join(heads())}")
     if check and wrong:
         sys.exit(f"{wrong} figures are not those of bench/results: bench/figures.py puts them in")
 

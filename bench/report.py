@@ -5,6 +5,7 @@ threads, RESULT-NAME.csv, into the tables of RESULT-NAME.md. With a NAME (queue,
 only these. Prints each ratio beside its target."""
 
 import csv
+import datetime
 import json
 import math
 import os
@@ -50,6 +51,13 @@ def cpu():
     return f"{name}, {os.cpu_count()} processors"
 
 
+def facts(folder):
+    """On which machine, with what and when it was measured."""
+    with open(os.path.join(folder, "pool.json"), encoding="utf-8") as file:
+        compiler = json.load(file)["context"].get("compiler", "?")
+    return f"{cpu()}; {compiler} -O2; {os.confstr('CS_GNU_LIBC_VERSION')}; {datetime.date.today()}"
+
+
 class Report:
     """The Markdown text, and the verdicts on the targets."""
 
@@ -75,7 +83,7 @@ class Report:
     def write(self, path, title, head):
         """Writes the file, with the verdicts first."""
         with open(path, "w", encoding="utf-8") as file:
-            file.write(f"# {title}\n\n{cpu()}; {head}.\n\n")
+            file.write(f"# {title}\n\n{head}.\n\n")
             file.write("## Targets\n\n| | measured | target | |\n|---|---:|---:|---|\n" + "\n".join(self.verdicts) + "\n")
             file.write("\n## Times\n" + "\n".join(self.lines) + "\n")
 
@@ -227,13 +235,13 @@ def report_medians(folder, result):
     slotmap(report)
     memory(report)
     components(report, f"{result}-components.csv")
-    report.write(result + ".md", "Benchmark results", f"{compiler}, -O2; medians of one run, interleaved within each program")
+    report.write(result + ".md", "Benchmark results", f"{facts(folder)}; medians of one run, interleaved within each program")
 
     keys = ("cpu_time", "real_time", "resident_bytes", "overhead_bytes")
     rows = [{"program": program, "name": "/".join(name)} | {key: row[key] for key in keys if key in row}
             for program, names in programs.items() for name, row in names.items()]
     with open(result + ".json", "w", encoding="utf-8") as file:
-        head = json.dumps({"cpu": cpu(), "compiler": compiler, "flags": "-O2", "unit": "ns", "statistic": "median"})
+        head = json.dumps({"cpu": cpu(), "compiler": compiler, "flags": "-O2", "malloc": os.confstr("CS_GNU_LIBC_VERSION"), "date": str(datetime.date.today()), "unit": "ns", "statistic": "median"})
         body = ",\n".join("  " + json.dumps(row) for row in rows)
         file.write(head[:-1] + ', "medians": [\n' + body + "\n]}\n")
 
@@ -404,14 +412,22 @@ KINDS = {"queue": ("Queues", judge_queues), "shared": ("Shared pools", judge_poo
          "resource": ("Resource pools", judge_lists), "heap": ("Heaps", judge_heaps),
          "nested": ("Thousands of heaps", judge_nested)}
 
-def report_lines(result, name):
+def report_lines(folder, result, name):
     """Writes RESULT-NAME.md."""
     title, judge_all = KINDS[name]
     report = Lines(load_lines(f"{result}-{name}.csv"))
     judge_all(report)
     for workload, rows in report.workloads.items():
         tabulate(report, TITLES[workload], rows)
-    report.write(f"{result}-{name}.md", title, "-O2; medians of one run, interleaved within each table")
+    report.write(f"{result}-{name}.md", title, f"{facts(folder)}; medians of one run, interleaved within each table")
+
+
+def add_facts(folder, path):
+    """Puts the facts below the title of what a program printed."""
+    with open(path, encoding="utf-8") as file:
+        title, rest = file.read().split("\n", 1)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"{title}\n\n{facts(folder)}.\n{rest}")
 
 
 def main():
@@ -420,7 +436,9 @@ def main():
     if not names:
         report_medians(folder, result)
     for name in names or KINDS:
-        report_lines(result, name)
+        report_lines(folder, result, name)
+    for name in ("flat", "frame", "preload") if not names else ():
+        add_facts(folder, f"{result}-{name}.md")
 
 
 if __name__ == "__main__":

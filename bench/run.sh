@@ -36,7 +36,7 @@ echo "heap ..." >&2
 "$programs/heap" > "$result-heap.csv"
 echo "nested ..." >&2
 "$programs/nested" > "$result-nested.csv"
-python3 "$here/report.py" "$programs" "$result"
 echo "preload ..." >&2
 python3 "$here/preload.py" "$programs/../libkolk-malloc.so" 5 "$programs/loads" > "$result-preload.md"
+python3 "$here/report.py" "$programs" "$result"
 cat "$result.md" "$result-queue.md" "$result-shared.md" "$result-resource.md" "$result-flat.md" "$result-frame.md" "$result-heap.md" "$result-nested.md" "$result-preload.md"
