@@ -4,7 +4,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include "trace.h"
-#include "maker.h"
+#include "heaptrack.h"
 #include "map.h"
 
 #include <inttypes.h>
@@ -247,6 +247,7 @@ static bool read_lines(struct reader *reader, struct span line) {
 static bool read_any(struct maker *maker) {
     struct span first = maker_line(maker);
     if (!first.text) return maker_is_at_end(maker) && maker_fail(maker, "the file is empty");
+    if (heaptrack_begins(first)) return heaptrack_read(maker, first);
     struct reader reader = {.maker = maker};
     bool done = read_lines(&reader, first);
     map_free(&reader.blocks);
