@@ -60,6 +60,7 @@ need_test() {
   need sqlite3 command -v sqlite3
   need git command -v git
   need zstd command -v zstd
+  need heaptrack command -v heaptrack
   need_abi
 }
 

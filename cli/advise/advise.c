@@ -146,6 +146,7 @@ static void print_text(const cli_context *cli, const struct advisor *advisor) {
             cli_share((double)pooled, (double)advisor->sources.allocations).text,
             cli_share(pool_time, malloc_time).text);
     print_all(cli, advisor);
+    if (advisor->trace.by_heaptrack) fprintf(cli->out, "\n%s\n", advisor_unknown);
 }
 
 /* ---- The verb ---------------------------------------------------------------------------------------------------- */

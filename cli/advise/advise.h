@@ -26,6 +26,9 @@ void advisor_free(struct advisor *advisor); /* the trace too */
 
 const char *advisor_order(const struct verdict *verdict); /* "LIFO", "LOWEST" or "-" */
 
+/* Sentences that say what the advice for a recording by heaptrack does not know. */
+extern const char advisor_unknown[];
+
 /* Writes the advice as an object. */
 void advisor_write(cli_json *json, const char *key, const struct advisor *advisor);
 

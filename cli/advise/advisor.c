@@ -7,6 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char advisor_unknown[] = "heaptrack does not record where blocks are freed, by which threads, which of them are "
+                               "resized by realloc, which are "
+                               "arrays from calloc, and how they are aligned. So check that one thread has the objects "
+                               "of a pool, or take a shared "
+                               "pool, and that they are never resized or arrays. kolk record records all of that.";
+
 /* ---- The advice -------------------------------------------------------------------------------------------------- */
 
 static double median_of(const struct gain *gain) {
@@ -148,7 +154,8 @@ static void write_pool(cli_json *json, const struct advised *advised, double pro
     share_write(json, gain, program_ns);
 }
 
-static void write_source(cli_json *json, const struct advised *advised, double program_ns) {
+/* What heaptrack does not record is left out. */
+static void write_source(cli_json *json, const struct advised *advised, const struct advisor *advisor) {
     const struct verdict *verdict = &advised->verdict;
     const struct source *source = verdict->source;
     cli_json_open(json, NULL, '{');
@@ -159,12 +166,14 @@ static void write_source(cli_json *json, const struct advised *advised, double p
     cli_json_count(json, "allocations", source->allocations);
     cli_json_count(json, "peak", source->peak);
     cli_json_count(json, "left_alive", source->left);
-    cli_json_count(json, "resized", source->resized);
-    cli_json_count(json, "threads", source->threads);
-    cli_json_count(json, "freed_by_others", source->handed);
+    if (!advisor->trace.by_heaptrack) {
+        cli_json_count(json, "resized", source->resized);
+        cli_json_count(json, "threads", source->threads);
+        cli_json_count(json, "freed_by_others", source->handed);
+    }
     write_places(json, "allocated_at", source->origins, source->origin_count);
-    write_places(json, "freed_at", source->ends, source->end_count);
-    if (verdict->advice != ADVICE_LEAVE) write_pool(json, advised, program_ns);
+    if (!advisor->trace.by_heaptrack) write_places(json, "freed_at", source->ends, source->end_count);
+    if (verdict->advice != ADVICE_LEAVE) write_pool(json, advised, advisor->program_ns);
     cli_json_text(json, "reason", verdict->reason);
     cli_json_close(json, '}');
 }
@@ -186,10 +195,14 @@ void advisor_write(cli_json *json, const char *key, const struct advisor *adviso
     if (advisor->trace.run_count > 0) write_runs(json, &advisor->trace);
     cli_json_count(json, "allocations", advisor->sources.allocations);
     cli_json_count(json, "sources_found", advisor->sources.count);
-    cli_json_count(json, "failed_left_out", advisor->trace.failed);
-    cli_json_count(json, "unknown_left_out", advisor->trace.unknown);
+    if (advisor->trace.by_heaptrack) {
+        cli_json_text(json, "recorded_by", "heaptrack");
+    } else {
+        cli_json_count(json, "failed_left_out", advisor->trace.failed);
+        cli_json_count(json, "unknown_left_out", advisor->trace.unknown);
+    }
     cli_json_open(json, "sources", '[');
-    for (size_t i = 0; i < advisor->count; i++) write_source(json, &advisor->advised[i], advisor->program_ns);
+    for (size_t i = 0; i < advisor->count; i++) write_source(json, &advisor->advised[i], advisor);
     cli_json_close(json, ']');
     cli_json_count(json, "allocations_of_other_sources", advisor->few_allocations);
     if (advisor->program_ns > 0) cli_json_number(json, "program_ns", advisor->program_ns);

@@ -103,8 +103,13 @@ void header_write(const cli_context *cli, const struct advisor *advisor) {
     fputs(" *     if (NAME_init(&pool, &desc) != KOLK_OK) ...\n *\n", out);
     fputs(" * A pool begins with the capacity that one recording needed and a quarter more. It grows up to "
           "max_capacity. For\n"
-          " * a pool that never asks the system for memory again, set max_capacity to 0. */\n",
+          " * a pool that never asks the system for memory again, set max_capacity to 0.",
           out);
+    if (advisor->trace.by_heaptrack) {
+        fputs("\n *", out);
+        print_words(out, advisor_unknown);
+    }
+    fputs(" */\n", out);
     fputs("#ifndef ", out);
     print_guard(out, cli->path);
     fputs("#define ", out);

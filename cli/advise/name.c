@@ -1,7 +1,8 @@
 /* name.c: describes a source in words, and makes an identifier for it; see verdict.h.
  *
  * A frame is "symbol (list.c:12)", "symbol (libz.so.1+0x12)" or "libz.so.1+0x12", as kolk record writes it, or
- * "FILE:(symbol+0x12)[0x1234]" or "FILE:[0x1234]", as mtrace does.
+ * "FILE:(symbol+0x12)[0x1234]" or "FILE:[0x1234]", as mtrace does. Of heaptrack it is "symbol (list.c:12)",
+ * "symbol (libz.so.1 at 0x1234)" or "FILE:[0x1234]", and a symbol of C++ is as people write it, "shop::add(int)".
  */
 #include "verdict.h"
 #include "../print.h"
@@ -40,10 +41,23 @@ static struct span without_folder(struct span file) {
     return file;
 }
 
+/* Removes C++'s "(anonymous namespace)::" and what is before it, unless that is within other brackets. */
+static struct span without_namespace(struct span frame) {
+    static const char anonymous[] = "(anonymous namespace)::";
+    for (;;) {
+        size_t at = find(frame, anonymous);
+        if (at == frame.length || at != find(frame, "(") || at > find(frame, "<")) return frame;
+        at += sizeof anonymous - 1;
+        frame = (struct span){frame.text + at, frame.length - at};
+    }
+}
+
 /* Returns the name of a frame's function. If the function is unknown, returns the name of the file, and sets *symbol to
  * false. */
 static struct span find_symbol(struct span frame, bool *symbol) {
-    size_t file = find(frame, ":(");
+    bool by_mtrace = frame.length > 0 && frame.text[frame.length - 1] == ']';
+    if (!by_mtrace) frame = without_namespace(frame);
+    size_t file = by_mtrace ? find(frame, ":(") : frame.length;
     struct span rest = {frame.text + file, frame.length - file};
     if (rest.length > 2 && rest.text[2] != '+') {
         *symbol = true;
@@ -52,7 +66,7 @@ static struct span find_symbol(struct span frame, bool *symbol) {
         rest.length = find(rest, ")");
         return rest;
     }
-    if (file == frame.length) file = find(frame, ":[");
+    if (file == frame.length && by_mtrace) file = find(frame, ":[");
     if (file == frame.length && find(frame, " (") == frame.length) file = find(frame, "+0x");
     *symbol = file == frame.length;
     if (*symbol) {

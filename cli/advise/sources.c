@@ -310,6 +310,7 @@ static bool look(const struct finder *finder) {
         if (source_is_few(source->allocations, sources->allocations)) continue;
         source->is_of_allocator = source->grown > 0 && is_of_allocator(finder, source);
         if (!source_look(source, finder->trace->blocks)) return false;
+        if (finder->trace->by_heaptrack) source->threads = 0;
     }
     return true;
 }

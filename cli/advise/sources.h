@@ -62,7 +62,7 @@ struct source {
     /* Not set for a source with too few allocations: */
     bool is_of_allocator;       /* ... or in a function of the program that only allocates */
     uint32_t peak;              /* the most objects alive at a time */
-    uint32_t threads;           /* how many threads did the operations */
+    uint32_t threads;           /* how many threads did the operations; 0: the recording does not tell */
     uint64_t handed;            /* objects freed by a thread other than the one that allocated them */
     uint64_t together, parties; /* objects that died together with all others; the moments at which this happened */
     uint64_t most_begun;        /* the most objects allocated between two such moments */

@@ -115,7 +115,8 @@ static void share(struct verdict *verdict) {
 
 static bool say_pool(struct verdict *verdict) {
     const struct source *source = verdict->source;
-    verdict_say(verdict, "They come and go all along, and one thread has them all.");
+    verdict_say(verdict, "They come and go all along%s.",
+                source->threads > 0 ? ", and one thread has them all" : "; by which threads is not recorded");
     if (source->left > 0) verdict_say(verdict, " %s live to the end.", cli_count(source->left).text);
     return order_choose(verdict);
 }

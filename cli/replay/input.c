@@ -10,7 +10,8 @@
 struct input {
     FILE *file;
     ZSTD_DCtx *zstd; /* NULL if the file is plain text */
-    bool in_frame;   /* zstd has not reached the end of the current frame */
+    bool is_gzip;
+    bool in_frame; /* zstd has not reached the end of the current frame */
     bool has_problem;
     uint64_t line;
     ZSTD_inBuffer raw; /* input from the file; src is `bytes` */
@@ -35,18 +36,22 @@ static bool have_bytes(struct input *input) {
     return input->raw.size > 0;
 }
 
+static bool begins_with(const struct input *input, const char *magic, size_t size) {
+    return input->raw.size >= size && memcmp(input->bytes, magic, size) == 0;
+}
+
 struct input *input_open(FILE *file) {
-    static const unsigned char magic[] = {0x28, 0xb5, 0x2f, 0xfd};
     struct input *input = malloc(sizeof *input);
     if (!input) return NULL;
     input->file = file;
     input->zstd = NULL;
-    input->in_frame = input->has_problem = false;
+    input->is_gzip = input->in_frame = input->has_problem = false;
     input->line = 0;
     input->begin = input->end = 0;
     input->raw = (ZSTD_inBuffer){.src = input->bytes};
-    if (!have_bytes(input) || input->raw.size < sizeof magic || memcmp(input->bytes, magic, sizeof magic) != 0)
-        return input;
+    if (!have_bytes(input)) return input;
+    input->is_gzip = begins_with(input, "\x1f\x8b", 2);
+    if (!begins_with(input, "\x28\xb5\x2f\xfd", 4)) return input;
     input->zstd = ZSTD_createDCtx();
     if (input->zstd) return input;
     free(input);
@@ -88,6 +93,10 @@ static size_t read_zstd(struct input *input, void *text, size_t size) {
 const char *input_line(struct input *input, size_t *length) {
     if (input->has_problem) return NULL;
     input->line++;
+    if (input->is_gzip) {
+        fail(input, "it is compressed by gzip; 'gzip -dc FILE' writes what can be read, and - reads it from there", "");
+        return NULL;
+    }
     size_t looked_at = 0;
     for (;;) {
         char *line = input->text + input->begin;

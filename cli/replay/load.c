@@ -31,6 +31,11 @@ int load_trace(struct trace *trace, const char *path, const char **name) {
 }
 
 void load_print_left_out(const cli_context *cli, const struct trace *trace) {
+    if (trace->by_heaptrack)
+        fputs(
+            "Recorded by heaptrack, which does not tell which block is freed: of those that one stack allocated in one "
+            "size, the\noldest is taken.\n",
+            cli->out);
     if (trace->failed > 0) fprintf(cli->out, "Failed allocations, left out: %s\n", cli_count(trace->failed).text);
     if (trace->unknown > 0)
         fprintf(cli->out, "Frees and resizes of what was allocated before the recording, left out: %s\n",

@@ -4,18 +4,12 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include "trace.h"
-#include "input.h"
+#include "heaptrack.h"
 #include "map.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct span {
-    const char *text;
-    size_t length;
-};
 
 struct record {
     char verb; /* one of + * % - < > ! or = */
@@ -25,50 +19,12 @@ struct record {
 };
 
 struct reader {
-    struct trace *trace;
-    struct trace_problem *problem;
-    struct input *input;
-    size_t room, name_room;     /* for ops and names */
+    struct maker *maker;
     struct map blocks, callers; /* from addresses to blocks; from hashes of CALLER to numbers */
-    uint32_t *unused;           /* free block numbers, the last one freed first */
-    size_t unused_count, unused_room;
     uint16_t thread;
     bool resizes;     /* the previous line was a '<' ... */
     uint64_t resized; /* ... with this address */
 };
-
-/* ---- Sentences --------------------------------------------------------------------------------------------------- */
-
-__attribute__((format(printf, 2, 3))) static bool fail(struct reader *reader, const char *format, ...) {
-    char *text = reader->problem->text;
-    size_t room = sizeof reader->problem->text;
-    uint64_t line = input_line_number(reader->input); /* 0: not even one line could be read */
-    int length = line > 0 ? snprintf(text, room, "line %" PRIu64 ": ", line) : 0;
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text + length, room - (size_t)length, format, arguments);
-    va_end(arguments);
-    return false;
-}
-
-static bool fail_memory(struct reader *reader) {
-    return fail(reader, "there is no memory for more");
-}
-
-/* Text from the file, made fit for a message: short, and without bytes that would move a terminal's cursor. */
-struct quote {
-    char text[48];
-};
-
-static struct quote quoted(struct span span) {
-    struct quote quote;
-    size_t room = sizeof quote.text - 4;
-    size_t length = span.length < room ? span.length : room;
-    for (size_t i = 0; i < length; i++) quote.text[i] = span.text[i] >= ' ' && span.text[i] <= '~' ? span.text[i] : '?';
-    memcpy(quote.text + length, "...", 4);
-    if (length == span.length) quote.text[length] = '\0';
-    return quote;
-}
 
 /* ---- A line ------------------------------------------------------------------------------------------------------ */
 
@@ -93,15 +49,9 @@ static bool parse_number(struct reader *reader, struct span word, uint64_t *numb
     struct span digits = word;
     if (is(word, "(nil)")) digits = (struct span){"0", 1}; /* the way printf writes a null pointer */
     if (digits.length > 2 && memcmp(digits.text, "0x", 2) == 0) digits = (struct span){word.text + 2, word.length - 2};
-    *number = 0;
-    for (size_t i = 0; i < digits.length; i++) {
-        const char *hex = "0123456789abcdef";
-        const char *digit = memchr(hex, digits.text[i], 16);
-        if (!digit || *number >> 60)
-            return fail(reader, "'%s' is not a hexadecimal number of 64 bits", quoted(word).text);
-        *number = *number << 4 | (uint64_t)(digit - hex);
-    }
-    return digits.length > 0 || fail(reader, "a number is missing");
+    if (!maker_parse(digits, number))
+        return maker_fail(reader->maker, "'%s' is not a hexadecimal number of 64 bits", maker_quote(word).text);
+    return digits.length > 0 || maker_fail(reader->maker, "a number is missing");
 }
 
 static bool parse_line(struct reader *reader, struct span line, struct record *record) {
@@ -117,8 +67,9 @@ static bool parse_line(struct reader *reader, struct span line, struct record *r
     }
     bool placed = rest.length > 2 && memcmp(rest.text, "@ ", 2) == 0; /* the line has a caller */
     if (!record->verb || (rest.length > 0 && !placed))
-        return fail(reader, "expected '@ CALLER + ADDRESS SIZE' or its like, as glibc's mtrace writes it, not '%s'",
-                    quoted(line).text);
+        return maker_fail(reader->maker,
+                          "expected '@ CALLER + ADDRESS SIZE' or its like, as glibc's mtrace writes it, not '%s'",
+                          maker_quote(line).text);
     if (placed) record->caller = (struct span){rest.text + 2, rest.length - 2};
     if (!parse_number(reader, numbers[count - 1], &record->address)) return false;
     if (count > 1 && !parse_number(reader, numbers[0], &record->size)) return false;
@@ -127,38 +78,9 @@ static bool parse_line(struct reader *reader, struct span line, struct record *r
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------------ */
 
-/* Makes space for one more element by doubling the array. */
-static bool have_room(void **array, size_t *room, size_t count, size_t size) {
-    if (count < *room) return true;
-    size_t more = *room ? 2 * *room : 1024;
-    void *moved = realloc(*array, more * size);
-    if (!moved) return false;
-    *array = moved;
-    *room = more;
-    return true;
-}
-
 static bool add_op(struct reader *reader, trace_op op) {
-    struct trace *trace = reader->trace;
-    if (trace->count == TRACE_OPS_MOST)
-        return fail(reader, "a trace may have no more than %d operations", TRACE_OPS_MOST);
-    void *ops = trace->ops;
-    if (!have_room(&ops, &reader->room, trace->count, sizeof op)) return fail_memory(reader);
-    trace->ops = ops;
     op.thread = reader->thread;
-    trace->ops[trace->count++] = op;
-    return true;
-}
-
-/* Replaces a caller's name. */
-static bool name_caller(struct reader *reader, uint32_t number, struct span name) {
-    char *copy = malloc(name.length + 1);
-    if (!copy) return fail_memory(reader);
-    if (name.length > 0) memcpy(copy, name.text, name.length); /* if the line has no caller, there is no text */
-    copy[name.length] = '\0';
-    free(reader->trace->names[number]);
-    reader->trace->names[number] = copy;
-    return true;
+    return maker_add_op(reader->maker, op);
 }
 
 /* Returns the number of this caller. Callers are identified by a 64-bit hash, not by their text (Fowler, Noll, Vo:
@@ -168,30 +90,19 @@ static bool number_caller(struct reader *reader, struct span caller, uint32_t *n
     for (size_t i = 0; i < caller.length; i++) hash = (hash ^ (unsigned char)caller.text[i]) * UINT64_C(0x100000001b3);
     if (hash == 0) hash = 1;
     if (map_get(&reader->callers, hash, number)) return true;
-    struct trace *trace = reader->trace;
-    void *names = trace->names;
-    if (!have_room(&names, &reader->name_room, trace->callers, sizeof *trace->names)) return fail_memory(reader);
-    trace->names = names;
-    *number = trace->callers;
-    trace->names[*number] = NULL;
-    if (!name_caller(reader, *number, caller)) return false;
-    if (!map_put(&reader->callers, hash, *number)) {
-        free(trace->names[*number]);
-        return fail_memory(reader);
-    }
-    trace->callers++;
-    return true;
+    if (!maker_add_caller(reader->maker, caller, number)) return false;
+    return map_put(&reader->callers, hash, *number) || maker_fail_memory(reader->maker);
 }
 
 /* `caller` is TRACE_NOBODY if this free was not recorded. */
 static bool add_free(struct reader *reader, uint64_t address, uint32_t caller) {
     uint32_t block;
     if (!map_get(&reader->blocks, address, &block)) {
-        reader->trace->unknown++;
+        reader->maker->trace->unknown++;
         return true;
     }
     map_remove(&reader->blocks, address);
-    reader->unused[reader->unused_count++] = block; /* there is room, because take_number made it */
+    maker_return_block(reader->maker, block);
     return add_op(reader, (trace_op){.kind = TRACE_FREE, .block = block, .caller = caller});
 }
 
@@ -199,19 +110,6 @@ static bool add_free(struct reader *reader, uint64_t address, uint32_t caller) {
 static bool end_unseen(struct reader *reader, uint64_t address) {
     uint32_t block;
     return !map_get(&reader->blocks, address, &block) || add_free(reader, address, TRACE_NOBODY);
-}
-
-/* Returns an unused block number. For a new one, it reserves space in `unused`, so that add_free never allocates. */
-static bool take_number(struct reader *reader, uint32_t *block) {
-    if (reader->unused_count == 0) {
-        void *unused = reader->unused;
-        if (!have_room(&unused, &reader->unused_room, reader->trace->blocks, sizeof *reader->unused))
-            return fail_memory(reader);
-        reader->unused = unused;
-        reader->unused[reader->unused_count++] = reader->trace->blocks++;
-    }
-    *block = reader->unused[--reader->unused_count];
-    return true;
 }
 
 static uint8_t function_of(char verb) {
@@ -224,40 +122,41 @@ static bool add_alloc(struct reader *reader, const struct record *record) {
     trace_op op = {.kind = TRACE_ALLOC, .size = record->size, .by = function_of(record->verb)};
     op.more = record->more < UINT32_MAX ? (uint32_t)record->more : UINT32_MAX;
     if (!number_caller(reader, record->caller, &op.caller) || !end_unseen(reader, record->address)) return false;
-    if (!take_number(reader, &op.block)) return false;
-    return map_put(&reader->blocks, record->address, op.block) ? add_op(reader, op) : fail_memory(reader);
+    if (!maker_take_block(reader->maker, &op.block)) return false;
+    return map_put(&reader->blocks, record->address, op.block) ? add_op(reader, op) : maker_fail_memory(reader->maker);
 }
 
 static bool add_realloc(struct reader *reader, const struct record *record) {
     trace_op op = {.kind = TRACE_REALLOC, .size = record->size};
     if (reader->resized == 0) return add_alloc(reader, record);
     if (!map_get(&reader->blocks, reader->resized, &op.block)) {
-        reader->trace->unknown++;
+        reader->maker->trace->unknown++;
         return add_alloc(reader, record);
     }
     map_remove(&reader->blocks, reader->resized);
     if (!number_caller(reader, record->caller, &op.caller) || !end_unseen(reader, record->address)) return false;
-    return map_put(&reader->blocks, record->address, op.block) ? add_op(reader, op) : fail_memory(reader);
+    return map_put(&reader->blocks, record->address, op.block) ? add_op(reader, op) : maker_fail_memory(reader->maker);
 }
 
 /* ---- The trace --------------------------------------------------------------------------------------------------- */
 
 static bool apply(struct reader *reader, const struct record *record) {
     if (reader->resizes != (record->verb == '>'))
-        return reader->resizes ? fail(reader, "expected the '>' that belongs to the '<' of the line before")
-                               : fail(reader, "a '>' needs a '<' in the line before");
+        return reader->resizes
+                   ? maker_fail(reader->maker, "expected the '>' that belongs to the '<' of the line before")
+                   : maker_fail(reader->maker, "a '>' needs a '<' in the line before");
     reader->resizes = record->verb == '<';
     struct record sized = *record;
     if (record->verb == '*' && __builtin_mul_overflow(record->more, record->size, &sized.size)) sized.size = UINT64_MAX;
     if (sized.size > TRACE_SIZE_MOST && record->address != 0 && record->verb != '!')
-        return fail(reader, "no block can be so large: 0x%" PRIx64 " bytes", sized.size);
+        return maker_fail(reader->maker, "no block can be so large: 0x%" PRIx64 " bytes", sized.size);
     uint32_t caller;
     switch (record->verb) {
     case '+':
     case '*':
     case '%':
         if (record->address != 0) return add_alloc(reader, &sized);
-        reader->trace->failed++;
+        reader->maker->trace->failed++;
         return true;
     case '-':
         return number_caller(reader, record->caller, &caller) && add_free(reader, record->address, caller);
@@ -266,9 +165,9 @@ static bool apply(struct reader *reader, const struct record *record) {
         return true;
     case '>':
         if (record->address != 0) return add_realloc(reader, record);
-        return fail(reader, "a block cannot be moved to the address 0");
+        return maker_fail(reader->maker, "a block cannot be moved to the address 0");
     case '!':
-        reader->trace->failed++;
+        reader->maker->trace->failed++;
         return true;
     default:
         return true;
@@ -287,7 +186,7 @@ static bool change_thread(struct reader *reader, struct span number) {
     uint64_t thread;
     if (!parse_number(reader, number, &thread)) return false;
     if (thread > TRACE_THREAD_MOST)
-        return fail(reader, "the number of a thread may be no more than 0x%x", TRACE_THREAD_MOST);
+        return maker_fail(reader->maker, "the number of a thread may be no more than 0x%x", TRACE_THREAD_MOST);
     reader->thread = (uint16_t)thread;
     return true;
 }
@@ -295,28 +194,32 @@ static bool change_thread(struct reader *reader, struct span number) {
 static bool define_call(struct reader *reader, struct span line) {
     uint32_t number;
     const char *end = memchr(line.text, ' ', line.length);
-    if (!end) return fail(reader, "expected '= Call CALLER FRAMES', not '%s' behind '= Call'", quoted(line).text);
+    if (!end)
+        return maker_fail(reader->maker, "expected '= Call CALLER FRAMES', not '%s' behind '= Call'",
+                          maker_quote(line).text);
     struct span caller = {line.text, (size_t)(end - line.text)};
     struct span frames = {end + 1, line.length - caller.length - 1};
-    return number_caller(reader, caller, &number) && name_caller(reader, number, frames);
+    return number_caller(reader, caller, &number) && maker_name_caller(reader->maker, number, frames);
 }
 
 static bool end_run(struct reader *reader, struct span line) {
-    struct trace *trace = reader->trace;
+    struct trace *trace = reader->maker->trace;
     struct span rest = line, wall = take_last(&rest), recording = take_last(&rest);
     if (memchr(rest.text, ' ', rest.length) || rest.length == 0)
-        return fail(reader, "expected '= Ran PROCESSOR RECORDING WALL', not '%s' behind '= Ran'", quoted(line).text);
+        return maker_fail(reader->maker, "expected '= Ran PROCESSOR RECORDING WALL', not '%s' behind '= Ran'",
+                          maker_quote(line).text);
     return parse_number(reader, rest, &trace->processor_ns) && parse_number(reader, recording, &trace->recording_ns) &&
            parse_number(reader, wall, &trace->wall_ns);
 }
 
 static bool add_run(struct reader *reader, struct span line) {
-    struct trace *trace = reader->trace;
+    struct trace *trace = reader->maker->trace;
     struct span rest = line, kolk = take_last(&rest);
     if (memchr(rest.text, ' ', rest.length) || rest.length == 0)
-        return fail(reader, "expected '= Run PLAIN KOLK', not '%s' behind '= Run'", quoted(line).text);
+        return maker_fail(reader->maker, "expected '= Run PLAIN KOLK', not '%s' behind '= Run'",
+                          maker_quote(line).text);
     if (trace->run_count == TRACE_RUNS_MOST)
-        return fail(reader, "a trace may have no more than %d lines '= Run'", TRACE_RUNS_MOST);
+        return maker_fail(reader->maker, "a trace may have no more than %d lines '= Run'", TRACE_RUNS_MOST);
     struct trace_run *run = &trace->runs[trace->run_count++];
     return parse_number(reader, rest, &run->plain_ns) && parse_number(reader, kolk, &run->kolk_ns);
 }
@@ -330,30 +233,39 @@ static bool read_line(struct reader *reader, struct span line) {
     return parse_line(reader, line, &record) && apply(reader, &record);
 }
 
-static bool read_lines(struct reader *reader) {
-    struct span line;
-    while ((line.text = input_line(reader->input, &line.length)))
+/* Reads the lines of mtrace and kolk record, of which this is the first. */
+static bool read_lines(struct reader *reader, struct span line) {
+    while (line.text) {
         if (!read_line(reader, line)) return false;
-    const char *problem = input_problem(reader->input);
-    if (problem) return fail(reader, "%s", problem);
-    if (input_line_number(reader->input) == 1) return fail(reader, "the file is empty");
-    if (reader->resizes) return fail(reader, "the file ends before the '>' that belongs to the last '<'");
+        line = maker_line(reader->maker);
+    }
+    if (!maker_is_at_end(reader->maker)) return false;
+    if (reader->resizes) return maker_fail(reader->maker, "the file ends before the '>' that belongs to the last '<'");
     return true;
+}
+
+static bool read_any(struct maker *maker) {
+    struct span first = maker_line(maker);
+    if (!first.text) return maker_is_at_end(maker) && maker_fail(maker, "the file is empty");
+    if (heaptrack_begins(first)) return heaptrack_read(maker, first);
+    struct reader reader = {.maker = maker};
+    bool done = read_lines(&reader, first);
+    map_free(&reader.blocks);
+    map_free(&reader.callers);
+    return done;
 }
 
 bool trace_read(struct trace *trace, FILE *file, struct trace_problem *problem) {
     *trace = (struct trace){0};
-    struct reader reader = {.trace = trace, .problem = problem, .input = input_open(file)};
-    if (!reader.input) {
+    struct maker maker = {.trace = trace, .problem = problem, .input = input_open(file)};
+    if (!maker.input) {
         snprintf(problem->text, sizeof problem->text, "there is no memory to read it");
         return false;
     }
-    bool done = read_lines(&reader);
+    bool done = read_any(&maker);
     if (!done) trace_free(trace);
-    input_close(reader.input);
-    map_free(&reader.blocks);
-    map_free(&reader.callers);
-    free(reader.unused);
+    input_close(maker.input);
+    maker_end(&maker);
     return done;
 }
 

@@ -1,4 +1,5 @@
-/* cli/replay/trace.h: a program's calls of malloc, read from the text that glibc's mtrace writes.
+/* cli/replay/trace.h: a program's calls of malloc, read from the text that glibc's mtrace writes. heaptrack.h describes
+ * the other format that is read.
  *
  *     = Start
  *     @ CALLER + ADDRESS SIZE      malloc and its family; the address is (nil) if it failed
@@ -77,6 +78,10 @@ struct trace {
     char **names;     /* of the callers: the FRAMES, or CALLER itself; "" if the caller is missing */
     uint64_t failed;  /* allocations that returned NULL */
     uint64_t unknown; /* frees and reallocs of blocks from before the recording */
+
+    /* The recording is heaptrack's. It does not tell threads, who frees, resizes, functions other than malloc, and what
+     * is left out: see heaptrack.h. */
+    bool by_heaptrack;
 
     struct trace_run runs[TRACE_RUNS_MOST];
     size_t run_count;

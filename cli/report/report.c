@@ -120,7 +120,10 @@ static void write_recording(FILE *out, const struct advisor *advisor, const stru
     cli_json_count(&json, "blocks", digest->blocks);
     cli_json_count(&json, "bytes", digest->bytes);
     cli_json_count(&json, "frees", digest->frees);
-    cli_json_count(&json, "resizes", digest->resizes);
+    if (advisor->trace.by_heaptrack)
+        cli_json_text(&json, "recorded_by", "heaptrack");
+    else
+        cli_json_count(&json, "resizes", digest->resizes);
     cli_json_count(&json, "peak_bytes", digest->peak_bytes);
     cli_json_count(&json, "peak_blocks", digest->peak_blocks);
     cli_json_count(&json, "peak_at", digest->peak_at);
@@ -206,10 +209,27 @@ static void write_page(FILE *out, const char *const *parts, const char *data, si
 
 /* ---- The verb ---------------------------------------------------------------------------------------------------- */
 
-/* PROGRAM.html, in this folder, for PROGRAM.trace.zst. */
+/* Returns where PROGRAM ends in PROGRAM.PID.zst, as heaptrack names its files behind "heaptrack."; NULL: there is no
+ * PID. */
+static const char *end_of_program(const char *base) {
+    const char *pid = base;
+    while ((pid = strchr(pid, '.'))) {
+        size_t digits = strspn(pid + 1, "0123456789");
+        if (digits > 0 && strchr(".", pid[1 + digits])) return pid;
+        pid++;
+    }
+    return NULL;
+}
+
+/* PROGRAM.html, in this folder, for PROGRAM.trace.zst, and for heaptrack.PROGRAM.PID.zst. */
 static const char *default_path(const char *name) {
+    static const char heaptrack[] = "heaptrack.";
     static char path[PATH_MAX];
     const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name, *dot = strstr(base, ".trace");
+    if (!dot && strncmp(base, heaptrack, sizeof heaptrack - 1) == 0) {
+        dot = end_of_program(base + sizeof heaptrack - 1);
+        if (dot) base += sizeof heaptrack - 1;
+    }
     if (!dot) dot = strchr(base, '.');
     int length = dot > base ? (int)(dot - base) : (int)strlen(base);
     snprintf(path, sizeof path, "%.*s.html", length, base);
@@ -329,10 +349,10 @@ const cli_verb cli_report = {
     .arguments = "[FILE]",
     .most_arguments = 1,
     .summary = "writes a recording, statistics over time, or a result as an HTML file for a browser",
-    .details = "FILE is a trace, which kolk record writes; or a log of statistics, which a program writes\n"
-               "with KOLK_STATS=log:FILE KOLK_STATS_AT=10s; or what kolk advise, kolk bench or kolk soak\n"
-               "writes with --json. The first two may be compressed by zstd. Without it, a recording of\n"
-               "SQLite is taken that is built in.\n"
+    .details = "FILE is a trace, which kolk record writes; a recording by heaptrack; a log of statistics,\n"
+               "which a program writes with KOLK_STATS=log:FILE KOLK_STATS_AT=10s; or what kolk advise,\n"
+               "kolk bench or kolk soak writes with --json. The first three may be compressed by zstd.\n"
+               "Without it, a recording of SQLite is taken that is built in.\n"
                "\n"
                "The page of a recording has: how much was alive over time; the call paths as a flame\n"
                "graph, by bytes alive at the peak, bytes in all, or number of blocks; sizes and\n"
