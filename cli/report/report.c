@@ -298,20 +298,29 @@ static int report_log(cli_context *cli, const char *path, FILE *file) {
 
 /* The results of other verbs, which name the verb in a member. */
 static const struct result {
-    const char *member, *key;
+    const char *key;
+    const char *members[8]; /* that it has: first that of the verb */
     const char *parts[2];
-} results[] = {{"kolk_advise", "advice", {advice_html}},
-               {"kolk_bench", "results", {bench_html}},
-               {"kolk_soak", "results", {soak_html}}};
+} results[] = {
+    {"advice", {"kolk_advise", "trace", "allocations", "sources"}, {advice_html}},
+    {"results", {"kolk_bench", "facts", "tables"}, {bench_html}},
+    {"results", {"kolk_soak", "operations", "seconds", "seed", "resident_bytes", "checks", "beside"}, {soak_html}},
+};
+
+static bool has_members(const json_t *result, const char *const *members) {
+    bool has = json_integer_value(json_object_get(result, members[0])) == 1;
+    for (; *members; members++) has = has && json_object_get(result, *members);
+    return has;
+}
 
 static int report_result(cli_context *cli, const char *path, FILE *file) {
     struct data data = {.text = NULL};
     json_t *result = json_loadf(file, 0, NULL);
     size_t n = 0, count = sizeof results / sizeof *results;
-    while (n < count && json_integer_value(json_object_get(result, results[n].member)) != 1) n++;
+    while (n < count && !has_members(result, results[n].members)) n++;
     int code = CLI_UNREADABLE;
     if (n == count) {
-        cli_fail(code, "%s: this is no result of kolk advise, bench or soak", path);
+        cli_fail(code, "%s: this is no result of kolk advise, bench or soak, or not all of it", path);
     } else {
         begin_data(&data);
         if (data.out) write_result(data.out, path, results[n].key, result);

@@ -64,7 +64,7 @@ head -n 12 two.json > torn.json
 run 3 "$kolk" bench --compare torn.json
 check 'a torn file' grep -qx 'kolk: torn.json: this is no result of kolk bench --json' err
 run 3 "$kolk" report torn.json
-check 'no page of it' grep -qx 'kolk: torn.json: this is no result of kolk advise, bench or soak' err
+check 'no page of it' grep -qx 'kolk: torn.json: this is no result of kolk advise, bench or soak, or not all of it' err
 run 2 "$kolk" bench --table speed
 check 'no such table' grep -qx "kolk: there is no table 'speed'; 'kolk help bench' lists them" err
 run 2 "$kolk" bench --passes 0
