@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char no_memory[] = "there is no memory";
+
 /* ---- The loops --------------------------------------------------------------------------------------------------- */
 
 #define INLINED static inline __attribute__((always_inline))
@@ -109,15 +111,19 @@ INLINED void run_timed(struct stand *stand, double *allocs, double *frees, size_
     }
 
 /* A row of the table below. */
-#define SUBJECT(name, id, begin_function, end_function)                                                                \
+#define SUBJECT(name, id, type, begin_function, end_function)                                                          \
     {                                                                                                                  \
-        .who = (name), .begin = (begin_function), .end = (end_function), .fill = id##_fill, .empty = id##_empty,       \
-        .loops = {id##_replace, id##_write, id##_burst, id##_refill}, .time_each = id##_time_each                      \
+        .who = (name), .size = sizeof(type), .begin = (begin_function), .end = (end_function), .fill = id##_fill,      \
+        .empty = id##_empty, .loops = {id##_replace, id##_write, id##_burst, id##_refill}, .time_each = id##_time_each \
     }
 
 /* ---- Without an allocator ---------------------------------------------------------------------------------------- */
 
 /* Every place keeps the object that it has: the loop alone, and the memory that it touches. */
+struct objects {
+    struct thing *all;
+};
+
 static struct thing *loop_take(void *from, union place *place) {
     (void)from;
     return place->object;
@@ -127,14 +133,16 @@ static void loop_give(void *from, union place *place) {
     (void)from, (void)place;
 }
 
-static bool loop_begin(struct stand *stand) {
-    struct thing *all = calloc(stand->count, sizeof *all);
-    for (uint32_t n = 0; n < stand->count && all; n++) stand->places[n].object = &all[n];
-    return (stand->from = all) != NULL;
+static const char *loop_begin(struct stand *stand) {
+    struct objects *objects = stand->from;
+    objects->all = calloc(stand->count, sizeof *objects->all);
+    for (uint32_t n = 0; n < stand->count && objects->all; n++) stand->places[n].object = &objects->all[n];
+    return objects->all ? NULL : no_memory;
 }
 
-static void loop_end(struct stand *stand) {
-    free(stand->from);
+static void loop_end(void *from) {
+    struct objects *objects = from;
+    free(objects->all);
 }
 
 DEFINE_LOOPS(loop)
@@ -151,13 +159,13 @@ static void malloc_give(void *from, union place *place) {
     free(place->object);
 }
 
-static bool malloc_begin(struct stand *stand) {
+static const char *malloc_begin(struct stand *stand) {
     (void)stand;
-    return true;
+    return NULL;
 }
 
-static void malloc_end(struct stand *stand) {
-    (void)stand;
+static void malloc_end(void *from) {
+    (void)from;
 }
 
 DEFINE_LOOPS(malloc)
@@ -178,35 +186,30 @@ static void peer_give(void *from, union place *place) {
     peer->give(place->object);
 }
 
-static bool load_peer(struct stand *stand, const char *library, const char *alloc, const char *give) {
-    struct peer *peer = calloc(1, sizeof *peer);
-    void *handle = peer ? dlopen(library, RTLD_NOW | RTLD_LOCAL) : NULL;
-    if (handle) {
-        void *found[2] = {dlsym(handle, alloc), dlsym(handle, give)};
-        memcpy(&peer->alloc, &found[0], sizeof found[0]); /* C has no cast from an object to a function */
-        memcpy(&peer->give, &found[1], sizeof found[1]);
-    }
-    stand->from = peer;
-    if (peer && peer->alloc && peer->give) return true;
-    stand->problem = peer ? dlerror() : NULL;
-    free(peer);
-    return false;
+static const char *load_peer(struct stand *stand, const char *library, const char *alloc, const char *give) {
+    struct peer *peer = stand->from;
+    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    if (!handle) return dlerror();
+    void *found[2] = {dlsym(handle, alloc), dlsym(handle, give)};
+    memcpy(&peer->alloc, &found[0], sizeof found[0]); /* C has no cast from an object to a function */
+    memcpy(&peer->give, &found[1], sizeof found[1]);
+    return found[0] && found[1] ? NULL : dlerror();
 }
 
-static bool mimalloc_begin(struct stand *stand) {
+static const char *mimalloc_begin(struct stand *stand) {
     return load_peer(stand, "libmimalloc.so.2", "mi_malloc", "mi_free");
 }
 
-static bool jemalloc_begin(struct stand *stand) {
+static const char *jemalloc_begin(struct stand *stand) {
     return load_peer(stand, "libjemalloc.so.2", "malloc", "free");
 }
 
-static bool tcmalloc_begin(struct stand *stand) {
+static const char *tcmalloc_begin(struct stand *stand) {
     return load_peer(stand, "libtcmalloc_minimal.so.4", "tc_malloc", "tc_free");
 }
 
-static void peer_end(struct stand *stand) {
-    free(stand->from); /* the library stays, as some cannot be unloaded */
+static void peer_end(void *from) {
+    (void)from; /* the library stays, as some cannot be unloaded */
 }
 
 DEFINE_LOOPS(peer)
@@ -237,23 +240,17 @@ static void list_give(void *from, union place *place) {
     list->first = slot;
 }
 
-static bool list_begin(struct stand *stand) {
+static const char *list_begin(struct stand *stand) {
     size_t count = (size_t)stand->count + BURST;
-    struct list *list = calloc(1, sizeof *list);
-    if (!list || !(list->slots = malloc(count * sizeof *list->slots))) {
-        free(list);
-        return false;
-    }
-    list->first = list->slots;
-    for (size_t n = 0; n < count; n++) list->slots[n].next = n + 1 < count ? &list->slots[n + 1] : NULL;
-    stand->from = list;
-    return true;
+    struct list *list = stand->from;
+    list->first = list->slots = malloc(count * sizeof *list->slots);
+    for (size_t n = 0; n < count && list->slots; n++) list->slots[n].next = n + 1 < count ? &list->slots[n + 1] : NULL;
+    return list->slots ? NULL : no_memory;
 }
 
-static void list_end(struct stand *stand) {
-    struct list *list = stand->from;
+static void list_end(void *from) {
+    struct list *list = from;
     free(list->slots);
-    free(list);
 }
 
 DEFINE_LOOPS(list)
@@ -265,15 +262,8 @@ static uint32_t slots_for(const struct stand *stand) {
     return 2 * stand->count + BURST;
 }
 
-/* Makes the allocator, `size` bytes, by its init. */
-static bool begin_kolk(struct stand *stand, size_t size, kolk_status (*init)(const struct stand *stand, void *from)) {
-    kolk_status status = KOLK_NO_MEMORY;
-    stand->from = calloc(1, size);
-    if (stand->from) status = init(stand, stand->from);
-    if (status == KOLK_OK) return true;
-    stand->problem = kolk_status_text(status);
-    free(stand->from);
-    return false;
+static const char *problem_of(kolk_status status) {
+    return status == KOLK_OK ? NULL : kolk_status_text(status);
 }
 
 KOLK_POOL_TYPE(things, struct thing)
@@ -286,25 +276,21 @@ static void typed_give(void *from, union place *place) {
     things_free(from, place->object);
 }
 
-static kolk_status typed_init(const struct stand *stand, void *from) {
-    return things_init(from, &(kolk_pool_desc){.capacity = slots_for(stand)});
+static const char *begin_typed(struct stand *stand, kolk_generations generations) {
+    kolk_pool_desc desc = {.capacity = slots_for(stand), .generations = generations};
+    return problem_of(things_init(stand->from, &desc));
 }
 
-static kolk_status plain_init(const struct stand *stand, void *from) {
-    return things_init(from, &(kolk_pool_desc){.capacity = slots_for(stand), .generations = KOLK_GENERATIONS_NONE});
+static const char *typed_begin(struct stand *stand) {
+    return begin_typed(stand, KOLK_GENERATIONS_RECYCLE);
 }
 
-static bool typed_begin(struct stand *stand) {
-    return begin_kolk(stand, sizeof(things), typed_init);
+static const char *plain_begin(struct stand *stand) {
+    return begin_typed(stand, KOLK_GENERATIONS_NONE);
 }
 
-static bool plain_begin(struct stand *stand) {
-    return begin_kolk(stand, sizeof(things), plain_init);
-}
-
-static void typed_end(struct stand *stand) {
-    things_deinit(stand->from);
-    free(stand->from);
+static void typed_end(void *from) {
+    things_deinit(from);
 }
 
 DEFINE_LOOPS(typed)
@@ -317,38 +303,25 @@ static void untyped_give(void *from, union place *place) {
     kolk_pool_free(from, place->object);
 }
 
-static kolk_status init_untyped(const struct stand *stand, void *from, kolk_reuse reuse) {
-    return kolk_pool_init(
-        from, &(kolk_pool_desc){.object_size = sizeof(struct thing), .capacity = slots_for(stand), .reuse = reuse});
+static const char *begin_untyped(struct stand *stand, kolk_reuse reuse) {
+    kolk_pool_desc desc = {.object_size = sizeof(struct thing), .capacity = slots_for(stand), .reuse = reuse};
+    return problem_of(kolk_pool_init(stand->from, &desc));
 }
 
-static kolk_status lifo_init(const struct stand *stand, void *from) {
-    return init_untyped(stand, from, KOLK_REUSE_LIFO);
+static const char *lifo_begin(struct stand *stand) {
+    return begin_untyped(stand, KOLK_REUSE_LIFO);
 }
 
-static kolk_status fifo_init(const struct stand *stand, void *from) {
-    return init_untyped(stand, from, KOLK_REUSE_FIFO);
+static const char *fifo_begin(struct stand *stand) {
+    return begin_untyped(stand, KOLK_REUSE_FIFO);
 }
 
-static kolk_status lowest_init(const struct stand *stand, void *from) {
-    return init_untyped(stand, from, KOLK_REUSE_LOWEST);
+static const char *lowest_begin(struct stand *stand) {
+    return begin_untyped(stand, KOLK_REUSE_LOWEST);
 }
 
-static bool lifo_begin(struct stand *stand) {
-    return begin_kolk(stand, sizeof(kolk_pool), lifo_init);
-}
-
-static bool fifo_begin(struct stand *stand) {
-    return begin_kolk(stand, sizeof(kolk_pool), fifo_init);
-}
-
-static bool lowest_begin(struct stand *stand) {
-    return begin_kolk(stand, sizeof(kolk_pool), lowest_init);
-}
-
-static void untyped_end(struct stand *stand) {
-    kolk_pool_deinit(stand->from);
-    free(stand->from);
+static void untyped_end(void *from) {
+    kolk_pool_deinit(from);
 }
 
 DEFINE_LOOPS(untyped)
@@ -366,17 +339,12 @@ static void map_give(void *from, union place *place) {
     thing_map_remove(from, (thing_map_handle){place->handle});
 }
 
-static kolk_status map_init(const struct stand *stand, void *from) {
-    return thing_map_init(from, &(kolk_slotmap_desc){.capacity = slots_for(stand)});
+static const char *map_begin(struct stand *stand) {
+    return problem_of(thing_map_init(stand->from, &(kolk_slotmap_desc){.capacity = slots_for(stand)}));
 }
 
-static bool map_begin(struct stand *stand) {
-    return begin_kolk(stand, sizeof(thing_map), map_init);
-}
-
-static void map_end(struct stand *stand) {
-    thing_map_deinit(stand->from);
-    free(stand->from);
+static void map_end(void *from) {
+    thing_map_deinit(from);
 }
 
 DEFINE_LOOPS(map)
@@ -398,24 +366,19 @@ static void shared_give(void *from, union place *place) {
     shared_things_free(&sharer->local, place->object);
 }
 
-static kolk_status shared_init(const struct stand *stand, void *from) {
-    struct sharer *sharer = from;
+static const char *shared_begin(struct stand *stand) {
+    struct sharer *sharer = stand->from;
     kolk_status status = shared_things_init(&sharer->pool, &(kolk_shared_desc){.capacity = slots_for(stand)});
-    if (status != KOLK_OK) return status;
+    if (status != KOLK_OK) return problem_of(status);
     status = shared_things_local_init(&sharer->local, &sharer->pool);
     if (status != KOLK_OK) shared_things_deinit(&sharer->pool);
-    return status;
+    return problem_of(status);
 }
 
-static bool shared_begin(struct stand *stand) {
-    return begin_kolk(stand, sizeof(struct sharer), shared_init);
-}
-
-static void shared_end(struct stand *stand) {
-    struct sharer *sharer = stand->from;
+static void shared_end(void *from) {
+    struct sharer *sharer = from;
     shared_things_local_deinit(&sharer->local);
     shared_things_deinit(&sharer->pool);
-    free(sharer);
 }
 
 DEFINE_LOOPS(shared)
@@ -428,18 +391,12 @@ static void heap_give(void *from, union place *place) {
     kolk_heap_free(from, place->object);
 }
 
-static kolk_status heap_init(const struct stand *stand, void *from) {
-    (void)stand;
-    return kolk_heap_init(from, &(kolk_heap_desc){.name = "bench"});
+static const char *heap_begin(struct stand *stand) {
+    return problem_of(kolk_heap_init(stand->from, &(kolk_heap_desc){.name = "bench"}));
 }
 
-static bool heap_begin(struct stand *stand) {
-    return begin_kolk(stand, sizeof(kolk_heap), heap_init);
-}
-
-static void heap_end(struct stand *stand) {
-    kolk_heap_deinit(stand->from);
-    free(stand->from);
+static void heap_end(void *from) {
+    kolk_heap_deinit(from);
 }
 
 DEFINE_LOOPS(heap)
@@ -447,20 +404,20 @@ DEFINE_LOOPS(heap)
 /* ---- The table --------------------------------------------------------------------------------------------------- */
 
 const struct subject subjects[] = {
-    [SUBJECT_LOOP] = SUBJECT("no allocator", loop, loop_begin, loop_end),
-    [SUBJECT_MALLOC] = SUBJECT("malloc", malloc, malloc_begin, malloc_end),
-    SUBJECT("mimalloc", peer, mimalloc_begin, peer_end),
-    SUBJECT("jemalloc", peer, jemalloc_begin, peer_end),
-    SUBJECT("tcmalloc", peer, tcmalloc_begin, peer_end),
-    SUBJECT("the book's list", list, list_begin, list_end),
-    SUBJECT("kolk", typed, typed_begin, typed_end),
-    SUBJECT("kolk untyped", untyped, lifo_begin, untyped_end),
-    SUBJECT("kolk without handles", typed, plain_begin, typed_end),
-    SUBJECT("kolk FIFO", untyped, fifo_begin, untyped_end),
-    SUBJECT("kolk LOWEST", untyped, lowest_begin, untyped_end),
-    SUBJECT("kolk slot map", map, map_begin, map_end),
-    SUBJECT("kolk shared pool", shared, shared_begin, shared_end),
-    SUBJECT("kolk heap", heap, heap_begin, heap_end),
+    [SUBJECT_LOOP] = SUBJECT("no allocator", loop, struct objects, loop_begin, loop_end),
+    [SUBJECT_MALLOC] = SUBJECT("malloc", malloc, char, malloc_begin, malloc_end),
+    SUBJECT("mimalloc", peer, struct peer, mimalloc_begin, peer_end),
+    SUBJECT("jemalloc", peer, struct peer, jemalloc_begin, peer_end),
+    SUBJECT("tcmalloc", peer, struct peer, tcmalloc_begin, peer_end),
+    SUBJECT("the book's list", list, struct list, list_begin, list_end),
+    SUBJECT("kolk", typed, things, typed_begin, typed_end),
+    SUBJECT("kolk untyped", untyped, kolk_pool, lifo_begin, untyped_end),
+    SUBJECT("kolk without handles", typed, things, plain_begin, typed_end),
+    SUBJECT("kolk FIFO", untyped, kolk_pool, fifo_begin, untyped_end),
+    SUBJECT("kolk LOWEST", untyped, kolk_pool, lowest_begin, untyped_end),
+    SUBJECT("kolk slot map", map, thing_map, map_begin, map_end),
+    SUBJECT("kolk shared pool", shared, struct sharer, shared_begin, shared_end),
+    SUBJECT("kolk heap", heap, kolk_heap, heap_begin, heap_end),
 };
 const size_t subject_count = sizeof subjects / sizeof *subjects;
 
@@ -471,15 +428,18 @@ const struct subject *subject_named(const char *who) {
 }
 
 bool stand_begin(struct stand *stand, const struct subject *subject, uint32_t count) {
-    *stand = (struct stand){.places = calloc(count, sizeof *stand->places), .count = count};
+    *stand = (struct stand){.from = calloc(1, subject->size), .places = calloc(count, sizeof *stand->places)};
+    stand->count = count;
     stand->random = UINT64_C(0x9e3779b97f4a7c15);
-    if (stand->places && subject->begin(stand)) return true;
-    if (!stand->problem) stand->problem = "there is no memory";
+    stand->problem = stand->from && stand->places ? subject->begin(stand) : no_memory;
+    if (!stand->problem) return true;
+    free(stand->from);
     free(stand->places);
     return false;
 }
 
 void stand_end(struct stand *stand, const struct subject *subject) {
-    subject->end(stand);
+    subject->end(stand->from);
+    free(stand->from);
     free(stand->places);
 }

@@ -39,9 +39,10 @@ enum loop {
 };
 
 struct subject {
-    const char *who; /* names of kolk's begin with "kolk" */
-    bool (*begin)(struct stand *stand);
-    void (*end)(struct stand *stand);
+    const char *who;                           /* names of kolk's begin with "kolk" */
+    size_t size;                               /* of the struct at `from` */
+    const char *(*begin)(struct stand *stand); /* initialises it; returns why it cannot */
+    void (*end)(void *from);
     void (*fill)(struct stand *stand);
     void (*empty)(struct stand *stand);
     void (*loops[LOOPS])(void *stand, uint64_t times);

@@ -15,7 +15,7 @@ _Static_assert(3 * SUBJECTS_MOST <= TRIALS_MOST, "each subject has up to three t
 
 /* ---- Calls: all subjects side by side ---------------------------------------------------------------------------- */
 
-/* The stands of all subjects, filled. A subject that is not there has no places. */
+/* The stands of all subjects, filled, except those with a problem. */
 struct field {
     struct stand stands[SUBJECTS_MOST];
 };
@@ -23,19 +23,17 @@ struct field {
 static void field_begin(struct field *field, uint32_t alive, json_t *results) {
     for (size_t n = 0; n < subject_count; n++) {
         struct stand *stand = &field->stands[n];
-        if (stand_begin(stand, &subjects[n], alive)) {
+        if (stand_begin(stand, &subjects[n], alive))
             subjects[n].fill(stand);
-            continue;
-        }
-        results_leave_out(results, subjects[n].who, stand->problem);
-        stand->places = NULL;
+        else
+            results_leave_out(results, subjects[n].who, stand->problem);
     }
 }
 
 static void field_end(struct field *field) {
     for (size_t n = 0; n < subject_count; n++) {
         struct stand *stand = &field->stands[n];
-        if (!stand->places) continue;
+        if (stand->problem) continue;
         subjects[n].empty(stand);
         stand_end(stand, &subjects[n]);
     }
@@ -43,7 +41,7 @@ static void field_end(struct field *field) {
 
 static size_t add_trials(struct trial *trials, size_t count, struct field *field, const char *where, enum loop loop) {
     for (size_t n = 0; n < subject_count; n++) {
-        if (!field->stands[n].places) continue;
+        if (field->stands[n].problem) continue;
         trials[count++] = (struct trial){.table = "calls",
                                          .where = where,
                                          .who = subjects[n].who,
@@ -152,12 +150,12 @@ static void measure_slowest(json_t *results, uint64_t *random) {
         for (size_t turn = 0; turn < subject_count; turn++) {
             size_t n = (first + turn) % subject_count;
             size_t at = (round ? round - 1 : 0) * TIMED_CALLS;
-            if (field.stands[n].places)
+            if (!field.stands[n].problem)
                 subjects[n].time_each(&field.stands[n], all[n].allocs + at, all[n].frees + at, TIMED_CALLS);
         }
     }
     for (size_t n = 0; n < subject_count; n++) {
-        if (!field.stands[n].places) continue;
+        if (field.stands[n].problem) continue;
         add_quantiles(results, subjects[n].who, all[n].allocs, allocs);
         add_quantiles(results, subjects[n].who, all[n].frees, frees);
     }
