@@ -292,10 +292,10 @@ typedef struct kolk_stats {
     uint64_t failed;          /* allocs that returned NULL because there was no room or setup failed */
     uint64_t evictions;       /* objects that on_full or alloc_over freed to make room */
     uint64_t wrong_pool;      /* lookups of other pools' handles; slightly too low if several threads make them */
-    uint64_t waits;           /* shared pools: how often a thread has waited for an object */
+    uint64_t waits;           /* shared pools, queues: how often a thread has waited for an object, or at an end */
     uint32_t worn_out;        /* free slots whose generations are used up */
     uint32_t recycled;        /* worn-out slots that were used again with new generations */
-    uint32_t waiting;         /* shared pools: threads waiting for an object now */
+    uint32_t waiting;         /* shared pools, queues: threads that wait now (at both ends of a queue) */
     uint32_t debug;           /* KOLK_DEBUG_ flags in effect, without settings that this kind of pool cannot have */
 } kolk_stats;
 

@@ -87,9 +87,11 @@ typedef struct kolk_queue_end_ {
     uint32_t lock;   /* protects the fields below */
     uint32_t fd;     /* the descriptor of kolk_queue_fd + 1; 0: none */
     uint32_t fd_called;
-    kolk_wait_queue_ waiters;    /* threads that sleep, or were woken and have not left yet */
-    struct kolk_waiter_ *called; /* the waiter that was woken */
-    unsigned char apart_too[88];
+    kolk_wait_queue_ waiters;       /* threads that sleep, or were woken and have not left yet */
+    struct kolk_waiter_ *called;    /* the waiter that was woken */
+    KOLK_ALIGNAS(8) uint64_t waits; /* how often a thread has joined `waiters` */
+    uint32_t waiting;               /* threads in it */
+    unsigned char apart_too[76];
 } kolk_queue_end_;
 
 /* A zero-initialised queue is shut down. Never copy or move a queue once it is initialised. */

@@ -46,10 +46,11 @@ static const struct {
     {"failed", "failed", "counter", NULL, "Allocations that gave NULL.", FIELD(failed)},
     {"evictions", "evictions", "counter", NULL, "Objects freed to make room.", FIELD(evictions)},
     {"wrong_pool", "wrong_pool", "counter", NULL, "Handles of other pools that were looked up.", FIELD(wrong_pool)},
-    {"waits", "waits", "counter", NULL, "Waits for an object of a shared pool.", FIELD(waits)},
+    {"waits", "waits", "counter", NULL, "Waits for an object of a shared pool, or at an end of a queue.", FIELD(waits)},
     {"worn_out", "worn_out", "gauge", NULL, "Free slots whose generations are used up.", FIELD(worn_out)},
     {"recycled", "recycled", "counter", NULL, "Worn-out slots that were put to use again.", FIELD(recycled)},
-    {"waiting", "waiting", "gauge", NULL, "Threads that wait for an object of a shared pool now.", FIELD(waiting)},
+    {"waiting", "waiting", "gauge", NULL,
+     "Threads that wait for an object of a shared pool or at an end of a queue now.", FIELD(waiting)},
 };
 
 static const struct {

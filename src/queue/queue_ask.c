@@ -15,6 +15,11 @@ size_t kolk_queue_count(const kolk_queue *queue) {
     return count_between(queue, head, tail);
 }
 
+static void add_waits(const kolk_queue_end_ *end, kolk_stats *out) {
+    out->waits += kolk_load_(&end->waits, KOLK_RELAXED_);
+    out->waiting += kolk_load_(&end->waiting, KOLK_RELAXED_);
+}
+
 void kolk_queue_stats(const kolk_queue *queue, kolk_stats *out) {
     uint32_t count = (uint32_t)kolk_queue_count(queue), capacity = queue->capacity;
     uint32_t peak = kolk_load_(&queue->ends[PUSH].was_blocked, KOLK_RELAXED_) ? capacity : count;
@@ -32,6 +37,8 @@ void kolk_queue_stats(const kolk_queue *queue, kolk_stats *out) {
         .bytes_committed = queue->bytes,
         .failed = kolk_load_(&queue->ends[PUSH].failed, KOLK_RELAXED_),
     };
+    add_waits(&queue->ends[PUSH], out);
+    add_waits(&queue->ends[POP], out);
     kolk_tools_wrote_(out, sizeof *out);
 }
 

@@ -7,7 +7,7 @@ static bool end_is_valid(const kolk_queue *queue, int at) {
     const kolk_queue_end_ *end = &queue->ends[at];
     bool open = end->ticket & OPEN, ended = queue->ending == KOLK_SHUTDOWN || (at == PUSH && queue->ending);
     if (open == ended) return false; /* I3 */
-    if ((end->ticket & (HELD | FROZEN)) || end->waiters.first || end->waiters.last || end->called)
+    if ((end->ticket & (HELD | FROZEN)) || end->waiters.first || end->waiters.last || end->called || end->waiting)
         return false;                                                                         /* I4 */
     if (end->lock || (end->ticket >> TICKETS & queue->mask) >= queue->capacity) return false; /* I4, I1 */
     return end->asleep == (uint32_t)(end->fd && !end->fd_called);                             /* I5 */

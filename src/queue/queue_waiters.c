@@ -55,7 +55,11 @@ KOLK_NOINLINE_ void kolk_queue_call_next_(kolk_queue_end_ *end) {
 
 bool kolk_queue_join_(kolk_queue_end_ *end, kolk_queue_waiter_ *me, bool is_new) {
     kolk_lock_word_(&end->lock);
-    if (is_new) kolk_waiter_join_(&end->waiters, &me->link);
+    if (is_new) {
+        kolk_waiter_join_(&end->waiters, &me->link);
+        kolk_store_(&end->waits, end->waits + 1, KOLK_RELAXED_);
+        kolk_store_(&end->waiting, end->waiting + 1, KOLK_RELAXED_);
+    }
     kolk_store_(&me->link.woken, 0, KOLK_RELAXED_);
     if (end->called == &me->link) end->called = NULL;
     bool is_first = end->waiters.first == &me->link;
@@ -74,6 +78,7 @@ void kolk_queue_leave_(kolk_queue *queue, int at, kolk_queue_waiter_ *me) {
     kolk_queue_end_ *end = &queue->ends[at];
     kolk_lock_word_(&end->lock);
     kolk_waiter_leave_(&end->waiters, &me->link);
+    kolk_store_(&end->waiting, end->waiting - 1, KOLK_RELAXED_);
     if (end->called == &me->link) end->called = NULL;
     if (me->holds) kolk_fetch_and_(&end->ticket, ~(uint64_t)HELD, KOLK_SEQ_CST_);
     show_asleep(end);

@@ -255,13 +255,15 @@ static void test_openmetrics(void **state) {
                            "19") METRIC("failed", "counter", "", "Allocations that gave NULL.", "_total", "20")
                         METRIC("evictions", "counter", "", "Objects freed to make room.", "_total", "21") METRIC(
                             "wrong_pool", "counter", "", "Handles of other pools that were looked up.", "_total", "22")
-                            METRIC("waits", "counter", "", "Waits for an object of a shared pool.", "_total", "23")
-                                METRIC("worn_out", "gauge", "", "Free slots whose generations are used up.", "", "24")
-                                    METRIC("recycled", "counter", "", "Worn-out slots that were put to use again.",
-                                           "_total", "25")
-                                        METRIC("waiting", "gauge", "",
-                                               "Threads that wait for an object of a shared pool now.", "",
-                                               "26") "# EOF\n");
+                            METRIC("waits", "counter", "",
+                                   "Waits for an object of a shared pool, or at an end of a queue.", "_total",
+                                   "23") METRIC("worn_out", "gauge", "", "Free slots whose generations are used up.",
+                                                "", "24") METRIC("recycled", "counter", "",
+                                                                 "Worn-out slots that were put to use again.", "_total",
+                                                                 "25")
+                                METRIC("waiting", "gauge", "",
+                                       "Threads that wait for an object of a shared pool or at an end of a queue now.",
+                                       "", "26") "# EOF\n");
     remove_fake(&pool);
 }
 

@@ -83,6 +83,33 @@ static void test_one_call_serves_several(void **state) {
     }
 }
 
+static void check_waits(const kolk_queue *queue, uint32_t waiting, uint64_t waits) {
+    kolk_stats stats;
+    kolk_queue_stats(queue, &stats);
+    assert_int_equal(stats.waiting, waiting);
+    assert_int_equal(stats.waits, waits);
+}
+
+static void test_waiters_are_counted(void **state) {
+    (void)state;
+    for (int end = 0; end < 2; end++) {
+        crowd c;
+        int item = 0;
+        begin_crowd(&c, (kolk_queue_event)end, KOLK_FOREVER);
+        check_waits(&c.queue, SLEEPERS, SLEEPERS);
+        assert_int_equal(end == KOLK_QUEUE_WRITABLE ? kolk_queue_pop(&c.queue, &item, KOLK_NOW)
+                                                    : kolk_queue_push(&c.queue, &item, KOLK_NOW),
+                         KOLK_OK);
+        assert_int_equal(joined(&c.callers[0]), KOLK_OK);
+        check_waits(&c.queue, SLEEPERS - 1, SLEEPERS);
+        kolk_queue_shutdown(&c.queue);
+        for (int i = 1; i < SLEEPERS; i++) assert_int_equal(joined(&c.callers[i]), KOLK_SHUTDOWN);
+        check_waits(&c.queue, 0, SLEEPERS);
+        assert_true(kolk_queue_is_valid(&c.queue));
+        end_queue(&c.queue);
+    }
+}
+
 /* ---- Deadlines --------------------------------------------------------------------------------------------------- */
 
 static void test_a_deadline_is_kept(void **state) {
@@ -278,6 +305,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_in_the_order_in_which_they_came),
         TEST(test_one_call_serves_several),
+        TEST(test_waiters_are_counted),
         TEST(test_a_deadline_is_kept),
         TEST(test_one_gives_up),
         TEST(test_each_way_to_end_frees_all),
