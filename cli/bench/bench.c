@@ -171,10 +171,8 @@ static const char *word_of(const struct comparison *it) {
     return words[it->word];
 }
 
-static void print_comparisons(const cli_context *cli, const json_t *old, const struct comparisons *all) {
+static void print_changes(const cli_context *cli, const struct comparisons *all) {
     cli_table table;
-    fprintf(cli->out, "\n%sSince %s, kolk %s%s\n\n", cli_bold(cli), results_fact(old, "date"),
-            results_fact(old, "kolk"), cli_plain(cli));
     cli_table_begin(&table, "lllrrrl");
     fprintf(table.rows, "table\tcase\twho\tbefore\tafter\tchange\t\n");
     for (size_t n = 0; n < all->count; n++) {
@@ -183,10 +181,14 @@ static void print_comparisons(const cli_context *cli, const json_t *old, const s
             fprintf(table.rows, "%s\t%s\t%s\t%.3f\t%.3f\t%+.1f %%\t%s\n", it->table, it->where, it->who, it->before,
                     it->after, 100 * it->change, word_of(it));
     }
-    if (all->improved + all->regressed > 0) {
-        cli_table_end(&table, cli);
-        fprintf(cli->out, "\nBefore and after: kolk's time divided by the yardstick's in the same case.\n");
-    }
+    cli_table_end(&table, cli);
+    fprintf(cli->out, "\nBefore and after: kolk's time divided by the yardstick's in the same case.\n");
+}
+
+static void print_comparisons(const cli_context *cli, const json_t *old, const struct comparisons *all) {
+    fprintf(cli->out, "\n%sSince %s, kolk %s%s\n\n", cli_bold(cli), results_fact(old, "date"),
+            results_fact(old, "kolk"), cli_plain(cli));
+    if (all->improved + all->regressed > 0) print_changes(cli, all);
     fprintf(cli->out, "%zu of %zu figures improved, %zu regressed; %zu are in one of the results only.\n",
             all->improved, all->count, all->regressed, all->alone);
 }

@@ -38,7 +38,7 @@ static void test_subjects(void **state) {
         stand_end(&stand, subject);
     }
     assert_true(there >= subject_count - 3); /* all but the three mallocs from other packages */
-    assert_ptr_equal(subject_named("kolk FIFO")->who, "kolk FIFO");
+    assert_string_equal(subject_named("kolk FIFO")->who, "kolk FIFO");
 }
 
 static uint32_t peak_of(const kolk_pool *pool) {
