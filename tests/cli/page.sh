@@ -62,6 +62,11 @@ awk 'BEGIN {
   print "= End"
 }' > pools.trace
 
+awk 'BEGIN {
+  print "v 10400 3\nX ./shop\nI 1000 1\ns 4 shop\ns 8 item_new\ns 6 item.c\ni 10 1 2 3 4\nt 1 0\na 40 1"
+  for (n = 1; n <= 200; n++) { print "+ 0"; if (n > 1) print "- 0" }
+}' > heaptrack.trace
+
 awk 'function pool(name, kind, alive, waiting) {
   return sprintf("{\"name\": \"%s\", \"kind\": \"%s\", \"object_size\": 64, \"count\": %d, \"peak\": 900, \"capacity\": 1000, " \
     "\"failed\": 0, \"waiting\": %d, \"bytes_committed\": %d}", name, kind, alive, waiting, name == "sessions" ? 10 : 64000)
@@ -73,7 +78,7 @@ BEGIN {
   print "{\"time\": 1, \"pools\": [{"
 }' > its.log
 
-for name in its pools log; do # the page with axe-core and the test in front of its own script
+for name in its pools heaptrack log; do # the page with axe-core and the test in front of its own script
   from=$name.trace
   [[ -e $from ]] || from=its.$name
   "$kolk" report -o $name.html "$from" 2> log
@@ -87,7 +92,7 @@ done
 
 options=(--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$folder/profile" --no-first-run)
 for look in 'its 1200,900 light' 'its 1200,900 dark' 'its 390,800 light' 'its 390,800 dark' \
-  'pools 1200,900 light' 'pools 390,800 dark' 'log 1200,900 dark' 'log 390,800 light'; do
+  'pools 1200,900 light' 'pools 390,800 dark' 'heaptrack 390,800 light' 'log 1200,900 dark' 'log 390,800 light'; do
   read -r name size colors <<< "$look"
   forced=()
   [[ $colors == light ]] || forced=(--force-dark-mode --blink-settings=preferredColorScheme=0)
