@@ -7,11 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char advisor_unknown[] = "heaptrack does not record where blocks are freed, by which threads, which of them are "
-                               "resized by realloc, which are "
-                               "arrays from calloc, and how they are aligned. So check that one thread has the objects "
-                               "of a pool, or take a shared "
-                               "pool, and that they are never resized or arrays. kolk record records all of that.";
+const char advisor_unknown[] =
+    "heaptrack does not record where blocks are freed, by which threads, which of them are resized by realloc, which "
+    "are "
+    "arrays from calloc, and how they are aligned. So check that one thread has the objects of a pool, or take a "
+    "shared "
+    "pool, and that they are never resized or arrays. What is saved depends on the order of the frees, which is not "
+    "recorded either. kolk record records all of that.";
 
 /* ---- The advice -------------------------------------------------------------------------------------------------- */
 

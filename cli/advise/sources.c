@@ -234,6 +234,7 @@ static void count_functions(struct source *source, const trace_op *op) {
     bool several = op->by == TRACE_BY_CALLOC && op->more > 1;
     source->arrays += several && op->size > op->more; /* calloc(size, 1) is for one object, or for text */
     source->grown += op->by == TRACE_BY_REALLOC;
+    source->begun_as_resized += op->by == TRACE_BY_MALLOC && op->more > 0;
     if (op->by == TRACE_BY_ALIGNED && op->more > source->align) source->align = op->more;
 }
 
@@ -259,6 +260,7 @@ static void share_out(const struct finder *finder, uint32_t *owners) {
         } else if (*owner != NOBODY) {
             add_op(&sources[*owner], op->block, op->thread, true);
             sources[*owner].resized += op->kind == TRACE_REALLOC;
+            sources[*owner].ended_as_resized += op->kind == TRACE_FREE && op->more > 0;
             *owner = NOBODY;
         }
     }

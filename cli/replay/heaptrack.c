@@ -15,7 +15,8 @@ enum {
     NAME_MOST = 240        /* bytes of a function's name: those of C++ may have thousands */
 };
 
-#define NOBODY UINT32_MAX
+#define NOBODY  UINT32_MAX
+#define NO_SIZE UINT64_MAX
 
 struct string {
     size_t begin; /* in the reader's text */
@@ -58,6 +59,7 @@ struct reader {
     struct table strings, frames, addresses, stacks, kinds; /* of the structs above */
     struct table younger; /* uint32_t by block: the next younger block of its kind, or NOBODY */
     uint32_t nothing;     /* the caller for blocks without a stack; NOBODY: there are none yet */
+    uint64_t freed_size;  /* of the block that the last operation freed; NO_SIZE if it is none */
     char words[WORDS_MOST];
 };
 
@@ -317,6 +319,11 @@ static bool allocate(struct reader *reader, struct span line) {
     kind->youngest = op.block;
     op.size = kind->size;
     op.caller = kind->caller;
+    if (reader->freed_size != NO_SIZE && reader->freed_size != kind->size) {
+        struct trace *trace = reader->maker->trace; /* its last operation is the free */
+        trace->ops[trace->count - 1].more = op.more = 1;
+    }
+    reader->freed_size = NO_SIZE;
     return maker_add_op(reader->maker, op);
 }
 
@@ -329,6 +336,7 @@ static bool release(struct reader *reader, struct span line) {
     kind->oldest = ((const uint32_t *)reader->younger.rows)[op.block];
     if (kind->oldest == NOBODY) kind->youngest = NOBODY;
     maker_return_block(reader->maker, op.block);
+    reader->freed_size = kind->size;
     return maker_add_op(reader->maker, op);
 }
 
@@ -408,6 +416,7 @@ bool heaptrack_read(struct maker *maker, struct span first) {
     if (!reader) return maker_fail_memory(maker);
     reader->maker = maker;
     reader->nothing = NOBODY;
+    reader->freed_size = NO_SIZE;
     maker->trace->by_heaptrack = true;
     bool done = read_version(reader, first) && read_lines(reader);
     void *const rows[] = {reader->strings.rows, reader->frames.rows, reader->addresses.rows,

@@ -20,8 +20,10 @@
  * this was the right one in 77 % of the frees; the one that was allocated last would be in 59 %, and one at random in
  * 55 %. How many blocks are alive, and when all are dead, does not depend on it.
  *
- * A resize is a free and an allocation here, and calloc and aligned_alloc are like malloc. The file does not have:
- * threads, places of frees, failed allocations, frees of blocks from before the recording, processor time.
+ * A resize is a free and an allocation here, one right after the other. So if a block of another size is allocated
+ * right after a free, that may be a resize, and `more` of both operations is 1. calloc and aligned_alloc are like
+ * malloc. The file does not have: threads, places of frees, failed allocations, frees of blocks from before the
+ * recording, processor time.
  */
 #ifndef CLI_HEAPTRACK_H
 #define CLI_HEAPTRACK_H

@@ -60,9 +60,10 @@ typedef struct trace_op {
     uint32_t block;
     uint32_t caller; /* one number for each CALLER; TRACE_NOBODY for a TRACE_FREE that was not recorded */
     uint16_t thread;
-    uint8_t kind;  /* trace_kind */
-    uint8_t by;    /* trace_by; only set for TRACE_ALLOC */
-    uint32_t more; /* COUNT or ALIGNMENT, or UINT32_MAX if it is larger; 0 if there is none */
+    uint8_t kind; /* trace_kind */
+    uint8_t by;   /* trace_by; only set for TRACE_ALLOC */
+    /* COUNT or ALIGNMENT, or UINT32_MAX if it is larger; 0 if there is none; heaptrack.h says what it is there */
+    uint32_t more;
 } trace_op;
 
 /* Processor times of two runs, one after the other. */

@@ -33,6 +33,10 @@ __attribute__((noinline)) static void slot_fill(int i) {
     kept[i % 300] = malloc(88); /* <here> */
 }
 
+__attribute__((noinline)) static char *line_new(void) {
+    return malloc(64);
+}
+
 int main(void) {
     for (int round = 0; round < 20; round++) {
         struct node *list = NULL, *next;
@@ -44,6 +48,12 @@ int main(void) {
     }
     for (int i = 0; i < 3000; i++) slot_fill(i);
     for (size_t size = 1; size < 500; size++) text = realloc(text, size);
+    for (int i = 0; i < 200; i++) {
+        char *lines[2] = {line_new(), line_new()};
+        free(lines[0]);
+        text = realloc(lines[1], 100);
+        free(text);
+    }
     return 0;
 }
 END
@@ -64,6 +74,7 @@ prints '^arena  *node_new_pool  *48  *16  *128  *-  *2,000 ' '^pool  *slot_fill_
   '^node_new_pool: node_new (program.c:12)$' '^slot_fill_pool: slot_fill (program.c:19)$' \
   '^  2,000 allocations of 48 bytes, at most 100 alive. They die together, 100 at a time on average: ' \
   '^  3,000 allocations of 88 bytes, at most 300 alive. They come and go all along; by which threads is not recorded. ' \
+  '^  400 allocations of 64 bytes, at most 2 alive. 200 of them begin or end right next to an operation on a block of another size, as with realloc' \
   '^leave it: main (program.c:[0-9]*)$' 'Sizes vary, from 1 to 499 bytes' \
   '^Recorded by heaptrack, which does not tell which block is freed: ' \
   'cannot be told: the trace has no processor time. kolk record writes it.$' \
@@ -71,13 +82,14 @@ prints '^arena  *node_new_pool  *48  *16  *128  *-  *2,000 ' '^pool  *slot_fill_
 check 'no place of a free' [ "$(grep -c 'Freed at' out)" -eq 0 ]
 run 0 "$kolk" advise -o pools.h heaptrack.program.17.zst
 check 'the header says what is not known' grep -q '^ [*] heaptrack does not record where blocks are freed' pools.h
-run 0 "$CC" -std=c11 -Wall -Wextra -Werror -I"$top/include" -fsyntax-only -x c pools.h
+echo '#include "pools.h"' > use.c
+run 0 "$CC" -std=c11 -Wall -Wextra -Werror -I"$top/include" -fsyntax-only use.c
 
 # Prints a line for each source of the advice: its place, size, allocations and peak. Those in main are resizes, which
-# heaptrack records as allocations.
+# heaptrack records as allocations, and those in line_new are resized.
 sources() {
   awk -F '": ' '{ sub(/,$/, "") } /"source"/ { source = $2 } /"size"/ { size = $2 } /"allocations"/ { allocations = $2 }
-    /"peak"/ { print source, size, allocations, $2 }' "$1" | grep -v '"main ' | sort
+    /"peak"/ { print source, size, allocations, $2 }' "$1" | grep -v '"main \|"line_new ' | sort
 }
 
 run 0 "$kolk" advise --json -o heaptrack.json heaptrack.program.17.zst

@@ -10,7 +10,7 @@ window.addEventListener('load', async () => {
   const said = [];
   const recording = JSON.parse(document.getElementById('data').textContent).file;
   const check = (what, holds) => said.push((holds ? 'ok ' : 'WRONG ') + what);
-  const test = {'pools.trace': testPools, 'its.log': testLog, 'its.json': testBench, 'soak.json': testSoak, 'advice.json': testAdvice}[recording] || testPaths;
+  const test = {'pools.trace': testPools, 'heaptrack.trace': testHeaptrack, 'its.log': testLog, 'its.json': testBench, 'soak.json': testSoak, 'advice.json': testAdvice}[recording] || testPaths;
   await test(check).then(() => testAll(check)).catch(error => said.push('WRONG ' + error.stack));
   const result = document.createElement('pre');
   result.id = 'result';
@@ -88,6 +88,17 @@ async function testPools(check) {
   const left = document.getElementById('left');
   left.querySelector('summary').click();
   check('what is left', left.open && left.textContent.includes('text_new') && left.textContent.includes('Sizes vary'));
+}
+
+// What heaptrack does not record is not shown.
+async function testHeaptrack(check) {
+  const pools = document.getElementById('proposals').textContent;
+  check('who recorded it', document.getElementById('summary').textContent.startsWith('A recording by heaptrack of 399 operations'));
+  check('which block is freed', document.getElementById('lives-note').textContent.includes('the oldest is taken'));
+  check('no resizes', !document.getElementById('numbers').textContent.includes('resizes'));
+  check('the pool', pools.includes('item_new_pool: a pool') && pools.includes('return malloc(64);'));
+  check('no place of a free', !pools.includes('Freed by'));
+  check('nothing undefined', !/undefined|NaN/.test(document.body.innerText));
 }
 
 // Three pools over two hours: requests, which waited; sessions, which creep; and <b>names</b>.

@@ -63,6 +63,11 @@ awk 'BEGIN {
   print "= End"
 }' > pools.trace
 
+awk 'BEGIN {
+  print "v 10400 3\nX ./shop\nI 1000 1\ns 4 shop\ns 8 item_new\ns 6 item.c\ni 10 1 2 3 4\nt 1 0\na 40 1"
+  for (n = 1; n <= 200; n++) { print "+ 0"; if (n > 1) print "- 0" }
+}' > heaptrack.trace
+
 awk 'function pool(name, kind, alive, waiting) {
   return sprintf("{\"name\": \"%s\", \"kind\": \"%s\", \"object_size\": 64, \"count\": %d, \"peak\": 900, \"capacity\": 1000, " \
     "\"failed\": 0, \"waiting\": %d, \"bytes_committed\": %d}", name, kind, alive, waiting, name == "sessions" ? 10 : 64000)
@@ -107,7 +112,7 @@ cat > soak.json << 'END'
 {"allocator": "malloc", "rush": {"points": [[0, 1.4], [1, 1.5], [4, 1.6]]}, "behind": {"points": []}}]}
 END
 
-for name in its pools log json soak advice; do # the page with axe-core and the test in front of its own script
+for name in its pools heaptrack log json soak advice; do # the page with axe-core and the test in front of its own script
   from=$name.trace
   [[ -e $from ]] || from=$name.json
   [[ -e $from ]] || from=its.$name
@@ -122,7 +127,7 @@ done
 
 options=(--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$folder/profile" --no-first-run)
 for look in 'its 1200,900 light' 'its 1200,900 dark' 'its 390,800 light' 'its 390,800 dark' \
-  'pools 1200,900 light' 'pools 390,800 dark' 'log 1200,900 dark' 'log 390,800 light' 'json 1200,900 light' 'json 390,800 dark' \
+  'pools 1200,900 light' 'pools 390,800 dark' 'heaptrack 390,800 light' 'log 1200,900 dark' 'log 390,800 light' 'json 1200,900 light' 'json 390,800 dark' \
   'soak 1200,900 light' 'soak 390,800 dark' 'advice 1200,900 dark' 'advice 390,800 light'; do
   read -r name size colors <<< "$look"
   forced=()

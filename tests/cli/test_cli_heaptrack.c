@@ -86,6 +86,17 @@ static void the_oldest_is_freed(void **state) {
     trace_free(&trace);
 }
 
+/* A free may be half of a resize if an allocation of another size is the next operation, and only then. */
+static void what_may_be_a_resize(void **state) {
+    (void)state;
+    read_text(BEGIN "a 8 2\na 10 2\na 8 1\n+ 0\n- 0\n+ 1\n+ 1\n- 1\nc 1\n+ 0\n- 0\n+ 2\n- 1\n- 2\n+ 1\n- 1\n");
+    assert_ops("+0 8 c0;-0;+0 16 c0;+1 16 c0;-0;+0 8 c0;-0;+0 8 c1;-1;-0;+0 16 c0;-0;");
+    static const bool expected[] = {0, 1, 1, 0, 1, 1, 0, 0, 0, 1, 1, 0};
+    assert_int_equal(trace.count, sizeof expected / sizeof *expected);
+    for (size_t i = 0; i < trace.count; i++) assert_int_equal(trace.ops[i].more, expected[i]);
+    trace_free(&trace);
+}
+
 /* Several sizes of a stack are one caller, and a block may have no stack. */
 static void callers_are_stacks(void **state) {
     (void)state;
@@ -284,11 +295,12 @@ static void no_memory_is_a_sentence(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_become_operations), cmocka_unit_test(the_oldest_is_freed),
-        cmocka_unit_test(callers_are_stacks),      cmocka_unit_test(places_have_names),
-        cmocka_unit_test(names_have_an_end),       cmocka_unit_test(the_command_may_be_anything),
-        cmocka_unit_test(format_2_has_no_lengths), cmocka_unit_test(each_fault_has_its_sentence),
-        cmocka_unit_test(every_cut_is_noticed),    cmocka_unit_test(no_memory_is_a_sentence),
+        cmocka_unit_test(lines_become_operations),     cmocka_unit_test(the_oldest_is_freed),
+        cmocka_unit_test(what_may_be_a_resize),        cmocka_unit_test(callers_are_stacks),
+        cmocka_unit_test(places_have_names),           cmocka_unit_test(names_have_an_end),
+        cmocka_unit_test(the_command_may_be_anything), cmocka_unit_test(format_2_has_no_lengths),
+        cmocka_unit_test(each_fault_has_its_sentence), cmocka_unit_test(every_cut_is_noticed),
+        cmocka_unit_test(no_memory_is_a_sentence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
