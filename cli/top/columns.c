@@ -44,6 +44,24 @@ NUMBER(failed, cli_count)
 NUMBER(memory, cli_bytes)
 NUMBER(idle, cli_bytes)
 
+static void put_resident(const top_pool *pool, const top_view *view, char *out) {
+    (void)view;
+    put_text(out, isnan(pool->resident) ? "-" : cli_bytes((uint64_t)pool->resident).text);
+}
+
+static double resident_of(const top_pool *pool) {
+    return isnan(pool->resident) ? -1 : pool->resident;
+}
+
+static void put_wasted(const top_pool *pool, const top_view *view, char *out) {
+    (void)view;
+    put_text(out, isnan(pool->wasted) ? "-" : cli_bytes((uint64_t)pool->wasted).text);
+}
+
+static double wasted_of(const top_pool *pool) {
+    return isnan(pool->wasted) ? -1 : pool->wasted;
+}
+
 static void put_allocs(const top_pool *pool, const top_view *view, char *out) {
     (void)view;
     put_text(out, isnan(pool->allocs_per_second) ? "-" : cli_count((uint64_t)pool->allocs_per_second).text);
@@ -89,6 +107,8 @@ const top_column top_columns[TOP_COLUMNS] = {
     {"waiting", "WAITING", 'r', put_waiting, waiting_of},
     {"memory", "MEMORY", 'r', put_memory, memory_of},
     {"idle", "IDLE", 'r', put_idle, idle_of},
+    {"resident", "RESIDENT", 'r', put_resident, resident_of},
+    {"wasted", "WASTED", 'r', put_wasted, wasted_of},
     {"trend", "TREND", 'l', put_trend, trend_of},
 };
 

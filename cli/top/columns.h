@@ -12,7 +12,7 @@ typedef struct top_column {
     double (*value)(const top_pool *pool); /* NULL: sorted by text */
 } top_column;
 
-enum { TOP_COLUMNS = 11, TOP_BY_MEMORY = 8 };
+enum { TOP_COLUMNS = 13, TOP_BY_MEMORY = 8 };
 
 extern const top_column top_columns[TOP_COLUMNS];
 

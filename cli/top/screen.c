@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define SECOND 1e9
+#define SHARE  20 /* of the time, looks take at most one part in so many: they are rarer where pools are large */
 
 enum { HEAD = 3, FOOT = 1, CONTROL_L = 12, ESCAPE = 27 };
 enum { CREEPS = 1, HEADING, ALERT }; /* pairs of colors */
@@ -19,6 +20,7 @@ enum { CREEPS = 1, HEADING, ALERT }; /* pairs of colors */
 typedef struct table {
     const top_screen_desc *desc;
     top_view view;
+    double cost;       /* seconds that the last look took */
     const char *ended; /* why there are no more looks; NULL: there are */
     const top_pool **order;
     size_t room, count; /* of order */
@@ -94,6 +96,7 @@ static const char *const help[] = {
     "ALLOCS/S  since the last look; heaps do not count their lives",
     "WAITING   threads that wait for an object, and since when",
     "MEMORY    committed bytes; IDLE: those without an object",
+    "RESIDENT  bytes of slots that are in memory; WASTED: those without an object; -: not known",
     "TREND     of the last five minutes' minima, and how sure it is; from 99.9 % on, the pool creeps",
 };
 
@@ -220,12 +223,15 @@ static void obey(table *it, int key) {
 /* ---- The screen -------------------------------------------------------------------------------------------------- */
 
 static void look(table *it) {
-    if (!it->ended) it->ended = top_look(&it->view, it->desc->process, (double)cli_now() / SECOND);
+    double start = (double)cli_now() / SECOND;
+    if (!it->ended) it->ended = top_look(&it->view, it->desc->process, start);
+    it->cost = (double)cli_now() / SECOND - start;
 }
 
 /* Obeys keys until it is time for the next look. */
 static void wait_for_keys(table *it) {
-    double end = it->view.now + (double)it->desc->delay / 1000;
+    double delay = (double)it->desc->delay / 1000, least = it->cost * SHARE;
+    double end = it->view.now + (delay > least ? delay : least);
     for (double now; !it->stop && ((now = (double)cli_now() / SECOND) < end || it->ended);) {
         timeout(it->ended ? -1 : (int)((end - now) * 1000) + 1);
         int key = getch();

@@ -64,6 +64,8 @@ static void update(top_pool *pool, const json_t *seen, double now, double before
     pool->memory = top_number(seen, "bytes_committed");
     objects = pool->alive * pool->size;
     pool->idle = pool->memory > objects ? pool->memory - objects : 0;
+    pool->resident = json_object_get(seen, "resident_bytes") ? (double)top_number(seen, "resident_bytes") : NAN;
+    pool->wasted = fmax(pool->resident - (double)objects, isnan(pool->resident) ? NAN : 0);
     if (pool->waiting == 0)
         pool->waits_since = NAN;
     else if (isnan(pool->waits_since))
@@ -126,9 +128,12 @@ static void sum_up(top_view *view) {
         if (!is_heap || heap->size == 0) view->memory += heap->memory;
         if (!is_heap || heap->size != 0) continue;
         heap->idle = 0;
-        for (size_t m = 0; m < view->count; m++)
-            if (strncmp(view->pools[m].name, heap->name, length) == 0 && view->pools[m].name[length] == '/')
-                heap->idle += view->pools[m].idle;
+        heap->wasted = isnan(heap->resident) ? NAN : 0;
+        for (size_t m = 0; m < view->count; m++) {
+            if (strncmp(view->pools[m].name, heap->name, length) != 0 || view->pools[m].name[length] != '/') continue;
+            heap->idle += view->pools[m].idle;
+            heap->wasted += view->pools[m].wasted;
+        }
     }
 }
 

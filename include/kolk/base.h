@@ -328,9 +328,11 @@ KOLK_API_ bool kolk_stats_now(void);
  * in the middle of a call; a pool that cannot be read at this moment is left out. Needs the right to trace that process
  * (ptrace(2)): the same user, and what kernel.yama.ptrace_scope demands. The process must contain this version of kolk,
  * linked in any way; if it contains several copies, the pools of all are written. JSON has `allocs` where it can be
- * known: how many objects were ever allocated, plus a constant. Returns NULL, or why nothing was written, as a clause.
- * O(pools), O(slots) for what counts lives, and a search through the writable data of the process's modules. Linux
- * only, only with diagnostics, and only in a library that has all members. */
+ * known: how many objects were ever allocated, plus a constant; and `resident_bytes` where it can be known: how many
+ * bytes of the slots (of a heap: of all blocks) are in memory. Returns NULL, or why nothing was written, as a clause.
+ * O(pools), O(slots) for what counts lives, O(pages) of the slots (of the first 64 GiB; some 40 ms for a GiB in
+ * memory), and a search through the writable data of the process's modules. Linux only, only with diagnostics, and only
+ * in a library that has all members. */
 KOLK_API_ const char *kolk_stats_write_of(int64_t process, kolk_stats_format format,
                                           void (*put)(const char *text, size_t length, void *context), void *context);
 

@@ -37,6 +37,8 @@ typedef struct kolk_record_ {
     kolk_stats stats;               /* the name in it is a copy */
     bool has_allocs;                /* the next member is known: for some kinds, in other processes (remote.h) */
     uint64_t allocs;                /* how many objects were ever allocated, plus a constant */
+    bool has_resident;              /* the next member is known, in other processes */
+    uint64_t resident;              /* how many bytes of its slots are in memory */
     const kolk_extra_ *extra;       /* NULL if the kind has no extra statistics */
     void *more;                     /* a copy of the extra statistics */
     const kolk_places_ *places;     /* a copy: where its live objects were allocated; NULL if that is unknown */

@@ -185,6 +185,10 @@ static void write_json_pool(kolk_writer_ *out, const kolk_record_ *record) {
         kolk_write_text_(out, ", \"allocs\": ");
         kolk_write_number_(out, record->allocs);
     }
+    if (record->has_resident && record->pools <= 1) {
+        kolk_write_text_(out, ", \"resident_bytes\": ");
+        kolk_write_number_(out, record->resident);
+    }
     if (record->pools > 1) {
         kolk_write_text_(out, ", \"pools\": ");
         kolk_write_number_(out, record->pools);

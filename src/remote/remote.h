@@ -14,6 +14,7 @@
  *     remote_resource.c  remote_heap.c
  *     remote_simple.c                      pools, slot maps and queues, whose structs have all statistics
  *     remote_store.c                       the stores of shared pools and heaps
+ *     remote_pages.c                       which memory is resident
  *     remote.c                             copies bytes, adds up numbers
  *
  * The other process runs meanwhile, so copies may be torn; and it may be hostile. So no pointer, size or count in a
@@ -40,6 +41,13 @@ typedef struct kolk_remote_ {
     int64_t process;
     unsigned char *copies; /* address space for all copies of one pool */
     size_t used, committed;
+
+    /* remote_pages.c */
+    int pages;         /* the open file; negative: there is none, or no right to read it */
+    uint64_t page;     /* bytes of a page */
+    uint64_t to_see;   /* bytes that may still be asked about in this look */
+    uint64_t resident; /* bytes of the pool that is read now */
+    bool saw, blind;   /* something of it was asked about; something is not known */
 } kolk_remote_;
 
 /* Makes the record of a pool of some kind. `copy` is a copy of its struct, and `there` its address in the other
@@ -62,6 +70,13 @@ bool kolk_remote_read_(const kolk_remote_ *remote, void *to, const void *from, s
 /* The same, into memory that stays until the next pool is read. Returns NULL if the bytes cannot be read, or if there
  * is no memory. Aligned to 64 bytes. */
 void *kolk_remote_copy_(kolk_remote_ *remote, const void *from, size_t size);
+
+/* Opens the list of the process's pages, and closes it. */
+void kolk_remote_open_pages_(kolk_remote_ *remote);
+void kolk_remote_close_pages_(const kolk_remote_ *remote);
+
+/* Adds to `resident` how many of these bytes are in memory. If that is not known, the pool has no such figure. */
+void kolk_remote_see_(kolk_remote_ *remote, const void *start, uint64_t size);
 
 /* Frees the copies. */
 void kolk_remote_end_(kolk_remote_ *remote);

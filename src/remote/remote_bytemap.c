@@ -12,6 +12,8 @@ bool kolk_remote_bytemap_(kolk_remote_ *remote, const void *there, void *copy, k
     pool->byte_map = (uint8_t *)kolk_remote_copy_(remote, pool->byte_map, (size_t)pool->count);
     if (!pool->byte_map) return false;
     kolk_bytemap_stats(pool, &out->stats);
+    if (pool->object_size <= UINT32_MAX)
+        kolk_remote_see_(remote, pool->object_list, (uint64_t)pool->count * pool->object_size);
     return true;
 }
 

@@ -3,8 +3,11 @@
 
 #include "../heap/fixed.h"
 #include "../heap/heap_inside.h"
+#include "../heap/large_table.h"
 
 #if KOLK_REMOTE_
+
+#define MOST_PLACES ((size_t)1 << 22) /* of the table of large blocks */
 
 bool kolk_remote_heap_class_(kolk_remote_ *remote, const void *there, void *copy, kolk_record_ *out) {
     const kolk_heap_tray_ *at = (const kolk_heap_tray_ *)there,
@@ -16,6 +19,33 @@ bool kolk_remote_heap_class_(kolk_remote_ *remote, const void *there, void *copy
 static void read_tray(const kolk_heap_reader_ *reader, const kolk_heap_tray_ *tray, kolk_stats *out) {
     const kolk_heap_tray_ *there = &reader->there->trays[tray - reader->here->trays];
     if (!kolk_remote_store_(reader->remote, &tray->store, &there->store, "heap", out)) *reader->failed = true;
+}
+
+/* The blocks outside of classes. The nursery's leaves count whole: their first blocks are written when they are
+ * taken. */
+static void see_others(kolk_remote_ *remote, const kolk_heap_root_ *root, uint64_t leaves) {
+    const kolk_heap_inside_ *inside = root->inside;
+    remote->saw = true;
+    remote->resident += leaves * KOLK_LEAF_;
+    if (!inside) return;
+    const kolk_large_ *large = &inside->large;
+    const kolk_large_table_ *there = (const kolk_large_table_ *)large->table, *table = NULL;
+    size_t places = 0;
+    if (there && kolk_remote_read_(remote, &places, &there->places, sizeof places) && places <= MOST_PLACES)
+        table =
+            (const kolk_large_table_ *)kolk_remote_copy_(remote, there, sizeof *table + places * sizeof *table->blocks);
+    if (there && !table) remote->blind = true;
+    for (size_t n = 0; table && n < places; n++) {
+        const kolk_large_block_ *block = &table->blocks[n];
+        if (block->start && block->mapping)
+            kolk_remote_see_(remote, (const void *)block->mapping, block->mapped);
+        else if (block->start)
+            remote->blind = true; /* malloc has it */
+    }
+    for (unsigned n = 0; n < KOLK_SPARES_; n++) {
+        const kolk_spare_ *spare = &large->spares.all[n];
+        if (spare->start) kolk_remote_see_(remote, (const void *)spare->start, spare->size);
+    }
 }
 
 /* Copies what a heap on the caller's memory points to. */
@@ -33,16 +63,19 @@ static bool copy_inside(kolk_remote_ *remote, kolk_heap_root_ *root) {
     if (!inside) return false;
     kolk_guarded_slot_ **slots = &inside->guarded.slots;
     inside->large.spares.lock = 0;
+    if (*slots) kolk_remote_see_(remote, *slots, inside->guarded.memory_size);
     return !*slots ||
            (*slots = (kolk_guarded_slot_ *)kolk_remote_copy_(remote, *slots, KOLK_GUARDED_SLOTS_ * sizeof **slots));
 }
 
 bool kolk_remote_heap_(kolk_remote_ *remote, const void *there, void *copy, kolk_record_ *out) {
     kolk_heap *heap = (kolk_heap *)copy;
+    const void *memory = heap->fixed; /* which begins with this record */
     (void)there;
     if (heap->fixed) {
         if (!copy_fixed(remote, heap)) return false;
         kolk_heap_stats(heap, &out->stats);
+        kolk_remote_see_(remote, memory, heap->fixed->memory_size);
         return true;
     }
     kolk_heap_root_ *root = (kolk_heap_root_ *)kolk_remote_copy_(remote, heap->root, sizeof *root);
@@ -54,6 +87,7 @@ bool kolk_remote_heap_(kolk_remote_ *remote, const void *there, void *copy, kolk
     if (inside_there && !copy_inside(remote, root)) return false;
     bool failed = false;
     kolk_heap_sum_up_(heap, &(kolk_heap_reader_){read_tray, remote, root->inside, inside_there, &failed}, &out->stats);
+    see_others(remote, root, root->nursery.leaves);
     return !failed;
 }
 

@@ -60,6 +60,8 @@ static bool read_pool(kolk_remote_ *remote, const remote_entry *entry, uint32_t 
     const kolk_kind_ *kind = kinds[id].kind;
     void *copy = NULL;
     remote->used = 0;
+    remote->resident = 0;
+    remote->saw = remote->blind = false;
     *out = (kolk_record_){.extra = kind->extra};
     if (kind->facts) {
         copy = kolk_remote_copy_(remote, entry->pool, kind->size);
@@ -70,6 +72,8 @@ static bool read_pool(kolk_remote_ *remote, const remote_entry *entry, uint32_t 
     else if (!kinds[id].read(remote, entry->pool, copy, out))
         return false;
     out->stats.name = entry->name;
+    out->has_resident = remote->saw && !remote->blind;
+    out->resident = remote->resident;
     return true;
 }
 
@@ -163,9 +167,11 @@ const char *kolk_stats_write_of(int64_t process, kolk_stats_format format,
                                 void (*put)(const char *text, size_t length, void *context), void *context) {
     kolk_remote_ remote = {.process = process};
     kolk_records_ records = {0};
+    kolk_remote_open_pages_(&remote);
     const char *wrong = read_process(&remote, &records);
     if (!wrong) kolk_records_write_(&records, format, put, context);
     kolk_records_release_(&records);
+    kolk_remote_close_pages_(&remote);
     kolk_remote_end_(&remote);
     return wrong;
 }

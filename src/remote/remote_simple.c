@@ -15,10 +15,18 @@ static void count_allocs(const kolk_remote_ *remote, const void *generations, ui
     out->allocs -= slots; /* they begin at 1 */
 }
 
+static void see_slots(kolk_remote_ *remote, const void *slots, uint32_t capacity, uint32_t stride, uint32_t debug) {
+    if (debug & KOLK_DEBUG_BYPASS)
+        remote->blind = true; /* malloc has the objects */
+    else
+        kolk_remote_see_(remote, slots, (uint64_t)capacity * stride);
+}
+
 bool kolk_remote_pool_(kolk_remote_ *remote, const void *there, void *copy, kolk_record_ *out) {
     const kolk_pool *pool = (const kolk_pool *)copy;
     (void)there;
     kolk_pool_kind_.stats(copy, &out->stats);
+    see_slots(remote, pool->slots, pool->capacity, pool->stride, pool->debug_flags);
     if (pool->generations) count_allocs(remote, pool->generations, pool->fresh, sizeof *pool->generations, out);
     return true;
 }
@@ -27,6 +35,7 @@ bool kolk_remote_slotmap_(kolk_remote_ *remote, const void *there, void *copy, k
     const kolk_slotmap *map = (const kolk_slotmap *)copy;
     (void)there;
     kolk_slotmap_kind_.stats(copy, &out->stats);
+    see_slots(remote, map->objects, map->capacity, map->stride, map->debug_flags);
     if (map->cells) count_allocs(remote, &map->cells->generation, map->fresh, sizeof *map->cells, out);
     return true;
 }
@@ -35,8 +44,9 @@ bool kolk_remote_slotmap_(kolk_remote_ *remote, const void *there, void *copy, k
 bool kolk_remote_queue_(kolk_remote_ *remote, const void *there, void *copy, kolk_record_ *out) {
     const kolk_queue *queue = (const kolk_queue *)copy;
     uint64_t ticket = queue->ends[0].ticket >> TICKETS, cells = queue->mask + 1;
-    (void)remote, (void)there;
+    (void)there;
     kolk_queue_kind_.stats(copy, &out->stats);
+    if (cells) kolk_remote_see_(remote, queue->cells, (uint64_t)queue->capacity * queue->stride);
     out->has_allocs = cells != 0;
     if (cells) out->allocs = ticket / cells * queue->capacity + ticket % cells;
     return true;

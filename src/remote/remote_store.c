@@ -70,6 +70,10 @@ bool kolk_remote_store_(kolk_remote_ *remote, const kolk_slot_store_ *store, con
     if (!could_be_a_store(store) || !sum_up_sets(remote, store, &in_sets)) return false;
     if (!sum_up_magazines(remote, store, &there->depot, &in_magazines)) return false;
     kolk_store_sum_up_(store, in_sets, in_magazines, kind, out);
+    if (store->objects)
+        remote->blind = true; /* malloc has the objects */
+    else
+        kolk_remote_see_(remote, store->slots, (uint64_t)kolk_store_usable_(store) * store->stride);
     return true;
 }
 

@@ -23,7 +23,7 @@ PATIENCE = 100  # seconds
 class Terminal:
     """A kolk top on a terminal of its own. `screen` has what the user sees."""
 
-    def __init__(self, kolk, *arguments, rows=30, columns=150):
+    def __init__(self, kolk, *arguments, rows=30, columns=180):
         self.screen = pyte.Screen(columns, rows)
         self.stream = pyte.ByteStream(self.screen)
         self.end, theirs = pty.openpty()

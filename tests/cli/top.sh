@@ -21,7 +21,7 @@ begin() { # PROGRAM...: runs the server, until it is ready
 
 begin "$program"
 run 0 "$kolk" top -d 300 "$server"
-prints '^POOL  *KIND  *ALIVE  *CAPACITY  *PEAK  *ALLOCS/S  *FAILED  *WAITING  *MEMORY  *IDLE$' \
+prints '^POOL  *KIND  *ALIVE  *CAPACITY  *PEAK  *ALLOCS/S  *FAILED  *WAITING  *MEMORY  *IDLE  *RESIDENT  *WASTED$' \
   '^sessions  *pool  *[0-9,]*  *[0-9,]*  *[0-9,]*  *[1-9][0-9,]*  *0  *-  ' \
   '^requests  *shared  *[01]  *100  *[0-9]*  *[1-9][0-9,]*  *0  *-  ' \
   '^ti?\[2Jckets  *shared  *1  *1  *1  *0  *0  *1 for 0 s  '
@@ -32,6 +32,7 @@ check 'sorted, filtered' [ "$(cut -d ' ' -f 1 out | tr '\n' ' ')" = "POOL reques
 run 0 "$kolk" top -d 10 --filter SESS "$server"
 check 'filtered' [ "$(wc -l < out)" -eq 2 ]
 run 0 "$kolk" top --json -d 50 --sort waiting "$server"
+prints '"resident_bytes": [1-9][0-9]*,$' '"wasted_bytes": [0-9]*$'
 prints "\"process\": $server," '"program": "top_server"' '"name": "ti?\[2Jckets"' '"waiting": 1,' '"waiting_seconds": 0.0'
 check 'the waiting one is first' [ "$(grep -m 1 '"name"' out | tr -dc a-z)" = nametickets ]
 run 0 "$kolk" top

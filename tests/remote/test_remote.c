@@ -148,8 +148,7 @@ static void write_own(unsigned format) {
 }
 
 /* What only a reader counts. */
-static void take_out_allocs(void) {
-    static const char member[] = ", \"allocs\": ";
+static void take_out(const char *member) {
     for (char *at; (at = strstr(seen, member));) {
         const char *end = at + strlen(member);
         end += strspn(end, "0123456789");
@@ -163,7 +162,10 @@ static void test_the_same_as_its_own(void **state) {
         other it = begin_other(write_own, format);
         const char *own = said_by(&it);
         assert_null(look_at(it.process, (kolk_stats_format)format));
-        if (format == KOLK_STATS_JSON) take_out_allocs();
+        if (format == KOLK_STATS_JSON) {
+            take_out(", \"allocs\": ");
+            take_out(", \"resident_bytes\": ");
+        }
         assert_string_equal(seen, own);
         assert_non_null(strstr(seen, "bullets"));
         end_other(&it);
@@ -185,15 +187,20 @@ static void use_again(unsigned unused) {
     }
 }
 
-static uint64_t allocs_of(pid_t process, const char *pool) {
+/* UINT64_MAX: the pool has no such member. */
+static uint64_t member_of(pid_t process, const char *pool, const char *member) {
     char start[40];
     assert_null(look_at(process, KOLK_STATS_JSON));
     snprintf(start, sizeof start, "{\"name\": \"%s\"", pool);
     char *row = strstr(seen, start);
     assert_non_null(row);
     *strchr(row, '\n') = 0;
-    const char *allocs = strstr(row, "\"allocs\": ");
-    return allocs ? strtoull(allocs + strlen("\"allocs\": "), NULL, 10) : UINT64_MAX;
+    const char *found = strstr(row, member);
+    return found ? strtoull(found + strlen(member), NULL, 10) : UINT64_MAX;
+}
+
+static uint64_t allocs_of(pid_t process, const char *pool) {
+    return member_of(process, pool, "\"allocs\": ");
 }
 
 /* Counted from the first look to the second. */
@@ -212,6 +219,114 @@ static void test_allocs(void **state) {
     end_other(&before);
     end_other(&after);
 }
+
+/* ---- Memory ------------------------------------------------------------------------------------------------------ */
+
+#define PIECE   ((size_t)4096)
+#define PIECES  1000u
+#define WRITTEN 200u
+#define LARGE   ((size_t)1 << 22)
+
+enum { MADE, USED, TRIMMED };
+
+static void fill(void *object, size_t size) {
+    REQUIRE(object);
+    memset(object, 1, size);
+}
+
+/* A pool of each kind with large slots, of which some get objects; these are freed, and the memory is trimmed. */
+static void use_memory(unsigned stage) {
+    static void *objects[WRITTEN], *blocks[WRITTEN], *large;
+    static char item[PIECE];
+    kolk_handle handles[WRITTEN];
+    REQUIRE(kolk_pool_init(
+                &bullets,
+                &(kolk_pool_desc){.name = "bullets", .object_size = PIECE, .capacity = 10, .max_capacity = PIECES}) ==
+            KOLK_OK);
+    REQUIRE(kolk_slotmap_init(&packed, &(kolk_slotmap_desc){
+                                           .name = "packed", .object_size = PIECE, .max_capacity = PIECES}) == KOLK_OK);
+    REQUIRE(kolk_queue_init(&jobs, &(kolk_queue_desc){.name = "jobs", .item_size = PIECE, .capacity = PIECES}) ==
+            KOLK_OK);
+    REQUIRE(kolk_shared_init(
+                &voices, &(kolk_shared_desc){.name = "voices", .object_size = PIECE, .capacity = PIECES}) == KOLK_OK);
+    REQUIRE(kolk_heap_init(&level, &(kolk_heap_desc){.name = "level"}) == KOLK_OK);
+    REQUIRE(kolk_bytemap_initialise_with(
+                &peds, &(kolk_bytemap_view){.name = "peds", .object_size = PIECE, .count = PIECES}) == KOLK_OK);
+    REQUIRE(kolk_shared_local_init(&local, &voices) == KOLK_OK);
+    for (unsigned i = 0; stage >= USED && i < WRITTEN; i++) {
+        fill(objects[i] = kolk_pool_alloc(&bullets), PIECE);
+        fill(kolk_slotmap_add(&packed, &handles[i]), PIECE);
+        fill(kolk_shared_alloc(&local), PIECE);
+        fill(kolk_bytemap_new(&peds), PIECE);
+        fill(blocks[i] = kolk_heap_alloc(&level, PIECE), PIECE);
+        REQUIRE(kolk_queue_push(&jobs, item, KOLK_NOW) == KOLK_OK);
+    }
+    if (stage >= USED) fill(large = kolk_heap_alloc(&level, LARGE), LARGE);
+    if (stage < TRIMMED) return;
+    for (unsigned i = 0; i < WRITTEN; i++) {
+        kolk_pool_free(&bullets, objects[i]);
+        kolk_slotmap_remove(&packed, handles[i]);
+        kolk_heap_free(&level, blocks[i]);
+    }
+    kolk_heap_free(&level, large);
+    kolk_pool_trim(&bullets);
+    kolk_slotmap_trim(&packed);
+    kolk_heap_trim(&level);
+}
+
+static bool no_pages; /* /proc/PID/pagemap cannot be read; files have offsets of 64 bits (system.h) */
+
+ssize_t __real_pread64(int fd, void *to, size_t size, int64_t at);
+ssize_t __wrap_pread64(int fd, void *to, size_t size, int64_t at);
+
+ssize_t __wrap_pread64(int fd, void *to, size_t size, int64_t at) {
+    return no_pages ? -1 : __real_pread64(fd, to, size, at);
+}
+
+static uint64_t resident_of(pid_t process, const char *pool) {
+    return member_of(process, pool, "\"resident_bytes\": ");
+}
+
+/* Pages may be larger than a piece, so there may be more than was written; what was written is there. */
+static void test_resident_bytes(void **state) {
+    (void)state;
+    static const struct {
+        const char *pool;
+        uint64_t written;
+        bool trims;
+    } rows[] = {{"bullets", WRITTEN * PIECE, true},       {"packed", WRITTEN * PIECE, true},
+                {"jobs", WRITTEN * PIECE, false},         {"voices", WRITTEN * PIECE, false},
+                {"peds", WRITTEN * PIECE, false},         {"level", WRITTEN * PIECE + LARGE, true},
+                {"level/4096", WRITTEN / 2 * PIECE, true}};
+    other made = begin_other(use_memory, MADE), used = begin_other(use_memory, USED),
+          trimmed = begin_other(use_memory, TRIMMED);
+    said_by(&made);
+    said_by(&used);
+    said_by(&trimmed);
+    for (unsigned n = 0; n < LENGTH_OF(rows); n++) {
+        const char *pool = rows[n].pool;
+        uint64_t bytes = resident_of(used.process, pool), committed = member_of(used.process, pool, "committed\": ");
+        assert_in_range(bytes, rows[n].written, committed);
+        if (n < 5) assert_true(resident_of(made.process, pool) < bytes);
+        if (rows[n].trims)
+            assert_true(resident_of(trimmed.process, pool) <= bytes - rows[n].written / 2);
+        else
+            assert_in_range(resident_of(trimmed.process, pool), rows[n].written, committed);
+    }
+    no_pages = true;
+    assert_int_equal(resident_of(used.process, "bullets"), UINT64_MAX);
+    no_pages = false;
+    end_other(&made);
+    end_other(&used);
+    end_other(&trimmed);
+    made = begin_other(write_own, KOLK_STATS_TEXT);
+    said_by(&made);
+    assert_int_equal(resident_of(made.process, "links"), UINT64_MAX);
+    assert_in_range(resident_of(made.process, "tray"), 1, sizeof tray_memory);
+    end_other(&made);
+}
+
+/* ---- Processes that cannot be read, or not well ------------------------------------------------------------------ */
 
 static void have_nothing(unsigned unused) {
     (void)unused;
@@ -388,11 +503,9 @@ int main(void) {
     END_IF_IT_HANGS();
     find_beacon(); /* once for all children */
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_same_as_its_own),
-        cmocka_unit_test(test_allocs),
-        cmocka_unit_test(test_processes_that_cannot_be_read),
-        cmocka_unit_test(test_other_versions),
-        cmocka_unit_test(test_a_busy_process),
+        cmocka_unit_test(test_the_same_as_its_own), cmocka_unit_test(test_allocs),
+        cmocka_unit_test(test_resident_bytes),      cmocka_unit_test(test_processes_that_cannot_be_read),
+        cmocka_unit_test(test_other_versions),      cmocka_unit_test(test_a_busy_process),
         cmocka_unit_test(test_a_hostile_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
