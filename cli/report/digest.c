@@ -130,9 +130,19 @@ static uint32_t child_of(struct digest *digest, uint32_t parent, const char *fra
     return child;
 }
 
+/* Returns where the DIGEST_DEPTH innermost frames end. */
+static const char *end_of(const char *frames) {
+    const char *end = frames;
+    for (unsigned depth = 0; depth < DIGEST_DEPTH && *end; depth++) {
+        const char *next = strstr(end + (depth > 0), " < ");
+        end = next ? next : end + strlen(end);
+    }
+    return end;
+}
+
 /* Adds a caller's path, from its outermost frame on. */
 static bool add_path(struct digest *digest, const char *frames, const struct counts *counts, uint32_t *room) {
-    const char *end = frames + strlen(frames);
+    const char *end = end_of(frames);
     uint32_t path = 0;
     add_counts(&digest->paths[0], counts);
     while (end > frames || path == 0) {

@@ -49,6 +49,17 @@ run 0 "$kolk" report hostile.trace
 check 'hostile names' [ "$(grep -c '</script' hostile.html)" -eq "$(grep -c '</script' its.html)" ]
 check 'hostile names in the data' grep -qF '\u003c/script>\u003cscript>alert(1)\u003c/script> \"quoted\" \\ \u0001 \ufffd' hostile.html
 
+# ---- a path of 50,000 frames: only the innermost are shown ----
+
+awk 'BEGIN {
+  printf "= Start\n@ 1 + 1000 64\n= Call 1 f0"
+  for (n = 1; n < 50000; n++) printf " < f%d", n
+  print "\n= End"
+}' > deep.trace
+run 0 "$kolk" report --json --no-advice deep.trace
+prints '"f0"' '"f199"'
+check 'no frame further out' [ "$(grep -c '"f200"' out)" -eq 0 ]
+
 # ---- source lines ----
 
 mkdir -p deep/er .hidden
