@@ -23,7 +23,27 @@ static const char details[] =
               "repeated. Shares are of the processor time that kolk record has written.\n"
               "\n"
               "With -o pools.h, or any name that ends in .h, the result is a header for C and C++ that\n"
-              "declares the pools.\n";
+              "declares the pools.\n"
+              "\n"
+              "With --patch, the result is what to change in the program's files of C: the declarations\n"
+              "and, at each place of an allocation and of a free, the line as it is and as it would be.\n"
+              "What is certain is in a diff for patch -p0 and git apply -p0. The rest is in a list, with\n"
+              "the reason why it must be done by hand. No file is changed. The program must have been\n"
+              "compiled with -g.\n";
+
+static bool patch;
+static const char *folder;
+
+static const cli_option options[] = {
+    {.name = "patch", .kind = CLI_FLAG, .value = &patch, .help = "print what to change in the program's files"},
+    {.name = "source",
+     .letter = 's',
+     .kind = CLI_TEXT,
+     .argument = "FOLDER",
+     .value = &folder,
+     .help = "with --patch: where the program's source files are (this folder)"},
+    {0},
+};
 
 /* ---- The table --------------------------------------------------------------------------------------------------- */
 
@@ -163,11 +183,16 @@ static bool is_header(const char *path) {
 static int run(cli_context *cli, int count, char **arguments) {
     struct advisor advisor = {.name = ""};
     bool header = is_header(cli->path);
+    if (patch && (header || cli->json))
+        return cli_fail(CLI_USAGE, "--patch asks for a diff, and %s for something else", header ? cli->path : "--json");
     if (header && cli->json)
         return cli_fail(CLI_USAGE, "%s: its name asks for a header, and --json for something else", cli->path);
     int code = load_trace(&advisor.trace, count > 0 ? arguments[0] : NULL, &advisor.name);
-    if (code == CLI_OK) code = advisor_make(cli, &advisor);
-    if (code == CLI_OK) (header ? header_write : cli->json ? write_json : print_text)(cli, &advisor);
+    if (code == CLI_OK) code = patch ? advisor_judge(&advisor) : advisor_make(cli, &advisor);
+    if (code == CLI_OK && patch)
+        code = patch_write(cli, &advisor, folder ? folder : ".");
+    else if (code == CLI_OK)
+        (header ? header_write : cli->json ? write_json : print_text)(cli, &advisor);
     advisor_free(&advisor);
     return code;
 }
@@ -178,5 +203,6 @@ const cli_verb cli_advise = {
     .most_arguments = 1,
     .summary = "says which of a program's recorded allocations should come from pools, and declares them",
     .details = details,
+    .options = options,
     .run = run,
 };

@@ -20,6 +20,10 @@ struct advisor {
     struct gain all;          /* of all pools together; only its samples and operations are set */
 };
 
+/* Chooses the pools, without their gains. Those with most allocations come first. If the result is not CLI_OK, a
+ * sentence has been printed. */
+int advisor_judge(struct advisor *advisor);
+
 /* Makes the advice for advisor->trace. If the result is not CLI_OK, a sentence has been printed. */
 int advisor_make(const cli_context *cli, struct advisor *advisor);
 void advisor_free(struct advisor *advisor); /* the trace too */
@@ -31,5 +35,8 @@ void advisor_write(cli_json *json, const char *key, const struct advisor *adviso
 
 /* Writes a header for C11 and C++17. cli->path is the name of its file. */
 void header_write(const cli_context *cli, const struct advisor *advisor);
+
+/* Writes what to change in the files of C in this folder: a list in lines that begin with "# ", then a diff. */
+int patch_write(const cli_context *cli, const struct advisor *advisor, const char *folder);
 
 #endif

@@ -40,7 +40,7 @@ static void count_sources(struct advisor *advisor) {
     }
 }
 
-static int judge(struct advisor *advisor) {
+int advisor_judge(struct advisor *advisor) {
     if (!sources_find(&advisor->sources, &advisor->trace)) return no_memory(advisor);
     count_sources(advisor);
     advisor->advised = calloc(advisor->count + 1, sizeof *advisor->advised);
@@ -92,7 +92,7 @@ static int measure(const cli_context *cli, struct advisor *advisor) {
 }
 
 int advisor_make(const cli_context *cli, struct advisor *advisor) {
-    int code = judge(advisor);
+    int code = advisor_judge(advisor);
     if (code == CLI_OK) code = measure(cli, advisor);
     advisor->program_ns = share_program_ns(&advisor->trace);
     return code;

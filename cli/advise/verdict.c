@@ -12,6 +12,7 @@ enum {
     PARTY_LEAST = 16,        /* if fewer objects die at a time, a pool's free is as good */
     HEADROOM_PART = 4,       /* adds 1/4, because another run may need a little more */
     CAPACITY_STEP = 8,       /* capacities are multiples of this */
+    GROWTH = 8,              /* max_capacity as a multiple of capacity: another run may have more objects */
     ALIGN_MOST = 4096,       /* a page */
     THREADS_BY_DEFAULT = 16, /* the default of max_threads in shared.h */
     SHARED_PER_THREAD = 16   /* a shared pool with less capacity per thread has no caches: see shared.h */
@@ -24,6 +25,11 @@ const char *const advice_names[] = {"pool", "shared pool", "arena", "leave it"};
 static uint32_t with_headroom(uint64_t peak) {
     uint64_t capacity = peak + (peak + HEADROOM_PART - 1) / HEADROOM_PART;
     return (uint32_t)((capacity + CAPACITY_STEP - 1) / CAPACITY_STEP * CAPACITY_STEP);
+}
+
+uint32_t verdict_most(const struct verdict *verdict) {
+    uint64_t most = (uint64_t)verdict->capacity * GROWTH;
+    return most < INT32_MAX ? (uint32_t)most : INT32_MAX;
 }
 
 /* An object with a flexible array at its end need not have a size that is a multiple of its type's alignment. So the

@@ -65,6 +65,9 @@ void name_print_ends(FILE *out, const struct source *source);
  * reason. Returns false if memory runs out. */
 bool order_choose(struct verdict *verdict);
 
+/* Returns max_capacity: the most objects that the pool may grow to. */
+uint32_t verdict_most(const struct verdict *verdict);
+
 /* Returns a descriptor of this pool for objects whose type is unknown. */
 kolk_pool_desc verdict_pool(const struct verdict *verdict, kolk_reuse order);
 
