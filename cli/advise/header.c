@@ -93,7 +93,7 @@ void header_write(const cli_context *cli, const struct advisor *advisor) {
     fputs(", those that\n * gain most first. To begin one:\n *\n", out);
     fputs(" *     NAME pool;\n *     kolk_pool_desc desc = NAME_desc();\n", out);
     fputs(" *     if (NAME_init(&pool, &desc) != KOLK_OK) ...\n *\n", out);
-    fputs(" * A pool begins with the capacity that one recording needed and a quarter more. It grows up to "
+    fputs(" * A pool begins with the capacity that one recording needed and a tenth more. It grows up to "
           "max_capacity. For\n"
           " * a pool that never asks the system for memory again, set max_capacity to 0. */\n",
           out);

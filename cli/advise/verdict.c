@@ -10,7 +10,8 @@ enum {
     TYPE_STEP = 4,           /* struct sizes are multiples of this, except for structs with only short members */
     ALONE_SHARE = 20,        /* in an arena, one object in this many may die alone */
     PARTY_LEAST = 16,        /* if fewer objects die at a time, a pool's free is as good */
-    HEADROOM_PART = 4,       /* adds 1/4, because another run may need a little more */
+    HEADROOM_PART = 10,      /* adds 1/10, because another run may need a little more ... */
+    HEADROOM_ROOTS = 2,      /* ... or twice the root of the peak, if that is more */
     CAPACITY_STEP = 8,       /* capacities are multiples of this */
     GROWTH = 8,              /* max_capacity as a multiple of capacity: another run may have more objects */
     ALIGN_MOST = 4096,       /* a page */
@@ -22,8 +23,13 @@ const char *const advice_names[] = {"pool", "shared pool", "arena", "leave it"};
 
 /* ---- Size -------------------------------------------------------------------------------------------------------- */
 
+/* Objects that come and go independently are n at a time on average, and about the root of n more or less. So the peaks
+ * of two runs differ by a multiple of the root, which is a large part of a small peak. Where objects depend on each
+ * other, peaks differ by a part. docs/malloc.md has what was measured. */
 static uint32_t with_headroom(uint64_t peak) {
-    uint64_t capacity = peak + (peak + HEADROOM_PART - 1) / HEADROOM_PART;
+    uint64_t part = (peak + HEADROOM_PART - 1) / HEADROOM_PART, root = 0;
+    while ((root + 1) * (root + 1) <= peak) root++;
+    uint64_t capacity = peak + (part > HEADROOM_ROOTS * root ? part : HEADROOM_ROOTS * root);
     return (uint32_t)((capacity + CAPACITY_STEP - 1) / CAPACITY_STEP * CAPACITY_STEP);
 }
 

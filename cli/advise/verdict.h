@@ -33,8 +33,8 @@ struct verdict {
 
     /* Not set for ADVICE_LEAVE: */
     char name[80]; /* of the pool: an identifier that no other pool has */
-    /* The peak plus a quarter. For an arena, the peak is the most objects allocated before all are freed. A shared pool
-     * has at least the capacity that the threads' caches need. */
+    /* The peak plus a tenth, or plus twice its root if that is more. For an arena, the peak is the most objects
+     * allocated before all are freed. A shared pool has at least the capacity that the threads' caches need. */
     uint32_t capacity;
     uint32_t align;
     uint32_t max_threads; /* of a shared pool; 0: the default suffices */

@@ -56,7 +56,7 @@ build shop
 record shop
 cp shop.diff out
 check 'both pools are in the diff' grep -q ': 2 in the diff below, 1 to be done by hand.$' shop.diff
-prints '^# add_pool: arena of struct leaf, 48 bytes, capacity 256; in the diff$' \
+prints '^# add_pool: arena of struct leaf, 48 bytes, capacity 232; in the diff$' \
   '^#     if (!(tree = malloc(sizeof(leaf)))) exit(1);$' '^#     if (!(tree = add_pool_alloc(&add_objects))) exit(1);$' \
   '^# order_new_pool: pool of struct order, 24 bytes, capacity [0-9]*; in the diff$' \
   '^+    struct order \*order = order_new_pool_alloc_zeroed(&order_new_objects);$' \
