@@ -2,6 +2,7 @@
 #ifndef CLI_ADVISE_H
 #define CLI_ADVISE_H
 
+#include "phase.h"
 #include "share.h"
 
 struct advised {
@@ -18,6 +19,7 @@ struct advisor {
     uint64_t few_allocations; /* allocations of the sources that have too few for a pool */
     double program_ns;        /* processor time of the program; 0 if it is not known */
     struct gain all;          /* of all pools together; only its samples and operations are set */
+    struct phase phase;       /* the one that gains; its function is NULL if there is none */
 };
 
 /* Chooses the pools, without their gains. Those with most allocations come first. If the result is not CLI_OK, a
