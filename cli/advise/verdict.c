@@ -26,7 +26,7 @@ const char *const advice_names[] = {"pool", "shared pool", "arena", "leave it"};
 /* Objects that come and go independently are n at a time on average, and about the root of n more or less. So the peaks
  * of two runs differ by a multiple of the root, which is a large part of a small peak. Where objects depend on each
  * other, peaks differ by a part. docs/malloc.md has what was measured. */
-static uint32_t with_headroom(uint64_t peak) {
+uint32_t verdict_capacity(uint64_t peak) {
     uint64_t part = (peak + HEADROOM_PART - 1) / HEADROOM_PART, root = 0;
     while ((root + 1) * (root + 1) <= peak) root++;
     uint64_t capacity = peak + (part > HEADROOM_ROOTS * root ? part : HEADROOM_ROOTS * root);
@@ -119,7 +119,7 @@ static void say_shared(struct verdict *verdict) {
 
 static void share(struct verdict *verdict) {
     uint32_t threads = verdict->source->threads;
-    if (threads > THREADS_BY_DEFAULT) verdict->max_threads = with_headroom(threads);
+    if (threads > THREADS_BY_DEFAULT) verdict->max_threads = verdict_capacity(threads);
     uint32_t least = SHARED_PER_THREAD * (verdict->max_threads > 0 ? verdict->max_threads : THREADS_BY_DEFAULT);
     if (verdict->capacity < least) verdict->capacity = least;
     say_shared(verdict);
@@ -146,7 +146,7 @@ bool verdict_of(struct verdict *verdict, const struct source *source, const stru
     bool shared = source->threads > 1, arena = !shared && die_together(source);
     name_pool(verdict, others, count);
     verdict->advice = shared ? ADVICE_SHARED : arena ? ADVICE_ARENA : ADVICE_POOL;
-    verdict->capacity = with_headroom(arena ? source->most_begun : source->peak);
+    verdict->capacity = verdict_capacity(arena ? source->most_begun : source->peak);
     verdict->align = alignment_of(source->most, source->align);
     if (shared) share(verdict);
     if (arena) say_arena(verdict);

@@ -65,6 +65,9 @@ void name_print_ends(FILE *out, const struct source *source);
  * reason. Returns false if memory runs out. */
 bool order_choose(struct verdict *verdict);
 
+/* Returns the capacity for a source with this peak. */
+uint32_t verdict_capacity(uint64_t peak);
+
 /* Returns max_capacity: the most objects that the pool may grow to. */
 uint32_t verdict_most(const struct verdict *verdict);
 

@@ -43,14 +43,17 @@ static void end(struct writer *writer, const char *caller, unsigned which) {
     writer->length += (size_t)sprintf(text + writer->length, "@ %s - 0x%lx\n", caller, gone); /* NOLINT */
 }
 
-/* Objects come and go at random, about `mean` of them alive. */
-static size_t wander(size_t length, const char *caller, unsigned size, unsigned mean, uint64_t *seed) {
+/* Objects come and go at random, in groups of so many, about `mean` of them alive. */
+static size_t wander(size_t length, const char *caller, unsigned size, unsigned mean, unsigned group, uint64_t *seed) {
     struct writer writer = {.length = length};
-    for (unsigned n = 0; n < 8000; n++) {
-        if (random_below(seed, 2 * mean) < writer.count)
-            end(&writer, caller, (unsigned)random_below(seed, writer.count));
-        else
-            begin(&writer, caller, size);
+    for (unsigned n = 0; n < 8000; n += group) {
+        bool ends = random_below(seed, 2 * mean) < writer.count;
+        for (unsigned k = 0; k < group; k++) {
+            if (!ends)
+                begin(&writer, caller, size);
+            else if (writer.count > 0)
+                end(&writer, caller, (unsigned)random_below(seed, writer.count));
+        }
     }
     return writer.length;
 }
@@ -69,8 +72,8 @@ static size_t gather(size_t length, const char *caller, unsigned size, unsigned 
 static void read_run(struct advisor *advisor, uint64_t seed) {
     struct trace_problem problem;
     *advisor = (struct advisor){.name = "run"};
-    size_t length = wander((size_t)sprintf(text, "= Start\n"), "list", 48, 500, &seed); /* NOLINT */
-    length = wander(length, "tree", 96, 60, &seed);
+    size_t length = wander((size_t)sprintf(text, "= Start\n"), "list", 48, 500, 1, &seed); /* NOLINT */
+    length = wander(length, "tree", 96, 40, 4, &seed);
     length = gather(length, "table", 32, 800, &seed);
     assert_true(length < sizeof text);
     FILE *file = fmemopen(text, length, "r");
@@ -179,6 +182,32 @@ static void test_fixed_pools(void **state) {
     assert_int_equal(other_runs(RULE_ADVICE, false).failures, 0);
 }
 
+/* The peak of objects that come and go at random, in groups of four, about 40 of them alive. */
+static unsigned random_peak(uint64_t seed) {
+    unsigned alive = 0, peak = 0;
+    for (unsigned n = 0; n < 2000; n++) {
+        if (random_below(&seed, 80) >= alive)
+            alive += 4;
+        else
+            alive -= alive < 4 ? alive : 4;
+        if (alive > peak) peak = alive;
+    }
+    return peak;
+}
+
+/* A tenth more is too little for a small pool that cannot grow: hence the roots. */
+static void test_small_fixed_pools(void **state) {
+    (void)state;
+    unsigned too_small = 0;
+    for (uint64_t seed = 1; seed <= 1000; seed++) {
+        unsigned seen = random_peak(2 * seed), unseen = random_peak(2 * seed + 1), tenth = seen + (seen + 9) / 10;
+        assert_true(verdict_capacity(seen) >= unseen);
+        assert_true(verdict_capacity(seen) <= 1.4 * seen);
+        too_small += (tenth + 7) / 8 * 8 < unseen;
+    }
+    assert_true(too_small > 0);
+}
+
 /* The peak alone is too little, and a quarter more is more than 1.15 times what is needed: this shows that the bounds
  * above are not met by just any rule. */
 static void test_naive_rules(void **state) {
@@ -247,9 +276,8 @@ static void measure(int count, char **paths) {
 
 int main(int count, char **arguments) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_other_runs),
-        cmocka_unit_test(test_fixed_pools),
-        cmocka_unit_test(test_naive_rules),
+        cmocka_unit_test(test_other_runs),          cmocka_unit_test(test_fixed_pools),
+        cmocka_unit_test(test_small_fixed_pools),   cmocka_unit_test(test_naive_rules),
         cmocka_unit_test(test_half_of_a_recording),
     };
     if (count > 2) {

@@ -173,16 +173,27 @@ static void test_kept_blocks(void **state) {
     assert_no_phase();
 }
 
-/* Blocks that come and go one by one: now and then none is alive, but nothing ends together. */
+/* Blocks that come and go one by one, under one that lives as long as its request: nothing ends together. */
 static void test_single_blocks(void **state) {
     (void)state;
     for (unsigned i = 0; i < 20; i++) {
-        for (unsigned n = 0; n < 40; n++) end("done", begin("text", 16 + 8 * n));
         unsigned long first = begin("text", 16);
-        for (unsigned n = 0; n < 40; n++) end("done", begin("node", 16 + 8 * n));
+        for (unsigned n = 0; n < 80; n++) end("done", begin("node", 16 + 8 * n));
         end("done", first);
     }
     assert_no_phase();
+}
+
+/* A few large requests among small ones. */
+static void test_uneven_requests(void **state) {
+    (void)state;
+    begin("log", 512);
+    for (unsigned i = 0; i < 4; i++) {
+        serve(1, 200, 10, "done");
+        serve(3, 8, 4, "done");
+    }
+    assert_no_phase();
+    assert_true(trace.count > 4 * 224);
 }
 
 static void test_several_threads(void **state) {
@@ -233,9 +244,9 @@ static void test_gains(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_requests),      TEST(test_replay),      TEST(test_last_request),  TEST(test_bounds),
-        TEST(test_end_elsewhere), TEST(test_kept_blocks), TEST(test_single_blocks), TEST(test_several_threads),
-        TEST(test_small_part),    TEST(test_no_stacks),   TEST(test_gains),
+        TEST(test_requests),        TEST(test_replay),      TEST(test_last_request),  TEST(test_bounds),
+        TEST(test_end_elsewhere),   TEST(test_kept_blocks), TEST(test_single_blocks), TEST(test_uneven_requests),
+        TEST(test_several_threads), TEST(test_small_part),  TEST(test_no_stacks),     TEST(test_gains),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
