@@ -270,7 +270,7 @@ static void check_source(struct plan *plan) {
     uint64_t freed = source->left;
     for (size_t n = 0; n < source->end_count; n++) freed += source->ends[n].count;
     if (plan->verdict->advice == ADVICE_SHARED)
-        SAY(plan, "several threads use it, and each of them needs a %s_local of its own", plan->verdict->name);
+        SAY(plan, "several threads use it, and each needs its own %s_local", plan->verdict->name);
     if (source->resized > 0) SAY(plan, "some of its objects are resized by realloc");
     if (freed < source->allocations) SAY(plan, "the recording does not tell where all of its objects are freed");
 }

@@ -129,7 +129,7 @@ variant add_pool 'its type is .*, that of others is ' shop.c \
   's/free(tree);/any_end(tree);/; s/^static leaf \*add(/struct bud {\n    char rest[48];\n};\n\nstatic void any_end(void *any) {\n    free(any);\n}\n\n&/; s/^        leaf \*tree = NULL;/&\n        for (int i = 0; i < 100; i++) {\n            struct bud *bud = malloc(sizeof *bud);\n            any_end(bud);\n        }/'
 variant order_new_pool 'blocks of other sources are freed there too, and the pool.s free takes only its own' order.c \
   's/^void order_end/static void any_end(void *any) {\n    free(any);\n}\n\n&/; s/free(order->note);$/any_end(order->note);/; s/free(order);$/any_end(order);/'
-variant add_pool 'several threads use it, and each of them needs a add_pool_local of its own' shop.c \
+variant add_pool 'several threads use it, and each needs its own add_pool_local' shop.c \
   's/^static unsigned end(/static void *add_one(void *tree) {\n    return add(tree, 7);\n}\n\n&/; s/^#include <stdio.h>/#include <pthread.h>\n&/; s/^        sum += end(tree);/        pthread_t thread;\n        pthread_create(\&thread, NULL, add_one, tree);\n        pthread_join(thread, NULL);\n&/'
 
 # ---- no lines, no sources, and words that are not understood ----
