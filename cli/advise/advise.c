@@ -21,9 +21,31 @@ static const char details[] =
               "capacity. Then the whole trace is replayed and timed, by one thread, with the pools and\n"
               "with malloc alone: what one run of the program saves, and what it saves if its work is\n"
               "repeated. Shares are of the processor time that kolk record has written.\n"
+              "Where all blocks of a function die together, as those of a request do, and have many\n"
+              "sizes, a heap for each phase is proposed, if that gains time.\n"
               "\n"
               "With -o pools.h, or any name that ends in .h, the result is a header for C and C++ that\n"
-              "declares the pools.\n";
+              "declares the pools.\n"
+              "\n"
+              "With --patch, the result is what to change in the program's files of C: the declarations\n"
+              "and, at each place of an allocation and of a free, the line as it is and as it would be.\n"
+              "What is certain is in a diff for patch -p0 and git apply -p0. The rest is in a list, with\n"
+              "the reason why it must be done by hand. No file is changed. The program must have been\n"
+              "compiled with -g.\n";
+
+static bool patch;
+static const char *folder;
+
+static const cli_option options[] = {
+    {.name = "patch", .kind = CLI_FLAG, .value = &patch, .help = "print what to change in the program's files"},
+    {.name = "source",
+     .letter = 's',
+     .kind = CLI_TEXT,
+     .argument = "FOLDER",
+     .value = &folder,
+     .help = "with --patch: where the program's source files are (this folder)"},
+    {0},
+};
 
 /* ---- The table --------------------------------------------------------------------------------------------------- */
 
@@ -115,6 +137,22 @@ static void print_runs(const cli_context *cli, const struct trace *trace) {
             cli_bold(cli), range.low, range.high, trace->run_count, trace->run_count == 1 ? "" : "s", cli_plain(cli));
 }
 
+static void print_phase(const cli_context *cli, const struct phase *phase, double program_ns) {
+    if (!phase->function) return;
+    fprintf(cli->out, "\n%sa heap for each phase: ", cli_bold(cli));
+    name_print(cli->out, phase->function, phase->length);
+    fprintf(cli->out, "%s\n  %s blocks of %s to %s bytes in %s phases, ", cli_plain(cli), cli_count(phase->blocks).text,
+            cli_count(phase->least).text, cli_count(phase->most).text, cli_count(phase->phases).text);
+    fprintf(cli->out, "of which %s live to the end of theirs: kolk_heap_deinit frees these at once.\n",
+            cli_count(phase->together).text);
+    fputs("  Begin a kolk_heap where the function begins, and end it where it ends. The last free is now at ",
+          cli->out);
+    name_print(cli->out, phase->end, phase->end_length);
+    fputs(".\n  Without pools, it saves ", cli->out);
+    share_print(cli->out, &phase->gain, program_ns);
+    fputs(".\n", cli->out);
+}
+
 static void print_text(const cli_context *cli, const struct advisor *advisor) {
     double pool_time = 0, malloc_time = 0;
     uint64_t pooled = 0;
@@ -137,6 +175,7 @@ static void print_text(const cli_context *cli, const struct advisor *advisor) {
     if (advisor->few_allocations > 0)
         fprintf(cli->out, "\nleave it: sources with less than 1 %% of the allocations each, or fewer than %d: %s\n",
                 SOURCE_LEAST, cli_count(advisor->sources.count - advisor->count).text);
+    print_phase(cli, &advisor->phase, advisor->program_ns);
     if (by_size)
         fputs(
             "\nWhere the trace has no stacks, sources are told apart by caller and size; kolk record writes stacks.\n",
@@ -164,11 +203,16 @@ static bool is_header(const char *path) {
 static int run(cli_context *cli, int count, char **arguments) {
     struct advisor advisor = {.name = ""};
     bool header = is_header(cli->path);
+    if (patch && (header || cli->json))
+        return cli_fail(CLI_USAGE, "--patch asks for a diff, and %s for something else", header ? cli->path : "--json");
     if (header && cli->json)
         return cli_fail(CLI_USAGE, "%s: its name asks for a header, and --json for something else", cli->path);
     int code = load_trace(&advisor.trace, count > 0 ? arguments[0] : NULL, &advisor.name);
-    if (code == CLI_OK) code = advisor_make(cli, &advisor);
-    if (code == CLI_OK) (header ? header_write : cli->json ? write_json : print_text)(cli, &advisor);
+    if (code == CLI_OK) code = patch ? advisor_judge(&advisor) : advisor_make(cli, &advisor);
+    if (code == CLI_OK && patch)
+        code = patch_write(cli, &advisor, folder ? folder : ".");
+    else if (code == CLI_OK)
+        (header ? header_write : cli->json ? write_json : print_text)(cli, &advisor);
     advisor_free(&advisor);
     return code;
 }
@@ -179,5 +223,6 @@ const cli_verb cli_advise = {
     .most_arguments = 1,
     .summary = "says which of a program's recorded allocations should come from pools, and declares them",
     .details = details,
+    .options = options,
     .run = run,
 };

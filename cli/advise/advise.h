@@ -2,6 +2,7 @@
 #ifndef CLI_ADVISE_H
 #define CLI_ADVISE_H
 
+#include "phase.h"
 #include "share.h"
 
 struct advised {
@@ -18,7 +19,12 @@ struct advisor {
     uint64_t few_allocations; /* allocations of the sources that have too few for a pool */
     double program_ns;        /* processor time of the program; 0 if it is not known */
     struct gain all;          /* of all pools together; only its samples and operations are set */
+    struct phase phase;       /* the one that gains; its function is NULL if there is none */
 };
+
+/* Chooses the pools, without their gains. Those with most allocations come first. If the result is not CLI_OK, a
+ * sentence has been printed. */
+int advisor_judge(struct advisor *advisor);
 
 /* Makes the advice for advisor->trace. If the result is not CLI_OK, a sentence has been printed. */
 int advisor_make(const cli_context *cli, struct advisor *advisor);
@@ -34,5 +40,8 @@ void advisor_write(cli_json *json, const char *key, const struct advisor *adviso
 
 /* Writes a header for C11 and C++17. cli->path is the name of its file. */
 void header_write(const cli_context *cli, const struct advisor *advisor);
+
+/* Writes what to change in the files of C in this folder: a list in lines that begin with "# ", then a diff. */
+int patch_write(const cli_context *cli, const struct advisor *advisor, const char *folder);
 
 #endif

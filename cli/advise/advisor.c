@@ -48,7 +48,7 @@ static void count_sources(struct advisor *advisor) {
     }
 }
 
-static int judge(struct advisor *advisor) {
+int advisor_judge(struct advisor *advisor) {
     if (!sources_find(&advisor->sources, &advisor->trace)) return no_memory(advisor);
     count_sources(advisor);
     advisor->advised = calloc(advisor->count + 1, sizeof *advisor->advised);
@@ -99,15 +99,25 @@ static int measure(const cli_context *cli, struct advisor *advisor) {
     return CLI_OK;
 }
 
+/* A phase that gains nothing is forgotten. */
+static int measure_phase(const cli_context *cli, struct advisor *advisor) {
+    if (!phase_find(&advisor->phase, &advisor->trace)) return no_memory(advisor);
+    int code = whole_measure_phase(cli, &advisor->trace, &advisor->phase);
+    if (!phase_gains(&advisor->phase)) phase_free(&advisor->phase);
+    return code;
+}
+
 int advisor_make(const cli_context *cli, struct advisor *advisor) {
-    int code = judge(advisor);
+    int code = advisor_judge(advisor);
     if (code == CLI_OK) code = measure(cli, advisor);
+    if (code == CLI_OK) code = measure_phase(cli, advisor);
     advisor->program_ns = share_program_ns(&advisor->trace);
     return code;
 }
 
 void advisor_free(struct advisor *advisor) {
     free(advisor->advised);
+    phase_free(&advisor->phase);
     sources_free(&advisor->sources);
     trace_free(&advisor->trace);
 }
@@ -190,6 +200,21 @@ static void write_runs(cli_json *json, const struct trace *trace) {
     cli_json_close(json, '}');
 }
 
+static void write_phase(cli_json *json, const struct phase *phase, double program_ns) {
+    struct place function = {.frames = phase->function, .length = phase->length};
+    struct place end = {.frames = phase->end, .length = phase->end_length};
+    cli_json_open(json, "phase", '{');
+    write_place(json, "function", &function);
+    write_place(json, "end", &end);
+    cli_json_count(json, "phases", phase->phases);
+    cli_json_count(json, "blocks", phase->blocks);
+    cli_json_count(json, "left_to_the_end", phase->together);
+    cli_json_count(json, "least_size", phase->least);
+    cli_json_count(json, "most_size", phase->most);
+    share_write(json, &phase->gain, program_ns);
+    cli_json_close(json, '}');
+}
+
 void advisor_write(cli_json *json, const char *key, const struct advisor *advisor) {
     cli_json_open(json, key, '{');
     cli_json_count(json, "kolk_advise", 1);
@@ -208,6 +233,7 @@ void advisor_write(cli_json *json, const char *key, const struct advisor *adviso
     cli_json_close(json, ']');
     cli_json_count(json, "allocations_of_other_sources", advisor->few_allocations);
     if (advisor->program_ns > 0) cli_json_number(json, "program_ns", advisor->program_ns);
+    if (advisor->phase.function) write_phase(json, &advisor->phase, advisor->program_ns);
     if (advisor->all.samples > 0) share_write(json, &advisor->all, advisor->program_ns);
     cli_json_close(json, '}');
 }

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GROWTH = 8 }; /* max_capacity as a multiple of capacity: another run may have more objects */
-
 /* Turns the file's name into an include guard. */
 static void print_guard(FILE *out, const char *path) {
     const char *slash = strrchr(path, '/');
@@ -64,12 +62,6 @@ static int stem_length(const char *name) {
     return (int)(strlen(name) - strlen("_pool"));
 }
 
-/* Returns the most objects that the pool may grow to. */
-static uint32_t most_of(const struct verdict *verdict) {
-    uint64_t most = (uint64_t)verdict->capacity * GROWTH;
-    return most < INT32_MAX ? (uint32_t)most : INT32_MAX;
-}
-
 static void print_pool(FILE *out, const struct advised *advised, double program_ns) {
     const struct verdict *verdict = &advised->verdict;
     const char *name = verdict->name;
@@ -86,7 +78,7 @@ static void print_pool(FILE *out, const struct advised *advised, double program_
     fprintf(out, "    static kolk_%s_desc zero;\n    kolk_%s_desc desc = zero;\n", kind, kind);
     fprintf(out, "    desc.name = \"%.*s\";\n    desc.capacity = %u;\n", stem, name, (unsigned)verdict->capacity);
     fprintf(out, "    desc.max_capacity = %u; /* another run may need more; until then it is only addresses */\n",
-            (unsigned)most_of(verdict));
+            (unsigned)verdict_most(verdict));
     if (verdict->max_threads > 0) fprintf(out, "    desc.max_threads = %u;\n", (unsigned)verdict->max_threads);
     if (!shared)
         fprintf(out, "    desc.reuse = %s;\n",
@@ -101,7 +93,7 @@ void header_write(const cli_context *cli, const struct advisor *advisor) {
     fputs(", those that\n * gain most first. To begin one:\n *\n", out);
     fputs(" *     NAME pool;\n *     kolk_pool_desc desc = NAME_desc();\n", out);
     fputs(" *     if (NAME_init(&pool, &desc) != KOLK_OK) ...\n *\n", out);
-    fputs(" * A pool begins with the capacity that one recording needed and a quarter more. It grows up to "
+    fputs(" * A pool begins with the capacity that one recording needed and a tenth more. It grows up to "
           "max_capacity. For\n"
           " * a pool that never asks the system for memory again, set max_capacity to 0.",
           out);

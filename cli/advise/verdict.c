@@ -11,8 +11,10 @@ enum {
     TYPE_STEP = 4,           /* struct sizes are multiples of this, except for structs with only short members */
     ALONE_SHARE = 20,        /* in an arena, one object in this many may die alone */
     PARTY_LEAST = 16,        /* if fewer objects die at a time, a pool's free is as good */
-    HEADROOM_PART = 4,       /* adds 1/4, because another run may need a little more */
+    HEADROOM_PART = 10,      /* adds 1/10, because another run may need a little more ... */
+    HEADROOM_ROOTS = 2,      /* ... or twice the root of the peak, if that is more */
     CAPACITY_STEP = 8,       /* capacities are multiples of this */
+    GROWTH = 8,              /* max_capacity as a multiple of capacity: another run may have more objects */
     ALIGN_MOST = 4096,       /* a page */
     THREADS_BY_DEFAULT = 16, /* the default of max_threads in shared.h */
     SHARED_PER_THREAD = 16   /* a shared pool with less capacity per thread has no caches: see shared.h */
@@ -22,9 +24,19 @@ const char *const advice_names[] = {"pool", "shared pool", "arena", "leave it"};
 
 /* ---- Size -------------------------------------------------------------------------------------------------------- */
 
-static uint32_t with_headroom(uint64_t peak) {
-    uint64_t capacity = peak + (peak + HEADROOM_PART - 1) / HEADROOM_PART;
+/* Objects that come and go independently are n at a time on average, and about the root of n more or less. So the peaks
+ * of two runs differ by a multiple of the root, which is a large part of a small peak. Where objects depend on each
+ * other, peaks differ by a part. docs/malloc.md has what was measured. */
+uint32_t verdict_capacity(uint64_t peak) {
+    uint64_t part = (peak + HEADROOM_PART - 1) / HEADROOM_PART, root = 0;
+    while ((root + 1) * (root + 1) <= peak) root++;
+    uint64_t capacity = peak + (part > HEADROOM_ROOTS * root ? part : HEADROOM_ROOTS * root);
     return (uint32_t)((capacity + CAPACITY_STEP - 1) / CAPACITY_STEP * CAPACITY_STEP);
+}
+
+uint32_t verdict_most(const struct verdict *verdict) {
+    uint64_t most = (uint64_t)verdict->capacity * GROWTH;
+    return most < INT32_MAX ? (uint32_t)most : INT32_MAX;
 }
 
 /* An object with a flexible array at its end need not have a size that is a multiple of its type's alignment. So the
@@ -108,7 +120,7 @@ static void say_shared(struct verdict *verdict) {
 
 static void share(struct verdict *verdict) {
     uint32_t threads = verdict->source->threads;
-    if (threads > THREADS_BY_DEFAULT) verdict->max_threads = with_headroom(threads);
+    if (threads > THREADS_BY_DEFAULT) verdict->max_threads = verdict_capacity(threads);
     uint32_t least = SHARED_PER_THREAD * (verdict->max_threads > 0 ? verdict->max_threads : THREADS_BY_DEFAULT);
     if (verdict->capacity < least) verdict->capacity = least;
     say_shared(verdict);
@@ -149,7 +161,7 @@ bool verdict_of(struct verdict *verdict, const struct source *source, const stru
     bool shared = source->threads > 1, arena = !shared && die_together(source);
     name_pool(verdict, others, count);
     verdict->advice = shared ? ADVICE_SHARED : arena ? ADVICE_ARENA : ADVICE_POOL;
-    verdict->capacity = with_headroom(arena ? source->most_begun : source->peak);
+    verdict->capacity = verdict_capacity(arena ? source->most_begun : source->peak);
     verdict->align = alignment_of(source->most, source->align);
     if (shared) share(verdict);
     if (arena) say_arena(verdict);

@@ -33,8 +33,8 @@ struct verdict {
 
     /* Not set for ADVICE_LEAVE: */
     char name[80]; /* of the pool: an identifier that no other pool has */
-    /* The peak plus a quarter. For an arena, the peak is the most objects allocated before all are freed. A shared pool
-     * has at least the capacity that the threads' caches need. */
+    /* The peak plus a tenth, or plus twice its root if that is more. For an arena, the peak is the most objects
+     * allocated before all are freed. A shared pool has at least the capacity that the threads' caches need. */
     uint32_t capacity;
     uint32_t align;
     uint32_t max_threads; /* of a shared pool; 0: the default suffices */
@@ -64,6 +64,12 @@ void name_print_ends(FILE *out, const struct source *source);
  * let more memory go back to the system. A pool that fits into a few pages gains nothing from LOWEST. Appends the
  * reason. Returns false if memory runs out. */
 bool order_choose(struct verdict *verdict);
+
+/* Returns the capacity for a source with this peak. */
+uint32_t verdict_capacity(uint64_t peak);
+
+/* Returns max_capacity: the most objects that the pool may grow to. */
+uint32_t verdict_most(const struct verdict *verdict);
 
 /* Returns a descriptor of this pool for objects whose type is unknown. */
 kolk_pool_desc verdict_pool(const struct verdict *verdict, kolk_reuse order);

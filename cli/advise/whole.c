@@ -25,25 +25,26 @@ enum { ROUNDS_OPS = 2000000, ROUNDS_LEAST = 3, ROUNDS_MOST = 51 }; /* operations
 enum { TURN = 16384 };                                             /* operations: about a millisecond */
 enum { WRITTEN_MOST = 8192 }; /* bytes at the beginning of a block: to use more takes longer than any allocator */
 
-enum whole_kind { WHOLE_TAKE, WHOLE_GROW, WHOLE_CLEAR, WHOLE_ALIGN, WHOLE_GIVE, WHOLE_RESIZE };
+enum whole_kind { WHOLE_TAKE, WHOLE_GROW, WHOLE_CLEAR, WHOLE_ALIGN, WHOLE_GIVE, WHOLE_RESIZE, WHOLE_LEAVE, WHOLE_END };
 
 /* An operation of the program. */
 struct whole_op {
-    uint64_t size; /* not set for WHOLE_GIVE */
+    uint64_t size; /* not set for WHOLE_GIVE and the like */
     uint32_t block;
     uint8_t kind; /* enum whole_kind */
-    uint8_t pool; /* from which the block comes, counted from 1; 0: malloc */
+    uint8_t pool; /* from which the block comes, counted from 1; 0: malloc; OF_HEAP: the heap of the phase */
     uint8_t bits; /* of WHOLE_ALIGN: the alignment is 1 << bits */
 };
 
-enum { POOLS_MOST = UINT8_MAX };
+enum { OF_HEAP = UINT8_MAX, POOLS_MOST = OF_HEAP - 1 };
 
 struct whole {
     const struct gain_job *jobs;
-    size_t pools;         /* number of jobs */
-    struct whole_op *ops; /* those of the trace, and then the frees of the blocks that are left */
-    size_t count, all;    /* without, and with these frees */
-    size_t rounds;        /* passes after the first one */
+    size_t pools;              /* number of jobs */
+    const struct phase *phase; /* NULL: there are pools only */
+    struct whole_op *ops;      /* those of the trace, and then the frees of the blocks that are left */
+    size_t count, all;         /* without, and with these frees */
+    size_t rounds;             /* passes after the first one */
     uint32_t blocks;
 };
 
@@ -68,20 +69,27 @@ static struct whole_op op_of(const trace_op *op) {
     return made;
 }
 
-/* `pools` is the pool of each source, by its number. `from` has space for the pool of each block, and is zero. `sizes`
- * has space for the size of each block, and is zero. Returns false if the blocks take more than half of the machine's
- * memory. */
+/* Makes of a free in a phase one that the heap's end replaces. With malloc they are the same. */
+static uint8_t kind_in_phase(enum phase_op of, uint8_t kind) {
+    return of == PHASE_LEFT ? WHOLE_LEAVE : of == PHASE_END ? WHOLE_END : kind;
+}
+
+/* `pools` is the pool of each source, by its number; `owners` is NULL if there are none. `from` has space for the pool
+ * of each block, and `sizes` for its size; both are zero. Returns false if the blocks take more than half of the
+ * machine's memory. */
 static bool make_ops(struct whole *whole, const struct trace *trace, const uint32_t *owners, const uint8_t *pools,
                      uint8_t *from, uint64_t *sizes) {
     uint64_t bytes = 0, limit = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
     for (size_t i = 0; i < trace->count; i++) {
         const trace_op *op = &trace->ops[i];
         struct whole_op made = op_of(op);
-        if (op->kind == TRACE_ALLOC) from[op->block] = pools[owners[i]];
+        enum phase_op of = whole->phase ? whole->phase->ops[i] : PHASE_NONE;
+        if (op->kind == TRACE_ALLOC) from[op->block] = of != PHASE_NONE ? OF_HEAP : owners ? pools[owners[i]] : 0;
         made.pool = from[op->block];
-        if (op->kind == TRACE_REALLOC) from[op->block] = 0;
+        made.kind = kind_in_phase(of, made.kind);
+        if (op->kind == TRACE_REALLOC && of == PHASE_NONE) from[op->block] = 0; /* it comes from malloc now */
         bytes -= sizes[op->block];
-        sizes[op->block] = made.kind == WHOLE_GIVE ? 0 : made.size;
+        sizes[op->block] = op->kind == TRACE_FREE ? 0 : made.size;
         bytes += sizes[op->block];
         whole->ops[whole->count++] = made;
         if (bytes > limit) return false;
@@ -95,13 +103,13 @@ static bool make_ops(struct whole *whole, const struct trace *trace, const uint3
 
 static bool whole_init(struct whole *whole, const struct trace *trace, const struct sources *sources) {
     size_t blocks = (size_t)trace->blocks + 1;
-    uint8_t *pools = calloc(sources->count + 1, 1), *from = calloc(blocks, 1);
+    uint8_t *pools = calloc(sources ? sources->count + 1 : 1, 1), *from = calloc(blocks, 1);
     uint64_t *sizes = calloc(blocks, sizeof *sizes);
     whole->blocks = trace->blocks;
     whole->ops = malloc((trace->count + blocks) * sizeof *whole->ops);
     bool done = pools && from && sizes && whole->ops;
     for (size_t i = 0; done && i < whole->pools; i++) pools[whole->jobs[i].verdict->source->number] = (uint8_t)(i + 1);
-    done = done && make_ops(whole, trace, sources->owners, pools, from, sizes);
+    done = done && make_ops(whole, trace, sources ? sources->owners : NULL, pools, from, sizes);
     free(pools);
     free(from);
     free(sizes);
@@ -112,11 +120,36 @@ static bool whole_init(struct whole *whole, const struct trace *trace, const str
 
 struct player_side {
     const struct whole *whole;
-    void **places;                           /* addresses of the live blocks */
-    struct supply *of_pools[POOLS_MOST + 1]; /* by whole_op.pool; NULL: malloc */
-    size_t alive[POOLS_MOST + 1];
+    void **places;                        /* addresses of the live blocks */
+    struct supply *of_pools[OF_HEAP + 1]; /* by whole_op.pool; NULL: malloc */
+    size_t alive[OF_HEAP + 1];
     struct supply *supplies; /* NULL: malloc alone */
+    bool in_heap;            /* blocks of the phase come from its heap */
+    bool begun;              /* the heap has begun */
+    kolk_heap heap;
 };
+
+/* ---- A phase's heap ---------------------------------------------------------------------------------------------- */
+
+static void *take_from_heap(struct player_side *side, const struct whole_op *op) {
+    if (!side->begun && kolk_heap_init(&side->heap, &(kolk_heap_desc){.name = "phase"}) != KOLK_OK) return NULL;
+    side->begun = true;
+    if (op->kind == WHOLE_CLEAR) return kolk_heap_alloc_zeroed(&side->heap, op->size);
+    if (op->kind == WHOLE_ALIGN) return kolk_heap_alloc_aligned(&side->heap, (size_t)1 << op->bits, op->size);
+    return kolk_heap_alloc(&side->heap, op->size);
+}
+
+static void end_heap(struct player_side *side) {
+    if (side->begun) kolk_heap_deinit(&side->heap);
+    side->begun = false;
+}
+
+static void give_to_heap(struct player_side *side, const struct whole_op *op, void *block) {
+    if (op->kind == WHOLE_GIVE) kolk_heap_free(&side->heap, block);
+    if (op->kind == WHOLE_END) end_heap(side);
+}
+
+/* ---- Blocks ------------------------------------------------------------------------------------------------------ */
 
 static void *take_block(const struct whole_op *op) {
     void *block = NULL;
@@ -138,7 +171,9 @@ static void read_block(const void *block) {
 
 static void *take(struct player_side *side, const struct whole_op *op, struct supply *supply) {
     void *block;
-    if (!supply) {
+    if (side->in_heap && op->pool == OF_HEAP) {
+        block = take_from_heap(side, op);
+    } else if (!supply) {
         block = take_block(op);
     } else {
         side->alive[op->pool]++;
@@ -150,13 +185,16 @@ static void *take(struct player_side *side, const struct whole_op *op, struct su
 }
 
 static void give(struct player_side *side, const struct whole_op *op, struct supply *supply, void *block) {
-    if (supply)
+    if (side->in_heap && op->pool == OF_HEAP)
+        give_to_heap(side, op, block);
+    else if (supply)
         supply_give(supply, (int)supply->verdict->advice, block, --side->alive[op->pool]);
     else
         free(block);
 }
 
 static void *resize(struct player_side *side, const struct whole_op *op, struct supply *supply, void *block) {
+    if (side->in_heap && op->pool == OF_HEAP) return kolk_heap_realloc(&side->heap, block, op->size);
     if (!supply) return realloc(block, op->size);
     void *moved = malloc(op->size);
     uint64_t size = supply->verdict->source->most;
@@ -169,7 +207,7 @@ static bool play(struct player_side *side, size_t from, size_t to) {
     for (const struct whole_op *op = side->whole->ops + from, *end = side->whole->ops + to; op < end; op++) {
         struct supply *supply = side->of_pools[op->pool];
         void **place = &side->places[op->block];
-        if (op->kind == WHOLE_GIVE) {
+        if (op->kind == WHOLE_GIVE || op->kind == WHOLE_LEAVE || op->kind == WHOLE_END) {
             read_block(*place);
             give(side, op, supply, *place);
             continue;
@@ -237,10 +275,21 @@ static const char *make_pools(struct player_side *side) {
     return problem;
 }
 
+/* What the first heap of a process does once. */
+static void begin_heaps(void) {
+    kolk_heap heap;
+    if (kolk_heap_init(&heap, &(kolk_heap_desc){.name = "phase"}) != KOLK_OK) return;
+    kolk_heap_free(&heap, kolk_heap_alloc(&heap, 1));
+    kolk_heap_deinit(&heap);
+}
+
 static const char *measure(struct player_side *side, const struct whole_input *input, struct whole_sample *sample) {
     const struct whole *whole = side->whole;
     double times[ROUNDS_MOST] = {0}, unused = 0;
-    supply_begin_kolk(whole->jobs[0].verdict);
+    if (whole->phase)
+        begin_heaps();
+    else
+        supply_begin_kolk(whole->jobs[0].verdict);
     supply_renew_malloc();
     double begin = supply_now();
     const char *problem = make_pools(side);
@@ -266,11 +315,13 @@ static void work(const void *given, void *result) {
     size_t bytes = ((size_t)whole->blocks + 1) * sizeof *side.places;
     close(input->other); /* so that the end of the other child ends the wait for it */
     side.places = malloc(bytes);
-    if (input->pooled) side.supplies = calloc(whole->pools, sizeof *side.supplies);
-    bool done = side.places && (side.supplies || !input->pooled);
+    if (input->pooled && !whole->phase) side.supplies = calloc(whole->pools, sizeof *side.supplies);
+    side.in_heap = input->pooled && whole->phase;
+    bool done = side.places && (side.supplies || !input->pooled || whole->phase);
     if (done) memset(side.places, 0xff, bytes); /* touched before anything is timed */
     sample->problem = done ? measure(&side, input, sample) : no_memory;
     for (size_t i = 0; side.supplies && i < whole->pools; i++) supply_deinit(&side.supplies[i]);
+    end_heap(&side);
     free(side.supplies);
     free(side.places);
 }
@@ -309,21 +360,31 @@ static int take_sample(const struct whole *whole, size_t number, struct gain *ga
     return CLI_OK;
 }
 
+static int measure_all(const cli_context *cli, struct whole *whole, const struct trace *trace,
+                       const struct sources *sources, struct gain *gain) {
+    int code = whole_init(whole, trace, sources) ? CLI_OK : cli_fail(CLI_FAILED, "all pools together: %s", no_memory);
+    gain->operations = whole->all;
+    whole->rounds = ROUNDS_OPS / (whole->all + 1);
+    if (whole->rounds < ROUNDS_LEAST) whole->rounds = ROUNDS_LEAST;
+    if (whole->rounds > ROUNDS_MOST) whole->rounds = ROUNDS_MOST;
+    uint64_t begin = cli_now();
+    for (size_t i = 0; i < GAIN_SAMPLES && (i < GAIN_LEAST || cli_now() - begin < WHOLE_TIME) && code == CLI_OK; i++) {
+        cli_progress(cli, "measuring all together", i, GAIN_SAMPLES);
+        code = take_sample(whole, i, gain);
+    }
+    free(whole->ops);
+    return code;
+}
+
 int whole_measure(const cli_context *cli, const struct trace *trace, const struct sources *sources,
                   const struct gain_job *jobs, size_t count, struct gain *gain) {
     struct whole whole = {.jobs = jobs, .pools = count};
     *gain = (struct gain){.samples = 0};
-    if (count == 0) return CLI_OK;
-    int code = whole_init(&whole, trace, sources) ? CLI_OK : cli_fail(CLI_FAILED, "all pools together: %s", no_memory);
-    gain->operations = whole.all;
-    whole.rounds = ROUNDS_OPS / (whole.all + 1);
-    if (whole.rounds < ROUNDS_LEAST) whole.rounds = ROUNDS_LEAST;
-    if (whole.rounds > ROUNDS_MOST) whole.rounds = ROUNDS_MOST;
-    uint64_t begin = cli_now();
-    for (size_t i = 0; i < GAIN_SAMPLES && (i < GAIN_LEAST || cli_now() - begin < WHOLE_TIME) && code == CLI_OK; i++) {
-        cli_progress(cli, "measuring all together", i, GAIN_SAMPLES);
-        code = take_sample(&whole, i, gain);
-    }
-    free(whole.ops);
-    return code;
+    return count > 0 ? measure_all(cli, &whole, trace, sources, gain) : CLI_OK;
+}
+
+int whole_measure_phase(const cli_context *cli, const struct trace *trace, struct phase *phase) {
+    struct whole whole = {.phase = phase};
+    phase->gain = (struct gain){.samples = 0};
+    return phase->function ? measure_all(cli, &whole, trace, NULL, &phase->gain) : CLI_OK;
 }

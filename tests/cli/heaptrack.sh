@@ -70,7 +70,7 @@ check 'its file' [ -s heaptrack.program.17.zst ]
 # ---- the advice ----
 
 run 0 "$kolk" advise heaptrack.program.17.zst
-prints '^arena  *node_new_pool  *48  *16  *128  *-  *2,000 ' '^pool  *slot_fill_pool  *88  *8  *376  *LIFO  *3,000 ' \
+prints '^arena  *node_new_pool  *48  *16  *120  *-  *2,000 ' '^pool  *slot_fill_pool  *88  *8  *336  *LIFO  *3,000 ' \
   '^node_new_pool: node_new (program.c:12)$' '^slot_fill_pool: slot_fill (program.c:19)$' \
   '^  2,000 allocations of 48 bytes, at most 100 alive. They die together, 100 at a time on average: ' \
   '^  3,000 allocations of 88 bytes, at most 300 alive. They come and go all along; by which threads is not recorded. ' \

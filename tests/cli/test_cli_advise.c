@@ -458,12 +458,12 @@ static void the_advice_follows_from_the_lives(void **state) {
         enum advice advice;
         uint32_t capacity, align;
     } rows[] = {
-        {8192, 200, 100, ADVICE_POOL, 128, 16}, {8196, 200, 100, ADVICE_LEAVE, 0, 0},
-        {28, 200, 100, ADVICE_POOL, 128, 8},    {4, 200, 100, ADVICE_POOL, 128, 4},
+        {8192, 200, 100, ADVICE_POOL, 120, 16}, {8196, 200, 100, ADVICE_LEAVE, 0, 0},
+        {28, 200, 100, ADVICE_POOL, 120, 8},    {4, 200, 100, ADVICE_POOL, 120, 4},
         {30, 200, 100, ADVICE_LEAVE, 0, 0},     {0, 200, 100, ADVICE_LEAVE, 0, 0},
         {32, 200, 2, ADVICE_POOL, 8, 16},       {32, 200, 1, ADVICE_LEAVE, 0, 0},
-        {32, 200, 200, ADVICE_ARENA, 256, 16},  {32, 200, 190, ADVICE_ARENA, 256, 16},
-        {32, 200, 189, ADVICE_POOL, 240, 16},
+        {32, 200, 200, ADVICE_ARENA, 232, 16},  {32, 200, 190, ADVICE_ARENA, 232, 16},
+        {32, 200, 189, ADVICE_POOL, 216, 16},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         churn("a", rows[i].size, rows[i].count, rows[i].alive);
@@ -502,7 +502,7 @@ static void many_threads_get_a_shared_pool_for_as_many(void **state) {
     struct verdict verdict = verdict_on(0);
     assert_int_equal(verdict.advice, ADVICE_SHARED);
     assert_int_equal(verdict.max_threads, 32);
-    assert_int_equal(verdict.capacity, 512); /* 125 for the peak, but 16 for each thread */
+    assert_int_equal(verdict.capacity, 512); /* 120 for the peak, but 16 for each thread */
     assert_non_null(strstr(verdict.reason, "as each frees its own, a pool for each thread would do as well."));
 
     struct gain gain;

@@ -1,0 +1,154 @@
+#!/bin/sh
+# kolk advise --patch: the program tests/cli/shop is recorded, changed by the diff, linked with kolk and run: it prints
+# the same, and no block of the two pools comes from malloc any more. Then variants of it, each with one thing that
+# forbids a change: the pool is left to be done by hand, with the reason, and what the diff changes still works. KOLK is
+# the path of the command.
+# Usage: CC=... KOLK=... advise_patch.sh LIBRARY [OPTION...]    what programs are linked with
+set -u
+. tests/cli/checks.sh
+ldd "$KOLK" | grep -q libdw || { echo "skipped: kolk has no libdw, so recordings have no lines"; exit 77; }
+for tool in patch git zstd; do command -v $tool > /dev/null || { echo "skipped: there is no $tool"; exit 77; }; done
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+top=$PWD
+kolk=$(realpath "$KOLK")
+library=$(realpath "$1")
+shift
+options="$*"
+case "$options" in *sanitize*) sanitized=yes ;; *) sanitized= ;; esac
+cd "$folder" || exit 1
+unset KOLK_DEBUG KOLK_STATS KOLK_STATS_AT KOLK_BYPASS KOLK_SIZES KOLK_FAIL
+
+build() { # FOLDER: the program as it is
+  run 0 $CC -g -O0 -fno-builtin -w "$1"/*.c -o "$1/shop" -pthread
+}
+
+record() { # FOLDER: records the program, and writes its advice to FOLDER/diff
+  run 0 "$kolk" record -o "$1.zst" -- "$1/shop"
+  run 0 "$kolk" advise --patch --source "$1" -o "$1.diff" "$1.zst"
+}
+
+# The diff, applied to a copy of the sources, if it has changes: the program must print what it printed before.
+still_works() { # FOLDER
+  "$1/shop" > "$1.before"
+  rm -rf "$1.new"
+  mkdir "$1.new"
+  cp "$1"/*.[ch] "$1.new"
+  if grep -q '^--- ' "$1.diff"; then
+    run 0 patch -s -p0 -d "$1.new" -i "$folder/$1.diff"
+    check "$1: no leftovers of patch" [ -z "$(find "$1.new" -name '*.orig' -o -name '*.rej')" ]
+  fi
+  run 0 $CC -std=gnu11 -g -O0 -fno-builtin "-I$top/include" "$1.new"/*.c "$library" -o "$1.new/shop" -pthread $options
+  run 0 "$1.new/shop"
+  check "$1: the same output" cmp -s "$1.before" out
+}
+
+blocks() { # TRACE: the blocks of 48 bytes, and those of 24 from calloc
+  zstd -dcq "$1" | awk '
+    $1 == "@" && (($3 == "+" && $5 == "30") || ($3 == "*" && $5 == "1" && $6 == "18")) { n++ }
+    END { print n + 0 }'
+}
+
+# ---- the program as it is ----
+
+cp -r "$top/tests/cli/shop" shop
+build shop
+record shop
+cp shop.diff out
+check 'both pools are in the diff' grep -q ': 2 in the diff below, 1 to be done by hand.$' shop.diff
+prints '^# add_pool: arena of struct leaf, 48 bytes, capacity 232; in the diff$' \
+  '^#     if (!(tree = malloc(sizeof(leaf)))) exit(1);$' '^#     if (!(tree = add_pool_alloc(&add_objects))) exit(1);$' \
+  '^# order_new_pool: pool of struct order, 24 bytes, capacity [0-9]*; in the diff$' \
+  '^+    struct order \*order = order_new_pool_alloc_zeroed(&order_new_objects);$' \
+  '^-    free(order);$' '^+    order_new_pool_free(&order_new_objects, order);$' \
+  '^#   order.c:[0-9]*, which the recording does not assign to this pool$' \
+  '^# order_new_16_pool: .* by hand: ' '^#   order.c:[0-9]*: by hand: blocks of other sources are freed there too'
+check 'no note is changed' [ "$(grep -c '^[-+].*note' shop.diff)" -eq 0 ]
+check 'each call is changed, and no other' [ "$(grep -c '^-[^-]' shop.diff)" -eq 5 ]
+still_works shop
+rm -rf applied
+mkdir applied
+cp shop/*.[ch] applied
+(cd applied && GIT_CEILING_DIRECTORIES="$folder" git apply -p0 ../shop.diff) > out 2> err
+check 'git apply takes it too' diff -r -x shop applied shop.new
+check 'the sources are as they were' diff -r -x shop "$top/tests/cli/shop" shop
+run 0 $CC -std=gnu11 -Wall -Wextra -Werror -fsyntax-only "-I$top/include" shop.new/shop.c shop.new/order.c
+
+check "$(blocks shop.zst) blocks come from malloc before" [ "$(blocks shop.zst)" -gt 5000 ]
+if [ -n "$sanitized" ]; then
+  skip 'a program with a sanitizer cannot be recorded'
+else
+  run 0 "$kolk" record -o new.zst -- shop.new/shop
+  check "$(blocks new.zst) blocks come from malloc after it, not 0" [ "$(blocks new.zst)" -eq 0 ]
+fi
+
+# ---- what forbids a change ----
+
+variant() { # POOL REASON FILE SCRIPT [FILE SCRIPT]: sed changes the files; then this pool must be done by hand, by this reason
+  pool=$1 reason=$2 folder_of=variant$((passed + failed))
+  shift 2
+  cp -r "$top/tests/cli/shop" "$folder_of"
+  while [ $# -gt 0 ]; do
+    sed -i "$2" "$folder_of/$1"
+    check "the script changes $1" [ "$(cmp -s "$folder_of/$1" "$top/tests/cli/shop/$1"; echo $?)" = 1 ]
+    shift 2
+  done
+  build "$folder_of"
+  record "$folder_of"
+  sed -n "/^# $pool: /,/^#\$/p" "$folder_of.diff" > out
+  check "$pool is done by hand" grep -q "^# $pool: .*; by hand" out
+  prints "by hand: $reason"
+  check "$pool is not in the diff" [ "$(grep -c "^+.*$pool" "$folder_of.diff")" -eq 0 ]
+  still_works "$folder_of"
+}
+
+new='struct order \*order = calloc(1, sizeof \*order);'
+variant order_new_pool 'no call of malloc or calloc is in this line: it is in a macro, a library or a wrapper' \
+  order.c "s/$new/struct order *order = NEW(struct order);/" shop.h 's/^struct order {/#define NEW(type) calloc(1, sizeof(type))\n&/'
+variant order_new_pool 'a macro names it' order.c 's/free(order);$/FREE(order);/' shop.h 's/^struct order {/#define FREE(p) free(p)\n&/'
+variant order_new_pool 'its size is not just the sizeof of one type' order.c 's/calloc(1, sizeof \*order)/calloc(1, sizeof(*order) + 8)/'
+variant order_new_pool 'the result does not go to a pointer of just this type' \
+  order.c 's/calloc(1, sizeof \*order)/calloc(1, sizeof *order + 8)/'
+variant order_new_pool 'calloc of several objects is an array' order.c \
+  's/^void order_end/struct order *many(int n);\nstruct order *many(int n) {\n    struct order *all = calloc(n, sizeof *all);\n    return all;\n}\n&/'
+variant order_new_pool 'a pool cannot do this' order.c \
+  's/^void order_end/void twice(struct order **all);\nvoid twice(struct order **all) {\n    *all = realloc(*all, 2 * sizeof **all);\n}\n&/'
+variant order_new_pool 'a pool cannot do this' order.c \
+  's/^void order_end/size_t malloc_usable_size(void *);\nsize_t room(struct order *order);\nsize_t room(struct order *order) {\n    return malloc_usable_size(order);\n}\n&/'
+variant order_new_pool 'the type of what it frees is not plain from the text' order.c \
+  's/^void order_end/void any_end(void *any);\nvoid any_end(void *any) {\n    free(any);\n}\n&/'
+variant order_new_pool 'it is not a plain call' order.c 's/^void order_end/void (*end_any)(void *) = free;\n&/'
+variant order_new_pool 'the result does not go to a pointer of just this type' order.c \
+  's/calloc(1, sizeof \*order);/NULL;\n    char *bytes = calloc(1, sizeof(struct order));\n    order = (void *)bytes;/'
+variant order_new_pool 'its arguments have several lines' order.c 's/calloc(1, sizeof \*order)/calloc(1,\n        sizeof *order)/'
+variant order_new_pool 'the program has the name order_new_pool_free already' order.c 's/^void order_end/int order_new_pool_free;\n&/'
+variant order_new_pool 'no file defines struct order alone and once' shop.h 's/^};/}; struct coupon;/'
+variant order_new_pool 'shop.h is for C++ too' shop.h 's/^struct order {/#ifdef __cplusplus\nextern "C" {\n}\n#endif\n&/'
+variant order_new_pool 'main in shop.c is not understood' shop.c 's/^int main(void) {/int main(void) { int none = 0; (void)none;/'
+variant add_pool 'its type is .*, that of others is ' shop.c \
+  's/free(tree);/any_end(tree);/; s/^static leaf \*add(/struct bud {\n    char rest[48];\n};\n\nstatic void any_end(void *any) {\n    free(any);\n}\n\n&/; s/^        leaf \*tree = NULL;/&\n        for (int i = 0; i < 100; i++) {\n            struct bud *bud = malloc(sizeof *bud);\n            any_end(bud);\n        }/'
+variant order_new_pool 'blocks of other sources are freed there too, and the pool.s free takes only its own' order.c \
+  's/^void order_end/static void any_end(void *any) {\n    free(any);\n}\n\n&/; s/free(order->note);$/any_end(order->note);/; s/free(order);$/any_end(order);/'
+variant add_pool 'several threads use it, and each needs its own add_pool_local' shop.c \
+  's/^static unsigned end(/static void *add_one(void *tree) {\n    return add(tree, 7);\n}\n\n&/; s/^#include <stdio.h>/#include <pthread.h>\n&/; s/^        sum += end(tree);/        pthread_t thread;\n        pthread_create(\&thread, NULL, add_one, tree);\n        pthread_join(thread, NULL);\n&/'
+
+# ---- no lines, no sources, and words that are not understood ----
+
+strip --strip-debug shop/shop
+run 0 "$kolk" record -o stripped.zst -- shop/shop
+run 0 "$kolk" advise --patch --source shop stripped.zst
+prints ': 0 in the diff below, ' 'by hand: the recording has no line of source for it: compile the program with -g$'
+check 'no diff' [ "$(grep -c '^--- ' out)" -eq 0 ]
+mkdir empty
+run 0 "$kolk" advise --patch --source empty shop.zst
+prints ': 0 in the diff below, ' 'by hand: order.c is not in this folder$'
+cp -r shop twice
+cp -r shop twice/again
+run 0 "$kolk" advise --patch --source twice shop.zst
+prints ': 0 in the diff below, ' 'by hand: there are several files order.c$'
+run 2 "$kolk" advise --patch --json shop.zst
+check 'its sentence' [ "$(cat err)" = 'kolk: --patch asks for a diff, and --json for something else' ]
+run 2 "$kolk" advise --patch -o pools.h shop.zst
+check 'its sentence' [ "$(cat err)" = 'kolk: --patch asks for a diff, and pools.h for something else' ]
+
+finish
