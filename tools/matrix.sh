@@ -39,7 +39,7 @@ tested() { row "$1" "$2" env KOLK_TESTS_WITHOUT="$3" tools/preset.sh "$1"; }
 
 tested clang "-O2, from kolk.h and kolk.c, no assertions; headers, freestanding" "$once|$servers"
 # (Tests with forks would hang: AddressSanitizer's allocator may be locked in the child.)
-tested asan "clang -O1, AddressSanitizer, UndefinedBehaviorSanitizer" "$once|_limits$|_worn$|_exhaustive$|^test_(pq_faults|debug_sites)$|^build_[^c]"
+tested asan "clang -O1, AddressSanitizer, UndefinedBehaviorSanitizer" "$once|_limits$|_worn$|_exhaustive$|^test_(pq_faults|debug_sites)$|^cli_heaptrack$|^build_[^c]"
 tested checks0 "gcc -O2, KOLK_CHECKS=0, no assertions: what has pools" "$once|$servers|$others"
 # The tests of kolk.hpp have heaps, which need 64 bits. Some 64-bit kernels run no 32-bit programs. There the programs
 # run under qemu, shortened as for s390x.
