@@ -18,6 +18,7 @@
 #include "advise/whole.h"
 #include "failing_malloc.h"
 #include "measure.h"
+#include "written.h"
 
 /* ---- Allocations that fail --------------------------------------------------------------------------------------- */
 
@@ -40,25 +41,7 @@ static void fail_nth(unsigned long n) {
 
 /* ---- Traces that the tests write --------------------------------------------------------------------------------- */
 
-static char text[1 << 22];
-static size_t length;
-static unsigned long address;
-static struct trace trace;
 static struct sources sources;
-
-static void line(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void line(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    length += (size_t)vsnprintf(text + length, sizeof text - length, format, arguments);
-    va_end(arguments);
-    assert_true(length < sizeof text);
-}
-
-static unsigned long begin(const char *caller, unsigned size) {
-    line("@ %s + 0x%lx 0x%x\n", caller, ++address, size);
-    return address;
-}
 
 /* Allocates this many objects, with at most `alive` alive at a time; the last ones are not freed. */
 static void churn(const char *caller, unsigned size, unsigned count, unsigned alive) {
@@ -71,8 +54,7 @@ static void churn(const char *caller, unsigned size, unsigned count, unsigned al
 
 static void forget(void) {
     sources_free(&sources);
-    trace_free(&trace);
-    length = address = 0;
+    forget_lines();
     fail_nth(0);
 }
 
@@ -80,13 +62,6 @@ static int clean_up(void **state) {
     (void)state;
     forget();
     return 0;
-}
-
-static void read_lines(void) {
-    struct trace_problem problem;
-    FILE *file = fmemopen(text, length, "rb");
-    if (!trace_read(&trace, file, &problem)) fail_msg("%s", problem.text);
-    fclose(file);
 }
 
 static void find(void) {

@@ -6,44 +6,21 @@
 #include <string.h>
 
 #include "advise/whole.h"
+#include "written.h"
 
-static char text[1 << 22];
-static size_t length;
-static unsigned long address;
-static struct trace trace;
 static struct phase phase;
-
-static void line(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void line(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    length += (size_t)vsnprintf(text + length, sizeof text - length, format, arguments);
-    va_end(arguments);
-    assert_true(length < sizeof text);
-}
-
-static unsigned long begin(const char *caller, unsigned size) {
-    line("@ %s + 0x%lx 0x%x\n", caller, ++address, size);
-    return address;
-}
 
 static void end(const char *caller, unsigned long block) {
     line("@ %s - 0x%lx\n", caller, block);
 }
 
 static void find(void) {
-    struct trace_problem problem;
-    FILE *file = fmemopen(text, length, "r");
-    assert_non_null(file);
-    assert_true(trace_read(&trace, file, &problem));
-    fclose(file);
+    read_lines();
     assert_true(phase_find(&phase, &trace));
 }
 
 static int set_up(void **state) {
     (void)state;
-    length = 0;
-    address = 0;
     line("= Start\n");
     line("= Call text text (text.c:2) < handle (handle.c:3) < serve (main.c:4) < main (main.c:9)\n");
     line("= Call node node (node.c:5) < handle (handle.c:6) < serve (main.c:4) < main (main.c:9)\n");
@@ -56,7 +33,7 @@ static int set_up(void **state) {
 static int clean_up(void **state) {
     (void)state;
     phase_free(&phase);
-    trace_free(&trace);
+    forget_lines();
     return 0;
 }
 
