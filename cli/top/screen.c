@@ -96,7 +96,7 @@ static const char *const help[] = {
     "ALLOCS/S  since the last look; heaps do not count their lives",
     "WAITING   threads that wait for an object, and since when",
     "MEMORY    committed bytes; IDLE: those without an object",
-    "RESIDENT  bytes of slots that are in memory; WASTED: those without an object; -: not known",
+    "RESIDENT  bytes of slots that are in memory; WASTED: less those of the live objects; -: not known",
     "TREND     of the last five minutes' minima, and how sure it is; from 99.9 % on, the pool creeps",
 };
 

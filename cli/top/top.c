@@ -163,12 +163,13 @@ const cli_verb cli_top = {
                "slope of the objects alive in the last five minutes, and how sure it is; a\n"
                "pool that creeps (99.9 %) may leak. The columns for --sort are name, kind,\n"
                "alive, capacity, peak, allocs, failed, waiting, memory, idle, resident, wasted\n"
-               "and trend. RESIDENT counts the bytes of the slots that are in memory, WASTED\n"
-               "those of them without a live object. They are '-' where /proc/PROCESS/pagemap\n"
-               "may not be read (that takes the same right) or does not exist, for objects in\n"
-               "malloc's memory, for resources, and beyond 64 GiB in one look. A look takes\n"
-               "some 40 ms for each GiB that is resident; where that is dear, the table is\n"
-               "renewed less often, so that looks take a twentieth of the time.\n",
+               "and trend. RESIDENT counts the bytes of the slots that are in memory, WASTED is\n"
+               "what of them is more than the bytes of the live objects. They are '-' where\n"
+               "/proc/PROCESS/pagemap may not be read (that takes the same right) or does not\n"
+               "exist, for objects in malloc's memory, for resources, and beyond 64 GiB in one\n"
+               "look. A look takes some 40 ms for each GiB that is resident; where that is\n"
+               "dear, the table is renewed less often, so that looks take a twentieth of the\n"
+               "time.\n",
     .options = options,
     .run = run,
 };

@@ -17,7 +17,7 @@ typedef struct top_pool {
     unsigned nth; /* its number among those of this name and kind */
     uint64_t size, alive, capacity, peak, failed, waiting;
     uint64_t memory, idle;    /* bytes: committed; without an object */
-    double resident, wasted;  /* bytes: in memory; those of them without an object; NAN if they are not known */
+    double resident, wasted;  /* bytes: in memory; less those of the live objects; NAN if not known */
     double allocs_per_second; /* since the look before; NAN if it is not known */
     double waits_since;       /* the time when threads began to wait; NAN if none waits */
     top_trend trend;

@@ -32,7 +32,12 @@ check 'sorted, filtered' [ "$(cut -d ' ' -f 1 out | tr '\n' ' ')" = "POOL reques
 run 0 "$kolk" top -d 10 --filter SESS "$server"
 check 'filtered' [ "$(wc -l < out)" -eq 2 ]
 run 0 "$kolk" top --json -d 50 --sort waiting "$server"
-prints '"resident_bytes": [1-9][0-9]*,$' '"wasted_bytes": [0-9]*$'
+prints '"resident_bytes": [1-9][0-9]*,$' '"wasted_bytes": [1-9][0-9]*$'
+check 'wasted is the rest' awk '
+  { value = $2 + 0 }
+  /"object_size":/ { size = value } /"alive":/ { alive = value } /"resident_bytes":/ { resident = value }
+  /"wasted_bytes":/ { rest = resident - alive * size; if (value != (rest > 0 ? rest : 0)) exit 1; seen++ }
+  END { exit seen != 3 }' out
 prints "\"process\": $server," '"program": "top_server"' '"name": "ti?\[2Jckets"' '"waiting": 1,' '"waiting_seconds": 0.0'
 check 'the waiting one is first' [ "$(grep -m 1 '"name"' out | tr -dc a-z)" = nametickets ]
 run 0 "$kolk" top
@@ -50,6 +55,7 @@ check 'no such column' grep -q "there is no column 'size'" err
 run 2 "$kolk" top -d 9 1
 sleep 100 &
 server=$!
+while [ "$(cat /proc/$server/comm)" != sleep ]; do :; done
 run 3 "$kolk" top "$server"
 check 'no kolk' grep -q 'there is no kolk in this process' err
 kill "$server"
