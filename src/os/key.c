@@ -8,18 +8,32 @@
 #if KOLK_HOSTED
 
 #ifdef _WIN32
+#include "../base/atomics.h"
+
 #include <string.h>
 #include <windows.h>
 
-/* Windows declares this function in no header that mingw-w64 has. */
-bool kolk_key_ends_late_(void) {
-    BOOLEAN(WINAPI * shuts_down)(void);
+static uintptr_t shuts_down; /* RtlDllShutdownInProgress, which no header of mingw-w64 declares; 0: it is not there */
+
+/* It is found before there is a key. The function for a thread's end must not look for it: that takes the lock of the
+ * loader, and may be called under the lock of all keys, while another thread that ends has the two the other way
+ * round. */
+static void find_shuts_down(void) {
     FARPROC found = GetProcAddress(GetModuleHandleA("ntdll.dll"), "RtlDllShutdownInProgress");
-    memcpy(&shuts_down, &found, sizeof found);
-    return found && shuts_down();
+    uintptr_t address = 0;
+    memcpy(&address, &found, sizeof found);
+    kolk_store_(&shuts_down, address, KOLK_RELEASE_);
+}
+
+bool kolk_key_ends_late_(void) {
+    uintptr_t address = kolk_load_(&shuts_down, KOLK_ACQUIRE_);
+    BOOLEAN(WINAPI * function)(void);
+    memcpy(&function, &address, sizeof function);
+    return address && function();
 }
 
 bool kolk_key_make_(uintptr_t *key, void(KOLK_AT_THREADS_END_ *end)(void *value)) {
+    find_shuts_down();
     *key = FlsAlloc(end);
     return *key != FLS_OUT_OF_INDEXES;
 }
