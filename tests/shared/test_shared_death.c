@@ -292,6 +292,20 @@ static void test_one_of_each_thread_and_pool(void **state) {
     end_pools();
 }
 
+/* On Windows, the functions for the ends of threads run under locks of the system. */
+static void test_ends_at_the_same_time(void **state) {
+    (void)state;
+    enum { THREADS = 8, ROUNDS = 50 };
+    make_pools(THREADS);
+    for (int round = 0; round < ROUNDS; round++) {
+        pthread_t threads[THREADS];
+        for (int n = 0; n < THREADS; n++) assert_int_equal(pthread_create(&threads[n], NULL, use_own, NULL), 0);
+        for (int n = 0; n < THREADS; n++) assert_int_equal(pthread_join(threads[n], NULL), 0);
+        for (size_t i = 0; i < LENGTH_OF(pools); i++) assert_int_equal(taken_members(&pools[i]), 0);
+    }
+    end_pools();
+}
+
 static void *have_none(void *unused) {
     (void)unused;
     for (int i = 0; i < 3; i++) REQUIRE(!kolk_shared_local_of_thread(&pools[0]));
@@ -779,6 +793,7 @@ int main(void) {
         TEST(test_a_waiter_behind_the_dead),
         TEST(test_alive_in_a_magazine),
         TEST(test_one_of_each_thread_and_pool),
+        TEST(test_ends_at_the_same_time),
         TEST(test_no_more_than_max_threads),
         TEST(test_deinit_by_hand),
         TEST(test_destructors_of_the_program),
