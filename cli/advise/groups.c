@@ -2,6 +2,8 @@
  * to groups, by their frames. */
 #include "groups.h"
 
+#include "../replay/frames.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,13 +85,12 @@ uint32_t groups_find(const struct groups *groups, uint32_t caller, uint64_t size
 /* ---- Frames ------------------------------------------------------------------------------------------------------ */
 
 static struct frame frame_at(const char *text) {
-    const char *end = strstr(text, " < ");
-    return (struct frame){text, end ? (size_t)(end - text) : strlen(text)};
+    return (struct frame){text, frames_first(text)};
 }
 
 static struct frame frame_after(struct frame frame) {
-    const char *end = frame.text + frame.length;
-    return *end ? frame_at(end + strlen(" < ")) : (struct frame){0};
+    const char *outside = frames_outside(frame.text);
+    return outside ? frame_at(outside) : (struct frame){0};
 }
 
 static int by_frame(const void *left, const void *right) {

@@ -1,6 +1,8 @@
 /* phase.c: finds phases: see phase.h. */
 #include "phase.h"
 
+#include "../replay/frames.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,14 +89,13 @@ static bool list_functions(struct seeker *seeker, uint32_t caller) {
     const char *frame = seeker->trace->names[caller];
     struct list *list = &seeker->lists[caller];
     list->begin = seeker->number_count;
-    if (!strstr(frame, " < ")) return true;
-    for (size_t depth = 0; frame && depth < FRAMES_MOST; depth++) {
-        const char *next = strstr(frame, " < "), *open = strstr(frame, " (");
+    if (!frames_outside(frame)) return true;
+    for (size_t depth = 0; frame && depth < FRAMES_MOST; depth++, frame = frames_outside(frame)) {
+        const char *open = strstr(frame, " (");
         uint32_t number;
-        if (open && (!next || open < next) &&
+        if (open && open < frame + frames_first(frame) &&
             (!add_function(seeker, frame, (size_t)(open - frame), depth, &number) || !add_number(seeker, list, number)))
             return false;
-        frame = next ? next + strlen(" < ") : NULL;
     }
     return true;
 }
@@ -204,12 +205,10 @@ static const struct function *choose(const struct seeker *seeker) {
 static void note_end(struct phase *phase, const char *frames) {
     phase->end = frames;
     phase->end_length = strlen(frames);
-    for (const char *frame = frames; frame;) {
-        const char *next = strstr(frame, " < ");
+    for (const char *frame = frames; frame; frame = frames_outside(frame)) {
         bool own = strncmp(frame, phase->function, phase->length) == 0 && frame[phase->length] == ' ';
-        if (own && next) phase->end_length = (size_t)(next - frames);
+        if (own) phase->end_length = (size_t)(frame - frames) + frames_first(frame);
         if (own) return;
-        frame = next ? next + strlen(" < ") : NULL;
     }
 }
 

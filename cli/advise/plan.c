@@ -2,6 +2,8 @@
 #define _GNU_SOURCE /* memmem */
 #include "plan.h"
 
+#include "../replay/frames.h"
+
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,11 +41,6 @@ static void say(char *problem, size_t room, const char *format, ...) {
 #define SAY(of, ...) say((of)->problem, sizeof(of)->problem, __VA_ARGS__)
 
 /* ---- The recording, by lines ------------------------------------------------------------------------------------- */
-
-static size_t first_frame(const char *frames) {
-    const char *end = strstr(frames, " < ");
-    return end ? (size_t)(end - frames) : strlen(frames);
-}
 
 /* Reads "function (file.c:12)". */
 static void read_line(struct spot *spot) {
@@ -95,7 +92,7 @@ static bool find_spots(struct planner *planner) {
     bool done = planner->spots && planner->of_caller;
     for (uint32_t caller = 0; done && caller < trace->callers; caller++) {
         const char *frames = trace->names[caller];
-        struct spot spot = {.frame = frames, .length = first_frame(frames), .allocates = NOBODY, .frees = NOBODY};
+        struct spot spot = {.frame = frames, .length = frames_first(frames), .allocates = NOBODY, .frees = NOBODY};
         read_line(&spot);
         done = number_of(planner, &map, &spot, &planner->of_caller[caller]);
     }
@@ -130,13 +127,11 @@ static void name_files(struct planner *planner) {
     const struct trace *trace = &planner->advisor->trace;
     struct code *code = &planner->plans->code;
     for (uint32_t caller = 0; caller < trace->callers; caller++) {
-        for (const char *frame = trace->names[caller]; frame;) {
-            struct spot spot = {.frame = frame, .length = first_frame(frame)};
+        for (const char *frame = trace->names[caller]; frame; frame = frames_outside(frame)) {
+            struct spot spot = {.frame = frame, .length = frames_first(frame)};
             read_line(&spot);
             struct code_file *file = spot.name ? code_find(code, spot.name, spot.name_length) : NULL;
             if (file) code_name(code, file);
-            frame += spot.length;
-            frame = *frame ? frame + strlen(" < ") : NULL;
         }
     }
 }
@@ -210,11 +205,11 @@ static bool add_recorded(const struct planner *planner, struct plan *plan, const
 static bool add_places(const struct planner *planner, struct plan *plan, const struct place *places, size_t count,
                        bool frees) {
     for (size_t n = 0; n < count; n++) {
-        struct spot wanted = {.frame = places[n].frames, .length = first_frame(places[n].frames)};
+        struct spot wanted = {.frame = places[n].frames, .length = frames_first(places[n].frames)};
         read_line(&wanted);
         bool known = false;
         for (size_t k = 0; !known && k < n; k++) {
-            struct spot other = {.frame = places[k].frames, .length = first_frame(places[k].frames)};
+            struct spot other = {.frame = places[k].frames, .length = frames_first(places[k].frames)};
             read_line(&other);
             known = same_line(&wanted, &other);
         }
@@ -277,7 +272,7 @@ static void check_source(struct plan *plan) {
 
 /* Does one of the frames begin so? */
 static bool has_frame(const char *frames, const char *what) {
-    for (; frames; frames = strstr(frames, " < "), frames = frames ? frames + strlen(" < ") : NULL)
+    for (; frames; frames = frames_outside(frames))
         if (strncmp(frames, what, strlen(what)) == 0) return true;
     return false;
 }

@@ -1,6 +1,8 @@
 /* digest.c: see digest.h. */
 #include "digest.h"
 
+#include "../replay/frames.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,12 +134,9 @@ static uint32_t child_of(struct digest *digest, uint32_t parent, const char *fra
 
 /* Returns where the DIGEST_DEPTH innermost frames end. */
 static const char *end_of(const char *frames) {
-    const char *end = frames;
-    for (unsigned depth = 0; depth < DIGEST_DEPTH && *end; depth++) {
-        const char *next = strstr(end + (depth > 0), " < ");
-        end = next ? next : end + strlen(end);
-    }
-    return end;
+    const char *last = frames;
+    for (unsigned depth = 1; depth < DIGEST_DEPTH && frames_outside(last); depth++) last = frames_outside(last);
+    return last + frames_first(last);
 }
 
 /* Adds a caller's path, from its outermost frame on. */
