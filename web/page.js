@@ -41,7 +41,7 @@ const members = ['capacity', 'count', 'peak', 'failed', 'evictions', 'fresh', 'c
   'span', 'holes', 'holeBytes', 'largestHole', 'fittingBytes', 'liveBytes', 'granules', 'yours', 'low', 'high', 'slot', 'generation',
   'inSecond', 'slotGeneration', 'twinAt', 'twinGranules', 'rows', 'waves'];
 const places = ['x', 'y', 'tipX', 'tipY'];
-const ROW = 13, BRIGHTEST = 127, BLOCK_BEGINS = 128, NO_HANDLE = 0, ALIVE = 1;
+const ROW = 14, BRIGHTEST = 127, BLOCK_BEGINS = 128, NO_HANDLE = 0, ALIVE = 1;
 
 function read() {
   const at = c.figures(), numbers = new Uint32Array(c.memory.buffer, at), now = {};
@@ -138,13 +138,13 @@ function drawSky(now) {
   paint.globalCompositeOperation = 'lighter';
   const strokes = sparks.map(ages => ages.map(() => [new Path2D(), new Path2D()])); // of a tint and an age: the tails, the heads
   for (let at = 0; at < rows.length; at += ROW) {
-    const [left, top, gone, tint, tail] = rows.subarray(at, at + 5);
+    const [left, top, frames, lifetime, tint, tail] = rows.subarray(at, at + 6), gone = 1 - frames / lifetime;
     const age = Math.round(gone * (AGES - 1)), [line, head] = strokes[tint][age], size = 1.9 - gone;
     paint.drawImage(sparks[tint][age].halo, x(left) - HALO, y(top) - HALO);
     head.moveTo(x(left) + size, y(top));
     head.arc(x(left), y(top), size, 0, 2 * Math.PI);
     if (tail) line.moveTo(x(left), y(top));
-    for (let n = 0; n < tail; n++) line.lineTo(x(rows[at + 5 + 2 * n]), y(rows[at + 6 + 2 * n]));
+    for (let n = 0; n < tail; n++) line.lineTo(x(rows[at + 6 + 2 * n]), y(rows[at + 7 + 2 * n]));
   }
   paint.lineCap = paint.lineJoin = 'round';
   strokes.forEach((ages, tint) => ages.forEach(([line, head], age) => {
@@ -260,10 +260,10 @@ const cells = {
     ['pool-bytes', 'memory', 'All memory of the pool, with its own records']]),
   ...addFigures('heap-figures', [
     ['blocks', 'blocks', 'The same sparkles, each as a block of its own size'],
-    ['span', 'spans', "From the first block's start to the last block's end"],
-    ['holes', 'holes', 'Free pieces between blocks'],
-    ['hole-bytes', 'in holes', 'Bytes between blocks'],
-    ['largest', 'largest', 'The largest hole: no larger block fits between the others'],
+    ['span', 'spans', "From the lowest block so far to the end of the last one"],
+    ['holes', 'holes', 'Free pieces before and between the blocks'],
+    ['hole-bytes', 'in holes', 'The bytes of all holes'],
+    ['largest', 'largest', 'The largest hole: no larger block fits without more memory'],
     ['fragmentation', 'fragmented', 'The part of the bytes in holes that is not in the largest one'],
     ['spanned', 'per byte', 'Bytes spanned for each byte of a live sparkle']])
 };
@@ -361,7 +361,7 @@ function pass(frames) {
 
 function tick(time) {
   if (!plays) return;
-  owed = Math.min(owed + (time - last) * .06, 4); // 60 frames a second; a slow machine has fewer
+  owed = Math.min(owed + Math.max(time - last, 0) * .06, 4); // 60 frames a second; a slow machine has fewer
   last = time;
   const frames = Math.floor(owed);
   owed -= frames;

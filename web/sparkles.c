@@ -6,7 +6,7 @@
  *                       slots(n)     a byte for each slot of the pool, or of the overflow pool
  *                       granules()   a byte for each 16 bytes that malloc's heap spans
  *
- * A sparkle has a tail of 0 to MOST_TAIL points. A slot of the pool has room for the longest tail. Its twin is a block by
+ * A sparkle has a tail of 0 to MOST_TAIL points. A slot has room for the longest tail. Its twin is a block by
  * malloc with exactly the bytes that this sparkle needs. Both are born and die in the same calls. The twins lie in the
  * memory of a second instance of this program, in which malloc serves nothing else, so their addresses are malloc's
  * choice alone. Random numbers have a fixed seed: the same calls give the same sky. */
@@ -26,7 +26,15 @@ IMPORT("twin", "free") void twin_free(uint32_t address);
 IMPORT("twin", "usable") uint32_t twin_usable(uint32_t address);
 
 enum { MOST_TAIL = 4, MOST = 2048, OVERFLOW = 256, BURST = 200, DEMAND = 720 };
-enum { PERIOD = 300, WAVING = 210, SHORTEST = 80, LONGEST = 240, POP_EVERY = 30, TAIL_EVERY = 7, WAVES = 5 }; /* frames, at 60 a second */
+enum {
+    PERIOD = 300,
+    WAVING = 210,
+    SHORTEST = 80,
+    LONGEST = 240,
+    POP_EVERY = 30,
+    TAIL_EVERY = 7,
+    WAVES = 5
+}; /* frames, at 60 a second */
 enum { GRANULE = 16, MOST_GRANULES = 1 << 16, BRIGHTEST = 127, BLOCK_BEGINS = 128 };
 
 struct sparkle {
@@ -103,14 +111,19 @@ static kolk_status init(uint32_t capacity) {
     kolk_status status = KOLK_OK;
     sparkles_deinit(&second);
     switch (policy) {
-    case SKIP: break;
-    case EVICT_OLDEST: desc.on_full = kolk_pool_evict_oldest; break;
+    case SKIP:
+        break;
+    case EVICT_OLDEST:
+        desc.on_full = kolk_pool_evict_oldest;
+        break;
     case EVICT_CHEAPEST:
         desc.on_full = kolk_pool_evict_cheapest;
         desc.cost = cost_of;
         desc.ranked = true;
         break;
-    case GROW: desc.max_capacity = MOST; break;
+    case GROW:
+        desc.max_capacity = MOST;
+        break;
     case OVERFLOW_POOL:
         status = sparkles_init(&second, &(kolk_pool_desc){.name = "second", .capacity = OVERFLOW, .tag = UINT32_MAX});
         desc.overflow = &second.pool;
@@ -125,12 +138,15 @@ static kolk_status move_newest(uint32_t capacity) {
     static struct sparkle kept[MOST];
     uint32_t n = 0;
     for (struct sparkle *each = sparkles_newest(&pool); each; each = sparkles_older(&pool, each))
-        if (n < capacity) kept[n++] = *each;
-        else twin_free(each->twin);
+        if (n < capacity)
+            kept[n++] = *each;
+        else
+            twin_free(each->twin);
     sparkles_deinit(&pool);
     tag++;
     kolk_status status = init(capacity);
-    while (status == KOLK_OK && n > 0) *sparkles_alloc(&pool) = kept[--n]; /* the oldest first, to keep the order of births */
+    while (status == KOLK_OK && n > 0)
+        *sparkles_alloc(&pool) = kept[--n]; /* the oldest first, to keep the order of births */
     return status;
 }
 
@@ -335,9 +351,9 @@ EXPORT(end_twice) const char *end_twice(void) {
 
 /* ---- What the page reads ----------------------------------------------------------------------------------------- */
 
-/* One sparkle of the sky; `gone` is the part of its life that is over. */
+/* One sparkle of the sky. */
 static struct row {
-    float x, y, gone, tint, tail;
+    float x, y, frames_left, lifetime, tint, tail;
     float points[2 * MOST_TAIL];
 } rows[MOST + OVERFLOW];
 
@@ -368,8 +384,14 @@ static void show_block(const struct sparkle *sparkle) {
 
 static void show_sparkle(const struct sparkle *sparkle, uint8_t *shade) {
     struct row *row = &rows[figures.rows++];
-    *row = (struct row){.x = sparkle->x, .y = sparkle->y, .tint = sparkle->tint, .tail = sparkle->tail};
-    row->gone = 1 - (float)sparkle->frames_left / (float)sparkle->lifetime;
+    *row = (struct row){
+        .x = sparkle->x,
+        .y = sparkle->y,
+        .frames_left = sparkle->frames_left,
+        .lifetime = sparkle->lifetime,
+        .tint = sparkle->tint,
+        .tail = sparkle->tail,
+    };
     memcpy(row->points, sparkle->points, sizeof row->points);
     *shade = shade_of(sparkle);
     show_block(sparkle);

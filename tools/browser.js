@@ -47,6 +47,7 @@ exports.open = async (path, folder) => {
     await tell('Emulation.setDeviceMetricsOverride', {width, height, deviceScaleFactor: scale, mobile: false});
     await tell('Emulation.setEmulatedMedia', {features: [
       {name: 'prefers-color-scheme', value: dark ? 'dark' : 'light'}, {name: 'prefers-reduced-motion', value: still ? 'reduce' : 'no-preference'}]});
+    await tell('Page.bringToFront'); // a page behind another one gets no frames
     await tell('Page.navigate', {url});
     await loaded;
     const run = async expression => {
