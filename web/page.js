@@ -136,6 +136,7 @@ function drawSky(now) {
   const x = at => width / 2 + at * half, y = at => half - at * half;
   const rows = new Float32Array(c.memory.buffer, c.sky(), now.rows * ROW);
   paint.globalCompositeOperation = 'lighter';
+  paint.globalAlpha = Math.min(1, 320 / (now.rows + 120)); // the more sparkles there are, the less bright each one is
   const strokes = sparks.map(ages => ages.map(() => [new Path2D(), new Path2D()])); // of a tint and an age: the tails, the heads
   for (let at = 0; at < rows.length; at += ROW) {
     const [left, top, frames, lifetime, tint, tail] = rows.subarray(at, at + 6), gone = 1 - frames / lifetime;
@@ -147,6 +148,7 @@ function drawSky(now) {
     for (let n = 0; n < tail; n++) line.lineTo(x(rows[at + 6 + 2 * n]), y(rows[at + 7 + 2 * n]));
   }
   paint.lineCap = paint.lineJoin = 'round';
+  paint.globalAlpha = 1;
   strokes.forEach((ages, tint) => ages.forEach(([line, head], age) => {
     const {bright, glow} = sparks[tint][age];
     paint.strokeStyle = glow;
@@ -259,13 +261,12 @@ const cells = {
     ['overflowed', 'overflow', 'Sparkles in the overflow pool now'],
     ['pool-bytes', 'memory', 'All memory of the pool, with its own records']]),
   ...addFigures('heap-figures', [
-    ['blocks', 'blocks', 'The same sparkles, each as a block of its own size'],
     ['span', 'spans', "From the lowest block so far to the end of the last one"],
+    ['spanned', 'per byte', 'Bytes spanned for each byte of a live sparkle'],
     ['holes', 'holes', 'Free pieces before and between the blocks'],
     ['hole-bytes', 'in holes', 'The bytes of all holes'],
     ['largest', 'largest', 'The largest hole: no larger block fits without more memory'],
-    ['fragmentation', 'fragmented', 'The part of the bytes in holes that is not in the largest one'],
-    ['spanned', 'per byte', 'Bytes spanned for each byte of a live sparkle']])
+    ['fragmentation', 'fragmented', 'The part of the bytes in holes that is not in the largest one']])
 };
 
 function set(key, text) {
@@ -284,7 +285,6 @@ function showFigures(now) {
   set('evicted', count(now.evictions));
   set('overflowed', now.secondCapacity ? count(now.secondCount) : '–');
   set('pool-bytes', bytes(now.committed));
-  set('blocks', count(now.rows));
   set('span', bytes(now.span));
   set('holes', count(now.holes));
   set('hole-bytes', bytes(now.holeBytes));

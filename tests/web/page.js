@@ -127,7 +127,7 @@ async function testPolicies(page) {
   await bursts(1);
   now = await all(ids);
   check('the overflow pool is full too: ' + JSON.stringify(now), now.failed === 144 && now.overflowed === 256);
-  check('blocks are sparkles', await number('blocks') === now.alive + now.overflowed);
+  check('blocks are sparkles', await page.run('read().rows') === now.alive + now.overflowed);
   await page.run(`byId('capacity').value = 1024; byId('capacity').dispatchEvent(new Event('input', {bubbles: true}))`);
   check('the overflow pool becomes empty', await steps(60, 'read().secondCount === 0') && await number('slot-count') === 1024);
 }
@@ -146,8 +146,9 @@ async function testHeap(page) {
   const inHoles = 16 * seen.holes.reduce((a, b) => a + b, 0);
   const fragmented = inHoles ? Math.round(100 - 100 * seen.largest / inHoles) + ' %' : '0 %';
   const bytes = n => page.run(`bytes(${n})`);
-  check('blocks, holes', await number('blocks') === seen.blocks && await number('holes') === seen.holes.length);
+  check('blocks, holes', await number('alive') === seen.blocks && await number('holes') === seen.holes.length);
   check('their bytes', await text('span') === await bytes(seen.span) && await text('hole-bytes') === await bytes(inHoles) && await text('largest') === await bytes(seen.largest));
+  check('bytes spanned per live byte', await text('spanned') === await page.run(`(${seen.span} / read().liveBytes).toFixed(1) + ' B'`));
   check('fragmented: ' + fragmented, await text('fragmentation') === fragmented);
   check('no block is left behind: ' + seen.span, seen.span < 200000);
   check('malloc serves nothing else', await page.run('heap.memory.buffer.byteLength') === 16 << 20);
