@@ -521,6 +521,12 @@ enum {
 
 KOLK_API_ uint32_t kolk_features(void);
 
+/* For other languages, which must provide the memory for a pool: the size and the alignment of a struct of these
+ * headers, such as "kolk_pool", in bytes; 0 if there is no such struct. O(structs). Only in a library that has all
+ * members. */
+KOLK_API_ size_t kolk_size_of(const char *type);
+KOLK_API_ size_t kolk_align_of(const char *type);
+
 #ifdef __cplusplus
 }
 #endif
