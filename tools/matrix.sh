@@ -52,7 +52,7 @@ tested checks0 "gcc -O2, KOLK_CHECKS=0, no assertions: what has pools" "$once|$s
 # themselves through a shell. CMakePresets.json names them.
 i686=i686
 tools/runs_i686.sh || i686=i686-emulated
-samples="test_all_snapshots test_base test_bytemap_model test_bytemap_vectors test_pool_model test_pool_snapshot test_resource_threads"
+samples="test_all_snapshots test_atomics test_base test_bytemap_model test_bytemap_vectors test_pool_model test_pool_snapshot test_resource_threads"
 samples+=" test_shared_model test_shared_threads test_slotmap_model test_slotmap_snapshot"
 samples+=" example_blocking_queue example_bullets example_gta example_savegame fuzz_snapshot"
 machine() { # PRESET WHAT

@@ -101,7 +101,12 @@ need_matrix() {
   need libcmocka-dev:i386 links i686-linux-gnu-gcc -lcmocka
   need gcc-s390x-linux-gnu command -v s390x-linux-gnu-gcc
   need libc6-dev-s390x-cross links s390x-linux-gnu-gcc
-  need libcmocka-dev:s390x links s390x-linux-gnu-gcc -lcmocka
+  need gcc-aarch64-linux-gnu command -v aarch64-linux-gnu-gcc
+  need libc6-dev-arm64-cross links aarch64-linux-gnu-gcc
+  need gcc-arm-linux-gnueabihf command -v arm-linux-gnueabihf-gcc
+  need libc6-dev-armhf-cross links arm-linux-gnueabihf-gcc
+  need gcc-riscv64-linux-gnu command -v riscv64-linux-gnu-gcc
+  need libc6-dev-riscv64-cross links riscv64-linux-gnu-gcc
   need qemu-user command -v qemu-s390x
   need gcc-arm-none-eabi command -v arm-none-eabi-gcc
   need libnewlib-arm-none-eabi links arm-none-eabi-gcc -specs=nosys.specs
@@ -213,9 +218,7 @@ else
 fi
 
 echo "kolk: installing for make $1:$missing"
-for machine in i386 s390x; do
-  case $missing in *:$machine*) $as_root dpkg --add-architecture $machine ;; esac
-done
+case $missing in *:i386*) $as_root dpkg --add-architecture i386 ;; esac
 apt="$as_root env DEBIAN_FRONTEND=noninteractive apt-get"
 [ -t 1 ] || apt="$apt -qq -o Dpkg::Use-Pty=0" # on a terminal, apt shows its progress
 $apt update || echo "kolk: apt-get update failed; going on with the lists that are there."
