@@ -61,6 +61,7 @@ need_test() {
   need git command -v git
   need zstd command -v zstd
   need heaptrack command -v heaptrack
+  need mandoc command -v mandoc
   need_abi
 }
 

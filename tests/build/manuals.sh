@@ -1,0 +1,83 @@
+#!/bin/bash
+# The manual pages are written without a mistake of roff, and nothing is missing: each verb, each option and each word of
+# the command's help; each public function, with its prototype and each word of its comment; and each macro with
+# arguments.
+# Usage: manuals.sh LIBRARY, a static one. KOLK is the kolk command; without it only the library's pages are looked at.
+set -euo pipefail
+skip() { echo "SKIP: $1."; exit 77; }
+command -v python3 > /dev/null || skip "there is no python3"
+command -v mandoc > /dev/null || command -v groff > /dev/null || skip "there is neither mandoc nor groff"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+wrong=0
+complain() { echo "$1"; wrong=$((wrong + 1)); }
+
+tools/man.py library "$work/man3"
+mkdir "$work/man1"
+if [ -x "${KOLK:-}" ]; then tools/man.py command "$KOLK" "$work/man1"; else echo "There is no kolk command here: its pages are not looked at."; fi
+
+# A page that leads to another one has nothing else. The date is missing because a page has none.
+mapfile -t pages < <(grep -L '^\.so ' "$work"/man?/*)
+if command -v mandoc > /dev/null; then
+  mandoc -T lint -W warning "${pages[@]}" 2>&1 | grep -v 'WARNING: missing date' > "$work/said" || true
+else
+  echo "There is no mandoc here."
+fi
+if command -v groff > /dev/null; then
+  for page in "${pages[@]}"; do groff -man -ww -z "$page"; done >> "$work/said" 2>&1
+else
+  echo "There is no groff here."
+fi
+[ ! -s "$work/said" ] || complain "$(cat "$work/said")"
+
+# What a reader sees, as words: each word of the help is on the page.
+shown() {
+  if command -v mandoc > /dev/null; then mandoc -T utf8 -O width=1000 "$1"; else groff -man -T utf8 -P -cbou -rLL=1000n "$1"; fi |
+    sed 's/.\x08//g'
+}
+words() { tr -s ' ,\n' '\n' | sed 's/[.;:)]*$//; s/^(//' | sort -u; }
+if [ -x "${KOLK:-}" ]; then
+  verbs=$("$KOLK" --help | sed -n '/^Verbs/,/^$/s/^  \([a-z]*\) .*/\1/p' | grep -v '^help$')
+  [ "$(cd "$work/man1" && ls | sort)" = "$(for verb in '' $verbs; do echo "kolk${verb:+-$verb}.1"; done | sort)" ] ||
+    complain "The verbs are: $verbs, the pages: $(ls "$work/man1")"
+  for verb in '' $verbs; do
+    page=$work/man1/kolk${verb:+-$verb}.1
+    "$KOLK" $verb --help | sed "1s/^[^:]*://; /^Verbs$/d; /^Options/d; /^Exit codes$/d" | words > "$work/help"
+    shown "$page" > "$work/shown"
+    missing=$(words < "$work/shown" | comm -23 "$work/help" -)
+    [ -z "$missing" ] || complain "The page of kolk $verb lacks of its help: $missing"
+    sed -n '/^OPTIONS/,/^EXIT/p' "$work/shown" > "$work/options"
+    for option in $("$KOLK" $verb --help | grep -oE '^ +(-[a-z], )?--[a-z-]+' | grep -oE -- '-[a-z-]+'); do
+      grep -qE "^ +(-[a-z], )?$option(,| |$)" "$work/options" || complain "The page of kolk $verb has no $option."
+    done
+  done
+fi
+
+# The functions are those that the library exports, and those that headers define or declare before their part "Inside".
+for header in include/kolk/*.h; do
+  sed '/^\/\* ---- Inside/,$d' "$header" | "${CC:-cc}" -fpreprocessed -dD -E -P -x c - 2> "$work/said" > "$work/code" || complain "$(cat "$work/said")"
+  grep -v '^#' "$work/code" | grep -oE '\<kolk_[a-z0-9_]*[a-z0-9]\(' | tr -d '(' || true
+  grep -oE '^#define KOLK_[A-Z0-9_]*[A-Z0-9]\(' "$work/code" | grep -oE 'KOLK_[A-Z0-9_]*' | grep -vxE 'KOLK_ALIGNAS|KOLK_STATUS_LIST' || true
+done > "$work/names"
+nm -g --defined-only "$1" | awk 'NF == 3 && $3 ~ /^kolk_/ && $3 !~ /_$/ { print $3 }' >> "$work/names"
+[ "$(sort -u "$work/names" | wc -l)" -gt 150 ] || complain "There are only a few names: $(sort -u "$work/names" | wc -l)"
+for page in "$work"/man3/kolk_{base,budget,bytemap,heap,pool,queue,resource,shared,slotmap,typed}.3; do
+  shown "$page" > "$page.shown"
+  header=include/kolk/$(basename "$page" .3 | cut -c6-).h
+  sed '/^\/\* ---- Inside/,$d' "$header" | awk '/^\/\* /, /\*\/$/ { comment = comment $0 "\n"; next }
+    /^(KOLK_[A-Z]+_|static inline)/ { printf "%s", comment }
+    { comment = "" }' | sed 's|^ *[/*]* *||; s|\*/$||; s/`//g' | words > "$work/comments"
+  missing=$(words < "$page.shown" | comm -23 "$work/comments" -)
+  [ -z "$missing" ] || complain "$(basename "$page") lacks of its comments: $missing"
+done
+while read -r name; do
+  page=$work/man3/$name.3
+  [ -e "$page" ] || { complain "$name has no manual page."; continue; }
+  read -r _ to < "$page"
+  to=$work/$to.shown
+  grep -qsE "^ {7}([a-z][A-Za-z0-9_ ]*[ *])?$name\(.*[,;)]$" "$to" || complain "${to##*/} lacks the prototype of $name."
+done < <(sort -u "$work/names")
+[ "$(cat "$work"/man3/*.3 | grep -c '^\.so ')" = "$(sort -u "$work/names" | wc -l)" ] || complain "There are pages of functions that no header declares."
+
+echo "$(ls "$work/man1" | wc -l) pages of the command, $(grep -L '^\.so ' "$work"/man3/*.3 | wc -l) of headers, for $(sort -u "$work/names" | wc -l) names"
+[ $wrong = 0 ]

@@ -1,0 +1,497 @@
+#!/usr/bin/env python3
+"""Writes the manual pages into FOLDER, which is emptied before.
+
+    command PROGRAM   section 1: kolk, and kolk-VERB for each verb, from the program's --help and the --help of each verb
+    library           section 3: kolk_NAME for each NAME.h of include/kolk, from the header's comments; and for each
+                      function and macro of it a page that leads there
+
+Usage: tools/man.py command PROGRAM FOLDER
+       tools/man.py library FOLDER
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+NOT_PAGES = {"compiler", "kolk"}  # headers without a manual
+WIDTH = 75  # of what a terminal of 80 columns shows unfilled
+
+# ---- roff ----
+
+SPECIAL = {"\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", "^": "\\(ha", "~": "\\(ti"}
+
+
+def roff(text):
+    return "".join(SPECIAL.get(letter, letter) for letter in text)
+
+
+def line(text):
+    """A line of text, which must not begin as a request."""
+    return ("\\&" if text.startswith(".") else "") + roff(text)
+
+
+def paragraph(text):
+    """A line in which words in backquotes are bold."""
+    return re.sub(r"\\\(ga(\S(?:.*?\S)?)\\\(ga", r"\\fB\1\\fP", line(text))
+
+
+def bold(text):
+    return f"\\fB{roff(text)}\\fP"
+
+
+def title(name, section, version):
+    return [f'.TH {roff(name)} {section} "" "{version}" "{version}"', ".nh", ".ad l"]
+
+
+def heading(text):
+    return [f'.SH "{roff(text)}"']
+
+
+def code(lines):
+    """Lines shown as they are."""
+    return [".PP", ".RS 4", ".EX", *map(line, textwrap.dedent("\n".join(lines)).split("\n")), ".EE", ".nh", ".RE"]
+
+
+def terms(pairs):
+    """A list of terms, in roff, and of the lines of roff that explain them: paragraphs."""
+    out = []
+    for term, lines in pairs:
+        first, *more = lines[lines[:1] == [".PP"]:] or ["\\&"]
+        out += [".TP", term, first, *([".RS", *more, ".RE"] if more else [])]
+    return out
+
+
+# ---- texts: what plain lines of a help or a comment mean ----
+
+FACT = re.compile(r"(?=.{9} \S)[A-Z][a-z]+  +")  # begins the facts of a header: a word, and a text from the tenth column on
+FACTS = re.compile(r"(?P<words>[A-Z][a-z]+(?:, [A-Z][a-z]+)*)(?:  +|(?<=.{9}) )(?=\S)")
+TERM = re.compile(r"(?:\S.*?\S|\S)   +(?=\S)")
+
+
+def indent(text):
+    return len(text) - len(text.lstrip())
+
+
+def parts(lines):
+    """Splits at empty lines and where indented lines begin or end."""
+    part = []
+    for text in [*lines, ""]:
+        if part and (not text or (indent(text) >= 2) != (indent(part[0]) >= 2)):
+            yield part
+            part = []
+        if text:
+            part.append(text)
+
+
+def table(part):
+    """If these indented lines are a table of terms, returns its rows, each a term and lines; otherwise None."""
+    base = indent(part[0])
+    columns = {match.end() for text in part if indent(text) == base and (match := TERM.match(text[base:]))}
+    if not columns:  # a term with its text in the lines below, far to the right
+        columns = {indent(text) - base for text in part if indent(text) != base} - set(range(16))
+    if len(columns) != 1 or any("//" in text or text.endswith(("{", "}")) for text in part):
+        return None
+    column, rows = base + columns.pop(), []
+    for text in part:
+        if indent(text) == base:
+            term, rest = text[base:column].rstrip(), text[column:]
+            has_text = TERM.match(text[base:]) or " " not in term and text[column - 1] == " "
+            rows.append((term, [rest]) if has_text else (text.strip(), []))
+        elif indent(text) >= column:
+            rows[-1][1].append(text[column:])
+        else:
+            return None
+    return rows
+
+
+def prose(lines):
+    """Paragraphs, with indented lines as tables or as code; and the facts of a header, if they are among the lines."""
+    at = next((at for at, text in enumerate(lines) if FACT.match(text)), len(lines))
+    out = []
+    for part in parts(lines[:at]):
+        rows = table(part) if indent(part[0]) >= 2 else None
+        if rows:
+            out += terms((bold(term), prose(text)) for term, text in rows)
+        elif indent(part[0]) >= 2:
+            out += code(part)
+        else:
+            out += [".PP", paragraph(" ".join(part))]
+    rows = []
+    for text in lines[at:]:
+        match = FACTS.match(text)
+        if match:
+            rows.append((bold(match["words"]), [text[match.end():]]))
+        elif text and indent(text) == 0:
+            rows.append((None, [text]))
+        else:
+            rows[-1][1].append(text[10:])
+    for term, text in rows:
+        out += terms([(term, prose(text))]) if term else prose(text)
+    return out
+
+
+# ---- section 1 ----
+
+OPTION = re.compile(r"  (?:-(?P<letter>\w), |    )--(?P<name>[a-z-]+)(?: (?P<argument>\S+))?  +(?P<help>\S.*)")
+ROW = re.compile(r"  (?P<term>\S+)  +(?P<text>\S.*)")
+
+
+class Help:
+    """What `kolk --help` or `kolk VERB --help` prints: the rows of each heading, as matches, and the text below."""
+
+    def __init__(self, program, *verb):
+        shown = subprocess.run([program, *verb, "--help"], check=True, capture_output=True, text=True).stdout
+        first, self.synopsis, *rest = shown.rstrip("\n").split("\n\n")
+        self.about = first.split(": ", 1)[1]
+        self.synopsis = self.synopsis.split("\n", 1)[0].strip()
+        self.rows = {}
+        while rest and (match := re.match(r"([A-Z][a-z ]+)\n  ", rest[0])):
+            lines = rest.pop(0).split("\n")[1:]
+            row = OPTION if match[1].startswith("Options") else ROW
+            self.rows[match[1]] = [row.fullmatch(text) or sys.exit(f"tools/man.py: not a row: {text}") for text in lines]
+        self.text = "\n\n".join(rest).split("\n") if rest else []
+
+
+def words(text):
+    """A synopsis: what is in capitals is to be replaced."""
+    return re.sub(r"[a-z-]+|[A-Z]+", lambda word: f"\\f{'I' if word[0].isupper() else 'B'}{roff(word[0])}\\fP", text)
+
+
+def options(rows):
+    def term(row):
+        names = ([f"-{row['letter']}"] if row["letter"] else []) + [f"--{row['name']}"]
+        argument = f" \\fI{roff(row['argument'])}\\fP" if row["argument"] else ""
+        return ", ".join(map(bold, names)) + argument
+
+    return terms((term(row), [line(row["help"])]) for row in rows)
+
+
+def see_also(pages):
+    return [*heading("SEE ALSO"), ",\n".join(f"{bold(name)}({section})" for name, section in pages)]
+
+
+def command(program, folder):
+    version = subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout.strip()
+    general = Help(program)
+    verbs = [row["term"] for row in general.rows["Verbs"] if row["term"] != "help"]
+    common = general.rows["Options of every verb"]
+    codes = terms((bold(row["term"]), [line(row["text"])]) for row in general.rows["Exit codes"])
+
+    def page(name, help_, *body):
+        write(folder, name, 1, [
+            *title(name, 1, version),
+            *heading("NAME"), f"{roff(name)} \\- {roff(help_.about)}",
+            *heading("SYNOPSIS"), words(help_.synopsis), *body])
+
+    page("kolk", general,
+         *heading("DESCRIPTION"), "Each verb has a manual page of its own, and prints its options with \\fB\\-\\-help\\fP.",
+         *terms((bold(row["term"]), [line(row["text"])]) for row in general.rows["Verbs"]),
+         *heading("OPTIONS"), "Every verb has these options:", *options(common),
+         *heading("EXIT STATUS"), *codes,
+         *see_also([(f"kolk-{verb}", 1) for verb in verbs] + [(f"kolk_{name}", 3) for name in headers()]))
+    for verb in verbs:
+        help_ = Help(program, verb)
+        text = " ".join(help_.text)
+        mentioned = [other for other in verbs if other != verb and re.search(rf"\bkolk {other}\b", text)]
+        page(f"kolk-{verb}", help_,
+             *heading("DESCRIPTION"), *(prose(help_.text) or [f"It {roff(help_.about)}."]),
+             *heading("OPTIONS"), *options(help_.rows.get("Options", []) + common),
+             *heading("EXIT STATUS"), "Unless the description states otherwise:", *codes,
+             *see_also([("kolk", 1)] + [(f"kolk-{other}", 1) for other in mentioned]
+                       + ([("kolk_base", 3)] if "KOLK_" in text + str(help_.rows) else [])))
+
+
+# ---- section 3: headers ----
+
+# What comes before a function for the compiler's sake, and what follows a member of a descriptor.
+MACHINERY = re.compile(r"\bKOLK_\w+_\b(\([0-9, ]*\))?|\bKOLK_ALIGNAS\([^)]*\)|^\s*(extern|(static )?inline)\b", re.MULTILINE)
+COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+SECTION = re.compile(r"/\* ---- (.*?) -+(?: \*/|\n \*(?=\n))")
+MACRO = re.compile(r"#define (KOLK_\w*[A-Z0-9])(\([^)]*\))?(?!\w)((?:[^\n]*\\\n)*[^\n]*)")
+STATUS = re.compile(r'X\((KOLK_\w+), (\d+),\s*(?:\\\n\s*)?"(.*?)"\)')
+AGGREGATE = re.compile(r"\s*(?:typedef\s+)?(?:struct|union|enum)\b[^;{}()]*\{")
+
+
+def headers():
+    names = sorted(name[:-2] for name in os.listdir(os.path.join(TOP, "include/kolk")) if name.endswith(".h"))
+    return [name for name in names if name not in NOT_PAGES]
+
+
+def for_c(text):
+    """Leaves out what is only for C++."""
+    lines, depth, inside = [], 0, 0  # inside: the depth of the condition whose first branch is for C++
+    for text_ in text.split("\n"):
+        if text_.startswith("#if"):
+            depth += 1
+            if not inside and re.match(r"#if(def| defined\()? ?__cplusplus", text_):
+                inside = depth
+                continue
+        if inside == depth and text_.startswith(("#el", "#endif")):
+            inside = 0
+            depth -= text_.startswith("#endif")
+            continue
+        depth -= text_.startswith("#endif")
+        if not inside:
+            lines.append(text_)
+    return "\n".join(lines)
+
+
+def comment_lines(comment):
+    """The text of a comment, without what makes it one."""
+    lines = re.sub(r"^/\*+ ?|\s*\*/$", "", comment).split("\n")
+    return [lines[0].rstrip(), *(re.sub(r"^\s*\* ?", "", text).rstrip() for text in lines[1:])]
+
+
+def one_line(text):
+    return " ".join(MACHINERY.sub(" ", COMMENT.sub(" ", text)).split())
+
+
+class Declaration:
+    """A function, a macro or a type, and the comments behind it."""
+
+    def __init__(self, text, name, kind):
+        self.text, self.name, self.kind, self.remarks = text, name, kind, []
+
+
+class Item:
+    """A comment, and the declarations that follow without an empty line between them."""
+
+    def __init__(self, comment=None):
+        self.comment, self.declarations, self.hidden = comment, [], False
+
+
+def end_of_declaration(text, at):
+    """Behind its semicolon or, for a function with a body, behind the brace."""
+    depth = 0
+    has_body = re.compile(r"[^{;]*\)\s*\{").match(text, at)
+    while True:
+        if text.startswith("/*", at):
+            at = text.index("*/", at) + 2
+            continue
+        letter = text[at]
+        depth += (letter in "({") - (letter in ")}")
+        at += 1
+        if depth == 0 and (letter == ";" or letter == "}" and has_body):
+            return at
+
+
+def declare(text):
+    plain = one_line(text)
+    aggregate = AGGREGATE.match(plain)
+    if aggregate:
+        match = re.search(r"(?:struct|union|enum) (\w+) \{", plain) or re.search(r"\} (\w+);$", plain)
+        return Declaration(text, match[1] if match else "", "aggregate")
+    function = re.search(r"(\w+)\(", plain)
+    if function and not plain.startswith("typedef"):
+        body = plain.find("{")
+        return Declaration(plain if body < 0 else plain[:body].rstrip() + ";", function[1], "function")
+    if re.fullmatch(r"typedef struct (\w+) \1;", plain):
+        return Declaration(plain, "_", "forward")
+    match = re.search(r"(\w+)( =.*)?;$", plain)
+    return Declaration(plain, match[1], "other")
+
+
+def sections(header):
+    """Reads a header: its first comment, and (title, comment, items) for each section before its part Inside."""
+    head, rest = header.split("*/", 1)
+    rest = for_c(rest)
+    found, seen = [("Definitions", None, [])], set()
+    item, at = None, 0
+    while at < len(rest):
+        space = re.compile(r"\s*").match(rest, at)
+        at, lines = space.end(), space[0].count("\n")
+        if at == len(rest):
+            break
+        if lines > 1:
+            item = None
+        if rest.startswith("/*", at):
+            comment = COMMENT.match(rest, at)[0]
+            at += len(comment)
+            section = SECTION.match(comment)
+            if section and section[1] == "Inside":
+                break
+            if section:
+                more = comment[section.end():]
+                found.append((section[1], "/*" + more if more else None, []))
+                item = None
+            elif "clang-format" in comment:
+                pass
+            elif item and item.declarations and lines == 0:
+                item.declarations[-1].remarks.append(comment)
+            else:
+                item = Item(comment)
+                found[-1][2].append(item)
+            continue
+        if rest[at] == "#":
+            text = re.compile(r"(?:[^\n]*\\\n)*[^\n]*").match(rest, at)[0]
+            at += len(text)
+            macro = MACRO.match(text)
+            if not macro or macro[1].endswith("_H"):
+                if item and text.startswith("#define"):
+                    item.hidden = True
+                continue
+            declaration = Declaration(text, macro[1], "macro" if macro[2] else "constant")
+            declaration.remarks = COMMENT.findall(text.split("\n")[0])
+            declaration.text = f"{macro[1]}{macro[2]}" if macro[2] else one_line(text)
+            if macro[1] == "KOLK_STATUS_LIST":
+                declaration.text, declaration.kind = text, "statuses"
+        else:
+            end = end_of_declaration(rest, at)
+            declaration = declare(rest[at:end])
+            at = end
+        if item is None:
+            item = Item()
+            found[-1][2].append(item)
+        if declaration.name.endswith("_") or declaration.name in seen:
+            item.hidden = True
+        else:
+            seen.add(declaration.name)
+            item.declarations.append(declaration)
+    return comment_lines(head + "*/"), found
+
+
+# ---- section 3: pages ----
+
+
+def prototype(text):
+    """A function in lines of at most WIDTH columns."""
+    if len(text) <= WIDTH:
+        return [text]
+    begin = text.index("(") + 1
+    first, *more = re.split(r"(?<=,) ", text[begin:])
+    lines = [text[:begin] + first]
+    for part in more:
+        if len(f"{lines[-1]} {part}") <= WIDTH:
+            lines[-1] += f" {part}"
+        else:
+            lines.append(" " * min(begin, 40) + part)
+    return lines
+
+
+def members(text):
+    """The members of a struct or the enumerators of an enum, each with the lines of the comments before it and behind."""
+    body = re.sub(r"^#.*", "", text[text.index("{") + 1:text.rindex("}")], flags=re.MULTILINE)
+    between = "," if re.match(r"(typedef )?enum", text) else ";"
+    found, before, at = [], [], 0
+    depth, word, newline = 0, "", True
+    while at < len(body):
+        if body.startswith("/*", at):
+            comment = COMMENT.match(body, at)[0]
+            at += len(comment)
+            if word.strip() and re.match(r"\s*(\n|$)", body[at:]) and depth == 0:  # behind the last enumerator
+                found.append((one_line(word), before, comment_lines(comment)))
+                before, word = [], ""
+            elif found and not newline and not word.strip():
+                found[-1][2].extend(comment_lines(comment))
+            else:
+                before += [""] * bool(before) + comment_lines(comment)
+            continue
+        letter = body[at]
+        at += 1
+        depth += (letter in "({[") - (letter in ")}]")
+        if depth == 0 and letter == between:
+            found.append((one_line(word) + letter.strip(","), before, []))
+            before, word, newline = [], "", False
+        elif letter == "\n" and not word.strip():
+            newline = True
+        else:
+            word += letter
+    if word.strip():
+        found.append((one_line(word), before, []))
+    return [member for member in found if not re.search(r"\w_;$|^KOLK_\w+\(", member[0])]
+
+
+def aggregate(declaration, opaque):
+    kind = re.match(r"(?:typedef )?(\w+)", declaration.text)[1]
+    out = [".PP", bold(f"{kind} {declaration.name}".strip())]
+    if opaque:
+        return out
+    out += [".RS 4", ".PD 0"]
+    for name, before, behind in members(declaration.text):
+        if before and behind:  # it begins a group of members
+            out += prose(before)
+        lines = behind or before
+        out += terms([(bold(name), prose(lines))]) if lines else [".PP", bold(name)]
+    return out + [".PD", ".RE"]
+
+
+def render(item, opaque):
+    if item.hidden and not item.declarations:
+        return []
+    comment = prose(comment_lines(item.comment)) if item.comment else []
+    called = [one for one in item.declarations if one.kind in ("function", "macro", "constant", "other")]
+    out = []
+    for declaration in called:
+        remarks = [text for remark in declaration.remarks for text in prose(comment_lines(remark))]
+        lines = prototype(declaration.text)
+        first = [".PP"] if out[-1:] != [".fi"] else []
+        if out[-1:] == [".fi"]:
+            out.pop()
+        out += [*first, *([".nf"] if first else []), *map(bold, lines), ".fi"]
+        if remarks:
+            out += [".RS 4", *remarks[1:], ".RE"]
+    if called and comment:
+        out += [".RS 4", *comment[comment[0] == ".PP":], ".RE"]
+    else:
+        out += comment
+    for declaration in item.declarations:
+        if declaration.kind == "aggregate":
+            out += aggregate(declaration, opaque)
+        elif declaration.kind == "statuses":
+            out += terms((f"{bold(name)} ({number})", [line(sentence)])
+                         for name, number, sentence in STATUS.findall(re.sub(r" *\\\n *", " ", declaration.text)))
+    return out
+
+
+def library(folder):
+    with open(os.path.join(TOP, "VERSION"), encoding="utf-8") as file:
+        version = f"kolk {file.read().strip()}"
+    for name in headers():
+        with open(os.path.join(TOP, f"include/kolk/{name}.h"), encoding="utf-8") as file:
+            head, found = sections(file.read())
+        at = head.index("") if "" in head else len(head)
+        first = " ".join(head[:at]).split(": ", 1)[1]
+        about, _, more = re.sub(r"\.$", "", first).partition(". ")
+        page = f"kolk_{name}"
+        body = [
+            *title(page, 3, version),
+            *heading("NAME"), f"{page} \\- {roff(about)}",
+            *heading("LIBRARY"), "kolk (libkolk, \\-lkolk)",
+            *heading("SYNOPSIS"), ".nf", bold("#include <kolk/kolk.h>"), ".fi",
+            *heading("DESCRIPTION"), *prose(([more + "."] if more else []) + head[at + 1 if not more else at:])]
+        for section, comment, items in found:
+            title_, _, remark = section.partition(": ")
+            text = prose([remark[0].upper() + remark[1:] + "."]) if remark else []
+            text += prose(comment_lines(comment)) if comment else []
+            for item in items:
+                text += render(item, "read no field" in remark)
+            if text:
+                body += [*heading(title_), *text]
+            for item in items:
+                for declaration in item.declarations:
+                    if declaration.kind in ("function", "macro"):
+                        write(folder, declaration.name, 3, [f".so man3/{page}.3"])
+        write(folder, page, 3, body + see_also([("kolk", 1)] + [(f"kolk_{other}", 3) for other in headers() if other != name]))
+
+
+def write(folder, name, section, lines):
+    text = re.sub(r"^(\.(?:SH|RS)\b.*\n)\.PP\n", r"\1", "\n".join(lines) + "\n", flags=re.MULTILINE)
+    with open(os.path.join(folder, f"{name}.{section}"), "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def main():
+    what, arguments = (sys.argv[1], sys.argv[2:]) if len(sys.argv) > 1 else ("", [])
+    if (what, len(arguments)) not in (("command", 2), ("library", 1)):
+        sys.exit(re.search(r"Usage: (.*)", __doc__, re.DOTALL)[0].strip())
+    shutil.rmtree(arguments[-1], ignore_errors=True)
+    os.makedirs(arguments[-1])
+    {"command": command, "library": library}[what](*arguments)
+
+
+if __name__ == "__main__":
+    main()
