@@ -15,6 +15,7 @@ case $1 in
     what="the library"
     if grep -q '/bin/kolk$' "$list"; then what="$what, the kolk command"; fi
     if grep -q '/man3/' "$list"; then what="$what, manual pages"; fi
+    if grep -q '/completion' "$list"; then what="$what, completion for shells"; fi
     echo "kolk $(cat VERSION) is below $root: $what; make uninstall takes it away again"
     ;;
   uninstall)

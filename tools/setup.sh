@@ -62,6 +62,8 @@ need_test() {
   need zstd command -v zstd
   need heaptrack command -v heaptrack
   need mandoc command -v mandoc
+  need zsh command -v zsh
+  need fish command -v fish
   need_abi
 }
 

@@ -212,6 +212,9 @@ make_install() {
     fi
     if [[ -e $build/man1 ]]; then
       grep -q 'says what works on this machine' "$DESTDIR$work/a prefix/share/man/man1/kolk-doctor.1" || fail "A verb has no manual page."
+      for file in bash-completion/completions/kolk zsh/site-functions/_kolk fish/vendor_completions.d/kolk.fish; do
+        [[ -s "$DESTDIR$work/a prefix/share/$file" ]] || fail "$file is not installed."
+      done
     fi
     make -C "$tree" uninstall PREFIX="$work/a prefix"
     [[ $(cd "$DESTDIR$work/a prefix" && find . -mindepth 1) == "./of somebody else" ]] ||
