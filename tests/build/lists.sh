@@ -31,7 +31,7 @@ members=$(basename -as .h include/kolk/*.h | grep -vxE 'base|budget|compiler|kol
 
 list='tests/build/lists.sh: $lists'
 listed=$(for file in $lists; do basename "${file%/*}"; done | sort)
-there=$(echo "$folders" | grep -vxE 'base|core|diag|os')
+there=$(echo "$folders" | grep -vxE 'base|core|diag|ffi|os')
 compare
 
 list='ARCHITECTURE.md: Floors'
