@@ -3,10 +3,10 @@
 
     command PROGRAM   section 1: kolk, and kolk-VERB for each verb, from the program's --help and the --help of each verb
     library           section 3: kolk_NAME for each NAME.h of include/kolk, from the header's comments; and for each
-                      function and macro of it a page that leads there
+                      function and macro of it a page that leads there; or the same for an adapter's HEADER
 
 Usage: tools/man.py command PROGRAM FOLDER
-       tools/man.py library FOLDER
+       tools/man.py library FOLDER [HEADER]
 """
 
 import os
@@ -208,7 +208,7 @@ def command(program, folder):
 # ---- section 3: headers ----
 
 # What comes before a function for the compiler's sake, and what follows a member of a descriptor.
-MACHINERY = re.compile(r"\bKOLK_\w+_\b(\([0-9, ]*\))?|\bKOLK_ALIGNAS\([^)]*\)|^\s*(extern|(static )?inline)\b", re.MULTILINE)
+MACHINERY = re.compile(r"\bKOLK_(\w+_|\w*INLINE)\b(\([0-9, ]*\))?|\bKOLK_ALIGNAS\([^)]*\)|^\s*(extern|(static )?inline)\b", re.MULTILINE)
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 SECTION = re.compile(r"/\* ---- (.*?) -+(?: \*/|\n \*(?=\n))")
 MACRO = re.compile(r"#define (KOLK_\w*[A-Z0-9])(\([^)]*\))?(?!\w)((?:[^\n]*\\\n)*[^\n]*)")
@@ -298,7 +298,7 @@ def declare(text):
 def sections(header):
     """Reads a header: its first comment, and (title, comment, items) for each section before its part Inside."""
     head, rest = header.split("*/", 1)
-    rest = for_c(rest)
+    rest = re.sub(r"^KOLK_[A-Z_]+_\n", "", for_c(rest), flags=re.MULTILINE)
     found, seen = [("Definitions", None, [])], set()
     item, at = None, 0
     while at < len(rest):
@@ -312,7 +312,7 @@ def sections(header):
             comment = COMMENT.match(rest, at)[0]
             at += len(comment)
             section = SECTION.match(comment)
-            if section and section[1] == "Inside":
+            if section and section[1].startswith("Inside"):
                 break
             if section:
                 more = comment[section.end():]
@@ -330,13 +330,13 @@ def sections(header):
             text = re.compile(r"(?:[^\n]*\\\n)*[^\n]*").match(rest, at)[0]
             at += len(text)
             macro = MACRO.match(text)
-            if not macro or macro[1].endswith("_H"):
+            if not macro or macro[1].endswith(("_H", "INLINE")):
                 if item and text.startswith("#define"):
                     item.hidden = True
                 continue
             declaration = Declaration(text, macro[1], "macro" if macro[2] else "constant")
             declaration.remarks = COMMENT.findall(text.split("\n")[0])
-            declaration.text = f"{macro[1]}{macro[2]}" if macro[2] else one_line(text)
+            declaration.text = f"{macro[1]}{macro[2] or ''}" if macro[2] or MACHINERY.search(text) else one_line(text)
             if macro[1] == "KOLK_STATUS_LIST":
                 declaration.text, declaration.kind = text, "statuses"
         else:
@@ -447,11 +447,13 @@ def render(item, opaque):
     return out
 
 
-def library(folder):
+def library(folder, *adapters):
     with open(os.path.join(TOP, "VERSION"), encoding="utf-8") as file:
         version = f"kolk {file.read().strip()}"
-    for name in headers():
-        with open(os.path.join(TOP, f"include/kolk/{name}.h"), encoding="utf-8") as file:
+    for path in adapters or [os.path.join(TOP, f"include/kolk/{name}.h") for name in headers()]:
+        name = os.path.basename(path)[:-2]
+        part, include = (f"kolk-{name}", name) if adapters else ("kolk", "kolk")
+        with open(path, encoding="utf-8") as file:
             head, found = sections(file.read())
         at = head.index("") if "" in head else len(head)
         first = " ".join(head[:at]).split(": ", 1)[1]
@@ -460,8 +462,8 @@ def library(folder):
         body = [
             *title(page, 3, version),
             *heading("NAME"), f"{page} \\- {roff(about)}",
-            *heading("LIBRARY"), "kolk (libkolk, \\-lkolk)",
-            *heading("SYNOPSIS"), ".nf", bold("#include <kolk/kolk.h>"), ".fi",
+            *heading("LIBRARY"), roff(f"{part} (lib{part}, -l{part})"),
+            *heading("SYNOPSIS"), ".nf", bold(f"#include <kolk/{include}.h>"), ".fi",
             *heading("DESCRIPTION"), *prose(([more + "."] if more else []) + head[at + 1 if not more else at:])]
         for section, comment, items in found:
             title_, _, remark = section.partition(": ")
@@ -486,10 +488,11 @@ def write(folder, name, section, lines):
 
 def main():
     what, arguments = (sys.argv[1], sys.argv[2:]) if len(sys.argv) > 1 else ("", [])
-    if (what, len(arguments)) not in (("command", 2), ("library", 1)):
+    if (what, len(arguments)) not in (("command", 2), ("library", 1), ("library", 2)):
         sys.exit(re.search(r"Usage: (.*)", __doc__, re.DOTALL)[0].strip())
-    shutil.rmtree(arguments[-1], ignore_errors=True)
-    os.makedirs(arguments[-1])
+    folder = arguments[what == "command"]
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
     {"command": command, "library": library}[what](*arguments)
 
 

@@ -13,6 +13,10 @@ wrong=0
 complain() { echo "$1"; wrong=$((wrong + 1)); }
 
 tools/man.py library "$work/man3"
+for header in adapters/*/kolk/*.h; do
+  tools/man.py library "$work/adapter" "$header"
+  mv "$work/adapter"/* "$work/man3"
+done
 mkdir "$work/man1"
 if [ -x "${KOLK:-}" ]; then tools/man.py command "$KOLK" "$work/man1"; else echo "There is no kolk command here: its pages are not looked at."; fi
 
@@ -54,18 +58,18 @@ if [ -x "${KOLK:-}" ]; then
 fi
 
 # The functions are those that the library exports, and those that headers define or declare before their part "Inside".
-for header in include/kolk/*.h; do
+for header in include/kolk/*.h adapters/*/kolk/*.h; do
   sed '/^\/\* ---- Inside/,$d' "$header" | "${CC:-cc}" -fpreprocessed -dD -E -P -x c - 2> "$work/said" > "$work/code" || complain "$(cat "$work/said")"
   grep -v '^#' "$work/code" | grep -oE '\<kolk_[a-z0-9_]*[a-z0-9]\(' | tr -d '(' || true
   grep -oE '^#define KOLK_[A-Z0-9_]*[A-Z0-9]\(' "$work/code" | grep -oE 'KOLK_[A-Z0-9_]*' | grep -vxE 'KOLK_ALIGNAS|KOLK_STATUS_LIST' || true
 done > "$work/names"
 nm -g --defined-only "$1" | awk 'NF == 3 && $3 ~ /^kolk_/ && $3 !~ /_$/ { print $3 }' >> "$work/names"
 [ "$(sort -u "$work/names" | wc -l)" -gt 150 ] || complain "There are only a few names: $(sort -u "$work/names" | wc -l)"
-for page in "$work"/man3/kolk_{base,budget,bytemap,heap,pool,queue,resource,shared,slotmap,typed}.3; do
+for header in $(ls include/kolk/*.h adapters/*/kolk/*.h | grep -vE '/(kolk|compiler)\.h'); do
+  page=$work/man3/kolk_$(basename "$header" .h).3
   shown "$page" > "$page.shown"
-  header=include/kolk/$(basename "$page" .3 | cut -c6-).h
   sed '/^\/\* ---- Inside/,$d' "$header" | awk '/^\/\* /, /\*\/$/ { comment = comment $0 "\n"; next }
-    /^(KOLK_[A-Z]+_|static inline)/ { printf "%s", comment }
+    /^(KOLK_[A-Z]+_|KOLK_BASE_INLINE|static inline)/ { printf "%s", comment }
     { comment = "" }' | sed 's|^ *[/*]* *||; s|\*/$||; s/`//g' | words > "$work/comments"
   missing=$(words < "$page.shown" | comm -23 "$work/comments" -)
   [ -z "$missing" ] || complain "$(basename "$page") lacks of its comments: $missing"
