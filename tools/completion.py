@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the completion of the kolk command for three shells, made from the program's --help and the --help of each verb:
+"""Writes the completion of the kolk command for three shells, made from the program's --help and that of each verb:
 FOLDER/kolk for bash, FOLDER/_kolk for zsh, FOLDER/kolk.fish for fish.
 
 Usage: tools/completion.py PROGRAM FOLDER
@@ -103,10 +103,11 @@ def bash(verbs, common):
             return "list=$(ps -e -o pid=)"
         return f'list="{" ".join(value.words)}"'
 
-    for verb, option in [(None, option) for option in common] + [(verb, option) for verb in verbs for option in verb.options]:
-        if option.value:
-            before = f'"{verb.name} ' if verb else '*" '
-            patterns.setdefault(what(option.value), []).append(" | ".join(f'{before}{word}"' for word in option.words))
+    for before, its in [('*" ', common)] + [(f'"{verb.name} ', verb.options) for verb in verbs]:
+        for option in its:
+            if option.value:
+                pattern = " | ".join(f'{before}{word}"' for word in option.words)
+                patterns.setdefault(what(option.value), []).append(pattern)
     values = ["      " + " | \\\n        ".join(which) + f") {action} ;;" for action, which in patterns.items()]
     for verb in verbs:
         listed = " ".join(word for option in [*verb.options, *common] for word in option.words)
@@ -133,7 +134,8 @@ verbs=(
 common=(
 @common@
 )
-_arguments -C '(- *)'{-h,--help}'[print the help]' '(- *)--version[print the version]' '1: :->verb' '*:: :->rest' && ret=0
+_arguments -C '(- *)'{-h,--help}'[print the help]' '(- *)--version[print the version]' \\
+  '1: :->verb' '*:: :->rest' && ret=0
 case $state in
   verb) _describe -t verbs verb verbs && ret=0 ;;
   rest)
@@ -172,10 +174,11 @@ def zsh(verbs, common):
             specs += ["'(-)1:program:_command_names -e'", "'*::argument:_normal'"]
         elif verb.argument:
             specs += [quoted(f"1:{verb.argument.name}:{action(verb.argument)}")]
-        cases += [f"      {verb.name})", *(f"        {'_arguments -s -S $common' if not at else '  '} {text} \\"
-                                           for at, text in enumerate(specs or [""])), "          && ret=0", "        ;;"]
+        lines = ["_arguments -s -S $common", *(f"  {text}" for text in specs), "  && ret=0"]
+        cases += [f"      {verb.name})", " \\\n".join(f"        {text}" for text in lines), "        ;;"]
     text = ZSH.replace("@verbs@", "\n".join("  " + quoted(f"{verb.name}:{verb.about}") for verb in verbs))
-    return text.replace("@common@", "\n".join("  " + spec(option) for option in common)).replace("@cases@", "\n".join(cases))
+    text = text.replace("@common@", "\n".join("  " + spec(option) for option in common))
+    return text.replace("@cases@", "\n".join(cases))
 
 
 # ---- fish ----
@@ -192,10 +195,13 @@ def fish(verbs, common):
             return "-F"
         if value.several:
             return "-a " + literal("(__fish_complete_list , 'string split \" \" \"" + " ".join(value.words) + "\"')")
-        words = {"PROCESS": "(__fish_complete_pids)", "PROGRAM": "(__fish_complete_subcommand --fcs-skip=2)"}.get(value.name)
-        if value.name in FOLDERS:
+        words = " ".join(value.words)
+        if value.name == "PROCESS":
+            words = "(__fish_complete_pids)"
+        elif value.name == "PROGRAM":
+            words = "(__fish_complete_subcommand --fcs-skip=2)"
+        elif value.name in FOLDERS:
             words = "(__fish_complete_directories)"
-        words = words or " ".join(value.words)
         return f"-a {literal(words)}" if words else ""
 
     def option_line(condition, option):
@@ -208,7 +214,8 @@ def fish(verbs, common):
     out.append("complete -c kolk -n __fish_use_subcommand -a help -d 'print the help'")
     out.append("complete -c kolk -n __fish_use_subcommand -s h -l help -d 'print the help'")
     out.append("complete -c kolk -n __fish_use_subcommand -l version -d 'print the version'")
-    out.append(f"complete -c kolk -n '__fish_seen_subcommand_from help' -a {literal(' '.join(verb.name for verb in verbs))}")
+    names = literal(" ".join(verb.name for verb in verbs))
+    out.append(f"complete -c kolk -n '__fish_seen_subcommand_from help' -a {names}")
     for verb in verbs:
         condition = f"__fish_seen_subcommand_from {verb.name}"
         for option in verb.options:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the manual pages into FOLDER, which is emptied before.
 
-    command PROGRAM   section 1: kolk, and kolk-VERB for each verb, from the program's --help and the --help of each verb
+    command PROGRAM   section 1: kolk, and kolk-VERB for each verb, from the program's --help and that of each verb
     library           section 3: kolk_NAME for each NAME.h of include/kolk, from the header's comments; and for each
                       function and macro of it a page that leads there; or the same for an adapter's HEADER
 
@@ -67,7 +67,8 @@ def terms(pairs):
 
 # ---- texts: what plain lines of a help or a comment mean ----
 
-FACT = re.compile(r"(?=.{9} \S)[A-Z][a-z]+  +")  # begins the facts of a header: a word, and a text from the tenth column on
+# The facts of a header: each is a word or a few, and a text from the tenth column on. FACT is how they begin.
+FACT = re.compile(r"(?=.{9} \S)[A-Z][a-z]+  +")
 FACTS = re.compile(r"(?P<words>[A-Z][a-z]+(?:, [A-Z][a-z]+)*)(?:  +|(?<=.{9}) )(?=\S)")
 TERM = re.compile(r"(?:\S.*?\S|\S)   +(?=\S)")
 
@@ -140,6 +141,10 @@ OPTION = re.compile(r"  (?:-(?P<letter>\w), |    )--(?P<name>[a-z-]+)(?: (?P<arg
 ROW = re.compile(r"  (?P<term>\S+)  +(?P<text>\S.*)")
 
 
+def fail(sentence):
+    sys.exit(f"tools/man.py: {sentence}")
+
+
 class Help:
     """What `kolk --help` or `kolk VERB --help` prints: the rows of each heading, as matches, and the text below."""
 
@@ -152,7 +157,7 @@ class Help:
         while rest and (match := re.match(r"([A-Z][a-z ]+)\n  ", rest[0])):
             lines = rest.pop(0).split("\n")[1:]
             row = OPTION if match[1].startswith("Options") else ROW
-            self.rows[match[1]] = [row.fullmatch(text) or sys.exit(f"tools/man.py: not a row: {text}") for text in lines]
+            self.rows[match[1]] = [row.fullmatch(text) or fail(f"this is no row: {text}") for text in lines]
         self.text = "\n\n".join(rest).split("\n") if rest else []
 
 
@@ -188,7 +193,7 @@ def command(program, folder):
             *heading("SYNOPSIS"), words(help_.synopsis), *body])
 
     page("kolk", general,
-         *heading("DESCRIPTION"), "Each verb has a manual page of its own, and prints its options with \\fB\\-\\-help\\fP.",
+         *heading("DESCRIPTION"), f"Each verb has a manual page of its own, and prints its options with {bold('--help')}.",
          *terms((bold(row["term"]), [line(row["text"])]) for row in general.rows["Verbs"]),
          *heading("OPTIONS"), "Every verb has these options:", *options(common),
          *heading("EXIT STATUS"), *codes,
@@ -208,11 +213,16 @@ def command(program, folder):
 # ---- section 3: headers ----
 
 # What comes before a function for the compiler's sake, and what follows a member of a descriptor.
-MACHINERY = re.compile(r"\bKOLK_(\w+_|\w*INLINE)\b(\([0-9, ]*\))?|\bKOLK_ALIGNAS\([^)]*\)|^\s*(extern|(static )?inline)\b", re.MULTILINE)
+MACHINERY = re.compile(
+    r"\bKOLK_(\w+_|\w*INLINE)\b(\([0-9, ]*\))?|\bKOLK_ALIGNAS\([^)]*\)|^\s*(extern|(static )?inline)\b", re.MULTILINE)
+ALONE = re.compile(r"KOLK_[A-Z_]+_")
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 SECTION = re.compile(r"/\* ---- (.*?) -+(?: \*/|\n \*(?=\n))")
 MACRO = re.compile(r"#define (KOLK_\w*[A-Z0-9])(\([^)]*\))?(?!\w)((?:[^\n]*\\\n)*[^\n]*)")
 STATUS = re.compile(r'X\((KOLK_\w+), (\d+),\s*(?:\\\n\s*)?"(.*?)"\)')
+SPACE = re.compile(r"\s*")
+DIRECTIVE = re.compile(r"(?:[^\n]*\\\n)*[^\n]*")
+BODY = re.compile(r"[^{;]*\)\s*\{")
 AGGREGATE = re.compile(r"\s*(?:typedef\s+)?(?:struct|union|enum)\b[^;{}()]*\{")
 
 
@@ -221,22 +231,20 @@ def headers():
     return [name for name in names if name not in NOT_PAGES]
 
 
-def for_c(text):
-    """Leaves out what is only for C++."""
-    lines, depth, inside = [], 0, 0  # inside: the depth of the condition whose first branch is for C++
-    for text_ in text.split("\n"):
-        if text_.startswith("#if"):
+def for_c(header):
+    """Leaves out what is only for C++, and the macros that stand alone on a line."""
+    lines, depth, within = [], 0, 0  # within: the depth of the condition whose first branch is for C++
+    for text in header.split("\n"):
+        if text.startswith("#if"):
             depth += 1
-            if not inside and re.match(r"#if(def| defined\()? ?__cplusplus", text_):
-                inside = depth
-                continue
-        if inside == depth and text_.startswith(("#el", "#endif")):
-            inside = 0
-            depth -= text_.startswith("#endif")
-            continue
-        depth -= text_.startswith("#endif")
-        if not inside:
-            lines.append(text_)
+            if not within and re.match(r"#if(def| defined\()? ?__cplusplus", text):
+                within = depth
+        ends = within == depth and text.startswith(("#el", "#endif"))
+        if not within and not ALONE.fullmatch(text):
+            lines.append(text)
+        if ends:
+            within = 0
+        depth -= text.startswith("#endif")
     return "\n".join(lines)
 
 
@@ -264,94 +272,108 @@ class Item:
         self.comment, self.declarations, self.hidden = comment, [], False
 
 
-def end_of_declaration(text, at):
-    """Behind its semicolon or, for a function with a body, behind the brace."""
-    depth = 0
-    has_body = re.compile(r"[^{;]*\)\s*\{").match(text, at)
-    while True:
-        if text.startswith("/*", at):
-            at = text.index("*/", at) + 2
-            continue
-        letter = text[at]
-        depth += (letter in "({") - (letter in ")}")
-        at += 1
-        if depth == 0 and (letter == ";" or letter == "}" and has_body):
-            return at
+class Section:
+    def __init__(self, title_, comment=None):
+        self.title, self.comment, self.items = title_, comment, []
+
+
+class Header:
+    """A header's first comment, as lines, and its sections before its part Inside."""
+
+    def __init__(self, path):
+        with open(path, encoding="utf-8") as file:
+            first, rest = file.read().split("*/", 1)
+        self.first = comment_lines(first + "*/")
+        self.sections = [Section("Definitions")]
+        self.text, self.at = for_c(rest), 0
+        self.item, self.seen = None, set()
+        while self.at < len(self.text):
+            begin = self.at
+            self.at = SPACE.match(self.text, begin).end()
+            lines = self.text.count("\n", begin, self.at)
+            if lines > 1:
+                self.item = None
+            if self.text.startswith("/*", self.at):
+                if not self.take_comment(self.take(COMMENT), lines == 0):
+                    break
+            elif self.text.startswith("#", self.at):
+                self.take_directive(self.take(DIRECTIVE))
+            elif self.at < len(self.text):
+                begin, self.at = self.at, self.end_of_declaration()
+                self.add(declare(self.text[begin:self.at]))
+
+    def take(self, pattern):
+        match = pattern.match(self.text, self.at)
+        self.at = match.end()
+        return match[0]
+
+    def take_comment(self, comment, is_remark):
+        """Returns False for the heading of the part Inside."""
+        section = SECTION.match(comment)
+        if section and section[1].startswith("Inside"):
+            return False
+        if section:
+            more = comment[section.end():]
+            self.sections.append(Section(section[1], "/*" + more if more else None))
+            self.item = None
+        elif is_remark and self.item and self.item.declarations:
+            self.item.declarations[-1].remarks.append(comment)
+        elif "clang-format" not in comment:
+            self.begin_item(comment)
+        return True
+
+    def take_directive(self, text):
+        macro = MACRO.match(text)
+        if macro and not macro[1].endswith(("_H", "INLINE")):
+            declaration = Declaration(macro[1] + (macro[2] or ""), macro[1], "macro" if macro[2] else "constant")
+            if macro[1] == "KOLK_STATUS_LIST":
+                declaration.text, declaration.kind = text, "statuses"
+            elif not macro[2] and not MACHINERY.search(text):
+                declaration.text = one_line(text)
+            declaration.remarks = COMMENT.findall(text.split("\n")[0])
+            self.add(declaration)
+        elif self.item and text.startswith("#define"):
+            self.item.hidden = True
+
+    def begin_item(self, comment=None):
+        self.item = Item(comment)
+        self.sections[-1].items.append(self.item)
+
+    def add(self, declaration):
+        if not self.item:
+            self.begin_item()
+        if declaration.name.endswith("_") or declaration.name in self.seen:
+            self.item.hidden = True
+        else:
+            self.seen.add(declaration.name)
+            self.item.declarations.append(declaration)
+
+    def end_of_declaration(self):
+        """Behind its semicolon or, for a function with a body, behind the brace."""
+        depth, at = 0, self.at
+        has_body = BODY.match(self.text, at)
+        while True:
+            if self.text.startswith("/*", at):
+                at = self.text.index("*/", at) + 2
+                continue
+            letter = self.text[at]
+            depth += (letter in "({") - (letter in ")}")
+            at += 1
+            if depth == 0 and (letter == ";" or letter == "}" and has_body):
+                return at
 
 
 def declare(text):
     plain = one_line(text)
-    aggregate = AGGREGATE.match(plain)
-    if aggregate:
+    if AGGREGATE.match(plain):
         match = re.search(r"(?:struct|union|enum) (\w+) \{", plain) or re.search(r"\} (\w+);$", plain)
         return Declaration(text, match[1] if match else "", "aggregate")
     function = re.search(r"(\w+)\(", plain)
     if function and not plain.startswith("typedef"):
-        body = plain.find("{")
-        return Declaration(plain if body < 0 else plain[:body].rstrip() + ";", function[1], "function")
+        return Declaration(re.sub(r" ?\{.*", ";", plain), function[1], "function")
     if re.fullmatch(r"typedef struct (\w+) \1;", plain):
         return Declaration(plain, "_", "forward")
-    match = re.search(r"(\w+)( =.*)?;$", plain)
-    return Declaration(plain, match[1], "other")
-
-
-def sections(header):
-    """Reads a header: its first comment, and (title, comment, items) for each section before its part Inside."""
-    head, rest = header.split("*/", 1)
-    rest = re.sub(r"^KOLK_[A-Z_]+_\n", "", for_c(rest), flags=re.MULTILINE)
-    found, seen = [("Definitions", None, [])], set()
-    item, at = None, 0
-    while at < len(rest):
-        space = re.compile(r"\s*").match(rest, at)
-        at, lines = space.end(), space[0].count("\n")
-        if at == len(rest):
-            break
-        if lines > 1:
-            item = None
-        if rest.startswith("/*", at):
-            comment = COMMENT.match(rest, at)[0]
-            at += len(comment)
-            section = SECTION.match(comment)
-            if section and section[1].startswith("Inside"):
-                break
-            if section:
-                more = comment[section.end():]
-                found.append((section[1], "/*" + more if more else None, []))
-                item = None
-            elif "clang-format" in comment:
-                pass
-            elif item and item.declarations and lines == 0:
-                item.declarations[-1].remarks.append(comment)
-            else:
-                item = Item(comment)
-                found[-1][2].append(item)
-            continue
-        if rest[at] == "#":
-            text = re.compile(r"(?:[^\n]*\\\n)*[^\n]*").match(rest, at)[0]
-            at += len(text)
-            macro = MACRO.match(text)
-            if not macro or macro[1].endswith(("_H", "INLINE")):
-                if item and text.startswith("#define"):
-                    item.hidden = True
-                continue
-            declaration = Declaration(text, macro[1], "macro" if macro[2] else "constant")
-            declaration.remarks = COMMENT.findall(text.split("\n")[0])
-            declaration.text = f"{macro[1]}{macro[2] or ''}" if macro[2] or MACHINERY.search(text) else one_line(text)
-            if macro[1] == "KOLK_STATUS_LIST":
-                declaration.text, declaration.kind = text, "statuses"
-        else:
-            end = end_of_declaration(rest, at)
-            declaration = declare(rest[at:end])
-            at = end
-        if item is None:
-            item = Item()
-            found[-1][2].append(item)
-        if declaration.name.endswith("_") or declaration.name in seen:
-            item.hidden = True
-        else:
-            seen.add(declaration.name)
-            item.declarations.append(declaration)
-    return comment_lines(head + "*/"), found
+    return Declaration(plain, re.search(r"(\w+)( =.*)?;$", plain)[1], "other")
 
 
 # ---- section 3: pages ----
@@ -373,7 +395,7 @@ def prototype(text):
 
 
 def members(text):
-    """The members of a struct or the enumerators of an enum, each with the lines of the comments before it and behind."""
+    """The members of a struct or the enumerators of an enum, each with the lines of the comments before and behind."""
     body = re.sub(r"^#.*", "", text[text.index("{") + 1:text.rindex("}")], flags=re.MULTILINE)
     between = "," if re.match(r"(typedef )?enum", text) else ";"
     found, before, at = [], [], 0
@@ -419,32 +441,44 @@ def aggregate(declaration, opaque):
     return out + [".PD", ".RE"]
 
 
+def called(declarations):
+    """What a program writes: functions, macros and constants, with the comments behind them."""
+    out = []
+    for declaration in declarations:
+        lines = [*map(bold, prototype(declaration.text)), ".fi"]
+        if out[-1:] == [".fi"]:
+            out[-1:] = lines
+        else:
+            out += [".PP", ".nf", *lines]
+        remarks = [text for remark in declaration.remarks for text in prose(comment_lines(remark))]
+        if remarks:
+            out += [".RS 4", *remarks, ".RE"]
+    return out
+
+
 def render(item, opaque):
+    """An item, unless all that it declares is private. If `opaque`, without the members of structs."""
     if item.hidden and not item.declarations:
         return []
     comment = prose(comment_lines(item.comment)) if item.comment else []
-    called = [one for one in item.declarations if one.kind in ("function", "macro", "constant", "other")]
-    out = []
-    for declaration in called:
-        remarks = [text for remark in declaration.remarks for text in prose(comment_lines(remark))]
-        lines = prototype(declaration.text)
-        first = [".PP"] if out[-1:] != [".fi"] else []
-        if out[-1:] == [".fi"]:
-            out.pop()
-        out += [*first, *([".nf"] if first else []), *map(bold, lines), ".fi"]
-        if remarks:
-            out += [".RS 4", *remarks[1:], ".RE"]
-    if called and comment:
-        out += [".RS 4", *comment[comment[0] == ".PP":], ".RE"]
-    else:
-        out += comment
+    out = called(one for one in item.declarations if one.kind not in ("aggregate", "statuses"))
+    out += [".RS 4", *comment, ".RE"] if out and comment else comment
     for declaration in item.declarations:
         if declaration.kind == "aggregate":
             out += aggregate(declaration, opaque)
         elif declaration.kind == "statuses":
-            out += terms((f"{bold(name)} ({number})", [line(sentence)])
-                         for name, number, sentence in STATUS.findall(re.sub(r" *\\\n *", " ", declaration.text)))
+            rows = STATUS.findall(re.sub(r" *\\\n *", " ", declaration.text))
+            out += terms((f"{bold(name)} ({number})", [line(sentence)]) for name, number, sentence in rows)
     return out
+
+
+def section_lines(section):
+    name, _, remark = section.title.partition(": ")
+    out = prose([remark[0].upper() + remark[1:] + "."]) if remark else []
+    out += prose(comment_lines(section.comment)) if section.comment else []
+    for item in section.items:
+        out += render(item, opaque="read no field" in remark)
+    return [*heading(name), *out] if out else []
 
 
 def library(folder, *adapters):
@@ -453,31 +487,21 @@ def library(folder, *adapters):
     for path in adapters or [os.path.join(TOP, f"include/kolk/{name}.h") for name in headers()]:
         name = os.path.basename(path)[:-2]
         part, include = (f"kolk-{name}", name) if adapters else ("kolk", "kolk")
-        with open(path, encoding="utf-8") as file:
-            head, found = sections(file.read())
-        at = head.index("") if "" in head else len(head)
-        first = " ".join(head[:at]).split(": ", 1)[1]
-        about, _, more = re.sub(r"\.$", "", first).partition(". ")
-        page = f"kolk_{name}"
-        body = [
+        page, header = f"kolk_{name}", Header(path)
+        at = [*header.first, ""].index("")
+        about, _, more = " ".join(header.first[:at]).split(": ", 1)[1].partition(". ")
+        write(folder, page, 3, [
             *title(page, 3, version),
-            *heading("NAME"), f"{page} \\- {roff(about)}",
+            *heading("NAME"), f"{page} \\- {roff(about.removesuffix('.'))}",
             *heading("LIBRARY"), roff(f"{part} (lib{part}, -l{part})"),
             *heading("SYNOPSIS"), ".nf", bold(f"#include <kolk/{include}.h>"), ".fi",
-            *heading("DESCRIPTION"), *prose(([more + "."] if more else []) + head[at + 1 if not more else at:])]
-        for section, comment, items in found:
-            title_, _, remark = section.partition(": ")
-            text = prose([remark[0].upper() + remark[1:] + "."]) if remark else []
-            text += prose(comment_lines(comment)) if comment else []
-            for item in items:
-                text += render(item, "read no field" in remark)
-            if text:
-                body += [*heading(title_), *text]
-            for item in items:
-                for declaration in item.declarations:
-                    if declaration.kind in ("function", "macro"):
-                        write(folder, declaration.name, 3, [f".so man3/{page}.3"])
-        write(folder, page, 3, body + see_also([("kolk", 1)] + [(f"kolk_{other}", 3) for other in headers() if other != name]))
+            *heading("DESCRIPTION"), *prose([more, *header.first[at:]]),
+            *(text for section in header.sections for text in section_lines(section)),
+            *see_also([("kolk", 1)] + [(f"kolk_{other}", 3) for other in headers() if other != name])])
+        declared = [one for section in header.sections for item in section.items for one in item.declarations]
+        for declaration in declared:
+            if declaration.kind in ("function", "macro"):
+                write(folder, declaration.name, 3, [f".so man3/{page}.3"])
 
 
 def write(folder, name, section, lines):

@@ -62,8 +62,7 @@ need_test() {
   need zstd command -v zstd
   need heaptrack command -v heaptrack
   need mandoc command -v mandoc
-  need zsh command -v zsh
-  need fish command -v fish
+  need groff-base command -v groff
   need_abi
 }
 
@@ -89,6 +88,8 @@ need_matrix() {
   need npm command -v npm
   need chromium command -v chromium
   need stress-ng command -v stress-ng
+  need zsh command -v zsh
+  need fish command -v fish
   need prometheus command -v promtool
   need glibc-source test -d /usr/src/glibc
   need clang command -v clang

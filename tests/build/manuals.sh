@@ -1,6 +1,6 @@
 #!/bin/bash
-# The manual pages are written without a mistake of roff, and nothing is missing: each verb, each option and each word of
-# the command's help; each public function, with its prototype and each word of its comment; and each macro with
+# The manual pages are written without a mistake of roff, and nothing is missing: each verb, each option and each word
+# of the command's help; each public function, with its prototype and each word of its comment; and each macro with
 # arguments.
 # Usage: manuals.sh LIBRARY, a static one. KOLK is the kolk command; without it only the library's pages are looked at.
 set -euo pipefail
@@ -18,7 +18,7 @@ for header in adapters/*/kolk/*.h; do
   mv "$work/adapter"/* "$work/man3"
 done
 mkdir "$work/man1"
-if [ -x "${KOLK:-}" ]; then tools/man.py command "$KOLK" "$work/man1"; else echo "There is no kolk command here: its pages are not looked at."; fi
+if [ -x "${KOLK:-}" ]; then tools/man.py command "$KOLK" "$work/man1"; else echo "There is no kolk command here."; fi
 
 # A page that leads to another one has nothing else. The date is missing because a page has none.
 mapfile -t pages < <(grep -L '^\.so ' "$work"/man?/*)
@@ -59,12 +59,13 @@ fi
 
 # The functions are those that the library exports, and those that headers define or declare before their part "Inside".
 for header in include/kolk/*.h adapters/*/kolk/*.h; do
-  sed '/^\/\* ---- Inside/,$d' "$header" | "${CC:-cc}" -fpreprocessed -dD -E -P -x c - 2> "$work/said" > "$work/code" || complain "$(cat "$work/said")"
-  grep -v '^#' "$work/code" | grep -oE '\<kolk_[a-z0-9_]*[a-z0-9]\(' | tr -d '(' || true
-  grep -oE '^#define KOLK_[A-Z0-9_]*[A-Z0-9]\(' "$work/code" | grep -oE 'KOLK_[A-Z0-9_]*' | grep -vxE 'KOLK_ALIGNAS|KOLK_STATUS_LIST' || true
-done > "$work/names"
+  sed -E '/^\/\* ---- Inside/,$d; /^ *(\/\*|\*)/d; s|/\*.*||' "$header" > "$work/code" # without comments
+  grep -v '^#' "$work/code" | grep -oE '\<kolk_[a-z0-9_]*[a-z0-9]\(' || true
+  grep -oE '^#define KOLK_[A-Z0-9_]*[A-Z0-9]\(' "$work/code" | sed 's/#define //' | grep -vE 'KOLK_(ALIGNAS|STATUS_LIST)\(' || true
+done | tr -d '(' > "$work/names"
 nm -g --defined-only "$1" | awk 'NF == 3 && $3 ~ /^kolk_/ && $3 !~ /_$/ { print $3 }' >> "$work/names"
-[ "$(sort -u "$work/names" | wc -l)" -gt 150 ] || complain "There are only a few names: $(sort -u "$work/names" | wc -l)"
+sort -u -o "$work/names" "$work/names"
+count=$(wc -l < "$work/names")
 for header in $(ls include/kolk/*.h adapters/*/kolk/*.h | grep -vE '/(kolk|compiler)\.h'); do
   page=$work/man3/kolk_$(basename "$header" .h).3
   shown "$page" > "$page.shown"
@@ -80,8 +81,8 @@ while read -r name; do
   read -r _ to < "$page"
   to=$work/$to.shown
   grep -qsE "^ {7}([a-z][A-Za-z0-9_ ]*[ *])?$name\(.*[,;)]$" "$to" || complain "${to##*/} lacks the prototype of $name."
-done < <(sort -u "$work/names")
-[ "$(cat "$work"/man3/*.3 | grep -c '^\.so ')" = "$(sort -u "$work/names" | wc -l)" ] || complain "There are pages of functions that no header declares."
+done < "$work/names"
+[ "$(cat "$work"/man3/*.3 | grep -c '^\.so ')" = "$count" ] || complain "There are pages of names that no header declares."
 
-echo "$(ls "$work/man1" | wc -l) pages of the command, $(grep -L '^\.so ' "$work"/man3/*.3 | wc -l) of headers, for $(sort -u "$work/names" | wc -l) names"
+echo "$(ls "$work/man1" | wc -l) pages of the command, $(ls "$work"/man3/*.shown | wc -l) of headers, for $count names"
 [ $wrong = 0 ]
