@@ -4,6 +4,7 @@
 # arguments.
 # Usage: manuals.sh LIBRARY, a static one. KOLK is the kolk command; without it only the library's pages are looked at.
 set -euo pipefail
+export LC_ALL=C
 skip() { echo "SKIP: $1."; exit 77; }
 command -v python3 > /dev/null || skip "there is no python3"
 command -v mandoc > /dev/null || command -v groff > /dev/null || skip "there is neither mandoc nor groff"
@@ -39,6 +40,7 @@ shown() {
   if command -v mandoc > /dev/null; then mandoc -T utf8 -O width=1000 "$1"; else groff -man -T utf8 -P -cbou -rLL=1000n "$1"; fi |
     sed 's/.\x08//g'
 }
+options() { grep -oE '^ +(-[a-z], )?--[a-z-]+' | grep -oE -- '--?[a-z-]+' | sort -u; }
 words() { tr -s ' ,\n' '\n' | sed 's/[.;:)]*$//; s/^(//' | sort -u; }
 if [ -x "${KOLK:-}" ]; then
   verbs=$("$KOLK" --help | sed -n '/^Verbs/,/^$/s/^  \([a-z]*\) .*/\1/p' | grep -v '^help$')
@@ -51,9 +53,8 @@ if [ -x "${KOLK:-}" ]; then
     missing=$(words < "$work/shown" | comm -23 "$work/help" -)
     [ -z "$missing" ] || complain "The page of kolk $verb lacks of its help: $missing"
     sed -n '/^OPTIONS/,/^EXIT/p' "$work/shown" > "$work/options"
-    for option in $("$KOLK" $verb --help | grep -oE '^ +(-[a-z], )?--[a-z-]+' | grep -oE -- '-[a-z-]+'); do
-      grep -qE "^ +(-[a-z], )?$option(,| |$)" "$work/options" || complain "The page of kolk $verb has no $option."
-    done
+    missing=$("$KOLK" $verb --help | options | comm -23 - <(options < "$work/options"))
+    [ -z "$missing" ] || complain "The page of kolk $verb has not the options: $missing"
   done
 fi
 
@@ -66,6 +67,7 @@ done | tr -d '(' > "$work/names"
 nm -g --defined-only "$1" | awk 'NF == 3 && $3 ~ /^kolk_/ && $3 !~ /_$/ { print $3 }' >> "$work/names"
 sort -u -o "$work/names" "$work/names"
 count=$(wc -l < "$work/names")
+: > "$work/shown"
 for header in $(ls include/kolk/*.h adapters/*/kolk/*.h | grep -vE '/(kolk|compiler)\.h'); do
   page=$work/man3/kolk_$(basename "$header" .h).3
   shown "$page" > "$page.shown"
@@ -74,15 +76,18 @@ for header in $(ls include/kolk/*.h adapters/*/kolk/*.h | grep -vE '/(kolk|compi
     { comment = "" }' | sed 's|^ *[/*]* *||; s|\*/$||; s/`//g' | words > "$work/comments"
   missing=$(words < "$page.shown" | comm -23 "$work/comments" -)
   [ -z "$missing" ] || complain "$(basename "$page") lacks of its comments: $missing"
+  sed -nE "s|^ {7}([a-z][A-Za-z0-9_ ]*[ *])?(\w+)\(.*[,;)]$|\2 man3/$(basename "$page")|p" "$page.shown" >> "$work/shown"
 done
-while read -r name; do
-  page=$work/man3/$name.3
-  [ -e "$page" ] || { complain "$name has no manual page."; continue; }
-  read -r _ to < "$page"
-  to=$work/$to.shown
-  grep -qsE "^ {7}([a-z][A-Za-z0-9_ ]*[ *])?$name\(.*[,;)]$" "$to" || complain "${to##*/} lacks the prototype of $name."
-done < "$work/names"
-[ "$(cat "$work"/man3/*.3 | grep -c '^\.so ')" = "$count" ] || complain "There are pages of names that no header declares."
+sort -o "$work/shown" "$work/shown"
+for page in "$work"/man3/*.3; do
+  read -r request to < "$page"
+  page=${page##*/}
+  [ "$request" != .so ] || echo "${page%.3} $to"
+done | sort > "$work/links"
+lists=$(cut -d' ' -f1 "$work/links" | comm -3 "$work/names" -)
+[ -z "$lists" ] || complain "Names without a page, or pages without a name: $lists"
+lists=$(comm -23 "$work/links" "$work/shown")
+[ -z "$lists" ] || complain "Pages that lack the prototype: $lists"
 
 echo "$(ls "$work/man1" | wc -l) pages of the command, $(ls "$work"/man3/*.shown | wc -l) of headers, for $count names"
 [ $wrong = 0 ]
