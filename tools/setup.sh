@@ -61,6 +61,8 @@ need_test() {
   need git command -v git
   need zstd command -v zstd
   need heaptrack command -v heaptrack
+  need mandoc command -v mandoc
+  need groff-base command -v groff
   need_abi
 }
 
@@ -86,6 +88,8 @@ need_matrix() {
   need npm command -v npm
   need chromium command -v chromium
   need stress-ng command -v stress-ng
+  need zsh command -v zsh
+  need fish command -v fish
   need prometheus command -v promtool
   need glibc-source test -d /usr/src/glibc
   need clang command -v clang
