@@ -2,7 +2,7 @@
 # Installs the packages that a group of work needs on Debian and Ubuntu: without asking as root or with CI=true,
 # otherwise after asking. Prints nothing if none is missing. If it cannot install them, prints one sentence that names
 # the missing packages.
-# Usage: tools/setup.sh demo|bank|test|abi|bindings|matrix|bench|fuzz|coverage|mcdc|mutants|misuse|format|dist|install
+# Usage: tools/setup.sh demo|web|bank|test|abi|bindings|matrix|bench|fuzz|coverage|mcdc|mutants|misuse|format|dist|install
 set -u
 
 # ---- the needs of each group: a package, and a command that succeeds if the package's contents are there ----
@@ -29,6 +29,11 @@ need_install() {
 
 need_dist() {
   need python3 command -v python3
+}
+
+need_web() {
+  need_dist
+  need emscripten command -v emcc
 }
 
 need_bank() {
@@ -82,6 +87,7 @@ need_matrix() {
   need python3-cffi /usr/bin/python3 -c "import cffi"
   need luajit command -v luajit
   need_format
+  need_web
   need bpftrace command -v bpftrace
   need lua5.4 command -v lua5.4
   need nodejs command -v node
@@ -199,7 +205,7 @@ give_up() {
 # ---- install them ----
 
 case ${1:-} in
-  demo | bank | test | abi | bindings | matrix | bench | fuzz | coverage | mcdc | mutants | misuse | format | dist | install) ;;
+  demo | web | bank | test | abi | bindings | matrix | bench | fuzz | coverage | mcdc | mutants | misuse | format | dist | install) ;;
   *) sed -n 's/^# Usage: /usage: /p' "$0" >&2; exit 2 ;;
 esac
 look "$1"
