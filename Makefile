@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 export DESTDIR
 SECONDS ?= 60
 
-.PHONY: help demo web bank test try abi matrix bench fuzz coverage mcdc mutants misuse format dist install uninstall clean
+.PHONY: help demo web bank test try abi bindings matrix bench fuzz coverage mcdc mutants misuse format dist install uninstall clean
 .DEFAULT_GOAL := help
 
 help:
@@ -14,6 +14,7 @@ help:
 	@echo 'make test      the tests, the long ones in part; KOLK_TEST_EFFORT=full: all of their work'
 	@echo 'make try       one test, TEST=test_pool_full, or those of a folder, TEST=pool: built and run in seconds'
 	@echo 'make abi       the interface of the shared library as it is, for the test that compares it'
+	@echo 'make bindings  what other languages read of the headers: bindings/api.json and kolk_ffi.h'
 	@echo 'make matrix    all tests with every compiler, sanitizer and checker'
 	@echo 'make bench     the measurements, beside other allocators'
 	@echo 'make fuzz      each fuzzer for SECONDS=60'
@@ -63,6 +64,10 @@ abi:
 	@cmake -S . -B build/abi -DCMAKE_BUILD_TYPE=RelWithDebInfo > /dev/null
 	@cmake --build build/abi --target kolk-shared > /dev/null
 	@tests/build/abi.sh --write build/abi/libkolk.so
+
+bindings:
+	@tools/setup.sh bindings
+	@tools/api.py
 
 matrix:
 	@tools/setup.sh matrix

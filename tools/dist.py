@@ -96,10 +96,10 @@ def all_members():
 def needed_by(members):
     """The files of these members, all files that those include, and the sources behind each header among them. The
     sources behind NAME.h of include/kolk are all those of src/NAME. The sources behind x.h of src/ are x.c and x_*.c in
-    the same folder. src/diag is always needed, because base.h declares functions of it; src/remote, which reads all
-    members, only with all of them."""
+    the same folder. src/diag is always needed, because base.h declares functions of it; src/ffi and src/remote, which
+    know all members, only with all of them."""
     needed, every = set(), sources()
-    always = ("src/diag/", "src/remote/") if set(members) == set(all_members()) else ("src/diag/",)
+    always = ("src/diag/", "src/ffi/", "src/remote/") if set(members) == set(all_members()) else ("src/diag/",)
     left = [f"{PUBLIC}/{name}.h" for name in members] + [source for source in every if source.startswith(always)]
     while left:
         path = left.pop()

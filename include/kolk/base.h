@@ -88,6 +88,14 @@
         return named;                                                                                                  \
     }
 
+/* In the library, only base.c exports the functions of base.inl, because mingw's gcc emits all inline functions in a
+ * file that exports one of them. */
+#if defined(KOLK_BUILD) && !defined(KOLK_BASE_INLINE)
+#define KOLK_BASE_INLINE KOLK_INLINE_AT_O0_
+#elif !defined(KOLK_BASE_INLINE)
+#define KOLK_BASE_INLINE KOLK_INLINE_
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -207,25 +215,13 @@ typedef enum kolk_generations {
     KOLK_GENERATIONS_NONE         /* no generations, and so no handles, but less memory per slot */
 } kolk_generations;
 
-static inline bool kolk_handle_is_null(kolk_handle handle) {
-    return handle.bits == 0;
-}
-
-static inline bool kolk_handle_equal(kolk_handle a, kolk_handle b) {
-    return a.bits == b.bits;
-}
+KOLK_BASE_INLINE bool kolk_handle_is_null(kolk_handle handle);
+KOLK_BASE_INLINE bool kolk_handle_equal(kolk_handle a, kolk_handle b);
 
 /* Converts to and from the plain integer. Any integer may be unpacked: a pool returns NULL for a handle that it did not
  * issue. */
-static inline uint64_t kolk_handle_pack(kolk_handle handle) {
-    return handle.bits;
-}
-
-static inline kolk_handle kolk_handle_unpack(uint64_t bits) {
-    kolk_handle handle;
-    handle.bits = bits;
-    return handle;
-}
+KOLK_BASE_INLINE uint64_t kolk_handle_pack(kolk_handle handle);
+KOLK_BASE_INLINE kolk_handle kolk_handle_unpack(uint64_t bits);
 
 /* ---- Order of reuse ---------------------------------------------------------------------------------------------- */
 
@@ -525,7 +521,17 @@ enum {
 
 KOLK_API_ uint32_t kolk_features(void);
 
+/* For other languages, which must provide the memory for a pool: the size and the alignment of a struct of these
+ * headers, such as "kolk_pool", in bytes; 0 if there is no such struct. O(structs). Only in a library that has all
+ * members. */
+KOLK_API_ size_t kolk_size_of(const char *type);
+KOLK_API_ size_t kolk_align_of(const char *type);
+
 #ifdef __cplusplus
 }
+#endif
+
+#ifndef KOLK_EXTERN
+#include "base.inl"
 #endif
 #endif

@@ -1,4 +1,5 @@
-/* kolk/base.inl: functions that the fast paths of several headers share. */
+/* kolk/base.inl: the bodies of base.h's functions for handles, and functions that the fast paths of several headers
+ * share. */
 #ifndef KOLK_BASE_INL
 #define KOLK_BASE_INL
 
@@ -6,14 +7,6 @@
 
 #ifndef KOLK_GENERATION_MAX
 #define KOLK_GENERATION_MAX UINT32_MAX /* 2^n - 1; tests lower it, also in the library, to wear slots out */
-#endif
-
-/* In the library, only base.c exports the functions below, because mingw's gcc emits all inline functions in a file
- * that exports one of them. */
-#if defined(KOLK_BUILD) && !defined(KOLK_BASE_INLINE)
-#define KOLK_BASE_INLINE KOLK_INLINE_AT_O0_
-#elif !defined(KOLK_BASE_INLINE)
-#define KOLK_BASE_INLINE KOLK_INLINE_
 #endif
 
 #ifdef __cplusplus
@@ -39,6 +32,23 @@ KOLK_BASE_INLINE uintptr_t kolk_inverse_(uintptr_t odd) {
 KOLK_BASE_INLINE uintptr_t kolk_exact_slot_(uintptr_t offset, unsigned shift, uintptr_t inverse) {
     unsigned width = 8 * (unsigned)sizeof offset;
     return ((offset >> shift) | (offset << ((width - shift) % width))) * inverse;
+}
+
+KOLK_BASE_INLINE bool kolk_handle_is_null(kolk_handle handle) {
+    return handle.bits == 0;
+}
+
+KOLK_BASE_INLINE bool kolk_handle_equal(kolk_handle a, kolk_handle b) {
+    return a.bits == b.bits;
+}
+
+KOLK_BASE_INLINE uint64_t kolk_handle_pack(kolk_handle handle) {
+    return handle.bits;
+}
+
+KOLK_BASE_INLINE kolk_handle kolk_handle_unpack(uint64_t bits) {
+    kolk_handle handle = {bits};
+    return handle;
 }
 
 /* Joins the two halves of a handle's bits (base.h): the generation, and the index XORed with the pool's tag. */

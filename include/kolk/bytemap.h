@@ -108,10 +108,10 @@ typedef struct kolk_bytemap {
 /* Initialise: afterwards all slots are free, all seeds are 0, and first_free is -1. KOLK_NOT_FLUSHED: the pool is
  * already initialised, and stays as it is (the games would leak the first arrays). Any other status but KOLK_OK leaves
  * the pool all zero. */
-static inline kolk_status kolk_bytemap_initialise(kolk_bytemap *pool, int32_t count, size_t object_size);
+KOLK_FOLDED_INLINE_ kolk_status kolk_bytemap_initialise(kolk_bytemap *pool, int32_t count, size_t object_size);
 
 /* The same with a name, seeds, or your own arrays, which flush does not free. */
-static inline kolk_status kolk_bytemap_initialise_with(kolk_bytemap *pool, const kolk_bytemap_view *view);
+KOLK_FOLDED_INLINE_ kolk_status kolk_bytemap_initialise_with(kolk_bytemap *pool, const kolk_bytemap_view *view);
 
 /* Makes a pool from arrays of another owner, and leaves the arrays as they are. Both arrays must be given, unless count
  * is 0. Without `.writable`, a call of `new`, new_at, `delete` or `clear` is a bug of the caller (KOLK_READ_ONLY) and
@@ -122,7 +122,7 @@ static inline kolk_status kolk_bytemap_initialise_with(kolk_bytemap *pool, const
  *     struct CPool *game = *(struct CPool **)address_of_the_pointer;
  *     kolk_bytemap_attach(&pool, &(kolk_bytemap_view){.object_list = game->objects, .byte_map = game->bytes,
  *         .object_size = size, .count = game->count, .cursor = &game->first_free}); */
-static inline kolk_status kolk_bytemap_attach(kolk_bytemap *pool, const kolk_bytemap_view *view);
+KOLK_FOLDED_INLINE_ kolk_status kolk_bytemap_attach(kolk_bytemap *pool, const kolk_bytemap_view *view);
 
 /* Clear: all slots become free, and all seeds 0, so old handles become valid again sooner. first_free does not
  * change. */
@@ -267,21 +267,21 @@ KOLK_BODIES_BEGIN_
 
 KOLK_NAMED_(kolk_bytemap_view_named_, kolk_bytemap_view)
 
-static inline kolk_status kolk_bytemap_initialise_type_(kolk_bytemap *pool, int32_t count, size_t object_size,
-                                                        const char *name) {
+KOLK_FOLDED_INLINE_ kolk_status kolk_bytemap_initialise_type_(kolk_bytemap *pool, int32_t count, size_t object_size,
+                                                              const char *name) {
     kolk_bytemap_view view = {name, NULL, NULL, object_size, count, KOLK_BYTEMAP_SEED_ADVANCE, 0, NULL, false};
     return kolk_bytemap_init_abi_(pool, &view, false, 0, 0, sizeof *pool, KOLK_ABI);
 }
 
-static inline kolk_status kolk_bytemap_initialise(kolk_bytemap *pool, int32_t count, size_t object_size) {
+KOLK_FOLDED_INLINE_ kolk_status kolk_bytemap_initialise(kolk_bytemap *pool, int32_t count, size_t object_size) {
     return kolk_bytemap_initialise_type_(pool, count, object_size, NULL);
 }
 
-static inline kolk_status kolk_bytemap_initialise_with(kolk_bytemap *pool, const kolk_bytemap_view *view) {
+KOLK_FOLDED_INLINE_ kolk_status kolk_bytemap_initialise_with(kolk_bytemap *pool, const kolk_bytemap_view *view) {
     return kolk_bytemap_init_abi_(pool, view, false, 0, 0, sizeof *pool, KOLK_ABI);
 }
 
-static inline kolk_status kolk_bytemap_attach(kolk_bytemap *pool, const kolk_bytemap_view *view) {
+KOLK_FOLDED_INLINE_ kolk_status kolk_bytemap_attach(kolk_bytemap *pool, const kolk_bytemap_view *view) {
     return kolk_bytemap_init_abi_(pool, view, true, 0, 0, sizeof *pool, KOLK_ABI);
 }
 

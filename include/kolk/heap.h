@@ -172,7 +172,7 @@ typedef struct kolk_heap {
 
 /* If the status is not KOLK_OK (the descriptor breaks a rule, or KOLK_NO_MEMORY), the heap is left all zero. Usually
  * takes no system call, unless the descriptor has classes or settings. */
-static inline kolk_status kolk_heap_init(kolk_heap *heap, const kolk_heap_desc *desc);
+KOLK_FOLDED_INLINE_ kolk_status kolk_heap_init(kolk_heap *heap, const kolk_heap_desc *desc);
 
 /* Frees all blocks at once, and keeps their memory for new ones; large and guarded blocks are freed as by `free`. All
  * heaps inside this one end, and functions added by kolk_heap_on_end are called, before that. No thread may use the
@@ -189,7 +189,7 @@ KOLK_USES_(1) void kolk_heap_deinit(kolk_heap *heap);
  * is ignored. Otherwise changes nothing and returns KOLK_LAYOUT_CHANGED, KOLK_MOVED, or KOLK_CLOSED if the heap is all
  * zero. No thread may be inside a call. Functions that were added with kolk_heap_on_end stay: they must not lie in a
  * module that is unloaded before the heap ends. */
-static inline kolk_status kolk_heap_rebind(kolk_heap *heap, const kolk_heap_desc *desc);
+KOLK_FOLDED_INLINE_ kolk_status kolk_heap_rebind(kolk_heap *heap, const kolk_heap_desc *desc);
 
 /* Calls function(context) when the heap ends or is reset, before its blocks do: to close a file, for example. The
  * functions are called in reverse order, the last added first, and only once. They may use the heap. Returns false if
@@ -333,14 +333,14 @@ KOLK_API_ size_t kolk_heap_memory_size(const kolk_heap_desc *desc);
 
 KOLK_API_ kolk_status kolk_heap_init_abi_(kolk_heap *heap, const kolk_heap_desc *desc, size_t heap_size, uint32_t abi);
 
-static inline kolk_status kolk_heap_init(kolk_heap *heap, const kolk_heap_desc *desc) {
+KOLK_FOLDED_INLINE_ kolk_status kolk_heap_init(kolk_heap *heap, const kolk_heap_desc *desc) {
     return kolk_heap_init_abi_(heap, desc, sizeof *heap, KOLK_ABI);
 }
 
 KOLK_API_ kolk_status kolk_heap_rebind_abi_(kolk_heap *heap, const kolk_heap_desc *desc, size_t heap_size,
                                             uint32_t abi);
 
-static inline kolk_status kolk_heap_rebind(kolk_heap *heap, const kolk_heap_desc *desc) {
+KOLK_FOLDED_INLINE_ kolk_status kolk_heap_rebind(kolk_heap *heap, const kolk_heap_desc *desc) {
     return kolk_heap_rebind_abi_(heap, desc, sizeof *heap, KOLK_ABI);
 }
 

@@ -106,7 +106,7 @@ typedef struct kolk_pool_desc {
 
 /* Initialises the pool. If the status is not KOLK_OK (the descriptor breaks a rule, or KOLK_NO_MEMORY), the pool is
  * left all zero. */
-static inline kolk_status kolk_pool_init(kolk_pool *pool, const kolk_pool_desc *desc);
+KOLK_FOLDED_INLINE_ kolk_status kolk_pool_init(kolk_pool *pool, const kolk_pool_desc *desc);
 
 /* Runs reset for each live object and teardown for each slot that is set up, releases the memory, and leaves the pool
  * all zero. A reset hook that allocates gets a slot that was free, or NULL when none is left, because the pool no
@@ -350,7 +350,7 @@ KOLK_USES_(1) void kolk_pool_protect(kolk_pool *pool, const void *object, bool o
  * Changes nothing and returns KOLK_STRUCT_CHANGED if the objects have a different size or alignment, as after a change
  * of their struct (see kolk_pool_restore_converted); KOLK_LAYOUT_CHANGED for another such member; KOLK_IN_HOOK if a
  * hook is running; KOLK_MOVED if the pool is not at home (reported as well); or what init returns for such hooks. */
-static inline kolk_status kolk_pool_rebind(kolk_pool *pool, const kolk_pool_desc *desc);
+KOLK_FOLDED_INLINE_ kolk_status kolk_pool_rebind(kolk_pool *pool, const kolk_pool_desc *desc);
 
 /* ---- Many at once ------------------------------------------------------------------------------------------------ */
 
@@ -572,7 +572,7 @@ KOLK_API_ kolk_status kolk_pool_init_plain_abi_(kolk_pool *pool, const kolk_pool
 
 /* If the compiler sees the descriptor's initialiser, it computes the result itself, and the linker drops the code that
  * the program does not need: src/pool/pool_plain.c. */
-static inline bool kolk_pool_is_plain_(const kolk_pool_desc *desc) {
+KOLK_FOLDED_INLINE_ bool kolk_pool_is_plain_(const kolk_pool_desc *desc) {
     bool grows = desc->max_capacity && !desc->memory;
     bool asks = desc->on_full || desc->cost || desc->on_low || desc->overflow || desc->headroom;
     bool lives_on = desc->setup || desc->reset || desc->teardown;
@@ -580,21 +580,21 @@ static inline bool kolk_pool_is_plain_(const kolk_pool_desc *desc) {
     return desc->reuse == KOLK_REUSE_LIFO && !ordered && !grows && !asks && !lives_on;
 }
 
-static inline kolk_status kolk_pool_init_typed_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
-                                                size_t type_align) {
+KOLK_FOLDED_INLINE_ kolk_status kolk_pool_init_typed_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
+                                                      size_t type_align) {
     if (desc && kolk_pool_is_plain_(desc))
         return kolk_pool_init_plain_abi_(pool, desc, type_size, type_align, sizeof *pool, KOLK_ABI);
     return kolk_pool_init_abi_(pool, desc, type_size, type_align, sizeof *pool, KOLK_ABI);
 }
 
-static inline kolk_status kolk_pool_init(kolk_pool *pool, const kolk_pool_desc *desc) {
+KOLK_FOLDED_INLINE_ kolk_status kolk_pool_init(kolk_pool *pool, const kolk_pool_desc *desc) {
     return kolk_pool_init_typed_(pool, desc, 0, 0);
 }
 
 KOLK_API_ kolk_status kolk_pool_rebind_abi_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
                                             size_t type_align, size_t pool_size, uint32_t abi);
 
-static inline kolk_status kolk_pool_rebind(kolk_pool *pool, const kolk_pool_desc *desc) {
+KOLK_FOLDED_INLINE_ kolk_status kolk_pool_rebind(kolk_pool *pool, const kolk_pool_desc *desc) {
     return kolk_pool_rebind_abi_(pool, desc, 0, 0, sizeof *pool, KOLK_ABI);
 }
 

@@ -119,7 +119,7 @@ typedef struct kolk_queue {
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
 /* If the status is not KOLK_OK (the descriptor breaks a rule, or KOLK_NO_MEMORY), the queue is left all zero. */
-static inline kolk_status kolk_queue_init(kolk_queue *queue, const kolk_queue_desc *desc);
+KOLK_FOLDED_INLINE_ kolk_status kolk_queue_init(kolk_queue *queue, const kolk_queue_desc *desc);
 
 /* Destroys the remaining items, releases the memory, and leaves the queue all zero. No thread may be inside a call. */
 KOLK_USES_(1) void kolk_queue_deinit(kolk_queue *queue);
@@ -128,7 +128,7 @@ KOLK_USES_(1) void kolk_queue_deinit(kolk_queue *queue);
  * as they were at the init, and the queue must have `move` if and only if it had it at the init. Otherwise changes
  * nothing and returns KOLK_STRUCT_CHANGED, KOLK_LAYOUT_CHANGED or KOLK_MOVED. No thread may be inside clear or, if the
  * queue has `move`, inside any call. */
-static inline kolk_status kolk_queue_rebind(kolk_queue *queue, const kolk_queue_desc *desc);
+KOLK_FOLDED_INLINE_ kolk_status kolk_queue_rebind(kolk_queue *queue, const kolk_queue_desc *desc);
 
 /* ---- Items ------------------------------------------------------------------------------------------------------- */
 
@@ -197,14 +197,14 @@ KOLK_API_ kolk_status kolk_queue_init_abi_(kolk_queue *queue, const kolk_queue_d
 
 KOLK_NAMED_(kolk_queue_desc_named_, kolk_queue_desc)
 
-static inline kolk_status kolk_queue_init(kolk_queue *queue, const kolk_queue_desc *desc) {
+KOLK_FOLDED_INLINE_ kolk_status kolk_queue_init(kolk_queue *queue, const kolk_queue_desc *desc) {
     return kolk_queue_init_abi_(queue, desc, 0, sizeof *queue, KOLK_ABI);
 }
 
 KOLK_API_ kolk_status kolk_queue_rebind_abi_(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size,
                                              size_t queue_size, uint32_t abi);
 
-static inline kolk_status kolk_queue_rebind(kolk_queue *queue, const kolk_queue_desc *desc) {
+KOLK_FOLDED_INLINE_ kolk_status kolk_queue_rebind(kolk_queue *queue, const kolk_queue_desc *desc) {
     return kolk_queue_rebind_abi_(queue, desc, 0, sizeof *queue, KOLK_ABI);
 }
 

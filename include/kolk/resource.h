@@ -38,7 +38,7 @@
  * Memory    pages of the system: some 200 bytes per resource, 700 per key in use, and 8 KiB for statistics of times.
  *           Never malloc.
  * Ownership a resource belongs to the pool, from create to destroy. The borrower alone may use it, from borrow to
- * give_back or discard, which another thread may call too.
+ *           give_back or discard, which another thread may call too.
  * Threads   any number of threads may call any function at the same time, except init and deinit. Makers are threads
  *           that kolk starts for all pools of the process. They create resources, validate idle ones, keep them alive,
  *           and destroy them. There is one maker for each piece of work in progress, and one that waits for work; all
@@ -200,7 +200,7 @@ typedef struct kolk_borrow_desc {
 /* Initialises a pool. It creates no resources; makers do, or the first borrow does. If the status is not KOLK_OK (the
  * descriptor breaks a rule, KOLK_NO_MEMORY or KOLK_NO_THREAD), the pool is left all zero. init ignores the struct's
  * previous contents: initialising a live pool again leaks it with its resources, its memory and its makers' work. */
-static inline kolk_status kolk_resource_init(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc);
+KOLK_FOLDED_INLINE_ kolk_status kolk_resource_init(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc);
 
 /* Ends a pool and leaves it all zero. If the pool is not closed yet, it is first closed with KOLK_NOW. A resource that
  * is still lent then belongs to its borrower: giving it back is a bug, which is reported. No other thread may be inside
@@ -215,7 +215,7 @@ KOLK_USES_(1) void kolk_resource_deinit(kolk_resource_pool *pool);
  * if it was NULL at the init, and the other members must be as they were at the init (`debug` is ignored). Otherwise
  * changes nothing and returns KOLK_LAYOUT_CHANGED, or what init returns. In one of the pool's own functions it returns
  * KOLK_IN_HOOK; do not call it in `log`. KOLK_CLOSED: the pool is all zero. */
-static inline kolk_status kolk_resource_rebind(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc);
+KOLK_FOLDED_INLINE_ kolk_status kolk_resource_rebind(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc);
 
 /* Ends borrowing: every borrow that is waiting or is called later returns KOLK_CLOSED. Idle resources are destroyed
  * now, and lent ones when they come back; close waits for both until the deadline. It interrupts your functions
@@ -360,11 +360,11 @@ KOLK_API_ kolk_status kolk_resource_rebind_abi_(kolk_resource_pool *pool, const 
 
 KOLK_NAMED_(kolk_resource_desc_named_, kolk_resource_pool_desc)
 
-static inline kolk_status kolk_resource_init(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc) {
+KOLK_FOLDED_INLINE_ kolk_status kolk_resource_init(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc) {
     return kolk_resource_init_abi_(pool, desc, sizeof *pool, KOLK_ABI);
 }
 
-static inline kolk_status kolk_resource_rebind(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc) {
+KOLK_FOLDED_INLINE_ kolk_status kolk_resource_rebind(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc) {
     return kolk_resource_rebind_abi_(pool, desc, sizeof *pool, KOLK_ABI);
 }
 

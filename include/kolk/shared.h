@@ -150,13 +150,13 @@ typedef struct kolk_shared {
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
 /* If the status is not KOLK_OK (the descriptor breaks a rule, or KOLK_NO_MEMORY), the pool is left all zero. */
-static inline kolk_status kolk_shared_init(kolk_shared *pool, const kolk_shared_desc *desc);
+KOLK_FOLDED_INLINE_ kolk_status kolk_shared_init(kolk_shared *pool, const kolk_shared_desc *desc);
 
 /* For hot reload, as kolk_pool_rebind: replaces the hooks, context and name. The other members must be 0, or as they
  * were at the init (capacity may be less than the pool has now), and the pool must have a reset hook, and a setup or
  * teardown hook, if and only if it had one at the init. Otherwise changes nothing and returns KOLK_STRUCT_CHANGED,
  * KOLK_LAYOUT_CHANGED or KOLK_MOVED. Locals stay usable, but no thread may be inside a call meanwhile. */
-static inline kolk_status kolk_shared_rebind(kolk_shared *pool, const kolk_shared_desc *desc);
+KOLK_FOLDED_INLINE_ kolk_status kolk_shared_rebind(kolk_shared *pool, const kolk_shared_desc *desc);
 
 /* Call it when no thread uses the pool any more, and no local will be used again. Runs reset for each live object and
  * teardown for each slot that is set up, releases the memory, and leaves the pool all zero. (A later alloc or free
@@ -366,11 +366,11 @@ KOLK_API_ kolk_status kolk_shared_rebind_abi_(kolk_shared *pool, const kolk_shar
 
 KOLK_NAMED_(kolk_shared_desc_named_, kolk_shared_desc)
 
-static inline kolk_status kolk_shared_init(kolk_shared *pool, const kolk_shared_desc *desc) {
+KOLK_FOLDED_INLINE_ kolk_status kolk_shared_init(kolk_shared *pool, const kolk_shared_desc *desc) {
     return kolk_shared_init_abi_(pool, desc, 0, 0, sizeof *pool, KOLK_ABI);
 }
 
-static inline kolk_status kolk_shared_rebind(kolk_shared *pool, const kolk_shared_desc *desc) {
+KOLK_FOLDED_INLINE_ kolk_status kolk_shared_rebind(kolk_shared *pool, const kolk_shared_desc *desc) {
     return kolk_shared_rebind_abi_(pool, desc, 0, 0, sizeof *pool, KOLK_ABI);
 }
 

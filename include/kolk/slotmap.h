@@ -149,7 +149,7 @@ struct kolk_slotmap {
 
 /* Initialises the map. If the status is not KOLK_OK (the descriptor breaks a rule, or KOLK_NO_MEMORY), the map is left
  * all zero. */
-static inline kolk_status kolk_slotmap_init(kolk_slotmap *map, const kolk_slotmap_desc *desc);
+KOLK_FOLDED_INLINE_ kolk_status kolk_slotmap_init(kolk_slotmap *map, const kolk_slotmap_desc *desc);
 
 /* Removes all objects (see on_remove), releases the memory, and leaves the map all zero. */
 KOLK_USES_(1) void kolk_slotmap_deinit(kolk_slotmap *map);
@@ -157,7 +157,7 @@ KOLK_USES_(1) void kolk_slotmap_deinit(kolk_slotmap *map);
 /* For hot reload, as kolk_pool_rebind: replaces the hooks, context and name. The other members must be 0, or as they
  * were at the init (capacity may be less than the map has now). Otherwise changes nothing and returns
  * KOLK_STRUCT_CHANGED, KOLK_LAYOUT_CHANGED or KOLK_MOVED. */
-static inline kolk_status kolk_slotmap_rebind(kolk_slotmap *map, const kolk_slotmap_desc *desc);
+KOLK_FOLDED_INLINE_ kolk_status kolk_slotmap_rebind(kolk_slotmap *map, const kolk_slotmap_desc *desc);
 
 /* Returns how many bytes of the caller's memory a map of desc->capacity objects needs. It may be called before any
  * init. Returns 0 if the descriptor is bad; only size, alignment and capacity are checked. */
@@ -320,14 +320,14 @@ KOLK_API_ kolk_status kolk_slotmap_init_abi_(kolk_slotmap *map, const kolk_slotm
 
 KOLK_NAMED_(kolk_slotmap_desc_named_, kolk_slotmap_desc)
 
-static inline kolk_status kolk_slotmap_init(kolk_slotmap *map, const kolk_slotmap_desc *desc) {
+KOLK_FOLDED_INLINE_ kolk_status kolk_slotmap_init(kolk_slotmap *map, const kolk_slotmap_desc *desc) {
     return kolk_slotmap_init_abi_(map, desc, 0, 0, sizeof *map, KOLK_ABI);
 }
 
 KOLK_API_ kolk_status kolk_slotmap_rebind_abi_(kolk_slotmap *map, const kolk_slotmap_desc *desc, size_t type_size,
                                                size_t type_align, size_t map_size, uint32_t abi);
 
-static inline kolk_status kolk_slotmap_rebind(kolk_slotmap *map, const kolk_slotmap_desc *desc) {
+KOLK_FOLDED_INLINE_ kolk_status kolk_slotmap_rebind(kolk_slotmap *map, const kolk_slotmap_desc *desc) {
     return kolk_slotmap_rebind_abi_(map, desc, 0, 0, sizeof *map, KOLK_ABI);
 }
 

@@ -10,6 +10,10 @@
 
 extern inline uintptr_t kolk_inverse_(uintptr_t odd);
 extern inline uintptr_t kolk_exact_slot_(uintptr_t offset, unsigned shift, uintptr_t inverse);
+extern inline bool kolk_handle_is_null(kolk_handle handle);
+extern inline bool kolk_handle_equal(kolk_handle a, kolk_handle b);
+extern inline uint64_t kolk_handle_pack(kolk_handle handle);
+extern inline kolk_handle kolk_handle_unpack(uint64_t bits);
 extern inline kolk_handle kolk_handle_make_(uint32_t generation, uint32_t index, uint32_t tag);
 extern inline uint32_t kolk_handle_generation_(kolk_handle handle);
 extern inline uint32_t kolk_handle_index_(kolk_handle handle, uint32_t tag);

@@ -51,6 +51,11 @@ extern inline void *kolk_bytemap_new(kolk_bytemap *pool);
 extern inline void kolk_bytemap_delete(kolk_bytemap *pool, void *object);
 extern inline void *kolk_bytemap_get_at(const kolk_bytemap *pool, int32_t handle);
 extern inline void *kolk_bytemap_get_slot(const kolk_bytemap *pool, int32_t index);
+extern inline kolk_status kolk_bytemap_initialise_type_(kolk_bytemap *pool, int32_t count, size_t object_size,
+                                                        const char *name);
+extern inline kolk_status kolk_bytemap_initialise(kolk_bytemap *pool, int32_t count, size_t object_size);
+extern inline kolk_status kolk_bytemap_initialise_with(kolk_bytemap *pool, const kolk_bytemap_view *view);
+extern inline kolk_status kolk_bytemap_attach(kolk_bytemap *pool, const kolk_bytemap_view *view);
 
 #define FREE       KOLK_BYTEMAP_FREE
 #define SEED       0x7fu

@@ -1,5 +1,11 @@
-/* heap_bare.c: the functions of heap.h in freestanding builds, where all heaps lie in the caller's memory. */
+/* heap_bare.c: the inline functions of heap.h; and its other functions in freestanding builds, where all heaps lie in
+ * the caller's memory. */
 #include "fixed.h"
+
+/* Emitted for other languages: in C and C++ programs they are inline. They are in this file because it sees no other
+ * inline functions: mingw's gcc exports all that it sees. */
+extern inline kolk_status kolk_heap_init(kolk_heap *heap, const kolk_heap_desc *desc);
+extern inline kolk_status kolk_heap_rebind(kolk_heap *heap, const kolk_heap_desc *desc);
 
 #if !KOLK_HOSTED
 

@@ -49,6 +49,11 @@ static uint64_t mask_of(uint32_t capacity) {
 const kolk_kind_ kolk_queue_kind_ = {
     .stats = list_queue_stats, .facts = queue_facts, .size = sizeof(kolk_queue), .id = KOLK_KIND_QUEUE_};
 
+/* Emitted for other languages: in C and C++ programs they are inline. They are in this file because it sees no other
+ * inline functions: mingw's gcc exports all that it sees. */
+extern inline kolk_status kolk_queue_init(kolk_queue *queue, const kolk_queue_desc *desc);
+extern inline kolk_status kolk_queue_rebind(kolk_queue *queue, const kolk_queue_desc *desc);
+
 kolk_status kolk_queue_init_abi_(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size, size_t queue_size,
                                  uint32_t abi) {
     kolk_status status = kolk_begin_(queue, queue_size, sizeof *queue, abi, desc);

@@ -47,6 +47,8 @@ extern inline void kolk_shared_free(kolk_shared_local *local, void *object);
 extern inline void kolk_shared_free_sized_(kolk_shared_local *local, void *object, size_t stride);
 extern inline void *kolk_shared_get_sized_(const kolk_shared *pool, kolk_handle handle, size_t stride);
 extern inline void *kolk_shared_get(const kolk_shared *pool, kolk_handle handle);
+extern inline kolk_status kolk_shared_init(kolk_shared *pool, const kolk_shared_desc *desc);
+extern inline kolk_status kolk_shared_rebind(kolk_shared *pool, const kolk_shared_desc *desc);
 
 /* ---- Alloc ------------------------------------------------------------------------------------------------------- */
 

@@ -72,6 +72,8 @@ extern inline void *kolk_slotmap_at(const kolk_slotmap *map, uint32_t index);
 extern inline kolk_slotmap_cursor kolk_slotmap_each(const kolk_slotmap *map);
 extern inline void *kolk_slotmap_cursor_next_sized_(kolk_slotmap_cursor *cursor, size_t stride);
 extern inline void *kolk_slotmap_cursor_next(kolk_slotmap_cursor *cursor);
+extern inline kolk_status kolk_slotmap_init(kolk_slotmap *map, const kolk_slotmap_desc *desc);
+extern inline kolk_status kolk_slotmap_rebind(kolk_slotmap *map, const kolk_slotmap_desc *desc);
 
 /* ---- Leaves ------------------------------------------------------------------------------------------------------ */
 

@@ -42,7 +42,7 @@ floor() {
     diag) echo 4 ;;
     store) echo 5 ;;
     pool | slotmap | bytemap | queue | shared | resource | heap) echo 6 ;;
-    remote) echo 7 ;;
+    ffi | remote) echo 7 ;;
     *) echo "circles.sh: on which floor is src/$1? Name it in floor()." >&2; exit 1 ;;
   esac
 }

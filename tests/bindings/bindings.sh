@@ -1,0 +1,67 @@
+#!/bin/bash
+# kolk from other languages.
+#     headers   bindings/api.json and kolk_ffi.h say what the headers say, and list exactly the functions of libkolk.so
+#     python    a program with ctypes, and one with cffi, which reads kolk_ffi.h; sizes are those in api.json
+#     luajit    a program of LuaJIT, whose FFI reads kolk_ffi.h
+# Usage: CC=... bindings.sh WAY BUILD
+set -euo pipefail
+library=$(realpath "$2")/libkolk.so
+python=/usr/bin/python3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+  echo "$*" >&2
+  exit 1
+}
+
+skip() {
+  echo "skipped: $*"
+  exit 77
+}
+
+# Compiles kolk.h or kolk_ffi.h with what api.json says of sizes, offsets and enumerators.
+asserts() { # HEADER
+  "$python" - "$1" > "$work/asserts.c" << 'END'
+import json, sys
+api = json.load(open("bindings/api.json"))
+print(f'#include <stddef.h>\n#include "{sys.argv[1]}"')
+for struct in api["structs"]:
+    name = struct["name"]
+    print(f'_Static_assert(sizeof({name}) == {struct["size"]} && _Alignof({name}) == {struct["align"]}, "{name}");')
+    for field in struct["fields"]:
+        size = f'sizeof ((({name} *)0)->{field["name"]}) == {field["size"]}'
+        print(f'_Static_assert(offsetof({name}, {field["name"]}) == {field["offset"]} && {size}, "{name}.{field["name"]}");')
+for enum in api["enums"]:
+    for value in enum["values"]:
+        print(f'_Static_assert({value["name"]} == {value["value"]}, "{value["name"]}");')
+END
+  (($(grep -c _Static_assert "$work/asserts.c") > 500)) || fail "api.json describes too little."
+  "$CC" -std=c11 -Wall -Wextra -pedantic -Werror -fsyntax-only -Iinclude -Ibindings "$work/asserts.c"
+}
+
+headers() {
+  "$python" -c "import clang.cindex" 2> /dev/null || skip "there is no python3-clang-19"
+  tools/api.py --check
+  asserts kolk.h
+  asserts kolk_ffi.h
+  grep -oE '\bkolk_[a-z_0-9]*\(' bindings/kolk_ffi.h | tr -d '(' | sort > "$work/declared"
+  nm -D --defined-only "$library" | awk '$2 == "T" && $3 !~ /_$/ { print $3 }' | sort > "$work/exported"
+  diff "$work/declared" "$work/exported" || fail "kolk_ffi.h (<) and libkolk.so (>) have different functions."
+}
+
+python() {
+  "$python" tests/bindings/python.py "$library" > "$work/said"
+  diff -u tests/bindings/python.expected "$work/said"
+  "$python" -c "import cffi" 2> /dev/null || skip "ctypes works, and there is no python3-cffi"
+  "$python" tests/bindings/cffi_reads.py "$library" > "$work/said"
+  diff -u tests/bindings/python.expected "$work/said"
+}
+
+luajit() {
+  command -v luajit > /dev/null || skip "there is no luajit"
+  command luajit tests/bindings/luajit.lua "$library" > "$work/said"
+  diff -u tests/bindings/python.expected "$work/said"
+}
+
+"$1"
