@@ -122,12 +122,11 @@ function label(paint, text, x, y, width, style) {
   paint.save();
   paint.globalCompositeOperation = 'source-over';
   paint.font = '600 13px system-ui, sans-serif';
-  paint.textAlign = x > width * .75 ? 'right' : 'left';
-  const left = x > width * .75, wide = paint.measureText(text).width, down = Math.max(y, 16);
+  const wide = paint.measureText(text).width, isLeft = x + wide > width - 28, left = isLeft ? x - 20 - wide : x + 20, down = Math.max(y, 16);
   paint.fillStyle = 'rgb(6 7 12 / .75)';
-  paint.fillRect(left ? x - 24 - wide : x + 16, down - 11, wide + 8, 22);
+  paint.fillRect(left - 4, down - 11, wide + 8, 22);
   paint.fillStyle = style;
-  paint.fillText(text, x + (left ? -20 : 20), down + 4.5);
+  paint.fillText(text, left, down + 4.5);
   paint.restore();
 }
 

@@ -217,9 +217,10 @@ static void bear(float x, float y, float x_velocity, float y_velocity, bool pops
     if (pops) speed = petal(x_speed / distance, y_speed / distance) * (0.5f + 0.5f * distance) / distance;
     uint16_t life = (uint16_t)(SHORTEST + random_bits() % (LONGEST - SHORTEST + 1));
     uint32_t wave = wave_now(), tails = 1U + waves[wave].longest_tail - waves[wave].shortest_tail;
+    float ahead = pops ? 10 * random_part() : 0; /* frames of its way; otherwise all would be at one point */
     *sparkle = (struct sparkle){
-        .x = x,
-        .y = y,
+        .x = x + ahead * x_speed * speed,
+        .y = y + ahead * y_speed * speed,
         .x_velocity = x_velocity + x_speed * speed,
         .y_velocity = y_velocity + y_speed * speed,
         .frames_left = life,

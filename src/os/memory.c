@@ -1,4 +1,5 @@
-/* memory.c: see memory.h. Linux and other POSIX systems use mmap, Windows uses VirtualAlloc. */
+/* memory.c: see memory.h. Linux and other POSIX systems use mmap, and so does the web, which knows only whole mappings.
+ * Windows uses VirtualAlloc. */
 #include "system.h"
 
 #include "memory.h"
@@ -119,6 +120,68 @@ void kolk_memory_decommit_(void *start, size_t size) {
 void kolk_memory_release_(void *start, size_t size) {
     (void)size;
     VirtualFree(start, 0, MEM_RELEASE);
+}
+
+bool kolk_memory_trim_(void *start, size_t size) {
+    (void)start, (void)size;
+    return false;
+}
+
+void *kolk_memory_resize_(void *start, size_t size, size_t new_size) {
+    (void)start, (void)size, (void)new_size;
+    return NULL;
+}
+
+#elif defined(__EMSCRIPTEN__)
+
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* A reservation is a block of malloc, which is there at once, and as a whole until its release. mmap would take more
+ * memory for MAP_FIXED, and munmap of another size than mmap's never gives its lock back: sizes are whole pages. */
+
+static size_t ask_for_page(void) {
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static size_t whole_pages(size_t size) {
+    size_t page = kolk_memory_page_();
+    return (size + page - 1) / page * page;
+}
+
+void *kolk_memory_map_(size_t size) {
+    if (size > SIZE_MAX - kolk_memory_page_()) return NULL;
+    void *start = mmap(NULL, whole_pages(size), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return start == MAP_FAILED ? NULL : start;
+}
+
+void *kolk_memory_reserve_(size_t size) {
+    return kolk_memory_map_(size);
+}
+
+bool kolk_memory_commit_(void *start, size_t size) {
+    (void)start, (void)size;
+    return true;
+}
+
+size_t kolk_memory_discard_(void *start, size_t size, bool counts) {
+    (void)start, (void)size, (void)counts;
+    return 0;
+}
+
+bool kolk_memory_hide_(void *start, size_t size) {
+    (void)start, (void)size;
+    return false;
+}
+
+void kolk_memory_decommit_(void *start, size_t size) {
+    memset(start, 0, size);
+}
+
+void kolk_memory_release_(void *start, size_t size) {
+    munmap(start, whole_pages(size));
 }
 
 bool kolk_memory_trim_(void *start, size_t size) {

@@ -1,6 +1,6 @@
 #!/bin/bash
 # kolk on the web: the two files of make dist and examples, compiled by emscripten, with threads and without. Node.js runs
-# them, and they must print what they print elsewhere.
+# them, and they must print what they print elsewhere. A pool that is trimmed takes no more memory.
 # Usage: examples.sh
 set -euo pipefail
 
@@ -31,8 +31,11 @@ compare() {
   done
 }
 
-compare plain -sALLOW_MEMORY_GROWTH hello bullets bitpool components gta packed pressure savegame static_pool > "$folder/said" 2>&1 &
+compare plain -sALLOW_MEMORY_GROWTH hello bullets bitpool gta packed savegame > "$folder/said" 2>&1 &
 # Each thread is a worker. A browser does not let its own thread wait, so main runs in a worker too.
-compare threads "-pthread -sPROXY_TO_PTHREAD -sEXIT_RUNTIME -sINITIAL_MEMORY=64MB" handover jobs routes workers
+compare threads "-pthread -sPROXY_TO_PTHREAD -sEXIT_RUNTIME -sINITIAL_MEMORY=64MB" desks handover jobs workers
+emcc -O0 -I"$folder" tests/web/memory.c "$folder/plain.o" -sSINGLE_FILE -sALLOW_MEMORY_GROWTH -o "$folder/memory.js" # with assertions
+said=$(timeout 120 node "$folder/memory.js" 2>&1)
+[[ -z $said ]] || { echo "memory: $said"; exit 1; }
 wait $! || { cat "$folder/said"; exit 1; }
 cat "$folder/said"

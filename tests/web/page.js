@@ -213,6 +213,8 @@ async function testLook(page, {dark, still}, name) {
       return plays; })()`));
   }
   await click('take');
+  const sizes = await page.run(`['sky', 'slots', 'heap'].map(id => [byId(id).clientWidth, byId(id).clientHeight])`);
+  check(name + ': the pictures have room: ' + sizes, sizes.every(([wide, high]) => wide >= 280 && high >= 200));
   check(name + ': no sideways scrolling', await page.run('document.documentElement.scrollWidth <= document.documentElement.clientWidth'));
   await page.run(fs.readFileSync(axe, 'utf8') + ';0');
   const found = await page.run(`axe.run().then(({violations, passes}) => ({passes: passes.length,
