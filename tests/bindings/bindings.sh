@@ -3,6 +3,8 @@
 #     headers   bindings/api.json and kolk_ffi.h say what the headers say, and list exactly the functions of libkolk.so
 #     python    a program with ctypes, and one with cffi, which reads kolk_ffi.h; sizes are those in api.json
 #     luajit    a program of LuaJIT, whose FFI reads kolk_ffi.h
+#     lua       the module for Lua 5.4: its promises in lua5.4, and in a program with AddressSanitizer and pools of its
+#               own; random operations against a model; and random nonsense, in every debug mode
 # Usage: CC=... bindings.sh WAY BUILD
 set -euo pipefail
 library=$(realpath "$2")/libkolk.so
@@ -62,6 +64,27 @@ luajit() {
   command -v luajit > /dev/null || skip "there is no luajit"
   command luajit tests/bindings/luajit.lua "$library" > "$work/said"
   diff -u tests/bindings/python.expected "$work/said"
+}
+
+lua() {
+  command -v lua5.4 > /dev/null || skip "there is no lua5.4"
+  pkg-config --exists lua5.4 || skip "there is no liblua5.4-dev"
+  local scripts=tests/bindings/lua seed=$((RANDOM * 32768 + RANDOM))
+  local flags=(-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wcast-qual -Werror -Iinclude)
+  read -ra more <<< "$(pkg-config --cflags lua5.4)"
+  flags+=("${more[@]}" "-L${library%/*}" "-Wl,-rpath,${library%/*}")
+  "$CC" -O2 -shared -fPIC bindings/lua/kolk_lua.c "${flags[@]}" -lkolk -o "$work/kolk.so"
+  LUA_CPATH="$work/?.so" lua5.4 $scripts/module.lua
+
+  read -ra more <<< "$(pkg-config --libs lua5.4)"
+  "$CC" -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all $scripts/host.c "${flags[@]}" -lkolk "${more[@]}" -o "$work/host"
+  "$work/host" $scripts/module.lua
+  "$work/host" $scripts/program.lua
+  "$work/host" $scripts/model.lua 1000 $seed
+  for setting in KOLK_BYPASS=1 KOLK_BYPASS=0 "KOLK_DEBUG=fill,guard,quarantine=8" "KOLK_DEBUG=all;move:a;move:slotmap" "KOLK_FAIL=*:every=7"; do
+    echo "$setting"
+    env KOLK_BYPASS=0 "$setting" "$work/host" $scripts/random.lua 10000 $seed
+  done
 }
 
 "$1"
