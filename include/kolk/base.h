@@ -88,8 +88,8 @@
         return named;                                                                                                  \
     }
 
-/* In the library, only base.c exports the functions of base.inl, because mingw's gcc emits all inline functions in a file
- * that exports one of them. */
+/* In the library, only base.c exports the functions of base.inl, because mingw's gcc emits all inline functions in a
+ * file that exports one of them. */
 #if defined(KOLK_BUILD) && !defined(KOLK_BASE_INLINE)
 #define KOLK_BASE_INLINE KOLK_INLINE_AT_O0_
 #elif !defined(KOLK_BASE_INLINE)

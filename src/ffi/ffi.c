@@ -46,7 +46,7 @@ static const ffi_layout layouts[] = {
     LAYOUT(kolk_slotmap_cursor),
 };
 
-static const ffi_layout *layout_of(const char *type) {
+static const ffi_layout *struct_layout(const char *type) {
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
         const char *name = layouts[i].name, *given = type;
         while (*name && *name == *given) name++, given++;
@@ -56,11 +56,11 @@ static const ffi_layout *layout_of(const char *type) {
 }
 
 size_t kolk_size_of(const char *type) {
-    const ffi_layout *layout = layout_of(type);
+    const ffi_layout *layout = struct_layout(type);
     return layout ? layout->size : 0;
 }
 
 size_t kolk_align_of(const char *type) {
-    const ffi_layout *layout = layout_of(type);
+    const ffi_layout *layout = struct_layout(type);
     return layout ? layout->align : 0;
 }

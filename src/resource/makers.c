@@ -28,11 +28,6 @@
 #include "../os/sleep.h"
 #include "../os/worker.h"
 
-/* Emitted for other languages: in C and C++ programs they are inline. They are in this file because it sees no other
- * inline functions: mingw's gcc exports all that it sees. */
-extern inline kolk_status kolk_resource_init(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc);
-extern inline kolk_status kolk_resource_rebind(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc);
-
 #define SPARE_NS INT64_C(1000000000) /* how long a spare stays */
 
 typedef struct maker_crew {

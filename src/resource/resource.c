@@ -12,6 +12,7 @@
  *     resource_metrics.c  statistics in three formats
  *     resource_life.c     init, close, deinit
  *     resource_steer.c    evict, pause, resize, tick, event loops
+ *     resource_init.c     the inits as symbols, for other languages
  *
  * An entry is a resource, or the right to make one. It counts towards `max` from the moment a thread may create the
  * resource until destroy has returned, so the server never sees more than max resources. Its states:

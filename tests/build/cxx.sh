@@ -1,11 +1,13 @@
 #!/bin/sh
 # Builds the tests in tests/cpp, the examples that are C++, and a module, without a warning, and runs them. The examples
-# must print the contents of EXAMPLE.expected. The tests are built as C++17 and C++20, with and without optimisation,
-# exceptions and run-time type information, and run under memcheck once. Clang 19 builds all of them with libc++.
-# KOLK_TEST_EFFORT=quick: the tests as C++17 without optimisation, and as C++20 with it, the examples as C++20, and
-# neither clang 19 nor a count of instructions. CXXFLAGS has the sanitizers of the library.
+# must print the contents of EXAMPLE.expected. The tests are built as C++17 without optimisation, and run under memcheck;
+# and as C++20 with optimisation, without exceptions and run-time type information. Clang 19 builds all of them with
+# libc++. KOLK_TEST_EFFORT=release: also the other combinations. KOLK_TEST_EFFORT=quick: neither memcheck, nor clang 19,
+# nor a count of instructions. CXXFLAGS has the sanitizers of the library.
 # Usage: CXX=... [CXXFLAGS=...] cxx.sh LIBRARY
 set -eu
+quick= release=
+case ${KOLK_TEST_EFFORT:-} in quick) quick=quick ;; release) release=release ;; esac
 program=$(mktemp)
 trap 'rm -rf "$program" "$program".*' EXIT
 warnings="-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wold-style-cast -Wextra-semi -Wzero-as-null-pointer-constant -Werror"
@@ -24,7 +26,7 @@ build() {
 
 for example in examples/cpp/*.cc; do
   for dialect in c++17 c++20; do
-    case ${KOLK_TEST_EFFORT:-}$dialect in quick*17) continue ;; esac
+    [ "$dialect" = c++20 ] || [ -n "$release" ] || continue
     build "$1" "$example" -std=$dialect -O1
     tests/build/example.sh "$program" "${example%.cc}.expected"
     echo "${example##*/} as $dialect: ok"
@@ -34,11 +36,11 @@ done
 plain="-fno-exceptions -fno-rtti"
 for test in tests/cpp/*.cc; do
   for options in "-std=c++17 -O0" "-std=c++20 -O2 $plain" "-std=c++17 -O2 $plain" "-std=c++20 -O0"; do
-    case ${KOLK_TEST_EFFORT:-}$options in quick*"17 -O2"* | quick*"20 -O0"*) continue ;; esac
+    case $release$options in *"17 -O0" | *"20 -O2"* | release*) ;; *) continue ;; esac
     # shellcheck disable=SC2086
     build "$1" "$test" $options
     run=${EMULATOR:-}
-    case ${KOLK_TEST_EFFORT:-}$options in full*"17 -O0") command -v valgrind > /dev/null && run="valgrind -q --leak-check=full --error-exitcode=9" ;; esac
+    case ${quick:-full}$options in full*"17 -O0") command -v valgrind > /dev/null && run="valgrind -q --leak-check=full --error-exitcode=9" ;; esac
     $run "$program"
     echo "${test##*/} with $options: ok${run:+, under ${run%% *}}"
   done
@@ -46,14 +48,14 @@ done
 
 # Clang 19 warns of nothing except what docs/cpp.md lists, and the programs run with its own C++ library.
 newest=$(command -v clang++-19 || true)
-if [ "${KOLK_TEST_EFFORT:-}" != full ] || [ -z "$newest" ]; then
-  echo "libc++ is not tried: this needs clang++-19 and KOLK_TEST_EFFORT=full"
+if [ -n "$quick" ] || [ -z "$newest" ]; then
+  echo "libc++ is not tried: this needs clang++-19 and more than KOLK_TEST_EFFORT=quick"
 else
   less=$(tr '\n' ' ' < docs/cpp.md | sed -n 's/.*-Weverything less \([^:]*\):.*/\1/p' | tr -d , | sed 's/-W/-Wno-/g')
   for source in tests/cpp/*.cc examples/cpp/*.cc; do
     everything="-Weverything -Werror ${less:?docs/cpp.md has no list} -Iinclude $source"
     # shellcheck disable=SC2086
-    "$newest" $everything -std=c++17 -fsyntax-only
+    [ -z "$release" ] || "$newest" $everything -std=c++17 -fsyntax-only
     # shellcheck disable=SC2086
     "$newest" $everything -std=c++20 -stdlib=libc++ "$1" -o "$program" -pthread
     "$program" > /dev/null
@@ -89,8 +91,8 @@ echo "a module: ok"
 # may take 8 more to begin.
 count() { valgrind --tool=callgrind --callgrind-out-file=/dev/null "$program.$1" "$2" "$3" 2>&1 | sed -n 's/.*Collected : //p'; }
 
-if [ "${KOLK_TEST_EFFORT:-}" != full ] || ! command -v valgrind > /dev/null; then
-  echo "instructions are not counted: this needs valgrind and KOLK_TEST_EFFORT=full"
+if [ -n "$quick" ] || ! command -v valgrind > /dev/null; then
+  echo "instructions are not counted: this needs valgrind and more than KOLK_TEST_EFFORT=quick"
   exit 0
 fi
 source=tests/cpp/cost/churn.cc

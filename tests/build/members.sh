@@ -69,7 +69,7 @@ for name in $(awk '{ print $2 }' "$wrong.members" | sort -u); do
 done >> "$wrong"
 
 awk '$2 == "kolk_pool_desc" { print $3 }' "$wrong.all" > "$wrong.given"
-sed -n '/^static inline bool kolk_pool_is_plain_(/,/^}/p' include/kolk/pool.h > "$wrong.is_plain"
+sed -n '/^KOLK_FOLDED_INLINE_ bool kolk_pool_is_plain_(/,/^}/p' include/kolk/pool.h > "$wrong.is_plain"
 while read -r member; do
   case $plain in *" $member "*) continue ;; esac
   grep -q "desc->$member\b" "$wrong.is_plain" ||

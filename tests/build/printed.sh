@@ -87,7 +87,7 @@ for page in README.md docs/*.md; do
   case $name in
     README | docs_threads | docs_heap) expected=$programs ;;
     docs_resource) expected=$((programs * compiled)) ;;
-    docs_building | docs_cpp) expected=$compiled ;;
+    docs_bindings | docs_cpp) expected=$compiled ;;
     *) continue ;;
   esac
   [[ $expected -ge 1 ]] || { echo "$page: FAILED: $programs programs and $compiled other blocks are found in it"; failed=1; }
