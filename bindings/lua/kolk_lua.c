@@ -77,7 +77,7 @@ static double number_of(const struct field *field, const unsigned char *object) 
     return memcpy(&d, object + field->offset, sizeof d), d;
 }
 
-/* The value of any other field. A bool is 0 or 1, whatever its byte is. */
+/* The value of any other field. That of a bool may be above 1 after a restore. */
 static lua_Integer integer_of(const struct field *field, const unsigned char *object) {
     bool is_signed = field->type->form == FORM_SIGNED;
     uint8_t u8;
@@ -87,7 +87,7 @@ static lua_Integer integer_of(const struct field *field, const unsigned char *ob
     switch (field->type->size) {
     case 1:
         memcpy(&u8, object + field->offset, sizeof u8);
-        return field->type->form == FORM_BOOL ? u8 != 0 : is_signed ? (int8_t)u8 : u8;
+        return is_signed ? (int8_t)u8 : u8;
     case 2:
         memcpy(&u16, object + field->offset, sizeof u16);
         return is_signed ? (int16_t)u16 : u16;
@@ -124,11 +124,11 @@ static bool store_integer(lua_State *L, const struct field *field, unsigned char
     lua_Integer value = lua_type(L, index) == LUA_TNUMBER ? lua_tointegerx(L, index, &is_integer) : 0;
     lua_Integer least = INT64_MIN, most = INT64_MAX;
     if (bits < 64 && field->type->form == FORM_SIGNED) {
-        least = -(INT64_C(1) << (bits - 1));
+        least = -((lua_Integer)1 << (bits - 1));
         most = -1 - least;
     } else if (bits < 64) {
         least = 0;
-        most = (INT64_C(1) << bits) - 1;
+        most = ((lua_Integer)1 << bits) - 1;
     }
     if (!is_integer || value < least || value > most) {
         lua_pushfstring(L, "an integer from %I to %I", (LUAI_UACINT)least, (LUAI_UACINT)most);
@@ -222,7 +222,6 @@ struct object {
 struct walk {
     struct container *container;
     union cursor cursor;
-    bool done;
     int n;
     const struct field *fields[];
 };
@@ -439,10 +438,7 @@ static int walk_on(lua_State *L) {
     if (!it->members) return luaL_error(L, "%s was closed during a walk", push_name(L, lua_upvalueindex(2)));
     void *object;
     lua_Integer handle;
-    if (walk->done || !it->kind->next(it->members, &walk->cursor, &object, &handle)) {
-        walk->done = true;
-        return lua_pushnil(L), 1;
-    }
+    if (!it->kind->next(it->members, &walk->cursor, &object, &handle)) return lua_pushnil(L), 1;
     luaL_checkstack(L, walk->n + 1, "too many fields");
     lua_pushinteger(L, handle);
     for (int i = 0; i < walk->n; i++) push_field(L, walk->fields[i], object);
@@ -455,7 +451,6 @@ static int each(lua_State *L) {
     int n = lua_gettop(L) - 1;
     struct walk *begun = lua_newuserdatauv(L, sizeof *begun + (size_t)n * sizeof(const struct field *), 0);
     begun->container = it;
-    begun->done = false;
     begun->n = n;
     for (int i = 0; i < n; i++) begun->fields[i] = field_argument(L, it, 2 + i);
     it->kind->begin(it->members, &begun->cursor);

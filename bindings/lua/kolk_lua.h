@@ -17,8 +17,8 @@
  * Contents  a new object has all bytes 0, unless its pool has .keep or a setup hook.
  * Threads   one thread at a time may use a state of Lua and its pools.
  * Safety    whatever a script passes, no call corrupts a pool, ends the process or reports a bug to kolk's failure
- *           handler: a mistake is an error of Lua, nil or false. This needs a state without Lua's library `debug`,
- *           which gives scripts access to the insides of userdata.
+ *           handler: a mistake is an error of Lua, nil or false. Lua itself must be safe for this: give scripts
+ *           that you don't trust neither its library `debug` nor binary chunks (load, dofile).
  */
 #ifndef KOLK_LUA_H
 #define KOLK_LUA_H

@@ -1,4 +1,5 @@
--- Random operations on each kind of container, compared with tables of Lua. Runs in host.c. Usage: model.lua OPERATIONS [SEED]
+-- Random operations on each kind of container, compared with tables of Lua. Runs in host.c.
+-- Usage: model.lua OPERATIONS [SEED]
 local kolk = require "kolk"
 local operations, seed = tonumber(arg[1]), tonumber(arg[2]) or os.time()
 print("seed " .. seed)
@@ -85,9 +86,12 @@ local function run(what, make, slots, options)
       if count() == slots then
         if options.on_full == "oldest" then die(births[1])
         elseif options.on_full == "cheapest" then
-          local cheapest
-          for each in pairs(live) do if not live[each] or not cheapest or live[each].n < live[cheapest].n then cheapest = each end end
-          for each in pairs(live) do if not it:is_alive(each) then assert(live[each].n == live[cheapest].n) cheapest = each end end
+          local cheapest, least
+          for each, each_values in pairs(live) do
+            if not least or each_values.n < least then least = each_values.n end
+            if not it:is_alive(each) then cheapest = each end
+          end
+          assert(live[cheapest].n == least)
           die(cheapest)
         else assert(made == nil) end
       end

@@ -1,4 +1,4 @@
--- What docs/lua.md promises of the module kolk, one promise after the other. Runs in lua5.4, and in tests/bindings/lua/host.c.
+-- What docs/lua.md promises of the module kolk, one promise after the other. Runs in lua5.4, and in host.c.
 local kolk = require "kolk"
 
 -- The call must raise an error whose text contains `words`.
@@ -22,7 +22,8 @@ end
 -- ---- pools
 
 do
-  local bullets <close> = kolk.pool{name = "bullets", capacity = 3, fields = "float x, dx; int hp; bool hot; kolk_handle target;"}
+  local bullets <close> = kolk.pool{name = "bullets", capacity = 3,
+    fields = "float x, dx; int hp; bool hot; kolk_handle target;"}
   local a = bullets:alloc{x = 1, dx = 0.5, hot = true}
   same("integer", math.type(a))
   same("1.0 0.5 0 true 0", bullets:get(a)) -- without names: all fields; those that were not set are 0
@@ -46,7 +47,8 @@ do
   same("0", #bullets)
   for _ in bullets:each() do error "no object is alive" end
 
-  same("false false nil false nil", bullets:free(a), bullets:is_alive(a), bullets:get(a, "x"), bullets:set(a, "x", 1), bullets:object(a))
+  same("false false nil false nil", bullets:free(a), bullets:is_alive(a), bullets:get(a, "x"), bullets:set(a, "x", 1),
+    bullets:object(a))
   for _, nonsense in ipairs{0, -1, math.maxinteger, math.mininteger, a + 1, 2.0} do same("false", bullets:free(nonsense)) end
   fails("number expected, got nil", bullets.free, bullets, nil)
   fails("number expected, got table", bullets.get, bullets, {}, "x")
@@ -62,16 +64,17 @@ end
 -- ---- mistakes are errors of Lua, and change nothing
 
 do
-  local pool <close> = kolk.pool{name = "small", capacity = 2, fields = "uint8_t u8; int8 i8; uint16 u16; int16_t i16; uint32 u32; "
-    .. "int32 i32; uint64_t u64; int64_t i64; float f; double d; bool b"}
+  local pool <close> = kolk.pool{name = "small", capacity = 2, fields = "uint8_t u8; int8 i8; uint16 u16; int16_t i16; "
+    .. "uint32 u32; int32 i32; uint64_t u64; int64_t i64; float f; double d; bool b"}
   local h = pool:alloc()
-  for name, range in pairs{u8 = {0, 255}, i8 = {-128, 127}, u16 = {0, 65535}, i16 = {-32768, 32767}, u32 = {0, 4294967295},
-    i32 = {-2147483648, 2147483647}} do
+  for name, range in pairs{u8 = {0, 255}, i8 = {-128, 127}, u16 = {0, 65535}, i16 = {-32768, 32767},
+    u32 = {0, 4294967295}, i32 = {-2147483648, 2147483647}} do
     for i = 1, 2 do
       pool:set(h, name, range[i])
       same(tostring(range[i]), pool:get(h, name))
       local beyond = range[i] + (i == 1 and -1 or 1)
-      fails(string.format("small: the field %s is an integer from %d to %d, and %d", name, range[1], range[2], beyond), pool.set, pool, h, name, beyond)
+      local said = string.format("small: the field %s is an integer from %d to %d, and %d", name, range[1], range[2], beyond)
+      fails(said, pool.set, pool, h, name, beyond)
     end
     fails("and 1.5 is not", pool.set, pool, h, name, 1.5)
     fails("is an integer", pool.set, pool, h, name, 0 / 0)
@@ -165,15 +168,18 @@ do
   local oldest <close> = kolk.pool{name = "oldest", capacity = 2, fields = "int n", on_full = "oldest"}
   local first, second = oldest:alloc{n = 1}, oldest:alloc{n = 2}
   local third = oldest:alloc{n = 3}
-  same("false true true 1", oldest:is_alive(first), oldest:is_alive(second), oldest:is_alive(third), oldest:stats().evictions)
+  same("false true true 1", oldest:is_alive(first), oldest:is_alive(second), oldest:is_alive(third),
+    oldest:stats().evictions)
 
-  local cheapest <close> = kolk.pool{name = "voices", capacity = 3, fields = "int n; float loudness", on_full = "cheapest", cost = "loudness"}
+  local cheapest <close> = kolk.pool{name = "voices", capacity = 3, fields = "int n; float loudness",
+    on_full = "cheapest", cost = "loudness"}
   local loud, quiet = cheapest:alloc{loudness = 3}, cheapest:alloc{loudness = 1}
   cheapest:alloc{loudness = 2}
   assert(cheapest:alloc{loudness = 9})
   same("true false", cheapest:is_alive(loud), cheapest:is_alive(quiet))
   fails("need cost", kolk.pool, {name = "voices", capacity = 3, fields = "int n", on_full = "cheapest"})
-  fails("there is no field volume", kolk.pool, {name = "voices", capacity = 3, fields = "int n", on_full = "cheapest", cost = "volume"})
+  fails("there is no field volume", kolk.pool,
+    {name = "voices", capacity = 3, fields = "int n", on_full = "cheapest", cost = "volume"})
 
   local called, answer = 0, true
   local function make_room(pool)
@@ -188,12 +194,14 @@ do
   same("nil 1", asked:alloc{n = 6}, #asked)
   assert(asked:alloc())
   answer = true
-  local fault <close> = kolk.pool{name = "fault", capacity = 1, fields = "int n", on_full = function() error "out of voices" end}
+  local fault <close> = kolk.pool{name = "fault", capacity = 1, fields = "int n",
+    on_full = function() error "out of voices" end}
   fault:alloc()
   fails("out of voices", fault.alloc, fault)
   fails("out of voices", fault.alloc, fault) -- is called again
   local closes
-  closes = kolk.pool{name = "closes", capacity = 1, fields = "int n", on_full = function(pool) pool:close() return true end}
+  closes = kolk.pool{name = "closes", capacity = 1, fields = "int n",
+    on_full = function(pool) pool:close() return true end}
   closes:alloc()
   fails("closes is closed", closes.alloc, closes, {n = 1})
 
@@ -222,28 +230,33 @@ end
 
 -- ---- bad descriptors
 
+local function bad(words, options, make)
+  options.name, options.fields = "bad", options.fields or "int n"
+  fails(words, make or kolk.pool, options)
+end
+
 fails("table expected", kolk.pool, nil)
 fails("kolk.pool: the option name must be a string, not a nil", kolk.pool, {fields = "int n", capacity = 1})
 fails("kolk.pool: the option fields must be a string, not a nil", kolk.pool, {name = "bad", capacity = 1})
-fails("kolk.pool: there is no option capacitty", kolk.pool, {name = "bad", fields = "int n", capacitty = 1})
+bad("kolk.pool: there is no option capacitty", {capacitty = 1})
 fails("kolk.pool: there is no option without a name", kolk.pool, {"bad"})
-fails("kolk.pool: bad: capacity is 0, and there is no max_capacity to grow to", kolk.pool, {name = "bad", fields = "int n"})
-fails("kolk.pool: bad: max_capacity is below capacity", kolk.pool, {name = "bad", fields = "int n", capacity = 2, max_capacity = 1})
-fails("kolk.pool: the option reuse has no such value", kolk.pool, {name = "bad", fields = "int n", capacity = 1, reuse = "random"})
-fails("kolk.pool: the option on_full has no such value", kolk.pool, {name = "bad", fields = "int n", capacity = 1, on_full = 7})
+bad("kolk.pool: bad: capacity is 0, and there is no max_capacity to grow to", {})
+bad("kolk.pool: bad: max_capacity is below capacity", {capacity = 2, max_capacity = 1})
+bad("kolk.pool: the option reuse has no such value", {capacity = 1, reuse = "random"})
+bad("kolk.pool: the option on_full has no such value", {capacity = 1, on_full = 7})
 for _, value in ipairs{-1, 2 ^ 32, 1.5, "many", {}, true} do
-  fails("kolk.pool: the option capacity must be an integer from 0 to 4294967295", kolk.pool, {name = "bad", fields = "int n", capacity = value})
+  bad("kolk.pool: the option capacity must be an integer from 0 to 4294967295", {capacity = value})
 end
-fails("bad: fields: a type was expected here: flaot x", kolk.pool, {name = "bad", fields = "int n; flaot x", capacity = 1})
-fails("bad: fields: a name was expected here: ; int n", kolk.pool, {name = "bad", fields = "float; int n", capacity = 1})
-fails("bad: fields: a name was expected here: 3d", kolk.pool, {name = "bad", fields = "float x, 3d", capacity = 1})
-fails("bad: fields: , or ; was expected here: [3]", kolk.pool, {name = "bad", fields = "float x[3]", capacity = 1})
-fails("bad: fields: there are two fields x", kolk.pool, {name = "bad", fields = "float x; int x", capacity = 1})
-fails("bad: fields declares none", kolk.pool, {name = "bad", fields = " ", capacity = 1})
-fails("kolk.pool: bad: capacity is negative, or above 2^31 - 1", kolk.pool, {name = "bad", fields = "int n", capacity = 2 ^ 32 - 1})
-fails("kolk.bytemap: bad: count is negative, or above 2^23", kolk.bytemap, {name = "bad", fields = "int n", count = 2 ^ 32 - 1})
-fails("kolk.slotmap: bad: capacity is 0", kolk.slotmap, {name = "bad", fields = "int n"})
-fails("kolk.slotmap: there is no option on_full", kolk.slotmap, {name = "bad", fields = "int n", on_full = "oldest"})
+bad("bad: fields: a type was expected here: flaot x", {fields = "int n; flaot x", capacity = 1})
+bad("bad: fields: a name was expected here: ; int n", {fields = "float; int n", capacity = 1})
+bad("bad: fields: a name was expected here: 3d", {fields = "float x, 3d", capacity = 1})
+bad("bad: fields: , or ; was expected here: [3]", {fields = "float x[3]", capacity = 1})
+bad("bad: fields: there are two fields x", {fields = "float x; int x", capacity = 1})
+bad("bad: fields declares none", {fields = " ", capacity = 1})
+bad("kolk.pool: bad: capacity is negative, or above 2^31 - 1", {capacity = 2 ^ 32 - 1})
+bad("kolk.bytemap: bad: count is negative, or above 2^23", {count = 2 ^ 32 - 1}, kolk.bytemap)
+bad("kolk.slotmap: bad: capacity is 0", {}, kolk.slotmap)
+bad("kolk.slotmap: there is no option on_full", {on_full = "oldest"}, kolk.slotmap)
 
 -- ---- snapshots
 
@@ -336,6 +349,7 @@ do
   same("1 257 513 nil", peds:new{health = 100}, peds:new(), peds:new(), peds:new())
   same("true false nil", peds:delete(1), peds:delete(1), peds:get(1, "health"))
   same("2 0.0", peds:new(), peds:get(2, "health"))
+  same("false false", peds:is_alive(2 ^ 32 + 2 | 0), peds:is_alive(2 | math.mininteger)) -- not the handle 2
   local seen = {}
   for h in peds:each() do seen[#seen + 1] = h peds:delete(h) end
   same("2 257 513", table.unpack(seen))
@@ -351,8 +365,8 @@ do
   local pool = kolk.pool{name = "counted", capacity = 4, fields = "int64 a; int8 b"}
   for _ = 1, 5 do pool:alloc() end
   local stats = pool:stats()
-  same("counted pool 16 16 4 4 4 4 1", stats.name, stats.kind, stats.object_size, stats.stride, stats.count, stats.peak, stats.capacity,
-    stats.max_capacity, stats.failed)
+  same("counted pool 16 16 4 4 4 4 1", stats.name, stats.kind, stats.object_size, stats.stride, stats.count,
+    stats.peak, stats.capacity, stats.max_capacity, stats.failed)
   local saved
   setmetatable({}, {__gc = function() saved = pool end}) -- is called before the pool's own __gc, or after it
   pool = nil

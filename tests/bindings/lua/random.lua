@@ -1,16 +1,16 @@
--- Nonsense: random functions of the module with random arguments, on pools of the script and of the program, open and closed.
--- Whatever happens, everything stays valid. Runs in host.c. Usage: random.lua OPERATIONS [SEED]
+-- Nonsense: random functions of the module with random arguments, on pools of the script and of the program, open and
+-- closed. Whatever happens, everything stays valid. Runs in host.c. Usage: random.lua OPERATIONS [SEED]
 local kolk = require "kolk"
 local operations, seed = tonumber(arg[1]), tonumber(arg[2]) or os.time()
 print("seed " .. seed)
 math.randomseed(seed)
 
 local containers, numbers, handles, objects, walks, texts = {}, {}, {}, {}, {}, {}
-local methods = {"alloc", "add", "new", "free", "remove", "delete", "is_alive", "get", "set", "object", "handle", "each", "clear",
-  "count", "capacity", "stats", "snapshot", "restore", "sort", "close", "__gc", "nonsense"}
+local methods = {"alloc", "add", "new", "free", "remove", "delete", "is_alive", "get", "set", "object", "handle", "each",
+  "clear", "count", "capacity", "stats", "snapshot", "restore", "sort", "close", "__gc", "nonsense"}
 local names = {"x", "hp", "d", "u", "b", "n", "z", "", "x\0y", ("x"):rep(100)}
-local declared = {"float x; int32_t hp", "float x", "double d; uint8 u; bool b", "int n, hp; kolk_handle h", "float x, x", "floot x", "",
-  ";;", "float x[2]", ("float x; int n"):rep(2), "bool b;", "uint8_t u; double d; int8 n"}
+local declared = {"float x; int32_t hp", "float x", "double d; uint8 u; bool b", "int n, hp; kolk_handle h", "float x, x", "floot x",
+  "", ";;", "float x[2]", ("float x; int n"):rep(2), "bool b;", "uint8_t u; double d; int8 n"}
 
 local function pick(list) return list[math.random(math.max(#list, 1))] end
 
@@ -33,7 +33,8 @@ local function anything()
   local text = pick(texts) or ""
   local kinds = {
     function() return nil end, function() return math.random(2) == 1 end, function() return math.random(-2, 300) end,
-    function() return math.random(0) end, function() return pick{math.mininteger, math.maxinteger, 2 ^ 63, -2 ^ 63, 1e300, 0 / 0, 1 / 0, 0.5} end,
+    function() return math.random(0) end,
+    function() return pick{math.mininteger, math.maxinteger, 2 ^ 63, -2 ^ 63, 1e300, 0 / 0, 1 / 0, 0.5} end,
     function() return pick(names) end, function() return text end,
     function()
       local at = math.random(math.max(#text, 1))
