@@ -1166,15 +1166,15 @@ void kolk_lua_push_bytemap(lua_State *L, kolk_bytemap *pool, const char *fields)
     it->read_only = pool->read_only;
 }
 
+/* Allocates nothing, so it raises no error. */
 void kolk_lua_forget(lua_State *L, const void *pool) {
-    luaL_checkstack(L, 3, NULL);
-    push_programs(L);
-    if (lua_rawgetp(L, -1, pool) == LUA_TUSERDATA) {
+    bool has_some = lua_rawgetp(L, LUA_REGISTRYINDEX, &programs_key) == LUA_TTABLE;
+    if (has_some && lua_rawgetp(L, -1, pool) == LUA_TUSERDATA) {
         ((struct container *)lua_touserdata(L, -1))->members = NULL;
         lua_pushnil(L);
         lua_rawsetp(L, -3, pool);
     }
-    lua_pop(L, 2);
+    lua_pop(L, has_some ? 2 : 1);
 }
 
 void kolk_lua_set_budget(lua_State *L, kolk_budget *budget) {

@@ -43,7 +43,8 @@ void kolk_lua_push_slotmap(lua_State *L, kolk_slotmap *map, const char *fields);
 void kolk_lua_push_bytemap(lua_State *L, kolk_bytemap *pool, const char *fields);
 
 /* Ends the scripts' access to a pool, slot map or byte map of the program. From then on, each use of it in a script is
- * an error of Lua. Call it before the pool ends, unless the state ends first. Does nothing if it was never pushed. */
+ * an error of Lua. Call it before the pool ends, unless the state ends first. Does nothing if it was never pushed.
+ * Raises no error of Lua, and needs three places on the stack. */
 void kolk_lua_forget(lua_State *L, const void *pool);
 
 /* From now on, the bytes of pools and slot maps that scripts make count towards this budget (kolk/budget.h), which

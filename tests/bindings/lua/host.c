@@ -8,6 +8,7 @@
  *     resets()               how often the hook reset of a "hooked" pool was called
  *     forget(number)         kolk_lua_forget, several times if you like
  *     finish(number)         the same, then ends it
+ *     fail(n)                after n more requests, Lua gets no memory; -1: it gets all it wants
  *     budget(bytes)          sets a budget for the scripts' pools; nil: none
  *     check(container...)    everything is valid, and no secret was changed; aborts otherwise
  * What is not finished ends after the state. */
@@ -43,11 +44,26 @@ static struct thing_container all[MOST];
 static const char secret;
 static lua_Integer resets;
 static kolk_budget budget;
+static lua_Integer until_failure = -1;
 
 static void require(bool is_so, const char *what) {
     if (is_so) return;
     fprintf(stderr, "host: not so: %s\n", what);
     abort();
+}
+
+static void *allocate(void *context, void *block, size_t before, size_t size) {
+    (void)context;
+    if (size == 0) return free(block), NULL;
+    if (block && size <= before) return realloc(block, size); /* Lua relies on it */
+    if (until_failure == 0) return NULL;
+    if (until_failure > 0) until_failure--;
+    return realloc(block, size);
+}
+
+static int fail(lua_State *L) {
+    until_failure = luaL_checkinteger(L, 1);
+    return 0;
 }
 
 static void count_reset(void *object, void *context) {
@@ -212,12 +228,12 @@ static int check(lua_State *L) {
     return 0;
 }
 
-static const luaL_Reg host_functions[] = {{"make", make},     {"push", push},         {"create", create},
-                                          {"forget", forget}, {"finish", finish},     {"resets", count_resets},
-                                          {"check", check},   {"budget", set_budget}, {NULL, NULL}};
+static const luaL_Reg host_functions[] = {
+    {"make", make},           {"push", push},   {"create", create}, {"forget", forget},     {"finish", finish},
+    {"resets", count_resets}, {"check", check}, {"fail", fail},     {"budget", set_budget}, {NULL, NULL}};
 
 int main(int argc, char **argv) {
-    lua_State *L = luaL_newstate();
+    lua_State *L = lua_newstate(allocate, NULL);
     luaL_openlibs(L);
     luaL_requiref(L, "kolk", luaopen_kolk, 0);
     luaL_newlib(L, host_functions);

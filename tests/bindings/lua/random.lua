@@ -9,8 +9,8 @@ local containers, numbers, handles, objects, walks, texts = {}, {}, {}, {}, {}, 
 local methods = {"alloc", "add", "new", "free", "remove", "delete", "is_alive", "get", "set", "object", "handle", "each",
   "clear", "count", "capacity", "stats", "snapshot", "restore", "sort", "close", "__gc", "nonsense"}
 local names = {"x", "hp", "d", "u", "b", "n", "z", "", "x\0y", ("x"):rep(100)}
-local declared = {"float x; int32_t hp", "float x", "double d; uint8 u; bool b", "int n, hp; kolk_handle h", "float x, x", "floot x",
-  "", ";;", "float x[2]", ("float x; int n"):rep(2), "bool b;", "uint8_t u; double d; int8 n"}
+local declared = {"float x; int32_t hp", "float x", "double d; uint8 u; bool b", "int n, hp; kolk_handle h", "float x, x",
+  "floot x", "", ";;", "float x[2]", ("float x; int n"):rep(2), "bool b;", "uint8_t u; double d; int8 n"}
 
 local function pick(list) return list[math.random(math.max(#list, 1))] end
 
@@ -66,6 +66,17 @@ local function on_full(pool)
   return math.random(2) == 1
 end
 
+-- Like pcall, but sometimes without memory. An error that this causes here is one of the step.
+local function gets_memory(...)
+  host.fail(-1)
+  return ...
+end
+
+local function attempt(...)
+  if math.random(5) == 1 then host.fail(math.random(0, 12)) end
+  return gets_memory(pcall(...))
+end
+
 local function make()
   local choice = math.random(6)
   if choice == 1 then
@@ -73,11 +84,11 @@ local function make()
     if made then keep(numbers, number, 20) end
     return
   elseif choice == 2 then
-    local pushed, container = pcall(host.push, pick(numbers), pick(declared))
+    local pushed, container = attempt(host.push, pick(numbers), pick(declared))
     if pushed then keep(containers, container, 12) end
     return
   end
-  local size = math.random(40) == 1 and pick{2 ^ 20, 2 ^ 31 - 1, 2 ^ 32, -1, 0.5, "7"} or math.random(0, 70)
+  local size = math.random(40) == 1 and pick{3000, 2 ^ 32, -1, 0.5, "7"} or math.random(0, 70)
   local options = {name = pick{"a", "b", "c"}, fields = pick(declared), [pick{"capacity", "max_capacity", "count"}] = size}
   if math.random(2) == 1 then options.on_full = pick{"oldest", "cheapest", on_full, on_full} end
   if math.random(4) == 1 then options.cost = pick(names) end
@@ -85,7 +96,7 @@ local function make()
   if math.random(20) == 1 then options[pick(names)] = argument() end
   local kind = pick{"pool", "slotmap", "bytemap"}
   if kind ~= "pool" and math.random(10) > 1 then options.on_full, options.cost, options.reuse = nil, nil, nil end
-  local made, container = pcall(kolk[kind], math.random(50) == 1 and argument() or options)
+  local made, container = attempt(kolk[kind], math.random(50) == 1 and argument() or options)
   if made then keep(containers, container, 12) end
 end
 
@@ -100,7 +111,7 @@ local function use()
   local n = math.random(0, 5)
   for i = 1, n do arguments[i] = argument() end
   if math.random(30) == 1 then container = argument() end
-  local results = table.pack(pcall(call, container, table.unpack(arguments, 1, n)))
+  local results = table.pack(attempt(call, container, table.unpack(arguments, 1, n)))
   if not results[1] then return end
   local result = results[2]
   if method == "each" then keep(walks, result, 10)
@@ -111,7 +122,8 @@ end
 
 local function use_object()
   local object, name = pick(objects), pick(names)
-  if math.random(2) == 1 then pcall(function() return object[name] end) else pcall(function() object[name] = argument() end) end
+  attempt(function() return object[name] end)
+  attempt(function() object[name] = argument() end)
   pcall(tostring, object)
   pcall(function() return object == pick(objects) end)
 end
@@ -119,7 +131,7 @@ end
 local function walk()
   local next = pick(walks)
   for _ = 1, math.random(4) do
-    local ok, handle = pcall(next, argument(), argument())
+    local ok, handle = attempt(next, argument(), argument())
     if ok then keep(handles, handle, 60) end
   end
 end
@@ -159,7 +171,9 @@ function step()
 end
 
 for operation = 1, operations do
-  step()
+  local ok, why = pcall(step)
+  host.fail(-1)
+  assert(ok or why == "not enough memory", why)
   if operation % 16 == 0 then host.check(table.unpack(containers)) end
 end
 print "nothing was broken"
