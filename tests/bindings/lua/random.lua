@@ -10,7 +10,9 @@ local methods = {"alloc", "add", "new", "free", "remove", "delete", "is_alive", 
   "clear", "count", "capacity", "stats", "snapshot", "restore", "sort", "close", "__gc", "nonsense"}
 local names = {"x", "hp", "d", "u", "b", "n", "z", "", "x\0y", ("x"):rep(100)}
 local declared = {"float x; int32_t hp", "float x", "double d; uint8 u; bool b", "int n, hp; kolk_handle h", "float x, x",
-  "floot x", "", ";;", "float x[2]", ("float x; int n"):rep(2), "bool b;", "uint8_t u; double d; int8 n"}
+  "floot x", "", ";;", "float x[2]", "double d, n, u, x, hp", ("float x; int n"):rep(2), "bool b;", "uint8_t u; double d; int8 n"}
+
+local known = setmetatable({}, {__mode = "k"}) -- by container: its handles, its snapshots, and the names of its fields
 
 local function pick(list) return list[math.random(math.max(#list, 1))] end
 
@@ -60,7 +62,7 @@ local function on_full(pool)
   if depth > 2 then return true end
   depth = depth + 1
   for _ = 1, math.random(0, 3) do step() end
-  if math.random(20) == 1 then pcall(pool.close, pool) end
+  if math.random(4) == 1 then pcall(pool.close, pool) end
   depth = depth - 1
   if math.random(8) == 1 then error(anything()) end
   return math.random(2) == 1
@@ -77,6 +79,12 @@ local function attempt(...)
   return gets_memory(pcall(...))
 end
 
+local function know(container, fields)
+  known[container] = known[container] or {handles = {}, texts = {}, words = {}}
+  for word in (fields .. ";"):gmatch "([%w_]+)%s*[,;]" do keep(known[container].words, word, 10) end
+  keep(containers, container, 12)
+end
+
 local function make()
   local choice = math.random(6)
   if choice == 1 then
@@ -84,46 +92,73 @@ local function make()
     if made then keep(numbers, number, 20) end
     return
   elseif choice == 2 then
-    local pushed, container = attempt(host.push, pick(numbers), pick(declared))
-    if pushed then keep(containers, container, 12) end
+    local fields = pick(declared)
+    local pushed, container = attempt(host.push, pick(numbers), fields)
+    if pushed then know(container, fields) end
     return
   end
-  local size = math.random(40) == 1 and pick{3000, 2 ^ 32, -1, 0.5, "7"} or math.random(0, 70)
+  local size = math.random(10) == 1 and pick{3000, 2 ^ 32, -1, 0.5, "7", 70, 65, 64} or math.random(0, 6)
   local options = {name = pick{"a", "b", "c"}, fields = pick(declared), [pick{"capacity", "max_capacity", "count"}] = size}
-  if math.random(2) == 1 then options.on_full = pick{"oldest", "cheapest", on_full, on_full} end
-  if math.random(4) == 1 then options.cost = pick(names) end
+  if math.random(4) > 1 then options.on_full = pick{"oldest", "cheapest", on_full, on_full, on_full, on_full} end
+  if options.on_full == "cheapest" and math.random(4) > 1 then options.cost = options.fields:match "x" or "n" end
   if math.random(4) == 1 then options.reuse = pick{"lifo", "fifo", "lowest", "none"} end
   if math.random(20) == 1 then options[pick(names)] = argument() end
   local kind = pick{"pool", "slotmap", "bytemap"}
   if kind ~= "pool" and math.random(10) > 1 then options.on_full, options.cost, options.reuse = nil, nil, nil end
   local made, container = attempt(kolk[kind], math.random(50) == 1 and argument() or options)
-  if made then keep(containers, container, 12) end
+  if made then know(container, options.fields) end
+end
+
+-- Arguments that make sense for a method, mostly.
+local function sensible(method, of)
+  local function handle() return math.random(6) == 1 and argument() or pick(of.handles) end
+  local function value() return pick{math.random(0, 100), math.random(0, 100), math.random(), true, argument()} end
+  local function word() return pick(of.words) end
+  if method == "restore" then return pick(of.texts) or anything()
+  elseif method == "sort" then return word()
+  elseif method == "each" then return table.unpack({word(), word(), word()}, 1, math.random(0, 3))
+  elseif method == "get" then return handle(), table.unpack({word(), word()}, 1, math.random(0, 2)) end
+  local pairs = table.pack(table.unpack({word(), value(), word(), value()}, 1, 2 * math.random(0, 2)))
+  if math.random(3) == 1 then pairs = {{[word() or "x"] = value()}, n = 1} end
+  if method == "alloc" or method == "add" or method == "new" then return table.unpack(pairs, 1, pairs.n) end
+  return handle(), table.unpack(pairs, 1, pairs.n)
 end
 
 local function use()
-  local container, method = pick(containers), pick(methods)
-  if math.random(3) == 1 then method = pick{"alloc", "add", "new"} end
-  if not container then return end
-  if (method == "close" or method == "clear") and math.random(20) > 1 then return end
+  local at = math.random(math.max(#containers, 1))
+  local container, method = containers[at], pick(methods)
+  if math.random(3) == 1 then method = container and (container.alloc and "alloc" or container.add and "add") or "new" end
+  if not container or tostring(container):find "closed" and math.random(5) > 1 then
+    table.remove(containers, container and at)
+    return make()
+  end
+  if (method == "close" or method == "clear") and math.random(5) > 1 then return end
   local got, call = pcall(function() return container[method] end)
-  if not got then return end
-  local arguments = {}
-  local n = math.random(0, 5)
-  for i = 1, n do arguments[i] = argument() end
+  if not got or not call then return end
+  local of, arguments = known[container], table.pack()
+  if math.random(4) > 1 then
+    arguments = table.pack(sensible(method, of))
+  else
+    for i = 1, math.random(0, 5) do arguments[i], arguments.n = argument(), i end
+  end
   if math.random(30) == 1 then container = argument() end
-  local results = table.pack(attempt(call, container, table.unpack(arguments, 1, n)))
-  if not results[1] then return end
-  local result = results[2]
+  local ok, result = attempt(call, container, table.unpack(arguments, 1, arguments.n))
+  if not ok then return end
   if method == "each" then keep(walks, result, 10)
-  elseif math.type(result) == "integer" then keep(handles, result, 60)
-  elseif type(result) == "string" and #result < 5000 then keep(texts, result, 10)
+  elseif math.type(result) == "integer" then
+    keep(handles, result, 60)
+    keep(of.handles, result, 20)
+  elseif type(result) == "string" and #result < 5000 then
+    keep(texts, result, 10)
+    keep(of.texts, result, 3)
   elseif type(result) == "userdata" then keep(objects, result, 20) end
 end
 
 local function use_object()
   local object, name = pick(objects), pick(names)
+  if math.random(2) == 1 then name = pick{"x", "hp", "d", "n"} end
   attempt(function() return object[name] end)
-  attempt(function() object[name] = argument() end)
+  attempt(function() object[name] = pick{math.random(0, 100), argument()} end)
   pcall(tostring, object)
   pcall(function() return object == pick(objects) end)
 end
