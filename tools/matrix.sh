@@ -31,9 +31,9 @@ row() {
 effort=${KOLK_TEST_EFFORT:-full}
 row gcc "make test in full: -O2, checks on" env KOLK_TEST_EFFORT="$effort" tools/test.sh
 export KOLK_TEST_EFFORT=quick KOLK_TEST_SCHEDULE_STEPS=50000
-once='^(model_queue|build_device|misuse|cli_page|preload_.*|record_.*|cli_soak|resource_clock_jumps|(test_)?cli_doctor|packaging_.*|bindings_.*|build_gdb)$|_chaos$'
+once='^(model_queue|build_device|misuse|cli_page|cli_completion|web_.*|preload_.*|record_.*|cli_soak|resource_clock_jumps|(test_)?cli_doctor|packaging_.*|bindings_.*|build_gdb)$|_chaos$'
 # The source decides what these find: the order of steps, the state at a fork, what is printed or in a list.
-once+='|_schedules$|_forks$|_steps$|^build_(abi|circles|copies|figures|lists|members|msvc|names|printed|promises|sites|stacks|two_files|unity|unload|uses)$|^tools_'
+once+='|_schedules$|_forks$|_steps$|^build_(abi|circles|copies|figures|lists|manuals|members|msvc|names|printed|promises|sites|stacks|two_files|unity|unload|uses)$|^tools_'
 servers='^(test_(pq|sqlite|tcp)|example_(bank|cache_client))' # the adapters' tests, which run once more in asan
 # The tests that use no kolk_pool: only its inline kolk_pool_free depends on KOLK_CHECKS.
 others='^test_(bits|bytemap|cli|fork|heap|peek|queue|resource|schedule|shared|site_symbols|slotmap|stacks|wait)|^(build|cli|tools)_'
@@ -52,7 +52,7 @@ tested checks0 "gcc -O2, KOLK_CHECKS=0, no assertions: what has pools" "$once|$s
 # themselves through a shell. CMakePresets.json names them.
 i686=i686
 tools/runs_i686.sh || i686=i686-emulated
-samples="test_all_snapshots test_base test_bytemap_model test_bytemap_vectors test_pool_model test_pool_snapshot test_resource_threads"
+samples="test_all_snapshots test_atomics test_base test_bytemap_model test_bytemap_vectors test_pool_model test_pool_snapshot test_resource_threads"
 samples+=" test_shared_model test_shared_threads test_slotmap_model test_slotmap_snapshot"
 samples+=" example_blocking_queue example_bullets example_gta example_savegame fuzz_snapshot"
 machine() { # PRESET WHAT
