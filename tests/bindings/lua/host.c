@@ -12,7 +12,7 @@
  *     budget(bytes)          sets a budget for the scripts' pools; nil: none
  *     check(container...)    everything is valid, and no secret was changed; aborts otherwise
  * What is not finished ends after the state. */
-#include "../../../bindings/lua/kolk_lua.c"
+#include "../../../bindings/lua/kolk_lua.c" /* NOLINT(bugprone-suspicious-include) */
 
 #include <lualib.h>
 #include <stdio.h>
