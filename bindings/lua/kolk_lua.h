@@ -24,11 +24,12 @@
 #define KOLK_LUA_H
 
 #include "kolk.h"
-#include <lua.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+#include <lua.h> /* which has no extern "C" of its own */
 
 /* Returns the module: a table with the functions pool, slotmap and bytemap. */
 LUAMOD_API int luaopen_kolk(lua_State *L);

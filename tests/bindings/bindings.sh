@@ -84,6 +84,8 @@ lua() {
   read -ra more <<< "$(pkg-config --cflags lua5.4)"
   flags+=("${more[@]}" "-L${library%/*}" "-Wl,-rpath,${library%/*}")
   "$CC" -O2 -shared -fPIC bindings/lua/kolk_lua.c "${flags[@]}" -lkolk -o "$work/kolk.so"
+  echo '#include "kolk_lua.h"' > "$work/header.cc"
+  "${CXX:-c++}" -std=c++17 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -Iinclude -Ibindings/lua "${more[@]}" "$work/header.cc"
   export LUA_CPATH="$work/?.so"
   lua5.4 $scripts/module.lua
   manual 1 lua5.4

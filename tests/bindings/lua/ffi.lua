@@ -74,7 +74,10 @@ for _, mode in ipairs{"on", "off"} do
   end
   for each in pool:each() do pool:free(each) end
   assert(pool:count() == 0)
-  for _ = 1, 100 do kolk.pool("struct bullet", {name = "garbage", capacity = 10}) end
+  local budget = ffi.new "kolk_budget"
+  for _ = 1, 100 do kolk.pool("struct bullet", {name = "garbage", capacity = 10, budget = budget}):alloc() end
+  assert(kolk.C.kolk_budget_used(budget) > 0)
   collectgarbage()
+  assert(kolk.C.kolk_budget_used(budget) == 0, "the collector ends pools")
 end
 print "all promises are kept"
