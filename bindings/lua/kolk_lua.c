@@ -10,13 +10,13 @@
  *
  * Why no script can do harm:
  *   1. Each function begins with open_container or the like, which raises an error unless argument 1 is a userdata
- *      with the right metatable, whose `members` exist. Only in on_full, the script's code runs within a method; `add`
- *      looks again after it.
+ *      with the right metatable, whose `members` exist. The script's code runs within a method only in on_full, and
+ *      in finalisers when Lua allocates: after either, the method looks again.
  *   2. An object is reached only by `find`, which returns NULL for every integer that is not the handle of a live
  *      object. find does not call kolk_pool_get, because in debug mode that reports handles of other pools as a bug.
  *   3. A walk keeps a cursor, not an object. A cursor of kolk may be continued after any operation but the pool's end.
  *   4. Between the lookup of an object and its last use, no code of the script runs: values are read from Lua without
- *      metamethods. */
+ *      metamethods, and nothing is allocated but the sentence of an error. */
 #include "kolk_lua.h"
 
 #include <lauxlib.h>
@@ -360,7 +360,8 @@ static int add(lua_State *L) {
     if (!object) return lua_pushnil(L), 1;
     if (!it->keeps) memset(object, 0, it->object_size);
     if (!store_arguments(L, it, object, 2)) {
-        it->kind->destroy(it->members, object, handle);
+        bool is_there = it->members && it->kind->find(it->members, handle) == object; /* finalisers may have run */
+        if (is_there) it->kind->destroy(it->members, object, handle);
         raise(L, 1);
     }
     lua_pushinteger(L, handle);
@@ -449,11 +450,13 @@ static int walk_on(lua_State *L) {
 static int each(lua_State *L) {
     struct container *it = open_container(L);
     int n = lua_gettop(L) - 1;
+    union cursor cursor;
+    it->kind->begin(it->members, &cursor);
     struct walk *begun = lua_newuserdatauv(L, sizeof *begun + (size_t)n * sizeof(const struct field *), 0);
     begun->container = it;
     begun->n = n;
     for (int i = 0; i < n; i++) begun->fields[i] = field_argument(L, it, 2 + i);
-    it->kind->begin(it->members, &begun->cursor);
+    begun->cursor = cursor;
     lua_pushvalue(L, 1);
     lua_pushcclosure(L, walk_on, 2);
     return 1;
@@ -677,23 +680,39 @@ static const struct container *own_container(lua_State *L) {
     return it;
 }
 
-/* it:snapshot(): a string; nil and a sentence if none can be made. */
-static int snapshot_pool(lua_State *L) {
+/* it:snapshot(): a string; nil and a sentence if none can be made. A finaliser may change the container, or close it,
+ * while Lua makes room for the block. */
+static int push_snapshot(lua_State *L, size_t (*size_of)(const void *members),
+                         size_t (*write)(const void *members, void *block, size_t size)) {
     const struct container *it = own_container(L);
-    size_t size = kolk_pool_snapshot_size(it->members);
-    if (!size) return push_status(L, KOLK_NO_SNAPSHOT);
-    luaL_Buffer buffer;
-    char *block = luaL_buffinitsize(L, &buffer, size);
-    luaL_pushresultsize(&buffer, kolk_pool_snapshot(it->members, block, size));
+    size_t size, written = 0;
+    while (written == 0) {
+        if ((size = size_of(it->members)) == 0) return push_status(L, KOLK_NO_SNAPSHOT);
+        void *block = lua_newuserdatauv(L, size, 0);
+        check_open(L, it);
+        written = write(it->members, block, size);
+        if (written) lua_pushlstring(L, block, written);
+    }
     return 1;
+}
+
+static size_t size_of_pool(const void *members) {
+    return kolk_pool_snapshot_size(members);
+}
+
+static size_t write_pool(const void *members, void *block, size_t size) {
+    return kolk_pool_snapshot(members, block, size);
+}
+
+static int snapshot_pool(lua_State *L) {
+    return push_snapshot(L, size_of_pool, write_pool);
 }
 
 /* it:restore(string): true; or nil and a sentence. */
 static int restore_pool(lua_State *L) {
-    const struct container *it = own_container(L);
     size_t size;
-    const char *block = luaL_checklstring(L, 2, &size);
-    return push_status(L, kolk_pool_restore(it->members, block, size));
+    const char *block = luaL_checklstring(L, 2, &size); /* before the container is looked at: this may run finalisers */
+    return push_status(L, kolk_pool_restore(own_container(L)->members, block, size));
 }
 
 static const luaL_Reg pool_methods[] = {{"snapshot", snapshot_pool}, {"restore", restore_pool}, {NULL, NULL}};
@@ -747,21 +766,22 @@ static void end_map(void *members) {
     kolk_slotmap_deinit(members);
 }
 
+static size_t size_of_map(const void *members) {
+    return kolk_slotmap_snapshot_size(members);
+}
+
+static size_t write_map(const void *members, void *block, size_t size) {
+    return kolk_slotmap_snapshot(members, block, size);
+}
+
 static int snapshot_map(lua_State *L) {
-    const struct container *it = own_container(L);
-    size_t size = kolk_slotmap_snapshot_size(it->members);
-    if (!size) return push_status(L, KOLK_NO_SNAPSHOT);
-    luaL_Buffer buffer;
-    char *block = luaL_buffinitsize(L, &buffer, size);
-    luaL_pushresultsize(&buffer, kolk_slotmap_snapshot(it->members, block, size));
-    return 1;
+    return push_snapshot(L, size_of_map, write_map);
 }
 
 static int restore_map(lua_State *L) {
-    const struct container *it = own_container(L);
     size_t size;
-    const char *block = luaL_checklstring(L, 2, &size);
-    return push_status(L, kolk_slotmap_restore(it->members, block, size));
+    const char *block = luaL_checklstring(L, 2, &size); /* before the container is looked at: this may run finalisers */
+    return push_status(L, kolk_slotmap_restore(own_container(L)->members, block, size));
 }
 
 static int compare_by_field(const void *a, const void *b, void *context) {

@@ -195,7 +195,18 @@ local function program()
   end
 end
 
+-- Garbage whose finaliser does anything, wherever Lua allocates.
+local function leave()
+  setmetatable({}, {__gc = function()
+    if depth > 2 then return end
+    depth = depth + 1
+    if math.random(3) == 1 then pcall(function() pick(containers):close() end) else pcall(step) end
+    depth = depth - 1
+  end})
+end
+
 function step()
+  if math.random(3) == 1 then leave() end
   local choice = math.random(100)
   if choice <= 60 then use()
   elseif choice <= 70 then use_object()
@@ -205,6 +216,7 @@ function step()
   else lose() end
 end
 
+collectgarbage("incremental", 10, 1000, 6) -- goes on at each allocation
 for operation = 1, operations do
   local ok, why = pcall(step)
   host.fail(-1)
