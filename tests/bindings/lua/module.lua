@@ -376,4 +376,24 @@ do
   for _ = 1, 2000 do kolk.pool{name = "garbage", capacity = 1, fields = "int n"}:alloc() end
 end
 
+-- ---- finalisers that run within a method: a collection of this mode is a whole one
+
+collectgarbage("generational", 1) -- whenever the memory has grown by 1 %
+for _, make in ipairs{kolk.pool, kolk.slotmap} do
+  local function close_at_next_collection(it)
+    collectgarbage()
+    setmetatable({}, {__gc = function() it:close() end})
+  end
+  local it = make{name = "brief", fields = "double x, y, z", max_capacity = 50000}
+  for _ = 1, 40000 do (it.alloc or it.add)(it) end
+  close_at_next_collection(it)
+  fails("brief is closed", it.snapshot, it) -- it has asked Lua for a megabyte
+  local names = table.pack()
+  for i = 1, 200000 do names[i] = "x" end
+  it = make{name = "brief", fields = "double x", max_capacity = 10}
+  close_at_next_collection(it)
+  fails("brief was closed during a walk", it:each(table.unpack(names)))
+end
+collectgarbage "incremental"
+
 print "all promises are kept"
