@@ -79,6 +79,7 @@ need_matrix() {
   need_bindings
   need python3-cffi /usr/bin/python3 -c "import cffi"
   need luajit command -v luajit
+  need rustc command -v rustc
   need_format
   need bpftrace command -v bpftrace
   need lua5.4 command -v lua5.4

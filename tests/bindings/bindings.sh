@@ -3,6 +3,8 @@
 #     headers   bindings/api.json and kolk_ffi.h say what the headers say, and list exactly the functions of libkolk.so
 #     python    a program with ctypes, and one with cffi, which reads kolk_ffi.h; sizes are those in api.json
 #     luajit    a program of LuaJIT, whose FFI reads kolk_ffi.h
+#     rust      the crates: the generated declarations; the safe layer's tests, also with the debug mode and memcheck;
+#               programs that the compiler must refuse; the example; build.rs; all of it by cargo, where there is cargo
 # Usage: CC=... bindings.sh WAY BUILD
 set -euo pipefail
 library=$(realpath "$2")/libkolk.so
@@ -62,6 +64,67 @@ luajit() {
   command -v luajit > /dev/null || skip "there is no luajit"
   command luajit tests/bindings/luajit.lua "$library" > "$work/said"
   diff -u tests/bindings/python.expected "$work/said"
+}
+
+# The lines of a program that rustc refuses must be those that end with the number of the error.
+refused() { # FILE
+  "$RUSTC" "${edition[@]}" --emit=metadata --error-format=short -L "$work" --extern kolk="$work/libkolk.rlib" "$1" --out-dir "$work" \
+    2> "$work/errors" && fail "$1 compiles."
+  sed -nE 's/^[^:]*:([0-9]+):[0-9]+: error\[(E[0-9]+)\].*/\1 \2/p' "$work/errors" | sort -n > "$work/refused"
+  grep -n '//~' "$1" | sed -E 's|^([0-9]+):.*//~ |\1 |' > "$work/expected"
+  diff -u "$work/expected" "$work/refused" || { cat "$work/errors"; fail "$1: lines that should be refused (-) and that are (+)"; }
+}
+
+# What build.rs tells cargo.
+told() { # EXPECTED VARIABLE=VALUE...
+  env -u KOLK_LIB_DIR -u KOLK_STATIC "${@:2}" "$work/build" | grep -v rerun > "$work/said" || true
+  grep -qxF "$1" "$work/said" || { cat "$work/said"; fail "build.rs does not say $1"; }
+}
+
+rust() {
+  tools/rust.py --check
+  RUSTC=${RUSTC:-rustc}
+  command -v "$RUSTC" > /dev/null || skip "the declarations are as generated, and there is no rustc"
+  local crates=bindings/rust folder=${library%/*} edition=(--edition 2021 -D warnings)
+  local links=(-L "$work" --extern kolk="$work/libkolk.rlib" -L "$folder" -C "link-arg=-Wl,-rpath,$folder")
+  "$RUSTC" "${edition[@]}" -O --crate-type lib --crate-name kolk_sys $crates/kolk-sys/src/lib.rs -l kolk --out-dir "$work"
+  "$RUSTC" "${edition[@]}" -O --crate-type lib --crate-name kolk $crates/kolk/src/lib.rs --extern kolk_sys="$work/libkolk_sys.rlib" --out-dir "$work"
+  "$RUSTC" "${edition[@]}" --test $crates/kolk-sys/src/lib.rs -L "$folder" -l kolk -o "$work/offsets"
+  "$work/offsets" > "$work/said" || { cat "$work/said"; fail "fields of kolk_sys are not where C has them."; }
+  for kind in borrows types; do refused $crates/kolk/tests/refused/$kind.rs; done
+  "$RUSTC" "${edition[@]}" $crates/kolk/examples/bullets.rs "${links[@]}" -o "$work/bullets"
+  "$work/bullets" > "$work/said"
+  diff -u $crates/kolk/examples/bullets.expected "$work/said"
+
+  "$RUSTC" "${edition[@]}" --test $crates/kolk/tests/safe.rs "${links[@]}" -o "$work/safe"
+  export RUST_BACKTRACE=0
+  "$work/safe" --quiet
+  # A handle of another pool would be reported in the debug mode.
+  KOLK_DEBUG=fill,guard,quarantine=8,sites=1 KOLK_STEPS=1000 "$work/safe" --quiet --skip any_bits --skip from_thread --skip reuses
+  # Under memcheck, each object is a block of malloc, so there are no pages to trim.
+  if command -v valgrind > /dev/null; then
+    local leaks=(--leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite)
+    KOLK_STEPS=300 valgrind -q --error-exitcode=1 "${leaks[@]}" "$work/safe" --quiet --test-threads=1 --skip grows
+  else
+    echo "no memcheck: there is no valgrind"
+  fi
+
+  "$RUSTC" "${edition[@]}" $crates/kolk-sys/build.rs -o "$work/build"
+  told cargo:rustc-link-search=native=/else/where KOLK_LIB_DIR=/else/where
+  told cargo:rustc-link-lib=dylib=kolk KOLK_LIB_DIR=/else/where
+  told cargo:rustc-link-lib=static=kolk KOLK_LIB_DIR=/else/where KOLK_STATIC=1
+  printf 'Name: kolk\nDescription: kolk\nVersion: 1\nLibs: -L/some/where -lkolk\nLibs.private: -pthread -lm\n' > "$work/kolk.pc"
+  told cargo:rustc-link-search=native=/some/where PKG_CONFIG_PATH="$work"
+  told cargo:rustc-link-lib=static=kolk PKG_CONFIG_PATH="$work" KOLK_STATIC=1
+  told cargo:rustc-link-lib=dylib=m PKG_CONFIG_PATH="$work" KOLK_STATIC=1
+  env -u KOLK_LIB_DIR PKG_CONFIG=/no/pkg-config "$work/build" > /dev/null 2> "$work/said" && fail "build.rs finds no kolk, and succeeds."
+  grep -q "set KOLK_LIB_DIR to the folder of libkolk" "$work/said"
+
+  command -v cargo > /dev/null || { echo "not with cargo: there is none"; return; }
+  cp -r $crates "$work/crates"
+  cd "$work/crates"
+  env -u RUSTC LD_LIBRARY_PATH="$folder" KOLK_LIB_DIR="$folder" cargo run --offline --quiet --example bullets > "$work/said"
+  diff -u kolk/examples/bullets.expected "$work/said"
 }
 
 "$1"
