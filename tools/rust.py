@@ -149,11 +149,12 @@ class Writer:
         self.lines += ["    macro_rules! offset {", "        ($type:ty, $field:ident) => {{"]
         self.lines += ["            let at = std::mem::MaybeUninit::<$type>::uninit();"]
         self.lines += ["            unsafe { std::ptr::addr_of!((*at.as_ptr()).$field) as usize - at.as_ptr() as usize }"]
-        self.lines += ["        }};", "    }"]
+        self.lines += ["        }};", "    }", "    let offsets = ["]
         for struct in self.api["structs"]:
             for field in struct["fields"]:
-                self.lines.append(f"    assert_eq!(offset!({struct['name']}, {named(field['name'])}), {field['offset']});")
-        self.lines.append("}")
+                at = f"offset!({struct['name']}, {named(field['name'])})"
+                self.lines.append(f'        ("{struct["name"]}.{field["name"]}", {at}, {field["offset"]}),')
+        self.lines += ["    ];", "    for (field, at, expected) in offsets {", '        assert_eq!(at, expected, "{}", field);', "    }", "}"]
 
     def text(self):
         self.names.add("kolk_pool_kept_desc")

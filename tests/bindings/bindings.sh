@@ -81,6 +81,13 @@ told() { # EXPECTED VARIABLE=VALUE...
   grep -qxF "$1" "$work/said" || { cat "$work/said"; fail "build.rs does not say $1"; }
 }
 
+# Runs the programs of a page, or of the comments in a crate.
+documented() { # FILE PROGRAMS [ARGUMENT...]
+  LD_LIBRARY_PATH=${library%/*} "${RUSTC/%rustc/rustdoc}" --test --edition 2021 "$1" -L "$work" -L "${library%/*}" \
+    --extern kolk="$work/libkolk.rlib" "${@:3}" > "$work/said" 2>&1 || { cat "$work/said"; fail "$1 has a program that fails."; }
+  grep -q "test result: ok. $2 passed" "$work/said" || { cat "$work/said"; fail "$1 has not $2 programs."; }
+}
+
 rust() {
   tools/rust.py --check
   RUSTC=${RUSTC:-rustc}
@@ -95,6 +102,9 @@ rust() {
   "$RUSTC" "${edition[@]}" $crates/kolk/examples/bullets.rs "${links[@]}" -o "$work/bullets"
   "$work/bullets" > "$work/said"
   diff -u $crates/kolk/examples/bullets.expected "$work/said"
+  "$RUSTC" "${edition[@]}" --emit=metadata $crates/kolk/examples/bench.rs "${links[@]}" --out-dir "$work"
+  documented docs/rust.md 1
+  documented $crates/kolk/src/lib.rs 1 --crate-name kolk --extern kolk_sys="$work/libkolk_sys.rlib"
 
   "$RUSTC" "${edition[@]}" --test $crates/kolk/tests/safe.rs "${links[@]}" -o "$work/safe"
   export RUST_BACKTRACE=0

@@ -1783,427 +1783,432 @@ fn offsets() {
             unsafe { std::ptr::addr_of!((*at.as_ptr()).$field) as usize - at.as_ptr() as usize }
         }};
     }
-    assert_eq!(offset!(kolk_handle, bits), 0);
-    assert_eq!(offset!(kolk_deadline, ns), 0);
-    assert_eq!(offset!(kolk_wait_queue_, first), 0);
-    assert_eq!(offset!(kolk_wait_queue_, last), 8);
-    assert_eq!(offset!(kolk_stats, name), 0);
-    assert_eq!(offset!(kolk_stats, kind), 8);
-    assert_eq!(offset!(kolk_stats, object_size), 16);
-    assert_eq!(offset!(kolk_stats, stride), 24);
-    assert_eq!(offset!(kolk_stats, count), 32);
-    assert_eq!(offset!(kolk_stats, peak), 36);
-    assert_eq!(offset!(kolk_stats, capacity), 40);
-    assert_eq!(offset!(kolk_stats, max_capacity), 44);
-    assert_eq!(offset!(kolk_stats, unused_bytes), 48);
-    assert_eq!(offset!(kolk_stats, bytes_reserved), 56);
-    assert_eq!(offset!(kolk_stats, bytes_committed), 64);
-    assert_eq!(offset!(kolk_stats, failed), 72);
-    assert_eq!(offset!(kolk_stats, evictions), 80);
-    assert_eq!(offset!(kolk_stats, wrong_pool), 88);
-    assert_eq!(offset!(kolk_stats, waits), 96);
-    assert_eq!(offset!(kolk_stats, worn_out), 104);
-    assert_eq!(offset!(kolk_stats, recycled), 108);
-    assert_eq!(offset!(kolk_stats, waiting), 112);
-    assert_eq!(offset!(kolk_stats, debug), 116);
-    assert_eq!(offset!(kolk_failure, rule), 0);
-    assert_eq!(offset!(kolk_failure, pool), 8);
-    assert_eq!(offset!(kolk_failure, object), 16);
-    assert_eq!(offset!(kolk_failure, slot), 24);
-    assert_eq!(offset!(kolk_failure, sentence), 32);
-    assert_eq!(offset!(kolk_failure, site), 40);
-    assert_eq!(offset!(kolk_failure, alloc_site), 48);
-    assert_eq!(offset!(kolk_failure, free_site), 56);
-    assert_eq!(offset!(kolk_failure, stack), 64);
-    assert_eq!(offset!(kolk_failure, alloc_stack), 72);
-    assert_eq!(offset!(kolk_failure, free_stack), 80);
-    assert_eq!(offset!(kolk_failure, handle), 88);
-    assert_eq!(offset!(kolk_failure, offset), 96);
-    assert_eq!(offset!(kolk_failure, count), 100);
-    assert_eq!(offset!(kolk_failure, depth), 104);
-    assert_eq!(offset!(kolk_failure, sites), 108);
-    assert_eq!(offset!(kolk_failure, no_debug), 109);
-    assert_eq!(offset!(kolk_profiler, alloc), 0);
-    assert_eq!(offset!(kolk_profiler, free), 8);
-    assert_eq!(offset!(kolk_profiler, context), 16);
-    assert_eq!(offset!(kolk_budget, limit), 0);
-    assert_eq!(offset!(kolk_budget, mark), 8);
-    assert_eq!(offset!(kolk_budget, on_mark), 16);
-    assert_eq!(offset!(kolk_budget, context), 24);
-    assert_eq!(offset!(kolk_budget, parent), 32);
-    assert_eq!(offset!(kolk_budget, used_), 40);
-    assert_eq!(offset!(kolk_bytemap_view, name), 0);
-    assert_eq!(offset!(kolk_bytemap_view, object_list), 8);
-    assert_eq!(offset!(kolk_bytemap_view, byte_map), 16);
-    assert_eq!(offset!(kolk_bytemap_view, object_size), 24);
-    assert_eq!(offset!(kolk_bytemap_view, count), 32);
-    assert_eq!(offset!(kolk_bytemap_view, seeds), 36);
-    assert_eq!(offset!(kolk_bytemap_view, first_free), 40);
-    assert_eq!(offset!(kolk_bytemap_view, cursor), 48);
-    assert_eq!(offset!(kolk_bytemap_view, writable), 56);
-    assert_eq!(offset!(kolk_bytemap, object_list), 0);
-    assert_eq!(offset!(kolk_bytemap, byte_map), 8);
-    assert_eq!(offset!(kolk_bytemap, count), 16);
-    assert_eq!(offset!(kolk_bytemap, first_free), 20);
-    assert_eq!(offset!(kolk_bytemap, used), 24);
-    assert_eq!(offset!(kolk_bytemap, peak), 28);
-    assert_eq!(offset!(kolk_bytemap, bound), 32);
-    assert_eq!(offset!(kolk_bytemap, seeds), 36);
-    assert_eq!(offset!(kolk_bytemap, object_size), 40);
-    assert_eq!(offset!(kolk_bytemap, inverse), 48);
-    assert_eq!(offset!(kolk_bytemap, shift), 56);
-    assert_eq!(offset!(kolk_bytemap, initialized_state), 57);
-    assert_eq!(offset!(kolk_bytemap, attached), 58);
-    assert_eq!(offset!(kolk_bytemap, read_only), 59);
-    assert_eq!(offset!(kolk_bytemap, number), 60);
-    assert_eq!(offset!(kolk_bytemap, cursor), 64);
-    assert_eq!(offset!(kolk_bytemap, failed), 72);
-    assert_eq!(offset!(kolk_bytemap, block), 80);
-    assert_eq!(offset!(kolk_bytemap, block_size), 88);
-    assert_eq!(offset!(kolk_bytemap, self_), 96);
-    assert_eq!(offset!(kolk_bytemap, name), 104);
-    assert_eq!(offset!(kolk_bytemap_difference, next), 0);
-    assert_eq!(offset!(kolk_bytemap_difference, index), 4);
-    assert_eq!(offset!(kolk_bytemap_difference, change), 8);
-    assert_eq!(offset!(kolk_bytemap_difference, before), 12);
-    assert_eq!(offset!(kolk_bytemap_difference, after), 16);
-    assert_eq!(offset!(kolk_bytemap_region, address), 0);
-    assert_eq!(offset!(kolk_bytemap_region, bytes), 8);
-    assert_eq!(offset!(kolk_bytemap_region, size), 16);
-    assert_eq!(offset!(kolk_pool_desc, name), 0);
-    assert_eq!(offset!(kolk_pool_desc, object_size), 8);
-    assert_eq!(offset!(kolk_pool_desc, object_align), 16);
-    assert_eq!(offset!(kolk_pool_desc, capacity), 24);
-    assert_eq!(offset!(kolk_pool_desc, max_capacity), 28);
-    assert_eq!(offset!(kolk_pool_desc, headroom), 32);
-    assert_eq!(offset!(kolk_pool_desc, low_water), 36);
-    assert_eq!(offset!(kolk_pool_desc, reuse), 40);
-    assert_eq!(offset!(kolk_pool_desc, generations), 44);
-    assert_eq!(offset!(kolk_pool_desc, tag), 48);
-    assert_eq!(offset!(kolk_pool_desc, keep), 52);
-    assert_eq!(offset!(kolk_pool_desc, ages), 53);
-    assert_eq!(offset!(kolk_pool_desc, ranked), 54);
-    assert_eq!(offset!(kolk_pool_desc, memory), 56);
-    assert_eq!(offset!(kolk_pool_desc, memory_size), 64);
-    assert_eq!(offset!(kolk_pool_desc, budget), 72);
-    assert_eq!(offset!(kolk_pool_desc, on_full), 80);
-    assert_eq!(offset!(kolk_pool_desc, cost), 88);
-    assert_eq!(offset!(kolk_pool_desc, on_evict), 96);
-    assert_eq!(offset!(kolk_pool_desc, overflow), 104);
-    assert_eq!(offset!(kolk_pool_desc, on_low), 112);
-    assert_eq!(offset!(kolk_pool_desc, setup), 120);
-    assert_eq!(offset!(kolk_pool_desc, reset), 128);
-    assert_eq!(offset!(kolk_pool_desc, teardown), 136);
-    assert_eq!(offset!(kolk_pool_desc, context), 144);
-    assert_eq!(offset!(kolk_pool_desc, debug), 152);
-    assert_eq!(offset!(kolk_cursor, word), 0);
-    assert_eq!(offset!(kolk_cursor, last), 8);
-    assert_eq!(offset!(kolk_cursor, base), 16);
-    assert_eq!(offset!(kolk_cursor, pending), 24);
-    assert_eq!(offset!(kolk_cursor, tail), 32);
-    assert_eq!(offset!(kolk_cursor, stride), 40);
-    assert_eq!(offset!(kolk_cursor, more), 48);
-    assert_eq!(offset!(kolk_cursor, apart), 56);
-    assert_eq!(offset!(kolk_cursor, from), 64);
-    assert_eq!(offset!(kolk_cursor, end), 68);
-    assert_eq!(offset!(kolk_slot_, index), 0);
-    assert_eq!(offset!(kolk_age_, older), 0);
-    assert_eq!(offset!(kolk_age_, newer), 4);
-    assert_eq!(offset!(kolk_rank_, price), 0);
-    assert_eq!(offset!(kolk_rank_, place), 8);
-    assert_eq!(offset!(kolk_rank_, slot), 12);
-    assert_eq!(offset!(kolk_worn_, first), 0);
-    assert_eq!(offset!(kolk_worn_, last), 4);
-    assert_eq!(offset!(kolk_worn_, count), 8);
-    assert_eq!(offset!(kolk_worn_, recycled), 12);
-    assert_eq!(offset!(kolk_tick_, demand), 0);
-    assert_eq!(offset!(kolk_tick_, provided), 4);
-    assert_eq!(offset!(kolk_tick_, sweep), 8);
-    assert_eq!(offset!(kolk_tick_, peak), 12);
-    assert_eq!(offset!(kolk_tick_, trims), 16);
-    assert_eq!(offset!(kolk_pool, slots), 0);
-    assert_eq!(offset!(kolk_pool, live), 8);
-    assert_eq!(offset!(kolk_pool, generations), 16);
-    assert_eq!(offset!(kolk_pool, top), 24);
-    assert_eq!(offset!(kolk_pool, floor), 32);
-    assert_eq!(offset!(kolk_pool, inverse), 40);
-    assert_eq!(offset!(kolk_pool, stride), 48);
-    assert_eq!(offset!(kolk_pool, free_bound), 52);
-    assert_eq!(offset!(kolk_pool, bound), 56);
-    assert_eq!(offset!(kolk_pool, tag), 60);
-    assert_eq!(offset!(kolk_pool, shift), 64);
-    assert_eq!(offset!(kolk_pool, levels), 65);
-    assert_eq!(offset!(kolk_pool, memory), 66);
-    assert_eq!(offset!(kolk_pool, in_hook), 67);
-    assert_eq!(offset!(kolk_pool, debug_flags), 68);
-    assert_eq!(offset!(kolk_pool, low_reported), 70);
-    assert_eq!(offset!(kolk_pool, fresh), 72);
-    assert_eq!(offset!(kolk_pool, held), 76);
-    assert_eq!(offset!(kolk_pool, capacity), 80);
-    assert_eq!(offset!(kolk_pool, first), 84);
-    assert_eq!(offset!(kolk_pool, held_floor), 88);
-    assert_eq!(offset!(kolk_pool, quarantined), 92);
-    assert_eq!(offset!(kolk_pool, worn), 96);
-    assert_eq!(offset!(kolk_pool, order_floor), 112);
-    assert_eq!(offset!(kolk_pool, stack), 120);
-    assert_eq!(offset!(kolk_pool, holes), 128);
-    assert_eq!(offset!(kolk_pool, ages), 176);
-    assert_eq!(offset!(kolk_pool, ranks), 184);
-    assert_eq!(offset!(kolk_pool, ready), 192);
-    assert_eq!(offset!(kolk_pool, desc), 200);
-    assert_eq!(offset!(kolk_pool, debug), 360);
-    assert_eq!(offset!(kolk_pool, objects), 368);
-    assert_eq!(offset!(kolk_pool, block), 376);
-    assert_eq!(offset!(kolk_pool, block_size), 384);
-    assert_eq!(offset!(kolk_pool, failed), 392);
-    assert_eq!(offset!(kolk_pool, evictions), 400);
-    assert_eq!(offset!(kolk_pool, wrong_pool), 408);
-    assert_eq!(offset!(kolk_pool, peak), 412);
-    assert_eq!(offset!(kolk_pool, number), 416);
-    assert_eq!(offset!(kolk_pool, ranking), 420);
-    assert_eq!(offset!(kolk_pool, tick), 424);
-    assert_eq!(offset!(kolk_queue_desc, name), 0);
-    assert_eq!(offset!(kolk_queue_desc, item_size), 8);
-    assert_eq!(offset!(kolk_queue_desc, capacity), 16);
-    assert_eq!(offset!(kolk_queue_desc, destroy), 24);
-    assert_eq!(offset!(kolk_queue_desc, r#move), 32);
-    assert_eq!(offset!(kolk_queue_desc, context), 40);
-    assert_eq!(offset!(kolk_queue_end_, ticket), 0);
-    assert_eq!(offset!(kolk_queue_end_, apart), 8);
-    assert_eq!(offset!(kolk_queue_end_, failed), 64);
-    assert_eq!(offset!(kolk_queue_end_, was_blocked), 68);
-    assert_eq!(offset!(kolk_queue_end_, apart_again), 72);
-    assert_eq!(offset!(kolk_queue_end_, asleep), 128);
-    assert_eq!(offset!(kolk_queue_end_, lock), 132);
-    assert_eq!(offset!(kolk_queue_end_, fd), 136);
-    assert_eq!(offset!(kolk_queue_end_, fd_called), 140);
-    assert_eq!(offset!(kolk_queue_end_, waiters), 144);
-    assert_eq!(offset!(kolk_queue_end_, called), 160);
-    assert_eq!(offset!(kolk_queue_end_, waits), 168);
-    assert_eq!(offset!(kolk_queue_end_, waiting), 176);
-    assert_eq!(offset!(kolk_queue_end_, apart_too), 180);
-    assert_eq!(offset!(kolk_queue, cells), 0);
-    assert_eq!(offset!(kolk_queue, mask), 8);
-    assert_eq!(offset!(kolk_queue, stride), 16);
-    assert_eq!(offset!(kolk_queue, item_size), 20);
-    assert_eq!(offset!(kolk_queue, copied), 24);
-    assert_eq!(offset!(kolk_queue, capacity), 28);
-    assert_eq!(offset!(kolk_queue, number), 32);
-    assert_eq!(offset!(kolk_queue, lock), 36);
-    assert_eq!(offset!(kolk_queue, ending), 40);
-    assert_eq!(offset!(kolk_queue, endings), 48);
-    assert_eq!(offset!(kolk_queue, bytes), 64);
-    assert_eq!(offset!(kolk_queue, name), 72);
-    assert_eq!(offset!(kolk_queue, destroy), 80);
-    assert_eq!(offset!(kolk_queue, r#move), 88);
-    assert_eq!(offset!(kolk_queue, context), 96);
-    assert_eq!(offset!(kolk_queue, apart), 104);
-    assert_eq!(offset!(kolk_queue, ends), 128);
-    assert_eq!(offset!(kolk_heap_class, name), 0);
-    assert_eq!(offset!(kolk_heap_class, size), 8);
-    assert_eq!(offset!(kolk_heap_class, capacity), 16);
-    assert_eq!(offset!(kolk_heap_class, max_capacity), 20);
-    assert_eq!(offset!(kolk_heap_class, when_full), 24);
-    assert_eq!(offset!(kolk_heap_desc, name), 0);
-    assert_eq!(offset!(kolk_heap_desc, limit), 8);
-    assert_eq!(offset!(kolk_heap_desc, budget), 16);
-    assert_eq!(offset!(kolk_heap_desc, debug), 24);
-    assert_eq!(offset!(kolk_heap_desc, classes), 32);
-    assert_eq!(offset!(kolk_heap_desc, n_classes), 40);
-    assert_eq!(offset!(kolk_heap_desc, on_full), 48);
-    assert_eq!(offset!(kolk_heap_desc, context), 56);
-    assert_eq!(offset!(kolk_heap_desc, parent), 64);
-    assert_eq!(offset!(kolk_heap_desc, memory), 72);
-    assert_eq!(offset!(kolk_heap_desc, memory_size), 80);
-    assert_eq!(offset!(kolk_heap, base), 0);
-    assert_eq!(offset!(kolk_heap, id), 8);
-    assert_eq!(offset!(kolk_heap, n_classes), 16);
-    assert_eq!(offset!(kolk_heap, place), 20);
-    assert_eq!(offset!(kolk_heap, number), 24);
-    assert_eq!(offset!(kolk_heap, class_shift), 28);
-    assert_eq!(offset!(kolk_heap, by_size), 29);
-    assert_eq!(offset!(kolk_heap, by_quarter), 94);
-    assert_eq!(offset!(kolk_heap, inside), 176);
-    assert_eq!(offset!(kolk_heap, root), 184);
-    assert_eq!(offset!(kolk_heap, fixed), 192);
-    assert_eq!(offset!(kolk_heap_class_stats, stats), 0);
-    assert_eq!(offset!(kolk_heap_class_stats, asked), 120);
-    assert_eq!(offset!(kolk_heap_class_stats, given), 128);
-    assert_eq!(offset!(kolk_error, code), 0);
-    assert_eq!(offset!(kolk_error, text), 4);
-    assert_eq!(offset!(kolk_error, r#final), 255);
-    assert_eq!(offset!(kolk_resource_event, kind), 0);
-    assert_eq!(offset!(kolk_resource_event, pool), 8);
-    assert_eq!(offset!(kolk_resource_event, key), 16);
-    assert_eq!(offset!(kolk_resource_event, who), 24);
-    assert_eq!(offset!(kolk_resource_event, status), 32);
-    assert_eq!(offset!(kolk_resource_event, ns), 40);
-    assert_eq!(offset!(kolk_resource_event, error), 48);
-    assert_eq!(offset!(kolk_resource_pool_desc, name), 0);
-    assert_eq!(offset!(kolk_resource_pool_desc, context), 8);
-    assert_eq!(offset!(kolk_resource_pool_desc, create), 16);
-    assert_eq!(offset!(kolk_resource_pool_desc, destroy), 24);
-    assert_eq!(offset!(kolk_resource_pool_desc, validate), 32);
-    assert_eq!(offset!(kolk_resource_pool_desc, reset), 40);
-    assert_eq!(offset!(kolk_resource_pool_desc, max), 48);
-    assert_eq!(offset!(kolk_resource_pool_desc, min_idle), 52);
-    assert_eq!(offset!(kolk_resource_pool_desc, max_creating), 56);
-    assert_eq!(offset!(kolk_resource_pool_desc, idle_timeout_ms), 64);
-    assert_eq!(offset!(kolk_resource_pool_desc, max_lifetime_ms), 72);
-    assert_eq!(offset!(kolk_resource_pool_desc, keepalive_ms), 80);
-    assert_eq!(offset!(kolk_resource_pool_desc, validate_after_ms), 88);
-    assert_eq!(offset!(kolk_resource_pool_desc, leak_after_ms), 96);
-    assert_eq!(offset!(kolk_resource_pool_desc, create_timeout_ms), 104);
-    assert_eq!(offset!(kolk_resource_pool_desc, reuse), 112);
-    assert_eq!(offset!(kolk_resource_pool_desc, look), 116);
-    assert_eq!(offset!(kolk_resource_pool_desc, no_housekeeper), 117);
-    assert_eq!(offset!(kolk_resource_pool_desc, log), 120);
-    assert_eq!(offset!(kolk_resource_pool_desc, slow_borrow_ms), 128);
-    assert_eq!(offset!(kolk_resource_pool_desc, debug), 136);
-    assert_eq!(offset!(kolk_resource_pool, inside), 0);
-    assert_eq!(offset!(kolk_resource_pool, number), 8);
-    assert_eq!(offset!(kolk_borrowed, resource), 0);
-    assert_eq!(offset!(kolk_borrowed, handle), 8);
-    assert_eq!(offset!(kolk_borrowed, error), 16);
-    assert_eq!(offset!(kolk_borrowed, generation), 272);
-    assert_eq!(offset!(kolk_borrow_desc, key), 0);
-    assert_eq!(offset!(kolk_borrow_desc, deadline), 8);
-    assert_eq!(offset!(kolk_borrow_desc, who), 16);
-    assert_eq!(offset!(kolk_times, count), 0);
-    assert_eq!(offset!(kolk_times, sum_ns), 8);
-    assert_eq!(offset!(kolk_times, max_ns), 16);
-    assert_eq!(offset!(kolk_times, p50_ns), 24);
-    assert_eq!(offset!(kolk_times, p90_ns), 32);
-    assert_eq!(offset!(kolk_times, p99_ns), 40);
-    assert_eq!(offset!(kolk_times, p999_ns), 48);
-    assert_eq!(offset!(kolk_times, at_most), 56);
-    assert_eq!(offset!(kolk_resource_pool_stats, name), 0);
-    assert_eq!(offset!(kolk_resource_pool_stats, max), 8);
-    assert_eq!(offset!(kolk_resource_pool_stats, in_use), 12);
-    assert_eq!(offset!(kolk_resource_pool_stats, idle), 16);
-    assert_eq!(offset!(kolk_resource_pool_stats, creating), 20);
-    assert_eq!(offset!(kolk_resource_pool_stats, waiting), 24);
-    assert_eq!(offset!(kolk_resource_pool_stats, peak), 28);
-    assert_eq!(offset!(kolk_resource_pool_stats, borrows), 32);
-    assert_eq!(offset!(kolk_resource_pool_stats, full), 40);
-    assert_eq!(offset!(kolk_resource_pool_stats, timeouts), 48);
-    assert_eq!(offset!(kolk_resource_pool_stats, failed), 56);
-    assert_eq!(offset!(kolk_resource_pool_stats, created), 64);
-    assert_eq!(offset!(kolk_resource_pool_stats, create_failures), 72);
-    assert_eq!(offset!(kolk_resource_pool_stats, discarded), 80);
-    assert_eq!(offset!(kolk_resource_pool_stats, invalid), 88);
-    assert_eq!(offset!(kolk_resource_pool_stats, unclean), 96);
-    assert_eq!(offset!(kolk_resource_pool_stats, expired), 104);
-    assert_eq!(offset!(kolk_resource_pool_stats, unused), 112);
-    assert_eq!(offset!(kolk_resource_pool_stats, evicted), 120);
-    assert_eq!(offset!(kolk_resource_pool_stats, replaced), 128);
-    assert_eq!(offset!(kolk_resource_pool_stats, closed), 136);
-    assert_eq!(offset!(kolk_resource_pool_stats, leaks), 144);
-    assert_eq!(offset!(kolk_resource_pool_stats, waits), 152);
-    assert_eq!(offset!(kolk_resource_pool_stats, wait), 160);
-    assert_eq!(offset!(kolk_resource_pool_stats, r#use), 296);
-    assert_eq!(offset!(kolk_resource_pool_stats, create), 432);
-    assert_eq!(offset!(kolk_shared_desc, name), 0);
-    assert_eq!(offset!(kolk_shared_desc, object_size), 8);
-    assert_eq!(offset!(kolk_shared_desc, object_align), 16);
-    assert_eq!(offset!(kolk_shared_desc, capacity), 24);
-    assert_eq!(offset!(kolk_shared_desc, max_capacity), 28);
-    assert_eq!(offset!(kolk_shared_desc, max_threads), 32);
-    assert_eq!(offset!(kolk_shared_desc, cache), 36);
-    assert_eq!(offset!(kolk_shared_desc, generations), 40);
-    assert_eq!(offset!(kolk_shared_desc, tag), 44);
-    assert_eq!(offset!(kolk_shared_desc, budget), 48);
-    assert_eq!(offset!(kolk_shared_desc, exact), 56);
-    assert_eq!(offset!(kolk_shared_desc, keep), 57);
-    assert_eq!(offset!(kolk_shared_desc, setup), 64);
-    assert_eq!(offset!(kolk_shared_desc, reset), 72);
-    assert_eq!(offset!(kolk_shared_desc, teardown), 80);
-    assert_eq!(offset!(kolk_shared_desc, context), 88);
-    assert_eq!(offset!(kolk_shared_desc, debug), 96);
-    assert_eq!(offset!(kolk_shared_local, lives), 0);
-    assert_eq!(offset!(kolk_shared_local, magazine), 8);
-    assert_eq!(offset!(kolk_shared_local, pool), 16);
-    assert_eq!(offset!(kolk_magazine_, slots), 0);
-    assert_eq!(offset!(kolk_magazine_, lives), 8);
-    assert_eq!(offset!(kolk_magazine_, short_lives), 16);
-    assert_eq!(offset!(kolk_magazine_, inverse), 24);
-    assert_eq!(offset!(kolk_magazine_, stride), 32);
-    assert_eq!(offset!(kolk_magazine_, bound), 36);
-    assert_eq!(offset!(kolk_magazine_, top), 40);
-    assert_eq!(offset!(kolk_magazine_, cache), 44);
-    assert_eq!(offset!(kolk_magazine_, shift), 48);
-    assert_eq!(offset!(kolk_magazine_, next_word), 52);
-    assert_eq!(offset!(kolk_magazine_, failed), 56);
-    assert_eq!(offset!(kolk_magazine_, leaving), 64);
-    assert_eq!(offset!(kolk_magazine_, proving), 68);
-    assert_eq!(offset!(kolk_magazine_, depot), 72);
-    assert_eq!(offset!(kolk_magazine_, keeper), 80);
-    assert_eq!(offset!(kolk_magazine_, next), 88);
-    assert_eq!(offset!(kolk_shared, slots), 0);
-    assert_eq!(offset!(kolk_shared, lives), 8);
-    assert_eq!(offset!(kolk_shared, stride), 16);
-    assert_eq!(offset!(kolk_shared, tag), 20);
-    assert_eq!(offset!(kolk_shared, bound), 24);
-    assert_eq!(offset!(kolk_shared, number), 28);
-    assert_eq!(offset!(kolk_shared, name), 32);
-    assert_eq!(offset!(kolk_shared, inside), 40);
-    assert_eq!(offset!(kolk_shared_cursor, pool), 0);
-    assert_eq!(offset!(kolk_shared_cursor, slot), 8);
-    assert_eq!(offset!(kolk_shared_cursor, end), 12);
-    assert_eq!(offset!(kolk_shared_cursor, more), 16);
-    assert_eq!(offset!(kolk_slotmap_desc, name), 0);
-    assert_eq!(offset!(kolk_slotmap_desc, object_size), 8);
-    assert_eq!(offset!(kolk_slotmap_desc, object_align), 16);
-    assert_eq!(offset!(kolk_slotmap_desc, capacity), 24);
-    assert_eq!(offset!(kolk_slotmap_desc, max_capacity), 28);
-    assert_eq!(offset!(kolk_slotmap_desc, tag), 32);
-    assert_eq!(offset!(kolk_slotmap_desc, memory), 40);
-    assert_eq!(offset!(kolk_slotmap_desc, memory_size), 48);
-    assert_eq!(offset!(kolk_slotmap_desc, budget), 56);
-    assert_eq!(offset!(kolk_slotmap_desc, on_move), 64);
-    assert_eq!(offset!(kolk_slotmap_desc, on_remove), 72);
-    assert_eq!(offset!(kolk_slotmap_desc, r#move), 80);
-    assert_eq!(offset!(kolk_slotmap_desc, context), 88);
-    assert_eq!(offset!(kolk_slotmap_desc, debug), 96);
-    assert_eq!(offset!(kolk_cell_, place), 0);
-    assert_eq!(offset!(kolk_cell_, generation), 4);
-    assert_eq!(offset!(kolk_slotmap, objects), 0);
-    assert_eq!(offset!(kolk_slotmap, cells), 8);
-    assert_eq!(offset!(kolk_slotmap, owners), 16);
-    assert_eq!(offset!(kolk_slotmap, count), 24);
-    assert_eq!(offset!(kolk_slotmap, fresh), 28);
-    assert_eq!(offset!(kolk_slotmap, add_bound), 32);
-    assert_eq!(offset!(kolk_slotmap, remove_bound), 36);
-    assert_eq!(offset!(kolk_slotmap, stride), 40);
-    assert_eq!(offset!(kolk_slotmap, tag), 44);
-    assert_eq!(offset!(kolk_slotmap, capacity), 48);
-    assert_eq!(offset!(kolk_slotmap, max_capacity), 52);
-    assert_eq!(offset!(kolk_slotmap, object_size), 56);
-    assert_eq!(offset!(kolk_slotmap, peak), 60);
-    assert_eq!(offset!(kolk_slotmap, worn_first), 64);
-    assert_eq!(offset!(kolk_slotmap, worn_last), 68);
-    assert_eq!(offset!(kolk_slotmap, worn), 72);
-    assert_eq!(offset!(kolk_slotmap, recycled), 76);
-    assert_eq!(offset!(kolk_slotmap, wrong_pool), 80);
-    assert_eq!(offset!(kolk_slotmap, number), 84);
-    assert_eq!(offset!(kolk_slotmap, shift), 88);
-    assert_eq!(offset!(kolk_slotmap, memory), 89);
-    assert_eq!(offset!(kolk_slotmap, debug_flags), 90);
-    assert_eq!(offset!(kolk_slotmap, turn), 91);
-    assert_eq!(offset!(kolk_slotmap, inverse), 96);
-    assert_eq!(offset!(kolk_slotmap, failed), 104);
-    assert_eq!(offset!(kolk_slotmap, block), 112);
-    assert_eq!(offset!(kolk_slotmap, block_size), 120);
-    assert_eq!(offset!(kolk_slotmap, budget), 128);
-    assert_eq!(offset!(kolk_slotmap, blocks), 136);
-    assert_eq!(offset!(kolk_slotmap, debug), 144);
-    assert_eq!(offset!(kolk_slotmap, name), 152);
-    assert_eq!(offset!(kolk_slotmap, on_move), 160);
-    assert_eq!(offset!(kolk_slotmap, on_remove), 168);
-    assert_eq!(offset!(kolk_slotmap, r#move), 176);
-    assert_eq!(offset!(kolk_slotmap, context), 184);
-    assert_eq!(offset!(kolk_slotmap_cursor, map), 0);
-    assert_eq!(offset!(kolk_slotmap_cursor, place), 8);
-    assert_eq!(offset!(kolk_slotmap_cursor, slot), 12);
-    assert_eq!(offset!(kolk_slotmap_cursor, more), 16);
+    let offsets = [
+        ("kolk_handle.bits", offset!(kolk_handle, bits), 0),
+        ("kolk_deadline.ns", offset!(kolk_deadline, ns), 0),
+        ("kolk_wait_queue_.first", offset!(kolk_wait_queue_, first), 0),
+        ("kolk_wait_queue_.last", offset!(kolk_wait_queue_, last), 8),
+        ("kolk_stats.name", offset!(kolk_stats, name), 0),
+        ("kolk_stats.kind", offset!(kolk_stats, kind), 8),
+        ("kolk_stats.object_size", offset!(kolk_stats, object_size), 16),
+        ("kolk_stats.stride", offset!(kolk_stats, stride), 24),
+        ("kolk_stats.count", offset!(kolk_stats, count), 32),
+        ("kolk_stats.peak", offset!(kolk_stats, peak), 36),
+        ("kolk_stats.capacity", offset!(kolk_stats, capacity), 40),
+        ("kolk_stats.max_capacity", offset!(kolk_stats, max_capacity), 44),
+        ("kolk_stats.unused_bytes", offset!(kolk_stats, unused_bytes), 48),
+        ("kolk_stats.bytes_reserved", offset!(kolk_stats, bytes_reserved), 56),
+        ("kolk_stats.bytes_committed", offset!(kolk_stats, bytes_committed), 64),
+        ("kolk_stats.failed", offset!(kolk_stats, failed), 72),
+        ("kolk_stats.evictions", offset!(kolk_stats, evictions), 80),
+        ("kolk_stats.wrong_pool", offset!(kolk_stats, wrong_pool), 88),
+        ("kolk_stats.waits", offset!(kolk_stats, waits), 96),
+        ("kolk_stats.worn_out", offset!(kolk_stats, worn_out), 104),
+        ("kolk_stats.recycled", offset!(kolk_stats, recycled), 108),
+        ("kolk_stats.waiting", offset!(kolk_stats, waiting), 112),
+        ("kolk_stats.debug", offset!(kolk_stats, debug), 116),
+        ("kolk_failure.rule", offset!(kolk_failure, rule), 0),
+        ("kolk_failure.pool", offset!(kolk_failure, pool), 8),
+        ("kolk_failure.object", offset!(kolk_failure, object), 16),
+        ("kolk_failure.slot", offset!(kolk_failure, slot), 24),
+        ("kolk_failure.sentence", offset!(kolk_failure, sentence), 32),
+        ("kolk_failure.site", offset!(kolk_failure, site), 40),
+        ("kolk_failure.alloc_site", offset!(kolk_failure, alloc_site), 48),
+        ("kolk_failure.free_site", offset!(kolk_failure, free_site), 56),
+        ("kolk_failure.stack", offset!(kolk_failure, stack), 64),
+        ("kolk_failure.alloc_stack", offset!(kolk_failure, alloc_stack), 72),
+        ("kolk_failure.free_stack", offset!(kolk_failure, free_stack), 80),
+        ("kolk_failure.handle", offset!(kolk_failure, handle), 88),
+        ("kolk_failure.offset", offset!(kolk_failure, offset), 96),
+        ("kolk_failure.count", offset!(kolk_failure, count), 100),
+        ("kolk_failure.depth", offset!(kolk_failure, depth), 104),
+        ("kolk_failure.sites", offset!(kolk_failure, sites), 108),
+        ("kolk_failure.no_debug", offset!(kolk_failure, no_debug), 109),
+        ("kolk_profiler.alloc", offset!(kolk_profiler, alloc), 0),
+        ("kolk_profiler.free", offset!(kolk_profiler, free), 8),
+        ("kolk_profiler.context", offset!(kolk_profiler, context), 16),
+        ("kolk_budget.limit", offset!(kolk_budget, limit), 0),
+        ("kolk_budget.mark", offset!(kolk_budget, mark), 8),
+        ("kolk_budget.on_mark", offset!(kolk_budget, on_mark), 16),
+        ("kolk_budget.context", offset!(kolk_budget, context), 24),
+        ("kolk_budget.parent", offset!(kolk_budget, parent), 32),
+        ("kolk_budget.used_", offset!(kolk_budget, used_), 40),
+        ("kolk_bytemap_view.name", offset!(kolk_bytemap_view, name), 0),
+        ("kolk_bytemap_view.object_list", offset!(kolk_bytemap_view, object_list), 8),
+        ("kolk_bytemap_view.byte_map", offset!(kolk_bytemap_view, byte_map), 16),
+        ("kolk_bytemap_view.object_size", offset!(kolk_bytemap_view, object_size), 24),
+        ("kolk_bytemap_view.count", offset!(kolk_bytemap_view, count), 32),
+        ("kolk_bytemap_view.seeds", offset!(kolk_bytemap_view, seeds), 36),
+        ("kolk_bytemap_view.first_free", offset!(kolk_bytemap_view, first_free), 40),
+        ("kolk_bytemap_view.cursor", offset!(kolk_bytemap_view, cursor), 48),
+        ("kolk_bytemap_view.writable", offset!(kolk_bytemap_view, writable), 56),
+        ("kolk_bytemap.object_list", offset!(kolk_bytemap, object_list), 0),
+        ("kolk_bytemap.byte_map", offset!(kolk_bytemap, byte_map), 8),
+        ("kolk_bytemap.count", offset!(kolk_bytemap, count), 16),
+        ("kolk_bytemap.first_free", offset!(kolk_bytemap, first_free), 20),
+        ("kolk_bytemap.used", offset!(kolk_bytemap, used), 24),
+        ("kolk_bytemap.peak", offset!(kolk_bytemap, peak), 28),
+        ("kolk_bytemap.bound", offset!(kolk_bytemap, bound), 32),
+        ("kolk_bytemap.seeds", offset!(kolk_bytemap, seeds), 36),
+        ("kolk_bytemap.object_size", offset!(kolk_bytemap, object_size), 40),
+        ("kolk_bytemap.inverse", offset!(kolk_bytemap, inverse), 48),
+        ("kolk_bytemap.shift", offset!(kolk_bytemap, shift), 56),
+        ("kolk_bytemap.initialized_state", offset!(kolk_bytemap, initialized_state), 57),
+        ("kolk_bytemap.attached", offset!(kolk_bytemap, attached), 58),
+        ("kolk_bytemap.read_only", offset!(kolk_bytemap, read_only), 59),
+        ("kolk_bytemap.number", offset!(kolk_bytemap, number), 60),
+        ("kolk_bytemap.cursor", offset!(kolk_bytemap, cursor), 64),
+        ("kolk_bytemap.failed", offset!(kolk_bytemap, failed), 72),
+        ("kolk_bytemap.block", offset!(kolk_bytemap, block), 80),
+        ("kolk_bytemap.block_size", offset!(kolk_bytemap, block_size), 88),
+        ("kolk_bytemap.self", offset!(kolk_bytemap, self_), 96),
+        ("kolk_bytemap.name", offset!(kolk_bytemap, name), 104),
+        ("kolk_bytemap_difference.next", offset!(kolk_bytemap_difference, next), 0),
+        ("kolk_bytemap_difference.index", offset!(kolk_bytemap_difference, index), 4),
+        ("kolk_bytemap_difference.change", offset!(kolk_bytemap_difference, change), 8),
+        ("kolk_bytemap_difference.before", offset!(kolk_bytemap_difference, before), 12),
+        ("kolk_bytemap_difference.after", offset!(kolk_bytemap_difference, after), 16),
+        ("kolk_bytemap_region.address", offset!(kolk_bytemap_region, address), 0),
+        ("kolk_bytemap_region.bytes", offset!(kolk_bytemap_region, bytes), 8),
+        ("kolk_bytemap_region.size", offset!(kolk_bytemap_region, size), 16),
+        ("kolk_pool_desc.name", offset!(kolk_pool_desc, name), 0),
+        ("kolk_pool_desc.object_size", offset!(kolk_pool_desc, object_size), 8),
+        ("kolk_pool_desc.object_align", offset!(kolk_pool_desc, object_align), 16),
+        ("kolk_pool_desc.capacity", offset!(kolk_pool_desc, capacity), 24),
+        ("kolk_pool_desc.max_capacity", offset!(kolk_pool_desc, max_capacity), 28),
+        ("kolk_pool_desc.headroom", offset!(kolk_pool_desc, headroom), 32),
+        ("kolk_pool_desc.low_water", offset!(kolk_pool_desc, low_water), 36),
+        ("kolk_pool_desc.reuse", offset!(kolk_pool_desc, reuse), 40),
+        ("kolk_pool_desc.generations", offset!(kolk_pool_desc, generations), 44),
+        ("kolk_pool_desc.tag", offset!(kolk_pool_desc, tag), 48),
+        ("kolk_pool_desc.keep", offset!(kolk_pool_desc, keep), 52),
+        ("kolk_pool_desc.ages", offset!(kolk_pool_desc, ages), 53),
+        ("kolk_pool_desc.ranked", offset!(kolk_pool_desc, ranked), 54),
+        ("kolk_pool_desc.memory", offset!(kolk_pool_desc, memory), 56),
+        ("kolk_pool_desc.memory_size", offset!(kolk_pool_desc, memory_size), 64),
+        ("kolk_pool_desc.budget", offset!(kolk_pool_desc, budget), 72),
+        ("kolk_pool_desc.on_full", offset!(kolk_pool_desc, on_full), 80),
+        ("kolk_pool_desc.cost", offset!(kolk_pool_desc, cost), 88),
+        ("kolk_pool_desc.on_evict", offset!(kolk_pool_desc, on_evict), 96),
+        ("kolk_pool_desc.overflow", offset!(kolk_pool_desc, overflow), 104),
+        ("kolk_pool_desc.on_low", offset!(kolk_pool_desc, on_low), 112),
+        ("kolk_pool_desc.setup", offset!(kolk_pool_desc, setup), 120),
+        ("kolk_pool_desc.reset", offset!(kolk_pool_desc, reset), 128),
+        ("kolk_pool_desc.teardown", offset!(kolk_pool_desc, teardown), 136),
+        ("kolk_pool_desc.context", offset!(kolk_pool_desc, context), 144),
+        ("kolk_pool_desc.debug", offset!(kolk_pool_desc, debug), 152),
+        ("kolk_cursor.word", offset!(kolk_cursor, word), 0),
+        ("kolk_cursor.last", offset!(kolk_cursor, last), 8),
+        ("kolk_cursor.base", offset!(kolk_cursor, base), 16),
+        ("kolk_cursor.pending", offset!(kolk_cursor, pending), 24),
+        ("kolk_cursor.tail", offset!(kolk_cursor, tail), 32),
+        ("kolk_cursor.stride", offset!(kolk_cursor, stride), 40),
+        ("kolk_cursor.more", offset!(kolk_cursor, more), 48),
+        ("kolk_cursor.apart", offset!(kolk_cursor, apart), 56),
+        ("kolk_cursor.from", offset!(kolk_cursor, from), 64),
+        ("kolk_cursor.end", offset!(kolk_cursor, end), 68),
+        ("kolk_slot_.index", offset!(kolk_slot_, index), 0),
+        ("kolk_age_.older", offset!(kolk_age_, older), 0),
+        ("kolk_age_.newer", offset!(kolk_age_, newer), 4),
+        ("kolk_rank_.price", offset!(kolk_rank_, price), 0),
+        ("kolk_rank_.place", offset!(kolk_rank_, place), 8),
+        ("kolk_rank_.slot", offset!(kolk_rank_, slot), 12),
+        ("kolk_worn_.first", offset!(kolk_worn_, first), 0),
+        ("kolk_worn_.last", offset!(kolk_worn_, last), 4),
+        ("kolk_worn_.count", offset!(kolk_worn_, count), 8),
+        ("kolk_worn_.recycled", offset!(kolk_worn_, recycled), 12),
+        ("kolk_tick_.demand", offset!(kolk_tick_, demand), 0),
+        ("kolk_tick_.provided", offset!(kolk_tick_, provided), 4),
+        ("kolk_tick_.sweep", offset!(kolk_tick_, sweep), 8),
+        ("kolk_tick_.peak", offset!(kolk_tick_, peak), 12),
+        ("kolk_tick_.trims", offset!(kolk_tick_, trims), 16),
+        ("kolk_pool.slots", offset!(kolk_pool, slots), 0),
+        ("kolk_pool.live", offset!(kolk_pool, live), 8),
+        ("kolk_pool.generations", offset!(kolk_pool, generations), 16),
+        ("kolk_pool.top", offset!(kolk_pool, top), 24),
+        ("kolk_pool.floor", offset!(kolk_pool, floor), 32),
+        ("kolk_pool.inverse", offset!(kolk_pool, inverse), 40),
+        ("kolk_pool.stride", offset!(kolk_pool, stride), 48),
+        ("kolk_pool.free_bound", offset!(kolk_pool, free_bound), 52),
+        ("kolk_pool.bound", offset!(kolk_pool, bound), 56),
+        ("kolk_pool.tag", offset!(kolk_pool, tag), 60),
+        ("kolk_pool.shift", offset!(kolk_pool, shift), 64),
+        ("kolk_pool.levels", offset!(kolk_pool, levels), 65),
+        ("kolk_pool.memory", offset!(kolk_pool, memory), 66),
+        ("kolk_pool.in_hook", offset!(kolk_pool, in_hook), 67),
+        ("kolk_pool.debug_flags", offset!(kolk_pool, debug_flags), 68),
+        ("kolk_pool.low_reported", offset!(kolk_pool, low_reported), 70),
+        ("kolk_pool.fresh", offset!(kolk_pool, fresh), 72),
+        ("kolk_pool.held", offset!(kolk_pool, held), 76),
+        ("kolk_pool.capacity", offset!(kolk_pool, capacity), 80),
+        ("kolk_pool.first", offset!(kolk_pool, first), 84),
+        ("kolk_pool.held_floor", offset!(kolk_pool, held_floor), 88),
+        ("kolk_pool.quarantined", offset!(kolk_pool, quarantined), 92),
+        ("kolk_pool.worn", offset!(kolk_pool, worn), 96),
+        ("kolk_pool.order_floor", offset!(kolk_pool, order_floor), 112),
+        ("kolk_pool.stack", offset!(kolk_pool, stack), 120),
+        ("kolk_pool.holes", offset!(kolk_pool, holes), 128),
+        ("kolk_pool.ages", offset!(kolk_pool, ages), 176),
+        ("kolk_pool.ranks", offset!(kolk_pool, ranks), 184),
+        ("kolk_pool.ready", offset!(kolk_pool, ready), 192),
+        ("kolk_pool.desc", offset!(kolk_pool, desc), 200),
+        ("kolk_pool.debug", offset!(kolk_pool, debug), 360),
+        ("kolk_pool.objects", offset!(kolk_pool, objects), 368),
+        ("kolk_pool.block", offset!(kolk_pool, block), 376),
+        ("kolk_pool.block_size", offset!(kolk_pool, block_size), 384),
+        ("kolk_pool.failed", offset!(kolk_pool, failed), 392),
+        ("kolk_pool.evictions", offset!(kolk_pool, evictions), 400),
+        ("kolk_pool.wrong_pool", offset!(kolk_pool, wrong_pool), 408),
+        ("kolk_pool.peak", offset!(kolk_pool, peak), 412),
+        ("kolk_pool.number", offset!(kolk_pool, number), 416),
+        ("kolk_pool.ranking", offset!(kolk_pool, ranking), 420),
+        ("kolk_pool.tick", offset!(kolk_pool, tick), 424),
+        ("kolk_queue_desc.name", offset!(kolk_queue_desc, name), 0),
+        ("kolk_queue_desc.item_size", offset!(kolk_queue_desc, item_size), 8),
+        ("kolk_queue_desc.capacity", offset!(kolk_queue_desc, capacity), 16),
+        ("kolk_queue_desc.destroy", offset!(kolk_queue_desc, destroy), 24),
+        ("kolk_queue_desc.move", offset!(kolk_queue_desc, r#move), 32),
+        ("kolk_queue_desc.context", offset!(kolk_queue_desc, context), 40),
+        ("kolk_queue_end_.ticket", offset!(kolk_queue_end_, ticket), 0),
+        ("kolk_queue_end_.apart", offset!(kolk_queue_end_, apart), 8),
+        ("kolk_queue_end_.failed", offset!(kolk_queue_end_, failed), 64),
+        ("kolk_queue_end_.was_blocked", offset!(kolk_queue_end_, was_blocked), 68),
+        ("kolk_queue_end_.apart_again", offset!(kolk_queue_end_, apart_again), 72),
+        ("kolk_queue_end_.asleep", offset!(kolk_queue_end_, asleep), 128),
+        ("kolk_queue_end_.lock", offset!(kolk_queue_end_, lock), 132),
+        ("kolk_queue_end_.fd", offset!(kolk_queue_end_, fd), 136),
+        ("kolk_queue_end_.fd_called", offset!(kolk_queue_end_, fd_called), 140),
+        ("kolk_queue_end_.waiters", offset!(kolk_queue_end_, waiters), 144),
+        ("kolk_queue_end_.called", offset!(kolk_queue_end_, called), 160),
+        ("kolk_queue_end_.waits", offset!(kolk_queue_end_, waits), 168),
+        ("kolk_queue_end_.waiting", offset!(kolk_queue_end_, waiting), 176),
+        ("kolk_queue_end_.apart_too", offset!(kolk_queue_end_, apart_too), 180),
+        ("kolk_queue.cells", offset!(kolk_queue, cells), 0),
+        ("kolk_queue.mask", offset!(kolk_queue, mask), 8),
+        ("kolk_queue.stride", offset!(kolk_queue, stride), 16),
+        ("kolk_queue.item_size", offset!(kolk_queue, item_size), 20),
+        ("kolk_queue.copied", offset!(kolk_queue, copied), 24),
+        ("kolk_queue.capacity", offset!(kolk_queue, capacity), 28),
+        ("kolk_queue.number", offset!(kolk_queue, number), 32),
+        ("kolk_queue.lock", offset!(kolk_queue, lock), 36),
+        ("kolk_queue.ending", offset!(kolk_queue, ending), 40),
+        ("kolk_queue.endings", offset!(kolk_queue, endings), 48),
+        ("kolk_queue.bytes", offset!(kolk_queue, bytes), 64),
+        ("kolk_queue.name", offset!(kolk_queue, name), 72),
+        ("kolk_queue.destroy", offset!(kolk_queue, destroy), 80),
+        ("kolk_queue.move", offset!(kolk_queue, r#move), 88),
+        ("kolk_queue.context", offset!(kolk_queue, context), 96),
+        ("kolk_queue.apart", offset!(kolk_queue, apart), 104),
+        ("kolk_queue.ends", offset!(kolk_queue, ends), 128),
+        ("kolk_heap_class.name", offset!(kolk_heap_class, name), 0),
+        ("kolk_heap_class.size", offset!(kolk_heap_class, size), 8),
+        ("kolk_heap_class.capacity", offset!(kolk_heap_class, capacity), 16),
+        ("kolk_heap_class.max_capacity", offset!(kolk_heap_class, max_capacity), 20),
+        ("kolk_heap_class.when_full", offset!(kolk_heap_class, when_full), 24),
+        ("kolk_heap_desc.name", offset!(kolk_heap_desc, name), 0),
+        ("kolk_heap_desc.limit", offset!(kolk_heap_desc, limit), 8),
+        ("kolk_heap_desc.budget", offset!(kolk_heap_desc, budget), 16),
+        ("kolk_heap_desc.debug", offset!(kolk_heap_desc, debug), 24),
+        ("kolk_heap_desc.classes", offset!(kolk_heap_desc, classes), 32),
+        ("kolk_heap_desc.n_classes", offset!(kolk_heap_desc, n_classes), 40),
+        ("kolk_heap_desc.on_full", offset!(kolk_heap_desc, on_full), 48),
+        ("kolk_heap_desc.context", offset!(kolk_heap_desc, context), 56),
+        ("kolk_heap_desc.parent", offset!(kolk_heap_desc, parent), 64),
+        ("kolk_heap_desc.memory", offset!(kolk_heap_desc, memory), 72),
+        ("kolk_heap_desc.memory_size", offset!(kolk_heap_desc, memory_size), 80),
+        ("kolk_heap.base", offset!(kolk_heap, base), 0),
+        ("kolk_heap.id", offset!(kolk_heap, id), 8),
+        ("kolk_heap.n_classes", offset!(kolk_heap, n_classes), 16),
+        ("kolk_heap.place", offset!(kolk_heap, place), 20),
+        ("kolk_heap.number", offset!(kolk_heap, number), 24),
+        ("kolk_heap.class_shift", offset!(kolk_heap, class_shift), 28),
+        ("kolk_heap.by_size", offset!(kolk_heap, by_size), 29),
+        ("kolk_heap.by_quarter", offset!(kolk_heap, by_quarter), 94),
+        ("kolk_heap.inside", offset!(kolk_heap, inside), 176),
+        ("kolk_heap.root", offset!(kolk_heap, root), 184),
+        ("kolk_heap.fixed", offset!(kolk_heap, fixed), 192),
+        ("kolk_heap_class_stats.stats", offset!(kolk_heap_class_stats, stats), 0),
+        ("kolk_heap_class_stats.asked", offset!(kolk_heap_class_stats, asked), 120),
+        ("kolk_heap_class_stats.given", offset!(kolk_heap_class_stats, given), 128),
+        ("kolk_error.code", offset!(kolk_error, code), 0),
+        ("kolk_error.text", offset!(kolk_error, text), 4),
+        ("kolk_error.final", offset!(kolk_error, r#final), 255),
+        ("kolk_resource_event.kind", offset!(kolk_resource_event, kind), 0),
+        ("kolk_resource_event.pool", offset!(kolk_resource_event, pool), 8),
+        ("kolk_resource_event.key", offset!(kolk_resource_event, key), 16),
+        ("kolk_resource_event.who", offset!(kolk_resource_event, who), 24),
+        ("kolk_resource_event.status", offset!(kolk_resource_event, status), 32),
+        ("kolk_resource_event.ns", offset!(kolk_resource_event, ns), 40),
+        ("kolk_resource_event.error", offset!(kolk_resource_event, error), 48),
+        ("kolk_resource_pool_desc.name", offset!(kolk_resource_pool_desc, name), 0),
+        ("kolk_resource_pool_desc.context", offset!(kolk_resource_pool_desc, context), 8),
+        ("kolk_resource_pool_desc.create", offset!(kolk_resource_pool_desc, create), 16),
+        ("kolk_resource_pool_desc.destroy", offset!(kolk_resource_pool_desc, destroy), 24),
+        ("kolk_resource_pool_desc.validate", offset!(kolk_resource_pool_desc, validate), 32),
+        ("kolk_resource_pool_desc.reset", offset!(kolk_resource_pool_desc, reset), 40),
+        ("kolk_resource_pool_desc.max", offset!(kolk_resource_pool_desc, max), 48),
+        ("kolk_resource_pool_desc.min_idle", offset!(kolk_resource_pool_desc, min_idle), 52),
+        ("kolk_resource_pool_desc.max_creating", offset!(kolk_resource_pool_desc, max_creating), 56),
+        ("kolk_resource_pool_desc.idle_timeout_ms", offset!(kolk_resource_pool_desc, idle_timeout_ms), 64),
+        ("kolk_resource_pool_desc.max_lifetime_ms", offset!(kolk_resource_pool_desc, max_lifetime_ms), 72),
+        ("kolk_resource_pool_desc.keepalive_ms", offset!(kolk_resource_pool_desc, keepalive_ms), 80),
+        ("kolk_resource_pool_desc.validate_after_ms", offset!(kolk_resource_pool_desc, validate_after_ms), 88),
+        ("kolk_resource_pool_desc.leak_after_ms", offset!(kolk_resource_pool_desc, leak_after_ms), 96),
+        ("kolk_resource_pool_desc.create_timeout_ms", offset!(kolk_resource_pool_desc, create_timeout_ms), 104),
+        ("kolk_resource_pool_desc.reuse", offset!(kolk_resource_pool_desc, reuse), 112),
+        ("kolk_resource_pool_desc.look", offset!(kolk_resource_pool_desc, look), 116),
+        ("kolk_resource_pool_desc.no_housekeeper", offset!(kolk_resource_pool_desc, no_housekeeper), 117),
+        ("kolk_resource_pool_desc.log", offset!(kolk_resource_pool_desc, log), 120),
+        ("kolk_resource_pool_desc.slow_borrow_ms", offset!(kolk_resource_pool_desc, slow_borrow_ms), 128),
+        ("kolk_resource_pool_desc.debug", offset!(kolk_resource_pool_desc, debug), 136),
+        ("kolk_resource_pool.inside", offset!(kolk_resource_pool, inside), 0),
+        ("kolk_resource_pool.number", offset!(kolk_resource_pool, number), 8),
+        ("kolk_borrowed.resource", offset!(kolk_borrowed, resource), 0),
+        ("kolk_borrowed.handle", offset!(kolk_borrowed, handle), 8),
+        ("kolk_borrowed.error", offset!(kolk_borrowed, error), 16),
+        ("kolk_borrowed.generation", offset!(kolk_borrowed, generation), 272),
+        ("kolk_borrow_desc.key", offset!(kolk_borrow_desc, key), 0),
+        ("kolk_borrow_desc.deadline", offset!(kolk_borrow_desc, deadline), 8),
+        ("kolk_borrow_desc.who", offset!(kolk_borrow_desc, who), 16),
+        ("kolk_times.count", offset!(kolk_times, count), 0),
+        ("kolk_times.sum_ns", offset!(kolk_times, sum_ns), 8),
+        ("kolk_times.max_ns", offset!(kolk_times, max_ns), 16),
+        ("kolk_times.p50_ns", offset!(kolk_times, p50_ns), 24),
+        ("kolk_times.p90_ns", offset!(kolk_times, p90_ns), 32),
+        ("kolk_times.p99_ns", offset!(kolk_times, p99_ns), 40),
+        ("kolk_times.p999_ns", offset!(kolk_times, p999_ns), 48),
+        ("kolk_times.at_most", offset!(kolk_times, at_most), 56),
+        ("kolk_resource_pool_stats.name", offset!(kolk_resource_pool_stats, name), 0),
+        ("kolk_resource_pool_stats.max", offset!(kolk_resource_pool_stats, max), 8),
+        ("kolk_resource_pool_stats.in_use", offset!(kolk_resource_pool_stats, in_use), 12),
+        ("kolk_resource_pool_stats.idle", offset!(kolk_resource_pool_stats, idle), 16),
+        ("kolk_resource_pool_stats.creating", offset!(kolk_resource_pool_stats, creating), 20),
+        ("kolk_resource_pool_stats.waiting", offset!(kolk_resource_pool_stats, waiting), 24),
+        ("kolk_resource_pool_stats.peak", offset!(kolk_resource_pool_stats, peak), 28),
+        ("kolk_resource_pool_stats.borrows", offset!(kolk_resource_pool_stats, borrows), 32),
+        ("kolk_resource_pool_stats.full", offset!(kolk_resource_pool_stats, full), 40),
+        ("kolk_resource_pool_stats.timeouts", offset!(kolk_resource_pool_stats, timeouts), 48),
+        ("kolk_resource_pool_stats.failed", offset!(kolk_resource_pool_stats, failed), 56),
+        ("kolk_resource_pool_stats.created", offset!(kolk_resource_pool_stats, created), 64),
+        ("kolk_resource_pool_stats.create_failures", offset!(kolk_resource_pool_stats, create_failures), 72),
+        ("kolk_resource_pool_stats.discarded", offset!(kolk_resource_pool_stats, discarded), 80),
+        ("kolk_resource_pool_stats.invalid", offset!(kolk_resource_pool_stats, invalid), 88),
+        ("kolk_resource_pool_stats.unclean", offset!(kolk_resource_pool_stats, unclean), 96),
+        ("kolk_resource_pool_stats.expired", offset!(kolk_resource_pool_stats, expired), 104),
+        ("kolk_resource_pool_stats.unused", offset!(kolk_resource_pool_stats, unused), 112),
+        ("kolk_resource_pool_stats.evicted", offset!(kolk_resource_pool_stats, evicted), 120),
+        ("kolk_resource_pool_stats.replaced", offset!(kolk_resource_pool_stats, replaced), 128),
+        ("kolk_resource_pool_stats.closed", offset!(kolk_resource_pool_stats, closed), 136),
+        ("kolk_resource_pool_stats.leaks", offset!(kolk_resource_pool_stats, leaks), 144),
+        ("kolk_resource_pool_stats.waits", offset!(kolk_resource_pool_stats, waits), 152),
+        ("kolk_resource_pool_stats.wait", offset!(kolk_resource_pool_stats, wait), 160),
+        ("kolk_resource_pool_stats.use", offset!(kolk_resource_pool_stats, r#use), 296),
+        ("kolk_resource_pool_stats.create", offset!(kolk_resource_pool_stats, create), 432),
+        ("kolk_shared_desc.name", offset!(kolk_shared_desc, name), 0),
+        ("kolk_shared_desc.object_size", offset!(kolk_shared_desc, object_size), 8),
+        ("kolk_shared_desc.object_align", offset!(kolk_shared_desc, object_align), 16),
+        ("kolk_shared_desc.capacity", offset!(kolk_shared_desc, capacity), 24),
+        ("kolk_shared_desc.max_capacity", offset!(kolk_shared_desc, max_capacity), 28),
+        ("kolk_shared_desc.max_threads", offset!(kolk_shared_desc, max_threads), 32),
+        ("kolk_shared_desc.cache", offset!(kolk_shared_desc, cache), 36),
+        ("kolk_shared_desc.generations", offset!(kolk_shared_desc, generations), 40),
+        ("kolk_shared_desc.tag", offset!(kolk_shared_desc, tag), 44),
+        ("kolk_shared_desc.budget", offset!(kolk_shared_desc, budget), 48),
+        ("kolk_shared_desc.exact", offset!(kolk_shared_desc, exact), 56),
+        ("kolk_shared_desc.keep", offset!(kolk_shared_desc, keep), 57),
+        ("kolk_shared_desc.setup", offset!(kolk_shared_desc, setup), 64),
+        ("kolk_shared_desc.reset", offset!(kolk_shared_desc, reset), 72),
+        ("kolk_shared_desc.teardown", offset!(kolk_shared_desc, teardown), 80),
+        ("kolk_shared_desc.context", offset!(kolk_shared_desc, context), 88),
+        ("kolk_shared_desc.debug", offset!(kolk_shared_desc, debug), 96),
+        ("kolk_shared_local.lives", offset!(kolk_shared_local, lives), 0),
+        ("kolk_shared_local.magazine", offset!(kolk_shared_local, magazine), 8),
+        ("kolk_shared_local.pool", offset!(kolk_shared_local, pool), 16),
+        ("kolk_magazine_.slots", offset!(kolk_magazine_, slots), 0),
+        ("kolk_magazine_.lives", offset!(kolk_magazine_, lives), 8),
+        ("kolk_magazine_.short_lives", offset!(kolk_magazine_, short_lives), 16),
+        ("kolk_magazine_.inverse", offset!(kolk_magazine_, inverse), 24),
+        ("kolk_magazine_.stride", offset!(kolk_magazine_, stride), 32),
+        ("kolk_magazine_.bound", offset!(kolk_magazine_, bound), 36),
+        ("kolk_magazine_.top", offset!(kolk_magazine_, top), 40),
+        ("kolk_magazine_.cache", offset!(kolk_magazine_, cache), 44),
+        ("kolk_magazine_.shift", offset!(kolk_magazine_, shift), 48),
+        ("kolk_magazine_.next_word", offset!(kolk_magazine_, next_word), 52),
+        ("kolk_magazine_.failed", offset!(kolk_magazine_, failed), 56),
+        ("kolk_magazine_.leaving", offset!(kolk_magazine_, leaving), 64),
+        ("kolk_magazine_.proving", offset!(kolk_magazine_, proving), 68),
+        ("kolk_magazine_.depot", offset!(kolk_magazine_, depot), 72),
+        ("kolk_magazine_.keeper", offset!(kolk_magazine_, keeper), 80),
+        ("kolk_magazine_.next", offset!(kolk_magazine_, next), 88),
+        ("kolk_shared.slots", offset!(kolk_shared, slots), 0),
+        ("kolk_shared.lives", offset!(kolk_shared, lives), 8),
+        ("kolk_shared.stride", offset!(kolk_shared, stride), 16),
+        ("kolk_shared.tag", offset!(kolk_shared, tag), 20),
+        ("kolk_shared.bound", offset!(kolk_shared, bound), 24),
+        ("kolk_shared.number", offset!(kolk_shared, number), 28),
+        ("kolk_shared.name", offset!(kolk_shared, name), 32),
+        ("kolk_shared.inside", offset!(kolk_shared, inside), 40),
+        ("kolk_shared_cursor.pool", offset!(kolk_shared_cursor, pool), 0),
+        ("kolk_shared_cursor.slot", offset!(kolk_shared_cursor, slot), 8),
+        ("kolk_shared_cursor.end", offset!(kolk_shared_cursor, end), 12),
+        ("kolk_shared_cursor.more", offset!(kolk_shared_cursor, more), 16),
+        ("kolk_slotmap_desc.name", offset!(kolk_slotmap_desc, name), 0),
+        ("kolk_slotmap_desc.object_size", offset!(kolk_slotmap_desc, object_size), 8),
+        ("kolk_slotmap_desc.object_align", offset!(kolk_slotmap_desc, object_align), 16),
+        ("kolk_slotmap_desc.capacity", offset!(kolk_slotmap_desc, capacity), 24),
+        ("kolk_slotmap_desc.max_capacity", offset!(kolk_slotmap_desc, max_capacity), 28),
+        ("kolk_slotmap_desc.tag", offset!(kolk_slotmap_desc, tag), 32),
+        ("kolk_slotmap_desc.memory", offset!(kolk_slotmap_desc, memory), 40),
+        ("kolk_slotmap_desc.memory_size", offset!(kolk_slotmap_desc, memory_size), 48),
+        ("kolk_slotmap_desc.budget", offset!(kolk_slotmap_desc, budget), 56),
+        ("kolk_slotmap_desc.on_move", offset!(kolk_slotmap_desc, on_move), 64),
+        ("kolk_slotmap_desc.on_remove", offset!(kolk_slotmap_desc, on_remove), 72),
+        ("kolk_slotmap_desc.move", offset!(kolk_slotmap_desc, r#move), 80),
+        ("kolk_slotmap_desc.context", offset!(kolk_slotmap_desc, context), 88),
+        ("kolk_slotmap_desc.debug", offset!(kolk_slotmap_desc, debug), 96),
+        ("kolk_cell_.place", offset!(kolk_cell_, place), 0),
+        ("kolk_cell_.generation", offset!(kolk_cell_, generation), 4),
+        ("kolk_slotmap.objects", offset!(kolk_slotmap, objects), 0),
+        ("kolk_slotmap.cells", offset!(kolk_slotmap, cells), 8),
+        ("kolk_slotmap.owners", offset!(kolk_slotmap, owners), 16),
+        ("kolk_slotmap.count", offset!(kolk_slotmap, count), 24),
+        ("kolk_slotmap.fresh", offset!(kolk_slotmap, fresh), 28),
+        ("kolk_slotmap.add_bound", offset!(kolk_slotmap, add_bound), 32),
+        ("kolk_slotmap.remove_bound", offset!(kolk_slotmap, remove_bound), 36),
+        ("kolk_slotmap.stride", offset!(kolk_slotmap, stride), 40),
+        ("kolk_slotmap.tag", offset!(kolk_slotmap, tag), 44),
+        ("kolk_slotmap.capacity", offset!(kolk_slotmap, capacity), 48),
+        ("kolk_slotmap.max_capacity", offset!(kolk_slotmap, max_capacity), 52),
+        ("kolk_slotmap.object_size", offset!(kolk_slotmap, object_size), 56),
+        ("kolk_slotmap.peak", offset!(kolk_slotmap, peak), 60),
+        ("kolk_slotmap.worn_first", offset!(kolk_slotmap, worn_first), 64),
+        ("kolk_slotmap.worn_last", offset!(kolk_slotmap, worn_last), 68),
+        ("kolk_slotmap.worn", offset!(kolk_slotmap, worn), 72),
+        ("kolk_slotmap.recycled", offset!(kolk_slotmap, recycled), 76),
+        ("kolk_slotmap.wrong_pool", offset!(kolk_slotmap, wrong_pool), 80),
+        ("kolk_slotmap.number", offset!(kolk_slotmap, number), 84),
+        ("kolk_slotmap.shift", offset!(kolk_slotmap, shift), 88),
+        ("kolk_slotmap.memory", offset!(kolk_slotmap, memory), 89),
+        ("kolk_slotmap.debug_flags", offset!(kolk_slotmap, debug_flags), 90),
+        ("kolk_slotmap.turn", offset!(kolk_slotmap, turn), 91),
+        ("kolk_slotmap.inverse", offset!(kolk_slotmap, inverse), 96),
+        ("kolk_slotmap.failed", offset!(kolk_slotmap, failed), 104),
+        ("kolk_slotmap.block", offset!(kolk_slotmap, block), 112),
+        ("kolk_slotmap.block_size", offset!(kolk_slotmap, block_size), 120),
+        ("kolk_slotmap.budget", offset!(kolk_slotmap, budget), 128),
+        ("kolk_slotmap.blocks", offset!(kolk_slotmap, blocks), 136),
+        ("kolk_slotmap.debug", offset!(kolk_slotmap, debug), 144),
+        ("kolk_slotmap.name", offset!(kolk_slotmap, name), 152),
+        ("kolk_slotmap.on_move", offset!(kolk_slotmap, on_move), 160),
+        ("kolk_slotmap.on_remove", offset!(kolk_slotmap, on_remove), 168),
+        ("kolk_slotmap.move", offset!(kolk_slotmap, r#move), 176),
+        ("kolk_slotmap.context", offset!(kolk_slotmap, context), 184),
+        ("kolk_slotmap_cursor.map", offset!(kolk_slotmap_cursor, map), 0),
+        ("kolk_slotmap_cursor.place", offset!(kolk_slotmap_cursor, place), 8),
+        ("kolk_slotmap_cursor.slot", offset!(kolk_slotmap_cursor, slot), 12),
+        ("kolk_slotmap_cursor.more", offset!(kolk_slotmap_cursor, more), 16),
+    ];
+    for (field, at, expected) in offsets {
+        assert_eq!(at, expected, "{}", field);
+    }
 }
