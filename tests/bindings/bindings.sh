@@ -109,8 +109,9 @@ rust() {
   "$RUSTC" "${edition[@]}" --test $crates/kolk/tests/safe.rs "${links[@]}" -o "$work/safe"
   export RUST_BACKTRACE=0
   "$work/safe" --quiet
-  # A handle of another pool would be reported in the debug mode.
-  KOLK_DEBUG=fill,guard,quarantine=8,sites=1 KOLK_STEPS=1000 "$work/safe" --quiet --skip any_bits --skip from_thread --skip reuses
+  # The debug mode reports handles of other pools, and pools that are not deinitialised.
+  KOLK_DEBUG=fill,guard,quarantine=8,sites=1 KOLK_STEPS=1000 "$work/safe" --quiet --skip any_bits --skip from_thread --skip reuses 2> "$work/said"
+  if grep "kolk: " "$work/said"; then fail "The debug mode reports mistakes of the crate."; fi
   # Under memcheck, each object is a block of malloc, so there are no pages to trim.
   if command -v valgrind > /dev/null; then
     local leaks=(--leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite)

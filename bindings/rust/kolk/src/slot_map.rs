@@ -212,9 +212,8 @@ impl<T> SlotMap<T> {
 
     #[inline]
     fn objects(&self) -> *mut T {
-        // SAFETY: the map is initialised. A map that has not grown yet has no objects.
-        let objects = unsafe { sys::kolk_slotmap_objects(self.raw.as_ptr()) as *mut T };
-        NonNull::new(objects).unwrap_or_else(NonNull::dangling).as_ptr()
+        // SAFETY: the map is initialised, so it has a place for objects, which may be empty but is not NULL.
+        unsafe { sys::kolk_slotmap_objects(self.raw.as_ptr()) as *mut T }
     }
 
     /// All values with their handles, in the order of the slice.

@@ -262,6 +262,7 @@ macro_rules! common {
                 assert!(kind.insert(0).is_err() && &kind[first] as *const i32 == at);
                 kind.clear();
                 assert!(kind.trim() > 0 && kind.stats().max_capacity == 100_000);
+                assert_eq!($Kind::<u8>::new("none", 0).err().unwrap().status(), sys::KOLK_ZERO_CAPACITY);
                 let error = $Kind::<u8>::options("shrinks").capacity(2).max_capacity(1).build().err().unwrap();
                 assert_eq!(error.status(), sys::KOLK_MAX_BELOW_CAPACITY);
             }
@@ -419,7 +420,7 @@ fn pool_drains() {
 #[test]
 fn pool_reuses_slots_in_order() {
     let used = |reuse| {
-        let mut pool = Pool::options("order").capacity(4).reuse(reuse).strict().build().unwrap();
+        let mut pool = Pool::options("order").capacity(4).reuse(reuse).build().unwrap();
         let handles = [0, 1, 2].map(|i| pool.insert(i).unwrap());
         handles.iter().rev().take(2).for_each(|&handle| {
             pool.remove(handle);
@@ -428,6 +429,8 @@ fn pool_reuses_slots_in_order() {
         handle.to_bits() as u32 ^ handles[0].to_bits() as u32
     };
     assert_eq!([Reuse::Lifo, Reuse::Fifo, Reuse::Lowest].map(used), [1, 3, 1]);
+    let pool = Pool::<u32>::options("strict").capacity(1).strict().build().unwrap();
+    assert_eq!(unsafe { (*pool.as_ptr()).desc.generations }, sys::KOLK_GENERATIONS_STRICT);
     let mut pool = Pool::options("lowest").capacity(4).reuse(Reuse::Lowest).build().unwrap();
     let handles = [0, 1, 2].map(|i| pool.insert(i).unwrap());
     pool.remove(handles[0]);
@@ -487,6 +490,7 @@ fn slot_map_sorts() {
         [std::cmp::Ordering::Less, std::cmp::Ordering::Greater][random.below(2)]
     };
     assert!(panics(|| map.sort_by(explode)));
+    assert_eq!(left, 0); // it was not called again
     map.sort_by(|_, _| [std::cmp::Ordering::Less, std::cmp::Ordering::Greater][random.below(2)]); // an order that is none
     assert!(handles.iter().enumerate().all(|(i, &handle)| map[handle].number == i as u32 * 37 % 101));
     assert!(is_valid_map(&map) && lives.alive() == 100);

@@ -44,6 +44,21 @@ fn keeps_the_slice(mut map: SlotMap<u32>) {
     println!("{:?}", all);
 }
 
+fn keeps_a_reference_into_a_map(mut map: SlotMap<u32>) {
+    let handle = map.insert(1).unwrap();
+    let value = map.get(handle);
+    map.remove(handle); //~ E0502
+    println!("{:?}", value);
+}
+
+fn keeps_two_references(mut pool: Pool<u32>, mut map: SlotMap<u32>) {
+    let (handle, other) = (pool.insert(1).unwrap(), map.insert(1).unwrap());
+    let (two, one) = (pool.get_disjoint_mut([handle]), map.get_mut(other));
+    pool.remove(handle); //~ E0499
+    map.remove(other); //~ E0499
+    println!("{:?}, {:?}", two, one);
+}
+
 fn sorts_what_it_reads(mut map: SlotMap<u32>) {
     map.sort_by(|a, b| map[map.handle_at(0)].cmp(a).then(b.cmp(a))); //~ E0502
 }
@@ -55,5 +70,7 @@ fn main() {
     lends_twice(Pool::new("a", 1).unwrap());
     outlives_its_pool();
     keeps_the_slice(SlotMap::new("a", 1).unwrap());
+    keeps_a_reference_into_a_map(SlotMap::new("a", 1).unwrap());
+    keeps_two_references(Pool::new("a", 1).unwrap(), SlotMap::new("a", 1).unwrap());
     sorts_what_it_reads(SlotMap::new("a", 1).unwrap());
 }
