@@ -86,6 +86,7 @@ need_matrix() {
   need_bindings
   need python3-cffi /usr/bin/python3 -c "import cffi"
   need luajit command -v luajit
+  need rustc command -v rustc
   need_format
   need_web
   need bpftrace command -v bpftrace
