@@ -87,6 +87,11 @@ need_matrix() {
   need chromium command -v chromium
   need stress-ng command -v stress-ng
   need prometheus command -v promtool
+  need meson command -v meson
+  need dpkg-dev command -v dpkg-buildpackage
+  need debhelper command -v dh
+  need lintian command -v lintian
+  need mmdebstrap command -v mmdebstrap
   need glibc-source test -d /usr/src/glibc
   need clang command -v clang
   need clang-19 command -v clang-19
