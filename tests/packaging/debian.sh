@@ -45,7 +45,7 @@ gcc -static kolk.c $(pkg-config --cflags --libs --static kolk) -o static
 zgrep -q 'says what works on this machine' "$1/usr/share/man/man1/kolk.1.gz"
 test -s "$1/usr/share/doc/libkolk-dev/docs/misuse.md"
 if [ -e "$lib/libkolk-malloc.so" ]; then
-  "$1/usr/bin/kolk" run --stats -o stats -- true
+  "$1/usr/bin/kolk" run --stats -o stats -- ls > files
   grep -q malloc stats
 fi
 END
