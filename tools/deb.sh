@@ -16,7 +16,7 @@ rm -rf "$folder/kolk-$version"
 tar -xzf "$folder/kolk_$version.orig.tar.gz" -C "$folder"
 cd "$folder/kolk-$version"
 cp -R packaging/debian debian
-sed 's/^$/./; s/^/ /' LICENSE >> debian/copyright
+{ cat .reuse/dep5 && echo && echo "License: Zlib" && sed "s/^\$/./; s/^/ /" LICENSE; } > debian/copyright
 cat > debian/changelog << END
 kolk ($version-1) unstable; urgency=medium
 

@@ -74,8 +74,8 @@ make_root() {
     mkdir -p build/debian
     codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
     apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 'Origin: Debian' | sort -u |
-      mmdebstrap --variant=minbase --include="$needed" "$codename" "$root.new" - > "$work/said" 2>&1 || return
-    mv "$root.new" "$root"
+      mmdebstrap --variant=minbase --include="$needed" "$codename" "${root%.tar}.new.tar" - > "$work/said" 2>&1 || return
+    mv "${root%.tar}.new.tar" "$root"
     echo "$needed" > build/debian/needed
   fi
   mkdir "$work/clean"
