@@ -4,11 +4,12 @@ PREFIX ?= /usr/local
 export DESTDIR
 SECONDS ?= 60
 
-.PHONY: help demo bank test try abi bindings matrix bench fuzz coverage mcdc mutants misuse format dist install uninstall clean
+.PHONY: help demo web bank test try abi bindings matrix bench fuzz coverage mcdc mutants misuse format dist install uninstall clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make demo      a tour of the library: pools at work, and a real program served from them'
+	@echo 'make web       a pool at work in the browser: build/web/kolk.html, one page that needs no network'
 	@echo 'make bank      money moves by a pool of connections to PostgreSQL, on a server that is thrown away'
 	@echo 'make test      the tests, the long ones in part; KOLK_TEST_EFFORT=full: all of their work'
 	@echo 'make try       one test, TEST=test_pool_full, or those of a folder, TEST=pool: built and run in seconds'
@@ -37,6 +38,11 @@ demo:
 	    $$(pkg-config --libs sqlite3) -pthread -o build/release/links && \
 	  printf '\nConnections are pooled too: examples/links.c on SQLite\n\n' && build/release/links; fi
 	@build/release/kolk replay
+
+web:
+	@tools/setup.sh web
+	@tools/web.sh build/web
+	@echo 'Open build/web/kolk.html in a browser.'
 
 bank:
 	@tools/setup.sh bank

@@ -13,7 +13,9 @@ case $1 in
     cmake --install build/release --prefix "$prefix" > build/release/install.log 2>&1 || { cat build/release/install.log >&2; exit 1; }
     cp build/release/install_manifest.txt "$list"
     what="the library"
-    if grep -q '/bin/kolk$' "$list"; then what="$what and the kolk command"; fi
+    if grep -q '/bin/kolk$' "$list"; then what="$what, the kolk command"; fi
+    if grep -q '/man3/' "$list"; then what="$what, manual pages"; fi
+    if grep -q '/completion' "$list"; then what="$what, completion for shells"; fi
     echo "kolk $(cat VERSION) is below $root: $what; make uninstall takes it away again"
     ;;
   uninstall)

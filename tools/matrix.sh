@@ -2,10 +2,13 @@
 # Runs every row of the matrix: compilers, sanitizers, machines and checkers. Prints one line per row. If a row fails,
 # prints the end of its log. The other rows still run, and the last line names the rows that failed.
 #
-# The first row is make test with all of its work. The other rows shorten the long tests (KOLK_TEST_EFFORT=quick, and
-# even fewer schedules), because the millions of steps of these test the source and not the compiler. For the same
+# The first row is make test with nearly all of its work. The other rows shorten the long tests (KOLK_TEST_EFFORT=quick,
+# and even fewer schedules), because the millions of steps of these test the source and not the compiler. For the same
 # reason they neither build nor run the model, the table of misuse, the doctor with tools that hang, gdb, the packages,
 # and the threads that are interrupted at random, which ThreadSanitizer watches in the first row.
+#
+# KOLK_TEST_EFFORT=release, for releases: the first row does all work, and other machines run all programs that they can.
+# Otherwise they run one program of each kind.
 # Usage: tools/matrix.sh
 set -euo pipefail
 mkdir -p build/matrix
@@ -25,11 +28,12 @@ row() {
   [[ $result == ok ]] || tail -n 60 "$log" | sed 's/^/    | /'
 }
 
-row gcc "make test in full: -O2, checks on" env KOLK_TEST_EFFORT=full tools/test.sh
+effort=${KOLK_TEST_EFFORT:-full}
+row gcc "make test in full: -O2, checks on" env KOLK_TEST_EFFORT="$effort" tools/test.sh
 export KOLK_TEST_EFFORT=quick KOLK_TEST_SCHEDULE_STEPS=50000
-once='^(model_queue|build_device|misuse|cli_page|preload_.*|record_.*|cli_soak|resource_clock_jumps|(test_)?cli_doctor|packaging_.*|bindings_.*|build_gdb)$|_chaos$'
+once='^(model_queue|build_device|misuse|cli_page|cli_completion|web_.*|preload_.*|record_.*|cli_soak|resource_clock_jumps|(test_)?cli_doctor|packaging_.*|bindings_.*|build_gdb)$|_chaos$'
 # The source decides what these find: the order of steps, the state at a fork, what is printed or in a list.
-once+='|_schedules$|_forks$|_steps$|^build_(abi|circles|copies|figures|lists|members|msvc|names|printed|promises|sites|stacks|two_files|unity|unload|uses)$|^tools_'
+once+='|_schedules$|_forks$|_steps$|^build_(abi|circles|copies|figures|lists|manuals|members|msvc|names|printed|promises|sites|stacks|two_files|unity|unload|uses)$|^tools_'
 servers='^(test_(pq|sqlite|tcp)|example_(bank|cache_client))' # the adapters' tests, which run once more in asan
 # The tests that use no kolk_pool: only its inline kolk_pool_free depends on KOLK_CHECKS.
 others='^test_(bits|bytemap|cli|fork|heap|peek|queue|resource|schedule|shared|site_symbols|slotmap|stacks|wait)|^(build|cli|tools)_'
@@ -41,14 +45,32 @@ tested clang "-O2, from kolk.h and kolk.c, no assertions; headers, freestanding"
 # (Tests with forks would hang: AddressSanitizer's allocator may be locked in the child.)
 tested asan "clang -O1, AddressSanitizer, UndefinedBehaviorSanitizer" "$once|_limits$|_worn$|_exhaustive$|^test_(pq_faults|debug_sites)$|^cli_heaptrack$|^build_[^c]"
 tested checks0 "gcc -O2, KOLK_CHECKS=0, no assertions: what has pools" "$once|$servers|$others"
-# The tests of kolk.hpp have heaps, which need 64 bits. Some 64-bit kernels run no 32-bit programs. There the programs
-# run under qemu, shortened as for s390x.
-i686=(env KOLK_TESTS_WITHOUT="$once|^build_(mistakes|cxx)$" tools/preset.sh i686)
-tools/runs_i686.sh || i686=(tools/preset.sh i686-emulated)
-row i686 "gcc -O2, 32 bits (${i686[-1]}); headers, freestanding core" "${i686[@]}"
-# Excludes tests that reserve gigabytes, because qemu keeps a table of all pages, the example that starts itself through
-# a shell, and tests that start a process for each case, which takes qemu longest. CMakePresets.json names them.
-row s390x "gcc -O2, big endian, under qemu: programs, shortened" tools/preset.sh s390x
+# The programs for other machines run under qemu. Some 64-bit kernels run no 32-bit programs of x86: there these do too.
+# On an emulated machine, threads do not reorder memory accesses in other ways than this processor does. Tests are left
+# out that reserve gigabytes, because qemu keeps a table of all pages; that expect a thread to be gone once it was joined,
+# because qemu's own thread lives a little longer; and that start a process for each case, which takes qemu longest, or
+# themselves through a shell. CMakePresets.json names them.
+i686=i686
+tools/runs_i686.sh || i686=i686-emulated
+samples="test_all_snapshots test_atomics test_base test_bytemap_model test_bytemap_vectors test_pool_model test_pool_snapshot test_resource_threads"
+samples+=" test_shared_model test_shared_threads test_slotmap_model test_slotmap_snapshot"
+samples+=" example_blocking_queue example_bullets example_gta example_savegame fuzz_snapshot"
+machine() { # PRESET WHAT
+  if [[ $effort == release ]]; then
+    row "$1" "gcc -O2, $2: all programs, shortened" tools/preset.sh "$1"
+  else
+    row "$1" "gcc -O2, $2: one program of each kind" env KOLK_TARGETS="$samples" tools/preset.sh "$1" -R "^(${samples// /|})\$"
+  fi
+}
+if [[ $effort == release && $i686 == i686 ]]; then # the tests of kolk.hpp have heaps, which need 64 bits
+  row i686 "gcc -O2, 32 bits; headers, freestanding core" env KOLK_TESTS_WITHOUT="$once|^build_(mistakes|cxx)$" tools/preset.sh i686
+else
+  machine "$i686" "32-bit x86"
+fi
+machine s390x "big endian"
+machine aarch64 "64-bit ARM"
+machine armhf "32-bit ARM"
+machine riscv64 "64-bit RISC-V"
 # Excludes what Windows lacks, and the tests of mistakes that start hundreds of children. CMakePresets.json names them.
 row mingw-x86_64 "64-bit Windows, under wine: programs, shortened" tools/preset.sh mingw-x86_64
 row mingw-i686 "32-bit Windows: the DLL and a game's mod, built, not run" tools/preset.sh mingw-i686 -N

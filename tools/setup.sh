@@ -2,7 +2,7 @@
 # Installs the packages that a group of work needs on Debian and Ubuntu: without asking as root or with CI=true,
 # otherwise after asking. Prints nothing if none is missing. If it cannot install them, prints one sentence that names
 # the missing packages.
-# Usage: tools/setup.sh demo|bank|test|abi|bindings|matrix|bench|fuzz|coverage|mcdc|mutants|misuse|format|dist|install
+# Usage: tools/setup.sh demo|web|bank|test|abi|bindings|matrix|bench|fuzz|coverage|mcdc|mutants|misuse|format|dist|install
 set -u
 
 # ---- the needs of each group: a package, and a command that succeeds if the package's contents are there ----
@@ -29,6 +29,11 @@ need_install() {
 
 need_dist() {
   need python3 command -v python3
+}
+
+need_web() {
+  need_dist
+  need emscripten command -v emcc
 }
 
 need_bank() {
@@ -61,6 +66,8 @@ need_test() {
   need git command -v git
   need zstd command -v zstd
   need heaptrack command -v heaptrack
+  need mandoc command -v mandoc
+  need groff-base command -v groff
   need_abi
 }
 
@@ -80,12 +87,15 @@ need_matrix() {
   need python3-cffi /usr/bin/python3 -c "import cffi"
   need luajit command -v luajit
   need_format
+  need_web
   need bpftrace command -v bpftrace
   need lua5.4 command -v lua5.4
   need nodejs command -v node
   need npm command -v npm
   need chromium command -v chromium
   need stress-ng command -v stress-ng
+  need zsh command -v zsh
+  need fish command -v fish
   need prometheus command -v promtool
   need meson command -v meson
   need dpkg-dev command -v dpkg-buildpackage
@@ -106,7 +116,12 @@ need_matrix() {
   need libcmocka-dev:i386 links i686-linux-gnu-gcc -lcmocka
   need gcc-s390x-linux-gnu command -v s390x-linux-gnu-gcc
   need libc6-dev-s390x-cross links s390x-linux-gnu-gcc
-  need libcmocka-dev:s390x links s390x-linux-gnu-gcc -lcmocka
+  need gcc-aarch64-linux-gnu command -v aarch64-linux-gnu-gcc
+  need libc6-dev-arm64-cross links aarch64-linux-gnu-gcc
+  need gcc-arm-linux-gnueabihf command -v arm-linux-gnueabihf-gcc
+  need libc6-dev-armhf-cross links arm-linux-gnueabihf-gcc
+  need gcc-riscv64-linux-gnu command -v riscv64-linux-gnu-gcc
+  need libc6-dev-riscv64-cross links riscv64-linux-gnu-gcc
   need qemu-user command -v qemu-s390x
   need gcc-arm-none-eabi command -v arm-none-eabi-gcc
   need libnewlib-arm-none-eabi links arm-none-eabi-gcc -specs=nosys.specs
@@ -195,7 +210,7 @@ give_up() {
 # ---- install them ----
 
 case ${1:-} in
-  demo | bank | test | abi | bindings | matrix | bench | fuzz | coverage | mcdc | mutants | misuse | format | dist | install) ;;
+  demo | web | bank | test | abi | bindings | matrix | bench | fuzz | coverage | mcdc | mutants | misuse | format | dist | install) ;;
   *) sed -n 's/^# Usage: /usage: /p' "$0" >&2; exit 2 ;;
 esac
 look "$1"
@@ -218,9 +233,7 @@ else
 fi
 
 echo "kolk: installing for make $1:$missing"
-for machine in i386 s390x; do
-  case $missing in *:$machine*) $as_root dpkg --add-architecture $machine ;; esac
-done
+case $missing in *:i386*) $as_root dpkg --add-architecture i386 ;; esac
 apt="$as_root env DEBIAN_FRONTEND=noninteractive apt-get"
 [ -t 1 ] || apt="$apt -qq -o Dpkg::Use-Pty=0" # on a terminal, apt shows its progress
 $apt update || echo "kolk: apt-get update failed; going on with the lists that are there."

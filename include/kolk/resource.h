@@ -38,7 +38,7 @@
  * Memory    pages of the system: some 200 bytes per resource, 700 per key in use, and 8 KiB for statistics of times.
  *           Never malloc.
  * Ownership a resource belongs to the pool, from create to destroy. The borrower alone may use it, from borrow to
- * give_back or discard, which another thread may call too.
+ *           give_back or discard, which another thread may call too.
  * Threads   any number of threads may call any function at the same time, except init and deinit. Makers are threads
  *           that kolk starts for all pools of the process. They create resources, validate idle ones, keep them alive,
  *           and destroy them. There is one maker for each piece of work in progress, and one that waits for work; all

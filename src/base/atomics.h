@@ -216,4 +216,26 @@ void kolk_scheduled_unseen_(void);
 
 #endif
 
+/* kolk_compare_exchange_ of one byte, relaxed, for machines whose compiler would call libatomic for it, as gcc 12 does
+ * on RISC-V. It exchanges the word around the byte, and tries again if another byte of it has changed. */
+static inline bool kolk_compare_exchange_in_word_(uint8_t *at, uint8_t *expected, uint8_t desired) {
+    uintptr_t place = (uintptr_t)at % sizeof(uint32_t);
+    uint32_t *around = (uint32_t *)(void *)(at - place);
+    uint32_t shift = 8 * (uint32_t)(KOLK_IS_LITTLE_ENDIAN_ ? place : sizeof *around - 1 - place);
+    uint32_t seen = kolk_load_(around, KOLK_RELAXED_);
+    while ((uint8_t)(seen >> shift) == *expected) {
+        uint32_t changed = (seen & ~(UINT32_C(0xff) << shift)) | (uint32_t)desired << shift;
+        if (kolk_compare_exchange_weak_(around, &seen, changed, KOLK_RELAXED_, KOLK_RELAXED_)) return true;
+    }
+    *expected = (uint8_t)(seen >> shift);
+    return false;
+}
+
+#if KOLK_MSVC_ || defined(__GCC_HAVE_SYNC_COMPARE_AND_SWAP_1)
+#define kolk_compare_exchange_byte_(at, expected, desired)                                                             \
+    kolk_compare_exchange_(at, expected, desired, KOLK_RELAXED_, KOLK_RELAXED_)
+#else
+#define kolk_compare_exchange_byte_ kolk_compare_exchange_in_word_
+#endif
+
 #endif

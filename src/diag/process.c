@@ -165,9 +165,9 @@ void kolk_scene(const char *name) {
 
 void kolk_process_start_(void) {
     static const char *const names[] = {"KOLK_DEBUG", "KOLK_STATS", "KOLK_STATS_AT", "KOLK_SIZES", "KOLK_FAIL"};
-    static bool told[sizeof names / sizeof *names]; /* the handler may longjmp: the others are reported later */
+    static uint32_t told[sizeof names / sizeof *names]; /* the handler may longjmp: the others are reported later */
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (!kolk_environment_(names[i]) || kolk_raw_exchange_(&told[i], true, KOLK_RELAXED_)) continue;
+        if (!kolk_environment_(names[i]) || kolk_raw_exchange_(&told[i], 1, KOLK_RELAXED_)) continue;
         kolk_failure failure = {.rule = KOLK_BAD_SETTING, .pool = names[i], .slot = UINT32_MAX};
         kolk_fail_(failure, "is set, but kolk was compiled without diagnostics (KOLK_NO_DIAGNOSTICS)");
     }

@@ -124,7 +124,7 @@ void kolk_settings_report_unmet_(void) {
 
 /* Mistakes in the environment are reported only once.
  * NOLINTNEXTLINE(readability-non-const-parameter): it is written */
-static bool is_first_time(unsigned char *told) {
+static bool is_first_time(uint32_t *told) {
     return !kolk_raw_exchange_(told, 1, KOLK_RELAXED_);
 }
 
@@ -269,7 +269,7 @@ const char kolk_no_settings_[] = "";
 
 /* Should objects come from malloc? */
 static bool is_bypassed(void) {
-    static unsigned char told;
+    static uint32_t told;
     const char *setting = kolk_environment_("KOLK_BYPASS");
     if (!setting || !*setting) return kolk_tools_watch_malloc_();
     if (strcmp(setting, "0") == 0 || strcmp(setting, "1") == 0) return *setting == '1';
@@ -278,7 +278,7 @@ static bool is_bypassed(void) {
 }
 
 static kolk_settings_ settings_of(const char *name, const char *own, bool reports) {
-    static unsigned char told, told_failures;
+    static uint32_t told, told_failures;
     kolk_settings_ settings = {0};
     if (own == kolk_no_settings_) return settings;
     const char *failures = kolk_environment_("KOLK_FAIL");

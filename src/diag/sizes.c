@@ -24,7 +24,8 @@
 
 static struct {
     const char *name; /* the name of the file; NULL if KOLK_SIZES is not set */
-    bool unreadable, wrong, measures;
+    bool unreadable, measures;
+    uint32_t wrong; /* 1: there is something to report */
     kolk_sizes_file_ file;
     const char *scene;    /* NULL if none has begun */
     kolk_records_ scenes; /* by name, in the order in which they were first entered */
@@ -37,7 +38,7 @@ static const kolk_failure bad_setting = {.rule = KOLK_BAD_SETTING, .pool = "KOLK
 
 /* Reports each mistake in the file once. */
 static void report_wrong(void) {
-    if (!kolk_raw_exchange_(&sizes.wrong, false, KOLK_ACQ_REL_)) return;
+    if (!kolk_raw_exchange_(&sizes.wrong, 0, KOLK_ACQ_REL_)) return;
     if (sizes.unreadable) {
         kolk_fail_(bad_setting, "\"%s\" cannot be read", sizes.name);
         return;
@@ -46,9 +47,9 @@ static void report_wrong(void) {
         kolk_line_ *at = &sizes.file.lines[i];
         if (!kolk_line_is_wrong_(at) || at->told) continue;
         at->told = true;
-        kolk_raw_store_(&sizes.wrong, true, KOLK_RELEASE_); /* set first, because the handler may longjmp */
+        kolk_raw_store_(&sizes.wrong, 1, KOLK_RELEASE_); /* set first, because the handler may longjmp */
         kolk_line_report_(at, "KOLK_SIZES", sizes.name);
-        kolk_raw_store_(&sizes.wrong, false, KOLK_RELEASE_);
+        kolk_raw_store_(&sizes.wrong, 0, KOLK_RELEASE_);
     }
 }
 

@@ -180,15 +180,26 @@ static uint32_t take_row(void) {
     return all_heaps.used < all_heaps.room || add_rows() ? all_heaps.used++ : 0;
 }
 
-static bool have_key(void(KOLK_AT_THREADS_END_ *leave)(void *unused)) {
+/* Returns a new key + 1; 0: the system has no key left. The caller must not have the lock, because on Windows a thread
+ * that is ending may have the system's lock of all keys, and wait for ours. */
+static uintptr_t key_for_ends(void(KOLK_AT_THREADS_END_ *leave)(void *unused)) {
     uintptr_t key;
-    if (!all_heaps.key && kolk_key_make_(&key, leave)) all_heaps.key = key + 1;
-    return all_heaps.key;
+    return kolk_key_make_(&key, leave) ? key + 1 : 0;
 }
 
 bool kolk_heaps_add_(kolk_heap *heap, kolk_heap_inside_ *inside, void(KOLK_AT_THREADS_END_ *leave)(void *unused)) {
+    uintptr_t spare = 0;
     kolk_lock_word_(&all_heaps.lock);
-    uint32_t row = have_key(leave) ? take_row() : 0;
+    if (!all_heaps.key) {
+        kolk_unlock_word_(&all_heaps.lock);
+        spare = key_for_ends(leave);
+        kolk_lock_word_(&all_heaps.lock);
+        if (!all_heaps.key) {
+            all_heaps.key = spare;
+            spare = 0;
+        }
+    }
+    uint32_t row = all_heaps.key ? take_row() : 0;
     if (row) {
         all_heaps.count++; /* first, so that a fork's child counts too many at worst, and keeps the key */
         kolk_store_(&heap->place, row % KOLK_NEAR_HEAPS_, KOLK_RELAXED_);
@@ -197,6 +208,7 @@ bool kolk_heaps_add_(kolk_heap *heap, kolk_heap_inside_ *inside, void(KOLK_AT_TH
         kolk_store_(&all_heaps.rows[row].inside, (uintptr_t)inside, KOLK_RELEASE_);
     }
     kolk_unlock_word_(&all_heaps.lock);
+    if (spare) kolk_key_drop_(spare - 1);
     return row;
 }
 

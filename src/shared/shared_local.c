@@ -74,15 +74,18 @@ static void KOLK_AT_THREADS_END_ end_own(void *local) {
     if (!kolk_key_ends_late_()) kolk_shared_local_deinit((kolk_shared_local *)local);
 }
 
-/* Returns the pool's key + 1; 0: the system has no key left. */
+/* Returns the pool's key + 1; 0: the system has no key left. A key is made and dropped without the lock, because on
+ * Windows a thread that is ending may have the system's lock of all keys, and wait for ours. */
 static uintptr_t make_key(kolk_shared_inside_ *pool) {
-    uintptr_t key;
+    uintptr_t key = kolk_load_(&pool->key, KOLK_ACQUIRE_), spare;
+    if (key || !kolk_key_make_(&spare, end_own)) return key;
     kolk_lock_word_(&pool->store.lock);
-    if (!pool->key && kolk_key_make_(&key, end_own))
-        kolk_store_(&pool->key, key + 1, KOLK_RELEASE_); /* partner: below */
-    uintptr_t made = pool->key;
+    bool first = !pool->key;
+    if (first) kolk_store_(&pool->key, spare + 1, KOLK_RELEASE_); /* partner: below */
+    key = pool->key;
     kolk_unlock_word_(&pool->store.lock);
-    return made;
+    if (!first) kolk_key_drop_(spare);
+    return key;
 }
 
 static kolk_shared_local *make_own(kolk_shared *pool) {

@@ -88,7 +88,7 @@ static KOLK_ALWAYS_INLINE_ bool end_life_in_slot(const kolk_slot_store_ *store, 
     if (!(life & 1)) return false;
     if (store->lives) return kolk_compare_exchange_(&store->lives[slot], &life, life + 1, KOLK_RELAXED_, KOLK_RELAXED_);
     uint8_t short_life = (uint8_t)life, after = life == UINT8_MAX ? 2 : (uint8_t)(life + 1); /* 0: never used */
-    return kolk_compare_exchange_(&store->short_lives[slot], &short_life, after, KOLK_RELAXED_, KOLK_RELAXED_);
+    return kolk_compare_exchange_byte_(&store->short_lives[slot], &short_life, after);
 }
 
 uint32_t kolk_store_end_life_(const kolk_slot_store_ *store, const void *object, const void *site) {

@@ -42,7 +42,7 @@ done
 gcc -static kolk.c $(pkg-config --cflags --libs --static kolk) -o static
 ./static
 "$1/usr/bin/kolk" --version
-zgrep -q 'says what works on this machine' "$1/usr/share/man/man1/kolk.1.gz"
+zgrep -q 'says what works on this machine' "$1/usr/share/man/man1/kolk-doctor.1.gz"
 test -s "$1/usr/share/doc/libkolk-dev/docs/misuse.md"
 if [ -e "$lib/libkolk-malloc.so" ]; then
   "$1/usr/bin/kolk" run --stats -o stats -- ls > files

@@ -207,8 +207,14 @@ make_install() {
     for file in include/kolk.h include/kolk.hpp include/kolk/pool.h include/kolk_ffi.h share/kolk/api.json share/doc/kolk/LICENSE share/doc/kolk/docs/misuse.md; do
       [[ -s "$DESTDIR$work/a prefix/$file" ]] || fail "$file is not installed."
     done
-    if [[ -e $build/kolk ]]; then
-      grep -q 'says what works on this machine' "$DESTDIR$work/a prefix/share/man/man1/kolk.1" || fail "The manual page has not what kolk --help says."
+    if [[ -e $build/man3 ]]; then
+      grep -q 'man3/kolk_pool\.3' "$DESTDIR$work/a prefix/share/man/man3/kolk_pool_alloc.3" || fail "A function has no manual page."
+    fi
+    if [[ -e $build/man1 ]]; then
+      grep -q 'says what works on this machine' "$DESTDIR$work/a prefix/share/man/man1/kolk-doctor.1" || fail "A verb has no manual page."
+      for file in bash-completion/completions/kolk zsh/site-functions/_kolk fish/vendor_completions.d/kolk.fish; do
+        [[ -s "$DESTDIR$work/a prefix/share/$file" ]] || fail "$file is not installed."
+      done
     fi
     make -C "$tree" uninstall PREFIX="$work/a prefix"
     [[ $(cd "$DESTDIR$work/a prefix" && find . -mindepth 1) == "./of somebody else" ]] ||

@@ -1,6 +1,7 @@
-/* cmocka.h: the part of cmocka that our tests use, because there is no cmocka for mingw-w64. See cmocka.c. */
-#ifndef TESTS_WINDOWS_CMOCKA_H
-#define TESTS_WINDOWS_CMOCKA_H
+/* cmocka.h: the part of cmocka that our tests use, for machines for which there is no cmocka to install: Windows,
+ * RISC-V, devices. */
+#ifndef TESTS_CMOCKA_CMOCKA_H
+#define TESTS_CMOCKA_CMOCKA_H
 
 #include <stdbool.h>
 #include <stddef.h>
