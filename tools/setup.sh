@@ -98,6 +98,7 @@ need_matrix() {
   need fish command -v fish
   need prometheus command -v promtool
   need meson command -v meson
+  need reuse command -v reuse
   need dpkg-dev command -v dpkg-buildpackage
   need debhelper command -v dh
   need lintian command -v lintian

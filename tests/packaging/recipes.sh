@@ -1,5 +1,5 @@
 #!/bin/bash
-# What other package managers read. All of them tell the version of the file VERSION and the number of the shared library, and
+# What other package managers read, and who asks for licences. All of them tell the version of the file VERSION and the number of the shared library, and
 # name the sources that there are. Zephyr's CMakeLists.txt builds the library for a Cortex-M4, and vcpkg's portfile runs, with
 # CMake functions of the same names in place of theirs. None of these package managers is run here.
 # Usage: recipes.sh
@@ -43,6 +43,12 @@ for pattern in ast.literal_eval(sources):
 for folder in set(re.findall(r"install\(DIRECTORY (\w+)", open("CMakeLists.txt").read())):
     assert f"{folder}/*" in ast.literal_eval(sources), f"packaging/conan/conanfile.py lacks {folder}"
 END
+
+if [[ ! -e .git ]] || ! command -v reuse > /dev/null; then
+  echo "left out: reuse lint, which needs reuse and git"
+else
+  reuse lint > "$work/said" 2>&1 || fail "$(cat "$work/said")"
+fi
 
 # vcpkg
 {
