@@ -14,7 +14,7 @@ help:
 	@echo 'make test      the tests, the long ones in part; KOLK_TEST_EFFORT=full: all of their work'
 	@echo 'make try       one test, TEST=test_pool_full, or those of a folder, TEST=pool: built and run in seconds'
 	@echo 'make abi       the interface of the shared library as it is, for the test that compares it'
-	@echo 'make bindings  what other languages read of the headers: bindings/api.json and kolk_ffi.h'
+	@echo 'make bindings  what other languages read of the headers: api.json, kolk_ffi.h, kolk_sys for Rust'
 	@echo 'make matrix    all tests with every compiler, sanitizer and checker'
 	@echo 'make bench     the measurements, beside other allocators'
 	@echo 'make fuzz      each fuzzer for SECONDS=60'
@@ -68,6 +68,7 @@ abi:
 bindings:
 	@tools/setup.sh bindings
 	@tools/api.py
+	@tools/rust.py
 
 matrix:
 	@tools/setup.sh matrix
@@ -110,7 +111,7 @@ format:
 dist:
 	@tools/setup.sh dist
 	@tools/dist.py all build/dist $(MEMBERS)
-	@echo 'build/dist has kolk.h and kolk.c$(if $(MEMBERS), with $(MEMBERS),, kolk.hpp for C++), a source archive, and SHA256SUMS'
+	@echo 'build/dist has kolk.h and kolk.c$(if $(MEMBERS), with $(MEMBERS),, kolk.hpp for C++), a source archive, a bill of materials (SPDX), and SHA256SUMS'
 
 install:
 	@tools/setup.sh install

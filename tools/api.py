@@ -107,6 +107,7 @@ class Headers:
         elif cursor.kind == KIND.ENUM_DECL and cursor.is_definition():
             name = "" if cursor.is_anonymous() or "unnamed" in cursor.spelling else cursor.spelling
             values = [{"name": each.spelling, "value": each.enum_value} for each in cursor.get_children()]
+            comment = comment if comment[:1].isupper() else ""  # else it is from the middle of a macro's list
             self.enums[values[0]["name"]] = {"name": name, "header": header, "values": values, "doc": comment}
         elif cursor.kind == KIND.VAR_DECL:
             number = [token.spelling for token in cursor.get_tokens()][-2]

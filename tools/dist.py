@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes a release: kolk.h and kolk.c, which are the whole library in two files, and kolk.hpp for C++; with `all`, also kolk-VERSION.tar.gz,
-which contains all tracked files; and SHA256SUMS. The same sources give the same bytes on every machine and on every
+which contains all tracked files; kolk-VERSION.spdx.json, the list of what a program gets with kolk (SPDX 2.3); and SHA256SUMS. The same sources give the same bytes on every machine and on every
 date.
 
 If members are named, say pool and slotmap, kolk.h and kolk.c contain only these members and the files that they need.
@@ -14,15 +14,18 @@ Usage: tools/dist.py two|all FOLDER [MEMBER...]
 import gzip
 import hashlib
 import io
+import json
 import os
 import re
 import subprocess
 import sys
 import tarfile
+import uuid
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PUBLIC = "include/kolk"
 TYPED = f"{PUBLIC}/typed.h"
+COPYRIGHT = "Copyright (c) 2026 the kolk authors"
 LONG_AGO = 315532800  # 1980, the first year that every archiver knows
 DIRECTIVE = re.compile(r'\s*#\s*(if|ifdef|ifndef|elif|else|endif|include)\b\s*(.*)')
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
@@ -36,6 +39,8 @@ FIRST = ["src/os/system.h", "src/base/base.c"]
 ABOUT = """\
 /* kolk {version}, {what}. Both files are made by `{command}` out of kolk's sources, where each part is the file that the
  * line above it names: read and change it there.{some}
+ *
+ * SPDX-License-Identifier: Zlib
  *
 {licence}
  */
@@ -228,6 +233,55 @@ def archive(name):
     return gzip.compress(packed.getvalue(), 9, mtime=0)
 
 
+def bill(name, files):
+    """A bill of materials: kolk, which consists of these files and depends on nothing."""
+    listed, sums = [], []
+    for path, data in files.items():
+        sha1 = hashlib.sha1(data).hexdigest()
+        sums.append(sha1)
+        listed.append({
+            "SPDXID": f"SPDXRef-{path.replace('_', '-')}",
+            "fileName": f"./{path}",
+            "fileTypes": ["ARCHIVE" if path.endswith(".gz") else "SOURCE"],
+            "checksums": [
+                {"algorithm": "SHA1", "checksumValue": sha1},
+                {"algorithm": "SHA256", "checksumValue": hashlib.sha256(data).hexdigest()},
+            ],
+            "licenseConcluded": "Zlib",
+            "licenseInfoInFiles": ["NOASSERTION" if path.endswith(".gz") else "Zlib"],
+            "copyrightText": COPYRIGHT,
+        })
+    code = hashlib.sha1("".join(sorted(sums)).encode()).hexdigest()
+    package = {
+        "SPDXID": "SPDXRef-kolk",
+        "name": "kolk",
+        "versionInfo": read("VERSION").strip(),
+        "summary": "Object pools for C. The library depends on nothing; the kolk command on libzstd, libpng, jansson, ncurses, libdw.",
+        "primaryPackagePurpose": "LIBRARY",
+        "downloadLocation": "NOASSERTION",
+        "filesAnalyzed": True,
+        "packageVerificationCode": {"packageVerificationCodeValue": code},
+        "licenseConcluded": "Zlib",
+        "licenseDeclared": "Zlib",
+        "licenseInfoFromFiles": ["Zlib"],
+        "copyrightText": COPYRIGHT,
+    }
+    relations = [{"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES", "relatedSpdxElement": "SPDXRef-kolk"}]
+    relations += [{"spdxElementId": "SPDXRef-kolk", "relationshipType": "CONTAINS", "relatedSpdxElement": each["SPDXID"]} for each in listed]
+    document = {
+        "spdxVersion": "SPDX-2.3",
+        "dataLicense": "CC0-1.0",
+        "SPDXID": "SPDXRef-DOCUMENT",
+        "name": name,
+        "documentNamespace": f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_OID, code)}",
+        "creationInfo": {"created": "1980-01-01T00:00:00Z", "creators": ["Tool: kolk-tools/dist.py"]},
+        "packages": [package],
+        "files": listed,
+        "relationships": relations,
+    }
+    return (json.dumps(document, indent=2) + "\n").encode()
+
+
 def main():
     if len(sys.argv) < 3 or sys.argv[1] not in ("two", "all"):
         print("usage: tools/dist.py two|all FOLDER [MEMBER...]", file=sys.stderr)
@@ -244,6 +298,7 @@ def main():
     if sys.argv[1] == "all":
         name = f"kolk-{read('VERSION').strip()}"
         files[f"{name}.tar.gz"] = archive(name)
+        files[f"{name}.spdx.json"] = bill(name, files)
         sums = [f"{hashlib.sha256(data).hexdigest()}  {path}\n" for path, data in files.items()]
         files["SHA256SUMS"] = "".join(sums).encode()
     os.makedirs(folder, exist_ok=True)

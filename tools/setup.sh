@@ -86,6 +86,7 @@ need_matrix() {
   need_bindings
   need python3-cffi /usr/bin/python3 -c "import cffi"
   need luajit command -v luajit
+  need rustc command -v rustc
   need_format
   need_web
   need bpftrace command -v bpftrace
@@ -97,6 +98,12 @@ need_matrix() {
   need zsh command -v zsh
   need fish command -v fish
   need prometheus command -v promtool
+  need meson command -v meson
+  need reuse command -v reuse
+  need dpkg-dev command -v dpkg-buildpackage
+  need debhelper command -v dh
+  need lintian command -v lintian
+  need mmdebstrap command -v mmdebstrap
   need glibc-source test -d /usr/src/glibc
   need clang command -v clang
   need clang-19 command -v clang-19

@@ -5,10 +5,10 @@
 # then more and more paths. Stopping it after 50,000 steps makes it four times as fast on the largest functions.
 # Usage: tools/tidy.sh [FILE...]
 set -eu
-[ $# -gt 0 ] || set -- $(tools/files.sh src adapters preload cli tests fuzz examples | grep '\.c$' | grep -Ev '^tests/(compile/|packaging/|windows/|build/(device|msvc))')
+[ $# -gt 0 ] || set -- $(tools/files.sh src adapters bindings/lua preload cli tests fuzz examples | grep '\.c$' | grep -Ev '^tests/(compile/|packaging/|windows/|build/(device|msvc))')
 cppcheck --quiet --std=c11 -U__has_include --enable=warning,performance,portability --inline-suppr --error-exitcode=1 -Iinclude src adapters preload &
 checker=$!
-flags="-std=c11 -DKOLK_ASSERTIONS=1 -Iinclude -Isrc -Icli $(printf ' -I%s' adapters/*/) $(pkg-config --cflags libpq lua5.4 sdl2 sqlite3 zlib)"
+flags="-std=c11 -DKOLK_ASSERTIONS=1 -Iinclude -Isrc -Icli -Ibindings/lua $(printf ' -I%s' adapters/*/) $(pkg-config --cflags libpq lua5.4 sdl2 sqlite3 zlib)"
 flags="$flags -Xclang -analyzer-config -Xclang max-nodes=50000"
 
 # Files for the analyzer come first, each in a process of its own, because version 14 forgets a va_start after it has

@@ -21,17 +21,19 @@ static bool is_library(char *path, const char *folder, const char *more, const c
 }
 
 /* Searches beside the command, as in a build directory. Then searches where the library is installed, first relative to
- * the command and then by the absolute path. */
+ * the command and then by the absolute path. Without /proc only the latter is known. */
 static bool find_library(char *path, const char *name) {
     char folder[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
     if (length < 0) length = 0;
     folder[length] = 0;
     char *slash = strrchr(folder, '/');
-    if (!slash) return false;
-    *slash = 0;
-    return is_library(path, folder, "", name) || is_library(path, folder, "/" KOLK_LIBDIR_FROM_BIN, name) ||
-           is_library(path, KOLK_LIBDIR, "", name);
+    if (slash) {
+        *slash = 0;
+        if (is_library(path, folder, "", name)) return true;
+        if (is_library(path, folder, "/" KOLK_LIBDIR_FROM_BIN, name)) return true;
+    }
+    return is_library(path, KOLK_LIBDIR, "", name);
 }
 
 bool preload_is_there(const char *name) {

@@ -2,7 +2,11 @@
 # kolk from other languages.
 #     headers   bindings/api.json and kolk_ffi.h say what the headers say, and list exactly the functions of libkolk.so
 #     python    a program with ctypes, and one with cffi, which reads kolk_ffi.h; sizes are those in api.json
-#     luajit    a program of LuaJIT, whose FFI reads kolk_ffi.h
+#     luajit    a program of LuaJIT, whose FFI reads kolk_ffi.h; and the promises of bindings/lua/kolk_ffi.lua
+#     lua       the module for Lua 5.4: its promises in lua5.4, and in a program with AddressSanitizer and pools of its
+#               own; random operations against a model; and random nonsense, in every debug mode
+#     rust      the crates: the generated declarations; the safe layer's tests, also with the debug mode and memcheck;
+#               programs that the compiler must refuse; the example; build.rs; all of it by cargo, where there is cargo
 # Usage: CC=... bindings.sh WAY BUILD
 set -euo pipefail
 library=$(realpath "$2")/libkolk.so
@@ -58,10 +62,117 @@ python() {
   diff -u tests/bindings/python.expected "$work/said"
 }
 
+# Runs the Nth program of Lua in docs/lua.md, and compares what it prints with what its comments say.
+manual() { # N LUA
+  awk -v n="$1" '/^```lua/ { if (++blocks == n) within = 1; next } /^```/ { within = 0 } within' docs/lua.md |
+    sed "s|/usr/local/include/kolk_ffi.h|bindings/kolk_ffi.h|; s|libkolk.so.1|$library|" > "$work/manual.lua"
+  command "$2" "$work/manual.lua" | tr '\t' ' ' > "$work/said"
+  sed -nE 's/^print.* -- ([^:]*).*/\1/p' "$work/manual.lua" | tr -s ' ' | diff - "$work/said" || fail "docs/lua.md prints something else."
+}
+
 luajit() {
   command -v luajit > /dev/null || skip "there is no luajit"
   command luajit tests/bindings/luajit.lua "$library" > "$work/said"
   diff -u tests/bindings/python.expected "$work/said"
+  command luajit tests/bindings/lua/ffi.lua "$library"
+  LUA_PATH="bindings/lua/?.lua" manual 2 luajit
+}
+
+lua() {
+  command -v lua5.4 > /dev/null || skip "there is no lua5.4"
+  pkg-config --exists lua5.4 || skip "there is no liblua5.4-dev"
+  local scripts=tests/bindings/lua seed=$((RANDOM * 32768 + RANDOM))
+  local flags=(-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wcast-qual -Werror -Iinclude)
+  read -ra more <<< "$(pkg-config --cflags lua5.4)"
+  flags+=("${more[@]}" "-L${library%/*}" "-Wl,-rpath,${library%/*}")
+  "$CC" -O2 -shared -fPIC bindings/lua/kolk_lua.c "${flags[@]}" -lkolk -o "$work/kolk.so"
+  echo '#include "kolk_lua.h"' > "$work/header.cc"
+  "${CXX:-c++}" -std=c++17 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -Iinclude -Ibindings/lua "${more[@]}" "$work/header.cc"
+  export LUA_CPATH="$work/?.so"
+  lua5.4 $scripts/module.lua
+  manual 1 lua5.4
+
+  read -ra more <<< "$(pkg-config --libs lua5.4)"
+  "$CC" -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all $scripts/host.c "${flags[@]}" -lkolk "${more[@]}" -o "$work/host"
+  "$work/host" $scripts/module.lua
+  "$work/host" $scripts/program.lua
+  "$work/host" $scripts/model.lua 1000 $seed
+  for setting in KOLK_BYPASS=1 KOLK_BYPASS=0 "KOLK_DEBUG=fill,guard,quarantine=8" "KOLK_DEBUG=all;move:a;move:slotmap" "KOLK_FAIL=*:every=7"; do
+    echo "$setting"
+    env KOLK_BYPASS=0 "$setting" "$work/host" $scripts/random.lua 10000 $seed
+  done
+}
+
+# The lines of a program that rustc refuses must be those that end with the number of the error.
+refused() { # FILE
+  "$RUSTC" "${edition[@]}" --emit=metadata --error-format=short -L "$work" --extern kolk="$work/libkolk.rlib" "$1" --out-dir "$work" \
+    2> "$work/errors" && fail "$1 compiles."
+  sed -nE 's/^[^:]*:([0-9]+):[0-9]+: error\[(E[0-9]+)\].*/\1 \2/p' "$work/errors" | sort -n > "$work/refused"
+  grep -n '//~' "$1" | sed -E 's|^([0-9]+):.*//~ |\1 |' > "$work/expected"
+  diff -u "$work/expected" "$work/refused" || { cat "$work/errors"; fail "$1: lines that should be refused (-) and that are (+)"; }
+}
+
+# What build.rs tells cargo.
+told() { # EXPECTED VARIABLE=VALUE...
+  env -u KOLK_LIB_DIR -u KOLK_STATIC "${@:2}" "$work/build" | grep -v rerun > "$work/said" || true
+  grep -qxF "$1" "$work/said" || { cat "$work/said"; fail "build.rs does not say $1"; }
+}
+
+# Runs the programs of a page, or of the comments in a crate.
+documented() { # FILE PROGRAMS [ARGUMENT...]
+  LD_LIBRARY_PATH=${library%/*} "${RUSTC/%rustc/rustdoc}" --test --edition 2021 "$1" -L "$work" -L "${library%/*}" \
+    --extern kolk="$work/libkolk.rlib" "${@:3}" > "$work/said" 2>&1 || { cat "$work/said"; fail "$1 has a program that fails."; }
+  grep -q "test result: ok. $2 passed" "$work/said" || { cat "$work/said"; fail "$1 has not $2 programs."; }
+}
+
+rust() {
+  tools/rust.py --check
+  RUSTC=${RUSTC:-rustc}
+  command -v "$RUSTC" > /dev/null || skip "the declarations are as generated, and there is no rustc"
+  local crates=bindings/rust folder=${library%/*} edition=(--edition 2021 -D warnings)
+  local links=(-L "$work" --extern kolk="$work/libkolk.rlib" -L "$folder" -C "link-arg=-Wl,-rpath,$folder")
+  "$RUSTC" "${edition[@]}" -O --crate-type lib --crate-name kolk_sys $crates/kolk-sys/src/lib.rs -l kolk --out-dir "$work"
+  "$RUSTC" "${edition[@]}" -O --crate-type lib --crate-name kolk $crates/kolk/src/lib.rs --extern kolk_sys="$work/libkolk_sys.rlib" --out-dir "$work"
+  "$RUSTC" "${edition[@]}" --test $crates/kolk-sys/src/lib.rs -L "$folder" -l kolk -o "$work/offsets"
+  "$work/offsets" > "$work/said" || { cat "$work/said"; fail "fields of kolk_sys are not where C has them."; }
+  for kind in borrows types; do refused $crates/kolk/tests/refused/$kind.rs; done
+  "$RUSTC" "${edition[@]}" $crates/kolk/examples/bullets.rs "${links[@]}" -o "$work/bullets"
+  "$work/bullets" > "$work/said"
+  diff -u $crates/kolk/examples/bullets.expected "$work/said"
+  "$RUSTC" "${edition[@]}" --emit=metadata $crates/kolk/examples/bench.rs "${links[@]}" --out-dir "$work"
+  documented docs/rust.md 1
+  documented $crates/kolk/src/lib.rs 1 --crate-name kolk --extern kolk_sys="$work/libkolk_sys.rlib"
+
+  "$RUSTC" "${edition[@]}" --test $crates/kolk/tests/safe.rs "${links[@]}" -o "$work/safe"
+  export RUST_BACKTRACE=0
+  "$work/safe" --quiet
+  # The debug mode reports handles of other pools, and pools that are not deinitialised.
+  KOLK_DEBUG=fill,guard,quarantine=8,sites=1 KOLK_STEPS=1000 "$work/safe" --quiet --skip any_bits --skip from_thread --skip reuses 2> "$work/said"
+  if grep "kolk: " "$work/said"; then fail "The debug mode reports mistakes of the crate."; fi
+  # Under memcheck, each object is a block of malloc, so there are no pages to trim.
+  if command -v valgrind > /dev/null; then
+    local leaks=(--leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite)
+    KOLK_STEPS=300 valgrind -q --error-exitcode=1 "${leaks[@]}" "$work/safe" --quiet --test-threads=1 --skip grows
+  else
+    echo "no memcheck: there is no valgrind"
+  fi
+
+  "$RUSTC" "${edition[@]}" $crates/kolk-sys/build.rs -o "$work/build"
+  told cargo:rustc-link-search=native=/else/where KOLK_LIB_DIR=/else/where
+  told cargo:rustc-link-lib=dylib=kolk KOLK_LIB_DIR=/else/where
+  told cargo:rustc-link-lib=static=kolk KOLK_LIB_DIR=/else/where KOLK_STATIC=1
+  printf 'Name: kolk\nDescription: kolk\nVersion: 1\nLibs: -L/some/where -lkolk\nLibs.private: -pthread -lm\n' > "$work/kolk.pc"
+  told cargo:rustc-link-search=native=/some/where PKG_CONFIG_PATH="$work"
+  told cargo:rustc-link-lib=static=kolk PKG_CONFIG_PATH="$work" KOLK_STATIC=1
+  told cargo:rustc-link-lib=dylib=m PKG_CONFIG_PATH="$work" KOLK_STATIC=1
+  env -u KOLK_LIB_DIR PKG_CONFIG=/no/pkg-config "$work/build" > /dev/null 2> "$work/said" && fail "build.rs finds no kolk, and succeeds."
+  grep -q "set KOLK_LIB_DIR to the folder of libkolk" "$work/said"
+
+  command -v cargo > /dev/null || { echo "not with cargo: there is none"; return; }
+  cp -r $crates "$work/crates"
+  cd "$work/crates"
+  env -u RUSTC LD_LIBRARY_PATH="$folder" KOLK_LIB_DIR="$folder" cargo run --offline --quiet --example bullets > "$work/said"
+  diff -u kolk/examples/bullets.expected "$work/said"
 }
 
 "$1"

@@ -100,6 +100,7 @@ fi
 # The archive, unpacked outside git, produces all of it again.
 cd dist
 sha256sum --quiet --check SHA256SUMS
+(cd "$top" && python3 tests/packaging/bill.py "$folder/dist" "$(cat VERSION)")
 tar xf kolk-*.tar.gz
 kolk-*/tools/dist.py all again
 diff SHA256SUMS again/SHA256SUMS

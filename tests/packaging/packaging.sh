@@ -204,7 +204,7 @@ make_install() {
     mkdir -p "$work/a prefix" "$DESTDIR$work/a prefix"
     touch "$DESTDIR$work/a prefix/of somebody else"
     make -C "$tree" install PREFIX="$work/a prefix"
-    for file in include/kolk.h include/kolk.hpp include/kolk/pool.h include/kolk_ffi.h share/kolk/api.json share/doc/kolk/LICENSE share/doc/kolk/docs/misuse.md; do
+    for file in include/kolk.h include/kolk.hpp include/kolk/pool.h include/kolk_ffi.h share/kolk/api.json share/kolk/lua/kolk_lua.h share/kolk/rust/kolk/src/lib.rs share/doc/kolk/LICENSE share/doc/kolk/docs/misuse.md; do
       [[ -s "$DESTDIR$work/a prefix/$file" ]] || fail "$file is not installed."
     done
     if [[ -e $build/man3 ]]; then
@@ -231,15 +231,19 @@ alone() {
   grep -q 'The kolk command is left out: it needs' "$work/said" || fail "It is not said that the kolk command is left out: $(cat "$work/said")"
 }
 
+by_pkg_config() { # FOLDER-OF-PC-FILE
+  # pkg-config quotes for the shell; eval undoes it.
+  eval "\"\$CC\" tests/packaging/hello.c -o \"\$work/shared\" $(PKG_CONFIG_PATH=$1 pkg-config --cflags --libs kolk)"
+  LD_LIBRARY_PATH=$(dirname "$1") "$work/shared"
+  eval "\"\$CC\" -static tests/packaging/hello.c -o \"\$work/static\" $(PKG_CONFIG_PATH=$1 pkg-config --static --cflags --libs kolk)"
+  "$work/static"
+}
+
 pkg_config() {
   local at libdir prefix found
   install_and_move
   at=$(dirname "$(find "$work/another prefix" -name kolk.pc)")
-  # pkg-config quotes for the shell; eval undoes it.
-  eval "\"\$CC\" tests/packaging/hello.c -o \"\$work/shared\" $(PKG_CONFIG_PATH=$at pkg-config --cflags --libs kolk)"
-  LD_LIBRARY_PATH=$(dirname "$at") "$work/shared"
-  eval "\"\$CC\" -static tests/packaging/hello.c -o \"\$work/static\" $(PKG_CONFIG_PATH=$at pkg-config --static --cflags --libs kolk)"
-  "$work/static"
+  by_pkg_config "$at"
   [[ $(PKG_CONFIG_PATH=$at pkg-config --static --libs kolk) == *-pthread* ]] || fail "kolk.pc does not ask for threads."
   [[ $(PKG_CONFIG_PATH=$at pkg-config --libs kolk) != *-pthread* ]] || fail "The shared library has its threads already."
 
@@ -257,6 +261,40 @@ pkg_config() {
       *) [[ $(realpath "$prefix") == "$work/moved" && $(realpath "$found") == "$work/moved/$libdir" ]] ;;
     esac || fail "With libdir $libdir, kolk.pc says prefix $prefix, libdir $found."
   done
+}
+
+# As a subproject of Meson, by the wrap file that docs/building.md prints, from the archive of make dist. Both kinds of
+# library are installed with the project, and found by pkg-config. With KOLK_TEST_EFFORT=release, each kind also alone.
+with_meson() {
+  local kind kinds=both needed at archive version
+  command -v meson > /dev/null || skip "there is no meson"
+  [[ ${KOLK_TEST_EFFORT:-} != release ]] || kinds="both static shared"
+  version=$(cat VERSION)
+  archive=kolk-$version.tar.gz
+  tools/dist.py all "$work/dist"
+  mkdir -p "$work/our game/subprojects/packagecache"
+  cp "$work/dist/$archive" "$work/our game/subprojects/packagecache"
+  sed -n '/^\[wrap-file\]/,/^```/p' docs/building.md | sed "/^\`/d; s/^\(source_hash = \).*/\1$(sed -n "s/  $archive//p" "$work/dist/SHA256SUMS")/" \
+    > "$work/our game/subprojects/kolk.wrap"
+  cp tests/packaging/hello.c "$work/our game"
+  cat > "$work/our game/meson.build" << 'END'
+project('game', 'c')
+executable('hello', 'hello.c', dependencies: dependency('kolk', version: '>=0.1'), install: true)
+END
+  for kind in $kinds; do
+    meson setup "$work/build $kind" "$work/our game" -Ddefault_library=$kind --prefix "$work/prefix $kind" -Dwarning_level=2 -Dwerror=true
+    meson compile -C "$work/build $kind" > "$work/said" 2>&1 || fail "$(tail -40 "$work/said")"
+    meson install -C "$work/build $kind" > /dev/null
+    needed=$(readelf -d "$work/build $kind/hello" | grep -c 'NEEDED.*libkolk\.so\.' || true)
+    [[ $kind$needed == static0 || $kind$needed == both1 || $kind$needed == shared1 ]] || fail "default_library=$kind, and libkolk.so is asked for $needed times."
+    "$work/build $kind/hello"
+  done
+  at=$(dirname "$(find "$work/prefix both" -name kolk.pc)")
+  exports_only "$(dirname "$at")/libkolk" '^kolk_' '^(kolk_|__x86|_.stapsdt.base)'
+  [[ $(PKG_CONFIG_PATH=$at pkg-config --modversion kolk) == "$version" ]] || fail "kolk.pc tells another version."
+  [[ $(readelf -d "$build/libkolk.so" | grep SONAME) == "$(readelf -d "$(dirname "$at")/libkolk.so" | grep SONAME)" ]] || fail "The SONAME is not the one that CMake gives."
+  readelf -SW "$(dirname "$at")/libkolk.so" | grep -q '\.debug_gdb_scripts' || fail "The shared library has no script for gdb."
+  by_pkg_config "$at"
 }
 
 "$1"

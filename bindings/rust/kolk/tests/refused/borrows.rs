@@ -1,0 +1,76 @@
+//! Each line that ends with a number of an error must be refused with this error, and no other line.
+
+use kolk::{Pool, SlotMap};
+
+fn keeps_a_reference_across_a_removal(mut pool: Pool<String>) {
+    let handle = pool.insert("a".to_string()).unwrap();
+    let value = pool.get(handle).unwrap();
+    pool.remove(handle); //~ E0502
+    println!("{}", value);
+}
+
+fn keeps_a_mutable_reference(mut pool: Pool<String>) {
+    let handle = pool.insert("a".to_string()).unwrap();
+    let value = pool.get_mut(handle).unwrap();
+    pool.clear(); //~ E0499
+    value.push('b');
+}
+
+fn removes_during_a_walk(mut pool: Pool<u32>) {
+    for (handle, _) in &pool {
+        pool.remove(handle); //~ E0502
+    }
+}
+
+fn lends_twice(mut pool: Pool<u32>) {
+    let handle = pool.insert(1).unwrap();
+    let first = &mut pool[handle];
+    let second = &mut pool[handle]; //~ E0499
+    std::mem::swap(first, second);
+}
+
+fn outlives_its_pool() -> usize {
+    let mut kept: Vec<&u32> = Vec::new();
+    {
+        let pool: Pool<u32> = Pool::new("short", 1).unwrap();
+        kept.extend(pool.values()); //~ E0597
+    }
+    kept.len()
+}
+
+fn keeps_the_slice(mut map: SlotMap<u32>) {
+    let all = map.as_slice();
+    map.insert(1).unwrap(); //~ E0502
+    println!("{:?}", all);
+}
+
+fn keeps_a_reference_into_a_map(mut map: SlotMap<u32>) {
+    let handle = map.insert(1).unwrap();
+    let value = map.get(handle);
+    map.remove(handle); //~ E0502
+    println!("{:?}", value);
+}
+
+fn keeps_two_references(mut pool: Pool<u32>, mut map: SlotMap<u32>) {
+    let (handle, other) = (pool.insert(1).unwrap(), map.insert(1).unwrap());
+    let (two, one) = (pool.get_disjoint_mut([handle]), map.get_mut(other));
+    pool.remove(handle); //~ E0499
+    map.remove(other); //~ E0499
+    println!("{:?}, {:?}", two, one);
+}
+
+fn sorts_what_it_reads(mut map: SlotMap<u32>) {
+    map.sort_by(|a, b| map[map.handle_at(0)].cmp(a).then(b.cmp(a))); //~ E0502
+}
+
+fn main() {
+    keeps_a_reference_across_a_removal(Pool::new("a", 1).unwrap());
+    keeps_a_mutable_reference(Pool::new("a", 1).unwrap());
+    removes_during_a_walk(Pool::new("a", 1).unwrap());
+    lends_twice(Pool::new("a", 1).unwrap());
+    outlives_its_pool();
+    keeps_the_slice(SlotMap::new("a", 1).unwrap());
+    keeps_a_reference_into_a_map(SlotMap::new("a", 1).unwrap());
+    keeps_two_references(Pool::new("a", 1).unwrap(), SlotMap::new("a", 1).unwrap());
+    sorts_what_it_reads(SlotMap::new("a", 1).unwrap());
+}
