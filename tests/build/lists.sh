@@ -56,7 +56,7 @@ compare
 
 list='CONTRIBUTING.md: the matrix'
 listed=$(sed -n '/^| row of the matrix/,/^$/s/^| \([^|]*\) |.*/\1/p' CONTRIBUTING.md | sed 1d | tr -d ' ' | tr ',' '\n' | sort)
-there=$(sed -nE 's/^ *(row|tested|machine) ([a-z0-9_-]+) .*/\2/p' tools/matrix.sh | sort)
+there=$(sed -nE 's/^ *(row|tested|machine) ([a-z0-9_-]+) .*/\2/p' tools/matrix.sh | sort -u)
 compare
 
 list='docs/tests.md: the rows of the matrix'
