@@ -936,7 +936,7 @@ static size_t parse_fields(lua_State *L, struct container *it, const char *name,
     *align = 1;
     for (const char *at = skip_space(text); *at; at = skip_space(at)) {
         const struct type *type = find_type(at, word_length(at));
-        if (!type) luaL_error(L, "%s: fields: a type was expected here: %s", name, at);
+        if (!type) return (size_t)luaL_error(L, "%s: fields: a type was expected here: %s", name, at);
         at += word_length(at);
         do {
             at = skip_space(at);
