@@ -1,7 +1,8 @@
 #!/bin/sh
 # Compiles the library for a Cortex-M4 with arm-none-eabi-gcc, with newlib and without any C library; programs with a
 # pool, a slot map and a heap are small, need no 64-bit division and no floating point, and run under QEMU; a pool's init
-# takes fewer than 2,000 instructions, and alloc and free of a heap at most 400.
+# takes fewer than 2,000 instructions, and alloc and free of a heap at most 400. Kinds that need an operating system do
+# not compile there.
 # Usage: device.sh
 set -eu
 if ! command -v arm-none-eabi-gcc > /dev/null; then
@@ -37,11 +38,14 @@ run() {
 
 text_of() { arm-none-eabi-size "$folder/$1" | awk 'END { print $1 }'; }
 
-# keep PROGRAM LIMIT: the text may exceed an empty program's by this many bytes
+# keep PROGRAM LIMIT DEFINITIONS...: the text may exceed an empty program's by this many bytes
 keep() {
-  build "$1" "bench/small/$1.c" tests/build/device_memory.c
+  program=$1 limit=$2
+  shift 2
+  build "$program" "$@" "bench/small/$program.c" tests/build/device_memory.c
+  set -- "$program" "$limit" "$@"
   bytes=$(($(text_of "$1") - nothing))
-  echo "$1: $bytes bytes of text, $2 are allowed"
+  echo "$*: $bytes bytes of text, $2 are allowed"
   if [ "$bytes" -gt "$2" ]; then
     echo "$1 has become too large for a small device" >&2
     exit 1
@@ -56,9 +60,24 @@ keep() {
 build empty bench/small/empty.c tests/build/device_memory.c
 nothing=$(text_of empty)
 keep pool 5000
+keep pool 5900 "-DMORE=.reuse = KOLK_REUSE_LOWEST"
+keep pool 5900 "-DMORE=.reuse = KOLK_REUSE_FIFO"
 keep slotmap 4100
 keep trays 4000
 build device_count tests/build/device_count.c -lc # with newlib's memcpy and so on, which are fast
 run device_count
 build device_trays tests/build/device_trays.c -lc
 run device_trays
+
+# refuse CALL SENTENCE: the compiler says this about an init of such a kind
+refuse() {
+  printf '#include <kolk/kolk.h>\nkolk_status begin(void);\nkolk_status begin(void) { return %s; }\n' "$1" > "$folder/refused.c"
+  if arm-none-eabi-gcc $m4 -c "$folder/refused.c" -o "$folder/refused" 2> "$folder/said" || ! grep -q "error: .*$2" "$folder/said"; then
+    cat "$folder/said"
+    echo "the compiler does not say: $2" >&2
+    exit 1
+  fi
+}
+refuse 'kolk_shared_init(NULL, NULL)' 'shared pools need an operating system, and this is a build without one'
+refuse 'kolk_queue_init(NULL, NULL)' 'queues need an operating system, and this is a build without one'
+refuse 'kolk_resource_init(NULL, NULL)' 'resource pools need an operating system, and this is a build without one'
