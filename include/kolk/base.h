@@ -54,7 +54,7 @@
 #if !KOLK_HOSTED && __has_attribute(error)
 #define KOLK_HOSTED_(kinds)                                                                                            \
     KOLK_API_                                                                                                          \
-        __attribute__((error(kinds " need an operating system, and this is a build without one (KOLK_HOSTED is 0)")))
+    __attribute__((error(kinds " need an operating system, and this is a build without one (KOLK_HOSTED is 0)")))
 #endif
 #endif
 #ifndef KOLK_HOSTED_

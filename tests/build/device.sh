@@ -29,11 +29,15 @@ build() {
 run() {
   if ! command -v qemu-system-arm > /dev/null; then
     echo "qemu-system-arm is missing: $1 is built, not run."
-  elif ! timeout 60 qemu-system-arm -M mps2-an386 -nographic -monitor none -serial none -icount shift=0 -semihosting-config \
-    enable=on,target=native -kernel "$folder/$1" < /dev/null; then
+  elif ! runs "$1"; then
     echo "$1 fails on the device" >&2
     exit 1
   fi
+}
+
+runs() {
+  timeout 60 qemu-system-arm -M mps2-an386 -nographic -monitor none -serial none -icount shift=0 -semihosting-config \
+    enable=on,target=native -kernel "$folder/$1" < /dev/null
 }
 
 text_of() { arm-none-eabi-size "$folder/$1" | awk 'END { print $1 }'; }
@@ -68,6 +72,13 @@ build device_count tests/build/device_count.c -lc # with newlib's memcpy and so 
 run device_count
 build device_trays tests/build/device_trays.c -lc
 run device_trays
+build interrupt tests/device/interrupt.c tests/build/device_memory.c
+run interrupt
+build interrupt -DUNPROTECTED tests/device/interrupt.c tests/build/device_memory.c
+if command -v qemu-system-arm > /dev/null && runs interrupt; then
+  echo "interrupt.c does not notice that interrupts stay on" >&2
+  exit 1
+fi
 
 # refuse CALL SENTENCE: the compiler says this about an init of such a kind
 refuse() {
