@@ -92,3 +92,9 @@ refuse() {
 refuse 'kolk_shared_init(NULL, NULL)' 'shared pools need an operating system, and this is a build without one'
 refuse 'kolk_queue_init(NULL, NULL)' 'queues need an operating system, and this is a build without one'
 refuse 'kolk_resource_init(NULL, NULL)' 'resource pools need an operating system, and this is a build without one'
+
+# The command of docs/device.md, as printed.
+command=$(sed -n '/^    arm-none-eabi-gcc/,/firmware.elf$/p' docs/device.md | tr -d '\\\n' | sed "s|build/dist|$folder/dist|g; s|firmware.elf|$folder/&|")
+tools/dist.py two "$folder/dist"
+eval "$command" 2> "$folder/said" || { cat "$folder/said"; exit 1; }
+[ -s "$folder/firmware.elf" ]

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 /* Runs `body` in a child, copies its stderr to `text`, and returns its wait status. */
-#ifndef _WIN32 /* it has run_child of tests/windows/cmocka.c */
+#ifndef _WIN32 /* it has run_child of tests/windows/child.c */
 static inline int run_child(void (*body)(void *context), void *context, char *text, size_t size) {
     int ends[2];
     assert_int_equal(pipe(ends), 0);

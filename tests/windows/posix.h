@@ -32,7 +32,7 @@ pid_t waitpid(pid_t child, int *status, int options);
 int unshare(int what);
 #define CLONE_NEWPID 0
 
-/* Runs `body` in a child, copies its stderr to `text`, and returns its wait status: see cmocka.c. */
+/* Runs `body` in a child, copies its stderr to `text`, and returns its wait status: see child.c. */
 int run_child(void (*body)(void *context), void *context, char *text, size_t size);
 
 int setenv(const char *name, const char *value, int replaces);

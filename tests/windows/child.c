@@ -1,70 +1,19 @@
-/* cmocka.c: runs a program's tests one after another, and prints what failed. It also has run_child: Windows has no
- * fork, so the child is the same program, started anew. It runs the parent's test up to the same call of run_child, and
- * there runs the body. Calls before that one return what they returned in the parent. */
+/* child.c: run_child on Windows, which has no fork: the child is the same program, started anew. It runs the parent's test
+ * up to the same call of run_child, and there runs the body. Calls before that one return what they returned in the
+ * parent. */
 #include "cmocka.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <io.h>
 #include <process.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <windows.h>
 
 #include "posix.h"
-
-/* ---- The tests of a program -------------------------------------------------------------------------------------- */
-
-static jmp_buf end_of_test;
-static enum { PASSED, FAILED, SKIPPED } result;
-
-void print_message(const char *format, ...) {
-    va_list rest;
-    va_start(rest, format);
-    vprintf(format, rest);
-    va_end(rest);
-    fflush(stdout);
-}
-
-void skip(void) {
-    result = SKIPPED;
-    longjmp(end_of_test, 1);
-}
-
-void kolk_test_fails(const char *file, int line, const char *format, ...) {
-    va_list rest;
-    fprintf(stderr, "%s:%d: ", file, line);
-    va_start(rest, format);
-    vfprintf(stderr, format, rest);
-    va_end(rest);
-    fputc('\n', stderr);
-    result = FAILED;
-    longjmp(end_of_test, 1);
-}
-
-void kolk_test_true(bool holds, const char *what, const char *file, int line) {
-    if (!holds) kolk_test_fails(file, line, "not so: %s", what);
-}
-
-void kolk_test_equal(uint64_t a, uint64_t b, bool equal, const char *what, const char *file, int line) {
-    if ((a == b) != equal)
-        kolk_test_fails(file, line, "not so: %s: 0x%llx, 0x%llx", what, (unsigned long long)a, (unsigned long long)b);
-}
-
-void kolk_test_bytes(const void *a, const void *b, size_t size, bool equal, const char *what, const char *file,
-                     int line) {
-    if ((memcmp(a, b, size) == 0) != equal) kolk_test_fails(file, line, "not so: %s", what);
-}
-
-void kolk_test_strings(const char *a, const char *b, bool equal, const char *what, const char *file, int line) {
-    if ((strcmp(a, b) == 0) != equal) kolk_test_fails(file, line, "not so: %s: \"%s\", \"%s\"", what, a, b);
-}
-
-/* ---- Children ---------------------------------------------------------------------------------------------------- */
 
 static struct {
     size_t test;    /* the test that is running */
@@ -85,7 +34,8 @@ static void give_up(const char *call) {
 }
 
 /* In a child, nothing is printed before the body runs. */
-static void begin_child(void) {
+void kolk_test_begin_program(void) {
+    end_at_crashes();
     const char *text = getenv(VARIABLE);
     if (!text || !*text) return;
     char *rest;
@@ -174,42 +124,14 @@ int run_child(void (*body)(void *context), void *context, char *text, size_t siz
     return status;
 }
 
-/* ---- Running them ------------------------------------------------------------------------------------------------ */
-
-static bool passes(CMFixtureFunction fixture, void **state) {
-    return !fixture || fixture(state) == 0;
+bool kolk_test_begins(size_t n, const char *name) {
+    (void)name;
+    child.test = n;
+    child.calls = 0;
+    return !child.is_child || n == child.in_test;
 }
 
-static void run_test(const struct CMUnitTest *test, void **state) {
-    result = PASSED;
-    if (!passes(test->setup_func, state))
-        result = FAILED;
-    else if (setjmp(end_of_test) == 0)
-        test->test_func(state);
-    if (setjmp(end_of_test) == 0 && !passes(test->teardown_func, state)) result = FAILED;
-}
-
-int _cmocka_run_group_tests(const char *name, const struct CMUnitTest *tests, size_t count, CMFixtureFunction setup,
-                            CMFixtureFunction teardown) {
-    static const char *const words[] = {"OK", "FAILED", "SKIPPED"};
-    void *state = NULL;
-    int failed = 0;
-    end_at_crashes();
-    begin_child();
-    print_message("%s: %zu tests\n", name, count);
-    if (!passes(setup, &state)) return 1;
-    for (size_t n = 0; n < count; n++) {
-        if (child.is_child && n != child.in_test) continue;
-        child.test = n;
-        child.calls = 0;
-        void *own = tests[n].initial_state ? tests[n].initial_state : state;
-        print_message("[ RUN      ] %s\n", tests[n].name);
-        run_test(&tests[n], &own);
-        print_message("[ %-8s ] %s\n", words[result], tests[n].name);
-        failed += result == FAILED;
-        if (child.results >= 0) close(child.results);
-        child.results = -1;
-    }
-    if (!passes(teardown, &state)) failed++;
-    return failed;
+void kolk_test_ends(void) {
+    if (child.results >= 0) close(child.results);
+    child.results = -1;
 }
