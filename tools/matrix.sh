@@ -35,7 +35,7 @@ else
   row gcc "make test in full: -O2, checks on" env KOLK_TEST_EFFORT="$effort" KOLK_TEST_SCHEDULE_STEPS=4000000 tools/test.sh
 fi
 export KOLK_TEST_EFFORT=quick KOLK_TEST_SCHEDULE_STEPS=50000
-once='^(model_queue|build_device|misuse|cli_page|cli_completion|web_.*|preload_.*|record_.*|cli_soak|resource_clock_jumps|(test_)?cli_doctor|packaging_.*|bindings_.*|build_gdb)$|_chaos$'
+once='^(model_queue|build_device(_tests)?|misuse|cli_page|cli_completion|web_.*|preload_.*|record_.*|cli_soak|resource_clock_jumps|(test_)?cli_doctor|packaging_.*|bindings_.*|build_gdb)$|_chaos$'
 # The source decides what these find: the order of steps, the state at a fork, what is printed or in a list.
 once+='|_schedules$|_forks$|_steps$|^build_(abi|circles|copies|figures|lists|manuals|members|msvc|names|printed|promises|sites|stacks|two_files|unity|unload|uses)$|^tools_'
 servers='^(test_(pq|sqlite|tcp)|example_(bank|cache_client))' # the adapters' tests, which run once more in asan

@@ -128,6 +128,9 @@ need_matrix() {
   need gcc-arm-none-eabi command -v arm-none-eabi-gcc
   need libnewlib-arm-none-eabi links arm-none-eabi-gcc -specs=nosys.specs
   need qemu-system-arm command -v qemu-system-arm
+  need gcc-riscv64-unknown-elf command -v riscv64-unknown-elf-gcc
+  need picolibc-riscv64-unknown-elf test -e /usr/lib/picolibc/riscv64-unknown-elf/lib/rv32imac/ilp32/libsemihost.a
+  need qemu-system-misc command -v qemu-system-riscv32
   need gcc-mingw-w64-x86-64-win32 command -v x86_64-w64-mingw32-gcc
   need gcc-mingw-w64-i686-win32 command -v i686-w64-mingw32-gcc
   need wine command -v wine

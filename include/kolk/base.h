@@ -48,6 +48,19 @@
 #define KOLK_HOSTED 0
 #endif
 
+/* Marks, in place of KOLK_API_, a function that freestanding builds lack: a call does not compile there, and the
+ * compiler says that the `kinds` need an operating system. */
+#ifdef __has_attribute
+#if !KOLK_HOSTED && __has_attribute(error)
+#define KOLK_HOSTED_(kinds)                                                                                            \
+    KOLK_API_                                                                                                          \
+    __attribute__((error(kinds " need an operating system, and this is a build without one (KOLK_HOSTED is 0)")))
+#endif
+#endif
+#ifndef KOLK_HOSTED_
+#define KOLK_HOSTED_(kinds) KOLK_API_
+#endif
+
 /* A library compiled with -DKOLK_NO_DIAGNOSTICS has no debug mode and no sites, and ignores the environment variables
  * KOLK_DEBUG, KOLK_STATS, KOLK_STATS_AT, KOLK_SIZES, KOLK_FAIL and KOLK_BYPASS. Its first init reports each of these
  * variables that is set. Bugs are still reported, but without sites. The layout of structs does not depend on this

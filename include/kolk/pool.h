@@ -566,24 +566,35 @@ KOLK_API_ kolk_status kolk_pool_init_abi_(kolk_pool *pool, const kolk_pool_desc 
 
 KOLK_NAMED_(kolk_pool_desc_named_, kolk_pool_desc)
 
-/* The same for a descriptor for which kolk_pool_is_plain_ is true. */
+/* The same for a descriptor without options (kolk_pool_has_options_): `plain` if it also has LIFO. The other one is for
+ * FIFO and LOWEST, and only devices have it. */
 KOLK_API_ kolk_status kolk_pool_init_plain_abi_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
                                                 size_t type_align, size_t pool_size, uint32_t abi);
+#if !KOLK_HOSTED
+kolk_status kolk_pool_init_listed_abi_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
+                                       size_t pool_size, uint32_t abi);
+#endif
 
 /* If the compiler sees the descriptor's initialiser, it computes the result itself, and the linker drops the code that
  * the program does not need: src/pool/pool_plain.c. */
-KOLK_FOLDED_INLINE_ bool kolk_pool_is_plain_(const kolk_pool_desc *desc) {
+KOLK_FOLDED_INLINE_ bool kolk_pool_has_options_(const kolk_pool_desc *desc) {
     bool grows = desc->max_capacity && !desc->memory;
     bool asks = desc->on_full || desc->cost || desc->on_low || desc->overflow || desc->headroom;
     bool lives_on = desc->setup || desc->reset || desc->teardown;
     bool ordered = desc->ages || desc->ranked;
-    return desc->reuse == KOLK_REUSE_LIFO && !ordered && !grows && !asks && !lives_on;
+    return ordered || grows || asks || lives_on;
 }
 
 KOLK_FOLDED_INLINE_ kolk_status kolk_pool_init_typed_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
                                                       size_t type_align) {
-    if (desc && kolk_pool_is_plain_(desc))
-        return kolk_pool_init_plain_abi_(pool, desc, type_size, type_align, sizeof *pool, KOLK_ABI);
+    if (desc && !kolk_pool_has_options_(desc)) {
+        if (desc->reuse == KOLK_REUSE_LIFO)
+            return kolk_pool_init_plain_abi_(pool, desc, type_size, type_align, sizeof *pool, KOLK_ABI);
+#if !KOLK_HOSTED
+        if (desc->reuse == KOLK_REUSE_FIFO || desc->reuse == KOLK_REUSE_LOWEST)
+            return kolk_pool_init_listed_abi_(pool, desc, type_size, type_align, sizeof *pool, KOLK_ABI);
+#endif
+    }
     return kolk_pool_init_abi_(pool, desc, type_size, type_align, sizeof *pool, KOLK_ABI);
 }
 

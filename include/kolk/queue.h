@@ -192,8 +192,9 @@ KOLK_API_ bool kolk_queue_is_valid(const kolk_queue *queue);
 
 /* ---- Inside ------------------------------------------------------------------------------------------------------ */
 
-KOLK_API_ kolk_status kolk_queue_init_abi_(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size,
-                                           size_t queue_size, uint32_t abi);
+KOLK_HOSTED_("queues")
+kolk_status kolk_queue_init_abi_(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size, size_t queue_size,
+                                 uint32_t abi);
 
 KOLK_NAMED_(kolk_queue_desc_named_, kolk_queue_desc)
 

@@ -352,8 +352,9 @@ KOLK_API_ bool kolk_resource_is_valid(const kolk_resource_pool *pool);
 
 /* ---- Inside ------------------------------------------------------------------------------------------------------ */
 
-KOLK_API_ kolk_status kolk_resource_init_abi_(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc,
-                                              size_t pool_size, uint32_t abi);
+KOLK_HOSTED_("resource pools")
+kolk_status kolk_resource_init_abi_(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc, size_t pool_size,
+                                    uint32_t abi);
 
 KOLK_API_ kolk_status kolk_resource_rebind_abi_(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc,
                                                 size_t pool_size, uint32_t abi);

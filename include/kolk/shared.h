@@ -358,8 +358,9 @@ KOLK_API_ bool kolk_shared_is_valid(const kolk_shared *pool);
 /* ---- Inside ------------------------------------------------------------------------------------------------------ */
 
 /* `type_size` and `type_align` are the size and alignment of a typed pool's type, or 0 if the pool is not typed. */
-KOLK_API_ kolk_status kolk_shared_init_abi_(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size,
-                                            size_t type_align, size_t pool_size, uint32_t abi);
+KOLK_HOSTED_("shared pools")
+kolk_status kolk_shared_init_abi_(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size, size_t type_align,
+                                  size_t pool_size, uint32_t abi);
 
 KOLK_API_ kolk_status kolk_shared_rebind_abi_(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size,
                                               size_t type_align, size_t pool_size, uint32_t abi);

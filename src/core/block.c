@@ -87,13 +87,13 @@ bool kolk_block_make_(kolk_block_ *block, const uint64_t *sizes, unsigned n, voi
      * committed as a whole. */
     uint64_t page = kolk_memory_page_();
     bool grows =
-        KOLK_HOSTED && block->max_capacity > block->capacity && kolk_block_bytes_(sizes, n, 8) > FEW_PAGES * page;
+        KOLK_PAGES_ && block->max_capacity > block->capacity && kolk_block_bytes_(sizes, n, 8) > FEW_PAGES * page;
     uint64_t unit = grows ? page : 8;
     KOLK_ASSERT_(kolk_block_bytes_(sizes, n, unit) <= PTRDIFF_MAX);
     block->kind = block->memory ? MEMORY_CALLERS : grows ? MEMORY_GROWS : MEMORY_WHOLE;
     block->size = (size_t)kolk_block_bytes_(sizes, n, unit);
     block->start = block->memory;
-    if (KOLK_HOSTED && !block->start && block->size)
+    if (KOLK_PAGES_ && !block->start && block->size)
         block->start = kolk_memory_take_(block->size, grows ? 0 : block->size);
     if (!block->start) return block->size == 0;
     unsigned char *at = block->start;

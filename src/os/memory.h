@@ -6,9 +6,12 @@
 #ifndef KOLK_SRC_MEMORY_H
 #define KOLK_SRC_MEMORY_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "kolk/base.h"
+
+/* Does the system have pages? Without them no code to ask for some is compiled. The tests on devices bring their own. */
+#ifndef KOLK_PAGES_
+#define KOLK_PAGES_ KOLK_HOSTED
+#endif
 
 /* The size of a page in bytes. The functions below round ranges out to whole pages. */
 size_t kolk_memory_page_(void);

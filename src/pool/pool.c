@@ -92,7 +92,7 @@ extern inline void *kolk_cursor_apart_(kolk_cursor *cursor);
 extern inline uint64_t kolk_cursor_pending_(kolk_cursor *cursor);
 extern inline void *kolk_cursor_next(kolk_cursor *cursor);
 extern inline void *kolk_cursor_next_run(kolk_cursor *cursor, uint32_t *length);
-extern inline bool kolk_pool_is_plain_(const kolk_pool_desc *desc);
+extern inline bool kolk_pool_has_options_(const kolk_pool_desc *desc);
 extern inline kolk_status kolk_pool_init_typed_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
                                                 size_t type_align);
 extern inline kolk_status kolk_pool_init(kolk_pool *pool, const kolk_pool_desc *desc);

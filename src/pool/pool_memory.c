@@ -95,7 +95,7 @@ static bool commit_slots(const kolk_pool *pool, uint32_t capacity) {
     void *starts[POOL_REGIONS] = {pool->block, pool->live, pool->ready, pool->generations,
                                   pool->stack, pool->ages, pool->ranks};
     if (pool_debug_of(pool) && !kolk_debug_commit_(pool->debug, capacity)) return false;
-    if (!KOLK_HOSTED || pool->memory != MEMORY_GROWS) return true;
+    if (!KOLK_PAGES_ || pool->memory != MEMORY_GROWS) return true;
     memcpy(starts + POOL_HOLES, pool->holes, sizeof pool->holes);
     measure_pool(pool, capacity, sizes);
     return kolk_block_commit_(starts, sizes, regions_of(pool->levels));

@@ -17,8 +17,7 @@ static uint32_t take_fresh_with_options(kolk_pool *pool) {
     if (index % 64 == 0) {
         if (!pool_debug_of(pool)) (void)kolk_check_home_(pool, pool->number, pool->desc.name, NULL);
         if (pool->ready) pool->ready[index / 64] = 0;
-        uint64_t at = index;
-        for (unsigned k = 0; k < pool->levels && at % 64 == 0; k++, at /= 64) pool->holes[k][at / 64] = 0;
+        clear_holes_from(pool, index);
     }
     if (pool->ages) be_alone(pool, index);
     if (pool->ranks) be_unranked(pool, index);

@@ -75,6 +75,12 @@ static inline uint32_t take_fresh_slot(kolk_pool *pool) {
     return index;
 }
 
+/* LOWEST: writes the words of the holes that begin with this slot, which was never handed out before. */
+static inline void clear_holes_from(kolk_pool *pool, uint32_t index) {
+    uint64_t at = index;
+    for (unsigned k = 0; k < pool->levels && at % 64 == 0; k++, at /= 64) pool->holes[k][at / 64] = 0;
+}
+
 /* ---- pool_order.c ------------------------------------------------------------------------------------------------ */
 
 /* Add a worn-out slot, or take the oldest one. Taking returns KOLK_NO_SLOT_ if there is none, or if worn-out slots are

@@ -6,6 +6,9 @@
  * kolk_pool_options_ to them. If a program never calls kolk_pool_init_abi_, a linker that drops unused functions
  * (--gc-sections) drops all these functions. A pool without options behaves the same in either case.
  *
+ * FIFO and LOWEST are options where there is an operating system. On a device they cost less: for a pool with no other
+ * option init calls kolk_pool_init_listed_abi_, which brings only the alloc for these two orders.
+ *
  * In a build with diagnostics the environment may turn on the debug mode of any pool, so all pools use
  * kolk_pool_init_abi_. */
 #include "pool_order.h"
@@ -42,4 +45,51 @@ kolk_status kolk_pool_init_plain_abi_(kolk_pool *pool, const kolk_pool_desc *des
     return kolk_pool_begin_(pool, desc, type_size, type_align, pool_size, abi, kolk_pool_resolve_);
 }
 
+#if !KOLK_HOSTED
+
+static void count_peak(kolk_pool *pool) {
+    if (!keeps_peak(pool) || kolk_pool_count(pool) <= pool->peak) return;
+    pool->peak = kolk_pool_count(pool);
+    show_pool_bounds(pool);
+}
+
+/* Allocates from a FIFO or LOWEST pool that has no slot for take_listed, or must count its peak. */
+static KOLK_NOINLINE_ uint32_t take_any(kolk_pool *pool) {
+    bool fresh_first = pool->desc.reuse == KOLK_REUSE_FIFO && pool->fresh < pool->capacity;
+    uint32_t index;
+    if (!fresh_first && listed(pool) > 0) return take_listed(pool);
+    if (pool->fresh < pool->capacity) {
+        index = take_fresh_slot(pool);
+        if (index % 64 == 0) clear_holes_from(pool, index);
+    } else {
+        index = kolk_pool_take_worn_(pool);
+    }
+    show_pool_bounds(pool);
+    return index;
+}
+
+/* Does alloc_plain, and the same for FIFO and LOWEST: kolk_pool_alloc_listed_ without options. */
+static void *alloc_listed(kolk_pool *pool, const void *site) {
+    if (pool->desc.reuse == KOLK_REUSE_LIFO) return alloc_plain(pool, site);
+    bool direct = pool->held > pool->held_floor;
+    uint32_t index = direct ? take_listed(pool) : take_any(pool);
+    if (index == KOLK_NO_SLOT_) {
+        pool->failed++;
+        return NULL;
+    }
+    kolk_bits_set_(pool->live, index);
+    if (!direct) count_peak(pool);
+    return plain_slot_at(pool, index);
+}
+
+kolk_status kolk_pool_init_listed_abi_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
+                                       size_t pool_size, uint32_t abi) {
+    if (kolk_pool_options_.alloc == alloc_plain) { /* otherwise it does more already */
+        kolk_pool_options_.alloc = alloc_listed;
+        kolk_pool_options_.show_bounds = show_pool_bounds;
+    }
+    return kolk_pool_begin_(pool, desc, type_size, type_align, pool_size, abi, kolk_pool_resolve_);
+}
+
+#endif
 #endif

@@ -9,6 +9,7 @@ extern char data_from[], data_begin[], data_size[], bss_begin[], bss_size[]; /* 
 int main(void);
 void start(void);
 void trapped(void);
+__attribute__((weak)) void tick(void); /* a program's handler of SysTick */
 
 /* Semihosting: an operation of the debugger. */
 static void ask_host(uintptr_t operation, const void *argument) {
@@ -35,5 +36,5 @@ void trapped(void) {
 
 __attribute__((section(".vectors"), used)) static const uintptr_t vectors[16] = {
     0x20400000,         (uintptr_t)start,   (uintptr_t)trapped, (uintptr_t)trapped,
-    (uintptr_t)trapped, (uintptr_t)trapped, (uintptr_t)trapped,
+    (uintptr_t)trapped, (uintptr_t)trapped, (uintptr_t)trapped, [15] = (uintptr_t)tick,
 };

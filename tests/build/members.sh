@@ -69,11 +69,11 @@ for name in $(awk '{ print $2 }' "$wrong.members" | sort -u); do
 done >> "$wrong"
 
 awk '$2 == "kolk_pool_desc" { print $3 }' "$wrong.all" > "$wrong.given"
-sed -n '/^KOLK_FOLDED_INLINE_ bool kolk_pool_is_plain_(/,/^}/p' include/kolk/pool.h > "$wrong.is_plain"
+sed -n '/^KOLK_FOLDED_INLINE_ bool kolk_pool_has_options_(/,/ kolk_pool_init(/p' include/kolk/pool.h > "$wrong.is_plain"
 while read -r member; do
   case $plain in *" $member "*) continue ;; esac
   grep -q "desc->$member\b" "$wrong.is_plain" ||
-    echo "include/kolk/pool.h: kolk_pool_is_plain_ does not look at .$member. Without it a program that has no other option ignores it."
+    echo "include/kolk/pool.h: kolk_pool_has_options_ does not look at .$member. Without it a program that has no other option ignores it."
 done < "$wrong.given" >> "$wrong"
 awk '$2 == "kolk_pool_kept_desc" { print $3 }' "$wrong.all" | cmp -s "$wrong.given" - ||
   echo "include/kolk/pool.h: kolk_pool_kept_desc has not the members of kolk_pool_desc, in their order." >> "$wrong"

@@ -6,20 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#ifdef _WIN32
-#include "../windows/child.h"
-#else /* children are forked: tests/help/child.h */
-static void begin_program(void) {}
-
-static bool begin_test(size_t n) {
-    (void)n;
-    return true;
-}
-
-static void end_test(void) {}
-#endif
-
-/* ---- What a test calls ------------------------------------------------------------------------------------------- */
+/* ---- The tests of a program -------------------------------------------------------------------------------------- */
 
 static jmp_buf end_of_test;
 static enum { PASSED, FAILED, SKIPPED } result;
@@ -86,17 +73,17 @@ int _cmocka_run_group_tests(const char *name, const struct CMUnitTest *tests, si
     static const char *const words[] = {"OK", "FAILED", "SKIPPED"};
     void *state = NULL;
     int failed = 0;
-    begin_program();
-    print_message("%s: %zu tests\n", name, count);
+    kolk_test_begin_program();
+    print_message("%s: %u tests\n", name, (unsigned)count); /* newlib may lack %zu */
     if (!passes(setup, &state)) return 1;
     for (size_t n = 0; n < count; n++) {
-        if (!begin_test(n)) continue;
+        if (!kolk_test_begins(n, tests[n].name)) continue;
         void *own = tests[n].initial_state ? tests[n].initial_state : state;
         print_message("[ RUN      ] %s\n", tests[n].name);
         run_test(&tests[n], &own);
         print_message("[ %-8s ] %s\n", words[result], tests[n].name);
         failed += result == FAILED;
-        end_test();
+        kolk_test_ends();
     }
     if (!passes(teardown, &state)) failed++;
     return failed;

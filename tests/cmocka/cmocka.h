@@ -1,7 +1,6 @@
-/* cmocka.h: the part of cmocka that our tests use, for machines for which there is no cmocka to install: Windows,
- * RISC-V, devices. */
-#ifndef TESTS_CMOCKA_CMOCKA_H
-#define TESTS_CMOCKA_CMOCKA_H
+/* cmocka.h: the part of cmocka that our tests use, for systems without cmocka: Windows (mingw-w64) and devices. */
+#ifndef TESTS_CMOCKA_H
+#define TESTS_CMOCKA_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,6 +37,12 @@ __attribute__((noreturn, format(gnu_printf, 3, 4))) void kolk_test_fails(const c
 
 #define fail_msg(...) kolk_test_fails(__FILE__, __LINE__, __VA_ARGS__)
 #define fail()        fail_msg("fail")
+
+/* What a system adds, in tests/windows/child.c and tests/device/begin.c: what runs before the first test, decides
+ * whether the n-th test runs here, and runs after each test. */
+void kolk_test_begin_program(void);
+bool kolk_test_begins(size_t n, const char *name);
+void kolk_test_ends(void);
 
 /* As in cmocka, the arguments are converted without a warning: tests compare numbers of all types. */
 void kolk_test_true(bool holds, const char *what, const char *file, int line);

@@ -6,8 +6,10 @@
 #include "test.h"
 
 #include <errno.h>
-#include <sys/mman.h>
 #include <unistd.h>
+#if KOLK_HOSTED
+#include <sys/mman.h>
+#endif
 
 /* ---- Calls ------------------------------------------------------------------------------------------------------- */
 
@@ -29,6 +31,11 @@ static inline bool refused(bool is_mincore) {
 
 #ifdef _WIN32
 #include "system_calls_windows.h"
+#elif !KOLK_HOSTED /* the only calls are those for a block: tests/device/begin.c */
+bool kolk_test_refuses(void);
+bool kolk_test_refuses(void) {
+    return refused(false);
+}
 #else
 #include "system_calls_posix.h"
 #endif
@@ -108,6 +115,7 @@ static inline kolk_pool_desc shape(unsigned n, uint32_t capacity, uint32_t max_c
                             .setup = n >= 3 ? set_up_nothing : NULL};
 }
 
+#if KOLK_HOSTED
 /* Returns how many bytes of the pool's slots are backed by physical memory. */
 static inline size_t resident(const kolk_pool *pool) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = 0;
@@ -119,5 +127,6 @@ static inline size_t resident(const kolk_pool *pool) {
     free(states);
     return bytes;
 }
+#endif
 
 #endif

@@ -453,6 +453,7 @@ static void test_small_blocks_are_whole(void **state) {
     }
 }
 
+#if KOLK_HOSTED
 static bool is_mapped(void *start) {
     unsigned char state;
     return __real_mincore(start, 1, &state) == 0;
@@ -475,6 +476,7 @@ static void test_deinit_gives_memory_back(void **state) {
         assert_false(is_mapped(objects));
     }
 }
+#endif
 
 /* ---- Typed ------------------------------------------------------------------------------------------------------- */
 
@@ -648,7 +650,9 @@ int main(void) {
         TEST(test_trim_gives_back),
         TEST(test_a_removal_needs_no_memory),
         TEST(test_small_blocks_are_whole),
+#if KOLK_HOSTED
         TEST(test_deinit_gives_memory_back),
+#endif
         TEST(test_every_typed_function),
         TEST(test_it_is_listed),
         TEST(test_validity),
