@@ -1,6 +1,6 @@
-/* child.c: run_child on Windows, which has no fork: the child is the same program, started anew. It runs the parent's test
- * up to the same call of run_child, and there runs the body. Calls before that one return what they returned in the
- * parent. */
+/* child.c: run_child on Windows, which has no fork: the child is the same program, started anew. It runs the parent's
+ * test up to the same call of run_child, and there runs the body. Calls before that one return what they returned in
+ * the parent. */
 #include "cmocka.h"
 
 #include <errno.h>
