@@ -8,7 +8,7 @@
 
 #include "kolk/base.h"
 
-/* Does the system have pages? Without them no code to ask for some is compiled. The tests on devices bring their own. */
+/* Does the system have pages? If not, no code to ask for some is compiled. The tests on devices bring their own. */
 #ifndef KOLK_PAGES_
 #define KOLK_PAGES_ KOLK_HOSTED
 #endif

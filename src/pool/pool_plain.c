@@ -53,7 +53,7 @@ static void count_peak(kolk_pool *pool) {
     show_pool_bounds(pool);
 }
 
-/* Allocates from a FIFO or LOWEST pool that has no slot for take_listed, or must count its peak. */
+/* Takes a slot of a pool that has none for take_listed, or must count its peak. */
 static KOLK_NOINLINE_ uint32_t take_any(kolk_pool *pool) {
     bool fresh_first = pool->desc.reuse == KOLK_REUSE_FIFO && pool->fresh < pool->capacity;
     uint32_t index;
@@ -68,9 +68,10 @@ static KOLK_NOINLINE_ uint32_t take_any(kolk_pool *pool) {
     return index;
 }
 
-/* Does alloc_plain, and the same for FIFO and LOWEST: kolk_pool_alloc_listed_ without options. */
+/* Does alloc_plain, and the same for FIFO and LOWEST: kolk_pool_alloc_listed_ without options. A LIFO pool calls it
+ * when its stack is empty, and lists no slots. */
 static void *alloc_listed(kolk_pool *pool, const void *site) {
-    if (pool->desc.reuse == KOLK_REUSE_LIFO) return alloc_plain(pool, site);
+    (void)site;
     bool direct = pool->held > pool->held_floor;
     uint32_t index = direct ? take_listed(pool) : take_any(pool);
     if (index == KOLK_NO_SLOT_) {

@@ -72,6 +72,8 @@ build device_count tests/build/device_count.c -lc # with newlib's memcpy and so 
 run device_count
 build device_trays tests/build/device_trays.c -lc
 run device_trays
+build orders tests/device/orders.c tests/build/device_memory.c
+run orders
 build interrupt tests/device/interrupt.c tests/build/device_memory.c
 run interrupt
 build interrupt -DUNPROTECTED tests/device/interrupt.c tests/build/device_memory.c

@@ -1,7 +1,7 @@
 /* interrupt.c: a pool that an interrupt handler and the main loop share, on a Cortex-M4: the pattern of docs/device.md.
- * SysTick, every 320 instructions, is a radio that receives a packet; the main loop handles and frees packets, and also
- * sends some of its own. Returns 0 if no packet was lost or mixed up. With -DUNPROTECTED the interrupts stay on, and the
- * program must fail. */
+ * SysTick, every 320 instructions, is a radio that receives a packet. The main loop handles and frees packets, and
+ * sends some of its own. Returns 0 if no packet was lost or mixed up. With -DUNPROTECTED the interrupts stay on, and
+ * the program must fail. */
 #include <kolk/kolk.h>
 
 #define SYSTICK ((volatile uint32_t *)0xe000e010) /* control, reload, value: ARMv7-M, B3.3 */

@@ -31,7 +31,7 @@ left_out='
   test_what_the_hook_may_do test_what_trap_full_says
 '
 
-at_least=180 # tests that must run on each machine
+at_least=210 # tests that must run on each machine
 
 options=(-std=gnu11 -Os -ffunction-sections -fdata-sections -DKOLK_PAGES_=1 -Iinclude -Isrc -Itests/cmocka)
 wrap=-Wl,--gc-sections,--wrap=kolk_memory_reserve_,--wrap=kolk_memory_commit_,--wrap=kolk_memory_release_
