@@ -21,6 +21,7 @@ set(kolk_definitions
   "test_pool_model_small           KOLK_NO_DIAGNOSTICS=1 KOLK_GENERATION_MAX=7"
   "test_pool_model_worn            KOLK_GENERATION_MAX=3"
   "test_pool_snapshot_worn         KOLK_GENERATION_MAX=7"
+  "test_pool_static_small          KOLK_NO_DIAGNOSTICS=1 KOLK_GENERATION_MAX=7"
   "test_queue_histories_chaos      KOLK_CHAOS=1"
   "test_queue_schedules            KOLK_SCHEDULED=1"
   "test_queue_threads_chaos        KOLK_CHAOS=1"

@@ -40,6 +40,11 @@
  * Memory    KOLK_POOL_STORAGE(T, n) is the type of static storage for n objects; you write the declaration:
  *               static KOLK_POOL_STORAGE(struct bullet, 256) memory;
  *               ... .capacity = 256, .memory = &memory, .memory_size = sizeof memory
+ *           KOLK_POOL_STATIC(bullets, pool, 256); defines a static pool that needs no init: the compiler initialises
+ *           it, and its storage. Until its first alloc or alloc_at it has no slots, like an all-zero pool; statistics
+ *           do not list it, and a restore fails. That first call makes the pool, as init does. Options and a name of
+ *           your own need an init. Not in C++. (The program must be compiled with the headers of the library that it
+ *           runs with: there is no init that could report KOLK_WRONG_ABI.)
  * Contents, Threads, Design    as in pool.h. */
 #ifndef KOLK_TYPED_H
 #define KOLK_TYPED_H
@@ -100,6 +105,14 @@ struct kolk_pinned_ {
         T objects[n];                                                                                                  \
         KOLK_ALIGNAS(8) unsigned char bytes[KOLK_POOL_BYTES(sizeof(T), KOLK_ALIGNOF_(T), n)];                          \
     }
+
+#ifndef __cplusplus
+#define KOLK_POOL_STATIC(type_, pool_, n)                                                                              \
+    static KOLK_POOL_STORAGE(type_##_object, n) pool_##_memory_;                                                       \
+    static type_ pool_ = {.pool = {.desc = {.name = #type_, .object_size = sizeof(type_##_object),                     \
+        .object_align = KOLK_ALIGNOF_(type_##_object), .capacity = (n), .memory = &pool_##_memory_,                    \
+        .memory_size = sizeof pool_##_memory_}}}
+#endif
 
 #define KOLK_POOL_TYPE(name, ...)                                                                                      \
     typedef __VA_ARGS__ name##_object;                                                                                 \

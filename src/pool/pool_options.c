@@ -137,6 +137,7 @@ static KOLK_NOINLINE_ void *alloc_full(kolk_pool *pool, alloc_request how, bool 
 }
 
 static KOLK_NOINLINE_ void *alloc_any(kolk_pool *pool, alloc_request how, const void *site) {
+    begin_static_pool(pool);
     uint32_t index;
     if (pool->desc.on_low && !how.looked) kolk_pool_look_at_low_water_(pool, 1);
     bool fails = pool_debug_of(pool) && kolk_debug_fails_(pool_debug_of(pool));
@@ -263,6 +264,7 @@ KOLK_NOINLINE_ void *kolk_pool_alloc_run(kolk_pool *pool, uint32_t n) {
 /* ---- One slot, by its handle ------------------------------------------------------------------------------------- */
 
 KOLK_NOINLINE_ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
+    begin_static_pool(pool);
     uint32_t index = kolk_handle_index_(handle, pool->tag);
     uint32_t generation = kolk_handle_generation_(handle);
     if (!pool->generations || index >= pool->desc.max_capacity) return NULL;

@@ -81,6 +81,14 @@ static inline void clear_holes_from(kolk_pool *pool, uint32_t index) {
     for (unsigned k = 0; k < pool->levels && at % 64 == 0; k++, at /= 64) pool->holes[k][at / 64] = 0;
 }
 
+/* KOLK_POOL_STATIC: if only the compiler has initialised the pool, makes it of the descriptor that is in it. */
+static inline void begin_static_pool(kolk_pool *pool) {
+    if (KOLK_UNLIKELY_(pool->stride == 0 && pool->desc.object_size)) {
+        kolk_pool_desc desc = pool->desc;
+        (void)kolk_pool_begin_(pool, &desc, 0, 0, sizeof *pool, KOLK_ABI, kolk_pool_resolve_); /* or it is all zero */
+    }
+}
+
 /* ---- pool_order.c ------------------------------------------------------------------------------------------------ */
 
 /* Add a worn-out slot, or take the oldest one. Taking returns KOLK_NO_SLOT_ if there is none, or if worn-out slots are

@@ -26,6 +26,7 @@ static void show_plain_bounds(kolk_pool *pool) { /* show_pool_bounds for a plain
 static void *alloc_plain(kolk_pool *pool, const void *site) {
     (void)site;
     KOLK_ASSERT_(pool->top <= pool->stack);
+    begin_static_pool(pool);
     uint32_t index;
     if (pool->fresh < pool->capacity) {
         index = take_fresh_slot(pool);
@@ -55,6 +56,7 @@ static void count_peak(kolk_pool *pool) {
 
 /* Takes a slot of a pool that has none for take_listed, or must count its peak. */
 static KOLK_NOINLINE_ uint32_t take_any(kolk_pool *pool) {
+    begin_static_pool(pool);
     bool fresh_first = pool->desc.reuse == KOLK_REUSE_FIFO && pool->fresh < pool->capacity;
     uint32_t index;
     if (!fresh_first && listed(pool) > 0) return take_listed(pool);
