@@ -501,6 +501,8 @@ static void use_the_rest(void) {
     kolk_deadline soon = kolk_deadline_after(1000);
     REQUIRE(soon.ns > KOLK_NOW.ns && soon.ns < KOLK_FOREVER.ns);
     REQUIRE(kolk_features() & KOLK_HAS_PAGES);
+    REQUIRE(kolk_size_of("kolk_pool") == sizeof(kolk_pool) && kolk_align_of("kolk_pool") == _Alignof(kolk_pool));
+    REQUIRE(kolk_size_of("kolk_pools") == 0);
     char text[100];
     const void *somewhere = (const void *)((uintptr_t)use_the_rest + 1), *nowhere = (const void *)16;
     REQUIRE(strstr(kolk_site_text(somewhere, true, text, sizeof text), "use_the_rest+0x1"));
