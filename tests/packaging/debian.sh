@@ -84,7 +84,7 @@ make_root() {
 }
 
 # The files, without what dpkg and ldconfig write down.
-files() { (cd "$work/clean" && find . ! -path './proc/*' ! -path './packages*' ! -path './var/lib/dpkg/*' ! -path './var/log/*' | sort); }
+files() { (cd "$work/clean" && find . ! -path './proc/*' ! -path './packages*' ! -path './var/lib/dpkg/*' ! -path './var/cache/ldconfig/*' ! -path './var/log/*' | sort); }
 
 in_root() { chroot "$work/clean" env PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C DEBIAN_FRONTEND=noninteractive "$@" > "$work/said" 2>&1 || fail "$*: $(cat "$work/said")"; }
 
