@@ -245,9 +245,10 @@ static void wave_wand(void) {
     bool pops = at % POP_EVERY == POP_EVERY / 2;
     float strength = sinf(pi * ((float)at + 0.5f) / WAVING) * waves[wave_now()].height * DEMAND / 135;
     owed += pops ? 11 * strength : strength;
-    for (; owed >= 1; owed--) {
+    while (owed >= 1) {
         float along = pops ? 1 : random_part();
         bear(x + width * along, y + height * along, 0.06f * width, 0.06f * height, pops && owed >= 3);
+        owed--;
     }
 }
 
