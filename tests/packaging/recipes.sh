@@ -1,7 +1,8 @@
 #!/bin/bash
-# What other package managers read, and who asks for licences. All of them tell the version of the file VERSION and the number of the shared library, and
-# name the sources that there are. Zephyr's CMakeLists.txt builds the library for a Cortex-M4, and vcpkg's portfile runs, with
-# CMake functions of the same names in place of theirs. None of these package managers is run here.
+# What other package managers read, and who asks for licences. All of them tell the version of the file VERSION and the
+# number of the shared library, and name the sources that there are. Each public header tells its licence. Zephyr's
+# CMakeLists.txt builds the library for a Cortex-M4, and vcpkg's portfile runs, with CMake functions of the same names in
+# place of theirs. None of these package managers is run here.
 # Usage: recipes.sh
 set -euo pipefail
 . tests/build/quiet.sh
@@ -43,6 +44,11 @@ for pattern in ast.literal_eval(sources):
 for folder in set(re.findall(r"install\(DIRECTORY (\w+)", open("CMakeLists.txt").read())):
     assert f"{folder}/*" in ast.literal_eval(sources), f"packaging/conan/conanfile.py lacks {folder}"
 END
+
+# A header that a program copies on its own tells its licence in its first line.
+headers=$(find include adapters/*/kolk bindings -name '*.h' -o -name '*.hpp' -o -name '*.inl')
+lacking=$(for header in $headers; do head -n 1 "$header" | grep -qFx "/* SPDX-License-""Identifier: Zlib */" || echo "$header"; done)
+is "headers whose first line is not the licence's identifier" "$lacking" ""
 
 if [[ ! -e .git ]] || ! command -v reuse > /dev/null; then
   echo "left out: reuse lint, which needs reuse and git"
