@@ -20,6 +20,10 @@ is "docs/building.md, FetchContent and the wrap file" "$(grep -oE 'kolk-[0-9.]*[
 is "packaging/debian/control" "$(sed -n 's/^Package: libkolk\(-adapters\|\)\([0-9]\)/\2/p' packaging/debian/control | sort -u)" "$abi"
 is "docs/building.md, the packages of Debian" "$(sed -n '/^| package | contents/,/^$/s/^| \([^|]*\) |.*/\1/p' docs/building.md | sed 1d | tr -d ' ' | tr ',' '\n' | sort)" \
   "$(sed -n 's/^Package: //p' packaging/debian/control | sort)"
+maintainer=$(sed -n 's/^Maintainer: //p' packaging/debian/control)
+is "library.json, the authors, and packaging/debian/control, the maintainer" \
+  "$(sed -n 's/^  "authors": { "name": "\(.*\)" },$/\1/p' library.json)" "${maintainer% <*}"
+is "LICENSE, the authors" "$(sed -n 's/^Copyright (c) [0-9]* the/The/p' LICENSE)" "${maintainer% <*}"
 [[ -e packaging/debian/libkolk$abi.install ]] || fail "packaging/debian has no libkolk$abi.install"
 
 /usr/bin/env python3 - "$version" << 'END'
