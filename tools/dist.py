@@ -301,6 +301,8 @@ def main():
         sums = [f"{hashlib.sha256(data).hexdigest()}  {path}\n" for path, data in files.items()]
         files["SHA256SUMS"] = "".join(sums).encode()
     os.makedirs(folder, exist_ok=True)
+    if "kolk.hpp" not in files and os.path.exists(f"{folder}/kolk.hpp"):  # it needs all members
+        os.remove(f"{folder}/kolk.hpp")
     for path, data in files.items():
         with open(os.path.join(folder, path), "wb") as file:
             file.write(data)
