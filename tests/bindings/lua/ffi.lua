@@ -27,7 +27,9 @@ assert(bullets:count() == 0)
 bullets:close()
 
 local ok, said = pcall(kolk.pool, "struct bullet", {name = "bad"})
-assert(not ok and said:find("capacity is 0, and there is no max_capacity to grow to", 1, true), said)
+assert(not ok and said:find("bad: capacity is 0, and there is no max_capacity to grow to", 1, true), said)
+ok, said = pcall(kolk.pool, "struct bullet", {name = "bad", capcity = 1})
+assert(not ok and said:find("kolk_pool_desc has no member capcity", 1, true), said)
 ok, said = pcall(kolk.pool, "struct bullet", {capacity = 1, generations = "KOLK_GENERATIONS_NONE"})
 assert(not ok and said:find("without handles", 1, true), said)
 
