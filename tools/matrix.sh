@@ -32,7 +32,7 @@ effort=${KOLK_TEST_EFFORT:-full}
 if [[ $effort == release ]]; then
   row gcc "make test in full: -O2, checks on" env KOLK_TEST_EFFORT=release tools/test.sh
 else
-  row gcc "make test in full: -O2, checks on" env KOLK_TEST_EFFORT="$effort" KOLK_TEST_SCHEDULE_STEPS=4000000 tools/test.sh
+  row gcc "make test in full: -O2, checks on" env KOLK_TEST_EFFORT="$effort" KOLK_TEST_SCHEDULE_STEPS=2000000 tools/test.sh
 fi
 export KOLK_TEST_EFFORT=quick KOLK_TEST_SCHEDULE_STEPS=50000
 once='^(model_queue|build_device(_tests)?|misuse|cli_page|cli_completion|web_.*|preload_.*|record_.*|cli_soak|resource_clock_jumps|(test_)?cli_doctor|packaging_.*|bindings_.*|build_gdb)$|_chaos$'
