@@ -74,8 +74,22 @@ luajit() {
   command -v luajit > /dev/null || skip "there is no luajit"
   command luajit tests/bindings/luajit.lua "$library" > "$work/said"
   diff -u tests/bindings/python.expected "$work/said"
-  command luajit tests/bindings/lua/ffi.lua "$library"
-  LUA_PATH="bindings/lua/?.lua" manual 2 luajit
+  command luajit tests/bindings/lua/ffi.lua "$library" 2> "$work/said" || fail "$(cat "$work/said")"
+  [ ! -s "$work/said" ] || fail "Pools that the collector ends are reported: $(cat "$work/said")"
+  export LUA_PATH="bindings/lua/?.lua"
+  sed 's/^struct kolk_pool {/&int another_version;/' bindings/kolk_ffi.h > "$work/another.h"
+  command luajit -e 'require "kolk_ffi" {header = arg[1], library = arg[2]}' - "$work/another.h" "$library" < /dev/null 2> "$work/said" || true
+  grep -q "kolk_ffi.h and libkolk are of different versions" "$work/said" || fail "A header of another version is taken."
+  cat > "$work/twice.lua" << 'END'
+local pool = require "kolk_ffi" {header = "bindings/kolk_ffi.h", library = arg[1]}.pool("int", {name = "twice", capacity = 300})
+local all = {}
+for i = 1, 300 do all[i] = pool:alloc() end
+all[200] = all[199]
+for i = 1, 300 do pool:free(all[i]) end -- LuaJIT has compiled it when the 200th comes
+END
+  { command luajit "$work/twice.lua" "$library" || true; } 2> "$work/said"
+  grep -q "kolk: twice: double free of slot 198" "$work/said" || fail "Compiled code frees an object twice without a sentence."
+  manual 2 luajit
 }
 
 lua() {
