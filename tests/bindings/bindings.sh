@@ -39,9 +39,38 @@ for struct in api["structs"]:
 for enum in api["enums"]:
     for value in enum["values"]:
         print(f'_Static_assert({value["name"]} == {value["value"]}, "{value["name"]}");')
+for constant in api["constants"]:
+    if sys.argv[1] == "kolk.h" and constant["type"] == "uint32_t":
+        print(f'_Static_assert({constant["name"]} == {constant["value"]}, "{constant["name"]}");')
 END
   (($(grep -c _Static_assert "$work/asserts.c") > 500)) || fail "api.json describes too little."
   "$CC" -std=c11 -Wall -Wextra -pedantic -Werror -fsyntax-only -Iinclude -Ibindings "$work/asserts.c"
+}
+
+# The structs of kolk_ffi.h must be those of kolk.h on other machines too. On 32-bit x86 with Linux's ABI, docs/bindings.md
+# names the exceptions: 64-bit atomics of C have a greater alignment there.
+layouts() {
+  "$python" - "$("$CC" -print-file-name=include)" << 'END'
+import sys
+from clang import cindex
+EXCEPTIONS = {"i686-linux-gnu": {"kolk_budget", "kolk_magazine_", "kolk_queue", "kolk_queue_end_"}}
+
+def layouts(header, target):
+    options = ["-std=c11", "-target", target, "-ffreestanding", "-DKOLK_EXTERN", "-Iinclude", "-isystem", sys.argv[1]]
+    unit = cindex.Index.create().parse(header, args=options)
+    assert not [each for each in unit.diagnostics if each.severity >= cindex.Diagnostic.Error], list(unit.diagnostics)
+    found = {}
+    for cursor in unit.cursor.get_children():
+        if cursor.kind == cindex.CursorKind.STRUCT_DECL and cursor.is_definition():
+            fields = [(each.spelling, each.get_field_offsetof()) for each in cursor.type.get_fields()]
+            found[cursor.spelling] = (cursor.type.get_size(), cursor.type.get_align(), fields)
+    return found
+
+for target in ("x86_64-w64-windows-gnu", "aarch64-linux-gnu", "armv7-linux-gnueabihf", "i686-w64-windows-gnu", "i686-linux-gnu"):
+    ours, theirs = layouts("include/kolk.h", target), layouts("bindings/kolk_ffi.h", target)
+    wrong = {name for name in theirs if theirs[name] != ours[name]}
+    assert len(theirs) > 40 and wrong == EXCEPTIONS.get(target, set()), f"{target}: {wrong}"
+END
 }
 
 headers() {
@@ -49,6 +78,7 @@ headers() {
   tools/api.py --check
   asserts kolk.h
   asserts kolk_ffi.h
+  layouts
   grep -oE '\bkolk_[a-z_0-9]*\(' bindings/kolk_ffi.h | tr -d '(' | sort > "$work/declared"
   nm -D --defined-only "$library" | awk '$2 == "T" && $3 !~ /_$/ { print $3 }' | sort > "$work/exported"
   diff "$work/declared" "$work/exported" || fail "kolk_ffi.h (<) and libkolk.so (>) have different functions."

@@ -236,7 +236,8 @@ impl<T> SlotMap<T> {
             )
         }
         fn sort<T, F: FnMut(&T, &T) -> Ordering>(map: &mut SlotMap<T>, by: &mut By<F>) {
-            // SAFETY: `sign` returns, and sees the map's values only; kolk's sort keeps each of them for any results.
+            // SAFETY: `sign` returns, and sees the map's values only, not copies of them, so it may change what is in
+            // their cells; kolk's sort keeps each of them for any results.
             unsafe { sys::kolk_slotmap_sort(map.raw.as_ptr(), Some(sign::<T, F>), by as *mut By<F> as *mut c_void) }
         }
         let mut by = By(compare, None);
