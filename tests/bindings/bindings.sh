@@ -1,12 +1,14 @@
 #!/bin/bash
 # kolk from other languages.
-#     headers   bindings/api.json and kolk_ffi.h say what the headers say, and list exactly the functions of libkolk.so
+#     headers   bindings/api.json and kolk_ffi.h say what the headers say, on other machines too, and list exactly the
+#               functions of libkolk.so
 #     python    a program with ctypes, and one with cffi, which reads kolk_ffi.h; sizes are those in api.json
 #     luajit    a program of LuaJIT, whose FFI reads kolk_ffi.h; and the promises of bindings/lua/kolk_ffi.lua
 #     lua       the module for Lua 5.4: its promises in lua5.4, and in a program with AddressSanitizer and pools of its
 #               own; random operations against a model; and random nonsense, in every debug mode
 #     rust      the crates: the generated declarations; the safe layer's tests, also with the debug mode and memcheck;
 #               programs that the compiler must refuse; the example; build.rs; all of it by cargo, where there is cargo
+# With KOLK_TEST_EFFORT=release, the random nonsense lasts five times as long.
 # Usage: CC=... bindings.sh WAY BUILD
 set -euo pipefail
 library=$(realpath "$2")/libkolk.so
@@ -125,7 +127,8 @@ END
 lua() {
   command -v lua5.4 > /dev/null || skip "there is no lua5.4"
   pkg-config --exists lua5.4 || skip "there is no liblua5.4-dev"
-  local scripts=tests/bindings/lua seed=$((RANDOM * 32768 + RANDOM))
+  local scripts=tests/bindings/lua seed=$((RANDOM * 32768 + RANDOM)) operations=4000
+  [ "${KOLK_TEST_EFFORT:-}" != release ] || operations=20000
   local flags=(-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wcast-qual -Werror -Iinclude)
   read -ra more <<< "$(pkg-config --cflags lua5.4)"
   flags+=("${more[@]}" "-L${library%/*}" "-Wl,-rpath,${library%/*}")
@@ -143,7 +146,7 @@ lua() {
   "$work/host" $scripts/model.lua 1000 $seed
   for setting in KOLK_BYPASS=1 KOLK_BYPASS=0 "KOLK_DEBUG=fill,guard,quarantine=8" "KOLK_DEBUG=all;move:a;move:slotmap" "KOLK_FAIL=*:every=7"; do
     echo "$setting"
-    env KOLK_BYPASS=0 "$setting" "$work/host" $scripts/random.lua 10000 $seed
+    env KOLK_BYPASS=0 "$setting" "$work/host" $scripts/random.lua $operations $seed
   done
 }
 
