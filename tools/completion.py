@@ -171,7 +171,7 @@ def zsh(verbs, common):
     for verb in verbs:
         specs = [spec(option) for option in verb.options]
         if verb.argument and verb.argument.name == "PROGRAM":
-            specs += ["'(-)1:program:_command_names -e'", "'*::argument:_normal'"]
+            specs += ["'(-)1:program: _command_names -e'", "'*::argument:_normal'"]  # without the space, -e comes too late
         elif verb.argument:
             specs += [quoted(f"1:{verb.argument.name}:{action(verb.argument)}")]
         lines = ["_arguments -s -S $common", *(f"  {text}" for text in specs), "  && ret=0"]

@@ -123,12 +123,15 @@ return function(options)
   -- A pool of objects of a type of C. The options are the members of kolk_pool_desc.
   local function pool(type_name, desc)
     local type = ffi.typeof(type_name)
+    for member in pairs(desc) do -- ffi.new would ignore it
+      if not ffi.offsetof("kolk_pool_desc", member) then error("kolk_pool_desc has no member " .. member, 2) end
+    end
     local struct, resolved = ffi.new("kolk_pool"), ffi.new("kolk_pool_desc", desc)
     resolved.object_size, resolved.object_align = ffi.sizeof(type), ffi.alignof(type)
     if resolved.generations == C.KOLK_GENERATIONS_NONE then error("a pool without handles: use kolk.C", 2) end
     if resolved.overflow ~= nil then error("a pool with an overflow pool: use kolk.C", 2) end
     local status = C.kolk_pool_init(struct, resolved)
-    if status ~= C.KOLK_OK then error(ffi.string(C.kolk_status_text(status)), 2) end
+    if status ~= C.KOLK_OK then error((desc.name and desc.name .. ": " or "") .. ffi.string(C.kolk_status_text(status)), 2) end
     ffi.gc(struct, finish)
     return setmetatable({C = C, struct = struct, pointer = ffi.typeof("$ *", type), finish = finish}, metatable)
   end

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Zlib */
 /* kolk_lua.h: kolk's pools, slot maps and byte maps for scripts of Lua 5.4, and for the C programs that run them.
  *
  *     lua_State *lua = luaL_newstate();

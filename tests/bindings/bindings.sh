@@ -165,7 +165,12 @@ told() { # EXPECTED VARIABLE=VALUE...
   grep -qxF "$1" "$work/said" || { cat "$work/said"; fail "build.rs does not say $1"; }
 }
 
-# Runs the programs of a page, or of the comments in a crate.
+# The first block of this language in a page.
+fenced() { # LANGUAGE PAGE
+  awk -v begin="^\`\`\`$1\$" '$0 ~ begin { within = 1; next } /^```/ && within { exit } within' "$2"
+}
+
+# Runs the programs in the comments of a crate.
 documented() { # FILE PROGRAMS [ARGUMENT...]
   LD_LIBRARY_PATH=${library%/*} "${RUSTC/%rustc/rustdoc}" --test --edition 2021 "$1" -L "$work" -L "${library%/*}" \
     --extern kolk="$work/libkolk.rlib" "${@:3}" > "$work/said" 2>&1 || { cat "$work/said"; fail "$1 has a program that fails."; }
@@ -178,8 +183,11 @@ rust() {
   command -v "$RUSTC" > /dev/null || skip "the declarations are as generated, and there is no rustc"
   local crates=bindings/rust folder=${library%/*} edition=(--edition 2021 -D warnings)
   local links=(-L "$work" --extern kolk="$work/libkolk.rlib" -L "$folder" -C "link-arg=-Wl,-rpath,$folder")
-  "$RUSTC" "${edition[@]}" -O --crate-type lib --crate-name kolk_sys $crates/kolk-sys/src/lib.rs -l kolk --out-dir "$work"
-  "$RUSTC" "${edition[@]}" -O --crate-type lib --crate-name kolk $crates/kolk/src/lib.rs --extern kolk_sys="$work/libkolk_sys.rlib" --out-dir "$work"
+  # As docs/rust.md prints it: the commands, and the program, whose assertions hold.
+  cp -r $crates/kolk $crates/kolk-sys "$work"
+  fenced rust docs/rust.md > "$work/game.rs"
+  fenced sh docs/rust.md | sed "s|--edition 2021|${edition[*]}|; s|/usr/local/lib|$folder|; s|^rustc |$RUSTC |" > "$work/commands"
+  (cd "$work" && sh -e commands && LD_LIBRARY_PATH=$folder ./game) || fail "docs/rust.md: its commands fail."
   "$RUSTC" "${edition[@]}" --test $crates/kolk-sys/src/lib.rs -L "$folder" -l kolk -o "$work/offsets"
   "$work/offsets" > "$work/said" || { cat "$work/said"; fail "fields of kolk_sys are not where C has them."; }
   for kind in borrows types; do refused $crates/kolk/tests/refused/$kind.rs; done
@@ -187,7 +195,6 @@ rust() {
   "$work/bullets" > "$work/said"
   diff -u $crates/kolk/examples/bullets.expected "$work/said"
   "$RUSTC" "${edition[@]}" --emit=metadata $crates/kolk/examples/bench.rs "${links[@]}" --out-dir "$work"
-  documented docs/rust.md 1
   documented $crates/kolk/src/lib.rs 1 --crate-name kolk --extern kolk_sys="$work/libkolk_sys.rlib"
 
   "$RUSTC" "${edition[@]}" --test $crates/kolk/tests/safe.rs "${links[@]}" -o "$work/safe"
