@@ -374,6 +374,25 @@ do
   collectgarbage()
   if saved then fails("counted is closed", saved.alloc, saved) end
   for _ = 1, 2000 do kolk.pool{name = "garbage", capacity = 1, fields = "int n"}:alloc() end
+  -- Lua would not end what a finaliser makes at the end of the state.
+  local finaliser = setmetatable({}, {__gc = function() saved = {pcall(kolk.pool, {name = "late", capacity = 1, fields = "int n"})} end})
+  finaliser = nil
+  collectgarbage()
+  same("false kolk.pool: a finaliser cannot make one", table.unpack(saved))
+end
+
+-- ---- coroutines
+
+do
+  local stops <close> = kolk.pool{name = "stops", capacity = 1, fields = "int n", on_full = coroutine.yield}
+  stops:alloc()
+  local resume = coroutine.wrap(function() stops:alloc() end)
+  fails("attempt to yield across a C-call boundary", resume)
+  fails("outside a coroutine", stops.alloc, stops) -- on_full is called again
+  local walks = coroutine.wrap(function()
+    for each in stops:each() do coroutine.yield(each) end
+  end)
+  assert(stops:is_alive(walks()) and walks() == nil)
 end
 
 -- ---- finalisers that run within a method: a collection of this mode is a whole one
