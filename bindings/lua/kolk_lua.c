@@ -109,12 +109,15 @@ static void push_field(lua_State *L, const struct field *field, const unsigned c
         lua_pushinteger(L, integer_of(field, object));
 }
 
+/* Pushes a value in words: a number itself, otherwise its type. */
+static const char *push_words(lua_State *L, int index) {
+    if (lua_type(L, index) == LUA_TNUMBER) return luaL_tolstring(L, index, NULL);
+    return lua_pushstring(L, luaL_typename(L, index));
+}
+
 /* Pushes why a value does not suit a field, and returns false. */
 static bool refuse(lua_State *L, const struct field *field, const char *expected, int index) {
-    if (lua_type(L, index) == LUA_TNUMBER)
-        lua_pushfstring(L, "the field %s is %s, and %f is not", field->name, expected, lua_tonumber(L, index));
-    else
-        lua_pushfstring(L, "the field %s is %s, not a %s", field->name, expected, luaL_typename(L, index));
+    lua_pushfstring(L, "the field %s is %s (got %s)", field->name, expected, push_words(L, index));
     return false;
 }
 
@@ -308,7 +311,7 @@ static const struct field *field_at(lua_State *L, const struct container *it, in
         const char *name = lua_tostring(L, index);
         if ((field = find_field(it, name)) == NULL) lua_pushfstring(L, "there is no field %s", name);
     } else {
-        lua_pushfstring(L, "the name of a field was expected, not a %s", luaL_typename(L, index));
+        lua_pushfstring(L, "the name of a field was expected (got %s)", luaL_typename(L, index));
     }
     return field;
 }
@@ -999,7 +1002,7 @@ static int push_option(lua_State *L, const char *name) {
 
 static const char *text_option(lua_State *L, const struct kind *kind, const char *name) {
     if (push_option(L, name) != LUA_TSTRING)
-        luaL_error(L, "%s: the option %s must be a string, not a %s", kind->metatable, name, luaL_typename(L, -1));
+        luaL_error(L, "%s: the option %s must be a string (got %s)", kind->metatable, name, luaL_typename(L, -1));
     return lua_tostring(L, -1); /* which stays on the stack */
 }
 
@@ -1007,18 +1010,22 @@ static uint32_t number_option(lua_State *L, const struct kind *kind, const char 
     int is_integer = 1;
     lua_Integer value = push_option(L, name) == LUA_TNIL ? 0 : lua_tointegerx(L, -1, &is_integer);
     if (!is_integer || value < 0 || value > UINT32_MAX)
-        luaL_error(L, "%s: the option %s must be an integer from 0 to %I", kind->metatable, name,
-                   (LUAI_UACINT)UINT32_MAX);
+        luaL_error(L, "%s: the option %s must be an integer from 0 to %I (got %s)", kind->metatable, name,
+                   (LUAI_UACINT)UINT32_MAX, push_words(L, -1));
     lua_pop(L, 1);
     return (uint32_t)value;
 }
 
-/* The number of the word that the option is, or 0 if there is no option. */
-static int word_option(lua_State *L, const struct kind *kind, const char *name, const char *const *words) {
+/* The number of the word that the option is, or 0 if there is no option. `expected` lists the words. */
+static int word_option(lua_State *L, const struct kind *kind, const char *name, const char *const *words,
+                       const char *expected) {
     int word = 0;
     if (push_option(L, name) != LUA_TNIL) {
         while (words[word] && (lua_type(L, -1) != LUA_TSTRING || strcmp(words[word], lua_tostring(L, -1)) != 0)) word++;
-        if (!words[word]) luaL_error(L, "%s: the option %s has no such value", kind->metatable, name);
+        if (!words[word]) {
+            const char *got = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : push_words(L, -1);
+            luaL_error(L, "%s: the option %s must be %s (got %s)", kind->metatable, name, expected, got);
+        }
     }
     lua_pop(L, 1);
     return word;
@@ -1087,7 +1094,7 @@ static int new_pool(lua_State *L) {
     desc.capacity = number_option(L, it->kind, "capacity");
     desc.max_capacity = number_option(L, it->kind, "max_capacity");
     desc.tag = number_option(L, it->kind, "tag");
-    desc.reuse = (kolk_reuse)word_option(L, it->kind, "reuse", orders);
+    desc.reuse = (kolk_reuse)word_option(L, it->kind, "reuse", orders, "lifo, fifo or lowest");
     desc.budget = budget_of(L);
     desc.context = it;
     if (push_option(L, "cost") != LUA_TNIL) {
@@ -1099,7 +1106,9 @@ static int new_pool(lua_State *L) {
         lua_setiuservalue(L, -2, ON_FULL);
     } else {
         lua_pop(L, 1);
-        int eviction = word_option(L, it->kind, "on_full", evictions);
+        int eviction = word_option(L, it->kind, "on_full", evictions, "oldest, cheapest or a function");
+        if (eviction == 2 && !it->cost)
+            luaL_error(L, "%s: on_full = \"cheapest\" needs the option cost", it->kind->metatable);
         desc.ages = eviction == 1;
         desc.on_full = eviction == 0 ? NULL : eviction == 1 ? kolk_pool_evict_oldest : kolk_pool_evict_cheapest;
     }
