@@ -11,20 +11,11 @@
 # With KOLK_TEST_EFFORT=release, the random nonsense lasts five times as long.
 # Usage: CC=... bindings.sh WAY BUILD
 set -euo pipefail
+. tests/help/script.sh
 library=$(realpath "$2")/libkolk.so
 python=/usr/bin/python3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-
-fail() {
-  echo "$*" >&2
-  exit 1
-}
-
-skip() {
-  echo "skipped: $*"
-  exit 77
-}
 
 # Compiles kolk.h or kolk_ffi.h with what api.json says of sizes, offsets and enumerators.
 asserts() { # HEADER

@@ -8,16 +8,12 @@
 # expression is such a call, as gdb allocates it with the program's malloc.
 # Usage: CC=... gdb.sh BUILD
 set -euo pipefail
+. tests/help/script.sh
 build=$(realpath "$1")
 work=$(mktemp -d "${TMPDIR:-/tmp}/kolk gdb.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 unset KOLK_DEBUG KOLK_STATS KOLK_BYPASS
 export LC_ALL=C
-
-skip() {
-  echo "skipped: $*"
-  exit 77
-}
 command -v gdb > /dev/null || skip "there is no gdb"
 gdb -nx -batch -ex 'python print("here")' 2>&1 | grep -q '^here$' || skip "this gdb has no Python"
 gdb -nx -batch -ex run --args "$(command -v true)" 2>&1 | grep -q 'exited normally' || skip "gdb may run no programs here"

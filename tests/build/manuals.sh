@@ -4,8 +4,8 @@
 # arguments.
 # Usage: manuals.sh LIBRARY, a static one. KOLK is the kolk command; without it only the library's pages are looked at.
 set -euo pipefail
+. tests/help/script.sh
 export LC_ALL=C
-skip() { echo "SKIP: $1."; exit 77; }
 command -v python3 > /dev/null || skip "there is no python3"
 command -v mandoc > /dev/null || command -v groff > /dev/null || skip "there is neither mandoc nor groff"
 work=$(mktemp -d)

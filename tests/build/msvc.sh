@@ -18,7 +18,7 @@ for needed in clang llvm-nm; do
   exit 77
 done
 
-. tests/build/quiet.sh
+. tests/help/script.sh
 
 tools/dist.py two "$folder"
 mkdir -p "$folder/ms/sys" "$folder/gcc"

@@ -10,7 +10,7 @@ top=$PWD
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-. tests/build/quiet.sh
+. tests/help/script.sh
 
 warnings=(-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wcast-qual -Wold-style-definition -Wundef)
 cxx_warnings=(-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wold-style-cast -Wextra-semi -Wzero-as-null-pointer-constant)

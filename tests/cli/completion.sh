@@ -3,7 +3,7 @@
 # folders and programs; and offer no file where none is expected.
 # Usage: completion.sh, with KOLK=the kolk command
 set -euo pipefail
-skip() { echo "SKIP: $1."; exit 77; }
+. tests/help/script.sh
 command -v python3 > /dev/null || skip "there is no python3"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -4,20 +4,11 @@
 # on paper. The pictures in docs/img are what the page draws. KOLK is the path of the command.
 # Usage: page.sh BUILD    where axe-core is kept
 set -euo pipefail
-
-skip() {
-  echo "skipped: $*"
-  exit 77
-}
-browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || skip "there is no chromium"
-command -v npm > /dev/null || skip "there is no npm, which fetches axe-core"
-axe=$1/npm/node_modules/axe-core/axe.min.js
-[[ -e $axe ]] || npm install --silent --no-audit --no-fund --no-save --prefix "$1/npm" axe-core@4.10.3 > /dev/null 2>&1 ||
-  skip "axe-core cannot be fetched"
+. tests/help/script.sh
+need_browser "$1"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 script=$(realpath tests/cli/page.js)
-axe=$(realpath "$axe")
 kolk=$(realpath "$KOLK")
 top=$PWD
 cd "$folder"

@@ -5,7 +5,7 @@
 # other effort builds without optimisation and unpacks the packages.
 # Usage: tests/packaging/debian.sh
 set -euo pipefail
-. tests/build/quiet.sh
+. tests/help/script.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

@@ -2,20 +2,11 @@
 # Uses kolk as an outside program would, in one of the ways below. Every path has a space in it.
 # Usage: CC=... CXX=... packaging.sh WAY BUILD
 set -euo pipefail
+. tests/help/script.sh
 build=$2
 work=$(mktemp -d "${TMPDIR:-/tmp}/kolk packaging.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 export CMAKE_BUILD_PARALLEL_LEVEL=2
-
-fail() {
-  echo "$*" >&2
-  exit 1
-}
-
-skip() {
-  echo "skipped: $*"
-  exit 77
-}
 
 program=tests/packaging/hello.c
 copy_project() {

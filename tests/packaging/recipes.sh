@@ -5,7 +5,7 @@
 # place of theirs. None of these package managers is run here.
 # Usage: recipes.sh
 set -euo pipefail
-. tests/build/quiet.sh
+. tests/help/script.sh
 top=$PWD
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

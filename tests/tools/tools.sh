@@ -6,6 +6,7 @@
 # pool and the resource pool, and of their classes for C++.
 # Usage: CC=... tools.sh asan|lsan|msan|tsan|races|memcheck|malloc|probes BUILD
 set -euo pipefail
+. tests/help/script.sh
 tool=$1
 compiler=$CC
 build=$(realpath "$2")
@@ -16,16 +17,6 @@ export LC_ALL=C LD_LIBRARY_PATH=$work:$build
 
 flags=(-std=c11 -g -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -pthread -Iinclude)
 run=() # the command that runs a program under the tool, if one is needed
-
-skip() {
-  echo "skipped: $*"
-  exit 77
-}
-
-fail() {
-  echo "$*" >&2
-  exit 1
-}
 
 machine() { readelf -h "$1" | grep -E 'Class|Machine'; }
 

@@ -3,11 +3,7 @@
 # them, and they must print what they print elsewhere. A pool that is trimmed takes no more memory.
 # Usage: examples.sh
 set -euo pipefail
-
-skip() {
-  echo "skipped: $*"
-  exit 77
-}
+. tests/help/script.sh
 command -v emcc > /dev/null || skip "there is no emscripten"
 command -v node > /dev/null || skip "there is no node"
 export NODE_PATH=${NODE_PATH:+$NODE_PATH:}/usr/share/nodejs # where Debian's emscripten has its modules, for other nodes
