@@ -52,7 +52,7 @@ static inline int count_descriptors(void **state) {
 /* Checks that the test left no descriptor open. */
 static inline int compare_descriptors(void **state) {
     unsigned after = open_descriptors();
-    if (after != descriptors_before) print_error("%u descriptors before, %u after\n", descriptors_before, after);
+    if (after != descriptors_before) print_message("%u descriptors before, %u after\n", descriptors_before, after);
     return abort_on_failure(state) || after != descriptors_before;
 }
 
