@@ -9,6 +9,25 @@
 
 #include <stdint.h>
 
+#if !KOLK_HOSTED || defined(_WIN32) || defined(__EMSCRIPTEN__) /* a mapping stays as it is */
+
+bool kolk_memory_hide_(void *start, size_t size) {
+    (void)start, (void)size;
+    return false;
+}
+
+bool kolk_memory_trim_(void *start, size_t size) {
+    (void)start, (void)size;
+    return false;
+}
+
+void *kolk_memory_resize_(void *start, size_t size, size_t new_size) {
+    (void)start, (void)size, (void)new_size;
+    return NULL;
+}
+
+#endif
+
 #if !KOLK_HOSTED
 
 size_t kolk_memory_page_(void) {
@@ -35,27 +54,12 @@ size_t kolk_memory_discard_(void *start, size_t size, bool counts) {
     return 0;
 }
 
-bool kolk_memory_hide_(void *start, size_t size) {
-    (void)start, (void)size;
-    return false;
-}
-
 void kolk_memory_decommit_(void *start, size_t size) {
     (void)start, (void)size;
 }
 
 void kolk_memory_release_(void *start, size_t size) {
     (void)start, (void)size;
-}
-
-bool kolk_memory_trim_(void *start, size_t size) {
-    (void)start, (void)size;
-    return false;
-}
-
-void *kolk_memory_resize_(void *start, size_t size, size_t new_size) {
-    (void)start, (void)size, (void)new_size;
-    return NULL;
 }
 
 #elif defined(_WIN32)
@@ -108,11 +112,6 @@ size_t kolk_memory_discard_(void *start, size_t size, bool counts) {
     return kolk_memory_commit_((void *)first, end - first) ? bytes : 0;
 }
 
-bool kolk_memory_hide_(void *start, size_t size) {
-    (void)start, (void)size;
-    return false;
-}
-
 void kolk_memory_decommit_(void *start, size_t size) {
     VirtualFree(start, size, MEM_DECOMMIT);
 }
@@ -120,16 +119,6 @@ void kolk_memory_decommit_(void *start, size_t size) {
 void kolk_memory_release_(void *start, size_t size) {
     (void)size;
     VirtualFree(start, 0, MEM_RELEASE);
-}
-
-bool kolk_memory_trim_(void *start, size_t size) {
-    (void)start, (void)size;
-    return false;
-}
-
-void *kolk_memory_resize_(void *start, size_t size, size_t new_size) {
-    (void)start, (void)size, (void)new_size;
-    return NULL;
 }
 
 #elif defined(__EMSCRIPTEN__)
@@ -171,27 +160,12 @@ size_t kolk_memory_discard_(void *start, size_t size, bool counts) {
     return 0;
 }
 
-bool kolk_memory_hide_(void *start, size_t size) {
-    (void)start, (void)size;
-    return false;
-}
-
 void kolk_memory_decommit_(void *start, size_t size) {
     memset(start, 0, size);
 }
 
 void kolk_memory_release_(void *start, size_t size) {
     munmap(start, whole_pages(size));
-}
-
-bool kolk_memory_trim_(void *start, size_t size) {
-    (void)start, (void)size;
-    return false;
-}
-
-void *kolk_memory_resize_(void *start, size_t size, size_t new_size) {
-    (void)start, (void)size, (void)new_size;
-    return NULL;
 }
 
 #else
