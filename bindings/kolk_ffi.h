@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Zlib */
 /* kolk_ffi.h: kolk's headers for other languages: each function, struct and enum, with neither preprocessor (except in
  * lines that begin with #), nor attributes, nor bodies. `make bindings` writes it. The manuals are kolk's own headers,
  * which C and C++ programs include instead. A pool's struct must not move, and kolk_size_of tells its size. */

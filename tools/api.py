@@ -22,6 +22,7 @@ JSON = "bindings/api.json"
 HEADER = "bindings/kolk_ffi.h"
 
 ABOUT = """\
+/* SPDX-License-Identifier: Zlib */
 /* kolk_ffi.h: kolk's headers for other languages: each function, struct and enum, with neither preprocessor (except in
  * lines that begin with #), nor attributes, nor bodies. `make bindings` writes it. The manuals are kolk's own headers,
  * which C and C++ programs include instead. A pool's struct must not move, and kolk_size_of tells its size. */
@@ -82,10 +83,11 @@ class Headers:
             fail("the headers do not compile: " + "; ".join(errors))
         self.inside = {}
         self.functions, self.structs, self.enums, self.constants, self.others = {}, {}, {}, [], []
-        for path in glob.glob(os.path.join(INCLUDE, "kolk", "*.h")):
+        for path in sorted(glob.glob(os.path.join(INCLUDE, "kolk", "*.h"))):
             with open(path, encoding="utf-8") as file:
                 lines = file.read().split("\n")
             self.inside[path] = next((n for n, line in enumerate(lines, 1) if line.startswith("/* ---- Inside")), len(lines))
+            self.take_numbers("\n".join(lines[:self.inside[path]]), os.path.relpath(path, INCLUDE))
         for cursor in unit.cursor.get_children():
             path = cursor.location.file.name if cursor.location.file else ""
             if not path.startswith(INCLUDE):
@@ -93,6 +95,13 @@ class Headers:
             private = cursor.spelling.endswith("_") or cursor.location.line > self.inside[path]
             if not private or cursor.kind in (KIND.STRUCT_DECL, KIND.TYPEDEF_DECL):
                 self.take(cursor, os.path.relpath(path, INCLUDE))
+
+    def take_numbers(self, text, header):
+        """Macros that are numbers, except for settings of the build."""
+        for name, number in re.findall(r"^#define (KOLK_\w+[A-Z]) +(?:UINT32_C\()?(\d\w*|UINT32_MAX)\b", text, re.M):
+            if name not in ("KOLK_ABI", "KOLK_CHECKS", "KOLK_DIAGNOSTICS", "KOLK_HOSTED"):
+                value = int(number.replace("UINT32_MAX", "0xffffffff").removesuffix("u"), 0)
+                self.constants.append({"name": name, "type": "uint32_t", "header": header, "value": str(value)})
 
     def take(self, cursor, header):
         comment = text_of(cursor.raw_comment)

@@ -101,6 +101,8 @@ def bash(verbs, common):
             return "return"
         if value.name == "PROCESS":
             return "list=$(ps -e -o pid=)"
+        if value.name == "PROGRAM":
+            return 'list=$(compgen -c -- "$word")'
         return f'list="{" ".join(value.words)}"'
 
     for before, its in [('*" ', common)] + [(f'"{verb.name} ', verb.options) for verb in verbs]:
@@ -112,7 +114,7 @@ def bash(verbs, common):
     for verb in verbs:
         listed = " ".join(word for option in [*verb.options, *common] for word in option.words)
         options += [f"          {verb.name})", f'            list="{listed}"']
-        if verb.argument and verb.argument.name != "PROGRAM":
+        if verb.argument:
             options += [f"            [[ $word == -* ]] || {what(verb.argument)}"]
         options += ["            ;;"]
     text = BASH.replace("@verbs@", " ".join(verb.name for verb in verbs))
@@ -171,7 +173,7 @@ def zsh(verbs, common):
     for verb in verbs:
         specs = [spec(option) for option in verb.options]
         if verb.argument and verb.argument.name == "PROGRAM":
-            specs += ["'(-)1:program:_command_names -e'", "'*::argument:_normal'"]
+            specs += ["'(-)1:program: _command_names -e'", "'*::argument:_normal'"]  # without the space, -e comes too late
         elif verb.argument:
             specs += [quoted(f"1:{verb.argument.name}:{action(verb.argument)}")]
         lines = ["_arguments -s -S $common", *(f"  {text}" for text in specs), "  && ret=0"]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes a release: kolk.h and kolk.c, which are the whole library in two files, and kolk.hpp for C++; with `all`, also kolk-VERSION.tar.gz,
-which contains all tracked files; kolk-VERSION.spdx.json, the list of what a program gets with kolk (SPDX 2.3); and SHA256SUMS. The same sources give the same bytes on every machine and on every
-date.
+"""Writes a release: kolk.h and kolk.c, which are the whole library in two files, and kolk.hpp for C++; with `all`, also
+kolk-VERSION.tar.gz, which contains all tracked files; kolk-VERSION.spdx.json, the list of what a program gets with kolk
+(SPDX 2.3); and SHA256SUMS. The same sources give the same bytes on every machine and on every date.
 
 If members are named, say pool and slotmap, kolk.h and kolk.c contain only these members and the files that they need.
 
@@ -20,12 +20,19 @@ import re
 import subprocess
 import sys
 import tarfile
+import textwrap
 import uuid
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PUBLIC = "include/kolk"
 TYPED = f"{PUBLIC}/typed.h"
 COPYRIGHT = "Copyright (c) 2026 the kolk authors"
+
+# The first line of each public header, and of the files made here.
+IDENTIFIER = """\
+/* SPDX-License-Identifier: Zlib */
+"""
+
 LONG_AGO = 315532800  # 1980, the first year that every archiver knows
 DIRECTIVE = re.compile(r'\s*#\s*(if|ifdef|ifndef|elif|else|endif|include)\b\s*(.*)')
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
@@ -36,19 +43,9 @@ SECTION = re.compile(r'^/\* ---- [^\n]* \((\w+\.h)\) -+ \*/\n.*?(?=^/\* ---- )',
 # base.inl's functions.
 FIRST = ["src/os/system.h", "src/base/base.c"]
 
-ABOUT = """\
-/* kolk {version}, {what}. Both files are made by `{command}` out of kolk's sources, where each part is the file that the
- * line above it names: read and change it there.{some}
- *
- * SPDX-License-Identifier: Zlib
- *
-{licence}
- */
-"""
+MADE = "`{command}` makes this file of kolk's sources: change it there. The line above each part names the part's file.{some}"
 
-SOME = """
- *
- * Of kolk's members these two files have only: {}. Comments mention the other members too."""
+SOME = " Of kolk's members, kolk.h and kolk.c have only: {}. Comments mention the other members too."
 
 # Included behind a header of the C library, what kolk needs of that is not declared.
 ALONE = """
@@ -57,9 +54,9 @@ ALONE = """
 #endif
 """
 
-KOLK_H = "the header. A program includes it, is compiled together with kolk.c, and needs nothing else: cc -std=c11 game.c kolk.c"
-KOLK_HPP = "the classes for C++. A C++ program includes it in place of kolk.h, which it needs in the same folder"
-KOLK_C = "the library. Compile it as C11 or later together with your program, which includes kolk.h and may be C or C++"
+KOLK_H = "the header. A program includes it and is linked with kolk.c: cc game.c kolk.c -pthread"
+KOLK_HPP = "the classes for C++. A program of C++ includes it in place of kolk.h, which must be in the same folder"
+KOLK_C = "the library. Compile it as C11 or later, and link it with your program, which includes kolk.h and may be C or C++"
 
 # In one file, a name from one part may be a variable in another, and what a header offers may be unused.
 QUIET = """
@@ -135,7 +132,7 @@ class Amalgamation:
         if path in self.others:
             self.parts.append(self.others[path])
             return
-        text = read(path)
+        text = read(path).removeprefix(IDENTIFIER)
         if path == TYPED:
             text = SECTION.sub(lambda section: "" if f"{PUBLIC}/{section[1]}" in self.others else section[0], text)
         guard = GUARD.search(text) if path.endswith((".h", ".inl")) else None
@@ -174,12 +171,14 @@ class Pair:
                 fail(f"{PUBLIC}/kolk.h does not include {name}.")
 
     def about(self, what):
-        licence = "\n".join((" * " + line).rstrip() for line in read("LICENSE").strip().splitlines())
         command, some = "make dist", ""
         if self.members != all_members():
             names = " ".join(self.members)
             command, some = f'make dist MEMBERS="{names}"', SOME.format(names)
-        return ABOUT.format(version=read("VERSION").strip(), what=what, command=command, some=some, licence=licence)
+        texts = f"kolk {read('VERSION').strip()}, {what}.", MADE.format(command=command, some=some)
+        lines = [line for text in texts for line in [*textwrap.wrap(text, 117, break_on_hyphens=False), ""]]
+        comment = "\n".join(f" * {line}".rstrip() for line in lines + read("LICENSE").strip().splitlines())
+        return f"{IDENTIFIER}/*{comment.removeprefix(' *')}\n */\n"
 
     def kolk_h(self):
         return self.about(KOLK_H) + self.header.text().replace("#include <kolk/kolk.h>", '#include "kolk.h"')
@@ -294,7 +293,7 @@ def main():
     pair = Pair(members)
     files = {"kolk.h": pair.kolk_h().encode(), "kolk.c": pair.kolk_c().encode()}
     if pair.members == all_members():
-        files["kolk.hpp"] = (pair.about(KOLK_HPP) + read(f"{PUBLIC}/kolk.hpp").replace("<kolk/kolk.hpp>", '"kolk.hpp"')).encode()
+        files["kolk.hpp"] = (pair.about(KOLK_HPP) + read(f"{PUBLIC}/kolk.hpp").removeprefix(IDENTIFIER).replace("<kolk/kolk.hpp>", '"kolk.hpp"')).encode()
     if sys.argv[1] == "all":
         name = f"kolk-{read('VERSION').strip()}"
         files[f"{name}.tar.gz"] = archive(name)
@@ -302,6 +301,8 @@ def main():
         sums = [f"{hashlib.sha256(data).hexdigest()}  {path}\n" for path, data in files.items()]
         files["SHA256SUMS"] = "".join(sums).encode()
     os.makedirs(folder, exist_ok=True)
+    if "kolk.hpp" not in files and os.path.exists(f"{folder}/kolk.hpp"):  # it needs all members
+        os.remove(f"{folder}/kolk.hpp")
     for path, data in files.items():
         with open(os.path.join(folder, path), "wb") as file:
             file.write(data)

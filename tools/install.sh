@@ -5,15 +5,17 @@
 set -eu
 case $2 in /*) prefix=$2 ;; *) prefix=$PWD/$2 ;; esac
 root=${DESTDIR:-}$prefix
-list=$root/share/doc/kolk/installed # lists the paths of all files, without DESTDIR
+list=$root/share/doc/kolk/installed # lists the files: most by their paths below PREFIX, so that it can be moved
 
 case $1 in
   install)
     tools/preset.sh release
     cmake --install build/release --prefix "$prefix" > build/release/install.log 2>&1 || { cat build/release/install.log >&2; exit 1; }
-    cp build/release/install_manifest.txt "$list"
+    while IFS= read -r path || [ -n "$path" ]; do
+      echo "${path#"$prefix"/}"
+    done < build/release/install_manifest.txt > "$list"
     what="the library"
-    if grep -q '/bin/kolk$' "$list"; then what="$what, the kolk command"; fi
+    if grep -q '^bin/kolk$' "$list"; then what="$what, the kolk command"; fi
     if grep -q '/man3/' "$list"; then what="$what, manual pages"; fi
     if grep -q '/completion' "$list"; then what="$what, completion for shells"; fi
     echo "kolk $(cat VERSION) is below $root: $what; make uninstall takes it away again"
@@ -23,13 +25,12 @@ case $1 in
       echo "kolk: make install has put nothing below $root: there is no $list" >&2
       exit 1
     fi
-    paths=$(cat "$list" && echo && echo "$prefix/share/doc/kolk/installed")
+    paths=$(cat "$list" && echo share/doc/kolk/installed)
     echo "$paths" | while IFS= read -r path; do
-      [ -n "$path" ] || continue
-      rm -f "${DESTDIR:-}$path"
-      folder=${path%/*}
-      while [ "$folder" != "$prefix" ] && { rmdir "${DESTDIR:-}$folder" 2> /dev/null || [ ! -e "${DESTDIR:-}$folder" ]; }; do
-        folder=${folder%/*}
+      case $path in /*) file=${DESTDIR:-}$path ;; *) file=$root/$path ;; esac
+      rm -f "$file"
+      while file=${file%/*} && [ -n "$file" ] && [ "$file" != "$root" ]; do
+        rmdir "$file" 2> /dev/null || [ ! -e "$file" ] || break
       done
     done
     echo "kolk is removed from $root"

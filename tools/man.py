@@ -278,12 +278,12 @@ class Section:
 
 
 class Header:
-    """A header's first comment, as lines, and its sections before its part Inside."""
+    """A header's comment below the line with its licence, as lines, and its sections before its part Inside."""
 
     def __init__(self, path):
         with open(path, encoding="utf-8") as file:
-            first, rest = file.read().split("*/", 1)
-        self.first = comment_lines(first + "*/")
+            _, first, rest = file.read().split("*/", 2)
+        self.first = comment_lines(first.lstrip() + "*/")
         self.sections = [Section("Definitions")]
         self.text, self.at = for_c(rest), 0
         self.item, self.seen = None, set()

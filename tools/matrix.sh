@@ -8,7 +8,7 @@
 # and the threads that are interrupted at random, which ThreadSanitizer watches in the first row.
 #
 # KOLK_TEST_EFFORT=release, for releases: the first row does all work, and other machines run all programs that they can.
-# Otherwise they run one program of each kind.
+# Otherwise they run one program of each kind, and clang's row runs these, the examples, and what the optimiser could break.
 # Usage: tools/matrix.sh
 set -euo pipefail
 mkdir -p build/matrix
@@ -32,7 +32,7 @@ effort=${KOLK_TEST_EFFORT:-full}
 if [[ $effort == release ]]; then
   row gcc "make test in full: -O2, checks on" env KOLK_TEST_EFFORT=release tools/test.sh
 else
-  row gcc "make test in full: -O2, checks on" env KOLK_TEST_EFFORT="$effort" KOLK_TEST_SCHEDULE_STEPS=4000000 tools/test.sh
+  row gcc "make test in full: -O2, checks on" env KOLK_TEST_EFFORT="$effort" KOLK_TEST_SCHEDULE_STEPS=2000000 tools/test.sh
 fi
 export KOLK_TEST_EFFORT=quick KOLK_TEST_SCHEDULE_STEPS=50000
 once='^(model_queue|build_device(_tests)?|misuse|cli_page|cli_completion|web_.*|preload_.*|record_.*|cli_soak|resource_clock_jumps|(test_)?cli_doctor|packaging_.*|bindings_.*|build_gdb)$|_chaos$'
@@ -45,7 +45,21 @@ others='^test_(bits|bytemap|cli|fork|heap|peek|queue|resource|schedule|shared|si
 # tested NAME WHAT PATTERN: runs a row without the tests whose names match
 tested() { row "$1" "$2" env KOLK_TESTS_WITHOUT="$3" tools/preset.sh "$1"; }
 
-tested clang "-O2, from kolk.h and kolk.c, no assertions; headers, freestanding" "$once|$servers"
+# sampled PRESET WHAT PROGRAMS [TESTS]: builds these programs only, and runs them and the tests whose names match
+sampled() { row "$1" "$2" env KOLK_TARGETS="kolk-static $3" tools/preset.sh "$1" -R "^(${3// /|}${4:+|$4})\$"; }
+
+samples="test_all_snapshots test_atomics test_base test_bytemap_model test_bytemap_vectors test_pool_model test_pool_snapshot test_resource_threads"
+samples+=" test_shared_model test_shared_threads test_slotmap_model test_slotmap_snapshot"
+samples+=" example_blocking_queue example_bullets example_gta example_savegame fuzz_snapshot"
+
+# The next row compiles all tests with clang too.
+if [[ $effort == release ]]; then
+  tested clang "-O2, from kolk.h and kolk.c, no assertions; headers, freestanding" "$once|$servers"
+else
+  examples=$(for file in examples/*.c examples/*/; do basename "$file" .c; done | grep -vxE 'cpp|reload|bank|cache_client' | sed 's/^/example_/' | tr '\n' ' ')
+  more="test_debug_quarantine test_heap test_heap_threads test_peek test_pool_hooks test_pool_static test_queue test_queue_threads test_remote test_resource test_slotmap test_stats"
+  sampled clang "-O2, from kolk.h and kolk.c, no assertions: examples, samples" "$samples $more $examples" "build_(headers|freestanding|mistakes|cxx)"
+fi
 # (Tests with forks would hang: AddressSanitizer's allocator may be locked in the child. kolk advise alone takes two
 # minutes there, and its parts have tests of their own.)
 tested asan "clang -O1, AddressSanitizer, UndefinedBehaviorSanitizer" "$once|_limits$|_worn$|_exhaustive$|^test_(pq_faults|debug_sites)$|^cli_(advise|heaptrack)$|^build_[^c]"
@@ -57,14 +71,11 @@ tested checks0 "gcc -O2, KOLK_CHECKS=0, no assertions: what has pools" "$once|$s
 # themselves through a shell. CMakePresets.json names them.
 i686=i686
 tools/runs_i686.sh || i686=i686-emulated
-samples="test_all_snapshots test_atomics test_base test_bytemap_model test_bytemap_vectors test_pool_model test_pool_snapshot test_resource_threads"
-samples+=" test_shared_model test_shared_threads test_slotmap_model test_slotmap_snapshot"
-samples+=" example_blocking_queue example_bullets example_gta example_savegame fuzz_snapshot"
 machine() { # PRESET WHAT
   if [[ $effort == release ]]; then
     row "$1" "gcc -O2, $2: all programs, shortened" tools/preset.sh "$1"
   else
-    row "$1" "gcc -O2, $2: one program of each kind" env KOLK_TARGETS="$samples" tools/preset.sh "$1" -R "^(${samples// /|})\$"
+    sampled "$1" "gcc -O2, $2: one program of each kind" "$samples"
   fi
 }
 if [[ $effort == release && $i686 == i686 ]]; then # the tests of kolk.hpp have heaps, which need 64 bits

@@ -120,8 +120,9 @@ class Writer:
             self.lines.append("}")
         self.lines += ["", "pub type kolk_pool_kept_desc = kolk_pool_desc;"]
         for constant in self.api["constants"]:
-            value = constant["value"].replace("INT64_MAX", "i64::MAX")
-            self.constant(constant["name"], constant["type"], f"{constant['type']} {{ ns: {value} }}")
+            kind, value = constant["type"], constant["value"].replace("INT64_MAX", "i64::MAX")
+            is_deadline = kind == "kolk_deadline"
+            self.constant(constant["name"], NUMBERS.get(kind, kind), f"{kind} {{ ns: {value} }}" if is_deadline else value)
 
     def functions(self):
         self.lines += ["", 'extern "C" {']

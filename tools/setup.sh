@@ -68,6 +68,7 @@ need_test() {
   need heaptrack command -v heaptrack
   need mandoc command -v mandoc
   need groff-base command -v groff
+  need man-db command -v lexgrog
   need_abi
 }
 

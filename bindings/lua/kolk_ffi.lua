@@ -59,14 +59,15 @@ function methods:count()
   return self.C.kolk_pool_count(self.struct)
 end
 
--- for object in pool:each() do ... end: any object may be freed meanwhile.
+-- for object in pool:each() do ... end: any object may be freed meanwhile. The second result is for the loop to keep, so
+-- that the collector does not end a pool that nobody else has.
 function methods:each()
   local C, pointer, cursor = self.C, self.pointer, ffi.new("kolk_cursor[1]")
   cursor[0] = C.kolk_pool_each(self.struct)
   return function()
     local object = C.kolk_cursor_next(cursor)
     if object ~= nil then return ffi.cast(pointer, object) end
-  end
+  end, self
 end
 
 -- for run, n in pool:runs() do for i = 0, n - 1 do ... run[i] ... end end: the fastest loop over many objects.
@@ -76,7 +77,7 @@ function methods:runs()
   return function()
     local run = C.kolk_cursor_next_run(cursor, length)
     if run ~= nil then return ffi.cast(pointer, run), length[0] end
-  end
+  end, self
 end
 
 function methods:clear()
@@ -92,9 +93,7 @@ end
 
 -- Ends the pool. The collector does the same for a pool that nobody has any more: so keep it as long as its objects.
 function methods:close()
-  ffi.gc(self.struct, nil)
-  self.C.kolk_pool_clear(self.struct)
-  self.C.kolk_pool_deinit(self.struct)
+  self.finish(ffi.gc(self.struct, nil))
 end
 
 local function read(path)
@@ -107,22 +106,34 @@ end
 
 local loaded = {} -- libraries, which must not be unloaded before the last pool has ended
 
--- Loads kolk: `header` is the path of kolk_ffi.h, and `library` what ffi.load takes.
+-- Loads kolk: `header` is the path of kolk_ffi.h, and `library` what ffi.load takes. Both must be of the same version.
 return function(options)
   if #loaded == 0 then ffi.cdef(read(options.header)) end
   local C = ffi.load(options.library or "kolk")
   loaded[#loaded + 1] = C
+  for _, name in ipairs{"kolk_pool", "kolk_pool_desc", "kolk_cursor", "kolk_stats"} do
+    if C.kolk_size_of(name) ~= ffi.sizeof(name) then error("kolk_ffi.h and libkolk are of different versions", 2) end
+  end
+
+  local function finish(struct) -- objects that are alive at the end are no leak
+    C.kolk_pool_clear(struct)
+    C.kolk_pool_deinit(struct)
+  end
 
   -- A pool of objects of a type of C. The options are the members of kolk_pool_desc.
   local function pool(type_name, desc)
     local type = ffi.typeof(type_name)
+    for member in pairs(desc) do -- ffi.new would ignore it
+      if not ffi.offsetof("kolk_pool_desc", member) then error("kolk_pool_desc has no member " .. member, 2) end
+    end
     local struct, resolved = ffi.new("kolk_pool"), ffi.new("kolk_pool_desc", desc)
     resolved.object_size, resolved.object_align = ffi.sizeof(type), ffi.alignof(type)
     if resolved.generations == C.KOLK_GENERATIONS_NONE then error("a pool without handles: use kolk.C", 2) end
+    if resolved.overflow ~= nil then error("a pool with an overflow pool: use kolk.C", 2) end
     local status = C.kolk_pool_init(struct, resolved)
-    if status ~= C.KOLK_OK then error(ffi.string(C.kolk_status_text(status)), 2) end
-    ffi.gc(struct, C.kolk_pool_deinit)
-    return setmetatable({C = C, struct = struct, pointer = ffi.typeof("$ *", type)}, metatable)
+    if status ~= C.KOLK_OK then error((desc.name and desc.name .. ": " or "") .. ffi.string(C.kolk_status_text(status)), 2) end
+    ffi.gc(struct, finish)
+    return setmetatable({C = C, struct = struct, pointer = ffi.typeof("$ *", type), finish = finish}, metatable)
   end
 
   return {C = C, pool = pool}

@@ -109,12 +109,15 @@ static void push_field(lua_State *L, const struct field *field, const unsigned c
         lua_pushinteger(L, integer_of(field, object));
 }
 
+/* Pushes a value in words: a number itself, otherwise its type. */
+static const char *push_words(lua_State *L, int index) {
+    if (lua_type(L, index) == LUA_TNUMBER) return luaL_tolstring(L, index, NULL);
+    return lua_pushstring(L, luaL_typename(L, index));
+}
+
 /* Pushes why a value does not suit a field, and returns false. */
 static bool refuse(lua_State *L, const struct field *field, const char *expected, int index) {
-    if (lua_type(L, index) == LUA_TNUMBER)
-        lua_pushfstring(L, "the field %s is %s, and %f is not", field->name, expected, lua_tonumber(L, index));
-    else
-        lua_pushfstring(L, "the field %s is %s, not a %s", field->name, expected, luaL_typename(L, index));
+    lua_pushfstring(L, "the field %s is %s (got %s)", field->name, expected, push_words(L, index));
     return false;
 }
 
@@ -184,22 +187,23 @@ struct kind {
     const char *metatable, *noun;
     const char *add, *remove; /* the names of these methods */
     void *(*find)(void *members, lua_Integer handle);
-    void *(*create)(void *members, lua_Integer *handle);
+    void *(*create)(void *members, lua_Integer *handle); /* all bytes are 0, unless the pool keeps contents */
     void (*destroy)(void *members, void *object, lua_Integer handle);
     void (*begin)(void *members, union cursor *cursor);
     bool (*next)(void *members, union cursor *cursor, void **object, lua_Integer *handle);
     void (*clear)(void *members);
     void (*stats)(const void *members, kolk_stats *out);
+    size_t (*snapshot_size)(const void *members);
+    size_t (*snapshot)(const void *members, void *block, size_t size);
+    kolk_status (*restore)(void *members, const void *block, size_t size);
     void (*end)(void *members);
-    const luaL_Reg *more; /* methods that only this kind has */
+    const luaL_Reg *more; /* methods that only some kinds have */
 };
 
 struct container {
     const struct kind *kind;
-    void *members; /* NULL: closed or forgotten */
-    size_t object_size;
+    void *members;            /* NULL: closed or forgotten */
     const struct field *cost; /* the field by which on_full = "cheapest" chooses */
-    bool keeps;               /* objects keep their contents from one life to the next */
     bool read_only;           /* a byte map that the program has attached so */
     bool in_on_full;          /* the script's function on_full is running */
     union {
@@ -307,7 +311,7 @@ static const struct field *field_at(lua_State *L, const struct container *it, in
         const char *name = lua_tostring(L, index);
         if ((field = find_field(it, name)) == NULL) lua_pushfstring(L, "there is no field %s", name);
     } else {
-        lua_pushfstring(L, "the name of a field was expected, not a %s", luaL_typename(L, index));
+        lua_pushfstring(L, "the name of a field was expected (got %s)", luaL_typename(L, index));
     }
     return field;
 }
@@ -358,7 +362,6 @@ static int add(lua_State *L) {
     }
     lua_settop(L, top);
     if (!object) return lua_pushnil(L), 1;
-    if (!it->keeps) memset(object, 0, it->object_size);
     if (!store_arguments(L, it, object, 2)) {
         bool is_there = it->members && it->kind->find(it->members, handle) == object; /* finalisers may have run */
         if (is_there) it->kind->destroy(it->members, object, handle);
@@ -437,10 +440,10 @@ static int walk_on(lua_State *L) {
     struct walk *walk = lua_touserdata(L, lua_upvalueindex(1));
     const struct container *it = walk->container;
     if (!it->members) return luaL_error(L, "%s was closed during a walk", push_name(L, lua_upvalueindex(2)));
+    luaL_checkstack(L, walk->n + 1, "too many fields"); /* before the step, which would be lost if this fails */
     void *object;
     lua_Integer handle;
     if (!it->kind->next(it->members, &walk->cursor, &object, &handle)) return lua_pushnil(L), 1;
-    luaL_checkstack(L, walk->n + 1, "too many fields");
     lua_pushinteger(L, handle);
     for (int i = 0; i < walk->n; i++) push_field(L, walk->fields[i], object);
     return 1 + walk->n;
@@ -524,6 +527,47 @@ static int to_string(lua_State *L) {
     read_stats(it, &stats);
     lua_pushfstring(L, "%s %s: %d of %d", it->kind->noun, name, (int)stats.count, (int)stats.max_capacity);
     return 1;
+}
+
+static int push_status(lua_State *L, kolk_status status) {
+    if (status == KOLK_OK) return lua_pushboolean(L, true), 1;
+    luaL_pushfail(L);
+    lua_pushstring(L, kolk_status_text(status));
+    return 2;
+}
+
+/* Argument 1: a container that is the script's own. A program's objects may have members that a script must neither see
+ * nor forge. */
+static const struct container *own_container(lua_State *L) {
+    const struct container *it = open_container(L);
+    if (it->members != &it->own) {
+        lua_pushstring(L, "only the program may save and restore its own objects");
+        raise(L, 1);
+    }
+    return it;
+}
+
+/* it:snapshot(): a string; nil and a sentence if none can be made. A finaliser may change the container, or close it,
+ * while Lua makes room for the block. */
+static int push_snapshot(lua_State *L) {
+    const struct container *it = own_container(L);
+    size_t size, written = 0;
+    while (written == 0) {
+        if ((size = it->kind->snapshot_size(it->members)) == 0) return push_status(L, KOLK_NO_SNAPSHOT);
+        void *block = lua_newuserdatauv(L, size, 0);
+        check_open(L, it);
+        written = it->kind->snapshot(it->members, block, size);
+        if (written) lua_pushlstring(L, block, written);
+    }
+    return 1;
+}
+
+/* it:restore(string): true; or nil and a sentence. */
+static int restore(lua_State *L) {
+    size_t size;
+    const char *block = luaL_checklstring(L, 2, &size); /* before the container is looked at: this may run finalisers */
+    const struct container *it = own_container(L);
+    return push_status(L, it->kind->restore(it->members, block, size));
 }
 
 /* Ends a container of the script, and the script's access to one of the program. A second close does nothing. */
@@ -616,6 +660,38 @@ static const luaL_Reg object_metamethods[] = {{"__index", get_member},
                                               {"__tostring", object_to_string},
                                               {NULL, NULL}};
 
+/* ---- Kinds ------------------------------------------------------------------------------------------------------- */
+
+/* Functions of kolk for `void *members`. */
+#define WITHOUT_TYPE(noun)                                                                                             \
+    static void clear_##noun(void *members) {                                                                          \
+        kolk_##noun##_clear(members);                                                                                  \
+    }                                                                                                                  \
+    static void stats_##noun(const void *members, kolk_stats *out) {                                                   \
+        kolk_##noun##_stats(members, out);                                                                             \
+    }
+
+/* Those of pools and slot maps. Objects that are alive at the end of a script's container are no leak. */
+#define WITHOUT_TYPE_WITH_SNAPSHOTS(noun)                                                                              \
+    WITHOUT_TYPE(noun)                                                                                                 \
+    static size_t size_##noun(const void *members) {                                                                   \
+        return kolk_##noun##_snapshot_size(members);                                                                   \
+    }                                                                                                                  \
+    static size_t snapshot_##noun(const void *members, void *block, size_t size) {                                     \
+        return kolk_##noun##_snapshot(members, block, size);                                                           \
+    }                                                                                                                  \
+    static kolk_status restore_##noun(void *members, const void *block, size_t size) {                                 \
+        return kolk_##noun##_restore(members, block, size);                                                            \
+    }                                                                                                                  \
+    static void end_##noun(void *members) {                                                                            \
+        kolk_##noun##_clear(members);                                                                                  \
+        kolk_##noun##_deinit(members);                                                                                 \
+    }
+
+WITHOUT_TYPE_WITH_SNAPSHOTS(pool)
+WITHOUT_TYPE_WITH_SNAPSHOTS(slotmap)
+WITHOUT_TYPE(bytemap)
+
 /* ---- Pools ------------------------------------------------------------------------------------------------------- */
 
 /* A handle's lower half is the index, XORed with the pool's tag (base.h). */
@@ -629,7 +705,11 @@ static void *find_in_pool(void *members, lua_Integer handle) {
 
 static void *create_in_pool(void *members, lua_Integer *handle) {
     void *object = kolk_pool_alloc(members);
-    if (object) *handle = (lua_Integer)kolk_pool_handle_of(members, object).bits;
+    if (!object) return NULL;
+    *handle = (lua_Integer)kolk_pool_handle_of(members, object).bits;
+    const kolk_pool *holder = members; /* or one of its overflow pools, which decides for itself what it keeps */
+    while (kolk_pool_at(holder, (uint32_t)*handle ^ holder->tag) != object) holder = holder->desc.overflow;
+    if (!holder->desc.keep && !holder->desc.setup) memset(object, 0, holder->desc.object_size);
     return object;
 }
 
@@ -648,78 +728,26 @@ static bool next_in_pool(void *members, union cursor *cursor, void **object, lua
     return true;
 }
 
-static void clear_pool(void *members) {
-    kolk_pool_clear(members);
-}
+static const luaL_Reg pool_methods[] = {{"snapshot", push_snapshot}, {"restore", restore}, {NULL, NULL}};
 
-static void stats_of_pool(const void *members, kolk_stats *out) {
-    kolk_pool_stats(members, out);
-}
-
-/* Objects that are alive at the end of a script's pool are no leak. */
-static void end_pool(void *members) {
-    kolk_pool_clear(members);
-    kolk_pool_deinit(members);
-}
-
-static int push_status(lua_State *L, kolk_status status) {
-    if (status == KOLK_OK) return lua_pushboolean(L, true), 1;
-    luaL_pushfail(L);
-    lua_pushstring(L, kolk_status_text(status));
-    return 2;
-}
-
-/* Argument 1: a container that is the script's own. A program's objects may have members that a script must neither see
- * nor forge. */
-static const struct container *own_container(lua_State *L) {
-    const struct container *it = open_container(L);
-    if (it->members != &it->own) {
-        lua_pushstring(L, "only the program may save and restore its own objects");
-        raise(L, 1);
-    }
-    return it;
-}
-
-/* it:snapshot(): a string; nil and a sentence if none can be made. A finaliser may change the container, or close it,
- * while Lua makes room for the block. */
-static int push_snapshot(lua_State *L, size_t (*size_of)(const void *members),
-                         size_t (*write)(const void *members, void *block, size_t size)) {
-    const struct container *it = own_container(L);
-    size_t size, written = 0;
-    while (written == 0) {
-        if ((size = size_of(it->members)) == 0) return push_status(L, KOLK_NO_SNAPSHOT);
-        void *block = lua_newuserdatauv(L, size, 0);
-        check_open(L, it);
-        written = write(it->members, block, size);
-        if (written) lua_pushlstring(L, block, written);
-    }
-    return 1;
-}
-
-static size_t size_of_pool(const void *members) {
-    return kolk_pool_snapshot_size(members);
-}
-
-static size_t write_pool(const void *members, void *block, size_t size) {
-    return kolk_pool_snapshot(members, block, size);
-}
-
-static int snapshot_pool(lua_State *L) {
-    return push_snapshot(L, size_of_pool, write_pool);
-}
-
-/* it:restore(string): true; or nil and a sentence. */
-static int restore_pool(lua_State *L) {
-    size_t size;
-    const char *block = luaL_checklstring(L, 2, &size); /* before the container is looked at: this may run finalisers */
-    return push_status(L, kolk_pool_restore(own_container(L)->members, block, size));
-}
-
-static const luaL_Reg pool_methods[] = {{"snapshot", snapshot_pool}, {"restore", restore_pool}, {NULL, NULL}};
-
-static const struct kind pool_kind = {POOL,           "pool",          "alloc",       "free",       find_in_pool,
-                                      create_in_pool, destroy_in_pool, begin_in_pool, next_in_pool, clear_pool,
-                                      stats_of_pool,  end_pool,        pool_methods};
+static const struct kind pool_kind = {
+    .metatable = POOL,
+    .noun = "pool",
+    .add = "alloc",
+    .remove = "free",
+    .find = find_in_pool,
+    .create = create_in_pool,
+    .destroy = destroy_in_pool,
+    .begin = begin_in_pool,
+    .next = next_in_pool,
+    .clear = clear_pool,
+    .stats = stats_pool,
+    .snapshot_size = size_pool,
+    .snapshot = snapshot_pool,
+    .restore = restore_pool,
+    .end = end_pool,
+    .more = pool_methods,
+};
 
 /* ---- Slot maps --------------------------------------------------------------------------------------------------- */
 
@@ -734,8 +762,9 @@ static void *find_in_map(void *members, lua_Integer handle) {
 static void *create_in_map(void *members, lua_Integer *handle) {
     kolk_handle made;
     void *object = kolk_slotmap_add(members, &made);
+    if (!object) return NULL;
     *handle = (lua_Integer)made.bits;
-    return object;
+    return memset(object, 0, ((const kolk_slotmap *)members)->object_size);
 }
 
 static void destroy_in_map(void *members, void *object, lua_Integer handle) {
@@ -751,37 +780,6 @@ static bool next_in_map(void *members, union cursor *cursor, void **object, lua_
     if ((*object = kolk_slotmap_cursor_next(&cursor->map)) == NULL) return false;
     *handle = (lua_Integer)kolk_slotmap_handle_of(members, *object).bits;
     return true;
-}
-
-static void clear_map(void *members) {
-    kolk_slotmap_clear(members);
-}
-
-static void stats_of_map(const void *members, kolk_stats *out) {
-    kolk_slotmap_stats(members, out);
-}
-
-static void end_map(void *members) {
-    kolk_slotmap_clear(members);
-    kolk_slotmap_deinit(members);
-}
-
-static size_t size_of_map(const void *members) {
-    return kolk_slotmap_snapshot_size(members);
-}
-
-static size_t write_map(const void *members, void *block, size_t size) {
-    return kolk_slotmap_snapshot(members, block, size);
-}
-
-static int snapshot_map(lua_State *L) {
-    return push_snapshot(L, size_of_map, write_map);
-}
-
-static int restore_map(lua_State *L) {
-    size_t size;
-    const char *block = luaL_checklstring(L, 2, &size); /* before the container is looked at: this may run finalisers */
-    return push_status(L, kolk_slotmap_restore(own_container(L)->members, block, size));
 }
 
 static int compare_by_field(const void *a, const void *b, void *context) {
@@ -804,11 +802,26 @@ static int sort_map(lua_State *L) {
 }
 
 static const luaL_Reg map_methods[] = {
-    {"snapshot", snapshot_map}, {"restore", restore_map}, {"sort", sort_map}, {NULL, NULL}};
+    {"snapshot", push_snapshot}, {"restore", restore}, {"sort", sort_map}, {NULL, NULL}};
 
-static const struct kind slotmap_kind = {SLOTMAP,       "slot map",     "add",        "remove",    find_in_map,
-                                         create_in_map, destroy_in_map, begin_in_map, next_in_map, clear_map,
-                                         stats_of_map,  end_map,        map_methods};
+static const struct kind slotmap_kind = {
+    .metatable = SLOTMAP,
+    .noun = "slot map",
+    .add = "add",
+    .remove = "remove",
+    .find = find_in_map,
+    .create = create_in_map,
+    .destroy = destroy_in_map,
+    .begin = begin_in_map,
+    .next = next_in_map,
+    .clear = clear_slotmap,
+    .stats = stats_slotmap,
+    .snapshot_size = size_slotmap,
+    .snapshot = snapshot_slotmap,
+    .restore = restore_slotmap,
+    .end = end_slotmap,
+    .more = map_methods,
+};
 
 /* ---- Byte maps --------------------------------------------------------------------------------------------------- */
 
@@ -819,8 +832,9 @@ static void *find_in_bytemap(void *members, lua_Integer handle) {
 
 static void *create_in_bytemap(void *members, lua_Integer *handle) {
     void *object = kolk_bytemap_new(members);
-    if (object) *handle = kolk_bytemap_get_index(members, object);
-    return object;
+    if (!object) return NULL;
+    *handle = kolk_bytemap_get_index(members, object);
+    return memset(object, 0, ((const kolk_bytemap *)members)->object_size);
 }
 
 static void destroy_in_bytemap(void *members, void *object, lua_Integer handle) {
@@ -842,33 +856,27 @@ static bool next_in_bytemap(void *members, union cursor *cursor, void **object, 
     return true;
 }
 
-static void clear_bytemap(void *members) {
-    kolk_bytemap_clear(members);
-}
-
-static void stats_of_bytemap(const void *members, kolk_stats *out) {
-    kolk_bytemap_stats(members, out);
-}
-
 static void end_bytemap(void *members) {
     kolk_bytemap_flush(members);
 }
 
 static const luaL_Reg bytemap_methods[] = {{NULL, NULL}};
 
-static const struct kind bytemap_kind = {BYTEMAP,
-                                         "byte map",
-                                         "new",
-                                         "delete",
-                                         find_in_bytemap,
-                                         create_in_bytemap,
-                                         destroy_in_bytemap,
-                                         begin_in_bytemap,
-                                         next_in_bytemap,
-                                         clear_bytemap,
-                                         stats_of_bytemap,
-                                         end_bytemap,
-                                         bytemap_methods};
+static const struct kind bytemap_kind = {
+    .metatable = BYTEMAP,
+    .noun = "byte map",
+    .add = "new",
+    .remove = "delete",
+    .find = find_in_bytemap,
+    .create = create_in_bytemap,
+    .destroy = destroy_in_bytemap,
+    .begin = begin_in_bytemap,
+    .next = next_in_bytemap,
+    .clear = clear_bytemap,
+    .stats = stats_bytemap,
+    .end = end_bytemap,
+    .more = bytemap_methods,
+};
 
 /* ---- Making them ------------------------------------------------------------------------------------------------- */
 
@@ -923,8 +931,9 @@ static size_t word_length(const char *at) {
 /* The type of this name, with or without its _t. */
 static const struct type *find_type(const char *name, size_t length) {
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (strncmp(types[i].name, name, length) != 0) continue;
         const char *rest = types[i].name + length;
-        if (strncmp(types[i].name, name, length) == 0 && (!*rest || strcmp(rest, "_t") == 0)) return &types[i];
+        if (!*rest || strcmp(rest, "_t") == 0) return &types[i];
     }
     return NULL;
 }
@@ -993,7 +1002,7 @@ static int push_option(lua_State *L, const char *name) {
 
 static const char *text_option(lua_State *L, const struct kind *kind, const char *name) {
     if (push_option(L, name) != LUA_TSTRING)
-        luaL_error(L, "%s: the option %s must be a string, not a %s", kind->metatable, name, luaL_typename(L, -1));
+        luaL_error(L, "%s: the option %s must be a string (got %s)", kind->metatable, name, luaL_typename(L, -1));
     return lua_tostring(L, -1); /* which stays on the stack */
 }
 
@@ -1001,18 +1010,22 @@ static uint32_t number_option(lua_State *L, const struct kind *kind, const char 
     int is_integer = 1;
     lua_Integer value = push_option(L, name) == LUA_TNIL ? 0 : lua_tointegerx(L, -1, &is_integer);
     if (!is_integer || value < 0 || value > UINT32_MAX)
-        luaL_error(L, "%s: the option %s must be an integer from 0 to %I", kind->metatable, name,
-                   (LUAI_UACINT)UINT32_MAX);
+        luaL_error(L, "%s: the option %s must be an integer from 0 to %I (got %s)", kind->metatable, name,
+                   (LUAI_UACINT)UINT32_MAX, push_words(L, -1));
     lua_pop(L, 1);
     return (uint32_t)value;
 }
 
-/* The number of the word that the option is, or 0 if there is no option. */
-static int word_option(lua_State *L, const struct kind *kind, const char *name, const char *const *words) {
+/* The number of the word that the option is, or 0 if there is no option. `expected` lists the words. */
+static int word_option(lua_State *L, const struct kind *kind, const char *name, const char *const *words,
+                       const char *expected) {
     int word = 0;
     if (push_option(L, name) != LUA_TNIL) {
         while (words[word] && (lua_type(L, -1) != LUA_TSTRING || strcmp(words[word], lua_tostring(L, -1)) != 0)) word++;
-        if (!words[word]) luaL_error(L, "%s: the option %s has no such value", kind->metatable, name);
+        if (!words[word]) {
+            const char *got = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : push_words(L, -1);
+            luaL_error(L, "%s: the option %s must be %s (got %s)", kind->metatable, name, expected, got);
+        }
     }
     lua_pop(L, 1);
     return word;
@@ -1021,6 +1034,8 @@ static int word_option(lua_State *L, const struct kind *kind, const char *name, 
 /* Argument 1 must be a table with known options only. Pushes a closed container with the fields that it declares. */
 static struct container *push_own(lua_State *L, const struct kind *kind, const char *const *known, size_t *size,
                                   size_t *align) {
+    /* What a finaliser makes at the end of the state gets no finaliser. Before Lua 5.4.4, this test is always false. */
+    if (lua_gc(L, LUA_GCCOUNT) < 0) luaL_error(L, "%s: a finaliser cannot make one", kind->metatable);
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 1);
     for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
@@ -1031,7 +1046,7 @@ static struct container *push_own(lua_State *L, const struct kind *kind, const c
     }
     const char *name = text_option(L, kind, "name"), *text = text_option(L, kind, "fields");
     struct container *it = push_container(L, kind, name, text, size, align);
-    it->object_size = *size = round_up(*size, *align);
+    *size = round_up(*size, *align);
     return it;
 }
 
@@ -1079,7 +1094,7 @@ static int new_pool(lua_State *L) {
     desc.capacity = number_option(L, it->kind, "capacity");
     desc.max_capacity = number_option(L, it->kind, "max_capacity");
     desc.tag = number_option(L, it->kind, "tag");
-    desc.reuse = (kolk_reuse)word_option(L, it->kind, "reuse", orders);
+    desc.reuse = (kolk_reuse)word_option(L, it->kind, "reuse", orders, "lifo, fifo or lowest");
     desc.budget = budget_of(L);
     desc.context = it;
     if (push_option(L, "cost") != LUA_TNIL) {
@@ -1091,7 +1106,9 @@ static int new_pool(lua_State *L) {
         lua_setiuservalue(L, -2, ON_FULL);
     } else {
         lua_pop(L, 1);
-        int eviction = word_option(L, it->kind, "on_full", evictions);
+        int eviction = word_option(L, it->kind, "on_full", evictions, "oldest, cheapest or a function");
+        if (eviction == 2 && !it->cost)
+            luaL_error(L, "%s: on_full = \"cheapest\" needs the option cost", it->kind->metatable);
         desc.ages = eviction == 1;
         desc.on_full = eviction == 0 ? NULL : eviction == 1 ? kolk_pool_evict_oldest : kolk_pool_evict_cheapest;
     }
@@ -1164,7 +1181,6 @@ static struct container *push_program(lua_State *L, const struct kind *kind, voi
             luaL_error(L, "%s: the fields take %d bytes, an object has %d", name, (int)end, (int)object_size);
         lua_pushvalue(L, -1);
         lua_rawsetp(L, programs, members);
-        it->object_size = object_size;
         it->members = members;
     }
     lua_remove(L, programs);
@@ -1172,9 +1188,11 @@ static struct container *push_program(lua_State *L, const struct kind *kind, voi
 }
 
 void kolk_lua_push_pool(lua_State *L, kolk_pool *pool, const char *fields) {
-    if (!pool->generations) luaL_error(L, "%s", kolk_status_text(KOLK_NO_HANDLES));
-    struct container *it = push_program(L, &pool_kind, pool, pool->desc.name, fields, pool->desc.object_size);
-    it->keeps = pool->desc.keep || pool->desc.setup;
+    const kolk_pool *each = pool;
+    do {
+        if (each->desc.generations == KOLK_GENERATIONS_NONE) luaL_error(L, "%s", kolk_status_text(KOLK_NO_HANDLES));
+    } while ((each = each->desc.overflow) != NULL);
+    push_program(L, &pool_kind, pool, pool->desc.name, fields, pool->desc.object_size);
 }
 
 void kolk_lua_push_slotmap(lua_State *L, kolk_slotmap *map, const char *fields) {

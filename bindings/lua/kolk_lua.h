@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Zlib */
 /* kolk_lua.h: kolk's pools, slot maps and byte maps for scripts of Lua 5.4, and for the C programs that run them.
  *
  *     lua_State *lua = luaL_newstate();
@@ -38,7 +39,7 @@ LUAMOD_API int luaopen_kolk(lua_State *L);
  * C does: "float x, dx; int32_t hp". Members after these are the program's own. Scripts can do with it all that they
  * can do with pools of their own, but close() only ends their access. For the same pool, the same userdata is pushed
  * until it is forgotten. Raises an error of Lua if `fields` is not understood or longer than the pool's objects, or if
- * the pool has no handles (KOLK_GENERATIONS_NONE). */
+ * the pool or one of its overflow pools has no handles (KOLK_GENERATIONS_NONE). */
 void kolk_lua_push_pool(lua_State *L, kolk_pool *pool, const char *fields);
 void kolk_lua_push_slotmap(lua_State *L, kolk_slotmap *map, const char *fields);
 void kolk_lua_push_bytemap(lua_State *L, kolk_bytemap *pool, const char *fields);

@@ -87,7 +87,7 @@ const cli_verb cli_demo = {
     .name = "demo",
     .arguments = "[DIRECTORY]",
     .most_arguments = 1,
-    .summary = "a tour: fragmentation, bits, holes, bytes, threads, trays, 100,000 sparkles",
+    .summary = "a tour: fragmentation, bits, holes, bytes, threads, trays, sparkles",
     .details = "On a terminal the sparkles are shown at once, with the pool's slots under them.\n"
                "Elsewhere, with --png or with a DIRECTORY, pictures are written there (or here):\n"
                "kolk-demo-sparkles.png, when most are alive; kolk-demo-slots.png, the slots of\n"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Zlib */
 /* kolk/base.h: what all pools share: statuses, handles, deadlines, statistics and the failure handler.
  *
  * Every kolk header includes this one. A call that does not succeed has one of three reasons, each reported in its own

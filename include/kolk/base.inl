@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Zlib */
 /* kolk/base.inl: the bodies of base.h's functions for handles, and functions that the fast paths of several headers
  * share. */
 #ifndef KOLK_BASE_INL

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Zlib */
 /* kolk/budget.h: budgets, and one call that gives memory back.
  *
  *     static kolk_budget level = {.limit = 64 << 20, .mark = 48 << 20, .on_mark = wake_cleaner};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Zlib */
 /* kolk/bytemap.h: the object pool of the GTA trilogy (III, Vice City, San Andreas), bit for bit: the same handles, in
  * the same slots, in the same order, with the names of the modding documentation. It uses its own memory or yours, or
  * is attached to the arrays of a game.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Zlib */
 /* kolk/bytemap.inl: the fast paths of bytemap.h. With -DKOLK_EXTERN they are left out, and calls go to the library,
  * where each function is emitted once.
  *

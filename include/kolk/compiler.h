@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Zlib */
 /* kolk/compiler.h: the same names for what gcc and clang on one side, and Microsoft's compiler on the other, express in
  * different ways. base.h includes it, so programs need not. A clang that imitates Microsoft's compiler (clang-cl)
  * counts as clang. Atomic operations and counts of bits that only the library needs are in src/base/atomics.h and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Zlib */
 /* kolk/heap.h: blocks of any size, from pools of a few sizes: big trays for luggage, little trays for pocket stuff. One
  * deinit frees a whole heap, and all heaps inside it.
  *

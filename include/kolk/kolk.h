@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Zlib */
 /* kolk/kolk.h: all headers of the library. */
 #ifndef KOLK_H
 #define KOLK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Zlib */
 /* kolk/kolk.hpp: the pools of kolk for C++ objects, in C++17 and C++20. Needs nothing but the C library and kolk.h.
  *
  *     #include <kolk/kolk.hpp>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Zlib */
 /* kolk/pool.h: a pool of objects of one size, which never move and whose memory is reused.
  *
  *     #include <kolk/kolk.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Zlib */
 /* kolk/pool.inl: the fast paths of pool.h. With -DKOLK_EXTERN they are left out, and calls go to the library, where
  * each function is emitted once. This is for other languages, and for gcc's -fanalyzer.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Zlib */
 /* kolk/queue.h: a bounded blocking queue, first in, first out. Any number of threads push, and any number pop. A push
  * into a full queue waits for room, and a pop from an empty queue waits for an item, both until your deadline.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Zlib */
 /* kolk/resource.h: a pool of things that are expensive to make and long-lived: connections, decoders, thread contexts.
  * The pool creates them with your functions, lends each to one borrower at a time, and replaces dead ones.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Zlib */
 /* kolk/shared.h: a pool of objects that never move, for many threads. Each thread uses the pool through its own
  * kolk_shared_local. An object may be freed by a different thread from the one that allocated it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Zlib */
 /* kolk/slotmap.h: objects of one type, packed at the front of an array; they move, and their handles follow.
  *
  *     #include <kolk/kolk.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Zlib */
 /* kolk/slotmap.inl: the fast paths of slotmap.h. With -DKOLK_EXTERN they are left out, and calls go to the library,
  * where each function is emitted once.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Zlib */
 /* kolk/typed.h: typed pools. The compiler then reports an object, a pool or a handle of the wrong type. Each kind of
  * pool has a section below. The first example is for pools.
  *

@@ -21,6 +21,10 @@
 #endif
 #endif
 
+#ifdef HAS_BACKTRACE
+#include <dlfcn.h>
+#endif
+
 #define WALK_FEW  12 /* as many of kolk's own calls as usually lie between here and the site */
 #define WALK_MANY 64 /* the most calls that are ever walked */
 
@@ -35,6 +39,18 @@ static int backtrace_once(void **calls, int most) {
     int count = backtrace(calls, most);
     walks = false;
     return count;
+}
+
+/* Is this code of the program or of a library? A compiler that runs in the program, such as LuaJIT's, may describe its
+ * code to the unwinder wrongly, which then aborts. */
+static bool is_in_file(const void *code) {
+#ifdef DLFO_STRUCT_HAS_EH_DBASE /* glibc 2.35 */
+    struct dl_find_object found;
+    return _dl_find_object((void *)(uintptr_t)code, &found) == 0;
+#else
+    (void)code;
+    return true;
+#endif
 }
 
 /* Looks for the site among the innermost `walked` calls. Returns the number of calls. *at becomes the site's index, or
@@ -53,8 +69,8 @@ void kolk_stack_walk_(const void *site, const void **frames, size_t most) {
     size_t length = 0;
 #ifdef HAS_BACKTRACE
     void *calls[WALK_MANY];
-    int few = most < WALK_MANY - WALK_FEW ? (int)most + WALK_FEW : WALK_MANY, at; /* fewer calls take less time */
-    int count = find_on_stack(site, calls, few, &at);
+    int few = most < WALK_MANY - WALK_FEW ? (int)most + WALK_FEW : WALK_MANY, at = 0; /* fewer calls take less time */
+    int count = is_in_file(site) ? find_on_stack(site, calls, few, &at) : 0;
     if (at == count && count == few) count = find_on_stack(site, calls, WALK_MANY, &at);
     while (at < count && length + 1 < most && calls[at]) frames[length++] = calls[at++];
 #endif

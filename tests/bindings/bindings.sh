@@ -1,12 +1,14 @@
 #!/bin/bash
 # kolk from other languages.
-#     headers   bindings/api.json and kolk_ffi.h say what the headers say, and list exactly the functions of libkolk.so
+#     headers   bindings/api.json and kolk_ffi.h say what the headers say, on other machines too, and list exactly the
+#               functions of libkolk.so
 #     python    a program with ctypes, and one with cffi, which reads kolk_ffi.h; sizes are those in api.json
 #     luajit    a program of LuaJIT, whose FFI reads kolk_ffi.h; and the promises of bindings/lua/kolk_ffi.lua
 #     lua       the module for Lua 5.4: its promises in lua5.4, and in a program with AddressSanitizer and pools of its
 #               own; random operations against a model; and random nonsense, in every debug mode
 #     rust      the crates: the generated declarations; the safe layer's tests, also with the debug mode and memcheck;
 #               programs that the compiler must refuse; the example; build.rs; all of it by cargo, where there is cargo
+# With KOLK_TEST_EFFORT=release, the random nonsense lasts five times as long.
 # Usage: CC=... bindings.sh WAY BUILD
 set -euo pipefail
 library=$(realpath "$2")/libkolk.so
@@ -39,9 +41,38 @@ for struct in api["structs"]:
 for enum in api["enums"]:
     for value in enum["values"]:
         print(f'_Static_assert({value["name"]} == {value["value"]}, "{value["name"]}");')
+for constant in api["constants"]:
+    if sys.argv[1] == "kolk.h" and constant["type"] == "uint32_t":
+        print(f'_Static_assert({constant["name"]} == {constant["value"]}, "{constant["name"]}");')
 END
   (($(grep -c _Static_assert "$work/asserts.c") > 500)) || fail "api.json describes too little."
   "$CC" -std=c11 -Wall -Wextra -pedantic -Werror -fsyntax-only -Iinclude -Ibindings "$work/asserts.c"
+}
+
+# The structs of kolk_ffi.h must be those of kolk.h on other machines too. On 32-bit x86 with Linux's ABI, docs/bindings.md
+# names the exceptions: 64-bit atomics of C have a greater alignment there.
+layouts() {
+  "$python" - "$("$CC" -print-file-name=include)" << 'END'
+import sys
+from clang import cindex
+EXCEPTIONS = {"i686-linux-gnu": {"kolk_budget", "kolk_magazine_", "kolk_queue", "kolk_queue_end_"}}
+
+def layouts(header, target):
+    options = ["-std=c11", "-target", target, "-ffreestanding", "-DKOLK_EXTERN", "-Iinclude", "-isystem", sys.argv[1]]
+    unit = cindex.Index.create().parse(header, args=options)
+    assert not [each for each in unit.diagnostics if each.severity >= cindex.Diagnostic.Error], list(unit.diagnostics)
+    found = {}
+    for cursor in unit.cursor.get_children():
+        if cursor.kind == cindex.CursorKind.STRUCT_DECL and cursor.is_definition():
+            fields = [(each.spelling, each.get_field_offsetof()) for each in cursor.type.get_fields()]
+            found[cursor.spelling] = (cursor.type.get_size(), cursor.type.get_align(), fields)
+    return found
+
+for target in ("x86_64-w64-windows-gnu", "aarch64-linux-gnu", "armv7-linux-gnueabihf", "i686-w64-windows-gnu", "i686-linux-gnu"):
+    ours, theirs = layouts("include/kolk.h", target), layouts("bindings/kolk_ffi.h", target)
+    wrong = {name for name in theirs if theirs[name] != ours[name]}
+    assert len(theirs) > 40 and wrong == EXCEPTIONS.get(target, set()), f"{target}: {wrong}"
+END
 }
 
 headers() {
@@ -49,6 +80,7 @@ headers() {
   tools/api.py --check
   asserts kolk.h
   asserts kolk_ffi.h
+  layouts
   grep -oE '\bkolk_[a-z_0-9]*\(' bindings/kolk_ffi.h | tr -d '(' | sort > "$work/declared"
   nm -D --defined-only "$library" | awk '$2 == "T" && $3 !~ /_$/ { print $3 }' | sort > "$work/exported"
   diff "$work/declared" "$work/exported" || fail "kolk_ffi.h (<) and libkolk.so (>) have different functions."
@@ -74,14 +106,29 @@ luajit() {
   command -v luajit > /dev/null || skip "there is no luajit"
   command luajit tests/bindings/luajit.lua "$library" > "$work/said"
   diff -u tests/bindings/python.expected "$work/said"
-  command luajit tests/bindings/lua/ffi.lua "$library"
-  LUA_PATH="bindings/lua/?.lua" manual 2 luajit
+  command luajit tests/bindings/lua/ffi.lua "$library" 2> "$work/said" || fail "$(cat "$work/said")"
+  [ ! -s "$work/said" ] || fail "Pools that the collector ends are reported: $(cat "$work/said")"
+  export LUA_PATH="bindings/lua/?.lua"
+  sed 's/^struct kolk_pool {/&int another_version;/' bindings/kolk_ffi.h > "$work/another.h"
+  command luajit -e 'require "kolk_ffi" {header = arg[1], library = arg[2]}' - "$work/another.h" "$library" < /dev/null 2> "$work/said" || true
+  grep -q "kolk_ffi.h and libkolk are of different versions" "$work/said" || fail "A header of another version is taken."
+  cat > "$work/twice.lua" << 'END'
+local pool = require "kolk_ffi" {header = "bindings/kolk_ffi.h", library = arg[1]}.pool("int", {name = "twice", capacity = 300})
+local all = {}
+for i = 1, 300 do all[i] = pool:alloc() end
+all[200] = all[199]
+for i = 1, 300 do pool:free(all[i]) end -- LuaJIT has compiled it when the 200th comes
+END
+  { command luajit "$work/twice.lua" "$library" || true; } 2> "$work/said"
+  grep -q "kolk: twice: double free of slot 198" "$work/said" || fail "Compiled code frees an object twice without a sentence."
+  manual 2 luajit
 }
 
 lua() {
   command -v lua5.4 > /dev/null || skip "there is no lua5.4"
   pkg-config --exists lua5.4 || skip "there is no liblua5.4-dev"
-  local scripts=tests/bindings/lua seed=$((RANDOM * 32768 + RANDOM))
+  local scripts=tests/bindings/lua seed=$((RANDOM * 32768 + RANDOM)) operations=4000
+  [ "${KOLK_TEST_EFFORT:-}" != release ] || operations=20000
   local flags=(-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wcast-qual -Werror -Iinclude)
   read -ra more <<< "$(pkg-config --cflags lua5.4)"
   flags+=("${more[@]}" "-L${library%/*}" "-Wl,-rpath,${library%/*}")
@@ -99,7 +146,7 @@ lua() {
   "$work/host" $scripts/model.lua 1000 $seed
   for setting in KOLK_BYPASS=1 KOLK_BYPASS=0 "KOLK_DEBUG=fill,guard,quarantine=8" "KOLK_DEBUG=all;move:a;move:slotmap" "KOLK_FAIL=*:every=7"; do
     echo "$setting"
-    env KOLK_BYPASS=0 "$setting" "$work/host" $scripts/random.lua 10000 $seed
+    env KOLK_BYPASS=0 "$setting" "$work/host" $scripts/random.lua $operations $seed
   done
 }
 
@@ -118,7 +165,12 @@ told() { # EXPECTED VARIABLE=VALUE...
   grep -qxF "$1" "$work/said" || { cat "$work/said"; fail "build.rs does not say $1"; }
 }
 
-# Runs the programs of a page, or of the comments in a crate.
+# The first block of this language in a page.
+fenced() { # LANGUAGE PAGE
+  awk -v begin="^\`\`\`$1\$" '$0 ~ begin { within = 1; next } /^```/ && within { exit } within' "$2"
+}
+
+# Runs the programs in the comments of a crate.
 documented() { # FILE PROGRAMS [ARGUMENT...]
   LD_LIBRARY_PATH=${library%/*} "${RUSTC/%rustc/rustdoc}" --test --edition 2021 "$1" -L "$work" -L "${library%/*}" \
     --extern kolk="$work/libkolk.rlib" "${@:3}" > "$work/said" 2>&1 || { cat "$work/said"; fail "$1 has a program that fails."; }
@@ -131,8 +183,11 @@ rust() {
   command -v "$RUSTC" > /dev/null || skip "the declarations are as generated, and there is no rustc"
   local crates=bindings/rust folder=${library%/*} edition=(--edition 2021 -D warnings)
   local links=(-L "$work" --extern kolk="$work/libkolk.rlib" -L "$folder" -C "link-arg=-Wl,-rpath,$folder")
-  "$RUSTC" "${edition[@]}" -O --crate-type lib --crate-name kolk_sys $crates/kolk-sys/src/lib.rs -l kolk --out-dir "$work"
-  "$RUSTC" "${edition[@]}" -O --crate-type lib --crate-name kolk $crates/kolk/src/lib.rs --extern kolk_sys="$work/libkolk_sys.rlib" --out-dir "$work"
+  # As docs/rust.md prints it: the commands, and the program, whose assertions hold.
+  cp -r $crates/kolk $crates/kolk-sys "$work"
+  fenced rust docs/rust.md > "$work/game.rs"
+  fenced sh docs/rust.md | sed "s|--edition 2021|${edition[*]}|; s|/usr/local/lib|$folder|; s|^rustc |$RUSTC |" > "$work/commands"
+  (cd "$work" && sh -e commands && LD_LIBRARY_PATH=$folder ./game) || fail "docs/rust.md: its commands fail."
   "$RUSTC" "${edition[@]}" --test $crates/kolk-sys/src/lib.rs -L "$folder" -l kolk -o "$work/offsets"
   "$work/offsets" > "$work/said" || { cat "$work/said"; fail "fields of kolk_sys are not where C has them."; }
   for kind in borrows types; do refused $crates/kolk/tests/refused/$kind.rs; done
@@ -140,7 +195,6 @@ rust() {
   "$work/bullets" > "$work/said"
   diff -u $crates/kolk/examples/bullets.expected "$work/said"
   "$RUSTC" "${edition[@]}" --emit=metadata $crates/kolk/examples/bench.rs "${links[@]}" --out-dir "$work"
-  documented docs/rust.md 1
   documented $crates/kolk/src/lib.rs 1 --crate-name kolk --extern kolk_sys="$work/libkolk_sys.rlib"
 
   "$RUSTC" "${edition[@]}" --test $crates/kolk/tests/safe.rs "${links[@]}" -o "$work/safe"

@@ -2,7 +2,8 @@
 # Each member has a file that lists its .c files; docs/README.md lists the pages, examples/README.md the examples,
 # ARCHITECTURE.md the folders of src/ and the headers, base.h the kinds, and CONTRIBUTING.md the rows of the matrix.
 # tests/contracts/kinds.h has a row for each kind. Each list is complete, and has no other entries.
-# Each line that tools/mutants.txt lists is in its function, and tools/mutate.py changes files that exist.
+# Each line that tools/mutants.txt lists is in its function, and tools/mutate.py changes files that exist. Each link of a
+# page leads to a file, and to a heading in it.
 # Usage: lists.sh
 set -u
 wrong=0
@@ -84,5 +85,22 @@ for file in $(sed -n '/^FILES = /,/]  #/p' tools/mutate.py | grep -oE '"[^"]+"' 
   echo "tools/mutate.py: FILES has $file, which is not there"
 done
 
-echo "$wrong lists are wrong"
+# A heading's anchor is its text in lower case, with - for a space, and without other signs.
+anchors() { # PAGE
+  sed -n '/^```/,/^```/d; s/^##* //p' "$1" | tr 'A-Z ' 'a-z-' | tr -cd 'a-z0-9_\n-'
+}
+for page in $(find . \( -path ./build -o -path ./.git \) -prune -o -name '*.md' -print); do
+  for link in $(sed '/^```/,/^```/d' "$page" | grep -oE '\]\([^): ]+\)' | sed 's/^](//; s/)$//' | sort -u); do
+    to=${link%%#*}
+    to=${to:+${page%/*}/$to}
+    case $link in
+      *#*) [ -e "${to:-$page}" ] && anchors "${to:-$page}" | grep -qxF "${link##*#}" && continue ;;
+      *) [ -e "$to" ] && continue ;;
+    esac
+    wrong=$((wrong + 1))
+    echo "$page: nothing is at $link"
+  done
+done
+
+echo "$wrong lists or links are wrong"
 [ $wrong = 0 ]

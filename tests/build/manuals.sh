@@ -35,6 +35,14 @@ else
 fi
 [ ! -s "$work/said" ] || complain "$(cat "$work/said")"
 
+# What whatis and apropos find is the line below NAME, as it is.
+if command -v lexgrog > /dev/null; then
+  lexgrog "${pages[@]}" | sed 's/^[^"]*"//; s/"$//' > "$work/found"
+  sed -n '/^\.SH "NAME"/{n;p}' "${pages[@]}" | sed "s/\\\\-/-/g; s/\\\\(aq/'/g" | diff - "$work/found" || complain "whatis (>) reads something else."
+else
+  echo "There is no lexgrog here."
+fi
+
 # What a reader sees, as words: each word of the help is on the page.
 shown() {
   if command -v mandoc > /dev/null; then mandoc -T utf8 -O width=1000 "$1"; else groff -man -T utf8 -P -cbou -rLL=1000n "$1"; fi |

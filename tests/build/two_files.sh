@@ -70,6 +70,9 @@ pair sieves resource
 pair level heap
 pair shapes slotmap pool
 for library in with without; do ${EMULATOR:-} shapes_pair/$library | diff -u "$top/examples/shapes.expected" -; done
+cp -r dist before
+"$top/tools/dist.py" two before pool
+[[ ! -e before/kolk.hpp ]] || fail "A kolk.hpp, which needs all members, stays beside the kolk.h of some."
 for left_out in BYTEMAP QUEUE SHARED RESOURCE; do
   ! grep "#define KOLK_${left_out}_" shapes_pair/kolk.h || fail "kolk.h of pool and slotmap has macros of another member."
 done

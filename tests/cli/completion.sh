@@ -38,6 +38,8 @@ kolk replay gr:green.json
 kolk bench --compare gr:green.json
 kolk demo r:red
 kolk run --stats -- paint-:paint-it
+kolk record paint-:paint-it
+kolk run autoloa:
 END
 } > "$work/wanted"
 cut -d: -f1 "$work/wanted" > "$work/typed"

@@ -27,7 +27,9 @@ for each in bill["files"]:
     assert told == {"SHA1": hashlib.sha1(data).hexdigest(), "SHA256": hashlib.sha256(data).hexdigest()}, each["fileName"]
     sums.append(told["SHA1"])
     if each["licenseInfoInFiles"] == ["Zlib"]:
-        assert b"SPDX-License-Identifier: Zlib\n" in data, each["fileName"]
+        first, *others = data.splitlines()
+        assert first == b"/* SPDX-License-%s: Zlib */" % b"Identifier", each["fileName"]
+        assert not any(b"SPDX" in line for line in others), each["fileName"]
 assert {each["fileName"] for each in bill["files"]} == {"./kolk.h", "./kolk.c", "./kolk.hpp", f"./kolk-{version}.tar.gz"}
 code = hashlib.sha1("".join(sorted(sums)).encode()).hexdigest()
 assert package["packageVerificationCode"]["packageVerificationCodeValue"] == code

@@ -44,6 +44,9 @@ gcc -static kolk.c $(pkg-config --cflags --libs --static kolk) -o static
 "$1/usr/bin/kolk" --version
 zgrep -q 'says what works on this machine' "$1/usr/share/man/man1/kolk-doctor.1.gz"
 test -s "$1/usr/share/doc/libkolk-dev/docs/misuse.md"
+for completion in bash-completion/completions/kolk zsh/vendor-completions/_kolk fish/vendor_completions.d/kolk.fish; do
+  test -s "$1/usr/share/$completion" # where Debian's shells look
+done
 if [ -e "$lib/libkolk-malloc.so" ]; then
   "$1/usr/bin/kolk" run --stats -o stats -- ls > files
   grep -q malloc stats

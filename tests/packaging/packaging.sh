@@ -216,10 +216,11 @@ make_install() {
         [[ -s "$DESTDIR$work/a prefix/share/$file" ]] || fail "$file is not installed."
       done
     fi
-    make -C "$tree" uninstall PREFIX="$work/a prefix"
-    [[ $(cd "$DESTDIR$work/a prefix" && find . -mindepth 1) == "./of somebody else" ]] ||
-      fail "make uninstall leaves: $(cd "$DESTDIR$work/a prefix" && find .)"
-    if make -C "$tree" uninstall PREFIX="$work/a prefix" 2> "$work/said"; then fail "It is uninstalled twice."; fi
+    mv "$DESTDIR$work/a prefix" "$DESTDIR$work/another prefix" # as a user may
+    make -C "$tree" uninstall PREFIX="$work/another prefix"
+    [[ $(cd "$DESTDIR$work/another prefix" && find . -mindepth 1) == "./of somebody else" ]] ||
+      fail "make uninstall leaves: $(cd "$DESTDIR$work/another prefix" && find .)"
+    if make -C "$tree" uninstall PREFIX="$work/another prefix" 2> "$work/said"; then fail "It is uninstalled twice."; fi
     grep -q 'make install has put nothing below' "$work/said" || fail "It does not say why: $(cat "$work/said")"
   done
 }

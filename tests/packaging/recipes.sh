@@ -1,7 +1,8 @@
 #!/bin/bash
-# What other package managers read, and who asks for licences. All of them tell the version of the file VERSION and the number of the shared library, and
-# name the sources that there are. Zephyr's CMakeLists.txt builds the library for a Cortex-M4, and vcpkg's portfile runs, with
-# CMake functions of the same names in place of theirs. None of these package managers is run here.
+# What other package managers read, and who asks for licences. All of them tell the version of the file VERSION and the
+# number of the shared library, and name the sources that there are. Each public header tells its licence. Zephyr's
+# CMakeLists.txt builds the library for a Cortex-M4, and vcpkg's portfile runs, with CMake functions of the same names in
+# place of theirs. None of these package managers is run here.
 # Usage: recipes.sh
 set -euo pipefail
 . tests/build/quiet.sh
@@ -19,6 +20,10 @@ is "docs/building.md, FetchContent and the wrap file" "$(grep -oE 'kolk-[0-9.]*[
 is "packaging/debian/control" "$(sed -n 's/^Package: libkolk\(-adapters\|\)\([0-9]\)/\2/p' packaging/debian/control | sort -u)" "$abi"
 is "docs/building.md, the packages of Debian" "$(sed -n '/^| package | contents/,/^$/s/^| \([^|]*\) |.*/\1/p' docs/building.md | sed 1d | tr -d ' ' | tr ',' '\n' | sort)" \
   "$(sed -n 's/^Package: //p' packaging/debian/control | sort)"
+maintainer=$(sed -n 's/^Maintainer: //p' packaging/debian/control)
+is "library.json, the authors, and packaging/debian/control, the maintainer" \
+  "$(sed -n 's/^  "authors": { "name": "\(.*\)" },$/\1/p' library.json)" "${maintainer% <*}"
+is "LICENSE, the authors" "$(sed -n 's/^Copyright (c) [0-9]* the/The/p' LICENSE)" "${maintainer% <*}"
 [[ -e packaging/debian/libkolk$abi.install ]] || fail "packaging/debian has no libkolk$abi.install"
 
 /usr/bin/env python3 - "$version" << 'END'
@@ -43,6 +48,11 @@ for pattern in ast.literal_eval(sources):
 for folder in set(re.findall(r"install\(DIRECTORY (\w+)", open("CMakeLists.txt").read())):
     assert f"{folder}/*" in ast.literal_eval(sources), f"packaging/conan/conanfile.py lacks {folder}"
 END
+
+# A header that a program copies on its own tells its licence in its first line.
+headers=$(find include adapters/*/kolk bindings -name '*.h' -o -name '*.hpp' -o -name '*.inl')
+lacking=$(for header in $headers; do head -n 1 "$header" | grep -qFx "/* SPDX-License-""Identifier: Zlib */" || echo "$header"; done)
+is "headers whose first line is not the licence's identifier" "$lacking" ""
 
 if [[ ! -e .git ]] || ! command -v reuse > /dev/null; then
   echo "left out: reuse lint, which needs reuse and git"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Zlib */
 /* kolk/pq.h: a resource pool of connections to PostgreSQL, which libpq makes.
  *
  *     #include <kolk/pq.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Zlib */
 /* kolk/sqlite.h: connections to one SQLite file. One thread at a time writes, while any number of threads read (WAL).
  * Other processes may use the file as well.
  *

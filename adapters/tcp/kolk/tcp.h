@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Zlib */
 /* kolk/tcp.h: resource pools of plain connections: TCP, or Unix sockets on the same machine. A key is an address:
  * "10.0.0.7:6379", "[::1]:6379", "cache.local:6379", "unix:/run/cache.sock". The adapter needs nothing but sockets.
  *

@@ -39,7 +39,8 @@ struct thing_container {
     struct thing things[SLOTS];
 };
 
-static const char *const whats[] = {"pool", "hooked", "kept", "handleless", "slotmap", "bytemap", "attached", NULL};
+static const char *const whats[] = {"pool",   "hooked",  "kept",    "mixed",    "handleless",
+                                    "barren", "slotmap", "bytemap", "attached", NULL};
 static struct thing_container all[MOST];
 static const char secret;
 static lua_Integer resets;
@@ -100,12 +101,15 @@ static int make(lua_State *L) {
         view.byte_map = made->bytes;
         status = kolk_bytemap_attach(&made->it.bytemap, &view);
     } else {
-        if (strcmp(what, "hooked") == 0) { /* and with an overflow pool of as many slots */
-            desc.name = "spare";
-            status = kolk_pool_init(&made->spare, &desc);
-            desc.name = what;
+        if (strcmp(what, "hooked") == 0 || strcmp(what, "mixed") == 0 || strcmp(what, "barren") == 0) {
+            kolk_pool_desc spare =
+                desc; /* an overflow pool of as many slots: another one, one with setup, or without handles */
+            spare.name = "spare";
+            if (strcmp(what, "mixed") == 0) spare.setup = set_up;
+            if (strcmp(what, "barren") == 0) spare.generations = KOLK_GENERATIONS_NONE;
+            status = kolk_pool_init(&made->spare, &spare);
             desc.overflow = &made->spare;
-            desc.reset = count_reset;
+            if (strcmp(what, "hooked") == 0) desc.reset = count_reset;
         }
         if (strcmp(what, "kept") == 0) desc.setup = set_up;
         if (strcmp(what, "handleless") == 0) desc.generations = KOLK_GENERATIONS_NONE;
@@ -133,7 +137,7 @@ static bool is_bytemap(const struct thing_container *it) {
 
 /* Does nobody create objects with handles in it? */
 static bool is_passive(const struct thing_container *it) {
-    return strcmp(it->what, "attached") == 0 || strcmp(it->what, "handleless") == 0;
+    return strcmp(it->what, "attached") == 0 || strcmp(it->what, "handleless") == 0 || strcmp(it->what, "barren") == 0;
 }
 
 static int push(lua_State *L) {
@@ -171,12 +175,12 @@ static int forget(lua_State *L) {
 
 static void end(struct thing_container *it) {
     if (is_map(it))
-        end_map(&it->it.map);
+        end_slotmap(&it->it.map);
     else if (is_bytemap(it))
         end_bytemap(&it->it.bytemap);
     else
         end_pool(&it->it.pool);
-    if (strcmp(it->what, "hooked") == 0) end_pool(&it->spare);
+    end_pool(&it->spare); /* all zero if there is none */
     it->what = NULL;
 }
 

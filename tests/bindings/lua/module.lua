@@ -73,10 +73,10 @@ do
       pool:set(h, name, range[i])
       same(tostring(range[i]), pool:get(h, name))
       local beyond = range[i] + (i == 1 and -1 or 1)
-      local said = string.format("small: the field %s is an integer from %d to %d, and %d", name, range[1], range[2], beyond)
+      local said = string.format("small: the field %s is an integer from %d to %d (got %d)", name, range[1], range[2], beyond)
       fails(said, pool.set, pool, h, name, beyond)
     end
-    fails("and 1.5 is not", pool.set, pool, h, name, 1.5)
+    fails("(got 1.5)", pool.set, pool, h, name, 1.5)
     fails("is an integer", pool.set, pool, h, name, 0 / 0)
     fails("is an integer", pool.set, pool, h, name, 1 / 0)
     same(tostring(range[2]), pool:get(h, name))
@@ -95,14 +95,14 @@ do
   same("0.1 true", pool:get(h, "d", "b"))
   pool:set(h, "f", 1e300, "d", 1 / 0)
   same("inf inf", pool:get(h, "f", "d"))
-  fails("the field f is a number, not a string", pool.set, pool, h, "f", "1")
-  fails("the field d is a number, not a no value", pool.set, pool, h, "d")
-  fails("the field b is a boolean, and 1", pool.set, pool, h, "b", 1)
+  fails("the field f is a number (got string)", pool.set, pool, h, "f", "1")
+  fails("the field d is a number (got no value)", pool.set, pool, h, "d")
+  fails("the field b is a boolean (got 1)", pool.set, pool, h, "b", 1)
   fails("there is no field z", pool.set, pool, h, "z", 1)
   fails("there is no field z", pool.get, pool, h, "u8", "z")
   fails("there is no field z", pool.each, pool, "z")
-  fails("the name of a field was expected, not a table", pool.set, pool, h, "u8", 1, {}, 1)
-  fails("the name of a field was expected, not a number", pool.set, pool, h, {1})
+  fails("the name of a field was expected (got table)", pool.set, pool, h, "u8", 1, {}, 1)
+  fails("the name of a field was expected (got number)", pool.set, pool, h, {1})
   same("1", #pool)
   fails("there is no field z", pool.alloc, pool, {z = 1}) -- the object that was half made is freed
   fails("the field f is a number", pool.alloc, pool, "f", {})
@@ -177,7 +177,7 @@ do
   cheapest:alloc{loudness = 2}
   assert(cheapest:alloc{loudness = 9})
   same("true false", cheapest:is_alive(loud), cheapest:is_alive(quiet))
-  fails("need cost", kolk.pool, {name = "voices", capacity = 3, fields = "int n", on_full = "cheapest"})
+  fails("on_full = \"cheapest\" needs the option cost", kolk.pool, {name = "voices", capacity = 3, fields = "int n", on_full = "cheapest"})
   fails("there is no field volume", kolk.pool,
     {name = "voices", capacity = 3, fields = "int n", on_full = "cheapest", cost = "volume"})
 
@@ -236,16 +236,16 @@ local function bad(words, options, make)
 end
 
 fails("table expected", kolk.pool, nil)
-fails("kolk.pool: the option name must be a string, not a nil", kolk.pool, {fields = "int n", capacity = 1})
-fails("kolk.pool: the option fields must be a string, not a nil", kolk.pool, {name = "bad", capacity = 1})
+fails("kolk.pool: the option name must be a string (got nil)", kolk.pool, {fields = "int n", capacity = 1})
+fails("kolk.pool: the option fields must be a string (got nil)", kolk.pool, {name = "bad", capacity = 1})
 bad("kolk.pool: there is no option capacitty", {capacitty = 1})
 fails("kolk.pool: there is no option without a name", kolk.pool, {"bad"})
 bad("kolk.pool: bad: capacity is 0, and there is no max_capacity to grow to", {})
 bad("kolk.pool: bad: max_capacity is below capacity", {capacity = 2, max_capacity = 1})
-bad("kolk.pool: the option reuse has no such value", {capacity = 1, reuse = "random"})
-bad("kolk.pool: the option on_full has no such value", {capacity = 1, on_full = 7})
+bad("kolk.pool: the option reuse must be lifo, fifo or lowest (got random)", {capacity = 1, reuse = "random"})
+bad("kolk.pool: the option on_full must be oldest, cheapest or a function (got 7)", {capacity = 1, on_full = 7})
 for _, value in ipairs{-1, 2 ^ 32, 1.5, "many", {}, true} do
-  bad("kolk.pool: the option capacity must be an integer from 0 to 4294967295", {capacity = value})
+  bad("kolk.pool: the option capacity must be an integer from 0 to 4294967295 (got ", {capacity = value})
 end
 bad("bad: fields: a type was expected here: flaot x", {fields = "int n; flaot x", capacity = 1})
 bad("bad: fields: a name was expected here: ; int n", {fields = "float; int n", capacity = 1})
@@ -374,6 +374,25 @@ do
   collectgarbage()
   if saved then fails("counted is closed", saved.alloc, saved) end
   for _ = 1, 2000 do kolk.pool{name = "garbage", capacity = 1, fields = "int n"}:alloc() end
+  -- Lua would not end what a finaliser makes at the end of the state.
+  local finaliser = setmetatable({}, {__gc = function() saved = {pcall(kolk.pool, {name = "late", capacity = 1, fields = "int n"})} end})
+  finaliser = nil
+  collectgarbage()
+  same("false kolk.pool: a finaliser cannot make one", table.unpack(saved))
+end
+
+-- ---- coroutines
+
+do
+  local stops <close> = kolk.pool{name = "stops", capacity = 1, fields = "int n", on_full = coroutine.yield}
+  stops:alloc()
+  local resume = coroutine.wrap(function() stops:alloc() end)
+  fails("attempt to yield across a C-call boundary", resume)
+  fails("outside a coroutine", stops.alloc, stops) -- on_full is called again
+  local walks = coroutine.wrap(function()
+    for each in stops:each() do coroutine.yield(each) end
+  end)
+  assert(stops:is_alive(walks()) and walks() == nil)
 end
 
 -- ---- finalisers that run within a method: a collection of this mode is a whole one

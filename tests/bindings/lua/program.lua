@@ -51,9 +51,11 @@ local number = host.make "pool"
 fails("the fields take 40 bytes, an object has 32", host.push, number, "double a, b, c; float x; double d")
 fails("a type was expected here: flaot x", host.push, number, "flaot x")
 host.finish(number)
-number = host.make "handleless"
-fails("the pool has no handles: KOLK_GENERATIONS_NONE", host.push, number, fields)
-host.finish(number)
+for _, what in ipairs{"handleless", "barren"} do -- itself, or its overflow pool
+  number = host.make(what)
+  fails("the pool has no handles: KOLK_GENERATIONS_NONE", host.push, number, fields)
+  host.finish(number)
+end
 
 -- Hooks of the program run; objects in its overflow pool are found, and freed.
 number = host.make "hooked"
@@ -63,6 +65,18 @@ assert(not hooked:alloc())
 for n = 1, 32 do assert(hooked:get(handles[n], "hp") == n) end
 for n = 1, 32 do assert(hooked:free(handles[n]) and not hooked:free(handles[n])) end
 assert(host.resets() == resets + 16, "the overflow pool has no hook")
+host.finish(number)
+
+-- Each overflow pool keeps what its own descriptor says.
+number = host.make "mixed"
+local mixed = host.push(number, fields)
+for _ = 1, 2 do
+  local keeping = {}
+  for n = 1, 32 do handles[n] = assert(mixed:alloc{x = n}) end
+  for n = 1, 32 do keeping[n] = mixed:get(handles[n], "hp") end
+  for n = 1, 32 do assert(keeping[n] == (n > 16 and 1 or 0)) end
+  for n = 1, 32 do mixed:free(handles[n]) end
+end
 host.finish(number)
 
 -- A byte map that is attached to be read.
@@ -76,6 +90,58 @@ for _, write in ipairs{function() attached:new() end, function() attached:delete
 end
 assert(thing.hp == 4)
 host.finish(number)
+
+-- Without memory for the n-th request of Lua, a program ends with an error, and nothing is lost or broken.
+local function use(kind)
+  local size = kind == "bytemap" and "count" or "capacity"
+  local function make_room(pool) for each in pool:each() do return pool:free(each) end end
+  local it <close> = kolk[kind]{name = "swept", fields = "float x; int n; bool b", [size] = 4,
+    on_full = kind == "pool" and make_room or nil}
+  local create, last = it.alloc or it.add or it.new, nil
+  for n = 1, 5 do last = create(it, {x = n}) or last end
+  local object = it:object(last)
+  object.n = tostring(object):len() + #tostring(it) + it:stats().count
+  for each, n in it:each "n" do it:set(each, "x", n) end
+  if it.snapshot then assert(it:restore(it:snapshot())) end
+  local made = host.make(kind)
+  local pushed, theirs = pcall(host.push, made, fields)
+  if pushed then host.create(made) end
+  host.finish(made)
+  if not pushed then error(theirs, 0) end
+end
+
+collectgarbage "stop"
+host.budget(2 ^ 30 | 0)
+for _, kind in ipairs{"pool", "slotmap", "bytemap"} do
+  local n, ok, said = 0, nil, nil
+  repeat
+    host.fail(n)
+    ok, said = pcall(use, kind)
+    host.fail(-1)
+    assert(ok or said == "not enough memory", said)
+    host.check()
+    n = n + 1
+  until ok
+  assert(n > 20, "requests fail")
+end
+collectgarbage "restart"
+
+do -- a step for which Lua has no room is not lost
+  local it <close> = kolk.pool{name = "walked", fields = "int n", capacity = 2}
+  for n = 1, 2 do it:alloc("n", n) end
+  local names = {}
+  for i = 1, 5000 do names[i] = "n" end
+  local next = it:each(table.unpack(names))
+  local failures, got, n = 0, nil, nil
+  repeat
+    for _ = 1, 5 do collectgarbage() end -- which shrinks the stack
+    host.fail(failures)
+    got, _, n = pcall(next)
+    host.fail(-1)
+    failures = failures + 1
+  until got
+  assert(failures > 1 and n == 1 and select(2, next()) == 2)
+end
 
 -- A budget for the scripts' pools. Garbage is collected before a script is told that there is no memory.
 host.budget(300000)
@@ -92,5 +158,11 @@ left = host.push(number, fields)
 left_pool = kolk.pool{name = "left", fields = "int n", capacity = 3}
 left_pool:alloc()
 setmetatable({}, {__gc = function() pcall(left_pool.alloc, left_pool) pcall(left.alloc, left) end})
+host.budget(2 ^ 30 | 0) -- host.c finds it if some of it is still in use
+setmetatable({}, {__gc = function()
+  for _, kind in ipairs{"pool", "slotmap"} do
+    pcall(coroutine.wrap(function() kolk[kind]{name = "late", fields = "int n", capacity = 1} end))
+  end
+end})
 host.check(left_pool)
 print "all promises are kept"

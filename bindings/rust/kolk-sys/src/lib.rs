@@ -915,6 +915,12 @@ pub struct kolk_slotmap_cursor {
 }
 
 pub type kolk_pool_kept_desc = kolk_pool_desc;
+pub const KOLK_BYTEMAP_FREE: u32 = 128;
+pub const KOLK_HEAP_LARGEST: u32 = 262144;
+pub const KOLK_HEAP_CLASSES: u32 = 64;
+pub const KOLK_RESOURCE_MOST: u32 = 65536;
+pub const KOLK_TIME_BOUNDS: u32 = 10;
+pub const KOLK_NO_CACHE: u32 = 4294967295;
 pub const KOLK_NOW: kolk_deadline = kolk_deadline { ns: 0 };
 pub const KOLK_FOREVER: kolk_deadline = kolk_deadline { ns: i64::MAX };
 

@@ -38,8 +38,10 @@ use std::ffi::{CStr, CString};
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
+use std::mem;
 use std::num::NonZeroU64;
 use std::os::raw::c_char;
+use std::ptr::NonNull;
 
 pub use kolk_sys as sys;
 
@@ -223,6 +225,49 @@ struct Layout<T>(PhantomData<T>);
 impl<T> Layout<T> {
     const ALIGN: usize = std::mem::align_of::<T>();
     const SIZE: usize = if std::mem::size_of::<T>() == 0 { Self::ALIGN } else { std::mem::size_of::<T>() };
+}
+
+/// A struct of kolk's that is initialised. Its drop ends it, but not the values in it. It is in a box, as it must not
+/// move, but without Box's promise that nobody else knows the address: kolk lists its pools.
+struct Raw<S> {
+    at: NonNull<S>,
+    deinit: unsafe extern "C" fn(*mut S),
+    _name: CString, // which kolk does not copy in all cases
+}
+
+impl<S> Raw<S> {
+    /// # Safety
+    /// S may be all zero, and is what the two functions expect. What the descriptor points to lives until the call ends;
+    /// the name, for as long as the result.
+    unsafe fn new<D>(
+        init: unsafe extern "C" fn(*mut S, *const D) -> sys::kolk_status,
+        deinit: unsafe extern "C" fn(*mut S),
+        desc: &D,
+        name: CString,
+    ) -> Result<Raw<S>, Error> {
+        let at = Box::into_raw(Box::new(mem::zeroed::<S>()));
+        let status = init(at, desc);
+        if status != sys::KOLK_OK {
+            drop(Box::from_raw(at)); // all zero
+        }
+        Error::check(status)?;
+        Ok(Raw { at: NonNull::new_unchecked(at), deinit, _name: name })
+    }
+
+    #[inline]
+    fn as_ptr(&self) -> *mut S {
+        self.at.as_ptr()
+    }
+}
+
+impl<S> Drop for Raw<S> {
+    fn drop(&mut self) {
+        // SAFETY: `new` made the box and initialised what is in it.
+        unsafe {
+            (self.deinit)(self.as_ptr());
+            drop(Box::from_raw(self.as_ptr()));
+        }
+    }
 }
 
 /// A string for C. It ends before the first NUL byte of the text.

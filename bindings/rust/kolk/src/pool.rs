@@ -1,6 +1,6 @@
 //! [`Pool`], its [`Options`] and iterators.
 
-use crate::{are_disjoint, c_string, check_struct, sys, Error, Full, Handle, Layout, Stats};
+use crate::{are_disjoint, c_string, check_struct, sys, Error, Full, Handle, Layout, Raw, Stats};
 use std::ffi::CString;
 use std::fmt;
 use std::iter::FusedIterator;
@@ -16,10 +16,7 @@ use std::ptr::{self, NonNull};
 ///
 /// A `Pool<T>` may be sent to other threads if T may, and be read by several threads at a time if T may.
 pub struct Pool<T> {
-    // A box, as the struct of a pool must not move, but without Box's promise that nobody else knows the address: kolk
-    // lists its pools.
-    raw: NonNull<sys::kolk_pool>,
-    _name: CString, // which kolk does not copy in all cases
+    raw: Raw<sys::kolk_pool>,
     values: PhantomData<T>,
 }
 
@@ -103,17 +100,9 @@ impl<T> Options<T> {
         self.desc.debug = self.debug.as_ref().map_or(ptr::null(), |debug| debug.as_ptr());
         self.desc.object_size = Layout::<T>::SIZE;
         self.desc.object_align = Layout::<T>::ALIGN;
-        // SAFETY: a struct of kolk's may be all zero. The texts live until the init returns; the name, longer.
-        unsafe {
-            let raw: Box<sys::kolk_pool> = Box::new(mem::zeroed());
-            let raw = Box::into_raw(raw);
-            let status = sys::kolk_pool_init(raw, &self.desc);
-            if status != sys::KOLK_OK {
-                drop(Box::from_raw(raw)); // all zero
-            }
-            Error::check(status)?;
-            Ok(Pool { raw: NonNull::new_unchecked(raw), _name: self.name, values: PhantomData })
-        }
+        // SAFETY: all zero is valid for the struct. The texts live until the init returns, and `raw` keeps the name.
+        let raw = unsafe { Raw::new(sys::kolk_pool_init, sys::kolk_pool_deinit, &self.desc, self.name)? };
+        Ok(Pool { raw, values: PhantomData })
     }
 }
 
@@ -335,18 +324,7 @@ impl<T> Pool<T> {
 
 impl<T> Drop for Pool<T> {
     fn drop(&mut self) {
-        // Returns the memory, even if a value's drop panics.
-        struct End(*mut sys::kolk_pool);
-        impl Drop for End {
-            fn drop(&mut self) {
-                // SAFETY: `build` made the box and initialised the pool.
-                unsafe {
-                    sys::kolk_pool_deinit(self.0);
-                    drop(Box::from_raw(self.0));
-                }
-            }
-        }
-        let _end = End(self.raw.as_ptr());
+        // If a value's drop panics, the fields are dropped all the same.
         self.clear();
     }
 }

@@ -1,6 +1,6 @@
 //! [`SlotMap`], its [`Options`] and iterators.
 
-use crate::{are_disjoint, c_string, check_struct, sys, Error, Full, Handle, Layout, Stats};
+use crate::{are_disjoint, c_string, check_struct, sys, Error, Full, Handle, Layout, Raw, Stats};
 use std::any::Any;
 use std::cmp::Ordering;
 use std::ffi::CString;
@@ -21,8 +21,7 @@ use std::slice;
 ///
 /// A `SlotMap<T>` may be sent to other threads if T may, and be read by several threads at a time if T may.
 pub struct SlotMap<T> {
-    raw: NonNull<sys::kolk_slotmap>, // see Pool
-    _name: CString,
+    raw: Raw<sys::kolk_slotmap>,
     values: PhantomData<T>,
 }
 
@@ -72,17 +71,9 @@ impl<T> Options<T> {
         self.desc.debug = self.debug.as_ref().map_or(ptr::null(), |debug| debug.as_ptr());
         self.desc.object_size = Layout::<T>::SIZE;
         self.desc.object_align = Layout::<T>::ALIGN;
-        // SAFETY: a struct of kolk's may be all zero. The texts live until the init returns; the name, longer.
-        unsafe {
-            let raw: Box<sys::kolk_slotmap> = Box::new(mem::zeroed());
-            let raw = Box::into_raw(raw);
-            let status = sys::kolk_slotmap_init(raw, &self.desc);
-            if status != sys::KOLK_OK {
-                drop(Box::from_raw(raw)); // all zero
-            }
-            Error::check(status)?;
-            Ok(SlotMap { raw: NonNull::new_unchecked(raw), _name: self.name, values: PhantomData })
-        }
+        // SAFETY: all zero is valid for the struct. The texts live until the init returns, and `raw` keeps the name.
+        let raw = unsafe { Raw::new(sys::kolk_slotmap_init, sys::kolk_slotmap_deinit, &self.desc, self.name)? };
+        Ok(SlotMap { raw, values: PhantomData })
     }
 }
 
@@ -245,7 +236,8 @@ impl<T> SlotMap<T> {
             )
         }
         fn sort<T, F: FnMut(&T, &T) -> Ordering>(map: &mut SlotMap<T>, by: &mut By<F>) {
-            // SAFETY: `sign` returns, and sees the map's values only; kolk's sort keeps each of them for any results.
+            // SAFETY: `sign` returns, and sees the map's values only, not copies of them, so it may change what is in
+            // their cells; kolk's sort keeps each of them for any results.
             unsafe { sys::kolk_slotmap_sort(map.raw.as_ptr(), Some(sign::<T, F>), by as *mut By<F> as *mut c_void) }
         }
         let mut by = By(compare, None);
@@ -303,18 +295,7 @@ impl<T> SlotMap<T> {
 
 impl<T> Drop for SlotMap<T> {
     fn drop(&mut self) {
-        // Returns the memory, even if a value's drop panics.
-        struct End(*mut sys::kolk_slotmap);
-        impl Drop for End {
-            fn drop(&mut self) {
-                // SAFETY: `build` made the box and initialised the map.
-                unsafe {
-                    sys::kolk_slotmap_deinit(self.0);
-                    drop(Box::from_raw(self.0));
-                }
-            }
-        }
-        let _end = End(self.raw.as_ptr());
+        // If a value's drop panics, the fields are dropped all the same.
         self.clear();
     }
 }

@@ -63,6 +63,40 @@ fn sorts_what_it_reads(mut map: SlotMap<u32>) {
     map.sort_by(|a, b| map[map.handle_at(0)].cmp(a).then(b.cmp(a))); //~ E0502
 }
 
+fn lets_a_value_outlive_what_it_borrows(pool: &mut Pool<&'static str>, map: &mut SlotMap<&'static str>) {
+    let short = String::from("short");
+    for value in pool.values_mut() {
+        *value = &short; //~ E0597
+    }
+    for (_, value) in pool.iter_mut() {
+        *value = &short; //~ E0597
+    }
+    for value in map.as_mut_slice() {
+        *value = &short; //~ E0597
+    }
+}
+
+struct Reader<'a>(&'a String);
+
+impl Drop for Reader<'_> {
+    fn drop(&mut self) {
+        println!("{}", self.0);
+    }
+}
+
+fn drops_what_is_borrowed_before_its_reader() {
+    let mut pool = Pool::new("readers", 1).unwrap();
+    let mut map = SlotMap::new("readers", 1).unwrap();
+    let read = String::from("read");
+    let _ = (pool.insert(Reader(&read)), map.insert(Reader(&read))); //~ E0597
+}
+
+fn drains_and_inserts(mut pool: Pool<u32>) {
+    let mut values = pool.drain();
+    let _ = pool.insert(1); //~ E0499
+    values.next();
+}
+
 fn main() {
     keeps_a_reference_across_a_removal(Pool::new("a", 1).unwrap());
     keeps_a_mutable_reference(Pool::new("a", 1).unwrap());
@@ -73,4 +107,7 @@ fn main() {
     keeps_a_reference_into_a_map(SlotMap::new("a", 1).unwrap());
     keeps_two_references(Pool::new("a", 1).unwrap(), SlotMap::new("a", 1).unwrap());
     sorts_what_it_reads(SlotMap::new("a", 1).unwrap());
+    lets_a_value_outlive_what_it_borrows(&mut Pool::new("a", 1).unwrap(), &mut SlotMap::new("a", 1).unwrap());
+    drops_what_is_borrowed_before_its_reader();
+    drains_and_inserts(Pool::new("a", 1).unwrap());
 }
