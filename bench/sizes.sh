@@ -9,62 +9,45 @@ cd "$(dirname "$0")/.."
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 os=(-std=c11 -Os -ffunction-sections -fdata-sections -Iinclude)
-m4=(-mcpu=cortex-m4 -mthumb -ffreestanding)
 
-# library NAME COMPILER OPTIONS...
+# library NAME OPTIONS...
 library() {
   mkdir "$folder/$1"
-  (root=$PWD; cd "$folder/$1"; "$2" -I"$root/include" "${os[@]:0:4}" "${@:3}" -c "$root"/src/*/*.c; ar rcs libkolk.a *.o)
+  (root=$PWD; cd "$folder/$1"; gcc -I"$root/include" "${os[@]:0:4}" "${@:2}" -c "$root"/src/*/*.c; ar rcs libkolk.a *.o)
 }
 
 # text LIBRARY PROGRAM DEFINITIONS...: bytes of text
 text() {
   local program=$folder/program
-  if [[ $1 == m4 ]]; then
-    arm-none-eabi-gcc "${os[@]}" "${m4[@]}" "${@:3}" "bench/small/$2.c" tests/build/device.c tests/build/device_memory.c "$folder/m4/libkolk.a" \
-      -fno-tree-loop-distribute-patterns -nostdlib -T tests/build/device.ld -Wl,--gc-sections -lgcc -o "$program"
-    arm-none-eabi-size "$program"
-  else
-    gcc "${os[@]}" "${@:3}" "bench/small/$2.c" "$folder/$1/libkolk.a" -Wl,--gc-sections -pthread -o "$program"
-    "$program" >&2
-    size "$program"
-  fi | awk 'END { print $1 }'
+  gcc "${os[@]}" "${@:3}" "bench/small/$2.c" "$folder/$1/libkolk.a" -Wl,--gc-sections -pthread -o "$program"
+  "$program" >&2
+  size "$program" | awk 'END { print $1 }'
 }
 
 # row WHAT PROGRAM DEFINITIONS...
 row() {
   printf '| %s |' "$1"
   local library bytes
-  for library in all none m4; do
-    if [[ $library == m4 && ( ! -d $folder/m4 || $2 =~ ^(queue|shared|heap|resource)$ ) ]]; then
-      printf ' |'
-    else
-      bytes=$(text $library "${@:2}")
-      [[ $2 == empty ]] && nothing[$library]=$bytes || bytes=$((bytes - nothing[$library]))
-      printf ' %s |' "$(sed -E ':a; s/([0-9])([0-9]{3})($|,)/\1,\2\3/; ta' <<< "$bytes")"
-    fi
+  for library in all none; do
+    bytes=$(text $library "${@:2}")
+    [[ $2 == empty ]] && nothing[$library]=$bytes || bytes=$((bytes - nothing[$library]))
+    printf ' %s |' "$(sed -E ':a; s/([0-9])([0-9]{3})($|,)/\1,\2\3/; ta' <<< "$bytes")"
   done
   echo
 }
 
 declare -A nothing
-library all gcc
-library none gcc -DKOLK_NO_DIAGNOSTICS
-compilers=$(gcc --version | head -n 1)
-if command -v arm-none-eabi-gcc > /dev/null; then
-  library m4 arm-none-eabi-gcc "${m4[@]}"
-  compilers+="; $(arm-none-eabi-gcc --version | head -n 1)"
-else
-  echo "bench/sizes.sh: arm-none-eabi-gcc is missing: the last column stays empty." >&2
-fi
-echo "$compilers"
+library all
+library none -DKOLK_NO_DIAGNOSTICS
+gcc --version | head -n 1
 echo
-echo '| bytes of text | with diagnostics | `KOLK_NO_DIAGNOSTICS` | Cortex-M4 |'
-echo '|---|---:|---:|---:|'
+echo '| bytes of text | with diagnostics | `KOLK_NO_DIAGNOSTICS` |'
+echo '|---|---:|---:|'
 row nothing empty
 row 'a pool' pool
 row 'a pool with options, say `.headroom`' pool -DMORE='.headroom = 1'
 row 'a slot map' slotmap
+row 'a byte map' bytemap
 row 'a queue' queue
 row 'a shared pool' shared
 row 'a heap' heap

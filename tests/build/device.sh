@@ -1,102 +1,107 @@
 #!/bin/sh
-# Compiles the library for a Cortex-M4 with arm-none-eabi-gcc, with newlib and without any C library; programs with a
-# pool, a slot map and a heap are small, need no 64-bit division and no floating point, and run under QEMU; a pool's init
-# takes fewer than 2,000 instructions, and alloc and free of a heap at most 400. Kinds that need an operating system do
-# not compile there.
+# On a Cortex-M4 and an RV32IMAC, pools, slot maps, byte maps and heaps cost what the table of docs/device.md says, and on
+# any compiler not much more; they need no 64-bit division and no floating point. tests/device/orders.c and interrupt.c
+# run on a Cortex-M3 and a Cortex-M4. The library compiles with newlib and without any C library. Kinds that need an
+# operating system do not compile there. The command of docs/device.md links a program.
 # Usage: device.sh
 set -eu
-if ! command -v arm-none-eabi-gcc > /dev/null; then
-  echo "arm-none-eabi-gcc is missing: nothing is tested."
+if ! command -v arm-none-eabi-gcc > /dev/null || ! command -v qemu-system-arm > /dev/null; then
+  echo "arm-none-eabi-gcc or qemu-system-arm is missing: nothing is tested."
   exit 77
 fi
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-root=$PWD
-m4="-std=c11 -mcpu=cortex-m4 -mthumb -Os -ffunction-sections -fdata-sections -I$root/include"
+wrong=0
+complain() {
+  echo "$*" >&2
+  wrong=1
+}
+
+# ---- What it costs ----
+
+bench/device.sh "$folder"
+
+# block MACHINE FILE: the machine's rows of the table
+block() { awk -v machine="| **$1**" '/^\| \*\*/ || !/^\|/ { on = index($0, machine) == 1 } on' "$2"; }
+
+for machine in Cortex-M4 RV32IMAC; do
+  block "$machine" "$folder/table" > "$folder/now"
+  block "$machine" docs/device.md > "$folder/then"
+  if [ "$(head -n 1 "$folder/now")" != "$(head -n 1 "$folder/then")" ]; then
+    echo "$machine: docs/device.md has the figures of another compiler; they are not compared."
+  elif ! diff "$folder/then" "$folder/now"; then
+    complain "$machine: docs/device.md has other figures: bench/device.sh --write"
+  fi
+done
+
+# bound KIND NAME FIELD LIMIT: on a Cortex-M4, for any compiler; FIELD 2 is the text, or the average, and 3 the maximum
+bound() {
+  number=$(awk -v name="$2" -v field="$3" '$1 == name { print $field }' "$folder/Cortex-M4.$1")
+  [ "$number" -gt 0 ] && [ "$number" -le "$4" ] || complain "$1: $2 costs $number, and $4 are allowed"
+}
+bound pool text 2 5000
+bound LOWEST text 2 7000
+bound FIFO text 2 7000
+bound slotmap text 2 4100
+bound bytemap text 2 4100
+bound trays text 2 4000
+for kind in pool LOWEST FIFO option; do
+  bound $kind init 3 3000
+  bound $kind first_alloc 3 3000
+  bound $kind alloc 3 400
+  bound $kind free 3 400
+done
+bound trays alloc 3 400
+bound trays free 3 400
+
+for kind in pool LOWEST FIFO slotmap bytemap trays; do
+  if arm-none-eabi-nm "$folder/Cortex-M4-$kind" | grep -E '__(aeabi_(u?ldivmod|c?[df][a-z0-9]+)|u?(div|mod|divmod)di[34])$'; then
+    complain "The lines above name what $kind must not need."
+  fi
+done
+
+# ---- Programs on a Cortex-M3 and a Cortex-M4 ----
+
+thumb="-std=c11 -mthumb -Os -ffunction-sections -fdata-sections -Iinclude"
 warnings="-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wundef -Wdouble-promotion -Wmissing-prototypes -Werror"
 
-arm-none-eabi-gcc $m4 $warnings -fsyntax-only src/*/*.c # with newlib
-(cd "$folder" && printf '%s\n' "$root"/src/*/*.c | xargs -n 40 -P 2 arm-none-eabi-gcc $m4 $warnings -ffreestanding -c)
-
-# build PROGRAM FILES OR LIBRARIES...: it lies in $folder
-build() {
-  program=$1
-  shift
-  arm-none-eabi-gcc $m4 -ffreestanding -fno-tree-loop-distribute-patterns -nostdlib -T tests/build/device.ld -Wl,--gc-sections \
-    tests/build/device.c "$folder"/*.o "$@" -lgcc -o "$folder/$program"
-}
-
-run() {
-  if ! command -v qemu-system-arm > /dev/null; then
-    echo "qemu-system-arm is missing: $1 is built, not run."
-  elif ! runs "$1"; then
-    echo "$1 fails on the device" >&2
-    exit 1
-  fi
-}
-
+# runs CORE BOARD FILES...: does this program return 0?
 runs() {
-  timeout 60 qemu-system-arm -M mps2-an386 -nographic -monitor none -serial none -icount shift=0 -semihosting-config \
-    enable=on,target=native -kernel "$folder/$1" < /dev/null
-}
-
-text_of() { arm-none-eabi-size "$folder/$1" | awk 'END { print $1 }'; }
-
-# keep PROGRAM LIMIT DEFINITIONS...: the text may exceed an empty program's by this many bytes
-keep() {
-  program=$1 limit=$2
+  core=$1 board=$2
   shift 2
-  build "$program" "$@" "bench/small/$program.c" tests/build/device_memory.c
-  set -- "$program" "$limit" "$@"
-  bytes=$(($(text_of "$1") - nothing))
-  echo "$*: $bytes bytes of text, $2 are allowed"
-  if [ "$bytes" -gt "$2" ]; then
-    echo "$1 has become too large for a small device" >&2
-    exit 1
-  fi
-  if arm-none-eabi-nm "$folder/$1" | grep -E '__(aeabi_(u?ldivmod|c?[df][a-z0-9]+)|u?(div|mod|divmod)di[34])$'; then
-    echo "The lines above name what $1 must not need." >&2
-    exit 1
-  fi
-  run "$1"
+  arm-none-eabi-gcc $thumb $warnings "-mcpu=$core" -ffreestanding -nostdlib -T bench/device/arm.ld -Wl,--gc-sections "$@" \
+    bench/device/start.c bench/device/memory.c -fno-tree-loop-distribute-patterns -lgcc -o "$folder/program" || exit 1
+  timeout 60 qemu-system-arm -M "$board" -nographic -monitor none -serial none -icount shift=0 -semihosting-config \
+    enable=on,target=native -kernel "$folder/program" < /dev/null
 }
 
-build empty bench/small/empty.c tests/build/device_memory.c
-nothing=$(text_of empty)
-keep pool 5000
-keep pool 5900 "-DMORE=.reuse = KOLK_REUSE_LOWEST"
-keep pool 5900 "-DMORE=.reuse = KOLK_REUSE_FIFO"
-keep slotmap 4100
-keep trays 4000
-build device_count tests/build/device_count.c -lc # with newlib's memcpy and so on, which are fast
-run device_count
-build device_trays tests/build/device_trays.c -lc
-run device_trays
-build orders tests/device/orders.c tests/build/device_memory.c
-run orders
-build interrupt tests/device/interrupt.c tests/build/device_memory.c
-run interrupt
-build interrupt -DUNPROTECTED tests/device/interrupt.c tests/build/device_memory.c
-if command -v qemu-system-arm > /dev/null && runs interrupt; then
-  echo "interrupt.c does not notice that interrupts stay on" >&2
-  exit 1
-fi
+tools/dist.py two "$folder/members" pool
+arm-none-eabi-gcc $thumb $warnings -mcpu=cortex-m3 -c "$folder/members/kolk.c" -o "$folder/kolk-m3.o" # with newlib
+try() { # CORE BOARD LIBRARY
+  for program in orders interrupt; do
+    runs "$@" tests/device/$program.c || complain "$program fails on a $1"
+  done
+  ! runs "$@" -DUNPROTECTED tests/device/interrupt.c || complain "interrupt.c does not notice that interrupts stay on"
+}
+try cortex-m3 mps2-an385 "$folder/kolk-m3.o"
+try cortex-m4 mps2-an386 "$folder/Cortex-M4/kolk.o"
+
+# ---- What compiles, and what does not ----
 
 # refuse CALL SENTENCE: the compiler says this about an init of such a kind
 refuse() {
   printf '#include <kolk/kolk.h>\nkolk_status begin(void);\nkolk_status begin(void) { return %s; }\n' "$1" > "$folder/refused.c"
-  if arm-none-eabi-gcc $m4 -c "$folder/refused.c" -o "$folder/refused" 2> "$folder/said" || ! grep -q "error: .*$2" "$folder/said"; then
+  if arm-none-eabi-gcc $thumb -mcpu=cortex-m4 -c "$folder/refused.c" -o "$folder/refused" 2> "$folder/said" ||
+    ! grep -q "error: .*$2" "$folder/said"; then
     cat "$folder/said"
-    echo "the compiler does not say: $2" >&2
-    exit 1
+    complain "the compiler does not say: $2"
   fi
 }
 refuse 'kolk_shared_init(NULL, NULL)' 'shared pools need an operating system, and this is a build without one'
 refuse 'kolk_queue_init(NULL, NULL)' 'queues need an operating system, and this is a build without one'
 refuse 'kolk_resource_init(NULL, NULL)' 'resource pools need an operating system, and this is a build without one'
 
-# The command of docs/device.md, as printed.
-command=$(sed -n '/^    arm-none-eabi-gcc/,/firmware.elf$/p' docs/device.md | tr -d '\\\n' | sed "s|build/dist|$folder/dist|g; s|firmware.elf|$folder/&|")
-tools/dist.py two "$folder/dist"
-eval "$command" 2> "$folder/said" || { cat "$folder/said"; exit 1; }
-[ -s "$folder/firmware.elf" ]
+# The command of docs/device.md, as printed; a pool is all that its program needs.
+command=$(sed -n '/^    arm-none-eabi-gcc/,/firmware.elf$/p' docs/device.md | tr -d '\\\n' | sed "s|build/dist|$folder/members|g; s|firmware.elf|$folder/&|")
+eval "$command" 2> "$folder/said" && [ -s "$folder/firmware.elf" ] || { cat "$folder/said"; complain "docs/device.md: its command fails"; }
+exit $wrong

@@ -55,6 +55,20 @@ long sysconf(int name) {
     return PAGE;
 }
 
+int pipe(int ends[2]);
+int pipe(int ends[2]) {
+    ends[0] = ends[1] = -1;
+    errno = ENOSYS;
+    return -1;
+}
+
+int dup2(int from, int to);
+int dup2(int from, int to) {
+    (void)from, (void)to;
+    errno = ENOSYS;
+    return -1;
+}
+
 #ifdef __arm__ /* newlib has memalign */
 int posix_memalign(void **start, size_t align, size_t size) {
     *start = memalign(align, size);
@@ -78,7 +92,7 @@ void *__wrap_kolk_memory_reserve_(size_t size) {
 
 bool __wrap_kolk_memory_commit_(void *start, size_t size) {
     (void)start, (void)size;
-    return true;
+    return !kolk_test_refuses || !kolk_test_refuses();
 }
 
 void __wrap_kolk_memory_release_(void *start, size_t size) {

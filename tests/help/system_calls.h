@@ -115,9 +115,9 @@ static inline kolk_pool_desc shape(unsigned n, uint32_t capacity, uint32_t max_c
                             .setup = n >= 3 ? set_up_nothing : NULL};
 }
 
-#if KOLK_HOSTED
 /* Returns how many bytes of the pool's slots are backed by physical memory. */
 static inline size_t resident(const kolk_pool *pool) {
+#if KOLK_HOSTED
     size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = 0;
     size_t pages = ((size_t)pool->capacity * pool->stride + page - 1) / page;
     unsigned char *states = (unsigned char *)malloc(pages);
@@ -126,7 +126,9 @@ static inline size_t resident(const kolk_pool *pool) {
     for (size_t i = 0; i < pages; i++) bytes += states[i] & 1 ? page : 0;
     free(states);
     return bytes;
-}
+#else
+    return (size_t)pool->capacity * pool->stride; /* a device's memory is always there */
 #endif
+}
 
 #endif

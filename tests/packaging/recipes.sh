@@ -103,11 +103,11 @@ macro(zephyr_library_compile_options)
 endmacro()
 set(CONFIG_KOLK y)
 add_subdirectory("$top/zephyr" zephyr)
-add_executable(device "$top/bench/small/pool.c" "$top/tests/build/device_memory.c" "$top/tests/build/device.c")
+add_executable(device "$top/bench/small/pool.c" "$top/bench/device/memory.c" "$top/bench/device/start.c")
 target_link_libraries(device module)
 END
 cmake -G Ninja -S "$work" -B "$work/build" -DCMAKE_SYSTEM_NAME=Generic -DCMAKE_C_COMPILER=arm-none-eabi-gcc -DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY \
   -DCMAKE_C_FLAGS="-mcpu=cortex-m4 -mthumb -Os -ffunction-sections" \
-  -DCMAKE_EXE_LINKER_FLAGS="-nostdlib -T $top/tests/build/device.ld -Wl,--gc-sections -fno-tree-loop-distribute-patterns" \
+  -DCMAKE_EXE_LINKER_FLAGS="-nostdlib -T $top/bench/device/arm.ld -Wl,--gc-sections -fno-tree-loop-distribute-patterns" \
   -DCMAKE_C_STANDARD_LIBRARIES=-lgcc > "$work/said" 2>&1 || fail "$(cat "$work/said")"
 nice cmake --build "$work/build" > "$work/said" 2>&1 || fail "$(tail -20 "$work/said")"
