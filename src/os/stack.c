@@ -53,12 +53,21 @@ static bool is_in_file(const void *code) {
 #endif
 }
 
+/* A return address in Thumb code is odd, but even if the unwinder tells it. */
+static bool is_same_call(const void *site, const void *call) {
+#ifdef __arm__
+    return ((uintptr_t)site | 1) == ((uintptr_t)call | 1);
+#else
+    return site == call;
+#endif
+}
+
 /* Looks for the site among the innermost `walked` calls. Returns the number of calls. *at becomes the site's index, or
  * the number of calls if the site is not among them. */
 static int find_on_stack(const void *site, void **calls, int walked, int *at) {
     int count = backtrace_once(calls, walked);
     *at = 0;
-    while (*at < count && calls[*at] != site) ++*at;
+    while (*at < count && !is_same_call(site, calls[*at])) ++*at;
     return count;
 }
 #endif
@@ -67,14 +76,14 @@ void kolk_stack_walk_(const void *site, const void **frames, size_t most) {
     KOLK_ASSERT_(site);
     KOLK_ASSERT_(most >= 2);
     size_t length = 0;
+    frames[length++] = site;
 #ifdef HAS_BACKTRACE
     void *calls[WALK_MANY];
     int few = most < WALK_MANY - WALK_FEW ? (int)most + WALK_FEW : WALK_MANY, at = 0; /* fewer calls take less time */
     int count = is_in_file(site) ? find_on_stack(site, calls, few, &at) : 0;
     if (at == count && count == few) count = find_on_stack(site, calls, WALK_MANY, &at);
-    while (at < count && length + 1 < most && calls[at]) frames[length++] = calls[at++];
+    while (++at < count && length + 1 < most && calls[at]) frames[length++] = calls[at];
 #endif
-    if (length == 0) frames[length++] = site;
     frames[length] = NULL;
 }
 
