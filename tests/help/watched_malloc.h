@@ -24,11 +24,9 @@ static struct {
 
 void *__real_malloc(size_t size);
 int __real_posix_memalign(void **start, size_t align, size_t size);
-void *__real_realloc(void *start, size_t size);
 void __real_free(void *start);
 void *__wrap_malloc(size_t size);
 int __wrap_posix_memalign(void **start, size_t align, size_t size);
-void *__wrap_realloc(void *start, size_t size);
 void __wrap_free(void *start);
 
 static inline bool refused(void) {
@@ -70,27 +68,12 @@ int __wrap_posix_memalign(void **start, size_t align, size_t size) {
     return error;
 }
 
-/* The block that begins there, which is then no longer watched; all zero if none does. */
-static inline block take_block(void *start) {
-    for (uint32_t n = 0; n < heap.count; n++) {
-        block found = heap.blocks[n];
-        if (found.start != start) continue;
-        heap.blocks[n] = heap.blocks[--heap.count];
-        return found;
-    }
-    return (block){0};
-}
-
-/* kolk does not call it, but a C library that is linked statically does. */
-void *__wrap_realloc(void *start, size_t size) {
-    take_block(start);
-    return watched(__real_realloc(start, size), size, 0);
-}
-
 void __wrap_free(void *start) {
-    block gone = take_block(start);
-    if (heap.on) assert_ptr_equal(gone.start, start);
-    gone.start = start;
+    uint32_t n = 0;
+    while (n < heap.count && heap.blocks[n].start != start) n++;
+    if (heap.on && start) assert_true(n < heap.count);
+    block gone = n < heap.count ? heap.blocks[n] : (block){start, 0, 0};
+    if (n < heap.count) heap.blocks[n] = heap.blocks[--heap.count];
     if (start && heap.on && heap.places != AS_EVER) {
         assert_true(heap.kept_count < LENGTH_OF(heap.kept));
         heap.kept[heap.kept_count++] = gone;
