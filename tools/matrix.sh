@@ -2,13 +2,10 @@
 # Runs every row of the matrix: compilers, sanitizers, machines and checkers. Prints one line per row. If a row fails,
 # prints the end of its log. The other rows still run, and the last line names the rows that failed.
 #
-# The first row is make test with nearly all of its work. The other rows shorten the long tests (KOLK_TEST_EFFORT=quick,
-# and even fewer schedules), because the millions of steps of these test the source and not the compiler. For the same
-# reason they neither build nor run the model, the table of misuse, the doctor with tools that hang, gdb, the packages,
-# and the threads that are interrupted at random, which ThreadSanitizer watches in the first row.
-#
-# KOLK_TEST_EFFORT=release, for releases: the first row does all work, and other machines run all programs that they can.
-# Otherwise they run one program of each kind, and clang's row runs these, the examples, and what the optimiser could break.
+# KOLK_TEST_EFFORT=quick, the default, is for each change. Long tests do a part of their work there, what depends on
+# neither compiler nor machine runs in the first row only, and the slowest proofs are left out. full adds these to the
+# first row, with nearly all of their work, more programs to clang and checks0, and the command to tidy. release, for
+# releases, does all work in the first row, and runs on other machines all programs that can run there.
 # Usage: tools/matrix.sh
 set -euo pipefail
 mkdir -p build/matrix
@@ -28,12 +25,22 @@ row() {
   [[ $result == ok ]] || tail -n 60 "$log" | sed 's/^/    | /'
 }
 
-effort=${KOLK_TEST_EFFORT:-full}
-if [[ $effort == release ]]; then
-  row gcc "make test in full: -O2, checks on" env KOLK_TEST_EFFORT=release tools/test.sh
+effort=${KOLK_TEST_EFFORT:-quick}
+if [[ $effort == quick ]]; then
+  cxx='' commands='.*' checked=''
 else
-  row gcc "make test in full: -O2, checks on" env KOLK_TEST_EFFORT="$effort" KOLK_TEST_SCHEDULE_STEPS=2000000 tools/test.sh
+  cxx='|cxx' commands='advise|heaptrack' checked=cli
 fi
+# These wait for a longer run: all states of the model; threads that are interrupted at random; a server in all troubles,
+# tools that hang, and glibc's tests under kolk's malloc; more ways to compile and package kolk than are asked for often.
+slowest='^model_|_chaos$|^test_pq_faults$|_doctor$|^preload_(limits|glibc)$|^build_unity$|^web_examples$'
+slowest+='|^packaging_(plain_cc|lto|musl|fetch_content|adapters|with_meson)$'
+case $effort in
+  quick) row gcc "-O2, checks on: all kinds of tests" env KOLK_TEST_EFFORT=quick KOLK_TESTS_WITHOUT="$slowest" tools/preset.sh default ;;
+  full) row gcc "make test in full: -O2, checks on" env KOLK_TEST_EFFORT=full KOLK_TEST_SCHEDULE_STEPS=2000000 tools/test.sh ;;
+  *) row gcc "make test in full: -O2, checks on" env KOLK_TEST_EFFORT=release tools/test.sh ;;
+esac
+# The other rows shorten the long tests even more, because the millions of steps of these test the source and not the compiler.
 export KOLK_TEST_EFFORT=quick KOLK_TEST_SCHEDULE_STEPS=50000
 once='^(model_queue|build_device(_tests)?|misuse|cli_page|cli_completion|web_.*|preload_.*|record_.*|cli_soak|resource_clock_jumps|(test_)?cli_doctor|packaging_.*|bindings_.*|build_gdb)$|_chaos$'
 # The source decides what these find: the order of steps, the state at a fork, what is printed or in a list.
@@ -58,12 +65,17 @@ if [[ $effort == release ]]; then
 else
   examples=$(for file in examples/*.c examples/*/; do basename "$file" .c; done | grep -vxE 'cpp|reload|bank|cache_client' | sed 's/^/example_/' | tr '\n' ' ')
   more="test_debug_quarantine test_heap test_heap_threads test_peek test_pool_hooks test_pool_static test_queue test_queue_threads test_remote test_resource test_slotmap test_stats"
-  sampled clang "-O2, from kolk.h and kolk.c, no assertions: examples, samples" "$samples $more $examples" "build_(headers|freestanding|mistakes|cxx)"
+  sampled clang "-O2, from kolk.h and kolk.c, no assertions: examples, samples" "$samples $more $examples" "build_(headers|freestanding|mistakes$cxx)"
 fi
 # (Tests with forks would hang: AddressSanitizer's allocator may be locked in the child. kolk advise alone takes two
-# minutes there, and its parts have tests of their own.)
-tested asan "clang -O1, AddressSanitizer, UndefinedBehaviorSanitizer" "$once|_limits$|_worn$|_exhaustive$|^test_(pq_faults|debug_sites)$|^cli_(advise|heaptrack)$|^build_[^c]"
-tested checks0 "gcc -O2, KOLK_CHECKS=0, no assertions: what has pools" "$once|$servers|$others"
+# minutes there. The parts of the commands have tests of their own.)
+tested asan "clang -O1, AddressSanitizer, UndefinedBehaviorSanitizer" "$once|_limits$|_worn$|_exhaustive$|^test_(pq_faults|debug_sites)$|^cli_($commands)$|^build_[^c]"
+if [[ $effort == quick ]]; then
+  pools="test_debug_fill test_debug_quarantine test_pool_extern test_pool_fast_paths test_pool_free_n test_pool_full test_pool_hooks test_pool_misuse"
+  sampled checks0 "gcc -O2, KOLK_CHECKS=0, no assertions: pools" "$pools test_pool_model test_pool_typed test_pool_validity example_bullets"
+else
+  tested checks0 "gcc -O2, KOLK_CHECKS=0, no assertions: what has pools" "$once|$servers|$others"
+fi
 # The programs for other machines run under qemu. Some 64-bit kernels run no 32-bit programs of x86: there these do too.
 # On an emulated machine, threads do not reorder memory accesses in other ways than this processor does. Tests are left
 # out that reserve gigabytes, because qemu keeps a table of all pages; that expect a thread to be gone once it was joined,
@@ -95,7 +107,7 @@ if [[ $effort == release ]]; then
   row tidy "clang-tidy, cppcheck: all files" tools/tidy.sh
 else # tests, fuzzers and examples take as long as everything else, and their mistakes show when they run
   # shellcheck disable=SC2046
-  row tidy "clang-tidy, cppcheck: what is installed" tools/tidy.sh $(tools/files.sh src adapters preload cli web bindings | grep '\.c$')
+  row tidy "clang-tidy, cppcheck: what is installed" tools/tidy.sh $(tools/files.sh src adapters preload web bindings $checked | grep '\.c$')
 fi
 
 if [[ ${#failed[@]} -gt 0 ]]; then
