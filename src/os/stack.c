@@ -17,12 +17,9 @@
 #if defined(__GLIBC__) && defined(__has_include)
 #if __has_include(<execinfo.h>)
 #define HAS_BACKTRACE 1
+#include <dlfcn.h>
 #include <execinfo.h>
 #endif
-#endif
-
-#ifdef HAS_BACKTRACE
-#include <dlfcn.h>
 #endif
 
 #define WALK_FEW  12 /* as many of kolk's own calls as usually lie between here and the site */
