@@ -35,11 +35,13 @@ fi
 # tools that hang, and glibc's tests under kolk's malloc; more ways to compile and package kolk than are asked for often.
 slowest='^model_|_chaos$|^test_pq_faults$|_doctor$|^preload_(limits|glibc)$|^build_unity$|^web_examples$'
 slowest+='|^packaging_(plain_cc|lto|musl|fetch_content|adapters|with_meson)$'
+what="make test in full: -O2, checks on"
 case $effort in
-  quick) row gcc "-O2, checks on: all kinds of tests" env KOLK_TEST_EFFORT=quick KOLK_TESTS_WITHOUT="$slowest" tools/preset.sh default ;;
-  full) row gcc "make test in full: -O2, checks on" env KOLK_TEST_EFFORT=full KOLK_TEST_SCHEDULE_STEPS=2000000 tools/test.sh ;;
-  *) row gcc "make test in full: -O2, checks on" env KOLK_TEST_EFFORT=release tools/test.sh ;;
+  quick) what="-O2, checks on: all kinds of tests" how=(env KOLK_TEST_EFFORT=quick KOLK_TESTS_WITHOUT="$slowest" tools/preset.sh default) ;;
+  full) how=(env KOLK_TEST_EFFORT=full KOLK_TEST_SCHEDULE_STEPS=2000000 tools/test.sh) ;;
+  *) how=(env KOLK_TEST_EFFORT=release tools/test.sh) ;;
 esac
+row gcc "$what" "${how[@]}"
 # The other rows shorten the long tests even more, because the millions of steps of these test the source and not the compiler.
 export KOLK_TEST_EFFORT=quick KOLK_TEST_SCHEDULE_STEPS=50000
 once='^(model_queue|build_device(_tests)?|misuse|cli_page|cli_completion|web_.*|preload_.*|record_.*|cli_soak|resource_clock_jumps|(test_)?cli_doctor|packaging_.*|bindings_.*|build_gdb)$|_chaos$'
