@@ -4,6 +4,7 @@
 #  - its functions: a function called __wrap_X takes the place of X (ld's --wrap), in the program and in the library. It may be in
 #    a header that the program includes by a path from its own folder;
 #  - this table: a program with a row, and the whole library that it is linked with, are compiled with these definitions.
+#    (KOLK_NO_FUTEX changes one file, so the program has that file, and the library is the usual one.)
 set(kolk_definitions
   "fuzz_pool                       KOLK_GENERATION_MAX=7"
   "fuzz_slotmap                    KOLK_GENERATION_MAX=7"
@@ -55,6 +56,26 @@ foreach(row IN LISTS kolk_definitions)
     message(SEND_ERROR "tests/programs.cmake has a row for ${name}, and there is no such file.")
   endif()
 endforeach()
+
+# make test leaves these to make matrix, because they take long, or need what few machines have: devices, browsers and emscripten;
+# headers alone, kolk.hpp, the two files and the manuals' programs in many dialects, and Microsoft's compiler; threads that are
+# interrupted at random, and races; sanitizers and memcheck; mistakes, each compiled or run; all states of the model; a long soak; the
+# doctor with tools that hang; advice; faults of PostgreSQL, and TLS; servers, forks, limits and glibc's tests under kolk's malloc;
+# packages, and what an installation has; other languages; gdb.
+set(kolk_long "_chaos$|^build_(abi|device.*|cxx|two_files|printed|manuals|msvc|unity|freestanding|headers|mistakes|copies|unload|gdb)$|^web_")
+string(APPEND kolk_long "|^cli_(page|doctor|advise.*|heaptrack|bench|soak|completion)$|^record_advice$|^test_cli_doctor$")
+string(APPEND kolk_long "|^tools_(races|memcheck|[alt]san|msan)|^misuse$|^model_|^test_pq_(faults|tls)$|^preload_(servers|glibc|forks|limits)$|^packaging_|^bindings_")
+
+# Is the test of this name left out? Writes down those that make test leaves to make matrix.
+function(kolk_leaves_out result name)
+  set(${result} OFF PARENT_SCOPE)
+  if(name MATCHES "${KOLK_TESTS_WITHOUT}" OR KOLK_TESTS STREQUAL long AND NOT name MATCHES "${kolk_long}")
+    set(${result} ON PARENT_SCOPE)
+  elseif(KOLK_TESTS STREQUAL short AND name MATCHES "${kolk_long}")
+    set(${result} ON PARENT_SCOPE)
+    set_property(GLOBAL APPEND PROPERTY kolk_left ${name})
+  endif()
+endfunction()
 
 # Returns the X of all functions __wrap_X in the FILES, in the files that they include by a path from their own folder, and so on.
 # Files whose names end in _windows.h or _posix.h are read only where they are included.
@@ -147,9 +168,10 @@ function(kolk_library_with definitions from_src options result)
 endfunction()
 
 # Makes the program NAME of the SOURCES and a LIBRARY: kolk-static, kolk-cli or an adapter. The program is left out where that
-# library can't be built, and if KOLK_TESTS_WITHOUT has its name.
+# library can't be built, and if its test is left out.
 function(kolk_program name library)
-  if(name MATCHES "${KOLK_TESTS_WITHOUT}" OR NOT TARGET ${library})
+  kolk_leaves_out(out ${name})
+  if(out OR NOT TARGET ${library})
     return()
   endif()
   set(sources ${ARGN})
@@ -190,7 +212,12 @@ function(kolk_program name library)
     list(APPEND sources "${PROJECT_BINARY_DIR}/generations/${CMAKE_MATCH_1}.c")
     list(TRANSFORM library_definitions REPLACE "^KOLK_GENERATION_MAX=.*" KOLK_GENERATION_MAX)
   endif()
-  if(definitions OR from_src)
+  if(definitions MATCHES "KOLK_NO_FUTEX")
+    list(APPEND sources "${PROJECT_SOURCE_DIR}/src/os/sleep.c")
+    set(library_definitions)
+    set(from_src ${KOLK_TWO_FILES})
+  endif()
+  if(library_definitions OR from_src)
     kolk_library_with("${library_definitions}" ${from_src} "${KOLK_TEST_OPTIONS}" library)
   endif()
   add_executable(${name} ${sources})

@@ -9,7 +9,7 @@ tools/preset.sh coverage
 # Excludes a file that has functions with the same names as others, because gcovr cannot tell these apart. Libraries
 # with other definitions are compiled as one file, for which gcc makes lines that exist nowhere else. No test calls the
 # byte map there.
-gcovr --root . --filter src/ --filter include/ --exclude src/bytemap/ --exclude-directories '.*KOLK_NO_FUTEX.*' \
+gcovr --root . --filter src/ --filter include/ --exclude src/bytemap/ --exclude-directories '.*portable.*' \
   --json build/coverage/most.json build/coverage
 gcovr --root . --filter src/bytemap/ --exclude-directories '.*kolk_with_.*' --json build/coverage/bytemap.json build/coverage
 all='--root . --add-tracefile build/coverage/most.json --add-tracefile build/coverage/bytemap.json'

@@ -1,8 +1,9 @@
 #!/bin/sh
 # Configures and builds a preset of CMakePresets.json, and runs its tests if it has any. All output goes to
 # build/PRESET. On a terminal, the build shows one line. Elsewhere its output goes to build/PRESET/build.log, which is
-# printed if the build fails. KOLK_TESTS_WITHOUT is a pattern; tests whose names match it are neither built nor run.
-# KOLK_TARGETS names the targets to build, instead of all.
+# printed if the build fails. KOLK_TESTS=short leaves out the long tests, and KOLK_TESTS=long all others.
+# KOLK_TESTS_WITHOUT is a pattern; tests whose names match it are neither built nor run. KOLK_TARGETS names the targets
+# to build, instead of all.
 # Usage: tools/preset.sh PRESET [CTEST OPTIONS]
 set -eu
 preset=$1
@@ -11,7 +12,8 @@ folder=build/$preset
 processors=$(getconf _NPROCESSORS_ONLN)
 
 configure() {
-  cmake --preset "$preset" ${KOLK_TESTS_WITHOUT:+"-DKOLK_TESTS_WITHOUT=$KOLK_TESTS_WITHOUT"} "$@" > "$folder/configure.log" 2>&1 || {
+  cmake --preset "$preset" ${KOLK_TESTS:+"-DKOLK_TESTS=$KOLK_TESTS"} \
+    ${KOLK_TESTS_WITHOUT:+"-DKOLK_TESTS_WITHOUT=$KOLK_TESTS_WITHOUT"} "$@" > "$folder/configure.log" 2>&1 || {
     cat "$folder/configure.log"
     exit 1
   }

@@ -1,0 +1,67 @@
+#!/bin/bash
+# The first minute of a new user: a minimal Debian with git and make, and a clone of this very commit. An ordinary user
+# without sudo is told in one sentence what to install. Root gets make demo, make test and the README's first program.
+# This fails if a package is missing from tools/setup.sh, and if a test fails or is left out.
+#
+# With a ROW, that row of the matrix runs there instead, with the packages that tools/setup.sh installs for it.
+# Usage: tools/fresh.sh [ROW]
+set -euo pipefail
+. tests/help/script.sh
+[[ -z $(git status --porcelain) ]] || echo "kolk: this tests the last commit, not what is changed since"
+
+# A namespace of its own, so that nothing stays mounted.
+[[ ${KOLK_FRESH:-} ]] || KOLK_FRESH=yes exec unshare --mount --pid --fork --kill-child "$0" "$@"
+root=$(mktemp -d -p "${TMPDIR:-/var/tmp}" kolk-fresh.XXXXXX)
+trap 'umount -R "$root"/{proc,sys,dev,var/cache/apt/archives} 2> /dev/null; rm -rf --one-file-system "$root"' EXIT
+tools/root.sh "$root" git,make
+archives=${XDG_CACHE_HOME:-$HOME/.cache}/kolk/archives
+mkdir -p "$archives"
+mount -t proc proc "$root/proc"
+mount --rbind /sys "$root/sys"
+mount --rbind /dev "$root/dev"
+mount --make-rslave "$root/sys"
+mount --make-rslave "$root/dev"
+mount --bind "$archives" "$root/var/cache/apt/archives"
+cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+git clone -q . "$root/root/kolk" 2> /dev/null
+git -C "$root/root/kolk" checkout -q --detach "$(git rev-parse HEAD)"
+
+# as USER COMMAND...: in the clone, with the environment of a login
+as() {
+  local user=$1 home
+  home=$(sed -n "s/^$user:.*:\(.*\):.*/\1/p" "$root/etc/passwd")
+  chroot --userspec="$user:" "$root" env -i HOME="$home" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    KOLK_TEST_EFFORT="${KOLK_TEST_EFFORT:-}" KOLK_FRESH=yes ${http_proxy:+"http_proxy=$http_proxy"} \
+    sh -c 'cd "$HOME/kolk" && "$@"' sh "${@:2}"
+}
+
+if [[ ${1:-} ]]; then
+  as root tools/setup.sh "$1"
+  as root tools/matrix.sh "$1"
+  exit
+fi
+
+# Nothing is installed yet.
+chroot "$root" useradd --create-home somebody
+cp -R "$root/root/kolk" "$root/home/somebody/kolk"
+chroot "$root" chown -R somebody: /home/somebody/kolk
+for target in demo test; do
+  ! as somebody make $target > "$root/said" 2>&1 || fail "make $target needs nothing?"
+  grep -v '^make: \*\*\*' "$root/said" > "$root/sentence" || true
+  [[ $(wc -l < "$root/sentence") == 1 ]] && grep -q '^kolk: please install these by hand, as there is no sudo here: ' "$root/sentence" ||
+    fail "An ordinary user is told: $(cat "$root/said")"
+  cat "$root/sentence"
+done
+
+as root make demo
+as root make test | tee "$root/said"
+! grep -E 'left out|\*\*\*Skipped' "$root/said" || fail "The packages that these need are missing from tools/setup.sh."
+
+# The lines of the README below its first program, and what they print.
+sed -n '/^```$/,$p' README.md | sed -n '2,/^```$/p' | sed '$d' > "$root/printed"
+sed -n 's/^\$ //p' "$root/printed" > "$root/root/lines"
+grep -v '^\$ ' "$root/printed" > "$root/expected"
+(($(wc -l < "$root/root/lines") >= 4)) || fail "The README's lines are not where they were."
+as root sh -e ../lines > "$root/said" 2>&1 || fail "The README's first program: $(cat "$root/said")"
+diff "$root/expected" "$root/said" || fail "The README's first program prints something else."
+rm -f "$archives"/partial/*
