@@ -15,7 +15,7 @@ help:
 	@echo 'make try       one test, TEST=test_pool_full, or those of a folder, TEST=pool: built and run in seconds'
 	@echo 'make abi       the interface of the shared library as it is, for the test that compares it'
 	@echo 'make bindings  what other languages read of the headers: api.json, kolk_ffi.h, kolk_sys for Rust'
-	@echo 'make matrix    all tests with every compiler, sanitizer and checker'
+	@echo 'make matrix    all tests with every compiler, sanitizer and checker; ROWS="fresh asan": these only'
 	@echo 'make bench     the measurements, beside other allocators'
 	@echo 'make fuzz      each fuzzer for SECONDS=60'
 	@echo 'make coverage  the lines and branches that the tests reach'
@@ -52,7 +52,7 @@ bank:
 	@tools/with_postgres.sh build/release/bank
 
 test:
-	@tools/setup.sh test
+	@tools/setup.sh $(if $(filter full release,$(KOLK_TEST_EFFORT)),gcc,test)
 	@tools/test.sh
 
 try:
@@ -72,7 +72,7 @@ bindings:
 
 matrix:
 	@tools/setup.sh matrix
-	@tools/matrix.sh
+	@tools/matrix.sh $(ROWS)
 
 # jemalloc, loaded with dlopen, needs more of the static thread-local storage than glibc leaves.
 bench: export GLIBC_TUNABLES = glibc.rtld.optional_static_tls=20000

@@ -2,21 +2,28 @@
 # Runs every row of the matrix: compilers, sanitizers, machines and checkers. Prints one line per row. If a row fails,
 # prints the end of its log. The other rows still run, and the last line names the rows that failed.
 #
-# KOLK_TEST_EFFORT=quick, the default, is for each change. Long tests do a part of their work there, what depends on
-# neither compiler nor machine runs in the first row only, and the slowest proofs are left out. full adds these to the
-# first row, with nearly all of their work, more programs to clang and checks0, and the command to tidy. release, for
-# releases, does all work in the first row, and runs on other machines all programs that can run there.
-# Usage: tools/matrix.sh
+# KOLK_TEST_EFFORT=quick, the default, is for each change. The row fresh is make test on a new machine, and gcc has what
+# make test leaves out. Long tests do a part of their work, what depends on neither compiler nor machine runs in these
+# rows only, and the slowest proofs are left out. full adds these to gcc, with nearly all of the work of all tests, more
+# programs to clang and checks0, and the command to tidy. release, for releases, does all work in gcc, runs on other
+# machines all programs that can run there, and gives each row a new machine, on which tools/setup.sh has installed what
+# this row needs.
+# Usage: tools/matrix.sh [ROW...]
 set -euo pipefail
 mkdir -p build/matrix
 failed=()
 begin=$SECONDS
 
+rows=" $* "
+effort=${KOLK_TEST_EFFORT:-quick}
+
 # row NAME WHAT COMMAND...
 row() {
-  local name=$1 what=$2 log=build/matrix/$1.log start=$SECONDS result=ok
+  local name=$1 what=$2 log=build/matrix/$1.log start=$SECONDS result=ok how=("${@:3}")
+  [[ $rows == "  " || $rows == *" $name "* ]] || return 0
+  [[ $effort != release || $name == fresh || ${KOLK_FRESH:-} ]] || how=(env KOLK_TEST_EFFORT=release tools/fresh.sh "$name")
   [[ -t 1 ]] && printf '%-14s %-66s ...' "$name" "$what"
-  if ! "${@:3}" > "$log" 2>&1 < /dev/null; then
+  if ! "${how[@]}" > "$log" 2>&1 < /dev/null; then
     result=FAILED
     failed+=("$name")
   fi
@@ -25,7 +32,6 @@ row() {
   [[ $result == ok ]] || tail -n 60 "$log" | sed 's/^/    | /'
 }
 
-effort=${KOLK_TEST_EFFORT:-quick}
 if [[ $effort == quick ]]; then
   cxx='' commands='.*' checked=''
 else
@@ -37,10 +43,11 @@ slowest='^model_|_chaos$|^test_pq_faults$|_doctor$|^preload_(limits|glibc)$|^bui
 slowest+='|^packaging_(plain_cc|lto|musl|fetch_content|adapters|with_meson)$'
 what="make test in full: -O2, checks on"
 case $effort in
-  quick) what="-O2, checks on: all kinds of tests" how=(env KOLK_TEST_EFFORT=quick KOLK_TESTS_WITHOUT="$slowest" tools/preset.sh default) ;;
+  quick) what="-O2, checks on: what make test leaves out" how=(env KOLK_TEST_EFFORT=quick KOLK_TESTS=long KOLK_TESTS_WITHOUT="$slowest" tools/preset.sh default) ;;
   full) how=(env KOLK_TEST_EFFORT=full KOLK_TEST_SCHEDULE_STEPS=2000000 tools/test.sh) ;;
   *) how=(env KOLK_TEST_EFFORT=release tools/test.sh) ;;
 esac
+row fresh "a minimal Debian: make demo, make test, the README's lines" tools/fresh.sh
 row gcc "$what" "${how[@]}"
 # The other rows shorten the long tests even more, because the millions of steps of these test the source and not the compiler.
 export KOLK_TEST_EFFORT=quick KOLK_TEST_SCHEDULE_STEPS=50000

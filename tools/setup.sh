@@ -2,7 +2,7 @@
 # Installs the packages that a group of work needs on Debian and Ubuntu: without asking as root or with CI=true,
 # otherwise after asking. Prints nothing if none is missing. If it cannot install them, prints one sentence that names
 # the missing packages.
-# Usage: tools/setup.sh demo|web|bank|test|abi|bindings|matrix|bench|fuzz|coverage|mcdc|mutants|misuse|format|dist|install
+# Usage: tools/setup.sh GROUP: a target of make, or a row of the matrix
 set -u
 
 # ---- the needs of each group: a package, and a command that succeeds if the package's contents are there ----
@@ -42,34 +42,26 @@ need_bank() {
   need libpq-dev pkg-config --exists libpq
 }
 
+# The tests that make test runs, and what KOLK_TEST_EFFORT=full adds: the row gcc.
 need_test() {
+  need_demo
   need g++ command -v g++
   need libcmocka-dev header cmocka.h
-  need_misuse
+  need python3 command -v python3
   need libsdl2-dev pkg-config --exists sdl2
   need libsqlite3-dev pkg-config --exists sqlite3
   need liblua5.4-dev pkg-config --exists lua5.4
   need zlib1g-dev pkg-config --exists zlib
   need redis-server command -v redis-server
-  need gdb command -v gdb
-  need musl-tools command -v musl-gcc
-  need spin command -v spin
-  need systemtap-sdt-dev header sys/sdt.h
   need_bank
   need pgbouncer command -v pgbouncer
   need openssl command -v openssl
   need python3-prometheus-client /usr/bin/python3 -c "import prometheus_client"
   need python3-pyte /usr/bin/python3 -c "import pyte"
   need faketime command -v faketime
-  need perl command -v perl
   need sqlite3 command -v sqlite3
   need git command -v git
   need zstd command -v zstd
-  need heaptrack command -v heaptrack
-  need mandoc command -v mandoc
-  need groff-base command -v groff
-  need man-db command -v lexgrog
-  need_abi
 }
 
 need_abi() {
@@ -82,16 +74,32 @@ need_bindings() {
   need python3-clang-19 /usr/bin/python3 -c "import clang.cindex"
 }
 
-need_matrix() {
+# ---- the rows of the matrix ----
+
+need_fresh() {
+  need mmdebstrap command -v mmdebstrap
+}
+
+need_gcc() {
   need_test
+  need_abi
+  need_misuse
   need_bindings
+  need_web
   need python3-cffi /usr/bin/python3 -c "import cffi"
   need luajit command -v luajit
   need rustc command -v rustc
-  need_format
-  need_web
-  need bpftrace command -v bpftrace
   need lua5.4 command -v lua5.4
+  need gdb command -v gdb
+  need perl command -v perl
+  need musl-tools command -v musl-gcc
+  need spin command -v spin
+  need systemtap-sdt-dev header sys/sdt.h
+  need bpftrace command -v bpftrace
+  need heaptrack command -v heaptrack
+  need mandoc command -v mandoc
+  need groff-base command -v groff
+  need man-db command -v lexgrog
   need nodejs command -v node
   need npm command -v npm
   need chromium command -v chromium
@@ -106,36 +114,91 @@ need_matrix() {
   need lintian command -v lintian
   need mmdebstrap command -v mmdebstrap
   need glibc-source test -d /usr/src/glibc
-  need clang command -v clang
+  need_clang
   need clang-19 command -v clang-19
   need libc++-19-dev test -e /usr/lib/llvm-19/lib/libc++.so
   need libc++abi-19-dev test -e /usr/lib/llvm-19/lib/libc++abi.so
-  need libclang-rt-dev links clang -fsanitize=address
-  need llvm command -v llvm-symbolizer
-  need clang-tidy-14 command -v clang-tidy-14
-  need cppcheck command -v cppcheck
-  need gcc-i686-linux-gnu command -v i686-linux-gnu-gcc
-  need g++-i686-linux-gnu command -v i686-linux-gnu-g++
-  need libcmocka-dev:i386 links i686-linux-gnu-gcc -lcmocka
-  need gcc-s390x-linux-gnu command -v s390x-linux-gnu-gcc
-  need libc6-dev-s390x-cross links s390x-linux-gnu-gcc
-  need gcc-aarch64-linux-gnu command -v aarch64-linux-gnu-gcc
-  need libc6-dev-arm64-cross links aarch64-linux-gnu-gcc
-  need gcc-arm-linux-gnueabihf command -v arm-linux-gnueabihf-gcc
-  need libc6-dev-armhf-cross links arm-linux-gnueabihf-gcc
-  need gcc-riscv64-linux-gnu command -v riscv64-linux-gnu-gcc
-  need libc6-dev-riscv64-cross links riscv64-linux-gnu-gcc
-  need qemu-user command -v qemu-s390x
   need gcc-arm-none-eabi command -v arm-none-eabi-gcc
   need libnewlib-arm-none-eabi links arm-none-eabi-gcc -specs=nosys.specs
   need qemu-system-arm command -v qemu-system-arm
   need gcc-riscv64-unknown-elf command -v riscv64-unknown-elf-gcc
   need picolibc-riscv64-unknown-elf test -e /usr/lib/picolibc/riscv64-unknown-elf/lib/rv32imac/ilp32/libsemihost.a
   need qemu-system-misc command -v qemu-system-riscv32
+  need_machine i686-linux-gnu
+  need_machine s390x-linux-gnu
+  need_machine aarch64-linux-gnu
+  need_machine arm-linux-gnueabihf
+  need_machine riscv64-linux-gnu
+  need_mingw
+}
+
+need_clang() {
+  need_test
+  need clang command -v clang
+  need libclang-rt-dev links clang -fsanitize=address
+  need llvm command -v llvm-symbolizer
+}
+
+need_asan() { need_clang; }
+need_checks0() { need_test; }
+
+need_i686() {
+  need_emulated i686-linux-gnu
+  need g++-i686-linux-gnu command -v i686-linux-gnu-g++
+  need libcmocka-dev:i386 links i686-linux-gnu-gcc -lcmocka
+}
+need_s390x() { need_emulated s390x-linux-gnu; }
+need_aarch64() { need_emulated aarch64-linux-gnu; }
+need_armhf() { need_emulated arm-linux-gnueabihf; }
+need_riscv64() { need_emulated riscv64-linux-gnu; }
+
+# A compiler for another machine, and its libc: NAME as in its gcc.
+need_machine() {
+  need "gcc-$1" command -v "$1-gcc"
+  case $1 in
+    i686*) libc=libc6-dev-i386-cross ;;
+    s390x*) libc=libc6-dev-s390x-cross ;;
+    aarch64*) libc=libc6-dev-arm64-cross ;;
+    arm*) libc=libc6-dev-armhf-cross ;;
+    riscv64*) libc=libc6-dev-riscv64-cross ;;
+  esac
+  need "$libc" links "$1-gcc"
+}
+
+need_emulated() {
+  need_install
+  need ninja-build command -v ninja
+  need pkg-config command -v pkg-config
+  need_machine "$1"
+  need qemu-user command -v qemu-s390x
+}
+
+need_mingw() {
+  need_install
+  need ninja-build command -v ninja
+  need pkg-config command -v pkg-config
   need gcc-mingw-w64-x86-64-win32 command -v x86_64-w64-mingw32-gcc
   need gcc-mingw-w64-i686-win32 command -v i686-w64-mingw32-gcc
   need wine command -v wine
   need wine64 test -x /usr/lib/wine/wine64
+}
+need_mingw_x86_64() { need_mingw; }
+need_mingw_i686() { need_mingw; }
+
+need_tidy() {
+  need_clang
+  need_web
+  need clang-tidy-14 command -v clang-tidy-14
+  need cppcheck command -v cppcheck
+}
+
+need_matrix() {
+  need_fresh
+  need_gcc
+  need_i686
+  need qemu-user command -v qemu-s390x
+  need_format
+  need_tidy
 }
 
 need_bench() {
@@ -205,7 +268,7 @@ need() {
 
 look() {
   missing=
-  "need_$1"
+  "need_$group"
 }
 
 give_up() {
@@ -215,11 +278,9 @@ give_up() {
 
 # ---- install them ----
 
-case ${1:-} in
-  demo | web | bank | test | abi | bindings | matrix | bench | fuzz | coverage | mcdc | mutants | misuse | format | dist | install) ;;
-  *) sed -n 's/^# Usage: /usage: /p' "$0" >&2; exit 2 ;;
-esac
-look "$1"
+group=$(echo "${1:-}" | tr -- - _)
+grep -q "^need_$group() {" "$0" || { sed -n 's/^# Usage: /usage: /p' "$0" >&2; exit 2; }
+look
 [ -n "$missing" ] || exit 0
 command -v apt-get > /dev/null || give_up "under the names that your system has for them"
 
@@ -253,5 +314,5 @@ if [ -t 1 ]; then
 else
   said=$($install 2>&1) || echo "$said" >&2
 fi
-look "$1"
+look
 [ -z "$missing" ] || give_up "as apt-get could not"

@@ -66,23 +66,12 @@ unpacked() {
   (cd "$work/use" && sh use.sh "$work/root")
 }
 
-# The root has gcc, pkg-config, and what the packages depend on, so that dpkg itself can install them. It is made once,
-# from where apt takes this machine's packages.
+# The root has gcc, pkg-config, and what the packages depend on, so that dpkg itself can install them.
 make_root() {
-  local needed codename
+  local needed
   needed=$(for package in "$work"/debs/*.deb; do dpkg-deb -f "$package" Depends; done | tr ',' '\n' | sed 's/^ *//; s/ .*//' |
     grep -v kolk | sort -u | tr '\n' ',')gcc,libc6-dev,pkgconf
-  root=build/debian/root.tar
-  if [[ ! -s $root || $(cat build/debian/needed) != "$needed" ]]; then
-    mkdir -p build/debian
-    codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
-    apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 'Origin: Debian' | sort -u |
-      mmdebstrap --variant=minbase --include="$needed" "$codename" "${root%.tar}.new.tar" - > "$work/said" 2>&1 || return
-    mv "${root%.tar}.new.tar" "$root"
-    echo "$needed" > build/debian/needed
-  fi
-  mkdir "$work/clean"
-  tar -xf "$root" -C "$work/clean" --exclude='./dev/*'
+  tools/root.sh "$work/clean" "$needed" > "$work/said" 2>&1 || return
   mknod -m 666 "$work/clean/dev/null" c 1 3
 }
 
@@ -117,9 +106,7 @@ if [[ $release ]]; then
     cmp "$package" "$work/again/${package##*/}"
   done
   echo "built again: the same bytes"
-  if [[ $(id -u) != 0 ]] || ! command -v mmdebstrap > /dev/null; then
-    echo "not installed in a clean root: this needs root's rights and mmdebstrap"
-  elif ! make_root; then
+  if ! make_root; then
     echo "not installed in a clean root, which cannot be made here: $(tail -3 "$work/said")"
   else
     installed
