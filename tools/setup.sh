@@ -48,7 +48,10 @@ need_test() {
   need_misuse
   need libsdl2-dev pkg-config --exists sdl2
   need libsqlite3-dev pkg-config --exists sqlite3
+  need lua5.4 command -v lua5.4
   need liblua5.4-dev pkg-config --exists lua5.4
+  need luajit command -v luajit
+  need python3-cffi /usr/bin/python3 -c "import cffi"
   need zlib1g-dev pkg-config --exists zlib
   need redis-server command -v redis-server
   need gdb command -v gdb
@@ -85,13 +88,11 @@ need_bindings() {
 need_matrix() {
   need_test
   need_bindings
-  need python3-cffi /usr/bin/python3 -c "import cffi"
-  need luajit command -v luajit
   need rustc command -v rustc
+  need cargo command -v cargo
   need_format
   need_web
   need bpftrace command -v bpftrace
-  need lua5.4 command -v lua5.4
   need nodejs command -v node
   need npm command -v npm
   need chromium command -v chromium
@@ -105,6 +106,7 @@ need_matrix() {
   need debhelper command -v dh
   need lintian command -v lintian
   need mmdebstrap command -v mmdebstrap
+  need patch command -v patch
   need glibc-source test -d /usr/src/glibc
   need clang command -v clang
   need clang-19 command -v clang-19
