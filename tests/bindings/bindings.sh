@@ -208,6 +208,10 @@ way_rust() {
   told cargo:rustc-link-lib=static=kolk KOLK_LIB_DIR=/else/where KOLK_STATIC=1
   printf 'Name: kolk\nDescription: kolk\nVersion: 1\nLibs: -L/some/where -lkolk\nLibs.private: -pthread -lm\n' > "$work/kolk.pc"
   told cargo:rustc-link-search=native=/some/where PKG_CONFIG_PATH="$work"
+  mkdir -p "$work/a prefix of words/pc"
+  sed 's|^Libs:.*|Libs: -L${pcfiledir}/lib -L"/with quotes" -lkolk|' "$work/kolk.pc" > "$work/a prefix of words/pc/kolk.pc"
+  told "cargo:rustc-link-search=native=$work/a prefix of words/pc/lib" PKG_CONFIG_PATH="$work/a prefix of words/pc"
+  told "cargo:rustc-link-search=native=/with quotes" PKG_CONFIG_PATH="$work/a prefix of words/pc"
   told cargo:rustc-link-lib=static=kolk PKG_CONFIG_PATH="$work" KOLK_STATIC=1
   told cargo:rustc-link-lib=dylib=m PKG_CONFIG_PATH="$work" KOLK_STATIC=1
   env -u KOLK_LIB_DIR PKG_CONFIG=/no/pkg-config "$work/build" > /dev/null 2> "$work/said" && fail "build.rs finds no kolk, and succeeds."
