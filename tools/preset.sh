@@ -3,7 +3,7 @@
 # build/PRESET. On a terminal, the build shows one line. Elsewhere its output goes to build/PRESET/build.log, which is
 # printed if the build fails. KOLK_TESTS=short leaves out the long tests, and KOLK_TESTS=long all others.
 # KOLK_TESTS_WITHOUT is a pattern; tests whose names match it are neither built nor run. KOLK_TARGETS names the targets
-# to build, instead of all.
+# to build, instead of all. At the end, prints what the tests have left out, and why.
 # Usage: tools/preset.sh PRESET [CTEST OPTIONS]
 set -eu
 preset=$1
@@ -31,5 +31,9 @@ else
 fi
 if [ -e "$folder/CTestTestfile.cmake" ]; then
   # one more than there are processors, because some tests wait for servers, deadlines and tools that hang
-  ctest --preset "$preset" --parallel "$((processors + 1))" "$@"
+  result=0
+  ctest --preset "$preset" --parallel "$((processors + 1))" "$@" || result=$?
+  awk '/^[0-9]+\/[0-9]+ Testing: / { name = $3 } /^(skipped|left out)[:, ]/ { print name ": " $0 }' \
+    "$folder/Testing/Temporary/LastTest.log" 2> /dev/null || true
+  exit $result
 fi

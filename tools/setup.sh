@@ -89,6 +89,7 @@ need_gcc() {
   need python3-cffi /usr/bin/python3 -c "import cffi"
   need luajit command -v luajit
   need rustc command -v rustc
+  need cargo command -v cargo
   need lua5.4 command -v lua5.4
   need gdb command -v gdb
   need perl command -v perl
@@ -113,6 +114,7 @@ need_gcc() {
   need debhelper command -v dh
   need lintian command -v lintian
   need mmdebstrap command -v mmdebstrap
+  need patch command -v patch
   need glibc-source test -d /usr/src/glibc
   need_clang
   need clang-19 command -v clang-19

@@ -35,6 +35,12 @@
 
 /* ---- Init -------------------------------------------------------------------------------------------------------- */
 
+/* The pool's context is the kolk_pq, but the user's function gets the user's. */
+static void relay_event(void *context, const kolk_resource_event *event) {
+    const kolk_pq *db = (const kolk_pq *)context;
+    db->log(db->log_context, event);
+}
+
 static int64_t ns_of(int64_t ms) {
     return ms < 0 || ms > INT64_MAX / PQ_MS ? INT64_MAX : ms * PQ_MS;
 }
@@ -45,17 +51,23 @@ kolk_status kolk_pq_init(kolk_pq *db, const kolk_pq_desc *desc) {
     if (desc->ask_after_ms < -1 || desc->patience_ms < 0) return KOLK_BAD_TIME;
     if (desc->statement_timeout_ms < 0 || desc->statement_timeout_ms > INT_MAX) return KOLK_BAD_TIME;
     kolk_resource_pool_desc pool = desc->pool;
+    if (pool.create || pool.destroy || pool.validate || pool.reset || pool.validate_after_ms)
+        return KOLK_SET_BY_ADAPTER;
     *db = (kolk_pq){.conninfo = desc->conninfo,
                     .name = pool.name,
                     .application_name = desc->application_name,
+                    .setup = desc->setup,
                     .password = desc->password,
                     .context = desc->context,
+                    .log = pool.log,
+                    .log_context = pool.context,
                     .patience_ns = ns_of(desc->patience_ms ? desc->patience_ms : PATIENCE_MS),
                     .statement_timeout_ms = desc->statement_timeout_ms,
                     .asks = desc->ask_after_ms >= 0,
                     .discard_all = desc->discard_all,
                     .no_prepared = desc->no_prepared};
     pool.context = db;
+    pool.log = pool.log ? relay_event : NULL;
     pool.create = kolk_pq_create_;
     pool.destroy = kolk_pq_destroy_;
     pool.validate = kolk_pq_validate_;

@@ -98,8 +98,9 @@ bool kolk_pq_is_good_(const PGresult *result);
  * broken. *result gets the answer as far as it was read. */
 bool kolk_pq_run_(pq_connection *connection, const pq_request *request, kolk_deadline deadline, PGresult **result);
 
-/* Runs a query for the pool itself. Returns false if the connection is not usable. */
-bool kolk_pq_ask_(pq_connection *connection, const char *sql, kolk_deadline deadline);
+/* Runs a query for the pool itself. If it fails, the connection is broken; then returns false, with the reason in
+ * *error. */
+bool kolk_pq_ask_(pq_connection *connection, const char *sql, kolk_deadline deadline, kolk_error *error);
 
 /* Cancels the running query; afterwards the connection is either good or broken. Returns true if the query has ended,
  * by the cancel request or by itself. */

@@ -53,6 +53,20 @@ static void forget_notifies(PGconn *conn) {
     for (PGnotify *heard; (heard = PQnotifies(conn));) PQfreemem(heard);
 }
 
+/* Runs the program's SQL, if there is any, on a connection that is new, or new again. */
+static bool set_up(pq_connection *connection, kolk_deadline deadline, kolk_error *error) {
+    if (!connection->db->setup) return true;
+    if (!kolk_pq_ask_(connection, connection->db->setup, deadline, error)) {
+        bool goes_on = PQtransactionStatus(connection->conn) == PQTRANS_ACTIVE;
+        if (goes_on && PQstatus(connection->conn) == CONNECTION_OK) connection->broken = false; /* destroy cancels it */
+        return false;
+    }
+    if (PQtransactionStatus(connection->conn) == PQTRANS_IDLE) return true;
+    kolk_pq_say_(error, KOLK_PQ_OTHER, "setup leaves a transaction or a COPY open");
+    error->final = true;
+    return false;
+}
+
 /* ---- Create and destroy ------------------------------------------------------------------------------------------ */
 
 bool kolk_pq_create_(void *context, const char *key, kolk_deadline deadline, void **resource, kolk_error *error) {
@@ -75,6 +89,10 @@ bool kolk_pq_create_(void *context, const char *key, kolk_deadline deadline, voi
     *connection = (pq_connection){.conn = conn, .db = db};
     connection->receiver = PQsetNoticeReceiver(conn, hear_notice, connection);
     connection->processor = PQsetNoticeProcessor(conn, NULL, NULL); /* returns libpq's own; NULL changes nothing */
+    if (!set_up(connection, deadline, error)) {
+        kolk_pq_destroy_(context, connection);
+        return false;
+    }
     *resource = connection;
     return true;
 }
@@ -129,7 +147,8 @@ bool kolk_pq_validate_(void *context, void *resource, kolk_deadline deadline) {
     }
     if (deadline.ns <= KOLK_NOW.ns || !db->asks) return true;
     kolk_deadline patience = kolk_pq_after_(db->patience_ns);
-    if (!kolk_pq_ask_(connection, "SELECT 1", kolk_pq_sooner_(patience, deadline))) return false;
+    kolk_error unused;
+    if (!kolk_pq_ask_(connection, "SELECT 1", kolk_pq_sooner_(patience, deadline), &unused)) return false;
     forget_notifies(connection->conn);
     return true;
 }
@@ -147,10 +166,12 @@ bool kolk_pq_reset_(void *context, void *resource) {
     bool open = state == PQTRANS_INTRANS || state == PQTRANS_INERROR;
     if (!open && state != PQTRANS_IDLE) return false;
     kolk_deadline deadline = kolk_pq_after_(db->patience_ns);
-    if (open && !kolk_pq_ask_(connection, "ROLLBACK", deadline)) return false;
+    kolk_error unused;
+    if (open && !kolk_pq_ask_(connection, "ROLLBACK", deadline, &unused)) return false;
     if (db->discard_all) {
-        if (!kolk_pq_ask_(connection, "DISCARD ALL", deadline)) return false;
+        if (!kolk_pq_ask_(connection, "DISCARD ALL", deadline, &unused)) return false;
         kolk_pq_forget_statements_(connection);
+        if (!set_up(connection, deadline, &unused)) return false;
     }
     forget_notifies(conn);
     return PQsetnonblocking(conn, 0) == 0;

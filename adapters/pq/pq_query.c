@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define CANCEL_PAUSE_NS (20 * PQ_MS) /* before the next cancel request; doubles each time */
@@ -118,12 +119,21 @@ bool kolk_pq_run_(pq_connection *connection, const pq_request *request, kolk_dea
     return true;
 }
 
-bool kolk_pq_ask_(pq_connection *connection, const char *sql, kolk_deadline deadline) {
+bool kolk_pq_ask_(pq_connection *connection, const char *sql, kolk_deadline deadline, kolk_error *error) {
     PGresult *result = NULL;
     connection->asked = true;
     bool ended = kolk_pq_run_(connection, &(pq_request){.sql = sql}, deadline, &result);
     connection->asked = false;
     if (!ended || !kolk_pq_is_good_(result)) connection->broken = true;
+    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    if (state)
+        kolk_pq_say_result_(error, kolk_pq_cause_of_(state), result);
+    else if (!ended)
+        kolk_pq_say_(error, KOLK_PQ_TIMEOUT, "the server has not answered in time");
+    else if (connection->broken)
+        kolk_pq_say_(error, KOLK_PQ_BROKEN,
+                     *connection->last_words ? connection->last_words : PQerrorMessage(connection->conn));
+    error->final = state && (strncmp(state, "42", 2) == 0 || strncmp(state, "22", 2) == 0);
     PQclear(result);
     return !connection->broken;
 }

@@ -47,7 +47,7 @@ typedef struct kept_statement {
 /* A file's identity when it was opened. */
 typedef struct file_place {
     const char *path;
-    bool known; /* false: stat can't see it, because it is in memory or in another VFS */
+    bool known; /* false: stat can't see it, because it is in another VFS */
     dev_t device;
     ino_t inode;
 } file_place;
@@ -101,8 +101,8 @@ static void note_result(connection *its, int code) {
 
 static void say_sqlite_error(kolk_error *error, sqlite3 *db, const char *what) {
     int code = db ? sqlite3_extended_errcode(db) : SQLITE_NOMEM;
-    int number =
-        primary(code) == SQLITE_CANTOPEN ? sqlite3_system_errno(db) : 0; /* SQLite keeps it for this code only */
+    bool is_file_error = primary(code) == SQLITE_CANTOPEN || primary(code) == SQLITE_IOERR;
+    int number = is_file_error ? sqlite3_system_errno(db) : 0; /* SQLite keeps it for these codes only */
     const char *words = db ? sqlite3_errmsg(db) : sqlite3_errstr(code);
     error->code = code;
     snprintf(error->text, sizeof error->text, "%.100s: %.100s%s%.40s", what, words, number ? ": " : "",
@@ -110,16 +110,17 @@ static void say_sqlite_error(kolk_error *error, sqlite3 *db, const char *what) {
 }
 
 /* Is it useless to open the file again? Not if it is locked or being replaced, or if memory, descriptors or disk space
- * are short, because that passes. A system error comes with SQLITE_CANTOPEN only. */
+ * are short, because that passes. A system error comes with SQLITE_CANTOPEN and SQLITE_IOERR only. */
 static bool is_final(int code, int system_error) {
     switch (primary(code)) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
     case SQLITE_PROTOCOL:
     case SQLITE_NOMEM:
-    case SQLITE_IOERR:
     case SQLITE_FULL:
         return false;
+    case SQLITE_IOERR:
+        return system_error == EISDIR;
     case SQLITE_READONLY:
         return code == SQLITE_READONLY || code == SQLITE_READONLY_DIRECTORY;
     case SQLITE_CANTOPEN:
@@ -249,6 +250,28 @@ static void set_callbacks(connection *its) {
     sqlite3_update_hook(its->db, NULL, NULL);
 }
 
+/* ---- What can be a database -------------------------------------------------------------------------------------- */
+
+/* Returns false, with the reason in *error, if there is something else than a file at the path. SQLite would report a
+ * disk error for a directory, read an empty database from a device, and wait for ever at a pipe. */
+static bool may_be_database(const char *path, kolk_error *error) {
+    struct stat its;
+    if (!path || stat(path, &its) != 0 || S_ISREG(its.st_mode)) return true;
+    bool is_folder = S_ISDIR(its.st_mode);
+    error->code = is_folder ? SQLITE_CANTOPEN_ISDIR : SQLITE_CANTOPEN;
+    error->final = true;
+    snprintf(error->text, sizeof error->text, "%.160s: %s: %s", path, sqlite3_errstr(SQLITE_CANTOPEN),
+             is_folder ? strerror(EISDIR) : "Not a regular file");
+    return false;
+}
+
+static void say_in_memory(kolk_error *error, const char *path) {
+    snprintf(error->text, sizeof error->text,
+             "%.80s: each connection would have its own database in memory, without a WAL. "
+             "Use a file; in /dev/shm, it is in memory too",
+             path);
+}
+
 /* ---- Opening and closing ----------------------------------------------------------------------------------------- */
 
 /* Also closes a connection that failed to open; db is NULL if memory ran out. */
@@ -271,11 +294,19 @@ static bool wants_wal(connection *its, char mode[16]) {
  * files beside it. */
 static bool set_up(connection *its, const kolk_sqlite *store, kolk_error *error) {
     char mode[16] = "wal";
+    const char *name = sqlite3_db_filename(its->db, "main"); /* of an URI, its path */
+    if (!name || !*name) {
+        say_in_memory(error, store->path);
+        return false;
+    }
+    if (!may_be_database(name, error)) return false;
     bool done = (!store->setup || run_patiently(its, store->setup, NULL, NULL) == SQLITE_OK) &&
                 (!its->writes || wants_wal(its, mode)) &&
                 run_patiently(its, "pragma schema_version", NULL, NULL) == SQLITE_OK;
     if (!done)
         say_sqlite_error(error, its->db, store->path);
+    else if (strcmp(mode, "memory") == 0)
+        say_in_memory(error, store->path);
     else if (strcmp(mode, "wal") != 0)
         snprintf(error->text, sizeof error->text, "%.100s: the journal mode is %s, and WAL is not possible",
                  store->path, mode);
@@ -288,6 +319,7 @@ static bool open_connection(kolk_sqlite *store, bool writes, kolk_deadline deadl
                             kolk_error *error) {
     int flags = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE |
                 (writes ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY);
+    if (!may_be_database(store->path, error)) return false;
     connection *its = sqlite3_malloc(sizeof *its);
     if (!its) {
         say_sqlite_error(error, NULL, store->path);
@@ -305,7 +337,7 @@ static bool open_connection(kolk_sqlite *store, bool writes, kolk_deadline deadl
     } else {
         say_sqlite_error(error, its->db, store->path);
     }
-    if (!opened) error->final = is_final(error->code, sqlite3_system_errno(its->db));
+    if (!opened && !error->final) error->final = is_final(error->code, sqlite3_system_errno(its->db));
     if (opened)
         *resource = its;
     else
@@ -355,6 +387,7 @@ static void end_statements(connection *its) {
 
 static bool clean_connection(void *context, void *resource) {
     connection *its = (connection *)resource;
+    const kolk_sqlite *store = (const kolk_sqlite *)context;
     int cancel = cancel_off();
     set_callbacks(its); /* first, because the calls below would call a borrower's callbacks */
     note_result(its, sqlite3_extended_errcode(its->db));
@@ -362,10 +395,16 @@ static bool clean_connection(void *context, void *resource) {
     if (!sqlite3_get_autocommit(its->db)) note_result(its, sqlite3_exec(its->db, "rollback", NULL, NULL, NULL));
     if (its->moved) kolk_resource_evict(&((kolk_sqlite *)context)->readers); /* which have the same files */
     cancel_restore(cancel);
-    return !its->broken && !its->moved && sqlite3_get_autocommit(its->db);
+    return !its->broken && !its->moved && sqlite3_get_autocommit(its->db) && !store->discard_all;
 }
 
 /* ---- The store --------------------------------------------------------------------------------------------------- */
+
+/* The pools' context is the store, but the user's function gets the user's. */
+static void relay_event(void *context, const kolk_resource_event *event) {
+    const kolk_sqlite *store = (const kolk_sqlite *)context;
+    store->log(store->context, event);
+}
 
 static const char *make_name(char *text, size_t size, const char *name, const char *side) {
     if (!name) return NULL;
@@ -378,10 +417,15 @@ kolk_status kolk_sqlite_begin_(kolk_sqlite *store, const kolk_sqlite_desc *desc,
     if (store_size != sizeof *store || abi != KOLK_ABI) return KOLK_WRONG_ABI;
     if (!desc) return KOLK_NO_DESCRIPTOR;
     if (!desc->path) return KOLK_PATH_MISSING;
+    kolk_resource_pool_desc pool = desc->pool;
+    if (pool.create || pool.destroy || pool.validate || pool.reset) return KOLK_SET_BY_ADAPTER;
     store->path = desc->path;
     store->setup = desc->setup;
-    kolk_resource_pool_desc pool = desc->pool;
+    store->discard_all = desc->discard_all;
+    store->log = pool.log;
+    store->context = pool.context;
     pool.context = store;
+    pool.log = pool.log ? relay_event : NULL;
     pool.create = open_reader;
     pool.destroy = close_connection;
     pool.validate = validate_connection;

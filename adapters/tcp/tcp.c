@@ -373,6 +373,12 @@ static bool validate(void *context, void *resource, kolk_deadline deadline) {
     return reset(context, resource);
 }
 
+/* The pool's context is the kolk_tcp, but the user's function gets the user's. */
+static void relay_event(void *context, const kolk_resource_event *event) {
+    const kolk_tcp *tcp = (const kolk_tcp *)context;
+    tcp->log(tcp->context, event);
+}
+
 /* Replaces a time of the descriptor by its default if it is 0. Returns false if it is invalid. */
 static bool resolve_time(int64_t *ms, int64_t by_default) {
     if (*ms == 0) *ms = by_default;
@@ -381,13 +387,16 @@ static bool resolve_time(int64_t *ms, int64_t by_default) {
 
 /* Checks and copies the descriptor's settings for connections. */
 static kolk_status take_desc(kolk_tcp *tcp, const kolk_tcp_desc *desc) {
-    bool is_right = desc->address ? is_address(desc->address) : desc->pool.min_idle == 0;
+    const kolk_resource_pool_desc *pool = &desc->pool;
+    if (pool->create || pool->destroy || pool->validate || pool->reset) return KOLK_SET_BY_ADAPTER;
+    bool is_right = desc->address ? is_address(desc->address) : pool->min_idle == 0;
     if (!is_right) return KOLK_BAD_ADDRESS; /* no connection of the key "" could ever be made */
     tcp->address = desc->address;
     tcp->probe_after_ms = desc->probe_after_ms;
     tcp->lost_after_ms = desc->lost_after_ms;
     tcp->log_in = desc->log_in;
-    tcp->context = desc->pool.context;
+    tcp->log = pool->log;
+    tcp->context = pool->context;
     bool has_times = resolve_time(&tcp->probe_after_ms, 30000) && resolve_time(&tcp->lost_after_ms, 60000);
     return has_times ? KOLK_OK : KOLK_BAD_TIME;
 }
@@ -402,6 +411,7 @@ kolk_status kolk_tcp_begin_(kolk_tcp *tcp, const kolk_tcp_desc *desc, size_t tcp
     pool.destroy = destroy;
     pool.validate = validate;
     pool.reset = reset;
+    pool.log = desc->pool.log ? relay_event : NULL;
     pool.look = true;
     if (pool.validate_after_ms == 0) pool.validate_after_ms = INT64_MAX; /* the look is enough */
     kolk_status status = take_desc(tcp, desc);

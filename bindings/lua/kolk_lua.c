@@ -134,8 +134,10 @@ static bool store_integer(lua_State *L, const struct field *field, unsigned char
         most = ((lua_Integer)1 << bits) - 1;
     }
     if (!is_integer || value < least || value > most) {
-        lua_pushfstring(L, "an integer from %I to %I", (LUAI_UACINT)least, (LUAI_UACINT)most);
-        return refuse(L, field, lua_tostring(L, -1), index);
+        const char *got = push_words(L, index); /* first, because there may be nothing at the index yet */
+        lua_pushfstring(L, "the field %s is an integer from %I to %I (got %s)", field->name, (LUAI_UACINT)least,
+                        (LUAI_UACINT)most, got);
+        return false;
     }
     uint8_t u8 = (uint8_t)value;
     uint16_t u16 = (uint16_t)value;
@@ -943,6 +945,7 @@ static const struct type *find_type(const char *name, size_t length) {
 static size_t parse_fields(lua_State *L, struct container *it, const char *name, const char *text, size_t *align) {
     size_t end = 0;
     *align = 1;
+    lua_newtable(L); /* has the names as keys */
     for (const char *at = skip_space(text); *at; at = skip_space(at)) {
         const struct type *type = find_type(at, word_length(at));
         if (!type) return (size_t)luaL_error(L, "%s: fields: a type was expected here: %s", name, at);
@@ -954,12 +957,17 @@ static size_t parse_fields(lua_State *L, struct container *it, const char *name,
                 luaL_error(L, "%s: fields: a name was expected here: %s", name, at);
             lua_pushlstring(L, at, length);
             const char *word = lua_tostring(L, -1);
-            if (find_field(it, word)) luaL_error(L, "%s: fields: there are two fields %s", name, word);
+            lua_pushvalue(L, -1);
+            if (lua_rawget(L, -3) != LUA_TNIL) luaL_error(L, "%s: fields: there are two fields %s", name, word);
+            lua_pop(L, 1);
+            lua_pushvalue(L, -1);
+            lua_pushboolean(L, true);
+            lua_rawset(L, -4);
             size_t offset = round_up(end, type->align);
             end = offset + type->size;
             if (end > INT32_MAX) luaL_error(L, "%s: %s", name, kolk_status_text(KOLK_SIZE_OVERFLOW));
             it->fields[it->n_fields++] = (struct field){word, type, (uint32_t)offset};
-            lua_rawseti(L, -2, it->n_fields);
+            lua_rawseti(L, -3, it->n_fields);
             at = skip_space(at + length);
         } while (*at == ',' && at++);
         if (*at && *at != ';') luaL_error(L, "%s: fields: , or ; was expected here: %s", name, at);
@@ -967,6 +975,7 @@ static size_t parse_fields(lua_State *L, struct container *it, const char *name,
         if (type->align > *align) *align = type->align;
     }
     if (end == 0) luaL_error(L, "%s: fields declares none", name);
+    lua_pop(L, 1);
     return end;
 }
 

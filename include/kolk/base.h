@@ -175,6 +175,8 @@ extern "C" {
     X(KOLK_LAYOUT_CHANGED, 139,                                                                                        \
       "a rebind cannot change this: leave capacity, order, handles, memory ... 0, or as they were at init")            \
     X(KOLK_BAD_BUDGET, 140, "a heap inside another one has that one's budget: give it none")                           \
+    X(KOLK_SET_BY_ADAPTER, 141,                                                                                        \
+      "create, destroy, validate and reset are the adapter's, and for PostgreSQL validate_after_ms: leave them 0")     \
     /* a snapshot that cannot be made or restored */                                                                   \
     X(KOLK_NO_SNAPSHOT, 200, "a pool with setup or teardown, or a slot map with move, has no snapshots")               \
     X(KOLK_IN_HOOK, 201, "a hook of the pool is running")                                                              \

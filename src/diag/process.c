@@ -55,10 +55,12 @@ static bool lists_leaks(const kolk_listed_ *at) {
 static void list_what_is_alive(void) {
     for (kolk_listed_ at = {0}; kolk_registry_next_(&at, lists_leaks);) kolk_registry_report_leaks_(&at);
     kolk_homes_report_lost_(this_process.keeps);
-    if (this_process.unloads)
-        kolk_homes_report_unloaded_();
-    else
+    if (!this_process.unloads) {
         kolk_settings_report_unmet_();
+        return;
+    }
+    kolk_homes_report_unloaded_();
+    kolk_registry_end_(); /* the process goes on, and may load the library again and again */
 }
 
 static void report_unused_sizes(void) {

@@ -399,6 +399,25 @@ bool kolk_registry_next_lost_(uint32_t *place, kolk_noted_ *noted) {
     return found;
 }
 
+void kolk_registry_end_(void) {
+    kolk_lock_();
+    bool is_empty = true;
+    for (uint32_t i = 0; i < registry.used; i++) is_empty &= !registry.entries[i].pool;
+    if (is_empty && registry.entries) {
+        kolk_raw_store_(&registry.used, 0, KOLK_RELAXED_);
+        kolk_memory_release_(registry.entries, REGISTRY_BYTES);
+        registry.entries = NULL;
+        registry.committed = 0;
+        registry.free = 0;
+        if (registry.by_address != first_lists)
+            kolk_memory_release_(registry.by_address, registry.lists * sizeof *registry.by_address);
+        memset(first_lists, 0, sizeof first_lists); /* as it was before there were more */
+        registry.by_address = first_lists;
+        registry.lists = LISTS;
+    }
+    kolk_unlock_();
+}
+
 void kolk_registry_keep_(kolk_keep_ *keep) {
     registry.keep = keep;
 }

@@ -155,6 +155,10 @@ bool kolk_registry_next_lost_(uint32_t *place, kolk_noted_ *noted);
  * Called under the lock. */
 typedef void kolk_keep_(const kolk_record_ *last, const kolk_kind_ *kind, const char *born, kolk_record_of_ of);
 
+/* If no pool is listed, releases the list's memory; the next pool begins a new list. No other thread may be in a
+ * call. */
+void kolk_registry_end_(void);
+
 /* From now on, calls `keep` for each pool that is taken off the list. */
 void kolk_registry_keep_(kolk_keep_ *keep);
 

@@ -66,7 +66,7 @@ for target in ("x86_64-w64-windows-gnu", "aarch64-linux-gnu", "armv7-linux-gnuea
 END
 }
 
-headers() {
+way_headers() {
   "$python" -c "import clang.cindex" 2> /dev/null || skip "there is no python3-clang-19"
   tools/api.py --check
   asserts kolk.h
@@ -77,7 +77,7 @@ headers() {
   diff "$work/declared" "$work/exported" || fail "kolk_ffi.h (<) and libkolk.so (>) have different functions."
 }
 
-python() {
+way_python() {
   "$python" tests/bindings/python.py "$library" > "$work/said"
   diff -u tests/bindings/python.expected "$work/said"
   "$python" -c "import cffi" 2> /dev/null || skip "ctypes works, and there is no python3-cffi"
@@ -89,19 +89,19 @@ python() {
 manual() { # N LUA
   awk -v n="$1" '/^```lua/ { if (++blocks == n) within = 1; next } /^```/ { within = 0 } within' docs/lua.md |
     sed "s|/usr/local/include/kolk_ffi.h|bindings/kolk_ffi.h|; s|libkolk.so.1|$library|" > "$work/manual.lua"
-  command "$2" "$work/manual.lua" | tr '\t' ' ' > "$work/said"
+  "$2" "$work/manual.lua" | tr '\t' ' ' > "$work/said"
   sed -nE 's/^print.* -- ([^:]*).*/\1/p' "$work/manual.lua" | tr -s ' ' | diff - "$work/said" || fail "docs/lua.md prints something else."
 }
 
-luajit() {
+way_luajit() {
   command -v luajit > /dev/null || skip "there is no luajit"
-  command luajit tests/bindings/luajit.lua "$library" > "$work/said"
+  luajit tests/bindings/luajit.lua "$library" > "$work/said"
   diff -u tests/bindings/python.expected "$work/said"
-  command luajit tests/bindings/lua/ffi.lua "$library" 2> "$work/said" || fail "$(cat "$work/said")"
+  luajit tests/bindings/lua/ffi.lua "$library" 2> "$work/said" || fail "$(cat "$work/said")"
   [ ! -s "$work/said" ] || fail "Pools that the collector ends are reported: $(cat "$work/said")"
   export LUA_PATH="bindings/lua/?.lua"
   sed 's/^struct kolk_pool {/&int another_version;/' bindings/kolk_ffi.h > "$work/another.h"
-  command luajit -e 'require "kolk_ffi" {header = arg[1], library = arg[2]}' - "$work/another.h" "$library" < /dev/null 2> "$work/said" || true
+  luajit -e 'require "kolk_ffi" {header = arg[1], library = arg[2]}' - "$work/another.h" "$library" < /dev/null 2> "$work/said" || true
   grep -q "kolk_ffi.h and libkolk are of different versions" "$work/said" || fail "A header of another version is taken."
   cat > "$work/twice.lua" << 'END'
 local pool = require "kolk_ffi" {header = "bindings/kolk_ffi.h", library = arg[1]}.pool("int", {name = "twice", capacity = 300})
@@ -110,12 +110,12 @@ for i = 1, 300 do all[i] = pool:alloc() end
 all[200] = all[199]
 for i = 1, 300 do pool:free(all[i]) end -- LuaJIT has compiled it when the 200th comes
 END
-  { command luajit "$work/twice.lua" "$library" || true; } 2> "$work/said"
+  { luajit "$work/twice.lua" "$library" || true; } 2> "$work/said"
   grep -q "kolk: twice: double free of slot 198" "$work/said" || fail "Compiled code frees an object twice without a sentence."
   manual 2 luajit
 }
 
-lua() {
+way_lua() {
   command -v lua5.4 > /dev/null || skip "there is no lua5.4"
   pkg-config --exists lua5.4 || skip "there is no liblua5.4-dev"
   local scripts=tests/bindings/lua seed=$((RANDOM * 32768 + RANDOM)) operations=4000
@@ -168,7 +168,7 @@ documented() { # FILE PROGRAMS [ARGUMENT...]
   grep -q "test result: ok. $2 passed" "$work/said" || { cat "$work/said"; fail "$1 has not $2 programs."; }
 }
 
-rust() {
+way_rust() {
   tools/rust.py --check
   RUSTC=${RUSTC:-rustc}
   command -v "$RUSTC" > /dev/null || skip "the declarations are as generated, and there is no rustc"
@@ -199,7 +199,7 @@ rust() {
     local leaks=(--leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite)
     KOLK_STEPS=300 valgrind -q --error-exitcode=1 "${leaks[@]}" "$work/safe" --quiet --test-threads=1 --skip grows
   else
-    echo "no memcheck: there is no valgrind"
+    echo "left out: memcheck, as there is no valgrind"
   fi
 
   "$RUSTC" "${edition[@]}" $crates/kolk-sys/build.rs -o "$work/build"
@@ -208,16 +208,20 @@ rust() {
   told cargo:rustc-link-lib=static=kolk KOLK_LIB_DIR=/else/where KOLK_STATIC=1
   printf 'Name: kolk\nDescription: kolk\nVersion: 1\nLibs: -L/some/where -lkolk\nLibs.private: -pthread -lm\n' > "$work/kolk.pc"
   told cargo:rustc-link-search=native=/some/where PKG_CONFIG_PATH="$work"
+  mkdir -p "$work/a prefix of words/pc"
+  sed 's|^Libs:.*|Libs: -L${pcfiledir}/lib -L"/with quotes" -lkolk|' "$work/kolk.pc" > "$work/a prefix of words/pc/kolk.pc"
+  told "cargo:rustc-link-search=native=$work/a prefix of words/pc/lib" PKG_CONFIG_PATH="$work/a prefix of words/pc"
+  told "cargo:rustc-link-search=native=/with quotes" PKG_CONFIG_PATH="$work/a prefix of words/pc"
   told cargo:rustc-link-lib=static=kolk PKG_CONFIG_PATH="$work" KOLK_STATIC=1
   told cargo:rustc-link-lib=dylib=m PKG_CONFIG_PATH="$work" KOLK_STATIC=1
   env -u KOLK_LIB_DIR PKG_CONFIG=/no/pkg-config "$work/build" > /dev/null 2> "$work/said" && fail "build.rs finds no kolk, and succeeds."
   grep -q "set KOLK_LIB_DIR to the folder of libkolk" "$work/said"
 
-  command -v cargo > /dev/null || { echo "not with cargo: there is none"; return; }
+  command -v cargo > /dev/null || { echo "left out: cargo, as there is none"; return; }
   cp -r $crates "$work/crates"
   cd "$work/crates"
   env -u RUSTC LD_LIBRARY_PATH="$folder" KOLK_LIB_DIR="$folder" cargo run --offline --quiet --example bullets > "$work/said"
   diff -u kolk/examples/bullets.expected "$work/said"
 }
 
-"$1"
+"way_$1"

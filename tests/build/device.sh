@@ -6,7 +6,7 @@
 # Usage: device.sh
 set -eu
 if ! command -v arm-none-eabi-gcc > /dev/null || ! command -v qemu-system-arm > /dev/null; then
-  echo "arm-none-eabi-gcc or qemu-system-arm is missing: nothing is tested."
+  echo "skipped: arm-none-eabi-gcc or qemu-system-arm is missing"
   exit 77
 fi
 folder=$(mktemp -d)

@@ -4,6 +4,8 @@
 # tests/contracts/kinds.h has a row for each kind. Each list is complete, and has no other entries.
 # Each line that tools/mutants.txt lists is in its function, and tools/mutate.py changes files that exist. Each link of a
 # page leads to a file, and to a heading in it.
+# A script that asks whether a command is there has no function of that name, because `command -v` finds functions first;
+# tools/setup.sh installs the command; and a script that skips itself says why.
 # Usage: lists.sh
 set -u
 wrong=0
@@ -83,6 +85,29 @@ for file in $(sed -n '/^FILES = /,/]  #/p' tools/mutate.py | grep -oE '"[^"]+"' 
   [ -e "$file" ] && continue
   wrong=$((wrong + 1))
   echo "tools/mutate.py: FILES has $file, which is not there"
+done
+
+asked_in() { grep -hoE 'command -v "?[A-Za-z0-9][A-Za-z0-9_.+-]*' "$@" | sed 's/.* "*//' | sort -u; }
+installed=" $(asked_in tools/setup.sh | tr '\n' ' ')"
+# In packages that are installed for another reason; or, under other names, what setup.sh installs.
+installed="$installed addr2line chromium-browser clang++-19 gcore google-chrome llvm-addr2line pgbench redis-benchmark script true "
+for script in tests/*/*.sh tools/*.sh bench/*.sh; do
+  for name in $(sed -nE 's/^ *(function +)?([A-Za-z0-9_.+-]+) *\(\).*/\2/p' "$script" | sort -u); do
+    case $installed" "$(asked_in "$script" | tr '\n' ' ') in *" $name "*) ;; *) continue ;; esac
+    wrong=$((wrong + 1))
+    echo "$script: the function $name has the name of a command, for which it would be taken"
+  done
+  for name in $(asked_in "$script"); do
+    case $installed in *" $name "*) continue ;; esac
+    wrong=$((wrong + 1))
+    echo "$script asks for $name, which tools/setup.sh does not install"
+  done
+  silent=$(awk '/(^|[ ;{])exit 77/ && before " " $0 !~ /skipped: / { print FNR }
+    /(^|[ ;{])skip *("" *)?([;)}&|]|$)/ { print FNR }
+    { before = $0 }' "$script")
+  [ -z "$silent" ] && continue
+  wrong=$((wrong + 1))
+  echo "$script skips itself without a reason, in line $silent"
 done
 
 # A heading's anchor is its text in lower case, with - for a space, and without other signs.

@@ -19,19 +19,19 @@ for header in adapters/*/kolk/*.h; do
   mv "$work/adapter"/* "$work/man3"
 done
 mkdir "$work/man1"
-if [ -x "${KOLK:-}" ]; then tools/man.py command "$KOLK" "$work/man1"; else echo "There is no kolk command here."; fi
+if [ -x "${KOLK:-}" ]; then tools/man.py command "$KOLK" "$work/man1"; else echo "left out: the pages of section 1, as there is no kolk command"; fi
 
 # A page that leads to another one has nothing else. The date is missing because a page has none.
 mapfile -t pages < <(grep -L '^\.so ' "$work"/man?/*)
 if command -v mandoc > /dev/null; then
   mandoc -T lint -W warning "${pages[@]}" 2>&1 | grep -v 'WARNING: missing date' > "$work/said" || true
 else
-  echo "There is no mandoc here."
+  echo "left out: what mandoc finds, as there is none"
 fi
 if command -v groff > /dev/null; then
   for page in "${pages[@]}"; do groff -man -ww -z "$page"; done >> "$work/said" 2>&1
 else
-  echo "There is no groff here."
+  echo "left out: what groff finds, as there is none"
 fi
 [ ! -s "$work/said" ] || complain "$(cat "$work/said")"
 
@@ -40,7 +40,7 @@ if command -v lexgrog > /dev/null; then
   lexgrog "${pages[@]}" | sed 's/^[^"]*"//; s/"$//' > "$work/found"
   sed -n '/^\.SH "NAME"/{n;p}' "${pages[@]}" | sed "s/\\\\-/-/g; s/\\\\(aq/'/g" | diff - "$work/found" || complain "whatis (>) reads something else."
 else
-  echo "There is no lexgrog here."
+  echo "left out: what lexgrog finds, as there is none"
 fi
 
 # What a reader sees, as words: each word of the help is on the page.

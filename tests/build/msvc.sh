@@ -14,7 +14,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 for needed in clang llvm-nm; do
   command -v $needed > /dev/null && continue
-  echo "$needed is missing, which is needed to imitate Microsoft's compiler." >&2
+  echo "skipped: $needed is missing, which is needed to imitate Microsoft's compiler"
   exit 77
 done
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #ifdef _WIN32
 static void *load(const char *path, FARPROC *function) {
@@ -67,11 +68,28 @@ static void outlive(const char *path, unsigned heaps) {
     pthread_join(thread, NULL);
 }
 
+/* The process's addresses in bytes, or 0 if the system does not tell. */
+static uint64_t addresses(void) {
+    unsigned long long pages = 0;
+#ifdef __linux__
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (!file || fscanf(file, "%llu", &pages) != 1) exit(1);
+    fclose(file);
+    pages *= (unsigned long long)sysconf(_SC_PAGESIZE);
+#endif
+    return pages;
+}
+
 int main(int count, char **arguments) {
+    enum { ROUNDS = 10, LEAST_LEAK = 64 * 1024 };
     if (count != 2 || sem_init(&used, 0, 0) != 0 || sem_init(&may_end, 0, 0) != 0) return 1;
-    for (unsigned n = 0; n < 3; n++) {
+    uint64_t first = 0;
+    for (unsigned n = 0; n <= ROUNDS; n++) {
         outlive(arguments[1], 1);
         outlive(arguments[1], 20);
+        if (n == 0) first = addresses();
     }
-    return 0;
+    uint64_t grown = addresses() - first;
+    printf("%llu KiB of addresses are left by %d reloads\n", (unsigned long long)grown / 1024, 2 * ROUNDS);
+    return grown >= 2 * ROUNDS * LEAST_LEAK;
 }

@@ -116,7 +116,7 @@ if command -v zsh > /dev/null; then
     while zpty -r shell output; do :; done' zsh "$work" > /dev/null || true
   compare zsh
 else
-  echo "There is no zsh here."
+  echo "left out: zsh, as there is none"
 fi
 
 if command -v fish > /dev/null; then
@@ -128,7 +128,7 @@ if command -v fish > /dev/null; then
   fish --no-config -c 'source $argv[1]; complete -C "kolk b"' "$work/for/kolk.fish" | grep -q 'measures kolk beside malloc' ||
     { echo "fish does not say what bench is."; wrong=$((wrong + 1)); }
 else
-  echo "There is no fish here."
+  echo "left out: fish, as there is none"
 fi
 
 echo "$(wc -l < "$work/wanted") lines, $wrong wrong"

@@ -93,7 +93,7 @@ some= failed=
 for machine in cortex-m4 riscv32; do
   choose $machine
   if ! command -v "${compiler[0]}" > /dev/null || ! command -v "${starts[0]}" > /dev/null; then
-    echo "${compiler[0]} or ${starts[0]} is missing: nothing runs on $machine."
+    echo "left out: $machine, as ${compiler[0]} or ${starts[0]} is missing"
     continue
   fi
   some=1
@@ -119,4 +119,4 @@ done
 echo "Programs that are left out:$without"
 echo "Tests that are left out:$left_out"
 [ ! "$failed" ] || exit 1
-[ "$some" ] || exit 77
+[ "$some" ] || { echo "skipped: there is no machine"; exit 77; }

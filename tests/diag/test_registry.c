@@ -45,6 +45,27 @@ static void test_named_pools_are_listed(void **state) {
     assert_string_equal(listed(NULL), "");
 }
 
+/* When kolk's library is unloaded, the list's memory is released, unless pools are still listed. */
+static void test_the_list_ends(void **state) {
+    (void)state;
+    enum { MANY = 3000 }; /* more than the lists of addresses at first */
+    static fake all[MANY];
+    for (unsigned round = 0; round < 3; round++) {
+        for (unsigned n = 0; n < MANY; n++) add_fake(&all[n], n ? "" : "first");
+        kolk_registry_end_();
+        assert_string_equal(listed(NULL), "first ");
+        for (unsigned n = 1; n < MANY; n++) remove_fake(&all[n]);
+        kolk_registry_end_();
+        assert_string_equal(listed(NULL), "first ");
+        assert_true(kolk_registry_is_home_(&all[0], all[0].mark));
+        remove_fake(&all[0]);
+        for (unsigned twice = 0; twice < 2; twice++) kolk_registry_end_();
+        assert_string_equal(listed(NULL), "");
+        assert_false(kolk_registry_is_home_(&all[0], 1));
+        kolk_registry_remove_(1);
+    }
+}
+
 static void test_the_copy_outlives_the_pool(void **state) {
     (void)state;
     fake pool;
@@ -809,6 +830,7 @@ int main(int argc, char **argv) {
     RUN_SCENARIO(scenarios);
     const struct CMUnitTest tests[] = {
         TEST(test_named_pools_are_listed),
+        TEST(test_the_list_ends),
         TEST(test_the_copy_outlives_the_pool),
         TEST(test_what_has_gone_without_a_word_is_not_listed),
         TEST(test_a_pool_is_written_to_in_add_only),

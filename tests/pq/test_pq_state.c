@@ -114,6 +114,67 @@ static void test_notifications(void **state) {
     PQfinish(admin);
 }
 
+/* ---- Setup ------------------------------------------------------------------------------------------------------- */
+
+#define LOCK_TIMEOUT "SELECT setting FROM pg_settings WHERE name = 'lock_timeout'"
+
+static void test_setup(void **state) {
+    (void)state;
+    skip_without_server();
+    for (int discards = 0; discards < 2; discards++) {
+        kolk_pq db;
+        kolk_borrowed borrow;
+        open_db(&db, (kolk_pq_desc){.setup = "SET lock_timeout = 7; SELECT 1; CREATE TEMP TABLE mine (n int)",
+                                    .discard_all = discards == 1});
+        for (int n = 0; n < 3; n++) {
+            borrow_or_fail(&db, &borrow);
+            assert_int_equal(number_of(&borrow, LOCK_TIMEOUT), n == 0 || discards ? 7 : 8);
+            assert_int_equal(number_of(&borrow, "SELECT count(*) FROM mine"), discards ? 0 : n);
+            number_of(&borrow, "SET lock_timeout = 8; INSERT INTO mine VALUES (1)");
+            kolk_resource_give_back(&db.pool, &borrow);
+        }
+        kolk_resource_pool_stats stats;
+        kolk_resource_stats(&db.pool, &stats);
+        assert_int_equal(stats.created, 1);
+        kolk_pq_deinit(&db);
+    }
+}
+
+static void test_setup_fails(void **state) {
+    (void)state;
+    skip_without_server();
+    static const struct {
+        const char *sql;
+        kolk_status status;
+        kolk_pq_cause cause;
+        const char *sentence;
+    } all[] = {
+        {"SET lock_timeout = 1; SELCT 1", KOLK_NOT_CREATED, KOLK_PQ_OTHER, "42601: syntax error at or near \"SELCT\""},
+        {"SET lock_timeout = 'soon'", KOLK_NOT_CREATED, KOLK_PQ_OTHER, "22023: "},
+        {"BEGIN", KOLK_NOT_CREATED, KOLK_PQ_OTHER, "setup leaves a transaction or a COPY open"},
+        {"COPY (SELECT 1) TO STDOUT", KOLK_NOT_CREATED, KOLK_PQ_OTHER, "setup leaves a transaction or a COPY open"},
+        {"SET statement_timeout = 1; SELECT pg_sleep(600)", KOLK_TIMEOUT, KOLK_PQ_TIMEOUT, "57014: "},
+        {"SELECT 'endless', pg_sleep(600)", KOLK_TIMEOUT, KOLK_PQ_TIMEOUT, "the server has not answered in time"},
+        {"SELECT pg_terminate_backend(pg_backend_pid())", KOLK_TIMEOUT, KOLK_PQ_OTHER, "57P01: "},
+    };
+    for (size_t n = 0; n < LENGTH_OF(all); n++) {
+        bool waits = all[n].status == KOLK_TIMEOUT;
+        kolk_pq db;
+        kolk_borrowed borrow;
+        open_db(&db, (kolk_pq_desc){.setup = all[n].sql, .pool.create_timeout_ms = waits ? 100 : 0});
+        kolk_status got = borrow_within(&db, waits ? 1500 : 20000, &borrow);
+        if (got != all[n].status) fail_msg("%s: %s: %s", all[n].sql, kolk_status_text(got), borrow.error.text);
+        assert_int_equal(borrow.error.code, all[n].cause);
+        if (!strstr(borrow.error.text, all[n].sentence)) fail_msg("%s: %s", all[n].sql, borrow.error.text);
+        kolk_pq_deinit(&db);
+    }
+
+    /* Nothing of it goes on in the server. */
+    int64_t begin = now_ms();
+    while (ask_admin("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT ''endless''%'"))
+        if (now_ms() - begin > 20000) fail_msg("it goes on");
+}
+
 /* ---- Looking and asking ------------------------------------------------------------------------------------------ */
 
 static void test_look(void **state) {
@@ -406,6 +467,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_settings_of_libpq),
         cmocka_unit_test(test_notifications),
+        cmocka_unit_test(test_setup),
+        cmocka_unit_test(test_setup_fails),
         cmocka_unit_test(test_look),
         cmocka_unit_test(test_statements_after_ddl),
         cmocka_unit_test(test_cancelled_thread),

@@ -476,5 +476,6 @@ servers() {
 
 way=$1
 $way
-[[ ${#skipped[@]} == 0 ]] || { echo "left out, as they are not installed: ${skipped[*]}"; [[ $way != servers ]] || exit 77; }
+[[ ${#skipped[@]} == 0 || $way != servers ]] || { echo "skipped: these are not installed: ${skipped[*]}"; exit 77; }
+[[ ${#skipped[@]} == 0 ]] || echo "left out, as they are not installed: ${skipped[*]}"
 echo "$way: done"

@@ -176,6 +176,30 @@ static void test_what_is_left_ends(void **state) {
     kolk_sqlite_deinit(&store);
 }
 
+/* With discard_all, no connection is lent twice, and the files stay in order. */
+static void test_nothing_is_left(void **state) {
+    (void)state;
+    for (int discards = 0; discards < 2; discards++) {
+        open_store_as(&(kolk_sqlite_desc){.discard_all = discards == 1, .pool.max = 1});
+        for (int n = 0; n < 3; n++) {
+            kolk_sqlite_borrow borrow = writer();
+            if (n == 0) run(&borrow, "drop table if exists t; " TABLE);
+            run(&borrow, "insert into t values (1); commit; pragma cache_size = 77");
+            kolk_sqlite_give_back(&borrow);
+            borrow = reader();
+            assert_int_equal(number(&borrow, "select count(*) from t"), n + 1);
+            if (n == 0) run(&borrow, "attach ':memory:' as more; create temp table mine(n)");
+            assert_int_equal(number(&borrow, "select count(*) from temp.sqlite_master"), n == 0 || !discards);
+            assert_int_equal(number(&borrow, "select count(*) from pragma_database_list where name = 'more'"),
+                             n == 0 || !discards);
+            kolk_sqlite_give_back(&borrow);
+        }
+        assert_int_equal(stats_of(&store.writer).created, discards ? 3 : 1);
+        assert_int_equal(stats_of(&store.readers).created, discards ? 3 : 1);
+        kolk_sqlite_deinit(&store);
+    }
+}
+
 static unsigned calls_back;
 
 static int count_call(void *unused) {
@@ -380,6 +404,7 @@ int main(void) {
         TEST(test_a_writer_and_readers),  TEST(test_descriptors),       TEST(test_given_back_twice),
         TEST(test_the_borrower_is_named), TEST(test_what_is_left_ends), TEST(test_callbacks_end),
         TEST(test_statements_are_kept),   TEST(test_one_statement),     TEST(test_no_memory),
+        TEST(test_nothing_is_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

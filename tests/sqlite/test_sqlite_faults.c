@@ -355,15 +355,53 @@ static void test_no_file(void **state) {
                    SQLITE_CANTOPEN,
                    "/tmp/no such folder/test.db: unable to open database file: No such file or directory");
     kolk_sqlite_deinit(&store);
-    desc.path = ":memory:";
-    assert_int_equal(kolk_sqlite_init(&store, &desc), KOLK_OK);
-    assert_refused(kolk_sqlite_write(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow), KOLK_NOT_CREATED, &borrow,
-                   0, ":memory:: the journal mode is memory, and WAL is not possible");
-    kolk_sqlite_deinit(&store);
     open_store_as(&(kolk_sqlite_desc){.setup = "pragma cache_size = 7; selct 1"});
     assert_refused(kolk_sqlite_write(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow), KOLK_NOT_CREATED, &borrow,
                    SQLITE_ERROR, "%s: near \"selct\": syntax error");
     kolk_sqlite_deinit(&store);
+}
+
+/* Checks that readers and the writer are refused at once, with this code and sentence. */
+static void assert_no_database(const char *at, int code, const char *sentence) {
+    kolk_sqlite_borrow borrow;
+    char text[300];
+    snprintf(text, sizeof text, "%s: %s", at, sentence);
+    assert_int_equal(kolk_sqlite_init(&store, &(kolk_sqlite_desc){.path = at}), KOLK_OK);
+    assert_refused(kolk_sqlite_read(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow), KOLK_NOT_CREATED, &borrow,
+                   code, text);
+    assert_refused(kolk_sqlite_write(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow), KOLK_NOT_CREATED, &borrow,
+                   code, text);
+    kolk_sqlite_deinit(&store);
+}
+
+/* SQLite itself reports a disk error for a directory, and waits for ever at a pipe. */
+static void test_other_kinds_of_files(void **state) {
+    (void)state;
+    static const char a_directory[] = "unable to open database file: Is a directory";
+    static const char no_file[] = "unable to open database file: Not a regular file";
+    assert_no_database(folder, SQLITE_CANTOPEN_ISDIR, a_directory);
+    assert_no_database("/dev/null", SQLITE_CANTOPEN, no_file);
+    assert_no_database("/dev/zero", SQLITE_CANTOPEN, no_file);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_no_database(path, SQLITE_CANTOPEN, no_file);
+    kolk_sqlite_borrow borrow;
+    assert_int_equal(kolk_sqlite_init(&store, &(kolk_sqlite_desc){.path = "file:/tmp"}), KOLK_OK);
+    assert_refused(kolk_sqlite_read(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow), KOLK_NOT_CREATED, &borrow,
+                   SQLITE_IOERR_READ, "file:/tmp: disk I/O error: Is a directory");
+    kolk_sqlite_deinit(&store);
+    assert_int_equal(kolk_sqlite_init(&store, &(kolk_sqlite_desc){.path = "file:/dev/zero"}), KOLK_OK);
+    assert_refused(kolk_sqlite_read(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow), KOLK_NOT_CREATED, &borrow,
+                   SQLITE_CANTOPEN, "/dev/zero: unable to open database file: Not a regular file");
+    kolk_sqlite_deinit(&store);
+}
+
+static void test_in_memory(void **state) {
+    (void)state;
+    static const char *const all[] = {":memory:", "", "file::memory:", "file:shared?mode=memory&cache=shared"};
+    for (size_t n = 0; n < LENGTH_OF(all); n++)
+        assert_no_database(all[n], 0,
+                           "each connection would have its own database in memory, without a WAL. Use a file; in "
+                           "/dev/shm, it is in memory too");
 }
 
 static void test_garbage(void **state) {
@@ -614,6 +652,8 @@ int main(void) {
         TEST(test_a_setup_that_waits),
         TEST(test_killed_with_the_lock),
         TEST(test_no_file),
+        TEST(test_other_kinds_of_files),
+        TEST(test_in_memory),
         TEST(test_garbage),
         TEST(test_a_file_that_is_cut_off),
         TEST(test_a_damaged_file),

@@ -253,7 +253,7 @@ probes() {
   if command -v bpftrace > /dev/null; then
     check_commands
   else
-    echo "the commands of docs/debugging.md are not tried: there is no bpftrace"
+    echo "left out: the commands of docs/debugging.md, as there is no bpftrace"
   fi
 }
 

@@ -83,9 +83,15 @@ typedef struct kolk_pq_desc {
      * is 3 and tcp_user_timeout is 30000, unless conninfo or the key sets them, or names a service. */
     const char *conninfo KOLK_OR_0_;
 
-    /* The resource pool's descriptor. The adapter sets its functions, its context, `look` and validate_after_ms, and
-     * ignores your values for these. Each connection is checked before it is lent, without waiting; ask_after_ms adds a
-     * query. A borrow's key, if it has one, is a conninfo that overrides parts of conninfo: "dbname=tenant7". */
+    /* SQL that each new connection runs before it is lent, such as "SET search_path = shop; SET lock_timeout = 500";
+     * with discard_all also after each DISCARD ALL. If it fails, or leaves a transaction open, the connect fails; an error
+     * of the SQL itself (SQLSTATE 42... and 22...) is final. Behind PgBouncer in transaction mode, use ALTER ROLE instead.
+     * NULL: nothing */
+    const char *setup KOLK_OR_0_;
+
+    /* The resource pool's descriptor. create, destroy, validate, reset and validate_after_ms are the adapter's: to set
+     * one is KOLK_SET_BY_ADAPTER. `log` gets the context. Each connection is checked before it is lent, without waiting,
+     * whatever `look` is; ask_after_ms adds a query. A borrow's key, if it has one, is a conninfo that overrides parts of conninfo: "dbname=tenant7". */
     kolk_resource_pool_desc pool KOLK_OR_0_;
 
     /* The name that the server shows (pg_stat_activity). NULL: the name in conninfo, or else the pool's name. */
@@ -106,7 +112,7 @@ typedef struct kolk_pq_desc {
      * ALTER ROLE. 0: the server's own setting. A negative time, or one above 2^31 - 1, is KOLK_BAD_TIME. */
     int64_t statement_timeout_ms KOLK_OR_0_;
 
-    /* The time limit for the pool's own requests to the server: ROLLBACK and DISCARD ALL at give_back, together; the
+    /* The time limit for the pool's own requests to the server: ROLLBACK, DISCARD ALL and setup at give_back, together; the
      * query after an idle time; and a cancel request, for a query whose deadline has passed or whose connection is
      * discarded midway. So give_back may block for this long, and a query may return this much after its deadline.
      * (With pool.no_housekeeper, a discard, and every give_back that destroys the connection, take 40 ms more, so that
@@ -147,14 +153,16 @@ typedef enum kolk_pq_cause {
 /* A zero-initialised pool is closed. */
 typedef struct kolk_pq {
     kolk_resource_pool pool;
-    const char *conninfo, *name, *application_name;
+    const char *conninfo, *name, *application_name, *setup;
     bool (*password)(void *context, const char *key, char *out, size_t size);
-    void *context;
+    void *context; /* for password */
+    void (*log)(void *context, const kolk_resource_event *event);
+    void *log_context;
     int64_t patience_ns, statement_timeout_ms;
     bool asks, discard_all, no_prepared;
 } kolk_pq;
 
-/* Does not connect yet. Returns the status of kolk_resource_init, or KOLK_BAD_TIME. The descriptor is not needed
+/* Does not connect yet. Returns the status of kolk_resource_init, KOLK_BAD_TIME or KOLK_SET_BY_ADAPTER. The descriptor is not needed
  * afterwards. */
 KOLK_API_ kolk_status kolk_pq_init(kolk_pq *db, const kolk_pq_desc *desc);
 

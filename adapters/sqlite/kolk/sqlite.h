@@ -38,8 +38,8 @@
  *           functions; the statements of kolk_sqlite_prepare belong to the connection. At give_back, an open
  *           transaction is rolled back, and remaining statements are finalized or reset: don't use them afterwards, and
  *           close blobs first. Hooks are removed (commit, rollback, update, authorizer, progress, trace), except
- *           sqlite3_wal_hook. Other changes stay for the next borrower: PRAGMAs, temporary tables, attached files,
- *           functions.
+ *           sqlite3_wal_hook. Other changes stay for the next borrower, except with discard_all: PRAGMAs, temporary
+ *           tables, attached files, functions.
  * Replacing the file may be moved, deleted or replaced at any time, by rename and together with its -wal and -shm: for
  *           example by a restored backup, or by a symbolic link that now points elsewhere. A connection is lent only
  *           while the path leads to its file; otherwise a new connection replaces it. A commit that begins after the
@@ -82,16 +82,24 @@ struct sqlite3_stmt;
 typedef struct kolk_sqlite_desc {
     /* the file's path, or a URI (file:...); must outlive the pools. Use an absolute path if the program changes its
      * working directory. The first write makes the file. Until then, and for 10 ms longer (up to 5 s if many have
-     * failed), reads return KOLK_NOT_CREATED. Databases in memory or on a network have no WAL, and so no writer */
+     * failed), reads return KOLK_NOT_CREATED, as all borrows do at once if there is a directory or a device at the path.
+     * Databases in memory are refused in the same way, because each connection would have its own; a file in /dev/shm is
+     * in memory too. On a network there is no WAL, and so no writer */
     const char *path KOLK_OR_0_;
     /* SQL that each new connection runs, including the readers'; must outlive the pools. For example PRAGMA
      * foreign_keys = on. NULL: nothing */
     const char *setup KOLK_OR_0_;
 
+    /* Closes each connection at give_back, as kolk_sqlite_discard does, so that the next borrower inherits nothing:
+     * PRAGMAs, temporary tables, attached files, functions. Each borrow then takes a new connection. The close of the
+     * last one copies the WAL into the file, unless min_idle keeps a reader */
+    bool discard_all KOLK_OR_0_;
+
     /* The descriptor of the readers' pool; max 0 means 10. Each connection is checked before every borrow, so
      * validate_after_ms has no effect. The writer's pool has the same settings, but its max is 1 and its min_idle at
      * most 1. The names are "NAME.readers" and "NAME.writer", cut off after 63 bytes; without a name, neither pool has
-     * one. The descriptor's functions and context are ignored. */
+     * one. create, destroy, validate and reset are the adapter's: to set one is KOLK_SET_BY_ADAPTER. `log` gets the
+     * context. */
     kolk_resource_pool_desc pool KOLK_OR_0_;
 } kolk_sqlite_desc;
 
@@ -99,8 +107,11 @@ typedef struct kolk_sqlite_desc {
 typedef struct kolk_sqlite {
     kolk_resource_pool readers, writer; /* for kolk/resource.h: close, evict, pause, stats, tick ... */
     const char *path, *setup;
+    void (*log)(void *context, const kolk_resource_event *event);
+    void *context; /* for log */
     char names[2][64];
     uint32_t locked[2]; /* connections that are being made and wait for a lock: readers, writers */
+    bool discard_all;
 } kolk_sqlite;
 
 /* A borrowed connection. It may be copied. If it is all zero, there is no connection. */
@@ -113,8 +124,8 @@ typedef struct kolk_sqlite_borrow {
     kolk_handle handle;
 } kolk_sqlite_borrow;
 
-/* Opens nothing yet. On failure leaves the struct all zero, and returns KOLK_PATH_MISSING or a status of
- * kolk_resource_init. */
+/* Opens nothing yet. On failure leaves the struct all zero, and returns KOLK_PATH_MISSING, KOLK_SET_BY_ADAPTER
+ * or a status of kolk_resource_init. */
 static inline kolk_status kolk_sqlite_init(kolk_sqlite *store, const kolk_sqlite_desc *desc);
 
 /* Ends both pools, as kolk_resource_deinit does. The writer's connection is closed last, so that nothing is left of the

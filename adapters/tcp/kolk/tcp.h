@@ -86,8 +86,8 @@ typedef struct kolk_tcp_desc {
      * meanwhile. */
     bool (*log_in)(void *context, int fd, const char *address, kolk_deadline deadline, kolk_error *error) KOLK_OR_0_;
 
-    /* init sets create, destroy, validate, reset and look. Each connection is checked before every borrow, so
-     * validate_after_ms has no effect */
+    /* create, destroy, validate and reset are the adapter's: to set one is KOLK_SET_BY_ADAPTER. Each connection is
+     * checked before every borrow, whatever `look` and validate_after_ms are */
     kolk_resource_pool_desc pool KOLK_OR_0_;
 } kolk_tcp_desc;
 
@@ -97,11 +97,12 @@ typedef struct kolk_tcp {
     const char *address;
     int64_t probe_after_ms, lost_after_ms;
     bool (*log_in)(void *context, int fd, const char *address, kolk_deadline deadline, kolk_error *error);
-    void *context;
+    void (*log)(void *context, const kolk_resource_event *event);
+    void *context; /* for log_in and log */
 } kolk_tcp;
 
 /* Works like kolk_resource_init: does not connect yet. On failure leaves the struct all zero. KOLK_BAD_ADDRESS:
- * `address` is invalid, or is NULL while min_idle needs one. */
+ * `address` is invalid, or is NULL while min_idle needs one. KOLK_SET_BY_ADAPTER: `pool` has a function. */
 static inline kolk_status kolk_tcp_init(kolk_tcp *tcp, const kolk_tcp_desc *desc);
 
 /* Works like kolk_resource_deinit: closes all connections that are not lent, and leaves the struct all zero. */

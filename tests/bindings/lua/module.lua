@@ -98,6 +98,9 @@ do
   fails("the field f is a number (got string)", pool.set, pool, h, "f", "1")
   fails("the field d is a number (got no value)", pool.set, pool, h, "d")
   fails("the field b is a boolean (got 1)", pool.set, pool, h, "b", 1)
+  fails("the field i8 is an integer from -128 to 127 (got no value)", pool.set, pool, h, "u8", 1, "i8")
+  fails("the field i8 is an integer from -128 to 127 (got no value)", pool.alloc, pool, "i8")
+  fails("the field i8 is an integer from -128 to 127 (got string)", pool.set, pool, h, "i8", "1")
   fails("there is no field z", pool.set, pool, h, "z", 1)
   fails("there is no field z", pool.get, pool, h, "u8", "z")
   fails("there is no field z", pool.each, pool, "z")
@@ -414,5 +417,17 @@ for _, make in ipairs{kolk.pool, kolk.slotmap} do
   fails("brief was closed during a walk", it:each(table.unpack(names)))
 end
 collectgarbage "incremental"
+
+-- ---- so many fields that a search for each among all others would take minutes
+
+do
+  local names = {}
+  for i = 1, 200000 do names[i] = "a" .. i end
+  local pool <close> = kolk.pool{name = "wide", capacity = 1, fields = "bool " .. table.concat(names, ",")}
+  local h = pool:alloc("a200000", true)
+  same("false true", pool:get(h, "a1", "a200000"))
+  names[#names + 1] = "a7"
+  fails("there are two fields a7", kolk.pool, {name = "wide", capacity = 1, fields = "bool " .. table.concat(names, ",")})
+end
 
 print "all promises are kept"

@@ -40,7 +40,7 @@ use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 use std::mem;
 use std::num::NonZeroU64;
-use std::os::raw::c_char;
+use std::os::raw::{c_char, c_void};
 use std::ptr::NonNull;
 
 pub use kolk_sys as sys;
@@ -215,6 +215,47 @@ impl Stats {
             worn_out: stats.worn_out,
             recycled: stats.recycled,
         }
+    }
+}
+
+/// The state of a [`Pool<T>`] or [`SlotMap<T>`] at some time: its values and handles.
+///
+/// Any pool of the same name (or tag) and the same settings can be brought to this state. To keep a state in a file,
+/// take [`sys::kolk_pool_snapshot`]: this crate cannot know which bytes are a T.
+pub struct Snapshot<T> {
+    block: Vec<mem::MaybeUninit<u64>>, // the values may have padding
+    size: usize,
+    of: PhantomData<T>,
+}
+
+impl<T> Snapshot<T> {
+    /// # Safety
+    /// The functions are those of the kind of `kind`, and are given what they expect.
+    unsafe fn of<S>(
+        kind: *const S,
+        size: unsafe extern "C" fn(*const S) -> usize,
+        write: unsafe extern "C" fn(*const S, *mut c_void, usize) -> usize,
+    ) -> Snapshot<T> {
+        let bytes = size(kind);
+        let mut block = vec![mem::MaybeUninit::uninit(); (bytes + 7) / 8];
+        let size = write(kind, block.as_mut_ptr() as *mut c_void, bytes);
+        Snapshot { block, size, of: PhantomData }
+    }
+
+    fn as_ptr(&self) -> *const c_void {
+        self.block.as_ptr() as *const c_void
+    }
+}
+
+impl<T> Clone for Snapshot<T> {
+    fn clone(&self) -> Self {
+        Snapshot { block: self.block.clone(), size: self.size, of: PhantomData }
+    }
+}
+
+impl<T> fmt::Debug for Snapshot<T> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Snapshot({} bytes)", self.size)
     }
 }
 

@@ -1,6 +1,6 @@
 //! [`Pool`], its [`Options`] and iterators.
 
-use crate::{are_disjoint, c_string, check_struct, sys, Error, Full, Handle, Layout, Raw, Stats};
+use crate::{are_disjoint, c_string, check_struct, sys, Error, Full, Handle, Layout, Raw, Snapshot, Stats};
 use std::ffi::CString;
 use std::fmt;
 use std::iter::FusedIterator;
@@ -128,7 +128,32 @@ impl<T> Pool<T> {
         self.fill(object as *mut T, value)
     }
 
-    /// The same, but also uses the [`headroom`](Options::headroom).
+    /// Inserts the value that `make` returns for its own handle. If the pool is full, `make` is not called, and comes
+    /// back in the error.
+    pub fn insert_with<F: FnOnce(Handle<T>) -> T>(&mut self, make: F) -> Result<Handle<T>, Full<F>> {
+        // Frees the slot if `make` panics.
+        struct Unfilled<'a, T>(&'a mut Pool<T>, *mut T);
+        impl<T> Drop for Unfilled<'_, T> {
+            fn drop(&mut self) {
+                // SAFETY: the object is alive, and has no value.
+                unsafe { sys::kolk_pool_free(self.0.raw.as_ptr(), self.1.cast()) }
+            }
+        }
+        // SAFETY: the pool is initialised. Nobody can look at the object before it has its value, as self is borrowed.
+        unsafe {
+            let object = sys::kolk_pool_alloc(self.raw.as_ptr()) as *mut T;
+            if object.is_null() {
+                return Err(Full(make));
+            }
+            let handle = self.handle_of(object);
+            let unfilled = Unfilled(self, object);
+            object.write(make(handle));
+            mem::forget(unfilled);
+            Ok(handle)
+        }
+    }
+
+    /// The same as [`insert`](Pool::insert), but also uses the [`headroom`](Options::headroom).
     pub fn insert_urgent(&mut self, value: T) -> Result<Handle<T>, Full<T>> {
         // SAFETY: the pool is initialised.
         let object = unsafe { sys::kolk_pool_alloc_urgent(self.raw.as_ptr()) };
@@ -299,11 +324,33 @@ impl<T> Pool<T> {
         unsafe { sys::kolk_pool_trim(self.raw.as_ptr()) }
     }
 
-    /// Call it once per frame: grows the pool in advance and releases memory, by the measured demand, up to `slots` at a
-    /// time. Returns the bytes that were released.
+    /// Call it once per frame: grows the pool in advance and releases memory, by the measured demand, up to `slots` at
+    /// a time. Returns the bytes that were released.
     pub fn tick(&mut self, slots: u32) -> usize {
         // SAFETY: the pool is initialised.
         unsafe { sys::kolk_pool_tick(self.raw.as_ptr(), slots) }
+    }
+
+    /// The state of the pool, for a [`restore`](Pool::restore): its values, and which handles find them.
+    pub fn snapshot(&self) -> Snapshot<T>
+    where
+        T: Copy,
+    {
+        // SAFETY: the pool is initialised, and may be read; the block is as large as kolk asks. Copies of values may be
+        // made, and have nothing to drop.
+        unsafe { Snapshot::of(self.raw.as_ptr(), sys::kolk_pool_snapshot_size, sys::kolk_pool_snapshot) }
+    }
+
+    /// Brings the values back, and the handles of that time; later ones are stale. (Handles with the same bits will be
+    /// issued again.) Any error leaves the pool as it was: it has another name, tag or settings, or no room for the
+    /// values.
+    pub fn restore(&mut self, snapshot: &Snapshot<T>) -> Result<(), Error>
+    where
+        T: Copy,
+    {
+        // SAFETY: the pool is initialised. All values of the block are of type T, and live as long as T does; the
+        // values that they replace have nothing to drop.
+        Error::check(unsafe { sys::kolk_pool_restore(self.raw.as_ptr(), snapshot.as_ptr(), snapshot.size) })
     }
 
     /// All counters.
@@ -349,7 +396,7 @@ impl<T: fmt::Debug> fmt::Debug for Pool<T> {
     }
 }
 
-/// A walk over live objects, run by run.
+/// A walk over live objects, run by run. Whoever has it states what it borrows.
 struct Walk<T> {
     cursor: Option<sys::kolk_cursor>,
     run: *mut u8,
@@ -373,6 +420,12 @@ impl<T> Walk<T> {
     }
 }
 
+impl<T> Clone for Walk<T> {
+    fn clone(&self) -> Self {
+        Walk { ..*self }
+    }
+}
+
 impl<T> Iterator for Walk<T> {
     type Item = NonNull<T>;
 
@@ -390,7 +443,13 @@ impl<T> Iterator for Walk<T> {
 }
 
 macro_rules! iterator {
-    ($(#[$doc:meta])* $name:ident gives $item:ty) => {
+    ($name:ident gives $item:ty, is sent if $send:path, shared if $sync:path) => {
+        // SAFETY: the walk is a position in the pool, and belongs to no thread. What it gives may be used where a
+        // reference of this kind to T may.
+        unsafe impl<T: $send> Send for $name<'_, T> {}
+        // SAFETY: a shared iterator gives nothing but its length.
+        unsafe impl<T: $sync> Sync for $name<'_, T> {}
+
         impl<'a, T> Iterator for $name<'a, T> {
             type Item = $item;
 
@@ -478,11 +537,23 @@ impl<T> Drop for Drain<'_, T> {
     }
 }
 
-iterator!(Iter gives (Handle<T>, &'a T));
-iterator!(IterMut gives (Handle<T>, &'a mut T));
-iterator!(Values gives &'a T);
-iterator!(ValuesMut gives &'a mut T);
-iterator!(Drain gives T);
+iterator!(Iter gives (Handle<T>, &'a T), is sent if Sync, shared if Sync);
+iterator!(IterMut gives (Handle<T>, &'a mut T), is sent if Send, shared if Sync);
+iterator!(Values gives &'a T, is sent if Sync, shared if Sync);
+iterator!(ValuesMut gives &'a mut T, is sent if Send, shared if Sync);
+iterator!(Drain gives T, is sent if Send, shared if Sync);
+
+impl<T> Clone for Iter<'_, T> {
+    fn clone(&self) -> Self {
+        Iter { pool: self.pool, walk: self.walk.clone() }
+    }
+}
+
+impl<T> Clone for Values<'_, T> {
+    fn clone(&self) -> Self {
+        Values { walk: self.walk.clone(), pool: PhantomData }
+    }
+}
 
 impl<'a, T> IntoIterator for &'a Pool<T> {
     type Item = (Handle<T>, &'a T);

@@ -1,11 +1,11 @@
 //! [`SlotMap`], its [`Options`] and iterators.
 
-use crate::{are_disjoint, c_string, check_struct, sys, Error, Full, Handle, Layout, Raw, Stats};
+use crate::{are_disjoint, c_string, check_struct, sys, Error, Full, Handle, Layout, Raw, Snapshot, Stats};
 use std::any::Any;
 use std::cmp::Ordering;
 use std::ffi::CString;
 use std::fmt;
-use std::iter;
+use std::iter::{self, FusedIterator};
 use std::marker::PhantomData;
 use std::mem;
 use std::ops::{Index, IndexMut};
@@ -106,6 +106,33 @@ impl<T> SlotMap<T> {
         Ok(Handle::of_live(handle))
     }
 
+    /// Inserts the value that `make` returns for its own handle. If the map is full, `make` is not called, and comes
+    /// back in the error.
+    pub fn insert_with<F: FnOnce(Handle<T>) -> T>(&mut self, make: F) -> Result<Handle<T>, Full<F>> {
+        // Removes the object if `make` panics.
+        struct Unfilled<'a, T>(&'a mut SlotMap<T>, sys::kolk_handle);
+        impl<T> Drop for Unfilled<'_, T> {
+            fn drop(&mut self) {
+                // SAFETY: the object is the last one of the map, and has no value.
+                unsafe {
+                    sys::kolk_slotmap_remove(self.0.raw.as_ptr(), self.1);
+                }
+            }
+        }
+        let mut handle = sys::kolk_handle { bits: 0 };
+        // SAFETY: the map is initialised. Nobody can look at the object before it has its value, as self is borrowed.
+        unsafe {
+            let object = sys::kolk_slotmap_add(self.raw.as_ptr(), &mut handle) as *mut T;
+            if object.is_null() {
+                return Err(Full(make));
+            }
+            let unfilled = Unfilled(self, handle);
+            object.write(make(Handle::of_live(handle)));
+            mem::forget(unfilled);
+        }
+        Ok(Handle::of_live(handle))
+    }
+
     #[inline]
     fn find(&self, handle: Handle<T>) -> *mut T {
         // SAFETY: kolk takes any handle, and returns an object of the map or NULL.
@@ -187,6 +214,13 @@ impl<T> SlotMap<T> {
         }
     }
 
+    /// The place of a value in the slice, or None if the handle is stale.
+    pub fn place_of(&self, handle: Handle<T>) -> Option<usize> {
+        // SAFETY: a live object of this map has a place.
+        NonNull::new(self.find(handle))
+            .map(|object| unsafe { sys::kolk_slotmap_index(self.raw.as_ptr(), object.as_ptr().cast()) as usize })
+    }
+
     /// All values: a plain slice. A removal changes their order.
     #[inline]
     pub fn as_slice(&self) -> &[T] {
@@ -212,8 +246,8 @@ impl<T> SlotMap<T> {
         Iter { map: self, values: self.as_slice().iter().enumerate() }
     }
 
-    /// Sorts the slice. Equal values keep their order, and all handles stay valid. A panic of `compare` leaves the values
-    /// in any order.
+    /// Sorts the slice. Equal values keep their order, and all handles stay valid. A panic of `compare` leaves the
+    /// values in any order.
     pub fn sort_by(&mut self, compare: impl FnMut(&T, &T) -> Ordering) {
         struct By<F>(F, Option<Box<dyn Any + Send>>);
         unsafe extern "C" fn sign<T, F: FnMut(&T, &T) -> Ordering>(
@@ -275,6 +309,28 @@ impl<T> SlotMap<T> {
     pub fn trim(&mut self) -> usize {
         // SAFETY: the map is initialised.
         unsafe { sys::kolk_slotmap_trim(self.raw.as_ptr()) }
+    }
+
+    /// The state of the map, for a [`restore`](SlotMap::restore): its values, and which handles find them.
+    pub fn snapshot(&self) -> Snapshot<T>
+    where
+        T: Copy,
+    {
+        // SAFETY: the map is initialised, and may be read; the block is as large as kolk asks. Copies of values may be
+        // made, and have nothing to drop.
+        unsafe { Snapshot::of(self.raw.as_ptr(), sys::kolk_slotmap_snapshot_size, sys::kolk_slotmap_snapshot) }
+    }
+
+    /// Brings the values back, and the handles of that time; later ones are stale. (Handles with the same bits will be
+    /// issued again.) Any error leaves the map as it was: it has another name, tag or settings, or no room for the
+    /// values.
+    pub fn restore(&mut self, snapshot: &Snapshot<T>) -> Result<(), Error>
+    where
+        T: Copy,
+    {
+        // SAFETY: the map is initialised. All values of the block are of type T, and live as long as T does; the values
+        // that they replace have nothing to drop.
+        Error::check(unsafe { sys::kolk_slotmap_restore(self.raw.as_ptr(), snapshot.as_ptr(), snapshot.size) })
     }
 
     /// All counters.
@@ -339,6 +395,13 @@ impl<'a, T> Iterator for Iter<'a, T> {
 }
 
 impl<T> ExactSizeIterator for Iter<'_, T> {}
+impl<T> FusedIterator for Iter<'_, T> {}
+
+impl<T> Clone for Iter<'_, T> {
+    fn clone(&self) -> Self {
+        Iter { map: self.map, values: self.values.clone() }
+    }
+}
 
 impl<'a, T> IntoIterator for &'a SlotMap<T> {
     type Item = (Handle<T>, &'a T);

@@ -237,6 +237,80 @@ macro_rules! common {
             }
 
             #[test]
+            fn makes_values_in_place() {
+                struct Known {
+                    own: Handle<Known>,
+                    life: Life,
+                }
+                let lives = Lives::new();
+                let known = |own, number| Known { own, life: lives.make(number) };
+                let mut kind = $Kind::new("made", 2).unwrap();
+                let a = kind.insert_with(|own| known(own, 1)).unwrap();
+                assert!(kind[a].own == a && lives.alive() == 1);
+                assert!(panics(|| kind.insert_with(|_| panic!("no value"))));
+                assert!(kind.len() == 1 && $is_valid(&kind) && lives.alive() == 1);
+                let b = kind.insert_with(|own| known(own, 2)).unwrap();
+                let full = kind.insert_with(|own| known(own, 3)).unwrap_err();
+                assert_eq!((kind[b].life.number, lives.alive()), (2, 2));
+                kind.remove(a);
+                let c = kind.insert_with(full.0).unwrap();
+                assert!(kind[c].own == c && kind[c].life.number == 3 && !kind.contains(a));
+                drop(kind);
+                assert_eq!(lives.alive(), 0);
+            }
+
+            #[test]
+            fn goes_back_to_a_snapshot() {
+                let text = String::from("a text");
+                let mut kind = $Kind::options("snapshot").capacity(10).max_capacity(1000).build().unwrap();
+                let handles: Vec<_> = (0..10).map(|i| kind.insert((&text[..i % 5], i)).unwrap()).collect();
+                kind.remove(handles[4]);
+                let empty = $Kind::options("snapshot").max_capacity(1000).build().unwrap().snapshot();
+                let before: HashMap<_, _> = kind.iter().map(|(handle, value)| (handle, *value)).collect();
+                let snapshot = kind.snapshot();
+                let copy = snapshot.clone();
+                assert!(format!("{:?}", copy).starts_with("Snapshot("));
+                for round in 0..3 {
+                    kind[handles[0]].1 = 1000;
+                    kind.remove(handles[round]);
+                    let later: Vec<_> = (0..200).map(|i| kind.insert((&text, i)).unwrap()).collect();
+                    kind.restore(if round == 1 { &copy } else { &snapshot }).unwrap();
+                    assert!($is_valid(&kind));
+                    assert_eq!(kind.iter().map(|(handle, value)| (handle, *value)).collect::<HashMap<_, _>>(), before);
+                    assert!(kind.len() == 9 && later.iter().all(|&handle| !kind.contains(handle)));
+                }
+                // Another one of the same name takes it, one of another name refuses it, and so does one without room.
+                let mut twin = $Kind::options("snapshot").max_capacity(1000).build().unwrap();
+                twin.restore(&snapshot).unwrap();
+                assert!(handles.iter().all(|&handle| twin.get(handle) == before.get(&handle)));
+                let mut other = $Kind::options("another").max_capacity(1000).build().unwrap();
+                let kept = other.insert(("", 7)).unwrap();
+                assert_eq!(other.restore(&snapshot).unwrap_err().status(), sys::KOLK_OTHER_POOL);
+                assert_eq!(other[kept], ("", 7));
+                let mut small = $Kind::options("snapshot").capacity(5).build().unwrap();
+                assert_eq!(small.restore(&snapshot).unwrap_err().status(), sys::KOLK_ABOVE_MAX);
+                twin.restore(&empty).unwrap();
+                assert!(twin.is_empty() && $is_valid(&twin));
+            }
+
+            #[test]
+            fn clones_and_sends_walks() {
+                fn is_send<T: Send + Sync>(_: &T) {}
+                let mut kind = $Kind::new("walks", 200).unwrap();
+                let handles: Vec<_> = (0..200).map(|i| kind.insert(i).unwrap()).collect();
+                kind.retain(|value| *value % 3 != 0);
+                let mut walk = kind.iter();
+                is_send(&walk);
+                walk.next();
+                let rest = walk.clone();
+                assert!(walk.len() == rest.len() && walk.eq(rest.clone()));
+                let sum: usize =
+                    thread::scope(|scope| scope.spawn(move || rest.map(|(_, value)| value).sum()).join()).unwrap();
+                assert_eq!(sum, kind.iter().skip(1).map(|(_, value)| value).sum::<usize>());
+                assert!(kind.contains(handles[1]));
+            }
+
+            #[test]
             fn lends_several_at_once() {
                 let mut kind = $Kind::new("several", 3).unwrap();
                 let handles = [1, 2, 3].map(|i| kind.insert(i).unwrap());
@@ -386,6 +460,26 @@ fn pool_walks_in_the_order_of_slots() {
 }
 
 #[test]
+fn pool_walks_go_to_other_threads() {
+    fn is_send<T: Send + Sync>(walk: T) -> T {
+        walk
+    }
+    let mut pool = Pool::new("sent", 100).unwrap();
+    (0..100).for_each(|i| {
+        pool.insert(i).unwrap();
+    });
+    let values = is_send(pool.values());
+    assert!(values.clone().copied().eq(0..100) && values.len() == 100);
+    thread::scope(|scope| {
+        let walk = is_send(pool.values_mut());
+        scope.spawn(move || walk.for_each(|value| *value += 1000));
+    });
+    thread::scope(|scope| drop(scope.spawn(|| is_send(pool.iter_mut()).for_each(|(_, value)| *value -= 1000))));
+    let drain = is_send(pool.drain());
+    assert!(thread::scope(|scope| scope.spawn(move || drain.eq(0..100)).join()).unwrap());
+}
+
+#[test]
 fn pool_walks_where_objects_have_no_neighbours() {
     let mut pool = Pool::options("guarded").capacity(100).debug("guard").build().unwrap();
     (0..100).for_each(|i| {
@@ -467,7 +561,8 @@ fn slot_map_is_a_slice() {
     assert_eq!(map.remove(handles[2]), Some(2));
     assert_eq!(map.as_slice(), [0, 1, 9, 3, 4, 5, 6, 7, 8]);
     map.as_mut_slice()[2] = 90;
-    assert!(map[handles[9]] == 90 && map.handle_at(2) == handles[9]);
+    assert!(map[handles[9]] == 90 && map.handle_at(2) == handles[9] && map.place_of(handles[9]) == Some(2));
+    assert!(map.place_of(handles[2]).is_none() && handles.iter().filter_map(|&each| map.place_of(each)).count() == 9);
     map.as_mut_slice().swap(0, 1);
     assert_eq!((map[handles[0]], map[handles[1]]), (1, 0));
     assert!(map.iter().len() == 9 && map.iter().all(|(handle, value)| map[handle] == *value));

@@ -97,7 +97,20 @@ fn drains_and_inserts(mut pool: Pool<u32>) {
     values.next();
 }
 
+fn keeps_a_snapshot_longer_than_its_values(pool: &mut Pool<&'static str>) {
+    let text = String::from("short");
+    let mut short = Pool::new("readers", 1).unwrap();
+    let _ = short.insert(&text[..]); //~ E0597
+    pool.restore(&short.snapshot()).unwrap();
+}
+
+fn makes_a_value_of_its_pool(mut pool: Pool<usize>) {
+    let _ = pool.insert_with(|_| pool.len()); //~ E0502
+}
+
 fn main() {
+    keeps_a_snapshot_longer_than_its_values(&mut Pool::new("a", 1).unwrap());
+    makes_a_value_of_its_pool(Pool::new("a", 1).unwrap());
     keeps_a_reference_across_a_removal(Pool::new("a", 1).unwrap());
     keeps_a_mutable_reference(Pool::new("a", 1).unwrap());
     removes_during_a_walk(Pool::new("a", 1).unwrap());

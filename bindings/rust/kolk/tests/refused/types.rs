@@ -34,7 +34,29 @@ fn is_shared(pool: Pool<Cell<u32>>, map: SlotMap<Cell<u32>>, handle: Handle<Cell
     is_sync(map); //~ E0277
 }
 
+fn walks_in_another_thread(pool: &mut Pool<Cell<u32>>, others: &mut Pool<Rc<u32>>) {
+    is_send(pool.values()); //~ E0277
+    is_send(pool.iter()); //~ E0277
+    is_send(pool.values_mut());
+    is_sync(pool.values_mut()); //~ E0277
+    is_send(others.values_mut()); //~ E0277
+    is_send(others.iter_mut()); //~ E0277
+    is_send(others.drain()); //~ E0277
+}
+
+fn copies_what_may_not_be_copied(pool: &Pool<String>, map: &mut SlotMap<Box<u32>>, numbers: &Pool<u32>) {
+    pool.snapshot(); //~ E0277
+    map.snapshot(); //~ E0277
+    Pool::<i32>::new("a", 1).unwrap().restore(&numbers.snapshot()).unwrap(); //~ E0308
+}
+
 fn main() {
+    walks_in_another_thread(&mut Pool::new("a", 1).unwrap(), &mut Pool::new("a", 1).unwrap());
+    copies_what_may_not_be_copied(
+        &Pool::new("a", 1).unwrap(),
+        &mut SlotMap::new("a", 1).unwrap(),
+        &Pool::new("a", 1).unwrap(),
+    );
     uses_a_handle_of_another_type(&Pool::new("a", 1).unwrap(), Handle::from_bits(1).unwrap());
     uses_a_handle_of_another_type_in_a_map(&SlotMap::new("a", 1).unwrap(), Handle::from_bits(1).unwrap());
     inserts_another_type(&mut Pool::new("a", 1).unwrap());

@@ -1,0 +1,98 @@
+/* adapter.h: a contract of the adapters. Each member of the resource pool's descriptor that a program sets in an
+ * adapter's descriptor reaches the resource pool, or is refused: no member is ignored. Include test.h first. */
+#ifndef TESTS_ADAPTER_H
+#define TESTS_ADAPTER_H
+
+#include <kolk/resource.h>
+#include <string.h>
+
+/* All members, in their order. */
+#define POOL_MEMBERS(X)                                                                                                \
+    X(name)                                                                                                            \
+    X(context) X(create) X(destroy) X(validate) X(reset) X(max) X(min_idle) X(max_creating) X(idle_timeout_ms)         \
+        X(max_lifetime_ms) X(keepalive_ms) X(validate_after_ms) X(leak_after_ms) X(create_timeout_ms) X(reuse) X(look) \
+            X(no_housekeeper) X(log) X(slow_borrow_ms) X(debug)
+
+typedef struct pool_member {
+    const char *name;
+    size_t offset, size;
+} pool_member;
+
+static const pool_member pool_members[] = {
+#define X(member) {#member, offsetof(kolk_resource_pool_desc, member), sizeof(((kolk_resource_pool_desc *)0)->member)},
+    POOL_MEMBERS(X)
+#undef X
+};
+
+/* The descriptor that the adapter's init gave to the resource pool; the first one, if there are two. */
+static kolk_resource_pool_desc passed_on;
+static unsigned inits;
+
+kolk_status __wrap_kolk_resource_init_abi_(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc,
+                                           size_t pool_size, uint32_t abi);
+kolk_status __wrap_kolk_resource_init_abi_(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc,
+                                           size_t pool_size, uint32_t abi) {
+    (void)pool, (void)pool_size, (void)abi;
+    if (inits++ == 0) passed_on = *desc;
+    return KOLK_OK;
+}
+
+static int users_context;
+static unsigned users_events;
+
+static void users_log(void *context, const kolk_resource_event *event) {
+    assert_ptr_equal(context, &users_context);
+    assert_int_equal(event->ns, 7);
+    users_events++;
+}
+
+/* `refused` lists the members that must be refused with this status, each with a space before and after it. `init` calls the adapter's
+ * init with this pool and whatever else it needs. */
+static void assert_nothing_is_ignored(kolk_status (*init)(const kolk_resource_pool_desc *), kolk_status refusal,
+                                      const char *refused) {
+    size_t end = 0;
+    for (size_t n = 0; n < LENGTH_OF(pool_members); n++) {
+        const pool_member *its = &pool_members[n];
+        bool follows = its->offset >= end && its->offset - end < its->size; /* with nothing but padding between */
+        if (!follows) fail_msg("POOL_MEMBERS lacks a member before %s", its->name);
+        end = its->offset + its->size;
+
+        char word[64];
+        kolk_resource_pool_desc desc = {.name = NULL};
+        snprintf(word, sizeof word, " %s ", its->name);
+        bool is_name = its->offset == offsetof(kolk_resource_pool_desc, name);
+        if (is_name)
+            desc.name = "the user's";
+        else
+            ((unsigned char *)&desc)[its->offset] = 1; /* the lowest byte, or the highest one */
+        inits = 0;
+        kolk_status status = init(&desc);
+        if (strstr(refused, word)) {
+            if (status != refusal) fail_msg("%s is not refused: %s", its->name, kolk_status_text(status));
+            assert_int_equal(inits, 0);
+            continue;
+        }
+        if (status != KOLK_OK) fail_msg("%s is refused: %s", its->name, kolk_status_text(status));
+        bool is_relayed = strstr(" context log ", word) != NULL;
+        if (is_name) assert_memory_equal(passed_on.name, desc.name, strlen(desc.name));
+        if (!is_name && !is_relayed &&
+            memcmp((char *)&passed_on + its->offset, (char *)&desc + its->offset, its->size) != 0)
+            fail_msg("%s is ignored", its->name);
+    }
+    if (sizeof(kolk_resource_pool_desc) - end >= sizeof(void *)) fail_msg("POOL_MEMBERS lacks a member at its end");
+}
+
+/* The adapter's functions have a context of their own, but the user's `log` gets the user's. */
+static void assert_log_has_its_context(kolk_status (*init)(const kolk_resource_pool_desc *)) {
+    inits = 0;
+    users_events = 0;
+    assert_int_equal(init(&(kolk_resource_pool_desc){.context = &users_context, .log = users_log}), KOLK_OK);
+    assert_non_null(passed_on.log);
+    passed_on.log(passed_on.context, &(kolk_resource_event){.ns = 7});
+    assert_int_equal(users_events, 1);
+    inits = 0;
+    assert_int_equal(init(&(kolk_resource_pool_desc){.context = &users_context}), KOLK_OK);
+    assert_null(passed_on.log);
+}
+
+#endif
