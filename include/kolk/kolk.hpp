@@ -98,6 +98,10 @@ template <class T> struct handle {
     explicit operator bool() const noexcept { return !kolk_handle_is_null(untyped); }
     friend bool operator==(handle a, handle b) noexcept { return kolk_handle_equal(a.untyped, b.untyped); }
     friend bool operator!=(handle a, handle b) noexcept { return !(a == b); }
+    /* Any order, for std::map and std::set. */
+    friend bool operator<(handle a, handle b) noexcept {
+        return kolk_handle_pack(a.untyped) < kolk_handle_pack(b.untyped);
+    }
 };
 
 /* ---- Inside: what several classes need ---- */
@@ -148,6 +152,36 @@ template <class T, class Undo, class... A> T *construct(void *slot, Undo undo, A
 template <class T> struct room {
     alignas(T) unsigned char bytes[sizeof(T)];
     T *object() noexcept { return reinterpret_cast<T *>(bytes); }
+};
+
+/* An object on its way into or out of a pool. Its end comes with its scope. */
+template <class T> class passing {
+  public:
+    template <class... A> explicit passing(A &&...arguments) {
+        construct<T>(
+            room_.bytes, [] {}, std::forward<A>(arguments)...);
+    }
+    ~passing() { room_.object()->~T(); }
+    passing(const passing &) = delete;
+    passing &operator=(const passing &) = delete;
+    T &&take() noexcept { return std::move(*room_.object()); }
+
+  private:
+    room<T> room_;
+};
+
+/* While it exists, a constructor or destructor of this pool's objects runs. It counts as a hook: a full pool calls no
+ * other hook, and refuses what hooks may not do. */
+class in_hook {
+  public:
+    explicit in_hook(kolk_pool &pool) noexcept : pool_(pool), before_(pool.in_hook) { pool.in_hook = true; }
+    ~in_hook() { pool_.in_hook = before_; }
+    in_hook(const in_hook &) = delete;
+    in_hook &operator=(const in_hook &) = delete;
+
+  private:
+    kolk_pool &pool_;
+    decltype(kolk_pool::in_hook) before_;
 };
 
 /* What begin() returns for a cursor of C: `Next` is the function that advances it. */
@@ -257,8 +291,19 @@ template <class T> class pool {
     /* Destroys an object. nullptr does nothing; any other pointer that is not a live object of this pool is a bug,
      * which is reported. */
     void erase(T *object) {
-        if constexpr (!std::is_trivially_destructible_v<T>)
-            if (kolk_pool_is_live(&pool_, object)) object->~T();
+#if !defined(KOLK_EXTERN)
+        if constexpr (!std::is_trivially_destructible_v<T>) {
+            std::uintptr_t slot = kolk_pool_slot_sized_(&pool_, object, sizeof(T));
+            std::uint32_t bound = pool_.desc.reuse == KOLK_REUSE_LIFO ? pool_.bound : 0;
+            if (!kolk_pool_end_slot_(&pool_, object, slot, bound)) return; /* the slow path has called `reset` */
+            {
+                inside::in_hook running(pool_);
+                object->~T();
+            }
+            kolk_pool_push_slot_(&pool_, slot);
+            return;
+        }
+#endif
         kolk_pool_free_sized_(&pool_, object, sizeof(T));
     }
 
@@ -269,14 +314,9 @@ template <class T> class pool {
         return object != nullptr;
     }
 
-    /* Destroys all objects, those in the lowest slots first. A destructor may erase other objects that are alive, but
-     * not when its object is evicted. */
-    void clear() {
-        if constexpr (!std::is_trivially_destructible_v<T>)
-            while (size() != 0)
-                for (T &each : *this) erase(&each);
-        kolk_pool_clear(&pool_);
-    }
+    /* Destroys all objects, those in the lowest slots first. An object that a destructor makes meanwhile may be
+     * destroyed too, or may stay. */
+    void clear() { kolk_pool_clear(&pool_); }
 
     /* A unique_ptr that erases the object. It must not outlive the pool. */
     struct deleter {
@@ -323,8 +363,8 @@ template <class T> class pool {
 
     bool is_valid() const { return kolk_pool_is_valid(&pool_); }
 
-    /* The C pool, for every function of pool.h that this class lacks. Objects that these functions free are not
-     * destroyed. */
+    /* The C pool, for every function of pool.h that this class lacks. Objects that these functions free are destroyed.
+     * Those that they allocate are not constructed. */
     kolk_pool &untyped() noexcept { return pool_; }
     const kolk_pool &untyped() const noexcept { return pool_; }
 
@@ -388,8 +428,10 @@ template <class T> class pool {
     }
     static void call_on_evict(void *object, void *self) {
         const hooks &of = static_cast<pool *>(self)->hooks_;
-        if (of.on_evict) of.on_evict(*static_cast<T *>(object), of.context);
-        static_cast<T *>(object)->~T();
+        of.on_evict(*static_cast<T *>(object), of.context);
+    }
+    static void call_destructor(void *object, void *self) {
+        if (object != static_cast<pool *>(self)->unmade_) static_cast<T *>(object)->~T();
     }
     static void call_on_low(kolk_pool *, void *self) {
         pool &of = *static_cast<pool *>(self);
@@ -420,9 +462,10 @@ template <class T> class pool {
         else if (wish.on_full)
             desc.on_full = call_on_full;
         if (wish.cost) desc.cost = call_cost;
-        if (wish.on_evict || !std::is_trivially_destructible_v<T>) desc.on_evict = call_on_evict;
+        if (wish.on_evict) desc.on_evict = call_on_evict;
         if (wish.overflow) desc.overflow = &wish.overflow->pool_;
         if (wish.on_low) desc.on_low = call_on_low;
+        if (!std::is_trivially_destructible_v<T>) desc.reset = call_destructor;
         desc.context = this;
         desc.debug = wish.debug;
         return desc;
@@ -435,10 +478,22 @@ template <class T> class pool {
 
     template <class... A> T *construct(void *slot, A &&...arguments) {
         if (!slot) return nullptr;
-        return inside::construct<T>(
-            slot, [this, slot] { kolk_pool_free(&pool_, slot); }, std::forward<A>(arguments)...);
+        if constexpr (std::is_trivially_constructible_v<T, A...>) {
+            return ::new (slot) T(std::forward<A>(arguments)...);
+        } else { /* the object may lie in an overflow pool, whose context is its class */
+            kolk_pool &holder = pool_.desc.overflow ? *kolk_pool_holder_(&pool_, slot) : pool_;
+            inside::in_hook running(holder);
+            auto undo = [this, slot, &holder] {
+                pool &of = *static_cast<pool *>(holder.desc.context);
+                of.unmade_ = slot; /* there is nothing to destroy */
+                kolk_pool_free(&pool_, slot);
+                of.unmade_ = nullptr;
+            };
+            return inside::construct<T>(slot, undo, std::forward<A>(arguments)...);
+        }
     }
 
+    const void *unmade_ = nullptr;
     kolk_pool pool_ = {};
     hooks hooks_;
     kolk_status status_;
@@ -466,7 +521,10 @@ template <class... Ts> class one_of {
     template <class U> const U *as() const noexcept { return const_cast<one_of *>(this)->template as<U>(); }
 
     /* Calls the function with the object. */
-    template <class F> void visit(F &&function) { (void)((as<Ts>() && (function(*as<Ts>()), true)) || ...); }
+    template <class F> void visit(F &&function) const {
+        (void)((as<Ts>() && (static_cast<void>(function(*as<Ts>())), true)) || ...);
+    }
+    template <class F> void visit(F &&function) { (void)((as<Ts>() && (static_cast<void>(function(*as<Ts>())), true)) || ...); }
 
   private:
     template <class U> static constexpr std::uint8_t kind_of() noexcept {
@@ -476,7 +534,7 @@ template <class... Ts> class one_of {
         return kind;
     }
 
-    alignas(Ts...) unsigned char room_[std::max({sizeof(Ts)...})]; /* first, so that an object has its slot's address */
+    alignas(Ts...) unsigned char room_[(std::max)({sizeof(Ts)...})]; /* first, so that an object has its slot's address */
     std::uint8_t kind_;
 };
 
@@ -502,6 +560,10 @@ template <class... Ts> class pool_of : public pool<one_of<Ts...>> {
     /* nullptr: the handle is null, stale or from another pool, or its object is not of this type. */
     template <class U> U *get(handle<one_of<Ts...>> of) {
         one_of<Ts...> *slot = slots::get(of);
+        return slot ? slot->template as<U>() : nullptr;
+    }
+    template <class U> const U *get(handle<one_of<Ts...>> of) const {
+        const one_of<Ts...> *slot = slots::get(of);
         return slot ? slot->template as<U>() : nullptr;
     }
 
@@ -534,8 +596,9 @@ template <class T> struct slot_map_options {
     const char *debug = nullptr;
 };
 
-/* Objects in a plain array: begin() and end() are pointers. erase, clear and sort move objects, so keep handles. T's
- * destructor and move constructor must not change the map. */
+/* Objects in a plain array: begin() and end() are pointers. erase, clear and sort move objects, so keep handles. An
+ * object is constructed before the map has it, and leaves the map before its destructor runs: both may change the map.
+ * T's move constructor must not, nor the destructor of an object that was moved from. */
 template <class T> class slot_map {
     static_assert(std::is_nothrow_move_constructible_v<T>, "a slot map moves its objects: T needs a move constructor "
                                                            "that does not throw");
@@ -548,7 +611,10 @@ template <class T> class slot_map {
 
     explicit slot_map(const slot_map_options<T> &wish)
         : on_move_(wish.on_move), context_(wish.context), status_(inside::checked(init(wish))) {}
-    ~slot_map() { kolk_slotmap_deinit(&map_); }
+    ~slot_map() {
+        clear();
+        kolk_slotmap_deinit(&map_);
+    }
     slot_map(const slot_map &) = delete;
     slot_map &operator=(const slot_map &) = delete;
 
@@ -561,29 +627,47 @@ template <class T> class slot_map {
     };
 
     template <class... A> added emplace(A &&...arguments) {
-        handle<T> of;
-        void *place = kolk_slotmap_add_sized_(&map_, &of.untyped, sizeof(T));
-        if (!place) return {nullptr, {}};
-        auto undo = [this, of] {
-            unmade_ = true; /* there is nothing to destroy */
-            kolk_slotmap_remove(&map_, of.untyped);
-            unmade_ = false;
-        };
-        return {inside::construct<T>(place, undo, std::forward<A>(arguments)...), of};
+        if constexpr (std::is_trivially_constructible_v<T, A...>) {
+            return add([&](void *place) { return ::new (place) T(std::forward<A>(arguments)...); });
+        } else {
+            if (size() == map_.max_capacity) { /* constructs nothing; add counts the failure */
+                (void)kolk_slotmap_add(&map_, nullptr);
+                return {nullptr, {}};
+            }
+            inside::passing<T> made(std::forward<A>(arguments)...);
+            return add([&](void *place) { return ::new (place) T(made.take()); });
+        }
     }
 
     /* Destroys the object; the last one moves to its place. False: the handle is null, stale or from another map. */
-    bool erase(handle<T> of) { return kolk_slotmap_remove_sized_(&map_, of.untyped, sizeof(T)); }
+    bool erase(handle<T> of) {
+        if constexpr (std::is_trivially_destructible_v<T>) {
+            return kolk_slotmap_remove_sized_(&map_, of.untyped, sizeof(T));
+        } else {
+            T *object = get(of);
+            if (!object) return false;
+            inside::passing<T> ended(std::move(*object));
+            return kolk_slotmap_remove_sized_(&map_, of.untyped, sizeof(T));
+        }
+    }
 
     /* Erases each object for which the function returns true; returns how many. */
     template <class F> std::uint32_t erase_if(F &&wanted) {
         std::uint32_t before = size();
         for (std::uint32_t i = before; i-- > 0;)
-            if (wanted(data()[i])) erase(handle_of(data() + i));
+            if (i < size() && wanted(data()[i])) erase(handle_of(data() + i));
         return before - size();
     }
 
-    void clear() { kolk_slotmap_clear(&map_); }
+    /* Destroys all objects, the last one first. An object that a destructor adds meanwhile may be destroyed too, or may
+     * stay. */
+    void clear() {
+        if constexpr (std::is_trivially_destructible_v<T>)
+            kolk_slotmap_clear(&map_);
+        else
+            for (std::uint32_t i = size(); i-- > 0;)
+                if (i < size()) erase(handle_of(data() + i));
+    }
 
     T *get(handle<T> of) { return static_cast<T *>(kolk_slotmap_get_sized_(&map_, of.untyped, sizeof(T))); }
     const T *get(handle<T> of) const {
@@ -652,8 +736,14 @@ template <class T> class slot_map {
         slot_map &of = *static_cast<slot_map *>(self);
         of.on_move_(*static_cast<T *>(object), from, to, of.context_);
     }
-    static void call_destructor(void *object, void *self) {
-        if (!static_cast<slot_map *>(self)->unmade_) static_cast<T *>(object)->~T();
+    static void call_destructor(void *object, void *) { static_cast<T *>(object)->~T(); }
+
+    /* Makes an object at the next place, if there is one. */
+    template <class F> added add(F make) {
+        handle<T> of;
+        void *place = kolk_slotmap_add_sized_(&map_, &of.untyped, sizeof(T));
+        if (!place) return {nullptr, {}};
+        return {make(place), of};
     }
 
     kolk_slotmap_desc desc_of(const slot_map_options<T> &wish) {
@@ -682,7 +772,6 @@ template <class T> class slot_map {
     void (*on_move_)(T &, std::uint32_t, std::uint32_t, void *);
     void *context_;
     inside::room<T> aside_; /* for sort */
-    bool unmade_ = false;
     kolk_status status_;
 };
 
@@ -854,12 +943,14 @@ template <class T> class shared_pool {
 
         /* Constructs an object; nullptr: the pool is full. */
         template <class... A> T *emplace(A &&...arguments) {
-            return construct(kolk_shared_alloc_sized_(&local_, sizeof(T)), std::forward<A>(arguments)...);
+            std::uint32_t *life;
+            void *slot = kolk_shared_take_sized_(&local_, sizeof(T), &life);
+            return construct(slot, life, std::forward<A>(arguments)...);
         }
 
         /* Waits for an object that another thread erases; nullptr: none came, or the pool was shut down. */
         template <class... A> T *emplace_wait(deadline until, A &&...arguments) {
-            return construct(kolk_shared_alloc_wait(&local_, until), std::forward<A>(arguments)...);
+            return construct(kolk_shared_take_slow_(&local_, until), nullptr, std::forward<A>(arguments)...);
         }
 
         /* Destroys an object that any thread has made. */
@@ -887,14 +978,12 @@ template <class T> class shared_pool {
         kolk_shared_local &untyped() noexcept { return local_; }
 
       private:
-        template <class... A> T *construct(void *slot, A &&...arguments) {
+        template <class... A> T *construct(void *slot, std::uint32_t *life, A &&...arguments) {
             if (!slot) return nullptr;
-            auto undo = [this, slot] {
-                unmade() = slot;
-                kolk_shared_free(&local_, slot);
-                unmade() = nullptr;
-            };
-            return inside::construct<T>(slot, undo, std::forward<A>(arguments)...);
+            auto undo = [this, slot] { kolk_shared_give_up_(&local_, slot); };
+            T *object = inside::construct<T>(slot, undo, std::forward<A>(arguments)...);
+            kolk_shared_begin_(&local_, object, life);
+            return object;
         }
 
         kolk_shared_local local_ = {};
@@ -936,14 +1025,7 @@ template <class T> class shared_pool {
     }
 
   private:
-    /* The slot whose constructor has thrown in this thread, so that there is nothing to destroy. */
-    static void *&unmade() {
-        static thread_local void *slot = nullptr;
-        return slot;
-    }
-    static void call_destructor(void *object, void *) {
-        if (object != unmade()) static_cast<T *>(object)->~T();
-    }
+    static void call_destructor(void *object, void *) { static_cast<T *>(object)->~T(); }
 
     static kolk_shared_desc desc_of(const shared_options &wish) {
         kolk_shared_desc desc = {};
@@ -1263,8 +1345,9 @@ class node_resource : public std::pmr::memory_resource {
 
     /* The bytes of a node, or 0 if this is not a node. */
     static constexpr std::size_t node_size(std::size_t bytes, std::size_t align) noexcept {
-        std::size_t unit = align > 8 ? align : 8, size = (bytes + unit - 1) / unit * unit;
-        return align > 16 || size > largest ? 0 : size ? size : unit;
+        std::size_t unit = align > 8 ? align : 8;
+        if (unit > 16 || bytes > largest) return 0; /* first, so that the sum does not wrap */
+        return bytes ? (bytes + unit - 1) / unit * unit : unit;
     }
 
   protected:
@@ -1292,7 +1375,7 @@ class node_resource : public std::pmr::memory_resource {
             desc.debug = wish_.debug;
             kolk_status status;
             do { /* the process may be allowed less address space */
-                desc.max_capacity = static_cast<std::uint32_t>(std::min<std::size_t>(bytes / size, 0x7fffffff));
+                desc.max_capacity = static_cast<std::uint32_t>((std::min<std::size_t>)(bytes / size, 0x7fffffff));
                 status = kolk_pool_init(&of, &desc);
                 bytes /= 4;
             } while (status == KOLK_NO_MEMORY && !wish_.max_bytes && bytes > 1 << 20);

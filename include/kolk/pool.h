@@ -619,6 +619,9 @@ KOLK_API_ bool kolk_pool_is_live_slow_(const kolk_pool *pool, const void *object
 KOLK_API_ uint32_t kolk_pool_index_slow_(const kolk_pool *pool, const void *object);
 KOLK_API_ void *kolk_pool_at_slow_(const kolk_pool *pool, uint32_t index);
 
+/* For kolk.hpp. Returns the pool that has this live object: this one, or one of its overflow pools; NULL: none. */
+KOLK_API_ kolk_pool *kolk_pool_holder_(const kolk_pool *pool, const void *object);
+
 #ifdef __cplusplus
 }
 #endif
