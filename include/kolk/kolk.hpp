@@ -154,35 +154,21 @@ template <class T> struct room {
     T *object() noexcept { return reinterpret_cast<T *>(bytes); }
 };
 
-/* An object on its way into or out of a pool. Its end comes with its scope. */
-template <class T> class passing {
-  public:
-    template <class... A> explicit passing(A &&...arguments) {
-        construct<T>(
-            room_.bytes, [] {}, std::forward<A>(arguments)...);
-    }
-    ~passing() { room_.object()->~T(); }
-    passing(const passing &) = delete;
-    passing &operator=(const passing &) = delete;
-    T &&take() noexcept { return std::move(*room_.object()); }
+/* A hook of C's that destroys an object or an item. */
+template <class T> void call_destructor(void *object, void *) {
+    static_cast<T *>(object)->~T();
+}
 
-  private:
-    room<T> room_;
-};
+/* Hooks have numbers, which rise with what they may not do. This is that of a hook which may alloc and free. */
+constexpr std::uint8_t hook_of_lives = 2;
 
-/* While it exists, a constructor or destructor of this pool's objects runs. It counts as a hook: a full pool calls no
- * other hook, and refuses what hooks may not do. */
-class in_hook {
-  public:
-    explicit in_hook(kolk_pool &pool) noexcept : pool_(pool), before_(pool.in_hook) { pool.in_hook = true; }
-    ~in_hook() { pool_.in_hook = before_; }
-    in_hook(const in_hook &) = delete;
-    in_hook &operator=(const in_hook &) = delete;
-
-  private:
-    kolk_pool &pool_;
-    decltype(kolk_pool::in_hook) before_;
-};
+/* Until the end of the scope, a constructor or destructor of the pool's objects runs, as such a hook. A full pool then
+ * calls no other hook, and refuses what would need all slots. */
+inline auto in_hook(kolk_pool &pool) {
+    std::uint8_t before = pool.in_hook;
+    if (before < hook_of_lives) pool.in_hook = hook_of_lives;
+    return guard([&pool, before] { pool.in_hook = before; });
+}
 
 /* What begin() returns for a cursor of C: `Next` is the function that advances it. */
 struct end_of_walk {};
@@ -291,20 +277,15 @@ template <class T> class pool {
     /* Destroys an object. nullptr does nothing; any other pointer that is not a live object of this pool is a bug,
      * which is reported. */
     void erase(T *object) {
-#if !defined(KOLK_EXTERN)
-        if constexpr (!std::is_trivially_destructible_v<T>) {
+        if constexpr (std::is_trivially_destructible_v<T>) {
+            kolk_pool_free_sized_(&pool_, object, sizeof(T));
+        } else { /* in a free's fast path, the destructor takes the place of `reset` */
             std::uintptr_t slot = kolk_pool_slot_sized_(&pool_, object, sizeof(T));
-            std::uint32_t bound = pool_.desc.reuse == KOLK_REUSE_LIFO ? pool_.bound : 0;
-            if (!kolk_pool_end_slot_(&pool_, object, slot, bound)) return; /* the slow path has called `reset` */
-            {
-                inside::in_hook running(pool_);
-                object->~T();
-            }
+            bool quick = pool_.desc.reuse == KOLK_REUSE_LIFO && pool_.in_hook <= inside::hook_of_lives;
+            if (!kolk_pool_end_slot_(&pool_, object, slot, quick ? pool_.bound : 0)) return;
+            destroy(object);
             kolk_pool_push_slot_(&pool_, slot);
-            return;
         }
-#endif
-        kolk_pool_free_sized_(&pool_, object, sizeof(T));
     }
 
     /* False: the handle is null, stale or from another pool. */
@@ -407,6 +388,11 @@ template <class T> class pool {
     }
 
   private:
+    void destroy(T *object) {
+        auto running = inside::in_hook(pool_);
+        object->~T();
+    }
+
     struct hooks {
         explicit hooks(const options<T> &wish)
             : on_full(wish.on_full), cost(wish.cost), on_evict(wish.on_evict), on_low(wish.on_low),
@@ -482,7 +468,7 @@ template <class T> class pool {
             return ::new (slot) T(std::forward<A>(arguments)...);
         } else { /* the object may lie in an overflow pool, whose context is its class */
             kolk_pool &holder = pool_.desc.overflow ? *kolk_pool_holder_(&pool_, slot) : pool_;
-            inside::in_hook running(holder);
+            auto running = inside::in_hook(holder);
             auto undo = [this, slot, &holder] {
                 pool &of = *static_cast<pool *>(holder.desc.context);
                 of.unmade_ = slot; /* there is nothing to destroy */
@@ -521,10 +507,12 @@ template <class... Ts> class one_of {
     template <class U> const U *as() const noexcept { return const_cast<one_of *>(this)->template as<U>(); }
 
     /* Calls the function with the object. */
-    template <class F> void visit(F &&function) const {
+    template <class F> void visit(F &&function) {
         (void)((as<Ts>() && (static_cast<void>(function(*as<Ts>())), true)) || ...);
     }
-    template <class F> void visit(F &&function) { (void)((as<Ts>() && (static_cast<void>(function(*as<Ts>())), true)) || ...); }
+    template <class F> void visit(F &&function) const {
+        const_cast<one_of *>(this)->visit([&](const auto &object) { function(object); });
+    }
 
   private:
     template <class U> static constexpr std::uint8_t kind_of() noexcept {
@@ -534,7 +522,7 @@ template <class... Ts> class one_of {
         return kind;
     }
 
-    alignas(Ts...) unsigned char room_[(std::max)({sizeof(Ts)...})]; /* first, so that an object has its slot's address */
+    alignas(Ts...) unsigned char room_[(std::max)({sizeof(Ts)...})]; /* first: an object has its slot's address */
     std::uint8_t kind_;
 };
 
@@ -627,15 +615,18 @@ template <class T> class slot_map {
     };
 
     template <class... A> added emplace(A &&...arguments) {
+        handle<T> of;
         if constexpr (std::is_trivially_constructible_v<T, A...>) {
-            return add([&](void *place) { return ::new (place) T(std::forward<A>(arguments)...); });
+            void *place = add(of);
+            return {place ? ::new (place) T(std::forward<A>(arguments)...) : nullptr, of};
         } else {
-            if (size() == map_.max_capacity) { /* constructs nothing; add counts the failure */
-                (void)kolk_slotmap_add(&map_, nullptr);
-                return {nullptr, {}};
-            }
-            inside::passing<T> made(std::forward<A>(arguments)...);
-            return add([&](void *place) { return ::new (place) T(made.take()); });
+            if (size() == map_.max_capacity) return {static_cast<T *>(add(of)), of}; /* a failed add is counted */
+            inside::room<T> made;
+            inside::construct<T>(
+                made.bytes, [] {}, std::forward<A>(arguments)...);
+            inside::guard destroyed_later([&made] { made.object()->~T(); });
+            void *place = add(of);
+            return {place ? ::new (place) T(std::move(*made.object())) : nullptr, of};
         }
     }
 
@@ -646,7 +637,7 @@ template <class T> class slot_map {
         } else {
             T *object = get(of);
             if (!object) return false;
-            inside::passing<T> ended(std::move(*object));
+            T ended(std::move(*object));
             return kolk_slotmap_remove_sized_(&map_, of.untyped, sizeof(T));
         }
     }
@@ -736,15 +727,7 @@ template <class T> class slot_map {
         slot_map &of = *static_cast<slot_map *>(self);
         of.on_move_(*static_cast<T *>(object), from, to, of.context_);
     }
-    static void call_destructor(void *object, void *) { static_cast<T *>(object)->~T(); }
-
-    /* Makes an object at the next place, if there is one. */
-    template <class F> added add(F make) {
-        handle<T> of;
-        void *place = kolk_slotmap_add_sized_(&map_, &of.untyped, sizeof(T));
-        if (!place) return {nullptr, {}};
-        return {make(place), of};
-    }
+    void *add(handle<T> &of) { return kolk_slotmap_add_sized_(&map_, &of.untyped, sizeof(T)); }
 
     kolk_slotmap_desc desc_of(const slot_map_options<T> &wish) {
         kolk_slotmap_desc desc = {};
@@ -756,7 +739,7 @@ template <class T> class slot_map {
         desc.memory_size = wish.memory_size;
         desc.budget = wish.budget;
         if (wish.on_move) desc.on_move = call_on_move;
-        if (!std::is_trivially_destructible_v<T>) desc.on_remove = call_destructor;
+        if (!std::is_trivially_destructible_v<T>) desc.on_remove = inside::call_destructor<T>;
         if (!is_bytes) desc.move = call_move;
         desc.context = this;
         desc.debug = wish.debug;
@@ -875,7 +858,6 @@ template <class T> class queue {
         ::new (to) T(std::move(*source));
         if (!in) source->~T();
     }
-    static void call_destructor(void *item, void *) { static_cast<T *>(item)->~T(); }
 
     template <class F> kolk_status take(deadline until, F use) {
         inside::room<T> room;
@@ -891,7 +873,7 @@ template <class T> class queue {
         kolk_queue_desc desc = {};
         desc.name = wish.name;
         desc.capacity = wish.capacity;
-        if (!std::is_trivially_destructible_v<T>) desc.destroy = call_destructor;
+        if (!std::is_trivially_destructible_v<T>) desc.destroy = inside::call_destructor<T>;
         if (!is_bytes) desc.move = call_move;
         return desc;
     }
@@ -1025,8 +1007,6 @@ template <class T> class shared_pool {
     }
 
   private:
-    static void call_destructor(void *object, void *) { static_cast<T *>(object)->~T(); }
-
     static kolk_shared_desc desc_of(const shared_options &wish) {
         kolk_shared_desc desc = {};
         desc.name = wish.name;
@@ -1038,7 +1018,7 @@ template <class T> class shared_pool {
         desc.tag = wish.tag;
         desc.budget = wish.budget;
         desc.exact = wish.exact;
-        if (!std::is_trivially_destructible_v<T>) desc.reset = call_destructor;
+        if (!std::is_trivially_destructible_v<T>) desc.reset = inside::call_destructor<T>;
         desc.debug = wish.debug;
         return desc;
     }
@@ -1056,12 +1036,12 @@ template <class T> class shared_pool {
 
 /* The members of kolk_resource_pool_desc (resource.h) with C++'s types; a time of 0 means the default, and -1 ms means
  * off. The functions may throw: create has then failed, with what() as the reason; validate and reset have returned
- * false. */
+ * false; destroy and log are done. */
 template <class T> struct resource_options {
     const char *name = nullptr; /* copied */
     /* Returns nullptr if it fails, with the reason in error.text. */
     std::function<T *(const char *key, kolk_deadline until, kolk_error &error)> create = nullptr;
-    std::function<void(T *)> destroy = nullptr; /* none: delete */
+    std::function<void(T *)> destroy = nullptr; /* none: delete, for which T must be complete */
     std::function<bool(T &, kolk_deadline until)> validate = nullptr;
     std::function<bool(T &)> reset = nullptr;
     std::function<void(const kolk_resource_event &)> log = nullptr;
@@ -1166,6 +1146,7 @@ template <class T> class resource_pool {
     kolk_status status() const noexcept { return status_; }
     bool is_valid() const { return kolk_resource_is_valid(&pool_); }
     kolk_resource_pool &untyped() noexcept { return pool_; }
+    const kolk_resource_pool &untyped() const noexcept { return pool_; }
 
   private:
     /* Runs a function of the user's, below which C frames lie. */
@@ -1189,17 +1170,18 @@ template <class T> class resource_pool {
         resource_pool *of = static_cast<resource_pool *>(self);
         return caught([&] { return (*resource = of->wish_.create(key, until, *error)) != nullptr; }, error);
     }
-    template <class U> static auto delete_it(U *resource, int) -> decltype(void(sizeof(U))) {
-        delete resource;
+    /* False: its type is incomplete here, so that only `destroy` can end it. */
+    template <class U> static auto delete_it(U *resource, int) -> decltype(sizeof(U) > 0) {
+        return delete resource, true;
     }
-    template <class U> static void delete_it(U *, long) {} /* its type is incomplete: `destroy` knows how */
+    template <class U> static bool delete_it(U *, long) {
+        return false;
+    }
+
     static void call_destroy(void *self, void *resource) {
         resource_pool *of = static_cast<resource_pool *>(self);
         T *object = static_cast<T *>(resource);
-        if (of->wish_.destroy)
-            of->wish_.destroy(object);
-        else
-            delete_it(object, 0);
+        caught([&] { return of->wish_.destroy ? of->wish_.destroy(object), true : delete_it(object, 0); }, nullptr);
     }
     static bool call_validate(void *self, void *resource, kolk_deadline until) {
         resource_pool *of = static_cast<resource_pool *>(self);
@@ -1210,10 +1192,12 @@ template <class T> class resource_pool {
         return caught([&] { return of->wish_.reset(*static_cast<T *>(resource)); }, nullptr);
     }
     static void call_log(void *self, const kolk_resource_event *event) {
-        static_cast<resource_pool *>(self)->wish_.log(*event);
+        resource_pool *of = static_cast<resource_pool *>(self);
+        caught([&] { return of->wish_.log(*event), true; }, nullptr);
     }
 
     kolk_status init() {
+        if (!wish_.destroy && !delete_it(static_cast<T *>(nullptr), 0)) return KOLK_CREATE_MISSING;
         kolk_resource_pool_desc desc = {};
         desc.name = wish_.name;
         desc.context = this;
@@ -1282,6 +1266,7 @@ class heap : public std::pmr::memory_resource {
     kolk_status status() const noexcept { return status_; }
     bool is_valid() const { return kolk_heap_is_valid(&heap_); }
     kolk_heap &untyped() noexcept { return heap_; }
+    const kolk_heap &untyped() const noexcept { return heap_; }
 
   protected:
     void *do_allocate(std::size_t bytes, std::size_t align) override {

@@ -175,6 +175,10 @@ void test_family() {
             each.visit([&sum](const auto &object) { sum += static_cast<int>(sizeof object); });
         }
         CHECK(sparks == 1 && sum == static_cast<int>(sizeof(fire) + sizeof(rain) + sizeof(spark)));
+        const effects &same = pool;
+        for (const auto &each : same)
+            each.visit([&sum](const auto &object) { sum -= static_cast<int>(sizeof object); });
+        CHECK(sum == 0 && same.get<fire>(handle) == a && !same.get<rain>(handle));
         effect *base = b;
         CHECK(static_cast<void *>(base) != static_cast<void *>(b));
         pool.erase(base);
