@@ -281,8 +281,8 @@ template <class T> class pool {
             kolk_pool_free_sized_(&pool_, object, sizeof(T));
         } else { /* in a free's fast path, the destructor takes the place of `reset` */
             std::uintptr_t slot = kolk_pool_slot_sized_(&pool_, object, sizeof(T));
-            bool quick = pool_.desc.reuse == KOLK_REUSE_LIFO && pool_.in_hook <= inside::hook_of_lives;
-            if (!kolk_pool_end_slot_(&pool_, object, slot, quick ? pool_.bound : 0)) return;
+            std::uint32_t bound = pool_.desc.reuse == KOLK_REUSE_LIFO ? pool_.bound : 0;
+            if (!kolk_pool_end_slot_(&pool_, object, slot, bound)) return;
             destroy(object);
             kolk_pool_push_slot_(&pool_, slot);
         }

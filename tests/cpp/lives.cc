@@ -91,6 +91,14 @@ struct pool_world {
     kolk::handle<actor> own;
     bool is_made; // the subject is alive: its constructor runs
     failures &told;
+    int refused = 0;
+
+    // Such a call is reported, and changes nothing.
+    template <class F> void is_refused(F call) {
+        std::uint32_t before = pool.size();
+        call();
+        CHECK(told.count == ++refused && told.last == KOLK_IN_HOOK && pool.size() == before);
+    }
 };
 
 struct pool_row {
@@ -126,9 +134,8 @@ const pool_row pool_rows[] = {
     {"erase of itself",
      [](pool_world &of, actor *self) {
          if (of.is_made) return; // as `delete this` in a constructor
-         int before = of.told.count;
          of.pool.erase(self);
-         CHECK(of.told.count == before + 1 && of.told.last == KOLK_DOUBLE_FREE);
+         CHECK(of.told.count == ++of.refused && of.told.last == KOLK_DOUBLE_FREE);
      }},
     {"its own handle",
      [](pool_world &of, actor *self) {
@@ -145,11 +152,12 @@ const pool_row pool_rows[] = {
          for (const actor *each : seen) CHECK(pool.at(pool.index_of(each)) == each && pool.get(pool.handle_of(each)));
          CHECK(pool.size() == seen.size() + !of.is_made && pool.stats().count == pool.size() && !pool.empty());
      }},
-    {"memory",
-     [](pool_world &of, actor *) {
-         CHECK(of.pool.reserve(40) == KOLK_OK && of.pool.available() > 0);
-         of.pool.tick(64);
-     }},
+    {"reserve", [](pool_world &of, actor *) { CHECK(of.pool.reserve(40) == KOLK_OK && of.pool.available() > 0); }},
+#if __has_include("../../src/core/hooks.h")
+    {"clear", [](pool_world &of, actor *) { of.is_refused([&] { of.pool.clear(); }); }},
+    {"trim", [](pool_world &of, actor *) { of.is_refused([&] { CHECK(of.pool.trim() == 0); }); }},
+    {"tick", [](pool_world &of, actor *) { of.is_refused([&] { CHECK(of.pool.tick(64) == 0); }); }},
+#endif
     {"rebind", [](pool_world &of, actor *) { CHECK(of.pool.rebind({}) == KOLK_IN_HOOK); }},
     {"a snapshot", [](pool_world &of, actor *) { CHECK(kolk_pool_snapshot_size(&of.pool.untyped()) == 0); }},
 };
@@ -174,6 +182,7 @@ const pool_row ages_rows[] = {
 void try_pool(const pool_row &row, moment at, kolk::options<actor> wish, const std::string &variant) {
     where::is("pool", at, variant, row.name);
     failures told;
+    int reports = 0;
     actor::now = at;
     {
         wish.name = "actors";
@@ -196,6 +205,7 @@ void try_pool(const pool_row &row, moment at, kolk::options<actor> wish, const s
         actor::action = [&](actor *of) {
             acted = true;
             row.run(world, of);
+            reports = world.refused;
         };
         switch (at) {
         case constructor:
@@ -240,7 +250,7 @@ void try_pool(const pool_row &row, moment at, kolk::options<actor> wish, const s
             CHECK(at <= throwing || !pool.get(world.own));
         }
     }
-    CHECK(actor::alive == 0 && told.count == (row.name == std::string("erase of itself") && at > throwing));
+    CHECK(actor::alive == 0 && told.count == reports);
 }
 
 void test_pools() {
@@ -639,6 +649,26 @@ void test_shared_pools() {
 
 #endif
 
+#if __has_include("../../src/core/hooks.h")
+// A pool that ends in a destructor of its object is reported. The program cannot go on.
+void test_end_within() {
+    where::row = "a pool that ends within";
+    auto report = [](const kolk_failure *failure, void *) {
+        CHECK(failure->rule == KOLK_IN_HOOK);
+        std::_Exit(0);
+    };
+    kolk::options<actor> wish;
+    wish.capacity = 1;
+    auto *pool = new pool_type(wish);
+    actor::now = erased;
+    actor *self = pool->emplace(subject);
+    actor::action = [&](actor *) { delete pool; };
+    kolk_set_failure_handler(report, nullptr);
+    pool->erase(self);
+    CHECK(false);
+}
+#endif
+
 } // namespace
 
 int main() {
@@ -649,6 +679,9 @@ int main() {
     test_trees();
 #if KOLK_HOSTED
     test_shared_pools();
+#endif
+#if __has_include("../../src/core/hooks.h")
+    test_end_within();
 #endif
     return 0;
 }
