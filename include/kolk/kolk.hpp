@@ -33,14 +33,17 @@
  *     heap               a memory_resource of blocks of any size, with every free checked (heap.h)
  *     node_resource      a memory_resource for the nodes of lists, maps and sets; allocator<T> uses it
  *
- * Cost      as in C, plus constructors and destructors. If T has a destructor, pool<T>::erase tests once more than free
- *           whether the object is alive, so that a second erase does not run the destructor again. It is reported as in
- *           C.
+ * Cost      as in C, plus constructors and destructors. A slot_map moves an object once more to construct it, and once
+ *           more to destroy it, if T has a constructor or destructor.
  * Memory    as in C; nothing is allocated with new (but a resource_pool's functions may be).
  * Errors    if an init fails, the constructor throws kolk::error. Without exceptions (-fno-exceptions), the object has
  *           the capacity 0 then, and status() tells why. A full pool returns nullptr. A constructor of T that throws
- *           leaves the pool as it was. Destructors and hooks must not throw. Bugs of the program go to the failure
- *           handler (base.h).
+ *           leaves the pool as it was, but an object that was evicted for it is gone. Destructors and hooks must not
+ *           throw. Bugs of the program go to the failure handler (base.h).
+ * Lives     an object's life ends before its destructor runs: its handles are stale, walks do not find it, and to erase
+ *           it again is reported. So a destructor may erase and make other objects of its pool, and so may a
+ *           constructor. While either runs, pool<T> calls no on_full, and reports a clear or trim (KOLK_IN_HOOK). A
+ *           constructor must not erase its own object. No other thread finds an object whose constructor still runs.
  * Threads   as in C: pool, pool_of, slot_map and node_resource are for one thread at a time, the others for many.
  * Contents  T may be any object type: std::string, std::unique_ptr, over-aligned up to 4,096, with const members,
  *           final. Pools, slot maps, queues and memory resources are pinned: they can't be copied or moved. To return
