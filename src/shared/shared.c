@@ -113,13 +113,14 @@ static void *alloc_of_no_pool(const kolk_shared_local *local, const void *site) 
 static void *take_until(kolk_shared_local *local, kolk_deadline deadline, uint32_t *slot, const void *site) {
     kolk_shared_inside_ *pool = pool_of(local);
     bool waits = deadline.ns > 0;
+    *slot = KOLK_NO_SLOT_;
     if (!pool) return alloc_of_no_pool(local, site);
     if (waits && kolk_load_(&pool->is_shut, KOLK_SEQ_CST_)) return NULL;
     if (pool->store.debug && kolk_debug_fails_(pool->store.debug))
         return kolk_store_fail_alloc_(&pool->store, local->magazine);
     bool has_one = kolk_magazine_count_(local->magazine) || local->magazine->proving;
     bool joins_at_once = waits && !has_one && kolk_load_(&pool->store.depot.waiting, KOLK_RELAXED_);
-    *slot = joins_at_once ? KOLK_NO_SLOT_ : take_free_slot(local);
+    if (!joins_at_once) *slot = take_free_slot(local);
     if (*slot == KOLK_NO_SLOT_ && waits && !wait_for_slot(local, deadline, slot)) return NULL;
     void *object = *slot == KOLK_NO_SLOT_ ? NULL : prepare(local, *slot, site);
     return object ? object : kolk_store_fail_alloc_(&pool->store, local->magazine);
