@@ -1175,7 +1175,8 @@ template <class T> class resource_pool {
     }
     /* False: its type is incomplete here, so that only `destroy` can end it. */
     template <class U> static auto delete_it(U *resource, int) -> decltype(sizeof(U) > 0) {
-        return delete resource, true;
+        delete resource;
+        return true;
     }
     template <class U> static bool delete_it(U *, long) {
         return false;
@@ -1183,8 +1184,12 @@ template <class T> class resource_pool {
 
     static void call_destroy(void *self, void *resource) {
         resource_pool *of = static_cast<resource_pool *>(self);
-        T *object = static_cast<T *>(resource);
-        caught([&] { return of->wish_.destroy ? of->wish_.destroy(object), true : delete_it(object, 0); }, nullptr);
+        auto destroy = [&] {
+            if (!of->wish_.destroy) return delete_it(static_cast<T *>(resource), 0);
+            of->wish_.destroy(static_cast<T *>(resource));
+            return true;
+        };
+        caught(destroy, nullptr);
     }
     static bool call_validate(void *self, void *resource, kolk_deadline until) {
         resource_pool *of = static_cast<resource_pool *>(self);
@@ -1196,7 +1201,11 @@ template <class T> class resource_pool {
     }
     static void call_log(void *self, const kolk_resource_event *event) {
         resource_pool *of = static_cast<resource_pool *>(self);
-        caught([&] { return of->wish_.log(*event), true; }, nullptr);
+        auto log = [&] {
+            of->wish_.log(*event);
+            return true;
+        };
+        caught(log, nullptr);
     }
 
     kolk_status init() {

@@ -32,7 +32,7 @@ constexpr int others = 5;
 struct actor {
     static inline int alive;
     static inline moment now;
-    static inline std::function<void(actor *)> action; // runs once
+    static inline const std::function<void(actor *)> *action; // runs once
     std::string text = "a text that is longer than a short string";
     const actor *self = this;
     int number;
@@ -54,25 +54,28 @@ struct actor {
         if (number == subject && now > throwing) act();
     }
     void act() {
-        std::function<void(actor *)> once;
-        once.swap(action);
-        if (once) once(this);
+        const std::function<void(actor *)> *once = action;
+        action = nullptr;
+        if (once) (*once)(this);
     }
 };
 
-// Prints where a CHECK of a row fails.
+// Where a CHECK fails.
 struct where {
-    static inline std::string row;
-    static void is(const char *of, moment at, const std::string &variant, const char *name) {
-        row = std::string(of) + ", " + variant + ": " + name + " in " + names[at];
+    static inline const char *of = "", *variant = "", *name = "", *at = "";
+    static void is(const char *of_, const char *variant_ = "", const char *name_ = "", const char *at_ = "") {
+        of = of_;
+        variant = variant_;
+        name = name_;
+        at = at_;
     }
 };
 
 #undef CHECK
 #define CHECK(condition)                                                                                               \
     ((condition) ? static_cast<void>(0)                                                                                \
-                 : (static_cast<void>(std::fprintf(stderr, "%s:%d: %s: not so: %s\n", __FILE__, __LINE__,              \
-                                                   where::row.c_str(), #condition)),                                   \
+                 : (static_cast<void>(std::fprintf(stderr, "%s:%d: %s, %s, %s, %s: not so: %s\n", __FILE__, __LINE__,  \
+                                                   where::of, where::variant, where::name, where::at, #condition)),    \
                     std::exit(1)))
 
 template <class Pool> int count_of(Pool &pool) {
@@ -179,8 +182,8 @@ const pool_row ages_rows[] = {
      }},
 };
 
-void try_pool(const pool_row &row, moment at, kolk::options<actor> wish, const std::string &variant) {
-    where::is("pool", at, variant, row.name);
+void try_pool(const pool_row &row, moment at, kolk::options<actor> wish, const char *variant) {
+    where::is("pool", variant, row.name, names[at]);
     failures told;
     int reports = 0;
     actor::now = at;
@@ -202,12 +205,13 @@ void try_pool(const pool_row &row, moment at, kolk::options<actor> wish, const s
         }
         for (int n = 0; n < others; n++) world.others.push_back(pool.emplace(n));
         bool acted = false;
-        actor::action = [&](actor *of) {
+        const std::function<void(actor *)> action = [&](actor *of) {
             acted = true;
             row.run(world, of);
             reports = world.refused;
         };
-        switch (at) {
+        actor::action = &action;
+        switch (static_cast<int>(at)) {
         case constructor:
             CHECK(pool.emplace(subject));
             break;
@@ -285,7 +289,7 @@ void test_pools() {
 
 // A full pool evicts nothing while a constructor or destructor runs: not the object that is being made, either.
 void test_full_pools() {
-    where::row = "a full pool";
+    where::is("a full pool");
     for (bool cheapest : {false, true}) {
         for (moment at : {constructor, erased}) {
             kolk::options<actor> wish;
@@ -298,7 +302,8 @@ void test_full_pools() {
             pool_type pool(wish);
             actor *self = pool.emplace(at == erased ? subject : 0);
             for (int n = 1; n < others; n++) pool.emplace(n);
-            actor::action = [&](actor *) { CHECK(!pool.emplace(7)); };
+            const std::function<void(actor *)> action = [&](actor *) { CHECK(!pool.emplace(7)); };
+            actor::action = &action;
             if (at == erased)
                 pool.erase(self);
             else
@@ -314,7 +319,7 @@ void test_full_pools() {
 
 // What lies in an overflow pool is destroyed once, too.
 void test_overflow() {
-    where::row = "an overflow pool";
+    where::is("an overflow pool");
     kolk::options<actor> wish;
     wish.name = "spare";
     wish.capacity = 8;
@@ -328,15 +333,17 @@ void test_overflow() {
         actor *child = small.emplace(2);
         actor::now = erased;
         actor *self = small.emplace(subject);
-        actor::action = [&](actor *) {
+        const std::function<void(actor *)> action = [&](actor *) {
             small.erase(child);
             CHECK(small.emplace(3));
         };
+        actor::action = &action;
         small.erase(self);
         CHECK(!actor::action && actor::alive == 2 && spare.size() == 1 && spare.is_valid());
 #if defined(__cpp_exceptions)
         actor::now = throwing;
-        actor::action = [&](actor *) { CHECK(small.emplace(4)); };
+        const std::function<void(actor *)> more = [&](actor *) { CHECK(small.emplace(4)); };
+        actor::action = &more;
         try {
             small.emplace(subject);
             CHECK(false);
@@ -400,7 +407,7 @@ const map_row map_rows[] = {
 };
 
 void try_map(const map_row &row, moment at, int place, const char *debug) {
-    where::is("slot map", at, debug ? debug : "plain", row.name);
+    where::is("slot map", debug ? debug : "plain", row.name, names[at]);
     failures told;
     actor::now = at;
     {
@@ -416,8 +423,9 @@ void try_map(const map_row &row, moment at, int place, const char *debug) {
             if (at > throwing && n == place) world.own = map.emplace(subject).handle;
             world.others.push_back(map.emplace(n).handle);
         }
-        actor::action = [&](actor *) { row.run(world); };
-        switch (at) {
+        const std::function<void(actor *)> action = [&](actor *) { row.run(world); };
+        actor::action = &action;
+        switch (static_cast<int>(at)) {
         case constructor:
             CHECK(map.emplace(subject) || map.available() == 0);
             break;
@@ -478,7 +486,7 @@ struct node {
 };
 
 void test_trees() {
-    where::row = "trees";
+    where::is("trees");
     kolk::slot_map_options<node> wish;
     wish.name = "scene";
     wish.max_capacity = 100;
@@ -561,7 +569,7 @@ const shared_row shared_rows[] = {
 };
 
 void try_shared(const shared_row &row, moment at, kolk::shared_options wish, const char *variant) {
-    where::is("shared pool", at, variant, row.name);
+    where::is("shared pool", variant, row.name, names[at]);
     failures told;
     actor::now = at;
     bool has_handles = wish.generations != KOLK_GENERATIONS_NONE;
@@ -579,8 +587,9 @@ void try_shared(const shared_row &row, moment at, kolk::shared_options wish, con
                 if (has_handles) world.own = pool.handle_of(self);
             }
             for (int n = 0; n < others; n++) world.others.push_back(local.emplace(n));
-            actor::action = [&](actor *of) { row.run(world, of); };
-            switch (at) {
+            const std::function<void(actor *)> action = [&](actor *of) { row.run(world, of); };
+            actor::action = &action;
+            switch (static_cast<int>(at)) {
             case constructor:
                 CHECK(local.emplace(subject));
                 break;
@@ -652,7 +661,7 @@ void test_shared_pools() {
 #if __has_include("../../src/core/hooks.h")
 // A pool that ends in a destructor of its object is reported. The program cannot go on.
 void test_end_within() {
-    where::row = "a pool that ends within";
+    where::is("a pool that ends within");
     auto report = [](const kolk_failure *failure, void *) {
         CHECK(failure->rule == KOLK_IN_HOOK);
         std::_Exit(0);
@@ -662,7 +671,8 @@ void test_end_within() {
     auto *pool = new pool_type(wish);
     actor::now = erased;
     actor *self = pool->emplace(subject);
-    actor::action = [&](actor *) { delete pool; };
+    const std::function<void(actor *)> action = [&](actor *) { delete pool; };
+    actor::action = &action;
     kolk_set_failure_handler(report, nullptr);
     pool->erase(self);
     CHECK(false);

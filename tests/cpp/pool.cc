@@ -394,8 +394,8 @@ struct odd {
         return *this;
     }
     ~odd() { alive--; }
-    odd *operator&() const { std::abort(); }
-    template <class T> void operator,(T &&) const { std::abort(); }
+    [[maybe_unused]] odd *operator&() const { std::abort(); }
+    template <class T> [[maybe_unused]] void operator,(T &&) const { std::abort(); }
 };
 
 template <class Pool, class Wish> void fill_and_end(Wish wish) {
