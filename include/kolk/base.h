@@ -158,7 +158,7 @@ extern "C" {
     X(KOLK_BAD_LAYOUT, 123, "layout is not a kolk_bytemap_layout value")                                               \
     X(KOLK_OUTSIDE, 124, "an address, or the end of what begins there, lies outside all regions")                      \
     X(KOLK_NOT_FLUSHED, 125, "the pool is initialised already: flush it first")                                        \
-    X(KOLK_CREATE_MISSING, 126, "create is NULL")                                                                      \
+    X(KOLK_CREATE_MISSING, 126, "create is NULL, or in C++ destroy, for a type that is incomplete")                    \
     X(KOLK_BAD_MAX, 127, "max is above 65536, or would become 0")                                                      \
     X(KOLK_BAD_MIN_IDLE, 128, "min_idle is more than max")                                                             \
     X(KOLK_BAD_TIME, 129, "a time is negative, but not -1")                                                            \

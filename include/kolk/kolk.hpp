@@ -33,14 +33,17 @@
  *     heap               a memory_resource of blocks of any size, with every free checked (heap.h)
  *     node_resource      a memory_resource for the nodes of lists, maps and sets; allocator<T> uses it
  *
- * Cost      as in C, plus constructors and destructors. If T has a destructor, pool<T>::erase tests once more than free
- *           whether the object is alive, so that a second erase does not run the destructor again. It is reported as in
- *           C.
+ * Cost      as in C, plus constructors and destructors. A slot_map moves an object once more to construct it, and once
+ *           more to destroy it, if T has a constructor or destructor.
  * Memory    as in C; nothing is allocated with new (but a resource_pool's functions may be).
  * Errors    if an init fails, the constructor throws kolk::error. Without exceptions (-fno-exceptions), the object has
  *           the capacity 0 then, and status() tells why. A full pool returns nullptr. A constructor of T that throws
- *           leaves the pool as it was. Destructors and hooks must not throw. Bugs of the program go to the failure
- *           handler (base.h).
+ *           leaves the pool as it was, but an object that was evicted for it is gone. Destructors and hooks must not
+ *           throw. Bugs of the program go to the failure handler (base.h).
+ * Lives     an object's life ends before its destructor runs: its handles are stale, walks do not find it, and to erase
+ *           it again is reported. So a destructor may erase and make other objects of its pool, and so may a
+ *           constructor. While either runs, pool<T> calls no on_full, and reports a clear or trim (KOLK_IN_HOOK). A
+ *           constructor must not erase its own object. No other thread finds an object whose constructor still runs.
  * Threads   as in C: pool, pool_of, slot_map and node_resource are for one thread at a time, the others for many.
  * Contents  T may be any object type: std::string, std::unique_ptr, over-aligned up to 4,096, with const members,
  *           final. Pools, slot maps, queues and memory resources are pinned: they can't be copied or moved. To return
@@ -98,6 +101,10 @@ template <class T> struct handle {
     explicit operator bool() const noexcept { return !kolk_handle_is_null(untyped); }
     friend bool operator==(handle a, handle b) noexcept { return kolk_handle_equal(a.untyped, b.untyped); }
     friend bool operator!=(handle a, handle b) noexcept { return !(a == b); }
+    /* Any order, for std::map and std::set. */
+    friend bool operator<(handle a, handle b) noexcept {
+        return kolk_handle_pack(a.untyped) < kolk_handle_pack(b.untyped);
+    }
 };
 
 /* ---- Inside: what several classes need ---- */
@@ -149,6 +156,22 @@ template <class T> struct room {
     alignas(T) unsigned char bytes[sizeof(T)];
     T *object() noexcept { return reinterpret_cast<T *>(bytes); }
 };
+
+/* A hook of C's that destroys an object or an item. */
+template <class T> void call_destructor(void *object, void *) {
+    static_cast<T *>(object)->~T();
+}
+
+/* Hooks have numbers, which rise with what they may not do. This is that of a hook which may alloc and free. */
+constexpr std::uint8_t hook_of_lives = 2;
+
+/* Until the end of the scope, a constructor or destructor of the pool's objects runs, as such a hook. A full pool then
+ * calls no other hook, and refuses what would need all slots. */
+inline auto in_hook(kolk_pool &pool) {
+    std::uint8_t before = pool.in_hook;
+    if (before < hook_of_lives) pool.in_hook = hook_of_lives;
+    return guard([&pool, before] { pool.in_hook = before; });
+}
 
 /* What begin() returns for a cursor of C: `Next` is the function that advances it. */
 struct end_of_walk {};
@@ -257,9 +280,15 @@ template <class T> class pool {
     /* Destroys an object. nullptr does nothing; any other pointer that is not a live object of this pool is a bug,
      * which is reported. */
     void erase(T *object) {
-        if constexpr (!std::is_trivially_destructible_v<T>)
-            if (kolk_pool_is_live(&pool_, object)) object->~T();
-        kolk_pool_free_sized_(&pool_, object, sizeof(T));
+        if constexpr (std::is_trivially_destructible_v<T>) {
+            kolk_pool_free_sized_(&pool_, object, sizeof(T));
+        } else { /* in a free's fast path, the destructor takes the place of `reset` */
+            std::uintptr_t slot = kolk_pool_slot_sized_(&pool_, object, sizeof(T));
+            std::uint32_t bound = pool_.desc.reuse == KOLK_REUSE_LIFO ? pool_.bound : 0;
+            if (!kolk_pool_end_slot_(&pool_, object, slot, bound)) return;
+            destroy(object);
+            kolk_pool_push_slot_(&pool_, slot);
+        }
     }
 
     /* False: the handle is null, stale or from another pool. */
@@ -269,14 +298,9 @@ template <class T> class pool {
         return object != nullptr;
     }
 
-    /* Destroys all objects, those in the lowest slots first. A destructor may erase other objects that are alive, but
-     * not when its object is evicted. */
-    void clear() {
-        if constexpr (!std::is_trivially_destructible_v<T>)
-            while (size() != 0)
-                for (T &each : *this) erase(&each);
-        kolk_pool_clear(&pool_);
-    }
+    /* Destroys all objects, those in the lowest slots first. An object that a destructor makes meanwhile may be
+     * destroyed too, or may stay. */
+    void clear() { kolk_pool_clear(&pool_); }
 
     /* A unique_ptr that erases the object. It must not outlive the pool. */
     struct deleter {
@@ -323,8 +347,8 @@ template <class T> class pool {
 
     bool is_valid() const { return kolk_pool_is_valid(&pool_); }
 
-    /* The C pool, for every function of pool.h that this class lacks. Objects that these functions free are not
-     * destroyed. */
+    /* The C pool, for every function of pool.h that this class lacks. Objects that these functions free are destroyed.
+     * Those that they allocate are not constructed. */
     kolk_pool &untyped() noexcept { return pool_; }
     const kolk_pool &untyped() const noexcept { return pool_; }
 
@@ -367,6 +391,11 @@ template <class T> class pool {
     }
 
   private:
+    void destroy(T *object) {
+        auto running = inside::in_hook(pool_);
+        object->~T();
+    }
+
     struct hooks {
         explicit hooks(const options<T> &wish)
             : on_full(wish.on_full), cost(wish.cost), on_evict(wish.on_evict), on_low(wish.on_low),
@@ -388,8 +417,10 @@ template <class T> class pool {
     }
     static void call_on_evict(void *object, void *self) {
         const hooks &of = static_cast<pool *>(self)->hooks_;
-        if (of.on_evict) of.on_evict(*static_cast<T *>(object), of.context);
-        static_cast<T *>(object)->~T();
+        of.on_evict(*static_cast<T *>(object), of.context);
+    }
+    static void call_destructor(void *object, void *self) {
+        if (object != static_cast<pool *>(self)->unmade_) static_cast<T *>(object)->~T();
     }
     static void call_on_low(kolk_pool *, void *self) {
         pool &of = *static_cast<pool *>(self);
@@ -420,9 +451,10 @@ template <class T> class pool {
         else if (wish.on_full)
             desc.on_full = call_on_full;
         if (wish.cost) desc.cost = call_cost;
-        if (wish.on_evict || !std::is_trivially_destructible_v<T>) desc.on_evict = call_on_evict;
+        if (wish.on_evict) desc.on_evict = call_on_evict;
         if (wish.overflow) desc.overflow = &wish.overflow->pool_;
         if (wish.on_low) desc.on_low = call_on_low;
+        if (!std::is_trivially_destructible_v<T>) desc.reset = call_destructor;
         desc.context = this;
         desc.debug = wish.debug;
         return desc;
@@ -435,10 +467,22 @@ template <class T> class pool {
 
     template <class... A> T *construct(void *slot, A &&...arguments) {
         if (!slot) return nullptr;
-        return inside::construct<T>(
-            slot, [this, slot] { kolk_pool_free(&pool_, slot); }, std::forward<A>(arguments)...);
+        if constexpr (std::is_trivially_constructible_v<T, A...>) {
+            return ::new (slot) T(std::forward<A>(arguments)...);
+        } else { /* the object may lie in an overflow pool, whose context is its class */
+            kolk_pool &holder = pool_.desc.overflow ? *kolk_pool_holder_(&pool_, slot) : pool_;
+            auto running = inside::in_hook(holder);
+            auto undo = [this, slot, &holder] {
+                pool &of = *static_cast<pool *>(holder.desc.context);
+                of.unmade_ = slot; /* there is nothing to destroy */
+                kolk_pool_free(&pool_, slot);
+                of.unmade_ = nullptr;
+            };
+            return inside::construct<T>(slot, undo, std::forward<A>(arguments)...);
+        }
     }
 
+    const void *unmade_ = nullptr;
     kolk_pool pool_ = {};
     hooks hooks_;
     kolk_status status_;
@@ -466,7 +510,12 @@ template <class... Ts> class one_of {
     template <class U> const U *as() const noexcept { return const_cast<one_of *>(this)->template as<U>(); }
 
     /* Calls the function with the object. */
-    template <class F> void visit(F &&function) { (void)((as<Ts>() && (function(*as<Ts>()), true)) || ...); }
+    template <class F> void visit(F &&function) {
+        (void)((as<Ts>() && (static_cast<void>(function(*as<Ts>())), true)) || ...);
+    }
+    template <class F> void visit(F &&function) const {
+        const_cast<one_of *>(this)->visit([&](const auto &object) { function(object); });
+    }
 
   private:
     template <class U> static constexpr std::uint8_t kind_of() noexcept {
@@ -476,7 +525,7 @@ template <class... Ts> class one_of {
         return kind;
     }
 
-    alignas(Ts...) unsigned char room_[std::max({sizeof(Ts)...})]; /* first, so that an object has its slot's address */
+    alignas(Ts...) unsigned char room_[(std::max)({sizeof(Ts)...})]; /* first: an object has its slot's address */
     std::uint8_t kind_;
 };
 
@@ -502,6 +551,10 @@ template <class... Ts> class pool_of : public pool<one_of<Ts...>> {
     /* nullptr: the handle is null, stale or from another pool, or its object is not of this type. */
     template <class U> U *get(handle<one_of<Ts...>> of) {
         one_of<Ts...> *slot = slots::get(of);
+        return slot ? slot->template as<U>() : nullptr;
+    }
+    template <class U> const U *get(handle<one_of<Ts...>> of) const {
+        const one_of<Ts...> *slot = slots::get(of);
         return slot ? slot->template as<U>() : nullptr;
     }
 
@@ -534,8 +587,9 @@ template <class T> struct slot_map_options {
     const char *debug = nullptr;
 };
 
-/* Objects in a plain array: begin() and end() are pointers. erase, clear and sort move objects, so keep handles. T's
- * destructor and move constructor must not change the map. */
+/* Objects in a plain array: begin() and end() are pointers. erase, clear and sort move objects, so keep handles. An
+ * object is constructed before the map has it, and leaves the map before its destructor runs: both may change the map.
+ * T's move constructor must not, nor the destructor of an object that was moved from. */
 template <class T> class slot_map {
     static_assert(std::is_nothrow_move_constructible_v<T>, "a slot map moves its objects: T needs a move constructor "
                                                            "that does not throw");
@@ -548,7 +602,10 @@ template <class T> class slot_map {
 
     explicit slot_map(const slot_map_options<T> &wish)
         : on_move_(wish.on_move), context_(wish.context), status_(inside::checked(init(wish))) {}
-    ~slot_map() { kolk_slotmap_deinit(&map_); }
+    ~slot_map() {
+        clear();
+        kolk_slotmap_deinit(&map_);
+    }
     slot_map(const slot_map &) = delete;
     slot_map &operator=(const slot_map &) = delete;
 
@@ -562,28 +619,49 @@ template <class T> class slot_map {
 
     template <class... A> added emplace(A &&...arguments) {
         handle<T> of;
-        void *place = kolk_slotmap_add_sized_(&map_, &of.untyped, sizeof(T));
-        if (!place) return {nullptr, {}};
-        auto undo = [this, of] {
-            unmade_ = true; /* there is nothing to destroy */
-            kolk_slotmap_remove(&map_, of.untyped);
-            unmade_ = false;
-        };
-        return {inside::construct<T>(place, undo, std::forward<A>(arguments)...), of};
+        if constexpr (std::is_trivially_constructible_v<T, A...>) {
+            void *place = add(of);
+            return {place ? ::new (place) T(std::forward<A>(arguments)...) : nullptr, of};
+        } else {
+            if (size() == map_.max_capacity) return {static_cast<T *>(add(of)), of}; /* a failed add is counted */
+            inside::room<T> made;
+            inside::construct<T>(
+                made.bytes, [] {}, std::forward<A>(arguments)...);
+            inside::guard destroyed_later([&made] { made.object()->~T(); });
+            void *place = add(of);
+            return {place ? ::new (place) T(std::move(*made.object())) : nullptr, of};
+        }
     }
 
     /* Destroys the object; the last one moves to its place. False: the handle is null, stale or from another map. */
-    bool erase(handle<T> of) { return kolk_slotmap_remove_sized_(&map_, of.untyped, sizeof(T)); }
+    bool erase(handle<T> of) {
+        if constexpr (std::is_trivially_destructible_v<T>) {
+            return kolk_slotmap_remove_sized_(&map_, of.untyped, sizeof(T));
+        } else {
+            T *object = get(of);
+            if (!object) return false;
+            T ended(std::move(*object));
+            return kolk_slotmap_remove_sized_(&map_, of.untyped, sizeof(T));
+        }
+    }
 
     /* Erases each object for which the function returns true; returns how many. */
     template <class F> std::uint32_t erase_if(F &&wanted) {
         std::uint32_t before = size();
         for (std::uint32_t i = before; i-- > 0;)
-            if (wanted(data()[i])) erase(handle_of(data() + i));
+            if (i < size() && wanted(data()[i])) erase(handle_of(data() + i));
         return before - size();
     }
 
-    void clear() { kolk_slotmap_clear(&map_); }
+    /* Destroys all objects, the last one first. An object that a destructor adds meanwhile may be destroyed too, or may
+     * stay. */
+    void clear() {
+        if constexpr (std::is_trivially_destructible_v<T>)
+            kolk_slotmap_clear(&map_);
+        else
+            for (std::uint32_t i = size(); i-- > 0;)
+                if (i < size()) erase(handle_of(data() + i));
+    }
 
     T *get(handle<T> of) { return static_cast<T *>(kolk_slotmap_get_sized_(&map_, of.untyped, sizeof(T))); }
     const T *get(handle<T> of) const {
@@ -652,9 +730,7 @@ template <class T> class slot_map {
         slot_map &of = *static_cast<slot_map *>(self);
         of.on_move_(*static_cast<T *>(object), from, to, of.context_);
     }
-    static void call_destructor(void *object, void *self) {
-        if (!static_cast<slot_map *>(self)->unmade_) static_cast<T *>(object)->~T();
-    }
+    void *add(handle<T> &of) { return kolk_slotmap_add_sized_(&map_, &of.untyped, sizeof(T)); }
 
     kolk_slotmap_desc desc_of(const slot_map_options<T> &wish) {
         kolk_slotmap_desc desc = {};
@@ -666,7 +742,7 @@ template <class T> class slot_map {
         desc.memory_size = wish.memory_size;
         desc.budget = wish.budget;
         if (wish.on_move) desc.on_move = call_on_move;
-        if (!std::is_trivially_destructible_v<T>) desc.on_remove = call_destructor;
+        if (!std::is_trivially_destructible_v<T>) desc.on_remove = inside::call_destructor<T>;
         if (!is_bytes) desc.move = call_move;
         desc.context = this;
         desc.debug = wish.debug;
@@ -682,7 +758,6 @@ template <class T> class slot_map {
     void (*on_move_)(T &, std::uint32_t, std::uint32_t, void *);
     void *context_;
     inside::room<T> aside_; /* for sort */
-    bool unmade_ = false;
     kolk_status status_;
 };
 
@@ -786,7 +861,6 @@ template <class T> class queue {
         ::new (to) T(std::move(*source));
         if (!in) source->~T();
     }
-    static void call_destructor(void *item, void *) { static_cast<T *>(item)->~T(); }
 
     template <class F> kolk_status take(deadline until, F use) {
         inside::room<T> room;
@@ -802,7 +876,7 @@ template <class T> class queue {
         kolk_queue_desc desc = {};
         desc.name = wish.name;
         desc.capacity = wish.capacity;
-        if (!std::is_trivially_destructible_v<T>) desc.destroy = call_destructor;
+        if (!std::is_trivially_destructible_v<T>) desc.destroy = inside::call_destructor<T>;
         if (!is_bytes) desc.move = call_move;
         return desc;
     }
@@ -854,12 +928,14 @@ template <class T> class shared_pool {
 
         /* Constructs an object; nullptr: the pool is full. */
         template <class... A> T *emplace(A &&...arguments) {
-            return construct(kolk_shared_alloc_sized_(&local_, sizeof(T)), std::forward<A>(arguments)...);
+            std::uint32_t *life;
+            void *slot = kolk_shared_take_sized_(&local_, sizeof(T), &life);
+            return construct(slot, life, std::forward<A>(arguments)...);
         }
 
         /* Waits for an object that another thread erases; nullptr: none came, or the pool was shut down. */
         template <class... A> T *emplace_wait(deadline until, A &&...arguments) {
-            return construct(kolk_shared_alloc_wait(&local_, until), std::forward<A>(arguments)...);
+            return construct(kolk_shared_take_slow_(&local_, until), nullptr, std::forward<A>(arguments)...);
         }
 
         /* Destroys an object that any thread has made. */
@@ -887,14 +963,12 @@ template <class T> class shared_pool {
         kolk_shared_local &untyped() noexcept { return local_; }
 
       private:
-        template <class... A> T *construct(void *slot, A &&...arguments) {
+        template <class... A> T *construct(void *slot, std::uint32_t *life, A &&...arguments) {
             if (!slot) return nullptr;
-            auto undo = [this, slot] {
-                unmade() = slot;
-                kolk_shared_free(&local_, slot);
-                unmade() = nullptr;
-            };
-            return inside::construct<T>(slot, undo, std::forward<A>(arguments)...);
+            auto undo = [this, slot] { kolk_shared_give_up_(&local_, slot); };
+            T *object = inside::construct<T>(slot, undo, std::forward<A>(arguments)...);
+            kolk_shared_begin_(&local_, object, life);
+            return object;
         }
 
         kolk_shared_local local_ = {};
@@ -936,15 +1010,6 @@ template <class T> class shared_pool {
     }
 
   private:
-    /* The slot whose constructor has thrown in this thread, so that there is nothing to destroy. */
-    static void *&unmade() {
-        static thread_local void *slot = nullptr;
-        return slot;
-    }
-    static void call_destructor(void *object, void *) {
-        if (object != unmade()) static_cast<T *>(object)->~T();
-    }
-
     static kolk_shared_desc desc_of(const shared_options &wish) {
         kolk_shared_desc desc = {};
         desc.name = wish.name;
@@ -956,7 +1021,7 @@ template <class T> class shared_pool {
         desc.tag = wish.tag;
         desc.budget = wish.budget;
         desc.exact = wish.exact;
-        if (!std::is_trivially_destructible_v<T>) desc.reset = call_destructor;
+        if (!std::is_trivially_destructible_v<T>) desc.reset = inside::call_destructor<T>;
         desc.debug = wish.debug;
         return desc;
     }
@@ -974,12 +1039,12 @@ template <class T> class shared_pool {
 
 /* The members of kolk_resource_pool_desc (resource.h) with C++'s types; a time of 0 means the default, and -1 ms means
  * off. The functions may throw: create has then failed, with what() as the reason; validate and reset have returned
- * false. */
+ * false; destroy and log are done. */
 template <class T> struct resource_options {
     const char *name = nullptr; /* copied */
     /* Returns nullptr if it fails, with the reason in error.text. */
     std::function<T *(const char *key, kolk_deadline until, kolk_error &error)> create = nullptr;
-    std::function<void(T *)> destroy = nullptr; /* none: delete */
+    std::function<void(T *)> destroy = nullptr; /* none: delete, for which T must be complete */
     std::function<bool(T &, kolk_deadline until)> validate = nullptr;
     std::function<bool(T &)> reset = nullptr;
     std::function<void(const kolk_resource_event &)> log = nullptr;
@@ -1084,6 +1149,7 @@ template <class T> class resource_pool {
     kolk_status status() const noexcept { return status_; }
     bool is_valid() const { return kolk_resource_is_valid(&pool_); }
     kolk_resource_pool &untyped() noexcept { return pool_; }
+    const kolk_resource_pool &untyped() const noexcept { return pool_; }
 
   private:
     /* Runs a function of the user's, below which C frames lie. */
@@ -1107,17 +1173,23 @@ template <class T> class resource_pool {
         resource_pool *of = static_cast<resource_pool *>(self);
         return caught([&] { return (*resource = of->wish_.create(key, until, *error)) != nullptr; }, error);
     }
-    template <class U> static auto delete_it(U *resource, int) -> decltype(void(sizeof(U))) {
+    /* False: its type is incomplete here, so that only `destroy` can end it. */
+    template <class U> static auto delete_it(U *resource, int) -> decltype(sizeof(U) > 0) {
         delete resource;
+        return true;
     }
-    template <class U> static void delete_it(U *, long) {} /* its type is incomplete: `destroy` knows how */
+    template <class U> static bool delete_it(U *, long) {
+        return false;
+    }
+
     static void call_destroy(void *self, void *resource) {
         resource_pool *of = static_cast<resource_pool *>(self);
-        T *object = static_cast<T *>(resource);
-        if (of->wish_.destroy)
-            of->wish_.destroy(object);
-        else
-            delete_it(object, 0);
+        auto destroy = [&] {
+            if (!of->wish_.destroy) return delete_it(static_cast<T *>(resource), 0);
+            of->wish_.destroy(static_cast<T *>(resource));
+            return true;
+        };
+        caught(destroy, nullptr);
     }
     static bool call_validate(void *self, void *resource, kolk_deadline until) {
         resource_pool *of = static_cast<resource_pool *>(self);
@@ -1128,10 +1200,16 @@ template <class T> class resource_pool {
         return caught([&] { return of->wish_.reset(*static_cast<T *>(resource)); }, nullptr);
     }
     static void call_log(void *self, const kolk_resource_event *event) {
-        static_cast<resource_pool *>(self)->wish_.log(*event);
+        resource_pool *of = static_cast<resource_pool *>(self);
+        auto log = [&] {
+            of->wish_.log(*event);
+            return true;
+        };
+        caught(log, nullptr);
     }
 
     kolk_status init() {
+        if (!wish_.destroy && !delete_it(static_cast<T *>(nullptr), 0)) return KOLK_CREATE_MISSING;
         kolk_resource_pool_desc desc = {};
         desc.name = wish_.name;
         desc.context = this;
@@ -1200,6 +1278,7 @@ class heap : public std::pmr::memory_resource {
     kolk_status status() const noexcept { return status_; }
     bool is_valid() const { return kolk_heap_is_valid(&heap_); }
     kolk_heap &untyped() noexcept { return heap_; }
+    const kolk_heap &untyped() const noexcept { return heap_; }
 
   protected:
     void *do_allocate(std::size_t bytes, std::size_t align) override {
@@ -1263,8 +1342,9 @@ class node_resource : public std::pmr::memory_resource {
 
     /* The bytes of a node, or 0 if this is not a node. */
     static constexpr std::size_t node_size(std::size_t bytes, std::size_t align) noexcept {
-        std::size_t unit = align > 8 ? align : 8, size = (bytes + unit - 1) / unit * unit;
-        return align > 16 || size > largest ? 0 : size ? size : unit;
+        std::size_t unit = align > 8 ? align : 8;
+        if (unit > 16 || bytes > largest) return 0; /* first, so that the sum does not wrap */
+        return bytes ? (bytes + unit - 1) / unit * unit : unit;
     }
 
   protected:
@@ -1292,7 +1372,7 @@ class node_resource : public std::pmr::memory_resource {
             desc.debug = wish_.debug;
             kolk_status status;
             do { /* the process may be allowed less address space */
-                desc.max_capacity = static_cast<std::uint32_t>(std::min<std::size_t>(bytes / size, 0x7fffffff));
+                desc.max_capacity = static_cast<std::uint32_t>((std::min<std::size_t>)(bytes / size, 0x7fffffff));
                 status = kolk_pool_init(&of, &desc);
                 bytes /= 4;
             } while (status == KOLK_NO_MEMORY && !wish_.max_bytes && bytes > 1 << 20);

@@ -619,6 +619,9 @@ KOLK_API_ bool kolk_pool_is_live_slow_(const kolk_pool *pool, const void *object
 KOLK_API_ uint32_t kolk_pool_index_slow_(const kolk_pool *pool, const void *object);
 KOLK_API_ void *kolk_pool_at_slow_(const kolk_pool *pool, uint32_t index);
 
+/* For kolk.hpp. Returns the pool that has this live object: this one, or one of its overflow pools; NULL: none. */
+KOLK_API_ kolk_pool *kolk_pool_holder_(const kolk_pool *pool, const void *object);
+
 #ifdef __cplusplus
 }
 #endif
@@ -629,5 +632,9 @@ KOLK_API_ void *kolk_pool_at_slow_(const kolk_pool *pool, uint32_t index);
 #define kolk_pool_alloc_sized_(pool, stride)        kolk_pool_alloc(pool)
 #define kolk_pool_free_sized_(pool, object, stride) kolk_pool_free(pool, object)
 #define kolk_pool_get_sized_(pool, handle, stride)  kolk_pool_get(pool, handle)
+#define kolk_pool_slot_sized_(pool, object, stride) 0 /* these three for kolk.hpp */
+#define kolk_pool_end_slot_(pool, object, slot, bound)                                                                 \
+    ((void)(slot), (void)(bound), kolk_pool_free(pool, object), false)
+#define kolk_pool_push_slot_(pool, slot) (void)(slot)
 #endif
 #endif

@@ -40,32 +40,43 @@ KOLK_INLINE_ void *kolk_pool_alloc(kolk_pool *pool) {
     return kolk_pool_alloc_sized_(pool, pool->stride);
 }
 
-/* Frees the object in slot `index`, if that is a slot. */
-KOLK_INLINE_ void kolk_pool_free_slot_(kolk_pool *pool, void *object, uintptr_t index) {
-    if (KOLK_UNLIKELY_(index >= pool->free_bound)) {
+/* The second half of a free: gives back a slot whose life has ended. */
+KOLK_INLINE_ void kolk_pool_push_slot_(kolk_pool *pool, uintptr_t index) {
+    kolk_slot_ *top = pool->top;
+    top->index = (uint32_t)index;
+    pool->top = top + 1;
+}
+
+/* Frees the object in slot `index`, if that is a slot below the bound; otherwise the slow path does, or reports it. If
+ * this returns true, the caller still has to call kolk_pool_push_slot_: with it, kolk.hpp runs a destructor in
+ * between. */
+KOLK_FOLDED_INLINE_ bool kolk_pool_end_slot_(kolk_pool *pool, void *object, uintptr_t index, uint32_t bound) {
+    if (KOLK_UNLIKELY_(index >= bound)) {
         kolk_pool_free_slow_(pool, object);
-        return;
+        return false;
     }
     uint64_t word = pool->live[index / 64];
     uint64_t bit = UINT64_C(1) << (index % 64);
 #if KOLK_CHECKS
     if (KOLK_UNLIKELY_(!(word & bit))) {
         kolk_pool_free_slow_(pool, object);
-        return;
+        return false;
     }
 #endif
     if (pool->generations) {
         uint32_t generation = (pool->generations[index] + 1) & KOLK_GENERATION_MAX;
         if (KOLK_UNLIKELY_(generation == 0)) {
             kolk_pool_free_slow_(pool, object);
-            return;
+            return false;
         }
         pool->generations[index] = generation;
     }
     pool->live[index / 64] = word ^ bit;
-    kolk_slot_ *top = pool->top;
-    top->index = (uint32_t)index;
-    pool->top = top + 1;
+    return true;
+}
+
+KOLK_INLINE_ void kolk_pool_free_slot_(kolk_pool *pool, void *object, uintptr_t index) {
+    if (kolk_pool_end_slot_(pool, object, index, pool->free_bound)) kolk_pool_push_slot_(pool, index);
 }
 
 KOLK_INLINE_ void kolk_pool_free(kolk_pool *pool, void *object) {

@@ -383,6 +383,13 @@ KOLK_API_ void *kolk_shared_alloc_short_(kolk_shared_local *local);
 KOLK_API_ void kolk_shared_free_short_(kolk_shared_local *local, void *object);
 KOLK_API_ void *kolk_shared_get_slow_(const kolk_shared *pool, kolk_handle handle);
 
+/* For kolk.hpp, which makes an alloc of two halves, so that no thread finds an object whose constructor has not run
+ * yet. take returns a slot whose life has not begun, or NULL as alloc_wait does. Then begin starts the life, or give_up
+ * returns the slot. `life` passes from one half to the other, and is NULL if the fast paths do not serve this slot. */
+KOLK_USES_(1) void *kolk_shared_take_slow_(kolk_shared_local *local, kolk_deadline deadline);
+KOLK_USES_(1) void kolk_shared_begin_slow_(kolk_shared_local *local, void *object);
+KOLK_USES_(1) void kolk_shared_give_up_(kolk_shared_local *local, void *object);
+
 /* Returns the n-th entry, counted from the oldest. */
 KOLK_INLINE_ uint32_t *kolk_magazine_entry_(kolk_magazine_ *magazine, uint32_t n);
 
@@ -396,5 +403,7 @@ KOLK_INLINE_ uint32_t *kolk_magazine_entry_(kolk_magazine_ *magazine, uint32_t n
 #define kolk_shared_alloc_sized_(local, stride)        kolk_shared_alloc(local)
 #define kolk_shared_free_sized_(local, object, stride) kolk_shared_free(local, object)
 #define kolk_shared_get_sized_(pool, handle, stride)   kolk_shared_get(pool, handle)
+#define kolk_shared_take_sized_(local, stride, life)   (*(life) = NULL, kolk_shared_take_slow_(local, KOLK_NOW))
+#define kolk_shared_begin_(local, object, life)        ((void)(life), kolk_shared_begin_slow_(local, object))
 #endif
 #endif

@@ -38,6 +38,28 @@ KOLK_INLINE_ void *kolk_shared_alloc(kolk_shared_local *local) {
     return kolk_shared_alloc_sized_(local, local->lives ? local->magazine->stride : 0);
 }
 
+/* The two halves of an alloc: see kolk_shared_take_slow_. */
+KOLK_INLINE_ void *kolk_shared_take_sized_(kolk_shared_local *local, size_t stride, uint32_t **life) {
+    uint32_t *lives = local->lives;
+    kolk_deadline now = {0}; /* KOLK_NOW is static, this function is not */
+    *life = NULL;
+    if (KOLK_UNLIKELY_(!lives)) return kolk_shared_take_slow_(local, now);
+    kolk_magazine_ *magazine = local->magazine;
+    uint32_t top = magazine->top;
+    if (KOLK_UNLIKELY_(top == 0)) return kolk_shared_take_slow_(local, now);
+    KOLK_SET_(&magazine->top, --top);
+    size_t index = *kolk_magazine_entry_(magazine, top);
+    *life = &lives[index];
+    return magazine->slots + index * stride;
+}
+
+KOLK_INLINE_ void kolk_shared_begin_(kolk_shared_local *local, void *object, uint32_t *life) {
+    if (KOLK_UNLIKELY_(!life))
+        kolk_shared_begin_slow_(local, object);
+    else
+        KOLK_PUBLISH_(life, KOLK_SEEN_(life) + 1); /* partner: kolk_store_next_alive_ */
+}
+
 /* Frees the object in slot `index`, if that is a slot. */
 KOLK_INLINE_ void kolk_shared_free_slot_(kolk_shared_local *local, void *object, uintptr_t index) {
     kolk_magazine_ *magazine = local->magazine;

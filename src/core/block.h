@@ -29,9 +29,10 @@ typedef struct kolk_block_ {
     uint8_t kind; /* MEMORY_ */
 } kolk_block_;
 
-/* Rounds up to a multiple of `unit`, a power of two. */
+/* Rounds up to a multiple of `unit`, a power of two. Check that n is in range first, because the sum could wrap. */
 static inline uint64_t round_up(uint64_t n, uint64_t unit) {
     KOLK_ASSERT_(unit != 0 && (unit & (unit - 1)) == 0);
+    KOLK_ASSERT_(n <= UINT64_MAX - unit);
     return (n + unit - 1) & ~(unit - 1);
 }
 

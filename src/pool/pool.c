@@ -74,6 +74,8 @@ extern inline uintptr_t kolk_pool_slot_sized_(const kolk_pool *pool, const void 
 extern inline bool kolk_pool_bit_(const uint64_t *words, uintptr_t index);
 extern inline void *kolk_pool_alloc_sized_(kolk_pool *pool, size_t stride);
 extern inline void *kolk_pool_alloc(kolk_pool *pool);
+extern inline void kolk_pool_push_slot_(kolk_pool *pool, uintptr_t index);
+extern inline bool kolk_pool_end_slot_(kolk_pool *pool, void *object, uintptr_t index, uint32_t bound);
 extern inline void kolk_pool_free_slot_(kolk_pool *pool, void *object, uintptr_t index);
 extern inline void kolk_pool_free(kolk_pool *pool, void *object);
 extern inline void kolk_pool_free_sized_(kolk_pool *pool, void *object, size_t stride);

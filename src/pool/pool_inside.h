@@ -134,10 +134,6 @@ void kolk_pool_verify_all_(kolk_pool *pool, const void *site);
 /* Does the pointer point to the start of a live object of this pool itself, not of an overflow pool? */
 bool kolk_pool_holds_(const kolk_pool *pool, const void *object);
 
-/* Returns the pool that has this live object: this one, or one of its overflow pools. Returns NULL if none of them has
- * it. */
-kolk_pool *kolk_pool_holder_(const kolk_pool *pool, const void *object);
-
 /* Does kolk_pool_get for a caller at `site`. */
 void *kolk_pool_find_(const kolk_pool *pool, kolk_handle handle, const void *site);
 

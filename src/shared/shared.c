@@ -42,6 +42,8 @@
 extern inline uint32_t *kolk_magazine_entry_(kolk_magazine_ *magazine, uint32_t n);
 extern inline void *kolk_shared_alloc_sized_(kolk_shared_local *local, size_t stride);
 extern inline void *kolk_shared_alloc(kolk_shared_local *local);
+extern inline void *kolk_shared_take_sized_(kolk_shared_local *local, size_t stride, uint32_t **life);
+extern inline void kolk_shared_begin_(kolk_shared_local *local, void *object, uint32_t *life);
 extern inline void kolk_shared_free_slot_(kolk_shared_local *local, void *object, uintptr_t index);
 extern inline void kolk_shared_free(kolk_shared_local *local, void *object);
 extern inline void kolk_shared_free_sized_(kolk_shared_local *local, void *object, size_t stride);
@@ -63,8 +65,8 @@ static uint32_t take_free_slot(kolk_shared_local *local) {
     return slot;
 }
 
-/* Begins the life of an object in a slot that only the calling thread has. NULL: malloc or setup failed. */
-static void *begin_life(kolk_shared_local *local, uint32_t slot, const void *site) {
+/* Prepares an object for its life, in a slot that only the calling thread has. NULL: malloc or setup failed. */
+static void *prepare(kolk_shared_local *local, uint32_t slot, const void *site) {
     kolk_shared_inside_ *pool = local->pool;
     void *object = kolk_store_prepare_(&pool->store, local->magazine, slot, site);
     if (!object) return NULL;
@@ -72,7 +74,6 @@ static void *begin_life(kolk_shared_local *local, uint32_t slot, const void *sit
         serve_waiting(pool);
         return NULL;
     }
-    kolk_store_begin_life_(&pool->store, slot, object, site);
     return object;
 }
 
@@ -106,22 +107,30 @@ static void *alloc_of_no_pool(const kolk_shared_local *local, const void *site) 
     return NULL;
 }
 
-/* Allocates an object; returns NULL if the deadline passes first. With KOLK_NOW it does not wait. If other threads are
- * waiting, a thread that would also wait and has no slot in its magazine joins the queue immediately, because it must
- * not overtake them. */
-static void *alloc_until(kolk_shared_local *local, kolk_deadline deadline, const void *site) {
+/* Takes a slot for an object whose life has not begun; returns NULL if the deadline passes first. With KOLK_NOW it does
+ * not wait. If other threads are waiting, a thread that would also wait and has no slot in its magazine joins the queue
+ * immediately, because it must not overtake them. */
+static void *take_until(kolk_shared_local *local, kolk_deadline deadline, uint32_t *slot, const void *site) {
     kolk_shared_inside_ *pool = pool_of(local);
     bool waits = deadline.ns > 0;
+    *slot = KOLK_NO_SLOT_;
     if (!pool) return alloc_of_no_pool(local, site);
     if (waits && kolk_load_(&pool->is_shut, KOLK_SEQ_CST_)) return NULL;
     if (pool->store.debug && kolk_debug_fails_(pool->store.debug))
         return kolk_store_fail_alloc_(&pool->store, local->magazine);
     bool has_one = kolk_magazine_count_(local->magazine) || local->magazine->proving;
     bool joins_at_once = waits && !has_one && kolk_load_(&pool->store.depot.waiting, KOLK_RELAXED_);
-    uint32_t slot = joins_at_once ? KOLK_NO_SLOT_ : take_free_slot(local);
-    if (slot == KOLK_NO_SLOT_ && waits && !wait_for_slot(local, deadline, &slot)) return NULL;
-    void *object = slot == KOLK_NO_SLOT_ ? NULL : begin_life(local, slot, site);
+    if (!joins_at_once) *slot = take_free_slot(local);
+    if (*slot == KOLK_NO_SLOT_ && waits && !wait_for_slot(local, deadline, slot)) return NULL;
+    void *object = *slot == KOLK_NO_SLOT_ ? NULL : prepare(local, *slot, site);
     return object ? object : kolk_store_fail_alloc_(&pool->store, local->magazine);
+}
+
+static void *alloc_until(kolk_shared_local *local, kolk_deadline deadline, const void *site) {
+    uint32_t slot;
+    void *object = take_until(local, deadline, &slot, site);
+    if (object) kolk_store_begin_life_(&local->pool->store, slot, object, site);
+    return object;
 }
 
 KOLK_NOINLINE_ void *kolk_shared_alloc_slow_(kolk_shared_local *local) {
@@ -139,6 +148,16 @@ KOLK_NOINLINE_ void *kolk_shared_alloc_short_(kolk_shared_local *local) {
 
 KOLK_NOINLINE_ void *kolk_shared_alloc_wait(kolk_shared_local *local, kolk_deadline deadline) {
     return alloc_until(local, deadline, SITE);
+}
+
+KOLK_NOINLINE_ void *kolk_shared_take_slow_(kolk_shared_local *local, kolk_deadline deadline) {
+    uint32_t slot;
+    return take_until(local, deadline, &slot, SITE);
+}
+
+KOLK_NOINLINE_ void kolk_shared_begin_slow_(kolk_shared_local *local, void *object) {
+    kolk_slot_store_ *store = &local->pool->store;
+    kolk_store_begin_life_(store, (uint32_t)kolk_store_slot_of_(store, object), object, SITE);
 }
 
 /* Without setup, teardown and the debug mode, the magazine's slots and whole words of the depot are handed out here.
@@ -186,6 +205,14 @@ static void free_at(kolk_shared_local *local, void *object, const void *site) {
         uncached = make_room_for_one(pool, magazine);
     }
     kolk_store_put_(&pool->store, magazine, slot, uncached);
+    if (uncached) serve_waiting(pool);
+}
+
+KOLK_NOINLINE_ void kolk_shared_give_up_(kolk_shared_local *local, void *object) {
+    kolk_shared_inside_ *pool = local->pool;
+    uint32_t slot = (uint32_t)kolk_store_slot_of_(&pool->store, object);
+    bool uncached = make_room_for_one(pool, local->magazine);
+    kolk_store_put_(&pool->store, local->magazine, slot, uncached);
     if (uncached) serve_waiting(pool);
 }
 

@@ -76,10 +76,10 @@ void kolk_store_begin_life_(kolk_slot_store_ *store, uint32_t slot, const void *
     if (store->debug) kolk_debug_begin_life_(store->debug, slot, object, site);
     uint32_t life = kolk_store_life_(store, slot) + 1;
     KOLK_ASSERT_(slot < store->depot.slots);
-    if (store->lives)
-        kolk_store_(&store->lives[slot], life, KOLK_RELAXED_);
+    if (store->lives) /* partner of both: kolk_store_next_alive_ */
+        kolk_store_(&store->lives[slot], life, KOLK_RELEASE_);
     else
-        kolk_store_(&store->short_lives[slot], (uint8_t)life, KOLK_RELAXED_);
+        kolk_store_(&store->short_lives[slot], (uint8_t)life, KOLK_RELEASE_);
 }
 
 /* Returns false if the slot has no life, or another thread was first to end it. */

@@ -36,9 +36,16 @@ void kolk_store_fail_object_(const kolk_slot_store_ *store, const void *object, 
 
 /* ---- Walk -------------------------------------------------------------------------------------------------------- */
 
+/* The walk sees what was written to an object before its life began, if that was in the second half of a take. */
+static bool begins_life(const kolk_slot_store_ *store, uint32_t slot) {
+    uint32_t life = store->lives ? kolk_load_(&store->lives[slot], KOLK_ACQUIRE_)        /* partners: */
+                                 : kolk_load_(&store->short_lives[slot], KOLK_ACQUIRE_); /* kolk_shared_begin_ ... */
+    return life & 1;
+}
+
 /* Returns the first slot from this one on that has a live object, or `end`. */
 static uint32_t live_from(const kolk_slot_store_ *store, uint32_t slot, uint32_t end) {
-    while (slot < end && !(kolk_store_life_(store, slot) & 1)) slot++;
+    while (slot < end && !begins_life(store, slot)) slot++;
     return slot;
 }
 

@@ -50,6 +50,39 @@ static void test_init(void **state) {
         check_init((options){.object_size = OBJECT, .capacity = 100, .max_capacity = n / 2 ? 5000 : 0}, n % 2);
 }
 
+/* Sizes, counts and their products that wrap when they are rounded up, added or multiplied, in 32 or 64 bits. An init
+ * refuses them, or the object is as large as it says. */
+static void check_size(size_t object_size, uint32_t capacity, uint32_t max_capacity) {
+    long before = addresses_in_use();
+    if (init_it((options){.object_size = object_size, .capacity = capacity, .max_capacity = max_capacity}) == KOLK_OK) {
+        unsigned char *object = it->kind->take ? (unsigned char *)it->kind->take(it) : NULL;
+        if (object) object[0] = object[object_size - 1] = 1;
+        kolk_stats stats = stats_of_it();
+        if (it->kind->can & HANDLES) assert_in_range(stats.stride, object_size, (uint64_t)object_size + 4096);
+        assert_in_range(stats.capacity, capacity, UINT32_MAX);
+        if (object) it->kind->give(it, object);
+        it->kind->end(it); /* its validity would be checked slot by slot */
+    }
+    assert_true(it_is_zero());
+    assert_int_equal(addresses_in_use(), before);
+}
+
+static void test_sizes_at_the_limits(void **state) {
+    (void)state;
+    static const size_t sizes[] = {SIZE_MAX,   SIZE_MAX / 2 + 1, SIZE_MAX / 4 + 1,
+                                   UINT32_MAX, INT32_MAX,        (size_t)1 << 24};
+    static const uint32_t counts[] = {1, 2, 255, 257, 4096, 65536, UINT32_C(1) << 30, INT32_MAX, UINT32_MAX};
+    for (unsigned n = 0; n < LENGTH_OF(sizes); n++)
+        for (unsigned less = 0; less < 40; less += less < 18 ? 1 : 7)
+            for (unsigned c = 0; c < LENGTH_OF(counts); c++) {
+                check_size(sizes[n] - less, counts[c], 0);
+                if (counts[c] > 1) check_size(sizes[n] - less, 1, counts[c] - less % 2);
+            }
+    for (unsigned shift = 0; shift < 32; shift++) /* products of about 2^32 */
+        for (int more = -1; more <= 1; more++)
+            check_size(((size_t)1 << shift) + (size_t)(shift > 1) * (size_t)more, UINT32_MAX >> shift, 0);
+}
+
 /* A pool in the caller's memory asks the system for nothing. */
 static void test_nothing_to_refuse(void **state) {
     (void)state;
@@ -214,6 +247,7 @@ int main(void) {
     keep_first_stack();
     static const contract contracts[] = {
         CONTRACT(test_init, 0, IN_EVERY_MODE),
+        CONTRACT(test_sizes_at_the_limits, 0, IN(PLAIN)),
         CONTRACT(test_nothing_to_refuse, LENT, IN(PLAIN)),
         CONTRACT(test_growth, GROWS, IN_EVERY_MODE),
         CONTRACT(test_growth_takes_what_it_gets, DOUBLES, IN(PLAIN)),

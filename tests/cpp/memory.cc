@@ -52,6 +52,27 @@ void test_heap() {
 #endif
 }
 
+// Sizes that wrap when they are rounded up.
+void test_huge(std::pmr::memory_resource &from) {
+#if defined(__cpp_exceptions)
+    auto refused = [](auto &&allocate) {
+        try {
+            (void)allocate();
+        } catch (const std::bad_alloc &) {
+            return true;
+        }
+        return false;
+    };
+    for (std::size_t less = 0; less < 40; less++)
+        for (std::size_t most : {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX - 4096})
+            for (std::size_t align = 1; align <= 4096; align *= 2)
+                CHECK(refused([&] { return from.allocate(most - less, align); }));
+    CHECK(refused([&] { return std::pmr::polymorphic_allocator<char>(&from).allocate(SIZE_MAX); }));
+#else
+    (void)from;
+#endif
+}
+
 void test_nodes() {
     kolk::node_options wish;
     wish.name = "nodes";
@@ -94,6 +115,35 @@ void test_nodes() {
     void *large = nodes.allocate(1000, 64); // from upstream
     CHECK(nodes.size() == 0 && reinterpret_cast<std::uintptr_t>(large) % 64 == 0);
     nodes.deallocate(large, 1000, 64);
+    wish.upstream = std::pmr::null_memory_resource(); // libstdc++'s own sums wrap, too
+    kolk::node_resource only_nodes(wish);
+    test_huge(only_nodes);
+    kolk::heap heap;
+    test_huge(heap);
+#if defined(__cpp_exceptions)
+    struct some {
+        char bytes[200];
+    };
+    for (std::size_t n : {SIZE_MAX, SIZE_MAX - 7, SIZE_MAX / sizeof(some), SIZE_MAX / sizeof(some) + 1}) {
+        int refusals = 0;
+        try {
+            (void)kolk::allocator<char>(&only_nodes).allocate(n == SIZE_MAX ? n : SIZE_MAX - n % 100);
+        } catch (const std::bad_alloc &) {
+            refusals++;
+        }
+        try {
+            (void)kolk::allocator<some>(&only_nodes).allocate(n);
+        } catch (const std::bad_alloc &) {
+            refusals++;
+        }
+        CHECK(refusals == 2);
+    }
+#endif
+    static_assert(
+        kolk::node_resource::node_size(SIZE_MAX, 1) == 0 && kolk::node_resource::node_size(SIZE_MAX - 6, 1) == 0 &&
+        kolk::node_resource::node_size(SIZE_MAX - 14, 16) == 0 &&
+        kolk::node_resource::node_size(SIZE_MAX / 2 + 1, 8) == 0 &&
+        kolk::node_resource::node_size(0, SIZE_MAX / 2 + 1) == 0 && kolk::node_resource::node_size(256, 16) == 256);
     static_assert(kolk::node_resource::node_size(0, 1) == 8 && kolk::node_resource::node_size(17, 16) == 32 &&
                   kolk::node_resource::node_size(257, 1) == 0 && kolk::node_resource::node_size(8, 32) == 0);
 #if defined(__cpp_exceptions)

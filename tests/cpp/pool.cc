@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_set>
@@ -144,6 +145,23 @@ void test_throwing_constructor() {
     }
     CHECK(caught && pool.empty() && counted::alive == 0 && pool.is_valid());
     CHECK(pool.emplace(2));
+    for (bool over : {false, true}) { // what was evicted is gone, the others stay
+        kolk::options<counted> wish = with_capacity(2);
+        wish.on_full = kolk::pool<counted>::evict_cheapest;
+        wish.cost = [](const counted &object, void *) { return static_cast<double>(object.number); };
+        kolk::pool<counted> full(wish);
+        full.emplace(1);
+        kolk::handle<counted> dear = full.handle_of(full.emplace(2));
+        counted::throws = 1;
+        caught = false;
+        try {
+            over ? full.emplace_over(9, 3) : full.emplace(3);
+        } catch (const std::string &) {
+            caught = true;
+        }
+        CHECK(caught && full.size() == 1 && full.get(dear) && full.is_valid() && full.stats().evictions == 1);
+        CHECK(full.emplace(4) && full.stats().evictions == 1);
+    }
     caught = false;
     try {
         kolk::pool<counted> bad(with_capacity(0));
@@ -349,6 +367,8 @@ void test_types() {
     std::unordered_set<kolk::handle<square>> handles;
     handles.insert(squares.handle_of(&*squares.begin()));
     CHECK(handles.count(squares.handle_of(&*squares.begin())) == 1 && handles.count({}) == 0);
+    std::map<kolk::handle<square>, int> numbers{{squares.handle_of(&*squares.begin()), 4}, {{}, 0}};
+    CHECK(numbers.size() == 2 && numbers.at(squares.handle_of(&*squares.begin())) == 4);
 
     std::vector<std::unique_ptr<kolk::pool<counted>>> several;
     for (std::uint32_t n = 1; n < 4; n++) several.push_back(std::make_unique<kolk::pool<counted>>(with_capacity(n)));
@@ -360,6 +380,63 @@ void test_types() {
 #if __cplusplus > 201703L
     kolk::pool<counted> as_in_the_manual{{.name = "enemies", .capacity = 256}};
     CHECK(as_in_the_manual.capacity() == 256);
+#endif
+}
+
+// Every operator of a type may be its own: no class may use them.
+struct odd {
+    static inline int alive = 0;
+    std::string text = "a text that is longer than a short string";
+    odd() { alive++; }
+    odd(odd &&other) noexcept : text(std::move(other.text)) { alive++; }
+    odd &operator=(odd &&other) noexcept {
+        text = std::move(other.text);
+        return *this;
+    }
+    ~odd() { alive--; }
+    [[maybe_unused]] odd *operator&() const { std::abort(); }
+    template <class T> [[maybe_unused]] void operator,(T &&) const { std::abort(); }
+};
+
+template <class Pool, class Wish> void fill_and_end(Wish wish) {
+    wish.name = "odd";
+    wish.capacity = 4;
+    Pool pool(wish);
+    for (int n = 0; n < 4; n++) pool.emplace();
+    for (odd &each : pool) CHECK(!each.text.empty());
+    CHECK(odd::alive == 4);
+    pool.clear();
+    CHECK(odd::alive == 0 && pool.emplace());
+}
+
+void test_own_operators() {
+    fill_and_end<kolk::pool<odd>>(kolk::options<odd>());
+    fill_and_end<kolk::slot_map<odd>>(kolk::slot_map_options<odd>());
+    CHECK(odd::alive == 0);
+    kolk::slot_map_options<odd> map_wish;
+    map_wish.capacity = 3;
+    kolk::slot_map<odd> map(map_wish);
+    kolk::handle<odd> first = map.emplace().handle;
+    map.emplace();
+    map.sort([](const odd &, const odd &) { return false; });
+    CHECK(map.erase(first) && map.erase_if([](const odd &) { return true; }) == 1);
+    kolk::options<kolk::one_of<odd, int>> wish;
+    wish.capacity = 3;
+    kolk::pool_of<odd, int> family(wish);
+    family.emplace<odd>();
+    for (auto &each : family) each.visit([](auto &object) -> auto & { return object; });
+    family.erase(family.begin()->as<odd>());
+#if KOLK_HOSTED
+    kolk::shared_options shared_wish;
+    shared_wish.capacity = 3;
+    kolk::shared_pool<odd> shared(shared_wish);
+    kolk::shared_pool<odd>::local local(shared);
+    local.erase(local.emplace());
+    local.make_unique();
+    kolk::queue<odd> queue({"odd", 2});
+    odd item;
+    CHECK(queue.push(std::move(item)) == KOLK_OK && queue.pop(item) == KOLK_OK);
+    CHECK(queue.push(odd()) == KOLK_OK && queue.pop() && queue.push(odd()) == KOLK_OK);
 #endif
 }
 
@@ -409,7 +486,8 @@ int main() {
     test_rebind();
     test_growth_and_memory();
     test_types();
+    test_own_operators();
     test_destructor_that_erases();
-    CHECK(counted::alive == 0);
+    CHECK(counted::alive == 0 && odd::alive == 0);
     return 0;
 }

@@ -102,11 +102,12 @@ void test_bytes() {
 struct thrower {
     explicit thrower(bool now) {
         if (now) throw 1;
+        alive++;
     }
-    thrower(thrower &&) noexcept {}
+    thrower(thrower &&) noexcept { alive++; }
     thrower &operator=(thrower &&) = delete;
-    ~thrower() { ends++; }
-    static inline int ends = 0;
+    ~thrower() { alive--; }
+    static inline int alive = 0;
 };
 #endif
 
@@ -122,7 +123,7 @@ void test_throwing_constructor() {
     } catch (int) {
         caught = true;
     }
-    CHECK(caught && map.size() == 1 && thrower::ends == 0 && map.is_valid());
+    CHECK(caught && map.size() == 1 && thrower::alive == 1 && map.is_valid());
     CHECK(map.emplace(false));
 #endif
 }
@@ -174,6 +175,10 @@ void test_family() {
             each.visit([&sum](const auto &object) { sum += static_cast<int>(sizeof object); });
         }
         CHECK(sparks == 1 && sum == static_cast<int>(sizeof(fire) + sizeof(rain) + sizeof(spark)));
+        const effects &same = pool;
+        for (const auto &each : same)
+            each.visit([&sum](const auto &object) { sum -= static_cast<int>(sizeof object); });
+        CHECK(sum == 0 && same.get<fire>(handle) == a && !same.get<rain>(handle));
         effect *base = b;
         CHECK(static_cast<void *>(base) != static_cast<void *>(b));
         pool.erase(base);

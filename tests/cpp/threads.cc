@@ -189,6 +189,38 @@ void test_shared_pool() {
 #endif
 }
 
+// A walk finds no object that another thread is still constructing.
+void test_walk_meanwhile() {
+    struct pair {
+        std::string first, second;
+        explicit pair(int of) : first(std::to_string(of)), second(first) {}
+    };
+    for (kolk_generations generations : {KOLK_GENERATIONS_RECYCLE, KOLK_GENERATIONS_NONE}) {
+        kolk::shared_options wish;
+        wish.name = "pairs";
+        wish.capacity = 100;
+        wish.generations = generations;
+        kolk::shared_pool<pair> pool(wish);
+        std::atomic<bool> done{false};
+        std::thread walker([&] {
+            kolk::shared_pool<pair>::local local(pool); // so that what it looks at is not destroyed meanwhile
+            while (!done) {
+                for (const pair &each : pool) CHECK(each.first == each.second);
+                local.quiesce();
+            }
+        });
+        {
+            kolk::shared_pool<pair>::local local(pool);
+            for (int i = 0; i < 20000; i++) {
+                if (pair *made = local.emplace(i)) local.erase_later(made);
+                local.quiesce();
+            }
+        }
+        done = true;
+        walker.join();
+    }
+}
+
 struct connection {
     static inline std::atomic<int> open{0};
     int number;
@@ -279,6 +311,18 @@ void test_resource_pool() {
 
     struct opaque; // as PGconn
     kolk::resource_options<opaque> wish;
+    wish.create = [](const char *, kolk_deadline, kolk_error &) -> opaque * { return nullptr; };
+#if defined(__cpp_exceptions)
+    kolk_status why = KOLK_OK;
+    try {
+        kolk::resource_pool<opaque> pool(wish);
+    } catch (const kolk::error &problem) {
+        why = problem.status();
+    }
+#else
+    kolk_status why = kolk::resource_pool<opaque>(wish).status();
+#endif
+    CHECK(why == KOLK_CREATE_MISSING); // nothing knows how to destroy one
     int there = 0;
     wish.create = [&there](const char *, kolk_deadline, kolk_error &) {
         there++;
@@ -291,6 +335,24 @@ void test_resource_pool() {
         CHECK(pool.borrow() && there == 1);
     }
     CHECK(there == 0);
+#if defined(__cpp_exceptions)
+    for (bool no_housekeeper : {false, true}) { // functions that throw when nobody can be told
+        wish.no_housekeeper = no_housekeeper;
+        wish.destroy = [&there](opaque *) {
+            there--;
+            throw std::runtime_error("it was gone already");
+        };
+        wish.log = [](const kolk_resource_event &) { throw std::runtime_error("the disk is full"); };
+        wish.max = 1;
+        kolk::resource_pool<opaque> pool(wish);
+        for (int n = 0; n < 3; n++) {
+            auto lent = pool.borrow(30s);
+            CHECK(lent && there == 1);
+            lent.discard();
+        }
+        CHECK(pool.close(30s) == KOLK_OK && there == 0 && pool.is_valid());
+    }
+#endif
 }
 
 } // namespace
@@ -298,6 +360,7 @@ void test_resource_pool() {
 int main() {
     test_queue();
     test_shared_pool();
+    test_walk_meanwhile();
     test_resource_pool();
     return 0;
 }

@@ -93,17 +93,26 @@ static void test_too_large(void **state) {
     kolk_stats stats;
     make_heap(&heap, &(kolk_heap_desc){.name = "level"});
     void *block = kolk_heap_alloc(&heap, 1000);
-    static const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 4095, SIZE_MAX / 2, SIZE_MAX / 4 + 1};
+    static const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 4080, SIZE_MAX / 2, SIZE_MAX / 2 + 40, SIZE_MAX / 4 + 40};
+    uint64_t tries = 0;
     for (unsigned n = 0; n < LENGTH_OF(sizes); n++) {
-        assert_null(kolk_heap_alloc(&heap, sizes[n]));
-        assert_null(kolk_heap_alloc_zeroed(&heap, sizes[n]));
-        assert_null(kolk_heap_alloc_aligned(&heap, 4096, sizes[n]));
-        assert_null(kolk_heap_alloc_aligned(&heap, SIZE_MAX / 2 + 1, 1));
-        assert_null(kolk_heap_realloc(&heap, block, sizes[n]));
+        for (unsigned less = 0; less < 40; less++) { /* rounded up, some of these wrap */
+            size_t size = sizes[n] - less;
+            assert_null(kolk_heap_alloc(&heap, size));
+            assert_null(kolk_heap_alloc_zeroed(&heap, size));
+            for (size_t align = 1; align != 0; align *= 2, tries++) {
+                assert_null(kolk_heap_alloc_aligned(&heap, align, size));
+                if (align > SIZE_MAX / 4) assert_null(kolk_heap_alloc_aligned(&heap, align, less)), tries++;
+            }
+            assert_null(kolk_heap_realloc(&heap, block, size));
+            void *one = NULL;
+            assert_int_equal(kolk_heap_alloc_n(&heap, size, &one, 1), 0);
+            tries += 4;
+        }
     }
     assert_true(kolk_heap_is_live(&heap, block));
     kolk_heap_stats(&heap, &stats);
-    assert_int_equal(stats.failed, 5 * LENGTH_OF(sizes));
+    assert_int_equal(stats.failed, tries);
     end_heap(&heap);
 }
 

@@ -61,6 +61,8 @@ static inline void begin(void *context) {
 #define kolk_magazine_entry_                stepped_entry
 #define kolk_shared_alloc_sized_            stepped_alloc_sized
 #define kolk_shared_alloc                   stepped_alloc
+#define kolk_shared_take_sized_             stepped_take_sized
+#define kolk_shared_begin_                  stepped_begin
 #define kolk_shared_free_slot_              stepped_free_slot
 #define kolk_shared_free                    stepped_free
 #define kolk_shared_free_sized_             stepped_free_sized
@@ -72,6 +74,8 @@ static inline void begin(void *context) {
 #undef kolk_magazine_entry_
 #undef kolk_shared_alloc_sized_
 #undef kolk_shared_alloc
+#undef kolk_shared_take_sized_
+#undef kolk_shared_begin_
 #undef kolk_shared_free_slot_
 #undef kolk_shared_free
 #undef kolk_shared_free_sized_

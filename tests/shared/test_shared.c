@@ -272,6 +272,52 @@ static void test_each(void **state) {
     wides_deinit(&pool);
 }
 
+/* An alloc in two halves, as kolk.hpp makes it: nobody finds the object between them. */
+static void test_the_two_halves_of_an_alloc(void **state) {
+    (void)state;
+    static const kolk_shared_desc wishes[] = {
+        {.object_size = 24, .capacity = 100, .max_threads = 2, .cache = 10},
+        {.object_size = 24, .capacity = 100, .cache = KOLK_NO_CACHE},
+        {.object_size = 24, .capacity = 100, .max_threads = 2, .cache = 10, .generations = KOLK_GENERATIONS_NONE},
+        {.object_size = 24, .capacity = 100, .max_threads = 2, .cache = 10, .exact = true},
+        {.object_size = 24, .capacity = 100, .debug = "fill,guard,quarantine=3"},
+    };
+    for (unsigned n = 0; n < LENGTH_OF(wishes); n++) {
+        kolk_shared pool;
+        kolk_shared_local local;
+        make_shared(&pool, &wishes[n]);
+        assert_int_equal(kolk_shared_local_init(&local, &pool), KOLK_OK);
+        unsigned begun = 0;
+        for (unsigned i = 0; i < 100; i++) {
+            uint32_t *life;
+            void *object = i % 2 ? kolk_shared_take_sized_(&local, pool.stride, &life)
+                                 : kolk_shared_take_slow_(&local, KOLK_FOREVER);
+            if (i % 2 == 0) life = NULL;
+            assert_non_null(object);
+            assert_false(kolk_shared_is_live(&pool, object));
+            kolk_shared_cursor cursor = kolk_shared_each(&pool);
+            for (void *each; (each = kolk_shared_cursor_next(&cursor));) assert_ptr_not_equal(each, object);
+            memset(object, 1, 24);
+            if (i % 3) {
+                kolk_shared_begin_(&local, object, life);
+                begun++;
+            } else {
+                kolk_shared_give_up_(&local, object);
+            }
+            assert_int_equal(kolk_shared_is_live(&pool, object), i % 3 != 0);
+            assert_int_equal(kolk_shared_count(&pool), begun);
+            assert_true(kolk_shared_is_valid(&pool));
+        }
+        kolk_shared_clear(&pool);
+        unsigned slots = 100 + (wishes[n].max_threads == 2 ? 10 : 0);
+        for (unsigned i = 0; i < slots; i++) assert_non_null(kolk_shared_alloc(&local)); /* no slot is lost */
+        assert_null(kolk_shared_take_slow_(&local, KOLK_NOW));
+        kolk_shared_clear(&pool);
+        kolk_shared_local_deinit(&local);
+        end_shared(&pool);
+    }
+}
+
 /* In an exact pool each free takes the slow path, because the magazine's bound is 0. */
 static void test_exact_frees_are_out_of_line(void **state) {
     (void)state;
@@ -646,6 +692,7 @@ int main(void) {
         TEST(test_a_local_whose_pool_is_gone),
         TEST(test_the_last_pools_that_are_gone),
         TEST(test_each),
+        TEST(test_the_two_halves_of_an_alloc),
         TEST(test_exact_frees_are_out_of_line),
         TEST(test_capacity_whatever_lies_in_the_magazines),
         TEST(test_without_caches),
