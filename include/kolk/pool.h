@@ -476,7 +476,7 @@ typedef struct kolk_tick_ {
     uint32_t provided; /* the demand for which memory is kept */
     uint32_t sweep;    /* dead pages from this slot to fresh are released; 0: no sweep is under way */
     uint32_t peak;     /* peak at the last tick */
-    uint32_t trims;    /* calls of kolk_trim_all before the last tick */
+    uint32_t trims;    /* calls of kolk_trim_all before the init or the last tick */
 } kolk_tick_;
 
 /* The pool's copy of the descriptor. In C++ it is a separate type, without KOLK_OR_0_. */
@@ -555,7 +555,7 @@ struct kolk_pool {
     uint32_t wrong_pool;
     uint32_t peak;    /* UINT32_MAX: the peak is fresh; FIFO and debug mode count it */
     uint32_t number;  /* number in the registry; 0: not registered */
-    uint32_t ranking; /* the places in the order of costs; 0: there is no order, and the next eviction makes it */
+    uint32_t ranking; /* the places in the order of costs + 1; 0: no order exists, and the next eviction makes it */
     kolk_tick_ tick;
 };
 

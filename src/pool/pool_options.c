@@ -313,9 +313,11 @@ static bool shares_tag(const kolk_pool *pool, const kolk_pool_desc *desc) {
     return (uint64_t)(pool->tag ^ kolk_tag_bits_(desc->tag, desc->name)) >> kolk_index_bits_(most) == 0;
 }
 
-/* May a pool with this descriptor overflow into `pool` and its overflow pools? */
-static bool can_overflow(const kolk_pool *pool, const kolk_pool_desc *desc) {
+/* May a pool with this descriptor overflow into `pool` and its overflow pools? Makes a KOLK_POOL_STATIC first: until
+ * then it has no tag. */
+static bool can_overflow(kolk_pool *pool, const kolk_pool_desc *desc) {
     for (; pool; pool = pool->desc.overflow) {
+        begin_static_pool(pool);
         if (pool->desc.object_size != desc->object_size || pool->desc.object_align < desc->object_align) return false;
         if (shares_tag(pool, desc)) return false;
     }
