@@ -391,9 +391,9 @@ KOLK_USES_(1) void *kolk_pool_alloc_run(kolk_pool *pool, uint32_t n);
  *     if (kolk_pool_restore(&pool, block, size) != KOLK_OK) ...
  *
  * A restore brings back the live objects, their bytes, their ages and the order of reuse. Every handle that was valid
- * at the snapshot is valid again, and the next allocs return the same slots and handles as they did then. (With a
- * different capacity they may differ, because a larger pool becomes full later, and FIFO uses never-issued slots
- * first.) The block contains no pointers of the pool. The same operations give the same block, byte for byte, on every
+ * at the snapshot is valid again, and the next allocs return the same slots and handles as they did then, also if the
+ * pool has grown since. (With a different max_capacity they may differ, because a larger pool becomes full later.) The
+ * block contains no pointers of the pool. The same operations give the same block, byte for byte, on every
  * machine with the same byte order, whether 32-bit or 64-bit, if the objects' own bytes are the same. Their padding may
  * differ, and you must correct pointers inside objects. A walk that continues after a restore visits the objects that
  * are alive then.
@@ -419,10 +419,11 @@ KOLK_API_ size_t kolk_pool_snapshot_size(const kolk_pool *pool);
 KOLK_API_ size_t kolk_pool_snapshot(const kolk_pool *pool, void *block, size_t size);
 
 /* Replaces the pool's state by the state in the block. The pool may be a different one, in a different program, if it
- * has the same object_size, reuse, generations, ages and tag (or name). It grows to the saved pool's capacity if it
- * can. KOLK_ABOVE_MAX: it cannot provide all slots that are in use. The whole block is checked before anything changes,
- * so it may come from an untrusted source. Any status but KOLK_OK leaves the pool as it was, perhaps with more
- * capacity. Only the bytes inside objects are not checked. */
+ * has the same object_size, reuse, generations, ages and tag (or name). It grows as far as it needs to for the
+ * slots that the saved pool had handed out, and then towards that pool's capacity as an alloc would, if it can.
+ * KOLK_ABOVE_MAX, KOLK_OVER_BUDGET, KOLK_NO_MEMORY: it cannot provide these slots. The whole block is checked before
+ * anything changes, so it may come from an untrusted source. Any status but KOLK_OK leaves the pool as it was, perhaps
+ * with more capacity. Only the bytes inside objects are not checked. */
 KOLK_USES_(1) kolk_status kolk_pool_restore(kolk_pool *pool, const void *block, size_t size);
 
 /* The same for a block whose objects have another size or meaning, such as one that an older version of the program has
@@ -557,6 +558,7 @@ struct kolk_pool {
     uint32_t number;  /* number in the registry; 0: not registered */
     uint32_t ranking; /* the places in the order of costs + 1; 0: no order exists, and the next eviction makes it */
     kolk_tick_ tick;
+    uint32_t held_back; /* FIFO, after a restore: the last slots of the capacity, which the saved pool did not have */
 };
 
 /* ---- Inside ------------------------------------------------------------------------------------------------------ */

@@ -25,12 +25,15 @@
  *     option                           floor             free_bound   bound    alloc's own bounds in the slow path
  *     LIFO                             stack             fresh        fresh    none is needed
  *     FIFO, LOWEST                     end of memory     0            fresh    held_floor: worn.count
- *     FIFO with never-issued slots                                             held_floor: none is taken directly
+ *     FIFO with slots that come first                                          held_floor: none is taken directly
  *     headroom, low_water, peak        stack + watched                         held_floor: worn.count + watched
  *     ages, ranked                     end of memory                           order_floor: the floor without these
  *     setup, teardown                  end of memory                           neither
  *     reset                                              0
  *     debug mode                       end of memory     0            0        neither
+ *
+ * FIFO takes never-issued slots first, but after a restore only those that the saved pool had: the others, held_back,
+ * wait until the ring is empty. So a pool that has grown since a snapshot repeats what it did.
  *
  * An empty cell means that the option does not change that bound. `watched` is how many of the last free slots need the
  * slow path, because they belong to the headroom, are near the low-water mark, or would raise a counted peak. A pool
@@ -42,7 +45,7 @@
  * Invariants (kolk_pool_is_valid):
  *     I1  count == fresh - (top - stack) - held is the number of live bits; peak >= count, whether the peak is counted
  *         or not
- *     I2  a live bit is set only below fresh; fresh <= capacity <= max_capacity
+ *     I2  a live bit is set only below fresh; fresh <= capacity - held_back; capacity <= max_capacity
  *     I3  each free slot below fresh is in exactly one place: the stack, the ring, the holes, the worn-out list, or the
  *         debug mode's quarantine; held counts all but the first
  *     I4  the bounds are those of the table above

@@ -76,7 +76,7 @@ kolk_status kolk_pool_begin_(kolk_pool *pool, const kolk_pool_desc *given, size_
     bool named = desc.name && *desc.name;
     bool counts = desc.reuse == KOLK_REUSE_FIFO || pool_debug_of(pool) || (named && kolk_sizes_are_measured_());
     pool->peak = counts ? 0 : PEAK_IS_FRESH;
-    pool->tick.trims = kolk_trims_now_(); /* earlier requests are not for this pool */
+    if (KOLK_HOSTED) pool->tick.trims = kolk_trims_now_(); /* earlier requests are not for this pool */
     POOL_OPTION(show_bounds)(pool);
     return kolk_enlist_(pool, sizeof *pool, &pool->number, &kolk_pool_kind_);
 }

@@ -27,6 +27,7 @@
 
 #include "../base/assert.h"
 #include "../diag/fail.h"
+#include "../core/budget.h"
 #include "../core/snapshot.h"
 
 #include <string.h>
@@ -137,7 +138,7 @@ static header header_of(const kolk_pool *pool) {
         .reuse = (uint8_t)pool->desc.reuse,
         .generations = (uint8_t)pool->desc.generations,
         .ages = pool->ages != NULL,
-        .capacity = pool->capacity,
+        .capacity = open_capacity(pool),
         .fresh = pool->fresh,
         .live = kolk_pool_count(pool),
         .worn = pool->worn.count,
@@ -244,9 +245,16 @@ static kolk_status prove(const kolk_pool *pool, const unsigned char *bytes, size
 
 /* ---- Putting it in place ----------------------------------------------------------------------------------------- */
 
-/* Grows to the capacity of the saved pool if this pool can, because FIFO uses never-issued slots first. */
+/* Grows so that the slots fit that the saved pool had handed out. The saved pool's capacity proves nothing, because
+ * slots that were never handed out are not in the block. So the pool grows to it, as FIFO would like, by no more than an
+ * alloc would grow the pool, and only if that succeeds. */
 static kolk_status grow_to_fit(kolk_pool *pool, const header *head) {
-    return kolk_pool_reserve(pool, head->capacity <= pool->desc.max_capacity ? head->capacity : head->fresh);
+    uint32_t needed = head->fresh > pool->capacity ? head->fresh : pool->capacity;
+    if (needed >= pool->desc.max_capacity) return kolk_pool_reserve(pool, needed); /* there is no more, or too little */
+    uint32_t wish = kolk_block_next_capacity_(needed, pool->desc.max_capacity, pool->stride);
+    wish = needed + kolk_budget_step_(pool->desc.budget, wish - needed, pool->stride);
+    if (wish > head->capacity) wish = head->capacity;
+    return wish > needed && kolk_pool_reserve(pool, wish) == KOLK_OK ? KOLK_OK : kolk_pool_reserve(pool, needed);
 }
 
 /* Is a slot alive in the saved state? */
@@ -325,7 +333,9 @@ static void take_in(kolk_pool *pool, const header *head, const unsigned char *by
     parts at = parts_of_snapshot(head);
     uint32_t peak = peak_of(pool);
     uint64_t words = kolk_bits_words_(pool->fresh), words_then = kolk_bits_words_(head->fresh);
+    bool fifo = pool->desc.reuse == KOLK_REUSE_FIFO;
     pool->fresh = head->fresh;
+    pool->held_back = fifo && head->capacity < pool->capacity ? pool->capacity - head->capacity : 0;
     pool->first = pool->worn.first = pool->worn.last = pool->quarantined = 0;
     pool->tick.sweep = 0; /* the tick's sweep starts again */
     if (pool->tick.peak > pool->fresh) pool->tick.peak = pool->fresh;

@@ -45,6 +45,7 @@ static bool ages_are_valid(const kolk_pool *pool) {
 
 bool kolk_pool_is_valid(const kolk_pool *pool) {
     if (pool->fresh > pool->capacity || pool->capacity > pool->desc.max_capacity) return false;     /* I2 */
+    if (pool->held_back > pool->capacity - pool->fresh) return false;                               /* I2 */
     if (pool->top < pool->stack || pool->held < pool->worn.count + pool->quarantined) return false; /* I1 */
     kolk_pool shown = *pool;                                                                        /* I4 */
     show_pool_bounds(&shown);
