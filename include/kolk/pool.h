@@ -442,8 +442,12 @@ kolk_status kolk_pool_restore_converted(kolk_pool *pool, const void *block, size
 /* For loading object by object: allocates an object in this handle's slot, with the handle's generation, so that get
  * finds the object by this handle. Returns NULL if the slot is in use, is beyond max_capacity, is worn out for ever
  * (STRICT) or fails its setup, or if the handle is null or from another pool. Lower slots that were never handed out
- * become free slots. Older handles of the slot may become valid again. O(1) if slots come in ascending order without
- * gaps, the order in which a walk saves them; otherwise O(gap) or O(free slots). */
+ * become free slots. Older handles of the slot may become valid again.
+ *
+ * O(1), and a step for each of these lower slots. Unless the slot was the last one freed, LIFO and FIFO give up the
+ * order of the slots that are free at that time: they are used from the lowest one on. The next alloc that takes one of
+ * them is O(slots / 64) with LIFO, O(slots) with FIFO. In a pool with setup, reset or teardown, in debug mode and
+ * inside a hook, the order stays, and alloc_at is O(free slots). */
 KOLK_USES_(1) void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle);
 
 /* ---- Struct: read any field, write none -------------------------------------------------------------------------- */
@@ -559,6 +563,7 @@ struct kolk_pool {
     uint32_t ranking; /* the places in the order of costs + 1; 0: no order exists, and the next eviction makes it */
     kolk_tick_ tick;
     uint32_t held_back; /* FIFO, after a restore: the last slots of the capacity, which the saved pool did not have */
+    uint32_t unlisted;  /* LIFO, FIFO: at the start of the stack or ring, places whose slots are not decided yet */
 };
 
 /* ---- Inside ------------------------------------------------------------------------------------------------------ */

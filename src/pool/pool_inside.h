@@ -106,13 +106,15 @@ static inline void show_pool_bounds(kolk_pool *pool) {
     bool lifo = pool->desc.reuse == KOLK_REUSE_LIFO, easy = !pool_debug_of(pool) && !pool->ready;
     kolk_slot_ *nothing = (kolk_slot_ *)UINTPTR_MAX, *floor = nothing;
     uint32_t watched = watched_slots(pool);
-    if (easy && lifo) floor = watched ? pool->stack + watched : pool->stack; /* NULL if there are no slots */
+    uint32_t least = watched > pool->unlisted ? watched : pool->unlisted;
+    if (easy && lifo) floor = least ? pool->stack + least : pool->stack; /* NULL if there are no slots */
     pool->bound = pool_debug_of(pool) ? 0 : pool->fresh;
     pool->free_bound = lifo && !pool_debug_of(pool) && !pool->desc.reset ? pool->fresh : 0;
     bool ordered = pool->ages || pool->ranks;
     pool->floor = ordered ? nothing : floor;
     pool->order_floor = ordered ? floor : nothing;
-    pool->held_floor = easy && !lifo && !ordered && !is_fresh_first(pool) ? pool->worn.count + watched : UINT32_MAX;
+    bool direct = easy && !lifo && !ordered && !is_fresh_first(pool) && !pool->unlisted;
+    pool->held_floor = direct ? pool->worn.count + watched : UINT32_MAX;
 }
 
 static inline bool pool_has(const kolk_pool *pool, uint32_t debug_flags) {

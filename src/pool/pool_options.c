@@ -275,6 +275,7 @@ KOLK_NOINLINE_ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
     }
     if (index < pool->fresh) {
         if (kolk_bits_get_(pool->live, index) || !kolk_pool_take_this_(pool, index)) return NULL;
+        if (pool->unlisted) kolk_pool_have_options_(); /* the alloc of plain pools does not know unlisted places */
         show_pool_bounds(pool);
     } else {
         uint32_t first = pool->fresh, gap = index - first;

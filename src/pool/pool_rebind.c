@@ -1,5 +1,5 @@
 /* pool_rebind.c: gives an existing pool the hooks of another descriptor. */
-#include "pool_inside.h"
+#include "pool_order.h"
 
 #include "../core/handle.h"
 #include "../diag/begin.h"
@@ -45,6 +45,7 @@ KOLK_NOINLINE_ kolk_status kolk_pool_rebind_abi_(kolk_pool *pool, const kolk_poo
     if (status != KOLK_OK) return status;
     kolk_pool_have_options_();
     pool->desc = next;
+    kolk_pool_list_all_(pool); /* a new reset hook may be called while its slot is in no place */
     pool->ranking = 0; /* the new `cost` may differ */
     show_pool_bounds(pool);
     if (pool_debug_of(pool)) kolk_debug_rename_(pool->debug, pool_name_of(pool));

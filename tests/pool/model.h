@@ -336,6 +336,12 @@ static inline bool model_may_alloc_at(const model *m, uint32_t slot, uint32_t ge
     return m->places[slot] != WORN || m->desc.generations != KOLK_GENERATIONS_STRICT;
 }
 
+/* Does alloc_at of this slot give up the order of the free slots? */
+static inline bool model_gives_up_order(const model *m, uint32_t slot) {
+    bool searches = m->debug || m->desc.setup || m->desc.teardown || m->desc.reset || m->in_hook;
+    return m->places[slot] == FREE && !searches && slot != m->free.slots[m->free.count - 1];
+}
+
 static inline void model_alloc_at(model *m, kolk_handle handle) {
     uint32_t slot = (uint32_t)handle.bits ^ m->tag, generation = (uint32_t)(handle.bits >> 32);
     bool possible = model_may_alloc_at(m, slot, generation);
@@ -348,7 +354,10 @@ static inline void model_alloc_at(model *m, kolk_handle handle) {
         model_assert(m, object == NULL);
         return;
     }
-    if (m->prepared == NO_SLOT) model_take(m, slot);
+    if (m->prepared == NO_SLOT) {
+        if (model_gives_up_order(m, slot)) model_sort(m);
+        model_take(m, slot);
+    }
     m->prepared = NO_SLOT;
     model_begin(m, slot, object, false);
     if (!object) return;
