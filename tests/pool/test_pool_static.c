@@ -68,7 +68,10 @@ static void test_every_call_that_makes_it(void **state) {
     struct packet *same = packets_alloc_at(&at, handle); /* pools of one name have one tag */
     assert_non_null(same);
     assert_ptr_equal(packets_get(&at, handle), same);
-    packets *pools[] = {&zeroed, &urgent, &many, &at};
+    KOLK_POOL_STATIC(packets, bound, 2);
+    assert_int_equal(packets_rebind(&bound, &(kolk_pool_desc){.name = "bound", .capacity = 2}), KOLK_OK);
+    assert_int_equal(packets_available(&bound), 2);
+    packets *pools[] = {&zeroed, &urgent, &many, &at, &bound};
     for (size_t n = 0; n < LENGTH_OF(pools); n++) {
         assert_true(kolk_pool_is_valid(&pools[n]->pool));
         packets_clear(pools[n]);
