@@ -226,8 +226,8 @@ static bool keeps_classes(const kolk_heap *heap, const kolk_heap_desc *desc) {
 static kolk_status rebind_root(kolk_heap *heap, const kolk_heap_desc *desc) {
     kolk_heap_root_ *root = heap->root;
     bool inside = !desc->parent || (root->parent && desc->parent->root == root->parent);
-    bool kept = inside && !desc->memory && !desc->memory_size && kolk_is_kept_(desc->limit, root->own.limit) && keeps_classes(heap, desc) &&
-                (!desc->budget || (desc->budget == root->own.parent && !root->parent));
+    bool kept = inside && !desc->memory && !desc->memory_size && kolk_is_kept_(desc->limit, root->own.limit) &&
+                keeps_classes(heap, desc) && (!desc->budget || (desc->budget == root->own.parent && !root->parent));
     if (!kept) return KOLK_LAYOUT_CHANGED;
     root->name = kolk_name_kept_(desc->name);
     root->on_full = desc->on_full;

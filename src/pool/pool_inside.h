@@ -93,7 +93,8 @@ static inline bool is_fresh_first(const kolk_pool *pool) {
  * low_water + 1, whichever is larger, less the never-issued slots; and the slots whose use would raise a counted
  * peak. */
 static inline uint32_t watched_slots(const kolk_pool *pool) {
-    uint64_t low = pool->desc.on_low ? (uint64_t)pool->desc.low_water + 1 : 0, spare = open_capacity(pool) - pool->fresh;
+    uint64_t low = pool->desc.on_low ? (uint64_t)pool->desc.low_water + 1 : 0,
+             spare = open_capacity(pool) - pool->fresh;
     uint64_t kept = pool->desc.headroom > low ? pool->desc.headroom : low;
     uint32_t used = pool->fresh - pool->worn.count - pool->quarantined; /* alive, or free and ready for use */
     uint64_t slots = kept > spare ? kept - spare : 0, above = used > pool->peak ? used - pool->peak : 0;

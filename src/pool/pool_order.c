@@ -3,7 +3,7 @@
 
 #include "../diag/quarantine.h"
 
-#define AT_ONCE 64u /* unlisted places */
+#define LISTED_AT_ONCE 64u /* unlisted places */
 
 /* Worn-out slots form a list through generations[]. The generation of a worn-out slot is not needed. */
 void kolk_pool_put_worn_(kolk_pool *pool, uint32_t index) {
@@ -93,7 +93,7 @@ static void list_lowest(kolk_pool *pool, uint32_t n) {
 }
 
 void kolk_pool_list_next_(kolk_pool *pool) {
-    if (pool->desc.reuse == KOLK_REUSE_FIFO || queued(pool) == pool->unlisted) list_lowest(pool, AT_ONCE);
+    if (pool->desc.reuse == KOLK_REUSE_FIFO || queued(pool) == pool->unlisted) list_lowest(pool, LISTED_AT_ONCE);
 }
 
 void kolk_pool_list_all_(kolk_pool *pool) {

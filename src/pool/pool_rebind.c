@@ -49,7 +49,7 @@ KOLK_NOINLINE_ kolk_status kolk_pool_rebind_abi_(kolk_pool *pool, const kolk_poo
     kolk_pool_have_options_();
     pool->desc = next;
     kolk_pool_list_all_(pool); /* a new reset hook may be called while its slot is in no place */
-    pool->ranking = 0; /* the new `cost` may differ */
+    pool->ranking = 0;         /* the new `cost` may differ */
     show_pool_bounds(pool);
     if (pool_debug_of(pool)) kolk_debug_rename_(pool->debug, pool_name_of(pool));
     kolk_registry_rename_(pool->number, next.name);

@@ -22,11 +22,11 @@ typedef struct member {
 } member;
 
 #define ROW(desc, name_, rule_, type, ...)                                                                             \
-    {.name = #name_,                                                                                                   \
-     .at = offsetof(desc, name_),                                                                                      \
-     .size = sizeof(type),                                                                                             \
-     .rule = (rule_),                                                                                                  \
-     .other = (type[1]){__VA_ARGS__}}
+    {                                                                                                                  \
+        .name = #name_, .at = offsetof(desc, name_), .size = sizeof(type), .rule = (rule_), .other = (type[1]) {       \
+            __VA_ARGS__                                                                                                \
+        }                                                                                                              \
+    }
 
 /* ---- What descriptors point to ----------------------------------------------------------------------------------- */
 
@@ -413,7 +413,7 @@ typedef struct kind {
     static kolk_status rebind_##name(subject *s, const void *desc) {                                                   \
         return change(&s->field, (const desc_type *)desc);                                                             \
     }                                                                                                                  \
-    static void finish_##name(subject *s) {                                                                               \
+    static void finish_##name(subject *s) {                                                                            \
         finish(&s->field);                                                                                             \
     }
 
@@ -429,8 +429,8 @@ OPERATIONS(resource, resources, kolk_resource_pool_desc, kolk_resource_init, kol
 #define KIND(name_, operations, members_, bases_)                                                                      \
     {                                                                                                                  \
         .name = (name_), .members = (members_), .n_members = LENGTH_OF(members_), .bases = (bases_),                   \
-        .n_bases = LENGTH_OF(bases_), .desc_size = sizeof (bases_)[0], .init = init_##operations,                      \
-        .rebind = rebind_##operations, .end = finish_##operations                                                         \
+        .n_bases = LENGTH_OF(bases_), .desc_size = sizeof(bases_)[0], .init = init_##operations,                       \
+        .rebind = rebind_##operations, .end = finish_##operations                                                      \
     }
 
 static const kind kinds[] = {
@@ -507,10 +507,10 @@ static void check_member(const member *m) {
     descriptor desc = with(m, m->other);
     bool had = !is_zero(&own, m), same = memcmp(&desc, &own, sizeof own) == 0;
     if (!same) {
-        bool accepted = m->rule == REPLACED   ? init_says(desc) == KOLK_OK
-                        : m->rule == HOOK     ? had
-                        : m->rule == PART     ? had || has_other_part(m)
-                                              : false;
+        bool accepted = m->rule == REPLACED ? init_says(desc) == KOLK_OK
+                        : m->rule == HOOK   ? had
+                        : m->rule == PART   ? had || has_other_part(m)
+                                            : false;
         expect(&desc, accepted, m, "of another value");
     }
     if (!had) return;

@@ -51,8 +51,8 @@ typedef struct model {
     uint32_t fresh, live, peak, recycled;
     uint32_t capacity;  /* which counts for the order of reuse */
     uint32_t held_back; /* FIFO: slots that the pool has, but had not when a snapshot was taken that was restored */
-    uint32_t count;   /* slots that are LIVE or BETWEEN */
-    bool counts_peak; /* if false, the peak equals fresh */
+    uint32_t count;     /* slots that are LIVE or BETWEEN */
+    bool counts_peak;   /* if false, the peak equals fresh */
     uint64_t failed, evictions, wrong_pool, born, leaked;
 
     uint32_t debug;      /* KOLK_DEBUG_ flags: those requested, and after init those in force */

@@ -411,7 +411,8 @@ static void test_alloc_at_does_not_search(void **state) {
         double ratio = 100;
         for (unsigned tries = 0; tries < 8 && ratio > 8; tries++) {
             double few = 0;
-            for (unsigned i = 0; i < IN_LARGE / IN_SMALL; i++) few += time_of_alloc_at(orders[n % 3], IN_SMALL, n / 3 % 2, n / 6);
+            for (unsigned i = 0; i < IN_LARGE / IN_SMALL; i++)
+                few += time_of_alloc_at(orders[n % 3], IN_SMALL, n / 3 % 2, n / 6);
             double now = time_of_alloc_at(orders[n % 3], IN_LARGE, n / 3 % 2, n / 6) / (few / (IN_LARGE / IN_SMALL));
             if (now < ratio) ratio = now;
         }

@@ -177,8 +177,9 @@ static void test_no_costs_of_protected_objects(void **state) {
     voices pool;
     unsigned asked = 0;
     assert_int_equal(
-        voices_init(&pool, &(kolk_pool_desc){
-                               .capacity = 100, .cost = loudness, .ages = true, .ranked = true, .context = &asked}),
+        voices_init(
+            &pool,
+            &(kolk_pool_desc){.capacity = 100, .cost = loudness, .ages = true, .ranked = true, .context = &asked}),
         KOLK_OK);
     assert_false(kolk_pool_evict_cheapest(&pool.pool, 0, NULL));
     for (unsigned n = 0; n < 100; n++) voices_protect(&pool, voice_of(&pool, n), true);

@@ -134,7 +134,7 @@ static void test_small_objects_outside_of_functions(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_its_first_alloc_makes_it), cmocka_unit_test(test_every_call_that_makes_it),
-        cmocka_unit_test(test_an_overflow_pool),
-        cmocka_unit_test(test_other_calls_find_no_slots), cmocka_unit_test(test_small_objects_outside_of_functions)};
+        cmocka_unit_test(test_an_overflow_pool), cmocka_unit_test(test_other_calls_find_no_slots),
+        cmocka_unit_test(test_small_objects_outside_of_functions)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
