@@ -139,7 +139,7 @@ typedef struct kolk_heap_desc {
     /* The classes, in ascending order of size; read only during init. NULL: kolk's own classes, four for each doubling
      * of the size. A block that is larger than the last class gets its own pages. */
     const kolk_heap_class *classes KOLK_OR_0_;
-    uint32_t n_classes KOLK_OR_0_;
+    uint32_t n_classes KOLK_OR_0_; /* 0 if `classes` is NULL */
     /* Called before an alloc or realloc of `bytes` bytes returns NULL. If it returns true, it may have made room, and
      * the call is tried once more. If it returns false, the call returns NULL. The hook may use the heap; an alloc
      * inside it does not call it again. */
@@ -186,10 +186,10 @@ KOLK_USES_(1) void kolk_heap_reset(kolk_heap *heap);
  * any of these any more. */
 KOLK_USES_(1) void kolk_heap_deinit(kolk_heap *heap);
 
-/* For hot reload: replaces on_full, context and name. The other members must be 0, or as they were at the init; `debug`
- * is ignored. Otherwise changes nothing and returns KOLK_LAYOUT_CHANGED, KOLK_MOVED, or KOLK_CLOSED if the heap is all
- * zero. No thread may be inside a call. Functions that were added with kolk_heap_on_end stay: they must not lie in a
- * module that is unloaded before the heap ends. */
+/* For hot reload: replaces on_full, context and name. The other members must be 0, or as they were at the init, and so
+ * must the classes, except for their names; `debug` is ignored. Otherwise changes nothing and returns
+ * KOLK_LAYOUT_CHANGED, KOLK_MOVED, or KOLK_CLOSED if the heap is all zero. No thread may be inside a call. Functions
+ * that were added with kolk_heap_on_end stay: they must not lie in a module that is unloaded before the heap ends. */
 KOLK_FOLDED_INLINE_ kolk_status kolk_heap_rebind(kolk_heap *heap, const kolk_heap_desc *desc);
 
 /* Calls function(context) when the heap ends or is reset, before its blocks do: to close a file, for example. The

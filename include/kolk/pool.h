@@ -346,7 +346,7 @@ KOLK_USES_(1) void kolk_pool_protect(kolk_pool *pool, const void *object, bool o
  * objects, handles and counters stay, and so do the tag and the debug settings. No hook runs. The descriptor may be the
  * one of the init. Members that determine how the pool is laid out must be 0, or as they were at the init: object_size,
  * object_align, capacity (or less than the pool has now), max_capacity, reuse, generations, tag, keep, ages, ranked,
- * memory and overflow. The pool must have a setup or teardown hook if and only if it had one at the init.
+ * memory, memory_size, budget and overflow. The pool must have a setup or teardown hook if and only if it had one at the init.
  *
  * Changes nothing and returns KOLK_STRUCT_CHANGED if the objects have a different size or alignment, as after a change
  * of their struct (see kolk_pool_restore_converted); KOLK_LAYOUT_CHANGED for another such member; KOLK_IN_HOOK if a
@@ -391,9 +391,9 @@ KOLK_USES_(1) void *kolk_pool_alloc_run(kolk_pool *pool, uint32_t n);
  *     if (kolk_pool_restore(&pool, block, size) != KOLK_OK) ...
  *
  * A restore brings back the live objects, their bytes, their ages and the order of reuse. Every handle that was valid
- * at the snapshot is valid again, and the next allocs return the same slots and handles as they did then. (With a
- * different capacity they may differ, because a larger pool becomes full later, and FIFO uses never-issued slots
- * first.) The block contains no pointers of the pool. The same operations give the same block, byte for byte, on every
+ * at the snapshot is valid again, and the next allocs return the same slots and handles as they did then, also if the
+ * pool has grown since. (With a different max_capacity they may differ, because a larger pool becomes full later.) The
+ * block contains no pointers of the pool. The same operations give the same block, byte for byte, on every
  * machine with the same byte order, whether 32-bit or 64-bit, if the objects' own bytes are the same. Their padding may
  * differ, and you must correct pointers inside objects. A walk that continues after a restore visits the objects that
  * are alive then.
@@ -419,10 +419,11 @@ KOLK_API_ size_t kolk_pool_snapshot_size(const kolk_pool *pool);
 KOLK_API_ size_t kolk_pool_snapshot(const kolk_pool *pool, void *block, size_t size);
 
 /* Replaces the pool's state by the state in the block. The pool may be a different one, in a different program, if it
- * has the same object_size, reuse, generations, ages and tag (or name). It grows to the saved pool's capacity if it
- * can. KOLK_ABOVE_MAX: it cannot provide all slots that are in use. The whole block is checked before anything changes,
- * so it may come from an untrusted source. Any status but KOLK_OK leaves the pool as it was, perhaps with more
- * capacity. Only the bytes inside objects are not checked. */
+ * has the same object_size, reuse, generations, ages and tag (or name). It grows as far as it needs to for the
+ * slots that the saved pool had handed out, and then towards that pool's capacity as an alloc would, if it can.
+ * KOLK_ABOVE_MAX, KOLK_OVER_BUDGET, KOLK_NO_MEMORY: it cannot provide these slots. The whole block is checked before
+ * anything changes, so it may come from an untrusted source. Any status but KOLK_OK leaves the pool as it was, perhaps
+ * with more capacity. Only the bytes inside objects are not checked. */
 KOLK_USES_(1) kolk_status kolk_pool_restore(kolk_pool *pool, const void *block, size_t size);
 
 /* The same for a block whose objects have another size or meaning, such as one that an older version of the program has
@@ -441,8 +442,12 @@ kolk_status kolk_pool_restore_converted(kolk_pool *pool, const void *block, size
 /* For loading object by object: allocates an object in this handle's slot, with the handle's generation, so that get
  * finds the object by this handle. Returns NULL if the slot is in use, is beyond max_capacity, is worn out for ever
  * (STRICT) or fails its setup, or if the handle is null or from another pool. Lower slots that were never handed out
- * become free slots. Older handles of the slot may become valid again. O(1) if slots come in ascending order without
- * gaps, the order in which a walk saves them; otherwise O(gap) or O(free slots). */
+ * become free slots. Older handles of the slot may become valid again.
+ *
+ * O(1), and a step for each of these lower slots. Unless the slot was the last one freed, LIFO and FIFO give up the
+ * order of the slots that are free at that time: they are used from the lowest one on. The next alloc that takes one of
+ * them is O(slots / 64) with LIFO, O(slots) with FIFO. In a pool with setup, reset or teardown, in debug mode and
+ * inside a hook, the order stays, and alloc_at is O(free slots). */
 KOLK_USES_(1) void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle);
 
 /* ---- Struct: read any field, write none -------------------------------------------------------------------------- */
@@ -476,7 +481,7 @@ typedef struct kolk_tick_ {
     uint32_t provided; /* the demand for which memory is kept */
     uint32_t sweep;    /* dead pages from this slot to fresh are released; 0: no sweep is under way */
     uint32_t peak;     /* peak at the last tick */
-    uint32_t trims;    /* calls of kolk_trim_all before the last tick */
+    uint32_t trims;    /* calls of kolk_trim_all before the init or the last tick */
 } kolk_tick_;
 
 /* The pool's copy of the descriptor. In C++ it is a separate type, without KOLK_OR_0_. */
@@ -555,8 +560,10 @@ struct kolk_pool {
     uint32_t wrong_pool;
     uint32_t peak;    /* UINT32_MAX: the peak is fresh; FIFO and debug mode count it */
     uint32_t number;  /* number in the registry; 0: not registered */
-    uint32_t ranking; /* the places in the order of costs; 0: there is no order, and the next eviction makes it */
+    uint32_t ranking; /* the places in the order of costs + 1; 0: no order exists, and the next eviction makes it */
     kolk_tick_ tick;
+    uint32_t held_back; /* FIFO, after a restore: the last slots of the capacity, which the saved pool did not have */
+    uint32_t unlisted;  /* LIFO, FIFO: at the start of the stack or ring, places whose slots are not decided yet */
 };
 
 /* ---- Inside ------------------------------------------------------------------------------------------------------ */

@@ -156,8 +156,8 @@ KOLK_FOLDED_INLINE_ kolk_status kolk_slotmap_init(kolk_slotmap *map, const kolk_
 KOLK_USES_(1) void kolk_slotmap_deinit(kolk_slotmap *map);
 
 /* For hot reload, as kolk_pool_rebind: replaces the hooks, context and name. The other members must be 0, or as they
- * were at the init (capacity may be less than the map has now). Otherwise changes nothing and returns
- * KOLK_STRUCT_CHANGED, KOLK_LAYOUT_CHANGED or KOLK_MOVED. */
+ * were at the init (capacity may be less than the map has now, and memory_size any that is enough for the map).
+ * Otherwise changes nothing and returns KOLK_STRUCT_CHANGED, KOLK_LAYOUT_CHANGED or KOLK_MOVED. */
 KOLK_FOLDED_INLINE_ kolk_status kolk_slotmap_rebind(kolk_slotmap *map, const kolk_slotmap_desc *desc);
 
 /* Returns how many bytes of the caller's memory a map of desc->capacity objects needs. It may be called before any

@@ -42,10 +42,11 @@
  *               static KOLK_POOL_STORAGE(struct bullet, 256) memory;
  *               ... .capacity = 256, .memory = &memory, .memory_size = sizeof memory
  *           KOLK_POOL_STATIC(bullets, pool, 256); defines a static pool that needs no init: the compiler initialises
- *           it, and its storage. Until its first alloc or alloc_at it has no slots, like an all-zero pool; statistics
- *           do not list it, and a restore fails. That first call makes the pool, as init does. Options and a name of
- *           your own need an init. Not in C++. (The program must be compiled with the headers of the library that it
- *           runs with: there is no init that could report KOLK_WRONG_ABI.)
+ *           it, and its storage. Until its first alloc, alloc_at or rebind, or the init of a pool that overflows into
+ *           it, it has no slots, like an all-zero pool; statistics do not list it, and a restore fails. That first
+ *           call makes the pool, as init does. Options and a name of your own need an init. Not in C++. (The program
+ *           must be compiled with the headers of the library that it runs with: there is no init that could report
+ *           KOLK_WRONG_ABI.)
  * Contents, Threads, Design    as in pool.h. */
 #ifndef KOLK_TYPED_H
 #define KOLK_TYPED_H

@@ -59,9 +59,9 @@ static inline bool kolk_is_kept_(uint64_t given, uint64_t own) {
     return given == 0 || given == own;
 }
 
-/* The same for the capacity, which may have grown since init. */
+/* The same for the capacities. `given` may be less than the present capacity, which may have grown since init. */
 static inline bool kolk_is_capacity_kept_(uint32_t given, uint32_t given_max, uint32_t own, uint32_t own_max) {
-    return kolk_is_kept_(given_max ? given_max : given, own_max) && given <= own;
+    return kolk_is_kept_(given_max, own_max) && given <= own;
 }
 
 /* Computes the bytes of a block that `desc` describes, for this many slots, with each region rounded up to `unit`. */

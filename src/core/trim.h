@@ -8,7 +8,7 @@
 extern uint32_t kolk_trims_;
 
 static inline uint32_t kolk_trims_now_(void) {
-    return kolk_load_(&kolk_trims_, KOLK_RELAXED_);
+    return KOLK_HOSTED ? kolk_load_(&kolk_trims_, KOLK_RELAXED_) : 0; /* without an OS there is no kolk_trim_all */
 }
 
 /* The function that trims all heaps, a size_t (*)(void); 0 until there is a heap. A pointer, because this file must not

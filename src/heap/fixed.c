@@ -156,10 +156,15 @@ kolk_status kolk_fixed_make_(kolk_heap *heap, const kolk_heap_desc *desc) {
 
 kolk_status kolk_fixed_rebind_(kolk_heap *heap, const kolk_heap_desc *desc) {
     kolk_fixed_ *fixed = heap->fixed;
-    bool kept = !desc->limit && !desc->parent && (!desc->memory || desc->memory == fixed) &&
-                (!desc->classes || desc->n_classes == heap->n_classes);
-    for (uint32_t n = 0; kept && desc->classes && n < heap->n_classes; n++)
-        kept = kolk_heap_rounded_(&desc->classes[n]) == fixed->trays[n].size;
+    bool kept = !desc->limit && !desc->parent && !desc->budget && (!desc->memory || desc->memory == fixed) &&
+                (!desc->memory_size || desc->memory_size == fixed->memory_size) &&
+                (desc->n_classes == heap->n_classes || (!desc->n_classes && !desc->classes));
+    for (uint32_t n = 0; kept && desc->classes && n < heap->n_classes; n++) {
+        const kolk_fixed_tray_ *tray = &fixed->trays[n];
+        const kolk_heap_class *class_ = &desc->classes[n];
+        bool capacity = class_->capacity == tray->capacity && class_->max_capacity <= tray->capacity;
+        kept = kolk_heap_rounded_(class_) == tray->size && capacity && (uint8_t)class_->when_full == tray->when_full;
+    }
     if (!kept) return KOLK_LAYOUT_CHANGED;
     fixed->name = kolk_name_kept_(desc->name);
     fixed->on_full = desc->on_full;

@@ -149,6 +149,7 @@ static bool is_heap(const kolk_heap *heap) {
 static kolk_status make_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool serves_malloc) {
     if (desc->parent && !is_heap(desc->parent)) return KOLK_BAD_PARENT;
     if (desc->parent && desc->budget) return KOLK_BAD_BUDGET;
+    if (desc->n_classes && !desc->classes) return KOLK_BAD_CLASSES;
     kolk_settings_ settings = kolk_settings_of_(desc->name, desc->debug); /* first, as the handler may longjmp */
     if (serves_malloc) settings.flags &= ~(uint32_t)KOLK_DEBUG_BYPASS;
     kolk_heap_root_ *root = kolk_heap_make_root_(heap, desc);
@@ -209,18 +210,24 @@ kolk_status kolk_heap_init_for_malloc_(kolk_heap *heap, const kolk_heap_desc *de
 /* Are these the heap's classes? Under a tool that watches malloc, it has none. */
 static bool keeps_classes(const kolk_heap *heap, const kolk_heap_desc *desc) {
     const kolk_heap_inside_ *inside = heap->root->inside;
-    if (!desc->classes || heap->n_classes == 0) return true;
+    if (heap->n_classes == 0) return true;
+    if (!desc->classes) return !desc->n_classes || desc->n_classes == heap->n_classes;
     if (desc->n_classes != heap->n_classes || !inside) return false;
-    for (uint32_t n = 0; n < heap->n_classes; n++)
-        if (kolk_heap_rounded_(&desc->classes[n]) != inside->trays[n].size) return false;
+    for (uint32_t n = 0; n < heap->n_classes; n++) {
+        const kolk_heap_tray_ *tray = &inside->trays[n];
+        const kolk_heap_class *class_ = &desc->classes[n];
+        uint32_t max_capacity = class_->max_capacity ? class_->max_capacity : class_->capacity;
+        if (kolk_heap_rounded_(class_) != tray->size || class_->when_full != tray->when_full) return false;
+        if (class_->capacity != tray->capacity || max_capacity != tray->max_capacity) return false;
+    }
     return true;
 }
 
 static kolk_status rebind_root(kolk_heap *heap, const kolk_heap_desc *desc) {
     kolk_heap_root_ *root = heap->root;
     bool inside = !desc->parent || (root->parent && desc->parent->root == root->parent);
-    bool kept = inside && !desc->memory && kolk_is_kept_(desc->limit, root->own.limit) && keeps_classes(heap, desc) &&
-                (!desc->budget || (desc->budget == root->own.parent && !root->parent));
+    bool kept = inside && !desc->memory && !desc->memory_size && kolk_is_kept_(desc->limit, root->own.limit) &&
+                keeps_classes(heap, desc) && (!desc->budget || (desc->budget == root->own.parent && !root->parent));
     if (!kept) return KOLK_LAYOUT_CHANGED;
     root->name = kolk_name_kept_(desc->name);
     root->on_full = desc->on_full;

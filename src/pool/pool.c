@@ -26,6 +26,7 @@
  *     LIFO                             stack             fresh        fresh    none is needed
  *     FIFO, LOWEST                     end of memory     0            fresh    held_floor: worn.count
  *     FIFO with never-issued slots                                             held_floor: none is taken directly
+ *     unlisted slots                   stack + unlisted                        held_floor: none is taken directly
  *     headroom, low_water, peak        stack + watched                         held_floor: worn.count + watched
  *     ages, ranked                     end of memory                           order_floor: the floor without these
  *     setup, teardown                  end of memory                           neither
@@ -39,12 +40,21 @@
  * off its fast path, because its stride may differ from the one that typed code assumes, and because under tools that
  * watch malloc its objects are not in slots at all (debug_bypass.c).
  *
+ * FIFO takes never-issued slots first, but after a restore only those that the saved pool had: the others, held_back,
+ * wait until the ring is empty. So a pool that has grown since a snapshot repeats what it did.
+ *
+ * alloc_at takes a slot from the middle of the stack or the ring, where a search would be O(free slots). Instead it gives
+ * up their order: stack or ring get one place shorter, and all of their places become unlisted. Which slots belong there
+ * is known without a list: the dead slots that are in no other place. Slots that are freed later go behind the unlisted
+ * places, as ever. When an alloc reaches the unlisted ones, it lists the lowest dead slots there (pool_order.c).
+ *
  * Invariants (kolk_pool_is_valid):
  *     I1  count == fresh - (top - stack) - held is the number of live bits; peak >= count, whether the peak is counted
  *         or not
- *     I2  a live bit is set only below fresh; fresh <= capacity <= max_capacity
+ *     I2  a live bit is set only below fresh; fresh <= capacity - held_back; capacity <= max_capacity
  *     I3  each free slot below fresh is in exactly one place: the stack, the ring, the holes, the worn-out list, or the
- *         debug mode's quarantine; held counts all but the first
+ *         debug mode's quarantine; held counts all but the first; the first `unlisted` places of the stack or the
+ *         ring stand for the slots that are in no other place
  *     I4  the bounds are those of the table above
  *     I5  a live slot's generation is at least 1
  *     I6  a summary bit is set if and only if the word below it is not 0
@@ -65,7 +75,7 @@
 #include <string.h>
 
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_pool, shift) == 64, "the fast paths read 64 bytes and the shift");
-_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 448 && sizeof(kolk_pool_desc) == 160),
+_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 456 && sizeof(kolk_pool_desc) == 160),
                "the layout has changed: raise KOLK_ABI");
 
 /* Emit each function of pool.inl once. */

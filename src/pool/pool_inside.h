@@ -77,11 +77,24 @@ static inline uint32_t peak_of(const kolk_pool *pool) {
     return kolk_peak_(pool->peak, pool->fresh);
 }
 
+/* The capacity by which never-issued slots are handed out. It is that of the saved pool after a restore, so that a FIFO
+ * pool that has grown since then uses its slots in the same order as it did then. */
+static inline uint32_t open_capacity(const kolk_pool *pool) {
+    KOLK_ASSERT_(pool->held_back <= pool->capacity - pool->fresh);
+    return pool->capacity - pool->held_back;
+}
+
+/* Does alloc take a never-issued slot before those that are free again? */
+static inline bool is_fresh_first(const kolk_pool *pool) {
+    return pool->desc.reuse == KOLK_REUSE_FIFO && pool->fresh < open_capacity(pool);
+}
+
 /* Returns how many of the last free slots need the slow path. This is the larger of two numbers: the headroom or
  * low_water + 1, whichever is larger, less the never-issued slots; and the slots whose use would raise a counted
  * peak. */
 static inline uint32_t watched_slots(const kolk_pool *pool) {
-    uint64_t low = pool->desc.on_low ? (uint64_t)pool->desc.low_water + 1 : 0, spare = pool->capacity - pool->fresh;
+    uint64_t low = pool->desc.on_low ? (uint64_t)pool->desc.low_water + 1 : 0,
+             spare = open_capacity(pool) - pool->fresh;
     uint64_t kept = pool->desc.headroom > low ? pool->desc.headroom : low;
     uint32_t used = pool->fresh - pool->worn.count - pool->quarantined; /* alive, or free and ready for use */
     uint64_t slots = kept > spare ? kept - spare : 0, above = used > pool->peak ? used - pool->peak : 0;
@@ -92,16 +105,17 @@ static inline uint32_t watched_slots(const kolk_pool *pool) {
 /* Sets the bounds of the fast paths (I4). Must be called after fresh, capacity, worn or the peak has changed. */
 static inline void show_pool_bounds(kolk_pool *pool) {
     bool lifo = pool->desc.reuse == KOLK_REUSE_LIFO, easy = !pool_debug_of(pool) && !pool->ready;
-    bool fresh_first = pool->desc.reuse == KOLK_REUSE_FIFO && pool->fresh < pool->capacity;
     kolk_slot_ *nothing = (kolk_slot_ *)UINTPTR_MAX, *floor = nothing;
     uint32_t watched = watched_slots(pool);
-    if (easy && lifo) floor = watched ? pool->stack + watched : pool->stack; /* NULL if there are no slots */
+    uint32_t least = watched > pool->unlisted ? watched : pool->unlisted;
+    if (easy && lifo) floor = least ? pool->stack + least : pool->stack; /* NULL if there are no slots */
     pool->bound = pool_debug_of(pool) ? 0 : pool->fresh;
     pool->free_bound = lifo && !pool_debug_of(pool) && !pool->desc.reset ? pool->fresh : 0;
     bool ordered = pool->ages || pool->ranks;
     pool->floor = ordered ? nothing : floor;
     pool->order_floor = ordered ? floor : nothing;
-    pool->held_floor = easy && !lifo && !ordered && !fresh_first ? pool->worn.count + watched : UINT32_MAX;
+    bool direct = easy && !lifo && !ordered && !is_fresh_first(pool) && !pool->unlisted;
+    pool->held_floor = direct ? pool->worn.count + watched : UINT32_MAX;
 }
 
 static inline bool pool_has(const kolk_pool *pool, uint32_t debug_flags) {

@@ -3,6 +3,7 @@
 #include "pool_order.h"
 
 #include "../core/handle.h"
+#include "../core/trim.h"
 #include "../diag/begin.h"
 
 kolk_status kolk_pool_resolve_(kolk_pool_desc *desc, size_t type_size, size_t type_align) {
@@ -75,6 +76,7 @@ kolk_status kolk_pool_begin_(kolk_pool *pool, const kolk_pool_desc *given, size_
     bool named = desc.name && *desc.name;
     bool counts = desc.reuse == KOLK_REUSE_FIFO || pool_debug_of(pool) || (named && kolk_sizes_are_measured_());
     pool->peak = counts ? 0 : PEAK_IS_FRESH;
+    if (KOLK_HOSTED) pool->tick.trims = kolk_trims_now_(); /* earlier requests are not for this pool */
     POOL_OPTION(show_bounds)(pool);
     return kolk_enlist_(pool, sizeof *pool, &pool->number, &kolk_pool_kind_);
 }

@@ -197,7 +197,13 @@ void kolk_pool_unmake_(kolk_pool *pool) {
 /* ---- Growth ------------------------------------------------------------------------------------------------------ */
 
 kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity) {
-    if (capacity <= pool->capacity) return KOLK_OK;
+    if (capacity <= pool->capacity) {
+        uint32_t rest = pool->capacity - capacity;
+        if (pool->held_back <= rest) return KOLK_OK;
+        pool->held_back = rest;
+        show_pool_bounds(pool);
+        return KOLK_OK;
+    }
     if (capacity > pool->desc.max_capacity) return KOLK_ABOVE_MAX;
     uint64_t bytes = bytes_that_count(pool, capacity - pool->capacity);
     if (!kolk_budget_take_all_(pool->desc.budget, bytes)) return KOLK_OVER_BUDGET;
@@ -213,14 +219,16 @@ kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity) {
         pool->first = capacity - head;
     }
     pool->capacity = capacity;
+    pool->held_back = 0;
     show_pool_bounds(pool);
     return KOLK_OK;
 }
 
 bool kolk_pool_grow_(kolk_pool *pool, uint64_t needed) {
     if (needed > pool->desc.max_capacity) return false;
-    uint32_t wish = kolk_block_next_capacity_(pool->capacity, pool->desc.max_capacity, pool->stride);
-    wish = pool->capacity + kolk_budget_step_(pool->desc.budget, wish - pool->capacity, pool->stride);
+    uint32_t from = open_capacity(pool), most = pool->held_back ? pool->capacity : pool->desc.max_capacity;
+    uint32_t wish = kolk_block_next_capacity_(from, most, pool->stride);
+    if (!pool->held_back) wish = from + kolk_budget_step_(pool->desc.budget, wish - from, pool->stride);
     if (wish > needed && kolk_pool_reserve(pool, wish) == KOLK_OK) return true;
     return kolk_pool_reserve(pool, (uint32_t)needed) == KOLK_OK;
 }

@@ -27,8 +27,8 @@ static uint32_t take_fresh_with_options(kolk_pool *pool) {
 
 /* Are n slots free beyond the headroom? If not, tries to grow the pool by as many slots as are missing. */
 static KOLK_ALWAYS_INLINE_ bool has_more_than_headroom(kolk_pool *pool, uint32_t n) {
-    uint64_t needed = (uint64_t)pool->desc.headroom + n, available = kolk_pool_available(pool);
-    return available >= needed || kolk_pool_grow_(pool, pool->capacity + (needed - available));
+    uint64_t needed = (uint64_t)pool->desc.headroom + n, available = kolk_pool_available(pool) - pool->held_back;
+    return available >= needed || kolk_pool_grow_(pool, open_capacity(pool) + (needed - available));
 }
 
 /* As a last resort, takes a slot from quarantine, or a worn-out one. Returns KOLK_NO_SLOT_ if there is none. */
@@ -41,9 +41,8 @@ static KOLK_NOINLINE_ uint32_t take_withheld(kolk_pool *pool) {
 
 static bool take_slot(kolk_pool *pool, uint32_t *index, bool urgent) {
     if (pool->desc.headroom && !urgent && !has_more_than_headroom(pool, 1)) return false;
-    bool fresh_first = pool->desc.reuse == KOLK_REUSE_FIFO && pool->fresh < pool->capacity;
-    if (!fresh_first && take_free(pool, index)) return true;
-    if (pool->fresh == pool->capacity && !kolk_pool_grow_(pool, (uint64_t)pool->capacity + 1))
+    if (!is_fresh_first(pool) && take_free(pool, index)) return true;
+    if (pool->fresh == open_capacity(pool) && !kolk_pool_grow_(pool, (uint64_t)pool->fresh + 1))
         return (*index = take_withheld(pool)) != KOLK_NO_SLOT_;
     *index = take_fresh_with_options(pool);
     return true;
@@ -270,12 +269,13 @@ KOLK_NOINLINE_ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
     if (!pool->generations || index >= pool->desc.max_capacity) return NULL;
     if (generation == 0 || generation > KOLK_GENERATION_MAX) return NULL;
     if (pool->desc.on_low) kolk_pool_look_at_low_water_(pool, 1);
-    if (index >= pool->capacity && !kolk_pool_grow_(pool, (uint64_t)index + 1)) {
+    if (index >= open_capacity(pool) && !kolk_pool_grow_(pool, (uint64_t)index + 1)) {
         pool->failed++;
         return NULL;
     }
     if (index < pool->fresh) {
         if (kolk_bits_get_(pool->live, index) || !kolk_pool_take_this_(pool, index)) return NULL;
+        if (pool->unlisted) kolk_pool_have_options_(); /* the alloc of plain pools does not know unlisted places */
         show_pool_bounds(pool);
     } else {
         uint32_t first = pool->fresh, gap = index - first;
@@ -313,9 +313,11 @@ static bool shares_tag(const kolk_pool *pool, const kolk_pool_desc *desc) {
     return (uint64_t)(pool->tag ^ kolk_tag_bits_(desc->tag, desc->name)) >> kolk_index_bits_(most) == 0;
 }
 
-/* May a pool with this descriptor overflow into `pool` and its overflow pools? */
-static bool can_overflow(const kolk_pool *pool, const kolk_pool_desc *desc) {
+/* May a pool with this descriptor overflow into `pool` and its overflow pools? Makes a KOLK_POOL_STATIC first: until
+ * then it has no tag. */
+static bool can_overflow(kolk_pool *pool, const kolk_pool_desc *desc) {
     for (; pool; pool = pool->desc.overflow) {
+        begin_static_pool(pool);
         if (pool->desc.object_size != desc->object_size || pool->desc.object_align < desc->object_align) return false;
         if (shares_tag(pool, desc)) return false;
     }

@@ -3,6 +3,8 @@
 
 #include "../diag/quarantine.h"
 
+#define LISTED_AT_ONCE 64u /* unlisted places */
+
 /* Worn-out slots form a list through generations[]. The generation of a worn-out slot is not needed. */
 void kolk_pool_put_worn_(kolk_pool *pool, uint32_t index) {
     KOLK_ASSERT_(index < pool->fresh && pool->generations && !kolk_bits_get_(pool->live, index));
@@ -66,7 +68,43 @@ static void mark_withheld(kolk_pool *pool, bool live) {
     for (uint32_t n = 0; n < pool->quarantined; n++) mark(pool, *kolk_debug_ring_(pool->debug, n), live);
 }
 
+/* The same for the slots that are listed in the stack or the ring. */
+static void mark_queued(kolk_pool *pool, bool live) {
+    uint32_t length = queued(pool);
+    for (uint32_t n = pool->unlisted; n < length; n++) mark(pool, queue_at(pool, n)->index, live);
+}
+
+/* Lists the lowest of the slots in unlisted places: FIFO in all of these places, LIFO in the last ones, at least n if
+ * there are so many. LIFO lists at least as many slots as it looks at words, so that this is O(1) for each. */
+static void list_lowest(kolk_pool *pool, uint32_t n) {
+    bool lifo = pool->desc.reuse == KOLK_REUSE_LIFO;
+    uint32_t end = pool->unlisted, done = 0;
+    mark_withheld(pool, true);
+    mark_queued(pool, true);
+    for (uint64_t slot = 0; done < end && (!lifo || done < n || done < slot / 64); slot++, done++) {
+        slot = kolk_bits_find_(pool->live, false, slot, pool->fresh);
+        KOLK_ASSERT_(slot < pool->fresh);
+        queue_at(pool, lifo ? end - 1 - done : done)->index = (uint32_t)slot;
+    }
+    mark_queued(pool, false);
+    mark_withheld(pool, false);
+    pool->unlisted = end - done;
+    show_pool_bounds(pool);
+}
+
+void kolk_pool_list_next_(kolk_pool *pool) {
+    if (pool->desc.reuse == KOLK_REUSE_FIFO || queued(pool) == pool->unlisted) list_lowest(pool, LISTED_AT_ONCE);
+}
+
+void kolk_pool_list_all_(kolk_pool *pool) {
+    if (pool->unlisted) list_lowest(pool, pool->unlisted);
+}
+
 void kolk_pool_sort_free_(kolk_pool *pool) {
+    if (pool->unlisted) {
+        pool->unlisted = 0;
+        POOL_OPTION(show_bounds)(pool);
+    }
     mark_withheld(pool, true);
     pool->top = pool->stack;
     pool->held = pool->worn.count + pool->quarantined;
@@ -80,17 +118,38 @@ void kolk_pool_sort_free_(kolk_pool *pool) {
     mark_withheld(pool, false);
 }
 
-/* Removes this slot from the array of LIFO or FIFO and closes the gap. Returns false if it is not there. */
-static bool take_queued(kolk_pool *pool, uint32_t index) {
-    uint32_t length = queued(pool), n = 0;
-    while (n < length && queue_at(pool, n)->index != index) n++;
-    if (n == length) return false;
-    for (; n + 1 < length; n++) *queue_at(pool, n) = *queue_at(pool, n + 1);
+/* Makes the array of LIFO or FIFO one place shorter. */
+static void drop_last(kolk_pool *pool) {
     if (pool->desc.reuse == KOLK_REUSE_LIFO)
         pool->top--;
     else
         pool->held--;
+}
+
+/* Removes this slot from the array of LIFO or FIFO and closes the gap. Returns false if it is not there. */
+static bool take_queued(kolk_pool *pool, uint32_t index) {
+    kolk_pool_list_all_(pool);
+    uint32_t length = queued(pool), n = 0;
+    while (n < length && queue_at(pool, n)->index != index) n++;
+    if (n == length) return false;
+    for (; n + 1 < length; n++) *queue_at(pool, n) = *queue_at(pool, n + 1);
+    drop_last(pool);
     return true;
+}
+
+/* Is every dead slot in some place (I3)? With these hooks or the debug mode, a slot may be on its way. */
+static bool is_all_in_place(const kolk_pool *pool) {
+    return !pool_debug_of(pool) && !pool->ready && !pool->desc.reset && !pool->in_hook;
+}
+
+/* Takes this slot, which must be in the array, and gives up the order of the others unless it is the last one there. */
+static void take_unlisted(kolk_pool *pool, uint32_t index) {
+    uint32_t last = queued(pool) - 1;
+    KOLK_ASSERT_(queued(pool) > 0);
+    bool ordered = last >= pool->unlisted && queue_at(pool, last)->index == index;
+    drop_last(pool);
+    if (ordered) return;
+    pool->unlisted = last;
 }
 
 static bool take_this_quarantined(kolk_pool *pool, uint32_t index) {
@@ -109,11 +168,15 @@ bool kolk_pool_take_this_(kolk_pool *pool, uint32_t index) {
         pool->held--;
         return true;
     }
-    if (take_queued(pool, index) || take_this_quarantined(pool, index)) return true;
-    if (is_strict(pool)) return false;
     uint32_t before = KOLK_NO_SLOT_, worn = pool->worn.first, n = 0;
     for (; n < pool->worn.count && worn != index; n++, worn = pool->generations[worn]) before = worn;
-    if (n == pool->worn.count) return false; /* its life is just ending: its reset hook is the caller */
-    recycle(pool, before, index);
+    if (n < pool->worn.count) {
+        if (is_strict(pool)) return false;
+        recycle(pool, before, index);
+    } else if (is_all_in_place(pool) && pool->desc.reuse != KOLK_REUSE_LOWEST) {
+        take_unlisted(pool, index);
+    } else {
+        return take_queued(pool, index) || take_this_quarantined(pool, index);
+    } /* false: its life is just ending, and its reset hook is the caller */
     return true;
 }

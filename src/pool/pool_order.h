@@ -4,6 +4,8 @@
  *     FIFO     stack   | 5 | . | . | 2 | 8 |    a ring that begins at `first`; `listed` slots
  *     LOWEST   holes   ..1.....1..1             one bit a slot, and summary levels (bits.h); `listed` slots
  *
+ * After an alloc_at the oldest `unlisted` places of stack or ring have no slots yet: | ? | ? | ? | 8 |.
+ *
  * A slot that must not be used yet is in none of these, but in the list of worn-out slots or in the debug mode's
  * quarantine. Inlining these functions saves FIFO and LOWEST a fifth of their time. */
 #ifndef KOLK_SRC_POOL_ORDER_H
@@ -28,6 +30,9 @@ static inline kolk_slot_ *queue_at(const kolk_pool *pool, uint32_t n) {
     uint64_t at = (uint64_t)pool->first + n;
     return pool->stack + (at < pool->capacity ? at : at - pool->capacity);
 }
+
+/* If the next free slot is in an unlisted place, lists it and some more. Also shows the bounds. (pool_order.c) */
+void kolk_pool_list_next_(kolk_pool *pool);
 
 static KOLK_ALWAYS_INLINE_ void put_free(kolk_pool *pool, uint32_t index) {
     KOLK_ASSERT_(index < pool->fresh && !kolk_bits_get_(pool->live, index));
@@ -55,6 +60,7 @@ static KOLK_ALWAYS_INLINE_ uint32_t take_listed(kolk_pool *pool) {
 }
 
 static inline bool take_free(kolk_pool *pool, uint32_t *index) {
+    if (KOLK_UNLIKELY_(pool->unlisted)) kolk_pool_list_next_(pool);
     if (pool->desc.reuse == KOLK_REUSE_LIFO) {
         if (pool->top == pool->stack) return false;
         *index = (--pool->top)->index;
@@ -101,8 +107,12 @@ uint32_t kolk_pool_take_worn_(kolk_pool *pool);
 void kolk_pool_put_quarantined_(kolk_pool *pool, uint32_t index);
 uint32_t kolk_pool_take_quarantined_(kolk_pool *pool);
 
+/* Lists the slots of all unlisted places. Also shows the bounds. */
+void kolk_pool_list_all_(kolk_pool *pool);
+
 /* Takes this free slot below fresh out of its place. The caller must call show_pool_bounds. Returns false if the slot
- * is worn out for ever, or if its life is just ending (its reset hook is the caller). */
+ * is worn out for ever, or if its life is just ending (its reset hook is the caller). If it is not the slot that was
+ * freed last, free slots may be used from the lowest one on afterwards. */
 bool kolk_pool_take_this_(kolk_pool *pool, uint32_t index);
 
 /* Rebuilds the order of free slots from the live bits, lowest first. Holes that are already set stay set. */

@@ -57,9 +57,9 @@ static void count_peak(kolk_pool *pool) {
 /* Takes a slot of a pool that has none for take_listed, or must count its peak. */
 static KOLK_NOINLINE_ uint32_t take_any(kolk_pool *pool) {
     begin_static_pool(pool);
-    bool fresh_first = pool->desc.reuse == KOLK_REUSE_FIFO && pool->fresh < pool->capacity;
     uint32_t index;
-    if (!fresh_first && listed(pool) > 0) return take_listed(pool);
+    if (!is_fresh_first(pool) && listed(pool) > 0) return take_listed(pool);
+    pool->held_back = 0;
     if (pool->fresh < pool->capacity) {
         index = take_fresh_slot(pool);
         if (index % 64 == 0) clear_holes_from(pool, index);

@@ -9,7 +9,8 @@
  *
  * As with ages, free does not touch the order. A dead or protected slot leaves it at place 0, so each is passed at most
  * once for each time that it was entered. A full pool has no dead slots. There is no order before the first eviction,
- * and after kolk_pool_recost of all: the next eviction makes it from the live objects, in O(slots). */
+ * and after kolk_pool_recost of all: the next eviction makes it from the live objects, in O(slots). An order without
+ * places is an order all the same, so it is not made again for each alloc while all objects are protected. */
 #ifndef KOLK_SRC_POOL_RANK_H
 #define KOLK_SRC_POOL_RANK_H
 

@@ -1,5 +1,5 @@
 /* pool_rebind.c: gives an existing pool the hooks of another descriptor. */
-#include "pool_inside.h"
+#include "pool_order.h"
 
 #include "../core/handle.h"
 #include "../diag/begin.h"
@@ -13,9 +13,11 @@ static bool keeps_layout(const kolk_pool *pool, const kolk_pool_desc *desc) {
     bool tag = kolk_is_tag_kept_(desc->tag, pool->tag);
     bool handles = kolk_is_kept_(desc->generations, own->generations) && tag;
     bool memory = kolk_is_kept_((uintptr_t)desc->memory, (uintptr_t)own->memory);
+    memory = memory && kolk_is_kept_(desc->memory_size, own->memory_size);
     memory = memory && kolk_is_kept_((uintptr_t)desc->budget, (uintptr_t)own->budget);
     bool overflow = kolk_is_kept_((uintptr_t)desc->overflow, (uintptr_t)own->overflow);
-    bool lives_on = kolk_is_kept_(desc->keep, own->keep) && (desc->setup || desc->teardown) == (pool->ready != NULL);
+    bool parts = (desc->setup || desc->teardown) == (own->setup || own->teardown);
+    bool lives_on = kolk_is_kept_(desc->keep, own->keep) && parts;
     return (sizes || kolk_sizes_matter_()) && order && handles && memory && overflow && lives_on;
 }
 
@@ -23,6 +25,7 @@ KOLK_NOINLINE_ kolk_status kolk_pool_rebind_abi_(kolk_pool *pool, const kolk_poo
                                                  size_t type_align, size_t pool_size, uint32_t abi) {
     kolk_status status = kolk_check_call_(pool_size, sizeof *pool, abi, desc);
     if (status != KOLK_OK) return status;
+    begin_static_pool(pool);
     if (!kolk_check_home_(pool, pool->number, pool->desc.name, SITE)) return KOLK_MOVED;
     if (pool->in_hook) return KOLK_IN_HOOK;
     status = kolk_block_match_size_(desc->object_size, desc->object_align, type_size, type_align,
@@ -45,7 +48,8 @@ KOLK_NOINLINE_ kolk_status kolk_pool_rebind_abi_(kolk_pool *pool, const kolk_poo
     if (status != KOLK_OK) return status;
     kolk_pool_have_options_();
     pool->desc = next;
-    pool->ranking = 0; /* the new `cost` may differ */
+    kolk_pool_list_all_(pool); /* a new reset hook may be called while its slot is in no place */
+    pool->ranking = 0;         /* the new `cost` may differ */
     show_pool_bounds(pool);
     if (pool_debug_of(pool)) kolk_debug_rename_(pool->debug, pool_name_of(pool));
     kolk_registry_rename_(pool->number, next.name);

@@ -27,6 +27,7 @@
 
 #include "../base/assert.h"
 #include "../diag/fail.h"
+#include "../core/budget.h"
 #include "../core/snapshot.h"
 
 #include <string.h>
@@ -137,7 +138,7 @@ static header header_of(const kolk_pool *pool) {
         .reuse = (uint8_t)pool->desc.reuse,
         .generations = (uint8_t)pool->desc.generations,
         .ages = pool->ages != NULL,
-        .capacity = pool->capacity,
+        .capacity = open_capacity(pool),
         .fresh = pool->fresh,
         .live = kolk_pool_count(pool),
         .worn = pool->worn.count,
@@ -152,11 +153,33 @@ size_t kolk_pool_snapshot_size(const kolk_pool *pool) {
     return has_snapshot(pool) == KOLK_OK ? (size_t)header_of(pool).start.size : 0;
 }
 
+/* Makes these the links of all slots that are listed or worn out. */
+static void set_links(const kolk_pool *pool, unsigned char *links, uint32_t link) {
+    uint32_t length = queued(pool), worn = pool->worn.first;
+    for (uint32_t n = pool->unlisted; n < length; n++)
+        kolk_snapshot_store32_(links + (size_t)queue_at(pool, n)->index * 4, link);
+    for (uint32_t n = 0; n < pool->worn.count; n++, worn = pool->generations[worn])
+        kolk_snapshot_store32_(links + (size_t)worn * 4, link);
+}
+
+/* Writes the slots of unlisted places, in the order in which they would be listed: the dead slots that are in no other
+ * place. (The debug mode, and so the quarantine, has no unlisted places.) */
+static void write_unlisted(const kolk_pool *pool, kolk_chain_ *to) {
+    bool lifo = pool->desc.reuse == KOLK_REUSE_LIFO;
+    set_links(pool, to->links, UINT32_MAX);
+    for (uint32_t n = 0; n < pool->fresh; n++) {
+        uint32_t slot = lifo ? pool->fresh - 1 - n : n;
+        if (!kolk_bits_get_(pool->live, slot) && !kolk_chain_link_(to->links, slot)) kolk_chain_append_(to, slot);
+    }
+    set_links(pool, to->links, 0);
+}
+
 /* Writes the chain. All links must be 0 before the call. Also writes 0 as the generation of each worn-out slot, because
  * the pool keeps its list of worn-out slots in their generations. */
 static void write_chain(const kolk_pool *pool, kolk_chain_ to, unsigned char *generations) {
     uint32_t worn = pool->worn.first;
-    for (uint32_t n = 0; pool->desc.reuse != KOLK_REUSE_LOWEST && n < queued(pool); n++)
+    if (pool->unlisted) write_unlisted(pool, &to);
+    for (uint32_t n = pool->unlisted; pool->desc.reuse != KOLK_REUSE_LOWEST && n < queued(pool); n++)
         kolk_chain_append_(&to, queue_at(pool, n)->index);
     for (uint32_t n = 0; n < pool->worn.count; n++, worn = pool->generations[worn]) {
         kolk_chain_append_(&to, worn);
@@ -244,9 +267,16 @@ static kolk_status prove(const kolk_pool *pool, const unsigned char *bytes, size
 
 /* ---- Putting it in place ----------------------------------------------------------------------------------------- */
 
-/* Grows to the capacity of the saved pool if this pool can, because FIFO uses never-issued slots first. */
+/* Grows so that the slots fit that the saved pool had handed out. The saved pool's capacity proves nothing, because
+ * slots that were never handed out are not in the block. So the pool grows to it, as FIFO would like, by no more than an
+ * alloc would grow the pool, and only if that succeeds. */
 static kolk_status grow_to_fit(kolk_pool *pool, const header *head) {
-    return kolk_pool_reserve(pool, head->capacity <= pool->desc.max_capacity ? head->capacity : head->fresh);
+    uint32_t needed = head->fresh > pool->capacity ? head->fresh : pool->capacity;
+    if (needed >= pool->desc.max_capacity) return kolk_pool_reserve(pool, needed); /* there is no more, or too little */
+    uint32_t wish = kolk_block_next_capacity_(needed, pool->desc.max_capacity, pool->stride);
+    wish = needed + kolk_budget_step_(pool->desc.budget, wish - needed, pool->stride);
+    if (wish > head->capacity) wish = head->capacity;
+    return wish > needed && kolk_pool_reserve(pool, wish) == KOLK_OK ? KOLK_OK : kolk_pool_reserve(pool, needed);
 }
 
 /* Is a slot alive in the saved state? */
@@ -325,8 +355,10 @@ static void take_in(kolk_pool *pool, const header *head, const unsigned char *by
     parts at = parts_of_snapshot(head);
     uint32_t peak = peak_of(pool);
     uint64_t words = kolk_bits_words_(pool->fresh), words_then = kolk_bits_words_(head->fresh);
+    bool fifo = pool->desc.reuse == KOLK_REUSE_FIFO;
     pool->fresh = head->fresh;
-    pool->first = pool->worn.first = pool->worn.last = pool->quarantined = 0;
+    pool->held_back = fifo && head->capacity < pool->capacity ? pool->capacity - head->capacity : 0;
+    pool->first = pool->worn.first = pool->worn.last = pool->quarantined = pool->unlisted = 0;
     pool->tick.sweep = 0; /* the tick's sweep starts again */
     if (pool->tick.peak > pool->fresh) pool->tick.peak = pool->fresh;
     pool->ranking = 0;

@@ -8,7 +8,7 @@
  * slot (I3). The fingerprint is a sum of hashes, which identifies a set of slots without marking any slot. */
 static bool add_places(const kolk_pool *pool, uint64_t *print) {
     uint32_t length = queued(pool);
-    for (uint32_t n = 0; n < length; n++) *print += kolk_mixed_(queue_at(pool, n)->index);
+    for (uint32_t n = pool->unlisted; n < length; n++) *print += kolk_mixed_(queue_at(pool, n)->index);
     uint32_t worn = pool->worn.first;
     if (pool->worn.count && !pool->generations) return false;
     for (uint32_t n = 0; n < pool->worn.count; n++, worn = pool->generations[worn]) {
@@ -20,6 +20,16 @@ static bool add_places(const kolk_pool *pool, uint64_t *print) {
     for (uint64_t i = 0; (i = kolk_bits_find_(pool->holes[0], true, i, pool->fresh)) < pool->fresh; i++)
         *print += kolk_mixed_(i);
     return true;
+}
+
+/* Where some places are unlisted, only the slots of the others can be checked: they are dead. I1 counts them all. */
+static bool unlisted_are_valid(const kolk_pool *pool) {
+    uint32_t length = queued(pool);
+    for (uint32_t n = pool->unlisted; n < length; n++) {
+        uint32_t slot = queue_at(pool, n)->index;
+        if (slot >= pool->fresh || kolk_bits_get_(pool->live, slot)) return false;
+    }
+    return pool->unlisted <= length && pool->desc.reuse != KOLK_REUSE_LOWEST;
 }
 
 static bool levels_are_valid(const kolk_pool *pool) { /* I6 */
@@ -45,6 +55,7 @@ static bool ages_are_valid(const kolk_pool *pool) {
 
 bool kolk_pool_is_valid(const kolk_pool *pool) {
     if (pool->fresh > pool->capacity || pool->capacity > pool->desc.max_capacity) return false;     /* I2 */
+    if (pool->held_back > pool->capacity - pool->fresh) return false;                               /* I2 */
     if (pool->top < pool->stack || pool->held < pool->worn.count + pool->quarantined) return false; /* I1 */
     kolk_pool shown = *pool;                                                                        /* I4 */
     show_pool_bounds(&shown);
@@ -71,5 +82,6 @@ bool kolk_pool_is_valid(const kolk_pool *pool) {
 
     uint64_t places = 0;                                                     /* I3 */
     bool ordered = ages_are_valid(pool) && kolk_pool_ranks_are_valid_(pool); /* I9, I10 */
-    return add_places(pool, &places) && places == dead && levels_are_valid(pool) && ordered;
+    if (!add_places(pool, &places) || !levels_are_valid(pool) || !ordered) return false;
+    return pool->unlisted ? unlisted_are_valid(pool) : places == dead;
 }

@@ -22,6 +22,7 @@ typedef struct kolk_shared_inside_ {
     size_t record_size;
     uint32_t tag, max_threads;
     uintptr_t key; /* the key of the threads' own locals, plus 1; 0: no key */
+    bool exact, keep;
     bool (*setup)(void *object, void *context);
     void (*reset)(void *object, void *context);
     void (*teardown)(void *object, void *context);

@@ -98,6 +98,8 @@ static kolk_shared_inside_ *make_shared(const kolk_shared_desc *desc, const kolk
         .record_size = record_size,
         .tag = kolk_tag_bits_(desc->tag, desc->name),
         .max_threads = desc->max_threads,
+        .exact = desc->exact,
+        .keep = desc->keep,
         .setup = desc->setup,
         .reset = desc->reset,
         .teardown = desc->teardown,
@@ -174,10 +176,12 @@ static bool keeps_shared_layout(const kolk_shared_inside_ *inside, const kolk_sh
     bool threads =
         kolk_is_kept_(desc->max_threads, inside->max_threads) && (!desc->cache || cache == store->depot.cache);
     bool tag = kolk_is_tag_kept_(desc->tag, inside->tag);
-    bool handles = (desc->generations == KOLK_GENERATIONS_RECYCLE || !store->lives) && tag;
+    kolk_generations own = store->lives ? KOLK_GENERATIONS_RECYCLE : KOLK_GENERATIONS_NONE;
+    bool handles = kolk_is_kept_(desc->generations, own) && tag;
     bool budget = kolk_is_kept_((uintptr_t)desc->budget, (uintptr_t)store->budget);
     bool parts = (desc->setup || desc->teardown) == makes_parts(inside) && !desc->reset == !inside->reset;
-    return sizes && threads && handles && budget && parts && (!desc->exact || store->depot.slow_free);
+    bool kept = kolk_is_kept_(desc->exact, inside->exact) && kolk_is_kept_(desc->keep, inside->keep);
+    return sizes && threads && handles && budget && parts && kept;
 }
 
 KOLK_NOINLINE_ kolk_status kolk_shared_rebind_abi_(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size,

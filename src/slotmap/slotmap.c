@@ -187,7 +187,9 @@ kolk_status kolk_slotmap_rebind_abi_(kolk_slotmap *map, const kolk_slotmap_desc 
     status = kolk_block_match_size_(desc->object_size, desc->object_align, type_size, type_align, map->object_size,
                                     map->objects, map->stride);
     if (status != KOLK_OK) return status;
-    bool memory = kolk_is_kept_((uintptr_t)desc->memory, (uintptr_t)map->block);
+    bool callers = map->memory == MEMORY_CALLERS; /* the map does not know how much more than the block there was */
+    bool memory = !desc->memory || (callers && desc->memory == map->block);
+    memory = memory && (!desc->memory_size || (callers && desc->memory_size >= map->block_size));
     memory = memory && kolk_is_kept_((uintptr_t)desc->budget, (uintptr_t)map->budget);
     bool tag = kolk_is_tag_kept_(desc->tag, map->tag);
     bool sizes = kolk_is_capacity_kept_(desc->capacity, desc->max_capacity, map->capacity, map->max_capacity);

@@ -452,6 +452,41 @@ static void test_trim_all_pools(void **state) {
     pools_deinit(&pool);
 }
 
+static unsigned prepared, torn_down;
+
+static bool prepare(void *object, void *context) {
+    (void)object, (void)context;
+    return ++prepared;
+}
+
+static void tear_down(void *object, void *context) {
+    (void)object, (void)context;
+    torn_down++;
+}
+
+/* A request is not for pools that are made after it: their first tick neither ends set-ups nor changes the order. */
+static void test_trim_all_before_the_init(void **state) {
+    (void)state;
+    enum { COUNT = 1000 };
+    for (int n = 0; n < 2; n++) {
+        kolk_trim_all();
+        pools pool;
+        thing *all[COUNT];
+        prepared = torn_down = 0;
+        assert_int_equal(pools_init(&pool, &(kolk_pool_desc){.capacity = COUNT,
+                                                             .setup = n ? prepare : NULL,
+                                                             .teardown = n ? tear_down : NULL}),
+                         KOLK_OK);
+        for (int i = 0; i < COUNT; i++) all[i] = pools_alloc(&pool);
+        for (int i = 0; i < COUNT; i++) pools_free(&pool, all[i]);
+        pools_tick(&pool, 1);
+        assert_ptr_equal(pools_alloc(&pool), all[COUNT - 1]);
+        assert_true(prepared == (n ? COUNT : 0) && torn_down == 0);
+        pools_clear(&pool);
+        pools_deinit(&pool);
+    }
+}
+
 int main(void) {
     begin_random_work(1000);
     const struct CMUnitTest tests[] = {
@@ -472,6 +507,7 @@ int main(void) {
         DEBUG_TEST(test_threads),
         DEBUG_TEST(test_trim_all_heaps),
         DEBUG_TEST(test_trim_all_pools),
+        DEBUG_TEST(test_trim_all_before_the_init),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

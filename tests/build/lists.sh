@@ -1,7 +1,8 @@
 #!/bin/sh
 # Each member has a file that lists its .c files; docs/README.md lists the pages, examples/README.md the examples,
 # ARCHITECTURE.md the folders of src/ and the headers, base.h the kinds, and CONTRIBUTING.md the rows of the matrix.
-# tests/contracts/kinds.h has a row for each kind. Each list is complete, and has no other entries.
+# tests/contracts/kinds.h has a row for each kind, and test_all_rebinds.c one for each member of a descriptor. Each list is
+# complete, and has no other entries.
 # Each line that tools/mutants.txt lists is in its function, and tools/mutate.py changes files that exist. Each link of a
 # page leads to a file, and to a heading in it.
 # A script that asks whether a command is there has no function of that name, because `command -v` finds functions first;
@@ -55,6 +56,15 @@ compare
 list=tests/contracts/kinds.h
 listed=$(sed -n 's/.*\.member = "\([a-z]*\)".*/\1/p' tests/contracts/kinds.h | sort -u)
 there=$members
+compare
+
+list=tests/contracts/test_all_rebinds.c
+listed=$(grep -oE '\bROW\(kolk_[a-z_]+_desc, [a-z_]+' $list | sed 's/ROW(//; s/,//' | sort)
+there=$(for desc in $(cat include/kolk/*.h | grep -oE '_rebind\(kolk_[a-z_]+ \*[a-z]+, const kolk_[a-z_]+_desc' | grep -oE '[a-z_]+$'); do
+  cat include/kolk/*.h | sed -n "/^typedef struct $desc {\$/,/^}/p" |
+    sed -n 's/^    [a-z].*(\*\([a-z_]*\))(.*/\1/p; /(\*/d; s/ KOLK_OR_0_;.*//; s/^    [a-z][a-z_0-9 ]*[ *]\([a-z_]*\)$/\1/p' |
+    sed "s/^/$desc /"
+done | sort -u)
 compare
 
 list='CONTRIBUTING.md: the matrix'

@@ -1,6 +1,7 @@
 /* kolk_heap_rebind: a new on_full for an existing heap, and the descriptors that it must refuse. */
 #include "../help/test.h"
 
+#include <kolk/budget.h>
 #include <kolk/heap.h>
 
 static bool count(kolk_heap *heap, size_t bytes, void *context) {
@@ -60,6 +61,10 @@ static void test_what_is_refused(void **state) {
     static _Alignas(64) unsigned char memory[4096];
     static const kolk_heap_class classes[] = {{.size = 64, .capacity = 10}, {.size = 128, .capacity = 2}},
                                  other[] = {{.size = 64}, {.size = 144}};
+    static const kolk_heap_class wider[] = {{.size = 64, .capacity = 10}, {.size = 128, .capacity = 3}},
+                                 full[] = {{.size = 64, .capacity = 10},
+                                           {.size = 128, .capacity = 2, .when_full = KOLK_HEAP_NULL}};
+    kolk_budget budget = {.limit = 0};
     kolk_heap heap, zero = {0};
     kolk_heap_desc fixed = {.memory = memory, .memory_size = sizeof memory, .classes = classes, .n_classes = 2};
     refuse_rebind(&zero, &fixed, KOLK_CLOSED);
@@ -69,11 +74,28 @@ static void test_what_is_refused(void **state) {
     refuse_rebind(&heap, &(kolk_heap_desc){.memory = memory + 64}, KOLK_LAYOUT_CHANGED);
     refuse_rebind(&heap, &(kolk_heap_desc){.classes = classes, .n_classes = 1}, KOLK_LAYOUT_CHANGED);
     refuse_rebind(&heap, &(kolk_heap_desc){.classes = other, .n_classes = 2}, KOLK_LAYOUT_CHANGED);
+    refuse_rebind(&heap, &(kolk_heap_desc){.classes = wider, .n_classes = 2}, KOLK_LAYOUT_CHANGED);
+    refuse_rebind(&heap, &(kolk_heap_desc){.classes = full, .n_classes = 2}, KOLK_LAYOUT_CHANGED);
+    refuse_rebind(&heap, &(kolk_heap_desc){.n_classes = 3}, KOLK_LAYOUT_CHANGED);
+    refuse_rebind(&heap, &(kolk_heap_desc){.memory_size = 8}, KOLK_LAYOUT_CHANGED);
+    refuse_rebind(&heap, &(kolk_heap_desc){.budget = &budget}, KOLK_LAYOUT_CHANGED);
     refuse_rebind(&heap, &(kolk_heap_desc){.parent = &zero}, KOLK_LAYOUT_CHANGED);
     assert_int_equal(kolk_heap_rebind_abi_(&heap, &fixed, sizeof heap, KOLK_ABI + 1), KOLK_WRONG_ABI);
     assert_int_equal(kolk_heap_rebind(&heap, &fixed), KOLK_OK);
     kolk_heap_deinit(&heap);
     if (sizeof(void *) < 8) return;
+
+    assert_int_equal(kolk_heap_init(&heap, &(kolk_heap_desc){.n_classes = 3}), KOLK_BAD_CLASSES);
+    assert_int_equal(kolk_heap_init(&heap, &(kolk_heap_desc){.classes = classes, .n_classes = 2}), KOLK_OK);
+    assert_int_equal(kolk_heap_rebind(&heap, &(kolk_heap_desc){.classes = classes, .n_classes = 2}), KOLK_OK);
+    bool is_bypassed = heap.n_classes == 0;
+    if (!is_bypassed) {
+        refuse_rebind(&heap, &(kolk_heap_desc){.classes = wider, .n_classes = 2}, KOLK_LAYOUT_CHANGED);
+        refuse_rebind(&heap, &(kolk_heap_desc){.classes = full, .n_classes = 2}, KOLK_LAYOUT_CHANGED);
+        refuse_rebind(&heap, &(kolk_heap_desc){.n_classes = 3}, KOLK_LAYOUT_CHANGED);
+    }
+    refuse_rebind(&heap, &(kolk_heap_desc){.memory_size = 8}, KOLK_LAYOUT_CHANGED);
+    kolk_heap_deinit(&heap);
 
     kolk_heap child, stranger;
     assert_int_equal(kolk_heap_init(&heap, &(kolk_heap_desc){.limit = 1 << 20}), KOLK_OK);

@@ -237,7 +237,7 @@ static inline void model_gave_back(model *m, size_t bytes) {
         model_assert(m, bytes == 0);
         return;
     }
-    model_assert(m, bytes <= (size_t)m->capacity * m->stride);
+    model_assert(m, bytes <= (size_t)model_all_slots(m) * m->stride);
     for (uint32_t slot = 0; slot < MODEL_SLOTS; slot++) {
         if (m->places[slot] == LIVE) continue;
         m->stamps[slot] = 0;
@@ -257,9 +257,9 @@ static inline size_t model_trim(model *m) {
 static inline void model_tick(model *m, uint32_t slots, uint32_t ticks) {
     for (; ticks && model_can_follow(m, CALL_TRIM); ticks--) {
         size_t bytes = kolk_pool_tick(&m->pool, slots);
-        uint32_t more = m->pool.capacity - m->capacity;
-        model_assert(m, more <= (model_can_grow(m) ? slots : 0) && m->pool.capacity <= m->desc.max_capacity);
-        m->capacity += more;
+        uint32_t more = m->pool.capacity - model_all_slots(m);
+        model_assert(m, more <= (model_can_get_more(m) ? slots : 0));
+        model_follow_capacity(m);
         model_gave_back(m, bytes);
     }
 }
@@ -317,13 +317,16 @@ static inline void model_recost(model *m, bool all) {
 
 static inline void model_reserve(model *m, uint32_t capacity) {
     kolk_status status = kolk_pool_reserve(&m->pool, capacity);
-    if (capacity <= m->capacity)
+    if (capacity <= model_all_slots(m))
         model_assert(m, status == KOLK_OK);
     else if (capacity > m->desc.max_capacity)
         model_assert(m, status == KOLK_ABOVE_MAX);
     else
-        model_assert(m, status == (model_can_grow(m) ? KOLK_OK : KOLK_NO_MEMORY));
-    if (status == KOLK_OK && capacity > m->capacity) m->capacity = capacity;
+        model_assert(m, status == (model_can_get_more(m) ? KOLK_OK : KOLK_NO_MEMORY));
+    if (status != KOLK_OK) return;
+    uint32_t before = m->capacity;
+    model_follow_capacity(m);
+    model_assert(m, m->capacity == (capacity > before ? capacity : before));
 }
 
 /* Can alloc_at put an object with this generation into this slot? */
@@ -333,10 +336,16 @@ static inline bool model_may_alloc_at(const model *m, uint32_t slot, uint32_t ge
     return m->places[slot] != WORN || m->desc.generations != KOLK_GENERATIONS_STRICT;
 }
 
+/* Does alloc_at of this slot give up the order of the free slots? */
+static inline bool model_gives_up_order(const model *m, uint32_t slot) {
+    bool searches = m->debug || m->desc.setup || m->desc.teardown || m->desc.reset || m->in_hook;
+    return m->places[slot] == FREE && !searches && slot != m->free.slots[m->free.count - 1];
+}
+
 static inline void model_alloc_at(model *m, kolk_handle handle) {
     uint32_t slot = (uint32_t)handle.bits ^ m->tag, generation = (uint32_t)(handle.bits >> 32);
     bool possible = model_may_alloc_at(m, slot, generation);
-    bool no_memory = possible && slot >= m->capacity && !model_can_grow(m);
+    bool no_memory = possible && slot >= model_all_slots(m) && !model_can_get_more(m);
     m->wanted = slot;
     void *object = kolk_pool_alloc_at(&m->pool, handle);
     m->wanted = NO_SLOT;
@@ -345,7 +354,10 @@ static inline void model_alloc_at(model *m, kolk_handle handle) {
         model_assert(m, object == NULL);
         return;
     }
-    if (m->prepared == NO_SLOT) model_take(m, slot);
+    if (m->prepared == NO_SLOT) {
+        if (model_gives_up_order(m, slot)) model_sort(m);
+        model_take(m, slot);
+    }
     m->prepared = NO_SLOT;
     model_begin(m, slot, object, false);
     if (!object) return;
@@ -422,18 +434,18 @@ static inline void model_compare(const model *m, bool thoroughly) {
     kolk_pool_stats(&m->pool, &stats);
     model_assert(m, kolk_pool_count(&m->pool) == m->count && stats.count == m->count);
     uint32_t lost = m->desc.generations == KOLK_GENERATIONS_STRICT ? m->worn.count : 0;
-    model_assert(m, kolk_pool_available(&m->pool) == m->capacity - m->count - lost);
-    model_assert(m, stats.capacity == m->capacity && stats.max_capacity == m->desc.max_capacity);
+    model_assert(m, kolk_pool_available(&m->pool) == model_all_slots(m) - m->count - lost);
+    model_assert(m, stats.capacity == model_all_slots(m) && stats.max_capacity == m->desc.max_capacity);
     model_assert(m, stats.peak == (m->counts_peak ? m->peak : m->fresh));
     model_assert(m, stats.debug == m->debug);
     model_assert(m, stats.object_size == m->pool.desc.object_size && stats.stride == m->stride);
-    model_assert(m, stats.unused_bytes == (uint64_t)(m->capacity - stats.peak) * m->stride);
+    model_assert(m, stats.unused_bytes == (uint64_t)(model_all_slots(m) - stats.peak) * m->stride);
     model_assert(m, m->budget.used_ == (m->desc.memory || !KOLK_HOSTED ? 0 : (uint64_t)m->pool.capacity * m->stride));
     model_assert(m, stats.failed == m->failed && stats.evictions == m->evictions);
     model_assert(m, stats.worn_out == m->worn.count && stats.recycled == m->recycled);
     model_assert(m, stats.wrong_pool == m->wrong_pool);
     model_assert(m, stats.bytes_reserved >= stats.bytes_committed);
-    model_assert(m, stats.bytes_committed >= (uint64_t)m->capacity * m->stride);
+    model_assert(m, stats.bytes_committed >= (uint64_t)model_all_slots(m) * m->stride);
     if (!thoroughly) return;
     model_assert(m, kolk_pool_is_valid(&m->pool) == (m->damages == 0));
     for (uint32_t slot = 0; slot < m->desc.max_capacity; slot++) {
@@ -441,7 +453,7 @@ static inline void model_compare(const model *m, bool thoroughly) {
         void *object = model_object(m, slot);
         model_assert(m, kolk_pool_at(&m->pool, slot) == (live ? object : NULL));
         model_assert(m, kolk_pool_is_live(&m->pool, object) == model_is_live_at(m, object));
-        model_assert(m, slot >= m->capacity || model_contents_are_right(m, slot));
+        model_assert(m, slot >= model_all_slots(m) || model_contents_are_right(m, slot));
         if (!live) continue;
         model_assert(m, kolk_pool_index(&m->pool, object) == slot);
         if (!has_handles(m)) continue;

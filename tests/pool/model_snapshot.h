@@ -55,7 +55,11 @@ static inline void model_restore(model *m, const moment *past) {
     m->order = then->order;
     m->fresh = then->fresh;
     m->live = m->count = then->count;
-    if (m->capacity < then->capacity) m->capacity = then->capacity;
+    uint32_t slots = m->pool.capacity;
+    model_assert(m, slots >= model_all_slots(m) && slots >= m->fresh);
+    m->capacity = m->desc.reuse == KOLK_REUSE_FIFO && then->capacity < slots ? then->capacity : slots;
+    m->held_back = slots - m->capacity;
+    model_assert(m, m->pool.held_back == m->held_back);
     if (m->counts_peak || peak > m->fresh) {
         m->counts_peak = true;
         m->peak = peak > m->count ? peak : m->count;

@@ -48,9 +48,11 @@ typedef struct model {
     bool is_protected[MODEL_SLOTS]; /* and so not in the order of births */
     list free, waiting, worn;       /* free: in the order of frees */
     list order;                     /* the order of births */
-    uint32_t fresh, capacity, live, peak, recycled;
-    uint32_t count;   /* slots that are LIVE or BETWEEN */
-    bool counts_peak; /* if false, the peak equals fresh */
+    uint32_t fresh, live, peak, recycled;
+    uint32_t capacity;  /* which counts for the order of reuse */
+    uint32_t held_back; /* FIFO: slots that the pool has, but had not when a snapshot was taken that was restored */
+    uint32_t count;     /* slots that are LIVE or BETWEEN */
+    bool counts_peak;   /* if false, the peak equals fresh */
     uint64_t failed, evictions, wrong_pool, born, leaked;
 
     uint32_t debug;      /* KOLK_DEBUG_ flags: those requested, and after init those in force */
@@ -193,9 +195,18 @@ static inline bool model_can_follow(const model *m, call which) {
 
 /* ---- What must happen -------------------------------------------------------------------------------------------- */
 
-static inline bool model_can_grow(const model *m) {
+static inline uint32_t model_all_slots(const model *m) {
+    return m->capacity + m->held_back;
+}
+
+/* Can the pool get slots that it has never had? */
+static inline bool model_can_get_more(const model *m) {
     bool asks_system = m->pool.memory == 1 || m->debug;
-    return m->capacity < m->desc.max_capacity && !(m->refused && asks_system);
+    return model_all_slots(m) < m->desc.max_capacity && !(m->refused && asks_system);
+}
+
+static inline bool model_can_grow(const model *m) {
+    return m->held_back || model_can_get_more(m);
 }
 
 /* Returns how many more slots can become live with this capacity. */
@@ -208,10 +219,15 @@ static inline bool model_needs_more(const model *m) {
     return !m->urgent && m->desc.headroom && model_left(m, m->capacity) <= m->desc.headroom;
 }
 
+/* Can it grow by so many that it need not? */
+static inline bool model_can_have_headroom(const model *m) {
+    return m->desc.headroom + 1 - model_left(m, m->capacity) <= m->held_back || model_can_get_more(m);
+}
+
 /* Returns the slot that the next alloc must take, or NO_SLOT. */
 static inline uint32_t model_next(const model *m) {
     bool needs_more = model_needs_more(m);
-    if (needs_more && !model_can_grow(m)) return NO_SLOT;
+    if (needs_more && !model_can_have_headroom(m)) return NO_SLOT;
     if (needs_more && model_left(m, m->desc.max_capacity) <= m->desc.headroom) return NO_SLOT;
     if (m->desc.reuse == KOLK_REUSE_FIFO && (needs_more || m->fresh < m->capacity)) return m->fresh;
     if (m->free.count) {
@@ -232,18 +248,25 @@ static inline void model_put(model *m, uint32_t slot) {
     list_push(&m->free, slot);
 }
 
+static inline void model_follow_capacity(model *m) {
+    model_assert(m, m->pool.capacity >= model_all_slots(m) && m->pool.capacity <= m->desc.max_capacity);
+    model_assert(m, m->pool.held_back <= m->held_back && m->pool.held_back <= m->pool.capacity);
+    m->held_back = m->pool.held_back;
+    m->capacity = m->pool.capacity - m->held_back;
+}
+
 static inline void model_follow_growth(model *m, uint32_t slot) {
     if (slot < m->capacity) return;
-    model_assert(m, m->pool.capacity > slot && m->pool.capacity <= m->desc.max_capacity);
-    m->capacity = m->pool.capacity;
+    model_follow_capacity(m);
+    model_assert(m, m->capacity > slot);
 }
 
 /* Called before an alloc: follows the growth that keeps the headroom free. */
 static inline void model_follow_headroom(model *m) {
-    if (!model_needs_more(m) || m->pool.capacity == m->capacity) return;
-    model_assert(m, model_can_grow(m) && m->pool.capacity > m->capacity);
-    model_assert(m, m->pool.capacity <= m->desc.max_capacity);
-    m->capacity = m->pool.capacity;
+    uint32_t before = m->capacity;
+    if (!model_needs_more(m)) return;
+    model_follow_capacity(m);
+    model_assert(m, m->capacity == before || model_can_grow(m) || m->pool.capacity == m->desc.max_capacity);
 }
 
 /* Takes the slot out of its list. */

@@ -1,6 +1,8 @@
 /* Limits: capacities from 0 to 2^32 - 1, object sizes from 1 to 4096 with wrong pointers around every slot, and
- * alignments up to a page. */
+ * alignments up to a page. Also the time that alloc_at takes in a large pool. */
 #include "../help/test.h"
+
+#include <time.h>
 
 /* ---- Capacities -------------------------------------------------------------------------------------------------- */
 
@@ -369,6 +371,55 @@ static void test_slots_never_handed_out_on_dirty_memory(void **state) {
     }
 }
 
+/* ---- alloc_at ---------------------------------------------------------------------------------------------------- */
+
+enum { IN_LARGE = 64000, IN_SMALL = 2000 };
+
+/* Allocates n slots by their handles, in descending or random order. If it `mixes`, allocates and frees another object
+ * after each, or with FIFO, where such an alloc lists the whole ring, frees the same object. Returns the processor time
+ * for each. */
+static double time_of_alloc_at(kolk_reuse reuse, uint32_t n, bool random, bool mixes) {
+    static uint32_t slots[IN_LARGE];
+    kolk_pool pool;
+    uint64_t seed = 1;
+    kolk_pool_desc desc = {.name = "handles", .object_size = 8, .capacity = n + 1, .reuse = reuse};
+    assert_int_equal(kolk_pool_init(&pool, &desc), KOLK_OK);
+    for (uint32_t i = 0; i < n; i++) slots[i] = n - 1 - i;
+    for (uint32_t i = n - 1; random && i > 0; i--) {
+        uint32_t other = random_below(&seed, i + 1), slot = slots[i];
+        slots[i] = slots[other];
+        slots[other] = slot;
+    }
+    clock_t begin = clock();
+    for (uint32_t i = 0; i < n; i++) {
+        kolk_handle handle = kolk_handle_unpack((UINT64_C(5) << 32) | (slots[i] ^ pool.tag));
+        void *object = kolk_pool_alloc_at(&pool, handle);
+        if (object != pool.slots + slots[i] * 8) fail_msg("slot %u is not given", slots[i]);
+        if (mixes) kolk_pool_free(&pool, reuse == KOLK_REUSE_FIFO ? object : kolk_pool_alloc(&pool));
+    }
+    double each = (double)(clock() - begin) / CLOCKS_PER_SEC / n;
+    assert_true(kolk_pool_is_valid(&pool));
+    assert_int_equal(kolk_pool_count(&pool), mixes && reuse == KOLK_REUSE_FIFO ? 0 : n);
+    kolk_pool_deinit(&pool);
+    return each;
+}
+
+/* In a pool with 32 times as many free slots, it takes about as long: a search would take 32 times as long. */
+static void test_alloc_at_does_not_search(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < 12; n++) {
+        double ratio = 100;
+        for (unsigned tries = 0; tries < 8 && ratio > 8; tries++) {
+            double few = 0;
+            for (unsigned i = 0; i < IN_LARGE / IN_SMALL; i++)
+                few += time_of_alloc_at(orders[n % 3], IN_SMALL, n / 3 % 2, n / 6);
+            double now = time_of_alloc_at(orders[n % 3], IN_LARGE, n / 3 % 2, n / 6) / (few / (IN_LARGE / IN_SMALL));
+            if (now < ratio) ratio = now;
+        }
+        if (ratio > 8) fail_msg("order of reuse %u, case %u: %.1f times as long", n % 3, n / 3, ratio);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
 
 int main(void) {
@@ -381,6 +432,7 @@ int main(void) {
         TEST(test_alignments),
         TEST(test_the_default_alignment),
         TEST(test_slots_never_handed_out_on_dirty_memory),
+        TEST(test_alloc_at_does_not_search),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

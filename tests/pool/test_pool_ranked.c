@@ -171,6 +171,36 @@ static void test_how_often_costs_are_asked_for(void **state) {
     end_pool(&pool.pool);
 }
 
+/* An order from which all objects have gone need not be made again. */
+static void test_no_costs_of_protected_objects(void **state) {
+    (void)state;
+    voices pool;
+    unsigned asked = 0;
+    assert_int_equal(
+        voices_init(
+            &pool,
+            &(kolk_pool_desc){.capacity = 100, .cost = loudness, .ages = true, .ranked = true, .context = &asked}),
+        KOLK_OK);
+    assert_false(kolk_pool_evict_cheapest(&pool.pool, 0, NULL));
+    for (unsigned n = 0; n < 100; n++) voices_protect(&pool, voice_of(&pool, n), true);
+    for (unsigned turn = 0; turn < 3; turn++) {
+        asked = 0;
+        for (unsigned n = 0; n < 10; n++) {
+            assert_null(voices_alloc_over(&pool, INFINITY));
+            assert_false(kolk_pool_evict_cheapest(&pool.pool, 0, NULL));
+        }
+        assert_int_equal(asked, 0);
+        assert_true(voices_is_valid(&pool));
+        voices_protect(&pool, voices_at(&pool, 7 + turn), false);
+        voice *v = voices_alloc_over(&pool, INFINITY);
+        assert_ptr_equal(v, voices_at(&pool, 7 + turn));
+        assert_int_equal(asked, 1);
+        voices_protect(&pool, v, true);
+        if (turn == 1) voices_recost(&pool, NULL);
+    }
+    end_pool(&pool.pool);
+}
+
 static void test_a_voice_too_quiet(void **state) {
     (void)state;
     voices pool;
@@ -268,6 +298,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         DEBUG_TEST(test_the_same_victims),
         DEBUG_TEST(test_how_often_costs_are_asked_for),
+        DEBUG_TEST(test_no_costs_of_protected_objects),
         DEBUG_TEST(test_a_voice_too_quiet),
         DEBUG_TEST(test_another_cost_after_a_rebind),
         DEBUG_TEST(test_a_restored_pool),

@@ -194,7 +194,7 @@ static void test_what_is_refused(void **state) {
         {{.object_size = 16, .object_align = 32, .capacity = 1}, KOLK_STRUCT_CHANGED},
         {{.object_align = 3}, KOLK_BAD_ALIGN},
         {{.capacity = 5, .max_capacity = 8}, KOLK_LAYOUT_CHANGED},
-        {{.capacity = 4}, KOLK_LAYOUT_CHANGED},
+        {{.memory_size = 400}, KOLK_LAYOUT_CHANGED},
         {{.max_capacity = 9}, KOLK_LAYOUT_CHANGED},
         {{.reuse = KOLK_REUSE_FIFO}, KOLK_LAYOUT_CHANGED},
         {{.generations = KOLK_GENERATIONS_STRICT}, KOLK_LAYOUT_CHANGED},
@@ -211,6 +211,9 @@ static void test_what_is_refused(void **state) {
         {{.on_full = kolk_pool_evict_oldest}, KOLK_AGES_MISSING},
     };
     for (size_t i = 0; i < LENGTH_OF(wrong); i++) refuse(&pool, &wrong[i].desc, wrong[i].status);
+    assert_int_equal(kolk_pool_rebind(&pool, &(kolk_pool_desc){.capacity = 4}), KOLK_OK);
+    assert_int_equal(kolk_pool_rebind(&pool, &(kolk_pool_desc){.capacity = 2}), KOLK_OK);
+    assert_int_equal(pool.capacity, 4);
     assert_int_equal(kolk_pool_reserve(&pool, 7), KOLK_OK);
     assert_int_equal(kolk_pool_rebind(&pool, &own), KOLK_OK);
     assert_int_equal(kolk_pool_rebind(&pool, &(kolk_pool_desc){0}), KOLK_OK);

@@ -190,6 +190,135 @@ static void test_other_capacities(void **state) {
     }
 }
 
+/* What a block says about the saved pool's capacity, its length does not prove. So the pool gets slots for what was
+ * handed out, even if its budget has no bytes for more, and not more at a time than an alloc takes. */
+static void test_a_capacity_that_nothing_proves(void **state) {
+    (void)state;
+    for (size_t i = 0; i < LENGTH_OF(orders); i++) {
+        kolk_pool pool;
+        kolk_budget budget = {.limit = 6400};
+        kolk_pool_desc desc = {.name = "room", .object_size = 64, .capacity = 1000, .reuse = orders[i]};
+        make_pool(&pool, &desc);
+        block nothing = take_snapshot(&pool);
+        for (unsigned n = 0; n < 10; n++) assert_non_null(kolk_pool_alloc(&pool));
+        block ten = take_snapshot(&pool);
+        kolk_pool_deinit(&pool);
+
+        desc.budget = &budget;
+        desc.max_capacity = 1000;
+        for (desc.capacity = 0; desc.capacity <= 20; desc.capacity += 10) {
+            make_pool(&pool, &desc);
+            assert_int_equal(restore(&pool, ten), KOLK_OK);
+            assert_int_equal(kolk_pool_count(&pool), 10);
+            assert_true(kolk_pool_is_valid(&pool));
+            kolk_pool_deinit(&pool);
+        }
+        budget.limit = 640 * 64;
+        desc.capacity = 0;
+        make_pool(&pool, &desc);
+        assert_int_equal(nothing.size, 72);
+        assert_int_equal(restore(&pool, nothing), KOLK_OK);
+        assert_true(kolk_budget_used(&budget) <= 40 * 64); /* one step of growth */
+        kolk_pool_deinit(&pool);
+        free(nothing.bytes);
+        free(ten.bytes);
+    }
+}
+
+/* Random allocs and frees, which depend only on the seed and the pool's state. Returns a hash of the handles. */
+static uint64_t play(kolk_pool *pool, uint64_t seed, unsigned growth) {
+    uint64_t hash = 1;
+    for (unsigned n = 0; n < 60; n++) {
+        uint32_t choice = random_below(&seed, 100), count = kolk_pool_count(pool);
+        if (choice < 50 + growth) {
+            void *object = kolk_pool_alloc(pool);
+            if (object) hash = hash * 31 + kolk_pool_handle_of(pool, object).bits;
+        } else if (count > 0) {
+            uint32_t nth = random_below(&seed, count);
+            kolk_cursor cursor = kolk_pool_each(pool);
+            while (nth-- > 0) kolk_cursor_next(&cursor);
+            kolk_pool_free(pool, kolk_cursor_next(&cursor));
+        }
+    }
+    return hash;
+}
+
+/* After a restore, the same operations give the same handles, even if the pool has grown since the snapshot. */
+static void test_rollback_after_growth(void **state) {
+    (void)state;
+    for (size_t i = 0; i < LENGTH_OF(orders); i++) {
+        for (unsigned headroom = 0; headroom < 2; headroom++) {
+            enum { FRAMES = 40 };
+            kolk_pool pool, other;
+            kolk_pool_desc desc = {.name = "rollback",
+                                   .object_size = 2000,
+                                   .capacity = 20,
+                                   .max_capacity = 1000,
+                                   .headroom = headroom * 3,
+                                   .reuse = orders[i]};
+            make_pool(&pool, &desc);
+            make_pool(&other, &desc);
+            block taken[FRAMES];
+            uint64_t hashes[FRAMES];
+            for (unsigned frame = 0; frame < FRAMES; frame++) {
+                taken[frame] = take_snapshot(&pool);
+                hashes[frame] = play(&pool, frame, 15);
+            }
+            assert_true(pool.capacity > 100);
+            for (unsigned from = FRAMES; from-- > 0;) {
+                assert_int_equal(restore(&pool, taken[from]), KOLK_OK);
+                assert_int_equal(restore(&other, taken[from]), KOLK_OK);
+                for (unsigned frame = from; frame < FRAMES && frame < from + 8; frame++) {
+                    assert_true(kolk_pool_is_valid(&pool));
+                    block again = take_snapshot(&pool);
+                    if (desc.reuse == KOLK_REUSE_FIFO) assert_true(equals(again, taken[frame]));
+                    free(again.bytes);
+                    assert_int_equal(play(&pool, frame, 15), hashes[frame]);
+                    assert_int_equal(play(&other, frame, 15), hashes[frame]);
+                }
+            }
+            for (unsigned frame = 0; frame < FRAMES; frame++) free(taken[frame].bytes);
+            kolk_pool_deinit(&pool);
+            kolk_pool_deinit(&other);
+        }
+    }
+}
+
+/* What is held back comes into use by a reserve, by alloc_at, and when the ring is empty. */
+static void test_slots_that_are_held_back(void **state) {
+    (void)state;
+    for (unsigned how = 0; how < 3; how++) {
+        kolk_pool pool;
+        kolk_pool_desc desc = {
+            .name = "held", .object_size = 8, .capacity = 4, .max_capacity = 40, .reuse = KOLK_REUSE_FIFO};
+        make_pool(&pool, &desc);
+        void *objects[40];
+        assert_int_equal(kolk_pool_alloc_n(&pool, objects, 4), 4);
+        kolk_pool_free(&pool, objects[2]);
+        block taken = take_snapshot(&pool);
+        assert_int_equal(kolk_pool_reserve(&pool, 30), KOLK_OK);
+        assert_int_equal(kolk_pool_index(&pool, kolk_pool_alloc(&pool)), 4);
+        assert_int_equal(restore(&pool, taken), KOLK_OK);
+        assert_int_equal(pool.held_back, 26);
+        assert_int_equal(kolk_pool_available(&pool), 27);
+        if (how == 0) {
+            assert_int_equal(kolk_pool_reserve(&pool, 10), KOLK_OK);
+            assert_int_equal(pool.held_back, 20);
+            assert_int_equal(kolk_pool_index(&pool, kolk_pool_alloc(&pool)), 4);
+        } else if (how == 1) {
+            assert_non_null(kolk_pool_alloc_at(&pool, handle_of(&pool, 12, 1)));
+            assert_int_equal(kolk_pool_index(&pool, kolk_pool_alloc(&pool)), 13);
+        } else {
+            assert_int_equal(kolk_pool_index(&pool, kolk_pool_alloc(&pool)), 2);
+            assert_int_equal(kolk_pool_alloc_n(&pool, objects, 40), 36);
+            assert_int_equal(pool.capacity, 40);
+        }
+        assert_true(kolk_pool_is_valid(&pool));
+        free(taken.bytes);
+        kolk_pool_deinit(&pool);
+    }
+}
+
 /* A restore brings back the order of births and the protected objects. */
 static void test_ages(void **state) {
     (void)state;
@@ -773,6 +902,9 @@ int main(void) {
         TEST(test_by_the_typed_skin),
         TEST(test_pools_without_objects),
         TEST(test_other_capacities),
+        TEST(test_a_capacity_that_nothing_proves),
+        TEST(test_rollback_after_growth),
+        TEST(test_slots_that_are_held_back),
         TEST(test_ages),
         TEST(test_a_tick_after_a_restore),
         TEST(test_what_stays),

@@ -68,7 +68,35 @@ static void test_every_call_that_makes_it(void **state) {
     struct packet *same = packets_alloc_at(&at, handle); /* pools of one name have one tag */
     assert_non_null(same);
     assert_ptr_equal(packets_get(&at, handle), same);
-    packets *pools[] = {&zeroed, &urgent, &many, &at};
+    KOLK_POOL_STATIC(packets, bound, 2);
+    assert_int_equal(packets_rebind(&bound, &(kolk_pool_desc){.name = "bound", .capacity = 2}), KOLK_OK);
+    assert_int_equal(packets_available(&bound), 2);
+    packets *pools[] = {&zeroed, &urgent, &many, &at, &bound};
+    for (size_t n = 0; n < LENGTH_OF(pools); n++) {
+        assert_true(kolk_pool_is_valid(&pools[n]->pool));
+        packets_clear(pools[n]);
+        packets_deinit(pools[n]);
+    }
+}
+
+/* The init of a pool that overflows into it makes it too, because its tag must differ. */
+static void test_an_overflow_pool(void **state) {
+    (void)state;
+    KOLK_POOL_STATIC(packets, same, 2);
+    KOLK_POOL_STATIC(packets, other, 2);
+    packets pool;
+    kolk_pool_desc desc = {.capacity = 1, .overflow = &same.pool};
+    assert_int_equal(packets_init(&pool, &desc), KOLK_BAD_OVERFLOW);
+    desc.name = "not packets";
+    desc.overflow = &other.pool;
+    assert_int_equal(packets_init(&pool, &desc), KOLK_OK);
+    struct packet *a = packets_alloc(&pool), *b = packets_alloc(&pool);
+    assert_true(a && b && !packets_is_live(&other, a));
+    assert_ptr_equal(packets_get(&pool, packets_handle_of(&pool, a)), a);
+    assert_ptr_equal(packets_get(&pool, packets_handle_of(&pool, b)), b);
+    packets_clear(&pool);
+    packets_deinit(&pool);
+    packets *pools[] = {&same, &other};
     for (size_t n = 0; n < LENGTH_OF(pools); n++) {
         assert_true(kolk_pool_is_valid(&pools[n]->pool));
         packets_clear(pools[n]);
@@ -106,6 +134,7 @@ static void test_small_objects_outside_of_functions(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_its_first_alloc_makes_it), cmocka_unit_test(test_every_call_that_makes_it),
-        cmocka_unit_test(test_other_calls_find_no_slots), cmocka_unit_test(test_small_objects_outside_of_functions)};
+        cmocka_unit_test(test_an_overflow_pool), cmocka_unit_test(test_other_calls_find_no_slots),
+        cmocka_unit_test(test_small_objects_outside_of_functions)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,569 @@
+/* For every kind with a rebind, and for each member of its descriptor: rebind accepts what init has accepted, refuses
+ * what init refuses, and refuses a change of what it cannot change. A refused rebind leaves the struct as it was.
+ * tests/build/lists.sh compares the rows with the headers, so that a new member gets a row. */
+#include "../help/debug_test.h"
+
+#include <kolk/heap.h>
+
+/* What a rebind does with a member. */
+typedef enum rule {
+    REPLACED, /* takes it from the descriptor, also if it is 0 */
+    KEPT,     /* it must be 0 or as it was at the init */
+    EXACT,    /* it must be as it was at the init; 0 is the default, as there */
+    HOOK,     /* replaces it, but it must be NULL if and only if it was NULL at the init */
+    PART      /* the same for all members with this rule together: one of them must be there */
+} rule;
+
+typedef struct member {
+    const char *name;
+    size_t at, size;
+    rule rule;
+    const void *other; /* a value that no base has */
+} member;
+
+#define ROW(desc, name_, rule_, type, ...)                                                                             \
+    {                                                                                                                  \
+        .name = #name_, .at = offsetof(desc, name_), .size = sizeof(type), .rule = (rule_), .other = (type[1]) {       \
+            __VA_ARGS__                                                                                                \
+        }                                                                                                              \
+    }
+
+/* ---- What descriptors point to ----------------------------------------------------------------------------------- */
+
+static kolk_budget budget, other_budget;
+static kolk_pool spill, other_spill;
+static kolk_heap parent, other_parent;
+static _Alignas(64) unsigned char memory[8192], other_memory[8192];
+static unsigned called;
+
+static bool pool_full(kolk_pool *pool, size_t bytes, void *context) {
+    (void)pool, (void)bytes, (void)context;
+    return called++ > 0;
+}
+
+static bool heap_full(kolk_heap *heap, size_t bytes, void *context) {
+    (void)heap, (void)bytes, (void)context;
+    return called++ > 0;
+}
+
+static double cost_of(const void *object, void *context) {
+    (void)object, (void)context;
+    return called++;
+}
+
+static void on_low(kolk_pool *pool, void *context) {
+    (void)pool, (void)context;
+    called++;
+}
+
+static bool set_up(void *object, void *context) {
+    (void)object, (void)context;
+    return ++called > 0;
+}
+
+static bool set_up_again(void *object, void *context) {
+    return set_up(object, context);
+}
+
+static void end_it_all(void *object, void *context) {
+    (void)object, (void)context;
+    called++;
+}
+
+static void end_it_again(void *object, void *context) {
+    end_it_all(object, context);
+}
+
+static void moved_to(void *object, uint32_t from, uint32_t to, void *context) {
+    (void)object, (void)from, (void)to, (void)context;
+    called++;
+}
+
+static void move_map(void *to, void *from, void *context) {
+    (void)to, (void)from, (void)context;
+    called++;
+}
+
+static void move_item(void *to, void *from, bool in, void *context) {
+    (void)to, (void)from, (void)in, (void)context;
+    called++;
+}
+
+static void move_item_again(void *to, void *from, bool in, void *context) {
+    move_item(to, from, in, context);
+}
+
+/* ---- Rows -------------------------------------------------------------------------------------------------------- */
+
+static const kolk_heap_class classes[] = {{.size = 32, .capacity = 10}, {.size = 64, .capacity = 10}},
+                             more[] = {{.size = 32, .capacity = 11}, {.size = 64, .capacity = 10}};
+
+typedef bool pool_full_hook(kolk_pool *, size_t, void *);
+typedef double cost_hook(const void *, void *);
+typedef void object_hook(void *, void *);
+typedef void pool_hook(kolk_pool *, void *);
+typedef bool setup_hook(void *, void *);
+typedef void place_hook(void *, uint32_t, uint32_t, void *);
+typedef void move_hook(void *, void *, void *);
+typedef void item_hook(void *, void *, bool, void *);
+typedef bool heap_full_hook(kolk_heap *, size_t, void *);
+
+static const member pool_members[] = {
+    ROW(kolk_pool_desc, name, REPLACED, const char *, "another"),
+    ROW(kolk_pool_desc, object_size, KEPT, size_t, 56),
+    ROW(kolk_pool_desc, object_align, KEPT, size_t, 64),
+    ROW(kolk_pool_desc, capacity, KEPT, uint32_t, 5000),
+    ROW(kolk_pool_desc, max_capacity, KEPT, uint32_t, 6000),
+    ROW(kolk_pool_desc, headroom, REPLACED, uint32_t, 7000),
+    ROW(kolk_pool_desc, low_water, REPLACED, uint32_t, 3),
+    ROW(kolk_pool_desc, reuse, KEPT, kolk_reuse, KOLK_REUSE_FIFO),
+    ROW(kolk_pool_desc, generations, KEPT, kolk_generations, KOLK_GENERATIONS_NONE),
+    ROW(kolk_pool_desc, tag, KEPT, uint32_t, 99),
+    ROW(kolk_pool_desc, keep, KEPT, bool, true),
+    ROW(kolk_pool_desc, ages, KEPT, bool, true),
+    ROW(kolk_pool_desc, ranked, KEPT, bool, true),
+    ROW(kolk_pool_desc, memory, KEPT, void *, other_memory),
+    ROW(kolk_pool_desc, memory_size, KEPT, size_t, 8),
+    ROW(kolk_pool_desc, budget, KEPT, kolk_budget *, &other_budget),
+    ROW(kolk_pool_desc, on_full, REPLACED, pool_full_hook *, kolk_pool_evict_oldest),
+    ROW(kolk_pool_desc, cost, REPLACED, cost_hook *, cost_of),
+    ROW(kolk_pool_desc, on_evict, REPLACED, object_hook *, end_it_again),
+    ROW(kolk_pool_desc, overflow, KEPT, kolk_pool *, &other_spill),
+    ROW(kolk_pool_desc, on_low, REPLACED, pool_hook *, on_low),
+    ROW(kolk_pool_desc, setup, PART, setup_hook *, set_up_again),
+    ROW(kolk_pool_desc, reset, REPLACED, object_hook *, end_it_again),
+    ROW(kolk_pool_desc, teardown, PART, object_hook *, end_it_again),
+    ROW(kolk_pool_desc, context, REPLACED, void *, other_memory),
+    ROW(kolk_pool_desc, debug, REPLACED, const char *, "sites"),
+};
+
+static const kolk_pool_desc pools[] = {
+    {.name = "a", .object_size = 48, .capacity = 4},
+    {.name = "b", .object_size = 48, .capacity = 4, .max_capacity = 400, .reuse = KOLK_REUSE_LOWEST},
+    {.object_size = 48, .capacity = 4, .memory = memory, .memory_size = sizeof memory},
+    {.object_size = 48, .memory = memory, .memory_size = sizeof memory, .generations = KOLK_GENERATIONS_STRICT},
+    {.name = "c", .object_size = 48, .overflow = &spill, .setup = set_up},
+    {.name = "d", .object_size = 48, .max_capacity = 10, .overflow = &spill, .teardown = end_it_all, .debug = "fill"},
+    {.name = "e",
+     .object_size = 48,
+     .object_align = 16,
+     .capacity = 4,
+     .max_capacity = 400,
+     .headroom = 1,
+     .low_water = 2,
+     .reuse = KOLK_REUSE_LOWEST,
+     .generations = KOLK_GENERATIONS_STRICT,
+     .tag = 7,
+     .keep = true,
+     .ages = true,
+     .ranked = true,
+     .budget = &budget,
+     .on_full = pool_full,
+     .cost = cost_of,
+     .on_evict = end_it_all,
+     .on_low = on_low,
+     .setup = set_up,
+     .reset = end_it_all,
+     .teardown = end_it_all,
+     .context = memory,
+     .debug = "guard,sites"},
+};
+
+static const member map_members[] = {
+    ROW(kolk_slotmap_desc, name, REPLACED, const char *, "another"),
+    ROW(kolk_slotmap_desc, object_size, KEPT, size_t, 56),
+    ROW(kolk_slotmap_desc, object_align, KEPT, size_t, 64),
+    ROW(kolk_slotmap_desc, capacity, KEPT, uint32_t, 5000),
+    ROW(kolk_slotmap_desc, max_capacity, KEPT, uint32_t, 6000),
+    ROW(kolk_slotmap_desc, tag, KEPT, uint32_t, 99),
+    ROW(kolk_slotmap_desc, memory, KEPT, void *, other_memory),
+    ROW(kolk_slotmap_desc, memory_size, KEPT, size_t, 8),
+    ROW(kolk_slotmap_desc, budget, KEPT, kolk_budget *, &other_budget),
+    ROW(kolk_slotmap_desc, on_move, REPLACED, place_hook *, moved_to),
+    ROW(kolk_slotmap_desc, on_remove, REPLACED, object_hook *, end_it_again),
+    ROW(kolk_slotmap_desc, move, REPLACED, move_hook *, move_map),
+    ROW(kolk_slotmap_desc, context, REPLACED, void *, other_memory),
+    ROW(kolk_slotmap_desc, debug, REPLACED, const char *, "sites"),
+};
+
+static const kolk_slotmap_desc maps[] = {
+    {.name = "a", .object_size = 48, .capacity = 4},
+    {.object_size = 48, .memory = memory, .memory_size = sizeof memory, .tag = 7},
+    {.name = "b", .object_size = 48, .capacity = 4, .max_capacity = 400, .debug = "fill"},
+    {.object_size = 48,
+     .object_align = 16,
+     .max_capacity = 400,
+     .budget = &budget,
+     .on_move = moved_to,
+     .on_remove = end_it_all,
+     .move = move_map,
+     .context = memory},
+};
+
+#if KOLK_HOSTED
+
+typedef bool create_hook(void *, const char *, kolk_deadline, void **, kolk_error *);
+typedef void resource_hook(void *, void *);
+typedef bool check_hook(void *, void *, kolk_deadline);
+typedef bool clean_hook(void *, void *);
+typedef void log_hook(void *, const kolk_resource_event *);
+
+static bool create(void *context, const char *key, kolk_deadline deadline, void **resource, kolk_error *error) {
+    (void)context, (void)key, (void)deadline, (void)resource, (void)error;
+    return false;
+}
+
+static bool create_again(void *context, const char *key, kolk_deadline deadline, void **resource, kolk_error *error) {
+    return create(context, key, deadline, resource, error);
+}
+
+static void destroy(void *context, void *resource) {
+    (void)context, (void)resource;
+}
+
+static void destroy_again(void *context, void *resource) {
+    destroy(context, resource);
+}
+
+static bool check(void *context, void *resource, kolk_deadline deadline) {
+    (void)context, (void)resource, (void)deadline;
+    return true;
+}
+
+static bool check_again(void *context, void *resource, kolk_deadline deadline) {
+    return check(context, resource, deadline);
+}
+
+static bool clean(void *context, void *resource) {
+    (void)context, (void)resource;
+    return true;
+}
+
+static bool clean_again(void *context, void *resource) {
+    return clean(context, resource);
+}
+
+static void note(void *context, const kolk_resource_event *event) {
+    (void)context, (void)event;
+}
+
+static void note_again(void *context, const kolk_resource_event *event) {
+    note(context, event);
+}
+
+static const member shared_members[] = {
+    ROW(kolk_shared_desc, name, REPLACED, const char *, "another"),
+    ROW(kolk_shared_desc, object_size, KEPT, size_t, 56),
+    ROW(kolk_shared_desc, object_align, KEPT, size_t, 64),
+    ROW(kolk_shared_desc, capacity, KEPT, uint32_t, 5000),
+    ROW(kolk_shared_desc, max_capacity, KEPT, uint32_t, 6000),
+    ROW(kolk_shared_desc, max_threads, KEPT, uint32_t, 17),
+    ROW(kolk_shared_desc, cache, KEPT, uint32_t, 77),
+    ROW(kolk_shared_desc, generations, KEPT, kolk_generations, KOLK_GENERATIONS_STRICT),
+    ROW(kolk_shared_desc, tag, KEPT, uint32_t, 99),
+    ROW(kolk_shared_desc, budget, KEPT, kolk_budget *, &other_budget),
+    ROW(kolk_shared_desc, exact, KEPT, bool, true),
+    ROW(kolk_shared_desc, keep, KEPT, bool, true),
+    ROW(kolk_shared_desc, setup, PART, setup_hook *, set_up_again),
+    ROW(kolk_shared_desc, reset, HOOK, object_hook *, end_it_again),
+    ROW(kolk_shared_desc, teardown, PART, object_hook *, end_it_again),
+    ROW(kolk_shared_desc, context, REPLACED, void *, other_memory),
+    ROW(kolk_shared_desc, debug, REPLACED, const char *, "sites"),
+};
+
+static const kolk_shared_desc shareds[] = {
+    {.name = "a", .object_size = 48, .capacity = 100, .max_capacity = 1000},
+    {.object_size = 48, .max_capacity = 40, .generations = KOLK_GENERATIONS_NONE, .reset = end_it_all},
+    {.object_size = 48, .capacity = 40, .cache = 8, .tag = 7, .setup = set_up, .debug = "fill"},
+    {.name = "b",
+     .object_size = 48,
+     .object_align = 16,
+     .capacity = 100,
+     .max_threads = 3,
+     .cache = KOLK_NO_CACHE,
+     .budget = &budget,
+     .exact = true,
+     .keep = true,
+     .setup = set_up,
+     .reset = end_it_all,
+     .teardown = end_it_all,
+     .context = memory},
+};
+
+static const member queue_members[] = {
+    ROW(kolk_queue_desc, name, REPLACED, const char *, "another"),
+    ROW(kolk_queue_desc, item_size, KEPT, size_t, 56),
+    ROW(kolk_queue_desc, capacity, KEPT, uint32_t, 5),
+    ROW(kolk_queue_desc, destroy, REPLACED, object_hook *, end_it_again),
+    ROW(kolk_queue_desc, move, HOOK, item_hook *, move_item_again),
+    ROW(kolk_queue_desc, context, REPLACED, void *, other_memory),
+};
+
+static const kolk_queue_desc queues[] = {
+    {.item_size = 48, .capacity = 10},
+    {.name = "a", .item_size = 48, .capacity = 7, .destroy = end_it_all, .move = move_item, .context = memory},
+};
+
+static const member resource_members[] = {
+    ROW(kolk_resource_pool_desc, name, REPLACED, const char *, "another"),
+    ROW(kolk_resource_pool_desc, context, REPLACED, void *, other_memory),
+    ROW(kolk_resource_pool_desc, create, HOOK, create_hook *, create_again),
+    ROW(kolk_resource_pool_desc, destroy, HOOK, resource_hook *, destroy_again),
+    ROW(kolk_resource_pool_desc, validate, HOOK, check_hook *, check_again),
+    ROW(kolk_resource_pool_desc, reset, HOOK, clean_hook *, clean_again),
+    ROW(kolk_resource_pool_desc, max, EXACT, uint32_t, 9),
+    ROW(kolk_resource_pool_desc, min_idle, EXACT, uint32_t, 2),
+    ROW(kolk_resource_pool_desc, max_creating, EXACT, uint32_t, 5),
+    ROW(kolk_resource_pool_desc, idle_timeout_ms, EXACT, int64_t, 5),
+    ROW(kolk_resource_pool_desc, max_lifetime_ms, EXACT, int64_t, 5),
+    ROW(kolk_resource_pool_desc, keepalive_ms, EXACT, int64_t, 5),
+    ROW(kolk_resource_pool_desc, validate_after_ms, EXACT, int64_t, 5),
+    ROW(kolk_resource_pool_desc, leak_after_ms, EXACT, int64_t, 5),
+    ROW(kolk_resource_pool_desc, create_timeout_ms, EXACT, int64_t, 5),
+    ROW(kolk_resource_pool_desc, reuse, EXACT, kolk_reuse, KOLK_REUSE_FIFO),
+    ROW(kolk_resource_pool_desc, look, EXACT, bool, true),
+    ROW(kolk_resource_pool_desc, no_housekeeper, EXACT, bool, true),
+    ROW(kolk_resource_pool_desc, log, HOOK, log_hook *, note_again),
+    ROW(kolk_resource_pool_desc, slow_borrow_ms, EXACT, int64_t, 5),
+    ROW(kolk_resource_pool_desc, debug, REPLACED, const char *, "sites"),
+};
+
+static const kolk_resource_pool_desc resources[] = {
+    {.create = create, .no_housekeeper = true},
+    {.name = "a",
+     .context = memory,
+     .create = create,
+     .destroy = destroy,
+     .validate = check,
+     .reset = clean,
+     .max = 8,
+     .min_idle = 1,
+     .max_creating = 3,
+     .idle_timeout_ms = 1000,
+     .max_lifetime_ms = 2000,
+     .keepalive_ms = 300,
+     .validate_after_ms = -1,
+     .leak_after_ms = 100000,
+     .create_timeout_ms = 400,
+     .slow_borrow_ms = 500,
+     .reuse = KOLK_REUSE_FIFO,
+     .look = true,
+     .no_housekeeper = true,
+     .log = note},
+};
+
+#endif
+
+static const member heap_members[] = {
+    ROW(kolk_heap_desc, name, REPLACED, const char *, "another"),
+    ROW(kolk_heap_desc, limit, KEPT, uint64_t, 12345678),
+    ROW(kolk_heap_desc, budget, KEPT, kolk_budget *, &other_budget),
+    ROW(kolk_heap_desc, debug, REPLACED, const char *, "sites"),
+    ROW(kolk_heap_desc, classes, KEPT, const kolk_heap_class *, more),
+    ROW(kolk_heap_desc, n_classes, EXACT, uint32_t, 3),
+    ROW(kolk_heap_desc, on_full, REPLACED, heap_full_hook *, heap_full),
+    ROW(kolk_heap_desc, context, REPLACED, void *, other_memory),
+    ROW(kolk_heap_desc, parent, KEPT, kolk_heap *, &other_parent),
+    ROW(kolk_heap_desc, memory, KEPT, void *, other_memory),
+    ROW(kolk_heap_desc, memory_size, KEPT, size_t, 8),
+};
+
+static const kolk_heap_desc fixed_heaps[] = {
+    {.name = "a", .classes = classes, .n_classes = 2, .memory = memory, .memory_size = sizeof memory},
+};
+
+static const kolk_heap_desc heaps[] = {
+    {.name = NULL},
+    {.name = "a", .budget = &budget, .classes = classes, .n_classes = 2, .on_full = heap_full, .context = memory},
+    {.limit = 1 << 20, .parent = &parent, .debug = "fill"},
+};
+
+/* ---- Kinds ------------------------------------------------------------------------------------------------------- */
+
+typedef union subject {
+    kolk_pool pool;
+    kolk_slotmap map;
+    kolk_shared shared;
+    kolk_queue queue;
+    kolk_resource_pool resources;
+    kolk_heap heap;
+} subject;
+
+typedef union descriptor {
+    unsigned char bytes[400];
+    void *aligned;
+    uint64_t aligned_too;
+} descriptor;
+
+typedef struct kind {
+    const char *name;
+    const member *members;
+    size_t n_members;
+    const void *bases;
+    size_t n_bases, desc_size;
+    kolk_status (*init)(subject *s, const void *desc);
+    kolk_status (*rebind)(subject *s, const void *desc);
+    void (*end)(subject *s);
+} kind;
+
+#define OPERATIONS(name, field, desc_type, begin, change, finish)                                                      \
+    static kolk_status init_##name(subject *s, const void *desc) {                                                     \
+        return begin(&s->field, (const desc_type *)desc);                                                              \
+    }                                                                                                                  \
+    static kolk_status rebind_##name(subject *s, const void *desc) {                                                   \
+        return change(&s->field, (const desc_type *)desc);                                                             \
+    }                                                                                                                  \
+    static void finish_##name(subject *s) {                                                                            \
+        finish(&s->field);                                                                                             \
+    }
+
+OPERATIONS(pool, pool, kolk_pool_desc, kolk_pool_init, kolk_pool_rebind, kolk_pool_deinit)
+OPERATIONS(map, map, kolk_slotmap_desc, kolk_slotmap_init, kolk_slotmap_rebind, kolk_slotmap_deinit)
+OPERATIONS(heap, heap, kolk_heap_desc, kolk_heap_init, kolk_heap_rebind, kolk_heap_deinit)
+#if KOLK_HOSTED
+OPERATIONS(shared, shared, kolk_shared_desc, kolk_shared_init, kolk_shared_rebind, kolk_shared_deinit)
+OPERATIONS(queue, queue, kolk_queue_desc, kolk_queue_init, kolk_queue_rebind, kolk_queue_deinit)
+OPERATIONS(resource, resources, kolk_resource_pool_desc, kolk_resource_init, kolk_resource_rebind, kolk_resource_deinit)
+#endif
+
+#define KIND(name_, operations, members_, bases_)                                                                      \
+    {                                                                                                                  \
+        .name = (name_), .members = (members_), .n_members = LENGTH_OF(members_), .bases = (bases_),                   \
+        .n_bases = LENGTH_OF(bases_), .desc_size = sizeof(bases_)[0], .init = init_##operations,                       \
+        .rebind = rebind_##operations, .end = finish_##operations                                                      \
+    }
+
+static const kind kinds[] = {
+    KIND("pool", pool, pool_members, pools),
+    KIND("slot map", map, map_members, maps),
+    KIND("fixed heap", heap, heap_members, fixed_heaps),
+#if KOLK_HOSTED
+    KIND("shared pool", shared, shared_members, shareds),
+    KIND("queue", queue, queue_members, queues),
+    KIND("resource pool", resource, resource_members, resources),
+#endif
+    KIND("heap", heap, heap_members, heaps), /* the last one: only on 64-bit machines */
+};
+
+static size_t count_of_kinds(void) {
+    return LENGTH_OF(kinds) - (sizeof(void *) < 8);
+}
+
+/* ---- The contract ------------------------------------------------------------------------------------------------ */
+
+static const kind *of;
+static size_t base_number;
+static subject self;
+static descriptor own;
+
+static bool is_zero(const descriptor *desc, const member *m) {
+    static const unsigned char zeros[16];
+    return memcmp(desc->bytes + m->at, zeros, m->size) == 0;
+}
+
+static descriptor with(const member *m, const void *value) {
+    descriptor desc = own;
+    memset(desc.bytes + m->at, 0, m->size);
+    if (value) memcpy(desc.bytes + m->at, value, m->size);
+    return desc;
+}
+
+/* What an init says of this descriptor. It gets other memory than the pool that is there. */
+static kolk_status init_says(descriptor desc) {
+    static subject second;
+    static void *const there = memory, *const spare = other_memory;
+    for (size_t n = 0; n < of->n_members; n++) {
+        const member *m = &of->members[n];
+        if (strcmp(m->name, "memory") == 0 && memcmp(desc.bytes + m->at, &there, sizeof there) == 0)
+            memcpy(desc.bytes + m->at, &spare, sizeof spare);
+    }
+    kolk_status status = of->init(&second, &desc);
+    if (status == KOLK_OK) of->end(&second);
+    return status;
+}
+
+static void expect(const descriptor *desc, bool accepted, const member *m, const char *value) {
+    subject before = self;
+    kolk_status status = of->rebind(&self, desc);
+    const char *what = m ? m->name : "the same descriptor";
+    if ((status == KOLK_OK) != accepted)
+        fail_msg("%s %zu, %s %s: rebind returns %u", of->name, base_number, what, value, (unsigned)status);
+    if (status == KOLK_OK) {
+        if (of->rebind(&self, &own) != KOLK_OK)
+            fail_msg("%s %zu, after %s %s: no way back", of->name, base_number, what, value);
+    } else if (memcmp(&self, &before, sizeof self) != 0) {
+        fail_msg("%s %zu, %s %s: refused, but changed", of->name, base_number, what, value);
+    }
+}
+
+/* Is another member with the rule PART there? */
+static bool has_other_part(const member *m) {
+    for (size_t n = 0; n < of->n_members; n++)
+        if (of->members[n].rule == PART && &of->members[n] != m && !is_zero(&own, &of->members[n])) return true;
+    return false;
+}
+
+static void check_member(const member *m) {
+    descriptor desc = with(m, m->other);
+    bool had = !is_zero(&own, m), same = memcmp(&desc, &own, sizeof own) == 0;
+    if (!same) {
+        bool accepted = m->rule == REPLACED ? init_says(desc) == KOLK_OK
+                        : m->rule == HOOK   ? had
+                        : m->rule == PART   ? had || has_other_part(m)
+                                            : false;
+        expect(&desc, accepted, m, "of another value");
+    }
+    if (!had) return;
+    desc = with(m, NULL);
+    bool accepted = m->rule == REPLACED ? init_says(desc) == KOLK_OK
+                    : m->rule == PART   ? has_other_part(m)
+                                        : m->rule == KEPT;
+    expect(&desc, accepted, m, "of 0");
+}
+
+static void check_base(void) {
+    own = (descriptor){{0}};
+    memcpy(&own, (const char *)of->bases + base_number * of->desc_size, of->desc_size);
+    memset(&self, 0, sizeof self);
+    kolk_status status = of->init(&self, &own);
+    if (status != KOLK_OK) fail_msg("%s %zu: init returns %u", of->name, base_number, (unsigned)status);
+    expect(&own, true, NULL, "as at the init");
+    for (size_t n = 0; n < of->n_members; n++) check_member(&of->members[n]);
+    of->end(&self);
+}
+
+static void test_what_a_rebind_accepts(void **state) {
+    (void)state;
+    for (of = kinds; of < kinds + count_of_kinds(); of++) {
+        assert_true(of->desc_size <= sizeof own);
+        for (base_number = 0; base_number < of->n_bases; base_number++) check_base();
+    }
+}
+
+static int make_others(void **state) {
+    kolk_pool_desc desc = {.name = "spill", .object_size = 48, .object_align = 16, .capacity = 4};
+    kolk_pool_init(&spill, &desc);
+    desc.name = "another spill";
+    kolk_pool_init(&other_spill, &desc);
+    if (sizeof(void *) == 8) {
+        kolk_heap_init(&parent, &(kolk_heap_desc){.name = "parent"});
+        kolk_heap_init(&other_parent, &(kolk_heap_desc){.name = "another parent"});
+    }
+    return plain_environment(state);
+}
+
+static int end_others(void **state) {
+    (void)state;
+    kolk_pool_deinit(&spill);
+    kolk_pool_deinit(&other_spill);
+    kolk_heap_deinit(&parent);
+    kolk_heap_deinit(&other_parent);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        DEBUG_TEST(test_what_a_rebind_accepts),
+    };
+    return cmocka_run_group_tests(tests, make_others, end_others);
+}
