@@ -68,7 +68,7 @@ static void *begin_life(kolk_shared_local *local, uint32_t slot, const void *sit
     kolk_shared_inside_ *pool = local->pool;
     void *object = kolk_store_prepare_(&pool->store, local->magazine, slot, site);
     if (!object) return NULL;
-    if (!kolk_shared_set_up_(pool, slot, object)) {
+    if (!kolk_shared_set_up_(local, slot, object)) {
         serve_waiting(pool);
         return NULL;
     }
@@ -113,7 +113,9 @@ static void *alloc_until(kolk_shared_local *local, kolk_deadline deadline, const
     kolk_shared_inside_ *pool = pool_of(local);
     bool waits = deadline.ns > 0;
     if (!pool) return alloc_of_no_pool(local, site);
-    if (waits && kolk_load_(&pool->is_shut, KOLK_SEQ_CST_)) return NULL;
+    if (waits && (kolk_shared_is_barred_(local, "alloc_wait", site) || kolk_load_(&pool->is_shut, KOLK_SEQ_CST_)))
+        return NULL;
+    if (pool->tears_down) return NULL;
     if (pool->store.debug && kolk_debug_fails_(pool->store.debug))
         return kolk_store_fail_alloc_(&pool->store, local->magazine);
     bool has_one = kolk_magazine_count_(local->magazine) || local->magazine->proving;
@@ -182,7 +184,9 @@ static void free_at(kolk_shared_local *local, void *object, const void *site) {
     uint32_t slot = kolk_store_end_life_(&pool->store, object, site);
     if (slot == KOLK_NO_SLOT_) return;
     if (pool->reset) {
+        sharer_of(local)->in_hook++;
         pool->reset(object, pool->context);
+        sharer_of(local)->in_hook--;
         uncached = make_room_for_one(pool, magazine);
     }
     kolk_store_put_(&pool->store, magazine, slot, uncached);
