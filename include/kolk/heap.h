@@ -142,7 +142,7 @@ typedef struct kolk_heap_desc {
     uint32_t n_classes KOLK_OR_0_; /* 0 if `classes` is NULL */
     /* Called before an alloc or realloc of `bytes` bytes returns NULL. If it returns true, it may have made room, and
      * the call is tried once more. If it returns false, the call returns NULL. The hook may use the heap; an alloc
-     * inside it does not call it again. */
+     * inside it does not call it again. See Hooks below. */
     bool (*on_full)(struct kolk_heap *heap, size_t bytes, void *context) KOLK_OR_0_;
     void *context KOLK_OR_0_;
     /* The heap inside which the new one lives; NULL: none. The new heap ends at the latest when its parent ends or is
@@ -169,6 +169,10 @@ typedef struct kolk_heap {
     struct kolk_fixed_ *fixed;        /* the trays on the caller's memory; else NULL */
 } kolk_heap;
 
+/* Hooks are on_full and the functions of kolk_heap_on_end. They must return, and may call anything, except that a hook
+ * must neither end nor reset its own heap or one that its heap lives inside. To try that is a bug of the caller
+ * (KOLK_IN_HOOK), and changes nothing. */
+
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
 /* If the status is not KOLK_OK (the descriptor breaks a rule, or KOLK_NO_MEMORY), the heap is left all zero. Usually
@@ -188,8 +192,9 @@ KOLK_USES_(1) void kolk_heap_deinit(kolk_heap *heap);
 
 /* For hot reload: replaces on_full, context and name. The other members must be 0, or as they were at the init, and so
  * must the classes, except for their names; `debug` is ignored. Otherwise changes nothing and returns
- * KOLK_LAYOUT_CHANGED, KOLK_MOVED, or KOLK_CLOSED if the heap is all zero. No thread may be inside a call. Functions
- * that were added with kolk_heap_on_end stay: they must not lie in a module that is unloaded before the heap ends. */
+ * KOLK_LAYOUT_CHANGED, KOLK_MOVED, KOLK_IN_HOOK, or KOLK_CLOSED if the heap is all zero. No thread may be inside a call.
+ * Functions that were added with kolk_heap_on_end stay: they must not lie in a module that is unloaded before the heap
+ * ends. */
 KOLK_FOLDED_INLINE_ kolk_status kolk_heap_rebind(kolk_heap *heap, const kolk_heap_desc *desc);
 
 /* Calls function(context) when the heap ends or is reset, before its blocks do: to close a file, for example. The

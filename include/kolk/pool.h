@@ -100,8 +100,17 @@ typedef struct kolk_pool_desc {
 
 /* Hooks must return. So must the failure handler if the failed call was made by a hook; it may longjmp or throw only
  * out of the ready-made hooks. An on_full that throws nevertheless is not called again, because the pool considers it
- * still running. A hook may call functions that take a const pool. on_full and on_low may also change the pool. setup
- * and reset may also call free and alloc; such an alloc does not call on_full. */
+ * still running. Each hook may call the functions that take a const pool (but snapshots are impossible meanwhile, and
+ * is_valid may be false) and those of Age. What else it may do with its own pool:
+ *
+ *     on_full, on_low            anything but rebind and restore. If it ends the pool, the alloc returns NULL.
+ *     setup, reset, on_evict     free and alloc, also several at once, and reserve; such an alloc does not call on_full.
+ *                                on_evict may free its own object.
+ *     teardown                   free; an alloc returns NULL
+ *     cost, `convert` of a restore, on_mark of the budget, a profiler's functions      nothing
+ *
+ * Anything else is a bug of the caller (KOLK_IN_HOOK): it changes nothing, and returns NULL, false or 0; but rebind,
+ * restore and reserve only return KOLK_IN_HOOK. If hooks call each other, the strictest one counts. */
 
 /* ---- What everybody needs ---------------------------------------------------------------------------------------- */
 
@@ -431,8 +440,7 @@ KOLK_USES_(1) kolk_status kolk_pool_restore(kolk_pool *pool, const void *block, 
  * bytes of the block, which are not aligned, so memcpy them into the old struct. Everything but the objects is restored
  * as by kolk_pool_restore, so that no handle that was stale at the snapshot becomes valid, unlike with alloc_at. The
  * block does not state what its objects mean: save a version beside it if the size does not tell. convert is not called
- * before the whole block is checked. It must return, and may call functions that take a const pool. NULL: the objects
- * are copied, and must have the same size. */
+ * before the whole block is checked. NULL: the objects are copied, and must have the same size. */
 KOLK_USES_(1)
 kolk_status kolk_pool_restore_converted(kolk_pool *pool, const void *block, size_t size,
                                         void (*convert)(void *object, const void *saved, size_t saved_size,

@@ -63,16 +63,20 @@ typedef struct kolk_queue_desc {
     size_t item_size KOLK_OR_0_;  /* bytes */
     uint32_t capacity KOLK_OR_0_; /* the exact number of items, from 1 */
 
-    /* Called for each item that clear or deinit drops; may be NULL. It must not use the queue. */
+    /* Called for each item that clear or deinit drops; may be NULL. See Hooks below. */
     void (*destroy)(void *item, void *context) KOLK_OR_0_;
 
     /* Moves an item, instead of a copy of its bytes. If `in` is true, a push moves the caller's item `from` into the
      * queue: it makes an item at `to`, where there is none. Otherwise a pop moves it out: it makes an item at the
      * caller's `to`, and ends the one at `from`. NULL: bytes are copied. It must return soon, because other threads may
-     * wait for it, and must not use the queue. */
+     * wait for it. */
     void (*move)(void *to, void *from, bool in, void *context) KOLK_OR_0_;
     void *context KOLK_OR_0_; /* passed to both hooks */
 } kolk_queue_desc;
+
+/* Hooks must return. They should not use their own queue: a push or pop in a hook that would have to wait, be it only
+ * for the item in the hook, returns KOLK_IN_HOOK; so does rebind. clear and deinit in a hook are bugs of the caller
+ * (KOLK_IN_HOOK), and do nothing. A push in `destroy` during deinit returns KOLK_SHUTDOWN. */
 
 /* ---- Struct: read no field; call the functions instead ----------------------------------------------------------- */
 
@@ -127,7 +131,7 @@ KOLK_USES_(1) void kolk_queue_deinit(kolk_queue *queue);
 
 /* For hot reload, as kolk_pool_rebind: replaces destroy, move, context and name. item_size and capacity must be 0, or
  * as they were at the init, and the queue must have `move` if and only if it had it at the init. Otherwise changes
- * nothing and returns KOLK_STRUCT_CHANGED, KOLK_LAYOUT_CHANGED or KOLK_MOVED. No thread may be inside clear or, if the
+ * nothing and returns KOLK_STRUCT_CHANGED, KOLK_LAYOUT_CHANGED, KOLK_IN_HOOK or KOLK_MOVED. No thread may be inside clear or, if the
  * queue has `move`, inside any call. */
 KOLK_FOLDED_INLINE_ kolk_status kolk_queue_rebind(kolk_queue *queue, const kolk_queue_desc *desc);
 
@@ -139,6 +143,7 @@ KOLK_FOLDED_INLINE_ kolk_status kolk_queue_rebind(kolk_queue *queue, const kolk_
  *     KOLK_TIMEOUT            there was still none at the deadline
  *     KOLK_CLOSED             close was called; a pop gets this only when no item is left
  *     KOLK_SHUTDOWN           shutdown was called
+ *     KOLK_IN_HOOK            the call is in a hook of the queue, and would have to wait
  */
 KOLK_USES_(1) kolk_status kolk_queue_push(kolk_queue *queue, const void *item, kolk_deadline deadline);
 KOLK_USES_(1) kolk_status kolk_queue_pop(kolk_queue *queue, void *item, kolk_deadline deadline);

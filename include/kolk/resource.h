@@ -48,7 +48,8 @@
  *           other calls may run concurrently with it. Signals are blocked in makers. Your functions are called without
  *           any lock held; they may be slow, may use any other pool, and must return. pthread_cancel has no effect
  *           before they return. They should not borrow from the same pool: if such a borrow would have to wait, it
- *           returns KOLK_IN_HOOK. If the system has no thread left, and in pools with no_housekeeper, the borrower
+ *           returns KOLK_IN_HOOK. (These functions include `log` and `wants`. `log` does not receive its own borrows.)
+ *           If the system has no thread left, and in pools with no_housekeeper, the borrower
  *           itself creates, validates and destroys.
  * Fairness  within a key, borrowers are served in order of arrival: a resource that comes back, or is new, goes to the
  *           thread that has waited longest, and no newcomer overtakes it. Keys take turns: if the key that has waited
@@ -205,7 +206,8 @@ KOLK_FOLDED_INLINE_ kolk_status kolk_resource_init(kolk_resource_pool *pool, con
 
 /* Ends a pool and leaves it all zero. If the pool is not closed yet, it is first closed with KOLK_NOW. A resource that
  * is still lent then belongs to its borrower: giving it back is a bug, which is reported. No other thread may be inside
- * a call. Do not call deinit in one of the pool's own functions. It returns when none of these functions is running any
+ * a call. To call deinit in one of the pool's own functions is a bug of the caller (KOLK_IN_HOOK), and does nothing. It
+ * returns when none of these functions is running any
  * more, so it waits for a create that does not give up. (Without a deinit, resources that are lent when the program
  * exits are reported only with `sites`.) */
 KOLK_USES_(1) void kolk_resource_deinit(kolk_resource_pool *pool);
@@ -215,14 +217,15 @@ KOLK_USES_(1) void kolk_resource_deinit(kolk_resource_pool *pool);
  * function is running any more, so it waits for a create that does not give up. Each function must be NULL if and only
  * if it was NULL at the init, and the other members must be as they were at the init (`debug` is ignored). Otherwise
  * changes nothing and returns KOLK_LAYOUT_CHANGED, or what init returns. In one of the pool's own functions it returns
- * KOLK_IN_HOOK; do not call it in `log`. KOLK_CLOSED: the pool is all zero. */
+ * KOLK_IN_HOOK. KOLK_CLOSED: the pool is all zero. */
 KOLK_FOLDED_INLINE_ kolk_status kolk_resource_rebind(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc);
 
 /* Ends borrowing: every borrow that is waiting or is called later returns KOLK_CLOSED. Idle resources are destroyed
  * now, and lent ones when they come back; close waits for both until the deadline. It interrupts your functions
  * (kolk_resource_interrupt_fd). KOLK_OK: no resource is left. KOLK_TIMEOUT: some are still being created or destroyed,
  * or are lent. Each lent one is reported as a KOLK_LEAK that names its borrower, if it was not reported before. In one
- * of the pool's own functions, or in a thread that has borrowed from the pool, call it only with KOLK_NOW. */
+ * of the pool's own functions, only KOLK_NOW is possible: another deadline returns KOLK_IN_HOOK, and does nothing. In a
+ * thread that has borrowed from the pool, call it only with KOLK_NOW. */
 KOLK_USES_(1) kolk_status kolk_resource_close(kolk_resource_pool *pool, kolk_deadline deadline);
 
 /* ---- Borrowing --------------------------------------------------------------------------------------------------- */
@@ -298,7 +301,7 @@ KOLK_USES_(1) kolk_status kolk_resource_resize(kolk_resource_pool *pool, uint32_
 /* Does the makers' work for this pool once: destroys resources that are too old or idle for too long, validates for
  * keepalive, creates resources up to min_idle (after a failed create only after a pause of 10 ms to 5 s), and reports
  * leaks. It begins no step after the deadline, which is also passed to create and validate; with KOLK_NOW it does one
- * step. */
+ * step. To call it in one of the pool's own functions is a bug of the caller (KOLK_IN_HOOK), and does nothing. */
 KOLK_USES_(1) void kolk_resource_tick(kolk_resource_pool *pool, kolk_deadline deadline);
 
 /* ---- Within your functions --------------------------------------------------------------------------------------- */

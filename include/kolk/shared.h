@@ -156,7 +156,7 @@ KOLK_FOLDED_INLINE_ kolk_status kolk_shared_init(kolk_shared *pool, const kolk_s
 /* For hot reload, as kolk_pool_rebind: replaces the hooks, context and name. The other members must be 0, or as they
  * were at the init (capacity may be less than the pool has now), and the pool must have a reset hook, and a setup or
  * teardown hook, if and only if it had one at the init. Otherwise changes nothing and returns KOLK_STRUCT_CHANGED,
- * KOLK_LAYOUT_CHANGED or KOLK_MOVED. Locals stay usable, but no thread may be inside a call meanwhile. */
+ * KOLK_LAYOUT_CHANGED, KOLK_IN_HOOK or KOLK_MOVED. Locals stay usable, but no thread may be inside a call meanwhile. */
 KOLK_FOLDED_INLINE_ kolk_status kolk_shared_rebind(kolk_shared *pool, const kolk_shared_desc *desc);
 
 /* Call it when no thread uses the pool any more, and no local will be used again. Runs reset for each live object and
@@ -256,8 +256,10 @@ KOLK_USES_(1) void kolk_shared_reopen(kolk_shared *pool);
  * in different threads, so `context` may need a lock.
  *
  * Hooks must return. They may call functions that only read the pool. setup and reset may also call alloc, free and
- * free_later through a local of the thread that runs them, but not alloc_wait, quiesce, offline or online. At deinit a
- * reset hook that allocates gets a slot that was free, or NULL when none is left; such an object is reset too.
+ * free_later through a local of the thread that runs them. At deinit a reset hook that allocates gets a slot that was
+ * free, or NULL when none is left; such an object is reset too. In teardown, an alloc returns NULL. To call alloc_wait,
+ * quiesce, offline, online, local_deinit, clear or deinit in a hook of the same pool is a bug of the caller
+ * (KOLK_IN_HOOK), and does nothing; alloc_wait with KOLK_NOW is an alloc. rebind returns KOLK_IN_HOOK.
  *
  * teardown does not run before deinit: slots of ended threads return to the depot still set up, without a hook. The
  * debug mode does not fill a pool with keep, setup or teardown.

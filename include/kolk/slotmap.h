@@ -79,18 +79,20 @@ typedef struct kolk_slotmap_desc {
      * by place (they need array[to] = array[from]), and for objects that store their own address. `object` is the new
      * address. A sort sets objects aside for a moment: `from` or `to` is max_capacity then, so give such an array
      * max_capacity + 1 elements. With the debug setting `move`, it is also called, with from == to, for each object
-     * whose address has changed but not its place. It must return, and must not use the map. */
+     * whose address has changed but not its place. */
     void (*on_move)(void *object, uint32_t from, uint32_t to, void *context) KOLK_OR_0_;
 
     /* The destructor: called once per object, by `remove`, `clear` and `deinit`. The object is still in its place, and
      * its handle finds it. Afterwards its life ends, the last object moves into the hole, and on_move is called.
-     * `clear` and `deinit` go from the last place down. The hook must return; it may call functions that take a const
-     * map. */
+     * `clear` and `deinit` go from the last place down. The hook may remove other objects, such as children: an object
+     * whose on_remove is running never moves. To remove such an object again returns false. The hook may also add
+     * objects; during clear and deinit, add returns NULL. Its object may no longer be in the array, nor in `count`,
+     * after it has removed or added others; its handle and its pointer find it all the same. */
     void (*on_remove)(void *object, void *context) KOLK_OR_0_;
 
     /* Moves an object, instead of a copy of its bytes: makes the object at `to`, where there is none, and ends the one
      * at `from`. on_move is called after it. A sort sets one object at a time aside: `to` is NULL then, and `from` is
-     * NULL when the object comes back; the hook keeps it meanwhile. It must return, and must not use the map. */
+     * NULL when the object comes back; the hook keeps it meanwhile. */
     void (*move)(void *to, void *from, void *context) KOLK_OR_0_;
     void *context KOLK_OR_0_; /* passed to all hooks */
 
@@ -98,6 +100,12 @@ typedef struct kolk_slotmap_desc {
      * sets some. */
     const char *debug KOLK_OR_0_;
 } kolk_slotmap_desc;
+
+/* Hooks must return. Each may call the functions that take a const map; but snapshots are impossible (see
+ * kolk_slotmap_snapshot_size), and is_valid may be false meanwhile. What on_remove may change is said there; the others
+ * (on_move, move, `compare` of a sort, `convert` of a restore) must not change the map. Anything else is a bug of the
+ * caller (KOLK_IN_HOOK): it changes nothing, and returns NULL, false or 0; but rebind, restore and reserve only return
+ * KOLK_IN_HOOK. */
 
 /* ---- Struct: read any field, write none -------------------------------------------------------------------------- */
 
@@ -132,6 +140,7 @@ struct kolk_slotmap {
     uint8_t memory;      /* 0: the system's, committed at init; 1: committed as capacity grows; 2: the caller's */
     uint8_t debug_flags; /* KOLK_DEBUG_ */
     uint8_t turn;        /* debug setting move: which of the blocks has the objects now */
+    uint8_t in_hook;     /* which hook is running: src/core/hooks.h */
     uintptr_t inverse;   /* inverse of odd, modulo the word */
     uint64_t failed;
     unsigned char *block;
@@ -144,6 +153,7 @@ struct kolk_slotmap {
     void (*on_remove)(void *object, void *context);
     void (*move)(void *to, void *from, void *context);
     void *context;
+    struct kolk_removal_ *removals; /* objects whose on_remove is running, the innermost first */
 };
 
 /* ---- Life of a map ----------------------------------------------------------------------------------------------- */
@@ -157,7 +167,7 @@ KOLK_USES_(1) void kolk_slotmap_deinit(kolk_slotmap *map);
 
 /* For hot reload, as kolk_pool_rebind: replaces the hooks, context and name. The other members must be 0, or as they
  * were at the init (capacity may be less than the map has now, and memory_size any that is enough for the map).
- * Otherwise changes nothing and returns KOLK_STRUCT_CHANGED, KOLK_LAYOUT_CHANGED or KOLK_MOVED. */
+ * Otherwise changes nothing and returns KOLK_STRUCT_CHANGED, KOLK_LAYOUT_CHANGED, KOLK_IN_HOOK or KOLK_MOVED. */
 KOLK_FOLDED_INLINE_ kolk_status kolk_slotmap_rebind(kolk_slotmap *map, const kolk_slotmap_desc *desc);
 
 /* Returns how many bytes of the caller's memory a map of desc->capacity objects needs. It may be called before any
@@ -222,7 +232,7 @@ KOLK_INLINE_ uint32_t kolk_slotmap_slot(const kolk_slotmap *map, kolk_handle han
 
 /* Sorts the objects in place, by the sign of what `compare` returns. Equal objects keep their order, and all handles
  * stay valid. Makes O(n log n) comparisons and at most one move per object; if the objects are already sorted, O(n)
- * comparisons and no move. `compare` is called with objects of this map; it must return, and must not change the map.
+ * comparisons and no move. `compare` is called with objects of this map. In it, handle_of and `index` take O(slots).
  * Later adds and removals don't keep the order. */
 KOLK_USES_(1)
 void kolk_slotmap_sort(kolk_slotmap *map, int (*compare)(const void *a, const void *b, void *context), void *context);
@@ -270,11 +280,11 @@ KOLK_INLINE_ void *kolk_slotmap_cursor_next(kolk_slotmap_cursor *cursor);
  * slots, and the objects. */
 
 /* Returns the size of the block for the map's present state, in bytes. Returns 0 if no snapshot is possible, because
- * the map has the hook `move`: its objects cannot be copied as bytes. */
+ * the map has the hook `move` (its objects cannot be copied as bytes), or because one of its hooks is running. */
 KOLK_API_ size_t kolk_slotmap_snapshot_size(const kolk_slotmap *map);
 
 /* Writes the block and returns its size. Returns 0 if no snapshot is possible, or if `size` is below
- * kolk_slotmap_snapshot_size. It must not be called by the `compare` of a sort, nor by the `convert` below. */
+ * kolk_slotmap_snapshot_size. */
 KOLK_API_ size_t kolk_slotmap_snapshot(const kolk_slotmap *map, void *block, size_t size);
 
 /* Replaces the map's state by the state in the block. The map may be a different one, in a different program, if it has
@@ -282,15 +292,15 @@ KOLK_API_ size_t kolk_slotmap_snapshot(const kolk_slotmap *map, void *block, siz
  * changes, so it may come from an untrusted source. Only the bytes inside objects are not checked. Any status but
  * KOLK_OK leaves the map as it was: KOLK_NO_SNAPSHOT (it has the hook `move`), KOLK_NOT_A_SNAPSHOT,
  * KOLK_OTHER_BYTE_ORDER, KOLK_OTHER_VERSION, KOLK_DAMAGED_SNAPSHOT, KOLK_FORGED_SNAPSHOT, KOLK_OTHER_POOL (a different
- * object_size or tag), KOLK_ABOVE_MAX (it cannot provide all slots that the block has) or KOLK_NO_MEMORY. */
+ * object_size or tag), KOLK_ABOVE_MAX (it cannot provide all slots that the block has), KOLK_IN_HOOK or
+ * KOLK_NO_MEMORY. */
 KOLK_USES_(1) kolk_status kolk_slotmap_restore(kolk_slotmap *map, const void *block, size_t size);
 
 /* The same for a block whose objects have another size or meaning, such as one that an older version of the program has
  * saved: calls `convert` for each object, in the order of places. The object is all zero; `saved` are its `saved_size`
  * bytes of the block, which are not aligned, so memcpy them into the old struct. The block does not state what its
  * objects mean: save a version beside it if the size does not tell. convert is not called before the whole block is
- * checked. It must return, and may call functions that take a const map. NULL: the objects are copied, and must have
- * the same size. */
+ * checked. NULL: the objects are copied, and must have the same size. */
 KOLK_USES_(1)
 kolk_status kolk_slotmap_restore_converted(kolk_slotmap *map, const void *block, size_t size,
                                            void (*convert)(void *object, const void *saved, size_t saved_size,

@@ -166,6 +166,7 @@ kolk_status kolk_fixed_rebind_(kolk_heap *heap, const kolk_heap_desc *desc) {
         kept = kolk_heap_rounded_(class_) == tray->size && capacity && (uint8_t)class_->when_full == tray->when_full;
     }
     if (!kept) return KOLK_LAYOUT_CHANGED;
+    if (fixed->asks) return KOLK_IN_HOOK;
     fixed->name = kolk_name_kept_(desc->name);
     fixed->on_full = desc->on_full;
     fixed->context = desc->context;
@@ -222,6 +223,15 @@ static void *take_lowest(kolk_fixed_tray_ *tray, size_t size) {
     unsigned char *block = tray->blocks + (size_t)slot * tray->size;
     kolk_tools_show_(block, tray->size);
     return block;
+}
+
+bool kolk_fixed_is_barred_(const kolk_heap *heap, const char *verb, const void *site) {
+    const kolk_fixed_ *fixed = heap->fixed;
+    if (!fixed->asks) return false;
+    kolk_failure failure = {.rule = KOLK_IN_HOOK, .slot = KOLK_NO_SLOT_, .site = site, .no_debug = true};
+    failure.pool = fixed->name ? fixed->name : "";
+    kolk_fail_(failure, "%s in a hook of this heap", verb);
+    return true;
 }
 
 static bool ask_for_block(kolk_heap *heap, size_t size) {

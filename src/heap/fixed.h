@@ -44,6 +44,9 @@ typedef struct kolk_fixed_ {
 /* Makes the trays of a heap that is all zero. If the status is not KOLK_OK, the heap stays all zero. */
 kolk_status kolk_fixed_make_(kolk_heap *heap, const kolk_heap_desc *desc);
 
+/* Is on_full running, in which the heap must neither end nor be reset? If so, reports that. */
+bool kolk_fixed_is_barred_(const kolk_heap *heap, const char *verb, const void *site);
+
 /* Does what kolk_heap_rebind states. */
 kolk_status kolk_fixed_rebind_(kolk_heap *heap, const kolk_heap_desc *desc);
 

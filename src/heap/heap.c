@@ -80,12 +80,14 @@ static void *alloc_from(kolk_heap *heap, uint32_t n, size_t align, size_t size, 
 }
 
 bool kolk_heap_ask_for_room_(kolk_heap *heap, size_t size) {
-    const kolk_heap_root_ *root = heap->root;
+    kolk_heap_root_ *root = heap->root;
     kolk_heap_thread_ *thread = root->on_full ? kolk_heap_thread_of_(heap) : NULL;
     if (!thread || thread->asks) return false;
+    uint32_t before = kolk_heap_enter_hook_(root);
     thread->asks = true;
     bool freed = root->on_full(heap, size, root->context);
     thread->asks = false;
+    kolk_heap_leave_hook_(root, before);
     return freed;
 }
 

@@ -26,12 +26,13 @@ kolk_status kolk_heap_rebind_abi_(kolk_heap *heap, const kolk_heap_desc *desc, s
     return heap->fixed ? kolk_fixed_rebind_(heap, desc) : KOLK_CLOSED;
 }
 
-void kolk_heap_deinit(kolk_heap *heap) {
+KOLK_NOINLINE_ void kolk_heap_deinit(kolk_heap *heap) {
+    if (!heap->fixed || kolk_fixed_is_barred_(heap, "deinit", SITE)) return;
     memset(heap, 0, sizeof *heap);
 }
 
-void kolk_heap_reset(kolk_heap *heap) {
-    if (heap->fixed) kolk_fixed_reset_(heap);
+KOLK_NOINLINE_ void kolk_heap_reset(kolk_heap *heap) {
+    if (heap->fixed && !kolk_fixed_is_barred_(heap, "reset", SITE)) kolk_fixed_reset_(heap);
 }
 
 bool kolk_heap_on_end(kolk_heap *heap, void (*function)(void *context), void *context) {

@@ -9,6 +9,7 @@
 #include "../base/atomics.h"
 #include "../diag/debug.h"
 #include "../os/key.h"
+#include "../os/thread.h"
 #include "../store/store.h"
 #include "fixed.h"
 #include "guarded.h"
@@ -68,6 +69,7 @@ typedef struct kolk_heap_root_ {
     uint64_t failed;     /* allocs that returned NULL */
     uint32_t growing;    /* held while the heap gets its classes */
     uint32_t lock;       /* protects `child`, its children's neighbours, and all that follows except the nursery */
+    uint32_t in_hook;    /* the thread that is inside on_full, or a function to be called at the end; 0: none */
     bool serves_malloc;
     struct kolk_heap_root_ *parent;        /* NULL: none */
     struct kolk_heap_root_ *child;         /* the newest; NULL: none */
@@ -76,6 +78,19 @@ typedef struct kolk_heap_root_ {
     uint32_t ends_leaf;                    /* the newest leaf that has such records; 0: they fit into the heap's own */
     kolk_nursery_ nursery;
 } kolk_heap_root_;
+
+/* Enclose the call of a hook of this heap. Entering returns what leaving needs. If several threads are inside hooks, one
+ * of them is known; a thread that is not known may be taken for one that is outside, but never the other way round. */
+static inline uint32_t kolk_heap_enter_hook_(kolk_heap_root_ *root) {
+    uint32_t before = kolk_load_(&root->in_hook, KOLK_RELAXED_);
+    kolk_store_(&root->in_hook, kolk_thread_(), KOLK_RELAXED_);
+    return before;
+}
+
+static inline void kolk_heap_leave_hook_(kolk_heap_root_ *root, uint32_t before) {
+    uint32_t me = kolk_thread_();
+    if (before != me) (void)kolk_compare_exchange_(&root->in_hook, &me, 0, KOLK_RELAXED_, KOLK_RELAXED_);
+}
 
 /* What a heap has once it needs classes or large blocks. */
 typedef struct kolk_heap_inside_ kolk_heap_inside_;

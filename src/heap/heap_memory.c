@@ -6,6 +6,7 @@
 #include "../diag/begin.h"
 #include "../base/assert.h"
 #include "../core/block.h"
+#include "../diag/fail.h"
 #include "../os/clock.h"
 #include "../os/environment.h"
 #include "../os/lock.h"
@@ -241,6 +242,7 @@ kolk_status kolk_heap_rebind_abi_(kolk_heap *heap, const kolk_heap_desc *desc, s
     if (status != KOLK_OK) return status;
     if (!heap->root && !heap->fixed) return KOLK_CLOSED;
     if (!kolk_check_home_(heap, heap->number, NULL, SITE)) return KOLK_MOVED;
+    if (heap->root && kolk_load_(&heap->root->in_hook, KOLK_RELAXED_) == kolk_thread_()) return KOLK_IN_HOOK;
     return heap->fixed ? kolk_fixed_rebind_(heap, desc) : rebind_root(heap, desc);
 }
 
@@ -333,13 +335,38 @@ static void end_family(kolk_heap_root_ *root, const void *site) {
             at = at->parent;
             end_newest(at, site);
         }
-        if (kolk_heap_take_end_(root, &end)) end.function(end.context);
+        if (!kolk_heap_take_end_(root, &end)) continue;
+        uint32_t before = kolk_heap_enter_hook_(root);
+        end.function(end.context);
+        kolk_heap_leave_hook_(root, before);
     } while (root->child || root->ends);
+}
+
+/* Is the calling thread inside a hook of this heap, or of one inside it? */
+static bool is_in_hook(const kolk_heap_root_ *root) {
+    uint32_t me = kolk_thread_();
+    for (const kolk_heap_root_ *at = root;; at = at->older) {
+        while (at->child && kolk_load_(&at->in_hook, KOLK_RELAXED_) != me) at = at->child;
+        if (me && kolk_load_(&at->in_hook, KOLK_RELAXED_) == me) return true;
+        while (at != root && !at->older) at = at->parent;
+        if (at == root) return false;
+    }
+}
+
+/* A heap cannot end, or lose all its blocks, while one of its hooks runs: reports that. */
+static bool is_barred(const kolk_heap *heap, const char *verb, const void *site) {
+    if (heap->fixed) return kolk_fixed_is_barred_(heap, verb, site);
+    if (!is_in_hook(heap->root)) return false;
+    kolk_failure failure = {.rule = KOLK_IN_HOOK, .slot = UINT32_MAX, .site = site, .no_debug = true};
+    failure.pool = heap->root->name ? heap->root->name : "";
+    kolk_fail_(failure, "%s in a hook of this heap, or of one inside it", verb);
+    return true;
 }
 
 KOLK_NOINLINE_ void kolk_heap_deinit(kolk_heap *heap) {
     kolk_heap_root_ *root = heap->root;
     if ((!root && !heap->fixed) || !kolk_check_home_(heap, heap->number, NULL, SITE)) return;
+    if (is_barred(heap, "deinit", SITE)) return;
     if (root) {
         root->heap = heap;
         end_heap(root, SITE);
@@ -352,6 +379,7 @@ KOLK_NOINLINE_ void kolk_heap_deinit(kolk_heap *heap) {
 
 KOLK_NOINLINE_ void kolk_heap_reset(kolk_heap *heap) {
     if ((!heap->root && !heap->fixed) || !kolk_check_home_(heap, heap->number, NULL, SITE)) return;
+    if (is_barred(heap, "reset", SITE)) return;
     if (heap->fixed) {
         kolk_fixed_reset_(heap);
         return;

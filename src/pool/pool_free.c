@@ -3,10 +3,9 @@
 
 static void run_reset(kolk_pool *pool, void *object) {
     KOLK_ASSERT_(object);
-    uint8_t in_hook = pool->in_hook;
-    pool->in_hook = true;
+    uint8_t before = enter_pool_hook(pool, HOOK_LIVES);
     pool->desc.reset(object, pool->desc.context);
-    pool->in_hook = in_hook;
+    leave_pool_hook(pool, before);
 }
 
 /* Ends the life in a slot and invalidates its handles. Until the caller has put the slot somewhere, the slot still
@@ -23,8 +22,10 @@ static KOLK_ALWAYS_INLINE_ bool end_pool_life(kolk_pool *pool, kolk_debug *debug
     }
     if (pool->desc.reset) run_reset(pool, object);
     if (debug) {
+        uint8_t before = enter_pool_hook(pool, HOOK_LOOKS); /* the profiler */
         kolk_debug_end_life_(debug, index, site);
         kolk_debug_wipe_(debug, index, object);
+        leave_pool_hook(pool, before);
     }
     return worn;
 }
@@ -34,8 +35,10 @@ static KOLK_NOINLINE_ void wear_out(kolk_pool *pool, uint32_t index) {
     POOL_OPTION(show_bounds)(pool);
 }
 
-/* Frees an object that is not alive in this pool, but may belong to the overflow pool. */
+/* Frees an object that is not alive in this pool, but may belong to the overflow pool. In a hook that may only look, all
+ * frees come here. */
 static KOLK_NOINLINE_ void free_elsewhere(kolk_pool *pool, void *object, const void *site) {
+    if (kolk_pool_is_barred_(pool, HOOK_FREES, "free", site)) return;
     bool (*free_overflow)(kolk_pool *, void *, const void *) = POOL_OPTION(free_overflow);
     if (!free_overflow || !free_overflow(pool->desc.overflow, object, site))
         kolk_pool_fail_object_(pool, object, "free", KOLK_DOUBLE_FREE, site);
@@ -45,11 +48,15 @@ static KOLK_ALWAYS_INLINE_ void free_from(kolk_pool *pool, kolk_debug *debug, vo
     if (!object) return;
     uintptr_t found = debug ? pool_slot_of(pool, object) : kolk_pool_slot_(pool, object);
     uint32_t index = (uint32_t)found;
-    if (found >= pool->fresh || !kolk_bits_get_(pool->live, index)) {
+    uint32_t bound = debug && pool->in_hook != HOOK_LOOKS ? pool->fresh : pool->bound; /* 0 if all must go there */
+    if (found >= bound || !kolk_bits_get_(pool->live, index)) {
         free_elsewhere(pool, object, site);
         return;
     }
-    if (debug) kolk_pool_verify_(pool, index, site);
+    if (debug) {
+        kolk_pool_verify_(pool, index, site);
+        if (!kolk_bits_get_(pool->live, index)) return; /* the failure handler has freed it */
+    }
     if (end_pool_life(pool, debug, index, object, site))
         wear_out(pool, index);
     else if (debug && kolk_debug_quarantine_(debug))
@@ -67,7 +74,7 @@ bool kolk_pool_free_overflow_(kolk_pool *pool, void *object, const void *site) {
     kolk_pool *holder = kolk_pool_holder_(pool, object);
     if (!holder) return false;
     free_any(holder, object, site);
-    if (kolk_pool_count(holder) == 0) kolk_pool_trim(holder);
+    if (kolk_pool_count(holder) == 0 && holder->in_hook <= HOOK_CHANGES) kolk_pool_trim(holder);
     return true;
 }
 
@@ -118,5 +125,5 @@ void kolk_pool_clear_for_(kolk_pool *pool, bool ends, const void *site) {
 }
 
 KOLK_NOINLINE_ void kolk_pool_clear(kolk_pool *pool) {
-    kolk_pool_clear_for_(pool, false, SITE);
+    if (!kolk_pool_is_barred_(pool, HOOK_CHANGES, "clear", SITE)) kolk_pool_clear_for_(pool, false, SITE);
 }

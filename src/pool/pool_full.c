@@ -6,17 +6,27 @@
 
 /* ---- Eviction ---------------------------------------------------------------------------------------------------- */
 
+/* Calls on_evict. Returns false if the hook has freed the object itself. */
+static bool tell_of_eviction(kolk_pool *pool, void *object) {
+    uintptr_t slot = pool_slot_of(pool, object);
+    uint32_t life = pool->generations ? pool->generations[slot] : 0;
+    uint8_t before = enter_pool_hook(pool, HOOK_LIVES);
+    pool->desc.on_evict(object, pool->desc.context);
+    leave_pool_hook(pool, before);
+    return kolk_pool_holds_(pool, object) && (!pool->generations || pool->generations[slot] == life);
+}
+
 /* Evicts the object. Returns false if it is NULL. */
 static bool evict(kolk_pool *pool, void *object) {
     if (!object) return false;
-    if (pool->desc.on_evict) pool->desc.on_evict(object, pool->desc.context);
+    if (pool->desc.on_evict && !tell_of_eviction(pool, object)) return true;
     kolk_pool_free(pool, object);
     return true;
 }
 
 /* Returns the object with the lowest price; if several have the same, the one in the lowest slot. Returns NULL if all
  * are protected or none is alive. */
-static void *cheapest(kolk_pool *pool, uint64_t *least) {
+static void *find_cheapest(kolk_pool *pool, uint64_t *least) {
     if (pool->ranks) return kolk_pool_first_ranked_(pool, least);
     void *found = NULL;
     kolk_cursor cursor = kolk_pool_each(pool);
@@ -30,6 +40,13 @@ static void *cheapest(kolk_pool *pool, uint64_t *least) {
     return found;
 }
 
+static void *cheapest(kolk_pool *pool, uint64_t *least) {
+    uint8_t before = enter_pool_hook(pool, HOOK_LOOKS);
+    void *object = find_cheapest(pool, least);
+    leave_pool_hook(pool, before);
+    return object;
+}
+
 /* Evicts the cheapest object if it costs less than `cost`. Returns false if there is no such object. */
 static bool evict_below(kolk_pool *pool, double cost) {
     uint64_t least = 0;
@@ -39,6 +56,7 @@ static bool evict_below(kolk_pool *pool, double cost) {
 
 KOLK_NOINLINE_ bool kolk_pool_evict_cheapest(kolk_pool *pool, size_t bytes, void *context) {
     (void)bytes, (void)context; /* the hooks get the pool's context, even if the program calls this directly */
+    if (kolk_pool_is_barred_(pool, HOOK_CHANGES, "evict_cheapest", SITE)) return false;
     uint64_t least = 0;
     if (pool->desc.cost) return evict(pool, cheapest(pool, &least));
     kolk_fail_(kolk_pool_failure_(pool, KOLK_COST_MISSING, KOLK_NO_SLOT_, SITE), "evict_cheapest needs .cost");
@@ -47,6 +65,7 @@ KOLK_NOINLINE_ bool kolk_pool_evict_cheapest(kolk_pool *pool, size_t bytes, void
 
 KOLK_NOINLINE_ bool kolk_pool_evict_oldest(kolk_pool *pool, size_t bytes, void *context) {
     (void)bytes, (void)context;
+    if (kolk_pool_is_barred_(pool, HOOK_CHANGES, "evict_oldest", SITE)) return false;
     return evict(pool, kolk_pool_find_oldest_(pool, "evict_oldest", SITE));
 }
 
@@ -57,7 +76,8 @@ static void trap_full(kolk_pool *pool, const void *site) {
     uint64_t capacity = pool->capacity, worn = pool->worn.count, headroom = pool->desc.headroom,
              count = kolk_pool_count(pool);
     kolk_failure full = kolk_pool_failure_(pool, KOLK_FULL, KOLK_NO_SLOT_, site);
-    pool->in_hook = false; /* the handler may longjmp */
+    uint8_t in_hook = pool->in_hook;
+    pool->in_hook = NO_HOOK; /* the handler may longjmp */
     if (worn)
         kolk_fail_(full, "full: %u of %u slots are worn out: raise .capacity, or take KOLK_GENERATIONS_RECYCLE", worn,
                    capacity);
@@ -71,6 +91,7 @@ static void trap_full(kolk_pool *pool, const void *site) {
     else
         kolk_fail_(full, "full: all %u slots are in use: raise .capacity, or .max_capacity to let the pool grow",
                    capacity);
+    pool->in_hook = in_hook;
 }
 
 KOLK_NOINLINE_ bool kolk_pool_trap_full(kolk_pool *pool, size_t bytes, void *context) {
@@ -81,16 +102,18 @@ KOLK_NOINLINE_ bool kolk_pool_trap_full(kolk_pool *pool, size_t bytes, void *con
 
 /* ---- Asking ------------------------------------------------------------------------------------------------------ */
 
-/* Calls on_full, whose own allocs call no hook. Returns true if the alloc should be tried again. */
-static bool ask_on_full(kolk_pool *pool, const void *site) {
+/* Calls on_full, whose own allocs call no hook. Returns true if the alloc should be tried again. If the hook has ended
+ * the pool, the number of the hook is gone, even if the pool was initialised again. */
+static bool ask_on_full(kolk_pool *pool, bool *ended, const void *site) {
     KOLK_ASSERT_(pool->desc.on_full && !pool->in_hook);
     bool again = false;
-    pool->in_hook = true;
+    pool->in_hook = HOOK_CHANGES;
     if (pool->desc.on_full == kolk_pool_trap_full)
         trap_full(pool, site);
     else
         again = pool->desc.on_full(pool, pool->desc.object_size, pool->desc.context);
-    pool->in_hook = false;
+    *ended = pool->in_hook == NO_HOOK;
+    pool->in_hook = NO_HOOK;
     return again;
 }
 
@@ -105,9 +128,10 @@ void kolk_pool_look_at_low_water_(kolk_pool *pool, uint32_t n) {
     if (slots_left(pool) > pool->desc.low_water) pool->low_reported = false;
     if (pool->low_reported || pool->in_hook || slots_left(pool) >= enough) return;
     pool->low_reported = true; /* set first, because a failure handler may longjmp */
-    pool->in_hook = true;
+    pool->in_hook = HOOK_CHANGES;
     pool->desc.on_low(pool, pool->desc.context);
-    pool->in_hook = false;
+    if (pool->in_hook == NO_HOOK) return; /* the hook has ended the pool */
+    pool->in_hook = NO_HOOK;
     pool->low_reported = slots_left(pool) < enough; /* the hook may have made room */
 }
 
@@ -121,7 +145,8 @@ alloc_grant kolk_pool_make_room_(kolk_pool *pool, alloc_request how, alloc_grant
     KOLK_ASSERT_(how.cost ? pool->desc.cost != NULL : pool->desc.on_full != NULL);
     uint64_t before = count_with_overflow(pool);
     uint32_t count = kolk_pool_count(pool), capacity = pool->capacity;
-    has.again = how.cost ? evict_below(pool, *how.cost) : ask_on_full(pool, site);
+    has.again = how.cost ? evict_below(pool, *how.cost) : ask_on_full(pool, &has.ended, site);
+    if (has.ended) return has;
     uint64_t after = count_with_overflow(pool);
     if (after < before) pool->evictions += before - after;
     if (kolk_pool_count(pool) < count) has.urgent = true;

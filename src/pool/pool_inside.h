@@ -22,6 +22,7 @@
 #include "../base/atomics.h"
 #include "../base/bits.h"
 #include "../core/geometry.h"
+#include "../core/hooks.h"
 #include "../diag/debug.h"
 #include "../core/block.h"
 #include "../diag/sizes.h"
@@ -102,20 +103,36 @@ static inline uint32_t watched_slots(const kolk_pool *pool) {
     return slots < used ? (uint32_t)slots : used;
 }
 
-/* Sets the bounds of the fast paths (I4). Must be called after fresh, capacity, worn or the peak has changed. */
+/* Sets the bounds of the fast paths (I4). Must be called after fresh, capacity, worn or the peak has changed, and when a
+ * hook begins or ends that may only look. */
 static inline void show_pool_bounds(kolk_pool *pool) {
-    bool lifo = pool->desc.reuse == KOLK_REUSE_LIFO, easy = !pool_debug_of(pool) && !pool->ready;
+    bool open = !pool_debug_of(pool) && pool->in_hook != HOOK_LOOKS;
+    bool lifo = pool->desc.reuse == KOLK_REUSE_LIFO, easy = open && !pool->ready;
     kolk_slot_ *nothing = (kolk_slot_ *)UINTPTR_MAX, *floor = nothing;
     uint32_t watched = watched_slots(pool);
     uint32_t least = watched > pool->unlisted ? watched : pool->unlisted;
     if (easy && lifo) floor = least ? pool->stack + least : pool->stack; /* NULL if there are no slots */
-    pool->bound = pool_debug_of(pool) ? 0 : pool->fresh;
-    pool->free_bound = lifo && !pool_debug_of(pool) && !pool->desc.reset ? pool->fresh : 0;
+    pool->bound = open ? pool->fresh : 0;
+    pool->free_bound = lifo && open && !pool->desc.reset ? pool->fresh : 0;
     bool ordered = pool->ages || pool->ranks;
     pool->floor = ordered ? nothing : floor;
     pool->order_floor = ordered ? floor : nothing;
     bool direct = easy && !lifo && !ordered && !is_fresh_first(pool) && !pool->unlisted;
     pool->held_floor = direct ? pool->worn.count + watched : UINT32_MAX;
+}
+
+/* Enclose the call of a hook (hooks.h). Entering returns what leaving needs. */
+static inline uint8_t enter_pool_hook(kolk_pool *pool, uint8_t hook) {
+    uint8_t before = pool->in_hook;
+    if (hook > before) pool->in_hook = hook;
+    if (hook == HOOK_LOOKS) show_pool_bounds(pool);
+    return before;
+}
+
+static inline void leave_pool_hook(kolk_pool *pool, uint8_t before) {
+    bool looks = pool->in_hook == HOOK_LOOKS;
+    pool->in_hook = before;
+    if (looks) show_pool_bounds(pool);
 }
 
 static inline bool pool_has(const kolk_pool *pool, uint32_t debug_flags) {
@@ -134,6 +151,9 @@ static inline kolk_block_ pool_block_of(const kolk_pool_desc *desc) {
  * start of a free slot. */
 void kolk_pool_fail_object_(const kolk_pool *pool, const void *object, const char *verb, kolk_status if_dead,
                             const void *site);
+
+/* Is a hook running that must not make this call? If so, reports that. `most` is the last hook that may make it. */
+bool kolk_pool_is_barred_(const kolk_pool *pool, uint8_t most, const char *verb, const void *site);
 
 /* Builds a failure for a report about a call. */
 kolk_failure kolk_pool_failure_(const kolk_pool *pool, kolk_status rule, uint32_t slot, const void *site);
@@ -189,6 +209,7 @@ typedef struct alloc_grant {
     bool urgent; /* may use the headroom: it is urgent, or an object was freed for it */
     bool fails;  /* a forced failure: must fail until room is made */
     bool again;  /* may try once more, because room may have been made */
+    bool ended;  /* on_full has ended the pool */
 } alloc_grant;
 
 /* Calls on_low before an alloc of n slots that would leave fewer than low_water. */

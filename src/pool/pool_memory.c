@@ -173,7 +173,10 @@ kolk_status kolk_pool_make_(kolk_pool *pool, const kolk_pool_desc *desc, const k
     pool->capacity = desc->capacity;
     pool->levels = (uint8_t)shape.levels;
     pool->debug_flags = (uint16_t)debug.settings.flags;
-    if (!kolk_budget_take_all_(desc->budget, bytes_that_count(pool, desc->capacity))) {
+    pool->in_hook = HOOK_LOOKS; /* on_mark */
+    bool fits = kolk_budget_take_all_(desc->budget, bytes_that_count(pool, desc->capacity));
+    pool->in_hook = NO_HOOK;
+    if (!fits) {
         memset(pool, 0, sizeof *pool);
         return KOLK_OVER_BUDGET;
     }
@@ -204,9 +207,13 @@ kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity) {
         show_pool_bounds(pool);
         return KOLK_OK;
     }
+    if (pool->in_hook == HOOK_LOOKS) return KOLK_IN_HOOK;
     if (capacity > pool->desc.max_capacity) return KOLK_ABOVE_MAX;
     uint64_t bytes = bytes_that_count(pool, capacity - pool->capacity);
-    if (!kolk_budget_take_all_(pool->desc.budget, bytes)) return KOLK_OVER_BUDGET;
+    uint8_t before = enter_pool_hook(pool, HOOK_LOOKS); /* on_mark */
+    bool fits = kolk_budget_take_all_(pool->desc.budget, bytes);
+    leave_pool_hook(pool, before);
+    if (!fits) return KOLK_OVER_BUDGET;
     if (!commit_slots(pool, capacity)) {
         kolk_budget_give_(pool->desc.budget, bytes);
         return KOLK_NO_MEMORY;

@@ -64,10 +64,9 @@ static void *prepare_slot(kolk_pool *pool, uint32_t index, const void *site) {
 /* Setup and reset run while their slot is in none of the places of I3. So allocs in these hooks must not call on_full,
  * which may clear the pool. */
 static bool run_setup(kolk_pool *pool, void *object) {
-    uint8_t in_hook = pool->in_hook;
-    pool->in_hook = true;
+    uint8_t before = enter_pool_hook(pool, HOOK_LIVES);
     bool done = pool->desc.setup(object, pool->desc.context);
-    pool->in_hook = in_hook;
+    leave_pool_hook(pool, before);
     return done;
 }
 
@@ -84,7 +83,11 @@ static inline void begin_pool_life(kolk_pool *pool, uint32_t index, const void *
     kolk_debug *debug = pool_debug_of(pool);
     kolk_bits_set_(pool->live, index);
     enter_orders(pool, index);
-    if (debug) kolk_debug_begin_life_(debug, index, object, site);
+    if (debug) {
+        uint8_t before = enter_pool_hook(pool, HOOK_LOOKS); /* the profiler */
+        kolk_debug_begin_life_(debug, index, object, site);
+        leave_pool_hook(pool, before);
+    }
     if (keeps_peak(pool) && kolk_pool_count(pool) > pool->peak) {
         pool->peak = kolk_pool_count(pool);
         show_pool_bounds(pool);
@@ -125,6 +128,7 @@ static KOLK_NOINLINE_ void *alloc_full(kolk_pool *pool, alloc_request how, bool 
         if (object) return object;
         has.again = false;
         if (may_ask_for_room(pool, how)) has = kolk_pool_make_room_(pool, how, has, site);
+        if (has.ended) return NULL;
         if (!has.again) {
             pool->failed++;
             PROBE2(full, pool_name_of(pool), pool->capacity);
@@ -135,8 +139,19 @@ static KOLK_NOINLINE_ void *alloc_full(kolk_pool *pool, alloc_request how, bool 
     return issue_slot(pool, index, site);
 }
 
+/* Is a hook running in which the pool gives nothing? Reports that if the hook must not even ask. */
+static bool bars_allocs(const kolk_pool *pool, const char *verb, const void *site) {
+    if (pool->in_hook <= HOOK_LIVES) return false;
+    (void)kolk_pool_is_barred_(pool, HOOK_FREES, verb, site);
+    return true;
+}
+
 static KOLK_NOINLINE_ void *alloc_any(kolk_pool *pool, alloc_request how, const void *site) {
     begin_static_pool(pool);
+    if (KOLK_UNLIKELY_(bars_allocs(pool, "alloc", site))) {
+        pool->failed++;
+        return NULL;
+    }
     uint32_t index;
     if (pool->desc.on_low && !how.looked) kolk_pool_look_at_low_water_(pool, 1);
     bool fails = pool_debug_of(pool) && kolk_debug_fails_(pool_debug_of(pool));
@@ -227,6 +242,7 @@ static bool prepare_run(kolk_pool *pool, uint32_t first, uint32_t n) {
 
 /* All hooks and reports come before the first life, because a setup may fail, and a failure handler may longjmp. */
 static void *alloc_run(kolk_pool *pool, uint32_t n, const void *site) {
+    if (bars_allocs(pool, "alloc_run", site)) return NULL;
     kolk_debug *debug = pool_debug_of(pool);
     if (n > 1 && pool_has(pool, KOLK_DEBUG_GUARD | KOLK_DEBUG_BYPASS)) return NULL; /* objects are not neighbours */
     if (pool->desc.on_low) kolk_pool_look_at_low_water_(pool, n);
@@ -264,6 +280,7 @@ KOLK_NOINLINE_ void *kolk_pool_alloc_run(kolk_pool *pool, uint32_t n) {
 
 KOLK_NOINLINE_ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
     begin_static_pool(pool);
+    if (bars_allocs(pool, "alloc_at", SITE)) return NULL;
     uint32_t index = kolk_handle_index_(handle, pool->tag);
     uint32_t generation = kolk_handle_generation_(handle);
     if (!pool->generations || index >= pool->desc.max_capacity) return NULL;

@@ -24,7 +24,7 @@ static void show_plain_bounds(kolk_pool *pool) { /* show_pool_bounds for a plain
 
 /* Allocates when the stack is empty. */
 static void *alloc_plain(kolk_pool *pool, const void *site) {
-    (void)site;
+    if (kolk_pool_is_barred_(pool, HOOK_FREES, "alloc", site)) return NULL; /* `convert` of a restore */
     KOLK_ASSERT_(pool->top <= pool->stack);
     begin_static_pool(pool);
     uint32_t index;
@@ -73,8 +73,8 @@ static KOLK_NOINLINE_ uint32_t take_any(kolk_pool *pool) {
 /* Does alloc_plain, and the same for FIFO and LOWEST: kolk_pool_alloc_listed_ without options. A LIFO pool calls it
  * when its stack is empty, and lists no slots. */
 static void *alloc_listed(kolk_pool *pool, const void *site) {
-    (void)site;
     bool direct = pool->held > pool->held_floor;
+    if (!direct && kolk_pool_is_barred_(pool, HOOK_FREES, "alloc", site)) return NULL; /* `convert` of a restore */
     uint32_t index = direct ? take_listed(pool) : take_any(pool);
     if (index == KOLK_NO_SLOT_) {
         pool->failed++;

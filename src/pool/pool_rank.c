@@ -105,6 +105,7 @@ void *kolk_pool_first_ranked_(kolk_pool *pool, uint64_t *price) {
 }
 
 KOLK_NOINLINE_ void kolk_pool_recost(kolk_pool *pool, const void *object) {
+    if (kolk_pool_is_barred_(pool, HOOK_FREES, "recost", SITE)) return;
     if (!object) {
         pool->ranking = 0;
         return;
@@ -115,7 +116,9 @@ KOLK_NOINLINE_ void kolk_pool_recost(kolk_pool *pool, const void *object) {
     }
     uint32_t slot = (uint32_t)pool_slot_of(pool, object);
     if (pool->ranking == 0 || pool->ranks[slot].place == NO_RANK) return; /* no order yet, or it is protected */
+    uint8_t before = enter_pool_hook(pool, HOOK_LOOKS);
     pool->ranks[slot].price = price_of(pool, object);
+    leave_pool_hook(pool, before);
     rise(pool, slot);
     sink(pool, slot);
 }

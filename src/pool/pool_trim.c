@@ -24,10 +24,12 @@ static uint64_t slots_of_pages(const kolk_pool *pool) {
 void kolk_pool_tear_down_(kolk_pool *pool, uint64_t from, uint64_t end) {
     KOLK_ASSERT_(end <= pool->fresh); /* `from` may exceed `end`, because discard rounds to whole pages */
     if (!pool->ready) return;
+    uint8_t before = enter_pool_hook(pool, HOOK_FREES);
     for (uint64_t i = from; (i = kolk_bits_find_(pool->ready, true, i, end)) < end; i++) {
         kolk_bits_clear_(pool->ready, i);
         if (pool->desc.teardown) pool->desc.teardown(pool_slot_at(pool, i), pool->desc.context);
     }
+    leave_pool_hook(pool, before);
 }
 
 /* Releases the whole pages in a stretch of dead slots. This ends the set-up of all slots that these pages touch. */
@@ -62,7 +64,8 @@ static bool may_discard(const kolk_pool *pool) {
     return pool->memory != MEMORY_CALLERS && (!pool->desc.keep || pool->desc.setup);
 }
 
-size_t kolk_pool_trim(kolk_pool *pool) {
+KOLK_NOINLINE_ size_t kolk_pool_trim(kolk_pool *pool) {
+    if (kolk_pool_is_barred_(pool, HOOK_CHANGES, "trim", SITE)) return 0;
     size_t bytes = may_discard(pool) ? discard_dead(pool, 0, pool->fresh) : 0;
     if (pool->desc.reuse == KOLK_REUSE_LIFO) kolk_pool_sort_free_(pool);
     return bytes;
@@ -99,7 +102,8 @@ static size_t sweep(kolk_pool *pool, uint32_t slots) {
     return discard_dead(pool, from, end);
 }
 
-size_t kolk_pool_tick(kolk_pool *pool, uint32_t slots) {
+KOLK_NOINLINE_ size_t kolk_pool_tick(kolk_pool *pool, uint32_t slots) {
+    if (kolk_pool_is_barred_(pool, HOOK_CHANGES, "tick", SITE)) return 0;
     measure_demand(pool);
     if (pool->tick.trims != kolk_trims_now_()) {
         pool->tick.trims = kolk_trims_now_();

@@ -74,6 +74,12 @@
 #define LONGEST_PAUSE  800 /* above this, yield between two tries */
 #endif
 
+static KOLK_NOINLINE_ void call_move(const kolk_queue *queue, void *to, void *from, bool in) {
+    const kolk_queue *before = kolk_queue_enter_hook_(queue);
+    queue->move(to, from, in, queue->context);
+    kolk_queue_leave_hook_(before);
+}
+
 /* Copies `copied` bytes, or calls the hook if that is 0. Replaces a memcpy of 8 bytes: if gcc -flto sees that the
  * program's item is smaller, it warns about a memcpy, but not about this. */
 static inline void move_item(const kolk_queue *queue, void *to, void *from, size_t copied, int end) {
@@ -89,7 +95,7 @@ static inline void move_item(const kolk_queue *queue, void *to, void *from, size
     if (copied)
         memcpy(to, from, copied);
     else
-        queue->move(to, from, end == PUSH, queue->context);
+        call_move(queue, to, from, end == PUSH);
 }
 
 static inline void pass_cell(const kolk_queue *queue, cell *there, uint64_t turn, void *item, size_t copied, int end) {
@@ -181,8 +187,9 @@ static KOLK_ALWAYS_INLINE_ kolk_status pass(kolk_queue *queue, int end, void *it
                 if (end == PUSH || (other & OPEN)) return KOLK_FULL;
                 kolk_status ending = kolk_queue_look_under_lock_(queue, end);
                 if (ending != KOLK_OK) return ending;
-            } else if (!kolk_queue_look_later_(queue, &looks)) {
-                return KOLK_MOVED;
+            } else {
+                kolk_status none = kolk_queue_look_later_(queue, &looks);
+                if (none != KOLK_OK) return none;
             }
             now = kolk_load_(&here->ticket, KOLK_RELAXED_);
         }
@@ -245,6 +252,7 @@ static KOLK_NOINLINE_ kolk_status wait_for(kolk_queue *queue, int end, void *ite
     if (!kolk_load_(was_blocked, KOLK_RELAXED_)) kolk_store_(was_blocked, 1, KOLK_RELAXED_);
     if (deadline.ns != KOLK_NOW.ns) {
         if (!kolk_check_home_(queue, queue->number, queue->name, NULL)) return KOLK_MOVED; /* it might wait for ever */
+        if (kolk_queue_runs_hook_(queue)) return KOLK_IN_HOOK;
         status = look_for_a_while(queue, end, items, n, most, endings, deadline);
         if (status == KOLK_FULL) status = wait_at_end(queue, end, items, n, most, endings, deadline);
         kolk_status ending =

@@ -87,6 +87,7 @@ KOLK_NOINLINE_ kolk_status kolk_queue_rebind_abi_(kolk_queue *queue, const kolk_
     kolk_status status = kolk_check_call_(queue_size, sizeof *queue, abi, desc);
     if (status != KOLK_OK) return status;
     if (!kolk_check_home_(queue, queue->number, queue->name, SITE)) return KOLK_MOVED;
+    if (kolk_queue_runs_hook_(queue)) return KOLK_IN_HOOK;
     if (type_size && desc->item_size && desc->item_size != type_size) return KOLK_TYPE_MISMATCH;
     size_t item_size = type_size ? type_size : desc->item_size;
     if (!kolk_is_kept_(item_size, queue->item_size)) return KOLK_STRUCT_CHANGED;
@@ -100,8 +101,11 @@ KOLK_NOINLINE_ kolk_status kolk_queue_rebind_abi_(kolk_queue *queue, const kolk_
 }
 
 KOLK_NOINLINE_ void kolk_queue_deinit(kolk_queue *queue) {
-    if (!queue->cells || !kolk_check_home_(queue, queue->number, queue->name, SITE)) return;
+    if (!queue->cells || kolk_queue_is_barred_(queue, "deinit", SITE)) return;
+    if (!kolk_check_home_(queue, queue->number, queue->name, SITE)) return;
     kolk_registry_remove_(queue->number);
+    queue->number = 0;          /* `destroy` may use the queue */
+    kolk_queue_shutdown(queue); /* so that `destroy` cannot push */
     kolk_queue_clear(queue);
     for (int end = PUSH; end <= POP; end++)
         if (queue->ends[end].fd) kolk_event_close_((int)queue->ends[end].fd - 1);

@@ -4,6 +4,7 @@
 
 #if KOLK_HOSTED
 
+#include "../diag/fail.h"
 #include "../diag/homes.h"
 #include "../os/clock.h"
 #include "../os/event.h"
@@ -19,15 +20,44 @@
 #define PATIENCE     2
 #endif
 
-bool kolk_queue_look_later_(const kolk_queue *queue, uint32_t *looks) {
+/* ---- Hooks ------------------------------------------------------------------------------------------------------- */
+
+static KOLK_THREAD_LOCAL_ const kolk_queue *hook_of; /* the queue whose hook the thread runs; NULL: none */
+
+const kolk_queue *kolk_queue_enter_hook_(const kolk_queue *queue) {
+    const kolk_queue *before = hook_of;
+    hook_of = queue;
+    return before;
+}
+
+void kolk_queue_leave_hook_(const kolk_queue *before) {
+    hook_of = before;
+}
+
+bool kolk_queue_runs_hook_(const kolk_queue *queue) {
+    return hook_of == queue;
+}
+
+bool kolk_queue_is_barred_(const kolk_queue *queue, const char *verb, const void *site) {
+    if (hook_of != queue) return false;
+    kolk_failure failure = {.rule = KOLK_IN_HOOK, .slot = UINT32_MAX, .site = site, .no_debug = true};
+    failure.pool = queue->name ? queue->name : "";
+    kolk_fail_(failure, "%s in a hook of this queue", verb);
+    return true;
+}
+
+/* ---- Waiting ----------------------------------------------------------------------------------------------------- */
+
+kolk_status kolk_queue_look_later_(const kolk_queue *queue, uint32_t *looks) {
     uint32_t nothing = 0;
-    if (++*looks < PATIENCE)
+    if (++*looks == 1 && hook_of == queue) return KOLK_IN_HOOK;
+    if (*looks < PATIENCE)
         kolk_pause_();
     else if (*looks == PATIENCE && !kolk_check_home_(queue, queue->number, queue->name, NULL))
-        return false;
+        return KOLK_MOVED;
     else
         kolk_wait_(&nothing, 0, (kolk_deadline){kolk_now_ns_() + NAP_NS});
-    return true;
+    return KOLK_OK;
 }
 
 /* Updates `asleep`; the caller holds the end's lock. Accesses to `asleep` and to tickets are in one order; see

@@ -238,8 +238,12 @@ static inline void kolk_resource_call_ends_(kolk_resource_inside_ *pool, uint32_
     kolk_wake_(&pool->returned, UINT32_MAX);
 }
 
-/* Is this thread inside one of the pool's functions, other than `log` of a borrow? Runs under the lock. */
+/* Is the calling thread, which has this number, inside one of the pool's functions? Runs under the lock. */
 bool kolk_resource_is_inside_(const kolk_resource_inside_ *pool, uint32_t thread);
+
+/* Enclose calls that this could not know of otherwise. Entering returns what leaving needs. */
+const kolk_resource_inside_ *kolk_resource_enter_call_(const kolk_resource_inside_ *pool);
+void kolk_resource_leave_call_(const kolk_resource_inside_ *before);
 
 /* ---- resource_times.c -------------------------------------------------------------------------------------------- */
 
@@ -493,6 +497,9 @@ void kolk_resource_end_doomed_(kolk_resource_inside_ *pool);
 
 /* Reports each borrow that has not ended and was not reported before. */
 void kolk_resource_name_holders_(kolk_resource_inside_ *pool);
+
+/* Is the calling thread inside one of the pool's functions? If so, reports that it cannot make this call. */
+bool kolk_resource_is_barred_(kolk_resource_inside_ *pool, const char *verb, const void *site);
 
 /* Counts the resources in use by the place where they were borrowed. */
 void kolk_resource_count_holders_(kolk_resource_inside_ *pool, kolk_place_counts_ *counts);

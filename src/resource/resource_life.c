@@ -242,6 +242,11 @@ kolk_status kolk_resource_close(kolk_resource_pool *pool, kolk_deadline deadline
     kolk_resource_inside_ *inside = own_inside(pool);
     if (!inside) return pool->inside ? KOLK_FORKED : KOLK_OK;
     kolk_resource_lock_(inside);
+    bool waits = deadline.ns != KOLK_NOW.ns && deadline.ns > kolk_now_ns_();
+    if (waits && kolk_resource_is_inside_(inside, kolk_thread_())) {
+        kolk_resource_unlock_(inside);
+        return KOLK_IN_HOOK;
+    }
     inside->closed = true;
     kolk_resource_interrupt_(inside);
     turn_waiters_away(inside);
@@ -268,7 +273,8 @@ static void end_doomed_here(kolk_resource_inside_ *pool) {
 /* The makers finish the jobs that they have begun. deinit does the remaining jobs itself. */
 KOLK_NOINLINE_ void kolk_resource_deinit(kolk_resource_pool *pool) {
     kolk_resource_inside_ *inside = pool->inside;
-    if (!inside || !kolk_check_home_(inside, pool->number, NULL, SITE)) return;
+    if (!inside || (own_inside(pool) && kolk_resource_is_barred_(inside, "deinit", SITE))) return;
+    if (!kolk_check_home_(inside, pool->number, NULL, SITE)) return;
     kolk_registry_remove_(pool->number);
     kolk_resource_close(pool, KOLK_NOW);
     if (own_inside(pool)) {

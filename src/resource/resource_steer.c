@@ -3,6 +3,7 @@
 
 #if KOLK_HOSTED
 
+#include "../diag/debug.h"
 #include "../os/clock.h"
 #include "../os/event.h"
 #include "../os/thread.h"
@@ -48,7 +49,9 @@ static bool asks_to_evict(kolk_resource_inside_ *pool, resource_entry *entry, re
     if (idle) kolk_job_begin_(pool, entry, kolk_now_ns_());
     key->users++;
     kolk_resource_unlock_(pool);
+    const kolk_resource_inside_ *before = kolk_resource_enter_call_(pool);
     bool wanted = wants(key->text, resource, !idle, context);
+    kolk_resource_leave_call_(before);
     kolk_resource_lock_(pool);
     entry = kolk_entry_at_(pool, slot);
     bool same = entry && entry->state != RESOURCE_MAKING && entry->number == number;
@@ -111,9 +114,9 @@ kolk_status kolk_resource_resize(kolk_resource_pool *pool, uint32_t max) {
     return status;
 }
 
-void kolk_resource_tick(kolk_resource_pool *pool, kolk_deadline deadline) {
+KOLK_NOINLINE_ void kolk_resource_tick(kolk_resource_pool *pool, kolk_deadline deadline) {
     kolk_resource_inside_ *inside = own_inside(pool);
-    if (inside) kolk_resource_upkeep_(inside, deadline);
+    if (inside && !kolk_resource_is_barred_(inside, "tick", SITE)) kolk_resource_upkeep_(inside, deadline);
 }
 
 int kolk_resource_fd(kolk_resource_pool *pool) {

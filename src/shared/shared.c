@@ -70,7 +70,7 @@ static void *prepare(kolk_shared_local *local, uint32_t slot, const void *site) 
     kolk_shared_inside_ *pool = local->pool;
     void *object = kolk_store_prepare_(&pool->store, local->magazine, slot, site);
     if (!object) return NULL;
-    if (!kolk_shared_set_up_(pool, slot, object)) {
+    if (!kolk_shared_set_up_(local, slot, object)) {
         serve_waiting(pool);
         return NULL;
     }
@@ -115,7 +115,9 @@ static void *take_until(kolk_shared_local *local, kolk_deadline deadline, uint32
     bool waits = deadline.ns > 0;
     *slot = KOLK_NO_SLOT_;
     if (!pool) return alloc_of_no_pool(local, site);
-    if (waits && kolk_load_(&pool->is_shut, KOLK_SEQ_CST_)) return NULL;
+    if (waits && (kolk_shared_is_barred_(local, "alloc_wait", site) || kolk_load_(&pool->is_shut, KOLK_SEQ_CST_)))
+        return NULL;
+    if (pool->tears_down) return NULL;
     if (pool->store.debug && kolk_debug_fails_(pool->store.debug))
         return kolk_store_fail_alloc_(&pool->store, local->magazine);
     bool has_one = kolk_magazine_count_(local->magazine) || local->magazine->proving;
@@ -201,7 +203,9 @@ static void free_at(kolk_shared_local *local, void *object, const void *site) {
     uint32_t slot = kolk_store_end_life_(&pool->store, object, site);
     if (slot == KOLK_NO_SLOT_) return;
     if (pool->reset) {
+        sharer_of(local)->in_hook++;
         pool->reset(object, pool->context);
+        sharer_of(local)->in_hook--;
         uncached = make_room_for_one(pool, magazine);
     }
     kolk_store_put_(&pool->store, magazine, slot, uncached);

@@ -11,6 +11,7 @@
 #include "../diag/stale.h"
 #include "../core/tools.h"
 #include "../os/lock.h"
+#include "../os/thread.h"
 
 /* ---- Reports ----------------------------------------------------------------------------------------------------- */
 
@@ -22,6 +23,34 @@ void kolk_shared_fail_local_(const kolk_shared_local *local, const void *object,
         kolk_fail_(failure, "%s through a local whose pool is deinit'd", verb);
     else
         kolk_fail_(failure, "%s through a local that is of no pool", verb);
+}
+
+static void fail_in_hook(const kolk_shared_inside_ *pool, const char *verb, const void *site) {
+    kolk_fail_(kolk_store_failure_(&pool->store, KOLK_IN_HOOK, KOLK_NO_SLOT_, site),
+               "%s in a hook of this pool, which may only alloc and free", verb);
+}
+
+bool kolk_shared_is_barred_(const kolk_shared_local *local, const char *verb, const void *site) {
+    const kolk_shared_inside_ *pool = local->pool;
+    uint32_t ender = kolk_load_(&pool->ender, KOLK_RELAXED_);
+    if (!sharer_of(local)->in_hook && (!ender || ender != kolk_thread_())) return false;
+    fail_in_hook(pool, verb, site);
+    return true;
+}
+
+/* After a fork, hooks that ran in other threads are those of the parent. */
+bool kolk_shared_runs_hook_(const kolk_shared_inside_ *pool) {
+    uint32_t me = kolk_thread_();
+    bool runs = me && kolk_load_(&pool->ender, KOLK_RELAXED_) == me;
+    for (const kolk_sharer_ *sharer = first_sharer(pool); sharer && !runs; sharer = next_sharer(sharer))
+        runs = sharer->in_hook && sharer->keeper.taken && sharer->keeper.owner == me;
+    return runs;
+}
+
+bool kolk_shared_is_all_barred_(const kolk_shared_inside_ *pool, const char *verb, const void *site) {
+    if (!kolk_shared_runs_hook_(pool)) return false;
+    fail_in_hook(pool, verb, site);
+    return true;
 }
 
 /* ---- Handles and questions --------------------------------------------------------------------------------------- */

@@ -43,7 +43,17 @@ static bool end_alive(kolk_shared_inside_ *pool, const void *site) {
     return any;
 }
 
+/* Lets all locals take the slow path of alloc, which returns NULL during teardown. */
+static void empty_magazines(kolk_shared_inside_ *pool) {
+    for (kolk_sharer_ *sharer = first_sharer(pool); sharer; sharer = next_sharer(sharer)) {
+        kolk_magazine_ *magazine = kolk_keeper_magazines_(&sharer->keeper);
+        magazine->top = magazine->proving = 0;
+    }
+    pool->tears_down = true;
+}
+
 static void tear_down_all(kolk_shared_inside_ *pool) {
+    empty_magazines(pool);
     for (uint32_t slot = 0; slot < pool->store.depot.fresh; slot++) {
         if (!is_ready(pool, slot)) continue;
         kolk_fetch_and_(kolk_slot_set_word_(&pool->store.sets[READY], slot / 64), ~kolk_bits_at_(slot), KOLK_RELAXED_);
@@ -52,6 +62,7 @@ static void tear_down_all(kolk_shared_inside_ *pool) {
 }
 
 void kolk_shared_end_lives_(kolk_shared_inside_ *pool, const void *site) {
+    kolk_store_(&pool->ender, kolk_thread_(), KOLK_RELAXED_);
     for (bool any = pool->reset || pool->store.debug; any;) {
         any = kolk_shared_drain_later_(pool, end_later);
         any |= end_alive(pool, site);
@@ -74,13 +85,15 @@ static void free_alive(kolk_shared_inside_ *pool, const void *site) {
 /* With hooks, the slots that are not set up stay in their set, and each object is freed on its own. */
 KOLK_NOINLINE_ void kolk_shared_clear(kolk_shared *of) {
     kolk_shared_inside_ *pool = of->inside;
-    if (!pool) return;
+    if (!pool || kolk_shared_is_all_barred_(pool, "clear", SITE)) return;
     if (!pool->store.debug && !pool->reset && !makes_parts(pool)) {
         kolk_store_reset_(&pool->store, NULL);
         return;
     }
+    kolk_store_(&pool->ender, kolk_thread_(), KOLK_RELAXED_);
     kolk_shared_free_retired_(pool);
     free_alive(pool, SITE);
+    kolk_store_(&pool->ender, 0, KOLK_RELAXED_);
 }
 
 /* ---- Locals that were left over ---------------------------------------------------------------------------------- */

@@ -34,8 +34,8 @@
 
 /* ---- Online and offline ------------------------------------------------------------------------------------------ */
 
-void kolk_shared_online(kolk_shared_local *local) {
-    if (!pool_of(local) || sharer_of(local)->epoch) return;
+void kolk_shared_come_online_(const kolk_shared_local *local) {
+    if (sharer_of(local)->epoch) return;
     uint64_t epoch, *now = &local->pool->epoch;
     do {
         epoch = kolk_load_(now, KOLK_SEQ_CST_);
@@ -43,17 +43,25 @@ void kolk_shared_online(kolk_shared_local *local) {
     } while (kolk_load_(now, KOLK_SEQ_CST_) != epoch);
 }
 
-static void go_offline(kolk_shared_local *local) {
+KOLK_NOINLINE_ void kolk_shared_online(kolk_shared_local *local) {
+    if (pool_of(local) && !kolk_shared_is_barred_(local, "online", SITE)) kolk_shared_come_online_(local);
+}
+
+static void go_offline(const kolk_shared_local *local) {
     kolk_store_(&sharer_of(local)->epoch, 0, KOLK_SEQ_CST_); /* partner: has_passed */
 }
 
 /* This thread may have been the last that could end epochs while other threads wait for the slots. A thread that joins
  * the waiters looks at the epochs afterwards, and a thread that goes offline looks at the waiters afterwards. So one of
  * the two ends the epochs. */
-void kolk_shared_offline(kolk_shared_local *local) {
-    if (!pool_of(local) || !sharer_of(local)->epoch) return;
+void kolk_shared_leave_online_(const kolk_shared_local *local) {
+    if (!sharer_of(local)->epoch) return;
     go_offline(local);
     if (kolk_load_(&local->pool->store.depot.waiting, KOLK_SEQ_CST_)) kolk_shared_end_epochs_(local);
+}
+
+KOLK_NOINLINE_ void kolk_shared_offline(kolk_shared_local *local) {
+    if (pool_of(local) && !kolk_shared_is_barred_(local, "offline", SITE)) kolk_shared_leave_online_(local);
 }
 
 /* ---- The end of an epoch ----------------------------------------------------------------------------------------- */
@@ -102,7 +110,10 @@ static void begin_next_epoch(kolk_shared_inside_ *pool, kolk_sharer_ *me, uint64
         return;
     }
     if (!kolk_compare_exchange_(&pool->epoch, &epoch, epoch + 1, KOLK_SEQ_CST_, KOLK_RELAXED_)) return;
-    if (!put_set(pool, &pool->store.sets[LATER + (epoch + 1 - EPOCHS_BEHIND) % 4])) return;
+    me->in_hook++; /* reset */
+    bool any = put_set(pool, &pool->store.sets[LATER + (epoch + 1 - EPOCHS_BEHIND) % 4]);
+    me->in_hook--;
+    if (!any) return;
     kolk_depot_count_return_(&pool->store.depot);
     serve_waiting(pool);
 }
@@ -114,14 +125,17 @@ static bool is_waited_for(const kolk_shared_inside_ *pool, uint64_t epoch) {
     return retired + EPOCHS_BEHIND > epoch;
 }
 
-void kolk_shared_quiesce(kolk_shared_local *local) {
-    kolk_shared_inside_ *pool = pool_of(local);
-    if (!pool) return;
+static void quiesce(const kolk_shared_local *local) {
+    kolk_shared_inside_ *pool = local->pool;
     kolk_sharer_ *sharer = sharer_of(local);
     if (!sharer->epoch) return;                               /* offline */
     uint64_t epoch = kolk_load_(&pool->epoch, KOLK_ACQUIRE_); /* partner: begin_next_epoch */
     if (sharer->epoch != epoch) kolk_store_(&sharer->epoch, epoch, KOLK_RELEASE_);
     if (is_waited_for(pool, epoch)) begin_next_epoch(pool, sharer, epoch);
+}
+
+KOLK_NOINLINE_ void kolk_shared_quiesce(kolk_shared_local *local) {
+    if (pool_of(local) && !kolk_shared_is_barred_(local, "quiesce", SITE)) quiesce(local);
 }
 
 static bool is_anybody_online(const kolk_shared_inside_ *pool) {
@@ -134,12 +148,12 @@ static bool is_anybody_online(const kolk_shared_inside_ *pool) {
  * same time, each may see the other online, leave the rest to it, and go offline. So each looks again afterwards. All
  * these operations are sequentially consistent, so the thread that goes offline last sees that the other is offline,
  * and ends the epochs. */
-bool kolk_shared_end_epochs_(kolk_shared_local *local) {
+bool kolk_shared_end_epochs_(const kolk_shared_local *local) {
     kolk_shared_inside_ *pool = local->pool;
     bool any = false;
     while (is_waited_for(pool, kolk_load_(&pool->epoch, KOLK_SEQ_CST_)) && !is_anybody_online(pool)) {
-        kolk_shared_online(local);
-        for (unsigned n = 0; n <= EPOCHS_BEHIND; n++) kolk_shared_quiesce(local);
+        kolk_shared_come_online_(local);
+        for (unsigned n = 0; n <= EPOCHS_BEHIND; n++) quiesce(local);
         go_offline(local);
         any = true;
     }
@@ -164,12 +178,12 @@ void kolk_shared_look_for_dead_(kolk_shared_local *local) {
 void kolk_shared_retire_(kolk_shared_local *local, uint32_t slot) {
     kolk_shared_inside_ *pool = local->pool;
     bool online = sharer_of(local)->epoch;
-    if (!online) kolk_shared_online(local);
+    if (!online) kolk_shared_come_online_(local);
     uint64_t epoch = sharer_of(local)->epoch;
     KOLK_ASSERT_(epoch != 0);
     kolk_slot_set_put_(&pool->store.sets[LATER + epoch % 4], slot / 64, kolk_bits_at_(slot));
     kolk_atomic_max_(&pool->retired, epoch);
-    if (!online) kolk_shared_offline(local);
+    if (!online) kolk_shared_leave_online_(local);
 }
 
 #endif

@@ -15,10 +15,20 @@
 
 #include "../base/assert.h"
 
-bool kolk_shared_set_up_(kolk_shared_inside_ *pool, uint32_t slot, void *object) {
+static bool run_shared_setup(const kolk_shared_local *local, void *object) {
+    const kolk_shared_inside_ *pool = local->pool;
+    if (!pool->setup) return true;
+    sharer_of(local)->in_hook++;
+    bool done = pool->setup(object, pool->context);
+    sharer_of(local)->in_hook--;
+    return done;
+}
+
+bool kolk_shared_set_up_(const kolk_shared_local *local, uint32_t slot, void *object) {
+    kolk_shared_inside_ *pool = local->pool;
     KOLK_ASSERT_(object);
     if (!makes_parts(pool) || is_ready(pool, slot)) return true;
-    if (pool->setup && !pool->setup(object, pool->context)) {
+    if (!run_shared_setup(local, object)) {
         kolk_store_put_back_(&pool->store, slot);
         return false;
     }

@@ -36,6 +36,8 @@ typedef struct kolk_shared_inside_ {
     kolk_wait_queue_ waiters;
     uint32_t waiters_lock, waiters_forks;
     uint32_t is_shut; /* kolk_shared_shutdown */
+    uint32_t ender;   /* the thread that is inside clear or deinit; 0: none */
+    bool tears_down;  /* deinit is at the last step: an alloc returns NULL */
 } kolk_shared_inside_;
 
 /* A thread with a local. */
@@ -43,6 +45,7 @@ typedef struct kolk_sharer_ {
     kolk_keeper_ keeper;            /* first */
     KOLK_ALIGNAS(8) uint64_t epoch; /* the epoch that the thread has reached; 0: offline */
     uint32_t stalls;                /* how often it has found other threads behind its epoch */
+    uint32_t in_hook;               /* how many hooks it runs, one inside another */
     kolk_shared_local own;          /* for kolk_shared_local_of_thread */
 } kolk_sharer_;
 
@@ -77,7 +80,7 @@ static inline bool makes_parts(const kolk_shared_inside_ *pool) {
 /* ---- shared_hooks.c ---------------------------------------------------------------------------------------------- */
 
 /* Sets up the object of a slot unless it is already set up. False: setup failed, and the slot is now raw. */
-bool kolk_shared_set_up_(kolk_shared_inside_ *pool, uint32_t slot, void *object);
+bool kolk_shared_set_up_(const kolk_shared_local *local, uint32_t slot, void *object);
 
 /* For a store whose objects have parts. The first function takes a raw slot: it returns the slot's bit and stores its
  * word in *word, or returns 0 if there is none. The second puts back a slot that no thread has. */
@@ -95,6 +98,15 @@ void kolk_shared_add_waits_(const kolk_shared_inside_ *inside, kolk_stats *out);
 
 /* Reports that the local has no pool, or that its pool is gone. */
 void kolk_shared_fail_local_(const kolk_shared_local *local, const void *object, const char *verb, const void *site);
+
+/* Is the calling thread, which has this local, inside a hook of the pool? If so, reports that it cannot make this
+ * call. */
+bool kolk_shared_is_barred_(const kolk_shared_local *local, const char *verb, const void *site);
+
+/* The same for a call that needs the whole pool, by a thread that may have any locals, or none. The second function does
+ * not report. */
+bool kolk_shared_is_all_barred_(const kolk_shared_inside_ *pool, const char *verb, const void *site);
+bool kolk_shared_runs_hook_(const kolk_shared_inside_ *pool);
 
 /* ---- shared_waiters.c -------------------------------------------------------------------------------------------- */
 
@@ -142,6 +154,10 @@ void kolk_shared_reclaim_(kolk_shared_inside_ *pool, bool closely);
 
 /* ---- shared_epochs.c --------------------------------------------------------------------------------------------- */
 
+/* Do what kolk_shared_online and kolk_shared_offline do, also in hooks. */
+void kolk_shared_come_online_(const kolk_shared_local *local);
+void kolk_shared_leave_online_(const kolk_shared_local *local);
+
 /* Sets aside a slot whose life has ended; the slot becomes free later. */
 void kolk_shared_retire_(kolk_shared_local *local, uint32_t slot);
 
@@ -154,7 +170,7 @@ void kolk_shared_free_retired_(kolk_shared_inside_ *pool);
 
 /* If slots wait for epochs to end, and all threads are offline, ends these epochs; true if slots may have become
  * free. */
-bool kolk_shared_end_epochs_(kolk_shared_local *local);
+bool kolk_shared_end_epochs_(const kolk_shared_local *local);
 
 /* For a thread that waits. If slots are set aside to be free later, reclaims the slots of threads that have ended, and
  * ends the epochs that those threads held up. Does so at most once per WAITER_LOOK_NS. */

@@ -8,6 +8,7 @@
 #if KOLK_HOSTED
 
 #include "../base/assert.h"
+#include "../diag/debug.h"
 #include "../diag/homes.h"
 #include "../os/key.h"
 #include "../os/lock.h"
@@ -39,7 +40,7 @@ KOLK_NOINLINE_ kolk_status kolk_shared_local_init(kolk_shared_local *local, kolk
     if (!keeper) return KOLK_TOO_MANY_THREADS;
     *local = (kolk_shared_local){pool->store.lives, kolk_keeper_magazines_(keeper), pool};
     kolk_magazine_set_bound_(local->magazine);
-    kolk_shared_online(local);
+    kolk_shared_come_online_(local);
     return KOLK_OK;
 }
 
@@ -52,16 +53,17 @@ void kolk_shared_local_flush(kolk_shared_local *local) {
 
 /* A thread's own local is in its keeper, and another thread may take the keeper as soon as it is released. So the local
  * is cleared first. */
-void kolk_shared_local_deinit(kolk_shared_local *local) {
+KOLK_NOINLINE_ void kolk_shared_local_deinit(kolk_shared_local *local) {
     kolk_shared_inside_ *pool = pool_of(local);
     if (!pool) {
         *local = (kolk_shared_local){0};
         return;
     }
+    if (kolk_shared_is_barred_(local, "local_deinit", SITE)) return;
     kolk_keeper_ *keeper = local->magazine->keeper;
     KOLK_ASSERT_(keeper->taken);
     kolk_shared_local_flush(local);
-    kolk_shared_offline(local);
+    kolk_shared_leave_online_(local);
     KOLK_ASSERT_(local->magazine->top == 0);
     if (local == &sharer_of(local)->own) kolk_key_set_(pool->key - 1, NULL);
     *local = (kolk_shared_local){0};

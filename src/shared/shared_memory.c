@@ -191,6 +191,7 @@ KOLK_NOINLINE_ kolk_status kolk_shared_rebind_abi_(kolk_shared *pool, const kolk
     kolk_shared_inside_ *inside = pool->inside;
     if (!inside) return KOLK_STRUCT_CHANGED;
     if (!kolk_check_home_(pool, pool->number, pool->name, SITE)) return KOLK_MOVED;
+    if (kolk_shared_runs_hook_(inside)) return KOLK_IN_HOOK;
     kolk_slot_store_ *store = &inside->store;
     status = kolk_block_match_size_(desc->object_size, desc->object_align, type_size, type_align, store->object_size,
                                     store->slots, store->stride);
@@ -210,12 +211,14 @@ KOLK_NOINLINE_ kolk_status kolk_shared_rebind_abi_(kolk_shared *pool, const kolk
 KOLK_NOINLINE_ void kolk_shared_deinit(kolk_shared *pool) {
     const void *site = SITE;
     kolk_shared_inside_ *inside = pool->inside;
-    if (!inside || !kolk_check_home_(pool, pool->number, pool->name, site)) return;
+    if (!inside || kolk_shared_is_all_barred_(inside, "deinit", site)) return;
+    if (!kolk_check_home_(pool, pool->number, pool->name, site)) return;
     if (inside->store.debug) { /* first, because the handler may longjmp */
         kolk_store_prove_all_(&inside->store, site);
         kolk_store_report_leaks_(&inside->store);
     }
     kolk_registry_remove_(pool->number);
+    pool->number = 0; /* a hook may make a local */
     kolk_shared_end_lives_(inside, site);
     kolk_store_end_lives_(&inside->store, site);
     if (inside->key) kolk_key_drop_(inside->key - 1);

@@ -29,8 +29,16 @@
  *     the peak of a scene is counted (KOLK_STATS=sizes)    the peak, if that is less
  *     on_move, on_remove, move                                             0
  *     debug mode, or a tool informed of every place        0               0
+ *     a hook that is running                               0               0
  *
  * get needs no bound, because no option changes how an object is found.
+ *
+ * An on_remove may remove other objects. An object whose on_remove is running cannot move, because the hook has a pointer
+ * to it, and cannot be removed again: kolk_removal_ lists these objects. If one of them is the last object when a hole
+ * must be filled, it drops out of the array for the time being: count becomes its place, and the object before it is
+ * the last one. Nothing else is different. The slot looks like a free one, the places between count and the dropped
+ * object are free ones, and when its hook returns there is no hole to fill. An add takes the place at count; if a
+ * dropped object is there, count passes over it, so that it is in the array again.
  *
  * Invariants (kolk_slotmap_is_valid):
  *     I1  count <= fresh - worn <= fresh <= capacity <= max_capacity; peak >= count, whether the peak is counted or not
@@ -53,7 +61,7 @@
 #include <string.h>
 
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_slotmap, capacity) == 48, "the fast paths read 48 bytes");
-_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_slotmap) == 192 && sizeof(kolk_slotmap_desc) == 104),
+_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_slotmap) == 200 && sizeof(kolk_slotmap_desc) == 104),
                "the layout has changed: raise KOLK_ABI");
 
 /* Emit each function of slotmap.inl once. */
@@ -112,6 +120,48 @@ static void fail_map_object(const kolk_slotmap *map, const void *object, const c
         kolk_fail_(failure, "%s of place %u, which has no object", verb, (uint64_t)place);
     else
         kolk_fail_object_(failure, verb, "place", inside);
+}
+
+/* ---- Hooks ------------------------------------------------------------------------------------------------------- */
+
+/* An object whose on_remove is running. */
+typedef struct kolk_removal_ {
+    uint32_t slot;
+    struct kolk_removal_ *outer; /* the removal whose hook has called this one */
+} kolk_removal_;
+
+static bool is_being_removed(const kolk_slotmap *map, uint32_t slot) {
+    const kolk_removal_ *removal = map->removals;
+    while (removal && removal->slot != slot) removal = removal->outer;
+    return removal != NULL;
+}
+
+/* Has an object that is being removed dropped out of the array, at this place? */
+static bool has_dropped(const kolk_slotmap *map, uintptr_t place) {
+    return map->removals && place >= map->count && place < owned(map) && is_being_removed(map, map->owners[place]);
+}
+
+bool kolk_slotmap_is_barred_(const kolk_slotmap *map, uint8_t most, const char *verb, const void *site) {
+    if (map->in_hook <= most) return false;
+    kolk_fail_(map_failure_of(map, KOLK_IN_HOOK, NO_PLACE, site), "%s in a hook of this map, which %s", verb,
+               map->in_hook == HOOK_LOOKS ? "must not change it" : "may only add and remove");
+    return true;
+}
+
+void kolk_slotmap_tell_of_move_(kolk_slotmap *map, uint32_t at, uint32_t from, uint32_t to) {
+    if (!map->on_move) return;
+    uint8_t before = enter_map_hook(map, HOOK_LOOKS);
+    map->on_move(map_object_at(map, at), from, to, map->context);
+    leave_map_hook(map, before);
+}
+
+static void run_on_remove(kolk_slotmap *map, uint32_t slot) {
+    kolk_removal_ removal = {slot, map->removals};
+    uint8_t before = enter_map_hook(map, HOOK_LIVES);
+    map->removals = &removal;
+    map->on_remove(map_object_at(map, map->cells[slot].place), map->context);
+    map->removals = removal.outer;
+    leave_map_hook(map, before);
 }
 
 /* ---- Life of a map ----------------------------------------------------------------------------------------------- */
@@ -184,6 +234,7 @@ kolk_status kolk_slotmap_rebind_abi_(kolk_slotmap *map, const kolk_slotmap_desc 
     kolk_status status = kolk_check_call_(map_size, sizeof *map, abi, desc);
     if (status != KOLK_OK) return status;
     if (!kolk_check_home_(map, map->number, map->name, SITE)) return KOLK_MOVED;
+    if (map->in_hook) return KOLK_IN_HOOK;
     status = kolk_block_match_size_(desc->object_size, desc->object_align, type_size, type_align, map->object_size,
                                     map->objects, map->stride);
     if (status != KOLK_OK) return status;
@@ -215,6 +266,7 @@ static void clear_map(kolk_slotmap *map, const void *site);
 
 KOLK_NOINLINE_ void kolk_slotmap_deinit(kolk_slotmap *map) {
     const void *site = SITE;
+    if (kolk_slotmap_is_barred_(map, NO_HOOK, "deinit", site)) return;
     if (!kolk_check_home_(map, map->number, map->name, site)) return;
     kolk_slotmap_verify_all_(map, site); /* first, because the handler may longjmp */
     if (map_has(map, KOLK_DEBUG_SITES)) list_map_leaks(map);
@@ -228,9 +280,13 @@ KOLK_NOINLINE_ void kolk_slotmap_deinit(kolk_slotmap *map) {
 
 kolk_status kolk_slotmap_reserve(kolk_slotmap *map, uint32_t capacity) {
     if (capacity <= map->capacity) return KOLK_OK;
+    if (map->in_hook == HOOK_LOOKS) return KOLK_IN_HOOK;
     if (capacity > map->max_capacity) return KOLK_ABOVE_MAX;
     uint64_t bytes = map_bytes_that_count(map, capacity - map->capacity);
-    if (!kolk_budget_take_all_(map->budget, bytes)) return KOLK_OVER_BUDGET;
+    uint8_t before = enter_map_hook(map, HOOK_LOOKS); /* on_mark */
+    bool fits = kolk_budget_take_all_(map->budget, bytes);
+    leave_map_hook(map, before);
+    if (!fits) return KOLK_OVER_BUDGET;
     if (!kolk_slotmap_commit_(map, capacity)) {
         kolk_budget_give_(map->budget, bytes);
         return KOLK_NO_MEMORY;
@@ -273,11 +329,17 @@ static bool make_free_slot(kolk_slotmap *map) {
     return true;
 }
 
-/* Moves the first free slot, whose generations are used up, to the worn-out list. */
-static void retire_slot(kolk_slotmap *map) {
-    KOLK_ASSERT_(map->count < owned(map));
-    uint32_t place = map->count, slot = map->owners[place], other = map->owners[owned(map) - 1];
-    KOLK_ASSERT_(map->cells[slot].place == place && map->cells[slot].generation == 0);
+/* Moves a free slot, whose generations are used up, to the worn-out list. The slot at the last place moves to its
+ * place; if that is the slot of an object that is being removed, whose place must not change, the worn-out slot is used
+ * again. */
+static void retire_slot(kolk_slotmap *map, uint32_t slot) {
+    uint32_t place = map->cells[slot].place, other = map->owners[owned(map) - 1];
+    KOLK_ASSERT_(place >= map->count && place < owned(map) && map->cells[slot].generation == 0);
+    if (is_being_removed(map, other)) {
+        map->cells[slot].generation = 1;
+        map->recycled++;
+        return;
+    }
     map->owners[place] = other;
     map->cells[other].place = place;
     map->cells[slot] = (kolk_cell_){NO_PLACE, KOLK_NO_SLOT_};
@@ -294,8 +356,11 @@ static void retire_slot(kolk_slotmap *map) {
 KOLK_NOINLINE_ void *kolk_slotmap_add_slow_(kolk_slotmap *map, kolk_handle *out) {
     const void *site = SITE;
     (void)kolk_check_home_(map, map->number, map->name, site);
+    bool barred = map->in_hook > HOOK_LIVES;
+    if (barred) (void)kolk_slotmap_is_barred_(map, HOOK_FREES, "add", site);
+    while (!barred && has_dropped(map, map->count)) map->count++;
     uint32_t place = map->count;
-    bool fails = map_debug_of(map) && kolk_debug_fails_(map->debug);
+    bool fails = barred || (map_debug_of(map) && kolk_debug_fails_(map->debug));
     if (fails || (place == owned(map) && !make_free_slot(map))) {
         map->failed++;
         PROBE2(full, map_name_of(map), map->capacity);
@@ -310,9 +375,11 @@ KOLK_NOINLINE_ void *kolk_slotmap_add_slow_(kolk_slotmap *map, kolk_handle *out)
     if (debug) { /* first, because the handler may longjmp */
         kolk_debug_verify_(debug, place, object, false, map_failure_of(map, KOLK_OK, place, site));
         kolk_debug_prepare_(debug, place, object);
+        uint8_t before = enter_map_hook(map, HOOK_LOOKS); /* the profiler */
         kolk_debug_begin_life_(debug, slot, object, site);
+        leave_map_hook(map, before);
     }
-    kolk_slotmap_show_first_free_(map);
+    kolk_slotmap_show_free_(map, place);
     map->count++;
     if (map->count > map->peak) {
         map->peak = map->count;
@@ -323,32 +390,56 @@ KOLK_NOINLINE_ void *kolk_slotmap_add_slow_(kolk_slotmap *map, kolk_handle *out)
     return object;
 }
 
-/* Ends the life in this slot, and moves the last object to its place. */
-static void end_map_life(kolk_slotmap *map, uint32_t slot, const void *site) {
-    KOLK_ASSERT_(slot < map->fresh && map->cells[slot].place < map->count);
-    uint32_t place = map->cells[slot].place, last = map->count - 1, moved = map->owners[last];
-    void *vacated = map_object_at(map, last);
-    if (map->on_remove) map->on_remove(map_object_at(map, place), map->context);
-    if (place != last) kolk_slotmap_move_(map, map_object_at(map, place), vacated, 1);
+/* Moves the last object to the place of a dead one, and swaps their owners. */
+static void fill_hole(kolk_slotmap *map, uint32_t place) {
+    while (is_being_removed(map, map->owners[map->count - 1])) map->count--; /* it drops out of the array */
+    uint32_t last = map->count - 1, moved = map->owners[last], slot = map->owners[place];
+    KOLK_ASSERT_(place <= last);
+    if (place != last) {
+        uint8_t before = enter_map_hook(map, HOOK_LOOKS);
+        kolk_slotmap_move_(map, map_object_at(map, place), map_object_at(map, last), 1);
+        leave_map_hook(map, before);
+    }
     map->cells[moved].place = place;
     map->owners[place] = moved;
     map->cells[slot].place = last;
     map->owners[last] = slot;
     map->count = last;
+}
+
+/* Ends the life in this slot, and moves the last object to its place. Returns true if an object has moved. */
+static bool end_map_life(kolk_slotmap *map, uint32_t slot, const void *site) {
+    KOLK_ASSERT_(slot < map->fresh && map->cells[slot].place < map->count);
+    if (map->on_remove) run_on_remove(map, slot);
+    uint32_t place = map->cells[slot].place;
+    if (place < map->count) fill_hole(map, place);
+    uint32_t vacated = map->cells[slot].place;
     if (map_debug_of(map)) {
+        uint8_t before = enter_map_hook(map, HOOK_LOOKS); /* the profiler */
         kolk_debug_end_life_(map->debug, slot, site);
-        kolk_debug_wipe_(map->debug, slot, vacated);
+        kolk_debug_wipe_(map->debug, slot, map_object_at(map, vacated));
+        leave_map_hook(map, before);
     }
-    kolk_slotmap_hide_first_free_(map);
+    kolk_slotmap_hide_free_(map, vacated);
     map->cells[slot].generation = (map->cells[slot].generation + 1) & KOLK_GENERATION_MAX;
-    if (map->cells[slot].generation == 0) retire_slot(map);
+    if (map->cells[slot].generation == 0) retire_slot(map, slot);
+    return vacated != place;
 }
 
 void kolk_slotmap_readdress_(kolk_slotmap *map) {
-    if (!map_has(map, KOLK_DEBUG_MOVE)) return;
+    if (!map_has(map, KOLK_DEBUG_MOVE) || map->removals) return; /* objects that are being removed must not move */
+    uint8_t before = enter_map_hook(map, HOOK_LOOKS);
     kolk_slotmap_relocate_(map);
-    for (uint32_t place = 0; map->on_move && place < map->count; place++)
-        map->on_move(map_object_at(map, place), place, place, map->context);
+    leave_map_hook(map, before);
+    for (uint32_t place = 0; place < map->count; place++) kolk_slotmap_tell_of_move_(map, place, place, place);
+}
+
+/* Returns the object of a handle if it is being removed and has dropped out of the array; else NULL. */
+static void *dropped_object(const kolk_slotmap *map, kolk_handle handle) {
+    uint32_t slot = kolk_handle_index_(handle, map->tag);
+    if (!map->removals || slot >= map->fresh || !has_dropped(map, map->cells[slot].place)) return NULL;
+    bool found = map->cells[slot].generation == kolk_handle_generation_(handle);
+    return found ? map_object_at(map, map->cells[slot].place) : NULL;
 }
 
 /* Records that a handle has found no object. */
@@ -360,51 +451,70 @@ static void note_none(const kolk_slotmap *map, kolk_handle handle, const void *s
 
 KOLK_NOINLINE_ bool kolk_slotmap_remove_slow_(kolk_slotmap *map, kolk_handle handle) {
     uint32_t slot = kolk_handle_index_(handle, map->tag);
+    if (kolk_slotmap_is_barred_(map, HOOK_FREES, "remove", SITE)) return false;
+    if (dropped_object(map, handle)) return false;
     if (!kolk_slotmap_finds_(map, slot, handle)) {
         note_none(map, handle, SITE);
         return false;
     }
+    if (is_being_removed(map, slot)) return false;
     uint32_t place = map->cells[slot].place;
-    end_map_life(map, slot, SITE);
+    bool moved = end_map_life(map, slot, SITE);
     kolk_slotmap_readdress_(map);
-    if (map->on_move && place < map->count) map->on_move(map_object_at(map, place), map->count, place, map->context);
+    if (moved) kolk_slotmap_tell_of_move_(map, place, map->count, place);
     return true;
 }
 
 static void clear_map(kolk_slotmap *map, const void *site) {
     kolk_slotmap_verify_all_(map, site);
+    uint8_t before = enter_map_hook(map, HOOK_FREES);
     while (map->count) end_map_life(map, map->owners[map->count - 1], site);
+    leave_map_hook(map, before);
     kolk_slotmap_readdress_(map);
 }
 
 KOLK_NOINLINE_ void kolk_slotmap_clear(kolk_slotmap *map) {
-    clear_map(map, SITE);
+    if (!kolk_slotmap_is_barred_(map, NO_HOOK, "clear", SITE)) clear_map(map, SITE);
 }
 
 KOLK_NOINLINE_ void *kolk_slotmap_get_slow_(const kolk_slotmap *map, kolk_handle handle) {
-    note_none(map, handle, SITE);
-    return NULL;
+    void *object = dropped_object(map, handle);
+    if (!object) note_none(map, handle, SITE);
+    return object;
 }
 
 /* ---- From an object to its handle -------------------------------------------------------------------------------- */
 
+static bool has_object(const kolk_slotmap *map, uintptr_t place) {
+    return place < map->count || has_dropped(map, place);
+}
+
+/* The slot of the object at a place. In the hooks of a sort, I2 is broken: only the cells are right. */
+static uint32_t owner_of(const kolk_slotmap *map, uint32_t place) {
+    uint32_t slot = map->owners[place];
+    if (map->cells[slot].place == place) return slot;
+    for (slot = 0; map->cells[slot].place != place; slot++) KOLK_ASSERT_(slot < map->fresh);
+    return slot;
+}
+
 KOLK_NOINLINE_ kolk_handle kolk_slotmap_handle_of(const kolk_slotmap *map, const void *object) {
     uintptr_t place = place_of(map, object);
-    if (place < map->count) return map_handle_of(map, map->owners[place]);
+    if (has_object(map, place)) return map_handle_of(map, owner_of(map, (uint32_t)place));
     fail_map_object(map, object, "handle", SITE);
     return (kolk_handle){0};
 }
 
 KOLK_NOINLINE_ uint32_t kolk_slotmap_index(const kolk_slotmap *map, const void *object) {
     uintptr_t place = place_of(map, object);
-    if (place < map->count) return (uint32_t)place;
+    if (has_object(map, place)) return (uint32_t)place;
     fail_map_object(map, object, "index", SITE);
     return NO_PLACE;
 }
 
 /* ---- Memory and questions ---------------------------------------------------------------------------------------- */
 
-size_t kolk_slotmap_trim(kolk_slotmap *map) {
+KOLK_NOINLINE_ size_t kolk_slotmap_trim(kolk_slotmap *map) {
+    if (kolk_slotmap_is_barred_(map, NO_HOOK, "trim", SITE)) return 0;
     uint64_t page = kolk_memory_page_();
     uint64_t from = round_up((uint64_t)map->count * map->stride, page); /* the objects begin at a page boundary */
     uint64_t end = (uint64_t)map->capacity * map->stride / page * page;

@@ -14,6 +14,7 @@
 #include "../base/assert.h"
 #include "../core/budget.h"
 #include "../core/geometry.h"
+#include "../core/hooks.h"
 #include "../diag/debug.h"
 #include "../core/block.h"
 #include "../diag/sizes.h"
@@ -49,11 +50,12 @@ static inline uint32_t owned(const kolk_slotmap *map) {
 /* Compute the bounds of the fast paths. */
 static inline uint32_t add_bound_of(const kolk_slotmap *map) {
     uint32_t known = map->peak < owned(map) ? map->peak : owned(map);
-    return map_has(map, UINT32_MAX) ? 0 : known;
+    return map_has(map, UINT32_MAX) || map->in_hook ? 0 : known;
 }
 
 static inline uint32_t remove_bound_of(const kolk_slotmap *map) {
-    return map_has(map, UINT32_MAX) || map->on_move || map->on_remove || map->move ? 0 : map->fresh;
+    bool hooked = map->on_move || map->on_remove || map->move || map->in_hook;
+    return map_has(map, UINT32_MAX) || hooked ? 0 : map->fresh;
 }
 
 /* Sets the bounds of the fast paths (I5). */
@@ -62,10 +64,29 @@ static inline void show_map_bounds(kolk_slotmap *map) {
     map->remove_bound = remove_bound_of(map);
 }
 
+/* Enclose the call of a hook (hooks.h). Entering returns what leaving needs. */
+static inline uint8_t enter_map_hook(kolk_slotmap *map, uint8_t hook) {
+    uint8_t before = map->in_hook;
+    if (hook > before) map->in_hook = hook;
+    show_map_bounds(map);
+    return before;
+}
+
+static inline void leave_map_hook(kolk_slotmap *map, uint8_t before) {
+    map->in_hook = before;
+    show_map_bounds(map);
+}
+
 /* ---- slotmap.c --------------------------------------------------------------------------------------------------- */
 
 /* With the debug setting `move`, moves all objects to different addresses and calls on_move. */
 void kolk_slotmap_readdress_(kolk_slotmap *map);
+
+/* Is a hook running that must not make this call? If so, reports that. `most` is the last hook that may make it. */
+bool kolk_slotmap_is_barred_(const kolk_slotmap *map, uint8_t most, const char *verb, const void *site);
+
+/* Calls on_move, if there is one, for the object at a place. */
+void kolk_slotmap_tell_of_move_(kolk_slotmap *map, uint32_t at, uint32_t from, uint32_t to);
 
 /* Lets the debug mode check the places that have no object. */
 void kolk_slotmap_verify_all_(const kolk_slotmap *map, const void *site);
@@ -97,9 +118,9 @@ void kolk_slotmap_move_(const kolk_slotmap *map, void *to, void *from, uint32_t 
  * Does nothing if there is no memory. */
 void kolk_slotmap_relocate_(kolk_slotmap *map);
 
-/* For tools, mark the first place without an object as inaccessible or as accessible. */
-void kolk_slotmap_hide_first_free_(const kolk_slotmap *map);
-void kolk_slotmap_show_first_free_(const kolk_slotmap *map);
+/* For tools, mark a place without an object as inaccessible or as accessible. */
+void kolk_slotmap_hide_free_(const kolk_slotmap *map, uint32_t place);
+void kolk_slotmap_show_free_(const kolk_slotmap *map, uint32_t place);
 
 /* Returns the place that this pointer points into, and sets *inside to the distance from its start. Sets *moved to true
  * if the pointer dates from before one of the last few moves of all objects, and otherwise to false. */

@@ -70,12 +70,12 @@ static void show_places(const kolk_slotmap *map, const unsigned char *objects, u
     if (map_has(map, KOLK_DEBUG_BYPASS) && from < end) kolk_tools_show_(objects + first, last - first);
 }
 
-void kolk_slotmap_hide_first_free_(const kolk_slotmap *map) {
-    hide_places(map, map->objects, map->count, map->count + 1);
+void kolk_slotmap_hide_free_(const kolk_slotmap *map, uint32_t place) {
+    hide_places(map, map->objects, place, place + 1);
 }
 
-void kolk_slotmap_show_first_free_(const kolk_slotmap *map) {
-    show_places(map, map->objects, map->count, map->count + 1);
+void kolk_slotmap_show_free_(const kolk_slotmap *map, uint32_t place) {
+    show_places(map, map->objects, place, place + 1);
 }
 
 /* ---- The blocks of the debug setting move ------------------------------------------------------------------------ */
@@ -215,7 +215,9 @@ kolk_status kolk_slotmap_make_(kolk_slotmap *map, const kolk_slotmap_desc *desc,
     map->max_capacity = desc->max_capacity;
     map->budget = desc->budget;
     uint64_t bytes = desc->memory ? 0 : (uint64_t)desc->capacity * map->stride;
+    map->in_hook = HOOK_LOOKS; /* on_mark */
     bool fits = kolk_budget_take_all_(map->budget, bytes);
+    map->in_hook = NO_HOOK;
     if (fits && begin_debug(map, desc, settings) && make_map_block(map, desc)) return KOLK_OK;
     if (fits) kolk_budget_give_(map->budget, bytes);
     kolk_slotmap_unmake_(map); /* its capacity is still 0 */

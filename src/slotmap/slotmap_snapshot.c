@@ -64,7 +64,7 @@ static map_header map_header_of(const kolk_slotmap *map) {
 }
 
 size_t kolk_slotmap_snapshot_size(const kolk_slotmap *map) {
-    return map->move ? 0 : (size_t)map_header_of(map).start.size;
+    return map->move || map->in_hook ? 0 : (size_t)map_header_of(map).start.size;
 }
 
 /* Writes the chain and the generations. The map keeps its list of worn-out slots in their generations, so that those
@@ -84,7 +84,7 @@ static void write_slots(const kolk_slotmap *map, kolk_chain_ to, unsigned char *
 }
 
 size_t kolk_slotmap_snapshot(const kolk_slotmap *map, void *block, size_t size) {
-    if (map->move) return 0;
+    if (map->move || map->in_hook) return 0;
     map_header head = map_header_of(map);
     map_parts at = map_parts_of(&head);
     if (size < at.size) return 0;
@@ -172,11 +172,11 @@ static void change_objects(kolk_slotmap *map, const map_header *head, const unsi
     uint32_t kept = debugs ? end_other_lives(map, head, links, site) : 0;
     while (map->count > 0) {
         map->count--;
-        kolk_slotmap_hide_first_free_(map);
+        kolk_slotmap_hide_free_(map, map->count);
     }
     if (map_has(map, KOLK_DEBUG_MOVE)) kolk_slotmap_relocate_(map);
     if (debugs) begin_other_lives(map, head, links, kept, site);
-    for (; map->count < head->count; map->count++) kolk_slotmap_show_first_free_(map);
+    for (; map->count < head->count; map->count++) kolk_slotmap_show_free_(map, map->count);
 }
 
 /* ---- Putting it in place ----------------------------------------------------------------------------------------- */
@@ -201,10 +201,12 @@ static void take_slots(kolk_slotmap *map, const map_header *head, const unsigned
     map->worn = head->worn;
 }
 
-static void convert_map_objects(const kolk_slotmap *map, const unsigned char *bytes, size_t saved_size,
+static void convert_map_objects(kolk_slotmap *map, const unsigned char *bytes, size_t saved_size,
                                 const kolk_conversion_ *by) {
+    uint8_t before = enter_map_hook(map, HOOK_LOOKS);
     for (uint32_t place = 0; place < map->count; place++, bytes += saved_size)
         kolk_conversion_make_(by, map_object_at(map, place), map->object_size, bytes, saved_size);
+    leave_map_hook(map, before);
 }
 
 /* Restores the state; this cannot fail. The map keeps its peak. If `fresh` decreases, it can no longer serve as the
@@ -221,14 +223,14 @@ static void take_in_map(kolk_slotmap *map, const map_header *head, const unsigne
         convert_map_objects(map, bytes + at.objects, head->object_size, by);
     else
         kolk_snapshot_load_(bytes + at.objects, map->objects, map->stride, map->object_size, map->count);
-    for (uint32_t place = 0; map->on_move && place < map->count; place++)
-        map->on_move(map_object_at(map, place), place, place, map->context);
+    for (uint32_t place = 0; place < map->count; place++) kolk_slotmap_tell_of_move_(map, place, place, place);
 }
 
 static kolk_status restore_map(kolk_slotmap *map, const void *block, size_t size, kolk_conversion_ by,
                                const void *site) {
     map_header head;
     if (map->move) return KOLK_NO_SNAPSHOT;
+    if (map->in_hook) return KOLK_IN_HOOK;
     kolk_status status = prove_map(map, block, size, by.convert != NULL, &head);
     if (status == KOLK_OK) status = kolk_slotmap_reserve(map, head.fresh);
     if (status != KOLK_OK) return status;

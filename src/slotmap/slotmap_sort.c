@@ -59,35 +59,41 @@ static void swap_bytes(unsigned char *a, unsigned char *b, size_t size) {
     }
 }
 
-static void tell_of_move(const kolk_slotmap *map, uint32_t at, uint32_t from, uint32_t to) {
-    if (map->on_move) map->on_move(map_object_at(map, at), from, to, map->context);
-}
-
 /* Moves the objects of one cycle to the places of their owners. The object at `first` is put aside and comes back last.
  * If objects are moved as bytes, swaps carry it along: it is always at the place that is filled next. */
 static void follow_cycle(kolk_slotmap *map, uint32_t first) {
     KOLK_ASSERT_(first < map->count);
     uint32_t to = first;
     if (map->move) map->move(NULL, map_object_at(map, first), map->context);
-    tell_of_move(map, first, first, map->max_capacity);
+    kolk_slotmap_tell_of_move_(map, first, first, map->max_capacity);
     for (uint32_t from; (from = map->cells[map->owners[to]].place) != first; to = from) {
         if (map->move)
             map->move(map_object_at(map, to), map_object_at(map, from), map->context);
         else
             swap_bytes(map_object_at(map, to), map_object_at(map, from), map->stride);
         map->cells[map->owners[to]].place = to;
-        tell_of_move(map, to, from, to);
+        kolk_slotmap_tell_of_move_(map, to, from, to);
     }
     map->cells[map->owners[to]].place = to;
     if (map->move) map->move(map_object_at(map, to), NULL, map->context);
-    tell_of_move(map, to, map->max_capacity, to);
+    kolk_slotmap_tell_of_move_(map, to, map->max_capacity, to);
 }
 
-void kolk_slotmap_sort(kolk_slotmap *map, int (*compare)(const void *a, const void *b, void *context), void *context) {
-    order by = {map, compare, context};
-    if (is_sorted(&by, map->owners, map->count)) return;
-    sort_slots(&by, map->owners, map->count);
+/* Returns false if they are already sorted. */
+static bool sort_map(kolk_slotmap *map, const order *by) {
+    if (is_sorted(by, map->owners, map->count)) return false;
+    sort_slots(by, map->owners, map->count);
     for (uint32_t place = 0; place < map->count; place++)
         if (map->cells[map->owners[place]].place != place) follow_cycle(map, place);
-    kolk_slotmap_readdress_(map);
+    return true;
+}
+
+KOLK_NOINLINE_ void kolk_slotmap_sort(kolk_slotmap *map, int (*compare)(const void *a, const void *b, void *context),
+                                      void *context) {
+    order by = {map, compare, context};
+    if (kolk_slotmap_is_barred_(map, NO_HOOK, "sort", SITE)) return;
+    uint8_t before = enter_map_hook(map, HOOK_LOOKS);
+    bool moved = sort_map(map, &by);
+    leave_map_hook(map, before);
+    if (moved) kolk_slotmap_readdress_(map);
 }

@@ -1,0 +1,46 @@
+#!/bin/sh
+# Each function of a member is a row of tests/contracts/test_all_hooks.c or is called by one, and each function that the
+# user gives a member is a column of this member's table there.
+# Usage: hooks.sh
+set -eu
+test=tests/contracts/test_all_hooks.c
+wrong=$(mktemp)
+trap 'rm -f "$wrong"' EXIT
+
+# An init begins a member, of which no hook runs yet; a memory_size has no member.
+functions=$(cat include/kolk/*.h | grep -Eo '\bkolk_(pool|cursor|slotmap|shared|queue|resource|heap)_[a-z_]*[a-z]\(' | tr -d '(' | sort -u |
+  grep -Ev '^kolk_(pool|slotmap|shared|queue|resource)_init$|_memory_size$')
+[ "$(echo "$functions" | wc -l)" -gt 120 ] || echo "The functions are not found any more." >> "$wrong"
+for function in $functions; do
+  grep -q "\b$function(" "$test" || echo "$function: $test does not call it in a hook." >> "$wrong"
+done
+
+# Prints the columns of a table.
+columns() {
+  sed -n "/^static const column $1_columns/,/;\$/p" "$test" | grep -o '{"[a-z_]*"' | tr -d '{"'
+}
+
+# Usage: check HEADER TABLE: each function that the header's structs and parameters name is a column of the table.
+check() {
+  hooks=$(grep -Eo '\(\*[a-z_]+\)\(' "include/kolk/$1.h" | tr -d '(*)' | sort -u)
+  [ -n "$hooks" ] || echo "$1.h: no hooks are found any more." >> "$wrong"
+  for hook in $hooks; do
+    case $hook in put | handler) continue ;; esac # no member calls them while it changes
+    columns "$2" | grep -qx "$hook" || echo "$1.h: $hook is no column of $2_columns in $test." >> "$wrong"
+  done
+}
+
+check pool pool
+check slotmap map
+check shared shared
+check queue queue
+check resource resource
+check heap heap
+for table in pool map; do
+  check base $table
+  check budget $table
+done
+
+cat "$wrong"
+echo "$(echo "$functions" | wc -l) functions, $(wc -l < "$wrong") complaints"
+[ ! -s "$wrong" ]
