@@ -112,7 +112,7 @@ static void register_exit(void) {
 }
 
 void kolk_process_start_(void) {
-    uint32_t here = kolk_forks_() + 1;
+    uint32_t here = kolk_forks_now_() + 1;
     if (kolk_raw_load_(&this_process.started, KOLK_ACQUIRE_) == here) return;
     kolk_lock_word_(&this_process.reading);
     bool reads = !this_process.is_read, starts = this_process.started != here;
