@@ -287,6 +287,27 @@ static void play_thread(const char *argument) {
     REQUIRE(count_threads() == before);
 }
 
+/* More pools end than have rows of their own; the others share one, also when statistics are written again. */
+static void play_many_names(const char *argument) {
+    char name[20], text[100000];
+    begin_pool(argument);
+    for (unsigned n = 0; n < 1500; n++) {
+        kolk_pool other;
+        snprintf(name, sizeof name, "n %u", n);
+        make_pool(&other, &(kolk_pool_desc){.name = name, .object_size = 16, .capacity = 64});
+        kolk_pool_deinit(&other);
+        if (n == 1200) REQUIRE(kolk_stats_now());
+    }
+    REQUIRE(kolk_stats_now());
+    FILE *stats = fopen(path, "r");
+    REQUIRE(stats);
+    text[fread(text, 1, sizeof text - 1, stats)] = 0;
+    fclose(stats);
+    REQUIRE(strstr(text, "\nn 999 ") && !strstr(text, "\nn 1000 ") && strstr(text, "\nit "));
+    REQUIRE(strstr(text, "\n(other names)  pool x 500 "));
+    REQUIRE(strstr(text, "\n(other names): pools that have ended, after the first ones; each number is their sum\n"));
+}
+
 /* ---- Here -------------------------------------------------------------------------------------------------------- */
 
 static ending run_at(const char *name, const char *when) {
@@ -439,6 +460,7 @@ static void play_now_in_vain(const char *argument) {
 static void test_at_once(void **state) {
     (void)state;
     assert_ending(run_at("now", "USR1"), 0, "");
+    assert_ending(run_at("many names", "USR1"), 0, "");
     assert_ending(run_scenario("now in vain", "", "USR1 -"), 0,
                   "kolk: KOLK_STATS_AT: is set to \"USR1\", but KOLK_STATS, which says what to write, is not\n");
     assert_ending(run_scenario("now in vain", "text:/nowhere/at/all", "USR1 -"), 0,
@@ -473,6 +495,7 @@ int main(int argc, char **argv) {
                                          {"last handler", play_last_handler},
                                          {"handler for once", play_handler_for_once},
                                          {"end", play_end},
+                                         {"many names", play_many_names},
                                          {"storm", play_storm},
                                          {"storm until told", play_storm_until_told},
                                          {"thread", play_thread}};
