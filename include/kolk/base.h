@@ -15,11 +15,14 @@
  *           kolk is a cancellation point, even if it waits: a cancelled thread (pthread_cancel) ends after the call.
  *           Among your functions that kolk calls, only the failure handler may be cancelled, because only it may
  *           longjmp. A thread with asynchronous cancellation must not call kolk.
- * Forks     a child may use a pool if no other thread was inside a call on it at the fork; shared.h has the rule for
- *           shared pools. A child made by _Fork or clone may use kolk if its parent had only one thread; in such a
- *           child, kolk does not notice which threads have ended. pthread_atfork handlers that were registered before
- *           kolk was loaded may use single-threaded pools once an init has returned, but neither queues nor shared
- *           pools.
+ * Forks     a child may use a pool if no other thread was inside a call on it at the fork; shared.h and heap.h have the
+ *           rules for shared pools and heaps, which other threads may be using, and resource.h that for resource pools,
+ *           which a child cannot use. A child made by _Fork or clone may use kolk if its parent had only one thread
+ *           besides kolk's own (those of resource pools and of KOLK_STATS_AT), and calls kolk before it starts another
+ *           thread; in such a child, kolk does not notice which threads have ended. A child that shares its parent's
+ *           memory (vfork, or clone with CLONE_VM) must not call kolk. pthread_atfork handlers that were registered
+ *           before kolk was loaded may use single-threaded pools once an init has returned, but neither queues nor
+ *           shared pools.
  * Design    ARCHITECTURE.md.
  */
 #ifndef KOLK_BASE_H
@@ -446,8 +449,10 @@ KOLK_API_ size_t kolk_stack_text(const void *const *stack, uint32_t depth, bool 
  *                                                          existed to stderr or FILE. A FILE is replaced atomically:
  *                                                          readers see either the old one or the new one. Ended pools
  *                                                          of the same name, kind and size share a row with their
- *                                                          maxima and the sums of their counters. More than 100 pools
- *                                                          that still exist share a row with their sums
+ *                                                          maxima and the sums of their counters. Of 1,000 names of
+ *                                                          ended pools the rows are kept; later ones are summed up in
+ *                                                          a row "(other names)" for each kind. More than 100 pools of
+ *                                                          one name that still exist share a row with their sums
  *     KOLK_STATS=log[:FILE]                                at exit, adds one line of JSON to FILE: {"time": seconds
  *                                                          since 1970, "pools": [...]}, as above, but only with pools
  *                                                          that exist. For KOLK_STATS_AT, and kolk report

@@ -21,6 +21,8 @@
 
 #include <stdlib.h>
 
+#define MOST_KEPT 1000u /* records of ended pools; more are summed up */
+
 static struct {
     uint32_t reading;   /* held to read the environment; under the process's lock, a slow file would delay forks */
     bool is_read;       /* the environment has been read */
@@ -28,7 +30,7 @@ static struct {
     bool unloads;       /* the library that contains this copy of kolk is being unloaded; the process goes on */
     bool keeps;         /* the statistics of pools that have ended are kept until the exit */
     kolk_records_ past; /* the kept statistics */
-} this_process;
+} this_process = {.past = {.most = MOST_KEPT}};
 
 /* Called when a pool ends, and for each pool when a scene ends. */
 static void keep_last(const kolk_record_ *last, const kolk_kind_ *kind, const char *born, kolk_record_of_ of) {
@@ -70,7 +72,7 @@ static void report_unused_sizes(void) {
 /* Writes the statistics of what has ended and of what is alive. What has ended stays kept for the next time. */
 static bool write_statistics(void) {
     KOLK_ASSERT_(this_process.keeps);
-    kolk_records_ past = {0};
+    kolk_records_ past = {.most = MOST_KEPT};
     kolk_lock_();
     kolk_records_add_all_(&past, &this_process.past);
     kolk_registry_keep_all_();
@@ -87,7 +89,7 @@ static void write_last_statistics(void) {
     if (kolk_stats_at_exit_()) write_statistics();
     kolk_lock_();
     kolk_records_ past = this_process.past;
-    this_process.past = (kolk_records_){0};
+    this_process.past = (kolk_records_){.most = MOST_KEPT};
     kolk_unlock_();
     kolk_records_release_(&past);
 }
@@ -114,7 +116,7 @@ static void register_exit(void) {
 }
 
 void kolk_process_start_(void) {
-    uint32_t here = kolk_forks_() + 1;
+    uint32_t here = kolk_forks_now_() + 1;
     if (kolk_raw_load_(&this_process.started, KOLK_ACQUIRE_) == here) return;
     kolk_lock_word_(&this_process.reading);
     bool reads = !this_process.is_read, starts = this_process.started != here;

@@ -1,5 +1,5 @@
 /* records.c: see records.h. Records and their names lie one after another in blocks of pages, so that one call per
- * block releases them all. A chained hash table finds records by name. */
+ * block releases them all. A chained hash table, which doubles as records are added, finds records by name. */
 #include "kolk/base.h"
 
 #if KOLK_DIAGNOSTICS
@@ -12,7 +12,8 @@
 
 #include <string.h>
 
-#define BLOCK_SIZE ((size_t)65536)
+#define BLOCK_SIZE  ((size_t)65536)
+#define FIRST_LISTS 128u
 
 typedef struct kolk_records_block_ {
     struct kolk_records_block_ *before;
@@ -101,8 +102,25 @@ static kolk_record_ *copy_record(kolk_records_ *records, const kolk_record_ *one
     return record;
 }
 
-static kolk_record_ **list_named(kolk_records_ *records, const char *name) {
-    return &records->by_hash[kolk_hash_(name) % KOLK_RECORD_LISTS_];
+static kolk_record_ **list_named(const kolk_records_ *records, const char *name) {
+    return &records->by_hash[kolk_hash_(name) & (records->lists - 1)];
+}
+
+/* Makes the first lists, or twice as many if there are too few. The old ones stay in their block, which is not more
+ * than the new ones take. Returns false if there are none. */
+static bool have_lists(kolk_records_ *records) {
+    uint32_t lists = records->lists ? 2 * records->lists : FIRST_LISTS;
+    if (records->lists && records->count < 2 * records->lists) return true;
+    kolk_record_ **by_hash = take_bytes(records, lists * sizeof *by_hash);
+    if (!by_hash) return records->lists;
+    records->by_hash = by_hash;
+    records->lists = lists;
+    for (kolk_record_ *at = records->first; at; at = at->next) { /* in the order in which they were added */
+        kolk_record_ **newest = list_named(records, at->stats.name);
+        at->same_hash = *newest;
+        *newest = at;
+    }
+    return true;
 }
 
 /* Returns NULL if there is no memory. */
@@ -117,13 +135,14 @@ static kolk_record_ *append_copy(kolk_records_ *records, kolk_record_ **newest, 
     else
         records->first = record;
     records->last = record;
+    records->count++;
     return record;
 }
 
 /* ---- Groups ------------------------------------------------------------------------------------------------------ */
 
 static bool may_group(const kolk_record_ *record, const kolk_stats *stats) {
-    return !record->extra && is_alike(&record->stats, stats) && record->stats.object_size == stats->object_size;
+    return !record->extra && !record->is_rest && is_alike(&record->stats, stats) && record->stats.object_size == stats->object_size;
 }
 
 static void add_to_group(kolk_record_ *group, const kolk_stats *stats, uint32_t pools) {
@@ -148,6 +167,7 @@ static void unlink_record(kolk_records_ *records, const kolk_record_ *record) {
     else
         records->first = record->next;
     if (records->last == record) records->last = before;
+    records->count--;
 }
 
 /* Makes a group of all records like this one; `newest` is the head of their list. Returns the group, which is the
@@ -177,16 +197,39 @@ static kolk_record_ *group_of(kolk_records_ *records, kolk_record_ **newest, con
     return NULL;
 }
 
+/* Adds an ended life to the record of all ended pools of its kind that have no record of their own. */
+static void add_to_rest(kolk_records_ *records, const kolk_record_ *one) {
+    kolk_record_ as_rest = *one, **newest = list_named(records, KOLK_RECORD_REST_), *rest = *newest;
+    as_rest.stats.name = KOLK_RECORD_REST_;
+    as_rest.places = NULL;
+    as_rest.is_rest = true;
+    as_rest.pools = as_rest.nth = 1;
+    for (; rest; rest = rest->same_hash) {
+        if (!is_alike(&rest->stats, &as_rest.stats)) continue;
+        if (rest->is_rest) break;
+        as_rest.nth++; /* the program has a pool of that name */
+    }
+    if (!rest) {
+        append_copy(records, newest, &as_rest);
+        return;
+    }
+    if (rest->stats.object_size != one->stats.object_size) rest->stats.object_size = 0; /* they have several */
+    add_to_group(rest, &one->stats, 1);
+    if (rest->extra && rest->extra == one->extra) rest->extra->merge(rest->more, one->more);
+}
+
 void kolk_records_add_whole_(kolk_records_ *records, const kolk_record_ *one, kolk_record_of_ of) {
     const kolk_stats *stats = &one->stats;
     KOLK_ASSERT_(stats->name);
     KOLK_ASSERT_(stats->kind);
+    if (!have_lists(records)) return;
     kolk_record_ **newest = list_named(records, stats->name);
     kolk_record_ *alike = *newest;
     while (alike && !is_alike(&alike->stats, stats)) alike = alike->same_hash;
     uint32_t nth = alike ? alike->nth + 1 : 1;
     for (kolk_record_ *same = alike; of != KOLK_RECORD_ALONE_ && same; same = same->same_hash) {
-        if (!is_alike(&same->stats, stats) || same->stats.object_size != stats->object_size || same->lives) continue;
+        if (!is_alike(&same->stats, stats) || same->stats.object_size != stats->object_size) continue;
+        if (same->lives || same->is_rest) continue;
         merge_into(&same->stats, stats);
         if (same->extra && same->extra == one->extra) same->extra->merge(same->more, one->more);
         same->lives = of == KOLK_RECORD_LIVING_;
@@ -194,6 +237,10 @@ void kolk_records_add_whole_(kolk_records_ *records, const kolk_record_ *one, ko
         return;
     }
 
+    if (of == KOLK_RECORD_ENDED_ && records->most && records->count >= records->most) {
+        add_to_rest(records, one);
+        return;
+    }
     kolk_record_ *group = one->extra ? NULL : group_of(records, newest, stats);
     if (group) {
         add_to_group(group, stats, 1);
@@ -207,7 +254,7 @@ void kolk_records_add_whole_(kolk_records_ *records, const kolk_record_ *one, ko
 }
 
 void kolk_records_add_all_(kolk_records_ *records, const kolk_records_ *from) {
-    for (const kolk_record_ *at = from->first; at; at = at->next)
+    for (const kolk_record_ *at = from->first; at && have_lists(records); at = at->next)
         append_copy(records, list_named(records, at->stats.name), at);
 }
 

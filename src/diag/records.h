@@ -34,6 +34,7 @@ typedef struct kolk_record_ {
     uint32_t nth;                   /* its number among the records of the same name and kind, from 1 */
     bool lives;                     /* its pool has not ended */
     uint32_t pools;                 /* how many pools it stands for; above 1, it is a group */
+    bool is_rest;                   /* it sums up ended pools that came after `most` records */
     kolk_stats stats;               /* the name in it is a copy */
     bool has_allocs;                /* the next member is known: for some kinds, in other processes (remote.h) */
     uint64_t allocs;                /* how many objects were ever allocated, plus a constant */
@@ -47,24 +48,30 @@ typedef struct kolk_record_ {
 /* If more pools than this have the same name, kind and object size, they form a group. */
 #define KOLK_RECORDS_ALIKE_ 100u
 
-#define KOLK_RECORD_LISTS_ 128u /* the number of lists; a name's hash selects one */
+/* The name of a record that sums up ended pools of other names. */
+#define KOLK_RECORD_REST_ "(other names)"
 
 /* A zero-initialised struct is an empty list. It may be moved. */
 typedef struct kolk_records_ {
     kolk_record_ *first, *last;
-    kolk_record_ *by_hash[KOLK_RECORD_LISTS_]; /* the last added record of each list */
+    uint32_t count;         /* how many records there are */
+    uint32_t most;          /* from this many records on, ended lives get no new record; 0: no bound */
+    uint32_t lists;         /* of by_hash: a power of two, or 0 */
+    kolk_record_ **by_hash; /* the last added record of each list; a name's hash selects a list */
     struct kolk_records_block_ *blocks;
 } kolk_records_;
 
 typedef enum kolk_record_of_ {
     KOLK_RECORD_ALONE_, /* the copy becomes a record of its own */
-    KOLK_RECORD_ENDED_, /* an ended life: merged with other lives of the same name, kind and object size */
+    KOLK_RECORD_ENDED_, /* an ended life: merged with other lives of the same name, kind and object size; or, beyond
+                         * `most` records, with all others of its kind */
     KOLK_RECORD_LIVING_ /* a life that has not ended: merged with ended lives, but never with another living one */
 } kolk_record_of_;
 
 /* Adds a copy as a new record, or merges it into the record of other lives, or adds it to a group. A merged record has
  * the maximum of objects alive, of peaks, of capacities and of bytes, and the sum of each counter. A group has the sums
- * of all of these; kinds with extra statistics form no groups. Adds nothing if there is no memory. */
+ * of all of these; kinds with extra statistics form no groups. Takes O(records of that name). Adds nothing if there is
+ * no memory. */
 void kolk_records_add_(kolk_records_ *records, const kolk_stats *stats, kolk_record_of_ of);
 
 /* The same, including the extra statistics. */

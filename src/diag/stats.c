@@ -162,6 +162,11 @@ static void write_tables(kolk_writer_ *out, const kolk_records_ *records) {
     for (const kolk_record_ *at = records->first; (at = next_extra(records, at)); at = at->next)
         at->extra->write_table(out, records);
     for (const kolk_record_ *at = records->first; at; at = at->next) {
+        if (!at->is_rest) continue;
+        kolk_write_text_(out, KOLK_RECORD_REST_ ": pools that have ended, after the first ones; each number is their sum\n");
+        break;
+    }
+    for (const kolk_record_ *at = records->first; at; at = at->next) {
         if (!at->places) continue;
         put_left(out, at->stats.name, width_of(at->stats.name));
         kolk_write_text_(out, ", alive:\n");

@@ -3,9 +3,11 @@
  * A thread of kolk's own, the writer, does all the work. The handler of a signal only notes the signal, wakes the
  * writer, and calls the handler that was there before. If there was none and the signal is one that ends processes, the
  * writer lets it end the process after it has written. A handler that the program sets later replaces kolk's: then the
- * signal is the program's alone. A signal that is ignored stays ignored.
+ * signal is the program's alone. A signal that is ignored stays ignored. A handler that the program wants to be called
+ * only once (SA_RESETHAND) is called once.
  *
- * A fork's child has the handlers, but no writer: there, these signals do what they did before kolk. */
+ * A child of this process, however it was made (forks.h), has the handlers, but no writer: there, these signals do what
+ * they did before kolk. */
 #include "../os/system.h"
 
 #include "kolk/base.h"
@@ -34,19 +36,19 @@ static struct {
     uint32_t signals;  /* bits of signals[] */
     bool (*write)(void);
     uint32_t calls;   /* the writer sleeps while this stays the same */
-    uint32_t came;    /* the signals that the writer has not seen yet */
+    uint32_t came;    /* the signals that the writer has not seen yet; above, those that no handler handles */
     bool ends;        /* the writer ends */
-    bool works;       /* there is a writer */
+    bool works;       /* there is a writer, in the process with this count */
+    uint32_t forks;   /* kolk_forks_now_ */
     bool held, waits; /* no writer may be started now; one is wanted */
-    uint32_t forks;   /* in this process */
     uintptr_t writer;
 } when;
 
 static KOLK_THREAD_LOCAL_ bool is_writer;
 
-/* A fork's child does not have the writer of its parent. */
+/* A child does not have the writer of its parent. */
 static bool has_writer(void) {
-    return when.works && when.forks == kolk_forks_();
+    return when.works && when.forks == kolk_forks_now_();
 }
 
 static void call_writer(void) {
@@ -88,6 +90,7 @@ static const struct {
 #define SIGNAL_NAMES "HUP, INT, QUIT, TERM, USR1, USR2, "
 
 static struct sigaction before[SIGNALS];
+static uint32_t used_up; /* bits of signals[]: the program's handler was to be called once, and was */
 
 static bool read_signal(const char *word, size_t length) {
     for (unsigned s = 0; s < SIGNALS; s++) {
@@ -98,21 +101,36 @@ static bool read_signal(const char *word, size_t length) {
     return false;
 }
 
+/* Handles the signal as if kolk were not there. */
+static void restore_signal(unsigned s) {
+    const struct sigaction none = {.sa_handler = SIG_DFL};
+    bool is_used_up = kolk_raw_load_(&used_up, KOLK_RELAXED_) & 1u << s;
+    sigaction(signals[s].number, is_used_up ? &none : &before[s], NULL);
+}
+
+/* Has the program a handler? If that is to be called once, only the first caller is told so. */
+static bool take_handler(unsigned s) {
+    if (!(before[s].sa_flags & SA_SIGINFO) && before[s].sa_handler == SIG_DFL) return false;
+    if (!(before[s].sa_flags & (int)SA_RESETHAND)) return true;
+    return !(kolk_raw_fetch_or_(&used_up, 1u << s, KOLK_RELAXED_) & 1u << s);
+}
+
 static void on_signal(int number, siginfo_t *info, void *context) {
     unsigned s = 0;
     int error = errno;
     while (signals[s].number != number) s++;
-    if (has_writer()) {
-        kolk_raw_fetch_or_(&when.came, 1u << s, KOLK_RELAXED_);
+    bool calls = when.works && when.forks == kolk_forks_() && !kolk_forks_are_others_(), handles = take_handler(s);
+    if (calls) {
+        kolk_raw_fetch_or_(&when.came, (1u << s) | (handles ? 0 : 1u << (s + SIGNALS)), KOLK_RELAXED_);
         call_writer();
     }
     errno = error;
-    if (before[s].sa_flags & SA_SIGINFO) {
+    if (handles && before[s].sa_flags & SA_SIGINFO) {
         before[s].sa_sigaction(number, info, context);
-    } else if (before[s].sa_handler != SIG_DFL) {
+    } else if (handles) {
         before[s].sa_handler(number);
-    } else if (!has_writer() && signals[s].ends) {
-        sigaction(number, &before[s], NULL);
+    } else if (!calls && signals[s].ends) {
+        restore_signal(s);
         raise(number); /* takes effect when this handler returns */
     }
 }
@@ -128,6 +146,7 @@ static void begin_signals(void) {
         if (sigaction(signals[s].number, NULL, &before[s]) != 0) continue;
         bool plain = !(before[s].sa_flags & SA_SIGINFO);
         if (plain && before[s].sa_handler == SIG_IGN) continue;
+        kolk_raw_fetch_and_(&used_up, ~(1u << s), KOLK_RELAXED_);
         struct sigaction ours = before[s];
         if (plain && before[s].sa_handler == SIG_DFL) ours = (struct sigaction){.sa_flags = SA_RESTART};
         ours.sa_sigaction = on_signal;
@@ -138,18 +157,17 @@ static void begin_signals(void) {
 
 static void end_signals(void) {
     for (unsigned s = 0; s < SIGNALS; s++)
-        if (when.signals & 1u << s && is_ours(s)) sigaction(signals[s].number, &before[s], NULL);
+        if (when.signals & 1u << s && is_ours(s)) restore_signal(s);
 }
 
-/* Lets a signal that has come end the process, if the program has no handler for it. */
+/* Lets a signal that has come end the process, if the program had no handler for it. */
 static void end_process(uint32_t came) {
     for (unsigned s = 0; s < SIGNALS; s++) {
-        if (!(came & 1u << s) || !signals[s].ends || !is_ours(s)) continue;
-        if (before[s].sa_flags & SA_SIGINFO || before[s].sa_handler != SIG_DFL) continue;
+        if (!(came & 1u << (s + SIGNALS)) || !signals[s].ends || !is_ours(s)) continue;
         sigset_t only;
         sigemptyset(&only);
         sigaddset(&only, signals[s].number);
-        sigaction(signals[s].number, &before[s], NULL);
+        restore_signal(s);
         pthread_sigmask(SIG_UNBLOCK, &only, NULL);
         raise(signals[s].number);
     }
@@ -239,7 +257,7 @@ static KOLK_WORK_ write_when_called(void *unused) {
 
 static void begin_writer(void) {
     when.waits = false;
-    when.forks = kolk_forks_();
+    when.forks = kolk_forks_now_();
     when.ends = false;
     when.came = 0;
     when.works = kolk_worker_start_(&when.writer, write_when_called, NULL);

@@ -265,7 +265,8 @@ static void add_class(kolk_stats *sum, const kolk_stats *one) {
 static void add_classes(const kolk_heap *heap, const kolk_heap_reader_ *reader, kolk_stats *sum) {
     kolk_nursery_counts_ young;
     if (!kolk_nursery_count_(&heap->root->nursery, &young) && !inside_for_stats(heap)) return;
-    sum->bytes_committed += heap->root->nursery.leaves * (uint64_t)KOLK_LEAF_;
+    sum->bytes_committed += young.leaves * (uint64_t)KOLK_LEAF_;
+    sum->bytes_reserved += young.leaves * (uint64_t)KOLK_LEAF_;
     for (uint32_t n = 0; n < KOLK_NURSERY_CLASSES_; n++)
         if (young.of[n].served)
             sum->bytes_committed -= (young.of[n].alive + young.of[n].freed) * (uint64_t)kolk_own_size_(n);
@@ -283,7 +284,7 @@ void kolk_heap_sum_up_(const kolk_heap *heap, const kolk_heap_reader_ *reader, k
     if (heap->root) {
         add_classes(heap, reader, &sum);
         sum.bytes_committed += KOLK_LEAF_; /* the root's */
-        sum.bytes_reserved += (heap->root->nursery.leaves + 1) * (uint64_t)KOLK_LEAF_;
+        sum.bytes_reserved += KOLK_LEAF_;
         sum.failed = kolk_load_(&heap->root->failed, KOLK_RELAXED_);
     }
     if (inside) add_inside(inside, &sum);

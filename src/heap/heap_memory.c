@@ -377,6 +377,15 @@ KOLK_NOINLINE_ void kolk_heap_deinit(kolk_heap *heap) {
     memset(heap, 0, sizeof *heap);
 }
 
+/* kolk_trim_all sweeps the heap at any time. In debug mode the blocks are freed one by one, which it may do at the same
+ * time, and a report may leave the call. */
+static void reset_class(kolk_heap_inside_ *inside, kolk_slot_store_ *store, const void *site) {
+    bool locks = !store->debug;
+    if (locks) kolk_lock_word_(&inside->sweeping);
+    kolk_store_reset_(store, site);
+    if (locks) kolk_unlock_word_(&inside->sweeping);
+}
+
 KOLK_NOINLINE_ void kolk_heap_reset(kolk_heap *heap) {
     if ((!heap->root && !heap->fixed) || !kolk_check_home_(heap, heap->number, NULL, SITE)) return;
     if (is_barred(heap, "reset", SITE)) return;
@@ -390,7 +399,7 @@ KOLK_NOINLINE_ void kolk_heap_reset(kolk_heap *heap) {
     if (!inside) return;
     kolk_heap_reclaim_after_fork_(inside);
     for (uint32_t n = 0; n < heap->n_classes; n++)
-        if (inside->trays[n].is_made) kolk_store_reset_(&inside->trays[n].store, SITE);
+        if (inside->trays[n].is_made) reset_class(inside, &inside->trays[n].store, SITE);
     for (void *block; (block = kolk_guarded_next_(&inside->guarded, NULL));)
         kolk_heap_free_guarded_(inside, block, SITE);
     kolk_heap_clear_large_(inside);

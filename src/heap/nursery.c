@@ -431,19 +431,21 @@ void kolk_nursery_end_(kolk_nursery_ *nursery) {
 void kolk_nursery_reset_(kolk_nursery_ *nursery) {
     uint32_t newest = nursery->newest;
     if (!newest) return;
+    kolk_lock_brief_(&nursery->lock); /* for statistics; what a fork has left half done ends here */
     memset(nursery->of, 0, sizeof nursery->of);
-    kolk_unlock_brief_(&nursery->lock);
-    if (kolk_leaf_record_(newest)->next) {
+    bool returns = kolk_leaf_record_(newest)->next;
+    if (returns) {
         nursery->wish = nursery->leaves;
         nursery->leaves = 0;
         nursery->top = nursery->end = NULL;
-        kolk_nursery_end_(nursery);
-        return;
+    } else {
+        clear_run(newest);
+        kolk_leaf_record_(newest)->before = 0;
+        nursery->leaves = length_of(newest);
+        begin_rest(nursery, newest);
     }
-    clear_run(newest);
-    kolk_leaf_record_(newest)->before = 0;
-    nursery->leaves = length_of(newest);
-    begin_rest(nursery, newest);
+    kolk_unlock_brief_(&nursery->lock);
+    if (returns) kolk_nursery_end_(nursery);
 }
 
 /* ---- Questions --------------------------------------------------------------------------------------------------- */
@@ -482,6 +484,7 @@ bool kolk_nursery_count_(kolk_nursery_ *nursery, kolk_nursery_counts_ *out) {
     memset(out, 0, sizeof *out);
     if (kolk_load_(&nursery->newest, KOLK_RELAXED_) == 0) return false;
     lock_nursery(nursery);
+    out->leaves = nursery->leaves;
     memcpy(out->of, nursery->of, sizeof out->of);
     kolk_unlock_brief_(&nursery->lock);
     return true;

@@ -41,6 +41,7 @@ typedef struct kolk_young_ {
 } kolk_young_;
 
 typedef struct kolk_nursery_counts_ {
+    uint32_t leaves;
     kolk_young_ of[KOLK_NURSERY_CLASSES_];
 } kolk_nursery_counts_;
 

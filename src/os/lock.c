@@ -7,7 +7,11 @@
  *     a lock of one word    names the process in which it was taken; in any other process it counts as free
  *     a brief lock          the same, and the child is told that another thread had it
  *
- * sleep.c and thread.c have fork handlers of their own. The handlers are independent, so their order does not
+ * A child made by _Fork or clone, of which no handler knew, gets the same: forks.h tells how it is noticed. A brief lock
+ * is asked for the process only if it is taken, so that it costs nothing more: a thread of such a child must not be
+ * inside it when another one notices, and so base.h asks for a call of kolk before the child's second thread.
+ *
+ * forks.c and thread.c have fork handlers of their own. The handlers are independent, so their order does not
  * matter. */
 #include "system.h"
 
@@ -21,8 +25,6 @@
 #include "../base/atomics.h"
 #include "clock.h"
 #include "sleep.h"
-
-uint32_t kolk_fork_count_;
 
 /* ---- The process's lock ------------------------------------------------------------------------------------------ */
 
@@ -85,7 +87,9 @@ static void give_lock(void) {
 
 void kolk_lock_(void) {
     KOLK_UNSEEN_();
-    if (forking == 0) take_lock();
+    if (forking > 0) return;
+    kolk_forks_now_();
+    take_lock();
 }
 
 void kolk_unlock_(void) {
@@ -94,6 +98,7 @@ void kolk_unlock_(void) {
 
 bool kolk_lock_unless_forking_(void) {
     KOLK_UNSEEN_();
+    kolk_forks_now_();
     while (forking == 0 && !try_lock()) {
         if (kolk_load_(&lock_is_forks, KOLK_RELAXED_)) return false;
         kolk_yield_();
@@ -126,14 +131,18 @@ static void end_fork(void) {
     kolk_signals_restore_(before);
 }
 
-static void go_on_in_child(void) {
-    kolk_fork_count_++;
-    end_fork();
+/* In a child whose fork did not take the lock, a thread may have it that exists only in the parent, and may be forking.
+ * This thread may have it too, if the child was made in a signal's handler. */
+static void free_lost_lock(void) {
+    if (__atomic_load_n(&holder, __ATOMIC_RELAXED) == &forking) return;
+    kolk_raw_store_(&lock_is_forks, 0, KOLK_RELAXED_);
+    __atomic_store_n(&holder, NULL, __ATOMIC_SEQ_CST);
 }
 
 /* Runs before main, so that the handlers are registered before the lock is in use. */
 __attribute__((constructor)) static void let_forks_wait(void) {
-    pthread_atfork(begin_fork, end_fork, go_on_in_child);
+    kolk_forks_tell_(free_lost_lock);
+    pthread_atfork(begin_fork, end_fork, end_fork);
 }
 #endif
 
@@ -152,7 +161,7 @@ static bool is_unlocked(uint32_t word, uint32_t here) {
 }
 
 void kolk_lock_word_(uint32_t *word) {
-    uint32_t here = kolk_forks_() << 2, expected = 0;
+    uint32_t here = kolk_forks_now_() << 2, expected = 0;
     for (int i = 0; i < SPINS; i++) { /* the lock is held only briefly */
         if (kolk_compare_exchange_(word, &expected, here | 1, KOLK_ACQUIRE_, KOLK_RELAXED_)) return;
         if (is_unlocked(expected, here)) continue;
@@ -174,7 +183,7 @@ void kolk_unlock_word_(uint32_t *word) {
 
 bool kolk_lock_brief_slow_(uint32_t *word) {
     for (int i = 0;; i++) {
-        uint32_t here = 2 * kolk_forks_(), seen = kolk_load_(word, KOLK_RELAXED_);
+        uint32_t here = 2 * kolk_forks_now_(), seen = kolk_load_(word, KOLK_RELAXED_);
         if (seen == here + 1 && i < SPINS)
             kolk_pause_();
         else if (seen == here + 1)

@@ -5,6 +5,7 @@
 #define KOLK_SRC_LOCK_H
 
 #include "../base/atomics.h"
+#include "forks.h"
 
 /* The one lock of the process. It is never held while user code runs, with one exception: a fork takes it, because
  * otherwise the child could find it locked by a thread that exists only in the parent. The program's fork handlers run
@@ -22,12 +23,6 @@ bool kolk_lock_unless_forking_(void);
 /* A lock of one word, which is 0 at first. In a fork's child, a lock that was held before the fork is free. */
 void kolk_lock_word_(uint32_t *word);
 void kolk_unlock_word_(uint32_t *word);
-
-/* The number of forks between the first process and this one. */
-extern uint32_t kolk_fork_count_;
-static inline uint32_t kolk_forks_(void) {
-    return kolk_raw_load_(&kolk_fork_count_, KOLK_RELAXED_);
-}
 
 /* A lock that is mostly held for some dozens of instructions, and seldom while a thread is inside the system. To
  * release it is a plain store, because it wakes nobody: a thread that has to wait for long takes naps. The word is

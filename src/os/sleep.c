@@ -71,6 +71,7 @@ void kolk_wake_(uint32_t *word, uint32_t n) {
 #else
 #include "cancel.h"
 #include "clock.h"
+#include "forks.h"
 
 /* The longest single sleep: a deadline may lie beyond the range of the system's types. */
 #define LONGEST_SLEEP INT64_C(1000000000)
@@ -153,7 +154,7 @@ static void renew_beds(void) {
 }
 
 __attribute__((constructor)) static void renew_beds_in_forks(void) {
-    pthread_atfork(NULL, NULL, renew_beds);
+    kolk_forks_tell_(renew_beds);
 }
 #endif
 

@@ -64,7 +64,7 @@ uint32_t kolk_thread_(void) {
     uint32_t number = (uint32_t)syscall(SYS_gettid);
     KOLK_ASSERT_(number > 0);
     KOLK_ASSERT_(number >> NUMBER_BITS == 0);
-    my_number = kolk_forks_() << NUMBER_BITS | number;
+    my_number = kolk_forks_now_() << NUMBER_BITS | number;
     return my_number;
 }
 

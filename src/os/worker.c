@@ -21,10 +21,12 @@ void kolk_worker_join_(uintptr_t worker) {
 }
 #else
 #include "cancel.h"
+#include "forks.h"
 #include "signals.h"
 
 bool kolk_worker_start_(uintptr_t *worker, KOLK_WORK_ (*work)(void *argument), void *argument) {
     pthread_t started;
+    kolk_forks_watch_(); /* a child does not have this thread */
     sigset_t before = kolk_signals_off_();
     bool starts = pthread_create(&started, NULL, work, argument) == 0;
     kolk_signals_restore_(before);

@@ -233,8 +233,8 @@ static KOLK_NOINLINE_ kolk_status wait_for_entry(resource_request *me, bool in_f
     pool->waiting++;
     pool->counts.waits++;
     kolk_key_feel_(pool, key);
+    PROBE2(wait, kolk_probe_name_(pool->desc.name), "borrow"); /* under the lock, because a rebind changes the name */
     kolk_resource_unlock_(pool);
-    PROBE2(wait, kolk_probe_name_(pool->desc.name), "borrow");
     for (bool in_time = true; in_time && !kolk_load_(&waiter.link.woken, KOLK_ACQUIRE_);)
         in_time = kolk_waiter_sleep_(&waiter.link, me->deadline);
     kolk_resource_lock_(pool);
@@ -414,7 +414,7 @@ KOLK_NOINLINE_ kolk_status kolk_resource_borrow(kolk_resource_pool *pool, const 
     out->error.final = false;
     kolk_resource_inside_ *inside = pool->inside;
     if (!inside) return refuse_borrow(out, KOLK_CLOSED);
-    if (kolk_forks_() != inside->forks) return refuse_borrow(out, KOLK_FORKED);
+    if (kolk_forks_now_() != inside->forks) return refuse_borrow(out, KOLK_FORKED);
     const char *key = desc && desc->key ? desc->key : "";
     if (*key && strlen(key) >= KEY_BYTES) return refuse_borrow(out, KOLK_KEY_TOO_LONG);
     resource_request me = {
@@ -469,7 +469,7 @@ static void end_borrow(kolk_resource_inside_ *pool, kolk_borrowed *borrow, bool 
         return;
     }
     if (!kolk_handle_is_foreign_(borrow->handle, pool->tag, KOLK_RESOURCE_MOST)) borrow->resource = NULL;
-    if (kolk_forks_() != pool->forks) return;
+    if (kolk_forks_now_() != pool->forks) return;
     int64_t now = kolk_now_ns_();
     resource_holder holder;
     kolk_resource_lock_(pool);

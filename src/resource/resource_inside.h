@@ -221,7 +221,7 @@ typedef struct resource_waiter {
 
 /* The inside of a pool. NULL: the pool is closed, or belongs to the parent process and must not be touched. */
 static inline kolk_resource_inside_ *own_inside(const kolk_resource_pool *pool) {
-    return pool->inside && kolk_forks_() == pool->inside->forks ? pool->inside : NULL;
+    return pool->inside && kolk_forks_now_() == pool->inside->forks ? pool->inside : NULL;
 }
 
 /* Enclose a call of a function of `desc`. Run under the lock, which is released during the call. The function and its

@@ -69,19 +69,19 @@ void kolk_resource_fill_(const kolk_resource_inside_ *inside, kolk_stats *out) {
 static void list_resource_stats(const void *pool, kolk_stats *out) {
     kolk_resource_inside_ *inside = (kolk_resource_inside_ *)(uintptr_t)pool;
     *out = (kolk_stats){.name = ""};
-    if (kolk_forks_() != inside->forks) return;
+    if (kolk_forks_now_() != inside->forks) return;
     kolk_resource_stats(&(kolk_resource_pool){.inside = inside}, &inside->listed);
     kolk_resource_fill_(inside, out);
 }
 
 static void list_resource_leaks(const void *pool) {
     kolk_resource_inside_ *inside = (kolk_resource_inside_ *)(uintptr_t)pool;
-    if (kolk_forks_() == inside->forks) kolk_resource_name_holders_(inside);
+    if (kolk_forks_now_() == inside->forks) kolk_resource_name_holders_(inside);
 }
 
 static void count_resource_places(const void *pool, kolk_place_counts_ *counts) {
     kolk_resource_inside_ *inside = (kolk_resource_inside_ *)(uintptr_t)pool;
-    if (kolk_forks_() == inside->forks) kolk_resource_count_holders_(inside, counts);
+    if (kolk_forks_now_() == inside->forks) kolk_resource_count_holders_(inside, counts);
 }
 
 /* Each pool has its own tag, so that it detects a borrow that came from another pool. */
@@ -114,7 +114,8 @@ static kolk_resource_inside_ *make_inside(const kolk_resource_pool_desc *desc) {
     pool->desc = *desc;
     pool->desc.debug = NULL; /* the string need not outlive init */
     pool->max = desc->max;
-    pool->forks = kolk_forks_();
+    kolk_forks_watch_();
+    pool->forks = kolk_forks_now_();
     pool->random = (uint64_t)kolk_now_ns_();
     pool->tag = kolk_tag_bits_(next_tag(), NULL);
     if (!make_inner_pools(pool)) {

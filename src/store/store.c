@@ -305,10 +305,11 @@ static void end_short_lives(uint8_t *lives, uint32_t n) {
     for (; at < n; at++) lives[at] = lives[at] == UINT8_MAX ? 2 : (uint8_t)(lives[at] + (lives[at] & 1));
 }
 
+/* In a reset no other thread takes or returns slots, but statistics may be read. */
 static void empty_set(const kolk_slot_set_ *set, uint64_t words) {
     for (uint64_t word = 0; word < words; word++) {
-        *kolk_slot_set_word_(set, word) = 0;
-        *kolk_slot_set_summary_(set, word) = 0;
+        kolk_store_(kolk_slot_set_word_(set, word), 0, KOLK_RELAXED_);
+        kolk_store_(kolk_slot_set_summary_(set, word), 0, KOLK_RELAXED_);
     }
 }
 
@@ -318,8 +319,9 @@ static void put_first(kolk_depot_ *depot, uint32_t n) {
     for (uint32_t slot = 0; slot < n; slot += in_word) {
         uint32_t count = n - slot < in_word ? n - slot : in_word, word = slot >> depot->word_shift;
         KOLK_ASSERT_(count >= 1 && count <= 64);
-        *kolk_slot_set_word_(&depot->free, word) = ~UINT64_C(0) >> (64 - count);
-        *kolk_slot_set_summary_(&depot->free, word) |= kolk_bits_at_(word);
+        uint64_t *summary = kolk_slot_set_summary_(&depot->free, word);
+        kolk_store_(kolk_slot_set_word_(&depot->free, word), ~UINT64_C(0) >> (64 - count), KOLK_RELAXED_);
+        kolk_store_(summary, *summary | kolk_bits_at_(word), KOLK_RELAXED_);
     }
     kolk_depot_count_returns_(depot, n); /* which may end a period in which it was uncached */
 }

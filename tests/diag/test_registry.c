@@ -347,10 +347,60 @@ static void test_many_and_long_names(void **state) {
         assert_int_equal(at->stats.failed, 2);
     }
     assert_null(at);
+    assert_int_equal(records.count, NAMES + 1);
+    assert_true(records.count <= 2 * records.lists); /* each name is found after a few others */
     kolk_records_release_(&records);
     assert_true(all_bytes_are(&records, sizeof records, 0));
     assert_string_equal(kolk_records_copy_(&records, "it can be used again"), "it can be used again");
     kolk_records_release_(&records);
+}
+
+/* Beyond `most` records, ended pools of new names are summed up, each kind for itself. Names that have a record keep it,
+ * and pools that exist get one. */
+static void test_more_names_than_are_kept(void **state) {
+    (void)state;
+    enum { MOST = 10, NAMES = 200 };
+    char name[20];
+    kolk_records_ records = {.most = MOST}, copy = {.most = MOST};
+    kolk_records_add_(&records, &(kolk_stats){.name = KOLK_RECORD_REST_, .kind = "fake"}, KOLK_RECORD_ENDED_);
+    for (unsigned life = 0; life < 2; life++)
+        for (unsigned i = 1; i < NAMES; i++) {
+            kolk_stats stats = {.name = name, .kind = i % 2 ? "fake" : "other", .object_size = 8, .count = i, .failed = 1};
+            if (i % 2 == 0) stats.object_size += i;
+            snprintf(name, sizeof name, "pool %u", i);
+            kolk_records_add_(&records, &stats, KOLK_RECORD_ENDED_);
+        }
+    kolk_records_add_(&records, &(kolk_stats){.name = "alive", .kind = "fake"}, KOLK_RECORD_LIVING_);
+    kolk_records_add_(&records, &(kolk_stats){.name = KOLK_RECORD_REST_, .kind = "fake"}, KOLK_RECORD_LIVING_);
+    kolk_records_add_all_(&copy, &records);
+    kolk_records_add_(&copy, &(kolk_stats){.name = "last", .kind = "fake", .object_size = 8, .failed = 1},
+                      KOLK_RECORD_ENDED_);
+    const kolk_record_ *at = copy.first->next;
+    for (unsigned i = 1; i < MOST; i++, at = at->next) {
+        snprintf(name, sizeof name, "pool %u", i);
+        assert_string_equal(at->stats.name, name);
+        assert_int_equal(at->stats.failed, 2);
+        assert_int_equal(at->stats.count, i);
+        assert_false(at->is_rest);
+    }
+    for (unsigned kind = 0; kind < 2; kind++, at = at->next) {
+        uint32_t pools = 0, sum = 0;
+        for (unsigned i = MOST; i < NAMES; i++)
+            if (i % 2 == kind) pools += 2, sum += 2 * i;
+        assert_string_equal(at->stats.name, KOLK_RECORD_REST_);
+        assert_string_equal(at->stats.kind, kind ? "fake" : "other");
+        assert_true(at->is_rest);
+        assert_int_equal(at->stats.count, sum);
+        assert_int_equal(at->pools, pools + kind); /* "last" */
+        assert_int_equal(at->stats.failed, pools + kind);
+        assert_int_equal(at->stats.object_size, kind ? 8 : 0);
+        assert_int_equal(at->nth, kind ? 2 : 1);
+    }
+    assert_string_equal(at->stats.name, "alive");
+    assert_null(at->next);
+    assert_true(copy.first->lives && !copy.first->is_rest); /* the program's own pool of that name */
+    kolk_records_release_(&records);
+    kolk_records_release_(&copy);
 }
 
 /* ---- Memory that is refused -------------------------------------------------------------------------------------- */
@@ -840,6 +890,7 @@ int main(int argc, char **argv) {
         TEST(test_living_pools_of_one_name),
         TEST(test_groups),
         TEST(test_many_and_long_names),
+        TEST(test_more_names_than_are_kept),
         TEST(test_a_pool_that_there_is_no_memory_for_is_not_listed),
         TEST(test_a_setting_that_there_is_no_memory_for),
         TEST(test_refused_records),

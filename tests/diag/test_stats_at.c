@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 static char file[100], setting[120]; /* KOLK_STATS=text:FILE */
 
@@ -176,6 +177,85 @@ static void play_children(const char *argument) {
     EVENTUALLY(alive_in(path) == 2);
 }
 
+static pid_t silent_fork(void) {
+    return (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+}
+
+static void end_by(pid_t child, int signal) {
+    int status;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    REQUIRE(signal ? WIFSIGNALED(status) && WTERMSIG(status) == signal : WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* Children of which pthread_atfork's handlers know nothing, at any moment of the writer's: they have no writer until
+ * they make one, can end pools, exit, and die by signals. One shares the memory. */
+static void play_silent_children(const char *argument) {
+    kolk_pool other;
+    begin_pool(argument);
+    alloc_and_see(1);
+    for (int n = 0; n < 200; n++) {
+        pid_t child = silent_fork();
+        if (child == 0) {
+            alarm(30);
+            if (n % 4 == 0) make_pool(&other, &(kolk_pool_desc){.name = "other", .object_size = 16, .capacity = 64});
+            if (n % 4 == 1) kolk_pool_deinit(&pool);
+            if (n % 4 == 2) die_by_term();
+            exit(0);
+        }
+        end_by(child, n % 4 == 2 ? SIGTERM : 0);
+    }
+    alloc_and_see(2);
+    EVENTUALLY(alive_in(path) == 2);
+    pid_t child = vfork(); /* NOLINT(clang-analyzer-security.insecureAPI.vfork) */
+    if (child == 0) {
+        kill(getpid(), SIGTERM); /* this is not to end the parent */
+        _exit(0);
+    }
+    end_by(child, SIGTERM);
+    alloc_and_see(3);
+    EVENTUALLY(alive_in(path) == 3);
+}
+
+/* ---- After kolk's end ---- */
+
+static struct sigaction at_last;
+
+static void compare_handler(void) {
+    struct sigaction now;
+    REQUIRE(sigaction(SIGTERM, NULL, &now) == 0 && now.sa_handler == at_last.sa_handler);
+    REQUIRE(!((now.sa_flags ^ at_last.sa_flags) & SA_SIGINFO));
+}
+
+/* When the process ends, its handlers are those that it had before, or has set since. */
+static void play_last_handler(const char *argument) {
+    bool sets_later = strstr(argument, "exit");
+    atexit(compare_handler); /* runs after kolk's */
+    if (!sets_later) set_handler(count_signal);
+    REQUIRE(sigaction(SIGTERM, NULL, &at_last) == 0);
+    begin_pool(argument);
+    if (!sets_later) return;
+    set_handler(count_signal);
+    REQUIRE(sigaction(SIGTERM, NULL, &at_last) == 0);
+}
+
+/* A handler that is to be called once; then the signal ends the process. In a child without a writer, too. */
+static void play_handler_for_once(const char *argument) {
+    REQUIRE(sigaction(SIGTERM, &(struct sigaction){.sa_handler = count_signal, .sa_flags = (int)SA_RESETHAND}, NULL) ==
+            0);
+    begin_pool(argument);
+    pid_t child = strstr(argument, "exit") ? fork() : -1;
+    if (child > 0) {
+        end_by(child, SIGTERM);
+        return;
+    }
+    raise(SIGTERM);
+    REQUIRE(handled == 1);
+    if (child < 0) EVENTUALLY(alive_in(path) == 0);
+    for (int i = 0; i < 100; i++) nap(); /* the writer has seen the signal, and leaves the process alone */
+    alloc_and_see(6);
+    die_by_term();
+}
+
 static void play_end(const char *argument) {
     begin_pool(argument);
     alloc_and_see(4);
@@ -205,6 +285,27 @@ static void play_thread(const char *argument) {
     int before = count_threads();
     begin_pool(argument);
     REQUIRE(count_threads() == before);
+}
+
+/* More pools end than have rows of their own; the others share one, also when statistics are written again. */
+static void play_many_names(const char *argument) {
+    char name[20], text[100000];
+    begin_pool(argument);
+    for (unsigned n = 0; n < 1500; n++) {
+        kolk_pool other;
+        snprintf(name, sizeof name, "n %u", n);
+        make_pool(&other, &(kolk_pool_desc){.name = name, .object_size = 16, .capacity = 64});
+        kolk_pool_deinit(&other);
+        if (n == 1200) REQUIRE(kolk_stats_now());
+    }
+    REQUIRE(kolk_stats_now());
+    FILE *stats = fopen(path, "r");
+    REQUIRE(stats);
+    text[fread(text, 1, sizeof text - 1, stats)] = 0;
+    fclose(stats);
+    REQUIRE(strstr(text, "\nn 999 ") && !strstr(text, "\nn 1000 ") && strstr(text, "\nit "));
+    REQUIRE(strstr(text, "\n(other names)  pool x 500 "));
+    REQUIRE(strstr(text, "\n(other names): pools that have ended, after the first ones; each number is their sum\n"));
 }
 
 /* ---- Here -------------------------------------------------------------------------------------------------------- */
@@ -284,6 +385,12 @@ static void test_handlers_of_the_program(void **state) {
     assert_ending(run_at("later handler", "TERM,exit"), 0, "");
     assert_int_equal(alive_in(file), 9);
     assert_ending(run_at("ignored", "TERM"), 0, "");
+    assert_ending(run_at("last handler", "TERM"), 0, "");
+    assert_ending(run_at("last handler", "TERM,exit"), 0, "");
+    assert_ending(run_at("handler for once", "TERM,exit"), 0, "");
+    ending ended = run_at("handler for once", "TERM");
+    assert_true(WIFSIGNALED(ended.status) && WTERMSIG(ended.status) == SIGTERM);
+    assert_int_equal(alive_in(file), 6);
 }
 
 static void test_children(void **state) {
@@ -294,6 +401,7 @@ static void test_children(void **state) {
         skip();
     }
     assert_ending(run_at("children", "TERM,USR1"), 0, "");
+    assert_ending(run_at("silent children", "TERM,10ms,exit"), 0, "");
 }
 
 #define NOT_UNDERSTOOD(text)                                                                                           \
@@ -352,6 +460,7 @@ static void play_now_in_vain(const char *argument) {
 static void test_at_once(void **state) {
     (void)state;
     assert_ending(run_at("now", "USR1"), 0, "");
+    assert_ending(run_at("many names", "USR1"), 0, "");
     assert_ending(run_scenario("now in vain", "", "USR1 -"), 0,
                   "kolk: KOLK_STATS_AT: is set to \"USR1\", but KOLK_STATS, which says what to write, is not\n");
     assert_ending(run_scenario("now in vain", "text:/nowhere/at/all", "USR1 -"), 0,
@@ -382,7 +491,11 @@ int main(int argc, char **argv) {
                                          {"later handler", play_later_handler},
                                          {"ignored", play_ignored},
                                          {"children", play_children},
+                                         {"silent children", play_silent_children},
+                                         {"last handler", play_last_handler},
+                                         {"handler for once", play_handler_for_once},
                                          {"end", play_end},
+                                         {"many names", play_many_names},
                                          {"storm", play_storm},
                                          {"storm until told", play_storm_until_told},
                                          {"thread", play_thread}};

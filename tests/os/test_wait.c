@@ -580,6 +580,84 @@ static void test_locks_through_forks(void **state) {
     }
 }
 
+/* The same of a child that was made without pthread_atfork's handlers, once kolk has a thread of its own; and of the
+ * process's lock. The child notices at its first call that it is another process, whichever that is. */
+static void *hold_all_locks(void *context) {
+    kolk_lock_word_(&word_lock);
+    kolk_lock_brief_(&brief_lock);
+    kolk_lock_();
+    kolk_store_(&holds_it, 1, KOLK_RELEASE_);
+    while (kolk_load_(&holds_it, KOLK_ACQUIRE_)) take_a_nap();
+    kolk_unlock_();
+    kolk_unlock_brief_(&brief_lock);
+    kolk_unlock_word_(&word_lock);
+    return context;
+}
+
+static void *ask_for_number(void *context) {
+    kolk_thread_();
+    return context;
+}
+
+static bool takes_locks(int first) {
+    pthread_t thread;
+    uint32_t forks = kolk_forks_();
+    if (!kolk_forks_are_others_()) return false;
+    for (int n = first; n < first + 4; n++) {
+        if (n % 4 == 0) {
+            kolk_lock_();
+            kolk_unlock_();
+        } else if (n % 4 == 1) {
+            kolk_lock_word_(&word_lock);
+            kolk_unlock_word_(&word_lock);
+        } else if (n % 4 == 2) {
+            if (kolk_lock_brief_(&brief_lock)) return false;
+            kolk_unlock_brief_(&brief_lock);
+        } else if (pthread_create(&thread, NULL, ask_for_number, NULL) != 0 || pthread_join(thread, NULL) != 0) {
+            return false;
+        }
+        if (kolk_forks_() != forks + 1 || kolk_forks_now_() != forks + 1 || kolk_forks_are_others_()) return false;
+    }
+    return count_by_three(count_briefly) == 60000 && count_by_three(count_under_lock) == 6000;
+}
+
+static void test_locks_of_silent_children(void **state) {
+    (void)state;
+    skip_on_windows();
+    skip_if_emulated();
+    if (!_Fork) {
+        print_message("skipped: the C library has no _Fork\n");
+        skip();
+    }
+    pthread_t holder;
+    uint32_t forks = kolk_forks_();
+    kolk_forks_watch_();
+    assert_false(kolk_forks_are_others_());
+    assert_int_equal(pthread_create(&holder, NULL, hold_all_locks, NULL), 0);
+    while (!kolk_load_(&holds_it, KOLK_ACQUIRE_)) take_a_nap();
+    int wrong = 0; /* tested when the locks are free again, because a failed test ends the process, which needs them */
+    for (int first = 0; first < 4 && !wrong; first++) {
+        pid_t child = _Fork ? _Fork() : -1;
+        if (child == 0) {
+            alarm(20);
+            if (!takes_locks(first)) _exit(2);
+            child = _Fork ? _Fork() : -1; /* nobody had the locks */
+            if (child == 0) _exit(kolk_lock_brief_(&brief_lock) && kolk_forks_now_() == forks + 2 ? 0 : 3);
+            _exit(result_of(child));
+        }
+        wrong = result_of(child);
+    }
+    pid_t child = vfork(); /* NOLINT(clang-analyzer-security.insecureAPI.vfork): it is neither another nor the same */
+    if (child == 0) _exit(kolk_forks_are_others_() ? 0 : 4);
+    int wrong_after_vfork = result_of(child);
+    kolk_store_(&holds_it, 0, KOLK_RELEASE_);
+    assert_int_equal(pthread_join(holder, NULL), 0);
+    assert_int_equal(wrong, 0);
+    assert_int_equal(wrong_after_vfork, 0);
+    assert_int_equal(kolk_forks_now_(), forks);
+    assert_false(kolk_forks_are_others_());
+}
+
 /* Threads that sleep during a fork do not exist in the child, and delay no thread there. */
 static void test_sleepers_through_forks(void **state) {
     (void)state;
@@ -626,6 +704,7 @@ int main(void) {
         cmocka_unit_test(test_keys),
         cmocka_unit_test(test_locks_through_forks),
         cmocka_unit_test(test_brief_lock),
+        cmocka_unit_test(test_locks_of_silent_children),
         cmocka_unit_test(test_sleepers_through_forks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

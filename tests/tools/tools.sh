@@ -3,7 +3,7 @@
 # the tool must report in its usual form and with the program's functions in its stacks; clean.c and threads.c make no
 # mistakes, so the tool must be silent. TOOL.said lists the mistakes and the expected reports: see condense below.
 # `races` checks the library itself: it builds the library with ThreadSanitizer and runs tests of the queue, the shared
-# pool and the resource pool, and of their classes for C++.
+# pool and the resource pool, of their classes for C++, and of all kinds while their statistics are written.
 # Usage: CC=... tools.sh asan|lsan|msan|tsan|races|memcheck|malloc|probes BUILD
 set -euo pipefail
 . tests/help/script.sh
@@ -186,7 +186,7 @@ races() {
   export -f race
   export work compiler
   printf '%s\n' queue_threads queue_histories shared_threads shared_histories shared_wait_threads shared_death \
-    shared_debug_threads resource_threads resource_fd resource_creation |
+    shared_debug_threads resource_threads resource_fd resource_creation stats_threads |
     xargs -P 2 -I NAME bash -c 'race "$@"' race NAME "${flags[@]}" || fail "what failed is above."
 }
 
@@ -196,6 +196,7 @@ race() { # TEST FLAG...
     shared_histories) operations=30 ;;        # rounds of a thousand calls
     queue_* | shared_death) operations=100 ;; # items, windows, forks
     shared_wait_threads) operations=1000 ;;   # they are short, and find the rarest races
+    stats_threads) operations=60 ;;           # statistics of everything
   esac
   mapfile -t wraps < <(sed -nE 's/.*__wrap_(\w+)\(.*/-Wl,--wrap=\1/p' tests/*/"test_$1.c")
   "$compiler" "${@:2}" tests/*/"test_$1.c" "$work"/{kolk,base}.o "${wraps[@]}" -lcmocka -o "$work/$1" &&

@@ -12,6 +12,10 @@ pid_t fork(void) {
     return -1;
 }
 
+pid_t vfork(void) {
+    return fork();
+}
+
 pid_t waitpid(pid_t child, int *status, int options) {
     (void)child, (void)status, (void)options;
     return -1;

@@ -28,6 +28,7 @@ int sigaction(int signal_number, const struct sigaction *now, struct sigaction *
 
 /* These fail: tests that need them call skip_on_windows. */
 pid_t fork(void);
+pid_t vfork(void);
 pid_t waitpid(pid_t child, int *status, int options);
 int unshare(int what);
 #define CLONE_NEWPID 0
