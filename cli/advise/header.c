@@ -50,8 +50,8 @@ static void print_comment(FILE *out, const struct advised *advised, double progr
             cli_count(source->peak).text);
     print_words(out, verdict->reason);
     print_ends(out, source);
-    fprintf(out, "\n * Replayed: %.1f ns an operation, malloc %.1f; %s, malloc ", advised->gain.pool_ns,
-            advised->gain.malloc_ns, cli_bytes(advised->gain.pool_bytes).text);
+    fprintf(out, "\n * Replayed: %s an operation, malloc %s; %s, malloc ",
+            cli_time(advised->gain.pool_ns, 1, " ns").text, cli_time(advised->gain.malloc_ns, 1, "").text, cli_bytes(advised->gain.pool_bytes).text);
     fprintf(out, "%s.\n * It saves ", cli_bytes(advised->gain.malloc_bytes).text);
     share_print(out, &advised->gain, program_ns);
     fputs(". */\n", out);

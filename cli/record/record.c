@@ -98,6 +98,15 @@ static void say_signal(const struct recording *recording, const struct program *
                  strsignal(WTERMSIG(status)));
 }
 
+static void say_times(const struct writer *writer, uint64_t processor_ns) {
+    uint64_t recording_ns = writer_recording_ns(writer, processor_ns);
+    fprintf(stderr, "%s of processor time, ", cli_time((double)processor_ns / 1e6, 1, " ms").text);
+    if (trace_program_ns(processor_ns, recording_ns) > 0)
+        fprintf(stderr, "of which recording took %s\n", cli_time((double)recording_ns / 1e6, 1, "").text);
+    else
+        fputs("most of it for recording: what the program takes is not known well; --runs 5 measures it\n", stderr);
+}
+
 static void say_summary(const struct recording *recording) {
     const struct writer *writer = &recording->writer;
     size_t stacks = writer->calls.count > 0 ? writer->calls.count - 1 : 0;
@@ -105,17 +114,16 @@ static void say_summary(const struct recording *recording) {
             cli_count(writer->operations).text, cli_count(writer->threads).text, writer->threads == 1 ? "" : "s",
             cli_count(stacks).text, stacks == 1 ? "" : "s", cli_bytes(recording->output.bytes).text);
     if (runs > 0)
-        fprintf(stderr, "%.1f ms of processor time without recording\n", (double)recording->plain.processor_ns / 1e6);
+        fprintf(stderr, "%s of processor time without recording\n",
+                cli_time((double)recording->plain.processor_ns / 1e6, 1, " ms").text);
     else
-        fprintf(stderr, "%.1f ms of processor time, of which recording took %.1f\n",
-                (double)recording->program.processor_ns / 1e6, (double)writer->wire->recording_ns / 1e6);
+        say_times(writer, recording->program.processor_ns);
 }
 
 /* Returns the program's exit code, or record's own if that is 0. */
 static int end(struct recording *recording) {
     const char *nothing = why_nothing(recording->writer.wire);
-    uint64_t recording_ns = __atomic_load_n(&recording->writer.wire->recording_ns, __ATOMIC_RELAXED);
-    writer_end(&recording->writer, runs > 0 ? &recording->plain : &recording->program, runs > 0 ? 0 : recording_ns);
+    writer_end(&recording->writer, runs > 0 ? &recording->plain : &recording->program, runs == 0);
     if (!is_quiet) say_signal(recording, &recording->program);
     if (nothing) {
         output_drop(&recording->output);

@@ -269,6 +269,10 @@ bool trace_read(struct trace *trace, FILE *file, struct trace_problem *problem) 
     return done;
 }
 
+uint64_t trace_program_ns(uint64_t processor_ns, uint64_t recording_ns) {
+    return recording_ns <= processor_ns / 2 ? processor_ns - recording_ns : 0;
+}
+
 void trace_free(struct trace *trace) {
     free(trace->ops);
     for (uint32_t i = 0; i < trace->callers; i++) free(trace->names[i]);

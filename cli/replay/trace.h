@@ -93,6 +93,10 @@ struct trace {
     uint64_t wall_ns;
 };
 
+/* Returns the processor time of a program without that of recording; 0 if it is not known well. The time of recording
+ * is an estimate, which can be wrong by a third. So what is left is not known well if it is less than the estimate. */
+uint64_t trace_program_ns(uint64_t processor_ns, uint64_t recording_ns);
+
 /* "line 7: expected ...", without a full stop. */
 struct trace_problem {
     char text[256];

@@ -662,17 +662,30 @@ static void gains_are_shares_of_the_programs_time(void **state) {
     one = (struct gain){.samples = 1, .first = {-0.04e6}, .repeated = {-0.06e6}};
     assert_share(&one, 0, "0.0 to 0.0 ms of processor time in one run, -0.1 to -0.1 ms if its work is repeated");
 
-    struct trace runs = {.runs = {{200, 100}, {100, 90}, {100, 120}},
-                         .run_count = 3}; /* in percent of the median, 100 */
-    struct range range = share_of_runs(&runs);
-    assert_true(range.low == -20 && range.median == 10 && range.high == 100);
+    struct trace runs = {.runs = {{900, 100}, {0, 50}, {100, 90}, {100, 120}, {1000, 0}}, .run_count = 4};
+    struct range range;
+    assert_true(share_of_runs(&runs, &range));
+    assert_true(range.low == -20 && range.median == 10 && range.high > 88 && range.high < 89);
+    runs.run_count = 5;
+    assert_true(share_of_runs(&runs, &range) && range.high == 100); /* never more */
     runs = (struct trace){.run_count = 1};
-    assert_true(share_of_runs(&runs).median == 0);
+    assert_false(share_of_runs(&runs, &range));
 
     struct trace run = {.processor_ns = 300, .recording_ns = 100};
     assert_true(share_program_ns(&run) == 200);
+    run.recording_ns = 200; /* an estimate so large that the rest is not known */
+    assert_true(share_program_ns(&run) == 0);
     run.recording_ns = 400;
     assert_true(share_program_ns(&run) == 0);
+    assert_non_null(strstr(share_why_unknown(&run), "for recording"));
+    run = (struct trace){.processor_ns = 0};
+    assert_non_null(strstr(share_why_unknown(&run), "no processor time"));
+
+    one = (struct gain){.samples = 1, .first = {-100}, .repeated = {100}};
+    assert_true(share_is_possible(&one, 100));
+    assert_false(share_is_possible(&one, 99));
+    one.first[0] = one.repeated[0] = 0;
+    assert_true(share_is_possible(&one, 0));
 }
 
 /* ---- Lack of memory ---------------------------------------------------------------------------------------------- */

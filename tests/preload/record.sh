@@ -306,6 +306,19 @@ times() {
     echo "$way: $used ns"
   done
 
+  # A program that does little but allocate: recording takes most of the time, and what is left must not be a number. In
+  # such samples, an interrupt must not count for all the calls between them.
+  printf '#include <stdlib.h>\nint main(void) { void *p[50] = {0}; for (long i = 0; i < 600000; i++) { free(p[i %% 50]); p[i %% 50] = malloc(24 + i %% 3 * 8); } return 0; }\n' > "$work/tight.c"
+  compile "$work/tight.c" -o "$work/tight"
+  for _ in 1 2 3 4 5; do
+    ends 0 record "$work/tight"
+    is ' ms of processor time, most of it for recording: what the program takes is not known well; --runs 5 measures it$' "$work/err"
+    zstd -dcq "$trace" > "$work/text"
+    read -ra ran <<< "$(grep '^= Ran ' "$work/text")"
+    ((16#${ran[3]} <= 16#${ran[2]})) || fail "recording took longer than the program: ${ran[*]}"
+    ((16#${ran[3]} < 16#${ran[2]})) || fail "recording took all of the time, so its estimate is too high: ${ran[*]}"
+  done
+
   # With --runs, the program runs before: as it is, and with kolk, in turn. The time is the median of those as it is.
   ends 0 "$KOLK" record --runs 3 -o "$trace" -- bash -c 'p=${LD_PRELOAD##*/}; echo "run: ${p:-plain} ${KOLK_RECORD:-alone}"'
   sed 's/record.so [0-9].*/record/' "$work/out" > "$work/ways"

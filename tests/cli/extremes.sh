@@ -1,0 +1,58 @@
+#!/bin/sh
+# The kolk command at its limits: what it prints of traces whose times are impossible. KOLK is the path of the command.
+set -u
+. tests/cli/checks.sh
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+top=$PWD
+kolk=$(realpath "$KOLK")
+cd "$folder" || exit 1
+
+# ---- numbers ----
+
+# Shares, times and changes are printed by four functions, which know the bounds. So no other file has their formats.
+check 'only print.c has the formats of shares and times' [ -z "$(grep -rnE --include='*.c' --exclude-dir=demo \
+  '%[-+]?[0-9]*\.[0-9*]+f( ?%%| ms| ns| s[^a-z])' "$top/cli" | grep -v '/cli/print\.c:' | tee out)" ]
+
+# possible: no share in `out` is above 100 % or below -100 %, no time is negative, and nothing is nan or inf.
+possible() {
+  check 'no number is impossible' awk '
+    /-?(nan|inf)([^a-z]|$)/ { print; bad = 1 }
+    { for (at = 2; at <= NF; at++) {
+        number = $(at - 1); gsub(/,/, "", number)
+        if ($at ~ /^%/ && number ~ /^[-+]?[0-9.]+$/ && (number > 100 || number < -100)) { print; bad = 1 } } }
+    END { exit bad }' out
+}
+
+pools() { # TIMES: a trace with two sources for pools, and these lines at its end
+  awk -v times="$1" 'BEGIN {
+    print "= Start\n= Thread 0\n= Call a a_new (a.c:1) < main (m.c:1)\n= Call b b_new (b.c:1) < main (m.c:2)"
+    for (round = 0; round < 20; round++)
+      for (frees = 0; frees < 2; frees++)
+        for (i = 1; i <= 60; i++) {
+          if (!frees) printf "@ a + 0x%x 0x20\n@ b + 0x%x 0x40\n", i * 64, 65536 + i * 64
+          else printf "@ a - 0x%x\n@ b - 0x%x\n", i * 64, 65536 + (61 - i) * 64 }
+    printf "%s= End\n", times }'
+}
+
+huge=ffffffffffffffff
+for times in '' '= Ran 1 0 1\n' "= Ran 1 $huge 1\\n" "= Ran $huge $huge $huge\\n" '= Ran 0 0 0\n' '= Ran 3e8 3e8 3e8\n' \
+  "= Run 0 0\\n= Run 0 $huge\\n= Ran 1 0 1\\n" "= Run $huge 1\\n= Run 1 1\\n= Run 2 1\\n= Ran $huge 0 1\\n"; do
+  pools "$times" > trace
+  for verb in advise 'advise --json' replay; do
+    run 0 "$kolk" $verb trace
+    possible
+  done
+done
+pools '= Ran 64 0 64\n' > trace
+run 0 "$kolk" advise trace
+prints "^How much of the program's time that is cannot be told: the replay took more time than the program had"
+pools '= Ran 3e8 3e0 3e8\n' > trace
+run 0 "$kolk" advise trace
+prints "^How much of the program's time that is cannot be told: most of the trace's processor time was for recording"
+pools "= Run 0 5\\n= Ran $huge 0 1\\n" > trace
+run 0 "$kolk" advise trace
+prints '^kolk run -- ...: not measured' '^Pools would not make this program faster: together they save no'
+check 'the verdict is said before the pools' [ "$(grep -n '^Pools would not' out | cut -d: -f1)" -lt "$(grep -n '^advice ' out | cut -d: -f1)" ]
+
+finish
