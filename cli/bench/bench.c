@@ -82,7 +82,7 @@ static void become_pass(const cli_context *cli, uint64_t pass, int out) {
 static int add_pass(const cli_context *cli, json_t *results, uint64_t pass) {
     int ends[2];
     if (pipe(ends) != 0) return cli_fail(CLI_FAILED, "the system gives no pipe: %s", strerror(errno));
-    pid_t child = fork();
+    pid_t child = cli_fork();
     if (child == 0) {
         close(ends[0]);
         become_pass(cli, pass, ends[1]);
@@ -207,10 +207,10 @@ static json_t *comparisons_json(const struct comparisons *all) {
 
 static json_t *read_old(const char *path) {
     const char *problem = NULL;
-    FILE *file = fopen(path, "r");
+    FILE *file = strcmp(path, "-") != 0 ? fopen(path, "r") : stdin;
     json_t *old = file ? results_read(file, &problem) : NULL;
     if (!old) cli_fail(CLI_UNREADABLE, "%s: %s", path, file ? problem : strerror(errno));
-    if (file) fclose(file);
+    if (file && file != stdin) fclose(file);
     return old;
 }
 

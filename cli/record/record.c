@@ -206,6 +206,7 @@ static int prepare(struct recording *recording, char **arguments) {
 }
 
 static int record(struct recording *recording, char **arguments) {
+    recording->program.is_last = true;
     int error = program_start(&recording->program, arguments, recording->descriptor);
     if (error) {
         output_drop(&recording->output);
@@ -226,6 +227,8 @@ static int record(struct recording *recording, char **arguments) {
 static int run(cli_context *cli, int count, char **arguments) {
     if (count == 0) return cli_fail(CLI_USAGE, "record expects a program: kolk record -- PROGRAM [ARGUMENT...]");
     if (cli->json) return cli_fail(CLI_USAGE, "record has no result in JSON: the trace is what it writes");
+    if (cli->to_stdout)
+        return cli_fail(CLI_USAGE, "the trace cannot go to stdout, which is the program's: -o takes a file or a pipe");
     struct recording *recording = calloc(1, sizeof *recording);
     if (!recording) return cli_fail(CLI_FAILED, "there is no memory");
     arguments[count] = NULL; /* still within argv */
@@ -269,7 +272,7 @@ const cli_verb cli_record = {
                "\n"
                "The exit code is the program's: 128 and the number of the signal that ended it,\n"
                "127 if it is not found, 126 if it cannot be run. Signals go to the program; the\n"
-               "trace is whole however that ends. A program that is linked statically, or has\n"
+               "trace is whole however that ends. While it is completed, a second one ends record. A program that is linked statically, or has\n"
                "more rights than you, cannot be recorded. The two dashes tell options of the\n"
                "program from those of kolk.\n",
     .options = options,

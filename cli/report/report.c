@@ -256,7 +256,7 @@ static int write_report(cli_context *cli, const char *name, const char *const *p
         write_page(cli->out, parts, data->text, data->length);
     free(data->text);
     if (!whole) return cli_fail(CLI_FAILED, "%s: there is no memory for the report", name);
-    if (cli->json || cli->path) return CLI_OK;
+    if (cli->json || cli->path || cli->to_stdout) return CLI_OK;
     cli->path = default_path(name);
     fprintf(stderr, "kolk: %s: open it in a browser\n", cli->path);
     return CLI_OK;

@@ -51,6 +51,8 @@ static int run(cli_context *cli, int count, char **arguments) {
     if (count == 0) return cli_fail(CLI_USAGE, "run expects a program: kolk run -- PROGRAM [ARGUMENT...]");
     if ((cli->path || cli->json) && !want_stats)
         return cli_fail(CLI_USAGE, "--json and --output are for statistics: add --stats");
+    if (cli->to_stdout)
+        return cli_fail(CLI_USAGE, "statistics cannot go to stdout, which is the program's: without -o they go to stderr");
     int code = preload_library(LIBRARY);
     if (code == CLI_OK && want_stats) code = ask_for_statistics(cli);
     if (code == CLI_OK && debug && !set("KOLK_DEBUG", debug)) code = cli_fail(CLI_FAILED, "there is no memory");

@@ -53,8 +53,8 @@ static const char details[] = "A cycle of a million operations is a game in smal
                               "on kolk_heap, malloc, jemalloc, mimalloc and tcmalloc, as far as they are here,\n"
                               "each in a process of its own: bytes in memory for each byte that is alive.\n"
                               "\n"
-                              "Ctrl-C ends it in order: at the end of the cycle, with all results. With --state\n"
-                              "it can be gone on with: counts, statistics, the seed's numbers, and what is alive\n"
+                              "Ctrl-C ends it in order: at the end of the cycle, with all results; a second one\n"
+                              "ends it at once. With --state it can be gone on with: counts, statistics, the seed's numbers, and what is alive\n"
                               "in the kolk_pools, as snapshots. Slot map, byte map, shared pool, heap, queues and\n"
                               "resources begin empty again, and fill up in the first cycle. Memory is that of a\n"
                               "process: its slope is put together from those of the processes.\n";
@@ -204,11 +204,15 @@ static int run(cli_context *cli, int count, char **arguments) {
     static struct soak soak;
     uint64_t ns = parse_time(want_time ? want_time : "1m");
     (void)count, (void)arguments;
+    const char *const files[] = {want_state, want_picture};
+    for (size_t n = 0; n < sizeof files / sizeof *files; n++)
+        if (files[n] && strcmp(files[n], "-") == 0)
+            return cli_fail(CLI_USAGE, "--state and --picture expect files that can be written again, not -");
     if (ns == 0) return cli_fail(CLI_USAGE, "--for expects a time such as 10s, 3m, 8h or 3d, not '%s'", want_time);
     setenv("KOLK_BYPASS", "0", 0); /* the pools themselves are tested, even under sanitizers */
     stopped = 0;
     soak = (struct soak){.cli = cli, .ns = ns, .besides = {.seed = cli->seed, .ns = ns, .go_on = go_on}};
-    struct sigaction at_stop = {.sa_handler = stop, .sa_flags = SA_RESTART}, was[2];
+    struct sigaction at_stop = {.sa_handler = stop, .sa_flags = SA_RESTART | (int)SA_RESETHAND}, was[2];
     sigaction(SIGINT, &at_stop, &was[0]);
     sigaction(SIGTERM, &at_stop, &was[1]);
     int code = beside_begin(&soak.besides) ? CLI_OK : CLI_FAILED; /* before this process allocates anything */

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The kolk command at its limits: what it prints of traces whose times are impossible. KOLK is the path of the command.
+# The kolk command at its limits: traces whose times are impossible, outputs that block or lie behind links, and signals.
+# KOLK is the path of the command.
 set -u
 . tests/cli/checks.sh
 folder=$(mktemp -d)
@@ -54,5 +55,81 @@ pools "= Run 0 5\\n= Ran $huge 0 1\\n" > trace
 run 0 "$kolk" advise trace
 prints '^kolk run -- ...: not measured' '^Pools would not make this program faster: together they save no'
 check 'the verdict is said before the pools' [ "$(grep -n '^Pools would not' out | cut -d: -f1)" -lt "$(grep -n '^advice ' out | cut -d: -f1)" ]
+
+# ---- outputs ----
+
+run 0 "$kolk" advise -o - trace
+prints '^trace: 2,400 allocations by 2 sources$'
+run 0 "$kolk" report -o - trace
+prints '^<!doctype html>$'
+check 'there is no file named -' [ ! -e ./- ]
+if [ -e "$(dirname "$kolk")/libkolk-record.so" ]; then
+  run 2 "$kolk" record -o - -- true
+  check 'its sentence' grep -q '^kolk: the trace cannot go to stdout' err
+  run 2 "$kolk" run --stats -o - -- true
+  check 'its sentence' grep -q '^kolk: statistics cannot go to stdout' err
+fi
+run 2 "$kolk" soak --for 1s --state -
+run 2 "$kolk" soak --for 1s --picture -
+check 'still there is no file named -' [ ! -e ./- ]
+echo '{}' > old.json
+run 3 "$kolk" bench --compare - < old.json
+check 'bench reads the old result from stdin' [ "$(grep -c 'No such file' err)" -eq 0 ]
+
+# A state is written beside the old one. What lies there, say a link, must stay as it is.
+echo precious > target
+for name in state.new state.new1 state.new2; do ln -s target $name; done
+run 0 "$kolk" soak --for 1s --state state
+check 'the state is there' [ -s state ]
+check 'no link was followed' [ "$(cat target)" = precious ]
+check 'nor was one removed' [ -h state.new -a -h state.new1 -a -h state.new2 ]
+
+# ---- signals ----
+
+# ends_by SIGNAL CODE: the process `child` ends within 5 seconds once it has got the signal.
+ends_by() {
+  kill -s "$1" $child
+  tries=0
+  while kill -0 $child 2> /dev/null && [ $tries -lt 50 ]; do
+    sleep 0.1
+    tries=$((tries + 1))
+  done
+  check "SIG$1 ends it" [ $tries -lt 50 ]
+  [ $tries -lt 50 ] || kill -s KILL $child
+  wait $child 2> /dev/null
+}
+
+# Nobody reads the pipe, so record waits for a reader.
+mkfifo pipe
+if [ -e "$(dirname "$kolk")/libkolk-record.so" ]; then
+  for signal in TERM HUP; do
+    "$kolk" record -o pipe -- touch ran > out 2> err &
+    child=$!
+    sleep 0.3
+    ends_by $signal
+    check 'and the program has not run' [ ! -e ran ]
+  done
+fi
+
+# Only these two start processes: one so that they end with the command, the other one the program that is recorded.
+check 'children of the command end with it' [ "$(grep -rlw 'fork()' "$top/cli" | sed 's/.*cli\/cli\///' | sort | tr '\n' ' ')" = 'measure.c record/program.c ' ]
+
+not() { ! "$@"; }
+for verb in 'bench --passes 3' 'soak --for 30s' 'advise trace'; do
+  "$kolk" $verb > out 2> err &
+  child=$! tries=0 children=
+  while [ -z "$children" ] && [ $tries -lt 1000 ]; do
+    tries=$((tries + 1))
+    read -r children < "/proc/$child/task/$child/children"
+  done
+  check "$verb has children" [ -n "$children" ]
+  kill -s KILL $child
+  wait $child 2> /dev/null
+  sleep 0.3
+  for process in $children; do
+    check "$verb, killed, leaves no process" not grep -qs '^State:.*[^Z] (' "/proc/$process/status" # zombies have ended
+    kill -s KILL "$process" 2> /dev/null
+  done
+done
 
 finish

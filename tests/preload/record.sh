@@ -212,6 +212,25 @@ END
   wait $child
   is '^= End$' "$work/text"
 
+  # Nobody reads the pipe: the program waits, and after its end the recorder. The program gets the first signal, the
+  # next one waits for the trace, and another one ends the recorder.
+  printf '#include <stdlib.h>\nint main(void) { for (;;) free(malloc(rand() %% 65536)); }\n' > "$work/endless.c"
+  compile -w "$work/endless.c" -o "$work/endless"
+  sleep 60 < "$work/pipe" &
+  child=$!
+  "$KOLK" record -o "$work/pipe" -- "$work/endless" 2> "$work/err" &
+  recorder=$!
+  sleep 0.5
+  for _ in 1 2 3 4 5 6; do
+    kill -s TERM $recorder 2> /dev/null || break
+    sleep 0.3
+  done
+  if kill -0 $recorder 2> /dev/null; then
+    kill -s KILL $recorder $child
+    fail "signals do not end a recorder that waits for the reader of a pipe"
+  fi
+  { wait $recorder || true; kill $child; wait $child || true; } 2> /dev/null
+
   # If a program cannot be run, no trace is written, and an old trace is kept.
   rm "$trace"
   ends 127 record no-such-program
