@@ -78,7 +78,9 @@ static int make_wire(struct recording *recording) {
 /* ---- The end ----------------------------------------------------------------------------------------------------- */
 
 /* Returns why there is no trace, or NULL if there is one. */
-static const char *why_nothing(const struct wire *wire) {
+static const char *why_nothing(const struct recording *recording) {
+    const struct wire *wire = recording->writer.wire;
+    const char *why = preload_why_not(recording->name);
     switch (__atomic_load_n(&wire->state, __ATOMIC_ACQUIRE)) {
     case WIRE_STARTED:
         return NULL;
@@ -87,7 +89,7 @@ static const char *why_nothing(const struct wire *wire) {
     case WIRE_OLD_KERNEL:
         return "that needs Linux 4.14";
     default:
-        return "it is linked statically, or has more rights than you, or ended before it began";
+        return why ? why : "it is linked statically, or has more rights than you, or ended before it began";
     }
 }
 
@@ -122,7 +124,7 @@ static void say_summary(const struct recording *recording) {
 
 /* Returns the program's exit code, or record's own if that is 0. */
 static int end(struct recording *recording) {
-    const char *nothing = why_nothing(recording->writer.wire);
+    const char *nothing = why_nothing(recording);
     writer_end(&recording->writer, runs > 0 ? &recording->plain : &recording->program, runs == 0);
     if (!is_quiet) say_signal(recording, &recording->program);
     if (nothing) {
@@ -133,9 +135,10 @@ static int end(struct recording *recording) {
         return cli_fail(CLI_FAILED, "%s: cannot be written: %s", recording->path, strerror(recording->output.error));
     if (recording->writer.calls.has_no_memory)
         cli_fail(CLI_FAILED, "%s: there was no memory for the names of some stacks", recording->path);
+    const char *why = preload_why_not(recording->name);
     if (recording->writer.operations == 0)
-        cli_fail(CLI_OK, "%s: no operation is in it: %s asks for no memory, or has a malloc within itself",
-                 recording->path, recording->name);
+        cli_fail(CLI_OK, "%s: no operation is in it: %s: %s", recording->path, recording->name,
+                 why ? why : "it asks for no memory, or has a malloc within itself");
     else if (!is_quiet)
         say_summary(recording);
     return CLI_OK;

@@ -84,6 +84,30 @@ check 'the state is there' [ -s state ]
 check 'no link was followed' [ "$(cat target)" = precious ]
 check 'nor was one removed' [ -h state.new -a -h state.new1 -a -h state.new2 ]
 
+# ---- nothing to be seen ----
+
+printf '{"kolk_bench": 1, "facts": {}, "tables": {}}' > bench.json
+run 3 "$kolk" report -o page.html bench.json
+check 'its sentence' [ "$(cat err)" = 'kolk: bench.json: there is no figure in it' ]
+printf '{"time": "2026-01-01T00:00:00Z", "pools": []}\n' > log
+run 3 "$kolk" report -o page.html log
+check "its sentence: $(cat err)" grep -q '^kolk: log: ' err
+sleep 30 &
+child=$!
+run 3 "$kolk" top --once $child
+check 'its sentence' [ "$(cat err)" = "kolk: process $child: there is no kolk in this process" ]
+kill $child
+wait $child 2> /dev/null
+if [ -e "$(dirname "$kolk")/libkolk-malloc.so" ]; then
+  LD_PRELOAD=$(dirname "$kolk")/libkolk-malloc.so sleep 30 &
+  child=$!
+  sleep 0.3
+  run 0 "$kolk" top --once --filter none-such $child
+  prints "^None of its .* pools has 'none-such' in its name or kind.$"
+  kill $child
+  wait $child 2> /dev/null
+fi
+
 # ---- signals ----
 
 # ends_by SIGNAL CODE: the process `child` ends within 5 seconds once it has got the signal.

@@ -249,7 +249,7 @@ END
   echo 'int main(void) { return 4; }' > "$work/idle.c"
   compile "$work/idle.c" -o "$work/idle"
   ends 4 record "$work/idle"
-  is "^kolk: $trace: no operation is in it: $work/idle asks for no memory, or has a malloc within itself$" "$work/err"
+  is "^kolk: $trace: no operation is in it: $work/idle: it asks for no memory, or has a malloc within itself$" "$work/err"
   rm "$trace"
   if "$CC" -static -w tests/preload/recorded.c -o "$work/static" 2> /dev/null; then
     ends 3 record "$work/static" code 3
