@@ -240,6 +240,7 @@ void advisor_write(cli_json *json, const char *key, const struct advisor *adviso
     cli_json_text(json, "trace", advisor->name);
     write_runs(json, &advisor->trace);
     if (advisor_warning(advisor)) cli_json_text(json, "warning", advisor_warning(advisor));
+    if (advisor->trace.cut_line > 0) cli_json_count(json, "cut_off_in_line", advisor->trace.cut_line);
     cli_json_count(json, "allocations", advisor->sources.allocations);
     cli_json_count(json, "sources_found", advisor->sources.count);
     if (advisor->trace.by_heaptrack) {

@@ -156,6 +156,7 @@ static void write_json(const cli_context *cli, const struct replay *replay) {
     cli_json json = {.out = cli->out};
     cli_json_open(&json, NULL, '{');
     cli_json_text(&json, "trace", replay->name);
+    if (replay->trace.cut_line > 0) cli_json_count(&json, "cut_off_in_line", replay->trace.cut_line);
     cli_json_count(&json, "operations", player->count);
     cli_json_count(&json, "allocations", player->allocations);
     cli_json_count(&json, "call_sites", replay->players[POOLS].callers);

@@ -240,13 +240,15 @@ static bool read_lines(struct reader *reader, struct span line) {
         line = maker_line(reader->maker);
     }
     if (!maker_is_at_end(reader->maker)) return false;
-    if (reader->resizes) return maker_fail(reader->maker, "the file ends before the '>' that belongs to the last '<'");
+    if (reader->resizes && reader->maker->trace->cut_line == 0)
+        return maker_fail(reader->maker, "the file ends before the '>' that belongs to the last '<'");
     return true;
 }
 
 static bool read_any(struct maker *maker) {
     struct span first = maker_line(maker);
-    if (!first.text) return maker_is_at_end(maker) && maker_fail(maker, "the file is empty");
+    const char *cut = input_cut(maker->input);
+    if (!first.text) return maker_is_at_end(maker) && maker_fail(maker, "%s", cut ? cut : "the file is empty");
     if (heaptrack_begins(first)) return heaptrack_read(maker, first);
     struct reader reader = {.maker = maker};
     bool done = read_lines(&reader, first);

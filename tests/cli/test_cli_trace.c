@@ -228,7 +228,7 @@ static void each_fault_has_its_sentence(void **state) {
         {"= Ran 1 2 3 4\n", "line 1: expected '= Ran PROCESSOR RECORDING WALL', not '1 2 3 4' behind '= Ran'"},
         {"= Ran 1 2 x\n", "line 1: 'x' is not a hexadecimal number of 64 bits"},
         {"= Ran 1 10000000000000000 3\n", "line 1: '10000000000000000' is not a hexadecimal number of 64 bits"},
-        {"= Start\n@ a + 0x10 0x1", "line 2: the file ends within the line: it is cut off"},
+        {"@ a + 0x10 0x1", "line 1: the file ends within the line: it is cut off"},
     };
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         struct trace trace;
@@ -320,6 +320,53 @@ static void compressed_traces_are_the_same(void **state) {
     assert_same_compressed(30000);
 }
 
+/* The operations of a trace that is cut off are the first ones of the whole. */
+static void assert_is_prefix(const struct trace *cut, const struct trace *whole) {
+    assert_true(trace_is_valid(cut));
+    assert_true(cut->count <= whole->count);
+    for (size_t i = 0; i < cut->count; i++) {
+        assert_int_equal(cut->ops[i].kind, whole->ops[i].kind);
+        assert_int_equal(cut->ops[i].block, whole->ops[i].block);
+        assert_int_equal(cut->ops[i].size, whole->ops[i].size);
+    }
+}
+
+static void what_is_before_a_cut_is_used(void **state) {
+    (void)state;
+    size_t length;
+    char *text = long_text(60000, &length);
+    size_t room = ZSTD_compressBound(length), used = 0, least = SIZE_MAX, most = 0;
+    char *packed = malloc(room);
+    size_t size = ZSTD_compress(packed, room, text, length, 3);
+    struct trace whole, trace;
+    assert_true(read_bytes(&whole, packed, size));
+    assert_int_equal(whole.cut_line, 0);
+    for (size_t cut = size - 1; cut > 0; cut -= cut > size / 16 ? size / 16 : cut) {
+        if (!read_bytes(&trace, packed, cut)) {
+            assert_string_equal(problem.text, "line 1: its zstd data end too early");
+            continue;
+        }
+        assert_true(trace.cut_line > 0);
+        assert_is_prefix(&trace, &whole);
+        if (trace.count < least) least = trace.count;
+        if (trace.count > most) most = trace.count;
+        used++;
+        trace_free(&trace);
+    }
+    assert_true(used > 4 && most > whole.count / 2 && least < most);
+    trace_free(&whole);
+    free(text);
+    free(packed);
+
+    assert_true(read_bytes(&trace, "@ a + 0x10 0x40\n@ a < 0x10\n@ a > 0x2", 36));
+    assert_int_equal(trace.count, 1);
+    assert_int_equal(trace.cut_line, 3);
+    trace_free(&trace);
+    assert_true(read_bytes(&trace, "@ a + 0x10 0x40\n= End", 21));
+    assert_int_equal(trace.cut_line, 0);
+    trace_free(&trace);
+}
+
 static void every_cut_is_noticed(void **state) {
     (void)state;
     size_t length;
@@ -328,13 +375,19 @@ static void every_cut_is_noticed(void **state) {
     char *packed = malloc(room);
     size_t size = ZSTD_compress(packed, room, text, length, 3);
     struct trace trace;
+    struct trace whole = read_text(text);
     for (size_t cut = 1; cut < size; cut++) assert_false(read_bytes(&trace, packed, cut));
     assert_string_equal(problem.text, "line 1: its zstd data end too early");
+    size_t first = (size_t)(strchr(text, '\n') - text);
     for (size_t cut = 1; cut < length; cut++) {
-        bool read = read_bytes(&trace, text, cut);
-        assert_int_equal(read, text[cut - 1] == '\n'); /* whole lines: mtrace's recordings may end anywhere */
+        assert_int_equal(read_bytes(&trace, text, cut), cut > first); /* part of the first line is no trace */
+        if (cut <= first) continue;
+        /* whole lines: mtrace's recordings may end anywhere */
+        assert_int_equal(trace.cut_line == 0, text[cut - 1] == '\n');
+        assert_is_prefix(&trace, &whole);
         trace_free(&trace);
     }
+    trace_free(&whole);
     packed[size / 2] ^= 0x40;
     assert_false(read_bytes(&trace, packed, size));
     free(text);
@@ -396,6 +449,7 @@ int main(void) {
         cmocka_unit_test(a_file_may_hold_anything),
         cmocka_unit_test(lines_have_a_longest),
         cmocka_unit_test(compressed_traces_are_the_same),
+        cmocka_unit_test(what_is_before_a_cut_is_used),
         cmocka_unit_test(every_cut_is_noticed),
         cmocka_unit_test(no_memory_is_a_sentence),
         cmocka_unit_test(a_map_is_as_an_array),
