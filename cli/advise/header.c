@@ -77,7 +77,7 @@ static void print_pool(FILE *out, const struct advised *advised, double program_
     fprintf(out, "static inline kolk_%s_desc %s_desc(void) {\n", kind, name);
     fprintf(out, "    static kolk_%s_desc zero;\n    kolk_%s_desc desc = zero;\n", kind, kind);
     fprintf(out, "    desc.name = \"%.*s\";\n    desc.capacity = %u;\n", stem, name, (unsigned)verdict->capacity);
-    fprintf(out, "    desc.max_capacity = %u; /* another run may need more; until then it is only addresses */\n",
+    fprintf(out, "    desc.max_capacity = %u; /* in effect no limit, as with malloc; these are only addresses */\n",
             (unsigned)verdict_most(verdict));
     if (verdict->max_threads > 0) fprintf(out, "    desc.max_threads = %u;\n", (unsigned)verdict->max_threads);
     if (!shared)
@@ -93,9 +93,9 @@ void header_write(const cli_context *cli, const struct advisor *advisor) {
     fputs(", those that\n * gain most first. To begin one:\n *\n", out);
     fputs(" *     NAME pool;\n *     kolk_pool_desc desc = NAME_desc();\n", out);
     fputs(" *     if (NAME_init(&pool, &desc) != KOLK_OK) ...\n *\n", out);
-    fputs(" * A pool begins with the capacity that one recording needed and a tenth more. It grows up to "
-          "max_capacity. For\n"
-          " * a pool that never asks the system for memory again, set max_capacity to 0.",
+    fputs(" * A pool begins with the capacity that one recording needed and a tenth more, and grows as long as there is\n"
+          " * memory. For a pool that never asks the system for memory again, set max_capacity to 0. Where a process may\n"
+          " * not reserve so many addresses (ulimit -v), init fails: halve max_capacity until it succeeds.",
           out);
     if (advisor->trace.by_heaptrack) {
         fputs("\n *", out);
@@ -106,7 +106,9 @@ void header_write(const cli_context *cli, const struct advisor *advisor) {
     print_guard(out, cli->path);
     fputs("#define ", out);
     print_guard(out, cli->path);
-    fputs("\n#include <kolk/kolk.h>\n", out);
+    fputs("\n#ifdef __has_include\n#if __has_include(<kolk/kolk.h>)\n#include <kolk/kolk.h>\n#else\n"
+          "#include \"kolk.h\" /* with kolk.c, all of the library in two files */\n#endif\n#else\n#include <kolk/kolk.h>\n#endif\n",
+          out);
     if (advisor->count == 0 || advisor->advised[0].verdict.advice == ADVICE_LEAVE)
         fputs("\n/* None: nothing is allocated there as a pool's objects are. */\n", out);
     for (size_t i = 0; i < advisor->count; i++)

@@ -14,7 +14,7 @@ enum {
     HEADROOM_PART = 10,      /* adds 1/10, because another run may need a little more ... */
     HEADROOM_ROOTS = 2,      /* ... or twice the root of the peak, if that is more */
     CAPACITY_STEP = 8,       /* capacities are multiples of this */
-    GROWTH = 8,              /* max_capacity as a multiple of capacity: another run may have more objects */
+    ADDRESS_BITS = 38,       /* a pool reserves addresses for this many bytes, so that it is as unlimited as malloc */
     ALIGN_MOST = 4096,       /* a page */
     THREADS_BY_DEFAULT = 16, /* the default of max_threads in shared.h */
     SHARED_PER_THREAD = 16   /* a shared pool with less capacity per thread has no caches: see shared.h */
@@ -35,7 +35,8 @@ uint32_t verdict_capacity(uint64_t peak) {
 }
 
 uint32_t verdict_most(const struct verdict *verdict) {
-    uint64_t most = (uint64_t)verdict->capacity * GROWTH;
+    uint64_t most = (UINT64_C(1) << ADDRESS_BITS) / verdict->source->most;
+    if (most < verdict->capacity) most = verdict->capacity;
     return most < INT32_MAX ? (uint32_t)most : INT32_MAX;
 }
 

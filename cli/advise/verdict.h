@@ -68,7 +68,8 @@ bool order_choose(struct verdict *verdict);
 /* Returns the capacity for a source with this peak. */
 uint32_t verdict_capacity(uint64_t peak);
 
-/* Returns max_capacity: the most objects that the pool may grow to. */
+/* Returns max_capacity: so many objects that the machine's memory ends first. The program had no limit with malloc, and
+ * may not expect one. Until objects need them, these are addresses, which cost nothing. */
 uint32_t verdict_most(const struct verdict *verdict);
 
 /* Returns a descriptor of this pool for objects whose type is unknown. */

@@ -100,13 +100,35 @@ kill $child
 wait $child 2> /dev/null
 if [ -e "$(dirname "$kolk")/libkolk-malloc.so" ]; then
   LD_PRELOAD=$(dirname "$kolk")/libkolk-malloc.so sleep 30 &
-  child=$!
-  sleep 0.3
+  child=$! tries=0
+  until "$kolk" top --once $child > out 2> err || [ $tries -ge 100 ]; do
+    tries=$((tries + 1))
+    sleep 0.1
+  done
   run 0 "$kolk" top --once --filter none-such $child
   prints "^None of its .* pools has 'none-such' in its name or kind.$"
   kill $child
   wait $child 2> /dev/null
 fi
+
+# ---- folders that are missing or cannot be written ----
+
+run 0 "$kolk" demo -n 1000 -f 72 new
+check 'the folder is made' [ -s new/kolk-demo-sparkles.png ]
+run 1 "$kolk" demo -n 1000 -f 72 none/new
+check 'its sentence' [ "$(cat err)" = 'kolk: none/new: there is no such folder for the pictures, and it cannot be made: No such file or directory' ]
+run 1 "$kolk" demo -n 1000 -f 72 trace
+check 'its sentence' [ "$(cat err)" = 'kolk: trace: this is no folder, and pictures go to one' ]
+if command -v python3 > /dev/null; then
+  run 1 "$top/tools/dist.py" two trace/folder
+  check 'its sentence' [ "$(cat err)" = 'tools/dist.py: trace/folder: Not a directory' ]
+fi
+mkdir -p copy/build
+cp -r "$top/tools" copy
+touch copy/build/default
+run 1 sh -c 'cd copy && tools/preset.sh default'
+check 'its sentence' [ "$(cat err)" = 'tools/preset.sh: build/default cannot be written: remove build/, or build in a copy of this folder that is yours' ]
+check 'and no more' [ ! -s out ]
 
 # ---- signals ----
 
