@@ -173,6 +173,7 @@ static void write_pool(cli_json *json, const struct advised *advised, double pro
     const struct verdict *verdict = &advised->verdict;
     const struct gain *gain = &advised->gain;
     cli_json_text(json, "name", verdict->name);
+    if (verdict_class(verdict)) cli_json_text(json, "class", verdict_class(verdict));
     cli_json_count(json, "align", verdict->align);
     cli_json_count(json, "capacity", verdict->capacity);
     if (verdict->max_threads > 0) cli_json_count(json, "max_threads", verdict->max_threads);

@@ -69,6 +69,12 @@ static void print_pool(FILE *out, const struct advised *advised, double program_
     const char *kind = shared ? "shared" : "pool";
     int stem = stem_length(name);
     print_comment(out, advised, program_ns);
+    if (verdict->cxx != CXX_NOT) { /* a type of C cannot hold what has constructors, nor can a container take it */
+        fputs("#ifdef __cplusplus /* in the program, with kolk.hpp: */\n", out);
+        verdict_print_class(out, verdict, "// ");
+        fputs("#endif\n", out);
+        return;
+    }
     fprintf(out, "typedef struct %.*s_object { /* replace it by your own type */\n", stem, name);
     fprintf(out, "    KOLK_ALIGNAS(%u) unsigned char bytes[%llu];\n", (unsigned)verdict->align,
             (unsigned long long)verdict->source->most);

@@ -104,6 +104,10 @@ static void print_step(FILE *out, const struct plan *plan, const struct step *st
 static void print_hand_declaration(FILE *out, const struct plan *plan) {
     const struct verdict *verdict = plan->verdict;
     bool shared = verdict->advice == ADVICE_SHARED;
+    if (verdict->cxx != CXX_NOT) {
+        verdict_print_class(out, verdict, "#   ");
+        return;
+    }
     fprintf(out, "#   %s(%s, %s)\n#   static %s ", shared ? "KOLK_SHARED_TYPE" : "KOLK_POOL_TYPE", verdict->name,
             plan->type.text[0] ? plan->type.text : "YOUR_TYPE", verdict->name);
     print_objects(out, verdict);

@@ -3,6 +3,7 @@
 #include "../print.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum {
     AS_RESIZED_SHARE = 10,   /* if one life in this many begins or ends as with a resize, the reason says so */
@@ -147,6 +148,61 @@ static void say_resized(struct verdict *verdict) {
         most == source->allocations ? "All" : cli_count(most).text);
 }
 
+/* ---- C++ --------------------------------------------------------------------------------------------------------- */
+
+static bool begins_with(const char *text, const char *what) {
+    return strncmp(text, what, strlen(what)) == 0;
+}
+
+/* A container allocates its nodes in a function of the library. So does make_unique, but for an object of the program. */
+static bool is_of_library(const char *frame) {
+    size_t name = strcspn(frame, "<(");
+    for (size_t i = 0; i < name; i++) {
+        if (begins_with(frame + i, "std::make_unique")) return false;
+        if (begins_with(frame + i, "std::") || begins_with(frame + i, "__gnu_cxx::")) return true;
+    }
+    return false;
+}
+
+static enum cxx cxx_of(const struct source *source) {
+    const char *outer = strstr(source->frames, " < ");
+    bool by_new = begins_with(source->frames, "operator new") || strstr(source->frames, "(_Znw"); /* by mtrace */
+    if (!by_new) return CXX_NOT;
+    return outer && is_of_library(outer + strlen(" < ")) ? CXX_NODE : CXX_CLASS;
+}
+
+const char *verdict_class(const struct verdict *verdict) {
+    if (verdict->cxx == CXX_NOT) return NULL;
+    if (verdict->cxx == CXX_NODE) return "kolk::node_resource";
+    return verdict->advice == ADVICE_SHARED ? "kolk::shared_pool" : "kolk::pool";
+}
+
+static void say_class(struct verdict *verdict) {
+    if (verdict->cxx == CXX_NODE)
+        verdict_say(verdict, " They are nodes of a container of C++: give it a kolk::allocator, or a std::pmr container a "
+                             "kolk::node_resource.");
+    if (verdict->cxx == CXX_CLASS)
+        verdict_say(verdict, " In C++, that is a %s of their class: emplace replaces new, and erase delete.",
+                    verdict_class(verdict));
+}
+
+void verdict_print_class(FILE *out, const struct verdict *verdict, const char *indent) {
+    int stem = (int)(strlen(verdict->name) - strlen("_pool"));
+    if (verdict->cxx == CXX_NODE) {
+        fprintf(out, "%skolk::node_resource %.*s_nodes; // std::pmr::list<T> list{&%.*s_nodes},\n", indent, stem,
+                verdict->name, stem, verdict->name);
+        fprintf(out, "%s                                // or std::list<T, kolk::allocator<T>> list{&%.*s_nodes}\n", indent,
+                stem, verdict->name);
+        return;
+    }
+    fprintf(out, "%s%s<YOUR_CLASS> %s{{.name = \"%.*s\", .capacity = %u, .max_capacity = %u", indent, verdict_class(verdict),
+            verdict->name, stem, verdict->name, (unsigned)verdict->capacity, (unsigned)verdict_most(verdict));
+    if (verdict->max_threads > 0) fprintf(out, ", .max_threads = %u", (unsigned)verdict->max_threads);
+    if (verdict->advice == ADVICE_POOL && verdict->order == KOLK_REUSE_LOWEST)
+        fputs(", .reuse = KOLK_REUSE_LOWEST", out);
+    fputs("}};\n", out);
+}
+
 /* ---- All of it --------------------------------------------------------------------------------------------------- */
 
 bool verdict_of(struct verdict *verdict, const struct source *source, const struct verdict *others, size_t count) {
@@ -166,5 +222,8 @@ bool verdict_of(struct verdict *verdict, const struct source *source, const stru
     verdict->align = alignment_of(source->most, source->align);
     if (shared) share(verdict);
     if (arena) say_arena(verdict);
-    return shared || arena || say_pool(verdict);
+    bool done = shared || arena || say_pool(verdict);
+    verdict->cxx = cxx_of(source);
+    say_class(verdict);
+    return done;
 }

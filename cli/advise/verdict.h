@@ -39,7 +39,14 @@ struct verdict {
     uint32_t align;
     uint32_t max_threads; /* of a shared pool; 0: the default suffices */
     kolk_reuse order;     /* of a pool */
+    enum cxx { CXX_NOT, CXX_CLASS, CXX_NODE } cxx; /* objects of C++'s new; nodes of a container of its library */
 };
+
+/* Returns the class of kolk.hpp that takes the objects, such as "kolk::pool"; NULL if they are not of C++. */
+const char *verdict_class(const struct verdict *verdict);
+
+/* Prints how to declare the pool in C++, in one line or two that begin with `indent`. */
+void verdict_print_class(FILE *out, const struct verdict *verdict, const char *indent);
 
 extern const char *const advice_names[]; /* "pool", "shared pool", "arena", "leave it" */
 

@@ -5,6 +5,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "trace.h"
 #include "heaptrack.h"
+#include "mangled.h"
 #include "map.h"
 
 #include <inttypes.h>
@@ -191,6 +192,26 @@ static bool change_thread(struct reader *reader, struct span number) {
     return true;
 }
 
+/* Names a caller by these frames, in which names of C++ become readable. */
+static bool name_frames(struct reader *reader, uint32_t number, struct span frames) {
+    char *text = NULL, name[MANGLED_ROOM];
+    size_t length, name_length;
+    FILE *out = open_memstream(&text, &length);
+    if (!out) return maker_fail_memory(reader->maker);
+    for (size_t at = 0, skipped; at < frames.length; at += skipped) {
+        bool begins = at == 0 || (at >= 3 && memcmp(frames.text + at - 3, " < ", 3) == 0);
+        skipped = begins ? mangled_read(frames.text + at, frames.length - at, name, &name_length) : 0;
+        if (skipped > 0)
+            fwrite(name, 1, name_length, out);
+        else
+            fputc(frames.text[at], out), skipped = 1;
+    }
+    bool done = fclose(out) == 0;
+    done = done ? maker_name_caller(reader->maker, number, (struct span){text, length}) : maker_fail_memory(reader->maker);
+    free(text);
+    return done;
+}
+
 static bool define_call(struct reader *reader, struct span line) {
     uint32_t number;
     const char *end = memchr(line.text, ' ', line.length);
@@ -199,7 +220,7 @@ static bool define_call(struct reader *reader, struct span line) {
                           maker_quote(line).text);
     struct span caller = {line.text, (size_t)(end - line.text)};
     struct span frames = {end + 1, line.length - caller.length - 1};
-    return number_caller(reader, caller, &number) && maker_name_caller(reader->maker, number, frames);
+    return number_caller(reader, caller, &number) && name_frames(reader, number, frames);
 }
 
 static bool end_run(struct reader *reader, struct span line) {

@@ -36,6 +36,45 @@ pools() { # TIMES: a trace with two sources for pools, and these lines at its en
     printf "%s= End\n", times }'
 }
 
+# ---- C++ ----
+
+# Objects of new, and nodes of containers, cannot come from a typed pool of C.
+awk 'BEGIN {
+  print "= Start\n= Thread 0\n= Call a _Znwm (libstdc++.so.6+0x1) < _ZN4shop3addEi (shop.cc:3) < main (shop.cc:9)"
+  print "= Call b _Znwm (libstdc++.so.6+0x1) < _ZNSt15__new_allocatorISt10_List_nodeIiEE8allocateEmPKv (new_allocator.h:137) < main (shop.cc:12)"
+  print "= Call c _ZdlPv (libstdc++.so.6+0x2) < _ZN4shop3endEi (shop.cc:5)"
+  for (round = 0; round < 20; round++) {
+    for (i = 1; i <= 60; i++) printf "@ a + 0x%x 0x20\n@ b + 0x%x 0x40\n", i * 64, 65536 + i * 64
+    for (i = 1; i <= 60; i++) printf "@ c - 0x%x\n@ c - 0x%x\n", i * 64, 65536 + (61 - i) * 64
+  }
+  print "= End" }' > cxx
+run 0 "$kolk" advise cxx
+prints 'shop::add (shop.cc:3)' 'In C++, that is a kolk::pool of their class: emplace replaces new, and erase delete.$' \
+  'std::__new_allocator<...>::allocate' 'They are nodes of a container of C++: give it a kolk::allocator, or a std::pmr container a kolk::node_resource.$'
+check 'no mangled name' [ "$(grep -c _Z out)" -eq 0 ]
+run 0 "$kolk" advise --patch cxx
+prints '^#   kolk::pool<YOUR_CLASS> [a-z_]*{{.name = "[a-z_]*", .capacity = 80, .max_capacity = 2147483647}};$' \
+  '^#   kolk::node_resource [a-z_]*_nodes; // std::pmr::list<T> list{&'
+check 'no type of C' [ "$(grep -c KOLK_POOL_TYPE out)" -eq 0 ]
+run 0 "$kolk" advise -o cxx.h cxx
+cp cxx.h out
+prints '^// kolk::pool<YOUR_CLASS> ' '^// kolk::node_resource '
+check 'no type of C' [ "$(grep -c KOLK_POOL_TYPE out)" -eq 0 ]
+if [ -n "${CXX:-}" ]; then
+  { echo '#include <kolk/kolk.hpp>
+#include <list>
+#include "cxx.h"
+struct YOUR_CLASS { YOUR_CLASS() {} ~YOUR_CLASS() {} char bytes[32]; };
+int main() {'
+    sed -n 's/^\/\/ //p' cxx.h
+    sed -n 's/^\/\/ kolk::node_resource \([a-z_]*\);.*/std::pmr::list<int> one{\&\1}; std::list<int, kolk::allocator<int>> two{\&\1}; one.push_back(1); two.push_back(2);/p' cxx.h
+    sed -n 's/^\/\/ kolk::pool<YOUR_CLASS> \([a-z_]*\){.*/\1.erase(\1.emplace());/p' cxx.h
+    echo '}'; } > cxx.cc
+  run 0 $CXX -std=c++20 -Wall -Wextra -Werror -I"$top/include" -I. -fsyntax-only cxx.cc
+fi
+
+# ---- impossible numbers ----
+
 huge=ffffffffffffffff
 for times in '' '= Ran 1 0 1\n' "= Ran 1 $huge 1\\n" "= Ran $huge $huge $huge\\n" '= Ran 0 0 0\n' '= Ran 3e8 3e8 3e8\n' \
   "= Run 0 0\\n= Run 0 $huge\\n= Ran 1 0 1\\n" "= Run $huge 1\\n= Run 1 1\\n= Run 2 1\\n= Ran $huge 0 1\\n"; do

@@ -151,6 +151,75 @@ static void functions_and_frees_are_kept(void **state) {
     trace_free(&trace);
 }
 
+static void names_of_cxx_are_read(void **state) {
+    (void)state;
+    static const struct {
+        const char *mangled, *name;
+    } rows[] = {
+        {"_Znwm", "operator new"},
+        {"_ZnamRKSt9nothrow_t", "operator new[]"},
+        {"_ZdlPv", "operator delete"},
+        {"_Z3addi", "add"},
+        {"_ZL5localv", "local"},
+        {"_ZN4shop5store3addEi", "shop::store::add"},
+        {"_ZNK4shop5store4sizeEv", "shop::store::size"},
+        {"_ZN4shop5storeC2ERKS0_", "shop::store::store"},
+        {"_ZN4shop5storeD0Ev", "shop::store::~store"},
+        {"_ZN12_GLOBAL__N_14makeEv", "(anonymous namespace)::make"},
+        {"_ZNSt6vectorIiSaIiEE8pop_backEv", "std::vector<...>::pop_back"},
+        {"_ZNSt15__new_allocatorISt10_List_nodeIiEE8allocateEmPKv", "std::__new_allocator<...>::allocate"},
+        {"_ZNSt16allocator_traitsISaISt13_Rb_tree_nodeISt4pairIKiNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEEEEE8allocateERSB_m",
+         "std::allocator_traits<...>::allocate"},
+        {"_ZNSs6appendEPKcm", "std::string::append"},
+        {"_ZNKSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE5c_strEv", "std::__cxx11::basic_string<...>::c_str"},
+        {"_ZN4pool3getB5cxx11Ev", "pool::get"},
+        {"_ZN3boxILm16ELb1ELN4shop4kindE2EE4takeEv", "box<...>::take"},
+        {"_ZN3boxILi16EE4takeILN4shop4kindE2EEEvv", "box<...>::take<...>"},
+        {"_ZN3boxIXadL_Z3addiEEE4takeEv", "box<...>::take"},
+        {"_Z4makeIJidEEvDpT_", "make<...>"},
+        {"_ZStlsISt11char_traitsIcEERSt13basic_ostreamIcT_ES5_c", "std::operator<<<...>"},
+        {"_ZN4shopL3addEv.isra.0", "shop::add.isra.0"},
+        {"_ZZ4mainENKUlvE_clEv", "main::{lambda}::operator()"},
+        {"_ZN4shop9toolarge", "_ZN4shop9toolarge"},
+        {"_ZN4shop", "_ZN4shop"},
+        {"_ZN", "_ZN"},
+        {"_ZNI", "_ZNI"},
+        {"_ZC1", "_ZC1"},
+        {"_ZThn16_N4shop3addEv", "_ZThn16_N4shop3addEv"},
+        {"_ZN99999999999999999999999999999999a", "_ZN99999999999999999999999999999999a"},
+        {"_Zebra", "_Zebra"},
+        {"_Z", "_Z"},
+        {"z_Z3addi", "z_Z3addi"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[512], expected[512];
+        snprintf(text, sizeof text, "@ 1 + 0x10 0x8\n= Call 1 %s (a.cc:1) < %s < main (a.cc:2)\n= End\n", rows[i].mangled,
+                 rows[i].mangled);
+        snprintf(expected, sizeof expected, "%s (a.cc:1) < %s < main (a.cc:2)", rows[i].name, rows[i].name);
+        struct trace trace = read_text(text);
+        assert_string_equal(trace.names[0], expected);
+        trace_free(&trace);
+        for (size_t cut = 0; cut < strlen(rows[i].mangled); cut++) { /* no part of a name does any harm */
+            snprintf(text, sizeof text, "@ 1 + 0x10 0x8\n= Call 1 %.*s\n= End\n", (int)cut, rows[i].mangled);
+            trace = read_text(text);
+            trace_free(&trace);
+        }
+    }
+
+    /* A constructor repeats the name of its class: it must not do so without end. */
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    fprintf(out, "@ 1 + 0x10 0x8\n= Call 1 _ZN300%0300d", 0);
+    for (int i = 0; i < 300; i++) fputs("C1", out);
+    fputs("Ev\n= End\n", out);
+    fclose(out);
+    struct trace trace = read_text(text);
+    assert_memory_equal(trace.names[0], "_ZN300", 6);
+    trace_free(&trace);
+    free(text);
+}
+
 static void times_are_kept(void **state) {
     (void)state;
     struct trace trace = read_text("= Start\n@ a + 0x10 0x8\n= Ran 3b9aca00 0x10 ffffffffffffffff\n= End\n");
@@ -444,6 +513,7 @@ int main(void) {
         cmocka_unit_test(an_address_given_out_twice_ends_its_block),
         cmocka_unit_test(threads_and_calls),
         cmocka_unit_test(functions_and_frees_are_kept),
+        cmocka_unit_test(names_of_cxx_are_read),
         cmocka_unit_test(times_are_kept),
         cmocka_unit_test(each_fault_has_its_sentence),
         cmocka_unit_test(a_file_may_hold_anything),

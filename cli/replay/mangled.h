@@ -1,0 +1,19 @@
+/* cli/replay/mangled.h: the names of C++'s functions as people read them.
+ *
+ *     _ZN4shop5store3addEi              shop::store::add
+ *     _ZNSt6vectorIiSaIiEE8pop_backEv   std::vector<...>::pop_back
+ *
+ * Parameters and the arguments of templates are left out: they are long, and the line of source tells overloads apart.
+ * So a name gets shorter, and its text needs no library and little time, whatever a file has in it. */
+#ifndef CLI_MANGLED_H
+#define CLI_MANGLED_H
+
+#include <stddef.h>
+
+enum { MANGLED_ROOM = 1024 };
+
+/* If `text` begins with a name as compilers write it (Itanium C++ ABI, 5.1), stores the readable name, which has no
+ * final 0, and its length. Returns the length of what it replaces, or 0 if the name is none, unusual or long. */
+size_t mangled_read(const char *text, size_t length, char name[MANGLED_ROOM], size_t *name_length);
+
+#endif
