@@ -182,9 +182,9 @@ static void print_text(const cli_context *cli, const struct advisor *advisor) {
             "\nWhere the trace has no stacks, sources are told apart by caller and size; kolk record writes stacks.\n",
             cli->out);
     if (pooled == 0) return;
-    fprintf(cli->out, "\nFrom pools would come %s of the allocations, in %s times the time that malloc takes for them.\n",
-            cli_share((double)pooled, (double)advisor->sources.allocations).text,
-            cli_times(pool_time, malloc_time).text);
+    fprintf(
+        cli->out, "\nFrom pools would come %s of the allocations, in %s times the time that malloc takes for them.\n",
+        cli_share((double)pooled, (double)advisor->sources.allocations).text, cli_times(pool_time, malloc_time).text);
     print_all(cli, advisor);
     if (advisor->trace.by_heaptrack) fprintf(cli->out, "\n%s\n", advisor_unknown);
 }

@@ -51,7 +51,8 @@ static void print_comment(FILE *out, const struct advised *advised, double progr
     print_words(out, verdict->reason);
     print_ends(out, source);
     fprintf(out, "\n * Replayed: %s an operation, malloc %s; %s, malloc ",
-            cli_time(advised->gain.pool_ns, 1, " ns").text, cli_time(advised->gain.malloc_ns, 1, "").text, cli_bytes(advised->gain.pool_bytes).text);
+            cli_time(advised->gain.pool_ns, 1, " ns").text, cli_time(advised->gain.malloc_ns, 1, "").text,
+            cli_bytes(advised->gain.pool_bytes).text);
     fprintf(out, "%s.\n * It saves ", cli_bytes(advised->gain.malloc_bytes).text);
     share_print(out, &advised->gain, program_ns);
     fputs(". */\n", out);
@@ -99,10 +100,12 @@ void header_write(const cli_context *cli, const struct advisor *advisor) {
     fputs(", those that\n * gain most first. To begin one:\n *\n", out);
     fputs(" *     NAME pool;\n *     kolk_pool_desc desc = NAME_desc();\n", out);
     fputs(" *     if (NAME_init(&pool, &desc) != KOLK_OK) ...\n *\n", out);
-    fputs(" * A pool begins with the capacity that one recording needed and a tenth more, and grows as long as there is\n"
-          " * memory. For a pool that never asks the system for memory again, set max_capacity to 0. Where a process may\n"
-          " * not reserve so many addresses (ulimit -v), init fails: halve max_capacity until it succeeds.",
-          out);
+    fputs(
+        " * A pool begins with the capacity that one recording needed and a tenth more, and grows as long as there is\n"
+        " * memory. For a pool that never asks the system for memory again, set max_capacity to 0. Where a process "
+        "may\n"
+        " * not reserve so many addresses (ulimit -v), init fails: halve max_capacity until it succeeds.",
+        out);
     if (advisor->trace.by_heaptrack) {
         fputs("\n *", out);
         print_words(out, advisor_unknown);
@@ -113,7 +116,8 @@ void header_write(const cli_context *cli, const struct advisor *advisor) {
     fputs("#define ", out);
     print_guard(out, cli->path);
     fputs("\n#ifdef __has_include\n#if __has_include(<kolk/kolk.h>)\n#include <kolk/kolk.h>\n#else\n"
-          "#include \"kolk.h\" /* with kolk.c, all of the library in two files */\n#endif\n#else\n#include <kolk/kolk.h>\n#endif\n",
+          "#include \"kolk.h\" /* with kolk.c, all of the library in two files */\n#endif\n#else\n#include "
+          "<kolk/kolk.h>\n#endif\n",
           out);
     if (advisor->count == 0 || advisor->advised[0].verdict.advice == ADVICE_LEAVE)
         fputs("\n/* None: nothing is allocated there as a pool's objects are. */\n", out);

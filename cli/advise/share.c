@@ -23,8 +23,8 @@ static bool is_within(const double *samples, size_t count, double program_ns) {
 }
 
 bool share_is_possible(const struct gain *gain, double program_ns) {
-    return gain->samples == 0 || (is_within(gain->first, gain->samples, program_ns) &&
-                                  is_within(gain->repeated, gain->samples, program_ns));
+    return gain->samples == 0 ||
+           (is_within(gain->first, gain->samples, program_ns) && is_within(gain->repeated, gain->samples, program_ns));
 }
 
 bool share_of_runs(const struct trace *trace, struct range *percent) {

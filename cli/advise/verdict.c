@@ -98,6 +98,12 @@ static bool leave(struct verdict *verdict) {
 static void say_arena(struct verdict *verdict) {
     const struct source *source = verdict->source;
     uint64_t alone = source->allocations - source->together;
+    if (verdict->cxx != CXX_NOT) { /* containers have a clear of their own, and so have the classes */
+        verdict_say(verdict, "They die together, %s at a time on average%s",
+                    cli_count(source->together / (source->parties > 0 ? source->parties : 1)).text,
+                    verdict->cxx == CXX_CLASS ? ": clear ends all at once." : ".");
+        return;
+    }
     if (source->left == source->together)
         verdict_say(verdict, "They live to the end of the recording: they need no free but %s_deinit.", verdict->name);
     else if (source->parties == 1)
@@ -154,7 +160,7 @@ static bool begins_with(const char *text, const char *what) {
     return strncmp(text, what, strlen(what)) == 0;
 }
 
-/* A container allocates its nodes in a function of the library. So does make_unique, but for an object of the program. */
+/* A container allocates its nodes in a function of the library. make_unique does too, but for the program's objects. */
 static bool is_of_library(const char *frame) {
     size_t name = strcspn(frame, "<(");
     for (size_t i = 0; i < name; i++) {
@@ -179,8 +185,9 @@ const char *verdict_class(const struct verdict *verdict) {
 
 static void say_class(struct verdict *verdict) {
     if (verdict->cxx == CXX_NODE)
-        verdict_say(verdict, " They are nodes of a container of C++: give it a kolk::allocator, or a std::pmr container a "
-                             "kolk::node_resource.");
+        verdict_say(verdict,
+                    " They are nodes of a container of C++: give it a kolk::allocator, or a std::pmr container a "
+                    "kolk::node_resource.");
     if (verdict->cxx == CXX_CLASS)
         verdict_say(verdict, " In C++, that is a %s of their class: emplace replaces new, and erase delete.",
                     verdict_class(verdict));
@@ -191,12 +198,13 @@ void verdict_print_class(FILE *out, const struct verdict *verdict, const char *i
     if (verdict->cxx == CXX_NODE) {
         fprintf(out, "%skolk::node_resource %.*s_nodes; // std::pmr::list<T> list{&%.*s_nodes},\n", indent, stem,
                 verdict->name, stem, verdict->name);
-        fprintf(out, "%s                                // or std::list<T, kolk::allocator<T>> list{&%.*s_nodes}\n", indent,
-                stem, verdict->name);
+        fprintf(out, "%s                                // or std::list<T, kolk::allocator<T>> list{&%.*s_nodes}\n",
+                indent, stem, verdict->name);
         return;
     }
-    fprintf(out, "%s%s<YOUR_CLASS> %s{{.name = \"%.*s\", .capacity = %u, .max_capacity = %u", indent, verdict_class(verdict),
-            verdict->name, stem, verdict->name, (unsigned)verdict->capacity, (unsigned)verdict_most(verdict));
+    fprintf(out, "%s%s<YOUR_CLASS> %s{{.name = \"%.*s\", .capacity = %u, .max_capacity = %u", indent,
+            verdict_class(verdict), verdict->name, stem, verdict->name, (unsigned)verdict->capacity,
+            (unsigned)verdict_most(verdict));
     if (verdict->max_threads > 0) fprintf(out, ", .max_threads = %u", (unsigned)verdict->max_threads);
     if (verdict->advice == ADVICE_POOL && verdict->order == KOLK_REUSE_LOWEST)
         fputs(", .reuse = KOLK_REUSE_LOWEST", out);
@@ -218,12 +226,12 @@ bool verdict_of(struct verdict *verdict, const struct source *source, const stru
     bool shared = source->threads > 1, arena = !shared && die_together(source);
     name_pool(verdict, others, count);
     verdict->advice = shared ? ADVICE_SHARED : arena ? ADVICE_ARENA : ADVICE_POOL;
+    verdict->cxx = cxx_of(source);
     verdict->capacity = verdict_capacity(arena ? source->most_begun : source->peak);
     verdict->align = alignment_of(source->most, source->align);
     if (shared) share(verdict);
     if (arena) say_arena(verdict);
     bool done = shared || arena || say_pool(verdict);
-    verdict->cxx = cxx_of(source);
     say_class(verdict);
     return done;
 }

@@ -37,8 +37,8 @@ struct verdict {
      * allocated before all are freed. A shared pool has at least the capacity that the threads' caches need. */
     uint32_t capacity;
     uint32_t align;
-    uint32_t max_threads; /* of a shared pool; 0: the default suffices */
-    kolk_reuse order;     /* of a pool */
+    uint32_t max_threads;                          /* of a shared pool; 0: the default suffices */
+    kolk_reuse order;                              /* of a pool */
     enum cxx { CXX_NOT, CXX_CLASS, CXX_NODE } cxx; /* objects of C++'s new; nodes of a container of its library */
 };
 

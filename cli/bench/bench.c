@@ -179,8 +179,8 @@ static void print_changes(const cli_context *cli, const struct comparisons *all)
         const struct comparison *it = &all->all[n];
         if (it->word != VERDICT_SAME)
             fprintf(table.rows, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", it->table, it->where, it->who,
-                    cli_time(it->before, 3, "").text, cli_time(it->after, 3, "").text,
-                    cli_change(it->change).text, word_of(it));
+                    cli_time(it->before, 3, "").text, cli_time(it->after, 3, "").text, cli_change(it->change).text,
+                    word_of(it));
     }
     cli_table_end(&table, cli);
     fprintf(cli->out, "\nBefore and after: kolk's time divided by the yardstick's in the same case.\n");

@@ -70,10 +70,12 @@ static int show(cli_context *cli, const struct demo *demo, cli_json *json) {
 static bool have_folder(const char *path) {
     struct stat facts;
     bool is_there = stat(path, &facts) == 0;
-    if (is_there && !S_ISDIR(facts.st_mode)) cli_fail(CLI_FAILED, "%s: this is no folder, and pictures go to one", path);
+    if (is_there && !S_ISDIR(facts.st_mode))
+        cli_fail(CLI_FAILED, "%s: this is no folder, and pictures go to one", path);
     if (is_there) return S_ISDIR(facts.st_mode);
     if (mkdir(path, 0777) == 0) return true;
-    cli_fail(CLI_FAILED, "%s: there is no such folder for the pictures, and it cannot be made: %s", path, strerror(errno));
+    cli_fail(CLI_FAILED, "%s: there is no such folder for the pictures, and it cannot be made: %s", path,
+             strerror(errno));
     return false;
 }
 

@@ -23,7 +23,7 @@ enum { FORWARDED = sizeof forwarded / sizeof *forwarded, IGNORED = sizeof ignore
 static struct sigaction before[FORWARDED + IGNORED];
 
 /* Signals that are ignored while there is no program: after its end one, so that the trace becomes whole. The next one
- * is for this process. So whatever blocks before the start or after the end, say a pipe that nobody reads, can be ended. */
+ * is for this process. So nothing blocks for ever before the start or after the end, say a pipe that nobody reads. */
 static volatile sig_atomic_t patience;
 
 static void give_signals_back(void) {

@@ -18,8 +18,8 @@ struct program {
 };
 
 /* Forwards signals that would end this process to the program while the program runs. The terminal's signals reach the
- * program without this. Before the program starts, a signal ends this process; after the end of the last one, the second
- * signal does. A write beyond a size limit fails instead of ending this process. */
+ * program without this. Before the program starts, a signal ends this process; after the end of the last one, the
+ * second signal does. A write beyond a size limit fails instead of ending this process. */
 void program_prepare(void);
 
 /* Starts a program with the original signal handling. KOLK_RECORD passes our descriptor to it, unless that is -1.

@@ -275,7 +275,8 @@ const cli_verb cli_record = {
                "\n"
                "The exit code is the program's: 128 and the number of the signal that ended it,\n"
                "127 if it is not found, 126 if it cannot be run. Signals go to the program; the\n"
-               "trace is whole however that ends. While it is completed, a second one ends record. A program that is linked statically, or has\n"
+               "trace is whole however that ends. While it is completed, a second one ends record. A program that is "
+               "linked statically, or has\n"
                "more rights than you, cannot be recorded. The two dashes tell options of the\n"
                "program from those of kolk.\n",
     .options = options,

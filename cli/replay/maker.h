@@ -24,8 +24,8 @@ struct maker {
 /* Frees what the maker has for itself; the trace and the input remain. */
 void maker_end(struct maker *maker);
 
-/* Returns the next line. A line that may be cut off is not returned, but noted in the trace. The text is NULL at the end, or if the input cannot be read; only in the second case
- * maker_is_at_end returns false, with a sentence. */
+/* Returns the next line. A line that may be cut off is not returned, but noted in the trace. The text is NULL at the
+ * end, or if the input cannot be read; only in the second case maker_is_at_end returns false, with a sentence. */
 struct span maker_line(struct maker *maker);
 bool maker_is_at_end(struct maker *maker);
 

@@ -1,5 +1,5 @@
-/* mangled.c: see mangled.h. The grammar is that of the Itanium C++ ABI, 5.1. Only the first name is read: its parts, and
- * none of the types behind it. Arguments of templates are skipped, token by token: what opens something ends with E. */
+/* mangled.c: see mangled.h. The grammar is that of the Itanium C++ ABI, 5.1. Only the first name is read, and no type
+ * behind it. Arguments of templates are skipped, token by token: what opens something ends with E. */
 #include "mangled.h"
 
 #include <stdbool.h>
@@ -7,9 +7,8 @@
 
 struct reader {
     const char *at, *end;
-    char *name;
-    size_t length;             /* of the name */
-    size_t part, part_length;  /* its last part, which constructors repeat */
+    struct readable *name;
+    size_t part, part_length; /* the last part of the name, which constructors repeat */
     bool failed;
 };
 
@@ -38,18 +37,18 @@ static bool take(struct reader *reader, const char *word) {
 }
 
 static void put(struct reader *reader, const char *text, size_t length) {
-    if (length > MANGLED_ROOM - reader->length) {
+    if (length > MANGLED_ROOM - reader->name->length) {
         fail(reader);
         return;
     }
-    memcpy(reader->name + reader->length, text, length);
-    reader->length += length;
+    memcpy(reader->name->text + reader->name->length, text, length);
+    reader->name->length += length;
 }
 
 /* Appends a part of the name, behind "::" unless it is the first one. */
 static void put_part(struct reader *reader, const char *text, size_t length) {
-    if (reader->length > 0) put(reader, "::", 2);
-    reader->part = reader->length;
+    if (reader->name->length > 0) put(reader, "::", 2);
+    reader->part = reader->name->length;
     reader->part_length = length;
     put(reader, text, length);
 }
@@ -105,20 +104,21 @@ static bool skip_to_end(struct reader *reader) {
             continue;
         }
         reader->at += c != '\0';
+        bool opens = c != '\0' && strchr("NIJXFZ", c);
+        if ((c == 'D' && (next(reader) == 't' || next(reader) == 'T')) || (c == 'U' && next(reader) == 'l')) {
+            reader->at++;
+            opens = true;
+        }
         if (c == 'E')
             depth--;
-        else if (c != '\0' && strchr("NIJXFZ", c))
+        else if (opens)
             depth++;
-        else if (c == 'D' && (next(reader) == 't' || next(reader) == 'T'))
-            reader->at++, depth++;
         else if (c == 'L' && next(reader) != 'L' && depth < MANGLED_ROOM)
             skip_literal(reader);
         else if ((c == 'S' || c == 'T' || c == 'D') && is_lower(next(reader)))
             reader->at++;
         else if (c == 'S' || c == 'T' || c == 'A')
             pass_number(reader);
-        else if (c == 'U' && take(reader, "l"))
-            depth++;
         else if (!is_lower(c) && (c == '\0' || !strchr("MPROKVCGYBQU_", c)))
             return fail(reader);
     }
@@ -173,9 +173,10 @@ static bool take_word(struct reader *reader) {
 static bool take_structor(struct reader *reader) {
     char part[MANGLED_ROOM + 1] = "~";
     bool ends = next(reader) == 'D', begins = next(reader) == 'C';
-    if ((!ends && !begins) || reader->end - reader->at < 2 || !is_digit(reader->at[1]) || reader->length == 0) return false;
+    if ((!ends && !begins) || reader->end - reader->at < 2 || !is_digit(reader->at[1]) || reader->name->length == 0)
+        return false;
     reader->at += 2;
-    memcpy(part + 1, reader->name + reader->part, reader->part_length);
+    memcpy(part + 1, reader->name->text + reader->part, reader->part_length);
     put_part(reader, part + begins, reader->part_length + ends);
     return true;
 }
@@ -218,13 +219,12 @@ static bool is_of_name(char c) {
     return is_digit(c) || is_lower(c) || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-size_t mangled_read(const char *text, size_t length, char name[MANGLED_ROOM], size_t *name_length) {
+size_t mangled_read(const char *text, size_t length, struct readable *readable) {
     size_t whole = 0;
     while (whole < length && is_of_name(text[whole])) whole++;
-    struct reader reader = {.at = text, .end = text + whole, .name = name};
+    struct reader reader = {.at = text, .end = text + whole, .name = readable};
+    readable->length = 0;
     if (whole > MANGLED_ROOM || !take(&reader, "_Z")) return 0;
     read_name(&reader);
-    if (reader.failed || reader.length == 0) return 0;
-    *name_length = reader.length;
-    return whole;
+    return reader.failed || readable->length == 0 ? 0 : whole;
 }

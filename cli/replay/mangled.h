@@ -12,8 +12,13 @@
 
 enum { MANGLED_ROOM = 1024 };
 
-/* If `text` begins with a name as compilers write it (Itanium C++ ABI, 5.1), stores the readable name, which has no
- * final 0, and its length. Returns the length of what it replaces, or 0 if the name is none, unusual or long. */
-size_t mangled_read(const char *text, size_t length, char name[MANGLED_ROOM], size_t *name_length);
+struct readable {
+    char text[MANGLED_ROOM]; /* without a final 0 */
+    size_t length;
+};
+
+/* If `text` begins with a name as compilers write it (Itanium C++ ABI, 5.1), makes it readable. Returns the length of
+ * what that replaces, or 0 if the name is none, unusual or long. */
+size_t mangled_read(const char *text, size_t length, struct readable *readable);
 
 #endif

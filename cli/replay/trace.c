@@ -194,20 +194,22 @@ static bool change_thread(struct reader *reader, struct span number) {
 
 /* Names a caller by these frames, in which names of C++ become readable. */
 static bool name_frames(struct reader *reader, uint32_t number, struct span frames) {
-    char *text = NULL, name[MANGLED_ROOM];
-    size_t length, name_length;
+    char *text = NULL;
+    struct readable name;
+    size_t length;
     FILE *out = open_memstream(&text, &length);
     if (!out) return maker_fail_memory(reader->maker);
     for (size_t at = 0, skipped; at < frames.length; at += skipped) {
         bool begins = at == 0 || (at >= 3 && memcmp(frames.text + at - 3, " < ", 3) == 0);
-        skipped = begins ? mangled_read(frames.text + at, frames.length - at, name, &name_length) : 0;
+        skipped = begins ? mangled_read(frames.text + at, frames.length - at, &name) : 0;
         if (skipped > 0)
-            fwrite(name, 1, name_length, out);
+            fwrite(name.text, 1, name.length, out);
         else
             fputc(frames.text[at], out), skipped = 1;
     }
     bool done = fclose(out) == 0;
-    done = done ? maker_name_caller(reader->maker, number, (struct span){text, length}) : maker_fail_memory(reader->maker);
+    done =
+        done ? maker_name_caller(reader->maker, number, (struct span){text, length}) : maker_fail_memory(reader->maker);
     free(text);
     return done;
 }

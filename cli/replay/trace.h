@@ -80,8 +80,8 @@ struct trace {
     uint64_t failed;  /* allocations that returned NULL */
     uint64_t unknown; /* frees and reallocs of blocks from before the recording */
 
-    /* The file is cut off in this line, so that the lines before it are all that there is; 0: it is whole. Names of stacks
-     * and processor times are at the end of what kolk record writes. */
+    /* The file is cut off in this line, so that the lines before it are all that there is; 0: it is whole. Names of
+     * stacks and processor times are at the end of what kolk record writes. */
     uint64_t cut_line;
 
     /* The recording is heaptrack's. It does not tell threads, who frees, resizes, functions other than malloc, and what
@@ -106,7 +106,8 @@ struct trace_problem {
     char text[256];
 };
 
-/* Reads the file to its end, or to where it is cut off. On failure returns false, leaves the trace empty and describes the error in `problem`. */
+/* Reads the file to its end, or to where it is cut off. On failure returns false, leaves the trace empty and describes
+ * the error in `problem`. */
 bool trace_read(struct trace *trace, FILE *file, struct trace_problem *problem);
 void trace_free(struct trace *trace);
 

@@ -83,10 +83,9 @@ static void judge_latency(struct report *report) {
         return;
     }
     if (report->judge_latency) check->result = last <= LATENCY_LIMIT * first ? REPORT_OK : REPORT_FAILED;
-    snprintf(check->seen, sizeof check->seen,
-             "%s in the first tenth, %s in the last: %s times (median %.0f, %.0f)", cli_time(first, 0, " ns").text,
-             cli_time(last, 0, " ns").text, cli_times(last, first).text, watch_quantile(&report->state->first, 0.5),
-             watch_quantile(report->last, 0.5));
+    snprintf(check->seen, sizeof check->seen, "%s in the first tenth, %s in the last: %s times (median %.0f, %.0f)",
+             cli_time(first, 0, " ns").text, cli_time(last, 0, " ns").text, cli_times(last, first).text,
+             watch_quantile(&report->state->first, 0.5), watch_quantile(report->last, 0.5));
 }
 
 bool report_judge(struct report *report) {

@@ -88,8 +88,8 @@ static void put_trend(const top_pool *pool, const top_view *view, char *out) {
     if (pool->trend.confidence == 0)
         put_text(out, "-");
     else
-        snprintf(out, TOP_TEXT, fabs(pool->trend.slope) < 10 ? "%+.2g/s %s%s" : "%+.0f/s %s%s",
-                 pool->trend.slope, cli_share(pool->trend.confidence, 1).text, pool->creeps ? " creeps" : "");
+        snprintf(out, TOP_TEXT, fabs(pool->trend.slope) < 10 ? "%+.2g/s %s%s" : "%+.0f/s %s%s", pool->trend.slope,
+                 cli_share(pool->trend.confidence, 1).text, pool->creeps ? " creeps" : "");
 }
 
 /* Pools that creep come first, however slowly they do. */

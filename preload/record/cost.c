@@ -74,5 +74,6 @@ void record_slow_end(struct timing timing) {
     if (timing.begin == 0) return;
     record_here.is_slow = false;
     uint64_t all = now(CLOCK_THREAD_CPUTIME_ID) - timing.begin, reading = timing.begin - timing.before;
-    __atomic_fetch_add(&record_state->wire->slow_ns, (all > reading ? all - reading : 0) + 3 * reading, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&record_state->wire->slow_ns, (all > reading ? all - reading : 0) + 3 * reading,
+                       __ATOMIC_RELAXED);
 }

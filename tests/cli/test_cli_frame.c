@@ -157,7 +157,7 @@ static void help_is_made_from_the_table(void **state) {
                                  "\n"
                                  "Options of every verb\n"
                                  "      --json         print the result as JSON\n"
-                                 "  -o, --output FILE  write the result to FILE\n";
+                                 "  -o, --output FILE  write the result to FILE, or with - to stdout\n";
     static const char *const lines[] = {"kolk help echo", "kolk echo --help", "kolk echo -h a b c d",
                                         "kolk --help echo"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
@@ -212,7 +212,8 @@ static void impossible_numbers_are_not_printed(void **state) {
         double number = numbers[i];
         bool is_time = number >= 0 && number <= 1;
         assert_true(is_time == (strcmp(cli_time(number, 1, " ms").text, "not known") != 0));
-        assert_true((is_time || number == -1 || number == -1e-9) == (strcmp(cli_change(number).text, "not known") != 0));
+        assert_true((is_time || number == -1 || number == -1e-9) ==
+                    (strcmp(cli_change(number).text, "not known") != 0));
         for (int j = 0; j < NUMBERS; j++) {
             double whole = numbers[j], percent = strtod(cli_share(number, whole).text, NULL);
             if (strcmp(cli_share(number, whole).text, "not known") != 0)

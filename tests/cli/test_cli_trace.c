@@ -168,7 +168,8 @@ static void names_of_cxx_are_read(void **state) {
         {"_ZN12_GLOBAL__N_14makeEv", "(anonymous namespace)::make"},
         {"_ZNSt6vectorIiSaIiEE8pop_backEv", "std::vector<...>::pop_back"},
         {"_ZNSt15__new_allocatorISt10_List_nodeIiEE8allocateEmPKv", "std::__new_allocator<...>::allocate"},
-        {"_ZNSt16allocator_traitsISaISt13_Rb_tree_nodeISt4pairIKiNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEEEEE8allocateERSB_m",
+        {"_ZNSt16allocator_traitsISaISt13_Rb_tree_nodeISt4pairIKiNSt7__cxx1112basic_stringIcSt11char_"
+         "traitsIcESaIcEEEEEEE8allocateERSB_m",
          "std::allocator_traits<...>::allocate"},
         {"_ZNSs6appendEPKcm", "std::string::append"},
         {"_ZNKSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE5c_strEv", "std::__cxx11::basic_string<...>::c_str"},
@@ -193,8 +194,8 @@ static void names_of_cxx_are_read(void **state) {
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char text[512], expected[512];
-        snprintf(text, sizeof text, "@ 1 + 0x10 0x8\n= Call 1 %s (a.cc:1) < %s < main (a.cc:2)\n= End\n", rows[i].mangled,
-                 rows[i].mangled);
+        snprintf(text, sizeof text, "@ 1 + 0x10 0x8\n= Call 1 %s (a.cc:1) < %s < main (a.cc:2)\n= End\n",
+                 rows[i].mangled, rows[i].mangled);
         snprintf(expected, sizeof expected, "%s (a.cc:1) < %s < main (a.cc:2)", rows[i].name, rows[i].name);
         struct trace trace = read_text(text);
         assert_string_equal(trace.names[0], expected);
