@@ -23,7 +23,7 @@ static const cli_option common_options[] = {
      .kind = CLI_TEXT,
      .argument = "FILE",
      .value = &want_path,
-     .help = "write the result to FILE"},
+     .help = "write the result to FILE, or with - to stdout"},
     {.name = "no-color",
      .kind = CLI_FLAG,
      .value = &want_no_color,
@@ -186,7 +186,9 @@ static int run(const cli_verb *const *verbs, const cli_verb *verb, int count, ch
     char *text = NULL;
     size_t length = 0;
     const char *no_color = getenv("NO_COLOR");
-    cli_context cli = {.json = want_json, .path = want_path, .seed = want_seed};
+    bool to_stdout = want_path && strcmp(want_path, "-") == 0;
+    cli_context cli = {
+        .json = want_json, .path = to_stdout ? NULL : want_path, .to_stdout = to_stdout, .seed = want_seed};
     cli.out = open_memstream(&text, &length);
     if (!cli.out) return cli_fail(CLI_FAILED, "there is no memory");
     cli.terminal = !want_path && !want_json && isatty(STDOUT_FILENO);

@@ -18,6 +18,7 @@ enum {
 typedef struct cli_context {
     bool json;        /* --json: the result as JSON, and nothing else */
     const char *path; /* -o FILE, or NULL; cli->out is written to this file */
+    bool to_stdout;   /* -o -: the result goes to stdout, also of a verb that writes a file otherwise; path is NULL */
     uint64_t seed;    /* --seed N: the seed of all random numbers */
     FILE *out;        /* for the result, which is shown when the verb returns CLI_OK */
     bool color;       /* cli->out may contain colors: it goes to a terminal, and the user has not turned them off */

@@ -4,9 +4,13 @@
 #include "print.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#if defined(__linux__)
+#include <sys/prctl.h>
+#endif
 #include <time.h>
 #include <unistd.h>
 
@@ -65,6 +69,16 @@ uint64_t cli_resident(void) {
     return line ? (uint64_t)strtoull(line + strlen("\nAnonymous:"), NULL, 10) * 1024 : 0;
 }
 
+int cli_fork(void) {
+    pid_t parent = getpid(), child = fork();
+    if (child != 0) return child;
+#if defined(__linux__)
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+    if (getppid() != parent) _exit(CLI_FAILED); /* it has ended already */
+    return 0;
+}
+
 /* Moves `size` bytes through a pipe; returns false if the pipe ends early. */
 static bool move_bytes(int pipe, bool out, void *data, size_t size) {
     for (size_t done = 0; done < size;) {
@@ -90,7 +104,7 @@ bool cli_isolated_begin(struct cli_isolation *isolation, void (*work)(const void
         free(brought);
         return complain("the system gives no pipe", "");
     }
-    pid_t child = fork();
+    pid_t child = cli_fork();
     if (child == 0) {
         close(ends[0]);
         memcpy(brought, result, size);

@@ -22,6 +22,10 @@ struct cli_side {
  * Returns the number of rounds, or 0 if a run returned false or memory ran out. */
 size_t cli_rounds(const cli_context *cli, struct cli_side *sides, size_t count, uint64_t time);
 
+/* Like fork, for every child of the command except a program that is recorded: the child ends with this process,
+ * however this ends, and also once it has become another program. */
+int cli_fork(void);
+
 /* Calls `work` in a child process with its own memory and resident bytes, and copies `size` bytes of result back. On
  * failure prints a sentence, returns false and leaves `result` unchanged. */
 bool cli_isolated(void (*work)(const void *input, void *result), const void *input, void *result, size_t size);

@@ -11,16 +11,23 @@
 /* Removes the progress line, prints "kolk: ...\n" to stderr, and returns `code`. */
 int cli_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Prints "label 42 %" on stderr, in place, if stderr is a terminal. If total is 0, removes the line. */
+/* Prints "label 42 %" on stderr, in place, if stderr is a terminal; 100 % if done is more than total. If total is 0,
+ * removes the line. */
 void cli_progress(const cli_context *cli, const char *label, uint64_t done, uint64_t total);
 
 typedef struct cli_text {
     char text[32];
 } cli_text;
 
-cli_text cli_count(uint64_t n);                /* 1,234,567 */
-cli_text cli_bytes(uint64_t bytes);            /* 640 B, 5.6 KiB, 12.0 MiB */
-cli_text cli_share(double part, double whole); /* 37.5 %; if whole is 0: - */
+cli_text cli_count(uint64_t n);     /* 1,234,567 */
+cli_text cli_bytes(uint64_t bytes); /* 640 B, 5.6 KiB, 12.0 MiB */
+
+/* What was measured or read from a file may be beyond what is possible: a share above 100 %, a time below 0, a quotient
+ * by 0. These functions then return "not known". No other function prints shares, times and changes. */
+cli_text cli_share(double part, double whole);                  /* 37.5 % */
+cli_text cli_change(double change);                             /* +12.3 %, at least -100.0 %, of 0.123 */
+cli_text cli_times(double before, double after);                /* 1.63: how often `after` is in `before` */
+cli_text cli_time(double time, int decimals, const char *unit); /* 12.3 ms, with " ms" as the unit */
 
 /* Writes to `out`, which is a FILE: for kolk_stats_write and its kin. */
 void cli_put(const char *text, size_t length, void *out);

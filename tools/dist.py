@@ -310,4 +310,7 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except OSError as error:
+        fail(f"{error.filename}: {error.strerror}")

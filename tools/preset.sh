@@ -19,7 +19,14 @@ configure() {
   }
 }
 
-mkdir -p "$folder"
+# A folder of another user, say of root after sudo make install, would end in pages of cmake's own words.
+for file in "$folder" "$folder/configure.log" "$folder/build.log" "$folder/CMakeCache.txt" "$folder/build.ninja"; do
+  mkdir -p "$folder" 2> /dev/null || true
+  if [ ! -d "$folder" ] || { [ -e "$file" ] && [ ! -w "$file" ]; }; then
+    echo "tools/preset.sh: $file cannot be written: remove build/, or build in a copy of this folder that is yours" >&2
+    exit 1
+  fi
+done
 if command -v ninja > /dev/null; then configure; else configure -G "Unix Makefiles"; fi
 grep 'left out' "$folder/configure.log" || true
 if [ -t 1 ] && command -v ninja > /dev/null; then

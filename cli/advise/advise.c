@@ -57,8 +57,8 @@ static void print_row(FILE *rows, const struct advisor *advisor, const struct ad
             cli_count(source->most).text, cli_count(verdict->align).text, cli_count(verdict->capacity).text,
             advisor_order(verdict), cli_count(source->allocations).text,
             cli_share((double)source->allocations, (double)advisor->sources.allocations).text);
-    fprintf(rows, "%.1f\t%.1f\t%s\t%s\n", gain->malloc_ns, gain->pool_ns, cli_bytes(gain->malloc_bytes).text,
-            cli_bytes(gain->pool_bytes).text);
+    fprintf(rows, "%s\t%s\t%s\t%s\n", cli_time(gain->malloc_ns, 1, "").text, cli_time(gain->pool_ns, 1, "").text,
+            cli_bytes(gain->malloc_bytes).text, cli_bytes(gain->pool_bytes).text);
 }
 
 static void print_table(const cli_context *cli, const struct advisor *advisor) {
@@ -114,27 +114,26 @@ static void print_all(const cli_context *cli, const struct advisor *advisor) {
     share_print(cli->out, &advisor->all, advisor->program_ns);
     fprintf(cli->out, ".%s\n", cli_plain(cli));
     if (advisor->program_ns > 0)
-        fprintf(cli->out, "The program took %.1f ms of processor time. The intervals contain the median at 95 %%.\n",
-                advisor->program_ns / 1e6);
+        fprintf(cli->out, "The program took %s of processor time. The intervals contain the median at 95 %%.\n",
+                cli_time(advisor->program_ns / 1e6, 1, " ms").text);
     else
-        fputs("How much of the program's time that is cannot be told: the trace has no processor time. kolk record "
-              "writes it.\n",
-              cli->out);
-    if (share_is_small(&advisor->all, advisor->program_ns))
-        fputs("That is no more than about 1 %: pools would not make this program faster.\n", cli->out);
+        fprintf(cli->out, "How much of the program's time that is cannot be told: %s\n",
+                share_why_unknown(&advisor->trace));
 }
 
 /* Says first what needs no change to the program. */
 static void print_runs(const cli_context *cli, const struct trace *trace) {
-    if (trace->run_count == 0) {
+    struct range range;
+    if (!share_of_runs(trace, &range)) {
         fputs("kolk run -- ...: not measured. It needs no change to the program; kolk record --runs 5 -- ... measures "
               "it.\n",
               cli->out);
         return;
     }
-    struct range range = share_of_runs(trace);
-    fprintf(cli->out, "%skolk run -- ...: %.1f to %.1f %% less processor time, measured in %zu run%s%s\n",
-            cli_bold(cli), range.low, range.high, trace->run_count, trace->run_count == 1 ? "" : "s", cli_plain(cli));
+    fprintf(cli->out, "%skolk run -- ...: ", cli_bold(cli));
+    share_print_range(cli->out, range, "%");
+    fprintf(cli->out, " less processor time, measured in %zu run%s%s\n", trace->run_count,
+            trace->run_count == 1 ? "" : "s", cli_plain(cli));
 }
 
 static void print_phase(const cli_context *cli, const struct phase *phase, double program_ns) {
@@ -161,6 +160,8 @@ static void print_text(const cli_context *cli, const struct advisor *advisor) {
     fprintf(cli->out, "%s: %s allocations by %s sources\n", advisor->name, cli_count(advisor->sources.allocations).text,
             cli_count(advisor->sources.count).text);
     load_print_left_out(cli, &advisor->trace);
+    if (advisor_warning(advisor))
+        fprintf(cli->out, "%s%s%s\n", cli_bold(cli), advisor_warning(advisor), cli_plain(cli));
     fputc('\n', cli->out);
     print_table(cli, advisor);
     for (size_t i = 0; i < advisor->count; i++) {
@@ -181,9 +182,9 @@ static void print_text(const cli_context *cli, const struct advisor *advisor) {
             "\nWhere the trace has no stacks, sources are told apart by caller and size; kolk record writes stacks.\n",
             cli->out);
     if (pooled == 0) return;
-    fprintf(cli->out, "\nFrom pools would come %s of the allocations, in %s of the time that malloc takes for them.\n",
-            cli_share((double)pooled, (double)advisor->sources.allocations).text,
-            cli_share(pool_time, malloc_time).text);
+    fprintf(
+        cli->out, "\nFrom pools would come %s of the allocations, in %s times the time that malloc takes for them.\n",
+        cli_share((double)pooled, (double)advisor->sources.allocations).text, cli_times(pool_time, malloc_time).text);
     print_all(cli, advisor);
     if (advisor->trace.by_heaptrack) fprintf(cli->out, "\n%s\n", advisor_unknown);
 }

@@ -32,6 +32,9 @@ void advisor_free(struct advisor *advisor); /* the trace too */
 
 const char *advisor_order(const struct verdict *verdict); /* "LIFO", "LOWEST" or "-" */
 
+/* Returns a sentence if the pools are not worth the work, which is then said first; else NULL. */
+const char *advisor_warning(const struct advisor *advisor);
+
 /* Sentences that say what the advice for a recording by heaptrack does not know. */
 extern const char advisor_unknown[];
 

@@ -107,11 +107,20 @@ static int measure_phase(const cli_context *cli, struct advisor *advisor) {
     return code;
 }
 
+static bool gains_are_possible(const struct advisor *advisor) {
+    bool possible = share_is_possible(&advisor->all, advisor->program_ns) &&
+                    share_is_possible(&advisor->phase.gain, advisor->program_ns);
+    for (size_t i = 0; i < advisor->count; i++)
+        possible &= share_is_possible(&advisor->advised[i].gain, advisor->program_ns);
+    return possible;
+}
+
 int advisor_make(const cli_context *cli, struct advisor *advisor) {
     int code = advisor_judge(advisor);
     if (code == CLI_OK) code = measure(cli, advisor);
     if (code == CLI_OK) code = measure_phase(cli, advisor);
     advisor->program_ns = share_program_ns(&advisor->trace);
+    if (!gains_are_possible(advisor)) advisor->program_ns = 0;
     return code;
 }
 
@@ -125,6 +134,15 @@ void advisor_free(struct advisor *advisor) {
 const char *advisor_order(const struct verdict *verdict) {
     if (verdict->advice != ADVICE_POOL) return "-";
     return verdict->order == KOLK_REUSE_LOWEST ? "LOWEST" : "LIFO";
+}
+
+const char *advisor_warning(const struct advisor *advisor) {
+    const struct gain *all = &advisor->all;
+    if (all->samples == 0) return NULL;
+    bool gains = gain_range(all->first, all->samples).median > 0 || gain_range(all->repeated, all->samples).median > 0;
+    if (!gains) return "Pools would not make this program faster: together they save no time.";
+    if (!share_is_small(all, advisor->program_ns)) return NULL;
+    return "Pools would not make this program faster: together they save no more than about 1 % of its time.";
 }
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
@@ -155,6 +173,7 @@ static void write_pool(cli_json *json, const struct advised *advised, double pro
     const struct verdict *verdict = &advised->verdict;
     const struct gain *gain = &advised->gain;
     cli_json_text(json, "name", verdict->name);
+    if (verdict_class(verdict)) cli_json_text(json, "class", verdict_class(verdict));
     cli_json_count(json, "align", verdict->align);
     cli_json_count(json, "capacity", verdict->capacity);
     if (verdict->max_threads > 0) cli_json_count(json, "max_threads", verdict->max_threads);
@@ -191,7 +210,8 @@ static void write_source(cli_json *json, const struct advised *advised, const st
 }
 
 static void write_runs(cli_json *json, const struct trace *trace) {
-    struct range range = share_of_runs(trace);
+    struct range range;
+    if (!share_of_runs(trace, &range)) return;
     cli_json_open(json, "kolk_run", '{');
     cli_json_count(json, "runs", trace->run_count);
     cli_json_number(json, "low_percent", range.low);
@@ -219,7 +239,9 @@ void advisor_write(cli_json *json, const char *key, const struct advisor *adviso
     cli_json_open(json, key, '{');
     cli_json_count(json, "kolk_advise", 1);
     cli_json_text(json, "trace", advisor->name);
-    if (advisor->trace.run_count > 0) write_runs(json, &advisor->trace);
+    write_runs(json, &advisor->trace);
+    if (advisor_warning(advisor)) cli_json_text(json, "warning", advisor_warning(advisor));
+    if (advisor->trace.cut_line > 0) cli_json_count(json, "cut_off_in_line", advisor->trace.cut_line);
     cli_json_count(json, "allocations", advisor->sources.allocations);
     cli_json_count(json, "sources_found", advisor->sources.count);
     if (advisor->trace.by_heaptrack) {

@@ -50,8 +50,9 @@ static void print_comment(FILE *out, const struct advised *advised, double progr
             cli_count(source->peak).text);
     print_words(out, verdict->reason);
     print_ends(out, source);
-    fprintf(out, "\n * Replayed: %.1f ns an operation, malloc %.1f; %s, malloc ", advised->gain.pool_ns,
-            advised->gain.malloc_ns, cli_bytes(advised->gain.pool_bytes).text);
+    fprintf(out, "\n * Replayed: %s an operation, malloc %s; %s, malloc ",
+            cli_time(advised->gain.pool_ns, 1, " ns").text, cli_time(advised->gain.malloc_ns, 1, "").text,
+            cli_bytes(advised->gain.pool_bytes).text);
     fprintf(out, "%s.\n * It saves ", cli_bytes(advised->gain.malloc_bytes).text);
     share_print(out, &advised->gain, program_ns);
     fputs(". */\n", out);
@@ -69,6 +70,12 @@ static void print_pool(FILE *out, const struct advised *advised, double program_
     const char *kind = shared ? "shared" : "pool";
     int stem = stem_length(name);
     print_comment(out, advised, program_ns);
+    if (verdict->cxx != CXX_NOT) { /* a type of C cannot hold what has constructors, nor can a container take it */
+        fputs("#ifdef __cplusplus /* in the program, with kolk.hpp: */\n", out);
+        verdict_print_class(out, verdict, "// ");
+        fputs("#endif\n", out);
+        return;
+    }
     fprintf(out, "typedef struct %.*s_object { /* replace it by your own type */\n", stem, name);
     fprintf(out, "    KOLK_ALIGNAS(%u) unsigned char bytes[%llu];\n", (unsigned)verdict->align,
             (unsigned long long)verdict->source->most);
@@ -77,7 +84,7 @@ static void print_pool(FILE *out, const struct advised *advised, double program_
     fprintf(out, "static inline kolk_%s_desc %s_desc(void) {\n", kind, name);
     fprintf(out, "    static kolk_%s_desc zero;\n    kolk_%s_desc desc = zero;\n", kind, kind);
     fprintf(out, "    desc.name = \"%.*s\";\n    desc.capacity = %u;\n", stem, name, (unsigned)verdict->capacity);
-    fprintf(out, "    desc.max_capacity = %u; /* another run may need more; until then it is only addresses */\n",
+    fprintf(out, "    desc.max_capacity = %u; /* in effect no limit, as with malloc; these are only addresses */\n",
             (unsigned)verdict_most(verdict));
     if (verdict->max_threads > 0) fprintf(out, "    desc.max_threads = %u;\n", (unsigned)verdict->max_threads);
     if (!shared)
@@ -93,10 +100,12 @@ void header_write(const cli_context *cli, const struct advisor *advisor) {
     fputs(", those that\n * gain most first. To begin one:\n *\n", out);
     fputs(" *     NAME pool;\n *     kolk_pool_desc desc = NAME_desc();\n", out);
     fputs(" *     if (NAME_init(&pool, &desc) != KOLK_OK) ...\n *\n", out);
-    fputs(" * A pool begins with the capacity that one recording needed and a tenth more. It grows up to "
-          "max_capacity. For\n"
-          " * a pool that never asks the system for memory again, set max_capacity to 0.",
-          out);
+    fputs(
+        " * A pool begins with the capacity that one recording needed and a tenth more, and grows as long as there is\n"
+        " * memory. For a pool that never asks the system for memory again, set max_capacity to 0. Where a process "
+        "may\n"
+        " * not reserve so many addresses (ulimit -v), init fails: halve max_capacity until it succeeds.",
+        out);
     if (advisor->trace.by_heaptrack) {
         fputs("\n *", out);
         print_words(out, advisor_unknown);
@@ -106,7 +115,10 @@ void header_write(const cli_context *cli, const struct advisor *advisor) {
     print_guard(out, cli->path);
     fputs("#define ", out);
     print_guard(out, cli->path);
-    fputs("\n#include <kolk/kolk.h>\n", out);
+    fputs("\n#ifdef __has_include\n#if __has_include(<kolk/kolk.h>)\n#include <kolk/kolk.h>\n#else\n"
+          "#include \"kolk.h\" /* with kolk.c, all of the library in two files */\n#endif\n#else\n#include "
+          "<kolk/kolk.h>\n#endif\n",
+          out);
     if (advisor->count == 0 || advisor->advised[0].verdict.advice == ADVICE_LEAVE)
         fputs("\n/* None: nothing is allocated there as a pool's objects are. */\n", out);
     for (size_t i = 0; i < advisor->count; i++)

@@ -11,7 +11,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-enum { STEM_MOST = 36, WORDS_MOST = 4 * STEM_MOST };
+enum { STEM_MOST = 36 };
 enum { PLACES_MOST = 4 }; /* that are printed */
 
 struct span {
@@ -80,24 +80,6 @@ static struct span find_symbol(struct span frame, bool *symbol) {
     return frame;
 }
 
-/* Extracts the words of a mangled C++ name, in which a length precedes each word: "_ZN4shop5store3addEi" becomes
- * "shop_store_add_". */
-static struct span find_words(struct span symbol, char *words) {
-    size_t length = 0, number = 0;
-    if (find(symbol, "_Z") != 0) return symbol;
-    for (size_t i = 2; i < symbol.length; i++) {
-        number = is_digit(symbol.text[i]) ? 10 * number + (size_t)(symbol.text[i] - '0') : 0;
-        bool ends = number > 0 && i + 1 < symbol.length && !is_digit(symbol.text[i + 1]);
-        if (!ends || number >= symbol.length - i || number + 1 > WORDS_MOST - length) continue;
-        memcpy(words + length, symbol.text + i + 1, number);
-        words[length + number] = '_';
-        length += number + 1;
-        i += number;
-        number = 0;
-    }
-    return length > 0 ? (struct span){words, length} : symbol;
-}
-
 /* Replaces each run of characters other than letters and digits by one '_', and drops such runs at both ends. */
 static void write_stem(char *stem, struct span symbol) {
     size_t length = 0;
@@ -123,9 +105,9 @@ static bool is_taken(const char *name, const struct verdict *others, size_t coun
 void name_pool(struct verdict *verdict, const struct verdict *others, size_t count) {
     const struct source *source = verdict->source;
     struct span frame = {source->frames + source->innermost, source->length - source->innermost};
-    char words[WORDS_MOST], stem[STEM_MOST + 3], size[24] = "", *name = verdict->name;
+    char stem[STEM_MOST + 3], size[24] = "", *name = verdict->name;
     bool symbol;
-    write_stem(stem, find_words(find_symbol(frame, &symbol), words));
+    write_stem(stem, find_symbol(frame, &symbol));
     if (source->by_size || !symbol) snprintf(size, sizeof size, "_%" PRIu64, source->most);
     snprintf(name, sizeof verdict->name, "%s%s_pool", stem, size);
     for (uint8_t number = 2; is_taken(name, others, count); number++) /* there are at most 100 others */

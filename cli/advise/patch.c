@@ -104,6 +104,10 @@ static void print_step(FILE *out, const struct plan *plan, const struct step *st
 static void print_hand_declaration(FILE *out, const struct plan *plan) {
     const struct verdict *verdict = plan->verdict;
     bool shared = verdict->advice == ADVICE_SHARED;
+    if (verdict->cxx != CXX_NOT) {
+        verdict_print_class(out, verdict, "#   ");
+        return;
+    }
     fprintf(out, "#   %s(%s, %s)\n#   static %s ", shared ? "KOLK_SHARED_TYPE" : "KOLK_POOL_TYPE", verdict->name,
             plan->type.text[0] ? plan->type.text : "YOUR_TYPE", verdict->name);
     print_objects(out, verdict);
@@ -196,17 +200,21 @@ static void print_begin(FILE *out, const struct plan *plan) {
     fprintf(out, "%svoid %s_begin(void) {\n    kolk_pool_desc desc = ", is_in_one_file(plan) ? "static " : "",
             verdict->name);
     print_desc(out, verdict);
-    fprintf(out, ";\n    if (%s_init(&", verdict->name);
+    fprintf(out, ";\n    while (%s_init(&", verdict->name);
     print_objects(out, verdict);
-    fputs(", &desc) != KOLK_OK) abort();\n}\n", out);
+    fputs(", &desc) != KOLK_OK) { /* as under ulimit -v, which leaves it fewer addresses */\n"
+          "        if (desc.max_capacity / 2 < desc.capacity) abort();\n"
+          "        desc.max_capacity /= 2;\n"
+          "    }\n}\n",
+          out);
 }
 
 /* Prints what comes after the definition of the type. */
 static void print_home(FILE *out, const struct plan *plan) {
     const struct verdict *verdict = plan->verdict;
     bool header = is_in_header(plan), alone = is_in_one_file(plan);
-    fprintf(out, "\n#include <kolk/kolk.h>\n%sKOLK_POOL_TYPE(%s, %s)\n", header ? "" : "#include <stdlib.h>\n",
-            verdict->name, plan->type.text);
+    fprintf(out, "\n#include %s\n%sKOLK_POOL_TYPE(%s, %s)\n", plan->in_two_files ? "\"kolk.h\"" : "<kolk/kolk.h>",
+            header ? "" : "#include <stdlib.h>\n", verdict->name, plan->type.text);
     fprintf(out, "%s%s ", header ? "extern " : "static ", verdict->name);
     print_objects(out, verdict);
     fputs(";\n", out);

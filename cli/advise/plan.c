@@ -405,7 +405,12 @@ static bool make_all(struct planner *planner) {
     }
     if (!done) return false;
     check_types(plans);
-    for (size_t i = 0; i < plans->count; i++) decide(&plans->plans[i]);
+    const struct code_file *header = code_find(&plans->code, "kolk.h", strlen("kolk.h"));
+    bool in_two_files = header && !strstr(header->path, "kolk/kolk.h");
+    for (size_t i = 0; i < plans->count; i++) {
+        decide(&plans->plans[i]);
+        plans->plans[i].in_two_files = in_two_files;
+    }
     return true;
 }
 

@@ -31,6 +31,7 @@ struct plan {
     size_t count, room;
     char problem[240]; /* "" if there is none; then there may be one of a step */
     bool certain;      /* there is no problem */
+    bool in_two_files; /* among the sources is kolk.h, without a folder kolk: the program has kolk.h and kolk.c */
 
     /* If it is certain: */
     const struct code_file *home, *main; /* where the type is defined; where main is */

@@ -7,17 +7,35 @@ _Static_assert((int)TRACE_RUNS_MOST <= (int)GAIN_SAMPLES, "gain_range takes no m
 static const double SMALL = 0.01;
 
 double share_program_ns(const struct trace *trace) {
-    if (trace->processor_ns <= trace->recording_ns) return 0;
-    return (double)(trace->processor_ns - trace->recording_ns);
+    return (double)trace_program_ns(trace->processor_ns, trace->recording_ns);
 }
 
-struct range share_of_runs(const struct trace *trace) {
-    double plain[TRACE_RUNS_MOST], saved[TRACE_RUNS_MOST];
-    for (size_t i = 0; i < trace->run_count; i++) plain[i] = (double)trace->runs[i].plain_ns;
-    double median = cli_quantile(plain, trace->run_count, 0.5);
-    for (size_t i = 0; i < trace->run_count; i++)
-        saved[i] = 100 * ((double)trace->runs[i].plain_ns - (double)trace->runs[i].kolk_ns) / (median > 0 ? median : 1);
-    return gain_range(saved, trace->run_count);
+const char *share_why_unknown(const struct trace *trace) {
+    if (trace->processor_ns == 0) return "the trace has no processor time. kolk record writes it.";
+    if (share_program_ns(trace) == 0)
+        return "most of the trace's processor time was for recording. kolk record --runs 5 measures it without.";
+    return "the replay took more time than the program had. kolk record --runs 5 measures it again.";
+}
+
+static bool is_within(const double *samples, size_t count, double program_ns) {
+    struct range range = gain_range(samples, count);
+    return range.low >= -program_ns && range.high <= program_ns;
+}
+
+bool share_is_possible(const struct gain *gain, double program_ns) {
+    return gain->samples == 0 ||
+           (is_within(gain->first, gain->samples, program_ns) && is_within(gain->repeated, gain->samples, program_ns));
+}
+
+bool share_of_runs(const struct trace *trace, struct range *percent) {
+    double saved[TRACE_RUNS_MOST];
+    size_t count = 0;
+    for (size_t i = 0; i < trace->run_count; i++) {
+        double plain = (double)trace->runs[i].plain_ns, kolk = (double)trace->runs[i].kolk_ns;
+        if (plain > 0) saved[count++] = 100 * (plain - kolk) / plain;
+    }
+    if (count > 0) *percent = gain_range(saved, count);
+    return count > 0;
 }
 
 void share_take(struct gain *part, const struct gain *whole, double first, double repeated) {
@@ -33,10 +51,14 @@ static double without_minus_zero(double value) {
     return value > -0.05 && value < 0 ? 0 : value;
 }
 
+void share_print_range(FILE *out, struct range range, const char *unit) {
+    fprintf(out, "%.1f to %.1f %s", without_minus_zero(range.low), without_minus_zero(range.high), unit);
+}
+
 static void print_range(FILE *out, struct range range, double program_ns) {
     double unit = program_ns > 0 ? program_ns / 100 : 1e6;
-    fprintf(out, "%.1f to %.1f %s", without_minus_zero(range.low / unit), without_minus_zero(range.high / unit),
-            program_ns > 0 ? "%" : "ms");
+    share_print_range(out, (struct range){range.low / unit, range.median / unit, range.high / unit},
+                      program_ns > 0 ? "%" : "ms");
 }
 
 void share_print(FILE *out, const struct gain *gain, double program_ns) {

@@ -3,6 +3,7 @@
 #include "../print.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum {
     AS_RESIZED_SHARE = 10,   /* if one life in this many begins or ends as with a resize, the reason says so */
@@ -14,7 +15,7 @@ enum {
     HEADROOM_PART = 10,      /* adds 1/10, because another run may need a little more ... */
     HEADROOM_ROOTS = 2,      /* ... or twice the root of the peak, if that is more */
     CAPACITY_STEP = 8,       /* capacities are multiples of this */
-    GROWTH = 8,              /* max_capacity as a multiple of capacity: another run may have more objects */
+    ADDRESS_BITS = 38,       /* a pool reserves addresses for this many bytes, so that it is as unlimited as malloc */
     ALIGN_MOST = 4096,       /* a page */
     THREADS_BY_DEFAULT = 16, /* the default of max_threads in shared.h */
     SHARED_PER_THREAD = 16   /* a shared pool with less capacity per thread has no caches: see shared.h */
@@ -35,7 +36,8 @@ uint32_t verdict_capacity(uint64_t peak) {
 }
 
 uint32_t verdict_most(const struct verdict *verdict) {
-    uint64_t most = (uint64_t)verdict->capacity * GROWTH;
+    uint64_t most = (UINT64_C(1) << ADDRESS_BITS) / verdict->source->most;
+    if (most < verdict->capacity) most = verdict->capacity;
     return most < INT32_MAX ? (uint32_t)most : INT32_MAX;
 }
 
@@ -96,6 +98,12 @@ static bool leave(struct verdict *verdict) {
 static void say_arena(struct verdict *verdict) {
     const struct source *source = verdict->source;
     uint64_t alone = source->allocations - source->together;
+    if (verdict->cxx != CXX_NOT) { /* containers have a clear of their own, and so have the classes */
+        verdict_say(verdict, "They die together, %s at a time on average%s",
+                    cli_count(source->together / (source->parties > 0 ? source->parties : 1)).text,
+                    verdict->cxx == CXX_CLASS ? ": clear ends all at once." : ".");
+        return;
+    }
     if (source->left == source->together)
         verdict_say(verdict, "They live to the end of the recording: they need no free but %s_deinit.", verdict->name);
     else if (source->parties == 1)
@@ -146,6 +154,63 @@ static void say_resized(struct verdict *verdict) {
         most == source->allocations ? "All" : cli_count(most).text);
 }
 
+/* ---- C++ --------------------------------------------------------------------------------------------------------- */
+
+static bool begins_with(const char *text, const char *what) {
+    return strncmp(text, what, strlen(what)) == 0;
+}
+
+/* A container allocates its nodes in a function of the library. make_unique does too, but for the program's objects. */
+static bool is_of_library(const char *frame) {
+    size_t name = strcspn(frame, "<(");
+    for (size_t i = 0; i < name; i++) {
+        if (begins_with(frame + i, "std::make_unique")) return false;
+        if (begins_with(frame + i, "std::") || begins_with(frame + i, "__gnu_cxx::")) return true;
+    }
+    return false;
+}
+
+static enum cxx cxx_of(const struct source *source) {
+    const char *outer = strstr(source->frames, " < ");
+    bool by_new = begins_with(source->frames, "operator new") || strstr(source->frames, "(_Znw"); /* by mtrace */
+    if (!by_new) return CXX_NOT;
+    return outer && is_of_library(outer + strlen(" < ")) ? CXX_NODE : CXX_CLASS;
+}
+
+const char *verdict_class(const struct verdict *verdict) {
+    if (verdict->cxx == CXX_NOT) return NULL;
+    if (verdict->cxx == CXX_NODE) return "kolk::node_resource";
+    return verdict->advice == ADVICE_SHARED ? "kolk::shared_pool" : "kolk::pool";
+}
+
+static void say_class(struct verdict *verdict) {
+    if (verdict->cxx == CXX_NODE)
+        verdict_say(verdict,
+                    " They are nodes of a container of C++: give it a kolk::allocator, or a std::pmr container a "
+                    "kolk::node_resource.");
+    if (verdict->cxx == CXX_CLASS)
+        verdict_say(verdict, " In C++, that is a %s of their class: emplace replaces new, and erase delete.",
+                    verdict_class(verdict));
+}
+
+void verdict_print_class(FILE *out, const struct verdict *verdict, const char *indent) {
+    int stem = (int)(strlen(verdict->name) - strlen("_pool"));
+    if (verdict->cxx == CXX_NODE) {
+        fprintf(out, "%skolk::node_resource %.*s_nodes; // std::pmr::list<T> list{&%.*s_nodes},\n", indent, stem,
+                verdict->name, stem, verdict->name);
+        fprintf(out, "%s                                // or std::list<T, kolk::allocator<T>> list{&%.*s_nodes}\n",
+                indent, stem, verdict->name);
+        return;
+    }
+    fprintf(out, "%s%s<YOUR_CLASS> %s{{.name = \"%.*s\", .capacity = %u, .max_capacity = %u", indent,
+            verdict_class(verdict), verdict->name, stem, verdict->name, (unsigned)verdict->capacity,
+            (unsigned)verdict_most(verdict));
+    if (verdict->max_threads > 0) fprintf(out, ", .max_threads = %u", (unsigned)verdict->max_threads);
+    if (verdict->advice == ADVICE_POOL && verdict->order == KOLK_REUSE_LOWEST)
+        fputs(", .reuse = KOLK_REUSE_LOWEST", out);
+    fputs("}};\n", out);
+}
+
 /* ---- All of it --------------------------------------------------------------------------------------------------- */
 
 bool verdict_of(struct verdict *verdict, const struct source *source, const struct verdict *others, size_t count) {
@@ -161,9 +226,12 @@ bool verdict_of(struct verdict *verdict, const struct source *source, const stru
     bool shared = source->threads > 1, arena = !shared && die_together(source);
     name_pool(verdict, others, count);
     verdict->advice = shared ? ADVICE_SHARED : arena ? ADVICE_ARENA : ADVICE_POOL;
+    verdict->cxx = cxx_of(source);
     verdict->capacity = verdict_capacity(arena ? source->most_begun : source->peak);
     verdict->align = alignment_of(source->most, source->align);
     if (shared) share(verdict);
     if (arena) say_arena(verdict);
-    return shared || arena || say_pool(verdict);
+    bool done = shared || arena || say_pool(verdict);
+    say_class(verdict);
+    return done;
 }

@@ -37,9 +37,16 @@ struct verdict {
      * allocated before all are freed. A shared pool has at least the capacity that the threads' caches need. */
     uint32_t capacity;
     uint32_t align;
-    uint32_t max_threads; /* of a shared pool; 0: the default suffices */
-    kolk_reuse order;     /* of a pool */
+    uint32_t max_threads;                          /* of a shared pool; 0: the default suffices */
+    kolk_reuse order;                              /* of a pool */
+    enum cxx { CXX_NOT, CXX_CLASS, CXX_NODE } cxx; /* objects of C++'s new; nodes of a container of its library */
 };
+
+/* Returns the class of kolk.hpp that takes the objects, such as "kolk::pool"; NULL if they are not of C++. */
+const char *verdict_class(const struct verdict *verdict);
+
+/* Prints how to declare the pool in C++, in one line or two that begin with `indent`. */
+void verdict_print_class(FILE *out, const struct verdict *verdict, const char *indent);
 
 extern const char *const advice_names[]; /* "pool", "shared pool", "arena", "leave it" */
 
@@ -68,7 +75,8 @@ bool order_choose(struct verdict *verdict);
 /* Returns the capacity for a source with this peak. */
 uint32_t verdict_capacity(uint64_t peak);
 
-/* Returns max_capacity: the most objects that the pool may grow to. */
+/* Returns max_capacity: so many objects that the machine's memory ends first. The program had no limit with malloc, and
+ * may not expect one. Until objects need them, these are addresses, which cost nothing. */
 uint32_t verdict_most(const struct verdict *verdict);
 
 /* Returns a descriptor of this pool for objects whose type is unknown. */

@@ -82,7 +82,7 @@ static void become_pass(const cli_context *cli, uint64_t pass, int out) {
 static int add_pass(const cli_context *cli, json_t *results, uint64_t pass) {
     int ends[2];
     if (pipe(ends) != 0) return cli_fail(CLI_FAILED, "the system gives no pipe: %s", strerror(errno));
-    pid_t child = fork();
+    pid_t child = cli_fork();
     if (child == 0) {
         close(ends[0]);
         become_pass(cli, pass, ends[1]);
@@ -125,8 +125,8 @@ static void print_cells(const json_t *results, const struct table *table, json_t
         double ns = cli_quantile(samples, count, 0.5);
         if (count == 0)
             fputs("\t", rows);
-        else if (ns < 99.95)
-            fprintf(rows, "\t%.1f", ns);
+        else if (!(ns >= 99.95))
+            fprintf(rows, "\t%s", cli_time(ns, 1, "").text);
         else
             fprintf(rows, "\t%s", cli_count((uint64_t)(ns + 0.5)).text);
     }
@@ -178,8 +178,9 @@ static void print_changes(const cli_context *cli, const struct comparisons *all)
     for (size_t n = 0; n < all->count; n++) {
         const struct comparison *it = &all->all[n];
         if (it->word != VERDICT_SAME)
-            fprintf(table.rows, "%s\t%s\t%s\t%.3f\t%.3f\t%+.1f %%\t%s\n", it->table, it->where, it->who, it->before,
-                    it->after, 100 * it->change, word_of(it));
+            fprintf(table.rows, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", it->table, it->where, it->who,
+                    cli_time(it->before, 3, "").text, cli_time(it->after, 3, "").text, cli_change(it->change).text,
+                    word_of(it));
     }
     cli_table_end(&table, cli);
     fprintf(cli->out, "\nBefore and after: kolk's time divided by the yardstick's in the same case.\n");
@@ -206,10 +207,10 @@ static json_t *comparisons_json(const struct comparisons *all) {
 
 static json_t *read_old(const char *path) {
     const char *problem = NULL;
-    FILE *file = fopen(path, "r");
+    FILE *file = strcmp(path, "-") != 0 ? fopen(path, "r") : stdin;
     json_t *old = file ? results_read(file, &problem) : NULL;
     if (!old) cli_fail(CLI_UNREADABLE, "%s: %s", path, file ? problem : strerror(errno));
-    if (file) fclose(file);
+    if (file && file != stdin) fclose(file);
     return old;
 }
 

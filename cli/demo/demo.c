@@ -1,7 +1,12 @@
 /* demo.c: `kolk demo`, a tour of what pools are for. */
+#define _POSIX_C_SOURCE 200809L
 #include "../cli.h"
 #include "../print.h"
 #include "stops.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
 
 static uint64_t want_sparkles, want_frames;
 static bool want_physics, want_pictures;
@@ -61,12 +66,26 @@ static int show(cli_context *cli, const struct demo *demo, cli_json *json) {
     return code;
 }
 
+/* Makes the folder if it is not there. Returns false if a sentence has been printed. */
+static bool have_folder(const char *path) {
+    struct stat facts;
+    bool is_there = stat(path, &facts) == 0;
+    if (is_there && !S_ISDIR(facts.st_mode))
+        cli_fail(CLI_FAILED, "%s: this is no folder, and pictures go to one", path);
+    if (is_there) return S_ISDIR(facts.st_mode);
+    if (mkdir(path, 0777) == 0) return true;
+    cli_fail(CLI_FAILED, "%s: there is no such folder for the pictures, and it cannot be made: %s", path,
+             strerror(errno));
+    return false;
+}
+
 static int run(cli_context *cli, int count, char **arguments) {
     struct demo demo = {
         .spell = {(uint32_t)want_sparkles, (uint32_t)want_frames, cli->seed, want_physics, NULL, 0},
         .pictures = want_pictures || count > 0 || !cli->terminal,
         .directory = count > 0 ? arguments[0] : ".",
     };
+    if (count > 0 && !have_folder(arguments[0])) return CLI_FAILED;
     if (!spell_init(&demo.spell)) return cli_fail(CLI_FAILED, "there is no memory");
     int code;
     if (cli->json) {
@@ -89,11 +108,11 @@ const cli_verb cli_demo = {
     .most_arguments = 1,
     .summary = "a tour: fragmentation, bits, holes, bytes, threads, trays, sparkles",
     .details = "On a terminal the sparkles are shown at once, with the pool's slots under them.\n"
-               "Elsewhere, with --png or with a DIRECTORY, pictures are written there (or here):\n"
-               "kolk-demo-sparkles.png, when most are alive; kolk-demo-slots.png, the slots of\n"
-               "the pool from bottom to top over the frames from left to right; and\n"
-               "kolk-demo-trays.png, things of many sizes in trays of one size, of four, and of\n"
-               "kolk's own.\n"
+               "Elsewhere, with --png or with a DIRECTORY, pictures are written there (or here;\n"
+               "a missing DIRECTORY is made): kolk-demo-sparkles.png, when most are alive;\n"
+               "kolk-demo-slots.png, the slots of the pool from bottom to top over the frames\n"
+               "from left to right; and kolk-demo-trays.png, things of many sizes in trays of\n"
+               "one size, of four, and of kolk's own.\n"
                "\n"
                "The table measures four ways of storing the sparkles, on the same seed: objects\n"
                "from malloc, the two pools of the chapter on object pools in Game Programming\n"

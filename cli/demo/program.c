@@ -1,6 +1,7 @@
 /* program.c: runs a real program that does not use kolk, first on glibc's malloc and then on libkolk-malloc.so. The
  * program prints a number that it has computed, and its peak memory. */
 #define _POSIX_C_SOURCE 200809L
+#include "../measure.h"
 #include "../print.h"
 #include "../run/preload.h"
 #include "luggage.h"
@@ -60,7 +61,7 @@ static struct outcome run(const struct program *program, bool on_heap) {
     struct outcome outcome = {.code = -1};
     int ends[2], status = 0;
     if (pipe(ends) != 0) return outcome;
-    pid_t child = fork();
+    pid_t child = cli_fork();
     if (child == 0) become(program, on_heap, ends[1]);
     close(ends[1]);
     FILE *lines = fdopen(ends[0], "r");

@@ -1,5 +1,6 @@
 /* tools.c: checks on the tools that `kolk doctor` starts, and on the tools that watch it. */
 #define _GNU_SOURCE /* pipe2, realpath */
+#include "../measure.h"
 #include "doctor.h"
 
 #include <fcntl.h>
@@ -36,7 +37,7 @@ static void ask(struct answer *answer, const char *const *words) {
     int ends[2], status = 0;
     *answer = (struct answer){.found = false};
     if (pipe2(ends, O_CLOEXEC) != 0) return;
-    pid_t child = fork();
+    pid_t child = cli_fork();
     if (child == 0) become(words, ends[1]);
     close(ends[1]);
     size_t length = 0;

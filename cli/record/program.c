@@ -22,11 +22,27 @@ static const int ignored[] = {SIGPIPE, SIGXFSZ}; /* the write fails instead, and
 enum { FORWARDED = sizeof forwarded / sizeof *forwarded, IGNORED = sizeof ignored / sizeof *ignored };
 static struct sigaction before[FORWARDED + IGNORED];
 
+/* Signals that are ignored while there is no program: after its end one, so that the trace becomes whole. The next one
+ * is for this process. So nothing blocks for ever before the start or after the end, say a pipe that nobody reads. */
+static volatile sig_atomic_t patience;
+
+static void give_signals_back(void) {
+    for (int i = 0; i < FORWARDED; i++) sigaction(forwarded[i], &before[i], NULL);
+    for (int i = 0; i < IGNORED; i++) sigaction(ignored[i], &before[FORWARDED + i], NULL);
+}
+
 /* Signals from the kernel itself, such as those for Ctrl-C, already go to all foreground processes of the terminal. */
 static void forward(int number, siginfo_t *info, void *context) {
     (void)context;
     int error = errno;
-    if (info->si_code <= 0 && running) kill(running, number);
+    if (running) {
+        if (info->si_code <= 0) kill(running, number);
+    } else if (patience > 0) {
+        patience--;
+    } else {
+        give_signals_back();
+        raise(number); /* it is blocked until this function returns */
+    }
     errno = error;
 }
 
@@ -35,11 +51,6 @@ void program_prepare(void) {
     struct sigaction none = {.sa_handler = SIG_IGN};
     for (int i = 0; i < FORWARDED; i++) sigaction(forwarded[i], &action, &before[i]);
     for (int i = 0; i < IGNORED; i++) sigaction(ignored[i], &none, &before[FORWARDED + i]);
-}
-
-static void give_signals_back(void) {
-    for (int i = 0; i < FORWARDED; i++) sigaction(forwarded[i], &before[i], NULL);
-    for (int i = 0; i < IGNORED; i++) sigaction(ignored[i], &before[FORWARDED + i], NULL);
 }
 
 /* ---- The program ------------------------------------------------------------------------------------------------- */
@@ -104,6 +115,7 @@ void program_wait(struct program *program) {
     program->processor_ns = ask_clock(program->pid);
     while (wait4(program->pid, &program->status, 0, &usage) < 0 && errno == EINTR) {}
     running = 0;
+    patience = program->is_last;
     if (program->processor_ns == 0) program->processor_ns = nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime);
 }
 

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 struct program {
+    bool is_last; /* after its end there is a trace to be written: see program_prepare */
     pid_t pid;
     uint64_t begin_ns; /* when it was started */
 
@@ -16,8 +17,9 @@ struct program {
     uint64_t wall_ns;
 };
 
-/* Forwards signals that would end this process to the program, once the program runs. The terminal's signals reach the
- * program without this. A write beyond a size limit fails instead of ending this process. */
+/* Forwards signals that would end this process to the program while the program runs. The terminal's signals reach the
+ * program without this. Before the program starts, a signal ends this process; after the end of the last one, the
+ * second signal does. A write beyond a size limit fails instead of ending this process. */
 void program_prepare(void);
 
 /* Starts a program with the original signal handling. KOLK_RECORD passes our descriptor to it, unless that is -1.

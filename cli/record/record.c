@@ -78,7 +78,9 @@ static int make_wire(struct recording *recording) {
 /* ---- The end ----------------------------------------------------------------------------------------------------- */
 
 /* Returns why there is no trace, or NULL if there is one. */
-static const char *why_nothing(const struct wire *wire) {
+static const char *why_nothing(const struct recording *recording) {
+    const struct wire *wire = recording->writer.wire;
+    const char *why = preload_why_not(recording->name);
     switch (__atomic_load_n(&wire->state, __ATOMIC_ACQUIRE)) {
     case WIRE_STARTED:
         return NULL;
@@ -87,7 +89,7 @@ static const char *why_nothing(const struct wire *wire) {
     case WIRE_OLD_KERNEL:
         return "that needs Linux 4.14";
     default:
-        return "it is linked statically, or has more rights than you, or ended before it began";
+        return why ? why : "it is linked statically, or has more rights than you, or ended before it began";
     }
 }
 
@@ -98,6 +100,15 @@ static void say_signal(const struct recording *recording, const struct program *
                  strsignal(WTERMSIG(status)));
 }
 
+static void say_times(const struct writer *writer, uint64_t processor_ns) {
+    uint64_t recording_ns = writer_recording_ns(writer, processor_ns);
+    fprintf(stderr, "%s of processor time, ", cli_time((double)processor_ns / 1e6, 1, " ms").text);
+    if (trace_program_ns(processor_ns, recording_ns) > 0)
+        fprintf(stderr, "of which recording took %s\n", cli_time((double)recording_ns / 1e6, 1, "").text);
+    else
+        fputs("most of it for recording: what the program takes is not known well; --runs 5 measures it\n", stderr);
+}
+
 static void say_summary(const struct recording *recording) {
     const struct writer *writer = &recording->writer;
     size_t stacks = writer->calls.count > 0 ? writer->calls.count - 1 : 0;
@@ -105,17 +116,16 @@ static void say_summary(const struct recording *recording) {
             cli_count(writer->operations).text, cli_count(writer->threads).text, writer->threads == 1 ? "" : "s",
             cli_count(stacks).text, stacks == 1 ? "" : "s", cli_bytes(recording->output.bytes).text);
     if (runs > 0)
-        fprintf(stderr, "%.1f ms of processor time without recording\n", (double)recording->plain.processor_ns / 1e6);
+        fprintf(stderr, "%s of processor time without recording\n",
+                cli_time((double)recording->plain.processor_ns / 1e6, 1, " ms").text);
     else
-        fprintf(stderr, "%.1f ms of processor time, of which recording took %.1f\n",
-                (double)recording->program.processor_ns / 1e6, (double)writer->wire->recording_ns / 1e6);
+        say_times(writer, recording->program.processor_ns);
 }
 
 /* Returns the program's exit code, or record's own if that is 0. */
 static int end(struct recording *recording) {
-    const char *nothing = why_nothing(recording->writer.wire);
-    uint64_t recording_ns = __atomic_load_n(&recording->writer.wire->recording_ns, __ATOMIC_RELAXED);
-    writer_end(&recording->writer, runs > 0 ? &recording->plain : &recording->program, runs > 0 ? 0 : recording_ns);
+    const char *nothing = why_nothing(recording);
+    writer_end(&recording->writer, runs > 0 ? &recording->plain : &recording->program, runs == 0);
     if (!is_quiet) say_signal(recording, &recording->program);
     if (nothing) {
         output_drop(&recording->output);
@@ -125,9 +135,10 @@ static int end(struct recording *recording) {
         return cli_fail(CLI_FAILED, "%s: cannot be written: %s", recording->path, strerror(recording->output.error));
     if (recording->writer.calls.has_no_memory)
         cli_fail(CLI_FAILED, "%s: there was no memory for the names of some stacks", recording->path);
+    const char *why = preload_why_not(recording->name);
     if (recording->writer.operations == 0)
-        cli_fail(CLI_OK, "%s: no operation is in it: %s asks for no memory, or has a malloc within itself",
-                 recording->path, recording->name);
+        cli_fail(CLI_OK, "%s: no operation is in it: %s: %s", recording->path, recording->name,
+                 why ? why : "it asks for no memory, or has a malloc within itself");
     else if (!is_quiet)
         say_summary(recording);
     return CLI_OK;
@@ -198,6 +209,7 @@ static int prepare(struct recording *recording, char **arguments) {
 }
 
 static int record(struct recording *recording, char **arguments) {
+    recording->program.is_last = true;
     int error = program_start(&recording->program, arguments, recording->descriptor);
     if (error) {
         output_drop(&recording->output);
@@ -218,6 +230,8 @@ static int record(struct recording *recording, char **arguments) {
 static int run(cli_context *cli, int count, char **arguments) {
     if (count == 0) return cli_fail(CLI_USAGE, "record expects a program: kolk record -- PROGRAM [ARGUMENT...]");
     if (cli->json) return cli_fail(CLI_USAGE, "record has no result in JSON: the trace is what it writes");
+    if (cli->to_stdout)
+        return cli_fail(CLI_USAGE, "the trace cannot go to stdout, which is the program's: -o takes a file or a pipe");
     struct recording *recording = calloc(1, sizeof *recording);
     if (!recording) return cli_fail(CLI_FAILED, "there is no memory");
     arguments[count] = NULL; /* still within argv */
@@ -261,7 +275,8 @@ const cli_verb cli_record = {
                "\n"
                "The exit code is the program's: 128 and the number of the signal that ended it,\n"
                "127 if it is not found, 126 if it cannot be run. Signals go to the program; the\n"
-               "trace is whole however that ends. A program that is linked statically, or has\n"
+               "trace is whole however that ends. While it is completed, a second one ends record. A program that is "
+               "linked statically, or has\n"
                "more rights than you, cannot be recorded. The two dashes tell options of the\n"
                "program from those of kolk.\n",
     .options = options,

@@ -125,6 +125,7 @@ static void write_operation(struct writer *writer, uint64_t word) {
     }
     writer->output->used += (size_t)(at - begin);
     writer->operations++;
+    writer->calls_timed++;
 }
 
 /* ---- Modules and stacks ------------------------------------------------------------------------------------------ */
@@ -186,8 +187,17 @@ bool writer_begin(struct writer *writer) {
     return writer->known && pthread_create(&writer->reader, NULL, read_all, writer) == 0;
 }
 
+/* The mean of a few samples may be negative. Recording cannot take longer than the program as a whole. */
+uint64_t writer_recording_ns(const struct writer *writer, uint64_t processor_ns) {
+    const struct wire *wire = writer->wire;
+    double mean = wire->samples > 0 ? (double)wire->sampled_ns / (double)wire->samples : 0;
+    double ns = (double)wire->slow_ns + (mean > 0 ? mean : 0) * (double)writer->calls_timed;
+    return ns < (double)processor_ns ? (uint64_t)ns : processor_ns;
+}
+
 /* Writes "= Ran PROCESSOR RECORDING WALL". */
-static void write_ran(struct writer *writer, const struct program *program, uint64_t recording_ns) {
+static void write_ran(struct writer *writer, const struct program *program, bool is_recorded) {
+    uint64_t recording_ns = is_recorded ? writer_recording_ns(writer, program->processor_ns) : 0;
     char *begin = output_room(writer->output, 256);
     char *at = put_hex(put(begin, "= Ran "), program->processor_ns);
     *at++ = ' ';
@@ -202,7 +212,7 @@ static void write_run(struct writer *writer, const struct trace_run *run) {
     writer->output->used += (size_t)(at - begin);
 }
 
-void writer_end(struct writer *writer, const struct program *program, uint64_t recording_ns) {
+void writer_end(struct writer *writer, const struct program *program, bool is_recorded) {
     static const char end[] = "= End\n";
     __atomic_store_n(&writer->has_ended, 1, __ATOMIC_SEQ_CST);
     __atomic_store_n(&writer->wire->asleep, 0, __ATOMIC_SEQ_CST);
@@ -210,7 +220,7 @@ void writer_end(struct writer *writer, const struct program *program, uint64_t r
     pthread_join(writer->reader, NULL);
     calls_write(&writer->calls, writer->output);
     for (size_t i = 0; i < writer->run_count; i++) write_run(writer, &writer->runs[i]);
-    write_ran(writer, program, recording_ns);
+    write_ran(writer, program, is_recorded);
     output_text(writer->output, end, sizeof end - 1);
     free(writer->known);
 }

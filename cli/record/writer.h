@@ -14,6 +14,7 @@ struct writer {
     struct output *output;
     uint32_t has_ended; /* the program has ended, and writes no more */
     uint64_t operations, threads;
+    uint64_t calls_timed; /* the operations of all programs, also of those that exec has replaced */
     struct calls calls;
     struct trace_run runs[TRACE_RUNS_MOST]; /* measured before, without recording */
     size_t run_count;
@@ -27,8 +28,11 @@ struct writer {
  * out. */
 bool writer_begin(struct writer *writer);
 
-/* Writes the rest of the trace, once the program has ended. The times are those of `program`, of whose processor time
- * recording took `recording_ns`. */
-void writer_end(struct writer *writer, const struct program *program, uint64_t recording_ns);
+/* Writes the rest of the trace, once the program has ended. The times are those of `program`, a run that was recorded
+ * or not. */
+void writer_end(struct writer *writer, const struct program *program, bool is_recorded);
+
+/* Returns how much of the program's processor time recording took, as estimated: see preload/record/cost.c. */
+uint64_t writer_recording_ns(const struct writer *writer, uint64_t processor_ns);
 
 #endif

@@ -13,6 +13,7 @@ struct input {
     bool is_gzip;
     bool in_frame; /* zstd has not reached the end of the current frame */
     bool has_problem;
+    const char *cut; /* see input_cut */
     uint64_t line;
     ZSTD_inBuffer raw; /* input from the file; src is `bytes` */
     size_t begin, end; /* text that has not been returned yet */
@@ -46,6 +47,7 @@ struct input *input_open(FILE *file) {
     input->file = file;
     input->zstd = NULL;
     input->is_gzip = input->in_frame = input->has_problem = false;
+    input->cut = NULL;
     input->line = 0;
     input->begin = input->end = 0;
     input->raw = (ZSTD_inBuffer){.src = input->bytes};
@@ -84,7 +86,7 @@ static size_t read_zstd(struct input *input, void *text, size_t size) {
             if (out.pos > 0) return out.pos;
         }
         if (!have_bytes(input)) {
-            if (input->in_frame && !input->has_problem) fail(input, "its zstd data end too early", "");
+            if (input->in_frame && !input->has_problem) input->cut = "its zstd data end too early";
             return 0;
         }
     }
@@ -116,8 +118,11 @@ const char *input_line(struct input *input, size_t *length) {
         }
         size_t more = (input->zstd ? read_zstd : read_plain)(input, input->text + rest, sizeof input->text - rest);
         if (more == 0) {
-            if (rest > 0 && !input->has_problem) fail(input, "the file ends within the line: it is cut off", "");
-            return NULL;
+            if (rest == 0 || input->has_problem) return NULL;
+            if (!input->cut) input->cut = "the file ends within the line: it is cut off";
+            input->end = 0;
+            *length = rest;
+            return input->text;
         }
         input->end += more;
     }
@@ -125,6 +130,10 @@ const char *input_line(struct input *input, size_t *length) {
 
 uint64_t input_line_number(const struct input *input) {
     return input->line;
+}
+
+const char *input_cut(const struct input *input) {
+    return input->cut;
 }
 
 const char *input_problem(const struct input *input) {

@@ -17,8 +17,12 @@ struct input *input_open(FILE *file);
 void input_close(struct input *input);
 
 /* Returns the next line without its newline, and its length, because a line may contain any bytes. Returns NULL at the
- * end, or if reading fails. A last line without a newline is treated as cut off. */
+ * end, or if reading fails. */
 const char *input_line(struct input *input, size_t *length);
+
+/* Returns why the last line may not be whole, in a sentence without a full stop, once that line or NULL was returned:
+ * it has no newline, or the file's compressed data end too early. Returns NULL if the file seems to be whole. */
+const char *input_cut(const struct input *input);
 
 /* Returns the number, from 1, of the last line returned or of the line that failed; 0 if nothing could be read. */
 uint64_t input_line_number(const struct input *input);

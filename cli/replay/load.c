@@ -26,6 +26,10 @@ int load_trace(struct trace *trace, const char *path, const char **name) {
     bool read = trace_read(trace, file, &problem);
     if (file != stdin) fclose(file);
     if (!read) return cli_fail(CLI_UNREADABLE, "%s: %s", *name, problem.text);
+    if (trace->cut_line > 0)
+        cli_fail(CLI_OK, "%s: the recording is cut off in line %s, and used up to there%s", *name,
+                 cli_count(trace->cut_line).text,
+                 trace->by_heaptrack ? "" : "; what kolk record writes last is missing: names of stacks, and times");
     if (trace->count > 0) return CLI_OK;
     return cli_fail(CLI_UNREADABLE, "%s: no allocation is recorded in it", *name);
 }

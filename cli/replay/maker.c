@@ -55,7 +55,11 @@ bool maker_parse(struct span digits, uint64_t *number) {
 struct span maker_line(struct maker *maker) {
     struct span line = {NULL, 0};
     line.text = input_line(maker->input, &line.length);
-    return line;
+    if (line.text && line.length == strlen("= End") && memcmp(line.text, "= End", line.length) == 0)
+        maker->has_ended = true;
+    if (!input_cut(maker->input) || maker->has_ended) return line;
+    maker->trace->cut_line = input_line_number(maker->input);
+    return (struct span){NULL, 0};
 }
 
 bool maker_is_at_end(struct maker *maker) {

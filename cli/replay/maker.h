@@ -18,13 +18,14 @@ struct maker {
     size_t op_room, name_room;
     uint32_t *unused; /* free block numbers, the last one freed first */
     size_t unused_count, unused_room;
+    bool has_ended; /* the last line has been returned, so that nothing can be cut off */
 };
 
 /* Frees what the maker has for itself; the trace and the input remain. */
 void maker_end(struct maker *maker);
 
-/* Returns the next line. Its text is NULL at the end, or if the input cannot be read; only in the second case
- * maker_is_at_end returns false, with a sentence. */
+/* Returns the next line. A line that may be cut off is not returned, but noted in the trace. The text is NULL at the
+ * end, or if the input cannot be read; only in the second case maker_is_at_end returns false, with a sentence. */
 struct span maker_line(struct maker *maker);
 bool maker_is_at_end(struct maker *maker);
 

@@ -116,17 +116,19 @@ static void print_text(const cli_context *cli, const struct replay *replay) {
     cli_table table;
     cli_table_begin(&table, "lrr");
     fprintf(table.rows, "served from\tns per operation\tresident at the peak\n");
-    fprintf(table.rows, "pools\t%.2f\t%s\n", replay->ns[POOLS], resident(&replay->checks[POOLS]).text);
-    fprintf(table.rows, "a heap\t%.2f\t%s\n", replay->ns[HEAP], resident(&replay->checks[HEAP]).text);
-    fprintf(table.rows, "malloc alone\t%.2f\t%s\n", replay->ns[MALLOC], resident(&replay->checks[MALLOC]).text);
+    fprintf(table.rows, "pools\t%s\t%s\n", cli_time(replay->ns[POOLS], 2, "").text,
+            resident(&replay->checks[POOLS]).text);
+    fprintf(table.rows, "a heap\t%s\t%s\n", cli_time(replay->ns[HEAP], 2, "").text,
+            resident(&replay->checks[HEAP]).text);
+    fprintf(table.rows, "malloc alone\t%s\t%s\n", cli_time(replay->ns[MALLOC], 2, "").text,
+            resident(&replay->checks[MALLOC]).text);
     cli_table_end(&table, cli);
     fprintf(cli->out, "%sn = %zu rounds each, medians; resident: memory that came with the objects%s\n\n", cli_dim(cli),
             replay->rounds, cli_plain(cli));
 
-    fprintf(cli->out,
-            "%s of the allocations came from pools that grew to %s; in all %s%.2f times%s as fast as malloc.\n",
+    fprintf(cli->out, "%s of the allocations came from pools that grew to %s; in all %s%s times%s as fast as malloc.\n",
             cli_share((double)pooled, (double)player->allocations).text, cli_bytes(committed(player)).text,
-            cli_bold(cli), replay->ns[MALLOC] / replay->ns[POOLS], cli_plain(cli));
+            cli_bold(cli), cli_times(replay->ns[MALLOC], replay->ns[POOLS]).text, cli_plain(cli));
     fprintf(cli->out, "%s objects were filled, and found whole when they were freed or resized.\n",
             cli_count(replay->checks[POOLS].checked).text);
 }
@@ -156,6 +158,7 @@ static void write_json(const cli_context *cli, const struct replay *replay) {
     cli_json json = {.out = cli->out};
     cli_json_open(&json, NULL, '{');
     cli_json_text(&json, "trace", replay->name);
+    if (replay->trace.cut_line > 0) cli_json_count(&json, "cut_off_in_line", replay->trace.cut_line);
     cli_json_count(&json, "operations", player->count);
     cli_json_count(&json, "allocations", player->allocations);
     cli_json_count(&json, "call_sites", replay->players[POOLS].callers);

@@ -5,6 +5,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "trace.h"
 #include "heaptrack.h"
+#include "mangled.h"
 #include "map.h"
 
 #include <inttypes.h>
@@ -191,6 +192,28 @@ static bool change_thread(struct reader *reader, struct span number) {
     return true;
 }
 
+/* Names a caller by these frames, in which names of C++ become readable. */
+static bool name_frames(struct reader *reader, uint32_t number, struct span frames) {
+    char *text = NULL;
+    struct readable name;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    if (!out) return maker_fail_memory(reader->maker);
+    for (size_t at = 0, skipped; at < frames.length; at += skipped) {
+        bool begins = at == 0 || (at >= 3 && memcmp(frames.text + at - 3, " < ", 3) == 0);
+        skipped = begins ? mangled_read(frames.text + at, frames.length - at, &name) : 0;
+        if (skipped > 0)
+            fwrite(name.text, 1, name.length, out);
+        else
+            fputc(frames.text[at], out), skipped = 1;
+    }
+    bool done = fclose(out) == 0;
+    done =
+        done ? maker_name_caller(reader->maker, number, (struct span){text, length}) : maker_fail_memory(reader->maker);
+    free(text);
+    return done;
+}
+
 static bool define_call(struct reader *reader, struct span line) {
     uint32_t number;
     const char *end = memchr(line.text, ' ', line.length);
@@ -199,7 +222,7 @@ static bool define_call(struct reader *reader, struct span line) {
                           maker_quote(line).text);
     struct span caller = {line.text, (size_t)(end - line.text)};
     struct span frames = {end + 1, line.length - caller.length - 1};
-    return number_caller(reader, caller, &number) && maker_name_caller(reader->maker, number, frames);
+    return number_caller(reader, caller, &number) && name_frames(reader, number, frames);
 }
 
 static bool end_run(struct reader *reader, struct span line) {
@@ -240,13 +263,15 @@ static bool read_lines(struct reader *reader, struct span line) {
         line = maker_line(reader->maker);
     }
     if (!maker_is_at_end(reader->maker)) return false;
-    if (reader->resizes) return maker_fail(reader->maker, "the file ends before the '>' that belongs to the last '<'");
+    if (reader->resizes && reader->maker->trace->cut_line == 0)
+        return maker_fail(reader->maker, "the file ends before the '>' that belongs to the last '<'");
     return true;
 }
 
 static bool read_any(struct maker *maker) {
     struct span first = maker_line(maker);
-    if (!first.text) return maker_is_at_end(maker) && maker_fail(maker, "the file is empty");
+    const char *cut = input_cut(maker->input);
+    if (!first.text) return maker_is_at_end(maker) && maker_fail(maker, "%s", cut ? cut : "the file is empty");
     if (heaptrack_begins(first)) return heaptrack_read(maker, first);
     struct reader reader = {.maker = maker};
     bool done = read_lines(&reader, first);
@@ -267,6 +292,10 @@ bool trace_read(struct trace *trace, FILE *file, struct trace_problem *problem) 
     input_close(maker.input);
     maker_end(&maker);
     return done;
+}
+
+uint64_t trace_program_ns(uint64_t processor_ns, uint64_t recording_ns) {
+    return recording_ns <= processor_ns / 2 ? processor_ns - recording_ns : 0;
 }
 
 void trace_free(struct trace *trace) {

@@ -80,6 +80,10 @@ struct trace {
     uint64_t failed;  /* allocations that returned NULL */
     uint64_t unknown; /* frees and reallocs of blocks from before the recording */
 
+    /* The file is cut off in this line, so that the lines before it are all that there is; 0: it is whole. Names of
+     * stacks and processor times are at the end of what kolk record writes. */
+    uint64_t cut_line;
+
     /* The recording is heaptrack's. It does not tell threads, who frees, resizes, functions other than malloc, and what
      * is left out: see heaptrack.h. */
     bool by_heaptrack;
@@ -93,12 +97,17 @@ struct trace {
     uint64_t wall_ns;
 };
 
+/* Returns the processor time of a program without that of recording; 0 if it is not known well. The time of recording
+ * is an estimate, which can be wrong by a third. So what is left is not known well if it is less than the estimate. */
+uint64_t trace_program_ns(uint64_t processor_ns, uint64_t recording_ns);
+
 /* "line 7: expected ...", without a full stop. */
 struct trace_problem {
     char text[256];
 };
 
-/* Reads the file to its end. On failure returns false, leaves the trace empty and describes the error in `problem`. */
+/* Reads the file to its end, or to where it is cut off. On failure returns false, leaves the trace empty and describes
+ * the error in `problem`. */
 bool trace_read(struct trace *trace, FILE *file, struct trace_problem *problem);
 void trace_free(struct trace *trace);
 

@@ -256,7 +256,7 @@ static int write_report(cli_context *cli, const char *name, const char *const *p
         write_page(cli->out, parts, data->text, data->length);
     free(data->text);
     if (!whole) return cli_fail(CLI_FAILED, "%s: there is no memory for the report", name);
-    if (cli->json || cli->path) return CLI_OK;
+    if (cli->json || cli->path || cli->to_stdout) return CLI_OK;
     cli->path = default_path(name);
     fprintf(stderr, "kolk: %s: open it in a browser\n", cli->path);
     return CLI_OK;
@@ -286,6 +286,7 @@ static int report_log(cli_context *cli, const char *path, FILE *file) {
     struct course course = {.count = 0};
     struct data data = {.text = NULL};
     const char *problem = course_read(&course, file);
+    if (!problem && course.pool_count == 0) problem = "there is no pool in it";
     int code = problem ? cli_fail(CLI_UNREADABLE, "%s: %s", path, problem) : CLI_OK;
     if (code == CLI_OK) {
         begin_data(&data);
@@ -318,9 +319,12 @@ static int report_result(cli_context *cli, const char *path, FILE *file) {
     json_t *result = json_loadf(file, 0, NULL);
     size_t n = 0, count = sizeof results / sizeof *results;
     while (n < count && !has_members(result, results[n].members)) n++;
+    const json_t *tables = n < count ? json_object_get(result, "tables") : NULL;
     int code = CLI_UNREADABLE;
     if (n == count) {
         cli_fail(code, "%s: this is no result of kolk advise, bench or soak, or not all of it", path);
+    } else if (tables && json_object_size(tables) == 0) {
+        cli_fail(code, "%s: there is no figure in it", path);
     } else {
         begin_data(&data);
         if (data.out) write_result(data.out, path, results[n].key, result);

@@ -15,6 +15,10 @@ bool preload_is_there(const char *name);
  * another code. */
 int preload_library(const char *name);
 
+/* Returns why a library that is preloaded does not serve this program, which is searched as execvp does: it is linked
+ * statically, has a malloc of its own, and so on. Returns NULL if there is no reason that its file shows. */
+const char *preload_why_not(const char *program);
+
 /* Prints why a program cannot be run, and returns the exit code. */
 int preload_cannot_run(const char *program, int error);
 

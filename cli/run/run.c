@@ -51,10 +51,15 @@ static int run(cli_context *cli, int count, char **arguments) {
     if (count == 0) return cli_fail(CLI_USAGE, "run expects a program: kolk run -- PROGRAM [ARGUMENT...]");
     if ((cli->path || cli->json) && !want_stats)
         return cli_fail(CLI_USAGE, "--json and --output are for statistics: add --stats");
+    if (cli->to_stdout)
+        return cli_fail(CLI_USAGE,
+                        "statistics cannot go to stdout, which is the program's: without -o they go to stderr");
     int code = preload_library(LIBRARY);
     if (code == CLI_OK && want_stats) code = ask_for_statistics(cli);
     if (code == CLI_OK && debug && !set("KOLK_DEBUG", debug)) code = cli_fail(CLI_FAILED, "there is no memory");
     if (code != CLI_OK) return code;
+    const char *why = preload_why_not(arguments[0]);
+    if (why) cli_fail(CLI_OK, "%s: kolk serves nothing in it: %s", arguments[0], why);
     arguments[count] = NULL; /* still within argv */
     execvp(arguments[0], arguments);
     return preload_cannot_run(arguments[0], errno);
@@ -67,8 +72,9 @@ const cli_verb cli_run_program = {
     .summary = "runs a program, unchanged, with kolk as its malloc",
     .details = "The program gets " LIBRARY " by LD_PRELOAD, and so do programs that it starts.\n"
                "It ends with its own exit code; with 127 if it is not found, and 126 if it\n"
-               "cannot be run. A program that is linked statically, or has more rights than\n"
-               "you, keeps its own malloc. One that closes stderr before it ends, as ls and its\n"
+               "cannot be run. A program that is linked statically, has more rights than you, or\n"
+               "a malloc within itself, keeps that; then a sentence says so. One that closes stderr before it ends, as "
+               "ls and its\n"
                "kind do, can write statistics to a file only. The two dashes tell options of\n"
                "the program from those of kolk. --debug=sample=1000 puts one block of 1,000\n"
                "between pages that nobody may touch, which is cheap enough to be left on.\n",

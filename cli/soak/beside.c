@@ -105,9 +105,8 @@ struct pinned_load {
     const struct besides *all;
 };
 
-/* Returns false also when the parent process, which waits for the result, is gone. */
 static bool goes_on(const struct pinned_load *load) {
-    return getppid() == load->all->parent && load->all->go_on();
+    return load->all->go_on();
 }
 
 static bool new_block(struct pinned_load *load, struct block *block) {
@@ -217,7 +216,6 @@ static void run_one(const void *given, void *result) {
 }
 
 bool beside_begin(struct besides *besides) {
-    besides->parent = getpid();
     for (uint32_t n = 0; n < BESIDES; n++) besides->each[n] = (struct beside){.name = allocators[n].name};
     for (; besides->begun < BESIDES; besides->begun++) {
         struct beside *each = &besides->each[besides->begun];

@@ -20,7 +20,6 @@ struct beside {
 struct besides {
     struct cli_isolation children[BESIDES];
     uint32_t begun;
-    int parent; /* the process that started the others */
     uint64_t seed, ns;
     bool (*go_on)(void); /* called now and then; if it returns false, the child ends */
     struct beside each[BESIDES];

@@ -2,6 +2,7 @@
  * them. */
 #include "chart.h"
 #include "../demo/picture.h"
+#include "../print.h"
 #include "letters.h"
 
 #include <math.h>
@@ -115,7 +116,7 @@ static void draw(const struct picture *picture, const struct beside *besides) {
         write_text(picture, RIGHT + 30 + LINE, y, ink, besides[n].name);
         y += 24;
     }
-    snprintf(text, sizeof text, "%.0f s", panels[0].cycles);
+    snprintf(text, sizeof text, "%s", cli_time(panels[0].cycles, 0, " s").text);
     write_text(picture, LEFT, HEIGHT - 30, ink, "0");
     write_text(picture, RIGHT - 60, HEIGHT - 30, ink, text);
 }

@@ -83,9 +83,9 @@ static void judge_latency(struct report *report) {
         return;
     }
     if (report->judge_latency) check->result = last <= LATENCY_LIMIT * first ? REPORT_OK : REPORT_FAILED;
-    snprintf(check->seen, sizeof check->seen,
-             "%.0f ns in the first tenth, %.0f ns in the last: %.2f times (median %.0f, %.0f)", first, last,
-             last / first, watch_quantile(&report->state->first, 0.5), watch_quantile(report->last, 0.5));
+    snprintf(check->seen, sizeof check->seen, "%s in the first tenth, %s in the last: %s times (median %.0f, %.0f)",
+             cli_time(first, 0, " ns").text, cli_time(last, 0, " ns").text, cli_times(last, first).text,
+             watch_quantile(&report->state->first, 0.5), watch_quantile(report->last, 0.5));
 }
 
 bool report_judge(struct report *report) {
@@ -151,8 +151,8 @@ static void print_besides(const cli_context *cli, const struct report *report) {
 
 void report_print(const cli_context *cli, const struct report *report) {
     const struct soak_state *state = report->state;
-    fprintf(cli->out, "%s operations in %.0f s, seed %" PRIu64, cli_count(report->load->cycles * SOAK_CYCLE).text,
-            (double)state->ns / 1e9, state->seed);
+    fprintf(cli->out, "%s operations in %s, seed %" PRIu64, cli_count(report->load->cycles * SOAK_CYCLE).text,
+            cli_time((double)state->ns / 1e9, 0, " s").text, state->seed);
     if (state->runs > 1) fprintf(cli->out, ", by %" PRIu64 " processes", state->runs);
     fprintf(cli->out, "%s%s\n\n", report->load->database ? "" : ", without SQLite",
             report->stopped ? "; stopped before its time" : "");

@@ -38,26 +38,27 @@ static const cli_option options[] = {
     {0},
 };
 
-static const char details[] = "A cycle of a million operations is a game in small: a rush of ten times as many\n"
-                              "objects and its end, threads that are born and die, a game saved, played on and\n"
-                              "loaded again; blocks of the heap have another size in each. One operation in a\n"
-                              "hundred is a mistake, which must be reported. All of it is drawn by --seed.\n"
-                              "\n"
-                              "Under load are fixed and growing pools, a slot map, a byte map, a shared pool, a\n"
-                              "heap, queues, a resource pool and, where SQLite is built in, a database. 10,000\n"
-                              "times over the run a fixed pool is asked for all that is free in it. Each check\n"
-                              "is printed with its result; if one fails, the exit code is 1. Latency is judged\n"
-                              "only if asked for: on a busy machine it says more about the neighbours.\n"
-                              "\n"
-                              "A quarter of the time goes to blocks of shifting sizes, some of them long-lived,\n"
-                              "on kolk_heap, malloc, jemalloc, mimalloc and tcmalloc, as far as they are here,\n"
-                              "each in a process of its own: bytes in memory for each byte that is alive.\n"
-                              "\n"
-                              "Ctrl-C ends it in order: at the end of the cycle, with all results. With --state\n"
-                              "it can be gone on with: counts, statistics, the seed's numbers, and what is alive\n"
-                              "in the kolk_pools, as snapshots. Slot map, byte map, shared pool, heap, queues and\n"
-                              "resources begin empty again, and fill up in the first cycle. Memory is that of a\n"
-                              "process: its slope is put together from those of the processes.\n";
+static const char details[] =
+    "A cycle of a million operations is a game in small: a rush of ten times as many\n"
+    "objects and its end, threads that are born and die, a game saved, played on and\n"
+    "loaded again; blocks of the heap have another size in each. One operation in a\n"
+    "hundred is a mistake, which must be reported. All of it is drawn by --seed.\n"
+    "\n"
+    "Under load are fixed and growing pools, a slot map, a byte map, a shared pool, a\n"
+    "heap, queues, a resource pool and, where SQLite is built in, a database. 10,000\n"
+    "times over the run a fixed pool is asked for all that is free in it. Each check\n"
+    "is printed with its result; if one fails, the exit code is 1. Latency is judged\n"
+    "only if asked for: on a busy machine it says more about the neighbours.\n"
+    "\n"
+    "A quarter of the time goes to blocks of shifting sizes, some of them long-lived,\n"
+    "on kolk_heap, malloc, jemalloc, mimalloc and tcmalloc, as far as they are here,\n"
+    "each in a process of its own: bytes in memory for each byte that is alive.\n"
+    "\n"
+    "Ctrl-C ends it in order: at the end of the cycle, with all results; a second one\n"
+    "ends it at once. With --state it can be gone on with: counts, statistics, the seed's numbers, and what is alive\n"
+    "in the kolk_pools, as snapshots. Slot map, byte map, shared pool, heap, queues and\n"
+    "resources begin empty again, and fill up in the first cycle. Memory is that of a\n"
+    "process: its slope is put together from those of the processes.\n";
 
 /* ---- Time -------------------------------------------------------------------------------------------------------- */
 
@@ -204,11 +205,15 @@ static int run(cli_context *cli, int count, char **arguments) {
     static struct soak soak;
     uint64_t ns = parse_time(want_time ? want_time : "1m");
     (void)count, (void)arguments;
+    const char *const files[] = {want_state, want_picture};
+    for (size_t n = 0; n < sizeof files / sizeof *files; n++)
+        if (files[n] && strcmp(files[n], "-") == 0)
+            return cli_fail(CLI_USAGE, "--state and --picture expect files that can be written again, not -");
     if (ns == 0) return cli_fail(CLI_USAGE, "--for expects a time such as 10s, 3m, 8h or 3d, not '%s'", want_time);
     setenv("KOLK_BYPASS", "0", 0); /* the pools themselves are tested, even under sanitizers */
     stopped = 0;
     soak = (struct soak){.cli = cli, .ns = ns, .besides = {.seed = cli->seed, .ns = ns, .go_on = go_on}};
-    struct sigaction at_stop = {.sa_handler = stop, .sa_flags = SA_RESTART}, was[2];
+    struct sigaction at_stop = {.sa_handler = stop, .sa_flags = SA_RESTART | (int)SA_RESETHAND}, was[2];
     sigaction(SIGINT, &at_stop, &was[0]);
     sigaction(SIGTERM, &at_stop, &was[1]);
     int code = beside_begin(&soak.besides) ? CLI_OK : CLI_FAILED; /* before this process allocates anything */

@@ -7,6 +7,7 @@
  * The body is built, and checked, in memory. */
 #define _POSIX_C_SOURCE 200809L
 #include "state.h"
+#include "../../src/os/files.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -65,26 +66,21 @@ static bool put_body(FILE *file, const struct soak_state *state, struct soak_loa
     return true;
 }
 
-/* Writes a new file beside the one at `path`, then renames it to `path`. */
+/* The old file stays until the new one is complete. */
 static bool replace(const char *path, const char *body, size_t size, struct soak_problem *problem) {
     struct head head = {.version = VERSION, .order = order, .size = size};
     memcpy(head.magic, magic, sizeof magic);
     uint64_t sum = sum_of(&head, sizeof head) ^ sum_of(body, size);
-    char beside[4096];
-    if (snprintf(beside, sizeof beside, "%s.new", path) >= (int)sizeof beside)
-        return soak_wrong(problem, SOAK_SYSTEM, "%.100s...: the name is too long", path);
+    kolk_new_file_ file;
     errno = 0;
-    FILE *file = fopen(beside, "wb");
-    if (!file) return soak_wrong(problem, SOAK_SYSTEM, "%.100s: cannot be written: %s", beside, strerror(errno));
-    put(file, &head, sizeof head);
-    put(file, body, size);
-    put(file, &sum, sizeof sum);
-    bool written = !ferror(file);
-    written &= fclose(file) == 0;
-    if (written && rename(beside, path) == 0) return true;
-    soak_wrong(problem, SOAK_SYSTEM, "%.100s: cannot be written: %s", path, strerror(errno));
-    remove(beside);
-    return false;
+    bool written = kolk_file_begin_(&file, path);
+    if (written) {
+        put(file.out, &head, sizeof head);
+        put(file.out, body, size);
+        put(file.out, &sum, sizeof sum);
+        written = kolk_file_end_(&file);
+    }
+    return written || soak_wrong(problem, SOAK_SYSTEM, "%.100s: cannot be written: %s", path, strerror(errno));
 }
 
 bool soak_state_write(const char *path, const struct soak_state *state, struct soak_load *load,

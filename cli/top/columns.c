@@ -75,7 +75,8 @@ static void put_waiting(const top_pool *pool, const top_view *view, char *out) {
     if (pool->waiting == 0)
         put_text(out, "-");
     else
-        snprintf(out, TOP_TEXT, "%s for %.0f s", cli_count(pool->waiting).text, view->now - pool->waits_since);
+        snprintf(out, TOP_TEXT, "%s for %s", cli_count(pool->waiting).text,
+                 cli_time(view->now - pool->waits_since, 0, " s").text);
 }
 
 static double waiting_of(const top_pool *pool) {
@@ -87,8 +88,8 @@ static void put_trend(const top_pool *pool, const top_view *view, char *out) {
     if (pool->trend.confidence == 0)
         put_text(out, "-");
     else
-        snprintf(out, TOP_TEXT, fabs(pool->trend.slope) < 10 ? "%+.2g/s %.1f %%%s" : "%+.0f/s %.1f %%%s",
-                 pool->trend.slope, 100 * pool->trend.confidence, pool->creeps ? " creeps" : "");
+        snprintf(out, TOP_TEXT, fabs(pool->trend.slope) < 10 ? "%+.2g/s %s%s" : "%+.0f/s %s%s", pool->trend.slope,
+                 cli_share(pool->trend.confidence, 1).text, pool->creeps ? " creeps" : "");
 }
 
 /* Pools that creep come first, however slowly they do. */

@@ -22,12 +22,13 @@ void top_program(int64_t process, char out[64]) {
     top_clean(out);
 }
 
-static void list_process(int64_t process, cli_table *table, cli_json *json) {
+/* Returns whether the process is listed. */
+static bool list_process(int64_t process, cli_table *table, cli_json *json) {
     top_view view = {0};
     char program[64];
     if (top_look(&view, process, 0) || view.count == 0) {
         top_end(&view);
-        return;
+        return false;
     }
     top_program(process, program);
     if (json) {
@@ -42,6 +43,7 @@ static void list_process(int64_t process, cli_table *table, cli_json *json) {
                 program);
     }
     top_end(&view);
+    return true;
 }
 
 int top_list(cli_context *cli) {
@@ -56,10 +58,12 @@ int top_list(cli_context *cli) {
         cli_table_begin(&table, "rrrl");
         fprintf(table.rows, "PROCESS\tPOOLS\tMEMORY\tPROGRAM\n");
     }
+    size_t listed = 0;
     for (const struct dirent *entry; (entry = readdir(folder));) {
         char *end;
         long long process = strtoll(entry->d_name, &end, 10);
-        if (*end == 0 && process > 0 && process != getpid()) list_process(process, &table, cli->json ? &json : NULL);
+        if (*end == 0 && process > 0 && process != getpid())
+            listed += list_process(process, &table, cli->json ? &json : NULL);
     }
     closedir(folder);
     if (cli->json) {
@@ -67,7 +71,9 @@ int top_list(cli_context *cli) {
         cli_json_close(&json, '}');
     } else {
         cli_table_end(&table, cli);
-        fprintf(cli->out, "kolk top PROCESS shows the pools of one.\n");
+        fputs(listed > 0 ? "kolk top PROCESS shows the pools of one.\n"
+                         : "No process that you may look at has a pool of kolk. kolk run -- ... starts one that has.\n",
+              cli->out);
     }
     return CLI_OK;
 }

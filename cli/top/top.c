@@ -98,6 +98,10 @@ static void write_table(cli_context *cli, const top_view *view, const top_pool *
             fprintf(table.rows, "%s%c", cell, n + 1 < columns ? '\t' : '\n');
         }
     cli_table_end(&table, cli);
+    if (view->count == 0)
+        fputs("There is kolk in this process, but no pool at this moment.\n", cli->out);
+    else if (count == 0)
+        fprintf(cli->out, "None of its %s pools has '%s' in its name or kind.\n", cli_count(view->count).text, filter);
 }
 
 static const char *look_twice(top_view *view, int64_t process) {

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { TOP_TEXT = 40, TOP_POINTS = 1024 };
+enum { TOP_TEXT = 80, TOP_POINTS = 1024 };
 
 #define TOP_SURE   0.999 /* with this confidence in its trend, a pool creeps */
 #define TOP_WINDOW 300.0 /* seconds: the trend is that of the last five minutes */

@@ -38,14 +38,16 @@ enum {
     WIRE_CALL = 1 << 12,    /* words after which a sleeping reader is woken */
 };
 
-#define WIRE_MAGIC UINT64_C(0x326b6c6f6b636572) /* "recklok2" */
+#define WIRE_MAGIC UINT64_C(0x336b6c6f6b636572) /* "recklok3" */
 
 enum { WIRE_NOTHING, WIRE_STARTED, WIRE_NO_MEMORY, WIRE_OLD_KERNEL };
 
 struct wire {
     uint64_t magic;
     uint32_t state;               /* WIRE_NOTHING and so on, set by the program */
-    uint64_t recording_ns;        /* processor time that recording has taken in the program: see cost.c */
+    uint64_t slow_ns;             /* processor time that rare and long work of recording has taken: see cost.c */
+    int64_t sampled_ns;           /* time that other work has taken in some calls ... */
+    uint64_t samples;             /* ... in so many */
     _Alignas(64) uint64_t head;   /* words written so far; set by the program */
     _Alignas(64) uint64_t tail;   /* words read so far; set by the reader */
     uint32_t turn;                /* changes whenever the ring has more space: the writer sleeps on it */

@@ -127,9 +127,9 @@ advises flat
 
 printf '= Start\n@ 1 + 1000 10\n= Run c8 64\n= Run 64 5a\n= Run 64 78\n= Ran 64 0 64\n= End\n' > measured # no pool to measure
 run 0 "$kolk" advise measured
-check 'the first line' [ "$(head -n 1 out)" = 'kolk run -- ...: -20.0 to 100.0 % less processor time, measured in 3 runs' ]
+check 'the first line' [ "$(head -n 1 out)" = 'kolk run -- ...: -20.0 to 50.0 % less processor time, measured in 3 runs' ]
 run 0 "$kolk" advise --json measured
-prints '"kolk_run": {' '"runs": 3' '"low_percent": -20' '"median_percent": 10' '"high_percent": 100'
+prints '"kolk_run": {' '"runs": 3' '"low_percent": -20' '"median_percent": 10' '"high_percent": 50'
 run 0 "$kolk" advise known
 check 'the first line' [ "$(head -n 1 out)" = 'kolk run -- ...: not measured. It needs no change to the program; kolk record --runs 5 -- ... measures it.' ]
 prints '^known: 21,550 allocations by 18 sources$' '^advice  *name  *size  *align  *capacity  *order  *allocations ' \
@@ -151,11 +151,11 @@ prints '^known: 21,550 allocations by 18 sources$' '^advice  *name  *size  *alig
   'All of them are resized by realloc, which a pool cannot do.$' 'They are large: to use 16.0 KiB takes longer ' \
   'multiples of 4, and 37 is none: ' 'Never more than one is alive: keep one, and use it again.$' \
   '^leave it: sources with less than 1 % of the allocations each, or fewer than 100: 2$' \
-  '^From pools would come 78.4 % of the allocations, in [0-9.]* % of the time '
+  '^From pools would come 78.4 % of the allocations, in [0-9.]* times the time '
 prints '^  It saves [-0-9.]* to [-0-9.]* % of the program.s processor time in one run, [-0-9.]* to [-0-9.]* % if its work is repeated.$' \
   '^Together they save [-0-9.]* to [-0-9.]* % of the program.s processor time in one run, [-0-9.]* to [-0-9.]* % if its work' \
   '^The program took 900000.0 ms of processor time. The intervals contain the median at 95 %.$' \
-  '^That is no more than about 1 %: pools would not make this program faster.$'
+  '^Pools would not make this program faster: together they save no'
 check 'no advice to record stacks' [ "$(grep -c 'kolk record writes' out)" -eq 0 ]
 run 0 "$kolk" advise flat
 prints '^Where the trace has no stacks, sources are told apart by caller and size; kolk record writes stacks.$' \
@@ -212,9 +212,9 @@ cat > use.c << 'END'
         unsigned n = 0;                                                                                   \
         if (desc.capacity != (most)) return 1;                                                            \
         if (sizeof(object) != (size) || pool_name##_init(&pool, &desc) != KOLK_OK) return 1;              \
-        while (pool_name##_alloc(&pool)) n++;                                                             \
+        while (n < 20 * (most) && pool_name##_alloc(&pool)) n++;                                          \
         printf(#pool_name " %u %s %d\n", n, desc.name, (int)desc.reuse);                             \
-        if (n != 8 * (most)) return 1; /* beyond the capacity it grows */                                 \
+        if (n != 20 * (most)) return 1; /* beyond the capacity it grows */                                \
         pool_name##_clear(&pool);                                                                         \
         pool_name##_deinit(&pool);                                                                        \
     } while (0)
@@ -233,20 +233,20 @@ int main(void) {
     USE(game_sparks_make_pool, game_sparks_make_object, 64, 4400);
     if (message_new_pool_init(&shared, &mail) != KOLK_OK) return 1;
     if (message_new_pool_local_init(&local, &shared) != KOLK_OK) return 1;
-    while (message_new_pool_alloc(&local)) mails++;
+    while (mails < 20 * 256 && message_new_pool_alloc(&local)) mails++;
     message_new_pool_local_deinit(&local);
     message_new_pool_deinit(&shared);
-    return mail.capacity != 256 || mails < 8 * 256;
+    return mail.capacity != 256 || mails < 20 * 256;
 }
 END
 run 0 $CC -std=c11 $strict use.c "$library" -o use -pthread "$@"
 run 0 ./use
-prints "^node_new_pool 960 node_new 0$" "^game_sparks_make_pool 35200 game_sparks_make 2$"
+prints "^node_new_pool 2400 node_new 0$" "^game_sparks_make_pool 88000 game_sparks_make 2$"
 run 0 $CXX -std=c++17 $strict -x c++ use.c -x none "$library" -o use -pthread "$@"
 run 0 ./use
 for form in '/[*] xmalloc (x.c:5) < list_add (list.c:9)' 'node_free (tree.c:70)[.]$' \
   'It saves [-0-9.]* to [-0-9.]* % of the program.s processor time in one run, ' 'replace it by your own type' '#ifndef KOLK_ADVISED_POOLS_H' \
-  'desc.max_capacity = 960; /[*] another run may need more; ' 'Replayed: [0-9.]* ns an operation, malloc [0-9.]*; '; do
+  'desc.max_capacity = 2147483647; /[*] in effect no limit, ' 'Replayed: [0-9.]* ns an operation, malloc [0-9.]*; '; do
   check "the header has $form" grep -q "$form" pools.h
 done
 

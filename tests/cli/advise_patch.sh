@@ -74,6 +74,24 @@ check 'git apply takes it too' diff -r -x shop applied shop.new
 check 'the sources are as they were' diff -r -x shop "$top/tests/cli/shop" shop
 run 0 $CC -std=gnu11 -Wall -Wextra -Werror -fsyntax-only "-I$top/include" shop.new/shop.c shop.new/order.c
 
+# Another run has 100 times as many leaves: the program has no limit with malloc, and none with pools. Nor does it need
+# so many addresses as a pool would like to have.
+for folder_of in shop shop.new; do
+  rm -rf "$folder_of.more"
+  mkdir "$folder_of.more"
+  cp "$folder_of"/*.[ch] "$folder_of.more"
+  sed -i 's/i < 200;/i < 20000;/' "$folder_of.more/shop.c"
+  run 0 $CC -std=gnu11 -g -O0 -fno-builtin "-I$top/include" "$folder_of.more"/*.c "$library" -o "$folder_of.more/shop" -pthread $options
+done
+run 0 shop.more/shop
+cp out more
+run 0 shop.new.more/shop
+check 'the same output for 100 times as many objects' cmp -s more out
+if [ -z "$sanitized" ]; then # these reserve terabytes themselves
+  (ulimit -v 2000000 && exec shop.new.more/shop) > out 2> err
+  check 'the same with few addresses' cmp -s more out
+fi
+
 check "$(blocks shop.zst) blocks come from malloc before" [ "$(blocks shop.zst)" -gt 5000 ]
 if [ -n "$sanitized" ]; then
   skip 'a program with a sanitizer cannot be recorded'
@@ -139,6 +157,13 @@ run 0 "$kolk" record -o stripped.zst -- shop/shop
 run 0 "$kolk" advise --patch --source shop stripped.zst
 prints ': 0 in the diff below, ' 'by hand: the recording has no line of source for it: compile the program with -g$'
 check 'no diff' [ "$(grep -c '^--- ' out)" -eq 0 ]
+cp -r "$top/tests/cli/shop" two_files # a program that has kolk as two files
+echo '/* the header of the two files */' > two_files/kolk.h
+build two_files
+record two_files
+cp two_files.diff out
+prints '^+#include "kolk.h"$'
+check 'no header of an installation' [ "$(grep -c 'kolk/kolk.h' out)" -eq 0 ]
 mkdir empty
 run 0 "$kolk" advise --patch --source empty shop.zst
 prints ': 0 in the diff below, ' 'by hand: order.c is not in this folder$'

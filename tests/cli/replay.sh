@@ -86,9 +86,26 @@ refused 3 "nul: line 7: $not_ours '??'" replay nul
 head -c 2000000 /dev/zero | tr '\000' x > long
 refused 3 'long: line 1: the line is too long' replay long
 head -c 5000 "$trace" > cut.zst
+run_kolk 0 replay cut.zst
+check 'where it is cut' grep -q '^kolk: cut.zst: the recording is cut off in line [0-9,]*, and used up to there; ' err
+head -c 1000 "$trace" > cut.zst
 run_kolk 3 replay cut.zst
-check 'where it is cut' grep -q '^kolk: cut.zst: line [0-9]*: its zstd data end too early$' err
+check 'where it is cut' [ "$(cat err)" = 'kolk: cut.zst: line 1: its zstd data end too early' ]
 check 'and no result' [ ! -s out ]
+
+# What is before the cut is used, and a sentence says what is missing.
+awk 'BEGIN { srand(1); print "= Start"
+  for (i = 1; i <= 200000; i++) printf "@ caller%d + 0x%x 0x%x\n", rand() * 1000, i * 4096, rand() * 100000 }' > much
+if command -v zstd > /dev/null; then
+  zstd -q much
+  head -c 400000 much.zst > most.zst
+  run_kolk 0 replay --json most.zst
+  check 'what is missing' grep -q '^kolk: most.zst: the recording is cut off in line [0-9,]*, and used up to there; what kolk record writes last is missing: ' err
+  prints '"cut_off_in_line": [0-9]*,$' '"operations": [0-9]*,$'
+fi
+head -c 2000 much > part
+run_kolk 0 replay part
+check 'what is missing' grep -q '^kolk: part: the recording is cut off in line [0-9]*, and used' err
 { head -c 3000 "$trace" && printf 'x' && tail -c +3002 "$trace"; } > damaged.zst
 run_kolk 3 replay damaged.zst
 check 'that it is damaged' grep -q '^kolk: damaged.zst: line [0-9]*: ' err

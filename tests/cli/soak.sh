@@ -55,7 +55,7 @@ head -c 5000 state > cut
 refused 3 'cut: it is cut off, or there is more than its head says' --for 1s --state cut
 refused 3 '.: it is no file, but a folder, a pipe or a device' --for 1s --state .
 refused 3 '/dev/zero: it is no file, but a folder, a pipe or a device' --for 1s --state /dev/zero
-refused 1 'none/state.new: cannot be written: No such file or directory' --for 1s --state none/state
+refused 1 'none/state: cannot be written: No such file or directory' --for 1s --state none/state
 refused 1 'none/picture.png: cannot be written: No such file or directory' --for 1s --picture none/picture.png
 run 0 "$kolk" help soak
 prints '^  kolk soak \[OPTION...\]$' '^ *--for TIME' '^Ctrl-C ends it in order'

@@ -378,10 +378,9 @@ static void a_name_is_made_from_a_frame(void **state) {
         {"a", "libz.so.1+0x2a40 < main", "libz_32_pool"},
         {"a", "my program+0x2a40 < main", "my_program_32_pool"},
         {"a", "_ZN4shop5store3addEi (shop.cc:8) < main", "shop_store_add_pool"},
-        {"a", "_ZNSt15__new_allocatorISt10_List_nodeIiEE8allocateEmPKv (a.h:1)",
-         "new_allocator_List_node_allocate_pool"},
-        {"a", "_Znwm", "Znwm_pool"},
-        {"a", "_ZN4shop9toolarge", "shop_pool"},
+        {"a", "_ZNSt15__new_allocatorISt10_List_nodeIiEE8allocateEmPKv (a.h:1)", "std_new_allocator_allocate_pool"},
+        {"a", "_Znwm", "operator_new_pool"},
+        {"a", "_ZN4shop9toolarge", "ZN4shop9toolarge_pool"},
         {"a", "_ZN99999999999999999999999999999999a", "ZN99999999999999999999999999999999a_pool"},
         {"a", "_Z", "Z_pool"},
         {"a", "(anonymous namespace)::f()", "f_pool"},
@@ -662,17 +661,30 @@ static void gains_are_shares_of_the_programs_time(void **state) {
     one = (struct gain){.samples = 1, .first = {-0.04e6}, .repeated = {-0.06e6}};
     assert_share(&one, 0, "0.0 to 0.0 ms of processor time in one run, -0.1 to -0.1 ms if its work is repeated");
 
-    struct trace runs = {.runs = {{200, 100}, {100, 90}, {100, 120}},
-                         .run_count = 3}; /* in percent of the median, 100 */
-    struct range range = share_of_runs(&runs);
-    assert_true(range.low == -20 && range.median == 10 && range.high == 100);
+    struct trace runs = {.runs = {{900, 100}, {0, 50}, {100, 90}, {100, 120}, {1000, 0}}, .run_count = 4};
+    struct range range;
+    assert_true(share_of_runs(&runs, &range));
+    assert_true(range.low == -20 && range.median == 10 && range.high > 88 && range.high < 89);
+    runs.run_count = 5;
+    assert_true(share_of_runs(&runs, &range) && range.high == 100); /* never more */
     runs = (struct trace){.run_count = 1};
-    assert_true(share_of_runs(&runs).median == 0);
+    assert_false(share_of_runs(&runs, &range));
 
     struct trace run = {.processor_ns = 300, .recording_ns = 100};
     assert_true(share_program_ns(&run) == 200);
+    run.recording_ns = 200; /* an estimate so large that the rest is not known */
+    assert_true(share_program_ns(&run) == 0);
     run.recording_ns = 400;
     assert_true(share_program_ns(&run) == 0);
+    assert_non_null(strstr(share_why_unknown(&run), "for recording"));
+    run = (struct trace){.processor_ns = 0};
+    assert_non_null(strstr(share_why_unknown(&run), "no processor time"));
+
+    one = (struct gain){.samples = 1, .first = {-100}, .repeated = {100}};
+    assert_true(share_is_possible(&one, 100));
+    assert_false(share_is_possible(&one, 99));
+    one.first[0] = one.repeated[0] = 0;
+    assert_true(share_is_possible(&one, 0));
 }
 
 /* ---- Lack of memory ---------------------------------------------------------------------------------------------- */

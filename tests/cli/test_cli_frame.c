@@ -157,7 +157,7 @@ static void help_is_made_from_the_table(void **state) {
                                  "\n"
                                  "Options of every verb\n"
                                  "      --json         print the result as JSON\n"
-                                 "  -o, --output FILE  write the result to FILE\n";
+                                 "  -o, --output FILE  write the result to FILE, or with - to stdout\n";
     static const char *const lines[] = {"kolk help echo", "kolk echo --help", "kolk echo -h a b c d",
                                         "kolk --help echo"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
@@ -196,12 +196,39 @@ static void numbers_are_for_people(void **state) {
     assert_string_equal(cli_bytes(1024 * 1024 - 1).text, "1.0 MiB");
     assert_string_equal(cli_bytes(UINT64_MAX).text, "16.0 EiB");
     assert_string_equal(cli_share(3, 8).text, "37.5 %");
-    assert_string_equal(cli_share(0, 0).text, "-");
     double values[] = {5, 1, 4, 2};
     assert_true(fabs(cli_quantile(values, 4, 0.5) - 3) < 1e-9);
     assert_true(fabs(cli_quantile(values, 4, 1) - 5) < 1e-9);
     assert_true(fabs(cli_quantile(values, 1, 0.5) - 1) < 1e-9);
     assert_true(fabs(cli_quantile(values, 0, 0.5)) < 1e-9);
+}
+
+/* Measurements and files may say what is impossible: then there is no number. */
+static void impossible_numbers_are_not_printed(void **state) {
+    (void)state;
+    static const double numbers[] = {-INFINITY, -1e300, -1, -1e-9, 0, 1e-9, 1, 1e300, INFINITY, NAN};
+    enum { NUMBERS = sizeof numbers / sizeof *numbers };
+    for (int i = 0; i < NUMBERS; i++) {
+        double number = numbers[i];
+        bool is_time = number >= 0 && number <= 1;
+        assert_true(is_time == (strcmp(cli_time(number, 1, " ms").text, "not known") != 0));
+        assert_true((is_time || number == -1 || number == -1e-9) ==
+                    (strcmp(cli_change(number).text, "not known") != 0));
+        for (int j = 0; j < NUMBERS; j++) {
+            double whole = numbers[j], percent = strtod(cli_share(number, whole).text, NULL);
+            if (strcmp(cli_share(number, whole).text, "not known") != 0)
+                assert_true(whole > 0 && number >= 0 && number <= whole && percent >= 0 && percent <= 100);
+            if (strcmp(cli_times(number, whole).text, "not known") != 0) assert_true(whole > 0 && number >= 0);
+        }
+    }
+    assert_string_equal(cli_share(0, 0).text, "not known");
+    assert_string_equal(cli_share(8, 8).text, "100.0 %");
+    assert_string_equal(cli_share(9, 8).text, "not known");
+    assert_string_equal(cli_change(0.123).text, "+12.3 %");
+    assert_string_equal(cli_change(-1).text, "-100.0 %");
+    assert_string_equal(cli_times(3, 2).text, "1.50");
+    assert_string_equal(cli_time(1e15, 3, " ns").text, "1000000000000000.000 ns");
+    assert_string_equal(cli_time(12.34, 1, " ms").text, "12.3 ms");
 }
 
 static void tables_are_aligned(void **state) {
@@ -316,6 +343,7 @@ int main(void) {
         cmocka_unit_test(help_is_made_from_the_table),
         cmocka_unit_test(a_failed_verb_leaves_no_output),
         cmocka_unit_test(numbers_are_for_people),
+        cmocka_unit_test(impossible_numbers_are_not_printed),
         cmocka_unit_test(tables_are_aligned),
         cmocka_unit_test(json_is_json),
         cmocka_unit_test(work_can_be_done_elsewhere),

@@ -151,6 +151,76 @@ static void functions_and_frees_are_kept(void **state) {
     trace_free(&trace);
 }
 
+static void names_of_cxx_are_read(void **state) {
+    (void)state;
+    static const struct {
+        const char *mangled, *name;
+    } rows[] = {
+        {"_Znwm", "operator new"},
+        {"_ZnamRKSt9nothrow_t", "operator new[]"},
+        {"_ZdlPv", "operator delete"},
+        {"_Z3addi", "add"},
+        {"_ZL5localv", "local"},
+        {"_ZN4shop5store3addEi", "shop::store::add"},
+        {"_ZNK4shop5store4sizeEv", "shop::store::size"},
+        {"_ZN4shop5storeC2ERKS0_", "shop::store::store"},
+        {"_ZN4shop5storeD0Ev", "shop::store::~store"},
+        {"_ZN12_GLOBAL__N_14makeEv", "(anonymous namespace)::make"},
+        {"_ZNSt6vectorIiSaIiEE8pop_backEv", "std::vector<...>::pop_back"},
+        {"_ZNSt15__new_allocatorISt10_List_nodeIiEE8allocateEmPKv", "std::__new_allocator<...>::allocate"},
+        {"_ZNSt16allocator_traitsISaISt13_Rb_tree_nodeISt4pairIKiNSt7__cxx1112basic_stringIcSt11char_"
+         "traitsIcESaIcEEEEEEE8allocateERSB_m",
+         "std::allocator_traits<...>::allocate"},
+        {"_ZNSs6appendEPKcm", "std::string::append"},
+        {"_ZNKSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE5c_strEv", "std::__cxx11::basic_string<...>::c_str"},
+        {"_ZN4pool3getB5cxx11Ev", "pool::get"},
+        {"_ZN3boxILm16ELb1ELN4shop4kindE2EE4takeEv", "box<...>::take"},
+        {"_ZN3boxILi16EE4takeILN4shop4kindE2EEEvv", "box<...>::take<...>"},
+        {"_ZN3boxIXadL_Z3addiEEE4takeEv", "box<...>::take"},
+        {"_Z4makeIJidEEvDpT_", "make<...>"},
+        {"_ZStlsISt11char_traitsIcEERSt13basic_ostreamIcT_ES5_c", "std::operator<<<...>"},
+        {"_ZN4shopL3addEv.isra.0", "shop::add.isra.0"},
+        {"_ZZ4mainENKUlvE_clEv", "main::{lambda}::operator()"},
+        {"_ZN4shop9toolarge", "_ZN4shop9toolarge"},
+        {"_ZN4shop", "_ZN4shop"},
+        {"_ZN", "_ZN"},
+        {"_ZNI", "_ZNI"},
+        {"_ZC1", "_ZC1"},
+        {"_ZThn16_N4shop3addEv", "_ZThn16_N4shop3addEv"},
+        {"_ZN99999999999999999999999999999999a", "_ZN99999999999999999999999999999999a"},
+        {"_Zebra", "_Zebra"},
+        {"_Z", "_Z"},
+        {"z_Z3addi", "z_Z3addi"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[512], expected[512];
+        snprintf(text, sizeof text, "@ 1 + 0x10 0x8\n= Call 1 %s (a.cc:1) < %s < main (a.cc:2)\n= End\n",
+                 rows[i].mangled, rows[i].mangled);
+        snprintf(expected, sizeof expected, "%s (a.cc:1) < %s < main (a.cc:2)", rows[i].name, rows[i].name);
+        struct trace trace = read_text(text);
+        assert_string_equal(trace.names[0], expected);
+        trace_free(&trace);
+        for (size_t cut = 0; cut < strlen(rows[i].mangled); cut++) { /* no part of a name does any harm */
+            snprintf(text, sizeof text, "@ 1 + 0x10 0x8\n= Call 1 %.*s\n= End\n", (int)cut, rows[i].mangled);
+            trace = read_text(text);
+            trace_free(&trace);
+        }
+    }
+
+    /* A constructor repeats the name of its class: it must not do so without end. */
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    fprintf(out, "@ 1 + 0x10 0x8\n= Call 1 _ZN300%0300d", 0);
+    for (int i = 0; i < 300; i++) fputs("C1", out);
+    fputs("Ev\n= End\n", out);
+    fclose(out);
+    struct trace trace = read_text(text);
+    assert_memory_equal(trace.names[0], "_ZN300", 6);
+    trace_free(&trace);
+    free(text);
+}
+
 static void times_are_kept(void **state) {
     (void)state;
     struct trace trace = read_text("= Start\n@ a + 0x10 0x8\n= Ran 3b9aca00 0x10 ffffffffffffffff\n= End\n");
@@ -158,6 +228,11 @@ static void times_are_kept(void **state) {
     assert_int_equal(trace.recording_ns, 16);
     assert_int_equal(trace.wall_ns, UINT64_MAX);
     trace_free(&trace);
+    assert_int_equal(trace_program_ns(100, 0), 100);
+    assert_int_equal(trace_program_ns(100, 50), 50);
+    assert_int_equal(trace_program_ns(100, 51), 0);
+    assert_int_equal(trace_program_ns(100, UINT64_MAX), 0);
+    assert_int_equal(trace_program_ns(0, 0), 0);
     trace = read_text("= Start\n= End\n");
     assert_int_equal(trace.processor_ns, 0);
     assert_int_equal(trace.run_count, 0);
@@ -223,7 +298,7 @@ static void each_fault_has_its_sentence(void **state) {
         {"= Ran 1 2 3 4\n", "line 1: expected '= Ran PROCESSOR RECORDING WALL', not '1 2 3 4' behind '= Ran'"},
         {"= Ran 1 2 x\n", "line 1: 'x' is not a hexadecimal number of 64 bits"},
         {"= Ran 1 10000000000000000 3\n", "line 1: '10000000000000000' is not a hexadecimal number of 64 bits"},
-        {"= Start\n@ a + 0x10 0x1", "line 2: the file ends within the line: it is cut off"},
+        {"@ a + 0x10 0x1", "line 1: the file ends within the line: it is cut off"},
     };
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         struct trace trace;
@@ -315,6 +390,53 @@ static void compressed_traces_are_the_same(void **state) {
     assert_same_compressed(30000);
 }
 
+/* The operations of a trace that is cut off are the first ones of the whole. */
+static void assert_is_prefix(const struct trace *cut, const struct trace *whole) {
+    assert_true(trace_is_valid(cut));
+    assert_true(cut->count <= whole->count);
+    for (size_t i = 0; i < cut->count; i++) {
+        assert_int_equal(cut->ops[i].kind, whole->ops[i].kind);
+        assert_int_equal(cut->ops[i].block, whole->ops[i].block);
+        assert_int_equal(cut->ops[i].size, whole->ops[i].size);
+    }
+}
+
+static void what_is_before_a_cut_is_used(void **state) {
+    (void)state;
+    size_t length;
+    char *text = long_text(60000, &length);
+    size_t room = ZSTD_compressBound(length), used = 0, least = SIZE_MAX, most = 0;
+    char *packed = malloc(room);
+    size_t size = ZSTD_compress(packed, room, text, length, 3);
+    struct trace whole, trace;
+    assert_true(read_bytes(&whole, packed, size));
+    assert_int_equal(whole.cut_line, 0);
+    for (size_t cut = size - 1; cut > 0; cut -= cut > size / 16 ? size / 16 : cut) {
+        if (!read_bytes(&trace, packed, cut)) {
+            assert_string_equal(problem.text, "line 1: its zstd data end too early");
+            continue;
+        }
+        assert_true(trace.cut_line > 0);
+        assert_is_prefix(&trace, &whole);
+        if (trace.count < least) least = trace.count;
+        if (trace.count > most) most = trace.count;
+        used++;
+        trace_free(&trace);
+    }
+    assert_true(used > 4 && most > whole.count / 2 && least < most);
+    trace_free(&whole);
+    free(text);
+    free(packed);
+
+    assert_true(read_bytes(&trace, "@ a + 0x10 0x40\n@ a < 0x10\n@ a > 0x2", 36));
+    assert_int_equal(trace.count, 1);
+    assert_int_equal(trace.cut_line, 3);
+    trace_free(&trace);
+    assert_true(read_bytes(&trace, "@ a + 0x10 0x40\n= End", 21));
+    assert_int_equal(trace.cut_line, 0);
+    trace_free(&trace);
+}
+
 static void every_cut_is_noticed(void **state) {
     (void)state;
     size_t length;
@@ -323,13 +445,19 @@ static void every_cut_is_noticed(void **state) {
     char *packed = malloc(room);
     size_t size = ZSTD_compress(packed, room, text, length, 3);
     struct trace trace;
+    struct trace whole = read_text(text);
     for (size_t cut = 1; cut < size; cut++) assert_false(read_bytes(&trace, packed, cut));
     assert_string_equal(problem.text, "line 1: its zstd data end too early");
+    size_t first = (size_t)(strchr(text, '\n') - text);
     for (size_t cut = 1; cut < length; cut++) {
-        bool read = read_bytes(&trace, text, cut);
-        assert_int_equal(read, text[cut - 1] == '\n'); /* whole lines: mtrace's recordings may end anywhere */
+        assert_int_equal(read_bytes(&trace, text, cut), cut > first); /* part of the first line is no trace */
+        if (cut <= first) continue;
+        /* whole lines: mtrace's recordings may end anywhere */
+        assert_int_equal(trace.cut_line == 0, text[cut - 1] == '\n');
+        assert_is_prefix(&trace, &whole);
         trace_free(&trace);
     }
+    trace_free(&whole);
     packed[size / 2] ^= 0x40;
     assert_false(read_bytes(&trace, packed, size));
     free(text);
@@ -386,11 +514,13 @@ int main(void) {
         cmocka_unit_test(an_address_given_out_twice_ends_its_block),
         cmocka_unit_test(threads_and_calls),
         cmocka_unit_test(functions_and_frees_are_kept),
+        cmocka_unit_test(names_of_cxx_are_read),
         cmocka_unit_test(times_are_kept),
         cmocka_unit_test(each_fault_has_its_sentence),
         cmocka_unit_test(a_file_may_hold_anything),
         cmocka_unit_test(lines_have_a_longest),
         cmocka_unit_test(compressed_traces_are_the_same),
+        cmocka_unit_test(what_is_before_a_cut_is_used),
         cmocka_unit_test(every_cut_is_noticed),
         cmocka_unit_test(no_memory_is_a_sentence),
         cmocka_unit_test(a_map_is_as_an_array),

@@ -376,6 +376,30 @@ run() {
   ends 126 "$KOLK" run -- /etc/passwd
   is '^kolk: /etc/passwd: cannot be run: Permission denied$' "$work/err"
 
+  # Where nothing is served, a sentence says so, and the program runs.
+  cat > "$work/own.c" << 'END'
+#include <stddef.h>
+static char arena[1 << 22];
+static size_t used;
+void *malloc(size_t size) { void *p = arena + used; used += (size + 31) / 16 * 16; return used < sizeof arena ? p : NULL; }
+void free(void *p) { (void)p; }
+void *calloc(size_t n, size_t size) { return malloc(n * size); }
+int main(void) { return (char *)malloc(9) < arena; }
+END
+  compile -w "$work/own.c" -o "$work/own"
+  ends 0 "$KOLK" run -- "$work/own"
+  is "^kolk: $work/own: kolk serves nothing in it: it has a malloc within itself$" "$work/err"
+  printf '#!%s/own\n' "$work" > "$work/script"
+  chmod +x "$work/script"
+  (cd "$work" && PATH="nowhere:$work:$PATH" ends 0 "$KOLK" run -- script)
+  is "^kolk: script: kolk serves nothing in it: it has a malloc within itself$" "$work/err"
+  if "$CC" -static -w "$work/own.c" -o "$work/static" 2> /dev/null; then
+    ends 0 "$KOLK" run -- "$work/static"
+    is "^kolk: $work/static: kolk serves nothing in it: it is linked statically$" "$work/err"
+  fi
+  ends 0 "$KOLK" run -- true
+  [[ ! -s $work/err ]] || fail "true has no malloc within itself: $(cat "$work/err")"
+
   # The tour of kolk demo contains a real program.
   ends 0 "$KOLK" demo --json -n 1000 -f 72 "$work"
   python3 - "$work/out" << 'END'

@@ -212,6 +212,25 @@ END
   wait $child
   is '^= End$' "$work/text"
 
+  # Nobody reads the pipe: the program waits, and after its end the recorder. The program gets the first signal, the
+  # next one waits for the trace, and another one ends the recorder.
+  printf '#include <stdlib.h>\nint main(void) { for (;;) free(malloc(rand() %% 65536)); }\n' > "$work/endless.c"
+  compile -w "$work/endless.c" -o "$work/endless"
+  sleep 60 < "$work/pipe" &
+  child=$!
+  "$KOLK" record -o "$work/pipe" -- "$work/endless" 2> "$work/err" &
+  recorder=$!
+  sleep 0.5
+  for _ in 1 2 3 4 5 6; do
+    kill -s TERM $recorder 2> /dev/null || break
+    sleep 0.3
+  done
+  if kill -0 $recorder 2> /dev/null; then
+    kill -s KILL $recorder $child
+    fail "signals do not end a recorder that waits for the reader of a pipe"
+  fi
+  { wait $recorder || true; kill $child; wait $child || true; } 2> /dev/null
+
   # If a program cannot be run, no trace is written, and an old trace is kept.
   rm "$trace"
   ends 127 record no-such-program
@@ -230,7 +249,7 @@ END
   echo 'int main(void) { return 4; }' > "$work/idle.c"
   compile "$work/idle.c" -o "$work/idle"
   ends 4 record "$work/idle"
-  is "^kolk: $trace: no operation is in it: $work/idle asks for no memory, or has a malloc within itself$" "$work/err"
+  is "^kolk: $trace: no operation is in it: $work/idle: it asks for no memory, or has a malloc within itself$" "$work/err"
   rm "$trace"
   if "$CC" -static -w tests/preload/recorded.c -o "$work/static" 2> /dev/null; then
     ends 3 record "$work/static" code 3
@@ -304,6 +323,19 @@ times() {
     [[ $way == busy ]] && ((used < 300000000)) && fail "it took 300 ms, not $used ns"
     [[ $way == child ]] && ((used >= 300000000)) && fail "the child took 300 ms, not the program: $used ns"
     echo "$way: $used ns"
+  done
+
+  # A program that does little but allocate: recording takes most of the time, and what is left must not be a number. In
+  # such samples, an interrupt must not count for all the calls between them.
+  printf '#include <stdlib.h>\nint main(void) { void *p[50] = {0}; for (long i = 0; i < 600000; i++) { free(p[i %% 50]); p[i %% 50] = malloc(24 + i %% 3 * 8); } return 0; }\n' > "$work/tight.c"
+  compile "$work/tight.c" -o "$work/tight"
+  for _ in 1 2 3 4 5; do
+    ends 0 record "$work/tight"
+    is ' ms of processor time, most of it for recording: what the program takes is not known well; --runs 5 measures it$' "$work/err"
+    zstd -dcq "$trace" > "$work/text"
+    read -ra ran <<< "$(grep '^= Ran ' "$work/text")"
+    ((16#${ran[3]} <= 16#${ran[2]})) || fail "recording took longer than the program: ${ran[*]}"
+    ((16#${ran[3]} < 16#${ran[2]})) || fail "recording took all of the time, so its estimate is too high: ${ran[*]}"
   done
 
   # With --runs, the program runs before: as it is, and with kolk, in turn. The time is the median of those as it is.

@@ -1,0 +1,220 @@
+#!/bin/sh
+# The kolk command at its limits: traces whose times are impossible, outputs that block or lie behind links, and signals.
+# KOLK is the path of the command.
+set -u
+. tests/cli/checks.sh
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+top=$PWD
+kolk=$(realpath "$KOLK")
+cd "$folder" || exit 1
+
+# ---- numbers ----
+
+# Shares, times and changes are printed by four functions, which know the bounds. So no other file has their formats.
+check 'only print.c has the formats of shares and times' [ -z "$(grep -rnE --include='*.c' --exclude-dir=demo \
+  '%[-+]?[0-9]*\.[0-9*]+f( ?%%| ms| ns| s[^a-z])' "$top/cli" | grep -v '/cli/print\.c:' | tee out)" ]
+
+# possible: no share in `out` is above 100 % or below -100 %, no time is negative, and nothing is nan or inf.
+possible() {
+  check 'no number is impossible' awk '
+    /-?(nan|inf)([^a-z]|$)/ { print; bad = 1 }
+    { for (at = 2; at <= NF; at++) {
+        number = $(at - 1); gsub(/,/, "", number)
+        if ($at ~ /^%/ && number ~ /^[-+]?[0-9.]+$/ && (number > 100 || number < -100)) { print; bad = 1 } } }
+    END { exit bad }' out
+}
+
+pools() { # TIMES: a trace with two sources for pools, and these lines at its end
+  awk -v times="$1" 'BEGIN {
+    print "= Start\n= Thread 0\n= Call a a_new (a.c:1) < main (m.c:1)\n= Call b b_new (b.c:1) < main (m.c:2)"
+    for (round = 0; round < 20; round++)
+      for (frees = 0; frees < 2; frees++)
+        for (i = 1; i <= 60; i++) {
+          if (!frees) printf "@ a + 0x%x 0x20\n@ b + 0x%x 0x40\n", i * 64, 65536 + i * 64
+          else printf "@ a - 0x%x\n@ b - 0x%x\n", i * 64, 65536 + (61 - i) * 64 }
+    printf "%s= End\n", times }'
+}
+
+# ---- C++ ----
+
+# Objects of new, and nodes of containers, cannot come from a typed pool of C.
+awk 'BEGIN {
+  print "= Start\n= Thread 0\n= Call a _Znwm (libstdc++.so.6+0x1) < _ZN4shop3addEi (shop.cc:3) < main (shop.cc:9)"
+  print "= Call b _Znwm (libstdc++.so.6+0x1) < _ZNSt15__new_allocatorISt10_List_nodeIiEE8allocateEmPKv (new_allocator.h:137) < main (shop.cc:12)"
+  print "= Call c _ZdlPv (libstdc++.so.6+0x2) < _ZN4shop3endEi (shop.cc:5)"
+  for (round = 0; round < 20; round++) {
+    for (i = 1; i <= 60; i++) printf "@ a + 0x%x 0x20\n@ b + 0x%x 0x40\n", i * 64, 65536 + i * 64
+    for (i = 1; i <= 60; i++) printf "@ c - 0x%x\n@ c - 0x%x\n", i * 64, 65536 + (61 - i) * 64
+  }
+  print "= End" }' > cxx
+run 0 "$kolk" advise cxx
+prints 'shop::add (shop.cc:3)' 'In C++, that is a kolk::pool of their class: emplace replaces new, and erase delete.$' \
+  'std::__new_allocator<...>::allocate' 'They are nodes of a container of C++: give it a kolk::allocator, or a std::pmr container a kolk::node_resource.$'
+check 'no mangled name' [ "$(grep -c _Z out)" -eq 0 ]
+run 0 "$kolk" advise --patch cxx
+prints '^#   kolk::pool<YOUR_CLASS> [a-z_]*{{.name = "[a-z_]*", .capacity = 80, .max_capacity = 2147483647}};$' \
+  '^#   kolk::node_resource [a-z_]*_nodes; // std::pmr::list<T> list{&'
+check 'no type of C' [ "$(grep -c KOLK_POOL_TYPE out)" -eq 0 ]
+run 0 "$kolk" advise -o cxx.h cxx
+cp cxx.h out
+prints '^// kolk::pool<YOUR_CLASS> ' '^// kolk::node_resource '
+check 'no type of C' [ "$(grep -c KOLK_POOL_TYPE out)" -eq 0 ]
+if [ -n "${CXX:-}" ]; then
+  { echo '#include <kolk/kolk.hpp>
+#include <list>
+#include "cxx.h"
+struct YOUR_CLASS { YOUR_CLASS() {} ~YOUR_CLASS() {} char bytes[32]; };
+int main() {'
+    sed -n 's/^\/\/ //p' cxx.h
+    sed -n 's/^\/\/ kolk::node_resource \([a-z_]*\);.*/std::pmr::list<int> one{\&\1}; std::list<int, kolk::allocator<int>> two{\&\1}; one.push_back(1); two.push_back(2);/p' cxx.h
+    sed -n 's/^\/\/ kolk::pool<YOUR_CLASS> \([a-z_]*\){.*/\1.erase(\1.emplace());/p' cxx.h
+    echo '}'; } > cxx.cc
+  run 0 $CXX -std=c++20 -Wall -Wextra -Werror -I"$top/include" -I. -fsyntax-only cxx.cc
+fi
+
+# ---- impossible numbers ----
+
+huge=ffffffffffffffff
+for times in '' '= Ran 1 0 1\n' "= Ran 1 $huge 1\\n" "= Ran $huge $huge $huge\\n" '= Ran 0 0 0\n' '= Ran 3e8 3e8 3e8\n' \
+  "= Run 0 0\\n= Run 0 $huge\\n= Ran 1 0 1\\n" "= Run $huge 1\\n= Run 1 1\\n= Run 2 1\\n= Ran $huge 0 1\\n"; do
+  pools "$times" > trace
+  for verb in advise 'advise --json' replay; do
+    run 0 "$kolk" $verb trace
+    possible
+  done
+done
+pools '= Ran 64 0 64\n' > trace
+run 0 "$kolk" advise trace
+prints "^How much of the program's time that is cannot be told: the replay took more time than the program had"
+pools '= Ran 3e8 3e0 3e8\n' > trace
+run 0 "$kolk" advise trace
+prints "^How much of the program's time that is cannot be told: most of the trace's processor time was for recording"
+pools "= Run 0 5\\n= Ran $huge 0 1\\n" > trace
+run 0 "$kolk" advise trace
+prints '^kolk run -- ...: not measured' '^Pools would not make this program faster: together they save no'
+check 'the verdict is said before the pools' [ "$(grep -n '^Pools would not' out | cut -d: -f1)" -lt "$(grep -n '^advice ' out | cut -d: -f1)" ]
+
+# ---- outputs ----
+
+run 0 "$kolk" advise -o - trace
+prints '^trace: 2,400 allocations by 2 sources$'
+run 0 "$kolk" report -o - trace
+prints '^<!doctype html>$'
+check 'there is no file named -' [ ! -e ./- ]
+if [ -e "$(dirname "$kolk")/libkolk-record.so" ]; then
+  run 2 "$kolk" record -o - -- true
+  check 'its sentence' grep -q '^kolk: the trace cannot go to stdout' err
+  run 2 "$kolk" run --stats -o - -- true
+  check 'its sentence' grep -q '^kolk: statistics cannot go to stdout' err
+fi
+run 2 "$kolk" soak --for 1s --state -
+run 2 "$kolk" soak --for 1s --picture -
+check 'still there is no file named -' [ ! -e ./- ]
+echo '{}' > old.json
+run 3 "$kolk" bench --compare - < old.json
+check 'bench reads the old result from stdin' [ "$(grep -c 'No such file' err)" -eq 0 ]
+
+# A state is written beside the old one. What lies there, say a link, must stay as it is.
+echo precious > target
+for name in state.new state.new1 state.new2; do ln -s target $name; done
+run 0 "$kolk" soak --for 1s --state state
+check 'the state is there' [ -s state ]
+check 'no link was followed' [ "$(cat target)" = precious ]
+check 'nor was one removed' [ -h state.new -a -h state.new1 -a -h state.new2 ]
+
+# ---- nothing to be seen ----
+
+printf '{"kolk_bench": 1, "facts": {}, "tables": {}}' > bench.json
+run 3 "$kolk" report -o page.html bench.json
+check 'its sentence' [ "$(cat err)" = 'kolk: bench.json: there is no figure in it' ]
+printf '{"time": "2026-01-01T00:00:00Z", "pools": []}\n' > log
+run 3 "$kolk" report -o page.html log
+check "its sentence: $(cat err)" grep -q '^kolk: log: ' err
+sleep 30 &
+child=$!
+run 3 "$kolk" top --once $child
+check 'its sentence' [ "$(cat err)" = "kolk: process $child: there is no kolk in this process" ]
+kill $child
+wait $child 2> /dev/null
+if [ -e "$(dirname "$kolk")/libkolk-malloc.so" ]; then
+  LD_PRELOAD=$(dirname "$kolk")/libkolk-malloc.so sleep 30 &
+  child=$! tries=0
+  until "$kolk" top --once $child > out 2> err || [ $tries -ge 100 ]; do
+    tries=$((tries + 1))
+    sleep 0.1
+  done
+  run 0 "$kolk" top --once --filter none-such $child
+  prints "^None of its .* pools has 'none-such' in its name or kind.$"
+  kill $child
+  wait $child 2> /dev/null
+fi
+
+# ---- folders that are missing or cannot be written ----
+
+run 0 "$kolk" demo -n 1000 -f 72 new
+check 'the folder is made' [ -s new/kolk-demo-sparkles.png ]
+run 1 "$kolk" demo -n 1000 -f 72 none/new
+check 'its sentence' [ "$(cat err)" = 'kolk: none/new: there is no such folder for the pictures, and it cannot be made: No such file or directory' ]
+run 1 "$kolk" demo -n 1000 -f 72 trace
+check 'its sentence' [ "$(cat err)" = 'kolk: trace: this is no folder, and pictures go to one' ]
+if command -v python3 > /dev/null; then
+  run 1 "$top/tools/dist.py" two trace/folder
+  check 'its sentence' [ "$(cat err)" = 'tools/dist.py: trace/folder: Not a directory' ]
+fi
+mkdir -p copy/build
+cp -r "$top/tools" copy
+touch copy/build/default
+run 1 sh -c 'cd copy && tools/preset.sh default'
+check 'its sentence' [ "$(cat err)" = 'tools/preset.sh: build/default cannot be written: remove build/, or build in a copy of this folder that is yours' ]
+check 'and no more' [ ! -s out ]
+
+# ---- signals ----
+
+# ends_by SIGNAL CODE: the process `child` ends within 5 seconds once it has got the signal.
+ends_by() {
+  kill -s "$1" $child
+  tries=0
+  while kill -0 $child 2> /dev/null && [ $tries -lt 50 ]; do
+    sleep 0.1
+    tries=$((tries + 1))
+  done
+  check "SIG$1 ends it" [ $tries -lt 50 ]
+  [ $tries -lt 50 ] || kill -s KILL $child
+  wait $child 2> /dev/null
+}
+
+# Nobody reads the pipe, so record waits for a reader.
+mkfifo pipe
+if [ -e "$(dirname "$kolk")/libkolk-record.so" ]; then
+  for signal in TERM HUP; do
+    "$kolk" record -o pipe -- touch ran > out 2> err &
+    child=$!
+    sleep 0.3
+    ends_by $signal
+    check 'and the program has not run' [ ! -e ran ]
+  done
+fi
+
+# Only these two start processes: one so that they end with the command, the other one the program that is recorded.
+check 'children of the command end with it' [ "$(grep -rlw 'fork()' "$top/cli" | sed 's/.*cli\/cli\///' | sort | tr '\n' ' ')" = 'measure.c record/program.c ' ]
+
+not() { ! "$@"; }
+for verb in 'bench --passes 3' 'soak --for 30s' 'advise trace'; do
+  "$kolk" $verb > out 2> err &
+  child=$! tries=0 children=
+  while [ -z "$children" ] && [ $tries -lt 1000 ]; do
+    tries=$((tries + 1))
+    read -r children < "/proc/$child/task/$child/children"
+  done
+  check "$verb has children" [ -n "$children" ]
+  kill -s KILL $child
+  wait $child 2> /dev/null
+  sleep 0.3
+  for process in $children; do
+    check "$verb, killed, leaves no process" not grep -qs '^State:.*[^Z] (' "/proc/$process/status" # zombies have ended
+    kill -s KILL "$process" 2> /dev/null
+  done
+done
+
+finish
