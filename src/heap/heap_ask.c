@@ -311,7 +311,7 @@ static bool is_class_valid(const kolk_heap *heap, uint32_t n, uint64_t *taken) {
     if (!tray->is_made || tray->store.depot.slots == 0) return true; /* not made, or larger than its addresses */
     uintptr_t start = (uintptr_t)tray->store.range,
               end = start + (uintptr_t)tray->store.depot.slots * tray->store.stride;
-    *taken += (uint64_t)tray->store.depot.usable * tray->store.stride;
+    *taken += kolk_store_account_(&tray->store);
     if (kolk_heap_class_at_(heap, (void *)start) != n || kolk_heap_class_at_(heap, (void *)(end - 1)) != n)
         return false;                                                                   /* I1 */
     return tray->store.object_size == tray->size && kolk_store_is_valid_(&tray->store); /* I1 */

@@ -17,7 +17,7 @@
 #include "nursery.h"
 
 /* The sets of a class's store: see heap_rest.c. */
-enum { RESTING, GONE, CLASS_SETS };
+enum { RESTING, EDGE, GONE, CLASS_SETS };
 
 /* One class: a store of blocks of one size. The first alloc of that size makes the store. */
 typedef struct kolk_heap_tray_ {
