@@ -156,7 +156,7 @@ KOLK_NOINLINE_ void *kolk_heap_next(const kolk_heap *heap, const void *block) {
     if (heap->fixed) return kolk_fixed_next_(heap, block, SITE);
     const kolk_heap_inside_ *inside = kolk_heap_grown_(heap);
     if (!heap->root) return NULL;
-    if (!block || kolk_nursery_has_(&heap->root->nursery, block)) return first_young(heap, block);
+    if (!block || kolk_leaf_of_(block)) return first_young(heap, block); /* its leaf may be another nursery's by now */
     if (!inside) return NULL;
     const kolk_slot_store_ *store = kolk_heap_store_of_(heap, block);
     if (!store && kolk_guarded_has_(&inside->guarded, block)) return first_guarded(inside, block);

@@ -35,7 +35,8 @@ static void put_all(kolk_depot_ *depot, uint32_t slot, uint64_t bits) {
 /* Counts gone slots again, which the calling thread has taken out of a word. Puts those back for which the limit has no
  * room, and returns the others. */
 static uint64_t recount_gone(kolk_slot_store_ *store, uint32_t word, uint64_t bits) {
-    uint64_t counted = kolk_bits_lowest_n_(bits, kolk_store_recount_(store, (uint32_t)kolk_bits_count_(bits)));
+    uint32_t n = kolk_store_recount_(store, (uint32_t)kolk_bits_count_(bits));
+    uint64_t counted = n ? kolk_bits_lowest_n_(bits, n) : 0;
     if (bits != counted) kolk_slot_set_put_(&store->sets[GONE], word, bits ^ counted);
     return counted;
 }

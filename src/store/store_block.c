@@ -142,7 +142,7 @@ static bool gain_pages(const kolk_slot_store_ *store, const uint64_t had[REGIONS
 }
 
 /* Commits memory for the first `slots` slots. The first `before` of them already have theirs. */
-static bool commit_slots(const kolk_slot_store_ *store, uint32_t before, uint32_t slots) {
+static bool commit_store_slots(const kolk_slot_store_ *store, uint32_t before, uint32_t slots) {
     uint64_t had[REGIONS] = {0}, sizes[REGIONS] = {0}, bytes;
     KOLK_ASSERT_(slots <= store->depot.slots);
     if (store->debug && !kolk_debug_commit_(store->debug, slots)) return false;
@@ -174,14 +174,14 @@ uint64_t kolk_store_account_(const kolk_slot_store_ *store) {
 }
 
 /* Takes the bytes of up to n slots from the budget, and returns of how many. */
-static uint32_t take_bytes(const kolk_slot_store_ *store, uint32_t n) {
+static uint32_t take_slot_bytes(const kolk_slot_store_ *store, uint32_t n) {
     uint64_t wish = bytes_of_slots(store, kolk_budget_step_(store->budget, n, store->stride));
     return (uint32_t)(kolk_budget_take_(store->budget, wish, store->stride) / store->stride);
 }
 
 uint32_t kolk_store_gain_(const kolk_slot_store_ *store, uint32_t now, uint32_t wish) {
-    uint32_t taken = take_bytes(store, wish), made = taken;
-    while (made && !commit_slots(store, now, now + made)) made /= 2;
+    uint32_t taken = take_slot_bytes(store, wish), made = taken;
+    while (made && !commit_store_slots(store, now, now + made)) made /= 2;
     kolk_budget_give_(store->budget, bytes_of_slots(store, taken - made));
     return made;
 }
@@ -190,7 +190,7 @@ uint32_t kolk_store_gain_(const kolk_slot_store_ *store, uint32_t now, uint32_t 
 static kolk_status gain_first(const kolk_slot_store_ *store) {
     uint64_t bytes = bytes_of_slots(store, store->depot.usable);
     if (!kolk_budget_take_all_(store->budget, bytes)) return KOLK_OVER_BUDGET;
-    if (commit_slots(store, 0, store->depot.usable)) return KOLK_OK;
+    if (commit_store_slots(store, 0, store->depot.usable)) return KOLK_OK;
     kolk_budget_give_(store->budget, bytes);
     return KOLK_NO_MEMORY;
 }
@@ -215,7 +215,7 @@ void kolk_store_uncount_(kolk_slot_store_ *store, uint32_t n) {
 }
 
 uint32_t kolk_store_recount_(kolk_slot_store_ *store, uint32_t n) {
-    n = take_bytes(store, n);
+    n = take_slot_bytes(store, n);
     if (n) kolk_fetch_sub_(&store->released, n, KOLK_RELAXED_);
     return n;
 }
