@@ -85,15 +85,29 @@ static void *alloc_in_class(kolk_heap *heap, uint32_t n, size_t align, size_t si
     return block;
 }
 
-/* Tries this class, the nursery, larger classes that have the alignment, and at last pages of the block's own. */
+/* Allocates from this class or the nursery, or if there is no such class, pages of the block's own. */
+static void *alloc_of_size(kolk_heap *heap, uint32_t n, size_t align, size_t size, const void *site) {
+    if (n >= heap->n_classes) return kolk_heap_alloc_large_(heap->inside, align, size);
+    void *block = alloc_in_class(heap, n, align, size, site);
+    return block ? block : kolk_nursery_alloc_(&heap->root->nursery, align, size, true);
+}
+
+/* What this takes of a limit. */
+static size_t bytes_of_size(const kolk_heap *heap, uint32_t n, size_t align, size_t size) {
+    if (n < heap->n_classes) return heap->inside->sizes[n];
+    return size > PTRDIFF_MAX ? 0 : kolk_large_bytes_(&heap->inside->large, NULL, align, size);
+}
+
+/* Tries this class, and then larger ones that have the alignment. If the limit refuses the class, free memory of other
+ * sizes makes room, before larger blocks than necessary do. */
 static void *alloc_from(kolk_heap *heap, uint32_t n, size_t align, size_t size, const void *site) {
-    for (bool is_first = true; n < heap->n_classes; is_first = false) {
-        void *block = alloc_in_class(heap, n, align, size, site);
-        if (!block && is_first) block = kolk_nursery_alloc_(&heap->root->nursery, align, size, true);
-        if (block || heap->inside->trays[n].when_full == KOLK_HEAP_NULL) return block;
+    for (;;) {
+        void *block = alloc_of_size(heap, n, align, size, site);
+        while (!block && kolk_heap_trim_for_room_(heap, bytes_of_size(heap, n, align, size)))
+            block = alloc_of_size(heap, n, align, size, site);
+        if (block || n >= heap->n_classes || heap->inside->trays[n].when_full == KOLK_HEAP_NULL) return block;
         n = kolk_heap_class_aligned_(heap, align, heap->inside->trays[n].size + 1);
     }
-    return kolk_heap_alloc_large_(heap->inside, align, size);
 }
 
 /* Has the class of this size been made? Then the nursery no longer serves the size. */
@@ -153,12 +167,7 @@ bool kolk_heap_make_room_(kolk_heap *heap, size_t size, uint32_t *ways) {
             if (inside && kolk_heap_release_spares_(inside)) return true;
             break;
         case 2:
-        case 4: /* what on_full has freed may be of other sizes */
-            if (inside && kolk_heap_trim_for_room_(heap)) return true;
-            break;
-        case 3:
-            if (!ask_for_room(heap, size)) return false;
-            return true;
+            return ask_for_room(heap, size);
         default:
             return false;
         }

@@ -284,9 +284,10 @@ size_t kolk_heap_sweep_(kolk_slot_store_ *store, bool counts);
 /* For a thread that has left the fast path anyway: sweeps now and then, if the last sweep was long enough ago. */
 void kolk_heap_decay_(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread);
 
-/* For an alloc that a limit has refused: releases free memory of the heap, if so much was freed since the last time that
- * this is worth it. So on average it costs O(1) for each free. True: it has released some. */
-bool kolk_heap_trim_for_room_(kolk_heap *heap);
+/* For an alloc of this size that has failed: if it was a limit that refused it, releases free memory of the heap,
+ * provided that so much was freed since the last time that this is worth it. So on average it costs O(1) for each free.
+ * True: it has released some. */
+bool kolk_heap_trim_for_room_(kolk_heap *heap, size_t size);
 
 /* Does the work of kolk_heap_trim. Without `counts`, it returns the bytes of all pages, whether backed by memory or
  * not. */

@@ -8,8 +8,10 @@
 static void *resize_large(kolk_heap *heap, void *block, size_t before, size_t size) {
     uint32_t ways = 0;
     do {
-        void *resized = kolk_heap_resize_large_(heap->inside, block, before, size);
-        if (resized) return resized;
+        do {
+            void *resized = kolk_heap_resize_large_(heap->inside, block, before, size);
+            if (resized) return resized;
+        } while (kolk_heap_trim_for_room_(heap, size > before ? size - before : 0));
     } while (kolk_heap_make_room_(heap, size, &ways));
     kolk_fetch_add_(&heap->root->failed, 1, KOLK_RELAXED_);
     return NULL;

@@ -9,12 +9,13 @@
 
 #if KOLK_HOSTED
 
+#include "../core/budget.h"
 #include "../os/clock.h"
 #include "../os/lock.h"
 
 #define DECAY_NS UINT64_C(1000000000)
 #define TURNS    64u /* slow calls between two readings of the clock */
-#define FEW_RETURNS 16u /* fewer than a 16th of the slots are few */
+#define FEW_RETURNS 128u /* a return brings one slot to 128 slots back */
 
 static size_t sweep_heap(kolk_heap_inside_ *inside, bool counts) {
     size_t bytes = 0;
@@ -77,10 +78,11 @@ static uint64_t count_returns(const kolk_heap_inside_ *inside, uint64_t *slots) 
     return returns;
 }
 
-bool kolk_heap_trim_for_room_(kolk_heap *heap) {
+bool kolk_heap_trim_for_room_(kolk_heap *heap, size_t size) {
     kolk_heap_inside_ *inside = heap->inside;
     uint64_t slots, last = kolk_load_(&inside->trimmed, KOLK_RELAXED_), before = kolk_budget_used(&heap->root->own);
-    if (!heap->root->budget || count_returns(inside, &slots) - last <= slots / FEW_RETURNS) return false;
+    if (kolk_budget_left_(heap->root->budget) >= size) return false;
+    if (count_returns(inside, &slots) - last <= slots / FEW_RETURNS) return false;
     kolk_heap_thread_ *thread = kolk_heap_thread_of_(heap);
     if (thread) kolk_heap_flush_(inside, thread);
     kolk_lock_word_(&inside->sweeping);
