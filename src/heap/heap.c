@@ -111,14 +111,14 @@ static void *alloc_from(kolk_heap *heap, uint32_t n, size_t align, size_t size, 
 }
 
 /* Has the class of this size been made? Then the nursery no longer serves the size. */
-static bool has_class(const kolk_heap *heap, size_t size) {
+KOLK_ALWAYS_INLINE_ static bool has_class(const kolk_heap *heap, size_t size) {
     const kolk_heap_inside_ *inside = kolk_heap_grown_(heap);
     return inside && size <= KOLK_NURSERY_LARGEST_ &&
            kolk_load_(&inside->trays[kolk_own_class_(size)].is_made, KOLK_RELAXED_);
 }
 
 /* Allocates what the nursery does not serve. */
-static KOLK_NOINLINE_ void *alloc_grown(kolk_heap *heap, size_t align, size_t size, const void *site) {
+static void *alloc_grown(kolk_heap *heap, size_t align, size_t size, const void *site) {
     kolk_nursery_ *nursery = &heap->root->nursery;
     bool serves = !has_class(heap, size) && !pays_off(heap, align, size);
     void *block = serves ? kolk_nursery_alloc_(nursery, align, size, true) : NULL;
@@ -129,9 +129,13 @@ static KOLK_NOINLINE_ void *alloc_grown(kolk_heap *heap, size_t align, size_t si
     return block ? block : alloc_from(heap, n, align, size, site);
 }
 
+KOLK_ALWAYS_INLINE_ static void *alloc_young(kolk_heap *heap, size_t align, size_t size) {
+    return has_class(heap, size) ? NULL : kolk_nursery_alloc_(&heap->root->nursery, align, size, false);
+}
+
 /* One try, from all that the heap has. */
-KOLK_ALWAYS_INLINE_ static void *try_alloc(kolk_heap *heap, size_t align, size_t size, const void *site) {
-    void *block = has_class(heap, size) ? NULL : kolk_nursery_alloc_(&heap->root->nursery, align, size, false);
+static void *try_alloc(kolk_heap *heap, size_t align, size_t size, const void *site) {
+    void *block = alloc_young(heap, align, size);
     return block ? block : alloc_grown(heap, align, size, site);
 }
 
@@ -174,13 +178,13 @@ bool kolk_heap_make_room_(kolk_heap *heap, size_t size, uint32_t *ways) {
     }
 }
 
-/* Makes room and tries again, in each way that there is, or counts a failed alloc. */
+/* Goes on with a try whose first part, alloc_young, has failed. Then makes room in each way that there is, and tries
+ * again, or counts a failed alloc. */
 static KOLK_NOINLINE_ void *alloc_with_room(kolk_heap *heap, size_t align, size_t size, const void *site) {
+    void *block = alloc_grown(heap, align, size, site);
     uint32_t ways = 0;
-    while (kolk_heap_make_room_(heap, size, &ways)) {
-        void *block = try_alloc(heap, align, size, site);
-        if (block) return block;
-    }
+    while (!block && kolk_heap_make_room_(heap, size, &ways)) block = try_alloc(heap, align, size, site);
+    if (block) return block;
     kolk_fetch_add_(&heap->root->failed, 1, KOLK_RELAXED_);
     PROBE2(full, kolk_probe_name_(heap->root->name), heap->root->own.limit);
     return NULL;
@@ -189,7 +193,7 @@ static KOLK_NOINLINE_ void *alloc_with_room(kolk_heap *heap, size_t align, size_
 KOLK_NOINLINE_ void *kolk_heap_alloc_slow_(kolk_heap *heap, size_t align, size_t size, const void *site) {
     if ((align & (align - 1)) || align == 0) return NULL;
     if (!heap->root) return heap->fixed ? kolk_fixed_alloc_(heap, align, size) : NULL;
-    void *block = try_alloc(heap, align, size, site);
+    void *block = alloc_young(heap, align, size);
     return block ? block : alloc_with_room(heap, align, size, site);
 }
 
