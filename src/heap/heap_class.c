@@ -9,6 +9,7 @@
 
 #include "../base/assert.h"
 #include "../core/block.h"
+#include "../diag/names.h"
 #include "../diag/registry.h"
 #include "../os/lock.h"
 
@@ -51,7 +52,7 @@ static void set_tray(kolk_heap_inside_ *inside, uint32_t n, const kolk_heap_clas
     tray->capacity = class_->capacity;
     tray->max_capacity = class_->max_capacity ? class_->max_capacity : class_->capacity;
     tray->when_full = class_->when_full;
-    tray->name = class_->name;
+    tray->name = kolk_name_kept_(class_->name);
     tray->cache = cache_of_class(tray);
     set_class_name(tray, inside);
 }
@@ -127,6 +128,12 @@ const kolk_kind_ kolk_heap_class_kind_ = {.stats = list_class_stats,
                                           .leaks = list_class_leaks,
                                           .id = KOLK_KIND_HEAP_CLASS_,
                                           .layout = sizeof(kolk_heap_tray_) + sizeof(kolk_magazine_)};
+
+void kolk_heap_rename_class_(kolk_heap_tray_ *tray, const char *name) {
+    if (!name) return;
+    tray->name = tray->store.name = kolk_name_kept_(name);
+    kolk_registry_rename_(tray->number, tray->name);
+}
 
 void kolk_heap_list_class_(kolk_heap_tray_ *tray) {
     if (!tray->number) kolk_registry_try_add_(tray, &tray->number, &kolk_heap_class_kind_);

@@ -59,7 +59,7 @@ typedef struct kolk_heap_root_ {
     kolk_heap *heap;
     uint32_t number;                  /* in the registry; 0: not registered */
     struct kolk_heap_inside_ *inside; /* the heap's */
-    const char *name, *debug;
+    const char *name, *debug; /* copies */
     bool (*on_full)(kolk_heap *heap, size_t bytes, void *context);
     void *context;
     kolk_budget own;     /* has the limit; its parent is that of the outer heap, or the program's */
@@ -137,6 +137,9 @@ kolk_slot_store_ *kolk_heap_make_class_(kolk_heap *heap, uint32_t n);
 /* Registers a class unless it is already registered. An earlier attempt may have failed because another thread was
  * forking. */
 void kolk_heap_list_class_(kolk_heap_tray_ *tray);
+
+/* Gives a class a copy of another name, unless it is NULL. No thread may use the heap. */
+void kolk_heap_rename_class_(kolk_heap_tray_ *tray, const char *name);
 
 /* How many blocks of a class fit into a range of addresses. */
 uint32_t kolk_heap_fits_(const kolk_heap_tray_ *tray, uint64_t range_size, uint64_t stride);

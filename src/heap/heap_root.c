@@ -64,7 +64,7 @@ kolk_heap_root_ *kolk_heap_make_root_(kolk_heap *heap, const kolk_heap_desc *des
     memset(root, 0, sizeof *root);
     root->heap = heap;
     root->name = kolk_name_kept_(desc->name);
-    root->debug = desc->debug;
+    root->debug = kolk_name_kept_(desc->debug); /* classes are made later */
     root->on_full = desc->on_full;
     root->context = desc->context;
     set_budget(root, desc->limit, parent ? parent->budget : desc->budget);
