@@ -10,6 +10,7 @@
 #if KOLK_HOSTED
 
 #include "../core/budget.h"
+#include "../diag/registry.h"
 #include "../os/clock.h"
 #include "../os/lock.h"
 
@@ -61,6 +62,7 @@ size_t kolk_heap_trim_now_(kolk_heap *heap, bool counts) {
     kolk_heap_inside_ *inside = kolk_heap_grown_(heap);
     kolk_heap_thread_ *thread = inside ? kolk_heap_thread_of_(heap) : NULL;
     if (!heap->root) return 0;
+    kolk_nursery_trim_(&heap->root->nursery);
     if (!inside) return kolk_leaves_trim_(counts);
     if (thread) kolk_heap_flush_(inside, thread);
     return sweep_all(inside, counts) + kolk_leaves_trim_(counts);
@@ -95,12 +97,22 @@ bool kolk_heap_trim_for_room_(kolk_heap *heap, size_t size) {
     return is_done || kolk_budget_used(&heap->root->own) < before;
 }
 
+/* Trims the nurseries of all heaps. While the process's lock is held, a heap that the registry has cannot end. */
+static void trim_nurseries(void) {
+    if (!kolk_lock_unless_forking_()) return;
+    for (const kolk_heap_root_ *root = NULL; (root = kolk_heap_next_root_(root));)
+        if (kolk_registry_lists_(kolk_load_(&root->number, KOLK_RELAXED_), root->heap))
+            kolk_nursery_trim_((kolk_nursery_ *)(uintptr_t)&root->nursery);
+    kolk_unlock_();
+}
+
 static size_t trim_inside(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread) {
     if (thread) kolk_heap_flush_(inside, thread);
     return sweep_all(inside, true);
 }
 
 size_t kolk_heap_trim_all_(void) {
+    trim_nurseries();
     return kolk_heaps_each_(trim_inside) + kolk_leaves_trim_(true);
 }
 
