@@ -115,8 +115,8 @@ typedef enum kolk_heap_when_full {
 
 /* A tray: blocks of one size. 0 means the default, except for size. */
 typedef struct kolk_heap_class {
-    /* For reports and statistics; must outlive the heap. NULL: the heap's name, a slash, and the size; or the heap's
-     * name alone if it is longer than 20 bytes. */
+    /* For reports and statistics; copied. NULL: the heap's name, a slash, and the size; or the heap's name alone if it is
+     * longer than 20 bytes. */
     const char *name KOLK_OR_0_;
     size_t size KOLK_OR_0_;       /* bytes of a block, at most 2^30; rounded up to a multiple of 16 */
     uint32_t capacity KOLK_OR_0_; /* blocks whose memory is committed from the start; 0: none */
@@ -190,11 +190,10 @@ KOLK_USES_(1) void kolk_heap_reset(kolk_heap *heap);
  * any of these any more. */
 KOLK_USES_(1) void kolk_heap_deinit(kolk_heap *heap);
 
-/* For hot reload: replaces on_full, context and name. The other members must be 0, or as they were at the init, and so
- * must the classes, except for their names; `debug` is ignored. Otherwise changes nothing and returns
- * KOLK_LAYOUT_CHANGED, KOLK_MOVED, KOLK_IN_HOOK, or KOLK_CLOSED if the heap is all zero. No thread may be inside a call.
- * Functions that were added with kolk_heap_on_end stay: they must not lie in a module that is unloaded before the heap
- * ends. */
+/* For hot reload: replaces on_full, context and name, and the names of classes if they are given. The other members must
+ * be 0, or as they were at the init; `debug` is ignored. Otherwise changes nothing and returns KOLK_LAYOUT_CHANGED,
+ * KOLK_MOVED, KOLK_IN_HOOK, or KOLK_CLOSED if the heap is all zero. No thread may be inside a call. Functions that were
+ * added with kolk_heap_on_end stay: they must not lie in a module that is unloaded before the heap ends. */
 KOLK_FOLDED_INLINE_ kolk_status kolk_heap_rebind(kolk_heap *heap, const kolk_heap_desc *desc);
 
 /* Calls function(context) when the heap ends or is reset, before its blocks do: to close a file, for example. The

@@ -14,6 +14,15 @@ static uint64_t left_of(const kolk_budget *budget, uint64_t used) {
     return budget->limit > used ? budget->limit - used : 0;
 }
 
+uint64_t kolk_budget_left_(const kolk_budget *budget) {
+    uint64_t least = UINT64_MAX;
+    for (const kolk_budget *at = budget; at; at = at->parent) {
+        uint64_t left = left_of(at, kolk_budget_used(at));
+        if (left < least) least = left;
+    }
+    return least;
+}
+
 uint32_t kolk_budget_step_(const kolk_budget *budget, uint32_t slots, uint32_t stride) {
     for (const kolk_budget *at = budget; at; at = at->parent) {
         uint64_t most = left_of(at, kolk_load_(&at->used_, KOLK_RELAXED_)) / SHARE / stride;

@@ -13,6 +13,9 @@
  * less, but is 0 only if `slots` is 0. */
 uint32_t kolk_budget_step_(const kolk_budget *budget, uint32_t slots, uint32_t stride);
 
+/* The bytes that are left in this budget and all of its parents. */
+uint64_t kolk_budget_left_(const kolk_budget *budget);
+
 /* Gives bytes back to this budget and its parents, up to `end` (NULL: all of them), but not to `end`. */
 static inline void kolk_budget_give_up_to_(kolk_budget *budget, const kolk_budget *end, uint64_t bytes) {
     for (; budget != end; budget = budget->parent) kolk_fetch_sub_(&budget->used_, bytes, KOLK_RELAXED_);

@@ -378,6 +378,11 @@ bool kolk_registry_name_of_(uint32_t number, char name[KOLK_NAME_ROOM_]) {
     return at;
 }
 
+bool kolk_registry_lists_(uint32_t number, const void *pool) {
+    const entry *at = entry_of(number);
+    return at && at->pool == (uintptr_t)pool;
+}
+
 uint32_t kolk_registry_debug_(void) {
     return registry.debug;
 }

@@ -145,6 +145,9 @@ bool kolk_registry_name_(uint32_t place, char name[KOLK_NAME_ROOM_]);
  * caller holds the lock. */
 bool kolk_registry_name_of_(uint32_t number, char name[KOLK_NAME_ROOM_]);
 
+/* Is the pool at this address listed, with this number? The caller holds the lock. */
+bool kolk_registry_lists_(uint32_t number, const void *pool);
+
 /* The KOLK_DEBUG_ flags of all pools that ever existed. */
 uint32_t kolk_registry_debug_(void);
 
@@ -190,6 +193,11 @@ static inline void kolk_registry_rename_(uint32_t number, const char *name) {
 
 static inline bool kolk_registry_name_of_(uint32_t number, char name[KOLK_NAME_ROOM_]) {
     (void)number, (void)name;
+    return false;
+}
+
+static inline bool kolk_registry_lists_(uint32_t number, const void *pool) {
+    (void)number, (void)pool;
     return false;
 }
 

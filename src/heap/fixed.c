@@ -7,6 +7,7 @@
 #include "../core/tools.h"
 #include "../diag/begin.h"
 #include "../diag/fail.h"
+#include "../diag/names.h"
 #include "../os/peek.h"
 
 #include <string.h>
@@ -123,7 +124,7 @@ static unsigned char *set_levels(kolk_fixed_tray_ *tray, unsigned char *at) {
 }
 
 static unsigned char *set_fixed_tray(kolk_fixed_tray_ *tray, const kolk_heap_class *class_, unsigned char *at) {
-    *tray = (kolk_fixed_tray_){.name = class_->name, .when_full = (uint8_t)class_->when_full};
+    *tray = (kolk_fixed_tray_){.name = kolk_name_kept_(class_->name), .when_full = (uint8_t)class_->when_full};
     tray->size = kolk_heap_rounded_(class_);
     tray->capacity = class_->capacity;
     kolk_set_divisor_(tray->size, &tray->shift, &tray->inverse);
@@ -171,6 +172,12 @@ kolk_status kolk_fixed_rebind_(kolk_heap *heap, const kolk_heap_desc *desc) {
     fixed->on_full = desc->on_full;
     fixed->context = desc->context;
     kolk_registry_rename_(heap->number, fixed->name);
+    for (uint32_t n = 0; desc->classes && n < heap->n_classes; n++) {
+        kolk_fixed_tray_ *tray = &fixed->trays[n];
+        if (!desc->classes[n].name) continue;
+        tray->name = kolk_name_kept_(desc->classes[n].name);
+        kolk_registry_rename_(tray->number, tray->name);
+    }
     return KOLK_OK;
 }
 
@@ -214,10 +221,7 @@ static void raise_peak(kolk_fixed_tray_ *tray, size_t size) {
 
 /* Takes the lowest free block of a tray; NULL: it is full. */
 static void *take_lowest(kolk_fixed_tray_ *tray, size_t size) {
-    if (tray->count == tray->capacity) {
-        tray->failed++;
-        return NULL;
-    }
+    if (tray->count == tray->capacity) return NULL;
     uint32_t slot = (uint32_t)kolk_levels_take_lowest_(tray->free, tray->levels);
     if (++tray->count > tray->peak) raise_peak(tray, size);
     unsigned char *block = tray->blocks + (size_t)slot * tray->size;
@@ -251,6 +255,7 @@ static inline void *take_from_trays(kolk_heap *heap, size_t align, size_t size, 
         if (tray->size >= below) return NULL;
         if (tray->size < size || ((uintptr_t)tray->blocks | tray->size) & (align - 1)) continue;
         void *block = take_lowest(tray, size);
+        tray->failed += !block && below == SIZE_MAX; /* without a smaller block, a realloc stays */
         if (block || tray->when_full == KOLK_HEAP_NULL) return block;
     }
     return NULL;

@@ -42,25 +42,42 @@
 #if KOLK_HOSTED
 
 #include "../base/assert.h"
+#include "../core/budget.h"
 #include "../core/probes.h"
 #include "../core/tools.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* ---- Off the fast paths ------------------------------------------------------------------------------------------ */
+#define LEAST_FOR_CLASS 65536u /* bytes */
+#define MOST_ASKING     8u     /* heaps inside whose on_full a thread may be */
+
+/* ---- One try ----------------------------------------------------------------------------------------------------- */
+
+/* Does the nursery serve this size and alignment, as long as the class has not been made? */
+static bool is_for_nursery(const kolk_heap *heap, size_t align, size_t size) {
+    return align <= KOLK_LEAF_ && size <= KOLK_NURSERY_LARGEST_ && kolk_own_class_(size) < heap->root->nursery.classes;
+}
+
+/* A class takes memory before it has its first block, and its first blocks are many. If a limit leaves fewer bytes than
+ * these, a class does not pay off, and the nursery goes on. If the limit is too low for the nursery, or the size too
+ * large, a class pays off for one block. */
+static bool pays_off(const kolk_heap *heap, size_t align, size_t size) {
+    bool goes_on = is_for_nursery(heap, align, size) && kolk_load_(&heap->root->nursery.newest, KOLK_RELAXED_);
+    return kolk_budget_left_(heap->root->budget) >= (goes_on ? LEAST_FOR_CLASS : size);
+}
 
 /* Allocates a block from this class only. */
-static void *alloc_in_class(kolk_heap *heap, uint32_t n, size_t size, const void *site) {
+static void *alloc_in_class(kolk_heap *heap, uint32_t n, size_t align, size_t size, const void *site) {
     kolk_heap_tray_ *tray = &heap->inside->trays[n];
-    kolk_slot_store_ *store = kolk_heap_make_class_(heap, n);
+    bool makes = kolk_load_(&tray->is_made, KOLK_ACQUIRE_) || pays_off(heap, align, tray->size);
+    kolk_slot_store_ *store = makes ? kolk_heap_make_class_(heap, n) : NULL;
     kolk_heap_thread_ *thread = store ? kolk_heap_thread_of_(heap) : NULL;
     if (!thread) return NULL;
     kolk_heap_decay_(heap->inside, thread);
     kolk_magazine_ *magazine = kolk_heap_magazine_(thread, heap->inside, n);
     uint32_t before = kolk_magazine_count_(magazine);
     void *block = kolk_store_alloc_(store, magazine, site);
-    if (!block && kolk_heap_reclaim_after_fork_(heap->inside)) block = kolk_store_alloc_(store, magazine, site);
     if (!block) return NULL;
     kolk_heap_count_alloc_(thread, before, kolk_magazine_count_(magazine));
     kolk_fetch_add_(&tray->asked, size, KOLK_RELAXED_);
@@ -68,52 +85,107 @@ static void *alloc_in_class(kolk_heap *heap, uint32_t n, size_t size, const void
     return block;
 }
 
-/* Tries this class, and then larger ones that have the alignment. */
-static void *alloc_from(kolk_heap *heap, uint32_t n, size_t align, size_t size, const void *site) {
-    while (n < heap->n_classes) {
-        void *block = alloc_in_class(heap, n, size, site);
-        if (block) return block;
-        if (heap->inside->trays[n].when_full == KOLK_HEAP_NULL) return NULL;
-        n = kolk_heap_class_aligned_(heap, align, heap->inside->trays[n].size + 1);
-    }
-    return kolk_heap_alloc_large_(heap->inside, align, size);
+/* Allocates from this class or the nursery, or if there is no such class, pages of the block's own. */
+static void *alloc_of_size(kolk_heap *heap, uint32_t n, size_t align, size_t size, const void *site) {
+    if (n >= heap->n_classes) return kolk_heap_alloc_large_(heap->inside, align, size);
+    void *block = alloc_in_class(heap, n, align, size, site);
+    return block ? block : kolk_nursery_alloc_(&heap->root->nursery, align, size, true);
 }
 
-bool kolk_heap_ask_for_room_(kolk_heap *heap, size_t size) {
-    kolk_heap_root_ *root = heap->root;
-    kolk_heap_thread_ *thread = root->on_full ? kolk_heap_thread_of_(heap) : NULL;
-    if (!thread || thread->asks) return false;
-    uint32_t before = kolk_heap_enter_hook_(root);
-    thread->asks = true;
-    bool freed = root->on_full(heap, size, root->context);
-    thread->asks = false;
-    kolk_heap_leave_hook_(root, before);
-    return freed;
+/* What this takes of a limit. */
+static size_t bytes_of_size(const kolk_heap *heap, uint32_t n, size_t align, size_t size) {
+    if (n < heap->n_classes) return heap->inside->sizes[n];
+    return size > PTRDIFF_MAX ? 0 : kolk_large_bytes_(&heap->inside->large, NULL, align, size);
+}
+
+/* Tries this class, and then larger ones that have the alignment. If the limit refuses the class, free memory of other
+ * sizes makes room, before larger blocks than necessary do. */
+static void *alloc_from(kolk_heap *heap, uint32_t n, size_t align, size_t size, const void *site) {
+    for (;;) {
+        void *block = alloc_of_size(heap, n, align, size, site);
+        while (!block && kolk_heap_trim_for_room_(heap, bytes_of_size(heap, n, align, size)))
+            block = alloc_of_size(heap, n, align, size, site);
+        if (block || n >= heap->n_classes || heap->inside->trays[n].when_full == KOLK_HEAP_NULL) return block;
+        n = kolk_heap_class_aligned_(heap, align, heap->inside->trays[n].size + 1);
+    }
 }
 
 /* Has the class of this size been made? Then the nursery no longer serves the size. */
-static bool has_class(const kolk_heap *heap, size_t size) {
+KOLK_ALWAYS_INLINE_ static bool has_class(const kolk_heap *heap, size_t size) {
     const kolk_heap_inside_ *inside = kolk_heap_grown_(heap);
     return inside && size <= KOLK_NURSERY_LARGEST_ &&
            kolk_load_(&inside->trays[kolk_own_class_(size)].is_made, KOLK_RELAXED_);
 }
 
-/* Allocates from the classes, or a large block. */
-static void *alloc_in_classes(kolk_heap *heap, size_t align, size_t size, const void *site) {
-    kolk_heap_inside_ *inside = kolk_heap_grow_(heap);
-    if (!inside) return kolk_nursery_alloc_(&heap->root->nursery, align, size, true);
+/* Allocates what the nursery does not serve. */
+static void *alloc_grown(kolk_heap *heap, size_t align, size_t size, const void *site) {
+    kolk_nursery_ *nursery = &heap->root->nursery;
+    bool serves = !has_class(heap, size) && !pays_off(heap, align, size);
+    void *block = serves ? kolk_nursery_alloc_(nursery, align, size, true) : NULL;
+    if (block || (serves && !kolk_heap_grown_(heap))) return block;
+    if (!kolk_heap_grow_(heap)) return kolk_nursery_alloc_(nursery, align, size, true);
     uint32_t n = kolk_heap_class_aligned_(heap, align, size);
-    void *block = n < heap->n_classes ? kolk_heap_sample_(heap, align, size, site) : NULL;
-    if (!block) block = alloc_from(heap, n, align, size, site);
-    if (!block && kolk_heap_release_spares_(inside)) block = alloc_from(heap, n, align, size, site);
-    if (!block) block = kolk_nursery_alloc_(&heap->root->nursery, align, size, true);
-    if (!block && kolk_heap_ask_for_room_(heap, size)) block = alloc_from(heap, n, align, size, site);
-    return block;
+    if (n < heap->n_classes) block = kolk_heap_sample_(heap, align, size, site);
+    return block ? block : alloc_from(heap, n, align, size, site);
 }
 
-/* Allocates what the nursery does not serve, or counts a failed alloc. */
-static KOLK_NOINLINE_ void *alloc_grown(kolk_heap *heap, size_t align, size_t size, const void *site) {
-    void *block = alloc_in_classes(heap, align, size, site);
+KOLK_ALWAYS_INLINE_ static void *alloc_young(kolk_heap *heap, size_t align, size_t size) {
+    return has_class(heap, size) ? NULL : kolk_nursery_alloc_(&heap->root->nursery, align, size, false);
+}
+
+/* One try, from all that the heap has. */
+static void *try_alloc(kolk_heap *heap, size_t align, size_t size, const void *site) {
+    void *block = alloc_young(heap, align, size);
+    return block ? block : alloc_grown(heap, align, size, site);
+}
+
+/* ---- Without room ------------------------------------------------------------------------------------------------ */
+
+/* The numbers of the heaps inside whose on_full the thread is. One whose on_full never returned stays here. */
+static KOLK_THREAD_LOCAL_ uint32_t asking_heaps[MOST_ASKING];
+
+/* Calls on_full, unless this thread is already inside it. */
+static bool ask_for_room(kolk_heap *heap, size_t size) {
+    kolk_heap_root_ *root = heap->root;
+    uint32_t number = root->nursery.owner, *place = NULL;
+    if (!root->on_full) return false;
+    for (unsigned n = 0; n < MOST_ASKING; n++) {
+        if (asking_heaps[n] == number) return false;
+        if (!asking_heaps[n]) place = &asking_heaps[n];
+    }
+    if (!place) return false;
+    *place = number;
+    uint32_t before = kolk_heap_enter_hook_(root);
+    bool freed = root->on_full(heap, size, root->context);
+    kolk_heap_leave_hook_(root, before);
+    *place = 0;
+    return freed;
+}
+
+bool kolk_heap_make_room_(kolk_heap *heap, size_t size, uint32_t *ways) {
+    kolk_heap_inside_ *inside = kolk_heap_grown_(heap);
+    for (;;) {
+        switch ((*ways)++) {
+        case 0:
+            if (inside && kolk_heap_reclaim_after_fork_(inside)) return true;
+            break;
+        case 1:
+            if (inside && kolk_heap_release_spares_(inside)) return true;
+            break;
+        case 2:
+            return ask_for_room(heap, size);
+        default:
+            return false;
+        }
+    }
+}
+
+/* Goes on with a try whose first part, alloc_young, has failed. Then makes room in each way that there is, and tries
+ * again, or counts a failed alloc. */
+static KOLK_NOINLINE_ void *alloc_with_room(kolk_heap *heap, size_t align, size_t size, const void *site) {
+    void *block = alloc_grown(heap, align, size, site);
+    uint32_t ways = 0;
+    while (!block && kolk_heap_make_room_(heap, size, &ways)) block = try_alloc(heap, align, size, site);
     if (block) return block;
     kolk_fetch_add_(&heap->root->failed, 1, KOLK_RELAXED_);
     PROBE2(full, kolk_probe_name_(heap->root->name), heap->root->own.limit);
@@ -121,12 +193,13 @@ static KOLK_NOINLINE_ void *alloc_grown(kolk_heap *heap, size_t align, size_t si
 }
 
 KOLK_NOINLINE_ void *kolk_heap_alloc_slow_(kolk_heap *heap, size_t align, size_t size, const void *site) {
-    kolk_heap_root_ *root = heap->root;
     if ((align & (align - 1)) || align == 0) return NULL;
-    if (!root) return heap->fixed ? kolk_fixed_alloc_(heap, align, size) : NULL;
-    void *block = has_class(heap, size) ? NULL : kolk_nursery_alloc_(&root->nursery, align, size, false);
-    return block ? block : alloc_grown(heap, align, size, site);
+    if (!heap->root) return heap->fixed ? kolk_fixed_alloc_(heap, align, size) : NULL;
+    void *block = alloc_young(heap, align, size);
+    return block ? block : alloc_with_room(heap, align, size, site);
 }
+
+/* ---- Off the fast path of free ----------------------------------------------------------------------------------- */
 
 /* The fast path of free in a heap that samples. The bounds are 0 there, and the free is counted too. False: the slow
  * path must free the block. */

@@ -156,7 +156,7 @@ KOLK_NOINLINE_ void *kolk_heap_next(const kolk_heap *heap, const void *block) {
     if (heap->fixed) return kolk_fixed_next_(heap, block, SITE);
     const kolk_heap_inside_ *inside = kolk_heap_grown_(heap);
     if (!heap->root) return NULL;
-    if (!block || kolk_nursery_has_(&heap->root->nursery, block)) return first_young(heap, block);
+    if (!block || kolk_leaf_of_(block)) return first_young(heap, block); /* its leaf may be another nursery's by now */
     if (!inside) return NULL;
     const kolk_slot_store_ *store = kolk_heap_store_of_(heap, block);
     if (!store && kolk_guarded_has_(&inside->guarded, block)) return first_guarded(inside, block);
@@ -312,7 +312,7 @@ static bool is_class_valid(const kolk_heap *heap, uint32_t n, uint64_t *taken) {
     if (!tray->is_made || tray->store.depot.slots == 0) return true; /* not made, or larger than its addresses */
     uintptr_t start = (uintptr_t)tray->store.range,
               end = start + (uintptr_t)tray->store.depot.slots * tray->store.stride;
-    *taken += (uint64_t)tray->store.depot.usable * tray->store.stride;
+    *taken += kolk_store_account_(&tray->store);
     if (kolk_heap_class_at_(heap, (void *)start) != n || kolk_heap_class_at_(heap, (void *)(end - 1)) != n)
         return false;                                                                   /* I1 */
     return tray->store.object_size == tray->size && kolk_store_is_valid_(&tray->store); /* I1 */

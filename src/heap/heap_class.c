@@ -9,6 +9,7 @@
 
 #include "../base/assert.h"
 #include "../core/block.h"
+#include "../diag/names.h"
 #include "../diag/registry.h"
 #include "../os/lock.h"
 
@@ -21,7 +22,7 @@
 #define WORD_CACHED  64u    /* of small blocks, room for those of a whole word of the depot */
 #define WORD_SIZE    4096u  /* bytes of the largest of these */
 #define CLASS_COLOUR 64u    /* bytes of a cache line; each class begins in a different line of its page */
-#define COLOURS      16u    /* lines in which a class's metadata may begin */
+#define COLOURS      15u    /* lines in which a class's metadata may begin; the lives of a thousand blocks fit behind them */
 #define CLASS_PAGES  4096u  /* a class begins at one of this many pages, or of fewer in a small address space */
 
 static uint32_t class_alignment(uint32_t size) {
@@ -51,7 +52,7 @@ static void set_tray(kolk_heap_inside_ *inside, uint32_t n, const kolk_heap_clas
     tray->capacity = class_->capacity;
     tray->max_capacity = class_->max_capacity ? class_->max_capacity : class_->capacity;
     tray->when_full = class_->when_full;
-    tray->name = class_->name;
+    tray->name = kolk_name_kept_(class_->name);
     tray->cache = cache_of_class(tray);
     set_class_name(tray, inside);
 }
@@ -127,6 +128,12 @@ const kolk_kind_ kolk_heap_class_kind_ = {.stats = list_class_stats,
                                           .leaks = list_class_leaks,
                                           .id = KOLK_KIND_HEAP_CLASS_,
                                           .layout = sizeof(kolk_heap_tray_) + sizeof(kolk_magazine_)};
+
+void kolk_heap_rename_class_(kolk_heap_tray_ *tray, const char *name) {
+    if (!name) return;
+    tray->name = tray->store.name = kolk_name_kept_(name);
+    kolk_registry_rename_(tray->number, tray->name);
+}
 
 void kolk_heap_list_class_(kolk_heap_tray_ *tray) {
     if (!tray->number) kolk_registry_try_add_(tray, &tray->number, &kolk_heap_class_kind_);

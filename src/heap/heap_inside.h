@@ -18,7 +18,7 @@
 #include "nursery.h"
 
 /* The sets of a class's store: see heap_rest.c. */
-enum { RESTING, GONE, CLASS_SETS };
+enum { RESTING, EDGE, GONE, CLASS_SETS };
 
 /* One class: a store of blocks of one size. The first alloc of that size makes the store. */
 typedef struct kolk_heap_tray_ {
@@ -39,7 +39,6 @@ typedef struct kolk_heap_tray_ {
 typedef struct kolk_heap_thread_ {
     kolk_keeper_ keeper;
     uintptr_t unused;                                 /* where the next magazine goes, behind this struct */
-    bool asks;                                        /* the thread is inside on_full */
     uint32_t turns;                                   /* how often it has left the fast path */
     uint64_t flushed;                                 /* the heap's `swept` when it last emptied its magazines */
     uint64_t random;                                  /* state of the random numbers; 0: not seeded yet */
@@ -61,7 +60,7 @@ typedef struct kolk_heap_root_ {
     kolk_heap *heap;
     uint32_t number;                  /* in the registry; 0: not registered */
     struct kolk_heap_inside_ *inside; /* the heap's */
-    const char *name, *debug;
+    const char *name, *debug; /* copies */
     bool (*on_full)(kolk_heap *heap, size_t bytes, void *context);
     void *context;
     kolk_budget own;     /* has the limit; its parent is that of the outer heap, or the program's */
@@ -105,6 +104,7 @@ struct kolk_heap_inside_ {
     uint32_t lock;      /* held while a class is made */
     uint32_t forks;     /* kolk_forks_ at init, or when the slots of threads lost in a fork were reclaimed */
     uint64_t swept;     /* kolk_now_ns_ of the last sweep */
+    uint64_t trimmed;   /* kolk_heap_trim_for_room_: how often slots had come back to depots by then */
     uint32_t sweeping;  /* lock */
     kolk_keepers_ keepers;
     kolk_heap_thread_ *free_threads; /* records that no thread has; the keepers' lock protects this and the next two */
@@ -152,6 +152,9 @@ kolk_slot_store_ *kolk_heap_make_class_(kolk_heap *heap, uint32_t n);
 /* Registers a class unless it is already registered. An earlier attempt may have failed because another thread was
  * forking. */
 void kolk_heap_list_class_(kolk_heap_tray_ *tray);
+
+/* Gives a class a copy of another name, unless it is NULL. No thread may use the heap. */
+void kolk_heap_rename_class_(kolk_heap_tray_ *tray, const char *name);
 
 /* How many blocks of a class fit into a range of addresses. */
 uint32_t kolk_heap_fits_(const kolk_heap_tray_ *tray, uint64_t range_size, uint64_t stride);
@@ -299,6 +302,11 @@ size_t kolk_heap_sweep_(kolk_slot_store_ *store, bool counts);
 /* For a thread that has left the fast path anyway: sweeps now and then, if the last sweep was long enough ago. */
 void kolk_heap_decay_(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread);
 
+/* For an alloc of this size that has failed: if it was a limit that refused it, releases free memory of the heap,
+ * provided that so much was freed since the last time that this is worth it. So on average it costs O(1) for each free.
+ * True: it has released some. */
+bool kolk_heap_trim_for_room_(kolk_heap *heap, size_t size);
+
 /* Does the work of kolk_heap_trim. Without `counts`, it returns the bytes of all pages, whether backed by memory or
  * not. */
 size_t kolk_heap_trim_now_(kolk_heap *heap, bool counts);
@@ -308,8 +316,9 @@ size_t kolk_heap_trim_all_(void);
 
 /* ---- heap.c, heap_resize.c: by the caller at `site` -------------------------------------------------------------- */
 
-/* Calls on_full, unless this thread is already inside it. True: the alloc or realloc must be tried once more. */
-bool kolk_heap_ask_for_room_(kolk_heap *heap, size_t size);
+/* After a whole try of an alloc or realloc has failed: makes room in the next way that may help; on_full is the last
+ * one. True: make a whole try again, and call this again if that fails too. *ways is 0 at first. */
+bool kolk_heap_make_room_(kolk_heap *heap, size_t size, uint32_t *ways);
 
 /* The slow paths of heap_fast.h. For a heap that is all zero, alloc returns NULL. */
 void *kolk_heap_alloc_slow_(kolk_heap *heap, size_t align, size_t size, const void *site);

@@ -234,6 +234,8 @@ static kolk_status rebind_root(kolk_heap *heap, const kolk_heap_desc *desc) {
     root->on_full = desc->on_full;
     root->context = desc->context;
     kolk_registry_rename_(heap->number, root->name);
+    for (uint32_t n = 0; desc->classes && n < heap->n_classes; n++)
+        kolk_heap_rename_class_(&heap->inside->trays[n], desc->classes[n].name);
     return KOLK_OK;
 }
 

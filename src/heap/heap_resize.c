@@ -6,13 +6,15 @@
 #include <string.h>
 
 static void *resize_large(kolk_heap *heap, void *block, size_t before, size_t size) {
-    void *resized = kolk_heap_resize_large_(heap->inside, block, before, size);
-    if (!resized && kolk_heap_release_spares_(heap->inside))
-        resized = kolk_heap_resize_large_(heap->inside, block, before, size);
-    if (!resized && kolk_heap_ask_for_room_(heap, size))
-        resized = kolk_heap_resize_large_(heap->inside, block, before, size);
-    if (!resized) kolk_fetch_add_(&heap->root->failed, 1, KOLK_RELAXED_);
-    return resized;
+    uint32_t ways = 0;
+    do {
+        do {
+            void *resized = kolk_heap_resize_large_(heap->inside, block, before, size);
+            if (resized) return resized;
+        } while (kolk_heap_trim_for_room_(heap, size > before ? size - before : 0));
+    } while (kolk_heap_make_room_(heap, size, &ways));
+    kolk_fetch_add_(&heap->root->failed, 1, KOLK_RELAXED_);
+    return NULL;
 }
 
 static void *move_block(kolk_heap *heap, void *block, size_t usable, size_t size, const void *site) {

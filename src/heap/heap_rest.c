@@ -2,12 +2,13 @@
  *
  *     depot      free slots that were in use since the last sweep
  *     RESTING    free slots that were in the depot at the last sweep, and that no thread has taken since
- *     GONE       free slots whose pages have been released
+ *     EDGE       the same, after a sweep that could not release all of their pages, because neighbours are in use
+ *     GONE       free slots whose pages have all been released; they do not count towards a limit or budget
  *
  * A sweep releases the pages of resting slots, and makes all slots of the depot resting. A thread that finds no slot in
- * the depot takes a word of resting slots. If there are none, it takes a word of gone slots, and if there are none of
- * those either, slots that were never used. So recently used slots are reused first, and the fast path of alloc does
- * not change.
+ * the depot takes a word of resting slots, then of edges, and then of gone slots, as far as the limit has the bytes.
+ * Slots that were never used come last. So recently used slots are reused first, and the fast path of alloc does not
+ * change.
  *
  * The sweep holds the lock of growth while it has slots in hand, because a thread that finds no slot takes that lock
  * and then searches again. */
@@ -31,6 +32,15 @@ static void put_all(kolk_depot_ *depot, uint32_t slot, uint64_t bits) {
     kolk_depot_count_return_(depot);
 }
 
+/* Counts gone slots again, which the calling thread has taken out of a word. Puts those back for which the limit has no
+ * room, and returns the others. */
+static uint64_t recount_gone(kolk_slot_store_ *store, uint32_t word, uint64_t bits) {
+    uint32_t n = kolk_store_recount_(store, (uint32_t)kolk_bits_count_(bits));
+    uint64_t counted = n ? kolk_bits_lowest_n_(bits, n) : 0;
+    if (bits != counted) kolk_slot_set_put_(&store->sets[GONE], word, bits ^ counted);
+    return counted;
+}
+
 uint64_t kolk_heap_rouse_(kolk_slot_store_ *store, uint32_t *word, uint32_t most) {
     uint64_t words = kolk_bits_words_(kolk_store_fresh_(store));
     for (unsigned n = 0; n < kolk_store_sets_(store); n++) {
@@ -39,6 +49,7 @@ uint64_t kolk_heap_rouse_(kolk_slot_store_ *store, uint32_t *word, uint32_t most
              kolk_slot_walk_next_(&walk, &found);) {
             uint64_t bits = kolk_slot_set_take_word_(&store->sets[n], found);
             if (!bits) continue;
+            if (n == GONE && !(bits = recount_gone(store, found, bits))) return 0;
             put_all(&store->depot, found * 64, bits);
             return kolk_depot_search_(&store->depot, word, most);
         }
@@ -48,40 +59,48 @@ uint64_t kolk_heap_rouse_(kolk_slot_store_ *store, uint32_t *word, uint32_t most
 
 /* ---- A sweep ----------------------------------------------------------------------------------------------------- */
 
-/* Adjacent slots that have no object. */
+/* Adjacent slots that have no object, counted from the first of the words. */
 typedef struct free_run {
     uint32_t from, end;
     bool rests; /* at least one of them is resting, so the run has pages to release */
 } free_run;
 
-static size_t discard_run(const kolk_slot_store_ *store, free_run run, bool counts) {
-    uint64_t page = kolk_memory_page_();
-    uintptr_t from = (uintptr_t)store->slots + (uintptr_t)run.from * store->stride;
-    uintptr_t end = (uintptr_t)store->slots + (uintptr_t)run.end * store->stride;
-    if (!run.rests || round_up(from, page) >= end / page * page) return 0;
-    return kolk_memory_discard_((void *)from, end - from, counts);
-}
+/* The free slots of some words, which the calling thread has taken. */
+typedef struct slots_in_hand {
+    uint64_t resting[WORDS], edge[WORDS], gone[WORDS];
+} slots_in_hand;
 
 static bool has_bit(const uint64_t *words, uint32_t n) {
     return words[n / 64] >> n % 64 & 1;
 }
 
-/* Releases the whole pages of free slots in n words, which begin at this slot. The calling thread has taken all slots
- * in the two bit arrays. */
-static size_t discard_words(const kolk_slot_store_ *store, uint32_t slot, uint32_t n, const uint64_t *resting,
-                            const uint64_t *gone, bool counts) {
-    free_run run = {slot, slot, false};
+/* Releases the whole pages of a run, whose slots are counted from slot `first` on. */
+static size_t discard_run(kolk_slot_store_ *store, uint32_t first, free_run run, slots_in_hand *hand, bool counts) {
+    uint32_t from = first + run.from, end = first + run.end, more = 0;
+    if (!run.rests) return 0;
+    size_t bytes = kolk_store_discard_(store, &from, &end, counts);
+    for (uint32_t at = from - first; at < end - first; at++) {
+        more += !has_bit(hand->gone, at);
+        hand->gone[at / 64] |= kolk_bits_at_(at);
+    }
+    kolk_store_uncount_(store, more);
+    return bytes;
+}
+
+/* Releases the whole pages of free slots in n words, which begin at this slot. */
+static size_t discard_words(kolk_slot_store_ *store, uint32_t first, uint32_t n, slots_in_hand *hand, bool counts) {
+    free_run run = {0, 0, false};
     size_t bytes = 0;
     for (uint32_t at = 0; at < n * 64; at++) {
-        if (!has_bit(resting, at) && !has_bit(gone, at)) {
-            bytes += discard_run(store, run, counts);
-            run = (free_run){slot + at + 1, slot + at + 1, false};
+        if (!has_bit(hand->resting, at) && !has_bit(hand->edge, at) && !has_bit(hand->gone, at)) {
+            bytes += discard_run(store, first, run, hand, counts);
+            run = (free_run){at + 1, at + 1, false};
         } else {
             run.end++;
-            run.rests |= has_bit(resting, at);
+            run.rests |= has_bit(hand->resting, at);
         }
     }
-    return bytes + discard_run(store, run, counts);
+    return bytes + discard_run(store, first, run, hand, counts);
 }
 
 static uint64_t take_if_any(const kolk_slot_set_ *set, uint32_t word) {
@@ -97,18 +116,23 @@ static uint64_t take_from_depot_word(const kolk_depot_ *depot, uint32_t word) {
     return bits;
 }
 
+static void put_if_any(const kolk_slot_set_ *set, uint32_t word, uint64_t bits) {
+    if (bits) kolk_slot_set_put_(set, word, bits);
+}
+
 static size_t sweep_words(kolk_slot_store_ *store, uint32_t first, uint32_t n, bool counts) {
-    uint64_t resting[WORDS], gone[WORDS];
+    slots_in_hand hand;
     kolk_lock_word_(&store->lock);
     for (uint32_t i = 0; i < n; i++) {
-        resting[i] = take_if_any(&store->sets[RESTING], first + i);
-        gone[i] = take_if_any(&store->sets[GONE], first + i);
+        hand.resting[i] = take_if_any(&store->sets[RESTING], first + i);
+        hand.edge[i] = take_if_any(&store->sets[EDGE], first + i);
+        hand.gone[i] = take_if_any(&store->sets[GONE], first + i);
     }
-    size_t bytes = discard_words(store, first * 64, n, resting, gone, counts);
+    size_t bytes = discard_words(store, first * 64, n, &hand, counts);
     for (uint32_t i = 0; i < n; i++) {
-        uint64_t used = take_from_depot_word(&store->depot, first + i);
-        if (resting[i] | gone[i]) kolk_slot_set_put_(&store->sets[GONE], first + i, resting[i] | gone[i]);
-        if (used) kolk_slot_set_put_(&store->sets[RESTING], first + i, used);
+        put_if_any(&store->sets[GONE], first + i, hand.gone[i]);
+        put_if_any(&store->sets[EDGE], first + i, (hand.resting[i] | hand.edge[i]) & ~hand.gone[i]);
+        put_if_any(&store->sets[RESTING], first + i, take_from_depot_word(&store->depot, first + i));
     }
     kolk_depot_count_return_(&store->depot);
     kolk_unlock_word_(&store->lock);

@@ -26,8 +26,8 @@ uint64_t kolk_heap_taken_bytes_(const kolk_heap_root_ *root) {
 static uint32_t take_leaf(void) {
     uint32_t leaf = kolk_leaves_take_(1);
     if (!leaf) return 0;
-    kolk_store_(&kolk_leaf_record_(leaf)->owner, 0, KOLK_RELAXED_);
     kolk_store_(&kolk_leaf_record_(leaf)->next, 0, KOLK_RELAXED_);
+    kolk_store_(&kolk_leaf_record_(leaf)->owner, 0, KOLK_RELEASE_); /* partner: is_root */
     return leaf;
 }
 
@@ -64,13 +64,13 @@ kolk_heap_root_ *kolk_heap_make_root_(kolk_heap *heap, const kolk_heap_desc *des
     memset(root, 0, sizeof *root);
     root->heap = heap;
     root->name = kolk_name_kept_(desc->name);
-    root->debug = desc->debug;
+    root->debug = kolk_name_kept_(desc->debug); /* classes are made later */
     root->on_full = desc->on_full;
     root->context = desc->context;
     set_budget(root, desc->limit, parent ? parent->budget : desc->budget);
     kolk_nursery_begin_(&root->nursery, root->budget);
     if (parent) join_parent(root, parent);
-    kolk_store_(&kolk_leaf_record_(leaf)->next, root->nursery.owner, KOLK_RELEASE_); /* partner: kolk_heap_next_root_ */
+    kolk_store_(&kolk_leaf_record_(leaf)->next, root->nursery.owner, KOLK_RELEASE_); /* partner: is_root */
     heap->root = root;
     kolk_raw_store_(&kolk_trim_heaps_, (uintptr_t)kolk_heap_trim_all_, KOLK_RELAXED_);
     return root;
@@ -84,13 +84,17 @@ void kolk_heap_end_root_(kolk_heap_root_ *root) {
     kolk_leaves_give_(kolk_leaf_of_(root), 1);
 }
 
+/* Is a root in this leaf? A leaf that is just being taken or returned may have a stale `next`, with which no root began:
+ * it changes before the owner does. */
+static bool is_root(const kolk_leaf_ *record) {
+    uint32_t next = kolk_load_(&record->next, KOLK_ACQUIRE_); /* partner: kolk_heap_make_root_ */
+    return next && !kolk_load_(&record->owner, KOLK_ACQUIRE_) && kolk_load_(&record->next, KOLK_RELAXED_) == next;
+}
+
 const kolk_heap_root_ *kolk_heap_next_root_(const kolk_heap_root_ *root) {
     uint32_t leaf = root ? kolk_leaf_of_(root) : 0, end = kolk_load_(&kolk_leaves_all_.fresh, KOLK_ACQUIRE_);
-    while (++leaf < end) {
-        kolk_leaf_ *record = kolk_leaf_record_(leaf);
-        if (!kolk_load_(&record->owner, KOLK_RELAXED_) && kolk_load_(&record->next, KOLK_ACQUIRE_))
-            return (const kolk_heap_root_ *)(const void *)kolk_leaf_start_(leaf);
-    }
+    while (++leaf < end)
+        if (is_root(kolk_leaf_record_(leaf))) return (const kolk_heap_root_ *)(const void *)kolk_leaf_start_(leaf);
     return NULL;
 }
 

@@ -132,7 +132,6 @@ kolk_heap_thread_ *kolk_heap_thread_of_(kolk_heap *heap) {
     }
     kolk_heap_thread_ *thread = take_thread(heap->inside);
     if (!thread) return NULL;
-    thread->asks = false; /* the record's last thread may have ended inside on_full */
     *near_heap = *entry = (kolk_near_heap_){heap->id, thread};
     kolk_heaps_await_end_(); /* last: setting the key may call malloc, which may be this heap */
     return thread;

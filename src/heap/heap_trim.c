@@ -9,11 +9,14 @@
 
 #if KOLK_HOSTED
 
+#include "../core/budget.h"
+#include "../diag/registry.h"
 #include "../os/clock.h"
 #include "../os/lock.h"
 
 #define DECAY_NS UINT64_C(1000000000)
 #define TURNS    64u /* slow calls between two readings of the clock */
+#define FEW_RETURNS 128u /* a return brings one slot to 128 slots back */
 
 static size_t sweep_heap(kolk_heap_inside_ *inside, bool counts) {
     size_t bytes = 0;
@@ -44,10 +47,13 @@ void kolk_heap_decay_(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread) {
 }
 
 /* Releases the pages of all free slots: the first sweep finds them, the second one releases them. */
+static size_t sweep_twice(kolk_heap_inside_ *inside, bool counts) {
+    return sweep_heap(inside, counts) + sweep_heap(inside, counts);
+}
+
 static size_t sweep_all(kolk_heap_inside_ *inside, bool counts) {
     kolk_lock_word_(&inside->sweeping);
-    size_t bytes = sweep_heap(inside, counts) + sweep_heap(inside, counts);
-    bytes += kolk_spares_expire_(&inside->large.spares, INT64_MAX);
+    size_t bytes = sweep_twice(inside, counts) + kolk_spares_expire_(&inside->large.spares, INT64_MAX);
     kolk_unlock_word_(&inside->sweeping);
     return bytes;
 }
@@ -56,9 +62,48 @@ size_t kolk_heap_trim_now_(kolk_heap *heap, bool counts) {
     kolk_heap_inside_ *inside = kolk_heap_grown_(heap);
     kolk_heap_thread_ *thread = inside ? kolk_heap_thread_of_(heap) : NULL;
     if (!heap->root) return 0;
+    kolk_nursery_trim_(&heap->root->nursery);
     if (!inside) return kolk_leaves_trim_(counts);
     if (thread) kolk_heap_flush_(inside, thread);
     return sweep_all(inside, counts) + kolk_leaves_trim_(counts);
+}
+
+/* How many slots the classes have used, and how often slots have come back to their depots. */
+static uint64_t count_returns(const kolk_heap_inside_ *inside, uint64_t *slots) {
+    uint64_t returns = 0;
+    *slots = 0;
+    for (uint32_t n = 0; n < inside->n_classes; n++) {
+        if (!kolk_load_(&inside->trays[n].is_made, KOLK_ACQUIRE_)) continue;
+        returns += kolk_load_(&inside->trays[n].store.depot.returns, KOLK_RELAXED_);
+        *slots += kolk_store_fresh_(&inside->trays[n].store);
+    }
+    return returns;
+}
+
+bool kolk_heap_trim_for_room_(kolk_heap *heap, size_t size) {
+    kolk_heap_inside_ *inside = heap->inside;
+    uint64_t slots, last = kolk_load_(&inside->trimmed, KOLK_RELAXED_), before = kolk_budget_used(&heap->root->own);
+    if (kolk_budget_left_(heap->root->budget) >= size) return false;
+    if (count_returns(inside, &slots) - last <= slots / FEW_RETURNS) return false;
+    kolk_heap_thread_ *thread = kolk_heap_thread_of_(heap);
+    if (thread) kolk_heap_flush_(inside, thread);
+    kolk_lock_word_(&inside->sweeping);
+    bool is_done = inside->trimmed != last; /* by another thread, meanwhile */
+    if (!is_done) {
+        sweep_twice(inside, false);
+        kolk_store_(&inside->trimmed, count_returns(inside, &slots), KOLK_RELAXED_); /* sweeps count as returns, too */
+    }
+    kolk_unlock_word_(&inside->sweeping);
+    return is_done || kolk_budget_used(&heap->root->own) < before;
+}
+
+/* Trims the nurseries of all heaps. While the process's lock is held, a heap that the registry has cannot end. */
+static void trim_nurseries(void) {
+    if (!kolk_lock_unless_forking_()) return;
+    for (const kolk_heap_root_ *root = NULL; (root = kolk_heap_next_root_(root));)
+        if (kolk_registry_lists_(kolk_load_(&root->number, KOLK_RELAXED_), root->heap))
+            kolk_nursery_trim_((kolk_nursery_ *)(uintptr_t)&root->nursery);
+    kolk_unlock_();
 }
 
 static size_t trim_inside(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread) {
@@ -67,6 +112,7 @@ static size_t trim_inside(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread) 
 }
 
 size_t kolk_heap_trim_all_(void) {
+    trim_nurseries();
     return kolk_heaps_each_(trim_inside) + kolk_leaves_trim_(true);
 }
 

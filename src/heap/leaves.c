@@ -198,23 +198,34 @@ uint32_t kolk_leaves_take_(uint32_t n) {
 
 /* ---- Return ------------------------------------------------------------------------------------------------------ */
 
-/* Releases the memory of a word whose leaves are all free. */
-static size_t discard_word(uint32_t word, bool counts) {
-    uint64_t all = word ? ~UINT64_C(0) : ~UINT64_C(1);
-    if (kolk_load_(kolk_slot_set_word_(&leaves.free, word), KOLK_RELAXED_) != all) return 0;
+/* Releases the whole pages of a word's free leaves. If only `all` its leaves together are worth a system call, a word
+ * with other leaves keeps its memory. */
+static size_t discard_word(uint32_t word, bool counts, bool all) {
+    uint64_t whole = word ? ~UINT64_C(0) : ~UINT64_C(1), page = kolk_memory_page_() / KOLK_LEAF_;
+    uint64_t seen = kolk_load_(kolk_slot_set_word_(&leaves.free, word), KOLK_RELAXED_);
+    if (all ? seen != whole : find_bits(seen, (uint32_t)(page < LEAVES_OF_WORD ? page : LEAVES_OF_WORD)) == LEAVES_OF_WORD)
+        return 0;
     uint64_t bits = kolk_slot_set_take_word_(&leaves.free, word);
-    size_t bytes =
-        bits == all ? kolk_memory_discard_(kolk_leaf_start_(word * LEAVES_OF_WORD), LEAVES_OF_WORD * KOLK_LEAF_, counts)
-                    : 0;
+    size_t bytes = 0;
+    for (unsigned at = 0, end; at < LEAVES_OF_WORD && bits >> at; at = end) {
+        at += kolk_bits_lowest_(bits >> at);
+        uint64_t used = ~bits >> at;
+        end = used ? at + kolk_bits_lowest_(used) : LEAVES_OF_WORD;
+        bytes += kolk_memory_discard_(kolk_leaf_start_(word * LEAVES_OF_WORD + at), (end - at) * KOLK_LEAF_, counts);
+    }
     if (bits) kolk_slot_set_put_(&leaves.free, word, bits);
     return bytes;
 }
 
-size_t kolk_leaves_trim_(bool counts) {
+static size_t discard_words_of_leaves(bool counts, bool all) {
     uint32_t words = kolk_load_(&kolk_leaves_all_.fresh, KOLK_ACQUIRE_) / LEAVES_OF_WORD;
     size_t bytes = 0;
-    for (uint32_t word = 0; word < words; word++) bytes += discard_word(word, counts);
+    for (uint32_t word = 0; word < words; word++) bytes += discard_word(word, counts, all);
     return bytes;
+}
+
+size_t kolk_leaves_trim_(bool counts) {
+    return discard_words_of_leaves(counts, false);
 }
 
 /* Trims if a quarter of all leaves were returned since the last time, and more are free than used. To count the used
@@ -234,7 +245,7 @@ static void trim_seldom(uint32_t n) {
     kolk_store_(&leaves.given, trims ? 0 : given, KOLK_RELAXED_);
     if (!trims) return;
     int before = errno; /* a free must preserve it */
-    kolk_leaves_trim_(false);
+    discard_words_of_leaves(false, true);
     errno = before;
 }
 

@@ -85,11 +85,18 @@ static unsigned char *run_end(uint32_t run) {
     return kolk_leaf_start_(run + length_of(run));
 }
 
-/* The size of a block or gap that ends in another leaf. */
+/* The size of a block or gap that ends in another leaf. If another thread is just cutting the run, the leaf belongs to
+ * another run afterwards: then this begins anew. */
 static KOLK_NOINLINE_ size_t size_over_leaves(const void *start) {
-    uint32_t leaf = kolk_leaf_at_(start), run = run_of(leaf), end = run + length_of(run);
-    uint64_t bits = 0;
-    while (!bits && ++leaf < end) bits = kolk_load_(&kolk_leaf_record_(leaf)->starts, KOLK_RELAXED_);
+    uint32_t first = kolk_leaf_at_(start), leaf, run, end;
+    uint64_t bits;
+    do {
+        leaf = first;
+        run = run_of(leaf);
+        end = run + kolk_load_(&kolk_leaf_record_(run)->length, KOLK_ACQUIRE_); /* partner: cut_run */
+        bits = 0;
+        while (!bits && ++leaf < end) bits = kolk_load_(&kolk_leaf_record_(leaf)->starts, KOLK_RELAXED_);
+    } while (run_of(first) != run);
     uintptr_t behind = (uintptr_t)kolk_leaf_start_(leaf);
     return behind + (bits ? kolk_bits_lowest_(bits) * KOLK_GRAIN_ : 0) - (uintptr_t)start;
 }
@@ -220,6 +227,58 @@ static void return_if_empty(kolk_nursery_ *nursery, uint32_t run) {
     give_run(nursery, run);
 }
 
+/* Cuts a run into two at a leaf that no block reaches from below. A fork's child may find that the first run has its old
+ * length still: mend shortens it. */
+static void cut_run(uint32_t run, uint32_t at) {
+    kolk_leaf_ *first = kolk_leaf_record_(run), *second = kolk_leaf_record_(at);
+    uint32_t end = run + length_of(run);
+    KOLK_ASSERT_(run < at && at < end);
+    mark_start(kolk_leaf_start_(at));
+    kolk_store_(&second->length, (uint8_t)(end - at), KOLK_RELAXED_);
+    for (uint32_t leaf = at; leaf < end; leaf++)
+        kolk_store_(&kolk_leaf_record_(leaf)->back, (uint8_t)(leaf - at), KOLK_RELEASE_);
+    second->next = first->next;
+    second->before = run;
+    if (second->next) kolk_leaf_record_(second->next)->before = at;
+    kolk_store_(&first->next, at, KOLK_RELEASE_);
+    kolk_store_(&first->length, (uint8_t)(at - run), KOLK_RELEASE_); /* partner: size_over_leaves */
+}
+
+static void unlink_and_give(kolk_nursery_ *nursery, uint32_t run) {
+    unlink_run(nursery, run);
+    give_run(nursery, run);
+}
+
+/* The first leaf behind the live blocks that follow the one at `at` without a free leaf between them. */
+static uint32_t leaf_behind(uint32_t run, const unsigned char *at) {
+    for (;;) {
+        const unsigned char *behind = at + size_at(at);
+        uint32_t leaf = kolk_leaf_at_(behind - 1) + 1;
+        at = behind == run_end(run) ? NULL : next_in_run(run, behind, true);
+        if (!at || kolk_leaf_at_(at) > leaf) return leaf;
+    }
+}
+
+/* Returns those leaves of a run that no live block touches. */
+static void trim_run(kolk_nursery_ *nursery, uint32_t run) {
+    const unsigned char *at;
+    count_run(nursery, run, -1);
+    while ((at = next_in_run(run, kolk_leaf_start_(run), true))) {
+        uint32_t first = kolk_leaf_at_(at), end = run + length_of(run), behind;
+        if (first != run) {
+            cut_run(run, first);
+            unlink_and_give(nursery, run);
+            run = first;
+        }
+        behind = leaf_behind(run, at);
+        if (behind != end) cut_run(run, behind);
+        count_run(nursery, run, 1);
+        if (behind == end) return;
+        run = behind;
+    }
+    unlink_and_give(nursery, run);
+}
+
 /* ---- The top of the newest run ----------------------------------------------------------------------------------- */
 
 /* Makes an empty run the place for new blocks. */
@@ -325,7 +384,12 @@ static void recount(kolk_nursery_ *nursery) {
 static KOLK_NOINLINE_ void mend(kolk_nursery_ *nursery) {
     uint32_t newest = nursery->newest;
     for (uint32_t run = newest, before = 0; run; before = run, run = kolk_leaf_record_(run)->next) {
-        kolk_leaf_record_(run)->before = before;
+        kolk_leaf_ *first = kolk_leaf_record_(run);
+        first->before = before;
+        if (first->next > run && first->next < run + first->length) /* it was being cut */
+            kolk_store_(&first->length, (uint8_t)(first->next - run), KOLK_RELAXED_);
+        for (uint32_t at = 0; at < first->length; at++)
+            kolk_store_(&kolk_leaf_record_(run + at)->back, (uint8_t)at, KOLK_RELAXED_);
         mark_start(kolk_leaf_start_(run));
     }
     for (uint32_t n = 0; n < KOLK_NURSERY_CLASSES_; n++) nursery->of[n].hint = 0;
@@ -446,6 +510,20 @@ void kolk_nursery_reset_(kolk_nursery_ *nursery) {
     }
     kolk_unlock_brief_(&nursery->lock);
     if (returns) kolk_nursery_end_(nursery);
+}
+
+/* The rest of the newest run becomes a gap before, and is found again afterwards. */
+void kolk_nursery_trim_(kolk_nursery_ *nursery) {
+    lock_nursery(nursery);
+    if (nursery->top != nursery->end) count_freed(nursery, (size_t)(nursery->end - nursery->top), 1);
+    nursery->top = nursery->end = NULL;
+    for (uint32_t run = nursery->newest, next; run; run = next) {
+        next = kolk_leaf_record_(run)->next;
+        trim_run(nursery, run);
+    }
+    for (uint32_t n = 0; n < KOLK_NURSERY_CLASSES_; n++) nursery->of[n].hint = 0;
+    find_top(nursery);
+    kolk_unlock_brief_(&nursery->lock);
 }
 
 /* ---- Questions --------------------------------------------------------------------------------------------------- */

@@ -80,6 +80,9 @@ bool kolk_nursery_free_(kolk_nursery_ *nursery, const void *block);
  * No other thread may use the nursery. */
 void kolk_nursery_reset_(kolk_nursery_ *nursery);
 
+/* Returns all leaves that no live block touches. Does not change what the next run would be. O(leaves). */
+void kolk_nursery_trim_(kolk_nursery_ *nursery);
+
 /* Does this address lie in one of its leaves, or in one that it has returned and that no other nursery has taken since?
  */
 static inline bool kolk_nursery_has_(const kolk_nursery_ *nursery, const void *at) {

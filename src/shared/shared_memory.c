@@ -222,7 +222,7 @@ KOLK_NOINLINE_ void kolk_shared_deinit(kolk_shared *pool) {
     kolk_shared_end_lives_(inside, site);
     kolk_store_end_lives_(&inside->store, site);
     if (inside->key) kolk_key_drop_(inside->key - 1);
-    kolk_budget_give_(inside->store.budget, (uint64_t)inside->store.depot.usable * inside->store.stride);
+    kolk_store_close_account_(&inside->store);
     kolk_shared_inside_ last = *inside; /* a copy, because the block is released */
     kolk_shared_end_memory_(&last);
     memset(pool, 0, sizeof *pool);

@@ -11,12 +11,10 @@
 
 /* ---- Supply ------------------------------------------------------------------------------------------------------ */
 
-/* Returns by how many slots the store grows next, and takes their bytes from the budget. */
+/* Returns by how many slots the store would like to grow next. */
 static uint32_t next_step(const kolk_slot_store_ *store, uint32_t now) {
     uint32_t extra = now == 0 ? store->slack : 0; /* capacity does not include these */
-    uint32_t next = kolk_block_next_capacity_(now, store->depot.slots - extra, store->stride) + extra;
-    uint32_t step = kolk_budget_step_(store->budget, next - now, store->stride);
-    return (uint32_t)(kolk_budget_take_(store->budget, (uint64_t)step * store->stride, store->stride) / store->stride);
+    return kolk_block_next_capacity_(now, store->depot.slots - extra, store->stride) + extra - now;
 }
 
 /* Commits more slots than the `before` usable ones. Returns true if more are usable now, even if another thread added
@@ -25,9 +23,7 @@ static KOLK_NOINLINE_ bool grow(kolk_slot_store_ *store, uint32_t before) {
     KOLK_ASSERT_(before <= store->depot.slots);
     if (before == store->depot.slots && !store->sweeps) return false;
     kolk_lock_word_(&store->lock);
-    uint32_t now = store->depot.usable, step = now == before ? next_step(store, now) : 0, made = step;
-    while (made && !kolk_store_commit_(store, now, now + made)) made /= 2;
-    kolk_budget_give_(store->budget, (uint64_t)(step - made) * store->stride);
+    uint32_t now = store->depot.usable, made = now == before ? kolk_store_gain_(store, now, next_step(store, now)) : 0;
     if (made) {
         PROBE3(grow, store->name, now, now + made);
         now += made;
@@ -313,15 +309,16 @@ static void empty_set(const kolk_slot_set_ *set, uint64_t words) {
     }
 }
 
-/* Puts the first n slots into the depot, which may have some of them already. */
-static void put_first(kolk_depot_ *depot, uint32_t n) {
+/* Puts the first n slots into the depot, which may have some of them already, except those of a set. */
+static void put_first(kolk_depot_ *depot, uint32_t n, const kolk_slot_set_ *except) {
     uint32_t in_word = kolk_depot_word_bits_(depot);
     for (uint32_t slot = 0; slot < n; slot += in_word) {
         uint32_t count = n - slot < in_word ? n - slot : in_word, word = slot >> depot->word_shift;
         KOLK_ASSERT_(count >= 1 && count <= 64);
-        uint64_t *summary = kolk_slot_set_summary_(&depot->free, word);
-        kolk_store_(kolk_slot_set_word_(&depot->free, word), ~UINT64_C(0) >> (64 - count), KOLK_RELAXED_);
-        kolk_store_(summary, *summary | kolk_bits_at_(word), KOLK_RELAXED_);
+        uint64_t *summary = kolk_slot_set_summary_(&depot->free, word), bits = ~UINT64_C(0) >> (64 - count);
+        if (except) bits &= ~(*kolk_slot_set_word_(except, slot / 64) >> slot % 64);
+        kolk_store_(kolk_slot_set_word_(&depot->free, word), bits, KOLK_RELAXED_);
+        if (bits) kolk_store_(summary, *summary | kolk_bits_at_(word), KOLK_RELAXED_);
     }
     kolk_depot_count_returns_(depot, n); /* which may end a period in which it was uncached */
 }
@@ -337,12 +334,15 @@ void kolk_store_reset_(kolk_slot_store_ *store, const void *site) {
         kolk_store_(&magazine->top, 0, KOLK_RELAXED_);
         kolk_store_(&magazine->leaving, 0, KOLK_RELAXED_); /* in a fork's child, its thread may have died in a put */
     }
-    for (unsigned n = 0; n < kolk_store_free_sets_(store); n++) empty_set(&store->sets[n], kolk_bits_words_(fresh));
+    const kolk_slot_set_ *stays = NULL; /* released slots have no memory: they stay in the last set of free slots */
+    if (kolk_load_(&store->released, KOLK_RELAXED_)) stays = &store->sets[kolk_store_free_sets_(store) - 1];
+    for (unsigned n = 0; n < kolk_store_free_sets_(store); n++)
+        if (&store->sets[n] != stays) empty_set(&store->sets[n], kolk_bits_words_(fresh));
     if (store->lives)
         end_long_lives(store->lives, fresh);
     else
         end_short_lives(store->short_lives, fresh);
-    put_first(&store->depot, fresh);
+    put_first(&store->depot, fresh, stays);
 }
 
 /* ---- Threads ----------------------------------------------------------------------------------------------------- */

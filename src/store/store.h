@@ -31,7 +31,8 @@
  *         debug mode's quarantine; no slot from fresh on is in any of these
  *     I3  the summary bit of every word that is not 0 is set
  *     I4  no magazine has more than `cache` entries, and a magazine has room for the slots of a word
- *     I5  red zones and fills are as the debug mode wrote them */
+ *     I5  red zones and fills are as the debug mode wrote them
+ *     I6  if slots are released, as many as that are in the last set of free slots */
 #ifndef KOLK_SRC_STORE_H
 #define KOLK_SRC_STORE_H
 
@@ -57,7 +58,7 @@ struct kolk_slot_store_ {
     kolk_depot_ depot;
     const char *name; /* never NULL */
 
-    /* The owner's part. The first n_free_sets sets contain free slots. */
+    /* The owner's part. The first n_free_sets sets contain free slots; released ones are in the last of these. */
     kolk_slot_set_ sets[KOLK_STORE_SETS_];
     uint8_t n_sets, n_free_sets;
     uint32_t has_sets; /* the sets may have slots */
@@ -79,6 +80,7 @@ struct kolk_slot_store_ {
     uint32_t lock;       /* the growth lock */
     uint32_t slack;      /* slots that do not count towards the capacity */
     kolk_budget *budget; /* for the bytes of the slots; stores may share it; NULL: no limit */
+    uint32_t released;   /* slots that do not count towards it, because the system has their memory back */
 
     /* store_debug.c */
     kolk_debug *debug;  /* NULL: off */
@@ -165,8 +167,26 @@ kolk_status kolk_store_begin_(kolk_slot_store_ *store, const kolk_store_desc_ *d
 /* Releases the block, unless it is in a range, which belongs to the store's owner. Call kolk_store_end_lives_ first. */
 void kolk_store_end_block_(const kolk_slot_store_ *store);
 
-/* Commits memory for the first `slots` slots. The first `before` of them already have theirs. */
-bool kolk_store_commit_(const kolk_slot_store_ *store, uint32_t before, uint32_t slots);
+/* The store's account with its budget: the bytes of all usable slots except released ones. Only the functions below
+ * change it, each together with the memory that it stands for. */
+uint64_t kolk_store_account_(const kolk_slot_store_ *store);
+
+/* Commits memory for up to `wish` slots behind the first `now`, as far as budget and system have it. Returns for how
+ * many. Call it with the growth lock held. */
+uint32_t kolk_store_gain_(const kolk_slot_store_ *store, uint32_t now, uint32_t wish);
+
+/* Returns the whole pages of adjacent free slots, which only the calling thread has, to the system. Returns their
+ * bytes, as kolk_memory_discard_ does, and leaves in *from and *end those slots that lie in these pages entirely. */
+size_t kolk_store_discard_(const kolk_slot_store_ *store, uint32_t *from, uint32_t *end, bool counts);
+
+/* From now on, n slots that kolk_store_discard_ has left do not count. */
+void kolk_store_uncount_(kolk_slot_store_ *store, uint32_t n);
+
+/* Counts up to n of them again, before they are used. Returns how many: those for which the budget has the bytes. */
+uint32_t kolk_store_recount_(kolk_slot_store_ *store, uint32_t n);
+
+/* Gives the whole account back, at the store's end. */
+void kolk_store_close_account_(kolk_slot_store_ *store);
 
 /* The number of committed bytes. */
 uint64_t kolk_store_committed_(const kolk_slot_store_ *store);

@@ -151,6 +151,12 @@ static bool add_magazine(slot_sum *found, kolk_magazine_ *magazine, uint32_t cac
     return true;
 }
 
+static bool is_released_right(const kolk_slot_store_ *store) {
+    unsigned sets = kolk_store_free_sets_(store);
+    if (store->released == 0) return true;
+    return sets && kolk_slot_set_count_(&store->sets[sets - 1], kolk_bits_words_(store->depot.usable)) == store->released;
+}
+
 bool kolk_store_is_valid_(const kolk_slot_store_ *store) {
     const kolk_depot_ *depot = &store->depot;
     uint32_t fresh = depot->fresh;
@@ -171,6 +177,7 @@ bool kolk_store_is_valid_(const kolk_slot_store_ *store) {
         if (!add_magazine(&found, magazine, depot->cache, fresh)) return false;
     for (uint32_t n = 0; n < store->quarantined; n++) add_slot(&found, *kolk_debug_ring_(store->debug, n));
     if (store->debug && !kolk_store_is_intact_(store)) return false; /* I5 */
+    if (!is_released_right(store)) return false;                     /* I6 */
     return found.slots == all.slots && found.mixed == all.mixed;     /* I2 */
 }
 

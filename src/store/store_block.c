@@ -141,7 +141,8 @@ static bool gain_pages(const kolk_slot_store_ *store, const uint64_t had[REGIONS
     return true;
 }
 
-bool kolk_store_commit_(const kolk_slot_store_ *store, uint32_t before, uint32_t slots) {
+/* Commits memory for the first `slots` slots. The first `before` of them already have theirs. */
+static bool commit_store_slots(const kolk_slot_store_ *store, uint32_t before, uint32_t slots) {
     uint64_t had[REGIONS] = {0}, sizes[REGIONS] = {0}, bytes;
     KOLK_ASSERT_(slots <= store->depot.slots);
     if (store->debug && !kolk_debug_commit_(store->debug, slots)) return false;
@@ -160,6 +161,68 @@ uint64_t kolk_store_committed_(const kolk_slot_store_ *store) {
     measure_regions(store, kolk_store_usable_(store), sizes);
     gain_pages(store, none, sizes, false, &bytes);
     return bytes;
+}
+
+/* ---- The account ------------------------------------------------------------------------------------------------- */
+
+static uint64_t bytes_of_slots(const kolk_slot_store_ *store, uint32_t n) {
+    return (uint64_t)n * store->stride;
+}
+
+uint64_t kolk_store_account_(const kolk_slot_store_ *store) {
+    return bytes_of_slots(store, kolk_store_usable_(store) - kolk_load_(&store->released, KOLK_RELAXED_));
+}
+
+/* Takes the bytes of up to n slots from the budget, and returns of how many. */
+static uint32_t take_slot_bytes(const kolk_slot_store_ *store, uint32_t n) {
+    uint64_t wish = bytes_of_slots(store, kolk_budget_step_(store->budget, n, store->stride));
+    return (uint32_t)(kolk_budget_take_(store->budget, wish, store->stride) / store->stride);
+}
+
+uint32_t kolk_store_gain_(const kolk_slot_store_ *store, uint32_t now, uint32_t wish) {
+    uint32_t taken = take_slot_bytes(store, wish), made = taken;
+    while (made && !commit_store_slots(store, now, now + made)) made /= 2;
+    kolk_budget_give_(store->budget, bytes_of_slots(store, taken - made));
+    return made;
+}
+
+/* Commits the memory that a store has from its beginning. */
+static kolk_status gain_first(const kolk_slot_store_ *store) {
+    uint64_t bytes = bytes_of_slots(store, store->depot.usable);
+    if (!kolk_budget_take_all_(store->budget, bytes)) return KOLK_OVER_BUDGET;
+    if (commit_store_slots(store, 0, store->depot.usable)) return KOLK_OK;
+    kolk_budget_give_(store->budget, bytes);
+    return KOLK_NO_MEMORY;
+}
+
+size_t kolk_store_discard_(const kolk_slot_store_ *store, uint32_t *from, uint32_t *end, bool counts) {
+    uintptr_t slots = (uintptr_t)store->slots, start = slots + (uintptr_t)*from * store->stride,
+              behind = slots + (uintptr_t)*end * store->stride, first = page_from(start), last = page_of(behind);
+    *from = *end;
+    if (first >= last) return 0;
+    size_t bytes = kolk_memory_discard_((void *)start, behind - start, counts);
+    if (!bytes && !(counts && kolk_memory_discard_((void *)start, behind - start, false))) return 0; /* refused */
+    uint32_t inside = (uint32_t)((first - slots + store->stride - 1) / store->stride);
+    *end = (uint32_t)((last - slots) / store->stride);
+    *from = inside < *end ? inside : *end;
+    return bytes;
+}
+
+void kolk_store_uncount_(kolk_slot_store_ *store, uint32_t n) {
+    if (n == 0) return;
+    kolk_fetch_add_(&store->released, n, KOLK_RELAXED_);
+    kolk_budget_give_(store->budget, bytes_of_slots(store, n));
+}
+
+uint32_t kolk_store_recount_(kolk_slot_store_ *store, uint32_t n) {
+    n = take_slot_bytes(store, n);
+    if (n) kolk_fetch_sub_(&store->released, n, KOLK_RELAXED_);
+    return n;
+}
+
+void kolk_store_close_account_(kolk_slot_store_ *store) {
+    kolk_budget_give_(store->budget, kolk_store_account_(store));
+    store->budget = NULL;
 }
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
@@ -244,10 +307,7 @@ kolk_status kolk_store_begin_(kolk_slot_store_ *store, const kolk_store_desc_ *d
     else
         status = make_block(store, desc, debug.front);
     if (status != KOLK_OK) return status;
-    if (!kolk_store_begin_debug_(store, &debug) || !kolk_store_commit_(store, 0, store->depot.usable))
-        status = KOLK_NO_MEMORY;
-    else if (!kolk_budget_take_all_(store->budget, (uint64_t)store->depot.usable * store->stride))
-        status = KOLK_OVER_BUDGET;
+    status = kolk_store_begin_debug_(store, &debug) ? gain_first(store) : KOLK_NO_MEMORY;
     if (status == KOLK_OK) return KOLK_OK;
     if (store->debug) kolk_debug_end_(store->debug, 0);
     kolk_store_end_block_(store);

@@ -22,6 +22,7 @@ typedef struct options {
     uint32_t capacity, max_capacity;
     void *memory; /* lent memory, for kinds that can be LENT */
     size_t memory_size;
+    kolk_budget *budget; /* for kinds that COUNT */
 } options;
 
 /* A pool of any kind, and what the tests need in addition. */
@@ -63,7 +64,8 @@ enum {
     DEBUGS = 1024,     /* has a debug mode */
     NO_HANDLES = 2048, /* has KOLK_GENERATIONS_NONE */
     TRIES_LESS = 4096, /* if memory is refused, its init tries again with less */
-    SAVES = 8192       /* has snapshots */
+    SAVES = 8192,      /* has snapshots */
+    COUNTS = 16384     /* the bytes of its slots count towards a budget */
 };
 
 typedef void converter(void *object, const void *saved, size_t saved_size, void *context);
@@ -127,6 +129,7 @@ static kolk_status init_pool(subject *s, const options *with) {
                            .memory = with->memory,
                            .memory_size = with->memory_size,
                            .debug = with->debug,
+                           .budget = with->budget,
                            .reuse = s->kind->reuse,
                            .generations = s->kind->generations,
                            .setup = s->kind->sets_up ? set_up_object : NULL,
@@ -244,6 +247,7 @@ static kolk_status init_map(subject *s, const options *with) {
                               .max_capacity = with->max_capacity,
                               .memory = with->memory,
                               .memory_size = with->memory_size,
+                              .budget = with->budget,
                               .debug = with->debug};
     return kolk_slotmap_init(&s->of.map, &desc);
 }
@@ -342,6 +346,7 @@ static kolk_status init_shared(subject *s, const options *with) {
                              .max_threads = 1, /* so there are no slots beyond the capacity */
                              .cache = 2,
                              .debug = with->debug,
+                             .budget = with->budget,
                              .generations = s->kind->generations,
                              .exact = s->kind->exact};
     kolk_status status = kolk_shared_init(&s->of.shared, &desc);
@@ -513,7 +518,8 @@ static kolk_status init_heap(subject *s, const options *with) {
                                   .capacity = with->capacity,
                                   .max_capacity = with->max_capacity,
                                   .when_full = KOLK_HEAP_NULL};
-    kolk_heap_desc desc = {.name = with->name, .debug = with->debug, .classes = &tray, .n_classes = 1};
+    kolk_heap_desc desc = {
+        .name = with->name, .debug = with->debug, .budget = with->budget, .classes = &tray, .n_classes = 1};
     return kolk_heap_init(&s->of.heap, &desc);
 }
 
@@ -547,6 +553,14 @@ static void stats_of_heap(const subject *s, kolk_stats *out) {
 
 static bool is_live_in_heap(const subject *s, const void *object) {
     return kolk_heap_is_live(&s->of.heap, object);
+}
+
+static void clear_heap(subject *s) {
+    kolk_heap_reset(&s->of.heap);
+}
+
+static size_t trim_heap(subject *s) {
+    return kolk_heap_trim(&s->of.heap);
 }
 
 static void *first_of_heap(const subject *s) {
@@ -601,7 +615,7 @@ static void stats_of_resources(const subject *s, kolk_stats *out) {
 #define POOL(name_, also, without, ...)                                                                                \
     {                                                                                                                  \
         .name = name_, .member = "pool", .size = sizeof(kolk_pool), .failed_at = offsetof(kolk_pool, failed),          \
-        .can = TAKES | FREES | ASKS | ISSUES | GROWS | DOUBLES | LENT | SIZES | STAYS | DEBUGS | (also),               \
+        .can = TAKES | FREES | ASKS | ISSUES | GROWS | DOUBLES | LENT | SIZES | STAYS | DEBUGS | COUNTS | (also),      \
         .debug = OF_SLOTS & ~(unsigned)(without), .init = init_pool, .take = take_from_pool, .give = give_to_pool,     \
         .end = end_of_pool, .in_take = &in_pool_take, .in_give = &in_pool_give, .in_end = &in_pool_end,                \
         .is_valid = pool_is_valid, .stats = stats_of_pool, .clear = clear_pool, .handle = handle_of_pool,              \
@@ -618,7 +632,7 @@ static void stats_of_resources(const subject *s, kolk_stats *out) {
 #define SHARED(name_, also, ...)                                                                                       \
     {                                                                                                                  \
         .name = name_, .member = "shared", .size = sizeof(kolk_shared),                                                \
-        .can = TAKES | FREES | GROWS | STAYS | DEBUGS | (also), .debug = OF_SLOTS, .init = init_shared,                \
+        .can = TAKES | FREES | GROWS | STAYS | DEBUGS | COUNTS | (also), .debug = OF_SLOTS, .init = init_shared,       \
         .clear = clear_shared, .take = take_from_shared, .give = give_to_shared, .end = end_of_shared,                 \
         .in_take = &in_shared_take, .in_give = &in_shared_give, .in_end = &in_shared_end, .is_valid = shared_is_valid, \
         .stats = stats_of_shared, .handle = handle_of_shared, .get = get_of_shared, .is_live = is_live_in_shared,      \
@@ -639,7 +653,7 @@ static const kind kinds[] = {
      .member = "slotmap",
      .size = sizeof(kolk_slotmap),
      .failed_at = offsetof(kolk_slotmap, failed),
-     .can = TAKES | ASKS | HANDLES | GROWS | DOUBLES | LENT | SIZES | DEBUGS | SAVES,
+     .can = TAKES | ASKS | HANDLES | GROWS | DOUBLES | LENT | SIZES | DEBUGS | SAVES | COUNTS,
      .debug = OF_PLACES,
      .init = init_map,
      .take = take_from_map,
@@ -703,7 +717,7 @@ static const kind kinds[] = {
      .member = "heap",
      .size = sizeof(kolk_heap),
      .only_64 = true,
-     .can = TAKES | GROWS | STAYS | TRIES_LESS, /* sizes are rounded up: tests/heap tests mistakes and debug mode */
+     .can = TAKES | GROWS | STAYS | TRIES_LESS | COUNTS, /* sizes are rounded up: tests/heap tests mistakes and debug mode */
      .init = init_heap,
      .take = take_from_heap,
      .give = give_to_heap,
@@ -713,8 +727,10 @@ static const kind kinds[] = {
      .in_end = &in_heap_end,
      .is_valid = heap_is_valid,
      .stats = stats_of_heap,
+     .clear = clear_heap,
      .is_live = is_live_in_heap,
      .first = first_of_heap,
+     .trim = trim_heap,
      .slot = "slot",
      .dead = "is free"},
     {.name = "queue",

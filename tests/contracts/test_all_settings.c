@@ -392,6 +392,23 @@ static void test_bad_words_that_come_later(void **state) {
     assert_string_equal(text, "kolk: KOLK_DEBUG: \"fil\"" NOT_A_SETTING "\n0 0 0 ");
 }
 
+/* What an init was told in texts remains true once the texts are gone. */
+static void test_texts_are_copied(void **state) {
+    (void)state;
+    char *texts[] = {strdup("a name"), row_now->mode->debug ? strdup(row_now->mode->debug) : NULL};
+    begin_it((options){.name = texts[0], .object_size = 8, .capacity = 4, .debug = texts[1]});
+    const kolk_stats before = stats_of_it();
+    for (size_t n = 0; n < LENGTH_OF(texts); n++) {
+        if (texts[n]) memset(texts[n], 'x', strlen(texts[n]) + 1);
+        free(texts[n]);
+    }
+    assert_string_equal(stats_of_it().name, "a name");
+    assert_int_equal(stats_of_it().debug, before.debug);
+    if (it->kind->can & TAKES) give_one(take_one());
+    assert_string_equal(stats_of_it().name, "a name");
+    end_it();
+}
+
 int main(void) {
     static const contract contracts[] = {
         /* first: a process checks the environment thoroughly only once */
@@ -407,6 +424,7 @@ int main(void) {
         CONTRACT(test_the_environment_is_read_at_each_init, DEBUGS, IN(PLAIN)),
         CONTRACT(test_bad_words_of_a_descriptor_are_said_each_time, DEBUGS, IN(PLAIN)),
         CONTRACT(test_several_bad_words, DEBUGS, IN(PLAIN)),
+        CONTRACT(test_texts_are_copied, 0, IN_EVERY_MODE),
     };
     return run_contracts(contracts, LENGTH_OF(contracts), NULL, plain_environment);
 }

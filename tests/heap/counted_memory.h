@@ -12,6 +12,7 @@ static struct {
     unsigned calls, resized;
     unsigned refused; /* refuse the n-th call from now on; 0: none */
     bool no_trim, no_resize;
+    bool none; /* refuse all calls */
 } memory;
 
 void *__real_kolk_memory_reserve_(size_t size);
@@ -28,7 +29,7 @@ bool __wrap_kolk_memory_trim_(void *start, size_t size);
 void *__wrap_kolk_memory_resize_(void *start, size_t size, size_t new_size);
 
 static inline bool is_refused(void) {
-    return __atomic_add_fetch(&memory.calls, 1, __ATOMIC_RELAXED) == memory.refused;
+    return __atomic_add_fetch(&memory.calls, 1, __ATOMIC_RELAXED) == memory.refused || memory.none;
 }
 
 static inline void hold_bytes(size_t more) {

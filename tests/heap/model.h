@@ -136,6 +136,7 @@ static inline uint64_t model_left(const model *m) {
         if (used && of.stats.stride > m->sizes[n]) taken += (uint64_t)of.stats.capacity * of.stats.stride;
         if (used && of.stats.stride == m->sizes[n])
             taken += of.stats.capacity * of.stats.stride - model_young_bytes(m, n);
+        if (used && m->heap.inside) taken -= (uint64_t)m->heap.inside->trays[n].store.released * of.stats.stride;
     }
     for (uint32_t n = 0; n < m->count; n++)
         if (model_class(m, m->blocks[n].usable, m->blocks[n].at) == m->heap.n_classes) taken += m->blocks[n].usable;

@@ -93,6 +93,181 @@ static void test_realloc_refused(void **state) {
     end_heap(&heap);
 }
 
+/* ---- Room that has been made ------------------------------------------------------------------------------------- */
+
+static void *cached[20000];
+static unsigned n_cached, n_asked;
+
+static bool free_oldest(kolk_heap *heap, size_t size, void *context) {
+    (void)size, (void)context;
+    n_asked++;
+    if (!n_cached) return false;
+    kolk_heap_free(heap, cached[0]);
+    memmove(cached, cached + 1, --n_cached * sizeof *cached);
+    return true;
+}
+
+static bool free_all_cached(kolk_heap *heap, size_t size, void *context) {
+    (void)size, (void)context;
+    n_asked++;
+    while (n_cached) kolk_heap_free(heap, cached[--n_cached]);
+    return true;
+}
+
+static void begin_cache(kolk_heap *heap, uint64_t limit, bool (*on_full)(kolk_heap *, size_t, void *)) {
+    if (sizeof(void *) < 8) skip();
+    n_cached = n_asked = 0;
+    assert_int_equal(kolk_heap_init(heap, &(kolk_heap_desc){.name = "cache", .limit = limit, .on_full = on_full}), 0);
+}
+
+static void cache_one(kolk_heap *heap, size_t size) {
+    void *block = kolk_heap_alloc(heap, size);
+    assert_non_null(block);
+    cached[n_cached++] = block;
+}
+
+/* Once on_full has freed a block of the size, or all blocks, the alloc succeeds, wherever the freed blocks lay. */
+static void test_alloc_after_on_full(void **state) {
+    (void)state;
+    for (uint64_t limit = 4096; limit <= 1 << 20; limit *= 4) {
+        kolk_heap heap;
+        begin_cache(&heap, limit, free_oldest);
+        for (unsigned n = 0; n < 5000; n++) cache_one(&heap, 1024);
+        assert_true(n_asked > 0);
+        end_heap(&heap);
+        begin_cache(&heap, limit, free_all_cached);
+        for (unsigned n = 0; n < 15000; n++) cache_one(&heap, 64 + n % 500);
+        assert_true(n_asked > 0);
+        end_heap(&heap);
+    }
+}
+
+/* The memory of free blocks is there for blocks of other sizes, without a trim and without on_full. */
+static void test_room_for_other_sizes(void **state) {
+    (void)state;
+    kolk_heap heap;
+    begin_cache(&heap, 8 << 20, NULL);
+    for (int way = 0; way < 3; way++) {
+        while (n_cached < 7000) cache_one(&heap, 1000);
+        if (way == 0)
+            free_all_cached(&heap, 0, NULL);
+        else if (way == 1)
+            kolk_heap_free_n(&heap, cached, n_cached);
+        else
+            kolk_heap_reset(&heap);
+        n_cached = 0;
+        while (n_cached < 2300) cache_one(&heap, 3000);
+        assert_true(kolk_heap_is_valid(&heap));
+        free_all_cached(&heap, 0, NULL);
+    }
+    end_heap(&heap);
+}
+
+/* The same for another heap, once this one is trimmed. */
+static void test_room_for_siblings(void **state) {
+    (void)state;
+    kolk_heap root, heap, work;
+    kolk_budget budget = {.limit = 0};
+    if (sizeof(void *) < 8) skip();
+    assert_int_equal(kolk_heap_init(&root, &(kolk_heap_desc){.limit = 8 << 20, .budget = &budget}), KOLK_OK);
+    assert_int_equal(kolk_heap_init(&heap, &(kolk_heap_desc){.parent = &root}), KOLK_OK);
+    assert_int_equal(kolk_heap_init(&work, &(kolk_heap_desc){.parent = &root}), KOLK_OK);
+    for (int by_all = 0; by_all < 2; by_all++) {
+        unsigned got = 0;
+        while (kolk_heap_alloc(&heap, 1000)) got++;
+        assert_true(got > 7000);
+        kolk_heap_reset(&heap);
+        if (by_all)
+            kolk_trim_all();
+        else
+            kolk_heap_trim(&heap);
+        assert_in_range(kolk_budget_used(&budget), 0, 300000); /* edges, and a run of the nursery's leaves */
+        for (got = 0; kolk_heap_alloc(&work, 3000);) got++;
+        assert_true(got > 2300);
+        kolk_heap_reset(&work);
+        kolk_heap_trim(&work);
+    }
+    assert_true(kolk_heap_is_valid(&root));
+    kolk_heap_deinit(&root);
+    assert_int_equal(kolk_budget_used(&budget), 0);
+}
+
+/* on_full is called, too, if the heap gets no memory or no addresses for its classes. */
+static void test_on_full_without_classes(void **state) {
+    (void)state;
+    kolk_heap heap;
+    begin_cache(&heap, 0, free_oldest);
+    assert_non_null(kolk_heap_alloc(&heap, 16));
+    memory.none = true;
+    assert_null(kolk_heap_alloc(&heap, 1 << 20));
+    memory.none = false;
+    assert_int_equal(n_asked, 1);
+    end_heap(&heap);
+}
+
+static kolk_heap *nested[20];
+static unsigned depth, deepest;
+
+/* Allocates in this heap, which calls no on_full, and in the next one, which does. */
+static bool ask_next(kolk_heap *heap, size_t size, void *context) {
+    (void)context;
+    assert_null(kolk_heap_alloc(heap, size));
+    if (++depth > deepest) deepest = depth;
+    if (depth < LENGTH_OF(nested)) assert_null(kolk_heap_alloc(nested[depth], size));
+    depth--;
+    return false;
+}
+
+static void test_on_full_of_many_heaps(void **state) {
+    (void)state;
+    static kolk_heap heaps[LENGTH_OF(nested)];
+    if (sizeof(void *) < 8) skip();
+    for (unsigned n = 0; n < LENGTH_OF(nested); n++) {
+        kolk_heap_desc desc = {.limit = 2000, .on_full = ask_next};
+        assert_int_equal(kolk_heap_init(nested[n] = &heaps[n], &desc), KOLK_OK);
+    }
+    for (int times = 0; times < 2; times++) {
+        deepest = 0;
+        assert_null(kolk_heap_alloc(nested[0], 5000));
+        assert_in_range(deepest, 8, LENGTH_OF(nested));
+        assert_int_equal(depth, 0);
+    }
+    for (unsigned n = 0; n < LENGTH_OF(nested); n++) kolk_heap_deinit(&heaps[n]);
+}
+
+/* ---- Near the limit ---------------------------------------------------------------------------------------------- */
+
+/* Frees and allocates blocks of a size many times, when the limit has no room for a class. */
+static void replace_many(kolk_heap *heap) {
+    void *blocks[150];
+    for (unsigned n = 0; n < LENGTH_OF(blocks); n++) assert_non_null(blocks[n] = kolk_heap_alloc(heap, 64));
+    for (unsigned n = 0; n < 5000; n++) {
+        kolk_heap_free(heap, blocks[n * 7 % LENGTH_OF(blocks)]);
+        assert_non_null(blocks[n * 7 % LENGTH_OF(blocks)] = kolk_heap_alloc(heap, 64));
+    }
+    assert_true(kolk_heap_is_valid(heap));
+}
+
+static void test_no_class_without_room(void **state) {
+    (void)state;
+    kolk_heap heap, child;
+    if (sizeof(void *) < 8) skip();
+    for (uint64_t limit = 16384; limit < 18000; limit += 500) {
+        assert_int_equal(kolk_heap_init(&heap, &(kolk_heap_desc){.limit = limit}), KOLK_OK);
+        replace_many(&heap);
+        while (kolk_heap_alloc(&heap, 64)) {}
+        assert_null(kolk_heap_alloc(&heap, 5000));
+        assert_null(heap.inside);
+        end_heap(&heap);
+    }
+    assert_int_equal(kolk_heap_init(&heap, &(kolk_heap_desc){.limit = 220000}), KOLK_OK);
+    assert_int_equal(kolk_heap_init(&child, &(kolk_heap_desc){.parent = &heap}), KOLK_OK);
+    assert_non_null(kolk_heap_alloc(&heap, 180000));
+    replace_many(&child);
+    assert_null(child.inside);
+    kolk_heap_deinit(&heap);
+}
+
 /* ---- errno ------------------------------------------------------------------------------------------------------- */
 
 /* A free leaves errno unchanged, even if it makes a system call. */
@@ -115,6 +290,9 @@ static void test_free_leaves_errno(void **state) {
 int main(void) {
     setenv("KOLK_BYPASS", "0", 1); /* also under a tool that watches malloc */
     const struct CMUnitTest tests[] = {TEST(test_capacity_within_limit), TEST(test_realloc_asks),
-                                       TEST(test_realloc_refused), TEST(test_free_leaves_errno)};
+                                       TEST(test_realloc_refused), TEST(test_alloc_after_on_full),
+                                       TEST(test_room_for_other_sizes), TEST(test_room_for_siblings),
+                                       TEST(test_on_full_without_classes), TEST(test_on_full_of_many_heaps),
+                                       TEST(test_no_class_without_room), TEST(test_free_leaves_errno)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -429,6 +429,27 @@ static void test_aligned(void **state) {
     end_heap(&heap);
 }
 
+/* A walk goes on behind a block that was freed, even if another heap has its leaf by now. */
+static void test_walk_while_others_take(void **state) {
+    (void)state;
+    kolk_heap other;
+    for (int with_classes = 0; with_classes < 2; with_classes++) {
+        unsigned made = 0, visited = 0;
+        begin_young(&(kolk_heap_desc){.name = "young"});
+        assert_int_equal(kolk_heap_init(&other, &(kolk_heap_desc){.name = "other"}), KOLK_OK);
+        for (; made < 40; made++) assert_non_null(kolk_heap_alloc(&heap, 1024));
+        if (with_classes) assert_non_null(kolk_heap_alloc(&heap, 100000));
+        for (void *block = NULL; (block = kolk_heap_next(&heap, block)); visited++) {
+            kolk_heap_free(&heap, block);
+            assert_non_null(kolk_heap_alloc(&other, 1024));
+        }
+        assert_int_equal(visited, made + (unsigned)with_classes);
+        assert_int_equal(count(), 0);
+        kolk_heap_deinit(&other);
+        end_heap(&heap);
+    }
+}
+
 /* A limit includes whole leaves, down to the last one. */
 static void test_limit(void **state) {
     (void)state;
@@ -567,6 +588,7 @@ int main(void) {
         cmocka_unit_test(test_zeroed),
         cmocka_unit_test(test_aligned),
         cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_walk_while_others_take),
         cmocka_unit_test(test_many_small_heaps),
         cmocka_unit_test(test_threads),
         cmocka_unit_test_teardown(test_two_frees_at_once, abort_on_failure),

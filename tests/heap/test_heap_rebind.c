@@ -56,6 +56,45 @@ static void test_hooks(void **state) {
     check_hooks((kolk_heap_desc){.limit = 1 << 20, .classes = classes, .n_classes = 1});
 }
 
+/* The texts of a descriptor may be gone after the init, and after a rebind. */
+static void check_texts(kolk_heap_desc desc) {
+    char name[] = "airport", pocket[] = "pocket", luggage[] = "luggage", debug[] = "fill";
+    char *const texts[] = {name, pocket, luggage, debug};
+    kolk_heap_class classes[] = {{.name = pocket, .size = 32, .capacity = 4}, {.name = luggage, .size = 256}, {.size = 512}};
+    kolk_heap heap;
+    kolk_heap_class_stats of;
+    desc.name = name;
+    desc.classes = classes;
+    desc.n_classes = LENGTH_OF(classes);
+    if (desc.memory) classes[1].capacity = classes[2].capacity = 2;
+    if (!desc.memory) desc.debug = debug;
+    assert_int_equal(kolk_heap_init(&heap, &desc), KOLK_OK);
+    for (int again = 0; again < 2; again++) {
+        for (size_t n = 0; n < LENGTH_OF(texts); n++) memset(texts[n], 'x', strlen(texts[n]));
+        for (size_t size = 32; size <= 512; size *= 4) assert_non_null(kolk_heap_alloc(&heap, size));
+        assert_true(kolk_heap_stats_of_class(&heap, 0, &of));
+        assert_string_equal(of.stats.name, again ? "bag" : "pocket");
+        assert_true(kolk_heap_stats_of_class(&heap, 1, &of));
+        assert_string_equal(of.stats.name, again ? "trunk" : "luggage");
+        assert_int_equal(of.stats.debug, desc.debug ? KOLK_DEBUG_FILL : 0);
+        kolk_heap_stats_of_class(&heap, 2, &of);
+        assert_string_equal(of.stats.name, desc.memory ? "airport" : "airport/512");
+        strcpy(name, "station");
+        strcpy(pocket, "bag");
+        strcpy(luggage, "trunk");
+        if (!again) assert_int_equal(kolk_heap_rebind(&heap, &desc), KOLK_OK);
+    }
+    assert_true(kolk_heap_is_valid(&heap));
+    kolk_heap_deinit(&heap);
+}
+
+static void test_texts_are_copied(void **state) {
+    (void)state;
+    static _Alignas(64) unsigned char memory[4096];
+    check_texts((kolk_heap_desc){.memory = memory, .memory_size = sizeof memory});
+    if (sizeof(void *) == 8) check_texts((kolk_heap_desc){.limit = 1 << 20});
+}
+
 static void test_what_is_refused(void **state) {
     (void)state;
     static _Alignas(64) unsigned char memory[4096];
@@ -129,7 +168,7 @@ static void test_a_heap_that_is_gone(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hooks),
+        cmocka_unit_test(test_hooks), cmocka_unit_test(test_texts_are_copied),
         cmocka_unit_test(test_what_is_refused),
         cmocka_unit_test(test_a_heap_that_is_gone),
     };
