@@ -7,15 +7,18 @@
 #include "../help/system_calls.h"
 
 #include "../../src/heap/leaves.h"
+#include "../../src/os/forks.h"
 
 /* Returns the least number of calls: reserving one block (two in debug mode), and committing each. */
 static unsigned least_calls(void) {
     return stats_of_it().debug & ~(uint32_t)KOLK_DEBUG_BYPASS ? 4 : 2;
 }
 
-/* The addresses that heaps share are kept for the next heap, so they are released first. */
+/* The addresses that heaps share are kept for the next heap, so they are released first. The page that tells forks apart
+ * is kept for ever, so it is made first. */
 static long addresses_in_use(void) {
     kolk_leaves_end_();
+    kolk_forks_watch_();
     return address_space();
 }
 
