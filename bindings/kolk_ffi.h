@@ -444,6 +444,8 @@ struct kolk_pool {
     uint32_t number;
     uint32_t ranking;
     kolk_tick_ tick;
+    uint32_t held_back;
+    uint32_t unlisted;
 };
 
 struct kolk_queue_desc {

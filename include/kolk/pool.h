@@ -29,9 +29,10 @@
  *
  * Cost      `alloc`, `free`, `get`, is_live, `index` and `at` are O(1): a handful of instructions, no system call, no
  *           lock; with KOLK_REUSE_LOWEST, alloc and free take one step for each factor of 64 in max_capacity. For
- *           allocs of a ranked pool see kolk_pool_recost. An alloc that grows the pool calls the system. `init` is O(1)
- *           and touches no slot. A step of a walk is O(words that it skips): a word stands for 64 slots, and is skipped
- *           if none of them is alive. `clear`, `trim` and is_valid are O(slots).
+ *           allocs of a ranked pool see kolk_pool_recost, and for those after an alloc_at see kolk_pool_alloc_at. An
+ *           alloc that grows the pool calls the system. `init` is O(1) and touches no slot. A step of a walk is O(words
+ *           that it skips): a word stands for 64 slots, and is skipped if none of them is alive. `clear`, `trim` and
+ *           is_valid are O(slots).
  * Memory    the caller's memory, or pages of the system; never malloc. A slot costs its stride and 1 bit, 4 bytes for
  *           the order of reuse (LOWEST: 1 bit), 4 bytes if there are generations, 1 bit with a setup or teardown hook,
  *           8 bytes with ages, and 16 bytes if the pool is ranked.

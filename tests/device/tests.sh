@@ -22,7 +22,7 @@ left_out='
   test_growth_and_trim_under_load test_keep_and_trim test_trim_tears_down_what_it_touches test_a_trim_after_a_restore
   test_the_last_free_gives_memory_back test_flush_gives_memory_back: memory that is given back to the system
   test_what_is_reserved_is_not_committed test_headroom_is_committed_ahead: memory that is only reserved
-  test_the_greatest_count test_overhead_per_slot test_other_capacities test_no_memory
+  test_the_greatest_count test_overhead_per_slot test_other_capacities test_rollback_after_growth test_no_memory
   test_a_reset_that_allocates_in_deinit: more memory
   test_it_is_listed test_the_name_in_lists_and_reports test_a_map_that_is_gone test_a_pool_that_is_gone
   test_a_pool_that_was_moved: the registry

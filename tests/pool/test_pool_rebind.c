@@ -126,6 +126,39 @@ static void test_hooks_that_come_and_go(void **state) {
     }
 }
 
+static void alloc_another(void *object, void *context) {
+    (void)object;
+    assert_non_null(kolk_pool_alloc((kolk_pool *)context));
+}
+
+/* While a new reset hook runs, its slot is in no place. So the slots that alloc_at has left unlisted are listed first. */
+static void test_a_new_reset_after_alloc_at(void **state) {
+    (void)state;
+    for (int order = KOLK_REUSE_LIFO; order <= KOLK_REUSE_LOWEST; order++) {
+        kolk_pool pool;
+        void *objects[10];
+        kolk_pool_desc desc = {
+            .object_size = 8, .capacity = 10, .reuse = (kolk_reuse)order, .debug = "", .context = &pool};
+        assert_int_equal(kolk_pool_init(&pool, &desc), KOLK_OK);
+        assert_int_equal(kolk_pool_alloc_n(&pool, objects, 10), 10);
+        for (int n = 1; n < 10; n++) kolk_pool_free(&pool, objects[n]);
+        assert_non_null(kolk_pool_alloc_at(&pool, kolk_handle_unpack(UINT64_C(7) << 32 | (5 ^ pool.tag))));
+        assert_int_equal(pool.unlisted, order == KOLK_REUSE_LOWEST ? 0 : 8);
+        desc.reset = alloc_another;
+        assert_int_equal(kolk_pool_rebind(&pool, &desc), KOLK_OK);
+        for (int n = 0; n <= 5; n += 5) {
+            kolk_pool_free(&pool, objects[n]);
+            assert_true(kolk_pool_is_valid(&pool));
+        }
+        desc.reset = NULL;
+        assert_int_equal(kolk_pool_rebind(&pool, &desc), KOLK_OK);
+        while (kolk_pool_alloc(&pool)) assert_true(kolk_pool_is_valid(&pool));
+        assert_int_equal(kolk_pool_count(&pool), 10);
+        kolk_pool_clear(&pool);
+        kolk_pool_deinit(&pool);
+    }
+}
+
 /* The names that the profiler was told, and whether statistics list a name. */
 typedef struct told {
     char last[20];
@@ -289,6 +322,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         DEBUG_TEST(test_the_same_descriptor_with_a_new_context),
         DEBUG_TEST(test_hooks_that_come_and_go),
+        DEBUG_TEST(test_a_new_reset_after_alloc_at),
         DEBUG_TEST(test_the_name_in_lists_and_reports),
         DEBUG_TEST(test_what_is_refused),
         DEBUG_TEST(test_a_struct_that_has_changed),

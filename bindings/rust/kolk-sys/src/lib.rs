@@ -505,6 +505,8 @@ pub struct kolk_pool {
     pub number: u32,
     pub ranking: u32,
     pub tick: kolk_tick_,
+    pub held_back: u32,
+    pub unlisted: u32,
 }
 
 /// All but item_size and capacity may be 0.
@@ -1204,7 +1206,7 @@ extern "C" {
     /// objects, handles and counters stay, and so do the tag and the debug settings. No hook runs. The descriptor may be the
     /// one of the init. Members that determine how the pool is laid out must be 0, or as they were at the init: object_size,
     /// object_align, capacity (or less than the pool has now), max_capacity, reuse, generations, tag, keep, ages, ranked,
-    /// memory and overflow. The pool must have a setup or teardown hook if and only if it had one at the init.
+    /// memory, memory_size, budget and overflow. The pool must have a setup or teardown hook if and only if it had one at the init.
     ///
     /// Changes nothing and returns KOLK_STRUCT_CHANGED if the objects have a different size or alignment, as after a change
     /// of their struct (see kolk_pool_restore_converted); KOLK_LAYOUT_CHANGED for another such member; KOLK_IN_HOOK if a
@@ -1244,10 +1246,11 @@ extern "C" {
     /// kolk_pool_snapshot_size.
     pub fn kolk_pool_snapshot(pool: *const kolk_pool, block: *mut c_void, size: usize) -> usize;
     /// Replaces the pool's state by the state in the block. The pool may be a different one, in a different program, if it
-    /// has the same object_size, reuse, generations, ages and tag (or name). It grows to the saved pool's capacity if it
-    /// can. KOLK_ABOVE_MAX: it cannot provide all slots that are in use. The whole block is checked before anything changes,
-    /// so it may come from an untrusted source. Any status but KOLK_OK leaves the pool as it was, perhaps with more
-    /// capacity. Only the bytes inside objects are not checked.
+    /// has the same object_size, reuse, generations, ages and tag (or name). It grows as far as it needs to for the
+    /// slots that the saved pool had handed out, and then towards that pool's capacity as an alloc would, if it can.
+    /// KOLK_ABOVE_MAX, KOLK_OVER_BUDGET, KOLK_NO_MEMORY: it cannot provide these slots. The whole block is checked before
+    /// anything changes, so it may come from an untrusted source. Any status but KOLK_OK leaves the pool as it was, perhaps
+    /// with more capacity. Only the bytes inside objects are not checked.
     pub fn kolk_pool_restore(pool: *mut kolk_pool, block: *const c_void, size: usize) -> kolk_status;
     /// The same for a block whose objects have another size or meaning, such as one that an older version of the program has
     /// saved: calls `convert` for each object, in the order of slots. The object is all zero; `saved` are its `saved_size`
@@ -1260,8 +1263,12 @@ extern "C" {
     /// For loading object by object: allocates an object in this handle's slot, with the handle's generation, so that get
     /// finds the object by this handle. Returns NULL if the slot is in use, is beyond max_capacity, is worn out for ever
     /// (STRICT) or fails its setup, or if the handle is null or from another pool. Lower slots that were never handed out
-    /// become free slots. Older handles of the slot may become valid again. O(1) if slots come in ascending order without
-    /// gaps, the order in which a walk saves them; otherwise O(gap) or O(free slots).
+    /// become free slots. Older handles of the slot may become valid again.
+    ///
+    /// O(1), and a step for each of these lower slots. Unless the slot was the last one freed, LIFO and FIFO give up the
+    /// order of the slots that are free at that time: they are used from the lowest one on. The next alloc that takes one of
+    /// them is O(slots / 64) with LIFO, O(slots) with FIFO. In a pool with setup, reset or teardown, in debug mode and
+    /// inside a hook, the order stays, and alloc_at is O(free slots).
     pub fn kolk_pool_alloc_at(pool: *mut kolk_pool, handle: kolk_handle) -> *mut c_void;
 
     // kolk/queue.h
@@ -1328,10 +1335,10 @@ extern "C" {
     /// Frees the heap with all of its blocks, after all heaps inside it, whose structs become all zero. No thread may use
     /// any of these any more.
     pub fn kolk_heap_deinit(heap: *mut kolk_heap);
-    /// For hot reload: replaces on_full, context and name. The other members must be 0, or as they were at the init; `debug`
-    /// is ignored. Otherwise changes nothing and returns KOLK_LAYOUT_CHANGED, KOLK_MOVED, or KOLK_CLOSED if the heap is all
-    /// zero. No thread may be inside a call. Functions that were added with kolk_heap_on_end stay: they must not lie in a
-    /// module that is unloaded before the heap ends.
+    /// For hot reload: replaces on_full, context and name. The other members must be 0, or as they were at the init, and so
+    /// must the classes, except for their names; `debug` is ignored. Otherwise changes nothing and returns
+    /// KOLK_LAYOUT_CHANGED, KOLK_MOVED, or KOLK_CLOSED if the heap is all zero. No thread may be inside a call. Functions
+    /// that were added with kolk_heap_on_end stay: they must not lie in a module that is unloaded before the heap ends.
     pub fn kolk_heap_rebind(heap: *mut kolk_heap, desc: *const kolk_heap_desc) -> kolk_status;
     /// Calls function(context) when the heap ends or is reset, before its blocks do: to close a file, for example. The
     /// functions are called in reverse order, the last added first, and only once. They may use the heap. Returns false if
@@ -1599,8 +1606,8 @@ extern "C" {
     /// Removes all objects (see on_remove), releases the memory, and leaves the map all zero.
     pub fn kolk_slotmap_deinit(map: *mut kolk_slotmap);
     /// For hot reload, as kolk_pool_rebind: replaces the hooks, context and name. The other members must be 0, or as they
-    /// were at the init (capacity may be less than the map has now). Otherwise changes nothing and returns
-    /// KOLK_STRUCT_CHANGED, KOLK_LAYOUT_CHANGED or KOLK_MOVED.
+    /// were at the init (capacity may be less than the map has now, and memory_size any that is enough for the map).
+    /// Otherwise changes nothing and returns KOLK_STRUCT_CHANGED, KOLK_LAYOUT_CHANGED or KOLK_MOVED.
     pub fn kolk_slotmap_rebind(map: *mut kolk_slotmap, desc: *const kolk_slotmap_desc) -> kolk_status;
     /// Returns how many bytes of the caller's memory a map of desc-\>capacity objects needs. It may be called before any
     /// init. Returns 0 if the descriptor is bad; only size, alignment and capacity are checked.
@@ -1753,7 +1760,7 @@ const _: () = {
     assert!(size_of::<kolk_rank_>() == 16 && align_of::<kolk_rank_>() == 8);
     assert!(size_of::<kolk_worn_>() == 16 && align_of::<kolk_worn_>() == 4);
     assert!(size_of::<kolk_tick_>() == 20 && align_of::<kolk_tick_>() == 4);
-    assert!(size_of::<kolk_pool>() == 448 && align_of::<kolk_pool>() == 8);
+    assert!(size_of::<kolk_pool>() == 456 && align_of::<kolk_pool>() == 8);
     assert!(size_of::<kolk_queue_desc>() == 48 && align_of::<kolk_queue_desc>() == 8);
     assert!(size_of::<kolk_queue_end_>() == 256 && align_of::<kolk_queue_end_>() == 8);
     assert!(size_of::<kolk_queue>() == 640 && align_of::<kolk_queue>() == 8);
@@ -1969,6 +1976,8 @@ fn offsets() {
         ("kolk_pool.number", offset!(kolk_pool, number), 416),
         ("kolk_pool.ranking", offset!(kolk_pool, ranking), 420),
         ("kolk_pool.tick", offset!(kolk_pool, tick), 424),
+        ("kolk_pool.held_back", offset!(kolk_pool, held_back), 444),
+        ("kolk_pool.unlisted", offset!(kolk_pool, unlisted), 448),
         ("kolk_queue_desc.name", offset!(kolk_queue_desc, name), 0),
         ("kolk_queue_desc.item_size", offset!(kolk_queue_desc, item_size), 8),
         ("kolk_queue_desc.capacity", offset!(kolk_queue_desc, capacity), 16),
