@@ -988,7 +988,7 @@ template <class T> class shared_pool {
     const_iterator begin() const { return const_iterator(kolk_shared_each(&pool_)); }
     inside::end_of_walk end() const noexcept { return {}; }
 
-    /* Destroys all objects, while no other thread uses the pool. */
+    /* Destroys all objects, while no other thread uses the pool, and no constructor of its objects runs. */
     void clear() { kolk_shared_clear(&pool_); }
     void shutdown() { kolk_shared_shutdown(&pool_); }
     void reopen() { kolk_shared_reopen(&pool_); }
