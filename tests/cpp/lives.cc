@@ -10,6 +10,11 @@
 #include <set>
 #include <string>
 #include <vector>
+#if __has_include("../../src/core/hooks.h")
+#include "../../src/core/hooks.h"
+static_assert(kolk::inside::hook_of_lives == HOOK_LIVES,
+              "constructors and destructors count as hooks that alloc and free");
+#endif
 
 namespace {
 
