@@ -371,6 +371,7 @@ template <class T> class pool {
     std::size_t trim() { return kolk_pool_trim(&pool_); }
     std::size_t tick(std::uint32_t slots) { return kolk_pool_tick(&pool_, slots); }
 
+    /* These change the pool, because they remove dead objects from the order. */
     T *oldest() { return static_cast<T *>(kolk_pool_oldest(&pool_)); }
     T *newest() { return static_cast<T *>(kolk_pool_newest(&pool_)); }
     T *newer(const T *object) { return static_cast<T *>(kolk_pool_newer(&pool_, object)); }
@@ -790,7 +791,8 @@ struct queue_options {
     std::uint32_t capacity = 0;
 };
 
-/* Items are moved in and out; trivially copyable ones are copied as bytes. */
+/* Items are moved in and out; trivially copyable ones are copied as bytes. Neither T's move constructor, nor its
+ * destructor after a move, in clear or at the queue's end, may use the queue. */
 template <class T> class queue {
     static constexpr bool is_bytes = std::is_trivially_copyable_v<T>;
     static_assert(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_destructible_v<T>,
@@ -988,7 +990,7 @@ template <class T> class shared_pool {
     const_iterator begin() const { return const_iterator(kolk_shared_each(&pool_)); }
     inside::end_of_walk end() const noexcept { return {}; }
 
-    /* Destroys all objects, while no other thread uses the pool. */
+    /* Destroys all objects, while no other thread uses the pool, and no constructor of its objects runs. */
     void clear() { kolk_shared_clear(&pool_); }
     void shutdown() { kolk_shared_shutdown(&pool_); }
     void reopen() { kolk_shared_reopen(&pool_); }

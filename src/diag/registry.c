@@ -137,7 +137,7 @@ static void unlink_entry(const entry *at) {
 }
 
 /* Doubles the number of lists, if there are too few. Without memory it stays as it is. */
-static void have_lists(void) {
+static void have_registry_lists(void) {
     uint32_t *old = registry.by_address, before = registry.lists;
     if (registry.used < 2 * before) return;
     size_t size = 2 * before * sizeof *old;
@@ -236,7 +236,7 @@ static void note_name(entry *at, const char *name) {
 
 /* The caller holds the lock. */
 static void add_entry(const void *pool, uint32_t *number, const kolk_kind_ *kind, const kolk_stats *now) {
-    have_lists();
+    have_registry_lists();
     entry *at = take_entry();
     *number = 0;
     if (!at) return;

@@ -1,12 +1,25 @@
-// The same work through the macros of C and through the classes of kolk.hpp, for cxx.sh, which counts instructions.
+// The same work through the macros of C and through the classes of kolk.hpp, for cxx.sh, which counts instructions. With
+// ENDS, the class runs a constructor and a destructor, and the macros' caller does the same work.
 #include <kolk/kolk.hpp>
 
 #include <cstdlib>
 
 namespace {
 
+#ifdef ENDS
+std::uint64_t ended;
+#endif
+
 struct object {
     std::uint64_t a, b;
+#if defined(ENDS) && defined(CLASSES)
+    explicit object(std::uint64_t of) : a(of), b(0) {}
+    object(const object &) = delete;
+    object &operator=(const object &) = delete;
+    ~object() {
+        ended += a;
+    }
+#endif
 };
 
 constexpr std::uint32_t alive = 64;
@@ -17,7 +30,11 @@ constexpr std::uint32_t alive = 64;
 
 using pool_type = kolk::pool<object>;
 static object *make(pool_type &pool, std::uint64_t a) {
+#ifdef ENDS
+    return pool.emplace(a);
+#else
     return pool.emplace(object{a, 0});
+#endif
 }
 static void end(pool_type &pool, object *which) {
     pool.erase(which);
@@ -44,6 +61,9 @@ static object *make(objects &pool, std::uint64_t a) {
     return made;
 }
 static void end(objects &pool, object *which) {
+#ifdef ENDS
+    ended += which->a;
+#endif
     objects_free(&pool, which);
 }
 static objects_handle name_of(objects &pool, object *which) {
@@ -60,14 +80,14 @@ static std::uint64_t sum(objects &pool) {
 
 #endif
 
-// Rounds of what is named: churn, get or walk.
+// Rounds of what is named: churn, ends (the same), get or walk.
 static std::uint64_t work(pool_type &pool, char what, unsigned rounds) {
     object *some[alive];
     std::uint64_t result = 0;
     for (std::uint32_t i = 0; i < alive; i++) some[i] = make(pool, i);
     auto handle = name_of(pool, some[5]);
     for (unsigned n = 0; n < rounds; n++) {
-        if (what == 'c') {
+        if (what == 'c' || what == 'e') {
             object *&place = some[n * 37 % alive];
             end(pool, place);
             place = make(pool, n);
