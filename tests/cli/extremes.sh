@@ -84,6 +84,10 @@ for times in '' '= Ran 1 0 1\n' "= Ran 1 $huge 1\\n" "= Ran $huge $huge $huge\\n
     possible
   done
 done
+pools "= Run 1 $huge\\n= Ran 1 0 1\\n" > trace
+run 0 "$kolk" advise trace
+prints '^kolk run -- ...: not known well: it took more than twice the time in one of 1 run$'
+possible
 pools '= Ran 64 0 64\n' > trace
 run 0 "$kolk" advise trace
 prints "^How much of the program's time that is cannot be told: the replay took more time than the program had"
