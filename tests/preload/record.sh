@@ -214,7 +214,7 @@ END
 
   # Nobody reads the pipe: the program waits, and after its end the recorder. The program gets the first signal, the
   # next one waits for the trace, and another one ends the recorder.
-  printf '#include <stdlib.h>\nint main(void) { for (;;) free(malloc(rand() %% 65536)); }\n' > "$work/endless.c"
+  printf '#include <stdlib.h>\nint main(void) { for (;;) free(malloc(rand() %% 500)); }\n' > "$work/endless.c"
   compile -w "$work/endless.c" -o "$work/endless"
   sleep 60 < "$work/pipe" &
   child=$!
@@ -230,6 +230,15 @@ END
     fail "signals do not end a recorder that waits for the reader of a pipe"
   fi
   { wait $recorder || true; kill $child; wait $child || true; } 2> /dev/null
+
+  # What the recorder has written before it is killed can be used.
+  "$KOLK" record -o "$trace" -- "$work/endless" 2> "$work/err" &
+  recorder=$!
+  until [[ $(stat -c %s "$trace" 2> /dev/null || echo 0) -gt 1000000 ]]; do sleep 0.01; done
+  read -r child < "/proc/$recorder/task/$recorder/children" || true # it has no newline
+  { kill -s KILL $recorder "$child"; wait $recorder || true; } 2> /dev/null
+  ends 0 "$KOLK" report --json --no-advice "$trace"
+  is "^kolk: $trace: the recording is cut off in line [0-9,]+, and used up to there; what kolk record writes last is missing" "$work/err"
 
   # If a program cannot be run, no trace is written, and an old trace is kept.
   rm "$trace"
