@@ -130,6 +130,11 @@ static void print_runs(const cli_context *cli, const struct trace *trace) {
               cli->out);
         return;
     }
+    if (range.low < -100) {
+        fprintf(cli->out, "kolk run -- ...: not known well: it took more than twice the time in one of %zu run%s\n",
+                trace->run_count, trace->run_count == 1 ? "" : "s");
+        return;
+    }
     fprintf(cli->out, "%skolk run -- ...: ", cli_bold(cli));
     share_print_range(cli->out, range, "%");
     fprintf(cli->out, " less processor time, measured in %zu run%s%s\n", trace->run_count,

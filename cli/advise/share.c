@@ -13,7 +13,7 @@ double share_program_ns(const struct trace *trace) {
 const char *share_why_unknown(const struct trace *trace) {
     if (trace->processor_ns == 0) return "the trace has no processor time. kolk record writes it.";
     if (share_program_ns(trace) == 0)
-        return "most of the trace's processor time was for recording. kolk record --runs 5 measures it without.";
+        return "much of the trace's processor time was for recording. kolk record --runs 5 measures it without.";
     return "the replay took more time than the program had. kolk record --runs 5 measures it again.";
 }
 

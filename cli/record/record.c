@@ -106,7 +106,7 @@ static void say_times(const struct writer *writer, uint64_t processor_ns) {
     if (trace_program_ns(processor_ns, recording_ns) > 0)
         fprintf(stderr, "of which recording took %s\n", cli_time((double)recording_ns / 1e6, 1, "").text);
     else
-        fputs("most of it for recording: what the program takes is not known well; --runs 5 measures it\n", stderr);
+        fputs("much of it for recording: what the program takes is not known well; --runs 5 measures it\n", stderr);
 }
 
 static void say_summary(const struct recording *recording) {

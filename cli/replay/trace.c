@@ -295,7 +295,7 @@ bool trace_read(struct trace *trace, FILE *file, struct trace_problem *problem) 
 }
 
 uint64_t trace_program_ns(uint64_t processor_ns, uint64_t recording_ns) {
-    return recording_ns <= processor_ns / 2 ? processor_ns - recording_ns : 0;
+    return recording_ns <= processor_ns / 3 ? processor_ns - recording_ns : 0;
 }
 
 void trace_free(struct trace *trace) {

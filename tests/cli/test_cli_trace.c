@@ -229,8 +229,8 @@ static void times_are_kept(void **state) {
     assert_int_equal(trace.wall_ns, UINT64_MAX);
     trace_free(&trace);
     assert_int_equal(trace_program_ns(100, 0), 100);
-    assert_int_equal(trace_program_ns(100, 50), 50);
-    assert_int_equal(trace_program_ns(100, 51), 0);
+    assert_int_equal(trace_program_ns(100, 33), 67);
+    assert_int_equal(trace_program_ns(100, 34), 0);
     assert_int_equal(trace_program_ns(100, UINT64_MAX), 0);
     assert_int_equal(trace_program_ns(0, 0), 0);
     trace = read_text("= Start\n= End\n");
