@@ -6,22 +6,37 @@
 #include <kolk/resource.h>
 #include <string.h>
 
-/* All members, in their order. */
-#define POOL_MEMBERS(X)                                                                                                \
-    X(name)                                                                                                            \
-    X(context) X(create) X(destroy) X(validate) X(reset) X(max) X(min_idle) X(max_creating) X(idle_timeout_ms)         \
-        X(max_lifetime_ms) X(keepalive_ms) X(validate_after_ms) X(leak_after_ms) X(create_timeout_ms) X(reuse) X(look) \
-            X(no_housekeeper) X(log) X(slow_borrow_ms) X(debug)
-
 typedef struct pool_member {
     const char *name;
     size_t offset, size;
 } pool_member;
 
+#define MEMBER(member)                                                                                                 \
+    { #member, offsetof(kolk_resource_pool_desc, member), sizeof(((kolk_resource_pool_desc *)0)->member) }
+
+/* All members, in their order. */
 static const pool_member pool_members[] = {
-#define X(member) {#member, offsetof(kolk_resource_pool_desc, member), sizeof(((kolk_resource_pool_desc *)0)->member)},
-    POOL_MEMBERS(X)
-#undef X
+    MEMBER(name),
+    MEMBER(context),
+    MEMBER(create),
+    MEMBER(destroy),
+    MEMBER(validate),
+    MEMBER(reset),
+    MEMBER(max),
+    MEMBER(min_idle),
+    MEMBER(max_creating),
+    MEMBER(idle_timeout_ms),
+    MEMBER(max_lifetime_ms),
+    MEMBER(keepalive_ms),
+    MEMBER(validate_after_ms),
+    MEMBER(leak_after_ms),
+    MEMBER(create_timeout_ms),
+    MEMBER(reuse),
+    MEMBER(look),
+    MEMBER(no_housekeeper),
+    MEMBER(log),
+    MEMBER(slow_borrow_ms),
+    MEMBER(debug),
 };
 
 /* The descriptor that the adapter's init gave to the resource pool; the first one, if there are two. */
@@ -46,15 +61,15 @@ static void users_log(void *context, const kolk_resource_event *event) {
     users_events++;
 }
 
-/* `refused` lists the members that must be refused with this status, each with a space before and after it. `init` calls the adapter's
- * init with this pool and whatever else it needs. */
+/* `refused` lists the members that must be refused with this status, each with a space before and after it. `init`
+ * calls the adapter's init with this pool and whatever else it needs. */
 static void assert_nothing_is_ignored(kolk_status (*init)(const kolk_resource_pool_desc *), kolk_status refusal,
                                       const char *refused) {
     size_t end = 0;
     for (size_t n = 0; n < LENGTH_OF(pool_members); n++) {
         const pool_member *its = &pool_members[n];
         bool follows = its->offset >= end && its->offset - end < its->size; /* with nothing but padding between */
-        if (!follows) fail_msg("POOL_MEMBERS lacks a member before %s", its->name);
+        if (!follows) fail_msg("pool_members lacks a member before %s", its->name);
         end = its->offset + its->size;
 
         char word[64];
@@ -79,7 +94,7 @@ static void assert_nothing_is_ignored(kolk_status (*init)(const kolk_resource_po
             memcmp((char *)&passed_on + its->offset, (char *)&desc + its->offset, its->size) != 0)
             fail_msg("%s is ignored", its->name);
     }
-    if (sizeof(kolk_resource_pool_desc) - end >= sizeof(void *)) fail_msg("POOL_MEMBERS lacks a member at its end");
+    if (sizeof(kolk_resource_pool_desc) - end >= sizeof(void *)) fail_msg("pool_members lacks a member at its end");
 }
 
 /* The adapter's functions have a context of their own, but the user's `log` gets the user's. */

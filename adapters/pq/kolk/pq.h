@@ -84,14 +84,15 @@ typedef struct kolk_pq_desc {
     const char *conninfo KOLK_OR_0_;
 
     /* SQL that each new connection runs before it is lent, such as "SET search_path = shop; SET lock_timeout = 500";
-     * with discard_all also after each DISCARD ALL. If it fails, or leaves a transaction open, the connect fails; an error
-     * of the SQL itself (SQLSTATE 42... and 22...) is final. Behind PgBouncer in transaction mode, use ALTER ROLE instead.
-     * NULL: nothing */
+     * with discard_all also after each DISCARD ALL. If it fails, or leaves a transaction open, the connect fails; an
+     * error of the SQL itself (SQLSTATE 42... and 22...) is final. Behind PgBouncer in transaction mode, use ALTER
+     * ROLE instead. NULL: nothing */
     const char *setup KOLK_OR_0_;
 
-    /* The resource pool's descriptor. create, destroy, validate, reset and validate_after_ms are the adapter's: to set
-     * one is KOLK_SET_BY_ADAPTER. `log` gets the context. Each connection is checked before it is lent, without waiting,
-     * whatever `look` is; ask_after_ms adds a query. A borrow's key, if it has one, is a conninfo that overrides parts of conninfo: "dbname=tenant7". */
+    /* The resource pool's descriptor. create, destroy, validate, reset and validate_after_ms are the adapter's: to
+     * set one is KOLK_SET_BY_ADAPTER. `log` gets the context. Each connection is checked before it is lent, without
+     * waiting, whatever `look` is; ask_after_ms adds a query. A borrow's key, if it has one, is a conninfo that
+     * overrides parts of conninfo: "dbname=tenant7". */
     kolk_resource_pool_desc pool KOLK_OR_0_;
 
     /* The name that the server shows (pg_stat_activity). NULL: the name in conninfo, or else the pool's name. */
@@ -112,12 +113,12 @@ typedef struct kolk_pq_desc {
      * ALTER ROLE. 0: the server's own setting. A negative time, or one above 2^31 - 1, is KOLK_BAD_TIME. */
     int64_t statement_timeout_ms KOLK_OR_0_;
 
-    /* The time limit for the pool's own requests to the server: ROLLBACK, DISCARD ALL and setup at give_back, together; the
-     * query after an idle time; and a cancel request, for a query whose deadline has passed or whose connection is
-     * discarded midway. So give_back may block for this long, and a query may return this much after its deadline.
-     * (With pool.no_housekeeper, a discard, and every give_back that destroys the connection, take 40 ms more, so that
-     * the server can close its end.) A connection that does not answer in time is replaced. 0: 1,000. A negative time
-     * is KOLK_BAD_TIME. */
+    /* The time limit for the pool's own requests to the server: ROLLBACK, DISCARD ALL and setup at give_back,
+     * together; the query after an idle time; and a cancel request, for a query whose deadline has passed or whose
+     * connection is discarded midway. So give_back may block for this long, and a query may return this much after
+     * its deadline. (With pool.no_housekeeper, a discard, and every give_back that destroys the connection, take 40
+     * ms more, so that the server can close its end.) A connection that does not answer in time is replaced. 0:
+     * 1,000. A negative time is KOLK_BAD_TIME. */
     int64_t patience_ms KOLK_OR_0_;
 
     /* A connection that was idle for this long must answer a query within patience_ms before it is lent; every idle
@@ -162,8 +163,8 @@ typedef struct kolk_pq {
     bool asks, discard_all, no_prepared;
 } kolk_pq;
 
-/* Does not connect yet. Returns the status of kolk_resource_init, KOLK_BAD_TIME or KOLK_SET_BY_ADAPTER. The descriptor is not needed
- * afterwards. */
+/* Does not connect yet. Returns the status of kolk_resource_init, KOLK_BAD_TIME or KOLK_SET_BY_ADAPTER. The
+ * descriptor is not needed afterwards. */
 KOLK_API_ kolk_status kolk_pq_init(kolk_pq *db, const kolk_pq_desc *desc);
 
 static inline void kolk_pq_deinit(kolk_pq *db) {

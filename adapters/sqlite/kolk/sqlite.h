@@ -82,9 +82,9 @@ struct sqlite3_stmt;
 typedef struct kolk_sqlite_desc {
     /* the file's path, or a URI (file:...); must outlive the pools. Use an absolute path if the program changes its
      * working directory. The first write makes the file. Until then, and for 10 ms longer (up to 5 s if many have
-     * failed), reads return KOLK_NOT_CREATED, as all borrows do at once if there is a directory or a device at the path.
-     * Databases in memory are refused in the same way, because each connection would have its own; a file in /dev/shm is
-     * in memory too. On a network there is no WAL, and so no writer */
+     * failed), reads return KOLK_NOT_CREATED, as all borrows do at once if there is a directory or a device at the
+     * path. Databases in memory are refused in the same way, because each connection would have its own; a file in
+     * /dev/shm is in memory too. On a network there is no WAL, and so no writer */
     const char *path KOLK_OR_0_;
     /* SQL that each new connection runs, including the readers'; must outlive the pools. For example PRAGMA
      * foreign_keys = on. NULL: nothing */

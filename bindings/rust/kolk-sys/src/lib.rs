@@ -71,6 +71,7 @@ pub const KOLK_FIXED_HEAP: kolk_status = kolk_status(137);
 pub const KOLK_STRUCT_CHANGED: kolk_status = kolk_status(138);
 pub const KOLK_LAYOUT_CHANGED: kolk_status = kolk_status(139);
 pub const KOLK_BAD_BUDGET: kolk_status = kolk_status(140);
+pub const KOLK_SET_BY_ADAPTER: kolk_status = kolk_status(141);
 pub const KOLK_NO_SNAPSHOT: kolk_status = kolk_status(200);
 pub const KOLK_IN_HOOK: kolk_status = kolk_status(201);
 pub const KOLK_NOT_A_SNAPSHOT: kolk_status = kolk_status(202);
