@@ -9,7 +9,7 @@
 
 /* Runs under the lock. */
 static void evict_all(kolk_resource_inside_ *pool) {
-    pool->epoch++;
+    if (++pool->epoch == 0) pool->epoch = 1; /* 0 is the generation of no resource */
     while (pool->resting.first) kolk_key_forgive_(pool, pool->resting.first); /* a create that failed may succeed now */
     kolk_resource_interrupt_(pool);
     kolk_resource_destroy_idle_(pool);
