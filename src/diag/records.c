@@ -111,7 +111,7 @@ static kolk_record_ **list_named(const kolk_records_ *records, const char *name)
 static bool have_name_lists(kolk_records_ *records) {
     uint32_t lists = records->lists ? 2 * records->lists : FIRST_LISTS;
     if (records->lists && records->count < 2 * records->lists) return true;
-    kolk_record_ **by_hash = take_bytes(records, lists * sizeof *by_hash);
+    kolk_record_ **by_hash = take_bytes(records, lists * sizeof(void *));
     if (!by_hash) return records->lists;
     records->by_hash = by_hash;
     records->lists = lists;
@@ -142,7 +142,8 @@ static kolk_record_ *append_copy(kolk_records_ *records, kolk_record_ **newest, 
 /* ---- Groups ------------------------------------------------------------------------------------------------------ */
 
 static bool may_group(const kolk_record_ *record, const kolk_stats *stats) {
-    return !record->extra && !record->is_rest && is_alike(&record->stats, stats) && record->stats.object_size == stats->object_size;
+    return !record->extra && !record->is_rest && is_alike(&record->stats, stats) &&
+           record->stats.object_size == stats->object_size;
 }
 
 static void add_to_group(kolk_record_ *group, const kolk_stats *stats, uint32_t pools) {

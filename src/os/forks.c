@@ -38,7 +38,7 @@ void kolk_forks_tell_(void (*mend)(void)) {
 enum { UNSEEN, NOTICED = KOLK_FORKS_NOTICED_, BEING_NOTICED };
 
 static uint32_t unseen; /* the mark if the system wipes no pages: it stays UNSEEN, so everybody asks for the number */
-static pid_t counted_process;   /* the number of the process that kolk_fork_count_ counts */
+static pid_t counted_process; /* the number of the process that kolk_fork_count_ counts */
 static void (*menders[MOST_MENDERS])(void);
 static unsigned n_menders;
 

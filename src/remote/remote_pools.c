@@ -36,8 +36,7 @@ typedef struct remote_entry {
     char name[KOLK_NAME_ROOM_];
 } remote_entry;
 
-static bool read_entry(kolk_remote_ *remote, const kolk_beacon_ *beacon, const unsigned char *at,
-                       remote_entry *out) {
+static bool read_entry(kolk_remote_ *remote, const kolk_beacon_ *beacon, const unsigned char *at, remote_entry *out) {
     unsigned char bytes[512];
     if (!kolk_remote_read_(remote, bytes, at, beacon->entry_size)) return false;
     memcpy(&out->pool, bytes + beacon->pool_at, sizeof out->pool);

@@ -530,7 +530,8 @@ static void hold_all_locks(unsigned format) {
     level.root->nursery.lock = taken_briefly;
     level.root->lock = level.root->growing = inside->lock = inside->sweeping = inside->keepers.lock = taken;
     inside->large.lock = inside->large.spares.lock = taken;
-    for (uint32_t n = 0; n < level.n_classes; n++) inside->trays[n].store.lock = inside->trays[n].store.debug_lock = taken;
+    for (uint32_t n = 0; n < level.n_classes; n++)
+        inside->trays[n].store.lock = inside->trays[n].store.debug_lock = taken;
     voices.inside->store.lock = voices.inside->store.debug_lock = voices.inside->waiters_lock = taken;
     voices.inside->keepers.lock = links.inside->lock = jobs.lock = taken;
 }
