@@ -346,8 +346,10 @@ KOLK_API_ bool kolk_stats_now(void);
  * known: how many objects were ever allocated, plus a constant; and `resident_bytes` where it can be known: how many
  * bytes of the slots (of a heap: of all blocks) are in memory. Returns NULL, or why nothing was written, as a clause.
  * O(pools), O(slots) for what counts lives, O(pages) of the slots (of the first 64 GiB; some 40 ms for a GiB in
- * memory), and a search through the writable data of the process's modules. Linux only, only with diagnostics, and only
- * in a library that has all members. */
+ * memory), and a search through the writable data of the process's modules. It reads at most 1 GiB, where each small
+ * read counts as 2 KiB, so that no process can hold up its reader: pools beyond are left out, and so is `allocs` where
+ * counting would take more than half of what is left. Linux only, only with diagnostics, and only in a library that has
+ * all members. */
 KOLK_API_ const char *kolk_stats_write_of(int64_t process, kolk_stats_format format,
                                           void (*put)(const char *text, size_t length, void *context), void *context);
 

@@ -187,7 +187,7 @@ typedef struct kolk_borrowed {
     void *resource;      /* NULL: the borrow failed, or was given back */
     kolk_handle handle;  /* the handle of this borrow, which reveals a second give_back */
     kolk_error error;    /* why the borrow failed */
-    uint32_t generation; /* the resource's: see kolk_resource_evict_generation */
+    uint32_t generation; /* the resource's: see kolk_resource_evict_generation; 0: the borrow failed */
 } kolk_borrowed;
 
 /* A borrower's request. If it is all zero, there is no key and no waiting. */
@@ -278,7 +278,7 @@ KOLK_USES_(1) void kolk_resource_evict(kolk_resource_pool *pool);
 
 /* The same, but only once for all borrowers that notice the same trouble. It evicts, and returns true, only if the
  * resource of this generation (borrow.generation) was created since the last evict. Otherwise the present resources are
- * newer than the trouble. */
+ * newer than the trouble, or there is none: after a borrow that failed. */
 KOLK_USES_(1) bool kolk_resource_evict_generation(kolk_resource_pool *pool, uint32_t generation);
 
 /* The same for each resource for which `wants` returns true; returns how many. `wants` is called once per resource,
@@ -299,7 +299,7 @@ KOLK_USES_(1) void kolk_resource_resume(kolk_resource_pool *pool);
 KOLK_USES_(1) kolk_status kolk_resource_resize(kolk_resource_pool *pool, uint32_t max);
 
 /* Does the makers' work for this pool once: destroys resources that are too old or idle for too long, validates for
- * keepalive, creates resources up to min_idle (after a failed create only after a pause of 10 ms to 5 s), and reports
+ * keepalive, creates resources up to min_idle (after a failed create only after the pause that create has), and reports
  * leaks. It begins no step after the deadline, which is also passed to create and validate; with KOLK_NOW it does one
  * step. To call it in one of the pool's own functions is a bug of the caller (KOLK_IN_HOOK), and does nothing. */
 KOLK_USES_(1) void kolk_resource_tick(kolk_resource_pool *pool, kolk_deadline deadline);

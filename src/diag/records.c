@@ -108,10 +108,10 @@ static kolk_record_ **list_named(const kolk_records_ *records, const char *name)
 
 /* Makes the first lists, or twice as many if there are too few. The old ones stay in their block, which is not more
  * than the new ones take. Returns false if there are none. */
-static bool have_lists(kolk_records_ *records) {
+static bool have_name_lists(kolk_records_ *records) {
     uint32_t lists = records->lists ? 2 * records->lists : FIRST_LISTS;
     if (records->lists && records->count < 2 * records->lists) return true;
-    kolk_record_ **by_hash = take_bytes(records, lists * sizeof *by_hash);
+    kolk_record_ **by_hash = take_bytes(records, lists * sizeof(void *));
     if (!by_hash) return records->lists;
     records->by_hash = by_hash;
     records->lists = lists;
@@ -142,7 +142,8 @@ static kolk_record_ *append_copy(kolk_records_ *records, kolk_record_ **newest, 
 /* ---- Groups ------------------------------------------------------------------------------------------------------ */
 
 static bool may_group(const kolk_record_ *record, const kolk_stats *stats) {
-    return !record->extra && !record->is_rest && is_alike(&record->stats, stats) && record->stats.object_size == stats->object_size;
+    return !record->extra && !record->is_rest && is_alike(&record->stats, stats) &&
+           record->stats.object_size == stats->object_size;
 }
 
 static void add_to_group(kolk_record_ *group, const kolk_stats *stats, uint32_t pools) {
@@ -222,7 +223,7 @@ void kolk_records_add_whole_(kolk_records_ *records, const kolk_record_ *one, ko
     const kolk_stats *stats = &one->stats;
     KOLK_ASSERT_(stats->name);
     KOLK_ASSERT_(stats->kind);
-    if (!have_lists(records)) return;
+    if (!have_name_lists(records)) return;
     kolk_record_ **newest = list_named(records, stats->name);
     kolk_record_ *alike = *newest;
     while (alike && !is_alike(&alike->stats, stats)) alike = alike->same_hash;
@@ -254,7 +255,7 @@ void kolk_records_add_whole_(kolk_records_ *records, const kolk_record_ *one, ko
 }
 
 void kolk_records_add_all_(kolk_records_ *records, const kolk_records_ *from) {
-    for (const kolk_record_ *at = from->first; at && have_lists(records); at = at->next)
+    for (const kolk_record_ *at = from->first; at && have_name_lists(records); at = at->next)
         append_copy(records, list_named(records, at->stats.name), at);
 }
 

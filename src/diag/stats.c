@@ -163,7 +163,8 @@ static void write_tables(kolk_writer_ *out, const kolk_records_ *records) {
         at->extra->write_table(out, records);
     for (const kolk_record_ *at = records->first; at; at = at->next) {
         if (!at->is_rest) continue;
-        kolk_write_text_(out, KOLK_RECORD_REST_ ": pools that have ended, after the first ones; each number is their sum\n");
+        kolk_write_text_(out,
+                         KOLK_RECORD_REST_ ": pools that have ended, after the first ones; each number is their sum\n");
         break;
     }
     for (const kolk_record_ *at = records->first; at; at = at->next) {

@@ -32,24 +32,24 @@ void kolk_forks_tell_(void (*mend)(void)) {
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define MOST_TOLD 2 /* lock.c and sleep.c */
+#define MOST_MENDERS 2 /* lock.c and sleep.c */
 
 /* The values of the mark. The system makes it UNSEEN in a copy. */
 enum { UNSEEN, NOTICED = KOLK_FORKS_NOTICED_, BEING_NOTICED };
 
 static uint32_t unseen; /* the mark if the system wipes no pages: it stays UNSEEN, so everybody asks for the number */
-static pid_t process;   /* the number of the process that kolk_fork_count_ counts */
-static void (*told[MOST_TOLD])(void);
-static unsigned n_told;
+static pid_t counted_process; /* the number of the process that kolk_fork_count_ counts */
+static void (*menders[MOST_MENDERS])(void);
+static unsigned n_menders;
 
 static void count_fork(void) {
-    kolk_raw_store_(&process, getpid(), KOLK_RELAXED_);
+    kolk_raw_store_(&counted_process, getpid(), KOLK_RELAXED_);
     kolk_raw_fetch_add_(&kolk_fork_count_, 1, KOLK_RELAXED_);
-    for (unsigned n = 0; n < n_told; n++) told[n]();
+    for (unsigned n = 0; n < n_menders; n++) menders[n]();
 }
 
 static bool is_this_process(void) {
-    return kolk_raw_load_(&process, KOLK_RELAXED_) == getpid();
+    return kolk_raw_load_(&counted_process, KOLK_RELAXED_) == getpid();
 }
 
 /* A signal that came in the middle would find the mark BEING_NOTICED for ever. */
@@ -88,7 +88,7 @@ void kolk_forks_watch_(void) {
     if (kolk_raw_load_(&kolk_fork_mark_, KOLK_RELAXED_)) return;
     size_t size = (size_t)sysconf(_SC_PAGESIZE);
     uint32_t *page = make_page(size), *none = NULL;
-    kolk_raw_store_(&process, getpid(), KOLK_RELAXED_);
+    kolk_raw_store_(&counted_process, getpid(), KOLK_RELAXED_);
     if (page) *page = NOTICED;
     bool is_first = kolk_raw_compare_exchange_(&kolk_fork_mark_, &none, page ? page : &unseen, KOLK_RELEASE_,
                                                KOLK_RELAXED_); /* partner: kolk_forks_now_ */
@@ -101,8 +101,8 @@ bool kolk_forks_are_others_(void) {
 }
 
 void kolk_forks_tell_(void (*mend)(void)) {
-    KOLK_ASSERT_(n_told < MOST_TOLD);
-    told[n_told++] = mend;
+    KOLK_ASSERT_(n_menders < MOST_MENDERS);
+    menders[n_menders++] = mend;
 }
 
 /* The program's handlers that run before this one may have noticed the fork already. */

@@ -10,8 +10,12 @@
 #include <string.h>
 
 #define COPIES ((size_t)1 << 29) /* address space for the copies of one pool; 2^32 bits */
+#define LEAST  2048u             /* a small read takes as long as one of so many bytes */
 
-bool kolk_remote_read_(const kolk_remote_ *remote, void *to, const void *from, size_t size) {
+bool kolk_remote_read_(kolk_remote_ *remote, void *to, const void *from, size_t size) {
+    uint64_t cost = size > LEAST ? size : LEAST;
+    if (cost > remote->to_read) return false;
+    remote->to_read -= cost;
     if (!kolk_peek_of_(remote->process, to, from, size)) return false;
     kolk_tools_wrote_(to, size);
     return true;
@@ -30,8 +34,9 @@ void *kolk_remote_copy_(kolk_remote_ *remote, const void *from, size_t size) {
     return kolk_remote_read_(remote, copy, from, size) ? copy : NULL;
 }
 
-bool kolk_remote_sum_(const kolk_remote_ *remote, const void *from, uint32_t n, size_t step, uint64_t *sum) {
+bool kolk_remote_sum_(kolk_remote_ *remote, const void *from, uint32_t n, size_t step, uint64_t *sum) {
     unsigned char bytes[4096];
+    if ((uint64_t)n * step > remote->to_read / 2) return false;
     const unsigned char *at = (const unsigned char *)from;
     for (size_t left = n * step; left;) {
         size_t size = left < sizeof bytes ? left : sizeof bytes;

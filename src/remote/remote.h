@@ -18,7 +18,9 @@
  *     remote.c                             copies bytes, adds up numbers
  *
  * The other process runs meanwhile, so copies may be torn; and it may be hostile. So no pointer, size or count in a
- * copy is trusted: every pointer that is followed is to a copy whose size is known here. */
+ * copy is trusted: every pointer that is followed is to a copy whose size is known here. No lock in a copy is trusted
+ * either. And nothing can hold up the reader: a whole look reads a limited number of bytes, of which lives may take
+ * only half of what is left, so that pools stay readable whose lives cannot be counted. */
 #ifndef KOLK_SRC_REMOTE_H
 #define KOLK_SRC_REMOTE_H
 
@@ -39,6 +41,7 @@
 
 typedef struct kolk_remote_ {
     int64_t process;
+    uint64_t to_read;      /* bytes that may still be read in this look */
     unsigned char *copies; /* address space for all copies of one pool */
     size_t used, committed;
 
@@ -61,11 +64,12 @@ kolk_remote_kind_ kolk_remote_pool_, kolk_remote_slotmap_, kolk_remote_queue_, k
 bool kolk_remote_store_(kolk_remote_ *remote, const kolk_slot_store_ *store, const kolk_slot_store_ *there,
                         const char *kind, kolk_stats *out);
 
-/* Adds n numbers of 32 bits, which lie `step` bytes apart. Returns false if they cannot be read. */
-bool kolk_remote_sum_(const kolk_remote_ *remote, const void *from, uint32_t n, size_t step, uint64_t *sum);
+/* Adds n numbers of 32 bits, which lie `step` bytes apart. Returns false if they cannot be read, or are too many. */
+bool kolk_remote_sum_(kolk_remote_ *remote, const void *from, uint32_t n, size_t step, uint64_t *sum);
 
-/* Copies bytes of the other process. Returns false if they cannot be read. */
-bool kolk_remote_read_(const kolk_remote_ *remote, void *to, const void *from, size_t size);
+/* Copies bytes of the other process. Returns false if they cannot be read, or if this look has read too much. */
+#define KOLK_REMOTE_MOST_ (UINT64_C(1) << 30) /* bytes in one look: some seconds at worst */
+bool kolk_remote_read_(kolk_remote_ *remote, void *to, const void *from, size_t size);
 
 /* The same, into memory that stays until the next pool is read. Returns NULL if the bytes cannot be read, or if there
  * is no memory. Aligned to 64 bytes. */

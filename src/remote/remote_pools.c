@@ -36,8 +36,7 @@ typedef struct remote_entry {
     char name[KOLK_NAME_ROOM_];
 } remote_entry;
 
-static bool read_entry(const kolk_remote_ *remote, const kolk_beacon_ *beacon, const unsigned char *at,
-                       remote_entry *out) {
+static bool read_entry(kolk_remote_ *remote, const kolk_beacon_ *beacon, const unsigned char *at, remote_entry *out) {
     unsigned char bytes[512];
     if (!kolk_remote_read_(remote, bytes, at, beacon->entry_size)) return false;
     memcpy(&out->pool, bytes + beacon->pool_at, sizeof out->pool);
@@ -49,7 +48,7 @@ static bool read_entry(const kolk_remote_ *remote, const kolk_beacon_ *beacon, c
 }
 
 /* The id of the pool's kind; 0 if this library knows no kind of that layout. */
-static uint32_t kind_of(const kolk_remote_ *remote, const remote_entry *entry) {
+static uint32_t kind_of(kolk_remote_ *remote, const remote_entry *entry) {
     kolk_kind_ there;
     if (!kolk_remote_read_(remote, &there, entry->kind, sizeof there)) return 0;
     const kolk_kind_ *kind = there.id < KOLK_KINDS_ ? kinds[there.id].kind : NULL;
@@ -165,7 +164,7 @@ static const char *read_process(kolk_remote_ *remote, kolk_records_ *out) {
 
 const char *kolk_stats_write_of(int64_t process, kolk_stats_format format,
                                 void (*put)(const char *text, size_t length, void *context), void *context) {
-    kolk_remote_ remote = {.process = process};
+    kolk_remote_ remote = {.process = process, .to_read = KOLK_REMOTE_MOST_};
     kolk_records_ records = {0};
     kolk_remote_open_pages_(&remote);
     const char *wrong = read_process(&remote, &records);

@@ -8,7 +8,7 @@
 #if KOLK_REMOTE_
 
 /* The generation of a slot counts the ends of its lives. */
-static void count_allocs(const kolk_remote_ *remote, const void *generations, uint32_t slots, size_t step,
+static void count_allocs(kolk_remote_ *remote, const void *generations, uint32_t slots, size_t step,
                          kolk_record_ *out) {
     out->allocs = out->stats.count;
     out->has_allocs = kolk_remote_sum_(remote, generations, slots, step, &out->allocs);

@@ -36,7 +36,7 @@ static bool sum_up_sets(kolk_remote_ *remote, const kolk_slot_store_ *store, uin
 }
 
 /* Adds the keeper's magazine of this depot, if it has one. */
-static bool sum_up_keeper(const kolk_remote_ *remote, const kolk_keeper_ *keeper, const kolk_depot_ *depot,
+static bool sum_up_keeper(kolk_remote_ *remote, const kolk_keeper_ *keeper, const kolk_depot_ *depot,
                           kolk_magazines_sum_ *sum) {
     kolk_magazine_ magazine = {.next = (kolk_magazine_ *)keeper->magazines};
     for (unsigned n = 0; magazine.next; n++) {
@@ -49,7 +49,7 @@ static bool sum_up_keeper(const kolk_remote_ *remote, const kolk_keeper_ *keeper
     return true;
 }
 
-static bool sum_up_magazines(const kolk_remote_ *remote, const kolk_slot_store_ *store, const kolk_depot_ *depot,
+static bool sum_up_magazines(kolk_remote_ *remote, const kolk_slot_store_ *store, const kolk_depot_ *depot,
                              kolk_magazines_sum_ *sum) {
     kolk_keepers_ keepers;
     kolk_keeper_ keeper;

@@ -409,6 +409,7 @@ KOLK_NOINLINE_ kolk_status kolk_resource_borrow(kolk_resource_pool *pool, const 
                                                 kolk_borrowed *out) {
     out->resource = NULL;
     out->handle = (kolk_handle){0};
+    out->generation = 0;
     out->error.code = 0;
     out->error.text[0] = 0;
     out->error.final = false;

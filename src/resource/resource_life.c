@@ -114,6 +114,7 @@ static kolk_resource_inside_ *make_inside(const kolk_resource_pool_desc *desc) {
     pool->desc = *desc;
     pool->desc.debug = NULL; /* the string need not outlive init */
     pool->max = desc->max;
+    pool->epoch = 1;
     kolk_forks_watch_();
     pool->forks = kolk_forks_now_();
     pool->random = (uint64_t)kolk_now_ns_();

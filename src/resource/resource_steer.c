@@ -8,9 +8,9 @@
 #include "../os/event.h"
 #include "../os/thread.h"
 
-/* Runs under the lock. */
+/* No resource has generation 0. Runs under the lock. */
 static void evict_all(kolk_resource_inside_ *pool) {
-    pool->epoch++;
+    if (++pool->epoch == 0) pool->epoch = 1;
     while (pool->resting.first) kolk_key_forgive_(pool, pool->resting.first); /* a create that failed may succeed now */
     kolk_resource_interrupt_(pool);
     kolk_resource_destroy_idle_(pool);

@@ -365,7 +365,8 @@ static void test_more_names_than_are_kept(void **state) {
     kolk_records_add_(&records, &(kolk_stats){.name = KOLK_RECORD_REST_, .kind = "fake"}, KOLK_RECORD_ENDED_);
     for (unsigned life = 0; life < 2; life++)
         for (unsigned i = 1; i < NAMES; i++) {
-            kolk_stats stats = {.name = name, .kind = i % 2 ? "fake" : "other", .object_size = 8, .count = i, .failed = 1};
+            kolk_stats stats = {
+                .name = name, .kind = i % 2 ? "fake" : "other", .object_size = 8, .count = i, .failed = 1};
             if (i % 2 == 0) stats.object_size += i;
             snprintf(name, sizeof name, "pool %u", i);
             kolk_records_add_(&records, &stats, KOLK_RECORD_ENDED_);

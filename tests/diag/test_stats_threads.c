@@ -206,14 +206,14 @@ static void ask_all(void) {
 
 static void test_all_kinds(void **state) {
     (void)state;
-    static void *(*const jobs[])(void *) = {use_pool,  use_map,    use_bytemap, use_queue,     use_queue,    use_shared,
+    static void *(*const jobs[])(void *) = {use_pool,   use_map,  use_bytemap, use_queue,     use_queue,    use_shared,
                                             use_shared, use_heap, use_heap,    use_resources, use_resources};
     pthread_t threads[LENGTH_OF(jobs)];
     kolk_resource_pool_desc desc = resource_desc("resources");
     assert_int_equal(kolk_queue_init(&queue, &(kolk_queue_desc){.name = "queue", .item_size = 4, .capacity = 8}),
                      KOLK_OK);
-    assert_int_equal(kolk_shared_init(&shared, &(kolk_shared_desc){.name = "shared", .object_size = 8, .capacity = 100}),
-                     KOLK_OK);
+    assert_int_equal(
+        kolk_shared_init(&shared, &(kolk_shared_desc){.name = "shared", .object_size = 8, .capacity = 100}), KOLK_OK);
     assert_int_equal(kolk_heap_init(&heap, &(kolk_heap_desc){.name = "heap"}), KOLK_OK);
     assert_int_equal(kolk_resource_init(&resources, &desc), KOLK_OK);
     for (unsigned i = 0; i < LENGTH_OF(jobs); i++)

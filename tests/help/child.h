@@ -1,12 +1,29 @@
-/* child.h: runs a function in a child process and keeps what it prints to stderr. Include test.h first. */
+/* child.h: runs a function in a child process and keeps what it prints to stderr; children that end with the test.
+ * Include test.h first. */
 #ifndef TESTS_CHILD_H
 #define TESTS_CHILD_H
 
 #include "test.h"
 
 #include <signal.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* A fork whose child is killed when the thread that forked ends. Else a child that waits for ever, as for more work of a
+ * test that has crashed, would keep the test's output open, and whoever reads it waiting. An exec keeps this. Linux
+ * only. */
+static inline pid_t fork_child(void) {
+#ifdef __linux__
+    pid_t parent = getpid(), child = fork();
+    if (child == 0 && (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)) _exit(1);
+    return child;
+#else
+    return fork();
+#endif
+}
 
 /* Runs `body` in a child, copies its stderr to `text`, and returns its wait status. */
 #ifndef _WIN32 /* it has run_child of tests/windows/child.c */
@@ -14,7 +31,7 @@ static inline int run_child(void (*body)(void *context), void *context, char *te
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     fflush(NULL);
-    pid_t child = fork();
+    pid_t child = fork_child();
     assert_true(child >= 0);
     if (child == 0) {
         dup2(ends[1], STDERR_FILENO);

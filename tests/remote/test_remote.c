@@ -1,13 +1,17 @@
 /* kolk_stats_write_of: the statistics of another process, which runs, ends, has no kolk, or is hostile. */
 #include "../help/threads.h"
 
+#include "../help/child.h"
+
 #include "remote/remote.h"
 #include "heap/heap_inside.h"
+#include "os/clock.h"
 #include "os/peek.h"
 #include "resource/resource_inside.h"
 #include "shared/shared_inside.h"
 
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -90,7 +94,7 @@ static other begin_other(void (*body)(unsigned), unsigned argument) {
     int ends[2];
     REQUIRE(pipe(ends) == 0);
     fflush(NULL);
-    other made = {fork(), ends[0]};
+    other made = {fork_child(), ends[0]};
     REQUIRE(made.process >= 0);
     if (made.process == 0) {
         alarm(300);
@@ -495,6 +499,108 @@ static void test_a_hostile_process(void **state) {
     }
 }
 
+/* ---- Processes that are hostile in one way ------------------------------------------------------------------------ */
+
+/* More classes than a heap can have. The registry believes it. */
+static void have_too_many_classes(unsigned of_fixed) {
+    make_all();
+    kolk_heap *heap = of_fixed ? &tray : &level;
+    heap->n_classes = of_fixed ? KOLK_HEAP_CLASSES + 1 : 1u << 20;
+    kolk_registry_rename_(heap->number, of_fixed ? "tray" : "level");
+}
+
+static void test_too_many_classes(void **state) {
+    (void)state;
+    for (unsigned of_fixed = 0; of_fixed < 2; of_fixed++) {
+        other it = begin_other(have_too_many_classes, of_fixed);
+        said_by(&it);
+        assert_null(look_at(it.process, KOLK_STATS_TEXT));
+        assert_non_null(strstr(seen, of_fixed ? "\nlevel " : "\ntray "));
+        assert_null(strstr(seen, of_fixed ? "\ntray " : "\nlevel "));
+        end_other(&it);
+    }
+}
+
+/* The words of locks that say, in this process, that the lock is taken. */
+static uint32_t taken, taken_briefly;
+
+static void hold_all_locks(unsigned format) {
+    write_own(format);
+    kolk_heap_inside_ *inside = level.inside;
+    level.root->nursery.lock = taken_briefly;
+    level.root->lock = level.root->growing = inside->lock = inside->sweeping = inside->keepers.lock = taken;
+    inside->large.lock = inside->large.spares.lock = taken;
+    for (uint32_t n = 0; n < level.n_classes; n++)
+        inside->trays[n].store.lock = inside->trays[n].store.debug_lock = taken;
+    voices.inside->store.lock = voices.inside->store.debug_lock = voices.inside->waiters_lock = taken;
+    voices.inside->keepers.lock = links.inside->lock = jobs.lock = taken;
+}
+
+static void test_locks_that_are_held(void **state) {
+    (void)state;
+    taken = kolk_forks_() << 2 | 2;
+    taken_briefly = 2 * kolk_forks_() + 1;
+    other it = begin_other(hold_all_locks, KOLK_STATS_TEXT);
+    const char *own = said_by(&it);
+    alarm(30); /* a reader that waited would do so for ever */
+    assert_null(look_at(it.process, KOLK_STATS_TEXT));
+    END_IF_IT_HANGS();
+    assert_string_equal(seen, own);
+    end_other(&it);
+}
+
+/* Pools whose lives would take hours to count. */
+static void have_endless_lives(unsigned pools) {
+    kolk_pool_desc desc = {.object_size = 1, .capacity = 1, .max_capacity = INT32_MAX};
+    void *zeros = mmap(NULL, (size_t)8 << 30, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    REQUIRE(zeros != MAP_FAILED);
+    char name[20];
+    desc.name = name;
+    for (unsigned n = 0; n < pools; n++) {
+        kolk_pool *pool = (kolk_pool *)calloc(1, sizeof *pool);
+        snprintf(name, sizeof name, "p%u", n);
+        REQUIRE(kolk_pool_init(pool, &desc) == KOLK_OK);
+        pool->generations = (uint32_t *)zeros;
+        pool->capacity = pool->fresh = INT32_MAX;
+    }
+    make_all();
+}
+
+/* A thread that comes after itself, and has a magazine in each of thousands of other depots. */
+static void have_endless_threads(unsigned unused) {
+    (void)unused;
+    static kolk_magazine_ chain[4000];
+    make_all();
+    for (size_t n = 0; n + 1 < LENGTH_OF(chain); n++) chain[n].next = &chain[n + 1];
+    kolk_keeper_ *keeper = (kolk_keeper_ *)voices.inside->keepers.first;
+    keeper->magazines = (uintptr_t)&chain[0];
+    keeper->next = keeper;
+}
+
+/* No process can hold up its reader. Nor do its other pools suffer. */
+static void test_no_end(void **state) {
+    (void)state;
+    other it = begin_other(have_endless_lives, 20);
+    said_by(&it);
+    int64_t begin = kolk_now_ns_();
+    assert_null(look_at(it.process, KOLK_STATS_JSON));
+    int64_t lives = kolk_now_ns_() - begin;
+    assert_non_null(strstr(seen, "{\"name\": \"p19\""));
+    assert_non_null(strstr(seen, "{\"name\": \"level\""));
+    end_other(&it);
+    it = begin_other(have_endless_threads, 0);
+    said_by(&it);
+    begin = kolk_now_ns_();
+    alarm(120);
+    assert_null(look_at(it.process, KOLK_STATS_JSON));
+    END_IF_IT_HANGS();
+    int64_t threads = kolk_now_ns_() - begin;
+    end_other(&it);
+    print_message("%.2f s, %.2f s\n", (double)lives / 1e9, (double)threads / 1e9);
+    if (!SLOW) assert_in_range(lives, 0, INT64_C(20000000000));
+    if (!SLOW) assert_in_range(threads, 0, INT64_C(20000000000));
+}
+
 int main(void) {
     if (sizeof(void *) < 8) {
         print_message("left out: the other process has a heap, which needs 64 bits\n");
@@ -503,10 +609,11 @@ int main(void) {
     END_IF_IT_HANGS();
     find_beacon(); /* once for all children */
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_same_as_its_own), cmocka_unit_test(test_allocs),
+        cmocka_unit_test(test_the_same_as_its_own), cmocka_unit_test(test_locks_that_are_held),
+        cmocka_unit_test(test_too_many_classes),    cmocka_unit_test(test_allocs),
         cmocka_unit_test(test_resident_bytes),      cmocka_unit_test(test_processes_that_cannot_be_read),
         cmocka_unit_test(test_other_versions),      cmocka_unit_test(test_a_busy_process),
-        cmocka_unit_test(test_a_hostile_process),
+        cmocka_unit_test(test_a_hostile_process),   cmocka_unit_test(test_no_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -529,9 +529,17 @@ static void test_deinit_interrupts_destroys(void **state) {
 static void test_evict_once_for_all(void **state) {
     (void)state;
     kolk_borrowed all[2];
+    char too_long[1000];
+    memset(too_long, 'k', sizeof too_long);
+    too_long[sizeof too_long - 1] = 0;
     make_things(&things, (kolk_resource_pool_desc){.max = 4});
     for (int i = 0; i < 2; i++) all[i] = borrow_thing(&things, NULL, KOLK_FOREVER);
     assert_int_equal(all[0].generation, all[1].generation);
+    kolk_borrowed failed = all[0];
+    assert_int_equal(kolk_resource_borrow(&things.pool, &(kolk_borrow_desc){.key = too_long}, &failed),
+                     KOLK_KEY_TOO_LONG);
+    assert_int_equal(failed.generation, 0);
+    assert_false(kolk_resource_evict_generation(&things.pool, failed.generation));
     assert_true(kolk_resource_evict_generation(&things.pool, all[0].generation));
     make_one_idle(NULL);
     assert_false(kolk_resource_evict_generation(&things.pool, all[1].generation));

@@ -956,8 +956,10 @@ extern "C" {
     /// known: how many objects were ever allocated, plus a constant; and `resident_bytes` where it can be known: how many
     /// bytes of the slots (of a heap: of all blocks) are in memory. Returns NULL, or why nothing was written, as a clause.
     /// O(pools), O(slots) for what counts lives, O(pages) of the slots (of the first 64 GiB; some 40 ms for a GiB in
-    /// memory), and a search through the writable data of the process's modules. Linux only, only with diagnostics, and only
-    /// in a library that has all members.
+    /// memory), and a search through the writable data of the process's modules. It reads at most 1 GiB, where each small
+    /// read counts as 2 KiB, so that no process can hold up its reader: pools beyond are left out, and so is `allocs` where
+    /// counting would take more than half of what is left. Linux only, only with diagnostics, and only in a library that has
+    /// all members.
     pub fn kolk_stats_write_of(process: i64, format: kolk_stats_format, put: Option<unsafe extern "C" fn(text: *const c_char, length: usize, context: *mut c_void)>, context: *mut c_void) -> *const c_char;
     /// The handler is called for each failure, in the thread whose call failed. If several threads use a pool, the handler
     /// may run in several of them at the same time. NULL restores the default handler, which prints the sentence to stderr
@@ -1469,7 +1471,7 @@ extern "C" {
     pub fn kolk_resource_evict(pool: *mut kolk_resource_pool);
     /// The same, but only once for all borrowers that notice the same trouble. It evicts, and returns true, only if the
     /// resource of this generation (borrow.generation) was created since the last evict. Otherwise the present resources are
-    /// newer than the trouble.
+    /// newer than the trouble, or there is none: after a borrow that failed.
     pub fn kolk_resource_evict_generation(pool: *mut kolk_resource_pool, generation: u32) -> bool;
     /// The same for each resource for which `wants` returns true; returns how many. `wants` is called once per resource,
     /// without any lock held, but not for resources that are being created. If in_use is true, it may compare the pointer
@@ -1480,7 +1482,7 @@ extern "C" {
     pub fn kolk_resource_resume(pool: *mut kolk_resource_pool);
     pub fn kolk_resource_resize(pool: *mut kolk_resource_pool, max: u32) -> kolk_status;
     /// Does the makers' work for this pool once: destroys resources that are too old or idle for too long, validates for
-    /// keepalive, creates resources up to min_idle (after a failed create only after a pause of 10 ms to 5 s), and reports
+    /// keepalive, creates resources up to min_idle (after a failed create only after the pause that create has), and reports
     /// leaks. It begins no step after the deadline, which is also passed to create and validate; with KOLK_NOW it does one
     /// step.
     pub fn kolk_resource_tick(pool: *mut kolk_resource_pool, deadline: kolk_deadline);
