@@ -18,7 +18,7 @@ import tempfile
 
 SOURCES = pathlib.Path("tests/misuse")
 DOCUMENT = pathlib.Path("docs/misuse.md")
-GROUPS = ["double_free", "after_free", "bounds", "pointer", "handle", "uninitialised", "leak", "deinit", "home"]
+GROUPS = ["double_free", "after_free", "bounds", "pointer", "handle", "uninitialised", "leak", "deinit", "home", "hook"]
 GROUPS += ["packed", "shared", "resource", "heap"]
 KINDS = ["packed", "shared", "resource", "heap"]  # each has a table of its own
 CC = os.environ.get("CC", "gcc")

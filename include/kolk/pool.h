@@ -105,8 +105,8 @@ typedef struct kolk_pool_desc {
  * is_valid may be false) and those of Age. What else it may do with its own pool:
  *
  *     on_full, on_low            anything but rebind and restore. If it ends the pool, the alloc returns NULL.
- *     setup, reset, on_evict     free and alloc, also several at once, and reserve; such an alloc does not call on_full.
- *                                on_evict may free its own object.
+ *     setup, reset, on_evict     free and alloc, also several at once, and reserve; such an alloc does not call
+ *                                on_full. on_evict may free its own object.
  *     teardown                   free; an alloc returns NULL
  *     cost, `convert` of a restore, on_mark of the budget, a profiler's functions      nothing
  *

@@ -131,8 +131,8 @@ KOLK_USES_(1) void kolk_queue_deinit(kolk_queue *queue);
 
 /* For hot reload, as kolk_pool_rebind: replaces destroy, move, context and name. item_size and capacity must be 0, or
  * as they were at the init, and the queue must have `move` if and only if it had it at the init. Otherwise changes
- * nothing and returns KOLK_STRUCT_CHANGED, KOLK_LAYOUT_CHANGED, KOLK_IN_HOOK or KOLK_MOVED. No thread may be inside clear or, if the
- * queue has `move`, inside any call. */
+ * nothing and returns KOLK_STRUCT_CHANGED, KOLK_LAYOUT_CHANGED, KOLK_IN_HOOK or KOLK_MOVED. No thread may be inside
+ * clear or, if the queue has `move`, inside any call. */
 KOLK_FOLDED_INLINE_ kolk_status kolk_queue_rebind(kolk_queue *queue, const kolk_queue_desc *desc);
 
 /* ---- Items ------------------------------------------------------------------------------------------------------- */

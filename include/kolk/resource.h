@@ -49,8 +49,8 @@
  *           any lock held; they may be slow, may use any other pool, and must return. pthread_cancel has no effect
  *           before they return. They should not borrow from the same pool: if such a borrow would have to wait, it
  *           returns KOLK_IN_HOOK. (These functions include `log` and `wants`. `log` does not receive its own borrows.)
- *           If the system has no thread left, and in pools with no_housekeeper, the borrower
- *           itself creates, validates and destroys.
+ *           If the system has no thread left, and in pools with no_housekeeper, the borrower itself creates, validates
+ *           and destroys.
  * Fairness  within a key, borrowers are served in order of arrival: a resource that comes back, or is new, goes to the
  *           thread that has waited longest, and no newcomer overtakes it. Keys take turns: if the key that has waited
  *           longest has no room for a resource, a resource of another key that comes back is destroyed to make room.
@@ -207,9 +207,8 @@ KOLK_FOLDED_INLINE_ kolk_status kolk_resource_init(kolk_resource_pool *pool, con
 /* Ends a pool and leaves it all zero. If the pool is not closed yet, it is first closed with KOLK_NOW. A resource that
  * is still lent then belongs to its borrower: giving it back is a bug, which is reported. No other thread may be inside
  * a call. To call deinit in one of the pool's own functions is a bug of the caller (KOLK_IN_HOOK), and does nothing. It
- * returns when none of these functions is running any
- * more, so it waits for a create that does not give up. (Without a deinit, resources that are lent when the program
- * exits are reported only with `sites`.) */
+ * returns when none of these functions is running any more, so it waits for a create that does not give up. (Without a
+ * deinit, resources that are lent when the program exits are reported only with `sites`.) */
 KOLK_USES_(1) void kolk_resource_deinit(kolk_resource_pool *pool);
 
 /* For hot reload: replaces your functions, the context and the name, while other threads may use the pool. Resources

@@ -141,6 +141,7 @@ struct kolk_slotmap {
     uint8_t debug_flags; /* KOLK_DEBUG_ */
     uint8_t turn;        /* debug setting move: which of the blocks has the objects now */
     uint8_t in_hook;     /* which hook is running: src/core/hooks.h */
+    uint8_t has_dropped; /* an object that is being removed has dropped out of the array */
     uintptr_t inverse;   /* inverse of odd, modulo the word */
     uint64_t failed;
     unsigned char *block;
@@ -346,6 +347,7 @@ KOLK_FOLDED_INLINE_ kolk_status kolk_slotmap_rebind(kolk_slotmap *map, const kol
 KOLK_API_ void *kolk_slotmap_add_slow_(kolk_slotmap *map, kolk_handle *out);
 KOLK_API_ bool kolk_slotmap_remove_slow_(kolk_slotmap *map, kolk_handle handle);
 KOLK_API_ void *kolk_slotmap_get_slow_(const kolk_slotmap *map, kolk_handle handle);
+KOLK_API_ uint32_t kolk_slotmap_slot_slow_(const kolk_slotmap *map, kolk_handle handle);
 
 #ifdef __cplusplus
 }

@@ -33,8 +33,7 @@ KOLK_INLINE_ void *kolk_slotmap_get(const kolk_slotmap *map, kolk_handle handle)
 
 KOLK_INLINE_ uint32_t kolk_slotmap_slot(const kolk_slotmap *map, kolk_handle handle) {
     uint32_t slot = kolk_handle_index_(handle, map->tag);
-    if (KOLK_UNLIKELY_(!kolk_slotmap_finds_(map, slot, handle)))
-        return kolk_slotmap_get_slow_(map, handle) ? slot : UINT32_MAX;
+    if (KOLK_UNLIKELY_(!kolk_slotmap_finds_(map, slot, handle))) return kolk_slotmap_slot_slow_(map, handle);
     return slot;
 }
 

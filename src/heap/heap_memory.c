@@ -346,10 +346,13 @@ static void end_family(kolk_heap_root_ *root, const void *site) {
 
 /* Is the calling thread inside a hook of this heap, or of one inside it? */
 static bool is_in_hook(const kolk_heap_root_ *root) {
-    uint32_t me = kolk_thread_();
     for (const kolk_heap_root_ *at = root;; at = at->older) {
-        while (at->child && kolk_load_(&at->in_hook, KOLK_RELAXED_) != me) at = at->child;
-        if (me && kolk_load_(&at->in_hook, KOLK_RELAXED_) == me) return true;
+        uint32_t thread = kolk_load_(&at->in_hook, KOLK_RELAXED_);
+        while (!thread && at->child) {
+            at = at->child;
+            thread = kolk_load_(&at->in_hook, KOLK_RELAXED_);
+        }
+        if (thread && thread == kolk_thread_()) return true;
         while (at != root && !at->older) at = at->parent;
         if (at == root) return false;
     }

@@ -113,8 +113,8 @@ extern inline kolk_status kolk_pool_rebind(kolk_pool *pool, const kolk_pool_desc
 /* ---- Life of a pool ---------------------------------------------------------------------------------------------- */
 
 KOLK_NOINLINE_ void kolk_pool_deinit(kolk_pool *pool) {
-    if (kolk_pool_is_barred_(pool, HOOK_CHANGES, "deinit", SITE)) return;
     if (!kolk_check_home_(pool, pool->number, pool->desc.name, SITE)) return;
+    if (kolk_pool_is_barred_(pool, HOOK_CHANGES, "deinit", SITE)) return;
     void (*end)(kolk_pool * pool, const void *site) = POOL_OPTION(end);
     if (end) end(pool, SITE);
     kolk_pool_unmake_(pool);

@@ -16,13 +16,13 @@ kolk_failure kolk_pool_failure_(const kolk_pool *pool, kolk_status rule, uint32_
     return failure;
 }
 
-bool kolk_pool_is_barred_(const kolk_pool *pool, uint8_t most, const char *verb, const void *site) {
-    static const char *const rules[] = {
-        [HOOK_CHANGES] = "", [HOOK_LIVES] = "may only alloc and free", [HOOK_FREES] = "may only free", [HOOK_LOOKS] = "must not change it"};
-    if (pool->in_hook <= most) return false;
+void kolk_pool_bar_(const kolk_pool *pool, const char *verb, const void *site) {
+    static const char *const rules[] = {[HOOK_CHANGES] = "",
+                                        [HOOK_LIVES] = "may only alloc and free",
+                                        [HOOK_FREES] = "may only free",
+                                        [HOOK_LOOKS] = "must not change it"};
     kolk_fail_(kolk_pool_failure_(pool, KOLK_IN_HOOK, KOLK_NO_SLOT_, site), "%s in a hook of this pool, which %s", verb,
                rules[pool->in_hook]);
-    return true;
 }
 
 /* Returns the slot that this pointer points into, and sets *inside to the distance from its start. Returns

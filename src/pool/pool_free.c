@@ -22,10 +22,10 @@ static KOLK_ALWAYS_INLINE_ bool end_pool_life(kolk_pool *pool, kolk_debug *debug
     }
     if (pool->desc.reset) run_reset(pool, object);
     if (debug) {
-        uint8_t before = enter_pool_hook(pool, HOOK_LOOKS); /* the profiler */
+        pool_look look = begin_pool_look(pool); /* the profiler */
         kolk_debug_end_life_(debug, index, site);
         kolk_debug_wipe_(debug, index, object);
-        leave_pool_hook(pool, before);
+        end_pool_look(pool, &look);
     }
     return worn;
 }

@@ -41,9 +41,9 @@ static void *find_cheapest(kolk_pool *pool, uint64_t *least) {
 }
 
 static void *cheapest(kolk_pool *pool, uint64_t *least) {
-    uint8_t before = enter_pool_hook(pool, HOOK_LOOKS);
+    pool_look look = begin_pool_look(pool);
     void *object = find_cheapest(pool, least);
-    leave_pool_hook(pool, before);
+    end_pool_look(pool, &look);
     return object;
 }
 

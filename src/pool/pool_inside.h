@@ -123,16 +123,45 @@ static inline void show_pool_bounds(kolk_pool *pool) {
 
 /* Enclose the call of a hook (hooks.h). Entering returns what leaving needs. */
 static inline uint8_t enter_pool_hook(kolk_pool *pool, uint8_t hook) {
+    KOLK_ASSERT_(hook < HOOK_LOOKS);
     uint8_t before = pool->in_hook;
     if (hook > before) pool->in_hook = hook;
-    if (hook == HOOK_LOOKS) show_pool_bounds(pool);
     return before;
 }
 
 static inline void leave_pool_hook(kolk_pool *pool, uint8_t before) {
-    bool looks = pool->in_hook == HOOK_LOOKS;
     pool->in_hook = before;
-    if (looks) show_pool_bounds(pool);
+}
+
+/* The same for hooks that may only look. The bounds are those of show_pool_bounds; nothing changes until the end, so
+ * they need not be computed again. */
+typedef struct pool_look {
+    kolk_slot_ *floor, *order_floor;
+    uint32_t bound, free_bound, held_floor;
+    uint8_t before;
+} pool_look;
+
+static inline pool_look begin_pool_look(kolk_pool *pool) {
+    pool_look look = {.floor = pool->floor,
+                      .order_floor = pool->order_floor,
+                      .bound = pool->bound,
+                      .free_bound = pool->free_bound,
+                      .held_floor = pool->held_floor,
+                      .before = pool->in_hook};
+    pool->in_hook = HOOK_LOOKS;
+    pool->floor = pool->order_floor = (kolk_slot_ *)UINTPTR_MAX;
+    pool->held_floor = UINT32_MAX;
+    pool->bound = pool->free_bound = 0;
+    return look;
+}
+
+static inline void end_pool_look(kolk_pool *pool, const pool_look *look) {
+    pool->in_hook = look->before;
+    pool->floor = look->floor;
+    pool->order_floor = look->order_floor;
+    pool->bound = look->bound;
+    pool->free_bound = look->free_bound;
+    pool->held_floor = look->held_floor;
 }
 
 static inline bool pool_has(const kolk_pool *pool, uint32_t debug_flags) {
@@ -153,7 +182,12 @@ void kolk_pool_fail_object_(const kolk_pool *pool, const void *object, const cha
                             const void *site);
 
 /* Is a hook running that must not make this call? If so, reports that. `most` is the last hook that may make it. */
-bool kolk_pool_is_barred_(const kolk_pool *pool, uint8_t most, const char *verb, const void *site);
+void kolk_pool_bar_(const kolk_pool *pool, const char *verb, const void *site);
+static inline bool kolk_pool_is_barred_(const kolk_pool *pool, uint8_t most, const char *verb, const void *site) {
+    if (!KOLK_UNLIKELY_(pool->in_hook > most)) return false;
+    kolk_pool_bar_(pool, verb, site);
+    return true;
+}
 
 /* Builds a failure for a report about a call. */
 kolk_failure kolk_pool_failure_(const kolk_pool *pool, kolk_status rule, uint32_t slot, const void *site);

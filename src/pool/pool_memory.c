@@ -210,9 +210,9 @@ kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity) {
     if (pool->in_hook == HOOK_LOOKS) return KOLK_IN_HOOK;
     if (capacity > pool->desc.max_capacity) return KOLK_ABOVE_MAX;
     uint64_t bytes = bytes_that_count(pool, capacity - pool->capacity);
-    uint8_t before = enter_pool_hook(pool, HOOK_LOOKS); /* on_mark */
+    pool_look look = begin_pool_look(pool); /* on_mark */
     bool fits = kolk_budget_take_all_(pool->desc.budget, bytes);
-    leave_pool_hook(pool, before);
+    end_pool_look(pool, &look);
     if (!fits) return KOLK_OVER_BUDGET;
     if (!commit_slots(pool, capacity)) {
         kolk_budget_give_(pool->desc.budget, bytes);

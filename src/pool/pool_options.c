@@ -84,9 +84,9 @@ static inline void begin_pool_life(kolk_pool *pool, uint32_t index, const void *
     kolk_bits_set_(pool->live, index);
     enter_orders(pool, index);
     if (debug) {
-        uint8_t before = enter_pool_hook(pool, HOOK_LOOKS); /* the profiler */
+        pool_look look = begin_pool_look(pool); /* the profiler */
         kolk_debug_begin_life_(debug, index, object, site);
-        leave_pool_hook(pool, before);
+        end_pool_look(pool, &look);
     }
     if (keeps_peak(pool) && kolk_pool_count(pool) > pool->peak) {
         pool->peak = kolk_pool_count(pool);

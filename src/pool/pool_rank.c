@@ -116,9 +116,9 @@ KOLK_NOINLINE_ void kolk_pool_recost(kolk_pool *pool, const void *object) {
     }
     uint32_t slot = (uint32_t)pool_slot_of(pool, object);
     if (pool->ranking == 0 || pool->ranks[slot].place == NO_RANK) return; /* no order yet, or it is protected */
-    uint8_t before = enter_pool_hook(pool, HOOK_LOOKS);
+    pool_look look = begin_pool_look(pool);
     pool->ranks[slot].price = price_of(pool, object);
-    leave_pool_hook(pool, before);
+    end_pool_look(pool, &look);
     rise(pool, slot);
     sink(pool, slot);
 }

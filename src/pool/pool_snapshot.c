@@ -114,11 +114,11 @@ static void load_objects(kolk_pool *pool, const unsigned char *bytes) {
 /* Makes the objects that are live by the pool's live bits from the block. */
 static void convert_objects(kolk_pool *pool, const unsigned char *bytes, size_t saved_size,
                             const kolk_conversion_ *by) {
-    uint8_t before = enter_pool_hook(pool, HOOK_LOOKS);
+    pool_look look = begin_pool_look(pool);
     kolk_cursor cursor = kolk_pool_each(pool);
     for (void *object; (object = kolk_cursor_next(&cursor)) != NULL; bytes += saved_size)
         kolk_conversion_make_(by, object, pool->desc.object_size, bytes, saved_size);
-    leave_pool_hook(pool, before);
+    end_pool_look(pool, &look);
 }
 
 /* ---- Taking one -------------------------------------------------------------------------------------------------- */

@@ -101,8 +101,8 @@ KOLK_NOINLINE_ kolk_status kolk_queue_rebind_abi_(kolk_queue *queue, const kolk_
 }
 
 KOLK_NOINLINE_ void kolk_queue_deinit(kolk_queue *queue) {
-    if (!queue->cells || kolk_queue_is_barred_(queue, "deinit", SITE)) return;
-    if (!kolk_check_home_(queue, queue->number, queue->name, SITE)) return;
+    if (!queue->cells || !kolk_check_home_(queue, queue->number, queue->name, SITE)) return;
+    if (kolk_queue_is_barred_(queue, "deinit", SITE)) return;
     kolk_registry_remove_(queue->number);
     queue->number = 0;          /* `destroy` may use the queue */
     kolk_queue_shutdown(queue); /* so that `destroy` cannot push */

@@ -275,9 +275,10 @@ static void end_doomed_here(kolk_resource_inside_ *pool) {
 /* The makers finish the jobs that they have begun. deinit does the remaining jobs itself. */
 KOLK_NOINLINE_ void kolk_resource_deinit(kolk_resource_pool *pool) {
     kolk_resource_inside_ *inside = pool->inside;
-    if (!inside || (own_inside(pool) && kolk_resource_is_barred_(inside, "deinit", SITE))) return;
-    if (!kolk_check_home_(inside, pool->number, NULL, SITE)) return;
+    if (!inside || !kolk_check_home_(inside, pool->number, NULL, SITE)) return;
+    if (own_inside(pool) && kolk_resource_is_barred_(inside, "deinit", SITE)) return;
     kolk_registry_remove_(pool->number);
+    pool->number = 0; /* `destroy` may use the pool */
     kolk_resource_close(pool, KOLK_NOW);
     if (own_inside(pool)) {
         end_doomed_here(inside);

@@ -190,6 +190,12 @@ static bool make_room_for_one(kolk_shared_inside_ *pool, kolk_magazine_ *magazin
     return uncached;
 }
 
+static KOLK_NOINLINE_ void run_shared_reset(const kolk_shared_local *local, void *object) {
+    uint32_t before = enter_shared_hook(sharer_of(local));
+    local->pool->reset(object, local->pool->context);
+    leave_shared_hook(sharer_of(local), before);
+}
+
 /* A reset hook may use the magazine, so room is made again after it. */
 static void free_at(kolk_shared_local *local, void *object, const void *site) {
     kolk_shared_inside_ *pool = pool_of(local);
@@ -203,9 +209,7 @@ static void free_at(kolk_shared_local *local, void *object, const void *site) {
     uint32_t slot = kolk_store_end_life_(&pool->store, object, site);
     if (slot == KOLK_NO_SLOT_) return;
     if (pool->reset) {
-        sharer_of(local)->in_hook++;
-        pool->reset(object, pool->context);
-        sharer_of(local)->in_hook--;
+        run_shared_reset(local, object);
         uncached = make_room_for_one(pool, magazine);
     }
     kolk_store_put_(&pool->store, magazine, slot, uncached);

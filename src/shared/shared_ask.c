@@ -11,7 +11,6 @@
 #include "../diag/stale.h"
 #include "../core/tools.h"
 #include "../os/lock.h"
-#include "../os/thread.h"
 
 /* ---- Reports ----------------------------------------------------------------------------------------------------- */
 
@@ -30,10 +29,10 @@ static void fail_in_hook(const kolk_shared_inside_ *pool, const char *verb, cons
                "%s in a hook of this pool, which may only alloc and free", verb);
 }
 
-bool kolk_shared_is_barred_(const kolk_shared_local *local, const char *verb, const void *site) {
+bool kolk_shared_bar_(const kolk_shared_local *local, const char *verb, const void *site) {
     const kolk_shared_inside_ *pool = local->pool;
-    uint32_t ender = kolk_load_(&pool->ender, KOLK_RELAXED_);
-    if (!sharer_of(local)->in_hook && (!ender || ender != kolk_thread_())) return false;
+    uint32_t me = kolk_thread_();
+    if (!me || (sharer_of(local)->in_hook != me && kolk_load_(&pool->ender, KOLK_RELAXED_) != me)) return false;
     fail_in_hook(pool, verb, site);
     return true;
 }
@@ -43,7 +42,7 @@ bool kolk_shared_runs_hook_(const kolk_shared_inside_ *pool) {
     uint32_t me = kolk_thread_();
     bool runs = me && kolk_load_(&pool->ender, KOLK_RELAXED_) == me;
     for (const kolk_sharer_ *sharer = first_sharer(pool); sharer && !runs; sharer = next_sharer(sharer))
-        runs = sharer->in_hook && sharer->keeper.taken && sharer->keeper.owner == me;
+        runs = me && sharer->in_hook == me;
     return runs;
 }
 

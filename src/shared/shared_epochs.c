@@ -110,9 +110,9 @@ static void begin_next_epoch(kolk_shared_inside_ *pool, kolk_sharer_ *me, uint64
         return;
     }
     if (!kolk_compare_exchange_(&pool->epoch, &epoch, epoch + 1, KOLK_SEQ_CST_, KOLK_RELAXED_)) return;
-    me->in_hook++; /* reset */
+    uint32_t before = enter_shared_hook(me); /* reset */
     bool any = put_set(pool, &pool->store.sets[LATER + (epoch + 1 - EPOCHS_BEHIND) % 4]);
-    me->in_hook--;
+    leave_shared_hook(me, before);
     if (!any) return;
     kolk_depot_count_return_(&pool->store.depot);
     serve_waiting(pool);

@@ -18,9 +18,9 @@
 static bool run_shared_setup(const kolk_shared_local *local, void *object) {
     const kolk_shared_inside_ *pool = local->pool;
     if (!pool->setup) return true;
-    sharer_of(local)->in_hook++;
+    uint32_t before = enter_shared_hook(sharer_of(local));
     bool done = pool->setup(object, pool->context);
-    sharer_of(local)->in_hook--;
+    leave_shared_hook(sharer_of(local), before);
     return done;
 }
 

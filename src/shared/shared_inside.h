@@ -5,6 +5,7 @@
 
 #undef KOLK_EXTERN /* shared.c emits the functions of shared.inl, even if the program defines it */
 #include "../core/wait_queue.h"
+#include "../os/thread.h"
 #include "../store/store.h"
 
 /* The store's sets. Without setup and teardown, RAW and READY do not exist. */
@@ -45,7 +46,7 @@ typedef struct kolk_sharer_ {
     kolk_keeper_ keeper;            /* first */
     KOLK_ALIGNAS(8) uint64_t epoch; /* the epoch that the thread has reached; 0: offline */
     uint32_t stalls;                /* how often it has found other threads behind its epoch */
-    uint32_t in_hook;               /* how many hooks it runs, one inside another */
+    uint32_t in_hook;               /* the thread that runs a hook through this local; 0: none */
     kolk_shared_local own;          /* for kolk_shared_local_of_thread */
 } kolk_sharer_;
 
@@ -77,6 +78,17 @@ static inline bool makes_parts(const kolk_shared_inside_ *pool) {
     return pool->setup || pool->teardown;
 }
 
+/* Enclose the call of a hook through a local. Entering returns what leaving needs. */
+static inline uint32_t enter_shared_hook(kolk_sharer_ *sharer) {
+    uint32_t before = sharer->in_hook;
+    sharer->in_hook = kolk_thread_();
+    return before;
+}
+
+static inline void leave_shared_hook(kolk_sharer_ *sharer, uint32_t before) {
+    sharer->in_hook = before;
+}
+
 /* ---- shared_hooks.c ---------------------------------------------------------------------------------------------- */
 
 /* Sets up the object of a slot unless it is already set up. False: setup failed, and the slot is now raw. */
@@ -101,7 +113,11 @@ void kolk_shared_fail_local_(const kolk_shared_local *local, const void *object,
 
 /* Is the calling thread, which has this local, inside a hook of the pool? If so, reports that it cannot make this
  * call. */
-bool kolk_shared_is_barred_(const kolk_shared_local *local, const char *verb, const void *site);
+bool kolk_shared_bar_(const kolk_shared_local *local, const char *verb, const void *site);
+static inline bool kolk_shared_is_barred_(const kolk_shared_local *local, const char *verb, const void *site) {
+    bool may_be = sharer_of(local)->in_hook || kolk_load_(&local->pool->ender, KOLK_RELAXED_);
+    return KOLK_UNLIKELY_(may_be) && kolk_shared_bar_(local, verb, site);
+}
 
 /* The same for a call that needs the whole pool, by a thread that may have any locals, or none. The second function does
  * not report. */

@@ -211,8 +211,8 @@ KOLK_NOINLINE_ kolk_status kolk_shared_rebind_abi_(kolk_shared *pool, const kolk
 KOLK_NOINLINE_ void kolk_shared_deinit(kolk_shared *pool) {
     const void *site = SITE;
     kolk_shared_inside_ *inside = pool->inside;
-    if (!inside || kolk_shared_is_all_barred_(inside, "deinit", site)) return;
-    if (!kolk_check_home_(pool, pool->number, pool->name, site)) return;
+    if (!inside || !kolk_check_home_(pool, pool->number, pool->name, site)) return;
+    if (kolk_shared_is_all_barred_(inside, "deinit", site)) return;
     if (inside->store.debug) { /* first, because the handler may longjmp */
         kolk_store_prove_all_(&inside->store, site);
         kolk_store_report_leaks_(&inside->store);

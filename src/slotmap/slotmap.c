@@ -29,7 +29,8 @@
  *     the peak of a scene is counted (KOLK_STATS=sizes)    the peak, if that is less
  *     on_move, on_remove, move                                             0
  *     debug mode, or a tool informed of every place        0               0
- *     a hook that is running                               0               0
+ *     a hook that must not add or remove is running        0               0
+ *     an object has dropped out (see below)                0
  *
  * get needs no bound, because no option changes how an object is found.
  *
@@ -137,15 +138,13 @@ static bool is_being_removed(const kolk_slotmap *map, uint32_t slot) {
 }
 
 /* Has an object that is being removed dropped out of the array, at this place? */
-static bool has_dropped(const kolk_slotmap *map, uintptr_t place) {
-    return map->removals && place >= map->count && place < owned(map) && is_being_removed(map, map->owners[place]);
+static bool is_dropped(const kolk_slotmap *map, uintptr_t place) {
+    return map->has_dropped && place >= map->count && place < owned(map) && is_being_removed(map, map->owners[place]);
 }
 
-bool kolk_slotmap_is_barred_(const kolk_slotmap *map, uint8_t most, const char *verb, const void *site) {
-    if (map->in_hook <= most) return false;
+void kolk_slotmap_bar_(const kolk_slotmap *map, const char *verb, const void *site) {
     kolk_fail_(map_failure_of(map, KOLK_IN_HOOK, NO_PLACE, site), "%s in a hook of this map, which %s", verb,
                map->in_hook == HOOK_LOOKS ? "must not change it" : "may only add and remove");
-    return true;
 }
 
 void kolk_slotmap_tell_of_move_(kolk_slotmap *map, uint32_t at, uint32_t from, uint32_t to) {
@@ -157,11 +156,16 @@ void kolk_slotmap_tell_of_move_(kolk_slotmap *map, uint32_t at, uint32_t from, u
 
 static void run_on_remove(kolk_slotmap *map, uint32_t slot) {
     kolk_removal_ removal = {slot, map->removals};
-    uint8_t before = enter_map_hook(map, HOOK_LIVES);
+    uint8_t before = map->in_hook;
+    if (before < HOOK_LIVES) map->in_hook = HOOK_LIVES;
     map->removals = &removal;
     map->on_remove(map_object_at(map, map->cells[slot].place), map->context);
     map->removals = removal.outer;
-    leave_map_hook(map, before);
+    map->in_hook = before;
+    if (map->has_dropped && !map->removals) {
+        map->has_dropped = false;
+        show_map_bounds(map);
+    }
 }
 
 /* ---- Life of a map ----------------------------------------------------------------------------------------------- */
@@ -266,8 +270,8 @@ static void clear_map(kolk_slotmap *map, const void *site);
 
 KOLK_NOINLINE_ void kolk_slotmap_deinit(kolk_slotmap *map) {
     const void *site = SITE;
-    if (kolk_slotmap_is_barred_(map, NO_HOOK, "deinit", site)) return;
     if (!kolk_check_home_(map, map->number, map->name, site)) return;
+    if (kolk_slotmap_is_barred_(map, NO_HOOK, "deinit", site)) return;
     kolk_slotmap_verify_all_(map, site); /* first, because the handler may longjmp */
     if (map_has(map, KOLK_DEBUG_SITES)) list_map_leaks(map);
     kolk_registry_remove_(map->number);
@@ -358,7 +362,7 @@ KOLK_NOINLINE_ void *kolk_slotmap_add_slow_(kolk_slotmap *map, kolk_handle *out)
     (void)kolk_check_home_(map, map->number, map->name, site);
     bool barred = map->in_hook > HOOK_LIVES;
     if (barred) (void)kolk_slotmap_is_barred_(map, HOOK_FREES, "add", site);
-    while (!barred && has_dropped(map, map->count)) map->count++;
+    while (!barred && is_dropped(map, map->count)) map->count++;
     uint32_t place = map->count;
     bool fails = barred || (map_debug_of(map) && kolk_debug_fails_(map->debug));
     if (fails || (place == owned(map) && !make_free_slot(map))) {
@@ -390,16 +394,26 @@ KOLK_NOINLINE_ void *kolk_slotmap_add_slow_(kolk_slotmap *map, kolk_handle *out)
     return object;
 }
 
+static void move_object(kolk_slotmap *map, uint32_t to, uint32_t from) {
+    if (!map->move) {
+        kolk_slotmap_move_(map, map_object_at(map, to), map_object_at(map, from), 1);
+        return;
+    }
+    uint8_t before = enter_map_hook(map, HOOK_LOOKS);
+    kolk_slotmap_move_(map, map_object_at(map, to), map_object_at(map, from), 1);
+    leave_map_hook(map, before);
+}
+
 /* Moves the last object to the place of a dead one, and swaps their owners. */
 static void fill_hole(kolk_slotmap *map, uint32_t place) {
-    while (is_being_removed(map, map->owners[map->count - 1])) map->count--; /* it drops out of the array */
+    while (is_being_removed(map, map->owners[map->count - 1])) {
+        map->count--; /* it drops out of the array */
+        map->has_dropped = true;
+        map->add_bound = 0;
+    }
     uint32_t last = map->count - 1, moved = map->owners[last], slot = map->owners[place];
     KOLK_ASSERT_(place <= last);
-    if (place != last) {
-        uint8_t before = enter_map_hook(map, HOOK_LOOKS);
-        kolk_slotmap_move_(map, map_object_at(map, place), map_object_at(map, last), 1);
-        leave_map_hook(map, before);
-    }
+    if (place != last) move_object(map, place, last);
     map->cells[moved].place = place;
     map->owners[place] = moved;
     map->cells[slot].place = last;
@@ -437,7 +451,7 @@ void kolk_slotmap_readdress_(kolk_slotmap *map) {
 /* Returns the object of a handle if it is being removed and has dropped out of the array; else NULL. */
 static void *dropped_object(const kolk_slotmap *map, kolk_handle handle) {
     uint32_t slot = kolk_handle_index_(handle, map->tag);
-    if (!map->removals || slot >= map->fresh || !has_dropped(map, map->cells[slot].place)) return NULL;
+    if (!map->has_dropped || slot >= map->fresh || !is_dropped(map, map->cells[slot].place)) return NULL;
     bool found = map->cells[slot].generation == kolk_handle_generation_(handle);
     return found ? map_object_at(map, map->cells[slot].place) : NULL;
 }
@@ -452,7 +466,7 @@ static void note_none(const kolk_slotmap *map, kolk_handle handle, const void *s
 KOLK_NOINLINE_ bool kolk_slotmap_remove_slow_(kolk_slotmap *map, kolk_handle handle) {
     uint32_t slot = kolk_handle_index_(handle, map->tag);
     if (kolk_slotmap_is_barred_(map, HOOK_FREES, "remove", SITE)) return false;
-    if (dropped_object(map, handle)) return false;
+    if (map->has_dropped && dropped_object(map, handle)) return false;
     if (!kolk_slotmap_finds_(map, slot, handle)) {
         note_none(map, handle, SITE);
         return false;
@@ -483,10 +497,16 @@ KOLK_NOINLINE_ void *kolk_slotmap_get_slow_(const kolk_slotmap *map, kolk_handle
     return object;
 }
 
+KOLK_NOINLINE_ uint32_t kolk_slotmap_slot_slow_(const kolk_slotmap *map, kolk_handle handle) {
+    if (dropped_object(map, handle)) return kolk_handle_index_(handle, map->tag);
+    note_none(map, handle, SITE);
+    return KOLK_NO_SLOT_;
+}
+
 /* ---- From an object to its handle -------------------------------------------------------------------------------- */
 
 static bool has_object(const kolk_slotmap *map, uintptr_t place) {
-    return place < map->count || has_dropped(map, place);
+    return place < map->count || is_dropped(map, place);
 }
 
 /* The slot of the object at a place. In the hooks of a sort, I2 is broken: only the cells are right. */

@@ -50,11 +50,12 @@ static inline uint32_t owned(const kolk_slotmap *map) {
 /* Compute the bounds of the fast paths. */
 static inline uint32_t add_bound_of(const kolk_slotmap *map) {
     uint32_t known = map->peak < owned(map) ? map->peak : owned(map);
-    return map_has(map, UINT32_MAX) || map->in_hook ? 0 : known;
+    bool open = map->in_hook <= HOOK_LIVES && !map->has_dropped && !map_has(map, UINT32_MAX);
+    return open ? known : 0;
 }
 
 static inline uint32_t remove_bound_of(const kolk_slotmap *map) {
-    bool hooked = map->on_move || map->on_remove || map->move || map->in_hook;
+    bool hooked = map->on_move || map->on_remove || map->move || map->in_hook > HOOK_LIVES;
     return map_has(map, UINT32_MAX) || hooked ? 0 : map->fresh;
 }
 
@@ -64,11 +65,12 @@ static inline void show_map_bounds(kolk_slotmap *map) {
     map->remove_bound = remove_bound_of(map);
 }
 
-/* Enclose the call of a hook (hooks.h). Entering returns what leaving needs. */
+/* Enclose the call of a hook that bars adds (hooks.h). Entering returns what leaving needs. */
 static inline uint8_t enter_map_hook(kolk_slotmap *map, uint8_t hook) {
     uint8_t before = map->in_hook;
     if (hook > before) map->in_hook = hook;
-    show_map_bounds(map);
+    KOLK_ASSERT_(hook > HOOK_LIVES);
+    map->add_bound = map->remove_bound = 0; /* as show_map_bounds would */
     return before;
 }
 
@@ -83,7 +85,12 @@ static inline void leave_map_hook(kolk_slotmap *map, uint8_t before) {
 void kolk_slotmap_readdress_(kolk_slotmap *map);
 
 /* Is a hook running that must not make this call? If so, reports that. `most` is the last hook that may make it. */
-bool kolk_slotmap_is_barred_(const kolk_slotmap *map, uint8_t most, const char *verb, const void *site);
+void kolk_slotmap_bar_(const kolk_slotmap *map, const char *verb, const void *site);
+static inline bool kolk_slotmap_is_barred_(const kolk_slotmap *map, uint8_t most, const char *verb, const void *site) {
+    if (!KOLK_UNLIKELY_(map->in_hook > most)) return false;
+    kolk_slotmap_bar_(map, verb, site);
+    return true;
+}
 
 /* Calls on_move, if there is one, for the object at a place. */
 void kolk_slotmap_tell_of_move_(kolk_slotmap *map, uint32_t at, uint32_t from, uint32_t to);

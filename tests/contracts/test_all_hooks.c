@@ -92,8 +92,7 @@ static void run_table(const char *member, const column *columns, size_t n_column
             now.armed = true;
             columns[c].provoke();
             CHECK(!now.armed);
-            if (now.got != rows[r].letters[c])
-                fail_msg("%s: %c, not %c", now.name, now.got, rows[r].letters[c]);
+            if (now.got != rows[r].letters[c]) fail_msg("%s: %c, not %c", now.name, now.got, rows[r].letters[c]);
             CHECK(now.reports == (now.got == 'r'));
             CHECK(now.others == 0);
             finish();
@@ -290,8 +289,8 @@ static void reserve_pool(void) {
 }
 
 static const column pool_columns[] = {
-    {"on_full", fill_pool}, {"on_low", fill_pool},     {"setup", alloc_fresh},      {"reset", free_first},
-    {"on_evict", evict_one}, {"teardown", trim_pool},   {"cost", evict_one},       {"convert", restore_pool},
+    {"on_full", fill_pool},    {"on_low", fill_pool},   {"setup", alloc_fresh}, {"reset", free_first},
+    {"on_evict", evict_one},   {"teardown", trim_pool}, {"cost", evict_one},    {"convert", restore_pool},
     {"on_mark", reserve_pool}, {"alloc", alloc_one},    {"free", free_first},
 };
 
@@ -1120,9 +1119,9 @@ static const row heap_rows[] = {
 };
 
 static const row fixed_rows[] = {
-    {"kolk_heap_alloc", heap_alloc, "w"}, {"kolk_heap_realloc", heap_realloc, "w"},
-    {"kolk_heap_free", heap_free, "w"},   {"kolk_heap_on_end", heap_on_end, "n"},
-    {"kolk_heap_trim", heap_trim, "w"},   {"kolk_heap_reset", heap_reset, "r"},
+    {"kolk_heap_alloc", heap_alloc, "w"},   {"kolk_heap_realloc", heap_realloc, "w"},
+    {"kolk_heap_free", heap_free, "w"},     {"kolk_heap_on_end", heap_on_end, "n"},
+    {"kolk_heap_trim", heap_trim, "w"},     {"kolk_heap_reset", heap_reset, "r"},
     {"kolk_heap_deinit", heap_deinit, "r"}, {"kolk_heap_rebind", heap_rebind, "s"},
     {"kolk_heap_next", heap_look, "w"},
 };
@@ -1412,8 +1411,8 @@ static void evict_wanted(void) {
 }
 
 static const column resource_columns[] = {
-    {"create", borrow_once},  {"destroy", evict_all},  {"validate", borrow_twice}, {"reset", borrow_once},
-    {"log", fail_to_borrow}, {"log", wait_in_vain}, {"wants", evict_wanted},
+    {"create", borrow_once}, {"destroy", evict_all}, {"validate", borrow_twice}, {"reset", borrow_once},
+    {"log", fail_to_borrow}, {"log", wait_in_vain},  {"wants", evict_wanted},
 };
 
 static char resource_borrow(void) {
@@ -1494,6 +1493,126 @@ static void test_resource(void **state) {
     RUN("resource pool", resource_columns, resource_rows, begin_resources, finish_resources);
 }
 
+/* ---- More than one cell ------------------------------------------------------------------------------------------ */
+
+/* An object of a family in a slot map, which removes its children when it is removed. Families overlap, so that an
+ * object may be the child of its own child. */
+typedef struct node {
+    uint32_t id, children;
+    kolk_handle own, child[3];
+    struct node *self; /* updated by on_move */
+} node;
+
+static struct {
+    kolk_slotmap map;
+    uint32_t made, removed[2000];
+    uint64_t random;
+    bool adds;
+} tree;
+
+static uint32_t any(uint32_t below) {
+    tree.random = tree.random * UINT64_C(6364136223846793005) + 1442695040888963407;
+    return (uint32_t)(tree.random >> 33) % below;
+}
+
+static void add_node(void) {
+    kolk_handle handle;
+    node *it = kolk_slotmap_add(&tree.map, &handle);
+    if (!it) return;
+    *it = (node){.id = tree.made++, .own = handle, .self = it};
+}
+
+static void node_moved(void *object, uint32_t from, uint32_t to, void *context) {
+    node *it = object;
+    (void)from, (void)to, (void)context;
+    it->self = it;
+}
+
+static void remove_family(void *object, void *context) {
+    const node *it = object;
+    uint32_t id = it->id;
+    (void)context;
+    tree.removed[id]++;
+    assert_ptr_equal(kolk_slotmap_get(&tree.map, it->own), it);
+    for (uint32_t i = 0; i < it->children; i++) {
+        kolk_slotmap_remove(&tree.map, it->child[i]);
+        if (tree.adds && any(2)) add_node();
+        assert_int_equal(it->id, id); /* neither moved nor overwritten */
+        assert_false(kolk_slotmap_remove(&tree.map, it->own));
+        assert_ptr_equal(kolk_slotmap_get(&tree.map, it->own), it);
+        assert_int_equal(kolk_slotmap_handle_of(&tree.map, it).bits, it->own.bits);
+        assert_true(kolk_slotmap_index(&tree.map, it) < 200 && kolk_slotmap_slot(&tree.map, it->own) < 200);
+    }
+}
+
+static void check_tree(void) {
+    uint32_t alive = 0;
+    assert_true(kolk_slotmap_is_valid(&tree.map));
+    for (uint32_t i = 0; i < tree.made; i++) {
+        assert_in_range(tree.removed[i], 0, 1);
+        alive += !tree.removed[i];
+    }
+    assert_int_equal(alive, kolk_slotmap_count(&tree.map));
+    for (uint32_t place = 0; place < alive; place++) {
+        node *it = kolk_slotmap_at(&tree.map, place);
+        assert_ptr_equal(kolk_slotmap_get(&tree.map, it->own), it);
+        assert_true(!tree.removed[it->id] && (!tree.map.on_move || it->self == it));
+    }
+}
+
+static void test_families(void **state) {
+    (void)state;
+    for (uint32_t seed = 1; seed <= (does_a_part() ? 20 : 200); seed++) {
+        memset(&tree, 0, sizeof tree);
+        tree.random = seed;
+        tree.adds = seed % 3 == 0;
+        kolk_slotmap_desc desc = {.object_size = sizeof(node), .capacity = seed % 2 ? 40 : 0, .max_capacity = 200};
+        desc.on_remove = remove_family;
+        desc.on_move = seed % 5 == 0 ? node_moved : NULL;
+        desc.debug = seed % 7 == 0 ? "fill,move" : NULL;
+        assert_int_equal(kolk_slotmap_init(&tree.map, &desc), KOLK_OK);
+        for (int round = 0; round < 60; round++) {
+            for (int i = 0; i < 10; i++) add_node();
+            uint32_t count = kolk_slotmap_count(&tree.map);
+            for (uint32_t place = 0; place < count; place++) {
+                node *it = kolk_slotmap_at(&tree.map, place);
+                it->children = any(2) ? any(4) : 0;
+                for (uint32_t i = 0; i < it->children; i++)
+                    it->child[i] = ((node *)kolk_slotmap_at(&tree.map, any(count)))->own;
+            }
+            if (any(20) == 0)
+                kolk_slotmap_clear(&tree.map);
+            else
+                kolk_slotmap_remove(&tree.map, ((node *)kolk_slotmap_at(&tree.map, any(count)))->own);
+            check_tree();
+        }
+        kolk_slotmap_deinit(&tree.map);
+        for (uint32_t i = 0; i < tree.made; i++) assert_int_equal(tree.removed[i], 1);
+    }
+}
+
+static void free_own(void *object, void *context) {
+    kolk_pool_free(context, object);
+}
+
+/* on_evict may free the object that is being evicted. */
+static void test_an_eviction_of_what_is_free(void **state) {
+    (void)state;
+    kolk_pool pool;
+    memset(&now, 0, sizeof now);
+    for (int generations = KOLK_GENERATIONS_RECYCLE; generations <= KOLK_GENERATIONS_NONE; generations++) {
+        kolk_pool_desc desc = {.object_size = 8, .capacity = 2, .ages = true, .on_full = kolk_pool_evict_oldest};
+        desc.generations = (kolk_generations)generations;
+        desc.on_evict = free_own;
+        desc.context = &pool;
+        make_pool(&pool, &desc);
+        for (int i = 0; i < 5; i++) assert_non_null(kolk_pool_alloc(&pool));
+        assert_true(kolk_pool_count(&pool) == 2 && kolk_pool_is_valid(&pool));
+        kolk_pool_deinit(&pool);
+    }
+    assert_int_equal(now.others + now.reports, 0);
+}
+
 static int set_handler(void **state) {
     (void)state;
     kolk_set_failure_handler(keep_report, NULL);
@@ -1502,7 +1621,10 @@ static int set_handler(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pool), cmocka_unit_test(test_slotmap), cmocka_unit_test(test_shared), cmocka_unit_test(test_heap), cmocka_unit_test(test_queue), cmocka_unit_test(test_resource),
+        cmocka_unit_test(test_pool),     cmocka_unit_test(test_slotmap),
+        cmocka_unit_test(test_shared),   cmocka_unit_test(test_heap),
+        cmocka_unit_test(test_queue),    cmocka_unit_test(test_resource),
+        cmocka_unit_test(test_families), cmocka_unit_test(test_an_eviction_of_what_is_free),
     };
     return cmocka_run_group_tests(tests, set_handler, NULL);
 }
