@@ -141,6 +141,19 @@ static void walk(kolk_nursery_ *nursery) {
     assert_true(kolk_nursery_is_valid_(nursery));
 }
 
+/* A trim leaves exactly those leaves that live blocks touch. */
+static void trim(kolk_nursery_ *nursery) {
+    uint32_t touched = 0, before = 0;
+    kolk_nursery_trim_(nursery);
+    for (unsigned char *at = NULL; (at = (unsigned char *)kolk_nursery_next_(nursery, at));) {
+        uint32_t first = kolk_leaf_of_(at), last = kolk_leaf_of_(at + kolk_nursery_size_of_(nursery, at) - 1);
+        touched += last + 1 - (first > before ? first : before + 1);
+        before = last;
+    }
+    assert_int_equal(nursery->leaves, touched);
+    walk(nursery);
+}
+
 static void live(uint64_t limit) {
     kolk_nursery_ nursery = {.lock = 0};
     kolk_budget budget = {.limit = limit};
@@ -153,6 +166,7 @@ static void live(uint64_t limit) {
         else if (n_blocks)
             release(&nursery, draw(4) ? n_blocks - 1 : draw(n_blocks));
         if (draw(50) == 0) walk(&nursery);
+        if (draw(50) == 0) trim(&nursery);
         if (limit) assert_int_equal(kolk_budget_used(&budget), nursery.leaves * (uint64_t)KOLK_LEAF_);
         if (draw(400) == 0) {
             kolk_nursery_reset_(&nursery);
@@ -500,10 +514,13 @@ static void *exchange_blocks(void *unused) {
     (void)unused;
     uint64_t mine = kolk_fetch_add_(&threads_begun, 1, KOLK_RELAXED_) + 1;
     for (unsigned n = 0; n < (SLOW ? 500u : 5000u); n++) {
-        size_t size = 16 + random_below(&mine, 200);
+        size_t size = 16 + random_below(&mine, n % 8 ? 200 : 4000);
         unsigned char *block = (unsigned char *)kolk_heap_alloc(&heap, size);
         if (!block) abort();
         memset(block, (int)size, size);
+        if (n % 64 == 0) kolk_heap_trim(&heap);
+        if (n % 1024 == 0) kolk_trim_all();
+        if (kolk_heap_usable_size(&heap, block) < size) abort();
         unsigned char *other =
             (unsigned char *)kolk_exchange_(&shared[random_below(&mine, SHARED)], (uintptr_t)block, KOLK_ACQ_REL_);
         if (!other) continue;
