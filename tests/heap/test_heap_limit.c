@@ -285,6 +285,24 @@ static void test_free_leaves_errno(void **state) {
     end_heap(&heap);
 }
 
+/* Nor does a free of many blocks, which sweeps now and then. */
+static void test_free_n_leaves_errno(void **state) {
+    (void)state;
+    enum { MANY = 300, CALLS = 200 };
+    static void *blocks[CALLS][MANY];
+    kolk_heap heap;
+    make_heap(&heap, &(kolk_heap_desc){.name = NULL});
+    assert_int_equal(kolk_heap_alloc_n(&heap, 64, &blocks[0][0], CALLS * MANY), CALLS * MANY);
+    for (unsigned n = 0; n < CALLS; n++) {
+        heap.inside->swept = 0; /* long ago */
+        errno = ERANGE;
+        kolk_heap_free_n(&heap, blocks[n], MANY);
+        assert_int_equal(errno, ERANGE);
+    }
+    assert_true(heap.inside->trays[3].store.released > 0); /* it has called the system */
+    end_heap(&heap);
+}
+
 #define TEST(function) cmocka_unit_test_teardown(function, abort_on_failure)
 
 int main(void) {
@@ -293,6 +311,7 @@ int main(void) {
                                        TEST(test_realloc_refused), TEST(test_alloc_after_on_full),
                                        TEST(test_room_for_other_sizes), TEST(test_room_for_siblings),
                                        TEST(test_on_full_without_classes), TEST(test_on_full_of_many_heaps),
-                                       TEST(test_no_class_without_room), TEST(test_free_leaves_errno)};
+                                       TEST(test_no_class_without_room), TEST(test_free_leaves_errno),
+                                       TEST(test_free_n_leaves_errno)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
