@@ -14,8 +14,8 @@
 #include "../os/clock.h"
 #include "../os/lock.h"
 
-#define DECAY_NS UINT64_C(1000000000)
-#define TURNS    64u /* slow calls between two readings of the clock */
+#define DECAY_NS    UINT64_C(1000000000)
+#define TURNS       64u  /* slow calls between two readings of the clock */
 #define FEW_RETURNS 128u /* a return brings one slot to 128 slots back */
 
 static size_t sweep_heap(kolk_heap_inside_ *inside, bool counts) {

@@ -307,11 +307,10 @@ static void test_free_n_leaves_errno(void **state) {
 
 int main(void) {
     setenv("KOLK_BYPASS", "0", 1); /* also under a tool that watches malloc */
-    const struct CMUnitTest tests[] = {TEST(test_capacity_within_limit), TEST(test_realloc_asks),
-                                       TEST(test_realloc_refused), TEST(test_alloc_after_on_full),
-                                       TEST(test_room_for_other_sizes), TEST(test_room_for_siblings),
-                                       TEST(test_on_full_without_classes), TEST(test_on_full_of_many_heaps),
-                                       TEST(test_no_class_without_room), TEST(test_free_leaves_errno),
-                                       TEST(test_free_n_leaves_errno)};
+    const struct CMUnitTest tests[] = {
+        TEST(test_capacity_within_limit),   TEST(test_realloc_asks),          TEST(test_realloc_refused),
+        TEST(test_alloc_after_on_full),     TEST(test_room_for_other_sizes),  TEST(test_room_for_siblings),
+        TEST(test_on_full_without_classes), TEST(test_on_full_of_many_heaps), TEST(test_no_class_without_room),
+        TEST(test_free_leaves_errno),       TEST(test_free_n_leaves_errno)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
