@@ -116,8 +116,8 @@ typedef enum kolk_heap_when_full {
 
 /* A tray: blocks of one size. 0 means the default, except for size. */
 typedef struct kolk_heap_class {
-    /* For reports and statistics; copied. NULL: the heap's name, a slash, and the size; or the heap's name alone if it is
-     * longer than 20 bytes. */
+    /* For reports and statistics; copied. NULL: the heap's name, a slash, and the size; or the heap's name alone if it
+     * is longer than 20 bytes. */
     const char *name KOLK_OR_0_;
     size_t size KOLK_OR_0_;       /* bytes of a block, at most 2^30; rounded up to a multiple of 16 */
     uint32_t capacity KOLK_OR_0_; /* blocks whose memory is committed from the start; 0: none */
@@ -188,10 +188,10 @@ KOLK_USES_(1) void kolk_heap_reset(kolk_heap *heap);
  * any of these any more. */
 KOLK_USES_(1) void kolk_heap_deinit(kolk_heap *heap);
 
-/* For hot reload: replaces on_full, context and name, and the names of classes if they are given. The other members must
- * be 0, or as they were at the init; `debug` is ignored. Otherwise changes nothing and returns KOLK_LAYOUT_CHANGED, KOLK_MOVED, or KOLK_CLOSED if the heap is all
- * zero. No thread may be inside a call. Functions that were added with kolk_heap_on_end stay: they must not lie in a
- * module that is unloaded before the heap ends. */
+/* For hot reload: replaces on_full, context and name, and the names of classes if they are given. The other members
+ * must be 0, or as they were at the init; `debug` is ignored. Otherwise changes nothing and returns
+ * KOLK_LAYOUT_CHANGED, KOLK_MOVED, or KOLK_CLOSED if the heap is all zero. No thread may be inside a call. Functions
+ * that were added with kolk_heap_on_end stay: they must not lie in a module that is unloaded before the heap ends. */
 KOLK_FOLDED_INLINE_ kolk_status kolk_heap_rebind(kolk_heap *heap, const kolk_heap_desc *desc);
 
 /* Calls function(context) when the heap ends or is reset, before its blocks do: to close a file, for example. The
@@ -270,10 +270,10 @@ KOLK_API_ bool kolk_heap_stats_of_class(const kolk_heap *heap, uint32_t n, kolk_
 KOLK_API_ void kolk_heap_stats(const kolk_heap *heap, kolk_stats *out);
 
 /* Releases whole pages without live blocks to the system immediately, except pages with blocks that other threads have
- * cached. They no longer count towards limits and budgets. Returns how many of the released bytes had been backed by memory (according to mincore, which a sandbox may
- * not support). Without this call, threads that go to a depot release the pages that have not been used for a second;
- * so a heap that no thread uses keeps its memory. The pages that were kept of freed large blocks all
- * count as backed. */
+ * cached. They no longer count towards limits and budgets. Returns how many of the released bytes had been backed by
+ * memory (according to mincore, which a sandbox may not support). Without this call, threads that go to a depot release
+ * the pages that have not been used for a second; so a heap that no thread uses keeps its memory. The pages that were
+ * kept of freed large blocks all count as backed. */
 KOLK_USES_(1) size_t kolk_heap_trim(kolk_heap *heap);
 
 /* Checks every invariant of src/heap/heap.c, for tests; no other thread may use the heap meanwhile. */

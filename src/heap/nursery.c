@@ -227,8 +227,8 @@ static void return_if_empty(kolk_nursery_ *nursery, uint32_t run) {
     give_run(nursery, run);
 }
 
-/* Cuts a run into two at a leaf that no block reaches from below. A fork's child may find that the first run has its old
- * length still: mend shortens it. */
+/* Cuts a run into two at a leaf that no block reaches from below. A fork's child may find that the first run has its
+ * old length still: mend shortens it. */
 static void cut_run(uint32_t run, uint32_t at) {
     kolk_leaf_ *first = kolk_leaf_record_(run), *second = kolk_leaf_record_(at);
     uint32_t end = run + length_of(run);
