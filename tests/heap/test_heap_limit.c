@@ -205,7 +205,7 @@ static void test_on_full_without_classes(void **state) {
     end_heap(&heap);
 }
 
-static kolk_heap *nested[20];
+static kolk_heap nested[20];
 static unsigned depth, deepest;
 
 /* Allocates in this heap, which calls no on_full, and in the next one, which does. */
@@ -213,26 +213,25 @@ static bool ask_next(kolk_heap *heap, size_t size, void *context) {
     (void)context;
     assert_null(kolk_heap_alloc(heap, size));
     if (++depth > deepest) deepest = depth;
-    if (depth < LENGTH_OF(nested)) assert_null(kolk_heap_alloc(nested[depth], size));
+    if (depth < LENGTH_OF(nested)) assert_null(kolk_heap_alloc(&nested[depth], size));
     depth--;
     return false;
 }
 
 static void test_on_full_of_many_heaps(void **state) {
     (void)state;
-    static kolk_heap heaps[LENGTH_OF(nested)];
     if (sizeof(void *) < 8) skip();
     for (unsigned n = 0; n < LENGTH_OF(nested); n++) {
         kolk_heap_desc desc = {.limit = 2000, .on_full = ask_next};
-        assert_int_equal(kolk_heap_init(nested[n] = &heaps[n], &desc), KOLK_OK);
+        assert_int_equal(kolk_heap_init(&nested[n], &desc), KOLK_OK);
     }
     for (int times = 0; times < 2; times++) {
         deepest = 0;
-        assert_null(kolk_heap_alloc(nested[0], 5000));
+        assert_null(kolk_heap_alloc(&nested[0], 5000));
         assert_in_range(deepest, 8, LENGTH_OF(nested));
         assert_int_equal(depth, 0);
     }
-    for (unsigned n = 0; n < LENGTH_OF(nested); n++) kolk_heap_deinit(&heaps[n]);
+    for (unsigned n = 0; n < LENGTH_OF(nested); n++) kolk_heap_deinit(&nested[n]);
 }
 
 /* ---- Near the limit ---------------------------------------------------------------------------------------------- */
