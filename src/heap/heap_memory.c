@@ -336,13 +336,25 @@ KOLK_NOINLINE_ void kolk_heap_deinit(kolk_heap *heap) {
     kolk_heap_root_ *root = heap->root;
     if ((!root && !heap->fixed) || !kolk_check_home_(heap, heap->number, NULL, SITE)) return;
     if (root) {
-        root->heap = heap;
+        kolk_raw_store_(&root->heap, heap, KOLK_RELAXED_); /* trim_nurseries may read it */
         end_heap(root, SITE);
     } else {
         kolk_registry_remove_(heap->number);
         kolk_fixed_end_(heap);
     }
     memset(heap, 0, sizeof *heap);
+}
+
+/* While another thread trims all heaps, it has slots in hand. It leaves stores in debug mode alone, whose failure handler
+ * may longjmp. */
+static void reset_class(kolk_heap_inside_ *inside, kolk_slot_store_ *store, const void *site) {
+    if (store->debug) {
+        kolk_store_reset_(store, site);
+        return;
+    }
+    kolk_lock_word_(&inside->sweeping);
+    kolk_store_reset_(store, site);
+    kolk_unlock_word_(&inside->sweeping);
 }
 
 KOLK_NOINLINE_ void kolk_heap_reset(kolk_heap *heap) {
@@ -357,7 +369,7 @@ KOLK_NOINLINE_ void kolk_heap_reset(kolk_heap *heap) {
     if (!inside) return;
     kolk_heap_reclaim_after_fork_(inside);
     for (uint32_t n = 0; n < heap->n_classes; n++)
-        if (inside->trays[n].is_made) kolk_store_reset_(&inside->trays[n].store, SITE);
+        if (inside->trays[n].is_made) reset_class(inside, &inside->trays[n].store, SITE);
     for (void *block; (block = kolk_guarded_next_(&inside->guarded, NULL));)
         kolk_heap_free_guarded_(inside, block, SITE);
     kolk_heap_clear_large_(inside);

@@ -548,6 +548,36 @@ static void test_threads(void **state) {
     }
 }
 
+static uint32_t trims_go_on;
+
+static void *trim_all(void *unused) {
+    (void)unused;
+    while (kolk_load_(&trims_go_on, KOLK_ACQUIRE_)) kolk_trim_all();
+    return NULL;
+}
+
+/* Another thread may trim all heaps while this one makes, resets and ends some. */
+static void test_trims_of_other_threads(void **state) {
+    (void)state;
+    pthread_t thread;
+    kolk_store_(&trims_go_on, 1, KOLK_RELEASE_);
+    assert_int_equal(pthread_create(&thread, NULL, trim_all, NULL), 0);
+    for (unsigned n = 0; n < (SLOW ? 100u : 1000u); n++) {
+        begin_young(&(kolk_heap_desc){.name = "young"});
+        for (unsigned times = 0; times < 3; times++) {
+            unsigned many = n % 50 ? 50 : 3000, made = 0;
+            for (size_t size = 64; made < many; made++) memset(kolk_heap_alloc(&heap, size), 1, size);
+            for (unsigned i = 0; i < 20; i++, made++) memset(kolk_heap_alloc(&heap, 300 * i), 2, 300 * i);
+            assert_int_equal(count(), made);
+            kolk_heap_reset(&heap);
+            assert_int_equal(count(), 0);
+        }
+        kolk_heap_deinit(&heap);
+    }
+    kolk_store_(&trims_go_on, 0, KOLK_RELEASE_);
+    pthread_join(thread, NULL);
+}
+
 /* Two threads free the same block: one of the frees is reported. */
 static uint32_t frees, reports;
 
@@ -608,6 +638,7 @@ int main(void) {
         cmocka_unit_test(test_walk_while_others_take),
         cmocka_unit_test(test_many_small_heaps),
         cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_trims_of_other_threads),
         cmocka_unit_test_teardown(test_two_frees_at_once, abort_on_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
