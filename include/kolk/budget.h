@@ -13,8 +13,9 @@
  *
  * Meaning   A budget is the number of bytes that several pools, slot maps, shared pools and heaps may take together.
  *           What counts is the memory of their slots and blocks, used or free, from the time when it may be touched
- *           until the pool is deinitialised. kolk's own records of them do not count, and neither does memory that you
- *           provide.
+ *           until the pool is deinitialised. In a heap, memory of free blocks that is released to the system, by a trim
+ *           or because it was not used for a second, no longer counts, until blocks need it again. kolk's own records
+ *           do not count, and neither does memory that you provide.
  * Full      A pool whose budget has nothing left is full, as if max_capacity were reached: it evicts, calls its on_full
  *           or returns NULL. An init whose capacity the budget does not have returns KOLK_OVER_BUDGET (that of a heap
  *           KOLK_NO_MEMORY, as for its limit).

@@ -26,7 +26,8 @@
  *
  * A heap begins small. Its first blocks lie side by side in a nursery, in leaves of 1 KiB, of which all heaps of the
  * process take what they need. A class is made when the heap has allocated a thousand blocks of its size (fewer of more
- * than 256 bytes, none of more than 32 KiB). So there may be a heap for each request, script, query or frame. A heap
+ * than 256 bytes, none of more than 32 KiB), unless a limit leaves too few bytes for it to pay off. So there may be a
+ * heap for each request, script, query or frame. A heap
  * may live inside another one (`parent`), and ends with it.
  *
  * Cost      alloc and free are O(1): two dozen instructions without an atomic read-modify-write. About every 32nd call
@@ -41,7 +42,7 @@
  * Memory    pages of the system. A heap takes 1 KiB, and 1 KiB more for its first block. Leaves that heaps return keep
  *           their memory for other heaps: about 4 MiB, or as much as all heaps use now, or a quarter of the most that
  *           they ever used, whichever is most. Waste: a block of up to 64 bytes has at most 15 bytes more than
- *           requested; a block of up to KOLK_HEAP_LARGEST wastes at most a fifth of its bytes. Metadata: 1 byte and 3
+ *           requested; a block of up to KOLK_HEAP_LARGEST wastes at most a fifth of its bytes. Metadata: 1 byte and 4
  *           bits per block (in a nursery 32 bytes per leaf), outside the blocks, where no write through a dangling
  *           pointer reaches it. That of a class with up to a thousand blocks takes one page. Of each class, a thread
  *           caches at most 256 free blocks and at most 64 KiB of them; but 64 blocks if they have at most 4 KiB, and
@@ -115,8 +116,8 @@ typedef enum kolk_heap_when_full {
 
 /* A tray: blocks of one size. 0 means the default, except for size. */
 typedef struct kolk_heap_class {
-    /* For reports and statistics; copied. NULL: the heap's name, a slash, and the size; or the heap's name alone if it is
-     * longer than 20 bytes. */
+    /* For reports and statistics; copied. NULL: the heap's name, a slash, and the size; or the heap's name alone if it
+     * is longer than 20 bytes. */
     const char *name KOLK_OR_0_;
     size_t size KOLK_OR_0_;       /* bytes of a block, at most 2^30; rounded up to a multiple of 16 */
     uint32_t capacity KOLK_OR_0_; /* blocks whose memory is committed from the start; 0: none */
@@ -130,7 +131,8 @@ struct kolk_heap;
 /* Zero means the default for all members. */
 typedef struct kolk_heap_desc {
     const char *name KOLK_OR_0_; /* for reports and statistics; copied; NULL: none */
-    /* The most bytes that its blocks may take, including free blocks that have memory; 0: no limit. */
+    /* The most bytes that its blocks may take, including free blocks that have memory; 0: no limit. Near the limit, an
+     * alloc releases free memory first, once enough was freed for that to be worth it. */
     uint64_t limit KOLK_OR_0_;
     /* The bytes of its blocks count towards it (budget.h); NULL: none. A heap inside another one counts towards that
      * one's. */
@@ -142,7 +144,8 @@ typedef struct kolk_heap_desc {
     uint32_t n_classes KOLK_OR_0_; /* 0 if `classes` is NULL */
     /* Called before an alloc or realloc of `bytes` bytes returns NULL. If it returns true, it may have made room, and
      * the call is tried once more. If it returns false, the call returns NULL. The hook may use the heap; an alloc
-     * inside it does not call it again. See Hooks below. */
+     * inside it does not call it again. A thread may be inside the hooks of eight heaps at a time. See Hooks
+     * below. */
     bool (*on_full)(struct kolk_heap *heap, size_t bytes, void *context) KOLK_OR_0_;
     void *context KOLK_OR_0_;
     /* The heap inside which the new one lives; NULL: none. The new heap ends at the latest when its parent ends or is
@@ -272,10 +275,10 @@ KOLK_API_ bool kolk_heap_stats_of_class(const kolk_heap *heap, uint32_t n, kolk_
 KOLK_API_ void kolk_heap_stats(const kolk_heap *heap, kolk_stats *out);
 
 /* Releases whole pages without live blocks to the system immediately, except pages with blocks that other threads have
- * cached. Returns how many of the released bytes had been backed by memory (according to mincore, which a sandbox may
- * not support). Without this call, threads that go to a depot release the pages that have not been used for a second;
- * so a heap that no thread uses keeps its memory. The pages that were kept of freed large blocks all
- * count as backed. */
+ * cached. They no longer count towards limits and budgets. Returns how many of the released bytes had been backed by
+ * memory (according to mincore, which a sandbox may not support). Without this call, threads that go to a depot release
+ * the pages that have not been used for a second; so a heap that no thread uses keeps its memory. The pages that were
+ * kept of freed large blocks all count as backed. */
 KOLK_USES_(1) size_t kolk_heap_trim(kolk_heap *heap);
 
 /* Checks every invariant of src/heap/heap.c, for tests; no other thread may use the heap meanwhile. */

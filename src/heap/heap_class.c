@@ -22,8 +22,8 @@
 #define WORD_CACHED  64u    /* of small blocks, room for those of a whole word of the depot */
 #define WORD_SIZE    4096u  /* bytes of the largest of these */
 #define CLASS_COLOUR 64u    /* bytes of a cache line; each class begins in a different line of its page */
-#define COLOURS      15u    /* lines in which a class's metadata may begin; the lives of a thousand blocks fit behind them */
-#define CLASS_PAGES  4096u  /* a class begins at one of this many pages, or of fewer in a small address space */
+#define COLOURS      15u /* lines in which a class's metadata may begin, and leave room for a thousand blocks' lives */
+#define CLASS_PAGES  4096u /* a class begins at one of this many pages, or of fewer in a small address space */
 
 static uint32_t class_alignment(uint32_t size) {
     uint32_t align = size & (~size + 1);

@@ -60,7 +60,7 @@ typedef struct kolk_heap_root_ {
     kolk_heap *heap;
     uint32_t number;                  /* in the registry; 0: not registered */
     struct kolk_heap_inside_ *inside; /* the heap's */
-    const char *name, *debug; /* copies */
+    const char *name, *debug;         /* copies */
     bool (*on_full)(kolk_heap *heap, size_t bytes, void *context);
     void *context;
     kolk_budget own;     /* has the limit; its parent is that of the outer heap, or the program's */

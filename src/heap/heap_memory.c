@@ -373,7 +373,7 @@ KOLK_NOINLINE_ void kolk_heap_deinit(kolk_heap *heap) {
     if ((!root && !heap->fixed) || !kolk_check_home_(heap, heap->number, NULL, SITE)) return;
     if (is_barred(heap, "deinit", SITE)) return;
     if (root) {
-        root->heap = heap;
+        kolk_raw_store_(&root->heap, heap, KOLK_RELAXED_); /* trim_nurseries may read it */
         end_heap(root, SITE);
     } else {
         kolk_registry_remove_(heap->number);
@@ -382,13 +382,16 @@ KOLK_NOINLINE_ void kolk_heap_deinit(kolk_heap *heap) {
     memset(heap, 0, sizeof *heap);
 }
 
-/* kolk_trim_all sweeps the heap at any time. In debug mode the blocks are freed one by one, which it may do at the same
- * time, and a report may leave the call. */
+/* While another thread trims all heaps, it has slots in hand. It leaves stores in debug mode alone, whose failure handler
+ * may longjmp. */
 static void reset_class(kolk_heap_inside_ *inside, kolk_slot_store_ *store, const void *site) {
-    bool locks = !store->debug;
-    if (locks) kolk_lock_word_(&inside->sweeping);
+    if (store->debug) {
+        kolk_store_reset_(store, site);
+        return;
+    }
+    kolk_lock_word_(&inside->sweeping);
     kolk_store_reset_(store, site);
-    if (locks) kolk_unlock_word_(&inside->sweeping);
+    kolk_unlock_word_(&inside->sweeping);
 }
 
 KOLK_NOINLINE_ void kolk_heap_reset(kolk_heap *heap) {

@@ -84,8 +84,8 @@ void kolk_heap_end_root_(kolk_heap_root_ *root) {
     kolk_leaves_give_(kolk_leaf_of_(root), 1);
 }
 
-/* Is a root in this leaf? A leaf that is just being taken or returned may have a stale `next`, with which no root began:
- * it changes before the owner does. */
+/* Is a root in this leaf? A leaf that is just being taken or returned may have a stale `next`, with which no root
+ * began: it changes before the owner does. */
 static bool is_root(const kolk_leaf_ *record) {
     uint32_t next = kolk_load_(&record->next, KOLK_ACQUIRE_); /* partner: kolk_heap_make_root_ */
     return next && !kolk_load_(&record->owner, KOLK_ACQUIRE_) && kolk_load_(&record->next, KOLK_RELAXED_) == next;

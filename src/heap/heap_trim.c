@@ -14,8 +14,8 @@
 #include "../os/clock.h"
 #include "../os/lock.h"
 
-#define DECAY_NS UINT64_C(1000000000)
-#define TURNS    64u /* slow calls between two readings of the clock */
+#define DECAY_NS    UINT64_C(1000000000)
+#define TURNS       64u  /* slow calls between two readings of the clock */
 #define FEW_RETURNS 128u /* a return brings one slot to 128 slots back */
 
 static size_t sweep_heap(kolk_heap_inside_ *inside, bool counts) {
@@ -51,8 +51,11 @@ static size_t sweep_twice(kolk_heap_inside_ *inside, bool counts) {
     return sweep_heap(inside, counts) + sweep_heap(inside, counts);
 }
 
-static size_t sweep_all(kolk_heap_inside_ *inside, bool counts) {
+/* Any thread may trim all heaps at any time, also while another one resets this heap: so the lock is held for the
+ * calling thread's magazines, too. `thread` may be NULL. */
+static size_t sweep_all(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread, bool counts) {
     kolk_lock_word_(&inside->sweeping);
+    if (thread) kolk_heap_flush_(inside, thread);
     size_t bytes = sweep_twice(inside, counts) + kolk_spares_expire_(&inside->large.spares, INT64_MAX);
     kolk_unlock_word_(&inside->sweeping);
     return bytes;
@@ -64,8 +67,7 @@ size_t kolk_heap_trim_now_(kolk_heap *heap, bool counts) {
     if (!heap->root) return 0;
     kolk_nursery_trim_(&heap->root->nursery);
     if (!inside) return kolk_leaves_trim_(counts);
-    if (thread) kolk_heap_flush_(inside, thread);
-    return sweep_all(inside, counts) + kolk_leaves_trim_(counts);
+    return sweep_all(inside, thread, counts) + kolk_leaves_trim_(counts);
 }
 
 /* How many slots the classes have used, and how often slots have come back to their depots. */
@@ -101,14 +103,13 @@ bool kolk_heap_trim_for_room_(kolk_heap *heap, size_t size) {
 static void trim_nurseries(void) {
     if (!kolk_lock_unless_forking_()) return;
     for (const kolk_heap_root_ *root = NULL; (root = kolk_heap_next_root_(root));)
-        if (kolk_registry_lists_(kolk_load_(&root->number, KOLK_RELAXED_), root->heap))
+        if (kolk_registry_lists_(kolk_load_(&root->number, KOLK_RELAXED_), kolk_raw_load_(&root->heap, KOLK_RELAXED_)))
             kolk_nursery_trim_((kolk_nursery_ *)(uintptr_t)&root->nursery);
     kolk_unlock_();
 }
 
 static size_t trim_inside(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread) {
-    if (thread) kolk_heap_flush_(inside, thread);
-    return sweep_all(inside, true);
+    return sweep_all(inside, thread, true);
 }
 
 size_t kolk_heap_trim_all_(void) {

@@ -203,7 +203,8 @@ uint32_t kolk_leaves_take_(uint32_t n) {
 static size_t discard_word(uint32_t word, bool counts, bool all) {
     uint64_t whole = word ? ~UINT64_C(0) : ~UINT64_C(1), page = kolk_memory_page_() / KOLK_LEAF_;
     uint64_t seen = kolk_load_(kolk_slot_set_word_(&leaves.free, word), KOLK_RELAXED_);
-    if (all ? seen != whole : find_bits(seen, (uint32_t)(page < LEAVES_OF_WORD ? page : LEAVES_OF_WORD)) == LEAVES_OF_WORD)
+    if (all ? seen != whole
+            : find_bits(seen, (uint32_t)(page < LEAVES_OF_WORD ? page : LEAVES_OF_WORD)) == LEAVES_OF_WORD)
         return 0;
     uint64_t bits = kolk_slot_set_take_word_(&leaves.free, word);
     size_t bytes = 0;

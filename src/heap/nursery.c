@@ -193,7 +193,7 @@ static void link_run(kolk_nursery_ *nursery, uint32_t run, uint32_t length) {
     kolk_leaf_ *first = kolk_leaf_record_(run);
     kolk_store_(&first->length, (uint8_t)length, KOLK_RELAXED_);
     first->before = 0;
-    first->next = nursery->newest;
+    kolk_store_(&first->next, nursery->newest, KOLK_RELAXED_); /* is_root may read it */
     if (first->next) kolk_leaf_record_(first->next)->before = run;
     kolk_store_(&nursery->newest, run, KOLK_RELEASE_); /* a fork's child finds it complete, or not at all */
     nursery->leaves += length;
@@ -227,8 +227,8 @@ static void return_if_empty(kolk_nursery_ *nursery, uint32_t run) {
     give_run(nursery, run);
 }
 
-/* Cuts a run into two at a leaf that no block reaches from below. A fork's child may find that the first run has its old
- * length still: mend shortens it. */
+/* Cuts a run into two at a leaf that no block reaches from below. A fork's child may find that the first run has its
+ * old length still: mend shortens it. */
 static void cut_run(uint32_t run, uint32_t at) {
     kolk_leaf_ *first = kolk_leaf_record_(run), *second = kolk_leaf_record_(at);
     uint32_t end = run + length_of(run);
@@ -237,7 +237,7 @@ static void cut_run(uint32_t run, uint32_t at) {
     kolk_store_(&second->length, (uint8_t)(end - at), KOLK_RELAXED_);
     for (uint32_t leaf = at; leaf < end; leaf++)
         kolk_store_(&kolk_leaf_record_(leaf)->back, (uint8_t)(leaf - at), KOLK_RELEASE_);
-    second->next = first->next;
+    kolk_store_(&second->next, first->next, KOLK_RELAXED_);
     second->before = run;
     if (second->next) kolk_leaf_record_(second->next)->before = at;
     kolk_store_(&first->next, at, KOLK_RELEASE_);
@@ -492,24 +492,27 @@ void kolk_nursery_end_(kolk_nursery_ *nursery) {
     give_runs(nursery, newest);
 }
 
-void kolk_nursery_reset_(kolk_nursery_ *nursery) {
+static void reset_runs(kolk_nursery_ *nursery) {
     uint32_t newest = nursery->newest;
-    if (!newest) return;
-    kolk_lock_brief_(&nursery->lock); /* for statistics; what a fork has left half done ends here */
-    memset(nursery->of, 0, sizeof nursery->of);
-    bool returns = kolk_leaf_record_(newest)->next;
-    if (returns) {
+    if (kolk_leaf_record_(newest)->next) {
         nursery->wish = nursery->leaves;
         nursery->leaves = 0;
         nursery->top = nursery->end = NULL;
-    } else {
-        clear_run(newest);
-        kolk_leaf_record_(newest)->before = 0;
-        nursery->leaves = length_of(newest);
-        begin_rest(nursery, newest);
+        kolk_nursery_end_(nursery);
+        return;
     }
+    clear_run(newest);
+    kolk_leaf_record_(newest)->before = 0;
+    nursery->leaves = length_of(newest);
+    begin_rest(nursery, newest);
+}
+
+/* Takes the lock because another thread may be trimming all heaps. */
+void kolk_nursery_reset_(kolk_nursery_ *nursery) {
+    lock_nursery(nursery);
+    memset(nursery->of, 0, sizeof nursery->of);
+    if (nursery->newest) reset_runs(nursery);
     kolk_unlock_brief_(&nursery->lock);
-    if (returns) kolk_nursery_end_(nursery);
 }
 
 /* The rest of the newest run becomes a gap before, and is found again afterwards. */

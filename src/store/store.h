@@ -79,8 +79,8 @@ struct kolk_slot_store_ {
     uint8_t memory;      /* a MEMORY_ constant */
     uint32_t lock;       /* the growth lock */
     uint32_t slack;      /* slots that do not count towards the capacity */
-    kolk_budget *budget; /* for the bytes of the slots; stores may share it; NULL: no limit */
     uint32_t released;   /* slots that do not count towards it, because the system has their memory back */
+    kolk_budget *budget; /* for the bytes of the slots; stores may share it; NULL: no limit */
 
     /* store_debug.c */
     kolk_debug *debug;  /* NULL: off */

@@ -154,7 +154,8 @@ static bool add_magazine(slot_sum *found, kolk_magazine_ *magazine, uint32_t cac
 static bool is_released_right(const kolk_slot_store_ *store) {
     unsigned sets = kolk_store_free_sets_(store);
     if (store->released == 0) return true;
-    return sets && kolk_slot_set_count_(&store->sets[sets - 1], kolk_bits_words_(store->depot.usable)) == store->released;
+    return sets &&
+           kolk_slot_set_count_(&store->sets[sets - 1], kolk_bits_words_(store->depot.usable)) == store->released;
 }
 
 bool kolk_store_is_valid_(const kolk_slot_store_ *store) {

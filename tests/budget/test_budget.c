@@ -426,6 +426,44 @@ static void test_trim_all_heaps(void **state) {
     assert_true(kolk_trim_all() < 1 << 20);
 }
 
+/* The nurseries of small heaps, the leaves that ended heaps have left, and what the calling thread has cached. */
+static void test_trim_all_small_heaps(void **state) {
+    (void)state;
+    enum { HEAPS = 50, BLOCKS = 240, SIZE = 1024, CACHED = 60, LARGE = 4096 };
+    static kolk_heap heaps[HEAPS];
+    static char *blocks[BLOCKS];
+    if (!has_heaps) skip();
+    for (int h = 0; h < HEAPS; h++) {
+        kolk_heap_init(&heaps[h], &(kolk_heap_desc){.name = h % 2 ? "small" : NULL});
+        for (int n = 0; n < BLOCKS; n++) memset(blocks[n] = kolk_heap_alloc(&heaps[h], SIZE), h, SIZE);
+        for (int n = 0; n < BLOCKS; n++)
+            if (n % 48) kolk_heap_free(&heaps[h], blocks[n]);
+    }
+    assert_true(kolk_trim_all() > HEAPS * BLOCKS * SIZE / 10 * 8);
+    for (int h = 0; h < HEAPS; h++) {
+        unsigned count = 0;
+        for (const char *at = NULL; (at = kolk_heap_next(&heaps[h], at)); count++)
+            assert_true(at[0] == h && at[SIZE - 1] == h);
+        assert_int_equal(count, BLOCKS / 48);
+        assert_true(kolk_heap_is_valid(&heaps[h]));
+        for (int n = 0; n < BLOCKS; n++) memset(kolk_heap_alloc(&heaps[h], SIZE), 1, SIZE);
+    }
+    for (int h = 0; h < HEAPS; h++) kolk_heap_deinit(&heaps[h]);
+    kolk_trim_all();
+    kolk_heap_init(&heaps[0], &(kolk_heap_desc){.name = "ends"});
+    for (int n = 0; n < BLOCKS; n++) memset(kolk_heap_alloc(&heaps[0], SIZE), 1, SIZE);
+    kolk_heap_deinit(&heaps[0]);
+    assert_true(kolk_trim_all() > BLOCKS * SIZE / 10 * 8);
+    assert_int_equal(kolk_trim_all(), 0);
+
+    static const kolk_heap_class tray = {.size = LARGE};
+    kolk_heap_init(&heaps[0], &(kolk_heap_desc){.classes = &tray, .n_classes = 1});
+    for (int n = 0; n < CACHED; n++) memset(blocks[n] = kolk_heap_alloc(&heaps[0], LARGE), 1, LARGE);
+    for (int n = 0; n < CACHED; n++) kolk_heap_free(&heaps[0], blocks[n]);
+    assert_true(kolk_trim_all() > (CACHED - 2) * LARGE);
+    kolk_heap_deinit(&heaps[0]);
+}
+
 /* A pool that ticks is trimmed by the next tick, once. */
 static void test_trim_all_pools(void **state) {
     (void)state;
@@ -506,6 +544,7 @@ int main(void) {
         DEBUG_TEST(test_random_growth),
         DEBUG_TEST(test_threads),
         DEBUG_TEST(test_trim_all_heaps),
+        DEBUG_TEST(test_trim_all_small_heaps),
         DEBUG_TEST(test_trim_all_pools),
         DEBUG_TEST(test_trim_all_before_the_init),
     };

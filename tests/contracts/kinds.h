@@ -717,7 +717,8 @@ static const kind kinds[] = {
      .member = "heap",
      .size = sizeof(kolk_heap),
      .only_64 = true,
-     .can = TAKES | GROWS | STAYS | TRIES_LESS | COUNTS, /* sizes are rounded up: tests/heap tests mistakes and debug mode */
+     .can = TAKES | GROWS | STAYS | TRIES_LESS |
+            COUNTS, /* sizes are rounded up: tests/heap tests mistakes and debug mode */
      .init = init_heap,
      .take = take_from_heap,
      .give = give_to_heap,

@@ -21,6 +21,8 @@ void __real_kolk_memory_release_(void *start, size_t size);
 bool __real_kolk_memory_trim_(void *start, size_t size);
 void *__real_kolk_memory_resize_(void *start, size_t size, size_t new_size);
 void *__wrap_kolk_memory_reserve_(size_t size);
+size_t __real_kolk_memory_discard_(void *start, size_t size, bool counts);
+size_t __wrap_kolk_memory_discard_(void *start, size_t size, bool counts);
 void *__real_kolk_memory_map_(size_t size);
 void *__wrap_kolk_memory_map_(size_t size);
 bool __wrap_kolk_memory_commit_(void *start, size_t size);
@@ -56,6 +58,12 @@ void __wrap_kolk_memory_release_(void *start, size_t size) {
     hold_bytes(0 - size);
     __real_kolk_memory_release_(start, size);
     errno = ENOMEM; /* as after a refused system call */
+}
+
+size_t __wrap_kolk_memory_discard_(void *start, size_t size, bool counts) {
+    size_t bytes = __real_kolk_memory_discard_(start, size, counts);
+    errno = ENOMEM; /* as after a refused system call */
+    return bytes;
 }
 
 bool __wrap_kolk_memory_trim_(void *start, size_t size) {

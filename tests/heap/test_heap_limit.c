@@ -205,7 +205,7 @@ static void test_on_full_without_classes(void **state) {
     end_heap(&heap);
 }
 
-static kolk_heap *nested[20];
+static kolk_heap nested[20];
 static unsigned depth, deepest;
 
 /* Allocates in this heap, which calls no on_full, and in the next one, which does. */
@@ -213,26 +213,25 @@ static bool ask_next(kolk_heap *heap, size_t size, void *context) {
     (void)context;
     assert_null(kolk_heap_alloc(heap, size));
     if (++depth > deepest) deepest = depth;
-    if (depth < LENGTH_OF(nested)) assert_null(kolk_heap_alloc(nested[depth], size));
+    if (depth < LENGTH_OF(nested)) assert_null(kolk_heap_alloc(&nested[depth], size));
     depth--;
     return false;
 }
 
 static void test_on_full_of_many_heaps(void **state) {
     (void)state;
-    static kolk_heap heaps[LENGTH_OF(nested)];
     if (sizeof(void *) < 8) skip();
     for (unsigned n = 0; n < LENGTH_OF(nested); n++) {
         kolk_heap_desc desc = {.limit = 2000, .on_full = ask_next};
-        assert_int_equal(kolk_heap_init(nested[n] = &heaps[n], &desc), KOLK_OK);
+        assert_int_equal(kolk_heap_init(&nested[n], &desc), KOLK_OK);
     }
     for (int times = 0; times < 2; times++) {
         deepest = 0;
-        assert_null(kolk_heap_alloc(nested[0], 5000));
+        assert_null(kolk_heap_alloc(&nested[0], 5000));
         assert_in_range(deepest, 8, LENGTH_OF(nested));
         assert_int_equal(depth, 0);
     }
-    for (unsigned n = 0; n < LENGTH_OF(nested); n++) kolk_heap_deinit(&heaps[n]);
+    for (unsigned n = 0; n < LENGTH_OF(nested); n++) kolk_heap_deinit(&nested[n]);
 }
 
 /* ---- Near the limit ---------------------------------------------------------------------------------------------- */
@@ -285,14 +284,32 @@ static void test_free_leaves_errno(void **state) {
     end_heap(&heap);
 }
 
+/* Nor does a free of many blocks, which sweeps now and then. */
+static void test_free_n_leaves_errno(void **state) {
+    (void)state;
+    enum { MANY = 300, CALLS = 200 };
+    static void *blocks[CALLS][MANY];
+    kolk_heap heap;
+    make_heap(&heap, &(kolk_heap_desc){.name = NULL});
+    assert_int_equal(kolk_heap_alloc_n(&heap, 64, &blocks[0][0], CALLS * MANY), CALLS * MANY);
+    for (unsigned n = 0; n < CALLS; n++) {
+        heap.inside->swept = 0; /* long ago */
+        errno = ERANGE;
+        kolk_heap_free_n(&heap, blocks[n], MANY);
+        assert_int_equal(errno, ERANGE);
+    }
+    assert_true(heap.inside->trays[3].store.released > 0); /* it has called the system */
+    end_heap(&heap);
+}
+
 #define TEST(function) cmocka_unit_test_teardown(function, abort_on_failure)
 
 int main(void) {
     setenv("KOLK_BYPASS", "0", 1); /* also under a tool that watches malloc */
-    const struct CMUnitTest tests[] = {TEST(test_capacity_within_limit), TEST(test_realloc_asks),
-                                       TEST(test_realloc_refused), TEST(test_alloc_after_on_full),
-                                       TEST(test_room_for_other_sizes), TEST(test_room_for_siblings),
-                                       TEST(test_on_full_without_classes), TEST(test_on_full_of_many_heaps),
-                                       TEST(test_no_class_without_room), TEST(test_free_leaves_errno)};
+    const struct CMUnitTest tests[] = {
+        TEST(test_capacity_within_limit),   TEST(test_realloc_asks),          TEST(test_realloc_refused),
+        TEST(test_alloc_after_on_full),     TEST(test_room_for_other_sizes),  TEST(test_room_for_siblings),
+        TEST(test_on_full_without_classes), TEST(test_on_full_of_many_heaps), TEST(test_no_class_without_room),
+        TEST(test_free_leaves_errno),       TEST(test_free_n_leaves_errno)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -141,6 +141,19 @@ static void walk(kolk_nursery_ *nursery) {
     assert_true(kolk_nursery_is_valid_(nursery));
 }
 
+/* A trim leaves exactly those leaves that live blocks touch. */
+static void trim(kolk_nursery_ *nursery) {
+    uint32_t touched = 0, before = 0;
+    kolk_nursery_trim_(nursery);
+    for (unsigned char *at = NULL; (at = (unsigned char *)kolk_nursery_next_(nursery, at));) {
+        uint32_t first = kolk_leaf_of_(at), last = kolk_leaf_of_(at + kolk_nursery_size_of_(nursery, at) - 1);
+        touched += last + 1 - (first > before ? first : before + 1);
+        before = last;
+    }
+    assert_int_equal(nursery->leaves, touched);
+    walk(nursery);
+}
+
 static void live(uint64_t limit) {
     kolk_nursery_ nursery = {.lock = 0};
     kolk_budget budget = {.limit = limit};
@@ -153,6 +166,7 @@ static void live(uint64_t limit) {
         else if (n_blocks)
             release(&nursery, draw(4) ? n_blocks - 1 : draw(n_blocks));
         if (draw(50) == 0) walk(&nursery);
+        if (draw(50) == 0) trim(&nursery);
         if (limit) assert_int_equal(kolk_budget_used(&budget), nursery.leaves * (uint64_t)KOLK_LEAF_);
         if (draw(400) == 0) {
             kolk_nursery_reset_(&nursery);
@@ -500,10 +514,13 @@ static void *exchange_blocks(void *unused) {
     (void)unused;
     uint64_t mine = kolk_fetch_add_(&threads_begun, 1, KOLK_RELAXED_) + 1;
     for (unsigned n = 0; n < (SLOW ? 500u : 5000u); n++) {
-        size_t size = 16 + random_below(&mine, 200);
+        size_t size = 16 + random_below(&mine, n % 8 ? 200 : 4000);
         unsigned char *block = (unsigned char *)kolk_heap_alloc(&heap, size);
         if (!block) abort();
         memset(block, (int)size, size);
+        if (n % 64 == 0) kolk_heap_trim(&heap);
+        if (n % 1024 == 0) kolk_trim_all();
+        if (kolk_heap_usable_size(&heap, block) < size) abort();
         unsigned char *other =
             (unsigned char *)kolk_exchange_(&shared[random_below(&mine, SHARED)], (uintptr_t)block, KOLK_ACQ_REL_);
         if (!other) continue;
@@ -529,6 +546,36 @@ static void test_threads(void **state) {
         assert_int_equal(count(), 0);
         end_heap(&heap);
     }
+}
+
+static uint32_t trims_go_on;
+
+static void *trim_all(void *unused) {
+    (void)unused;
+    while (kolk_load_(&trims_go_on, KOLK_ACQUIRE_)) kolk_trim_all();
+    return NULL;
+}
+
+/* Another thread may trim all heaps while this one makes, resets and ends some. */
+static void test_trims_of_other_threads(void **state) {
+    (void)state;
+    pthread_t thread;
+    kolk_store_(&trims_go_on, 1, KOLK_RELEASE_);
+    assert_int_equal(pthread_create(&thread, NULL, trim_all, NULL), 0);
+    for (unsigned n = 0; n < (SLOW ? 100u : 1000u); n++) {
+        begin_young(&(kolk_heap_desc){.name = "young"});
+        for (unsigned times = 0; times < 3; times++) {
+            unsigned many = n % 50 ? 50 : 3000, made = 0;
+            for (size_t size = 64; made < many; made++) memset(kolk_heap_alloc(&heap, size), 1, size);
+            for (unsigned i = 0; i < 20; i++, made++) memset(kolk_heap_alloc(&heap, 300 * i), 2, 300 * i);
+            assert_int_equal(count(), made);
+            kolk_heap_reset(&heap);
+            assert_int_equal(count(), 0);
+        }
+        kolk_heap_deinit(&heap);
+    }
+    kolk_store_(&trims_go_on, 0, KOLK_RELEASE_);
+    pthread_join(thread, NULL);
 }
 
 /* Two threads free the same block: one of the frees is reported. */
@@ -591,6 +638,7 @@ int main(void) {
         cmocka_unit_test(test_walk_while_others_take),
         cmocka_unit_test(test_many_small_heaps),
         cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_trims_of_other_threads),
         cmocka_unit_test_teardown(test_two_frees_at_once, abort_on_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,7 +60,8 @@ static void test_hooks(void **state) {
 static void check_texts(kolk_heap_desc desc) {
     char name[] = "airport", pocket[] = "pocket", luggage[] = "luggage", debug[] = "fill";
     char *const texts[] = {name, pocket, luggage, debug};
-    kolk_heap_class classes[] = {{.name = pocket, .size = 32, .capacity = 4}, {.name = luggage, .size = 256}, {.size = 512}};
+    kolk_heap_class classes[] = {
+        {.name = pocket, .size = 32, .capacity = 4}, {.name = luggage, .size = 256}, {.size = 512}};
     kolk_heap heap;
     kolk_heap_class_stats of;
     desc.name = name;
@@ -168,7 +169,8 @@ static void test_a_heap_that_is_gone(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hooks), cmocka_unit_test(test_texts_are_copied),
+        cmocka_unit_test(test_hooks),
+        cmocka_unit_test(test_texts_are_copied),
         cmocka_unit_test(test_what_is_refused),
         cmocka_unit_test(test_a_heap_that_is_gone),
     };

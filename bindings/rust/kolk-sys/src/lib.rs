@@ -1338,8 +1338,8 @@ extern "C" {
     /// Frees the heap with all of its blocks, after all heaps inside it, whose structs become all zero. No thread may use
     /// any of these any more.
     pub fn kolk_heap_deinit(heap: *mut kolk_heap);
-    /// For hot reload: replaces on_full, context and name. The other members must be 0, or as they were at the init, and so
-    /// must the classes, except for their names; `debug` is ignored. Otherwise changes nothing and returns
+    /// For hot reload: replaces on_full, context and name, and the names of classes if they are given. The other members
+    /// must be 0, or as they were at the init; `debug` is ignored. Otherwise changes nothing and returns
     /// KOLK_LAYOUT_CHANGED, KOLK_MOVED, or KOLK_CLOSED if the heap is all zero. No thread may be inside a call. Functions
     /// that were added with kolk_heap_on_end stay: they must not lie in a module that is unloaded before the heap ends.
     pub fn kolk_heap_rebind(heap: *mut kolk_heap, desc: *const kolk_heap_desc) -> kolk_status;
@@ -1394,10 +1394,10 @@ extern "C" {
     /// The sums over all classes, large blocks and guarded blocks. `stride` and `object_size` are 0.
     pub fn kolk_heap_stats(heap: *const kolk_heap, out: *mut kolk_stats);
     /// Releases whole pages without live blocks to the system immediately, except pages with blocks that other threads have
-    /// cached. Returns how many of the released bytes had been backed by memory (according to mincore, which a sandbox may
-    /// not support). Without this call, threads that go to a depot release the pages that have not been used for a second;
-    /// so a heap that no thread uses keeps its memory. The pages that were kept of freed large blocks all
-    /// count as backed.
+    /// cached. They no longer count towards limits and budgets. Returns how many of the released bytes had been backed by
+    /// memory (according to mincore, which a sandbox may not support). Without this call, threads that go to a depot release
+    /// the pages that have not been used for a second; so a heap that no thread uses keeps its memory. The pages that were
+    /// kept of freed large blocks all count as backed.
     pub fn kolk_heap_trim(heap: *mut kolk_heap) -> usize;
     /// Checks every invariant of src/heap/heap.c, for tests; no other thread may use the heap meanwhile.
     pub fn kolk_heap_is_valid(heap: *const kolk_heap) -> bool;
