@@ -177,6 +177,7 @@ typedef struct kolk_resource_inside_ {
     uint32_t waiting;
     uint32_t turn;     /* 0 or 1; each rebind changes it */
     uint32_t calls[2]; /* for each turn: calls of the user's functions that began in it and have not returned */
+    struct resource_call *running; /* these calls, the newest first */
     uint32_t returned; /* counts ends of turns: when their last call has returned; rebind sleeps on it */
 
     kolk_pool entries;
@@ -210,6 +211,12 @@ typedef struct kolk_resource_inside_ {
     kolk_resource_pool_stats listed; /* the numbers last given to the registry; protected by the process's lock */
 } kolk_resource_inside_;
 
+/* A call of the user's code that has not returned. */
+typedef struct resource_call {
+    uint32_t thread, turn;
+    struct resource_call *older;
+} resource_call;
+
 /* A borrower that waits. */
 typedef struct resource_waiter {
     kolk_waiter_ link; /* first: the entry in the queue of waiters */
@@ -224,26 +231,30 @@ static inline kolk_resource_inside_ *own_inside(const kolk_resource_pool *pool) 
     return pool->inside && kolk_forks_now_() == pool->inside->forks ? pool->inside : NULL;
 }
 
-/* Enclose a call of a function of `desc`. Run under the lock, which is released during the call. The function and its
- * context must be copied before the call, because a rebind may replace them meanwhile. begin returns the turn. */
-static inline uint32_t kolk_resource_call_begins_(kolk_resource_inside_ *pool) {
-    pool->calls[pool->turn]++;
-    return pool->turn;
+/* Enclose a call of the user's code. Run under the lock, which is released during the call. A function of `desc` and its
+ * context must be copied before the call, because a rebind may replace them meanwhile. */
+static inline void kolk_resource_call_begins_(kolk_resource_inside_ *pool, resource_call *call) {
+    *call = (resource_call){.thread = kolk_thread_(), .turn = pool->turn, .older = pool->running};
+    pool->running = call;
+    pool->calls[call->turn]++;
 }
 
-static inline void kolk_resource_call_ends_(kolk_resource_inside_ *pool, uint32_t turn) {
-    KOLK_ASSERT_(pool->calls[turn] > 0);
-    if (--pool->calls[turn] > 0 || turn == pool->turn) return;
+static inline void kolk_resource_call_ends_(kolk_resource_inside_ *pool, const resource_call *call) {
+    resource_call **at = &pool->running;
+    while (*at != call) at = &(*at)->older;
+    *at = call->older;
+    KOLK_ASSERT_(pool->calls[call->turn] > 0);
+    if (--pool->calls[call->turn] > 0 || call->turn == pool->turn) return;
     kolk_store_(&pool->returned, pool->returned + 1, KOLK_RELAXED_); /* a rebind checks again under the lock */
     kolk_wake_(&pool->returned, UINT32_MAX);
 }
 
-/* Is the calling thread, which has this number, inside one of the pool's functions? Runs under the lock. */
-bool kolk_resource_is_inside_(const kolk_resource_inside_ *pool, uint32_t thread);
-
-/* Enclose calls that this could not know of otherwise. Entering returns what leaving needs. */
-const kolk_resource_inside_ *kolk_resource_enter_call_(const kolk_resource_inside_ *pool);
-void kolk_resource_leave_call_(const kolk_resource_inside_ *before);
+/* Is the thread with this number inside a call of the user's code for this pool? Runs under the lock. */
+static inline bool kolk_resource_is_inside_(const kolk_resource_inside_ *pool, uint32_t thread) {
+    const resource_call *call = pool->running;
+    while (call && call->thread != thread) call = call->older;
+    return call;
+}
 
 /* ---- resource_times.c -------------------------------------------------------------------------------------------- */
 

@@ -12,26 +12,26 @@
 
 /* What end_function needs to know of a call, and the context for the function. */
 typedef struct function_call {
+    resource_call call;
     void *context;
-    uint32_t turn;
     int cancel;
 } function_call;
 
 /* Between begin_function and end_function, the user's code runs without the lock. */
-static function_call begin_function(kolk_resource_inside_ *pool, resource_entry *entry) {
+static void begin_function(kolk_resource_inside_ *pool, resource_entry *entry, function_call *call) {
     bool is_evicted = !entry->resource && entry->epoch != pool->epoch; /* while it is being created */
     entry->maker = kolk_maker_self_();
     if (entry->maker) kolk_maker_set_interrupted_(entry->maker, pool->closed || is_evicted);
-    function_call call = {.context = pool->desc.context, .turn = kolk_resource_call_begins_(pool)};
+    call->context = pool->desc.context;
+    kolk_resource_call_begins_(pool, &call->call);
     kolk_resource_unlock_(pool);
-    call.cancel = kolk_cancel_off_();
-    return call;
+    call->cancel = kolk_cancel_off_();
 }
 
-static void end_function(kolk_resource_inside_ *pool, resource_entry *entry, function_call call) {
-    kolk_cancel_restore_(call.cancel);
+static void end_function(kolk_resource_inside_ *pool, resource_entry *entry, const function_call *call) {
+    kolk_cancel_restore_(call->cancel);
     kolk_resource_lock_(pool);
-    kolk_resource_call_ends_(pool, call.turn);
+    kolk_resource_call_ends_(pool, &call->call);
     entry->maker = NULL;
 }
 
@@ -52,9 +52,10 @@ void kolk_resource_interrupt_(kolk_resource_inside_ *pool) {
 static void destroy_resource(kolk_resource_inside_ *pool, resource_entry *entry) {
     void (*destroy)(void *context, void *resource) = pool->desc.destroy;
     if (!destroy) return;
-    function_call call = begin_function(pool, entry);
+    function_call call;
+    begin_function(pool, entry, &call);
     destroy(call.context, entry->resource);
-    end_function(pool, entry, call);
+    end_function(pool, entry, &call);
 }
 
 void kolk_entry_destroy_now_(kolk_resource_inside_ *pool, resource_entry *entry) {
@@ -99,9 +100,10 @@ void kolk_entry_settle_(kolk_resource_inside_ *pool, resource_entry *entry, int6
 
 bool kolk_entry_validate_(kolk_resource_inside_ *pool, resource_entry *entry, kolk_deadline deadline) {
     bool (*validate)(void *context, void *resource, kolk_deadline deadline) = pool->desc.validate;
-    function_call call = begin_function(pool, entry);
+    function_call call;
+    begin_function(pool, entry, &call);
     bool good = validate(call.context, entry->resource, deadline);
-    end_function(pool, entry, call);
+    end_function(pool, entry, &call);
     if (good) entry->proved = kolk_now_ns_();
     return good;
 }
@@ -109,9 +111,10 @@ bool kolk_entry_validate_(kolk_resource_inside_ *pool, resource_entry *entry, ko
 bool kolk_entry_reset_(kolk_resource_inside_ *pool, resource_entry *entry) {
     KOLK_ASSERT_(entry->state == RESOURCE_IN_HAND);
     bool (*reset)(void *context, void *resource) = pool->desc.reset;
-    function_call call = begin_function(pool, entry);
+    function_call call;
+    begin_function(pool, entry, &call);
     bool clean = reset(call.context, entry->resource);
-    end_function(pool, entry, call);
+    end_function(pool, entry, &call);
     return clean;
 }
 
@@ -125,9 +128,10 @@ static bool call_create(kolk_resource_inside_ *pool, resource_entry *entry, kolk
     *error = (kolk_error){0};
     bool (*create)(void *context, const char *key, kolk_deadline until, void **made, kolk_error *why) =
         pool->desc.create;
-    function_call call = begin_function(pool, entry);
+    function_call call;
+    begin_function(pool, entry, &call);
     bool said = !fails && create(call.context, entry->key->text, deadline, &resource, error);
-    end_function(pool, entry, call);
+    end_function(pool, entry, &call);
     bool made = said && resource;
     const char *reason = fails  ? "KOLK_FAIL makes it fail"
                          : said ? "create returned true, but left *resource NULL"
@@ -160,11 +164,10 @@ static void log_failure(kolk_resource_inside_ *pool, resource_entry *entry, cons
                                  .status = KOLK_NOT_CREATED,
                                  .error = error};
     void (*log)(void *context, const kolk_resource_event *event) = pool->desc.log;
-    function_call call = begin_function(pool, entry);
-    const kolk_resource_inside_ *before = kolk_resource_enter_call_(pool);
+    function_call call;
+    begin_function(pool, entry, &call);
     log(call.context, &event);
-    kolk_resource_leave_call_(before);
-    end_function(pool, entry, call);
+    end_function(pool, entry, &call);
 }
 
 bool kolk_entry_create_(kolk_resource_inside_ *pool, resource_entry *entry, kolk_deadline deadline) {

@@ -371,7 +371,7 @@ static void test_a_state_that_cannot_be_written(void **state) {
     struct soak_problem problem = {0};
     begin();
     assert_false(soak_state_write("/none/of/these", &empty, &load, &problem));
-    assert_string_equal(problem.text, "/none/of/these.new: cannot be written: No such file or directory");
+    assert_string_equal(problem.text, "/none/of/these: cannot be written: No such file or directory");
 }
 
 static void test_letters(void **state) {

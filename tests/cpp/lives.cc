@@ -10,11 +10,9 @@
 #include <set>
 #include <string>
 #include <vector>
-#if __has_include("../../src/core/hooks.h")
 #include "../../src/core/hooks.h"
 static_assert(kolk::inside::hook_of_lives == HOOK_LIVES,
               "constructors and destructors count as hooks that alloc and free");
-#endif
 
 namespace {
 
@@ -161,11 +159,9 @@ const pool_row pool_rows[] = {
          CHECK(pool.size() == seen.size() + !of.is_made && pool.stats().count == pool.size() && !pool.empty());
      }},
     {"reserve", [](pool_world &of, actor *) { CHECK(of.pool.reserve(40) == KOLK_OK && of.pool.available() > 0); }},
-#if __has_include("../../src/core/hooks.h")
     {"clear", [](pool_world &of, actor *) { of.is_refused([&] { of.pool.clear(); }); }},
     {"trim", [](pool_world &of, actor *) { of.is_refused([&] { CHECK(of.pool.trim() == 0); }); }},
     {"tick", [](pool_world &of, actor *) { of.is_refused([&] { CHECK(of.pool.tick(64) == 0); }); }},
-#endif
     {"rebind", [](pool_world &of, actor *) { CHECK(of.pool.rebind({}) == KOLK_IN_HOOK); }},
     {"a snapshot", [](pool_world &of, actor *) { CHECK(kolk_pool_snapshot_size(&of.pool.untyped()) == 0); }},
 };
@@ -663,7 +659,6 @@ void test_shared_pools() {
 
 #endif
 
-#if __has_include("../../src/core/hooks.h")
 // A pool that ends in a destructor of its object is reported. The program cannot go on.
 [[noreturn]] void test_end_within() {
     where::is("a pool that ends within");
@@ -682,7 +677,6 @@ void test_shared_pools() {
     pool->erase(self);
     std::abort(); // nothing was reported
 }
-#endif
 
 } // namespace
 
@@ -695,9 +689,5 @@ int main() {
 #if KOLK_HOSTED
     test_shared_pools();
 #endif
-#if __has_include("../../src/core/hooks.h")
     test_end_within();
-#else
-    return 0;
-#endif
 }

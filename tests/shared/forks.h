@@ -50,7 +50,7 @@ static inline bool fork_at_step(void (*fork_now)(void)) {
 }
 
 /* Runs live_on in a child and returns the child's exit status. */
-static inline int fork_child(void (*live_on)(uint32_t), uint32_t argument) {
+static inline int fork_and_live(void (*live_on)(uint32_t), uint32_t argument) {
     int status;
     fflush(NULL);
     pid_t child = fork();

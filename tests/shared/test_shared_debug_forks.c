@@ -228,8 +228,8 @@ static void live_on(uint32_t for_long) {
 }
 
 static void fork_now(void) {
-    assert_int_equal(fork_child(live_on, true), 0);
-    assert_int_equal(fork_child(live_on, false), 0);
+    assert_int_equal(fork_and_live(live_on, true), 0);
+    assert_int_equal(fork_and_live(live_on, false), 0);
 }
 
 static void test_a_fork_before_each_step(void **state) {

@@ -110,7 +110,7 @@ static void live_on(uint32_t alive) {
 
 static void fork_now(void) {
     if (current->takes) kolk_shared_free(&mine, kolk_shared_alloc(&mine));
-    uint32_t lost = (uint32_t)fork_child(live_on, count_alive());
+    uint32_t lost = (uint32_t)fork_and_live(live_on, count_alive());
     if (lost > most_lost) most_lost = lost;
 }
 

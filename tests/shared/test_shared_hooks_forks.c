@@ -86,7 +86,7 @@ static void live_on(uint32_t unused) {
 }
 
 static void fork_now(void) {
-    assert_int_equal(fork_child(live_on, 0), 0);
+    assert_int_equal(fork_and_live(live_on, 0), 0);
 }
 
 /* ---- Actions of the other thread --------------------------------------------------------------------------------- */
