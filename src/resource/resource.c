@@ -156,28 +156,6 @@ static void explain_waiting(const resource_request *me) {
 
 /* ---- Waiting ----------------------------------------------------------------------------------------------------- */
 
-/* The pool for which the thread is inside `log` or `wants`, of which no entry tells; NULL: none. */
-static KOLK_THREAD_LOCAL_ const kolk_resource_inside_ *in_call;
-
-const kolk_resource_inside_ *kolk_resource_enter_call_(const kolk_resource_inside_ *pool) {
-    const kolk_resource_inside_ *before = in_call;
-    in_call = pool;
-    return before;
-}
-
-void kolk_resource_leave_call_(const kolk_resource_inside_ *before) {
-    in_call = before;
-}
-
-/* Is the calling thread inside a user's function that was called for this pool? */
-bool kolk_resource_is_inside_(const kolk_resource_inside_ *pool, uint32_t thread) {
-    if (in_call == pool) return true;
-    const resource_entry *busy = pool->lists[LIST_BUSY].newest, *job = pool->jobs.newest;
-    while (busy && busy->thread != thread) busy = busy->older;
-    while (job && job->thread != thread) job = job->job_older;
-    return thread && (busy || job);
-}
-
 /* For a borrow with KOLK_NOW that found no resource. If there is room, a resource is created for the next borrow. An
  * event loop is notified of that resource, or of a failed create. */
 static kolk_status resource_found_none(const resource_request *me) {
@@ -370,7 +348,7 @@ static KOLK_NOINLINE_ void explain_failure(const resource_request *me, kolk_stat
 /* Is the borrow failed or slow, so that `log` receives it? Not if it is `log` that borrows. Runs under the lock. */
 static bool is_logged(const resource_request *me, kolk_status status) {
     const kolk_resource_pool_desc *desc = &me->pool->desc;
-    if (!desc->log || status == KOLK_FULL || in_call == me->pool) return false;
+    if (!desc->log || status == KOLK_FULL || kolk_resource_is_caller_(me->pool, me->thread)) return false;
     return status != KOLK_OK || me->now - me->begin >= desc->slow_borrow_ms;
 }
 
@@ -388,14 +366,15 @@ static KOLK_NOINLINE_ void log_borrow(const resource_request *me, const char *ke
                                  .status = status,
                                  .ns = ns,
                                  .error = &me->out->error};
+    resource_call call;
     uint32_t turn = kolk_resource_call_begins_(pool);
+    kolk_resource_enter_call_(pool, &call);
     kolk_resource_unlock_(pool);
     int cancel = kolk_cancel_off_();
-    const kolk_resource_inside_ *before = kolk_resource_enter_call_(pool);
     log(context, &event);
-    kolk_resource_leave_call_(before);
     kolk_cancel_restore_(cancel);
     kolk_resource_lock_(pool);
+    kolk_resource_leave_call_(pool, &call);
     kolk_resource_call_ends_(pool, turn);
     kolk_resource_unlock_(pool);
 }

@@ -157,6 +157,12 @@ typedef struct key_list {
     resource_key *first, *last;
 } key_list;
 
+/* A thread that is inside one of the user's functions, of which no entry tells; on that thread's stack. */
+typedef struct resource_call {
+    uint32_t thread;
+    struct resource_call *next;
+} resource_call;
+
 typedef struct kolk_resource_inside_ {
     kolk_chore_ chore; /* first: for the makers */
     uint32_t lock;     /* protects all fields that change, except chore.due; not held while a user's function runs */
@@ -178,6 +184,7 @@ typedef struct kolk_resource_inside_ {
     uint32_t turn;     /* 0 or 1; each rebind changes it */
     uint32_t calls[2]; /* for each turn: calls of the user's functions that began in it and have not returned */
     uint32_t returned; /* counts ends of turns: when their last call has returned; rebind sleeps on it */
+    struct resource_call *callers;
 
     kolk_pool entries;
     resource_list lists[STATE_LISTS];
@@ -241,9 +248,13 @@ static inline void kolk_resource_call_ends_(kolk_resource_inside_ *pool, uint32_
 /* Is the calling thread, which has this number, inside one of the pool's functions? Runs under the lock. */
 bool kolk_resource_is_inside_(const kolk_resource_inside_ *pool, uint32_t thread);
 
-/* Enclose calls that this could not know of otherwise. Entering returns what leaving needs. */
-const kolk_resource_inside_ *kolk_resource_enter_call_(const kolk_resource_inside_ *pool);
-void kolk_resource_leave_call_(const kolk_resource_inside_ *before);
+/* Enclose calls of `log` for a borrow, and of `wants`, of which no entry tells. Run under the lock, which is released
+ * during the call. */
+void kolk_resource_enter_call_(kolk_resource_inside_ *pool, resource_call *call);
+void kolk_resource_leave_call_(kolk_resource_inside_ *pool, const resource_call *call);
+
+/* Is this thread inside such a call? */
+bool kolk_resource_is_caller_(const kolk_resource_inside_ *pool, uint32_t thread);
 
 /* ---- resource_times.c -------------------------------------------------------------------------------------------- */
 

@@ -161,9 +161,7 @@ static void log_failure(kolk_resource_inside_ *pool, resource_entry *entry, cons
                                  .error = error};
     void (*log)(void *context, const kolk_resource_event *event) = pool->desc.log;
     function_call call = begin_function(pool, entry);
-    const kolk_resource_inside_ *before = kolk_resource_enter_call_(pool);
     log(call.context, &event);
-    kolk_resource_leave_call_(before);
     end_function(pool, entry, call);
 }
 

@@ -5,6 +5,7 @@
 #if KOLK_HOSTED
 
 #include "../diag/debug.h"
+#include "../os/thread.h"
 #include "../os/clock.h"
 #include "../os/event.h"
 
@@ -403,6 +404,34 @@ void kolk_resource_unlock_(kolk_resource_inside_ *pool) {
     if (pool->changed) heed_changes(pool);
     if (pool->fd) tell_event_loops(pool);
     kolk_unlock_word_(&pool->lock);
+}
+
+/* ---- Inside the user's functions --------------------------------------------------------------------------------- */
+
+void kolk_resource_enter_call_(kolk_resource_inside_ *pool, resource_call *call) {
+    *call = (resource_call){kolk_thread_(), pool->callers};
+    pool->callers = call;
+}
+
+void kolk_resource_leave_call_(kolk_resource_inside_ *pool, const resource_call *call) {
+    resource_call **at = &pool->callers;
+    while (*at != call) at = &(*at)->next;
+    *at = call->next;
+}
+
+bool kolk_resource_is_caller_(const kolk_resource_inside_ *pool, uint32_t thread) {
+    const resource_call *call = pool->callers;
+    while (call && call->thread != thread) call = call->next;
+    return thread && call;
+}
+
+/* Is the calling thread inside a user's function that was called for this pool? */
+bool kolk_resource_is_inside_(const kolk_resource_inside_ *pool, uint32_t thread) {
+    if (kolk_resource_is_caller_(pool, thread)) return true;
+    const resource_entry *busy = pool->lists[LIST_BUSY].newest, *job = pool->jobs.newest;
+    while (busy && busy->thread != thread) busy = busy->older;
+    while (job && job->thread != thread) job = job->job_older;
+    return thread && (busy || job);
 }
 
 #endif

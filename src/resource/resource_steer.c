@@ -48,11 +48,12 @@ static bool asks_to_evict(kolk_resource_inside_ *pool, resource_entry *entry, re
     if (idle) kolk_entry_become_(pool, entry, RESOURCE_ASKED); /* it is not lent meanwhile, and keeps its place */
     if (idle) kolk_job_begin_(pool, entry, kolk_now_ns_());
     key->users++;
+    resource_call call;
+    kolk_resource_enter_call_(pool, &call);
     kolk_resource_unlock_(pool);
-    const kolk_resource_inside_ *before = kolk_resource_enter_call_(pool);
     bool wanted = wants(key->text, resource, !idle, context);
-    kolk_resource_leave_call_(before);
     kolk_resource_lock_(pool);
+    kolk_resource_leave_call_(pool, &call);
     entry = kolk_entry_at_(pool, slot);
     bool same = entry && entry->state != RESOURCE_MAKING && entry->number == number;
     if (same && wanted) entry->evicted = true;
