@@ -744,6 +744,8 @@ struct kolk_slotmap {
     uint8_t memory;
     uint8_t debug_flags;
     uint8_t turn;
+    uint8_t in_hook;
+    uint8_t has_dropped;
     uintptr_t inverse;
     uint64_t failed;
     unsigned char *block;
@@ -756,6 +758,7 @@ struct kolk_slotmap {
     void (*on_remove)(void *, void *);
     void (*move)(void *, void *, void *);
     void *context;
+    struct kolk_removal_ *removals;
 };
 
 struct kolk_slotmap_cursor {

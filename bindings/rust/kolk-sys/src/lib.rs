@@ -883,6 +883,8 @@ pub struct kolk_slotmap {
     pub memory: u8,
     pub debug_flags: u8,
     pub turn: u8,
+    pub in_hook: u8,
+    pub has_dropped: u8,
     pub inverse: usize,
     pub failed: u64,
     pub block: *mut u8,
@@ -895,6 +897,7 @@ pub struct kolk_slotmap {
     pub on_remove: Option<unsafe extern "C" fn(object: *mut c_void, context: *mut c_void)>,
     pub r#move: Option<unsafe extern "C" fn(to: *mut c_void, from: *mut c_void, context: *mut c_void)>,
     pub context: *mut c_void,
+    pub removals: *mut kolk_removal_,
 }
 
 /// A loop over the plain array is fastest, but must not remove objects. To remove objects during a walk, use KOLK_EACH
@@ -1260,8 +1263,7 @@ extern "C" {
     /// bytes of the block, which are not aligned, so memcpy them into the old struct. Everything but the objects is restored
     /// as by kolk_pool_restore, so that no handle that was stale at the snapshot becomes valid, unlike with alloc_at. The
     /// block does not state what its objects mean: save a version beside it if the size does not tell. convert is not called
-    /// before the whole block is checked. It must return, and may call functions that take a const pool. NULL: the objects
-    /// are copied, and must have the same size.
+    /// before the whole block is checked. NULL: the objects are copied, and must have the same size.
     pub fn kolk_pool_restore_converted(pool: *mut kolk_pool, block: *const c_void, size: usize, convert: Option<unsafe extern "C" fn(object: *mut c_void, saved: *const c_void, saved_size: usize, context: *mut c_void)>, context: *mut c_void) -> kolk_status;
     /// For loading object by object: allocates an object in this handle's slot, with the handle's generation, so that get
     /// finds the object by this handle. Returns NULL if the slot is in use, is beyond max_capacity, is worn out for ever
@@ -1281,8 +1283,8 @@ extern "C" {
     pub fn kolk_queue_deinit(queue: *mut kolk_queue);
     /// For hot reload, as kolk_pool_rebind: replaces destroy, move, context and name. item_size and capacity must be 0, or
     /// as they were at the init, and the queue must have `move` if and only if it had it at the init. Otherwise changes
-    /// nothing and returns KOLK_STRUCT_CHANGED, KOLK_LAYOUT_CHANGED or KOLK_MOVED. No thread may be inside clear or, if the
-    /// queue has `move`, inside any call.
+    /// nothing and returns KOLK_STRUCT_CHANGED, KOLK_LAYOUT_CHANGED, KOLK_IN_HOOK or KOLK_MOVED. No thread may be inside
+    /// clear or, if the queue has `move`, inside any call.
     pub fn kolk_queue_rebind(queue: *mut kolk_queue, desc: *const kolk_queue_desc) -> kolk_status;
     /// Copies the item in or out. If the status is not KOLK_OK, nothing has happened:
     ///
@@ -1291,6 +1293,7 @@ extern "C" {
     /// KOLK_TIMEOUT            there was still none at the deadline
     /// KOLK_CLOSED             close was called; a pop gets this only when no item is left
     /// KOLK_SHUTDOWN           shutdown was called
+    /// KOLK_IN_HOOK            the call is in a hook of the queue, and would have to wait
     /// ```
     pub fn kolk_queue_push(queue: *mut kolk_queue, item: *const c_void, deadline: kolk_deadline) -> kolk_status;
     pub fn kolk_queue_pop(queue: *mut kolk_queue, item: *mut c_void, deadline: kolk_deadline) -> kolk_status;
@@ -1338,10 +1341,10 @@ extern "C" {
     /// Frees the heap with all of its blocks, after all heaps inside it, whose structs become all zero. No thread may use
     /// any of these any more.
     pub fn kolk_heap_deinit(heap: *mut kolk_heap);
-    /// For hot reload: replaces on_full, context and name, and the names of classes if they are given. The other members
-    /// must be 0, or as they were at the init; `debug` is ignored. Otherwise changes nothing and returns
-    /// KOLK_LAYOUT_CHANGED, KOLK_MOVED, or KOLK_CLOSED if the heap is all zero. No thread may be inside a call. Functions
-    /// that were added with kolk_heap_on_end stay: they must not lie in a module that is unloaded before the heap ends.
+    /// For hot reload: replaces on_full, context and name, and the names of classes if they are given. The other members must
+    /// be 0, or as they were at the init; `debug` is ignored. Otherwise changes nothing and returns KOLK_LAYOUT_CHANGED,
+    /// KOLK_MOVED, KOLK_IN_HOOK, or KOLK_CLOSED if the heap is all zero. No thread may be inside a call. Functions that were
+    /// added with kolk_heap_on_end stay: they must not lie in a module that is unloaded before the heap ends.
     pub fn kolk_heap_rebind(heap: *mut kolk_heap, desc: *const kolk_heap_desc) -> kolk_status;
     /// Calls function(context) when the heap ends or is reset, before its blocks do: to close a file, for example. The
     /// functions are called in reverse order, the last added first, and only once. They may use the heap. Returns false if
@@ -1412,22 +1415,23 @@ extern "C" {
     pub fn kolk_resource_init(pool: *mut kolk_resource_pool, desc: *const kolk_resource_pool_desc) -> kolk_status;
     /// Ends a pool and leaves it all zero. If the pool is not closed yet, it is first closed with KOLK_NOW. A resource that
     /// is still lent then belongs to its borrower: giving it back is a bug, which is reported. No other thread may be inside
-    /// a call. Do not call deinit in one of the pool's own functions. It returns when none of these functions is running any
-    /// more, so it waits for a create that does not give up. (Without a deinit, resources that are lent when the program
-    /// exits are reported only with `sites`.)
+    /// a call. To call deinit in one of the pool's own functions is a bug of the caller (KOLK_IN_HOOK), and does nothing. It
+    /// returns when none of these functions is running any more, so it waits for a create that does not give up. (Without a
+    /// deinit, resources that are lent when the program exits are reported only with `sites`.)
     pub fn kolk_resource_deinit(pool: *mut kolk_resource_pool);
     /// For hot reload: replaces your functions, the context and the name, while other threads may use the pool. Resources
     /// and borrows stay; the new functions must be able to handle what the old ones have made. It returns when no old
     /// function is running any more, so it waits for a create that does not give up. Each function must be NULL if and only
     /// if it was NULL at the init, and the other members must be as they were at the init (`debug` is ignored). Otherwise
     /// changes nothing and returns KOLK_LAYOUT_CHANGED, or what init returns. In one of the pool's own functions it returns
-    /// KOLK_IN_HOOK; do not call it in `log`. KOLK_CLOSED: the pool is all zero.
+    /// KOLK_IN_HOOK. KOLK_CLOSED: the pool is all zero.
     pub fn kolk_resource_rebind(pool: *mut kolk_resource_pool, desc: *const kolk_resource_pool_desc) -> kolk_status;
     /// Ends borrowing: every borrow that is waiting or is called later returns KOLK_CLOSED. Idle resources are destroyed
     /// now, and lent ones when they come back; close waits for both until the deadline. It interrupts your functions
     /// (kolk_resource_interrupt_fd). KOLK_OK: no resource is left. KOLK_TIMEOUT: some are still being created or destroyed,
     /// or are lent. Each lent one is reported as a KOLK_LEAK that names its borrower, if it was not reported before. In one
-    /// of the pool's own functions, or in a thread that has borrowed from the pool, call it only with KOLK_NOW.
+    /// of the pool's own functions, only KOLK_NOW is possible: another deadline returns KOLK_IN_HOOK, and does nothing. In a
+    /// thread that has borrowed from the pool, call it only with KOLK_NOW.
     pub fn kolk_resource_close(pool: *mut kolk_resource_pool, deadline: kolk_deadline) -> kolk_status;
     /// Lends a resource: an idle one, or else the first one that comes back or is created. If a borrow ends before the
     /// resource that is being created for it is ready, the resource goes to the next waiter, or becomes idle.
@@ -1484,7 +1488,7 @@ extern "C" {
     /// Does the makers' work for this pool once: destroys resources that are too old or idle for too long, validates for
     /// keepalive, creates resources up to min_idle (after a failed create only after the pause that create has), and reports
     /// leaks. It begins no step after the deadline, which is also passed to create and validate; with KOLK_NOW it does one
-    /// step.
+    /// step. To call it in one of the pool's own functions is a bug of the caller (KOLK_IN_HOOK), and does nothing.
     pub fn kolk_resource_tick(pool: *mut kolk_resource_pool, deadline: kolk_deadline);
     /// For create, validate and destroy functions that wait: returns a file descriptor to poll in addition to their own. It
     /// becomes readable when the result of the call is no longer wanted, because the pool was closed, or because an evict
@@ -1505,7 +1509,7 @@ extern "C" {
     /// For hot reload, as kolk_pool_rebind: replaces the hooks, context and name. The other members must be 0, or as they
     /// were at the init (capacity may be less than the pool has now), and the pool must have a reset hook, and a setup or
     /// teardown hook, if and only if it had one at the init. Otherwise changes nothing and returns KOLK_STRUCT_CHANGED,
-    /// KOLK_LAYOUT_CHANGED or KOLK_MOVED. Locals stay usable, but no thread may be inside a call meanwhile.
+    /// KOLK_LAYOUT_CHANGED, KOLK_IN_HOOK or KOLK_MOVED. Locals stay usable, but no thread may be inside a call meanwhile.
     pub fn kolk_shared_rebind(pool: *mut kolk_shared, desc: *const kolk_shared_desc) -> kolk_status;
     /// Call it when no thread uses the pool any more, and no local will be used again. Runs reset for each live object and
     /// teardown for each slot that is set up, releases the memory, and leaves the pool all zero. (A later alloc or free
@@ -1610,7 +1614,7 @@ extern "C" {
     pub fn kolk_slotmap_deinit(map: *mut kolk_slotmap);
     /// For hot reload, as kolk_pool_rebind: replaces the hooks, context and name. The other members must be 0, or as they
     /// were at the init (capacity may be less than the map has now, and memory_size any that is enough for the map).
-    /// Otherwise changes nothing and returns KOLK_STRUCT_CHANGED, KOLK_LAYOUT_CHANGED or KOLK_MOVED.
+    /// Otherwise changes nothing and returns KOLK_STRUCT_CHANGED, KOLK_LAYOUT_CHANGED, KOLK_IN_HOOK or KOLK_MOVED.
     pub fn kolk_slotmap_rebind(map: *mut kolk_slotmap, desc: *const kolk_slotmap_desc) -> kolk_status;
     /// Returns how many bytes of the caller's memory a map of desc-\>capacity objects needs. It may be called before any
     /// init. Returns 0 if the descriptor is bad; only size, alignment and capacity are checked.
@@ -1651,30 +1655,30 @@ extern "C" {
     pub fn kolk_slotmap_slot(map: *const kolk_slotmap, handle: kolk_handle) -> u32;
     /// Sorts the objects in place, by the sign of what `compare` returns. Equal objects keep their order, and all handles
     /// stay valid. Makes O(n log n) comparisons and at most one move per object; if the objects are already sorted, O(n)
-    /// comparisons and no move. `compare` is called with objects of this map; it must return, and must not change the map.
+    /// comparisons and no move. `compare` is called with objects of this map. In it, handle_of and `index` take O(slots).
     /// Later adds and removals don't keep the order.
     pub fn kolk_slotmap_sort(map: *mut kolk_slotmap, compare: Option<unsafe extern "C" fn(a: *const c_void, b: *const c_void, context: *mut c_void) -> c_int>, context: *mut c_void);
     pub fn kolk_slotmap_each(map: *const kolk_slotmap) -> kolk_slotmap_cursor;
     pub fn kolk_slotmap_cursor_next(cursor: *mut kolk_slotmap_cursor) -> *mut c_void;
     /// Returns the size of the block for the map's present state, in bytes. Returns 0 if no snapshot is possible, because
-    /// the map has the hook `move`: its objects cannot be copied as bytes.
+    /// the map has the hook `move` (its objects cannot be copied as bytes), or because one of its hooks is running.
     pub fn kolk_slotmap_snapshot_size(map: *const kolk_slotmap) -> usize;
     /// Writes the block and returns its size. Returns 0 if no snapshot is possible, or if `size` is below
-    /// kolk_slotmap_snapshot_size. It must not be called by the `compare` of a sort, nor by the `convert` below.
+    /// kolk_slotmap_snapshot_size.
     pub fn kolk_slotmap_snapshot(map: *const kolk_slotmap, block: *mut c_void, size: usize) -> usize;
     /// Replaces the map's state by the state in the block. The map may be a different one, in a different program, if it has
     /// the same object_size and tag (or name). If it has too few slots, it grows. The whole block is checked before anything
     /// changes, so it may come from an untrusted source. Only the bytes inside objects are not checked. Any status but
     /// KOLK_OK leaves the map as it was: KOLK_NO_SNAPSHOT (it has the hook `move`), KOLK_NOT_A_SNAPSHOT,
     /// KOLK_OTHER_BYTE_ORDER, KOLK_OTHER_VERSION, KOLK_DAMAGED_SNAPSHOT, KOLK_FORGED_SNAPSHOT, KOLK_OTHER_POOL (a different
-    /// object_size or tag), KOLK_ABOVE_MAX (it cannot provide all slots that the block has) or KOLK_NO_MEMORY.
+    /// object_size or tag), KOLK_ABOVE_MAX (it cannot provide all slots that the block has), KOLK_IN_HOOK or
+    /// KOLK_NO_MEMORY.
     pub fn kolk_slotmap_restore(map: *mut kolk_slotmap, block: *const c_void, size: usize) -> kolk_status;
     /// The same for a block whose objects have another size or meaning, such as one that an older version of the program has
     /// saved: calls `convert` for each object, in the order of places. The object is all zero; `saved` are its `saved_size`
     /// bytes of the block, which are not aligned, so memcpy them into the old struct. The block does not state what its
     /// objects mean: save a version beside it if the size does not tell. convert is not called before the whole block is
-    /// checked. It must return, and may call functions that take a const map. NULL: the objects are copied, and must have
-    /// the same size.
+    /// checked. NULL: the objects are copied, and must have the same size.
     pub fn kolk_slotmap_restore_converted(map: *mut kolk_slotmap, block: *const c_void, size: usize, convert: Option<unsafe extern "C" fn(object: *mut c_void, saved: *const c_void, saved_size: usize, context: *mut c_void)>, context: *mut c_void) -> kolk_status;
     /// Raises the capacity to this many objects now, so that later adds need not ask the system for memory. After
     /// KOLK_ABOVE_MAX or KOLK_NO_MEMORY nothing has changed.
@@ -1721,6 +1725,12 @@ pub struct kolk_heap_root_ {
 /// Known only to kolk itself.
 #[repr(C)]
 pub struct kolk_keeper_ {
+    inside: [u8; 0],
+}
+
+/// Known only to kolk itself.
+#[repr(C)]
+pub struct kolk_removal_ {
     inside: [u8; 0],
 }
 
@@ -1786,7 +1796,7 @@ const _: () = {
     assert!(size_of::<kolk_shared_cursor>() == 24 && align_of::<kolk_shared_cursor>() == 8);
     assert!(size_of::<kolk_slotmap_desc>() == 104 && align_of::<kolk_slotmap_desc>() == 8);
     assert!(size_of::<kolk_cell_>() == 8 && align_of::<kolk_cell_>() == 4);
-    assert!(size_of::<kolk_slotmap>() == 192 && align_of::<kolk_slotmap>() == 8);
+    assert!(size_of::<kolk_slotmap>() == 200 && align_of::<kolk_slotmap>() == 8);
     assert!(size_of::<kolk_slotmap_cursor>() == 24 && align_of::<kolk_slotmap_cursor>() == 8);
 };
 
@@ -2209,6 +2219,8 @@ fn offsets() {
         ("kolk_slotmap.memory", offset!(kolk_slotmap, memory), 89),
         ("kolk_slotmap.debug_flags", offset!(kolk_slotmap, debug_flags), 90),
         ("kolk_slotmap.turn", offset!(kolk_slotmap, turn), 91),
+        ("kolk_slotmap.in_hook", offset!(kolk_slotmap, in_hook), 92),
+        ("kolk_slotmap.has_dropped", offset!(kolk_slotmap, has_dropped), 93),
         ("kolk_slotmap.inverse", offset!(kolk_slotmap, inverse), 96),
         ("kolk_slotmap.failed", offset!(kolk_slotmap, failed), 104),
         ("kolk_slotmap.block", offset!(kolk_slotmap, block), 112),
@@ -2221,6 +2233,7 @@ fn offsets() {
         ("kolk_slotmap.on_remove", offset!(kolk_slotmap, on_remove), 168),
         ("kolk_slotmap.move", offset!(kolk_slotmap, r#move), 176),
         ("kolk_slotmap.context", offset!(kolk_slotmap, context), 184),
+        ("kolk_slotmap.removals", offset!(kolk_slotmap, removals), 192),
         ("kolk_slotmap_cursor.map", offset!(kolk_slotmap_cursor, map), 0),
         ("kolk_slotmap_cursor.place", offset!(kolk_slotmap_cursor, place), 8),
         ("kolk_slotmap_cursor.slot", offset!(kolk_slotmap_cursor, slot), 12),
