@@ -7,6 +7,7 @@
 #include "../help/system_calls.h"
 
 #include "../../src/heap/leaves.h"
+#include "../../src/os/forks.h"
 
 /* Returns the least number of calls: reserving one block (two in debug mode), and committing each. */
 static unsigned least_calls(void) {
@@ -212,6 +213,7 @@ static void keep_first_stack(void) {
 
 int main(void) {
     keep_first_stack();
+    kolk_forks_watch_(); /* makes a page that is kept, and without which there is another way */
     static const contract contracts[] = {
         CONTRACT(test_init, 0, IN_EVERY_MODE),
         CONTRACT(test_nothing_to_refuse, LENT, IN(PLAIN)),
