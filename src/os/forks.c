@@ -68,7 +68,7 @@ void kolk_forks_notice_(void) {
     kolk_signals_restore_(before);
 }
 
-#ifdef MADV_WIPEONFORK
+#if defined(MADV_WIPEONFORK) && !defined(KOLK_NO_FUTEX) /* a test defines it to be on another system (sleep.c) */
 /* Returns a page that is wiped in copies, or NULL. Emulators that accept any advice obey none. */
 static uint32_t *make_page(size_t size) {
     void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -248,6 +248,7 @@ static void keep_first_stack(void) {
 
 int main(void) {
     keep_first_stack();
+    kolk_forks_watch_(); /* makes a page that is kept, and without which there is another way */
     static const contract contracts[] = {
         CONTRACT(test_init, 0, IN_EVERY_MODE),
         CONTRACT(test_sizes_at_the_limits, 0, IN(PLAIN)),

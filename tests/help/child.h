@@ -15,7 +15,7 @@
 /* A fork whose child is killed when the thread that forked ends. Else a child that waits for ever, as for more work of a
  * test that has crashed, would keep the test's output open, and whoever reads it waiting. An exec keeps this. Linux
  * only. */
-static inline pid_t fork_child(void) {
+static inline pid_t fork_dependent(void) {
 #ifdef __linux__
     pid_t parent = getpid(), child = fork();
     if (child == 0 && (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)) _exit(1);
@@ -31,7 +31,7 @@ static inline int run_child(void (*body)(void *context), void *context, char *te
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     fflush(NULL);
-    pid_t child = fork_child();
+    pid_t child = fork_dependent();
     assert_true(child >= 0);
     if (child == 0) {
         dup2(ends[1], STDERR_FILENO);

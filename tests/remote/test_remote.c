@@ -94,7 +94,7 @@ static other begin_other(void (*body)(unsigned), unsigned argument) {
     int ends[2];
     REQUIRE(pipe(ends) == 0);
     fflush(NULL);
-    other made = {fork_child(), ends[0]};
+    other made = {fork_dependent(), ends[0]};
     REQUIRE(made.process >= 0);
     if (made.process == 0) {
         alarm(300);
