@@ -345,8 +345,8 @@ KOLK_NOINLINE_ void kolk_heap_deinit(kolk_heap *heap) {
     memset(heap, 0, sizeof *heap);
 }
 
-/* While another thread trims all heaps, it has slots in hand. It leaves stores in debug mode alone, whose failure handler
- * may longjmp. */
+/* Another thread that trims all heaps meanwhile has slots in hand. It leaves stores in debug mode alone; their failure
+ * handler may longjmp. */
 static void reset_class(kolk_heap_inside_ *inside, kolk_slot_store_ *store, const void *site) {
     if (store->debug) {
         kolk_store_reset_(store, site);
