@@ -6,6 +6,7 @@
 #include "../diag/begin.h"
 #include "../base/assert.h"
 #include "../core/block.h"
+#include "../core/trim.h"
 #include "../diag/fail.h"
 #include "../os/clock.h"
 #include "../os/environment.h"
@@ -156,6 +157,7 @@ static kolk_status make_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool s
     kolk_heap_root_ *root = kolk_heap_make_root_(heap, desc);
     if (!root) return KOLK_NO_MEMORY;
     root->serves_malloc = serves_malloc;
+    kolk_raw_store_(&kolk_trim_heaps_, (uintptr_t)kolk_heap_trim_all_, KOLK_RELAXED_);
     bool is_young = !desc->classes && sizeof(void *) == 8 && !has_settings(desc, &settings, serves_malloc);
     if (!is_young) kolk_nursery_close_(&root->nursery);
     if (!desc->classes) kolk_heap_set_own_tables_(heap);
@@ -382,8 +384,8 @@ KOLK_NOINLINE_ void kolk_heap_deinit(kolk_heap *heap) {
     memset(heap, 0, sizeof *heap);
 }
 
-/* While another thread trims all heaps, it has slots in hand. It leaves stores in debug mode alone, whose failure handler
- * may longjmp. */
+/* Another thread that trims all heaps meanwhile has slots in hand. It leaves stores in debug mode alone; their failure
+ * handler may longjmp. */
 static void reset_class(kolk_heap_inside_ *inside, kolk_slot_store_ *store, const void *site) {
     if (store->debug) {
         kolk_store_reset_(store, site);

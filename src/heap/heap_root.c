@@ -5,7 +5,6 @@
 #if KOLK_HOSTED
 
 #include "../base/assert.h"
-#include "../core/trim.h"
 #include "../diag/names.h"
 #include "../os/lock.h"
 
@@ -72,7 +71,6 @@ kolk_heap_root_ *kolk_heap_make_root_(kolk_heap *heap, const kolk_heap_desc *des
     if (parent) join_parent(root, parent);
     kolk_store_(&kolk_leaf_record_(leaf)->next, root->nursery.owner, KOLK_RELEASE_); /* partner: is_root */
     heap->root = root;
-    kolk_raw_store_(&kolk_trim_heaps_, (uintptr_t)kolk_heap_trim_all_, KOLK_RELAXED_);
     return root;
 }
 

@@ -85,18 +85,12 @@ static unsigned char *run_end(uint32_t run) {
     return kolk_leaf_start_(run + length_of(run));
 }
 
-/* The size of a block or gap that ends in another leaf. If another thread is just cutting the run, the leaf belongs to
- * another run afterwards: then this begins anew. */
+/* The size of a block or gap that ends in another leaf. */
 static KOLK_NOINLINE_ size_t size_over_leaves(const void *start) {
-    uint32_t first = kolk_leaf_at_(start), leaf, run, end;
-    uint64_t bits;
-    do {
-        leaf = first;
-        run = run_of(leaf);
-        end = run + kolk_load_(&kolk_leaf_record_(run)->length, KOLK_ACQUIRE_); /* partner: cut_run */
-        bits = 0;
-        while (!bits && ++leaf < end) bits = kolk_load_(&kolk_leaf_record_(leaf)->starts, KOLK_RELAXED_);
-    } while (run_of(first) != run);
+    uint32_t leaf = kolk_leaf_at_(start), run = run_of(leaf);
+    uint32_t end = run + kolk_load_(&kolk_leaf_record_(run)->length, KOLK_ACQUIRE_); /* partner: cut_run */
+    uint64_t bits = 0;
+    while (!bits && ++leaf < end) bits = kolk_load_(&kolk_leaf_record_(leaf)->starts, KOLK_RELAXED_);
     uintptr_t behind = (uintptr_t)kolk_leaf_start_(leaf);
     return behind + (bits ? kolk_bits_lowest_(bits) * KOLK_GRAIN_ : 0) - (uintptr_t)start;
 }
@@ -531,8 +525,16 @@ void kolk_nursery_trim_(kolk_nursery_ *nursery) {
 
 /* ---- Questions --------------------------------------------------------------------------------------------------- */
 
+/* Without the lock: if another thread is just cutting the run, the leaf belongs to another run afterwards. */
 size_t kolk_nursery_size_of_(const kolk_nursery_ *nursery, const void *block) {
-    return kolk_nursery_has_(nursery, block) && is_alive(block) ? size_at(block) : 0;
+    uint32_t leaf = kolk_leaf_of_(block), run;
+    size_t size;
+    if (!kolk_nursery_has_(nursery, block) || !is_alive(block)) return 0;
+    do {
+        run = run_of(leaf);
+        size = size_at(block);
+    } while (run_of(leaf) != run);
+    return size;
 }
 
 void *kolk_nursery_locate_(kolk_nursery_ *nursery, const void *at) {

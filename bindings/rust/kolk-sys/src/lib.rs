@@ -613,7 +613,9 @@ pub struct kolk_heap {
 
 /// Statistics of one class, with the nursery's blocks of its size. `asked` and `given` measure the waste: they are the
 /// sums, over sampled allocs, of the bytes requested and of the bytes of the blocks returned. One alloc is sampled each
-/// time a thread goes to the depot; in a fixed heap, those that raise the peak are.
+/// time a thread goes to the depot; in a fixed heap, those that raise the peak are. A nursery remembers less: its peak
+/// is the number of blocks that it has places for now, each alloc counts with the bytes of its block, and a reset begins
+/// anew.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct kolk_heap_class_stats {
