@@ -201,7 +201,7 @@ if [ -e "$(dirname "$kolk")/libkolk-record.so" ]; then
 fi
 
 # Only these two start processes: one so that they end with the command, the other one the program that is recorded.
-check 'children of the command end with it' [ "$(grep -rlw 'fork()' "$top/cli" | sed 's/.*cli\/cli\///' | sort | tr '\n' ' ')" = 'measure.c record/program.c ' ]
+check 'children of the command end with it' [ "$(cd "$top/cli" && grep -rlw 'fork()' ./* | sort | tr '\n' ' ')" = './measure.c ./record/program.c ' ]
 
 not() { ! "$@"; }
 for verb in 'bench --passes 3' 'soak --for 30s' 'advise trace'; do
