@@ -69,6 +69,7 @@ typedef struct kolk_heap_root_ {
     uint32_t growing;    /* held while the heap gets its classes */
     uint32_t lock;       /* protects `child`, its children's neighbours, and all that follows except the nursery */
     bool serves_malloc;
+    uint8_t shift; /* of malloc's heap: the class_shift to try first; 0: the system is asked when there are classes */
     struct kolk_heap_root_ *parent;        /* NULL: none */
     struct kolk_heap_root_ *child;         /* the newest; NULL: none */
     struct kolk_heap_root_ *older, *newer; /* its neighbours among its parent's children */

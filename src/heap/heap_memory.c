@@ -62,7 +62,7 @@ static bool is_wide_enough(const kolk_heap *heap, const kolk_heap_inside_ *insid
 
 /* Reserves the address space of the classes: the requested amount, or less if the system refuses that. */
 static kolk_status reserve_space(kolk_heap *heap, kolk_heap_inside_ *inside) {
-    unsigned shift = wished_shift(heap, heap->root->serves_malloc ? MOST_SHIFT : USUAL_SHIFT);
+    unsigned shift = heap->root->shift ? heap->root->shift : wished_shift(heap, USUAL_SHIFT);
     while (!is_wide_enough(heap, inside, shift))
         if (++shift > MOST_SHIFT) return KOLK_SIZE_OVERFLOW;
     for (; shift >= LEAST_SHIFT; shift--) {
@@ -157,6 +157,7 @@ static kolk_status make_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool s
     bool is_young = !desc->classes && sizeof(void *) == 8 && !has_settings(desc, &settings, serves_malloc);
     if (!is_young) kolk_nursery_close_(&root->nursery);
     if (!desc->classes) kolk_heap_set_own_tables_(heap);
+    if (serves_malloc) root->shift = (uint8_t)wished_shift(heap, MOST_SHIFT);
     kolk_status status = is_young ? KOLK_OK : make_classes(heap, desc, &settings);
     if (status != KOLK_OK) kolk_heap_end_root_(root);
     return status;

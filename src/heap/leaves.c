@@ -73,8 +73,10 @@ static bool reserve_range(uint32_t n) {
     return true;
 }
 
-/* Other code needs addresses too, so all leaves together get a sixteenth of them at most. */
+/* Other code needs addresses too, so all leaves together get a sixteenth of them at most. The system is asked for
+ * them only once: a program that has allocated may have started a sandbox since then. */
 static bool have_range(void) {
+    if (leaves.range) return true;
     uint64_t share = kolk_memory_addresses_() / 16 / (KOLK_LEAF_ + sizeof(kolk_leaf_));
     for (uint32_t n = MOST_LEAVES; !leaves.range && n >= LEAST_LEAVES; n /= 2)
         if (n <= share || n == LEAST_LEAVES) reserve_range(n);
