@@ -250,6 +250,20 @@ static inline bool kolk_heap_release_spares_(kolk_heap_inside_ *inside) {
 /* Resizes a large block of `before` bytes, which may move. NULL: the block is unchanged. */
 void *kolk_heap_resize_large_(kolk_heap_inside_ *inside, void *block, size_t before, size_t size);
 
+/* ---- heap_watched.c ---------------------------------------------------------------------------------------------- */
+
+/* Is this block one of the first of its size in malloc's heap, which are watched? */
+static inline bool kolk_heap_watches_(const kolk_heap *heap, size_t size) {
+    return size <= KOLK_HEAP_LARGEST && heap->root && kolk_nursery_watches_(&heap->root->nursery, size);
+}
+
+/* Returns such a block, and reports damage to others. A block that is too large for the nursery lies between two pages
+ * that nobody may touch, and its own pages are inaccessible after its free. NULL: there is no memory for it. */
+void *kolk_heap_alloc_watched_(kolk_heap *heap, size_t size, const void *site);
+
+/* False: it is not a live block of the watched nursery. */
+bool kolk_heap_free_watched_(const kolk_heap *heap, const void *block, const void *site);
+
 /* ---- heap_guarded.c ---------------------------------------------------------------------------------------------- */
 
 /* From now on, about one alloc in `sample` gets a guarded block. None does if `sample` is 0 or there is no memory. */

@@ -134,11 +134,20 @@ kolk_heap_inside_ *kolk_heap_grow_(kolk_heap *heap) {
 
 /* ---- Init -------------------------------------------------------------------------------------------------------- */
 
-/* Does any setting concern this heap or its classes? Then it has no nursery, whose blocks have no debug mode. The
- * statistics of malloc's heap have a line for each size. */
+/* The statistics of malloc's heap have a line for each size. */
+static bool lists_sizes(bool serves_malloc) {
+    return serves_malloc && kolk_environment_("KOLK_STATS");
+}
+
+/* Does any setting concern this heap or its classes? Then it has no nursery, whose blocks have no debug mode. */
 static bool has_settings(const kolk_heap_desc *desc, const kolk_settings_ *settings, bool serves_malloc) {
     return desc->debug || settings->flags || settings->sample || settings->environment_has ||
-           (serves_malloc && kolk_environment_("KOLK_STATS"));
+           lists_sizes(serves_malloc);
+}
+
+/* Are the first blocks of malloc's heap watched? If the user wants all blocks to be guarded, that is better. */
+static bool watches(const kolk_settings_ *settings, bool is_young) {
+    return is_young || (settings->sample > 1 && !settings->flags && !lists_sizes(true));
 }
 
 static bool is_heap(const kolk_heap *heap) {
@@ -156,6 +165,7 @@ static kolk_status make_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool s
     root->serves_malloc = serves_malloc;
     bool is_young = !desc->classes && sizeof(void *) == 8 && !has_settings(desc, &settings, serves_malloc);
     if (!is_young) kolk_nursery_close_(&root->nursery);
+    if (serves_malloc && watches(&settings, is_young)) kolk_nursery_watch_(&root->nursery);
     if (!desc->classes) kolk_heap_set_own_tables_(heap);
     if (serves_malloc) root->shift = (uint8_t)wished_shift(heap, MOST_SHIFT);
     kolk_status status = is_young ? KOLK_OK : make_classes(heap, desc, &settings);

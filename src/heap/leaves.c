@@ -198,6 +198,15 @@ uint32_t kolk_leaves_take_(uint32_t n) {
     return first;
 }
 
+uint32_t kolk_leaf_alone_(void) {
+    uint32_t leaf = kolk_leaves_take_(1);
+    if (!leaf) return 0;
+    kolk_store_(&kolk_leaf_record_(leaf)->owner, 0, KOLK_RELAXED_);
+    kolk_store_(&kolk_leaf_record_(leaf)->next, 0, KOLK_RELAXED_);
+    kolk_store_(&kolk_leaf_record_(leaf)->length, 1, KOLK_RELAXED_); /* it has been used: see wipe_leaves */
+    return leaf;
+}
+
 /* ---- Return ------------------------------------------------------------------------------------------------------ */
 
 /* Releases the memory of a word whose leaves are all free. */
