@@ -78,7 +78,12 @@ static void *refuse_with(int error) {
 /* Leaves errno unchanged unless there is no memory. */
 KOLK_NOINLINE_ void *alloc_slow(size_t align, size_t size, const void *site) {
     int before = errno;
-    void *block = have_heap() ? kolk_heap_alloc_slow_(&malloc_heap, align, size, site) : NULL;
+    void *block = NULL;
+    if (have_heap()) {
+        bool watches = kolk_heap_watches_(&malloc_heap, size) && align <= KOLK_GRAIN_;
+        if (KOLK_UNLIKELY_(watches)) block = kolk_heap_alloc_watched_(&malloc_heap, size, site);
+        if (!block) block = kolk_heap_alloc_slow_(&malloc_heap, align, size, site);
+    }
     errno = before;
     return block ? block : refuse_with(ENOMEM);
 }

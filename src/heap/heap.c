@@ -19,6 +19,7 @@
  *     heap_list.c                        the heaps of the process, and which of them a thread uses
  *     heap_class.c  heap_sizes.c         the stores of the classes, and their sizes
  *     heap_root.c                        limits, parents, functions to be called at the end
+ *     heap_watched.c                     the first blocks of malloc's heap, whose surroundings are verified
  *     heap_guarded.c  guarded.c          some blocks lie between inaccessible pages
  *     heap_large.c  large.c  large_table.c   blocks that are larger than all classes
  *     spare.c                            the pages of freed large blocks
@@ -219,6 +220,7 @@ static void free_to_depot(kolk_heap *heap, void *block, const void *site) {
         kolk_fixed_free_(heap, block, site);
         return;
     }
+    if (kolk_heap_free_watched_(heap, block, site)) return;
     kolk_slot_store_ *store = kolk_heap_store_of_(heap, block);
     if (!store) {
         kolk_heap_inside_ *inside = kolk_heap_grown_(heap);

@@ -70,6 +70,7 @@ typedef struct kolk_heap_root_ {
     uint32_t lock;       /* protects `child`, its children's neighbours, and all that follows except the nursery */
     uint32_t in_hook;    /* the thread that is inside on_full, or a function to be called at the end; 0: none */
     bool serves_malloc;
+    uint8_t shift; /* of malloc's heap: the class_shift to try first; 0: the system is asked when there are classes */
     struct kolk_heap_root_ *parent;        /* NULL: none */
     struct kolk_heap_root_ *child;         /* the newest; NULL: none */
     struct kolk_heap_root_ *older, *newer; /* its neighbours among its parent's children */
@@ -266,6 +267,20 @@ static inline bool kolk_heap_release_spares_(kolk_heap_inside_ *inside) {
 
 /* Resizes a large block of `before` bytes, which may move. NULL: the block is unchanged. */
 void *kolk_heap_resize_large_(kolk_heap_inside_ *inside, void *block, size_t before, size_t size);
+
+/* ---- heap_watched.c ---------------------------------------------------------------------------------------------- */
+
+/* Is this block one of the first of its size in malloc's heap, which are watched? */
+static inline bool kolk_heap_watches_(const kolk_heap *heap, size_t size) {
+    return size <= KOLK_HEAP_LARGEST && heap->root && kolk_nursery_watches_(&heap->root->nursery, size);
+}
+
+/* Returns such a block, and reports damage to others. A block that is too large for the nursery lies between two pages
+ * that nobody may touch, and its own pages are inaccessible after its free. NULL: there is no memory for it. */
+void *kolk_heap_alloc_watched_(kolk_heap *heap, size_t size, const void *site);
+
+/* False: it is not a live block of the watched nursery. */
+bool kolk_heap_free_watched_(const kolk_heap *heap, const void *block, const void *site);
 
 /* ---- heap_guarded.c ---------------------------------------------------------------------------------------------- */
 

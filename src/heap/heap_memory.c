@@ -64,7 +64,7 @@ static bool is_wide_enough(const kolk_heap *heap, const kolk_heap_inside_ *insid
 
 /* Reserves the address space of the classes: the requested amount, or less if the system refuses that. */
 static kolk_status reserve_space(kolk_heap *heap, kolk_heap_inside_ *inside) {
-    unsigned shift = wished_shift(heap, heap->root->serves_malloc ? MOST_SHIFT : USUAL_SHIFT);
+    unsigned shift = heap->root->shift ? heap->root->shift : wished_shift(heap, USUAL_SHIFT);
     while (!is_wide_enough(heap, inside, shift))
         if (++shift > MOST_SHIFT) return KOLK_SIZE_OVERFLOW;
     for (; shift >= LEAST_SHIFT; shift--) {
@@ -136,11 +136,20 @@ kolk_heap_inside_ *kolk_heap_grow_(kolk_heap *heap) {
 
 /* ---- Init -------------------------------------------------------------------------------------------------------- */
 
-/* Does any setting concern this heap or its classes? Then it has no nursery, whose blocks have no debug mode. The
- * statistics of malloc's heap have a line for each size. */
+/* The statistics of malloc's heap have a line for each size. */
+static bool lists_sizes(bool serves_malloc) {
+    return serves_malloc && kolk_environment_("KOLK_STATS");
+}
+
+/* Does any setting concern this heap or its classes? Then it has no nursery, whose blocks have no debug mode. */
 static bool has_settings(const kolk_heap_desc *desc, const kolk_settings_ *settings, bool serves_malloc) {
     return desc->debug || settings->flags || settings->sample || settings->environment_has ||
-           (serves_malloc && kolk_environment_("KOLK_STATS"));
+           lists_sizes(serves_malloc);
+}
+
+/* Are the first blocks of malloc's heap watched? If the user wants all blocks to be guarded, that is better. */
+static bool watches(const kolk_settings_ *settings, bool is_young) {
+    return is_young || (settings->sample > 1 && !settings->flags && !lists_sizes(true));
 }
 
 static bool is_heap(const kolk_heap *heap) {
@@ -160,7 +169,9 @@ static kolk_status make_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool s
     kolk_raw_store_(&kolk_trim_heaps_, (uintptr_t)kolk_heap_trim_all_, KOLK_RELAXED_);
     bool is_young = !desc->classes && sizeof(void *) == 8 && !has_settings(desc, &settings, serves_malloc);
     if (!is_young) kolk_nursery_close_(&root->nursery);
+    if (serves_malloc && watches(&settings, is_young)) kolk_nursery_watch_(&root->nursery);
     if (!desc->classes) kolk_heap_set_own_tables_(heap);
+    if (serves_malloc) root->shift = (uint8_t)wished_shift(heap, MOST_SHIFT);
     kolk_status status = is_young ? KOLK_OK : make_classes(heap, desc, &settings);
     if (status != KOLK_OK) kolk_heap_end_root_(root);
     return status;

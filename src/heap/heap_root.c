@@ -21,15 +21,6 @@ uint64_t kolk_heap_taken_bytes_(const kolk_heap_root_ *root) {
     return kolk_budget_used(&root->own);
 }
 
-/* Takes a leaf that is no nursery's. */
-static uint32_t take_leaf(void) {
-    uint32_t leaf = kolk_leaves_take_(1);
-    if (!leaf) return 0;
-    kolk_store_(&kolk_leaf_record_(leaf)->next, 0, KOLK_RELAXED_);
-    kolk_store_(&kolk_leaf_record_(leaf)->owner, 0, KOLK_RELEASE_); /* partner: is_root */
-    return leaf;
-}
-
 /* A fork may interrupt another thread between any two of these stores, and those of the next function. In this order,
  * the child's list lacks a complete heap at worst, and never has one that is incomplete. */
 static void join_parent(kolk_heap_root_ *root, kolk_heap_root_ *parent) {
@@ -57,7 +48,7 @@ void kolk_heap_leave_parent_(kolk_heap_root_ *root) {
 kolk_heap_root_ *kolk_heap_make_root_(kolk_heap *heap, const kolk_heap_desc *desc) {
     _Static_assert(sizeof(kolk_heap_root_) <= KOLK_LEAF_ - 4 * sizeof(kolk_heap_end_record_), "a leaf is too small");
     kolk_heap_root_ *parent = desc->parent ? desc->parent->root : NULL;
-    uint32_t leaf = take_leaf();
+    uint32_t leaf = kolk_leaf_alone_();
     if (!leaf) return NULL;
     kolk_heap_root_ *root = (kolk_heap_root_ *)(void *)kolk_leaf_start_(leaf);
     memset(root, 0, sizeof *root);
@@ -115,7 +106,7 @@ static kolk_heap_end_record_ *next_place(kolk_heap_root_ *root) {
     kolk_heap_end_record_ *place = root->ends ? root->ends + 1 : first_place(root);
     unsigned char *end = kolk_leaf_start_(kolk_leaf_of_(place - 1)) + KOLK_LEAF_;
     if ((unsigned char *)(place + 1) <= end) return place;
-    uint32_t leaf = take_leaf();
+    uint32_t leaf = kolk_leaf_alone_();
     if (!leaf) return NULL;
     *(uint32_t *)(void *)kolk_leaf_start_(leaf) = root->ends_leaf;
     root->ends_leaf = leaf;

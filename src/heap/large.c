@@ -73,6 +73,20 @@ static bool take_pages(size_t align, size_t size, kolk_large_block_ *block) {
     return true;
 }
 
+/* The block ends where the second inaccessible page begins. */
+static bool take_pages_apart(size_t size, kolk_large_block_ *block) {
+    size_t page = kolk_memory_page_(), usable = (size_t)round_up(size, 16);
+    size_t pages = (size_t)round_up(usable, page), mapped = pages + 2 * page;
+    char *mapping = (char *)kolk_memory_reserve_(mapped);
+    if (!mapping) return false;
+    if (!kolk_memory_commit_(mapping + page, pages)) {
+        kolk_memory_release_(mapping, mapped);
+        return false;
+    }
+    *block = (kolk_large_block_){(uintptr_t)mapping + page + pages - usable, usable, (uintptr_t)mapping, mapped, false};
+    return true;
+}
+
 #ifdef _WIN32 /* malloc's blocks are not aligned there, and aligned blocks need a different free */
 static bool can_malloc(size_t align) {
     return align <= _Alignof(max_align_t);
@@ -154,22 +168,33 @@ static void *count_large_failure(kolk_large_ *large) {
     return NULL;
 }
 
+/* Enters a new block. NULL: there is no memory for the table; the block is given back. */
+static void *enter_new(kolk_large_ *large, const kolk_large_block_ *block) {
+    for (;;) {
+        kolk_large_lock_(large);
+        size_t places = kolk_large_places_(large);
+        bool fits = kolk_large_has_room_(large);
+        if (fits) kolk_large_enter_(large, block);
+        kolk_large_unlock_(large);
+        if (fits) return (void *)block->start;
+        if (!kolk_large_grow_(large, places)) break;
+    }
+    give_back(large, block);
+    return count_large_failure(large);
+}
+
 void *kolk_large_alloc_(kolk_large_ *large, size_t align, size_t size) {
     kolk_large_block_ block;
     KOLK_ASSERT_(align && (align & (align - 1)) == 0);
     KOLK_ASSERT_(size > 0);
     if (is_too_large(align, size) || !take_block(large, align, size, &block)) return count_large_failure(large);
-    for (;;) {
-        kolk_large_lock_(large);
-        size_t places = kolk_large_places_(large);
-        bool fits = kolk_large_has_room_(large);
-        if (fits) kolk_large_enter_(large, &block);
-        kolk_large_unlock_(large);
-        if (fits) return (void *)block.start;
-        if (!kolk_large_grow_(large, places)) break;
-    }
-    give_back(large, &block);
-    return count_large_failure(large);
+    return enter_new(large, &block);
+}
+
+void *kolk_large_alloc_apart_(kolk_large_ *large, size_t size) {
+    kolk_large_block_ block;
+    KOLK_ASSERT_(size > 0 && !large->from_malloc);
+    return take_pages_apart(size, &block) ? enter_new(large, &block) : NULL;
 }
 
 void kolk_large_zero_(const kolk_large_ *large, void *block, size_t size) {

@@ -40,6 +40,9 @@ typedef struct kolk_large_ {
 /* Returns a block of at least `size` bytes (not 0), aligned to the power of two `align`. NULL: no memory. */
 void *kolk_large_alloc_(kolk_large_ *large, size_t align, size_t size);
 
+/* The same, in new pages between two that nobody may touch. The block ends with its pages, up to 15 bytes before. */
+void *kolk_large_alloc_apart_(kolk_large_ *large, size_t size);
+
 /* Returns how many bytes kolk_large_alloc_ (`block` is NULL) or kolk_large_resize_ gives a block for this size. */
 size_t kolk_large_bytes_(const kolk_large_ *large, const void *block, size_t align, size_t size);
 

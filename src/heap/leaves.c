@@ -73,8 +73,10 @@ static bool reserve_range(uint32_t n) {
     return true;
 }
 
-/* Other code needs addresses too, so all leaves together get a sixteenth of them at most. */
+/* Other code needs addresses too, so all leaves together get a sixteenth of them at most. The system is asked for
+ * them only once: a program that has allocated may have started a sandbox since then. */
 static bool have_range(void) {
+    if (leaves.range) return true;
     uint64_t share = kolk_memory_addresses_() / 16 / (KOLK_LEAF_ + sizeof(kolk_leaf_));
     for (uint32_t n = MOST_LEAVES; !leaves.range && n >= LEAST_LEAVES; n /= 2)
         if (n <= share || n == LEAST_LEAVES) reserve_range(n);
@@ -194,6 +196,15 @@ uint32_t kolk_leaves_take_(uint32_t n) {
         kolk_unlock_word_(&leaves.lock);
     }
     return first;
+}
+
+uint32_t kolk_leaf_alone_(void) {
+    uint32_t leaf = kolk_leaves_take_(1);
+    if (!leaf) return 0;
+    kolk_store_(&kolk_leaf_record_(leaf)->next, 0, KOLK_RELAXED_);
+    kolk_store_(&kolk_leaf_record_(leaf)->length, 1, KOLK_RELAXED_); /* it has been used: see wipe_leaves */
+    kolk_store_(&kolk_leaf_record_(leaf)->owner, 0, KOLK_RELEASE_);  /* partner: is_root */
+    return leaf;
 }
 
 /* ---- Return ------------------------------------------------------------------------------------------------------ */

@@ -42,6 +42,9 @@ extern kolk_leaves_ kolk_leaves_all_;
  * those of their last use. */
 uint32_t kolk_leaves_take_(uint32_t n);
 
+/* Takes a leaf that is no nursery's; 0: there is no memory. */
+uint32_t kolk_leaf_alone_(void);
+
 /* Returns leaves of one run. They keep their memory for other runs, as long as that is at most 4 MiB, or as much
  * as is in use, or a quarter of the most that was ever in use. */
 void kolk_leaves_give_(uint32_t first, uint32_t n);

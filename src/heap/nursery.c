@@ -13,12 +13,18 @@
 #include "../base/bits.h"
 #include "../os/lock.h"
 #include "nursery.h"
+#include "seal.h"
 
 #include <string.h>
 
 #define MOST_SERVED 1024u   /* blocks of a class */
 #define MOST_BYTES  262144u /* of a class, so larger classes get fewer blocks */
 #define MOST_YOUNG  2048u   /* leaves of all runs together */
+#define MARGIN      48u     /* bytes before the first block of a watched run, a multiple of KOLK_GRAIN_ */
+#define GLANCE      64u     /* bytes of a freed block, and above the top, that each call looks at */
+#define WATCHED     16u     /* blocks of a doubling that are watched */
+#define WATCHED_OF  65536u  /* bytes of a doubling that are watched, so larger sizes get fewer blocks */
+#define FEW_WATCHED 1u      /* but at least so many */
 
 /* By class: the size of a block in bytes, and how many blocks are served before the class is made. */
 #define YOUNG_MOST(n) (MOST_BYTES / KOLK_OWN_SIZE_(n) < MOST_SERVED ? MOST_BYTES / KOLK_OWN_SIZE_(n) : MOST_SERVED)
@@ -79,6 +85,11 @@ static inline uint32_t run_of(uint32_t leaf) {
 
 static inline uint32_t length_of(uint32_t run) {
     return kolk_load_(&kolk_leaf_record_(run)->length, KOLK_RELAXED_);
+}
+
+/* Where the first block of a run begins. */
+static inline unsigned char *run_bottom(const kolk_nursery_ *nursery, uint32_t run) {
+    return kolk_leaf_start_(run) + nursery->margin;
 }
 
 static unsigned char *run_end(uint32_t run) {
@@ -170,6 +181,22 @@ static KOLK_NOINLINE_ unsigned char *take_freed(kolk_nursery_ *nursery, uint32_t
 
 /* ---- Runs -------------------------------------------------------------------------------------------------------- */
 
+/* Makes the seals of a watched run zero, which has only free blocks: then all of it reads as 0. */
+static KOLK_NOINLINE_ void wipe_seals(uint32_t run) {
+    unsigned char *at = kolk_leaf_start_(run);
+    memset(at, 0, MARGIN);
+    for (; (at = next_in_run(run, at, false)); at += KOLK_GRAIN_) kolk_seal_wipe_(at + size_at(at));
+}
+
+/* Makes leaves read as 0, except those that do: they were never used, or a watched run has wiped them. */
+static KOLK_NOINLINE_ void wipe_leaves(const kolk_nursery_ *nursery, uint32_t first, uint32_t n) {
+    for (uint32_t leaf = first; leaf < first + n; leaf++) {
+        const kolk_leaf_ *record = kolk_leaf_record_(leaf);
+        bool is_fresh = record->length == 0 && record->back == 0;
+        if (!is_fresh && record->owner != nursery->owner) memset(kolk_leaf_start_(leaf), 0, KOLK_LEAF_);
+    }
+}
+
 static void clear_run(uint32_t run) {
     for (uint32_t leaf = run, end = run + length_of(run); leaf < end; leaf++) {
         kolk_store_(&kolk_leaf_record_(leaf)->alive, 0, KOLK_RELAXED_);
@@ -208,6 +235,7 @@ static void unlink_run(kolk_nursery_ *nursery, uint32_t run) {
  * double free. */
 static void give_run(const kolk_nursery_ *nursery, uint32_t run) {
     uint32_t length = length_of(run);
+    if (KOLK_UNLIKELY_(nursery->margin)) wipe_seals(run);
     clear_run(run);
     kolk_leaves_give_(run, length);
     kolk_budget_give_(nursery->budget, (uint64_t)length * KOLK_LEAF_);
@@ -275,10 +303,15 @@ static void trim_run(kolk_nursery_ *nursery, uint32_t run) {
 
 /* ---- The top of the newest run ----------------------------------------------------------------------------------- */
 
+static KOLK_NOINLINE_ void seal_margin(uint32_t run) {
+    kolk_seal_(kolk_leaf_start_(run), MARGIN, 0);
+}
+
 /* Makes an empty run the place for new blocks. */
-static void begin_rest(kolk_nursery_ *nursery, uint32_t run) {
-    nursery->top = kolk_leaf_start_(run);
+static inline void begin_rest(kolk_nursery_ *nursery, uint32_t run) {
+    nursery->top = run_bottom(nursery, run);
     nursery->end = run_end(run);
+    if (KOLK_UNLIKELY_(nursery->margin)) seal_margin(run);
     mark_start(nursery->top);
 }
 
@@ -288,13 +321,18 @@ static inline void lower_top(kolk_nursery_ *nursery, unsigned char *start) {
     nursery->top = start;
 }
 
+static KOLK_NOINLINE_ void wipe_seal_at(unsigned char *end) {
+    kolk_seal_wipe_(end);
+}
+
 /* Moves the top down to the end of the last live block (N2). */
 static void lower_top_over_gaps(kolk_nursery_ *nursery) {
-    const unsigned char *bottom = kolk_leaf_start_(nursery->newest);
+    const unsigned char *bottom = run_bottom(nursery, nursery->newest);
     while (nursery->top != bottom) {
         unsigned char *below = start_at_or_before(nursery->newest, nursery->top - 1);
         if (is_alive(below)) break;
         count_freed(nursery, (size_t)(nursery->top - below), -1);
+        if (KOLK_UNLIKELY_(nursery->margin)) wipe_seal_at(nursery->top); /* what lies below ends there */
         lower_top(nursery, below);
     }
 }
@@ -308,7 +346,7 @@ static void find_top(kolk_nursery_ *nursery) {
 /* Returns the newest run if it is empty. */
 static void return_newest_if_empty(kolk_nursery_ *nursery) {
     uint32_t run = nursery->newest;
-    if (!run || nursery->top != kolk_leaf_start_(run)) return;
+    if (!run || nursery->top != run_bottom(nursery, run)) return;
     unlink_run(nursery, run);
     give_run(nursery, run);
     find_top(nursery);
@@ -317,7 +355,7 @@ static void return_newest_if_empty(kolk_nursery_ *nursery) {
 /* Adds a run that has room for `size` bytes, and as many leaves as there are already if possible: so a heap has few
  * runs, and a small one has little that it does not need. */
 static KOLK_NOINLINE_ bool add_run(kolk_nursery_ *nursery, size_t size) {
-    uint32_t least = (uint32_t)((size + KOLK_LEAF_ - 1) / KOLK_LEAF_), wish = nursery->leaves;
+    uint32_t least = (uint32_t)((nursery->margin + size + KOLK_LEAF_ - 1) / KOLK_LEAF_), wish = nursery->leaves;
     if (wish < nursery->wish) wish = nursery->wish;
     if (wish > KOLK_LEAF_RUN_) wish = KOLK_LEAF_RUN_;
     if (wish < least) wish = least;
@@ -334,9 +372,18 @@ static KOLK_NOINLINE_ bool add_run(kolk_nursery_ *nursery, size_t size) {
         return false;
     }
     if (nursery->top != nursery->end) count_freed(nursery, (size_t)(nursery->end - nursery->top), 1);
+    if (KOLK_UNLIKELY_(nursery->margin)) {
+        if (nursery->top != nursery->end) kolk_seal_(nursery->top, (size_t)(nursery->end - nursery->top), 0);
+        wipe_leaves(nursery, run, wish);
+    }
     link_run(nursery, run, wish);
     begin_rest(nursery, run);
     return true;
+}
+
+static KOLK_NOINLINE_ void leave_gap(kolk_nursery_ *nursery, unsigned char *start, size_t size) {
+    mark_start(start + size);
+    count_freed(nursery, size, 1);
 }
 
 /* Places a block at the top. The start behind it is set first, and before the block is alive: so its size is right from
@@ -347,10 +394,7 @@ KOLK_ALWAYS_INLINE_ static unsigned char *take_top(kolk_nursery_ *nursery, size_
     if ((size_t)(nursery->end - top) < gap + size) return NULL;
     nursery->top = top + gap + size;
     if (nursery->top != nursery->end) mark_start(nursery->top);
-    if (KOLK_UNLIKELY_(gap != 0)) {
-        mark_start(top + gap);
-        count_freed(nursery, gap, 1);
-    }
+    if (KOLK_UNLIKELY_(gap != 0)) leave_gap(nursery, top, gap); /* not in a watched nursery */
     return top + gap;
 }
 
@@ -384,8 +428,11 @@ static KOLK_NOINLINE_ void mend(kolk_nursery_ *nursery) {
             kolk_store_(&first->length, (uint8_t)(first->next - run), KOLK_RELAXED_);
         for (uint32_t at = 0; at < first->length; at++)
             kolk_store_(&kolk_leaf_record_(run + at)->back, (uint8_t)at, KOLK_RELAXED_);
-        mark_start(kolk_leaf_start_(run));
+        mark_start(run_bottom(nursery, run));
     }
+    nursery->trusts =
+        nursery->margin != 0; /* the other thread may have written a part of a seal, or wiped a part of a block */
+    nursery->newborn = NULL;
     for (uint32_t n = 0; n < KOLK_NURSERY_CLASSES_; n++) nursery->of[n].hint = 0;
     nursery->top = nursery->end = NULL;
     recount(nursery);
@@ -460,7 +507,181 @@ bool kolk_nursery_free_(kolk_nursery_ *nursery, const void *block) {
     return is_live;
 }
 
+/* ---- Watched blocks ---------------------------------------------------------------------------------------------- */
+
+/* The bytes that were asked for a block or gap; UINT64_MAX: its seal is broken. */
+static uint64_t asked_of(const unsigned char *start) {
+    size_t size = size_at(start), slack = kolk_seal_slack_(start + size);
+    return slack && slack <= size ? size - slack : UINT64_MAX;
+}
+
+static KOLK_NOINLINE_ void note_damage(const kolk_nursery_ *nursery, kolk_status rule, const unsigned char *block,
+                                       kolk_damage_ *damage) {
+    if (nursery->trusts || damage->rule != KOLK_OK) return;
+    *damage = (kolk_damage_){rule, block, asked_of(block)};
+}
+
+/* Verifies the seal at a block's end, and repairs it. */
+static void verify_end(const kolk_nursery_ *nursery, unsigned char *block, size_t size, kolk_damage_ *damage) {
+    if (kolk_seal_is_whole_(block + size)) return;
+    note_damage(nursery, KOLK_OVERFLOW, block, damage);
+    uint64_t asked = asked_of(block);
+    kolk_seal_(block, size, asked == UINT64_MAX ? size - KOLK_SEAL_ : (size_t)asked);
+}
+
+static KOLK_NOINLINE_ void note_damaged_start(const kolk_nursery_ *nursery, unsigned char *block,
+                                              kolk_damage_ *damage) {
+    uint32_t run = run_of(kolk_leaf_at_(block));
+    unsigned char *before = start_at_or_before(run, block - 1);
+    if (before && kolk_seal_slack_(block)) {
+        verify_end(nursery, before, (size_t)(block - before), damage);
+        return;
+    }
+    note_damage(nursery, KOLK_UNDERFLOW, block, damage);
+    if (!before)
+        kolk_seal_(kolk_leaf_start_(run), MARGIN, 0); /* the margin has no start */
+    else
+        kolk_seal_(before, (size_t)(block - before), (size_t)(block - before) - KOLK_SEAL_);
+}
+
+/* Verifies the seal before a block, and repairs it. A write beyond the end of the block there first changes the pattern,
+ * and a write before the start of this one the seal. */
+static inline void verify_start(const kolk_nursery_ *nursery, unsigned char *block, kolk_damage_ *damage) {
+    if (!kolk_seal_is_whole_(block)) note_damaged_start(nursery, block, damage);
+}
+
+/* Verifies that the first bytes of a freed block read as 0, `most` of them, and repairs them. */
+static void verify_freed(const kolk_nursery_ *nursery, unsigned char *block, size_t size, size_t most,
+                         kolk_damage_ *damage) {
+    size_t slack = kolk_seal_slack_(block + size), asked = size - slack;
+    if (!slack || kolk_seal_reads_as_0_(block, asked < most ? asked : most)) return;
+    memset(block, 0, asked);
+    note_damage(nursery, KOLK_WRITE_AFTER_FREE, block, damage);
+}
+
+/* Verifies the first bytes above the top: a write far behind the last block changes them. */
+static void verify_rest(const kolk_nursery_ *nursery, kolk_damage_ *damage) {
+    size_t rest = (size_t)(nursery->end - nursery->top), looks = rest < GLANCE ? rest : GLANCE;
+    if (kolk_seal_reads_as_0_(nursery->top, looks)) return;
+    memset(nursery->top, 0, looks);
+    const unsigned char *last = start_at_or_before(nursery->newest, nursery->top - 1);
+    if (last) note_damage(nursery, is_alive(last) ? KOLK_OVERFLOW : KOLK_WRITE_AFTER_FREE, last, damage);
+}
+
+static void glance(const kolk_nursery_ *nursery, kolk_damage_ *damage) {
+    unsigned char *newborn = nursery->newborn, *waiting = nursery->waiting;
+    if (newborn) {
+        verify_end(nursery, newborn, size_at(newborn), damage);
+        verify_start(nursery, newborn, damage);
+    }
+    if (waiting) verify_freed(nursery, waiting, size_at(waiting), GLANCE, damage);
+    verify_rest(nursery, damage);
+}
+
+typedef struct watched_nursery {
+    kolk_nursery_ nursery;
+    uint8_t counts[KOLK_NURSERY_DOUBLINGS_]; /* by doubling: how many blocks were watched */
+} watched_nursery;
+
+/* Threads that count at the same moment may lose a count, and watch a few more. */
+void kolk_nursery_count_watched_(kolk_nursery_ *nursery, size_t size) {
+    unsigned doubling = kolk_bits_highest_(size | 1);
+    uint32_t most = WATCHED_OF >> doubling;
+    if (most < FEW_WATCHED) most = FEW_WATCHED;
+    if (most > WATCHED) most = WATCHED;
+    uint8_t *at = &((watched_nursery *)nursery->watch)->counts[doubling];
+    uint8_t count = (uint8_t)(kolk_load_(at, KOLK_RELAXED_) + 1);
+    kolk_store_(at, count, KOLK_RELAXED_);
+    if (count >= most) kolk_fetch_and_(&nursery->watches, ~(UINT32_C(1) << doubling), KOLK_RELAXED_);
+}
+
+static unsigned char *take_watched(kolk_nursery_ *watch, uint32_t n, size_t asked, kolk_damage_ *damage) {
+    const unsigned char *top = watch->top;
+    size_t size = young_classes[n].size;
+    glance(watch, damage);
+    unsigned char *block = take_place(watch, 1, n, true);
+    if (!block) return NULL;
+    if (watch->top == top) { /* it takes a freed block's place */
+        verify_freed(watch, block, size, SIZE_MAX, damage);
+        kolk_seal_wipe_(block + size);
+    }
+    kolk_seal_(block, size, asked);
+    mark_alive(block);
+    watch->of[n].alive++;
+    watch->of[n].served++;
+    watch->newborn = block;
+    return block;
+}
+
+void *kolk_nursery_alloc_watched_(const kolk_nursery_ *nursery, size_t size, kolk_damage_ *damage) {
+    kolk_nursery_ *watch = nursery->watch;
+    if (size > KOLK_WATCHED_LARGEST_) return NULL;
+    lock_nursery(watch);
+    unsigned char *block = take_watched(watch, kolk_own_class_(size + KOLK_SEAL_), size, damage);
+    kolk_unlock_brief_(&watch->lock);
+    return block;
+}
+
+/* Makes the place of a freed block free. */
+static void release_place(kolk_nursery_ *nursery, unsigned char *block, kolk_damage_ *damage) {
+    uint32_t leaf = kolk_leaf_at_(block), run = run_of(leaf);
+    kolk_leaf_ *record = kolk_leaf_record_(leaf);
+    size_t size = size_in(record, block);
+    verify_end(nursery, block, size, damage);
+    verify_freed(nursery, block, size, SIZE_MAX, damage);
+    kolk_store_(&record->alive, record->alive & ~grain_bit(block), KOLK_RELAXED_);
+    nursery->of[kolk_own_class_(size)].alive--;
+    if (block + size == nursery->top && run == nursery->newest) {
+        kolk_seal_wipe_(block + size);
+        lower_top(nursery, block);
+        lower_top_over_gaps(nursery);
+        return;
+    }
+    kolk_young_ *young = &nursery->of[kolk_own_class_(size)];
+    young->freed++;
+    young->hint = leaf * 64 + grain_of(block);
+    if (run != nursery->newest) return_if_empty(nursery, run);
+}
+
+/* Ends a life. The place of the block that was freed before it becomes free. */
+static void end_watched(kolk_nursery_ *nursery, const kolk_leaf_ *record, unsigned char *block, kolk_damage_ *damage) {
+    size_t size = size_in(record, block);
+    unsigned char *before = nursery->waiting;
+    verify_end(nursery, block, size, damage);
+    verify_start(nursery, block, damage);
+    kolk_raw_store_(&nursery->waiting, block, KOLK_RELEASE_); /* a fork's child finds that its life has ended, or not */
+    if (nursery->newborn == block) nursery->newborn = NULL;
+    memset(block, 0, size - kolk_seal_slack_(block + size));
+    if (before) release_place(nursery, before, damage);
+    glance(nursery, damage);
+}
+
+bool kolk_nursery_free_watched_(const kolk_nursery_ *nursery, const void *block, kolk_damage_ *damage) {
+    kolk_nursery_ *watch = nursery->watch;
+    if (!watch || !kolk_nursery_has_(watch, block)) return false;
+    lock_nursery(watch);
+    const kolk_leaf_ *record = record_of(block);
+    bool is_live = is_alive_in(record, block) && block != watch->waiting && kolk_nursery_has_(watch, block);
+    if (is_live) end_watched(watch, record, (unsigned char *)(uintptr_t)block, damage);
+    kolk_unlock_brief_(&watch->lock);
+    return is_live;
+}
+
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
+
+void kolk_nursery_watch_(kolk_nursery_ *nursery) {
+    _Static_assert(sizeof(watched_nursery) <= KOLK_LEAF_, "a leaf is too small");
+    _Static_assert(KOLK_WATCHED_LARGEST_ + KOLK_SEAL_ == KOLK_NURSERY_LARGEST_, "a class is too small");
+    uint32_t leaf = nursery->budget ? 0 : kolk_leaf_alone_();
+    if (!leaf) return;
+    kolk_nursery_ *watch = (kolk_nursery_ *)(void *)kolk_leaf_start_(leaf);
+    memset(watch, 0, sizeof(watched_nursery));
+    kolk_nursery_begin_(watch, NULL);
+    watch->margin = MARGIN;
+    nursery->watches = (UINT32_C(1) << KOLK_NURSERY_DOUBLINGS_) - 1;
+    nursery->watch_owner = watch->owner;
+    nursery->watch = watch;
+}
 
 void kolk_nursery_begin_(kolk_nursery_ *nursery, kolk_budget *budget) {
     static uint32_t owners;
@@ -484,6 +705,9 @@ void kolk_nursery_end_(kolk_nursery_ *nursery) {
     uint32_t newest = nursery->newest;
     kolk_store_(&nursery->newest, 0, KOLK_RELEASE_);
     give_runs(nursery, newest);
+    if (!nursery->watch) return;
+    kolk_nursery_end_(nursery->watch);
+    kolk_leaves_give_(kolk_leaf_at_(nursery->watch), 1);
 }
 
 static void reset_runs(kolk_nursery_ *nursery) {
@@ -503,6 +727,7 @@ static void reset_runs(kolk_nursery_ *nursery) {
 
 /* Takes the lock because another thread may be trimming all heaps. */
 void kolk_nursery_reset_(kolk_nursery_ *nursery) {
+    KOLK_ASSERT_(!nursery->watch);
     lock_nursery(nursery);
     memset(nursery->of, 0, sizeof nursery->of);
     if (nursery->newest) reset_runs(nursery);
@@ -511,6 +736,7 @@ void kolk_nursery_reset_(kolk_nursery_ *nursery) {
 
 /* The rest of the newest run becomes a gap before, and is found again afterwards. */
 void kolk_nursery_trim_(kolk_nursery_ *nursery) {
+    KOLK_ASSERT_(nursery->margin == 0);
     lock_nursery(nursery);
     if (nursery->top != nursery->end) count_freed(nursery, (size_t)(nursery->end - nursery->top), 1);
     nursery->top = nursery->end = NULL;
@@ -534,15 +760,20 @@ size_t kolk_nursery_size_of_(const kolk_nursery_ *nursery, const void *block) {
         run = run_of(leaf);
         size = size_at(block);
     } while (run_of(leaf) != run);
-    return size;
+    const kolk_nursery_ *watch = nursery->watch;
+    if (kolk_load_(&kolk_leaf_record_(leaf)->owner, KOLK_RELAXED_) != nursery->watch_owner) return size;
+    if (block == kolk_raw_load_(&watch->waiting, KOLK_RELAXED_)) return 0;
+    size_t slack = kolk_seal_slack_((const unsigned char *)block + size);
+    return slack < size ? size - (slack ? slack : KOLK_SEAL_) : 1;
 }
 
 void *kolk_nursery_locate_(kolk_nursery_ *nursery, const void *at) {
     unsigned char *start = NULL;
+    if (nursery->watch && kolk_nursery_has_(nursery->watch, at)) nursery = nursery->watch;
     lock_nursery(nursery);
     if (kolk_nursery_has_(nursery, at))
         start = start_at_or_before(run_of(kolk_leaf_at_(at)), (const unsigned char *)at);
-    bool is_live = start && is_alive(start) && kolk_nursery_has_(nursery, start) &&
+    bool is_live = start && is_alive(start) && start != nursery->waiting && kolk_nursery_has_(nursery, start) &&
                    (size_t)((const unsigned char *)at - start) < size_at(start); /* its leaf may have been returned */
     kolk_unlock_brief_(&nursery->lock);
     return is_live ? start : NULL;
@@ -557,26 +788,43 @@ void *kolk_nursery_next_(kolk_nursery_ *nursery, const void *above) {
         if (from <= (const unsigned char *)above)
             from = (unsigned char *)((uintptr_t)above / KOLK_GRAIN_ * KOLK_GRAIN_ + KOLK_GRAIN_);
         unsigned char *found = next_in_run(run, from, true);
+        if (found && found == nursery->waiting) found = next_in_run(run, found + KOLK_GRAIN_, true);
         if (found && (!lowest || found < lowest)) lowest = found;
     }
     kolk_unlock_brief_(&nursery->lock);
-    return lowest;
+    unsigned char *watched = nursery->watch ? (unsigned char *)kolk_nursery_next_(nursery->watch, above) : NULL;
+    return watched && (!lowest || watched < lowest) ? watched : lowest;
+}
+
+/* Adds the counts of a nursery. */
+static void add_counts(kolk_nursery_ *nursery, kolk_nursery_counts_ *out) {
+    lock_nursery(nursery);
+    out->leaves += nursery->leaves;
+    for (uint32_t n = 0; n < KOLK_NURSERY_CLASSES_; n++) {
+        out->of[n].alive += nursery->of[n].alive;
+        out->of[n].freed += nursery->of[n].freed;
+        out->of[n].served += nursery->of[n].served;
+    }
+    if (nursery->waiting) {
+        kolk_young_ *young = &out->of[kolk_own_class_(size_at(nursery->waiting))];
+        young->alive--;
+        young->freed++;
+    }
+    kolk_unlock_brief_(&nursery->lock);
 }
 
 bool kolk_nursery_count_(kolk_nursery_ *nursery, kolk_nursery_counts_ *out) {
     memset(out, 0, sizeof *out);
-    if (kolk_load_(&nursery->newest, KOLK_RELAXED_) == 0) return false;
-    lock_nursery(nursery);
-    out->leaves = nursery->leaves;
-    memcpy(out->of, nursery->of, sizeof out->of);
-    kolk_unlock_brief_(&nursery->lock);
+    if (nursery->watch) add_counts(nursery->watch, out);
+    if (kolk_load_(&nursery->newest, KOLK_RELAXED_) == 0) return nursery->watch;
+    add_counts(nursery, out);
     return true;
 }
 
 static bool is_run_valid(const kolk_nursery_ *nursery, uint32_t run, uint32_t before) {
     const kolk_leaf_ *first = kolk_leaf_record_(run);
     if (first->before != before || first->length == 0 || first->length > KOLK_LEAF_RUN_) return false; /* N1 */
-    if (!(first->starts & 1)) return false;                                                            /* N2 */
+    if (!(first->starts & grain_bit(run_bottom(nursery, run)))) return false;                          /* N2 */
     for (uint32_t leaf = run; leaf < run + first->length; leaf++) {
         const kolk_leaf_ *record = kolk_leaf_record_(leaf);
         if (record->owner != nursery->owner || record->back != leaf - run) return false; /* N1 */
@@ -587,7 +835,7 @@ static bool is_run_valid(const kolk_nursery_ *nursery, uint32_t run, uint32_t be
 
 static bool is_top_valid(const kolk_nursery_ *nursery) {
     uint32_t run = nursery->newest;
-    unsigned char *bottom = kolk_leaf_start_(run), *last = start_at_or_before(run, nursery->end - 1);
+    unsigned char *bottom = run_bottom(nursery, run), *last = start_at_or_before(run, nursery->end - 1);
     if (nursery->end != run_end(run)) return false;
     if (nursery->top == nursery->end) return is_alive(last);
     return last == nursery->top && !is_alive(last) && (last == bottom || is_alive(start_at_or_before(run, last - 1)));
@@ -601,6 +849,7 @@ static bool are_counts_right(const kolk_nursery_ *nursery) {
 
 bool kolk_nursery_is_valid_(kolk_nursery_ *nursery) {
     uint32_t before = 0;
+    if (nursery->watch && !kolk_nursery_is_valid_(nursery->watch)) return false;
     for (uint32_t run = nursery->newest; run; run = kolk_leaf_record_(run)->next) {
         if (!is_run_valid(nursery, run, before)) return false;
         before = run;

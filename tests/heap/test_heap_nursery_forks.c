@@ -1,6 +1,7 @@
 /* The process forks before every atomic operation of another thread's work on a young heap. In each child the forking
  * thread continues: live blocks keep their contents, new blocks overlap none of them, every free is checked, and heaps
- * begin and end, with children and without. The parent is not affected. */
+ * begin and end, with children and without. No damage to watched blocks is seen where there is none. The parent is not
+ * affected. */
 #include "../help/test.h"
 
 #include "heap_forks.h"
@@ -9,6 +10,7 @@ enum { MINE = 30, MORE = 300, FEW = 40 };
 
 static kolk_heap heap, child;
 static unsigned char *mine[MINE], *more[MORE], *theirs[FEW];
+static bool watches; /* it is malloc's heap, and its blocks are watched */
 
 static size_t size_of(unsigned n) {
     return 16 + n * 37 % 500;
@@ -16,7 +18,10 @@ static size_t size_of(unsigned n) {
 
 static void fill_all(kolk_heap *of, unsigned char **blocks, unsigned n) {
     for (unsigned i = 0; i < n; i++) {
-        REQUIRE(blocks[i] = (unsigned char *)kolk_heap_alloc(of, size_of(i)));
+        if (watches) of->root->nursery.watches = UINT32_MAX;
+        blocks[i] = (unsigned char *)(watches ? kolk_heap_alloc_watched_(of, size_of(i), NULL)
+                                              : kolk_heap_alloc(of, size_of(i)));
+        REQUIRE(blocks[i]);
         memset(blocks[i], (int)i, size_of(i));
     }
 }
@@ -86,9 +91,25 @@ static void reset_it(void *unused) {
     _exit(0);
 }
 
+/* malloc's heap serves its child. */
+static void go_on_watched(void *unused) {
+    (void)unused;
+    END_IF_IT_HANGS();
+    for (unsigned round = 0; round < 3; round++) {
+        check_all(&heap, mine, MINE);
+        fill_all(&heap, more, MORE);
+        check_all(&heap, more, MORE);
+        REQUIRE(kolk_heap_is_valid(&heap));
+        free_all(&heap, more, MORE);
+    }
+    free_all(&heap, mine, MINE);
+    REQUIRE(kolk_heap_is_valid(&heap));
+    _exit(0);
+}
+
 static void fork_now(void) {
-    static void (*const lives[])(void *) = {live_on, reset_it};
-    for (unsigned n = 0; n < LENGTH_OF(lives); n++) {
+    static void (*const lives[])(void *) = {live_on, reset_it, go_on_watched};
+    for (unsigned n = watches ? 2 : 0; n < (watches ? 3 : 2); n++) {
         char text[1000];
         int status = run_child(lives[n], NULL, text, sizeof text);
         if (!WIFEXITED(status) || WEXITSTATUS(status))
@@ -146,7 +167,8 @@ static void fork_everywhere(const char *name, void (*act)(void)) {
     unsigned apart = steps_apart(), forks = 0;
     deed_name = name;
     for (step = 1 + (unsigned)time(NULL) % apart; goes_on; step += apart, forks++) {
-        assert_int_equal(kolk_heap_init(&heap, &(kolk_heap_desc){.name = "heap"}), KOLK_OK);
+        kolk_heap_desc desc = {.name = "heap"};
+        assert_int_equal(watches ? kolk_heap_init_for_malloc_(&heap, &desc) : kolk_heap_init(&heap, &desc), KOLK_OK);
         fill_all(&heap, mine, MINE);
         goes_on = stop_at_step(step, act, fork_now);
         assert_true(kolk_heap_is_valid(&heap));
@@ -164,6 +186,10 @@ static void test_each_step(void **state) {
     fork_everywhere("a child", child_heap);
     fork_everywhere("a child of many", child_of_many);
     fork_everywhere("functions for the end", functions);
+    watches = true;
+    fork_everywhere("watched blocks", first_blocks);
+    fork_everywhere("watched runs", runs_that_come_and_go);
+    watches = false;
 }
 
 int main(void) {

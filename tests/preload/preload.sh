@@ -6,6 +6,7 @@
 #     life        constructors and destructors, libraries that are loaded and unloaded, threads and their keys
 #     forks       forks while other threads are in the middle of malloc
 #     misuse      the mistakes of docs/misuse.md that can be made with malloc
+#     caught      mistakes with the first blocks of a program
 #     limits      too little memory: NULL and ENOMEM
 #     sandbox     a filter of system calls; locked memory; core dumps
 #     settings    KOLK_STATS, KOLK_DEBUG, KOLK_SIZES, KOLK_BYPASS; a program that uses kolk itself
@@ -146,11 +147,11 @@ double_free_at_once|double free of a block|double free of slot
 double_free_later|double free of a block|double free of slot
 double_free_reused|double free of a block|double free of slot
 after_free_read|silent|silent
-after_free_write|silent|silent
-bounds_overflow_1|silent|overflow of slot
-bounds_overflow_16|silent|overflow of slot
+after_free_write|write after free to a block of 32 bytes|silent
+bounds_overflow_1|overflow of a block of 32 bytes|overflow of slot
+bounds_overflow_16|underflow of a block of 32 bytes|overflow of slot
 bounds_overread|silent|silent
-bounds_underflow|silent|underflow of slot
+bounds_underflow|underflow of a block of 32 bytes|underflow of slot
 pointer_global|free of a pointer that does not belong to this heap|free of a pointer that does not belong to this heap
 pointer_interior|free of a pointer into a block|free of a pointer into slot
 pointer_misaligned|free of a pointer into a block|free of a pointer into slot
@@ -173,6 +174,15 @@ first_call() {
     compile -w "$work/first.c" "$library" -o "$work/first"
     ends 134 under "$work/first"
     is '^kolk: malloc: (free|usable_size) of a pointer that does not belong to this heap' "$work/err"
+  done
+}
+
+caught() {
+  compile -w tests/preload/caught.c -o "$work/caught"
+  local setting
+  for setting in '' sample=1000; do
+    ends 0 env ${setting:+KOLK_DEBUG=$setting} LD_PRELOAD="$library" "$work/caught"
+    diff - "$work/out" <<< '0 of 231 were missed' || fail "some mistakes were missed"
   done
 }
 

@@ -1,5 +1,6 @@
-/* A program that allocates in a sandbox: a seccomp filter that allows only the system calls of docs/malloc.md. On any
- * other system call it prints the call's number and exits with 1. If the system has no sandboxes, it exits with 77.
+/* A program that allocates in a sandbox: after its first malloc it starts a seccomp filter, which allows only the system
+ * calls of docs/malloc.md. On any other system call it prints the call's number and exits with 1. If the system has no
+ * sandboxes, it exits with 77.
  * Usage: sandbox alone|threads|locked
  *     alone      one thread; time passes, so that unused memory goes back to the system
  *     threads    the same, also in threads that start and end; the system calls for threads are allowed too
@@ -133,6 +134,17 @@ static void in_threads(int rounds, int many) {
     }
 }
 
+static void *do_nothing(void *unused) {
+    return unused;
+}
+
+/* Makes the calls that libc makes once for threads. They must come before the filter. */
+static void start_a_thread(void) {
+    pthread_t thread;
+    check(pthread_create(&thread, NULL, do_nothing, NULL) == 0, "no thread");
+    pthread_join(thread, NULL);
+}
+
 /* Returns the process's resident memory in megabytes. */
 static long resident(void) {
     long pages = 0, all = 0;
@@ -161,8 +173,9 @@ int main(int argc, char **argv) {
     int with_threads = argc > 1 && strcmp(argv[1], "threads") == 0;
     setvbuf(stdout, buffer, _IOLBF, sizeof buffer);
     if (argc > 1 && strcmp(argv[1], "locked") == 0) return locked();
-    work((void *)(uintptr_t)1);
-    if (with_threads) in_threads(1, 1); /* libc's one-time calls must come before the filter */
+    void *volatile first = malloc(100); /* the only call before the filter; volatile, so that it is not left out */
+    free(first);
+    if (with_threads) start_a_thread();
     enter_sandbox(with_threads);
     long before = looks;
     work((void *)(uintptr_t)20);
