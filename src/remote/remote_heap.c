@@ -84,6 +84,7 @@ bool kolk_remote_heap_(kolk_remote_ *remote, const void *there, void *copy, kolk
     if (!root || heap->n_classes > KOLK_HEAP_CLASSES) return false;
     root->nursery.lock = 0;
     root->nursery.watch = NULL; /* its few blocks are not counted */
+    root->nursery.waiting = NULL;
     root->name = "";
     if (inside_there && !copy_inside(remote, root)) return false;
     bool failed = false;
