@@ -62,9 +62,9 @@ endforeach()
 # interrupted at random, and races; sanitizers and memcheck; mistakes, each compiled or run; all states of the model; a long soak; the
 # doctor with tools that hang; advice; faults of PostgreSQL, and TLS; servers, forks, limits and glibc's tests under kolk's malloc;
 # packages, and what an installation has; other languages; gdb.
-set(kolk_long "_chaos$|^build_(abi|device.*|cxx|two_files|printed|manuals|msvc|sites|unity|freestanding|headers|mistakes|copies|unload|gdb)$|^web_")
+set(kolk_long "_chaos$|^build_(abi|device.*|cxx|two_files|printed|manuals|msvc|sites|stacks|unity|freestanding|headers|mistakes|copies|unload|gdb)$|^web_")
 string(APPEND kolk_long "|^cli_(page|doctor|advise.*|heaptrack|bench|soak|completion)$|^record_advice$|^test_cli_doctor$")
-string(APPEND kolk_long "|^tools_|^misuse$|^model_|^test_pq_(faults|tls)$|^preload_(run|servers|glibc|forks|limits)$|^packaging_|^bindings_")
+string(APPEND kolk_long "|^tools_|^misuse$|^model_|^test_pq_(faults|tls)$|^preload_(run|sandbox|servers|glibc|forks|limits)$|^packaging_|^bindings_|^example_metrics_read$")
 
 # Is the test of this name left out? Writes down those that make test leaves to make matrix.
 function(kolk_leaves_out result name)

@@ -53,8 +53,12 @@ for target in demo test; do
   cat "$root/sentence"
 done
 
+begin=$SECONDS
 as root make demo
+echo "make demo: $((SECONDS - begin)) s"
+begin=$SECONDS
 as root make test | tee "$root/said"
+echo "make test: $((SECONDS - begin)) s"
 ! grep -E 'left out|\*\*\*Skipped' "$root/said" || fail "The packages that these need are missing from tools/setup.sh."
 
 # The lines of the README below its first program, and what they print.

@@ -56,12 +56,13 @@ need_test() {
   need_bank
   need pgbouncer command -v pgbouncer
   need openssl command -v openssl
-  need python3-prometheus-client /usr/bin/python3 -c "import prometheus_client"
   need python3-pyte /usr/bin/python3 -c "import pyte"
   need faketime command -v faketime
   need sqlite3 command -v sqlite3
   need git command -v git
   need zstd command -v zstd
+  need xz-utils command -v xz
+  need lua5.4 command -v lua5.4
 }
 
 need_abi() {
@@ -90,7 +91,6 @@ need_gcc() {
   need luajit command -v luajit
   need rustc command -v rustc
   need cargo command -v cargo
-  need lua5.4 command -v lua5.4
   need gdb command -v gdb
   need perl command -v perl
   need musl-tools command -v musl-gcc
@@ -108,6 +108,7 @@ need_gcc() {
   need zsh command -v zsh
   need fish command -v fish
   need prometheus command -v promtool
+  need python3-prometheus-client /usr/bin/python3 -c "import prometheus_client"
   need meson command -v meson
   need reuse command -v reuse
   need dpkg-dev command -v dpkg-buildpackage
