@@ -17,12 +17,11 @@ kolk_failure kolk_pool_failure_(const kolk_pool *pool, kolk_status rule, uint32_
 }
 
 void kolk_pool_bar_(const kolk_pool *pool, const char *verb, const void *site) {
-    static const char *const rules[] = {[HOOK_CHANGES] = "",
-                                        [HOOK_LIVES] = "may only alloc and free",
-                                        [HOOK_FREES] = "may only free",
-                                        [HOOK_LOOKS] = "must not change it"};
+    const char *rule = "must not change it"; /* a table of texts would link all texts of the library */
+    if (pool->in_hook == HOOK_LIVES) rule = "may only alloc and free";
+    if (pool->in_hook == HOOK_FREES) rule = "may only free";
     kolk_fail_(kolk_pool_failure_(pool, KOLK_IN_HOOK, KOLK_NO_SLOT_, site), "%s in a hook of this pool, which %s", verb,
-               rules[pool->in_hook]);
+               rule);
 }
 
 /* Returns the slot that this pointer points into, and sets *inside to the distance from its start. Returns

@@ -181,13 +181,8 @@ static inline kolk_block_ pool_block_of(const kolk_pool_desc *desc) {
 void kolk_pool_fail_object_(const kolk_pool *pool, const void *object, const char *verb, kolk_status if_dead,
                             const void *site);
 
-/* Is a hook running that must not make this call? If so, reports that. `most` is the last hook that may make it. */
+/* Reports that the hook that runs must not make a call. */
 void kolk_pool_bar_(const kolk_pool *pool, const char *verb, const void *site);
-static inline bool kolk_pool_is_barred_(const kolk_pool *pool, uint8_t most, const char *verb, const void *site) {
-    if (!KOLK_UNLIKELY_(pool->in_hook > most)) return false;
-    kolk_pool_bar_(pool, verb, site);
-    return true;
-}
 
 /* Builds a failure for a report about a call. */
 kolk_failure kolk_pool_failure_(const kolk_pool *pool, kolk_status rule, uint32_t slot, const void *site);
@@ -291,16 +286,18 @@ uint64_t kolk_pool_committed_(const kolk_pool *pool);
 
 /* ---- Options, which are linked only where a pool has some: pool_plain.c ----------------------------------------- */
 
-/* Functions for pools with options. The last two are NULL if no pool has options. */
+/* Functions for pools with options. All but the first two are NULL if no pool has options; but a conversion sets `bar`.
+ */
 typedef struct kolk_pool_option_table_ {
     void *(*alloc)(kolk_pool *pool, const void *site);
     void (*show_bounds)(kolk_pool *pool);
+    void (*bar)(const kolk_pool *pool, const char *verb, const void *site);
     void (*end)(kolk_pool *pool, const void *site);
     bool (*free_overflow)(kolk_pool *pool, void *object, const void *site);
 } kolk_pool_option_table_;
 
 #define POOL_OPTIONS                                                                                                   \
-    { kolk_pool_alloc_listed_, show_pool_bounds, kolk_pool_end_options_, kolk_pool_free_overflow_ }
+    { kolk_pool_alloc_listed_, show_pool_bounds, kolk_pool_bar_, kolk_pool_end_options_, kolk_pool_free_overflow_ }
 
 #if KOLK_DIAGNOSTICS
 static const kolk_pool_option_table_ kolk_pool_options_ = POOL_OPTIONS; /* constant, so calls are direct */
@@ -313,5 +310,13 @@ extern kolk_pool_option_table_ kolk_pool_options_; /* in pool_plain.c; pool_opti
 #define POOL_OPTION(name) kolk_raw_load_(&kolk_pool_options_.name, KOLK_RELAXED_)
 #endif
 #endif
+
+/* Is a hook running that must not make this call? If so, reports that. `most` is the last hook that may make it. */
+static inline bool kolk_pool_is_barred_(const kolk_pool *pool, uint8_t most, const char *verb, const void *site) {
+    if (!KOLK_UNLIKELY_(pool->in_hook > most)) return false;
+    void (*bar)(const kolk_pool *, const char *, const void *) = POOL_OPTION(bar);
+    if (bar) bar(pool, verb, site);
+    return true;
+}
 
 #endif

@@ -374,6 +374,7 @@ void kolk_pool_have_options_(void) {
     static const kolk_pool_option_table_ options = POOL_OPTIONS;
     kolk_raw_store_(&kolk_pool_options_.alloc, options.alloc, KOLK_RELAXED_);
     kolk_raw_store_(&kolk_pool_options_.show_bounds, options.show_bounds, KOLK_RELAXED_);
+    kolk_raw_store_(&kolk_pool_options_.bar, options.bar, KOLK_RELAXED_);
     kolk_raw_store_(&kolk_pool_options_.end, options.end, KOLK_RELAXED_);
     kolk_raw_store_(&kolk_pool_options_.free_overflow, options.free_overflow, KOLK_RELAXED_);
 #endif

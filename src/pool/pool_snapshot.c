@@ -114,6 +114,9 @@ static void load_objects(kolk_pool *pool, const unsigned char *bytes) {
 /* Makes the objects that are live by the pool's live bits from the block. */
 static void convert_objects(kolk_pool *pool, const unsigned char *bytes, size_t saved_size,
                             const kolk_conversion_ *by) {
+#if !KOLK_DIAGNOSTICS /* pools without options have only this hook */
+    kolk_raw_store_(&kolk_pool_options_.bar, kolk_pool_bar_, KOLK_RELAXED_);
+#endif
     pool_look look = begin_pool_look(pool);
     kolk_cursor cursor = kolk_pool_each(pool);
     for (void *object; (object = kolk_cursor_next(&cursor)) != NULL; bytes += saved_size)

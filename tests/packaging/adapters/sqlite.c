@@ -7,11 +7,14 @@
 int main(void) {
     kolk_sqlite store;
     kolk_sqlite_borrow borrow;
-    if (kolk_sqlite_init(&store, &(kolk_sqlite_desc){.path = ":memory:"}) != KOLK_OK) return 1;
+    FILE *empty = fopen("hello.db", "w");
+    if (!empty || fclose(empty) != 0) return 1;
+    if (kolk_sqlite_init(&store, &(kolk_sqlite_desc){.path = "hello.db"}) != KOLK_OK) return 1;
     bool works =
         kolk_sqlite_read(&store, NULL, &borrow) == KOLK_OK && strcmp(sqlite3_errmsg(borrow.db), "not an error") == 0;
     kolk_sqlite_give_back(&borrow);
     kolk_sqlite_deinit(&store);
+    remove("hello.db");
     puts(works ? "kolk works with SQLite" : "kolk does not work with SQLite");
     return works ? 0 : 1;
 }
