@@ -4,8 +4,8 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include "trace.h"
+#include "../../src/diag/cxx_name.h"
 #include "heaptrack.h"
-#include "mangled.h"
 #include "map.h"
 
 #include <inttypes.h>
@@ -195,13 +195,13 @@ static bool change_thread(struct reader *reader, struct span number) {
 /* Names a caller by these frames, in which names of C++ become readable. */
 static bool name_frames(struct reader *reader, uint32_t number, struct span frames) {
     char *text = NULL;
-    struct readable name;
+    kolk_cxx_name_ name;
     size_t length;
     FILE *out = open_memstream(&text, &length);
     if (!out) return maker_fail_memory(reader->maker);
     for (size_t at = 0, skipped; at < frames.length; at += skipped) {
         bool begins = at == 0 || (at >= 3 && memcmp(frames.text + at - 3, " < ", 3) == 0);
-        skipped = begins ? mangled_read(frames.text + at, frames.length - at, &name) : 0;
+        skipped = begins ? kolk_cxx_name_read_(frames.text + at, frames.length - at, &name) : 0;
         if (skipped > 0)
             fwrite(name.text, 1, name.length, out);
         else
