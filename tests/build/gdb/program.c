@@ -342,10 +342,16 @@ static bool create_task(void *context, const char *key, kolk_deadline deadline, 
     return create(context, key, deadline, resource, error);
 }
 
+static void *tick_tasks(void *none) {
+    kolk_resource_tick(&tasks, KOLK_NOW);
+    return none;
+}
+
 static bool reset_task(void *context, void *resource) {
+    pthread_t other; /* a tick is impossible in a function of the pool */
     (void)context, (void)resource;
-    if (!second_task.resource) kolk_resource_tick(&tasks, KOLK_NOW);
-    return true;
+    if (second_task.resource) return true;
+    return pthread_create(&other, NULL, tick_tasks, NULL) == 0 && pthread_join(other, NULL) == 0;
 }
 
 static bool validate_task(void *context, void *resource, kolk_deadline deadline) {
