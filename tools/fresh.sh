@@ -42,6 +42,7 @@ if [[ ${1:-} ]]; then
 fi
 
 # Nothing is installed yet.
+unset KOLK_TEST_EFFORT
 chroot "$root" useradd --create-home somebody
 cp -R "$root/root/kolk" "$root/home/somebody/kolk"
 chroot "$root" chown -R somebody: /home/somebody/kolk
