@@ -63,7 +63,7 @@ echo "make test: $((SECONDS - begin)) s"
 ! grep -E 'left out|\*\*\*Skipped' "$root/said" || fail "The packages that these need are missing from tools/setup.sh."
 
 # The lines of the README below its first program, and what they print.
-sed -n '/^```$/,$p' README.md | sed -n '2,/^```$/p' | sed '$d' > "$root/printed"
+sed -n '/^```$/,$p' README.md | sed -n '3,/^```$/p' | sed '$d' > "$root/printed"
 sed -n 's/^\$ //p' "$root/printed" > "$root/root/lines"
 grep -v '^\$ ' "$root/printed" > "$root/expected"
 (($(wc -l < "$root/root/lines") >= 4)) || fail "The README's lines are not where they were."
