@@ -69,7 +69,7 @@ string(APPEND kolk_long "|^tools_|^misuse$|^model_|^test_pq_(faults|tls)$|^prelo
 # Is the test of this name left out? Writes down those that make test leaves to make matrix.
 function(kolk_leaves_out result name)
   set(${result} OFF PARENT_SCOPE)
-  if(name MATCHES "${KOLK_TESTS_WITHOUT}" OR KOLK_TESTS STREQUAL long AND NOT name MATCHES "${kolk_long}")
+  if(name MATCHES "${KOLK_TESTS_WITHOUT}" OR (KOLK_TESTS STREQUAL long AND NOT name MATCHES "${kolk_long}"))
     set(${result} ON PARENT_SCOPE)
   elseif(KOLK_TESTS STREQUAL short AND name MATCHES "${kolk_long}")
     set(${result} ON PARENT_SCOPE)

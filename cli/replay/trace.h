@@ -99,8 +99,8 @@ struct trace {
 
 /* Returns the processor time of a program without that of recording; 0 if it is not known well. The time of recording
  * is an estimate, which was between half and twice of what it should be for five programs, and 0.3 of it for one that
- * ran for 2 ms. So it must be no more than a third of the whole. What was left was then 11 % too small to 29 % too large
- * for the five. */
+ * ran for 2 ms. So it must be no more than a third of the whole. What was left was then 11 % too small to 29 % too
+ * large for the five. */
 uint64_t trace_program_ns(uint64_t processor_ns, uint64_t recording_ns);
 
 /* "line 7: expected ...", without a full stop. */

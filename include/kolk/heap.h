@@ -193,10 +193,11 @@ KOLK_USES_(1) void kolk_heap_reset(kolk_heap *heap);
  * any of these any more. */
 KOLK_USES_(1) void kolk_heap_deinit(kolk_heap *heap);
 
-/* For hot reload: replaces on_full, context and name, and the names of classes if they are given. The other members must
- * be 0, or as they were at the init; `debug` is ignored. Otherwise changes nothing and returns KOLK_LAYOUT_CHANGED,
- * KOLK_MOVED, KOLK_IN_HOOK, or KOLK_CLOSED if the heap is all zero. No thread may be inside a call. Functions that were
- * added with kolk_heap_on_end stay: they must not lie in a module that is unloaded before the heap ends. */
+/* For hot reload: replaces on_full, context and name, and the names of classes if they are given. The other members
+ * must be 0, or as they were at the init; `debug` is ignored. Otherwise changes nothing and returns
+ * KOLK_LAYOUT_CHANGED, KOLK_MOVED, KOLK_IN_HOOK, or KOLK_CLOSED if the heap is all zero. No thread may be inside a
+ * call. Functions that were added with kolk_heap_on_end stay: they must not lie in a module that is unloaded before the
+ * heap ends. */
 KOLK_FOLDED_INLINE_ kolk_status kolk_heap_rebind(kolk_heap *heap, const kolk_heap_desc *desc);
 
 /* Calls function(context) when the heap ends or is reset, before its blocks do: to close a file, for example. The

@@ -356,7 +356,8 @@ KOLK_USES_(1) void kolk_pool_protect(kolk_pool *pool, const void *object, bool o
  * objects, handles and counters stay, and so do the tag and the debug settings. No hook runs. The descriptor may be the
  * one of the init. Members that determine how the pool is laid out must be 0, or as they were at the init: object_size,
  * object_align, capacity (or less than the pool has now), max_capacity, reuse, generations, tag, keep, ages, ranked,
- * memory, memory_size, budget and overflow. The pool must have a setup or teardown hook if and only if it had one at the init.
+ * memory, memory_size, budget and overflow. The pool must have a setup or teardown hook if and only if it had one at
+ * the init.
  *
  * Changes nothing and returns KOLK_STRUCT_CHANGED if the objects have a different size or alignment, as after a change
  * of their struct (see kolk_pool_restore_converted); KOLK_LAYOUT_CHANGED for another such member; KOLK_IN_HOOK if a

@@ -3,7 +3,8 @@
  *     _ZN4shop5store3addEi              shop::store::add
  *     _ZNSt6vectorIiSaIiEE8pop_backEv   std::vector<...>::pop_back
  *
- * Parameters and the arguments of templates are left out: they are long, and the line of source tells overloads apart. */
+ * Parameters and the arguments of templates are left out: they are long, and the line of source tells overloads apart.
+ */
 #ifndef KOLK_SRC_CXX_NAME_H
 #define KOLK_SRC_CXX_NAME_H
 

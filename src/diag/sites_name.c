@@ -1,6 +1,6 @@
 /* sites_name.c: shortens the names that C++ compilers give to functions: "_ZN4game5enemy3hitEi+0x2c" becomes
- * "game::enemy::hit+0x2c". See cxx_name.h. It allocates nothing, which libstdc++'s __cxa_demangle does, and a program in C
- * has no libstdc++.
+ * "game::enemy::hit+0x2c". See cxx_name.h. It allocates nothing, which libstdc++'s __cxa_demangle does, and a program
+ * in C has no libstdc++.
  *
  * The grammar is that of the Itanium C++ ABI, 5.1. Only the first name is read, and no type behind it. Arguments of
  * templates are skipped, token by token: what opens something ends with E. */

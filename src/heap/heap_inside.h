@@ -79,8 +79,9 @@ typedef struct kolk_heap_root_ {
     kolk_nursery_ nursery;
 } kolk_heap_root_;
 
-/* Enclose the call of a hook of this heap. Entering returns what leaving needs. If several threads are inside hooks, one
- * of them is known; a thread that is not known may be taken for one that is outside, but never the other way round. */
+/* Enclose the call of a hook of this heap. Entering returns what leaving needs. If several threads are inside hooks,
+ * one of them is known; a thread that is not known may be taken for one that is outside, but never the other way round.
+ */
 static inline uint32_t kolk_heap_enter_hook_(kolk_heap_root_ *root) {
     uint32_t before = kolk_load_(&root->in_hook, KOLK_RELAXED_);
     kolk_store_(&root->in_hook, kolk_thread_(), KOLK_RELAXED_);

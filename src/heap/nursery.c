@@ -544,8 +544,8 @@ static KOLK_NOINLINE_ void note_damaged_start(const kolk_nursery_ *nursery, unsi
         kolk_seal_(before, (size_t)(block - before), (size_t)(block - before) - KOLK_SEAL_);
 }
 
-/* Verifies the seal before a block, and repairs it. A write beyond the end of the block there first changes the pattern,
- * and a write before the start of this one the seal. */
+/* Verifies the seal before a block, and repairs it. A write beyond the end of the block there first changes the
+ * pattern, and a write before the start of this one the seal. */
 static inline void verify_start(const kolk_nursery_ *nursery, unsigned char *block, kolk_damage_ *damage) {
     if (!kolk_seal_is_whole_(block)) note_damaged_start(nursery, block, damage);
 }

@@ -15,12 +15,12 @@
  * The sizes of blocks and gaps follow from the starts, and whether a block is alive from its bit, so every free is
  * checked.
  *
- * malloc's heap has a second nursery, which is watched: it serves the first blocks of each size, and finds writes beyond
- * them and to freed ones. Its blocks end in seals (seal.h), each run begins with a margin that has one, freed blocks
- * read as 0, and the block that was freed last waits until another one is freed. Each alloc and free there looks at the
- * block that was allocated last, at the one that was freed last, and at the bytes above the top, which read as 0. A
- * free also looks at its own block. A program pays some hundred instructions for each of these blocks, of which there
- * are few, and nothing for all others.
+ * malloc's heap has a second nursery, which is watched: it serves the first blocks of each size, and finds writes
+ * beyond them and to freed ones. Its blocks end in seals (seal.h), each run begins with a margin that has one, freed
+ * blocks read as 0, and the block that was freed last waits until another one is freed. Each alloc and free there looks
+ * at the block that was allocated last, at the one that was freed last, and at the bytes above the top, which read as
+ * 0. A free also looks at its own block. A program pays some hundred instructions for each of these blocks, of which
+ * there are few, and nothing for all others.
  *
  * Any number of threads may call these functions. Each call takes the nursery's lock for a moment, except
  * kolk_nursery_size_of_. Alloc and free are O(leaves) at worst, usually O(1); in a watched nursery, a free

@@ -4,8 +4,8 @@
  *
  *     fork            copies the memory and runs the handlers of pthread_atfork, which lock.c uses to fork at a moment
  *                     when no other thread has the process's lock
- *     _Fork, clone    copy the memory too, but run no handlers: other threads may be anywhere. Among them may be threads
- *                     of kolk's own, which the program does not know
+ *     _Fork, clone    copy the memory too, but run no handlers: other threads may be anywhere. Among them may be
+ *                     threads of kolk's own, which the program does not know
  *     vfork           shares the memory, and its parent's thread sleeps until the child calls exec or _exit, the only
  *     clone(CLONE_VM) functions that it may call. But the handlers of signals may run in it
  *

@@ -7,9 +7,9 @@
  *     a lock of one word    names the process in which it was taken; in any other process it counts as free
  *     a brief lock          the same, and the child is told that another thread had it
  *
- * A child made by _Fork or clone, of which no handler knew, gets the same: forks.h tells how it is noticed. A brief lock
- * is asked for the process only if it is taken, so that it costs nothing more: a thread of such a child must not be
- * inside it when another one notices, and so base.h asks for a call of kolk before the child's second thread.
+ * A child made by _Fork or clone, of which no handler knew, gets the same: forks.h tells how it is noticed. A brief
+ * lock is asked for the process only if it is taken, so that it costs nothing more: a thread of such a child must not
+ * be inside it when another one notices, and so base.h asks for a call of kolk before the child's second thread.
  *
  * forks.c and thread.c have fork handlers of their own. The handlers are independent, so their order does not
  * matter. */

@@ -43,10 +43,11 @@
  * FIFO takes never-issued slots first, but after a restore only those that the saved pool had: the others, held_back,
  * wait until the ring is empty. So a pool that has grown since a snapshot repeats what it did.
  *
- * alloc_at takes a slot from the middle of the stack or the ring, where a search would be O(free slots). Instead it gives
- * up their order: stack or ring get one place shorter, and all of their places become unlisted. Which slots belong there
- * is known without a list: the dead slots that are in no other place. Slots that are freed later go behind the unlisted
- * places, as ever. When an alloc reaches the unlisted ones, it lists the lowest dead slots there (pool_order.c).
+ * alloc_at takes a slot from the middle of the stack or the ring, where a search would be O(free slots). Instead it
+ * gives up their order: stack or ring get one place shorter, and all of their places become unlisted. Which slots
+ * belong there is known without a list: the dead slots that are in no other place. Slots that are freed later go behind
+ * the unlisted places, as ever. When an alloc reaches the unlisted ones, it lists the lowest dead slots there
+ * (pool_order.c).
  *
  * Invariants (kolk_pool_is_valid):
  *     I1  count == fresh - (top - stack) - held is the number of live bits; peak >= count, whether the peak is counted

@@ -35,8 +35,8 @@ static KOLK_NOINLINE_ void wear_out(kolk_pool *pool, uint32_t index) {
     POOL_OPTION(show_bounds)(pool);
 }
 
-/* Frees an object that is not alive in this pool, but may belong to the overflow pool. In a hook that may only look, all
- * frees come here. */
+/* Frees an object that is not alive in this pool, but may belong to the overflow pool. In a hook that may only look,
+ * all frees come here. */
 static KOLK_NOINLINE_ void free_elsewhere(kolk_pool *pool, void *object, const void *site) {
     if (kolk_pool_is_barred_(pool, HOOK_FREES, "free", site)) return;
     bool (*free_overflow)(kolk_pool *, void *, const void *) = POOL_OPTION(free_overflow);

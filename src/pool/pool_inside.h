@@ -103,8 +103,8 @@ static inline uint32_t watched_slots(const kolk_pool *pool) {
     return slots < used ? (uint32_t)slots : used;
 }
 
-/* Sets the bounds of the fast paths (I4). Must be called after fresh, capacity, worn or the peak has changed, and when a
- * hook begins or ends that may only look. */
+/* Sets the bounds of the fast paths (I4). Must be called after fresh, capacity, worn or the peak has changed, and when
+ * a hook begins or ends that may only look. */
 static inline void show_pool_bounds(kolk_pool *pool) {
     bool open = !pool_debug_of(pool) && pool->in_hook != HOOK_LOOKS;
     bool lifo = pool->desc.reuse == KOLK_REUSE_LIFO, easy = open && !pool->ready;

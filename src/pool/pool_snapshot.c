@@ -270,8 +270,8 @@ static kolk_status prove(const kolk_pool *pool, const unsigned char *bytes, size
 /* ---- Putting it in place ----------------------------------------------------------------------------------------- */
 
 /* Grows so that the slots fit that the saved pool had handed out. The saved pool's capacity proves nothing, because
- * slots that were never handed out are not in the block. So the pool grows to it, as FIFO would like, by no more than an
- * alloc would grow the pool, and only if that succeeds. */
+ * slots that were never handed out are not in the block. So the pool grows to it, as FIFO would like, by no more than
+ * an alloc would grow the pool, and only if that succeeds. */
 static kolk_status grow_to_fit(kolk_pool *pool, const header *head) {
     uint32_t needed = head->fresh > pool->capacity ? head->fresh : pool->capacity;
     if (needed >= pool->desc.max_capacity) return kolk_pool_reserve(pool, needed); /* there is no more, or too little */

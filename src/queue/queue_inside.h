@@ -89,8 +89,8 @@ typedef struct kolk_queue_waiter_ {
     int64_t since;     /* the time when it was first called and found nothing */
 } kolk_queue_waiter_;
 
-/* Enclose the call of a hook. Entering returns what leaving needs. A hook is known as such only until it causes the call
- * of another queue's hook. */
+/* Enclose the call of a hook. Entering returns what leaving needs. A hook is known as such only until it causes the
+ * call of another queue's hook. */
 const kolk_queue *kolk_queue_enter_hook_(const kolk_queue *queue);
 void kolk_queue_leave_hook_(const kolk_queue *before);
 
@@ -99,8 +99,8 @@ bool kolk_queue_runs_hook_(const kolk_queue *queue);
 bool kolk_queue_is_barred_(const kolk_queue *queue, const char *verb, const void *site);
 
 /* Pauses while another thread is in the middle of an operation: briefly at first, longer if that thread seems to be
- * interrupted. Returns KOLK_IN_HOOK if it is the calling thread itself, and KOLK_MOVED, which is reported, if the struct
- * is not a queue. */
+ * interrupted. Returns KOLK_IN_HOOK if it is the calling thread itself, and KOLK_MOVED, which is reported, if the
+ * struct is not a queue. */
 kolk_status kolk_queue_look_later_(const kolk_queue *queue, uint32_t *looks);
 
 /* Adds a new waiter at the back, or lets a called one go back to sleep. Returns true if the waiter is the first one. */

@@ -178,7 +178,7 @@ typedef struct kolk_resource_inside_ {
     uint32_t turn;     /* 0 or 1; each rebind changes it */
     uint32_t calls[2]; /* for each turn: calls of the user's functions that began in it and have not returned */
     struct resource_call *running; /* these calls, the newest first */
-    uint32_t returned; /* counts ends of turns: when their last call has returned; rebind sleeps on it */
+    uint32_t returned;             /* counts ends of turns: when their last call has returned; rebind sleeps on it */
 
     kolk_pool entries;
     resource_list lists[STATE_LISTS];
@@ -231,8 +231,8 @@ static inline kolk_resource_inside_ *own_inside(const kolk_resource_pool *pool) 
     return pool->inside && kolk_forks_now_() == pool->inside->forks ? pool->inside : NULL;
 }
 
-/* Enclose a call of the user's code. Run under the lock, which is released during the call. A function of `desc` and its
- * context must be copied before the call, because a rebind may replace them meanwhile. */
+/* Enclose a call of the user's code. Run under the lock, which is released during the call. A function of `desc` and
+ * its context must be copied before the call, because a rebind may replace them meanwhile. */
 static inline void kolk_resource_call_begins_(kolk_resource_inside_ *pool, resource_call *call) {
     *call = (resource_call){.thread = kolk_thread_(), .turn = pool->turn, .older = pool->running};
     pool->running = call;

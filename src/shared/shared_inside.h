@@ -119,8 +119,8 @@ static inline bool kolk_shared_is_barred_(const kolk_shared_local *local, const 
     return KOLK_UNLIKELY_(may_be) && kolk_shared_bar_(local, verb, site);
 }
 
-/* The same for a call that needs the whole pool, by a thread that may have any locals, or none. The second function does
- * not report. */
+/* The same for a call that needs the whole pool, by a thread that may have any locals, or none. The second function
+ * does not report. */
 bool kolk_shared_is_all_barred_(const kolk_shared_inside_ *pool, const char *verb, const void *site);
 bool kolk_shared_runs_hook_(const kolk_shared_inside_ *pool);
 

@@ -53,13 +53,8 @@ void kolk_shared_local_flush(kolk_shared_local *local) {
 
 /* A thread's own local is in its keeper, and another thread may take the keeper as soon as it is released. So the local
  * is cleared first. */
-KOLK_NOINLINE_ void kolk_shared_local_deinit(kolk_shared_local *local) {
+static void end_local(kolk_shared_local *local) {
     kolk_shared_inside_ *pool = pool_of(local);
-    if (!pool) {
-        *local = (kolk_shared_local){0};
-        return;
-    }
-    if (kolk_shared_is_barred_(local, "local_deinit", SITE)) return;
     kolk_keeper_ *keeper = local->magazine->keeper;
     KOLK_ASSERT_(keeper->taken);
     kolk_shared_local_flush(local);
@@ -70,10 +65,18 @@ KOLK_NOINLINE_ void kolk_shared_local_deinit(kolk_shared_local *local) {
     kolk_keepers_give_(&pool->keepers, keeper);
 }
 
+KOLK_NOINLINE_ void kolk_shared_local_deinit(kolk_shared_local *local) {
+    if (!pool_of(local))
+        *local = (kolk_shared_local){0};
+    else if (!kolk_shared_is_barred_(local, "local_deinit", SITE))
+        end_local(local);
+}
+
 /* ---- A thread's own ---------------------------------------------------------------------------------------------- */
 
+/* On Windows, a deinit that drops the key runs this too. */
 static void KOLK_AT_THREADS_END_ end_own(void *local) {
-    if (!kolk_key_ends_late_()) kolk_shared_local_deinit((kolk_shared_local *)local);
+    if (!kolk_key_ends_late_() && pool_of((kolk_shared_local *)local)) end_local((kolk_shared_local *)local);
 }
 
 /* Returns the pool's key + 1; 0: the system has no key left. A key is made and dropped without the lock, because on

@@ -34,12 +34,12 @@
  *
  * get needs no bound, because no option changes how an object is found.
  *
- * An on_remove may remove other objects. An object whose on_remove is running cannot move, because the hook has a pointer
- * to it, and cannot be removed again: kolk_removal_ lists these objects. If one of them is the last object when a hole
- * must be filled, it drops out of the array for the time being: count becomes its place, and the object before it is
- * the last one. Nothing else is different. The slot looks like a free one, the places between count and the dropped
- * object are free ones, and when its hook returns there is no hole to fill. An add takes the place at count; if a
- * dropped object is there, count passes over it, so that it is in the array again.
+ * An on_remove may remove other objects. An object whose on_remove is running cannot move, because the hook has a
+ * pointer to it, and cannot be removed again: kolk_removal_ lists these objects. If one of them is the last object when
+ * a hole must be filled, it drops out of the array for the time being: count becomes its place, and the object before
+ * it is the last one. Nothing else is different. The slot looks like a free one, the places between count and the
+ * dropped object are free ones, and when its hook returns there is no hole to fill. An add takes the place at count; if
+ * a dropped object is there, count passes over it, so that it is in the array again.
  *
  * Invariants (kolk_slotmap_is_valid):
  *     I1  count <= fresh - worn <= fresh <= capacity <= max_capacity; peak >= count, whether the peak is counted or not

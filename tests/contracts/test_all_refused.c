@@ -14,8 +14,8 @@ static unsigned least_calls(void) {
     return stats_of_it().debug & ~(uint32_t)KOLK_DEBUG_BYPASS ? 4 : 2;
 }
 
-/* The addresses that heaps share are kept for the next heap, so they are released first. The page that tells forks apart
- * is kept for ever, so it is made first. */
+/* The addresses that heaps share are kept for the next heap, so they are released first. The page that tells forks
+ * apart is kept for ever, so it is made first. */
 static long addresses_in_use(void) {
     kolk_leaves_end_();
     kolk_forks_watch_();

@@ -355,8 +355,8 @@ static void test_many_and_long_names(void **state) {
     kolk_records_release_(&records);
 }
 
-/* Beyond `most` records, ended pools of new names are summed up, each kind for itself. Names that have a record keep it,
- * and pools that exist get one. */
+/* Beyond `most` records, ended pools of new names are summed up, each kind for itself. Names that have a record keep
+ * it, and pools that exist get one. */
 static void test_more_names_than_are_kept(void **state) {
     (void)state;
     enum { MOST = 10, NAMES = 200 };

@@ -319,7 +319,8 @@ static void test_double_free(void **state) {
     end();
 }
 
-/* ---- Blocks with pages of their own ------------------------------------------------------------------------------- */
+/* ---- Blocks with pages of their own -------------------------------------------------------------------------------
+ */
 
 static bool dies_at(volatile unsigned char *at) {
     pid_t child = fork();

@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A fork whose child is killed when the thread that forked ends. Else a child that waits for ever, as for more work of a
- * test that has crashed, would keep the test's output open, and whoever reads it waiting. An exec keeps this. Linux
+/* A fork whose child is killed when the thread that forked ends. Else a child that waits for ever, as for more work of
+ * a test that has crashed, would keep the test's output open, and whoever reads it waiting. An exec keeps this. Linux
  * only. */
 static inline pid_t fork_dependent(void) {
 #ifdef __linux__

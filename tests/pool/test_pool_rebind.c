@@ -131,7 +131,8 @@ static void alloc_another(void *object, void *context) {
     assert_non_null(kolk_pool_alloc((kolk_pool *)context));
 }
 
-/* While a new reset hook runs, its slot is in no place. So the slots that alloc_at has left unlisted are listed first. */
+/* While a new reset hook runs, its slot is in no place. So the slots that alloc_at has left unlisted are listed first.
+ */
 static void test_a_new_reset_after_alloc_at(void **state) {
     (void)state;
     for (int order = KOLK_REUSE_LIFO; order <= KOLK_REUSE_LOWEST; order++) {

@@ -1,6 +1,6 @@
-/* Mistakes with blocks of many sizes, each in a process of its own, in which it is the first thing that happens. Without
- * arguments it starts these processes, and prints the mistakes that none of the next calls of malloc's family reported,
- * and that no signal ended. `caught MISTAKE SIZE` makes one mistake. */
+/* Mistakes with blocks of many sizes, each in a process of its own, in which it is the first thing that happens.
+ * Without arguments it starts these processes, and prints the mistakes that none of the next calls of malloc's family
+ * reported, and that no signal ended. `caught MISTAKE SIZE` makes one mistake. */
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -124,7 +124,8 @@ static void free_a_local(void) {
     free(at);
 }
 
-/* ---- What must not happen: the process ends with 0 if it does not ------------------------------------------------- */
+/* ---- What must not happen: the process ends with 0 if it does not -------------------------------------------------
+ */
 
 static void taken_again(void) {
     unsigned char *volatile before = block;

@@ -499,7 +499,8 @@ static void test_a_hostile_process(void **state) {
     }
 }
 
-/* ---- Processes that are hostile in one way ------------------------------------------------------------------------ */
+/* ---- Processes that are hostile in one way ------------------------------------------------------------------------
+ */
 
 /* More classes than a heap can have. The registry believes it. */
 static void have_too_many_classes(unsigned of_fixed) {

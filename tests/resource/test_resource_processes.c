@@ -9,7 +9,8 @@ pid_t _Fork(void) __attribute__((weak)); /* NOLINT(readability-redundant-declara
 
 static factory things; /* the parent's */
 
-/* Runs `what` in a child and returns the child's exit status. A silent one is made without pthread_atfork's handlers. */
+/* Runs `what` in a child and returns the child's exit status. A silent one is made without pthread_atfork's handlers.
+ */
 static int in_child_made(bool silently, void (*what)(kolk_borrowed *inherited), kolk_borrowed *inherited) {
     int status;
     fflush(NULL);
