@@ -261,9 +261,9 @@ KOLK_API_ void *kolk_heap_next(const kolk_heap *heap, const void *block);
 
 /* Statistics of one class, with the nursery's blocks of its size. `asked` and `given` measure the waste: they are the
  * sums, over sampled allocs, of the bytes requested and of the bytes of the blocks returned. One alloc is sampled each
- * time a thread goes to the depot; in a fixed heap, those that raise the peak are. A nursery remembers less: its peak
- * is the number of blocks that it has places for now, each alloc counts with the bytes of its block, and a reset begins
- * anew. */
+ * time a thread goes to the depot; in a fixed heap, those that raise the peak are. Allocs from a nursery are not
+ * sampled, so both are 0 until the size has its class. The peak is the sum of the nursery's (which counts to 65,535) and
+ * the class's. */
 typedef struct kolk_heap_class_stats {
     kolk_stats stats;
     uint64_t asked, given;

@@ -191,16 +191,14 @@ static bool large_stats(const kolk_heap_inside_ *inside, kolk_stats *out) {
 
 /* Adds the nursery's blocks of class n; true if there ever was such a block. */
 static bool add_young(const kolk_nursery_counts_ *young, uint32_t n, kolk_heap_class_stats *out) {
-    if (n >= KOLK_NURSERY_CLASSES_ || young->of[n].served == 0) return false;
+    if (n >= KOLK_NURSERY_CLASSES_ || young->of[n].peak == 0) return false;
     uint32_t alive = young->of[n].alive, blocks = alive + young->of[n].freed, size = kolk_own_size_(n);
     kolk_stats *stats = &out->stats;
     stats->count += alive;
-    stats->peak += blocks; /* a block is only made if none is free */
+    stats->peak += alive > young->of[n].peak ? alive : young->of[n].peak;
     stats->capacity += blocks;
     stats->bytes_committed += (uint64_t)blocks * size;
     stats->stride = stats->object_size = size;
-    out->asked += (uint64_t)young->of[n].served * size;
-    out->given += (uint64_t)young->of[n].served * size;
     return true;
 }
 
@@ -264,11 +262,11 @@ static void add_class(kolk_stats *sum, const kolk_stats *one) {
 /* Adds all blocks. The nursery has whole leaves, with gaps. */
 static void add_classes(const kolk_heap *heap, const kolk_heap_reader_ *reader, kolk_stats *sum) {
     kolk_nursery_counts_ young;
-    if (!kolk_nursery_count_(&heap->root->nursery, &young) && !inside_for_stats(heap)) return;
+    kolk_nursery_count_(&heap->root->nursery, &young);
     sum->bytes_committed += young.leaves * (uint64_t)KOLK_LEAF_;
     sum->bytes_reserved += young.leaves * (uint64_t)KOLK_LEAF_;
     for (uint32_t n = 0; n < KOLK_NURSERY_CLASSES_; n++)
-        if (young.of[n].served)
+        if (young.of[n].peak)
             sum->bytes_committed -= (young.of[n].alive + young.of[n].freed) * (uint64_t)kolk_own_size_(n);
     for (uint32_t n = 0; n <= heap->n_classes; n++) {
         kolk_heap_class_stats one;

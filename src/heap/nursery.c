@@ -137,6 +137,18 @@ static unsigned char *next_in_run(uint32_t run, const unsigned char *from, bool 
     return NULL;
 }
 
+/* ---- Counts ------------------------------------------------------------------------------------------------------ */
+
+/* The peak is only noted when blocks are to be freed. */
+static inline void note_peak(kolk_young_ *young) {
+    if (KOLK_UNLIKELY_(young->alive > young->peak))
+        young->peak = young->alive < UINT16_MAX ? (uint16_t)young->alive : UINT16_MAX;
+}
+
+static inline void set_waiting_class(kolk_nursery_ *nursery, size_t size) {
+    nursery->waiting_class = (uint8_t)kolk_own_class_(size);
+}
+
 /* ---- Freed blocks ------------------------------------------------------------------------------------------------ */
 
 /* Counts a freed block or a gap. Only if it has the size of a class can a new block take its place. */
@@ -433,6 +445,7 @@ static KOLK_NOINLINE_ void mend(kolk_nursery_ *nursery) {
     nursery->trusts =
         nursery->margin != 0; /* the other thread may have written a part of a seal, or wiped a part of a block */
     nursery->newborn = NULL;
+    if (nursery->waiting) set_waiting_class(nursery, size_at(nursery->waiting));
     for (uint32_t n = 0; n < KOLK_NURSERY_CLASSES_; n++) nursery->of[n].hint = 0;
     nursery->top = nursery->end = NULL;
     recount(nursery);
@@ -456,9 +469,12 @@ static KOLK_NOINLINE_ unsigned char *take_in_new_run(kolk_nursery_ *nursery, siz
 }
 
 KOLK_ALWAYS_INLINE_ static unsigned char *take_place(kolk_nursery_ *nursery, size_t align, uint32_t n, bool anyway) {
-    const kolk_young_ *young = &nursery->of[n];
+    kolk_young_ *young = &nursery->of[n];
     size_t size = young_classes[n].size;
-    if (KOLK_UNLIKELY_(young->served >= young_classes[n].most && !anyway)) return NULL;
+    if (KOLK_UNLIKELY_(young->served >= young_classes[n].most)) {
+        if (!anyway) return NULL;
+        young->served--; /* the alloc that goes on with it counts up again */
+    }
     if (KOLK_UNLIKELY_(young->freed && align <= KOLK_GRAIN_)) return take_freed(nursery, n);
     unsigned char *at = take_top(nursery, align, size);
     return KOLK_UNLIKELY_(!at) ? take_in_new_run(nursery, align, size, anyway) : at;
@@ -485,6 +501,7 @@ KOLK_ALWAYS_INLINE_ static void end_life_of(kolk_nursery_ *nursery, kolk_leaf_ *
     uint32_t run = leaf - record->back;
     kolk_young_ *young = &nursery->of[kolk_own_class_(size)];
     kolk_store_(&record->alive, alive, KOLK_RELAXED_);
+    note_peak(young);
     young->alive--;
     if (block + size == nursery->top && run == nursery->newest) {
         lower_top(nursery, block);
@@ -629,15 +646,16 @@ static void release_place(kolk_nursery_ *nursery, unsigned char *block, kolk_dam
     size_t size = size_in(record, block);
     verify_end(nursery, block, size, damage);
     verify_freed(nursery, block, size, SIZE_MAX, damage);
+    kolk_young_ *young = &nursery->of[kolk_own_class_(size)];
     kolk_store_(&record->alive, record->alive & ~grain_bit(block), KOLK_RELAXED_);
-    nursery->of[kolk_own_class_(size)].alive--;
+    note_peak(young);
+    young->alive--;
     if (block + size == nursery->top && run == nursery->newest) {
         kolk_seal_wipe_(block + size);
         lower_top(nursery, block);
         lower_top_over_gaps(nursery);
         return;
     }
-    kolk_young_ *young = &nursery->of[kolk_own_class_(size)];
     young->freed++;
     young->hint = leaf * 64 + grain_of(block);
     if (run != nursery->newest) return_if_empty(nursery, run);
@@ -649,6 +667,7 @@ static void end_watched(kolk_nursery_ *nursery, const kolk_leaf_ *record, unsign
     unsigned char *before = nursery->waiting;
     verify_end(nursery, block, size, damage);
     verify_start(nursery, block, damage);
+    set_waiting_class(nursery, size);
     kolk_raw_store_(&nursery->waiting, block, KOLK_RELEASE_); /* a fork's child finds that its life has ended, or not */
     if (nursery->newborn == block) nursery->newborn = NULL;
     memset(block, 0, size - kolk_seal_slack_(block + size));
@@ -729,7 +748,10 @@ static void reset_runs(kolk_nursery_ *nursery) {
 void kolk_nursery_reset_(kolk_nursery_ *nursery) {
     KOLK_ASSERT_(!nursery->watch);
     lock_nursery(nursery);
-    memset(nursery->of, 0, sizeof nursery->of);
+    for (uint32_t n = 0; n < KOLK_NURSERY_CLASSES_; n++) {
+        note_peak(&nursery->of[n]);
+        nursery->of[n] = (kolk_young_){.peak = nursery->of[n].peak};
+    }
     if (nursery->newest) reset_runs(nursery);
     kolk_unlock_brief_(&nursery->lock);
 }
@@ -796,6 +818,10 @@ void *kolk_nursery_next_(kolk_nursery_ *nursery, const void *above) {
     return watched && (!lowest || watched < lowest) ? watched : lowest;
 }
 
+static uint16_t sum_of_peaks(uint32_t one, uint32_t other) {
+    return one + other < UINT16_MAX ? (uint16_t)(one + other) : UINT16_MAX;
+}
+
 /* Adds the counts of a nursery. */
 static void add_counts(kolk_nursery_ *nursery, kolk_nursery_counts_ *out) {
     lock_nursery(nursery);
@@ -803,22 +829,22 @@ static void add_counts(kolk_nursery_ *nursery, kolk_nursery_counts_ *out) {
     for (uint32_t n = 0; n < KOLK_NURSERY_CLASSES_; n++) {
         out->of[n].alive += nursery->of[n].alive;
         out->of[n].freed += nursery->of[n].freed;
-        out->of[n].served += nursery->of[n].served;
+        note_peak(&nursery->of[n]);
+        out->of[n].peak = sum_of_peaks(out->of[n].peak, nursery->of[n].peak);
     }
     if (nursery->waiting) {
-        kolk_young_ *young = &out->of[kolk_own_class_(size_at(nursery->waiting))];
-        young->alive--;
-        young->freed++;
+        out->of[nursery->waiting_class].alive--;
+        out->of[nursery->waiting_class].freed++;
     }
     kolk_unlock_brief_(&nursery->lock);
 }
 
-bool kolk_nursery_count_(kolk_nursery_ *nursery, kolk_nursery_counts_ *out) {
+void kolk_nursery_count_(kolk_nursery_ *nursery, kolk_nursery_counts_ *out) {
     memset(out, 0, sizeof *out);
-    if (nursery->watch) add_counts(nursery->watch, out);
-    if (kolk_load_(&nursery->newest, KOLK_RELAXED_) == 0) return nursery->watch;
     add_counts(nursery, out);
-    return true;
+    if (!nursery->watch) return;
+    add_counts(nursery->watch, out);
+    out->leaves++; /* the one that the watched nursery itself is in */
 }
 
 static bool is_run_valid(const kolk_nursery_ *nursery, uint32_t run, uint32_t before) {

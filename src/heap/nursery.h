@@ -50,7 +50,8 @@
 typedef struct kolk_young_ {
     uint32_t alive;  /* live blocks */
     uint32_t freed;  /* freed blocks and gaps of this size, which can be taken */
-    uint32_t served; /* how many were allocated so far */
+    uint16_t served; /* how many were allocated so far; no further than the class needs to be made */
+    uint16_t peak;   /* the most that were alive when one was freed; UINT16_MAX: so many or more */
     uint32_t hint;   /* where one was freed or taken again last: leaf * 64 + grain; 0: nowhere */
 } kolk_young_;
 
@@ -68,6 +69,7 @@ typedef struct kolk_nursery_ {
     uint32_t classes; /* the classes that it serves: all, or none if it is closed */
     uint32_t margin;  /* bytes before the first block of each run: 0 unless it is watched */
     bool trusts;      /* watched, but reports no damage: a fork has interrupted another thread */
+    uint8_t waiting_class;       /* the class of `waiting` */
     unsigned char *top, *end;    /* the rest of the newest run */
     unsigned char *newborn;      /* watched: the block allocated last, while it lives */
     unsigned char *waiting;      /* watched: the block freed last, whose place is not free yet */
@@ -122,7 +124,7 @@ void *kolk_nursery_alloc_watched_(const kolk_nursery_ *nursery, size_t size, kol
 /* False: this is not the start of a live watched block, and nothing has changed. */
 bool kolk_nursery_free_watched_(const kolk_nursery_ *nursery, const void *block, kolk_damage_ *damage);
 
-/* Frees all blocks. Keeps its run, if there is only one; otherwise the next run will be as long as all were together.
+/* Frees all blocks, and counts anew, except for the peaks. Keeps its run, if there is only one; otherwise the next run will be as long as all were together.
  * No other thread may use the nursery. */
 void kolk_nursery_reset_(kolk_nursery_ *nursery);
 
@@ -146,8 +148,8 @@ void *kolk_nursery_locate_(kolk_nursery_ *nursery, const void *at);
 /* The live block with the lowest start above this address; NULL: none. */
 void *kolk_nursery_next_(kolk_nursery_ *nursery, const void *above);
 
-/* False: it has never had a block; *out is all zero then. */
-bool kolk_nursery_count_(kolk_nursery_ *nursery, kolk_nursery_counts_ *out);
+/* Adds up what it and its watched nursery have. */
+void kolk_nursery_count_(kolk_nursery_ *nursery, kolk_nursery_counts_ *out);
 
 bool kolk_nursery_is_valid_(kolk_nursery_ *nursery);
 

@@ -4,6 +4,7 @@
 #include "../heap/fixed.h"
 #include "../heap/heap_inside.h"
 #include "../heap/large_table.h"
+#include "../os/lock.h"
 
 #if KOLK_REMOTE_
 
@@ -21,12 +22,14 @@ static void read_tray(const kolk_heap_reader_ *reader, const kolk_heap_tray_ *tr
     if (!kolk_remote_store_(reader->remote, &tray->store, &there->store, "heap", out)) *reader->failed = true;
 }
 
-/* The blocks outside of classes. The nursery's leaves count whole: their first blocks are written when they are
+/* The blocks outside of classes. The nurseries' leaves count whole: their first blocks are written when they are
  * taken. */
-static void see_others(kolk_remote_ *remote, const kolk_heap_root_ *root, uint64_t leaves) {
+static void see_others(kolk_remote_ *remote, const kolk_heap_root_ *root) {
     const kolk_heap_inside_ *inside = root->inside;
+    const kolk_nursery_ *watch = root->nursery.watch;
     remote->saw = true;
-    remote->resident += leaves * KOLK_LEAF_;
+    remote->resident += root->nursery.leaves * (uint64_t)KOLK_LEAF_;
+    if (watch) remote->resident += watch->leaves * (uint64_t)KOLK_LEAF_;
     if (!inside) return;
     const kolk_large_ *large = &inside->large;
     const kolk_large_table_ *there = (const kolk_large_table_ *)large->table, *table = NULL;
@@ -68,6 +71,24 @@ static bool copy_inside(kolk_remote_ *remote, kolk_heap_root_ *root) {
            (*slots = (kolk_guarded_slot_ *)kolk_remote_copy_(remote, *slots, KOLK_GUARDED_SLOTS_ * sizeof **slots));
 }
 
+/* Makes a copy of a nursery one that can be counted. */
+static void make_countable(kolk_nursery_ *nursery) {
+    kolk_unlock_brief_(&nursery->lock);
+    if (nursery->waiting_class >= KOLK_NURSERY_CLASSES_) nursery->waiting = NULL;
+}
+
+/* The same for that of a heap, with a copy of the watched one. */
+static bool copy_nurseries(kolk_remote_ *remote, kolk_nursery_ *nursery) {
+    const kolk_nursery_ *there = nursery->watch;
+    kolk_nursery_ *watch = there ? (kolk_nursery_ *)kolk_remote_copy_(remote, there, sizeof *watch) : NULL;
+    make_countable(nursery);
+    nursery->watch = watch;
+    if (!watch) return !there;
+    make_countable(watch);
+    watch->watch = NULL;
+    return true;
+}
+
 bool kolk_remote_heap_(kolk_remote_ *remote, const void *there, void *copy, kolk_record_ *out) {
     kolk_heap *heap = (kolk_heap *)copy;
     const void *memory = heap->fixed; /* which begins with this record */
@@ -82,14 +103,12 @@ bool kolk_remote_heap_(kolk_remote_ *remote, const void *there, void *copy, kolk
     const kolk_heap_inside_ *inside_there = root ? root->inside : NULL;
     heap->root = root;
     if (!root || heap->n_classes > KOLK_HEAP_CLASSES) return false;
-    root->nursery.lock = 0;
-    root->nursery.watch = NULL; /* its few blocks are not counted */
-    root->nursery.waiting = NULL;
+    if (!copy_nurseries(remote, &root->nursery)) return false;
     root->name = "";
     if (inside_there && !copy_inside(remote, root)) return false;
     bool failed = false;
     kolk_heap_sum_up_(heap, &(kolk_heap_reader_){read_tray, remote, root->inside, inside_there, &failed}, &out->stats);
-    see_others(remote, root, root->nursery.leaves);
+    see_others(remote, root);
     return !failed;
 }
 

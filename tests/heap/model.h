@@ -112,7 +112,9 @@ static inline bool model_has_alignment(const model *m, uint32_t n, size_t align)
 /* The bytes of class n's blocks in the nursery, live ones and freed ones. */
 static inline uint64_t model_young_bytes(const model *m, uint32_t n) {
     kolk_nursery_counts_ of;
-    if (n >= KOLK_NURSERY_CLASSES_ || !kolk_nursery_count_(&m->heap.root->nursery, &of) || !of.of[n].served) return 0;
+    if (n >= KOLK_NURSERY_CLASSES_) return 0;
+    kolk_nursery_count_(&m->heap.root->nursery, &of);
+    if (!of.of[n].peak) return 0;
     return (uint64_t)(of.of[n].alive + of.of[n].freed) * kolk_own_size_(n);
 }
 

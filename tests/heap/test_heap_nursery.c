@@ -227,7 +227,7 @@ static void test_top(void **state) {
         for (unsigned n = MANY; n--;)
             if (round > 0 && n % 2 == 0) assert_true(kolk_nursery_free_(&nursery, many[n]));
         assert_true(kolk_nursery_is_valid_(&nursery));
-        assert_true(kolk_nursery_count_(&nursery, &of));
+        kolk_nursery_count_(&nursery, &of);
         for (unsigned n = 0; n < KOLK_NURSERY_CLASSES_; n++) assert_int_equal(of.of[n].alive, n == 0);
     }
     assert_true(kolk_nursery_free_(&nursery, first));
@@ -265,8 +265,8 @@ static void test_without_classes(void **state) {
     assert_null(kolk_nursery_alloc_(&nursery, 16, 16, false));
     for (unsigned n = 0; n < MANY; n++)
         if (n % 64) assert_true(kolk_nursery_free_(&nursery, many[n]));
-    assert_true(kolk_nursery_count_(&nursery, &of));
-    assert_int_equal(of.of[0].served, MANY);
+    kolk_nursery_count_(&nursery, &of);
+    assert_int_equal(of.of[0].peak, UINT16_MAX);
     assert_int_equal(of.of[0].alive, (MANY + 63) / 64);
     assert_int_equal(of.of[0].freed, MANY / 64 * 63); /* the top went down to the last live block */
     assert_true(kolk_nursery_is_valid_(&nursery));
@@ -402,6 +402,31 @@ static void test_growing_up(void **state) {
         assert_int_equal(walk_heap(), 0);
         end_heap(&heap);
     }
+}
+
+/* The peaks stay when blocks are freed, and when the heap is trimmed or reset. Allocs are not sampled. */
+static void test_peaks(void **state) {
+    (void)state;
+    void *many[900];
+    kolk_heap_class_stats of;
+    kolk_stats stats;
+    begin_young(&(kolk_heap_desc){.name = "young"});
+    for (unsigned round = 0; round < 3; round++) {
+        for (unsigned n = 0; n < LENGTH_OF(many); n++) many[n] = kolk_heap_alloc(&heap, round ? 20 : 60);
+        assert_true(kolk_heap_stats_of_class(&heap, 3, &of));
+        assert_int_equal(of.stats.count, round ? 0 : LENGTH_OF(many));
+        assert_int_equal(of.stats.peak, LENGTH_OF(many));
+        assert_true(of.asked == 0 && of.given == 0);
+        for (unsigned n = LENGTH_OF(many); n-- > round * 100;) kolk_heap_free(&heap, many[n]);
+        if (round == 1) kolk_heap_trim(&heap);
+        kolk_heap_reset(&heap);
+        kolk_heap_stats(&heap, &stats);
+        assert_int_equal(stats.count, 0);
+        assert_int_equal(stats.peak, round ? 2 * LENGTH_OF(many) : LENGTH_OF(many));
+        assert_true(kolk_heap_is_valid(&heap));
+        assert_true(is_young_still());
+    }
+    end_heap(&heap);
 }
 
 /* However many blocks of all sizes there are, the nursery has at most 2 MiB of them: the others are of classes. */
@@ -631,6 +656,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_blocks_of_others, abort_on_failure),
         cmocka_unit_test_teardown(test_double_free_in_a_returned_run, abort_on_failure),
         cmocka_unit_test(test_growing_up),
+        cmocka_unit_test(test_peaks),
         cmocka_unit_test(test_the_most_of_a_nursery),
         cmocka_unit_test(test_zeroed),
         cmocka_unit_test(test_aligned),

@@ -120,6 +120,20 @@ static void test_how_many(void **state) {
     end_heap(&plain);
 }
 
+/* The records of both nurseries count, and a block that waits is not alive. */
+static void test_statistics(void **state) {
+    (void)state;
+    kolk_stats stats;
+    begin();
+    kolk_heap_stats(&heap, &stats);
+    assert_int_equal(stats.bytes_committed, 2 * KOLK_LEAF_);
+    kolk_heap_free(&heap, take(100));
+    kolk_heap_stats(&heap, &stats);
+    assert_true(stats.count == 0 && stats.peak == 1 && stats.capacity == 1);
+    assert_int_equal(stats.bytes_committed, (2 + heap.root->nursery.watch->leaves) * KOLK_LEAF_);
+    end();
+}
+
 /* A freed block is not the next one, also if that is smaller. */
 static void test_no_reuse_at_once(void **state) {
     (void)state;
@@ -365,6 +379,7 @@ int main(void) {
         cmocka_unit_test(test_model),
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_how_many),
+        cmocka_unit_test(test_statistics),
         cmocka_unit_test(test_no_reuse_at_once),
         cmocka_unit_test(test_threads),
         cmocka_unit_test_teardown(test_overflow, abort_on_failure),

@@ -168,6 +168,8 @@ static void asked(void) {
     before = mallinfo2();
     printf("and back %d %d\n", after.uordblks - before.uordblks >= 100000,
            after.hblkhd - before.hblkhd >= (size_t)64 << 20);
+    free(malloc((size_t)8 << 20)); /* kolk keeps its pages */
+    printf("kept %d\n", mallinfo2().hblkhd - before.hblkhd != 0);
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
     struct mallinfo small = mallinfo();
     printf("mallinfo: sum %d\n", small.uordblks + small.fordblks == small.arena);

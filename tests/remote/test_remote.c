@@ -22,7 +22,7 @@ static kolk_slotmap packed;
 static kolk_queue jobs;
 static kolk_shared voices;
 static kolk_shared_local local;
-static kolk_heap level, tray;
+static kolk_heap level, tray, watched;
 static kolk_bytemap peds;
 static kolk_resource_pool links;
 static _Alignas(64) char tray_memory[1 << 16];
@@ -41,6 +41,16 @@ static void *use_and_stay(void *unused) {
     for (unsigned i = 0; i < 100; i++) REQUIRE(kolk_heap_alloc(&level, 100 + i * 50));
     for (;;) nap();
     return NULL;
+}
+
+/* A heap like that of malloc, which watches its first blocks. The last block that is freed waits. */
+static void make_watched(void) {
+    REQUIRE(kolk_heap_init_for_malloc_(&watched, &(kolk_heap_desc){.name = "watched"}) == KOLK_OK);
+    for (unsigned i = 0; i < 200; i++) {
+        void *block = kolk_heap_alloc_watched_(&watched, i * 7, NULL);
+        REQUIRE(block && kolk_heap_alloc(&watched, i * 7));
+        if (i % 10 == 9) kolk_heap_free(&watched, block);
+    }
 }
 
 /* A pool of each kind, with objects alive. */
@@ -71,6 +81,7 @@ static void make_all(void) {
     }
     for (unsigned i = 0; i < 1000; i++) REQUIRE(kolk_heap_alloc(&level, i % 500));
     REQUIRE(kolk_heap_alloc(&level, 3000000));
+    make_watched();
 }
 
 static int to_parent;
@@ -510,6 +521,22 @@ static void have_too_many_classes(unsigned of_fixed) {
     kolk_registry_rename_(heap->number, of_fixed ? "tray" : "level");
 }
 
+/* The waiting block has a class that no nursery has. */
+static void have_a_strange_class(unsigned unused) {
+    (void)unused;
+    make_all();
+    watched.root->nursery.watch->waiting_class = 255;
+}
+
+static void test_a_strange_class(void **state) {
+    (void)state;
+    other it = begin_other(have_a_strange_class, 0);
+    said_by(&it);
+    assert_null(look_at(it.process, KOLK_STATS_TEXT));
+    assert_non_null(strstr(seen, "\nwatched "));
+    end_other(&it);
+}
+
 static void test_too_many_classes(void **state) {
     (void)state;
     for (unsigned of_fixed = 0; of_fixed < 2; of_fixed++) {
@@ -528,7 +555,7 @@ static uint32_t taken, taken_briefly;
 static void hold_all_locks(unsigned format) {
     write_own(format);
     kolk_heap_inside_ *inside = level.inside;
-    level.root->nursery.lock = taken_briefly;
+    level.root->nursery.lock = watched.root->nursery.lock = watched.root->nursery.watch->lock = taken_briefly;
     level.root->lock = level.root->growing = inside->lock = inside->sweeping = inside->keepers.lock = taken;
     inside->large.lock = inside->large.spares.lock = taken;
     for (uint32_t n = 0; n < level.n_classes; n++)
@@ -611,6 +638,7 @@ int main(void) {
     find_beacon(); /* once for all children */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_same_as_its_own), cmocka_unit_test(test_locks_that_are_held),
+        cmocka_unit_test(test_a_strange_class),
         cmocka_unit_test(test_too_many_classes),    cmocka_unit_test(test_allocs),
         cmocka_unit_test(test_resident_bytes),      cmocka_unit_test(test_processes_that_cannot_be_read),
         cmocka_unit_test(test_other_versions),      cmocka_unit_test(test_a_busy_process),
