@@ -124,8 +124,7 @@ static void free_a_local(void) {
     free(at);
 }
 
-/* ---- What must not happen: the process ends with 0 if it does not -------------------------------------------------
- */
+/* ---- What must not happen: the process ends with 0 if it does not ------------------------------------------------ */
 
 static void taken_again(void) {
     unsigned char *volatile before = block;

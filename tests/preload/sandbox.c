@@ -1,6 +1,7 @@
 /* A program that allocates in a sandbox: after its first malloc it starts a seccomp filter, which allows only the
  * system calls of docs/malloc.md. On any other system call it prints the call's number and exits with 1. If the system
- * has no sandboxes, it exits with 77. Usage: sandbox alone|threads|locked
+ * has no sandboxes, it exits with 77.
+ * Usage: sandbox alone|threads|locked
  *     alone      one thread; time passes, so that unused memory goes back to the system
  *     threads    the same, also in threads that start and end; the system calls for threads are allowed too
  *     locked     no filter: all memory is locked, now and later */
