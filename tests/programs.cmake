@@ -64,7 +64,7 @@ endforeach()
 # packages, and what an installation has; other languages; gdb.
 set(kolk_long "_chaos$|^build_(abi|device.*|cxx|two_files|printed|manuals|msvc|sites|stacks|unity|freestanding|headers|mistakes|copies|unload|gdb)$|^web_")
 string(APPEND kolk_long "|^cli_(page|doctor|advise.*|heaptrack|bench|soak|completion)$|^record_advice$|^test_cli_doctor$")
-string(APPEND kolk_long "|^tools_|^misuse$|^model_|^test_pq_(faults|tls)$|^preload_(run|sandbox|servers|glibc|forks|limits)$|^packaging_|^bindings_|^example_metrics_read$")
+string(APPEND kolk_long "|^tools_|^misuse$|^model_|^test_pq_(faults|tls)$|^preload_(run|sandbox|servers|glibc|forks|limits)$|^packaging_|^bindings_|^example_metrics")
 
 # Is the test of this name left out? Writes down those that make test leaves to make matrix.
 function(kolk_leaves_out result name)
