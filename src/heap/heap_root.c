@@ -69,7 +69,9 @@ void kolk_heap_end_root_(kolk_heap_root_ *root) {
     kolk_heap_leave_parent_(root);
     kolk_nursery_end_(&root->nursery);
     kolk_budget_give_(root->own.parent, kolk_heap_taken_bytes_(root));
+    kolk_lock_(); /* while trim_nurseries has it, each root that it finds stays one */
     kolk_store_(&kolk_leaf_record_(kolk_leaf_of_(root))->next, 0, KOLK_RELAXED_);
+    kolk_unlock_();
     kolk_leaves_give_(kolk_leaf_of_(root), 1);
 }
 
