@@ -178,7 +178,7 @@ typedef struct kolk_resource_inside_ {
     uint32_t turn;     /* 0 or 1; each rebind changes it */
     uint32_t calls[2]; /* for each turn: calls of the user's functions that began in it and have not returned */
     struct resource_call *running; /* these calls, the newest first */
-    uint32_t returned;             /* counts ends of turns: when their last call has returned; rebind sleeps on it */
+    uint32_t returned; /* counts ends of turns: when their last call has returned; rebind sleeps on it */
 
     kolk_pool entries;
     resource_list lists[STATE_LISTS];
