@@ -32,7 +32,7 @@
  *
  * Cost      alloc and free are O(1): two dozen instructions without an atomic read-modify-write. About every 32nd call
  *           does one to three atomic operations. For the blocks of a nursery, they take a lock, which is one atomic
- *           operation; an alloc takes some 160 instructions, a free some 230. An alloc may have to search the nursery,
+ *           operation; an alloc takes some 150 instructions, a free some 240. An alloc may have to search the nursery,
  *           which has at most 2 MiB if the heap can have classes, for a freed block. init and deinit take no system
  *           calls as long as the heap needs no class. The first use of a class, and a thread's first use of a heap that
  *           has classes, ask the system for memory. On average, none of this depends on the number of threads or heaps.
