@@ -27,12 +27,12 @@
  * A heap begins small. Its first blocks lie side by side in a nursery, in leaves of 1 KiB, of which all heaps of the
  * process take what they need. A class is made when the heap has allocated a thousand blocks of its size (fewer of more
  * than 256 bytes, none of more than 32 KiB), unless a limit leaves too few bytes for it to pay off. So there may be a
- * heap for each request, script, query or frame. A heap
- * may live inside another one (`parent`), and ends with it.
+ * heap for each request, script, query or frame. A heap with settings, or with classes of its own, has no nursery. A
+ * heap may live inside another one (`parent`), and ends with it.
  *
  * Cost      alloc and free are O(1): two dozen instructions without an atomic read-modify-write. About every 32nd call
  *           does one to three atomic operations. For the blocks of a nursery, they take a lock, which is one atomic
- *           operation; an alloc takes some 160 instructions, a free some 230. An alloc may have to search the nursery,
+ *           operation; an alloc takes some 150 instructions, a free some 240. An alloc may have to search the nursery,
  *           which has at most 2 MiB if the heap can have classes, for a freed block. init and deinit take no system
  *           calls as long as the heap needs no class. The first use of a class, and a thread's first use of a heap that
  *           has classes, ask the system for memory. On average, none of this depends on the number of threads or heaps.
@@ -61,7 +61,7 @@
  *           classes. With a limit, a class gets at most 2.2 times the limit, so that there is room for ten thousand
  *           heaps of 64 MiB each.
  * Alignment 16 bytes; alloc_aligned gives any power of two.
- * Contents  a new block has the bytes of its last life, or zeroes. free does not change the block.
+ * Contents  a new block has bytes of earlier blocks, or zeroes. free does not change the block.
  * Checks    free, realloc and usable_size check the pointer in every build. If it is not from this heap, is not the
  *           start of a block, or is already free, this bug is reported to the failure handler.
  * Guards    with the debug setting sample=1000, about one block in 1,000 is a guarded block. Only blocks of a class can
@@ -232,7 +232,7 @@ KOLK_USES_(1) void kolk_heap_free(kolk_heap *heap, void *block);
  * fewer than n, kolk_heap_alloc would return NULL for the next one. on_full is called for each block for which there
  * is no room; it must not free the blocks of this call, although walks already find them. For sizes of a class, this
  * takes the blocks of whole words of the depot without moving them through the thread's cache, and costs about half of
- * n single calls. In debug mode, with sample, and for large blocks, it is a loop. */
+ * n single calls. In debug mode, with sample, for large blocks, and from the nursery, it is a loop. */
 KOLK_USES_(1) size_t kolk_heap_alloc_n(kolk_heap *heap, size_t size, void **blocks, size_t n);
 
 /* Frees n blocks, of any sizes, in the order of the array, each as kolk_heap_free does; NULL entries are skipped. Does
@@ -269,9 +269,9 @@ typedef struct kolk_heap_class_stats {
     uint64_t asked, given;
 } kolk_heap_class_stats;
 
-/* Classes are numbered from 0; n == n_classes selects the large and the guarded blocks. Returns false if there is no
- * such class, or if it has not been used yet; *out is then all zero except for its name and size. As long as the heap
- * has no classes, all have the heap's name. */
+/* Classes are numbered from 0; n == n_classes selects the large and the guarded blocks, whose bytes include the pages
+ * that are kept of freed ones. Returns false if there is no such class, or if it has not been used yet; *out is then all
+ * zero except for its name and size. As long as the heap has no classes, all have the heap's name. */
 KOLK_API_ bool kolk_heap_stats_of_class(const kolk_heap *heap, uint32_t n, kolk_heap_class_stats *out);
 
 /* The sums over all classes, large blocks and guarded blocks. `stride` and `object_size` are 0. */
@@ -280,8 +280,9 @@ KOLK_API_ void kolk_heap_stats(const kolk_heap *heap, kolk_stats *out);
 /* Releases whole pages without live blocks to the system immediately, except pages with blocks that other threads have
  * cached. They no longer count towards limits and budgets. Returns how many of the released bytes had been backed by
  * memory (according to mincore, which a sandbox may not support). Without this call, threads that go to a depot release
- * the pages that have not been used for a second; so a heap that no thread uses keeps its memory. The pages that were
- * kept of freed large blocks all count as backed. */
+ * the pages that have not been used for a second; so a heap that no thread uses keeps its memory. A nursery keeps the
+ * leaves between its live blocks until this call, or until a limit needs them. The pages that were kept of freed large
+ * blocks all count as backed. */
 KOLK_USES_(1) size_t kolk_heap_trim(kolk_heap *heap);
 
 /* Checks every invariant of src/heap/heap.c, for tests; no other thread may use the heap meanwhile. */

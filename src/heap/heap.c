@@ -163,6 +163,12 @@ static bool ask_for_room(kolk_heap *heap, size_t size) {
     return freed;
 }
 
+/* If it was a limit that refused the alloc, leaves without live blocks make room for other sizes. */
+static bool trims_nursery(kolk_heap_root_ *root, size_t size) {
+    return root->budget && kolk_budget_left_(root->budget) < size + KOLK_LEAF_ &&
+           kolk_nursery_trim_for_room_(&root->nursery);
+}
+
 bool kolk_heap_make_room_(kolk_heap *heap, size_t size, uint32_t *ways) {
     kolk_heap_inside_ *inside = kolk_heap_grown_(heap);
     for (;;) {
@@ -174,6 +180,9 @@ bool kolk_heap_make_room_(kolk_heap *heap, size_t size, uint32_t *ways) {
             if (inside && kolk_heap_release_spares_(inside)) return true;
             break;
         case 2:
+            if (trims_nursery(heap->root, size)) return true;
+            break;
+        case 3:
             return ask_for_room(heap, size);
         default:
             return false;

@@ -141,6 +141,7 @@ void kolk_heap_list_class_(kolk_heap_tray_ *tray) {
 
 static bool make_class(const kolk_heap *heap, kolk_heap_inside_ *inside, uint32_t n) {
     kolk_heap_tray_ *tray = &inside->trays[n];
+    if (!inside->space) return false;
     kolk_settings_ settings = kolk_settings_of_part_(tray->name, inside->root->debug);
     uint32_t align = class_alignment(tray->size);
     uint64_t space = UINT64_C(1) << heap->class_shift, colour = colour_of_class(heap, n, align), stride = tray->size;

@@ -100,7 +100,7 @@ struct kolk_heap_inside_ {
     kolk_heap_root_ *root;
     uint64_t id;          /* the heap's */
     uint32_t n_classes;   /* the heap's */
-    unsigned char *space; /* the address space of all classes; heap->base is its start */
+    unsigned char *space; /* the address space of all classes; heap->base is its start. NULL: malloc's heap has none */
     size_t space_size;
     size_t thread_size; /* bytes of a kolk_heap_thread_ and all of its magazines */
     uint32_t lock;      /* held while a class is made */

@@ -42,12 +42,12 @@ static uint64_t room_of_class(unsigned shift) {
 
 /* How many bits of address space a class gets. A class needs no more addresses than the machine has bytes of memory, or
  * than the limit allows. All classes together get at most half of the process's addresses, because other code needs
- * addresses too. */
+ * addresses too. If that is not enough for LEAST_SHIFT, the result is less. */
 static unsigned wished_shift(const kolk_heap *heap, unsigned most_shift) {
     uint64_t most = kolk_memory_physical_(), share = kolk_memory_addresses_() / 2 / heap->n_classes;
     for (const kolk_heap_root_ *root = heap->root; root; root = root->parent)
         if (root->own.limit && root->own.limit < most) most = root->own.limit;
-    unsigned shift = LEAST_SHIFT;
+    unsigned shift = LEAST_SHIFT - 1;
     while (shift < most_shift && room_of_class(shift) < most && UINT64_C(2) << shift <= share) shift++;
     return shift;
 }
@@ -65,6 +65,7 @@ static bool is_wide_enough(const kolk_heap *heap, const kolk_heap_inside_ *insid
 /* Reserves the address space of the classes: the requested amount, or less if the system refuses that. */
 static kolk_status reserve_space(kolk_heap *heap, kolk_heap_inside_ *inside) {
     unsigned shift = heap->root->shift ? heap->root->shift : wished_shift(heap, USUAL_SHIFT);
+    if (shift < LEAST_SHIFT && !heap->root->serves_malloc) shift = LEAST_SHIFT;
     while (!is_wide_enough(heap, inside, shift))
         if (++shift > MOST_SHIFT) return KOLK_SIZE_OVERFLOW;
     for (; shift >= LEAST_SHIFT; shift--) {
@@ -77,6 +78,14 @@ static kolk_status reserve_space(kolk_heap *heap, kolk_heap_inside_ *inside) {
         return KOLK_OK;
     }
     return KOLK_NO_MEMORY;
+}
+
+/* A program goes on where there are too few addresses for malloc's classes: with the nursery, whatever the settings are,
+ * and with large blocks. */
+static kolk_status go_on_without_space(kolk_heap *heap, kolk_heap_inside_ *inside) {
+    inside->space_size = 0;
+    heap->root->nursery.classes = KOLK_NURSERY_CLASSES_;
+    return KOLK_OK;
 }
 
 static void end_inside(kolk_heap_inside_ *inside) {
@@ -95,6 +104,7 @@ static kolk_status fill_inside(kolk_heap *heap, kolk_heap_inside_ *inside, const
         heap->n_classes = 0;
     } else if (status == KOLK_OK) {
         status = reserve_space(heap, inside);
+        if (status == KOLK_NO_MEMORY && heap->root->serves_malloc) status = go_on_without_space(heap, inside);
     }
     if (status != KOLK_OK) return status;
     inside->n_classes = heap->n_classes;

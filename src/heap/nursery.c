@@ -20,6 +20,7 @@
 #define MOST_SERVED 1024u   /* blocks of a class */
 #define MOST_BYTES  262144u /* of a class, so larger classes get fewer blocks */
 #define MOST_YOUNG  2048u   /* leaves of all runs together */
+#define TRIM_PART   16u     /* a trim for room pays off when this part of the bytes was freed */
 #define MARGIN      48u     /* bytes before the first block of a watched run, a multiple of KOLK_GRAIN_ */
 #define GLANCE      64u     /* bytes of a freed block, and above the top, that each call looks at */
 #define WATCHED     16u     /* blocks of a doubling that are watched */
@@ -757,9 +758,8 @@ void kolk_nursery_reset_(kolk_nursery_ *nursery) {
 }
 
 /* The rest of the newest run becomes a gap before, and is found again afterwards. */
-void kolk_nursery_trim_(kolk_nursery_ *nursery) {
+static void trim_runs(kolk_nursery_ *nursery) {
     KOLK_ASSERT_(nursery->margin == 0);
-    lock_nursery(nursery);
     if (nursery->top != nursery->end) count_freed(nursery, (size_t)(nursery->end - nursery->top), 1);
     nursery->top = nursery->end = NULL;
     for (uint32_t run = nursery->newest, next; run; run = next) {
@@ -768,7 +768,31 @@ void kolk_nursery_trim_(kolk_nursery_ *nursery) {
     }
     for (uint32_t n = 0; n < KOLK_NURSERY_CLASSES_; n++) nursery->of[n].hint = 0;
     find_top(nursery);
+}
+
+void kolk_nursery_trim_(kolk_nursery_ *nursery) {
+    lock_nursery(nursery);
+    trim_runs(nursery);
     kolk_unlock_brief_(&nursery->lock);
+}
+
+static uint32_t bytes_of_freed(const kolk_nursery_ *nursery) {
+    uint32_t bytes = 0;
+    for (uint32_t n = 0; n < KOLK_NURSERY_CLASSES_; n++) bytes += nursery->of[n].freed * kolk_own_size_(n);
+    return bytes;
+}
+
+bool kolk_nursery_trim_for_room_(kolk_nursery_ *nursery) {
+    lock_nursery(nursery);
+    uint32_t leaves = nursery->leaves, freed = bytes_of_freed(nursery);
+    if (nursery->trimmed > freed) nursery->trimmed = freed;
+    if (freed - nursery->trimmed > leaves * (KOLK_LEAF_ / TRIM_PART)) {
+        trim_runs(nursery);
+        nursery->trimmed = bytes_of_freed(nursery);
+    }
+    bool has_returned = nursery->leaves < leaves;
+    kolk_unlock_brief_(&nursery->lock);
+    return has_returned;
 }
 
 /* ---- Questions --------------------------------------------------------------------------------------------------- */

@@ -61,15 +61,15 @@ typedef struct kolk_nursery_counts_ {
 } kolk_nursery_counts_;
 
 typedef struct kolk_nursery_ {
-    uint32_t lock;    /* a brief lock (lock.h) */
-    uint32_t owner;   /* what the records of its leaves say; unique among the last 2^32 nurseries of the process */
-    uint32_t newest;  /* the first leaf of its newest run, the first in the list of runs; 0: none */
-    uint32_t leaves;  /* how many leaves all runs have */
-    uint32_t wish;    /* how many it had before the last reset, if that returned them */
-    uint32_t classes; /* the classes that it serves: all, or none if it is closed */
-    uint32_t margin;  /* bytes before the first block of each run: 0 unless it is watched */
-    bool trusts;      /* watched, but reports no damage: a fork has interrupted another thread */
-    uint8_t waiting_class;       /* the class of `waiting` */
+    uint32_t lock;         /* a brief lock (lock.h) */
+    uint32_t owner;        /* what the records of its leaves say; unique among the last 2^32 nurseries of the process */
+    uint32_t newest;       /* the first leaf of its newest run, the first in the list of runs; 0: none */
+    uint32_t leaves;       /* how many leaves all runs have */
+    uint32_t wish;         /* how many it had before the last reset, if that returned them */
+    uint32_t classes;      /* the classes that it serves: all, or none if it is closed */
+    uint32_t margin;       /* bytes before the first block of each run: 0 unless it is watched */
+    bool trusts;           /* watched, but reports no damage: a fork has interrupted another thread */
+    uint8_t waiting_class; /* the class of `waiting` */
     unsigned char *top, *end;    /* the rest of the newest run */
     unsigned char *newborn;      /* watched: the block allocated last, while it lives */
     unsigned char *waiting;      /* watched: the block freed last, whose place is not free yet */
@@ -77,6 +77,7 @@ typedef struct kolk_nursery_ {
     struct kolk_nursery_ *watch; /* malloc's heap: the watched nursery; NULL: none */
     uint32_t watch_owner;        /* its owner; 0: none */
     uint32_t watches;            /* a bit for each doubling of the size: more of its blocks are to be watched */
+    uint32_t trimmed;            /* kolk_nursery_trim_for_room_: how many bytes of freed blocks were left by then */
     kolk_young_ of[KOLK_NURSERY_CLASSES_];
 } kolk_nursery_;
 
@@ -130,6 +131,10 @@ void kolk_nursery_reset_(kolk_nursery_ *nursery);
 
 /* Returns all leaves that no live block touches. Does not change what the next run would be. O(leaves). */
 void kolk_nursery_trim_(kolk_nursery_ *nursery);
+
+/* The same for an alloc that a limit has refused, if enough was freed since the last time: on average, that costs O(1)
+ * for each freed leaf. True: it has returned some. */
+bool kolk_nursery_trim_for_room_(kolk_nursery_ *nursery);
 
 /* Does this address lie in one of its leaves, or in one that it has returned and that no other nursery has taken since?
  */

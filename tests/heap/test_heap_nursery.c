@@ -404,6 +404,27 @@ static void test_growing_up(void **state) {
     }
 }
 
+/* Freed blocks of a nursery make room for larger ones, although each of its runs has a live block. Refused allocs do
+ * not walk through the nursery again and again. */
+static void test_room_for_other_sizes(void **state) {
+    (void)state;
+    static void *many[4000];
+    unsigned n = 0, larger = 0;
+    begin_young(&(kolk_heap_desc){.name = "level", .limit = 256 << 10});
+    while (n < LENGTH_OF(many) && (many[n] = kolk_heap_alloc(&heap, 100))) n++;
+    assert_in_range(n, 2000, LENGTH_OF(many) - 1);
+    for (unsigned i = 0; i < n; i++)
+        if (i % 40) kolk_heap_free(&heap, many[i]);
+    while (kolk_heap_alloc(&heap, 500)) larger++;
+    assert_in_range(larger, 200, 400);
+    uint32_t trimmed = heap.root->nursery.trimmed;
+    for (unsigned i = 0; i < n; i += 40) assert_true(kolk_heap_is_live(&heap, many[i]));
+    for (unsigned i = 0; i < 10; i++) assert_null(kolk_heap_alloc(&heap, 500));
+    assert_int_equal(heap.root->nursery.trimmed, trimmed);
+    assert_true(kolk_heap_is_valid(&heap));
+    end_heap(&heap);
+}
+
 /* The peaks stay when blocks are freed, and when the heap is trimmed or reset. Allocs are not sampled. */
 static void test_peaks(void **state) {
     (void)state;
@@ -657,6 +678,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_double_free_in_a_returned_run, abort_on_failure),
         cmocka_unit_test(test_growing_up),
         cmocka_unit_test(test_peaks),
+        cmocka_unit_test(test_room_for_other_sizes),
         cmocka_unit_test(test_the_most_of_a_nursery),
         cmocka_unit_test(test_zeroed),
         cmocka_unit_test(test_aligned),

@@ -637,12 +637,17 @@ int main(void) {
     END_IF_IT_HANGS();
     find_beacon(); /* once for all children */
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_same_as_its_own), cmocka_unit_test(test_locks_that_are_held),
+        cmocka_unit_test(test_the_same_as_its_own),
+        cmocka_unit_test(test_locks_that_are_held),
         cmocka_unit_test(test_a_strange_class),
-        cmocka_unit_test(test_too_many_classes),    cmocka_unit_test(test_allocs),
-        cmocka_unit_test(test_resident_bytes),      cmocka_unit_test(test_processes_that_cannot_be_read),
-        cmocka_unit_test(test_other_versions),      cmocka_unit_test(test_a_busy_process),
-        cmocka_unit_test(test_a_hostile_process),   cmocka_unit_test(test_no_end),
+        cmocka_unit_test(test_too_many_classes),
+        cmocka_unit_test(test_allocs),
+        cmocka_unit_test(test_resident_bytes),
+        cmocka_unit_test(test_processes_that_cannot_be_read),
+        cmocka_unit_test(test_other_versions),
+        cmocka_unit_test(test_a_busy_process),
+        cmocka_unit_test(test_a_hostile_process),
+        cmocka_unit_test(test_no_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
