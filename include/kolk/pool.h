@@ -573,6 +573,7 @@ struct kolk_pool {
     kolk_tick_ tick;
     uint32_t held_back; /* FIFO, after a restore: the last slots of the capacity, which the saved pool did not have */
     uint32_t unlisted;  /* LIFO, FIFO: at the start of the stack or ring, places whose slots are not decided yet */
+    uint32_t counted;   /* the slots below it count towards the budget; a trim may have released the others */
 };
 
 /* ---- Inside ------------------------------------------------------------------------------------------------------ */

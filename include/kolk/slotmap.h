@@ -130,6 +130,7 @@ struct kolk_slotmap {
 
     /* the rest */
     uint32_t capacity, max_capacity;
+    uint32_t counted; /* the places below it count towards the budget; a trim may have released the others */
     uint32_t object_size;
     uint32_t peak; /* UINT32_MAX: the peak is fresh; counted after a scene has begun (KOLK_STATS=sizes) */
     uint32_t worn_first, worn_last,

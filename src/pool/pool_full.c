@@ -86,6 +86,8 @@ static void trap_full(kolk_pool *pool, const void *site) {
     else if (headroom && kolk_pool_available(pool))
         kolk_fail_(full, "full: of %u slots, the last %u are for urgent allocations only: raise .capacity", capacity,
                    headroom);
+    else if (pool->counted < capacity)
+        kolk_fail_(full, "full: %u of %u slots are in use, and the budget has no bytes for more", count, capacity);
     else if (pool->capacity < pool->desc.max_capacity)
         kolk_fail_(full, "full: all %u slots are in use, and the system gives no memory for more", capacity);
     else

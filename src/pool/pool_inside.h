@@ -90,9 +90,14 @@ static inline bool is_fresh_first(const kolk_pool *pool) {
     return pool->desc.reuse == KOLK_REUSE_FIFO && pool->fresh < open_capacity(pool);
 }
 
-/* Returns how many of the last free slots need the slow path. This is the larger of two numbers: the headroom or
- * low_water + 1, whichever is larger, less the never-issued slots; and the slots whose use would raise a counted
- * peak. */
+/* The number of free slots below fresh that do not count towards the budget. They are the last ones to be used. */
+static inline uint32_t uncounted_slots(const kolk_pool *pool) {
+    return KOLK_HOSTED && pool->fresh > pool->counted ? pool->fresh - pool->counted : 0;
+}
+
+/* Returns how many of the last free slots need the slow path. This is the largest of three numbers: the headroom or
+ * low_water + 1, whichever is larger, less the never-issued slots; the slots whose use would raise a counted peak; and
+ * those that do not count towards the budget. */
 static inline uint32_t watched_slots(const kolk_pool *pool) {
     uint64_t low = pool->desc.on_low ? (uint64_t)pool->desc.low_water + 1 : 0,
              spare = open_capacity(pool) - pool->fresh;
@@ -100,6 +105,7 @@ static inline uint32_t watched_slots(const kolk_pool *pool) {
     uint32_t used = pool->fresh - pool->worn.count - pool->quarantined; /* alive, or free and ready for use */
     uint64_t slots = kept > spare ? kept - spare : 0, above = used > pool->peak ? used - pool->peak : 0;
     if (slots < above) slots = above;
+    if (slots < uncounted_slots(pool)) slots = uncounted_slots(pool);
     return slots < used ? (uint32_t)slots : used;
 }
 
@@ -283,8 +289,13 @@ kolk_status kolk_pool_make_(kolk_pool *pool, const kolk_pool_desc *desc, const k
 /* Releases the pool's memory and sets the pool to zero. */
 void kolk_pool_unmake_(kolk_pool *pool);
 
-/* Grows to at least `needed` slots, and to twice the old capacity if possible. */
+/* Grows to at least `needed` slots, and to twice the old capacity if possible. If some slots below the capacity do not
+ * count towards the budget, only lets at least the first `needed` count, and more if possible. */
 bool kolk_pool_grow_(kolk_pool *pool, uint64_t needed);
+
+/* Gives the bytes of the slots from `kept` on back to the budget, if the system releases their pages. They must be free,
+ * torn down, and the last ones to be used. */
+void kolk_pool_uncount_(kolk_pool *pool, uint32_t kept);
 
 /* The number of bytes committed for the pool's capacity. */
 uint64_t kolk_pool_committed_(const kolk_pool *pool);

@@ -170,7 +170,7 @@ kolk_status kolk_pool_make_(kolk_pool *pool, const kolk_pool_desc *desc, const k
     kolk_set_divisor_(pool->stride, &pool->shift, &pool->inverse);
     pool->desc = *desc;
     pool->desc.debug = NULL; /* the text need not outlive init */
-    pool->capacity = desc->capacity;
+    pool->capacity = pool->counted = desc->capacity;
     pool->levels = (uint8_t)shape.levels;
     pool->debug_flags = (uint16_t)debug.settings.flags;
     pool->in_hook = HOOK_LOOKS; /* on_mark */
@@ -193,30 +193,54 @@ kolk_status kolk_pool_make_(kolk_pool *pool, const kolk_pool_desc *desc, const k
 void kolk_pool_unmake_(kolk_pool *pool) {
     if (pool_debug_of(pool)) kolk_debug_end_(pool->debug, pool->fresh);
     kolk_block_end_(&(kolk_block_){.start = pool->block, .size = pool->block_size, .kind = pool->memory});
-    kolk_budget_give_(pool->desc.budget, bytes_that_count(pool, pool->capacity));
+    kolk_budget_give_(pool->desc.budget, bytes_that_count(pool, pool->counted));
     memset(pool, 0, sizeof *pool);
 }
 
 /* ---- Growth ------------------------------------------------------------------------------------------------------ */
 
-kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity) {
-    if (capacity <= pool->capacity) {
-        uint32_t rest = pool->capacity - capacity;
-        if (pool->held_back <= rest) return KOLK_OK;
-        pool->held_back = rest;
-        show_pool_bounds(pool);
-        return KOLK_OK;
-    }
+/* Takes the bytes of the slots up to `end` from the budget, and commits memory for those that have none. The caller must
+ * call show_pool_bounds. */
+static kolk_status count_slots(kolk_pool *pool, uint32_t end) {
     if (pool->in_hook == HOOK_LOOKS) return KOLK_IN_HOOK;
-    if (capacity > pool->desc.max_capacity) return KOLK_ABOVE_MAX;
-    uint64_t bytes = bytes_that_count(pool, capacity - pool->capacity);
+    if (end > pool->desc.max_capacity) return KOLK_ABOVE_MAX;
+    uint64_t bytes = bytes_that_count(pool, end - pool->counted);
     pool_look look = begin_pool_look(pool); /* on_mark */
     bool fits = kolk_budget_take_all_(pool->desc.budget, bytes);
     end_pool_look(pool, &look);
     if (!fits) return KOLK_OVER_BUDGET;
-    if (!commit_slots(pool, capacity)) {
+    if (end > pool->capacity && !commit_slots(pool, end)) {
         kolk_budget_give_(pool->desc.budget, bytes);
         return KOLK_NO_MEMORY;
+    }
+    pool->counted = end;
+    return KOLK_OK;
+}
+
+/* The memory behind the slots that count is released too, up to the end of its page: it may be left of slots that
+ * counted before. */
+void kolk_pool_uncount_(kolk_pool *pool, uint32_t kept) {
+    uint64_t page = kolk_memory_page_(), from = round_up((uint64_t)kept * pool->stride, page);
+    uint64_t end = round_up((uint64_t)pool->counted * pool->stride, page),
+             last = (uint64_t)pool->capacity * pool->stride / page * page;
+    if (end > last) end = last;
+    if (from >= end || !kolk_memory_discard_(pool->block + from, (size_t)(end - from), false)) return;
+    kept = (uint32_t)((from + pool->stride - 1) / pool->stride);
+    if (kept >= pool->counted) return;
+    kolk_budget_give_(pool->desc.budget, bytes_that_count(pool, pool->counted - kept));
+    pool->counted = kept;
+    kolk_pool_have_options_(); /* the alloc of plain pools asks no budget */
+    show_pool_bounds(pool);
+}
+
+kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity) {
+    kolk_status status = capacity > pool->counted ? count_slots(pool, capacity) : KOLK_OK;
+    if (status != KOLK_OK) return status;
+    if (capacity <= pool->capacity) {
+        uint32_t rest = pool->capacity - capacity;
+        if (pool->held_back > rest) pool->held_back = rest;
+        show_pool_bounds(pool);
+        return KOLK_OK;
     }
     PROBE3(grow, pool_name_of(pool), pool->capacity, capacity);
     uint32_t head = pool->capacity - pool->first;
@@ -234,8 +258,10 @@ kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity) {
 bool kolk_pool_grow_(kolk_pool *pool, uint64_t needed) {
     if (needed > pool->desc.max_capacity) return false;
     uint32_t from = open_capacity(pool), most = pool->held_back ? pool->capacity : pool->desc.max_capacity;
+    bool again = pool->counted < from;
+    if (again) most = from, from = pool->counted;
     uint32_t wish = kolk_block_next_capacity_(from, most, pool->stride);
-    if (!pool->held_back) wish = from + kolk_budget_step_(pool->desc.budget, wish - from, pool->stride);
+    if (again || !pool->held_back) wish = from + kolk_budget_step_(pool->desc.budget, wish - from, pool->stride);
     if (wish > needed && kolk_pool_reserve(pool, wish) == KOLK_OK) return true;
     return kolk_pool_reserve(pool, (uint32_t)needed) == KOLK_OK;
 }

@@ -39,9 +39,20 @@ static KOLK_NOINLINE_ uint32_t take_withheld(kolk_pool *pool) {
     return index;
 }
 
+/* Does the slot that alloc would take next count towards the budget, perhaps again? Also true if alloc must grow the
+ * pool, because growth takes bytes too. */
+static bool next_slot_counts(kolk_pool *pool) {
+    if (!KOLK_HOSTED || pool->counted == pool->capacity || pool->fresh < pool->counted) return true;
+    if (!is_fresh_first(pool) && ready_slots(pool) > uncounted_slots(pool)) return true;
+    return kolk_pool_grow_(pool, (uint64_t)pool->counted + 1);
+}
+
 static bool take_slot(kolk_pool *pool, uint32_t *index, bool urgent) {
     if (pool->desc.headroom && !urgent && !has_more_than_headroom(pool, 1)) return false;
-    if (!is_fresh_first(pool) && take_free(pool, index)) return true;
+    bool counts = next_slot_counts(pool);
+    bool some = counts ? !is_fresh_first(pool) : ready_slots(pool) > uncounted_slots(pool);
+    if (some && take_free(pool, index)) return true;
+    if (!counts) return (*index = take_withheld(pool)) != KOLK_NO_SLOT_;
     if (pool->fresh == open_capacity(pool) && !kolk_pool_grow_(pool, (uint64_t)pool->fresh + 1))
         return (*index = take_withheld(pool)) != KOLK_NO_SLOT_;
     *index = take_fresh_with_options(pool);
@@ -206,7 +217,7 @@ static uint32_t find_run(kolk_pool *pool, uint32_t n) {
         first = kolk_levels_find_(pool->holes, end, fresh);
         end = kolk_bits_find_(pool->holes[0], false, first, first + n < fresh ? first + n : fresh);
     } while (end - first < n && end < fresh);
-    bool fits = first + n <= pool->capacity || kolk_pool_grow_(pool, first + n);
+    bool fits = first + n <= pool->counted || kolk_pool_grow_(pool, first + n);
     return fits ? (uint32_t)first : KOLK_NO_SLOT_;
 }
 
@@ -286,7 +297,8 @@ KOLK_NOINLINE_ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
     if (!pool->generations || index >= pool->desc.max_capacity) return NULL;
     if (generation == 0 || generation > KOLK_GENERATION_MAX) return NULL;
     if (pool->desc.on_low) kolk_pool_look_at_low_water_(pool, 1);
-    if (index >= open_capacity(pool) && !kolk_pool_grow_(pool, (uint64_t)index + 1)) {
+    bool there = index < pool->counted && index < open_capacity(pool);
+    if (!there && !kolk_pool_grow_(pool, (uint64_t)index + 1)) {
         pool->failed++;
         return NULL;
     }

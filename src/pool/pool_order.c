@@ -100,6 +100,15 @@ void kolk_pool_list_all_(kolk_pool *pool) {
     if (pool->unlisted) list_lowest(pool, pool->unlisted);
 }
 
+uint32_t kolk_pool_end_of_use_(kolk_pool *pool) {
+    mark_withheld(pool, true);
+    uint64_t word = kolk_bits_words_(pool->fresh);
+    while (word > 0 && pool->live[word - 1] == 0) word--;
+    uint32_t end = word ? (uint32_t)(word * 64 - 64) + kolk_bits_highest_(pool->live[word - 1]) + 1 : 0;
+    mark_withheld(pool, false);
+    return end;
+}
+
 void kolk_pool_sort_free_(kolk_pool *pool) {
     if (pool->unlisted) {
         pool->unlisted = 0;

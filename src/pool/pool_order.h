@@ -24,6 +24,11 @@ static inline uint32_t queued(const kolk_pool *pool) {
     return pool->desc.reuse == KOLK_REUSE_FIFO ? listed(pool) : (uint32_t)(pool->top - pool->stack);
 }
 
+/* The number of free slots that alloc may take. */
+static inline uint32_t ready_slots(const kolk_pool *pool) {
+    return pool->desc.reuse == KOLK_REUSE_LOWEST ? listed(pool) : queued(pool);
+}
+
 /* The place of the n-th free slot in that array. For LIFO, `first` is 0. */
 static inline kolk_slot_ *queue_at(const kolk_pool *pool, uint32_t n) {
     KOLK_ASSERT_(n < pool->capacity);
@@ -114,6 +119,10 @@ void kolk_pool_list_all_(kolk_pool *pool);
  * is worn out for ever, or if its life is just ending (its reset hook is the caller). If it is not the slot that was
  * freed last, free slots may be used from the lowest one on afterwards. */
 bool kolk_pool_take_this_(kolk_pool *pool, uint32_t index);
+
+/* Returns the number of the first slot from which on all slots below fresh are free, and not worn out or in
+ * quarantine. */
+uint32_t kolk_pool_end_of_use_(kolk_pool *pool);
 
 /* Rebuilds the order of free slots from the live bits, lowest first. Holes that are already set stay set. */
 void kolk_pool_sort_free_(kolk_pool *pool);

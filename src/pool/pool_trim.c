@@ -64,10 +64,18 @@ static bool may_discard(const kolk_pool *pool) {
     return pool->memory != MEMORY_CALLERS && (!pool->desc.keep || pool->desc.setup);
 }
 
+/* The first of the slots whose bytes can leave the budget. FIFO uses every slot in its turn, so there only slots that were
+ * never issued can leave. */
+static uint32_t first_to_leave(kolk_pool *pool) {
+    return pool->desc.reuse == KOLK_REUSE_FIFO ? pool->fresh : kolk_pool_end_of_use_(pool);
+}
+
 KOLK_NOINLINE_ size_t kolk_pool_trim(kolk_pool *pool) {
     if (kolk_pool_is_barred_(pool, HOOK_CHANGES, "trim", SITE)) return 0;
     size_t bytes = may_discard(pool) ? discard_dead(pool, 0, pool->fresh) : 0;
     if (pool->desc.reuse == KOLK_REUSE_LIFO) kolk_pool_sort_free_(pool);
+    if (KOLK_HOSTED && pool->desc.budget && may_discard(pool) && !pool->desc.headroom)
+        kolk_pool_uncount_(pool, first_to_leave(pool));
     return bytes;
 }
 
@@ -85,6 +93,7 @@ static void measure_demand(kolk_pool *pool) {
 
 static void have_room(kolk_pool *pool, uint32_t slots) {
     uint32_t more = pool->desc.max_capacity - pool->capacity, demand = pool->tick.demand;
+    if (pool->counted < pool->capacity) return; /* it has room already, which a trim has released */
     if (demand == 0 || demand < pool->capacity - pool->capacity / 8) return;
     kolk_pool_reserve(pool, pool->capacity + (more < slots ? more : slots)); /* if this fails, alloc tries again */
 }

@@ -53,6 +53,20 @@ static bool ages_are_valid(const kolk_pool *pool) {
     return in_order + alone == pool->fresh;
 }
 
+/* Are the slots that do not count free, and the last ones to be used? Where all is listed, they must be at the bottom of
+ * the stack, in their order. */
+static bool uncounted_are_valid(const kolk_pool *pool) { /* I11 */
+    uint32_t uncounted = uncounted_slots(pool);
+    if (pool->counted > pool->capacity || uncounted > ready_slots(pool)) return false;
+    for (uint32_t n = 0; n < uncounted; n++) {
+        uint32_t slot = pool->fresh - 1 - n;
+        if (kolk_bits_get_(pool->live, slot)) return false;
+        if (pool->levels && !kolk_bits_get_(pool->holes[0], slot)) return false;
+        if (!pool->levels && n >= pool->unlisted && queue_at(pool, n)->index != slot) return false;
+    }
+    return uncounted == 0 || pool->desc.reuse != KOLK_REUSE_FIFO;
+}
+
 bool kolk_pool_is_valid(const kolk_pool *pool) {
     if (pool->fresh > pool->capacity || pool->capacity > pool->desc.max_capacity) return false;     /* I2 */
     if (pool->held_back > pool->capacity - pool->fresh) return false;                               /* I2 */
@@ -83,5 +97,6 @@ bool kolk_pool_is_valid(const kolk_pool *pool) {
     uint64_t places = 0;                                                     /* I3 */
     bool ordered = ages_are_valid(pool) && kolk_pool_ranks_are_valid_(pool); /* I9, I10 */
     if (!add_places(pool, &places) || !levels_are_valid(pool) || !ordered) return false;
+    if (!uncounted_are_valid(pool)) return false; /* I11 */
     return pool->unlisted ? unlisted_are_valid(pool) : places == dead;
 }

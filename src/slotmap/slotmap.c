@@ -27,6 +27,7 @@
  *     what the map has                                     add_bound       remove_bound
  *     no option                                            fresh - worn    fresh
  *     the peak of a scene is counted (KOLK_STATS=sizes)    the peak, if that is less
+ *     places that a trim has taken from the budget         counted, if that is less
  *     on_move, on_remove, move                                             0
  *     debug mode, or a tool informed of every place        0               0
  *     a hook that must not add or remove is running        0               0
@@ -42,7 +43,8 @@
  * dropped object is there, count passes over it, so that it is in the array again.
  *
  * Invariants (kolk_slotmap_is_valid):
- *     I1  count <= fresh - worn <= fresh <= capacity <= max_capacity; peak >= count, whether the peak is counted or not
+ *     I1  count <= fresh - worn <= fresh <= capacity <= max_capacity; count <= counted <= capacity; peak >= count, whether
+ *         the peak is counted or not
  *     I2  cells[owners[p]].place == p for all p < fresh - worn; the owners are slots below fresh, all different
  *     I3  the other slots below fresh are in the worn-out list, each once, and their place is NO_PLACE
  *     I4  an owner's generation is at least 1
@@ -62,7 +64,7 @@
 #include <string.h>
 
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_slotmap, capacity) == 48, "the fast paths read 48 bytes");
-_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_slotmap) == 200 && sizeof(kolk_slotmap_desc) == 104),
+_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_slotmap) == 208 && sizeof(kolk_slotmap_desc) == 104),
                "the layout has changed: raise KOLK_ABI");
 
 /* Emit each function of slotmap.inl once. */
@@ -283,29 +285,38 @@ KOLK_NOINLINE_ void kolk_slotmap_deinit(kolk_slotmap *map) {
 /* ---- Free slots: where they come from ---------------------------------------------------------------------------- */
 
 kolk_status kolk_slotmap_reserve(kolk_slotmap *map, uint32_t capacity) {
-    if (capacity <= map->capacity) return KOLK_OK;
+    if (capacity <= map->counted) return KOLK_OK;
     if (map->in_hook == HOOK_LOOKS) return KOLK_IN_HOOK;
     if (capacity > map->max_capacity) return KOLK_ABOVE_MAX;
-    uint64_t bytes = map_bytes_that_count(map, capacity - map->capacity);
+    uint64_t bytes = map_bytes_that_count(map, capacity - map->counted);
     uint8_t before = enter_map_hook(map, HOOK_LOOKS); /* on_mark */
     bool fits = kolk_budget_take_all_(map->budget, bytes);
     leave_map_hook(map, before);
     if (!fits) return KOLK_OVER_BUDGET;
-    if (!kolk_slotmap_commit_(map, capacity)) {
+    if (capacity > map->capacity && !kolk_slotmap_commit_(map, capacity)) {
         kolk_budget_give_(map->budget, bytes);
         return KOLK_NO_MEMORY;
     }
+    map->counted = capacity;
+    show_map_bounds(map);
+    if (capacity <= map->capacity) return KOLK_OK;
     PROBE3(grow, map_name_of(map), map->capacity, capacity);
     map->capacity = capacity;
     return KOLK_OK;
 }
 
-/* Grows to hold at least one more object, and to twice the old capacity if possible. */
-static bool grow_map(kolk_slotmap *map) {
-    if (map->capacity == map->max_capacity) return false;
-    uint32_t wish = kolk_block_next_capacity_(map->capacity, map->max_capacity, map->stride);
-    wish = map->capacity + kolk_budget_step_(map->budget, wish - map->capacity, map->stride);
-    return kolk_slotmap_reserve(map, wish) == KOLK_OK || kolk_slotmap_reserve(map, map->capacity + 1) == KOLK_OK;
+/* Reserves at least one more place than the first `from`, and twice as many if possible, but not more than `most`. */
+static bool reserve_more(kolk_slotmap *map, uint32_t from, uint32_t most) {
+    if (from == most) return false;
+    uint32_t wish = kolk_block_next_capacity_(from, most, map->stride);
+    wish = from + kolk_budget_step_(map->budget, wish - from, map->stride);
+    return kolk_slotmap_reserve(map, wish) == KOLK_OK || kolk_slotmap_reserve(map, from + 1) == KOLK_OK;
+}
+
+/* Does a place below the capacity count towards the budget, perhaps again? */
+static bool counts(kolk_slotmap *map, uint32_t place) {
+    bool gone = place >= map->counted && map->counted < map->capacity;
+    return !gone || reserve_more(map, map->counted, map->capacity);
 }
 
 /* Adds the slot to the permutation, as the owner of its last place. */
@@ -319,7 +330,7 @@ static void put_owner(kolk_slotmap *map, uint32_t slot) {
 
 /* Provides a free slot when there is none: a new slot, or a worn-out one. */
 static bool make_free_slot(kolk_slotmap *map) {
-    if (map->fresh < map->capacity || grow_map(map)) {
+    if (map->fresh < map->capacity || reserve_more(map, map->capacity, map->max_capacity)) {
         map->fresh++;
         put_owner(map, map->fresh - 1);
         return true;
@@ -365,7 +376,7 @@ KOLK_NOINLINE_ void *kolk_slotmap_add_slow_(kolk_slotmap *map, kolk_handle *out)
     while (!barred && is_dropped(map, map->count)) map->count++;
     uint32_t place = map->count;
     bool fails = barred || (map_debug_of(map) && kolk_debug_fails_(map->debug));
-    if (fails || (place == owned(map) && !make_free_slot(map))) {
+    if (fails || !counts(map, place) || (place == owned(map) && !make_free_slot(map))) {
         map->failed++;
         PROBE2(full, map_name_of(map), map->capacity);
         if (out) *out = (kolk_handle){0};
@@ -533,6 +544,16 @@ KOLK_NOINLINE_ uint32_t kolk_slotmap_index(const kolk_slotmap *map, const void *
 
 /* ---- Memory and questions ---------------------------------------------------------------------------------------- */
 
+/* Gives the bytes of the places in these pages back to the budget, unless the system has refused to release them. */
+static void uncount(kolk_slotmap *map, uint64_t from, uint64_t end, size_t released) {
+    uint32_t kept = (uint32_t)((from + map->stride - 1) / map->stride);
+    if (!map->budget || kept >= map->counted) return;
+    if (!released && !kolk_memory_discard_(map->objects + from, (size_t)(end - from), false)) return;
+    kolk_budget_give_(map->budget, map_bytes_that_count(map, map->counted - kept));
+    map->counted = kept;
+    show_map_bounds(map);
+}
+
 KOLK_NOINLINE_ size_t kolk_slotmap_trim(kolk_slotmap *map) {
     if (kolk_slotmap_is_barred_(map, NO_HOOK, "trim", SITE)) return 0;
     uint64_t page = kolk_memory_page_();
@@ -540,7 +561,9 @@ KOLK_NOINLINE_ size_t kolk_slotmap_trim(kolk_slotmap *map) {
     uint64_t end = (uint64_t)map->capacity * map->stride / page * page;
     if (map->memory == MEMORY_CALLERS || from >= end) return 0;
     if (map_debug_of(map)) kolk_debug_forget_(map->debug, (uint32_t)(from / map->stride), map->fresh);
-    return kolk_memory_discard_(map->objects + from, (size_t)(end - from), true);
+    size_t bytes = kolk_memory_discard_(map->objects + from, (size_t)(end - from), true);
+    uncount(map, from, end, bytes);
+    return bytes;
 }
 
 void kolk_slotmap_stats(const kolk_slotmap *map, kolk_stats *out) {

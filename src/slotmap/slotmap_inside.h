@@ -36,9 +36,9 @@ static inline void *map_object_at(const kolk_slotmap *map, uint32_t place) {
     return map->objects + (size_t)place * map->stride;
 }
 
-/* The bytes of these slots that count towards the budget. */
-static inline uint64_t map_bytes_that_count(const kolk_slotmap *map, uint32_t slots) {
-    return map->memory == MEMORY_CALLERS ? 0 : (uint64_t)slots * map->stride;
+/* The bytes of these places that count towards the budget. */
+static inline uint64_t map_bytes_that_count(const kolk_slotmap *map, uint32_t places) {
+    return map->memory == MEMORY_CALLERS ? 0 : (uint64_t)places * map->stride;
 }
 
 /* The number of places with owners, one for each slot below fresh that is not worn out. */
@@ -50,6 +50,7 @@ static inline uint32_t owned(const kolk_slotmap *map) {
 /* Compute the bounds of the fast paths. */
 static inline uint32_t add_bound_of(const kolk_slotmap *map) {
     uint32_t known = map->peak < owned(map) ? map->peak : owned(map);
+    if (known > map->counted) known = map->counted;
     bool open = map->in_hook <= HOOK_LIVES && !map->has_dropped && !map_has(map, UINT32_MAX);
     return open ? known : 0;
 }

@@ -180,7 +180,7 @@ static bool make_map_block(kolk_slotmap *map, const kolk_slotmap_desc *desc) {
     map->cells = starts[MAP_CELLS];
     map->owners = starts[MAP_OWNERS];
     if (!made || !kolk_slotmap_commit_(map, desc->capacity)) return false;
-    map->capacity = desc->capacity;
+    map->capacity = map->counted = desc->capacity;
     return true;
 }
 
@@ -230,6 +230,6 @@ void kolk_slotmap_unmake_(kolk_slotmap *map) {
     if (map_debug_of(map)) kolk_debug_end_(map->debug, map->fresh);
     kolk_block_end_(&(kolk_block_){.start = map->block, .size = map->block_size, .kind = map->memory});
     release_blocks(map);
-    kolk_budget_give_(map->budget, map_bytes_that_count(map, map->capacity));
+    kolk_budget_give_(map->budget, map_bytes_that_count(map, map->counted));
     memset(map, 0, sizeof *map);
 }

@@ -19,6 +19,7 @@ static bool worn_are_valid(const kolk_slotmap *map) {
 bool kolk_slotmap_is_valid(const kolk_slotmap *map) {
     if (map->worn > map->fresh || map->count > owned(map)) return false;                                /* I1 */
     if (map->fresh > map->capacity || map->capacity > map->max_capacity) return false;                  /* I1 */
+    if (map->count > map->counted || map->counted > map->capacity) return false;                        /* I1 */
     if (kolk_peak_(map->peak, map->fresh) < map->count) return false;                                   /* I1 */
     if (map->add_bound != add_bound_of(map) || map->remove_bound != remove_bound_of(map)) return false; /* I5 */
     for (uint32_t place = 0; place < owned(map); place++) {

@@ -37,8 +37,7 @@ static void test_a_pool(void **state) {
     assert_int_equal(kolk_budget_used(&budget), 100 * stride);
     assert_true(kolk_pool_is_valid(&pool.pool));
     pools_clear(&pool);
-    pools_trim(&pool);
-    assert_int_equal(kolk_budget_used(&budget), 100 * stride); /* its slots may be used again at any time */
+    assert_int_equal(kolk_budget_used(&budget), 100 * stride);
     pools_deinit(&pool);
     assert_int_equal(kolk_budget_used(&budget), 0);
 }
@@ -129,6 +128,208 @@ static void test_memory_of_the_caller(void **state) {
     kolk_heap heap = {0};
     kolk_heap_desc fixed = {.memory = space, .memory_size = sizeof space, .budget = &budget};
     assert_int_equal(kolk_heap_init(&heap, &fixed), KOLK_FIXED_HEAP);
+}
+
+/* ---- What a trim gives back -------------------------------------------------------------------------------------- */
+
+enum { MANY = 20000 };
+
+/* Takes all bytes that are left. */
+static void take_the_rest(maps *rival, kolk_budget *budget) {
+    uint32_t places = (uint32_t)((budget->limit - kolk_budget_used(budget)) / sizeof(thing));
+    assert_int_equal(maps_init(rival, &(kolk_slotmap_desc){.capacity = places, .budget = budget}), KOLK_OK);
+    assert_int_equal(kolk_budget_used(budget), budget->limit);
+}
+
+static void use_all_of(pools *pool, kolk_budget *budget, kolk_pool_desc desc) {
+    *budget = (kolk_budget){.limit = MANY * sizeof(thing)};
+    desc.capacity = MANY;
+    desc.budget = budget;
+    assert_int_equal(pools_init(pool, &desc), KOLK_OK);
+    for (int i = 0; i < MANY; i++) memset(pools_alloc_urgent(pool), 1, sizeof(thing));
+}
+
+/* The bytes of half of the slots, and at most one more page. */
+static void assert_half_is_used(const kolk_budget *budget) {
+    uint64_t half = budget->limit / 2;
+    assert_in_range(kolk_budget_used(budget), half, half + (uint64_t)sysconf(_SC_PAGESIZE));
+}
+
+static void free_upper_half(pools *pool) {
+    for (uint32_t slot = MANY / 2; slot < MANY; slot++) pools_free(pool, pools_at(pool, slot));
+}
+
+/* The slots that a trim has released are the last ones to be used, and only if the budget has bytes for them. */
+static void test_trim_of_a_pool(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < 8; n++) {
+        kolk_budget budget;
+        pools pool;
+        maps rival;
+        use_all_of(&pool, &budget,
+                   (kolk_pool_desc){.max_capacity = n & 1 ? 2 * MANY : 0,
+                                    .reuse = n & 2 ? KOLK_REUSE_LOWEST : KOLK_REUSE_LIFO,
+                                    .ages = n & 4,
+                                    .debug = ""});
+        uint32_t kept = 0;
+        free_upper_half(&pool);
+        assert_int_equal(kolk_budget_used(&budget), budget.limit);
+        pools_trim(&pool);
+        assert_half_is_used(&budget);
+        take_the_rest(&rival, &budget);
+        for (; pools_alloc(&pool); kept++) {} /* what is left in the last page */
+        assert_in_range(kept, 0, (uint64_t)sysconf(_SC_PAGESIZE) / sizeof(thing));
+        assert_true(kolk_pool_is_valid(&pool.pool));
+        assert_int_equal(pools_available(&pool), MANY / 2 - kept);
+        assert_int_equal(pools_reserve(&pool, MANY), KOLK_OVER_BUDGET);
+        assert_int_equal(pools_reserve(&pool, MANY / 2), KOLK_OK);
+        thing *object = pools_at(&pool, 7);
+        pools_free(&pool, object);
+        assert_ptr_equal(pools_alloc(&pool), object);
+        assert_null(pools_alloc(&pool));
+        maps_deinit(&rival);
+        for (uint32_t i = MANY / 2 + kept; i < MANY; i++) {
+            assert_non_null(object = pools_alloc(&pool));
+            assert_int_equal(pools_index(&pool, object), i); /* the lowest first */
+            memset(object, 2, sizeof(thing));
+        }
+        assert_int_equal(kolk_budget_used(&budget), budget.limit);
+        assert_null(pools_alloc(&pool));
+        assert_true(kolk_pool_is_valid(&pool.pool));
+        pools_clear(&pool);
+        pools_trim(&pool);
+        assert_in_range(kolk_budget_used(&budget), 0, (uint64_t)sysconf(_SC_PAGESIZE));
+        pools_deinit(&pool);
+        assert_int_equal(kolk_budget_used(&budget), 0);
+    }
+}
+
+/* FIFO uses every slot in its turn; but what was never used is given back. A headroom must be there when it is needed. */
+static void test_pools_that_keep_their_bytes(void **state) {
+    (void)state;
+    kolk_budget budget;
+    pools pool;
+    maps rival;
+    use_all_of(&pool, &budget, (kolk_pool_desc){.headroom = 1, .debug = ""});
+    pools_clear(&pool);
+    pools_trim(&pool);
+    assert_int_equal(kolk_budget_used(&budget), budget.limit);
+    pools_deinit(&pool);
+
+    use_all_of(&pool, &budget, (kolk_pool_desc){.reuse = KOLK_REUSE_FIFO, .debug = ""});
+    pools_clear(&pool);
+    pools_trim(&pool);
+    assert_int_equal(kolk_budget_used(&budget), budget.limit);
+    pools_deinit(&pool);
+
+    pools_init(&pool, &(kolk_pool_desc){.capacity = MANY, .reuse = KOLK_REUSE_FIFO, .budget = &budget, .debug = ""});
+    for (int i = 0; i < MANY / 2; i++) pools_alloc(&pool);
+    pools_trim(&pool);
+    assert_half_is_used(&budget);
+    take_the_rest(&rival, &budget);
+    uint32_t count = MANY / 2;
+    for (; pools_alloc(&pool); count++) {}
+    pools_free(&pool, pools_at(&pool, 5));
+    assert_int_equal(pools_index(&pool, pools_alloc(&pool)), 5); /* it has no other slot */
+    maps_deinit(&rival);
+    for (; count < MANY; count++) assert_int_equal(pools_index(&pool, pools_alloc(&pool)), count);
+    assert_null(pools_alloc(&pool));
+    pools_clear(&pool);
+    pools_deinit(&pool);
+}
+
+/* Calls that choose the slot take its bytes too, and those of all slots before it. */
+static void test_chosen_slots_after_a_trim(void **state) {
+    (void)state;
+    kolk_budget budget;
+    pools pool;
+    maps rival;
+    for (int n = 0; n < 2; n++) {
+        use_all_of(&pool, &budget, (kolk_pool_desc){.reuse = n ? KOLK_REUSE_LOWEST : KOLK_REUSE_LIFO, .debug = ""});
+        size_t size = pools_snapshot_size(&pool);
+        void *block = malloc(size);
+        assert_int_equal(pools_snapshot(&pool, block, size), size);
+        kolk_handle handle = kolk_pool_handle_of(&pool.pool, pools_at(&pool, MANY * 3 / 4));
+        free_upper_half(&pool);
+        pools_trim(&pool);
+        take_the_rest(&rival, &budget);
+        assert_null(kolk_pool_alloc_at(&pool.pool, handle));
+        if (n) assert_null(kolk_pool_alloc_run(&pool.pool, MANY / 4));
+        assert_int_equal(pools_restore(&pool, block, size), KOLK_OVER_BUDGET);
+        assert_int_equal(pools_count(&pool), MANY / 2);
+        maps_deinit(&rival);
+        if (n) {
+            assert_non_null(kolk_pool_alloc_run(&pool.pool, MANY / 8));
+            assert_non_null(pools_at(&pool, MANY / 8 * 5 - 1));
+            assert_true(kolk_budget_used(&budget) >= budget.limit / 8 * 5);
+        }
+        assert_non_null(kolk_pool_alloc_at(&pool.pool, handle));
+        assert_true(kolk_budget_used(&budget) >= budget.limit / 4 * 3);
+        assert_true(kolk_pool_is_valid(&pool.pool));
+        for (int i = 0; i < MANY / 100; i++) assert_non_null(pools_alloc(&pool));
+        assert_true(kolk_pool_is_valid(&pool.pool));
+        assert_int_equal(pools_restore(&pool, block, size), KOLK_OK);
+        assert_int_equal(kolk_budget_used(&budget), budget.limit);
+        assert_int_equal(pools_count(&pool), MANY);
+        assert_true(kolk_pool_is_valid(&pool.pool));
+        free(block);
+        pools_clear(&pool);
+        pools_deinit(&pool);
+    }
+}
+
+static void test_trim_of_a_slot_map(void **state) {
+    (void)state;
+    for (int grows = 0; grows < 2; grows++) {
+        kolk_budget budget = {.limit = MANY * sizeof(thing)};
+        maps map, rival;
+        kolk_slotmap_desc desc = {.capacity = MANY, .max_capacity = grows ? 2 * MANY : 0, .budget = &budget, .debug = ""};
+        assert_int_equal(maps_init(&map, &desc), KOLK_OK);
+        for (int i = 0; i < MANY; i++) memset(maps_add(&map, NULL), 1, sizeof(thing));
+        for (uint32_t count = MANY; count > MANY / 2; count--)
+            assert_true(maps_remove(&map, maps_handle_of(&map, maps_at(&map, count / 2))));
+        maps_trim(&map);
+        assert_half_is_used(&budget);
+        take_the_rest(&rival, &budget);
+        while (maps_add(&map, NULL)) {}
+        assert_true(maps_count(&map) < MANY * 3 / 4);
+        assert_true(kolk_slotmap_is_valid(&map.map));
+        assert_int_equal(maps_reserve(&map, MANY), KOLK_OVER_BUDGET);
+        maps_remove(&map, maps_handle_of(&map, maps_at(&map, 3)));
+        assert_non_null(maps_add(&map, NULL));
+        assert_null(maps_add(&map, NULL));
+        maps_deinit(&rival);
+        while (maps_count(&map) < MANY) memset(maps_add(&map, NULL), 2, sizeof(thing));
+        assert_int_equal(kolk_budget_used(&budget), budget.limit);
+        assert_null(maps_add(&map, NULL));
+        assert_true(kolk_slotmap_is_valid(&map.map));
+        maps_clear(&map);
+        maps_trim(&map);
+        assert_in_range(kolk_budget_used(&budget), 0, (uint64_t)sysconf(_SC_PAGESIZE));
+        maps_deinit(&map);
+        assert_int_equal(kolk_budget_used(&budget), 0);
+    }
+}
+
+/* The report of a full pool says that it is the budget. */
+static void test_the_trap_after_a_trim(void **state) {
+    (void)state;
+    kolk_budget budget;
+    pools pool;
+    maps rival;
+    use_all_of(&pool, &budget, (kolk_pool_desc){.on_full = kolk_pool_trap_full, .debug = ""});
+    free_upper_half(&pool);
+    pools_trim(&pool);
+    take_the_rest(&rival, &budget);
+    reports kept;
+    begin_reports(&kept);
+    while (pools_alloc(&pool)) {}
+    assert_non_null(strstr(next_report(&kept)->sentence, " of 20000 slots are in use, and the budget has no bytes for more"));
+    assert_no_more(&kept);
+    kolk_set_failure_handler(NULL, NULL);
+    maps_deinit(&rival);
+    pools_clear(&pool);
+    pools_deinit(&pool);
 }
 
 /* ---- Nothing is left --------------------------------------------------------------------------------------------- */
@@ -533,6 +734,11 @@ int main(void) {
         DEBUG_TEST(test_a_shared_pool),
         DEBUG_TEST(test_a_heap),
         DEBUG_TEST(test_memory_of_the_caller),
+        DEBUG_TEST(test_trim_of_a_pool),
+        DEBUG_TEST(test_pools_that_keep_their_bytes),
+        DEBUG_TEST(test_chosen_slots_after_a_trim),
+        DEBUG_TEST(test_trim_of_a_slot_map),
+        DEBUG_TEST(test_the_trap_after_a_trim),
         DEBUG_TEST(test_init_over_budget),
         DEBUG_TEST(test_eviction),
         DEBUG_TEST(test_shares),

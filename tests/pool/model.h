@@ -440,7 +440,7 @@ static inline void model_compare(const model *m, bool thoroughly) {
     model_assert(m, stats.debug == m->debug);
     model_assert(m, stats.object_size == m->pool.desc.object_size && stats.stride == m->stride);
     model_assert(m, stats.unused_bytes == (uint64_t)(model_all_slots(m) - stats.peak) * m->stride);
-    model_assert(m, m->budget.used_ == (m->desc.memory || !KOLK_HOSTED ? 0 : (uint64_t)m->pool.capacity * m->stride));
+    model_assert(m, m->budget.used_ == (m->desc.memory || !KOLK_HOSTED ? 0 : (uint64_t)m->pool.counted * m->stride));
     model_assert(m, stats.failed == m->failed && stats.evictions == m->evictions);
     model_assert(m, stats.worn_out == m->worn.count && stats.recycled == m->recycled);
     model_assert(m, stats.wrong_pool == m->wrong_pool);
