@@ -13,15 +13,21 @@
  *
  * Meaning   A budget is the number of bytes that several pools, slot maps, shared pools and heaps may take together.
  *           What counts is the memory of their slots and blocks, used or free, from the time when it may be touched
- *           until the pool is deinitialised. In a heap, memory of free blocks that is released to the system, by a trim
- *           or because it was not used for a second, no longer counts, until blocks need it again. kolk's own records
- *           do not count, and neither does memory that you provide.
+ *           until the pool is deinitialised. kolk's own records do not count, and neither does memory that you provide.
+ * Released  Memory that is released to the system no longer counts, until it is needed again: in a heap, memory of free
+ *           blocks, by a trim or because it was not used for a second; in a slot map, what kolk_slotmap_trim releases;
+ *           in a pool, what kolk_pool_trim releases behind the last slot that is alive, worn out or in quarantine.
+ *           Other memory that a pool releases goes on counting: between live objects, by ticks without a kolk_trim_all,
+ *           and in a pool with a headroom. With KOLK_REUSE_FIFO, which uses all slots in turn, only slots that were
+ *           never used cease to count. Shared pools release nothing. The capacity stays as it is, but slots that do not
+ *           count are used last, and only if the budget has bytes for them; a reserve makes them count at once.
  * Full      A pool whose budget has nothing left is full, as if max_capacity were reached: it evicts, calls its on_full
  *           or returns NULL. An init whose capacity the budget does not have returns KOLK_OVER_BUDGET (that of a heap
  *           KOLK_NO_MEMORY, as for its limit).
- * Cost      Nothing for an alloc or free. Growth takes bytes by one atomic operation for each budget from this one up
- *           to the outermost parent. While a pool grows by itself, it takes at most a sixteenth of what is left at a
- *           time, so that one pool cannot take everything for slots that it may never use.
+ * Cost      Nothing for an alloc or free. Growth, and the use of released memory, takes bytes by one atomic operation
+ *           for each budget from this one up to the outermost parent. While a pool grows by itself, it takes at most a
+ *           sixteenth of what is left at a time, so that one pool cannot take everything for slots that it may never
+ *           use.
  * Threads   Pools of different threads may have the same budget. Bytes that are given back wake nobody.
  * Owner     The struct is yours. Any copy of it is another budget, so never copy one that is in use. It must outlive
  *           its pools, which keep it until their deinit. Freestanding builds have no budgets: `.budget` has no effect.

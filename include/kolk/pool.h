@@ -295,13 +295,14 @@ KOLK_API_ size_t kolk_pool_memory_size(const kolk_pool_desc *desc);
 #define KOLK_POOL_RANK_BYTES(n) (16 * KOLK_SIZE_(n))
 /* clang-format on */
 
-/* Raises the capacity to this many slots now, so that later allocs need not ask the system for memory. After
- * KOLK_ABOVE_MAX or KOLK_NO_MEMORY nothing has changed. */
+/* Raises the capacity to this many slots now, so that later allocs need not ask the system for memory, nor the budget.
+ * After KOLK_ABOVE_MAX, KOLK_OVER_BUDGET or KOLK_NO_MEMORY nothing has changed. */
 KOLK_USES_(1) kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity);
 
 /* Releases whole pages without live objects to the system, and makes a LIFO pool use low slots first. Does nothing for
  * a pool on the caller's memory, or if keep is set without a setup hook that could make the contents again. Returns the
- * number of bytes released, as far as the system reports them. Capacity, addresses and handles do not change. */
+ * number of bytes released, as far as the system reports them. Capacity, addresses and handles do not change. What is
+ * released behind the last object in use counts towards the budget no longer: see Released in budget.h. */
 KOLK_USES_(1) size_t kolk_pool_trim(kolk_pool *pool);
 
 /* Call it once per frame. It grows the pool in advance and releases memory, both according to the measured demand and a
@@ -596,11 +597,11 @@ kolk_status kolk_pool_init_listed_abi_(kolk_pool *pool, const kolk_pool_desc *de
 /* If the compiler sees the descriptor's initialiser, it computes the result itself, and the linker drops the code that
  * the program does not need: src/pool/pool_plain.c. */
 KOLK_FOLDED_INLINE_ bool kolk_pool_has_options_(const kolk_pool_desc *desc) {
-    bool grows = desc->max_capacity && !desc->memory;
+    bool grows = desc->max_capacity && !desc->memory, counts = KOLK_HOSTED && desc->budget;
     bool asks = desc->on_full || desc->cost || desc->on_low || desc->overflow || desc->headroom;
     bool lives_on = desc->setup || desc->reset || desc->teardown;
     bool ordered = desc->ages || desc->ranked;
-    return ordered || grows || asks || lives_on;
+    return ordered || grows || counts || asks || lives_on;
 }
 
 KOLK_FOLDED_INLINE_ kolk_status kolk_pool_init_typed_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,

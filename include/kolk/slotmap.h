@@ -294,8 +294,8 @@ KOLK_API_ size_t kolk_slotmap_snapshot(const kolk_slotmap *map, void *block, siz
  * changes, so it may come from an untrusted source. Only the bytes inside objects are not checked. Any status but
  * KOLK_OK leaves the map as it was: KOLK_NO_SNAPSHOT (it has the hook `move`), KOLK_NOT_A_SNAPSHOT,
  * KOLK_OTHER_BYTE_ORDER, KOLK_OTHER_VERSION, KOLK_DAMAGED_SNAPSHOT, KOLK_FORGED_SNAPSHOT, KOLK_OTHER_POOL (a different
- * object_size or tag), KOLK_ABOVE_MAX (it cannot provide all slots that the block has), KOLK_IN_HOOK or
- * KOLK_NO_MEMORY. */
+ * object_size or tag), KOLK_ABOVE_MAX, KOLK_OVER_BUDGET or KOLK_NO_MEMORY (it cannot provide all slots that the block
+ * has), or KOLK_IN_HOOK. */
 KOLK_USES_(1) kolk_status kolk_slotmap_restore(kolk_slotmap *map, const void *block, size_t size);
 
 /* The same for a block whose objects have another size or meaning, such as one that an older version of the program has
@@ -311,12 +311,13 @@ kolk_status kolk_slotmap_restore_converted(kolk_slotmap *map, const void *block,
 
 /* ---- Memory and questions ---------------------------------------------------------------------------------------- */
 
-/* Raises the capacity to this many objects now, so that later adds need not ask the system for memory. After
- * KOLK_ABOVE_MAX or KOLK_NO_MEMORY nothing has changed. */
+/* Raises the capacity to this many objects now, so that later adds need not ask the system for memory, nor the budget.
+ * After KOLK_ABOVE_MAX, KOLK_OVER_BUDGET or KOLK_NO_MEMORY nothing has changed. */
 KOLK_USES_(1) kolk_status kolk_slotmap_reserve(kolk_slotmap *map, uint32_t capacity);
 
 /* Returns to the system all pages that lie wholly behind the last object. Does nothing on the caller's memory. Returns
- * the number of bytes released, as far as the system reports them. Capacity, objects and handles do not change. */
+ * the number of bytes released, as far as the system reports them. Capacity, objects and handles do not change. The
+ * released places count towards the budget no longer: see Released in budget.h. */
 KOLK_USES_(1) size_t kolk_slotmap_trim(kolk_slotmap *map);
 
 /* All counters; O(1). */

@@ -27,8 +27,8 @@
  *     FIFO, LOWEST                     end of memory     0            fresh    held_floor: worn.count
  *     FIFO with never-issued slots                                             held_floor: none is taken directly
  *     unlisted slots                   stack + unlisted                        held_floor: none is taken directly
- *     headroom, low_water, peak,       stack + watched                         held_floor: worn.count + watched
- *     uncounted slots
+ *     headroom, low_water, peak,
+ *         slots that do not count      stack + watched                         held_floor: worn.count + watched
  *     ages, ranked                     end of memory                           order_floor: the floor without these
  *     setup, teardown                  end of memory                           neither
  *     reset                                              0
@@ -36,14 +36,13 @@
  *
  * An empty cell means that the option does not change that bound. `watched` is how many of the last free slots need the
  * slow path, because they belong to the headroom, are near the low-water mark, would raise a counted peak, or do not
- * count towards the budget. A pool
- * with ages, or a ranked one, pops its stack while the top is above order_floor, but also enters the slot into its
- * orders. FIFO and LOWEST take a slot directly while more than held_floor slots are held. The debug mode also keeps get
- * off its fast path, because its stride may differ from the one that typed code assumes, and because under tools that
- * watch malloc its objects are not in slots at all (debug_bypass.c).
+ * count towards the budget. A pool with ages, or a ranked one, pops its stack while the top is above order_floor, but
+ * also enters the slot into its orders. FIFO and LOWEST take a slot directly while more than held_floor slots are held.
+ * The debug mode also keeps get off its fast path, because its stride may differ from the one that typed code assumes,
+ * and because under tools that watch malloc its objects are not in slots at all (debug_bypass.c).
  *
- * A trim gives the bytes of the last slots back to the budget, those from `counted` on. Before an alloc takes one of them, it
- * takes bytes from the budget again, for this slot and some more (pool_options.c). So these slots are watched too.
+ * A trim gives the bytes of the last slots back to the budget: those from `counted` on. Before an alloc takes one of
+ * them, it takes bytes for it and some more of them from the budget again, as growth does (pool_options.c).
  *
  * FIFO takes never-issued slots first, but after a restore only those that the saved pool had: the others, held_back,
  * wait until the ring is empty. So a pool that has grown since a snapshot repeats what it did.
@@ -70,8 +69,8 @@
  *         nothing to do
  *     I10 if the order of costs exists, no slot in it is before the one above it, and each live slot that is not
  *         protected is in it
- *     I11 counted <= capacity; with FIFO fresh <= counted; the slots from counted up to fresh are free, and in the order in
- *         which an alloc takes the free slots they are the last ones, the lowest first
+ *     I11 counted <= capacity; with FIFO fresh <= counted; the slots from counted up to fresh are free, and they are
+ *         the last free ones that an alloc takes, the lowest first
  *
  * pool.h states the time bounds. Two ideas are borrowed: exact division (base.inl), and an advancing mark instead of a
  * free list that is linked at creation (PostgreSQL, slab.c, since 2017). */

@@ -293,10 +293,6 @@ void kolk_pool_unmake_(kolk_pool *pool);
  * count towards the budget, only lets at least the first `needed` count, and more if possible. */
 bool kolk_pool_grow_(kolk_pool *pool, uint64_t needed);
 
-/* Gives the bytes of the slots from `kept` on back to the budget, if the system releases their pages. They must be free,
- * torn down, and the last ones to be used. */
-void kolk_pool_uncount_(kolk_pool *pool, uint32_t kept);
-
 /* The number of bytes committed for the pool's capacity. */
 uint64_t kolk_pool_committed_(const kolk_pool *pool);
 

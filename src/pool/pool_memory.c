@@ -199,8 +199,8 @@ void kolk_pool_unmake_(kolk_pool *pool) {
 
 /* ---- Growth ------------------------------------------------------------------------------------------------------ */
 
-/* Takes the bytes of the slots up to `end` from the budget, and commits memory for those that have none. The caller must
- * call show_pool_bounds. */
+/* Takes the bytes of the slots up to `end` from the budget, and commits memory for those that have none. The caller
+ * must call show_pool_bounds. */
 static kolk_status count_slots(kolk_pool *pool, uint32_t end) {
     if (pool->in_hook == HOOK_LOOKS) return KOLK_IN_HOOK;
     if (end > pool->desc.max_capacity) return KOLK_ABOVE_MAX;
@@ -215,22 +215,6 @@ static kolk_status count_slots(kolk_pool *pool, uint32_t end) {
     }
     pool->counted = end;
     return KOLK_OK;
-}
-
-/* The memory behind the slots that count is released too, up to the end of its page: it may be left of slots that
- * counted before. */
-void kolk_pool_uncount_(kolk_pool *pool, uint32_t kept) {
-    uint64_t page = kolk_memory_page_(), from = round_up((uint64_t)kept * pool->stride, page);
-    uint64_t end = round_up((uint64_t)pool->counted * pool->stride, page),
-             last = (uint64_t)pool->capacity * pool->stride / page * page;
-    if (end > last) end = last;
-    if (from >= end || !kolk_memory_discard_(pool->block + from, (size_t)(end - from), false)) return;
-    kept = (uint32_t)((from + pool->stride - 1) / pool->stride);
-    if (kept >= pool->counted) return;
-    kolk_budget_give_(pool->desc.budget, bytes_that_count(pool, pool->counted - kept));
-    pool->counted = kept;
-    kolk_pool_have_options_(); /* the alloc of plain pools asks no budget */
-    show_pool_bounds(pool);
 }
 
 kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity) {

@@ -271,7 +271,8 @@ static kolk_status prove(const kolk_pool *pool, const unsigned char *bytes, size
  * alloc would grow the pool, and only if that succeeds. */
 static kolk_status grow_to_fit(kolk_pool *pool, const header *head) {
     uint32_t needed = head->fresh > pool->capacity ? head->fresh : pool->capacity;
-    if (needed >= pool->desc.max_capacity) return kolk_pool_reserve(pool, head->fresh); /* there is no more, or too little */
+    if (needed >= pool->desc.max_capacity)
+        return kolk_pool_reserve(pool, head->fresh); /* there is no more, or too little */
     uint32_t wish = kolk_block_next_capacity_(needed, pool->desc.max_capacity, pool->stride);
     wish = needed + kolk_budget_step_(pool->desc.budget, wish - needed, pool->stride);
     if (wish > head->capacity) wish = head->capacity;

@@ -10,6 +10,7 @@
 #include "pool_order.h"
 
 #include "../base/assert.h"
+#include "../core/budget.h"
 #include "../core/trim.h"
 #include "../os/memory.h"
 
@@ -64,18 +65,29 @@ static bool may_discard(const kolk_pool *pool) {
     return pool->memory != MEMORY_CALLERS && (!pool->desc.keep || pool->desc.setup);
 }
 
-/* The first of the slots whose bytes can leave the budget. FIFO uses every slot in its turn, so there only slots that were
- * never issued can leave. */
-static uint32_t first_to_leave(kolk_pool *pool) {
-    return pool->desc.reuse == KOLK_REUSE_FIFO ? pool->fresh : kolk_pool_end_of_use_(pool);
+/* Gives the bytes of the last free slots back to the budget, if the system releases their pages. They are torn down
+ * already. FIFO uses every slot in its turn, so there only slots can go that were never issued. A headroom must be
+ * there when it is needed. The last page may be touched by slots that count and by others. */
+static void uncount_slots(kolk_pool *pool) {
+    if (!pool->desc.budget || pool->desc.headroom) return;
+    uint64_t used = pool->desc.reuse == KOLK_REUSE_FIFO ? pool->fresh : kolk_pool_end_of_use_(pool);
+    uint64_t page = kolk_memory_page_(), from = round_up(used * pool->stride, page);
+    uint64_t end = round_up((uint64_t)pool->counted * pool->stride, page);
+    uint64_t last = (uint64_t)pool->capacity * pool->stride / page * page;
+    if (end > last) end = last;
+    uint32_t kept = (uint32_t)((from + pool->stride - 1) / pool->stride);
+    if (kept >= pool->counted || from >= end) return;
+    if (!kolk_memory_discard_(pool->block + from, (size_t)(end - from), false)) return;
+    kolk_budget_give_(pool->desc.budget, (uint64_t)(pool->counted - kept) * pool->stride);
+    pool->counted = kept;
+    show_pool_bounds(pool);
 }
 
 KOLK_NOINLINE_ size_t kolk_pool_trim(kolk_pool *pool) {
     if (kolk_pool_is_barred_(pool, HOOK_CHANGES, "trim", SITE)) return 0;
     size_t bytes = may_discard(pool) ? discard_dead(pool, 0, pool->fresh) : 0;
     if (pool->desc.reuse == KOLK_REUSE_LIFO) kolk_pool_sort_free_(pool);
-    if (KOLK_HOSTED && pool->desc.budget && may_discard(pool) && !pool->desc.headroom)
-        kolk_pool_uncount_(pool, first_to_leave(pool));
+    if (KOLK_HOSTED && may_discard(pool)) uncount_slots(pool);
     return bytes;
 }
 

@@ -53,8 +53,8 @@ static bool ages_are_valid(const kolk_pool *pool) {
     return in_order + alone == pool->fresh;
 }
 
-/* Are the slots that do not count free, and the last ones to be used? Where all is listed, they must be at the bottom of
- * the stack, in their order. */
+/* Are the slots that do not count free, and the last ones to be used? Unless they are unlisted, they must be at the
+ * bottom of the stack, in their order. */
 static bool uncounted_are_valid(const kolk_pool *pool) { /* I11 */
     uint32_t uncounted = uncounted_slots(pool);
     if (pool->counted > pool->capacity || uncounted > ready_slots(pool)) return false;

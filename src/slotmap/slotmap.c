@@ -43,8 +43,8 @@
  * dropped object is there, count passes over it, so that it is in the array again.
  *
  * Invariants (kolk_slotmap_is_valid):
- *     I1  count <= fresh - worn <= fresh <= capacity <= max_capacity; count <= counted <= capacity; peak >= count, whether
- *         the peak is counted or not
+ *     I1  count <= fresh - worn <= fresh <= capacity <= max_capacity; count <= counted <= capacity; peak >= count,
+ *         whether the peak is counted or not
  *     I2  cells[owners[p]].place == p for all p < fresh - worn; the owners are slots below fresh, all different
  *     I3  the other slots below fresh are in the worn-out list, each once, and their place is NO_PLACE
  *     I4  an owner's generation is at least 1
@@ -314,8 +314,8 @@ static bool reserve_more(kolk_slotmap *map, uint32_t from, uint32_t most) {
 }
 
 /* Does a place below the capacity count towards the budget, perhaps again? */
-static bool counts(kolk_slotmap *map, uint32_t place) {
-    bool gone = place >= map->counted && map->counted < map->capacity;
+static bool place_counts(kolk_slotmap *map, uint32_t place) {
+    bool gone = KOLK_HOSTED && place >= map->counted && map->counted < map->capacity;
     return !gone || reserve_more(map, map->counted, map->capacity);
 }
 
@@ -376,7 +376,7 @@ KOLK_NOINLINE_ void *kolk_slotmap_add_slow_(kolk_slotmap *map, kolk_handle *out)
     while (!barred && is_dropped(map, map->count)) map->count++;
     uint32_t place = map->count;
     bool fails = barred || (map_debug_of(map) && kolk_debug_fails_(map->debug));
-    if (fails || !counts(map, place) || (place == owned(map) && !make_free_slot(map))) {
+    if (fails || !place_counts(map, place) || (place == owned(map) && !make_free_slot(map))) {
         map->failed++;
         PROBE2(full, map_name_of(map), map->capacity);
         if (out) *out = (kolk_handle){0};
@@ -545,9 +545,9 @@ KOLK_NOINLINE_ uint32_t kolk_slotmap_index(const kolk_slotmap *map, const void *
 /* ---- Memory and questions ---------------------------------------------------------------------------------------- */
 
 /* Gives the bytes of the places in these pages back to the budget, unless the system has refused to release them. */
-static void uncount(kolk_slotmap *map, uint64_t from, uint64_t end, size_t released) {
+static void uncount_places(kolk_slotmap *map, uint64_t from, uint64_t end, size_t released) {
     uint32_t kept = (uint32_t)((from + map->stride - 1) / map->stride);
-    if (!map->budget || kept >= map->counted) return;
+    if (!KOLK_HOSTED || !map->budget || kept >= map->counted) return;
     if (!released && !kolk_memory_discard_(map->objects + from, (size_t)(end - from), false)) return;
     kolk_budget_give_(map->budget, map_bytes_that_count(map, map->counted - kept));
     map->counted = kept;
@@ -562,7 +562,7 @@ KOLK_NOINLINE_ size_t kolk_slotmap_trim(kolk_slotmap *map) {
     if (map->memory == MEMORY_CALLERS || from >= end) return 0;
     if (map_debug_of(map)) kolk_debug_forget_(map->debug, (uint32_t)(from / map->stride), map->fresh);
     size_t bytes = kolk_memory_discard_(map->objects + from, (size_t)(end - from), true);
-    uncount(map, from, end, bytes);
+    uncount_places(map, from, end, bytes);
     return bytes;
 }
 

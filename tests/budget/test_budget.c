@@ -204,7 +204,8 @@ static void test_trim_of_a_pool(void **state) {
     }
 }
 
-/* FIFO uses every slot in its turn; but what was never used is given back. A headroom must be there when it is needed. */
+/* FIFO uses every slot in its turn, but gives back those that it never used. A headroom must be there when it is
+ * needed. */
 static void test_pools_that_keep_their_bytes(void **state) {
     (void)state;
     kolk_budget budget;
@@ -283,7 +284,8 @@ static void test_trim_of_a_slot_map(void **state) {
     for (int grows = 0; grows < 2; grows++) {
         kolk_budget budget = {.limit = MANY * sizeof(thing)};
         maps map, rival;
-        kolk_slotmap_desc desc = {.capacity = MANY, .max_capacity = grows ? 2 * MANY : 0, .budget = &budget, .debug = ""};
+        kolk_slotmap_desc desc = {
+            .capacity = MANY, .max_capacity = grows ? 2 * MANY : 0, .budget = &budget, .debug = ""};
         assert_int_equal(maps_init(&map, &desc), KOLK_OK);
         for (int i = 0; i < MANY; i++) memset(maps_add(&map, NULL), 1, sizeof(thing));
         for (uint32_t count = MANY; count > MANY / 2; count--)
@@ -324,7 +326,8 @@ static void test_the_trap_after_a_trim(void **state) {
     reports kept;
     begin_reports(&kept);
     while (pools_alloc(&pool)) {}
-    assert_non_null(strstr(next_report(&kept)->sentence, " of 20000 slots are in use, and the budget has no bytes for more"));
+    assert_non_null(
+        strstr(next_report(&kept)->sentence, " of 20000 slots are in use, and the budget has no bytes for more"));
     assert_no_more(&kept);
     kolk_set_failure_handler(NULL, NULL);
     maps_deinit(&rival);

@@ -1,6 +1,6 @@
 /* What a budget says is what the system has given, for every kind that counts: a model of takes, gives and returns of
- * memory, with refused requests and a rival for the bytes among them. After each operation the budgets' bytes are compared with the slots' pages
- * that are in memory, and at the end they are 0. */
+ * memory, with refused requests and a rival for the bytes among them. After each operation the budgets' bytes are
+ * compared with the slots' pages that are in memory, and at the end they are 0. */
 #include "kinds.h"
 
 #include "../help/no_sites.h"

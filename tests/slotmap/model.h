@@ -150,8 +150,7 @@ static inline void model_compare(model *m) {
     model_assert(m, stats.capacity == m->map.capacity && stats.max_capacity == m->desc.max_capacity);
     model_assert(m, kolk_slotmap_available(&m->map) == stats.capacity - m->count);
     model_assert(m, stats.capacity >= m->capacity && stats.capacity <= m->desc.max_capacity);
-    model_assert(m,
-                 m->budget.used_ == (m->desc.memory || !KOLK_HOSTED ? 0 : (uint64_t)m->map.counted * m->map.stride));
+    model_assert(m, m->budget.used_ == (m->desc.memory || !KOLK_HOSTED ? 0 : (uint64_t)m->map.counted * m->map.stride));
     model_assert(m, stats.failed == m->failed && stats.wrong_pool == m->wrong_pool && stats.debug == m->debug);
     model_assert(m, stats.peak >= m->most && stats.peak <= stats.capacity);
     model_assert(m, stats.peak == m->most || stats.worn_out || stats.recycled || m->rewound_wear);
