@@ -447,6 +447,7 @@ struct kolk_pool {
     kolk_tick_ tick;
     uint32_t held_back;
     uint32_t unlisted;
+    uint32_t counted;
 };
 
 struct kolk_queue_desc {
@@ -732,6 +733,7 @@ struct kolk_slotmap {
     uint32_t tag;
     uint32_t capacity;
     uint32_t max_capacity;
+    uint32_t counted;
     uint32_t object_size;
     uint32_t peak;
     uint32_t worn_first;

@@ -508,6 +508,7 @@ pub struct kolk_pool {
     pub tick: kolk_tick_,
     pub held_back: u32,
     pub unlisted: u32,
+    pub counted: u32,
 }
 
 /// All but item_size and capacity may be 0.
@@ -873,6 +874,7 @@ pub struct kolk_slotmap {
     pub tag: u32,
     pub capacity: u32,
     pub max_capacity: u32,
+    pub counted: u32,
     pub object_size: u32,
     pub peak: u32,
     pub worn_first: u32,
@@ -1183,12 +1185,13 @@ extern "C" {
     /// Returns 0 if the descriptor is bad; memory, memory_size, max_capacity, headroom and overflow are not checked. For a
     /// typed pool, set object_size = sizeof(T) and object_align = _Alignof(T); its init also accepts these values.
     pub fn kolk_pool_memory_size(desc: *const kolk_pool_desc) -> usize;
-    /// Raises the capacity to this many slots now, so that later allocs need not ask the system for memory. After
-    /// KOLK_ABOVE_MAX or KOLK_NO_MEMORY nothing has changed.
+    /// Raises the capacity to this many slots now, so that later allocs need not ask the system for memory, nor the budget.
+    /// After KOLK_ABOVE_MAX, KOLK_OVER_BUDGET or KOLK_NO_MEMORY nothing has changed.
     pub fn kolk_pool_reserve(pool: *mut kolk_pool, capacity: u32) -> kolk_status;
     /// Releases whole pages without live objects to the system, and makes a LIFO pool use low slots first. Does nothing for
     /// a pool on the caller's memory, or if keep is set without a setup hook that could make the contents again. Returns the
-    /// number of bytes released, as far as the system reports them. Capacity, addresses and handles do not change.
+    /// number of bytes released, as far as the system reports them. Capacity, addresses and handles do not change. What is
+    /// released behind the last object in use counts towards the budget no longer: see Released in budget.h.
     pub fn kolk_pool_trim(pool: *mut kolk_pool) -> usize;
     /// Call it once per frame. It grows the pool in advance and releases memory, both according to the measured demand and a
     /// little at a time. Demand is the maximum of the counts at the ticks and of new peaks between them; it decays by 1/64
@@ -1673,8 +1676,8 @@ extern "C" {
     /// changes, so it may come from an untrusted source. Only the bytes inside objects are not checked. Any status but
     /// KOLK_OK leaves the map as it was: KOLK_NO_SNAPSHOT (it has the hook `move`), KOLK_NOT_A_SNAPSHOT,
     /// KOLK_OTHER_BYTE_ORDER, KOLK_OTHER_VERSION, KOLK_DAMAGED_SNAPSHOT, KOLK_FORGED_SNAPSHOT, KOLK_OTHER_POOL (a different
-    /// object_size or tag), KOLK_ABOVE_MAX (it cannot provide all slots that the block has), KOLK_IN_HOOK or
-    /// KOLK_NO_MEMORY.
+    /// object_size or tag), KOLK_ABOVE_MAX, KOLK_OVER_BUDGET or KOLK_NO_MEMORY (it cannot provide all slots that the block
+    /// has), or KOLK_IN_HOOK.
     pub fn kolk_slotmap_restore(map: *mut kolk_slotmap, block: *const c_void, size: usize) -> kolk_status;
     /// The same for a block whose objects have another size or meaning, such as one that an older version of the program has
     /// saved: calls `convert` for each object, in the order of places. The object is all zero; `saved` are its `saved_size`
@@ -1682,11 +1685,12 @@ extern "C" {
     /// objects mean: save a version beside it if the size does not tell. convert is not called before the whole block is
     /// checked. NULL: the objects are copied, and must have the same size.
     pub fn kolk_slotmap_restore_converted(map: *mut kolk_slotmap, block: *const c_void, size: usize, convert: Option<unsafe extern "C" fn(object: *mut c_void, saved: *const c_void, saved_size: usize, context: *mut c_void)>, context: *mut c_void) -> kolk_status;
-    /// Raises the capacity to this many objects now, so that later adds need not ask the system for memory. After
-    /// KOLK_ABOVE_MAX or KOLK_NO_MEMORY nothing has changed.
+    /// Raises the capacity to this many objects now, so that later adds need not ask the system for memory, nor the budget.
+    /// After KOLK_ABOVE_MAX, KOLK_OVER_BUDGET or KOLK_NO_MEMORY nothing has changed.
     pub fn kolk_slotmap_reserve(map: *mut kolk_slotmap, capacity: u32) -> kolk_status;
     /// Returns to the system all pages that lie wholly behind the last object. Does nothing on the caller's memory. Returns
-    /// the number of bytes released, as far as the system reports them. Capacity, objects and handles do not change.
+    /// the number of bytes released, as far as the system reports them. Capacity, objects and handles do not change. The
+    /// released places count towards the budget no longer: see Released in budget.h.
     pub fn kolk_slotmap_trim(map: *mut kolk_slotmap) -> usize;
     /// All counters; O(1).
     pub fn kolk_slotmap_stats(map: *const kolk_slotmap, out: *mut kolk_stats);
@@ -1798,7 +1802,7 @@ const _: () = {
     assert!(size_of::<kolk_shared_cursor>() == 24 && align_of::<kolk_shared_cursor>() == 8);
     assert!(size_of::<kolk_slotmap_desc>() == 104 && align_of::<kolk_slotmap_desc>() == 8);
     assert!(size_of::<kolk_cell_>() == 8 && align_of::<kolk_cell_>() == 4);
-    assert!(size_of::<kolk_slotmap>() == 200 && align_of::<kolk_slotmap>() == 8);
+    assert!(size_of::<kolk_slotmap>() == 208 && align_of::<kolk_slotmap>() == 8);
     assert!(size_of::<kolk_slotmap_cursor>() == 24 && align_of::<kolk_slotmap_cursor>() == 8);
 };
 
@@ -1993,6 +1997,7 @@ fn offsets() {
         ("kolk_pool.tick", offset!(kolk_pool, tick), 424),
         ("kolk_pool.held_back", offset!(kolk_pool, held_back), 444),
         ("kolk_pool.unlisted", offset!(kolk_pool, unlisted), 448),
+        ("kolk_pool.counted", offset!(kolk_pool, counted), 452),
         ("kolk_queue_desc.name", offset!(kolk_queue_desc, name), 0),
         ("kolk_queue_desc.item_size", offset!(kolk_queue_desc, item_size), 8),
         ("kolk_queue_desc.capacity", offset!(kolk_queue_desc, capacity), 16),
@@ -2209,33 +2214,34 @@ fn offsets() {
         ("kolk_slotmap.tag", offset!(kolk_slotmap, tag), 44),
         ("kolk_slotmap.capacity", offset!(kolk_slotmap, capacity), 48),
         ("kolk_slotmap.max_capacity", offset!(kolk_slotmap, max_capacity), 52),
-        ("kolk_slotmap.object_size", offset!(kolk_slotmap, object_size), 56),
-        ("kolk_slotmap.peak", offset!(kolk_slotmap, peak), 60),
-        ("kolk_slotmap.worn_first", offset!(kolk_slotmap, worn_first), 64),
-        ("kolk_slotmap.worn_last", offset!(kolk_slotmap, worn_last), 68),
-        ("kolk_slotmap.worn", offset!(kolk_slotmap, worn), 72),
-        ("kolk_slotmap.recycled", offset!(kolk_slotmap, recycled), 76),
-        ("kolk_slotmap.wrong_pool", offset!(kolk_slotmap, wrong_pool), 80),
-        ("kolk_slotmap.number", offset!(kolk_slotmap, number), 84),
-        ("kolk_slotmap.shift", offset!(kolk_slotmap, shift), 88),
-        ("kolk_slotmap.memory", offset!(kolk_slotmap, memory), 89),
-        ("kolk_slotmap.debug_flags", offset!(kolk_slotmap, debug_flags), 90),
-        ("kolk_slotmap.turn", offset!(kolk_slotmap, turn), 91),
-        ("kolk_slotmap.in_hook", offset!(kolk_slotmap, in_hook), 92),
-        ("kolk_slotmap.has_dropped", offset!(kolk_slotmap, has_dropped), 93),
-        ("kolk_slotmap.inverse", offset!(kolk_slotmap, inverse), 96),
-        ("kolk_slotmap.failed", offset!(kolk_slotmap, failed), 104),
-        ("kolk_slotmap.block", offset!(kolk_slotmap, block), 112),
-        ("kolk_slotmap.block_size", offset!(kolk_slotmap, block_size), 120),
-        ("kolk_slotmap.budget", offset!(kolk_slotmap, budget), 128),
-        ("kolk_slotmap.blocks", offset!(kolk_slotmap, blocks), 136),
-        ("kolk_slotmap.debug", offset!(kolk_slotmap, debug), 144),
-        ("kolk_slotmap.name", offset!(kolk_slotmap, name), 152),
-        ("kolk_slotmap.on_move", offset!(kolk_slotmap, on_move), 160),
-        ("kolk_slotmap.on_remove", offset!(kolk_slotmap, on_remove), 168),
-        ("kolk_slotmap.move", offset!(kolk_slotmap, r#move), 176),
-        ("kolk_slotmap.context", offset!(kolk_slotmap, context), 184),
-        ("kolk_slotmap.removals", offset!(kolk_slotmap, removals), 192),
+        ("kolk_slotmap.counted", offset!(kolk_slotmap, counted), 56),
+        ("kolk_slotmap.object_size", offset!(kolk_slotmap, object_size), 60),
+        ("kolk_slotmap.peak", offset!(kolk_slotmap, peak), 64),
+        ("kolk_slotmap.worn_first", offset!(kolk_slotmap, worn_first), 68),
+        ("kolk_slotmap.worn_last", offset!(kolk_slotmap, worn_last), 72),
+        ("kolk_slotmap.worn", offset!(kolk_slotmap, worn), 76),
+        ("kolk_slotmap.recycled", offset!(kolk_slotmap, recycled), 80),
+        ("kolk_slotmap.wrong_pool", offset!(kolk_slotmap, wrong_pool), 84),
+        ("kolk_slotmap.number", offset!(kolk_slotmap, number), 88),
+        ("kolk_slotmap.shift", offset!(kolk_slotmap, shift), 92),
+        ("kolk_slotmap.memory", offset!(kolk_slotmap, memory), 93),
+        ("kolk_slotmap.debug_flags", offset!(kolk_slotmap, debug_flags), 94),
+        ("kolk_slotmap.turn", offset!(kolk_slotmap, turn), 95),
+        ("kolk_slotmap.in_hook", offset!(kolk_slotmap, in_hook), 96),
+        ("kolk_slotmap.has_dropped", offset!(kolk_slotmap, has_dropped), 97),
+        ("kolk_slotmap.inverse", offset!(kolk_slotmap, inverse), 104),
+        ("kolk_slotmap.failed", offset!(kolk_slotmap, failed), 112),
+        ("kolk_slotmap.block", offset!(kolk_slotmap, block), 120),
+        ("kolk_slotmap.block_size", offset!(kolk_slotmap, block_size), 128),
+        ("kolk_slotmap.budget", offset!(kolk_slotmap, budget), 136),
+        ("kolk_slotmap.blocks", offset!(kolk_slotmap, blocks), 144),
+        ("kolk_slotmap.debug", offset!(kolk_slotmap, debug), 152),
+        ("kolk_slotmap.name", offset!(kolk_slotmap, name), 160),
+        ("kolk_slotmap.on_move", offset!(kolk_slotmap, on_move), 168),
+        ("kolk_slotmap.on_remove", offset!(kolk_slotmap, on_remove), 176),
+        ("kolk_slotmap.move", offset!(kolk_slotmap, r#move), 184),
+        ("kolk_slotmap.context", offset!(kolk_slotmap, context), 192),
+        ("kolk_slotmap.removals", offset!(kolk_slotmap, removals), 200),
         ("kolk_slotmap_cursor.map", offset!(kolk_slotmap_cursor, map), 0),
         ("kolk_slotmap_cursor.place", offset!(kolk_slotmap_cursor, place), 8),
         ("kolk_slotmap_cursor.slot", offset!(kolk_slotmap_cursor, slot), 12),
