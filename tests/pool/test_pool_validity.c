@@ -2,6 +2,8 @@
  * a stray write would, and restores it. */
 #include "../help/test.h"
 
+#include <kolk/budget.h>
+
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -328,6 +330,33 @@ static void test_the_order_of_costs(void **state) {
 
 #define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
 
+static void test_slots_that_do_not_count(void **state) {
+    (void)state;
+    for (size_t i = 0; i < LENGTH_OF(orders); i++) {
+        kolk_pool pool;
+        make_sound(&pool, orders[i], false, false);
+        assert_seen(&pool, pool.counted, SLOTS + 1);
+        assert_seen(&pool, pool.counted, ISSUED - 1);
+        kolk_pool_deinit(&pool);
+    }
+    kolk_pool pool;
+    kolk_budget budget = {.limit = 0};
+    make_pool(&pool, &(kolk_pool_desc){.object_size = 64, .capacity = SLOTS, .budget = &budget});
+    for (uint32_t i = 0; i < ISSUED; i++) assert_non_null(kolk_pool_alloc(&pool));
+    for (uint32_t i = 2000; i < ISSUED; i++) kolk_pool_free(&pool, kolk_pool_at(&pool, i));
+    kolk_pool_trim(&pool);
+    assert_in_range(pool.counted, 2000, ISSUED - 2);
+    assert_true(kolk_pool_is_valid(&pool));
+    kolk_slot_ first = pool.stack[0];
+    pool.stack[0] = pool.stack[1]; /* all are there, but in another order */
+    pool.stack[1] = first;
+    assert_false(kolk_pool_is_valid(&pool));
+    pool.stack[1] = pool.stack[0];
+    pool.stack[0] = first;
+    assert_true(kolk_pool_is_valid(&pool));
+    kolk_pool_deinit(&pool);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_counts_and_bounds),          TEST(test_bits_and_generations),
@@ -335,6 +364,7 @@ int main(void) {
         TEST(test_holes_and_their_summaries),  TEST(test_a_hole_too_many),
         TEST(test_counts_that_lead_outside),   TEST(test_floors),
         TEST(test_the_order_of_births),        TEST(test_the_order_of_costs),
+        TEST(test_slots_that_do_not_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -583,7 +583,14 @@ static void test_validity(void **state) {
     map.capacity = 8;
     map.peak = map.add_bound = 3; /* though there are four objects */
     assert_false(kolk_slotmap_is_valid(&map));
-    map.peak = map.add_bound = 4;
+    map.peak = UINT32_MAX;
+    map.counted = 3;
+    assert_false(kolk_slotmap_is_valid(&map));
+    map.counted = 9;
+    map.add_bound = 5;
+    assert_false(kolk_slotmap_is_valid(&map));
+    map.counted = 8;
+    assert_true(kolk_slotmap_is_valid(&map));
     end_map(&map);
 }
 
