@@ -48,12 +48,12 @@
  *           caches at most 256 free blocks and at most 64 KiB of them; but 64 blocks if they have at most 4 KiB, and
  *           one if they are larger than 64 KiB. That makes at most 4.2 MiB for all of kolk's own classes together. If
  *           the class has a max_capacity, a thread caches at most a 64th of that. Memory is committed as it is used.
- *           Pages of freed large blocks are kept for the next large blocks: at most 32 MiB, or half of the most bytes
- *           that large blocks ever had. They are inaccessible meanwhile. The heap releases them when it frees a large
- *           block, or when a thread goes to a depot, after they have not been needed for a second. A heap with a limit
- *           keeps none, and neither does one on Windows. A class in use needs two memory mappings, and two more for
- *           gaps. Linux allows a process 65,530 mappings (vm.max_map_count), enough for some 300 heaps that use all of
- *           kolk's own sizes.
+ *           Pages of freed large blocks are kept for the next large blocks: at most half of the most bytes that large
+ *           blocks ever had, but up to 32 MiB all of them, and 4 MiB in any case. They are inaccessible meanwhile. The
+ *           heap releases them when it frees a large block, or when a thread goes to a depot, after they have not been
+ *           needed for a second. A heap with a limit keeps none, and neither does one on Windows. A class in use needs
+ *           two memory mappings, and two more for gaps. Linux allows a process 65,530 mappings (vm.max_map_count),
+ *           enough for some 300 heaps that use all of kolk's own sizes.
  * Addresses 16 GiB for the leaves of all heaps together. A heap that needs a class or a large block reserves 8 GiB of
  *           address space for each class, or less if the machine has less memory; 416 GiB for kolk's own classes. So a
  *           process with 128 TiB, as on x86-64, has room for some 300 heaps with classes at a time. Further ones go on

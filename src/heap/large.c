@@ -27,7 +27,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_SPARE ((size_t)32 << 20) /* bytes of spare pages that any heap may have */
+#define LEAST_SPARE ((size_t)4 << 20)  /* bytes of spare pages that any heap may have */
+#define MOST_SPARE  ((size_t)32 << 20) /* bytes that it may have if its blocks had so many */
 
 /* ---- Memory of blocks -------------------------------------------------------------------------------------------- */
 
@@ -135,12 +136,13 @@ static bool take_block(kolk_large_ *large, size_t align, size_t size, kolk_large
     return take_pages(align, size, block);
 }
 
-/* The most bytes of spare pages: half of the largest sum of live blocks. The second bound serves programs that free
- * their only large block and allocate it again. */
+/* The most bytes of spare pages: half of the largest sum of live blocks. Up to MOST_SPARE it is the whole sum, for
+ * programs that free their only large block and allocate it again. */
 static size_t most_spare(const kolk_large_ *large) {
-    size_t half = kolk_load_(&large->peak_bytes, KOLK_RELAXED_) / 2;
+    size_t peak = kolk_load_(&large->peak_bytes, KOLK_RELAXED_), most = peak < MOST_SPARE ? peak : MOST_SPARE;
     if (!large->keeps) return 0;
-    return half > MOST_SPARE ? half : MOST_SPARE;
+    if (most < LEAST_SPARE) most = LEAST_SPARE;
+    return peak / 2 > most ? peak / 2 : most;
 }
 
 static void give_back(kolk_large_ *large, const kolk_large_block_ *block) {

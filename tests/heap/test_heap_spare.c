@@ -212,6 +212,20 @@ static void test_a_heap_keeps_pages(void **state) {
     }
 }
 
+/* Blocks one after the other, each too large for the pages of those before: all of these together would be more than
+ * the heap ever had at a time. */
+static void test_no_more_bytes_than_ever(void **state) {
+    (void)state;
+    static kolk_heap heap;
+    make_heap(&heap, &(kolk_heap_desc){.name = "level"});
+    uint64_t before = committed(&heap);
+    for (size_t size = MIB; size <= 9 * MIB; size = 2 * size + MIB / 4) {
+        kolk_heap_free(&heap, kolk_heap_alloc(&heap, size));
+        assert_in_range(committed(&heap) - before, MIB, size < 4 * MIB ? 4 * MIB : size);
+    }
+    kolk_heap_deinit(&heap);
+}
+
 /* If the system refuses memory, the spare pages are released first. */
 static void test_spares_make_way(void **state) {
     (void)state;
@@ -248,6 +262,7 @@ int main(void) {
         TEST(test_spares_expire),
         TEST(test_pages_that_cannot_be_committed),
         TEST(test_a_heap_keeps_pages),
+        TEST(test_no_more_bytes_than_ever),
         TEST(test_spares_make_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
