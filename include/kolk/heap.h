@@ -262,16 +262,16 @@ KOLK_API_ void *kolk_heap_next(const kolk_heap *heap, const void *block);
 /* Statistics of one class, with the nursery's blocks of its size. `asked` and `given` measure the waste: they are the
  * sums, over sampled allocs, of the bytes requested and of the bytes of the blocks returned. One alloc is sampled each
  * time a thread goes to the depot; in a fixed heap, those that raise the peak are. Allocs from a nursery are not
- * sampled, so both are 0 until the size has its class. The peak is the sum of the nursery's (which counts to 65,535) and
- * the class's. */
+ * sampled, so both are 0 until the size has its class. The peak is the sum of the nursery's (which counts to 65,535)
+ * and the class's. */
 typedef struct kolk_heap_class_stats {
     kolk_stats stats;
     uint64_t asked, given;
 } kolk_heap_class_stats;
 
 /* Classes are numbered from 0; n == n_classes selects the large and the guarded blocks, whose bytes include the pages
- * that are kept of freed ones. Returns false if there is no such class, or if it has not been used yet; *out is then all
- * zero except for its name and size. As long as the heap has no classes, all have the heap's name. */
+ * that are kept of freed ones. Returns false if there is no such class, or if it has not been used yet; *out is then
+ * all zero except for its name and size. As long as the heap has no classes, all have the heap's name. */
 KOLK_API_ bool kolk_heap_stats_of_class(const kolk_heap *heap, uint32_t n, kolk_heap_class_stats *out);
 
 /* The sums over all classes, large blocks and guarded blocks. `stride` and `object_size` are 0. */

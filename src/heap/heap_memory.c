@@ -80,8 +80,8 @@ static kolk_status reserve_space(kolk_heap *heap, kolk_heap_inside_ *inside) {
     return KOLK_NO_MEMORY;
 }
 
-/* A program goes on where there are too few addresses for malloc's classes: with the nursery, whatever the settings are,
- * and with large blocks. */
+/* A program goes on where there are too few addresses for malloc's classes: with the nursery, whatever the settings
+ * are, and with large blocks. */
 static kolk_status go_on_without_space(kolk_heap *heap, kolk_heap_inside_ *inside) {
     inside->space_size = 0;
     heap->root->nursery.classes = KOLK_NURSERY_CLASSES_;

@@ -69,10 +69,12 @@ void kolk_heap_end_root_(kolk_heap_root_ *root) {
     kolk_heap_leave_parent_(root);
     kolk_nursery_end_(&root->nursery);
     kolk_budget_give_(root->own.parent, kolk_heap_taken_bytes_(root));
+    uint32_t leaf = kolk_leaf_of_(root);
+    kolk_leaf_ *record = kolk_leaf_record_(leaf);
     kolk_lock_(); /* while trim_nurseries has it, each root that it finds stays one */
-    kolk_store_(&kolk_leaf_record_(kolk_leaf_of_(root))->next, 0, KOLK_RELAXED_);
+    kolk_raw_store_(&record->next, 0, KOLK_RELAXED_);
     kolk_unlock_();
-    kolk_leaves_give_(kolk_leaf_of_(root), 1);
+    kolk_leaves_give_(leaf, 1);
 }
 
 /* Is a root in this leaf? A leaf that is just being taken or returned may have a stale `next`, with which no root

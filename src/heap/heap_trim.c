@@ -99,8 +99,8 @@ bool kolk_heap_trim_for_room_(kolk_heap *heap, size_t size) {
     return is_done || kolk_budget_used(&heap->root->own) < before;
 }
 
-/* Trims the nurseries of all heaps. While the process's lock is held, no root ends, and a heap that the registry has does
- * not begin to. */
+/* Trims the nurseries of all heaps. While the process's lock is held, no root ends, and a heap that the registry has
+ * does not begin to. */
 static void trim_nurseries(void) {
     if (!kolk_lock_unless_forking_()) return;
     for (const kolk_heap_root_ *root = NULL; (root = kolk_heap_next_root_(root));)

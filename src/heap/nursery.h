@@ -125,8 +125,8 @@ void *kolk_nursery_alloc_watched_(const kolk_nursery_ *nursery, size_t size, kol
 /* False: this is not the start of a live watched block, and nothing has changed. */
 bool kolk_nursery_free_watched_(const kolk_nursery_ *nursery, const void *block, kolk_damage_ *damage);
 
-/* Frees all blocks, and counts anew, except for the peaks. Keeps its run, if there is only one; otherwise the next run will be as long as all were together.
- * No other thread may use the nursery. */
+/* Frees all blocks, and counts anew, except for the peaks. Keeps its run, if there is only one; otherwise the next run
+ * will be as long as all were together. No other thread may use the nursery. */
 void kolk_nursery_reset_(kolk_nursery_ *nursery);
 
 /* Returns all leaves that no live block touches. Does not change what the next run would be. O(leaves). */

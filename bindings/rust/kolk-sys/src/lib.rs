@@ -614,9 +614,9 @@ pub struct kolk_heap {
 
 /// Statistics of one class, with the nursery's blocks of its size. `asked` and `given` measure the waste: they are the
 /// sums, over sampled allocs, of the bytes requested and of the bytes of the blocks returned. One alloc is sampled each
-/// time a thread goes to the depot; in a fixed heap, those that raise the peak are. A nursery remembers less: its peak
-/// is the number of blocks that it has places for now, each alloc counts with the bytes of its block, and a reset begins
-/// anew.
+/// time a thread goes to the depot; in a fixed heap, those that raise the peak are. Allocs from a nursery are not
+/// sampled, so both are 0 until the size has its class. The peak is the sum of the nursery's (which counts to 65,535)
+/// and the class's.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct kolk_heap_class_stats {
@@ -1217,7 +1217,8 @@ extern "C" {
     /// objects, handles and counters stay, and so do the tag and the debug settings. No hook runs. The descriptor may be the
     /// one of the init. Members that determine how the pool is laid out must be 0, or as they were at the init: object_size,
     /// object_align, capacity (or less than the pool has now), max_capacity, reuse, generations, tag, keep, ages, ranked,
-    /// memory, memory_size, budget and overflow. The pool must have a setup or teardown hook if and only if it had one at the init.
+    /// memory, memory_size, budget and overflow. The pool must have a setup or teardown hook if and only if it had one at
+    /// the init.
     ///
     /// Changes nothing and returns KOLK_STRUCT_CHANGED if the objects have a different size or alignment, as after a change
     /// of their struct (see kolk_pool_restore_converted); KOLK_LAYOUT_CHANGED for another such member; KOLK_IN_HOOK if a
@@ -1346,10 +1347,11 @@ extern "C" {
     /// Frees the heap with all of its blocks, after all heaps inside it, whose structs become all zero. No thread may use
     /// any of these any more.
     pub fn kolk_heap_deinit(heap: *mut kolk_heap);
-    /// For hot reload: replaces on_full, context and name, and the names of classes if they are given. The other members must
-    /// be 0, or as they were at the init; `debug` is ignored. Otherwise changes nothing and returns KOLK_LAYOUT_CHANGED,
-    /// KOLK_MOVED, KOLK_IN_HOOK, or KOLK_CLOSED if the heap is all zero. No thread may be inside a call. Functions that were
-    /// added with kolk_heap_on_end stay: they must not lie in a module that is unloaded before the heap ends.
+    /// For hot reload: replaces on_full, context and name, and the names of classes if they are given. The other members
+    /// must be 0, or as they were at the init; `debug` is ignored. Otherwise changes nothing and returns
+    /// KOLK_LAYOUT_CHANGED, KOLK_MOVED, KOLK_IN_HOOK, or KOLK_CLOSED if the heap is all zero. No thread may be inside a
+    /// call. Functions that were added with kolk_heap_on_end stay: they must not lie in a module that is unloaded before the
+    /// heap ends.
     pub fn kolk_heap_rebind(heap: *mut kolk_heap, desc: *const kolk_heap_desc) -> kolk_status;
     /// Calls function(context) when the heap ends or is reset, before its blocks do: to close a file, for example. The
     /// functions are called in reverse order, the last added first, and only once. They may use the heap. Returns false if
@@ -1375,7 +1377,7 @@ extern "C" {
     /// fewer than n, kolk_heap_alloc would return NULL for the next one. on_full is called for each block for which there
     /// is no room; it must not free the blocks of this call, although walks already find them. For sizes of a class, this
     /// takes the blocks of whole words of the depot without moving them through the thread's cache, and costs about half of
-    /// n single calls. In debug mode, with sample, and for large blocks, it is a loop.
+    /// n single calls. In debug mode, with sample, for large blocks, and from the nursery, it is a loop.
     pub fn kolk_heap_alloc_n(heap: *mut kolk_heap, size: usize, blocks: *mut *mut c_void, n: usize) -> usize;
     /// Frees n blocks, of any sizes, in the order of the array, each as kolk_heap_free does; NULL entries are skipped. Does
     /// not change errno, nor the array. A pointer that kolk_heap_free would refuse is the same bug of the caller here, and
@@ -1395,17 +1397,18 @@ extern "C" {
     /// but is not a block of the class, this is a bug of the caller, and the result is NULL. In a nursery a step is O(its
     /// leaves).
     pub fn kolk_heap_next(heap: *const kolk_heap, block: *const c_void) -> *mut c_void;
-    /// Classes are numbered from 0; n == n_classes selects the large and the guarded blocks. Returns false if there is no
-    /// such class, or if it has not been used yet; \*out is then all zero except for its name and size. As long as the heap
-    /// has no classes, all have the heap's name.
+    /// Classes are numbered from 0; n == n_classes selects the large and the guarded blocks, whose bytes include the pages
+    /// that are kept of freed ones. Returns false if there is no such class, or if it has not been used yet; \*out is then
+    /// all zero except for its name and size. As long as the heap has no classes, all have the heap's name.
     pub fn kolk_heap_stats_of_class(heap: *const kolk_heap, n: u32, out: *mut kolk_heap_class_stats) -> bool;
     /// The sums over all classes, large blocks and guarded blocks. `stride` and `object_size` are 0.
     pub fn kolk_heap_stats(heap: *const kolk_heap, out: *mut kolk_stats);
     /// Releases whole pages without live blocks to the system immediately, except pages with blocks that other threads have
     /// cached. They no longer count towards limits and budgets. Returns how many of the released bytes had been backed by
     /// memory (according to mincore, which a sandbox may not support). Without this call, threads that go to a depot release
-    /// the pages that have not been used for a second; so a heap that no thread uses keeps its memory. The pages that were
-    /// kept of freed large blocks all count as backed.
+    /// the pages that have not been used for a second; so a heap that no thread uses keeps its memory. A nursery keeps the
+    /// leaves between its live blocks until this call, or until a limit needs them. The pages that were kept of freed large
+    /// blocks all count as backed.
     pub fn kolk_heap_trim(heap: *mut kolk_heap) -> usize;
     /// Checks every invariant of src/heap/heap.c, for tests; no other thread may use the heap meanwhile.
     pub fn kolk_heap_is_valid(heap: *const kolk_heap) -> bool;
