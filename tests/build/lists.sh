@@ -73,7 +73,7 @@ there=$(sed -nE 's/^ *(row|tested|machine) ([a-z0-9_-]+) .*/\2/p' tools/matrix.s
 compare
 
 list='docs/tests.md: the rows of the matrix'
-listed=$(sed -n 's/^| gcc | \(.*\) | all |$/gcc | \1/p' docs/tests.md | tr -d ' ' | tr '|' '\n' | sort)
+listed=$(sed -n 's/^| fresh | \(.*\) | all |$/fresh | \1/p' docs/tests.md | tr -d ' ' | tr '|' '\n' | sort)
 compare
 
 # A line of mutants.txt may be several lines of the source.
