@@ -12,16 +12,21 @@ set -euo pipefail
 # A namespace of its own, so that nothing stays mounted.
 [[ ${KOLK_FRESH:-} ]] || KOLK_FRESH=yes exec unshare --mount --pid --fork --kill-child "$0" "$@"
 root=$(mktemp -d -p "${TMPDIR:-/var/tmp}" kolk-fresh.XXXXXX)
-trap 'umount -R "$root"/{proc,sys,dev,var/cache/apt/archives} 2> /dev/null; rm -rf --one-file-system "$root"' EXIT
-tools/root.sh "$root" git,make
-archives=${XDG_CACHE_HOME:-$HOME/.cache}/kolk/archives
+archives=${XDG_CACHE_HOME:-$HOME/.cache}/kolk/archives # packages that other runs have downloaded
 mkdir -p "$archives"
+finish() {
+  cp -n "$root"/var/cache/apt/archives/*.deb "$archives" 2> /dev/null || true
+  umount -R "$root"/{proc,sys,dev} 2> /dev/null || true
+  rm -rf --one-file-system "$root"
+}
+trap finish EXIT
+tools/root.sh "$root" git,make
+cp "$archives"/*.deb "$root/var/cache/apt/archives" 2> /dev/null || true
 mount -t proc proc "$root/proc"
 mount --rbind /sys "$root/sys"
 mount --rbind /dev "$root/dev"
 mount --make-rslave "$root/sys"
 mount --make-rslave "$root/dev"
-mount --bind "$archives" "$root/var/cache/apt/archives"
 cp -L /etc/resolv.conf "$root/etc/resolv.conf"
 git clone -q . "$root/root/kolk" 2> /dev/null
 git -C "$root/root/kolk" checkout -q --detach "$(git rev-parse HEAD)"
@@ -69,4 +74,3 @@ grep -v '^\$ ' "$root/printed" > "$root/expected"
 (($(wc -l < "$root/root/lines") >= 4)) || fail "The README's lines are not where they were."
 as root sh -e ../lines > "$root/said" 2>&1 || fail "The README's first program: $(cat "$root/said")"
 diff "$root/expected" "$root/said" || fail "The README's first program prints something else."
-rm -f "$archives"/partial/*

@@ -91,7 +91,7 @@ fi
 # because qemu's own thread lives a little longer; and that start a process for each case, which takes qemu longest, or
 # themselves through a shell. CMakePresets.json names them.
 i686=i686
-tools/runs_i686.sh || i686=i686-emulated
+tools/runs_i686.sh 2> /dev/null || i686=i686-emulated
 machine() { # PRESET WHAT
   if [[ $effort == release ]]; then
     row "$1" "gcc -O2, $2: all programs, shortened" tools/preset.sh "$1"
