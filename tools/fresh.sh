@@ -14,6 +14,7 @@ set -euo pipefail
 root=$(mktemp -d -p "${TMPDIR:-/var/tmp}" kolk-fresh.XXXXXX)
 archives=${XDG_CACHE_HOME:-$HOME/.cache}/kolk/archives # packages that other runs have downloaded
 mkdir -p "$archives"
+find "$archives" -mtime +30 -delete
 finish() {
   cp -n "$root"/var/cache/apt/archives/*.deb "$archives" 2> /dev/null || true
   umount -R "$root"/{proc,sys,dev} 2> /dev/null || true
