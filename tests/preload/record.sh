@@ -328,19 +328,19 @@ times() {
     read -ra ran <<< "$(grep '^= Ran ' "$work/text")"
     used=$((16#${ran[2]}))
     ((used > 0 && 16#${ran[3]} > 0 && 16#${ran[4]} > 0)) || fail "$way: a time is missing: ${ran[*]}"
-    ((16#${ran[3]} < used)) || fail "$way: recording took longer than the program: ${ran[*]}"
+    ((16#${ran[3]} <= used)) || fail "$way: recording took longer than the program: ${ran[*]}"
     [[ $way == busy ]] && ((used < 300000000)) && fail "it took 300 ms, not $used ns"
     [[ $way == child ]] && ((used >= 300000000)) && fail "the child took 300 ms, not the program: $used ns"
     echo "$way: $used ns"
   done
 
-  # A program that does little but allocate: recording takes most of the time, and what is left must not be a number. In
-  # such samples, an interrupt must not count for all the calls between them.
+  # A program that does little but allocate: recording takes a third of the time or more, and from there on what is left
+  # must not be a number. In such samples, an interrupt must not count for all the calls between them.
   printf '#include <stdlib.h>\nint main(void) { void *p[50] = {0}; for (long i = 0; i < 600000; i++) { free(p[i %% 50]); p[i %% 50] = malloc(24 + i %% 3 * 8); } return 0; }\n' > "$work/tight.c"
   compile "$work/tight.c" -o "$work/tight"
   for _ in 1 2 3 4 5; do
     ends 0 record "$work/tight"
-    is ' ms of processor time, much of it for recording: what the program takes is not known well; --runs 5 measures it$' "$work/err"
+    is ' ms of processor time, (much of it for recording: what the program takes is not known well; --runs 5 measures it|of which recording took [0-9.]+)$' "$work/err"
     zstd -dcq "$trace" > "$work/text"
     read -ra ran <<< "$(grep '^= Ran ' "$work/text")"
     ((16#${ran[3]} <= 16#${ran[2]})) || fail "recording took longer than the program: ${ran[*]}"
