@@ -28,7 +28,7 @@
 #include <string.h>
 
 #define LEAST_SPARE ((size_t)4 << 20)  /* bytes of spare pages that any heap may have */
-#define MOST_SPARE  ((size_t)32 << 20) /* bytes that it may have if its blocks had so many */
+#define MOST_SPARE  ((size_t)32 << 20) /* the most bytes of spare pages, if the blocks once had as many */
 
 /* ---- Memory of blocks -------------------------------------------------------------------------------------------- */
 

@@ -25,7 +25,7 @@
 #define GLANCE      64u     /* bytes of a freed block, and above the top, that each call looks at */
 #define WATCHED     16u     /* blocks of a doubling that are watched */
 #define WATCHED_OF  65536u  /* bytes of a doubling that are watched, so larger sizes get fewer blocks */
-#define FEW_WATCHED 1u      /* but at least so many */
+#define FEW_WATCHED 1u      /* but at least this many blocks */
 
 /* By class: the size of a block in bytes, and how many blocks are served before the class is made. */
 #define YOUNG_MOST(n) (MOST_BYTES / KOLK_OWN_SIZE_(n) < MOST_SERVED ? MOST_BYTES / KOLK_OWN_SIZE_(n) : MOST_SERVED)

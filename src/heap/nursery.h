@@ -51,7 +51,7 @@ typedef struct kolk_young_ {
     uint32_t alive;  /* live blocks */
     uint32_t freed;  /* freed blocks and gaps of this size, which can be taken */
     uint16_t served; /* how many were allocated so far; no further than the class needs to be made */
-    uint16_t peak;   /* the most that were alive when one was freed; UINT16_MAX: so many or more */
+    uint16_t peak;   /* the most that were alive when one was freed; UINT16_MAX: that many or more */
     uint32_t hint;   /* where one was freed or taken again last: leaf * 64 + grain; 0: nowhere */
 } kolk_young_;
 

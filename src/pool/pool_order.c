@@ -75,7 +75,7 @@ static void mark_queued(kolk_pool *pool, bool live) {
 }
 
 /* Lists the lowest of the slots in unlisted places: FIFO in all of these places, LIFO in the last ones, at least n if
- * there are so many. LIFO lists at least as many slots as it looks at words, so that this is O(1) for each. */
+ * there are that many. LIFO lists at least as many slots as it looks at words, so that this is O(1) for each. */
 static void list_lowest(kolk_pool *pool, uint32_t n) {
     bool lifo = pool->desc.reuse == KOLK_REUSE_LIFO;
     uint32_t end = pool->unlisted, done = 0;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define COPIES ((size_t)1 << 29) /* address space for the copies of one pool; 2^32 bits */
-#define LEAST  2048u             /* a small read takes as long as one of so many bytes */
+#define LEAST  2048u             /* a small read takes as long as one of 2 KiB */
 
 bool kolk_remote_read_(kolk_remote_ *remote, void *to, const void *from, size_t size) {
     uint64_t cost = size > LEAST ? size : LEAST;
