@@ -40,7 +40,7 @@ fi
 # These wait for a longer run: all states of the model; threads that are interrupted at random; a server in all troubles,
 # tools that hang, and glibc's tests under kolk's malloc; more ways to compile and package kolk than are asked for often.
 slowest='^model_|_chaos$|^test_pq_faults$|_doctor$|^preload_(limits|glibc)$|^build_unity$|^web_examples$'
-slowest+='|^packaging_(plain_cc|lto|musl|fetch_content|adapters|with_meson)$'
+slowest+='|^packaging_(plain_cc|lto|musl|fetch_content|adapters|with_meson|debian)$'
 what="make test in full: -O2, checks on"
 case $effort in
   quick) what="-O2, checks on: what make test leaves out" how=(env KOLK_TEST_EFFORT=quick KOLK_TESTS=long KOLK_TESTS_WITHOUT="$slowest" tools/preset.sh default) ;;

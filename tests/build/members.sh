@@ -82,7 +82,7 @@ sed -nE 's/^    X\((KOLK_[A-Z0-9_]+), .*/\1/p' include/kolk/base.h > "$wrong.sta
 [ "$(wc -l < "$wrong.statuses")" -ge 50 ] || { echo "Statuses are not found any more."; exit 1; }
 while read -r status; do
   grep -qw "$status" src/*/*.c adapters/*/*.c || echo "include/kolk/base.h: $status: nothing in src or adapters has it."
-  grep -qw "$status" tests/*/*.c || echo "include/kolk/base.h: $status: no test expects it."
+  grep -qw "$status" tests/*/*.[ch] || echo "include/kolk/base.h: $status: no test expects it."
 done < "$wrong.statuses" >> "$wrong"
 
 cat "$wrong"

@@ -79,10 +79,12 @@ huge=ffffffffffffffff
 for times in '' '= Ran 1 0 1\n' "= Ran 1 $huge 1\\n" "= Ran $huge $huge $huge\\n" '= Ran 0 0 0\n' '= Ran 3e8 3e8 3e8\n' \
   "= Run 0 0\\n= Run 0 $huge\\n= Ran 1 0 1\\n" "= Run $huge 1\\n= Run 1 1\\n= Run 2 1\\n= Ran $huge 0 1\\n"; do
   pools "$times" > trace
-  for verb in advise 'advise --json' replay; do
-    run 0 "$kolk" $verb trace
-    possible
-  done
+  run 0 "$kolk" advise trace
+  possible
+done
+for verb in 'advise --json' replay; do
+  run 0 "$kolk" $verb trace
+  possible
 done
 pools "= Run 1 $huge\\n= Ran 1 0 1\\n" > trace
 run 0 "$kolk" advise trace

@@ -14,6 +14,8 @@
  * tests/build/hooks.sh checks that no hook and no function is missing. */
 #include "../help/test.h"
 
+#include "../help/no_sites.h"
+
 #include <kolk/kolk.h>
 
 #include <stdio.h>

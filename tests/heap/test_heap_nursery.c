@@ -559,13 +559,13 @@ static uint32_t threads_begun;
 static void *exchange_blocks(void *unused) {
     (void)unused;
     uint64_t mine = kolk_fetch_add_(&threads_begun, 1, KOLK_RELAXED_) + 1;
-    for (unsigned n = 0; n < (SLOW ? 500u : 5000u); n++) {
+    for (unsigned n = 0; n < (SLOW_CALLS ? 500u : 5000u); n++) {
         size_t size = 16 + random_below(&mine, n % 8 ? 200 : 4000);
         unsigned char *block = (unsigned char *)kolk_heap_alloc(&heap, size);
         if (!block) abort();
         memset(block, (int)size, size);
-        if (n % 64 == 0) kolk_heap_trim(&heap);
-        if (n % 1024 == 0) kolk_trim_all();
+        if (n % 512 == 0) kolk_heap_trim(&heap);
+        if (n % 2048 == 0) kolk_trim_all();
         if (kolk_heap_usable_size(&heap, block) < size) abort();
         unsigned char *other =
             (unsigned char *)kolk_exchange_(&shared[random_below(&mine, SHARED)], (uintptr_t)block, KOLK_ACQ_REL_);
@@ -578,7 +578,7 @@ static void *exchange_blocks(void *unused) {
 
 static void test_threads(void **state) {
     (void)state;
-    for (unsigned round = 0; round < 20; round++) {
+    for (unsigned round = 0; round < (SLOW_CALLS ? 4u : 20u); round++) {
         pthread_t threads[THREADS];
         begin_young(&(kolk_heap_desc){.name = "young"});
         for (unsigned n = 0; n < THREADS; n++)
@@ -608,7 +608,7 @@ static void test_trims_of_other_threads(void **state) {
     pthread_t thread;
     kolk_store_(&trims_go_on, 1, KOLK_RELEASE_);
     assert_int_equal(pthread_create(&thread, NULL, trim_all, NULL), 0);
-    for (unsigned n = 0; n < (SLOW ? 100u : 1000u); n++) {
+    for (unsigned n = 0; n < (SLOW_CALLS ? 100u : 1000u); n++) {
         begin_young(&(kolk_heap_desc){.name = "young"});
         for (unsigned times = 0; times < 3; times++) {
             unsigned many = n % 50 ? 50 : 3000, made = 0;

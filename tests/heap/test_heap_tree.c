@@ -100,7 +100,7 @@ static void test_heap_in_a_block(void **state) {
 /* There is no recursion: a hundred thousand heaps, each inside the one before, end with the first one. */
 static void test_deep_tree(void **state) {
     (void)state;
-    unsigned depth = SLOW ? 5000 : 100000;
+    unsigned depth = SLOW_CALLS ? 5000 : 100000;
     kolk_heap *heaps = (kolk_heap *)calloc(depth, sizeof *heaps);
     assert_non_null(heaps);
     begin(&root, NULL, 0);

@@ -1,5 +1,6 @@
 /* adapter.h: a contract of the adapters. Each member of the resource pool's descriptor that a program sets in an
- * adapter's descriptor reaches the resource pool, or is refused: no member is ignored. Include test.h first. */
+ * adapter's descriptor reaches the resource pool, or is refused: no member is ignored. A test defines init_adapter and
+ * calls test_descriptor. Include test.h first. */
 #ifndef TESTS_ADAPTER_H
 #define TESTS_ADAPTER_H
 
@@ -61,10 +62,13 @@ static void users_log(void *context, const kolk_resource_event *event) {
     users_events++;
 }
 
-/* `refused` lists the members that must be refused with this status, each with a space before and after it. `init`
- * calls the adapter's init with this pool and whatever else it needs. */
-static void assert_nothing_is_ignored(kolk_status (*init)(const kolk_resource_pool_desc *), kolk_status refusal,
-                                      const char *refused) {
+/* Calls the adapter's init with this pool and whatever else it needs. */
+static kolk_status init_adapter(const kolk_resource_pool_desc *pool);
+
+static const char *refused_members;
+
+static void test_nothing_is_ignored(void **state) {
+    (void)state;
     size_t end = 0;
     for (size_t n = 0; n < LENGTH_OF(pool_members); n++) {
         const pool_member *its = &pool_members[n];
@@ -81,9 +85,9 @@ static void assert_nothing_is_ignored(kolk_status (*init)(const kolk_resource_po
         else
             ((unsigned char *)&desc)[its->offset] = 1; /* the lowest byte, or the highest one */
         inits = 0;
-        kolk_status status = init(&desc);
-        if (strstr(refused, word)) {
-            if (status != refusal) fail_msg("%s is not refused: %s", its->name, kolk_status_text(status));
+        kolk_status status = init_adapter(&desc);
+        if (strstr(refused_members, word)) {
+            if (status != KOLK_SET_BY_ADAPTER) fail_msg("%s is not refused: %s", its->name, kolk_status_text(status));
             assert_int_equal(inits, 0);
             continue;
         }
@@ -98,16 +102,27 @@ static void assert_nothing_is_ignored(kolk_status (*init)(const kolk_resource_po
 }
 
 /* The adapter's functions have a context of their own, but the user's `log` gets the user's. */
-static void assert_log_has_its_context(kolk_status (*init)(const kolk_resource_pool_desc *)) {
+static void test_log_has_its_context(void **state) {
+    (void)state;
     inits = 0;
     users_events = 0;
-    assert_int_equal(init(&(kolk_resource_pool_desc){.context = &users_context, .log = users_log}), KOLK_OK);
+    assert_int_equal(init_adapter(&(kolk_resource_pool_desc){.context = &users_context, .log = users_log}), KOLK_OK);
     assert_non_null(passed_on.log);
     passed_on.log(passed_on.context, &(kolk_resource_event){.ns = 7});
     assert_int_equal(users_events, 1);
     inits = 0;
-    assert_int_equal(init(&(kolk_resource_pool_desc){.context = &users_context}), KOLK_OK);
+    assert_int_equal(init_adapter(&(kolk_resource_pool_desc){.context = &users_context}), KOLK_OK);
     assert_null(passed_on.log);
+}
+
+/* `refused` lists the members that must be refused as KOLK_SET_BY_ADAPTER, each with a space before and after it. */
+static int test_descriptor(const char *refused) {
+    refused_members = refused;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nothing_is_ignored),
+        cmocka_unit_test(test_log_has_its_context),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
 #endif

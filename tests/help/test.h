@@ -37,6 +37,13 @@
 #define SLOW 0
 #endif
 
+/* The same where each system call takes long: wine asks a process for most of them. */
+#ifdef _WIN32
+#define SLOW_CALLS 1
+#else
+#define SLOW_CALLS SLOW
+#endif
+
 /* Should a long test do only a part of its work, because of a sanitizer or KOLK_TEST_EFFORT? Prints the effort once. */
 static inline bool does_a_part(void) {
     static enum { UNKNOWN, FULL, QUICK } effort;

@@ -36,7 +36,7 @@ static uint64_t seed, operations; /* KOLK_TEST_SEED, KOLK_TEST_OPS */
 static inline void begin_random_work(uint64_t usual_operations) {
     END_IF_IT_HANGS();
     seed = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL));
-    operations = number_from_environment("KOLK_TEST_OPS", usual_operations);
+    operations = number_from_environment("KOLK_TEST_OPS", SLOW_CALLS ? usual_operations / 4 : usual_operations);
     print_message("KOLK_TEST_SEED=%" PRIu64 " KOLK_TEST_OPS=%" PRIu64 "\n", seed, operations);
 }
 

@@ -7,24 +7,10 @@
 
 static kolk_tcp tcp;
 
-static kolk_status init(const kolk_resource_pool_desc *pool) {
+static kolk_status init_adapter(const kolk_resource_pool_desc *pool) {
     return kolk_tcp_init(&tcp, &(kolk_tcp_desc){.address = "127.0.0.1:1", .pool = *pool});
 }
 
-static void test_nothing_is_ignored(void **state) {
-    (void)state;
-    assert_nothing_is_ignored(init, KOLK_SET_BY_ADAPTER, " create destroy validate reset ");
-}
-
-static void test_log_has_its_context(void **state) {
-    (void)state;
-    assert_log_has_its_context(init);
-}
-
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing_is_ignored),
-        cmocka_unit_test(test_log_has_its_context),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_descriptor(" create destroy validate reset ");
 }
