@@ -137,31 +137,20 @@ static bool skip_to_end(cxx_reader *reader) {
 
 /* ---- The name ---------------------------------------------------------------------------------------------------- */
 
-static bool take_operator(cxx_reader *reader) {
-    static const char *const operators[][2] = {
-        {"nw", "operator new"}, {"na", "operator new[]"}, {"dl", "operator delete"}, {"da", "operator delete[]"},
-        {"aS", "operator="},    {"cl", "operator()"},     {"ix", "operator[]"},      {"pl", "operator+"},
-        {"pL", "operator+="},   {"mi", "operator-"},      {"mL", "operator*="},      {"ml", "operator*"},
-        {"eq", "operator=="},   {"ne", "operator!="},     {"lt", "operator<"},       {"gt", "operator>"},
-        {"ls", "operator<<"},   {"rs", "operator>>"},     {"pt", "operator->"},      {"de", "operator*"},
-        {"pp", "operator++"},   {"mm", "operator--"},     {"ss", "operator<=>"},
+static bool take_abbreviation(cxx_reader *reader) {
+    static const char *const abbreviations[][2] = {
+        {"nw", "operator new"},   {"na", "operator new[]"},    {"dl", "operator delete"}, {"da", "operator delete[]"},
+        {"aS", "operator="},      {"cl", "operator()"},        {"ix", "operator[]"},      {"pl", "operator+"},
+        {"pL", "operator+="},     {"mi", "operator-"},         {"mL", "operator*="},      {"ml", "operator*"},
+        {"eq", "operator=="},     {"ne", "operator!="},        {"lt", "operator<"},       {"gt", "operator>"},
+        {"ls", "operator<<"},     {"rs", "operator>>"},        {"pt", "operator->"},      {"de", "operator*"},
+        {"pp", "operator++"},     {"mm", "operator--"},        {"ss", "operator<=>"},     {"St", "std"},
+        {"Sa", "std::allocator"}, {"Sb", "std::basic_string"}, {"Ss", "std::string"},     {"Si", "std::istream"},
+        {"So", "std::ostream"},   {"Sd", "std::iostream"},
     };
-    for (size_t n = 0; n < sizeof operators / sizeof *operators; n++) {
-        if (!take_text(reader, operators[n][0])) continue;
-        put_part(reader, operators[n][1], strlen(operators[n][1]));
-        return true;
-    }
-    return false;
-}
-
-static bool take_standard(cxx_reader *reader) {
-    static const char *const standard[][2] = {
-        {"St", "std"},          {"Sa", "std::allocator"}, {"Sb", "std::basic_string"}, {"Ss", "std::string"},
-        {"Si", "std::istream"}, {"So", "std::ostream"},   {"Sd", "std::iostream"},
-    };
-    for (size_t n = 0; n < sizeof standard / sizeof *standard; n++) {
-        if (!take_text(reader, standard[n][0])) continue;
-        put_part(reader, standard[n][1], strlen(standard[n][1]));
+    for (size_t n = 0; n < sizeof abbreviations / sizeof *abbreviations; n++) {
+        if (!take_text(reader, abbreviations[n][0])) continue;
+        put_part(reader, abbreviations[n][1], strlen(abbreviations[n][1]));
         return true;
     }
     return false;
@@ -205,7 +194,7 @@ static bool take_part(cxx_reader *reader) {
         pass_number(reader);
         return !reader->failed;
     }
-    return take_standard(reader) || take_operator(reader) || take_structor(reader) || take_word(reader);
+    return take_abbreviation(reader) || take_structor(reader) || take_word(reader);
 }
 
 static void read_cxx_name(cxx_reader *reader) {

@@ -295,7 +295,8 @@ void kolk_heap_stats(const kolk_heap *heap, kolk_stats *out) {
     kolk_tools_wrote_(out, sizeof *out);
 }
 
-void kolk_heap_count_places_(const kolk_heap *heap, kolk_place_counts_ *counts) {
+void kolk_heap_count_places_(const void *given, kolk_place_counts_ *counts) {
+    const kolk_heap *heap = (const kolk_heap *)given;
     const kolk_heap_inside_ *inside = inside_for_stats(heap);
     for (uint32_t n = 0; inside && n < heap->n_classes; n++)
         if (kolk_load_(&inside->trays[n].is_made, KOLK_ACQUIRE_)) /* partner: kolk_heap_make_class_ */

@@ -242,8 +242,8 @@ typedef struct kolk_heap_reader_ {
 /* The statistics of a heap. `reader` is NULL for a heap of this process. */
 void kolk_heap_sum_up_(const kolk_heap *heap, const kolk_heap_reader_ *reader, kolk_stats *out);
 
-/* Counts the blocks of classes by the place where they were allocated, with the debug setting `sites`. */
-void kolk_heap_count_places_(const kolk_heap *heap, kolk_place_counts_ *counts);
+/* Counts the blocks of a heap's classes by the place where they were allocated, with the debug setting `sites`. */
+void kolk_heap_count_places_(const void *heap, kolk_place_counts_ *counts);
 
 /* Reports what is wrong with a pointer that is not a live block. */
 void kolk_heap_refuse_(const kolk_heap *heap, const void *block, const char *verb, const void *site);

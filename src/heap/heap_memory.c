@@ -187,12 +187,8 @@ static kolk_status make_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool s
     return status;
 }
 
-static void count_heap_places(const void *heap, kolk_place_counts_ *counts) {
-    kolk_heap_count_places_((const kolk_heap *)heap, counts);
-}
-
 const kolk_kind_ kolk_heap_kind_ = {.stats = list_heap_stats,
-                                    .places = count_heap_places,
+                                    .places = kolk_heap_count_places_,
                                     .facts = heap_facts,
                                     .size = sizeof(kolk_heap),
                                     .id = KOLK_KIND_HEAP_,

@@ -254,12 +254,16 @@ static void give_run(const kolk_nursery_ *nursery, uint32_t run) {
     kolk_budget_give_(nursery->budget, (uint64_t)length * KOLK_LEAF_);
 }
 
-/* Returns a run if it has no live block. */
-static void return_if_empty(kolk_nursery_ *nursery, uint32_t run) {
-    if (next_in_run(run, kolk_leaf_start_(run), true)) return;
-    count_run(nursery, run, -1);
+static void unlink_and_give(kolk_nursery_ *nursery, uint32_t run) {
     unlink_run(nursery, run);
     give_run(nursery, run);
+}
+
+/* Returns a run if it has no live block. */
+static KOLK_NOINLINE_ void return_if_empty(kolk_nursery_ *nursery, uint32_t run) {
+    if (next_in_run(run, kolk_leaf_start_(run), true)) return;
+    count_run(nursery, run, -1);
+    unlink_and_give(nursery, run);
 }
 
 /* Cuts a run into two at a leaf that no block reaches from below. A fork's child may find that the first run has its
@@ -277,11 +281,6 @@ static void cut_run(uint32_t run, uint32_t at) {
     if (second->next) kolk_leaf_record_(second->next)->before = at;
     kolk_store_(&first->next, at, KOLK_RELEASE_);
     kolk_store_(&first->length, (uint8_t)(at - run), KOLK_RELEASE_); /* partner: size_over_leaves */
-}
-
-static void unlink_and_give(kolk_nursery_ *nursery, uint32_t run) {
-    unlink_run(nursery, run);
-    give_run(nursery, run);
 }
 
 /* The first leaf behind the live blocks that follow the one at `at` without a free leaf between them. */
@@ -360,8 +359,7 @@ static void find_top(kolk_nursery_ *nursery) {
 static void return_newest_if_empty(kolk_nursery_ *nursery) {
     uint32_t run = nursery->newest;
     if (!run || nursery->top != run_bottom(nursery, run)) return;
-    unlink_run(nursery, run);
-    give_run(nursery, run);
+    unlink_and_give(nursery, run);
     find_top(nursery);
 }
 
@@ -443,8 +441,8 @@ static KOLK_NOINLINE_ void mend(kolk_nursery_ *nursery) {
             kolk_store_(&kolk_leaf_record_(run + at)->back, (uint8_t)at, KOLK_RELAXED_);
         mark_start(run_bottom(nursery, run));
     }
-    nursery->trusts =
-        nursery->margin != 0; /* the other thread may have written a part of a seal, or wiped a part of a block */
+    /* The other thread may have written a part of a seal, or wiped a part of a block. */
+    nursery->trusts = nursery->margin != 0;
     nursery->newborn = NULL;
     if (nursery->waiting) set_waiting_class(nursery, size_at(nursery->waiting));
     for (uint32_t n = 0; n < KOLK_NURSERY_CLASSES_; n++) nursery->of[n].hint = 0;
@@ -481,16 +479,18 @@ KOLK_ALWAYS_INLINE_ static unsigned char *take_place(kolk_nursery_ *nursery, siz
     return KOLK_UNLIKELY_(!at) ? take_in_new_run(nursery, align, size, anyway) : at;
 }
 
+KOLK_ALWAYS_INLINE_ static void begin_life_of(kolk_nursery_ *nursery, uint32_t n, const unsigned char *block) {
+    mark_alive(block);
+    nursery->of[n].alive++;
+    nursery->of[n].served++;
+}
+
 void *kolk_nursery_alloc_(kolk_nursery_ *nursery, size_t align, size_t size, bool anyway) {
     uint32_t n = kolk_own_class_(size);
     if (n >= nursery->classes || align > KOLK_LEAF_) return NULL;
     lock_nursery(nursery);
     unsigned char *block = take_place(nursery, align, n, anyway);
-    if (block) {
-        mark_alive(block);
-        nursery->of[n].alive++;
-        nursery->of[n].served++;
-    }
+    if (block) begin_life_of(nursery, n, block);
     kolk_unlock_brief_(&nursery->lock);
     return block;
 }
@@ -557,7 +557,7 @@ static KOLK_NOINLINE_ void note_damaged_start(const kolk_nursery_ *nursery, unsi
     }
     note_damage(nursery, KOLK_UNDERFLOW, block, damage);
     if (!before)
-        kolk_seal_(kolk_leaf_start_(run), MARGIN, 0); /* the margin has no start */
+        seal_margin(run); /* it has no start */
     else
         kolk_seal_(before, (size_t)(block - before), (size_t)(block - before) - KOLK_SEAL_);
 }
@@ -624,9 +624,7 @@ static unsigned char *take_watched(kolk_nursery_ *watch, uint32_t n, size_t aske
         kolk_seal_wipe_(block + size);
     }
     kolk_seal_(block, size, asked);
-    mark_alive(block);
-    watch->of[n].alive++;
-    watch->of[n].served++;
+    begin_life_of(watch, n, block);
     watch->newborn = block;
     return block;
 }
@@ -642,24 +640,12 @@ void *kolk_nursery_alloc_watched_(const kolk_nursery_ *nursery, size_t size, kol
 
 /* Makes the place of a freed block free. */
 static void release_place(kolk_nursery_ *nursery, unsigned char *block, kolk_damage_ *damage) {
-    uint32_t leaf = kolk_leaf_at_(block), run = run_of(leaf);
-    kolk_leaf_ *record = kolk_leaf_record_(leaf);
-    size_t size = size_in(record, block);
+    uint32_t leaf = kolk_leaf_at_(block);
+    size_t size = size_at(block);
     verify_end(nursery, block, size, damage);
     verify_freed(nursery, block, size, SIZE_MAX, damage);
-    kolk_young_ *young = &nursery->of[kolk_own_class_(size)];
-    kolk_store_(&record->alive, record->alive & ~grain_bit(block), KOLK_RELAXED_);
-    note_peak(young);
-    young->alive--;
-    if (block + size == nursery->top && run == nursery->newest) {
-        kolk_seal_wipe_(block + size);
-        lower_top(nursery, block);
-        lower_top_over_gaps(nursery);
-        return;
-    }
-    young->freed++;
-    young->hint = leaf * 64 + grain_of(block);
-    if (run != nursery->newest) return_if_empty(nursery, run);
+    if (block + size == nursery->top && run_of(leaf) == nursery->newest) kolk_seal_wipe_(block + size);
+    end_life_of(nursery, record_of(block), leaf, block);
 }
 
 /* Ends a life. The place of the block that was freed before it becomes free. */

@@ -23,19 +23,6 @@ bool kolk_thread_is_gone_(uint32_t thread) {
     return gone;
 }
 
-bool kolk_thread_has_ended_(uint32_t thread) {
-    return kolk_thread_is_gone_(thread);
-}
-
-void kolk_thread_name_(uint32_t thread, char *name, size_t size) {
-    (void)thread, (void)size;
-    *name = 0;
-}
-
-uint32_t kolk_thread_system_number_(uint32_t thread) {
-    return thread;
-}
-
 #elif defined(__linux__)
 #include "../base/assert.h"
 #include "cancel.h"
@@ -153,6 +140,9 @@ bool kolk_thread_is_gone_(uint32_t thread) {
     return false;
 }
 
+#endif
+
+#if !defined(__linux__)
 bool kolk_thread_has_ended_(uint32_t thread) {
     return kolk_thread_is_gone_(thread);
 }
