@@ -13,30 +13,36 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-EXPORT void *new_one(size_t size) __asm__("_Znwm");
-EXPORT void *new_array(size_t size) __asm__("_Znam");
-EXPORT void *new_or_null(size_t size, const void *tag) __asm__("_ZnwmRKSt9nothrow_t");
-EXPORT void *new_array_or_null(size_t size, const void *tag) __asm__("_ZnamRKSt9nothrow_t");
-EXPORT void *new_aligned(size_t size, size_t align) __asm__("_ZnwmSt11align_val_t");
-EXPORT void *new_aligned_array(size_t size, size_t align) __asm__("_ZnamSt11align_val_t");
-EXPORT void *new_aligned_or_null(size_t size, size_t align,
-                                 const void *tag) __asm__("_ZnwmSt11align_val_tRKSt9nothrow_t");
-EXPORT void *new_aligned_array_or_null(size_t size, size_t align,
-                                       const void *tag) __asm__("_ZnamSt11align_val_tRKSt9nothrow_t");
-EXPORT void delete_one(void *block) __asm__("_ZdlPv");
-EXPORT void delete_array(void *block) __asm__("_ZdaPv");
-EXPORT void delete_sized(void *block, size_t size) __asm__("_ZdlPvm");
-EXPORT void delete_sized_array(void *block, size_t size) __asm__("_ZdaPvm");
-EXPORT void delete_or_null(void *block, const void *tag) __asm__("_ZdlPvRKSt9nothrow_t");
-EXPORT void delete_array_or_null(void *block, const void *tag) __asm__("_ZdaPvRKSt9nothrow_t");
-EXPORT void delete_aligned(void *block, size_t align) __asm__("_ZdlPvSt11align_val_t");
-EXPORT void delete_aligned_array(void *block, size_t align) __asm__("_ZdaPvSt11align_val_t");
-EXPORT void delete_sized_aligned(void *block, size_t size, size_t align) __asm__("_ZdlPvmSt11align_val_t");
-EXPORT void delete_sized_aligned_array(void *block, size_t size, size_t align) __asm__("_ZdaPvmSt11align_val_t");
-EXPORT void delete_aligned_or_null(void *block, size_t align,
-                                   const void *tag) __asm__("_ZdlPvSt11align_val_tRKSt9nothrow_t");
-EXPORT void delete_aligned_array_or_null(void *block, size_t align,
-                                         const void *tag) __asm__("_ZdaPvSt11align_val_tRKSt9nothrow_t");
+/* Each row has a function's name, the operator's symbol, what it returns, and its parameters. */
+#define OPERATOR_LIST(X)                                                                                               \
+    X(new_one, "_Znwm", void *, size_t size)                                                                           \
+    X(new_array, "_Znam", void *, size_t size)                                                                         \
+    X(new_or_null, "_ZnwmRKSt9nothrow_t", void *, size_t size, const void *tag)                                        \
+    X(new_array_or_null, "_ZnamRKSt9nothrow_t", void *, size_t size, const void *tag)                                  \
+    X(new_aligned, "_ZnwmSt11align_val_t", void *, size_t size, size_t align)                                          \
+    X(new_aligned_array, "_ZnamSt11align_val_t", void *, size_t size, size_t align)                                    \
+    X(new_aligned_or_null, "_ZnwmSt11align_val_tRKSt9nothrow_t", void *, size_t size, size_t align, const void *tag)   \
+    X(new_aligned_array_or_null, "_ZnamSt11align_val_tRKSt9nothrow_t", void *, size_t size, size_t align,              \
+      const void *tag)                                                                                                 \
+    X(delete_one, "_ZdlPv", void, void *block)                                                                         \
+    X(delete_array, "_ZdaPv", void, void *block)                                                                       \
+    X(delete_sized, "_ZdlPvm", void, void *block, size_t size)                                                         \
+    X(delete_sized_array, "_ZdaPvm", void, void *block, size_t size)                                                   \
+    X(delete_or_null, "_ZdlPvRKSt9nothrow_t", void, void *block, const void *tag)                                      \
+    X(delete_array_or_null, "_ZdaPvRKSt9nothrow_t", void, void *block, const void *tag)                                \
+    X(delete_aligned, "_ZdlPvSt11align_val_t", void, void *block, size_t align)                                        \
+    X(delete_aligned_array, "_ZdaPvSt11align_val_t", void, void *block, size_t align)                                  \
+    X(delete_sized_aligned, "_ZdlPvmSt11align_val_t", void, void *block, size_t size, size_t align)                    \
+    X(delete_sized_aligned_array, "_ZdaPvmSt11align_val_t", void, void *block, size_t size, size_t align)              \
+    X(delete_aligned_or_null, "_ZdlPvSt11align_val_tRKSt9nothrow_t", void, void *block, size_t align, const void *tag) \
+    X(delete_aligned_array_or_null, "_ZdaPvSt11align_val_tRKSt9nothrow_t", void, void *block, size_t align,            \
+      const void *tag)
+
+#define DECLARE_OPERATOR(function, symbol, result, ...) EXPORT result function(__VA_ARGS__) __asm__(symbol);
+OPERATOR_LIST(DECLARE_OPERATOR)
+
+#define NUMBER_OPERATOR(function, symbol, result, ...) AT_##function,
+enum { OPERATOR_LIST(NUMBER_OPERATOR) OPERATORS };
 
 typedef void any_operator(void);
 
@@ -44,51 +50,8 @@ static const struct {
     const char *name;
     any_operator *volatile visible; /* the one that the program calls; volatile, because it need not be the one below */
 } operators[] = {
-    {"_Znwm", (any_operator *)new_one},
-    {"_Znam", (any_operator *)new_array},
-    {"_ZnwmRKSt9nothrow_t", (any_operator *)new_or_null},
-    {"_ZnamRKSt9nothrow_t", (any_operator *)new_array_or_null},
-    {"_ZnwmSt11align_val_t", (any_operator *)new_aligned},
-    {"_ZnamSt11align_val_t", (any_operator *)new_aligned_array},
-    {"_ZnwmSt11align_val_tRKSt9nothrow_t", (any_operator *)new_aligned_or_null},
-    {"_ZnamSt11align_val_tRKSt9nothrow_t", (any_operator *)new_aligned_array_or_null},
-    {"_ZdlPv", (any_operator *)delete_one},
-    {"_ZdaPv", (any_operator *)delete_array},
-    {"_ZdlPvm", (any_operator *)delete_sized},
-    {"_ZdaPvm", (any_operator *)delete_sized_array},
-    {"_ZdlPvRKSt9nothrow_t", (any_operator *)delete_or_null},
-    {"_ZdaPvRKSt9nothrow_t", (any_operator *)delete_array_or_null},
-    {"_ZdlPvSt11align_val_t", (any_operator *)delete_aligned},
-    {"_ZdaPvSt11align_val_t", (any_operator *)delete_aligned_array},
-    {"_ZdlPvmSt11align_val_t", (any_operator *)delete_sized_aligned},
-    {"_ZdaPvmSt11align_val_t", (any_operator *)delete_sized_aligned_array},
-    {"_ZdlPvSt11align_val_tRKSt9nothrow_t", (any_operator *)delete_aligned_or_null},
-    {"_ZdaPvSt11align_val_tRKSt9nothrow_t", (any_operator *)delete_aligned_array_or_null},
-};
-
-enum {
-    NEW_ONE,
-    NEW_ARRAY,
-    NEW_OR_NULL,
-    NEW_ARRAY_OR_NULL,
-    NEW_ALIGNED,
-    NEW_ALIGNED_ARRAY,
-    NEW_ALIGNED_OR_NULL,
-    NEW_ALIGNED_ARRAY_OR_NULL,
-    DELETE_ONE,
-    DELETE_ARRAY,
-    DELETE_SIZED,
-    DELETE_SIZED_ARRAY,
-    DELETE_OR_NULL,
-    DELETE_ARRAY_OR_NULL,
-    DELETE_ALIGNED,
-    DELETE_ALIGNED_ARRAY,
-    DELETE_SIZED_ALIGNED,
-    DELETE_SIZED_ALIGNED_ARRAY,
-    DELETE_ALIGNED_OR_NULL,
-    DELETE_ALIGNED_ARRAY_OR_NULL,
-    OPERATORS
-};
+#define NAME_OPERATOR(function, symbol, result, ...) {symbol, (any_operator *)function},
+    OPERATOR_LIST(NAME_OPERATOR)};
 
 static bool replaces_none; /* the program has no operators of its own */
 
@@ -154,81 +117,81 @@ KOLK_ALWAYS_INLINE_ static void delete_for(unsigned n, void *block, uintptr_t se
 }
 
 void *new_one(size_t size) {
-    return new_for(NEW_ONE, size, 0, SITE);
+    return new_for(AT_new_one, size, 0, SITE);
 }
 
 void *new_array(size_t size) {
-    return new_for(NEW_ARRAY, size, 0, SITE);
+    return new_for(AT_new_array, size, 0, SITE);
 }
 
 void *new_or_null(size_t size, const void *tag) {
-    return new_for(NEW_OR_NULL, size, (uintptr_t)tag, SITE);
+    return new_for(AT_new_or_null, size, (uintptr_t)tag, SITE);
 }
 
 void *new_array_or_null(size_t size, const void *tag) {
-    return new_for(NEW_ARRAY_OR_NULL, size, (uintptr_t)tag, SITE);
+    return new_for(AT_new_array_or_null, size, (uintptr_t)tag, SITE);
 }
 
 void *new_aligned(size_t size, size_t align) {
-    return new_aligned_for(NEW_ALIGNED, size, align, 0, SITE);
+    return new_aligned_for(AT_new_aligned, size, align, 0, SITE);
 }
 
 void *new_aligned_array(size_t size, size_t align) {
-    return new_aligned_for(NEW_ALIGNED_ARRAY, size, align, 0, SITE);
+    return new_aligned_for(AT_new_aligned_array, size, align, 0, SITE);
 }
 
 void *new_aligned_or_null(size_t size, size_t align, const void *tag) {
-    return new_aligned_for(NEW_ALIGNED_OR_NULL, size, align, (uintptr_t)tag, SITE);
+    return new_aligned_for(AT_new_aligned_or_null, size, align, (uintptr_t)tag, SITE);
 }
 
 void *new_aligned_array_or_null(size_t size, size_t align, const void *tag) {
-    return new_aligned_for(NEW_ALIGNED_ARRAY_OR_NULL, size, align, (uintptr_t)tag, SITE);
+    return new_aligned_for(AT_new_aligned_array_or_null, size, align, (uintptr_t)tag, SITE);
 }
 
 void delete_one(void *block) {
-    delete_for(DELETE_ONE, block, 0, 0, SITE);
+    delete_for(AT_delete_one, block, 0, 0, SITE);
 }
 
 void delete_array(void *block) {
-    delete_for(DELETE_ARRAY, block, 0, 0, SITE);
+    delete_for(AT_delete_array, block, 0, 0, SITE);
 }
 
 void delete_sized(void *block, size_t size) {
-    delete_for(DELETE_SIZED, block, size, 0, SITE);
+    delete_for(AT_delete_sized, block, size, 0, SITE);
 }
 
 void delete_sized_array(void *block, size_t size) {
-    delete_for(DELETE_SIZED_ARRAY, block, size, 0, SITE);
+    delete_for(AT_delete_sized_array, block, size, 0, SITE);
 }
 
 void delete_or_null(void *block, const void *tag) {
-    delete_for(DELETE_OR_NULL, block, (uintptr_t)tag, 0, SITE);
+    delete_for(AT_delete_or_null, block, (uintptr_t)tag, 0, SITE);
 }
 
 void delete_array_or_null(void *block, const void *tag) {
-    delete_for(DELETE_ARRAY_OR_NULL, block, (uintptr_t)tag, 0, SITE);
+    delete_for(AT_delete_array_or_null, block, (uintptr_t)tag, 0, SITE);
 }
 
 void delete_aligned(void *block, size_t align) {
-    delete_for(DELETE_ALIGNED, block, align, 0, SITE);
+    delete_for(AT_delete_aligned, block, align, 0, SITE);
 }
 
 void delete_aligned_array(void *block, size_t align) {
-    delete_for(DELETE_ALIGNED_ARRAY, block, align, 0, SITE);
+    delete_for(AT_delete_aligned_array, block, align, 0, SITE);
 }
 
 void delete_sized_aligned(void *block, size_t size, size_t align) {
-    delete_for(DELETE_SIZED_ALIGNED, block, size, align, SITE);
+    delete_for(AT_delete_sized_aligned, block, size, align, SITE);
 }
 
 void delete_sized_aligned_array(void *block, size_t size, size_t align) {
-    delete_for(DELETE_SIZED_ALIGNED_ARRAY, block, size, align, SITE);
+    delete_for(AT_delete_sized_aligned_array, block, size, align, SITE);
 }
 
 void delete_aligned_or_null(void *block, size_t align, const void *tag) {
-    delete_for(DELETE_ALIGNED_OR_NULL, block, align, (uintptr_t)tag, SITE);
+    delete_for(AT_delete_aligned_or_null, block, align, (uintptr_t)tag, SITE);
 }
 
 void delete_aligned_array_or_null(void *block, size_t align, const void *tag) {
-    delete_for(DELETE_ALIGNED_ARRAY_OR_NULL, block, align, (uintptr_t)tag, SITE);
+    delete_for(AT_delete_aligned_array_or_null, block, align, (uintptr_t)tag, SITE);
 }

@@ -35,34 +35,28 @@ extern void *__libc_calloc(size_t count, size_t size); /* NOLINT */
 extern void *__libc_realloc(void *block, size_t size); /* NOLINT */
 extern void __libc_free(void *block);                  /* NOLINT */
 
-static void *first_malloc(size_t size);
-static void *first_calloc(size_t count, size_t size);
-static void *first_realloc(void *block, size_t size);
-static void first_free(void *block);
-static int first_posix_memalign(void **at, size_t align, size_t size);
-static void *first_aligned_alloc(size_t align, size_t size);
-static void *first_memalign(size_t align, size_t size);
-static void *first_valloc(size_t size);
-static void *first_pvalloc(size_t size);
+/* Each row has a function's name, what it returns, its parameters, and these as arguments. Only free is missing. */
+#define NEXT_LIST(X)                                                                                                   \
+    X(malloc, void *, (size_t size), (size))                                                                           \
+    X(calloc, void *, (size_t count, size_t size), (count, size))                                                      \
+    X(realloc, void *, (void *block, size_t size), (block, size))                                                      \
+    X(posix_memalign, int, (void **at, size_t align, size_t size), (at, align, size))                                  \
+    X(aligned_alloc, void *, (size_t align, size_t size), (align, size))                                               \
+    X(memalign, void *, (size_t align, size_t size), (align, size))                                                    \
+    X(valloc, void *, (size_t size), (size))                                                                           \
+    X(pvalloc, void *, (size_t size), (size))
 
 static struct {
-    void *(*malloc)(size_t);
-    void *(*calloc)(size_t, size_t);
-    void *(*realloc)(void *, size_t);
+#define DECLARE_NEXT(name, result, parameters, arguments) result(*name) parameters;
+    NEXT_LIST(DECLARE_NEXT)
     void (*free)(void *);
-    int (*posix_memalign)(void **, size_t, size_t);
-    void *(*aligned_alloc)(size_t, size_t);
-    void *(*memalign)(size_t, size_t);
-    void *(*valloc)(size_t);
-    void *(*pvalloc)(size_t);
-} next = {first_malloc,        first_calloc,   first_realloc, first_free,   first_posix_memalign,
-          first_aligned_alloc, first_memalign, first_valloc,  first_pvalloc};
+} next;
 
 /* Runs at the process's first call, while there is only one thread. dlsym does not allocate if it finds the name, and
  * must not call back into this library. */
 static void find_next(void) {
-    static const char *const names[] = {"malloc",        "calloc",   "realloc", "free",   "posix_memalign",
-                                        "aligned_alloc", "memalign", "valloc",  "pvalloc"};
+#define NAME_NEXT(name, result, parameters, arguments) #name,
+    static const char *const names[] = {NEXT_LIST(NAME_NEXT) "free"};
     union {
         void *found[sizeof names / sizeof *names];
         __typeof__(next) next;
@@ -76,50 +70,20 @@ static void find_next(void) {
     next = all.next;
 }
 
-static void *first_malloc(size_t size) {
-    find_next();
-    return next.malloc(size);
-}
-
-static void *first_calloc(size_t count, size_t size) {
-    find_next();
-    return next.calloc(count, size);
-}
-
-static void *first_realloc(void *block, size_t size) {
-    find_next();
-    return next.realloc(block, size);
-}
+#define DEFINE_FIRST(name, result, parameters, arguments)                                                              \
+    static result first_##name parameters {                                                                            \
+        find_next();                                                                                                   \
+        return next.name arguments;                                                                                    \
+    }
+NEXT_LIST(DEFINE_FIRST)
 
 static void first_free(void *block) {
     find_next();
     next.free(block);
 }
 
-static int first_posix_memalign(void **at, size_t align, size_t size) {
-    find_next();
-    return next.posix_memalign(at, align, size);
-}
-
-static void *first_aligned_alloc(size_t align, size_t size) {
-    find_next();
-    return next.aligned_alloc(align, size);
-}
-
-static void *first_memalign(size_t align, size_t size) {
-    find_next();
-    return next.memalign(align, size);
-}
-
-static void *first_valloc(size_t size) {
-    find_next();
-    return next.valloc(size);
-}
-
-static void *first_pvalloc(size_t size) {
-    find_next();
-    return next.pvalloc(size);
-}
+#define LIST_FIRST(name, result, parameters, arguments) first_##name,
+static __typeof__(next) next = {NEXT_LIST(LIST_FIRST) first_free};
 
 /* ---- Records ----------------------------------------------------------------------------------------------------- */
 

@@ -30,7 +30,21 @@ void operator delete(void *block) noexcept {
 }
 #endif
 
-/* Prints whether the blocks are aligned, and writes to all of them. */
+template <typename alloc_block> static void fail(const char *name, alloc_block alloc) {
+    for (bool handles : {false, true}) {
+        const char *result = "a block";
+        handled = 0;
+        std::set_new_handler(handles ? handle : nullptr);
+        try {
+            if (!alloc(SIZE_MAX / 2)) result = "NULL";
+        } catch (const std::bad_alloc &) {
+            result = "bad_alloc";
+        }
+        std::printf("%s without memory: %s after %u calls of the handler\n", name, result, handled);
+    }
+}
+
+/* Prints whether the blocks are aligned, and writes to all of them. Then there is no memory. */
 template <typename alloc_block, typename free_block>
 static void use(const char *name, size_t align, alloc_block alloc, free_block free) {
     bool aligned = true;
@@ -45,20 +59,7 @@ static void use(const char *name, size_t align, alloc_block alloc, free_block fr
     }
     free(nullptr, 0);
     std::printf("%s: %d\n", name, aligned);
-}
-
-template <typename alloc_block> static void fail(const char *name, alloc_block alloc) {
-    for (bool handles : {false, true}) {
-        const char *result = "a block";
-        handled = 0;
-        std::set_new_handler(handles ? handle : nullptr);
-        try {
-            if (!alloc(SIZE_MAX / 2)) result = "NULL";
-        } catch (const std::bad_alloc &) {
-            result = "bad_alloc";
-        }
-        std::printf("%s without memory: %s after %u calls of the handler\n", name, result, handled);
-    }
+    fail(name, alloc);
 }
 
 static const std::align_val_t wide{64};
@@ -97,14 +98,6 @@ static void use_all() {
     use(
         "nothrow aligned[]", 64, [](size_t n) { return operator new[](n, wide, nothrow); },
         [](void *p, size_t) { operator delete[](p, wide, nothrow); });
-    fail("new", [](size_t n) { return operator new(n); });
-    fail("new[]", [](size_t n) { return operator new[](n); });
-    fail("nothrow", [](size_t n) { return operator new(n, nothrow); });
-    fail("nothrow[]", [](size_t n) { return operator new[](n, nothrow); });
-    fail("aligned", [](size_t n) { return operator new(n, wide); });
-    fail("aligned[]", [](size_t n) { return operator new[](n, wide); });
-    fail("nothrow aligned", [](size_t n) { return operator new(n, wide, nothrow); });
-    fail("nothrow aligned[]", [](size_t n) { return operator new[](n, wide, nothrow); });
 #ifdef REPLACES
     std::printf("its own operators: %u and %u calls\n", made, freed);
 #endif

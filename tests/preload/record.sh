@@ -279,12 +279,11 @@ advice() {
   compile -w tests/preload/advised.c -o "$work/advised"
   ends 0 record "$work/advised"
   if has_names; then
-    advises "with lines" << 'END'
-arena parse_pool 24 8
+    pools="arena parse_pool 24 8
 pool list_pool 40 8
 arena tree_add_pool 64 16
-shared post_pool 80 16
-END
+shared post_pool 80 16"
+    advises "with lines" <<< "$pools"
     is '^list_pool: get \(advised.c:[0-9]+\) < list \(advised.c:[0-9]+\)$' "$work/out"
     is '^  Freed at list \(advised.c:[0-9]+\) \([0-9,]+\), at list \(advised.c:[0-9]+\) \([0-9,]+\).$' "$work/out"
     is '^leave it: get \(advised.c:[0-9]+\) < names \(advised.c:[0-9]+\)$' "$work/out"
@@ -297,12 +296,7 @@ END
     # Without line numbers, pools are still named after functions, but sites are offsets in the program.
     strip --strip-debug "$work/advised"
     ends 0 record "$work/advised"
-    advises "without lines" << 'END'
-arena parse_pool 24 8
-pool list_pool 40 8
-arena tree_add_pool 64 16
-shared post_pool 80 16
-END
+    advises "without lines" <<< "$pools"
     is '^post_pool: get \(advised\+0x[0-9a-f]+\) < post \(advised\+0x[0-9a-f]+\)$' "$work/out"
   fi
 
