@@ -54,11 +54,6 @@ static void jump(const kolk_failure *failure, void *context) {
     longjmp(out_of_init, 1);
 }
 
-static void count_bytes(const char *text, size_t length, void *context) {
-    (void)text;
-    *(size_t *)context += length;
-}
-
 static bool is_anything_listed(void) {
     kolk_records_ records = {0};
     kolk_registry_collect_(&records);

@@ -526,11 +526,6 @@ static void join_threads(const pthread_t threads[THREADS]) {
     for (size_t i = 0; i < THREADS; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
 }
 
-static void count_bytes(const char *text, size_t length, void *context) {
-    assert_non_null(text);
-    *(size_t *)context += length;
-}
-
 static void test_threads_come_and_go_while_statistics_are_read(void **state) {
     (void)state;
     pthread_t threads[THREADS];
@@ -613,7 +608,6 @@ static void test_forks_while_threads_are_at_work(void **state) {
     for (size_t i = 0; i < THREADS; i++) assert_int_equal(pthread_create(&threads[i], NULL, come_and_go, &pools[i]), 0);
     for (unsigned n = 0; n < 200; n++) {
         pid_t child = fork();
-        assert_true(child >= 0);
         if (child == 0) {
             fake pool;
             END_IF_IT_HANGS(); /* if the lock were held, the child would wait for ever */
@@ -622,9 +616,7 @@ static void test_forks_while_threads_are_at_work(void **state) {
             kolk_registry_remove_(pool.mark);
             _exit(pool.mark == 0);
         }
-        int status;
-        assert_int_equal(waitpid(child, &status, 0), child);
-        assert_int_equal(status, 0);
+        await_child(child);
     }
     enough = true;
     join_threads(threads);

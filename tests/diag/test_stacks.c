@@ -1,11 +1,9 @@
 /* The table of stacks: each is stored once, by any number of threads, until the table is full. */
-#include "../help/require.h"
+#include "../help/run_threads.h"
 #include "../help/test.h"
 
 #include "diag/stacks.h"
 #include "os/memory.h"
-
-#include <pthread.h>
 
 #define DEPTH 3u
 #define MANY  60000u /* more than there is room for */
@@ -83,10 +81,7 @@ static void *keep_some(void *argument) {
 static void test_threads(void **state) {
     (void)state;
     uintptr_t steps[] = {1, 3, 7, 999};
-    pthread_t threads[LENGTH_OF(steps)];
-    for (size_t i = 0; i < LENGTH_OF(steps); i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, keep_some, &steps[i]), 0);
-    for (size_t i = 0; i < LENGTH_OF(steps); i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
+    run_threads(LENGTH_OF(steps), keep_some, steps, sizeof *steps);
 }
 
 /* Stacks stored before the table was full are always found; for later ones only the address is kept. */

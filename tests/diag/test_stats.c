@@ -447,11 +447,6 @@ typedef struct busy_put {
     fake *victim;
 } busy_put;
 
-static void count_bytes(const char *piece, size_t length, void *context) {
-    assert_non_null(piece);
-    *(size_t *)context += length;
-}
-
 /* Calls other functions of kolk while it receives the statistics. */
 static void put_and_use(const char *piece, size_t length, void *context) {
     busy_put *self = context;

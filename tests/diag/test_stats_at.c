@@ -85,13 +85,11 @@ static void *log_lines(void *unused) {
 /* Threads add lines at the same time; the pools have names so long that a line does not fit into one write. */
 static void play_log(const char *argument) {
     static kolk_pool more[40];
-    pthread_t threads[LOGGERS];
     begin_pool(argument);
     for (size_t n = 0; n < LENGTH_OF(more); n++)
         make_pool(&more[n], &(kolk_pool_desc){.name = "a long name", .object_size = n + 1, .capacity = 64});
     alloc_and_see(3);
-    for (int t = 0; t < LOGGERS; t++) pthread_create(&threads[t], NULL, log_lines, NULL);
-    for (int t = 0; t < LOGGERS; t++) pthread_join(threads[t], NULL);
+    run_threads(LOGGERS, log_lines, NULL, 0);
     for (size_t n = 0; n < LENGTH_OF(more); n++) kolk_pool_deinit(&more[n]);
 }
 
@@ -444,9 +442,7 @@ static void play_now(const char *argument) {
         alloc_and_see(n);
         REQUIRE(kolk_stats_now() && alive_in(path) == n);
     }
-    pthread_t threads[3];
-    for (size_t i = 0; i < LENGTH_OF(threads); i++) REQUIRE(pthread_create(&threads[i], NULL, write_now, NULL) == 0);
-    for (size_t i = 0; i < LENGTH_OF(threads); i++) REQUIRE(pthread_join(threads[i], NULL) == 0);
+    run_threads(3, write_now, NULL, 0);
     alloc_and_see(10);
     REQUIRE(kolk_stats_now() && alive_in(path) == 10);
     unlink(path);

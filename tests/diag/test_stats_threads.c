@@ -182,11 +182,6 @@ static void *use_resources(void *unused) {
 
 /* ---- Statistics -------------------------------------------------------------------------------------------------- */
 
-static void count_bytes(const char *text, size_t length, void *bytes) {
-    (void)text;
-    *(size_t *)bytes += length;
-}
-
 static void ask_all(void) {
     kolk_stats stats;
     kolk_resource_pool_stats more;

@@ -10,7 +10,7 @@
 #include <time.h>
 
 static unsigned step; /* the operation before which the process forks */
-static const char *deed_name;
+static const char *deed_name = "";
 
 /* As in require.h, but also prints what is being tried. */
 #undef REQUIRE
@@ -22,8 +22,12 @@ static const char *deed_name;
         }                                                                                                              \
     } while (0)
 
-static bool has_changed(void) {
-    return true;
+/* Runs `body` in a child of this process, and returns its exit status. */
+static inline unsigned fork_to(void (*body)(void *)) {
+    char text[1000];
+    int status = run_child(body, NULL, text, sizeof text);
+    if (!WIFEXITED(status)) fail_msg("%s, step %u: the child died: %s", deed_name, step, text);
+    return (unsigned)WEXITSTATUS(status);
 }
 
 #endif

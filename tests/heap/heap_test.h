@@ -4,6 +4,8 @@
 
 #include "../../src/heap/heap_inside.h"
 
+#define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
+
 /* From now on, all blocks of the heap come from its classes: most tests are about these. */
 static inline void leave_nursery(kolk_heap *heap) {
     kolk_nursery_close_(&heap->root->nursery);
@@ -20,6 +22,12 @@ static inline void make_heap(kolk_heap *heap, const kolk_heap_desc *desc) {
     if (status != KOLK_OK) fail_msg("init: %s", kolk_status_text(status));
     leave_nursery(heap);
     assert_true(kolk_heap_is_valid(heap));
+}
+
+static inline kolk_stats stats_of(const kolk_heap *heap) {
+    kolk_stats stats;
+    kolk_heap_stats(heap, &stats);
+    return stats;
 }
 
 static inline void end_heap(kolk_heap *heap) {

@@ -7,6 +7,8 @@
 
 #include <sys/mman.h>
 
+static kolk_heap heap;
+
 /* ---- Sizes ------------------------------------------------------------------------------------------------------- */
 
 /* Sizes around those of kolk's own classes, and some larger ones. */
@@ -19,7 +21,6 @@ static size_t size_around(unsigned n) {
 
 static void test_every_size(void **state) {
     (void)state;
-    kolk_heap heap;
     make_heap(&heap, &(kolk_heap_desc){.name = "level"});
     for (unsigned n = 0; n < SIZES; n++) {
         size_t size = size_around(n);
@@ -39,7 +40,6 @@ static void test_every_size(void **state) {
 
 static void test_zeroed(void **state) {
     (void)state;
-    kolk_heap heap;
     make_heap(&heap, &(kolk_heap_desc){.name = NULL});
     for (unsigned n = 1; n < SIZES; n++) {
         size_t size = size_around(n);
@@ -55,7 +55,6 @@ static void test_zeroed(void **state) {
 
 static void test_every_alignment(void **state) {
     (void)state;
-    kolk_heap heap;
     make_heap(&heap, &(kolk_heap_desc){.name = "level"});
     for (size_t align = 1; align <= 1u << 22; align *= 2)
         for (unsigned n = 1; n < SIZES; n += 5) {
@@ -75,7 +74,6 @@ static void test_every_alignment(void **state) {
 /* No two blocks share a byte. */
 static void test_no_overlap(void **state) {
     (void)state;
-    kolk_heap heap;
     static unsigned char *blocks[2000];
     make_heap(&heap, &(kolk_heap_desc){.name = "level"});
     for (unsigned n = 0; n < LENGTH_OF(blocks); n++) {
@@ -89,8 +87,6 @@ static void test_no_overlap(void **state) {
 
 static void test_too_large(void **state) {
     (void)state;
-    kolk_heap heap;
-    kolk_stats stats;
     make_heap(&heap, &(kolk_heap_desc){.name = "level"});
     void *block = kolk_heap_alloc(&heap, 1000);
     static const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 4080, SIZE_MAX / 2, SIZE_MAX / 2 + 40, SIZE_MAX / 4 + 40};
@@ -111,8 +107,7 @@ static void test_too_large(void **state) {
         }
     }
     assert_true(kolk_heap_is_live(&heap, block));
-    kolk_heap_stats(&heap, &stats);
-    assert_int_equal(stats.failed, tries);
+    assert_int_equal(stats_of(&heap).failed, tries);
     end_heap(&heap);
 }
 
@@ -120,7 +115,6 @@ static void test_too_large(void **state) {
 
 static void test_resizing(void **state) {
     (void)state;
-    kolk_heap heap;
     make_heap(&heap, &(kolk_heap_desc){.name = "level"});
     unsigned char *block = (unsigned char *)kolk_heap_realloc(&heap, NULL, 1);
     size_t before = 1;
@@ -151,7 +145,7 @@ static void test_resizing(void **state) {
 
 static void test_misuse(void **state) {
     (void)state;
-    kolk_heap heap, other;
+    kolk_heap other;
     notes taken;
     char local[100];
     make_heap(&heap, &(kolk_heap_desc){.name = "level"});
@@ -203,31 +197,30 @@ static void test_misuse(void **state) {
 
 static void test_all_zero(void **state) {
     (void)state;
-    kolk_heap heap = {0};
+    kolk_heap zero = {0};
     notes taken;
     int local;
     begin_notes(&taken);
-    assert_null(kolk_heap_alloc(&heap, 10));
-    assert_null(kolk_heap_alloc(&heap, 10000));
-    assert_null(kolk_heap_alloc_zeroed(&heap, 10));
-    assert_null(kolk_heap_alloc_aligned(&heap, 64, 10));
-    assert_null(kolk_heap_realloc(&heap, NULL, 10));
-    assert_null(kolk_heap_next(&heap, NULL));
-    assert_int_equal(kolk_heap_trim(&heap), 0);
-    kolk_heap_free(&heap, NULL);
+    assert_null(kolk_heap_alloc(&zero, 10));
+    assert_null(kolk_heap_alloc(&zero, 10000));
+    assert_null(kolk_heap_alloc_zeroed(&zero, 10));
+    assert_null(kolk_heap_alloc_aligned(&zero, 64, 10));
+    assert_null(kolk_heap_realloc(&zero, NULL, 10));
+    assert_null(kolk_heap_next(&zero, NULL));
+    assert_int_equal(kolk_heap_trim(&zero), 0);
+    kolk_heap_free(&zero, NULL);
     assert_silent(&taken);
-    kolk_heap_free(&heap, &local);
+    kolk_heap_free(&zero, &local);
     assert_noted(&taken, KOLK_FOREIGN_POINTER, "", (void *)&local, UINT32_MAX,
                  "kolk: a pool without a name: free of a pointer that does not belong to this heap");
-    assert_true(kolk_heap_is_valid(&heap));
-    kolk_heap_deinit(&heap);
+    assert_true(kolk_heap_is_valid(&zero));
+    kolk_heap_deinit(&zero);
 }
 
 /* ---- Walks, statistics, limits, trays ---------------------------------------------------------------------------- */
 
 static void test_walk(void **state) {
     (void)state;
-    kolk_heap heap;
     make_heap(&heap, &(kolk_heap_desc){.name = "level"});
     size_t sum = 0, found = 0, n = 0;
     for (unsigned i = 1; i < SIZES; i++) {
@@ -248,19 +241,15 @@ static void test_walk(void **state) {
     void *into = moved(kolk_heap_next(&heap, NULL), 1);
     assert_null(kolk_heap_next(&heap, into));
     assert_true(taken.count == 1 && taken.last.rule == KOLK_INTERIOR_POINTER && taken.last.object == into);
-    kolk_stats stats;
-    kolk_heap_stats(&heap, &stats);
-    assert_int_equal(stats.count, n);
-    assert_string_equal(stats.kind, "heap");
+    assert_int_equal(stats_of(&heap).count, n);
+    assert_string_equal(stats_of(&heap).kind, "heap");
     for (uint32_t *at = NULL; (at = (uint32_t *)kolk_heap_next(&heap, at));) kolk_heap_free(&heap, at);
-    kolk_heap_stats(&heap, &stats);
-    assert_int_equal(stats.count, 0);
+    assert_int_equal(stats_of(&heap).count, 0);
     end_heap(&heap);
 }
 
 static void test_class_stats(void **state) {
     (void)state;
-    kolk_heap heap;
     kolk_heap_class_stats of;
     make_heap(&heap, &(kolk_heap_desc){.name = "level"});
     assert_false(kolk_heap_stats_of_class(&heap, 3, &of));
@@ -291,7 +280,6 @@ static void test_class_names(void **state) {
         {NULL, ""},
     };
     for (unsigned n = 0; n < LENGTH_OF(names); n++) {
-        kolk_heap heap;
         kolk_heap_class_stats of;
         make_heap(&heap, &(kolk_heap_desc){.name = names[n][0]});
         assert_non_null(kolk_heap_alloc(&heap, KOLK_HEAP_LARGEST));
@@ -306,7 +294,6 @@ static void test_limit(void **state) {
     (void)state;
     enum { LIMIT = 3000000 };
     for (unsigned kind = 0; kind < 3; kind++) {
-        kolk_heap heap;
         static void *blocks[200000];
         size_t given = 0, n = 0;
         make_heap(&heap, &(kolk_heap_desc){.name = "level", .limit = LIMIT});
@@ -332,7 +319,6 @@ static void test_trays(void **state) {
         {.name = "bags", .size = 500, .capacity = 2},
         {.size = 3000, .max_capacity = 3},
     };
-    kolk_heap heap;
     kolk_heap_class_stats of;
     make_heap(&heap, &(kolk_heap_desc){.name = "plane", .classes = trays, .n_classes = 3});
     assert_int_equal(heap.n_classes, 3);
@@ -369,49 +355,11 @@ static void test_bad_descriptors(void **state) {
         {{.classes = below, .n_classes = 1}, KOLK_MAX_BELOW_CAPACITY},
     };
     for (unsigned n = 0; n < LENGTH_OF(bad); n++) {
-        kolk_heap heap;
         memset(&heap, 1, sizeof heap);
         assert_int_equal(kolk_heap_init(&heap, &bad[n].desc), bad[n].status);
         assert_true(all_bytes_are(&heap, sizeof heap, 0));
     }
-    kolk_heap heap;
     assert_int_equal(kolk_heap_init(&heap, NULL), KOLK_NO_DESCRIPTOR);
-}
-
-typedef struct room {
-    void *last;
-    unsigned asked;
-    bool allocates;
-} room;
-
-static bool free_last(kolk_heap *heap, size_t size, void *context) {
-    room *it = (room *)context;
-    it->asked++;
-    assert_int_equal(size, 100);
-    if (it->allocates) assert_null(kolk_heap_alloc(heap, 100)); /* an alloc within on_full does not call it again */
-    if (!it->last) return false;
-    kolk_heap_free(heap, it->last);
-    it->last = NULL;
-    return true;
-}
-
-static void test_on_full(void **state) {
-    (void)state;
-    static const kolk_heap_class tray = {.size = 100, .capacity = 2, .when_full = KOLK_HEAP_NULL};
-    for (int allocates = 0; allocates < 2; allocates++) {
-        kolk_heap heap;
-        room it = {.allocates = allocates};
-        make_heap(&heap, &(kolk_heap_desc){.classes = &tray, .n_classes = 1, .on_full = free_last, .context = &it});
-        it.last = kolk_heap_alloc(&heap, 100);
-        assert_non_null(kolk_heap_alloc(&heap, 100));
-        assert_int_equal(it.asked, 0);
-        void *was = it.last;
-        assert_ptr_equal(kolk_heap_alloc(&heap, 100), was);
-        assert_int_equal(it.asked, 1);
-        assert_null(kolk_heap_alloc(&heap, 100));
-        assert_int_equal(it.asked, 2);
-        end_heap(&heap);
-    }
 }
 
 static void test_trim(void **state) {
@@ -419,7 +367,6 @@ static void test_trim(void **state) {
     enum { BLOCKS = 10000 };
     static unsigned char *blocks[BLOCKS];
     for (unsigned every = 1; every <= BLOCKS; every *= 100) { /* every n-th block stays alive */
-        kolk_heap heap;
         make_heap(&heap, &(kolk_heap_desc){.name = "level"});
         for (unsigned i = 0; i < BLOCKS; i++) memset(blocks[i] = (unsigned char *)kolk_heap_alloc(&heap, 320), 7, 320);
         for (unsigned i = 0; i < BLOCKS; i++)
@@ -449,26 +396,25 @@ static size_t resident(unsigned char *const *blocks, size_t n, size_t size) {
 
 /* Makes the last sweep look old, and makes the thread leave the fast path often enough to look at the clock, so that it
  * sweeps. */
-static void let_a_second_pass(kolk_heap *heap) {
+static void let_a_second_pass(void) {
     static void *others[5000];
-    heap->inside->swept = 0;
-    for (unsigned i = 0; i < LENGTH_OF(others); i++) assert_non_null(others[i] = kolk_heap_alloc(heap, 5000));
-    for (unsigned i = 0; i < LENGTH_OF(others); i++) kolk_heap_free(heap, others[i]);
-    assert_int_not_equal(heap->inside->swept, 0);
+    heap.inside->swept = 0;
+    for (unsigned i = 0; i < LENGTH_OF(others); i++) assert_non_null(others[i] = kolk_heap_alloc(&heap, 5000));
+    for (unsigned i = 0; i < LENGTH_OF(others); i++) kolk_heap_free(&heap, others[i]);
+    assert_int_not_equal(heap.inside->swept, 0);
 }
 
 static void test_decay(void **state) {
     (void)state;
     enum { BLOCKS = 10000, SIZE = 320 };
     static unsigned char *blocks[BLOCKS];
-    kolk_heap heap;
     make_heap(&heap, &(kolk_heap_desc){.name = "level"});
     for (unsigned i = 0; i < BLOCKS; i++) memset(blocks[i] = (unsigned char *)kolk_heap_alloc(&heap, SIZE), 7, SIZE);
     for (unsigned i = 0; i < BLOCKS / 2; i++) kolk_heap_free(&heap, blocks[i]);
     assert_int_equal(resident(blocks, BLOCKS, SIZE), BLOCKS * SIZE);
-    let_a_second_pass(&heap); /* from now on the free blocks are resting */
+    let_a_second_pass(); /* from now on the free blocks are resting */
     assert_int_equal(resident(blocks, BLOCKS, SIZE), BLOCKS * SIZE);
-    let_a_second_pass(&heap);
+    let_a_second_pass();
     assert_in_range(resident(blocks, BLOCKS / 2, SIZE), 0, 8192); /* includes the magazine's; two pages are shared */
     for (unsigned i = BLOCKS / 2; i < BLOCKS; i++) assert_true(all_bytes_are(blocks[i], SIZE, 7));
     assert_true(kolk_heap_is_valid(&heap));
@@ -479,7 +425,7 @@ static void test_decay(void **state) {
     assert_true(kolk_heap_stats_of_class(&heap, kolk_heap_class_for_(&heap, SIZE), &of));
     assert_int_equal(of.stats.object_size, SIZE);
     assert_in_range(of.stats.peak, BLOCKS, BLOCKS + 256);
-    for (int i = 0; i < 3; i++) let_a_second_pass(&heap);
+    for (int i = 0; i < 3; i++) let_a_second_pass();
     for (unsigned i = 0; i < BLOCKS; i++) assert_true(all_bytes_are(blocks[i], SIZE, i < BLOCKS / 2 ? 8 : 7));
     end_heap(&heap);
 }
@@ -488,7 +434,6 @@ static void test_decay(void **state) {
 
 static void test_debug_settings(void **state) {
     (void)state;
-    kolk_heap heap;
     notes taken;
     make_heap(&heap, &(kolk_heap_desc){.name = "level", .debug = "fill,guard,quarantine=4,sites"});
     unsigned char *block = (unsigned char *)kolk_heap_alloc(&heap, 48);
@@ -515,7 +460,6 @@ static void test_settings_leave_out_the_nursery(void **state) {
     if (sizeof(void *) < 8) skip();
     static const char *const variables[] = {NULL, NULL, "KOLK_DEBUG", "KOLK_FAIL"};
     for (size_t n = 0; n < LENGTH_OF(variables); n++) {
-        kolk_heap heap;
         if (variables[n]) setenv(variables[n], n == 2 ? "fill:level*" : "level*:every=1000", 1);
         kolk_heap_desc desc = {.name = "level", .debug = n == 1 ? "fill" : NULL};
         assert_int_equal(kolk_heap_init(&heap, &desc), KOLK_OK);
@@ -529,7 +473,6 @@ static void test_settings_leave_out_the_nursery(void **state) {
 /* KOLK_DEBUG may name a class. */
 static void test_settings_of_a_class(void **state) {
     (void)state;
-    kolk_heap heap;
     if (sizeof(void *) < 8) skip();
     setenv("KOLK_DEBUG", "fill:level/64", 1);
     make_heap(&heap, &(kolk_heap_desc){.name = "level"});
@@ -540,8 +483,6 @@ static void test_settings_of_a_class(void **state) {
     end_heap(&heap);
     unsetenv("KOLK_DEBUG");
 }
-
-#define TEST(function) cmocka_unit_test_teardown(function, abort_on_failure)
 
 int main(void) {
     setenv("KOLK_BYPASS", "0", 1); /* also under a tool that watches malloc */
@@ -560,7 +501,6 @@ int main(void) {
         TEST(test_limit),
         TEST(test_trays),
         TEST(test_bad_descriptors),
-        TEST(test_on_full),
         TEST(test_trim),
         TEST(test_decay),
         TEST(test_debug_settings),

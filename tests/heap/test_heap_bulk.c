@@ -14,22 +14,18 @@ static kolk_heap heap;
 static void *blocks[MOST];
 
 static void use_all(size_t n, size_t size) {
-    kolk_stats stats;
     for (size_t i = 0; i < n; i++) {
         assert_true(kolk_heap_is_live(&heap, blocks[i]));
         assert_true((uintptr_t)blocks[i] % 16 == 0 && kolk_heap_usable_size(&heap, blocks[i]) >= size);
         memset(blocks[i], (int)(i % 251), size);
     }
     for (size_t i = 0; i < n; i++) assert_true(all_bytes_are(blocks[i], size, (unsigned char)(i % 251)));
-    kolk_heap_stats(&heap, &stats);
-    assert_int_equal(stats.count, n);
+    assert_int_equal(stats_of(&heap).count, n);
     assert_true(kolk_heap_is_valid(&heap));
 }
 
 static void assert_empty(void) {
-    kolk_stats stats;
-    kolk_heap_stats(&heap, &stats);
-    assert_int_equal(stats.count, 0);
+    assert_int_equal(stats_of(&heap).count, 0);
     assert_true(kolk_heap_is_valid(&heap));
 }
 
@@ -117,14 +113,12 @@ static void test_full_classes_and_the_limit(void **state) {
     (void)state;
     static const kolk_heap_class trays[] = {{.size = 64, .capacity = 500, .when_full = KOLK_HEAP_NEXT},
                                             {.size = 128, .capacity = 300, .when_full = KOLK_HEAP_NULL}};
-    kolk_stats stats;
     asked = 0;
     make_heap(&heap, &(kolk_heap_desc){.name = "bulk", .classes = trays, .n_classes = 2, .on_full = ask});
     assert_int_equal(kolk_heap_alloc_n(&heap, 64, blocks, 1000), 800);
     assert_int_equal(asked, 1);
     use_all(800, 64);
-    kolk_heap_stats(&heap, &stats);
-    assert_int_equal(stats.failed, 1);
+    assert_int_equal(stats_of(&heap).failed, 1);
     kolk_heap_free_n(&heap, blocks, 800); /* uncached */
     assert_int_equal(kolk_heap_alloc_n(&heap, 64, blocks, 800), 800);
     use_all(800, 64);
@@ -154,7 +148,6 @@ static void test_mistakes_among_blocks(void **state) {
     static const char *const settings[] = {NULL, "sites", "sample=100"};
     for (size_t s = 0; s < LENGTH_OF(settings); s++) {
         reports kept;
-        kolk_stats stats;
         make_heap(&heap, &(kolk_heap_desc){.name = "bulk", .debug = settings[s]});
         assert_int_equal(kolk_heap_alloc_n(&heap, 64, blocks, 1000), 1000);
         void *const right[] = {blocks[300], blocks[500]};
@@ -170,8 +163,7 @@ static void test_mistakes_among_blocks(void **state) {
         assert_int_equal(now->failure.rule, KOLK_DOUBLE_FREE);
         assert_ptr_equal(now->failure.object, blocks[0]);
         assert_true(is_within(now->failure.site, &in_free_many));
-        kolk_heap_stats(&heap, &stats);
-        assert_int_equal(stats.count, 2);
+        assert_int_equal(stats_of(&heap).count, 2);
         assert_true(kolk_heap_is_valid(&heap));
         kolk_heap_free_n(&heap, right, 2);
         assert_no_more(&kept);
@@ -188,7 +180,6 @@ static void jump_out(const kolk_failure *failure, void *context) {
 
 static void test_the_handler_may_jump_out(void **state) {
     (void)state;
-    kolk_stats stats;
     make_heap(&heap, &(kolk_heap_desc){.name = "bulk"});
     assert_int_equal(kolk_heap_alloc_n(&heap, 64, blocks, 1000), 1000);
     static void *right;
@@ -200,8 +191,7 @@ static void test_the_handler_may_jump_out(void **state) {
         fail_msg("%s", "nothing was reported");
     }
     kolk_set_failure_handler(NULL, NULL);
-    kolk_heap_stats(&heap, &stats);
-    assert_int_equal(stats.count, 300);
+    assert_int_equal(stats_of(&heap).count, 300);
     assert_true(kolk_heap_is_valid(&heap));
     blocks[700] = right;
     kolk_heap_free_n(&heap, blocks + 700, 300);

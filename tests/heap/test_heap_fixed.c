@@ -26,9 +26,9 @@ static kolk_heap_desc desc_of_trays(void) {
         .name = "bay", .classes = trays, .n_classes = 4, .memory = memory, .memory_size = sizeof memory};
 }
 
-static void init_bay(const kolk_heap_desc *desc) {
+static void init_bay(kolk_heap_desc desc) {
     memset(memory, 0xa5, sizeof memory);
-    assert_int_equal(kolk_heap_init(&heap, desc), KOLK_OK);
+    assert_int_equal(kolk_heap_init(&heap, &desc), KOLK_OK);
     assert_true(kolk_heap_is_valid(&heap));
 }
 
@@ -127,8 +127,7 @@ static void test_sizes_of_memory(void **state) {
 
 static void test_lowest_first(void **state) {
     (void)state;
-    kolk_heap_desc desc = desc_of_trays();
-    init_bay(&desc);
+    init_bay(desc_of_trays());
     unsigned char *blocks[100];
     for (unsigned n = 0; n < 100; n++) {
         blocks[n] = kolk_heap_alloc(&heap, 1 + n % 30);
@@ -147,8 +146,7 @@ static void test_lowest_first(void **state) {
 /* NEXT: a full tray's allocs go to the next larger one. NULL: they fail. */
 static void test_full_trays(void **state) {
     (void)state;
-    kolk_heap_desc desc = desc_of_trays();
-    init_bay(&desc);
+    init_bay(desc_of_trays());
     for (unsigned n = 0; n < 100; n++) assert_int_equal(kolk_heap_usable_size(&heap, kolk_heap_alloc(&heap, 20)), 32);
     for (unsigned n = 0; n < 20; n++) assert_int_equal(kolk_heap_usable_size(&heap, kolk_heap_alloc(&heap, 20)), 160);
     assert_null(kolk_heap_alloc(&heap, 20));
@@ -177,8 +175,7 @@ static void test_full_trays(void **state) {
 
 static void test_alignment(void **state) {
     (void)state;
-    kolk_heap_desc desc = desc_of_trays();
-    init_bay(&desc);
+    init_bay(desc_of_trays());
     for (size_t align = 1; align <= 64; align *= 2) { /* 160 is a multiple of 32, 1600 of 64 */
         unsigned char *block = kolk_heap_alloc_aligned(&heap, align, 100);
         assert_non_null(block);
@@ -193,8 +190,7 @@ static void test_alignment(void **state) {
 
 static void test_resizing(void **state) {
     (void)state;
-    kolk_heap_desc desc = desc_of_trays();
-    init_bay(&desc);
+    init_bay(desc_of_trays());
     unsigned char *block = kolk_heap_realloc(&heap, NULL, 20);
     for (unsigned char n = 0; n < 20; n++) block[n] = n;
     assert_ptr_equal(kolk_heap_realloc(&heap, block, 32), block);
@@ -221,7 +217,7 @@ static void test_shrinking(void **state) {
     (void)state;
     kolk_heap_desc desc = desc_of_trays();
     desc.on_full = must_not_be_called;
-    init_bay(&desc);
+    init_bay(desc);
     unsigned char *block = kolk_heap_alloc(&heap, 1600);
     for (unsigned n = 0; n < 120; n++) kolk_heap_alloc(&heap, 20);
     kolk_heap_stats_of_class(&heap, 1, &(kolk_heap_class_stats){.asked = 0});
@@ -235,8 +231,7 @@ static void test_shrinking(void **state) {
 
 static void test_walk_and_bulk(void **state) {
     (void)state;
-    kolk_heap_desc desc = desc_of_trays();
-    init_bay(&desc);
+    init_bay(desc_of_trays());
     void *blocks[30];
     assert_null(kolk_heap_next(&heap, NULL));
     assert_int_equal(kolk_heap_alloc_n(&heap, 150, blocks, 30), 20);
@@ -269,7 +264,7 @@ static void test_on_full(void **state) {
     kolk_heap_desc desc = desc_of_trays();
     desc.on_full = empty_a_tray;
     desc.context = &victim;
-    init_bay(&desc);
+    init_bay(desc);
     victim = kolk_heap_alloc(&heap, 4000);
     void *block = victim;
     assert_non_null(kolk_heap_alloc(&heap, 4000));
@@ -284,8 +279,7 @@ static void test_on_full(void **state) {
 
 static void test_misuse(void **state) {
     (void)state;
-    kolk_heap_desc desc = desc_of_trays();
-    init_bay(&desc);
+    init_bay(desc_of_trays());
     begin_notes(&taken);
     unsigned char *key = kolk_heap_alloc(&heap, 8), *other = kolk_heap_alloc(&heap, 8), elsewhere;
     unsigned char *plate = kolk_heap_alloc(&heap, 100);
@@ -329,7 +323,7 @@ static void test_misuse_without_names(void **state) {
     (void)state;
     static const kolk_heap_class nameless[] = {{.size = 16, .capacity = 1}};
     kolk_heap_desc desc = {.classes = nameless, .n_classes = 1, .memory = memory, .memory_size = sizeof memory};
-    init_bay(&desc);
+    init_bay(desc);
     begin_notes(&taken);
     unsigned char *block = kolk_heap_alloc(&heap, 8);
     kolk_heap_free(&heap, block);
@@ -341,8 +335,7 @@ static void test_misuse_without_names(void **state) {
 /* kolk_heap_is_valid finds each kind of damage. */
 static void test_validity(void **state) {
     (void)state;
-    kolk_heap_desc desc = desc_of_trays();
-    init_bay(&desc);
+    init_bay(desc_of_trays());
     kolk_heap_alloc(&heap, 8);
     kolk_heap_alloc(&heap, 8);
     kolk_fixed_tray_ *keys = heap.fixed->trays;
@@ -370,7 +363,7 @@ static void test_poison(void **state) {
 #if UNDER_ASAN
     extern int __asan_address_is_poisoned(void const volatile *);
     kolk_heap_desc desc = desc_of_trays();
-    init_bay(&desc);
+    init_bay(desc);
     unsigned char *block = kolk_heap_alloc(&heap, 8);
     assert_false(__asan_address_is_poisoned(block));
     assert_true(__asan_address_is_poisoned(block + 32));
@@ -391,8 +384,7 @@ static void test_poison(void **state) {
 /* A class's block may be freed while its memory is corrupted up to the block: records and bits lie in front of it. */
 static void test_overflow_reaches_blocks_only(void **state) {
     (void)state;
-    kolk_heap_desc desc = desc_of_trays();
-    init_bay(&desc);
+    init_bay(desc_of_trays());
     unsigned char *first = kolk_heap_alloc(&heap, 32);
     for (unsigned n = 0; n < 3; n++) kolk_heap_alloc(&heap, 1000);
     if (!UNDER_ASAN) memset(first, 0xff, (size_t)(memory + sizeof memory - first));
@@ -405,8 +397,7 @@ static void test_overflow_reaches_blocks_only(void **state) {
 
 static void test_statistics(void **state) {
     (void)state;
-    kolk_heap_desc desc = desc_of_trays();
-    init_bay(&desc);
+    init_bay(desc_of_trays());
     kolk_heap_class_stats of;
     kolk_stats stats;
     void *block = kolk_heap_alloc(&heap, 10);

@@ -61,16 +61,12 @@ static void *take_and_give(void *unused) {
     return NULL;
 }
 
-static void ignore_text(const char *text, size_t length, void *context) {
-    (void)text, (void)length, (void)context;
-}
-
 /* After deinit, statistics do not read classes that are gone. */
 static void end_at_once(void *unused) {
     (void)unused;
     kolk_heap_deinit(&heap);
     REQUIRE(all_bytes_are(&heap, sizeof heap, 0));
-    kolk_stats_write(KOLK_STATS_JSON, ignore_text, NULL);
+    kolk_stats_write(KOLK_STATS_JSON, count_bytes, &(size_t){0});
 }
 
 static void *use_others(void *unused) {
@@ -102,11 +98,8 @@ static void live_on(void *unused) {
     check_mine();
     REQUIRE(lost || kolk_heap_is_valid(&heap));
     for (unsigned i = 0; i < 3; i++) {
-        pthread_t thread;
-        REQUIRE(pthread_create(&thread, NULL, take_and_give, NULL) == 0);
-        REQUIRE(pthread_join(thread, NULL) == 0);
-        REQUIRE(pthread_create(&thread, NULL, use_others, NULL) == 0);
-        REQUIRE(pthread_join(thread, NULL) == 0);
+        run_thread(take_and_give, NULL);
+        run_thread(use_others, NULL);
     }
     for (unsigned tray = 0; tray < TRAYS; tray++) REQUIRE(take_all(tray) >= found[tray]);
     check_mine();
@@ -116,13 +109,6 @@ static void live_on(void *unused) {
     leave_nursery(&heap);
     REQUIRE(kolk_heap_alloc(&heap, 100));
     _exit(lost < 100 ? (int)lost : 100);
-}
-
-static unsigned fork_to(void (*body)(void *)) {
-    char text[1000];
-    int status = run_child(body, NULL, text, sizeof text);
-    if (!WIFEXITED(status)) fail_msg("%s, step %u: the child died: %s", deed_name, step, text);
-    return (unsigned)WEXITSTATUS(status);
 }
 
 static void fork_now(void) {
@@ -189,9 +175,7 @@ static void *use_and_end(void *unused) {
 }
 
 static void end_a_thread(void) {
-    pthread_t thread;
-    REQUIRE(pthread_create(&thread, NULL, use_and_end, NULL) == 0);
-    REQUIRE(pthread_join(thread, NULL) == 0);
+    run_thread(use_and_end, NULL);
 }
 
 static void large_blocks(void) {
@@ -259,6 +243,6 @@ static void test_each_step(void **state) {
 int main(void) {
     END_IF_IT_HANGS();
     setenv("KOLK_BYPASS", "0", 1);
-    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_each_step, abort_on_failure)};
+    const struct CMUnitTest tests[] = {TEST(test_each_step)};
     return cmocka_run_group_tests(tests, make_semaphores, NULL);
 }

@@ -3,21 +3,13 @@
  * at most the block that was being moved. */
 #include "../help/test.h"
 
-#include "heap/heap_inside.h"
-
-#include "../help/child.h"
-#include "../help/stopped.h"
-#include "heap_test.h"
+#include "heap_forks.h"
 
 enum { MINE = 20, THREADS = 4, HELD = 100 };
 
 static kolk_heap heap;
 static unsigned char *mine[MINE];
 static void *theirs;
-
-static bool has_changed(void) {
-    return true;
-}
 
 static bool is_guarded(const void *block) {
     return kolk_guarded_has_(&heap.inside->guarded, block);
@@ -46,20 +38,14 @@ static void *pass_on(void *random) {
 
 static void test_threads(void **state) {
     (void)state;
-    pthread_t threads[THREADS];
     uint64_t randoms[THREADS];
     make_heap(&heap, &(kolk_heap_desc){.name = "level", .debug = "fill,sample=3", .limit = 100 << 20});
-    for (unsigned i = 0; i < THREADS; i++) {
-        randoms[i] = i;
-        assert_int_equal(pthread_create(&threads[i], NULL, pass_on, &randoms[i]), 0);
-    }
-    for (unsigned i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    for (unsigned i = 0; i < THREADS; i++) randoms[i] = i;
+    run_threads(THREADS, pass_on, randoms, sizeof *randoms);
     assert_true(kolk_heap_is_valid(&heap));
     assert_true(heap.inside->guarded.frees > 100);
     for (unsigned i = 0; i < HELD; i++) kolk_heap_free(&heap, shared_blocks[i]);
-    kolk_stats stats;
-    kolk_heap_stats(&heap, &stats);
-    assert_int_equal(stats.count, 0);
+    assert_int_equal(stats_of(&heap).count, 0);
     end_heap(&heap);
 }
 
@@ -85,8 +71,7 @@ static void free_theirs_too(void) {
 static void test_two_frees(void **state) {
     (void)state;
     bool more = true;
-    unsigned step = 1;
-    for (; more; step++) {
+    for (step = 1; more; step++) {
         make_heap(&heap, &(kolk_heap_desc){.name = "level", .debug = "sample=1"});
         theirs = kolk_heap_alloc(&heap, 100);
         assert_true(is_guarded(theirs));
@@ -94,7 +79,6 @@ static void test_two_frees(void **state) {
         kolk_set_failure_handler(count_report, NULL);
         more = stop_at_step(step, free_theirs, free_theirs_too);
         assert_int_equal(reported, more);
-        assert_true(kolk_heap_is_valid(&heap));
         end_heap(&heap);
     }
     assert_true(step > 4);
@@ -124,9 +108,7 @@ static void live_on(void *unused) {
 }
 
 static void fork_now(void) {
-    char text[1000];
-    int status = run_child(live_on, NULL, text, sizeof text);
-    if (!WIFEXITED(status) || WEXITSTATUS(status)) fail_msg("the child died: %s", text);
+    assert_int_equal(fork_to(live_on), 0);
 }
 
 static void take_and_give(void) {
@@ -142,21 +124,17 @@ static void take_and_give(void) {
 static void test_forks(void **state) {
     (void)state;
     bool more = true;
-    unsigned step = 1;
     theirs = NULL;
-    for (; more; step++) {
+    for (step = 1; more; step++) {
         make_heap(&heap, &(kolk_heap_desc){.name = "level", .debug = "sample=1"});
         for (unsigned i = 0; i < MINE; i++) memset(mine[i] = kolk_heap_alloc(&heap, 100), (int)i, 112);
         more = stop_at_step(step, take_and_give, fork_now);
-        assert_true(kolk_heap_is_valid(&heap));
         end_heap(&heap);
         if (step > 30) step += 20; /* the search for a free slot takes a step per slot */
     }
     print_message("%u steps\n", step);
     assert_true(step > 100);
 }
-
-#define TEST(function) cmocka_unit_test_teardown(function, abort_on_failure)
 
 int main(void) {
     END_IF_IT_HANGS();

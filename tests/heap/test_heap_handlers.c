@@ -100,8 +100,6 @@ static void test_ending_in_on_full(void **state) {
     end_heap(&narrow);
 }
 
-#define TEST(function) cmocka_unit_test_teardown(function, abort_on_failure)
-
 int main(void) {
     END_IF_IT_HANGS();
     setenv("KOLK_BYPASS", "0", 1);

@@ -420,14 +420,10 @@ static void *work(void *number) {
 
 static void test_threads(void **state) {
     (void)state;
-    pthread_t threads[THREADS];
     uint64_t numbers[THREADS];
     large.keeps = true;
-    for (uint64_t i = 0; i < THREADS; i++) {
-        numbers[i] = i;
-        assert_int_equal(pthread_create(&threads[i], NULL, work, &numbers[i]), 0);
-    }
-    for (size_t i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    for (uint64_t i = 0; i < THREADS; i++) numbers[i] = i;
+    run_threads(THREADS, work, numbers, sizeof *numbers);
     assert_true(large.failed == 0 && large.moving == 0);
     assert_true(large.count <= THREADS * ITEMS / 2);
     assert_gone();

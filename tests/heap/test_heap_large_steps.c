@@ -23,11 +23,8 @@ static unsigned n_mine;
 
 static bool keeps; /* pages of freed blocks are kept for others */
 
-/* Stop only while both locks are free, because other threads could do nothing but wait for them. */
-static bool only_unlocked;
-
-static bool has_changed(void) {
-    return !only_unlocked || (large.lock == 0 && large.spares.lock == 0);
+static bool is_unlocked(void) {
+    return large.lock == 0 && large.spares.lock == 0;
 }
 
 /* ---- The child --------------------------------------------------------------------------------------------------- */
@@ -126,7 +123,6 @@ static void stop_everywhere(const char *name, unsigned n, unsigned n_theirs, voi
 
 static void test_forks(void **state) {
     (void)state;
-    only_unlocked = false;
     for (unsigned round = 0; round < 2; round++) {
         keeps = round;
         for (unsigned n = MINE; n <= MINE + 3; n++) {
@@ -150,7 +146,7 @@ static void alloc_some_more(void) {
 
 static void test_work_at_the_same_table(void **state) {
     (void)state;
-    only_unlocked = true;
+    has_changed = is_unlocked; /* while a lock is taken, other threads could do nothing but wait for it */
     stop_everywhere("alloc that makes the table", 0, 0, alloc_one, alloc_some_more);
     stop_everywhere("alloc that lets the table grow", FULL, 0, alloc_one, alloc_some_more);
     for (unsigned n = MINE - 10; n <= MINE; n++) stop_everywhere("resize", n, THEIRS, resize_some, alloc_some_more);

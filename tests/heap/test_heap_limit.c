@@ -14,7 +14,6 @@ static void test_capacity_within_limit(void **state) {
     for (unsigned n = 0; n < LENGTH_OF(settings); n++) {
         kolk_heap heap;
         kolk_heap_desc desc = {.classes = trays, .n_classes = 2, .debug = settings[n], .limit = 30000};
-        kolk_stats stats;
         assert_int_equal(kolk_heap_init(&heap, &desc), KOLK_NO_MEMORY);
         assert_true(all_bytes_are(&heap, sizeof heap, 0));
         desc.limit = 400000;
@@ -27,8 +26,7 @@ static void test_capacity_within_limit(void **state) {
             blocks[count++] = block;
         }
         assert_in_range(given, 30000, desc.limit - 64 * 100);
-        kolk_heap_stats(&heap, &stats);
-        assert_int_equal(stats.count, count);
+        assert_int_equal(stats_of(&heap).count, count);
         while (count) kolk_heap_free(&heap, blocks[--count]);
         end_heap(&heap);
     }
@@ -38,7 +36,7 @@ static void test_capacity_within_limit(void **state) {
 
 typedef struct room {
     void *last;
-    size_t wish;
+    size_t wish, allocates; /* allocates: how many bytes on_full allocates itself, which does not call it again */
     unsigned asked;
 } room;
 
@@ -46,17 +44,36 @@ static bool free_last(kolk_heap *heap, size_t size, void *context) {
     room *it = (room *)context;
     it->asked++;
     it->wish = size;
+    if (it->allocates) assert_null(kolk_heap_alloc(heap, it->allocates));
     if (!it->last) return false;
     kolk_heap_free(heap, it->last);
     it->last = NULL;
     return true;
 }
 
+static void test_on_full(void **state) {
+    (void)state;
+    static const kolk_heap_class tray = {.size = 100, .capacity = 2, .when_full = KOLK_HEAP_NULL};
+    for (size_t allocates = 0; allocates <= 100; allocates += 100) {
+        kolk_heap heap;
+        room it = {.allocates = allocates};
+        make_heap(&heap, &(kolk_heap_desc){.classes = &tray, .n_classes = 1, .on_full = free_last, .context = &it});
+        it.last = kolk_heap_alloc(&heap, 100);
+        assert_non_null(kolk_heap_alloc(&heap, 100));
+        assert_int_equal(it.asked, 0);
+        void *was = it.last;
+        assert_ptr_equal(kolk_heap_alloc(&heap, 100), was);
+        assert_true(it.asked == 1 && it.wish == 100);
+        assert_null(kolk_heap_alloc(&heap, 100));
+        assert_true(it.asked == 2 && it.wish == 100);
+        end_heap(&heap);
+    }
+}
+
 /* Growing a large block calls on_full as well, and needs no room for a copy. */
 static void test_realloc_asks(void **state) {
     (void)state;
     kolk_heap heap;
-    kolk_stats stats;
     room it = {.asked = 0};
     make_heap(&heap, &(kolk_heap_desc){.limit = 5 << 20, .on_full = free_last, .context = &it});
     unsigned char *block = (unsigned char *)kolk_heap_alloc(&heap, 2 << 20);
@@ -70,8 +87,7 @@ static void test_realloc_asks(void **state) {
     assert_null(kolk_heap_realloc(&heap, block, 6 << 20));
     assert_int_equal(it.asked, 2);
     assert_int_equal(kolk_heap_usable_size(&heap, block), 4 << 20);
-    kolk_heap_stats(&heap, &stats);
-    assert_int_equal(stats.failed, 1);
+    assert_int_equal(stats_of(&heap).failed, 1);
     end_heap(&heap);
 }
 
@@ -302,14 +318,13 @@ static void test_free_n_leaves_errno(void **state) {
     end_heap(&heap);
 }
 
-#define TEST(function) cmocka_unit_test_teardown(function, abort_on_failure)
-
 int main(void) {
     setenv("KOLK_BYPASS", "0", 1); /* also under a tool that watches malloc */
-    const struct CMUnitTest tests[] = {
-        TEST(test_capacity_within_limit),   TEST(test_realloc_asks),          TEST(test_realloc_refused),
-        TEST(test_alloc_after_on_full),     TEST(test_room_for_other_sizes),  TEST(test_room_for_siblings),
-        TEST(test_on_full_without_classes), TEST(test_on_full_of_many_heaps), TEST(test_no_class_without_room),
-        TEST(test_free_leaves_errno),       TEST(test_free_n_leaves_errno)};
+    const struct CMUnitTest tests[] = {TEST(test_capacity_within_limit), TEST(test_on_full),
+                                       TEST(test_realloc_asks),          TEST(test_realloc_refused),
+                                       TEST(test_alloc_after_on_full),   TEST(test_room_for_other_sizes),
+                                       TEST(test_room_for_siblings),     TEST(test_on_full_without_classes),
+                                       TEST(test_on_full_of_many_heaps), TEST(test_no_class_without_room),
+                                       TEST(test_free_leaves_errno),     TEST(test_free_n_leaves_errno)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -249,17 +249,15 @@ static void test_no_key(void **state) {
     while (n-- > 0) assert_int_equal(pthread_key_delete(keys[n]), 0);
 }
 
-#define TEST(function) cmocka_unit_test_teardown(function, accept_again)
-
 int main(void) {
     END_IF_IT_HANGS();
     setenv("KOLK_BYPASS", "0", 1);
-    const struct CMUnitTest tests[] = {TEST(test_rows),
-                                       TEST(test_far_heaps),
-                                       TEST(test_outliving_all),
-                                       TEST(test_rows_of_others),
-                                       TEST(test_no_memory_for_far_heaps),
-                                       TEST(test_no_memory_for_rows),
-                                       TEST(test_no_key)};
+    const struct CMUnitTest tests[] = {REFUSAL_TEST(test_rows),
+                                       REFUSAL_TEST(test_far_heaps),
+                                       REFUSAL_TEST(test_outliving_all),
+                                       REFUSAL_TEST(test_rows_of_others),
+                                       REFUSAL_TEST(test_no_memory_for_far_heaps),
+                                       REFUSAL_TEST(test_no_memory_for_rows),
+                                       REFUSAL_TEST(test_no_key)};
     return cmocka_run_group_tests(tests, list_a_pool, NULL);
 }

@@ -3,7 +3,7 @@
  * thread is alive. */
 #include "../help/test.h"
 
-#include "../help/require.h"
+#include "../help/run_threads.h"
 #include "../help/watched_syscall.h"
 #include "heap/heap_inside.h"
 #include "heap_test.h"
@@ -155,11 +155,7 @@ static void test_late_ends(void **state) {
     assert_int_equal(pthread_key_create(&last_key, use_in_last_round), 0);
     for (unsigned n = 0; n < ALIVE; n++) start_life(&lives[n], 0, 1);
     questions = 0;
-    for (unsigned n = 0; n < 4 * MANY; n++) {
-        pthread_t thread;
-        REQUIRE(pthread_create(&thread, NULL, end_late, NULL) == 0);
-        REQUIRE(pthread_join(thread, NULL) == 0);
-    }
+    for (unsigned n = 0; n < 4 * MANY; n++) run_thread(end_late, NULL);
     assert_in_range(heaps[0].inside->records, 2 + ALIVE, 10 + ALIVE * 3 / 2);
     assert_in_range(questions, 1, 4 * MANY * 4);
     for (unsigned n = 0; n < ALIVE; n++) end_life(&lives[n]);

@@ -109,12 +109,7 @@ static void go_on_watched(void *unused) {
 
 static void fork_now(void) {
     static void (*const lives[])(void *) = {live_on, reset_it, go_on_watched};
-    for (unsigned n = watches ? 2 : 0; n < (watches ? 3 : 2); n++) {
-        char text[1000];
-        int status = run_child(lives[n], NULL, text, sizeof text);
-        if (!WIFEXITED(status) || WEXITSTATUS(status))
-            fail_msg("%s, step %u: the child died: %s", deed_name, step, text);
-    }
+    for (unsigned n = watches ? 2 : 0; n < (watches ? 3 : 2); n++) assert_int_equal(fork_to(lives[n]), 0);
 }
 
 /* ---- What the other thread does ---------------------------------------------------------------------------------- */
@@ -196,6 +191,6 @@ int main(void) {
     END_IF_IT_HANGS();
     if (sizeof(void *) < 8) return 0; /* there are no heaps on 32-bit machines */
     setenv("KOLK_BYPASS", "0", 1);
-    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_each_step, abort_on_failure)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest tests[] = {TEST(test_each_step)};
+    return cmocka_run_group_tests(tests, make_semaphores, NULL);
 }

@@ -46,12 +46,6 @@ static void resize(kolk_heap *heap, held *blocks, unsigned n) {
     }
 }
 
-static uint32_t count(const kolk_heap *heap) {
-    kolk_stats stats;
-    kolk_heap_stats(heap, &stats);
-    return stats.count;
-}
-
 /* Runs one life of a heap whose n-th system call is refused. Returns false if there were fewer calls. */
 static bool live_with_refusal(const kolk_heap_desc *desc, unsigned nth, bool for_ever) {
     kolk_heap heap;
@@ -69,7 +63,7 @@ static bool live_with_refusal(const kolk_heap_desc *desc, unsigned nth, bool for
     }
     unsigned n = fill(&heap, blocks);
     check(blocks, n);
-    assert_int_equal(count(&heap), n);
+    assert_int_equal(stats_of(&heap).count, n);
     assert_true(kolk_heap_is_valid(&heap));
     resize(&heap, blocks, n);
     check(blocks, n);
@@ -78,7 +72,7 @@ static bool live_with_refusal(const kolk_heap_desc *desc, unsigned nth, bool for
     assert_true(all || for_ever || n >= BLOCKS - LENGTH_OF(sizes));
     refuse(0, false);
     assert_true(kolk_heap_is_valid(&heap));
-    assert_int_equal(count(&heap), n);
+    assert_int_equal(stats_of(&heap).count, n);
     check(blocks, n);
     for (unsigned i = 0; i < n; i++) kolk_heap_free(&heap, blocks[i].at);
     assert_int_equal(fill(&heap, blocks), BLOCKS); /* memory is available again */
@@ -151,7 +145,7 @@ static void test_no_record(void **state) {
         make_heap(&heap, &(kolk_heap_desc){.name = "level", .debug = settings[n]});
         block = kolk_heap_alloc(&heap, 100);
         run_thread(free_without_record, NULL);
-        assert_int_equal(count(&heap), 0);
+        assert_int_equal(stats_of(&heap).count, 0);
         end_heap(&heap);
     }
 }

@@ -13,10 +13,8 @@ static kolk_heap heap;
 static void *blocks[MANY];
 
 static uint32_t alive(void) {
-    kolk_stats stats;
-    kolk_heap_stats(&heap, &stats);
     assert_true(kolk_heap_is_valid(&heap));
-    return stats.count;
+    return stats_of(&heap).count;
 }
 
 static size_t size_of(uint32_t n) {
@@ -71,13 +69,12 @@ static void test_again_and_again(void **state) {
 
 static void test_memory_stays(void **state) {
     (void)state;
-    kolk_stats before, after;
     make_heap(&heap, &(kolk_heap_desc){.name = "level"});
     for (uint32_t n = 0; n < MANY; n++) blocks[n] = kolk_heap_alloc(&heap, 64);
-    kolk_heap_stats(&heap, &before);
+    kolk_stats before = stats_of(&heap);
     reset();
     for (uint32_t n = 0; n < MANY; n++) assert_non_null(kolk_heap_alloc(&heap, 64));
-    kolk_heap_stats(&heap, &after);
+    kolk_stats after = stats_of(&heap);
     assert_int_equal(after.capacity, before.capacity); /* no class has grown */
     assert_int_equal(after.peak, before.peak);
     kolk_heap_reset(&heap);
@@ -201,9 +198,7 @@ static void test_threads(void **state) {
 static void reset_in_a_child(void *unused) {
     (void)unused;
     kolk_heap_reset(&heap);
-    kolk_stats stats;
-    kolk_heap_stats(&heap, &stats);
-    REQUIRE(stats.count == 0 && kolk_heap_is_valid(&heap));
+    REQUIRE(stats_of(&heap).count == 0 && kolk_heap_is_valid(&heap));
     for (uint32_t n = 0; n < MANY; n++) REQUIRE(kolk_heap_alloc(&heap, 64));
 }
 

@@ -4,20 +4,20 @@
 #include "heap/heap_inside.h"
 #include "os/memory.h"
 
+#include "../help/child.h"
+#include "heap_test.h"
+
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "heap_test.h"
+static kolk_heap heap;
 
 /* ---- Little address space ---------------------------------------------------------------------------------------- */
 
 /* Runs in a child that may have `more` further bytes of address space: an empty heap must leave a quarter of them
  * free. */
 static int test_with_addresses(size_t more) {
-    static kolk_heap heap;
     char text[100] = "";
     FILE *file = fopen("/proc/self/statm", "r");
     if (!file || !fgets(text, sizeof text, file)) return 1;
@@ -37,9 +37,7 @@ static void test_few_addresses(void **state) {
     for (size_t more = (size_t)64 << 20; more <= (size_t)4 << 30; more *= 2) {
         pid_t child = fork();
         if (child == 0) _exit(test_with_addresses(more));
-        int status = 0;
-        assert_int_equal(waitpid(child, &status, 0), child);
-        assert_int_equal(status, 0);
+        await_child(child);
     }
 }
 
@@ -47,7 +45,6 @@ static void test_few_addresses(void **state) {
 static void test_addresses(void **state) {
     (void)state;
     if (SLOW || emulator() || sizeof(void *) < 8) skip();
-    kolk_heap heap;
     make_heap(&heap, &(kolk_heap_desc){.name = NULL});
     assert_in_range(heap.inside->space_size, 1, UINT64_C(416) << 30);
     end_heap(&heap);
@@ -63,7 +60,6 @@ static void test_addresses(void **state) {
 static void test_for_malloc(void **state) {
     (void)state;
     if (sizeof(void *) < 8) skip();
-    kolk_heap heap;
     setenv("KOLK_BYPASS", "1", 1);
     assert_int_equal(kolk_heap_init(&heap, &(kolk_heap_desc){.name = "level"}), KOLK_OK);
     assert_int_equal(heap.n_classes, 0);
@@ -98,18 +94,17 @@ static size_t writable_bytes(void) {
 }
 
 /* Its blocks never come from malloc, not even under a tool. */
-static void make_heap_for_malloc(kolk_heap *heap) {
+static void make_heap_for_malloc(void) {
     if (sizeof(void *) < 8) skip();
-    assert_int_equal(kolk_heap_init_for_malloc_(heap, &(kolk_heap_desc){.name = NULL}), KOLK_OK);
-    leave_nursery(heap);
+    assert_int_equal(kolk_heap_init_for_malloc_(&heap, &(kolk_heap_desc){.name = NULL}), KOLK_OK);
+    leave_nursery(&heap);
 }
 
 /* A block of each class commits only the memory of a few blocks per class and of their metadata. */
 static void test_commits_as_it_is_used(void **state) {
     (void)state;
     if (SLOW || emulator() || sizeof(void *) < 8) skip();
-    kolk_heap heap;
-    make_heap_for_malloc(&heap);
+    make_heap_for_malloc();
     size_t before = writable_bytes(), blocks = 0, page = kolk_memory_page_();
     for (uint32_t n = 0; n < heap.n_classes; n++) {
         assert_non_null(kolk_heap_alloc(&heap, heap.inside->sizes[n]));
@@ -132,8 +127,7 @@ static void test_metadata_share_a_page(void **state) {
     (void)state;
     enum { MANY = 100000, SIZE = 16 };
     static void *blocks[MANY];
-    kolk_heap heap;
-    make_heap_for_malloc(&heap);
+    make_heap_for_malloc();
     for (uint32_t n = 0; n < heap.n_classes; n++) {
         assert_non_null(kolk_heap_alloc(&heap, heap.inside->sizes[n]));
         const kolk_slot_store_ *store = &heap.inside->trays[n].store;
@@ -164,7 +158,6 @@ static void test_metadata_share_a_page(void **state) {
 /* Returns how many bytes free leaves keep after 3,000 blocks of a nursery have been freed and the heap has swept. */
 static size_t bytes_of_leaves_after_a_sweep(bool serves_malloc) {
     static void *blocks[3000];
-    kolk_heap heap;
     kolk_heap_desc desc = {.name = NULL};
     assert_int_equal(serves_malloc ? kolk_heap_init_for_malloc_(&heap, &desc) : kolk_heap_init(&heap, &desc), KOLK_OK);
     for (unsigned i = 0; i < LENGTH_OF(blocks); i++)
@@ -189,21 +182,26 @@ static void test_leaves_of_malloc(void **state) {
 
 /* ---- What a thread caches ---------------------------------------------------------------------------------------- */
 
+/* Allocates and frees `count` blocks of a class. Returns how many free ones the thread cached at most. */
+static uint32_t most_cached(uint32_t n, uint32_t count) {
+    static void *blocks[2000];
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < count; i++) assert_non_null(blocks[i] = kolk_heap_alloc(&heap, heap.inside->sizes[n]));
+    for (uint32_t i = 0; i < count; i++) {
+        kolk_heap_free(&heap, blocks[i]);
+        uint32_t top = kolk_heap_near_(&heap)->magazines[n]->top;
+        if (top > most) most = top;
+    }
+    return most;
+}
+
 /* The most bytes of free blocks that a thread caches, by class and of kolk's own classes together. */
 static void test_most_that_a_thread_caches(void **state) {
     (void)state;
-    static void *blocks[2000];
     uint64_t all = 0;
-    kolk_heap heap;
-    make_heap_for_malloc(&heap);
+    make_heap_for_malloc();
     for (uint32_t n = 0; n < heap.n_classes; n++) {
-        uint32_t size = heap.inside->sizes[n], most = 0;
-        for (unsigned i = 0; i < LENGTH_OF(blocks); i++) assert_non_null(blocks[i] = kolk_heap_alloc(&heap, size));
-        const kolk_magazine_ *magazine = kolk_heap_near_(&heap)->magazines[n];
-        for (unsigned i = 0; i < LENGTH_OF(blocks); i++) {
-            kolk_heap_free(&heap, blocks[i]);
-            if (magazine->top > most) most = magazine->top;
-        }
+        uint32_t size = heap.inside->sizes[n], most = most_cached(n, 2000);
         assert_in_range(most, 1, size <= 4096 && 65536 / size < 64 ? 64 : size < 65536 ? 65536 / size : 1);
         if (size <= 4096) assert_in_range(most, 64, 256);
         all += (uint64_t)most * size;
@@ -212,35 +210,24 @@ static void test_most_that_a_thread_caches(void **state) {
     end_heap(&heap);
 }
 
-/* ---- Pages that nobody touches ----------------------------------------------------------------------------------- */
-
 /* Of a class with a max_capacity, a thread caches at most a 64th. */
 static void test_most_that_a_thread_caches_of_a_tray(void **state) {
     (void)state;
     static const kolk_heap_class trays[] = {{.size = 64, .max_capacity = 6400}, {.size = 80, .max_capacity = 100}};
-    static void *blocks[2000];
-    kolk_heap heap;
     if (sizeof(void *) < 8) skip();
     setenv("KOLK_BYPASS", "0", 1);
     make_heap(&heap, &(kolk_heap_desc){.classes = trays, .n_classes = LENGTH_OF(trays)});
-    for (uint32_t n = 0; n < heap.n_classes; n++) {
-        uint32_t count = n ? 100 : LENGTH_OF(blocks), most = 0;
-        for (uint32_t i = 0; i < count; i++) assert_non_null(blocks[i] = kolk_heap_alloc(&heap, trays[n].size));
-        for (uint32_t i = 0; i < count; i++) {
-            kolk_heap_free(&heap, blocks[i]);
-            uint32_t top = kolk_heap_near_(&heap)->magazines[n]->top;
-            if (top > most) most = top;
-        }
-        assert_int_equal(most, trays[n].max_capacity / 64);
-    }
+    for (uint32_t n = 0; n < heap.n_classes; n++)
+        assert_int_equal(most_cached(n, n ? 100 : 2000), trays[n].max_capacity / 64);
     unsetenv("KOLK_BYPASS");
     end_heap(&heap);
 }
 
+/* ---- Pages that nobody touches ----------------------------------------------------------------------------------- */
+
 static void test_large_zeroed_is_not_touched(void **state) {
     (void)state;
     if (SLOW || emulator() || sizeof(void *) < 8) skip();
-    kolk_heap heap;
     make_heap(&heap, &(kolk_heap_desc){.name = NULL});
     size_t page = kolk_memory_page_(), size = 100 * page + KOLK_HEAP_LARGEST;
     unsigned char *block = (unsigned char *)kolk_heap_alloc_zeroed(&heap, size), states[1];
@@ -258,7 +245,6 @@ static void test_zeroed_is_not_touched(void **state) {
     (void)state;
     enum { BLOCKS = 100 };
     if (SLOW || emulator() || sizeof(void *) < 8) skip();
-    kolk_heap heap;
     make_heap(&heap, &(kolk_heap_desc){.name = NULL});
     size_t page = kolk_memory_page_();
     for (size_t size = 17000; size <= KOLK_HEAP_LARGEST; size = size * 2 - 1000) {
@@ -290,7 +276,6 @@ static void test_zeroed_after_many_lives(void **state) {
     (void)state;
     if (sizeof(void *) < 8) skip();
     enum { SIZE = 20000 };
-    kolk_heap heap;
     make_heap(&heap, &(kolk_heap_desc){.name = NULL});
     for (unsigned lives = 1; lives < 300; lives += lives < 120 ? 17 : 1) {
         for (unsigned n = 0; n < lives; n++) {
@@ -308,16 +293,15 @@ static void test_zeroed_after_many_lives(void **state) {
 
 /* ---- Blocks that shrink ------------------------------------------------------------------------------------------ */
 
-static uint64_t large_bytes(const kolk_heap *heap) {
+static uint64_t large_bytes(void) {
     kolk_heap_class_stats of;
-    assert_true(kolk_heap_stats_of_class(heap, heap->n_classes, &of));
+    assert_true(kolk_heap_stats_of_class(&heap, heap.n_classes, &of));
     return of.stats.bytes_committed;
 }
 
 /* A shrinking large block releases its surplus pages, however few, and lowers its share of the limit. */
 static void test_large_gives_back_its_end(void **state) {
     (void)state;
-    kolk_heap heap;
     make_heap(&heap, &(kolk_heap_desc){.limit = 100 << 20});
     static const size_t sizes[] = {40 << 20, 39 << 20, (size_t)21 << 20, 30 << 20, 300000, 299999, 262144, 150000};
     size_t page = heap.n_classes ? kolk_memory_page_() : 1; /* in bypass, blocks have exactly their size */
@@ -329,11 +313,11 @@ static void test_large_gives_back_its_end(void **state) {
         block = (unsigned char *)kolk_heap_realloc(&heap, block, sizes[i]);
         assert_true(block && all_bytes_are(block, least, (unsigned char)i));
         assert_int_equal(kolk_heap_usable_size(&heap, block), bytes);
-        assert_int_equal(large_bytes(&heap), bytes);
+        assert_int_equal(large_bytes(), bytes);
         assert_int_equal(kolk_budget_used(&heap.root->own), bytes);
     }
     kolk_heap_free(&heap, block);
-    assert_int_equal(large_bytes(&heap), 0);
+    assert_int_equal(large_bytes(), 0);
     end_heap(&heap);
 }
 
@@ -342,7 +326,6 @@ int __asan_address_is_poisoned(const volatile void *byte) __attribute__((weak));
 /* When a block from malloc shrinks, as under tools, the bytes beyond its new size are watched from then on. */
 static void test_shrinks_under_a_tool(void **state) {
     (void)state;
-    kolk_heap heap;
     setenv("KOLK_BYPASS", "1", 1);
     make_heap(&heap, &(kolk_heap_desc){.name = NULL});
     unsetenv("KOLK_BYPASS");

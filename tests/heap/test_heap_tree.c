@@ -302,11 +302,8 @@ static void *begin_and_end_children(void *unused) {
 
 static void test_threads(void **state) {
     (void)state;
-    pthread_t threads[THREADS];
     begin(&root, NULL, 10 << 20);
-    for (unsigned n = 0; n < THREADS; n++)
-        assert_int_equal(pthread_create(&threads[n], NULL, begin_and_end_children, NULL), 0);
-    for (unsigned n = 0; n < THREADS; n++) pthread_join(threads[n], NULL);
+    run_threads(THREADS, begin_and_end_children, NULL, 0);
     assert_null(root.root->child);
     assert_int_equal(kolk_budget_used(&root.root->own), 0);
     end_heap(&root);

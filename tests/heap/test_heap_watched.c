@@ -3,12 +3,9 @@
 #include "../help/test.h"
 
 #include "../help/threads.h"
+#include "dies_at.h"
 #include "heap_test.h"
 #include "os/memory.h"
-
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { MOST = 200 };
 
@@ -123,12 +120,10 @@ static void test_how_many(void **state) {
 /* The records of both nurseries count, and a block that waits is not alive. */
 static void test_statistics(void **state) {
     (void)state;
-    kolk_stats stats;
     begin();
-    kolk_heap_stats(&heap, &stats);
-    assert_int_equal(stats.bytes_committed, 2 * KOLK_LEAF_);
+    assert_int_equal(stats_of(&heap).bytes_committed, 2 * KOLK_LEAF_);
     kolk_heap_free(&heap, take(100));
-    kolk_heap_stats(&heap, &stats);
+    kolk_stats stats = stats_of(&heap);
     assert_true(stats.count == 0 && stats.peak == 1 && stats.capacity == 1);
     assert_int_equal(stats.bytes_committed, (2 + heap.root->nursery.watch->leaves) * KOLK_LEAF_);
     end();
@@ -178,10 +173,7 @@ static void *exchange_blocks(void *unused) {
 static void test_threads(void **state) {
     (void)state;
     begin();
-    pthread_t threads[THREADS];
-    for (unsigned n = 0; n < THREADS; n++)
-        assert_int_equal(pthread_create(&threads[n], NULL, exchange_blocks, NULL), 0);
-    for (unsigned n = 0; n < THREADS; n++) pthread_join(threads[n], NULL);
+    run_threads(THREADS, exchange_blocks, NULL, 0);
     for (unsigned n = 0; n < SHARED; n++) kolk_heap_free(&heap, (void *)shared[n]);
     assert_null(kolk_heap_next(&heap, NULL));
     assert_int_equal(taken.count, 0);
@@ -333,20 +325,7 @@ static void test_double_free(void **state) {
     end();
 }
 
-/* ---- Blocks with pages of their own -------------------------------------------------------------------------------
- */
-
-static bool dies_at(volatile unsigned char *at) {
-    pid_t child = fork();
-    int status = 0;
-    if (child == 0) {
-        signal(SIGSEGV, SIG_DFL);
-        *at = *at;
-        _exit(0);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    return WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV;
-}
+/* ---- Blocks with pages of their own ------------------------------------------------------------------------------ */
 
 static void test_apart(void **state) {
     (void)state;
@@ -382,14 +361,14 @@ int main(void) {
         cmocka_unit_test(test_statistics),
         cmocka_unit_test(test_no_reuse_at_once),
         cmocka_unit_test(test_threads),
-        cmocka_unit_test_teardown(test_overflow, abort_on_failure),
-        cmocka_unit_test_teardown(test_underflow, abort_on_failure),
-        cmocka_unit_test_teardown(test_underflow_of_the_first, abort_on_failure),
-        cmocka_unit_test_teardown(test_write_after_free, abort_on_failure),
-        cmocka_unit_test_teardown(test_write_before_reuse, abort_on_failure),
-        cmocka_unit_test_teardown(test_far_behind, abort_on_failure),
-        cmocka_unit_test_teardown(test_double_free, abort_on_failure),
-        cmocka_unit_test_teardown(test_apart, abort_on_failure),
+        TEST(test_overflow),
+        TEST(test_underflow),
+        TEST(test_underflow_of_the_first),
+        TEST(test_write_after_free),
+        TEST(test_write_before_reuse),
+        TEST(test_far_behind),
+        TEST(test_double_free),
+        TEST(test_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
  * key may call malloc, which may be the heap itself. */
 #include "../help/test.h"
 
-#include "../help/require.h"
+#include "../help/run_threads.h"
 #include "../help/watched_syscall.h"
 #include "heap/heap_inside.h"
 #include "heap_test.h"
@@ -95,11 +95,7 @@ static void *use(void *unused) {
 static void test_key_that_takes_memory(void **state) {
     (void)state;
     make_heap(&heap, &(kolk_heap_desc){.name = "malloc", .limit = 1 << 24});
-    for (unsigned n = 0; n < 3; n++) {
-        pthread_t thread;
-        assert_int_equal(pthread_create(&thread, NULL, use, NULL), 0);
-        assert_int_equal(pthread_join(thread, NULL), 0);
-    }
+    for (unsigned n = 0; n < 3; n++) run_thread(use, NULL);
     assert_int_equal(values, 3);
     assert_int_equal(heap.inside->records, 1); /* the next thread takes over the record */
     end_heap(&heap);

@@ -25,6 +25,14 @@ static inline pid_t fork_dependent(void) {
 #endif
 }
 
+/* Waits until a child ends, which must exit with 0. */
+static inline void await_child(pid_t child) {
+    int status;
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 /* Runs `body` in a child, copies its stderr to `text`, and returns its wait status. */
 #ifndef _WIN32 /* it has run_child of tests/windows/child.c */
 static inline int run_child(void (*body)(void *context), void *context, char *text, size_t size) {

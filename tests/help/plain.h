@@ -47,6 +47,12 @@ static inline void begin_notes(notes *taken) {
     kolk_set_failure_handler(take_note, taken);
 }
 
+/* Receives the text of kolk_stats_write, and counts its bytes in a size_t. */
+static inline void count_bytes(const char *text, size_t length, void *bytes) {
+    if (!text) abort();
+    *(size_t *)bytes += length;
+}
+
 /* ---- Random numbers ---------------------------------------------------------------------------------------------- */
 
 /* SplitMix (Steele, Lea, Flood, 2014). */

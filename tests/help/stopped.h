@@ -1,13 +1,11 @@
 /* stopped.h: stops a thread before its n-th atomic operation while another thread does something, for example forks. A
- * test that includes it has `// define: KOLK_CHAOS=1`, and a function has_changed that decides which operations
- * count. */
+ * test that includes it has `// define: KOLK_CHAOS=1`. */
 #ifndef TESTS_STOPPED_H
 #define TESTS_STOPPED_H
 
-#include "require.h"
+#include "run_threads.h"
 #include "test.h"
 
-#include <pthread.h>
 #include <semaphore.h>
 #include <stdbool.h>
 
@@ -16,7 +14,7 @@ static unsigned steps_left; /* how many steps until the thread stops */
 static bool has_stopped;
 static sem_t stopped, go_on;
 
-static bool has_changed(void);
+static bool (*has_changed)(void); /* a step is an operation for which this is true; NULL: each operation */
 void kolk_chaos_(void);
 
 static inline void await(sem_t *what) {
@@ -24,7 +22,7 @@ static inline void await(sem_t *what) {
 }
 
 void kolk_chaos_(void) {
-    if (!can_be_stopped || steps_left == 0 || !has_changed() || --steps_left) return;
+    if (!can_be_stopped || steps_left == 0 || (has_changed && !has_changed()) || --steps_left) return;
     has_stopped = true;
     sem_post(&stopped);
     await(&go_on);

@@ -53,6 +53,8 @@ static inline int accept_again(void **state) {
     return abort_on_failure(state);
 }
 
+#define REFUSAL_TEST(name) cmocka_unit_test_teardown(name, accept_again)
+
 /* The setup of a group of tests: makes the registry and the names allocate their own memory now, so that tests
  * refuse only the pool's. */
 static inline int list_a_pool(void **state) {

@@ -7,9 +7,8 @@
 
 #include "chaos.h"
 #include "os/thread.h"
-#include "require.h"
+#include "run_threads.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <time.h>
 #include <unistd.h>
@@ -49,12 +48,6 @@ typedef struct worker {
     uint32_t lives; /* how many threads have worked on the job, one after another */
     pthread_t thread;
 } worker;
-
-static inline void run_thread(void *(*body)(void *), void *argument) {
-    pthread_t thread;
-    REQUIRE(pthread_create(&thread, NULL, body, argument) == 0);
-    REQUIRE(pthread_join(thread, NULL) == 0);
-}
 
 /* Waits until the system no longer lists that thread and its name: it may do so for a moment after the join. */
 static inline void await_thread_end(uint32_t thread) {

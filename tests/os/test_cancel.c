@@ -3,10 +3,10 @@
  * locks. Otherwise an alarm ends the program. */
 #include "../help/test.h"
 
+#include "../help/child.h"
+
 #include <fcntl.h>
 #include <pthread.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/atomics.h"
 #include "shared/shared_inside.h"
@@ -71,14 +71,6 @@ static void deinit_pool(void) {
     kolk_pool_deinit(&pool);
 }
 
-/* The child must exit with 0, not by an alarm. */
-static void await(pid_t child) {
-    int status;
-    assert_true(child > 0);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
-}
-
 static void test_first_init_reads_sizes(void **state) {
     (void)state;
     static const char sizes[] = "bullets = 9\n";
@@ -96,7 +88,7 @@ static void test_first_init_reads_sizes(void **state) {
         init_pool(); /* takes the process's lock, as a fork does */
         _exit(pool.capacity == 9 ? 0 : 3);
     }
-    await(child);
+    await_child(child);
 }
 
 static void *exit_cancelled(void *unused) {
@@ -130,7 +122,7 @@ static void test_exit_writes_statistics(void **state) {
             pthread_join(thread, NULL);
             _exit(4); /* the thread has ended, but not the process */
         }
-        await(child);
+        await_child(child);
         if (!strchr(settings[i], ':')) continue;
         assert_int_equal(access(in_folder("stats"), R_OK), 0);
         assert_int_equal(access(in_folder("stats.new1"), F_OK), -1);

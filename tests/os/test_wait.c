@@ -2,13 +2,12 @@
  * only that it is long enough. */
 #include "../help/test.h"
 
+#include "../help/child.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/atomics.h"
 #include "os/clock.h"
@@ -273,12 +272,6 @@ static void test_numbers_of_threads(void **state) {
 }
 
 /* Checks children of this process only. A child exits with 0 if all checks hold. */
-static void await(pid_t child) {
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
-}
-
 static bool child_is_right(uint32_t me, uint32_t other, uint32_t forks) {
     return kolk_forks_() == forks && kolk_thread_() == me && !kolk_thread_is_gone_(me) && !kolk_thread_has_ended_(me) &&
            kolk_thread_is_gone_(other) && kolk_thread_has_ended_(other);
@@ -299,7 +292,7 @@ static void test_numbers_through_forks(void **state) {
         int status;
         _exit(waitpid(child, &status, 0) == child && status == 0 && kolk_forks_() == forks + 1 ? 0 : 3);
     }
-    await(child);
+    await_child(child);
     assert_int_equal(kolk_forks_(), forks);
     assert_false(kolk_thread_is_gone_(one.number));
     let_end(&one);
@@ -405,7 +398,7 @@ static void test_numbers_of_a_silent_child(void **state) {
         }
         _exit(result_of(child));
     }
-    await(child);
+    await_child(child);
 }
 
 /* Handlers of pthread_atfork that were registered before kolk's run within kolk's. */
@@ -437,7 +430,7 @@ static void test_pools_in_handlers(void **state) {
         int result = result_of(child);
         _exit(result == 0 && handled == 2 && first_of_another() == 0 ? 0 : 7);
     }
-    await(child);
+    await_child(child);
 }
 
 static uint32_t ends;
@@ -534,7 +527,7 @@ static void test_brief_lock(void **state) {
     skip_if_emulated(); /* qemu's own threads do not outlive a fork */
     pid_t child = fork();
     if (child == 0) _exit(kolk_lock_brief_(&brief_lock) ? 0 : 1); /* nobody had it */
-    await(child);
+    await_child(child);
     assert_int_equal(pthread_create(&holder, NULL, hold_brief_lock, NULL), 0);
     while (!kolk_load_(&holds_it, KOLK_ACQUIRE_)) take_a_nap();
     assert_int_equal(pthread_create(&waiter, NULL, count_briefly, &count), 0);
@@ -546,7 +539,7 @@ static void test_brief_lock(void **state) {
         kolk_unlock_brief_(&brief_lock);
         _exit(count_by_three(count_briefly) == 60000 ? 0 : 2);
     }
-    await(child);
+    await_child(child);
     assert_int_equal(count, 0);
     kolk_store_(&holds_it, 0, KOLK_RELEASE_);
     assert_int_equal(pthread_join(holder, NULL), 0);
@@ -571,7 +564,7 @@ static void test_locks_through_forks(void **state) {
             END_IF_IT_HANGS();
             _exit(count_by_three(count_under_lock) == 6000 && word_lock == 0 ? 0 : 1);
         }
-        await(child);
+        await_child(child);
         kolk_store_(&holds_it, 0, KOLK_RELEASE_);
         assert_int_equal(pthread_join(holder, NULL), 0);
         if (waiters) assert_int_equal(pthread_join(waiter, NULL), 0);
@@ -679,7 +672,7 @@ static void test_sleepers_through_forks(void **state) {
         }
         _exit(pthread_join(other, NULL));
     }
-    await(child);
+    await_child(child);
     kolk_store_(&room.word, 1u, KOLK_RELEASE_);
     kolk_wake_(&room.word, UINT32_MAX);
     join(threads, &room);

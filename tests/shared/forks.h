@@ -1,14 +1,11 @@
 /* forks.h: for tests of forks: stops a thread before its n-th atomic operation on a shared pool while another thread
- * forks. A test that includes it has `// define: KOLK_CHAOS=1`, and a function has_changed that decides which
- * operations count. Include test.h or debug_test.h first. */
+ * forks. A test that includes it has `// define: KOLK_CHAOS=1`. Include test.h or debug_test.h first. */
 #ifndef TESTS_FORKS_H
 #define TESTS_FORKS_H
 
+#include "../help/child.h"
 #include "../help/stopped.h"
 #include "shared_test.h"
-
-#include <sys/wait.h>
-#include <unistd.h>
 
 typedef struct deed {
     const char *name;

@@ -4,6 +4,8 @@
 
 #include "inside.h"
 
+#define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
+
 static inline void make_shared(kolk_shared *pool, const kolk_shared_desc *desc) {
     kolk_status status = kolk_shared_init(pool, desc);
     if (status != KOLK_OK) fail_msg("init: %s", kolk_status_text(status));

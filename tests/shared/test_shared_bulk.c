@@ -9,7 +9,14 @@
 
 enum { SIZE = 24, MOST = 700 };
 
+static kolk_shared pool;
+static kolk_shared_local local;
 static void *objects[MOST + 2];
+
+static void begin(kolk_shared_desc desc) {
+    make_shared(&pool, &desc);
+    make_local(&local, &pool);
+}
 
 /* ---- Pools of every kind ----------------------------------------------------------------------------------------- */
 
@@ -27,18 +34,18 @@ static kolk_shared_desc some_desc(unsigned kind) {
 }
 
 /* Checks that these are different live objects, and writes to all of them. */
-static void use_all(const kolk_shared *pool, uint32_t n) {
+static void use_all(uint32_t n) {
     static bool seen[MOST + 200];
     memset(seen, 0, sizeof seen);
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t slot = slot_of(pool, objects[i]);
-        assert_true(slot < all_slots(pool) && objects[i] == moved(pool->slots, (ptrdiff_t)slot * SIZE));
-        assert_true(kolk_shared_is_live(pool, objects[i]) && !seen[slot]);
+        uint32_t slot = slot_of(&pool, objects[i]);
+        assert_true(slot < all_slots(&pool) && objects[i] == moved(pool.slots, (ptrdiff_t)slot * SIZE));
+        assert_true(kolk_shared_is_live(&pool, objects[i]) && !seen[slot]);
         seen[slot] = true;
         memset(objects[i], (int)i, SIZE);
     }
-    assert_int_equal(kolk_shared_count(pool), n);
-    assert_true(kolk_shared_is_valid(pool));
+    assert_int_equal(kolk_shared_count(&pool), n);
+    assert_true(kolk_shared_is_valid(&pool));
 }
 
 enum { SAME, REVERSED, STRIDED, ORDERS };
@@ -54,16 +61,12 @@ static void test_every_length_and_order(void **state) {
     (void)state;
     static const uint32_t lengths[] = {0, 1, 2, 3, 63, 64, 65, 99, 100, 101, 128, 200, 499, 699, MOST};
     for (unsigned kind = 0; kind < KINDS; kind++) {
-        kolk_shared pool;
-        kolk_shared_local local;
-        kolk_shared_desc desc = some_desc(kind);
-        make_shared(&pool, &desc);
-        make_local(&local, &pool);
+        begin(some_desc(kind));
         for (unsigned i = 0; i < LENGTH_OF(lengths) * ORDERS; i++) {
             uint32_t n = lengths[i / ORDERS], singles = i % 5 < n ? i % 5 : n;
             for (uint32_t k = 0; k < singles; k++) assert_non_null(objects[k] = kolk_shared_alloc(&local));
             assert_int_equal(kolk_shared_alloc_n(&local, objects + singles, n - singles), n - singles);
-            use_all(&pool, n);
+            use_all(n);
             if (n % 37) put_in_order(n, i % ORDERS);
             for (uint32_t k = 0; k < singles; k++) kolk_shared_free(&local, objects[k]);
             kolk_shared_free_n(&local, objects + singles, n - singles);
@@ -79,12 +82,8 @@ static void test_every_length_and_order(void **state) {
 static void test_many_lives(void **state) {
     (void)state;
     for (unsigned kind = 0; kind < KINDS; kind++) {
-        kolk_shared pool;
-        kolk_shared_local local;
-        kolk_shared_desc desc = some_desc(kind);
         notes taken;
-        make_shared(&pool, &desc);
-        make_local(&local, &pool);
+        begin(some_desc(kind));
         begin_notes(&taken);
         for (int life = 0; life < 400; life++) {
             assert_int_equal(kolk_shared_alloc_n(&local, objects, 150), 150);
@@ -106,12 +105,9 @@ static void test_many_lives(void **state) {
 static void test_more_than_there_are(void **state) {
     (void)state;
     for (unsigned kind = 0; kind < KINDS; kind++) {
-        kolk_shared pool;
-        kolk_shared_local local, other;
-        kolk_shared_desc desc = some_desc(kind);
+        kolk_shared_local other;
         kolk_stats stats;
-        make_shared(&pool, &desc);
-        make_local(&local, &pool);
+        begin(some_desc(kind));
         make_local(&other, &pool);
         uint32_t slots = all_slots(&pool);
         void **all = (void **)calloc(slots + 5, sizeof *all);
@@ -137,11 +133,7 @@ static void test_more_than_there_are(void **state) {
  * after as many of them. */
 static void test_returns_are_counted(void **state) {
     (void)state;
-    kolk_shared pool;
-    kolk_shared_local local;
-    kolk_shared_desc desc = some_desc(2);
-    make_shared(&pool, &desc);
-    make_local(&local, &pool);
+    begin(some_desc(2));
     uint32_t slots = all_slots(&pool);
     void **all = (void **)calloc(slots, sizeof *all);
     assert_int_equal(kolk_shared_alloc_n(&local, all, slots), slots);
@@ -159,11 +151,7 @@ static void test_returns_are_counted(void **state) {
 /* The magazine gets what is left of a word, and the last objects of a long array. Everything else passes it by. */
 static void test_what_goes_through_the_magazine(void **state) {
     (void)state;
-    kolk_shared pool;
-    kolk_shared_local local;
-    kolk_shared_desc desc = some_desc(3); /* cache 100, words of 64 slots */
-    make_shared(&pool, &desc);
-    make_local(&local, &pool);
+    begin(some_desc(3)); /* cache 100, words of 64 slots */
     assert_int_equal(kolk_shared_alloc_n(&local, objects, 130), 130);
     assert_int_equal(local.magazine->top, 3 * 64 - 130);
     assert_int_equal(kolk_shared_alloc_n(&local, objects + 130, 62 + 64), 126);
@@ -185,12 +173,8 @@ static void test_what_goes_through_the_magazine(void **state) {
 static void test_mistakes_among_objects(void **state) {
     (void)state;
     for (unsigned kind = 0; kind < KINDS; kind++) {
-        kolk_shared pool;
-        kolk_shared_local local;
-        kolk_shared_desc desc = some_desc(kind);
         notes taken;
-        make_shared(&pool, &desc);
-        make_local(&local, &pool);
+        begin(some_desc(kind));
         assert_int_equal(kolk_shared_alloc_n(&local, objects, MOST), MOST);
         begin_notes(&taken);
         void *kept[4] = {objects[0], objects[200], objects[400], objects[699]};
@@ -230,11 +214,7 @@ static void test_the_handler_may_jump_out(void **state) {
     static unsigned kind; /* static, so that longjmp preserves it */
     (void)state;
     for (kind = 0; kind < KINDS; kind++) {
-        static kolk_shared pool;
-        static kolk_shared_local local;
-        kolk_shared_desc desc = some_desc(kind);
-        make_shared(&pool, &desc);
-        make_local(&local, &pool);
+        begin(some_desc(kind));
         assert_int_equal(kolk_shared_alloc_n(&local, objects, MOST), MOST);
         static void *right;
         right = objects[250];
@@ -290,15 +270,12 @@ static void tear_down(void *object, void *context) {
 static void test_hooks(void **state) {
     (void)state;
     for (unsigned kind = 0; kind < 8; kind++) { /* with setup and teardown, with reset, with a cache */
-        kolk_shared pool;
-        kolk_shared_local local;
         kolk_shared_desc desc = {.object_size = SIZE, .capacity = 100, .max_threads = 1, .context = &pool};
         setups = resets = teardowns = 0;
         if (kind % 2) desc.setup = set_up, desc.teardown = tear_down;
         if (kind / 2 % 2) desc.reset = reset;
         if (kind / 4) desc.cache = 20;
-        make_shared(&pool, &desc);
-        make_local(&local, &pool);
+        begin(desc);
         for (unsigned round = 1; round <= 3; round++) {
             uint32_t given = kolk_shared_alloc_n(&local, objects, 100);
             assert_int_equal(given, kind % 2 ? 90 : 100);
@@ -313,32 +290,29 @@ static void test_hooks(void **state) {
 
 /* ---- Threads that wait ------------------------------------------------------------------------------------------- */
 
-static void *wait_for_one(void *argument) {
-    kolk_shared *pool = (kolk_shared *)argument;
-    kolk_shared_local local;
-    REQUIRE(kolk_shared_local_init(&local, pool) == KOLK_OK);
-    void *object = kolk_shared_alloc_wait(&local, KOLK_FOREVER);
+static void *wait_for_one(void *unused) {
+    (void)unused;
+    kolk_shared_local own;
+    REQUIRE(kolk_shared_local_init(&own, &pool) == KOLK_OK);
+    void *object = kolk_shared_alloc_wait(&own, KOLK_FOREVER);
     REQUIRE(object);
-    kolk_shared_free_n(&local, &object, 1);
-    kolk_shared_local_deinit(&local);
+    kolk_shared_free_n(&own, &object, 1);
+    kolk_shared_local_deinit(&own);
     return NULL;
 }
 
 static void test_waiting_threads_are_served(void **state) {
     (void)state;
     for (unsigned kind = 0; kind < KINDS; kind++) {
-        kolk_shared pool;
-        kolk_shared_local local;
         kolk_shared_desc desc = some_desc(kind);
         pthread_t threads[3];
         desc.capacity = 50;
         desc.max_threads = 4;
-        make_shared(&pool, &desc);
-        make_local(&local, &pool);
+        begin(desc);
         uint32_t slots = all_slots(&pool);
         void **all = (void **)calloc(slots, sizeof *all);
         assert_int_equal(kolk_shared_alloc_n(&local, all, slots), slots);
-        for (int i = 0; i < 3; i++) assert_int_equal(pthread_create(&threads[i], NULL, wait_for_one, &pool), 0);
+        for (int i = 0; i < 3; i++) assert_int_equal(pthread_create(&threads[i], NULL, wait_for_one, NULL), 0);
         while (__atomic_load_n(&pool.inside->store.depot.waiting, __ATOMIC_SEQ_CST) < 3) nap();
         kolk_shared_free_n(&local, all, slots);
         for (int i = 0; i < 3; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
@@ -358,19 +332,17 @@ KOLK_SHARED_TYPE(jobs, job)
 
 static void test_typed(void **state) {
     (void)state;
-    jobs pool;
-    jobs_local local;
+    jobs all;
+    jobs_local mine;
     job *some[10];
-    assert_int_equal(jobs_init(&pool, &(kolk_shared_desc){.capacity = 9, .max_threads = 1}), KOLK_OK);
-    assert_int_equal(jobs_local_init(&local, &pool), KOLK_OK);
-    assert_int_equal(jobs_alloc_n(&local, some, 10), 9);
+    assert_int_equal(jobs_init(&all, &(kolk_shared_desc){.capacity = 9, .max_threads = 1}), KOLK_OK);
+    assert_int_equal(jobs_local_init(&mine, &all), KOLK_OK);
+    assert_int_equal(jobs_alloc_n(&mine, some, 10), 9);
     some[9] = NULL;
-    jobs_free_n(&local, some, 10);
-    assert_int_equal(jobs_count(&pool), 0);
-    jobs_deinit(&pool);
+    jobs_free_n(&mine, some, 10);
+    assert_int_equal(jobs_count(&all), 0);
+    jobs_deinit(&all);
 }
-
-#define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
 
 int main(void) {
     END_IF_IT_HANGS();

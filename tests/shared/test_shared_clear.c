@@ -2,13 +2,19 @@
  * free, and those of threads that have ended. */
 #include "../help/debug_test.h"
 
+#include "../help/threads.h"
 #include "shared_test.h"
-
-#include <pthread.h>
 
 enum { SIZE = 24, MOST = 500 };
 
+static kolk_shared pool;
+static kolk_shared_local local;
 static void *objects[MOST];
+
+static void begin(kolk_shared_desc desc) {
+    make_shared(&pool, &desc);
+    make_local(&local, &pool);
+}
 
 #define KINDS 16u
 
@@ -25,23 +31,22 @@ static kolk_shared_desc some_desc(unsigned kind) {
 }
 
 /* All of the capacity is there, once. */
-static void assert_all_are_free(kolk_shared *pool, kolk_shared_local *local) {
+static void assert_all_are_free(kolk_shared_local *by) {
     static bool seen[MOST + 200];
     memset(seen, 0, sizeof seen);
-    assert_int_equal(kolk_shared_count(pool), 0);
-    assert_true(kolk_shared_is_valid(pool));
+    assert_int_equal(kolk_shared_count(&pool), 0);
+    assert_true(kolk_shared_is_valid(&pool));
     for (uint32_t i = 0; i < MOST; i++) {
-        assert_non_null(objects[i] = kolk_shared_alloc(local));
-        assert_false(seen[slot_of(pool, objects[i])]);
-        seen[slot_of(pool, objects[i])] = true;
+        assert_non_null(objects[i] = kolk_shared_alloc(by));
+        assert_false(seen[slot_of(&pool, objects[i])]);
+        seen[slot_of(&pool, objects[i])] = true;
     }
-    assert_true(kolk_shared_is_valid(pool));
+    assert_true(kolk_shared_is_valid(&pool));
 }
 
 static void test_every_kind(void **state) {
     (void)state;
     for (unsigned kind = 0; kind < KINDS; kind++) {
-        kolk_shared pool;
         kolk_shared_local locals[2];
         kolk_handle handles[MOST];
         kolk_shared_desc desc = some_desc(kind);
@@ -65,7 +70,7 @@ static void test_every_kind(void **state) {
                 if (pool.lives) assert_null(kolk_shared_get(&pool, handles[i]));
             }
             for (int n = 0; n < 4; n++) kolk_shared_quiesce(&locals[n % 2]);
-            assert_all_are_free(&pool, &locals[used / 125 % 2]);
+            assert_all_are_free(&locals[used / 125 % 2]);
             for (uint32_t i = 0; i < used && pool.lives; i++) assert_null(kolk_shared_get(&pool, handles[i]));
         }
         for (int n = 0; n < 2; n++) kolk_shared_local_deinit(&locals[n]);
@@ -76,11 +81,7 @@ static void test_every_kind(void **state) {
 /* A pool that was full is uncached. After a clear, all slots are in the depot, and magazines keep slots again. */
 static void test_a_full_pool_is_cached_again(void **state) {
     (void)state;
-    kolk_shared pool;
-    kolk_shared_local local;
-    kolk_shared_desc desc = some_desc(3);
-    make_shared(&pool, &desc);
-    make_local(&local, &pool);
+    begin(some_desc(3));
     while (kolk_shared_alloc(&local)) {}
     assert_true(kolk_depot_is_uncached_(&pool.inside->store.depot));
     kolk_shared_clear(&pool);
@@ -96,11 +97,7 @@ static void test_a_full_pool_is_cached_again(void **state) {
 static void test_lives_wrap(void **state) {
     (void)state;
     for (unsigned kind = 1; kind <= 5; kind += 4) {
-        kolk_shared pool;
-        kolk_shared_local local;
-        kolk_shared_desc desc = some_desc(kind);
-        make_shared(&pool, &desc);
-        make_local(&local, &pool);
+        begin(some_desc(kind));
         for (unsigned n = 0; n < 300; n++) {
             for (unsigned i = 0; i < 20; i++) assert_non_null(objects[i] = kolk_shared_alloc(&local));
             if (n == 200 && pool.lives) pool.lives[slot_of(&pool, objects[7])] = UINT32_MAX;
@@ -114,29 +111,26 @@ static void test_lives_wrap(void **state) {
 }
 
 /* The clear also finds the slots of threads that have ended, or have died in a fork while they put slots back. */
-static void *fill_magazine(void *argument) {
-    kolk_shared_local local;
-    make_local(&local, (kolk_shared *)argument);
-    void *object = kolk_shared_alloc(&local);
-    assert_true(local.magazine->top > 1);
-    local.magazine->leaving = 1;
+static void *fill_magazine(void *unused) {
+    (void)unused;
+    kolk_shared_local own;
+    make_local(&own, &pool);
+    void *object = kolk_shared_alloc(&own);
+    assert_true(own.magazine->top > 1);
+    own.magazine->leaving = 1;
     return object;
 }
 
 static void test_threads_that_have_ended(void **state) {
     (void)state;
     for (unsigned kind = 2; kind < KINDS; kind += 4) {
-        kolk_shared pool;
-        kolk_shared_local local;
-        pthread_t thread;
         kolk_shared_desc desc = some_desc(kind);
         make_shared(&pool, &desc);
-        assert_int_equal(pthread_create(&thread, NULL, fill_magazine, &pool), 0);
-        assert_int_equal(pthread_join(thread, NULL), 0);
+        run_thread(fill_magazine, NULL);
         kolk_shared_clear(&pool);
         assert_true(kolk_shared_is_valid(&pool));
         make_local(&local, &pool);
-        assert_all_are_free(&pool, &local);
+        assert_all_are_free(&local);
         end_shared(&pool);
     }
 }
@@ -170,16 +164,13 @@ static void test_hooks(void **state) {
     (void)state;
     for (unsigned n = 0; n < 8; n++) {
         bool makes = n & 1, resets = n & 2;
-        kolk_shared pool;
-        kolk_shared_local local;
         kolk_shared_desc desc = some_desc(3);
         if (n & 4) desc.cache = KOLK_NO_CACHE;
         desc.setup = makes ? set_up : NULL;
         desc.teardown = makes ? tear_down : NULL;
         desc.reset = resets ? reset : NULL;
         memset(&calls, 0, sizeof calls);
-        make_shared(&pool, &desc);
-        make_local(&local, &pool);
+        begin(desc);
         for (unsigned i = 0; i < 40; i++) assert_non_null(objects[i] = kolk_shared_alloc(&local));
         calls.fails = true;
         if (makes) assert_null(kolk_shared_alloc(&local)); /* this slot stays as it is */
@@ -194,7 +185,7 @@ static void test_hooks(void **state) {
         kolk_shared_clear(&pool);
         assert_int_equal(calls.resets, resets ? 40 : 0);
         assert_int_equal(calls.teardowns, 0);
-        assert_all_are_free(&pool, &local);
+        assert_all_are_free(&local);
         kolk_shared_clear(&pool);
         unsigned ready = calls.setups;
         end_shared(&pool);
@@ -204,14 +195,11 @@ static void test_hooks(void **state) {
 
 static void test_a_reset_that_allocates(void **state) {
     (void)state;
-    kolk_shared pool;
-    kolk_shared_local local;
     kolk_shared_desc desc = some_desc(3);
     desc.reset = reset;
     memset(&calls, 0, sizeof calls);
     calls.local = &local;
-    make_shared(&pool, &desc);
-    make_local(&local, &pool);
+    begin(desc);
     for (unsigned i = 0; i < 40; i++) assert_non_null(kolk_shared_alloc(&local));
     kolk_shared_clear(&pool);
     assert_true(kolk_shared_is_valid(&pool));
@@ -226,13 +214,10 @@ static void test_a_reset_that_allocates(void **state) {
 static void test_debug_modes(void **state) {
     (void)state;
     for (size_t mode = 0; mode < DEBUG_MODES; mode++) {
-        kolk_shared pool;
-        kolk_shared_local local;
         notes taken;
         kolk_shared_desc desc = some_desc(3);
         desc.debug = begin_debug_mode(mode);
-        make_shared(&pool, &desc);
-        make_local(&local, &pool);
+        begin(desc);
         for (unsigned i = 0; i < 40; i++) {
             assert_non_null(objects[i] = kolk_shared_alloc(&local));
             memset(objects[i], 0x55, SIZE);
@@ -265,16 +250,16 @@ static void test_typed_and_all_zero(void **state) {
     kolk_shared none = {0};
     kolk_shared_clear(&none);
     assert_true(all_bytes_are(&none, sizeof none, 0));
-    jobs pool;
-    jobs_local local;
-    assert_int_equal(jobs_init(&pool, &(kolk_shared_desc){.capacity = 4}), KOLK_OK);
-    assert_int_equal(jobs_local_init(&local, &pool), KOLK_OK);
-    jobs_clear(&pool); /* no slot was ever used */
-    assert_non_null(jobs_alloc(&local));
-    jobs_clear(&pool);
-    assert_int_equal(jobs_count(&pool), 0);
-    jobs_local_deinit(&local);
-    jobs_deinit(&pool);
+    jobs all;
+    jobs_local mine;
+    assert_int_equal(jobs_init(&all, &(kolk_shared_desc){.capacity = 4}), KOLK_OK);
+    assert_int_equal(jobs_local_init(&mine, &all), KOLK_OK);
+    jobs_clear(&all); /* no slot was ever used */
+    assert_non_null(jobs_alloc(&mine));
+    jobs_clear(&all);
+    assert_int_equal(jobs_count(&all), 0);
+    jobs_local_deinit(&mine);
+    jobs_deinit(&all);
 }
 
 int main(void) {

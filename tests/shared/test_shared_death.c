@@ -3,11 +3,10 @@
  * KOLK_TEST_SEED and KOLK_TEST_OPS (the number of forks, and of signals) from the environment. */
 #include "../queue/queue_test.h"
 
+#include "../help/child.h"
 #include "shared_test.h"
 
 #include <limits.h>
-#include <signal.h>
-#include <sys/wait.h>
 
 #ifndef FORKS
 #define FORKS 60
@@ -32,9 +31,7 @@ static void run_in_child(void (*body)(void)) {
         body();
         _exit(0);
     }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    await_child(child);
 }
 
 static uint32_t take_all(kolk_shared_local *local, void **objects) {
@@ -298,9 +295,7 @@ static void test_ends_at_the_same_time(void **state) {
     enum { THREADS = 8, ROUNDS = 50 };
     make_pools(THREADS);
     for (int round = 0; round < ROUNDS; round++) {
-        pthread_t threads[THREADS];
-        for (int n = 0; n < THREADS; n++) assert_int_equal(pthread_create(&threads[n], NULL, use_own, NULL), 0);
-        for (int n = 0; n < THREADS; n++) assert_int_equal(pthread_join(threads[n], NULL), 0);
+        run_threads(THREADS, use_own, NULL, 0);
         for (size_t i = 0; i < LENGTH_OF(pools); i++) assert_int_equal(taken_members(&pools[i]), 0);
     }
     end_pools();
@@ -607,9 +602,7 @@ static void fork_amid(const kolk_shared_desc *desc, uint64_t *random) {
         fflush(NULL);
         pid_t child = fork();
         if (child == 0) live_as_child(n % 8 ? 1 : 3);
-        int status;
-        assert_int_equal(waitpid(child, &status, 0), child);
-        assert_int_equal(status, 0);
+        await_child(child);
     }
     end_workers(workers, WORKERS);
     kolk_shared_online(&forker);
@@ -780,8 +773,6 @@ static void test_a_storm_of_signals(void **state) {
     }
     assert_int_equal(sigaction(SIGUSR1, &before, NULL), 0);
 }
-
-#define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
 
 int main(void) {
     begin_random_work(FORKS);

@@ -7,15 +7,7 @@
 
 #include "diag/debug.h"
 
-#define POISON 0x1deadb0bu /* in the machine's byte order */
-#define NEW    0xcd
-
-static bool is_poisoned(const unsigned char *bytes, size_t size) {
-    const uint32_t word = POISON;
-    for (size_t i = 0; i < size; i++)
-        if (bytes[i] != ((const unsigned char *)&word)[i % 4]) return false;
-    return true;
-}
+#define NEW 0xcd
 
 static unsigned char *taken_by(kolk_shared_local *local) {
     unsigned char *object = (unsigned char *)kolk_shared_alloc(local);
@@ -53,12 +45,12 @@ static void live_and_die(kolk_shared_local locals[2], uint32_t n, size_t size, s
                 kolk_shared_free_later(&locals[0], objects[i]);
             else
                 freed_by(&locals[1 - life % 2], objects[i]);
-            assert_true(life == 1 || !fills || is_poisoned(objects[i], size));
+            assert_true(life == 1 || !fills || has_dead_fill(objects[i], size));
         }
         for (int i = 0; i < 6; i++) kolk_shared_quiesce(&locals[i % 2]);
         assert_int_equal(kolk_shared_count(shared_of(&locals[0])), 0);
         if (life == 1 && fills)
-            for (uint32_t i = 0; i < n; i++) assert_true(is_poisoned(objects[i], size));
+            for (uint32_t i = 0; i < n; i++) assert_true(has_dead_fill(objects[i], size));
     }
 }
 
@@ -123,7 +115,7 @@ static void test_the_contents_of_what_is_free_later(void **state) {
     }
     kolk_shared_offline(&locals[1]);
     quiesce_thrice(&locals[0]);
-    assert_true(is_poisoned(object, 30));
+    assert_true(has_dead_fill(object, 30));
     object = taken_by(&locals[0]); /* deinit checks the zones of a retired object, and does not report it as a leak */
     kolk_shared_free_later(&locals[0], object);
     notes taken;

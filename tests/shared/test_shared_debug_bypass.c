@@ -7,21 +7,24 @@
 #include <pthread.h>
 #include <sched.h>
 
-static void make_bypassed(kolk_shared *pool, kolk_shared_local locals[2], kolk_shared_desc desc) {
+static kolk_shared pool;
+static kolk_shared_local locals[2];
+
+static void make_bypassed(kolk_shared_desc desc) {
     if (!desc.name) desc.name = "blocks";
     if (!desc.object_size) desc.object_size = 24;
     if (!desc.max_threads) desc.max_threads = 2;
     if (!desc.cache) desc.cache = 1;
-    make_shared(pool, &desc);
-    for (int i = 0; i < 2; i++) make_local(&locals[i], pool);
+    make_shared(&pool, &desc);
+    for (int i = 0; i < 2; i++) make_local(&locals[i], &pool);
     kolk_stats stats;
-    kolk_shared_stats(pool, &stats);
+    kolk_shared_stats(&pool, &stats);
     assert_true(stats.debug & KOLK_DEBUG_BYPASS);
     assert_int_equal(heap.count, 0);
 }
 
-static void end_bypassed(kolk_shared *pool) {
-    end_shared(pool);
+static void end_bypassed(void) {
+    end_shared(&pool);
     assert_int_equal(heap.count, 0);
 }
 
@@ -36,11 +39,8 @@ static void test_each_object_is_a_block_of_its_size(void **state) {
     (void)state;
     for (size_t align = 1; align <= 4096; align *= 2) {
         for (size_t size = 1; size < 200; size += 33) {
-            kolk_shared pool;
-            kolk_shared_local locals[2];
             void *objects[4];
-            make_bypassed(&pool, locals,
-                          (kolk_shared_desc){.object_size = size,
+            make_bypassed((kolk_shared_desc){.object_size = size,
                                              .object_align = align,
                                              .capacity = 4,
                                              .generations = size % 2 ? KOLK_GENERATIONS_NONE : 0,
@@ -61,7 +61,7 @@ static void test_each_object_is_a_block_of_its_size(void **state) {
                 assert_true(kolk_shared_is_valid(&pool));
             }
             assert_int_equal(kolk_shared_count(&pool), 1);
-            end_bypassed(&pool); /* also frees the live objects */
+            end_bypassed(); /* also frees the live objects */
         }
     }
 }
@@ -69,10 +69,7 @@ static void test_each_object_is_a_block_of_its_size(void **state) {
 static void test_capacity_and_growth(void **state) {
     (void)state;
     for (int grows = 0; grows < 2; grows++) {
-        kolk_shared pool;
-        kolk_shared_local locals[2];
         make_bypassed(
-            &pool, locals,
             (kolk_shared_desc){.object_size = 3000, .capacity = grows ? 5 : 70, .max_capacity = 70, .cache = 7});
         void *objects[77];
         for (int round = 0; round < 3; round++) {
@@ -83,19 +80,17 @@ static void test_capacity_and_growth(void **state) {
             for (int i = 0; i < 77; i++) kolk_shared_free(&locals[i % 2], objects[i]);
             assert_true(kolk_shared_count(&pool) == 0 && heap.count == 0);
         }
-        end_bypassed(&pool);
+        end_bypassed();
     }
 }
 
 static void test_questions(void **state) {
     (void)state;
-    kolk_shared pool;
-    kolk_shared_local locals[2];
     unsigned char *objects[4];
     kolk_handle handles[4];
     notes taken;
     begin_notes(&taken);
-    make_bypassed(&pool, locals, (kolk_shared_desc){.capacity = 4});
+    make_bypassed((kolk_shared_desc){.capacity = 4});
     for (int i = 0; i < 4; i++) {
         objects[i] = taken_by(&locals[0]);
         handles[i] = kolk_shared_handle_of(&pool, objects[i]);
@@ -118,18 +113,16 @@ static void test_questions(void **state) {
     cursor = kolk_shared_each(&pool);
     assert_ptr_equal(kolk_shared_cursor_next(&cursor), objects[0]);
     assert_ptr_equal(kolk_shared_cursor_next(&cursor), again); /* it has the same slot */
-    end_bypassed(&pool);
+    end_bypassed();
 }
 
 /* A retired object can be read until its slot returns to the depot. Then its block is freed, or at the latest with the
  * pool. */
 static void test_free_later(void **state) {
     (void)state;
-    kolk_shared pool;
-    kolk_shared_local locals[2];
     notes taken;
     begin_notes(&taken);
-    make_bypassed(&pool, locals, (kolk_shared_desc){.capacity = 4, .debug = "sites"});
+    make_bypassed((kolk_shared_desc){.capacity = 4, .debug = "sites"});
     unsigned char *object = (unsigned char *)memset(taken_by(&locals[0]), 7, 24);
     kolk_shared_free_later(&locals[1], object);
     kolk_shared_free(&locals[0], object);
@@ -142,7 +135,7 @@ static void test_free_later(void **state) {
     assert_true(kolk_shared_is_valid(&pool));
     for (int i = 0; i < 3; i++) kolk_shared_free_later(&locals[0], taken_by(&locals[i % 2]));
     assert_int_equal(heap.count, 3);
-    end_bypassed(&pool);
+    end_bypassed();
     assert_int_equal(taken.count, 1); /* retired objects are not leaks */
 }
 
@@ -150,10 +143,8 @@ static void test_free_later(void **state) {
 static void test_malloc_fails(void **state) {
     (void)state;
     for (unsigned n = 0; n < 6; n++) {
-        kolk_shared pool;
-        kolk_shared_local locals[2];
         kolk_stats stats;
-        make_bypassed(&pool, locals, (kolk_shared_desc){.capacity = 4, .object_align = n % 2 ? 64 : 0});
+        make_bypassed((kolk_shared_desc){.capacity = 4, .object_align = n % 2 ? 64 : 0});
         void *first = taken_by(&locals[0]);
         if (n >= 4) kolk_shared_free(&locals[0], first); /* a slot that once had a block */
         heap.calls = 0;
@@ -169,7 +160,7 @@ static void test_malloc_fails(void **state) {
         for (uint32_t i = heap.count; i < 5; i++) taken_by(&locals[n & 2 ? 1 : 0]);
         assert_null(kolk_shared_alloc(&locals[0]));
         assert_null(kolk_shared_alloc(&locals[1]));
-        end_bypassed(&pool);
+        end_bypassed();
     }
 }
 
@@ -179,14 +170,12 @@ static void test_a_place_that_malloc_uses_again(void **state) {
     uint64_t seed = number_from_environment("KOLK_TEST_SEED", 20261121), random = seed;
     print_message("KOLK_TEST_SEED=%" PRIu64 "\n", seed);
     enum { MOST = 200 };
-    kolk_shared pool;
-    kolk_shared_local locals[2];
     struct {
         unsigned char *object;
         kolk_handle handle;
     } all[MOST];
     uint32_t alive = 0;
-    make_bypassed(&pool, locals, (kolk_shared_desc){.max_capacity = MOST, .max_threads = 3, .cache = 100});
+    make_bypassed((kolk_shared_desc){.max_capacity = MOST, .max_threads = 3, .cache = 100});
     for (unsigned step = 0; step < (does_a_part() ? 20000 : 60000); step++) {
         bool grows = random_below(&random, 100) < (step / 1000 % 2 ? 35u : 65u); /* fills up, then empties again */
         kolk_shared_local *local = &locals[random_below(&random, 2)];
@@ -214,7 +203,7 @@ static void test_a_place_that_malloc_uses_again(void **state) {
         assert_int_equal(kolk_shared_count(&pool), alive);
         assert_true(heap.count >= alive && heap.count < alive + 100);
     }
-    end_bypassed(&pool);
+    end_bypassed();
 }
 
 /* ---- Walks ------------------------------------------------------------------------------------------------------- */
@@ -226,12 +215,10 @@ static void test_a_walk_that_frees_and_allocates(void **state) {
     for (int how = AS_EVER; how <= NEVER; how++) {
         for (int later = 0; later < 2; later++) {
             for (int more = 1; more <= 3; more++) {
-                kolk_shared pool;
-                kolk_shared_local locals[2];
                 notes taken;
                 begin_notes(&taken);
                 use_places((places)how);
-                make_bypassed(&pool, locals, (kolk_shared_desc){.capacity = 60});
+                make_bypassed((kolk_shared_desc){.capacity = 60});
                 for (int i = 0; i < 10; i++) memcpy(taken_by(&locals[0]), &i, sizeof i);
                 int old = 0, new = 0, number;
                 kolk_shared_cursor cursor = kolk_shared_each(&pool);
@@ -248,20 +235,19 @@ static void test_a_walk_that_frees_and_allocates(void **state) {
                 }
                 assert_int_equal(old, 10);
                 assert_silent(&taken);
-                end_bypassed(&pool);
+                end_bypassed();
             }
         }
     }
 }
 
-static kolk_shared beside;
 static uint32_t rounds, over;
 
 static void *come_and_go(void *unused) {
     kolk_shared_local local;
     void *objects[8];
     (void)unused;
-    if (kolk_shared_local_init(&local, &beside) != KOLK_OK) abort();
+    if (kolk_shared_local_init(&local, &pool) != KOLK_OK) abort();
     while (!__atomic_load_n(&over, __ATOMIC_RELAXED)) {
         for (int i = 0; i < 8; i++) objects[i] = kolk_shared_alloc(&local);
         for (int i = 0; i < 8; i++) kolk_shared_free(&local, objects[i]);
@@ -286,15 +272,15 @@ static void test_walks_beside_threads(void **state) {
     void *kept[20];
     heap.on = false; /* the watched malloc supports only one thread */
     begin_notes(&taken);
-    make_shared(&beside, &(kolk_shared_desc){.object_size = 24, .capacity = 40, .cache = KOLK_NO_CACHE});
-    make_local(&local, &beside);
+    make_shared(&pool, &(kolk_shared_desc){.object_size = 24, .capacity = 40, .cache = KOLK_NO_CACHE});
+    make_local(&local, &pool);
     for (int i = 0; i < 20; i++) assert_non_null(kept[i] = kolk_shared_alloc(&local));
     for (int i = 0; i < 20; i += 2) kolk_shared_free(&local, kept[i]); /* other threads use their slots */
     rounds = over = 0;
     for (int i = 0; i < 2; i++) assert_int_equal(pthread_create(&threads[i], NULL, come_and_go, NULL), 0);
     for (unsigned walks = 0; walks < (does_a_part() ? 5 : 30); walks++) {
         unsigned met = 0;
-        kolk_shared_cursor cursor = kolk_shared_each(&beside);
+        kolk_shared_cursor cursor = kolk_shared_each(&pool);
         for (void *each; (each = kolk_shared_cursor_next(&cursor)); let_them_go_on())
             for (unsigned i = 0; i < 10; i++) met += each == kept[2 * i + 1] ? 1u << i : 0;
         assert_int_equal(met, (1 << 10) - 1);
@@ -302,7 +288,7 @@ static void test_walks_beside_threads(void **state) {
     __atomic_store_n(&over, 1, __ATOMIC_RELAXED);
     for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
     assert_silent(&taken);
-    end_shared(&beside);
+    end_shared(&pool);
 }
 
 #define BYPASS_TEST(name) cmocka_unit_test_setup_teardown(name, bypass, end_bypass)

@@ -273,8 +273,6 @@ static void test_two_threads_free_one_object(void **state) {
     }
 }
 
-#define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
-
 int main(void) {
     unsetenv("KOLK_DEBUG");
     unsetenv("KOLK_FAIL");

@@ -14,11 +14,6 @@ enum { THREADS = 3, CAPACITY = 200, MOST = 1000 };
 static void *objects[MOST];
 static uint32_t most_lost;
 
-/* Every operation is a step. */
-static bool has_changed(void) {
-    return true;
-}
-
 /* ---- What is true in the child ----------------------------------------------------------------------------------- */
 
 static bool was_alive[MOST], is_mine[MOST];
@@ -97,9 +92,7 @@ static void live_on(uint32_t alive) {
     REQUIRE(take_all(&mine) == got);
     give_all(&mine);
     kolk_shared_local_flush(&mine);
-    pthread_t threads[2];
-    for (unsigned i = 0; i < 2 && got; i++) REQUIRE(pthread_create(&threads[i], NULL, work, NULL) == 0);
-    for (unsigned i = 0; i < 2 && got; i++) REQUIRE(pthread_join(threads[i], NULL) == 0);
+    if (got) run_threads(2, work, NULL, 0);
     for (unsigned n = 0; n < 3; n++) kolk_shared_quiesce(&mine);
     REQUIRE(take_all(&mine) == got);
     kolk_shared_deinit(&pool);
@@ -242,11 +235,9 @@ static void *die_with_full_magazine(void *number) {
 
 /* The preparing thread deinitialises its local, so that a second thread can make one. */
 static void let_one_die(void) {
-    pthread_t thread;
     uint32_t number;
     kolk_shared_local_deinit(&others);
-    REQUIRE(pthread_create(&thread, NULL, die_with_full_magazine, &number) == 0);
-    REQUIRE(pthread_join(thread, NULL) == 0);
+    run_thread(die_with_full_magazine, &number);
     while (!kolk_thread_is_gone_(number)) usleep(100); /* may take a moment */
 }
 
@@ -310,8 +301,6 @@ static void test_each_step(void **state) {
         for (size_t c = 0; c < LENGTH_OF(caches); c++) fork_everywhere(&deeds[i], caches[c], false);
     for (size_t c = 0; c < LENGTH_OF(caches); c++) fork_everywhere(&grows, caches[c], true);
 }
-
-#define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
 
 int main(void) {
     END_IF_IT_HANGS();

@@ -64,6 +64,6 @@ static void test_smaller_steps(void **state) {
 
 int main(void) {
     setenv("KOLK_BYPASS", "0", 1);
-    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_smaller_steps, abort_on_failure)};
+    const struct CMUnitTest tests[] = {TEST(test_smaller_steps)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

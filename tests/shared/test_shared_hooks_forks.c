@@ -12,11 +12,6 @@ static enum { NEVER_MADE, IN_SETUP, MADE, IN_RESET, TORN_DOWN } stages[MOST];
 static enum { DEAD, ALIVE, BETWEEN } lives[MOST]; /* BETWEEN: dead, but not yet reset */
 static void *objects[MOST];
 
-/* Every operation is a step. */
-static bool has_changed(void) {
-    return true;
-}
-
 static bool set_up(void *object, void *unused) {
     uint32_t slot = slot_of(&pool, object);
     (void)unused;
@@ -155,8 +150,6 @@ static void test_each_step(void **state) {
     for (size_t i = 0; i < LENGTH_OF(deeds); i++)
         for (size_t c = 0; c < LENGTH_OF(caches); c++) fork_everywhere(&deeds[i], caches[c]);
 }
-
-#define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
 
 int main(void) {
     END_IF_IT_HANGS();

@@ -157,7 +157,7 @@ static void test_buffers(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_buffers, abort_on_failure)};
+    const struct CMUnitTest tests[] = {TEST(test_buffers)};
     begin_random_work(does_a_part() ? OPERATIONS / 6 : OPERATIONS);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -432,20 +432,18 @@ static void test_at_random(void **state) {
     assert_true(reused > KINDS);
 }
 
-#define TEST(name) cmocka_unit_test_teardown(name, accept_again)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_dead_at_once),
-        TEST(test_misuse),
-        TEST(test_not_before_all_have_passed),
-        TEST(test_three_at_most),
-        TEST(test_who_is_offline_is_not_asked),
-        TEST(test_all_offline),
-        TEST(test_deinit),
-        TEST(test_many),
-        TEST(test_growth_is_refused),
-        TEST(test_at_random),
+        REFUSAL_TEST(test_dead_at_once),
+        REFUSAL_TEST(test_misuse),
+        REFUSAL_TEST(test_not_before_all_have_passed),
+        REFUSAL_TEST(test_three_at_most),
+        REFUSAL_TEST(test_who_is_offline_is_not_asked),
+        REFUSAL_TEST(test_all_offline),
+        REFUSAL_TEST(test_deinit),
+        REFUSAL_TEST(test_many),
+        REFUSAL_TEST(test_growth_is_refused),
+        REFUSAL_TEST(test_at_random),
     };
     return cmocka_run_group_tests(tests, list_a_pool, NULL);
 }

@@ -318,13 +318,18 @@ static void end_the_epoch(void *context) {
     s->alive -= 2;
 }
 
-static void wait_for_the_old_one(void *context) {
-    state *s = (state *)context;
-    uint64_t *object = (uint64_t *)kolk_shared_alloc_wait(&s->locals[READER], KOLK_FOREVER);
-    schedule_assert(object == s->old);
+static const uint64_t *wait_for_any(state *s, unsigned local) {
+    uint64_t *object = (uint64_t *)kolk_shared_alloc_wait(&s->locals[local], KOLK_FOREVER);
+    schedule_assert(object == s->old || object == s->next);
     KOLK_PLAIN_WRITE_(object, 8);
     *object = UNPUBLISHED;
     taken++;
+    return object;
+}
+
+static void wait_for_the_old_one(void *context) {
+    state *s = (state *)context;
+    schedule_assert(wait_for_any(s, READER) == s->old);
 }
 
 static void go_offline(void *context) {
@@ -342,14 +347,6 @@ static void third_comes_for_a_moment(void *context) {
 static void third_frees_later(void *context) {
     state *s = (state *)context;
     kolk_shared_free_later(&s->locals[THIRD], s->old);
-}
-
-static void wait_for_any(state *s, unsigned local) {
-    uint64_t *object = (uint64_t *)kolk_shared_alloc_wait(&s->locals[local], KOLK_FOREVER);
-    schedule_assert(object == s->old || object == s->next);
-    KOLK_PLAIN_WRITE_(object, 8);
-    *object = UNPUBLISHED;
-    taken++;
 }
 
 static void writer_waits(void *context) {

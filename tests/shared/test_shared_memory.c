@@ -223,13 +223,17 @@ static int plain_again(void **state) {
     return plain_environment(state);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, plain_environment, plain_again)
+#define PLAIN_TEST(name) cmocka_unit_test_setup_teardown(name, plain_environment, plain_again)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_growth_in_place), TEST(test_growth_from_nothing), TEST(test_growth_by_large_objects),
-        TEST(test_bytes),           TEST(test_statistics),          TEST(test_the_registry),
-        TEST(test_the_typed_pool),
+        PLAIN_TEST(test_growth_in_place),
+        PLAIN_TEST(test_growth_from_nothing),
+        PLAIN_TEST(test_growth_by_large_objects),
+        PLAIN_TEST(test_bytes),
+        PLAIN_TEST(test_statistics),
+        PLAIN_TEST(test_the_registry),
+        PLAIN_TEST(test_the_typed_pool),
     };
     return cmocka_run_group_tests(tests, list_a_pool, NULL);
 }

@@ -244,8 +244,6 @@ static void test_validity_of_what_is_free_later(void **state) {
     }
 }
 
-#define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_double_free),

@@ -219,8 +219,6 @@ static void test_all_on_one_core(void **state) {
     run_on_one_core(tests, LENGTH_OF(tests), state);
 }
 
-#define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
-
 int main(void) {
     begin_random_work(OPERATIONS);
     const struct CMUnitTest tests[] = {TEST(test_each_shape), TEST(test_births_and_deaths), TEST(test_all_on_one_core)};

@@ -1,13 +1,11 @@
 /* Waiting for an object of a shared pool, promise by promise: deadlines, the wait queue, each way in which a slot
  * returns, the uncached pool, signals and forks. All orders of the steps are tested in test_shared_wait_schedules.c. */
+#include "../help/child.h"
 #include "../help/system_calls.h"
 
 #include "../queue/queue_test.h"
 #include "os/thread.h"
 #include "shared_test.h"
-
-#include <signal.h>
-#include <sys/wait.h>
 
 enum { SLEEPERS = 5, MOST_SLOTS = 1200 };
 
@@ -431,10 +429,8 @@ static void test_a_burial_serves(void **state) {
     full_pool *f = make_small();
     sleeper one = {.f = f, .deadline = KOLK_FOREVER};
     kolk_shared_local late;
-    pthread_t thread;
     be_born(&one);
-    assert_int_equal(pthread_create(&thread, NULL, end_without_a_word, f), 0);
-    assert_int_equal(pthread_join(thread, NULL), 0);
+    run_thread(end_without_a_word, f);
     await_thread_end(leaver);
     line_up(&one);
     make_local(&late, &f->pool);
@@ -586,11 +582,9 @@ static void test_a_child_goes_on(void **state) {
     skip_if_emulated(); /* qemu's own threads do not survive a fork */
     full_pool *f = make_small();
     sleeper one;
-    int status;
     start_sleeper(&one, f, KOLK_FOREVER);
     fflush(NULL);
     pid_t child = fork();
-    assert_true(child >= 0);
     if (child == 0) {
         END_IF_IT_HANGS();
         kolk_shared_free(&f->mine, f->objects[0]);
@@ -598,15 +592,12 @@ static void test_a_child_goes_on(void **state) {
         serve_one(f, 1);
         _exit(found && kolk_shared_is_valid(&f->pool) ? 0 : 1);
     }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    await_child(child);
     assert_int_equal(waiting(f), 1);
     kolk_shared_free(&f->mine, f->objects[0]);
     assert_ptr_equal(woken(&one), f->objects[0]);
     end_full(f);
 }
-
-#define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
 
 int main(void) {
     END_IF_IT_HANGS();
