@@ -37,19 +37,19 @@ static void give_to(subject *s, uint32_t n) {
 
 /* ---- Running a child for a kind ---------------------------------------------------------------------------------- */
 
-static ending run_kind(const char *name, const char *setting, const char *argument) {
-    char words[100];
+/* The kind's number, and the argument. */
+static const char *words_for(const char *argument) {
+    static char words[100];
     snprintf(words, sizeof words, "%d %s", (int)(row_now->kind - kinds), argument ? argument : "");
-    return run_scenario(name, setting, words);
+    return words;
+}
+
+static ending run_kind(const char *name, const char *setting, const char *argument) {
+    return run_scenario(name, setting, words_for(argument));
 }
 
 static ending run_kind_with(const char *name, const char *file, const char *argument) {
-    write_file(file);
-    setenv("KOLK_SIZES", path, 1);
-    ending ended = run_kind(name, NULL, argument);
-    unsetenv("KOLK_SIZES");
-    put_name(ended.text, path);
-    return ended;
+    return run_with(name, file, words_for(argument));
 }
 
 /* Sets `k` from the argument's number and returns the text after it. */

@@ -322,9 +322,9 @@ static void test_no_other_format(void **state) {
 
 /* ---- Other people's parsers -------------------------------------------------------------------------------------- */
 
-/* Runs a Python program with the statistics as its input, in the first interpreter that has the module. The exit status
- * is 77 if none has it. */
-static int judge(const char *module, const char *program) {
+/* Runs a Python program, which must exit with 0, with the statistics as its input: in the first interpreter that has
+ * the module, which is in this package. */
+static void assert_parsed(const char *module, const char *program, const char *package) {
     char command[3000];
     snprintf(command, sizeof command,
              "for python in python3 /usr/bin/python3; do "
@@ -337,7 +337,11 @@ static int judge(const char *module, const char *program) {
     fwrite(written.bytes, 1, written.length, parser);
     int status = pclose(parser);
     assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
+    if (WEXITSTATUS(status) == 77) {
+        print_message("No such parser reads what is written: %s is missing.\n", package);
+        skip();
+    }
+    assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 /* Adds pools with all names in `quoted`, with each byte except 0 as a name, with the same name twice, and with the
@@ -375,13 +379,8 @@ static void test_a_json_parser_reads_it(void **state) {
         "assert pools[-1][\"failed\"] == 2 ** 64 - 1, pools[-1]\n"
         "assert all(len(pool) == 19 for pool in pools)\n",
         n, LENGTH_OF(quoted), LENGTH_OF(quoted) + 255);
-    int status = judge("json", program);
     remove_fakes(pools, n);
-    if (status == 77) {
-        print_message("No JSON parser reads what is written: python3 is missing.\n");
-        skip();
-    }
-    assert_int_equal(status, 0);
+    assert_parsed("json", program, "python3");
 }
 
 static void test_an_openmetrics_parser_reads_it(void **state) {
@@ -410,13 +409,8 @@ static void test_an_openmetrics_parser_reads_it(void **state) {
              "assert samples[-2].labels[\"nth\"] == \"2\", samples[-2]\n"
              "assert samples[-1].value == 2 ** 32 - 1, samples[-1]\n",
              n);
-    int status = judge("prometheus_client.openmetrics.parser", program);
     remove_fakes(pools, n);
-    if (status == 77) {
-        print_message("No OpenMetrics parser reads what is written: python3-prometheus-client is missing.\n");
-        skip();
-    }
-    assert_int_equal(status, 0);
+    assert_parsed("prometheus_client.openmetrics.parser", program, "python3-prometheus-client");
 }
 
 /* ---- put --------------------------------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #include "../help/test.h"
 
 #include "../help/child.h"
+#include "../help/run_threads.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -490,10 +491,7 @@ static void *count_under_lock(void *context) {
 /* What three threads have counted. */
 static uint32_t count_by_three(void *(*count_so)(void *)) {
     uint32_t count = 0;
-    pthread_t threads[3];
-    for (int i = 0; i < 3; i++)
-        if (pthread_create(&threads[i], NULL, count_so, &count) != 0) return 0;
-    for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
+    run_threads(3, count_so, &count, 0);
     return count;
 }
 
