@@ -4,6 +4,8 @@
 #include "counted_memory.h"
 #include "heap_test.h"
 
+static kolk_heap heap;
+
 /* ---- The limit --------------------------------------------------------------------------------------------------- */
 
 /* The limit includes the trays' initial capacity. If that alone exceeds it, init fails. */
@@ -12,7 +14,6 @@ static void test_capacity_within_limit(void **state) {
     static const char *const settings[] = {NULL, "fill,guard,quarantine=3,sites"};
     static const kolk_heap_class trays[] = {{.size = 64, .capacity = 100}, {.size = 1024, .capacity = 50}};
     for (unsigned n = 0; n < LENGTH_OF(settings); n++) {
-        kolk_heap heap;
         kolk_heap_desc desc = {.classes = trays, .n_classes = 2, .debug = settings[n], .limit = 30000};
         assert_int_equal(kolk_heap_init(&heap, &desc), KOLK_NO_MEMORY);
         assert_true(all_bytes_are(&heap, sizeof heap, 0));
@@ -40,13 +41,13 @@ typedef struct room {
     unsigned asked;
 } room;
 
-static bool free_last(kolk_heap *heap, size_t size, void *context) {
+static bool free_last(kolk_heap *full, size_t size, void *context) {
     room *it = (room *)context;
     it->asked++;
     it->wish = size;
-    if (it->allocates) assert_null(kolk_heap_alloc(heap, it->allocates));
+    if (it->allocates) assert_null(kolk_heap_alloc(full, it->allocates));
     if (!it->last) return false;
-    kolk_heap_free(heap, it->last);
+    kolk_heap_free(full, it->last);
     it->last = NULL;
     return true;
 }
@@ -55,7 +56,6 @@ static void test_on_full(void **state) {
     (void)state;
     static const kolk_heap_class tray = {.size = 100, .capacity = 2, .when_full = KOLK_HEAP_NULL};
     for (size_t allocates = 0; allocates <= 100; allocates += 100) {
-        kolk_heap heap;
         room it = {.allocates = allocates};
         make_heap(&heap, &(kolk_heap_desc){.classes = &tray, .n_classes = 1, .on_full = free_last, .context = &it});
         it.last = kolk_heap_alloc(&heap, 100);
@@ -73,7 +73,6 @@ static void test_on_full(void **state) {
 /* Growing a large block calls on_full as well, and needs no room for a copy. */
 static void test_realloc_asks(void **state) {
     (void)state;
-    kolk_heap heap;
     room it = {.asked = 0};
     make_heap(&heap, &(kolk_heap_desc){.limit = 5 << 20, .on_full = free_last, .context = &it});
     unsigned char *block = (unsigned char *)kolk_heap_alloc(&heap, 2 << 20);
@@ -94,7 +93,6 @@ static void test_realloc_asks(void **state) {
 /* If the system refuses a realloc of a large block, the realloc uses up nothing of the limit. */
 static void test_realloc_refused(void **state) {
     (void)state;
-    kolk_heap heap;
     make_heap(&heap, &(kolk_heap_desc){.limit = 5 << 20});
     void *block = kolk_heap_alloc(&heap, 1 << 20);
     memory.no_resize = true;
@@ -114,30 +112,30 @@ static void test_realloc_refused(void **state) {
 static void *cached[20000];
 static unsigned n_cached, n_asked;
 
-static bool free_oldest(kolk_heap *heap, size_t size, void *context) {
+static bool free_oldest(kolk_heap *full, size_t size, void *context) {
     (void)size, (void)context;
     n_asked++;
     if (!n_cached) return false;
-    kolk_heap_free(heap, cached[0]);
+    kolk_heap_free(full, cached[0]);
     memmove(cached, cached + 1, --n_cached * sizeof *cached);
     return true;
 }
 
-static bool free_all_cached(kolk_heap *heap, size_t size, void *context) {
+static bool free_all_cached(kolk_heap *full, size_t size, void *context) {
     (void)size, (void)context;
     n_asked++;
-    while (n_cached) kolk_heap_free(heap, cached[--n_cached]);
+    while (n_cached) kolk_heap_free(full, cached[--n_cached]);
     return true;
 }
 
-static void begin_cache(kolk_heap *heap, uint64_t limit, bool (*on_full)(kolk_heap *, size_t, void *)) {
+static void begin_cache(uint64_t limit, bool (*on_full)(kolk_heap *, size_t, void *)) {
     if (sizeof(void *) < 8) skip();
     n_cached = n_asked = 0;
-    assert_int_equal(kolk_heap_init(heap, &(kolk_heap_desc){.name = "cache", .limit = limit, .on_full = on_full}), 0);
+    assert_int_equal(kolk_heap_init(&heap, &(kolk_heap_desc){.name = "cache", .limit = limit, .on_full = on_full}), 0);
 }
 
-static void cache_one(kolk_heap *heap, size_t size) {
-    void *block = kolk_heap_alloc(heap, size);
+static void cache_one(size_t size) {
+    void *block = kolk_heap_alloc(&heap, size);
     assert_non_null(block);
     cached[n_cached++] = block;
 }
@@ -146,13 +144,12 @@ static void cache_one(kolk_heap *heap, size_t size) {
 static void test_alloc_after_on_full(void **state) {
     (void)state;
     for (uint64_t limit = 4096; limit <= 1 << 20; limit *= 4) {
-        kolk_heap heap;
-        begin_cache(&heap, limit, free_oldest);
-        for (unsigned n = 0; n < 5000; n++) cache_one(&heap, 1024);
+        begin_cache(limit, free_oldest);
+        for (unsigned n = 0; n < 5000; n++) cache_one(1024);
         assert_true(n_asked > 0);
         end_heap(&heap);
-        begin_cache(&heap, limit, free_all_cached);
-        for (unsigned n = 0; n < 15000; n++) cache_one(&heap, 64 + n % 500);
+        begin_cache(limit, free_all_cached);
+        for (unsigned n = 0; n < 15000; n++) cache_one(64 + n % 500);
         assert_true(n_asked > 0);
         end_heap(&heap);
     }
@@ -161,10 +158,9 @@ static void test_alloc_after_on_full(void **state) {
 /* The memory of free blocks is there for blocks of other sizes, without a trim and without on_full. */
 static void test_room_for_other_sizes(void **state) {
     (void)state;
-    kolk_heap heap;
-    begin_cache(&heap, 8 << 20, NULL);
+    begin_cache(8 << 20, NULL);
     for (int way = 0; way < 3; way++) {
-        while (n_cached < 7000) cache_one(&heap, 1000);
+        while (n_cached < 7000) cache_one(1000);
         if (way == 0)
             free_all_cached(&heap, 0, NULL);
         else if (way == 1)
@@ -172,7 +168,7 @@ static void test_room_for_other_sizes(void **state) {
         else
             kolk_heap_reset(&heap);
         n_cached = 0;
-        while (n_cached < 2300) cache_one(&heap, 3000);
+        while (n_cached < 2300) cache_one(3000);
         assert_true(kolk_heap_is_valid(&heap));
         free_all_cached(&heap, 0, NULL);
     }
@@ -182,7 +178,7 @@ static void test_room_for_other_sizes(void **state) {
 /* The same for another heap, once this one is trimmed. */
 static void test_room_for_siblings(void **state) {
     (void)state;
-    kolk_heap root, heap, work;
+    kolk_heap root, work;
     kolk_budget budget = {.limit = 0};
     if (sizeof(void *) < 8) skip();
     assert_int_equal(kolk_heap_init(&root, &(kolk_heap_desc){.limit = 8 << 20, .budget = &budget}), KOLK_OK);
@@ -211,8 +207,7 @@ static void test_room_for_siblings(void **state) {
 /* on_full is called, too, if the heap gets no memory or no addresses for its classes. */
 static void test_on_full_without_classes(void **state) {
     (void)state;
-    kolk_heap heap;
-    begin_cache(&heap, 0, free_oldest);
+    begin_cache(0, free_oldest);
     assert_non_null(kolk_heap_alloc(&heap, 16));
     memory.none = true;
     assert_null(kolk_heap_alloc(&heap, 1 << 20));
@@ -225,9 +220,9 @@ static kolk_heap nested[20];
 static unsigned depth, deepest;
 
 /* Allocates in this heap, which calls no on_full, and in the next one, which does. */
-static bool ask_next(kolk_heap *heap, size_t size, void *context) {
+static bool ask_next(kolk_heap *full, size_t size, void *context) {
     (void)context;
-    assert_null(kolk_heap_alloc(heap, size));
+    assert_null(kolk_heap_alloc(full, size));
     if (++depth > deepest) deepest = depth;
     if (depth < LENGTH_OF(nested)) assert_null(kolk_heap_alloc(&nested[depth], size));
     depth--;
@@ -253,19 +248,19 @@ static void test_on_full_of_many_heaps(void **state) {
 /* ---- Near the limit ---------------------------------------------------------------------------------------------- */
 
 /* Frees and allocates blocks of a size many times, when the limit has no room for a class. */
-static void replace_many(kolk_heap *heap) {
+static void replace_many(kolk_heap *in) {
     void *blocks[150];
-    for (unsigned n = 0; n < LENGTH_OF(blocks); n++) assert_non_null(blocks[n] = kolk_heap_alloc(heap, 64));
+    for (unsigned n = 0; n < LENGTH_OF(blocks); n++) assert_non_null(blocks[n] = kolk_heap_alloc(in, 64));
     for (unsigned n = 0; n < 5000; n++) {
-        kolk_heap_free(heap, blocks[n * 7 % LENGTH_OF(blocks)]);
-        assert_non_null(blocks[n * 7 % LENGTH_OF(blocks)] = kolk_heap_alloc(heap, 64));
+        kolk_heap_free(in, blocks[n * 7 % LENGTH_OF(blocks)]);
+        assert_non_null(blocks[n * 7 % LENGTH_OF(blocks)] = kolk_heap_alloc(in, 64));
     }
-    assert_true(kolk_heap_is_valid(heap));
+    assert_true(kolk_heap_is_valid(in));
 }
 
 static void test_no_class_without_room(void **state) {
     (void)state;
-    kolk_heap heap, child;
+    kolk_heap child;
     if (sizeof(void *) < 8) skip();
     for (uint64_t limit = 16384; limit < 18000; limit += 500) {
         assert_int_equal(kolk_heap_init(&heap, &(kolk_heap_desc){.limit = limit}), KOLK_OK);
@@ -288,7 +283,6 @@ static void test_no_class_without_room(void **state) {
 /* A free leaves errno unchanged, even if it makes a system call. */
 static void test_free_leaves_errno(void **state) {
     (void)state;
-    kolk_heap heap;
     make_heap(&heap, &(kolk_heap_desc){.name = NULL});
     void *large = kolk_heap_alloc(&heap, 1 << 20), *little = kolk_heap_alloc(&heap, 20);
     errno = ERANGE;
@@ -305,7 +299,6 @@ static void test_free_n_leaves_errno(void **state) {
     (void)state;
     enum { MANY = 300, CALLS = 200 };
     static void *blocks[CALLS][MANY];
-    kolk_heap heap;
     make_heap(&heap, &(kolk_heap_desc){.name = NULL});
     assert_int_equal(kolk_heap_alloc_n(&heap, 64, &blocks[0][0], CALLS * MANY), CALLS * MANY);
     for (unsigned n = 0; n < CALLS; n++) {

@@ -7,6 +7,8 @@
 #include "../help/system_calls.h"
 #include "shared_test.h"
 
+static kolk_shared pool;
+
 static kolk_shared_desc growing(kolk_generations generations) {
     return (kolk_shared_desc){.name = "growing",
                               .object_size = OBJECT,
@@ -28,7 +30,6 @@ static void *stamped_by(kolk_shared_local *local, uint32_t number) {
 static void test_growth_in_place(void **state) {
     (void)state;
     for (int none = 0; none < 2; none++) {
-        kolk_shared pool;
         kolk_shared_local locals[3];
         kolk_stats stats;
         kolk_shared_desc desc = growing(none ? KOLK_GENERATIONS_NONE : KOLK_GENERATIONS_RECYCLE);
@@ -74,7 +75,6 @@ static void test_growth_in_place(void **state) {
 
 static void test_growth_from_nothing(void **state) {
     (void)state;
-    kolk_shared pool;
     kolk_shared_local local;
     make_shared(&pool, &(kolk_shared_desc){.object_size = OBJECT, .max_capacity = 1000, .max_threads = 2, .cache = 7});
     make_local(&local, &pool);
@@ -87,7 +87,6 @@ static void test_growth_from_nothing(void **state) {
 /* Objects that are larger than the smallest step of growth. */
 static void test_growth_by_large_objects(void **state) {
     (void)state;
-    kolk_shared pool;
     kolk_shared_local local;
     make_shared(&pool, &(kolk_shared_desc){.object_size = 200000, .max_capacity = 5, .cache = KOLK_NO_CACHE});
     make_local(&local, &pool);
@@ -101,7 +100,6 @@ static void test_growth_by_large_objects(void **state) {
 static void test_bytes(void **state) {
     (void)state;
     for (unsigned n = 0; n < 2 * 30; n++) {
-        kolk_shared pool;
         kolk_stats stats;
         make_shared(&pool, &(kolk_shared_desc){.object_size = n / 2 + 1,
                                                .capacity = 100000,
@@ -119,7 +117,6 @@ static void test_bytes(void **state) {
 
 static void test_statistics(void **state) {
     (void)state;
-    kolk_shared pool;
     kolk_shared_local one, other;
     kolk_stats stats;
     void *objects[14];
@@ -180,42 +177,42 @@ KOLK_SHARED_TYPE(points, point)
 
 static void test_the_typed_pool(void **state) {
     (void)state;
-    points pool;
+    points all;
     points_local local;
     kolk_stats stats;
-    assert_int_equal(points_init(&pool, &(kolk_shared_desc){.object_size = 4, .capacity = 1}), KOLK_TYPE_MISMATCH);
-    assert_int_equal(points_init(&pool, &(kolk_shared_desc){.name = "points", .capacity = 10, .max_threads = 1}),
+    assert_int_equal(points_init(&all, &(kolk_shared_desc){.object_size = 4, .capacity = 1}), KOLK_TYPE_MISMATCH);
+    assert_int_equal(points_init(&all, &(kolk_shared_desc){.name = "points", .capacity = 10, .max_threads = 1}),
                      KOLK_OK);
-    assert_int_equal(points_local_init(&local, &pool), KOLK_OK);
+    assert_int_equal(points_local_init(&local, &all), KOLK_OK);
     point *a = points_alloc(&local), *b = points_alloc(&local);
     *a = (point){1, 2, 3};
-    points_handle of_a = points_handle_of(&pool, a);
-    assert_ptr_equal(points_get(&pool, of_a), a);
-    points_cursor cursor = points_each(&pool);
-    assert_true(points_is_live(&pool, b) && points_each_next(&cursor) == a && points_each_next(&cursor) == b);
+    points_handle of_a = points_handle_of(&all, a);
+    assert_ptr_equal(points_get(&all, of_a), a);
+    points_cursor cursor = points_each(&all);
+    assert_true(points_is_live(&all, b) && points_each_next(&cursor) == a && points_each_next(&cursor) == b);
     points_free(&local, b);
-    assert_false(points_is_live(&pool, b));
+    assert_false(points_is_live(&all, b));
     points_local_flush(&local);
-    assert_int_equal(points_count(&pool), 1);
+    assert_int_equal(points_count(&all), 1);
     points_free(&local, a);
-    assert_null(points_get(&pool, of_a));
-    points_stats(&pool, &stats);
+    assert_null(points_get(&all, of_a));
+    points_stats(&all, &stats);
     assert_true(stats.object_size == sizeof(point) && stats.stride == sizeof(point) && stats.count == 0);
     for (int i = 0; i < 10; i++) assert_non_null(points_alloc(&local));
     assert_null(points_alloc(&local));
     assert_null(points_alloc_wait(&local, kolk_deadline_after(1)));
-    assert_null(points_local_of_thread(&pool)); /* this thread already has one */
+    assert_null(points_local_of_thread(&all)); /* this thread already has one */
     points_free_later(&local, a);
     points_offline(&local);
     points_online(&local);
     for (int i = 0; i < 3; i++) points_quiesce(&local);
     assert_ptr_equal(points_alloc_wait(&local, KOLK_FOREVER), a);
     points_local_deinit(&local);
-    points_local *own = points_local_of_thread(&pool);
+    points_local *own = points_local_of_thread(&all);
     assert_non_null(own);
     points_free(own, a);
-    assert_true(points_is_valid(&pool));
-    points_deinit(&pool);
+    assert_true(points_is_valid(&all));
+    points_deinit(&all);
 }
 
 static int plain_again(void **state) {
