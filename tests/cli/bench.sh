@@ -4,10 +4,6 @@
 # Usage: bench.sh
 set -u
 . tests/cli/checks.sh
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-kolk=$(realpath "$KOLK")
-cd "$folder" || exit 1
 
 # ---- tables ----
 

@@ -3,11 +3,7 @@
 # valgrind. KOLK is the path of the command.
 set -u
 . tests/cli/checks.sh
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-kolk=$(realpath "$KOLK")
 library=$(dirname "$kolk")/libkolk.so
-cd "$folder" || exit 1
 HOME=$folder
 export HOME
 unset KOLK_DEBUG KOLK_STATS KOLK_STATS_AT KOLK_BYPASS XDG_CONFIG_HOME

@@ -3,11 +3,6 @@
 # KOLK is the path of the command.
 set -u
 . tests/cli/checks.sh
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-top=$PWD
-kolk=$(realpath "$KOLK")
-cd "$folder" || exit 1
 
 # ---- numbers ----
 
@@ -101,6 +96,13 @@ run 0 "$kolk" advise trace
 prints '^kolk run -- ...: not measured' '^Pools would not make this program faster: together they save no'
 check 'the verdict is said before the pools' [ "$(grep -n '^Pools would not' out | cut -d: -f1)" -lt "$(grep -n '^advice ' out | cut -d: -f1)" ]
 
+# ---- help ----
+
+for verb in $("$kolk" help | sed -n '/^Verbs/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
+  run 0 "$kolk" help "$verb"
+  check 'its prose fits into a terminal' awk 'NR > 1 && /^[^ ]/ && length > 90 { bad = 1 } END { exit bad }' out
+done
+
 # ---- outputs ----
 
 run 0 "$kolk" advise -o - trace
@@ -132,15 +134,13 @@ check 'nor was one removed' [ -h state.new -a -h state.new1 -a -h state.new2 ]
 # ---- nothing to be seen ----
 
 printf '{"kolk_bench": 1, "facts": {}, "tables": {}}' > bench.json
-run 3 "$kolk" report -o page.html bench.json
-check 'its sentence' [ "$(cat err)" = 'kolk: bench.json: there is no figure in it' ]
+refused 3 'bench.json: there is no figure in it' report -o page.html bench.json
 printf '{"time": "2026-01-01T00:00:00Z", "pools": []}\n' > log
 run 3 "$kolk" report -o page.html log
 check "its sentence: $(cat err)" grep -q '^kolk: log: ' err
 sleep 30 &
 child=$!
-run 3 "$kolk" top --once $child
-check 'its sentence' [ "$(cat err)" = "kolk: process $child: there is no kolk in this process" ]
+refused 3 "process $child: there is no kolk in this process" top --once $child
 kill $child
 wait $child 2> /dev/null
 if [ -e "$(dirname "$kolk")/libkolk-malloc.so" ]; then
@@ -160,10 +160,8 @@ fi
 
 run 0 "$kolk" demo -n 1000 -f 72 new
 check 'the folder is made' [ -s new/kolk-demo-sparkles.png ]
-run 1 "$kolk" demo -n 1000 -f 72 none/new
-check 'its sentence' [ "$(cat err)" = 'kolk: none/new: there is no such folder for the pictures, and it cannot be made: No such file or directory' ]
-run 1 "$kolk" demo -n 1000 -f 72 trace
-check 'its sentence' [ "$(cat err)" = 'kolk: trace: this is no folder, and pictures go to one' ]
+refused 1 'none/new: there is no such folder for the pictures, and it cannot be made: No such file or directory' demo -n 1000 -f 72 none/new
+refused 1 'trace: this is no folder, and pictures go to one' demo -n 1000 -f 72 trace
 if command -v python3 > /dev/null; then
   run 1 "$top/tools/dist.py" two trace/folder
   check 'its sentence' [ "$(cat err)" = 'tools/dist.py: trace/folder: Not a directory' ]

@@ -4,10 +4,6 @@
 # Usage: CC=... report.sh
 set -u
 . tests/cli/checks.sh
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-kolk=$(realpath "$KOLK")
-cd "$folder" || exit 1
 
 cat > its.trace << 'END'
 = Start

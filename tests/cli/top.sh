@@ -2,14 +2,11 @@
 # kolk top on a running server, once, as JSON, and live on a terminal (top.py). KOLK is the path of the command.
 # Usage: top.sh SERVER
 set -u
+program=$(realpath "$1")
 . tests/cli/checks.sh
-folder=$(mktemp -d)
 server=
 trap 'kill -9 $server 2> /dev/null; rm -rf "$folder"' EXIT
-kolk=$(realpath "$KOLK")
-program=$(realpath "$1")
-live=$(realpath tests/cli/top.py)
-cd "$folder" || exit 1
+live=$top/tests/cli/top.py
 
 begin() { # PROGRAM...: runs the server, until it is ready
   mkfifo said
