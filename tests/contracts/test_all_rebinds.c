@@ -368,7 +368,7 @@ static size_t base_number;
 static subject self;
 static descriptor own;
 
-/* Calls `check` for each base of each kind, while `self` is initialised as the base says. */
+/* Calls `check_base` for each base of each kind, with a `self` that was initialised as the base says. It may end it. */
 static void for_each_base(void (*check_base)(void)) {
     for (of = all; of < all + LENGTH_OF(all) - (sizeof(void *) < 8); of++) {
         assert_true(of->desc_size <= sizeof own);
@@ -387,15 +387,14 @@ static void for_each_base(void (*check_base)(void)) {
 }
 
 static bool is_zero(const descriptor *desc, const member *m) {
-    static const unsigned char zeros[16];
-    return memcmp(desc->bytes + m->at, zeros, m->size) == 0;
+    return all_bytes_are(desc->bytes + m->at, m->size, 0);
 }
 
 /* The base with another name and this member. */
 static descriptor with(const member *m, const void *value) {
     static const char *const name = "another";
     descriptor desc = own;
-    memcpy(desc.bytes + of->members->at, &name, sizeof name);
+    memcpy(desc.bytes + of->members->at, &name, of->members->size);
     memset(desc.bytes + m->at, 0, m->size);
     if (value) memcpy(desc.bytes + m->at, value, m->size);
     return desc;
@@ -421,18 +420,24 @@ static const char *name_of_self(void) {
     return stats.name;
 }
 
+static bool is_same(const void *a, const void *b, size_t size) {
+    return memcmp(a, b, size) == 0;
+}
+
 static void expect(const void *desc, kolk_status expected, const char *what, const char *value) {
-    subject before = self;
+    subject before;
     char name[20];
+    memcpy(&before, &self, sizeof before);
     snprintf(name, sizeof name, "%s", name_of_self());
     kolk_status status = of->rebind(&self, desc);
     assert_true(self.kind->is_valid(&self));
     if (status != expected)
-        fail_msg("%s %zu, %s%s: rebind returns %u", of->name, base_number, what, value, (unsigned)status);
+        fail_msg("%s %zu, %s%s: rebind returns %u, not %u", of->name, base_number, what, value, (unsigned)status,
+                 (unsigned)expected);
     if (status == KOLK_OK) {
         if (of->rebind(&self, &own) != KOLK_OK)
             fail_msg("%s %zu, after %s%s: no way back", of->name, base_number, what, value);
-    } else if (memcmp(&self, &before, sizeof self) != 0 || strcmp(name_of_self(), name) != 0) {
+    } else if (!is_same(&self, &before, sizeof self) || strcmp(name_of_self(), name) != 0) {
         fail_msg("%s %zu, %s%s: refused, but changed", of->name, base_number, what, value);
     }
 }
@@ -461,7 +466,7 @@ static kolk_status says_of_none(const member *m, const descriptor *desc) {
 
 static void check_member(const member *m) {
     descriptor other = with(m, m->other), none = with(m, NULL);
-    bool had = !is_zero(&own, m), same = memcmp(other.bytes + m->at, own.bytes + m->at, m->size) == 0;
+    bool had = !is_zero(&own, m), same = is_same(other.bytes + m->at, own.bytes + m->at, m->size);
     if (!same) expect(&other, says_of_other(m, &other, had), m->name, " of another value");
     if (had) expect(&none, says_of_none(m, &none), m->name, " of 0");
 }
