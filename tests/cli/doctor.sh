@@ -141,8 +141,7 @@ fi
 
 run 0 "$kolk" help doctor
 prints '^kolk doctor: says what works on this machine$' '^  -p, --pool NAME  *'
-run 2 "$kolk" doctor bullets
-check 'it takes no argument' grep -qx "kolk: doctor takes no arguments, and there is one more: 'bullets'" err
+refused 2 "doctor takes no arguments, and there is one more: 'bullets'" doctor bullets
 
 # ---- on a terminal ----
 

@@ -111,10 +111,8 @@ run 0 "$kolk" report -o - trace
 prints '^<!doctype html>$'
 check 'there is no file named -' [ ! -e ./- ]
 if [ -e "$(dirname "$kolk")/libkolk-record.so" ]; then
-  run 2 "$kolk" record -o - -- true
-  check 'its sentence' grep -q '^kolk: the trace cannot go to stdout' err
-  run 2 "$kolk" run --stats -o - -- true
-  check 'its sentence' grep -q '^kolk: statistics cannot go to stdout' err
+  refused 2 "the trace cannot go to stdout, which is the program's: -o takes a file or a pipe" record -o - -- true
+  refused 2 "statistics cannot go to stdout, which is the program's: without -o they go to stderr" run --stats -o - -- true
 fi
 run 2 "$kolk" soak --for 1s --state -
 run 2 "$kolk" soak --for 1s --picture -
