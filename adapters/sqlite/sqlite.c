@@ -387,13 +387,13 @@ static void end_statements(connection *its) {
 
 static bool clean_connection(void *context, void *resource) {
     connection *its = (connection *)resource;
-    const kolk_sqlite *store = (const kolk_sqlite *)context;
+    kolk_sqlite *store = (kolk_sqlite *)context;
     int cancel = cancel_off();
     set_callbacks(its); /* first, because the calls below would call a borrower's callbacks */
     note_result(its, sqlite3_extended_errcode(its->db));
     end_statements(its);
     if (!sqlite3_get_autocommit(its->db)) note_result(its, sqlite3_exec(its->db, "rollback", NULL, NULL, NULL));
-    if (its->moved) kolk_resource_evict(&((kolk_sqlite *)context)->readers); /* which have the same files */
+    if (its->moved) kolk_resource_evict(&store->readers); /* which have the same files */
     cancel_restore(cancel);
     return !its->broken && !its->moved && sqlite3_get_autocommit(its->db) && !store->discard_all;
 }

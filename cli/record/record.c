@@ -77,11 +77,14 @@ static int make_wire(struct recording *recording) {
 
 /* ---- The end ----------------------------------------------------------------------------------------------------- */
 
+static const char *why_not(const struct recording *recording, const char *otherwise) {
+    const char *why = preload_why_not(recording->name);
+    return why ? why : otherwise;
+}
+
 /* Returns why there is no trace, or NULL if there is one. */
 static const char *why_nothing(const struct recording *recording) {
-    const struct wire *wire = recording->writer.wire;
-    const char *why = preload_why_not(recording->name);
-    switch (__atomic_load_n(&wire->state, __ATOMIC_ACQUIRE)) {
+    switch (__atomic_load_n(&recording->writer.wire->state, __ATOMIC_ACQUIRE)) {
     case WIRE_STARTED:
         return NULL;
     case WIRE_NO_MEMORY:
@@ -89,7 +92,7 @@ static const char *why_nothing(const struct recording *recording) {
     case WIRE_OLD_KERNEL:
         return "that needs Linux 4.14";
     default:
-        return why ? why : "it is linked statically, or has more rights than you, or ended before it began";
+        return why_not(recording, "it is linked statically, or has more rights than you, or ended before it began");
     }
 }
 
@@ -135,10 +138,9 @@ static int end(struct recording *recording) {
         return cli_fail(CLI_FAILED, "%s: cannot be written: %s", recording->path, strerror(recording->output.error));
     if (recording->writer.calls.has_no_memory)
         cli_fail(CLI_FAILED, "%s: there was no memory for the names of some stacks", recording->path);
-    const char *why = preload_why_not(recording->name);
     if (recording->writer.operations == 0)
         cli_fail(CLI_OK, "%s: no operation is in it: %s: %s", recording->path, recording->name,
-                 why ? why : "it asks for no memory, or has a malloc within itself");
+                 why_not(recording, "it asks for no memory, or has a malloc within itself"));
     else if (!is_quiet)
         say_summary(recording);
     return CLI_OK;
@@ -275,10 +277,9 @@ const cli_verb cli_record = {
                "\n"
                "The exit code is the program's: 128 and the number of the signal that ended it,\n"
                "127 if it is not found, 126 if it cannot be run. Signals go to the program; the\n"
-               "trace is whole however that ends. While it is completed, a second one ends record. A program that is "
-               "linked statically, or has\n"
-               "more rights than you, cannot be recorded. The two dashes tell options of the\n"
-               "program from those of kolk.\n",
+               "trace is whole however that ends. While it is completed, a second one ends\n"
+               "record. A program that is linked statically, or has more rights than you, cannot\n"
+               "be recorded. The two dashes tell options of the program from those of kolk.\n",
     .options = options,
     .run = run,
 };

@@ -207,9 +207,8 @@ static bool name_frames(struct reader *reader, uint32_t number, struct span fram
         else
             fputc(frames.text[at], out), skipped = 1;
     }
-    bool done = fclose(out) == 0;
-    done =
-        done ? maker_name_caller(reader->maker, number, (struct span){text, length}) : maker_fail_memory(reader->maker);
+    bool done = fclose(out) == 0 ? maker_name_caller(reader->maker, number, (struct span){text, length})
+                                 : maker_fail_memory(reader->maker);
     free(text);
     return done;
 }

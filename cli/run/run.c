@@ -73,11 +73,11 @@ const cli_verb cli_run_program = {
     .details = "The program gets " LIBRARY " by LD_PRELOAD, and so do programs that it starts.\n"
                "It ends with its own exit code; with 127 if it is not found, and 126 if it\n"
                "cannot be run. A program that is linked statically, has more rights than you, or\n"
-               "a malloc within itself, keeps that; then a sentence says so. One that closes stderr before it ends, as "
-               "ls and its\n"
-               "kind do, can write statistics to a file only. The two dashes tell options of\n"
-               "the program from those of kolk. --debug=sample=1000 puts one block of 1,000\n"
-               "between pages that nobody may touch, which is cheap enough to be left on.\n",
+               "a malloc within itself, keeps that; then a sentence says so. One that closes\n"
+               "stderr before it ends, as ls and its kind do, can write statistics to a file\n"
+               "only. The two dashes tell options of the program from those of kolk.\n"
+               "--debug=sample=1000 puts one block of 1,000 between pages that nobody may touch,\n"
+               "which is cheap enough to be left on.\n",
     .options = options,
     .run = run,
 };

@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { RUSH = 8 << 20, QUIET = RUSH / 10, BLOCKS = RUSH / 16, PIN_EVERY = 64, PIN_BYTES = RUSH / 20, PINS = 1 << 15 };
 enum { STAY = 4, CYCLE_NS = 1000000000, FRAME_NS = 20000000, A_FRAME = 100 };
@@ -105,10 +104,6 @@ struct pinned_load {
     const struct besides *all;
 };
 
-static bool goes_on(const struct pinned_load *load) {
-    return load->all->go_on();
-}
-
 static bool new_block(struct pinned_load *load, struct block *block) {
     block->size = soak_size(&load->random, load->cycle / STAY);
     block->start = load->functions.alloc(block->size);
@@ -177,7 +172,7 @@ static bool run_cycle(struct pinned_load *load, struct beside *out, uint64_t end
     if (!change(load, load->count / 2)) return false;
     watch_add(&out->high, (double)load->cycle, per_live_byte(load));
     while (load->live > QUIET && load->count > 0) shrink(load);
-    for (uint64_t frame = end - CYCLE_NS / 2; frame <= end && goes_on(load); frame += FRAME_NS) {
+    for (uint64_t frame = end - CYCLE_NS / 2; frame <= end && load->all->go_on(); frame += FRAME_NS) {
         if (!change(load, A_FRAME)) return false;
         sleep_until(frame);
     }
@@ -192,7 +187,7 @@ static void run_load(struct pinned_load *load, struct beside *out) {
     memset(load->blocks, 1, (BLOCKS + PINS) * sizeof *load->blocks); /* touched now so as not to be counted later */
     load->pins = load->blocks + BLOCKS;
     load->resident = cli_resident();
-    for (uint64_t begin = cli_now(); cli_now() - begin < load->all->ns && goes_on(load);) {
+    for (uint64_t begin = cli_now(); cli_now() - begin < load->all->ns && load->all->go_on();) {
         if (!run_cycle(load, out, begin + (load->cycle + 1) * CYCLE_NS)) {
             snprintf(out->why, sizeof out->why, "it gave no more memory");
             return;

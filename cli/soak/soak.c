@@ -38,27 +38,27 @@ static const cli_option options[] = {
     {0},
 };
 
-static const char details[] =
-    "A cycle of a million operations is a game in small: a rush of ten times as many\n"
-    "objects and its end, threads that are born and die, a game saved, played on and\n"
-    "loaded again; blocks of the heap have another size in each. One operation in a\n"
-    "hundred is a mistake, which must be reported. All of it is drawn by --seed.\n"
-    "\n"
-    "Under load are fixed and growing pools, a slot map, a byte map, a shared pool, a\n"
-    "heap, queues, a resource pool and, where SQLite is built in, a database. 10,000\n"
-    "times over the run a fixed pool is asked for all that is free in it. Each check\n"
-    "is printed with its result; if one fails, the exit code is 1. Latency is judged\n"
-    "only if asked for: on a busy machine it says more about the neighbours.\n"
-    "\n"
-    "A quarter of the time goes to blocks of shifting sizes, some of them long-lived,\n"
-    "on kolk_heap, malloc, jemalloc, mimalloc and tcmalloc, as far as they are here,\n"
-    "each in a process of its own: bytes in memory for each byte that is alive.\n"
-    "\n"
-    "Ctrl-C ends it in order: at the end of the cycle, with all results; a second one\n"
-    "ends it at once. With --state it can be gone on with: counts, statistics, the seed's numbers, and what is alive\n"
-    "in the kolk_pools, as snapshots. Slot map, byte map, shared pool, heap, queues and\n"
-    "resources begin empty again, and fill up in the first cycle. Memory is that of a\n"
-    "process: its slope is put together from those of the processes.\n";
+static const char details[] = "A cycle of a million operations is a game in small: a rush of ten times as many\n"
+                              "objects and its end, threads that are born and die, a game saved, played on and\n"
+                              "loaded again; blocks of the heap have another size in each. One operation in a\n"
+                              "hundred is a mistake, which must be reported. All of it is drawn by --seed.\n"
+                              "\n"
+                              "Under load are fixed and growing pools, a slot map, a byte map, a shared pool, a\n"
+                              "heap, queues, a resource pool and, where SQLite is built in, a database. 10,000\n"
+                              "times over the run a fixed pool is asked for all that is free in it. Each check\n"
+                              "is printed with its result; if one fails, the exit code is 1. Latency is judged\n"
+                              "only if asked for: on a busy machine it says more about the neighbours.\n"
+                              "\n"
+                              "A quarter of the time goes to blocks of shifting sizes, some of them long-lived,\n"
+                              "on kolk_heap, malloc, jemalloc, mimalloc and tcmalloc, as far as they are here,\n"
+                              "each in a process of its own: bytes in memory for each byte that is alive.\n"
+                              "\n"
+                              "Ctrl-C ends it in order: at the end of the cycle, with all results; a second one\n"
+                              "ends it at once. With --state it can be gone on with: counts, statistics, the\n"
+                              "seed's numbers, and what is alive in the kolk_pools, as snapshots. Slot map, byte\n"
+                              "map, shared pool, heap, queues and resources begin empty again, and fill up in\n"
+                              "the first cycle. Memory is that of a process: its slope is put together from\n"
+                              "those of the processes.\n";
 
 /* ---- Time -------------------------------------------------------------------------------------------------------- */
 

@@ -135,20 +135,30 @@ template <class F> class guard {
 };
 template <class F> guard(F) -> guard<F>;
 
-/* Constructs an object in a slot. Calls `undo` if the constructor throws. */
-template <class T, class Undo, class... A> T *construct(void *slot, Undo undo, A &&...arguments) {
-    if constexpr (std::is_nothrow_constructible_v<T, A...>) {
+template <class T, class... A> T *make(void *slot, A &&...arguments) {
+    if constexpr (std::is_constructible_v<T, A...>)
         return ::new (slot) T(std::forward<A>(arguments)...);
+    else
+        return ::new (slot) T{std::forward<A>(arguments)...}; /* an aggregate */
+}
+
+/* Calls `undo` if the constructor throws. */
+template <class T, class Undo, class... A> T *make_or(Undo undo, void *slot, A &&...arguments) {
+    if constexpr (std::is_nothrow_constructible_v<T, A...>) {
+        return make<T>(slot, std::forward<A>(arguments)...);
     } else {
         guard<Undo> until_made(std::move(undo));
-        T *object = nullptr;
-        if constexpr (std::is_constructible_v<T, A...>)
-            object = ::new (slot) T(std::forward<A>(arguments)...);
-        else
-            object = ::new (slot) T{std::forward<A>(arguments)...}; /* an aggregate */
+        T *object = make<T>(slot, std::forward<A>(arguments)...);
         until_made.armed = false;
         return object;
     }
+}
+
+/* The result of a function of C that fills in a struct. */
+template <class S, class C> S filled(void (*fill)(const C *, S *), const C &of) {
+    S result;
+    fill(&of, &result);
+    return result;
 }
 
 /* Room for one object. */
@@ -336,11 +346,7 @@ template <class T> class pool {
     std::uint32_t capacity() const noexcept { return pool_.capacity; }
     std::uint32_t available() const noexcept { return kolk_pool_available(&pool_); }
 
-    kolk_stats stats() const {
-        kolk_stats of;
-        kolk_pool_stats(&pool_, &of);
-        return of;
-    }
+    kolk_stats stats() const { return inside::filled(kolk_pool_stats, pool_); }
 
     /* KOLK_OK, or why the init failed. */
     kolk_status status() const noexcept { return status_; }
@@ -479,7 +485,7 @@ template <class T> class pool {
                 kolk_pool_free(&pool_, slot);
                 of.unmade_ = nullptr;
             };
-            return inside::construct<T>(slot, undo, std::forward<A>(arguments)...);
+            return inside::make_or<T>(undo, slot, std::forward<A>(arguments)...);
         }
     }
 
@@ -495,8 +501,7 @@ template <class T> class pool {
 template <class... Ts> class one_of {
   public:
     template <class U, class... A> explicit one_of(std::in_place_type_t<U>, A &&...arguments) : kind_(kind_of<U>()) {
-        inside::construct<U>(
-            room_, [] {}, std::forward<A>(arguments)...);
+        inside::make<U>(room_, std::forward<A>(arguments)...);
     }
     one_of(const one_of &) = delete;
     one_of &operator=(const one_of &) = delete;
@@ -626,8 +631,7 @@ template <class T> class slot_map {
         } else {
             if (size() == map_.max_capacity) return {static_cast<T *>(add(of)), of}; /* a failed add is counted */
             inside::room<T> made;
-            inside::construct<T>(
-                made.bytes, [] {}, std::forward<A>(arguments)...);
+            inside::make<T>(made.bytes, std::forward<A>(arguments)...);
             inside::guard destroyed_later([&made] { made.object()->~T(); });
             void *place = add(of);
             return {place ? ::new (place) T(std::move(*made.object())) : nullptr, of};
@@ -642,7 +646,7 @@ template <class T> class slot_map {
             T *object = get(of);
             if (!object) return false;
             T ended(std::move(*object));
-            return kolk_slotmap_remove_sized_(&map_, of.untyped, sizeof(T));
+            return kolk_slotmap_remove_slow_(&map_, of.untyped); /* as always with on_remove */
         }
     }
 
@@ -700,11 +704,7 @@ template <class T> class slot_map {
     kolk_status reserve(std::uint32_t capacity) { return kolk_slotmap_reserve(&map_, capacity); }
     std::size_t trim() { return kolk_slotmap_trim(&map_); }
 
-    kolk_stats stats() const {
-        kolk_stats of;
-        kolk_slotmap_stats(&map_, &of);
-        return of;
-    }
+    kolk_stats stats() const { return inside::filled(kolk_slotmap_stats, map_); }
     kolk_status status() const noexcept { return status_; }
     bool is_valid() const { return kolk_slotmap_is_valid(&map_); }
     kolk_slotmap &untyped() noexcept { return map_; }
@@ -841,11 +841,7 @@ template <class T> class queue {
     void reopen() { kolk_queue_reopen(&queue_); }
     int fd(kolk_queue_event event) { return kolk_queue_fd(&queue_, event); }
 
-    kolk_stats stats() const {
-        kolk_stats of;
-        kolk_queue_stats(&queue_, &of);
-        return of;
-    }
+    kolk_stats stats() const { return inside::filled(kolk_queue_stats, queue_); }
     kolk_status status() const noexcept { return status_; }
     bool is_valid() const { return kolk_queue_is_valid(&queue_); }
     kolk_queue &untyped() noexcept { return queue_; }
@@ -968,7 +964,7 @@ template <class T> class shared_pool {
         template <class... A> T *construct(void *slot, std::uint32_t *life, A &&...arguments) {
             if (!slot) return nullptr;
             auto undo = [this, slot] { kolk_shared_give_up_(&local_, slot); };
-            T *object = inside::construct<T>(slot, undo, std::forward<A>(arguments)...);
+            T *object = inside::make_or<T>(undo, slot, std::forward<A>(arguments)...);
             kolk_shared_begin_(&local_, object, life);
             return object;
         }
@@ -995,11 +991,7 @@ template <class T> class shared_pool {
     void shutdown() { kolk_shared_shutdown(&pool_); }
     void reopen() { kolk_shared_reopen(&pool_); }
 
-    kolk_stats stats() const {
-        kolk_stats of;
-        kolk_shared_stats(&pool_, &of);
-        return of;
-    }
+    kolk_stats stats() const { return inside::filled(kolk_shared_stats, pool_); }
     kolk_status status() const noexcept { return status_; }
     bool is_valid() const { return kolk_shared_is_valid(&pool_); }
     kolk_shared &untyped() noexcept { return pool_; }
@@ -1143,11 +1135,7 @@ template <class T> class resource_pool {
     void tick(deadline until) { kolk_resource_tick(&pool_, until); }
     int fd() { return kolk_resource_fd(&pool_); }
 
-    kolk_resource_pool_stats stats() const {
-        kolk_resource_pool_stats of;
-        kolk_resource_stats(&pool_, &of);
-        return of;
-    }
+    kolk_resource_pool_stats stats() const { return inside::filled(kolk_resource_stats, pool_); }
     kolk_status status() const noexcept { return status_; }
     bool is_valid() const { return kolk_resource_is_valid(&pool_); }
     kolk_resource_pool &untyped() noexcept { return pool_; }
@@ -1272,11 +1260,7 @@ class heap : public std::pmr::memory_resource {
     void reset() { kolk_heap_reset(&heap_); }
     std::size_t trim() { return kolk_heap_trim(&heap_); }
 
-    kolk_stats stats() const {
-        kolk_stats of;
-        kolk_heap_stats(&heap_, &of);
-        return of;
-    }
+    kolk_stats stats() const { return inside::filled(kolk_heap_stats, heap_); }
     kolk_status status() const noexcept { return status_; }
     bool is_valid() const { return kolk_heap_is_valid(&heap_); }
     kolk_heap &untyped() noexcept { return heap_; }

@@ -492,36 +492,6 @@ static void test_outer_limit(void **state) {
     pools_deinit(&pool);
 }
 
-/* ---- Rebind ------------------------------------------------------------------------------------------------------ */
-
-static void test_rebind(void **state) {
-    (void)state;
-    kolk_budget budget = {.limit = 1 << 20}, other = {.limit = 1 << 20};
-    pools pool;
-    maps map;
-    shareds shared;
-    pools_init(&pool, &(kolk_pool_desc){.capacity = 10, .budget = &budget});
-    assert_int_equal(pools_rebind(&pool, &(kolk_pool_desc){.budget = &other}), KOLK_LAYOUT_CHANGED);
-    assert_int_equal(pools_rebind(&pool, &(kolk_pool_desc){.budget = &budget}), KOLK_OK);
-    assert_int_equal(pools_rebind(&pool, &(kolk_pool_desc){.budget = NULL}), KOLK_OK);
-    maps_init(&map, &(kolk_slotmap_desc){.capacity = 10, .budget = &budget});
-    assert_int_equal(maps_rebind(&map, &(kolk_slotmap_desc){.budget = &other}), KOLK_LAYOUT_CHANGED);
-    assert_int_equal(maps_rebind(&map, &(kolk_slotmap_desc){.budget = &budget}), KOLK_OK);
-    shareds_init(&shared, &(kolk_shared_desc){.capacity = 10, .budget = &budget});
-    assert_int_equal(shareds_rebind(&shared, &(kolk_shared_desc){.budget = &other}), KOLK_LAYOUT_CHANGED);
-    assert_int_equal(shareds_rebind(&shared, &(kolk_shared_desc){.budget = &budget}), KOLK_OK);
-    pools_deinit(&pool);
-    maps_deinit(&map);
-    shareds_deinit(&shared);
-    assert_int_equal(kolk_budget_used(&budget), 0);
-    if (!has_heaps) return;
-    kolk_heap heap = {0};
-    kolk_heap_init(&heap, &(kolk_heap_desc){.budget = &budget});
-    assert_int_equal(kolk_heap_rebind(&heap, &(kolk_heap_desc){.budget = &other}), KOLK_LAYOUT_CHANGED);
-    assert_int_equal(kolk_heap_rebind(&heap, &(kolk_heap_desc){.budget = &budget}), KOLK_OK);
-    kolk_heap_deinit(&heap);
-}
-
 /* ---- Random work: many pools in two budgets, the inner one part of the outer one --------------------------------- */
 
 enum { POOLS = 12 };
@@ -749,7 +719,6 @@ int main(void) {
         DEBUG_TEST(test_refused_memory),
         DEBUG_TEST(test_marks),
         DEBUG_TEST(test_outer_limit),
-        DEBUG_TEST(test_rebind),
         DEBUG_TEST(test_random_growth),
         DEBUG_TEST(test_threads),
         DEBUG_TEST(test_trim_all_heaps),

@@ -4,16 +4,11 @@
 # the command.
 # Usage: CC=... CXX=... KOLK=... advise.sh LIBRARY [OPTION...]    what programs are linked with
 set -u
-. tests/cli/checks.sh
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-top=$PWD
-kolk=$(realpath "$KOLK")
 library=$(realpath "$1")
 shift
-awk -f tests/cli/advise.awk > "$folder/known"
-awk -v mtrace=1 -f tests/cli/advise.awk > "$folder/flat"
-cd "$folder" || exit 1
+. tests/cli/checks.sh
+awk -f "$top/tests/cli/advise.awk" > known
+awk -v mtrace=1 -f "$top/tests/cli/advise.awk" > flat
 
 # ---- the advice: each line is the advice, its name or source, size, capacity, order and alignment ----
 
@@ -266,14 +261,6 @@ run 0 $CC -std=c11 $strict -fsyntax-only -x c small.h
 check 'that there are none' grep -q 'None: nothing is allocated there' small.h
 
 # ---- invalid traces, and words that are not understood ----
-
-refused() { # CODE SENTENCE ARGUMENT...: kolk prints this sentence and nothing else
-  wanted=$1 sentence=$2
-  shift 2
-  run "$wanted" "$kolk" "$@"
-  check "its sentence: $sentence" [ "$(cat err)" = "kolk: $sentence" ]
-  check "and no result" [ ! -s out ]
-}
 
 refused 3 'none: cannot be opened: No such file or directory' advise none
 : > empty

@@ -3,21 +3,9 @@
 # code, and its continuation. KOLK is the path of the command.
 set -u
 . tests/cli/checks.sh
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-kolk=$(realpath "$KOLK")
 unset KOLK_FAIL
-cd "$folder" || exit 1
 long=1s
 if [ "${KOLK_TEST_EFFORT:-full}" = full ]; then long=15s; fi
-
-refused() { # CODE SENTENCE ARGUMENT...: kolk prints this sentence and nothing else
-  wanted=$1 sentence=$2
-  shift 2
-  run "$wanted" "$kolk" soak "$@"
-  check "its sentence: $sentence" [ "$(cat err)" = "kolk: $sentence" ]
-  check "and no result" [ ! -s out ]
-}
 
 # ---- a run, and another that continues it ----
 
@@ -47,16 +35,16 @@ prints '^fixed pools never fragment  *FAILED  *soak.fixed: ' '^objects stay whol
 
 # ---- the command line and the file ----
 
-refused 2 "--for expects a time such as 10s, 3m, 8h or 3d, not '3 minutes'" --for '3 minutes'
-refused 2 "--for expects a time such as 10s, 3m, 8h or 3d, not '0s'" --for 0s
+refused 2 "--for expects a time such as 10s, 3m, 8h or 3d, not '3 minutes'" soak --for '3 minutes'
+refused 2 "--for expects a time such as 10s, 3m, 8h or 3d, not '0s'" soak --for 0s
 echo hello > letter
-refused 3 'letter: it is not the state of a soak test' --for 1s --state letter
+refused 3 'letter: it is not the state of a soak test' soak --for 1s --state letter
 head -c 5000 state > cut
-refused 3 'cut: it is cut off, or there is more than its head says' --for 1s --state cut
-refused 3 '.: it is no file, but a folder, a pipe or a device' --for 1s --state .
-refused 3 '/dev/zero: it is no file, but a folder, a pipe or a device' --for 1s --state /dev/zero
-refused 1 'none/state: cannot be written: No such file or directory' --for 1s --state none/state
-refused 1 'none/picture.png: cannot be written: No such file or directory' --for 1s --picture none/picture.png
+refused 3 'cut: it is cut off, or there is more than its head says' soak --for 1s --state cut
+refused 3 '.: it is no file, but a folder, a pipe or a device' soak --for 1s --state .
+refused 3 '/dev/zero: it is no file, but a folder, a pipe or a device' soak --for 1s --state /dev/zero
+refused 1 'none/state: cannot be written: No such file or directory' soak --for 1s --state none/state
+refused 1 'none/picture.png: cannot be written: No such file or directory' soak --for 1s --picture none/picture.png
 run 0 "$kolk" help soak
 prints '^  kolk soak \[OPTION...\]$' '^ *--for TIME' '^Ctrl-C ends it in order'
 check 'nothing is left behind' [ -z "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'kolk-soak.*' -newer letter 2> /dev/null)" ]

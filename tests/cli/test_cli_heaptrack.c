@@ -10,29 +10,16 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <zstd.h>
 
 #include "reading.h"
 #include "replay/trace.h"
 
 /* ---- Reading ----------------------------------------------------------------------------------------------------- */
 
-static struct trace_problem problem;
 static struct trace trace;
 
-static bool read_bytes(const void *bytes, size_t size) {
-    FILE *file = fmemopen((void *)(uintptr_t)bytes, size, "rb");
-    assert_non_null(file);
-    problem.text[0] = '\0';
-    bool read = trace_read(&trace, file, &problem);
-    fclose(file);
-    if (read) assert_true(trace_is_valid(&trace));
-    assert_int_equal(read, problem.text[0] == '\0');
-    return read;
-}
-
 static void read_text(const char *text) {
-    if (!read_bytes(text, strlen(text))) fail_msg("%s", problem.text);
+    if (!read_bytes(&trace, text, strlen(text))) fail_msg("%s", problem.text);
     assert_true(trace.by_heaptrack);
 }
 
@@ -221,7 +208,7 @@ static void each_fault_has_its_sentence(void **state) {
          "it from there"},
     };
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
-        if (read_bytes(faults[i].text, strlen(faults[i].text))) fail_msg("it is read: %s", faults[i].text);
+        if (read_bytes(&trace, faults[i].text, strlen(faults[i].text))) fail_msg("it is read: %s", faults[i].text);
         assert_string_equal(problem.text, faults[i].sentence);
         assert_null(trace.ops);
     }
@@ -247,23 +234,14 @@ static void every_cut_is_noticed(void **state) {
     (void)state;
     size_t length;
     char *text = long_text(40, false, &length);
-    size_t room = ZSTD_compressBound(length);
-    char *packed = malloc(room);
-    size_t size = ZSTD_compress(packed, room, text, length, 3);
-    assert_true(read_bytes(packed, size));
+    size_t size;
+    char *packed = compress(text, length, &size);
+    assert_true(read_bytes(&trace, packed, size));
     assert_int_equal(trace.count, 80);
     assert_int_equal(trace.blocks, 40);
     assert_int_equal(trace.callers, 40);
     trace_free(&trace);
-    for (size_t cut = 1; cut < size; cut++) assert_false(read_bytes(packed, cut));
-    size_t first = (size_t)(strchr(text, '\n') - text);
-    for (size_t cut = 1; cut < length; cut++) {
-        assert_int_equal(read_bytes(text, cut), cut > first); /* part of the first line is no recording */
-        if (cut <= first) continue;
-        assert_int_equal(trace.cut_line == 0, text[cut - 1] == '\n');
-        assert_true(trace_is_valid(&trace));
-        trace_free(&trace);
-    }
+    assert_cuts_are_noticed(text, length);
     free(text);
     free(packed);
 }

@@ -1,14 +1,13 @@
 /* For every kind with a rebind, and for each member of its descriptor: rebind accepts what init has accepted, refuses
- * what init refuses, and refuses a change of what it cannot change. A refused rebind leaves the struct as it was.
+ * what init refuses, and refuses a change of what it cannot change. A refused rebind leaves everything as it was.
  * tests/build/lists.sh compares the rows with the headers, so that a new member gets a row. */
-#include "../help/debug_test.h"
-
-#include <kolk/heap.h>
+#include "kinds.h"
 
 /* What a rebind does with a member. */
 typedef enum rule {
-    REPLACED, /* takes it from the descriptor, also if it is 0 */
+    REPLACED, /* takes it from the descriptor, also if it is 0, unless init refuses that */
     KEPT,     /* it must be 0 or as it was at the init */
+    OBJECT,   /* the same, for what an object takes: a change is KOLK_STRUCT_CHANGED */
     EXACT,    /* it must be as it was at the init; 0 is the default, as there */
     HOOK,     /* replaces it, but it must be NULL if and only if it was NULL at the init */
     PART      /* the same for all members with this rule together: one of them must be there */
@@ -28,69 +27,66 @@ typedef struct member {
         }                                                                                                              \
     }
 
-/* ---- What descriptors point to ----------------------------------------------------------------------------------- */
+/* ---- What descriptors point to: no hook is ever called ----------------------------------------------------------- */
 
 static kolk_budget budget, other_budget;
 static kolk_pool spill, other_spill;
 static kolk_heap parent, other_parent;
 static _Alignas(64) unsigned char memory[8192], other_memory[8192];
-static unsigned called;
+
+typedef void any_hook(void);
+
+static void another(void) {
+    abort();
+}
 
 static bool pool_full(kolk_pool *pool, size_t bytes, void *context) {
     (void)pool, (void)bytes, (void)context;
-    return called++ > 0;
+    return false;
 }
 
 static bool heap_full(kolk_heap *heap, size_t bytes, void *context) {
     (void)heap, (void)bytes, (void)context;
-    return called++ > 0;
+    return false;
 }
 
 static double cost_of(const void *object, void *context) {
     (void)object, (void)context;
-    return called++;
+    return 0;
 }
 
 static void on_low(kolk_pool *pool, void *context) {
     (void)pool, (void)context;
-    called++;
 }
 
-static bool set_up(void *object, void *context) {
+static void end_object(void *object, void *context) {
     (void)object, (void)context;
-    return ++called > 0;
-}
-
-static bool set_up_again(void *object, void *context) {
-    return set_up(object, context);
-}
-
-static void end_it_all(void *object, void *context) {
-    (void)object, (void)context;
-    called++;
-}
-
-static void end_it_again(void *object, void *context) {
-    end_it_all(object, context);
 }
 
 static void moved_to(void *object, uint32_t from, uint32_t to, void *context) {
     (void)object, (void)from, (void)to, (void)context;
-    called++;
 }
 
-static void move_map(void *to, void *from, void *context) {
+static void move_object(void *to, void *from, void *context) {
     (void)to, (void)from, (void)context;
-    called++;
 }
 
 static void move_item(void *to, void *from, bool in, void *context) {
     (void)to, (void)from, (void)in, (void)context;
-    called++;
 }
 
-static void move_item_again(void *to, void *from, bool in, void *context) {
-    move_item(to, from, in, context);
+static bool check(void *context, void *resource, kolk_deadline deadline) {
+    (void)context, (void)resource, (void)deadline;
+    return false;
+}
+
+static bool clean(void *context, void *resource) {
+    (void)context, (void)resource;
+    return false;
+}
+
+static void note(void *context, const kolk_resource_event *event) {
+    (void)context, (void)event;
 }
 
 /* ---- Rows -------------------------------------------------------------------------------------------------------- */
@@ -98,20 +94,10 @@ static void move_item_again(void *to, void *from, bool in, void *context) {
 static const kolk_heap_class classes[] = {{.size = 32, .capacity = 10}, {.size = 64, .capacity = 10}},
                              more[] = {{.size = 32, .capacity = 11}, {.size = 64, .capacity = 10}};
 
-typedef bool pool_full_hook(kolk_pool *, size_t, void *);
-typedef double cost_hook(const void *, void *);
-typedef void object_hook(void *, void *);
-typedef void pool_hook(kolk_pool *, void *);
-typedef bool setup_hook(void *, void *);
-typedef void place_hook(void *, uint32_t, uint32_t, void *);
-typedef void move_hook(void *, void *, void *);
-typedef void item_hook(void *, void *, bool, void *);
-typedef bool heap_full_hook(kolk_heap *, size_t, void *);
-
 static const member pool_members[] = {
     ROW(kolk_pool_desc, name, REPLACED, const char *, "another"),
-    ROW(kolk_pool_desc, object_size, KEPT, size_t, 56),
-    ROW(kolk_pool_desc, object_align, KEPT, size_t, 64),
+    ROW(kolk_pool_desc, object_size, OBJECT, size_t, 56),
+    ROW(kolk_pool_desc, object_align, OBJECT, size_t, 64),
     ROW(kolk_pool_desc, capacity, KEPT, uint32_t, 5000),
     ROW(kolk_pool_desc, max_capacity, KEPT, uint32_t, 6000),
     ROW(kolk_pool_desc, headroom, REPLACED, uint32_t, 7000),
@@ -125,14 +111,14 @@ static const member pool_members[] = {
     ROW(kolk_pool_desc, memory, KEPT, void *, other_memory),
     ROW(kolk_pool_desc, memory_size, KEPT, size_t, 8),
     ROW(kolk_pool_desc, budget, KEPT, kolk_budget *, &other_budget),
-    ROW(kolk_pool_desc, on_full, REPLACED, pool_full_hook *, kolk_pool_evict_oldest),
-    ROW(kolk_pool_desc, cost, REPLACED, cost_hook *, cost_of),
-    ROW(kolk_pool_desc, on_evict, REPLACED, object_hook *, end_it_again),
+    ROW(kolk_pool_desc, on_full, REPLACED, any_hook *, (any_hook *)kolk_pool_evict_oldest),
+    ROW(kolk_pool_desc, cost, REPLACED, any_hook *, another),
+    ROW(kolk_pool_desc, on_evict, REPLACED, any_hook *, another),
     ROW(kolk_pool_desc, overflow, KEPT, kolk_pool *, &other_spill),
-    ROW(kolk_pool_desc, on_low, REPLACED, pool_hook *, on_low),
-    ROW(kolk_pool_desc, setup, PART, setup_hook *, set_up_again),
-    ROW(kolk_pool_desc, reset, REPLACED, object_hook *, end_it_again),
-    ROW(kolk_pool_desc, teardown, PART, object_hook *, end_it_again),
+    ROW(kolk_pool_desc, on_low, REPLACED, any_hook *, another),
+    ROW(kolk_pool_desc, setup, PART, any_hook *, another),
+    ROW(kolk_pool_desc, reset, REPLACED, any_hook *, another),
+    ROW(kolk_pool_desc, teardown, PART, any_hook *, another),
     ROW(kolk_pool_desc, context, REPLACED, void *, other_memory),
     ROW(kolk_pool_desc, debug, REPLACED, const char *, "sites"),
 };
@@ -142,8 +128,8 @@ static const kolk_pool_desc pools[] = {
     {.name = "b", .object_size = 48, .capacity = 4, .max_capacity = 400, .reuse = KOLK_REUSE_LOWEST},
     {.object_size = 48, .capacity = 4, .memory = memory, .memory_size = sizeof memory},
     {.object_size = 48, .memory = memory, .memory_size = sizeof memory, .generations = KOLK_GENERATIONS_STRICT},
-    {.name = "c", .object_size = 48, .overflow = &spill, .setup = set_up},
-    {.name = "d", .object_size = 48, .max_capacity = 10, .overflow = &spill, .teardown = end_it_all, .debug = "fill"},
+    {.name = "c", .object_size = 48, .overflow = &spill, .setup = set_up_object},
+    {.name = "d", .object_size = 48, .max_capacity = 10, .overflow = &spill, .teardown = end_object, .debug = "fill"},
     {.name = "e",
      .object_size = 48,
      .object_align = 16,
@@ -160,28 +146,28 @@ static const kolk_pool_desc pools[] = {
      .budget = &budget,
      .on_full = pool_full,
      .cost = cost_of,
-     .on_evict = end_it_all,
+     .on_evict = end_object,
      .on_low = on_low,
-     .setup = set_up,
-     .reset = end_it_all,
-     .teardown = end_it_all,
+     .setup = set_up_object,
+     .reset = end_object,
+     .teardown = end_object,
      .context = memory,
      .debug = "guard,sites"},
 };
 
 static const member map_members[] = {
     ROW(kolk_slotmap_desc, name, REPLACED, const char *, "another"),
-    ROW(kolk_slotmap_desc, object_size, KEPT, size_t, 56),
-    ROW(kolk_slotmap_desc, object_align, KEPT, size_t, 64),
+    ROW(kolk_slotmap_desc, object_size, OBJECT, size_t, 56),
+    ROW(kolk_slotmap_desc, object_align, OBJECT, size_t, 64),
     ROW(kolk_slotmap_desc, capacity, KEPT, uint32_t, 5000),
     ROW(kolk_slotmap_desc, max_capacity, KEPT, uint32_t, 6000),
     ROW(kolk_slotmap_desc, tag, KEPT, uint32_t, 99),
     ROW(kolk_slotmap_desc, memory, KEPT, void *, other_memory),
     ROW(kolk_slotmap_desc, memory_size, KEPT, size_t, 8),
     ROW(kolk_slotmap_desc, budget, KEPT, kolk_budget *, &other_budget),
-    ROW(kolk_slotmap_desc, on_move, REPLACED, place_hook *, moved_to),
-    ROW(kolk_slotmap_desc, on_remove, REPLACED, object_hook *, end_it_again),
-    ROW(kolk_slotmap_desc, move, REPLACED, move_hook *, move_map),
+    ROW(kolk_slotmap_desc, on_move, REPLACED, any_hook *, another),
+    ROW(kolk_slotmap_desc, on_remove, REPLACED, any_hook *, another),
+    ROW(kolk_slotmap_desc, move, REPLACED, any_hook *, another),
     ROW(kolk_slotmap_desc, context, REPLACED, void *, other_memory),
     ROW(kolk_slotmap_desc, debug, REPLACED, const char *, "sites"),
 };
@@ -195,66 +181,15 @@ static const kolk_slotmap_desc maps[] = {
      .max_capacity = 400,
      .budget = &budget,
      .on_move = moved_to,
-     .on_remove = end_it_all,
-     .move = move_map,
+     .on_remove = end_object,
+     .move = move_object,
      .context = memory},
 };
 
-#if KOLK_HOSTED
-
-typedef bool create_hook(void *, const char *, kolk_deadline, void **, kolk_error *);
-typedef void resource_hook(void *, void *);
-typedef bool check_hook(void *, void *, kolk_deadline);
-typedef bool clean_hook(void *, void *);
-typedef void log_hook(void *, const kolk_resource_event *);
-
-static bool create(void *context, const char *key, kolk_deadline deadline, void **resource, kolk_error *error) {
-    (void)context, (void)key, (void)deadline, (void)resource, (void)error;
-    return false;
-}
-
-static bool create_again(void *context, const char *key, kolk_deadline deadline, void **resource, kolk_error *error) {
-    return create(context, key, deadline, resource, error);
-}
-
-static void destroy(void *context, void *resource) {
-    (void)context, (void)resource;
-}
-
-static void destroy_again(void *context, void *resource) {
-    destroy(context, resource);
-}
-
-static bool check(void *context, void *resource, kolk_deadline deadline) {
-    (void)context, (void)resource, (void)deadline;
-    return true;
-}
-
-static bool check_again(void *context, void *resource, kolk_deadline deadline) {
-    return check(context, resource, deadline);
-}
-
-static bool clean(void *context, void *resource) {
-    (void)context, (void)resource;
-    return true;
-}
-
-static bool clean_again(void *context, void *resource) {
-    return clean(context, resource);
-}
-
-static void note(void *context, const kolk_resource_event *event) {
-    (void)context, (void)event;
-}
-
-static void note_again(void *context, const kolk_resource_event *event) {
-    note(context, event);
-}
-
 static const member shared_members[] = {
     ROW(kolk_shared_desc, name, REPLACED, const char *, "another"),
-    ROW(kolk_shared_desc, object_size, KEPT, size_t, 56),
-    ROW(kolk_shared_desc, object_align, KEPT, size_t, 64),
+    ROW(kolk_shared_desc, object_size, OBJECT, size_t, 56),
+    ROW(kolk_shared_desc, object_align, OBJECT, size_t, 64),
     ROW(kolk_shared_desc, capacity, KEPT, uint32_t, 5000),
     ROW(kolk_shared_desc, max_capacity, KEPT, uint32_t, 6000),
     ROW(kolk_shared_desc, max_threads, KEPT, uint32_t, 17),
@@ -264,17 +199,17 @@ static const member shared_members[] = {
     ROW(kolk_shared_desc, budget, KEPT, kolk_budget *, &other_budget),
     ROW(kolk_shared_desc, exact, KEPT, bool, true),
     ROW(kolk_shared_desc, keep, KEPT, bool, true),
-    ROW(kolk_shared_desc, setup, PART, setup_hook *, set_up_again),
-    ROW(kolk_shared_desc, reset, HOOK, object_hook *, end_it_again),
-    ROW(kolk_shared_desc, teardown, PART, object_hook *, end_it_again),
+    ROW(kolk_shared_desc, setup, PART, any_hook *, another),
+    ROW(kolk_shared_desc, reset, HOOK, any_hook *, another),
+    ROW(kolk_shared_desc, teardown, PART, any_hook *, another),
     ROW(kolk_shared_desc, context, REPLACED, void *, other_memory),
     ROW(kolk_shared_desc, debug, REPLACED, const char *, "sites"),
 };
 
 static const kolk_shared_desc shareds[] = {
     {.name = "a", .object_size = 48, .capacity = 100, .max_capacity = 1000},
-    {.object_size = 48, .max_capacity = 40, .generations = KOLK_GENERATIONS_NONE, .reset = end_it_all},
-    {.object_size = 48, .capacity = 40, .cache = 8, .tag = 7, .setup = set_up, .debug = "fill"},
+    {.object_size = 48, .max_capacity = 40, .generations = KOLK_GENERATIONS_NONE, .reset = end_object},
+    {.object_size = 48, .capacity = 40, .cache = 8, .tag = 7, .setup = set_up_object, .debug = "fill"},
     {.name = "b",
      .object_size = 48,
      .object_align = 16,
@@ -284,33 +219,33 @@ static const kolk_shared_desc shareds[] = {
      .budget = &budget,
      .exact = true,
      .keep = true,
-     .setup = set_up,
-     .reset = end_it_all,
-     .teardown = end_it_all,
+     .setup = set_up_object,
+     .reset = end_object,
+     .teardown = end_object,
      .context = memory},
 };
 
 static const member queue_members[] = {
     ROW(kolk_queue_desc, name, REPLACED, const char *, "another"),
-    ROW(kolk_queue_desc, item_size, KEPT, size_t, 56),
+    ROW(kolk_queue_desc, item_size, OBJECT, size_t, 56),
     ROW(kolk_queue_desc, capacity, KEPT, uint32_t, 5),
-    ROW(kolk_queue_desc, destroy, REPLACED, object_hook *, end_it_again),
-    ROW(kolk_queue_desc, move, HOOK, item_hook *, move_item_again),
+    ROW(kolk_queue_desc, destroy, REPLACED, any_hook *, another),
+    ROW(kolk_queue_desc, move, HOOK, any_hook *, another),
     ROW(kolk_queue_desc, context, REPLACED, void *, other_memory),
 };
 
 static const kolk_queue_desc queues[] = {
     {.item_size = 48, .capacity = 10},
-    {.name = "a", .item_size = 48, .capacity = 7, .destroy = end_it_all, .move = move_item, .context = memory},
+    {.name = "a", .item_size = 48, .capacity = 7, .destroy = end_object, .move = move_item, .context = memory},
 };
 
 static const member resource_members[] = {
     ROW(kolk_resource_pool_desc, name, REPLACED, const char *, "another"),
     ROW(kolk_resource_pool_desc, context, REPLACED, void *, other_memory),
-    ROW(kolk_resource_pool_desc, create, HOOK, create_hook *, create_again),
-    ROW(kolk_resource_pool_desc, destroy, HOOK, resource_hook *, destroy_again),
-    ROW(kolk_resource_pool_desc, validate, HOOK, check_hook *, check_again),
-    ROW(kolk_resource_pool_desc, reset, HOOK, clean_hook *, clean_again),
+    ROW(kolk_resource_pool_desc, create, REPLACED, any_hook *, another),
+    ROW(kolk_resource_pool_desc, destroy, HOOK, any_hook *, another),
+    ROW(kolk_resource_pool_desc, validate, HOOK, any_hook *, another),
+    ROW(kolk_resource_pool_desc, reset, HOOK, any_hook *, another),
     ROW(kolk_resource_pool_desc, max, EXACT, uint32_t, 9),
     ROW(kolk_resource_pool_desc, min_idle, EXACT, uint32_t, 2),
     ROW(kolk_resource_pool_desc, max_creating, EXACT, uint32_t, 5),
@@ -323,17 +258,17 @@ static const member resource_members[] = {
     ROW(kolk_resource_pool_desc, reuse, EXACT, kolk_reuse, KOLK_REUSE_FIFO),
     ROW(kolk_resource_pool_desc, look, EXACT, bool, true),
     ROW(kolk_resource_pool_desc, no_housekeeper, EXACT, bool, true),
-    ROW(kolk_resource_pool_desc, log, HOOK, log_hook *, note_again),
+    ROW(kolk_resource_pool_desc, log, HOOK, any_hook *, another),
     ROW(kolk_resource_pool_desc, slow_borrow_ms, EXACT, int64_t, 5),
     ROW(kolk_resource_pool_desc, debug, REPLACED, const char *, "sites"),
 };
 
 static const kolk_resource_pool_desc resources[] = {
-    {.create = create, .no_housekeeper = true},
+    {.create = create_resource, .no_housekeeper = true},
     {.name = "a",
      .context = memory,
-     .create = create,
-     .destroy = destroy,
+     .create = create_resource,
+     .destroy = end_object,
      .validate = check,
      .reset = clean,
      .max = 8,
@@ -352,8 +287,6 @@ static const kolk_resource_pool_desc resources[] = {
      .log = note},
 };
 
-#endif
-
 static const member heap_members[] = {
     ROW(kolk_heap_desc, name, REPLACED, const char *, "another"),
     ROW(kolk_heap_desc, limit, KEPT, uint64_t, 12345678),
@@ -361,7 +294,7 @@ static const member heap_members[] = {
     ROW(kolk_heap_desc, debug, REPLACED, const char *, "sites"),
     ROW(kolk_heap_desc, classes, KEPT, const kolk_heap_class *, more),
     ROW(kolk_heap_desc, n_classes, EXACT, uint32_t, 3),
-    ROW(kolk_heap_desc, on_full, REPLACED, heap_full_hook *, heap_full),
+    ROW(kolk_heap_desc, on_full, REPLACED, any_hook *, another),
     ROW(kolk_heap_desc, context, REPLACED, void *, other_memory),
     ROW(kolk_heap_desc, parent, KEPT, kolk_heap *, &other_parent),
     ROW(kolk_heap_desc, memory, KEPT, void *, other_memory),
@@ -380,89 +313,88 @@ static const kolk_heap_desc heaps[] = {
 
 /* ---- Kinds ------------------------------------------------------------------------------------------------------- */
 
-typedef union subject {
-    kolk_pool pool;
-    kolk_slotmap map;
-    kolk_shared shared;
-    kolk_queue queue;
-    kolk_resource_pool resources;
-    kolk_heap heap;
-} subject;
-
 typedef union descriptor {
     unsigned char bytes[400];
     void *aligned;
     uint64_t aligned_too;
 } descriptor;
 
-typedef struct kind {
-    const char *name;
-    const member *members;
+typedef struct changing {
+    const char *name, *kind; /* the second one as in kinds.h */
+    const member *members;   /* the first one is the name */
     size_t n_members;
     const void *bases;
     size_t n_bases, desc_size;
     kolk_status (*init)(subject *s, const void *desc);
     kolk_status (*rebind)(subject *s, const void *desc);
-    void (*end)(subject *s);
-} kind;
+} changing;
 
-#define OPERATIONS(name, field, desc_type, begin, change, finish)                                                      \
+#define OPERATIONS(name, field, desc_type, begin, change)                                                              \
     static kolk_status init_##name(subject *s, const void *desc) {                                                     \
-        return begin(&s->field, (const desc_type *)desc);                                                              \
+        return begin(&s->of.field, (const desc_type *)desc);                                                           \
     }                                                                                                                  \
     static kolk_status rebind_##name(subject *s, const void *desc) {                                                   \
-        return change(&s->field, (const desc_type *)desc);                                                             \
-    }                                                                                                                  \
-    static void finish_##name(subject *s) {                                                                            \
-        finish(&s->field);                                                                                             \
+        return change(&s->of.field, (const desc_type *)desc);                                                          \
     }
 
-OPERATIONS(pool, pool, kolk_pool_desc, kolk_pool_init, kolk_pool_rebind, kolk_pool_deinit)
-OPERATIONS(map, map, kolk_slotmap_desc, kolk_slotmap_init, kolk_slotmap_rebind, kolk_slotmap_deinit)
-OPERATIONS(heap, heap, kolk_heap_desc, kolk_heap_init, kolk_heap_rebind, kolk_heap_deinit)
-#if KOLK_HOSTED
-OPERATIONS(shared, shared, kolk_shared_desc, kolk_shared_init, kolk_shared_rebind, kolk_shared_deinit)
-OPERATIONS(queue, queue, kolk_queue_desc, kolk_queue_init, kolk_queue_rebind, kolk_queue_deinit)
-OPERATIONS(resource, resources, kolk_resource_pool_desc, kolk_resource_init, kolk_resource_rebind, kolk_resource_deinit)
-#endif
+OPERATIONS(a_pool, pool, kolk_pool_desc, kolk_pool_init, kolk_pool_rebind)
+OPERATIONS(a_map, map, kolk_slotmap_desc, kolk_slotmap_init, kolk_slotmap_rebind)
+OPERATIONS(a_heap, heap, kolk_heap_desc, kolk_heap_init, kolk_heap_rebind)
+OPERATIONS(a_shared, shared, kolk_shared_desc, kolk_shared_init, kolk_shared_rebind)
+OPERATIONS(a_queue, queue, kolk_queue_desc, kolk_queue_init, kolk_queue_rebind)
+OPERATIONS(a_resource, resources, kolk_resource_pool_desc, kolk_resource_init, kolk_resource_rebind)
 
-#define KIND(name_, operations, members_, bases_)                                                                      \
+#define CHANGING(name_, kind_, operations, members_, bases_)                                                           \
     {                                                                                                                  \
-        .name = (name_), .members = (members_), .n_members = LENGTH_OF(members_), .bases = (bases_),                   \
+        .name = (name_), .kind = (kind_), .members = (members_), .n_members = LENGTH_OF(members_), .bases = (bases_),  \
         .n_bases = LENGTH_OF(bases_), .desc_size = sizeof(bases_)[0], .init = init_##operations,                       \
-        .rebind = rebind_##operations, .end = finish_##operations                                                      \
+        .rebind = rebind_##operations                                                                                  \
     }
 
-static const kind kinds[] = {
-    KIND("pool", pool, pool_members, pools),
-    KIND("slot map", map, map_members, maps),
-    KIND("fixed heap", heap, heap_members, fixed_heaps),
-#if KOLK_HOSTED
-    KIND("shared pool", shared, shared_members, shareds),
-    KIND("queue", queue, queue_members, queues),
-    KIND("resource pool", resource, resource_members, resources),
-#endif
-    KIND("heap", heap, heap_members, heaps), /* the last one: only on 64-bit machines */
+static const changing all[] = {
+    CHANGING("pool", "pool", a_pool, pool_members, pools),
+    CHANGING("slot map", "slotmap", a_map, map_members, maps),
+    CHANGING("fixed heap", "heap", a_heap, heap_members, fixed_heaps),
+    CHANGING("shared pool", "shared", a_shared, shared_members, shareds),
+    CHANGING("queue", "queue", a_queue, queue_members, queues),
+    CHANGING("resource pool", "resource", a_resource, resource_members, resources),
+    CHANGING("heap", "heap", a_heap, heap_members, heaps), /* the last one: only on 64-bit machines */
 };
 
-static size_t count_of_kinds(void) {
-    return LENGTH_OF(kinds) - (sizeof(void *) < 8);
-}
+/* ---- The contracts ----------------------------------------------------------------------------------------------- */
 
-/* ---- The contract ------------------------------------------------------------------------------------------------ */
-
-static const kind *of;
+static const changing *of;
 static size_t base_number;
 static subject self;
 static descriptor own;
 
-static bool is_zero(const descriptor *desc, const member *m) {
-    static const unsigned char zeros[16];
-    return memcmp(desc->bytes + m->at, zeros, m->size) == 0;
+/* Calls `check_base` for each base of each kind, with a `self` that was initialised as the base says. It may end it. */
+static void for_each_base(void (*check_base)(void)) {
+    for (of = all; of < all + LENGTH_OF(all) - (sizeof(void *) < 8); of++) {
+        assert_true(of->desc_size <= sizeof own);
+        for (base_number = 0; base_number < of->n_bases; base_number++) {
+            own = (descriptor){{0}};
+            memcpy(&own, (const char *)of->bases + base_number * of->desc_size, of->desc_size);
+            memset(&self, 0, sizeof self);
+            self.kind = kinds;
+            while (strcmp(self.kind->member, of->kind) != 0) self.kind++;
+            kolk_status status = of->init(&self, &own);
+            if (status != KOLK_OK) fail_msg("%s %zu: init returns %u", of->name, base_number, (unsigned)status);
+            check_base();
+            self.kind->end(&self);
+        }
+    }
 }
 
+static bool is_zero(const descriptor *desc, const member *m) {
+    return all_bytes_are(desc->bytes + m->at, m->size, 0);
+}
+
+/* The base with another name and this member. */
 static descriptor with(const member *m, const void *value) {
+    static const char *const name = "another";
     descriptor desc = own;
+    memcpy(desc.bytes + of->members->at, &name, of->members->size);
     memset(desc.bytes + m->at, 0, m->size);
     if (value) memcpy(desc.bytes + m->at, value, m->size);
     return desc;
@@ -478,21 +410,35 @@ static kolk_status init_says(descriptor desc) {
             memcpy(desc.bytes + m->at, &spare, sizeof spare);
     }
     kolk_status status = of->init(&second, &desc);
-    if (status == KOLK_OK) of->end(&second);
+    if (status == KOLK_OK) self.kind->end(&second);
     return status;
 }
 
-static void expect(const descriptor *desc, bool accepted, const member *m, const char *value) {
-    subject before = self;
+static const char *name_of_self(void) {
+    kolk_stats stats;
+    self.kind->stats(&self, &stats);
+    return stats.name;
+}
+
+static bool is_same(const void *a, const void *b, size_t size) {
+    return memcmp(a, b, size) == 0;
+}
+
+static void expect(const void *desc, kolk_status expected, const char *what, const char *value) {
+    subject before;
+    char name[20];
+    memcpy(&before, &self, sizeof before);
+    snprintf(name, sizeof name, "%s", name_of_self());
     kolk_status status = of->rebind(&self, desc);
-    const char *what = m ? m->name : "the same descriptor";
-    if ((status == KOLK_OK) != accepted)
-        fail_msg("%s %zu, %s %s: rebind returns %u", of->name, base_number, what, value, (unsigned)status);
+    assert_true(self.kind->is_valid(&self));
+    if (status != expected)
+        fail_msg("%s %zu, %s%s: rebind returns %u, not %u", of->name, base_number, what, value, (unsigned)status,
+                 (unsigned)expected);
     if (status == KOLK_OK) {
         if (of->rebind(&self, &own) != KOLK_OK)
-            fail_msg("%s %zu, after %s %s: no way back", of->name, base_number, what, value);
-    } else if (memcmp(&self, &before, sizeof self) != 0) {
-        fail_msg("%s %zu, %s %s: refused, but changed", of->name, base_number, what, value);
+            fail_msg("%s %zu, after %s%s: no way back", of->name, base_number, what, value);
+    } else if (!is_same(&self, &before, sizeof self) || strcmp(name_of_self(), name) != 0) {
+        fail_msg("%s %zu, %s%s: refused, but changed", of->name, base_number, what, value);
     }
 }
 
@@ -503,41 +449,56 @@ static bool has_other_part(const member *m) {
     return false;
 }
 
-static void check_member(const member *m) {
-    descriptor desc = with(m, m->other);
-    bool had = !is_zero(&own, m), same = memcmp(&desc, &own, sizeof own) == 0;
-    if (!same) {
-        bool accepted = m->rule == REPLACED ? init_says(desc) == KOLK_OK
-                        : m->rule == HOOK   ? had
-                        : m->rule == PART   ? had || has_other_part(m)
-                                            : false;
-        expect(&desc, accepted, m, "of another value");
-    }
-    if (!had) return;
-    desc = with(m, NULL);
-    bool accepted = m->rule == REPLACED ? init_says(desc) == KOLK_OK
-                    : m->rule == PART   ? has_other_part(m)
-                                        : m->rule == KEPT;
-    expect(&desc, accepted, m, "of 0");
+/* What a rebind says of a member that was there at the init or not, and now has another value. */
+static kolk_status says_of_other(const member *m, const descriptor *desc, bool had) {
+    if (m->rule == REPLACED) return init_says(*desc);
+    if (m->rule == OBJECT) return KOLK_STRUCT_CHANGED;
+    bool accepted = (m->rule == HOOK && had) || (m->rule == PART && (had || has_other_part(m)));
+    return accepted ? KOLK_OK : KOLK_LAYOUT_CHANGED;
 }
 
-static void check_base(void) {
-    own = (descriptor){{0}};
-    memcpy(&own, (const char *)of->bases + base_number * of->desc_size, of->desc_size);
-    memset(&self, 0, sizeof self);
-    kolk_status status = of->init(&self, &own);
-    if (status != KOLK_OK) fail_msg("%s %zu: init returns %u", of->name, base_number, (unsigned)status);
-    expect(&own, true, NULL, "as at the init");
+/* What it says of a member that was there and is no longer. */
+static kolk_status says_of_none(const member *m, const descriptor *desc) {
+    if (m->rule == REPLACED) return init_says(*desc);
+    bool accepted = m->rule == KEPT || m->rule == OBJECT || (m->rule == PART && has_other_part(m));
+    return accepted ? KOLK_OK : KOLK_LAYOUT_CHANGED;
+}
+
+static void check_member(const member *m) {
+    descriptor other = with(m, m->other), none = with(m, NULL);
+    bool had = !is_zero(&own, m), same = is_same(other.bytes + m->at, own.bytes + m->at, m->size);
+    if (!same) expect(&other, says_of_other(m, &other, had), m->name, " of another value");
+    if (had) expect(&none, says_of_none(m, &none), m->name, " of 0");
+}
+
+static void check_members(void) {
+    expect(&own, KOLK_OK, "the same descriptor", "");
+    expect(NULL, KOLK_NO_DESCRIPTOR, "NULL", "");
     for (size_t n = 0; n < of->n_members; n++) check_member(&of->members[n]);
-    of->end(&self);
 }
 
 static void test_what_a_rebind_accepts(void **state) {
     (void)state;
-    for (of = kinds; of < kinds + count_of_kinds(); of++) {
-        assert_true(of->desc_size <= sizeof own);
-        for (base_number = 0; base_number < of->n_bases; base_number++) check_base();
+    for_each_base(check_members);
+    assert_int_equal(kolk_budget_used(&budget), 0); /* each has kept it until its end */
+}
+
+static void check_copy(void) {
+    static reports kept;
+    static subject copy;
+    copy = self;
+    self.kind->end(&self);
+    begin_reports(&kept);
+    if (strcmp(of->kind, "resource") != 0) { /* its struct only points to what is gone */
+        assert_int_equal(of->rebind(&copy, &own), KOLK_MOVED);
+        assert_int_equal(next_report(&kept)->failure.rule, KOLK_MOVED);
     }
+    assert_no_more(&kept);
+}
+
+static void test_a_copy_of_a_pool_that_is_gone(void **state) {
+    (void)state;
+    for_each_base(check_copy);
 }
 
 static int make_others(void **state) {
@@ -564,6 +525,7 @@ static int end_others(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         DEBUG_TEST(test_what_a_rebind_accepts),
+        DEBUG_TEST(test_a_copy_of_a_pool_that_is_gone),
     };
     return cmocka_run_group_tests(tests, make_others, end_others);
 }

@@ -42,35 +42,19 @@ void test_heap() {
     kolk_heap_desc small = {};
     small.limit = 100000;
     kolk::heap limited(small);
-    bool caught = false;
-    try {
-        std::pmr::vector<char> large(1000000, 'x', &limited);
-    } catch (const std::bad_alloc &) {
-        caught = true;
-    }
-    CHECK(caught);
+    CHECK(throws_an<std::bad_alloc>([&] { std::pmr::vector<char>(1000000, 'x', &limited); }));
 #endif
 }
 
 // Sizes that wrap when they are rounded up.
 void test_huge(std::pmr::memory_resource &from) {
-#if defined(__cpp_exceptions)
-    auto refused = [](auto &&allocate) {
-        try {
-            (void)allocate();
-        } catch (const std::bad_alloc &) {
-            return true;
-        }
-        return false;
-    };
+    if (!has_exceptions) return;
     for (std::size_t less = 0; less < 40; less++)
         for (std::size_t most : {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX - 4096})
             for (std::size_t align = 1; align <= 4096; align *= 2)
-                CHECK(refused([&] { return from.allocate(most - less, align); }));
-    CHECK(refused([&] { return std::pmr::polymorphic_allocator<char>(&from).allocate(SIZE_MAX); }));
-#else
-    (void)from;
-#endif
+                CHECK(throws_an<std::bad_alloc>([&] { return from.allocate(most - less, align); }));
+    std::pmr::polymorphic_allocator<char> chars(&from);
+    CHECK(throws_an<std::bad_alloc>([&] { return chars.allocate(SIZE_MAX); }));
 }
 
 void test_nodes() {
@@ -120,25 +104,16 @@ void test_nodes() {
     test_huge(only_nodes);
     kolk::heap heap;
     test_huge(heap);
-#if defined(__cpp_exceptions)
     struct some {
         char bytes[200];
     };
+    kolk::allocator<char> chars(&only_nodes);
+    kolk::allocator<some> all(&only_nodes);
     for (std::size_t n : {SIZE_MAX, SIZE_MAX - 7, SIZE_MAX / sizeof(some), SIZE_MAX / sizeof(some) + 1}) {
-        int refusals = 0;
-        try {
-            (void)kolk::allocator<char>(&only_nodes).allocate(n == SIZE_MAX ? n : SIZE_MAX - n % 100);
-        } catch (const std::bad_alloc &) {
-            refusals++;
-        }
-        try {
-            (void)kolk::allocator<some>(&only_nodes).allocate(n);
-        } catch (const std::bad_alloc &) {
-            refusals++;
-        }
-        CHECK(refusals == 2);
+        if (!has_exceptions) break;
+        CHECK(throws_an<std::bad_alloc>([&] { return chars.allocate(n == SIZE_MAX ? n : SIZE_MAX - n % 100); }));
+        CHECK(throws_an<std::bad_alloc>([&] { return all.allocate(n); }));
     }
-#endif
     static_assert(
         kolk::node_resource::node_size(SIZE_MAX, 1) == 0 && kolk::node_resource::node_size(SIZE_MAX - 6, 1) == 0 &&
         kolk::node_resource::node_size(SIZE_MAX - 14, 16) == 0 &&
@@ -150,13 +125,8 @@ void test_nodes() {
     wish.max_bytes = 24 * 100;
     kolk::node_resource small(wish);
     std::list<int, kolk::allocator<int>> list(&small);
-    bool caught = false;
-    try {
-        for (;;) list.push_back(1);
-    } catch (const std::bad_alloc &) {
-        caught = true;
-    }
-    CHECK(caught && list.size() == 100 && small.size() == 100);
+    while (!throws_an<std::bad_alloc>([&] { list.push_back(1); })) {}
+    CHECK(list.size() == 100 && small.size() == 100);
 #endif
 }
 

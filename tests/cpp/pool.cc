@@ -137,13 +137,8 @@ void test_throwing_constructor() {
 #if defined(__cpp_exceptions)
     kolk::pool<counted> pool(with_capacity(1));
     counted::throws = 1;
-    bool caught = false;
-    try {
-        pool.emplace(1);
-    } catch (const std::string &) {
-        caught = true;
-    }
-    CHECK(caught && pool.empty() && counted::alive == 0 && pool.is_valid());
+    CHECK(throws_an<std::string>([&] { pool.emplace(1); }));
+    CHECK(pool.empty() && counted::alive == 0 && pool.is_valid());
     CHECK(pool.emplace(2));
     for (bool over : {false, true}) { // what was evicted is gone, the others stay
         kolk::options<counted> wish = with_capacity(2);
@@ -153,16 +148,11 @@ void test_throwing_constructor() {
         full.emplace(1);
         kolk::handle<counted> dear = full.handle_of(full.emplace(2));
         counted::throws = 1;
-        caught = false;
-        try {
-            over ? full.emplace_over(9, 3) : full.emplace(3);
-        } catch (const std::string &) {
-            caught = true;
-        }
-        CHECK(caught && full.size() == 1 && full.get(dear) && full.is_valid() && full.stats().evictions == 1);
+        CHECK(throws_an<std::string>([&] { over ? full.emplace_over(9, 3) : full.emplace(3); }));
+        CHECK(full.size() == 1 && full.get(dear) && full.is_valid() && full.stats().evictions == 1);
         CHECK(full.emplace(4) && full.stats().evictions == 1);
     }
-    caught = false;
+    bool caught = false;
     try {
         kolk::pool<counted> bad(with_capacity(0));
     } catch (const kolk::error &problem) {

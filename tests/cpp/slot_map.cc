@@ -117,13 +117,8 @@ void test_throwing_constructor() {
     wish.capacity = 2;
     kolk::slot_map<thrower> map(wish);
     map.emplace(false);
-    bool caught = false;
-    try {
-        map.emplace(true);
-    } catch (int) {
-        caught = true;
-    }
-    CHECK(caught && map.size() == 1 && thrower::alive == 1 && map.is_valid());
+    CHECK(throws_an<int>([&] { map.emplace(true); }));
+    CHECK(map.size() == 1 && thrower::alive == 1 && map.is_valid());
     CHECK(map.emplace(false));
 #endif
 }

@@ -13,6 +13,25 @@
                  : (static_cast<void>(std::fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition)),    \
                     std::exit(1)))
 
+#if defined(__cpp_exceptions)
+inline constexpr bool has_exceptions = true;
+
+// Does the call throw an E?
+template <class E, class F> bool throws_an(F call) {
+    try {
+        (void)call();
+    } catch (const E &) {
+        return true;
+    }
+    return false;
+}
+#else
+inline constexpr bool has_exceptions = false;
+template <class E, class F> bool throws_an(F) {
+    return false;
+}
+#endif
+
 // Counts the failures that kolk reports while it exists, and keeps the rule and the sentence of the last one.
 struct failures {
     int count = 0;

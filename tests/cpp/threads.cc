@@ -145,15 +145,8 @@ void test_shared_pool() {
             CHECK(sum == 45 && pool.size() == 5 && message::alive == 5);
             pool.clear();
             CHECK(message::alive == 0 && pool.is_valid());
-#if defined(__cpp_exceptions)
-            bool caught = false;
-            try {
-                local.emplace(-1);
-            } catch (const std::runtime_error &) {
-                caught = true;
-            }
-            CHECK(caught && message::alive == 0 && pool.empty());
-#endif
+            if (has_exceptions) CHECK(throws_an<std::runtime_error>([&] { local.emplace(-1); }));
+            CHECK(message::alive == 0 && pool.empty());
             failures told;
             message *twice = local.emplace(1);
             local.erase(twice);

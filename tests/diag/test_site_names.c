@@ -25,7 +25,30 @@ static const char *const names[][2] = {
     {"_ZN3foopLEv", "foo::operator+="},
     {"_ZZ4mainENKUlvE_clEv", "main::{lambda}::operator()"},
     {"_ZN1aIXadL_Z1bEEE1cEv", "a<...>::c"},
+    {"_Znwm", "operator new"},
+    {"_ZnamRKSt9nothrow_t", "operator new[]"},
+    {"_ZdlPv", "operator delete"},
+    {"_ZN4shop5storeC2ERKS0_", "shop::store::store"},
+    {"_ZN4shop5storeD0Ev", "shop::store::~store"},
+    {"_ZNSt15__new_allocatorISt10_List_nodeIiEE8allocateEmPKv", "std::__new_allocator<...>::allocate"},
+    {"_ZNSt16allocator_traitsISaISt13_Rb_tree_nodeISt4pairIKiNSt7__cxx1112basic_stringIcSt11char_"
+     "traitsIcESaIcEEEEEEE8allocateERSB_m",
+     "std::allocator_traits<...>::allocate"},
+    {"_ZNSs6appendEPKcm", "std::string::append"},
+    {"_ZNKSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE5c_strEv", "std::__cxx11::basic_string<...>::c_str"},
+    {"_ZN4pool3getB5cxx11Ev", "pool::get"},
+    {"_ZN3boxILm16ELb1ELN4shop4kindE2EE4takeEv", "box<...>::take"},
+    {"_ZN3boxILi16EE4takeILN4shop4kindE2EEEvv", "box<...>::take<...>"},
+    {"_Z4makeIJidEEvDpT_", "make<...>"},
+    {"_ZStlsISt11char_traitsIcEERSt13basic_ostreamIcT_ES5_c", "std::operator<<<...>"},
+    {"_ZN4shopL3addEv.isra.0", "shop::add.isra.0"},
     /* not understood */
+    {"_ZN4shop9toolarge", NULL},
+    {"_ZN4shop", NULL},
+    {"_ZNI", NULL},
+    {"_ZC1", NULL},
+    {"_ZThn16_N4shop3addEv", NULL},
+    {"_Zebra", NULL},
     {"_ZN3fooC", NULL},
     {"_ZNC1Ev", NULL},
     {"_ZNE", NULL},
@@ -80,6 +103,12 @@ static void test_a_long_name(void **state) {
     strcat(name, "Ev");
     snprintf(expected, sizeof expected, "%s", name);
     shorten_to(name, "", expected, ""); /* it would have more than KOLK_CXX_NAME_ROOM_ bytes */
+
+    /* A constructor repeats the name of its class: it must not do so without end. */
+    snprintf(name, sizeof name, "_ZN50%050d", 0);
+    for (int n = 0; n < 50; n++) strcat(name, "C1");
+    strcat(name, "Ev");
+    shorten_to(name, "", name, "");
 }
 
 int main(void) {

@@ -1,4 +1,4 @@
-/* kolk_pool_rebind: new hooks for an existing pool, and the descriptors that it must refuse. */
+/* kolk_pool_rebind: new hooks for an existing pool, and descriptors that it must refuse. */
 #include "../help/debug_test.h"
 
 typedef struct ship {
@@ -210,41 +210,17 @@ static void refuse(kolk_pool *pool, const kolk_pool_desc *desc, kolk_status with
     assert_true(kolk_pool_is_valid(pool));
 }
 
+/* tests/contracts/test_all_rebinds.c has more of them. */
 static void test_what_is_refused(void **state) {
     (void)state;
-    KOLK_ALIGNAS(16) static unsigned char memory[400];
-    calls counted;
-    kolk_pool pool, other;
+    kolk_pool pool;
     kolk_pool_desc own = {.name = "own", .object_size = 16, .capacity = 4, .max_capacity = 8};
-    assert_int_equal(kolk_pool_init(&other, &(kolk_pool_desc){.name = "other", .object_size = 16, .capacity = 1}),
-                     KOLK_OK);
     assert_int_equal(kolk_pool_init(&pool, &own), KOLK_OK);
-    refuse(&pool, NULL, KOLK_NO_DESCRIPTOR);
-    const struct {
-        kolk_pool_desc desc;
-        kolk_status status;
-    } wrong[] = {
-        {{.object_size = 24}, KOLK_STRUCT_CHANGED},
-        {{.object_size = 16, .object_align = 32, .capacity = 1}, KOLK_STRUCT_CHANGED},
-        {{.object_align = 3}, KOLK_BAD_ALIGN},
-        {{.capacity = 5, .max_capacity = 8}, KOLK_LAYOUT_CHANGED},
-        {{.memory_size = 400}, KOLK_LAYOUT_CHANGED},
-        {{.max_capacity = 9}, KOLK_LAYOUT_CHANGED},
-        {{.reuse = KOLK_REUSE_FIFO}, KOLK_LAYOUT_CHANGED},
-        {{.generations = KOLK_GENERATIONS_STRICT}, KOLK_LAYOUT_CHANGED},
-        {{.tag = 5}, KOLK_LAYOUT_CHANGED},
-        {{.keep = true}, KOLK_LAYOUT_CHANGED},
-        {{.ages = true}, KOLK_LAYOUT_CHANGED},
-        {{.ranked = true}, KOLK_LAYOUT_CHANGED},
-        {{.memory = memory}, KOLK_LAYOUT_CHANGED},
-        {{.overflow = &other}, KOLK_LAYOUT_CHANGED},
-        {{.setup = set_up}, KOLK_LAYOUT_CHANGED},
-        {{.teardown = tear_down}, KOLK_LAYOUT_CHANGED},
-        {{.headroom = 9}, KOLK_BAD_HEADROOM},
-        {{.on_full = kolk_pool_evict_cheapest}, KOLK_COST_MISSING},
-        {{.on_full = kolk_pool_evict_oldest}, KOLK_AGES_MISSING},
-    };
-    for (size_t i = 0; i < LENGTH_OF(wrong); i++) refuse(&pool, &wrong[i].desc, wrong[i].status);
+    refuse(&pool, &(kolk_pool_desc){.object_align = 3}, KOLK_BAD_ALIGN);
+    refuse(&pool, &(kolk_pool_desc){.capacity = 5, .max_capacity = 8}, KOLK_LAYOUT_CHANGED);
+    refuse(&pool, &(kolk_pool_desc){.max_capacity = 9}, KOLK_LAYOUT_CHANGED);
+    refuse(&pool, &(kolk_pool_desc){.headroom = 9}, KOLK_BAD_HEADROOM);
+    refuse(&pool, &(kolk_pool_desc){.on_full = kolk_pool_evict_cheapest}, KOLK_COST_MISSING);
     assert_int_equal(kolk_pool_rebind(&pool, &(kolk_pool_desc){.capacity = 4}), KOLK_OK);
     assert_int_equal(kolk_pool_rebind(&pool, &(kolk_pool_desc){.capacity = 2}), KOLK_OK);
     assert_int_equal(pool.capacity, 4);
@@ -255,25 +231,8 @@ static void test_what_is_refused(void **state) {
     assert_int_equal(kolk_pool_rebind_abi_(&pool, &own, 0, 0, sizeof pool, KOLK_ABI + 1), KOLK_WRONG_ABI);
     assert_int_equal(kolk_pool_rebind_abi_(&pool, &own, 0, 0, sizeof pool + 8, KOLK_ABI), KOLK_WRONG_ABI);
     kolk_pool_deinit(&pool);
-    kolk_pool_deinit(&other);
     refuse(&pool, &own, KOLK_STRUCT_CHANGED);
     refuse(&pool, &(kolk_pool_desc){0}, KOLK_ZERO_SIZE);
-
-    kolk_pool_desc everything = {.object_size = 16,
-                                 .object_align = 8,
-                                 .reuse = KOLK_REUSE_LOWEST,
-                                 .generations = KOLK_GENERATIONS_STRICT,
-                                 .tag = 7,
-                                 .ages = true,
-                                 .keep = true,
-                                 .memory = memory,
-                                 .memory_size = sizeof memory,
-                                 .setup = set_up,
-                                 .context = &counted};
-    assert_int_equal(kolk_pool_init(&pool, &everything), KOLK_OK);
-    assert_int_equal(kolk_pool_rebind(&pool, &everything), KOLK_OK);
-    refuse(&pool, &(kolk_pool_desc){.name = "neither setup nor teardown"}, KOLK_LAYOUT_CHANGED);
-    kolk_pool_deinit(&pool);
 }
 
 static void test_a_struct_that_has_changed(void **state) {
@@ -287,38 +246,6 @@ static void test_a_struct_that_has_changed(void **state) {
     ships_deinit(&fleet);
 }
 
-static bool rebind_within(kolk_pool *pool, size_t bytes, void *context) {
-    (void)bytes;
-    *(kolk_status *)context = kolk_pool_rebind(pool, &(kolk_pool_desc){0});
-    return false;
-}
-
-static void test_within_a_hook(void **state) {
-    (void)state;
-    kolk_pool pool;
-    kolk_status status = KOLK_OK;
-    kolk_pool_desc desc = {.object_size = 8, .capacity = 1, .on_full = rebind_within, .context = &status};
-    assert_int_equal(kolk_pool_init(&pool, &desc), KOLK_OK);
-    kolk_pool_alloc(&pool);
-    assert_null(kolk_pool_alloc(&pool));
-    assert_int_equal(status, KOLK_IN_HOOK);
-    kolk_pool_deinit(&pool);
-}
-
-static void test_a_pool_that_is_gone(void **state) {
-    static reports all, *kept = &all;
-    (void)state;
-    kolk_pool pool, copy;
-    kolk_pool_desc desc = {.name = "gone", .object_size = 8, .capacity = 1};
-    assert_int_equal(kolk_pool_init(&pool, &desc), KOLK_OK);
-    copy = pool;
-    kolk_pool_deinit(&pool);
-    begin_reports(kept);
-    assert_int_equal(kolk_pool_rebind(&copy, &desc), KOLK_MOVED);
-    assert_int_equal(next_report(kept)->failure.rule, KOLK_MOVED);
-    assert_no_more(kept);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         DEBUG_TEST(test_the_same_descriptor_with_a_new_context),
@@ -327,8 +254,6 @@ int main(void) {
         DEBUG_TEST(test_the_name_in_lists_and_reports),
         DEBUG_TEST(test_what_is_refused),
         DEBUG_TEST(test_a_struct_that_has_changed),
-        DEBUG_TEST(test_within_a_hook),
-        DEBUG_TEST(test_a_pool_that_is_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

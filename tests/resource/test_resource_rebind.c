@@ -14,8 +14,6 @@ typedef struct version {
     uint32_t unloaded; /* no function may be called with it any more */
     uint32_t hangs;    /* creates wait until it is 0 */
     uint32_t waiting;  /* creates that do */
-    kolk_resource_pool *pool;
-    kolk_status within; /* the status of a rebind within a function */
 } version;
 
 #define LOAD(number)         __atomic_load_n(&(number), __ATOMIC_SEQ_CST)
@@ -65,11 +63,9 @@ static bool validate(void *context, void *resource, kolk_deadline deadline) {
 }
 
 static bool reset(void *context, void *resource) {
-    version *module = context;
     (void)resource;
-    enter(module);
-    if (module->pool) module->within = kolk_resource_rebind(module->pool, &(kolk_resource_pool_desc){.create = create});
-    leave(module);
+    enter(context);
+    leave(context);
     return true;
 }
 
@@ -204,44 +200,13 @@ static void test_while_threads_borrow(void **state) {
     kolk_resource_deinit(&pool);
 }
 
+/* tests/contracts/test_all_rebinds.c has more of them. */
 static void test_what_is_refused(void **state) {
     (void)state;
     kolk_resource_pool pool;
-    kolk_borrowed borrowed;
     const kolk_resource_pool_desc own = desc_of(&versions[0]);
     assert_int_equal(kolk_resource_init(&pool, &own), KOLK_OK);
-    assert_int_equal(kolk_resource_rebind(&pool, NULL), KOLK_NO_DESCRIPTOR);
-    assert_int_equal(kolk_resource_rebind(&pool, &(kolk_resource_pool_desc){.max = 2}), KOLK_CREATE_MISSING);
-    for (int n = 0; n < 17; n++) {
-        kolk_resource_pool_desc wrong = own;
-        if (n == 0) wrong.destroy = NULL;
-        if (n == 1) wrong.validate = NULL;
-        if (n == 2) wrong.reset = NULL;
-        if (n == 3) wrong.log = NULL;
-        if (n == 4) wrong.max = 3;
-        if (n == 5) wrong.min_idle = 1;
-        if (n == 6) wrong.max_creating = 1;
-        if (n == 7) wrong.idle_timeout_ms = 1;
-        if (n == 8) wrong.max_lifetime_ms = 1;
-        if (n == 9) wrong.keepalive_ms = 1;
-        if (n == 10) wrong.validate_after_ms = 1;
-        if (n == 11) wrong.leak_after_ms = 1;
-        if (n == 12) wrong.create_timeout_ms = 1;
-        if (n == 13) wrong.slow_borrow_ms = 1;
-        if (n == 14) wrong.reuse = KOLK_REUSE_FIFO;
-        if (n == 15) wrong.look = true;
-        if (n == 16) wrong.no_housekeeper = true;
-        wrong.name = "wrong";
-        assert_int_equal(kolk_resource_rebind(&pool, &wrong), KOLK_LAYOUT_CHANGED);
-    }
     assert_int_equal(kolk_resource_rebind_abi_(&pool, &own, sizeof pool, KOLK_ABI + 1), KOLK_WRONG_ABI);
-    kolk_resource_pool_stats stats;
-    kolk_resource_stats(&pool, &stats);
-    assert_string_equal(stats.name, "first");
-    assert_int_equal(kolk_resource_borrow(&pool, NULL, &borrowed), KOLK_OK);
-    versions[0].pool = &pool;
-    kolk_resource_give_back(&pool, &borrowed);
-    assert_int_equal(versions[0].within, KOLK_IN_HOOK);
     kolk_resource_deinit(&pool);
     assert_int_equal(kolk_resource_rebind(&pool, &own), KOLK_CLOSED);
 }
