@@ -112,6 +112,7 @@ need_gcc() {
   need meson command -v meson
   need reuse command -v reuse
   need dpkg-dev command -v dpkg-buildpackage
+  need build-essential false
   need debhelper command -v dh
   need lintian command -v lintian
   need mmdebstrap command -v mmdebstrap
