@@ -5,7 +5,7 @@
 # then more and more paths. Stopping it after 50,000 steps makes it four times as fast on the largest functions.
 # Usage: tools/tidy.sh [FILE...]
 set -eu
-[ $# -gt 0 ] || set -- $(tools/files.sh src adapters bindings/lua preload cli tests fuzz examples | grep '\.c$' | grep -Ev '^tests/(compile/|device/|packaging/|windows/|build/msvc)')
+[ $# -gt 0 ] || set -- $(tools/files.sh src adapters bindings/lua preload cli tests fuzz examples | grep '\.c$' | grep -Ev '^tests/(compile/|device/|packaging/|windows/|web/|build/msvc)')
 cppcheck --quiet --std=c11 -U__has_include --enable=warning,performance,portability --inline-suppr --error-exitcode=1 -Iinclude src adapters preload &
 checker=$!
 flags="-std=c11 -DKOLK_ASSERTIONS=1 -Iinclude -Isrc -Icli -Ibindings/lua $(printf ' -I%s' adapters/*/) $(pkg-config --cflags libpq lua5.4 sdl2 sqlite3 zlib)"

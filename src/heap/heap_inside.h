@@ -243,7 +243,7 @@ typedef struct kolk_heap_reader_ {
 void kolk_heap_sum_up_(const kolk_heap *heap, const kolk_heap_reader_ *reader, kolk_stats *out);
 
 /* Counts the blocks of a heap's classes by the place where they were allocated, with the debug setting `sites`. */
-void kolk_heap_count_places_(const void *heap, kolk_place_counts_ *counts);
+void kolk_heap_count_places_(const void *given, kolk_place_counts_ *counts);
 
 /* Reports what is wrong with a pointer that is not a live block. */
 void kolk_heap_refuse_(const kolk_heap *heap, const void *block, const char *verb, const void *site);

@@ -373,7 +373,7 @@ static void test_slots_never_handed_out_on_dirty_memory(void **state) {
 
 /* ---- alloc_at ---------------------------------------------------------------------------------------------------- */
 
-enum { IN_LARGE = 64000, IN_SMALL = 2000 };
+enum { TIMES = 32, IN_SMALL = 2000, IN_LARGE = TIMES * IN_SMALL };
 
 /* Allocates n slots by their handles, in descending or random order. If it `mixes`, allocates and frees another object
  * after each, or with FIFO, where such an alloc lists the whole ring, frees the same object. Returns the processor time
@@ -411,9 +411,8 @@ static void test_alloc_at_does_not_search(void **state) {
         double ratio = 100;
         for (unsigned tries = 0; tries < 8 && ratio > 8; tries++) {
             double few = 0;
-            for (unsigned i = 0; i < IN_LARGE / IN_SMALL; i++)
-                few += time_of_alloc_at(orders[n % 3], IN_SMALL, n / 3 % 2, n / 6);
-            double now = time_of_alloc_at(orders[n % 3], IN_LARGE, n / 3 % 2, n / 6) / (few / (IN_LARGE / IN_SMALL));
+            for (unsigned i = 0; i < TIMES; i++) few += time_of_alloc_at(orders[n % 3], IN_SMALL, n / 3 % 2, n / 6);
+            double now = time_of_alloc_at(orders[n % 3], IN_LARGE, n / 3 % 2, n / 6) / few * TIMES;
             if (now < ratio) ratio = now;
         }
         if (ratio > 8) fail_msg("order of reuse %u, case %u: %.1f times as long", n % 3, n / 3, ratio);

@@ -71,8 +71,8 @@ static void test_every_call_that_makes_it(void **state) {
     KOLK_POOL_STATIC(packets, bound, 2);
     assert_int_equal(packets_rebind(&bound, &(kolk_pool_desc){.name = "bound", .capacity = 2}), KOLK_OK);
     assert_int_equal(packets_available(&bound), 2);
-    packets *pools[] = {&zeroed, &urgent, &many, &at, &bound};
-    for (size_t n = 0; n < LENGTH_OF(pools); n++) {
+    packets *pools[5] = {&zeroed, &urgent, &many, &at, &bound};
+    for (size_t n = 0; n < 5; n++) {
         assert_true(kolk_pool_is_valid(&pools[n]->pool));
         packets_clear(pools[n]);
         packets_deinit(pools[n]);
@@ -96,8 +96,8 @@ static void test_an_overflow_pool(void **state) {
     assert_ptr_equal(packets_get(&pool, packets_handle_of(&pool, b)), b);
     packets_clear(&pool);
     packets_deinit(&pool);
-    packets *pools[] = {&same, &other};
-    for (size_t n = 0; n < LENGTH_OF(pools); n++) {
+    packets *pools[2] = {&same, &other};
+    for (size_t n = 0; n < 2; n++) {
         assert_true(kolk_pool_is_valid(&pools[n]->pool));
         packets_clear(pools[n]);
         packets_deinit(pools[n]);
