@@ -28,9 +28,9 @@ mount --rbind /sys "$root/sys"
 mount --rbind /dev "$root/dev"
 mount --make-rslave "$root/sys"
 mount --make-rslave "$root/dev"
-for file in /etc/resolv.conf "${NODE_EXTRA_CA_CERTS:-}"; do # the network, as this machine reaches it
-  [[ -z $file ]] || { mkdir -p "$root${file%/*}" && cp -L "$file" "$root$file"; }
-done
+cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+certificates=${NODE_EXTRA_CA_CERTS:+/etc/certificates} # what this machine needs to reach where npm takes its packages
+[[ -z $certificates ]] || cp -L "$NODE_EXTRA_CA_CERTS" "$root$certificates"
 git clone -q . "$root/root/kolk" 2> /dev/null
 git -C "$root/root/kolk" checkout -q --detach "$(git rev-parse HEAD)"
 
@@ -40,7 +40,7 @@ as() {
   home=$(sed -n "s/^$user:.*:\(.*\):.*/\1/p" "$root/etc/passwd")
   chroot --userspec="$user:" "$root" env -i HOME="$home" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     KOLK_TEST_EFFORT="${KOLK_TEST_EFFORT:-}" KOLK_FRESH=yes ${http_proxy:+"http_proxy=$http_proxy"} \
-    ${NODE_EXTRA_CA_CERTS:+"NODE_EXTRA_CA_CERTS=$NODE_EXTRA_CA_CERTS"} \
+    ${certificates:+"NODE_EXTRA_CA_CERTS=$certificates"} \
     sh -c 'cd "$HOME/kolk" && "$@"' sh "${@:2}"
 }
 

@@ -97,7 +97,6 @@ need_gcc() {
   need spin command -v spin
   need systemtap-sdt-dev header sys/sdt.h
   need bpftrace command -v bpftrace
-  need heaptrack command -v heaptrack
   need mandoc command -v mandoc
   need groff-base command -v groff
   need man-db command -v lexgrog
@@ -107,8 +106,6 @@ need_gcc() {
   need stress-ng command -v stress-ng
   need zsh command -v zsh
   need fish command -v fish
-  need prometheus command -v promtool
-  need python3-prometheus-client /usr/bin/python3 -c "import prometheus_client"
   need meson command -v meson
   need reuse command -v reuse
   need dpkg-dev command -v dpkg-buildpackage
@@ -116,7 +113,6 @@ need_gcc() {
   need debhelper command -v dh
   need lintian command -v lintian
   need mmdebstrap command -v mmdebstrap
-  need patch command -v patch
   need glibc-source test -d /usr/src/glibc
   need_clang
   need clang-19 command -v clang-19
@@ -137,14 +133,20 @@ need_gcc() {
 }
 
 need_clang() {
-  need_test
+  need_checks0
+  need heaptrack command -v heaptrack
+  need patch command -v patch
   need clang command -v clang
   need libclang-rt-dev links clang -fsanitize=address
   need llvm command -v llvm-symbolizer
 }
 
 need_asan() { need_clang; }
-need_checks0() { need_test; }
+need_checks0() {
+  need_test
+  need prometheus command -v promtool
+  need python3-prometheus-client /usr/bin/python3 -c "import prometheus_client"
+}
 
 need_i686() {
   need_emulated i686-linux-gnu
