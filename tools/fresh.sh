@@ -46,9 +46,11 @@ as() {
 
 if [[ ${1:-} ]]; then
   as root tools/setup.sh "$1"
-  as root tools/matrix.sh "$1"
+  result=0
+  as root tools/matrix.sh "$1" > /dev/null || result=$?
+  cat "$root/root/kolk/build/matrix/$1.log"
   ! grep -F '***Skipped' "$root/root/kolk/build/matrix/$1.log" || fail "What these need is missing from tools/setup.sh."
-  exit
+  exit $result
 fi
 
 # Nothing is installed yet.

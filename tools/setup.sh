@@ -144,6 +144,13 @@ need_clang() {
 need_asan() { need_clang; }
 need_checks0() {
   need_test
+  need_services
+}
+
+# What tests of the programs ask, on each machine.
+need_services() {
+  need netbase test -e /etc/services
+  need redis-server command -v redis-server
   need prometheus command -v promtool
   need python3-prometheus-client /usr/bin/python3 -c "import prometheus_client"
 }
@@ -173,6 +180,7 @@ need_machine() {
 
 need_emulated() {
   need_install
+  need_services
   need ninja-build command -v ninja
   need pkg-config command -v pkg-config
   need_machine "$1"
