@@ -98,7 +98,8 @@ static void test_nothing_is_ignored(void **state) {
             memcmp((char *)&passed_on + its->offset, (char *)&desc + its->offset, its->size) != 0)
             fail_msg("%s is ignored", its->name);
     }
-    if (sizeof(kolk_resource_pool_desc) - end >= sizeof(void *)) fail_msg("pool_members lacks a member at its end");
+    size_t rest = sizeof(kolk_resource_pool_desc) - end;
+    if (rest >= _Alignof(kolk_resource_pool_desc)) fail_msg("pool_members lacks a member at its end");
 }
 
 /* The adapter's functions have a context of their own, but the user's `log` gets the user's. */
