@@ -43,7 +43,7 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
 static void test_one_from_the_first_pool_to_the_last(void **state) {
     (void)state;
     factory others = {0}, lonely = {0};
-    assert_int_equal(count_makers(), 0);
+    EVENTUALLY(count_makers() == 0); /* main's first thread may still be listed */
     make_things(&lonely, (kolk_resource_pool_desc){.no_housekeeper = true, .min_idle = 1});
     assert_int_equal(count_makers(), 0);
     for (int turn = 0; turn < 3; turn++) {
