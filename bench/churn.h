@@ -1,4 +1,4 @@
-/* churn.h: shared by pool.cc and pool_unchecked.cc: the timed loops, and the allocators to compare with kolk.
+/* churn.h: the timed loops, and the allocators to compare with kolk.
  *
  * Every allocator is a class with alloc() and free(object). After each alloc and each free, the loops hide the object
  * and all of memory from the optimiser (DoNotOptimize, ClobberMemory). Otherwise it would merge a free with the alloc

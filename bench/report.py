@@ -11,7 +11,7 @@ import math
 import os
 import sys
 
-PROGRAMS = ("memory", "iterate", "pool", "pool_unchecked", "bulk", "slotmap", "bytemap")
+PROGRAMS = ("memory", "iterate", "pool", "bulk", "slotmap", "bytemap")
 
 SIZES = (100, 10000, 1000000)
 WAYS = ("pair", "write", "init")
@@ -121,10 +121,6 @@ def pool(report):
     for size in SIZES:
         report.times(f"alloc + free, random churn, {size:,} alive, ns a pair", "pool", f"churn_{size}", WAYS)
     report.times("alloc 100, free 100, ns a pair", "pool", "burst_100", WAYS)
-    for size in SIZES:
-        report.times(f"KOLK_CHECKS=0, no handles: churn, {size:,} alive, ns a pair", "pool_unchecked",
-                     f"churn_{size}", WAYS)
-    report.times("KOLK_CHECKS=0, no handles: bursts, ns a pair", "pool_unchecked", "burst_100", WAYS)
     for size, boost, mimalloc in zip(SIZES, (2.0, 1.5, 1.3), (1, 2, 2)):
         for way in WAYS:
             workload, where = f"churn_{size}", f"{size:,} alive, {way}"

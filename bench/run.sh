@@ -11,7 +11,7 @@ here=$(dirname "$0")
 # jemalloc needs more thread-local storage than a library loaded at run time normally gets.
 export GLIBC_TUNABLES=glibc.rtld.optional_static_tls=20000
 
-for name in memory iterate pool pool_unchecked bulk slotmap bytemap; do
+for name in memory iterate pool bulk slotmap bytemap; do
     echo "$name ..." >&2
     "$programs/$name" --benchmark_enable_random_interleaving=true --benchmark_repetitions="${REPETITIONS:-9}" \
         --benchmark_min_time="${MIN_TIME:-0.05}" --benchmark_report_aggregates_only=true \

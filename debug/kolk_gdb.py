@@ -10,7 +10,6 @@ import gdb.printing
 import gdb.types
 
 ORDERS = ("LIFO", "FIFO", "LOWEST")
-WORDS_AT_A_TIME = 512
 SLOTS_AT_A_TIME = 16384
 NAME_AT_MOST = 64
 THREAD_BYTES = 128  # bytes of a shared pool's record of a thread, up to the magazine
@@ -122,7 +121,7 @@ class Pool(Store):
 
     NOUN = "pool"
     IN_DESC = ("name", "max_capacity", "object_size", "reuse")
-    NOT_ZERO = ("slots", "live", "stride", "inverse", "max_capacity")
+    NOT_ZERO = ("slots", "states", "stride", "inverse", "max_capacity")
 
     def __init__(self, value, object_type=None):
         super().__init__(value, object_type)
@@ -139,9 +138,9 @@ class Pool(Store):
 
     def arrays(self):
         """Yields the regions that must exist, and their sizes."""
-        yield "live", (self.fresh + 63) // 64 * 8
-        if self.number("generations"):
-            yield "generations", self.fresh * 4
+        yield "states", self.fresh
+        if self.number("high"):
+            yield "high", self.fresh * 4
         if self.number("objects"):
             yield "objects", self.fresh * self.value["objects"].type.sizeof
 
@@ -153,17 +152,10 @@ class Pool(Store):
 
     def live(self):
         """Yields live slots in ascending order. Reads memory only as far as necessary."""
-        live, end = self.value["live"], (self.fresh + 63) // 64
-        for start in range(0, end, WORDS_AT_A_TIME):
-            length = min(WORDS_AT_A_TIME, end - start)
-            if not any(read(int(live + start), length * 8)):
-                continue
-            for index in range(start, start + length):
-                bits = int(live[index])
-                while bits:
-                    lowest = bits & -bits
-                    yield index * 64 + lowest.bit_length() - 1
-                    bits ^= lowest
+        start = self.number("states")
+        for first in range(0, self.fresh, SLOTS_AT_A_TIME):
+            states = read(start + first, min(SLOTS_AT_A_TIME, self.fresh - first))
+            yield from (first + n for n, state in enumerate(states) if state & 0x80)
 
     def pointer(self, slot):
         """Returns a pointer to the object in this slot."""
@@ -174,9 +166,9 @@ class Pool(Store):
         """Returns the slot if its object is alive in this generation."""
         found = (
             slot < self.fresh
-            and self.number("generations")
-            and int(self.value["generations"][slot]) == generation
-            and int(self.value["live"][slot // 64]) >> slot % 64 & 1
+            and self.number("high")
+            and int(self.value["high"][slot]) == generation >> 7
+            and int(self.value["states"][slot]) == 0x80 | generation & 0x7F
         )
         return slot if found else None
 

@@ -99,7 +99,7 @@ class Headers:
     def take_numbers(self, text, header):
         """Macros that are numbers, except for settings of the build."""
         for name, number in re.findall(r"^#define (KOLK_\w+[A-Z]) +(?:UINT32_C\()?(\d\w*|UINT32_MAX)\b", text, re.M):
-            if name not in ("KOLK_ABI", "KOLK_CHECKS", "KOLK_DIAGNOSTICS", "KOLK_HOSTED"):
+            if name not in ("KOLK_ABI", "KOLK_DIAGNOSTICS", "KOLK_HOSTED"):
                 value = int(number.replace("UINT32_MAX", "0xffffffff").removesuffix("u"), 0)
                 self.constants.append({"name": name, "type": "uint32_t", "header": header, "value": str(value)})
 

@@ -5,7 +5,7 @@
 # KOLK_TEST_EFFORT=quick, the default, is for each change. The row fresh is make test on a new machine, and gcc has what
 # make test leaves out. Long tests do a part of their work, what depends on neither compiler nor machine runs in these
 # rows only, and the slowest proofs are left out. full adds these to gcc, with nearly all of the work of all tests, more
-# programs to clang and checks0, and the command to tidy. release, for releases, does all work in gcc, runs on other
+# programs to clang, and the command to tidy. release, for releases, does all work in gcc, runs on other
 # machines all programs that can run there, and gives each row a new machine, on which tools/setup.sh has installed what
 # this row needs.
 # Usage: tools/matrix.sh [ROW...]
@@ -55,8 +55,6 @@ once='^(model_queue|build_device(_tests)?|misuse|cli_page|cli_completion|web_.*|
 # The source decides what these find: the order of steps, the state at a fork, what is printed or in a list.
 once+='|_schedules$|_forks$|_steps$|^build_(abi|circles|copies|figures|lists|manuals|members|msvc|names|printed|promises|sites|stacks|two_files|unity|unload|uses)$|^tools_'
 servers='^(test_(pq|sqlite|tcp)|example_(bank|cache_client))' # the adapters' tests, which run once more in asan
-# The tests that use no kolk_pool: only its inline kolk_pool_free depends on KOLK_CHECKS.
-others='^test_(bits|bytemap|cli|fork|heap|peek|queue|resource|schedule|shared|site_symbols|slotmap|stacks|wait)|^(build|cli|tools)_'
 
 # tested NAME WHAT PATTERN: runs a row without the tests whose names match
 tested() { row "$1" "$2" env KOLK_TESTS_WITHOUT="$3" tools/preset.sh "$1"; }
@@ -79,12 +77,6 @@ fi
 # (Tests with forks would hang: AddressSanitizer's allocator may be locked in the child. kolk advise alone takes two
 # minutes there. The parts of the commands have tests of their own.)
 tested asan "clang -O1, AddressSanitizer, UndefinedBehaviorSanitizer" "$once|_limits$|_worn$|_exhaustive$|^test_(pq_faults|debug_sites)$|^cli_($commands)$|^build_[^c]"
-if [[ $effort == quick ]]; then
-  pools="test_debug_fill test_debug_quarantine test_pool_extern test_pool_fast_paths test_pool_free_n test_pool_full test_pool_hooks test_pool_misuse"
-  sampled checks0 "gcc -O2, KOLK_CHECKS=0, no assertions: pools" "$pools test_pool_model test_pool_typed test_pool_validity example_bullets"
-else
-  tested checks0 "gcc -O2, KOLK_CHECKS=0, no assertions: what has pools" "$once|$servers|$others"
-fi
 # The programs for other machines run under qemu. Some 64-bit kernels run no 32-bit programs of x86: there these do too.
 # On an emulated machine, threads do not reorder memory accesses in other ways than this processor does. Tests are left
 # out that reserve gigabytes, because qemu keeps a table of all pages; that expect a thread to be gone once it was joined,

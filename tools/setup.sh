@@ -133,7 +133,8 @@ need_gcc() {
 }
 
 need_clang() {
-  need_checks0
+  need_test
+  need_services
   need heaptrack command -v heaptrack
   need patch command -v patch
   need clang command -v clang
@@ -142,10 +143,6 @@ need_clang() {
 }
 
 need_asan() { need_clang; }
-need_checks0() {
-  need_test
-  need_services
-}
 
 # What tests of the programs ask, on each machine.
 need_services() {

@@ -4,6 +4,8 @@
  * should. */
 #include "count.h"
 
+#include "../../tests/pool/last_life.h"
+
 #ifndef MORE
 #define MORE .name = "frames"
 #endif
@@ -122,7 +124,7 @@ static bool refill(uint32_t n, uint32_t step) {
 /* Two slots wear out, and are used again once the pool is full. */
 static bool wear_out(void) {
     for (uint32_t i = 0; i < 2; i++) {
-        pool.pool.generations[frames_index(&pool, objects[i])] = UINT32_MAX;
+        be_in_last_life(&pool.pool, frames_index(&pool, objects[i]));
         object = objects[i];
         call_handle_of();
         handles[i] = handle;

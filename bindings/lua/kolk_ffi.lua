@@ -31,11 +31,16 @@ function methods:free(object)
   self.C.kolk_pool_free(self.struct, object)
 end
 
+-- The generation of the object in a slot. Its low 7 bits are in the slot's byte, which is 128 more while the object lives.
+local function generation_in(struct, index)
+  return 128 * struct.high[index] + struct.states[index] % 128
+end
+
 -- A handle has the generation above the index, which is XORed with the pool's tag (base.h).
 function methods:handle(object)
   local struct = self.struct
   local index = self.C.kolk_pool_index(struct, object)
-  return 0x100000000ULL * struct.generations[index] + bit.bxor(index, struct.tag) % 0x100000000
+  return 0x100000000ULL * generation_in(struct, index) + bit.bxor(index, struct.tag) % 0x100000000
 end
 
 -- The object of a handle, or nil.
@@ -43,7 +48,7 @@ function methods:get(handle)
   local struct = self.struct
   local index = bit.bxor(tonumber(bit.band(handle, 0xffffffffULL)), struct.tag) % 0x100000000
   local object = self.C.kolk_pool_at(struct, index)
-  if object == nil or struct.generations[index] ~= bit.rshift(handle + 0ULL, 32) then return nil end
+  if object == nil or generation_in(struct, index) ~= bit.rshift(handle + 0ULL, 32) then return nil end
   return ffi.cast(self.pointer, object)
 end
 

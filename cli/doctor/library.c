@@ -92,13 +92,6 @@ static void look_at_double_free(doctor_finding *finding) {
     kolk_pool pool;
     if (!begin(&pool, 4, NULL, finding)) return;
     char *object = kolk_pool_alloc(&pool);
-    if (!KOLK_CHECKS) {
-        kolk_pool_free(&pool, object + 1);
-        find_report(finding, KOLK_INTERIOR_POINTER);
-        if (finding->answer == DOCTOR_YES)
-            doctor_find(finding, DOCTOR_PARTLY, "left out of this build by KOLK_CHECKS=0, but %s", heard.sentence);
-        return;
-    }
     kolk_pool_free(&pool, object);
     kolk_pool_free(&pool, object);
     find_report(finding, KOLK_DOUBLE_FREE);

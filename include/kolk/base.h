@@ -37,12 +37,6 @@
 #define KOLK_VERSION "0.1.0"
 #define KOLK_ABI     1 /* version of the structs' layout, and the number in libkolk.so.1 */
 
-/* -DKOLK_CHECKS=0 leaves out the double-free test of the inline kolk_pool_free, but not its test of bounds. A double
- * free then goes unnoticed and corrupts the pool. The layout of structs does not depend on this macro. */
-#ifndef KOLK_CHECKS
-#define KOLK_CHECKS 1
-#endif
-
 /* 1 if there is an operating system, with pages, threads, files and an environment. Without one, shared pools, queues,
  * resource pools and the diagnostics are left out, and heaps live in the caller's memory, even if there is a C library
  * (newlib, picolibc). The manuals call this a freestanding build. */

@@ -76,6 +76,12 @@
 #define KOLK_LOWEST_BIT_(word)        ((unsigned)__builtin_ctzll(word))
 #define KOLK_FOLDED_LOWEST_BIT_(word) KOLK_LOWEST_BIT_(word)
 
+/* The highest bits of the 16 bytes from `at` on, as a number; where the processor has an instruction for that. */
+#ifdef __SSE2__
+typedef char kolk_bytes16_ __attribute__((vector_size(16), aligned(1), may_alias));
+#define KOLK_HIGH_BITS_(at) ((uint32_t)__builtin_ia32_pmovmskb128(*(const kolk_bytes16_ *)(at)))
+#endif
+
 /* These read and write a number of 32 bits that other threads may read at any moment. A thread that sees the number
  * which PUBLISH has written also sees, if it loads with acquire, what this thread wrote before. */
 #define KOLK_SEEN_(at)            __atomic_load_n((at), __ATOMIC_RELAXED)
@@ -142,6 +148,10 @@ KOLK_ALWAYS_INLINE_ unsigned kolk_folded_lowest_bit_(uint64_t word) {
 }
 
 #define KOLK_FOLDED_LOWEST_BIT_(word) kolk_folded_lowest_bit_(word)
+
+#if defined(_M_X64) && !defined(_M_ARM64EC)
+#define KOLK_HIGH_BITS_(at) ((uint32_t)_mm_movemask_epi8(_mm_loadu_si128((const __m128i *)(at))))
+#endif
 
 /* Keeps reads and writes in order: those before it happen before those after it. The exception is a write before a read
  * on x86, where the processor may still swap the two. */

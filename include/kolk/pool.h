@@ -30,12 +30,13 @@
  * Cost      `alloc`, `free`, `get`, is_live, `index` and `at` are O(1): a handful of instructions, no system call, no
  *           lock; with KOLK_REUSE_LOWEST, alloc and free take one step for each factor of 64 in max_capacity. For
  *           allocs of a ranked pool see kolk_pool_recost, and for those after an alloc_at see kolk_pool_alloc_at. An
- *           alloc that grows the pool calls the system. `init` is O(1) and touches no slot. A step of a walk is O(words
- *           that it skips): a word stands for 64 slots, and is skipped if none of them is alive. `clear`, `trim` and
+ *           alloc that grows the pool calls the system. `init` is O(1) and touches no slot. A step of a walk is O(groups
+ *           that it skips): a group is KOLK_GROUP slots, and is skipped if none of them is alive. `clear`, `trim` and
  *           is_valid are O(slots).
- * Memory    the caller's memory, or pages of the system; never malloc. A slot costs its stride and 1 bit, 4 bytes for
- *           the order of reuse (LOWEST: 1 bit), 4 bytes if there are generations, 1 bit with a setup or teardown hook,
- *           8 bytes with ages, and 16 bytes if the pool is ranked.
+ * Memory    the caller's memory, or pages of the system; never malloc. A slot costs its stride and 1 byte; 4 bytes
+ *           for the order of reuse (LOWEST: 1 bit; without an OS, on 32 bits: 2 bytes); 4 bytes if there are handles,
+ *           which pages of the system do not have until a slot has had 128 lives; 1 bit with a setup or teardown hook;
+ *           8 bytes with ages; 16 bytes if the pool is ranked.
  * Contents  a new object has the bytes of the slot's last life, or those that the memory had before: initialise all of
  *           it. free does not change the object. The pool never stores its own data in a slot.
  * Threads   one thread at a time. But any number of threads may call functions that take a const pool while no other
@@ -75,7 +76,7 @@ typedef struct kolk_pool_desc {
     uint32_t low_water KOLK_OR_0_;    /* see When it is full */
     kolk_reuse reuse KOLK_OR_0_;
     /* A slot is worn out after 2^32 - 1 lives. RECYCLE: it is used again, with generations from 1, once the pool would
-     * otherwise be full; the slot that wore out first is used first. NONE saves 4 bytes per slot. */
+     * otherwise be full; the slot that wore out first is used first. NONE saves the 4 bytes per slot. */
     kolk_generations generations KOLK_OR_0_;
     uint32_t tag KOLK_OR_0_;               /* distinguishes its handles from other pools'; 0: a hash of the name */
     bool keep KOLK_OR_0_;                  /* see Objects that are made once */
@@ -171,7 +172,7 @@ KOLK_INLINE_ void *kolk_pool_at(const kolk_pool *pool, uint32_t index);
  *
  * kolk_cursor_next_run returns several objects at a time: a run, which is neighbours that are all alive, `stride` bytes
  * apart. It is for inner loops over plain arrays, where objects are dense. No run goes across a slot whose number is a
- * multiple of 64, so a run has at most 64 objects. Apart from that it is as long as possible. At the end, returns NULL
+ * multiple of KOLK_GROUP, so a run has at most KOLK_GROUP objects. Apart from that it is as long as possible. At the end, returns NULL
  * and sets *length to 0. The objects of the current run may be freed too; those of later runs are no longer in a run
  * then. KOLK_EACH_RUN of typed.h is this loop:
  *
@@ -180,12 +181,21 @@ KOLK_INLINE_ void *kolk_pool_at(const kolk_pool *pool, uint32_t index);
  *     for (T *run; (run = kolk_cursor_next_run(&cursor, &n)) != NULL;)
  *         for (uint32_t i = 0; i < n; i++) ... run[i] ...
  */
+/* A walk looks at this many slots at once. */
+#if KOLK_HOSTED
+#define KOLK_GROUP 64
+typedef uint64_t kolk_group_;
+#else
+#define KOLK_GROUP 8
+typedef uint32_t kolk_group_;
+#endif
+
 typedef struct kolk_cursor {
-    const uint64_t *word; /* the current word of the live bits */
-    const uint64_t *last; /* the last word, except for the tail */
-    unsigned char *base;  /* address of the slot of the word's lowest bit */
-    uint64_t pending;     /* bits of the word that have not been visited yet */
-    uint64_t tail;        /* those bits of the word behind `last` that are also to be visited */
+    const uint8_t *states; /* the bytes of the current group of KOLK_GROUP slots */
+    const uint8_t *last;   /* those of the last group */
+    unsigned char *base;   /* address of the group's first slot */
+    kolk_group_ pending;   /* the slots of the group that have not been visited yet: 1 bit each */
+    kolk_group_ tail;      /* the slots of the last group that are to be visited */
     size_t stride;
     bool more;              /* false: there is nothing to visit, or KOLK_EACH is done */
     const kolk_pool *apart; /* the pool, if its objects have no neighbours (guard, KOLK_BYPASS); else NULL */
@@ -289,8 +299,9 @@ KOLK_API_ size_t kolk_pool_memory_size(const kolk_pool_desc *desc);
  * KOLK_POOL_STORAGE in typed.h). With ages, add KOLK_POOL_AGE_BYTES; if it is ranked, KOLK_POOL_RANK_BYTES. */
 /* clang-format off */
 #define KOLK_POOL_BYTES(size, align, n)                                                                                \
-    (KOLK_ROUND_UP_(KOLK_SIZE_(n) * KOLK_ROUND_UP_(size, align), 8) + 2 * 8 * ((KOLK_SIZE_(n) + 63) / 64) +            \
-     2 * KOLK_ROUND_UP_(KOLK_SIZE_(n) * 4, 8))
+    (KOLK_ROUND_UP_(KOLK_SIZE_(n) * KOLK_ROUND_UP_(size, align), 8) + KOLK_ROUND_UP_(KOLK_SIZE_(n), KOLK_GROUP) +            \
+     8 * ((KOLK_SIZE_(n) + 63) / 64) +                                                                                 \
+     KOLK_ROUND_UP_(KOLK_SIZE_(n) * 4, 8) + KOLK_ROUND_UP_(KOLK_SIZE_(n) * sizeof(kolk_slot_), 8))
 #define KOLK_POOL_AGE_BYTES(n)  (8 * (KOLK_SIZE_(n) + 1))
 #define KOLK_POOL_RANK_BYTES(n) (16 * KOLK_SIZE_(n))
 /* clang-format on */
@@ -463,8 +474,17 @@ KOLK_USES_(1) void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle);
 
 /* ---- Struct: read any field, write none -------------------------------------------------------------------------- */
 
+/* The number of a slot takes 2 bytes in a freestanding build for 32 bits: there a pool has at most 65,535 slots. */
+#if KOLK_HOSTED || UINTPTR_MAX > UINT32_MAX
+#define KOLK_POOL_MOST INT32_MAX
+typedef uint32_t kolk_index_;
+#else
+#define KOLK_POOL_MOST UINT16_MAX
+typedef uint16_t kolk_index_;
+#endif
+
 typedef struct kolk_slot_ {
-    uint32_t index;
+    kolk_index_ index;
 } kolk_slot_;
 
 /* A slot's neighbours in the order of births, as slot numbers + 1. A slot that is not in the order has its own number
@@ -480,7 +500,7 @@ typedef struct kolk_rank_ {
     uint32_t slot;  /* the slot at this place */
 } kolk_rank_;
 
-/* Free slots whose generations are used up: a list through generations[], the oldest first. */
+/* Free slots whose generations are used up: a list through high[], the oldest first. */
 typedef struct kolk_worn_ {
     uint32_t first, last, count;
     uint32_t recycled; /* how many were used again */
@@ -529,15 +549,15 @@ typedef kolk_pool_desc kolk_pool_kept_desc;
 struct kolk_pool {
     /* fields that alloc, free and get read */
     unsigned char *slots;
-    uint64_t *live;        /* 1 bit per slot, valid below fresh */
-    uint32_t *generations; /* the slot's present or next life, from 1; NULL with KOLK_GENERATIONS_NONE */
-    kolk_slot_ *top;       /* end of the stack of free slots (LIFO) */
-    kolk_slot_ *floor;     /* the stack's bottom, or higher to send allocs to the slow path */
-    uintptr_t inverse;     /* inverse of odd, modulo the word; stride = odd << shift */
-    uint32_t stride;       /* bytes from slot to slot */
-    uint32_t free_bound;   /* free takes the slow path from this slot on */
-    uint32_t bound;        /* `get`, is_live, `index` and `at` take it from this slot on */
-    uint32_t tag;          /* XORed into the index of a handle */
+    uint8_t *states;     /* 1 byte per slot, valid below fresh: alive, and the low 7 bits of the generation */
+    uint32_t *high;      /* the other bits of the generation; NULL with KOLK_GENERATIONS_NONE */
+    kolk_slot_ *top;     /* end of the stack of free slots (LIFO) */
+    kolk_slot_ *floor;   /* the stack's bottom, or higher to send allocs to the slow path */
+    uintptr_t inverse;   /* inverse of odd, modulo the word; stride = odd << shift */
+    uint32_t stride;     /* bytes from slot to slot */
+    uint32_t free_bound; /* free takes the slow path from this slot on */
+    uint32_t bound;      /* `get`, is_live, `index` and `at` take it from this slot on */
+    uint32_t tag;        /* XORed into the index of a handle */
     uint8_t shift;
 
     /* free slots */

@@ -23,8 +23,33 @@ KOLK_FOLDED_INLINE_ uintptr_t kolk_pool_slot_sized_(const kolk_pool *pool, const
     return kolk_exact_slot_((uintptr_t)object - (uintptr_t)pool->slots, shift, kolk_inverse_(stride >> shift));
 }
 
-KOLK_INLINE_ bool kolk_pool_bit_(const uint64_t *words, uintptr_t index) {
-    return words[index / 64] >> (index % 64) & 1;
+/* A slot's byte has KOLK_ALIVE_ while an object lives in it. The other 7 bits are the low ones of its generation:
+ * fewer, the highest of the 7, where tests have fewer generations than 2^7. */
+#define KOLK_ALIVE_  128u
+#define KOLK_LOWS_   ((KOLK_GENERATION_MAX & 127u) + 1) /* how many low parts of generations there are: 2^7 */
+#define KOLK_A_LIFE_ (128u / KOLK_LOWS_)                /* what the end of a life adds to the byte: 1 */
+
+/* The bits of a group. */
+#if KOLK_GROUP == 64
+#define KOLK_ALL_              (~UINT64_C(0))
+#define KOLK_LOWEST_OF_(group) KOLK_LOWEST_BIT_(group)
+#else
+#define KOLK_ALL_              ((UINT32_C(1) << KOLK_GROUP) - 1)
+#define KOLK_LOWEST_OF_(group) ((unsigned)__builtin_ctz(group))
+#endif
+
+KOLK_INLINE_ bool kolk_pool_lives_(const kolk_pool *pool, uintptr_t index) {
+    return pool->states[index] & KOLK_ALIVE_;
+}
+
+KOLK_INLINE_ uint32_t kolk_pool_generation_(const kolk_pool *pool, uintptr_t index) {
+    return pool->high[index] * KOLK_LOWS_ + pool->states[index] % 128u / KOLK_A_LIFE_;
+}
+
+/* Is this the generation of the object that lives in the slot? Only pools with handles may ask. */
+KOLK_INLINE_ bool kolk_pool_lives_as_(const kolk_pool *pool, uintptr_t index, uint32_t generation) {
+    return pool->states[index] == (uint8_t)(KOLK_ALIVE_ | generation % KOLK_LOWS_ * KOLK_A_LIFE_) &&
+           pool->high[index] == generation / KOLK_LOWS_;
 }
 
 KOLK_INLINE_ void *kolk_pool_alloc_sized_(kolk_pool *pool, size_t stride) {
@@ -32,7 +57,7 @@ KOLK_INLINE_ void *kolk_pool_alloc_sized_(kolk_pool *pool, size_t stride) {
     if (KOLK_UNLIKELY_((uintptr_t)top <= (uintptr_t)pool->floor)) return kolk_pool_alloc_slow_(pool);
     pool->top = --top;
     size_t index = top->index;
-    pool->live[index / 64] |= UINT64_C(1) << (index % 64);
+    pool->states[index] |= KOLK_ALIVE_;
     return pool->slots + index * stride;
 }
 
@@ -43,7 +68,7 @@ KOLK_INLINE_ void *kolk_pool_alloc(kolk_pool *pool) {
 /* The second half of a free: gives back a slot whose life has ended. */
 KOLK_INLINE_ void kolk_pool_push_slot_(kolk_pool *pool, uintptr_t index) {
     kolk_slot_ *top = pool->top;
-    top->index = (uint32_t)index;
+    top->index = (kolk_index_)index;
     pool->top = top + 1;
 }
 
@@ -55,23 +80,14 @@ KOLK_FOLDED_INLINE_ bool kolk_pool_end_slot_(kolk_pool *pool, void *object, uint
         kolk_pool_free_slow_(pool, object);
         return false;
     }
-    uint64_t word = pool->live[index / 64];
-    uint64_t bit = UINT64_C(1) << (index % 64);
-#if KOLK_CHECKS
-    if (KOLK_UNLIKELY_(!(word & bit))) {
+    /* As a signed number, the byte is not below -KOLK_A_LIFE_ if no object lives in the slot, or if the low part of its
+     * generation ends with this life. */
+    int state = (signed char)pool->states[index], a_life = (int)KOLK_A_LIFE_;
+    if (KOLK_UNLIKELY_(state >= -a_life)) {
         kolk_pool_free_slow_(pool, object);
         return false;
     }
-#endif
-    if (pool->generations) {
-        uint32_t generation = (pool->generations[index] + 1) & KOLK_GENERATION_MAX;
-        if (KOLK_UNLIKELY_(generation == 0)) {
-            kolk_pool_free_slow_(pool, object);
-            return false;
-        }
-        pool->generations[index] = generation;
-    }
-    pool->live[index / 64] = word ^ bit;
+    pool->states[index] = (uint8_t)(state + (int)KOLK_ALIVE_ + a_life);
     return true;
 }
 
@@ -90,32 +106,31 @@ KOLK_FOLDED_INLINE_ void kolk_pool_free_sized_(kolk_pool *pool, void *object, si
 KOLK_INLINE_ bool kolk_pool_is_live(const kolk_pool *pool, const void *object) {
     uintptr_t index = kolk_pool_slot_(pool, object);
     if (KOLK_UNLIKELY_(index >= pool->bound)) return kolk_pool_is_live_slow_(pool, object);
-    return kolk_pool_bit_(pool->live, index);
+    return kolk_pool_lives_(pool, index);
 }
 
 KOLK_INLINE_ uint32_t kolk_pool_index(const kolk_pool *pool, const void *object) {
     uintptr_t index = kolk_pool_slot_(pool, object);
-    if (KOLK_UNLIKELY_(index >= pool->bound || !kolk_pool_bit_(pool->live, index)))
+    if (KOLK_UNLIKELY_(index >= pool->bound || !kolk_pool_lives_(pool, index)))
         return kolk_pool_index_slow_(pool, object);
     return (uint32_t)index;
 }
 
 KOLK_INLINE_ void *kolk_pool_at(const kolk_pool *pool, uint32_t index) {
     if (KOLK_UNLIKELY_(index >= pool->bound)) return kolk_pool_at_slow_(pool, index);
-    return kolk_pool_bit_(pool->live, index) ? pool->slots + (size_t)index * pool->stride : NULL;
+    return kolk_pool_lives_(pool, index) ? pool->slots + (size_t)index * pool->stride : NULL;
 }
 
 KOLK_INLINE_ kolk_handle kolk_pool_handle_of(const kolk_pool *pool, const void *object) {
     uintptr_t index = kolk_pool_slot_(pool, object);
-    if (KOLK_UNLIKELY_(index >= pool->bound || !pool->generations || !kolk_pool_bit_(pool->live, index)))
+    if (KOLK_UNLIKELY_(index >= pool->bound || !pool->high || !kolk_pool_lives_(pool, index)))
         return kolk_pool_handle_slow_(pool, object);
-    return kolk_handle_make_(pool->generations[index], (uint32_t)index, pool->tag);
+    return kolk_handle_make_(kolk_pool_generation_(pool, index), (uint32_t)index, pool->tag);
 }
 
 KOLK_INLINE_ void *kolk_pool_get_sized_(const kolk_pool *pool, kolk_handle handle, size_t stride) {
     size_t index = kolk_handle_index_(handle, pool->tag);
-    if (index < pool->bound && pool->generations && pool->generations[index] == kolk_handle_generation_(handle) &&
-        kolk_pool_bit_(pool->live, index))
+    if (index < pool->bound && pool->high && kolk_pool_lives_as_(pool, index, kolk_handle_generation_(handle)))
         return pool->slots + index * stride;
     return kolk_pool_get_slow_(pool, handle);
 }
@@ -133,27 +148,41 @@ KOLK_INLINE_ uint32_t kolk_pool_available(const kolk_pool *pool) {
            (pool->desc.generations == KOLK_GENERATIONS_STRICT ? pool->worn.count : 0);
 }
 
-/* The slots behind `fresh` need no mask, because their bits are 0. */
+/* ---- Walks ------------------------------------------------------------------------------------------------------- */
+
+/* A bit for each slot of a group, set if an object lives there. Without an instruction for that, a multiplication moves
+ * the highest bits of 4 bytes to the top. */
+KOLK_FOLDED_INLINE_ kolk_group_ kolk_pool_mask_(const uint8_t *states) {
+#if defined(KOLK_HIGH_BITS_) && KOLK_GROUP == 64
+    return KOLK_HIGH_BITS_(states) | (uint64_t)KOLK_HIGH_BITS_(states + 16) << 16 |
+           (uint64_t)KOLK_HIGH_BITS_(states + 32) << 32 | (uint64_t)KOLK_HIGH_BITS_(states + 48) << 48;
+#else
+    kolk_group_ mask = 0;
+    for (unsigned n = 0; n < KOLK_GROUP; n += 4) {
+        const uint8_t *at = states + n;
+        uint32_t bytes = at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+        mask |= (kolk_group_)((bytes >> 7 & 0x01010101u) * 0x10204080u >> 28) << n;
+    }
+    return mask;
+#endif
+}
+
+/* The bytes from `fresh` to the end of their group may have any value: `tail` has no bits for them. */
 KOLK_FOLDED_INLINE_ kolk_cursor kolk_pool_each_in(const kolk_pool *pool, uint32_t first, uint32_t n) {
     uint32_t end = n < UINT32_MAX - first ? first + n : UINT32_MAX;
-    kolk_cursor cursor = {pool->live, pool->live, pool->slots, 0, 0, pool->stride, n > 0 && first < pool->fresh,
-                          NULL,       first,      end};
+    kolk_cursor cursor = {pool->states, pool->states, pool->slots, 0, 0, pool->stride, n > 0 && first < pool->fresh,
+                          NULL,         first,        end};
     if (KOLK_UNLIKELY_(pool->debug_flags & (KOLK_DEBUG_GUARD | KOLK_DEBUG_BYPASS))) {
         cursor.apart = pool;
     } else if (cursor.more) {
-        size_t begin = first / 64, last = end / 64;
-        cursor.word += begin;
-        cursor.base += begin * 64 * pool->stride;
-        cursor.pending = *cursor.word & (~UINT64_C(0) << first % 64);
-        if (end >= pool->fresh) {
-            last = (pool->fresh - 1) / 64;
-        } else if (begin == last) {
-            cursor.pending &= ~(~UINT64_C(0) << end % 64);
-        } else {
-            cursor.tail = ~(~UINT64_C(0) << end % 64);
-            last--;
-        }
+        if (end > pool->fresh) end = pool->fresh;
+        size_t begin = first / KOLK_GROUP * KOLK_GROUP, last = (end - 1) / KOLK_GROUP * KOLK_GROUP;
+        cursor.states += begin;
         cursor.last += last;
+        cursor.base += begin * pool->stride;
+        cursor.tail = KOLK_ALL_ >> (KOLK_GROUP - 1 - (end - 1) % KOLK_GROUP);
+        cursor.pending = kolk_pool_mask_(cursor.states) & (KOLK_ALL_ << first % KOLK_GROUP);
+        if (begin == last) cursor.pending &= cursor.tail;
     }
     return cursor;
 }
@@ -172,38 +201,32 @@ KOLK_INLINE_ void *kolk_cursor_apart_(kolk_cursor *cursor) {
     const kolk_pool *pool = cursor->apart;
     while (cursor->from < cursor->end && cursor->from < pool->fresh) {
         uint32_t index = cursor->from++;
-        if (kolk_pool_bit_(pool->live, index))
+        if (kolk_pool_lives_(pool, index))
             return pool->objects ? kolk_pool_bypassed_(pool, index) : pool->slots + (size_t)index * pool->stride;
     }
     return NULL;
 }
 
-/* Returns `pending` of the next word in which it is not 0, or 0 at the end. */
-KOLK_INLINE_ uint64_t kolk_cursor_pending_(kolk_cursor *cursor) {
-    uint64_t pending = cursor->pending;
+/* Returns `pending` of the next group in which it is not 0, or 0 at the end. */
+KOLK_INLINE_ kolk_group_ kolk_cursor_pending_(kolk_cursor *cursor) {
+    kolk_group_ pending = cursor->pending;
     while (KOLK_UNLIKELY_(pending == 0)) {
-        if (cursor->word != cursor->last) {
-            pending = *++cursor->word;
-        } else if (cursor->tail) {
-            pending = *++cursor->word & cursor->tail;
-            cursor->last = cursor->word;
-            cursor->tail = 0;
-        } else {
-            return 0;
-        }
-        cursor->base += 64 * cursor->stride;
+        if (cursor->states == cursor->last) return 0;
+        cursor->states += KOLK_GROUP;
+        cursor->base += KOLK_GROUP * cursor->stride;
+        pending = kolk_pool_mask_(cursor->states);
+        if (cursor->states == cursor->last) pending &= cursor->tail;
     }
     return pending;
 }
 
-/* Each step reads the word again, since the loop's body may have freed the object. The word must not be masked into
- * `pending`, because each step would then wait for the body's stores. */
+/* Each step reads the slot's byte again, since the loop's body may have freed the object. */
 KOLK_INLINE_ void *kolk_cursor_next(kolk_cursor *cursor) {
-    uint64_t pending;
+    kolk_group_ pending;
     while ((pending = kolk_cursor_pending_(cursor)) != 0) {
         cursor->pending = pending & (pending - 1);
-        unsigned bit = KOLK_LOWEST_BIT_(pending);
-        if (KOLK_UNLIKELY_(!(*cursor->word >> bit & 1))) continue;
+        unsigned bit = KOLK_LOWEST_OF_(pending);
+        if (KOLK_UNLIKELY_(!(cursor->states[bit] & KOLK_ALIVE_))) continue;
         unsigned char *object = cursor->base + bit * cursor->stride;
         if (!object) KOLK_UNREACHABLE_(); /* so that the loop needs no test for NULL */
         return object;
@@ -215,15 +238,15 @@ KOLK_INLINE_ void *kolk_cursor_next(kolk_cursor *cursor) {
  * `pending`, which is all that the next call waits for. If the loop's body has freed one of the run's objects, looks
  * again. */
 KOLK_INLINE_ void *kolk_cursor_next_run(kolk_cursor *cursor, uint32_t *length) {
-    uint64_t pending;
+    kolk_group_ pending;
     while ((pending = kolk_cursor_pending_(cursor)) != 0) {
-        uint64_t behind = pending + (pending & (~pending + 1)), word = *cursor->word;
+        kolk_group_ behind = pending + (pending & (~pending + 1)), now = kolk_pool_mask_(cursor->states);
         cursor->pending = pending & behind;
-        if (KOLK_UNLIKELY_((pending ^ cursor->pending) & ~word)) {
-            cursor->pending = pending & word;
+        if (KOLK_UNLIKELY_((pending ^ cursor->pending) & ~now)) {
+            cursor->pending = pending & now;
             continue;
         }
-        unsigned first = KOLK_LOWEST_BIT_(pending), end = behind ? KOLK_LOWEST_BIT_(behind) : 64;
+        unsigned first = KOLK_LOWEST_OF_(pending), end = behind ? KOLK_LOWEST_OF_(behind) : KOLK_GROUP;
         *length = end - first;
         unsigned char *objects = cursor->base + first * cursor->stride;
         if (!objects || *length == 0) KOLK_UNREACHABLE_(); /* so that the loops need no tests */

@@ -1,6 +1,6 @@
 /* assert.h: KOLK_ASSERT_(condition) asserts a condition that is true unless kolk itself has a bug: a precondition of an
  * internal function, an index before its use, or an invariant that was broken for a moment and must hold again. It is
- * not for bugs of the caller, which every build reports (KOLK_CHECKS, kolk_fail_).
+ * not for bugs of the caller, which every build reports (kolk_fail_).
  *
  * All tests and fuzzers compile the library with -DKOLK_ASSERTIONS=1. Then a false condition prints the file, the line
  * and the condition, and aborts. Otherwise the condition is not evaluated and costs nothing. */

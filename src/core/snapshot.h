@@ -56,6 +56,10 @@ static inline void kolk_snapshot_store32_(unsigned char *at, uint32_t number) {
     memcpy(at, &number, sizeof number);
 }
 
+static inline void kolk_snapshot_store64_(unsigned char *at, uint64_t number) {
+    memcpy(at, &number, sizeof number);
+}
+
 /* ---- The chain --------------------------------------------------------------------------------------------------- */
 
 /* A chain that grows: `end` is where the next link goes. */

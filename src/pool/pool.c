@@ -1,10 +1,15 @@
 /* pool.c: the core pool: its essay, deinit and alloc. pool_inside.h lists the other files.
  *
  *     slots        | 0 | 1 | 2 | ......... | fresh | ........ | capacity | (reserved, not committed) | max_capacity |
- *     live         1 bit a slot    decides whether a slot is in use
- *     generations  32 bits a slot  of the present or next life; part of every handle
+ *     states       8 bits a slot   1 bit: an object lives there; 7 bits: the low part of the generation
+ *     high         32 bits a slot  the high part of the generation, 25 bits
  *     stack        32 bits a slot  LIFO: indices of free slots; FIFO: the same array as a ring; LOWEST has holes
  *                                  instead: 1 bit a free slot, with levels of summary bits above (bits.h)
+ *
+ * A slot's generation is the number of its present or next life, and part of every handle. It lies in two arrays, so
+ * that one byte is all that alloc and free write: the end of a life clears the bit and adds 1, and is one store. The
+ * byte is that of the pools of the GTA trilogy, with the flag turned round. The high part changes once in 128 lives, so
+ * in most programs its pages are never touched. A walk gets the highest bits of many bytes by one instruction.
  *
  * None of this is inside a slot. So a stray write through a dangling pointer cannot corrupt the pool, and alloc touches
  * no cold object.
@@ -13,10 +18,10 @@
  * it, the order of a million free slots needs no set-up, and init touches no memory. Metadata is first written when
  * `fresh` passes it, so the caller's memory may be dirty. `fresh` is also the peak, and a tight bound for pointers.
  *
- * Alloc takes a free slot, sets its live bit and computes its address. Free divides the address by the stride, tests
- * the bit and clears it, ends the generation and puts the slot back. The fast paths (pool.inl) do this for a LIFO
- * stack. They branch on only one option: whether the pool has generations. Any other option sends them to the slow
- * path, through one of three bounds that they read anyway:
+ * Alloc takes a free slot, sets the bit in its byte and computes its address. Free divides the address by the stride,
+ * tests the byte, ends the life in it and puts the slot back. One comparison refuses a slot without an object, and sends
+ * a slot to the slow path whose low part ends (kolk_pool_end_slot_). The fast paths (pool.inl) do this for a LIFO stack.
+ * They branch on no option: each sends them to the slow path, through one of three bounds that they read anyway:
  *
  *     floor       alloc pops the stack while its top is above this
  *     free_bound  free pushes slots below this
@@ -54,9 +59,10 @@
  * (pool_order.c).
  *
  * Invariants (kolk_pool_is_valid):
- *     I1  count == fresh - (top - stack) - held is the number of live bits; peak >= count, whether the peak is counted
+ *     I1  count == fresh - (top - stack) - held is the number of live slots; peak >= count, whether the peak is counted
  *         or not
- *     I2  a live bit is set only below fresh; fresh <= capacity - held_back; capacity <= max_capacity
+ *     I2  fresh <= capacity - held_back; capacity <= max_capacity; what the arrays have from fresh on does not matter,
+ *         but the high parts there are 0 in the system's memory
  *     I3  each free slot below fresh is in exactly one place: the stack, the ring, the holes, the worn-out list, or the
  *         debug mode's quarantine; held counts all but the first; the first `unlisted` places of the stack or the
  *         ring stand for the slots that are in no other place
@@ -88,7 +94,9 @@ _Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 456 && sizeof(kolk_p
 /* Emit each function of pool.inl once. */
 extern inline uintptr_t kolk_pool_slot_(const kolk_pool *pool, const void *object);
 extern inline uintptr_t kolk_pool_slot_sized_(const kolk_pool *pool, const void *object, size_t stride);
-extern inline bool kolk_pool_bit_(const uint64_t *words, uintptr_t index);
+extern inline bool kolk_pool_lives_(const kolk_pool *pool, uintptr_t index);
+extern inline uint32_t kolk_pool_generation_(const kolk_pool *pool, uintptr_t index);
+extern inline bool kolk_pool_lives_as_(const kolk_pool *pool, uintptr_t index, uint32_t generation);
 extern inline void *kolk_pool_alloc_sized_(kolk_pool *pool, size_t stride);
 extern inline void *kolk_pool_alloc(kolk_pool *pool);
 extern inline void kolk_pool_push_slot_(kolk_pool *pool, uintptr_t index);
@@ -104,11 +112,12 @@ extern inline void *kolk_pool_get_sized_(const kolk_pool *pool, kolk_handle hand
 extern inline void *kolk_pool_get(const kolk_pool *pool, kolk_handle handle);
 extern inline uint32_t kolk_pool_count(const kolk_pool *pool);
 extern inline uint32_t kolk_pool_available(const kolk_pool *pool);
+extern inline kolk_group_ kolk_pool_mask_(const uint8_t *states);
 extern inline kolk_cursor kolk_pool_each_in(const kolk_pool *pool, uint32_t first, uint32_t n);
 extern inline kolk_cursor kolk_pool_each(const kolk_pool *pool);
 extern inline void *kolk_pool_bypassed_(const kolk_pool *pool, uintptr_t index);
 extern inline void *kolk_cursor_apart_(kolk_cursor *cursor);
-extern inline uint64_t kolk_cursor_pending_(kolk_cursor *cursor);
+extern inline kolk_group_ kolk_cursor_pending_(kolk_cursor *cursor);
 extern inline void *kolk_cursor_next(kolk_cursor *cursor);
 extern inline void *kolk_cursor_next_run(kolk_cursor *cursor, uint32_t *length);
 extern inline bool kolk_pool_has_options_(const kolk_pool_desc *desc);

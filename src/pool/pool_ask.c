@@ -40,7 +40,7 @@ void kolk_pool_fail_object_(const kolk_pool *pool, const void *object, const cha
         if ((slot = locate_in_pool(place, object, &inside)) != KOLK_NO_SLOT_) pool = place;
     kolk_failure failure = kolk_pool_failure_(pool, if_dead, (uint32_t)slot, site);
     failure.object = object;
-    bool is_live = slot < pool->fresh && !inside && kolk_bits_get_(pool->live, slot);
+    bool is_live = slot < pool->fresh && !inside && kolk_pool_lives_(pool, (uintptr_t)slot);
     if (is_live) {
         failure.rule = pool == asked ? KOLK_NO_HANDLES : KOLK_FOREIGN_POINTER;
         kolk_fail_(failure,
@@ -61,7 +61,7 @@ void kolk_pool_verify_(kolk_pool *pool, uint32_t index, const void *site) {
     KOLK_ASSERT_(pool->debug && index < pool->fresh);
     uint8_t in_hook = pool->in_hook;
     pool->in_hook = false; /* reset first, because the handler may longjmp */
-    kolk_debug_verify_(pool->debug, index, pool_slot_at(pool, index), kolk_bits_get_(pool->live, index),
+    kolk_debug_verify_(pool->debug, index, pool_slot_at(pool, index), kolk_pool_lives_(pool, index),
                        kolk_pool_failure_(pool, KOLK_OK, index, site));
     pool->in_hook = in_hook;
 }
@@ -97,12 +97,12 @@ KOLK_NOINLINE_ uint32_t kolk_pool_index_slow_(const kolk_pool *pool, const void 
 
 KOLK_NOINLINE_ kolk_handle kolk_pool_handle_slow_(const kolk_pool *pool, const void *object) {
     const kolk_pool *place = kolk_pool_holder_(pool, object);
-    if (!place || !place->generations) {
+    if (!place || !place->high) {
         kolk_pool_fail_object_(place ? place : pool, object, "handle", KOLK_DEAD_OBJECT, SITE);
         return (kolk_handle){0};
     }
     uintptr_t index = pool_slot_of(place, object);
-    return kolk_handle_make_(place->generations[index], (uint32_t)index, place->tag);
+    return kolk_handle_make_(kolk_pool_generation_(place, index), (uint32_t)index, place->tag);
 }
 
 /* Does the handle match the tag of this pool or of one of its overflow pools? */
@@ -123,8 +123,7 @@ void *kolk_pool_find_(const kolk_pool *pool, kolk_handle handle, const void *sit
     const kolk_pool *place = pool;
     do {
         uint32_t index = kolk_handle_index_(handle, place->tag), generation = kolk_handle_generation_(handle);
-        if (index < place->fresh && place->generations && place->generations[index] == generation &&
-            kolk_bits_get_(place->live, index))
+        if (index < place->fresh && place->high && kolk_pool_lives_as_(place, index, generation))
             return pool_slot_at(place, index);
     } while ((place = place->desc.overflow) != NULL);
     return get_none(pool, handle, site);

@@ -13,13 +13,7 @@ static void run_reset(kolk_pool *pool, void *object) {
  * out. */
 static KOLK_ALWAYS_INLINE_ bool end_pool_life(kolk_pool *pool, kolk_debug *debug, uint32_t index, void *object,
                                               const void *site) {
-    KOLK_ASSERT_(index < pool->fresh && kolk_bits_get_(pool->live, index));
-    kolk_bits_clear_(pool->live, index);
-    bool worn = false;
-    if (pool->generations) {
-        pool->generations[index] = (pool->generations[index] + 1) & KOLK_GENERATION_MAX;
-        worn = pool->generations[index] == 0;
-    }
+    bool worn = end_life(pool, index);
     if (pool->desc.reset) run_reset(pool, object);
     if (debug) {
         pool_look look = begin_pool_look(pool); /* the profiler */
@@ -49,13 +43,13 @@ static KOLK_ALWAYS_INLINE_ void free_from(kolk_pool *pool, kolk_debug *debug, vo
     uintptr_t found = debug ? pool_slot_of(pool, object) : kolk_pool_slot_(pool, object);
     uint32_t index = (uint32_t)found;
     uint32_t bound = debug && pool->in_hook != HOOK_LOOKS ? pool->fresh : pool->bound; /* 0 if all must go there */
-    if (found >= bound || !kolk_bits_get_(pool->live, index)) {
+    if (found >= bound || !kolk_pool_lives_(pool, index)) {
         free_elsewhere(pool, object, site);
         return;
     }
     if (debug) {
         kolk_pool_verify_(pool, index, site);
-        if (!kolk_bits_get_(pool->live, index)) return; /* the failure handler has freed it */
+        if (!kolk_pool_lives_(pool, index)) return; /* the failure handler has freed it */
     }
     if (end_pool_life(pool, debug, index, object, site))
         wear_out(pool, index);
@@ -108,7 +102,7 @@ KOLK_NOINLINE_ bool kolk_pool_free_handle(kolk_pool *pool, kolk_handle handle) {
 static bool end_lives(kolk_pool *pool, const void *site) {
     uint64_t end = pool->fresh; /* leaves out objects that reset hooks allocate beyond it */
     bool some = false;
-    for (uint64_t i = 0; (i = kolk_bits_find_(pool->live, true, i, end)) < end; i++) {
+    for (uint64_t i = 0; (i = kolk_pool_next_(pool, true, i, end)) < end; i++) {
         if (end_pool_life(pool, pool_debug_of(pool), (uint32_t)i, pool_slot_at(pool, i), site))
             wear_out(pool, (uint32_t)i);
         some = true;

@@ -9,11 +9,11 @@
 /* Calls on_evict. Returns false if the hook has freed the object itself. */
 static bool tell_of_eviction(kolk_pool *pool, void *object) {
     uintptr_t slot = pool_slot_of(pool, object);
-    uint32_t life = pool->generations ? pool->generations[slot] : 0;
+    uint32_t life = generation_of(pool, slot);
     uint8_t before = enter_pool_hook(pool, HOOK_LIVES);
     pool->desc.on_evict(object, pool->desc.context);
     leave_pool_hook(pool, before);
-    return kolk_pool_holds_(pool, object) && (!pool->generations || pool->generations[slot] == life);
+    return kolk_pool_holds_(pool, object) && generation_of(pool, slot) == life;
 }
 
 /* Evicts the object. Returns false if it is NULL. */

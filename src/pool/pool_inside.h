@@ -56,10 +56,55 @@ static inline uintptr_t pool_slot_of(const kolk_pool *pool, const void *object) 
     return kolk_pool_slot_(pool, object);
 }
 
+/* ---- Slots ------------------------------------------------------------------------------------------------------- */
+
 /* Does this slot have a live object? False for a number that is not a slot. */
 static inline bool pool_is_alive(const kolk_pool *pool, uintptr_t slot) {
-    return slot < pool->fresh && kolk_bits_get_(pool->live, slot);
+    return slot < pool->fresh && kolk_pool_lives_(pool, slot);
 }
+
+static inline void set_alive(kolk_pool *pool, uintptr_t slot) {
+    KOLK_ASSERT_(slot < pool->fresh);
+    pool->states[slot] |= KOLK_ALIVE_;
+}
+
+static inline void set_dead(kolk_pool *pool, uintptr_t slot) {
+    KOLK_ASSERT_(slot < pool->fresh);
+    pool->states[slot] &= (uint8_t)~KOLK_ALIVE_;
+}
+
+/* The generation is 0 without handles. */
+static inline uint32_t generation_of(const kolk_pool *pool, uintptr_t slot) {
+    return pool->high ? kolk_pool_generation_(pool, slot) : 0;
+}
+
+static inline void set_generation(kolk_pool *pool, uintptr_t slot, uint32_t generation) {
+    KOLK_ASSERT_(pool->high && slot < pool->fresh);
+    pool->states[slot] = (uint8_t)((pool->states[slot] & KOLK_ALIVE_) | generation % KOLK_LOWS_ * KOLK_A_LIFE_);
+    pool->high[slot] = generation / KOLK_LOWS_;
+}
+
+/* Ends a life, and its generation if there are handles. Returns true if the slot is worn out: its generation is 0. */
+static inline bool end_life(kolk_pool *pool, uintptr_t slot) {
+    KOLK_ASSERT_(pool_is_alive(pool, slot));
+    uint32_t low = pool->states[slot] % 128u + KOLK_A_LIFE_;
+    pool->states[slot] = (uint8_t)(low % 128u);
+    if (low < 128 || !pool->high) return false;
+    bool worn = pool->high[slot] == KOLK_GENERATION_MAX / KOLK_LOWS_;
+    pool->high[slot] = worn ? 0 : pool->high[slot] + 1;
+    return worn;
+}
+
+/* The slot that wore out after this worn-out one. */
+static inline uint32_t next_worn(const kolk_pool *pool, uint32_t slot) {
+    return pool->high[slot];
+}
+
+/* Returns the first slot in [from, end) that is alive, or the first that is not, or `end` if there is none.
+ * (pool_order.c) */
+uint64_t kolk_pool_next_(const kolk_pool *pool, bool alive, uint64_t from, uint64_t end);
+
+/* ---- Options ----------------------------------------------------------------------------------------------------- */
 
 /* Are worn-out slots never used again? */
 static inline bool is_strict(const kolk_pool *pool) {

@@ -10,11 +10,13 @@ kolk_status kolk_pool_resolve_(kolk_pool_desc *desc, size_t type_size, size_t ty
     kolk_status status = kolk_block_resolve_size_(&desc->object_size, &desc->object_align, type_size, type_align);
     if (status != KOLK_OK) return status;
     if ((unsigned)desc->generations > KOLK_GENERATIONS_NONE) return KOLK_BAD_GENERATIONS;
-    if (desc->capacity > INT32_MAX) return KOLK_BAD_CAPACITY;
+    if (desc->capacity > KOLK_POOL_MOST) return KOLK_BAD_CAPACITY;
     kolk_block_ block = pool_block_of(desc);
     status = kolk_block_resolve_(&block, kolk_pool_bytes_, desc);
     desc->capacity = block.capacity;
     desc->max_capacity = block.max_capacity;
+    bool fewer = sizeof(kolk_index_) < 4 && desc->capacity > KOLK_POOL_MOST; /* than fit into the memory */
+    if (fewer) desc->capacity = desc->max_capacity = KOLK_POOL_MOST;
     bool none = status == KOLK_OK && desc->max_capacity == 0 && !desc->overflow;
     return none ? KOLK_ZERO_CAPACITY : status;
 }
@@ -44,7 +46,7 @@ static kolk_status pool_enter_scene(void *pool, uint32_t capacity) {
 static uintptr_t pool_facts(const void *pool) {
     const kolk_pool *self = (const kolk_pool *)pool;
     if (self->fresh > self->capacity || self->capacity > self->desc.max_capacity) return 0; /* I2 */
-    return KOLK_FACTS_(self->number, (uintptr_t)self->block, (uintptr_t)self->slots, (uintptr_t)self->live,
+    return KOLK_FACTS_(self->number, (uintptr_t)self->block, (uintptr_t)self->slots, (uintptr_t)self->states,
                        self->stride, (uintptr_t)self->desc.name, self->desc.object_size, self->desc.max_capacity,
                        self->debug_flags, (uintptr_t)self->debug, (uintptr_t)self->stack, self->memory, self->levels);
 }

@@ -1,6 +1,6 @@
 /* pool_memory.c: the memory of a core pool, and its growth. The memory is one block (block.h) of these regions:
  *
- *     | slots | live | ready | generations | stack | ages | ranks | holes 0 ... 5 | */
+ *     | slots | states | ready | high | stack | ages | ranks | holes 0 ... 5 | */
 #include "pool_order.h"
 
 #include "../core/budget.h"
@@ -13,9 +13,9 @@
 
 enum {
     POOL_SLOTS,
-    POOL_LIVE,
+    POOL_STATES,
     POOL_READY,
-    POOL_GENERATIONS,
+    POOL_HIGH,
     POOL_STACK,
     POOL_AGES,
     POOL_RANKS,
@@ -26,7 +26,7 @@ enum {
 typedef struct layout {
     uint32_t stride;
     uint32_t front; /* bytes before the first object: a red zone of the debug mode */
-    bool stack, generations, ready, ages, ranks;
+    bool stack, high, ready, ages, ranks;
     unsigned levels;
 } layout;
 
@@ -42,7 +42,7 @@ static unsigned regions_of(unsigned levels) {
 static layout layout_of(const kolk_pool_desc *desc, uint32_t max_capacity) {
     layout shape = {.stride = (uint32_t)round_up(desc->object_size, desc->object_align)};
     shape.stack = desc->reuse != KOLK_REUSE_LOWEST;
-    shape.generations = desc->generations != KOLK_GENERATIONS_NONE;
+    shape.high = desc->generations != KOLK_GENERATIONS_NONE;
     shape.ready = desc->setup || desc->teardown;
     shape.ages = desc->ages;
     shape.ranks = desc->ranked;
@@ -57,10 +57,10 @@ static layout layout_of(const kolk_pool_desc *desc, uint32_t max_capacity) {
 static void measure_layout(const layout *shape, uint32_t capacity, uint64_t sizes[POOL_REGIONS]) {
     uint32_t words = words_of(capacity);
     sizes[POOL_SLOTS] = (uint64_t)capacity * shape->stride;
-    sizes[POOL_LIVE] = (uint64_t)words * 8;
+    sizes[POOL_STATES] = round_up(capacity, KOLK_GROUP);
     sizes[POOL_READY] = shape->ready ? (uint64_t)words * 8 : 0;
-    sizes[POOL_GENERATIONS] = shape->generations ? (uint64_t)capacity * 4 : 0;
-    sizes[POOL_STACK] = shape->stack ? (uint64_t)capacity * 4 : 0;
+    sizes[POOL_HIGH] = shape->high ? (uint64_t)capacity * 4 : 0;
+    sizes[POOL_STACK] = shape->stack ? (uint64_t)capacity * sizeof(kolk_slot_) : 0;
     sizes[POOL_AGES] = shape->ages ? ((uint64_t)capacity + 1) * sizeof(kolk_age_) : 0;
     sizes[POOL_RANKS] = shape->ranks ? (uint64_t)capacity * sizeof(kolk_rank_) : 0;
     for (unsigned k = 0; k < shape->levels; k++, words = words_of(words)) sizes[POOL_HOLES + k] = (uint64_t)words * 8;
@@ -81,7 +81,7 @@ uint64_t kolk_pool_bytes_(const void *desc, uint32_t capacity, uint64_t unit) {
 static void measure_pool(const kolk_pool *pool, uint32_t capacity, uint64_t sizes[POOL_REGIONS]) {
     layout shape = {.stride = pool->stride, .levels = pool->levels};
     shape.stack = pool->stack;
-    shape.generations = pool->generations;
+    shape.high = pool->high;
     shape.ready = pool->ready;
     shape.ages = pool->ages;
     shape.ranks = pool->ranks;
@@ -92,8 +92,8 @@ static void measure_pool(const kolk_pool *pool, uint32_t capacity, uint64_t size
 static bool commit_slots(const kolk_pool *pool, uint32_t capacity) {
     KOLK_ASSERT_(capacity <= pool->desc.max_capacity);
     uint64_t sizes[POOL_REGIONS];
-    void *starts[POOL_REGIONS] = {pool->block, pool->live, pool->ready, pool->generations,
-                                  pool->stack, pool->ages, pool->ranks};
+    void *starts[POOL_REGIONS] = {pool->block, pool->states, pool->ready, pool->high,
+                                  pool->stack, pool->ages,   pool->ranks};
     if (pool_debug_of(pool) && !kolk_debug_commit_(pool->debug, capacity)) return false;
     if (!KOLK_PAGES_ || pool->memory != MEMORY_GROWS) return true;
     memcpy(starts + POOL_HOLES, pool->holes, sizeof pool->holes);
@@ -146,11 +146,11 @@ static bool make_pool_block(kolk_pool *pool, const kolk_pool_desc *desc, const l
     pool->memory = block.kind;
     if (!made || !pool->block) return made;
     pool->slots = starts[POOL_SLOTS] ? (unsigned char *)starts[POOL_SLOTS] + shape->front : NULL;
-    pool->live = starts[POOL_LIVE];
+    pool->states = starts[POOL_STATES];
     pool->ready = starts[POOL_READY];
     pool->ages = starts[POOL_AGES];
     pool->ranks = starts[POOL_RANKS];
-    pool->generations = starts[POOL_GENERATIONS];
+    pool->high = starts[POOL_HIGH];
     pool->stack = pool->top = starts[POOL_STACK];
     for (unsigned k = 0; k < MAX_LEVELS; k++) pool->holes[k] = starts[POOL_HOLES + k];
     return commit_slots(pool, desc->capacity);

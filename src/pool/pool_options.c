@@ -92,7 +92,7 @@ static inline bool set_up_slot(kolk_pool *pool, uint32_t index, void *object) {
 /* Begins a life in a slot that is ready and currently in no place. */
 static inline void begin_pool_life(kolk_pool *pool, uint32_t index, const void *object, const void *site) {
     kolk_debug *debug = pool_debug_of(pool);
-    kolk_bits_set_(pool->live, index);
+    set_alive(pool, index);
     enter_orders(pool, index);
     if (debug) {
         pool_look look = begin_pool_look(pool); /* the profiler */
@@ -107,7 +107,7 @@ static inline void begin_pool_life(kolk_pool *pool, uint32_t index, const void *
 
 /* Begins a life in a slot that is currently in no place. Returns the object, or NULL if its setup fails. */
 static void *issue_slot(kolk_pool *pool, uint32_t index, const void *site) {
-    KOLK_ASSERT_(index < pool->fresh && !kolk_bits_get_(pool->live, index));
+    KOLK_ASSERT_(index < pool->fresh && !kolk_pool_lives_(pool, index));
     kolk_debug *debug = pool_debug_of(pool);
     void *object = debug ? prepare_slot(pool, index, site) : plain_slot_at(pool, index);
     bool none = debug && !object; /* malloc has failed */
@@ -175,8 +175,8 @@ KOLK_NOINLINE_ void *kolk_pool_alloc_listed_(kolk_pool *pool, const void *site) 
     if (!KOLK_DIAGNOSTICS && has_ordered_slot(pool)) return alloc_ordered(pool);
     if (pool->held <= pool->held_floor) return alloc_any(pool, (alloc_request){0}, site);
     uint32_t index = take_listed(pool);
-    KOLK_ASSERT_(index < pool->fresh && !kolk_bits_get_(pool->live, index));
-    kolk_bits_set_(pool->live, index);
+    KOLK_ASSERT_(index < pool->fresh && !kolk_pool_lives_(pool, index));
+    set_alive(pool, index);
     return plain_slot_at(pool, index);
 }
 
@@ -294,7 +294,7 @@ KOLK_NOINLINE_ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
     if (bars_allocs(pool, "alloc_at", SITE)) return NULL;
     uint32_t index = kolk_handle_index_(handle, pool->tag);
     uint32_t generation = kolk_handle_generation_(handle);
-    if (!pool->generations || index >= pool->desc.max_capacity) return NULL;
+    if (!pool->high || index >= pool->desc.max_capacity) return NULL;
     if (generation == 0 || generation > KOLK_GENERATION_MAX) return NULL;
     if (pool->desc.on_low) kolk_pool_look_at_low_water_(pool, 1);
     bool there = index < pool->counted && index < open_capacity(pool);
@@ -303,7 +303,7 @@ KOLK_NOINLINE_ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
         return NULL;
     }
     if (index < pool->fresh) {
-        if (kolk_bits_get_(pool->live, index) || !kolk_pool_take_this_(pool, index)) return NULL;
+        if (kolk_pool_lives_(pool, index) || !kolk_pool_take_this_(pool, index)) return NULL;
         if (pool->unlisted) kolk_pool_have_options_(); /* the alloc of plain pools does not know unlisted places */
         show_pool_bounds(pool);
     } else {
@@ -314,7 +314,7 @@ KOLK_NOINLINE_ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
     }
     void *object = issue_slot(pool, index, SITE);
     if (!object) return NULL;
-    pool->generations[index] = generation;
+    set_generation(pool, index, generation);
     if (index >= pool->peak) pool->peak = index + 1;
     show_pool_bounds(pool);
     return object;
@@ -338,7 +338,7 @@ void kolk_pool_end_options_(kolk_pool *pool, const void *site) {
 static bool shares_tag(const kolk_pool *pool, const kolk_pool_desc *desc) {
     uint32_t most = pool->desc.max_capacity > desc->max_capacity ? pool->desc.max_capacity : desc->max_capacity;
     bool has_handles = desc->max_capacity && desc->generations != KOLK_GENERATIONS_NONE;
-    if (!has_handles || !pool->generations) return false;
+    if (!has_handles || !pool->high) return false;
     return (uint64_t)(pool->tag ^ kolk_tag_bits_(desc->tag, desc->name)) >> kolk_index_bits_(most) == 0;
 }
 

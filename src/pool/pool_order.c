@@ -5,13 +5,24 @@
 
 #define LISTED_AT_ONCE 64u /* unlisted places */
 
-/* Worn-out slots form a list through generations[]. The generation of a worn-out slot is not needed. */
+uint64_t kolk_pool_next_(const kolk_pool *pool, bool alive, uint64_t from, uint64_t end) {
+    kolk_group_ flip = alive ? 0 : KOLK_ALL_, found = 0;
+    for (uint64_t group = from / KOLK_GROUP * KOLK_GROUP; group < end; group += KOLK_GROUP) {
+        found = kolk_pool_mask_(pool->states + group) ^ flip;
+        if (group < from) found &= KOLK_ALL_ << from % KOLK_GROUP;
+        if (end - group < KOLK_GROUP) found &= KOLK_ALL_ >> (KOLK_GROUP - (end - group));
+        if (found) return group + KOLK_LOWEST_OF_(found);
+    }
+    return end;
+}
+
+/* Worn-out slots form a list through high[]. The generation of a worn-out slot is 0. */
 void kolk_pool_put_worn_(kolk_pool *pool, uint32_t index) {
-    KOLK_ASSERT_(index < pool->fresh && pool->generations && !kolk_bits_get_(pool->live, index));
+    KOLK_ASSERT_(index < pool->fresh && pool->high && !kolk_pool_lives_(pool, index));
     if (pool->worn.count == 0)
         pool->worn.first = index;
     else
-        pool->generations[pool->worn.last] = index;
+        pool->high[pool->worn.last] = index;
     pool->worn.last = index;
     pool->worn.count++;
     pool->held++;
@@ -22,11 +33,11 @@ void kolk_pool_put_worn_(kolk_pool *pool, uint32_t index) {
 static void recycle(kolk_pool *pool, uint32_t before, uint32_t index) {
     KOLK_ASSERT_(pool->worn.count > 0 && index < pool->fresh);
     if (before == KOLK_NO_SLOT_)
-        pool->worn.first = pool->generations[index];
+        pool->worn.first = next_worn(pool, index);
     else
-        pool->generations[before] = pool->generations[index];
+        pool->high[before] = next_worn(pool, index);
     if (pool->worn.last == index) pool->worn.last = before;
-    pool->generations[index] = 1;
+    set_generation(pool, index, 1);
     pool->worn.count--;
     pool->held--;
     pool->worn.recycled++;
@@ -46,7 +57,7 @@ uint32_t kolk_pool_take_quarantined_(kolk_pool *pool) {
 }
 
 void kolk_pool_put_quarantined_(kolk_pool *pool, uint32_t index) {
-    KOLK_ASSERT_(index < pool->fresh && !kolk_bits_get_(pool->live, index));
+    KOLK_ASSERT_(index < pool->fresh && !kolk_pool_lives_(pool, index));
     uint32_t leaves = kolk_quarantine_enter_(pool->debug, index, &pool->quarantined);
     if (leaves == KOLK_NO_SLOT_)
         pool->held++;
@@ -56,15 +67,15 @@ void kolk_pool_put_quarantined_(kolk_pool *pool, uint32_t index) {
 
 static void mark(kolk_pool *pool, uint32_t index, bool live) {
     if (live)
-        kolk_bits_set_(pool->live, index);
+        set_alive(pool, index);
     else
-        kolk_bits_clear_(pool->live, index);
+        set_dead(pool, index);
 }
 
 /* Marks free slots that must not be used yet as live, or removes these marks (I1 and I2 are broken in between). */
 static void mark_withheld(kolk_pool *pool, bool live) {
     uint32_t worn = pool->worn.first;
-    for (uint32_t n = 0; n < pool->worn.count; n++, worn = pool->generations[worn]) mark(pool, worn, live);
+    for (uint32_t n = 0; n < pool->worn.count; n++, worn = next_worn(pool, worn)) mark(pool, worn, live);
     for (uint32_t n = 0; n < pool->quarantined; n++) mark(pool, *kolk_debug_ring_(pool->debug, n), live);
 }
 
@@ -82,9 +93,9 @@ static void list_lowest(kolk_pool *pool, uint32_t n) {
     mark_withheld(pool, true);
     mark_queued(pool, true);
     for (uint64_t slot = 0; done < end && (!lifo || done < n || done < slot / 64); slot++, done++) {
-        slot = kolk_bits_find_(pool->live, false, slot, pool->fresh);
+        slot = kolk_pool_next_(pool, false, slot, pool->fresh);
         KOLK_ASSERT_(slot < pool->fresh);
-        queue_at(pool, lifo ? end - 1 - done : done)->index = (uint32_t)slot;
+        queue_at(pool, lifo ? end - 1 - done : done)->index = (kolk_index_)slot;
     }
     mark_queued(pool, false);
     mark_withheld(pool, false);
@@ -102,9 +113,8 @@ void kolk_pool_list_all_(kolk_pool *pool) {
 
 uint32_t kolk_pool_end_of_use_(kolk_pool *pool) {
     mark_withheld(pool, true);
-    uint64_t word = kolk_bits_words_(pool->fresh);
-    while (word > 0 && pool->live[word - 1] == 0) word--;
-    uint32_t end = word ? (uint32_t)(word * 64 - 64) + kolk_bits_highest_(pool->live[word - 1]) + 1 : 0;
+    uint32_t end = pool->fresh;
+    while (end > 0 && !kolk_pool_lives_(pool, end - 1)) end--;
     mark_withheld(pool, false);
     return end;
 }
@@ -119,9 +129,9 @@ void kolk_pool_sort_free_(kolk_pool *pool) {
     pool->held = pool->worn.count + pool->quarantined;
     if (pool->desc.reuse == KOLK_REUSE_LIFO) {
         for (uint32_t i = pool->fresh; i-- > 0;)
-            if (!kolk_bits_get_(pool->live, i)) put_free(pool, i);
+            if (!kolk_pool_lives_(pool, i)) put_free(pool, i);
     } else {
-        for (uint64_t i = 0; (i = kolk_bits_find_(pool->live, false, i, pool->fresh)) < pool->fresh; i++)
+        for (uint64_t i = 0; (i = kolk_pool_next_(pool, false, i, pool->fresh)) < pool->fresh; i++)
             put_free(pool, (uint32_t)i);
     }
     mark_withheld(pool, false);
@@ -171,14 +181,14 @@ static bool take_this_quarantined(kolk_pool *pool, uint32_t index) {
 }
 
 bool kolk_pool_take_this_(kolk_pool *pool, uint32_t index) {
-    KOLK_ASSERT_(index < pool->fresh && !kolk_bits_get_(pool->live, index));
+    KOLK_ASSERT_(index < pool->fresh && !kolk_pool_lives_(pool, index));
     if (pool->desc.reuse == KOLK_REUSE_LOWEST && kolk_bits_get_(pool->holes[0], index)) {
         kolk_levels_clear_(pool->holes, pool->levels, index);
         pool->held--;
         return true;
     }
     uint32_t before = KOLK_NO_SLOT_, worn = pool->worn.first, n = 0;
-    for (; n < pool->worn.count && worn != index; n++, worn = pool->generations[worn]) before = worn;
+    for (; n < pool->worn.count && worn != index; n++, worn = next_worn(pool, worn)) before = worn;
     if (n < pool->worn.count) {
         if (is_strict(pool)) return false;
         recycle(pool, before, index);

@@ -40,14 +40,14 @@ static inline kolk_slot_ *queue_at(const kolk_pool *pool, uint32_t n) {
 void kolk_pool_list_next_(kolk_pool *pool);
 
 static KOLK_ALWAYS_INLINE_ void put_free(kolk_pool *pool, uint32_t index) {
-    KOLK_ASSERT_(index < pool->fresh && !kolk_bits_get_(pool->live, index));
+    KOLK_ASSERT_(index < pool->fresh && !kolk_pool_lives_(pool, index));
     if (pool->desc.reuse == KOLK_REUSE_LIFO) {
         KOLK_ASSERT_(pool->top < pool->stack + pool->capacity);
-        (pool->top++)->index = index;
+        (pool->top++)->index = (kolk_index_)index;
         return;
     }
     if (pool->desc.reuse == KOLK_REUSE_FIFO) {
-        queue_at(pool, listed(pool))->index = index;
+        queue_at(pool, listed(pool))->index = (kolk_index_)index;
     } else {
         kolk_levels_set_(pool->holes, pool->levels, index);
     }
@@ -81,8 +81,8 @@ static inline bool take_free(kolk_pool *pool, uint32_t *index) {
 static inline uint32_t take_fresh_slot(kolk_pool *pool) {
     KOLK_ASSERT_(pool->fresh < pool->capacity);
     uint32_t index = pool->fresh++;
-    if (index % 64 == 0) pool->live[index / 64] = 0;
-    if (pool->generations) pool->generations[index] = 1;
+    pool->states[index] = (uint8_t)KOLK_A_LIFE_;
+    if (pool->high && pool->memory == MEMORY_CALLERS) pool->high[index] = 0; /* the system's memory is 0 */
     return index;
 }
 
@@ -124,7 +124,7 @@ bool kolk_pool_take_this_(kolk_pool *pool, uint32_t index);
  * quarantine. */
 uint32_t kolk_pool_end_of_use_(kolk_pool *pool);
 
-/* Rebuilds the order of free slots from the live bits, lowest first. Holes that are already set stay set. */
+/* Rebuilds the order of free slots from the states, lowest first. Holes that are already set stay set. */
 void kolk_pool_sort_free_(kolk_pool *pool);
 
 #endif

@@ -35,7 +35,7 @@ static void *alloc_plain(kolk_pool *pool, const void *site) {
         return NULL;
     }
     show_plain_bounds(pool);
-    kolk_bits_set_(pool->live, index);
+    set_alive(pool, index);
     return plain_slot_at(pool, index);
 }
 
@@ -80,7 +80,7 @@ static void *alloc_listed(kolk_pool *pool, const void *site) {
         pool->failed++;
         return NULL;
     }
-    kolk_bits_set_(pool->live, index);
+    set_alive(pool, index);
     if (!direct) count_peak(pool);
     return plain_slot_at(pool, index);
 }

@@ -79,7 +79,7 @@ static void make_order(kolk_pool *pool) {
     uint32_t places = 0;
     for (uint32_t slot = 0; slot < pool->fresh; slot++) {
         be_unranked(pool, slot);
-        if (!kolk_bits_get_(pool->live, slot) || is_protected(pool, slot)) continue;
+        if (!kolk_pool_lives_(pool, slot) || is_protected(pool, slot)) continue;
         pool->ranks[slot].price = price_of(pool, pool_slot_at(pool, slot));
         put_slot(pool->ranks, places++, slot);
     }
@@ -92,7 +92,7 @@ void *kolk_pool_first_ranked_(kolk_pool *pool, uint64_t *price) {
     if (pool->ranking == 0) make_order(pool);
     while (places_of(pool) > 0) {
         uint32_t slot = pool->ranks[0].slot;
-        if (!kolk_bits_get_(pool->live, slot) || is_protected(pool, slot)) {
+        if (!kolk_pool_lives_(pool, slot) || is_protected(pool, slot)) {
             leave_first_place(pool);
             continue;
         }
@@ -136,7 +136,7 @@ bool kolk_pool_ranks_are_valid_(const kolk_pool *pool) {
     for (uint32_t slot = 0; slot < pool->fresh; slot++) {
         bool ranked = ranks[slot].place != NO_RANK;
         places += ranked;
-        if (!ranked && kolk_bits_get_(pool->live, slot) && !is_protected(pool, slot)) return false;
+        if (!ranked && kolk_pool_lives_(pool, slot) && !is_protected(pool, slot)) return false;
     }
     return places == places_of(pool);
 }

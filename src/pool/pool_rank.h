@@ -67,9 +67,9 @@ static inline bool has_ordered_slot(const kolk_pool *pool) {
 static inline void *alloc_ordered(kolk_pool *pool) {
     kolk_slot_ *top = pool->top;
     uint32_t index = top[-1].index;
-    KOLK_ASSERT_(top > pool->stack && index < pool->fresh && !kolk_bits_get_(pool->live, index));
+    KOLK_ASSERT_(top > pool->stack && index < pool->fresh && !kolk_pool_lives_(pool, index));
     pool->top = top - 1;
-    kolk_bits_set_(pool->live, index);
+    set_alive(pool, index);
     enter_orders(pool, index);
     return plain_slot_at(pool, index);
 }

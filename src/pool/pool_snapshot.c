@@ -52,11 +52,6 @@ typedef struct parts {
 
 /* ---- Leaves ------------------------------------------------------------------------------------------------------ */
 
-/* Copies a part of the block. Its size is 0 if the pool has no such array. */
-static void copy_bytes(void *to, const void *from, uint64_t size) {
-    if (size) memcpy(to, from, (size_t)size);
-}
-
 /* Does the header contradict itself? */
 static bool is_possible(const header *head) {
     if (head->fresh > head->capacity || head->live > head->fresh || head->none) return false;
@@ -95,7 +90,33 @@ static kolk_status has_snapshot(const kolk_pool *pool) {
     return pool->in_hook ? KOLK_IN_HOOK : KOLK_OK; /* inside a hook, a slot may be in no place (I3) */
 }
 
-/* Copies the objects that are live by the pool's live bits into the block. */
+static bool is_live_in(const unsigned char *live, uint64_t slot) {
+    return kolk_snapshot_load64_(live + slot / 64 * 8) & kolk_bits_at_(slot);
+}
+
+static void save_states(const kolk_pool *pool, unsigned char *live, unsigned char *generations) {
+    uint64_t word = 0;
+    for (uint32_t slot = 0; slot < pool->fresh; slot++) {
+        if (kolk_pool_lives_(pool, slot)) word |= kolk_bits_at_(slot);
+        if (pool->high) kolk_snapshot_store32_(generations + (size_t)slot * 4, kolk_pool_generation_(pool, slot));
+        if (slot % 64 < 63 && slot + 1 < pool->fresh) continue;
+        kolk_snapshot_store64_(live + slot / 64 * 8, word);
+        word = 0;
+    }
+}
+
+/* Makes the states of all slots. `fresh` slots were handed out before; a walk that has begun then looks at all of them. */
+static void load_states(kolk_pool *pool, const unsigned char *live, const unsigned char *generations, uint32_t fresh) {
+    if (fresh > pool->fresh) memset(pool->states + pool->fresh, 0, fresh - pool->fresh);
+    if (fresh > pool->fresh && pool->high)
+        memset(pool->high + pool->fresh, 0, (fresh - pool->fresh) * sizeof *pool->high);
+    for (uint32_t slot = 0; slot < pool->fresh; slot++) {
+        pool->states[slot] = is_live_in(live, slot) ? KOLK_ALIVE_ : 0;
+        if (pool->high) set_generation(pool, slot, kolk_snapshot_load32_(generations + (size_t)slot * 4));
+    }
+}
+
+/* Copies the objects that are alive by the pool's states into the block. */
 static void save_objects(const kolk_pool *pool, unsigned char *bytes) {
     kolk_cursor cursor = kolk_pool_each(pool);
     uint32_t n;
@@ -103,7 +124,7 @@ static void save_objects(const kolk_pool *pool, unsigned char *bytes) {
         bytes = kolk_snapshot_save_(bytes, run, pool->stride, pool->desc.object_size, n);
 }
 
-/* Copies the objects that are live by the pool's live bits from the block. */
+/* Copies the objects that are alive by the pool's states from the block. */
 static void load_objects(kolk_pool *pool, const unsigned char *bytes) {
     kolk_cursor cursor = kolk_pool_each(pool);
     uint32_t n;
@@ -111,7 +132,7 @@ static void load_objects(kolk_pool *pool, const unsigned char *bytes) {
         bytes = kolk_snapshot_load_(bytes, run, pool->stride, pool->desc.object_size, n);
 }
 
-/* Makes the objects that are live by the pool's live bits from the block. */
+/* Makes the objects that are alive by the pool's states from the block. */
 static void convert_objects(kolk_pool *pool, const unsigned char *bytes, size_t saved_size,
                             const kolk_conversion_ *by) {
 #if !KOLK_DIAGNOSTICS /* pools without options have only this hook */
@@ -129,7 +150,7 @@ static void convert_objects(kolk_pool *pool, const unsigned char *bytes, size_t 
 /* The number of live slots in the order of births. */
 static uint32_t count_aged(const kolk_pool *pool) {
     uint32_t count = 0;
-    for (uint32_t at = 0; pool->ages && (at = pool->ages[at].newer) != 0;) count += kolk_bits_get_(pool->live, at - 1);
+    for (uint32_t at = 0; pool->ages && (at = pool->ages[at].newer) != 0;) count += kolk_pool_lives_(pool, at - 1);
     return count;
 }
 
@@ -160,7 +181,7 @@ static void set_links(const kolk_pool *pool, unsigned char *links, uint32_t link
     uint32_t length = queued(pool), worn = pool->worn.first;
     for (uint32_t n = pool->unlisted; n < length; n++)
         kolk_snapshot_store32_(links + (size_t)queue_at(pool, n)->index * 4, link);
-    for (uint32_t n = 0; n < pool->worn.count; n++, worn = pool->generations[worn])
+    for (uint32_t n = 0; n < pool->worn.count; n++, worn = next_worn(pool, worn))
         kolk_snapshot_store32_(links + (size_t)worn * 4, link);
 }
 
@@ -171,7 +192,7 @@ static void write_unlisted(const kolk_pool *pool, kolk_chain_ *to) {
     set_links(pool, to->links, UINT32_MAX);
     for (uint32_t n = 0; n < pool->fresh; n++) {
         uint32_t slot = lifo ? pool->fresh - 1 - n : n;
-        if (!kolk_bits_get_(pool->live, slot) && !kolk_chain_link_(to->links, slot)) kolk_chain_append_(to, slot);
+        if (!kolk_pool_lives_(pool, slot) && !kolk_chain_link_(to->links, slot)) kolk_chain_append_(to, slot);
     }
     set_links(pool, to->links, 0);
 }
@@ -183,13 +204,13 @@ static void write_chain(const kolk_pool *pool, kolk_chain_ to, unsigned char *ge
     if (pool->unlisted) write_unlisted(pool, &to);
     for (uint32_t n = pool->unlisted; pool->desc.reuse != KOLK_REUSE_LOWEST && n < queued(pool); n++)
         kolk_chain_append_(&to, queue_at(pool, n)->index);
-    for (uint32_t n = 0; n < pool->worn.count; n++, worn = pool->generations[worn]) {
+    for (uint32_t n = 0; n < pool->worn.count; n++, worn = next_worn(pool, worn)) {
         kolk_chain_append_(&to, worn);
         kolk_snapshot_store32_(generations + (size_t)worn * 4, 0);
     }
     for (uint32_t n = 0; n < pool->quarantined; n++) kolk_chain_append_(&to, *kolk_debug_ring_(pool->debug, n));
     for (uint32_t at = 0; pool->ages && (at = pool->ages[at].newer) != 0;)
-        if (kolk_bits_get_(pool->live, at - 1)) kolk_chain_append_(&to, at - 1);
+        if (kolk_pool_lives_(pool, at - 1)) kolk_chain_append_(&to, at - 1);
 }
 
 size_t kolk_pool_snapshot(const kolk_pool *pool, void *block, size_t size) {
@@ -199,8 +220,7 @@ size_t kolk_pool_snapshot(const kolk_pool *pool, void *block, size_t size) {
     if (size < at.size) return 0;
 
     unsigned char *bytes = block;
-    copy_bytes(bytes + at.live, pool->live, at.generations - at.live);
-    copy_bytes(bytes + at.generations, pool->generations, at.links - at.generations);
+    save_states(pool, bytes + at.live, bytes + at.generations);
     memset(bytes + at.links, 0, (size_t)(at.objects - at.links));
     write_chain(pool, (kolk_chain_){bytes + at.links, (unsigned char *)&head.first}, bytes + at.generations);
     save_objects(pool, bytes + at.objects);
@@ -209,10 +229,6 @@ size_t kolk_pool_snapshot(const kolk_pool *pool, void *block, size_t size) {
 }
 
 /* ---- Proving one ------------------------------------------------------------------------------------------------- */
-
-static bool is_live_in(const unsigned char *live, uint64_t slot) {
-    return kolk_snapshot_load64_(live + slot / 64 * 8) & kolk_bits_at_(slot);
-}
 
 static bool bits_are_right(const header *head, const unsigned char *live) { /* S1 */
     uint64_t count = 0, words = kolk_bits_words_(head->fresh);
@@ -319,7 +335,7 @@ static void make_holes(kolk_pool *pool) {
     uint64_t words = kolk_bits_words_(pool->fresh);
     for (unsigned k = 0; k < pool->levels; k++, words = kolk_bits_words_(words))
         memset(pool->holes[k], 0, (size_t)words * 8);
-    for (uint64_t i = 0; (i = kolk_bits_find_(pool->live, false, i, pool->fresh)) < pool->fresh; i++)
+    for (uint64_t i = 0; (i = kolk_pool_next_(pool, false, i, pool->fresh)) < pool->fresh; i++)
         kolk_levels_set_(pool->holes, pool->levels, (size_t)i);
 }
 
@@ -340,11 +356,11 @@ static void place_chain(kolk_pool *pool, const header *head, const unsigned char
         }
         bool worn = n >= from.worn && n < from.quarantined, waits = n >= from.aged - kept;
         if (worn && n == from.worn) pool->worn.first = slot;
-        if (worn && n > from.worn) pool->generations[pool->worn.last] = slot;
+        if (worn && n > from.worn) pool->high[pool->worn.last] = slot;
         if (worn) pool->worn.last = slot;
         if (waits) *kolk_debug_ring_(pool->debug, pool->quarantined++) = slot;
         if (lowest && (worn || waits)) kolk_levels_clear_(pool->holes, pool->levels, slot);
-        if (!lowest && !worn && !waits) pool->stack[free++].index = slot;
+        if (!lowest && !worn && !waits) pool->stack[free++].index = (kolk_index_)slot;
     }
     pool->worn.count = head->worn;
     bool stacked = pool->desc.reuse == KOLK_REUSE_LIFO && free > 0;
@@ -357,7 +373,7 @@ static void place_chain(kolk_pool *pool, const header *head, const unsigned char
 static void take_in(kolk_pool *pool, const header *head, const unsigned char *bytes, const kolk_conversion_ *by) {
     parts at = parts_of_snapshot(head);
     uint32_t peak = peak_of(pool);
-    uint64_t words = kolk_bits_words_(pool->fresh), words_then = kolk_bits_words_(head->fresh);
+    uint32_t fresh = pool->fresh;
     bool fifo = pool->desc.reuse == KOLK_REUSE_FIFO;
     pool->fresh = head->fresh;
     pool->held_back = fifo && head->capacity < pool->capacity ? pool->capacity - head->capacity : 0;
@@ -367,9 +383,7 @@ static void take_in(kolk_pool *pool, const header *head, const unsigned char *by
     pool->ranking = 0;
     if (pool->ages) pool->ages[0] = (kolk_age_){0, 0};
     for (uint32_t i = 0; pool->ages && i < pool->fresh; i++) be_alone(pool, i);
-    copy_bytes(pool->live, bytes + at.live, at.generations - at.live);
-    if (words > words_then) memset(pool->live + words_then, 0, (size_t)(words - words_then) * 8); /* for cursors */
-    copy_bytes(pool->generations, bytes + at.generations, at.links - at.generations);
+    load_states(pool, bytes + at.live, bytes + at.generations, fresh);
     place_chain(pool, head, bytes + at.links);
     if (keeps_peak(pool) || peak > pool->fresh) pool->peak = peak > head->live ? peak : head->live;
     show_pool_bounds(pool);

@@ -52,8 +52,8 @@ static size_t discard_dead(kolk_pool *pool, uint64_t from, uint64_t end) {
     size_t bytes = 0;
     uint64_t touched = round_up(pool->fresh, slots_of_pages(pool)); /* to the end of the last page */
     if (touched > pool->capacity) touched = pool->capacity;
-    for (uint64_t i = from; (i = kolk_bits_find_(pool->live, false, i, end)) < end;) {
-        uint64_t stop = kolk_bits_find_(pool->live, true, i, end);
+    for (uint64_t i = from; (i = kolk_pool_next_(pool, false, i, end)) < end;) {
+        uint64_t stop = kolk_pool_next_(pool, true, i, end);
         bytes += discard(pool, i, stop < pool->fresh ? stop : touched);
         i = stop;
     }

@@ -10,8 +10,8 @@ static bool add_places(const kolk_pool *pool, uint64_t *print) {
     uint32_t length = queued(pool);
     for (uint32_t n = pool->unlisted; n < length; n++) *print += kolk_mixed_(queue_at(pool, n)->index);
     uint32_t worn = pool->worn.first;
-    if (pool->worn.count && !pool->generations) return false;
-    for (uint32_t n = 0; n < pool->worn.count; n++, worn = pool->generations[worn]) {
+    if (pool->worn.count && !pool->high) return false;
+    for (uint32_t n = 0; n < pool->worn.count; n++, worn = next_worn(pool, worn)) {
         if (worn >= pool->fresh) return false;
         *print += kolk_mixed_(worn);
     }
@@ -27,7 +27,7 @@ static bool unlisted_are_valid(const kolk_pool *pool) {
     uint32_t length = queued(pool);
     for (uint32_t n = pool->unlisted; n < length; n++) {
         uint32_t slot = queue_at(pool, n)->index;
-        if (slot >= pool->fresh || kolk_bits_get_(pool->live, slot)) return false;
+        if (slot >= pool->fresh || kolk_pool_lives_(pool, slot)) return false;
     }
     return pool->unlisted <= length && pool->desc.reuse != KOLK_REUSE_LOWEST;
 }
@@ -60,7 +60,7 @@ static bool uncounted_are_valid(const kolk_pool *pool) { /* I11 */
     if (pool->counted > pool->capacity || uncounted > ready_slots(pool)) return false;
     for (uint32_t n = 0; n < uncounted; n++) {
         uint32_t slot = pool->fresh - 1 - n;
-        if (kolk_bits_get_(pool->live, slot)) return false;
+        if (kolk_pool_lives_(pool, slot)) return false;
         if (pool->levels && !kolk_bits_get_(pool->holes[0], slot)) return false;
         if (!pool->levels && n >= pool->unlisted && queue_at(pool, n)->index != slot) return false;
     }
@@ -78,8 +78,8 @@ bool kolk_pool_is_valid(const kolk_pool *pool) {
     if (pool->desc.max_capacity && !easy) return false; /* in the all-zero pool these bounds are 0 */
 
     uint64_t live = 0, dead = 0;
-    for (uint64_t i = 0; i < pool->fresh; i++) {
-        bool is_live = kolk_bits_get_(pool->live, i);
+    for (uint32_t i = 0; i < pool->fresh; i++) {
+        bool is_live = kolk_pool_lives_(pool, i);
         if (pool_debug_of(pool) && !kolk_debug_is_intact_(pool->debug, (uint32_t)i, pool_slot_at(pool, i), is_live))
             return false; /* I8 */
         if (!is_live) {
@@ -87,11 +87,10 @@ bool kolk_pool_is_valid(const kolk_pool *pool) {
             continue;
         }
         live++;
-        if (pool->generations && pool->generations[i] == 0) return false; /* I5 */
-        if (pool->ready && !kolk_bits_get_(pool->ready, i)) return false; /* I7 */
+        if (pool->high && kolk_pool_generation_(pool, i) == 0) return false; /* I5 */
+        if (pool->ready && !kolk_bits_get_(pool->ready, i)) return false;    /* I7 */
     }
-    if (pool->fresh % 64 && pool->live[pool->fresh / 64] >> (pool->fresh % 64)) return false; /* I2 */
-    if (kolk_pool_count(pool) != live) return false;                                          /* I1 */
+    if (kolk_pool_count(pool) != live) return false; /* I1 */
     if (peak_of(pool) < live) return false;
 
     uint64_t places = 0;                                                     /* I3 */

@@ -43,7 +43,10 @@ bool kolk_remote_sum_(kolk_remote_ *remote, const void *from, uint32_t n, size_t
         uint32_t number;
         if (!kolk_remote_read_(remote, bytes, at, size)) return false;
         for (size_t i = 0; i < size; i += step) {
-            memcpy(&number, bytes + i, sizeof number);
+            if (step == 1)
+                number = bytes[i] % 128u;
+            else
+                memcpy(&number, bytes + i, sizeof number);
             *sum += number;
         }
         at += size;

@@ -15,6 +15,13 @@ static void count_allocs(kolk_remote_ *remote, const void *generations, uint32_t
     out->allocs -= slots; /* they begin at 1 */
 }
 
+static void count_pool_allocs(kolk_remote_ *remote, const kolk_pool *pool, kolk_record_ *out) {
+    uint64_t high = 0;
+    count_allocs(remote, pool->states, pool->fresh, sizeof *pool->states, out);
+    out->has_allocs = out->has_allocs && kolk_remote_sum_(remote, pool->high, pool->fresh, sizeof *pool->high, &high);
+    out->allocs += high * KOLK_LOWS_;
+}
+
 static void see_slots(kolk_remote_ *remote, const void *slots, uint32_t capacity, uint32_t stride, uint32_t debug) {
     if (debug & KOLK_DEBUG_BYPASS)
         remote->blind = true; /* malloc has the objects */
@@ -27,7 +34,7 @@ bool kolk_remote_pool_(kolk_remote_ *remote, const void *there, void *copy, kolk
     (void)there;
     kolk_pool_kind_.stats(copy, &out->stats);
     see_slots(remote, pool->slots, pool->capacity, pool->stride, pool->debug_flags);
-    if (pool->generations) count_allocs(remote, pool->generations, pool->fresh, sizeof *pool->generations, out);
+    if (pool->high) count_pool_allocs(remote, pool, out);
     return true;
 }
 

@@ -2,9 +2,9 @@
 # Includes each header alone and twice, as C11, C99 and C++17, hosted and freestanding, with the strictest warnings;
 # then builds and runs programs of C++17, C99 and gnu89 that use the library, which is C11, a shared library that
 # contains it, and a program compiled entirely with KOLK_EXTERN. KOLK_TEST_EFFORT=quick is for every compiler after the
-# first: KOLK_EXTERN and KOLK_CHECKS=0 are tried only with kolk.h, which includes the other headers, and with adapters,
-# because neither macro changes a header's includes. The program with KOLK_EXTERN is left out as well, because the
-# source, not the compiler, decides which file emits a function.
+# first: KOLK_EXTERN is tried only with kolk.h, which includes the other headers, and with adapters, because it changes
+# no header's includes. The program with KOLK_EXTERN is left out as well, because the source, not the compiler, decides
+# which file emits a function.
 # Usage: CC=... CXX=... headers.sh LIBRARY
 set -eu
 strict="-pedantic -Wall -Wextra -Wconversion -Wshadow -Wcast-align -Wundef -Werror -O2 -Iinclude"
@@ -21,7 +21,7 @@ trap 'rm -rf "$program" "$program".*' EXIT
 for header in include/kolk.h include/kolk/*.h adapters/*/kolk/*.h; do
   folder=-I${header%/kolk*}
   [ "$folder" != -Iinclude/kolk ] || folder=-Iinclude
-  for variant in "" -DKOLK_EXTERN -DKOLK_CHECKS=0 -ffreestanding; do
+  for variant in "" -DKOLK_EXTERN -ffreestanding; do
     case $quick$header$variant in quickinclude/kolk/*-DKOLK_*) continue ;; esac
     for language in "$CC -std=c11 -x c" "$CC -std=c99 -x c" "$CXX -std=c++17 $cxx_strict -x c++"; do
       name=${header#"${folder#-I}/"}

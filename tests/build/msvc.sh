@@ -73,10 +73,10 @@ imitate_all() {
   local processor missing
   for processor in x86_64 i686 aarch64; do
     quiet as_msvc $processor -std=c11 -O0 -c "$folder/kolk.c" -o "$folder/kolk.obj"
-    check_programs as_msvc $processor -DKOLK_EXTERN -DKOLK_CHECKS=0
+    check_programs as_msvc $processor -DKOLK_EXTERN
     if [[ $processor == x86_64 || ${KOLK_TEST_EFFORT:-} == release ]]; then
       check_library as_msvc $processor -DKOLK_NO_DIAGNOSTICS -DKOLK_ASSERTIONS=1
-      check_library as_msvc $processor -DKOLK_EXTERN -DKOLK_CHECKS=0
+      check_library as_msvc $processor -DKOLK_EXTERN
       check_library as_msvc $processor -DKOLK_BUILD -DKOLK_SHARED
       check_library imitate $processor
       check_programs as_msvc $processor

@@ -85,7 +85,7 @@ echo "pairs of some members compile and link"
 if [[ ${KOLK_TEST_EFFORT:-} != quick ]]; then
   for other in gcc clang i686-linux-gnu-gcc s390x-linux-gnu-gcc x86_64-w64-mingw32-gcc i686-w64-mingw32-gcc; do
     command -v $other > /dev/null || { echo "left out: $other, as there is none"; continue; }
-    options=("-std=gnu11 -ffreestanding" "-std=c11 -D_GNU_SOURCE -DKOLK_EXTERN -DKOLK_CHECKS=0")
+    options=("-std=gnu11 -ffreestanding" "-std=c11 -D_GNU_SOURCE -DKOLK_EXTERN")
     [[ $other == *-* ]] || options+=(-std=c2x)
     [[ $other == *-* || ${KOLK_TEST_EFFORT:-} != release ]] || options+=(-std={c11,gnu11,c17,gnu17})
     for option in "${options[@]}"; do

@@ -4,6 +4,8 @@
  * order of reuse demands, or the one that wore out first once there is no other, and if the peak is right. */
 #include <kolk/kolk.h>
 
+#include "../pool/last_life.h"
+
 #include <string.h>
 
 enum { SLOTS = 200, STEPS = 3000 };
@@ -42,7 +44,7 @@ static bool allocs(kolk_reuse reuse, bool strict) {
         worn.taken++;
         recycled++;
         is_worn[found] = false;
-        if (pool.generations[found] != 1) return false;
+        if (kolk_pool_generation_(&pool, found) != 1) return false;
     } else if (found == fresh) {
         fresh++;
     } else {
@@ -57,7 +59,7 @@ static bool allocs(kolk_reuse reuse, bool strict) {
 /* Frees the object in a slot, if there is one. Returns false if its handle does not become stale. */
 static bool frees(uint32_t slot, bool is_last_life) {
     if (!objects[slot]) return true;
-    if (is_last_life) pool.generations[slot] = KOLK_GENERATION_MAX;
+    if (is_last_life) be_in_last_life(&pool, slot);
     kolk_handle handle = kolk_pool_handle_of(&pool, objects[slot]);
     if (kolk_pool_get(&pool, handle) != objects[slot]) return false;
     kolk_pool_free(&pool, objects[slot]);

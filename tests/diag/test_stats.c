@@ -500,8 +500,8 @@ static void play_pools(const char *argument) {
 
 /* Three lives have 6, 3, 4 alive at the end, peaks 7, 4, 5, and 0 + 2 + 0 failed. */
 static const char pools_table[] = "name     kind  size  alive  peak  capacity  failed  bytes\n"
-                                  "bullets  pool    16      6     7        64       2   1544\n"
-                                  "voices   pool    16      1     1        64       0   1544\n";
+                                  "bullets  pool    16      6     7        64       2   1600\n"
+                                  "voices   pool    16      1     1        64       0   1600\n";
 
 static void test_settings_that_print(void **state) {
     (void)state;
@@ -662,8 +662,8 @@ static void test_the_environment_is_read_once(void **state) {
     assert_ending(run_scenario("environment changes", NULL, "1"), 0, "");
     assert_ending(run_scenario("environment changes", "text:/dev/stderr", "0"), 0,
                   "name    kind  size  alive  peak  capacity  failed  bytes\n"
-                  "first   pool     1      0     0         1       0     32\n"
-                  "second  pool     1      0     0         1       0     32\n");
+                  "first   pool     1      0     0         1       0     88\n"
+                  "second  pool     1      0     0         1       0     88\n");
 }
 
 static void play_no_name(const char *argument) {

@@ -26,7 +26,6 @@ static inline bool model_refuses(model *m, const void *object, verb asked) {
     uint32_t slot;
     kolk_status rule = model_rule_of(m, object, asked, &slot);
     if (rule == KOLK_OK) return false;
-    if (!KOLK_CHECKS && rule == KOLK_DOUBLE_FREE) return false; /* this build does not check for it */
     kolk_pool before = m->pool;
     model_assert(m, kolk_pool_is_live(&m->pool, object) == (rule == KOLK_NO_HANDLES));
     if (asked == ASK_FREE) kolk_pool_free(&m->pool, (void *)(uintptr_t)object);
@@ -59,7 +58,7 @@ static inline void model_sweep_by_cursor(model *m) {
     model_assert(m, kolk_cursor_next(&cursor) == NULL);
 }
 
-/* Checks all runs of a range: they are as long as possible, but end where a word of the live bits ends. */
+/* Checks all runs of a range: they are as long as possible, but end where a group of slots ends. */
 static inline void model_sweep_by_runs(model *m, uint32_t from, uint32_t n) {
     uint64_t end = (uint64_t)from + n < m->fresh ? (uint64_t)from + n : m->fresh;
     bool apart = m->debug & (KOLK_DEBUG_GUARD | KOLK_DEBUG_BYPASS);

@@ -3,6 +3,8 @@
  * mode. */
 #include "../help/debug_test.h"
 
+#include "last_life.h"
+
 enum { SLOTS = 300 };
 
 static void make_lowest(kolk_pool *pool, kolk_pool_desc desc) {
@@ -45,7 +47,7 @@ static void run_once(kolk_pool *pool, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         void *object = run + (size_t)i * pool->stride;
         assert_int_equal(kolk_pool_index(pool, object), first + i);
-        if (pool->generations) assert_ptr_equal(kolk_pool_get(pool, kolk_pool_handle_of(pool, object)), object);
+        if (pool->high) assert_ptr_equal(kolk_pool_get(pool, kolk_pool_handle_of(pool, object)), object);
         memset(object, (int)(first + i), 24);
     }
 }
@@ -418,7 +420,7 @@ static void test_worn_out_slots_are_left_out(void **state) {
     kolk_pool pool;
     make_lowest(&pool, (kolk_pool_desc){.capacity = 6});
     unsigned char *run = (unsigned char *)kolk_pool_alloc_run(&pool, 6);
-    pool.generations[2] = KOLK_GENERATION_MAX;
+    be_in_last_life(&pool, 2);
     for (uint32_t i = 0; i < 6; i++) kolk_pool_free(&pool, run + (size_t)i * pool.stride);
     assert_int_equal(pool.worn.count, 1);
     assert_null(kolk_pool_alloc_run(&pool, 4));

@@ -67,7 +67,7 @@ static void allocate(old_ships *pool, uint32_t number) {
     old_ship *ship = old_ships_alloc(pool);
     if (!ship) return;
     *ship = (old_ship){.number = number, .crew = {(unsigned char)number}};
-    if (pool->pool.generations && issued.count < ISSUED) issued.all[issued.count++] = old_ships_handle_of(pool, ship);
+    if (pool->pool.high && issued.count < ISSUED) issued.all[issued.count++] = old_ships_handle_of(pool, ship);
 }
 
 static void take_random_steps(old_ships *pool, uint64_t *random, uint32_t steps) {
@@ -115,7 +115,7 @@ static void go_on(old_ships *old, new_ships *new, uint64_t *random) {
             assert_int_equal(before != NULL, now != NULL);
             if (!now) continue;
             assert_int_equal(old_ships_index(old, before), new_ships_index(new, now));
-            if (!old->pool.generations) continue;
+            if (!old->pool.high) continue;
             assert_int_equal(old_ships_handle_of(old, before).untyped.bits, new_ships_handle_of(new, now).untyped.bits);
         } else if (old_ships_at(old, slot)) {
             old_ships_free(old, old_ships_at(old, slot));

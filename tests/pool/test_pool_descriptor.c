@@ -351,12 +351,12 @@ static void test_overhead_per_slot(void **state) {
         kolk_generations generations;
         double most;
     } promises[] = {
-        {KOLK_REUSE_LIFO, KOLK_GENERATIONS_RECYCLE, 8.3},
-        {KOLK_REUSE_FIFO, KOLK_GENERATIONS_STRICT, 8.3},
-        {KOLK_REUSE_LIFO, KOLK_GENERATIONS_NONE, 4.2},
-        {KOLK_REUSE_FIFO, KOLK_GENERATIONS_NONE, 4.2},
-        {KOLK_REUSE_LOWEST, KOLK_GENERATIONS_NONE, 0.3},
-        {KOLK_REUSE_LOWEST, KOLK_GENERATIONS_NONE, 8.3}, /* with ages */
+        {KOLK_REUSE_LIFO, KOLK_GENERATIONS_RECYCLE, 9.2},
+        {KOLK_REUSE_FIFO, KOLK_GENERATIONS_STRICT, 9.2},
+        {KOLK_REUSE_LIFO, KOLK_GENERATIONS_NONE, 5.2},
+        {KOLK_REUSE_FIFO, KOLK_GENERATIONS_NONE, 5.2},
+        {KOLK_REUSE_LOWEST, KOLK_GENERATIONS_NONE, 1.2},
+        {KOLK_REUSE_LOWEST, KOLK_GENERATIONS_NONE, 9.2}, /* with ages */
     };
     for (size_t i = 0; i < LENGTH_OF(promises); i++) {
         kolk_pool pool;

@@ -57,10 +57,8 @@ static void test_misuse_by_calls(void **state) {
     assert_false(ships_is_live(&fleet, &foreign));
     assert_silent(&taken);
     ships_free(&fleet, one);
-#if KOLK_CHECKS
     ships_free(&fleet, dead);
     assert_noted(&taken, KOLK_DOUBLE_FREE, "fleet", dead, 0, taken.sentence);
-#endif
     assert_int_equal(ships_index(&fleet, dead), UINT32_MAX);
     assert_noted(&taken, KOLK_DEAD_OBJECT, "fleet", dead, 0, "kolk: fleet: index of slot 0, which is free");
     assert_int_equal(ships_handle_of(&fleet, dead).untyped.bits, 0);

@@ -87,7 +87,7 @@ static void test_each_and_cursors(void **state) {
     for_each_pool(each_once);
 }
 
-/* Checks that the runs of n slots are right, and as long as possible: a run ends where a word of the live bits does. */
+/* Checks that the runs of n slots are right, and as long as possible: a run ends where a group of slots does. */
 static void visit_runs(items *pool, uint32_t begin, uint32_t length, uint32_t slots, uint32_t n) {
     uint32_t slot = begin, end = length < slots - slot ? begin + length : slots, found = 0;
     kolk_cursor cursor = items_each_in(pool, begin, length);
@@ -362,7 +362,7 @@ static void test_break_continue_return_and_nesting(void **state) {
     uint32_t visited = 0;
     KOLK_EACH(items, each, &pool) {
         visited++;
-        if (each->number == 70) break; /* ends the whole walk, not only one word of live bits */
+        if (each->number == 70) break; /* ends the whole walk, not only one group */
     }
     assert_int_equal(visited, 71);
 

@@ -4,6 +4,8 @@
 
 #include "two.h"
 
+#include "last_life.h"
+
 /* ---- Hooks ------------------------------------------------------------------------------------------------------- */
 
 typedef struct hooked {
@@ -157,7 +159,7 @@ static void test_headroom_of_the_overflow_pool(void **state) {
              (kolk_pool_desc){.generations = KOLK_GENERATIONS_STRICT, .ages = true, .on_full = kolk_pool_evict_oldest},
              (kolk_pool_desc){.headroom = 3});
     taken_from(&t.first), taken_from(&t.first);
-    t.first.generations[0] = UINT32_MAX; /* in its last life */
+    be_in_last_life(&t.first, 0);
     assert_null(kolk_pool_alloc(&t.first));
     assert_counts(&t, 1, 0);
     assert_non_null(kolk_pool_alloc_urgent(&t.first));

@@ -43,6 +43,27 @@ static void test_init_touches_no_memory(void **state) {
     }
 }
 
+/* Beside its object, a slot has a byte and its place in the stack. The high part of its generation is in pages that are
+ * touched when it has had 128 lives. */
+static void test_what_a_life_touches(void **state) {
+    (void)state;
+    enum { SLOTS = 1000000, LIVES = 130 };
+    if (resident_bytes() < 0) {
+        print_message("left out: this program has no /proc/self/smaps_rollup of its own\n");
+        skip();
+    }
+    kolk_pool pool;
+    make_pool(&pool, &(kolk_pool_desc){.object_size = 8, .capacity = SLOTS});
+    long before = resident_bytes();
+    for (uint32_t n = 0; n < SLOTS; n++) assert_non_null(kolk_pool_alloc(&pool));
+    for (uint32_t n = 0; n < SLOTS; n++) kolk_pool_free(&pool, kolk_pool_at(&pool, (n + SLOTS / 2) % SLOTS));
+    long touched = resident_bytes() - before;
+    assert_in_range(touched, 5 * SLOTS, 5.2 * SLOTS);
+    for (uint32_t n = 0; n < LIVES; n++) kolk_pool_free(&pool, kolk_pool_alloc(&pool));
+    assert_in_range(resident_bytes() - before - touched, 1, 64 * 1024);
+    kolk_pool_deinit(&pool);
+}
+
 /* ---- Static storage, before main --------------------------------------------------------------------------------- */
 
 struct bullet {
@@ -133,6 +154,7 @@ static void test_storage_inside_a_struct(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_init_touches_no_memory),
+        TEST(test_what_a_life_touches),
         TEST(test_inits_of_other_kinds),
         TEST(test_static_storage_before_main),
         TEST(test_storage_inside_a_struct),

@@ -2,6 +2,8 @@
  * a stray write would, and restores it. */
 #include "../help/test.h"
 
+#include "last_life.h"
+
 #include <kolk/budget.h>
 
 #include <sys/mman.h>
@@ -23,7 +25,7 @@ static void make_sound(kolk_pool *pool, kolk_reuse reuse, bool hooks, bool worn)
     if (hooks) desc.setup = setup;
     make_pool(pool, &desc);
     for (uint32_t i = 0; i < ISSUED; i++) assert_non_null(kolk_pool_alloc(pool));
-    if (worn) pool->generations[100] = pool->generations[3000] = UINT32_MAX; /* in their last life */
+    if (worn) be_in_last_life(pool, 100), be_in_last_life(pool, 3000);
     kolk_pool_free(pool, kolk_pool_at(pool, 7));
     kolk_pool_free(pool, kolk_pool_at(pool, 100));
     kolk_pool_free(pool, kolk_pool_at(pool, 3000));
@@ -70,15 +72,16 @@ static void test_counts_and_bounds(void **state) {
     }
 }
 
-static void test_bits_and_generations(void **state) {
+static void test_states(void **state) {
     (void)state;
     for (unsigned n = 0; n < 12; n++) {
         kolk_pool pool;
         make_sound(&pool, orders[n % 3], n / 3 % 2, n / 6);
-        static const uint32_t bits[] = {0, 7, 63, 64, 100, 3000, ISSUED - 1, ISSUED, ISSUED / 64 * 64 + 63};
-        for (size_t i = 0; i < LENGTH_OF(bits); i++) assert_flip_seen(&pool, pool.live, bits[i]);
-        assert_seen(&pool, pool.generations[0], 0);
-        assert_seen(&pool, pool.generations[ISSUED - 1], 0);
+        static const uint32_t slots[] = {0, 7, 63, 64, 100, 3000, ISSUED - 1};
+        for (size_t i = 0; i < LENGTH_OF(slots); i++)
+            assert_seen(&pool, pool.states[slots[i]], pool.states[slots[i]] ^ KOLK_ALIVE_);
+        assert_seen(&pool, pool.states[0], KOLK_ALIVE_); /* its generation is 0 */
+        assert_seen(&pool, pool.states[ISSUED - 1], KOLK_ALIVE_);
         if (pool.ready) assert_flip_seen(&pool, pool.ready, 4);
         kolk_pool_deinit(&pool);
     }
@@ -90,11 +93,11 @@ static void test_a_live_slot_for_a_free_one(void **state) {
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
         kolk_pool pool;
         make_sound(&pool, orders[i], false, false);
-        flip(pool.live, 7);
-        flip(pool.live, 8);
+        pool.states[7] ^= KOLK_ALIVE_;
+        pool.states[8] ^= KOLK_ALIVE_;
         assert_false(kolk_pool_is_valid(&pool));
-        flip(pool.live, 7);
-        flip(pool.live, 8);
+        pool.states[7] ^= KOLK_ALIVE_;
+        pool.states[8] ^= KOLK_ALIVE_;
         assert_true(kolk_pool_is_valid(&pool));
         kolk_pool_deinit(&pool);
     }
@@ -126,16 +129,16 @@ static void test_places(void **state) {
         kolk_pool pool;
         make_sound(&pool, orders[i], false, true);
         assert_int_equal(pool.worn.first, 100);
-        assert_int_equal(pool.generations[100], 3000);
+        assert_int_equal(pool.high[100], 3000);
         assert_seen(&pool, pool.worn.first, 8);
         assert_seen(&pool, pool.worn.first, ISSUED);
         assert_seen(&pool, pool.worn.first, 7);
         assert_seen(&pool, pool.worn.first, 3000);
         assert_seen(&pool, pool.worn.first, UINT32_MAX); /* must not be read */
-        assert_seen(&pool, pool.generations, NULL);
-        assert_seen(&pool, pool.generations[100], 8);
-        assert_seen(&pool, pool.generations[100], ISSUED);
-        assert_seen(&pool, pool.generations[100], 100);
+        assert_seen(&pool, pool.high, NULL);
+        assert_seen(&pool, pool.high[100], 8);
+        assert_seen(&pool, pool.high[100], ISSUED);
+        assert_seen(&pool, pool.high[100], 100);
         kolk_pool_deinit(&pool);
     }
 }
@@ -359,7 +362,7 @@ static void test_slots_that_do_not_count(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_counts_and_bounds),          TEST(test_bits_and_generations),
+        TEST(test_counts_and_bounds),          TEST(test_states),
         TEST(test_a_live_slot_for_a_free_one), TEST(test_places),
         TEST(test_holes_and_their_summaries),  TEST(test_a_hole_too_many),
         TEST(test_counts_that_lead_outside),   TEST(test_floors),

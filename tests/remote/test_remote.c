@@ -588,7 +588,7 @@ static void have_endless_lives(unsigned pools) {
         kolk_pool *pool = (kolk_pool *)calloc(1, sizeof *pool);
         snprintf(name, sizeof name, "p%u", n);
         REQUIRE(kolk_pool_init(pool, &desc) == KOLK_OK);
-        pool->generations = (uint32_t *)zeros;
+        pool->high = (uint32_t *)zeros;
         pool->capacity = pool->fresh = INT32_MAX;
     }
     make_all();

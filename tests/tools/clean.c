@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CAPACITY 150u /* enough for more than two words of live bits */
+#define CAPACITY 150u /* enough for more than two groups */
 #define MANY     8u
 
 /* Leaves uninitialised bytes where the next function puts its variables: MemorySanitizer does not see the library's
