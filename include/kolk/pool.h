@@ -30,9 +30,9 @@
  * Cost      `alloc`, `free`, `get`, is_live, `index` and `at` are O(1): a handful of instructions, no system call, no
  *           lock; with KOLK_REUSE_LOWEST, alloc and free take one step for each factor of 64 in max_capacity. For
  *           allocs of a ranked pool see kolk_pool_recost, and for those after an alloc_at see kolk_pool_alloc_at. An
- *           alloc that grows the pool calls the system. `init` is O(1) and touches no slot. A step of a walk is O(groups
- *           that it skips): a group is KOLK_GROUP slots, and is skipped if none of them is alive. `clear`, `trim` and
- *           is_valid are O(slots).
+ *           alloc that grows the pool calls the system. `init` is O(1) and touches no slot. A step of a walk is
+ *           O(groups that it skips): a group is KOLK_GROUP slots, and is skipped if none of them is alive. `clear`,
+ *           `trim` and is_valid are O(slots).
  * Memory    the caller's memory, or pages of the system; never malloc. A slot costs its stride and 1 byte; 4 bytes
  *           for the order of reuse (LOWEST: 1 bit; without an OS, on 32 bits: 2 bytes); 4 bytes if there are handles,
  *           which pages of the system do not have until a slot has had 128 lives; 1 bit with a setup or teardown hook;
@@ -163,24 +163,6 @@ KOLK_INLINE_ uint32_t kolk_pool_index(const kolk_pool *pool, const void *object)
 /* Returns the live object in a slot, or NULL. */
 KOLK_INLINE_ void *kolk_pool_at(const kolk_pool *pool, uint32_t index);
 
-/* A walk over the live objects, in ascending order of slots. kolk_pool_each begins it; each kolk_cursor_next returns an
- * object, or NULL at the end. Any object may be freed during the walk, including the current one. An object that is
- * allocated during the walk may or may not be visited. KOLK_EACH of typed.h is this loop for typed pools:
- *
- *     kolk_cursor cursor = kolk_pool_each(&pool);
- *     for (T *it; (it = kolk_cursor_next(&cursor)) != NULL;) ...
- *
- * kolk_cursor_next_run returns several objects at a time: a run, which is neighbours that are all alive, `stride` bytes
- * apart. It is for inner loops over plain arrays, where objects are dense. No run goes across a slot whose number is a
- * multiple of KOLK_GROUP, so a run has at most KOLK_GROUP objects. Apart from that it is as long as possible. At the end, returns NULL
- * and sets *length to 0. The objects of the current run may be freed too; those of later runs are no longer in a run
- * then. KOLK_EACH_RUN of typed.h is this loop:
- *
- *     kolk_cursor cursor = kolk_pool_each(&pool);
- *     uint32_t n;
- *     for (T *run; (run = kolk_cursor_next_run(&cursor, &n)) != NULL;)
- *         for (uint32_t i = 0; i < n; i++) ... run[i] ...
- */
 /* A walk looks at this many slots at once. */
 #if KOLK_HOSTED
 #define KOLK_GROUP 64
@@ -190,6 +172,24 @@ typedef uint64_t kolk_group_;
 typedef uint32_t kolk_group_;
 #endif
 
+/* A walk over the live objects, in ascending order of slots. kolk_pool_each begins it; each kolk_cursor_next returns an
+ * object, or NULL at the end. Any object may be freed during the walk, including the current one. An object that is
+ * allocated during the walk may or may not be visited. KOLK_EACH of typed.h is this loop for typed pools:
+ *
+ *     kolk_cursor cursor = kolk_pool_each(&pool);
+ *     for (T *it; (it = kolk_cursor_next(&cursor)) != NULL;) ...
+ *
+ * kolk_cursor_next_run returns several objects at a time: a run, which is neighbours that are all alive, `stride` bytes
+ * apart. It is for inner loops over plain arrays, where objects are dense. No run goes across a slot whose number is a
+ * multiple of KOLK_GROUP, so a run has at most KOLK_GROUP objects. Apart from that it is as long as possible. At the
+ * end, returns NULL and sets *length to 0. The objects of the current run may be freed too; those of later runs are no
+ * longer in a run then. KOLK_EACH_RUN of typed.h is this loop:
+ *
+ *     kolk_cursor cursor = kolk_pool_each(&pool);
+ *     uint32_t n;
+ *     for (T *run; (run = kolk_cursor_next_run(&cursor, &n)) != NULL;)
+ *         for (uint32_t i = 0; i < n; i++) ... run[i] ...
+ */
 typedef struct kolk_cursor {
     const uint8_t *states; /* the bytes of the current group of KOLK_GROUP slots */
     const uint8_t *last;   /* those of the last group */

@@ -19,9 +19,9 @@
  * `fresh` passes it, so the caller's memory may be dirty. `fresh` is also the peak, and a tight bound for pointers.
  *
  * Alloc takes a free slot, sets the bit in its byte and computes its address. Free divides the address by the stride,
- * tests the byte, ends the life in it and puts the slot back. One comparison refuses a slot without an object, and sends
- * a slot to the slow path whose low part ends (kolk_pool_end_slot_). The fast paths (pool.inl) do this for a LIFO stack.
- * They branch on no option: each sends them to the slow path, through one of three bounds that they read anyway:
+ * tests the byte, ends the life in it and puts the slot back. One comparison sends to the slow path a slot without an
+ * object, and one whose low part ends (kolk_pool_end_slot_). The fast paths (pool.inl) do this for a LIFO stack. They
+ * branch on no option: each sends them to the slow path, through one of three bounds that they read anyway:
  *
  *     floor       alloc pops the stack while its top is above this
  *     free_bound  free pushes slots below this

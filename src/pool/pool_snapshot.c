@@ -105,7 +105,8 @@ static void save_states(const kolk_pool *pool, unsigned char *live, unsigned cha
     }
 }
 
-/* Makes the states of all slots. `fresh` slots were handed out before; a walk that has begun then looks at all of them. */
+/* Makes the states of all slots. `fresh` slots were handed out before. A walk that began then looks at all of them, so
+ * those that are no longer in use are cleared. */
 static void load_states(kolk_pool *pool, const unsigned char *live, const unsigned char *generations, uint32_t fresh) {
     if (fresh > pool->fresh) memset(pool->states + pool->fresh, 0, fresh - pool->fresh);
     if (fresh > pool->fresh && pool->high)

@@ -64,7 +64,8 @@ kolk_remote_kind_ kolk_remote_pool_, kolk_remote_slotmap_, kolk_remote_queue_, k
 bool kolk_remote_store_(kolk_remote_ *remote, const kolk_slot_store_ *store, const kolk_slot_store_ *there,
                         const char *kind, kolk_stats *out);
 
-/* Adds n numbers of 32 bits, which lie `step` bytes apart; or of the low 7 bits, if `step` is 1. Returns false if they cannot be read, or are too many. */
+/* Adds n numbers of 32 bits, which lie `step` bytes apart; or if `step` is 1, the low 7 bits of n bytes. Returns false
+ * if they cannot be read, or are too many. */
 bool kolk_remote_sum_(kolk_remote_ *remote, const void *from, uint32_t n, size_t step, uint64_t *sum);
 
 /* Copies bytes of the other process. Returns false if they cannot be read, or if this look has read too much. */

@@ -153,11 +153,8 @@ static void test_storage_inside_a_struct(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_init_touches_no_memory),
-        TEST(test_what_a_life_touches),
-        TEST(test_inits_of_other_kinds),
-        TEST(test_static_storage_before_main),
-        TEST(test_storage_inside_a_struct),
+        TEST(test_init_touches_no_memory),     TEST(test_what_a_life_touches),     TEST(test_inits_of_other_kinds),
+        TEST(test_static_storage_before_main), TEST(test_storage_inside_a_struct),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
