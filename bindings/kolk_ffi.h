@@ -361,8 +361,8 @@ struct kolk_pool_desc {
 };
 
 struct kolk_cursor {
-    const uint64_t *word;
-    const uint64_t *last;
+    const uint8_t *states;
+    const uint8_t *last;
     unsigned char *base;
     uint64_t pending;
     uint64_t tail;
@@ -405,8 +405,8 @@ struct kolk_tick_ {
 
 struct kolk_pool {
     unsigned char *slots;
-    uint64_t *live;
-    uint32_t *generations;
+    uint8_t *states;
+    uint32_t *high;
     kolk_slot_ *top;
     kolk_slot_ *floor;
     uintptr_t inverse;

@@ -43,8 +43,15 @@ def fail(sentence):
 # ---- types, as C writes them ----
 
 
+def is_private_number(kind):
+    """A name of the headers' own for a number, whose size differs between machines."""
+    return kind.spelling.endswith("_") and kind.get_canonical().kind in (TYPE.UINT, TYPE.ULONG, TYPE.VECTOR)
+
+
 def declare(kind, name):
     """Declares `name` with this type: "bool (*on_full)(kolk_pool *, size_t)"."""
+    if is_private_number(kind):
+        kind = kind.get_declaration().underlying_typedef_type
     text = re.sub(r"\b_Bool\b", "bool", kind.spelling)
     if "(*)" in text:
         return text.replace("(*)", f"(*{name})", 1)
@@ -111,7 +118,7 @@ class Headers:
             self.structs[cursor.spelling] = {"cursor": cursor, "header": header, "doc": comment}
         elif cursor.kind == KIND.TYPEDEF_DECL:
             kind = cursor.underlying_typedef_type
-            if kind.spelling.split(" ")[-1] != cursor.spelling:
+            if kind.spelling.split(" ")[-1] != cursor.spelling and not is_private_number(cursor.type):
                 self.others.append(declare(kind, cursor.spelling))
         elif cursor.kind == KIND.ENUM_DECL and cursor.is_definition():
             name = "" if cursor.is_anonymous() or "unnamed" in cursor.spelling else cursor.spelling

@@ -151,11 +151,20 @@ KOLK_INLINE_ uint32_t kolk_pool_available(const kolk_pool *pool) {
 /* ---- Walks ------------------------------------------------------------------------------------------------------- */
 
 /* A bit for each slot of a group, set if an object lives there. Without an instruction for that, a multiplication moves
- * the highest bits of 4 bytes to the top. */
+ * the highest bits of 8 or 4 bytes to the top. */
 KOLK_FOLDED_INLINE_ kolk_group_ kolk_pool_mask_(const uint8_t *states) {
 #if defined(KOLK_HIGH_BITS_) && KOLK_GROUP == 64
     return KOLK_HIGH_BITS_(states) | (uint64_t)KOLK_HIGH_BITS_(states + 16) << 16 |
            (uint64_t)KOLK_HIGH_BITS_(states + 32) << 32 | (uint64_t)KOLK_HIGH_BITS_(states + 48) << 48;
+#elif KOLK_GROUP == 64 && UINTPTR_MAX > UINT32_MAX
+    uint64_t mask = 0;
+    for (unsigned n = 0; n < KOLK_GROUP; n += 8) {
+        const uint8_t *at = states + n;
+        uint64_t bytes = at[0] | (uint64_t)at[1] << 8 | (uint64_t)at[2] << 16 | (uint64_t)at[3] << 24 |
+                         (uint64_t)at[4] << 32 | (uint64_t)at[5] << 40 | (uint64_t)at[6] << 48 | (uint64_t)at[7] << 56;
+        mask |= ((bytes >> 7 & 0x0101010101010101u) * 0x0102040810204080u >> 56) << n;
+    }
+    return mask;
 #else
     kolk_group_ mask = 0;
     for (unsigned n = 0; n < KOLK_GROUP; n += 4) {

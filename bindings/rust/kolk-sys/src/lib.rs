@@ -390,9 +390,9 @@ pub struct kolk_pool_desc {
 /// ```
 /// kolk_cursor_next_run returns several objects at a time: a run, which is neighbours that are all alive, `stride` bytes
 /// apart. It is for inner loops over plain arrays, where objects are dense. No run goes across a slot whose number is a
-/// multiple of 64, so a run has at most 64 objects. Apart from that it is as long as possible. At the end, returns NULL
-/// and sets \*length to 0. The objects of the current run may be freed too; those of later runs are no longer in a run
-/// then. KOLK_EACH_RUN of typed.h is this loop:
+/// multiple of KOLK_GROUP, so a run has at most KOLK_GROUP objects. Apart from that it is as long as possible. At the
+/// end, returns NULL and sets \*length to 0. The objects of the current run may be freed too; those of later runs are no
+/// longer in a run then. KOLK_EACH_RUN of typed.h is this loop:
 ///
 /// ```c
 /// kolk_cursor cursor = kolk_pool_each(&pool);
@@ -403,8 +403,8 @@ pub struct kolk_pool_desc {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct kolk_cursor {
-    pub word: *const u64,
-    pub last: *const u64,
+    pub states: *const u8,
+    pub last: *const u8,
     pub base: *mut u8,
     pub pending: u64,
     pub tail: u64,
@@ -439,7 +439,7 @@ pub struct kolk_rank_ {
     pub slot: u32,
 }
 
-/// Free slots whose generations are used up: a list through generations\[\], the oldest first.
+/// Free slots whose generations are used up: a list through high\[\], the oldest first.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct kolk_worn_ {
@@ -466,8 +466,8 @@ pub struct kolk_tick_ {
 #[derive(Clone, Copy)]
 pub struct kolk_pool {
     pub slots: *mut u8,
-    pub live: *mut u64,
-    pub generations: *mut u32,
+    pub states: *mut u8,
+    pub high: *mut u32,
     pub top: *mut kolk_slot_,
     pub floor: *mut kolk_slot_,
     pub inverse: usize,
@@ -928,6 +928,8 @@ pub type kolk_pool_kept_desc = kolk_pool_desc;
 pub const KOLK_BYTEMAP_FREE: u32 = 128;
 pub const KOLK_HEAP_LARGEST: u32 = 262144;
 pub const KOLK_HEAP_CLASSES: u32 = 64;
+pub const KOLK_GROUP: u32 = 64;
+pub const KOLK_GROUP: u32 = 8;
 pub const KOLK_RESOURCE_MOST: u32 = 65536;
 pub const KOLK_TIME_BOUNDS: u32 = 10;
 pub const KOLK_NO_CACHE: u32 = 4294967295;
@@ -1932,7 +1934,7 @@ fn offsets() {
         ("kolk_pool_desc.teardown", offset!(kolk_pool_desc, teardown), 136),
         ("kolk_pool_desc.context", offset!(kolk_pool_desc, context), 144),
         ("kolk_pool_desc.debug", offset!(kolk_pool_desc, debug), 152),
-        ("kolk_cursor.word", offset!(kolk_cursor, word), 0),
+        ("kolk_cursor.states", offset!(kolk_cursor, states), 0),
         ("kolk_cursor.last", offset!(kolk_cursor, last), 8),
         ("kolk_cursor.base", offset!(kolk_cursor, base), 16),
         ("kolk_cursor.pending", offset!(kolk_cursor, pending), 24),
@@ -1958,8 +1960,8 @@ fn offsets() {
         ("kolk_tick_.peak", offset!(kolk_tick_, peak), 12),
         ("kolk_tick_.trims", offset!(kolk_tick_, trims), 16),
         ("kolk_pool.slots", offset!(kolk_pool, slots), 0),
-        ("kolk_pool.live", offset!(kolk_pool, live), 8),
-        ("kolk_pool.generations", offset!(kolk_pool, generations), 16),
+        ("kolk_pool.states", offset!(kolk_pool, states), 8),
+        ("kolk_pool.high", offset!(kolk_pool, high), 16),
         ("kolk_pool.top", offset!(kolk_pool, top), 24),
         ("kolk_pool.floor", offset!(kolk_pool, floor), 32),
         ("kolk_pool.inverse", offset!(kolk_pool, inverse), 40),
