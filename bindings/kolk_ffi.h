@@ -363,9 +363,11 @@ struct kolk_pool_desc {
 struct kolk_cursor {
     const uint8_t *states;
     const uint8_t *last;
+    unsigned char *next;
     unsigned char *base;
     uint64_t pending;
     uint64_t tail;
+    ptrdiff_t left;
     size_t stride;
     bool more;
     const kolk_pool *apart;

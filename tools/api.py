@@ -107,6 +107,8 @@ class Headers:
         """Macros that are numbers, except for settings of the build."""
         for name, number in re.findall(r"^#define (KOLK_\w+[A-Z]) +(?:UINT32_C\()?(\d\w*|UINT32_MAX)\b", text, re.M):
             if name not in ("KOLK_ABI", "KOLK_DIAGNOSTICS", "KOLK_HOSTED"):
+                if any(name == each["name"] for each in self.constants):
+                    continue  # the second one is for devices
                 value = int(number.replace("UINT32_MAX", "0xffffffff").removesuffix("u"), 0)
                 self.constants.append({"name": name, "type": "uint32_t", "header": header, "value": str(value)})
 

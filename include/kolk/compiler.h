@@ -78,7 +78,7 @@
 
 /* The highest bits of the 16 bytes from `at` on, as a number; where the processor has an instruction for that. */
 #ifdef __SSE2__
-typedef char kolk_bytes16_ __attribute__((vector_size(16), aligned(1), may_alias));
+typedef char kolk_bytes16_ __attribute__((vector_size(16), aligned(1)));
 #define KOLK_HIGH_BITS_(at) ((uint32_t)__builtin_ia32_pmovmskb128(*(const kolk_bytes16_ *)(at)))
 #endif
 

@@ -179,11 +179,11 @@ typedef uint32_t kolk_group_;
  *     kolk_cursor cursor = kolk_pool_each(&pool);
  *     for (T *it; (it = kolk_cursor_next(&cursor)) != NULL;) ...
  *
- * kolk_cursor_next_run returns several objects at a time: a run, which is neighbours that are all alive, `stride` bytes
- * apart. It is for inner loops over plain arrays, where objects are dense. No run goes across a slot whose number is a
- * multiple of KOLK_GROUP, so a run has at most KOLK_GROUP objects. Apart from that it is as long as possible. At the
- * end, returns NULL and sets *length to 0. The objects of the current run may be freed too; those of later runs are no
- * longer in a run then. KOLK_EACH_RUN of typed.h is this loop:
+ * kolk_cursor_next_run returns several objects at a time: a run, which is n neighbours that are all alive, `stride`
+ * bytes apart. It is for inner loops over plain arrays, which compilers turn into vector instructions. A run is either a
+ * whole group, if all of its KOLK_GROUP slots have objects, or one object; so this is no slower than kolk_cursor_next
+ * where few objects are alive. At the end, returns NULL and sets *length to 0. The objects of the current run may be
+ * freed too. KOLK_EACH_RUN of typed.h is this loop:
  *
  *     kolk_cursor cursor = kolk_pool_each(&pool);
  *     uint32_t n;
@@ -191,11 +191,13 @@ typedef uint32_t kolk_group_;
  *         for (uint32_t i = 0; i < n; i++) ... run[i] ...
  */
 typedef struct kolk_cursor {
-    const uint8_t *states; /* the bytes of the current group of KOLK_GROUP slots */
-    const uint8_t *last;   /* those of the last group */
-    unsigned char *base;   /* address of the group's first slot */
-    kolk_group_ pending;   /* the slots of the group that have not been visited yet: 1 bit each */
-    kolk_group_ tail;      /* the slots of the last group that are to be visited */
+    const uint8_t *states; /* the bytes of the next group of KOLK_GROUP slots */
+    const uint8_t *last;   /* those of the last group, or their end if that is the current one */
+    unsigned char *next;   /* address of the next group's first slot */
+    unsigned char *base;   /* address of the current group's first slot; or if it is full, of the next object */
+    kolk_group_ pending;   /* the slots of the current group that have not been visited yet: 1 bit each */
+    kolk_group_ tail;      /* the slots of the last group that are to be visited; 0 once it is the current one */
+    ptrdiff_t left;        /* in a full group, the next slot, counted from the end: -KOLK_GROUP ... -1; else 0 */
     size_t stride;
     bool more;              /* false: there is nothing to visit, or KOLK_EACH is done */
     const kolk_pool *apart; /* the pool, if its objects have no neighbours (guard, KOLK_BYPASS); else NULL */

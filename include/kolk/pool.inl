@@ -82,12 +82,12 @@ KOLK_FOLDED_INLINE_ bool kolk_pool_end_slot_(kolk_pool *pool, void *object, uint
     }
     /* As a signed number, the byte is not below -KOLK_A_LIFE_ if no object lives in the slot, or if the low part of its
      * generation ends with this life. */
-    int state = (signed char)pool->states[index], a_life = (int)KOLK_A_LIFE_;
-    if (KOLK_UNLIKELY_(state >= -a_life)) {
+    signed char state = (signed char)pool->states[index];
+    if (KOLK_UNLIKELY_(state >= -(int)KOLK_A_LIFE_)) {
         kolk_pool_free_slow_(pool, object);
         return false;
     }
-    pool->states[index] = (uint8_t)(state + (int)KOLK_ALIVE_ + a_life);
+    pool->states[index] = (uint8_t)(state + (int)KOLK_ALIVE_ + (int)KOLK_A_LIFE_);
     return true;
 }
 
@@ -170,7 +170,8 @@ KOLK_FOLDED_INLINE_ kolk_group_ kolk_pool_mask_(const uint8_t *states) {
     for (unsigned n = 0; n < KOLK_GROUP; n += 4) {
         const uint8_t *at = states + n;
         uint32_t bytes = at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-        mask |= (kolk_group_)((bytes >> 7 & 0x01010101u) * 0x10204080u >> 28) << n;
+        kolk_group_ four = (bytes >> 7 & 0x01010101u) * 0x10204080u >> 28;
+        mask |= four << n;
     }
     return mask;
 #endif
@@ -179,8 +180,9 @@ KOLK_FOLDED_INLINE_ kolk_group_ kolk_pool_mask_(const uint8_t *states) {
 /* The bytes from `fresh` to the end of their group may have any value: `tail` has no bits for them. */
 KOLK_FOLDED_INLINE_ kolk_cursor kolk_pool_each_in(const kolk_pool *pool, uint32_t first, uint32_t n) {
     uint32_t end = n < UINT32_MAX - first ? first + n : UINT32_MAX;
-    kolk_cursor cursor = {pool->states, pool->states, pool->slots, 0, 0, pool->stride, n > 0 && first < pool->fresh,
-                          NULL,         first,        end};
+    kolk_cursor cursor = {pool->states, pool->states, pool->slots, pool->slots, 0,  0, 0,
+                          pool->stride, false,        NULL,        first,       end};
+    cursor.more = n > 0 && first < pool->fresh;
     if (KOLK_UNLIKELY_(pool->debug_flags & (KOLK_DEBUG_GUARD | KOLK_DEBUG_BYPASS))) {
         cursor.apart = pool;
     } else if (cursor.more) {
@@ -188,10 +190,19 @@ KOLK_FOLDED_INLINE_ kolk_cursor kolk_pool_each_in(const kolk_pool *pool, uint32_
         size_t begin = first / KOLK_GROUP * KOLK_GROUP, last = (end - 1) / KOLK_GROUP * KOLK_GROUP;
         cursor.states += begin;
         cursor.last += last;
-        cursor.base += begin * pool->stride;
+        cursor.next += begin * pool->stride;
         cursor.tail = KOLK_ALL_ >> (KOLK_GROUP - 1 - (end - 1) % KOLK_GROUP);
-        cursor.pending = kolk_pool_mask_(cursor.states) & (KOLK_ALL_ << first % KOLK_GROUP);
-        if (begin == last) cursor.pending &= cursor.tail;
+        if (first % KOLK_GROUP) { /* enters the first group, from its middle on */
+            cursor.pending = kolk_pool_mask_(cursor.states) & (KOLK_ALL_ << first % KOLK_GROUP);
+            if (begin == last) {
+                cursor.pending &= cursor.tail;
+                cursor.tail = 0;
+                cursor.last += KOLK_GROUP;
+            }
+            cursor.base = cursor.next;
+            cursor.next += KOLK_GROUP * cursor.stride;
+            cursor.states += KOLK_GROUP;
+        }
     }
     return cursor;
 }
@@ -216,52 +227,64 @@ KOLK_INLINE_ void *kolk_cursor_apart_(kolk_cursor *cursor) {
     return NULL;
 }
 
-/* Returns `pending` of the next group in which it is not 0, or 0 at the end. */
-KOLK_INLINE_ kolk_group_ kolk_cursor_pending_(kolk_cursor *cursor) {
-    kolk_group_ pending = cursor->pending;
-    while (KOLK_UNLIKELY_(pending == 0)) {
-        if (cursor->states == cursor->last) return 0;
-        cursor->states += KOLK_GROUP;
-        cursor->base += KOLK_GROUP * cursor->stride;
-        pending = kolk_pool_mask_(cursor->states);
-        if (cursor->states == cursor->last) pending &= cursor->tail;
-    }
-    return pending;
-}
-
-/* Each step reads the slot's byte again, since the loop's body may have freed the object. */
-KOLK_INLINE_ void *kolk_cursor_next(kolk_cursor *cursor) {
+/* Goes to the next group in which there is something to visit. Returns false at the end. */
+KOLK_INLINE_ bool kolk_cursor_enter_(kolk_cursor *cursor) {
     kolk_group_ pending;
-    while ((pending = kolk_cursor_pending_(cursor)) != 0) {
-        cursor->pending = pending & (pending - 1);
-        unsigned bit = KOLK_LOWEST_OF_(pending);
-        if (KOLK_UNLIKELY_(!(cursor->states[bit] & KOLK_ALIVE_))) continue;
-        unsigned char *object = cursor->base + bit * cursor->stride;
-        if (!object) KOLK_UNREACHABLE_(); /* so that the loop needs no test for NULL */
-        return object;
-    }
-    return KOLK_UNLIKELY_(cursor->apart != NULL) ? kolk_cursor_apart_(cursor) : NULL;
-}
-
-/* Adding a run's lowest bit carries to the first bit behind the run. So one addition removes the whole run from
- * `pending`, which is all that the next call waits for. If the loop's body has freed one of the run's objects, looks
- * again. */
-KOLK_INLINE_ void *kolk_cursor_next_run(kolk_cursor *cursor, uint32_t *length) {
-    kolk_group_ pending;
-    while ((pending = kolk_cursor_pending_(cursor)) != 0) {
-        kolk_group_ behind = pending + (pending & (~pending + 1)), now = kolk_pool_mask_(cursor->states);
-        cursor->pending = pending & behind;
-        if (KOLK_UNLIKELY_((pending ^ cursor->pending) & ~now)) {
-            cursor->pending = pending & now;
-            continue;
+    do {
+        kolk_group_ visited = KOLK_ALL_;
+        if (KOLK_UNLIKELY_(cursor->states == cursor->last)) {
+            visited = cursor->tail;
+            if (!visited) return false;
+            cursor->tail = 0;
+            cursor->last += KOLK_GROUP;
         }
-        unsigned first = KOLK_LOWEST_OF_(pending), end = behind ? KOLK_LOWEST_OF_(behind) : KOLK_GROUP;
-        *length = end - first;
-        unsigned char *objects = cursor->base + first * cursor->stride;
-        if (!objects || *length == 0) KOLK_UNREACHABLE_(); /* so that the loops need no tests */
+        pending = kolk_pool_mask_(cursor->states) & visited;
+        cursor->states += KOLK_GROUP;
+        cursor->base = cursor->next;
+        cursor->next += KOLK_GROUP * cursor->stride;
+    } while (pending == 0);
+    if (pending == KOLK_ALL_)
+        cursor->left = -KOLK_GROUP;
+    else
+        cursor->pending = pending;
+    return true;
+}
+
+/* Each step reads the slot's byte again, since the loop's body may have freed the object. The steps in a full group are
+ * linear: they need not look for the next bit. */
+KOLK_INLINE_ void *kolk_cursor_next(kolk_cursor *cursor) {
+    unsigned char *object;
+    for (;;) {
+        kolk_group_ pending = cursor->pending;
+        if (pending) {
+            unsigned bit = KOLK_LOWEST_OF_(pending);
+            cursor->pending = pending & (pending - 1);
+            if (KOLK_UNLIKELY_(!((cursor->states - KOLK_GROUP)[bit] & KOLK_ALIVE_))) continue;
+            object = cursor->base + bit * cursor->stride;
+            break;
+        }
+        if (cursor->left) {
+            object = cursor->base;
+            cursor->base += cursor->stride;
+            if (KOLK_UNLIKELY_(!(cursor->states[cursor->left++] & KOLK_ALIVE_))) continue;
+            break;
+        }
+        if (!kolk_cursor_enter_(cursor))
+            return KOLK_UNLIKELY_(cursor->apart != NULL) ? kolk_cursor_apart_(cursor) : NULL;
+    }
+    if (!object) KOLK_UNREACHABLE_(); /* so that the loop needs no test for NULL */
+    return object;
+}
+
+KOLK_INLINE_ void *kolk_cursor_next_run(kolk_cursor *cursor, uint32_t *length) {
+    if (!cursor->pending && !cursor->left && kolk_cursor_enter_(cursor) && cursor->left) {
+        unsigned char *objects = cursor->base;
+        cursor->left = 0;
+        *length = KOLK_GROUP;
+        if (!objects) KOLK_UNREACHABLE_();
         return objects;
     }
-    void *object = KOLK_UNLIKELY_(cursor->apart != NULL) ? kolk_cursor_apart_(cursor) : NULL;
+    void *object = kolk_cursor_next(cursor);
     *length = object != NULL;
     return object;
 }

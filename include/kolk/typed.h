@@ -512,7 +512,7 @@ struct kolk_pinned_ {
         for (name##_object *it; (it = name##_each_next(&it##_cursor));)
 
 /* Loops over the runs of a pool (kolk_cursor_next_run): `run` is a T *, the first of n neighbours that are all alive.
- * They may be freed; break, continue and return work.
+ * n is KOLK_GROUP or 1. They may be freed; break, continue and return work.
  *
  *     KOLK_EACH_RUN(bullets, run, n, &pool)
  *         for (uint32_t i = 0; i < n; i++) run[i].x += run[i].dx;

@@ -117,7 +117,7 @@ extern inline kolk_cursor kolk_pool_each_in(const kolk_pool *pool, uint32_t firs
 extern inline kolk_cursor kolk_pool_each(const kolk_pool *pool);
 extern inline void *kolk_pool_bypassed_(const kolk_pool *pool, uintptr_t index);
 extern inline void *kolk_cursor_apart_(kolk_cursor *cursor);
-extern inline kolk_group_ kolk_cursor_pending_(kolk_cursor *cursor);
+extern inline bool kolk_cursor_enter_(kolk_cursor *cursor);
 extern inline void *kolk_cursor_next(kolk_cursor *cursor);
 extern inline void *kolk_cursor_next_run(kolk_cursor *cursor, uint32_t *length);
 extern inline bool kolk_pool_has_options_(const kolk_pool_desc *desc);

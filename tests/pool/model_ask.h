@@ -58,16 +58,21 @@ static inline void model_sweep_by_cursor(model *m) {
     model_assert(m, kolk_cursor_next(&cursor) == NULL);
 }
 
-/* Checks all runs of a range: they are as long as possible, but end where a group of slots ends. */
+static inline bool model_is_full_group(const model *m, uint64_t slot, uint64_t end) {
+    if (slot % KOLK_GROUP || end - slot < KOLK_GROUP) return false;
+    for (uint64_t i = 0; i < KOLK_GROUP; i++)
+        if (m->places[slot + i] != LIVE) return false;
+    return true;
+}
+
+/* Checks all runs of a range: groups in which all slots are alive, and single objects. */
 static inline void model_sweep_by_runs(model *m, uint32_t from, uint32_t n) {
     uint64_t end = (uint64_t)from + n < m->fresh ? (uint64_t)from + n : m->fresh;
     bool apart = m->debug & (KOLK_DEBUG_GUARD | KOLK_DEBUG_BYPASS);
     kolk_cursor cursor = kolk_pool_each_in(&m->pool, from, n);
     uint32_t length;
     for (uint64_t first, slot = from; (first = model_live_from(m, slot)) < end;) {
-        slot = first;
-        do slot++;
-        while (!apart && slot % 64 && slot < end && m->places[slot] == LIVE);
+        slot = first + (!apart && model_is_full_group(m, first, end) ? KOLK_GROUP : 1);
         model_assert(m, kolk_cursor_next_run(&cursor, &length) == model_object(m, (uint32_t)first));
         model_assert(m, length == slot - first);
     }

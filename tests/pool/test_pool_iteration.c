@@ -87,14 +87,20 @@ static void test_each_and_cursors(void **state) {
     for_each_pool(each_once);
 }
 
-/* Checks that the runs of n slots are right, and as long as possible: a run ends where a group of slots does. */
+/* A run is a group if all of it is in the pattern, and before `end`; else it is one object. */
+static uint32_t length_of_run(uint32_t n, uint32_t slot, uint32_t end) {
+    if (slot % KOLK_GROUP || end - slot < KOLK_GROUP) return 1;
+    for (uint32_t i = 0; i < KOLK_GROUP; i++)
+        if (!pattern(n, slot + i)) return 1;
+    return KOLK_GROUP;
+}
+
 static void visit_runs(items *pool, uint32_t begin, uint32_t length, uint32_t slots, uint32_t n) {
     uint32_t slot = begin, end = length < slots - slot ? begin + length : slots, found = 0;
     kolk_cursor cursor = items_each_in(pool, begin, length);
     while ((slot = next_in_pattern(n, slot, end)) < end) {
         uint32_t first = slot;
-        do slot++;
-        while (slot < end && slot % 64 && pattern(n, slot));
+        slot += length_of_run(n, slot, end);
         item *run = items_each_next_run(&cursor, &found);
         assert_ptr_equal(run, items_at(pool, first));
         assert_int_equal(found, slot - first);
@@ -239,12 +245,12 @@ static void free_the_one_before(items *pool, uint32_t slots, uint32_t n) {
     assert_int_equal(items_count(pool), live > 0);
 }
 
-/* Frees the current run and, in the same word, the object behind each run's end and the last one. */
+/* Frees the current run and, in the next group, the objects behind its end and the last one. */
 static void free_by_runs(items *pool, uint32_t slots, uint32_t n) {
     uint32_t visited = 0, freed = 0, live = items_count(pool);
     (void)n;
     KOLK_EACH_RUN(items, run, length, pool) {
-        uint32_t end = run->number + length, last = end | 63;
+        uint32_t end = run->number + length, last = end | (KOLK_GROUP - 1);
         for (uint32_t i = 0; i < length; i++, visited++) {
             assert_true(items_is_live(pool, &run[i]));
             items_free(pool, &run[i]);
@@ -260,7 +266,7 @@ static void free_by_runs(items *pool, uint32_t slots, uint32_t n) {
     assert_int_equal(items_count(pool), 0);
 }
 
-/* Makes holes in the rest of the word, which divide the next run. */
+/* Makes holes in the rest of the group, or in the next one, which then is no run. */
 static void divide_the_next_run(items *pool, uint32_t slots, uint32_t n) {
     uint32_t next = 0;
     (void)n;
@@ -268,7 +274,7 @@ static void divide_the_next_run(items *pool, uint32_t slots, uint32_t n) {
         for (uint32_t i = 0; i < length; i++) assert_true(items_is_live(pool, &run[i]));
         for (; next < run->number; next++) assert_null(items_at(pool, next));
         next = run->number + length;
-        for (uint32_t slot = next; slot < (run->number | 63) && slot < slots; slot += 3)
+        for (uint32_t slot = next; slot < (next | (KOLK_GROUP - 1)) && slot < slots; slot += 3)
             items_free(pool, items_at(pool, slot));
     }
     for (; next < slots; next++) assert_null(items_at(pool, next));
@@ -349,15 +355,15 @@ static void test_break_continue_return_and_nesting(void **state) {
     uint32_t runs = 0;
     KOLK_EACH_RUN(items, run, n, &pool) {
         runs++;
-        if (run->number == 64) break; /* ends the whole walk */
+        if (run->number == KOLK_GROUP) break; /* ends the whole walk */
     }
     assert_int_equal(runs, 2);
     KOLK_EACH_RUN(items, run, n, &pool) {
-        if (n == 64) continue;
+        if (n == KOLK_GROUP) continue;
         runs++;
     }
-    assert_int_equal(runs, 3);
-    assert_int_equal(end_of_the_first_run(&pool), 64);
+    assert_int_equal(runs, 2 + 200 % KOLK_GROUP);
+    assert_int_equal(end_of_the_first_run(&pool), KOLK_GROUP);
 
     uint32_t visited = 0;
     KOLK_EACH(items, each, &pool) {

@@ -118,11 +118,11 @@ static void at_the_end_of_the_largest_pool(kolk_reuse reuse) {
     uint32_t n;
     kolk_cursor runs = kolk_pool_each_in(&pool, first - 100, UINT32_MAX); /* their sum exceeds 32 bits */
     assert_ptr_equal(kolk_cursor_next_run(&runs, &n), objects[0]);
-    for (uint32_t others = 3 - n; others; others -= n) /* the word may end behind the first run */
+    for (uint32_t others = 3 - n; others; others -= n)
         assert_ptr_equal(kolk_cursor_next_run(&runs, &n), objects[3 - others]);
     kolk_pool_free(&pool, objects[1]);
     assert_null(kolk_pool_get(&pool, handles[1]));
-    if (reuse == KOLK_REUSE_LIFO) { /* only once, because it reads 2^26 words */
+    if (reuse == KOLK_REUSE_LIFO) { /* only once, because it reads 2^32 bytes */
         kolk_cursor cursor = kolk_pool_each(&pool);
         assert_ptr_equal(kolk_cursor_next(&cursor), objects[0]);
         assert_ptr_equal(kolk_cursor_next(&cursor), objects[2]);

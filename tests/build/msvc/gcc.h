@@ -3,6 +3,7 @@
 #ifndef GCC_H
 #define GCC_H
 
+#include <emmintrin.h>
 #include <stdint.h>
 
 #define __forceinline inline __attribute__((always_inline))

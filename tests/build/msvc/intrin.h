@@ -14,6 +14,13 @@ void *_ReturnAddress(void);
 #if defined(_M_X64) || defined(_M_ARM64)
 unsigned char _BitScanForward64(unsigned long *index, unsigned __int64 mask);
 #endif
+#ifdef _M_X64
+typedef struct __m128i {
+    char bytes[16];
+} __m128i;
+__m128i _mm_loadu_si128(__m128i const *at);
+int _mm_movemask_epi8(__m128i bytes);
+#endif
 #if defined(_M_ARM64)
 void __dmb(unsigned int type);
 void __isb(unsigned int type);

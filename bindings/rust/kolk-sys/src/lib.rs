@@ -929,7 +929,6 @@ pub const KOLK_BYTEMAP_FREE: u32 = 128;
 pub const KOLK_HEAP_LARGEST: u32 = 262144;
 pub const KOLK_HEAP_CLASSES: u32 = 64;
 pub const KOLK_GROUP: u32 = 64;
-pub const KOLK_GROUP: u32 = 8;
 pub const KOLK_RESOURCE_MOST: u32 = 65536;
 pub const KOLK_TIME_BOUNDS: u32 = 10;
 pub const KOLK_NO_CACHE: u32 = 4294967295;
