@@ -4,12 +4,14 @@
 #  - its functions: a function called __wrap_X takes the place of X (ld's --wrap), in the program and in the library. It may be in
 #    a header that the program includes by a path from its own folder;
 #  - this table: a program with a row, and the whole library that it is linked with, are compiled with these definitions.
-#    (KOLK_NO_FUTEX changes one file, so the program has that file, and the library is the usual one.)
+#    (KOLK_NO_FUTEX changes one file, so the program has that file, and the library is the usual one.) Options are for the program
+#    only.
 set(kolk_definitions
   "fuzz_pool                       KOLK_GENERATION_MAX=7"
   "fuzz_slotmap                    KOLK_GENERATION_MAX=7"
   "test_cancel_portable            KOLK_NO_FUTEX=1"
   "test_debug_quarantine           KOLK_GENERATION_MAX=3"
+  "test_exact_slot                 -O2 -fwrapv"
   "test_heap_forks                 KOLK_CHAOS=1"
   "test_heap_nursery_forks         KOLK_CHAOS=1"
   "test_heap_guarded_forks         KOLK_CHAOS=1"
@@ -179,6 +181,9 @@ function(kolk_program name library)
   list(FILTER definitions INCLUDE REGEX "^${name} ")
   string(REGEX REPLACE "^${name} +" "" definitions "${definitions}")
   separate_arguments(definitions)
+  set(own_options ${definitions})
+  list(FILTER own_options INCLUDE REGEX "^-")
+  list(FILTER definitions EXCLUDE REGEX "^-")
   kolk_replaced(replaced ${sources})
   set(options ${replaced})
   list(TRANSFORM options PREPEND "-Wl,--wrap=")
@@ -223,7 +228,7 @@ function(kolk_program name library)
   add_executable(${name} ${sources})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/src")
   target_compile_definitions(${name} PRIVATE ${definitions})
-  target_compile_options(${name} PRIVATE ${KOLK_TEST_OPTIONS})
+  target_compile_options(${name} PRIVATE ${KOLK_TEST_OPTIONS} ${own_options})
   if(definitions MATCHES "KOLK_SCHEDULED") # it contains the scheduler, which takes millions of steps
     target_compile_options(${name} PRIVATE -O2)
   endif()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Do the tests bite? Changes the library in one small place at a time (tools/mutations.py says how) and runs the unit tests,
 which must fail: the mutant is killed. A survivor shows a hole in the tests, unless tools/mutants.txt lists it with the
-reason why it behaves as the original. Fails if more than 5 % of the mutants survive unlisted, or if the list has an
-entry that is killed or does not exist any more. Mutants that do not compile without errors and warnings are not
+reason why it behaves as the original. That file also adds mutants that must be killed. Fails if one of these survives,
+if more than 5 % of all mutants survive unlisted, or if the list has an entry that is killed or does not exist any more. Mutants that do not compile without errors and warnings are not
 counted, nor those with the original's object code.
 
 The tests run on copies of the tree in build/mutants, one for each job: first the test that killed the mutant in an
@@ -226,13 +226,14 @@ def measure(tree, some_file):
 
 
 def listed():
-    """Returns the reasons by the mutants' names. An entry is
+    """Returns the reasons by the mutants' names, and the names of those that must be killed. An entry is
         @ FILE FUNCTION
         - LINE as it is
         + LINE after the change; there may be several
-        = reason
+        = reason why no test can kill it
+        ! LINE after a change that tests must kill, even if mutations.py does not make it
     """
-    reasons, where, before, after = {}, None, None, []
+    reasons, fatal, where, before, after = {}, [], None, None, []
     for number, line in enumerate(read(LIST).splitlines(), 1):
         mark, words = line[:1], " ".join(line[1:].split())
         if mark == "@":
@@ -244,19 +245,35 @@ def listed():
         elif mark == "=" and where and len(where) == 2 and before and after:
             reasons.update({(*where, before, changed): words for changed in after})
             after = []
+        elif mark == "!" and where and len(where) == 2 and before:
+            fatal.append((*where, before, words))
         elif mark not in ("", "#"):
             stop(f"{LIST}:{number}: not understood: {line}")
-    return reasons
+    return reasons, fatal
 
 
 # ---- A run ----
 
 
-def all_mutants(files, originals):
+def all_mutants(files, originals, fatal):
     for pattern in files:
         for file in sorted(glob.glob(pattern, root_dir=TOP)) or stop(f"no such file: {pattern}"):
-            originals[file] = read(file)
-            yield from mutants_of(file, originals[file])
+            text = originals[file] = read(file)
+            mutants = mutants_of(file, text)
+            yield from mutants
+            names = {mutant.name for mutant in mutants}
+            for name in fatal:
+                if name[0] == file and name not in names:
+                    yield whole_line(name, mutants, text)
+
+
+def whole_line(name, mutants, text):
+    """Returns the mutant of this name. Its line is found by another mutant of the same line."""
+    for near in mutants:
+        if near.name[:3] == name[:3]:
+            start, end = text.rfind("\n", 0, near.start) + 1, text.find("\n", near.end)
+            return near._replace(start=start, end=end, replacement=name[3], after=name[3])
+    return stop(f"{LIST}: no mutant is on this line of {name[0]} {name[1]}: {name[2]}")
 
 
 def run(mutants, originals, reasons, jobs, names_of_tests):
@@ -291,7 +308,7 @@ def described(mutant):
     return f"{mutant.file}:{mutant.line}: {mutant.function}\n  - {mutant.before}\n  + {mutant.after}"
 
 
-def report(mutants, verdicts, reasons, is_complete):
+def report(mutants, verdicts, reasons, fatal, is_complete):
     """Prints the figures. Returns true if they are good enough."""
     unlisted, stale = [], []
     print(f"{'':24}{'mutants':>8}{'killed':>8}{'listed':>8}{'survived':>9}   not counted: same code, refused")
@@ -305,7 +322,7 @@ def report(mutants, verdicts, reasons, is_complete):
             count["listed" if verdict == SURVIVED and is_listed else verdict] += 1
             if verdict == SURVIVED and not is_listed:
                 unlisted.append(mutant)
-            if is_listed and verdict != SURVIVED:
+            if verdict != (SURVIVED if is_listed else KILLED if mutant.name in fatal else verdict):
                 stale.append((mutant.name, f"{verdict} {test}".strip()))
         print_row(file, count)
         total += count
@@ -347,7 +364,8 @@ def main():
         print("\n".join(map(described, last)))
         return
     originals = {}
-    mutants = list(all_mutants(options.files, originals))
+    reasons, fatal = listed()
+    mutants = list(all_mutants(options.files, originals, fatal))
     is_complete = not (options.again or options.sample)
     if options.again:
         names = {mutant.name for mutant in last}
@@ -358,11 +376,10 @@ def main():
     if not mutants:
         print("no mutants")
         return
-    reasons = listed()
     os.makedirs(WORK, exist_ok=True)
     start = time.monotonic()
     verdicts = run(mutants, originals, reasons, max(1, options.jobs), options.tests)
-    unlisted, good = report(mutants, verdicts, reasons, is_complete)
+    unlisted, good = report(mutants, verdicts, reasons, fatal, is_complete)
     with open(RESULTS, "w", encoding="utf-8") as file:
         json.dump(unlisted, file)
     print(f"{time.monotonic() - start:.0f} s; those that survived: tools/mutate.py --list, and --again runs only these")

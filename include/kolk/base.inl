@@ -29,7 +29,8 @@ KOLK_BASE_INLINE uintptr_t kolk_inverse_(uintptr_t odd) {
 /* Returns the slot that begins at `offset`, or a number above all slots. It divides exactly by the stride, which is odd
  * << shift. Rotating right by shift moves stray low bits to the top. Multiplying by the inverse of odd maps the
  * multiples of odd, and nothing else, to small numbers. So one comparison with a bound refuses foreign, misaligned and
- * interior pointers (Granlund and Montgomery, Division by Invariant Integers using Multiplication, 1994, section 9). */
+ * interior pointers (Granlund and Montgomery, Division by Invariant Integers using Multiplication, 1994, section 9).
+ * ARCHITECTURE.md has the proof. */
 KOLK_BASE_INLINE uintptr_t kolk_exact_slot_(uintptr_t offset, unsigned shift, uintptr_t inverse) {
     unsigned width = 8 * (unsigned)sizeof offset;
     return ((offset >> shift) | (offset << ((width - shift) % width))) * inverse;

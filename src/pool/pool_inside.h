@@ -84,15 +84,14 @@ static inline void set_generation(kolk_pool *pool, uintptr_t slot, uint32_t gene
     pool->high[slot] = generation / KOLK_LOWS_;
 }
 
-/* Ends a life, and its generation if there are handles. Returns true if the slot is worn out: its generation is 0. */
+/* Ends a life, and its generation if there are handles. Returns true if the slot is worn out: the caller must enter it
+ * into their list. */
 static inline bool end_life(kolk_pool *pool, uintptr_t slot) {
     KOLK_ASSERT_(pool_is_alive(pool, slot));
     uint32_t low = pool->states[slot] % 128u + KOLK_A_LIFE_;
     pool->states[slot] = (uint8_t)(low % 128u);
     if (low < 128 || !pool->high) return false;
-    bool worn = pool->high[slot] == KOLK_GENERATION_MAX / KOLK_LOWS_;
-    pool->high[slot] = worn ? 0 : pool->high[slot] + 1;
-    return worn;
+    return pool->high[slot]++ == KOLK_GENERATION_MAX / KOLK_LOWS_;
 }
 
 /* The slot that wore out after this worn-out one. */

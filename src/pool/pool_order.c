@@ -16,7 +16,7 @@ uint64_t kolk_pool_next_(const kolk_pool *pool, bool alive, uint64_t from, uint6
     return end;
 }
 
-/* Worn-out slots form a list through high[]. The generation of a worn-out slot is 0. */
+/* Worn-out slots form a list through high[], and have no generation. */
 void kolk_pool_put_worn_(kolk_pool *pool, uint32_t index) {
     KOLK_ASSERT_(index < pool->fresh && pool->high && !kolk_pool_lives_(pool, index));
     if (pool->worn.count == 0)

@@ -68,32 +68,10 @@ static void test_misuse_by_calls(void **state) {
     assert_silent(&taken);
 }
 
-/* Functions of base.inl, which no header declares. */
-uintptr_t kolk_inverse_(uintptr_t odd);
-uintptr_t kolk_exact_slot_(uintptr_t offset, unsigned shift, uintptr_t inverse);
-
-static void test_exact_division(void **state) {
-    (void)state;
-    for (uintptr_t odd = 1; odd < 5000; odd += 2) {
-        assert_int_equal((uintptr_t)(odd * kolk_inverse_(odd)), 1);
-        assert_int_equal((uintptr_t)(-odd * kolk_inverse_(-odd)), 1);
-    }
-    for (unsigned shift = 0; shift < 8; shift++) {
-        for (uintptr_t odd = 1; odd < 40; odd += 2) {
-            uintptr_t stride = odd << shift, slots = 10;
-            for (uintptr_t offset = 0; offset < slots * stride; offset++) {
-                uintptr_t slot = kolk_exact_slot_(offset, shift, kolk_inverse_(odd));
-                assert_true(offset % stride ? slot >= slots : slot == offset / stride);
-            }
-        }
-    }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_calls_into_the_library, abort_on_failure),
         cmocka_unit_test_teardown(test_misuse_by_calls, abort_on_failure),
-        cmocka_unit_test(test_exact_division),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* free_n frees as free does, object by object: in each order, in each debug mode, and with mistakes in the array. */
+/* free_n frees as free does, object by object: in each order, in each debug mode, and with mistakes in the array. Each
+ * way to free ends one generation. */
 #include "../help/debug_test.h"
 
 enum { MANY = 130 };
@@ -64,6 +65,48 @@ static void test_mistakes_are_reported_and_the_others_are_freed(void **state) {
     }
 }
 
+static void free_one(kolk_pool *pool, void *object) {
+    kolk_pool_free(pool, object);
+}
+
+static void free_n_of_one(kolk_pool *pool, void *object) {
+    kolk_pool_free_n(pool, &object, 1);
+}
+
+static void free_by_handle(kolk_pool *pool, void *object) {
+    assert_true(kolk_pool_free_handle(pool, kolk_pool_handle_of(pool, object)));
+}
+
+static void clear_one(kolk_pool *pool, void *object) {
+    (void)object;
+    kolk_pool_clear(pool);
+}
+
+/* A slot's byte counts 128 lives. */
+static void test_each_free_ends_one_generation(void **state) {
+    (void)state;
+    static void (*const ways[])(kolk_pool *, void *) = {free_one, free_n_of_one, free_by_handle, clear_one};
+    for (size_t mode = 0; mode < DEBUG_MODES; mode++)
+        for (size_t n = 0; n < LENGTH_OF(orders) * LENGTH_OF(ways); n++) {
+            kolk_pool pool;
+            make_pool(&pool, &(kolk_pool_desc){.name = "thing",
+                                               .object_size = 32,
+                                               .capacity = 1,
+                                               .reuse = orders[n % LENGTH_OF(orders)],
+                                               .debug = begin_debug_mode(mode)});
+            for (uint32_t life = 1; life <= 300; life++) {
+                void *object = taken_from(&pool);
+                kolk_handle handle = kolk_pool_handle_of(&pool, object);
+                assert_int_equal(handle.bits >> 32, life);
+                assert_ptr_equal(kolk_pool_get(&pool, handle), object);
+                ways[n / LENGTH_OF(orders)](&pool, object);
+                assert_null(kolk_pool_get(&pool, handle));
+            }
+            assert_true(kolk_pool_is_valid(&pool));
+            end_pool(&pool);
+        }
+}
+
 KOLK_POOL_TYPE(items, int);
 
 static void test_typed(void **state) {
@@ -82,6 +125,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         DEBUG_TEST(test_the_same_order_as_single_frees),
         DEBUG_TEST(test_mistakes_are_reported_and_the_others_are_freed),
+        DEBUG_TEST(test_each_free_ends_one_generation),
         DEBUG_TEST(test_typed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
