@@ -180,10 +180,10 @@ typedef uint32_t kolk_group_;
  *     for (T *it; (it = kolk_cursor_next(&cursor)) != NULL;) ...
  *
  * kolk_cursor_next_run returns several objects at a time: a run, which is n neighbours that are all alive, `stride`
- * bytes apart. It is for inner loops over plain arrays, which compilers turn into vector instructions. A run is either a
- * whole group, if all of its KOLK_GROUP slots have objects, or one object; so this is no slower than kolk_cursor_next
- * where few objects are alive. At the end, returns NULL and sets *length to 0. The objects of the current run may be
- * freed too. KOLK_EACH_RUN of typed.h is this loop:
+ * bytes apart. It is for inner loops over plain arrays, which compilers turn into vector instructions. A run is either
+ * a whole group, if all of its KOLK_GROUP slots have objects, or one object; so this is about as fast as
+ * kolk_cursor_next where few objects are alive. At the end, returns NULL and sets *length to 0. The objects of the
+ * current run may be freed too. KOLK_EACH_RUN of typed.h is this loop:
  *
  *     kolk_cursor cursor = kolk_pool_each(&pool);
  *     uint32_t n;

@@ -388,11 +388,11 @@ pub struct kolk_pool_desc {
 /// for (T *it; (it = kolk_cursor_next(&cursor)) != NULL;) ...
 ///
 /// ```
-/// kolk_cursor_next_run returns several objects at a time: a run, which is neighbours that are all alive, `stride` bytes
-/// apart. It is for inner loops over plain arrays, where objects are dense. No run goes across a slot whose number is a
-/// multiple of KOLK_GROUP, so a run has at most KOLK_GROUP objects. Apart from that it is as long as possible. At the
-/// end, returns NULL and sets \*length to 0. The objects of the current run may be freed too; those of later runs are no
-/// longer in a run then. KOLK_EACH_RUN of typed.h is this loop:
+/// kolk_cursor_next_run returns several objects at a time: a run, which is n neighbours that are all alive, `stride`
+/// bytes apart. It is for inner loops over plain arrays, which compilers turn into vector instructions. A run is either
+/// a whole group, if all of its KOLK_GROUP slots have objects, or one object; so this is about as fast as
+/// kolk_cursor_next where few objects are alive. At the end, returns NULL and sets \*length to 0. The objects of the
+/// current run may be freed too. KOLK_EACH_RUN of typed.h is this loop:
 ///
 /// ```c
 /// kolk_cursor cursor = kolk_pool_each(&pool);
@@ -405,9 +405,11 @@ pub struct kolk_pool_desc {
 pub struct kolk_cursor {
     pub states: *const u8,
     pub last: *const u8,
+    pub next: *mut u8,
     pub base: *mut u8,
     pub pending: u64,
     pub tail: u64,
+    pub left: isize,
     pub stride: usize,
     pub more: bool,
     pub apart: *const kolk_pool,
@@ -1777,7 +1779,7 @@ const _: () = {
     assert!(size_of::<kolk_bytemap_difference>() == 20 && align_of::<kolk_bytemap_difference>() == 4);
     assert!(size_of::<kolk_bytemap_region>() == 24 && align_of::<kolk_bytemap_region>() == 8);
     assert!(size_of::<kolk_pool_desc>() == 160 && align_of::<kolk_pool_desc>() == 8);
-    assert!(size_of::<kolk_cursor>() == 72 && align_of::<kolk_cursor>() == 8);
+    assert!(size_of::<kolk_cursor>() == 88 && align_of::<kolk_cursor>() == 8);
     assert!(size_of::<kolk_slot_>() == 4 && align_of::<kolk_slot_>() == 4);
     assert!(size_of::<kolk_age_>() == 8 && align_of::<kolk_age_>() == 4);
     assert!(size_of::<kolk_rank_>() == 16 && align_of::<kolk_rank_>() == 8);
@@ -1935,14 +1937,16 @@ fn offsets() {
         ("kolk_pool_desc.debug", offset!(kolk_pool_desc, debug), 152),
         ("kolk_cursor.states", offset!(kolk_cursor, states), 0),
         ("kolk_cursor.last", offset!(kolk_cursor, last), 8),
-        ("kolk_cursor.base", offset!(kolk_cursor, base), 16),
-        ("kolk_cursor.pending", offset!(kolk_cursor, pending), 24),
-        ("kolk_cursor.tail", offset!(kolk_cursor, tail), 32),
-        ("kolk_cursor.stride", offset!(kolk_cursor, stride), 40),
-        ("kolk_cursor.more", offset!(kolk_cursor, more), 48),
-        ("kolk_cursor.apart", offset!(kolk_cursor, apart), 56),
-        ("kolk_cursor.from", offset!(kolk_cursor, from), 64),
-        ("kolk_cursor.end", offset!(kolk_cursor, end), 68),
+        ("kolk_cursor.next", offset!(kolk_cursor, next), 16),
+        ("kolk_cursor.base", offset!(kolk_cursor, base), 24),
+        ("kolk_cursor.pending", offset!(kolk_cursor, pending), 32),
+        ("kolk_cursor.tail", offset!(kolk_cursor, tail), 40),
+        ("kolk_cursor.left", offset!(kolk_cursor, left), 48),
+        ("kolk_cursor.stride", offset!(kolk_cursor, stride), 56),
+        ("kolk_cursor.more", offset!(kolk_cursor, more), 64),
+        ("kolk_cursor.apart", offset!(kolk_cursor, apart), 72),
+        ("kolk_cursor.from", offset!(kolk_cursor, from), 80),
+        ("kolk_cursor.end", offset!(kolk_cursor, end), 84),
         ("kolk_slot_.index", offset!(kolk_slot_, index), 0),
         ("kolk_age_.older", offset!(kolk_age_, older), 0),
         ("kolk_age_.newer", offset!(kolk_age_, newer), 4),
