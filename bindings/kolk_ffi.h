@@ -367,7 +367,7 @@ struct kolk_cursor {
     unsigned char *base;
     uint64_t pending;
     uint64_t tail;
-    ptrdiff_t left;
+    size_t left;
     size_t stride;
     bool more;
     const kolk_pool *apart;

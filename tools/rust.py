@@ -14,7 +14,7 @@ import sys
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 OUTPUT = "bindings/rust/kolk-sys/src/lib.rs"
 NUMBERS = {"bool": "bool", "int": "c_int", "char": "c_char", "unsigned char": "u8", "double": "f64", "void": "c_void"}
-NUMBERS |= {"size_t": "usize", "uintptr_t": "usize", "ptrdiff_t": "isize"}
+NUMBERS |= {"size_t": "usize", "uintptr_t": "usize"}
 NUMBERS |= {f"{sign}int{bits}_t": f"{sign or 'i'}{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 KEYWORDS = {"box", "final", "in", "move", "priv", "ref", "type", "use", "where"}
 

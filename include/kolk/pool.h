@@ -197,7 +197,7 @@ typedef struct kolk_cursor {
     unsigned char *base;   /* address of the current group's first slot; or if it is full, of the next object */
     kolk_group_ pending;   /* the slots of the current group that have not been visited yet: 1 bit each */
     kolk_group_ tail;      /* the slots of the last group that are to be visited; 0 once it is the current one */
-    ptrdiff_t left;        /* in a full group, the next slot, counted from the end: -KOLK_GROUP ... -1; else 0 */
+    size_t left;           /* in a full group, minus the number of slots that have not been visited; else 0 */
     size_t stride;
     bool more;              /* false: there is nothing to visit, or KOLK_EACH is done */
     const kolk_pool *apart; /* the pool, if its objects have no neighbours (guard, KOLK_BYPASS); else NULL */

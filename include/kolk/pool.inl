@@ -244,7 +244,7 @@ KOLK_INLINE_ bool kolk_cursor_enter_(kolk_cursor *cursor) {
         cursor->next += KOLK_GROUP * cursor->stride;
     } while (pending == 0);
     if (pending == KOLK_ALL_)
-        cursor->left = -KOLK_GROUP;
+        cursor->left = (size_t)-KOLK_GROUP;
     else
         cursor->pending = pending;
     return true;
@@ -266,7 +266,7 @@ KOLK_INLINE_ void *kolk_cursor_next(kolk_cursor *cursor) {
         if (cursor->left) {
             object = cursor->base;
             cursor->base += cursor->stride;
-            if (KOLK_UNLIKELY_(!(cursor->states[cursor->left++] & KOLK_ALIVE_))) continue;
+            if (KOLK_UNLIKELY_(!(cursor->states[(ptrdiff_t)cursor->left++] & KOLK_ALIVE_))) continue;
             break;
         }
         if (!kolk_cursor_enter_(cursor))

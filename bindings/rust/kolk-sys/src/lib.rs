@@ -409,7 +409,7 @@ pub struct kolk_cursor {
     pub base: *mut u8,
     pub pending: u64,
     pub tail: u64,
-    pub left: isize,
+    pub left: usize,
     pub stride: usize,
     pub more: bool,
     pub apart: *const kolk_pool,
