@@ -125,6 +125,12 @@ static bool may_ask_for_room(const kolk_pool *pool, alloc_request how) {
     return !pool->in_hook && !how.quiet && (how.cost ? pool->desc.cost != NULL : pool->desc.on_full != NULL);
 }
 
+static void *refuse(kolk_pool *pool) {
+    pool->failed++;
+    PROBE2(full, pool_name_of(pool), pool->capacity);
+    return NULL;
+}
+
 static void *alloc_any(kolk_pool *pool, alloc_request how, const void *site);
 
 /* Continues an alloc that has found no slot or must fail: tries the overflow pool, then the hook that may make room,
@@ -140,11 +146,7 @@ static KOLK_NOINLINE_ void *alloc_full(kolk_pool *pool, alloc_request how, bool 
         has.again = false;
         if (may_ask_for_room(pool, how)) has = kolk_pool_make_room_(pool, how, has, site);
         if (has.ended) return NULL;
-        if (!has.again) {
-            pool->failed++;
-            PROBE2(full, pool_name_of(pool), pool->capacity);
-            return NULL;
-        }
+        if (!has.again) return refuse(pool);
         how.quiet = true;
     } while (has.fails || !take_slot(pool, &index, has.urgent));
     return issue_slot(pool, index, site);
@@ -170,10 +172,20 @@ static KOLK_NOINLINE_ void *alloc_any(kolk_pool *pool, alloc_request how, const 
     return issue_slot(pool, index, site);
 }
 
+/* Is every slot alive that the pool can have, with nothing else to try? A pool that runs full on purpose, as a game's
+ * effects do, asks this for each object that it does not get. */
+static bool is_full(const kolk_pool *pool) {
+    const kolk_pool_desc *desc = &pool->desc;
+    bool all_alive = pool->fresh == desc->max_capacity && pool->top == pool->stack && !pool->held;
+    bool quiet = !desc->overflow && !desc->on_full && !desc->on_low && !pool->in_hook && !pool_debug_of(pool);
+    return all_alive && quiet && pool->fresh;
+}
+
 /* FIFO and LOWEST take a slot directly here, unless an option watches the free slots. */
 KOLK_NOINLINE_ void *kolk_pool_alloc_listed_(kolk_pool *pool, const void *site) {
     if (!KOLK_DIAGNOSTICS && has_ordered_slot(pool)) return alloc_ordered(pool);
-    if (pool->held <= pool->held_floor) return alloc_any(pool, (alloc_request){0}, site);
+    if (pool->held <= pool->held_floor)
+        return is_full(pool) ? refuse(pool) : alloc_any(pool, (alloc_request){0}, site);
     uint32_t index = take_listed(pool);
     KOLK_ASSERT_(index < pool->fresh && !kolk_pool_lives_(pool, index));
     set_alive(pool, index);

@@ -37,7 +37,8 @@ static void recycle(kolk_pool *pool, uint32_t before, uint32_t index) {
     else
         pool->high[before] = next_worn(pool, index);
     if (pool->worn.last == index) pool->worn.last = before;
-    set_generation(pool, index, 1);
+    pool->states[index] = (uint8_t)KOLK_A_LIFE_; /* generation 1 */
+    pool->high[index] = 0;
     pool->worn.count--;
     pool->held--;
     pool->worn.recycled++;
