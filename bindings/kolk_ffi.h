@@ -825,6 +825,7 @@ void kolk_pool_deinit(kolk_pool *pool);
 void kolk_pool_free(kolk_pool *pool, void *object);
 void *kolk_pool_alloc(kolk_pool *pool);
 void *kolk_pool_alloc_zeroed(kolk_pool *pool);
+void *kolk_pool_renew(kolk_pool *pool, void *object);
 void kolk_pool_clear(kolk_pool *pool);
 kolk_handle kolk_pool_handle_of(const kolk_pool *pool, const void *object);
 void *kolk_pool_get(const kolk_pool *pool, kolk_handle handle);

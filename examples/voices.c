@@ -1,5 +1,6 @@
 /* 32 voices. When all are playing, a new sound replaces the quietest one: the handle of the replaced sound goes stale,
- * and nothing else changes. A sound that is quieter than all playing ones is not started at all. */
+ * and nothing else changes. A sound that is quieter than all playing ones is not started at all. A sound may also take
+ * the voice of a certain other one. */
 #include "kolk.h"
 #include <stdio.h>
 
@@ -21,13 +22,21 @@ static voices_handle play(voices *mixer, const char *sound, double volume) {
     return voices_handle_of(mixer, voice);
 }
 
+/* If the other sound has ended, `get` and `renew` return NULL. */
+static voices_handle play_instead(voices *mixer, voices_handle other, const char *sound, double volume) {
+    struct voice *voice = voices_renew(mixer, voices_get(mixer, other));
+    if (!voice) return play(mixer, sound, volume);
+    *voice = (struct voice){sound, volume};
+    return voices_handle_of(mixer, voice);
+}
+
 int main(void) {
     enum { VOICES = 32 };
     voices mixer;
     kolk_pool_desc desc = {.name = "voices", .capacity = VOICES, .cost = loudness};
     if (voices_init(&mixer, &desc) != KOLK_OK) return 1;
 
-    play(&mixer, "music", 0.8);
+    voices_handle music = play(&mixer, "music", 0.8);
     voices_handle wind = play(&mixer, "wind", 0.1);
     voices_handle footsteps = play(&mixer, "footsteps", 0.3);
     for (int n = 3; n < VOICES; n++) play(&mixer, "a drop of rain", 0.2);
@@ -36,10 +45,12 @@ int main(void) {
     play(&mixer, "swish of the wand", 0.9);
     play(&mixer, "thunder", 1.0);
     voices_handle whisper = play(&mixer, "whisper", 0.1);
+    play_instead(&mixer, music, "music of the dragon", 0.8);
     printf("wind: %s\n", voices_get(&mixer, wind) ? "plays on" : "was the quietest, and gave way");
     printf("whisper: %s\n",
            voices_get(&mixer, whisper) ? "plays" : "is quieter than all the others, and is not started");
     printf("footsteps: %s\n", voices_get(&mixer, footsteps) ? "play on" : "gave way");
+    printf("music: %s\n", voices_get(&mixer, music) ? "plays on" : "its voice plays other music");
 
     uint32_t drops = 0;
     KOLK_EACH(voices, voice, &mixer) {

@@ -247,6 +247,11 @@ static void op_free(run *r) {
     model_free(m, slot, BY_POINTER);
 }
 
+static void op_renew(run *r) {
+    uint32_t slot = draw_live(r);
+    if (slot != NO_SLOT) model_renew(&r->m, slot);
+}
+
 static void op_free_handle(run *r) {
     model_free_handle(&r->m, draw_handle(r));
 }
@@ -487,7 +492,7 @@ static void (*const operations[32])(run *) = {op_alloc,
                                               op_restart,
                                               op_try_descriptor,
                                               op_alloc_run,
-                                              op_alloc_at,
+                                              op_renew,
                                               op_tick,
                                               op_alloc_urgent,
                                               op_age,

@@ -31,6 +31,14 @@ function methods:free(object)
   self.C.kolk_pool_free(self.struct, object)
 end
 
+-- A new object in the slot of this one, whose handles are stale from now on: all zero. nil for nil.
+function methods:renew(object)
+  object = self.C.kolk_pool_renew(self.struct, object)
+  if object == nil then return nil end
+  ffi.fill(object, self.size)
+  return ffi.cast(self.pointer, object)
+end
+
 -- The generation of the object in a slot. Its low 7 bits are in the slot's byte, which is 128 more while the object lives.
 local function generation_in(struct, index)
   return 128 * struct.high[index] + struct.states[index] % 128
@@ -138,7 +146,8 @@ return function(options)
     local status = C.kolk_pool_init(struct, resolved)
     if status ~= C.KOLK_OK then error((desc.name and desc.name .. ": " or "") .. ffi.string(C.kolk_status_text(status)), 2) end
     ffi.gc(struct, finish)
-    return setmetatable({C = C, struct = struct, pointer = ffi.typeof("$ *", type), finish = finish}, metatable)
+    return setmetatable({C = C, struct = struct, pointer = ffi.typeof("$ *", type), size = ffi.sizeof(type),
+      finish = finish}, metatable)
   end
 
   return {C = C, pool = pool}

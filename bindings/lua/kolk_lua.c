@@ -347,6 +347,18 @@ static bool store_arguments(lua_State *L, const struct container *it, unsigned c
 
 /* ---- Methods ----------------------------------------------------------------------------------------------------- */
 
+/* Sets the fields of a new object as the arguments from `index` on say, and pushes its handle; nil for NULL. */
+static int push_new(lua_State *L, struct container *it, void *object, lua_Integer handle, int index) {
+    if (!object) return lua_pushnil(L), 1;
+    if (!store_arguments(L, it, object, index)) {
+        bool is_there = it->members && it->kind->find(it->members, handle) == object; /* finalisers may have run */
+        if (is_there) it->kind->destroy(it->members, object, handle);
+        raise(L, 1);
+    }
+    lua_pushinteger(L, handle);
+    return 1;
+}
+
 /* it:add(...): the handle of a new object, or nil. The name of the method depends on the kind. */
 static int add(lua_State *L) {
     struct container *it = writable_container(L);
@@ -363,14 +375,7 @@ static int add(lua_State *L) {
         if (lua_toboolean(L, -1)) object = it->kind->create(it->members, &handle);
     }
     lua_settop(L, top);
-    if (!object) return lua_pushnil(L), 1;
-    if (!store_arguments(L, it, object, 2)) {
-        bool is_there = it->members && it->kind->find(it->members, handle) == object; /* finalisers may have run */
-        if (is_there) it->kind->destroy(it->members, object, handle);
-        raise(L, 1);
-    }
-    lua_pushinteger(L, handle);
-    return 1;
+    return push_new(L, it, object, handle, 2);
 }
 
 /* it:remove(handle): false if it is stale. */
@@ -705,14 +710,27 @@ static void *find_in_pool(void *members, lua_Integer handle) {
     return NULL;
 }
 
-static void *create_in_pool(void *members, lua_Integer *handle) {
-    void *object = kolk_pool_alloc(members);
+/* Returns the new object, all zero unless the pool keeps contents, and its handle. */
+static void *begin_object(void *members, void *object, lua_Integer *handle) {
     if (!object) return NULL;
     *handle = (lua_Integer)kolk_pool_handle_of(members, object).bits;
     const kolk_pool *holder = members; /* or one of its overflow pools, which decides for itself what it keeps */
     while (kolk_pool_at(holder, (uint32_t)*handle ^ holder->tag) != object) holder = holder->desc.overflow;
     if (!holder->desc.keep && !holder->desc.setup) memset(object, 0, holder->desc.object_size);
     return object;
+}
+
+static void *create_in_pool(void *members, lua_Integer *handle) {
+    return begin_object(members, kolk_pool_alloc(members), handle);
+}
+
+/* it:renew(handle, ...): the handle of a new object in the same slot; nil if the handle is stale. */
+static int renew(lua_State *L) {
+    struct container *it = writable_container(L);
+    lua_Integer handle;
+    void *object = object_argument(L, it, 2, &handle);
+    object = object ? begin_object(it->members, kolk_pool_renew(it->members, object), &handle) : NULL;
+    return push_new(L, it, object, handle, 3);
 }
 
 static void destroy_in_pool(void *members, void *object, lua_Integer handle) {
@@ -730,7 +748,8 @@ static bool next_in_pool(void *members, union cursor *cursor, void **object, lua
     return true;
 }
 
-static const luaL_Reg pool_methods[] = {{"snapshot", push_snapshot}, {"restore", restore}, {NULL, NULL}};
+static const luaL_Reg pool_methods[] = {
+    {"renew", renew}, {"snapshot", push_snapshot}, {"restore", restore}, {NULL, NULL}};
 
 static const struct kind pool_kind = {
     .metatable = POOL,

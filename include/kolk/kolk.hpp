@@ -38,12 +38,13 @@
  * Memory    as in C; nothing is allocated with new (but a resource_pool's functions may be).
  * Errors    if an init fails, the constructor throws kolk::error. Without exceptions (-fno-exceptions), the object has
  *           the capacity 0 then, and status() tells why. A full pool returns nullptr. A constructor of T that throws
- *           leaves the pool as it was, but an object that was evicted for it is gone. Destructors and hooks must not
- *           throw. Bugs of the program go to the failure handler (base.h).
+ *           leaves the pool as it was, but an object that was evicted or renewed for it is gone. Destructors and
+ *           hooks must not throw. Bugs of the program go to the failure handler (base.h).
  * Lives     an object's life ends before its destructor runs: its handles are stale, walks do not find it, and to erase
  *           it again is reported. So a destructor may erase and make other objects of its pool, and so may a
  *           constructor. While either runs, pool<T> calls no on_full, and reports a clear or trim (KOLK_IN_HOOK). A
- *           constructor must not erase its own object. No other thread finds an object whose constructor still runs.
+ *           constructor must not erase or renew its own object. No other thread finds an object whose constructor
+ *           still runs.
  * Threads   as in C: pool, pool_of, slot_map and node_resource are for one thread at a time, the others for many.
  * Contents  T may be any object type: std::string, std::unique_ptr, over-aligned up to 4,096, with const members,
  *           final. Pools, slot maps, queues and memory resources are pinned: they can't be copied or moved. To return
@@ -301,6 +302,12 @@ template <class T> class pool {
         }
     }
 
+    /* Destroys an object and constructs another in its slot: all handles of the old one are stale. nullptr: as for
+     * kolk_pool_renew. The arguments must not refer to the old object. */
+    template <class... A> T *renew(T *object, A &&...arguments) {
+        return construct(kolk_pool_renew_sized_(&pool_, object, sizeof(T)), std::forward<A>(arguments)...);
+    }
+
     /* False: the handle is null, stale or from another pool. */
     bool erase(handle<T> of) {
         T *object = get(of);
@@ -551,6 +558,12 @@ template <class... Ts> class pool_of : public pool<one_of<Ts...>> {
     /* Destroys an object, which may be given by a pointer to a base of it that has virtual functions. Through such a
      * pointer a second erase is undefined, because the address of the object is found in the object. */
     template <class U> void erase(U *object) { slots::erase(slot_of(object)); }
+
+    /* Destroys an object of any of the types, and constructs one of type U in its slot. */
+    template <class U, class V, class... A> U *renew(V *object, A &&...arguments) {
+        one_of<Ts...> *slot = slots::renew(slot_of(object), std::in_place_type<U>, std::forward<A>(arguments)...);
+        return slot ? slot->template as<U>() : nullptr;
+    }
 
     template <class U> handle<one_of<Ts...>> handle_of(U *object) const { return slots::handle_of(slot_of(object)); }
 

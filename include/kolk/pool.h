@@ -22,17 +22,17 @@
  *
  * (bullets_... come from typed.h: the same functions as below, with your type for void *.)
  *
- * The functions that everybody needs come first: `init` and `deinit`; `alloc`, alloc_zeroed, `free` and `clear`;
- * handle_of, `get` and free_handle; is_live, `index`, `at` and `each`; `count`, `available` and `stats`. Each later
- * section can be read on its own, and begins with the descriptor's members that belong to it: When it is full; Memory;
- * Age; Objects that are made once; Many at once; Saving.
+ * The functions that everybody needs come first: `init` and `deinit`; `alloc`, alloc_zeroed, `free`, `renew` and
+ * `clear`; handle_of, `get` and free_handle; is_live, `index`, `at` and `each`; `count`, `available` and `stats`. Each
+ * later section can be read on its own, and begins with the descriptor's members that belong to it: When it is full;
+ * Memory; Age; Objects that are made once; Many at once; Saving.
  *
- * Cost      `alloc`, `free`, `get`, is_live, `index` and `at` are O(1): a handful of instructions, no system call, no
- *           lock; with KOLK_REUSE_LOWEST, alloc and free take one step for each factor of 64 in max_capacity. For
- *           allocs of a ranked pool see kolk_pool_recost, and for those after an alloc_at see kolk_pool_alloc_at. An
- *           alloc that grows the pool calls the system. `init` is O(1) and touches no slot. A step of a walk is
- *           O(groups that it skips): a group is KOLK_GROUP slots, and is skipped if none of them is alive. `clear`,
- *           `trim` and is_valid are O(slots).
+ * Cost      `alloc`, `free`, `renew`, `get`, is_live, `index` and `at` are O(1): a handful of instructions, no system
+ *           call, no lock; with KOLK_REUSE_LOWEST, alloc and free take one step for each factor of 64 in max_capacity.
+ *           For allocs and renewals of a ranked pool see kolk_pool_recost, and for allocs after an alloc_at see
+ *           kolk_pool_alloc_at. An alloc that grows the pool calls the system. `init` is O(1) and touches no slot. A
+ *           step of a walk is O(groups that it skips): a group is KOLK_GROUP slots, and is skipped if none of them is
+ *           alive. `clear`, `trim` and is_valid are O(slots).
  * Memory    the caller's memory, or pages of the system; never malloc. A slot costs its stride and 1 byte; 4 bytes
  *           for the order of reuse (LOWEST: 1 bit; without an OS, on 32 bits: 2 bytes); 4 bytes if there are handles,
  *           which pages of the system do not have until a slot has had 128 lives; 1 bit with a setup or teardown hook;
@@ -106,7 +106,7 @@ typedef struct kolk_pool_desc {
  * is_valid may be false) and those of Age. What else it may do with its own pool:
  *
  *     on_full, on_low            anything but rebind and restore. If it ends the pool, the alloc returns NULL.
- *     setup, reset, on_evict     free and alloc, also several at once, and reserve; such an alloc does not call
+ *     setup, reset, on_evict     free, alloc and renew, also several at once, and reserve; such an alloc does not call
  *                                on_full. on_evict may free its own object.
  *     teardown                   free; an alloc returns NULL
  *     cost, `convert` of a restore, on_mark of the budget, a profiler's functions      nothing
@@ -134,6 +134,17 @@ KOLK_INLINE_ KOLK_ALLOCATES_ void *kolk_pool_alloc(kolk_pool *pool);
 
 /* The same; all bytes of the object are 0. */
 KOLK_USES_(1) KOLK_ALLOCATES_ void *kolk_pool_alloc_zeroed(kolk_pool *pool);
+
+/* A free and an alloc in one: ends an object's life and begins the next one in the same slot, as when a bullet is fired
+ * again or a voice plays another sound. Returns the new object; all handles of the old one are stale. The reset hook
+ * runs. The free slots and `count` do not change, so no hook of a full pool is called. An object of an overflow pool
+ * stays there. NULL does nothing, and the result is NULL. Any other pointer that `free` refuses is a bug of the caller
+ * here too; the result is then NULL.
+ *
+ * Use the result, because it may be at another address. If the slot is worn out, the new object is that of an alloc;
+ * and under a tool that watches malloc (KOLK_BYPASS) it is another block. If the alloc or malloc fails, the result is
+ * NULL, and the old object is freed. */
+KOLK_INLINE_ void *kolk_pool_renew(kolk_pool *pool, void *object);
 
 /* Frees all live objects. An object that a reset hook allocates meanwhile may be freed too, or may stay. Afterwards
  * slots are reused from the lowest one on, and all handles are stale. Worn-out slots stay worn out. */
@@ -274,8 +285,9 @@ KOLK_USES_(1) bool kolk_pool_evict_cheapest(kolk_pool *pool, size_t bytes, void 
  *
  * The pool asks for the cost of a new object at the first eviction that could choose the object, so fill it in before.
  * If a cost changes unsaid, an eviction may choose another object. The order is made at the first eviction. Each alloc
- * after it enters the object: O(log n), but O(1) in a full pool. In a pool without .ranked, recost does nothing. The
- * order is a heap (J. W. J. Williams, Algorithm 232, 1964; built as by R. W. Floyd, Algorithm 245, 1964). */
+ * and each renewal after it enters the object: O(log n), but an alloc in a full pool is O(1). In a pool without
+ * .ranked, recost does nothing. The order is a heap (J. W. J. Williams, Algorithm 232, 1964; built as by R. W. Floyd,
+ * Algorithm 245, 1964). */
 KOLK_USES_(1) void kolk_pool_recost(kolk_pool *pool, const void *object);
 
 /* Ready-made for .on_full: frees the oldest object (needs .ages). If each use calls kolk_pool_touch, that is the least
@@ -654,6 +666,7 @@ KOLK_FOLDED_INLINE_ kolk_status kolk_pool_rebind(kolk_pool *pool, const kolk_poo
 /* The slow paths that pool.inl calls. */
 KOLK_API_ void *kolk_pool_alloc_slow_(kolk_pool *pool);
 KOLK_API_ void kolk_pool_free_slow_(kolk_pool *pool, void *object);
+KOLK_API_ void *kolk_pool_renew_slow_(kolk_pool *pool, void *object);
 KOLK_API_ void *kolk_pool_get_slow_(const kolk_pool *pool, kolk_handle handle);
 KOLK_API_ kolk_handle kolk_pool_handle_slow_(const kolk_pool *pool, const void *object);
 KOLK_API_ bool kolk_pool_is_live_slow_(const kolk_pool *pool, const void *object);
@@ -670,10 +683,11 @@ KOLK_API_ kolk_pool *kolk_pool_holder_(const kolk_pool *pool, const void *object
 #ifndef KOLK_EXTERN
 #include "pool.inl"
 #else /* the functions of pool.inl that typed.h calls */
-#define kolk_pool_alloc_sized_(pool, stride)        kolk_pool_alloc(pool)
-#define kolk_pool_free_sized_(pool, object, stride) kolk_pool_free(pool, object)
-#define kolk_pool_get_sized_(pool, handle, stride)  kolk_pool_get(pool, handle)
-#define kolk_pool_slot_sized_(pool, object, stride) 0 /* these three for kolk.hpp */
+#define kolk_pool_alloc_sized_(pool, stride)         kolk_pool_alloc(pool)
+#define kolk_pool_free_sized_(pool, object, stride)  kolk_pool_free(pool, object)
+#define kolk_pool_renew_sized_(pool, object, stride) kolk_pool_renew(pool, object)
+#define kolk_pool_get_sized_(pool, handle, stride)   kolk_pool_get(pool, handle)
+#define kolk_pool_slot_sized_(pool, object, stride)  0 /* these three for kolk.hpp */
 #define kolk_pool_end_slot_(pool, object, slot, bound)                                                                 \
     ((void)(slot), (void)(bound), kolk_pool_free(pool, object), false)
 #define kolk_pool_push_slot_(pool, slot) (void)(slot)

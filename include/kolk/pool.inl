@@ -103,6 +103,31 @@ KOLK_FOLDED_INLINE_ void kolk_pool_free_sized_(kolk_pool *pool, void *object, si
     kolk_pool_free_slot_(pool, object, kolk_pool_slot_sized_(pool, object, stride));
 }
 
+/* Adding to the byte of a live slot ends a generation and begins the next one. Returns false, and does nothing, if no
+ * object lives there, or if the low part of its generation ends with this life. */
+KOLK_FOLDED_INLINE_ bool kolk_pool_begin_next_(kolk_pool *pool, uintptr_t index) {
+    signed char state = (signed char)pool->states[index]; /* as in kolk_pool_end_slot_ */
+    if (KOLK_UNLIKELY_(state >= -(int)KOLK_A_LIFE_)) return false;
+    pool->states[index] = (uint8_t)(state + (int)KOLK_A_LIFE_);
+    return true;
+}
+
+/* A floor at the end of memory may mean an order that the object must enter anew; free_bound rules out all else that a
+ * renewal has to do. */
+KOLK_FOLDED_INLINE_ void *kolk_pool_renew_slot_(kolk_pool *pool, void *object, uintptr_t index) {
+    if (KOLK_UNLIKELY_(index >= pool->free_bound || (uintptr_t)pool->floor == UINTPTR_MAX))
+        return kolk_pool_renew_slow_(pool, object);
+    return kolk_pool_begin_next_(pool, index) ? object : kolk_pool_renew_slow_(pool, object);
+}
+
+KOLK_INLINE_ void *kolk_pool_renew(kolk_pool *pool, void *object) {
+    return kolk_pool_renew_slot_(pool, object, kolk_pool_slot_(pool, object));
+}
+
+KOLK_FOLDED_INLINE_ void *kolk_pool_renew_sized_(kolk_pool *pool, void *object, size_t stride) {
+    return kolk_pool_renew_slot_(pool, object, kolk_pool_slot_sized_(pool, object, stride));
+}
+
 KOLK_INLINE_ bool kolk_pool_is_live(const kolk_pool *pool, const void *object) {
     uintptr_t index = kolk_pool_slot_(pool, object);
     if (KOLK_UNLIKELY_(index >= pool->bound)) return kolk_pool_is_live_slow_(pool, object);

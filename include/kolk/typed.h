@@ -5,12 +5,12 @@
  *     KOLK_POOL_TYPE(bullets, struct bullet)      // at file scope; in a header too
  *
  * makes the types `bullets` (a pool), `bullets_object` (struct bullet) and `bullets_handle`, and the functions
- * bullets_init, _alloc, _alloc_n, _alloc_run, _alloc_zeroed, _alloc_at, _free, _free_n, _free_handle, _get, _handle_of,
- * _each, _each_in, _each_next, _each_next_run, _index, _at, _is_live, _count, _available, _clear, _reserve, _trim,
- * _stats, _is_valid and _deinit, and so on. These are the functions of pool.h with your type for void *. The untyped
- * pool is `bullets.pool`: pass it to any function of pool.h but kolk_pool_init. Leave object_size and object_align in
- * the descriptor 0: they follow from the type. A descriptor without a name gets the type's name (this holds for all
- * kinds below), so that only pools of the same type share a tag.
+ * bullets_init, _alloc, _alloc_n, _alloc_run, _alloc_zeroed, _alloc_at, _free, _free_n, _free_handle, _renew, _get,
+ * _handle_of, _each, _each_in, _each_next, _each_next_run, _index, _at, _is_live, _count, _available, _clear, _reserve,
+ * _trim, _stats, _is_valid and _deinit, and so on. These are the functions of pool.h with your type for void *. The
+ * untyped pool is `bullets.pool`: pass it to any function of pool.h but kolk_pool_init. Leave object_size and
+ * object_align in the descriptor 0: they follow from the type. A descriptor without a name gets the type's name (this
+ * holds for all kinds below), so that only pools of the same type share a tag.
  *
  * C++ has the classes of kolk.hpp, which construct and destroy objects. These macros work there too: `kolk_pool_desc
  * desc = {}; desc.capacity = 256; bullets_init(&pool, &desc);`, or in C++20 `kolk_pool_desc desc{.capacity = 256};`.
@@ -152,6 +152,8 @@ struct kolk_pinned_ {
             KOLK_ALIGNOF_(T), sizeof(kolk_pool), KOLK_ABI); } \
     KOLK_TYPED_ name##_object *name##_alloc(name *pool_) { \
         return KOLK_CAST_(T *, kolk_pool_alloc_sized_(&pool_->pool, sizeof(T))); } \
+    KOLK_TYPED_ name##_object *name##_renew(name *pool_, name##_object *object_) { \
+        return KOLK_CAST_(T *, kolk_pool_renew_sized_(&pool_->pool, object_, sizeof(T))); } \
     KOLK_TYPED_ name##_object *name##_alloc_zeroed(name *pool_) { \
         return KOLK_CAST_(T *, kolk_pool_alloc_zeroed(&pool_->pool)); } \
     KOLK_TYPED_ name##_object *name##_alloc_urgent(name *pool_) { \

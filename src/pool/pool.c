@@ -1,4 +1,4 @@
-/* pool.c: the core pool: its essay, deinit and alloc. pool_inside.h lists the other files.
+/* pool.c: the core pool: its essay, deinit, alloc and renew. pool_inside.h lists the other files.
  *
  *     slots        | 0 | 1 | 2 | ......... | fresh | ........ | capacity | (reserved, not committed) | max_capacity |
  *     states       8 bits a slot   1 bit: an object lives there; 7 bits: the low part of the generation
@@ -38,6 +38,9 @@
  *     setup, teardown                  end of memory                           neither
  *     reset                                              0
  *     debug mode                       end of memory     0            0        neither
+ *
+ * A renewal adds to the byte, and touches nothing else. Its fast path is for slots below free_bound in a pool whose
+ * floor is not the end of memory, which may mean an order that the object must enter anew.
  *
  * An empty cell means that the option does not change that bound. `watched` is how many of the last free slots need the
  * slow path, because they belong to the headroom, are near the low-water mark, would raise a counted peak, or do not
@@ -104,6 +107,10 @@ extern inline bool kolk_pool_end_slot_(kolk_pool *pool, void *object, uintptr_t 
 extern inline void kolk_pool_free_slot_(kolk_pool *pool, void *object, uintptr_t index);
 extern inline void kolk_pool_free(kolk_pool *pool, void *object);
 extern inline void kolk_pool_free_sized_(kolk_pool *pool, void *object, size_t stride);
+extern inline bool kolk_pool_begin_next_(kolk_pool *pool, uintptr_t index);
+extern inline void *kolk_pool_renew_slot_(kolk_pool *pool, void *object, uintptr_t index);
+extern inline void *kolk_pool_renew(kolk_pool *pool, void *object);
+extern inline void *kolk_pool_renew_sized_(kolk_pool *pool, void *object, size_t stride);
 extern inline bool kolk_pool_is_live(const kolk_pool *pool, const void *object);
 extern inline uint32_t kolk_pool_index(const kolk_pool *pool, const void *object);
 extern inline void *kolk_pool_at(const kolk_pool *pool, uint32_t index);
@@ -144,9 +151,41 @@ KOLK_NOINLINE_ void *kolk_pool_alloc_slow_(kolk_pool *pool) {
     return POOL_OPTION(alloc)(pool, SITE);
 }
 
-KOLK_NOINLINE_ void *kolk_pool_alloc_zeroed(kolk_pool *pool) {
+/* Does kolk_pool_alloc for a caller at `site`. */
+static void *alloc_for(kolk_pool *pool, const void *site) {
     bool fast = (uintptr_t)pool->top > (uintptr_t)pool->floor;
-    void *object = fast ? kolk_pool_alloc(pool) : POOL_OPTION(alloc)(pool, SITE);
+    return fast ? kolk_pool_alloc(pool) : POOL_OPTION(alloc)(pool, site);
+}
+
+KOLK_NOINLINE_ void *kolk_pool_alloc_zeroed(kolk_pool *pool) {
+    void *object = alloc_for(pool, SITE);
     if (object) memset(object, 0, pool->desc.object_size);
+    return object;
+}
+
+/* Renews an object of this pool or of one of its overflow pools. */
+static KOLK_NOINLINE_ void *renew_any(kolk_pool *pool, void *object, const void *site) {
+    if (!object || kolk_pool_is_barred_(pool, HOOK_LIVES, "renew", site)) return NULL;
+    kolk_pool *holder = kolk_pool_holder_(pool, object);
+    if (!holder) {
+        kolk_pool_fail_object_(pool, object, "renew", KOLK_DEAD_OBJECT, site);
+        return NULL;
+    }
+    if (kolk_pool_is_barred_(holder, HOOK_LIVES, "renew", site)) return NULL;
+    uint32_t index = kolk_pool_end_for_next_(holder, object, site);
+    if (index == KOLK_NO_SLOT_) return alloc_for(pool, site);
+    void *(*issue)(kolk_pool *, uint32_t, const void *) = POOL_OPTION(issue);
+    if (issue) return issue(holder, index, site);
+    set_alive(holder, index);
+    return object;
+}
+
+/* In a pool with an order of births or costs, or with another reuse than LIFO, most renewals do what the fast path
+ * does, and enter the object into these orders. */
+KOLK_NOINLINE_ void *kolk_pool_renew_slow_(kolk_pool *pool, void *object) {
+    uintptr_t slot = kolk_pool_slot_(pool, object);
+    bool easy = KOLK_DIAGNOSTICS && slot < pool->bound && !pool->desc.reset && pool->in_hook <= HOOK_LIVES;
+    if (!easy || !kolk_pool_begin_next_(pool, slot)) return renew_any(pool, object, SITE);
+    enter_orders(pool, (uint32_t)slot);
     return object;
 }

@@ -1,4 +1,4 @@
-/* pool_free.c: ends lives: free (by pointer or by handle) and clear. */
+/* pool_free.c: ends lives: free (by pointer or by handle), clear, and the first half of a renewal. */
 #include "pool_order.h"
 
 static void run_reset(kolk_pool *pool, void *object) {
@@ -61,6 +61,18 @@ static KOLK_ALWAYS_INLINE_ void free_from(kolk_pool *pool, kolk_debug *debug, vo
 
 static KOLK_NOINLINE_ void free_any(kolk_pool *pool, void *object, const void *site) {
     free_from(pool, pool_debug_of(pool), object, site);
+}
+
+uint32_t kolk_pool_end_for_next_(kolk_pool *pool, void *object, const void *site) {
+    kolk_debug *debug = pool_debug_of(pool);
+    uint32_t index = (uint32_t)pool_slot_of(pool, object);
+    if (debug) {
+        kolk_pool_verify_(pool, index, site);
+        if (!kolk_pool_lives_(pool, index)) return KOLK_NO_SLOT_; /* the failure handler has freed it */
+    }
+    if (!end_pool_life(pool, debug, index, object, site)) return index;
+    wear_out(pool, index);
+    return KOLK_NO_SLOT_;
 }
 
 /* An overflow pool releases its memory when its last object is freed. */

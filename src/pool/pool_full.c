@@ -1,4 +1,5 @@
 /* pool_full.c: calls the hooks of a pool that is full or nearly full. The ready-made hooks are also here. */
+#include "pool_order.h"
 #include "pool_rank.h"
 
 #include "../base/assert.h"
@@ -16,11 +17,25 @@ static bool tell_of_eviction(kolk_pool *pool, void *object) {
     return kolk_pool_holds_(pool, object) && generation_of(pool, slot) == life;
 }
 
-/* Evicts the object. Returns false if it is NULL. */
-static bool evict(kolk_pool *pool, void *object) {
+/* Renews the object if a free and an alloc would do the same: the alloc would take this slot, and no hook or debug mode
+ * has to know. Otherwise returns false. */
+static bool renew_in_full_pool(kolk_pool *pool, void *object) {
+    uintptr_t slot = pool_slot_of(pool, object);
+    bool next = ready_slots(pool) == 0 && !is_fresh_first(pool); /* in each order of reuse */
+    if (pool_debug_of(pool) || pool->desc.reset || !next || !kolk_pool_begin_next_(pool, slot)) return false;
+    enter_orders(pool, (uint32_t)slot);
+    return true;
+}
+
+/* Evicts the object. Returns false if it is NULL. If `renewed` is not NULL, this is for an alloc: *renewed becomes the
+ * alloc's object if that can be made of the old one at once. */
+static bool evict(kolk_pool *pool, void *object, void **renewed) {
     if (!object) return false;
     if (pool->desc.on_evict && !tell_of_eviction(pool, object)) return true;
-    kolk_pool_free(pool, object);
+    if (renewed && renew_in_full_pool(pool, object))
+        *renewed = object;
+    else
+        kolk_pool_free(pool, object);
     return true;
 }
 
@@ -48,17 +63,17 @@ static void *cheapest(kolk_pool *pool, uint64_t *least) {
 }
 
 /* Evicts the cheapest object if it costs less than `cost`. Returns false if there is no such object. */
-static bool evict_below(kolk_pool *pool, double cost) {
+static bool evict_below(kolk_pool *pool, double cost, void **renewed) {
     uint64_t least = 0;
     void *object = cheapest(pool, &least);
-    return object && least < price_of_cost(cost) && evict(pool, object);
+    return object && least < price_of_cost(cost) && evict(pool, object, renewed);
 }
 
 KOLK_NOINLINE_ bool kolk_pool_evict_cheapest(kolk_pool *pool, size_t bytes, void *context) {
     (void)bytes, (void)context; /* the hooks get the pool's context, even if the program calls this directly */
     if (kolk_pool_is_barred_(pool, HOOK_CHANGES, "evict_cheapest", SITE)) return false;
     uint64_t least = 0;
-    if (pool->desc.cost) return evict(pool, cheapest(pool, &least));
+    if (pool->desc.cost) return evict(pool, cheapest(pool, &least), NULL);
     kolk_fail_(kolk_pool_failure_(pool, KOLK_COST_MISSING, KOLK_NO_SLOT_, SITE), "evict_cheapest needs .cost");
     return false;
 }
@@ -66,7 +81,7 @@ KOLK_NOINLINE_ bool kolk_pool_evict_cheapest(kolk_pool *pool, size_t bytes, void
 KOLK_NOINLINE_ bool kolk_pool_evict_oldest(kolk_pool *pool, size_t bytes, void *context) {
     (void)bytes, (void)context;
     if (kolk_pool_is_barred_(pool, HOOK_CHANGES, "evict_oldest", SITE)) return false;
-    return evict(pool, kolk_pool_find_oldest_(pool, "evict_oldest", SITE));
+    return evict(pool, kolk_pool_find_oldest_(pool, "evict_oldest", SITE), NULL);
 }
 
 /* ---- The trap ---------------------------------------------------------------------------------------------------- */
@@ -104,14 +119,20 @@ KOLK_NOINLINE_ bool kolk_pool_trap_full(kolk_pool *pool, size_t bytes, void *con
 
 /* ---- Asking ------------------------------------------------------------------------------------------------------ */
 
-/* Calls on_full, whose own allocs call no hook. Returns true if the alloc should be tried again. If the hook has ended
- * the pool, the number of the hook is gone, even if the pool was initialised again. */
-static bool ask_on_full(kolk_pool *pool, bool *ended, const void *site) {
+/* Calls on_full, whose own allocs call no hook. Returns true if the alloc should be tried again, or if
+ * *renewed is its object. If the hook has ended the pool, the number of the hook is gone, even if the pool was
+ * initialised again. */
+static bool ask_on_full(kolk_pool *pool, bool *ended, void **renewed, const void *site) {
     KOLK_ASSERT_(pool->desc.on_full && !pool->in_hook);
     bool again = false;
+    uint64_t least = 0;
     pool->in_hook = HOOK_CHANGES;
     if (pool->desc.on_full == kolk_pool_trap_full)
         trap_full(pool, site);
+    else if (pool->desc.on_full == kolk_pool_evict_oldest)
+        again = evict(pool, kolk_pool_find_oldest_(pool, "evict_oldest", site), renewed);
+    else if (pool->desc.on_full == kolk_pool_evict_cheapest)
+        again = evict(pool, cheapest(pool, &least), renewed);
     else
         again = pool->desc.on_full(pool, pool->desc.object_size, pool->desc.context);
     *ended = pool->in_hook == NO_HOOK;
@@ -147,9 +168,11 @@ alloc_grant kolk_pool_make_room_(kolk_pool *pool, alloc_request how, alloc_grant
     KOLK_ASSERT_(how.cost ? pool->desc.cost != NULL : pool->desc.on_full != NULL);
     uint64_t before = count_with_overflow(pool);
     uint32_t count = kolk_pool_count(pool), capacity = pool->capacity;
-    has.again = how.cost ? evict_below(pool, *how.cost) : ask_on_full(pool, &has.ended, site);
+    void *renewed = NULL;
+    has.again = how.cost ? evict_below(pool, *how.cost, &renewed) : ask_on_full(pool, &has.ended, &renewed, site);
     if (has.ended) return has;
-    uint64_t after = count_with_overflow(pool);
+    has.object = renewed;
+    uint64_t after = count_with_overflow(pool) - (renewed != NULL);
     if (after < before) pool->evictions += before - after;
     if (kolk_pool_count(pool) < count) has.urgent = true;
     if (after < before || pool->capacity > capacity) has.fails = false;

@@ -1,7 +1,7 @@
 /* pool_inside.h: declarations that the files of the core pool share. Each file calls only files that are listed below
  * it:
  *
- *     pool.c           the essay; alloc, deinit
+ *     pool.c           the essay; alloc, renew, deinit
  *     pool_options.c   pools with options: their init, alloc, end      pool_plain.c  pools without options
  *     pool_rebind.c    new hooks for an existing pool
  *     pool_snapshot.c  the whole pool as a block of bytes
@@ -255,6 +255,10 @@ void *kolk_pool_find_(const kolk_pool *pool, kolk_handle handle, const void *sit
 /* Allocates when the fast paths have no slot. */
 void *kolk_pool_alloc_listed_(kolk_pool *pool, const void *site);
 
+/* Begins a life in a slot that is currently in no place. Returns the object. If its setup or malloc fails, frees the
+ * slot and returns NULL. */
+void *kolk_pool_issue_(kolk_pool *pool, uint32_t index, const void *site);
+
 /* Applies the rules for hooks and what belongs to them to a descriptor whose other members are resolved. */
 kolk_status kolk_pool_resolve_hooks_(kolk_pool_desc *desc);
 
@@ -265,6 +269,11 @@ void kolk_pool_have_options_(void);
 void kolk_pool_end_options_(kolk_pool *pool, const void *site);
 
 /* ---- pool_free.c ------------------------------------------------------------------------------------------------- */
+
+/* Ends the life of an object of this pool itself, so that the caller can begin the next one in its slot. Meanwhile the
+ * slot is in none of the places of I3. Returns the slot, or KOLK_NO_SLOT_ if it is worn out or the failure handler has
+ * freed the object. */
+uint32_t kolk_pool_end_for_next_(kolk_pool *pool, void *object, const void *site);
 
 /* Frees an object if this pool or one of its overflow pools has it; otherwise returns false. */
 bool kolk_pool_free_overflow_(kolk_pool *pool, void *object, const void *site);
@@ -285,10 +294,11 @@ typedef struct alloc_request {
 
 /* The permissions of an alloc. */
 typedef struct alloc_grant {
-    bool urgent; /* may use the headroom: it is urgent, or an object was freed for it */
-    bool fails;  /* a forced failure: must fail until room is made */
-    bool again;  /* may try once more, because room may have been made */
-    bool ended;  /* on_full has ended the pool */
+    bool urgent;  /* may use the headroom: it is urgent, or an object was freed for it */
+    bool fails;   /* a forced failure: must fail until room is made */
+    bool again;   /* may try once more, because room may have been made */
+    bool ended;   /* on_full has ended the pool */
+    void *object; /* of the alloc, if it was made of an evicted one; otherwise NULL */
 } alloc_grant;
 
 /* Calls on_low before an alloc of n slots that would leave fewer than low_water. */
@@ -337,10 +347,11 @@ uint64_t kolk_pool_committed_(const kolk_pool *pool);
 
 /* ---- Options, which are linked only where a pool has some: pool_plain.c ----------------------------------------- */
 
-/* Functions for pools with options. All but the first two are NULL if no pool has options; but a conversion sets `bar`.
- */
+/* Functions for pools with options. All but `alloc` and show_bounds are NULL if no pool has options; but a conversion
+ * sets `bar`. */
 typedef struct kolk_pool_option_table_ {
     void *(*alloc)(kolk_pool *pool, const void *site);
+    void *(*issue)(kolk_pool *pool, uint32_t index, const void *site);
     void (*show_bounds)(kolk_pool *pool);
     void (*bar)(const kolk_pool *pool, const char *verb, const void *site);
     void (*end)(kolk_pool *pool, const void *site);
@@ -348,7 +359,10 @@ typedef struct kolk_pool_option_table_ {
 } kolk_pool_option_table_;
 
 #define POOL_OPTIONS                                                                                                   \
-    { kolk_pool_alloc_listed_, show_pool_bounds, kolk_pool_bar_, kolk_pool_end_options_, kolk_pool_free_overflow_ }
+    {                                                                                                                  \
+        kolk_pool_alloc_listed_, kolk_pool_issue_, show_pool_bounds, kolk_pool_bar_, kolk_pool_end_options_,           \
+            kolk_pool_free_overflow_                                                                                   \
+    }
 
 #if KOLK_DIAGNOSTICS
 static const kolk_pool_option_table_ kolk_pool_options_ = POOL_OPTIONS; /* constant, so calls are direct */

@@ -48,6 +48,7 @@ static bool next_slot_counts(kolk_pool *pool) {
 }
 
 static bool take_slot(kolk_pool *pool, uint32_t *index, bool urgent) {
+    if (kolk_pool_count(pool) == pool->desc.max_capacity) return false; /* it saves the search in vain */
     if (pool->desc.headroom && !urgent && !has_more_than_headroom(pool, 1)) return false;
     bool counts = next_slot_counts(pool);
     bool some = counts ? !is_fresh_first(pool) : ready_slots(pool) > uncounted_slots(pool);
@@ -105,8 +106,7 @@ static inline void begin_pool_life(kolk_pool *pool, uint32_t index, const void *
     }
 }
 
-/* Begins a life in a slot that is currently in no place. Returns the object, or NULL if its setup fails. */
-static void *issue_slot(kolk_pool *pool, uint32_t index, const void *site) {
+void *kolk_pool_issue_(kolk_pool *pool, uint32_t index, const void *site) {
     KOLK_ASSERT_(index < pool->fresh && !kolk_pool_lives_(pool, index));
     kolk_debug *debug = pool_debug_of(pool);
     void *object = debug ? prepare_slot(pool, index, site) : plain_slot_at(pool, index);
@@ -146,10 +146,11 @@ static KOLK_NOINLINE_ void *alloc_full(kolk_pool *pool, alloc_request how, bool 
         has.again = false;
         if (may_ask_for_room(pool, how)) has = kolk_pool_make_room_(pool, how, has, site);
         if (has.ended) return NULL;
+        if (has.object) return has.object;
         if (!has.again) return refuse(pool);
         how.quiet = true;
     } while (has.fails || !take_slot(pool, &index, has.urgent));
-    return issue_slot(pool, index, site);
+    return kolk_pool_issue_(pool, index, site);
 }
 
 /* Is a hook running in which the pool gives nothing? Reports that if the hook must not even ask. */
@@ -169,16 +170,15 @@ static KOLK_NOINLINE_ void *alloc_any(kolk_pool *pool, alloc_request how, const 
     if (pool->desc.on_low && !how.looked) kolk_pool_look_at_low_water_(pool, 1);
     bool fails = pool_debug_of(pool) && kolk_debug_fails_(pool_debug_of(pool));
     if (fails || !take_slot(pool, &index, how.urgent)) return alloc_full(pool, how, fails, site);
-    return issue_slot(pool, index, site);
+    return kolk_pool_issue_(pool, index, site);
 }
 
-/* Is every slot alive that the pool can have, with nothing else to try? A pool that runs full on purpose, as a game's
- * effects do, asks this for each object that it does not get. */
+/* Is every slot alive that the pool can have, with nothing else to try? A pool that is full for long, such as one of a
+ * game's effects, asks this for each object that it does not get. */
 static bool is_full(const kolk_pool *pool) {
     const kolk_pool_desc *desc = &pool->desc;
-    bool all_alive = pool->fresh == desc->max_capacity && pool->top == pool->stack && !pool->held;
     bool quiet = !desc->overflow && !desc->on_full && !desc->on_low && !pool->in_hook && !pool_debug_of(pool);
-    return all_alive && quiet && pool->fresh;
+    return quiet && pool->fresh && kolk_pool_count(pool) == desc->max_capacity;
 }
 
 /* FIFO and LOWEST take a slot directly here, unless an option watches the free slots. */
@@ -324,7 +324,7 @@ KOLK_NOINLINE_ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
         for (uint32_t n = 0; n < gap; n++) /* so that the lowest slot is used first */
             put_free(pool, pool->desc.reuse == KOLK_REUSE_LIFO ? index - 1 - n : first + n);
     }
-    void *object = issue_slot(pool, index, SITE);
+    void *object = kolk_pool_issue_(pool, index, SITE);
     if (!object) return NULL;
     set_generation(pool, index, generation);
     if (index >= pool->peak) pool->peak = index + 1;
@@ -397,6 +397,7 @@ void kolk_pool_have_options_(void) {
 #if !KOLK_DIAGNOSTICS
     static const kolk_pool_option_table_ options = POOL_OPTIONS;
     kolk_raw_store_(&kolk_pool_options_.alloc, options.alloc, KOLK_RELAXED_);
+    kolk_raw_store_(&kolk_pool_options_.issue, options.issue, KOLK_RELAXED_);
     kolk_raw_store_(&kolk_pool_options_.show_bounds, options.show_bounds, KOLK_RELAXED_);
     kolk_raw_store_(&kolk_pool_options_.bar, options.bar, KOLK_RELAXED_);
     kolk_raw_store_(&kolk_pool_options_.end, options.end, KOLK_RELAXED_);

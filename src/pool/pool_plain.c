@@ -39,7 +39,7 @@ static void *alloc_plain(kolk_pool *pool, const void *site) {
     return plain_slot_at(pool, index);
 }
 
-kolk_pool_option_table_ kolk_pool_options_ = {alloc_plain, show_plain_bounds, NULL, NULL, NULL};
+kolk_pool_option_table_ kolk_pool_options_ = {.alloc = alloc_plain, .show_bounds = show_plain_bounds};
 
 kolk_status kolk_pool_init_plain_abi_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
                                       size_t pool_size, uint32_t abi) {

@@ -311,6 +311,13 @@ static char pool_free_handle(void) {
     return if_works(kolk_pool_count(&p.pool) < before);
 }
 
+static char pool_renew(void) {
+    kolk_handle before = kolk_pool_handle_of(&p.pool, p.objects[1]);
+    bool renewed = start(kolk_pool_renew(&p.pool, p.objects[1]));
+    CHECK(renewed == !kolk_pool_get(&p.pool, before));
+    return if_works(renewed);
+}
+
 static char pool_alloc(void) {
     return if_works(start(kolk_pool_alloc(&p.pool)));
 }
@@ -445,6 +452,7 @@ static const row pool_rows[] = {
     {"kolk_pool_free", pool_free_, "wwwwwwrrrrr"},
     {"kolk_pool_free_n", pool_free_n, "wwwwwwrrrrr"},
     {"kolk_pool_free_handle", pool_free_handle, "wwwwwwrrrrr"},
+    {"kolk_pool_renew", pool_renew, "wwwwwrrrrrr"},
     {"kolk_pool_alloc", pool_alloc, "nwwwwnrrrrr"},
     {"kolk_pool_alloc_zeroed", pool_alloc_zeroed, "nwwwwnrrrrr"},
     {"kolk_pool_alloc_urgent", pool_alloc_urgent, "nwwwwnrrrrr"},

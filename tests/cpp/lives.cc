@@ -17,10 +17,11 @@ static_assert(kolk::inside::hook_of_lives == HOOK_LIVES,
 namespace {
 
 // Whether the action runs in the constructor or the destructor of the object with the number `subject`.
-enum moment { constructor, throwing, erased, by_handle, by_owner, cleared, evicted, by_c, at_end, later };
+enum moment { constructor, throwing, erased, renewed, by_handle, by_owner, cleared, evicted, by_c, at_end, later };
 const char *const names[] = {"a constructor",
                              "a constructor that throws",
                              "erase",
+                             "renew",
                              "erase of a handle",
                              "a unique_ptr's end",
                              "clear",
@@ -138,16 +139,22 @@ const pool_row pool_rows[] = {
          for (actor *each : of.others)
              if (of.pool.contains(each)) CHECK(of.pool.erase(of.pool.handle_of(each)));
      }},
+    {"renew others",
+     [](pool_world &of, actor *) {
+         for (actor *each : of.others)
+             if (of.pool.contains(each)) CHECK(of.pool.renew(each, 9));
+     }},
     {"erase in a walk",
      [](pool_world &of, actor *self) {
          for (actor &each : of.pool)
              if (&each != self) of.pool.erase(&each);
      }},
-    {"erase of itself",
+    {"erase and renew of itself",
      [](pool_world &of, actor *self) {
          if (of.is_made) return; // as `delete this` in a constructor
          of.pool.erase(self);
          CHECK(of.told.count == ++of.refused && of.told.last == KOLK_DOUBLE_FREE);
+         CHECK(!of.pool.renew(self, 9) && of.told.count == ++of.refused && of.told.last == KOLK_DEAD_OBJECT);
      }},
     {"its own handle",
      [](pool_world &of, actor *self) {
@@ -228,6 +235,9 @@ void try_pool(const pool_row &row, moment at, kolk::options<actor> wish, const c
         case erased:
             pool.erase(self);
             break;
+        case renewed:
+            CHECK(pool.renew(self, 9));
+            break;
         case by_handle:
             CHECK(pool.erase(world.own));
             break;
@@ -278,7 +288,7 @@ void test_pools() {
         wish.ranked = variant.ranked;
         wish.debug = variant.debug;
         for (moment at :
-             possible({constructor, throwing, erased, by_handle, by_owner, cleared, evicted, by_c, at_end})) {
+             possible({constructor, throwing, erased, renewed, by_handle, by_owner, cleared, evicted, by_c, at_end})) {
             for (const pool_row &row : pool_rows) try_pool(row, at, wish, variant.name);
             for (const pool_row &row : ages_rows)
                 if (variant.ages) try_pool(row, at, wish, variant.name);

@@ -133,6 +133,36 @@ void test_double_erase() {
     other.erase(object);
 }
 
+// The old object is destroyed, and the new one has its slot and another handle.
+void test_renew() {
+    kolk::pool<counted> pool(with_capacity(2));
+    counted *object = pool.emplace(1);
+    kolk::handle<counted> stale = pool.handle_of(object);
+    object = pool.renew(object, 2);
+    CHECK(object && object->number == 2 && counted::alive == 1 && pool.size() == 1 && pool.is_valid());
+    CHECK(!pool.get(stale) && pool.get(pool.handle_of(object)) == object && pool.index_of(object) == 0);
+    CHECK(!pool.renew(static_cast<counted *>(nullptr), 3) && counted::alive == 1);
+    pool.erase(object);
+    {
+        failures told;
+        CHECK(!pool.renew(object, 4) && told.count == 1 && told.last == KOLK_DEAD_OBJECT && counted::alive == 0);
+    }
+#if defined(__cpp_exceptions)
+    object = pool.emplace(5);
+    stale = pool.handle_of(object);
+    counted::throws = 1;
+    CHECK(throws_an<std::string>([&] { pool.renew(object, 6); }));
+    CHECK(counted::alive == 0 && pool.empty() && !pool.get(stale) && pool.is_valid() && pool.emplace(7));
+#endif
+    kolk::options<int> wish; // no destructor
+    wish.capacity = 2;
+    kolk::pool<int> numbers(wish);
+    int *number = numbers.emplace(1);
+    kolk::handle<int> of_one = numbers.handle_of(number);
+    number = numbers.renew(number, 2);
+    CHECK(number && *number == 2 && !numbers.get(of_one) && numbers.size() == 1);
+}
+
 void test_throwing_constructor() {
 #if defined(__cpp_exceptions)
     kolk::pool<counted> pool(with_capacity(1));
@@ -469,6 +499,7 @@ int main() {
     test_order_of_clear();
     test_walks();
     test_double_erase();
+    test_renew();
     test_throwing_constructor();
     test_unique();
     test_full();

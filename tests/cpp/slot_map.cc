@@ -176,6 +176,10 @@ void test_family() {
         CHECK(sum == 0 && same.get<fire>(handle) == a && !same.get<rain>(handle));
         effect *base = b;
         CHECK(static_cast<void *>(base) != static_cast<void *>(b));
+        rain *d = pool.renew<rain>(base); // b's slot
+        CHECK(d && static_cast<void *>(d) == static_cast<void *>(b) && pool.get<rain>(pool.handle_of(d)) == d);
+        CHECK(effect::alive == 2 && pool.size() == 3 && told.count == 0);
+        base = d;
         pool.erase(base);
         pool.erase(static_cast<const effect *>(a));
         CHECK(effect::alive == 0 && pool.size() == 1 && !pool.get<fire>(handle) && told.count == 0);

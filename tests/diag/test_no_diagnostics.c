@@ -104,7 +104,33 @@ static void use(kolk_generations generations) {
     assert_true(is_all_zero(&pool));
 }
 
+/* Renews the only object, in one slot and, when that is worn out, in the other one, which was free. */
+static void renew(kolk_generations generations) {
+    kolk_pool pool;
+    notes said;
+    begin_notes(&said);
+    make_pool(&pool, &(kolk_pool_desc){.name = "plain", .object_size = 24, .capacity = 2, .generations = generations});
+    void *object = kolk_pool_alloc(&pool), *other = kolk_pool_alloc(&pool), *next = object;
+    kolk_pool_free(&pool, other);
+    unsigned renewals = 0;
+    while (renewals < 300 && (next = kolk_pool_renew(&pool, object)) != NULL) {
+        if (generations == KOLK_GENERATIONS_NONE) assert_ptr_equal(next, object);
+        object = next;
+        renewals++;
+        assert_true(kolk_pool_is_live(&pool, object) && kolk_pool_count(&pool) == 1);
+        assert_true(kolk_pool_is_valid(&pool));
+    }
+    assert_int_equal(renewals, generations == KOLK_GENERATIONS_STRICT ? 6 + 6 : 300);
+    assert_int_equal(kolk_pool_count(&pool), next != NULL);
+    assert_int_equal(said.count, 0);
+    kolk_pool_free(&pool, next);
+    assert_null(kolk_pool_renew(&pool, object));
+    assert_int_equal(said.last.rule, KOLK_DEAD_OBJECT);
+    kolk_pool_deinit(&pool);
+}
+
 static void use_each(void) {
+    for (int n = KOLK_GENERATIONS_RECYCLE; n <= KOLK_GENERATIONS_NONE; n++) renew((kolk_generations)n);
     use(KOLK_GENERATIONS_RECYCLE);
     use(KOLK_GENERATIONS_STRICT);
     use(KOLK_GENERATIONS_NONE);

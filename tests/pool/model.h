@@ -212,6 +212,23 @@ static inline void model_free(model *m, uint32_t slot, way by) {
     model_assert(m, !kolk_pool_get(&m->pool, handle));
 }
 
+/* Does nothing if the life is the slot's last one: test_pool_renew.c. */
+static inline void model_renew(model *m, uint32_t slot) {
+    void *object = model_object(m, slot);
+    kolk_handle handle = model_handle(m, slot, m->generations[slot]);
+    model_things *typed = model_typed(m);
+    if (has_handles(m) && m->generations[slot] == KOLK_GENERATION_MAX) return;
+    uint32_t before = m->freeing;
+    m->freeing = slot;
+    object = typed ? model_things_renew(typed, (model_thing *)object) : kolk_pool_renew(&m->pool, object);
+    m->freeing = before;
+    if (!m->desc.reset) model_end(m, slot);
+    model_assert(m, m->places[slot] == BETWEEN);
+    model_assert(m, !m->damaged[slot][BEFORE] && !m->damaged[slot][BEHIND]);
+    model_begin(m, slot, object, false);
+    model_assert(m, !kolk_pool_get(&m->pool, handle));
+}
+
 static inline void model_clear(model *m) {
     memset(m->born_in_clear, 0, sizeof m->born_in_clear);
     m->clearing = true;

@@ -7,13 +7,14 @@
 
 /* ---- Misuse ------------------------------------------------------------------------------------------------------ */
 
-typedef enum verb { ASK_FREE, ASK_INDEX, ASK_HANDLE, VERBS } verb;
+typedef enum verb { ASK_FREE, ASK_INDEX, ASK_HANDLE, ASK_RENEW, VERBS } verb;
 
 /* Returns the rule that this pointer breaks, found by a search through all slots, or KOLK_OK. */
 static inline kolk_status model_rule_of(const model *m, const void *object, verb asked, uint32_t *slot) {
     size_t inside = 0;
     *slot = model_locate(m, object, &inside);
-    if (*slot == NO_SLOT) return object || asked != ASK_FREE ? KOLK_FOREIGN_POINTER : KOLK_OK;
+    bool takes_null = asked == ASK_FREE || asked == ASK_RENEW;
+    if (*slot == NO_SLOT) return object || !takes_null ? KOLK_FOREIGN_POINTER : KOLK_OK;
     if (inside) return KOLK_INTERIOR_POINTER;
     if (m->places[*slot] == NEVER) return KOLK_NEVER_ISSUED;
     if (m->places[*slot] == LIVE) return asked == ASK_HANDLE && !has_handles(m) ? KOLK_NO_HANDLES : KOLK_OK;
@@ -29,6 +30,7 @@ static inline bool model_refuses(model *m, const void *object, verb asked) {
     kolk_pool before = m->pool;
     model_assert(m, kolk_pool_is_live(&m->pool, object) == (rule == KOLK_NO_HANDLES));
     if (asked == ASK_FREE) kolk_pool_free(&m->pool, (void *)(uintptr_t)object);
+    if (asked == ASK_RENEW) model_assert(m, kolk_pool_renew(&m->pool, (void *)(uintptr_t)object) == NULL);
     if (asked == ASK_INDEX) model_assert(m, kolk_pool_index(&m->pool, object) == NO_SLOT);
     if (asked == ASK_HANDLE) model_assert(m, kolk_handle_is_null(kolk_pool_handle_of(&m->pool, object)));
     model_assert(m, m->taken.count == 1 && m->taken.last.rule == rule && m->taken.last.slot == slot);

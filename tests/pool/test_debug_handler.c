@@ -4,7 +4,7 @@
 
 /* ---- Damage, reported by each call that checks for it ------------------------------------------------------------ */
 
-typedef enum call { ALLOC, ALLOC_N, ALLOC_ZEROED, ALLOC_AT, FREE, FREE_HANDLE, CLEAR, DEINIT, CALLS } call;
+typedef enum call { ALLOC, ALLOC_N, ALLOC_ZEROED, ALLOC_AT, RENEW, FREE, FREE_HANDLE, CLEAR, DEINIT, CALLS } call;
 
 #define SLOTS 6u
 
@@ -74,6 +74,8 @@ static void *do_call(scene *s, call what) {
         return kolk_pool_alloc_zeroed(pool);
     case ALLOC_AT:
         return kolk_pool_alloc_at(pool, kolk_handle_unpack(UINT64_C(9) << 32 | (s->dead ^ pool->tag)));
+    case RENEW:
+        return kolk_pool_renew(pool, s->objects[0]);
     case FREE:
         kolk_pool_free(pool, s->objects[0]);
         return NULL;
@@ -121,8 +123,9 @@ static void test_a_handler_that_returns(void **state) {
             continue;
         }
         assert_true(kolk_pool_is_valid(&s.pool)); /* and the call succeeded */
-        assert_ptr_equal(object, what <= ALLOC_AT ? s.objects[s.dead] : NULL);
-        assert_int_equal(kolk_pool_count(&s.pool), what == ALLOC_N ? 5 : what < FREE ? 4 : what == CLEAR ? 0 : 2);
+        static const uint32_t counts[] = {[ALLOC] = 4, 5, 4, 4, [RENEW] = 3, 2, 2, [CLEAR] = 0};
+        assert_ptr_equal(object, what <= ALLOC_AT ? s.objects[s.dead] : what == RENEW ? s.objects[0] : NULL);
+        assert_int_equal(kolk_pool_count(&s.pool), counts[what]);
         use_all(&s.pool);
         end_pool(&s.pool);
     }

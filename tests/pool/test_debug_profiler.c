@@ -63,6 +63,10 @@ static void test_events_in_order(void **state) {
         assert_next(&seen, 'a', "things", a, 20);
         struct thing *b = things_alloc_zeroed(&pool);
         assert_next(&seen, 'a', "things", b, 20);
+        struct thing *old = a;
+        a = things_renew(&pool, a);
+        assert_next(&seen, 'f', "things", old, 0);
+        assert_next(&seen, 'a', "things", a, 20);
         things_free(&pool, a);
         assert_next(&seen, 'f', "things", a, 0);
         struct thing *some[3];

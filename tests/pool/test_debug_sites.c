@@ -19,6 +19,7 @@ static things pool;
 ALLOCATES(fire, things_alloc(&pool))
 ALLOCATES(spawn, kolk_pool_alloc(&pool.pool))
 ALLOCATES(spawn_zeroed, things_alloc_zeroed(&pool))
+ALLOCATES(respawn, things_renew(&pool, things_alloc(&pool)))
 ALLOCATES(spawn_at, kolk_pool_alloc_at(&pool.pool, kolk_handle_unpack(UINT64_C(5) << 32 | pool.pool.tag)))
 
 APART(spawn_n) static void *spawn_n(void) {
@@ -64,11 +65,8 @@ APART(finish) static void finish(void) {
 static const struct {
     void *(*alloc)(void);
     const limits *in;
-} allocs[] = {{fire, &in_fire},
-              {spawn, &in_spawn},
-              {spawn_n, &in_spawn_n},
-              {spawn_zeroed, &in_spawn_zeroed},
-              {spawn_at, &in_spawn_at}};
+} allocs[] = {{fire, &in_fire},       {spawn, &in_spawn},      {spawn_n, &in_spawn_n}, {spawn_zeroed, &in_spawn_zeroed},
+              {respawn, &in_respawn}, {spawn_at, &in_spawn_at}};
 
 static const struct {
     void (*free)(void *object);

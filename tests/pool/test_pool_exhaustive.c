@@ -1,8 +1,8 @@
 /* Runs every sequence of up to 8 operations (6 with hooks, which can fail) on pools of 0 to 3 slots, for each order of
  * reuse, with and without generations, and compares with model.h. After each operation, the tree of sequences continues
- * from a copy of the pool's bytes, restored at the same address. Operations that must change nothing are tried at every
- * node, but no sequence continues from them. Reads the length of the sequences from KOLK_TEST_LENGTH in the
- * environment, but keeps to these limits. */
+ * from a copy of the pool's bytes, restored at the same address. At every node, renewals and operations that must
+ * change nothing are tried too, but no sequence continues from them. Reads the length of the sequences from
+ * KOLK_TEST_LENGTH in the environment, but keeps to these limits. */
 #define MODEL_SLOTS 4u
 #include "../help/test.h"
 
@@ -86,6 +86,9 @@ static void extend(unsigned depth) {
     for (uint32_t n = 0; n < now.count; n++) {
         model_free(&now, model_live(&now, n), false);
         follow(depth);
+        model_renew(&now, model_live(&now, n));
+        model_compare(&now, true);
+        go_back(depth);
     }
     if (now.desc.reuse == KOLK_REUSE_LOWEST) {
         model_alloc_run(&now, 2);

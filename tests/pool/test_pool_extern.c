@@ -20,7 +20,10 @@ static void test_calls_into_the_library(void **state) {
         one->number = i;
         assert_int_equal(ships_index(&fleet, one), i);
         assert_true(ships_is_live(&fleet, one));
-        assert_ptr_equal(ships_get(&fleet, ships_handle_of(&fleet, one)), one);
+        ships_handle old = ships_handle_of(&fleet, one);
+        assert_ptr_equal(ships_get(&fleet, old), one);
+        assert_ptr_equal(ships_renew(&fleet, one), one);
+        assert_null(ships_get(&fleet, old));
     }
     assert_null(ships_alloc(&fleet));
     assert_int_equal(ships_available(&fleet), 0);

@@ -15,6 +15,7 @@ static unsigned calls;
 
 void *__real_kolk_pool_alloc_slow_(kolk_pool *pool);
 void __real_kolk_pool_free_slow_(kolk_pool *pool, void *object);
+void *__real_kolk_pool_renew_slow_(kolk_pool *pool, void *object);
 void *__real_kolk_pool_get_slow_(const kolk_pool *pool, kolk_handle handle);
 kolk_handle __real_kolk_pool_handle_slow_(const kolk_pool *pool, const void *object);
 bool __real_kolk_pool_is_live_slow_(const kolk_pool *pool, const void *object);
@@ -22,6 +23,7 @@ uint32_t __real_kolk_pool_index_slow_(const kolk_pool *pool, const void *object)
 void *__real_kolk_pool_at_slow_(const kolk_pool *pool, uint32_t index);
 void *__wrap_kolk_pool_alloc_slow_(kolk_pool *pool);
 void __wrap_kolk_pool_free_slow_(kolk_pool *pool, void *object);
+void *__wrap_kolk_pool_renew_slow_(kolk_pool *pool, void *object);
 void *__wrap_kolk_pool_get_slow_(const kolk_pool *pool, kolk_handle handle);
 kolk_handle __wrap_kolk_pool_handle_slow_(const kolk_pool *pool, const void *object);
 bool __wrap_kolk_pool_is_live_slow_(const kolk_pool *pool, const void *object);
@@ -36,6 +38,11 @@ void *__wrap_kolk_pool_alloc_slow_(kolk_pool *pool) {
 void __wrap_kolk_pool_free_slow_(kolk_pool *pool, void *object) {
     calls++;
     __real_kolk_pool_free_slow_(pool, object);
+}
+
+void *__wrap_kolk_pool_renew_slow_(kolk_pool *pool, void *object) {
+    calls++;
+    return __real_kolk_pool_renew_slow_(pool, object);
 }
 
 void *__wrap_kolk_pool_get_slow_(const kolk_pool *pool, kolk_handle handle) {
@@ -94,6 +101,9 @@ static void test_alloc_and_free(void **state) {
             assert_int_equal(kolk_pool_count(&all.pool), 0);
             for (unsigned i = 0; i < SLOTS; i++)
                 objects[i] = typed ? things_alloc(&all) : (thing *)kolk_pool_alloc(&all.pool);
+            for (unsigned i = 0; i < SLOTS; i++)
+                assert_ptr_equal(typed ? things_renew(&all, objects[i]) : kolk_pool_renew(&all.pool, objects[i]),
+                                 objects[i]);
             assert_int_equal(kolk_pool_count(&all.pool), SLOTS);
             assert_int_equal(calls, 0);
         }
@@ -130,8 +140,9 @@ static void test_that_calls_are_counted(void **state) {
     kolk_handle handle = kolk_pool_handle_slow_(&pool, object);
     assert_ptr_equal(kolk_pool_get_slow_(&pool, handle), object);
     assert_true(kolk_pool_is_live_slow_(&pool, object));
+    assert_ptr_equal(kolk_pool_renew_slow_(&pool, object), object);
     kolk_pool_free_slow_(&pool, object);
-    assert_int_equal(calls, 5);
+    assert_int_equal(calls, 6);
     kolk_pool_deinit(&pool);
 }
 

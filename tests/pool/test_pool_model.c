@@ -133,8 +133,10 @@ static void operate(run *r, bool filling) {
             model_alloc_over(m, random_below(&m->random, 9));
         else
             model_alloc(m, choice % 8 == 2);
-    } else if (choice < 700) {
+    } else if (choice < 690) {
         free_one(r);
+    } else if (choice < 700) {
+        if (m->live) model_renew(m, model_random_live(m));
     } else if (choice < 720) {
         if (choice % 2)
             model_alloc_run(m, random_below(&m->random, random_below(&m->random, 4) ? 6 : 80));

@@ -104,6 +104,17 @@ static void free_one(run *r) {
     r->stale[random_below(&r->random, STALE)] = it;
 }
 
+static void renew_one(run *r) {
+    if (r->count == 0) return;
+    one *it = &r->alive[random_below(&r->random, r->count)];
+    kolk_pool *asked = &r->pools[random_below(&r->random, it->owner + 1)];
+    r->stale[random_below(&r->random, STALE)] = *it;
+    it->object = kolk_pool_renew(asked, it->object);
+    assert_true(kolk_pool_at(&r->pools[it->owner], kolk_pool_index(&r->pools[it->owner], it->object)) == it->object);
+    if (r->pools[0].high) it->handle = kolk_pool_handle_of(asked, it->object);
+    stamp(it);
+}
+
 /* An object is found by its owner and by the pools before the owner, but not by later pools. Neither a stale handle's
  * owner nor the pools before the owner find an object by the handle. */
 static void ask(run *r) {
@@ -150,8 +161,10 @@ static void operate(run *r, bool rising) {
     uint32_t choice = random_below(&r->random, 1000);
     if (choice < (rising ? 600u : 350u))
         alloc(r);
-    else if (choice < 960)
+    else if (choice < 940)
         free_one(r);
+    else if (choice < 960)
+        renew_one(r);
     else if (choice < 980)
         free_twice(r);
     else if (choice < 990)

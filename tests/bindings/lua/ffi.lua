@@ -17,6 +17,10 @@ assert(ffi.istype("uint64_t", handle) and bullets:get(handle) == bullet)
 assert(handle == kolk.C.kolk_handle_pack(kolk.C.kolk_pool_handle_of(bullets.struct, bullet)), "handles are those of C")
 for each in bullets:each() do each.x = each.x + each.dx end
 assert(bullet.x == 1 and bullets:count() == 1)
+assert(bullets:renew(nil) == nil and bullets:renew(bullet) == bullet, "the next life, in the same slot")
+assert(bullets:get(handle) == nil and bullet.x == 0 and bullet.n == 0 and bullets:count() == 1)
+handle = bullets:handle(bullet)
+assert(bullets:get(handle) == bullet)
 bullets:free(bullet)
 assert(bullets:get(handle) == nil and not bullets:free_handle(handle))
 local again = bullets:alloc()
@@ -77,6 +81,11 @@ for _, mode in ipairs{"on", "off"} do
     elseif #live > 0 then
       local one = live[at]
       assert(pool:get(one.handle).n == one.n and other:get(one.handle) == nil)
+      if operation % 8 < 2 then
+        local again = pool:renew(pool:get(one.handle))
+        assert(again.n == 0 and pool:get(one.handle) == nil and pool:count() == count)
+        dead[math.random(100)], one.handle = one.handle, pool:handle(again)
+      end
       if operation % 2 == 0 then assert(pool:free_handle(one.handle)) else pool:free(pool:get(one.handle)) end
       dead[math.random(100)] = one.handle
       live[at] = live[#live]

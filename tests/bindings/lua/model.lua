@@ -78,6 +78,14 @@ local function run(what, make, slots, options)
     end
   end
 
+  local function be_born(handle, values)
+    assert(not live[handle])
+    dead[handle] = nil -- handles of byte maps come again
+    for _, name in ipairs(names) do if values[name] == nil then values[name] = default(name) end end
+    live[handle] = values
+    births[#births + 1] = handle
+  end
+
   for operation = 1, operations do
     local choice, handle = math.random(100), one_of(live)
     if choice <= 45 then
@@ -96,14 +104,15 @@ local function run(what, make, slots, options)
         else assert(made == nil) end
       end
       if made then
-        assert(not live[made])
-        dead[made] = nil -- handles of byte maps come again
-        for _, name in ipairs(names) do if values[name] == nil then values[name] = default(name) end end
-        live[made] = values
-        births[#births + 1] = made
+        be_born(made, values)
       else
         assert(count() == slots)
       end
+    elseif choice <= 50 and handle and it.renew then
+      local values = draw_fields()
+      local made = it:renew(handle, values)
+      die(handle)
+      be_born(made, values)
     elseif choice <= 70 and handle then
       assert(remove(it, math.random(2) == 1 and it:object(handle) or handle))
       die(handle)

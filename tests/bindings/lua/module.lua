@@ -61,6 +61,16 @@ do
   same("false 0", bullets:is_alive(next_life), #bullets)
 end
 
+do -- a new object in the same slot
+  local pool <close> = kolk.pool{name = "renewed", capacity = 1, fields = "float x, y"}
+  local old = pool:alloc{x = 1, y = 2}
+  local new = pool:renew(old, "x", 3)
+  same("false true 3.0 0.0 1", pool:is_alive(old), new ~= old, pool:get(new, "x"), pool:get(new, "y"), #pool)
+  same("nil nil", pool:renew(old), pool:renew(0))
+  fails("there is no field z", pool.renew, pool, new, "z", 1)
+  same("0 false", #pool, pool:is_alive(new)) -- as if alloc had failed
+end
+
 -- ---- mistakes are errors of Lua, and change nothing
 
 do

@@ -6,7 +6,7 @@ print("seed " .. seed)
 math.randomseed(seed)
 
 local containers, numbers, handles, objects, walks, texts = {}, {}, {}, {}, {}, {}
-local methods = {"alloc", "add", "new", "free", "remove", "delete", "is_alive", "get", "set", "object", "handle", "each",
+local methods = {"alloc", "add", "new", "renew", "free", "remove", "delete", "is_alive", "get", "set", "object", "handle", "each",
   "clear", "count", "capacity", "stats", "snapshot", "restore", "sort", "close", "__gc", "nonsense"}
 local names = {"x", "hp", "d", "u", "b", "n", "z", "", "x\0y", ("x"):rep(100)}
 local declared = {"float x; int32_t hp", "float x", "double d; uint8 u; bool b", "int n, hp; kolk_handle h", "float x, x",

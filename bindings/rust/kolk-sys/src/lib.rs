@@ -1117,6 +1117,16 @@ extern "C" {
     pub fn kolk_pool_alloc(pool: *mut kolk_pool) -> *mut c_void;
     /// The same; all bytes of the object are 0.
     pub fn kolk_pool_alloc_zeroed(pool: *mut kolk_pool) -> *mut c_void;
+    /// A free and an alloc in one: ends an object's life and begins the next one in the same slot, as when a bullet is fired
+    /// again or a voice plays another sound. Returns the new object; all handles of the old one are stale. The reset hook
+    /// runs. The free slots and `count` do not change, so no hook of a full pool is called. An object of an overflow pool
+    /// stays there. NULL does nothing, and the result is NULL. Any other pointer that `free` refuses is a bug of the caller
+    /// here too; the result is then NULL.
+    ///
+    /// Use the result, because it may be at another address. If the slot is worn out, the new object is that of an alloc;
+    /// and under a tool that watches malloc (KOLK_BYPASS) it is another block. If the alloc or malloc fails, the result is
+    /// NULL, and the old object is freed.
+    pub fn kolk_pool_renew(pool: *mut kolk_pool, object: *mut c_void) -> *mut c_void;
     /// Frees all live objects. An object that a reset hook allocates meanwhile may be freed too, or may stay. Afterwards
     /// slots are reused from the lowest one on, and all handles are stale. Worn-out slots stay worn out.
     pub fn kolk_pool_clear(pool: *mut kolk_pool);
@@ -1178,8 +1188,9 @@ extern "C" {
     /// ```
     /// The pool asks for the cost of a new object at the first eviction that could choose the object, so fill it in before.
     /// If a cost changes unsaid, an eviction may choose another object. The order is made at the first eviction. Each alloc
-    /// after it enters the object: O(log n), but O(1) in a full pool. In a pool without .ranked, recost does nothing. The
-    /// order is a heap (J. W. J. Williams, Algorithm 232, 1964; built as by R. W. Floyd, Algorithm 245, 1964).
+    /// and each renewal after it enters the object: O(log n), but an alloc in a full pool is O(1). In a pool without
+    /// .ranked, recost does nothing. The order is a heap (J. W. J. Williams, Algorithm 232, 1964; built as by R. W. Floyd,
+    /// Algorithm 245, 1964).
     pub fn kolk_pool_recost(pool: *mut kolk_pool, object: *const c_void);
     /// Ready-made for .on_full: frees the oldest object (needs .ages). If each use calls kolk_pool_touch, that is the least
     /// recently used object. Otherwise it works like kolk_pool_evict_cheapest, but is O(1).

@@ -1,0 +1,436 @@
+/* kolk_pool_renew: what a new object in an old slot means for handles, orders, hooks, the debug mode and other pools.
+ * (Random renewals: test_pool_model.c. Sites: test_debug_sites.c. Hooks of all kinds: test_all_hooks.c.) */
+#include "../help/debug_test.h"
+
+#include "last_life.h"
+#include "two.h"
+
+static uint32_t life_of(const kolk_pool *pool, const void *object) {
+    return (uint32_t)(kolk_pool_handle_of(pool, object).bits >> 32);
+}
+
+/* More lives than the low part of a generation counts. The free slots, and the next alloc, stay the same. */
+static void test_lives_in_one_slot(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < LENGTH_OF(orders) * DEBUG_MODES * 2; n++) {
+        kolk_pool pool;
+        const char *debug = begin_debug_mode(n / LENGTH_OF(orders));
+        bool moves = debug_modes[n / LENGTH_OF(orders) % DEBUG_MODES].bypass[0] == '1';
+        make_pool(&pool, &(kolk_pool_desc){.name = "lives",
+                                           .object_size = SIZE,
+                                           .capacity = 4,
+                                           .reuse = orders[n % LENGTH_OF(orders)],
+                                           .ages = n / LENGTH_OF(orders) / DEBUG_MODES,
+                                           .debug = debug});
+        void *object = taken_from(&pool), *other = taken_from(&pool), *gone = taken_from(&pool);
+        give_back(&pool, gone);
+        for (uint32_t life = 2; life < 400; life++) {
+            kolk_handle old = kolk_pool_handle_of(&pool, object);
+            void *again = kolk_pool_renew(&pool, object);
+            assert_true(moves ? again != NULL : again == object);
+            object = again;
+            assert_null(kolk_pool_get(&pool, old));
+            assert_int_equal(life_of(&pool, object), life);
+            assert_int_equal(kolk_pool_index(&pool, object), 0);
+            assert_int_equal(kolk_pool_count(&pool), 2);
+            assert_true(kolk_pool_is_live(&pool, object));
+        }
+        assert_int_equal(life_of(&pool, other), 1);
+        assert_true(kolk_pool_is_valid(&pool));
+        uint32_t slot = kolk_pool_index(&pool, kolk_pool_alloc(&pool));
+        bool fresh = pool.desc.reuse == KOLK_REUSE_FIFO || (debug && strstr(debug, "quarantine"));
+        assert_int_equal(slot, fresh ? 3 : 2);
+        kolk_pool_clear(&pool);
+        end_pool(&pool);
+    }
+}
+
+static void test_contents_stay(void **state) {
+    (void)state;
+    kolk_pool pool;
+    make_pool(&pool, &(kolk_pool_desc){.name = "contents", .object_size = SIZE, .capacity = 2});
+    unsigned char *object = taken_from(&pool);
+    memset(object, 7, SIZE);
+    assert_ptr_equal(kolk_pool_renew(&pool, object), object);
+    assert_true(all_bytes_are(object, SIZE, 7));
+    end_pool(&pool);
+}
+
+/* The new object is the newest and not protected, and its cost is asked for anew. */
+static double costs[4];
+static kolk_pool *costly;
+
+static double cost_in_table(const void *object, void *context) {
+    (void)context;
+    return costs[kolk_pool_index(costly, object)];
+}
+
+static void test_orders(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < LENGTH_OF(orders); n++) {
+        kolk_pool pool;
+        costly = &pool;
+        make_pool(&pool, &(kolk_pool_desc){.name = "orders",
+                                           .object_size = SIZE,
+                                           .capacity = 4,
+                                           .reuse = orders[n],
+                                           .ages = true,
+                                           .ranked = true,
+                                           .cost = cost_in_table});
+        void *objects[4];
+        for (int i = 0; i < 4; i++) costs[i] = i, objects[i] = taken_from(&pool);
+        kolk_pool_protect(&pool, objects[1], true);
+        assert_int_equal(kolk_pool_index(&pool, kolk_pool_alloc_over(&pool, 1)), 0); /* makes the order of costs */
+        costs[0] = 10, costs[1] = 5, costs[2] = 20;
+        kolk_pool_renew(&pool, objects[1]);
+        kolk_pool_renew(&pool, objects[2]);
+        assert_ptr_equal(kolk_pool_oldest(&pool), objects[3]);
+        assert_ptr_equal(kolk_pool_newest(&pool), objects[2]);
+        assert_ptr_equal(kolk_pool_older(&pool, objects[2]), objects[1]);
+        assert_true(kolk_pool_is_valid(&pool));
+        assert_ptr_equal(kolk_pool_alloc_over(&pool, 100), objects[3]); /* it costs 3 */
+        costs[3] = 30;
+        assert_ptr_equal(kolk_pool_alloc_over(&pool, 100), objects[1]);
+        costs[1] = 40;
+        assert_ptr_equal(kolk_pool_alloc_over(&pool, 100), objects[0]);
+        assert_null(kolk_pool_alloc_over(&pool, -1));
+        end_pool(&pool);
+    }
+}
+
+/* ---- Hooks ------------------------------------------------------------------------------------------------------- */
+
+typedef struct hooked {
+    kolk_pool pool;
+    unsigned setups, resets, others;
+    void *freed, *renewed; /* what the next reset frees, and what it renews */
+} hooked;
+
+static bool count_setup(void *object, void *context) {
+    (void)object;
+    ((hooked *)context)->setups++;
+    return true;
+}
+
+static void count_reset(void *object, void *context) {
+    hooked *h = (hooked *)context;
+    void *freed = h->freed, *renewed = h->renewed;
+    assert_false(kolk_pool_is_live(&h->pool, object));
+    h->resets++;
+    h->freed = h->renewed = NULL;
+    if (freed) kolk_pool_free(&h->pool, freed);
+    if (renewed) assert_int_equal(kolk_pool_renew(&h->pool, renewed) != NULL, renewed != object);
+}
+
+static bool count_full(kolk_pool *pool, size_t bytes, void *context) {
+    (void)pool, (void)bytes;
+    ((hooked *)context)->others++;
+    return false;
+}
+
+static void count_low(kolk_pool *pool, void *context) {
+    (void)pool;
+    ((hooked *)context)->others++;
+}
+
+static void test_hooks(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < LENGTH_OF(orders) * DEBUG_MODES; n++) {
+        hooked h = {.setups = 0};
+        notes taken;
+        make_pool(&h.pool, &(kolk_pool_desc){.name = "hooked",
+                                             .object_size = SIZE,
+                                             .capacity = 3,
+                                             .reuse = orders[n % LENGTH_OF(orders)],
+                                             .low_water = 2,
+                                             .on_low = count_low,
+                                             .on_full = count_full,
+                                             .setup = count_setup,
+                                             .reset = count_reset,
+                                             .context = &h,
+                                             .debug = begin_debug_mode(n / LENGTH_OF(orders))});
+        void *a = taken_from(&h.pool), *b = taken_from(&h.pool), *c = taken_from(&h.pool);
+        kolk_handle of_b = kolk_pool_handle_of(&h.pool, b), of_c = kolk_pool_handle_of(&h.pool, c);
+        h.others = 0;
+        assert_non_null(a = kolk_pool_renew(&h.pool, a)); /* the pool is full */
+        assert_int_equal(h.setups, 3);
+        assert_int_equal(h.resets, 1);
+        assert_int_equal(h.others, 0);
+        h.freed = b, h.renewed = c;
+        assert_non_null(a = kolk_pool_renew(&h.pool, a));
+        assert_int_equal(h.resets, 4);
+        assert_int_equal(kolk_pool_count(&h.pool), 2);
+        assert_null(kolk_pool_get(&h.pool, of_b));
+        assert_null(kolk_pool_get(&h.pool, of_c));
+        assert_true(kolk_pool_is_valid(&h.pool));
+        begin_notes(&taken);
+        h.renewed = a; /* its life is just ending */
+        void *last = a;
+        assert_non_null(a = kolk_pool_renew(&h.pool, a));
+        assert_noted(&taken, KOLK_DEAD_OBJECT, "hooked", last, 0, "kolk: hooked: renew of slot 0, which is free");
+        abort_on_failure(state);
+        assert_int_equal(kolk_pool_count(&h.pool), 2);
+        kolk_pool_clear(&h.pool);
+        end_pool(&h.pool);
+    }
+}
+
+/* A pool with a setup hook is never on the fast path. Without reset, the slow path is as short as with ages. */
+static void test_setup_alone(void **state) {
+    (void)state;
+    hooked h = {.setups = 0};
+    make_pool(&h.pool, &(kolk_pool_desc){
+                           .name = "made", .object_size = SIZE, .capacity = 2, .setup = count_setup, .context = &h});
+    void *object = taken_from(&h.pool);
+    kolk_handle old = kolk_pool_handle_of(&h.pool, object);
+    assert_ptr_equal(kolk_pool_renew(&h.pool, object), object);
+    assert_null(kolk_pool_get(&h.pool, old));
+    assert_int_equal(h.setups, 1);
+    end_pool(&h.pool);
+}
+
+/* A teardown hook may only free. */
+typedef struct torn {
+    kolk_pool pool;
+    void *object;
+    unsigned calls;
+} torn;
+
+static void renew_in_teardown(void *object, void *context) {
+    torn *it = (torn *)context;
+    (void)object;
+    it->calls++;
+    if (it->object) assert_null(kolk_pool_renew(&it->pool, it->object));
+}
+
+static void test_in_a_teardown(void **state) {
+    (void)state;
+    for (size_t mode = 0; mode < DEBUG_MODES - 1; mode++) {
+        torn it = {.object = NULL};
+        notes taken;
+        make_pool(&it.pool, &(kolk_pool_desc){.name = "torn",
+                                              .object_size = 4096,
+                                              .capacity = 9,
+                                              .teardown = renew_in_teardown,
+                                              .context = &it,
+                                              .debug = begin_debug_mode(mode)});
+        void *object = taken_from(&it.pool), *others[8];
+        for (int i = 0; i < 8; i++) others[i] = taken_from(&it.pool);
+        for (int i = 0; i < 8; i++) give_back(&it.pool, others[i]);
+        kolk_handle handle = kolk_pool_handle_of(&it.pool, object);
+        it.object = object;
+        begin_notes(&taken);
+        kolk_pool_trim(&it.pool);
+        assert_true(it.calls > 0 && taken.count == it.calls);
+        assert_int_equal(taken.last.rule, KOLK_IN_HOOK);
+        assert_string_equal(taken.sentence, "kolk: torn: renew in a hook of this pool, which may only free");
+        it.object = NULL;
+        abort_on_failure(state);
+        assert_ptr_equal(kolk_pool_get(&it.pool, handle), object);
+        give_back(&it.pool, object);
+        end_pool(&it.pool);
+    }
+}
+
+/* ---- Misuse ------------------------------------------------------------------------------------------------------ */
+
+static void test_wrong_pointers(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < LENGTH_OF(orders) * DEBUG_MODES; n++) {
+        kolk_pool pool;
+        notes taken;
+        int foreign = 0;
+        const char *debug = begin_debug_mode(n / LENGTH_OF(orders));
+        make_pool(&pool, &(kolk_pool_desc){.name = "them",
+                                           .object_size = SIZE,
+                                           .capacity = 4,
+                                           .reuse = orders[n % LENGTH_OF(orders)],
+                                           .debug = debug});
+        void *dead = taken_from(&pool), *live = taken_from(&pool);
+        kolk_pool_free(&pool, dead);
+        kolk_pool before = pool;
+        begin_notes(&taken);
+        assert_null(kolk_pool_renew(&pool, NULL));
+        assert_silent(&taken);
+        assert_null(kolk_pool_renew(&pool, dead));
+        assert_noted(&taken, KOLK_DEAD_OBJECT, "them", dead, 0, "kolk: them: renew of slot 0, which is free");
+        assert_null(kolk_pool_renew(&pool, &foreign));
+        assert_noted(&taken, KOLK_FOREIGN_POINTER, "them", &foreign, NO_SLOT,
+                     "kolk: them: renew of a pointer that does not belong to this pool");
+        assert_null(kolk_pool_renew(&pool, moved(live, 1)));
+        assert_noted(&taken, KOLK_INTERIOR_POINTER, "them", moved(live, 1), 1,
+                     "kolk: them: renew of a pointer into slot 1, at byte 1 of it");
+        if (n < LENGTH_OF(orders)) {
+            void *never = moved(live, SIZE);
+            assert_null(kolk_pool_renew(&pool, never));
+            assert_noted(&taken, KOLK_NEVER_ISSUED, "them", never, 2,
+                         "kolk: them: renew of slot 2, which was never handed out");
+        }
+        assert_memory_equal(&pool, &before, sizeof pool);
+        assert_true(kolk_pool_is_live(&pool, live));
+        abort_on_failure(state);
+        kolk_pool_free(&pool, live);
+        end_pool(&pool);
+    }
+}
+
+/* ---- The debug mode ---------------------------------------------------------------------------------------------- */
+
+static void test_damage_is_found_and_the_object_filled(void **state) {
+    (void)state;
+    kolk_pool pool;
+    reports kept;
+    begin_reports(&kept);
+    make_pool(&pool, &(kolk_pool_desc){
+                         .name = "watched", .object_size = SIZE, .capacity = 2, .debug = "fill,guard,quarantine=2"});
+    unsigned char *object = taken_from(&pool);
+    memset(object, 1, SIZE + 1);
+    assert_ptr_equal(kolk_pool_renew(&pool, object), object);
+    assert_damage(&kept, KOLK_OVERFLOW, "watched", object, 0, 0, 1,
+                  "kolk: watched: overflow of slot 0: 01 written 0 bytes behind its end");
+    assert_true(all_bytes_are(object, SIZE, 0xcd));
+    assert_true(kolk_pool_is_valid(&pool));
+    assert_int_equal(kolk_pool_index(&pool, kolk_pool_alloc(&pool)), 1);
+    assert_null(kolk_pool_alloc(&pool)); /* nothing is in quarantine */
+    assert_no_more(&kept);
+    kolk_pool_clear(&pool);
+    end_pool(&pool);
+}
+
+static void free_it(const kolk_failure *failure, void *context) {
+    kolk_pool_free((kolk_pool *)context, (void *)(uintptr_t)failure->object);
+}
+
+/* If the handler of a report of damage frees the object, the new one is that of an alloc. */
+static void test_a_handler_that_frees_the_object(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < LENGTH_OF(orders); n++) {
+        kolk_pool pool;
+        make_pool(&pool,
+                  &(kolk_pool_desc){
+                      .name = "freed", .object_size = SIZE, .capacity = 1, .reuse = orders[n], .debug = "guard"});
+        unsigned char *object = taken_from(&pool);
+        object[SIZE] = 1;
+        kolk_set_failure_handler(free_it, &pool);
+        assert_ptr_equal(kolk_pool_renew(&pool, object), object);
+        assert_int_equal(kolk_pool_count(&pool), 1);
+        assert_int_equal(life_of(&pool, object), 2);
+        end_pool(&pool);
+    }
+}
+
+/* ---- Slots that wear out, and overflow pools --------------------------------------------------------------------- */
+
+/* `spare`: another slot is free. */
+static void test_a_last_life(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < LENGTH_OF(orders) * DEBUG_MODES * 8; n++) {
+        kolk_pool pool;
+        kolk_stats stats;
+        bool strict = n & 1, spare = n & 2, ages = n & 4;
+        make_pool(&pool, &(kolk_pool_desc){.name = "worn",
+                                           .object_size = SIZE,
+                                           .capacity = 2 + spare,
+                                           .reuse = orders[n / 8 % LENGTH_OF(orders)],
+                                           .ages = ages,
+                                           .generations = strict ? KOLK_GENERATIONS_STRICT : KOLK_GENERATIONS_RECYCLE,
+                                           .debug = begin_debug_mode(n / 8 / LENGTH_OF(orders))});
+        void *object = taken_from(&pool);
+        taken_from(&pool);
+        be_in_last_life(&pool, 0);
+        kolk_handle old = kolk_pool_handle_of(&pool, object);
+        void *again = kolk_pool_renew(&pool, object);
+        kolk_pool_stats(&pool, &stats);
+        assert_int_equal(again != NULL, spare || !strict);
+        assert_null(kolk_pool_get(&pool, old));
+        assert_int_equal(stats.count, again ? 2 : 1);
+        assert_int_equal(stats.failed, again ? 0 : 1);
+        assert_int_equal(stats.worn_out, spare || strict ? 1 : 0);
+        if (again) assert_int_equal(kolk_pool_index(&pool, again), spare ? 2 : 0);
+        if (again) assert_int_equal(life_of(&pool, again), 1);
+        kolk_pool_clear(&pool);
+        end_pool(&pool);
+    }
+}
+
+static void test_an_object_of_the_overflow_pool(void **state) {
+    (void)state;
+    for (size_t mode = 0; mode < DEBUG_MODES; mode++) {
+        two t;
+        const char *debug = begin_debug_mode(mode);
+        make_two(&t, (kolk_pool_desc){.debug = debug}, (kolk_pool_desc){.debug = debug});
+        void *first = taken_from(&t.first);
+        taken_from(&t.first);
+        void *over = taken_from(&t.first);
+        give_back(&t.first, first);
+        assert_counts(&t, 1, 1);
+        kolk_handle old = kolk_pool_handle_of(&t.first, over);
+        over = kolk_pool_renew(&t.first, over); /* it stays there, although the first pool has a free slot */
+        assert_true(kolk_pool_is_live(&t.second, over));
+        assert_null(kolk_pool_get(&t.first, old));
+        assert_counts(&t, 1, 1);
+        be_in_last_life(&t.second, 0);
+        over = kolk_pool_renew(&t.first, over); /* the alloc in its place tries the first pool first */
+        assert_counts(&t, 2, 0);
+        kolk_pool_clear(&t.first);
+        end_two(&t);
+    }
+}
+
+static two *overflowing;
+static void *in_second;
+
+static double renew_by_the_first_pool(const void *object, void *context) {
+    (void)object, (void)context;
+    assert_null(kolk_pool_renew(&overflowing->first, in_second));
+    return 0;
+}
+
+/* Neither a pool whose hook runs may renew objects, nor another pool the objects of such a pool. */
+static void test_in_hooks_of_both_pools(void **state) {
+    (void)state;
+    for (size_t n = 0; n < 2 * DEBUG_MODES; n++) {
+        two t;
+        notes taken;
+        const char *debug = begin_debug_mode(n / 2);
+        kolk_pool_desc desc = {.debug = debug}, costing = {.debug = debug, .cost = renew_by_the_first_pool};
+        if (n % 2)
+            make_two(&t, costing, desc);
+        else
+            make_two(&t, desc, costing);
+        taken_from(&t.first);
+        taken_from(&t.first);
+        in_second = taken_from(&t.first);
+        overflowing = &t;
+        begin_notes(&taken);
+        kolk_pool *evicting = n % 2 ? &t.first : &t.second;
+        assert_true(kolk_pool_evict_cheapest(evicting, 0, NULL));
+        assert_int_equal(taken.count, n % 2 ? 2 : 1);
+        assert_int_equal(taken.last.rule, KOLK_IN_HOOK);
+        assert_string_equal(taken.sentence,
+                            n % 2 ? "kolk: first: renew in a hook of this pool, which must not change it"
+                                  : "kolk: second: renew in a hook of this pool, which must not change it");
+        abort_on_failure(state);
+        kolk_pool_clear(&t.first);
+        kolk_pool_clear(&t.second);
+        end_two(&t);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        DEBUG_TEST(test_lives_in_one_slot),
+        DEBUG_TEST(test_contents_stay),
+        DEBUG_TEST(test_orders),
+        DEBUG_TEST(test_hooks),
+        DEBUG_TEST(test_setup_alone),
+        DEBUG_TEST(test_in_a_teardown),
+        DEBUG_TEST(test_wrong_pointers),
+        DEBUG_TEST(test_a_last_life),
+        DEBUG_TEST(test_damage_is_found_and_the_object_filled),
+        DEBUG_TEST(test_a_handler_that_frees_the_object),
+        DEBUG_TEST(test_an_object_of_the_overflow_pool),
+        DEBUG_TEST(test_in_hooks_of_both_pools),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
