@@ -177,15 +177,15 @@ static KOLK_NOINLINE_ void *alloc_any(kolk_pool *pool, alloc_request how, const 
  * game's effects, asks this for each object that it does not get. */
 static bool is_full(const kolk_pool *pool) {
     const kolk_pool_desc *desc = &pool->desc;
+    bool all_alive = pool->fresh == desc->max_capacity && pool->top == pool->stack && !pool->held;
     bool quiet = !desc->overflow && !desc->on_full && !desc->on_low && !pool->in_hook && !pool_debug_of(pool);
-    return quiet && pool->fresh && kolk_pool_count(pool) == desc->max_capacity;
+    return all_alive && quiet && pool->fresh;
 }
 
 /* FIFO and LOWEST take a slot directly here, unless an option watches the free slots. */
 KOLK_NOINLINE_ void *kolk_pool_alloc_listed_(kolk_pool *pool, const void *site) {
     if (!KOLK_DIAGNOSTICS && has_ordered_slot(pool)) return alloc_ordered(pool);
-    if (pool->held <= pool->held_floor)
-        return is_full(pool) ? refuse(pool) : alloc_any(pool, (alloc_request){0}, site);
+    if (pool->held <= pool->held_floor) return is_full(pool) ? refuse(pool) : alloc_any(pool, (alloc_request){0}, site);
     uint32_t index = take_listed(pool);
     KOLK_ASSERT_(index < pool->fresh && !kolk_pool_lives_(pool, index));
     set_alive(pool, index);
