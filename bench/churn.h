@@ -132,42 +132,55 @@ template <use how, typename allocator> inline void *alloc_and_use(allocator &fro
 }
 
 /* One iteration frees a random live object and allocates another in its place. */
-template <typename allocator, use how> void churn(benchmark::State &state, size_t alive) {
-    auto from = std::make_unique<allocator>(alive);
-    if (!is_usable(state, *from)) return;
-    std::vector<void *> objects(alive);
-    for (void *&memory : objects) memory = alloc_and_use<use::init>(*from, 1);
-    random_index pick(alive);
+template <typename allocator, use how, typename index, int alignment>
+NOT_INLINED void churn(benchmark::State &state, size_t alive) {
+    align_code<alignment>();
+    auto owner = std::make_unique<allocator>(alive);
+    allocator &from = *owner;
+    if (!is_usable(state, from)) return;
+    std::vector<void *> places(alive);
+    void **objects = places.data();
+    for (void *&memory : places) memory = alloc_and_use<use::init>(from, 1);
+    index pick(alive);
     for (auto _ : state) {
         void *&place = objects[pick()];
-        from->free(place);
+        from.free(place);
         benchmark::ClobberMemory();
-        place = alloc_and_use<how>(*from, pick.state);
+        place = alloc_and_use<how>(from, pick.state);
     }
-    for (void *memory : objects) from->free(memory);
+    for (void *memory : places) from.free(memory);
 }
 
 /* 100 iterations allocate 100 objects, then free them in the same order. */
-template <typename allocator, use how> void burst(benchmark::State &state) {
-    auto from = std::make_unique<allocator>(burst_length);
-    if (!is_usable(state, *from)) return;
+template <typename allocator, use how, int alignment> NOT_INLINED void burst(benchmark::State &state) {
+    align_code<alignment>();
+    auto owner = std::make_unique<allocator>(burst_length);
+    allocator &from = *owner;
+    if (!is_usable(state, from)) return;
     void *objects[burst_length];
     while (state.KeepRunningBatch(burst_length)) {
-        for (void *&memory : objects) memory = alloc_and_use<how>(*from, 1);
+        for (void *&memory : objects) memory = alloc_and_use<how>(from, 1);
         for (void *memory : objects) {
-            from->free(memory);
+            from.free(memory);
             benchmark::ClobberMemory();
         }
     }
 }
 
-/* Names are workload/way/allocator: churn_10000/write/boost. */
+/* Names are workload/way/allocator: churn_10000/write/boost. In recorded_10000/write/boost, the random numbers were
+ * drawn before. */
 template <typename allocator, use how> void add_way(const std::string &way, const std::string &name) {
-    for (size_t alive : {size_t{100}, size_t{10000}, size_t{1000000}})
-        benchmark::RegisterBenchmark(("churn_" + std::to_string(alive) + "/" + way + "/" + name).c_str(),
-                                     [alive](benchmark::State &state) { churn<allocator, how>(state, alive); });
-    benchmark::RegisterBenchmark(("burst_" + std::to_string(burst_length) + "/" + way + "/" + name).c_str(),
-                                 burst<allocator, how>);
+    for (size_t alive : {size_t{100}, size_t{10000}, size_t{1000000}}) {
+        std::string rest = "_" + std::to_string(alive) + "/" + way + "/" + name;
+        add_loop("churn" + rest, [alive](benchmark::State &state, auto alignment) {
+            churn<allocator, how, random_index, alignment>(state, alive);
+        });
+        add_loop("recorded" + rest, [alive](benchmark::State &state, auto alignment) {
+            churn<allocator, how, recorded_index, alignment>(state, alive);
+        });
+    }
+    add_loop("burst_" + std::to_string(burst_length) + "/" + way + "/" + name,
+             [](benchmark::State &state, auto alignment) { burst<allocator, how, alignment>(state); });
 }
 
 template <typename allocator> void add(const std::string &name) {

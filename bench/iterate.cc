@@ -126,7 +126,9 @@ struct pool_each_run : pool {
 /* ---- The loops --------------------------------------------------------------------------------------------------- */
 
 /* One iteration of the benchmark is one live object, so its time is nanoseconds per object. */
-template <typename container> void sum(benchmark::State &state, size_t slots, unsigned percent) {
+template <typename container, int alignment>
+NOT_INLINED void sum(benchmark::State &state, size_t slots, unsigned percent) {
+    align_code<alignment>();
     container objects(slots, percent);
     while (state.KeepRunningBatch(static_cast<benchmark::IterationCount>(objects.count()))) {
         const float total = objects.sum();
@@ -135,7 +137,9 @@ template <typename container> void sum(benchmark::State &state, size_t slots, un
     }
 }
 
-template <typename container> void move(benchmark::State &state, size_t slots, unsigned percent) {
+template <typename container, int alignment>
+NOT_INLINED void move(benchmark::State &state, size_t slots, unsigned percent) {
+    align_code<alignment>();
     container objects(slots, percent);
     while (state.KeepRunningBatch(static_cast<benchmark::IterationCount>(objects.count()))) {
         objects.move();
@@ -148,8 +152,12 @@ template <typename container> void add(const std::string &name) {
     for (size_t slots : {size_t{10000}, size_t{1000000}})
         for (unsigned percent : {100u, 99u, 90u, 75u, 50u, 25u, 10u, 5u, 1u}) {
             std::string rest = "_" + std::to_string(slots) + "/" + std::to_string(percent) + "%/" + name;
-            benchmark::RegisterBenchmark(("sum" + rest).c_str(), sum<container>, slots, percent);
-            benchmark::RegisterBenchmark(("move" + rest).c_str(), move<container>, slots, percent);
+            add_loop("sum" + rest, [=](benchmark::State &state, auto alignment) {
+                sum<container, alignment>(state, slots, percent);
+            });
+            add_loop("move" + rest, [=](benchmark::State &state, auto alignment) {
+                move<container, alignment>(state, slots, percent);
+            });
         }
 }
 

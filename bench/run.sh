@@ -1,8 +1,9 @@
 #!/bin/sh
 # bench/run.sh PROGRAMS [RESULT]: runs the benchmark programs in the directory PROGRAMS and writes RESULT.json,
-# RESULT.md, RESULT-bench.json (of kolk bench), RESULT-components.csv, RESULT-flat.md, RESULT-frame.md and
-# RESULT-preload.md, and for queue, shared, resource, heap and nested RESULT-queue.csv, RESULT-queue.md and so on (default: PROGRAMS/results).
-# REPETITIONS=9 and MIN_TIME=0.05 (seconds per repetition) may be set. A run takes about 15 minutes.
+# RESULT.md, RESULT-bench.json (of kolk bench), RESULT-components.csv, RESULT-instructions.csv, RESULT-flat.md,
+# RESULT-frame.md and RESULT-preload.md, and for queue, shared, resource, heap and nested RESULT-queue.csv,
+# RESULT-queue.md and so on (default: PROGRAMS/results). REPETITIONS=12 (three at each alignment) and MIN_TIME=0.05
+# (seconds per repetition) may be set. A run takes about 20 minutes.
 set -eu
 programs=${1:?usage: bench/run.sh PROGRAMS [RESULT]}
 result=${2:-$programs/results}
@@ -13,10 +14,12 @@ export GLIBC_TUNABLES=glibc.rtld.optional_static_tls=20000
 
 for name in memory iterate pool bulk slotmap bytemap; do
     echo "$name ..." >&2
-    "$programs/$name" --benchmark_enable_random_interleaving=true --benchmark_repetitions="${REPETITIONS:-9}" \
+    "$programs/$name" --benchmark_enable_random_interleaving=true --benchmark_repetitions="${REPETITIONS:-12}" \
         --benchmark_min_time="${MIN_TIME:-0.05}" --benchmark_report_aggregates_only=true \
         --benchmark_format=console --benchmark_out_format=json --benchmark_out="$programs/$name.json" >/dev/null
 done
+echo "instructions ..." >&2
+"$here/instructions.sh" "$programs" > "$result-instructions.csv"
 echo "kolk bench ..." >&2
 "$programs/../kolk" bench --json -o "$result-bench.json"
 echo "components ..." >&2

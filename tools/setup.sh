@@ -227,6 +227,7 @@ need_bench() {
   need libapr1-dev pkg-config --exists apr-1
   need libtalloc-dev pkg-config --exists talloc
   need libzdb-dev pkg-config --exists zdb
+  need valgrind command -v valgrind
 }
 
 need_fuzz() {

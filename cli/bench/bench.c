@@ -47,7 +47,7 @@ static const cli_option options[] = {
      .kind = CLI_TEXT,
      .argument = "NAME",
      .value = &only,
-     .help = "measure only calls, visits, slowest, replace, or refill"},
+     .help = "measure only calls, recorded, visits, slowest, replace, or refill"},
     {0},
 };
 

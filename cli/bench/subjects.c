@@ -16,8 +16,6 @@ static const char no_memory[] = "there is no memory";
 
 /* ---- The loops --------------------------------------------------------------------------------------------------- */
 
-#define INLINED static inline __attribute__((always_inline))
-
 typedef struct thing *take_function(void *from, union place *place);
 typedef void give_function(void *from, union place *place);
 
@@ -32,18 +30,22 @@ INLINED void write_object(struct thing *object, uint64_t value) {
     hide_memory();
 }
 
-INLINED void run_replace(struct stand *stand, uint64_t times, take_function *take, give_function *give, bool write) {
+INLINED void run_replace(struct stand *stand, uint64_t times, take_function *take, give_function *give, bool write,
+                         bool recorded) {
     void *from = stand->from;
     union place *places = stand->places;
+    const uint32_t *records = stand->records;
     uint64_t count = stand->count, random = stand->random;
+    uint32_t mask = stand->mask, next = stand->next;
     for (; times > 0; times--) {
-        union place *place = &places[draw_below(&random, count)];
+        union place *place = &places[recorded ? records[next++ & mask] : draw_below(&random, count)];
         give(from, place);
         hide_memory();
         struct thing *object = take_object(take, from, place);
         if (write) write_object(object, random);
     }
     stand->random = random;
+    stand->next = next;
 }
 
 INLINED void run_burst(struct stand *stand, uint64_t times, take_function *take, give_function *give) {
@@ -69,6 +71,13 @@ INLINED void run_empty(struct stand *stand, give_function *give) {
     }
 }
 
+INLINED void run_refill(struct stand *stand, uint64_t times, take_function *take, give_function *give) {
+    for (; times > 0; times--) {
+        run_fill(stand, take);
+        run_empty(stand, give);
+    }
+}
+
 INLINED void run_timed(struct stand *stand, double *allocs, double *frees, size_t count, take_function *take,
                        give_function *give) {
     for (size_t n = 0; n < count; n++) {
@@ -91,21 +100,11 @@ INLINED void run_timed(struct stand *stand, double *allocs, double *frees, size_
     static void id##_empty(struct stand *stand) {                                                                      \
         run_empty(stand, id##_give);                                                                                   \
     }                                                                                                                  \
-    static void id##_replace(void *stand, uint64_t times) {                                                            \
-        run_replace(stand, times, id##_take, id##_give, false);                                                        \
-    }                                                                                                                  \
-    static void id##_write(void *stand, uint64_t times) {                                                              \
-        run_replace(stand, times, id##_take, id##_give, true);                                                         \
-    }                                                                                                                  \
-    static void id##_burst(void *stand, uint64_t times) {                                                              \
-        run_burst(stand, times, id##_take, id##_give);                                                                 \
-    }                                                                                                                  \
-    static void id##_refill(void *stand, uint64_t times) {                                                             \
-        for (; times > 0; times--) {                                                                                   \
-            id##_fill(stand);                                                                                          \
-            id##_empty(stand);                                                                                         \
-        }                                                                                                              \
-    }                                                                                                                  \
+    DEFINE_ALIGNED(id##_replace, run_replace(what, times, id##_take, id##_give, false, false))                         \
+    DEFINE_ALIGNED(id##_write, run_replace(what, times, id##_take, id##_give, true, false))                            \
+    DEFINE_ALIGNED(id##_recorded, run_replace(what, times, id##_take, id##_give, false, true))                         \
+    DEFINE_ALIGNED(id##_burst, run_burst(what, times, id##_take, id##_give))                                           \
+    DEFINE_ALIGNED(id##_refill, run_refill(what, times, id##_take, id##_give))                                         \
     static void id##_time_each(struct stand *stand, double *allocs, double *frees, size_t count) {                     \
         run_timed(stand, allocs, frees, count, id##_take, id##_give);                                                  \
     }
@@ -114,7 +113,8 @@ INLINED void run_timed(struct stand *stand, double *allocs, double *frees, size_
 #define SUBJECT(name, id, type, begin_function, end_function)                                                          \
     {                                                                                                                  \
         .who = (name), .size = sizeof(type), .begin = (begin_function), .end = (end_function), .fill = id##_fill,      \
-        .empty = id##_empty, .loops = {id##_replace, id##_write, id##_burst, id##_refill}, .time_each = id##_time_each \
+        .empty = id##_empty, .loops = {id##_replace, id##_write, id##_recorded, id##_burst, id##_refill},              \
+        .time_each = id##_time_each                                                                                    \
     }
 
 /* ---- Without an allocator ---------------------------------------------------------------------------------------- */
@@ -427,19 +427,33 @@ const struct subject *subject_named(const char *who) {
     return &subjects[n];
 }
 
+static void free_stand(struct stand *stand) {
+    free(stand->from);
+    free(stand->places);
+    free(stand->records);
+}
+
+/* Records as many indices as there are objects, but at least 2^14, so that no processor learns them by heart. */
+static bool stand_records(struct stand *stand) {
+    uint32_t records = 1 << 14;
+    while (records < stand->count) records *= 2;
+    stand->mask = records - 1;
+    stand->records = malloc(records * sizeof *stand->records);
+    for (uint32_t n = 0; n < records && stand->records; n++)
+        stand->records[n] = draw_below(&stand->random, stand->count);
+    return stand->records;
+}
+
 bool stand_begin(struct stand *stand, const struct subject *subject, uint32_t count) {
     *stand = (struct stand){.from = calloc(1, subject->size), .places = calloc(count, sizeof *stand->places)};
     stand->count = count;
     stand->random = UINT64_C(0x9e3779b97f4a7c15);
-    stand->problem = stand->from && stand->places ? subject->begin(stand) : no_memory;
-    if (!stand->problem) return true;
-    free(stand->from);
-    free(stand->places);
-    return false;
+    stand->problem = stand_records(stand) && stand->from && stand->places ? subject->begin(stand) : no_memory;
+    if (stand->problem) free_stand(stand);
+    return !stand->problem;
 }
 
 void stand_end(struct stand *stand, const struct subject *subject) {
     subject->end(stand->from);
-    free(stand->from);
-    free(stand->places);
+    free_stand(stand);
 }

@@ -2,6 +2,8 @@
 #ifndef CLI_BENCH_SUBJECTS_H
 #define CLI_BENCH_SUBJECTS_H
 
+#include "trials.h"
+
 #include <kolk/base.h>
 
 #include <stdbool.h>
@@ -26,15 +28,17 @@ struct stand {
     union place *places;
     uint32_t count;
     uint64_t random;
-    const char *problem; /* why it is not there */
+    uint32_t *records, mask, next; /* places drawn beforehand: mask + 1 of them, and how many were used */
+    const char *problem;           /* why it is not there */
 };
 
-/* The loops. A time of the first three is one object. */
+/* The loops. A time of all but the last two is one object. */
 enum loop {
-    LOOP_REPLACE, /* frees a random object, and allocates another */
-    LOOP_WRITE,   /* the same, and writes all of the new object */
-    LOOP_BURST,   /* allocates BURST objects and frees them */
-    LOOP_REFILL,  /* allocates and writes all objects of a stand without any, and frees them in the same order */
+    LOOP_REPLACE,  /* frees a random object, and allocates another */
+    LOOP_WRITE,    /* the same, and writes all of the new object */
+    LOOP_RECORDED, /* as the first, but the objects' places were drawn before, as drawing hides the calls beside it */
+    LOOP_BURST,    /* allocates BURST objects and frees them */
+    LOOP_REFILL,   /* allocates and writes all objects of a stand without any, and frees them in the same order */
     LOOPS
 };
 
@@ -45,7 +49,7 @@ struct subject {
     void (*end)(void *from);
     void (*fill)(struct stand *stand);
     void (*empty)(struct stand *stand);
-    void (*loops[LOOPS])(void *stand, uint64_t times);
+    loop_function *const *loops[LOOPS]; /* of stands, at each alignment */
     void (*time_each)(struct stand *stand, double *allocs, double *frees, size_t count); /* nanoseconds of each call */
 };
 

@@ -39,10 +39,11 @@ static void field_end(struct field *field) {
     }
 }
 
-static size_t add_trials(struct trial *trials, size_t count, struct field *field, const char *where, enum loop loop) {
+static size_t add_trials(struct trial *trials, size_t count, struct field *field, const char *table, const char *where,
+                         enum loop loop) {
     for (size_t n = 0; n < subject_count; n++) {
         if (field->stands[n].problem) continue;
-        trials[count++] = (struct trial){.table = "calls",
+        trials[count++] = (struct trial){.table = table,
                                          .where = where,
                                          .who = subjects[n].who,
                                          .run = subjects[n].loops[loop],
@@ -52,23 +53,33 @@ static size_t add_trials(struct trial *trials, size_t count, struct field *field
     return count;
 }
 
-static void measure_calls(json_t *results, uint64_t *random) {
-    static const struct {
-        uint32_t alive;
-        const char *replaced, *written, *burst;
-    } cases[] = {{100, "100", "100, written", "burst of 100"},
-                 {10000, "10,000", "10,000, written", NULL},
-                 {1000000, "1,000,000", "1,000,000, written", NULL}};
+/* Measures the loops that have a case. */
+static void measure_loops(json_t *results, uint64_t *random, const char *table, uint32_t alive,
+                          const char *const cases[LOOPS]) {
+    struct field field;
     struct trial trials[TRIALS_MOST];
-    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
-        struct field field;
-        field_begin(&field, cases[n].alive, results);
-        size_t count = add_trials(trials, 0, &field, cases[n].replaced, LOOP_REPLACE);
-        count = add_trials(trials, count, &field, cases[n].written, LOOP_WRITE);
-        if (cases[n].burst) count = add_trials(trials, count, &field, cases[n].burst, LOOP_BURST);
-        trials_run(trials, count, results, random);
-        field_end(&field);
-    }
+    size_t count = 0;
+    field_begin(&field, alive, results);
+    for (enum loop loop = 0; loop < LOOPS; loop++)
+        if (cases[loop]) count = add_trials(trials, count, &field, table, cases[loop], loop);
+    trials_run(trials, count, results, random);
+    field_end(&field);
+}
+
+#define CASES(...) ((const char *const[LOOPS]){__VA_ARGS__})
+
+static void measure_calls(json_t *results, uint64_t *random) {
+    measure_loops(results, random, "calls", 100,
+                  CASES([LOOP_REPLACE] = "100", [LOOP_WRITE] = "100, written", [LOOP_BURST] = "burst of 100"));
+    measure_loops(results, random, "calls", 10000, CASES([LOOP_REPLACE] = "10,000", [LOOP_WRITE] = "10,000, written"));
+    measure_loops(results, random, "calls", 1000000,
+                  CASES([LOOP_REPLACE] = "1,000,000", [LOOP_WRITE] = "1,000,000, written"));
+}
+
+static void measure_recorded(json_t *results, uint64_t *random) {
+    measure_loops(results, random, "recorded", 100, CASES([LOOP_RECORDED] = "100, recorded"));
+    measure_loops(results, random, "recorded", 10000, CASES([LOOP_RECORDED] = "10,000, recorded"));
+    measure_loops(results, random, "recorded", 1000000, CASES([LOOP_RECORDED] = "1,000,000, recorded"));
 }
 
 /* ---- Growth: one subject after another, as ten million objects take a gigabyte ----------------------------------- */
@@ -167,6 +178,7 @@ static void measure_slowest(json_t *results, uint64_t *random) {
 
 const struct table tables[] = {
     {"calls", "One alloc and one free of 64 bytes, at random, by number of live objects", "malloc", measure_calls},
+    {"recorded", "The same, where the random objects were recorded before", "malloc", measure_recorded},
     {"visits", "A visit to a live object of 32 bytes, by share of live ones among 1,000,000 slots", "packed array",
      measure_visits},
     {"slowest", "Single calls, with 10,000 live objects (no allocator: the clock itself)", "malloc", measure_slowest},

@@ -5,20 +5,20 @@
 
 enum { ROUND_NS = 2000000, TRIAL_NS = 200000000 };
 
-static uint64_t run_timed(const struct trial *trial, uint64_t times) {
+static uint64_t run_timed(const struct trial *trial, uint64_t times, unsigned alignment) {
     uint64_t before = cli_now();
-    trial->run(trial->what, times);
+    trial->run[alignment](trial->what, times);
     return cli_now() - before;
 }
 
 /* Warms the loop up, and finds how often it runs in a round. */
 static void find_times(struct trial *trial) {
-    uint64_t ns = run_timed(trial, 1);
+    uint64_t ns = run_timed(trial, 1, 0);
     trial->times = 1;
     while (ns < ROUND_NS / 2) {
         uint64_t more = ns < ROUND_NS / 200 ? 10 : ROUND_NS / (ns + 1) + 1;
         trial->times *= more;
-        ns = run_timed(trial, trial->times);
+        ns = run_timed(trial, trial->times, 0);
     }
 }
 
@@ -45,12 +45,13 @@ void trials_run(struct trial *trials, size_t count, json_t *results, uint64_t *r
         find_times(&trials[n]);
     }
     for (size_t round = 0; round < TRIAL_ROUNDS; round++) {
+        unsigned alignment = round % ALIGNMENTS;
         shuffle(order, count, random);
         for (size_t n = 0; n < count; n++) {
             struct trial *trial = order[n];
             if (is_done(trial)) continue;
-            if (trial->times > 1) trial->run(trial->what, trial->times); /* the caches are the others' */
-            double ns = (double)run_timed(trial, trial->times);
+            if (trial->times > 1) trial->run[alignment](trial->what, trial->times); /* the caches are the others' */
+            double ns = (double)run_timed(trial, trial->times, alignment);
             trial->ns[trial->rounds++] = ns / (trial->operations * (double)trial->times);
         }
     }

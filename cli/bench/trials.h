@@ -6,12 +6,31 @@
 
 #include <stdint.h>
 
-enum { TRIAL_ROUNDS = 5, TRIALS_MOST = 64 };
+enum { ALIGNMENTS = 4, TRIAL_ROUNDS = 2 * ALIGNMENTS, TRIALS_MOST = 64 };
+
+#define INLINED static inline __attribute__((always_inline))
+
+typedef void loop_function(void *what, uint64_t times);
+
+/* The time of a loop depends on where its code lies, by a third and more. So the code of a loop is compiled ALIGNMENTS
+ * times, each time 16 bytes further from the start of a cache line: the functions name[0] to name[ALIGNMENTS - 1]. */
+#define DEFINE_ALIGNED(name, loop)                                                                                     \
+    DEFINE_ALIGNED_(name##_0, 0, loop)                                                                                 \
+    DEFINE_ALIGNED_(name##_1, 1, loop)                                                                                 \
+    DEFINE_ALIGNED_(name##_2, 2, loop)                                                                                 \
+    DEFINE_ALIGNED_(name##_3, 3, loop)                                                                                 \
+    static loop_function *const name[ALIGNMENTS] = {name##_0, name##_1, name##_2, name##_3};
+
+#define DEFINE_ALIGNED_(name, number, loop)                                                                            \
+    static __attribute__((noinline)) void name(void *what, uint64_t times) {                                           \
+        __asm__ volatile(".balign 64\n\t.rept " #number "\n\tnop\n\t.balign 16\n\t.endr");                             \
+        loop;                                                                                                          \
+    }
 
 /* A loop, which is one figure. */
 struct trial {
     const char *table, *where, *who;
-    void (*run)(void *what, uint64_t times);
+    loop_function *const *run; /* at each alignment */
     void *what;
     double operations; /* in one of the `times` */
     uint64_t times;    /* in one round; trials_run finds it */
@@ -19,10 +38,10 @@ struct trial {
     double ns[TRIAL_ROUNDS];
 };
 
-/* Runs the loops in TRIAL_ROUNDS rounds of about two milliseconds, each round in another order, and adds to the results
- * the median time of an operation of each loop. Before each round the loop runs as long without being measured, because
- * the loop before it has filled the caches. A loop of which a single time takes longer has fewer rounds, but at least
- * one. `count`: at most TRIALS_MOST. */
+/* Runs the loops in TRIAL_ROUNDS rounds of about two milliseconds, each round in another order and at another
+ * alignment, and adds to the results the median time of an operation of each loop. Before each round the loop runs as
+ * long without being measured, because the loop before it has filled the caches. A loop of which a single time takes
+ * longer has fewer rounds, but at least one. `count`: at most TRIALS_MOST. */
 void trials_run(struct trial *trials, size_t count, json_t *results, uint64_t *random);
 
 /* The next number of a generator, xorshift64 (Marsaglia, 2003). */

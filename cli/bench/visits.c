@@ -30,16 +30,14 @@ static inline void move(struct sparkle *sparkle) {
     sparkle->y += sparkle->dy;
 }
 
-static void visit_packed(void *sky_, uint64_t times) {
-    struct sky *sky = sky_;
+INLINED void run_packed(struct sky *sky, uint64_t times) {
     for (; times > 0; times--) {
         for (uint32_t n = 0; n < sky->alive; n++) move(&sky->packed[n]);
         hide_memory();
     }
 }
 
-static void visit_flagged(void *sky_, uint64_t times) {
-    struct sky *sky = sky_;
+INLINED void run_flagged(struct sky *sky, uint64_t times) {
     for (; times > 0; times--) {
         for (uint32_t n = 0; n < sky->slots; n++)
             if (sky->flagged[n].frames_left > 0) move(&sky->flagged[n]);
@@ -47,22 +45,25 @@ static void visit_flagged(void *sky_, uint64_t times) {
     }
 }
 
-static void visit_each(void *sky_, uint64_t times) {
-    struct sky *sky = sky_;
+INLINED void run_each(struct sky *sky, uint64_t times) {
     for (; times > 0; times--) {
         KOLK_EACH(sparkles, sparkle, &sky->pool) move(sparkle);
         hide_memory();
     }
 }
 
-static void visit_runs(void *sky_, uint64_t times) {
-    struct sky *sky = sky_;
+INLINED void run_runs(struct sky *sky, uint64_t times) {
     for (; times > 0; times--) {
         KOLK_EACH_RUN(sparkles, run, length, &sky->pool)
             for (uint32_t n = 0; n < length; n++) move(&run[n]);
         hide_memory();
     }
 }
+
+DEFINE_ALIGNED(visit_packed, run_packed(what, times))
+DEFINE_ALIGNED(visit_flagged, run_flagged(what, times))
+DEFINE_ALIGNED(visit_each, run_each(what, times))
+DEFINE_ALIGNED(visit_runs, run_runs(what, times))
 
 static void sky_end(struct sky *sky) {
     free(sky->packed);

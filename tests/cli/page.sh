@@ -86,6 +86,7 @@ BEGIN {
   print "\"left_out\": {\"jemalloc\": \"it is not there\"}, \"tables\": {"
   all = "no allocator;malloc;kolk;kolk <i>FIFO</i>"
   table("calls", "100;1,000,000, written", all)
+  table("recorded", "100, recorded", all)
   table("slowest", "alloc median;alloc p99;alloc p99.9;alloc p99.99;free median;free p99;free p99.9;free p99.99", all)
   table("replace", "100;1,000;10,000", all)
   table("refill", "100;1,000;10,000", all)

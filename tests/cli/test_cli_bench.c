@@ -27,9 +27,10 @@ static void test_subjects(void **state) {
             continue;
         }
         there++;
-        subject->loops[LOOP_REFILL](&stand, 2);
+        for (unsigned at = 0; at < ALIGNMENTS; at++) subject->loops[LOOP_REFILL][at](&stand, 2);
         subject->fill(&stand);
-        for (enum loop loop = 0; loop < LOOP_REFILL; loop++) subject->loops[loop](&stand, 1000);
+        for (enum loop loop = 0; loop < LOOP_REFILL; loop++)
+            for (unsigned at = 0; at < ALIGNMENTS; at++) subject->loops[loop][at](&stand, 1000);
         memset(allocs, 0xff, sizeof allocs);
         memset(frees, 0xff, sizeof frees);
         subject->time_each(&stand, allocs, frees, TIMED);
@@ -57,39 +58,80 @@ static void test_loops_keep_the_number(void **state) {
     subject->fill(&stand);
     assert_int_equal(kolk_pool_count(pool), 64);
     for (uint32_t n = 0; n < 64; n++) assert_int_equal(stand.places[n].object->words[7], n);
-    subject->loops[LOOP_REPLACE](&stand, 500);
-    subject->loops[LOOP_WRITE](&stand, 500);
+    subject->loops[LOOP_REPLACE][0](&stand, 500);
+    subject->loops[LOOP_WRITE][0](&stand, 500);
+    subject->loops[LOOP_RECORDED][0](&stand, 500);
     assert_int_equal(kolk_pool_count(pool), 64);
     assert_int_equal(peak_of(pool), 64);
-    subject->loops[LOOP_BURST](&stand, 1);
+    subject->loops[LOOP_BURST][0](&stand, 1);
     assert_int_equal(peak_of(pool), 64 + BURST);
     subject->empty(&stand);
     assert_int_equal(kolk_pool_count(pool), 0);
     stand_end(&stand, subject);
 }
 
+/* The recorded indices are taken one after another, also from call to call, and cover the objects. */
+static void test_records(void **state) {
+    (void)state;
+    const struct subject *subject = subject_named("no allocator");
+    struct stand stand;
+    bool drawn[300] = {false};
+    uint32_t different = 0;
+    assert_true(stand_begin(&stand, subject, 300));
+    assert_true((stand.mask & (stand.mask + 1)) == 0 && stand.mask > 300);
+    for (uint32_t n = 0; n <= stand.mask; n++) {
+        assert_in_range(stand.records[n], 0, 299);
+        different += !drawn[stand.records[n]];
+        drawn[stand.records[n]] = true;
+    }
+    assert_int_equal(different, 300);
+    subject->loops[LOOP_RECORDED][0](&stand, 10);
+    subject->loops[LOOP_RECORDED][1](&stand, 7);
+    assert_int_equal(stand.next, 17);
+    stand_end(&stand, subject);
+}
+
 /* ---- Trials ------------------------------------------------------------------------------------------------------ */
 
-static void count_times(void *what, uint64_t times) {
-    for (uint64_t *sum = what; times > 0; times--) {
+static void count_times(uint64_t *sums, unsigned alignment, uint64_t times) {
+    for (; times > 0; times--) {
         hide_memory();
-        ++*sum;
+        sums[alignment]++;
     }
 }
 
+static void count_0(void *sums, uint64_t times) {
+    count_times(sums, 0, times);
+}
+
+static void count_1(void *sums, uint64_t times) {
+    count_times(sums, 1, times);
+}
+
+static void count_2(void *sums, uint64_t times) {
+    count_times(sums, 2, times);
+}
+
+static void count_3(void *sums, uint64_t times) {
+    count_times(sums, 3, times);
+}
+
+static loop_function *const count[ALIGNMENTS] = {count_0, count_1, count_2, count_3};
+
 static void test_trials(void **state) {
     (void)state;
-    uint64_t sums[2] = {0}, random = 1;
+    uint64_t sums[2][ALIGNMENTS] = {{0}}, random = 1;
     double samples[PASSES_MOST];
     json_t *results = results_new();
     struct trial trials[] = {
-        {.table = "t", .where = "w", .who = "one", .run = count_times, .what = &sums[0], .operations = 1},
-        {.table = "t", .where = "w", .who = "ten", .run = count_times, .what = &sums[1], .operations = 10},
+        {.table = "t", .where = "w", .who = "one", .run = count, .what = sums[0], .operations = 1},
+        {.table = "t", .where = "w", .who = "ten", .run = count, .what = sums[1], .operations = 10},
     };
     trials_run(trials, 2, results, &random);
     for (unsigned n = 0; n < 2; n++) {
         assert_int_equal(trials[n].rounds, TRIAL_ROUNDS);
-        assert_true(sums[n] > TRIAL_ROUNDS * trials[n].times);
+        for (unsigned at = 0; at < ALIGNMENTS; at++) /* each round has two runs, of which one is measured */
+            assert_true(sums[n][at] >= 2 * TRIAL_ROUNDS / ALIGNMENTS * trials[n].times);
     }
     assert_int_equal(results_samples(results, "t", "w", "one", samples), 1);
     assert_true(samples[0] > 0);
@@ -297,9 +339,11 @@ static void test_small_changes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_subjects),   cmocka_unit_test(test_loops_keep_the_number), cmocka_unit_test(test_trials),
-        cmocka_unit_test(test_files),      cmocka_unit_test(test_broken_files),          cmocka_unit_test(test_ranks),
-        cmocka_unit_test(test_comparison), cmocka_unit_test(test_small_changes),
+        cmocka_unit_test(test_subjects),      cmocka_unit_test(test_loops_keep_the_number),
+        cmocka_unit_test(test_records),       cmocka_unit_test(test_trials),
+        cmocka_unit_test(test_files),         cmocka_unit_test(test_broken_files),
+        cmocka_unit_test(test_ranks),         cmocka_unit_test(test_comparison),
+        cmocka_unit_test(test_small_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
