@@ -44,7 +44,7 @@ static void call_alloc(void) {
 }
 
 static void call_static_alloc(void) {
-    object = frames_alloc(&static_pool);
+    object = static_pool_alloc();
 }
 
 static void call_free(void) {

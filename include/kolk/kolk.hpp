@@ -296,7 +296,7 @@ template <class T> class pool {
         } else { /* in a free's fast path, the destructor takes the place of `reset` */
             std::uintptr_t slot = kolk_pool_slot_sized_(&pool_, object, sizeof(T));
             std::uint32_t bound = pool_.desc.reuse == KOLK_REUSE_LIFO ? pool_.bound : 0;
-            if (!kolk_pool_end_slot_(&pool_, object, slot, bound)) return;
+            if (!kolk_pool_end_slot_(&pool_, pool_.states, object, slot, bound)) return;
             destroy(object);
             kolk_pool_push_slot_(&pool_, slot);
         }

@@ -313,9 +313,10 @@ KOLK_API_ size_t kolk_pool_memory_size(const kolk_pool_desc *desc);
  * KOLK_POOL_STORAGE in typed.h). With ages, add KOLK_POOL_AGE_BYTES; if it is ranked, KOLK_POOL_RANK_BYTES. */
 /* clang-format off */
 #define KOLK_POOL_BYTES(size, align, n)                                                                                \
-    (KOLK_ROUND_UP_(KOLK_SIZE_(n) * KOLK_ROUND_UP_(size, align), 8) + KOLK_ROUND_UP_(KOLK_SIZE_(n), KOLK_GROUP) +            \
-     8 * ((KOLK_SIZE_(n) + 63) / 64) +                                                                                 \
-     KOLK_ROUND_UP_(KOLK_SIZE_(n) * 4, 8) + KOLK_ROUND_UP_(KOLK_SIZE_(n) * sizeof(kolk_slot_), 8))
+    (KOLK_POOL_HIGH_AT_(size, align, n) + 8 * ((KOLK_SIZE_(n) + 63) / 64) + KOLK_ROUND_UP_(KOLK_SIZE_(n) * 4, 8) +     \
+     KOLK_ROUND_UP_(KOLK_SIZE_(n) * sizeof(kolk_slot_), 8))
+#define KOLK_POOL_STATES_AT_(size, align, n) KOLK_ROUND_UP_(KOLK_SIZE_(n) * KOLK_ROUND_UP_(size, align), 8)
+#define KOLK_POOL_HIGH_AT_(size, align, n)   (KOLK_POOL_STATES_AT_(size, align, n) + KOLK_ROUND_UP_(KOLK_SIZE_(n), KOLK_GROUP))
 #define KOLK_POOL_AGE_BYTES(n)  (8 * (KOLK_SIZE_(n) + 1))
 #define KOLK_POOL_RANK_BYTES(n) (16 * KOLK_SIZE_(n))
 /* clang-format on */
@@ -683,12 +684,15 @@ KOLK_API_ kolk_pool *kolk_pool_holder_(const kolk_pool *pool, const void *object
 #ifndef KOLK_EXTERN
 #include "pool.inl"
 #else /* the functions of pool.inl that typed.h calls */
-#define kolk_pool_alloc_sized_(pool, stride)         kolk_pool_alloc(pool)
-#define kolk_pool_free_sized_(pool, object, stride)  kolk_pool_free(pool, object)
-#define kolk_pool_renew_sized_(pool, object, stride) kolk_pool_renew(pool, object)
-#define kolk_pool_get_sized_(pool, handle, stride)   kolk_pool_get(pool, handle)
-#define kolk_pool_slot_sized_(pool, object, stride)  0 /* these three for kolk.hpp */
-#define kolk_pool_end_slot_(pool, object, slot, bound)                                                                 \
+#define kolk_pool_alloc_in_(pool, slots, states, stride)             kolk_pool_alloc(pool)
+#define kolk_pool_free_in_(pool, slots, states, object, stride)      kolk_pool_free(pool, object)
+#define kolk_pool_get_in_(pool, slots, states, high, handle, stride) kolk_pool_get(pool, handle)
+#define kolk_pool_alloc_sized_(pool, stride)                         kolk_pool_alloc(pool)
+#define kolk_pool_free_sized_(pool, object, stride)                  kolk_pool_free(pool, object)
+#define kolk_pool_renew_sized_(pool, object, stride)                 kolk_pool_renew(pool, object)
+#define kolk_pool_get_sized_(pool, handle, stride)                   kolk_pool_get(pool, handle)
+#define kolk_pool_slot_sized_(pool, object, stride)                  0 /* these three for kolk.hpp */
+#define kolk_pool_end_slot_(pool, states, object, slot, bound)                                                         \
     ((void)(slot), (void)(bound), kolk_pool_free(pool, object), false)
 #define kolk_pool_push_slot_(pool, slot) (void)(slot)
 #endif

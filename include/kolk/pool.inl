@@ -3,7 +3,8 @@
  * each function is emitted once. This is for other languages, and for gcc's -fanalyzer.
  *
  * The functions that end in _sized take the stride as an argument. A typed pool's stride is its type's size, so typed.h
- * passes a constant, and the division below folds into a shift and a multiplication by constants. */
+ * passes a constant, and the division below folds into a shift and a multiplication by constants. Those that end in _in
+ * also take the arrays, which are constants too for a static pool. */
 #ifndef KOLK_POOL_INL
 #define KOLK_POOL_INL
 
@@ -18,9 +19,13 @@ KOLK_INLINE_ uintptr_t kolk_pool_slot_(const kolk_pool *pool, const void *object
     return kolk_exact_slot_((uintptr_t)object - (uintptr_t)pool->slots, pool->shift, pool->inverse);
 }
 
-KOLK_FOLDED_INLINE_ uintptr_t kolk_pool_slot_sized_(const kolk_pool *pool, const void *object, size_t stride) {
+KOLK_FOLDED_INLINE_ uintptr_t kolk_pool_slot_in_(const unsigned char *slots, const void *object, size_t stride) {
     unsigned shift = KOLK_FOLDED_LOWEST_BIT_(stride);
-    return kolk_exact_slot_((uintptr_t)object - (uintptr_t)pool->slots, shift, kolk_inverse_(stride >> shift));
+    return kolk_exact_slot_((uintptr_t)object - (uintptr_t)slots, shift, kolk_inverse_(stride >> shift));
+}
+
+KOLK_FOLDED_INLINE_ uintptr_t kolk_pool_slot_sized_(const kolk_pool *pool, const void *object, size_t stride) {
+    return kolk_pool_slot_in_(pool->slots, object, stride);
 }
 
 /* A slot's byte has KOLK_ALIVE_ while an object lives in it. The other 7 bits are the low ones of its generation:
@@ -47,18 +52,23 @@ KOLK_INLINE_ uint32_t kolk_pool_generation_(const kolk_pool *pool, uintptr_t ind
 }
 
 /* Is this the generation of the object that lives in the slot? Only pools with handles may ask. */
-KOLK_INLINE_ bool kolk_pool_lives_as_(const kolk_pool *pool, uintptr_t index, uint32_t generation) {
-    return pool->states[index] == (uint8_t)(KOLK_ALIVE_ | generation % KOLK_LOWS_ * KOLK_A_LIFE_) &&
-           pool->high[index] == generation / KOLK_LOWS_;
+KOLK_INLINE_ bool kolk_pool_lives_as_(const uint8_t *states, const uint32_t *high, uintptr_t index,
+                                      uint32_t generation) {
+    return states[index] == (uint8_t)(KOLK_ALIVE_ | generation % KOLK_LOWS_ * KOLK_A_LIFE_) &&
+           high[index] == generation / KOLK_LOWS_;
 }
 
-KOLK_INLINE_ void *kolk_pool_alloc_sized_(kolk_pool *pool, size_t stride) {
+KOLK_FOLDED_INLINE_ void *kolk_pool_alloc_in_(kolk_pool *pool, unsigned char *slots, uint8_t *states, size_t stride) {
     kolk_slot_ *top = pool->top;
     if (KOLK_UNLIKELY_((uintptr_t)top <= (uintptr_t)pool->floor)) return kolk_pool_alloc_slow_(pool);
     pool->top = --top;
     size_t index = top->index;
-    pool->states[index] |= KOLK_ALIVE_;
-    return pool->slots + index * stride;
+    states[index] |= KOLK_ALIVE_;
+    return slots + index * stride;
+}
+
+KOLK_INLINE_ void *kolk_pool_alloc_sized_(kolk_pool *pool, size_t stride) {
+    return kolk_pool_alloc_in_(pool, pool->slots, pool->states, stride);
 }
 
 KOLK_INLINE_ void *kolk_pool_alloc(kolk_pool *pool) {
@@ -72,41 +82,63 @@ KOLK_INLINE_ void kolk_pool_push_slot_(kolk_pool *pool, uintptr_t index) {
     pool->top = top + 1;
 }
 
+/* Adds a negative number to a signed byte. Returns true if the sum overflows. Compilers make five instructions of
+ * this, and x86 has one. */
+KOLK_FOLDED_INLINE_ bool kolk_add_overflows_(uint8_t *byte, signed char n) {
+#if defined(__GCC_ASM_FLAG_OUTPUTS__) && (defined(__x86_64__) || defined(__i386__))
+    bool overflows;
+    __asm__("addb %2, %1" : "=@cco"(overflows), "+m"(*byte) : "qi"(n));
+    return overflows;
+#else
+    int sum = (signed char)*byte + n;
+    *byte = (uint8_t)sum;
+    return sum < -128;
+#endif
+}
+
+/* Ends the life in a slot: clears the flag, and adds 1 to the low part of the generation. Modulo 256 this is the
+ * addition of a negative number, and overflows if and only if the byte, as a signed number, is below -KOLK_A_LIFE_.
+ * Otherwise no object lives in the slot, or the low part ends with this life: then does nothing and returns false. */
+KOLK_FOLDED_INLINE_ bool kolk_pool_end_life_(uint8_t *state) {
+    int ends = (int)(KOLK_ALIVE_ + KOLK_A_LIFE_) - 256;
+    bool ended = kolk_add_overflows_(state, (signed char)ends);
+    if (KOLK_UNLIKELY_(!ended)) *state = (uint8_t)(*state - ends);
+    return ended;
+}
+
 /* Frees the object in slot `index`, if that is a slot below the bound; otherwise the slow path does, or reports it. If
  * this returns true, the caller still has to call kolk_pool_push_slot_: with it, kolk.hpp runs a destructor in
  * between. */
-KOLK_FOLDED_INLINE_ bool kolk_pool_end_slot_(kolk_pool *pool, void *object, uintptr_t index, uint32_t bound) {
-    if (KOLK_UNLIKELY_(index >= bound)) {
+KOLK_FOLDED_INLINE_ bool kolk_pool_end_slot_(kolk_pool *pool, uint8_t *states, void *object, uintptr_t index,
+                                             uint32_t bound) {
+    if (KOLK_UNLIKELY_(index >= bound || !kolk_pool_end_life_(&states[index]))) {
         kolk_pool_free_slow_(pool, object);
         return false;
     }
-    /* As a signed number, the byte is not below -KOLK_A_LIFE_ if no object lives in the slot, or if the low part of its
-     * generation ends with this life. */
-    signed char state = (signed char)pool->states[index];
-    if (KOLK_UNLIKELY_(state >= -(int)KOLK_A_LIFE_)) {
-        kolk_pool_free_slow_(pool, object);
-        return false;
-    }
-    pool->states[index] = (uint8_t)(state + (int)KOLK_ALIVE_ + (int)KOLK_A_LIFE_);
     return true;
 }
 
-KOLK_INLINE_ void kolk_pool_free_slot_(kolk_pool *pool, void *object, uintptr_t index) {
-    if (kolk_pool_end_slot_(pool, object, index, pool->free_bound)) kolk_pool_push_slot_(pool, index);
+KOLK_FOLDED_INLINE_ void kolk_pool_free_slot_(kolk_pool *pool, uint8_t *states, void *object, uintptr_t index) {
+    if (kolk_pool_end_slot_(pool, states, object, index, pool->free_bound)) kolk_pool_push_slot_(pool, index);
 }
 
 KOLK_INLINE_ void kolk_pool_free(kolk_pool *pool, void *object) {
-    kolk_pool_free_slot_(pool, object, kolk_pool_slot_(pool, object));
+    kolk_pool_free_slot_(pool, pool->states, object, kolk_pool_slot_(pool, object));
+}
+
+KOLK_FOLDED_INLINE_ void kolk_pool_free_in_(kolk_pool *pool, const unsigned char *slots, uint8_t *states, void *object,
+                                            size_t stride) {
+    kolk_pool_free_slot_(pool, states, object, kolk_pool_slot_in_(slots, object, stride));
 }
 
 KOLK_FOLDED_INLINE_ void kolk_pool_free_sized_(kolk_pool *pool, void *object, size_t stride) {
-    kolk_pool_free_slot_(pool, object, kolk_pool_slot_sized_(pool, object, stride));
+    kolk_pool_free_in_(pool, pool->slots, pool->states, object, stride);
 }
 
 /* Adding to the byte of a live slot ends a generation and begins the next one. Returns false, and does nothing, if no
  * object lives there, or if the low part of its generation ends with this life. */
 KOLK_FOLDED_INLINE_ bool kolk_pool_begin_next_(kolk_pool *pool, uintptr_t index) {
-    signed char state = (signed char)pool->states[index]; /* as in kolk_pool_end_slot_ */
+    signed char state = (signed char)pool->states[index]; /* as in kolk_pool_end_life_ */
     if (KOLK_UNLIKELY_(state >= -(int)KOLK_A_LIFE_)) return false;
     pool->states[index] = (uint8_t)(state + (int)KOLK_A_LIFE_);
     return true;
@@ -153,11 +185,16 @@ KOLK_INLINE_ kolk_handle kolk_pool_handle_of(const kolk_pool *pool, const void *
     return kolk_handle_make_(kolk_pool_generation_(pool, index), (uint32_t)index, pool->tag);
 }
 
-KOLK_INLINE_ void *kolk_pool_get_sized_(const kolk_pool *pool, kolk_handle handle, size_t stride) {
+KOLK_FOLDED_INLINE_ void *kolk_pool_get_in_(const kolk_pool *pool, unsigned char *slots, const uint8_t *states,
+                                            const uint32_t *high, kolk_handle handle, size_t stride) {
     size_t index = kolk_handle_index_(handle, pool->tag);
-    if (index < pool->bound && pool->high && kolk_pool_lives_as_(pool, index, kolk_handle_generation_(handle)))
-        return pool->slots + index * stride;
+    if (index < pool->bound && high && kolk_pool_lives_as_(states, high, index, kolk_handle_generation_(handle)))
+        return slots + index * stride;
     return kolk_pool_get_slow_(pool, handle);
+}
+
+KOLK_INLINE_ void *kolk_pool_get_sized_(const kolk_pool *pool, kolk_handle handle, size_t stride) {
+    return kolk_pool_get_in_(pool, pool->slots, pool->states, pool->high, handle, stride);
 }
 
 KOLK_INLINE_ void *kolk_pool_get(const kolk_pool *pool, kolk_handle handle) {

@@ -41,11 +41,14 @@
  * Memory    KOLK_POOL_STORAGE(T, n) is the type of static storage for n objects; you write the declaration:
  *               static KOLK_POOL_STORAGE(struct bullet, 256) memory;
  *               ... .capacity = 256, .memory = &memory, .memory_size = sizeof memory
- *           KOLK_POOL_STATIC(bullets, pool, 256); defines a static pool that needs no init: the compiler initialises
- *           it, and its storage. Until its first alloc, alloc_at or rebind, or the init of a pool that overflows into
- *           it, it has no slots, like an all-zero pool; statistics do not list it, and a restore fails. That first
- *           call makes the pool, as init does. Options and a name of your own need an init. Not in C++. (The program
- *           must be compiled with the headers of the library that it runs with: there is no init that could report
+ *           KOLK_POOL_STATIC(bullets, fired, 256); outside of functions defines a static pool that needs no init: the
+ *           compiler initialises it, and its storage. Until its first alloc, alloc_at or rebind, or the init of a pool
+ *           that overflows into it, it has no slots, like an all-zero pool; statistics do not list it, and a restore
+ *           fails. That first call makes the pool, as init does. Options and a name of your own need an init. The pool
+ *           has fired_alloc(), fired_free(bullet) and fired_get(handle), which do what bullets_alloc(&fired) and so on
+ *           do, and are faster, because the addresses of its arrays are constants. So if it is ended, and then made
+ *           again by an init with other memory, these three must not be called. Not in C++. (The program must be
+ *           compiled with the headers of the library that it runs with: there is no init that could report
  *           KOLK_WRONG_ABI.)
  * Contents, Threads, Design    as in pool.h. */
 #ifndef KOLK_TYPED_H
@@ -113,7 +116,20 @@ struct kolk_pinned_ {
     static KOLK_POOL_STORAGE(type_##_object, n) pool_##_memory_;                                                       \
     static type_ pool_ = {.pool = {.desc = {.name = #type_, .object_size = sizeof(type_##_object),                     \
         .object_align = KOLK_ALIGNOF_(type_##_object), .capacity = (n), .memory = &pool_##_memory_,                    \
-        .memory_size = sizeof pool_##_memory_}}}
+        .memory_size = sizeof pool_##_memory_}}};                                                                      \
+    enum { pool_##_states_ = KOLK_POOL_STATES_AT_(sizeof(type_##_object), KOLK_ALIGNOF_(type_##_object), n),           \
+        pool_##_high_ = KOLK_POOL_HIGH_AT_(sizeof(type_##_object), KOLK_ALIGNOF_(type_##_object), n) };                \
+    KOLK_TYPED_ type_##_object *pool_##_alloc(void) {                                                                  \
+        return (type_##_object *)kolk_pool_alloc_in_(&pool_.pool, pool_##_memory_.bytes,                               \
+            pool_##_memory_.bytes + pool_##_states_, sizeof(type_##_object)); }                                        \
+    KOLK_TYPED_ void pool_##_free(type_##_object *object_) {                                                           \
+        kolk_pool_free_in_(&pool_.pool, pool_##_memory_.bytes, pool_##_memory_.bytes + pool_##_states_, object_,       \
+            sizeof(type_##_object)); }                                                                                 \
+    KOLK_TYPED_ type_##_object *pool_##_get(type_##_handle handle_) {                                                  \
+        return (type_##_object *)kolk_pool_get_in_(&pool_.pool, pool_##_memory_.bytes,                                 \
+            pool_##_memory_.bytes + pool_##_states_,                                                                   \
+            (const uint32_t *)(const void *)(pool_##_memory_.bytes + pool_##_high_), handle_.untyped,                  \
+            sizeof(type_##_object)); } KOLK_END_
 #endif
 
 #define KOLK_POOL_TYPE(name, ...)                                                                                      \

@@ -20,7 +20,7 @@
  *
  * Alloc takes a free slot, sets the bit in its byte and computes its address. Free divides the address by the stride,
  * tests the byte, ends the life in it and puts the slot back. One comparison sends to the slow path a slot without an
- * object, and one whose low part ends (kolk_pool_end_slot_). The fast paths (pool.inl) do this for a LIFO stack. They
+ * object, and one whose low part ends (kolk_pool_end_life_). The fast paths (pool.inl) do this for a LIFO stack. They
  * branch on no option: each sends them to the slow path, through one of three bounds that they read anyway:
  *
  *     floor       alloc pops the stack while its top is above this
@@ -96,16 +96,23 @@ _Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 456 && sizeof(kolk_p
 
 /* Emit each function of pool.inl once. */
 extern inline uintptr_t kolk_pool_slot_(const kolk_pool *pool, const void *object);
+extern inline uintptr_t kolk_pool_slot_in_(const unsigned char *slots, const void *object, size_t stride);
 extern inline uintptr_t kolk_pool_slot_sized_(const kolk_pool *pool, const void *object, size_t stride);
 extern inline bool kolk_pool_lives_(const kolk_pool *pool, uintptr_t index);
 extern inline uint32_t kolk_pool_generation_(const kolk_pool *pool, uintptr_t index);
-extern inline bool kolk_pool_lives_as_(const kolk_pool *pool, uintptr_t index, uint32_t generation);
+extern inline bool kolk_pool_lives_as_(const uint8_t *states, const uint32_t *high, uintptr_t index,
+                                       uint32_t generation);
+extern inline void *kolk_pool_alloc_in_(kolk_pool *pool, unsigned char *slots, uint8_t *states, size_t stride);
 extern inline void *kolk_pool_alloc_sized_(kolk_pool *pool, size_t stride);
 extern inline void *kolk_pool_alloc(kolk_pool *pool);
 extern inline void kolk_pool_push_slot_(kolk_pool *pool, uintptr_t index);
-extern inline bool kolk_pool_end_slot_(kolk_pool *pool, void *object, uintptr_t index, uint32_t bound);
-extern inline void kolk_pool_free_slot_(kolk_pool *pool, void *object, uintptr_t index);
+extern inline bool kolk_add_overflows_(uint8_t *byte, signed char n);
+extern inline bool kolk_pool_end_life_(uint8_t *state);
+extern inline bool kolk_pool_end_slot_(kolk_pool *pool, uint8_t *states, void *object, uintptr_t index, uint32_t bound);
+extern inline void kolk_pool_free_slot_(kolk_pool *pool, uint8_t *states, void *object, uintptr_t index);
 extern inline void kolk_pool_free(kolk_pool *pool, void *object);
+extern inline void kolk_pool_free_in_(kolk_pool *pool, const unsigned char *slots, uint8_t *states, void *object,
+                                      size_t stride);
 extern inline void kolk_pool_free_sized_(kolk_pool *pool, void *object, size_t stride);
 extern inline bool kolk_pool_begin_next_(kolk_pool *pool, uintptr_t index);
 extern inline void *kolk_pool_renew_slot_(kolk_pool *pool, void *object, uintptr_t index);
@@ -115,6 +122,8 @@ extern inline bool kolk_pool_is_live(const kolk_pool *pool, const void *object);
 extern inline uint32_t kolk_pool_index(const kolk_pool *pool, const void *object);
 extern inline void *kolk_pool_at(const kolk_pool *pool, uint32_t index);
 extern inline kolk_handle kolk_pool_handle_of(const kolk_pool *pool, const void *object);
+extern inline void *kolk_pool_get_in_(const kolk_pool *pool, unsigned char *slots, const uint8_t *states,
+                                      const uint32_t *high, kolk_handle handle, size_t stride);
 extern inline void *kolk_pool_get_sized_(const kolk_pool *pool, kolk_handle handle, size_t stride);
 extern inline void *kolk_pool_get(const kolk_pool *pool, kolk_handle handle);
 extern inline uint32_t kolk_pool_count(const kolk_pool *pool);

@@ -123,7 +123,7 @@ void *kolk_pool_find_(const kolk_pool *pool, kolk_handle handle, const void *sit
     const kolk_pool *place = pool;
     do {
         uint32_t index = kolk_handle_index_(handle, place->tag), generation = kolk_handle_generation_(handle);
-        if (index < place->fresh && place->high && kolk_pool_lives_as_(place, index, generation))
+        if (index < place->fresh && place->high && kolk_pool_lives_as_(place->states, place->high, index, generation))
             return pool_slot_at(place, index);
     } while ((place = place->desc.overflow) != NULL);
     return get_none(pool, handle, site);
