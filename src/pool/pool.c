@@ -161,13 +161,13 @@ KOLK_NOINLINE_ void *kolk_pool_alloc_slow_(kolk_pool *pool) {
 }
 
 /* Does kolk_pool_alloc for a caller at `site`. */
-static void *alloc_for(kolk_pool *pool, const void *site) {
+static void *alloc_at_site(kolk_pool *pool, const void *site) {
     bool fast = (uintptr_t)pool->top > (uintptr_t)pool->floor;
     return fast ? kolk_pool_alloc(pool) : POOL_OPTION(alloc)(pool, site);
 }
 
 KOLK_NOINLINE_ void *kolk_pool_alloc_zeroed(kolk_pool *pool) {
-    void *object = alloc_for(pool, SITE);
+    void *object = alloc_at_site(pool, SITE);
     if (object) memset(object, 0, pool->desc.object_size);
     return object;
 }
@@ -182,7 +182,7 @@ static KOLK_NOINLINE_ void *renew_any(kolk_pool *pool, void *object, const void 
     }
     if (kolk_pool_is_barred_(holder, HOOK_LIVES, "renew", site)) return NULL;
     uint32_t index = kolk_pool_end_for_next_(holder, object, site);
-    if (index == KOLK_NO_SLOT_) return alloc_for(pool, site);
+    if (index == KOLK_NO_SLOT_) return alloc_at_site(pool, site);
     void *(*issue)(kolk_pool *, uint32_t, const void *) = POOL_OPTION(issue);
     if (issue) return issue(holder, index, site);
     set_alive(holder, index);
