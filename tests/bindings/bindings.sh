@@ -49,7 +49,7 @@ from clang import cindex
 EXCEPTIONS = {"i686-linux-gnu": {"kolk_budget", "kolk_magazine_", "kolk_queue", "kolk_queue_end_"}}
 
 def layouts(header, target):
-    options = ["-std=c11", "-target", target, "-ffreestanding", "-DKOLK_EXTERN", "-Iinclude", "-isystem", sys.argv[1]]
+    options = ["-std=c11", "-target", target, "-ffreestanding", "-U__STDC_HOSTED__", "-D__STDC_HOSTED__=1", "-DKOLK_EXTERN", "-Iinclude", "-isystem", sys.argv[1]]
     unit = cindex.Index.create().parse(header, args=options)
     assert not [each for each in unit.diagnostics if each.severity >= cindex.Diagnostic.Error], list(unit.diagnostics)
     found = {}

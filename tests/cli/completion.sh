@@ -26,7 +26,7 @@ verbs=$("$KOLK" --help | sed -n '/^Verbs/,/^$/s/^  \([a-z]*\) .*/\1/p')
 kolk b:bench
 kolk help so:soak
 kolk bench --c:--compare
-kolk bench --table :calls visits slowest replace refill
+kolk bench --table :calls recorded visits slowest replace refill
 kolk bench -t v:visits
 kolk bench --table=v:visits
 kolk top --sort re:resident

@@ -14,7 +14,7 @@ typedef KOLK_POOL_STORAGE(double, 1) one;
 
 _Static_assert(sizeof memory >= KOLK_POOL_BYTES(sizeof(struct bullet), _Alignof(struct bullet), 256), "enough");
 _Static_assert(_Alignof(one) >= 8, "aligned for a pool's words");
-_Static_assert(KOLK_POOL_BYTES(24, 8, 1000) == 24 * 1000 + 2 * 8 * 16 + 2 * 4000, "slots, two bit sets, two arrays");
+_Static_assert(KOLK_POOL_BYTES(24, 8, 1000) == 24 * 1000 + 1024 + 8 * 16 + 2 * 4000, "slots, states, bits, two arrays");
 
 kolk_status init(kolk_pool *pool, int which);
 

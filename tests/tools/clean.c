@@ -131,7 +131,9 @@ static void use_handles(things *pool) {
     REQUIRE(!things_get(pool, handle) && !things_is_live(pool, object));
     object = things_alloc_at(pool, handle);
     REQUIRE(object && things_get(pool, handle) == object && !things_alloc_at(pool, handle));
-    things_free(pool, object);
+    thing *next = things_renew(pool, object);
+    REQUIRE(next && !things_get(pool, handle) && things_is_live(pool, next));
+    things_free(pool, next);
     things_handle beyond = {{UINT64_C(5) << 32 | ((CAPACITY - 1) ^ pool->pool.tag)}};
     object = things_alloc_at(pool, beyond); /* makes all slots up to it available */
     REQUIRE(object && things_index(pool, object) == CAPACITY - 1);
