@@ -52,16 +52,19 @@ static void test_what_a_life_touches(void **state) {
         print_message("left out: this program has no /proc/self/smaps_rollup of its own\n");
         skip();
     }
-    kolk_pool pool;
-    make_pool(&pool, &(kolk_pool_desc){.object_size = 8, .capacity = SLOTS});
-    long before = resident_bytes();
-    for (uint32_t n = 0; n < SLOTS; n++) assert_non_null(kolk_pool_alloc(&pool));
-    for (uint32_t n = 0; n < SLOTS; n++) kolk_pool_free(&pool, kolk_pool_at(&pool, (n + SLOTS / 2) % SLOTS));
-    long touched = resident_bytes() - before;
-    assert_in_range(touched, 5 * SLOTS, 5.2 * SLOTS);
-    for (uint32_t n = 0; n < LIVES; n++) kolk_pool_free(&pool, kolk_pool_alloc(&pool));
-    assert_in_range(resident_bytes() - before - touched, 1, 64 * 1024);
-    kolk_pool_deinit(&pool);
+    for (int lowest = 0; lowest < 2; lowest++) {
+        kolk_pool pool;
+        kolk_reuse reuse = lowest ? KOLK_REUSE_LOWEST : KOLK_REUSE_LIFO;
+        make_pool(&pool, &(kolk_pool_desc){.object_size = 8, .capacity = SLOTS, .reuse = reuse});
+        long before = resident_bytes();
+        for (uint32_t n = 0; n < SLOTS; n++) assert_non_null(kolk_pool_alloc(&pool));
+        for (uint32_t n = 0; n < SLOTS; n++) kolk_pool_free(&pool, kolk_pool_at(&pool, (n + SLOTS / 2) % SLOTS));
+        long touched = resident_bytes() - before;
+        assert_in_range(touched, lowest ? SLOTS : 5 * SLOTS, lowest ? 1.2 * SLOTS : 5.2 * SLOTS);
+        for (uint32_t n = 0; n < LIVES; n++) kolk_pool_free(&pool, kolk_pool_alloc(&pool));
+        assert_in_range(resident_bytes() - before - touched, !lowest, 64 * 1024);
+        kolk_pool_deinit(&pool);
+    }
 }
 
 /* ---- Static storage, before main --------------------------------------------------------------------------------- */
