@@ -125,14 +125,15 @@ class Pool(Store):
 
     def __init__(self, value, object_type=None):
         super().__init__(value, object_type)
+        self.index_size = self.value["stack"].type.target().sizeof
         self.stack_bytes = self.number("top") - self.number("stack")
-        self.count = self.fresh - self.stack_bytes // 4 - self.number("held")
+        self.count = self.fresh - self.stack_bytes // self.index_size - self.number("held")
 
     def fault_of_counts(self):
         if self.number("reuse") >= len(ORDERS):
             return f"reuse {self.number('reuse')} is no order"
-        if not 0 <= self.stack_bytes <= 4 * self.fresh or self.count < 0:
-            free = f"{self.stack_bytes // 4} free slots on the stack and {self.number('held')} elsewhere"
+        if not 0 <= self.stack_bytes <= self.index_size * self.fresh or self.count < 0:
+            free = f"{self.stack_bytes // self.index_size} free slots on the stack and {self.number('held')} elsewhere"
             return f"{free} do not fit fresh {self.fresh}"
         return None
 

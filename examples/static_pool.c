@@ -10,8 +10,7 @@ KOLK_POOL_TYPE(packets, struct packet)
 
 enum { PACKETS = 16 };
 static KOLK_POOL_STORAGE(struct packet, PACKETS) memory; /* the macro is a type: add `static`, a section and so on */
-_Static_assert(KOLK_HOSTED || sizeof memory <= 16 * 32 + 16 * 10,
-               "10 bytes for each of 16 packets, beside the packets");
+_Static_assert(KOLK_HOSTED || sizeof memory <= 16 * 32 + 16 * 10, "on devices, 10 bytes beside each of 16 packets");
 
 static packets pool;
 

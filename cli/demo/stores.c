@@ -5,7 +5,7 @@
  *     malloc        a packed array of pointers: the last one moves into the gap of one that dies
  *     first pool    scans for an unused object; scans all objects to animate
  *     second pool   a free list through the dead objects; scans all objects to animate
- *     kolk          a stack of free slots and one bit per slot; visits only what is alive */
+ *     kolk          a stack of free slots and one byte per slot; visits only what is alive */
 #include "sparkles.h"
 
 #include <stdlib.h>

@@ -25,6 +25,14 @@
 #define inline __inline__ /* so that this is the only error message */
 #endif
 
+#if defined(__SANITIZE_THREAD__)
+#define KOLK_TSAN_ 1
+#elif defined(__has_feature)
+#define KOLK_TSAN_ __has_feature(thread_sanitizer)
+#else
+#define KOLK_TSAN_ 0
+#endif
+
 #if !KOLK_MSVC_ /* ---- gcc and clang ---- */
 
 /* ALWAYS_INLINE compiles a hot function into each caller. NOINLINE keeps a rarely called function from taking registers
@@ -76,7 +84,8 @@
 #define KOLK_LOWEST_BIT_(word)        ((unsigned)__builtin_ctzll(word))
 #define KOLK_FOLDED_LOWEST_BIT_(word) KOLK_LOWEST_BIT_(word)
 
-/* The highest bits of the 16 bytes from `at` on, as a number; where the processor has an instruction for that. */
+/* The highest bit of each of the 16 bytes from `at` on, as a number, where the processor has an instruction for that.
+ * gcc 12 does not compile modules with a vector type that also has may_alias; one of chars needs none. */
 #ifdef __SSE2__
 typedef char kolk_bytes16_ __attribute__((vector_size(16), aligned(1)));
 #define KOLK_HIGH_BITS_(at) ((uint32_t)__builtin_ia32_pmovmskb128(*(const kolk_bytes16_ *)(at)))

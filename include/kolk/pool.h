@@ -35,8 +35,8 @@
  *           alive. `clear`, `trim` and is_valid are O(slots).
  * Memory    the caller's memory, or pages of the system; never malloc. A slot costs its stride and 1 byte; 4 bytes
  *           for the order of reuse (LOWEST: 1 bit; without an OS, on 32 bits: 2 bytes); 4 bytes if there are handles,
- *           which pages of the system do not have until a slot has had 128 lives; 1 bit with a setup or teardown hook;
- *           8 bytes with ages; 16 bytes if the pool is ranked.
+ *           but in the system's memory only once a slot has had 128 lives; 1 bit with a setup or teardown hook; 8 bytes
+ *           with ages; 16 bytes if the pool is ranked.
  * Contents  a new object has the bytes of the slot's last life, or those that the memory had before: initialise all of
  *           it. free does not change the object. The pool never stores its own data in a slot.
  * Threads   one thread at a time. But any number of threads may call functions that take a const pool while no other
@@ -107,7 +107,7 @@ typedef struct kolk_pool_desc {
  *
  *     on_full, on_low            anything but rebind and restore. If it ends the pool, the alloc returns NULL.
  *     setup, reset, on_evict     free, alloc and renew, also several at once, and reserve; such an alloc does not call
- *                                on_full. on_evict may free its own object.
+ *                                on_full. on_evict may free or renew its own object, which is not evicted then.
  *     teardown                   free; an alloc returns NULL
  *     cost, `convert` of a restore, on_mark of the budget, a profiler's functions      nothing
  *
@@ -615,6 +615,9 @@ struct kolk_pool {
 
 /* ---- Inside ------------------------------------------------------------------------------------------------------ */
 
+/* Without an OS, cursors and indices of slots are smaller. A program and a library that differ in that do not fit. */
+#define KOLK_POOL_ABI_ (KOLK_ABI + 1000u * !KOLK_HOSTED)
+
 /* `type_size` and `type_align` are the size and alignment of a typed pool's type, or 0 if the pool is not typed. */
 KOLK_API_ kolk_status kolk_pool_init_abi_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
                                           size_t type_align, size_t pool_size, uint32_t abi);
@@ -644,13 +647,13 @@ KOLK_FOLDED_INLINE_ kolk_status kolk_pool_init_typed_(kolk_pool *pool, const kol
                                                       size_t type_align) {
     if (desc && !kolk_pool_has_options_(desc)) {
         if (desc->reuse == KOLK_REUSE_LIFO)
-            return kolk_pool_init_plain_abi_(pool, desc, type_size, type_align, sizeof *pool, KOLK_ABI);
+            return kolk_pool_init_plain_abi_(pool, desc, type_size, type_align, sizeof *pool, KOLK_POOL_ABI_);
 #if !KOLK_HOSTED
         if (desc->reuse == KOLK_REUSE_FIFO || desc->reuse == KOLK_REUSE_LOWEST)
-            return kolk_pool_init_listed_abi_(pool, desc, type_size, type_align, sizeof *pool, KOLK_ABI);
+            return kolk_pool_init_listed_abi_(pool, desc, type_size, type_align, sizeof *pool, KOLK_POOL_ABI_);
 #endif
     }
-    return kolk_pool_init_abi_(pool, desc, type_size, type_align, sizeof *pool, KOLK_ABI);
+    return kolk_pool_init_abi_(pool, desc, type_size, type_align, sizeof *pool, KOLK_POOL_ABI_);
 }
 
 KOLK_FOLDED_INLINE_ kolk_status kolk_pool_init(kolk_pool *pool, const kolk_pool_desc *desc) {
@@ -661,7 +664,7 @@ KOLK_API_ kolk_status kolk_pool_rebind_abi_(kolk_pool *pool, const kolk_pool_des
                                             size_t type_align, size_t pool_size, uint32_t abi);
 
 KOLK_FOLDED_INLINE_ kolk_status kolk_pool_rebind(kolk_pool *pool, const kolk_pool_desc *desc) {
-    return kolk_pool_rebind_abi_(pool, desc, 0, 0, sizeof *pool, KOLK_ABI);
+    return kolk_pool_rebind_abi_(pool, desc, 0, 0, sizeof *pool, KOLK_POOL_ABI_);
 }
 
 /* The slow paths that pool.inl calls. */

@@ -28,11 +28,12 @@ KOLK_FOLDED_INLINE_ uintptr_t kolk_pool_slot_sized_(const kolk_pool *pool, const
     return kolk_pool_slot_in_(pool->slots, object, stride);
 }
 
-/* A slot's byte has KOLK_ALIVE_ while an object lives in it. The other 7 bits are the low ones of its generation:
- * fewer, the highest of the 7, where tests have fewer generations than 2^7. */
+/* A slot's byte has KOLK_ALIVE_ while an object lives in it. The other 7 bits are the low ones of its generation. Tests
+ * may have fewer generations than 2^7: then these are the highest of the 7 bits. */
 #define KOLK_ALIVE_  128u
 #define KOLK_LOWS_   ((KOLK_GENERATION_MAX & 127u) + 1) /* how many low parts of generations there are: 2^7 */
-#define KOLK_A_LIFE_ (128u / KOLK_LOWS_)                /* what the end of a life adds to the byte: 1 */
+#define KOLK_A_LIFE_ (128u / KOLK_LOWS_)                /* a life, in the byte: 1 */
+#define KOLK_ENDS_   ((signed char)((int)(KOLK_ALIVE_ + KOLK_A_LIFE_) - 256)) /* what the end of a life adds to it */
 
 /* The bits of a group. */
 #if KOLK_GROUP == 64
@@ -82,12 +83,12 @@ KOLK_INLINE_ void kolk_pool_push_slot_(kolk_pool *pool, uintptr_t index) {
     pool->top = top + 1;
 }
 
-/* Adds a negative number to a signed byte. Returns true if the sum overflows. Compilers make five instructions of
- * this, and x86 has one. */
+/* Adds a negative number to a signed byte. Returns true if the sum overflows. Compilers make several instructions of
+ * this, and x86 has one. ThreadSanitizer does not see what assembly writes. */
 KOLK_FOLDED_INLINE_ bool kolk_add_overflows_(uint8_t *byte, signed char n) {
-#if defined(__GCC_ASM_FLAG_OUTPUTS__) && (defined(__x86_64__) || defined(__i386__))
+#if defined(__GCC_ASM_FLAG_OUTPUTS__) && (defined(__x86_64__) || defined(__i386__)) && !KOLK_TSAN_
     bool overflows;
-    __asm__("addb %2, %1" : "=@cco"(overflows), "+m"(*byte) : "qi"(n));
+    __asm__("add{b %2, %1| byte ptr %1, %2}" : "=@cco"(overflows), "+m"(*byte) : "qi"(n));
     return overflows;
 #else
     int sum = (signed char)*byte + n;
@@ -100,9 +101,8 @@ KOLK_FOLDED_INLINE_ bool kolk_add_overflows_(uint8_t *byte, signed char n) {
  * addition of a negative number, and overflows if and only if the byte, as a signed number, is below -KOLK_A_LIFE_.
  * Otherwise no object lives in the slot, or the low part ends with this life: then does nothing and returns false. */
 KOLK_FOLDED_INLINE_ bool kolk_pool_end_life_(uint8_t *state) {
-    int ends = (int)(KOLK_ALIVE_ + KOLK_A_LIFE_) - 256;
-    bool ended = kolk_add_overflows_(state, (signed char)ends);
-    if (KOLK_UNLIKELY_(!ended)) *state = (uint8_t)(*state - ends);
+    bool ended = kolk_add_overflows_(state, KOLK_ENDS_);
+    if (KOLK_UNLIKELY_(!ended)) *state = (uint8_t)(*state - KOLK_ENDS_);
     return ended;
 }
 

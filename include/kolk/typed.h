@@ -46,10 +46,9 @@
  *           that overflows into it, it has no slots, like an all-zero pool; statistics do not list it, and a restore
  *           fails. That first call makes the pool, as init does. Options and a name of your own need an init. The pool
  *           has fired_alloc(), fired_free(bullet) and fired_get(handle), which do what bullets_alloc(&fired) and so on
- *           do, and are faster, because the addresses of its arrays are constants. So if it is ended, and then made
- *           again by an init with other memory, these three must not be called. Not in C++. (The program must be
- *           compiled with the headers of the library that it runs with: there is no init that could report
- *           KOLK_WRONG_ABI.)
+ *           do, and are faster, because the addresses of its arrays are constants. Once the pool has been ended, these
+ *           three must not be called, even if an init makes it again. Not in C++. (The program must be compiled with
+ *           the headers of the library that it runs with: there is no init that could report KOLK_WRONG_ABI.)
  * Contents, Threads, Design    as in pool.h. */
 #ifndef KOLK_TYPED_H
 #define KOLK_TYPED_H

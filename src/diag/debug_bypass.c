@@ -1,6 +1,6 @@
 /* debug_bypass.c: objects that are malloc blocks, one for each life, for tools that watch malloc.
  *
- * The pool keeps its bits, its generations and its order of reuse, but looks objects up here: by slot in objects[], by
+ * The pool keeps its states and its order of reuse, but looks objects up here: by slot in objects[], by
  * pointer in lists that begin in heads[]. A dead object stays in its list until its slot is used again, so that a
  * double free is not mistaken for a foreign pointer.
  *

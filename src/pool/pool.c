@@ -19,9 +19,10 @@
  * `fresh` passes it, so the caller's memory may be dirty. `fresh` is also the peak, and a tight bound for pointers.
  *
  * Alloc takes a free slot, sets the bit in its byte and computes its address. Free divides the address by the stride,
- * tests the byte, ends the life in it and puts the slot back. One comparison sends to the slow path a slot without an
- * object, and one whose low part ends (kolk_pool_end_life_). The fast paths (pool.inl) do this for a LIFO stack. They
- * branch on no option: each sends them to the slow path, through one of three bounds that they read anyway:
+ * ends the life by one addition to the byte, and puts the slot back. The addition overflows if it was allowed; a slot
+ * without an object, and one whose low part ends, go to the slow path (kolk_pool_end_life_). The fast paths (pool.inl)
+ * do this for a LIFO stack. They branch on no option: each sends them to the slow path, through one of three bounds
+ * that they read anyway:
  *
  *     floor       alloc pops the stack while its top is above this
  *     free_bound  free pushes slots below this
@@ -39,15 +40,15 @@
  *     reset                                              0
  *     debug mode                       end of memory     0            0        neither
  *
- * A renewal adds to the byte, and touches nothing else. Its fast path is for slots below free_bound in a pool whose
- * floor is not the end of memory, which may mean an order that the object must enter anew.
- *
  * An empty cell means that the option does not change that bound. `watched` is how many of the last free slots need the
  * slow path, because they belong to the headroom, are near the low-water mark, would raise a counted peak, or do not
  * count towards the budget. A pool with ages, or a ranked one, pops its stack while the top is above order_floor, but
  * also enters the slot into its orders. FIFO and LOWEST take a slot directly while more than held_floor slots are held.
  * The debug mode also keeps get off its fast path, because its stride may differ from the one that typed code assumes,
  * and because under tools that watch malloc its objects are not in slots at all (debug_bypass.c).
+ *
+ * A renewal adds to the byte, and touches nothing else. Its fast path is for slots below free_bound in a pool whose
+ * floor is not the end of memory, which may mean an order that the object must enter anew.
  *
  * A trim gives the bytes of the last slots back to the budget: those from `counted` on. Before an alloc takes one of
  * them, it takes bytes for it and some more of them from the budget again, as growth does (pool_options.c).
@@ -65,7 +66,7 @@
  *     I1  count == fresh - (top - stack) - held is the number of live slots; peak >= count, whether the peak is counted
  *         or not
  *     I2  fresh <= capacity - held_back; capacity <= max_capacity; what the arrays have from fresh on does not matter,
- *         but the high parts there are 0 in the system's memory
+ *         but the high parts there are 0 in the system's memory (which is_valid does not read)
  *     I3  each free slot below fresh is in exactly one place: the stack, the ring, the holes, the worn-out list, or the
  *         debug mode's quarantine; held counts all but the first; the first `unlisted` places of the stack or the
  *         ring stand for the slots that are in no other place

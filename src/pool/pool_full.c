@@ -7,32 +7,30 @@
 
 /* ---- Eviction ---------------------------------------------------------------------------------------------------- */
 
-/* Calls on_evict. Returns false if the hook has freed the object itself. */
-static bool tell_of_eviction(kolk_pool *pool, void *object) {
-    uintptr_t slot = pool_slot_of(pool, object);
-    uint32_t life = generation_of(pool, slot);
-    uint8_t before = enter_pool_hook(pool, HOOK_LIVES);
+/* Calls on_evict. Returns false if the hook has freed the object itself, or renewed it. */
+static bool tell_of_eviction(kolk_pool *pool, void *object, uintptr_t slot) {
+    uint8_t state = pool->states[slot], before = enter_pool_hook(pool, HOOK_LIVES);
     pool->desc.on_evict(object, pool->desc.context);
     leave_pool_hook(pool, before);
-    return kolk_pool_holds_(pool, object) && generation_of(pool, slot) == life;
+    return pool->states[slot] == state;
 }
 
 /* Renews the object if a free and an alloc would do the same: the alloc would take this slot, and no hook or debug mode
  * has to know. Otherwise returns false. */
-static bool renew_in_full_pool(kolk_pool *pool, void *object) {
-    uintptr_t slot = pool_slot_of(pool, object);
+static bool renew_in_full_pool(kolk_pool *pool, uintptr_t slot) {
     bool next = ready_slots(pool) == 0 && !is_fresh_first(pool); /* in each order of reuse */
     if (pool_debug_of(pool) || pool->desc.reset || !next || !kolk_pool_begin_next_(pool, slot)) return false;
     enter_orders(pool, (uint32_t)slot);
     return true;
 }
 
-/* Evicts the object. Returns false if it is NULL. If `renewed` is not NULL, this is for an alloc: *renewed becomes the
- * alloc's object if that can be made of the old one at once. */
+/* Evicts the object. Returns false if it is NULL, or if on_evict has renewed it. If `renewed` is not NULL, this is for
+ * an alloc: *renewed becomes the alloc's object if that can be made of the old one at once. */
 static bool evict(kolk_pool *pool, void *object, void **renewed) {
     if (!object) return false;
-    if (pool->desc.on_evict && !tell_of_eviction(pool, object)) return true;
-    if (renewed && renew_in_full_pool(pool, object))
+    uintptr_t slot = pool_slot_of(pool, object);
+    if (pool->desc.on_evict && !tell_of_eviction(pool, object, slot)) return !kolk_pool_lives_(pool, slot);
+    if (renewed && renew_in_full_pool(pool, slot))
         *renewed = object;
     else
         kolk_pool_free(pool, object);

@@ -6,7 +6,7 @@
  *     pool_rebind.c    new hooks for an existing pool
  *     pool_snapshot.c  the whole pool as a block of bytes
  *     pool_full.c      a full pool: its hooks, and eviction
- *     pool_free.c      free and clear
+ *     pool_free.c      free, clear, and the first half of a renewal
  *     pool_trim.c      releases memory; grows and releases by demand
  *     pool_make.c      descriptor and init                             pool_age.c    the order of births
  *     pool_memory.c    the pool's block of memory; growth              pool_rank.c   the order of costs
@@ -73,25 +73,24 @@ static inline void set_dead(kolk_pool *pool, uintptr_t slot) {
     pool->states[slot] &= (uint8_t)~KOLK_ALIVE_;
 }
 
-/* The generation is 0 without handles. */
-static inline uint32_t generation_of(const kolk_pool *pool, uintptr_t slot) {
-    return pool->high ? kolk_pool_generation_(pool, slot) : 0;
+/* Writes the high part only where it differs, so that pages of the system stay untouched. */
+static inline void set_high(kolk_pool *pool, uintptr_t slot, uint32_t high) {
+    if (pool->high[slot] != high) pool->high[slot] = high;
 }
 
 static inline void set_generation(kolk_pool *pool, uintptr_t slot, uint32_t generation) {
     KOLK_ASSERT_(pool->high && slot < pool->fresh);
     pool->states[slot] = (uint8_t)((pool->states[slot] & KOLK_ALIVE_) | generation % KOLK_LOWS_ * KOLK_A_LIFE_);
-    pool->high[slot] = generation / KOLK_LOWS_;
+    set_high(pool, slot, generation / KOLK_LOWS_);
 }
 
 /* Ends a life, and its generation if there are handles. Returns true if the slot is worn out: the caller must enter it
  * into their list. */
 static inline bool end_life(kolk_pool *pool, uintptr_t slot) {
     KOLK_ASSERT_(pool_is_alive(pool, slot));
-    uint32_t low = pool->states[slot] % 128u + KOLK_A_LIFE_;
-    pool->states[slot] = (uint8_t)(low % 128u);
-    if (low < 128 || !pool->high) return false;
-    return pool->high[slot]++ == KOLK_GENERATION_MAX / KOLK_LOWS_;
+    if (kolk_add_overflows_(&pool->states[slot], KOLK_ENDS_)) return false;
+    pool->states[slot] = 0; /* the low part has ended */
+    return pool->high && pool->high[slot]++ == KOLK_GENERATION_MAX / KOLK_LOWS_;
 }
 
 /* The slot that wore out after this worn-out one. */
@@ -216,6 +215,11 @@ static inline void end_pool_look(kolk_pool *pool, const pool_look *look) {
 
 static inline bool pool_has(const kolk_pool *pool, uint32_t debug_flags) {
     return KOLK_DIAGNOSTICS && (pool->debug_flags & debug_flags);
+}
+
+/* The ABI of which the program says that it has it: KOLK_ABI if it is that of the library's pools. */
+static inline uint32_t pool_abi(uint32_t given) {
+    return given == KOLK_POOL_ABI_ ? KOLK_ABI : 0;
 }
 
 /* The fields of a descriptor that concern memory. */

@@ -61,7 +61,7 @@ const kolk_kind_ kolk_pool_kind_ = {.stats = list_pool_stats,
 
 kolk_status kolk_pool_begin_(kolk_pool *pool, const kolk_pool_desc *given, size_t type_size, size_t type_align,
                              size_t pool_size, uint32_t abi, kolk_pool_resolver_ *resolve) {
-    kolk_status status = kolk_begin_(pool, pool_size, sizeof *pool, abi, given);
+    kolk_status status = kolk_begin_(pool, pool_size, sizeof *pool, pool_abi(abi), given);
     if (status != KOLK_OK) return status;
     kolk_pool_desc desc = *given;
     desc.name = kolk_name_kept_(given->name);

@@ -87,13 +87,13 @@ static void mark_queued(kolk_pool *pool, bool live) {
 }
 
 /* Lists the lowest of the slots in unlisted places: FIFO in all of these places, LIFO in the last ones, at least n if
- * there are that many. LIFO lists at least as many slots as it looks at words, so that this is O(1) for each. */
+ * there are that many. LIFO lists at least as many slots as it looks at groups, so that this is O(1) for each. */
 static void list_lowest(kolk_pool *pool, uint32_t n) {
     bool lifo = pool->desc.reuse == KOLK_REUSE_LIFO;
     uint32_t end = pool->unlisted, done = 0;
     mark_withheld(pool, true);
     mark_queued(pool, true);
-    for (uint64_t slot = 0; done < end && (!lifo || done < n || done < slot / 64); slot++, done++) {
+    for (uint64_t slot = 0; done < end && (!lifo || done < n || done < slot / KOLK_GROUP); slot++, done++) {
         slot = kolk_pool_next_(pool, false, slot, pool->fresh);
         KOLK_ASSERT_(slot < pool->fresh);
         queue_at(pool, lifo ? end - 1 - done : done)->index = (kolk_index_)slot;

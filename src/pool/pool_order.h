@@ -96,7 +96,8 @@ static inline void clear_holes_from(kolk_pool *pool, uint32_t index) {
 static inline void begin_static_pool(kolk_pool *pool) {
     if (KOLK_UNLIKELY_(pool->stride == 0 && pool->desc.object_size)) {
         kolk_pool_desc desc = pool->desc;
-        (void)kolk_pool_begin_(pool, &desc, 0, 0, sizeof *pool, KOLK_ABI, kolk_pool_resolve_); /* or it is all zero */
+        (void)kolk_pool_begin_(pool, &desc, 0, 0, sizeof *pool, KOLK_POOL_ABI_,
+                               kolk_pool_resolve_); /* or it is all zero */
     }
 }
 

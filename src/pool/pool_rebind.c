@@ -23,7 +23,7 @@ static bool keeps_layout(const kolk_pool *pool, const kolk_pool_desc *desc) {
 
 KOLK_NOINLINE_ kolk_status kolk_pool_rebind_abi_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
                                                  size_t type_align, size_t pool_size, uint32_t abi) {
-    kolk_status status = kolk_check_call_(pool_size, sizeof *pool, abi, desc);
+    kolk_status status = kolk_check_call_(pool_size, sizeof *pool, pool_abi(abi), desc);
     if (status != KOLK_OK) return status;
     begin_static_pool(pool);
     if (!kolk_check_home_(pool, pool->number, pool->desc.name, SITE)) return KOLK_MOVED;

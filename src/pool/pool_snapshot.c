@@ -109,8 +109,7 @@ static void save_states(const kolk_pool *pool, unsigned char *live, unsigned cha
  * those that are no longer in use are cleared. */
 static void load_states(kolk_pool *pool, const unsigned char *live, const unsigned char *generations, uint32_t fresh) {
     if (fresh > pool->fresh) memset(pool->states + pool->fresh, 0, fresh - pool->fresh);
-    if (fresh > pool->fresh && pool->high)
-        memset(pool->high + pool->fresh, 0, (fresh - pool->fresh) * sizeof *pool->high);
+    for (uint32_t slot = pool->fresh; slot < fresh && pool->high; slot++) set_high(pool, slot, 0);
     for (uint32_t slot = 0; slot < pool->fresh; slot++) {
         pool->states[slot] = is_live_in(live, slot) ? KOLK_ALIVE_ : 0;
         if (pool->high) set_generation(pool, slot, kolk_snapshot_load32_(generations + (size_t)slot * 4));

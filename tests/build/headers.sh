@@ -31,6 +31,13 @@ for header in include/kolk.h include/kolk/*.h adapters/*/kolk/*.h; do
   done
 done
 
+case $($CC -dumpmachine) in
+  x86_64* | i?86*)
+    echo "the assembly of a free, in Intel's syntax"
+    $CC -std=c11 -O2 -Iinclude -masm=intel -c tests/packaging/hello.c -o "$program"
+    ;;
+esac
+
 for dialect in c++17 c++20; do
   echo "kolk.hpp as $dialect"
   for variant in "" -DKOLK_EXTERN "-fno-exceptions -fno-rtti"; do

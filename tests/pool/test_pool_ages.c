@@ -257,6 +257,48 @@ static void test_an_eviction_that_takes_another_along(void **state) {
     }
 }
 
+typedef struct renewer {
+    kolk_pool pool;
+    void *renewed;
+    int evicted;
+} renewer;
+
+static void renew_instead(void *object, void *context) {
+    renewer *r = (renewer *)context;
+    r->evicted++;
+    r->renewed = kolk_pool_renew(&r->pool, object);
+    assert_non_null(r->renewed);
+}
+
+/* on_evict renews the object that is to be evicted: it stays, also where its lives cannot be told apart by handles. */
+static void test_an_eviction_that_renews(void **state) {
+    (void)state;
+    static const kolk_generations ways[] = {KOLK_GENERATIONS_RECYCLE, KOLK_GENERATIONS_NONE};
+    for (size_t i = 0; i < LENGTH_OF(orders); i++) {
+        for (size_t way = 0; way < LENGTH_OF(ways); way++) {
+            renewer r = {.evicted = 0};
+            make_pool(&r.pool, &(kolk_pool_desc){.name = "renewer",
+                                                 .object_size = 8,
+                                                 .capacity = 2,
+                                                 .reuse = orders[i],
+                                                 .generations = ways[way],
+                                                 .ages = true,
+                                                 .on_full = kolk_pool_evict_oldest,
+                                                 .on_evict = renew_instead,
+                                                 .context = &r});
+            taken_from(&r.pool);
+            taken_from(&r.pool);
+            assert_null(kolk_pool_alloc(&r.pool));
+            assert_false(kolk_pool_evict_oldest(&r.pool, 0, NULL));
+            assert_int_equal(r.evicted, 2);
+            assert_true(kolk_pool_is_live(&r.pool, r.renewed));
+            assert_int_equal(kolk_pool_count(&r.pool), 2);
+            kolk_pool_clear(&r.pool);
+            end_pool(&r.pool);
+        }
+    }
+}
+
 static bool never_ready(void *object, void *context) {
     (void)object;
     return !*(const bool *)context;
@@ -411,6 +453,7 @@ int main(void) {
         DEBUG_TEST(test_wrong_pointers),
         DEBUG_TEST(test_protect_from_evict_cheapest),
         DEBUG_TEST(test_an_eviction_that_takes_another_along),
+        DEBUG_TEST(test_an_eviction_that_renews),
         DEBUG_TEST(test_a_failed_setup_is_no_birth),
         DEBUG_TEST(test_a_longjmp_out_of_an_eviction),
         DEBUG_TEST(test_the_context_of_on_evict),

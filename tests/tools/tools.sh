@@ -165,6 +165,9 @@ tsan() {
   make_programs threads
   check_silent "" threads.static plain
   check_silent KOLK_DEBUG=all threads.shared plain
+  make_programs race
+  ! "$work/race.static" > "$work/said" 2>&1 || fail "a race of the program is not found: $(cat "$work/said")"
+  grep -q "data race" "$work/said" || fail "this is no report of a race: $(cat "$work/said")"
 }
 
 # ThreadSanitizer finds races by happens-before, so two threads need to take each path only a few times, not ten
