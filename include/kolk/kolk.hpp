@@ -399,7 +399,7 @@ template <class T> class pool {
     /* For hot reload: the functions of a module that was loaded anew (kolk_pool_rebind). */
     kolk_status rebind(const options<T> &wish) {
         kolk_pool_desc desc = desc_of(wish);
-        kolk_status status = kolk_pool_rebind_abi_(&pool_, &desc, sizeof(T), alignof(T), sizeof pool_, KOLK_ABI);
+        kolk_status status = kolk_pool_rebind_abi_(&pool_, &desc, sizeof(T), alignof(T), sizeof pool_, KOLK_POOL_ABI_);
         if (status == KOLK_OK) hooks_ = hooks(wish);
         return status;
     }

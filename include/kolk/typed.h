@@ -164,7 +164,7 @@ struct kolk_pinned_ {
     KOLK_TYPED_ kolk_status name##_rebind(name *pool_, const kolk_pool_desc *desc_) { \
         kolk_pool_desc named_; \
         return kolk_pool_rebind_abi_(&pool_->pool, kolk_pool_desc_named_(desc_, #name, &named_), sizeof(T), \
-            KOLK_ALIGNOF_(T), sizeof(kolk_pool), KOLK_ABI); } \
+            KOLK_ALIGNOF_(T), sizeof(kolk_pool), KOLK_POOL_ABI_); } \
     KOLK_TYPED_ name##_object *name##_alloc(name *pool_) { \
         return KOLK_CAST_(T *, kolk_pool_alloc_sized_(&pool_->pool, sizeof(T))); } \
     KOLK_TYPED_ name##_object *name##_renew(name *pool_, name##_object *object_) { \

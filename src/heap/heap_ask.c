@@ -11,7 +11,8 @@
 #include <string.h>
 
 static const char *name_of(const kolk_heap *heap) {
-    return heap->root && heap->root->name ? heap->root->name : "";
+    const char *name = heap->root ? kolk_raw_load_(&heap->root->name, KOLK_RELAXED_) : NULL;
+    return name ? name : "";
 }
 
 /* ---- Reports ----------------------------------------------------------------------------------------------------- */
@@ -218,7 +219,8 @@ static bool stats_of_class(const kolk_heap *heap, uint32_t n, const kolk_nursery
         const kolk_heap_tray_ *tray = &inside->trays[n];
         found = kolk_load_(&tray->is_made, KOLK_ACQUIRE_);
         if (found) stats_of_tray(tray, reader, &out->stats);
-        out->stats.name = tray->name ? tray->name : "";
+        const char *name = kolk_raw_load_(&tray->name, KOLK_RELAXED_);
+        out->stats.name = name ? name : "";
         out->stats.object_size = tray->size;
         out->asked = kolk_load_(&tray->asked, KOLK_RELAXED_);
         out->given = kolk_load_(&tray->given, KOLK_RELAXED_);

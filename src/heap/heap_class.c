@@ -131,7 +131,9 @@ const kolk_kind_ kolk_heap_class_kind_ = {.stats = list_class_stats,
 
 void kolk_heap_rename_class_(kolk_heap_tray_ *tray, const char *name) {
     if (!name) return;
-    tray->name = tray->store.name = kolk_name_kept_(name);
+    const char *kept = kolk_name_kept_(name);
+    kolk_raw_store_(&tray->name, kept, KOLK_RELAXED_); /* statistics may read both */
+    kolk_raw_store_(&tray->store.name, kept, KOLK_RELAXED_);
     kolk_registry_rename_(tray->number, tray->name);
 }
 

@@ -249,7 +249,7 @@ static kolk_status rebind_root(kolk_heap *heap, const kolk_heap_desc *desc) {
     bool kept = inside && !desc->memory && !desc->memory_size && kolk_is_kept_(desc->limit, root->own.limit) &&
                 keeps_classes(heap, desc) && (!desc->budget || (desc->budget == root->own.parent && !root->parent));
     if (!kept) return KOLK_LAYOUT_CHANGED;
-    root->name = kolk_name_kept_(desc->name);
+    kolk_raw_store_(&root->name, kolk_name_kept_(desc->name), KOLK_RELAXED_); /* statistics may read it */
     root->on_full = desc->on_full;
     root->context = desc->context;
     kolk_registry_rename_(heap->number, root->name);

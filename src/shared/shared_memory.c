@@ -202,7 +202,7 @@ KOLK_NOINLINE_ kolk_status kolk_shared_rebind_abi_(kolk_shared *pool, const kolk
     inside->teardown = desc->teardown;
     inside->context = desc->context;
     pool->name = kolk_name_kept_(desc->name);
-    store->name = pool->name ? pool->name : "";
+    kolk_raw_store_(&store->name, pool->name ? pool->name : "", KOLK_RELAXED_); /* statistics may read it */
     if (store->debug) kolk_debug_rename_(store->debug, store->name);
     kolk_registry_rename_(pool->number, pool->name);
     return KOLK_OK;

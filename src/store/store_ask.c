@@ -94,7 +94,7 @@ void kolk_store_sum_up_(const kolk_slot_store_ *store, uint64_t in_sets, kolk_ma
     uint32_t fresh = kolk_store_fresh_(store), capacity = kolk_store_capacity_(store);
     uint32_t count = count_without(store, in_sets + in_magazines.free), taken = fresh < capacity ? fresh : capacity;
     *out = (kolk_stats){
-        .name = store->name,
+        .name = kolk_raw_load_(&store->name, KOLK_RELAXED_),
         .kind = kind,
         .object_size = store->object_size,
         .stride = store->stride,

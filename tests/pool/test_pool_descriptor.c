@@ -119,18 +119,21 @@ static void test_another_abi(void **state) {
     } both;
     const kolk_pool_desc desc = {.object_size = 8, .capacity = 4};
     memset(&both, 0xff, sizeof both);
-    assert_int_equal(kolk_pool_init_abi_(&both.pool, &desc, 0, 0, sizeof both.pool, KOLK_ABI + 1), KOLK_WRONG_ABI);
+    assert_int_equal(kolk_pool_init_abi_(&both.pool, &desc, 0, 0, sizeof both.pool, KOLK_POOL_ABI_ + 1),
+                     KOLK_WRONG_ABI);
     assert_true(is_all_zero(&both.pool));
     assert_true(all_bytes_are(both.more, sizeof both.more, 0xff));
-    assert_int_equal(kolk_pool_init_abi_(&both.pool, &desc, 0, 0, sizeof both.pool + 8, KOLK_ABI), KOLK_WRONG_ABI);
+    assert_int_equal(kolk_pool_init_abi_(&both.pool, &desc, 0, 0, sizeof both.pool + 8, KOLK_POOL_ABI_),
+                     KOLK_WRONG_ABI);
     assert_true(is_all_zero(&both.pool) && all_bytes_are(both.more, 8, 0));
     assert_true(all_bytes_are(both.more + 8, sizeof both.more - 8, 0xff));
     memset(&both, 0xff, sizeof both);
-    assert_int_equal(kolk_pool_init_abi_(&both.pool, &desc, 0, 0, sizeof both.pool - 8, KOLK_ABI), KOLK_WRONG_ABI);
+    assert_int_equal(kolk_pool_init_abi_(&both.pool, &desc, 0, 0, sizeof both.pool - 8, KOLK_POOL_ABI_),
+                     KOLK_WRONG_ABI);
     const unsigned char *bytes = (const unsigned char *)&both.pool;
     assert_true(all_bytes_are(bytes, sizeof both.pool - 8, 0));
     assert_true(all_bytes_are(bytes + sizeof both.pool - 8, 8, 0xff));
-    assert_int_equal(kolk_pool_init_abi_(&both.pool, &desc, 0, 0, sizeof both.pool, KOLK_ABI), KOLK_OK);
+    assert_int_equal(kolk_pool_init_abi_(&both.pool, &desc, 0, 0, sizeof both.pool, KOLK_POOL_ABI_), KOLK_OK);
     kolk_pool_deinit(&both.pool);
 }
 

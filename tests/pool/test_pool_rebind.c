@@ -228,8 +228,8 @@ static void test_what_is_refused(void **state) {
     assert_int_equal(kolk_pool_rebind(&pool, &own), KOLK_OK);
     assert_int_equal(kolk_pool_rebind(&pool, &(kolk_pool_desc){0}), KOLK_OK);
     assert_null(pool.desc.name);
-    assert_int_equal(kolk_pool_rebind_abi_(&pool, &own, 0, 0, sizeof pool, KOLK_ABI + 1), KOLK_WRONG_ABI);
-    assert_int_equal(kolk_pool_rebind_abi_(&pool, &own, 0, 0, sizeof pool + 8, KOLK_ABI), KOLK_WRONG_ABI);
+    assert_int_equal(kolk_pool_rebind_abi_(&pool, &own, 0, 0, sizeof pool, KOLK_POOL_ABI_ + 1), KOLK_WRONG_ABI);
+    assert_int_equal(kolk_pool_rebind_abi_(&pool, &own, 0, 0, sizeof pool + 8, KOLK_POOL_ABI_), KOLK_WRONG_ABI);
     kolk_pool_deinit(&pool);
     refuse(&pool, &own, KOLK_STRUCT_CHANGED);
     refuse(&pool, &(kolk_pool_desc){0}, KOLK_ZERO_SIZE);
