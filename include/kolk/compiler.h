@@ -230,6 +230,15 @@ KOLK_ALWAYS_INLINE_ void kolk_set_(uint32_t *at, uint32_t number) {
  * because a call would compute at run time what the compiler knows. */
 #define KOLK_FOLDED_INLINE_ KOLK_API_ KOLK_NOT_EMITTED_ KOLK_ALWAYS_INLINE_
 
+/* For the steps of a loop. They are always inlined, unless the program is optimised for size: after a call the loop
+ * would keep in memory what it counts with. */
+#ifdef __OPTIMIZE_SIZE__
+#define KOLK_INLINE_IN_LOOPS_ inline
+#else
+#define KOLK_INLINE_IN_LOOPS_ KOLK_ALWAYS_INLINE_
+#endif
+#define KOLK_LOOP_INLINE_ KOLK_API_ KOLK_NOT_EMITTED_ KOLK_INLINE_IN_LOOPS_
+
 #ifdef __cplusplus
 #define KOLK_ALIGNAS(n) alignas(n)
 #elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L

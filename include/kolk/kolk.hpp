@@ -197,11 +197,11 @@ template <class V, class Cursor, void *(*Next)(Cursor *)> class walker {
     using reference = V &;
 
     walker() = default;
-    explicit walker(const Cursor &begin) : cursor_(begin) { ++*this; }
+    KOLK_INLINE_IN_LOOPS_ explicit walker(const Cursor &begin) : cursor_(begin) { ++*this; }
 
     V &operator*() const { return *at_; }
     V *operator->() const { return at_; }
-    walker &operator++() {
+    KOLK_INLINE_IN_LOOPS_ walker &operator++() {
         at_ = static_cast<V *>(Next(&cursor_));
         return *this;
     }

@@ -278,8 +278,7 @@ KOLK_INLINE_ void *kolk_pool_bypassed_(const kolk_pool *pool, uintptr_t index) {
     return (void *)~pool->objects[index];
 }
 
-/* Inline, because a call in a loop would keep floating-point sums out of registers. */
-KOLK_INLINE_ void *kolk_cursor_apart_(kolk_cursor *cursor) {
+KOLK_LOOP_INLINE_ void *kolk_cursor_apart_(kolk_cursor *cursor) {
     const kolk_pool *pool = cursor->apart;
     while (cursor->from < cursor->end && cursor->from < pool->fresh) {
         uint32_t index = cursor->from++;
@@ -290,7 +289,7 @@ KOLK_INLINE_ void *kolk_cursor_apart_(kolk_cursor *cursor) {
 }
 
 /* Goes to the next group in which there is something to visit. Returns false at the end. */
-KOLK_INLINE_ bool kolk_cursor_enter_(kolk_cursor *cursor) {
+KOLK_LOOP_INLINE_ bool kolk_cursor_enter_(kolk_cursor *cursor) {
     kolk_group_ pending;
     do {
         kolk_group_ visited = KOLK_ALL_;
@@ -314,7 +313,7 @@ KOLK_INLINE_ bool kolk_cursor_enter_(kolk_cursor *cursor) {
 
 /* Each step reads the slot's byte again, since the loop's body may have freed the object. The steps in a full group are
  * linear: they need not look for the next bit. */
-KOLK_INLINE_ void *kolk_cursor_next(kolk_cursor *cursor) {
+KOLK_LOOP_INLINE_ void *kolk_cursor_next(kolk_cursor *cursor) {
     unsigned char *object;
     for (;;) {
         kolk_group_ pending = cursor->pending;
@@ -338,7 +337,7 @@ KOLK_INLINE_ void *kolk_cursor_next(kolk_cursor *cursor) {
     return object;
 }
 
-KOLK_INLINE_ void *kolk_cursor_next_run(kolk_cursor *cursor, uint32_t *length) {
+KOLK_LOOP_INLINE_ void *kolk_cursor_next_run(kolk_cursor *cursor, uint32_t *length) {
     if (!cursor->pending && !cursor->left && kolk_cursor_enter_(cursor) && cursor->left) {
         unsigned char *objects = cursor->base;
         cursor->left = 0;

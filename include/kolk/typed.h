@@ -99,7 +99,8 @@ struct kolk_pinned_ {
 
 /* clang-format off */
 /* Parameters end in _ so that a type may be called object, handle, pool ... */
-#define KOLK_TYPED_ static KOLK_INLINE_AT_O0_ KOLK_UNUSED_
+#define KOLK_TYPED_      static KOLK_INLINE_AT_O0_ KOLK_UNUSED_
+#define KOLK_TYPED_LOOP_ static KOLK_INLINE_IN_LOOPS_ KOLK_UNUSED_
 
 /* ---- Pools (pool.h) ---------------------------------------------------------------------------------------------- */
 
@@ -238,8 +239,8 @@ struct kolk_pinned_ {
     KOLK_TYPED_ kolk_cursor name##_each(const name *pool_) { return kolk_pool_each(&pool_->pool); }                    \
     KOLK_TYPED_ kolk_cursor name##_each_in(const name *pool_, uint32_t first_, uint32_t n_) { \
         return kolk_pool_each_in(&pool_->pool, first_, n_); } \
-    KOLK_TYPED_ T *name##_each_next(kolk_cursor *cursor_) { return KOLK_CAST_(T *, kolk_cursor_next(cursor_)); }       \
-    KOLK_TYPED_ T *name##_each_next_run(kolk_cursor *cursor_, uint32_t *length_) { \
+    KOLK_TYPED_LOOP_ T *name##_each_next(kolk_cursor *cursor_) { return KOLK_CAST_(T *, kolk_cursor_next(cursor_)); }  \
+    KOLK_TYPED_LOOP_ T *name##_each_next_run(kolk_cursor *cursor_, uint32_t *length_) { \
         return KOLK_CAST_(T *, kolk_cursor_next_run(cursor_, length_)); }
 
 /* ---- Byte maps (bytemap.h) --------------------------------------------------------------------------------------- */
