@@ -312,7 +312,8 @@ KOLK_LOOP_INLINE_ bool kolk_cursor_enter_(kolk_cursor *cursor) {
 }
 
 /* Each step reads the slot's byte again, since the loop's body may have freed the object. The steps in a full group are
- * linear: they need not look for the next bit. */
+ * linear: they need not look for the next bit. That a group ends is said to be unlikely, so that what is needed then
+ * takes no registers away. */
 KOLK_LOOP_INLINE_ void *kolk_cursor_next(kolk_cursor *cursor) {
     unsigned char *object;
     for (;;) {
@@ -324,7 +325,7 @@ KOLK_LOOP_INLINE_ void *kolk_cursor_next(kolk_cursor *cursor) {
             object = cursor->base + bit * cursor->stride;
             break;
         }
-        if (cursor->left) {
+        if (!KOLK_UNLIKELY_(cursor->left == 0)) {
             object = cursor->base;
             cursor->base += cursor->stride;
             if (KOLK_UNLIKELY_(!(cursor->states[(ptrdiff_t)cursor->left++] & KOLK_ALIVE_))) continue;
