@@ -26,7 +26,8 @@ left_out='
   test_a_reset_that_allocates_in_deinit: more memory
   test_it_is_listed test_the_name_in_lists_and_reports test_a_pool_that_was_moved: the registry
   test_a_longjmp_out_of_an_eviction test_a_quarantine_of_one test_a_stray_write_is_reported_once test_bypass_without_memory
-  test_damage_and_sites test_damage_is_found_and_the_object_filled test_failing_allocs test_fills
+  test_a_handler_that_frees_the_object test_damage_and_sites test_damage_is_found_and_the_object_filled
+  test_failing_allocs test_fills
   test_fills_behind_restored_objects test_lives test_move test_places
   test_profilers_hear_of_lives test_quarantine test_sites test_handles_of_other_pools
   test_a_restore_may_be_jumped_out_of: the debug mode, sites and profilers
