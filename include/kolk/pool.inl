@@ -84,7 +84,8 @@ KOLK_INLINE_ void kolk_pool_push_slot_(kolk_pool *pool, uintptr_t index) {
 }
 
 /* Adds a negative number to a signed byte. Returns true if the sum overflows. Compilers make several instructions of
- * this, and x86 has one. ThreadSanitizer does not see what assembly writes. */
+ * this, and x86 has one. ThreadSanitizer does not see what assembly writes.
+ * NOLINTNEXTLINE(readability-non-const-parameter): it is written */
 KOLK_FOLDED_INLINE_ bool kolk_add_overflows_(uint8_t *byte, signed char n) {
 #if defined(__GCC_ASM_FLAG_OUTPUTS__) && (defined(__x86_64__) || defined(__i386__)) && !KOLK_TSAN_
     bool overflows;
