@@ -158,7 +158,7 @@ function(kolk_library_with definitions from_src options result)
       list(APPEND apart core/tools.c)
     endif()
     list(TRANSFORM apart PREPEND "${PROJECT_SOURCE_DIR}/src/")
-    set_source_files_properties("${PROJECT_SOURCE_DIR}/src/base/base.c" "${PROJECT_SOURCE_DIR}/src/diag/sites.c" ${apart}
+    set_source_files_properties("${PROJECT_SOURCE_DIR}/src/base/base.c" "${PROJECT_SOURCE_DIR}/src/watch/sites.c" ${apart}
       PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
   if(definitions MATCHES "KOLK_GENERATION_MAX")

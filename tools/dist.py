@@ -101,7 +101,7 @@ def needed_by(members):
     the same folder. src/diag is always needed, because base.h declares functions of it; src/ffi and src/remote, which
     know all members, only with all of them."""
     needed, every = set(), sources()
-    always = ("src/diag/", "src/ffi/", "src/remote/") if set(members) == set(all_members()) else ("src/diag/",)
+    always = ("src/watch/", "src/ffi/") if set(members) == set(all_members()) else ("src/watch/",)
     left = [f"{PUBLIC}/{name}.h" for name in members] + [source for source in every if source.startswith(always)]
     while left:
         path = left.pop()

@@ -4,7 +4,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include "trace.h"
-#include "../../src/diag/cxx_name.h"
+#include "../../src/watch/cxx_name.h"
 #include "heaptrack.h"
 #include "map.h"
 

@@ -59,14 +59,18 @@
 #define KOLK_HOSTED_(kinds) KOLK_API_
 #endif
 
-/* A library compiled with -DKOLK_NO_DIAGNOSTICS has no debug mode and no sites, and ignores the environment variables
+/* A program that wants no diagnostics says so in one of its files, outside of functions:
+ *
+ *     KOLK_WITHOUT_DIAGNOSTICS
+ *
+ * Linked with libkolk.a, it then has no debug mode, no registry and no sites, and ignores the environment variables
  * KOLK_DEBUG, KOLK_STATS, KOLK_STATS_AT, KOLK_SIZES, KOLK_FAIL and KOLK_BYPASS. Its first init reports each of these
- * variables that is set. Bugs are still reported, but without sites. The layout of structs does not depend on this
- * macro, so programs need not define it. docs/small.md states how much smaller such a library is. */
-#if KOLK_HOSTED && !defined(KOLK_NO_DIAGNOSTICS)
-#define KOLK_DIAGNOSTICS 1
+ * variables that is set. Bugs are still reported, but without sites. The same holds for kolk.c compiled with
+ * -DKOLK_NO_DIAGNOSTICS, which is even smaller, and without an operating system. docs/small.md states how small. */
+#ifdef __cplusplus
+#define KOLK_WITHOUT_DIAGNOSTICS extern "C" const struct kolk_events_ *const kolk_watch_ = 0;
 #else
-#define KOLK_DIAGNOSTICS 0
+#define KOLK_WITHOUT_DIAGNOSTICS const struct kolk_events_ *const kolk_watch_ = 0;
 #endif
 
 /* For macros, which C++ programs expand too: a cast without a C++ warning, and a conversion to size_t without a

@@ -30,11 +30,11 @@
 #undef KOLK_EXTERN /* bytemap.c emits the functions of bytemap.inl, even if the program defines KOLK_EXTERN */
 #include "kolk/bytemap.h"
 
-#include "../diag/debug.h"
+#include "../core/watch.h"
 #include "../base/assert.h"
-#include "../diag/begin.h"
+#include "../core/begin.h"
 #include "../os/peek.h"
-#include "../diag/fail.h"
+#include "../core/fail.h"
 #include "../core/geometry.h"
 #include "../os/memory.h"
 #include "../core/probes.h"
@@ -165,7 +165,7 @@ static bool may_write(const kolk_bytemap *pool, const char *verb, const void *si
 
 /* Can the bytes of an attached pool still be read? They belong to the game, which may have freed them. */
 static bool has_its_bytes(const kolk_bytemap *pool) {
-#if KOLK_DIAGNOSTICS
+#if KOLK_HOSTED
     unsigned char bytes[4096];
     for (size_t at = 0, count = (size_t)pool->count; pool->attached && at < count; at += sizeof bytes)
         if (!kolk_peek_(bytes, pool->byte_map + at, count - at < sizeof bytes ? count - at : sizeof bytes))
@@ -270,7 +270,7 @@ kolk_status kolk_bytemap_init_abi_(kolk_bytemap *pool, const kolk_bytemap_view *
         set_free(pool);
         kolk_tools_wrote_(pool->byte_map, (size_t)pool->count);
     }
-    return kolk_enlist_(pool, sizeof *pool, &pool->number, &kolk_bytemap_kind_);
+    return kolk_list_(pool, sizeof *pool, &pool->number, &kolk_bytemap_kind_);
 }
 
 KOLK_NOINLINE_ void kolk_bytemap_clear(kolk_bytemap *pool) {
@@ -278,8 +278,8 @@ KOLK_NOINLINE_ void kolk_bytemap_clear(kolk_bytemap *pool) {
 }
 
 KOLK_NOINLINE_ void kolk_bytemap_flush(kolk_bytemap *pool) {
-    if (!kolk_check_home_(pool, pool->number, pool->name, SITE)) return;
-    kolk_registry_remove_(pool->number);
+    if (!kolk_is_home_(pool, pool->number, pool->name, SITE)) return;
+    kolk_unlist_(pool->number);
     if (pool->block) {
         kolk_tools_remove_root_(pool->block, pool->block_size);
         kolk_memory_release_(pool->block, pool->block_size);

@@ -18,7 +18,7 @@
 
 #include "kolk/base.h"
 
-#if KOLK_DIAGNOSTICS && defined(__has_include)
+#if KOLK_HOSTED && defined(__has_include)
 #if __has_include(<sys/sdt.h>)
 #include <sys/sdt.h>
 #endif

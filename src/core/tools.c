@@ -2,6 +2,7 @@
 #include "tools.h"
 
 #include "probes.h"
+#include "watch.h"
 
 #ifdef __has_include
 #if __has_include(<valgrind/memcheck.h>)
@@ -91,8 +92,6 @@ uint32_t kolk_features(void) {
 #if KOLK_HOSTED
     features |= KOLK_HAS_PAGES;
 #endif
-#if KOLK_DIAGNOSTICS
-    features |= KOLK_HAS_DIAGNOSTICS;
-#endif
+    if (kolk_watch_) features |= KOLK_HAS_DIAGNOSTICS;
     return features;
 }

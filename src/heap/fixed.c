@@ -5,9 +5,8 @@
 #include "../base/bits.h"
 #include "../core/geometry.h"
 #include "../core/tools.h"
-#include "../diag/begin.h"
-#include "../diag/fail.h"
-#include "../diag/names.h"
+#include "../core/begin.h"
+#include "../core/fail.h"
 #include "../os/peek.h"
 
 #include <string.h>
@@ -105,11 +104,7 @@ const kolk_kind_ kolk_tray_kind_ = {
 
 /* Adds a tray to the registry, in place of one that was forgotten at the same address. */
 static void list_tray(kolk_fixed_tray_ *tray) {
-#if KOLK_DIAGNOSTICS
-    kolk_noted_ noted;
-    kolk_registry_evict_(tray, &noted);
-#endif
-    kolk_registry_add_(tray, &tray->number, &kolk_tray_kind_);
+    kolk_list_(tray, sizeof *tray, &tray->number, &kolk_tray_kind_);
 }
 
 /* Takes the words of a tray's levels from `at` on, and returns what is behind them. */
@@ -171,12 +166,12 @@ kolk_status kolk_fixed_rebind_(kolk_heap *heap, const kolk_heap_desc *desc) {
     fixed->name = kolk_name_kept_(desc->name);
     fixed->on_full = desc->on_full;
     fixed->context = desc->context;
-    kolk_registry_rename_(heap->number, fixed->name);
+    kolk_relist_(heap->number, fixed->name, NULL);
     for (uint32_t n = 0; desc->classes && n < heap->n_classes; n++) {
         kolk_fixed_tray_ *tray = &fixed->trays[n];
         if (!desc->classes[n].name) continue;
         tray->name = kolk_name_kept_(desc->classes[n].name);
-        kolk_registry_rename_(tray->number, tray->name);
+        kolk_relist_(tray->number, tray->name, NULL);
     }
     return KOLK_OK;
 }
@@ -184,7 +179,7 @@ kolk_status kolk_fixed_rebind_(kolk_heap *heap, const kolk_heap_desc *desc) {
 void kolk_fixed_end_(kolk_heap *heap) {
     for (uint32_t n = 0; n < heap->n_classes; n++) {
         const kolk_fixed_tray_ *tray = &heap->fixed->trays[n];
-        kolk_registry_remove_(tray->number);
+        kolk_unlist_(tray->number);
         kolk_tools_show_(tray->blocks, (size_t)tray->capacity * tray->size);
     }
 }
@@ -350,7 +345,7 @@ bool kolk_fixed_stats_of_class_(const kolk_heap *heap, uint32_t n, kolk_heap_cla
     return true;
 }
 
-#if KOLK_DIAGNOSTICS
+#if KOLK_HOSTED
 bool kolk_fixed_is_there_(const kolk_heap *heap) {
     kolk_fixed_ copy;
     const unsigned char *end = (const unsigned char *)&heap->fixed->trays[heap->n_classes];

@@ -4,8 +4,8 @@
 #if KOLK_HOSTED
 
 #include "../core/tools.h"
-#include "../diag/fail.h"
-#include "../diag/registry.h"
+#include "../core/fail.h"
+#include "../core/begin.h"
 #include "../os/lock.h"
 
 #include <string.h>
@@ -35,7 +35,7 @@ static bool find_heap_of(const void *at, const kolk_heap *heap, char name[KOLK_N
     while (!found && (root = kolk_heap_next_root_(root))) {
         name[0] = 0;
         if (root == heap->root) continue;
-        if (locked && kolk_registry_name_of_(kolk_load_(&root->number, KOLK_RELAXED_), name))
+        if (locked && kolk_heap_name_of_(kolk_load_(&root->number, KOLK_RELAXED_), name))
             found = has_address(root, at);
         else
             found = owner && kolk_load_(&kolk_leaf_record_(kolk_leaf_of_(root))->next, KOLK_RELAXED_) == owner;
@@ -297,12 +297,14 @@ void kolk_heap_stats(const kolk_heap *heap, kolk_stats *out) {
     kolk_tools_wrote_(out, sizeof *out);
 }
 
-void kolk_heap_count_places_(const void *given, kolk_place_counts_ *counts) {
+kolk_debug *kolk_heap_part_(const void *given, uint32_t n, uint32_t *end, bool *more) {
     const kolk_heap *heap = (const kolk_heap *)given;
     const kolk_heap_inside_ *inside = inside_for_stats(heap);
-    for (uint32_t n = 0; inside && n < heap->n_classes; n++)
-        if (kolk_load_(&inside->trays[n].is_made, KOLK_ACQUIRE_)) /* partner: kolk_heap_make_class_ */
-            kolk_store_count_places_(&inside->trays[n].store, counts);
+    *more = inside && n < heap->n_classes;
+    bool is_made = *more && kolk_load_(&inside->trays[n].is_made, KOLK_ACQUIRE_); /* partner: kolk_heap_make_class_ */
+    if (!is_made) return NULL;
+    *end = kolk_store_fresh_(&inside->trays[n].store);
+    return inside->trays[n].store.debug;
 }
 
 /* ---- Invariants -------------------------------------------------------------------------------------------------- */

@@ -9,8 +9,8 @@ extern inline kolk_status kolk_heap_rebind(kolk_heap *heap, const kolk_heap_desc
 
 #if !KOLK_HOSTED
 
-#include "../diag/begin.h"
-#include "../diag/debug.h"
+#include "../core/begin.h"
+#include "../core/watch.h"
 
 #include <string.h>
 

@@ -9,8 +9,7 @@
 
 #include "../base/assert.h"
 #include "../core/block.h"
-#include "../diag/names.h"
-#include "../diag/registry.h"
+#include "../core/begin.h"
 #include "../os/lock.h"
 
 #include <stdio.h>
@@ -120,12 +119,14 @@ static void list_class_stats(const void *tray, kolk_stats *out) {
     kolk_store_stats_(&((const kolk_heap_tray_ *)tray)->store, "heap", out);
 }
 
-static void list_class_leaks(const void *tray) {
-    kolk_store_report_leaks_(&((const kolk_heap_tray_ *)tray)->store);
+static kolk_debug *debug_of_class(const void *tray, uint32_t *end) {
+    const kolk_slot_store_ *store = &((const kolk_heap_tray_ *)tray)->store;
+    *end = kolk_store_fresh_(store);
+    return store->debug;
 }
 
 const kolk_kind_ kolk_heap_class_kind_ = {.stats = list_class_stats,
-                                          .leaks = list_class_leaks,
+                                          .debug = debug_of_class,
                                           .id = KOLK_KIND_HEAP_CLASS_,
                                           .layout = sizeof(kolk_heap_tray_) + sizeof(kolk_magazine_)};
 
@@ -134,17 +135,17 @@ void kolk_heap_rename_class_(kolk_heap_tray_ *tray, const char *name) {
     const char *kept = kolk_name_kept_(name);
     kolk_raw_store_(&tray->name, kept, KOLK_RELAXED_); /* statistics may read both */
     kolk_raw_store_(&tray->store.name, kept, KOLK_RELAXED_);
-    kolk_registry_rename_(tray->number, tray->name);
+    kolk_relist_(tray->number, kept, tray->store.debug);
 }
 
 void kolk_heap_list_class_(kolk_heap_tray_ *tray) {
-    if (!tray->number) kolk_registry_try_add_(tray, &tray->number, &kolk_heap_class_kind_);
+    if (!tray->number && kolk_watch_) kolk_watch_->listed(tray, &tray->number, &kolk_heap_class_kind_, true);
 }
 
 static bool make_class(const kolk_heap *heap, kolk_heap_inside_ *inside, uint32_t n) {
     kolk_heap_tray_ *tray = &inside->trays[n];
     if (!inside->space) return false;
-    kolk_settings_ settings = kolk_settings_of_part_(tray->name, inside->root->debug);
+    kolk_settings_ settings = kolk_settings_of_(tray->name, inside->root->debug, false);
     uint32_t align = class_alignment(tray->size);
     uint64_t space = UINT64_C(1) << heap->class_shift, colour = colour_of_class(heap, n, align), stride = tray->size;
     settings.flags &= ~(uint32_t)KOLK_DEBUG_BYPASS; /* a block's class is computed from its address */
@@ -180,7 +181,7 @@ kolk_slot_store_ *kolk_heap_make_class_(kolk_heap *heap, uint32_t n) {
     if (kolk_load_(&tray->is_made, KOLK_ACQUIRE_)) return &tray->store; /* partner: below */
     kolk_lock_word_(&inside->lock);
     if (!tray->is_made && tray->number) { /* a fork's child has found the class half made */
-        kolk_registry_remove_(tray->number);
+        kolk_unlist_(tray->number);
         tray->number = 0;
     }
     if (!tray->is_made && make_class(heap, inside, n))

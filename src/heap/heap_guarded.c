@@ -13,7 +13,7 @@
 #if KOLK_HOSTED
 
 #include "../core/budget.h"
-#include "../diag/fail.h"
+#include "../core/fail.h"
 #include "../base/hash.h"
 #include "../os/clock.h"
 

@@ -7,7 +7,7 @@
 #include "kolk/heap.h"
 
 #include "../base/atomics.h"
-#include "../diag/debug.h"
+#include "../core/watch.h"
 #include "../os/key.h"
 #include "../os/thread.h"
 #include "../store/store.h"
@@ -239,11 +239,16 @@ typedef struct kolk_heap_reader_ {
     bool *failed;
 } kolk_heap_reader_;
 
+/* Copies the name of the heap with this number. Returns false if none has it. Call it with the process's lock held. */
+static inline bool kolk_heap_name_of_(uint32_t number, char name[KOLK_NAME_ROOM_]) {
+    return kolk_watch_ && kolk_watch_->name_of(number, name);
+}
+
 /* The statistics of a heap. `reader` is NULL for a heap of this process. */
 void kolk_heap_sum_up_(const kolk_heap *heap, const kolk_heap_reader_ *reader, kolk_stats *out);
 
-/* Counts the blocks of a heap's classes by the place where they were allocated, with the debug setting `sites`. */
-void kolk_heap_count_places_(const void *given, kolk_place_counts_ *counts);
+/* For the registry: the debug mode of the n-th class (kolk_kind_). */
+kolk_debug *kolk_heap_part_(const void *given, uint32_t n, uint32_t *end, bool *more);
 
 /* Reports what is wrong with a pointer that is not a live block. */
 void kolk_heap_refuse_(const kolk_heap *heap, const void *block, const char *verb, const void *site);

@@ -3,11 +3,11 @@
 
 #if KOLK_HOSTED
 
-#include "../diag/begin.h"
+#include "../core/begin.h"
 #include "../base/assert.h"
 #include "../core/block.h"
 #include "../core/trim.h"
-#include "../diag/fail.h"
+#include "../core/fail.h"
 #include "../os/clock.h"
 #include "../os/environment.h"
 #include "../os/lock.h"
@@ -23,9 +23,7 @@
 static void list_heap_stats(const void *given, kolk_stats *out) {
     const kolk_heap *heap = (const kolk_heap *)given;
     *out = (kolk_stats){.name = "", .kind = "heap"};
-#if KOLK_DIAGNOSTICS
     if (heap->fixed && !kolk_fixed_is_there_(heap)) return;
-#endif
     kolk_heap_stats(heap, out);
 }
 
@@ -163,7 +161,7 @@ static bool watches(const kolk_settings_ *settings, bool is_young) {
 }
 
 static bool is_heap(const kolk_heap *heap) {
-    return heap->root && kolk_check_home_(heap, heap->number, NULL, NULL);
+    return heap->root && kolk_is_home_(heap, heap->number, NULL, NULL);
 }
 
 /* Fills in a zeroed heap. On failure, the heap holds no memory. */
@@ -171,7 +169,7 @@ static kolk_status make_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool s
     if (desc->parent && !is_heap(desc->parent)) return KOLK_BAD_PARENT;
     if (desc->parent && desc->budget) return KOLK_BAD_BUDGET;
     if (desc->n_classes && !desc->classes) return KOLK_BAD_CLASSES;
-    kolk_settings_ settings = kolk_settings_of_(desc->name, desc->debug); /* first, as the handler may longjmp */
+    kolk_settings_ settings = kolk_settings_of_(desc->name, desc->debug, true); /* first, as the handler may longjmp */
     if (serves_malloc) settings.flags &= ~(uint32_t)KOLK_DEBUG_BYPASS;
     kolk_heap_root_ *root = kolk_heap_make_root_(heap, desc);
     if (!root) return KOLK_NO_MEMORY;
@@ -188,7 +186,7 @@ static kolk_status make_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool s
 }
 
 const kolk_kind_ kolk_heap_kind_ = {.stats = list_heap_stats,
-                                    .places = kolk_heap_count_places_,
+                                    .part = kolk_heap_part_,
                                     .facts = heap_facts,
                                     .size = sizeof(kolk_heap),
                                     .id = KOLK_KIND_HEAP_,
@@ -210,7 +208,7 @@ static kolk_status init_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool s
             kolk_heap_deinit(heap);
             return KOLK_NO_MEMORY;
         }
-    status = kolk_enlist_(heap, sizeof *heap, &heap->number, &kolk_heap_kind_);
+    status = kolk_list_(heap, sizeof *heap, &heap->number, &kolk_heap_kind_);
     if (heap->fixed) heap->fixed->number = heap->number;
     if (heap->root) /* a report in another thread may read it */
         kolk_store_(&heap->root->number, heap->number, KOLK_RELAXED_);
@@ -252,7 +250,7 @@ static kolk_status rebind_root(kolk_heap *heap, const kolk_heap_desc *desc) {
     kolk_raw_store_(&root->name, kolk_name_kept_(desc->name), KOLK_RELAXED_); /* statistics may read it */
     root->on_full = desc->on_full;
     root->context = desc->context;
-    kolk_registry_rename_(heap->number, root->name);
+    kolk_relist_(heap->number, root->name, NULL);
     for (uint32_t n = 0; desc->classes && n < heap->n_classes; n++)
         kolk_heap_rename_class_(&heap->inside->trays[n], desc->classes[n].name);
     return KOLK_OK;
@@ -262,7 +260,7 @@ kolk_status kolk_heap_rebind_abi_(kolk_heap *heap, const kolk_heap_desc *desc, s
     kolk_status status = kolk_check_call_(heap_size, sizeof *heap, abi, desc);
     if (status != KOLK_OK) return status;
     if (!heap->root && !heap->fixed) return KOLK_CLOSED;
-    if (!kolk_check_home_(heap, heap->number, NULL, SITE)) return KOLK_MOVED;
+    if (!kolk_is_home_(heap, heap->number, NULL, SITE)) return KOLK_MOVED;
     if (heap->root && kolk_load_(&heap->root->in_hook, KOLK_RELAXED_) == kolk_thread_()) return KOLK_IN_HOOK;
     return heap->fixed ? kolk_fixed_rebind_(heap, desc) : rebind_root(heap, desc);
 }
@@ -275,7 +273,7 @@ static void end_classes(kolk_heap_inside_ *inside) {
     kolk_heaps_remove_(inside->id);
     for (uint32_t n = 0; n < inside->n_classes; n++) {
         kolk_heap_tray_ *tray = &inside->trays[n];
-        kolk_registry_remove_(tray->number); /* a class that a fork's child found half made needs only this */
+        kolk_unlist_(tray->number); /* a class that a fork's child found half made needs only this */
         if (tray->is_made) kolk_store_end_lives_(&tray->store, NULL);
     }
     kolk_heap_end_threads_(inside);
@@ -301,7 +299,7 @@ static void end_heap(kolk_heap_root_ *root, const void *site) {
     prove_classes(root, site); /* first, as the handler may longjmp */
     kolk_heap_inside_ *inside = root->inside;
     kolk_heap_leave_parent_(root);
-    kolk_registry_remove_(root->number);
+    kolk_unlist_(root->number);
     if (inside) end_classes(inside);
     kolk_heap_end_root_(root);
 }
@@ -389,13 +387,13 @@ static bool is_barred(const kolk_heap *heap, const char *verb, const void *site)
 
 KOLK_NOINLINE_ void kolk_heap_deinit(kolk_heap *heap) {
     kolk_heap_root_ *root = heap->root;
-    if ((!root && !heap->fixed) || !kolk_check_home_(heap, heap->number, NULL, SITE)) return;
+    if ((!root && !heap->fixed) || !kolk_is_home_(heap, heap->number, NULL, SITE)) return;
     if (is_barred(heap, "deinit", SITE)) return;
     if (root) {
         kolk_raw_store_(&root->heap, heap, KOLK_RELAXED_); /* trim_nurseries may read it */
         end_heap(root, SITE);
     } else {
-        kolk_registry_remove_(heap->number);
+        kolk_unlist_(heap->number);
         kolk_fixed_end_(heap);
     }
     memset(heap, 0, sizeof *heap);
@@ -414,7 +412,7 @@ static void reset_class(kolk_heap_inside_ *inside, kolk_slot_store_ *store, cons
 }
 
 KOLK_NOINLINE_ void kolk_heap_reset(kolk_heap *heap) {
-    if ((!heap->root && !heap->fixed) || !kolk_check_home_(heap, heap->number, NULL, SITE)) return;
+    if ((!heap->root && !heap->fixed) || !kolk_is_home_(heap, heap->number, NULL, SITE)) return;
     if (is_barred(heap, "reset", SITE)) return;
     if (heap->fixed) {
         kolk_fixed_reset_(heap);

@@ -5,7 +5,7 @@
 #if KOLK_HOSTED
 
 #include "../base/assert.h"
-#include "../diag/names.h"
+#include "../core/begin.h"
 #include "../os/lock.h"
 
 #include <string.h>

@@ -10,7 +10,7 @@
 #if KOLK_HOSTED
 
 #include "../core/budget.h"
-#include "../diag/registry.h"
+#include "../core/begin.h"
 #include "../os/clock.h"
 #include "../os/lock.h"
 
@@ -102,9 +102,10 @@ bool kolk_heap_trim_for_room_(kolk_heap *heap, size_t size) {
 /* Trims the nurseries of all heaps. While the process's lock is held, no root ends, and a heap that the registry has
  * does not begin to. */
 static void trim_nurseries(void) {
+    char name[KOLK_NAME_ROOM_];
     if (!kolk_lock_unless_forking_()) return;
     for (const kolk_heap_root_ *root = NULL; (root = kolk_heap_next_root_(root));)
-        if (kolk_registry_lists_(kolk_load_(&root->number, KOLK_RELAXED_), kolk_raw_load_(&root->heap, KOLK_RELAXED_)))
+        if (kolk_heap_name_of_(kolk_load_(&root->number, KOLK_RELAXED_), name))
             kolk_nursery_trim_((kolk_nursery_ *)(uintptr_t)&root->nursery);
     kolk_unlock_();
 }

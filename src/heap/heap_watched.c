@@ -3,7 +3,7 @@
 
 #if KOLK_HOSTED
 
-#include "../diag/fail.h"
+#include "../core/fail.h"
 
 static void report_young_damage(const kolk_heap *heap, const kolk_damage_ *damage, const void *site) {
     kolk_failure failure = {.rule = damage->rule,

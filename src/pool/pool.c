@@ -87,7 +87,7 @@
  * free list that is linked at creation (PostgreSQL, slab.c, since 2017). */
 #include "pool_rank.h"
 
-#include "../diag/homes.h"
+#include "../core/begin.h"
 
 #include <string.h>
 
@@ -146,7 +146,7 @@ extern inline kolk_status kolk_pool_rebind(kolk_pool *pool, const kolk_pool_desc
 /* ---- Life of a pool ---------------------------------------------------------------------------------------------- */
 
 KOLK_NOINLINE_ void kolk_pool_deinit(kolk_pool *pool) {
-    if (!kolk_check_home_(pool, pool->number, pool->desc.name, SITE)) return;
+    if (!kolk_is_home_(pool, pool->number, pool->desc.name, SITE)) return;
     if (kolk_pool_is_barred_(pool, HOOK_CHANGES, "deinit", SITE)) return;
     void (*end)(kolk_pool * pool, const void *site) = POOL_OPTION(end);
     if (end) end(pool, SITE);

@@ -2,7 +2,7 @@
 #include "pool_rank.h"
 
 #include "../base/assert.h"
-#include "../diag/fail.h"
+#include "../core/fail.h"
 
 /* Returns the slot + 1 of the nearest live object from `at` on, or 0 at the end of the circle. */
 static uint32_t pass_dead(kolk_pool *pool, uint32_t at, bool up) {

@@ -3,17 +3,15 @@
 #include "pool_inside.h"
 
 #include "../base/assert.h"
-#include "../diag/fail.h"
+#include "../core/fail.h"
 #include "../core/handle.h"
-#include "../diag/stale.h"
+#include "../core/stale.h"
 #include "../core/tools.h"
 
 /* ---- Reports ----------------------------------------------------------------------------------------------------- */
 
 kolk_failure kolk_pool_failure_(const kolk_pool *pool, kolk_status rule, uint32_t slot, const void *site) {
-    kolk_failure failure = {.rule = rule, .pool = pool_name_of(pool), .slot = slot, .site = site};
-    if (pool_debug_of(pool)) kolk_debug_sites_(pool->debug, slot, &failure);
-    return failure;
+    return kolk_failure_of_(pool_name_of(pool), pool->debug, rule, slot, site);
 }
 
 void kolk_pool_bar_(const kolk_pool *pool, const char *verb, const void *site) {
@@ -27,7 +25,7 @@ void kolk_pool_bar_(const kolk_pool *pool, const char *verb, const void *site) {
 /* Returns the slot that this pointer points into, and sets *inside to the distance from its start. Returns
  * KOLK_NO_SLOT_ if there is no such slot. */
 static uint32_t locate_in_pool(const kolk_pool *pool, const void *pointer, uint64_t *inside) {
-    if (pool_is_bypassed(pool)) return kolk_debug_search_(pool->debug, pool->fresh, pointer, inside);
+    if (pool_is_bypassed(pool)) return kolk_watch_->find(pool->debug, pointer, pool->fresh, inside);
     return kolk_locate_(pool->slots, pool->stride, pool->capacity, pointer, inside);
 }
 
@@ -53,15 +51,11 @@ void kolk_pool_fail_object_(const kolk_pool *pool, const void *object, const cha
     kolk_fail_object_(failure, verb, "slot", inside);
 }
 
-void kolk_pool_list_leaks_(const kolk_pool *pool) {
-    kolk_debug_leaks_(pool->debug, pool->fresh, kolk_pool_failure_(pool, KOLK_LEAK, KOLK_NO_SLOT_, NULL));
-}
-
 void kolk_pool_verify_(kolk_pool *pool, uint32_t index, const void *site) {
     KOLK_ASSERT_(pool->debug && index < pool->fresh);
     uint8_t in_hook = pool->in_hook;
     pool->in_hook = false; /* reset first, because the handler may longjmp */
-    kolk_debug_verify_(pool->debug, index, pool_slot_at(pool, index), kolk_pool_lives_(pool, index),
+    kolk_watch_->verify(pool->debug, index, pool_slot_at(pool, index), kolk_pool_lives_(pool, index),
                        kolk_pool_failure_(pool, KOLK_OK, index, site));
     pool->in_hook = in_hook;
 }

@@ -1,6 +1,8 @@
 /* pool_free.c: ends lives: free (by pointer or by handle), clear, and the first half of a renewal. */
 #include "pool_order.h"
 
+#include "../core/quarantine.h"
+
 static void run_reset(kolk_pool *pool, void *object) {
     KOLK_ASSERT_(object);
     uint8_t before = enter_pool_hook(pool, HOOK_LIVES);
@@ -17,8 +19,8 @@ static KOLK_ALWAYS_INLINE_ bool end_pool_life(kolk_pool *pool, kolk_debug *debug
     if (pool->desc.reset) run_reset(pool, object);
     if (debug) {
         pool_look look = begin_pool_look(pool); /* the profiler */
-        kolk_debug_end_life_(debug, index, site);
-        kolk_debug_wipe_(debug, index, object);
+        kolk_watch_->dies(debug, index, site);
+        kolk_watch_->wiped(debug, index, object);
         end_pool_look(pool, &look);
     }
     return worn;
@@ -53,7 +55,7 @@ static KOLK_ALWAYS_INLINE_ void free_from(kolk_pool *pool, kolk_debug *debug, vo
     }
     if (end_pool_life(pool, debug, index, object, site))
         wear_out(pool, index);
-    else if (debug && kolk_debug_quarantine_(debug))
+    else if (debug && kolk_quarantine_(debug))
         kolk_pool_put_quarantined_(pool, index);
     else
         put_free(pool, index);

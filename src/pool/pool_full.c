@@ -3,7 +3,7 @@
 #include "pool_rank.h"
 
 #include "../base/assert.h"
-#include "../diag/fail.h"
+#include "../core/fail.h"
 
 /* ---- Eviction ---------------------------------------------------------------------------------------------------- */
 

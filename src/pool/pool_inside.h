@@ -23,19 +23,17 @@
 #include "../base/bits.h"
 #include "../core/geometry.h"
 #include "../core/hooks.h"
-#include "../diag/debug.h"
 #include "../core/block.h"
-#include "../diag/sizes.h"
+#include "../core/begin.h"
 
-/* The pool's debug mode; NULL if it is off. Without diagnostics this is a constant NULL, so the compiler drops all code
- * for the debug mode. */
+/* The pool's debug mode; NULL if it is off. */
 static inline kolk_debug *pool_debug_of(const kolk_pool *pool) {
-    return KOLK_DIAGNOSTICS ? pool->debug : NULL;
+    return kolk_debug_of_(pool->debug);
 }
 
 /* Do objects come from malloc? */
 static inline bool pool_is_bypassed(const kolk_pool *pool) {
-    return KOLK_DIAGNOSTICS && pool->objects != NULL;
+    return KOLK_WATCHED_ && pool->objects != NULL;
 }
 
 static inline void *plain_slot_at(const kolk_pool *pool, uint64_t index) {
@@ -52,7 +50,7 @@ static inline void *pool_slot_at(const kolk_pool *pool, uint64_t index) {
 
 /* The slot of an object, or a number not below fresh if it has none. */
 static inline uintptr_t pool_slot_of(const kolk_pool *pool, const void *object) {
-    if (pool_is_bypassed(pool)) return kolk_debug_find_(pool->debug, object);
+    if (pool_is_bypassed(pool)) return kolk_watch_->find(pool->debug, object, 0, NULL);
     return kolk_pool_slot_(pool, object);
 }
 
@@ -214,7 +212,7 @@ static inline void end_pool_look(kolk_pool *pool, const pool_look *look) {
 }
 
 static inline bool pool_has(const kolk_pool *pool, uint32_t debug_flags) {
-    return KOLK_DIAGNOSTICS && (pool->debug_flags & debug_flags);
+    return KOLK_WATCHED_ && (pool->debug_flags & debug_flags);
 }
 
 /* The ABI of which the program says that it has it: KOLK_ABI if it is that of the library's pools. */
@@ -240,9 +238,6 @@ void kolk_pool_bar_(const kolk_pool *pool, const char *verb, const void *site);
 
 /* Builds a failure for a report about a call. */
 kolk_failure kolk_pool_failure_(const kolk_pool *pool, kolk_status rule, uint32_t slot, const void *site);
-
-/* Reports objects that are still alive, if the debug mode keeps sites. */
-void kolk_pool_list_leaks_(const kolk_pool *pool);
 
 /* Check the red zones and the fill of one slot, or of all slots, and report damage. */
 void kolk_pool_verify_(kolk_pool *pool, uint32_t index, const void *site);

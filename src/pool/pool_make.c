@@ -4,7 +4,7 @@
 
 #include "../core/handle.h"
 #include "../core/trim.h"
-#include "../diag/begin.h"
+#include "../core/begin.h"
 
 kolk_status kolk_pool_resolve_(kolk_pool_desc *desc, size_t type_size, size_t type_align) {
     kolk_status status = kolk_block_resolve_size_(&desc->object_size, &desc->object_align, type_size, type_align);
@@ -25,18 +25,15 @@ static void list_pool_stats(const void *pool, kolk_stats *out) {
     kolk_pool_stats((const kolk_pool *)pool, out);
 }
 
-static void list_pool_leaks(const void *pool) {
-    kolk_pool_list_leaks_((const kolk_pool *)pool);
-}
-
-static void count_pool_places(const void *pool, kolk_place_counts_ *counts) {
+static kolk_debug *debug_of_listed_pool(const void *pool, uint32_t *end) {
     const kolk_pool *self = (const kolk_pool *)pool;
-    kolk_debug_places_(self->debug, self->fresh, counts);
+    *end = self->fresh;
+    return self->debug;
 }
 
-static kolk_status pool_enter_scene(void *pool, uint32_t capacity) {
+static kolk_status pool_enter_scene(void *pool, uint32_t capacity, bool measured) {
     kolk_pool *self = (kolk_pool *)pool;
-    if (kolk_sizes_are_measured_()) {
+    if (measured) {
         self->peak = kolk_pool_count(self);
         show_pool_bounds(self);
     }
@@ -52,8 +49,7 @@ static uintptr_t pool_facts(const void *pool) {
 }
 
 const kolk_kind_ kolk_pool_kind_ = {.stats = list_pool_stats,
-                                    .leaks = list_pool_leaks,
-                                    .places = count_pool_places,
+                                    .debug = debug_of_listed_pool,
                                     .enter = pool_enter_scene,
                                     .facts = pool_facts,
                                     .size = sizeof(kolk_pool),
@@ -65,13 +61,13 @@ kolk_status kolk_pool_begin_(kolk_pool *pool, const kolk_pool_desc *given, size_
     if (status != KOLK_OK) return status;
     kolk_pool_desc desc = *given;
     desc.name = kolk_name_kept_(given->name);
-    kolk_settings_ settings = kolk_settings_of_(desc.name, desc.debug);
-    kolk_size_ size = kolk_sizes_ask_(desc.name, desc.memory, &desc.capacity, &desc.max_capacity);
+    kolk_settings_ settings = kolk_settings_of_(desc.name, desc.debug, true);
+    kolk_size_ size = kolk_size_of_(desc.name, desc.memory, &desc.capacity, &desc.max_capacity);
     do {
         status = resolve(&desc, type_size, type_align);
-        if (status == KOLK_OK) kolk_sizes_settle_(&size, desc.capacity);
+        if (status == KOLK_OK) kolk_size_settle_(&size, desc.capacity);
         if (status == KOLK_OK) status = kolk_pool_make_(pool, &desc, &settings);
-    } while (status != KOLK_OK && kolk_sizes_withdraw_(&size, status));
+    } while (status != KOLK_OK && kolk_size_withdraw_(&size, status));
     if (status != KOLK_OK) return status;
     pool->tag = kolk_tag_bits_(desc.tag, desc.name);
     if (pool->ages) pool->ages[0] = (kolk_age_){0, 0};
@@ -80,5 +76,5 @@ kolk_status kolk_pool_begin_(kolk_pool *pool, const kolk_pool_desc *given, size_
     pool->peak = counts ? 0 : PEAK_IS_FRESH;
     if (KOLK_HOSTED) pool->tick.trims = kolk_trims_now_(); /* earlier requests are not for this pool */
     POOL_OPTION(show_bounds)(pool);
-    return kolk_enlist_(pool, sizeof *pool, &pool->number, &kolk_pool_kind_);
+    return kolk_list_(pool, sizeof *pool, &pool->number, &kolk_pool_kind_);
 }

@@ -94,7 +94,7 @@ static bool commit_slots(const kolk_pool *pool, uint32_t capacity) {
     uint64_t sizes[POOL_REGIONS];
     void *starts[POOL_REGIONS] = {pool->block, pool->states, pool->ready, pool->high,
                                   pool->stack, pool->ages,   pool->ranks};
-    if (pool_debug_of(pool) && !kolk_debug_commit_(pool->debug, capacity)) return false;
+    if (pool_debug_of(pool) && !kolk_watch_->committed(pool->debug, capacity)) return false;
     if (!KOLK_PAGES_ || pool->memory != MEMORY_GROWS) return true;
     memcpy(starts + POOL_HOLES, pool->holes, sizeof pool->holes);
     measure_pool(pool, capacity, sizes);
@@ -120,7 +120,7 @@ static kolk_debug_desc_ pool_debug_desc(const kolk_pool_desc *desc, const kolk_s
         .persistent = desc->keep || shape->ready,
     };
     if (desc->memory) debug.settings.flags &= ~(uint32_t)KOLK_DEBUG_GUARD;
-    kolk_debug_settle_(&debug);
+    if (debug.settings.flags) kolk_watch_->settled(&debug);
     if (!(debug.settings.flags & KOLK_DEBUG_GUARD)) return debug;
 
     layout wide = *shape;
@@ -180,18 +180,18 @@ kolk_status kolk_pool_make_(kolk_pool *pool, const kolk_pool_desc *desc, const k
         memset(pool, 0, sizeof *pool);
         return KOLK_OVER_BUDGET;
     }
-    if (KOLK_DIAGNOSTICS && debug.settings.flags) {
-        pool->debug = kolk_debug_begin_(&debug);
-        if (pool->debug) pool->objects = kolk_debug_objects_(pool->debug);
+    if (KOLK_WATCHED_ && debug.settings.flags) {
+        pool->debug = kolk_watch_->laid_out(&debug);
+        if (pool->debug) pool->objects = pool->debug->objects;
     }
-    bool has_debug = !KOLK_DIAGNOSTICS || pool->debug || !debug.settings.flags;
+    bool has_debug = !KOLK_WATCHED_ || pool->debug || !debug.settings.flags;
     if (has_debug && make_pool_block(pool, desc, &shape)) return KOLK_OK;
     kolk_pool_unmake_(pool);
     return KOLK_NO_MEMORY;
 }
 
 void kolk_pool_unmake_(kolk_pool *pool) {
-    if (pool_debug_of(pool)) kolk_debug_end_(pool->debug, pool->fresh);
+    if (pool_debug_of(pool)) kolk_watch_->unmade(pool->debug, pool->fresh);
     kolk_block_end_(&(kolk_block_){.start = pool->block, .size = pool->block_size, .kind = pool->memory});
     kolk_budget_give_(pool->desc.budget, bytes_that_count(pool, pool->counted));
     memset(pool, 0, sizeof *pool);

@@ -4,18 +4,17 @@
 #include "pool_order.h"
 #include "pool_rank.h"
 
-#include "../diag/fail.h"
+#include "../core/fail.h"
 #include "../core/handle.h"
 #include "../core/probes.h"
 #include "../core/tools.h"
-#include "../diag/homes.h"
-#include "../diag/registry.h"
+#include "../core/begin.h"
 
 /* Takes a slot that was never handed out, and writes its metadata for all options. */
 static uint32_t take_fresh_with_options(kolk_pool *pool) {
     uint32_t index = take_fresh_slot(pool);
     if (index % 64 == 0) {
-        if (!pool_debug_of(pool)) (void)kolk_check_home_(pool, pool->number, pool->desc.name, NULL);
+        if (!pool_debug_of(pool)) (void)kolk_is_home_(pool, pool->number, pool->desc.name, NULL);
         if (pool->ready) pool->ready[index / 64] = 0;
         clear_holes_from(pool, index);
     }
@@ -64,13 +63,13 @@ static bool take_slot(kolk_pool *pool, uint32_t *index, bool urgent) {
 static void *prepare_slot(kolk_pool *pool, uint32_t index, const void *site) {
     KOLK_ASSERT_(pool->debug);
     void *object = pool_slot_at(pool, index);
-    (void)kolk_check_home_(pool, pool->number, pool->desc.name, site);
-    if (!kolk_debug_is_intact_(pool->debug, index, object, false)) {
+    (void)kolk_is_home_(pool, pool->number, pool->desc.name, site);
+    if (!kolk_watch_->is_intact(pool->debug, index, object, false)) {
         put_free(pool, index); /* the handler may longjmp */
         kolk_pool_verify_(pool, index, site);
         kolk_pool_take_this_(pool, index);
     }
-    return kolk_debug_prepare_(pool->debug, index, object);
+    return kolk_watch_->prepare(pool->debug, index, object);
 }
 
 /* Setup and reset run while their slot is in none of the places of I3. So allocs in these hooks must not call on_full,
@@ -97,7 +96,7 @@ static inline void begin_pool_life(kolk_pool *pool, uint32_t index, const void *
     enter_orders(pool, index);
     if (debug) {
         pool_look look = begin_pool_look(pool); /* the profiler */
-        kolk_debug_begin_life_(debug, index, object, site);
+        kolk_watch_->born(debug, index, object, site);
         end_pool_look(pool, &look);
     }
     if (keeps_peak(pool) && kolk_pool_count(pool) > pool->peak) {
@@ -257,7 +256,7 @@ static bool prepare_run(kolk_pool *pool, uint32_t first, uint32_t n) {
     kolk_debug *debug = pool_debug_of(pool);
     for (uint32_t slot = first; slot != first + n; slot++) {
         void *object = pool_slot_at(pool, slot);
-        if (debug && !(object = kolk_debug_prepare_(debug, slot, object))) return false;
+        if (debug && !(object = kolk_watch_->prepare(debug, slot, object))) return false;
         if (!set_up_slot(pool, slot, object)) return false;
     }
     return true;
@@ -273,7 +272,7 @@ static void *alloc_run(kolk_pool *pool, uint32_t n, const void *site) {
     if (pool->desc.headroom && !has_more_than_headroom(pool, n)) return NULL;
     uint32_t first = find_run_or_release(pool, n);
     if (first == KOLK_NO_SLOT_) return NULL;
-    if (debug) (void)kolk_check_home_(pool, pool->number, pool->desc.name, site);
+    if (debug) (void)kolk_is_home_(pool, pool->number, pool->desc.name, site);
     for (uint32_t slot = first; debug && slot != first + n && slot < pool->fresh; slot++)
         kolk_pool_verify_(pool, slot, site);
     take_run(pool, first, n);
@@ -336,8 +335,8 @@ KOLK_NOINLINE_ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
 
 void kolk_pool_end_options_(kolk_pool *pool, const void *site) {
     kolk_pool_verify_all_(pool, site); /* first, because the handler may longjmp */
-    if (pool_has(pool, KOLK_DEBUG_SITES)) kolk_pool_list_leaks_(pool);
-    kolk_registry_remove_(pool->number);
+    if (pool_debug_of(pool)) kolk_watch_->leaks(pool->debug, pool->fresh);
+    kolk_unlist_(pool->number);
     pool->number = 0;                         /* a hook may allocate */
     pool->desc.max_capacity = pool->capacity; /* no growth, in case a reset hook always allocates */
     if (pool->desc.reset || pool_debug_of(pool)) kolk_pool_clear_for_(pool, true, site);

@@ -1,7 +1,7 @@
 /* pool_order.c: see pool_order.h. */
 #include "pool_order.h"
 
-#include "../diag/quarantine.h"
+#include "../core/quarantine.h"
 
 #define LISTED_AT_ONCE 64u /* unlisted places */
 
@@ -77,7 +77,7 @@ static void mark(kolk_pool *pool, uint32_t index, bool live) {
 static void mark_withheld(kolk_pool *pool, bool live) {
     uint32_t worn = pool->worn.first;
     for (uint32_t n = 0; n < pool->worn.count; n++, worn = next_worn(pool, worn)) mark(pool, worn, live);
-    for (uint32_t n = 0; n < pool->quarantined; n++) mark(pool, *kolk_debug_ring_(pool->debug, n), live);
+    for (uint32_t n = 0; n < pool->quarantined; n++) mark(pool, *kolk_quarantined_(pool->debug, n), live);
 }
 
 /* The same for the slots that are listed in the stack or the ring. */
@@ -174,9 +174,9 @@ static void take_unlisted(kolk_pool *pool, uint32_t index) {
 
 static bool take_this_quarantined(kolk_pool *pool, uint32_t index) {
     uint32_t n = 0;
-    while (n < pool->quarantined && *kolk_debug_ring_(pool->debug, n) != index) n++;
+    while (n < pool->quarantined && *kolk_quarantined_(pool->debug, n) != index) n++;
     if (n == pool->quarantined) return false;
-    for (; n > 0; n--) *kolk_debug_ring_(pool->debug, n) = *kolk_debug_ring_(pool->debug, n - 1);
+    for (; n > 0; n--) *kolk_quarantined_(pool->debug, n) = *kolk_quarantined_(pool->debug, n - 1);
     kolk_pool_take_quarantined_(pool);
     return true;
 }

@@ -2,7 +2,7 @@
 #include "pool_order.h"
 
 #include "../core/handle.h"
-#include "../diag/begin.h"
+#include "../core/begin.h"
 
 /* Would the descriptor lay the pool out as it is? With KOLK_SIZES, the capacity was not the descriptor's. */
 static bool keeps_layout(const kolk_pool *pool, const kolk_pool_desc *desc) {
@@ -26,7 +26,7 @@ KOLK_NOINLINE_ kolk_status kolk_pool_rebind_abi_(kolk_pool *pool, const kolk_poo
     kolk_status status = kolk_check_call_(pool_size, sizeof *pool, pool_abi(abi), desc);
     if (status != KOLK_OK) return status;
     begin_static_pool(pool);
-    if (!kolk_check_home_(pool, pool->number, pool->desc.name, SITE)) return KOLK_MOVED;
+    if (!kolk_is_home_(pool, pool->number, pool->desc.name, SITE)) return KOLK_MOVED;
     if (pool->in_hook) return KOLK_IN_HOOK;
     status = kolk_block_match_size_(desc->object_size, desc->object_align, type_size, type_align,
                                     pool->desc.object_size, pool->slots, pool->stride);
@@ -51,7 +51,6 @@ KOLK_NOINLINE_ kolk_status kolk_pool_rebind_abi_(kolk_pool *pool, const kolk_poo
     kolk_pool_list_all_(pool); /* a new reset hook may be called while its slot is in no place */
     pool->ranking = 0;         /* the new `cost` may differ */
     show_pool_bounds(pool);
-    if (pool_debug_of(pool)) kolk_debug_rename_(pool->debug, pool_name_of(pool));
-    kolk_registry_rename_(pool->number, next.name);
+    kolk_relist_(pool->number, next.name, pool->debug);
     return KOLK_OK;
 }

@@ -25,8 +25,10 @@
 #include "pool_rank.h"
 #include "pool_order.h"
 
+#include "../core/quarantine.h"
+#include "../core/quarantine.h"
 #include "../base/assert.h"
-#include "../diag/fail.h"
+#include "../core/fail.h"
 #include "../core/budget.h"
 #include "../core/snapshot.h"
 
@@ -208,7 +210,7 @@ static void write_chain(const kolk_pool *pool, kolk_chain_ to, unsigned char *ge
         kolk_chain_append_(&to, worn);
         kolk_snapshot_store32_(generations + (size_t)worn * 4, 0);
     }
-    for (uint32_t n = 0; n < pool->quarantined; n++) kolk_chain_append_(&to, *kolk_debug_ring_(pool->debug, n));
+    for (uint32_t n = 0; n < pool->quarantined; n++) kolk_chain_append_(&to, *kolk_quarantined_(pool->debug, n));
     for (uint32_t at = 0; pool->ages && (at = pool->ages[at].newer) != 0;)
         if (kolk_pool_lives_(pool, at - 1)) kolk_chain_append_(&to, at - 1);
 }
@@ -304,8 +306,8 @@ static bool is_alive_then(const header *head, const unsigned char *live, uint32_
 }
 
 static void end_life_untold(kolk_pool *pool, uint32_t slot, const void *site) {
-    kolk_debug_end_life_(pool->debug, slot, site);
-    kolk_debug_wipe_(pool->debug, slot, pool_slot_at(pool, slot));
+    kolk_watch_->dies(pool->debug, slot, site);
+    kolk_watch_->wiped(pool->debug, slot, pool_slot_at(pool, slot));
 }
 
 /* Updates the debug mode: verifies all slots, begins the lives that only the block has, and ends those that only the
@@ -314,19 +316,19 @@ static bool change_lives(kolk_pool *pool, const header *head, const unsigned cha
     kolk_pool_verify_all_(pool, site);
     for (uint32_t i = 0; i < head->fresh; i++) {
         if (pool_is_alive(pool, i) || !is_alive_then(head, live, i)) continue;
-        void *object = kolk_debug_prepare_(pool->debug, i, pool_slot_at(pool, i));
+        void *object = kolk_watch_->prepare(pool->debug, i, pool_slot_at(pool, i));
         if (object) {
-            kolk_debug_begin_life_(pool->debug, i, object, site);
+            kolk_watch_->born(pool->debug, i, object, site);
             continue;
         }
         while (i-- > 0)
             if (!pool_is_alive(pool, i) && is_alive_then(head, live, i)) end_life_untold(pool, i, site);
-        kolk_debug_unissue_(pool->debug, pool->fresh, head->fresh);
+        kolk_watch_->lost(pool->debug, pool->fresh, head->fresh, true);
         return false;
     }
     for (uint32_t i = 0; i < pool->fresh; i++)
         if (pool_is_alive(pool, i) && !is_alive_then(head, live, i)) end_life_untold(pool, i, site);
-    kolk_debug_unissue_(pool->debug, head->fresh, pool->fresh);
+    kolk_watch_->lost(pool->debug, head->fresh, pool->fresh, true);
     return true;
 }
 
@@ -345,7 +347,7 @@ static void place_chain(kolk_pool *pool, const header *head, const unsigned char
     KOLK_ASSERT_(pool->fresh == head->fresh && head->fresh <= pool->capacity);
     bool lowest = pool->desc.reuse == KOLK_REUSE_LOWEST;
     stretches from = stretches_of(head);
-    uint32_t room = pool_debug_of(pool) ? kolk_debug_quarantine_(pool->debug) : 0, free = 0, slot = head->first - 1;
+    uint32_t room = pool_debug_of(pool) ? kolk_quarantine_(pool->debug) : 0, free = 0, slot = head->first - 1;
     uint32_t kept = head->quarantined < room ? head->quarantined : room;
     if (lowest) make_holes(pool);
     for (uint32_t n = 0; n < from.end; n++, slot = kolk_chain_link_(links, slot) - 1) {
@@ -358,7 +360,7 @@ static void place_chain(kolk_pool *pool, const header *head, const unsigned char
         if (worn && n == from.worn) pool->worn.first = slot;
         if (worn && n > from.worn) pool->high[pool->worn.last] = slot;
         if (worn) pool->worn.last = slot;
-        if (waits) *kolk_debug_ring_(pool->debug, pool->quarantined++) = slot;
+        if (waits) *kolk_quarantined_(pool->debug, pool->quarantined++) = slot;
         if (lowest && (worn || waits)) kolk_levels_clear_(pool->holes, pool->levels, slot);
         if (!lowest && !worn && !waits) pool->stack[free++].index = (kolk_index_)slot;
     }

@@ -43,7 +43,7 @@ static size_t discard(kolk_pool *pool, uint64_t first, uint64_t end) {
     uint64_t last = (to + pool->stride - 1) / pool->stride;
     if (last > pool->fresh) last = pool->fresh;
     kolk_pool_tear_down_(pool, from / pool->stride, last);
-    if (pool_debug_of(pool)) kolk_debug_forget_(pool->debug, (uint32_t)(from / pool->stride), (uint32_t)last);
+    if (pool_debug_of(pool)) kolk_watch_->lost(pool->debug, (uint32_t)(from / pool->stride), (uint32_t)last, false);
     return kolk_memory_discard_(pool->block + from, (size_t)(to - from), true);
 }
 

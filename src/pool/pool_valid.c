@@ -1,5 +1,8 @@
 /* pool_valid.c: checks all invariants of the core pool, numbered as in pool.c. */
 #include "pool_order.h"
+
+#include "../core/quarantine.h"
+#include "../core/quarantine.h"
 #include "pool_rank.h"
 
 #include "../base/hash.h"
@@ -15,7 +18,7 @@ static bool add_places(const kolk_pool *pool, uint64_t *print) {
         if (worn >= pool->fresh) return false;
         *print += kolk_mixed_(worn);
     }
-    for (uint32_t n = 0; n < pool->quarantined; n++) *print += kolk_mixed_(*kolk_debug_ring_(pool->debug, n));
+    for (uint32_t n = 0; n < pool->quarantined; n++) *print += kolk_mixed_(*kolk_quarantined_(pool->debug, n));
     if (pool->levels == 0) return true;
     for (uint64_t i = 0; (i = kolk_bits_find_(pool->holes[0], true, i, pool->fresh)) < pool->fresh; i++)
         *print += kolk_mixed_(i);
@@ -80,7 +83,7 @@ bool kolk_pool_is_valid(const kolk_pool *pool) {
     uint64_t live = 0, dead = 0;
     for (uint32_t i = 0; i < pool->fresh; i++) {
         bool is_live = kolk_pool_lives_(pool, i);
-        if (pool_debug_of(pool) && !kolk_debug_is_intact_(pool->debug, (uint32_t)i, pool_slot_at(pool, i), is_live))
+        if (pool_debug_of(pool) && !kolk_watch_->is_intact(pool->debug, (uint32_t)i, pool_slot_at(pool, i), is_live))
             return false; /* I8 */
         if (!is_live) {
             dead += kolk_mixed_(i);

@@ -58,7 +58,7 @@
 #if KOLK_HOSTED
 
 #include "../core/probes.h"
-#include "../diag/homes.h"
+#include "../core/begin.h"
 #include "../os/clock.h"
 
 #include <string.h>
@@ -251,7 +251,7 @@ static KOLK_NOINLINE_ kolk_status wait_for(kolk_queue *queue, int end, void *ite
     uint32_t *was_blocked = &queue->ends[end].was_blocked;
     if (!kolk_load_(was_blocked, KOLK_RELAXED_)) kolk_store_(was_blocked, 1, KOLK_RELAXED_);
     if (deadline.ns != KOLK_NOW.ns) {
-        if (!kolk_check_home_(queue, queue->number, queue->name, NULL)) return KOLK_MOVED; /* it might wait for ever */
+        if (!kolk_is_home_(queue, queue->number, queue->name, NULL)) return KOLK_MOVED; /* it might wait for ever */
         if (kolk_queue_runs_hook_(queue)) return KOLK_IN_HOOK;
         status = look_for_a_while(queue, end, items, n, most, endings, deadline);
         if (status == KOLK_FULL) status = wait_at_end(queue, end, items, n, most, endings, deadline);

@@ -4,8 +4,8 @@
 
 #if KOLK_HOSTED
 
-#include "../diag/debug.h"
-#include "../diag/homes.h"
+#include "../core/watch.h"
+#include "../core/begin.h"
 #include "../os/lock.h"
 
 /* The units of the two counts in `endings`. The lower count is the one of shutdowns: even if it wraps, a waiter still
@@ -14,7 +14,7 @@
 #define ONE_CLOSE    (UINT64_C(1) << 32)
 
 KOLK_NOINLINE_ kolk_status kolk_queue_look_under_lock_(kolk_queue *queue, int end) {
-    if (!kolk_check_home_(queue, queue->number, queue->name, NULL)) return KOLK_MOVED;
+    if (!kolk_is_home_(queue, queue->number, queue->name, NULL)) return KOLK_MOVED;
     if (!queue->cells) return KOLK_SHUTDOWN; /* an all-zero queue */
     kolk_lock_word_(&queue->lock);
     kolk_status ending = (kolk_status)queue->ending;

@@ -3,8 +3,8 @@
 
 #if KOLK_HOSTED
 
-#include "../diag/begin.h"
-#include "../diag/debug.h"
+#include "../core/begin.h"
+#include "../core/watch.h"
 #include "../core/block.h"
 #include "../core/tools.h"
 #include "../os/event.h"
@@ -79,14 +79,14 @@ kolk_status kolk_queue_init_abi_(kolk_queue *queue, const kolk_queue_desc *desc,
                           .context = desc->context,
                           .ends = {{.ticket = OPEN}, {.ticket = OPEN}}};
     kolk_tools_add_root_(cells, bytes);
-    return kolk_enlist_(queue, sizeof *queue, &queue->number, &kolk_queue_kind_);
+    return kolk_list_(queue, sizeof *queue, &queue->number, &kolk_queue_kind_);
 }
 
 KOLK_NOINLINE_ kolk_status kolk_queue_rebind_abi_(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size,
                                                   size_t queue_size, uint32_t abi) {
     kolk_status status = kolk_check_call_(queue_size, sizeof *queue, abi, desc);
     if (status != KOLK_OK) return status;
-    if (!kolk_check_home_(queue, queue->number, queue->name, SITE)) return KOLK_MOVED;
+    if (!kolk_is_home_(queue, queue->number, queue->name, SITE)) return KOLK_MOVED;
     if (kolk_queue_runs_hook_(queue)) return KOLK_IN_HOOK;
     if (type_size && desc->item_size && desc->item_size != type_size) return KOLK_TYPE_MISMATCH;
     size_t item_size = type_size ? type_size : desc->item_size;
@@ -96,14 +96,14 @@ KOLK_NOINLINE_ kolk_status kolk_queue_rebind_abi_(kolk_queue *queue, const kolk_
     queue->destroy = desc->destroy;
     queue->move = desc->move;
     queue->context = desc->context;
-    kolk_registry_rename_(queue->number, queue->name);
+    kolk_relist_(queue->number, queue->name, NULL);
     return KOLK_OK;
 }
 
 KOLK_NOINLINE_ void kolk_queue_deinit(kolk_queue *queue) {
-    if (!queue->cells || !kolk_check_home_(queue, queue->number, queue->name, SITE)) return;
+    if (!queue->cells || !kolk_is_home_(queue, queue->number, queue->name, SITE)) return;
     if (kolk_queue_is_barred_(queue, "deinit", SITE)) return;
-    kolk_registry_remove_(queue->number);
+    kolk_unlist_(queue->number);
     queue->number = 0;          /* `destroy` may use the queue */
     kolk_queue_shutdown(queue); /* so that `destroy` cannot push */
     kolk_queue_clear(queue);

@@ -4,8 +4,8 @@
 
 #if KOLK_HOSTED
 
-#include "../diag/fail.h"
-#include "../diag/homes.h"
+#include "../core/fail.h"
+#include "../core/begin.h"
 #include "../os/clock.h"
 #include "../os/event.h"
 #include "../os/lock.h"
@@ -53,7 +53,7 @@ kolk_status kolk_queue_look_later_(const kolk_queue *queue, uint32_t *looks) {
     if (++*looks == 1 && hook_of == queue) return KOLK_IN_HOOK;
     if (*looks < PATIENCE)
         kolk_pause_();
-    else if (*looks == PATIENCE && !kolk_check_home_(queue, queue->number, queue->name, NULL))
+    else if (*looks == PATIENCE && !kolk_is_home_(queue, queue->number, queue->name, NULL))
         return KOLK_MOVED;
     else
         kolk_wait_(&nothing, 0, (kolk_deadline){kolk_now_ns_() + NAP_NS});

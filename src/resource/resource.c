@@ -78,7 +78,7 @@
 
 #include "../core/handle.h"
 #include "../core/probes.h"
-#include "../diag/debug.h"
+#include "../core/fail.h"
 #include "../os/cancel.h"
 #include "../os/clock.h"
 #include "../os/event.h"

@@ -9,8 +9,8 @@
 
 #include "../base/assert.h"
 #include "../core/wait_queue.h"
-#include "../diag/places.h"
-#include "../diag/settings.h"
+#include "../core/watch.h"
+#include "../core/begin.h"
 #include "../os/lock.h"
 #include "../os/thread.h"
 #include "makers.h"
@@ -496,12 +496,7 @@ void kolk_resource_work_(kolk_chore_ *chore);
 
 /* ---- resource_metrics.c ------------------------------------------------------------------------------------------ */
 
-#if KOLK_DIAGNOSTICS
 extern const struct kolk_extra_ kolk_resource_extra_;
-#define RESOURCE_EXTRA (&kolk_resource_extra_)
-#else
-#define RESOURCE_EXTRA NULL
-#endif
 
 /* Destroys all doomed entries, concurrently with the makers. Call it under the lock. */
 void kolk_resource_end_doomed_(kolk_resource_inside_ *pool);
@@ -512,7 +507,8 @@ void kolk_resource_name_holders_(kolk_resource_inside_ *pool);
 /* Is the calling thread inside one of the pool's functions? If so, reports that it cannot make this call. */
 bool kolk_resource_is_barred_(kolk_resource_inside_ *pool, const char *verb, const void *site);
 
-/* Counts the resources in use by the place where they were borrowed. */
-void kolk_resource_count_holders_(kolk_resource_inside_ *pool, kolk_place_counts_ *counts);
+/* Calls `note` for each resource in use, with the site of its borrow. */
+void kolk_resource_note_holders_(kolk_resource_inside_ *pool, void (*note)(void *to, kolk_kept_site_ site, uint32_t depth),
+                                 void *to);
 
 #endif

@@ -4,8 +4,8 @@
 #if KOLK_HOSTED
 
 #include "../core/handle.h"
-#include "../diag/begin.h"
-#include "../diag/debug.h"
+#include "../core/begin.h"
+#include "../core/watch.h"
 #include "../os/clock.h"
 #include "../os/event.h"
 #include "../os/memory.h"
@@ -79,9 +79,9 @@ static void list_resource_leaks(const void *pool) {
     if (kolk_forks_now_() == inside->forks) kolk_resource_name_holders_(inside);
 }
 
-static void count_resource_places(const void *pool, kolk_place_counts_ *counts) {
+static void note_borrowed(const void *pool, void (*note)(void *to, kolk_kept_site_ site, uint32_t depth), void *to) {
     kolk_resource_inside_ *inside = (kolk_resource_inside_ *)(uintptr_t)pool;
-    if (kolk_forks_now_() == inside->forks) kolk_resource_count_holders_(inside, counts);
+    if (kolk_forks_now_() == inside->forks) kolk_resource_note_holders_(inside, note, to);
 }
 
 /* Each pool has its own tag, so that it detects a borrow that came from another pool. */
@@ -129,8 +129,8 @@ static kolk_resource_inside_ *make_inside(const kolk_resource_pool_desc *desc) {
 
 const kolk_kind_ kolk_resource_kind_ = {.stats = list_resource_stats,
                                         .leaks = list_resource_leaks,
-                                        .places = count_resource_places,
-                                        .extra = RESOURCE_EXTRA,
+                                        .borrowed = note_borrowed,
+                                        .extra = &kolk_resource_extra_,
                                         .id = KOLK_KIND_RESOURCE_,
                                         .layout = sizeof(kolk_resource_inside_)};
 
@@ -142,7 +142,7 @@ kolk_status kolk_resource_init_abi_(kolk_resource_pool *pool, const kolk_resourc
     desc.name = kolk_name_kept_(given->name);
     status = resolve_resource_desc(&desc);
     if (status != KOLK_OK) return status;
-    kolk_settings_ settings = kolk_settings_of_(desc.name, desc.debug);
+    kolk_settings_ settings = kolk_settings_of_(desc.name, desc.debug, true);
     kolk_resource_inside_ *inside = make_inside(&desc);
     if (!inside) return KOLK_NO_MEMORY;
     inside->settings = settings;
@@ -155,7 +155,7 @@ kolk_status kolk_resource_init_abi_(kolk_resource_pool *pool, const kolk_resourc
         free_inside(inside);
         return KOLK_NO_THREAD;
     }
-    return kolk_enlist_(inside, sizeof *inside, &pool->number, &kolk_resource_kind_);
+    return kolk_list_(inside, sizeof *inside, &pool->number, &kolk_resource_kind_);
 }
 
 /* ---- Hot reload -------------------------------------------------------------------------------------------------- */
@@ -215,7 +215,7 @@ kolk_status kolk_resource_rebind_abi_(kolk_resource_pool *pool, const kolk_resou
     kolk_resource_lock_(inside);
     status = rebind_locked(inside, &desc);
     kolk_resource_unlock_(inside);
-    if (status == KOLK_OK) kolk_registry_rename_(pool->number, desc.name);
+    if (status == KOLK_OK) kolk_relist_(pool->number, desc.name, NULL);
     return status;
 }
 
@@ -275,9 +275,9 @@ static void end_doomed_here(kolk_resource_inside_ *pool) {
 /* The makers finish the jobs that they have begun. deinit does the remaining jobs itself. */
 KOLK_NOINLINE_ void kolk_resource_deinit(kolk_resource_pool *pool) {
     kolk_resource_inside_ *inside = pool->inside;
-    if (!inside || !kolk_check_home_(inside, pool->number, NULL, SITE)) return;
+    if (!inside || !kolk_is_home_(inside, pool->number, NULL, SITE)) return;
     if (own_inside(pool) && kolk_resource_is_barred_(inside, "deinit", SITE)) return;
-    kolk_registry_remove_(pool->number);
+    kolk_unlist_(pool->number);
     pool->number = 0; /* `destroy` may use the pool */
     kolk_resource_close(pool, KOLK_NOW);
     if (own_inside(pool)) {

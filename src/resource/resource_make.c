@@ -122,7 +122,7 @@ bool kolk_entry_reset_(kolk_resource_inside_ *pool, resource_entry *entry) {
 
 /* Calls create, or fails instead if KOLK_FAIL demands it. */
 static bool call_create(kolk_resource_inside_ *pool, resource_entry *entry, kolk_deadline deadline, kolk_error *error) {
-    bool fails = kolk_settings_fail_(&pool->settings, ++pool->create_calls);
+    bool fails = pool->settings.flags & KOLK_DEBUG_FAIL && kolk_watch_->fails(&pool->settings, &pool->create_calls);
     void *resource = NULL;
     entry->resource = NULL;
     *error = (kolk_error){0};

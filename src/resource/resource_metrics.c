@@ -3,11 +3,10 @@
  * Prometheus's spelling. Other counters are called kolk_resource_... */
 #include "resource_inside.h"
 
-#if KOLK_DIAGNOSTICS
+#if KOLK_HOSTED
 
 #include "../base/assert.h"
-#include "../diag/records.h"
-#include "../diag/stats.h"
+#include "../core/table.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,9 +4,8 @@
 
 #if KOLK_HOSTED
 
-#include "../diag/fail.h"
+#include "../core/fail.h"
 #include "../core/handle.h"
-#include "../diag/debug.h"
 #include "../os/thread.h"
 
 #include <stdio.h>
@@ -48,11 +47,9 @@ static void put_thread(const resource_holder *holder, char *text, size_t size) {
 /* Writes "by reader 3 in thread worker (4711) in load+0x2c (user.c:17)", without the parts that are not known. */
 static void put_holder(const kolk_resource_inside_ *pool, const resource_holder *holder, char *text, size_t size) {
     char thread[80], site[KOLK_SITE_WORDS_] = "";
-    const void *const *stack = kolk_site_stack_(holder->site), *const alone[] = {kolk_site_address_(holder->site),
-                                                                                 NULL};
     bool lines = pool->settings.flags & KOLK_DEBUG_SITES;
     put_thread(holder, thread, sizeof thread);
-    kolk_stack_text(stack ? stack : alone, pool->settings.depth, lines, site, sizeof site);
+    kolk_site_words_(holder->site, pool->settings.depth, lines, site, sizeof site);
     snprintf(text, size, "%s%s%s%s%s", holder->who ? " by " : "", holder->who ? holder->who : "", thread,
              *site ? " in " : "", site);
 }

@@ -4,7 +4,7 @@
 
 #if KOLK_HOSTED
 
-#include "../diag/debug.h"
+#include "../core/watch.h"
 #include "../os/clock.h"
 #include "../os/event.h"
 

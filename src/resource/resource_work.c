@@ -170,12 +170,12 @@ void kolk_resource_name_holders_(kolk_resource_inside_ *pool) {
     kolk_resource_unlock_(pool);
 }
 
-void kolk_resource_count_holders_(kolk_resource_inside_ *pool, kolk_place_counts_ *counts) {
-    counts->depth = pool->settings.depth;
+void kolk_resource_note_holders_(kolk_resource_inside_ *pool, void (*note)(void *to, kolk_kept_site_ site, uint32_t depth),
+                                 void *to) {
     kolk_resource_lock_(pool);
     for (uint32_t slot = 0; slot < pool->slots; slot++) {
         const resource_entry *entry = kolk_entry_at_(pool, slot);
-        if (entry && entry->state == RESOURCE_LENT) kolk_places_count_(counts, entry->site);
+        if (entry && entry->state == RESOURCE_LENT) note(to, entry->site, pool->settings.depth);
     }
     kolk_resource_unlock_(pool);
 }

@@ -5,10 +5,11 @@
 #if KOLK_HOSTED
 
 #include "../base/bits.h"
-#include "../diag/fail.h"
+#include "../core/begin.h"
+#include "../core/fail.h"
 #include "../core/geometry.h"
 #include "../core/handle.h"
-#include "../diag/stale.h"
+#include "../core/stale.h"
 #include "../core/tools.h"
 #include "../os/lock.h"
 
@@ -17,7 +18,7 @@
 void kolk_shared_fail_local_(const kolk_shared_local *local, const void *object, const char *verb, const void *site) {
     kolk_failure failure = {.rule = KOLK_NO_LOCAL, .pool = "", .object = object, .slot = KOLK_NO_SLOT_, .site = site};
     failure.no_debug = true;
-    failure.sites = kolk_settings_of_part_("", NULL).flags & KOLK_DEBUG_SITES; /* its pool is no longer known */
+    failure.sites = kolk_settings_of_("", NULL, false).flags & KOLK_DEBUG_SITES; /* its pool is no longer known */
     if (local->magazine)
         kolk_fail_(failure, "%s through a local whose pool is deinit'd", verb);
     else

@@ -22,7 +22,7 @@
 static void end_object(kolk_shared_inside_ *pool, uint32_t slot) {
     void *object = kolk_store_object_(&pool->store, slot);
     if (pool->reset) pool->reset(object, pool->context);
-    if (pool->store.debug) kolk_debug_wipe_(pool->store.debug, slot, object);
+    if (pool->store.debug) kolk_watch_->wiped(pool->store.debug, slot, object);
 }
 
 static void end_later(void *context, uint32_t slot, uint64_t bits) {

@@ -8,8 +8,8 @@
 #if KOLK_HOSTED
 
 #include "../base/assert.h"
-#include "../diag/debug.h"
-#include "../diag/homes.h"
+#include "../core/watch.h"
+#include "../core/begin.h"
 #include "../os/key.h"
 #include "../os/lock.h"
 
@@ -30,7 +30,7 @@ KOLK_NOINLINE_ kolk_status kolk_shared_local_init(kolk_shared_local *local, kolk
     kolk_shared_inside_ *pool = of->inside;
     *local = (kolk_shared_local){0};
     if (!pool) return KOLK_NO_LOCAL; /* the pool is all zero */
-    if (!kolk_check_home_(of, of->number, of->name, SITE)) return KOLK_MOVED;
+    if (!kolk_is_home_(of, of->number, of->name, SITE)) return KOLK_MOVED;
     kolk_shared_reclaim_(pool, false);
     kolk_keeper_ *keeper = kolk_keepers_take_(&pool->keepers, make_member, pool);
     if (!keeper) {

@@ -6,7 +6,7 @@
 #include "../core/handle.h"
 #include "../core/block.h"
 #include "../core/tools.h"
-#include "../diag/begin.h"
+#include "../core/begin.h"
 #include "../os/key.h"
 #include "../os/lock.h"
 
@@ -119,12 +119,10 @@ static void list_shared_stats(const void *pool, kolk_stats *out) {
     kolk_shared_stats((const kolk_shared *)pool, out);
 }
 
-static void list_shared_leaks(const void *pool) {
-    kolk_store_report_leaks_(&((const kolk_shared *)pool)->inside->store);
-}
-
-static void count_shared_places(const void *pool, kolk_place_counts_ *counts) {
-    kolk_store_count_places_(&((const kolk_shared *)pool)->inside->store, counts);
+static kolk_debug *debug_of_listed_shared(const void *pool, uint32_t *end) {
+    const kolk_slot_store_ *store = &((const kolk_shared *)pool)->inside->store;
+    *end = kolk_store_fresh_(store);
+    return store->debug;
 }
 
 static uintptr_t shared_facts(const void *given) {
@@ -134,8 +132,7 @@ static uintptr_t shared_facts(const void *given) {
 }
 
 const kolk_kind_ kolk_shared_kind_ = {.stats = list_shared_stats,
-                                      .leaks = list_shared_leaks,
-                                      .places = count_shared_places,
+                                      .debug = debug_of_listed_shared,
                                       .facts = shared_facts,
                                       .size = sizeof(kolk_shared),
                                       .id = KOLK_KIND_SHARED_,
@@ -147,7 +144,7 @@ kolk_status kolk_shared_init_abi_(kolk_shared *pool, const kolk_shared_desc *giv
                                   size_t pool_size, uint32_t abi) {
     kolk_status status = kolk_begin_(pool, pool_size, sizeof *pool, abi, given);
     if (status != KOLK_OK) return status;
-    kolk_settings_ settings = kolk_settings_of_(given->name, given->debug);
+    kolk_settings_ settings = kolk_settings_of_(given->name, given->debug, true);
     kolk_shared_desc desc = *given;
     desc.name = kolk_name_kept_(given->name);
     status = resolve(&desc, type_size, type_align);
@@ -164,7 +161,7 @@ kolk_status kolk_shared_init_abi_(kolk_shared *pool, const kolk_shared_desc *giv
         .name = desc.name,
         .inside = inside,
     };
-    return kolk_enlist_(pool, sizeof *pool, &pool->number, &kolk_shared_kind_);
+    return kolk_list_(pool, sizeof *pool, &pool->number, &kolk_shared_kind_);
 }
 
 /* Would the descriptor lay the pool out as it is? */
@@ -190,7 +187,7 @@ KOLK_NOINLINE_ kolk_status kolk_shared_rebind_abi_(kolk_shared *pool, const kolk
     if (status != KOLK_OK) return status;
     kolk_shared_inside_ *inside = pool->inside;
     if (!inside) return KOLK_STRUCT_CHANGED;
-    if (!kolk_check_home_(pool, pool->number, pool->name, SITE)) return KOLK_MOVED;
+    if (!kolk_is_home_(pool, pool->number, pool->name, SITE)) return KOLK_MOVED;
     if (kolk_shared_runs_hook_(inside)) return KOLK_IN_HOOK;
     kolk_slot_store_ *store = &inside->store;
     status = kolk_block_match_size_(desc->object_size, desc->object_align, type_size, type_align, store->object_size,
@@ -203,21 +200,20 @@ KOLK_NOINLINE_ kolk_status kolk_shared_rebind_abi_(kolk_shared *pool, const kolk
     inside->context = desc->context;
     pool->name = kolk_name_kept_(desc->name);
     kolk_raw_store_(&store->name, pool->name ? pool->name : "", KOLK_RELAXED_); /* statistics may read it */
-    if (store->debug) kolk_debug_rename_(store->debug, store->name);
-    kolk_registry_rename_(pool->number, pool->name);
+    kolk_relist_(pool->number, pool->name, store->debug);
     return KOLK_OK;
 }
 
 KOLK_NOINLINE_ void kolk_shared_deinit(kolk_shared *pool) {
     const void *site = SITE;
     kolk_shared_inside_ *inside = pool->inside;
-    if (!inside || !kolk_check_home_(pool, pool->number, pool->name, site)) return;
+    if (!inside || !kolk_is_home_(pool, pool->number, pool->name, site)) return;
     if (kolk_shared_is_all_barred_(inside, "deinit", site)) return;
     if (inside->store.debug) { /* first, because the handler may longjmp */
         kolk_store_prove_all_(&inside->store, site);
         kolk_store_report_leaks_(&inside->store);
     }
-    kolk_registry_remove_(pool->number);
+    kolk_unlist_(pool->number);
     pool->number = 0; /* a hook may make a local */
     kolk_shared_end_lives_(inside, site);
     kolk_store_end_lives_(&inside->store, site);

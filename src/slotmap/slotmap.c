@@ -53,12 +53,12 @@
  * slotmap.h states the time bounds. */
 #include "slotmap_inside.h"
 
-#include "../diag/begin.h"
-#include "../diag/fail.h"
+#include "../core/begin.h"
+#include "../core/fail.h"
 #include "../core/handle.h"
 #include "../os/memory.h"
 #include "../core/probes.h"
-#include "../diag/stale.h"
+#include "../core/stale.h"
 #include "../core/tools.h"
 
 #include <string.h>
@@ -94,9 +94,9 @@ static const char *map_name_of(const kolk_slotmap *map) {
 
 /* Sites are kept by slot, but the report names a place. */
 static kolk_failure map_failure_of(const kolk_slotmap *map, kolk_status rule, uint32_t place, const void *site) {
-    kolk_failure failure = {.rule = rule, .pool = map_name_of(map), .slot = place, .site = site};
-    if (map_debug_of(map))
-        kolk_debug_sites_(map->debug, place < owned(map) ? map->owners[place] : KOLK_NO_SLOT_, &failure);
+    uint32_t slot = place < owned(map) ? map->owners[place] : KOLK_NO_SLOT_;
+    kolk_failure failure = kolk_failure_of_(map_name_of(map), map->debug, rule, slot, site);
+    failure.slot = place;
     return failure;
 }
 
@@ -176,19 +176,15 @@ static void list_map_stats(const void *map, kolk_stats *out) {
     kolk_slotmap_stats(map, out);
 }
 
-static void list_map_leaks(const void *given) {
+static kolk_debug *debug_of_listed_map(const void *given, uint32_t *end) {
     const kolk_slotmap *map = given;
-    kolk_debug_leaks_(map->debug, map->fresh, map_failure_of(map, KOLK_LEAK, NO_PLACE, NULL));
+    *end = map->fresh;
+    return map->debug;
 }
 
-static void count_map_places(const void *given, kolk_place_counts_ *counts) {
-    const kolk_slotmap *map = given;
-    kolk_debug_places_(map->debug, map->fresh, counts);
-}
-
-static kolk_status map_enter_scene(void *given, uint32_t capacity) {
+static kolk_status map_enter_scene(void *given, uint32_t capacity, bool measured) {
     kolk_slotmap *map = given;
-    if (kolk_sizes_are_measured_()) {
+    if (measured) {
         map->peak = map->count;
         show_map_bounds(map);
     }
@@ -204,8 +200,7 @@ static uintptr_t map_facts(const void *given) {
 }
 
 const kolk_kind_ kolk_slotmap_kind_ = {.stats = list_map_stats,
-                                       .leaks = list_map_leaks,
-                                       .places = count_map_places,
+                                       .debug = debug_of_listed_map,
                                        .enter = map_enter_scene,
                                        .facts = map_facts,
                                        .size = sizeof(kolk_slotmap),
@@ -217,13 +212,13 @@ kolk_status kolk_slotmap_init_abi_(kolk_slotmap *map, const kolk_slotmap_desc *g
     if (status != KOLK_OK) return status;
     kolk_slotmap_desc desc = *given;
     desc.name = kolk_name_kept_(given->name);
-    kolk_settings_ settings = kolk_settings_of_(desc.name, desc.debug);
-    kolk_size_ size = kolk_sizes_ask_(desc.name, desc.memory, &desc.capacity, &desc.max_capacity);
+    kolk_settings_ settings = kolk_settings_of_(desc.name, desc.debug, true);
+    kolk_size_ size = kolk_size_of_(desc.name, desc.memory, &desc.capacity, &desc.max_capacity);
     do {
         status = kolk_slotmap_resolve_(&desc, type_size, type_align);
-        if (status == KOLK_OK) kolk_sizes_settle_(&size, desc.capacity);
+        if (status == KOLK_OK) kolk_size_settle_(&size, desc.capacity);
         if (status == KOLK_OK) status = kolk_slotmap_make_(map, &desc, &settings);
-    } while (status != KOLK_OK && kolk_sizes_withdraw_(&size, status));
+    } while (status != KOLK_OK && kolk_size_withdraw_(&size, status));
     if (status != KOLK_OK) return status;
     map->name = desc.name;
     map->tag = kolk_tag_bits_(desc.tag, desc.name);
@@ -232,14 +227,14 @@ kolk_status kolk_slotmap_init_abi_(kolk_slotmap *map, const kolk_slotmap_desc *g
     map->move = desc.move;
     map->context = desc.context;
     map->peak = PEAK_IS_FRESH; /* until the first scene; the bounds are 0, because there are no slots yet (I5) */
-    return kolk_enlist_(map, sizeof *map, &map->number, &kolk_slotmap_kind_);
+    return kolk_list_(map, sizeof *map, &map->number, &kolk_slotmap_kind_);
 }
 
 kolk_status kolk_slotmap_rebind_abi_(kolk_slotmap *map, const kolk_slotmap_desc *desc, size_t type_size,
                                      size_t type_align, size_t map_size, uint32_t abi) {
     kolk_status status = kolk_check_call_(map_size, sizeof *map, abi, desc);
     if (status != KOLK_OK) return status;
-    if (!kolk_check_home_(map, map->number, map->name, SITE)) return KOLK_MOVED;
+    if (!kolk_is_home_(map, map->number, map->name, SITE)) return KOLK_MOVED;
     if (map->in_hook) return KOLK_IN_HOOK;
     status = kolk_block_match_size_(desc->object_size, desc->object_align, type_size, type_align, map->object_size,
                                     map->objects, map->stride);
@@ -257,14 +252,13 @@ kolk_status kolk_slotmap_rebind_abi_(kolk_slotmap *map, const kolk_slotmap_desc 
     map->move = desc->move;
     map->context = desc->context;
     show_map_bounds(map);
-    if (map_debug_of(map)) kolk_debug_rename_(map->debug, map_name_of(map));
-    kolk_registry_rename_(map->number, map->name);
+    kolk_relist_(map->number, map->name, map->debug);
     return KOLK_OK;
 }
 
 void kolk_slotmap_verify_all_(const kolk_slotmap *map, const void *site) {
     for (uint32_t place = map->count; map_debug_of(map) && place < map->fresh; place++)
-        kolk_debug_verify_(map->debug, place, map_object_at(map, place), false,
+        kolk_watch_->verify(map->debug, place, map_object_at(map, place), false,
                            map_failure_of(map, KOLK_OK, place, site));
 }
 
@@ -272,11 +266,11 @@ static void clear_map(kolk_slotmap *map, const void *site);
 
 KOLK_NOINLINE_ void kolk_slotmap_deinit(kolk_slotmap *map) {
     const void *site = SITE;
-    if (!kolk_check_home_(map, map->number, map->name, site)) return;
+    if (!kolk_is_home_(map, map->number, map->name, site)) return;
     if (kolk_slotmap_is_barred_(map, NO_HOOK, "deinit", site)) return;
     kolk_slotmap_verify_all_(map, site); /* first, because the handler may longjmp */
-    if (map_has(map, KOLK_DEBUG_SITES)) list_map_leaks(map);
-    kolk_registry_remove_(map->number);
+    if (map_debug_of(map)) kolk_watch_->leaks(map->debug, map->fresh);
+    kolk_unlist_(map->number);
     map->number = 0;
     if (map_debug_of(map) || map->on_remove) clear_map(map, site);
     kolk_slotmap_unmake_(map);
@@ -370,7 +364,7 @@ static void retire_slot(kolk_slotmap *map, uint32_t slot) {
 
 KOLK_NOINLINE_ void *kolk_slotmap_add_slow_(kolk_slotmap *map, kolk_handle *out) {
     const void *site = SITE;
-    (void)kolk_check_home_(map, map->number, map->name, site);
+    (void)kolk_is_home_(map, map->number, map->name, site);
     bool barred = map->in_hook > HOOK_LIVES;
     if (barred) (void)kolk_slotmap_is_barred_(map, HOOK_FREES, "add", site);
     while (!barred && is_dropped(map, map->count)) map->count++;
@@ -388,10 +382,10 @@ KOLK_NOINLINE_ void *kolk_slotmap_add_slow_(kolk_slotmap *map, kolk_handle *out)
     void *object = map_object_at(map, place);
     kolk_debug *debug = map_debug_of(map);
     if (debug) { /* first, because the handler may longjmp */
-        kolk_debug_verify_(debug, place, object, false, map_failure_of(map, KOLK_OK, place, site));
-        kolk_debug_prepare_(debug, place, object);
+        kolk_watch_->verify(debug, place, object, false, map_failure_of(map, KOLK_OK, place, site));
+        kolk_watch_->prepare(debug, place, object);
         uint8_t before = enter_map_hook(map, HOOK_LOOKS); /* the profiler */
-        kolk_debug_begin_life_(debug, slot, object, site);
+        kolk_watch_->born(debug, slot, object, site);
         leave_map_hook(map, before);
     }
     kolk_slotmap_show_free_(map, place);
@@ -441,8 +435,8 @@ static bool end_map_life(kolk_slotmap *map, uint32_t slot, const void *site) {
     uint32_t vacated = map->cells[slot].place;
     if (map_debug_of(map)) {
         uint8_t before = enter_map_hook(map, HOOK_LOOKS); /* the profiler */
-        kolk_debug_end_life_(map->debug, slot, site);
-        kolk_debug_wipe_(map->debug, slot, map_object_at(map, vacated));
+        kolk_watch_->dies(map->debug, slot, site);
+        kolk_watch_->wiped(map->debug, slot, map_object_at(map, vacated));
         leave_map_hook(map, before);
     }
     kolk_slotmap_hide_free_(map, vacated);
@@ -560,7 +554,7 @@ KOLK_NOINLINE_ size_t kolk_slotmap_trim(kolk_slotmap *map) {
     uint64_t from = round_up((uint64_t)map->count * map->stride, page); /* the objects begin at a page boundary */
     uint64_t end = (uint64_t)map->capacity * map->stride / page * page;
     if (map->memory == MEMORY_CALLERS || from >= end) return 0;
-    if (map_debug_of(map)) kolk_debug_forget_(map->debug, (uint32_t)(from / map->stride), map->fresh);
+    if (map_debug_of(map)) kolk_watch_->lost(map->debug, (uint32_t)(from / map->stride), map->fresh, false);
     size_t bytes = kolk_memory_discard_(map->objects + from, (size_t)(end - from), true);
     uncount_places(map, from, end, bytes);
     return bytes;

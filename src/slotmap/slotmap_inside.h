@@ -15,20 +15,18 @@
 #include "../core/budget.h"
 #include "../core/geometry.h"
 #include "../core/hooks.h"
-#include "../diag/debug.h"
 #include "../core/block.h"
-#include "../diag/sizes.h"
+#include "../core/begin.h"
 
 #define NO_PLACE KOLK_NO_SLOT_
 
-/* The map's debug mode; NULL if it is off. Without diagnostics this is a constant NULL, so the compiler drops all code
- * for the debug mode. */
+/* The map's debug mode; NULL if it is off. */
 static inline kolk_debug *map_debug_of(const kolk_slotmap *map) {
-    return KOLK_DIAGNOSTICS ? map->debug : NULL;
+    return kolk_debug_of_(map->debug);
 }
 
 static inline bool map_has(const kolk_slotmap *map, uint32_t flag) {
-    return KOLK_DIAGNOSTICS && (map->debug_flags & flag);
+    return KOLK_WATCHED_ && (map->debug_flags & flag);
 }
 
 static inline void *map_object_at(const kolk_slotmap *map, uint32_t place) {

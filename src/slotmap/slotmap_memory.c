@@ -121,7 +121,7 @@ void kolk_slotmap_relocate_(kolk_slotmap *map) {
     hide_places(map, to, map->count, map->capacity);
     hide_places(map, from, 0, map->count);
     kolk_memory_decommit_(from, size_of_blocks(map));
-    if (map_debug_of(map)) kolk_debug_forget_(map->debug, map->count, map->fresh);
+    if (map_debug_of(map)) kolk_watch_->lost(map->debug, map->count, map->fresh, false);
 }
 
 uint32_t kolk_slotmap_locate_(const kolk_slotmap *map, const void *pointer, uint64_t *inside, bool *moved) {
@@ -141,7 +141,7 @@ bool kolk_slotmap_commit_(const kolk_slotmap *map, uint32_t capacity) {
     KOLK_ASSERT_(capacity <= map->max_capacity);
     uint64_t sizes[MAP_REGIONS];
     void *starts[MAP_REGIONS] = {map->objects, map->cells, map->owners};
-    if (map_debug_of(map) && !kolk_debug_commit_(map->debug, capacity)) return false;
+    if (map_debug_of(map) && !kolk_watch_->committed(map->debug, capacity)) return false;
     measure_map(map->stride, capacity, sizes);
     if (map->blocks && capacity && !kolk_memory_commit_(map->objects, (size_t)sizes[MAP_OBJECTS])) return false;
     if (map->blocks) sizes[MAP_OBJECTS] = 0;
@@ -203,7 +203,7 @@ static bool begin_debug(kolk_slotmap *map, const kolk_slotmap_desc *desc, const 
     };
     map->debug_flags = (uint8_t)debug.settings.flags;
     debug.settings.flags &= ~(uint32_t)(KOLK_DEBUG_BYPASS | KOLK_DEBUG_MOVE); /* handled in this file */
-    if (debug.settings.flags) map->debug = kolk_debug_begin_(&debug);
+    if (debug.settings.flags) map->debug = kolk_watch_->laid_out(&debug);
     return map->debug || !debug.settings.flags;
 }
 
@@ -227,7 +227,7 @@ kolk_status kolk_slotmap_make_(kolk_slotmap *map, const kolk_slotmap_desc *desc,
 void kolk_slotmap_unmake_(kolk_slotmap *map) {
     size_t hidden = (size_t)round_up((uint64_t)map->capacity * map->stride, 8);
     if (map_has(map, KOLK_DEBUG_BYPASS) && hidden) kolk_tools_show_(map->objects, hidden);
-    if (map_debug_of(map)) kolk_debug_end_(map->debug, map->fresh);
+    if (map_debug_of(map)) kolk_watch_->unmade(map->debug, map->fresh);
     kolk_block_end_(&(kolk_block_){.start = map->block, .size = map->block_size, .kind = map->memory});
     release_blocks(map);
     kolk_budget_give_(map->budget, map_bytes_that_count(map, map->counted));

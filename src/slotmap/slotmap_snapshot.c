@@ -144,8 +144,8 @@ static uint32_t end_other_lives(kolk_slotmap *map, const map_header *head, const
         map->cells[slot].place = kept++; /* nobody reads owners[kept] any more */
     }
     for (uint32_t place = map->count; place-- > kept;) {
-        kolk_debug_end_life_(map->debug, map->owners[place], site);
-        kolk_debug_wipe_(map->debug, map->owners[place], map_object_at(map, place));
+        kolk_watch_->dies(map->debug, map->owners[place], site);
+        kolk_watch_->wiped(map->debug, map->owners[place], map_object_at(map, place));
     }
     return kept;
 }
@@ -156,13 +156,13 @@ static void begin_other_lives(kolk_slotmap *map, const map_header *head, const u
                               const void *site) {
     uint32_t next = kept, slot = head->first - 1;
     for (uint32_t place = 0; place < head->count; place++)
-        kolk_debug_prepare_(map->debug, place, map_object_at(map, place));
+        kolk_watch_->prepare(map->debug, place, map_object_at(map, place));
     for (uint32_t n = 0; n < head->count; n++, slot = kolk_chain_link_(links, slot) - 1) {
         if (slot < map->fresh && map->cells[slot].place < kept) continue;
-        kolk_debug_begin_life_(map->debug, slot, map_object_at(map, next++), site);
+        kolk_watch_->born(map->debug, slot, map_object_at(map, next++), site);
     }
     KOLK_ASSERT_(next == head->count);
-    kolk_debug_forget_(map->debug, head->fresh, map->fresh);
+    kolk_watch_->lost(map->debug, head->fresh, map->fresh, false);
 }
 
 /* Updates the debug mode, and makes the places of the block's objects accessible. With the setting `move`, the places

@@ -28,6 +28,6 @@ bool kolk_slotmap_is_valid(const kolk_slotmap *map) {
         if (map->cells[slot].generation == 0) return false;                      /* I4 */
     }
     for (uint32_t place = map->count; map_debug_of(map) && place < map->fresh; place++)
-        if (!kolk_debug_is_intact_(map->debug, place, map_object_at(map, place), false)) return false; /* I6 */
+        if (!kolk_watch_->is_intact(map->debug, place, map_object_at(map, place), false)) return false; /* I6 */
     return worn_are_valid(map);
 }

@@ -69,7 +69,7 @@ uint32_t kolk_store_take_(kolk_slot_store_ *store, kolk_magazine_ *magazine) {
 /* ---- Lives ------------------------------------------------------------------------------------------------------- */
 
 void kolk_store_begin_life_(kolk_slot_store_ *store, uint32_t slot, const void *object, const void *site) {
-    if (store->debug) kolk_debug_begin_life_(store->debug, slot, object, site);
+    if (store->debug) kolk_watch_->born(store->debug, slot, object, site);
     uint32_t life = kolk_store_life_(store, slot) + 1;
     KOLK_ASSERT_(slot < store->depot.slots);
     if (store->lives) /* partner of both: kolk_store_next_alive_ */
@@ -97,7 +97,7 @@ uint32_t kolk_store_end_life_(const kolk_slot_store_ *store, const void *object,
         kolk_store_fail_object_(store, object, "free", KOLK_DOUBLE_FREE, site);
         return KOLK_NO_SLOT_;
     }
-    if (store->debug) kolk_debug_end_life_(store->debug, (uint32_t)slot, site);
+    if (store->debug) kolk_watch_->dies(store->debug, (uint32_t)slot, site);
     return (uint32_t)slot;
 }
 
@@ -107,9 +107,9 @@ void kolk_store_end_lives_(kolk_slot_store_ *store, const void *site) {
         if (!kolk_store_is_alive_(store, slot)) continue;
         void *object = kolk_store_object_(store, slot);
         kolk_store_end_life_(store, object, site);
-        kolk_debug_wipe_(store->debug, slot, object);
+        kolk_watch_->wiped(store->debug, slot, object);
     }
-    kolk_debug_end_(store->debug, store->depot.fresh);
+    kolk_watch_->unmade(store->debug, store->depot.fresh);
 }
 
 /* ---- Alloc and free ---------------------------------------------------------------------------------------------- */
@@ -387,7 +387,7 @@ void kolk_store_reclaim_(kolk_slot_store_ *store, kolk_magazine_ *magazine) {
         if (slot < fresh && !(kolk_store_life_(store, slot) & 1)) kolk_depot_put_(&store->depot, slot);
     }
     /* The fill of this slot may be half written. */
-    if (magazine->proving) kolk_debug_forget_(store->debug, magazine->proving - 1, magazine->proving);
+    if (magazine->proving) kolk_watch_->lost(store->debug, magazine->proving - 1, magazine->proving, false);
     put_proving(store, magazine);
     kolk_store_(&magazine->top, 0, KOLK_RELEASE_); /* in this order */
     kolk_store_(&magazine->leaving, 0, KOLK_RELEASE_);

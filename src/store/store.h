@@ -39,7 +39,7 @@
 #undef KOLK_EXTERN /* shared.c emits the functions of shared.inl, even if the program defines KOLK_EXTERN */
 #include "../core/budget.h"
 #include "../core/geometry.h"
-#include "../diag/debug.h"
+#include "../core/watch.h"
 #include "../os/memory.h"
 #include "magazine.h"
 #include "keeper.h"
@@ -199,7 +199,7 @@ kolk_failure kolk_store_failure_(const kolk_slot_store_ *store, kolk_status rule
 void kolk_store_lock_debug_(const kolk_slot_store_ *store);
 void kolk_store_unlock_debug_(const kolk_slot_store_ *store);
 
-/* For a malloc-backed store: do the same as kolk_store_slot_of_, kolk_store_object_ and kolk_debug_search_. */
+/* For a malloc-backed store: do the same as kolk_store_slot_of_, kolk_store_object_ and, for a report, search for a pointer. */
 uintptr_t kolk_store_find_bypassed_(const kolk_slot_store_ *store, const void *object);
 void *kolk_store_bypassed_at_(const kolk_slot_store_ *store, uintptr_t slot);
 uint32_t kolk_store_search_bypassed_(const kolk_slot_store_ *store, const void *pointer, uint64_t *inside);
@@ -243,9 +243,6 @@ uint64_t kolk_store_take_quarantined_(kolk_slot_store_ *store, uint32_t *word);
 
 /* Reports live objects, if the store keeps sites. */
 void kolk_store_report_leaks_(const kolk_slot_store_ *store);
-
-/* Counts live objects by place, if the store keeps sites. Other threads may use the store. */
-void kolk_store_count_places_(const kolk_slot_store_ *store, kolk_place_counts_ *counts);
 
 /* ---- store_ask.c ------------------------------------------------------------------------------------------------- */
 

@@ -6,7 +6,9 @@
 
 #include "../base/hash.h"
 #include "../core/tools.h"
-#include "../diag/fail.h"
+#include "../core/fail.h"
+#include "../core/quarantine.h"
+#include "../core/quarantine.h"
 
 /* ---- Reports ----------------------------------------------------------------------------------------------------- */
 
@@ -176,7 +178,7 @@ bool kolk_store_is_valid_(const kolk_slot_store_ *store) {
         if (!add_set(&found, &store->sets[n], kolk_bits_words_(depot->usable), 64, fresh)) return false;
     for (kolk_magazine_ *magazine = NULL; (magazine = kolk_keepers_next_magazine_(depot, magazine));)
         if (!add_magazine(&found, magazine, depot->cache, fresh)) return false;
-    for (uint32_t n = 0; n < store->quarantined; n++) add_slot(&found, *kolk_debug_ring_(store->debug, n));
+    for (uint32_t n = 0; n < store->quarantined; n++) add_slot(&found, *kolk_quarantined_(store->debug, n));
     if (store->debug && !kolk_store_is_intact_(store)) return false; /* I5 */
     if (!is_released_right(store)) return false;                     /* I6 */
     return found.slots == all.slots && found.mixed == all.mixed;     /* I2 */

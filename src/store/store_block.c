@@ -145,7 +145,7 @@ static bool gain_pages(const kolk_slot_store_ *store, const uint64_t had[REGIONS
 static bool commit_store_slots(const kolk_slot_store_ *store, uint32_t before, uint32_t slots) {
     uint64_t had[REGIONS] = {0}, sizes[REGIONS] = {0}, bytes;
     KOLK_ASSERT_(slots <= store->depot.slots);
-    if (store->debug && !kolk_debug_commit_(store->debug, slots)) return false;
+    if (store->debug && !kolk_watch_->committed(store->debug, slots)) return false;
     if (store->memory != MEMORY_GROWS) return true;
     if (before) measure_regions(store, before, had);
     if (slots)
@@ -309,7 +309,7 @@ kolk_status kolk_store_begin_(kolk_slot_store_ *store, const kolk_store_desc_ *d
     if (status != KOLK_OK) return status;
     status = kolk_store_begin_debug_(store, &debug) ? gain_first(store) : KOLK_NO_MEMORY;
     if (status == KOLK_OK) return KOLK_OK;
-    if (store->debug) kolk_debug_end_(store->debug, 0);
+    if (store->debug) kolk_watch_->unmade(store->debug, 0);
     kolk_store_end_block_(store);
     return status;
 }

@@ -10,7 +10,9 @@
 
 #if KOLK_HOSTED
 
-#include "../diag/quarantine.h"
+#include "../core/fail.h"
+#include "../core/fail.h"
+#include "../core/quarantine.h"
 #include "../base/assert.h"
 #include "../os/lock.h"
 #include "../os/thread.h"
@@ -24,23 +26,21 @@ void kolk_store_unlock_debug_(const kolk_slot_store_ *store) {
 }
 
 kolk_failure kolk_store_failure_(const kolk_slot_store_ *store, kolk_status rule, uint32_t slot, const void *site) {
-    kolk_failure failure = {.rule = rule, .pool = store->name, .slot = slot, .site = site};
-    if (store->debug) kolk_debug_sites_(store->debug, slot, &failure);
-    return failure;
+    return kolk_failure_of_(store->name, store->debug, rule, slot, site);
 }
 
 /* ---- Malloc-backed objects --------------------------------------------------------------------------------------- */
 
 uintptr_t kolk_store_find_bypassed_(const kolk_slot_store_ *store, const void *object) {
     kolk_store_lock_debug_(store);
-    uintptr_t slot = kolk_debug_find_(store->debug, object);
+    uintptr_t slot = kolk_watch_->find(store->debug, object, 0, NULL);
     kolk_store_unlock_debug_(store);
     return slot;
 }
 
 uint32_t kolk_store_search_bypassed_(const kolk_slot_store_ *store, const void *pointer, uint64_t *inside) {
     kolk_store_lock_debug_(store);
-    uint32_t slot = kolk_debug_search_(store->debug, kolk_load_(&store->depot.fresh, KOLK_RELAXED_), pointer, inside);
+    uint32_t slot = kolk_watch_->find(store->debug, pointer, kolk_store_fresh_(store), inside);
     kolk_store_unlock_debug_(store);
     return slot;
 }
@@ -56,7 +56,7 @@ void *kolk_store_bypassed_at_(const kolk_slot_store_ *store, uintptr_t slot) {
 
 /* Puts a slot into quarantine. Returns the slot that leaves the quarantine to make room, or KOLK_NO_SLOT_. */
 static uint32_t enter_quarantine(kolk_slot_store_ *store, uint32_t slot) {
-    if (kolk_debug_quarantine_(store->debug) == 0) return slot;
+    if (kolk_quarantine_(store->debug) == 0) return slot;
     kolk_store_lock_debug_(store);
     uint32_t leaves = kolk_quarantine_enter_(store->debug, slot, &store->quarantined);
     kolk_store_unlock_debug_(store);
@@ -80,7 +80,7 @@ void *kolk_store_prepare_debug_(kolk_slot_store_ *store, kolk_magazine_ *magazin
     kolk_store_(&magazine->proving, slot + 1, KOLK_RELAXED_); /* partner: kolk_store_count_ */
     kolk_store_verify_(store, slot, true, site);
     if (store->objects) kolk_store_lock_debug_(store);
-    void *object = kolk_debug_prepare_(store->debug, slot, kolk_store_plain_object_(store, slot));
+    void *object = kolk_watch_->prepare(store->debug, slot, kolk_store_plain_object_(store, slot));
     if (store->objects) kolk_store_unlock_debug_(store);
     if (!object) return NULL;
     kolk_store_(&magazine->proving, 0, KOLK_RELAXED_);
@@ -89,7 +89,7 @@ void *kolk_store_prepare_debug_(kolk_slot_store_ *store, kolk_magazine_ *magazin
 
 void kolk_store_put_poisoned_(kolk_slot_store_ *store, uint32_t slot) {
     KOLK_ASSERT_(!kolk_store_is_alive_(store, slot));
-    kolk_debug_wipe_(store->debug, slot, kolk_store_object_(store, slot));
+    kolk_watch_->wiped(store->debug, slot, kolk_store_object_(store, slot));
     uint32_t leaves = enter_quarantine(store, slot);
     if (leaves == KOLK_NO_SLOT_)
         kolk_depot_count_return_(&store->depot);
@@ -112,7 +112,7 @@ static bool is_filled(const kolk_slot_store_ *store, uint32_t slot) {
 
 void kolk_store_verify_(const kolk_slot_store_ *store, uint32_t slot, bool filled, const void *site) {
     if (store->objects) return;
-    kolk_debug_verify_(store->debug, slot, kolk_store_plain_object_(store, slot), !filled,
+    kolk_watch_->verify(store->debug, slot, kolk_store_plain_object_(store, slot), !filled,
                        kolk_store_failure_(store, KOLK_OK, slot, site));
 }
 
@@ -129,7 +129,7 @@ kolk_debug_desc_ kolk_store_debug_desc_(kolk_slot_store_ *store, const kolk_sett
         .max_capacity = store->depot.slots,
         .persistent = persistent,
     };
-    kolk_debug_settle_(&debug);
+    if (debug.settings.flags) kolk_watch_->settled(&debug);
     if (debug.front) kolk_store_set_stride_(store, debug.front + debug.object_size + debug.back);
     return debug;
 }
@@ -137,9 +137,9 @@ kolk_debug_desc_ kolk_store_debug_desc_(kolk_slot_store_ *store, const kolk_sett
 bool kolk_store_begin_debug_(kolk_slot_store_ *store, const kolk_debug_desc_ *desc) {
     store->debug_flags = (uint8_t)desc->settings.flags;
     if (!desc->settings.flags) return true;
-    store->debug = kolk_debug_begin_(desc);
+    store->debug = kolk_watch_->laid_out(desc);
     if (!store->debug) return false;
-    store->objects = kolk_debug_objects_(store->debug);
+    store->objects = store->debug->objects;
     store->depot.uncached_until = store->depot.lowered_until = UINT64_MAX;
     return true;
 }
@@ -147,7 +147,7 @@ bool kolk_store_begin_debug_(kolk_slot_store_ *store, const kolk_debug_desc_ *de
 bool kolk_store_is_intact_(const kolk_slot_store_ *store) {
     for (uint32_t slot = 0; slot < store->depot.fresh; slot++)
         if (!store->objects &&
-            !kolk_debug_is_intact_(store->debug, slot, kolk_store_plain_object_(store, slot), !is_filled(store, slot)))
+            !kolk_watch_->is_intact(store->debug, slot, kolk_store_plain_object_(store, slot), !is_filled(store, slot)))
             return false;
     return true;
 }
@@ -169,19 +169,14 @@ void kolk_store_prove_all_(const kolk_slot_store_ *store, const void *site) {
     for (uint32_t slot = 0; slot < store->depot.fresh; slot++)
         if (!is_filled(store, slot) || is_in_depot(store, slot))
             kolk_store_verify_(store, slot, is_filled(store, slot), site);
-    for (uint32_t n = 0; n < store->quarantined; n++) prove_free(store, *kolk_debug_ring_(store->debug, n), site);
+    for (uint32_t n = 0; n < store->quarantined; n++) prove_free(store, *kolk_quarantined_(store->debug, n), site);
     for (const kolk_magazine_ *magazine = NULL; (magazine = kolk_keepers_next_magazine_(&store->depot, magazine));)
         if (magazine->proving && !kolk_thread_is_gone_(magazine->keeper->owner))
             prove_free(store, magazine->proving - 1, site);
 }
 
 void kolk_store_report_leaks_(const kolk_slot_store_ *store) {
-    if (!(store->debug_flags & KOLK_DEBUG_SITES)) return;
-    kolk_debug_leaks_(store->debug, store->depot.fresh, kolk_store_failure_(store, KOLK_LEAK, KOLK_NO_SLOT_, NULL));
-}
-
-void kolk_store_count_places_(const kolk_slot_store_ *store, kolk_place_counts_ *counts) {
-    if (store->debug) kolk_debug_places_(store->debug, kolk_store_fresh_(store), counts);
+    if (kolk_debug_of_(store->debug)) kolk_watch_->leaks(store->debug, store->depot.fresh);
 }
 
 #endif

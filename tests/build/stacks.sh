@@ -75,7 +75,7 @@ program=tests/build/stacks.c
 # base.c, which emits functions that are inline elsewhere.
 {
   echo '#include "src/os/system.h"'
-  printf '#include "%s"\n' src/base/*.c src/core/*.c src/os/*.c src/diag/*.c src/pool/*.c | sed '/\/base.c"$/d'
+  printf '#include "%s"\n' src/base/*.c src/core/*.c src/os/*.c src/watch/*.c src/pool/*.c | sed '/\/base.c"$/d'
 } > "$work/kolk.c"
 for cc in gcc clang; do
   if ! command -v $cc > /dev/null; then

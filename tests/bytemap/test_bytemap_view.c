@@ -2,7 +2,7 @@
  * moments, pools read from dumps, the typed skin, and the registry. */
 #include "bytemap_test.h"
 
-#include "diag/registry.h"
+#include "watch/registry.h"
 
 /* ---- Attached ---------------------------------------------------------------------------------------------------- */
 

@@ -137,7 +137,7 @@ static void functions_and_frees_are_kept(void **state) {
     trace_free(&trace);
 }
 
-/* Both names of a stack, where a frame begins; tests/diag/test_site_names.c has more names. */
+/* Both names of a stack, where a frame begins; tests/watch/test_site_names.c has more names. */
 static void names_of_cxx_are_read(void **state) {
     (void)state;
     static const struct {

@@ -5,7 +5,7 @@
 #include "../help/child.h"
 #include "../help/listed.h"
 
-#include "diag/homes.h"
+#include "watch/homes.h"
 
 #include <sys/mman.h>
 

@@ -3,7 +3,7 @@
  * in the registry, which would be read when the struct's storage is gone. */
 #include "kinds.h"
 
-#include "../diag/sizes_test.h"
+#include "../watch/sizes_test.h"
 #include "../help/system_calls.h"
 
 #define SIZE     ((size_t)1 << 20)

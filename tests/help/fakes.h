@@ -6,8 +6,8 @@
 
 #include "child.h"
 
-#include "diag/process.h"
-#include "diag/registry.h"
+#include "watch/process.h"
+#include "watch/registry.h"
 
 /* ---- Pools ------------------------------------------------------------------------------------------------------- */
 
@@ -35,7 +35,7 @@ static inline void fill_fake(fake *pool, const char *name) {
 
 static inline void add_fake(fake *pool, const char *name) {
     fill_fake(pool, name);
-    kolk_registry_add_(pool, &pool->mark, &fake_kind);
+    kolk_registry_add_(pool, &pool->mark, &fake_kind, false);
     assert_true(pool->mark);
 }
 

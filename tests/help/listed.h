@@ -4,7 +4,7 @@
 
 #include "test.h"
 
-#include "diag/registry.h"
+#include "watch/registry.h"
 
 /* Returns the names of all pools of a kind, or of all pools if it is NULL, each followed by a space. The text is valid
  * until the next call. */

@@ -2,7 +2,7 @@
  * freed, but it can still be read. */
 #include "../help/debug_test.h"
 
-#include "diag/debug.h"
+#include "watch/debug.h"
 
 enum { SLOTS = 5, SIZE = 40, SLOT = 3 };
 
@@ -21,7 +21,7 @@ static kolk_debug *begin(uint32_t flags) {
     desc.max_capacity = SLOTS;
     told_of_frees = 0;
     kolk_set_profiler(&(kolk_profiler){NULL, on_free, NULL});
-    kolk_debug *debug = kolk_debug_begin_(&desc);
+    kolk_debug *debug = kolk_debug_lay_out_(&desc);
     assert_non_null(debug);
     assert_true(kolk_debug_commit_(debug, SLOTS));
     return debug;
@@ -51,7 +51,7 @@ static unsigned char *live_and_end(kolk_debug *debug, void *place) {
     assert_true(all_bytes_are(object, SIZE, 0x5a)); /* AddressSanitizer would report a bad read */
     reports kept;
     begin_reports(&kept);
-    kolk_debug_leaks_(debug, SLOTS, (kolk_failure){.rule = KOLK_LEAK, .pool = "deferred"});
+    kolk_debug_leaks_(debug, SLOTS);
     assert_no_more(&kept); /* it counts as freed, so it is not a leak */
     return object;
 }
@@ -68,18 +68,18 @@ static void test_an_ended_life_can_be_read_until_it_is_wiped(void **state) {
     assert_true(kolk_debug_is_intact_(debug, SLOT, object, false));
     for (unsigned i = 0; i < SIZE; i += sizeof fill) assert_memory_equal(object + i, &fill, sizeof fill);
     assert_sites(debug, &alloc_site, &free_site);
-    kolk_debug_end_(debug, SLOTS);
+    kolk_debug_unmake_(debug, SLOTS);
 }
 
 static void test_its_block_is_freed_when_it_is_wiped(void **state) {
     (void)state;
     kolk_debug *debug = begin(KOLK_DEBUG_BYPASS);
     unsigned char *object = live_and_end(debug, NULL);
-    assert_int_equal(kolk_debug_find_(debug, object), SLOT);
+    assert_int_equal(kolk_debug_find_(debug, object, 0, NULL), SLOT);
     kolk_debug_wipe_(debug, SLOT, object);
     assert_int_equal(told_of_frees, 1);
     assert_sites(debug, &alloc_site, &free_site);
-    kolk_debug_end_(debug, SLOTS);
+    kolk_debug_unmake_(debug, SLOTS);
 }
 
 int main(void) {

@@ -3,7 +3,7 @@
 #include "../queue/queue_test.h"
 
 #include "base/atomics.h"
-#include "diag/debug_inside.h" /* for its counters */
+#include "watch/debug_inside.h" /* for its counters */
 
 enum { THREADS = 4, SLOTS = 4 * 64, SIZE = 40, LIVES = SLOW ? 10000 : 100000, ROUNDS = LIVES / 50, FAIL_EVERY = 7 };
 
@@ -41,7 +41,7 @@ static void build(house *h, uint32_t flags) {
     h->stride = desc.front + SIZE + desc.back;
     assert_true(h->stride <= 128);
     kolk_set_profiler(&(kolk_profiler){on_alloc, on_free, NULL});
-    h->debug = kolk_debug_begin_(&desc);
+    h->debug = kolk_debug_lay_out_(&desc);
     kolk_set_profiler(NULL);
     assert_non_null(h->debug);
     assert_true(kolk_debug_commit_(h->debug, SLOTS));
@@ -140,9 +140,9 @@ static void test_each_thread_has_slots_of_its_own(void **state) {
     assert_int_equal(told_of_frees, THREADS * LIVES);
     notes taken;
     begin_notes(&taken);
-    kolk_debug_leaks_(h.debug, SLOTS, (kolk_failure){.rule = KOLK_LEAK, .pool = "many"});
+    kolk_debug_leaks_(h.debug, SLOTS);
     assert_int_equal(taken.count, 0);
-    kolk_debug_end_(h.debug, SLOTS);
+    kolk_debug_unmake_(h.debug, SLOTS);
 }
 
 /* Prepares the thread's slots while the other threads prepare theirs. Then one thread checks that all slots are
@@ -159,7 +159,7 @@ static void *prepare_its_slots(void *given) {
             object_in(h, slot)[SIZE]++;
             REQUIRE(!kolk_debug_is_intact_(h->debug, slot, object_in(h, slot), true));
         }
-        if (j->number == 0) kolk_debug_forget_(h->debug, 0, SLOTS);
+        if (j->number == 0) kolk_debug_lose_(h->debug, 0, SLOTS, false);
     }
     return NULL;
 }
@@ -176,7 +176,7 @@ static void test_each_slot_is_prepared(void **state) {
     }
     for (uint32_t i = 0; i < THREADS; i++) assert_int_equal(pthread_join(jobs[i].thread, NULL), 0);
     pthread_barrier_destroy(&h.gate);
-    kolk_debug_end_(h.debug, SLOTS);
+    kolk_debug_unmake_(h.debug, SLOTS);
 }
 
 /* ---- More births than can be counted ----------------------------------------------------------------------------- */
@@ -200,10 +200,10 @@ static void test_the_oldest_leak_comes_first_though_the_count_began_anew(void **
         kolk_debug_begin_life_(h.debug, slots[i], object_in(&h, slots[i]), &sites[0][i]);
     listed list = {.count = 0};
     kolk_set_failure_handler(keep_slot, &list);
-    kolk_debug_leaks_(h.debug, SLOTS, (kolk_failure){.rule = KOLK_LEAK, .pool = "many"});
+    kolk_debug_leaks_(h.debug, SLOTS);
     assert_int_equal(list.count, LENGTH_OF(slots));
     assert_memory_equal(list.slots, slots, sizeof slots);
-    kolk_debug_end_(h.debug, SLOTS);
+    kolk_debug_unmake_(h.debug, SLOTS);
 }
 
 #define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)

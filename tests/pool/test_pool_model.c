@@ -272,7 +272,7 @@ static void run_stream(uint64_t n) {
         m->seed = seed;
         m->random = next_random(&random);
         m->desc = desc;
-        m->debug = KOLK_DIAGNOSTICS ? mode->flags : 0;
+        m->debug = mode->flags;
         m->quarantine = mode->quarantine;
         m->reset_frees = desc.reset && random_below(&random, 2);
         live(r, memory == FOREIGN, mode == modes ? 4 * share : share / 2);

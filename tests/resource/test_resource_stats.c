@@ -2,7 +2,7 @@
  * pools and, at exit, also pools that have ended. */
 #include "../help/fakes.h"
 
-#include "diag/stats.h"
+#include "watch/stats.h"
 #include "resource/resource_inside.h"
 
 static char written[20000];

@@ -4,7 +4,7 @@
 
 #include "../help/system_calls.h"
 #include "shared_test.h"
-#include "diag/registry.h"
+#include "watch/registry.h"
 
 /* The status if more memory is requested than a 32-bit address space has, or than a 64-bit system provides. */
 #define FAR_TOO_MUCH (sizeof(void *) == 4 ? KOLK_SIZE_OVERFLOW : KOLK_NO_MEMORY)

@@ -5,7 +5,7 @@
 
 #include "shared_test.h"
 
-#include "diag/debug.h"
+#include "core/quarantine.h"
 
 #define NEW 0xcd
 
@@ -395,8 +395,8 @@ static void test_validity(void **state) {
     f.objects[0][1] = 1;                             /* a live object may be written to */
     assert_seen(pool->inside->store.quarantined, 1); /* I2 */
     assert_seen(pool->inside->store.quarantined, 3);
-    assert_seen(*kolk_debug_ring_(pool->inside->store.debug, 0), 0);
-    assert_seen(*kolk_debug_ring_(pool->inside->store.debug, 1), 1);
+    assert_seen(*kolk_quarantined_(pool->inside->store.debug, 0), 0);
+    assert_seen(*kolk_quarantined_(pool->inside->store.debug, 1), 1);
     assert_seen(f.local.magazine->proving, 1);
     assert_seen(f.local.magazine->proving, 5);
     assert_seen(f.local.magazine->proving, UINT32_MAX);

@@ -1,7 +1,7 @@
 /* The shared pool's memory (growth in place, sizes), its statistics, the registry and the typed pool. */
 #include "../help/debug_test.h"
 
-#include "diag/debug.h"
+#include "watch/debug.h"
 
 #include "../help/listed.h"
 #include "../help/system_calls.h"

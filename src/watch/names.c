@@ -1,0 +1,69 @@
+/* names.c: see names.h.
+ *
+ *     bytes     | next, "bullets" | next, "rockets" | ... used | ......... |
+ *
+ * A name is never taken out, because a report may show it at any time. Programs name their pools with constants, so
+ * there are few; for those that do not, the bytes are limited.
+ *
+ * The bytes are static, and are read and written without functions of libc. ThreadSanitizer would see a thread's mmap
+ * and strcmp, but not the lock, and would report a race. */
+#include "names.h"
+
+#if KOLK_HOSTED
+
+#include "../base/assert.h"
+#include "../base/hash.h"
+#include "../os/lock.h"
+
+#include <string.h>
+
+#define NAMES_BYTES ((size_t)1 << 17)
+#define CHAINS      256u /* lists of names, by hash */
+
+typedef struct kept_name {
+    uint32_t next; /* the offset of the next name in the list + 1; 0 ends it */
+    char text[];
+} kept_name;
+
+static struct {
+    _Alignas(kept_name) char bytes[NAMES_BYTES];
+    size_t used;
+    uint32_t first[CHAINS]; /* as `next` */
+} names;
+
+static kept_name *name_at(uint32_t link) {
+    KOLK_ASSERT_(link > 0 && link <= names.used);
+    return (kept_name *)(void *)(names.bytes + (link - 1));
+}
+
+static bool is_equal(const char *a, const char *b) {
+    while (*a && *a == *b) a++, b++;
+    return *a == *b;
+}
+
+/* Returns the copy of a name, or NULL. Runs under the lock. */
+static const char *copy_of(const char *name) {
+    uint32_t *list = &names.first[kolk_hash_(name) % CHAINS];
+    for (uint32_t at = *list; at; at = name_at(at)->next)
+        if (is_equal(name_at(at)->text, name)) return name_at(at)->text;
+    size_t size = KOLK_ROUND_UP_(sizeof(kept_name) + strlen(name) + 1, _Alignof(kept_name));
+    if (size > NAMES_BYTES - names.used) return NULL;
+    uint32_t link = (uint32_t)names.used + 1;
+    names.used += size;
+    kept_name *made = name_at(link);
+    made->next = *list;
+    char *to = made->text;
+    do *to++ = *name;
+    while (*name++);
+    *list = link;
+    return made->text;
+}
+
+const char *kolk_names_keep_(const char *name) {
+    if (!name || !kolk_lock_unless_forking_()) return name;
+    const char *copy = copy_of(name);
+    kolk_unlock_();
+    return copy ? copy : name;
+}
+
+#endif

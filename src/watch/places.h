@@ -1,0 +1,42 @@
+/* places.h: where the live objects of a pool were allocated, as far as the debug setting `sites` knows. Only one thread
+ * at a time may use a struct. */
+#ifndef KOLK_SRC_PLACES_H
+#define KOLK_SRC_PLACES_H
+
+#include "../core/writer.h"
+#include "stacks.h"
+
+#define KOLK_PLACES_ 16u /* the most places of a pool that are listed */
+
+typedef struct kolk_alive_at_ {
+    kolk_kept_site_ site;
+    uint32_t alive; /* live objects that were allocated there */
+} kolk_alive_at_;
+
+/* The places of one pool. */
+typedef struct kolk_places_ {
+    kolk_alive_at_ most[KOLK_PLACES_]; /* those with the most live objects, in this order */
+    uint32_t count;                    /* of places in `most` */
+    uint32_t elsewhere;                /* live objects of other places */
+    uint32_t depth;                    /* how many calls to name for each place */
+} kolk_places_;
+
+/* The places of one pool while its live objects are counted. Initialise with zeros. */
+typedef struct kolk_place_counts_ {
+    kolk_alive_at_ *table; /* a hash table; NULL until the first object is counted */
+    uint32_t used;         /* places in the table */
+    uint32_t elsewhere;    /* live objects of places that are not in the table */
+    uint32_t depth;
+} kolk_place_counts_;
+
+/* Counts one live object, which `depth` calls shall name. O(1). `counts` are a kolk_place_counts_. */
+void kolk_places_count_(void *counts, kolk_kept_site_ site, uint32_t depth);
+
+/* Ends the counting. Returns false if no object was counted. */
+bool kolk_places_end_(kolk_place_counts_ *counts, kolk_places_ *out);
+
+/* These write the places in words. They look up symbols and source lines, so no lock may be held. */
+void kolk_places_write_text_(kolk_writer_ *out, const kolk_places_ *places);
+void kolk_places_write_json_(kolk_writer_ *out, const kolk_places_ *places);
+
+#endif
