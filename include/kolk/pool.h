@@ -598,8 +598,9 @@ struct kolk_pool {
     kolk_pool_kept_desc desc; /* with defaults filled in, except tag, and without the debug settings */
 
     /* the rest */
-    struct kolk_debug *debug; /* NULL: off */
-    uintptr_t *objects;       /* bypass: malloc blocks by slot; bits inverted to hide them from leak checkers */
+    const struct kolk_pool_options_ *options; /* the code for its options: src/pool/pool_inside.h; NULL: it has none */
+    struct kolk_debug *debug;                 /* NULL: off */
+    uintptr_t *objects; /* bypass: malloc blocks by slot; bits inverted to hide them from leak checkers */
     unsigned char *block;
     size_t block_size;
     uint64_t failed, evictions;
@@ -634,7 +635,7 @@ kolk_status kolk_pool_init_listed_abi_(kolk_pool *pool, const kolk_pool_desc *de
 #endif
 
 /* If the compiler sees the descriptor's initialiser, it computes the result itself, and the linker drops the code that
- * the program does not need: src/pool/pool_plain.c. */
+ * the program does not need. */
 KOLK_FOLDED_INLINE_ bool kolk_pool_has_options_(const kolk_pool_desc *desc) {
     bool grows = desc->max_capacity && !desc->memory, counts = KOLK_HOSTED && desc->budget;
     bool asks = desc->on_full || desc->cost || desc->on_low || desc->overflow || desc->headroom;

@@ -101,8 +101,7 @@ static void append_sites(text *out, const kolk_failure *failure) {
 static void print_and_abort(const kolk_failure *failure) {
     text by = {.length = 0};
     const char *before = word_before_site(failure->rule);
-    if (!failure->sites)
-        append_site(&by, before, failure->site, failure->stack, failure->depth, false);
+    if (!failure->sites) append_site(&by, before, failure->site, failure->stack, failure->depth, false);
     bool is_known =
         failure->slot != UINT32_MAX || failure->rule == KOLK_DOUBLE_FREE || failure->rule == KOLK_DEAD_OBJECT;
     bool more = kolk_watch_ && is_known && !failure->sites && !failure->no_debug;

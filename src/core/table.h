@@ -35,19 +35,19 @@ typedef struct kolk_extra_ {
 } kolk_extra_;
 
 typedef struct kolk_record_ {
-    struct kolk_record_ *next;      /* in the order in which they were added */
-    struct kolk_record_ *same_hash; /* the previous record in the list for its name's hash */
-    uint32_t nth;                   /* its number among the records of the same name and kind, from 1 */
-    bool lives;                     /* its pool has not ended */
-    uint32_t pools;                 /* how many pools it stands for; above 1, it is a group */
-    bool is_rest;                   /* it sums up ended pools that came after `most` records */
-    kolk_stats stats;               /* the name in it is a copy */
-    bool has_allocs;                /* the next member is known: for some kinds, in other processes (remote.h) */
-    uint64_t allocs;                /* how many objects were ever allocated, plus a constant */
-    bool has_resident;              /* the next member is known, in other processes */
-    uint64_t resident;              /* how many bytes of its slots are in memory */
-    const kolk_extra_ *extra;       /* NULL if the kind has no extra statistics */
-    void *more;                     /* a copy of the extra statistics */
+    struct kolk_record_ *next;         /* in the order in which they were added */
+    struct kolk_record_ *same_hash;    /* the previous record in the list for its name's hash */
+    uint32_t nth;                      /* its number among the records of the same name and kind, from 1 */
+    bool lives;                        /* its pool has not ended */
+    uint32_t pools;                    /* how many pools it stands for; above 1, it is a group */
+    bool is_rest;                      /* it sums up ended pools that came after `most` records */
+    kolk_stats stats;                  /* the name in it is a copy */
+    bool has_allocs;                   /* the next member is known: for some kinds, in other processes (remote.h) */
+    uint64_t allocs;                   /* how many objects were ever allocated, plus a constant */
+    bool has_resident;                 /* the next member is known, in other processes */
+    uint64_t resident;                 /* how many bytes of its slots are in memory */
+    const kolk_extra_ *extra;          /* NULL if the kind has no extra statistics */
+    void *more;                        /* a copy of the extra statistics */
     const struct kolk_places_ *places; /* a copy: where its live objects were allocated; NULL if that is unknown */
 } kolk_record_;
 

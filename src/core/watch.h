@@ -265,8 +265,7 @@ static inline kolk_debug *kolk_debug_of_(kolk_debug *debug) {
 
 /* Must the next alloc of a pool in debug mode fail? */
 static inline bool kolk_debug_fails_(kolk_debug *debug) {
-    return (debug->desc.settings.flags & KOLK_DEBUG_FAIL) &&
-           kolk_watch_->fails(&debug->desc.settings, &debug->asked);
+    return (debug->desc.settings.flags & KOLK_DEBUG_FAIL) && kolk_watch_->fails(&debug->desc.settings, &debug->asked);
 }
 
 #endif

@@ -85,14 +85,14 @@
  *
  * pool.h states the time bounds. Two ideas are borrowed: exact division (base.inl), and an advancing mark instead of a
  * free list that is linked at creation (PostgreSQL, slab.c, since 2017). */
-#include "pool_rank.h"
+#include "pool_order.h"
 
 #include "../core/begin.h"
 
 #include <string.h>
 
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_pool, shift) == 64, "the fast paths read 64 bytes and the shift");
-_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 456 && sizeof(kolk_pool_desc) == 160),
+_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 464 && sizeof(kolk_pool_desc) == 160),
                "the layout has changed: raise KOLK_ABI");
 
 /* Emit each function of pool.inl once. */
@@ -148,23 +148,46 @@ extern inline kolk_status kolk_pool_rebind(kolk_pool *pool, const kolk_pool_desc
 KOLK_NOINLINE_ void kolk_pool_deinit(kolk_pool *pool) {
     if (!kolk_is_home_(pool, pool->number, pool->desc.name, SITE)) return;
     if (kolk_pool_is_barred_(pool, HOOK_CHANGES, "deinit", SITE)) return;
-    void (*end)(kolk_pool * pool, const void *site) = POOL_OPTION(end);
-    if (end) end(pool, SITE);
+    if (pool->options && pool->options->end)
+        pool->options->end(pool, SITE);
+    else
+        kolk_unlist_(pool->number);
     kolk_pool_unmake_(pool);
 }
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
+/* Allocates from a pool without options whose stack is empty. */
+static void *alloc_plain(kolk_pool *pool, const void *site) {
+    begin_static_pool(pool);
+    if (pool_debug_of(pool)) return pool->options->alloc(pool, site);       /* it was static until now */
+    if (kolk_pool_is_barred_(pool, HOOK_FREES, "alloc", site)) return NULL; /* `convert` of a restore */
+    KOLK_ASSERT_(pool->top <= pool->stack);
+    uint32_t index;
+    if (pool->fresh < pool->capacity) {
+        index = take_fresh_slot(pool);
+        if (index % 64 == 0) (void)kolk_is_home_(pool, pool->number, pool->desc.name, NULL);
+        if (pool->peak < pool->fresh) pool->peak = pool->fresh; /* after a restore: otherwise it is greater */
+    } else if ((index = kolk_pool_take_worn_(pool)) == KOLK_NO_SLOT_) {
+        return refuse(pool);
+    }
+    show_plain_bounds(pool);
+    set_alive(pool, index);
+    return plain_slot_at(pool, index);
+}
+
+static void *alloc_slowly(kolk_pool *pool, const void *site) {
+    return pool->options ? pool->options->alloc(pool, site) : alloc_plain(pool, site);
+}
+
 KOLK_NOINLINE_ void *kolk_pool_alloc_slow_(kolk_pool *pool) {
-    if (KOLK_DIAGNOSTICS && has_ordered_slot(pool))
-        return alloc_ordered(pool); /* without diagnostics, kolk_pool_alloc_listed_ does this */
-    return POOL_OPTION(alloc)(pool, SITE);
+    return alloc_slowly(pool, SITE);
 }
 
 /* Does kolk_pool_alloc for a caller at `site`. */
 static void *alloc_at_site(kolk_pool *pool, const void *site) {
     bool fast = (uintptr_t)pool->top > (uintptr_t)pool->floor;
-    return fast ? kolk_pool_alloc(pool) : POOL_OPTION(alloc)(pool, site);
+    return fast ? kolk_pool_alloc(pool) : alloc_slowly(pool, site);
 }
 
 KOLK_NOINLINE_ void *kolk_pool_alloc_zeroed(kolk_pool *pool) {
@@ -173,8 +196,7 @@ KOLK_NOINLINE_ void *kolk_pool_alloc_zeroed(kolk_pool *pool) {
     return object;
 }
 
-/* Renews an object of this pool or of one of its overflow pools. */
-static KOLK_NOINLINE_ void *renew_any(kolk_pool *pool, void *object, const void *site) {
+KOLK_NOINLINE_ void *kolk_pool_renew_any_(kolk_pool *pool, void *object, const void *site) {
     if (!object || kolk_pool_is_barred_(pool, HOOK_LIVES, "renew", site)) return NULL;
     kolk_pool *holder = kolk_pool_holder_(pool, object);
     if (!holder) {
@@ -184,18 +206,12 @@ static KOLK_NOINLINE_ void *renew_any(kolk_pool *pool, void *object, const void 
     if (kolk_pool_is_barred_(holder, HOOK_LIVES, "renew", site)) return NULL;
     uint32_t index = kolk_pool_end_for_next_(holder, object, site);
     if (index == KOLK_NO_SLOT_) return alloc_at_site(pool, site);
-    void *(*issue)(kolk_pool *, uint32_t, const void *) = POOL_OPTION(issue);
-    if (issue) return issue(holder, index, site);
+    if (holder->options && holder->options->issue) return holder->options->issue(holder, index, site);
     set_alive(holder, index);
     return object;
 }
 
-/* In a pool with an order of births or costs, or with another reuse than LIFO, most renewals do what the fast path
- * does, and enter the object into these orders. */
 KOLK_NOINLINE_ void *kolk_pool_renew_slow_(kolk_pool *pool, void *object) {
-    uintptr_t slot = kolk_pool_slot_(pool, object);
-    bool easy = KOLK_DIAGNOSTICS && slot < pool->bound && !pool->desc.reset && pool->in_hook <= HOOK_LIVES;
-    if (!easy || !kolk_pool_begin_next_(pool, slot)) return renew_any(pool, object, SITE);
-    enter_orders(pool, (uint32_t)slot);
-    return object;
+    if (pool->options) return pool->options->renew(pool, object, SITE);
+    return kolk_pool_renew_any_(pool, object, SITE);
 }

@@ -33,7 +33,8 @@ static void *neighbour(kolk_pool *pool, uint32_t from, bool up) {
 }
 
 /* Does the same for an object, which may already be freed. */
-static void *neighbour_of(kolk_pool *pool, const void *object, bool up, const char *verb, const void *site) {
+static KOLK_ALWAYS_INLINE_ void *neighbour_of(kolk_pool *pool, const void *object, bool up, const char *verb,
+                                              const void *site) {
     if (!keeps_ages(pool, verb, site)) return NULL;
     uintptr_t slot = pool_slot_of(pool, object);
     if (slot < pool->fresh) return neighbour(pool, (uint32_t)slot + 1, up);

@@ -56,7 +56,7 @@ void kolk_pool_verify_(kolk_pool *pool, uint32_t index, const void *site) {
     uint8_t in_hook = pool->in_hook;
     pool->in_hook = false; /* reset first, because the handler may longjmp */
     kolk_watch_->verify(pool->debug, index, pool_slot_at(pool, index), kolk_pool_lives_(pool, index),
-                       kolk_pool_failure_(pool, KOLK_OK, index, site));
+                        kolk_pool_failure_(pool, KOLK_OK, index, site));
     pool->in_hook = in_hook;
 }
 

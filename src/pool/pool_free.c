@@ -28,16 +28,16 @@ static KOLK_ALWAYS_INLINE_ bool end_pool_life(kolk_pool *pool, kolk_debug *debug
 
 static KOLK_NOINLINE_ void wear_out(kolk_pool *pool, uint32_t index) {
     kolk_pool_put_worn_(pool, index);
-    POOL_OPTION(show_bounds)(pool);
+    kolk_pool_show_bounds_(pool);
 }
 
 /* Frees an object that is not alive in this pool, but may belong to the overflow pool. In a hook that may only look,
  * all frees come here. */
 static KOLK_NOINLINE_ void free_elsewhere(kolk_pool *pool, void *object, const void *site) {
     if (kolk_pool_is_barred_(pool, HOOK_FREES, "free", site)) return;
-    bool (*free_overflow)(kolk_pool *, void *, const void *) = POOL_OPTION(free_overflow);
-    if (!free_overflow || !free_overflow(pool->desc.overflow, object, site))
-        kolk_pool_fail_object_(pool, object, "free", KOLK_DOUBLE_FREE, site);
+    const kolk_pool_options_ *options = pool->options;
+    if (options && options->free_overflow && options->free_overflow(pool->desc.overflow, object, site)) return;
+    kolk_pool_fail_object_(pool, object, "free", KOLK_DOUBLE_FREE, site);
 }
 
 static KOLK_ALWAYS_INLINE_ void free_from(kolk_pool *pool, kolk_debug *debug, void *object, const void *site) {

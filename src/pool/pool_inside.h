@@ -2,7 +2,8 @@
  * it:
  *
  *     pool.c           the essay; alloc, renew, deinit
- *     pool_options.c   pools with options: their init, alloc, end      pool_plain.c  pools without options
+ *     pool_listed.c    FIFO and LOWEST on devices
+ *     pool_options.c   pools with options: their init, alloc, end
  *     pool_rebind.c    new hooks for an existing pool
  *     pool_snapshot.c  the whole pool as a block of bytes
  *     pool_full.c      a full pool: its hooks, and eviction
@@ -226,6 +227,29 @@ static inline kolk_block_ pool_block_of(const kolk_pool_desc *desc) {
         desc->object_align, desc->capacity, desc->max_capacity, desc->memory, desc->memory_size, NULL, 0, 0};
 }
 
+/* ---- Code for options -------------------------------------------------------------------------------------------- */
+
+/* Checks the descriptor and replaces zeros with defaults. `type_size` and `type_align` are the same as in
+ * kolk_pool_init_abi_. */
+typedef kolk_status kolk_pool_resolver_(kolk_pool_desc *desc, size_t type_size, size_t type_align);
+
+/* The functions that a pool calls for its options. `options` of a pool without any is NULL: pool.c allocates then, and
+ * the linker drops the code of options that no pool of the program has. Where a member is NULL, a pool with these
+ * options does what one without options does. */
+typedef struct kolk_pool_options_ {
+    kolk_pool_resolver_ *resolve;                                           /* at init */
+    void *(*alloc)(kolk_pool *pool, const void *site);                      /* the slow path; never NULL */
+    void *(*renew)(kolk_pool *pool, void *object, const void *site);        /* the slow path; never NULL */
+    void *(*issue)(kolk_pool *pool, uint32_t index, const void *site);      /* kolk_pool_issue_ */
+    void (*show_bounds)(kolk_pool *pool);                                   /* show_pool_bounds */
+    void (*bar)(const kolk_pool *pool, const char *verb, const void *site); /* kolk_pool_bar_ */
+    void (*end)(kolk_pool *pool, const void *site);                         /* at the beginning of deinit */
+    bool (*free_overflow)(kolk_pool *pool, void *object, const void *site); /* kolk_pool_free_overflow_ */
+} kolk_pool_options_;
+
+/* Those of pools with options, and of all pools in debug mode: without and with ages or ranks (pool_options.c). */
+extern const kolk_pool_options_ kolk_pool_all_options_[2];
+
 /* ---- pool_ask.c -------------------------------------------------------------------------------------------------- */
 
 /* Reports why the caller cannot `verb` this pointer. `if_dead` is the rule that is broken if the pointer is to the
@@ -251,21 +275,12 @@ void *kolk_pool_find_(const kolk_pool *pool, kolk_handle handle, const void *sit
 
 /* ---- pool_options.c ---------------------------------------------------------------------------------------------- */
 
-/* Allocates when the fast paths have no slot. */
-void *kolk_pool_alloc_listed_(kolk_pool *pool, const void *site);
-
 /* Begins a life in a slot that is currently in no place. Returns the object. If its setup or malloc fails, frees the
  * slot and returns NULL. */
 void *kolk_pool_issue_(kolk_pool *pool, uint32_t index, const void *site);
 
 /* Applies the rules for hooks and what belongs to them to a descriptor whose other members are resolved. */
 kolk_status kolk_pool_resolve_hooks_(kolk_pool_desc *desc);
-
-/* Makes the options available: see kolk_pool_option_table_. */
-void kolk_pool_have_options_(void);
-
-/* Does what hooks and the debug mode require at the end of a pool. */
-void kolk_pool_end_options_(kolk_pool *pool, const void *site);
 
 /* ---- pool_free.c ------------------------------------------------------------------------------------------------- */
 
@@ -280,6 +295,9 @@ bool kolk_pool_free_overflow_(kolk_pool *pool, void *object, const void *site);
 /* Frees all live objects. If the pool `ends`, also frees objects that reset hooks allocate meanwhile. This ends when
  * the free slots run out, because none are added. */
 void kolk_pool_clear_for_(kolk_pool *pool, bool ends, const void *site);
+
+/* Renews an object of this pool or of one of its overflow pools (pool.c). */
+void *kolk_pool_renew_any_(kolk_pool *pool, void *object, const void *site);
 
 /* ---- pool_full.c ------------------------------------------------------------------------------------------------- */
 
@@ -313,16 +331,12 @@ void kolk_pool_tear_down_(kolk_pool *pool, uint64_t from, uint64_t end);
 
 /* ---- pool_make.c ------------------------------------------------------------------------------------------------- */
 
-/* Checks the descriptor and replaces zeros with defaults. `type_size` and `type_align` are the same as in
- * kolk_pool_init_abi_. */
-typedef kolk_status kolk_pool_resolver_(kolk_pool_desc *desc, size_t type_size, size_t type_align);
-
 /* Applies the rules that do not depend on options. */
 kolk_pool_resolver_ kolk_pool_resolve_;
 
-/* Initialises a pool with the rules of `resolve`. */
+/* Initialises a pool with these options, or with all of them if it has a debug mode. */
 kolk_status kolk_pool_begin_(kolk_pool *pool, const kolk_pool_desc *given, size_t type_size, size_t type_align,
-                             size_t pool_size, uint32_t abi, kolk_pool_resolver_ *resolve);
+                             size_t pool_size, uint32_t abi, const kolk_pool_options_ *options);
 
 /* ---- pool_memory.c ----------------------------------------------------------------------------------------------- */
 
@@ -344,42 +358,10 @@ bool kolk_pool_grow_(kolk_pool *pool, uint64_t needed);
 /* The number of bytes committed for the pool's capacity. */
 uint64_t kolk_pool_committed_(const kolk_pool *pool);
 
-/* ---- Options, which are linked only where a pool has some: pool_plain.c ----------------------------------------- */
-
-/* Functions for pools with options. All but `alloc` and show_bounds are NULL if no pool has options; but a conversion
- * sets `bar`. */
-typedef struct kolk_pool_option_table_ {
-    void *(*alloc)(kolk_pool *pool, const void *site);
-    void *(*issue)(kolk_pool *pool, uint32_t index, const void *site);
-    void (*show_bounds)(kolk_pool *pool);
-    void (*bar)(const kolk_pool *pool, const char *verb, const void *site);
-    void (*end)(kolk_pool *pool, const void *site);
-    bool (*free_overflow)(kolk_pool *pool, void *object, const void *site);
-} kolk_pool_option_table_;
-
-#define POOL_OPTIONS                                                                                                   \
-    {                                                                                                                  \
-        kolk_pool_alloc_listed_, kolk_pool_issue_, show_pool_bounds, kolk_pool_bar_, kolk_pool_end_options_,           \
-            kolk_pool_free_overflow_                                                                                   \
-    }
-
-#if KOLK_DIAGNOSTICS
-static const kolk_pool_option_table_ kolk_pool_options_ = POOL_OPTIONS; /* constant, so calls are direct */
-#define POOL_OPTION(name) (kolk_pool_options_.name)
-#else
-extern kolk_pool_option_table_ kolk_pool_options_; /* in pool_plain.c; pool_options.c sets it */
-#if KOLK_MSVC_ /* there, kolk_raw_load_ returns a void *, which cannot be called */
-#define POOL_OPTION(name) (((const volatile kolk_pool_option_table_ *)&kolk_pool_options_)->name)
-#else
-#define POOL_OPTION(name) kolk_raw_load_(&kolk_pool_options_.name, KOLK_RELAXED_)
-#endif
-#endif
-
 /* Is a hook running that must not make this call? If so, reports that. `most` is the last hook that may make it. */
 static inline bool kolk_pool_is_barred_(const kolk_pool *pool, uint8_t most, const char *verb, const void *site) {
     if (!KOLK_UNLIKELY_(pool->in_hook > most)) return false;
-    void (*bar)(const kolk_pool *, const char *, const void *) = POOL_OPTION(bar);
-    if (bar) bar(pool, verb, site);
+    if (pool->options && pool->options->bar) pool->options->bar(pool, verb, site);
     return true;
 }
 

@@ -56,7 +56,7 @@ const kolk_kind_ kolk_pool_kind_ = {.stats = list_pool_stats,
                                     .id = KOLK_KIND_POOL_};
 
 kolk_status kolk_pool_begin_(kolk_pool *pool, const kolk_pool_desc *given, size_t type_size, size_t type_align,
-                             size_t pool_size, uint32_t abi, kolk_pool_resolver_ *resolve) {
+                             size_t pool_size, uint32_t abi, const kolk_pool_options_ *options) {
     kolk_status status = kolk_begin_(pool, pool_size, sizeof *pool, pool_abi(abi), given);
     if (status != KOLK_OK) return status;
     kolk_pool_desc desc = *given;
@@ -64,17 +64,19 @@ kolk_status kolk_pool_begin_(kolk_pool *pool, const kolk_pool_desc *given, size_
     kolk_settings_ settings = kolk_settings_of_(desc.name, desc.debug, true);
     kolk_size_ size = kolk_size_of_(desc.name, desc.memory, &desc.capacity, &desc.max_capacity);
     do {
-        status = resolve(&desc, type_size, type_align);
+        status = (options ? options->resolve : kolk_pool_resolve_)(&desc, type_size, type_align);
         if (status == KOLK_OK) kolk_size_settle_(&size, desc.capacity);
         if (status == KOLK_OK) status = kolk_pool_make_(pool, &desc, &settings);
     } while (status != KOLK_OK && kolk_size_withdraw_(&size, status));
     if (status != KOLK_OK) return status;
     pool->tag = kolk_tag_bits_(desc.tag, desc.name);
     if (pool->ages) pool->ages[0] = (kolk_age_){0, 0};
-    bool named = desc.name && *desc.name;
-    bool counts = desc.reuse == KOLK_REUSE_FIFO || pool_debug_of(pool) || (named && kolk_sizes_are_measured_());
+    bool measured = desc.name && *desc.name && kolk_sizes_are_measured_();
+    bool all = pool_debug_of(pool) || measured || options == kolk_pool_all_options_;
+    pool->options = all ? &kolk_pool_all_options_[pool->ages || pool->ranks] : options;
+    bool counts = desc.reuse == KOLK_REUSE_FIFO || pool_debug_of(pool) || measured;
     pool->peak = counts ? 0 : PEAK_IS_FRESH;
     if (KOLK_HOSTED) pool->tick.trims = kolk_trims_now_(); /* earlier requests are not for this pool */
-    POOL_OPTION(show_bounds)(pool);
+    kolk_pool_show_bounds_(pool);
     return kolk_list_(pool, sizeof *pool, &pool->number, &kolk_pool_kind_);
 }

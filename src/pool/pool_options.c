@@ -124,12 +124,6 @@ static bool may_ask_for_room(const kolk_pool *pool, alloc_request how) {
     return !pool->in_hook && !how.quiet && (how.cost ? pool->desc.cost != NULL : pool->desc.on_full != NULL);
 }
 
-static void *refuse(kolk_pool *pool) {
-    pool->failed++;
-    PROBE2(full, pool_name_of(pool), pool->capacity);
-    return NULL;
-}
-
 static void *alloc_any(kolk_pool *pool, alloc_request how, const void *site);
 
 /* Continues an alloc that has found no slot or must fail: tries the overflow pool, then the hook that may make room,
@@ -172,18 +166,31 @@ static KOLK_NOINLINE_ void *alloc_any(kolk_pool *pool, alloc_request how, const 
     return kolk_pool_issue_(pool, index, site);
 }
 
-/* Is every slot alive that the pool can have, with nothing else to try? A pool that is full for long, such as one of a
- * game's effects, asks this for each object that it does not get. */
-static bool is_full(const kolk_pool *pool) {
+/* Is every slot alive that the pool can have, with nothing else to try than on_full? */
+static inline bool is_all_alive(const kolk_pool *pool) {
     const kolk_pool_desc *desc = &pool->desc;
     bool all_alive = pool->fresh == desc->max_capacity && pool->top == pool->stack && !pool->held;
-    bool quiet = !desc->overflow && !desc->on_full && !desc->on_low && !pool->in_hook && !pool_debug_of(pool);
-    return all_alive && quiet && pool->fresh;
+    return all_alive && pool->fresh && !desc->overflow && !desc->on_low && !pool->in_hook && !pool_debug_of(pool);
+}
+
+/* A pool that is full for long, such as one of a game's effects, asks this for each object that it does not get. */
+static bool is_full(const kolk_pool *pool) {
+    return !pool->desc.on_full && is_all_alive(pool);
+}
+
+/* Such a pool renews its oldest object for each alloc. This does the same as alloc_any and the hook evict_oldest, with
+ * a tenth of their steps. Returns NULL if it does not apply. */
+static inline void *renew_oldest(kolk_pool *pool) {
+    if (pool->desc.on_full != kolk_pool_evict_oldest || !is_all_alive(pool)) return NULL;
+    uint32_t oldest = pool->ages[0].newer; /* it is alive, as all are; 0: all are protected */
+    if (oldest == 0 || pool->desc.on_evict || pool->desc.reset) return NULL;
+    if (!kolk_pool_begin_next_(pool, oldest - 1)) return NULL;
+    pool->evictions++;
+    return entered(pool, oldest - 1, plain_slot_at(pool, oldest - 1));
 }
 
 /* FIFO and LOWEST take a slot directly here, unless an option watches the free slots. */
-KOLK_NOINLINE_ void *kolk_pool_alloc_listed_(kolk_pool *pool, const void *site) {
-    if (!KOLK_DIAGNOSTICS && has_ordered_slot(pool)) return alloc_ordered(pool);
+static KOLK_NOINLINE_ void *alloc_listed(kolk_pool *pool, const void *site) {
     if (pool->held <= pool->held_floor) return is_full(pool) ? refuse(pool) : alloc_any(pool, (alloc_request){0}, site);
     uint32_t index = take_listed(pool);
     KOLK_ASSERT_(index < pool->fresh && !kolk_pool_lives_(pool, index));
@@ -315,7 +322,7 @@ KOLK_NOINLINE_ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
     }
     if (index < pool->fresh) {
         if (kolk_pool_lives_(pool, index) || !kolk_pool_take_this_(pool, index)) return NULL;
-        if (pool->unlisted) kolk_pool_have_options_(); /* the alloc of plain pools does not know unlisted places */
+        if (pool->unlisted && !pool->options) pool->options = kolk_pool_all_options_; /* they know unlisted places */
         show_pool_bounds(pool);
     } else {
         uint32_t first = pool->fresh, gap = index - first;
@@ -333,7 +340,7 @@ KOLK_NOINLINE_ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
 
 /* ---- Deinit ------------------------------------------------------------------------------------------------------ */
 
-void kolk_pool_end_options_(kolk_pool *pool, const void *site) {
+static void end_options(kolk_pool *pool, const void *site) {
     kolk_pool_verify_all_(pool, site); /* first, because the handler may longjmp */
     if (pool_debug_of(pool)) kolk_watch_->leaks(pool->debug, pool->fresh);
     kolk_unlist_(pool->number);
@@ -392,27 +399,44 @@ size_t kolk_pool_memory_size(const kolk_pool_desc *desc) {
     return (size_t)kolk_pool_bytes_(&fixed, fixed.capacity, 8);
 }
 
-void kolk_pool_have_options_(void) {
-#if !KOLK_DIAGNOSTICS
-    static const kolk_pool_option_table_ options = POOL_OPTIONS;
-    kolk_raw_store_(&kolk_pool_options_.alloc, options.alloc, KOLK_RELAXED_);
-    kolk_raw_store_(&kolk_pool_options_.issue, options.issue, KOLK_RELAXED_);
-    kolk_raw_store_(&kolk_pool_options_.show_bounds, options.show_bounds, KOLK_RELAXED_);
-    kolk_raw_store_(&kolk_pool_options_.bar, options.bar, KOLK_RELAXED_);
-    kolk_raw_store_(&kolk_pool_options_.end, options.end, KOLK_RELAXED_);
-    kolk_raw_store_(&kolk_pool_options_.free_overflow, options.free_overflow, KOLK_RELAXED_);
-#endif
+/* A pool with an order of births or costs takes a slot of its stack as the fast path does, and enters it. */
+static void *alloc_with_orders(kolk_pool *pool, const void *site) {
+    if (has_ordered_slot(pool)) return alloc_ordered(pool);
+    void *renewed = renew_oldest(pool);
+    return renewed ? renewed : alloc_listed(pool, site);
 }
+
+/* Can this object be renewed as on the fast path? Then begins its next life. */
+static inline bool renew_easily(kolk_pool *pool, uintptr_t slot) {
+    bool easy = slot < pool->bound && !pool->desc.reset && pool->in_hook <= HOOK_LIVES;
+    return easy && kolk_pool_begin_next_(pool, slot);
+}
+
+static void *renew_listed(kolk_pool *pool, void *object, const void *site) {
+    return renew_easily(pool, kolk_pool_slot_(pool, object)) ? object : kolk_pool_renew_any_(pool, object, site);
+}
+
+static void *renew_with_orders(kolk_pool *pool, void *object, const void *site) {
+    uintptr_t slot = kolk_pool_slot_(pool, object);
+    if (!renew_easily(pool, slot)) return kolk_pool_renew_any_(pool, object, site);
+    return entered(pool, (uint32_t)slot, object);
+}
+
+#define OPTIONS(ALLOC, RENEW)                                                                                          \
+    {                                                                                                                  \
+        resolve_options, ALLOC, RENEW, kolk_pool_issue_, show_pool_bounds, kolk_pool_bar_, end_options,                \
+            kolk_pool_free_overflow_                                                                                   \
+    }
+
+const kolk_pool_options_ kolk_pool_all_options_[] = {OPTIONS(alloc_listed, renew_listed),
+                                                     OPTIONS(alloc_with_orders, renew_with_orders)};
 
 kolk_status kolk_pool_init_abi_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
                                 size_t pool_size, uint32_t abi) {
-    kolk_pool_have_options_();
-    return kolk_pool_begin_(pool, desc, type_size, type_align, pool_size, abi, resolve_options);
+    return kolk_pool_begin_(pool, desc, type_size, type_align, pool_size, abi, kolk_pool_all_options_);
 }
 
-#if KOLK_DIAGNOSTICS
 kolk_status kolk_pool_init_plain_abi_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
                                       size_t pool_size, uint32_t abi) {
-    return kolk_pool_init_abi_(pool, desc, type_size, type_align, pool_size, abi);
+    return kolk_pool_begin_(pool, desc, type_size, type_align, pool_size, abi, NULL);
 }
-#endif

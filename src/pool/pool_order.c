@@ -16,6 +16,13 @@ uint64_t kolk_pool_next_(const kolk_pool *pool, bool alive, uint64_t from, uint6
     return end;
 }
 
+void kolk_pool_show_bounds_(kolk_pool *pool) {
+    if (pool->options && pool->options->show_bounds)
+        pool->options->show_bounds(pool);
+    else
+        show_plain_bounds(pool);
+}
+
 /* Worn-out slots form a list through high[], and have no generation. */
 void kolk_pool_put_worn_(kolk_pool *pool, uint32_t index) {
     KOLK_ASSERT_(index < pool->fresh && pool->high && !kolk_pool_lives_(pool, index));
@@ -123,7 +130,7 @@ uint32_t kolk_pool_end_of_use_(kolk_pool *pool) {
 void kolk_pool_sort_free_(kolk_pool *pool) {
     if (pool->unlisted) {
         pool->unlisted = 0;
-        POOL_OPTION(show_bounds)(pool);
+        kolk_pool_show_bounds_(pool);
     }
     mark_withheld(pool, true);
     pool->top = pool->stack;

@@ -13,6 +13,8 @@
 
 #include "pool_inside.h"
 
+#include "../core/probes.h"
+
 /* The number of free slots in the ring or the holes. */
 static inline uint32_t listed(const kolk_pool *pool) {
     KOLK_ASSERT_(pool->held >= pool->worn.count + pool->quarantined);
@@ -92,16 +94,32 @@ static inline void clear_holes_from(kolk_pool *pool, uint32_t index) {
     for (unsigned k = 0; k < pool->levels && at % 64 == 0; k++, at /= 64) pool->holes[k][at / 64] = 0;
 }
 
+static inline void *refuse(kolk_pool *pool) {
+    pool->failed++;
+    PROBE2(full, pool_name_of(pool), pool->capacity);
+    return NULL;
+}
+
 /* KOLK_POOL_STATIC: if only the compiler has initialised the pool, makes it of the descriptor that is in it. */
 static inline void begin_static_pool(kolk_pool *pool) {
     if (KOLK_UNLIKELY_(pool->stride == 0 && pool->desc.object_size)) {
         kolk_pool_desc desc = pool->desc;
-        (void)kolk_pool_begin_(pool, &desc, 0, 0, sizeof *pool, KOLK_POOL_ABI_,
-                               kolk_pool_resolve_); /* or it is all zero */
+        (void)kolk_pool_begin_(pool, &desc, 0, 0, sizeof *pool, KOLK_POOL_ABI_, NULL); /* or it is all zero */
     }
 }
 
+/* show_pool_bounds for a pool without options. */
+static inline void show_plain_bounds(kolk_pool *pool) {
+    pool->bound = pool->free_bound = pool->fresh;
+    pool->floor = pool->stack;
+    pool->order_floor = (kolk_slot_ *)UINTPTR_MAX;
+    pool->held_floor = UINT32_MAX;
+}
+
 /* ---- pool_order.c ------------------------------------------------------------------------------------------------ */
+
+/* Sets the bounds, with options or without. */
+void kolk_pool_show_bounds_(kolk_pool *pool);
 
 /* Add a worn-out slot, or take the oldest one. Taking returns KOLK_NO_SLOT_ if there is none, or if worn-out slots are
  * never used again. The caller must call show_pool_bounds. */

@@ -63,7 +63,7 @@ static void leave_first_place(kolk_pool *pool) {
     sink(pool, last);
 }
 
-void kolk_pool_enter_ranks_(kolk_pool *pool, uint32_t slot) {
+void *kolk_pool_enter_ranks_(kolk_pool *pool, uint32_t slot, void *object) {
     KOLK_ASSERT_(slot < pool->fresh);
     kolk_rank_ *rank = &pool->ranks[slot];
     rank->price = 0;
@@ -72,6 +72,7 @@ void kolk_pool_enter_ranks_(kolk_pool *pool, uint32_t slot) {
         pool->ranking++;
     }
     rise(pool, slot);
+    return object;
 }
 
 /* Asks for the cost of each object that is not protected, and orders them. */

@@ -41,8 +41,9 @@ static inline uint64_t price_of(const kolk_pool *pool, const void *object) {
 
 /* ---- pool_rank.c ------------------------------------------------------------------------------------------------- */
 
-/* Enters a slot into an order that exists, at the price 0. The slot may be in the order since an earlier life. */
-void kolk_pool_enter_ranks_(kolk_pool *pool, uint32_t slot);
+/* Enters a slot into an order that exists, at the price 0. The slot may be in the order since an earlier life. Returns
+ * its object. */
+void *kolk_pool_enter_ranks_(kolk_pool *pool, uint32_t slot, void *object);
 
 /* Returns the first object in the order, and its price. Returns NULL if all are protected or none is alive. */
 void *kolk_pool_first_ranked_(kolk_pool *pool, uint64_t *price);
@@ -55,7 +56,13 @@ bool kolk_pool_ranks_are_valid_(const kolk_pool *pool);
 /* Enters a slot whose life begins into the orders that the pool keeps. */
 static inline void enter_orders(kolk_pool *pool, uint32_t slot) {
     if (pool->ages) become_newest(pool, slot);
-    if (pool->ranking) kolk_pool_enter_ranks_(pool, slot);
+    if (pool->ranking) (void)kolk_pool_enter_ranks_(pool, slot, NULL);
+}
+
+/* Does that, and returns the object. */
+static inline void *entered(kolk_pool *pool, uint32_t slot, void *object) {
+    if (pool->ages) become_newest(pool, slot);
+    return pool->ranking ? kolk_pool_enter_ranks_(pool, slot, object) : object;
 }
 
 /* Does the stack have a slot that only these orders keep off the fast path? */
@@ -70,8 +77,7 @@ static inline void *alloc_ordered(kolk_pool *pool) {
     KOLK_ASSERT_(top > pool->stack && index < pool->fresh && !kolk_pool_lives_(pool, index));
     pool->top = top - 1;
     set_alive(pool, index);
-    enter_orders(pool, index);
-    return plain_slot_at(pool, index);
+    return entered(pool, index, plain_slot_at(pool, index));
 }
 
 #endif

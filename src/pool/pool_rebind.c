@@ -46,7 +46,7 @@ KOLK_NOINLINE_ kolk_status kolk_pool_rebind_abi_(kolk_pool *pool, const kolk_poo
     next.context = desc->context;
     status = kolk_pool_resolve_hooks_(&next);
     if (status != KOLK_OK) return status;
-    kolk_pool_have_options_();
+    pool->options = &kolk_pool_all_options_[pool->ages || pool->ranks];
     pool->desc = next;
     kolk_pool_list_all_(pool); /* a new reset hook may be called while its slot is in no place */
     pool->ranking = 0;         /* the new `cost` may differ */

@@ -134,17 +134,24 @@ static void load_objects(kolk_pool *pool, const unsigned char *bytes) {
         bytes = kolk_snapshot_load_(bytes, run, pool->stride, pool->desc.object_size, n);
 }
 
+static void *alloc_in_conversion(kolk_pool *pool, const void *site) {
+    kolk_pool_bar_(pool, "alloc", site);
+    return NULL;
+}
+
 /* Makes the objects that are alive by the pool's states from the block. */
 static void convert_objects(kolk_pool *pool, const unsigned char *bytes, size_t saved_size,
                             const kolk_conversion_ *by) {
-#if !KOLK_DIAGNOSTICS /* pools without options have only this hook */
-    kolk_raw_store_(&kolk_pool_options_.bar, kolk_pool_bar_, KOLK_RELAXED_);
-#endif
+    static const kolk_pool_options_ only_hook = {
+        .alloc = alloc_in_conversion, .renew = kolk_pool_renew_any_, .bar = kolk_pool_bar_};
+    const kolk_pool_options_ *options = pool->options;
+    if (!options || !options->bar) pool->options = &only_hook; /* which closes all fast paths */
     pool_look look = begin_pool_look(pool);
     kolk_cursor cursor = kolk_pool_each(pool);
     for (void *object; (object = kolk_cursor_next(&cursor)) != NULL; bytes += saved_size)
         kolk_conversion_make_(by, object, pool->desc.object_size, bytes, saved_size);
     end_pool_look(pool, &look);
+    pool->options = options;
 }
 
 /* ---- Taking one -------------------------------------------------------------------------------------------------- */
@@ -388,7 +395,7 @@ static void take_in(kolk_pool *pool, const header *head, const unsigned char *by
     load_states(pool, bytes + at.live, bytes + at.generations, fresh);
     place_chain(pool, head, bytes + at.links);
     if (keeps_peak(pool) || peak > pool->fresh) pool->peak = peak > head->live ? peak : head->live;
-    show_pool_bounds(pool);
+    kolk_pool_show_bounds_(pool);
     if (by->convert)
         convert_objects(pool, bytes + at.objects, head->object_size, by);
     else

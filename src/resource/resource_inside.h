@@ -508,7 +508,7 @@ void kolk_resource_name_holders_(kolk_resource_inside_ *pool);
 bool kolk_resource_is_barred_(kolk_resource_inside_ *pool, const char *verb, const void *site);
 
 /* Calls `note` for each resource in use, with the site of its borrow. */
-void kolk_resource_note_holders_(kolk_resource_inside_ *pool, void (*note)(void *to, kolk_kept_site_ site, uint32_t depth),
-                                 void *to);
+void kolk_resource_note_holders_(kolk_resource_inside_ *pool,
+                                 void (*note)(void *to, kolk_kept_site_ site, uint32_t depth), void *to);
 
 #endif

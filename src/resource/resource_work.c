@@ -170,8 +170,8 @@ void kolk_resource_name_holders_(kolk_resource_inside_ *pool) {
     kolk_resource_unlock_(pool);
 }
 
-void kolk_resource_note_holders_(kolk_resource_inside_ *pool, void (*note)(void *to, kolk_kept_site_ site, uint32_t depth),
-                                 void *to) {
+void kolk_resource_note_holders_(kolk_resource_inside_ *pool,
+                                 void (*note)(void *to, kolk_kept_site_ site, uint32_t depth), void *to) {
     kolk_resource_lock_(pool);
     for (uint32_t slot = 0; slot < pool->slots; slot++) {
         const resource_entry *entry = kolk_entry_at_(pool, slot);

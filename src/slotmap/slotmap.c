@@ -259,7 +259,7 @@ kolk_status kolk_slotmap_rebind_abi_(kolk_slotmap *map, const kolk_slotmap_desc 
 void kolk_slotmap_verify_all_(const kolk_slotmap *map, const void *site) {
     for (uint32_t place = map->count; map_debug_of(map) && place < map->fresh; place++)
         kolk_watch_->verify(map->debug, place, map_object_at(map, place), false,
-                           map_failure_of(map, KOLK_OK, place, site));
+                            map_failure_of(map, KOLK_OK, place, site));
 }
 
 static void clear_map(kolk_slotmap *map, const void *site);

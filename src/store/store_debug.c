@@ -113,7 +113,7 @@ static bool is_filled(const kolk_slot_store_ *store, uint32_t slot) {
 void kolk_store_verify_(const kolk_slot_store_ *store, uint32_t slot, bool filled, const void *site) {
     if (store->objects) return;
     kolk_watch_->verify(store->debug, slot, kolk_store_plain_object_(store, slot), !filled,
-                       kolk_store_failure_(store, KOLK_OK, slot, site));
+                        kolk_store_failure_(store, KOLK_OK, slot, site));
 }
 
 /* ---- The store --------------------------------------------------------------------------------------------------- */

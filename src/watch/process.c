@@ -148,7 +148,8 @@ static void begin_scene_in(const kolk_listed_ *at) {
     KOLK_ASSERT_(at->kind->enter);
     kolk_stats stats;
     at->kind->stats(at->pool, &stats);
-    kolk_status status = at->kind->enter((void *)(uintptr_t)at->pool, kolk_sizes_of_(stats.name), kolk_sizes_count_(true));
+    kolk_status status =
+        at->kind->enter((void *)(uintptr_t)at->pool, kolk_sizes_of_(stats.name), kolk_sizes_count_(true));
     if (status != KOLK_OK) kolk_sizes_refuse_(stats.name, stats.capacity, kolk_status_text(status));
 }
 
