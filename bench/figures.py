@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# runs: once
 """figures.py [--check]: writes the figures of bench/results into README.md, docs and bench/README.md. With --check,
 fails if they differ, or if a result does not say on which machine, with what and when it was measured. Each sentence
 below must occur there exactly once, with any text in place of {}."""

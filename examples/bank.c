@@ -158,3 +158,5 @@ int main(int argc, char **argv) {
            connections, (unsigned long long)stats.created, (unsigned long long)stats.wait.p50_ns / 1000);
     return atoi(sum) != ACCOUNTS * 1000 || atoi(made) != transfers / TELLERS * TELLERS;
 }
+
+/* runs: not:clang */

@@ -77,3 +77,5 @@ int main(void) {
     printf("empty: %d readers removed %d: %s\n", READERS, all.count, kolk_status_text(all.end));
     numbers_deinit(&container);
 }
+
+/* runs: sample */

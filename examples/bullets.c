@@ -67,3 +67,5 @@ int main(void) {
     bullets_deinit(&air);
     ships_deinit(&fleet);
 }
+
+/* runs: sample */

@@ -116,3 +116,5 @@ int main(int argc, char **argv) {
     if (strchr(visits, '\n')) printf("visits: %s\n", strtok(strchr(visits, '\n') + 1, "\r"));
     kolk_tcp_deinit(&cache);
 }
+
+/* runs: not:clang */

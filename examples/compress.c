@@ -165,3 +165,5 @@ int main(void) {
     blocks_deinit(&pool);
     printf("%d streams are left\n", streams);
 }
+
+/* runs: not:wine */

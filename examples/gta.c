@@ -67,3 +67,5 @@ int main(void) {
     }
     for (int i = 0; i < 2; i++) entities_flush(&all[i]); /* detaches from its arrays */
 }
+
+/* runs: sample */

@@ -238,3 +238,5 @@ int main(void) {
     unlink(notes);
     printf("open files at the end: %d\n", open_files);
 }
+
+/* runs: 64-bits not:qemu not:wine */

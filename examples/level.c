@@ -28,3 +28,5 @@ int main(void) {
     printf("%u blocks are alive\n", stats.count);
     kolk_heap_deinit(&level); /* and now none */
 }
+
+/* runs: 64-bits not:qemu */

@@ -75,3 +75,5 @@ int main(int argc, char **argv) {
     printf("%u blocks are left\n", left.count);
     kolk_heap_deinit(&heap);
 }
+
+/* runs: 64-bits not:qemu not:wine */

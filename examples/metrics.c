@@ -97,3 +97,5 @@ int main(int argc, char **argv) {
     kolk_resource_deinit(&links);
     kolk_pool_deinit(&bullets);
 }
+
+/* runs: long not:wine */

@@ -76,3 +76,5 @@ int main(int argc, char **argv) {
     printf("%llu bytes are in use\n", (unsigned long long)kolk_budget_used(&memory));
     return 0;
 }
+
+/* runs: not:wine */

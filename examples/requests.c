@@ -273,3 +273,5 @@ int main(void) {
     pthread_join(server, NULL);
     printf("%d connections are closed\n", closed);
 }
+
+/* runs: 64-bits not:qemu not:wine */

@@ -73,3 +73,5 @@ int main(void) {
     ships_deinit(&other);
     fclose(file);
 }
+
+/* runs: sample */

@@ -87,3 +87,5 @@ int main(int argc, char **argv) {
     use_database(true);
     printf("%u blocks are left\n", left);
 }
+
+/* runs: 64-bits not:qemu not:wine */

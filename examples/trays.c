@@ -81,3 +81,5 @@ int main(void) {
     printf("the one after that: %s\n", kolk_heap_alloc(&airport, SUITCASE) ? "has a tray" : "waits outside");
     kolk_heap_deinit(&airport);
 }
+
+/* runs: 64-bits not:qemu */

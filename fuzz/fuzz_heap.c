@@ -1,3 +1,4 @@
+/* runs: not:qemu wraps: help/no_sites.h */
 /* fuzz_heap.c: interprets any bytes as a program that uses a heap, correctly or not, and compares it with the model of
  * tests/heap/model.h. Each byte is one choice: the first bytes choose the descriptor, and the others choose operations
  * and their arguments. */

@@ -1,3 +1,4 @@
+/* runs: not:qemu not:wine with: KOLK_GENERATION_MAX=7 wraps: help/no_sites.h mprotect */
 /* fuzz_pool.c: interprets any bytes as a program that uses a pool, correctly or not, and compares it with the model of
  * tests/pool/model.h. After each operation, the model states the expected result and which rule was broken.
  *

@@ -1,3 +1,4 @@
+/* runs: not:wine */
 /* fuzz_queue.c: interprets any bytes as a program of one thread that uses a queue, and compares it with a model, which
  * is an array. The first three bytes are the item's size, the capacity, and whether items are destroyed. The operations
  * follow, one byte each, with their arguments. Missing bytes at the end are 0. */

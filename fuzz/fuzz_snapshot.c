@@ -1,3 +1,4 @@
+/* runs: sample */
 /* fuzz_snapshot.c: restores a pool or a slot map from any bytes, and another one by converting its objects. The first
  * byte chooses it: a slot map if the two lowest bits are set. The rest is a block, whose checksum is corrected if the
  * highest bit of the first byte is set. Afterwards the pool or map is either unchanged or valid, and all operations

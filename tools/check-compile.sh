@@ -1,4 +1,5 @@
 #!/bin/bash
+# runs: long sample:clang 64-bits
 # Compiles every file in tests/compile. Their comments state the expected result:
 #     // expect: ok                    it compiles without a warning
 #     // expect: error: REGEX          it does not compile, and the compiler's message matches

@@ -32,18 +32,15 @@ row() {
   [[ $result == ok ]] || tail -n 60 "$log" | sed 's/^/    | /'
 }
 
+# Each test says in words where it runs, which docs/tests.md explains. Words of kinds and names of tests count as well.
 if [[ $effort == quick ]]; then
-  cxx='' commands='.*' checked=''
+  cxx='' commands=cli checked=''
 else
-  cxx='|cxx' commands='advise|heaptrack' checked=cli
+  cxx=build_cxx commands='' checked=cli
 fi
-# These wait for a longer run: all states of the model; threads that are interrupted at random; a server in all troubles,
-# tools that hang, and glibc's tests under kolk's malloc; more ways to compile and package kolk than are asked for often.
-slowest='^model_|_chaos$|^test_pq_faults$|_doctor$|^preload_(limits|glibc)$|^build_unity$|^web_examples$'
-slowest+='|^packaging_(plain_cc|lto|musl|fetch_content|adapters|with_meson|debian)$'
 what="make test in full: -O2, checks on"
 case $effort in
-  quick) what="-O2, checks on: what make test leaves out" how=(env KOLK_TEST_EFFORT=quick KOLK_TESTS=long KOLK_TESTS_WITHOUT="$slowest" tools/preset.sh default) ;;
+  quick) what="-O2, checks on: what make test leaves out" how=(env KOLK_TEST_EFFORT=quick KOLK_TESTS=long KOLK_TESTS_WITHOUT=longest tools/preset.sh default) ;;
   full) how=(env KOLK_TEST_EFFORT=full KOLK_TEST_SCHEDULE_STEPS=2000000 tools/test.sh) ;;
   *) how=(env KOLK_TEST_EFFORT=release tools/test.sh) ;;
 esac
@@ -51,48 +48,39 @@ row fresh "a minimal Debian: make demo, make test, the README's lines" tools/fre
 row gcc "$what" "${how[@]}"
 # The other rows shorten the long tests even more, because the millions of steps of these test the source and not the compiler.
 export KOLK_TEST_EFFORT=quick KOLK_TEST_SCHEDULE_STEPS=50000
-once='^(model_queue|build_device(_tests)?|misuse|cli_page|cli_completion|web_.*|preload_.*|record_.*|cli_soak|resource_clock_jumps|(test_)?cli_doctor|packaging_.*|bindings_.*|build_gdb)$|_chaos$'
-# The source decides what these find: the order of steps, the state at a fork, what is printed or in a list.
-once+='|_schedules$|_forks$|_steps$|^build_(abi|circles|copies|figures|lists|manuals|members|msvc|names|printed|promises|sites|stacks|two_files|unity|unload|uses)$|^tools_'
-servers='^(test_(pq|sqlite|tcp)|example_(bank|cache_client))' # the adapters' tests, which run once more in asan
 
-# tested NAME WHAT PATTERN: runs a row without the tests whose names match
+# tested NAME WHAT WORDS: runs a row without the tests that have one of these words
 tested() { row "$1" "$2" env KOLK_TESTS_WITHOUT="$3" tools/preset.sh "$1"; }
 
-# sampled PRESET WHAT PROGRAMS [TESTS]: builds these programs only, and runs them and the tests whose names match
-sampled() { row "$1" "$2" env KOLK_TARGETS="kolk-static $3" tools/preset.sh "$1" -R "^(${3// /|}${4:+|$4})\$"; }
+# sampled PRESET WHAT WORDS [WITHOUT]: builds and runs only the tests that have one of these words, and none of WITHOUT
+sampled() { row "$1" "$2" env KOLK_TESTS="$3" ${4:+KOLK_TESTS_WITHOUT="$4"} KOLK_TARGETS=kolk-tests tools/preset.sh "$1"; }
 
-samples="test_all_snapshots test_atomics test_base test_bytemap_model test_bytemap_vectors test_pool_model test_pool_snapshot test_resource_threads"
-samples+=" test_shared_model test_shared_threads test_slotmap_model test_slotmap_snapshot"
-samples+=" example_blocking_queue example_bullets example_gta example_savegame fuzz_snapshot"
-
-# The next row compiles all tests with clang too.
+# The next row compiles all tests with clang too, and runs those of the adapters.
 if [[ $effort == release ]]; then
-  tested clang "-O2, from kolk.h and kolk.c, no assertions; headers, freestanding" "$once|$servers"
+  tested clang "-O2, from kolk.h and kolk.c, no assertions; headers, freestanding" "once not:clang"
 else
-  examples=$(for file in examples/*.c examples/*/; do basename "$file" .c; done | grep -vxE 'cpp|reload|bank|cache_client' | sed 's/^/example_/' | tr '\n' ' ')
-  more="test_debug_quarantine test_heap test_heap_threads test_peek test_pool_hooks test_pool_static test_queue test_queue_threads test_remote test_resource test_slotmap test_stats"
-  sampled clang "-O2, from kolk.h and kolk.c, no assertions: examples, samples" "$samples $more $examples" "build_(headers|freestanding|mistakes$cxx)"
+  sampled clang "-O2, from kolk.h and kolk.c, no assertions: examples, samples" "sample sample:clang example $cxx" \
+    "not:clang example_reload example_metrics_read"
 fi
 # (Tests with forks would hang: AddressSanitizer's allocator may be locked in the child. kolk advise alone takes two
 # minutes there. The parts of the commands have tests of their own.)
-tested asan "clang -O1, AddressSanitizer, UndefinedBehaviorSanitizer" "$once|_limits$|_worn$|_exhaustive$|^test_(pq_faults|debug_sites)$|^cli_($commands)$|^build_[^c]"
+tested asan "clang -O1, AddressSanitizer, UndefinedBehaviorSanitizer" "once not:asan build $commands"
 # The programs for other machines run under qemu. Some 64-bit kernels run no 32-bit programs of x86: there these do too.
 # On an emulated machine, threads do not reorder memory accesses in other ways than this processor does. Tests are left
-# out that reserve gigabytes, because qemu keeps a table of all pages; that expect a thread to be gone once it was joined,
-# because qemu's own thread lives a little longer; and that start a process for each case, which takes qemu longest, or
-# themselves through a shell. CMakePresets.json names them.
+# out (not:qemu) that reserve gigabytes, because qemu keeps a table of all pages; that expect a thread to be gone once it
+# was joined, because qemu's own thread lives a little longer; and that start a process for each case, which takes qemu
+# longest, or themselves through a shell.
 i686=i686
 tools/runs_i686.sh 2> /dev/null || i686=i686-emulated
 machine() { # PRESET WHAT
   if [[ $effort == release ]]; then
     row "$1" "gcc -O2, $2: all programs, shortened" tools/preset.sh "$1"
   else
-    sampled "$1" "gcc -O2, $2: one program of each kind" "$samples"
+    sampled "$1" "gcc -O2, $2: one program of each kind" sample
   fi
 }
-if [[ $effort == release && $i686 == i686 ]]; then # the tests of kolk.hpp have heaps, which need 64 bits
-  row i686 "gcc -O2, 32 bits; headers, freestanding core" env KOLK_TESTS_WITHOUT="$once|^build_(mistakes|cxx)$" tools/preset.sh i686
+if [[ $effort == release && $i686 == i686 ]]; then # the schedules of the queue run on the emulated machines
+  tested i686 "gcc -O2, 32 bits; headers, freestanding core" "once test_queue_schedules"
 else
   machine "$i686" "32-bit x86"
 fi
@@ -100,7 +88,7 @@ machine s390x "big endian"
 machine aarch64 "64-bit ARM"
 machine armhf "32-bit ARM"
 machine riscv64 "64-bit RISC-V"
-# Excludes what Windows lacks, and the tests of mistakes that start hundreds of children. CMakePresets.json names them.
+# Excludes what Windows lacks, and the tests of mistakes that start hundreds of children (not:wine).
 row mingw-x86_64 "64-bit Windows, under wine: programs, shortened" tools/preset.sh mingw-x86_64
 row mingw-i686 "32-bit Windows: the DLL and a game's mod, built, not run" tools/preset.sh mingw-i686 -N
 row format "clang-format" tools/format.sh --check

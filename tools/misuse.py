@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# runs: long two-processors once
 """Runs the programs of tests/misuse, each of which makes one mistake, in every setting. Writes the output that a user
 sees into the tables of docs/misuse.md. The clean twins of the programs must print nothing.
 

@@ -1,9 +1,9 @@
 #!/bin/sh
 # Configures and builds a preset of CMakePresets.json, and runs its tests if it has any. All output goes to
 # build/PRESET. On a terminal, the build shows one line. Elsewhere its output goes to build/PRESET/build.log, which is
-# printed if the build fails. KOLK_TESTS=short leaves out the long tests, and KOLK_TESTS=long all others.
-# KOLK_TESTS_WITHOUT is a pattern; tests whose names match it are neither built nor run. KOLK_TARGETS names the targets
-# to build, instead of all. At the end, prints what the tests have left out, and why.
+# printed if the build fails. Only tests that have one of the words in KOLK_TESTS, and none of those in
+# KOLK_TESTS_WITHOUT, are built and run: docs/tests.md. KOLK_TESTS=short leaves out the long tests, as make test does.
+# KOLK_TARGETS names the targets to build, instead of all; kolk-tests are all test programs. At the end, prints what the tests have left out, and why.
 # Usage: tools/preset.sh PRESET [CTEST OPTIONS]
 set -eu
 preset=$1

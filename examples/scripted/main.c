@@ -55,3 +55,5 @@ int main(int argc, char **argv) {
     call(lua, "frame");
     lua_close(lua);
 }
+
+/* runs: not:qemu not:wine */

@@ -63,3 +63,5 @@ int main(int argc, char **argv) {
     run(measured, argv[0]);
     remove(file);
 }
+
+/* runs: not:qemu not:wine */

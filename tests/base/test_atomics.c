@@ -1,3 +1,4 @@
+/* runs: sample */
 /* The compare-and-exchange of a byte that is made of one of a word: neighbours stay as they are, also while other
  * threads change them in both ways. */
 #include "../help/threads.h"

@@ -1,3 +1,4 @@
+/* runs: sample */
 /* base.h: texts of statuses, handles as integers, deadlines, and setting the failure handler. */
 #include "../help/test.h"
 

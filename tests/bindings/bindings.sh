@@ -1,4 +1,5 @@
 #!/bin/bash
+# runs: long once
 # kolk from other languages.
 #     headers   bindings/api.json and kolk_ffi.h say what the headers say, on other machines too, and list exactly the
 #               functions of libkolk.so

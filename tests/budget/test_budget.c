@@ -1,3 +1,4 @@
+/* wraps: help/system_calls.h */
 /* Budgets: what counts, in each kind of pool; what a pool does that has nothing left; marks; and random growth of many
  * pools in nested budgets. Also kolk_trim_all. */
 #include "../help/debug_test.h"

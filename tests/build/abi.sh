@@ -1,4 +1,5 @@
 #!/bin/sh
+# runs: long once
 # Compares the interface of the shared library with the one in tests/build/abi.xml.xz: exported functions, and the types
 # in the headers that they use. Programs compiled with the old interface run with a new library of the same SONAME only
 # if nothing but functions and statuses was added. --write replaces the old interface with the library's.

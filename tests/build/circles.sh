@@ -1,4 +1,5 @@
 #!/bin/sh
+# runs: once
 # No two files of the library need each other, not even through others; functions defined in include/ do not count. The
 # same holds for the files of the kolk command, and of libkolk-record.so. No file of the library includes a file of a
 # folder above or beside its own. Of src/watch, the files below know only kolk_watch_, a pointer that may be NULL.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# runs: long once
 # A program and the libraries that it loads all contain kolk. Either the dynamic linker binds the libraries to the
 # program's copy of kolk, and pools may outlive a library; or each has a copy with pools of its own, and reports on those
 # when it is unloaded.

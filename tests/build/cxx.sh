@@ -1,4 +1,5 @@
 #!/bin/sh
+# runs: long 64-bits
 # Builds the tests in tests/cpp, the examples that are C++, and a module, without a warning, and runs them. The examples
 # must print the contents of EXAMPLE.expected. The tests are built as C++17 without optimisation, and run under memcheck;
 # and as C++20 with optimisation, without exceptions and run-time type information. Clang 19 builds all of them with

@@ -1,4 +1,5 @@
 #!/bin/sh
+# runs: long once
 # On a Cortex-M4 and an RV32IMAC, pools, slot maps, byte maps and heaps cost what the table of docs/device.md says, and on
 # any compiler not much more; they need no 64-bit division and no floating point. tests/device/orders.c and interrupt.c
 # run on a Cortex-M3 and a Cortex-M4. The library compiles with newlib and without any C library. Kinds that need an

@@ -1,4 +1,5 @@
 #!/bin/sh
+# runs: long sample:clang
 # Compiles the library without a C library, and examples that use it. They may need memcpy, memmove, memset, memcmp
 # and the compiler's own integer arithmetic (__udivdi3 and its like), and nothing else.
 # Usage: CC=... freestanding.sh

@@ -1,4 +1,5 @@
 #!/bin/bash
+# runs: long once
 # Makes gdb print the pools, slot maps, shared pools, queues, resource pools and heaps of tests/build/gdb/program.c, in
 # the running program and in its core dump, with and without optimisation, with the script inside the shared library and
 # with the installed one, and with a library that was compiled without debug information. The files beside the program

@@ -1,4 +1,5 @@
 #!/bin/sh
+# runs: long sample:clang
 # Includes each header alone and twice, as C11, C99 and C++17, hosted and freestanding, with the strictest warnings;
 # then builds and runs programs of C++17, C99 and gnu89 that use the library, which is C11, a shared library that
 # contains it, and a program compiled entirely with KOLK_EXTERN. KOLK_TEST_EFFORT=quick is for every compiler after the

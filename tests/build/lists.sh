@@ -1,8 +1,10 @@
 #!/bin/sh
+# runs: once
 # Each member has a file that lists its .c files; docs/README.md lists the pages, examples/README.md the examples,
 # ARCHITECTURE.md the folders of src/ and the headers, base.h the kinds, and CONTRIBUTING.md the rows of the matrix.
 # tests/contracts/kinds.h has a row for each kind, and test_all_rebinds.c one for each member of a descriptor. Each list is
 # complete, and has no other entries.
+# Each file of tests/ and fuzz/ says `wraps: X` for each function __wrap_X that it has.
 # Each line that tools/mutants.txt lists is in its function, and tools/mutate.py changes files that exist. Each link of a
 # page leads to a file, and to a heading in it.
 # A script that asks whether a command is there has no function of that name, because `command -v` finds functions first;
@@ -74,6 +76,13 @@ compare
 
 list='docs/tests.md: the rows of the matrix'
 listed=$(sed -n 's/^| fresh | \(.*\) | all |$/fresh | \1/p' docs/tests.md | tr -d ' ' | tr '|' '\n' | sort)
+compare
+
+list='the lines "wraps:" of tests and fuzz'
+listed=$(grep -r '^/\* .*wraps: ' --include='*.[ch]' tests fuzz | sed 's|:/\*.* wraps:||; s|\*/||' |
+  awk '{ for (i = 2; i <= NF; i++) if ($i !~ /\.h$/) print $1, $i }' | sort)
+there=$(grep -r '__wrap_[A-Za-z0-9_]*(' --include='*.[ch]' tests fuzz | grep -vE '\);|^tests/device/' |
+  sed -E 's/^([^:]*):.*__wrap_([A-Za-z0-9_]*)\(.*/\1 \2/' | sort -u)
 compare
 
 # A line of mutants.txt may be several lines of the source.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# runs: long once
 # The manual pages are written without a mistake of roff, and nothing is missing: each verb, each option and each word
 # of the command's help; each public function, with its prototype and each word of its comment; and each macro with
 # arguments.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# runs: once
 # Each member of a descriptor is set by a test of its kind and named in README.md or docs, and has an initialiser for
 # C++20. A descriptor is a struct kolk_..._desc, or another struct whose members have KOLK_OR_0_. Each status is used in
 # the sources and in a test.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# runs: long not:wine
 # A client of Prometheus reads the output of examples/metrics over the network, with the OpenMetrics parser and with the one
 # for Prometheus's format. promtool finds nothing to complain about, where it is installed.
 # Usage: metrics.sh PROGRAM

@@ -1,4 +1,5 @@
 #!/bin/bash
+# runs: long once
 # Tests the code for Microsoft's compiler, which is not here. clang compiles kolk.c and the headers with nothing but the
 # macros, words and headers that Microsoft's compiler has, for x86-64, x86 and ARM64: the headers of its C library and of
 # Windows are those in tests/build/msvc, and gcc's words are poisoned. Programs with KOLK_EXTERN find all functions in

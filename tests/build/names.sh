@@ -1,4 +1,5 @@
 #!/bin/sh
+# runs: once
 # A name itself shows whether it is public: private functions, types, macros and enumerators that begin with kolk_ or
 # KOLK_ end in `_`, in the code and so in nm's output. The public names are those that a header declares before its part
 # "Inside".

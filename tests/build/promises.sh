@@ -1,4 +1,5 @@
 #!/bin/sh
+# runs: once
 # docs/promises.md lists the promises of README.md and of the public headers, each with its tests. A row is
 #     | of | "words of the promise ... more of its words" | `file`: `test`, `test`; `file` |
 # The file under whose heading it stands still says these words, in the order of the rows. Each test is there: a file in

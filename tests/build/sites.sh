@@ -1,4 +1,5 @@
 #!/bin/sh
+# runs: long once
 # Builds a program that looks up its own functions, in the usual ways of building and installing programs, and compares
 # its output.
 # Usage: CC=... sites.sh BUILD

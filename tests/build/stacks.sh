@@ -1,4 +1,5 @@
 #!/bin/sh
+# runs: long once
 # Builds tests/build/stacks.c in the usual ways of building programs, and compares the calls named in its report of a
 # double free with its source. KOLK_TEST_EFFORT=quick: in one way; full: in most of them.
 # Usage: CC=... stacks.sh BUILD

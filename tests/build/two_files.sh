@@ -1,4 +1,5 @@
 #!/bin/bash
+# runs: long once
 # Tests the two files as users have them, without the rest of kolk. They compile without warnings, hosted and
 # freestanding; examples and a program in C++ run with them. Pairs with only some of the members compile without warnings
 # too, and link with an example of each member. An archive of the sources produces the same two files and the same archive

@@ -1,4 +1,5 @@
 #!/bin/sh
+# runs: longest once
 # Compiles the whole library as one file that includes all others, then links an example with it and runs the example.
 # So every static name in a file of src/ must be the only one of its kind. Then does the same with the code for POSIX
 # systems other than Linux.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# runs: long once
 # A library that contains kolk is unloaded after its pools have ended, while threads that have used them live on. When
 # such a thread ends, it must not call unloaded code. The process must not lose addresses at each reload.
 # Usage: CC=... unload.sh

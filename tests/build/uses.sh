@@ -1,4 +1,5 @@
 #!/bin/sh
+# runs: once
 # Each exported function that may change an initialised struct of the program is marked KOLK_USES_ (base.h), and no other
 # function is. That struct is its first argument. The first argument of an init is not initialised, but its second may be.
 # Usage: uses.sh

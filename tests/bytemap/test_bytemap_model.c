@@ -1,3 +1,4 @@
+/* runs: slow sample */
 /* Compares kolk_bytemap with the model of tests/bytemap/model.h: random streams of operations, valid and not, on the
  * pool's own memory, on given and on attached memory; and all short sequences of operations on small pools. Handles,
  * cursor and bytes are compared after each step.

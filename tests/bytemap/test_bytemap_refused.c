@@ -1,3 +1,4 @@
+/* runs: not:wine wraps: help/system_calls.h munmap */
 /* Memory is released exactly once. Pools on given arrays, and attached pools, request no memory from the system.
  * Refusals are in contracts/test_all_refused.c. */
 #include "bytemap_test.h"

@@ -1,3 +1,4 @@
+/* runs: sample */
 /* The published test vectors of the GTA pool: tests/vectors/bytemap_*.txt, whose first lines explain the format. Each
  * is played on kolk_bytemap, result by result, and must equal the model's output byte for byte. The random ones are
  * long, and the repository has only their hash.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# runs: long not:asan
 # kolk advise: the exact advice for a program whose types have known lives (advise.awk); the header that it writes,
 # compiled as C and C++ with all warnings, in a program that fills each pool, beyond its capacity; and invalid traces. KOLK is the path of
 # the command.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# runs: long
 # kolk advise --patch: the program tests/cli/shop is recorded, changed by the diff, linked with kolk and run: it prints
 # the same, and no block of the two pools comes from malloc any more. Then variants of it, each with one thing that
 # forbids a change: the pool is left to be done by hand, with the reason, and what the diff changes still works. KOLK is

@@ -1,4 +1,5 @@
 #!/bin/sh
+# runs: long
 # kolk bench: the tables, the file of results, a missing library, and the verdicts. The figures themselves are not
 # checked, as they are the machine's. KOLK is the path of the command.
 # Usage: bench.sh

@@ -1,4 +1,5 @@
 #!/bin/bash
+# runs: long once
 # bash, zsh and fish complete the kolk command: verbs, each option of each verb, the values that the help lists, files,
 # folders and programs; and offer no file where none is expected.
 # Usage: completion.sh, with KOLK=the kolk command

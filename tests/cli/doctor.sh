@@ -1,4 +1,5 @@
 #!/bin/sh
+# runs: longest once
 # kolk doctor as people use it: with this machine's tools and without any, stripped, outside the build folder, under
 # valgrind. KOLK is the path of the command.
 set -u

@@ -1,3 +1,4 @@
+/* wraps: calloc malloc */
 /* failing_malloc.h: malloc and calloc that fail on demand. The linker redirects the program's allocations to these. */
 #ifndef TESTS_FAILING_MALLOC_H
 #define TESTS_FAILING_MALLOC_H

@@ -1,4 +1,5 @@
 #!/bin/sh
+# runs: long not:asan
 # kolk advise, report and replay on what the real heaptrack records: the advice names the lines of the source, and counts
 # and peaks are those of kolk record. KOLK is the path of the command.
 # Usage: CC=... heaptrack.sh

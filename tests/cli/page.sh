@@ -1,4 +1,5 @@
 #!/bin/bash
+# runs: long once
 # The page of kolk report in a real browser: clicks, keys, numbers, source lines, hostile names, no request, a clean
 # console, and no complaint of axe-core, a checker of accessibility; in light and dark, wide and as narrow as a phone; and
 # on paper. The pictures in docs/img are what the page draws. KOLK is the path of the command.

@@ -1,3 +1,4 @@
+/* wraps: cli/failing_malloc.h realloc */
 /* reading.h: reads traces from memory, also traces that are cut off, and with allocations that fail. Include it behind
  * cmocka.h. */
 #ifndef TESTS_READING_H

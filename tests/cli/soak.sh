@@ -1,4 +1,5 @@
 #!/bin/sh
+# runs: long once
 # The soak test as people use it: it runs for a second, or 15 with KOLK_TEST_EFFORT=full. Checks its output, its exit
 # code, and its continuation. KOLK is the path of the command.
 set -u

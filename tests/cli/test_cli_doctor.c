@@ -1,3 +1,8 @@
+/* runs: longest once wraps: kolk_deadline_after kolk_heap_alloc kolk_heap_init_abi_ kolk_heap_realloc */
+/* wraps: kolk_pool_init_abi_ kolk_pool_init_plain_abi_ kolk_pool_is_valid kolk_pool_trim kolk_queue_fd */
+/* wraps: kolk_queue_init_abi_ kolk_queue_pop kolk_resource_borrow kolk_resource_give_back kolk_resource_init_abi_ */
+/* wraps: kolk_shared_alloc_wait kolk_shared_get_slow_ kolk_shared_init_abi_ kolk_shared_local_init */
+/* wraps: kolk_shared_local_of_thread kolk_stats_write */
 /* kolk doctor: a library with various faults, tools that succeed or fail, a valid or invalid environment: its findings
  * and exit code for each. */
 #include "../help/test.h"

@@ -1,3 +1,4 @@
+/* wraps: cli/reading.h */
 /* The reader of heaptrack's files: the result of each line, and the sentence for each possible mistake.
  *
  * The linker redirects the reader's allocations to the functions below, so that any of them can be made to fail. */

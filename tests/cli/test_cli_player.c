@@ -1,3 +1,4 @@
+/* wraps: cli/failing_malloc.h realloc */
 /* Playing a trace: its counts, that it can run repeatedly, and that its check detects faulty allocators.
  *
  * The linker redirects the player's allocations to the functions below, which misbehave on demand. */

@@ -1,3 +1,4 @@
+/* runs: not:qemu wraps: help/no_sites.h help/system_calls.h */
 /* What a budget says is what the system has given, for every kind that counts: a model of takes, gives and returns of
  * memory, with refused requests and a rival for the bytes among them. After each operation the budgets' bytes are
  * compared with the slots' pages that are in memory, and at the end they are 0. */

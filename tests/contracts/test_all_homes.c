@@ -1,3 +1,4 @@
+/* runs: not:qemu not:wine */
 /* Pools of each kind that were moved, initialised twice, or lost with their storage: no call crashes, statistics are
  * either right or absent, and the debug mode reports what happened. */
 #include "kinds.h"

@@ -1,3 +1,4 @@
+/* wraps: help/no_sites.h */
 /* Calls every function of every member in every hook of that member. A call works as its manual says, is refused by its
  * result, or is reported as KOLK_IN_HOOK. Whatever it does, the member is valid afterwards, each object has ended once,
  * and the member goes on.

@@ -1,3 +1,4 @@
+/* wraps: help/no_sites.h */
 /* Makes each mistake that the headers promise to catch, for every kind of pool in every mode, and checks the exact
  * sentence and the fields of the failure, and that the pool is unchanged. Next to each mistake is the nearest correct
  * use, which must report nothing. */

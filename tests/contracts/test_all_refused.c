@@ -1,3 +1,4 @@
+/* runs: not:qemu wraps: help/no_sites.h help/system_calls.h */
 /* The system refuses memory to a pool of every kind in every mode: the n-th call fails, for n = 1, 2, 3 ... until the
  * operation succeeds; either that call alone, or all calls from then on. Nothing leaks, the pool stays unchanged and
  * valid, and works afterwards. */

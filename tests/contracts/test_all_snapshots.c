@@ -1,3 +1,4 @@
+/* runs: sample wraps: help/no_sites.h */
 /* Blocks that every kind with snapshots must refuse, without any effect: changed, cut off, and with objects that cannot
  * be converted. */
 #include "kinds.h"

@@ -1,3 +1,4 @@
+/* with: -O2 -fwrapv src */
 /* kolk_exact_slot_ and kolk_inverse_ (base.inl), by which a free finds its slot. For words of 16 bits, it tries all
  * strides and all offsets. ARCHITECTURE.md has the proof for words of all widths. */
 #define KOLK_EXTERN
@@ -8,8 +9,8 @@
 uintptr_t kolk_inverse_(uintptr_t odd);
 uintptr_t kolk_exact_slot_(uintptr_t offset, unsigned shift, uintptr_t inverse);
 
-/* The same source, compiled for words of 16 bits. C promotes these to int, so tests/programs.cmake has -fwrapv for this
- * program: products and shifts beyond an int are right in their low 16 bits. */
+/* The same source, compiled for words of 16 bits. C promotes these to int, so this program is
+ * compiled with -fwrapv: products and shifts beyond an int are right in their low 16 bits. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
 #define uintptr_t        uint16_t

@@ -1,4 +1,5 @@
 #!/bin/bash
+# runs: long once
 # Runs the unit tests and the model tests of pool, slot map and byte map on a Cortex-M4 (newlib) and on a RISC-V with 32
 # bits (picolibc), under QEMU. They read the same published vectors as everywhere. Work is shortened. Unless
 # KOLK_TEST_EFFORT is release, test_*_worn.c are omitted, and the RISC-V runs only the models, snapshots, vectors and
@@ -35,7 +36,7 @@ left_out='
 
 at_least=250 # tests that must run on each machine
 
-# A slot has as many lives as the program says: 2^32 - 1, or as tests/programs.cmake lists.
+# A slot has as many lives as the program says: 2^32 - 1, or as in its line `with:`.
 options=(-std=gnu11 -Os -ffunction-sections -fdata-sections -DKOLK_PAGES_=1 -Iinclude -Isrc -Itests/cmocka)
 generations=(-include "$PWD/tests/help/generations.h")
 wrap=-Wl,--gc-sections,--wrap=kolk_memory_reserve_,--wrap=kolk_memory_commit_,--wrap=kolk_memory_release_
@@ -61,7 +62,7 @@ check() {
   local name log lives wraps
   name=$(basename "$2" .c)
   log=$folder/$1/programs/$name
-  lives=$(sed -nE "s/^ *\"$name .*KOLK_GENERATION_MAX=([0-9]+).*/\1/p" tests/programs.cmake)
+  lives=$(sed -nE 's/^.. .*with: .*KOLK_GENERATION_MAX=([0-9]+).*/\1/p' "$2")
   echo "const unsigned kolk_generation_max = ${lives:-0xffffffff};" > "$log.lives.c"
   "${compiler[@]}" "${options[@]}" ${lives:+-DKOLK_GENERATION_MAX=$lives} -MMD -MF "$log.d" -c "$2" -o "$log.o"
   # The functions __wrap_X of the program and of the headers that it includes.

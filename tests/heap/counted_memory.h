@@ -1,3 +1,5 @@
+/* wraps: kolk_memory_commit_ kolk_memory_discard_ kolk_memory_map_ kolk_memory_release_ kolk_memory_reserve_ */
+/* wraps: kolk_memory_resize_ kolk_memory_trim_ */
 /* counted_memory.h: counts the bytes that large blocks reserve through os/memory.h, and refuses calls on demand.
  * Include test.h first. */
 #ifndef TESTS_COUNTED_MEMORY_H

@@ -1,5 +1,5 @@
 /* heap_forks.h: for tests that fork before every atomic operation of another thread's work on a heap, its deed. A test
- * that includes it has KOLK_CHAOS=1 in tests/programs.cmake. Include test.h first. */
+ * that includes it says `with: KOLK_CHAOS=1`. Include test.h first. */
 #ifndef TESTS_HEAP_FORKS_H
 #define TESTS_HEAP_FORKS_H
 

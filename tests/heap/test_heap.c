@@ -1,3 +1,4 @@
+/* runs: sample:clang not:qemu */
 /* Tests each promise of heap.h in turn. Random work is in test_heap_model.c, threads are in test_heap_threads.c, and
  * large blocks on their own are in test_heap_large.c. */
 #include "../help/test.h"

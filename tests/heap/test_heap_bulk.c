@@ -1,3 +1,4 @@
+/* runs: not:qemu */
 /* alloc_n and free_n of heaps: blocks of one size and of many, the limit and full classes, mistakes among the blocks,
  * the site in a report, sampling. (The model test has random operations.) */
 #include "../help/code_limits.h"

@@ -1,3 +1,4 @@
+/* runs: not:qemu wraps: help/system_calls.h */
 /* Guarded blocks of a heap: an access beyond such a block, or to a freed one, ends the program. In all other respects
  * they are ordinary blocks. */
 #include "../help/system_calls.h"

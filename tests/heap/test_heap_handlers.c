@@ -1,3 +1,4 @@
+/* runs: not:qemu */
 /* A heap calls functions of the program that do not return: the failure handler may longjmp, and a thread may end in
  * on_full. */
 #include "../help/test.h"

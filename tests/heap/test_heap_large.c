@@ -1,3 +1,4 @@
+/* runs: not:qemu not:wine with: src wraps: heap/counted_memory.h malloc posix_memalign realloc */
 /* Large blocks of a heap: their pages, their hash table, and blocks that come from malloc. Reads KOLK_TEST_SEED and
  * KOLK_TEST_OPS from the environment. */
 #include "../help/test.h"

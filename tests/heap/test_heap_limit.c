@@ -1,3 +1,4 @@
+/* runs: not:qemu with: src wraps: heap/counted_memory.h */
 /* The behaviour of a heap that has no room: the limit, the trays' initial capacity, and on_full. */
 #include "../help/test.h"
 

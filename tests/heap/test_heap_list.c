@@ -1,3 +1,4 @@
+/* runs: not:qemu wraps: help/system_calls.h */
 /* The process's list of heaps, and how a thread finds its record in a heap: with more heaps than it has near ones, with
  * more far heaps than its first table of rows holds, after the last heap has ended, and without memory or a key. */
 #include "../help/system_calls.h"

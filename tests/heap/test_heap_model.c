@@ -1,3 +1,4 @@
+/* runs: slow not:qemu wraps: help/no_sites.h */
 /* Random operations on heaps of every shape, compared with model.h. Reads KOLK_TEST_SEED and KOLK_TEST_OPS (operations
  * in total) from the environment. */
 #include "../help/test.h"

@@ -1,3 +1,4 @@
+/* runs: not:qemu */
 /* A young heap: its blocks of mixed sizes, the leaves they lie in, every free checked, the change to classes. */
 #include "../help/test.h"
 

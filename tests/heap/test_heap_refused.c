@@ -1,3 +1,4 @@
+/* runs: not:qemu not:wine wraps: help/system_calls.h */
 /* The behaviour of a heap when the system refuses memory: each call that can fail does so, alone or together with all
  * later ones. The heap returns NULL or KOLK_NO_MEMORY, loses nothing, and keeps its contents. */
 #include "../help/system_calls.h"

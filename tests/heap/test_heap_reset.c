@@ -1,3 +1,4 @@
+/* runs: not:qemu */
 /* kolk_heap_reset: all blocks end at once, and their memory serves new ones. */
 #include "../help/debug_test.h"
 

@@ -1,3 +1,4 @@
+/* runs: not:qemu not:wine with: src wraps: heap/counted_memory.h kolk_now_ns_ */
 /* The pages of freed large blocks that a heap keeps for the next ones. */
 #include "../help/test.h"
 

@@ -1,3 +1,4 @@
+/* runs: not:qemu not:wine */
 /* The heap and the system around it: little address space, tools that watch malloc, pages that are never touched. */
 #include "../help/test.h"
 

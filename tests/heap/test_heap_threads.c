@@ -1,3 +1,4 @@
+/* runs: slow sample:clang not:qemu */
 /* Many threads and heaps: blocks pass from thread to thread, threads come and go often, and blocks are freed in a
  * thread's last moments. In the end nothing is lost, and memory does not grow from round to round. */
 #include "../help/test.h"

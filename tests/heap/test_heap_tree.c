@@ -1,3 +1,4 @@
+/* runs: not:qemu */
 /* Heaps inside heaps: who ends when, functions that are called at the end, and limits that add up. */
 #include "../help/test.h"
 

@@ -1,3 +1,4 @@
+/* runs: not:qemu not:wine */
 /* The first blocks of malloc's heap: each write beyond one of them, or to a freed one, is reported once and repaired;
  * correct programs see ordinary blocks. */
 #include "../help/test.h"

@@ -1,3 +1,4 @@
+/* runs: not:qemu not:wine wraps: help/watched_syscall.h madvise pthread_setspecific */
 /* Events while a heap makes a system call. Another thread that wants to sweep waits. Setting the value of a thread's
  * key may call malloc, which may be the heap itself. */
 #include "../help/test.h"

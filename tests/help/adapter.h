@@ -1,3 +1,4 @@
+/* wraps: kolk_resource_init_abi_ */
 /* adapter.h: a contract of the adapters. Each member of the resource pool's descriptor that a program sets in an
  * adapter's descriptor reaches the resource pool, or is refused: no member is ignored. A test defines init_adapter and
  * calls test_descriptor. Include test.h first. */

@@ -1,4 +1,4 @@
-/* chaos.h: in a program with KOLK_CHAOS=1 (tests/programs.cmake), each thread yields or sleeps at random before its
+/* chaos.h: in a program `with: KOLK_CHAOS=1` (docs/tests.md), each thread yields or sleeps at random before its
  * atomic operations. So an error that needs an interruption at one particular place appears within seconds, on two
  * cores or on one. Include it once. KOLK_CHAOS_HERE does the same in a test's own code, and is empty without chaos. */
 #ifndef TESTS_CHAOS_H

@@ -29,7 +29,7 @@
  *                                        .preemptions = 2, .surprises = 1, .random = 10000});
  *     }
  *
- * The program has a row in tests/programs.cmake, which compiles another copy of the library with KOLK_SCHEDULED=1. In
+ * The program says `with: KOLK_SCHEDULED=1` (docs/tests.md), which compiles another copy of the library for it. In
  * this copy each operation of src/base/atomics.h is a step that the scheduler must grant, and the scheduler implements
  * kolk_now_ns_, kolk_wait_ and kolk_wake_. Threads are coroutines of one system thread, so what happens depends only on
  * the scheduler's choices. Rules for such a test:

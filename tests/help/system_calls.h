@@ -1,3 +1,4 @@
+/* wraps: help/system_calls_posix.h help/system_calls_windows.h */
 /* system_calls.h: counts the system calls that pools make, and refuses them on demand. It also has large stamped
  * objects for the tests of growth. */
 #ifndef TESTS_SYSTEM_CALLS_H

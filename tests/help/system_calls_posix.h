@@ -1,3 +1,4 @@
+/* wraps: madvise mincore mmap mmap64 mprotect */
 /* system_calls_posix.h: the system calls of src/os/memory.c. Only for system_calls.h. */
 
 void *__real_mmap(void *start, size_t size, int protection, int flags, int file, off_t offset);

@@ -1,3 +1,4 @@
+/* wraps: kolk_memory_commit_ kolk_memory_discard_ kolk_memory_map_ kolk_memory_reserve_ */
 /* system_calls_windows.h: the functions of src/os/memory.h. The system's own can't be replaced, because a program calls
  * those of a DLL through pointers. Only for system_calls.h. */
 

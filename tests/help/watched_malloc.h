@@ -1,3 +1,4 @@
+/* wraps: free malloc posix_memalign */
 /* watched_malloc.h: counts calls of malloc and refuses them on demand, for tests of objects that come from malloc. */
 #ifndef TESTS_WATCHED_MALLOC_H
 #define TESTS_WATCHED_MALLOC_H

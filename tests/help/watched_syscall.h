@@ -1,3 +1,4 @@
+/* wraps: syscall */
 /* watched_syscall.h: before each call of syscall, calls watch_syscall, which the test defines. */
 #ifndef TESTS_WATCHED_SYSCALL_H
 #define TESTS_WATCHED_SYSCALL_H

@@ -1,4 +1,5 @@
 #!/bin/sh
+# runs: longest once
 # Runs SPIN over tests/models/queue.pml: all states of the protocol in several settings, and each seeded mistake, which
 # must be found. Exits with 77 if SPIN is missing.
 # Usage: tests/models/queue.sh

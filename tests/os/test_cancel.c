@@ -1,3 +1,4 @@
+/* runs: not:wine */
 /* pthread_cancel: no call of kolk is a cancellation point, not even one that waits. Each call is made by a thread whose
  * cancellation is pending already; it must return, with its cancellation state unchanged, and must have released all
  * locks. Otherwise an alarm ends the program. */

@@ -1,3 +1,4 @@
+/* runs: not:wine wraps: pthread_sigmask */
 /* A signal handler forks while its thread is forking, or is taking or releasing the process's lock. */
 #include "../help/test.h"
 

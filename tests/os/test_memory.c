@@ -1,3 +1,4 @@
+/* runs: not:wine wraps: help/system_calls.h */
 /* memory.h: the requests that pools make to the operating system, without a pool. */
 #include "../help/test.h"
 

@@ -1,3 +1,4 @@
+/* runs: sample:clang not:wine wraps: syscall */
 /* Memory that may be unmapped: it is copied or reported as unreadable, by both kinds of system calls. */
 #include "../help/test.h"
 

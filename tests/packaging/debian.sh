@@ -1,4 +1,5 @@
 #!/bin/bash
+# runs: longest once
 # Debian's packages: they are built from the source archive, lintian has nothing to say against them, and programs are
 # compiled and run with them. KOLK_TEST_EFFORT=release builds them as they are distributed, and once more, which gives the
 # same bytes; and installs them in a clean Debian without a network, from which they are then removed without a trace. Any

@@ -1,4 +1,5 @@
 #!/bin/bash
+# runs: long once
 # Uses kolk as an outside program would, in one of the ways below. Every path has a space in it.
 # Usage: CC=... CXX=... packaging.sh WAY BUILD
 set -euo pipefail
@@ -66,7 +67,7 @@ all_files() {
   "$work/hello"
 }
 
-plain_cc() {
+plain_cc() { # runs: longest
   local level=-O0 # the compiler takes four times as long with -O2, and its warnings are looked for by other tests
   [[ ${KOLK_TEST_EFFORT:-} != release ]] || level=-O2
   all_files "$CC" $level
@@ -79,7 +80,7 @@ gnu_source() {
 
 # Link-time optimisation, which may cause more warnings, of one program with three examples: a pool, a queue and a
 # shared pool, chosen by the number of arguments.
-lto() {
+lto() { # runs: longest
   local file arguments=() flags=(-std=c11 -O2 -flto -Wall -Wextra -Iinclude)
   case ${CC##*/} in *gcc*) flags+=(-flto=auto) ;; esac
   echo 'int main(void) { return 0; }' > "$work/empty.c"
@@ -108,7 +109,7 @@ END
 }
 
 # Another C library, whose compiler finds no kernel headers. It builds static programs for this machine.
-musl() {
+musl() { # runs: longest
   command -v musl-gcc > /dev/null || skip "there is no musl-gcc"
   [[ ${CC##*/} == gcc ]] || skip "musl-gcc is another gcc"
   all_files musl-gcc -static
@@ -135,7 +136,7 @@ exports_only() { # LIBRARY NAMES-IN-SHARED NAMES-IN-STATIC
 adapter_exports() { exports_only "$build/adapters/libkolk-$1" "^kolk_$1_" "^(kolk_$1_|__x86)"; }
 
 # The adapters: from the build folder, installed, by pkg-config; and one that does not exist.
-adapters() {
+adapters() { # runs: longest
   local at
   install_and_move
   at=$(dirname "$(find "$work/another prefix" -name kolk.pc)")
@@ -170,7 +171,9 @@ subdirectory() {
   "$work/build CXX/hello"
 }
 
-fetch_content() { shared=OFF inside fetch_content; } # a subdirectory too from then on
+fetch_content() { # runs: longest
+  shared=OFF inside fetch_content # a subdirectory too from then on
+}
 build_tree() { outside package -Dkolk_DIR="$build"; }
 
 installed() {
@@ -257,7 +260,7 @@ pkg_config() {
 
 # As a subproject of Meson, by the wrap file that docs/building.md prints, from the archive of make dist. Both kinds of
 # library are installed with the project, and found by pkg-config. With KOLK_TEST_EFFORT=release, each kind also alone.
-with_meson() {
+with_meson() { # runs: longest
   local kind kinds=both needed at archive version
   command -v meson > /dev/null || skip "there is no meson"
   [[ ${KOLK_TEST_EFFORT:-} != release ]] || kinds="both static shared"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# runs: long once
 # What other package managers read, and who asks for licences. All of them tell the version of the file VERSION and the
 # number of the shared library, and name the sources that there are. Each public header tells its licence. Zephyr's
 # CMakeLists.txt builds the library for a Cortex-M4, and vcpkg's portfile runs, with CMake functions of the same names in

@@ -1,3 +1,4 @@
+/* runs: not:wine wraps: help/watched_malloc.h */
 /* KOLK_BYPASS=1: each object is a malloc block, which lasts as long as the object, or as long as the pool if contents
  * survive between lives. Everything else works as without bypass. */
 #include "../help/watched_malloc.h"

@@ -1,3 +1,4 @@
+/* runs: not:qemu */
 /* KOLK_FAIL: forced failures, in which an alloc fails as if the pool were full: exactly every n-th alloc, or at random,
  * repeatable with a seed. Also tests which pools it applies to, how on_full and an overflow pool react, and how words
  * that are not understood are reported. */

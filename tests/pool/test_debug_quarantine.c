@@ -1,3 +1,4 @@
+/* runs: sample:clang with: KOLK_GENERATION_MAX=3 */
 /* The debug setting `quarantine`: which slots wait, which one is used next, and what takes slots out of quarantine.
  * Here slots wear out after three lives. */
 #include "../help/debug_test.h"

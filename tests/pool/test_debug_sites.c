@@ -1,3 +1,4 @@
+/* runs: not:asan not:qemu */
 /* The debug setting `sites`: where an object was allocated, where it was freed and where a call failed, as addresses
  * within the calling functions. Also the list of live objects at deinit. */
 #include "../help/code_limits.h"

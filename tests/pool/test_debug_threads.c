@@ -1,3 +1,4 @@
+/* runs: slow */
 /* debug.h alone, called as a pool with many threads calls it: each thread has its own slots, next to those of the
  * others. Also tests a count of lives that overflows size_t. Reads KOLK_TEST_SEED from the environment. */
 #include "../queue/queue_test.h"

@@ -1,3 +1,4 @@
+/* runs: slow not:asan */
 /* Runs every sequence of up to 8 operations (6 with hooks, which can fail) on pools of 0 to 3 slots, for each order of
  * reuse, with and without generations, and compares with model.h. After each operation, the tree of sequences continues
  * from a copy of the pool's bytes, restored at the same address. At every node, renewals and operations that must

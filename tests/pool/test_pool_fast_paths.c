@@ -1,3 +1,5 @@
+/* wraps: kolk_pool_alloc_slow_ kolk_pool_at_slow_ kolk_pool_free_slow_ kolk_pool_get_slow_ kolk_pool_handle_slow_ */
+/* wraps: kolk_pool_index_slow_ kolk_pool_is_live_slow_ kolk_pool_renew_slow_ */
 /* Checks that the fast paths are taken, by counting the calls from pool.inl to the slow paths. The slow paths could do
  * the same work, only slower, so no result of a call shows the difference. Without optimisation the compiler inlines
  * nothing; the calls then come from inside the library, where the linker cannot count them. */

@@ -1,3 +1,4 @@
+/* with: KOLK_GENERATION_MAX=7 */
 /* Slots whose generations are used up, after 7 lives in this build: RECYCLE reuses them, the oldest first, when the
  * pool would otherwise be full; STRICT never does. Also tests what clear, trim and alloc_at do with such slots. */
 #include "../help/test.h"

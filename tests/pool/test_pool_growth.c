@@ -1,3 +1,4 @@
+/* runs: not:wine wraps: help/system_calls.h */
 /* Growing pools: addresses that never change, reserve, and trim, measured by resident memory. */
 #include "../help/test.h"
 

@@ -1,3 +1,4 @@
+/* wraps: help/system_calls.h */
 /* The last slots: headroom, which only urgent allocs take, and low_water, whose hook is called each time the pool runs
  * low. Compares with counts under random operations, and tests growing pools without system calls, and hooks within
  * hooks. Reads KOLK_TEST_SEED from the environment. */

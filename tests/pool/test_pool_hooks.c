@@ -1,3 +1,4 @@
+/* runs: sample:clang not:qemu not:wine wraps: help/watched_malloc.h */
 /* The hooks of an object's life (setup, reset, teardown) and of a full pool: how often they run, in which order, and
  * what they may do. Also tests keep. */
 #include "../help/watched_malloc.h"

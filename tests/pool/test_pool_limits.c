@@ -1,3 +1,4 @@
+/* runs: slow not:asan not:qemu not:wine */
 /* Limits: capacities from 0 to 2^32 - 1, object sizes from 1 to 4096 with wrong pointers around every slot, and
  * alignments up to a page. Also the time that alloc_at takes in a large pool. */
 #include "../help/test.h"

@@ -1,3 +1,4 @@
+/* runs: slow sample wraps: help/no_sites.h */
 /* Random operations compared with model.h, for each order of reuse, kind of generations, kind of memory, choice of
  * hooks and debug mode. Reads KOLK_TEST_SEED and KOLK_TEST_OPS (the total number of operations) from the
  * environment. */

@@ -1,3 +1,4 @@
+/* wraps: help/system_calls.h */
 /* Overflow pools: random operations on a chain of three, compared with a list. Also tests which functions of the first
  * pool find objects of the others, reports, and memory returned to the system. (Hooks: test_pool_overflow_hooks.c.)
  * Reads KOLK_TEST_SEED and KOLK_TEST_OPS from the environment. */

@@ -1,3 +1,4 @@
+/* wraps: help/system_calls.h */
 /* The system refuses calls that only the core pool makes: those of trim, in every mode, and those of a full pool that
  * grows. Tests for all kinds are in contracts/test_all_refused.c. */
 #include "../help/debug_test.h"

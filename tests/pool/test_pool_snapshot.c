@@ -1,3 +1,4 @@
+/* runs: sample wraps: malloc */
 /* Snapshots: the published blocks, the effects of a restore, and the blocks that restore must refuse, leaving the pool
  * unchanged. */
 #include "../help/test.h"

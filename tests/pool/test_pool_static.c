@@ -1,3 +1,4 @@
+/* runs: sample:clang */
 /* KOLK_POOL_STATIC: pools that the compiler initialises, whose first alloc makes them, and their own functions. */
 #include "../help/test.h"
 

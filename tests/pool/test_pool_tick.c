@@ -1,3 +1,4 @@
+/* runs: not:wine wraps: help/system_calls.h */
 /* kolk_pool_tick returns memory according to measured demand, in steps no larger than promised, and commits memory
  * ahead of demand. It changes nothing else. The tests measure resident memory and count system calls. */
 #include "../help/debug_test.h"

@@ -1,3 +1,4 @@
+/* runs: slow not:clang */
 /* Tests the header's promises, sentence by sentence, on connections to a real PostgreSQL server. */
 #include "bank.h"
 

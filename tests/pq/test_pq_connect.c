@@ -1,3 +1,4 @@
+/* runs: slow not:clang wraps: PQsetNoticeReceiver */
 /* Connecting to hosts with several addresses, some of them silent; the adapter's defaults; passwords that change. */
 #include "server.h"
 

@@ -1,3 +1,4 @@
+/* runs: slow not:clang wraps: help/adapter.h */
 /* The members of the resource pool's descriptor in that of the PostgreSQL adapter. */
 #include "../help/test.h"
 

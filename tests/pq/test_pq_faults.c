@@ -1,3 +1,4 @@
+/* runs: longest not:asan not:clang */
 /* Runs the bank of bank.h through every trouble that a server or a network can cause, one after another. */
 #include "bank.h"
 #include "proxy.h"

@@ -1,3 +1,4 @@
+/* runs: slow not:clang */
 /* The state that one borrower leaves to the next, what becomes of prepared statements, and how long the pool itself
  * waits for the server. */
 #include "proxy.h"

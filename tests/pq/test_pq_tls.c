@@ -1,3 +1,4 @@
+/* runs: long not:clang */
 /* Encrypted connections with answers in records that are larger than libpq's reads. tls_proxy.py, which needs Python,
  * runs in front of the server; openssl makes its certificate. */
 #include "server.h"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# runs: longest once
 # glibc's own tests of malloc, from Debian's package glibc-source, under libkolk-malloc.so. A test that fails under the
 # library is run again with glibc's malloc, and must fail there too. Tests of glibc's own features are left out; the
 # script prints the reason for each.

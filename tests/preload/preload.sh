@@ -1,4 +1,5 @@
 #!/bin/bash
+# runs: once
 # Runs programs that were not written for kolk under libkolk-malloc.so: output and exit code must be the same as without
 # it.
 #     answers     the results of malloc and its family, compared with glibc's manual
@@ -115,7 +116,7 @@ life() {
   ends 0 env KOLK_DEBUG=all LD_PRELOAD="$library" "$work/life" libraries "$work"
 }
 
-forks() {
+forks() { # runs: long
   make_life
   same "$work/life" forks "$work"
   [[ ${KOLK_TEST_EFFORT:-} == quick ]] || # debug mode takes ten times as long, so a part of the test is enough
@@ -187,7 +188,7 @@ caught() {
 }
 
 # A list grows until memory runs out; then some of it is freed.
-limits() {
+limits() { # runs: longest
   local limit
   cat > "$work/fill.c" << 'END'
 #include <errno.h>
@@ -245,7 +246,7 @@ END
 
 # Parts are skipped where there are no sandboxes, or memory can't be locked. A core dump contains only memory in use:
 # neither reserved memory nor a class's spare memory.
-sandbox() {
+sandbox() { # runs: long
   local way code
   compile -rdynamic tests/preload/sandbox.c -o "$work/sandbox"
   for way in alone threads locked; do
@@ -364,7 +365,7 @@ END
   [[ $(grep -c KOLK_SIZES "$work/err") == 1 ]] || fail "not one report: $(cat "$work/err")"
 }
 
-run() {
+run() { # runs: long
   local mid folder
   [[ -x $KOLK ]] || { echo "skipped: there is no kolk command"; exit 77; }
   KOLK=$(realpath "$KOLK")
@@ -478,7 +479,7 @@ serve() {
   trap 'kill "$server" 2> /dev/null || true; wait; rm -rf "$work"' EXIT
 }
 
-servers() {
+servers() { # runs: long
   local port=$((20000 + $$ % 10000)) answer
   programs
   same_if_there lua5.4 -e 'local t = {} for i = 1, 200000 do t[i % 1000] = ("x"):rep(i % 300) .. i end

@@ -1,3 +1,4 @@
+/* runs: sample:clang */
 /* kolk_queue with one thread: order, capacity, items of any size, arrays, deadlines, endings, and clear. */
 #include "queue_test.h"
 

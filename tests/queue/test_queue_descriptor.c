@@ -1,3 +1,4 @@
+/* with: src wraps: help/system_calls.h kolk_memory_release_ */
 /* kolk_queue's life: every broken rule of a descriptor has its own status and leaves the queue zeroed; every function
  * works on a zeroed queue; the queue allocates nothing after init. Also tests statistics and the registry. */
 #include "queue_test.h"

@@ -1,3 +1,4 @@
+/* with: src wraps: kolk_now_ns_ kolk_unlock_word_ kolk_wait_ kolk_wake_ */
 /* Fairness of kolk_queue, step by step. The test controls the clock, and decides when a woken thread continues. So it
  * decides how often, and for how long, a waiter is overtaken. */
 #include "queue_test.h"

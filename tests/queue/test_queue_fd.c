@@ -1,3 +1,4 @@
+/* runs: not:wine with: src wraps: eventfd kolk_event_reset_ kolk_event_set_ */
 /* kolk_queue_fd: a queue watched by poll and epoll, threads that sleep in them, and a system that refuses
  * descriptors. */
 #include "queue_test.h"

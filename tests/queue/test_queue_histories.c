@@ -1,3 +1,4 @@
+/* runs: not:qemu */
 /* Records the calls that real threads make to a queue, and checks them. Thousands of short windows are checked by a
  * search for an order and by the monitor, and a few long histories by the monitor alone. KOLK_TEST_SEED and
  * KOLK_TEST_OPS (windows) may be set in the environment. */

@@ -1,3 +1,4 @@
+/* runs: longest once with: KOLK_CHAOS=1 */
 /* Runs test_queue_histories.c over a library in which threads yield or sleep at random before their atomic
  * operations. */
 #define WINDOWS 20000

@@ -1,3 +1,4 @@
+/* runs: slow */
 /* Random operations on a queue by one thread, compared with a model made from the header alone: the result of each
  * call, the items, the count, the destroyed items and the file descriptors. KOLK_TEST_SEED and KOLK_TEST_OPS
  * (operations in total) may be set in the environment. */

@@ -1,3 +1,4 @@
+/* runs: not:qemu */
 /* How often, and for how long, is a waiter overtaken when others keep popping (or pushing)? It must be served in the
  * end. The times are printed but not judged. KOLK_TEST_OPS (calls of the waiter) may be set in the environment. */
 #include "queue_test.h"

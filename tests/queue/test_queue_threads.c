@@ -1,3 +1,4 @@
+/* runs: slow sample:clang */
 /* kolk_queue with up to 64 threads at work: every pushed item is popped or dropped exactly once, and each consumer gets
  * one producer's items in order. It runs on all cores and on one. In some runs the queue is closed, shut down, reopened
  * and cleared meanwhile; in others threads start and end all the time. KOLK_TEST_SEED and KOLK_TEST_OPS (items of a

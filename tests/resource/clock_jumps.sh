@@ -1,4 +1,5 @@
 #!/bin/bash
+# runs: once
 # Runs the programs while the wall clock jumps by years, forward and back, many times a second: no deadline or lifetime
 # may depend on it. (The monotonic clock is left alone, as it is when a system's time is set.)
 # Usage: clock_jumps.sh PROGRAM...

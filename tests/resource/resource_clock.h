@@ -1,3 +1,4 @@
+/* wraps: kolk_now_ns_ kolk_wait_ */
 /* resource_clock.h: a clock that advances only when the test or a function of the factory advances it, and a sleep that
  * takes no real time: while the only thread sleeps, `meanwhile` plays the other threads. */
 #ifndef TESTS_RESOURCE_CLOCK_H

@@ -1,3 +1,4 @@
+/* wraps: kolk_memory_commit_ kolk_memory_release_ kolk_memory_reserve_ kolk_thread_ */
 /* resource_schedule.h: shared by the scheduled tests of the resource pool: each schedule begins with a pool in the same
  * state, threads have numbers, and each schedule ends with checks. */
 #ifndef TESTS_RESOURCE_SCHEDULE_H

@@ -1,3 +1,4 @@
+/* runs: sample:clang with: src wraps: resource/resource_clock.h */
 /* The resource pool in one thread: each promise of resource.h about borrow, give_back and discard. */
 #include "../help/debug_test.h"
 

@@ -1,3 +1,4 @@
+/* with: src wraps: resource/resource_clock.h */
 /* The behaviour that database drivers expect of any connection pool: the scenarios of the CMAP specification for
  * MongoDB's drivers (Connection Monitoring and Pooling, tests in cmap-format), under their names there. Tests of time
  * use a scripted clock, tests of order use threads. */

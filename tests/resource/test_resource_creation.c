@@ -1,3 +1,4 @@
+/* runs: not:wine with: src wraps: kolk_resource_work_ pthread_create */
 /* Creation and destruction: a create belongs to the pool, and no borrower, key or pool has to wait for the factory
  * calls of another. Here the factory's functions hang until they are released, so that their order is not left to
  * chance. */

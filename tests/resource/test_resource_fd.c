@@ -1,3 +1,4 @@
+/* runs: not:wine wraps: eventfd */
 /* kolk_resource_fd: when poll finds a resource pool readable. Each event after which a borrow with KOLK_NOW may succeed
  * makes it readable: with a maker, poll waits for it; with ticks, it is readable right after a tick. */
 #include "resource_threads.h"

@@ -1,3 +1,4 @@
+/* runs: not:wine wraps: pthread_create */
 /* The makers' thread: when it exists, what it does for its pools, and that it leaves nothing behind, neither when a
  * pool ends during its work, nor when many begin and end at once, nor at exit. The times are short, and no test depends
  * on how late an action is. */

@@ -1,3 +1,4 @@
+/* runs: slow with: src wraps: resource/resource_clock.h */
 /* Random operations on a resource pool in one thread, on a scripted clock, compared with a model that predicts each:
  * what a borrow returns and which resource it gets, the calls of the factory's functions and their order, why each
  * resource is destroyed, the reports, and all statistics. While a borrow waits, the test plays other threads that

@@ -1,3 +1,4 @@
+/* runs: not:qemu not:wine */
 /* Forks: a child cannot do anything with the resources of its parent's pools, whatever it calls, and can make pools of
  * its own, with its own makers. The parent is not affected. This also holds while other threads are in the middle of
  * calls. Not under ThreadSanitizer, which does not let a child start threads. */

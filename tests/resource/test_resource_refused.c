@@ -1,3 +1,4 @@
+/* runs: not:wine wraps: help/system_calls.h pthread_create */
 /* The system refuses memory, or a thread, to a resource pool: the n-th call fails, n = 1, 2, 3 ... until the operation
  * succeeds; either that call alone, or it and all later ones. Nothing leaks, the pool is unchanged and valid, and works
  * later. */

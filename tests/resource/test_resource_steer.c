@@ -1,3 +1,4 @@
+/* with: src wraps: resource/resource_clock.h */
 /* Calls that act on a whole resource pool: evict, pause, resize, close, deinit. */
 #include "../help/debug_test.h"
 

@@ -1,3 +1,4 @@
+/* runs: slow sample */
 /* The resource pool with 16 threads that want more resources than there are, of several keys, with deadlines from
  * KOLK_NOW to KOLK_FOREVER. Creates, validates and resets fail at random; borrows are discarded, or returned by another
  * thread; a maker ends idle and old resources; and one more thread evicts, resizes and pauses. No resource is used by

@@ -1,3 +1,4 @@
+/* runs: longest once with: KOLK_CHAOS=1 */
 /* Runs test_resource_threads.c over a library in which threads yield or sleep at random before their atomic
  * operations. */
 #define OPERATIONS 4000

@@ -1,3 +1,4 @@
+/* with: src wraps: resource/resource_clock.h */
 /* The durations in the statistics of a resource pool. */
 #include "../help/debug_test.h"
 

@@ -1,3 +1,4 @@
+/* with: src wraps: resource/resource_clock.h */
 /* A maker's work for a resource pool, done by kolk_resource_tick: each of its time limits, on the scripted clock. */
 #include "../help/debug_test.h"
 

@@ -1,3 +1,4 @@
+/* with: src wraps: resource/resource_clock.h */
 /* kolk_resource_is_valid finds each broken invariant of src/resource/resource.c: one value of a valid pool is
  * overwritten, as by a stray write, and restored. */
 #include "../help/debug_test.h"

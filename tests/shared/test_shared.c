@@ -1,3 +1,4 @@
+/* wraps: help/system_calls.h */
 /* Each promise of shared.h, in one thread: descriptors, capacity, contents, locals, handles, queries, memory,
  * statistics and typed pools. Misuse is in test_shared_misuse.c, many threads in test_shared_threads.c. */
 #include "../help/test.h"

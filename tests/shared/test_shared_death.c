@@ -1,3 +1,4 @@
+/* runs: not:qemu */
 /* A shared pool whose threads end without kolk_shared_local_deinit, on their own or because a process forks; of_thread
  * locals; and all of this under a storm of signals. Forks at each single step are in test_shared_forks.c. Reads
  * KOLK_TEST_SEED and KOLK_TEST_OPS (the number of forks, and of signals) from the environment. */

@@ -1,3 +1,4 @@
+/* runs: not:qemu not:wine wraps: help/watched_malloc.h */
 /* KOLK_BYPASS=1 and a shared pool: each life has a malloc block, which is freed when no thread may read it any more.
  * Everything else works as without bypass. */
 #include "../help/watched_malloc.h"

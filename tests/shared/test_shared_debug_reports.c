@@ -1,3 +1,4 @@
+/* wraps: help/no_sites.h */
 /* The debug mode of a shared pool: sites, leaks, handlers that inspect the pool or jump out, forced failures,
  * profilers. */
 #include "../help/code_limits.h"

@@ -1,3 +1,4 @@
+/* runs: slow */
 /* A shared pool in debug mode with 2 to 16 working threads: objects are allocated, waited for, passed on, freed by
  * other threads, and retired while others read them. No report is false, the profiler gets each life once, and at the
  * end no slot is lost. The test runs with fill, guard, quarantine and sites, and with objects from malloc, which

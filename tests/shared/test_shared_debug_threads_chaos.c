@@ -1,3 +1,4 @@
+/* runs: longest once with: KOLK_CHAOS=1 */
 /* Runs test_shared_debug_threads.c over a library that interrupts threads at every atomic operation. */
 #define OPERATIONS 8000
 #include "test_shared_debug_threads.c" /* NOLINT(bugprone-suspicious-include): the same program over another library */

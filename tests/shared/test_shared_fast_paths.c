@@ -1,3 +1,4 @@
+/* wraps: kolk_shared_alloc_slow_ kolk_shared_free_slow_ kolk_shared_get_slow_ */
 /* Checks that the fast paths are taken, by counting the calls from shared.inl to the slow paths. The slow paths could
  * do the same work, only slower, so no result of a call shows the difference. Without optimisation the compiler inlines
  * nothing; the calls then come from inside the library, where the linker cannot count them. */

@@ -1,3 +1,4 @@
+/* with: src wraps: kolk_memory_commit_ */
 /* A shared pool grows as far as memory permits: if the system refuses memory for all the slots of the next step, the
  * pool tries half of them, and so on, down to one. */
 #include "../help/test.h"

@@ -1,3 +1,4 @@
+/* runs: not:qemu */
 /* Records the calls of real threads to a shared pool and judges them: no handle is alive twice, each free ends a life
  * that was allocated earlier, there are never more live objects than slots, and NULL is returned only if `capacity`
  * objects were alive at some moment during the call. The judge itself is tested with wrong histories. Reads

@@ -1,3 +1,4 @@
+/* runs: slow not:qemu */
 /* Threads use a shared pool whose objects own a buffer (setup, reset, teardown), with and without caches, with frees by
  * other threads, deferred frees, waits, setups that fail, and threads that come and go. Each buffer is made once and
  * freed once, and belongs to one thread at a time. Each life is reset once. Reads KOLK_TEST_SEED and KOLK_TEST_OPS

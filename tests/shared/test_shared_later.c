@@ -1,3 +1,4 @@
+/* wraps: help/system_calls.h */
 /* Deferred free, promise by promise, in one thread that plays several: what it does immediately, what it leaves
  * unchanged, when the slot returns to the depot, and which threads must quiesce first. Tests with readers in other
  * threads are in test_shared_later_schedules.c, and with threads that end in test_shared_death.c. Reads KOLK_TEST_SEED

@@ -1,3 +1,4 @@
+/* wraps: help/system_calls.h */
 /* The shared pool's memory (growth in place, sizes), its statistics, the registry and the typed pool. */
 #include "../help/debug_test.h"
 

@@ -1,3 +1,4 @@
+/* runs: slow sample */
 /* kolk_shared with 2 to 64 working threads: no object has two owners, the next owner finds what the last one wrote, and
  * every alloc succeeds as long as no more than `capacity` objects are wanted. Threads free objects that they get
  * through a queue, and another thread queries the pool meanwhile. The test runs on all cores and on one, and with

@@ -1,3 +1,4 @@
+/* runs: slow not:qemu */
 /* kolk_shared with 2 to 64 threads that want more objects than there are: they wait, for ever or for a while, give up,
  * free, retire and hand over objects, and come and go. No object has two owners, a thread finds what it wrote until it
  * frees the object, no thread sleeps for ever, and at the end no slot is lost. The test runs on all cores and on one.

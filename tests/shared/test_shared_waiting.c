@@ -1,3 +1,4 @@
+/* with: src wraps: help/system_calls.h kolk_wait_ kolk_wake_ */
 /* Waiting for an object of a shared pool, promise by promise: deadlines, the wait queue, each way in which a slot
  * returns, the uncached pool, signals and forks. All orders of the steps are tested in test_shared_wait_schedules.c. */
 #include "../help/child.h"

@@ -1,3 +1,4 @@
+/* runs: sample:clang wraps: help/system_calls.h */
 /* The promises of slotmap.h, one by one: descriptors, order, handles, on_move, sorting, misuse, memory and typed
  * maps. */
 #include "../help/test.h"

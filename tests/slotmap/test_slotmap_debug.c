@@ -1,3 +1,4 @@
+/* wraps: help/system_calls.h */
 /* The debug mode of slot maps: the settings in force, `fill` and its check, `move` and kept pointers, sites, leaks, and
  * trace. */
 #include "../help/debug_test.h"

@@ -1,3 +1,4 @@
+/* runs: slow sample wraps: help/no_sites.h */
 /* Random operations on slot maps of every shape, compared with model.h. Reads KOLK_TEST_SEED and KOLK_TEST_OPS (the
  * total number of operations) from the environment. */
 #include "../help/test.h"

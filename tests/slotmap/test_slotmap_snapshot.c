@@ -1,3 +1,4 @@
+/* runs: sample wraps: help/no_sites.h help/system_calls.h */
 /* Snapshots of slot maps: the published blocks, the effects of a restore, and the blocks that restore must refuse,
  * leaving the map unchanged. Random histories are those of model.h. */
 #include "../help/debug_test.h"

@@ -1,3 +1,4 @@
+/* runs: not:wine with: src wraps: kolk_tools_hide_ kolk_tools_show_ */
 /* Checks the library's reports to memory tools about a slot map's places, with KOLK_BYPASS=1: the program may touch the
  * places of objects and no others. Each byte is checked. The tools' own reports are tested in tests/tools. */
 #include "../help/debug_test.h"

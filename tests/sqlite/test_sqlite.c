@@ -1,3 +1,4 @@
+/* runs: not:clang */
 /* The SQLite adapter with one thread: a borrower's connection, what the borrow leaves behind, and errors. */
 #include "sqlite_test.h"
 

@@ -1,3 +1,4 @@
+/* runs: not:clang wraps: nanosleep */
 /* The SQLite adapter in trouble: other processes that hold the file's locks or die while holding them, files that are
  * not databases or are truncated, a full disk, and a fork. */
 #include "../help/test.h"

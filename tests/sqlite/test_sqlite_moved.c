@@ -1,3 +1,4 @@
+/* runs: not:clang wraps: stat */
 /* The SQLite adapter, while the file, or a file beside it, is replaced, moved or deleted: a commit must not succeed if
  * it went to a file other than the one at the path. */
 #include "../help/test.h"

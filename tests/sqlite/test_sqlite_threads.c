@@ -1,3 +1,4 @@
+/* runs: slow not:clang */
 /* The SQLite adapter under load: threads of several processes move money between accounts and write each move into a
  * ledger, while other threads read and processes are killed. The sum of the accounts is constant, and each account
  * agrees with the ledger. */

@@ -1,3 +1,4 @@
+/* wraps: atexit calloc free getenv malloc realloc */
 /* Depots, magazines and keepers without a pool around them, as in a heap that serves malloc: several depots and any
  * number of keepers, each with one magazine per depot, all in static memory. Nothing here may call malloc, read the
  * environment or register an exit handler. */

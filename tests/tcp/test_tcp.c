@@ -1,3 +1,4 @@
+/* runs: not:clang not:qemu wraps: connect getaddrinfo poll */
 /* libkolk-tcp: creating, checking, lending and closing connections; sending and receiving. */
 #include "tcp_test.h"
 

@@ -1,3 +1,4 @@
+/* runs: not:clang wraps: help/adapter.h */
 /* The members of the resource pool's descriptor in that of the TCP adapter. */
 #include "../help/test.h"
 

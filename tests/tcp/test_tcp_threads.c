@@ -1,3 +1,4 @@
+/* runs: slow not:clang */
 /* libkolk-tcp with threads, forks and cancelled threads, and an echo server. */
 #include "tcp_test.h"
 

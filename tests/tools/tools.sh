@@ -1,4 +1,5 @@
 #!/bin/bash
+# runs: long once
 # Runs programs under a tool, with the ordinary library of a build. mistakes.c makes mistakes with pooled objects, which
 # the tool must report in its usual form and with the program's functions in its stacks; clean.c and threads.c make no
 # mistakes, so the tool must be silent. TOOL.said lists the mistakes and the expected reports: see condense below.
@@ -173,7 +174,7 @@ tsan() {
 # ThreadSanitizer finds races by happens-before, so two threads need to take each path only a few times, not ten
 # thousand times. The build is without optimisation, which takes a third of the time: the orders of atomic operations
 # are still constants, and no access is removed. Two tests run in parallel, because they wait half of the time.
-races() {
+races() { # runs: two-processors
   flags+=(-O0 -g1 -fsanitize=thread -DKOLK_BUILD -DKOLK_CHAOS=1 -Isrc)
   need ThreadSanitizer
   { # compiled as one file, which takes a fifth of the time; base.c, which emits inline functions, is separate

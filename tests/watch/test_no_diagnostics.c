@@ -1,3 +1,4 @@
+/* with: KOLK_NO_DIAGNOSTICS=1 KOLK_GENERATION_MAX=7 */
 /* A library without diagnostics: the messages that it has in their place, and pools without options (pool_plain.c),
  * before and after the first pool with options. */
 #include "../help/test.h"

@@ -1,3 +1,4 @@
+/* runs: not:qemu not:wine wraps: help/system_calls.h */
 /* The registry: which pools it lists, its records of ended pools, many threads, forks, and the end of a program. */
 #include "../help/test.h"
 

@@ -1,3 +1,4 @@
+/* runs: not:wine wraps: dl_iterate_phdr */
 /* kolk_site_text on modules made by the test, with arbitrary symbols and damaged files. */
 #include "site_test.h"
 

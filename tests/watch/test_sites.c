@@ -1,3 +1,4 @@
+/* runs: not:wine with: src wraps: kolk_memory_commit_ kolk_memory_release_ kolk_memory_reserve_ */
 /* kolk_site_text on functions of this program, with the real addr2line, and with scripts in its place that print
  * arbitrary text. test_site_symbols.c tests symbols. */
 #include "site_test.h"

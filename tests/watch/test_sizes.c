@@ -1,3 +1,4 @@
+/* runs: not:wine */
 /* Self-tuning sizes: random operations on core pools, unusual names, every kind of invalid line, and unreadable files.
  * The tests for all kinds are in contracts/test_all_sizes.c. Each scenario runs this program again, since the
  * environment is read only once. */

@@ -1,3 +1,4 @@
+/* with: src wraps: kolk_memory_commit_ kolk_stack_walk_ */
 /* The table of stacks: each is stored once, by any number of threads, until the table is full. */
 #include "../help/run_threads.h"
 #include "../help/test.h"

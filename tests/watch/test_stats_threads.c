@@ -1,3 +1,4 @@
+/* runs: slow not:qemu not:wine */
 /* Statistics of every kind, in every form, while other threads do everything that the headers let them do at the same
  * time: statistics may be written at any moment, because KOLK_STATS_AT does so. ThreadSanitizer (tests/tools/tools.sh
  * races) finds what they read without the protection that the writers have. */

@@ -1,4 +1,5 @@
 #!/bin/bash
+# runs: longest once
 # kolk on the web: the two files of make dist and examples, compiled by emscripten, with threads and without. Node.js runs
 # them, and they must print what they print elsewhere. A pool that is trimmed takes no more memory.
 # Usage: examples.sh

@@ -1,4 +1,5 @@
 #!/bin/bash
+# runs: long once
 # The page of make web in a real browser, from a file: the mouse, keys, the numbers that each policy promises, a handle that
 # goes stale, reduced motion, no request, a clean console, and no complaint of axe-core, a checker of accessibility; in light
 # and dark, wide and as narrow as a phone.
