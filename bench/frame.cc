@@ -7,7 +7,8 @@
  *     frame   150 such evictions, after all 10,000 costs have changed. "ranked" calls recost of NULL once, "recosted"
  *             recost of each voice
  *     calls   an alloc, and a free of a random object: 10,000 of 64 bytes are alive
- *     tick    kolk_pool_tick of 256 slots, in frames whose demand swings between 0 and 100,000 objects */
+ *     tick    kolk_pool_tick of 256 slots, in frames whose demand swings between 0 and 100,000 objects
+ * promise: pool.h "renewal after it enters the object: O(log n)" */
 #include "mallocs.h"
 #include "threads.h"
 

@@ -13,7 +13,9 @@
  *     worst      each alloc and each free of mixed, 10,000 alive, timed alone; "none" is the time of the clock itself
  *     resident   KiB by which a process with one such heap or malloc has grown after mixed
  *
- * In the other workloads, "none" is the loop without an allocator. */
+ * In the other workloads, "none" is the loop without an allocator.
+ * promise: heap.h "alloc and free are O(1): two ... free some 240", "Cost: nothing for other allocs, some 75", "small
+ * constant: 0.3 ns a block" */
 #include "mallocs.h"
 #include "ring.h"
 

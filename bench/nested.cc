@@ -12,7 +12,8 @@
  *     tree       a heap begins with 10 heaps in it, each of the 11 gets a block of 64 bytes, and its end ends all 11.
  *                "all": this; "end": only the end
  *
- * APR's pools cannot free a single block. They free it with the pool. */
+ * APR's pools cannot free a single block. They free it with the pool.
+ * promise: heap.h "which has at most ... needs no class", "eight places where a thread looks first" */
 #include "mallocs.h"
 #include "ring.h"
 

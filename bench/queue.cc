@@ -10,7 +10,8 @@
  *                  us); a round trip through two queues
  *
  * Threads are pinned: the n-th thread to the n-th processor, starting over after the last one; in "1core" all to the
- * first. The scheduler would place them differently in each round. */
+ * first. The scheduler would place them differently in each round.
+ * promise: queue.h "push and pop copy the item ... all of their items", "wait first polls for some 50 microseconds" */
 #include "queues.h"
 #include "threads.h"
 

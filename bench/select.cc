@@ -1,6 +1,7 @@
 /* select.cc: runs SELECT 1 on a PostgreSQL server: on a private connection, on one from kolk's pool, and on a new one.
  * Prints CSV as resource.cc does: nanoseconds per query, medians of rounds in which all three take turns in random
- * order. Usage: tools/with_postgres.sh select, which sets CONNINFO. */
+ * order. Usage: tools/with_postgres.sh select, which sets CONNINFO.
+ * promise: pq.h "a borrow checks ... transaction, or for discard_all" */
 #include "threads.h"
 
 #include <kolk/pq.h>

@@ -8,7 +8,8 @@
  *
  * "none" is the loop without an allocator. For ring and hand_over it includes the time of the ring and of moving
  * objects between processors, which all other lines include as well. Threads are pinned: the n-th thread to the n-th
- * processor, starting over after the last one. */
+ * processor, starting over after the last one.
+ * promise: shared.h "alloc, free and get are O(1)", "About every ... few atomic operations" */
 #include "ring.h"
 #include "sharers.h"
 #include "threads.h"

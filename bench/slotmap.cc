@@ -1,6 +1,6 @@
 /* slotmap.cc: compares the slot map with an array packed by hand, and with objects in a plain array. The packed array
  * swaps with the last object, and has index tables between ids and places and a stack of free ids, but no generations
- * and no checks. */
+ * and no checks. promise: slotmap.h "O(1); a remove copies one object", "`clear` and `trim` are O(count)" */
 #include "measure.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # runs: long two-processors once
+# promise: README.md "every mistake with kolk's report and malloc's"
 """Runs the programs of tests/misuse, each of which makes one mistake, in every setting. Writes the output that a user
 sees into the tables of docs/misuse.md. The clean twins of the programs must print nothing.
 

@@ -10,6 +10,7 @@
 static const kolk_status statuses[] = {KOLK_STATUS_LIST(STATUS)};
 #undef STATUS
 
+/* promise: "Each row has a name ... used twice", "full stop, in static storage; never NULL" */
 static void test_status_texts(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(statuses); i++) {
@@ -27,6 +28,7 @@ static void test_status_texts(void **state) {
 
 /* ---- Handles ----------------------------------------------------------------------------------------------------- */
 
+/* promise: "NULL for a handle that it did not issue", "kolk_handle_equal", "kolk_handle_is_null" */
 static void test_handles_are_integers(void **state) {
     (void)state;
     static const uint64_t bits[] = {0, 1, UINT32_MAX, UINT64_C(1) << 32, UINT64_C(0x123456789abcdef0), UINT64_MAX};
@@ -77,7 +79,7 @@ static void test_the_bits_of_a_handle(void **state) {
 }
 
 /* Pools with distinct tags refuse each other's handles, whatever their capacities, as long as both have enough bits for
- * the tags. */
+ * the tags. promise: pool.h "A tag uses ... share a tag" */
 static void test_small_tags_differ_whatever_the_capacities(void **state) {
     (void)state;
     static const uint32_t capacities[] = {1, 2, 100, 256, 1024, 65536};
@@ -102,6 +104,8 @@ static void test_small_tags_differ_whatever_the_capacities(void **state) {
 
 /* ---- Statistics: what is not compared elsewhere at every step (model.h) ------------------------------------------ */
 
+/* promise: "start at init; clear does not reset them", "if it has none", "bytes, as requested ... including metadata";
+ * pool.h "All counters; O(1)"; README.md "the pool grows ... `peak` in `bullets_stats`" */
 static void test_statistics(void **state) {
     (void)state;
     kolk_pool pool;
@@ -137,6 +141,8 @@ static int64_t now_ns(void) {
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+/* promise: "A point in time on the monotonic clock", "has passed already ... never passes", "at most KOLK_FOREVER; 0 or
+ * less gives KOLK_NOW" */
 static void test_deadlines(void **state) {
     (void)state;
     assert_int_equal(KOLK_NOW.ns, 0);

@@ -20,6 +20,7 @@ static bool has_heaps; /* they reserve gigabytes, which emulators of machines re
 
 /* ---- What counts ------------------------------------------------------------------------------------------------- */
 
+/* promise: "What counts ... you provide"; pool.h "the bytes of its slots count towards it" */
 static void test_a_pool(void **state) {
     (void)state;
     kolk_budget budget = {.limit = 100 * sizeof(thing)};
@@ -43,6 +44,7 @@ static void test_a_pool(void **state) {
     assert_int_equal(kolk_budget_used(&budget), 0);
 }
 
+/* promise: "What counts ... you provide"; slotmap.h "the bytes of its slots count towards it" */
 static void test_a_slot_map(void **state) {
     (void)state;
     kolk_budget budget = {.limit = 100 * sizeof(thing)};
@@ -60,6 +62,7 @@ static void test_a_slot_map(void **state) {
     assert_int_equal(kolk_budget_used(&budget), 0);
 }
 
+/* promise: "What counts ... you provide"; shared.h "the bytes of its slots count towards it" */
 static void test_a_shared_pool(void **state) {
     (void)state;
     kolk_budget budget = {.limit = 100 * sizeof(thing)};
@@ -77,6 +80,7 @@ static void test_a_shared_pool(void **state) {
     assert_int_equal(kolk_budget_used(&budget), 0);
 }
 
+/* promise: "bytes; 0: no limit, the budget only counts"; heap.h "The bytes of its blocks ... towards that one's" */
 static void test_a_heap(void **state) {
     (void)state;
     if (!has_heaps) skip();
@@ -104,7 +108,7 @@ static void test_a_heap(void **state) {
     assert_int_equal(kolk_budget_used(&budget), 0);
 }
 
-/* The caller's memory does not count. */
+/* The caller's memory does not count. promise: "What counts ... you provide" */
 static void test_memory_of_the_caller(void **state) {
     (void)state;
     static KOLK_ALIGNAS(16) char space[10000];
@@ -160,7 +164,8 @@ static void free_upper_half(pools *pool) {
     for (uint32_t slot = MANY / 2; slot < MANY; slot++) pools_free(pool, pools_at(pool, slot));
 }
 
-/* The slots that a trim has released are the last ones to be used, and only if the budget has bytes for them. */
+/* The slots that a trim has released are the last ones to be used, and only if the budget has bytes for them.
+ * promise: "no longer counts, until it is needed again", "a reserve makes them count at once" */
 static void test_trim_of_a_pool(void **state) {
     (void)state;
     for (unsigned n = 0; n < 8; n++) {
@@ -206,7 +211,7 @@ static void test_trim_of_a_pool(void **state) {
 }
 
 /* FIFO uses every slot in its turn, but gives back those that it never used. A headroom must be there when it is
- * needed. */
+ * needed. promise: "Other memory ... release nothing" */
 static void test_pools_that_keep_their_bytes(void **state) {
     (void)state;
     kolk_budget budget;
@@ -338,6 +343,7 @@ static void test_the_trap_after_a_trim(void **state) {
 
 /* ---- Nothing is left --------------------------------------------------------------------------------------------- */
 
+/* promise: "An init whose capacity the budget does not" */
 static void test_init_over_budget(void **state) {
     (void)state;
     kolk_budget budget = {.limit = 999};
@@ -358,7 +364,7 @@ static double cost_of(const void *object, void *context) {
     return *(const char *)object;
 }
 
-/* A pool that has nothing left evicts, as a full pool does. */
+/* A pool that has nothing left evicts, as a full pool does. promise: "A pool whose budget has nothing left is full" */
 static void test_eviction(void **state) {
     (void)state;
     kolk_budget budget = {.limit = 8 * sizeof(thing)};
@@ -372,7 +378,7 @@ static void test_eviction(void **state) {
     pools_deinit(&pool);
 }
 
-/* If one pool grows by itself, others still get something. */
+/* If one pool grows by itself, others still get something. promise: "most a sixteenth of what is left at a time" */
 static void test_shares(void **state) {
     (void)state;
     kolk_budget budget = {.limit = 1000 * sizeof(thing)};
@@ -389,7 +395,7 @@ static void test_shares(void **state) {
     pools_deinit(&greedy);
 }
 
-/* Nor does a heap take everything. */
+/* Nor does a heap take everything. promise: "most a sixteenth of what is left at a time" */
 static void test_shares_of_a_heap(void **state) {
     (void)state;
     if (!has_heaps) skip();
@@ -404,7 +410,7 @@ static void test_shares_of_a_heap(void **state) {
     kolk_heap_deinit(&heap);
 }
 
-/* If the system refuses memory, the bytes are given back. */
+/* If the system refuses memory, the bytes are given back. promise: "bytes; 0: on_mark ... mark again" */
 static void test_refused_memory(void **state) {
     (void)state;
     for (unsigned nth = 1; nth <= 12; nth++) { /* the last ones are refused only the growth */
@@ -479,7 +485,7 @@ static void test_marks(void **state) {
     assert_int_equal(kolk_budget_used(&all), 0);
 }
 
-/* A budget that the outer one refuses takes nothing. */
+/* A budget that the outer one refuses takes nothing. promise: "The bytes count towards this other budget too" */
 static void test_outer_limit(void **state) {
     (void)state;
     kolk_budget all = {.limit = 30 * sizeof(thing)}, part = {.parent = &all};
@@ -497,6 +503,7 @@ static void test_outer_limit(void **state) {
 
 enum { POOLS = 12 };
 
+/* promise: "The bytes that are taken ... threads may call it at any time" */
 static void test_random_growth(void **state) {
     (void)state;
     kolk_budget budgets[2] = {{.limit = 4000 * sizeof(thing)}, {.limit = 2500 * sizeof(thing), .parent = &budgets[0]}};
@@ -561,6 +568,7 @@ static void *make_pools(void *unused) {
     return unused;
 }
 
+/* promise: "different threads may have the same budget", "Any thread ... all heaps" */
 static void test_threads(void **state) {
     (void)state;
     pthread_t threads[3];
@@ -582,6 +590,7 @@ static void use_a_lot(kolk_heap *heap) {
     for (size_t i = 0; i < LENGTH_OF(blocks); i++) kolk_heap_free(heap, blocks[i]);
 }
 
+/* promise: "Heaps give ... next tick", "given back by now had been backed by memory" */
 static void test_trim_all_heaps(void **state) {
     (void)state;
     kolk_heap heaps[3] = {{0}};

@@ -6,6 +6,7 @@
 # libc++. KOLK_TEST_EFFORT=release: also the other combinations. KOLK_TEST_EFFORT=quick: neither memcheck, nor clang 19,
 # nor a count of instructions. CXXFLAGS has the sanitizers of the library.
 # Usage: CXX=... [CXXFLAGS=...] cxx.sh LIBRARY
+# promise: kolk.hpp "in C++17 and C++20 ... library and kolk.h"
 set -eu
 quick= release=
 case ${KOLK_TEST_EFFORT:-} in quick) quick=quick ;; release) release=release ;; esac

@@ -3,6 +3,7 @@
 # Compiles the library without a C library, and examples that use it. They may need memcpy, memmove, memset, memcmp
 # and the compiler's own integer arithmetic (__udivdi3 and its like), and nothing else.
 # Usage: CC=... freestanding.sh
+# promise: pool.h "the caller's memory, or pages of the system"; budget.h "no budgets: `.budget` has no effect"
 set -eu
 object=$(mktemp)
 library=$(mktemp --suffix=.o)

@@ -14,7 +14,7 @@ tested_elsewhere=' bytemap.name pool.on_low queue.move slotmap.move '
 # Members of kolk_pool_desc that are not options: pools without options obey them as well (src/pool/pool_plain.c).
 plain=' name object_size object_align capacity generations tag low_water keep memory_size budget on_evict context debug '
 
-pages=$(find docs -name '*.md' ! -name promises.md) # that page names all that headers promise, but explains nothing
+pages=$(find docs -name '*.md')
 
 # Prints a line for each member: file, struct, member, and "bare" if it has no initialiser.
 list_members() {

@@ -9,6 +9,7 @@
 #             with a main equals a program of examples/ exactly; in a block that calls a compiler, the commands after a
 #             $ print the lines that follow them
 # Usage: CC=... CXX=... printed.sh LIBRARY [ADAPTER ITS-LIBRARY ITS-OPTIONS]...
+# promise: README.md "1 alive, at x ... old handle gives NULL"
 set -euo pipefail
 library=$1
 declare -A adapters options

@@ -3,6 +3,7 @@
 # Builds tests/build/stacks.c in the usual ways of building programs, and compares the calls named in its report of a
 # double free with its source. KOLK_TEST_EFFORT=quick: in one way; full: in most of them.
 # Usage: CC=... stacks.sh BUILD
+# promise: base.h "It names at most ... calls cover", "they name the three ... out, it is 3"
 set -eu
 work=$(mktemp -d "${TMPDIR:-/tmp}/kolk stacks.XXXXXX")
 trap 'rm -rf "$work"' EXIT

@@ -6,6 +6,7 @@
 # again. With more than KOLK_TEST_EFFORT=quick they are compiled by both compilers and by the installed cross compilers;
 # with KOLK_TEST_EFFORT=release in all dialects.
 # Usage: CC=... CXX=... two_files.sh
+# promise: README.md "are the whole ... without delay", "`make dist` ... maps only"
 set -euo pipefail
 top=$PWD
 folder=$(mktemp -d)

@@ -17,6 +17,7 @@ static void test_the_example_of_the_header(void **state) {
     kolk_bytemap_flush(&pool);
 }
 
+/* promise: "afterwards all ... pool all zero" */
 static void test_initialise(void **state) {
     (void)state;
     kolk_bytemap pool;
@@ -31,6 +32,7 @@ static void test_initialise(void **state) {
     kolk_bytemap_flush(&pool);
 }
 
+/* promise: "zero-initialised pool is valid and has 0 slots" */
 static void test_zero_is_a_pool_of_no_slots(void **state) {
     (void)state;
     notes taken;
@@ -67,6 +69,7 @@ static void test_a_pool_of_no_slots(void **state) {
     assert_true(all_bytes_are(&pool, sizeof pool, 0));
 }
 
+/* promise: "frees the arrays ... flush does nothing" */
 static void test_flush(void **state) {
     (void)state;
     kolk_bytemap pool;
@@ -114,7 +117,7 @@ static void test_dirty_storage_is_no_pool(void **state) {
     kolk_bytemap_flush(&other);
 }
 
-/* Which function refuses each descriptor: initialise_with, attach, or both. */
+/* Which function refuses each descriptor: initialise_with, attach, or both. promise: "give both arrays, or neither" */
 static void test_bad_descriptors(void **state) {
     (void)state;
     static unsigned char objects[100];
@@ -178,6 +181,7 @@ static void test_the_greatest_count(void **state) {
     kolk_bytemap_flush(&pool);
 }
 
+/* promise: "give both arrays, or neither", "or your own arrays, which flush does not free" */
 static void test_given_arrays(void **state) {
     (void)state;
     struct {
@@ -205,6 +209,7 @@ static void test_given_arrays(void **state) {
     assert_int_equal(cursor, 3);
 }
 
+/* promise: "all slots become ... first_free does not change" */
 static void test_clear(void **state) {
     (void)state;
     kolk_bytemap pool;
@@ -248,6 +253,7 @@ static void test_new_moves_on_before_it_looks(void **state) {
     kolk_bytemap_flush(&pool);
 }
 
+/* promise: "a new object ... data in a slot" */
 static void test_contents_are_left_alone(void **state) {
     (void)state;
     kolk_bytemap pool;
@@ -263,7 +269,8 @@ static void test_contents_are_left_alone(void **state) {
     kolk_bytemap_flush(&pool);
 }
 
-/* The seed has 7 bits: the 128th life's handle has 0x00, and the 129th's equals the first. */
+/* The seed has 7 bits: the 128th life's handle has 0x00, and the 129th's equals the first.
+ * promise: "2^32 - 1 lives of a slot instead of 128", "A handle is (index << 8) ... slot ever has" */
 static void test_a_handle_repeats_after_128_lives(void **state) {
     (void)state;
     kolk_bytemap pool;
@@ -276,6 +283,7 @@ static void test_a_handle_repeats_after_128_lives(void **state) {
     kolk_bytemap_flush(&pool);
 }
 
+/* promise: "seed + 1, as in `New` ... games do this", "returns the object in the handle's ... use or does not exist" */
 static void test_new_at_advances_the_seed(void **state) {
     (void)state;
     kolk_bytemap pool;
@@ -329,6 +337,7 @@ static void test_new_at_where_it_cannot(void **state) {
 
 /* ---- Handles and indices ----------------------------------------------------------------------------------------- */
 
+/* promise: "returns the object of a handle, or ... find another object" */
 static void test_get_at_knows_every_handle(void **state) {
     (void)state;
     kolk_bytemap pool;
@@ -347,6 +356,7 @@ static void test_get_at_knows_every_handle(void **state) {
     kolk_bytemap_flush(&pool);
 }
 
+/* promise: "returns the object in a used ... index is allowed" */
 static void test_get_slot_knows_every_index(void **state) {
     (void)state;
     kolk_bytemap pool;
@@ -361,7 +371,9 @@ static void test_get_slot_knows_every_index(void **state) {
     kolk_bytemap_flush(&pool);
 }
 
-/* Sizes with every shift, and odd ones: slots are object_size apart, and no other byte is the start of a slot. */
+/* Sizes with every shift, and odd ones: slots are object_size apart, and no other byte is the start of a slot.
+ * promise: "system (freestanding builds return KOLK_NO_MEMORY) ... only with .writable", "return the index ... result
+ * is then -1" */
 static void test_every_size(void **state) {
     (void)state;
     notes taken;
@@ -382,6 +394,7 @@ static void test_every_size(void **state) {
 
 /* ---- Walking, counting ------------------------------------------------------------------------------------------- */
 
+/* promise: "used slots in ascending ... not be visited", "Returns the next ... result is then NULL" */
 static void test_walking_while_deleting(void **state) {
     (void)state;
     kolk_bytemap pool;
@@ -406,6 +419,7 @@ static void test_walking_while_deleting(void **state) {
     kolk_bytemap_flush(&pool);
 }
 
+/* promise: "Returns the handle ... -1 ends it" */
 static void test_walking_by_any_handle_ends(void **state) {
     (void)state;
     kolk_bytemap pool;
@@ -417,6 +431,7 @@ static void test_walking_by_any_handle_ends(void **state) {
     kolk_bytemap_flush(&pool);
 }
 
+/* promise: "peak of an attached pool is its present count", "kolk_bytemap_free_count", "kolk_bytemap_used_count" */
 static void test_stats(void **state) {
     (void)state;
     kolk_bytemap pool = {0};

@@ -94,6 +94,7 @@ static void break_what_all_have(kolk_bytemap *pool) {
     assert_seen(pool->bound, pool->bound - 1);
 }
 
+/* promise: "Checks every ... cursor too" */
 static void test_broken_invariants(void **state) {
     (void)state;
     kolk_bytemap own, *pool = &own;

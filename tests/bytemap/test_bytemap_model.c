@@ -135,7 +135,7 @@ static void test_every_short_sequence(void **state) {
 }
 
 /* Full pools with one hole, for all positions of cursor and hole: covers both passes, and the boundaries of groups of
- * eight bytes. */
+ * eight bytes. promise: "GTA trilogy (III, Vice City, San Andreas)", "looks at the slots ... first_free to -1" */
 static void test_every_cursor_and_hole(void **state) {
     (void)state;
     for (int32_t count = 1; count <= 20; count++) {

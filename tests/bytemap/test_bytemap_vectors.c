@@ -215,6 +215,7 @@ static void replay_all(const char *name, text *vectors, unsigned least_steps) {
     assert_true(steps >= least_steps);
 }
 
+/* promise: "GTA trilogy (III, Vice City, San Andreas)", "the slot becomes ... already free" */
 static void test_rules(void **state) {
     (void)state;
     static text found;

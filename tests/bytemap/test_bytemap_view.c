@@ -6,6 +6,7 @@
 
 /* ---- Attached ---------------------------------------------------------------------------------------------------- */
 
+/* promise: "where the cursor ... one above", "leaves the arrays ... leave the pool out" */
 static void test_attach_reads(void **state) {
     (void)state;
     owner theirs = some_owner;
@@ -39,6 +40,7 @@ static void test_attach_reads(void **state) {
     assert_memory_equal(&theirs, &some_owner, sizeof theirs); /* the rest is as it was */
 }
 
+/* promise: "`new`, new_at, `delete` and `clear` may write", "leaves the arrays ... leave the pool out" */
 static void test_attach_writes_when_asked(void **state) {
     (void)state;
     owner theirs = some_owner, expected = some_owner;
@@ -75,7 +77,7 @@ static void test_attach_writes_when_asked(void **state) {
     assert_memory_equal(&theirs, &expected, sizeof theirs);
 }
 
-/* A cursor outside the pool, as in a broken dump, wraps like one at the end. */
+/* A cursor outside the pool, as in a broken dump, wraps like one at the end. promise: "The view's ... reports it" */
 static void test_any_cursor_will_do(void **state) {
     (void)state;
     static const int32_t cursors[] = {-1, -2, 5, 6, 7, 1000, INT32_MAX, INT32_MIN};
@@ -97,6 +99,7 @@ static void test_any_cursor_will_do(void **state) {
 
 /* ---- One handle in several pools --------------------------------------------------------------------------------- */
 
+/* promise: "returns the object of a handle in ... pool, or n" */
 static void test_find(void **state) {
     (void)state;
     kolk_bytemap peds, vehicles, objects;
@@ -130,6 +133,7 @@ static void test_find(void **state) {
 
 /* ---- Two moments ------------------------------------------------------------------------------------------------- */
 
+/* promise: "Finds the next ... under the same handle" */
 static void test_compare(void **state) {
     (void)state;
     static const uint8_t before[] = {0x80, 0x05, 0x05, 0x80, 0x05, 0x85, 0x00, 0x80};
@@ -189,6 +193,7 @@ static void make_dump(dump *d) {
 
 static const kolk_bytemap_layout layouts[] = {KOLK_BYTEMAP_III, KOLK_BYTEMAP_VICE_CITY, KOLK_BYTEMAP_SAN_ANDREAS};
 
+/* promise: "Reads the 32-bit ... contains the address", "The view's ... reports it" */
 static void test_read(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(layouts); i++) {
@@ -233,7 +238,7 @@ static kolk_status read_it(const dump *d, kolk_bytemap_layout layout) {
 }
 
 /* Tries every size of the region: the struct and each array must be wholly inside it, or they are refused. The struct
- * of San Andreas is longer. */
+ * of San Andreas is longer. promise: "Reads the 32-bit ... contains the address", "The view's ... reports it" */
 static void test_read_at_the_ends_of_regions(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(layouts); i++) {
@@ -304,7 +309,7 @@ static void test_read_of_wrong_numbers(void **state) {
     assert_int_equal(read_it(&d, KOLK_BYTEMAP_III), KOLK_OK);
 }
 
-/* An attached dump may be written to, and then works as a pool. */
+/* An attached dump may be written to, and then works as a pool. promise: "The view's ... reports it" */
 static void test_a_dump_goes_on(void **state) {
     (void)state;
     dump d;
@@ -336,6 +341,7 @@ typedef struct cop {
 
 KOLK_BYTEMAP_TYPE(peds, ped)
 
+/* promise: typed.h "Its slots may be larger than the type", "object_size may be 0 or more than the type's" */
 static void test_every_typed_function(void **state) {
     (void)state;
     static peds pool;

@@ -8,7 +8,8 @@
 // variant: FREE_BY_ANOTHER analyzer-mismatching-deallocation
 // variant: TYPED_DOUBLE_FREE analyzer-double-free
 // variant: TYPED_LEAK analyzer-malloc-leak
-/* gcc's analyzer finds the same mistakes with pools as with malloc. */
+/* gcc's analyzer finds the same mistakes with pools as with malloc.
+ * promise: pool.h "gcc -fanalyzer -DKOLK_EXTERN finds your double" */
 #include <kolk/kolk.h>
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 // dialects: c++11 c++14 c++20
 // flags: -Wpedantic -Wconversion -Wshadow -Iadapters/pq -Iadapters/sqlite -Iadapters/tcp
 /* In C++ a descriptor takes the same braces as in C, without a warning for omitted members. A pool has no initialiser
- * that would run when the program starts. */
+ * that would run when the program starts. promise: base.h "leave out is then 0 without a warning" */
 #include <kolk/kolk.h>
 #include <kolk/pq.h>
 #include <kolk/sqlite.h>

@@ -93,6 +93,7 @@ int untyped() {
     return 0;
 }
 
+/* promise: typed.h "These macros ... resource pool" */
 int typed() {
     kolk_pool_desc desc = kolk_pool_desc();
     desc.name = "bullets";

@@ -4,7 +4,8 @@
 // variant: ALLOC_AT_OUTSIDE
 // variant: INIT_OUTSIDE
 // variant: LOOK_INSIDE (incomplete|undefined type)
-/* Code that sees only a pool's declaration may use its objects, but can neither allocate nor inspect them. */
+/* Code that sees only a pool's declaration may use its objects, but can neither allocate nor inspect them.
+ * promise: typed.h "only this file's functions create objects" */
 #include <kolk/kolk.h>
 
 typedef struct particle particle;

@@ -13,7 +13,8 @@
 // variant: ALLOC_RUN_ANOTHER_TYPE
 // variant: INDEX_ANOTHER_TYPE
 // variant: EACH_ANOTHER_TYPE
-/* Each variant uses something of one pool as if it belonged to another. */
+/* Each variant uses something of one pool as if it belonged to another.
+ * promise: typed.h "a pool or a handle of the wrong type"; README.md "A handle of another ... error in C++" */
 #include <kolk/kolk.h>
 
 typedef struct bullet {

@@ -134,6 +134,7 @@ static void step_accounts(void) {
     compare();
 }
 
+/* promise: budget.h "What counts ... you provide", "no longer counts, until it is needed again" */
 static void test_random_operations(void **state) {
     (void)state;
     for (int n = 0; n < 3; n++) {

@@ -198,7 +198,7 @@ static void test_initialised_twice(void **state) {
     }
 }
 
-/* The storage of a pool is unmapped before its deinit. */
+/* The storage of a pool is unmapped before its deinit. promise: bytemap.h "leaves the arrays ... leave the pool out" */
 static void test_lost_with_its_storage(void **state) {
     (void)state;
     if (is_resource()) return;

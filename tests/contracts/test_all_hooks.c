@@ -720,6 +720,8 @@ static const row map_rows[] = {
     {"kolk_slotmap_get", map_look, "wwwwwwwwwwww"},
 };
 
+/* promise: slotmap.h "The hook may remove ... all the same", "Each may call ... return KOLK_IN_HOOK", "replaces the
+ * hooks ... KOLK_IN_HOOK or KOLK_MOVED", "In it, handle_of and `index` take O(slots)" */
 static void test_slotmap(void **state) {
     (void)state;
     static const char *const modes[] = {NULL, "fill,sites", "move"};
@@ -926,6 +928,7 @@ static const row shared_rows[] = {
     {"kolk_shared_get", shared_look, "wwwwww"},
 };
 
+/* promise: shared.h "replaces the hooks ... Locals stay usable", "In teardown ... returns KOLK_IN_HOOK" */
 static void test_shared(void **state) {
     (void)state;
     static const char *const modes[] = {NULL, "fill,sites"};
@@ -1133,6 +1136,7 @@ static const row fixed_rows[] = {
     {"kolk_heap_next", heap_look, "w"},
 };
 
+/* promise: heap.h "They must return ... (KOLK_IN_HOOK), and changes nothing" */
 static void test_heap(void **state) {
     (void)state;
     h.is_fixed = false;
@@ -1301,6 +1305,7 @@ static const row queue_rows[] = {
     {"kolk_queue_count", queue_look, "wwww"},
 };
 
+/* promise: queue.h "a push or pop ... deinit returns KOLK_SHUTDOWN" */
 static void test_queue(void **state) {
     (void)state;
     RUN("queue", queue_columns, queue_rows, begin_queue, finish_queue);
@@ -1495,6 +1500,8 @@ static const row resource_rows[] = {
     {"kolk_resource_stats", resource_look, "wwwwwww"},
 };
 
+/* promise: resource.h "`log` does not receive its own borrows", "call deinit in one of the pool's own functions", "Each
+ * function ... pool is all zero", "only KOLK_NOW is possible", "To call it in one of the pool's own functions" */
 static void test_resource(void **state) {
     (void)state;
     RUN("resource pool", resource_columns, resource_rows, begin_resources, finish_resources);
@@ -1601,7 +1608,7 @@ static void free_own(void *object, void *context) {
     kolk_pool_free(context, object);
 }
 
-/* on_evict may free the object that is being evicted. */
+/* on_evict may free the object that is being evicted. promise: pool.h "on_full, on_low ... return KOLK_IN_HOOK" */
 static void test_an_eviction_of_what_is_free(void **state) {
     (void)state;
     kolk_pool pool;

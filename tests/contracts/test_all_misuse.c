@@ -100,6 +100,9 @@ static void free_again(uint32_t slot) {
     assert_told(KOLK_DOUBLE_FREE, f.objects[slot], slot, text);
 }
 
+/* promise: pool.h "was never handed out, or is free already"; shared.h "Anything else is a bug of the caller"; base.h
+ * "the whole message, for people", "the call that failed ... where it was freed last", "A handler may ... repairs it
+ * and continues"; README.md "Every build checks every free", "kolk: bullets: double ... let the pool grow" */
 static void test_double_free(void **state) {
     (void)state;
     set_up();
@@ -243,6 +246,7 @@ static void test_questions_about_what_is_no_object(void **state) {
 
 /* ---- Handles that refer to nothing here: this is normal, so get returns NULL and nothing is reported ------------- */
 
+/* promise: base.h "The upper 32 ... every platform"; README.md "A stale or null ... pool's name" */
 static void test_handles_that_find_nothing(void **state) {
     (void)state;
     set_up();
@@ -269,7 +273,8 @@ static void test_handles_that_find_nothing(void **state) {
     it->kind->end(it);
 }
 
-/* Such handles are counted, and the debug mode reports them. */
+/* Such handles are counted, and the debug mode reports them.
+ * promise: base.h "for KOLK_WRONG_POOL ... alloc_site have leaked", "Any of the first ... slots are used" */
 static void test_handles_of_other_pools(void **state) {
     (void)state;
     kolk_slotmap map;
@@ -360,6 +365,7 @@ static void jump_out(const kolk_failure *failure, void *context) {
     longjmp(out, 1);
 }
 
+/* promise: base.h "The handler may ... left by longjmp or throw" */
 static void test_the_handler_may_longjmp(void **state) {
     (void)state;
     set_up();
@@ -392,7 +398,8 @@ static void ask_by_default(void) {
     it->kind->questions[0].ask(it, f.objects[1] + 1);
 }
 
-/* The sentence recommends the debug mode if the kind has one that could report more. */
+/* The sentence recommends the debug mode if the kind has one that could report more.
+ * promise: base.h "The handler is called ... not abort"; README.md "Then the program ... pool is unchanged" */
 static void test_the_default_handler_prints_and_aborts(void **state) {
     (void)state;
     char text[1000], begin[100];

@@ -477,6 +477,7 @@ static void check_members(void) {
     for (size_t n = 0; n < of->n_members; n++) check_member(&of->members[n]);
 }
 
+/* promise: pool.h "Members that determine ... one at the init"; budget.h "which keep it until their deinit" */
 static void test_what_a_rebind_accepts(void **state) {
     (void)state;
     for_each_base(check_members);

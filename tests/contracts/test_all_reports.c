@@ -36,7 +36,8 @@ static const report *assert_report(kolk_status rule, const char *by, const char 
 
 /* ---- Names ------------------------------------------------------------------------------------------------------- */
 
-/* The text that init was given is overwritten, and its memory is gone. */
+/* The text that init was given is overwritten, and its memory is gone.
+ * promise: base.h "Names are copied ... outlive the pool" */
 static void test_a_name_whose_text_is_gone(void **state) {
     (void)state;
     char *text = (char *)malloc(30);
@@ -98,7 +99,8 @@ static void test_an_overflow(void **state) {
     assert_no_more(&kept);
 }
 
-/* A write after the free is found by the call that next checks the slot. */
+/* A write after the free is found by the call that next checks the slot.
+ * promise: README.md "A release build ... nothing while it is off" */
 static void test_a_write_after_free(void **state) {
     (void)state;
     begin_with(1, "sites,fill");
@@ -170,7 +172,7 @@ static void leak_at_the_end(void) {
     exit(0);
 }
 
-/* The default handler prints the leaks once and returns. */
+/* The default handler prints the leaks once and returns. promise: base.h "The handler is called ... not abort" */
 static void test_leaks_that_are_printed(void **state) {
     (void)state;
     char text[2000];

@@ -51,6 +51,7 @@ static void check(const setting *r) {
     end_it();
 }
 
+/* promise: base.h "fill, guard, quarantine=64 and sites", "Slot maps have fill ... no settings" */
 static void test_words_of_a_descriptor(void **state) {
     (void)state;
     static const setting rows[] = {
@@ -84,6 +85,8 @@ static void test_words_of_a_descriptor(void **state) {
     for (size_t i = 0; i < LENGTH_OF(rows); i++) check(&rows[i]);
 }
 
+/* promise: pool.h "KOLK_DEBUG in the environment replaces them"; slotmap.h "NULL: none, unless KOLK_DEBUG"; shared.h
+ * "KOLK_DEBUG in the environment ... always uncached"; base.h "all pools if there is no GLOB; they replace" */
 static void test_the_environment_takes_the_place_of_the_descriptor(void **state) {
     (void)state;
     static const setting rows[] = {
@@ -204,6 +207,7 @@ static void test_bypass_settings(void **state) {
     }
 }
 
+/* promise: base.h "The environment ... reported at exit" */
 static void test_the_environment_is_read_at_each_init(void **state) {
     (void)state;
     setenv("KOLK_DEBUG", "trace", 1);

@@ -90,6 +90,7 @@ static void play_scenes(const char *argument) {
     k->end(&all[0]); /* the other pools' peaks are recorded at exit */
 }
 
+/* promise: base.h "a number before ... maps are not", "Ends the current ... nothing without diagnostics" */
 static void test_peaks_of_each_scene(void **state) {
     (void)state;
     assert_ending(run_kind("scenes", "sizes", NULL), 0,
@@ -192,6 +193,7 @@ static void play_plain(const char *argument) {
     k->end(&s);
 }
 
+/* promise: base.h "Without these settings nothing costs more", "Ends the current ... nothing without diagnostics" */
 static void test_without_settings(void **state) {
     (void)state;
     char line[100];
@@ -216,7 +218,8 @@ static void play_two_runs(const char *argument) {
     k->end(&grows);
 }
 
-/* The same file is read at the start and written at the end; before the first run it need not exist. */
+/* The same file is read at the start and written at the end; before the first run it need not exist.
+ * promise: base.h "a run with KOLK_STATS=sizes:FILE ... same file" */
 static void test_two_runs(void **state) {
     (void)state;
     char setting[120];
@@ -251,6 +254,7 @@ static void play_tell(const char *argument) {
     }
 }
 
+/* promise: base.h "init gives ... line, and ignored" */
 static void test_capacities(void **state) {
     (void)state;
     static const struct {

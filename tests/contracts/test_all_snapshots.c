@@ -54,6 +54,7 @@ static void assert_refused(const unsigned char *bytes, size_t size, kolk_status 
     assert_memory_equal(memory, before.memory, sizeof memory);
 }
 
+/* promise: pool.h "The whole block ... more capacity"; slotmap.h "KOLK_FORGED_SNAPSHOT, KOLK_OTHER_POOL" */
 static void test_every_changed_byte_is_refused(void **state) {
     (void)state;
     block taken = begin_small();
@@ -104,7 +105,7 @@ static void test_every_cut_is_refused(void **state) {
     end_small(taken);
 }
 
-/* The 0 to 7 bytes of padding before the checksum must be 0. */
+/* The 0 to 7 bytes of padding before the checksum must be 0. promise: pool.h "The whole block ... more capacity" */
 static void test_lies_in_the_padding(void **state) {
     (void)state;
     for (size_t size = 1; size <= 8; size++) {
@@ -156,7 +157,8 @@ static void refuse(block original, size_t at, uint32_t number, kolk_status with)
     free(now.bytes);
 }
 
-/* 8 objects are saved, so that each other size of objects needs a block of another size. */
+/* 8 objects are saved, so that each other size of objects needs a block of another size.
+ * promise: pool.h "convert is not ... same size"; slotmap.h "convert is not ... same size" */
 static void test_hostile_conversions(void **state) {
     (void)state;
     static subject old;
@@ -191,7 +193,7 @@ static void test_hostile_conversions(void **state) {
     end_it();
 }
 
-/* Without a function, it is a restore. */
+/* Without a function, it is a restore. promise: slotmap.h "convert is not ... same size" */
 static void test_without_a_conversion(void **state) {
     (void)state;
     begin_it((options){.object_size = OLD_SIZE, .capacity = 8});

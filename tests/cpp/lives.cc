@@ -269,6 +269,7 @@ void try_pool(const pool_row &row, moment at, kolk::options<actor> wish, const c
     CHECK(actor::alive == 0 && told.count == reports);
 }
 
+/* promise: kolk.hpp "an object's ... trim (KOLK_IN_HOOK)", "Objects that these ... not constructed" */
 void test_pools() {
     struct {
         const char *name;

@@ -13,6 +13,8 @@
 
 namespace {
 
+/* promise: kolk.hpp "A kolk_heap ... ends the program", "Frees all blocks, without destructors", "Frees all blocks at
+ * once" */
 void test_heap() {
     kolk_heap_desc wish = {};
     wish.name = "level";
@@ -57,6 +59,8 @@ void test_huge(std::pmr::memory_resource &from) {
     CHECK(throws_an<std::bad_alloc>([&] { return chars.allocate(SIZE_MAX); }));
 }
 
+/* promise: kolk.hpp "A pool for each ... nodes, without destructors", "system what the pools do not use", "How many
+ * nodes are alive", "node, or 0 if this is not a node" */
 void test_nodes() {
     kolk::node_options wish;
     wish.name = "nodes";

@@ -47,6 +47,10 @@ template class kolk::pool<counted>; // compiles every member
 template class kolk::pool<int>;
 namespace {
 
+/* promise: kolk.hpp "if an init ... renewed for it is gone", "Names an object ... default is null", "Any order, for
+ * std::map and std::set", "0, nullptr and false mean the default", "Constructs an object; nullptr: the pool is full",
+ * "Destroys an object. ... which is reported", "False: the handle is null, stale or from another pool", "nullptr: the
+ * handle is null, stale or from another pool. ... (nullptr: none)", "KOLK_OK, or why the init failed" */
 void test_life() {
     kolk::pool<counted> pool(with_capacity(3));
     counted *a = pool.emplace(1), *b = pool.emplace(2), *c = pool.emplace(3);
@@ -67,6 +71,7 @@ void test_life() {
     pool.emplace(6);
 }
 
+/* promise: kolk.hpp "Destroys the objects that are left" */
 void test_end_destroys() {
     {
         kolk::pool<counted> pool(with_capacity(100));
@@ -77,6 +82,7 @@ void test_end_destroys() {
 }
 
 // clear goes from the lowest slot up, whatever the order of birth.
+// promise: kolk.hpp "Destroys all objects, those ... makes meanwhile may be destroyed too, or may stay"
 void test_order_of_clear() {
     std::string ended;
     struct letter {
@@ -99,6 +105,7 @@ void test_order_of_clear() {
     CHECK(ended == "baecd");
 }
 
+/* promise: kolk.hpp "any object may be erased, also the current one" */
 void test_walks() {
     kolk::pool<counted> pool(with_capacity(200));
     for (int i = 0; i < 150; i++) pool.emplace(i);
@@ -134,6 +141,7 @@ void test_double_erase() {
 }
 
 // The old object is destroyed, and the new one has its slot and another handle.
+// promise: kolk.hpp "if an init ... renewed for it is gone", "all handles of the old one are stale"
 void test_renew() {
     kolk::pool<counted> pool(with_capacity(2));
     counted *object = pool.emplace(1);
@@ -196,6 +204,7 @@ void test_throwing_constructor() {
 #endif
 }
 
+/* promise: kolk.hpp "A unique_ptr that erases the object. ... An empty one: the pool is full" */
 void test_unique() {
     kolk::pool<counted> pool(with_capacity(2));
     kolk::pool<counted>::unique_ptr kept;
@@ -208,6 +217,7 @@ void test_unique() {
     kept.reset();
 }
 
+/* promise: kolk.hpp "returns true if it has made room", "The cost of this object ... without `ranked`" */
 void test_full() {
     static int evicted;
     evicted = 0;
@@ -293,7 +303,8 @@ void test_sites() {
 #endif
 }
 
-/* New functions; the objects stay, and the destructor is still called at an eviction. */
+/* New functions; the objects stay, and the destructor is still called at an eviction.
+ * promise: kolk.hpp "the functions of a module that was loaded anew" */
 void test_rebind() {
     static int before, after;
     before = after = 0;
@@ -317,6 +328,7 @@ void test_rebind() {
     CHECK(after == 2);
 }
 
+/* promise: kolk.hpp "`untyped` returns the C struct", "Also uses the headroom", "if that costs less than `cost`" */
 void test_growth_and_memory() {
     kolk::options<counted> wish = with_capacity(1);
     wish.max_capacity = 1000;
@@ -360,6 +372,7 @@ struct square final : shape {
     int corners() const override { return *owned; }
 };
 
+/* promise: kolk.hpp "T may be any object ... copied or moved", "0, nullptr and false mean the default" */
 void test_types() {
     kolk::options<wide> wish;
     wish.capacity = 3;

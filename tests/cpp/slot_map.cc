@@ -38,6 +38,8 @@ template class kolk::slot_map<body>; // compiles every member
 template class kolk::slot_map<int>;
 namespace {
 
+/* promise: kolk.hpp "T's move constructor and destructor do", "Objects in a plain ... change the map", "A new object
+ * ... another map", "function returns true; returns how many ... For hot reload, as for pools" */
 void test_moves(const char *debug) {
     kolk::slot_map_options<body> wish;
     wish.name = "bodies";
@@ -150,6 +152,8 @@ struct spark {
     char byte = 's';
 };
 
+/* promise: kolk.hpp "otherwise nullptr", "Calls the function with the object", "A pool whose slots have room for the
+ * largest", "Destroys an object, which may ... U in its slot", "object is not of this type" */
 void test_family() {
     using effects = kolk::pool_of<fire, rain, spark>;
     kolk::options<kolk::one_of<fire, rain, spark>> wish;

@@ -22,6 +22,8 @@ template class kolk::shared_pool<std::string>;
 template class kolk::resource_pool<std::string>;
 namespace {
 
+/* promise: kolk.hpp "clock, or one of C's (KOLK_NOW, KOLK_FOREVER)", "trivially copyable ones are copied as bytes ...
+ * would have returned", "T is not copied as bytes, no thread" */
 void test_queue() {
     static std::atomic<int> alive;
     struct item {
@@ -98,6 +100,8 @@ struct message {
     }
 };
 
+/* promise: kolk.hpp "if an init ... renewed for it is gone", "it runs as the pool's `reset` hook ... uses the pool any
+ * more", "It ends before the pool ... of its objects runs", "No thread may be inside a call" */
 void test_shared_pool() {
     kolk::shared_options wish;
     wish.name = "messages";
@@ -183,6 +187,7 @@ void test_shared_pool() {
 }
 
 // A walk finds no object that another thread is still constructing.
+// promise: kolk.hpp "No other thread finds an object whose"
 void test_walk_meanwhile() {
     struct pair {
         std::string first, second;
@@ -224,6 +229,8 @@ struct connection {
     ~connection() { open--; }
 };
 
+/* promise: kolk.hpp "returned false; destroy and log are done", "Returns nullptr ... must be complete", "Gives it back
+ * at the end of its scope", "KOLK_OK, or why there ... destroys the resource", "Waits for 30 s at most" */
 void test_resource_pool() {
     std::atomic<int> made{0};
     {

@@ -20,6 +20,8 @@ static size_t size_around(unsigned n) {
 
 #define SIZES (12 * 16)
 
+/* promise: "up to 64 bytes has at most 15 bytes more", "16 bytes; alloc_aligned gives any power of two", "Returns a
+ * block ... set to KOLK_HEAP_NULL", "Returns how many bytes ... result is then 0" */
 static void test_every_size(void **state) {
     (void)state;
     make_heap(&heap, &(kolk_heap_desc){.name = "level"});
@@ -72,7 +74,7 @@ static void test_every_alignment(void **state) {
     end_heap(&heap);
 }
 
-/* No two blocks share a byte. */
+/* No two blocks share a byte. promise: "the class and the slot ... pages from the system" */
 static void test_no_overlap(void **state) {
     (void)state;
     static unsigned char *blocks[2000];
@@ -114,6 +116,7 @@ static void test_too_large(void **state) {
 
 /* ---- Realloc ----------------------------------------------------------------------------------------------------- */
 
+/* promise: "It stays where ... alignment of alloc_aligned" */
 static void test_resizing(void **state) {
     (void)state;
     make_heap(&heap, &(kolk_heap_desc){.name = "level"});
@@ -144,6 +147,7 @@ static void test_resizing(void **state) {
 
 /* ---- Bugs of the caller ------------------------------------------------------------------------------------------ */
 
+/* promise: "free, realloc ... reported to the failure handler", "Frees a block ... caller and is reported" */
 static void test_misuse(void **state) {
     (void)state;
     kolk_heap other;
@@ -196,6 +200,7 @@ static void test_misuse(void **state) {
     end_heap(&other);
 }
 
+/* promise: "A zero-initialised heap has no memory" */
 static void test_all_zero(void **state) {
     (void)state;
     kolk_heap zero = {0};
@@ -220,6 +225,7 @@ static void test_all_zero(void **state) {
 
 /* ---- Walks, statistics, limits, trays ---------------------------------------------------------------------------- */
 
+/* promise: "Returns the next ... NULL ends it", "bug of the caller, and the result is NULL" */
 static void test_walk(void **state) {
     (void)state;
     make_heap(&heap, &(kolk_heap_desc){.name = "level"});
@@ -249,6 +255,8 @@ static void test_walk(void **state) {
     end_heap(&heap);
 }
 
+/* promise: "NULL: the heap's name, a slash, and the size", "they are the sums ... (which counts to 65,535) and the
+ * class's", "n == n_classes ... all have the heap's name" */
 static void test_class_stats(void **state) {
     (void)state;
     kolk_heap_class_stats of;
@@ -313,6 +321,7 @@ static void test_limit(void **state) {
     }
 }
 
+/* promise: "it takes a block ... it returns NULL", "at most 2^30; rounded up to a multiple of 16" */
 static void test_trays(void **state) {
     (void)state;
     static const kolk_heap_class trays[] = {
@@ -336,6 +345,7 @@ static void test_trays(void **state) {
     end_heap(&heap);
 }
 
+/* promise: "in ascending ... class gets its own pages", "If the status ... takes no system call" */
 static void test_bad_descriptors(void **state) {
     (void)state;
     static const kolk_heap_class unsorted[] = {{.size = 100}, {.size = 30}}, same[] = {{.size = 17}, {.size = 32}};
@@ -455,7 +465,7 @@ static void test_debug_settings(void **state) {
     assert_int_equal(taken.last.rule, KOLK_LEAK);
 }
 
-/* A heap with settings has its classes from its init on. */
+/* A heap with settings has its classes from its init on. promise: "KOLK_DEBUG or KOLK_FAIL is set, has no nursery" */
 static void test_settings_leave_out_the_nursery(void **state) {
     (void)state;
     if (sizeof(void *) < 8) skip();
@@ -471,7 +481,7 @@ static void test_settings_leave_out_the_nursery(void **state) {
     }
 }
 
-/* KOLK_DEBUG may name a class. */
+/* KOLK_DEBUG may name a class. promise: "KOLK_DEBUG may name a class" */
 static void test_settings_of_a_class(void **state) {
     (void)state;
     if (sizeof(void *) < 8) skip();

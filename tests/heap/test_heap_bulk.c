@@ -38,7 +38,8 @@ static void reverse(size_t n) {
     }
 }
 
-/* Also in debug mode, with samples, and under tools, where these are loops. */
+/* Also in debug mode, with samples, and under tools, where these are loops.
+ * promise: "Allocates up ... thread's cache" */
 static void test_every_length(void **state) {
     (void)state;
     static const char *const settings[] = {NULL, "fill,guard,quarantine=9", "sample=50"};
@@ -65,7 +66,8 @@ static void test_every_length(void **state) {
     setenv("KOLK_BYPASS", "0", 1);
 }
 
-/* Runs of all lengths of one size follow each other, among NULL and large blocks. */
+/* Runs of all lengths of one size follow each other, among NULL and large blocks.
+ * promise: "Frees n blocks ... stay alive" */
 static void test_many_sizes(void **state) {
     (void)state;
     static const size_t sizes[] = {16, 64, 48, 1000, 300000, 128};

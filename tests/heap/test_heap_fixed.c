@@ -54,6 +54,7 @@ static void refuse_class(kolk_heap_class class_, kolk_status status) {
     assert_int_equal(kolk_heap_memory_size(&desc), 0);
 }
 
+/* promise: "aligned to 16; it need ... class grows", "`limit`, `budget` ... returns 0" */
 static void test_bad_descriptors(void **state) {
     (void)state;
     kolk_heap_desc desc = desc_of_trays();
@@ -91,7 +92,9 @@ static void test_bad_descriptors(void **state) {
     if (sizeof(void *) < 8) refuse_class((kolk_heap_class){.size = 1u << 30, .capacity = 2}, KOLK_SIZE_OVERFLOW);
 }
 
-/* The macros and kolk_heap_memory_size agree for every number of levels, and the memory is just large enough. */
+/* The macros and kolk_heap_memory_size agree for every number of levels, and the memory is just large enough.
+ * promise: "A fixed heap ... builds and on 32-bit machines", "outside the blocks; a record for each tray", "the sum of
+ * the macros ... not checked" */
 static void test_sizes_of_memory(void **state) {
     (void)state;
     static const uint32_t capacities[] = {1, 63, 64, 65, 4096, 4097, 262144, 262145};
@@ -143,7 +146,8 @@ static void test_lowest_first(void **state) {
     end_bay();
 }
 
-/* NEXT: a full tray's allocs go to the next larger one. NULL: they fail. */
+/* NEXT: a full tray's allocs go to the next larger one. NULL: they fail.
+ * promise: "it takes a block ... it returns NULL", "if the tray ... name have the heap's" */
 static void test_full_trays(void **state) {
     (void)state;
     init_bay(desc_of_trays());
@@ -332,7 +336,7 @@ static void test_misuse_without_names(void **state) {
     end_bay();
 }
 
-/* kolk_heap_is_valid finds each kind of damage. */
+/* kolk_heap_is_valid finds each kind of damage. promise: "Checks every invariant of src/heap/heap.c" */
 static void test_validity(void **state) {
     (void)state;
     init_bay(desc_of_trays());
@@ -357,7 +361,8 @@ static void test_validity(void **state) {
     end_bay();
 }
 
-/* Under AddressSanitizer, only live blocks may be touched, and all of the memory after deinit. */
+/* Under AddressSanitizer, only live blocks may be touched, and all of the memory after deinit.
+ * promise: "free blocks must not be touched" */
 static void test_poison(void **state) {
     (void)state;
 #if UNDER_ASAN

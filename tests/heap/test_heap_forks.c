@@ -223,6 +223,7 @@ static void fork_everywhere(const char *name, unsigned on_way, void (*act)(void)
     assert_true(step > 10);
 }
 
+/* promise: "A fork's child ... threads and depots"; base.h "shared.h and heap.h have the rules for shared" */
 static void test_each_step(void **state) {
     (void)state;
     fork_everywhere("first use", 64, first_use);

@@ -35,6 +35,7 @@ static unsigned char *guarded(size_t size) {
 
 /* ---- One block --------------------------------------------------------------------------------------------------- */
 
+/* promise: "An inaccessible ... allocated and freed it" */
 static void test_blocks_end_with_their_page(void **state) {
     (void)state;
     make_sampled("sample=1", 0);
@@ -100,7 +101,7 @@ static void test_realloc_keeps_contents(void **state) {
 }
 
 /* A walk visits each block once: first the blocks of classes, then guarded blocks in the order of their slots, then
- * large blocks. */
+ * large blocks. promise: "Each thread ... pages count towards the limit", "The sums over ... `object_size` are 0" */
 static void test_walk_and_statistics(void **state) {
     (void)state;
     enum { MOST = 400 };
@@ -261,6 +262,7 @@ static unsigned share_of(const char *debug, unsigned allocs, bool keeps) {
     return found;
 }
 
+/* promise: "about one block ... most a page"; base.h "heaps only: about one block in 1,000 lies" */
 static void test_share(void **state) {
     (void)state;
     static const struct {
@@ -290,7 +292,7 @@ static void test_none_with_blocks_of_malloc(void **state) {
     end_heap(&heap);
 }
 
-/* A guarded block is counted at the size of its pages. */
+/* A guarded block is counted at the size of its pages. promise: "Each thread ... pages count towards the limit" */
 static void test_limit(void **state) {
     (void)state;
     void *blocks[40];

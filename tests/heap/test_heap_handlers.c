@@ -36,7 +36,7 @@ static void test_leaving_deinit(void **state) {
     assert_true(all_bytes_are(&heap, sizeof heap, 0));
 }
 
-/* Blocks that end with a child, or by a reset, are no leaks. */
+/* Blocks that end with a child, or by a reset, are no leaks. promise: "With `sites` ... reset do not" */
 static void test_ends_without_leaks(void **state) {
     (void)state;
     kolk_heap parent, child;
@@ -89,7 +89,7 @@ static void *overfill(void *unused) {
 }
 
 /* After a thread has ended in on_full, the next thread takes over its record, and on_full is called for the next thread
- * too. */
+ * too. promise: "Called before ... heaps at a time" */
 static void test_ending_in_on_full(void **state) {
     (void)state;
     static const kolk_heap_class tray = {.size = 100, .capacity = 3, .when_full = KOLK_HEAP_NULL};

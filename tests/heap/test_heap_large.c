@@ -361,7 +361,8 @@ static void test_random_work(void **state) {
 
 /* ---- Blocks from malloc ------------------------------------------------------------------------------------------ */
 
-/* malloc is called with the exact size, so that a tool detects an access one byte beyond it. */
+/* malloc is called with the exact size, so that a tool detects an access one byte beyond it.
+ * promise: "each block is a malloc ... still applies" */
 static void test_blocks_of_malloc(void **state) {
     (void)state;
     large.from_malloc = true;
@@ -432,6 +433,7 @@ static void test_threads(void **state) {
 
 /* ---- Validity ---------------------------------------------------------------------------------------------------- */
 
+/* promise: "Checks every invariant of src/heap/heap.c" */
 static void test_validity(void **state) {
     (void)state;
     kolk_large_block_ *entry = NULL;

@@ -9,7 +9,8 @@ static kolk_heap heap;
 
 /* ---- The limit --------------------------------------------------------------------------------------------------- */
 
-/* The limit includes the trays' initial capacity. If that alone exceeds it, init fails. */
+/* The limit includes the trays' initial capacity. If that alone exceeds it, init fails.
+ * promise: "blocks whose ... machine's memory" */
 static void test_capacity_within_limit(void **state) {
     (void)state;
     static const char *const settings[] = {NULL, "fill,guard,quarantine=3,sites"};
@@ -53,6 +54,7 @@ static bool free_last(kolk_heap *full, size_t size, void *context) {
     return true;
 }
 
+/* promise: "Called before ... heaps at a time" */
 static void test_on_full(void **state) {
     (void)state;
     static const kolk_heap_class tray = {.size = 100, .capacity = 2, .when_full = KOLK_HEAP_NULL};
@@ -176,7 +178,7 @@ static void test_room_for_other_sizes(void **state) {
     end_heap(&heap);
 }
 
-/* The same for another heap, once this one is trimmed. */
+/* The same for another heap, once this one is trimmed. promise: "Releases whole ... backed by memory" */
 static void test_room_for_siblings(void **state) {
     (void)state;
     kolk_heap root, work;
@@ -281,7 +283,7 @@ static void test_no_class_without_room(void **state) {
 
 /* ---- errno ------------------------------------------------------------------------------------------------------- */
 
-/* A free leaves errno unchanged, even if it makes a system call. */
+/* A free leaves errno unchanged, even if it makes a system call. promise: "Frees a block ... caller and is reported" */
 static void test_free_leaves_errno(void **state) {
     (void)state;
     make_heap(&heap, &(kolk_heap_desc){.name = NULL});

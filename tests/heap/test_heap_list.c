@@ -87,7 +87,8 @@ static void *use_few(void *unused) {
     return NULL;
 }
 
-/* However a thread switches between heaps, it has one record in each, which the next thread takes over. */
+/* However a thread switches between heaps, it has one record in each, which the next thread takes over.
+ * promise: "eight places where a thread looks first" */
 static void test_far_heaps(void **state) {
     (void)state;
     start_heaps(0, MANY);
@@ -124,7 +125,7 @@ static void *outlive_all(void *unused) {
     return NULL;
 }
 
-/* A thread that has used far heaps outlives all of them. */
+/* A thread that has used far heaps outlives all of them. promise: "After the deinit ... ending at that moment" */
 static void test_outliving_all(void **state) {
     (void)state;
     pthread_t thread;

@@ -110,7 +110,7 @@ static void test_many_threads(void **state) {
     end_heaps(10);
 }
 
-/* With many heaps a thread pays only for those that it uses. */
+/* With many heaps a thread pays only for those that it uses. promise: "depends on the number of threads or heaps" */
 static void test_many_heaps(void **state) {
     (void)state;
     life one;

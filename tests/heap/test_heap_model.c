@@ -1,6 +1,6 @@
 /* runs: slow not:qemu wraps: help/no_sites.h */
 /* Random operations on heaps of every shape, compared with model.h. Reads KOLK_TEST_SEED and KOLK_TEST_OPS (operations
- * in total) from the environment. */
+ * in total) from the environment. promise: "Is this the start ... pointer is allowed" */
 #include "../help/test.h"
 
 #include "model.h"

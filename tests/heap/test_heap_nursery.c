@@ -42,7 +42,8 @@ static void test_own_classes(void **state) {
 
 /* ---- Leaves ------------------------------------------------------------------------------------------------------ */
 
-/* Runs of all lengths never overlap, keep what is written into them, and are in one word each. */
+/* Runs of all lengths never overlap, keep what is written into them, and are in one word each.
+ * promise: "Its first blocks ... bytes for it to pay off" */
 static void test_runs(void **state) {
     (void)state;
     static struct { uint32_t first, n; } runs[MOST];
@@ -72,7 +73,8 @@ static void test_runs(void **state) {
     assert_int_equal(kolk_leaf_of_(NULL), 0);
 }
 
-/* Free leaves keep some memory, but not all: what is released here was still there. */
+/* Free leaves keep some memory, but not all: what is released here was still there.
+ * promise: "4 MiB, or as much as all heaps use now", "Releases whole ... backed by memory" */
 static void test_memory_of_free_leaves(void **state) {
     (void)state;
     enum { RUNS = 600, MIB = 1 << 20 };
@@ -400,7 +402,7 @@ static void test_growing_up(void **state) {
 }
 
 /* Freed blocks of a nursery make room for larger ones, although each of its runs has a live block. Refused allocs do
- * not walk through the nursery again and again. */
+ * not walk through the nursery again and again. promise: "Without this call ... count as backed" */
 static void test_room_for_other_sizes(void **state) {
     (void)state;
     static void *many[4000];
@@ -443,7 +445,8 @@ static void test_peaks(void **state) {
     end_heap(&heap);
 }
 
-/* However many blocks of all sizes there are, the nursery has at most 2 MiB of them: the others are of classes. */
+/* However many blocks of all sizes there are, the nursery has at most 2 MiB of them: the others are of classes.
+ * promise: "which has at most ... needs no class" */
 static void test_the_most_of_a_nursery(void **state) {
     (void)state;
     begin_young(&(kolk_heap_desc){.name = "young"});
@@ -455,7 +458,7 @@ static void test_the_most_of_a_nursery(void **state) {
     end_heap(&heap);
 }
 
-/* A zeroed block reads as 0, also where a block was before. */
+/* A zeroed block reads as 0, also where a block was before. promise: "the first `size` bytes of the block are 0" */
 static void test_zeroed(void **state) {
     (void)state;
     begin_young(&(kolk_heap_desc){.name = "young"});
@@ -469,7 +472,7 @@ static void test_zeroed(void **state) {
     end_heap(&heap);
 }
 
-/* Alignments that the nursery does not serve come from a class. */
+/* Alignments that the nursery does not serve come from a class. promise: "The same, aligned ... not a power of two" */
 static void test_aligned(void **state) {
     (void)state;
     begin_young(&(kolk_heap_desc){.name = "young"});
@@ -503,7 +506,7 @@ static void test_walk_while_others_take(void **state) {
     }
 }
 
-/* A limit includes whole leaves, down to the last one. */
+/* A limit includes whole leaves, down to the last one. promise: "The most bytes ... for that to be worth it" */
 static void test_limit(void **state) {
     (void)state;
     for (uint64_t limit = 0; limit < 40000; limit += 1 + limit / 2) {
@@ -521,7 +524,7 @@ static void test_limit(void **state) {
 
 /* ---- Small ------------------------------------------------------------------------------------------------------- */
 
-/* What the header promises about many small heaps. */
+/* What the header promises about many small heaps. promise: "1 KiB, and 1 KiB more for its first block" */
 static void test_many_small_heaps(void **state) {
     (void)state;
     enum { HEAPS = 10000 };

@@ -45,6 +45,7 @@ static void check_hooks(kolk_heap_desc desc) {
     kolk_heap_deinit(&heap);
 }
 
+/* promise: "replaces on_full ... heap is all zero" */
 static void test_hooks(void **state) {
     (void)state;
     static _Alignas(64) unsigned char memory[4096];
@@ -95,7 +96,7 @@ static void test_texts_are_copied(void **state) {
     if (sizeof(void *) == 8) check_texts((kolk_heap_desc){.limit = 1 << 20});
 }
 
-/* tests/contracts/test_all_rebinds.c has more of them. */
+/* tests/contracts/test_all_rebinds.c has more of them. promise: "replaces on_full ... heap is all zero" */
 static void test_what_is_refused(void **state) {
     (void)state;
     static _Alignas(64) unsigned char memory[4096];

@@ -178,6 +178,7 @@ static void use_little_space(void *unused) {
     }
 }
 
+/* promise: "nurseries, but get no large blocks" */
 static void test_little_space(void **state) {
     (void)state;
     static const size_t spaces[] = {1 << 30, 500 << 20, 300 << 20, 200 << 20};

@@ -206,7 +206,7 @@ static void test_a_heap_keeps_pages(void **state) {
 }
 
 /* Blocks one after the other, each too large for the pages of those before: all of these together would be more than
- * the heap ever had at a time. */
+ * the heap ever had at a time. promise: "Pages of freed ... keeps none" */
 static void test_no_more_bytes_than_ever(void **state) {
     (void)state;
     static kolk_heap heap;
@@ -219,7 +219,7 @@ static void test_no_more_bytes_than_ever(void **state) {
     kolk_heap_deinit(&heap);
 }
 
-/* If the system refuses memory, the spare pages are released first. */
+/* If the system refuses memory, the spare pages are released first. promise: "Pages of freed ... keeps none" */
 static void test_spares_make_way(void **state) {
     (void)state;
     static kolk_heap heap;

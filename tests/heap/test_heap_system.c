@@ -42,7 +42,8 @@ static void test_few_addresses(void **state) {
     }
 }
 
-/* The reserved address space is as large as heap.h states. */
+/* The reserved address space is as large as heap.h states.
+ * promise: "16 GiB for the leaves ... GiB for kolk's own classes", "a class gets at most 2.2 times the limit" */
 static void test_addresses(void **state) {
     (void)state;
     if (SLOW || emulator() || sizeof(void *) < 8) skip();
@@ -101,7 +102,8 @@ static void make_heap_for_malloc(void) {
     leave_nursery(&heap);
 }
 
-/* A block of each class commits only the memory of a few blocks per class and of their metadata. */
+/* A block of each class commits only the memory of a few blocks per class and of their metadata.
+ * promise: "Memory is committed as it is used" */
 static void test_commits_as_it_is_used(void **state) {
     (void)state;
     if (SLOW || emulator() || sizeof(void *) < 8) skip();
@@ -123,7 +125,7 @@ static uintptr_t page_with(const void *at) {
 }
 
 /* The records of the first thousand blocks of a class, and of the thread's free ones, are in one page. With more
- * blocks, they grow in both directions. */
+ * blocks, they grow in both directions. promise: "1 byte and 4 ... takes one page" */
 static void test_metadata_share_a_page(void **state) {
     (void)state;
     enum { MANY = 100000, SIZE = 16 };
@@ -196,7 +198,8 @@ static uint32_t most_cached(uint32_t n, uint32_t count) {
     return most;
 }
 
-/* The most bytes of free blocks that a thread caches, by class and of kolk's own classes together. */
+/* The most bytes of free blocks that a thread caches, by class and of kolk's own classes together.
+ * promise: "a thread caches at most 256 ... 64th of that" */
 static void test_most_that_a_thread_caches(void **state) {
     (void)state;
     uint64_t all = 0;

@@ -56,7 +56,7 @@ static void *swap(void *argument) {
     return NULL;
 }
 
-/* Threads end after each round; the next ones reclaim their magazines. */
+/* Threads end after each round; the next ones reclaim their magazines. promise: "any number ... return to the depot" */
 static void test_swapping(void **state) {
     (void)state;
     uint64_t first = 0;

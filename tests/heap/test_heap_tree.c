@@ -42,6 +42,8 @@ static void assert_ended(const kolk_heap *heap) {
 
 /* ---- Ends -------------------------------------------------------------------------------------------------------- */
 
+/* promise: "One deinit frees a whole heap, and all heaps", "A heap may live inside another one (`parent`)", "children
+ * end ... block of its parent", "heaps inside it, whose structs become all zero" */
 static void test_end_of_all(void **state) {
     (void)state;
     begin_family(0);
@@ -68,7 +70,7 @@ static void test_end_of_some(void **state) {
     assert_string_equal(order, "dmlnrba");
 }
 
-/* A reset ends the children, but not the heap itself. */
+/* A reset ends the children, but not the heap itself. promise: "limits of all heaps inside which it lives" */
 static void test_reset(void **state) {
     (void)state;
     begin_family(0);
@@ -83,7 +85,7 @@ static void test_reset(void **state) {
     assert_string_equal(order, "rdmlbaz");
 }
 
-/* A heap's struct may lie in a block of its parent. */
+/* A heap's struct may lie in a block of its parent. promise: "children end ... block of its parent" */
 static void test_heap_in_a_block(void **state) {
     (void)state;
     begin(&root, NULL, 0);
@@ -181,7 +183,7 @@ static void count_down(void *number) {
     assert_int_equal((uintptr_t)number, --called);
 }
 
-/* As many functions as anybody wants, in reverse order. */
+/* As many functions as anybody wants, in reverse order. promise: "Calls function(context) ... called then" */
 static void test_many_functions(void **state) {
     (void)state;
     begin(&root, NULL, 0);
@@ -273,7 +275,7 @@ static void test_limits(void **state) {
     }
 }
 
-/* The class's addresses follow from the least limit. */
+/* The class's addresses follow from the least limit. promise: "a class gets at most 2.2 times the limit" */
 static void test_addresses_of_a_child(void **state) {
     (void)state;
     begin(&root, NULL, 1 << 20);

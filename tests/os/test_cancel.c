@@ -72,6 +72,7 @@ static void deinit_pool(void) {
     kolk_pool_deinit(&pool);
 }
 
+/* promise: base.h "No function ... may be cancelled" */
 static void test_first_init_reads_sizes(void **state) {
     (void)state;
     static const char sizes[] = "bullets = 9\n";
@@ -150,7 +151,7 @@ static void test_sites(void **state) {
     assert_int_equal(next, first); /* nothing was left open */
 }
 
-/* The default handler prints the leak, and deinit continues. */
+/* The default handler prints the leak, and deinit continues. promise: base.h "No function ... may be cancelled" */
 static void test_leak(void **state) {
     (void)state;
     kolk_pool_desc desc = {.name = "bullets", .object_size = 16, .capacity = 4, .debug = "sites"};
@@ -191,6 +192,7 @@ static void make_queue(void) {
     assert_int_equal(kolk_queue_init(&queue, &desc), KOLK_OK);
 }
 
+/* promise: queue.h "wait first polls for some 50 microseconds"; base.h "No function ... may be cancelled" */
 static void test_polled_queue(void **state) {
     (void)state;
     make_queue();
@@ -216,7 +218,7 @@ static void test_polled_queue(void **state) {
     assert_int_equal(queue.capacity, 0);
 }
 
-/* A pending cancellation does not end a wait early. */
+/* A pending cancellation does not end a wait early. promise: queue.h "pthread_cancel does not end a wait" */
 static void test_wait_for_item(void **state) {
     (void)state;
     make_queue();
@@ -330,6 +332,7 @@ static void give_one(void) {
     kolk_shared_free(&holder, held);
 }
 
+/* promise: shared.h "ends a wait; pthread_cancel does not"; base.h "No function ... may be cancelled" */
 static void test_wait_for_object(void **state) {
     (void)state;
     sleeper one;
@@ -398,7 +401,7 @@ static bool somebody_borrows(void) {
     return stats.waiting;
 }
 
-/* Init starts a maker, and deinit joins it. */
+/* Init starts a maker, and deinit joins it. promise: resource.h "no effect before they return" */
 static void test_resources(void **state) {
     (void)state;
     deadline = KOLK_FOREVER;

@@ -375,6 +375,7 @@ static void *look_for_first(void *number) {
     return kolk_thread_is_gone_(first) || kolk_thread_has_ended_(first) ? number : NULL;
 }
 
+/* promise: base.h "kolk does not notice which threads have ended" */
 static void test_numbers_of_a_silent_child(void **state) {
     (void)state;
     skip_on_windows();
@@ -418,6 +419,7 @@ __attribute__((constructor(101))) static void register_before_kolk(void) {
     pthread_atfork(make_pool_in_handler, make_pool_in_handler, make_pool_in_handler);
 }
 
+/* promise: base.h "loaded may use single-threaded pools once" */
 static void test_pools_in_handlers(void **state) {
     (void)state;
     skip_on_windows();

@@ -18,6 +18,7 @@ static void end_bypassed(kolk_pool *pool) {
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------------ */
 
+/* promise: base.h "each object is a malloc ... places are in use" */
 static void test_each_object_is_a_block_of_its_size(void **state) {
     (void)state;
     for (size_t align = 1; align <= 4096; align *= 2) {
@@ -442,7 +443,7 @@ static void test_a_walk_that_frees_and_allocates(void **state) {
 }
 
 /* Visits all pairs of objects by two nested walks. In the middle of the inner walk, the outer walk's current object is
- * freed and its slot is used again. */
+ * freed and its slot is used again. promise: "Any object ... not be visited" */
 static void test_walks_over_pairs(void **state) {
     (void)state;
     enum { ALL = 200 };

@@ -44,6 +44,7 @@ static const struct {
     {NULL, "1", KOLK_DEBUG_FAIL | KOLK_DEBUG_BYPASS},
 };
 
+/* promise: base.h "in pools whose ... entry applies" */
 static void test_every_nth_exactly(void **state) {
     (void)state;
     static const uint32_t periods[] = {1, 2, 3, 7, 10, 49, 1000};
@@ -213,7 +214,7 @@ static void test_which_pools(void **state) {
     }
 }
 
-/* A pool can be exempted by an entry of its own. */
+/* A pool can be exempted by an entry of its own. promise: base.h "in pools whose ... entry applies" */
 static void test_which_pools_not(void **state) {
     (void)state;
     kolk_pool pool;

@@ -35,6 +35,7 @@ static void live_and_die(kolk_pool *pool, uint32_t n, size_t size) {
     }
 }
 
+/* promise: base.h "a freed object ... keep, setup or teardown" */
 static void test_patterns_of_all_sizes_and_alignments(void **state) {
     (void)state;
     for (size_t size = 1; size <= 300; size += SLOW ? 7 : 1) {
@@ -178,6 +179,7 @@ static void test_every_byte_counts(void **state) {
     }
 }
 
+/* promise: README.md "slot 17: 00 00 80 3f written at byte 8" */
 static void test_the_bytes_that_changed(void **state) {
     (void)state;
     const struct {

@@ -37,6 +37,7 @@ static void check_layout(size_t size, size_t align) {
     end_pool(&pool);
 }
 
+/* promise: base.h "red zones of 16 ... KOLK_EACH_RUN is one object" */
 static void test_all_sizes_and_alignments(void **state) {
     (void)state;
     for (size_t size = 1; size <= 300; size++) check_layout(size, 0);

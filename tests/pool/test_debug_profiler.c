@@ -50,6 +50,8 @@ struct thing {
 };
 KOLK_POOL_TYPE(things, struct thing)
 
+/* promise: base.h "alloc and free do not use the fast path", "Pools that are initialised ... struct is copied",
+ * "kolk_set_profiler" */
 static void test_events_in_order(void **state) {
     (void)state;
     for (int bypassed = 0; bypassed < 2; bypassed++) {

@@ -28,6 +28,7 @@ static void take_all(kolk_pool *pool, uint32_t n) {
 
 /* ---- Order ------------------------------------------------------------------------------------------------------- */
 
+/* promise: base.h "the 64 slots freed last are not used again" */
 static void test_the_last_ones_wait(void **state) {
     (void)state;
     for (size_t n = 0; n < LENGTH_OF(orders); n++) {

@@ -245,6 +245,7 @@ static void assert_leak(reports *kept, uint32_t count, uint32_t slot, const limi
     assert_sentence(now, " by ", sentence);
 }
 
+/* promise: base.h "for KOLK_WRONG_POOL ... alloc_site have leaked", "Objects that are still ... reports none" */
 static void test_leaks_are_grouped_by_site_the_oldest_first(void **state) {
     (void)state;
     for (int bypassed = 0; bypassed < 2; bypassed++) {

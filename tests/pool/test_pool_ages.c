@@ -18,6 +18,8 @@ static void make_four(kolk_pool *pool, kolk_reuse reuse, void *objects[4]) {
     for (int i = 0; i < 4; i++) objects[i] = taken_from(pool);
 }
 
+/* promise: "frees the oldest ... kolk_pool_evict_cheapest, but is O(1)", "The current ... they were freed",
+ * "kolk_pool_newer", "kolk_pool_newest", "kolk_pool_older", "kolk_pool_oldest", "Makes a live object the newest" */
 static void test_the_oldest_goes_first(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
@@ -41,7 +43,7 @@ static void test_the_oldest_goes_first(void **state) {
     }
 }
 
-/* Protection ends with the object's life, whatever ends it. */
+/* Protection ends with the object's life, whatever ends it. promise: "Protects a live ... becomes the newest" */
 static void test_a_protected_mark_ends_with_its_life(void **state) {
     (void)state;
     for (unsigned way = 0; way < 3; way++) {
@@ -65,6 +67,7 @@ static void test_a_protected_mark_ends_with_its_life(void **state) {
     }
 }
 
+/* promise: "returns the cost of losing an object", "if the pool is full, frees ... Needs .cost" */
 static void test_alloc_over(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
@@ -179,7 +182,7 @@ static void test_wrong_pointers(void **state) {
     }
 }
 
-/* evict_cheapest spares protected objects as well. */
+/* evict_cheapest spares protected objects as well. promise: "Protects a live ... becomes the newest" */
 static void test_protect_from_evict_cheapest(void **state) {
     (void)state;
     kolk_pool pool;
@@ -392,7 +395,8 @@ static void test_a_longjmp_out_of_an_eviction(void **state) {
     }
 }
 
-/* on_evict gets the pool's context, whoever calls the ready-made hooks and whatever argument they pass. */
+/* on_evict gets the pool's context, whoever calls the ready-made hooks and whatever argument they pass.
+ * promise: "cost, on_evict, on_low, setup, reset, teardown"; README.md "The first two call `.on_evict` before they" */
 static void test_the_context_of_on_evict(void **state) {
     (void)state;
     chain c = {.follower = NULL};

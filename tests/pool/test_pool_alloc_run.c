@@ -75,7 +75,7 @@ static void test_first_fit(void **state) {
 }
 
 /* The free slots at the end of those that were used, and the slots after them, are one run. The lent memory is not
- * zero, so what has not been written yet looks like free slots. */
+ * zero, so what has not been written yet looks like free slots. promise: "Allocates n ... alone, in any order" */
 static void test_a_run_across_fresh(void **state) {
     (void)state;
     for (uint32_t used = 1; used < 140; used++) {
@@ -97,7 +97,8 @@ static void test_a_run_across_fresh(void **state) {
     }
 }
 
-/* A large pool has three levels of summary words, and a gap may be anywhere. */
+/* A large pool has three levels of summary words, and a gap may be anywhere.
+ * promise: "free take one step for each factor of 64", "Allocates n ... alone, in any order" */
 static void test_many_levels(void **state) {
     (void)state;
     enum { MANY = 9000 };
@@ -116,6 +117,7 @@ static void test_many_levels(void **state) {
     kolk_pool_deinit(&pool);
 }
 
+/* promise: "Returns NULL, and allocates nothing, if n is 0" */
 static void test_nothing_and_too_much(void **state) {
     (void)state;
     kolk_pool pool, none = {0};
@@ -137,6 +139,7 @@ static void test_nothing_and_too_much(void **state) {
     assert_null(kolk_pool_alloc_run(&none, 1));
 }
 
+/* promise: "Needs KOLK_REUSE_LOWEST ... caller (KOLK_LOWEST_MISSING)" */
 static void test_other_orders_are_a_mistake(void **state) {
     (void)state;
     for (unsigned reuse = KOLK_REUSE_LIFO; reuse <= KOLK_REUSE_FIFO; reuse++) {
@@ -155,6 +158,7 @@ static void test_other_orders_are_a_mistake(void **state) {
 
 /* ---- Options ----------------------------------------------------------------------------------------------------- */
 
+/* promise: "It respects ... none is allocated" */
 static void test_headroom(void **state) {
     (void)state;
     kolk_pool pool;
@@ -298,6 +302,7 @@ static void test_ages_follow_the_run(void **state) {
 
 /* ---- The debug mode ---------------------------------------------------------------------------------------------- */
 
+/* promise: "no neighbours: then n > 1 returns NULL" */
 static void test_debug_modes(void **state) {
     (void)state;
     for (size_t mode = 0; mode < DEBUG_MODES; mode++) {

@@ -125,6 +125,7 @@ static void go_on(old_ships *old, new_ships *new, uint64_t *random) {
     assert_true(old_ships_is_valid(old) && new_ships_is_valid(new));
 }
 
+/* promise: "calls `convert` ... becomes valid" */
 static void test_random_histories(void **state) {
     (void)state;
     uint64_t seed = number_from_environment("KOLK_TEST_SEED", 20261126), random = seed;

@@ -85,6 +85,8 @@ static const row rows[] = {
     {KOLK_OK, {.object_size = 8, .capacity = 4, .low_water = UINT32_MAX}},
 };
 
+/* promise: "Zero means the default, except for object_size", "the pool is left all zero", "aligned to object_align ...
+ * grow then"; README.md "init returns a status" */
 static void test_each_broken_rule_has_its_status(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(rows); i++) {
@@ -110,7 +112,7 @@ static void test_no_descriptor(void **state) {
 }
 
 /* A program has a larger or smaller struct, or a different ABI: init zeroes as many bytes as the program states, and no
- * more. */
+ * more. promise: "the pool is left all zero" */
 static void test_another_abi(void **state) {
     (void)state;
     struct {
@@ -206,6 +208,7 @@ static void answer_everything(kolk_pool *pool, notes *taken) {
     assert_true(kolk_pool_is_valid(pool));
 }
 
+/* promise: "count == fresh ... capacity 0" */
 static void test_the_all_zero_pool(void **state) {
     (void)state;
     notes taken;
@@ -278,6 +281,7 @@ static void memory_size_is_exact(const kolk_pool_desc *given) {
     assert_true(take_memory_back(desc.memory, size, desc.object_align));
 }
 
+/* promise: "1 bit; without an OS, on 32 bits: 2 bytes", "Returns how ... overflow are not checked" */
 static void test_memory_size_is_exact(void **state) {
     (void)state;
     for_each_shape(memory_size_is_exact);
@@ -291,6 +295,7 @@ static void pool_bytes_are_enough(const kolk_pool_desc *desc) {
     assert_true(KOLK_POOL_BYTES(desc->object_size, align, desc->capacity) + all >= kolk_pool_memory_size(desc));
 }
 
+/* promise: "The same as a constant ... ranked, KOLK_POOL_RANK_BYTES" */
 static void test_pool_bytes_are_enough(void **state) {
     (void)state;
     for_each_shape(pool_bytes_are_enough);
@@ -323,7 +328,8 @@ static void test_memory_size_of_other_descriptors(void **state) {
     assert_int_equal(kolk_pool_memory_size(&(kolk_pool_desc){.object_size = 8}), 0);
 }
 
-/* With memory but no capacity, the pool has as many slots as possible: one more would not fit. */
+/* With memory but no capacity, the pool has as many slots as possible: one more would not fit.
+ * promise: "capacity slots that can be used without more memory ... always full" */
 static void test_as_many_as_fit(void **state) {
     (void)state;
     for (size_t size = 24; size <= sizeof memory; size += size < 300 ? 1 : 97) {
@@ -347,6 +353,7 @@ static void test_as_many_as_fit(void **state) {
     }
 }
 
+/* promise: "1 bit; without an OS, on 32 bits: 2 bytes", "NONE saves the 4 bytes per slot" */
 static void test_overhead_per_slot(void **state) {
     (void)state;
     static const struct {

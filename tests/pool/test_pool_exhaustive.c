@@ -3,7 +3,7 @@
  * reuse, with and without generations, and compares with model.h. After each operation, the tree of sequences continues
  * from a copy of the pool's bytes, restored at the same address. At every node, renewals and operations that must
  * change nothing are tried too, but no sequence continues from them. Reads the length of the sequences from
- * KOLK_TEST_LENGTH in the environment, but keeps to these limits. */
+ * KOLK_TEST_LENGTH in the environment, but keeps to these limits. promise: "A free and an alloc ... stays there" */
 #define MODEL_SLOTS 4u
 #include "../help/test.h"
 

@@ -83,6 +83,7 @@ static void ask(const kolk_pool *pool, void *object, uint32_t index, kolk_handle
     assert_int_equal(calls, 0);
 }
 
+/* promise: "no system call, no lock"; typed.h "each function ... stride is a constant" */
 static void test_alloc_and_free(void **state) {
     (void)state;
     for (unsigned none = 0; none < 2; none++) {

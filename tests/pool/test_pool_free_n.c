@@ -13,7 +13,8 @@ static void make(kolk_pool *pool, kolk_reuse reuse, const char *debug) {
                                       .debug = debug});
 }
 
-/* A twin in which free is called for each object hands out the same slots afterwards. */
+/* A twin in which free is called for each object hands out the same slots afterwards.
+ * promise: "Frees n objects ... all the same" */
 static void test_the_same_order_as_single_frees(void **state) {
     (void)state;
     for (size_t mode = 0; mode < DEBUG_MODES; mode++)

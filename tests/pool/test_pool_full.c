@@ -123,7 +123,7 @@ static void test_alloc_inside_the_hook(void **state) {
 }
 
 /* If the hook returns false, the alloc fails although an object was freed. The next alloc takes its slot without
- * calling the hook. */
+ * calling the hook. promise: "may make room ... call it again" */
 static void test_a_hook_that_declines(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
@@ -138,6 +138,7 @@ static void test_a_hook_that_declines(void **state) {
     }
 }
 
+/* promise: "the pool can grow to this; 0", "An alloc that finds ... tries in this order" */
 static void test_the_hook_is_asked_after_growing(void **state) {
     (void)state;
     hooked h = {.deed = NOTHING};
@@ -151,6 +152,7 @@ static void test_the_hook_is_asked_after_growing(void **state) {
 
 /* ---- trap_full --------------------------------------------------------------------------------------------------- */
 
+/* promise: "reports a bug ... handler returns"; README.md "kolk: bullets: double ... let the pool grow" */
 static void test_trap_full(void **state) {
     (void)state;
     kolk_pool pool;
@@ -185,6 +187,7 @@ static bool alloc_jumps_out(kolk_pool *pool) {
     return false;
 }
 
+/* promise: "throw only out of the ready-made hooks" */
 static void test_a_longjmp_out_of_trap_full(void **state) {
     (void)state;
     kolk_pool pool;
@@ -215,7 +218,8 @@ static bool a_hook_jumps_out(hooked *h) {
     return false;
 }
 
-/* A hook must return. One that does not is not called again, and its pool goes on. */
+/* A hook must return. One that does not is not called again, and its pool goes on.
+ * promise: "throws nevertheless is not called again" */
 static void test_a_longjmp_out_of_on_full(void **state) {
     (void)state;
     hooked h = {.calls = 0};
@@ -248,6 +252,7 @@ static void start_voices(kolk_pool *pool, kolk_reuse reuse, int *asked, const do
     for (uint32_t i = 0; i < n; i++) *(double *)kolk_pool_alloc(pool) = volumes[i];
 }
 
+/* promise: "returns the cost of losing an object", "frees the live ... all are protected" */
 static void test_evict_cheapest(void **state) {
     (void)state;
     static const double volumes[] = {5, 3, 1, 2, 1}; /* slots 2 and 4 are equally quiet: slot 2 is the lower */
@@ -301,7 +306,7 @@ static void test_evict_cheapest_by_hand(void **state) {
 }
 
 /* Each object that alloc_n returns is alive and returned once, although the pool is full and the cheapest object is
- * evicted: on_full is called for the first object only. */
+ * evicted: on_full is called for the first object only. promise: "Allocates up ... may call on_full" */
 static void test_alloc_n_with_evictions(void **state) {
     (void)state;
     static const double volumes[] = {0, 1, 2, 3};

@@ -56,6 +56,7 @@ static void test_generations_count_lives_from_1(void **state) {
     }
 }
 
+/* promise: "A slot is worn ... used first"; base.h "its generations ... memory per slot" */
 static void test_recycle_takes_the_oldest_when_otherwise_full(void **state) {
     (void)state;
     static const uint32_t order[] = {2, 0, 3, 1}; /* the order in which they wear out */

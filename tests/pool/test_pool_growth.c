@@ -6,6 +6,7 @@
 
 /* ---- Growth ------------------------------------------------------------------------------------------------------ */
 
+/* promise: "the pool can grow to this; 0", "the pool grows ... ever changes"; README.md "Its objects never move" */
 static void test_objects_never_move(void **state) {
     (void)state;
     enum { N = 5000 };
@@ -85,7 +86,7 @@ static void test_reserve(void **state) {
 }
 
 /* reserve lengthens the ring of dead slots while its contents wrap around its end. The order of slots is kept, wherever
- * the ring starts and however many slots are free. */
+ * the ring starts and however many slots are free. promise: "Raises the capacity ... nothing has changed" */
 static void test_reserve_while_the_ring_goes_round(void **state) {
     (void)state;
     enum { N = 6 };
@@ -117,6 +118,7 @@ static void test_reserve_while_the_ring_goes_round(void **state) {
 
 /* ---- Trim -------------------------------------------------------------------------------------------------------- */
 
+/* promise: "Releases whole ... budget no longer", "setup hook that could make the contents again" */
 static void test_trim_gives_memory_back(void **state) {
     (void)state;
     enum { N = 20000 };
@@ -173,7 +175,7 @@ static void test_trim_gives_the_last_page_back(void **state) {
 }
 
 /* The number of live objects rises and falls in waves, with a trim now and then: no object is lost or moved, and
- * resident memory follows. */
+ * resident memory follows. promise: "Releases whole ... budget no longer" */
 static void test_growth_and_trim_under_load(void **state) {
     (void)state;
     enum { N = 3000 };

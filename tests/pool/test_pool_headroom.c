@@ -30,6 +30,7 @@ static void make_shape(kolk_pool *pool, unsigned n, kolk_pool_desc desc) {
     make_pool(pool, &desc);
 }
 
+/* promise: "this many slots are reserved" */
 static void test_the_last_slots_are_for_urgent_ones(void **state) {
     (void)state;
     static const uint32_t headrooms[] = {0, 1, 5, SLOTS - 1, SLOTS};
@@ -102,7 +103,7 @@ static void test_evictions_beside_headroom(void **state) {
 }
 
 /* A growing pool commits the headroom in advance, so urgent allocs make no system call, and succeed even when the
- * system refuses memory. */
+ * system refuses memory. promise: "Works like kolk_pool_alloc, but also ... call need not ask the system for memory" */
 static void test_headroom_is_committed_ahead(void **state) {
     (void)state;
     static const size_t sizes[] = {8, OBJECT, 30000, 100000};
@@ -182,7 +183,8 @@ static uint32_t slots_left(const kolk_pool *pool) {
 }
 
 /* The count rises and falls many times, through single allocs and frees. The hook is called when an alloc is about to
- * take one of the last low_water slots. It is called again only if more than low_water slots were free in between. */
+ * take one of the last low_water slots. It is called again only if more than low_water slots were free in between.
+ * promise: "cost, on_evict, on_low, setup, reset, teardown", "out of max_capacity, first calls on_low" */
 static void test_low_water_up_and_down(void **state) {
     (void)state;
     static const uint32_t waters[] = {1, 2, 5, SLOTS};
@@ -365,7 +367,7 @@ static void test_low_water_in_hooks(void **state) {
     }
 }
 
-/* on_low may do everything that on_full may. */
+/* on_low may do everything that on_full may. promise: "may do the same ... slots were free" */
 static void test_what_the_hook_may_do(void **state) {
     (void)state;
     for (unsigned n = 0; n < SHAPES; n++) {
@@ -464,7 +466,7 @@ static void test_both_hooks(void **state) {
 }
 
 /* Low water is measured against all slots that the pool may grow to: it does not run low just because the system
- * refuses memory. */
+ * refuses memory. promise: "out of max_capacity, first calls on_low" */
 static void test_low_water_of_a_growing_pool(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3; n++) {

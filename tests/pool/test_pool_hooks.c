@@ -47,6 +47,8 @@ static void teardown(void *object, void *context) {
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
+/* promise: "Runs reset for each live object and teardown", "called once per slot, before ... stays free", "called when
+ * a live ... includes it", "called once per slot that is set up" */
 static void test_each_hook_runs_when_it_is_due(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
@@ -292,7 +294,8 @@ static void test_trim_leaves_what_it_cannot_give_back(void **state) {
     kolk_pool_deinit(&pool);
 }
 
-/* With keep, and without a trim, contents survive between lives, for every order of reuse. */
+/* With keep, and without a trim, contents survive between lives, for every order of reuse.
+ * promise: "contents survive from one life to the next" */
 static void test_contents_survive_between_lives(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
@@ -422,6 +425,7 @@ static void end_with(kolk_pool_desc desc, uint32_t wanted, uint32_t expected) {
     assert_int_equal(heap.count, 0);
 }
 
+/* promise: "A reset hook ... ended too" */
 static void test_a_reset_that_allocates_in_deinit(void **state) {
     (void)state;
     static const char *const debug[] = {NULL, "fill,guard,quarantine=2,sites", "BYPASS"};
@@ -489,7 +493,7 @@ static bool clear_all(kolk_pool *pool, size_t bytes, void *context) {
 }
 
 /* on_full is not called within a hook. Here it would clear the pool and so free the slot whose reset is running; then
- * the interrupted free would free the slot again. */
+ * the interrupted free would free the slot again. promise: "on_full, on_low ... return KOLK_IN_HOOK" */
 static void test_an_alloc_in_a_hook_does_not_ask_on_full(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {

@@ -82,6 +82,8 @@ static void each_once(items *pool, uint32_t slots, uint32_t n) {
     assert_null(items_each_next(&cursor)); /* the end is final */
 }
 
+/* promise: "A walk over ... NULL at the end", "kolk_cursor_next", "kolk_pool_each"; typed.h "Loops over each ...
+ * removed; break, continue and return work"; README.md "iteration touches only live objects" */
 static void test_each_and_cursors(void **state) {
     (void)state;
     for_each_pool(each_once);
@@ -156,6 +158,8 @@ static void ranges_visit_each_once(items *pool, uint32_t slots, uint32_t n) {
     all_visited_once(pool);
 }
 
+/* promise: "n neighbours ... returns NULL and sets", "kolk_cursor_next_run", "Begins a walk over n slots only"; typed.h
+ * "the first of n ... freed; break, continue and return work" */
 static void test_runs(void **state) {
     (void)state;
     for_each_pool(ranges_visit_each_once);
@@ -280,6 +284,7 @@ static void divide_the_next_run(items *pool, uint32_t slots, uint32_t n) {
     for (; next < slots; next++) assert_null(items_at(pool, next));
 }
 
+/* promise: "Any object ... not be visited", "current run may be freed too"; README.md "Its body may free the object" */
 static void test_freeing_meanwhile(void **state) {
     (void)state;
     for_each_pool(free_by_runs);

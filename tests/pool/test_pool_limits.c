@@ -140,7 +140,7 @@ static void test_the_largest_pool(void **state) {
 }
 
 /* The tag gets those of 32 bits that the index does not need: here one or none. With none, a handle of another pool is
- * not recognised. */
+ * not recognised. promise: "A tag uses ... share a tag" */
 static void test_the_last_bit_of_the_tag(void **state) {
     (void)state;
     static const uint32_t max_capacities[] = {UINT32_C(1) << 31, (UINT32_C(1) << 31) + 1, UINT32_MAX};
@@ -216,7 +216,7 @@ static void wrong_pointers_around(kolk_pool *pool, notes *taken, size_t size) {
     }
 }
 
-/* With align 1 the stride is the size. */
+/* With align 1 the stride is the size. promise: "Is this the start ... including NULL" */
 static void test_every_size_and_its_wrong_pointers(void **state) {
     (void)state;
     notes taken;
@@ -279,6 +279,7 @@ static void test_far_pointers(void **state) {
 
 /* ---- Alignments -------------------------------------------------------------------------------------------------- */
 
+/* promise: "a power of two up to 4096; 0" */
 static void test_alignments(void **state) {
     (void)state;
     static const size_t sizes[] = {1, 8, 24, 100, 4096, 5000};
@@ -310,7 +311,7 @@ static void test_alignments(void **state) {
     }
 }
 
-/* "the largest that divides object_size, at most 16" */
+/* "the largest that divides object_size, at most 16" promise: "every type of that size without an _Alignas" */
 static void test_the_default_alignment(void **state) {
     (void)state;
     static const struct {
@@ -333,7 +334,7 @@ static void test_the_default_alignment(void **state) {
 }
 
 /* The caller's memory may be dirty, because the metadata of slots that were never handed out is not read. Whatever it
- * contains, such a slot has no object. */
+ * contains, such a slot has no object. promise: "Returns the live object in a slot, or NULL" */
 static void test_slots_never_handed_out_on_dirty_memory(void **state) {
     (void)state;
     static _Alignas(16) unsigned char dirty[KOLK_POOL_BYTES(24, 8, 256)];
@@ -405,7 +406,8 @@ static double time_of_alloc_at(kolk_reuse reuse, uint32_t n, bool random, bool m
     return each;
 }
 
-/* In a pool with 32 times as many free slots, it takes about as long: a search would take 32 times as long. */
+/* In a pool with 32 times as many free slots, it takes about as long: a search would take 32 times as long.
+ * promise: "O(1), and a step for each of these lower slots" */
 static void test_alloc_at_does_not_search(void **state) {
     (void)state;
     for (unsigned n = 0; n < 12; n++) {

@@ -1,7 +1,16 @@
 /* runs: slow sample wraps: help/no_sites.h */
 /* Random operations compared with model.h, for each order of reuse, kind of generations, kind of memory, choice of
  * hooks and debug mode. Reads KOLK_TEST_SEED and KOLK_TEST_OPS (the total number of operations) from the
- * environment. */
+ * environment.
+ * promise: "a new object has the bytes ... data in a slot", "Frees an object ... NULL does nothing.", "Returns an
+ * object, or NULL if the pool is full", "The same; all bytes of the object are 0", "A free and an alloc ... stays
+ * there", "Frees all live ... stay worn out", "Returns the handle ... null handle", "Returns the object ... different
+ * object", "Frees the object ... return NULL", "Returns the slot ... result is then UINT32_MAX", "Returns the live
+ * object in a slot, or NULL", "count (with STRICT, minus the worn-out slots)", "All counters; O(1)", "called with an
+ * object before a ready-made hook", "A restore brings ... grown since", "A handle that was made ... even with STRICT",
+ * "Writes the block ... below kolk_pool_snapshot_size", "allocates an object ... become free slots", "last one freed,
+ * LIFO and FIFO give up", "the order stays, and alloc_at is O(free slots)"; base.h "Slots that were never ... instead
+ * of 4 bytes", "allocs that returned ... cannot have"; README.md "free list that no stray write can reach" */
 #include "../help/test.h"
 
 #include "model_ask.h"

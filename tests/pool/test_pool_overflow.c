@@ -176,6 +176,7 @@ static void operate(run *r, bool rising) {
         clear_one(r);
 }
 
+/* promise: "A free and an alloc ... stays there", "This pool's ... pool separately" */
 static void test_a_chain_of_three(void **state) {
     (void)state;
     uint64_t random = seed;
@@ -277,7 +278,7 @@ static void test_a_pool_of_no_slots(void **state) {
     end_pool(&second);
 }
 
-/* All pools of a chain need the same object size and alignment. */
+/* All pools of a chain need the same object size and alignment. promise: "same object_align and a different tag" */
 static void test_descriptors(void **state) {
     (void)state;
     static _Alignas(64) unsigned char memory[2][1024];
@@ -372,7 +373,7 @@ static void test_descriptors_in_debug_mode(void **state) {
     }
 }
 
-/* Pools without handles have no tags that could collide. */
+/* Pools without handles have no tags that could collide. promise: "same object_align and a different tag" */
 static void test_without_handles(void **state) {
     (void)state;
     kolk_pool first, second;
@@ -481,6 +482,7 @@ static void count_teardown(void *object, void *context) {
     ++*(unsigned *)context;
 }
 
+/* promise: "pool's last object is freed through this pool"; README.md "a second pool, whose memory is released" */
 static void test_the_last_free_gives_memory_back(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3 * 3; n++) {

@@ -68,7 +68,7 @@ static void test_on_full_comes_after_the_overflow_pool(void **state) {
 }
 
 /* alloc_n calls either pool's on_full only for its first object. Later, on_full might evict objects that alloc_n has
- * already taken. */
+ * already taken. promise: "Allocates up ... may call on_full" */
 static void test_alloc_n_evicts_nothing_that_it_has_given(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3; n++) {

@@ -95,6 +95,7 @@ static void twin_evict(twins *t) {
     assert_int_equal(kolk_pool_evict_cheapest(&t->ranked.pool, 0, NULL), evicted);
 }
 
+/* promise: "frees the live ... all are protected", "With .ranked ... find the same object" */
 static void test_the_same_victims(void **state) {
     (void)state;
     for (uint64_t n = 0; n < 120; n += does_a_part() ? 7 : 1) {
@@ -137,6 +138,7 @@ static void test_the_same_victims(void **state) {
 
 /* ---- When the hook is called ------------------------------------------------------------------------------------- */
 
+/* promise: "the cost of this live ... made at the first eviction" */
 static void test_how_often_costs_are_asked_for(void **state) {
     (void)state;
     voices pool;
@@ -263,6 +265,7 @@ static void test_a_restored_pool(void **state) {
 
 /* ---- Other pools, and mistakes ----------------------------------------------------------------------------------- */
 
+/* promise: "In a pool without .ranked, recost does nothing" */
 static void test_recost_without_an_order(void **state) {
     (void)state;
     voices pool, zero = {0};

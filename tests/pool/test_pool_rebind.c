@@ -68,6 +68,7 @@ static kolk_pool_desc all_hooks(calls *context) {
                             .context = context};
 }
 
+/* promise: "Replaces the hooks ... one of the init" */
 static void test_the_same_descriptor_with_a_new_context(void **state) {
     (void)state;
     for (int debug = 0; debug < 2; debug++) {
@@ -210,7 +211,7 @@ static void refuse(kolk_pool *pool, const kolk_pool_desc *desc, kolk_status with
     assert_true(kolk_pool_is_valid(pool));
 }
 
-/* tests/contracts/test_all_rebinds.c has more of them. */
+/* tests/contracts/test_all_rebinds.c has more of them. promise: "KOLK_IN_HOOK if a hook is running; KOLK_MOVED" */
 static void test_what_is_refused(void **state) {
     (void)state;
     kolk_pool pool;

@@ -63,7 +63,7 @@ static void test_trim_refused_in_debug_mode(void **state) {
     }
 }
 
-/* Tests trap_full's sentence for a pool that may still grow. */
+/* Tests trap_full's sentence for a pool that may still grow. promise: "reports a bug ... handler returns" */
 static void test_trap_full_when_memory_is_refused(void **state) {
     (void)state;
     kolk_pool pool;

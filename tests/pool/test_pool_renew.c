@@ -234,6 +234,7 @@ static void test_in_a_teardown(void **state) {
 
 /* ---- Misuse ------------------------------------------------------------------------------------------------------ */
 
+/* promise: "NULL does nothing, and the result ... result is then NULL" */
 static void test_wrong_pointers(void **state) {
     (void)state;
     for (unsigned n = 0; n < LENGTH_OF(orders) * DEBUG_MODES; n++) {
@@ -321,7 +322,7 @@ static void test_a_handler_that_frees_the_object(void **state) {
 
 /* ---- Slots that wear out, and overflow pools --------------------------------------------------------------------- */
 
-/* `spare`: another slot is free. */
+/* `spare`: another slot is free. promise: "it may be at another ... old object is freed" */
 static void test_a_last_life(void **state) {
     (void)state;
     for (unsigned n = 0; n < LENGTH_OF(orders) * DEBUG_MODES * 8; n++) {

@@ -48,6 +48,7 @@ static void make_vector(kolk_pool *pool, kolk_reuse reuse) {
     assert_true(kolk_pool_is_valid(pool));
 }
 
+/* promise: "The block contains ... 32-bit or 64-bit", "these slots 1 bit, 4 bytes for generations" */
 static void test_the_published_blocks(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
@@ -119,7 +120,7 @@ static void test_by_the_typed_skin(void **state) {
     ships_deinit(&fleet);
 }
 
-/* Pools whose slots are all dead, and pools without slots. */
+/* Pools whose slots are all dead, and pools without slots. promise: "these slots 1 bit, 4 bytes for generations" */
 static void test_pools_without_objects(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
@@ -320,7 +321,7 @@ static void test_slots_that_are_held_back(void **state) {
     }
 }
 
-/* A restore brings back the order of births and the protected objects. */
+/* A restore brings back the order of births and the protected objects. promise: "A restore brings ... grown since" */
 static void test_ages(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
@@ -439,7 +440,7 @@ static void test_what_stays(void **state) {
 }
 
 /* The peak equals fresh until a restore lowers fresh. From then on it is counted separately, and does not fall, not
- * even on the fast path. */
+ * even on the fast path. promise: "objects that are alive then ... its own snapshot" */
 static void test_the_peak_goes_on(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
@@ -679,6 +680,7 @@ static bool ask_inside(kolk_pool *pool, size_t bytes, void *context) {
     return false;
 }
 
+/* promise: "Returns 0 if no snapshot is possible, because", "Writes the block ... below kolk_pool_snapshot_size" */
 static void test_hooks_that_stand_in_the_way(void **state) {
     (void)state;
     kolk_pool_desc desc = {.name = "hooks", .object_size = 8, .capacity = 1};
@@ -709,7 +711,7 @@ static void test_hooks_that_stand_in_the_way(void **state) {
 }
 
 /* restore refuses a snapshot of a pool with a different name, tag, object size, order of reuse, kind of generations or
- * ages. */
+ * ages. promise: "if it has the same ... provide these slots" */
 static void test_other_pools(void **state) {
     (void)state;
     const kolk_pool_desc desc = {.name = "one", .object_size = 8, .capacity = 4};
@@ -835,7 +837,8 @@ static void test_a_trim_after_a_restore(void **state) {
     free(empty.bytes);
 }
 
-/* If a walk's body restores a snapshot, the walk continues over the restored objects, in place or in malloc blocks. */
+/* If a walk's body restores a snapshot, the walk continues over the restored objects, in place or in malloc blocks.
+ * promise: "A walk that continues after a restore visits" */
 static void test_a_walk_that_restores(void **state) {
     (void)state;
     for (unsigned bypass = 0; bypass < 2; bypass++) {
@@ -859,7 +862,7 @@ static void test_a_walk_that_restores(void **state) {
     }
 }
 
-/* Whichever malloc call of a restore fails, the pool stays unchanged. */
+/* Whichever malloc call of a restore fails, the pool stays unchanged. promise: "The whole block ... more capacity" */
 static void test_bypass_without_memory(void **state) {
     (void)state;
     setenv("KOLK_BYPASS", "1", 1);

@@ -24,6 +24,7 @@ static void is_asleep(const packets *pool) {
 
 KOLK_POOL_STATIC(packets, woken, PACKETS);
 
+/* promise: typed.h "defines a static ... init does" */
 static void test_its_first_alloc_makes_it(void **state) {
     (void)state;
     is_asleep(&woken);
@@ -139,7 +140,8 @@ static void test_small_objects(void **state) {
 KOLK_POOL_STATIC(packets, own, PACKETS);
 KOLK_POOL_STATIC(words, small, 13);
 
-/* The pool's own functions do what those of its type do, whichever calls come in between. */
+/* The pool's own functions do what those of its type do, whichever calls come in between.
+ * promise: typed.h "do what bullets_alloc(&fired) and so on do" */
 static void test_its_own_functions(void **state) {
     (void)state;
     notes taken;

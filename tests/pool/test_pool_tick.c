@@ -104,7 +104,7 @@ static void test_memory_goes_back_in_steps(void **state) {
     }
 }
 
-/* A tick of 0 slots never returns memory, but is harmless. */
+/* A tick of 0 slots never returns memory, but is harmless. promise: "Once demand ... work than that" */
 static void test_no_slots(void **state) {
     (void)state;
     static void *objects[MANY];
@@ -125,7 +125,8 @@ static void test_no_slots(void **state) {
     end_pool(&pool);
 }
 
-/* If demand rises and falls but stays above half, no memory is returned and no system call is made. */
+/* If demand rises and falls but stays above half, no memory is returned and no system call is made.
+ * promise: "Once demand ... work than that", "It is O(1) while nothing changes" */
 static void test_hysteresis(void **state) {
     (void)state;
     static void *objects[MANY];
@@ -233,6 +234,7 @@ static void count_teardown(void *object, void *context) {
     ((counts *)context)->torn_down++;
 }
 
+/* promise: "Returns the number of bytes released, which ... order of free slots" */
 static void test_who_gives_nothing(void **state) {
     (void)state;
     static _Alignas(16) unsigned char memory[KOLK_POOL_BYTES(OBJECT, 8, MANY)];
@@ -251,7 +253,7 @@ static void test_who_gives_nothing(void **state) {
 }
 
 /* A slot whose pages are returned is torn down, and set up again when it is needed. A tick tears down at most the
- * slots of one step. */
+ * slots of one step. promise: "Once demand ... work than that" */
 static void test_hooks(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3 * 2; n++) {
@@ -309,7 +311,8 @@ static void test_debug_modes(void **state) {
 /* ---- Growing ----------------------------------------------------------------------------------------------------- */
 
 /* With 20 more objects per frame, no alloc makes a system call, and the capacity is never more than an eighth and one
- * step ahead of the count. */
+ * step ahead of the count.
+ * promise: "If demand nearly fills a pool that can grow"; README.md "it grows the pool ahead of demand" */
 static void test_growth_ahead(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3; n++) {
@@ -368,7 +371,7 @@ static void test_growth_by_demand(void **state) {
 }
 
 /* Demand is the maximum of the count and of new peaks; it fades by 1/64 per tick down to 0. When it reaches 7/8 of the
- * capacity, the pool grows. */
+ * capacity, the pool grows. promise: "It grows the pool ... 1/64 per tick" */
 static void test_the_measure(void **state) {
     (void)state;
     uint64_t seed = number_from_environment("KOLK_TEST_SEED", 64), random = seed;

@@ -30,6 +30,7 @@ KOLK_SHARED_TYPE(shared_ships, ship)
 KOLK_RESOURCE_TYPE(lent_ships, ship)
 #endif
 
+/* promise: typed.h "These are the functions ... follow from the type" */
 static void test_every_typed_function(void **state) {
     (void)state;
     ships fleet;
@@ -117,7 +118,7 @@ static bool make_ship(void *context, const char *key, kolk_deadline deadline, vo
 }
 #endif
 
-/* A descriptor without a name gets the type's name. */
+/* A descriptor without a name gets the type's name. promise: typed.h "only pools of the same type share a tag" */
 static void test_the_types_name(void **state) {
     (void)state;
     kolk_stats stats;
@@ -206,6 +207,7 @@ static void test_the_all_zero_typed_pool(void **state) {
     assert_int_equal(taken.last.rule, KOLK_FOREIGN_POINTER);
 }
 
+/* promise: "For a typed pool, set object_size = sizeof(T)" */
 static void test_size_and_alignment_are_the_types(void **state) {
     (void)state;
     ships fleet;
@@ -307,6 +309,7 @@ KOLK_POOL_TYPE(shapes, union shape)
 KOLK_POOL_MEMBER(shapes, struct circle, circle)
 KOLK_POOL_MEMBER(shapes, struct label, label)
 
+/* promise: typed.h "has the size ... different type" */
 static void test_members(void **state) {
     (void)state;
     shapes all;

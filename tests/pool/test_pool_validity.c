@@ -49,6 +49,7 @@ static void flip(uint64_t *words, uint32_t bit) {
         assert_true(kolk_pool_is_valid(pool));                                                                         \
     } while (0)
 
+/* promise: "Checks every invariant of src/pool/pool.c" */
 static void test_counts_and_bounds(void **state) {
     (void)state;
     for (unsigned n = 0; n < 12; n++) {
@@ -87,7 +88,7 @@ static void test_states(void **state) {
     }
 }
 
-/* Two errors that together leave every count unchanged. */
+/* Two errors that together leave every count unchanged. promise: "Checks every invariant of src/pool/pool.c" */
 static void test_a_live_slot_for_a_free_one(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
@@ -182,7 +183,7 @@ static void test_a_hole_too_many(void **state) {
 }
 
 /* Counts that contradict each other, although their sum is right, are found before they cause a read beyond the stack
- * or ring of free slots, where an inaccessible page lies. */
+ * or ring of free slots, where an inaccessible page lies. promise: "Checks every invariant of src/pool/pool.c" */
 static void test_counts_that_lead_outside(void **state) {
     (void)state;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);

@@ -2,6 +2,7 @@
 # Runs four processes of the bank, with 8 connections each, on a server that has 8 connections for all of them. They
 # connect through PgBouncer, which gives a connection a server process only for the length of a transaction.
 # Usage: tests/pq/pgbouncer.sh BANK EXPECTED
+# promise: "statements get no names, because the next one"
 set -eu
 bank=$1
 if ! command -v pgbouncer > /dev/null; then

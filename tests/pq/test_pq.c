@@ -9,6 +9,7 @@
 
 /* ---- Queries ----------------------------------------------------------------------------------------------------- */
 
+/* promise: "The time limit ... time is KOLK_BAD_TIME", "with parameters ... query succeeded" */
 static void test_queries(void **state) {
     (void)state;
     skip_without_server();
@@ -132,6 +133,7 @@ static void assert_final(const char *conninfo, int32_t code, const char *words) 
     assert_refused_within(conninfo, 0, KOLK_NOT_CREATED, code, words);
 }
 
+/* promise: "kolk_error.code is a kolk_pq_cause ... connection is left", "anything else ... connection was lost" */
 static void test_refusals(void **state) {
     (void)state;
     skip_without_server();
@@ -179,6 +181,7 @@ static void test_refusals(void **state) {
     assert_int_equal(count_own("/proc/self/fd"), fds);
 }
 
+/* promise: "hold even if servers ... connects immediately" */
 static void test_black_holes(void **state) {
     (void)state;
     skip_without_server();
@@ -246,6 +249,7 @@ static void test_black_holes(void **state) {
 
 /* ---- Give back --------------------------------------------------------------------------------------------------- */
 
+/* promise: "a borrow checks ... transaction, or for discard_all", "At give_back ... borrow has no connection" */
 static void test_give_back(void **state) {
     (void)state;
     skip_without_server();
@@ -301,6 +305,7 @@ static void test_give_back(void **state) {
     kolk_resource_deinit(&db.pool);
 }
 
+/* promise: "Runs DISCARD ... give_back in any case", "which is prepared ... like kolk_pq_exec" */
 static void test_discard_all(void **state) {
     (void)state;
     skip_without_server();
@@ -336,6 +341,7 @@ static int64_t run_prepared(const kolk_borrowed *borrow, const char *name, const
 
 #define PREPARED "SELECT count(*) FROM pg_prepared_statements"
 
+/* promise: "which is prepared ... like kolk_pq_exec", "Only prepares ... Returns false if preparing failed" */
 static void test_prepared(void **state) {
     (void)state;
     skip_without_server();
@@ -406,6 +412,7 @@ static void test_prepared(void **state) {
 
 /* ---- Deadlines of queries ---------------------------------------------------------------------------------------- */
 
+/* promise: "When a query ... after the call", "When the deadline ... nothing is sent" */
 static void test_cancel(void **state) {
     (void)state;
     skip_without_server();
@@ -506,6 +513,7 @@ static int pid_of_a_borrow(kolk_pq *db, int64_t ms) {
     return pid;
 }
 
+/* promise: "A connection that was idle ... keepalive only checks the socket" */
 static void test_validation(void **state) {
     (void)state;
     skip_without_server();

@@ -89,6 +89,7 @@ static void connect_to_hosts(const char *hosts, int64_t ms, int64_t least) {
     kolk_pq_deinit(&db);
 }
 
+/* promise: "connect_timeout (in seconds) ... with target_session_attrs" */
 static void test_silent_addresses(void **state) {
     (void)state;
     skip_without_server();
@@ -191,6 +192,7 @@ static int option_of_socket(PGconn *conn, int option) {
     return value;
 }
 
+/* promise: "30000, unless conninfo or the key sets them" */
 static void test_keepalives(void **state) {
     (void)state;
     skip_without_server();
@@ -236,6 +238,7 @@ static void assert_text(const kolk_borrowed *borrow, const char *sql, const char
     PQclear(result);
 }
 
+/* promise: "The name that the server ... pool's name", "The server ... 1, is KOLK_BAD_TIME" */
 static void test_session(void **state) {
     (void)state;
     skip_without_server();
@@ -321,6 +324,7 @@ static bool open_vault(void *context, const char *key, char *out, size_t size) {
     return true;
 }
 
+/* promise: "It writes the password ... one in conninfo" */
 static void test_password(void **state) {
     (void)state;
     skip_without_server();

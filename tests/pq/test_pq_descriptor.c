@@ -1,5 +1,6 @@
 /* runs: slow not:clang wraps: help/adapter.h */
-/* The members of the resource pool's descriptor in that of the PostgreSQL adapter. */
+/* The members of the resource pool's descriptor in that of the PostgreSQL adapter.
+ * promise: "create, destroy ... gets the context", "Does not connect ... needed afterwards", "kolk_pq_deinit" */
 #include "../help/test.h"
 
 #include "../help/adapter.h"

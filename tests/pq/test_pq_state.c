@@ -43,6 +43,7 @@ static void process(void *argument, const char *notice) {
 
 #define SAY_SOMETHING "SET client_min_messages = notice; DO 'BEGIN RAISE NOTICE ''news''; END'"
 
+/* promise: "undone at give_back; its event procedures stay" */
 static void test_settings_of_libpq(void **state) {
     (void)state;
     skip_without_server();
@@ -119,6 +120,7 @@ static void test_notifications(void **state) {
 
 #define LOCK_TIMEOUT "SELECT setting FROM pg_settings WHERE name = 'lock_timeout'"
 
+/* promise: "SQL that each ... is final" */
 static void test_setup(void **state) {
     (void)state;
     skip_without_server();
@@ -178,6 +180,7 @@ static void test_setup_fails(void **state) {
 
 /* ---- Looking and asking ------------------------------------------------------------------------------------------ */
 
+/* promise: "Each connection ... parts of conninfo" */
 static void test_look(void **state) {
     (void)state;
     skip_without_server();
@@ -227,6 +230,7 @@ static const char *get_item(const kolk_borrowed *borrow, const char *state, kolk
 
 #define DROP_STATEMENT "DEALLOCATE \"get \"\"it\"\"\""
 
+/* promise: "A statement ... statement again" */
 static void test_statements_after_ddl(void **state) {
     (void)state;
     skip_without_server();
@@ -388,7 +392,7 @@ static void test_patience(void **state) {
 }
 
 /* The cancel request is lost, and COPY begins after the deadline: the connection is replaced, because a request may
- * still be on its way. */
+ * still be on its way. promise: "When the deadline ... nothing is sent" */
 static void test_cancelled_copy(void **state) {
     (void)state;
     skip_without_server();
@@ -422,6 +426,7 @@ static void test_cancelled_copy(void **state) {
 
 /* ---- Health ------------------------------------------------------------------------------------------------------ */
 
+/* promise: "Borrows a connection ... cause in error->code" */
 static void test_check(void **state) {
     (void)state;
     skip_without_server();

@@ -53,7 +53,7 @@ static int stop_tls_proxy(void **state) {
 
 /* Answers of about one record, each longer than the last by a row of 31 bytes, and answers of several records all
  * arrive. Some slightly exceed libpq's buffer, so that a rest stays inside the TLS library. If that rest is not read,
- * nothing arrives until the deadline. */
+ * nothing arrives until the deadline. promise: "with parameters ... query succeeded" */
 static void test_large_records(void **state) {
     (void)state;
     skip_without_server();

@@ -46,6 +46,7 @@ static void fill_and_empty(uint32_t capacity, size_t size) {
     end_queue(&queue);
 }
 
+/* promise: "a bounded blocking ... your deadline", "the exact number of items, from 1" */
 static void test_first_in_first_out_and_exactly_so_many(void **state) {
     (void)state;
     static const size_t sizes[] = {1, 4, 8, 24, 300};
@@ -53,7 +54,7 @@ static void test_first_in_first_out_and_exactly_so_many(void **state) {
         for (size_t j = 0; j < LENGTH_OF(sizes); j++) fill_and_empty(capacities[i], sizes[j]);
 }
 
-/* The item is copied, and no byte before or after it is touched. */
+/* The item is copied, and no byte before or after it is touched. promise: "bytes: push ... 8 or less" */
 static void test_items_of_every_size(void **state) {
     (void)state;
     for (size_t size = 1; size <= 300; size++) {
@@ -123,6 +124,7 @@ static void arrays_from(uint32_t capacity, uint32_t place, uint32_t level) {
     end_queue(&queue);
 }
 
+/* promise: "Waits for the first ... adjacent in the queue" */
 static void test_as_many_as_are_possible_at_once(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(capacities) - 1; i++)
@@ -180,6 +182,7 @@ static void assert_refused(kolk_queue *queue, kolk_deadline deadline, kolk_statu
     assert_true(kolk_queue_is_valid(queue));
 }
 
+/* promise: "there was no room or no item; only", "there was still none at the deadline" */
 static void test_deadlines_that_have_passed(void **state) {
     (void)state;
     static const kolk_deadline passed[] = {{1}, {-1}, {INT64_MIN}, {1000000}};
@@ -198,6 +201,8 @@ static void test_deadlines_that_have_passed(void **state) {
     end_queue(&queue);
 }
 
+/* promise: "close was called ... shutdown was called", "Ends pushes: every ... until no item is left", "Ends pushes and
+ * pops ... Items stay" */
 static void test_close_shutdown_reopen(void **state) {
     (void)state;
     static const kolk_deadline deadlines[] = {{0}, {1}, {INT64_MAX}};
@@ -256,6 +261,8 @@ static void drop(void *item, void *context) {
     all->items[all->count++] = *(int *)item;
 }
 
+/* promise: "item that clear or deinit drops; may be NULL", "Destroys the remaining items", "Drops all items ... room
+ * get it" */
 static void test_clear_drops_and_deinit_too(void **state) {
     (void)state;
     kolk_queue queue;
@@ -307,6 +314,7 @@ static void count_rooted(void *item, void *context) {
     ((int *)context)[2]++;
 }
 
+/* promise: "bytes: push ... 8 or less", "If `in` is true ... bytes are copied" */
 static void test_items_that_a_hook_moves(void **state) {
     (void)state;
     kolk_queue queue;

@@ -63,7 +63,7 @@ static void test_each_broken_rule_has_its_status(void **state) {
 }
 
 /* A program may have been compiled with a larger or smaller struct, or with another ABI: init zeroes the program's
- * queue, and no byte beyond it. */
+ * queue, and no byte beyond it. promise: "the queue is left all zero" */
 static void test_another_abi(void **state) {
     (void)state;
     struct {
@@ -95,6 +95,7 @@ static void test_nothing_is_allocated_after_init(void **state) {
 
 /* ---- The all-zero queue ------------------------------------------------------------------------------------------ */
 
+/* promise: "A zero-initialised queue is shut down" */
 static void test_the_all_zero_queue_is_shut_down(void **state) {
     (void)state;
     static const kolk_deadline deadlines[] = {{0}, {1}, {INT64_MAX}};
@@ -134,6 +135,7 @@ static void test_the_all_zero_queue_is_shut_down(void **state) {
 
 /* ---- Statistics -------------------------------------------------------------------------------------------------- */
 
+/* promise: "Once a push ... KOLK_FULL or KOLK_TIMEOUT" */
 static void test_statistics(void **state) {
     (void)state;
     kolk_queue queue;
@@ -192,7 +194,8 @@ static void test_the_registry(void **state) {
     assert_string_equal(listed("queue"), "");
 }
 
-/* The queue's memory is capacity * (item_size rounded up to a multiple of 8, + 8). */
+/* The queue's memory is capacity * (item_size rounded up to a multiple of 8, + 8).
+ * promise: "Each item of the capacity ... after init" */
 static void test_bytes(void **state) {
     (void)state;
     for (size_t size = 1; size < 40; size++) {

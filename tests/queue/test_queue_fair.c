@@ -177,7 +177,7 @@ static void test_a_millisecond_of_being_overtaken(void **state) {
 }
 
 /* A call that does not wait takes an item or a cell even ahead of a waiter. So FULL and EMPTY are always true, and so
- * is a time-out. */
+ * is a time-out. promise: "waiters are served ... deadline has passed" */
 static void test_who_does_not_wait_passes(void **state) {
     (void)state;
     for (int end = 0; end < 2; end++) {
@@ -267,7 +267,7 @@ static void test_who_comes_after_the_end(void **state) {
 }
 
 /* Close calls two waiters, but others take the items: only the first in line counts as overtaken. The second becomes
- * preferred only later, when it is first in line. */
+ * preferred only later, when it is first in line. promise: "If items were left ... after the reopen" */
 static void test_closed_with_items_for_nobody(void **state) {
     (void)state;
     kolk_queue queue;
@@ -360,6 +360,7 @@ static void test_the_descriptor_of_an_ended_queue(void **state) {
 
 /* ---- System calls ------------------------------------------------------------------------------------------------ */
 
+/* promise: "push and pop copy the item ... all of their items" */
 static void test_nobody_is_woken_where_nobody_waits(void **state) {
     (void)state;
     kolk_queue queue;

@@ -63,6 +63,7 @@ static void watch(watched *w, uint32_t capacity) {
         assert_true(kolk_queue_is_valid(&(w)->queue));                                                                 \
     } while (0)
 
+/* promise: "It becomes ... pop KOLK_EMPTY" */
 static void test_it_stays_readable_until_there_is_nothing(void **state) {
     (void)state;
     watched w;
@@ -96,7 +97,7 @@ static void test_it_stays_readable_until_there_is_nothing(void **state) {
     for (int event = 0; event < 2; event++) assert_true(fcntl(w.fds[event], F_GETFD) == -1 && errno == EBADF);
 }
 
-/* No system call is made if the event's state is already right. */
+/* No system call is made if the event's state is already right. promise: "The descriptor ... not Linux" */
 static void test_an_event_is_set_and_reset_once(void **state) {
     (void)state;
     watched w;
@@ -158,6 +159,7 @@ static void test_a_late_one_knows_what_was(void **state) {
     end_queue(&queue);
 }
 
+/* promise: "The descriptor ... not Linux" */
 static void test_only_when_asked_for_and_none_to_have(void **state) {
     (void)state;
     kolk_queue queue;
@@ -233,7 +235,7 @@ static void test_a_loop_of_poll_that_pushes(void **state) {
 }
 
 /* Pops with a deadline race with the ending: whatever the outcome, the ended queue is readable once all have
- * returned. */
+ * returned. promise: "It becomes ... pop KOLK_EMPTY" */
 static void test_the_end_is_not_missed(void **state) {
     (void)state;
     for (int n = 0; n < 300; n++) {

@@ -1,7 +1,7 @@
 /* runs: slow */
 /* Random operations on a queue by one thread, compared with a model made from the header alone: the result of each
  * call, the items, the count, the destroyed items and the file descriptors. KOLK_TEST_SEED and KOLK_TEST_OPS
- * (operations in total) may be set in the environment. */
+ * (operations in total) may be set in the environment. promise: "Copies the item ... nothing has happened" */
 #include "queue_test.h"
 
 #ifndef _WIN32

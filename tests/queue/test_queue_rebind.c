@@ -9,6 +9,7 @@ static void count(void *item, void *context) {
 KOLK_QUEUE_TYPE(numbers, int)
 KOLK_QUEUE_TYPE(long_numbers, int64_t)
 
+/* promise: "replaces destroy ... KOLK_IN_HOOK or KOLK_MOVED" */
 static void test_a_new_destroy(void **state) {
     (void)state;
     unsigned before = 0, after = 0;
@@ -54,7 +55,7 @@ static void test_a_new_move(void **state) {
     numbers_deinit(&queue);
 }
 
-/* tests/contracts/test_all_rebinds.c has more of them. */
+/* tests/contracts/test_all_rebinds.c has more of them. promise: "replaces destroy ... KOLK_IN_HOOK or KOLK_MOVED" */
 static void test_what_is_refused(void **state) {
     (void)state;
     numbers queue;

@@ -250,7 +250,7 @@ static void test_clear(void **unused) {
     run("clear", push_two, clear, NULL);
 }
 
-/* Two threads ask for the descriptor at the same time. */
+/* Two threads ask for the descriptor at the same time. promise: "The descriptor ... not Linux" */
 static void test_fd(void **unused) {
     (void)unused;
     schedule_must_pass(&(schedule){.name = "fd",

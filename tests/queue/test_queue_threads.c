@@ -209,6 +209,7 @@ static void run_one(shape its) {
 
 static const uint32_t capacities[] = {1, 2, 3, 64};
 
+/* promise: "same time, except init and deinit", "pop_n act like several pushes or pops in a row" */
 static void test_each_shape(void **state) {
     (void)state;
     static const shape shapes[] = {{.producers = 1, .consumers = 1},  {.producers = 1, .consumers = 3},

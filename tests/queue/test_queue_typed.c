@@ -19,6 +19,7 @@ KOLK_QUEUE_TYPE(jobs, job)
 KOLK_QUEUE_TYPE(letters, letter)
 KOLK_QUEUE_TYPE(pointers, pointer)
 
+/* promise: typed.h "which work as in queue.h ... not objects" */
 static void test_every_typed_function(void **state) {
     (void)state;
     jobs queue;
@@ -88,7 +89,7 @@ static void test_small_items_and_pointers(void **state) {
     pointers_deinit(&large);
 }
 
-/* If a descriptor gives a size, it must be the type's. */
+/* If a descriptor gives a size, it must be the type's. promise: typed.h "which work as in queue.h ... not objects" */
 static void test_the_size_is_the_types(void **state) {
     (void)state;
     jobs queue;

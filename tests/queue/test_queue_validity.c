@@ -71,7 +71,7 @@ static void test_tickets_turns_and_gates(void **state) {
 }
 
 /* In a queue of one cell, both ends refer to a second cell, which would lie after the cells. It reads as 0, like a
- * fresh one. */
+ * fresh one. promise: "Checks every invariant of src/queue/queue.c" */
 static void test_a_cell_that_is_not_there(void **state) {
     (void)state;
     kolk_queue queue;

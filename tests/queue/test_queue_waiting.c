@@ -36,7 +36,8 @@ static void end_crowd(crowd *c, kolk_status expected) {
 
 /* ---- Served ------------------------------------------------------------------------------------------------------ */
 
-/* First come, first served, because there is no other caller that could overtake. */
+/* First come, first served, because there is no other caller that could overtake.
+ * promise: "waiters are served ... deadline has passed" */
 static void test_in_the_order_in_which_they_came(void **state) {
     (void)state;
     crowd c;
@@ -175,7 +176,8 @@ static void test_each_way_to_end_frees_all(void **state) {
     }
 }
 
-/* Waiters return even if an item or a cell is there for them right after reopen. */
+/* Waiters return even if an item or a cell is there for them right after reopen.
+ * promise: "Undoes close ... shutdown it returns KOLK_SHUTDOWN" */
 static void test_reopened_with_something_to_take(void **state) {
     (void)state;
     for (int shut = 0; shut < 2; shut++) {
@@ -275,7 +277,7 @@ static void use_with_threads(kolk_queue *queue) {
     assert_true(kolk_queue_is_valid(queue));
 }
 
-/* After the fork, parent and child each have their own queue. */
+/* After the fork, parent and child each have their own queue. promise: "a child may ... descriptors with its parent" */
 static void test_a_child_goes_on(void **state) {
     (void)state;
     skip_on_windows();

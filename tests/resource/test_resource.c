@@ -10,6 +10,7 @@
 
 /* ---- The descriptor ---------------------------------------------------------------------------------------------- */
 
+/* promise: "All members ... time is KOLK_BAD_TIME", "It creates ... left all zero" */
 static void test_descriptors_that_are_refused(void **state) {
     (void)state;
     static const struct {
@@ -60,6 +61,7 @@ static void test_all_zero_is_closed(void **state) {
     kolk_resource_deinit(&none);
 }
 
+/* promise: "The most resources at a time, for all ... At most 65,536", "idle resources are destroyed ... 0: 600,000" */
 static void test_defaults(void **state) {
     (void)state;
     kolk_borrowed all[11];
@@ -81,7 +83,7 @@ static void test_defaults(void **state) {
 
 /* ---- Borrowing --------------------------------------------------------------------------------------------------- */
 
-/* The struct may be moved, even while a resource is lent. */
+/* The struct may be moved, even while a resource is lent. promise: "A zero-initialised ... may be moved" */
 static void test_a_moved_pool(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 1});
@@ -97,7 +99,8 @@ static void test_a_moved_pool(void **state) {
     end();
 }
 
-/* An init does not look at what the struct was before, so it reports nothing, and the first pool goes on. */
+/* An init does not look at what the struct was before, so it reports nothing, and the first pool goes on.
+ * promise: "If a pool is initialised ... list both" */
 static void test_a_live_pool_is_initialised_again(void **state) {
     (void)state;
     notes taken;
@@ -119,7 +122,8 @@ static void test_a_live_pool_is_initialised_again(void **state) {
     end();
 }
 
-/* The times that 0 and -1 select, in the pool's own copy of its descriptor, which has nanoseconds. */
+/* The times that 0 and -1 select, in the pool's own copy of its descriptor, which has nanoseconds.
+ * promise: "see validate ... -1: before every borrow", "`log` receives borrows ... 1,000; -1: none" */
 static void test_the_times_of_a_descriptor(void **state) {
     (void)state;
     for (int64_t ms = -1; ms <= 1; ms++) {
@@ -160,6 +164,7 @@ static void test_a_resource_is_used_again(void **state) {
     end();
 }
 
+/* promise: "KOLK_REUSE_LIFO: the one ... idle longest" */
 static void test_idle_order(void **state) {
     (void)state;
     for (int order = KOLK_REUSE_LIFO; order <= KOLK_REUSE_FIFO; order++) {
@@ -227,6 +232,7 @@ static void borrow_in_create(void) {
     assert_int_equal(borrow_for(NULL, KOLK_NOW, &one), KOLK_FULL);
 }
 
+/* promise: "if such a borrow would have to wait", "close was called ... KOLK_KEY_TOO_LONG, KOLK_NO_MEMORY" */
 static void test_create_that_borrows_from_its_own_pool(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 2, .max_creating = 1});
@@ -257,6 +263,7 @@ static void test_deadlines_are_handed_on(void **state) {
 
 /* ---- Waiting ----------------------------------------------------------------------------------------------------- */
 
+/* promise: "within a key, borrowers are served in order" */
 static void test_what_comes_back_goes_to_the_waiter(void **state) {
     (void)state;
     kolk_borrowed one;
@@ -316,7 +323,8 @@ static void discard_other(void) {
     discard_it(&other);
 }
 
-/* When a resource is discarded, the waiter may create in its place. */
+/* When a resource is discarded, the waiter may create in its place.
+ * promise: "Ends a borrow whose ... destroys the resource" */
 static void test_a_waiter_creates_in_the_room_of_one_that_ended(void **state) {
     (void)state;
     kolk_borrowed one;
@@ -330,6 +338,7 @@ static void test_a_waiter_creates_in_the_room_of_one_that_ended(void **state) {
     end();
 }
 
+/* promise: "no resource was ready until the deadline" */
 static void test_a_timeout_tells_who_has_them(void **state) {
     (void)state;
     kolk_borrowed one;
@@ -358,6 +367,7 @@ static void test_a_timeout_tells_who_has_them(void **state) {
 
 /* ---- Giving back ------------------------------------------------------------------------------------------------- */
 
+/* promise: "the status of a borrow ... failure handler", "Does nothing ... reported as KOLK_WRONG_POOL" */
 static void test_a_second_give_back_is_reported(void **state) {
     (void)state;
     notes taken;
@@ -381,7 +391,7 @@ static void test_a_second_give_back_is_reported(void **state) {
 }
 
 /* With `sites`, the report of a second give_back names the thread that returned the resource first, or its present
- * borrower. */
+ * borrower. promise: "a resource pool ... last borrower" */
 static void test_a_second_give_back_tells_of_the_first(void **state) {
     (void)state;
     skip_on_windows(); /* sites have no names there */
@@ -449,6 +459,7 @@ static void test_a_borrow_of_another_pool_is_reported(void **state) {
     end();
 }
 
+/* promise: "Cleans a resource that comes back, for the next" */
 static void test_reset(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 1, .reset = reset_thing});
@@ -501,7 +512,7 @@ static void test_the_dead_are_replaced(void **state) {
     end();
 }
 
-/* All steps of a borrow share one deadline. */
+/* All steps of a borrow share one deadline. promise: "The pool has no ... borrow returns KOLK_NOT_CREATED" */
 static void test_a_deadline_is_not_armed_again(void **state) {
     (void)state;
     kolk_borrowed one;
@@ -534,7 +545,7 @@ static void test_keys(void **state) {
     end();
 }
 
-/* FNV-1a maps both keys to 0x4ba954fb. */
+/* FNV-1a maps both keys to 0x4ba954fb. promise: "Up to 255 bytes; NULL" */
 static void test_keys_with_the_same_hash(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 2});
@@ -621,7 +632,7 @@ static void test_sites(void **state) {
     end();
 }
 
-/* With `sites`, the report also has the site of the second give_back. */
+/* With `sites`, the report also has the site of the second give_back. promise: "a resource pool ... last borrower" */
 static void test_the_site_of_a_second_give_back(void **state) {
     (void)state;
     notes taken;

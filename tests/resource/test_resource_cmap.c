@@ -212,7 +212,7 @@ static void test_timeout(void **state) {
     end();
 }
 
-/* wait-queue-fairness: first come, first served. */
+/* wait-queue-fairness: first come, first served. promise: "within a key, borrowers are served in order" */
 static void test_fairness(void **state) {
     (void)state;
     enum { LINE = 8 };
@@ -236,7 +236,7 @@ static void test_fairness(void **state) {
 }
 
 /* pool-checkout-custom-maxConnecting-is-enforced: at most maxConnecting creates run; the next starts when one is
- * done. */
+ * done. promise: "The most creates ... 0: 2" */
 static void test_maximum_connecting(void **state) {
     (void)state;
     enum { LINE = 5 };
@@ -404,7 +404,7 @@ static void test_clear_while_connecting(void **state) {
 }
 
 /* pool-clear-min-size: background work creates min_idle resources again. pool-clear-ready, -paused: a second call has
- * no effect. */
+ * no effect. promise: "Idle ones are destroyed ... its borrower gets another one" */
 static void test_clear(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 4, .min_idle = 2});
@@ -465,7 +465,7 @@ static void test_ready(void **state) {
 }
 
 /* pool-close, pool-close-destroy-conns, pool-checkout-closed: idle resources are destroyed, and waiters and later
- * borrowers are refused. */
+ * borrowers are refused. promise: "every borrow that is waiting ... interrupts your functions" */
 static void test_close(void **state) {
     (void)state;
     static notes told;

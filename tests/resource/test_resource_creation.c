@@ -101,7 +101,8 @@ static void hangs_in_destroy(factory *from) {
 
 /* ---- Creating ---------------------------------------------------------------------------------------------------- */
 
-/* If a create takes longer than its borrower waits, its resource is ready for the next borrower. */
+/* If a create takes longer than its borrower waits, its resource is ready for the next borrower.
+ * promise: "discard and evict wait for no peer", "Lends a resource ... becomes idle" */
 static void test_a_create_outlives_who_asked_for_it(void **state) {
     (void)state;
     kolk_borrowed one;
@@ -126,7 +127,8 @@ static bool notes_deadline(factory *from, kolk_deadline deadline) {
     return left > INT64_C(3600000000000) && left <= INT64_C(7200000000000);
 }
 
-/* The pool's create_timeout_ms, not the borrower, sets the deadline of create. */
+/* The pool's create_timeout_ms, not the borrower, sets the deadline of create.
+ * promise: "The deadline is create_timeout_ms from now, or ... before the call", "The time limit ... -1: no limit" */
 static void test_the_deadline_of_a_create(void **state) {
     (void)state;
     kolk_borrowed one;
@@ -168,7 +170,7 @@ static bool refuse_all(factory *from, kolk_deadline deadline) {
     return false;
 }
 
-/* A refused create is repeated as long as a borrower waits. */
+/* A refused create is repeated as long as a borrower waits. promise: "10 ms at first, doubling up to 5 s" */
 static void test_a_refusal_is_not_the_end(void **state) {
     (void)state;
     refusals = 5;
@@ -180,7 +182,7 @@ static void test_a_refusal_is_not_the_end(void **state) {
     end_things(&things);
 }
 
-/* When no borrower waits any more, creates are no longer repeated. */
+/* When no borrower waits any more, creates are no longer repeated. promise: "10 ms at first, doubling up to 5 s" */
 static void test_the_last_reason_at_the_deadline(void **state) {
     (void)state;
     kolk_borrowed one;
@@ -214,7 +216,8 @@ static void test_a_return_serves_while_creates_are_refused(void **state) {
     end_things(&things);
 }
 
-/* If a create fails for good and no resource is lent, all waiters are refused. */
+/* If a create fails for good and no resource is lent, all waiters are refused.
+ * promise: "But if error->final ... gives none", "create failed with error->final ... no_housekeeper: create failed" */
 static void test_a_refusal_for_good(void **state) {
     (void)state;
     kolk_borrowed one, two;
@@ -295,6 +298,7 @@ static void lend_beside_hanging_key(void) {
     end_things(&things);
 }
 
+/* promise: "own key; after 100 ms other calls may run", "The most creates ... 0: 2" */
 static void test_another_key(void **state) {
     (void)state;
     lend_beside_hanging_key();
@@ -350,7 +354,8 @@ static void test_a_borrow_that_meets_an_expired_one(void **state) {
 
 /* ---- Old ones ---------------------------------------------------------------------------------------------------- */
 
-/* If an idle resource does not answer, the borrower gets a new one. */
+/* If an idle resource does not answer, the borrower gets a new one.
+ * promise: "borrower need not wait for it: after 100 ms" */
 static void test_a_silent_one_is_passed_over(void **state) {
     (void)state;
     make_things(&things, (kolk_resource_pool_desc){.max = 2, .validate_after_ms = -1});
@@ -400,7 +405,8 @@ static bool look_or_hang(factory *from, thing *it) {
     return true;
 }
 
-/* With `look`, a validation needs no other thread: the borrower does it itself. */
+/* With `look`, a validation needs no other thread: the borrower does it itself.
+ * promise: "With the deadline ... resource is good", "validate with KOLK_NOW before every borrow" */
 static void test_a_look_before_each_borrow(void **state) {
     (void)state;
     looks = 0;
@@ -429,7 +435,7 @@ static bool give_up_if_told(factory *from, kolk_deadline deadline) {
     return false;
 }
 
-/* deinit interrupts a create that waits for a server. */
+/* deinit interrupts a create that waits for a server. promise: "readable, for functions that don't poll" */
 static void test_deinit_interrupts_a_create(void **state) {
     (void)state;
     assert_int_equal(kolk_resource_interrupt_fd(), -1); /* this thread is no maker */
@@ -445,7 +451,7 @@ static bool give_up_once(factory *from, kolk_deadline deadline) {
 }
 
 /* When all resources are evicted because the server was lost, running creates are interrupted, and waiters get new
- * resources. */
+ * resources. promise: "It becomes readable when the result ... or if the system has no descriptor left" */
 static void test_evict_interrupts_a_create(void **state) {
     (void)state;
     pthread_t thread;
@@ -526,7 +532,8 @@ static void test_deinit_interrupts_destroys(void **state) {
     end_things(&things);
 }
 
-/* All borrowers of one generation notice the same failover, but only the first one's call evicts that generation. */
+/* All borrowers of one generation notice the same failover, but only the first one's call evicts that generation.
+ * promise: "It evicts, and returns true, only" */
 static void test_evict_once_for_all(void **state) {
     (void)state;
     kolk_borrowed all[2];
@@ -577,7 +584,7 @@ static void test_no_more_threads(void **state) {
     end_things(&things);
 }
 
-/* Makers without work end, except one. */
+/* Makers without work end, except one. promise: "Makers are threads ... last pool" */
 static void test_makers_end(void **state) {
     (void)state;
     things.creates = hangs_in_create;
@@ -654,6 +661,7 @@ static void hear(void *context, const kolk_resource_event *event) {
     count_up(&heard.counts[event->kind]);
 }
 
+/* promise: "a borrow succeeded ... failed, with `error`", "Receives events, without any lock held" */
 static void test_a_log(void **state) {
     (void)state;
     kolk_borrowed one, none;
@@ -710,7 +718,8 @@ static void *borrow_in_turn(void *argument) {
     return NULL;
 }
 
-/* A returned resource goes to the key that has waited longest, not always to the resource's own key. */
+/* A returned resource goes to the key that has waited longest, not always to the resource's own key.
+ * promise: "key that comes back is destroyed to make room" */
 static void test_keys_take_turns(void **state) {
     (void)state;
     borrower line[] = {{.key = "b"}, {.key = "a"}, {.key = "b"}, {.key = "a"}};

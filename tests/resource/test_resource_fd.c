@@ -88,6 +88,7 @@ static void give(kolk_borrowed *one) {
 
 /* ---- Tests: each with makers, and by ticks ---------------------------------------------------------------- */
 
+/* promise: "until a borrow returns KOLK_FULL again" */
 static void test_it_stays_readable_until_there_is_none(void **state) {
     (void)state;
     watch((kolk_resource_pool_desc){.max = 2});
@@ -118,6 +119,7 @@ static void test_it_stays_readable_until_there_is_none(void **state) {
     assert_int_equal(fcntl(fd, F_GETFD), -1);
 }
 
+/* promise: "With no_housekeeper, from the first ... not Linux" */
 static void test_borrows_now_create_before_the_first_call_only(void **state) {
     (void)state;
     memset(&things, 0, sizeof things);
@@ -161,7 +163,7 @@ static void test_keys(void **state) {
 }
 
 /* One descriptor serves several event loops: a resource promised to one of them stays reserved if another loop looks
- * first. */
+ * first. promise: "Several loops ... time to time" */
 static void test_two_loops(void **state) {
     (void)state;
     watch((kolk_resource_pool_desc){.max = 2});
@@ -181,7 +183,7 @@ static void test_two_loops(void **state) {
     end_things(&things);
 }
 
-/* A failed create is reported once, to a borrow of its key. */
+/* A failed create is reported once, to a borrow of its key. promise: "If a loop borrows ... KOLK_NOT_CREATED, once" */
 static void test_a_failure_belongs_to_its_key(void **state) {
     (void)state;
     kolk_borrowed one;
@@ -220,7 +222,8 @@ static bool create_together(factory *from, kolk_deadline deadline) {
     return true;
 }
 
-/* A loop that asks again and again gets several creates at the same time, not one after another. */
+/* A loop that asks again and again gets several creates at the same time, not one after another.
+ * promise: "If a loop borrows ... KOLK_NOT_CREATED, once" */
 static void test_a_loop_that_needs_many(void **state) {
     (void)state;
     kolk_borrowed all[12];
@@ -239,7 +242,7 @@ static void test_a_loop_that_needs_many(void **state) {
 }
 
 /* A resource promised to a loop is not given to another key right away. It is given away later if no loop asks for
- * it. */
+ * it. promise: "Several loops ... time to time" */
 static void test_a_promise_is_kept_for_a_while(void **state) {
     (void)state;
     watch((kolk_resource_pool_desc){.max = 1});

@@ -41,6 +41,7 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
     return __real_pthread_create(thread, attributes, body, argument);
 }
 
+/* promise: "Makers are threads ... last pool" */
 static void test_one_from_the_first_pool_to_the_last(void **state) {
     (void)state;
     factory others = {0}, lonely = {0};
@@ -61,6 +62,7 @@ static void test_one_from_the_first_pool_to_the_last(void **state) {
     end_things(&lonely);
 }
 
+/* promise: "If the system has no thread left" */
 static void test_the_system_has_no_thread(void **state) {
     (void)state;
     refuses_thread = true;
@@ -85,6 +87,7 @@ static bool look_at_mask(factory *from, kolk_deadline deadline) {
     return true;
 }
 
+/* promise: "Signals are blocked ... must return" */
 static void test_its_signals_are_blocked(void **state) {
     (void)state;
     sigset_t after;
@@ -349,7 +352,7 @@ static void *end_others(void *others) {
 }
 
 /* The last pool of the list ends while its maker is still in a create for a pool that is ending. The next pool gets new
- * makers, whose work does not end the wait of that deinit. */
+ * makers, whose work does not end the wait of that deinit. promise: "It returns when none ... only with `sites`" */
 static void test_two_makers_at_work(void **state) {
     (void)state;
     pthread_t going, last;

@@ -3,7 +3,10 @@
  * what a borrow returns and which resource it gets, the calls of the factory's functions and their order, why each
  * resource is destroyed, the reports, and all statistics. While a borrow waits, the test plays other threads that
  * return resources, or that resume, resize or close the pool. Reads KOLK_TEST_SEED and KOLK_TEST_OPS (operations in
- * total) from the environment. */
+ * total) from the environment.
+ * promise: "With the deadline ... resource is good", "The pool has no ... borrow returns KOLK_NOT_CREATED", "It may be
+ * copied ... no borrow", "all zero, there is no key and no waiting", "Lends a resource ... becomes idle", "If the
+ * status is not KOLK_OK, out->resource ... most 30 s", "`creating` excludes ... had to wait", "kolk_resource_stats" */
 #include "../help/threads.h"
 
 #include "resource/resource_inside.h"

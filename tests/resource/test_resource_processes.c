@@ -135,6 +135,7 @@ static void fork_again(kolk_borrowed *inherited) {
 
 /* ---- Tests ------------------------------------------------------------------------------------------------------- */
 
+/* promise: "a child cannot ... do nothing"; pq.h "a child makes a pool of its own" */
 static void test_a_child_and_its_parents_pool(void **state) {
     (void)state;
     static void (*const lives[])(kolk_borrowed *) = {live_on, live_first_and_look_back, fork_again};

@@ -97,7 +97,8 @@ static int begin(void **state) {
     return 0;
 }
 
-/* Each function of the second version is called, and none of the first. */
+/* Each function of the second version is called, and none of the first.
+ * promise: "replaces your ... function is running any more" */
 static void test_all_functions_are_new(void **state) {
     (void)state;
     for (int housekeeper = 0; housekeeper < 2; housekeeper++) {
@@ -200,7 +201,7 @@ static void test_while_threads_borrow(void **state) {
     kolk_resource_deinit(&pool);
 }
 
-/* tests/contracts/test_all_rebinds.c has more of them. */
+/* tests/contracts/test_all_rebinds.c has more of them. promise: "Each function ... pool is all zero" */
 static void test_what_is_refused(void **state) {
     (void)state;
     kolk_resource_pool pool;

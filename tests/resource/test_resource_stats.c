@@ -92,7 +92,7 @@ static void test_formats(void **state) {
     end_links();
 }
 
-/* Memory pools have one table, resource pools another. */
+/* Memory pools have one table, resource pools another. promise: base.h "a table for people ... lists resource pools" */
 static void test_two_tables(void **state) {
     (void)state;
     static fake one;
@@ -115,7 +115,7 @@ static void add_numbers(kolk_records_ *records, kolk_resource_pool_stats *number
 }
 
 /* All numbers of kolk_resource_pool_stats differ here, and the machine-readable formats contain all of
- * them. */
+ * them. promise: "`creating` excludes ... had to wait", "kolk_resource_stats" */
 static void test_all_numbers(void **state) {
     (void)state;
     enum { GAUGES = 6, COUNTERS = 15 };
@@ -286,6 +286,7 @@ static void fork_and_end(const char *argument) {
     _exit(0);
 }
 
+/* promise: "kolk_stats_write and KOLK_STATS ... own pools" */
 static void test_a_child_leaves_out_its_parents(void **state) {
     (void)state;
     skip_on_windows(); /* no forks */

@@ -8,6 +8,7 @@ static void evict_now(void) {
     kolk_resource_evict(&pool);
 }
 
+/* promise: "Idle ones are destroyed ... its borrower gets another one" */
 static void test_evict(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 3});
@@ -33,6 +34,7 @@ static bool is_key_a(const char *key, const void *resource, bool in_use, void *c
     return strcmp(key, "a") == 0;
 }
 
+/* promise: "The same for each ... resources that are being created" */
 static void test_evict_by_a_predicate(void **state) {
     (void)state;
     unsigned asked[2] = {0, 0};
@@ -58,6 +60,7 @@ static void resume_now(void) {
     kolk_resource_resume(&pool);
 }
 
+/* promise: "no resource is ready ... created for the next borrow", "Between pause ... may come back" */
 static void test_pause(void **state) {
     (void)state;
     kolk_borrowed one, used;
@@ -76,6 +79,7 @@ static void test_pause(void **state) {
     end();
 }
 
+/* promise: "Surplus resources ... min_idle, or KOLK_NO_MEMORY" */
 static void test_resize(void **state) {
     (void)state;
     kolk_borrowed all[4], one;
@@ -126,6 +130,7 @@ static void test_close_turns_waiters_away(void **state) {
     end();
 }
 
+/* promise: "every borrow that is waiting ... interrupts your functions", "KOLK_OK: no ... reported before" */
 static void test_close_waits_for_what_is_lent(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 2});
@@ -168,6 +173,7 @@ static void test_evict_while_a_resource_is_reset(void **state) {
     end();
 }
 
+/* promise: "If the pool ... back is a bug, which is reported", "KOLK_OK: no ... reported before" */
 static void test_deinit_names_the_holders(void **state) {
     (void)state;
     notes taken;

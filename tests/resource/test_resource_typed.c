@@ -24,6 +24,7 @@ static bool is_second(const char *key, const void *resource, bool in_use, void *
     return resource == context;
 }
 
+/* promise: typed.h "which work as in resource.h ... `connections.pool` and `borrowed.borrow`" */
 static void test_every_typed_function(void **state) {
     (void)state;
     link_to all[4] = {{1}, {2}, {3}, {4}}, *next = all;

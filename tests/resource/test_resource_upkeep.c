@@ -9,6 +9,7 @@
 
 #include "resource_steps.h"
 
+/* promise: "resources of the key ... At most max", "destroys resources ... does one step" */
 static void test_min_idle(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 4, .min_idle = 2, .idle_timeout_ms = 1000});
@@ -73,6 +74,7 @@ static void test_backoff_begins_anew(void **state) {
     end();
 }
 
+/* promise: "Resources are destroyed ... 0: 1,800,000" */
 static void test_lifetimes_end_at_different_times(void **state) {
     (void)state;
     unsigned at_once = 0, before;
@@ -117,6 +119,7 @@ static void test_times_beyond_the_clock_are_never(void **state) {
     end();
 }
 
+/* promise: "Called for keepalive ... the borrower gets another one", "the interval for validating idle resources" */
 static void test_keepalive(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 2, .validate = validate_thing, .keepalive_ms = 100});
@@ -184,6 +187,7 @@ static void test_a_key_that_fails_stops_no_other(void **state) {
     }
 }
 
+/* promise: "A borrow that lasts ... thread has ended", "destroys resources ... does one step" */
 static void test_leaks(void **state) {
     (void)state;
     skip_on_windows(); /* sites have no names there */

@@ -20,6 +20,7 @@ static kolk_borrowed begin_sound(void) {
     return borrowed(NULL);
 }
 
+/* promise: "every invariant of src/resource/resource.c" */
 static void test_lists_of_idle_ones(void **state) {
     (void)state;
     kolk_borrowed lent = begin_sound();

@@ -14,6 +14,7 @@ static kolk_shared pool;
 
 /* ---- Descriptors ------------------------------------------------------------------------------------------------- */
 
+/* promise: "A power of two ... object_size, at most 16", "the pool is left all zero" */
 static void test_each_broken_rule_has_its_status(void **state) {
     (void)state;
     static const struct {
@@ -64,6 +65,7 @@ static void test_each_broken_rule_has_its_status(void **state) {
     assert_true(all_bytes_are((unsigned char *)&pool + sizeof pool - 8, 8, 0xff));
 }
 
+/* promise: "the most locals at the same time; 0: 16", "Free slots ... with a setup or teardown hook" */
 static void test_the_defaults(void **state) {
     (void)state;
     static const struct {
@@ -114,7 +116,8 @@ typedef struct wide {
 
 KOLK_SHARED_TYPE(wides, wide)
 
-/* A local whose init was forgotten is all zero: it has no objects and accepts none. */
+/* A local whose init was forgotten is all zero: it has no objects and accepts none.
+ * promise: "local has no pool: alloc returns NULL" */
 static void test_the_all_zero_local(void **state) {
     (void)state;
     static wides_local zero;
@@ -146,7 +149,7 @@ static void test_the_all_zero_local(void **state) {
 }
 
 /* When the pool is gone, calls through its locals are reported, for pools with and without debug mode, growth and
- * handles. */
+ * handles. promise: "A later alloc ... pages behind" */
 static void test_a_local_whose_pool_is_gone(void **state) {
     (void)state;
     for (unsigned way = 0; way < 8; way++) {
@@ -231,7 +234,8 @@ static void test_the_last_pools_that_are_gone(void **state) {
 /* ---- KOLK_EACH --------------------------------------------------------------------------------------------------- */
 
 /* A walk visits the live objects. Its body may free the current object. An object that is allocated during the walk, in
- * a slot that was never alive, is not visited. */
+ * a slot that was never alive, is not visited.
+ * promise: "A walk over ... not visited", "kolk_shared_cursor_next", "kolk_shared_each" */
 static void test_each(void **state) {
     (void)state;
     enum { N = 200 };
@@ -384,6 +388,7 @@ static void fill_and_empty(uint32_t capacity, unsigned threads, uint32_t cache, 
     free(objects);
 }
 
+/* promise: "max_capacity objects can be alive at any time" */
 static void test_capacity_whatever_lies_in_the_magazines(void **state) {
     (void)state;
     static const uint32_t capacities[] = {1, 2, 63, 64, 65, 4097};
@@ -426,7 +431,8 @@ static void test_without_caches(void **state) {
 }
 
 /* Slots in other locals' magazines are not lost: flush and deinit return them to the depot, and a full magazine returns
- * half of its slots. */
+ * half of its slots.
+ * promise: "Returns the local's free slots to the depot, and ... before the thread sleeps for long" */
 static void test_what_comes_home(void **state) {
     (void)state;
     kolk_shared_local locals[3];
@@ -456,7 +462,7 @@ static void test_what_comes_home(void **state) {
 }
 
 /* A search clears the summary bit of an empty word, and later searches skip that word. So the summary of a full pool is
- * empty. */
+ * empty. promise: "About every ... few atomic operations" */
 static void test_a_search_does_not_look_at_empty_words(void **state) {
     (void)state;
     kolk_shared_local local;
@@ -477,7 +483,7 @@ static void test_a_search_does_not_look_at_empty_words(void **state) {
 }
 
 /* A fetch takes all free slots of a word, and its search starts where the last one ended, so threads fetch from
- * different words. */
+ * different words. promise: "About every ... few atomic operations" */
 static void test_a_fetch_takes_a_word_and_goes_on_from_there(void **state) {
     (void)state;
     enum { ALL = 80 * 64, WORDS = 70 };
@@ -506,6 +512,7 @@ static void test_a_fetch_takes_a_word_and_goes_on_from_there(void **state) {
 
 /* ---- Locals ------------------------------------------------------------------------------------------------------ */
 
+/* promise: "Makes a local ... KOLK_TOO_MANY_THREADS: there are already max_threads locals" */
 static void test_too_many_threads(void **state) {
     (void)state;
     kolk_shared_local locals[4], other;
@@ -551,6 +558,7 @@ static void test_contents(void **state) {
 
 /* ---- Handles and queries ----------------------------------------------------------------------------------------- */
 
+/* promise: "distinguishes its handles from other pools'; 0", "Returns the handle ... null handle" */
 static void test_handles(void **state) {
     (void)state;
     kolk_shared one, other;
@@ -592,7 +600,8 @@ static void test_handles(void **state) {
     end_shared(&one);
 }
 
-/* As if the slot had its 2^31st life now, which is the last one before its generations start anew. */
+/* As if the slot had its 2^31st life now, which is the last one before its generations start anew.
+ * promise: "a slot's generations ... STRICT is refused", "Returns the object ... valid again" */
 static void test_a_handle_is_valid_again_after_all_lives(void **state) {
     (void)state;
     kolk_shared_local local;
@@ -613,6 +622,7 @@ static void test_a_handle_is_valid_again_after_all_lives(void **state) {
     end_shared(&pool);
 }
 
+/* promise: "Is this the start ... pointer is allowed" */
 static void test_is_live_and_cursors(void **state) {
     (void)state;
     kolk_shared_local local, other;
@@ -646,6 +656,7 @@ static void test_is_live_and_cursors(void **state) {
     }
 }
 
+/* promise: "No local can be made for a zero-initialised", "KOLK_NO_LOCAL: the pool ... zero, and alloc returns NULL" */
 static void test_the_all_zero_pool(void **state) {
     (void)state;
     static kolk_shared zero;

@@ -57,6 +57,7 @@ static void put_in_order(uint32_t n, unsigned order) {
         objects[i] = before[order == SAME ? i : order == REVERSED ? n - 1 - i : i * 37 % n];
 }
 
+/* promise: "Allocates up ... local's cache", "Frees n objects ... not changed" */
 static void test_every_length_and_order(void **state) {
     (void)state;
     static const uint32_t lengths[] = {0, 1, 2, 3, 63, 64, 65, 99, 100, 101, 128, 200, 499, 699, MOST};
@@ -130,7 +131,7 @@ static void test_more_than_there_are(void **state) {
 }
 
 /* An uncached pool counts each slot that free_n puts into the depot, as it does for single frees. So it is cached again
- * after as many of them. */
+ * after as many of them. promise: "From then on the pool ... returned as the pool has" */
 static void test_returns_are_counted(void **state) {
     (void)state;
     begin(some_desc(2));
@@ -148,7 +149,8 @@ static void test_returns_are_counted(void **state) {
     free(all);
 }
 
-/* The magazine gets what is left of a word, and the last objects of a long array. Everything else passes it by. */
+/* The magazine gets what is left of a word, and the last objects of a long array. Everything else passes it by.
+ * promise: "Allocates up ... local's cache", "slots that are neighbours ... served at the end" */
 static void test_what_goes_through_the_magazine(void **state) {
     (void)state;
     begin(some_desc(3)); /* cache 100, words of 64 slots */

@@ -44,6 +44,7 @@ static void assert_all_are_free(kolk_shared_local *by) {
     assert_true(kolk_shared_is_valid(&pool));
 }
 
+/* promise: "Frees all objects ... too, or may stay" */
 static void test_every_kind(void **state) {
     (void)state;
     for (unsigned kind = 0; kind < KINDS; kind++) {
@@ -93,7 +94,7 @@ static void test_a_full_pool_is_cached_again(void **state) {
     end_shared(&pool);
 }
 
-/* Lives of one byte skip 0, and those of four begin anew. */
+/* Lives of one byte skip 0, and those of four begin anew. promise: "Frees all objects ... too, or may stay" */
 static void test_lives_wrap(void **state) {
     (void)state;
     for (unsigned kind = 1; kind <= 5; kind += 4) {

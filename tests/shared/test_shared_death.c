@@ -62,7 +62,7 @@ static void *die(void *argument) {
 }
 
 /* The next thread takes over the dead thread's keeper. It can allocate all free slots, and free the objects that are
- * still alive. */
+ * still alive. promise: "ended without a deinit do not count" */
 static void test_one_after_another(void **state) {
     (void)state;
     static death d;
@@ -101,7 +101,7 @@ static void test_one_after_another(void **state) {
     }
 }
 
-/* The system may still list a thread that was just joined. */
+/* The system may still list a thread that was just joined. promise: "ended without a deinit do not count" */
 static void test_the_moment_after_a_join(void **state) {
     (void)state;
     static death d;
@@ -148,7 +148,8 @@ static void test_the_first_thread_of_a_process(void **state) {
     run_in_child(end_the_first_thread);
 }
 
-/* A thread that dies online delays the return of retired slots, but not for ever. */
+/* A thread that dies online delays the return of retired slots, but not for ever.
+ * promise: "may wait there for some 1,000 calls of quiesce", "Every 1024th time that a thread finds another" */
 static void test_death_online(void **state) {
     (void)state;
     static death d;
@@ -184,7 +185,8 @@ static void *die_when_one_waits(void *argument) {
     return NULL;
 }
 
-/* A waiter is served even if a thread died online, before or during the wait, and no other thread quiesces. */
+/* A waiter is served even if a thread died online, before or during the wait, and no other thread quiesces.
+ * promise: "one of the waiters checks whether they wait" */
 static void test_a_waiter_behind_the_dead(void **state) {
     (void)state;
     static void *(*const bodies[])(void *) = {die_online, die_when_one_waits};
@@ -277,6 +279,7 @@ static void *use_own(void *argument) {
     return NULL;
 }
 
+/* promise: "Returns the calling ... thread-specific data" */
 static void test_one_of_each_thread_and_pool(void **state) {
     (void)state;
     make_pools(1);

@@ -377,7 +377,7 @@ static void test_double_frees(void **state) {
 
 #define assert_seen(what, value) assert_breaks(kolk_shared_is_valid, pool, what, value)
 
-/* Slot 0 is alive, 1 and 2 are in quarantine, 3 is retired. */
+/* Slot 0 is alive, 1 and 2 are in quarantine, 3 is retired. promise: "Checks every invariant of src/shared/shared.c" */
 static void test_validity(void **state) {
     (void)state;
     fixture f;

@@ -295,6 +295,7 @@ static const deed deeds[] = {
 
 static const deed grows = {"alloc that grows the pool", hold_usable, take_one, false, false};
 
+/* promise: "middle of one stops no other thread", "a child can ... threads are lost" */
 static void test_each_step(void **state) {
     (void)state;
     static const uint32_t caches[] = {1, 5, 64};

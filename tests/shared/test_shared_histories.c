@@ -221,6 +221,7 @@ static void play_round(uint64_t *random, uint64_t *overlaps, uint64_t *refusals)
     kolk_queue_deinit(&passed_on);
 }
 
+/* promise: "system had no memory for the pool to grow", "Returns an object, or NULL: see Capacity above" */
 static void test_histories(void **state) {
     (void)state;
     uint64_t overlaps = 0, refusals = 0;

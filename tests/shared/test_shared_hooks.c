@@ -95,6 +95,8 @@ static uint64_t failed(const diary *d) {
 
 /* ---- When they run ----------------------------------------------------------------------------------------------- */
 
+/* promise: "Runs reset for each live object and teardown", "called once per slot, before ... tried again", "called once
+ * after ... includes it", "called once per slot that is set up, at deinit" */
 static void test_each_hook_runs_when_it_is_due(void **state) {
     (void)state;
     EACH_WAY(n) {
@@ -118,6 +120,7 @@ static void test_each_hook_runs_when_it_is_due(void **state) {
     }
 }
 
+/* promise: "called once per slot that is set up, at deinit", "With reset ... there is no cost" */
 static void test_each_hook_works_alone(void **state) {
     (void)state;
     EACH_WAY(n) for (int only = 0; only < 3; only++) {
@@ -163,7 +166,7 @@ static void test_a_setup_that_fails(void **state) {
     }
 }
 
-/* A magazine holds only slots that are set up. */
+/* A magazine holds only slots that are set up. promise: "setup or teardown, a slot costs 2 bits more" */
 static void test_setups_are_not_made_ahead(void **state) {
     (void)state;
     static diary d;
@@ -178,6 +181,7 @@ static void test_setups_are_not_made_ahead(void **state) {
     end_diary(&d);
 }
 
+/* promise: "Free slots ... with a setup or teardown hook", "So for costly ... freed, at a time" */
 static void test_costly_parts_have_no_cache(void **state) {
     (void)state;
     for (unsigned n = 0; n < 4; n++) {
@@ -194,6 +198,7 @@ static void test_costly_parts_have_no_cache(void **state) {
 
 /* ---- Contents ---------------------------------------------------------------------------------------------------- */
 
+/* promise: "contents survive from one life to the next", "teardown does ... keep, setup or teardown" */
 static void test_contents_live_on(void **state) {
     (void)state;
     EACH_WAY(n) for (unsigned with_setup = 0; with_setup < 2; with_setup++) {
@@ -225,7 +230,7 @@ static void free_child(void *object, void *context) {
     if (kolk_shared_is_live(&d->pool, child)) kolk_shared_free(&d->local, child);
 }
 
-/* The hook refills the magazine. */
+/* The hook refills the magazine. promise: "setup and reset ... reset too" */
 static void test_a_reset_that_frees_others(void **state) {
     (void)state;
     EACH_WAY(n) {
@@ -254,7 +259,7 @@ static void allocate_another(void *object, void *context) {
     if (kolk_shared_alloc(&d->local)) allocated++;
 }
 
-/* Deinit ends, although its resets allocate. */
+/* Deinit ends, although its resets allocate. promise: "setup and reset ... reset too" */
 static void test_a_reset_that_allocates(void **state) {
     (void)state;
     EACH_WAY(n) {
@@ -272,6 +277,7 @@ static void test_a_reset_that_allocates(void **state) {
 
 /* ---- Deferred free ----------------------------------------------------------------------------------------------- */
 
+/* promise: "The thread that allocates runs ... previous one" */
 static void test_reset_comes_when_nobody_looks_any_more(void **state) {
     (void)state;
     EACH_WAY(n) {
@@ -311,7 +317,7 @@ static void *leave_without_a_word(void *argument) {
     return object;
 }
 
-/* A dead thread's slots return to the depot, still set up. */
+/* A dead thread's slots return to the depot, still set up. promise: "teardown does ... keep, setup or teardown" */
 static void test_no_hook_runs_for_a_reclaim(void **state) {
     (void)state;
     EACH_WAY(n) {

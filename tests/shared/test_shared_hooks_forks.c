@@ -145,6 +145,7 @@ static void fork_everywhere(const deed *what, uint32_t cache) {
     assert_true(step > 5);
 }
 
+/* promise: "A fork's child ... torn down" */
 static void test_each_step(void **state) {
     (void)state;
     static const uint32_t caches[] = {0, 1, 5};

@@ -147,7 +147,8 @@ static void test_misuse(void **state) {
 
 /* ---- The return to the depot ------------------------------------------------------------------------------------- */
 
-/* In a pool that is full except for retired slots, each local delays their return until it has quiesced. */
+/* In a pool that is full except for retired slots, each local delays their return until it has quiesced.
+ * promise: "Frees an object as kolk_shared_free ... slot counts as alive", "States that the calling thread holds no" */
 static void test_not_before_all_have_passed(void **state) {
     (void)state;
     for (unsigned kind = 0; kind < KINDS; kind++) {
@@ -239,7 +240,7 @@ static void test_who_is_offline_is_not_asked(void **state) {
 }
 
 /* With all locals offline, a retired slot stays retired until a local (perhaps a new one) comes online and quiesces, or
- * until an alloc needs the slot and finds no local online. */
+ * until an alloc needs the slot and finds no local online. promise: "offline states that ... new local is online" */
 static void test_all_offline(void **state) {
     (void)state;
     for (unsigned kind = 0; kind < KINDS; kind++) {
@@ -284,7 +285,7 @@ static void test_deinit(void **state) {
 }
 
 /* Thousands of deferred frees, scattered over all slots and epochs, in a pool with more slots than one summary word
- * covers. */
+ * covers. promise: "States that the calling thread holds no" */
 static void test_many(void **state) {
     (void)state;
     static const uint32_t caches[] = {1, 5, 64};

@@ -452,7 +452,7 @@ static void test_threads_in_different_epochs(void **unused) {
 }
 
 /* A slot is retired while the slots of three epochs ago return. The retiring thread is already in the new epoch, or
- * comes online, or is offline. */
+ * comes online, or is offline. promise: "Frees an object as kolk_shared_free ... slot counts as alive" */
 static void test_the_end_of_an_epoch(void **unused) {
     (void)unused;
     run("retired in the next epoch", one_is_about_to_come_home, quiesce_write_and_take, look_once, third_quiesces_once);
@@ -473,7 +473,7 @@ static void test_waiters(void **unused) {
 }
 
 /* The last thread to go offline ends the epochs for which a waiter waits, even if two threads go offline at the same
- * time and each still sees the other online. */
+ * time and each still sees the other online. promise: "offline states that ... new local is online" */
 static void test_waiters_beside_the_last_one_online(void **unused) {
     (void)unused;
     run("in line, the last goes offline", old_one_is_retired, go_offline, wait_for_the_old_one, NULL);
@@ -484,7 +484,7 @@ static void test_waiters_beside_the_last_one_online(void **unused) {
 }
 
 /* A search finds slots that return at the end of an epoch: see test_seen_empty_in_the_summary in
- * test_shared_schedules.c. */
+ * test_shared_schedules.c. promise: "States that the calling thread holds no" */
 static void test_not_overlooked(void **unused) {
     (void)unused;
     capacity = 65;

@@ -27,7 +27,8 @@ static void *stamped_by(kolk_shared_local *local, uint32_t number) {
     return object;
 }
 
-/* Objects do not move. The first 100, and as many as the other magazines can hold, need no further memory. */
+/* Objects do not move. The first 100, and as many as the other magazines can hold, need no further memory.
+ * promise: "may be 0 if max_capacity is set", "the pool can grow to this, in place; 0" */
 static void test_growth_in_place(void **state) {
     (void)state;
     for (int none = 0; none < 2; none++) {
@@ -97,7 +98,7 @@ static void test_growth_by_large_objects(void **state) {
 }
 
 /* An object costs its stride, 5 bits, and 4 bytes for lives (1 byte without handles). The pool adds `slack` slots and
- * the magazines. */
+ * the magazines. promise: "An object costs ... are at most a quarter of max_capacity" */
 static void test_bytes(void **state) {
     (void)state;
     for (unsigned n = 0; n < 2 * 30; n++) {
@@ -176,6 +177,7 @@ typedef struct point {
 
 KOLK_SHARED_TYPE(points, point)
 
+/* promise: typed.h "which work as in shared.h ... and `messages_local.local`" */
 static void test_the_typed_pool(void **state) {
     (void)state;
     points all;

@@ -148,6 +148,7 @@ static void break_lives(kolk_shared *pool) {
         assert_seen(pool->inside->store.short_lives[7], 2);
 }
 
+/* promise: "Checks every invariant of src/shared/shared.c" */
 static void test_validity(void **state) {
     (void)state;
     for (unsigned kind = 0; kind < KINDS; kind++) {

@@ -66,7 +66,7 @@ typedef struct longer_ship {
 KOLK_SHARED_TYPE(ships, ship)
 KOLK_SHARED_TYPE(longer_ships, longer_ship)
 
-/* tests/contracts/test_all_rebinds.c has more of them. */
+/* tests/contracts/test_all_rebinds.c has more of them. promise: "replaces the hooks ... Locals stay usable" */
 static void test_what_is_refused(void **state) {
     (void)state;
     kolk_shared pool;

@@ -65,7 +65,7 @@ static void test_two(void **unused) {
 }
 
 /* Without caches NULL is exact: there is no slack, so a thread that holds a spare slot, even for a moment, would make
- * another alloc fail. */
+ * another alloc fail. promise: "Without caches (small pools, or KOLK_NO_CACHE) ... and then returns the slot" */
 static void test_without_caches(void **unused) {
     (void)unused;
     cache = KOLK_NO_CACHE;
@@ -101,7 +101,7 @@ static void test_through_home(void **unused) {
         run(cache == 1 ? "through home, cache 1" : "through home, cache 2", three_at_a_time, three_at_a_time, NULL);
 }
 
-/* With caches and without, with room for all objects and with too little. */
+/* With caches and without, with room for all objects and with too little. promise: "Allocates up ... local's cache" */
 static void test_in_bulk(void **unused) {
     (void)unused;
     static const uint32_t caches[] = {1, 2, KOLK_NO_CACHE};
@@ -118,6 +118,7 @@ static void test_in_bulk(void **unused) {
     run("in bulk beside others", in_bulk, one_after_another, three_at_a_time);
 }
 
+/* promise: "except init, deinit, clear and is_valid", "The thread that allocates a slot next sees all" */
 static void test_passed_on(void **unused) {
     (void)unused;
     capacity = 3;
@@ -157,7 +158,7 @@ static void give_3_and_4(void *context) {
 }
 
 /* One thread reads the summary bit of slot 0. Then slots 2 and 3 return to the depot, and another thread takes slot
- * 0. */
+ * 0. promise: "system had no memory for the pool to grow" */
 static void test_seen_empty_at_different_moments(void **unused) {
     (void)unused;
     capacity = threads = 3;
@@ -184,7 +185,7 @@ static void take_by_0(void *context) {
 }
 
 /* One thread finds the word empty, then both slots return. It must not take both, not even for a moment, because
- * another thread is searching too. */
+ * another thread is searching too. promise: "system had no memory for the pool to grow" */
 static void test_two_come_home_at_once(void **unused) {
     (void)unused;
     capacity = 2;
@@ -209,7 +210,7 @@ static void give_65_and_66(void *context) {
 }
 
 /* One thread finds no bit in the second summary word, then none in the first. It has made no exchange, so the others'
- * stores may not yet be visible to it. */
+ * stores may not yet be visible to it. promise: "system had no memory for the pool to grow" */
 static void test_seen_empty_in_the_summary(void **unused) {
     (void)unused;
     capacity = 65;

@@ -79,6 +79,7 @@ static void test_nobody_waits_in_a_child(void **state) {
     things_deinit(&pool);
 }
 
+/* promise: "every alloc_wait ... still work", "`capacity` and `max_capacity` ... calls that have waited" */
 static void test_all_who_wait_are_woken(void **state) {
     (void)state;
     things pool;
@@ -122,6 +123,7 @@ static void test_what_goes_on(void **state) {
     things_deinit(&pool);
 }
 
+/* promise: "Undoes a shutdown ... still returns NULL" */
 static void test_reopen(void **state) {
     (void)state;
     things pool;

@@ -251,6 +251,7 @@ static void run_one(shape its) {
     end_queue(&r.passed_on);
 }
 
+/* promise: "An object may be freed by a different thread", "except init, deinit, clear and is_valid" */
 static void test_each_shape(void **state) {
     (void)state;
     static const shape shapes[] = {
@@ -313,6 +314,7 @@ static void *free_too(void *argument) {
     return NULL;
 }
 
+/* promise: "detects two simultaneous frees of an object", "With `.exact`, one of them is always reported" */
 static void test_one_object_freed_by_two(void **state) {
     (void)state;
     static race r;

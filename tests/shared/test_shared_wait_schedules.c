@@ -434,7 +434,7 @@ static void wait_too_or_be_sent_away(void *context) {
 }
 
 /* No waiter sleeps on, whether it starts to wait before the shutdown or after, and whether a free or the shutdown ends
- * its wait. */
+ * its wait. promise: "every alloc_wait ... still work" */
 static void test_shutdown(void **unused) {
     (void)unused;
     threads = 2;

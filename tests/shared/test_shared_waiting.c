@@ -181,6 +181,7 @@ static void check_deadline(full_pool *f) {
     assert_int_equal(kolk_shared_count(&f->pool), f->slots);
 }
 
+/* promise: "waits for an object ... like kolk_shared_alloc" */
 static void test_a_deadline_is_kept(void **state) {
     (void)state;
     each_pool(1, check_deadline);
@@ -269,6 +270,7 @@ static void begin_line(sleeper *line, full_pool *f) {
     assert_int_equal(waiting(f), SLEEPERS);
 }
 
+/* promise: "an alloc that does not wait may overtake them" */
 static void test_first_come_first_served(void **state) {
     (void)state;
     full_pool *f = make_small();
@@ -499,7 +501,7 @@ static void test_a_wait_that_is_none(void **state) {
 }
 
 /* Locals made while the pool is uncached keep no slots. A local with slots in its magazine returns them with its next
- * free. */
+ * free. promise: "From then on the pool ... returned as the pool has" */
 static void test_direct_for_all(void **state) {
     (void)state;
     full_pool *f = make_small();

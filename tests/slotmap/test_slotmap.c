@@ -10,6 +10,7 @@ static _Alignas(64) unsigned char memory[4096];
 
 /* ---- Descriptors ------------------------------------------------------------------------------------------------- */
 
+/* promise: "0: with `memory`, as many as fit", "the map is left all zero" */
 static void test_each_broken_rule_has_its_status(void **state) {
     (void)state;
     static const struct {
@@ -78,6 +79,7 @@ static void answer_everything(kolk_slotmap *map, notes *taken) {
     taken->count = 0;
 }
 
+/* promise: "map is valid and has the capacity 0" */
 static void test_the_all_zero_map(void **state) {
     (void)state;
     static kolk_slotmap map;
@@ -90,6 +92,7 @@ static void test_the_all_zero_map(void **state) {
 
 /* ---- Order and handles ------------------------------------------------------------------------------------------- */
 
+/* promise: "a removal moves the last object into the hole ... every move" */
 static void test_the_last_moves_into_the_hole(void **state) {
     (void)state;
     kolk_slotmap map;
@@ -118,7 +121,8 @@ static void test_the_last_moves_into_the_hole(void **state) {
     end_map(&map);
 }
 
-/* Handles of another map or pool, a forged handle of the next life, and the null handle. */
+/* Handles of another map or pool, a forged handle of the next life, and the null handle.
+ * promise: "Returns the object, or NULL ... become valid again", "Returns the slot ... below max_capacity" */
 static void test_handles_that_find_nothing(void **state) {
     (void)state;
     kolk_slotmap one, other;
@@ -158,7 +162,8 @@ static void test_handles_that_find_nothing(void **state) {
     end_map(&other);
 }
 
-/* Removals during a walk, as the manual shows them. */
+/* Removals during a walk, as the manual shows them.
+ * promise: "which walks ... may be added", "kolk_slotmap_cursor_next", "kolk_slotmap_each" */
 static void test_removal_on_the_way(void **state) {
     (void)state;
     kolk_slotmap map;
@@ -209,6 +214,7 @@ static int compare_letters(const void *a, const void *b, void *context) {
     return *(const char *)a - *(const char *)b;
 }
 
+/* promise: "O(1); a remove copies one object", "Called after ... max_capacity then" */
 static void test_on_move(void **state) {
     (void)state;
     kolk_slotmap map;
@@ -286,6 +292,7 @@ static int compare_keys(const void *a, const void *b, void *context) {
     return (first > second) - (first < second);
 }
 
+/* promise: "`sort` is O(n log n)", "Sorts the objects ... comparisons and no move" */
 static void test_sort_is_stable_and_in_n_log_n(void **state) {
     (void)state;
     enum { N = 5000 };
@@ -322,6 +329,7 @@ static void test_sort_is_stable_and_in_n_log_n(void **state) {
 
 /* ---- Memory ------------------------------------------------------------------------------------------------------ */
 
+/* promise: "the caller's memory, or pages ... plus 12 bytes", "Returns how ... same as a constant" */
 static void test_memory_size_is_exact(void **state) {
     (void)state;
     for (size_t size = 1; size < 40; size += 3) {
@@ -353,7 +361,7 @@ static void test_memory_size_is_exact(void **state) {
     assert_int_equal(kolk_slotmap_memory_size(&all), 8 * 3 + 8 * 3 + 16);
 }
 
-/* "the largest one that divides object_size, at most 16" */
+/* "the largest one that divides object_size, at most 16" promise: "0: the largest one that divides object_size" */
 static void test_the_default_alignment(void **state) {
     (void)state;
     for (size_t size = 1; size <= 64; size++) {
@@ -391,6 +399,7 @@ static void test_growing_moves_nothing(void **state) {
     end_map(&map);
 }
 
+/* promise: "`reserve` and `trim` move nothing", "Returns to the system ... budget no longer" */
 static void test_trim_gives_back(void **state) {
     (void)state;
     kolk_slotmap map;
@@ -438,7 +447,7 @@ static void test_a_removal_needs_no_memory(void **state) {
 }
 
 /* A growing map needs whole pages for each of three arrays, so a map that fits into four pages gets them from the
- * start. */
+ * start. promise: "0: with `memory`, as many as fit" */
 static void test_small_blocks_are_whole(void **state) {
     (void)state;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -460,6 +469,7 @@ static bool is_mapped(void *start) {
     return __real_mincore(start, 1, &state) == 0;
 }
 
+/* promise: "the caller's memory, or pages ... plus 12 bytes", "Removes all objects (see on_remove)" */
 static void test_deinit_gives_memory_back(void **state) {
     (void)state;
     skip_on_windows(); /* no mincore */
@@ -559,6 +569,7 @@ static void test_it_is_listed(void **state) {
 
 /* ---- is_valid detects what is broken ----------------------------------------------------------------------------- */
 
+/* promise: "src/slotmap/slotmap.c; O(slots), for tests" */
 static void test_validity(void **state) {
     (void)state;
     kolk_slotmap map;

@@ -158,6 +158,7 @@ static void restore_small(const old_ships *old, block saved, const kolk_slotmap_
     assert_same_handles(&old->map, &new->map);
 }
 
+/* promise: "calls `convert` ... bytes of the block" */
 static void test_random_histories(void **state) {
     (void)state;
     uint64_t seed = number_from_environment("KOLK_TEST_SEED", 20261126), random = seed;

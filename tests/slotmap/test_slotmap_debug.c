@@ -44,7 +44,7 @@ static void test_settings_in_force(void **state) {
     end_pool(&pool);
 }
 
-/* A pointer is kept across a removal, and then written through. */
+/* A pointer is kept across a removal, and then written through. promise: "The map never stores its own data among" */
 static void test_a_write_to_a_vacated_place(void **state) {
     (void)state;
     kolk_slotmap map;
@@ -115,6 +115,7 @@ static void touch_a_kept_pointer(void) {
     *(volatile char *)kept = 'e';
 }
 
+/* promise: "`move` catches a program that keeps pointers"; base.h "each remove ... include this setting" */
 static void test_move_catches_kept_pointers(void **state) {
     (void)state;
     for (way = 0; way < LENGTH_OF(all_moves); way++) {
@@ -172,6 +173,7 @@ static void count_moves(void *object, uint32_t from, uint32_t to, void *context)
     told[!is_there ? 2 : from == to]++;
 }
 
+/* promise: "whose address has changed but not its place" */
 static void test_on_move_hears_of_other_addresses(void **state) {
     (void)state;
     kolk_slotmap map;

@@ -2,7 +2,7 @@
 /* Runs every sequence of up to 7 operations on slot maps of 1 to 3 objects, and compares with model.h: add, remove at
  * each place, remove the last removed object again, clear, sort. Each sequence runs from its start, and is compared
  * only after its last operation, because its prefixes are sequences too. Reads KOLK_TEST_LENGTH (the length of the
- * sequences) from the environment. */
+ * sequences) from the environment. promise: "Returns a new ... stores the null handle" */
 #include "../help/test.h"
 
 #include "model.h"

@@ -92,6 +92,7 @@ static void follow(const char *debug) {
     end_map(&map);
 }
 
+/* promise: "makes the object ... comes back" */
 static void test_each_move(void **state) {
     (void)state;
     follow(NULL);

@@ -68,7 +68,7 @@ typedef struct wider_body {
 KOLK_SLOTMAP_TYPE(bodies, body)
 KOLK_SLOTMAP_TYPE(wider_bodies, wider_body)
 
-/* tests/contracts/test_all_rebinds.c has more of them. */
+/* tests/contracts/test_all_rebinds.c has more of them. promise: "replaces the hooks ... KOLK_IN_HOOK or KOLK_MOVED" */
 static void test_what_is_refused(void **state) {
     (void)state;
     kolk_slotmap map;

@@ -64,6 +64,7 @@ static void make_vector(kolk_slotmap *map) {
     memcpy(kolk_slotmap_add(map, NULL), (unsigned char[]){1, 2, 3}, 3);
 }
 
+/* promise: "same byte order, whether 32-bit or 64-bit", "The block consists of 56 bytes, 8 for each" */
 static void test_the_published_blocks(void **state) {
     (void)state;
     kolk_slotmap map, other;
@@ -112,6 +113,7 @@ static void number_ship(void *object, const void *saved, size_t saved_size, void
     ((ship *)object)->number += *(const uint32_t *)context;
 }
 
+/* promise: "Writes the block ... `size` is below"; typed.h "which work as in slotmap.h ... map is `bodies.map`" */
 static void test_by_the_typed_skin(void **state) {
     (void)state;
     ships fleet;
@@ -181,7 +183,7 @@ static void test_stale_handles_stay_stale(void **state) {
     end_map(&fresh);
 }
 
-/* Maps without objects, and without slots. */
+/* Maps without objects, and without slots. promise: "The block consists of 56 bytes, 8 for each" */
 static void test_maps_without_objects(void **state) {
     (void)state;
     kolk_slotmap map, empty = {0};
@@ -323,7 +325,7 @@ static void test_worn_out_slots(void **state) {
 }
 
 /* The peak equals fresh until a restore lowers fresh. From then on it is counted, and does not fall. Other counters go
- * on. */
+ * on. promise: "on_remove does ... not restored" */
 static void test_counters_go_on(void **state) {
     (void)state;
     kolk_slotmap map;
@@ -553,7 +555,7 @@ static void test_forged_numbers(void **state) {
     end_small(&s);
 }
 
-/* Forges one number at a time. */
+/* Forges one number at a time. promise: "if it has the same ... untrusted source" */
 static void test_lies(void **state) {
     (void)state;
     small s;
@@ -606,7 +608,7 @@ static void test_lies(void **state) {
 }
 
 /* Blocks whose sizes, chain and generations agree, although count exceeds the slots that are not worn out, or worn
- * exceeds all slots. */
+ * exceeds all slots. promise: "if it has the same ... untrusted source" */
 static void test_objects_without_slots(void **state) {
     (void)state;
     static const uint32_t lies[][3] = {{0, 3, 0}, {1, 2, 1}, {0, 2, UINT32_MAX}, {0, 2, UINT32_MAX - 5}};
@@ -630,6 +632,7 @@ static void test_objects_without_slots(void **state) {
     }
 }
 
+/* promise: "if it has the same ... untrusted source", "KOLK_FORGED_SNAPSHOT, KOLK_OTHER_POOL" */
 static void test_other_maps(void **state) {
     (void)state;
     const kolk_slotmap_desc desc = {.name = "one", .object_size = 8, .capacity = 4};
@@ -869,6 +872,7 @@ static void note_address(void *object, const void *saved, size_t saved_size, voi
     *(void **)context = object;
 }
 
+/* promise: "Returns 0 if no snapshot is possible, because", "KOLK_FORGED_SNAPSHOT, KOLK_OTHER_POOL" */
 static void test_move(void **state) {
     (void)state;
     kolk_slotmap map;

@@ -18,6 +18,8 @@ static void assert_value(const kolk_sqlite_borrow *borrow, const char *sql, cons
     assert_string_equal(text, value);
 }
 
+/* promise: "SQL that each new connection runs", "Lends the connection ... get SQLITE_BUSY", "KOLK_TIMEOUT with
+ * SQLITE_BUSY ... another reason", "Runs all statements ... false, with the reason in borrow->error" */
 static void test_a_writer_and_readers(void **state) {
     (void)state;
     open_store_as(&(kolk_sqlite_desc){.setup = "pragma foreign_keys = on; pragma cache_size = 77", .pool.max = 2});
@@ -52,6 +54,7 @@ static void test_a_writer_and_readers(void **state) {
     assert_int_equal(count_files(false), 1); /* no WAL file is left */
 }
 
+/* promise: "A zero-initialised store is closed", "Opens nothing ... left of the WAL" */
 static void test_descriptors(void **state) {
     (void)state;
     kolk_sqlite_borrow borrow = {.db = NULL};
@@ -137,6 +140,7 @@ static void test_the_borrower_is_named(void **state) {
 
 /* ---- What is left of a borrow ------------------------------------------------------------------------------------ */
 
+/* promise: "At give_back ... stay for the next borrower", "Does nothing ... closes the connection" */
 static void test_what_is_left_ends(void **state) {
     (void)state;
     open_store_as(&(kolk_sqlite_desc){.pool.max = 1});
@@ -177,7 +181,8 @@ static void test_what_is_left_ends(void **state) {
     kolk_sqlite_deinit(&store);
 }
 
-/* With discard_all, no connection is lent twice, and the files stay in order. */
+/* With discard_all, no connection is lent twice, and the files stay in order.
+ * promise: "Closes each ... takes a new connection" */
 static void test_nothing_is_left(void **state) {
     (void)state;
     for (int discards = 0; discards < 2; discards++) {
@@ -282,6 +287,7 @@ static void assert_kept(int below, int but, int and) {
         if (kept[n] != ((n < below && n != but) || n == and)) fail_msg("statement %d", n);
 }
 
+/* promise: "Returns the single ... NULL, with the reason in borrow->error" */
 static void test_statements_are_kept(void **state) {
     (void)state;
     enum { MORE = KOLK_SQLITE_KEPT + 2 };
@@ -372,7 +378,7 @@ static bool use_the_store(void) {
 }
 
 /* Whichever allocation fails, the borrower gets an error, and nothing leaks. Runs without makers, as SQLite's memory
- * functions are replaced. */
+ * functions are replaced. promise: "Runs all statements ... false, with the reason in borrow->error" */
 static void test_no_memory(void **state) {
     (void)state;
     sqlite3_shutdown();

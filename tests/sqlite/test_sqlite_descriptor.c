@@ -1,5 +1,6 @@
 /* runs: not:clang wraps: help/adapter.h */
-/* The members of the resource pool's descriptor in that of the SQLite adapter. */
+/* The members of the resource pool's descriptor in that of the SQLite adapter.
+ * promise: "create, destroy ... gets the context" */
 #include "../help/test.h"
 
 #include "../help/adapter.h"

@@ -82,7 +82,8 @@ static void test_no_sleep_past_the_deadline(void **state) {
     end_other(&its, 0);
 }
 
-/* A reader begins no transaction that would wait for a lock, but its statements wait, until its own deadline. */
+/* A reader begins no transaction that would wait for a lock, but its statements wait, until its own deadline.
+ * promise: "the deadline covers ... wait for the connection", "Changes the deadline for SQLite's waits" */
 static void test_a_reader_has_its_own_deadline(void **state) {
     (void)state;
     other its = begin_other();
@@ -245,7 +246,7 @@ static void end_waiting_writer(void) {
 }
 
 /* The file is not in WAL mode yet: readers can be locked out, and changing the mode needs exclusive use. The creation
- * goes on waiting, even when no borrower waits any more. */
+ * goes on waiting, even when no borrower waits any more. promise: "Lends a connection ... change from outside" */
 static void test_another_process_without_wal(void **state) {
     (void)state;
     other its = begin_other();
@@ -288,7 +289,7 @@ static void test_a_lock_that_lasts(void **state) {
     end_other(&its, 0);
 }
 
-/* Ending the pools does not wait for the lock. */
+/* Ending the pools does not wait for the lock. promise: "the deadline covers ... wait for the connection" */
 static void test_an_end_while_it_is_locked(void **state) {
     (void)state;
     kolk_sqlite_borrow borrow;
@@ -338,6 +339,7 @@ static void test_a_setup_that_waits(void **state) {
 
 /* ---- Files that are none ----------------------------------------------------------------------------------------- */
 
+/* promise: "borrow.error has SQLite's ... gets a new one", "The first write ... WAL, and so no writer" */
 static void test_no_file(void **state) {
     (void)state;
     kolk_sqlite_borrow borrow;
@@ -618,6 +620,7 @@ static void live_in_child(void) {
     if (kolk_sqlite_read(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow) != KOLK_CLOSED) _exit(3);
 }
 
+/* promise: "can borrow nothing, as kolk/resource.h says" */
 static void test_fork(void **state) {
     (void)state;
     char said[200];

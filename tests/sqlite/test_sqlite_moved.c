@@ -100,7 +100,8 @@ static void assert_not_committed(kolk_sqlite_borrow *borrow) {
 
 /* ---- Replaced ---------------------------------------------------------------------------------------------------- */
 
-/* A connection is checked even if it was just in use, whatever the default of validate_after_ms. */
+/* A connection is checked even if it was just in use, whatever the default of validate_after_ms.
+ * promise: "A connection ... continues with the old file", "max 0 means ... after 63 bytes" */
 static void test_while_nothing_is_lent(void **state) {
     (void)state;
     open_store();
@@ -287,7 +288,7 @@ static void open_by_link(void) {
     assert_int_equal(kolk_sqlite_init(&store, &desc), KOLK_OK);
 }
 
-/* Only the link changes: the file itself stays where it is. */
+/* Only the link changes: the file itself stays where it is. promise: "A connection ... continues with the old file" */
 static void test_a_symbolic_link(void **state) {
     (void)state;
     open_by_link();
@@ -304,7 +305,7 @@ static void test_a_symbolic_link(void **state) {
     assert_int_equal(rows_in_file(aside), 11);
 }
 
-/* The path changes right after SQLite has opened the file. */
+/* The path changes right after SQLite has opened the file. promise: "A connection ... continues with the old file" */
 static void test_while_a_connection_is_made(void **state) {
     (void)state;
     for (int when = LED_ASIDE_AFTER; when != NOTHING; when--) {
@@ -347,7 +348,7 @@ static int end_mounts(void **state) {
     return end_files(state);
 }
 
-/* An inode number alone does not identify a file. */
+/* An inode number alone does not identify a file. promise: "A connection ... continues with the old file" */
 static void test_another_file_system(void **state) {
     (void)state;
     char one[100], two[100];

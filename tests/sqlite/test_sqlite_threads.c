@@ -117,6 +117,7 @@ static uint32_t moves_of_each(void) {
 
 /* ---- Tests ------------------------------------------------------------------------------------------------------- */
 
+/* promise: "One thread at a time writes ... file as well", "any number of threads may ... below are not" */
 static void test_threads(void **state) {
     (void)state;
     open_store_as(&(kolk_sqlite_desc){.pool.max = 3}); /* fewer connections than readers */
@@ -177,7 +178,7 @@ static void test_processes(void **state) {
 }
 
 /* One process after another is killed at a random moment, while a further one goes on. Each starts with what the last
- * one left. */
+ * one left. promise: "One thread at a time writes ... file as well" */
 static void test_processes_are_killed(void **state) {
     (void)state;
     make_file();

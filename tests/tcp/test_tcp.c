@@ -119,6 +119,7 @@ static int option(int fd, int level, int name) {
     return value;
 }
 
+/* promise: "does not connect ... and leaves the struct all zero", "never 0, 1 or 2; -1 if nothing is borrowed" */
 static void test_a_connection(void **state) {
     (void)state;
     server it = start_server();
@@ -189,6 +190,7 @@ static void test_patience(void **state) {
     stop_server(&it);
 }
 
+/* promise: "The system probes ... values are KOLK_BAD_TIME", "does not connect ... and leaves the struct all zero" */
 static void test_a_bad_descriptor(void **state) {
     (void)state;
     kolk_tcp tcp;
@@ -234,6 +236,7 @@ static void test_ipv6(void **state) {
     end_tcp(&tcp);
 }
 
+/* promise: "sentences that begin ... set error->final" */
 static void test_refused(void **state) {
     (void)state;
     server it = bind_server("127.0.0.1");
@@ -292,6 +295,7 @@ static void test_an_end_while_connecting(void **state) {
     close_black_hole(&hole);
 }
 
+/* promise: "A borrow does not wait for this beyond", "host:port with a numeric ... must be 0" */
 static void test_no_addresses(void **state) {
     (void)state;
     static const char *const none[] = {"localhost",
@@ -429,7 +433,8 @@ static void test_a_black_hole(void **state) {
     close_black_hole(&hole);
 }
 
-/* A silent address does not delay the next ones, however short the time; the first that answers is used. */
+/* A silent address does not delay the next ones, however short the time; the first that answers is used.
+ * promise: "if one has not answered after 250 ms" */
 static void test_several_addresses(void **state) {
     (void)state;
     black_hole hole = open_black_hole();
@@ -686,7 +691,7 @@ static void *interrupt(void *argument) {
     return NULL;
 }
 
-/* A signal neither ends a wait nor extends it. */
+/* A signal neither ends a wait nor extends it. promise: "Waits for bytes ... shuts it down and returns 0" */
 static void test_signals(void **state) {
     (void)state;
     black_hole hole = open_black_hole();
@@ -717,7 +722,8 @@ static void test_signals(void **state) {
     close_black_hole(&hole);
 }
 
-/* An answer that comes after the deadline does not reach a later borrower. */
+/* An answer that comes after the deadline does not reach a later borrower.
+ * promise: "shut the connection down", "Waits for bytes ... shuts it down and returns 0" */
 static void test_a_late_answer(void **state) {
     (void)state;
     connection it;
@@ -743,7 +749,7 @@ static void test_a_late_answer(void **state) {
 
 #define MEBIBYTE ((size_t)1 << 20)
 
-/* Whatever a borrower has done to the socket, the deadline holds. */
+/* Whatever a borrower has done to the socket, the deadline holds. promise: "Sends all bytes ... raises SIGPIPE" */
 static void test_a_socket_that_blocks(void **state) {
     (void)state;
     connection it;
@@ -794,6 +800,7 @@ static void *read_all(void *argument) {
     return NULL;
 }
 
+/* promise: "Sends all bytes ... raises SIGPIPE" */
 static void test_much(void **state) {
     (void)state;
     connection it;
@@ -829,7 +836,8 @@ static void make_trouble(trouble what, int *peer) {
     if (what == CLOSED || what == RESET) *peer = -1;
 }
 
-/* In each case, the next borrower gets another connection. */
+/* In each case, the next borrower gets another connection.
+ * promise: "give_back checks the connection (poll, 0.2 us)", "a connection is lent ... made at give_back" */
 static void test_trouble_while_idle(void **state) {
     (void)state;
     for (trouble what = CLOSED; what < TROUBLES; what++) {
@@ -1006,6 +1014,7 @@ static void test_an_end_while_logging_in(void **state) {
     stop_server(&it);
 }
 
+/* promise: "sentences that begin ... set error->final", "Called with each ... evicted meanwhile" */
 static void test_logging_in(void **state) {
     (void)state;
     server it = start_server();

@@ -1,5 +1,6 @@
 /* runs: not:clang wraps: help/adapter.h */
-/* The members of the resource pool's descriptor in that of the TCP adapter. */
+/* The members of the resource pool's descriptor in that of the TCP adapter.
+ * promise: "destroy, validate and reset are the adapter's" */
 #include "../help/test.h"
 
 #include "../help/adapter.h"

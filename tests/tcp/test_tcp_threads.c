@@ -132,6 +132,7 @@ static void call_from_threads(unsigned breaks_after) {
     if (breaks_after == 0) assert_in_range(stats.created, 2, CONNECTIONS);
 }
 
+/* promise: "thread at a time may send, and one may receive" */
 static void test_threads(void **state) {
     (void)state;
     call_from_threads(0);
@@ -164,7 +165,7 @@ static void be_a_child(void *context) {
 }
 
 /* A child has no connections. Its calls leave its parent's connections open. Its copies of descriptors do not keep a
- * connection open that the parent closes. */
+ * connection open that the parent closes. promise: "a child can ... parent closes" */
 static void test_forks(void **state) {
     (void)state;
     echo it = {.breaks_after = 0};

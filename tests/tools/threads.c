@@ -129,6 +129,8 @@ static void *ask(void *argument) {
     return NULL;
 }
 
+/* promise: pool.h "take a const pool while no other function runs"; slotmap.h "take a const map while no other function
+ * runs"; bytemap.h "take a const pool while no other function runs" */
 static void ask_by_threads(void) {
     static asked all;
     pthread_t threads[THREADS];
@@ -149,6 +151,7 @@ static void ask_by_threads(void) {
 
 /* ---- A fork ------------------------------------------------------------------------------------------------------ */
 
+/* promise: base.h "a child may use a pool if no other thread" */
 static void fork_with(jobs *pool) {
     job *object = jobs_alloc(pool);
     *object = (job){17, "before the fork"};

@@ -133,6 +133,7 @@ check_packed() {
 
 # ---- the tools ----
 
+# promise: heap.h "each block is a malloc ... still applies"; README.md "without rebuilding the library"
 asan() {
   flags+=(-fsanitize=address)
   need AddressSanitizer

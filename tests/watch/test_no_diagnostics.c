@@ -5,7 +5,7 @@
 
 static const char *const variables[] = {"KOLK_DEBUG", "KOLK_STATS", "KOLK_SIZES", "KOLK_FAIL"};
 
-/* Settings in a descriptor are all accepted. */
+/* Settings in a descriptor are all accepted. promise: base.h "has no debug mode and no ... without sites" */
 static void test_that_the_descriptor_may_ask(void **state) {
     (void)state;
     kolk_pool pool;
@@ -40,6 +40,9 @@ static void append(const char *text, size_t length, void *context) {
     strncat((char *)context, text, length);
 }
 
+/* promise: base.h "has no debug mode and no ... without sites", "Writes at once ... (which is reported, once for
+ * several failures in a row), and without diagnostics", "On Windows ... builds and without diagnostics", "Ends the
+ * current ... nothing without diagnostics", "The features of this library that depend", "kolk_features" */
 static void test_what_stands_for_diagnostics(void **state) {
     (void)state;
     char text[200] = "", words[10] = "x";

@@ -61,6 +61,7 @@ static unsigned written_elsewhere(void) {
 MAKE(login)
 MAKE(guest)
 
+/* promise: base.h "it lists where the live objects were allocated", "with `sites`, also" */
 static void test_a_pool(void **state) {
     (void)state;
     kolk_pool pool;

@@ -22,6 +22,7 @@ static uint32_t entry_of_number(uint32_t number) {
 
 /* ---- The list ---------------------------------------------------------------------------------------------------- */
 
+/* promise: base.h "Writes the statistics ... empty one" */
 static void test_named_pools_are_listed(void **state) {
     (void)state;
     fake a, b, c, nameless;
@@ -357,7 +358,7 @@ static void test_many_and_long_names(void **state) {
 }
 
 /* Beyond `most` records, ended pools of new names are summed up, each kind for itself. Names that have a record keep
- * it, and pools that exist get one. */
+ * it, and pools that exist get one. promise: base.h "at exit, writes statistics ... row with their sums" */
 static void test_more_names_than_are_kept(void **state) {
     (void)state;
     enum { MOST = 10, NAMES = 200 };
@@ -660,7 +661,7 @@ static void play_ending(const char *argument) {
 }
 
 /* If sites are kept, live objects are reported first, even those of nameless pools. Then come the statistics, if
- * requested. */
+ * requested. promise: base.h "at exit, writes statistics ... row with their sums" */
 static void test_the_order_at_exit(void **state) {
     (void)state;
     const char *said =

@@ -172,6 +172,7 @@ static void take_out(const char *member) {
     }
 }
 
+/* promise: base.h "for the pools ... moment is left out" */
 static void test_the_same_as_its_own(void **state) {
     (void)state;
     for (unsigned format = KOLK_STATS_TEXT; format <= KOLK_STATS_PROMETHEUS; format++) {
@@ -219,7 +220,7 @@ static uint64_t allocs_of(pid_t process, const char *pool) {
     return member_of(process, pool, "\"allocs\": ");
 }
 
-/* Counted from the first look to the second. */
+/* Counted from the first look to the second. promise: base.h "Needs the right ... written, as a clause" */
 static void test_allocs(void **state) {
     (void)state;
     static const char *const pools[] = {"bullets", "packed", "voices", "jobs"};
@@ -355,6 +356,7 @@ static void become_another(unsigned unused) {
     _exit(1);
 }
 
+/* promise: base.h "Needs the right ... written, as a clause" */
 static void test_processes_that_cannot_be_read(void **state) {
     (void)state;
     other it = begin_other(have_nothing, 0);
@@ -606,7 +608,8 @@ static void have_endless_threads(unsigned unused) {
     keeper->next = keeper;
 }
 
-/* No process can hold up its reader. Nor do its other pools suffer. */
+/* No process can hold up its reader. Nor do its other pools suffer.
+ * promise: base.h "1 GiB, where each small read counts as 2 KiB" */
 static void test_no_end(void **state) {
     (void)state;
     other it = begin_other(have_endless_lives, 20);

@@ -130,6 +130,7 @@ static const char *place_by(const char *script) {
 
 /* ---- Tests: this program ----------------------------------------------------------------------------------------- */
 
+/* promise: base.h "The file and line ... Returns `text`" */
 static void test_functions_have_names(void **state) {
     (void)state;
     fire();
@@ -168,7 +169,7 @@ static void test_places(void **state) {
     assert_words(words(last_call.site, true), "leave", true);
 }
 
-/* Inlined functions are printed first. */
+/* Inlined functions are printed first. promise: base.h "The file and line ... Returns `text`" */
 static void test_merged_functions(void **state) {
     (void)state;
     if (no_lines()) {
@@ -323,7 +324,8 @@ static void assert_place_by_path(const char *path, const char *expected) {
     assert_string_equal(text + 7 + strspn(text + 7, "0123456789abcdef"), expected);
 }
 
-/* Only absolute folders count, because a relative one might contain anybody's file of that name. */
+/* Only absolute folders count, because a relative one might contain anybody's file of that name.
+ * promise: base.h "runs the first ... file capabilities" */
 static void test_folders_of_path(void **state) {
     (void)state;
     static const char *const relative[] = {"", ":", "::", ".", "bin", "./bin", "bin:", ":bin", "../.", "nowhere:bin"};

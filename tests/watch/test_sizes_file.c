@@ -59,6 +59,7 @@ static void assert_becomes(const char *before, const char *needs, const char *af
 
 /* ---- What people wrote stays ------------------------------------------------------------------------------------- */
 
+/* promise: base.h "Text that people ... go to stderr" */
 static void test_only_numbers_change(void **state) {
     (void)state;
     assert_becomes("# mine\n\n  bullets\t=  256  # all of them  \n\n# others = 3\nothers = 10\n\t\n# end\n",
@@ -384,7 +385,7 @@ static const char *wrong_in(const kolk_sizes_file_ *file) {
     return text;
 }
 
-/* Existing names are found among many lines with few comparisons. */
+/* Existing names are found among many lines with few comparisons. promise: base.h "The first init ... forks do not" */
 static void test_many_lines(void **state) {
     (void)state;
     enum { LINES = 50000 };
@@ -522,7 +523,7 @@ static void test_a_file_that_is_slow(void **state) {
 
 /* ---- How it is replaced ------------------------------------------------------------------------------------------ */
 
-/* A reader that has the file open sees the whole old text. */
+/* A reader that has the file open sees the whole old text. promise: base.h "Text that people ... go to stderr" */
 static void test_it_is_replaced_at_once(void **state) {
     (void)state;
     char text[20] = "";

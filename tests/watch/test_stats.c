@@ -46,6 +46,7 @@ static const kolk_stats largest = {"largest",  "fake",     UINT64_MAX, UINT64_MA
 
 /* ---- Text -------------------------------------------------------------------------------------------------------- */
 
+/* promise: base.h "a table for people ... lists resource pools" */
 static void test_a_table(void **state) {
     (void)state;
     fake bullets, voices, nameless;
@@ -128,6 +129,7 @@ _Static_assert(sizeof(void *) != 8 || sizeof(kolk_stats) == 2 * 8 + 2 * 8 + 4 * 
     "\"failed\": 20, \"evictions\": 21, \"wrong_pool\": 22, \"waits\": 23, \"worn_out\": 24, \"recycled\": 25, "       \
     "\"waiting\": 26, \"debug\": []}"
 
+/* promise: base.h "with `sites`, also" */
 static void test_json(void **state) {
     (void)state;
     fake a, wide = {.stats = largest};
@@ -269,7 +271,7 @@ static void test_openmetrics(void **state) {
 }
 
 /* Prometheus's format has the same samples. The lines before a counter name the samples, and there are no units and no
- * end. */
+ * end. promise: base.h "OpenMetrics 1.0 ... called db_client_connections" */
 static void test_prometheus(void **state) {
     (void)state;
     char open[8000], expected[8000] = "";
@@ -416,7 +418,7 @@ static void test_an_openmetrics_parser_reads_it(void **state) {
 
 /* ---- put --------------------------------------------------------------------------------------------------------- */
 
-/* The output comes in few pieces, and is complete however it is split. */
+/* The output comes in few pieces, and is complete however it is split. promise: base.h "none is allocated" */
 static void test_pieces(void **state) {
     (void)state;
     static fake pools[100];
@@ -455,7 +457,7 @@ static void put_and_use(const char *piece, size_t length, void *context) {
     self->victim = NULL;
 }
 
-/* Lists the pools that existed when the call began. */
+/* Lists the pools that existed when the call began. promise: base.h "Writes the statistics ... empty one" */
 static void test_put_may_use_kolk(void **state) {
     (void)state;
     static fake pools[20];
@@ -504,6 +506,7 @@ static const char pools_table[] = "name     kind  size  alive  peak  capacity  f
                                   "bullets  pool    16      6     7        64       2   1600\n"
                                   "voices   pool    16      1     1        64       0   1600\n";
 
+/* promise: base.h "at exit, writes statistics ... row with their sums" */
 static void test_settings_that_print(void **state) {
     (void)state;
     static const char *const silent[] = {NULL, "", "0"}, *const text_too[] = {"1", "text"};
@@ -693,7 +696,7 @@ static void play_setting(const char *setting) {
 }
 
 /* Settings in KOLK_DEBUG or KOLK_FAIL for unknown names are reported at exit, because they may be mistyped. The name of
- * an unused class of a heap is not reported. */
+ * an unused class of a heap is not reported. promise: heap.h "KOLK_DEBUG may name a class" */
 static void test_names_that_no_pool_has(void **state) {
     (void)state;
     static const char *const rows[][2] = {

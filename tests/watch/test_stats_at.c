@@ -316,6 +316,7 @@ static ending run_at(const char *name, const char *when) {
     return run_scenario(name, setting, argument);
 }
 
+/* promise: base.h "writes them ... statistics are written" */
 static void test_signals(void **state) {
     (void)state;
     assert_ending(run_at("usr1", "USR1"), 0, "");
@@ -392,6 +393,7 @@ static void test_handlers_of_the_program(void **state) {
     assert_int_equal(alive_in(file), 6);
 }
 
+/* promise: base.h "parent had only one thread besides kolk's own", "(vfork, or clone with CLONE_VM) must not call" */
 static void test_children(void **state) {
     (void)state;
     skip_if_emulated();

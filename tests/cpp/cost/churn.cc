@@ -1,5 +1,6 @@
 // The same work through the macros of C and through the classes of kolk.hpp, for cxx.sh, which counts instructions.
 // With ENDS, the class runs a constructor and a destructor, and the macros' caller does the same work.
+// promise: kolk.hpp "as in C, plus ... has a constructor or destructor", "nothing is allocated with new"
 #include <kolk/kolk.hpp>
 
 #include <cstdlib>
