@@ -14,7 +14,7 @@ help:
 	@echo 'make test      the tests, the long ones in part; KOLK_TEST_EFFORT=full: all of their work'
 	@echo 'make try       one test, TEST=test_pool_full, or those of a folder, TEST=pool: built and run in seconds'
 	@echo 'make abi       the interface of the shared library as it is, for the test that compares it'
-	@echo 'make bindings  what other languages read of the headers: api.json, kolk_ffi.h, kolk_sys for Rust'
+	@echo 'make bindings  the crate kolk-sys, which declares the headers for Rust'
 	@echo 'make matrix    all tests with every compiler, sanitizer and checker; ROWS="fresh asan": these only'
 	@echo 'make bench     the measurements, beside other allocators'
 	@echo 'make fuzz      each fuzzer for SECONDS=60'
@@ -67,7 +67,6 @@ abi:
 
 bindings:
 	@tools/setup.sh bindings
-	@tools/api.py
 	@tools/rust.py
 
 matrix:

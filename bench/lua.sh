@@ -8,11 +8,12 @@ trap 'rm -rf "$work"' EXIT
 read -ra flags <<< "$(pkg-config --cflags lua5.4)"
 cc -O2 -shared -fPIC -Iinclude "${flags[@]}" bindings/lua/kolk_lua.c "$library" -Wl,-rpath,"${library%/*}" -o "$work/kolk.so"
 export LUA_CPATH="$work/?.so"
+tools/api.py "$work"
 
 ways=("lua5.4 tables" "lua5.4 module" "luajit tables" "luajit ffi")
 for _ in 1 2 3 4 5; do
   for way in "${ways[@]}"; do
-    echo "$way $(${way% *} bench/lua/particles.lua ${way#* } "$library")" >> "$work/times"
+    echo "$way $(${way% *} bench/lua/particles.lua ${way#* } "$library" "$work/kolk_ffi.h")" >> "$work/times"
   done
 done
 [[ $(cut -d' ' -f5 "$work/times" | sort -u | wc -l) == 1 ]] || echo "The ways have different sums." >&2

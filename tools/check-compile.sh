@@ -4,7 +4,7 @@
 #     // expect: ok                    it compiles without a warning
 #     // expect: error: REGEX          it does not compile, and the compiler's message matches
 #     // variant: NAME [REGEX]         with NAME defined it does not (REGEX replaces the file's); without, it compiles
-#     // together: yes                 all variants are defined at once; each has its own error, between its #ifdef and #endif
+#     WRONG(code); // REGEX            with this line it does not, and the message is there (REGEX replaces the file's for C)
 #     // c++: ok, or error: REGEX      the same holds as C++17, with the message of the C++ compiler
 #     // dialects: c++11 c++20         it compiles as each of these too
 #     // flags: ...                    more flags
@@ -49,33 +49,24 @@ compile() {
   told "$1 as $2${4:+ $4}" "$result" "$output"
 }
 
-# together FILE LANGUAGE REGEX: the line number of an error shows its variant.
-together() {
-  local output flags
-  mapfile -t flags < <(sed -n 's|^// variant: *\([A-Z_]*\).*|-D\1|p' "$1")
+# wrong FILE LANGUAGE REGEX: each line with WRONG has an error of its own.
+wrong() {
+  local output flags=('-DWRONG(...)=__VA_ARGS__')
   if [[ $("$CC" --version) == *clang* ]]; then flags+=(-ferror-limit=0); else flags+=(-fmax-errors=0); fi
   output=$(run "$1" "$2" "${flags[@]}") || true
   awk -v language="$2" -v usual="$3" -v file="$1" '
-    NR == FNR && /^\/\/ variant: / {
-      names[++count] = $3
-      wanted[$3] = language == "c" && NF > 3 ? substr($0, index($0, $4)) : usual
+    NR == FNR && /^ *WRONG\(/ {
+      wanted[FNR] = language == "c" && match($0, / \/\/ /) ? substr($0, RSTART + 4) : usual
     }
-    NR == FNR {
-      if (/^#ifdef /) name = $2
-      if (/^#endif/) name = ""
-      variant[FNR] = name
-      next
-    }
+    NR == FNR { next }
     index($0, file ":") == 1 && / error: / {
       split($0, place, ":")
-      name = variant[place[2]]
-      if ($0 ~ wanted[name]) told[name] = 1
+      if (place[2] in wanted && $0 ~ wanted[place[2]]) told[place[2]] = 1
     }
     END {
-      for (n = 1; n <= count; n++) {
-        name = names[n]
-        print file " as " language " -D" name ": " (told[name] ? "ok" : "FAILED: the compiler does not say there: " wanted[name])
-        if (!told[name]) bad = 1
+      for (n in wanted) {
+        print file ":" n " as " language ": " (told[n] ? "ok" : "FAILED: the compiler does not say there: " wanted[n])
+        if (!told[n]) bad = 1
       }
       exit bad
     }' "$1" - <<< "$output" && return
@@ -91,15 +82,16 @@ check() {
     "error: "*) regex=${3#error: } ;;
     *) echo "$file: it must say // expect: ok, or // expect: error: REGEX"; failed=1; return ;;
   esac
+  if grep -q '^ *WRONG(' "$file"; then
+    compile "$file" "$language" "" '-DWRONG(...)='
+    wrong "$file" "$language" "$regex"
+    return
+  fi
   if ! grep -q '^// variant: ' "$file"; then
     compile "$file" "$language" "$regex"
     return
   fi
   compile "$file" "$language" ""
-  if [[ -n $(directive together "$file") ]]; then
-    together "$file" "$language" "$regex"
-    return
-  fi
   while read -r name own; do
     [[ $language == c++ ]] && own=
     compile "$file" "$language" "${own:-$regex}" "-D$name"

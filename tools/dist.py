@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes a release: kolk.h and kolk.c, which are the whole library in two files, and kolk.hpp for C++; with `all`, also
-kolk-VERSION.tar.gz, which contains all tracked files; kolk-VERSION.spdx.json, the list of what a program gets with kolk
-(SPDX 2.3); and SHA256SUMS. The same sources give the same bytes on every machine and on every date.
+kolk-VERSION.tar.gz, which contains all tracked files, and in bindings/ what tools/api.py makes; kolk-VERSION.spdx.json,
+the list of what a program gets with kolk (SPDX 2.3); and SHA256SUMS. The same sources give the same bytes on every machine and on every date.
 
 If members are named, say pool and slotmap, kolk.h and kolk.c contain only these members and the files that they need.
 
@@ -22,6 +22,9 @@ import sys
 import tarfile
 import textwrap
 import uuid
+
+sys.dont_write_bytecode = True
+import api  # noqa: E402
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PUBLIC = "include/kolk"
@@ -219,12 +222,19 @@ def tracked():
 
 def archive(name):
     packed = io.BytesIO()
+    made = {f"bindings/{path}": text.encode() for path, text in api.files().items()}
     with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        for path in tracked():
-            info = tar.gettarinfo(os.path.join(TOP, path), f"{name}/{path}")
+        for path in sorted({*tracked(), *made}):
+            if path in made:
+                info = tarfile.TarInfo(f"{name}/{path}")
+                info.size = len(made[path])
+            else:
+                info = tar.gettarinfo(os.path.join(TOP, path), f"{name}/{path}")
             info.mtime, info.uid, info.gid, info.uname, info.gname = LONG_AGO, 0, 0, "root", "root"
             info.mode = 0o755 if info.mode & 0o100 else 0o644
-            if info.isreg():
+            if path in made:
+                tar.addfile(info, io.BytesIO(made[path]))
+            elif info.isreg():
                 with open(os.path.join(TOP, path), "rb") as file:
                     tar.addfile(info, file)
             else:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # runs: long two-processors once
 # promise: README.md "every mistake with kolk's report and malloc's"
-"""Runs the programs of tests/misuse, each of which makes one mistake, in every setting. Writes the output that a user
-sees into the tables of docs/misuse.md. The clean twins of the programs must print nothing.
+"""Runs the mistakes of tests/misuse, each as a program, in every setting. Writes the output that a user sees into the
+tables of docs/misuse.md. The clean twins of the programs must print nothing.
 
 Usage: [CC=...] tools/misuse.py [--check] LIBRARY
 
@@ -20,15 +20,14 @@ import tempfile
 
 SOURCES = pathlib.Path("tests/misuse")
 DOCUMENT = pathlib.Path("docs/misuse.md")
-GROUPS = ["double_free", "after_free", "bounds", "pointer", "handle", "uninitialised", "leak", "deinit", "home", "hook"]
-GROUPS += ["packed", "shared", "resource", "heap"]
-KINDS = ["packed", "shared", "resource", "heap"]  # each has a table of its own
+FILES = [SOURCES / f"{kind}.c" for kind in ("pool", "packed", "shared", "resource", "heap")]
 CC = os.environ.get("CC", "gcc")
 
 
-KOLK = ()
+POOL = ("-DPOOL",)
 PACKED = ("-DPACKED",)
 SHARED = ("-DSHARED",)
+RESOURCE = ("-DRESOURCE",)
 HEAP = ("-DHEAP",)
 MALLOC = ("-DMALLOC",)
 WRONG = ()
@@ -41,10 +40,15 @@ MEMCHECK = ("valgrind", "-q", "--leak-check=full")
 AT_ONCE = 60  # programs per start of a tool, because the start takes longer than some programs
 
 
+def suffix(flags):
+    """Returns what distinguishes the functions of a file that is compiled in this way."""
+    return re.sub(r"\W", "", "_".join(["", *flags]))
+
+
 class Column:
     """One way to build and run all programs."""
 
-    def __init__(self, title, build, environment=None, runner=(), kind=None):
+    def __init__(self, title, build, environment=None, runner=(), kind="pool"):
         self.title = title
         self.build = build
         self.environment = environment or {}
@@ -56,15 +60,15 @@ class Column:
 
     def entry(self, twin, name):
         """Returns the name of such a program in the bundle."""
-        return re.sub(r"\W", "", "_".join([name, *self.build, *twin]))
+        return name + suffix(self.build + twin)
 
 
 TABLES = [
-    [Column("kolk", KOLK), Column("kolk, `KOLK_DEBUG=all`", KOLK, {"KOLK_DEBUG": "all"}), Column("malloc", MALLOC)],
+    [Column("kolk", POOL), Column("kolk, `KOLK_DEBUG=all`", POOL, {"KOLK_DEBUG": "all"}), Column("malloc", MALLOC)],
     [
-        Column("kolk, ASan", KOLK + ASAN, NO_DEAD_VALUES),
+        Column("kolk, ASan", POOL + ASAN, NO_DEAD_VALUES),
         Column("malloc, ASan", MALLOC + ASAN, NO_DEAD_VALUES),
-        Column("kolk, memcheck", KOLK, runner=MEMCHECK),
+        Column("kolk, memcheck", POOL, runner=MEMCHECK),
         Column("malloc, memcheck", MALLOC, runner=MEMCHECK),
     ],
     [  # for the slot map
@@ -81,10 +85,10 @@ TABLES = [
         Column("memcheck", SHARED, runner=MEMCHECK, kind="shared"),
     ],
     [  # for the resource pool
-        Column("kolk_resource_pool", KOLK, kind="resource"),
-        Column("`KOLK_DEBUG=all`", KOLK, {"KOLK_DEBUG": "all"}, kind="resource"),
-        Column("ASan", KOLK + ASAN, NO_DEAD_VALUES, kind="resource"),
-        Column("memcheck", KOLK, runner=MEMCHECK, kind="resource"),
+        Column("kolk_resource_pool", RESOURCE, kind="resource"),
+        Column("`KOLK_DEBUG=all`", RESOURCE, {"KOLK_DEBUG": "all"}, kind="resource"),
+        Column("ASan", RESOURCE + ASAN, NO_DEAD_VALUES, kind="resource"),
+        Column("memcheck", RESOURCE, runner=MEMCHECK, kind="resource"),
     ],
     [  # for the heap
         Column("kolk_heap", HEAP, kind="heap"),
@@ -108,42 +112,26 @@ REPORTS = [
 ]
 
 
-class Program:
-    def __init__(self, source):
-        self.source = source
-        text = source.read_text()
-        directives = dict(re.findall(r"^// (row|only|also): (.+)$", text, re.M))
-        self.title = directives["row"]
-        self.only_kolk = directives.get("only") == "kolk"
-        self.kinds = [next((kind for kind in KINDS if source.stem.startswith(kind)), None)]
-        if "also" in directives:
-            self.kinds += directives["also"].split()
-        # It defines names that other programs may define too, or includes the C library's headers in its own way.
-        self.apart = re.search(r"^(static|typedef|struct|union|enum|#define)\b", text, re.M) is not None
-
-    def place(self):
-        group = [self.source.stem.startswith(name) for name in GROUPS].index(True)
-        return group, self.source.stem
+class Mistake:
+    def __init__(self, source, name, row, tables):
+        self.source, self.name, self.row, self.kinds = source, name, row, tables.split()
 
     def is_in(self, column):
-        return column.kind in self.kinds and not (column.malloc and self.only_kolk)
+        return column.kind in self.kinds and not (column.malloc and "malloc" not in self.kinds)
+
+
+def all_mistakes():
+    """Returns the mistakes in the order of the tables."""
+    pattern = r'^(?:WHOLE_)?MISTAKE\((\w+),\s*"(.*?)",\s*"(.*?)"\)'
+    return [Mistake(source, *found) for source in FILES for found in re.findall(pattern, source.read_text(), re.M)]
 
 
 # Without debug information, in the library too: no cell needs it, and Valgrind cannot read every version.
 COMPILE = [CC, "-std=c11", "-O1", "-w", "-Iinclude"]
 
 
-def compile_programs(made, entries, flags):
-    """Compiles programs, given by their names in the bundle, as one file."""
-    text = made.with_suffix(".c")
-    text.write_text("".join(
-        f'#define main run_{entry}\n#include "{source.resolve()}"\n#undef main\n' for entry, source in entries.items()
-    ))
-    subprocess.run([*COMPILE, *flags, "-c", text, "-o", made], check=True)
-
-
 def link_bundle(binary, made, entries, flags, library):
-    """Compiles all programs that can run in one process: see tests/misuse/bundle.h."""
+    """Links all programs that can run in one process: see tests/misuse/bundle.h."""
     source = binary.with_suffix(".c")
     listed = " ".join(f"X({entry})" for entry in entries)
     source.write_text(f"#define PROGRAMS(X) {listed}\n#include \"{(SOURCES / 'bundle.h').resolve()}\"\n")
@@ -211,30 +199,33 @@ def missing_tool(column, folder):
 
 
 def make_bundles(runs, library, folder, workers):
-    """Returns the binaries, by Column.bundle. As many programs of one build as possible are compiled as one file."""
-    files = {}  # the programs, by bundle, flags and, if compiled separately, name
-    for program, column in runs:
+    """Returns the binaries, by Column.bundle."""
+    files = {}  # the programs, by bundle, flags and source
+    for mistake, column in runs:
         for twin in TWINS:
-            key = column.bundle, column.build + twin, program.source.stem if program.apart else ""
-            files.setdefault(key, {})[column.entry(twin, program.source.stem)] = program.source
+            files.setdefault((column.bundle, column.build + twin, mistake.source), set()).add(column.entry(twin, mistake.name))
     made = {key: folder / f"{number}.o" for number, key in enumerate(files)}
-    list(workers.map(lambda key: compile_programs(made[key], files[key], key[1]), files))
     bundles = {key[0]: folder / "".join(["all", *key[0]]) for key in files}
+
+    def compile_one(key):
+        _, flags, source = key
+        subprocess.run([*COMPILE, *flags, f"-DBUILD={suffix(flags)}", "-c", source, "-o", made[key]], check=True)
 
     def link(bundle):
         keys = [key for key in files if key[0] == bundle]
-        link_bundle(bundles[bundle], [made[key] for key in keys], sum(map(list, map(files.get, keys)), []), bundle, library)
+        link_bundle(bundles[bundle], [made[key] for key in keys], sorted(set().union(*map(files.get, keys))), bundle, library)
 
+    list(workers.map(compile_one, files))
     list(workers.map(link, bundles))
     return bundles
 
 
-def run_all(programs, columns, library, folder):
-    """Returns the cells by program and column. Exits if a clean twin is not silent."""
-    runs = [(program, column) for column in columns for program in programs if program.is_in(column)]
+def run_all(mistakes, columns, library, folder):
+    """Returns the cells by mistake and column. Exits if a clean twin is not silent."""
+    runs = [(mistake, column) for column in columns for mistake in mistakes if mistake.is_in(column)]
     starts = {}  # the programs, by their tools and settings
-    for program, column in sorted(runs, key=lambda run: not run[1].runner):  # the slow ones start first
-        starts.setdefault(column.start, []).extend(column.entry(twin, program.source.stem) for twin in TWINS)
+    for mistake, column in sorted(runs, key=lambda run: not run[1].runner):  # the slow ones start first
+        starts.setdefault(column.start, []).extend(column.entry(twin, mistake.name) for twin in TWINS)
     jobs = [(start, entries[at : at + AT_ONCE]) for start, entries in starts.items() for at in range(0, len(entries), AT_ONCE)]
     said = {start: {} for start in starts}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
@@ -243,59 +234,58 @@ def run_all(programs, columns, library, folder):
         for (start, _), results in zip(jobs, done):
             said[start].update(results)
     cells, failed = {}, False
-    for program, column in runs:
-        cells[program, column] = cell_of(*said[column.start][column.entry(WRONG, program.source.stem)])
-        output, status = said[column.start][column.entry(CLEAN, program.source.stem)]
+    for mistake, column in runs:
+        cells[mistake, column] = cell_of(*said[column.start][column.entry(WRONG, mistake.name)])
+        output, status = said[column.start][column.entry(CLEAN, mistake.name)]
         lines = [line for line in output.splitlines() if not line.startswith("stage: ")]
         if lines or status != 0:
-            print(f"{program.source}, its clean twin, {column.title}: exit status {status}", *lines[:1])
+            print(f"{mistake.name}, its clean twin, {column.title}: exit status {status}", *lines[:1])
             failed = True
     if failed:
         raise SystemExit(1)
     return cells
 
 
-def table(columns, programs, cells):
+def table(columns, mistakes, cells):
     lines = ["| | " + " | ".join(column.title for column in columns) + " |", "|---" * (len(columns) + 1) + "|"]
-    for program in programs:
-        if columns[0].kind not in program.kinds:
-            continue
-        row = [f"[{program.title}](../{program.source})"]
-        row += [cells.get((program, column), "-") for column in columns]
-        lines.append("| " + " | ".join(row) + " |")
+    for mistake in mistakes:
+        if columns[0].kind in mistake.kinds:
+            lines.append(f"| {mistake.row} | " + " | ".join(cells.get((mistake, column), "-") for column in columns) + " |")
     return "\n".join(lines) + "\n"
 
 
 def read_tables(text):
-    """Returns the cells of all tables, by the program's path and the column's title."""
-    cells, titles = {}, []
+    """Returns the cells of all tables, by the titles of the table's columns, the row and the column's title."""
+    cells, titles = {}, ()
     for line in text.splitlines():
-        row = [cell.strip() for cell in line.split("|")[1:-1]]
-        link = re.match(r"\[.+\]\(\.\./(.+)\)$", row[0]) if row else None
-        if link:
-            cells.update(((link[1], title), cell) for title, cell in zip(titles, row[1:]))
-        elif row and not row[0]:
-            titles = row[1:]
+        name, *row = [cell.strip() for cell in line.split("|")[1:-1]] or [None]
+        if name == "":
+            titles = tuple(row)
+        elif name and titles and not name.startswith("---"):
+            cells.update(((titles, name, title), cell) for title, cell in zip(titles, row))
+        elif name is None:
+            titles = ()
     return cells
 
 
 def check(cells):
     """Returns true if the tables agree with the results in these columns."""
-    found = {(str(program.source), column.title): cell for (program, column), cell in cells.items()}
-    titles = {column.title for _, column in cells}
-    written = {key: cell for key, cell in read_tables(DOCUMENT.read_text()).items() if key[1] in titles}
+    titles = {column: tuple(each.title for each in columns) for columns in TABLES for column in columns}
+    found = {(titles[column], mistake.row, column.title): cell for (mistake, column), cell in cells.items()}
+    asked = {(titles[column], column.title) for _, column in cells}
+    written = {key: cell for key, cell in read_tables(DOCUMENT.read_text()).items() if (key[0], key[2]) in asked}
     wrong = [key for key in sorted(found | written) if found.get(key) != written.get(key)]
     for key in wrong:
-        print(f"{key[0]}, {key[1]}: {found.get(key)}, {DOCUMENT} says: {written.get(key)}")
-    print(f"{len(found)} cells of {len(titles)} columns, {len(wrong)} of them not as in {DOCUMENT}")
+        print(f"{key[0][0]}: {key[1]}, {key[2]}: {found.get(key)}, {DOCUMENT} says: {written.get(key)}")
+    print(f"{len(found)} cells of {len(asked)} columns, {len(wrong)} of them not as in {DOCUMENT}")
     return not wrong
 
 
-def write(programs, cells):
+def write(mistakes, cells):
     text = DOCUMENT.read_text()
     for columns in TABLES:
         head = re.escape(table(columns, [], {}))
-        text, found = re.subn(f"^{head}(\\|.*\n)*", lambda _: table(columns, programs, cells), text, flags=re.M)
+        text, found = re.subn(f"^{head}(\\|.*\n)*", lambda _: table(columns, mistakes, cells), text, flags=re.M)
         assert found == 1, f"{DOCUMENT} has no table of these columns: {[column.title for column in columns]}"
     DOCUMENT.write_text(text)
 
@@ -305,7 +295,7 @@ def main():
     checking = arguments[:1] == ["--check"]
     if len(arguments) != 1 + checking or arguments[-1].startswith("-"):
         raise SystemExit("usage: [CC=...] tools/misuse.py [--check] LIBRARY")
-    programs = sorted(map(Program, SOURCES.glob("*.c")), key=Program.place)
+    mistakes = all_mistakes()
     columns = [column for columns in TABLES for column in columns if not (checking and column.malloc)]
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -315,10 +305,10 @@ def main():
         columns = [column for column in columns if not missing[column]]
         if not checking and any(missing.values()):
             raise SystemExit(1)
-        cells = run_all(programs, columns, arguments[-1], folder)
+        cells = run_all(mistakes, columns, arguments[-1], folder)
     if checking:
         raise SystemExit(not check(cells))
-    write(programs, cells)
+    write(mistakes, cells)
 
 
 main()

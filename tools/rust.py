@@ -1,17 +1,20 @@
-#!/usr/bin/python3
-"""Writes bindings/rust/kolk-sys/src/lib.rs, which declares kolk's functions, structs and enums in Rust, from
-bindings/api.json. With --check, compares the file with what would be written instead.
+#!/usr/bin/env python3
+"""Writes bindings/rust/kolk-sys/src/lib.rs, which declares kolk's functions, structs and enums in Rust, from the same
+description of the headers as api.json. With --check, compares the file with what would be written instead. The file is
+in git because cargo reads crates from there.
 
 Usage: tools/rust.py [--check]
 """
 
 import difflib
-import json
 import os
 import re
 import sys
 
-TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.dont_write_bytecode = True
+from api import Interface, api, read  # noqa: E402
+from headers import TOP  # noqa: E402
+
 OUTPUT = "bindings/rust/kolk-sys/src/lib.rs"
 NUMBERS = {"bool": "bool", "int": "c_int", "char": "c_char", "unsigned char": "u8", "double": "f64", "void": "c_void"}
 NUMBERS |= {"size_t": "usize", "uintptr_t": "usize"}
@@ -20,7 +23,7 @@ KEYWORDS = {"box", "final", "in", "move", "priv", "ref", "type", "use", "where"}
 
 ABOUT = """\
 //! Declarations of [kolk](https://docs.rs/kolk), the object-pool library for C: each function, struct and enum of its
-//! headers. The crate `kolk` is the safe layer above them. `make bindings` writes this file from `bindings/api.json`.
+//! headers. The crate `kolk` is the safe layer above them. `make bindings` writes this file from the headers.
 //!
 //! The texts are those of the C headers: `NULL` is a null pointer, and "a bug of the caller" is reported to the failure
 //! handler, which by default prints a sentence and aborts. A struct must not move after its init. Fill descriptors with
@@ -37,11 +40,6 @@ pub use std::os::raw::{c_char, c_int, c_void};
 
 def fail(sentence):
     sys.exit(f"tools/rust.py: {sentence}")
-
-
-def read(path):
-    with open(os.path.join(TOP, path), encoding="utf-8") as file:
-        return file.read()
 
 
 def named(name):
@@ -170,11 +168,11 @@ def main():
     if sys.argv[1:] not in ([], ["--check"]):
         print("usage: tools/rust.py [--check]", file=sys.stderr)
         return 2
-    text = Writer(json.loads(read("bindings/api.json"))).text()
+    text = Writer(api(Interface())).text()
     if sys.argv[1:]:
-        change = list(difflib.unified_diff(read(OUTPUT).split("\n"), text.split("\n"), OUTPUT, "api.json", lineterm=""))
+        change = list(difflib.unified_diff(read(OUTPUT).split("\n"), text.split("\n"), OUTPUT, "the headers", lineterm=""))
         if change:
-            print("\n".join(change[:40]), f"\n{OUTPUT} is not what api.json says: run make bindings.")
+            print("\n".join(change[:40]), f"\n{OUTPUT} is not what the headers say: run make bindings.")
         return 1 if change else 0
     with open(os.path.join(TOP, OUTPUT), "w", encoding="utf-8") as file:
         file.write(text)

@@ -72,7 +72,7 @@ need_abi() {
 }
 
 need_bindings() {
-  need python3-clang-19 /usr/bin/python3 -c "import clang.cindex"
+  need python3 command -v python3
 }
 
 # ---- the rows of the matrix ----
@@ -85,8 +85,8 @@ need_gcc() {
   need_test
   need_abi
   need_misuse
-  need_bindings
   need_web
+  need python3-clang-19 /usr/bin/python3 -c "import clang.cindex"
   need python3-cffi /usr/bin/python3 -c "import cffi"
   need luajit command -v luajit
   need rustc command -v rustc

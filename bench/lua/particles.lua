@@ -1,7 +1,7 @@
 -- 10,000 particles, each of which moves in every frame. 200 of them die in each frame, and as many are born. Prints the
 -- median and the longest frame in milliseconds of processor time, and a sum, which is the same in each way.
--- Usage: lua particles.lua tables|module|ffi [LIBKOLK.so]
-local way, library = arg[1], arg[2]
+-- Usage: lua particles.lua tables|module|ffi [LIBKOLK.so [KOLK_FFI.h]]
+local way, library, header = arg[1], arg[2], arg[3]
 local ALIVE, LIFE, FRAMES = 10000, 50, 1000
 local ways = {}
 
@@ -57,7 +57,7 @@ end
 -- LuaJIT's FFI.
 function ways.ffi()
   package.path = "bindings/lua/?.lua;" .. package.path
-  local kolk = require "kolk_ffi" {header = "bindings/kolk_ffi.h", library = library}
+  local kolk = require "kolk_ffi" {header = header, library = library}
   require("ffi").cdef "struct particle { float x, y, dx, dy; int left; };"
   local pool = kolk.pool("struct particle", {name = "particles", capacity = ALIVE + 1000})
   local function born(x, y, dx, dy, left)

@@ -1,6 +1,6 @@
 -- kolk_ffi.lua: kolk for LuaJIT, whose FFI calls libkolk without a line of C.
 --
---     local kolk = require "kolk_ffi" {header = "bindings/kolk_ffi.h", library = "libkolk.so.1"}
+--     local kolk = require "kolk_ffi" {header = "kolk_ffi.h", library = "libkolk.so.1"}
 --     ffi.cdef "struct bullet { float x, dx; };"
 --     local bullets = kolk.pool("struct bullet", {name = "bullets", capacity = 256})
 --     local bullet = bullets:alloc()                        -- a struct bullet *, all zero; nil if it is full

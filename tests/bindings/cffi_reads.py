@@ -1,11 +1,11 @@
-"""A pool from Python, by cffi, which reads bindings/kolk_ffi.h. Usage: cffi_reads.py LIBKOLK.so"""
+"""A pool from Python, by cffi, which reads kolk_ffi.h. Usage: cffi_reads.py LIBKOLK.so KOLK_FFI.h"""
 
 import sys
 
 import cffi
 
 ffi = cffi.FFI()
-with open("bindings/kolk_ffi.h", encoding="utf-8") as file:
+with open(sys.argv[2], encoding="utf-8") as file:
     ffi.cdef("".join(line for line in file if not line.startswith("#")))
 ffi.cdef("struct bullet { float x, dx; };")
 kolk = ffi.dlopen(sys.argv[1])

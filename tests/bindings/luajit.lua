@@ -1,7 +1,7 @@
--- A pool from LuaJIT, whose FFI reads bindings/kolk_ffi.h. Usage: luajit luajit.lua LIBKOLK.so
+-- A pool from LuaJIT, whose FFI reads kolk_ffi.h. Usage: luajit luajit.lua LIBKOLK.so KOLK_FFI.h
 local ffi = require "ffi"
 local lines = {}
-for line in io.lines("bindings/kolk_ffi.h") do
+for line in io.lines(arg[2]) do
   if line:sub(1, 1) ~= "#" then lines[#lines + 1] = line end
 end
 ffi.cdef(table.concat(lines, "\n"))

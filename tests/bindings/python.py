@@ -1,5 +1,4 @@
-"""A pool from Python, by ctypes alone: structs and functions are made from bindings/api.json.
-Usage: python.py LIBKOLK.so"""
+"""A pool from Python, by ctypes alone: structs and functions are made from api.json. Usage: python.py LIBKOLK.so API.json"""
 
 import ctypes
 import json
@@ -43,7 +42,7 @@ class Kolk:
 
 
 def main():
-    with open("bindings/api.json", encoding="utf-8") as file:
+    with open(sys.argv[2], encoding="utf-8") as file:
         api = json.load(file)
     kolk = Kolk(sys.argv[1], api)
     for struct in api["structs"]:

@@ -107,6 +107,7 @@ cd dist
 sha256sum --quiet --check SHA256SUMS
 (cd "$top" && python3 tests/packaging/bill.py "$folder/dist" "$(cat VERSION)")
 tar xf kolk-*.tar.gz
+for file in api.json kolk_ffi.h; do [[ -s $(echo kolk-*/bindings/$file) ]] || fail "The archive lacks bindings/$file."; done
 kolk-*/tools/dist.py all again
 diff SHA256SUMS again/SHA256SUMS
 echo "the archive makes the same files"

@@ -19,9 +19,6 @@ struct bullet {
 
 KOLK_POOL_TYPE(bullets, struct bullet)
 
-int untyped(kolk_pool *pool, int keep);
-int typed(bullets *pool, int keep);
-
 int untyped(kolk_pool *pool, int keep) {
     int *number = kolk_pool_alloc(pool);
 #ifndef NOT_CHECKED

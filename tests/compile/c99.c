@@ -18,9 +18,6 @@ KOLK_BYTEMAP_TYPE(peds, double)
 static KOLK_POOL_STORAGE(union shape, 5) memory;
 static KOLK_SLOTMAP_STORAGE(double, 5) map_memory;
 
-kolk_status init(shapes *pool, bodies *map);
-double *clear(shapes *pool, bodies *map);
-
 kolk_status init(shapes *pool, bodies *map) {
     kolk_pool_desc desc = {.capacity = 5, .memory = &memory, .memory_size = sizeof memory};
     kolk_slotmap_desc map_desc = {.memory = &map_memory, .memory_size = sizeof map_memory};

@@ -10,8 +10,6 @@ KOLK_SHARED_TYPE(numbers, int)
 KOLK_POOL_TYPE(numbers, int)
 #endif
 
-int sum(numbers *pools, int n);
-
 int sum(numbers *pools, int n) {
     int total = 0;
     for (int i = 0; i < n; i++)

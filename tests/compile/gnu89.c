@@ -14,8 +14,6 @@ KOLK_SHARED_TYPE(messages, double)
 KOLK_QUEUE_TYPE(jobs, double)
 KOLK_BYTEMAP_TYPE(peds, double)
 
-int use(void);
-
 int use(void) {
     shapes pool;
     kolk_pool_desc desc = {0};

@@ -11,8 +11,6 @@
 typedef struct particle particle;
 KOLK_POOL_DECLARE(particles, particle)
 
-uint32_t use(particles *all, particles_handle handle);
-
 uint32_t use(particles *all, particles_handle handle) {
     particle *one = particles_get(all, handle);
     KOLK_EACH(particles, each, all) particles_free(all, each);

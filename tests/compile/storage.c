@@ -16,8 +16,6 @@ _Static_assert(sizeof memory >= KOLK_POOL_BYTES(sizeof(struct bullet), _Alignof(
 _Static_assert(_Alignof(one) >= 8, "aligned for a pool's words");
 _Static_assert(KOLK_POOL_BYTES(24, 8, 1000) == 24 * 1000 + 1024 + 8 * 16 + 2 * 4000, "slots, states, bits, two arrays");
 
-kolk_status init(kolk_pool *pool, int which);
-
 kolk_status init(kolk_pool *pool, int which) {
     struct level {
         char name[3];

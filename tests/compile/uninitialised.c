@@ -1,32 +1,8 @@
 // expect: error: (may be|is) used uninitialized
 // flags: -Iadapters/pq -Iadapters/sqlite -Iadapters/tcp
 // compiler: gcc
-// together: yes
-// variant: POOL
-// variant: POOL_DEINIT
-// variant: SLOTMAP
-// variant: SLOTMAP_DEINIT
-// variant: BYTEMAP
-// variant: BYTEMAP_FLUSH
-// variant: SHARED
-// variant: SHARED_DEINIT
-// variant: SHARED_OF_LOCAL
-// variant: LOCAL
-// variant: LOCAL_DEINIT
-// variant: QUEUE_PUSH
-// variant: QUEUE_POP
-// variant: QUEUE_DEINIT
-// variant: HEAP
-// variant: HEAP_DEINIT
-// variant: RESOURCE
-// variant: RESOURCE_DEINIT
-// variant: PQ
-// variant: SQLITE_DEINIT
-// variant: TCP_DEINIT
-// variant: IN_A_STRUCT
-// variant: ON_THE_HEAP
-/* Each variant forgets an init, and gcc warns of it, because the headers mark the functions with KOLK_USES_. Without a
- * variant, everything is initialised, in every way that programs have for it, and gcc is silent. */
+/* Each WRONG line forgets an init, and gcc warns of it, because the headers mark the functions with KOLK_USES_. Without
+ * them, everything is initialised, in every way that programs have for it, and gcc is silent. */
 #include <kolk/kolk.h>
 #include <kolk/pq.h>
 #include <kolk/sqlite.h>
@@ -43,15 +19,6 @@ typedef struct program {
 
 void init_elsewhere(program *p);
 void keep(void *p);
-void init_branch(int which);
-void init_fails(void);
-void all_zero(int number);
-void in_another_function(int number);
-void copied(const program *from);
-void allocated(int number);
-int allocated_and_zeroed(int number);
-void filled_by_pointer(void **to);
-void adapters(const kolk_pq_desc *pq_desc, const kolk_sqlite_desc *sqlite_desc, const kolk_tcp_desc *tcp_desc);
 
 /* ---- No mistake -------------------------------------------------------------------------------------------------- */
 
@@ -145,79 +112,32 @@ void adapters(const kolk_pq_desc *pq_desc, const kolk_sqlite_desc *sqlite_desc, 
 /* ---- The init is forgotten --------------------------------------------------------------------------------------- */
 
 #define FORGETS(name, kind, use)                                                                                       \
-    void name(void *one);                                                                                              \
     void name(void *one) {                                                                                             \
         kind it;                                                                                                       \
         (void)one;                                                                                                     \
         use;                                                                                                           \
     }
 
-#ifdef POOL
-FORGETS(pool, kolk_pool, kolk_pool_alloc_zeroed(&it))
-#endif
-#ifdef POOL_DEINIT
-FORGETS(pool_deinit, kolk_pool, kolk_pool_deinit(&it))
-#endif
-#ifdef SLOTMAP
-FORGETS(slotmap, kolk_slotmap, kolk_slotmap_reserve(&it, 8))
-#endif
-#ifdef SLOTMAP_DEINIT
-FORGETS(slotmap_deinit, kolk_slotmap, kolk_slotmap_deinit(&it))
-#endif
-#ifdef BYTEMAP
-FORGETS(bytemap, kolk_bytemap, kolk_bytemap_new_at(&it, 0))
-#endif
-#ifdef BYTEMAP_FLUSH
-FORGETS(bytemap_flush, kolk_bytemap, kolk_bytemap_flush(&it))
-#endif
-#ifdef SHARED
-FORGETS(shared, kolk_shared, kolk_shared_local_of_thread(&it))
-#endif
-#ifdef SHARED_DEINIT
-FORGETS(shared_deinit, kolk_shared, kolk_shared_deinit(&it))
-#endif
-#ifdef SHARED_OF_LOCAL
-FORGETS(shared_of_local, kolk_shared, kolk_shared_local_init(one, &it))
-#endif
-#ifdef LOCAL
-FORGETS(local, kolk_shared_local, kolk_shared_alloc_wait(&it, KOLK_NOW))
-#endif
-#ifdef LOCAL_DEINIT
-FORGETS(local_deinit, kolk_shared_local, kolk_shared_local_deinit(&it))
-#endif
-#ifdef QUEUE_PUSH
-FORGETS(queue_push, kolk_queue, kolk_queue_push(&it, "item", KOLK_NOW))
-#endif
-#ifdef QUEUE_POP
-FORGETS(queue_pop, kolk_queue, kolk_queue_pop(&it, one, KOLK_NOW))
-#endif
-#ifdef QUEUE_DEINIT
-FORGETS(queue_deinit, kolk_queue, kolk_queue_deinit(&it))
-#endif
-#ifdef HEAP
-FORGETS(heap, kolk_heap, kolk_heap_alloc(&it, 8))
-#endif
-#ifdef HEAP_DEINIT
-FORGETS(heap_deinit, kolk_heap, kolk_heap_deinit(&it))
-#endif
-#ifdef RESOURCE
-FORGETS(resource, kolk_resource_pool, kolk_resource_borrow(&it, NULL, one))
-#endif
-#ifdef RESOURCE_DEINIT
-FORGETS(resource_deinit, kolk_resource_pool, kolk_resource_deinit(&it))
-#endif
-#ifdef PQ
-FORGETS(pq, kolk_pq, kolk_pq_check(&it, KOLK_NOW, NULL))
-#endif
-#ifdef SQLITE_DEINIT
-FORGETS(sqlite_deinit, kolk_sqlite, kolk_sqlite_deinit(&it))
-#endif
-#ifdef TCP_DEINIT
-FORGETS(tcp_deinit, kolk_tcp, kolk_tcp_deinit(&it))
-#endif
-#ifdef IN_A_STRUCT
-FORGETS(in_a_struct, program, it.number = 1; kolk_queue_push(&it.queue, "item", KOLK_NOW))
-#endif
-#ifdef ON_THE_HEAP
-FORGETS(on_the_heap, program *, it = malloc(sizeof *it); kolk_queue_push(&it->queue, "item", KOLK_NOW))
-#endif
+WRONG(FORGETS(pool, kolk_pool, kolk_pool_alloc_zeroed(&it)))
+WRONG(FORGETS(pool_deinit, kolk_pool, kolk_pool_deinit(&it)))
+WRONG(FORGETS(slotmap, kolk_slotmap, kolk_slotmap_reserve(&it, 8)))
+WRONG(FORGETS(slotmap_deinit, kolk_slotmap, kolk_slotmap_deinit(&it)))
+WRONG(FORGETS(bytemap, kolk_bytemap, kolk_bytemap_new_at(&it, 0)))
+WRONG(FORGETS(bytemap_flush, kolk_bytemap, kolk_bytemap_flush(&it)))
+WRONG(FORGETS(shared, kolk_shared, kolk_shared_local_of_thread(&it)))
+WRONG(FORGETS(shared_deinit, kolk_shared, kolk_shared_deinit(&it)))
+WRONG(FORGETS(shared_of_local, kolk_shared, kolk_shared_local_init(one, &it)))
+WRONG(FORGETS(local, kolk_shared_local, kolk_shared_alloc_wait(&it, KOLK_NOW)))
+WRONG(FORGETS(local_deinit, kolk_shared_local, kolk_shared_local_deinit(&it)))
+WRONG(FORGETS(queue_push, kolk_queue, kolk_queue_push(&it, "item", KOLK_NOW)))
+WRONG(FORGETS(queue_pop, kolk_queue, kolk_queue_pop(&it, one, KOLK_NOW)))
+WRONG(FORGETS(queue_deinit, kolk_queue, kolk_queue_deinit(&it)))
+WRONG(FORGETS(heap, kolk_heap, kolk_heap_alloc(&it, 8)))
+WRONG(FORGETS(heap_deinit, kolk_heap, kolk_heap_deinit(&it)))
+WRONG(FORGETS(resource, kolk_resource_pool, kolk_resource_borrow(&it, NULL, one)))
+WRONG(FORGETS(resource_deinit, kolk_resource_pool, kolk_resource_deinit(&it)))
+WRONG(FORGETS(pq, kolk_pq, kolk_pq_check(&it, KOLK_NOW, NULL)))
+WRONG(FORGETS(sqlite_deinit, kolk_sqlite, kolk_sqlite_deinit(&it)))
+WRONG(FORGETS(tcp_deinit, kolk_tcp, kolk_tcp_deinit(&it)))
+WRONG(FORGETS(in_a_struct, program, it.number = 1; kolk_queue_push(&it.queue, "item", KOLK_NOW)))
+WRONG(FORGETS(on_the_heap, program *, it = malloc(sizeof *it); kolk_queue_push(&it->queue, "item", KOLK_NOW)))

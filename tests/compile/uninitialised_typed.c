@@ -17,14 +17,6 @@ KOLK_SHARED_TYPE(messages, int)
 KOLK_QUEUE_TYPE(jobs, int)
 KOLK_RESOURCE_TYPE(connections, int)
 
-void pool(void);
-void slotmap(packed_handle *handle);
-void bytemap(void);
-void shared(void);
-void local(messages *pool);
-void queue(int number);
-void resource(const kolk_resource_pool_desc *desc, connections_borrowed *borrow);
-
 void pool(void) {
     numbers it;
 #ifndef POOL

@@ -36,8 +36,6 @@ KOLK_POOL_MEMBER(shapes, struct square *, square)
 KOLK_POOL_MEMBER(shapes, struct square, square)
 #endif
 
-void use(shapes *all);
-
 void use(shapes *all) {
     struct circle *circle = shapes_alloc_circle(all);
     shapes_free_circle(all, circle);

@@ -1,14 +1,7 @@
 // expect: error: incompatible
 // c++: error: (convert|conversion|no matching function|incompatible)
 // flags: -Wpedantic -Wconversion -Wshadow
-// together: yes
-// variant: DELETE_ANOTHER_TYPE
-// variant: ANOTHER_POOL
-// variant: UNTYPED_POOL
-// variant: NEW_ANOTHER_TYPE
-// variant: GET_ANOTHER_TYPE
-// variant: INDEX_ANOTHER_TYPE
-/* Each variant uses something of one of the GTA trilogy's pools as if it belonged to another. */
+/* Each WRONG line uses something of one of the GTA trilogy's pools as if it belonged to another. */
 #include <kolk/kolk.h>
 
 typedef struct ped {
@@ -21,29 +14,15 @@ typedef struct vehicle {
 KOLK_BYTEMAP_TYPE(peds, ped)
 KOLK_BYTEMAP_TYPE(vehicles, vehicle)
 
-void use(peds *p, vehicles *v, ped *one, vehicle *other, int handle);
-
 void use(peds *p, vehicles *v, ped *one, vehicle *other, int handle) {
     peds_delete(p, one);
     one = peds_get_at(p, handle);
     other = vehicles_new(v);
     if (vehicles_get_index(v, other) == peds_get_index(p, one)) return;
-#ifdef DELETE_ANOTHER_TYPE
-    peds_delete(p, other);
-#endif
-#ifdef ANOTHER_POOL
-    peds_delete(v, one);
-#endif
-#ifdef UNTYPED_POOL
-    peds_clear(&p->pool);
-#endif
-#ifdef NEW_ANOTHER_TYPE
-    one = vehicles_new(v);
-#endif
-#ifdef GET_ANOTHER_TYPE
-    other = peds_get_at(p, handle);
-#endif
-#ifdef INDEX_ANOTHER_TYPE
-    peds_get_index(p, other);
-#endif
+    WRONG(peds_delete(p, other));
+    WRONG(peds_delete(v, one));
+    WRONG(peds_clear(&p->pool));
+    WRONG(one = vehicles_new(v));
+    WRONG(other = peds_get_at(p, handle));
+    WRONG(peds_get_index(p, other));
 }

@@ -1,6 +1,6 @@
 /* bundle.h: makes the programs of this folder one program, for tools/misuse.py, because a tool takes longer to start
- * than each of them to run. It is included with PROGRAMS(X) defined: X(name) for each, whose main is called run_name.
- * The name consists of the program's file name and the way it was built.
+ * than each of them to run. It is included with PROGRAMS(X) defined: X(name) for each, which run_name runs. The name
+ * consists of the mistake's name and the way it was built.
  *
  * The arguments name the programs to run, each in a fork of a fresh process. It prints to stderr, around the program's
  * own output:

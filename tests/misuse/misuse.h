@@ -1,7 +1,8 @@
-/* misuse.h: the vocabulary of the programs in this folder. Each program makes one mistake and continues. One source
- * makes several programs: on kolk_pool; with -DPACKED on kolk_slotmap; with -DSHARED on kolk_shared; with -DHEAP on
- * kolk_heap; with -DMALLOC on malloc; and with -DCLEAN the twin of each without the mistake. tools/misuse.py runs them
- * and reads their output:
+/* misuse.h: the vocabulary of the mistakes in this folder. Each of them is a program, which makes one mistake and
+ * continues. One source makes several programs: on kolk_pool; with -DPACKED on kolk_slotmap; with -DSHARED on
+ * kolk_shared; with -DRESOURCE on kolk_resource_pool; with -DHEAP on kolk_heap; with -DMALLOC on malloc; and with
+ * -DCLEAN the twin of each without the mistake. A file that is compiled with -DPROGRAM=NAME is the program of one
+ * mistake. tools/misuse.py runs all of them and reads their output:
  *
  *     stage: misuse    the mistake is made now; the verbs inside it are not announced
  *     stage: alloc     (free, deinit, exit) the program does this now: later reports appeared only at this stage
@@ -66,9 +67,44 @@ static inline void free_object(pool *items, void *object) {
     free(object);
 }
 
+#elif defined(RESOURCE)
+
+#include <kolk/resource.h>
+
+typedef kolk_resource_pool pool;
+
+static bool create(void *context, const char *key, kolk_deadline deadline, void **resource, kolk_error *error) {
+    (void)context, (void)key, (void)deadline, (void)error;
+    *resource = malloc(SIZE);
+    return *resource;
+}
+
+static void destroy(void *context, void *resource) {
+    (void)context;
+    free(resource);
+}
+
+static inline void open_desc(pool *links, kolk_resource_pool_desc desc) {
+    if (!desc.create) desc.create = create;
+    desc.destroy = destroy;
+    desc.no_housekeeper = true;
+    if (kolk_resource_init(links, &desc) != KOLK_OK) exit(1);
+}
+
+static inline void open_pool(pool *links, const char *name) {
+    open_desc(links, (kolk_resource_pool_desc){.name = name, .max = 2});
+}
+
+static inline void close_pool(pool *links) {
+    stage("deinit");
+    kolk_resource_deinit(links);
+}
+
 #elif defined(SHARED)
 
 #include <kolk/shared.h>
+
+#define HANDLES 1
 
 typedef struct pool {
     kolk_shared shared;
@@ -111,6 +147,8 @@ static inline void look_up(const pool *items, kolk_handle handle) {
 #elif defined(PACKED)
 
 #include <kolk/slotmap.h>
+
+#define HANDLES 1
 
 typedef kolk_slotmap pool;
 
@@ -172,6 +210,9 @@ static inline void free_object(pool *items, void *object) {
 
 #include <kolk/pool.h>
 
+#define POOL    1
+#define HANDLES 1
+
 typedef kolk_pool pool;
 
 static inline void open_pool(pool *items, const char *name) {
@@ -209,6 +250,8 @@ static inline void give_back_handle(pool *items, kolk_handle handle) {
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
+#ifndef RESOURCE
+
 /* The compiler must not know where the object comes from, or it would remove code that it can prove to be wrong. */
 static inline void *take(pool *items) {
     stage("alloc");
@@ -223,6 +266,8 @@ static inline void give_back(pool *items, void *object) {
     __asm__ volatile("" : "+r"(object));
     free_object(items, object);
 }
+
+#endif
 
 static inline void write_bytes(void *at, size_t size) {
     volatile unsigned char *byte = at;
@@ -239,10 +284,42 @@ static inline void read_word(const void *at) {
     if (word == 0xfdfdfdfd) fputs("answer: reads 0xfdfdfdfd\n", stderr);
 }
 
-/* The end of main. */
-static inline int end(void) {
-    stage("exit");
-    return 0;
+/* ---- Programs ---------------------------------------------------------------------------------------------------- */
+
+static pool items, others;
+
+/* A mistake, its row in docs/misuse.md, and the tables that have the row: "pool malloc shared" are kolk_pool's table,
+ * with its columns for malloc, and kolk_shared's. `items` is initialised before, and ends afterwards. */
+#define MISTAKE(name, row, tables) RUN_AROUND(name, open_pool(&items, "items"), close_pool(&items))
+
+/* The same for a program that begins and ends its pools itself. */
+#define WHOLE_MISTAKE(name, row, tables) RUN_AROUND(name, (void)0, (void)0)
+
+#define RUN_AROUND(name, begin, finish)                                                                                \
+    static void name(void);                                                                                            \
+    int RUN(name)(void) {                                                                                              \
+        begin;                                                                                                         \
+        name();                                                                                                        \
+        finish;                                                                                                        \
+        stage("exit");                                                                                                 \
+        return 0;                                                                                                      \
+    }                                                                                                                  \
+    static void name(void)
+
+/* The name of the function that runs a mistake in this build of the file. */
+#ifndef BUILD
+#define BUILD
+#endif
+#define RUN(name)          PASTE(run_, name, BUILD)
+#define PASTE(a, b, c)     PASTE_NOW(a, b, c)
+#define PASTE_NOW(a, b, c) a##b##c
+
+#ifdef PROGRAM
+int RUN(PROGRAM)(void);
+
+int main(void) {
+    return RUN(PROGRAM)();
 }
+#endif
 
 #endif

@@ -220,11 +220,16 @@ make_install() {
   done
 }
 
-# With only a compiler and CMake, the library can still be configured, and prints which parts are left out.
+# With only a compiler and CMake, the library can still be configured, and prints which parts are left out. Without python3,
+# only a source archive has what other languages read.
 alone() {
   command -v pkg-config > /dev/null || skip "there is no pkg-config whose modules could be hidden"
   PKG_CONFIG_LIBDIR=/nonexistent cmake -S . -B "$work/alone" -DCMAKE_C_COMPILER="$CC" > "$work/said" 2>&1 || fail "$(cat "$work/said")"
   grep -q 'The kolk command is left out: it needs' "$work/said" || fail "It is not said that the kolk command is left out: $(cat "$work/said")"
+  cmake -S . -B "$work/alone" -DCMAKE_C_COMPILER="$CC" -Dkolk_python3= > "$work/said" 2>&1 || fail "$(cat "$work/said")"
+  grep -q 'The manual pages and .* are left out: they need' "$work/said" || fail "It is not said that manual pages are left out: $(cat "$work/said")"
+  [[ -e bindings/api.json ]] || grep -q 'kolk_ffi.h and api.json, .* are left out: they need' "$work/said" ||
+    fail "It is not said that kolk_ffi.h is left out: $(cat "$work/said")"
 }
 
 by_pkg_config() { # FOLDER-OF-PC-FILE

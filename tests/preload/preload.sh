@@ -138,8 +138,8 @@ says() {
 misuse() {
   local name plain debug
   while IFS='|' read -r name plain debug; do
-    compile -w -DMALLOC "tests/misuse/$name.c" -o "$work/wrong"
-    compile -w -DMALLOC -DCLEAN "tests/misuse/$name.c" -o "$work/clean"
+    compile -w -DMALLOC "-DPROGRAM=$name" tests/misuse/pool.c -o "$work/wrong"
+    compile -w -DMALLOC -DCLEAN "-DPROGRAM=$name" tests/misuse/pool.c -o "$work/clean"
     says "$name" "$plain" under "$work/wrong"
     says "$name, all" "$debug" env KOLK_DEBUG=all LD_PRELOAD="$library" "$work/wrong"
     says "$name, clean, all" silent env KOLK_DEBUG=all LD_PRELOAD="$library" "$work/clean"
@@ -307,10 +307,10 @@ guards() {
     is '"name": "malloc", .*"debug": \["sample"\]' "$work/s.json"
   done
   for name in after_free_read after_free_write bounds_overflow_16; do
-    compile -w -DMALLOC "tests/misuse/$name.c" -o "$work/wrong"
+    compile -w -DMALLOC "-DPROGRAM=$name" tests/misuse/pool.c -o "$work/wrong"
     ends 139 env KOLK_DEBUG=sample=1 LD_PRELOAD="$library" "$work/wrong"
   done
-  compile -w -DMALLOC tests/misuse/double_free_later.c -o "$work/wrong"
+  compile -w -DMALLOC -DPROGRAM=double_free_later tests/misuse/pool.c -o "$work/wrong"
   says double_free_later "double free of guarded block 0 by free_object (misuse.h:" \
     env KOLK_DEBUG=sample=1 LD_PRELOAD="$library" "$work/wrong"
 }

@@ -1,8 +1,8 @@
--- What bindings/lua/kolk_ffi.lua promises to programs of LuaJIT. Usage: luajit ffi.lua LIBKOLK.so [SEED]
+-- What bindings/lua/kolk_ffi.lua promises to programs of LuaJIT. Usage: luajit ffi.lua LIBKOLK.so KOLK_FFI.h [SEED]
 package.path = "bindings/lua/?.lua;" .. package.path
 local ffi = require "ffi"
-local kolk = require "kolk_ffi" {header = "bindings/kolk_ffi.h", library = arg[1]}
-local seed = tonumber(arg[2]) or os.time()
+local kolk = require "kolk_ffi" {header = arg[2], library = arg[1]}
+local seed = tonumber(arg[3]) or os.time()
 print("seed " .. seed)
 math.randomseed(seed)
 ffi.cdef "struct bullet { float x, dx; int32_t n; };"

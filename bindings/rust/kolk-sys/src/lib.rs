@@ -1,5 +1,5 @@
 //! Declarations of [kolk](https://docs.rs/kolk), the object-pool library for C: each function, struct and enum of its
-//! headers. The crate `kolk` is the safe layer above them. `make bindings` writes this file from `bindings/api.json`.
+//! headers. The crate `kolk` is the safe layer above them. `make bindings` writes this file from the headers.
 //!
 //! The texts are those of the C headers: `NULL` is a null pointer, and "a bug of the caller" is reported to the failure
 //! handler, which by default prints a sentence and aborts. A struct must not move after its init. Fill descriptors with
@@ -927,15 +927,15 @@ pub struct kolk_slotmap_cursor {
 }
 
 pub type kolk_pool_kept_desc = kolk_pool_desc;
+pub const KOLK_NOW: kolk_deadline = kolk_deadline { ns: 0 };
+pub const KOLK_FOREVER: kolk_deadline = kolk_deadline { ns: i64::MAX };
 pub const KOLK_BYTEMAP_FREE: u32 = 128;
+pub const KOLK_GROUP: u32 = 64;
 pub const KOLK_HEAP_LARGEST: u32 = 262144;
 pub const KOLK_HEAP_CLASSES: u32 = 64;
-pub const KOLK_GROUP: u32 = 64;
 pub const KOLK_RESOURCE_MOST: u32 = 65536;
 pub const KOLK_TIME_BOUNDS: u32 = 10;
 pub const KOLK_NO_CACHE: u32 = 4294967295;
-pub const KOLK_NOW: kolk_deadline = kolk_deadline { ns: 0 };
-pub const KOLK_FOREVER: kolk_deadline = kolk_deadline { ns: i64::MAX };
 
 extern "C" {
 
