@@ -60,16 +60,25 @@ def text(number):
 def readme():
     """The sentences of README.md with their figures."""
     pool = tables(f"{RESULT}.md")
+    for alive in "100", "10,000", "1,000,000":
+        row = pool[f"alloc + free, random churn, {alive} alive, ns a pair"]["init"]
+        numbers = [row[column] for column in ("loop", "glibc", "mimalloc", "boost", "kolk_typed")]
+        yield f"| {alive} | {{}} | {{}} | {{}} | {{}} | **{{}}** |", numbers
+    full = pool["iteration, move, 1,000,000 slots, ns a live object"]["100%"]
+    yield "a full pool of a million takes kolk {} ns each, and an array {}.", [full[c] for c in ("each", "packed")]
+
+
+def pools():
+    """The sentences of bench/README.md with the figures of pools."""
+    pool = tables(f"{RESULT}.md")
     columns = "loop glibc mimalloc jemalloc boost chapter kolk_typed kolk_untyped kolk_typed_none kolk_fifo kolk_lowest".split()
+    cells = "".join(" **{}** |" if column == "kolk_typed" else " {} |" for column in columns)
     for way, label in ("pair", "nothing"), ("init", "64 bytes"):
         for alive in "100", "10,000", "1,000,000":
             row = pool[f"alloc + free, random churn, {alive} alive, ns a pair"][way]
-            sentence = f"| {alive} | {label} |" + "".join(" **{}** |" if c == "kolk_typed" else " {} |" for c in columns)
-            yield sentence, [row[column] for column in columns]
+            yield f"| {alive} | {label} |{cells}", [row[column] for column in columns]
     row = pool["alloc 100, free 100, ns a pair"]["pair"]
-    sentence = "| 100, then 100 freed | nothing |" + "".join(
-        " **{}** |" if c == "kolk_typed" else " {} |" for c in columns)
-    yield sentence, [row[column] for column in columns]
+    yield f"| 100, then 100 freed | nothing |{cells}", [row[column] for column in columns]
     moves = pool["iteration, move, 1,000,000 slots, ns a live object"]
     for alive in "100", "50", "1":
         row = moves[f"{alive}%"]
@@ -152,7 +161,7 @@ def texts():
         get(100000, 50, "kolk_lowest", "add_ns"), get(100000, 50, "kolk_lifo", "add_ns")]  # fmt: skip
     yield "(1,000,000 slots, 10 %: {} ns each instead of {})", [
         get(1000000, 10, "kolk_lowest", "visit_ns"), get(1000000, 10, "kolk_lifo", "visit_ns")]  # fmt: skip
-    yield "(1,000 slots, 10 %: {} ns instead of {}). But it leads", [
+    yield "(1,000 slots, 10 %: {} ns instead of {}). But it visits", [
         get(1000, 10, "vector_list", "visit_ns"), get(1000, 10, "flag_sorted", "visit_ns")]  # fmt: skip
     yield "a removal costs {} ns there in the cache and {} in a million slots, where the swapping vector pays {} and {}", [
         get(slots, 50, name, "remove_ns") for name in ("kolk_slotmap", "vector_swap") for slots in (1000, 1000000)]  # fmt: skip
@@ -211,7 +220,7 @@ def main():
     wrong = 0
     documents = {
         "README.md": readme(), "docs/threads.md": threads(), "docs/resource.md": resources(), "docs/heap.md": heaps(),
-        "docs/texts.md": texts(), "docs/malloc.md": programs(), "bench/README.md": [*queues(), *calls()],
+        "docs/texts.md": texts(), "docs/malloc.md": programs(), "bench/README.md": [*pools(), *queues(), *calls()],
     }  # fmt: skip
     for path, sentences in documents.items():
         with open(os.path.join(TOP, path), encoding="utf-8") as file:

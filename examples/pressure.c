@@ -46,7 +46,7 @@ static void give_memory_back(void) {
            bytes > 16 << 20 ? "more than 16 MiB went back to the system" : "little went back");
 }
 
-/* Does what became necessary since the last call. `timeout` is in milliseconds. */
+/* Waits for a mark or for memory pressure, and gives memory back. `timeout` is in milliseconds. */
 static void look_around(int pressure, int timeout) {
     struct pollfd files[] = {{.fd = bell[0], .events = POLLIN}, {.fd = pressure, .events = POLLPRI}};
     char rings[64];
