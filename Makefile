@@ -8,7 +8,7 @@ SECONDS ?= 60
 .DEFAULT_GOAL := help
 
 help:
-	@echo 'make demo      a tour of the library: pools at work, and a real program served from them'
+	@echo 'make demo      what kolk is, in a minute: reported mistakes, sparkles, connections, a recorded program'
 	@echo 'make web       a pool at work in the browser: build/web/kolk.html, one page that needs no network'
 	@echo 'make bank      money moves by a pool of connections to PostgreSQL, on a server that is thrown away'
 	@echo 'make test      the tests, the long ones in part; KOLK_TEST_EFFORT=full: all of their work'
@@ -32,7 +32,7 @@ help:
 demo:
 	@tools/setup.sh demo
 	@tools/preset.sh release
-	@build/release/kolk demo build
+	@build/release/kolk demo
 	@if [ -e build/release/adapters/libkolk-sqlite.a ]; then \
 	  cc -std=c11 -O2 -Iinclude -Iadapters/sqlite examples/links.c build/release/adapters/libkolk-sqlite.a build/release/libkolk.a \
 	    $$(pkg-config --libs sqlite3) -pthread -o build/release/links && \

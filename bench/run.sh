@@ -1,6 +1,6 @@
 #!/bin/sh
 # bench/run.sh PROGRAMS [RESULT]: runs the benchmark programs in the directory PROGRAMS and writes RESULT.json,
-# RESULT.md, RESULT-bench.json (of kolk bench), RESULT-components.csv, RESULT-instructions.csv, RESULT-flat.md,
+# RESULT.md, RESULT-components.csv, RESULT-instructions.csv, RESULT-flat.md,
 # RESULT-frame.md and RESULT-preload.md, and for queue, shared, resource, heap and nested RESULT-queue.csv,
 # RESULT-queue.md and so on (default: PROGRAMS/results). REPETITIONS=12 (three at each alignment) and MIN_TIME=0.05
 # (seconds per repetition) may be set. A run takes about 20 minutes.
@@ -20,8 +20,6 @@ for name in memory iterate pool bulk slotmap bytemap; do
 done
 echo "instructions ..." >&2
 "$here/instructions.sh" "$programs" > "$result-instructions.csv"
-echo "kolk bench ..." >&2
-"$programs/../kolk" bench --json -o "$result-bench.json"
 echo "components ..." >&2
 "$programs/components" > "$result-components.csv"
 echo "queue, backoff ..." >&2

@@ -2,8 +2,7 @@
 #include "cli.h"
 
 int main(int argc, char **argv) {
-    static const cli_verb *const verbs[] = {&cli_demo,   &cli_record,      &cli_replay, &cli_advise,
-                                            &cli_report, &cli_run_program, &cli_top,    &cli_soak,
-                                            &cli_bench,  &cli_doctor,      NULL};
+    static const cli_verb *const verbs[] = {&cli_demo,        &cli_record, &cli_replay, &cli_advise, &cli_report,
+                                            &cli_run_program, &cli_top,    &cli_soak,   &cli_bench,  NULL};
     return cli_run(verbs, argc, argv);
 }

@@ -57,6 +57,34 @@ static uint64_t repeat_distance_of_kolk(void) {
     return same ? (kolk_handle_pack(last) >> 32) - (kolk_handle_pack(first) >> 32) + 1 : 0;
 }
 
+static void print_slots(kolk_bytemap *pool, const char *call, int32_t handle) {
+    printf("%-11s %4d  ", call, handle);
+    for (int32_t slot = 0; slot < SLOTS; slot++) printf(" %02x", pool->byte_map[slot]);
+    printf("  first_free %2d  257: %s\n", pool->first_free, kolk_bytemap_get_at(pool, 257) ? "an object" : "NULL");
+}
+
+/* Four slots, byte by byte: a byte is a slot's seed, and 0x80 if it is free. New moves on before it looks, so slot 1
+ * waits until first_free has come round. Its first handle, 257, is stale until the seed has gone round. */
+static void show_slots(void) {
+    static kolk_bytemap pool;
+    int32_t handle = -1;
+    if (kolk_bytemap_initialise(&pool, SLOTS, 1) != KOLK_OK) return;
+    print_slots(&pool, "Initialise", handle);
+    for (int n = 0; n < 6; n++) {
+        if (n == 3) kolk_bytemap_delete(&pool, kolk_bytemap_get_at(&pool, 257));
+        if (n == 3) print_slots(&pool, "Delete", 257);
+        void *object = kolk_bytemap_new(&pool);
+        handle = object ? kolk_bytemap_get_index(&pool, object) : -1;
+        print_slots(&pool, "New", handle);
+    }
+    while (handle != 257) {
+        kolk_bytemap_delete(&pool, kolk_bytemap_get_slot(&pool, 1));
+        handle = kolk_bytemap_get_index(&pool, kolk_bytemap_new(&pool));
+    }
+    print_slots(&pool, "... at last", handle);
+    kolk_bytemap_flush(&pool);
+}
+
 /* Prints the probability given in the documentation: 1 / (free * 128 + busy). */
 static void print_case(const char *name, int32_t busy, const char *formula, int32_t expected) {
     int32_t handles = reachable(PEDS, busy);
@@ -66,6 +94,7 @@ static void print_case(const char *name, int32_t busy, const char *formula, int3
 
 int main(void) {
     uint64_t lives = repeat_distance_of_kolk();
+    show_slots();
     printf("slots  busy  handles  free * 128 + busy  kolk_handle\n");
     for (int32_t count = 1; count <= SLOTS; count++) {
         for (int32_t busy = 0; busy <= count; busy++) {

@@ -265,7 +265,7 @@ def bill(name, files):
         "SPDXID": "SPDXRef-kolk",
         "name": "kolk",
         "versionInfo": read("VERSION").strip(),
-        "summary": "Object pools for C. The library depends on nothing; the kolk command on libzstd, libpng, jansson, ncurses, libdw.",
+        "summary": "Object pools for C. The library depends on nothing; the kolk command on libzstd, jansson, ncurses, libdw.",
         "primaryPackagePurpose": "LIBRARY",
         "downloadLocation": "NOASSERTION",
         "filesAnalyzed": True,

@@ -14,7 +14,6 @@ need_demo() {
   need ninja-build command -v ninja
   need pkg-config command -v pkg-config
   need libzstd-dev pkg-config --exists libzstd
-  need libpng-dev pkg-config --exists libpng
   need libjansson-dev pkg-config --exists jansson
   need libncurses-dev pkg-config --exists ncursesw
   need libdw-dev pkg-config --exists libdw

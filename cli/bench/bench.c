@@ -47,7 +47,7 @@ static const cli_option options[] = {
      .kind = CLI_TEXT,
      .argument = "NAME",
      .value = &only,
-     .help = "measure only calls, recorded, visits, slowest, replace, or refill"},
+     .help = "measure only calls or visits"},
     {0},
 };
 
@@ -265,16 +265,14 @@ static int run(cli_context *cli, int count, char **arguments) {
 const cli_verb cli_bench = {
     .name = "bench",
     .summary = "measures kolk beside malloc, mimalloc, jemalloc and tcmalloc",
-    .details = "Measures, in about two minutes: an alloc and a free; visits to the live objects; single\n"
-               "calls, up to the slowest of 10,000; and pools from a hundred to ten million objects. The\n"
-               "other mallocs are loaded if they are on the machine; the result names those that are not.\n"
+    .details = "Measures an alloc and a free, and visits to the live objects, in about two minutes.\n"
+               "The other mallocs are loaded if they are on the machine; the result names those\n"
+               "that are not.\n"
                "\n"
                "--json keeps the samples of each pass. A later run takes that file with --compare. It\n"
                "compares kolk's times divided by those of malloc, or of a packed array, in the same pass,\n"
                "pass by pass. A figure has improved or regressed if it differs by 3 % or more, and if\n"
-               "chance would show such a difference, in any of the figures, once in a hundred runs.\n"
-               "\n"
-               "kolk report draws the file of --json.\n",
+               "chance would show such a difference, in any of the figures, once in a hundred runs.\n",
     .options = options,
     .run = run,
 };

@@ -104,6 +104,7 @@ static json_t *member_of(json_t *object, const char *name) {
 json_t *results_new(void) {
     json_t *results = json_object();
     if (!results) return NULL;
+    json_object_set_new(results, "kolk_bench", json_integer(RESULTS_VERSION));
     add_facts(member_of(results, "facts"));
     member_of(results, "left_out");
     member_of(results, "tables");
@@ -179,51 +180,7 @@ json_t *results_read(FILE *file, const char **problem) {
     return NULL;
 }
 
-/* Writes the members of an object, each by `write` on a line of its own, and the closing bracket. */
-static void write_members(json_t *object, FILE *out, int indent, void (*write)(json_t *value, FILE *out, int indent)) {
-    const char *name, *comma = "";
-    json_t *value;
-    fputc('{', out);
-    json_object_foreach(object, name, value) {
-        json_t *key = json_string(name);
-        fprintf(out, "%s\n%*s", comma, indent, "");
-        json_dumpf(key, out, JSON_ENCODE_ANY);
-        fputs(": ", out);
-        write(value, out, indent + 1);
-        json_decref(key);
-        comma = ",";
-    }
-    fputc('}', out);
-}
-
-static void write_value(json_t *value, FILE *out, int indent) {
-    (void)indent;
-    json_dumpf(value, out, JSON_ENCODE_ANY | JSON_REAL_PRECISION(4));
-}
-
-static void write_case(json_t *value, FILE *out, int indent) {
-    write_members(value, out, indent, write_value);
-}
-
-static void write_table(json_t *value, FILE *out, int indent) {
-    write_members(value, out, indent, write_case);
-}
-
 void results_write(const json_t *results, FILE *out) {
-    fprintf(out, "{\"kolk_bench\": %d,\n \"facts\": ", RESULTS_VERSION);
-    write_members(json_object_get(results, "facts"), out, 2, write_value);
-    fputs(",\n \"left_out\": ", out);
-    write_members(json_object_get(results, "left_out"), out, 2, write_value);
-    fputs(",\n \"tables\": ", out);
-    write_members(json_object_get(results, "tables"), out, 2, write_table);
-    const char *comma = "";
-    size_t n;
-    json_t *compared, *all = json_object_get(results, "comparison");
-    if (all) fputs(",\n \"comparison\": [", out);
-    json_array_foreach(all, n, compared) {
-        fprintf(out, "%s\n  ", comma);
-        json_dumpf(compared, out, JSON_REAL_PRECISION(4));
-        comma = ",";
-    }
-    fputs(all ? "]}\n" : "}\n", out);
+    json_dumpf(results, out, JSON_INDENT(1) | JSON_REAL_PRECISION(4));
+    fputc('\n', out);
 }

@@ -3,7 +3,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include "subjects.h"
 
-#include "../measure.h"
 #include "trials.h"
 
 #include <kolk/kolk.h>
@@ -16,10 +15,10 @@ static const char no_memory[] = "there is no memory";
 
 /* ---- The loops --------------------------------------------------------------------------------------------------- */
 
-typedef struct thing *take_function(void *from, union place *place);
-typedef void give_function(void *from, union place *place);
+typedef struct thing *take_function(void *from, struct thing **place);
+typedef void give_function(void *from, struct thing **place);
 
-INLINED struct thing *take_object(take_function *take, void *from, union place *place) {
+INLINED struct thing *take_object(take_function *take, void *from, struct thing **place) {
     struct thing *object = take(from, place);
     hide_object(object);
     return object;
@@ -30,27 +29,23 @@ INLINED void write_object(struct thing *object, uint64_t value) {
     hide_memory();
 }
 
-INLINED void run_replace(struct stand *stand, uint64_t times, take_function *take, give_function *give, bool write,
-                         bool recorded) {
+INLINED void run_replace(struct stand *stand, uint64_t times, take_function *take, give_function *give, bool write) {
     void *from = stand->from;
-    union place *places = stand->places;
-    const uint32_t *records = stand->records;
+    struct thing **places = stand->places;
     uint64_t count = stand->count, random = stand->random;
-    uint32_t mask = stand->mask, next = stand->next;
     for (; times > 0; times--) {
-        union place *place = &places[recorded ? records[next++ & mask] : draw_below(&random, count)];
+        struct thing **place = &places[draw_below(&random, count)];
         give(from, place);
         hide_memory();
         struct thing *object = take_object(take, from, place);
         if (write) write_object(object, random);
     }
     stand->random = random;
-    stand->next = next;
 }
 
 INLINED void run_burst(struct stand *stand, uint64_t times, take_function *take, give_function *give) {
     void *from = stand->from;
-    union place places[BURST] = {{NULL}};
+    struct thing *places[BURST] = {NULL};
     for (; times > 0; times--) {
         for (unsigned n = 0; n < BURST; n++) take_object(take, from, &places[n]);
         for (unsigned n = 0; n < BURST; n++) {
@@ -71,28 +66,6 @@ INLINED void run_empty(struct stand *stand, give_function *give) {
     }
 }
 
-INLINED void run_refill(struct stand *stand, uint64_t times, take_function *take, give_function *give) {
-    for (; times > 0; times--) {
-        run_fill(stand, take);
-        run_empty(stand, give);
-    }
-}
-
-INLINED void run_timed(struct stand *stand, double *allocs, double *frees, size_t count, take_function *take,
-                       give_function *give) {
-    for (size_t n = 0; n < count; n++) {
-        union place *place = &stand->places[draw_below(&stand->random, stand->count)];
-        uint64_t before = cli_now();
-        give(stand->from, place);
-        hide_memory();
-        uint64_t freed = cli_now();
-        take_object(take, stand->from, place);
-        uint64_t made = cli_now();
-        frees[n] = (double)(freed - before);
-        allocs[n] = (double)(made - freed);
-    }
-}
-
 #define DEFINE_LOOPS(id)                                                                                               \
     static void id##_fill(struct stand *stand) {                                                                       \
         run_fill(stand, id##_take);                                                                                    \
@@ -100,21 +73,19 @@ INLINED void run_timed(struct stand *stand, double *allocs, double *frees, size_
     static void id##_empty(struct stand *stand) {                                                                      \
         run_empty(stand, id##_give);                                                                                   \
     }                                                                                                                  \
-    DEFINE_ALIGNED(id##_replace, run_replace(what, times, id##_take, id##_give, false, false))                         \
-    DEFINE_ALIGNED(id##_write, run_replace(what, times, id##_take, id##_give, true, false))                            \
-    DEFINE_ALIGNED(id##_recorded, run_replace(what, times, id##_take, id##_give, false, true))                         \
-    DEFINE_ALIGNED(id##_burst, run_burst(what, times, id##_take, id##_give))                                           \
-    DEFINE_ALIGNED(id##_refill, run_refill(what, times, id##_take, id##_give))                                         \
-    static void id##_time_each(struct stand *stand, double *allocs, double *frees, size_t count) {                     \
-        run_timed(stand, allocs, frees, count, id##_take, id##_give);                                                  \
-    }
+    DEFINE_ALIGNED(id##_replace, run_replace(what, times, id##_take, id##_give, false))                                \
+    DEFINE_ALIGNED(id##_write, run_replace(what, times, id##_take, id##_give, true))                                   \
+    DEFINE_ALIGNED(id##_burst, run_burst(what, times, id##_take, id##_give))
 
 /* A row of the table below. */
 #define SUBJECT(name, id, type, begin_function, end_function)                                                          \
     {                                                                                                                  \
         .who = (name), .size = sizeof(type), .begin = (begin_function), .end = (end_function), .fill = id##_fill,      \
-        .empty = id##_empty, .loops = {id##_replace, id##_write, id##_recorded, id##_burst, id##_refill},              \
-        .time_each = id##_time_each                                                                                    \
+        .empty = id##_empty, .loops = {                                                                                \
+            id##_replace,                                                                                              \
+            id##_write,                                                                                                \
+            id##_burst                                                                                                 \
+        }                                                                                                              \
     }
 
 /* ---- Without an allocator ---------------------------------------------------------------------------------------- */
@@ -124,19 +95,19 @@ struct objects {
     struct thing *all;
 };
 
-static struct thing *loop_take(void *from, union place *place) {
+static struct thing *loop_take(void *from, struct thing **place) {
     (void)from;
-    return place->object;
+    return *place;
 }
 
-static void loop_give(void *from, union place *place) {
+static void loop_give(void *from, struct thing **place) {
     (void)from, (void)place;
 }
 
 static const char *loop_begin(struct stand *stand) {
     struct objects *objects = stand->from;
     objects->all = calloc(stand->count, sizeof *objects->all);
-    for (uint32_t n = 0; n < stand->count && objects->all; n++) stand->places[n].object = &objects->all[n];
+    for (uint32_t n = 0; n < stand->count && objects->all; n++) stand->places[n] = &objects->all[n];
     return objects->all ? NULL : no_memory;
 }
 
@@ -149,14 +120,14 @@ DEFINE_LOOPS(loop)
 
 /* ---- Mallocs ----------------------------------------------------------------------------------------------------- */
 
-static struct thing *malloc_take(void *from, union place *place) {
+static struct thing *malloc_take(void *from, struct thing **place) {
     (void)from;
-    return place->object = malloc(sizeof(struct thing));
+    return *place = malloc(sizeof(struct thing));
 }
 
-static void malloc_give(void *from, union place *place) {
+static void malloc_give(void *from, struct thing **place) {
     (void)from;
-    free(place->object);
+    free(*place);
 }
 
 static const char *malloc_begin(struct stand *stand) {
@@ -176,14 +147,14 @@ struct peer {
     void (*give)(void *object);
 };
 
-static struct thing *peer_take(void *from, union place *place) {
+static struct thing *peer_take(void *from, struct thing **place) {
     const struct peer *peer = from;
-    return place->object = peer->alloc(sizeof(struct thing));
+    return *place = peer->alloc(sizeof(struct thing));
 }
 
-static void peer_give(void *from, union place *place) {
+static void peer_give(void *from, struct thing **place) {
     const struct peer *peer = from;
-    peer->give(place->object);
+    peer->give(*place);
 }
 
 static const char *load_peer(struct stand *stand, const char *library, const char *alloc, const char *give) {
@@ -226,16 +197,16 @@ struct list {
     union list_slot *first, *slots;
 };
 
-static struct thing *list_take(void *from, union place *place) {
+static struct thing *list_take(void *from, struct thing **place) {
     struct list *list = from;
     union list_slot *slot = list->first;
     list->first = slot->next;
-    return place->object = &slot->live;
+    return *place = &slot->live;
 }
 
-static void list_give(void *from, union place *place) {
+static void list_give(void *from, struct thing **place) {
     struct list *list = from;
-    union list_slot *slot = (union list_slot *)place->object;
+    union list_slot *slot = (union list_slot *)*place;
     slot->next = list->first;
     list->first = slot;
 }
@@ -268,12 +239,12 @@ static const char *problem_of(kolk_status status) {
 
 KOLK_POOL_TYPE(things, struct thing)
 
-static struct thing *typed_take(void *from, union place *place) {
-    return place->object = things_alloc(from);
+static struct thing *typed_take(void *from, struct thing **place) {
+    return *place = things_alloc(from);
 }
 
-static void typed_give(void *from, union place *place) {
-    things_free(from, place->object);
+static void typed_give(void *from, struct thing **place) {
+    things_free(from, *place);
 }
 
 static const char *begin_typed(struct stand *stand, kolk_generations generations) {
@@ -295,12 +266,12 @@ static void typed_end(void *from) {
 
 DEFINE_LOOPS(typed)
 
-static struct thing *untyped_take(void *from, union place *place) {
-    return place->object = kolk_pool_alloc(from);
+static struct thing *untyped_take(void *from, struct thing **place) {
+    return *place = kolk_pool_alloc(from);
 }
 
-static void untyped_give(void *from, union place *place) {
-    kolk_pool_free(from, place->object);
+static void untyped_give(void *from, struct thing **place) {
+    kolk_pool_free(from, *place);
 }
 
 static const char *begin_untyped(struct stand *stand, kolk_reuse reuse) {
@@ -326,81 +297,6 @@ static void untyped_end(void *from) {
 
 DEFINE_LOOPS(untyped)
 
-KOLK_SLOTMAP_TYPE(thing_map, struct thing)
-
-static struct thing *map_take(void *from, union place *place) {
-    thing_map_handle handle;
-    struct thing *object = thing_map_add(from, &handle);
-    place->handle = handle.untyped;
-    return object;
-}
-
-static void map_give(void *from, union place *place) {
-    thing_map_remove(from, (thing_map_handle){place->handle});
-}
-
-static const char *map_begin(struct stand *stand) {
-    return problem_of(thing_map_init(stand->from, &(kolk_slotmap_desc){.capacity = slots_for(stand)}));
-}
-
-static void map_end(void *from) {
-    thing_map_deinit(from);
-}
-
-DEFINE_LOOPS(map)
-
-KOLK_SHARED_TYPE(shared_things, struct thing)
-
-struct sharer {
-    shared_things pool;
-    shared_things_local local;
-};
-
-static struct thing *shared_take(void *from, union place *place) {
-    struct sharer *sharer = from;
-    return place->object = shared_things_alloc(&sharer->local);
-}
-
-static void shared_give(void *from, union place *place) {
-    struct sharer *sharer = from;
-    shared_things_free(&sharer->local, place->object);
-}
-
-static const char *shared_begin(struct stand *stand) {
-    struct sharer *sharer = stand->from;
-    kolk_status status = shared_things_init(&sharer->pool, &(kolk_shared_desc){.capacity = slots_for(stand)});
-    if (status != KOLK_OK) return problem_of(status);
-    status = shared_things_local_init(&sharer->local, &sharer->pool);
-    if (status != KOLK_OK) shared_things_deinit(&sharer->pool);
-    return problem_of(status);
-}
-
-static void shared_end(void *from) {
-    struct sharer *sharer = from;
-    shared_things_local_deinit(&sharer->local);
-    shared_things_deinit(&sharer->pool);
-}
-
-DEFINE_LOOPS(shared)
-
-static struct thing *heap_take(void *from, union place *place) {
-    return place->object = kolk_heap_alloc(from, sizeof(struct thing));
-}
-
-static void heap_give(void *from, union place *place) {
-    kolk_heap_free(from, place->object);
-}
-
-static const char *heap_begin(struct stand *stand) {
-    return problem_of(kolk_heap_init(stand->from, &(kolk_heap_desc){.name = "bench"}));
-}
-
-static void heap_end(void *from) {
-    kolk_heap_deinit(from);
-}
-
-DEFINE_LOOPS(heap)
-
 /* ---- The table --------------------------------------------------------------------------------------------------- */
 
 const struct subject subjects[] = {
@@ -415,40 +311,19 @@ const struct subject subjects[] = {
     SUBJECT("kolk without handles", typed, things, plain_begin, typed_end),
     SUBJECT("kolk FIFO", untyped, kolk_pool, fifo_begin, untyped_end),
     SUBJECT("kolk LOWEST", untyped, kolk_pool, lowest_begin, untyped_end),
-    SUBJECT("kolk slot map", map, thing_map, map_begin, map_end),
-    SUBJECT("kolk shared pool", shared, struct sharer, shared_begin, shared_end),
-    SUBJECT("kolk heap", heap, kolk_heap, heap_begin, heap_end),
 };
 const size_t subject_count = sizeof subjects / sizeof *subjects;
-
-const struct subject *subject_named(const char *who) {
-    size_t n = 0;
-    while (strcmp(subjects[n].who, who) != 0) n++;
-    return &subjects[n];
-}
 
 static void free_stand(struct stand *stand) {
     free(stand->from);
     free(stand->places);
-    free(stand->records);
-}
-
-/* Records as many indices as there are objects, but at least 2^14, so that no processor learns them by heart. */
-static bool stand_records(struct stand *stand) {
-    uint32_t records = 1 << 14;
-    while (records < stand->count) records *= 2;
-    stand->mask = records - 1;
-    stand->records = malloc(records * sizeof *stand->records);
-    for (uint32_t n = 0; n < records && stand->records; n++)
-        stand->records[n] = draw_below(&stand->random, stand->count);
-    return stand->records;
 }
 
 bool stand_begin(struct stand *stand, const struct subject *subject, uint32_t count) {
-    *stand = (struct stand){.from = calloc(1, subject->size), .places = calloc(count, sizeof *stand->places)};
+    *stand = (struct stand){.from = calloc(1, subject->size), .places = calloc(count, sizeof(struct thing *))};
     stand->count = count;
     stand->random = UINT64_C(0x9e3779b97f4a7c15);
-    stand->problem = stand_records(stand) && stand->from && stand->places ? subject->begin(stand) : no_memory;
+    stand->problem = stand->from && stand->places ? subject->begin(stand) : no_memory;
     if (stand->problem) free_stand(stand);
     return !stand->problem;
 }

@@ -4,8 +4,6 @@
 
 #include "trials.h"
 
-#include <kolk/base.h>
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,29 +14,20 @@ struct thing {
     uint64_t words[8];
 };
 
-/* Where a live object is kept. Objects of a slot map move, so their place is a handle. */
-union place {
-    struct thing *object;
-    kolk_handle handle;
-};
-
 /* An allocator, and the objects that are alive in it. */
 struct stand {
     void *from;
-    union place *places;
+    struct thing **places; /* the live objects */
     uint32_t count;
     uint64_t random;
-    uint32_t *records, mask, next; /* places drawn beforehand: mask + 1 of them, and how many were used */
-    const char *problem;           /* why it is not there */
+    const char *problem; /* why it is not there */
 };
 
-/* The loops. A time of all but the last two is one object. */
+/* The loops. A time of the first two is one object. */
 enum loop {
-    LOOP_REPLACE,  /* frees a random object, and allocates another */
-    LOOP_WRITE,    /* the same, and writes all of the new object */
-    LOOP_RECORDED, /* as the first, but the objects' places were drawn before, as drawing hides the calls beside it */
-    LOOP_BURST,    /* allocates BURST objects and frees them */
-    LOOP_REFILL,   /* allocates and writes all objects of a stand without any, and frees them in the same order */
+    LOOP_REPLACE, /* frees a random object, and allocates another */
+    LOOP_WRITE,   /* the same, and writes all of the new object */
+    LOOP_BURST,   /* allocates BURST objects and frees them */
     LOOPS
 };
 
@@ -50,15 +39,11 @@ struct subject {
     void (*fill)(struct stand *stand);
     void (*empty)(struct stand *stand);
     loop_function *const *loops[LOOPS]; /* of stands, at each alignment */
-    void (*time_each)(struct stand *stand, double *allocs, double *frees, size_t count); /* nanoseconds of each call */
 };
 
 enum { SUBJECT_LOOP, SUBJECT_MALLOC };
 extern const struct subject subjects[];
 extern const size_t subject_count;
-
-/* The subject of this name, which there is. */
-const struct subject *subject_named(const char *who);
 
 /* Makes an allocator for `count` live objects, without any. If there is none, sets `problem` and returns false. */
 bool stand_begin(struct stand *stand, const struct subject *subject, uint32_t count);

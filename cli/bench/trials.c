@@ -3,7 +3,7 @@
 
 #include "../measure.h"
 
-enum { ROUND_NS = 2000000, TRIAL_NS = 200000000 };
+enum { ROUND_NS = 2000000 };
 
 static uint64_t run_timed(const struct trial *trial, uint64_t times, unsigned alignment) {
     uint64_t before = cli_now();
@@ -20,13 +20,6 @@ static void find_times(struct trial *trial) {
         trial->times *= more;
         ns = run_timed(trial, trial->times, 0);
     }
-}
-
-/* A slow loop has the rounds that fit into TRIAL_NS. */
-static bool is_done(const struct trial *trial) {
-    double spent = 0;
-    for (size_t n = 0; n < trial->rounds; n++) spent += trial->ns[n] * trial->operations * (double)trial->times;
-    return trial->rounds == TRIAL_ROUNDS || spent > TRIAL_NS;
 }
 
 static void shuffle(struct trial **order, size_t count, uint64_t *random) {
@@ -49,14 +42,13 @@ void trials_run(struct trial *trials, size_t count, json_t *results, uint64_t *r
         shuffle(order, count, random);
         for (size_t n = 0; n < count; n++) {
             struct trial *trial = order[n];
-            if (is_done(trial)) continue;
             if (trial->times > 1) trial->run[alignment](trial->what, trial->times); /* the caches are the others' */
             double ns = (double)run_timed(trial, trial->times, alignment);
-            trial->ns[trial->rounds++] = ns / (trial->operations * (double)trial->times);
+            trial->ns[round] = ns / (trial->operations * (double)trial->times);
         }
     }
     for (size_t n = 0; n < count; n++) {
         struct trial *trial = &trials[n];
-        results_add(results, trial->table, trial->where, trial->who, cli_quantile(trial->ns, trial->rounds, 0.5));
+        results_add(results, trial->table, trial->where, trial->who, cli_quantile(trial->ns, TRIAL_ROUNDS, 0.5));
     }
 }

@@ -34,14 +34,12 @@ struct trial {
     void *what;
     double operations; /* in one of the `times` */
     uint64_t times;    /* in one round; trials_run finds it */
-    size_t rounds;     /* done */
     double ns[TRIAL_ROUNDS];
 };
 
 /* Runs the loops in TRIAL_ROUNDS rounds of about two milliseconds, each round in another order and at another
  * alignment, and adds to the results the median time of an operation of each loop. Before each round the loop runs as
- * long without being measured, because the loop before it has filled the caches. A loop of which a single time takes
- * longer has fewer rounds, but at least one. `count`: at most TRIALS_MOST. */
+ * long without being measured, because the loop before it has filled the caches. `count`: at most TRIALS_MOST. */
 void trials_run(struct trial *trials, size_t count, json_t *results, uint64_t *random);
 
 /* The next number of a generator, xorshift64 (Marsaglia, 2003). */

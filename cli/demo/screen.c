@@ -1,268 +1,194 @@
-/* screen.c: shows the spell on a terminal. Each character is two pixels, one above the other (U+2580, the upper half
- * block). Without colors, each character is one of ten of increasing density. Under the sparkles are the slots of the
- * pool, row after row, and its counters. The animation lasts DURATION; a slow terminal gets fewer frames. */
+/* screen.c: shows the spell. Each character is two pixels, one above the other (U+2580, the upper half block). Without
+ * colors, each is one of ten of increasing density. Under the sparkles are the slots of their pool, row after row, and
+ * its counters. On a terminal the spell lasts DURATION. Elsewhere three moments of it are printed. */
 #define _DEFAULT_SOURCE /* ioctl(TIOCGWINSZ) */
 #include "../measure.h"
 #include "../print.h"
-#include "picture.h"
-#include "spell.h"
+#include "sparkles.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
-#define DURATION            (6 * UINT64_C(1000000000)) /* nanoseconds */
-#define PICTURES_PER_SECOND 30
+#define DURATION (6 * UINT64_C(1000000000)) /* nanoseconds */
 
 enum { MAP_ROWS = 3, LEAST_ROWS = 8 };
 
-/* ---- The terminal: taken over, and restored in every case -------------------------------------------------------- */
-
-static const char take_over[] = "\033[?1049h\033[?25l\033[2J"; /* alternate screen, no cursor, clear */
-static const char give_back[] = "\033[0m\033[?25h\033[?1049l";
-
-static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
-enum { SIGNALS = sizeof signals / sizeof *signals };
-
-/* Restores the terminal. Once the handler returns, the signal has its default effect. */
-static void on_signal(int number) {
-    ssize_t written = write(STDOUT_FILENO, give_back, sizeof give_back - 1);
-    (void)written; /* a failure cannot be handled here */
-    signal(number, SIG_DFL);
-    raise(number);
-}
-
-static void catch_signals(struct sigaction *before) {
-    for (int n = 0; n < SIGNALS; n++) {
-        struct sigaction action = {0};
-        action.sa_handler = signals[n] == SIGTSTP ? SIG_IGN : on_signal; /* its screen would remain */
-        sigemptyset(&action.sa_mask);
-        sigaction(signals[n], &action, &before[n]);
-    }
-}
-
-static void restore_signals(const struct sigaction *before) {
-    for (int n = 0; n < SIGNALS; n++) sigaction(signals[n], &before[n], NULL);
-}
-
-/* ---- Pixels and characters --------------------------------------------------------------------------------------- */
-
-enum depth { PLAIN, CUBE, FULL }; /* no colors, 256 colors, 2^24 colors */
-
-struct terminal {
-    enum depth depth;
-    FILE *out; /* buffers a whole frame */
-    uint32_t columns, rows;
-    uint32_t ink, paper; /* the terminal's current colors; UNKNOWN at first */
+struct screen {
+    FILE *out;
+    bool color, is_paper;
+    uint32_t columns, rows; /* of characters, in the sky */
+    struct light *pixels;   /* of the sky, then of the slots */
+    uint32_t ink, paper;    /* the terminal's current colors */
 };
 
 #define UNKNOWN UINT32_MAX
 
-/* The canvas of a frame before it goes to the terminal: two rows of pixels for each row of characters. */
-struct canvas {
-    struct picture sky;
-    struct light *map;
-    float *densities; /* one per pixel of the map */
+/* ---- Light: amounts add up without an upper limit, and exposed() makes 0 to 1 of them ---------------------------- */
+
+struct light {
+    float red, green, blue;
 };
 
-static enum depth depth_of(const cli_context *cli) {
-    const char *term = getenv("COLORTERM");
-    if (!cli->color) return PLAIN;
-    return term && (strstr(term, "truecolor") || strstr(term, "24bit")) ? FULL : CUBE;
+static void add_light(struct light *to, struct light light, float amount) {
+    to->red += light.red * amount;
+    to->green += light.green * amount;
+    to->blue += light.blue * amount;
 }
 
-static void free_canvas(struct canvas *canvas) {
-    free(canvas->sky.light);
-    free(canvas->map);
-    free(canvas->densities);
-    *canvas = (struct canvas){0};
+static float exposed(float light) {
+    return powf(1 - expf(-light), 1 / 1.8f);
 }
 
-static bool new_canvas(struct canvas *canvas, uint32_t columns, uint32_t rows) {
-    uint32_t high = rows < LEAST_ROWS ? 0 : 2 * (rows - MAP_ROWS - 1); /* 0: only the counters fit */
-    size_t map = (size_t)columns * 2 * MAP_ROWS;
-    free_canvas(canvas);
-    canvas->sky = (struct picture){columns, high, malloc(((size_t)columns * high + 1) * sizeof *canvas->sky.light)};
-    canvas->map = malloc(map * sizeof *canvas->map);
-    canvas->densities = malloc(map * sizeof *canvas->densities);
-    return canvas->sky.light && canvas->map && canvas->densities;
+enum { RAMP = 6 };
+
+/* From white gold through red to deep blue. */
+static struct light fire(float place) {
+    static const struct light ramp[RAMP] = {{1.00f, 0.90f, 0.60f}, {1.00f, 0.62f, 0.15f}, {1.00f, 0.22f, 0.15f},
+                                            {0.80f, 0.08f, 0.50f}, {0.28f, 0.10f, 0.85f}, {0.05f, 0.06f, 0.40f}};
+    float step = place * (RAMP - 1);
+    uint32_t below = step < RAMP - 2 ? (uint32_t)step : RAMP - 2;
+    struct light light = {0};
+    add_light(&light, ramp[below], (float)below + 1 - step);
+    add_light(&light, ramp[below + 1], step - (float)below);
+    return light;
 }
 
-/* Adapts to the terminal's size; returns false if memory runs out. */
-static bool fit(struct terminal *terminal, struct canvas *canvas) {
-    struct winsize size = {0};
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
-        size = (struct winsize){.ws_row = 24, .ws_col = 80};
-    if (size.ws_col == terminal->columns && size.ws_row == terminal->rows) return true;
-    terminal->columns = size.ws_col;
-    terminal->rows = size.ws_row;
-    fputs("\033[0m\033[2J", terminal->out);
-    return new_canvas(canvas, terminal->columns, terminal->rows);
+/* By its age. The other tints swap two of the three color channels. */
+static struct light light_of_sparkle(const struct sparkle *sparkle) {
+    struct light light = fire(1 - (float)sparkle->frames_left / (float)sparkle->lifetime);
+    if (sparkle->tint == 1) return (struct light){light.green, light.red, light.blue};
+    if (sparkle->tint == 2) return (struct light){light.blue, light.green, light.red};
+    return light;
 }
-
-static uint32_t code_of(enum depth depth, struct light light) {
-    float parts[3] = {exposed(light.red), exposed(light.green), exposed(light.blue)};
-    uint32_t code = 0;
-    for (int n = 0; n < 3; n++) { /* the color cube has six steps per channel: 0, then 95 to 255 */
-        float step = parts[n] < 0.19f ? 0 : parts[n] * 255 / 40 - 1.375f;
-        code = depth == FULL ? code << 8 | (uint32_t)(parts[n] * 255) : code * 6 + (uint32_t)(step + 0.5f);
-    }
-    return depth == FULL ? code : code + 16;
-}
-
-static void set_color(struct terminal *terminal, uint32_t *current, uint32_t code, int layer) {
-    if (*current == code) return;
-    *current = code;
-    if (terminal->depth == FULL)
-        fprintf(terminal->out, "\033[%d;2;%u;%u;%um", layer, code >> 16, code >> 8 & 255, code & 255);
-    else
-        fprintf(terminal->out, "\033[%d;5;%um", layer, code);
-}
-
-static void put_character(struct terminal *terminal, struct light upper, struct light lower) {
-    static const char shades[] = " .:-=+*#%@";
-    if (terminal->depth == PLAIN) {
-        struct light sum = upper;
-        add_light(&sum, lower, 1);
-        fputc(shades[(int)(9.99f * exposed((sum.red + sum.green + sum.blue) / 6))], terminal->out);
-        return;
-    }
-    uint32_t ink = code_of(terminal->depth, upper), paper = code_of(terminal->depth, lower);
-    set_color(terminal, &terminal->paper, paper, 48);
-    if (ink == paper) {
-        fputc(' ', terminal->out);
-        return;
-    }
-    set_color(terminal, &terminal->ink, ink, 38);
-    fputs("\xe2\x96\x80", terminal->out);
-}
-
-/* Prints the terminal's rows from `first` on. The pixels have the terminal's width. */
-static void put_rows(struct terminal *terminal, uint32_t first, const struct light *pixels, uint32_t rows) {
-    for (uint32_t row = 0; row < rows; row++) {
-        fprintf(terminal->out, "\033[%u;1H", first + row + 1);
-        for (uint32_t x = 0; x < terminal->columns; x++, pixels++)
-            put_character(terminal, pixels[0], pixels[terminal->columns]);
-        pixels += terminal->columns;
-    }
-}
-
-/* ---- A frame ----------------------------------------------------------------------------------------------------- */
 
 /* A pixel holds one to hundreds of sparkles, and a few would already make it white. So this compresses the brightness
  * and keeps the color. */
 static struct light evened(struct light light) {
     float most = fmaxf(light.red, fmaxf(light.green, light.blue));
-    float least = fminf(light.red, fminf(light.green, light.blue));
-    const struct light white = {1, 1, 1};
     struct light even = {0};
-    if (most <= 0) return even;
-    add_light(&light, white, -0.6f * least);
-    add_light(&even, light, 0.45f * powf(most, 0.4f) / most);
+    if (most > 0) add_light(&even, light, 0.45f * powf(most, 0.4f) / most);
     return even;
 }
 
-static void draw_sky(const struct picture *sky, const struct spell *spell, const sparkles *pool) {
-    float amount = 0.05f + 1.5f * (float)sky->width * (float)sky->height / (float)spell->sparkles;
-    size_t pixels = (size_t)sky->width * sky->height;
-    for (size_t n = 0; n < pixels; n++) sky->light[n] = (struct light){0};
+static void draw_sky(struct light *pixels, uint32_t width, uint32_t height, const sparkles *pool) {
+    float amount = 0.05f + 1.5f * (float)width * (float)height / (float)pool->pool.capacity;
     KOLK_EACH(sparkles, sparkle, pool) {
-        double x = (sparkle->x / 3.56 + 0.5) * sky->width, y = (0.5 - sparkle->y / 2) * sky->height;
-        if (x < 0 || y < 0 || x >= sky->width || y >= sky->height) continue;
-        add_light(&sky->light[(size_t)y * sky->width + (size_t)x], light_of_sparkle(sparkle), amount);
+        double x = (sparkle->x / 3.56 + 0.5) * width, y = (0.5 - sparkle->y / 2) * height;
+        if (x < 0 || y < 0 || x >= width || y >= height) continue;
+        add_light(&pixels[(size_t)y * width + (size_t)x], light_of_sparkle(sparkle), amount);
     }
-    for (size_t n = 0; n < pixels; n++) sky->light[n] = evened(sky->light[n]);
+    for (size_t n = 0; n < (size_t)width * height; n++) pixels[n] = evened(pixels[n]);
 }
 
-static void draw_map(const struct canvas *canvas, uint32_t pixels, const sparkles *pool) {
-    slot_densities(pool, canvas->densities, pixels);
-    for (uint32_t n = 0; n < pixels; n++) canvas->map[n] = light_of_slots(canvas->densities[n]);
+/* A pixel is a stretch of slots. */
+static void draw_slots(struct light *pixels, uint32_t count, const sparkles *pool) {
+    uint64_t capacity = pool->pool.capacity;
+    for (uint32_t n = 0; n < count; n++) {
+        uint32_t at = (uint32_t)(n * capacity / count), end = (uint32_t)((n + 1) * capacity / count), alive = 0, length;
+        if (end == at) end = at + 1; /* there are fewer slots than stretches */
+        kolk_cursor cursor = sparkles_each_in(pool, at, end - at);
+        while (sparkles_each_next_run(&cursor, &length)) alive += length;
+        float density = (float)alive / (float)(end - at);
+        add_light(&pixels[n], fire(1 - density), density);
+    }
 }
 
-static void put_counters(struct terminal *terminal, const sparkles *pool, double ms) {
-    char line[512];
+/* ---- Characters -------------------------------------------------------------------------------------------------- */
+
+/* The number of a color among 216: six steps per channel, the first 0 and the others from 95 to 255. */
+static uint32_t code_of(struct light light) {
+    float parts[3] = {exposed(light.red), exposed(light.green), exposed(light.blue)};
+    uint32_t code = 0;
+    for (int n = 0; n < 3; n++) code = code * 6 + (uint32_t)(parts[n] < 0.19f ? 0.5f : parts[n] * 255 / 40 - 0.875f);
+    return code + 16;
+}
+
+static void put_character(struct screen *screen, struct light upper, struct light lower) {
+    static const char shades[] = " .:-=+*#%@";
+    if (!screen->color) {
+        add_light(&upper, lower, 1);
+        fputc(shades[(int)(9.99f * exposed((upper.red + upper.green + upper.blue) / 6))], screen->out);
+        return;
+    }
+    uint32_t ink = code_of(upper), paper = code_of(lower);
+    if (paper != screen->paper) fprintf(screen->out, "\033[48;5;%um", paper);
+    if (ink != screen->ink) fprintf(screen->out, "\033[38;5;%um", ink);
+    screen->paper = paper;
+    screen->ink = ink;
+    fputs("\xe2\x96\x80", screen->out);
+}
+
+static void put_counters(const struct screen *screen, const sparkles *pool) {
+    char line[256];
     kolk_stats stats;
     sparkles_stats(pool, &stats);
-    snprintf(line, sizeof line, "alive %s  peak %s  capacity %s  failed %s  frame %.3f ms", cli_count(stats.count).text,
-             cli_count(stats.peak).text, cli_count(stats.capacity).text, cli_count(stats.failed).text, ms);
-    int most = (int)terminal->columns - 1; /* some terminals scroll when the last column is written */
-    fprintf(terminal->out, "\033[%u;1H\033[0m%.*s\033[K", terminal->rows, most, line);
-    terminal->ink = terminal->paper = UNKNOWN;
+    int length = snprintf(line, sizeof line, "alive %s  peak %s  capacity %s  failed %s", cli_count(stats.count).text,
+                          cli_count(stats.peak).text, cli_count(stats.capacity).text, cli_count(stats.failed).text);
+    int most = (int)screen->columns - 1; /* some terminals scroll when the last column is written */
+    fprintf(screen->out, "%.*s%s\n", length < most ? length : most, line, screen->is_paper ? "\n" : "\033[K");
 }
 
-static bool draw(struct terminal *terminal, struct canvas *canvas, const struct spell *spell, const sparkles *pool,
-                 double ms) {
-    if (!fit(terminal, canvas)) return false;
-    if (canvas->sky.height > 0) {
-        draw_sky(&canvas->sky, spell, pool);
-        draw_map(canvas, terminal->columns * 2 * MAP_ROWS, pool);
-        put_rows(terminal, 0, canvas->sky.light, canvas->sky.height / 2);
-        put_rows(terminal, canvas->sky.height / 2, canvas->map, MAP_ROWS);
+static void draw(struct screen *screen, const sparkles *pool) {
+    uint32_t width = screen->columns, sky = 2 * screen->rows;
+    memset(screen->pixels, 0, (size_t)width * (sky + 2 * MAP_ROWS) * sizeof *screen->pixels);
+    draw_sky(screen->pixels, width, sky, pool);
+    draw_slots(screen->pixels + (size_t)width * sky, width * 2 * MAP_ROWS, pool);
+    for (uint32_t row = 0; row < screen->rows + MAP_ROWS; row++) {
+        const struct light *pixels = screen->pixels + (size_t)2 * row * width;
+        screen->ink = screen->paper = UNKNOWN;
+        for (uint32_t x = 0; x < width; x++) put_character(screen, pixels[x], pixels[width + x]);
+        fputs(screen->color ? "\033[0m\n" : "\n", screen->out);
     }
-    put_counters(terminal, pool, ms);
-    return fflush(terminal->out) == 0;
+    put_counters(screen, pool);
+    fflush(screen->out);
 }
 
-/* ---- The animation ----------------------------------------------------------------------------------------------- */
+/* ---- Moments of the spell ---------------------------------------------------------------------------------------- */
 
-static void sleep_until(uint64_t moment) {
-    uint64_t now = cli_now();
-    if (now >= moment) return;
-    struct timespec rest = {(time_t)((moment - now) / 1000000000), (long)((moment - now) % 1000000000)};
-    nanosleep(&rest, NULL);
+static void go_on(struct spell *spell, sparkles *pool, uint64_t frame) {
+    while (spell->frame < frame && spell->frame < FRAMES) {
+        sparkles_create(pool, spell->born, spell_wave(spell));
+        sparkles_animate(pool);
+    }
 }
 
-static void play(const struct spell *spell, struct wand *wand, struct store *store, struct terminal *terminal) {
-    const struct storage *kolk = &storages[STORAGE_KOLK];
-    struct canvas canvas = {0};
+static void print_moments(struct screen *screen, struct spell *spell, sparkles *pool) {
+    for (uint64_t frame = FRAMES / 6; frame < FRAMES; frame += FRAMES / 3) {
+        go_on(spell, pool, frame);
+        draw(screen, pool);
+    }
+}
+
+/* Each picture covers the one before. As many are drawn as there is time for. */
+static void play(struct screen *screen, struct spell *spell, sparkles *pool) {
     uint64_t begin = cli_now();
-    for (uint64_t shown = 0; wand->frame < spell->frames; shown++) {
-        uint64_t due = (cli_now() - begin) * spell->frames / DURATION + 1;
-        double ms = 0;
-        while (wand->frame < due && wand->frame < spell->frames) {
-            uint32_t births = wand_wave(wand);
-            uint64_t before = cli_now();
-            kolk->create(store, wand->births, births);
-            kolk->animate(store, spell->physics);
-            ms = (double)(cli_now() - before) / 1e6;
-        }
-        if (!draw(terminal, &canvas, spell, store_pool(store), ms)) break; /* the terminal is gone */
-        sleep_until(begin + (shown + 1) * UINT64_C(1000000000) / PICTURES_PER_SECOND);
+    for (bool is_first = true; spell->frame < FRAMES; is_first = false) {
+        go_on(spell, pool, (cli_now() - begin) * FRAMES / DURATION + 1);
+        if (!is_first) fprintf(screen->out, "\033[%uA", screen->rows + MAP_ROWS + 1);
+        draw(screen, pool);
+        nanosleep(&(struct timespec){.tv_nsec = DURATION / FRAMES}, NULL);
     }
-    free_canvas(&canvas);
+    fputc('\n', screen->out);
 }
 
-/* Takes over the terminal for the duration of the animation. */
-static void show(const struct spell *spell, struct wand *wand, struct store *store, struct terminal *terminal) {
-    struct sigaction before[SIGNALS];
-    fflush(stdout);
-    catch_signals(before);
-    fputs(take_over, terminal->out);
-    play(spell, wand, store, terminal);
-    fputs(give_back, terminal->out);
-    fflush(terminal->out);
-    restore_signals(before);
-}
-
-/* Opens a separate stream to the terminal, so that stdout keeps its buffer. */
-static FILE *open_terminal(void) {
-    int file = dup(STDOUT_FILENO);
-    FILE *out = file < 0 ? NULL : fdopen(file, "w");
-    if (out) setvbuf(out, NULL, _IOFBF, 1 << 18);
-    return out;
-}
-
-int demo_screen(const cli_context *cli, const struct spell *spell) {
-    struct wand wand = {0};
-    struct terminal terminal = {.depth = depth_of(cli), .ink = UNKNOWN, .paper = UNKNOWN, .out = open_terminal()};
-    struct store *store = storages[STORAGE_KOLK].begin(spell->sparkles);
-    bool ready = terminal.out && store && wand_init(&wand, spell);
-    if (ready) show(spell, &wand, store, &terminal);
-    if (store) storages[STORAGE_KOLK].end(store);
-    if (terminal.out) fclose(terminal.out);
-    wand_deinit(&wand);
+int demo_screen(const cli_context *cli, uint32_t count) {
+    struct winsize size = {0};
+    struct spell spell = {0};
+    sparkles pool = {0};
+    if (!cli->terminal || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+        size = (struct winsize){.ws_row = 24, .ws_col = 78};
+    struct screen screen = {.out = cli->out, .color = cli->color, .is_paper = !cli->terminal, .columns = size.ws_col};
+    screen.rows = size.ws_row > LEAST_ROWS ? size.ws_row - MAP_ROWS - 3u : 1;
+    screen.pixels = calloc((size_t)screen.columns * 2 * (screen.rows + MAP_ROWS), sizeof *screen.pixels);
+    kolk_pool_desc desc = {.name = "sparkles", .capacity = count};
+    bool ready = screen.pixels && spell_begin(&spell, count, cli->seed) && sparkles_init(&pool, &desc) == KOLK_OK;
+    if (ready) (cli->terminal ? play : print_moments)(&screen, &spell, &pool);
+    free(screen.pixels);
+    sparkles_deinit(&pool);
+    spell_end(&spell);
     return ready ? CLI_OK : cli_fail(CLI_FAILED, "there is no memory for so many sparkles");
 }

@@ -1,8 +1,8 @@
-/* report.c: the verb `report`: a recording, a log of statistics, or the result of another verb as one HTML file, which
+/* report.c: the verb `report`: a recording, a log of statistics, or an advice as one HTML file, which
  * needs nothing else: no network and no other file.
  *
  *     page.html    what all have in common; scripts draw everything from the data
- *     recording.html, advice.html, course.html, bench.html, soak.html    their own parts
+ *     recording.html, advice.html, course.html    their own parts
  *     digest.c     sums the recording up
  *     ../advise    proposes pools
  *     excerpts.c   adds the lines of source
@@ -163,17 +163,17 @@ static void add_advised(struct excerpts *excerpts, const json_t *advice) {
     }
 }
 
-/* Writes the result of another verb, under this key. */
-static void write_result(FILE *out, const char *name, const char *key, const json_t *result) {
+/* Writes what kolk advise has written with --json. */
+static void write_advised(FILE *out, const char *name, const json_t *advice) {
     cli_json json = {.out = out};
     struct excerpts *excerpts = excerpts_new();
     if (!excerpts) return;
-    add_advised(excerpts, result);
+    add_advised(excerpts, advice);
     cli_json_open(&json, NULL, '{');
     cli_json_text(&json, "file", name);
     cli_json_text(&json, "kolk", KOLK_VERSION);
-    fprintf(out, ",\n  \"%s\": ", key);
-    json_dumpf(result, out, JSON_COMPACT);
+    fputs(",\n  \"advice\": ", out);
+    json_dumpf(advice, out, JSON_COMPACT);
     excerpts_write(&json, "files", excerpts, folder ? folder : ".");
     cli_json_close(&json, '}');
     excerpts_free(excerpts);
@@ -185,8 +185,6 @@ BUILT_IN(page_html, "cli/report/page.html");
 BUILT_IN(recording_html, "cli/report/recording.html");
 BUILT_IN(course_html, "cli/report/course.html");
 BUILT_IN(advice_html, "cli/report/advice.html");
-BUILT_IN(bench_html, "cli/report/bench.html");
-BUILT_IN(soak_html, "cli/report/soak.html");
 
 /* The places of the data and of the parts, in page.html. */
 #define DATA "@DATA@"
@@ -297,40 +295,24 @@ static int report_log(cli_context *cli, const char *path, FILE *file) {
     return code;
 }
 
-/* The results of other verbs, which name the verb in a member. */
-static const struct result {
-    const char *key;
-    const char *members[8]; /* that it has: first that of the verb */
-    const char *parts[2];
-} results[] = {
-    {"advice", {"kolk_advise", "trace", "allocations", "sources"}, {advice_html}},
-    {"results", {"kolk_bench", "facts", "tables"}, {bench_html}},
-    {"results", {"kolk_soak", "operations", "seconds", "seed", "resident_bytes", "checks", "beside"}, {soak_html}},
-};
-
-static bool has_members(const json_t *result, const char *const *members) {
-    bool has = json_integer_value(json_object_get(result, members[0])) == 1;
-    for (; *members; members++) has = has && json_object_get(result, *members);
-    return has;
+static bool is_advice(const json_t *result) {
+    return json_integer_value(json_object_get(result, "kolk_advise")) == 1 && json_object_get(result, "trace") &&
+           json_object_get(result, "allocations") && json_object_get(result, "sources");
 }
 
-static int report_result(cli_context *cli, const char *path, FILE *file) {
+static int report_advice(cli_context *cli, const char *path, FILE *file) {
+    static const char *const parts[] = {advice_html, NULL};
     struct data data = {.text = NULL};
-    json_t *result = json_loadf(file, 0, NULL);
-    size_t n = 0, count = sizeof results / sizeof *results;
-    while (n < count && !has_members(result, results[n].members)) n++;
-    const json_t *tables = n < count ? json_object_get(result, "tables") : NULL;
+    json_t *advice = json_loadf(file, 0, NULL);
     int code = CLI_UNREADABLE;
-    if (n == count) {
-        cli_fail(code, "%s: this is no result of kolk advise, bench or soak, or not all of it", path);
-    } else if (tables && json_object_size(tables) == 0) {
-        cli_fail(code, "%s: there is no figure in it", path);
+    if (!is_advice(advice)) {
+        cli_fail(code, "%s: this is no result of kolk advise, or not all of it", path);
     } else {
         begin_data(&data);
-        if (data.out) write_result(data.out, path, results[n].key, result);
-        code = write_report(cli, path, results[n].parts, &data);
+        if (data.out) write_advised(data.out, path, advice);
+        code = write_report(cli, path, parts, &data);
     }
-    json_decref(result);
+    json_decref(advice);
     return code;
 }
 
@@ -342,7 +324,7 @@ static report_function function_for(FILE *file) {
     struct input *input = input_open(file);
     size_t length;
     const char *line = input ? input_line(input, &length) : NULL;
-    report_function function = !line ? NULL : course_is_log(line) ? report_log : line[0] == '{' ? report_result : NULL;
+    report_function function = !line ? NULL : course_is_log(line) ? report_log : line[0] == '{' ? report_advice : NULL;
     if (input) input_close(input);
     rewind(file);
     return function;
@@ -361,18 +343,17 @@ const cli_verb cli_report = {
     .name = "report",
     .arguments = "[FILE]",
     .most_arguments = 1,
-    .summary = "writes a recording, statistics over time, or a result as an HTML file for a browser",
+    .summary = "writes a recording, statistics over time, or an advice as an HTML file for a browser",
     .details = "FILE is a trace, which kolk record writes; a recording by heaptrack; a log of statistics,\n"
-               "which a program writes with KOLK_STATS=log:FILE KOLK_STATS_AT=10s; or what kolk advise,\n"
-               "kolk bench or kolk soak writes with --json. The first three may be compressed by zstd.\n"
-               "Without it, a recording of SQLite is taken that is built in.\n"
+               "which a program writes with KOLK_STATS=log:FILE KOLK_STATS_AT=10s; or what kolk advise\n"
+               "writes with --json. The first three may be compressed by zstd. Without it, a recording\n"
+               "of SQLite is taken that is built in.\n"
                "\n"
                "The page of a recording has: how much was alive over time; the call paths as a flame\n"
                "graph, by bytes alive at the peak, bytes in all, or number of blocks; sizes and\n"
                "lifetimes; the pools that kolk advise proposes; and the lines of source around each\n"
                "call, if they are found. That of a log has each pool over time, those that creep first.\n"
-               "That of a result has all its figures, and pictures of them. No page needs the network or\n"
-               "another file.\n"
+               "No page needs the network or another file.\n"
                "\n"
                "Without -o, the file is PROGRAM.html in this folder. --json writes only the data.\n",
     .options = options,

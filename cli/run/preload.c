@@ -41,11 +41,6 @@ static bool find_library(char *path, const char *name) {
     return is_library(path, KOLK_LIBDIR, "", name);
 }
 
-bool preload_is_there(const char *name) {
-    char path[PATH_MAX];
-    return find_library(path, name);
-}
-
 /* ld.so splits LD_PRELOAD at spaces and colons, so a path must not contain any. */
 int preload_library(const char *name) {
     char library[PATH_MAX], list[2 * PATH_MAX];

@@ -8,9 +8,6 @@
 /* The same exit codes as those of env, nohup and timeout. */
 enum { PRELOAD_CANNOT_RUN = 126, PRELOAD_NOT_FOUND = 127 };
 
-/* Returns true if preload_library would find this library of kolk's. */
-bool preload_is_there(const char *name);
-
 /* Finds this library of kolk's and puts it first in LD_PRELOAD. Returns CLI_OK, or prints a sentence and returns
  * another code. */
 int preload_library(const char *name);

@@ -40,8 +40,7 @@ bool soak_load_begin(struct soak_load *load, uint64_t seed) {
     if (!soak_queue_begin(&load->queue)) return take_over(load, &load->queue.problem);
     if (!soak_resource_begin(&load->resource)) return take_over(load, &load->resource.problem);
     if (!soak_workers_begin(&load->workers)) return take_over(load, &load->workers.problem);
-    load->database = soak_database_begin(&load->problem);
-    return !load->problem.text[0];
+    return true;
 }
 
 void soak_load_end(struct soak_load *load) {
@@ -49,7 +48,6 @@ void soak_load_end(struct soak_load *load) {
     soak_queue_end(&load->queue);
     soak_resource_end(&load->resource);
     soak_workers_end(&load->workers);
-    soak_database_end(load->database);
     kolk_set_failure_handler(NULL, NULL);
 }
 
@@ -60,9 +58,7 @@ static void turn(struct soak_load *load, double level) {
     uint32_t which = soak_below(random, 256);
     struct soak_store *store = &load->stores[soak_below(random, SOAK_KINDS)];
     struct soak_wish wish = {random, level, load->cycles, load->times};
-    if (which == 0 && load->database) {
-        soak_database_turn(load->database, random, &load->problem);
-    } else if (which < 4) {
+    if (which < 4) {
         soak_resource_turn(&load->resource, random);
     } else if (which < 20) {
         soak_queue_turn(&load->queue, random);
@@ -119,7 +115,6 @@ bool soak_load_check(struct soak_load *load) {
     if (!soak_queue_check(&load->queue)) take_over(load, &load->queue.problem);
     if (!soak_resource_check(&load->resource)) take_over(load, &load->resource.problem);
     if (!soak_workers_check(&load->workers)) take_over(load, &load->workers.problem);
-    if (load->database) soak_database_check(load->database, &load->problem);
     if (reports != load->misuses)
         soak_wrong(&load->problem, SOAK_REPORTS, "of %" PRIu64 " mistakes, %" PRIu64 " were reported", load->misuses,
                    reports);

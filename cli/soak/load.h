@@ -12,7 +12,6 @@ struct soak_load {
     struct soak_store stores[SOAK_KINDS];
     struct soak_queue queue;
     struct soak_resource resource;
-    struct soak_database *database; /* NULL: SQLite is not built in */
     struct soak_workers workers;
     struct soak_random random;
     uint64_t cycles;                  /* completed; the sizes of blocks depend on it */

@@ -1,5 +1,4 @@
-/* cli/soak/random.h: random numbers from a seed. The state is a single word, so that a state file can hold it
- * (splitmix64, Steele, Lea and Flood, 2014). */
+/* cli/soak/random.h: random numbers from a seed (splitmix64, Steele, Lea and Flood, 2014). */
 #ifndef SOAK_RANDOM_H
 #define SOAK_RANDOM_H
 

@@ -27,9 +27,10 @@ static struct soak_counts add_up(const struct soak_load *load) {
     return sum;
 }
 
-enum report_result report_flat(const struct watch_sums *sums, double watched, uint64_t resident) {
-    struct watch_slope slope = watch_slope(sums);
-    if (!slope.known || sums->points < FEW_POINTS) return REPORT_NOT_JUDGED;
+enum report_result report_flat(const struct watch_series *series, uint64_t resident) {
+    struct watch_slope slope = watch_slope(series);
+    if (!slope.known || series->count < FEW_POINTS) return REPORT_NOT_JUDGED;
+    double watched = series->x[series->count - 1] - series->x[0];
     return slope.low > 0 && slope.low * watched > 0.01 * (double)resident ? REPORT_FAILED : REPORT_OK;
 }
 
@@ -42,13 +43,13 @@ static void judge_claims(struct report *report) {
     snprintf(checks[SOAK_ROOM].seen, sizeof checks->seen, "all that was free was to be had, %s times",
              cli_count(counts.probes).text);
     snprintf(checks[SOAK_WHOLE].seen, sizeof checks->seen, "%s allocs, %s frees, %s threads, %s snapshots restored",
-             cli_count(counts.allocs).text, cli_count(counts.frees).text, cli_count(report->state->born).text,
+             cli_count(counts.allocs).text, cli_count(counts.frees).text, cli_count(report->load->workers.born).text,
              cli_count(counts.restores).text);
     snprintf(checks[SOAK_COUNTS].seen, sizeof checks->seen, "%s times, with %s allocs that gave NULL",
              cli_count(report->load->cycles).text, cli_count(counts.refused).text);
     snprintf(checks[SOAK_VALID].seen, sizeof checks->seen, "%s times, each million operations",
              cli_count(report->load->cycles).text);
-    snprintf(checks[SOAK_REPORTS].seen, sizeof checks->seen, "%s of %s", cli_count(report->state->reports).text,
+    snprintf(checks[SOAK_REPORTS].seen, sizeof checks->seen, "%s of %s", cli_count(report->load->reports).text,
              cli_count(counts.misuses).text);
     const struct soak_problem *problem = &report->load->problem;
     if (!problem->text[0] || problem->claim >= SOAK_CLAIMS) return;
@@ -58,11 +59,10 @@ static void judge_claims(struct report *report) {
 
 static void judge_memory(struct report *report) {
     struct report_check *check = &report->checks[REPORT_MEMORY];
-    const struct soak_state *state = report->state;
-    struct watch_slope slope = watch_slope(&state->resident);
-    double an_hour = report->load->cycles > 0 ? (double)report->load->cycles / (double)state->ns * HOUR : 0;
+    struct watch_slope slope = watch_slope(report->series);
+    double an_hour = (double)report->load->cycles / (double)report->ns * HOUR;
     check->claim = "resident memory is flat";
-    check->result = report_flat(&state->resident, state->watched, report->resident);
+    check->result = report_flat(report->series, report->resident);
     if (!slope.known)
         snprintf(check->seen, sizeof check->seen, "too short a time to tell");
     else
@@ -76,7 +76,7 @@ static void judge_latency(struct report *report) {
     struct report_check *check = &report->checks[REPORT_LATENCY];
     check->claim = "p99.99 stays";
     check->result = REPORT_NOT_JUDGED;
-    double first = watch_quantile(&report->state->first, 0.9999);
+    double first = watch_quantile(report->first, 0.9999);
     double last = report->last ? watch_quantile(report->last, 0.9999) : 0;
     if (first <= 0 || last <= 0) {
         snprintf(check->seen, sizeof check->seen, "too short a time to tell");
@@ -85,7 +85,7 @@ static void judge_latency(struct report *report) {
     if (report->judge_latency) check->result = last <= LATENCY_LIMIT * first ? REPORT_OK : REPORT_FAILED;
     snprintf(check->seen, sizeof check->seen, "%s in the first tenth, %s in the last: %s times (median %.0f, %.0f)",
              cli_time(first, 0, " ns").text, cli_time(last, 0, " ns").text, cli_times(last, first).text,
-             watch_quantile(&report->state->first, 0.5), watch_quantile(report->last, 0.5));
+             watch_quantile(report->first, 0.5), watch_quantile(report->last, 0.5));
 }
 
 bool report_judge(struct report *report) {
@@ -101,102 +101,25 @@ bool report_judge(struct report *report) {
 
 static const char *const results[] = {"ok", "not judged", "FAILED"};
 
-/* Returns the slope over the time after all sizes have occurred once. */
-static struct watch_slope slope_of(const struct watch_series *series) {
-    struct watch_series later = {0};
-    struct watch_sums sums = {0};
-    for (uint32_t n = 0; n < series->count; n++)
-        if (series->x[n] >= BESIDE_PERIOD) watch_add(&later, series->x[n], series->y[n]);
-    watch_sum(&sums, &later);
-    return watch_slope(&sums);
-}
-
-/* Prints three cells: the mean, the most, and the growth per hour. */
-static void print_series(FILE *rows, const struct watch_series *series) {
-    const double hour = 3600; /* in cycles, each of which takes a second */
-    struct watch_slope slope = slope_of(series);
-    double sum = 0, most = 0;
-    for (uint32_t n = 0; n < series->count; n++) {
-        sum += series->y[n];
-        most = fmax(most, series->y[n]);
-    }
-    fprintf(rows, "\t%.2f\t%.2f", series->count > 0 ? sum / series->count : 0, most);
-    if (slope.known)
-        fprintf(rows, "\t%+.1f ± %.1f", hour * slope.slope, hour * (slope.high - slope.slope));
-    else
-        fprintf(rows, "\t-");
-}
-
-static void print_besides(const cli_context *cli, const struct report *report) {
-    cli_table table;
-    cli_table_begin(&table, "lrrrrrr");
-    fprintf(table.rows, "bytes in memory a live byte\tat rushes\tmost\tan hour\tbehind\tmost\tan hour\n");
-    for (size_t n = 0; n < BESIDES; n++) {
-        const struct beside *beside = &report->besides[n];
-        fprintf(table.rows, "%s", beside->name);
-        if (beside->why[0]) {
-            fprintf(table.rows, ": %s\n", beside->why);
-            continue;
-        }
-        print_series(table.rows, &beside->high);
-        print_series(table.rows, &beside->low);
-        fputc('\n', table.rows);
-    }
-    cli_table_end(&table, cli);
-    fprintf(cli->out,
-            "%sthe same blocks from each; at rushes, and behind them with a tenth alive: mean, most, and by how\n"
-            "much it grows in an hour, with 95 %% confidence%s\n",
-            cli_dim(cli), cli_plain(cli));
-}
-
 void report_print(const cli_context *cli, const struct report *report) {
-    const struct soak_state *state = report->state;
     fprintf(cli->out, "%s operations in %s, seed %" PRIu64, cli_count(report->load->cycles * SOAK_CYCLE).text,
-            cli_time((double)state->ns / 1e9, 0, " s").text, state->seed);
-    if (state->runs > 1) fprintf(cli->out, ", by %" PRIu64 " processes", state->runs);
-    fprintf(cli->out, "%s%s\n\n", report->load->database ? "" : ", without SQLite",
-            report->stopped ? "; stopped before its time" : "");
+            cli_time((double)report->ns / 1e9, 0, " s").text, cli->seed);
+    fprintf(cli->out, "%s\n\n", report->stopped ? "; stopped before its time" : "");
     cli_table table;
     cli_table_begin(&table, "lll");
     for (size_t n = 0; n < REPORT_CHECKS; n++)
         fprintf(table.rows, "%s\t%s\t%s\n", report->checks[n].claim, results[report->checks[n].result],
                 report->checks[n].seen);
     cli_table_end(&table, cli);
-    fputc('\n', cli->out);
-    print_besides(cli, report);
-    if (report->picture) fprintf(cli->out, "picture: %s\n", report->picture);
-    if (report->path) fprintf(cli->out, "state: %s\n", report->path);
 }
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
-static void write_series(cli_json *json, const char *key, const struct watch_series *series) {
-    struct watch_slope slope = slope_of(series);
-    cli_json_open(json, key, '{');
-    if (slope.known) {
-        cli_json_number(json, "slope_a_cycle", slope.slope);
-        cli_json_number(json, "low", slope.low);
-        cli_json_number(json, "high", slope.high);
-    }
-    cli_json_open(json, "points", '[');
-    for (uint32_t n = 0; n < series->count; n++) {
-        cli_json_open(json, NULL, '[');
-        cli_json_number(json, NULL, series->x[n]);
-        cli_json_number(json, NULL, series->y[n]);
-        cli_json_close(json, ']');
-    }
-    cli_json_close(json, ']');
-    cli_json_close(json, '}');
-}
-
-static void write_figures(cli_json *json, const struct report *report) {
-    const struct soak_state *state = report->state;
-    struct watch_slope slope = watch_slope(&state->resident);
+static void write_figures(cli_json *json, const struct report *report, uint64_t seed) {
+    struct watch_slope slope = watch_slope(report->series);
     cli_json_count(json, "operations", report->load->cycles * SOAK_CYCLE);
-    cli_json_number(json, "seconds", (double)state->ns / 1e9);
-    cli_json_count(json, "seed", state->seed);
-    cli_json_count(json, "processes", state->runs);
-    cli_json_flag(json, "sqlite", report->load->database != NULL);
+    cli_json_number(json, "seconds", (double)report->ns / 1e9);
+    cli_json_count(json, "seed", seed);
     cli_json_flag(json, "stopped", report->stopped);
     cli_json_count(json, "resident_bytes", report->resident);
     if (slope.known) {
@@ -204,7 +127,7 @@ static void write_figures(cli_json *json, const struct report *report) {
         cli_json_number(json, "low", slope.low);
         cli_json_number(json, "high", slope.high);
     }
-    cli_json_number(json, "p9999_ns_first_tenth", watch_quantile(&state->first, 0.9999));
+    cli_json_number(json, "p9999_ns_first_tenth", watch_quantile(report->first, 0.9999));
     cli_json_number(json, "p9999_ns_last_tenth", report->last ? watch_quantile(report->last, 0.9999) : NAN);
 }
 
@@ -212,26 +135,13 @@ void report_json(const cli_context *cli, const struct report *report) {
     cli_json json = {.out = cli->out};
     cli_json_open(&json, NULL, '{');
     cli_json_count(&json, "kolk_soak", 1);
-    write_figures(&json, report);
+    write_figures(&json, report, cli->seed);
     cli_json_open(&json, "checks", '[');
     for (size_t n = 0; n < REPORT_CHECKS; n++) {
         cli_json_open(&json, NULL, '{');
         cli_json_text(&json, "claim", report->checks[n].claim);
         cli_json_text(&json, "result", results[report->checks[n].result]);
         cli_json_text(&json, "seen", report->checks[n].seen);
-        cli_json_close(&json, '}');
-    }
-    cli_json_close(&json, ']');
-    cli_json_open(&json, "beside", '[');
-    for (size_t n = 0; n < BESIDES; n++) {
-        const struct beside *beside = &report->besides[n];
-        if (beside->why[0]) continue;
-        cli_json_open(&json, NULL, '{');
-        cli_json_text(&json, "allocator", beside->name);
-        cli_json_count(&json, "cycles", beside->cycles);
-        cli_json_count(&json, "operations", beside->operations);
-        write_series(&json, "rush", &beside->high);
-        write_series(&json, "behind", &beside->low);
         cli_json_close(&json, '}');
     }
     cli_json_close(&json, ']');

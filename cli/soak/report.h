@@ -3,8 +3,7 @@
 #define SOAK_REPORT_H
 
 #include "../context.h"
-#include "beside.h"
-#include "state.h"
+#include "load.h"
 
 enum { REPORT_MEMORY = SOAK_CLAIMS, REPORT_LATENCY, REPORT_CHECKS };
 
@@ -17,13 +16,10 @@ struct report_check {
 };
 
 struct report {
-    const struct soak_load *load;
-    const struct soak_state *state; /* at the end */
-    const struct beside *besides;
-    const struct watch_times *last; /* of the last tenth of the time; NULL: there was only one tenth */
-    const char *path;               /* of the state file; NULL: there is none */
-    const char *picture;            /* NULL: none was drawn */
-    uint64_t probes, resident;      /* probes by this process; its resident bytes at its end */
+    const struct soak_load *load;           /* at the end */
+    const struct watch_series *series;      /* resident bytes against millions of operations */
+    const struct watch_times *first, *last; /* of the first and last tenth of the time; last NULL: there was only one */
+    uint64_t ns, resident;                  /* how long it took; resident bytes at the end */
     bool judge_latency, stopped;
     struct report_check checks[REPORT_CHECKS];
 };
@@ -34,7 +30,7 @@ void report_print(const cli_context *cli, const struct report *report);
 void report_json(const cli_context *cli, const struct report *report);
 
 /* Judges whether memory stays flat. It does not if, beyond doubt, it grew by more than a hundredth of the resident
- * bytes over the watched time. With few points the result is unknown. */
-enum report_result report_flat(const struct watch_sums *sums, double watched, uint64_t resident);
+ * bytes over the time of the series. With few points the result is unknown. */
+enum report_result report_flat(const struct watch_series *series, uint64_t resident);
 
 #endif

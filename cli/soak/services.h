@@ -1,5 +1,4 @@
-/* cli/soak/services.h: other things under load: a queue, a resource pool, a database, and threads that start and
- * end. */
+/* cli/soak/services.h: other things under load: a queue, a resource pool, and threads that start and end. */
 #ifndef SOAK_SERVICES_H
 #define SOAK_SERVICES_H
 
@@ -39,15 +38,6 @@ bool soak_resource_begin(struct soak_resource *resource);
 void soak_resource_turn(struct soak_resource *resource, struct soak_random *random);
 bool soak_resource_check(struct soak_resource *resource);
 void soak_resource_end(struct soak_resource *resource);
-
-/* ---- An SQLite database, written and read through its resource pool; NULL if SQLite is not built in -------------- */
-
-struct soak_database;
-
-struct soak_database *soak_database_begin(struct soak_problem *problem);
-void soak_database_turn(struct soak_database *database, struct soak_random *random, struct soak_problem *problem);
-bool soak_database_check(struct soak_database *database, struct soak_problem *problem);
-void soak_database_end(struct soak_database *database);
 
 /* ---- Threads that allocate from the shared pool and the heap, and pass objects to each other by a queue ---------- */
 

@@ -67,7 +67,6 @@ static void alloc_thing(struct soak_store *store, const struct soak_wish *wish) 
     void *object = kind->alloc(store, thing.size, &thing.name);
     watch_time(wish->times, cli_now() - before);
     if (store->count == kind->most) {
-        store->refused++;
         store->counts.refused++;
         if (object) soak_wrong(&store->problem, SOAK_ROOM, "%s: more objects are given than its capacity", kind->name);
         return;
@@ -149,7 +148,6 @@ void soak_store_probe(struct soak_store *store) {
         void *one_more = kind->alloc(store, kind->size, &name);
         if (one_more)
             soak_wrong(&store->problem, SOAK_ROOM, "%s: more objects are given than its capacity", kind->name);
-        store->refused++;
         store->counts.refused++;
     }
     while (given > 0) kind->release(store, store->scratch[--given]);
@@ -165,9 +163,9 @@ bool soak_store_check(struct soak_store *store) {
     if (stats.count != store->count)
         soak_wrong(&store->problem, SOAK_COUNTS, "%s: counts %u objects alive, and the load %u", kind->name,
                    stats.count, store->count);
-    if (stats.failed != store->refused)
+    if (stats.failed != store->counts.refused)
         soak_wrong(&store->problem, SOAK_COUNTS, "%s: counts %" PRIu64 " allocs that gave NULL, and the load %" PRIu64,
-                   kind->name, stats.failed, store->refused);
+                   kind->name, stats.failed, store->counts.refused);
     return !store->problem.text[0];
 }
 

@@ -39,7 +39,7 @@ struct soak_thing {
     uint32_t size, unused;
 };
 
-/* Counts over the whole soak test, summed over all processes. */
+/* Counts over the whole soak test. */
 struct soak_counts {
     uint64_t allocs, frees, refused, misuses, probes, restores;
 };
@@ -65,7 +65,6 @@ struct soak_store {
     struct soak_thing *book; /* has an entry for each live object */
     void **scratch;
     uint32_t count;
-    uint64_t refused; /* in this process, because the pool's statistics also start at its init */
     struct soak_counts counts;
     struct soak_saved saved;
     struct soak_problem problem;

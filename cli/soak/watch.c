@@ -27,23 +27,6 @@ void watch_add(struct watch_series *series, double x, double y) {
     series->sum_x = series->sum_y = 0;
 }
 
-void watch_sum(struct watch_sums *sums, const struct watch_series *series) {
-    double x = 0, y = 0;
-    if (series->count == 0) return;
-    for (uint32_t n = 0; n < series->count; n++) {
-        x += series->x[n] / series->count;
-        y += series->y[n] / series->count;
-    }
-    for (uint32_t n = 0; n < series->count; n++) {
-        double right = series->x[n] - x, up = series->y[n] - y;
-        sums->xx += right * right;
-        sums->xy += right * up;
-        sums->yy += up * up;
-    }
-    sums->points += series->count;
-    sums->runs++;
-}
-
 /* Uses the expansion of Fisher and Cornish (1960), which is accurate to a thousandth from 6 degrees of freedom on. */
 double watch_student(uint64_t freedom) {
     static const double few[] = {INFINITY, 12.7062, 4.3027, 3.1824, 2.7764, 2.5706};
@@ -54,13 +37,24 @@ double watch_student(uint64_t freedom) {
     return z + first / n + second / (n * n) + third / (n * n * n);
 }
 
-struct watch_slope watch_slope(const struct watch_sums *sums) {
+struct watch_slope watch_slope(const struct watch_series *series) {
     struct watch_slope slope = {0};
-    if (sums->points < sums->runs + 2 || sums->xx <= 0) return slope;
-    uint64_t freedom = sums->points - sums->runs - 1;
-    slope.slope = sums->xy / sums->xx;
-    double rest = sums->yy - slope.slope * sums->xy; /* the sum of squares that the line does not explain */
-    double error = rest > 0 ? sqrt(rest / (double)freedom / sums->xx) : 0;
+    double x = 0, y = 0, xx = 0, xy = 0, yy = 0; /* the means, and the sums of squares around them */
+    for (uint32_t n = 0; n < series->count; n++) {
+        x += series->x[n] / series->count;
+        y += series->y[n] / series->count;
+    }
+    for (uint32_t n = 0; n < series->count; n++) {
+        double right = series->x[n] - x, up = series->y[n] - y;
+        xx += right * right;
+        xy += right * up;
+        yy += up * up;
+    }
+    if (series->count < 3 || xx <= 0) return slope;
+    uint64_t freedom = series->count - 2;
+    slope.slope = xy / xx;
+    double rest = yy - slope.slope * xy; /* the sum of squares that the line does not explain */
+    double error = rest > 0 ? sqrt(rest / (double)freedom / xx) : 0;
     slope.low = slope.slope - watch_student(freedom) * error;
     slope.high = slope.slope + watch_student(freedom) * error;
     slope.known = true;

@@ -23,22 +23,13 @@ struct watch_series {
 
 void watch_add(struct watch_series *series, double x, double y);
 
-/* Sums of squares around the means. When the sums of several runs are added, each run keeps its own means, so that a
- * jump of the value between two runs does not change the slope. */
-struct watch_sums {
-    uint64_t points, runs;
-    double xx, xy, yy;
-};
-
-void watch_sum(struct watch_sums *sums, const struct watch_series *series);
-
 /* The slope by least squares, and its 95 % confidence interval by Student's distribution. */
 struct watch_slope {
     bool known; /* false: too few points */
     double slope, low, high;
 };
 
-struct watch_slope watch_slope(const struct watch_sums *sums);
+struct watch_slope watch_slope(const struct watch_series *series);
 double watch_student(uint64_t freedom); /* returns the two-sided 95 % quantile */
 
 /* ---- Times ------------------------------------------------------------------------------------------------------- */

@@ -205,6 +205,15 @@ static void test_numbers_in_sentences(void **state) {
     kolk_pool_deinit(&pool);
 }
 
+/* What the library says of itself is what its macros say. */
+static void test_features(void **state) {
+    (void)state;
+    uint32_t features = kolk_features();
+    assert_int_equal(features & KOLK_HAS_PAGES, KOLK_HOSTED ? KOLK_HAS_PAGES : 0);
+    assert_int_equal(
+        features & ~(uint32_t)(KOLK_HAS_PROBES | KOLK_HAS_VALGRIND | KOLK_HAS_PAGES | KOLK_HAS_DIAGNOSTICS), 0);
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
 
 int main(void) {
@@ -219,6 +228,7 @@ int main(void) {
         TEST(test_deadlines),
         TEST(test_the_last_handler_set_is_called),
         TEST(test_numbers_in_sentences),
+        TEST(test_features),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

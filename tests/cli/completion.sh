@@ -27,17 +27,16 @@ verbs=$("$KOLK" --help | sed -n '/^Verbs/,/^$/s/^  \([a-z]*\) .*/\1/p')
 kolk b:bench
 kolk help so:soak
 kolk bench --c:--compare
-kolk bench --table :calls recorded visits slowest replace refill
+kolk bench --table :calls visits
 kolk bench -t v:visits
 kolk bench --table=v:visits
 kolk top --sort re:resident
 kolk run --debug fill,g:fill,guard
 kolk bench --passes :
-kolk doctor --po:--pool
+kolk soak --fo:--for
 kolk demo --seed :
 kolk replay gr:green.json
 kolk bench --compare gr:green.json
-kolk demo r:red
 kolk run --stats -- paint-:paint-it
 kolk record paint-:paint-it
 kolk run autoloa:

@@ -7,7 +7,7 @@ set -u
 # ---- numbers ----
 
 # Shares, times and changes are printed by four functions, which know the bounds. So no other file has their formats.
-check 'only print.c has the formats of shares and times' [ -z "$(grep -rnE --include='*.c' --exclude-dir=demo \
+check 'only print.c has the formats of shares and times' [ -z "$(grep -rnE --include='*.c' \
   '%[-+]?[0-9]*\.[0-9*]+f( ?%%| ms| ns| s[^a-z])' "$top/cli" | grep -v '/cli/print\.c:' | tee out)" ]
 
 # possible: no share in `out` is above 100 % or below -100 %, no time is negative, and nothing is nan or inf.
@@ -114,34 +114,27 @@ if [ -e "$(dirname "$kolk")/libkolk-record.so" ]; then
   refused 2 "the trace cannot go to stdout, which is the program's: -o takes a file or a pipe" record -o - -- true
   refused 2 "statistics cannot go to stdout, which is the program's: without -o they go to stderr" run --stats -o - -- true
 fi
-run 2 "$kolk" soak --for 1s --state -
-run 2 "$kolk" soak --for 1s --picture -
-check 'still there is no file named -' [ ! -e ./- ]
 echo '{}' > old.json
 run 3 "$kolk" bench --compare - < old.json
 check 'bench reads the old result from stdin' [ "$(grep -c 'No such file' err)" -eq 0 ]
 
-# A state is written beside the old one. What lies there, say a link, must stay as it is.
-echo precious > target
-for name in state.new state.new1 state.new2; do ln -s target $name; done
-run 0 "$kolk" soak --for 1s --state state
-check 'the state is there' [ -s state ]
-check 'no link was followed' [ "$(cat target)" = precious ]
-check 'nor was one removed' [ -h state.new -a -h state.new1 -a -h state.new2 ]
-
 # ---- nothing to be seen ----
 
-printf '{"kolk_bench": 1, "facts": {}, "tables": {}}' > bench.json
-refused 3 'bench.json: there is no figure in it' report -o page.html bench.json
 printf '{"time": "2026-01-01T00:00:00Z", "pools": []}\n' > log
 refused 3 'log: there is no pool in it' report -o page.html log
 
+# ---- a terminal ----
+
+if command -v script > out; then
+  script -qec "'$kolk' demo -n 100" typescript > out 2> err < /dev/null
+  check 'the sparkles move' [ "$(grep -c "$(printf '\033')\[[0-9]*A" typescript)" -gt 5 ]
+  check 'the table is below' grep -q '^kolk .* 1.00' typescript
+else
+  skip 'there is no command script to play a terminal'
+fi
+
 # ---- folders that are missing or cannot be written ----
 
-run 0 "$kolk" demo -n 1000 -f 72 new
-check 'the folder is made' [ -s new/kolk-demo-sparkles.png ]
-refused 1 'none/new: there is no such folder for the pictures, and it cannot be made: No such file or directory' demo -n 1000 -f 72 none/new
-refused 1 'trace: this is no folder, and pictures go to one' demo -n 1000 -f 72 trace
 if command -v python3 > /dev/null; then
   run 1 "$top/tools/dist.py" two trace/folder
   check 'its sentence' [ "$(cat err)" = 'tools/dist.py: trace/folder: Not a directory' ]
@@ -184,7 +177,7 @@ fi
 check 'children of the command end with it' [ "$(cd "$top/cli" && grep -rlw 'fork()' ./* | sort | tr '\n' ' ')" = './measure.c ./record/program.c ' ]
 
 not() { ! "$@"; }
-for verb in 'bench --passes 3' 'soak --for 30s' 'advise trace'; do
+for verb in 'bench --passes 3' 'advise trace'; do
   "$kolk" $verb > out 2> err &
   child=$! tries=0 children=
   while [ -z "$children" ] && [ $tries -lt 2000 ]; do

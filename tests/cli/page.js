@@ -10,7 +10,7 @@ window.addEventListener('load', async () => {
   const said = [];
   const recording = JSON.parse(document.getElementById('data').textContent).file;
   const check = (what, holds) => said.push((holds ? 'ok ' : 'WRONG ') + what);
-  const test = {'pools.trace': testPools, 'heaptrack.trace': testHeaptrack, 'its.log': testLog, 'its.json': testBench, 'soak.json': testSoak, 'advice.json': testAdvice}[recording] || testPaths;
+  const test = {'pools.trace': testPools, 'heaptrack.trace': testHeaptrack, 'its.log': testLog, 'advice.json': testAdvice}[recording] || testPaths;
   await test(check).then(() => testAll(check)).catch(error => said.push('WRONG ' + error.stack));
   const result = document.createElement('pre');
   result.id = 'result';
@@ -116,36 +116,6 @@ async function testLog(check) {
   check('find', names().length === 1 && document.getElementById('found').textContent === '1 of 3 pools');
   find.value = '';
   find.dispatchEvent(new Event('input', {bubbles: true}));
-}
-
-// Subject number s of case number c takes 10 * s * c, in the middle of three passes.
-async function testBench(check) {
-  const bar = n => document.querySelectorAll('#calls path')[n].getBoundingClientRect().width;
-  const texts = id => [...document.querySelectorAll(`#${id} text`)].map(node => node.textContent);
-  check('facts', document.getElementById('facts').textContent.includes('<b>A processor</b>'));
-  check('left out', document.getElementById('left-out').textContent === 'Left out: jemalloc: it is not there.');
-  check('bars', Math.abs(bar(3) / bar(0) - 4) < 0.01 && texts('calls').includes('kolk <i>FIFO</i>'));
-  check('kolk is marked', document.querySelectorAll('#calls path.ours').length === 2);
-  check('a median', texts('calls').includes('30.0'));
-  document.querySelectorAll('#cases input')[1].click();
-  check('another case', texts('calls').includes('60.0') && document.querySelectorAll('#calls path').length === 4);
-  for (const id of ['slow-allocs', 'slow-frees', 'refill', 'replace'])
-    check('lines: ' + id, document.querySelectorAll(`#${id} path.series`).length === 4 && texts(id).includes('kolk'));
-  check('lines: visits', document.querySelectorAll('#visits path').length === 2);
-  document.querySelectorAll('details').forEach(node => { node.open = true; });
-  check('the table', document.querySelector('#t-calls tbody tr:nth-child(3)').textContent === 'kolk30.060.030.0');
-  check('the comparison', document.querySelector('#t-compared tbody tr').textContent === 'calls100kolk0.5000.600+20.0 %regressed');
-  check('hostile names', document.querySelectorAll('main b, main i').length === 0);
-}
-
-async function testSoak(check) {
-  const row = n => document.querySelectorAll('#checks tbody tr')[n];
-  check('numbers', document.getElementById('numbers').textContent.includes('Failed checks1of 2'));
-  check('a failed check', row(1).textContent === 'FAILED<b>objects</b> stay wholeslot 7 was overwritten' && row(1).querySelector('.bad'));
-  check('a good check', !row(0).querySelector('.bad'));
-  check('lines', document.querySelectorAll('#rush path').length === 2 && document.querySelectorAll('#behind path').length === 1);
-  check('kolk is marked', document.querySelectorAll('#rush path.ours').length === 1);
-  check('hostile names', document.querySelectorAll('main b').length === 0);
 }
 
 // The same proposal as on the page of the recording.

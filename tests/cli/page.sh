@@ -2,7 +2,7 @@
 # runs: long once
 # The page of kolk report in a real browser: clicks, keys, numbers, source lines, hostile names, no request, a clean
 # console, and no complaint of axe-core, a checker of accessibility; in light and dark, wide and as narrow as a phone; and
-# on paper. The pictures in docs/img are what the page draws. KOLK is the path of the command.
+# on paper. KOLK is the path of the command.
 # Usage: page.sh BUILD    where axe-core is kept
 set -euo pipefail
 . tests/help/script.sh
@@ -11,7 +11,6 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 script=$(realpath tests/cli/page.js)
 kolk=$(realpath "$KOLK")
-top=$PWD
 cd "$folder"
 
 cat > node.c << 'END'
@@ -71,41 +70,8 @@ BEGIN {
   print "{\"time\": 1, \"pools\": [{"
 }' > its.log
 
-awk 'function table(name, cases, subjects, last) {
-  split(cases, where, ";")
-  split(subjects, who, ";")
-  printf " \"%s\": {", name
-  for (c = 1; (c in where); c++) {
-    printf "%s\n  \"%s\": {", (c > 1 ? "," : ""), where[c]
-    for (s = 1; (s in who); s++) printf "%s\n   \"%s\": [%d, %d, %d]", (s > 1 ? "," : ""), who[s], s * 10 * c, s * 10 * c + 1, s * 10 * c - 1
-    printf "}"
-  }
-  printf "}%s\n", last ? "" : ","
-}
-BEGIN {
-  print "{\"kolk_bench\": 1, \"facts\": {\"date\": \"2026-01-31\", \"processor\": \"<b>A processor</b>\"},"
-  print "\"left_out\": {\"jemalloc\": \"it is not there\"}, \"tables\": {"
-  all = "no allocator;malloc;kolk;kolk <i>FIFO</i>"
-  table("calls", "100;1,000,000, written", all)
-  table("recorded", "100, recorded", all)
-  table("slowest", "alloc median;alloc p99;alloc p99.9;alloc p99.99;free median;free p99;free p99.9;free p99.99", all)
-  table("replace", "100;1,000;10,000", all)
-  table("refill", "100;1,000;10,000", all)
-  table("visits", "100 %;50 %;1 %", "packed array;kolk", 1)
-  print "}, \"comparison\": [{\"table\": \"calls\", \"case\": \"100\", \"who\": \"kolk\", \"before\": 0.5, \"after\": 0.6,"
-  print "\"change\": 0.2, \"p\": 0.0001, \"verdict\": \"regressed\"}]}"
-}' > its.json
-
 "$kolk" advise --json pools.trace | sed 's/"trace": "[^"]*"/&, "kolk_run": {"runs": 9, "low_percent": 1, "median_percent": 2, "high_percent": 3}/' > advice.json
-cat > soak.json << 'END'
-{"kolk_soak": 1, "operations": 4000000, "seconds": 7.5, "seed": 1, "processes": 2, "stopped": false, "resident_bytes": 1048576,
-"checks": [{"claim": "counters agree", "result": "ok", "seen": "4 times"},
-{"claim": "<b>objects</b> stay whole", "result": "FAILED", "seen": "slot 7 was overwritten"}],
-"beside": [{"allocator": "kolk_heap", "rush": {"points": [[0, 1.2], [1, 1.3], [2, 1.2]]}, "behind": {"points": [[0, 12], [2, 13]]}},
-{"allocator": "malloc", "rush": {"points": [[0, 1.4], [1, 1.5], [4, 1.6]]}, "behind": {"points": []}}]}
-END
-
-for name in its pools heaptrack log json soak advice; do # the page with axe-core and the test in front of its own script
+for name in its pools heaptrack log advice; do # the page with axe-core and the test in front of its own script
   from=$name.trace
   [[ -e $from ]] || from=$name.json
   [[ -e $from ]] || from=its.$name
@@ -120,8 +86,8 @@ done
 
 options=(--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$folder/profile" --no-first-run)
 for look in 'its 1200,900 light' 'its 1200,900 dark' 'its 390,800 light' 'its 390,800 dark' \
-  'pools 1200,900 light' 'pools 390,800 dark' 'heaptrack 390,800 light' 'log 1200,900 dark' 'log 390,800 light' 'json 1200,900 light' 'json 390,800 dark' \
-  'soak 1200,900 light' 'soak 390,800 dark' 'advice 1200,900 dark' 'advice 390,800 light'; do
+  'pools 1200,900 light' 'pools 390,800 dark' 'heaptrack 390,800 light' 'log 1200,900 dark' 'log 390,800 light' \
+  'advice 1200,900 dark' 'advice 390,800 light'; do
   read -r name size colors <<< "$look"
   forced=()
   [[ $colors == light ]] || forced=(--force-dark-mode --blink-settings=preferredColorScheme=0)
@@ -134,13 +100,6 @@ for look in 'its 1200,900 light' 'its 1200,900 dark' 'its 390,800 light' 'its 39
   fi
   echo "$look: $(grep -c '^ok' result) checks passed"
 done
-
-cd "$top"
-tools/pictures.sh "$kolk" "$folder"
-for picture in docs/img/bench-*.svg; do
-  cmp "$picture" "$folder/${picture##*/}" || { echo "failed: $picture is not what tools/pictures.sh draws"; exit 1; }
-done
-cd "$folder"
 
 timeout 120 "$browser" "${options[@]}" --no-pdf-header-footer --print-to-pdf=its.pdf "file://$folder/its.html" 2> log
 [[ $(head -c 5 its.pdf) == %PDF- ]]

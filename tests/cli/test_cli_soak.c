@@ -1,4 +1,4 @@
-/* The soak test's parts: the slope and its interval, percentiles, a load that detects faults, the state file. */
+/* The soak test's parts: the slope and its interval, percentiles, and a load that detects faults. */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,9 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "soak/letters.h"
 #include "soak/report.h"
 
 /* ---- The slope --------------------------------------------------------------------------------------------------- */
@@ -20,12 +18,10 @@ static void assert_near(double value, double wanted, double part) {
     if (fabs(value - wanted) > part * fabs(wanted) + 1e-9) fail_msg("%g is not %g", value, wanted);
 }
 
-static struct watch_sums sums_of(const double (*points)[2], size_t count) {
+static struct watch_slope slope_of(const double (*points)[2], size_t count) {
     struct watch_series series = {0};
-    struct watch_sums sums = {0};
     for (size_t n = 0; n < count; n++) watch_add(&series, points[n][0], points[n][1]);
-    watch_sum(&sums, &series);
-    return sums;
+    return watch_slope(&series);
 }
 
 /* Norris, one of NIST's statistical reference data sets: its certified slope and standard error. */
@@ -38,8 +34,7 @@ static void test_norris(void **state) {
         {556.0, 557.7}, {228.1, 228.3}, {995.8, 998.0}, {887.6, 888.8}, {120.2, 119.6}, {0.3, 0.3},
         {0.3, 0.6},     {556.8, 557.6}, {339.1, 339.3}, {887.2, 888.0}, {999.0, 998.5}, {779.0, 778.9},
         {11.1, 10.2},   {118.3, 117.6}, {229.2, 228.9}, {669.1, 668.4}, {448.9, 449.2}, {0.5, 0.2}};
-    struct watch_sums sums = sums_of(norris, sizeof norris / sizeof *norris);
-    struct watch_slope slope = watch_slope(&sums);
+    struct watch_slope slope = slope_of(norris, sizeof norris / sizeof *norris);
     assert_true(slope.known);
     assert_near(slope.slope, 1.00211681802045, 1e-12);
     assert_near(slope.high - slope.slope, 2.0322445 * 0.429796848199937e-3, 1e-4); /* 34 degrees of freedom */
@@ -57,47 +52,28 @@ static void test_student(void **state) {
 
 static void test_few_points_tell_nothing(void **state) {
     (void)state;
-    static const double points[][2] = {{0, 1}, {1, 2}, {2, 3}};
-    struct watch_sums none = {0}, two = sums_of(points, 2), three = sums_of(points, 3);
-    assert_false(watch_slope(&none).known);
-    assert_false(watch_slope(&two).known);
-    assert_true(watch_slope(&three).known);
-    struct watch_sums same = sums_of((const double[][2]){{1, 1}, {1, 2}, {1, 3}}, 3);
-    assert_false(watch_slope(&same).known);
-}
-
-/* Each process has its own level; the slope is measured within processes. */
-static void test_runs_are_put_together(void **state) {
-    (void)state;
-    static const double first[][2] = {{0, 10}, {1, 12}, {2, 14}}, second[][2] = {{0, 90}, {1, 92}, {2, 94}, {3, 96}};
-    struct watch_series series = {0};
-    struct watch_sums sums = sums_of(first, 3);
-    for (size_t n = 0; n < 4; n++) watch_add(&series, second[n][0], second[n][1]);
-    watch_sum(&sums, &series);
-    assert_int_equal(sums.points, 7);
-    assert_int_equal(sums.runs, 2);
-    assert_near(watch_slope(&sums).slope, 2, 1e-12);
+    static const double points[][2] = {{0, 1}, {1, 2}, {2, 3}}, same[][2] = {{1, 1}, {1, 2}, {1, 3}};
+    assert_false(slope_of(points, 0).known);
+    assert_false(slope_of(points, 2).known);
+    assert_true(slope_of(points, 3).known);
+    assert_false(slope_of(same, 3).known);
 }
 
 static void test_a_long_series_keeps_its_slope(void **state) {
     (void)state;
     static struct watch_series series;
-    struct watch_sums sums = {0};
     for (uint32_t n = 0; n < 100000; n++) watch_add(&series, n, 7 + 0.25 * n);
     assert_in_range(series.count, WATCH_POINTS / 2, WATCH_POINTS);
     assert_int_equal((uint64_t)series.count * series.per + series.part, 100000);
-    watch_sum(&sums, &series);
-    assert_near(watch_slope(&sums).slope, 0.25, 1e-9);
+    assert_near(watch_slope(&series).slope, 0.25, 1e-9);
 }
 
 static enum report_result flat(double slope, double noise, uint32_t count) {
     struct watch_series series = {0};
-    struct watch_sums sums = {0};
     struct soak_random random = {3};
     for (uint32_t n = 0; n < count; n++)
         watch_add(&series, n, 1e7 + slope * n + noise * soak_below(&random, 1000) / 1000);
-    watch_sum(&sums, &series);
-    return report_flat(&sums, count, 10000000);
+    return report_flat(&series, 10000000);
 }
 
 static void test_what_is_flat(void **state) {
@@ -190,7 +166,7 @@ static void test_a_refusal_that_nobody_knows_of_is_found(void **state) {
     (void)state;
     begin();
     turn(0, 10, 1);
-    load.stores[0].refused++;
+    load.stores[0].counts.refused++;
     assert_found(SOAK_COUNTS, "soak.fixed: counts 0 allocs that gave NULL, and the load 1");
 }
 
@@ -274,129 +250,14 @@ static void test_a_cycle_goes_by_the_seed(void **state) {
     assert_int_equal(after[0], after[1]);
 }
 
-/* ---- The state file ---------------------------------------------------------------------------------------------- */
-
-static char path[] = "/tmp/kolk-soak-state.XXXXXX";
-static char bytes[1 << 20];
-
-static size_t read_file(void) {
-    FILE *file = fopen(path, "rb");
-    size_t size = fread(bytes, 1, sizeof bytes, file);
-    fclose(file);
-    return size;
-}
-
-static void write_file(size_t size) {
-    FILE *file = fopen(path, "wb");
-    assert_int_equal(fwrite(bytes, 1, size, file), size);
-    assert_int_equal(fclose(file), 0);
-}
-
-static void refused(const char *sentence) {
-    static struct soak_state state;
-    struct soak_problem problem = {0};
-    soak_load_end(&load);
-    begin();
-    assert_false(soak_state_read(path, &state, &load, &problem));
-    assert_string_equal(problem.text, sentence);
-}
-
-static void write_state(void) {
-    static struct soak_state state = {.seed = 7, .ns = 12, .runs = 3, .watched = 1.5, .resident = {.xx = 2.5}};
-    struct soak_problem problem = {0};
-    state.first.count = 17;
-    begin();
-    for (size_t n = 0; n < 3; n++) turn(n, 3000, 0.3);
-    load.cycles = 5;
-    assert_true(soak_state_write(path, &state, &load, &problem));
-}
-
-static void test_a_state_goes_on(void **unused) {
-    (void)unused;
-    static struct soak_state state;
-    struct soak_problem problem = {0};
-    write_state();
-    struct soak_random random = load.random;
-    uint32_t counts[3];
-    for (size_t n = 0; n < 3; n++) counts[n] = load.stores[n].count;
-    struct soak_counts counted = load.stores[6].counts;
-    soak_load_end(&load);
-    begin();
-    if (!soak_state_read(path, &state, &load, &problem)) fail_msg("%s", problem.text);
-    assert_int_equal(state.seed, 7);
-    assert_int_equal(state.runs, 3);
-    assert_int_equal(state.first.count, 17);
-    assert_near(state.resident.xx, 2.5, 0);
-    assert_int_equal(load.cycles, 5);
-    assert_int_equal(load.random.state, random.state);
-    for (size_t n = 0; n < 3; n++) assert_int_equal(load.stores[n].count, counts[n]);
-    assert_memory_equal(&load.stores[6].counts, &counted, sizeof counted);
-    if (!soak_load_check(&load)) fail_msg("%s", load.problem.text);
-    for (size_t n = 0; n < 3; n++) turn(n, 3000, 0.9);
-    if (!soak_load_check(&load)) fail_msg("%s", load.problem.text);
-}
-
-static void test_a_damaged_state_is_refused(void **state) {
-    (void)state;
-    write_state();
-    size_t size = read_file();
-    write_file(size - 1);
-    refused("it is cut off, or there is more than its head says");
-    write_file(20);
-    refused("it is not the state of a soak test");
-    write_file(0);
-    refused("it is not the state of a soak test");
-    struct {
-        size_t at;
-        const char *sentence;
-    } rows[] = {
-        {0, "it is not the state of a soak test"},          {8, "it is of another version of its format"},
-        {12, "it is of a machine with another byte order"}, {16, "it is cut off, or there is more than its head says"},
-        {24, "it is damaged: its checksum is wrong"},       {size / 2, "it is damaged: its checksum is wrong"},
-        {size - 1, "it is damaged: its checksum is wrong"}};
-    for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
-        bytes[rows[n].at] ^= 4;
-        write_file(size);
-        bytes[rows[n].at] ^= 4;
-        refused(rows[n].sentence);
-    }
-    unlink(path);
-    refused("it cannot be opened: No such file or directory");
-    rmdir(path);
-}
-
-static void test_a_state_that_cannot_be_written(void **state) {
-    (void)state;
-    static struct soak_state empty;
-    struct soak_problem problem = {0};
-    begin();
-    assert_false(soak_state_write("/none/of/these", &empty, &load, &problem));
-    assert_string_equal(problem.text, "/none/of/these: cannot be written: No such file or directory");
-}
-
-static void test_letters(void **state) {
-    (void)state;
-    static const char *const one[] = {".#.", "##.", ".#.", ".#.", "###"};
-    for (uint32_t row = 0; row < LETTERS_ROWS; row++)
-        for (uint32_t column = 0; column < LETTERS_COLUMNS; column++)
-            assert_int_equal(letters_dot('1', column, row), one[row][column] == '#');
-    assert_false(letters_dot('?', 1, 1));
-    assert_false(letters_dot(0, 1, 1));
-    assert_true(letters_dot('/', 2, 0) && letters_dot('/', 0, 4));
-}
-
 int main(void) {
-    int file = mkstemp(path);
-    if (file >= 0) close(file);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_norris),
         cmocka_unit_test(test_student),
         cmocka_unit_test(test_few_points_tell_nothing),
-        cmocka_unit_test(test_runs_are_put_together),
         cmocka_unit_test(test_a_long_series_keeps_its_slope),
         cmocka_unit_test(test_what_is_flat),
         cmocka_unit_test(test_percentiles),
-        cmocka_unit_test(test_letters),
         cmocka_unit_test_teardown(test_each_kind_is_as_the_load_knows, end),
         cmocka_unit_test_teardown(test_a_leak_is_found, end),
         cmocka_unit_test_teardown(test_a_refusal_that_nobody_knows_of_is_found, end),
@@ -407,11 +268,6 @@ int main(void) {
         cmocka_unit_test_teardown(test_a_mistake_that_is_not_reported_is_found, end),
         cmocka_unit_test_teardown(test_wrong_services_are_found, end),
         cmocka_unit_test_teardown(test_a_cycle_goes_by_the_seed, end),
-        cmocka_unit_test_teardown(test_a_state_goes_on, end),
-        cmocka_unit_test_teardown(test_a_damaged_state_is_refused, end),
-        cmocka_unit_test_teardown(test_a_state_that_cannot_be_written, end),
     };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    unlink(path);
-    return failed;
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,7 +44,7 @@ done
 gcc -static kolk.c $(pkg-config --cflags --libs --static kolk) -o static
 ./static
 "$1/usr/bin/kolk" --version
-zgrep -q 'says what works on this machine' "$1/usr/share/man/man1/kolk-doctor.1.gz"
+zgrep -q 'shows the pools of a running process' "$1/usr/share/man/man1/kolk-top.1.gz"
 test -s "$1/usr/share/doc/libkolk-dev/docs/misuse.md"
 for completion in bash-completion/completions/kolk zsh/vendor-completions/_kolk fish/vendor_completions.d/kolk.fish; do
   test -s "$1/usr/share/$completion" # where Debian's shells look

@@ -206,7 +206,7 @@ make_install() {
       grep -q 'man3/kolk_pool\.3' "$DESTDIR$work/a prefix/share/man/man3/kolk_pool_alloc.3" || fail "A function has no manual page."
     fi
     if [[ -e $build/man1 ]]; then
-      grep -q 'says what works on this machine' "$DESTDIR$work/a prefix/share/man/man1/kolk-doctor.1" || fail "A verb has no manual page."
+      grep -q 'shows the pools of a running process' "$DESTDIR$work/a prefix/share/man/man1/kolk-top.1" || fail "A verb has no manual page."
       for file in bash-completion/completions/kolk zsh/site-functions/_kolk fish/vendor_completions.d/kolk.fish; do
         [[ -s "$DESTDIR$work/a prefix/share/$file" ]] || fail "$file is not installed."
       done
