@@ -3,7 +3,8 @@
 kolk-VERSION.tar.gz, which contains all tracked files, and in bindings/ what tools/api.py makes; kolk-VERSION.spdx.json,
 the list of what a program gets with kolk (SPDX 2.3); and SHA256SUMS. The same sources give the same bytes on every machine and on every date.
 
-If members are named, say pool and slotmap, kolk.h and kolk.c contain only these members and the files that they need.
+If members are named, say pool and slotmap, kolk.h and kolk.c contain only these members and the files that they need;
+and the diagnostics only if `watch` is named too.
 
 A header's text is put where the header is first included. If that include is under a condition (#if __STDC_HOSTED__),
 the text is put again where the header is included without the condition; its include guard allows this.
@@ -35,6 +36,8 @@ COPYRIGHT = "Copyright (c) 2026 the kolk authors"
 IDENTIFIER = """\
 /* SPDX-License-Identifier: Zlib */
 """
+
+WATCH = "watch"  # the diagnostics, which can be named like a member; without them, kolk.c is as with KOLK_NO_DIAGNOSTICS
 
 LONG_AGO = 315532800  # 1980, the first year that every archiver knows
 DIRECTIVE = re.compile(r'\s*#\s*(if|ifdef|ifndef|elif|else|endif|include)\b\s*(.*)')
@@ -69,6 +72,12 @@ QUIET = """
 #endif
 """
 
+NO_WATCH = """
+#ifndef KOLK_NO_DIAGNOSTICS /* this file has none */
+#define KOLK_NO_DIAGNOSTICS
+#endif
+"""
+
 
 def read(path):
     with open(os.path.join(TOP, path), encoding="utf-8") as file:
@@ -98,14 +107,21 @@ def all_members():
     return [name for name in folders if name != "base" and os.path.isfile(os.path.join(TOP, PUBLIC, f"{name}.h"))]
 
 
+def everything():
+    return all_members() + [WATCH]
+
+
 def needed_by(members):
     """The files of these members, all files that those include, and the sources behind each header among them. The
     sources behind NAME.h of include/kolk are all those of src/NAME. The sources behind x.h of src/ are x.c and x_*.c in
-    the same folder. src/diag is always needed, because base.h declares functions of it; src/ffi and src/remote, which
-    know all members, only with all of them."""
+    the same folder. src/watch is needed if it is named; src/ffi and src/watch/remote*, which know all members, only with
+    all of them."""
     needed, every = set(), sources()
-    always = ("src/watch/", "src/ffi/") if set(members) == set(all_members()) else ("src/watch/",)
-    left = [f"{PUBLIC}/{name}.h" for name in members] + [source for source in every if source.startswith(always)]
+    left = [f"{PUBLIC}/{name}.h" if name != WATCH else f"src/{WATCH}/watch.c" for name in members]
+    if set(members) == set(everything()):
+        left += [source for source in every if source.startswith((f"src/{WATCH}/", "src/ffi/"))]
+    elif WATCH in members:
+        left += [source for source in every if re.match(rf"src/{WATCH}/(?!remote)", source)]
     while left:
         path = left.pop()
         if path in needed:
@@ -166,6 +182,8 @@ class Pair:
     def __init__(self, members):
         self.needed = needed_by(members)
         self.members = [name for name in all_members() if f"{PUBLIC}/{name}.h" in self.needed]
+        self.has_watch = WATCH in members
+        self.is_all = self.has_watch and self.members == all_members()
         left_out = set(all_members()) - set(self.members)
         self.header = Amalgamation({f"{PUBLIC}/{name}.h": "" for name in left_out})
         self.header.add(f"{PUBLIC}/kolk.h")
@@ -175,8 +193,8 @@ class Pair:
 
     def about(self, what):
         command, some = "make dist", ""
-        if self.members != all_members():
-            names = " ".join(self.members)
+        if not self.is_all:
+            names = " ".join(self.members + [WATCH] * self.has_watch)
             command, some = f'make dist MEMBERS="{names}"', SOME.format(names)
         texts = f"kolk {read('VERSION').strip()}, {what}.", MADE.format(command=command, some=some)
         lines = [line for text in texts for line in [*textwrap.wrap(text, 117, break_on_hyphens=False), ""]]
@@ -192,7 +210,7 @@ class Pair:
         for path in FIRST + [source for source in sources() if source in self.needed]:
             library.add(path)
             if path == FIRST[0]:
-                library.parts.append(QUIET)
+                library.parts.append(QUIET if self.has_watch else QUIET + NO_WATCH)
         text = library.text()
         if '#include "kolk.h"' not in text:
             fail("kolk.c would not include kolk.h.")
@@ -296,13 +314,13 @@ def main():
         print("usage: tools/dist.py two|all FOLDER [MEMBER...]", file=sys.stderr)
         return 2
     folder = sys.argv[2]
-    members = sys.argv[3:] or all_members()
+    members = sys.argv[3:] or everything()
     for name in members:
-        if name not in all_members():
-            fail(f"{name} is not a member of kolk: the members are {' '.join(all_members())}.")
+        if name not in everything():
+            fail(f"{name} is not a member of kolk: the members are {' '.join(all_members())}; {WATCH} has the diagnostics.")
     pair = Pair(members)
     files = {"kolk.h": pair.kolk_h().encode(), "kolk.c": pair.kolk_c().encode()}
-    if pair.members == all_members():
+    if pair.is_all:
         files["kolk.hpp"] = (pair.about(KOLK_HPP) + read(f"{PUBLIC}/kolk.hpp").removeprefix(IDENTIFIER).replace("<kolk/kolk.hpp>", '"kolk.hpp"')).encode()
     if sys.argv[1] == "all":
         name = f"kolk-{read('VERSION').strip()}"

@@ -68,10 +68,13 @@
  * variables that is set. Bugs are still reported, but without sites. The same holds for kolk.c compiled with
  * -DKOLK_NO_DIAGNOSTICS, which is even smaller, and without an operating system. docs/small.md states how small. */
 #ifdef __cplusplus
-#define KOLK_WITHOUT_DIAGNOSTICS extern "C" const struct kolk_events_ *const kolk_watch_ = 0;
+#define KOLK_WITHOUT_(TYPE, NAME) extern "C" const struct TYPE *const NAME = 0;
 #else
-#define KOLK_WITHOUT_DIAGNOSTICS const struct kolk_events_ *const kolk_watch_ = 0;
+#define KOLK_WITHOUT_(TYPE, NAME) const struct TYPE *const NAME = 0;
 #endif
+#define KOLK_WITHOUT_DIAGNOSTICS                                                                                       \
+    KOLK_WITHOUT_(kolk_events_, kolk_watch_)                                                                           \
+    KOLK_WITHOUT_(kolk_pool_options_, kolk_pool_watched_options_)
 
 /* For macros, which C++ programs expand too: a cast without a C++ warning, and a conversion to size_t without a
  * cast. */

@@ -24,17 +24,18 @@ static inline kolk_status kolk_check_call_(size_t size, size_t own_size, uint32_
     return desc ? KOLK_OK : KOLK_NO_DESCRIPTOR;
 }
 
-/* Without a watch: sets the struct to zero, and reports each variable of kolk's that is set, because it has no effect
- * (fail.c). */
-void kolk_begin_unwatched_(void *self, size_t size);
+/* Without a watch: reports each variable of kolk's that is set, because it has no effect (fail.c). */
+void kolk_refuse_settings_(void);
 
 /* Sets the struct to zero and reads the process's settings. `size` is the struct's size in the program, `own_size` its
  * size in the library. The init fails with the status that this returns, unless that is KOLK_OK. */
 static inline kolk_status kolk_begin_(void *self, size_t size, size_t own_size, uint32_t abi, const void *desc) {
-    if (kolk_watch_)
+    if (kolk_watch_) {
         kolk_watch_->begins(self, size);
-    else
-        kolk_begin_unwatched_(self, size);
+    } else {
+        memset(self, 0, size);
+        if (KOLK_HOSTED) kolk_refuse_settings_();
+    }
     return kolk_check_call_(size, own_size, abi, desc);
 }
 
@@ -55,7 +56,7 @@ static inline kolk_settings_ kolk_settings_of_(const char *name, const char *own
  * by kolk_peek_, and ignored if its facts have changed. */
 static inline kolk_status kolk_list_(const void *self, size_t size, uint32_t *number, const kolk_kind_ *kind) {
     kolk_tools_wrote_(self, size);
-    *number = 0;
+    if (KOLK_WATCHED_) *number = 0; /* otherwise the struct's is */
     if (kolk_watch_) kolk_watch_->listed(self, number, kind, false);
     return KOLK_OK;
 }

@@ -149,12 +149,6 @@ void kolk_fail_(kolk_failure failure, const char *format, ...) {
     failure_handler(&failure, failure_context);
 }
 
-kolk_failure kolk_failure_of_(const char *name, kolk_debug *debug, kolk_status rule, uint32_t slot, const void *site) {
-    kolk_failure failure = {.rule = rule, .pool = name, .slot = slot, .site = site};
-    if (kolk_debug_of_(debug)) kolk_watch_->sites(debug, slot, &failure);
-    return failure;
-}
-
 void kolk_fail_handle_(kolk_failure failure, kolk_handle handle) {
     failure.rule = KOLK_WRONG_POOL;
     failure.handle = handle;
@@ -189,7 +183,7 @@ void kolk_site_words_(kolk_kept_site_ kept, uint32_t depth, bool lines, char *wo
 }
 
 #if KOLK_HOSTED
-static void report_settings(void) {
+void kolk_refuse_settings_(void) {
     static const char *const names[] = {"KOLK_DEBUG", "KOLK_STATS", "KOLK_STATS_AT", "KOLK_SIZES", "KOLK_FAIL"};
     static uint32_t told[sizeof names / sizeof *names]; /* the handler may longjmp: the others are reported later */
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -199,10 +193,3 @@ static void report_settings(void) {
     }
 }
 #endif
-
-void kolk_begin_unwatched_(void *self, size_t size) {
-    memset(self, 0, size);
-#if KOLK_HOSTED
-    report_settings();
-#endif
-}

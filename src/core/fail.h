@@ -13,9 +13,6 @@
 
 #define KOLK_SITE_WORDS_ (KOLK_HOSTED ? 512 : 1) /* bytes for the text of a site, which may be cut */
 
-/* Returns a failure of a pool in which a slot is concerned. If the pool has a debug mode, it adds the slot's sites. */
-kolk_failure kolk_failure_of_(const char *name, kolk_debug *debug, kolk_status rule, uint32_t slot, const void *site);
-
 /* Keeps the calling thread's stack, if more than one call is to be named later. Any thread may call this at any time. */
 static inline kolk_kept_site_ kolk_site_keep_(const void *site, uint32_t depth) {
     return kolk_watch_ && site && depth > 1 ? kolk_watch_->keep(site, depth) : (kolk_kept_site_)site;

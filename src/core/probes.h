@@ -16,9 +16,9 @@
 #ifndef KOLK_SRC_PROBES_H
 #define KOLK_SRC_PROBES_H
 
-#include "kolk/base.h"
+#include "watch.h"
 
-#if KOLK_HOSTED && defined(__has_include)
+#if KOLK_WATCHED_ && defined(__has_include)
 #if __has_include(<sys/sdt.h>)
 #include <sys/sdt.h>
 #endif

@@ -14,7 +14,7 @@
 
 /* The most slots that may wait. */
 static inline uint32_t kolk_quarantine_(const kolk_debug *debug) {
-    return debug->desc.settings.quarantine;
+    return KOLK_WATCHED_ ? debug->desc.settings.quarantine : 0;
 }
 
 /* The n-th quarantined slot, from the oldest on. */
@@ -26,7 +26,7 @@ static inline uint32_t *kolk_quarantined_(const kolk_debug *debug, uint32_t n) {
 
 /* Removes the oldest slot and returns it; KOLK_NO_SLOT_ if none waits. */
 static inline uint32_t kolk_quarantine_leave_(kolk_debug *debug, uint32_t *quarantined) {
-    if (*quarantined == 0) return KOLK_NO_SLOT_;
+    if (!KOLK_WATCHED_ || *quarantined == 0) return KOLK_NO_SLOT_;
     uint32_t slot = *kolk_quarantined_(debug, 0);
     /* Store first: if another thread forks between the two steps, the child only loses the youngest slot. In the other
      * order, the child would later take an entry that was never written. */

@@ -263,6 +263,12 @@ static inline kolk_debug *kolk_debug_of_(kolk_debug *debug) {
     return KOLK_WATCHED_ ? debug : NULL;
 }
 
+/* Leaves only the settings that apply to objects which never move, and sets the sizes of their red zones. */
+static inline void kolk_settle_(kolk_debug_desc_ *desc) {
+    if (!KOLK_WATCHED_) desc->settings.flags = 0;
+    if (desc->settings.flags) kolk_watch_->settled(desc);
+}
+
 /* Must the next alloc of a pool in debug mode fail? */
 static inline bool kolk_debug_fails_(kolk_debug *debug) {
     return (debug->desc.settings.flags & KOLK_DEBUG_FAIL) && kolk_watch_->fails(&debug->desc.settings, &debug->asked);

@@ -158,7 +158,7 @@ KOLK_NOINLINE_ void kolk_pool_deinit(kolk_pool *pool) {
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
 /* Allocates from a pool without options whose stack is empty. */
-static void *alloc_plain(kolk_pool *pool, const void *site) {
+static KOLK_NOINLINE_ void *alloc_plain(kolk_pool *pool, const void *site) {
     begin_static_pool(pool);
     if (pool_debug_of(pool)) return pool->options->alloc(pool, site);       /* it was static until now */
     if (kolk_pool_is_barred_(pool, HOOK_FREES, "alloc", site)) return NULL; /* `convert` of a restore */
@@ -176,7 +176,7 @@ static void *alloc_plain(kolk_pool *pool, const void *site) {
     return plain_slot_at(pool, index);
 }
 
-static void *alloc_slowly(kolk_pool *pool, const void *site) {
+static KOLK_ALWAYS_INLINE_ void *alloc_slowly(kolk_pool *pool, const void *site) {
     return pool->options ? pool->options->alloc(pool, site) : alloc_plain(pool, site);
 }
 
@@ -196,7 +196,8 @@ KOLK_NOINLINE_ void *kolk_pool_alloc_zeroed(kolk_pool *pool) {
     return object;
 }
 
-KOLK_NOINLINE_ void *kolk_pool_renew_any_(kolk_pool *pool, void *object, const void *site) {
+/* Renews an object of this pool or of one of its overflow pools. */
+static KOLK_NOINLINE_ void *renew_any(kolk_pool *pool, void *object, const void *site) {
     if (!object || kolk_pool_is_barred_(pool, HOOK_LIVES, "renew", site)) return NULL;
     kolk_pool *holder = kolk_pool_holder_(pool, object);
     if (!holder) {
@@ -211,7 +212,12 @@ KOLK_NOINLINE_ void *kolk_pool_renew_any_(kolk_pool *pool, void *object, const v
     return object;
 }
 
+/* In a pool with an order of births or costs, or with another reuse than LIFO, most renewals do what the fast path
+ * does, and enter the object into these orders. */
 KOLK_NOINLINE_ void *kolk_pool_renew_slow_(kolk_pool *pool, void *object) {
-    if (pool->options) return pool->options->renew(pool, object, SITE);
-    return kolk_pool_renew_any_(pool, object, SITE);
+    uintptr_t slot = kolk_pool_slot_(pool, object);
+    bool easy = slot < pool->bound && !pool->desc.reset && pool->in_hook <= HOOK_LIVES;
+    if (!easy || !kolk_pool_begin_next_(pool, slot)) return renew_any(pool, object, SITE);
+    if (pool->options && pool->options->enter) pool->options->enter(pool, (uint32_t)slot);
+    return object;
 }

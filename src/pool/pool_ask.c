@@ -11,7 +11,9 @@
 /* ---- Reports ----------------------------------------------------------------------------------------------------- */
 
 kolk_failure kolk_pool_failure_(const kolk_pool *pool, kolk_status rule, uint32_t slot, const void *site) {
-    return kolk_failure_of_(pool_name_of(pool), pool->debug, rule, slot, site);
+    kolk_failure failure = {.rule = rule, .pool = pool_name_of(pool), .slot = slot, .site = site};
+    if (pool_debug_of(pool)) kolk_watch_->sites(pool->debug, slot, &failure);
+    return failure;
 }
 
 void kolk_pool_bar_(const kolk_pool *pool, const char *verb, const void *site) {

@@ -28,7 +28,7 @@ static KOLK_ALWAYS_INLINE_ bool end_pool_life(kolk_pool *pool, kolk_debug *debug
 
 static KOLK_NOINLINE_ void wear_out(kolk_pool *pool, uint32_t index) {
     kolk_pool_put_worn_(pool, index);
-    kolk_pool_show_bounds_(pool);
+    show_bounds_of_options(pool);
 }
 
 /* Frees an object that is not alive in this pool, but may belong to the overflow pool. In a hook that may only look,

@@ -2,7 +2,7 @@
  * it:
  *
  *     pool.c           the essay; alloc, renew, deinit
- *     pool_listed.c    FIFO and LOWEST on devices
+ *     pool_listed.c    FIFO and LOWEST on devices                      pool_watched.c  a pointer to the options' code
  *     pool_options.c   pools with options: their init, alloc, end
  *     pool_rebind.c    new hooks for an existing pool
  *     pool_snapshot.c  the whole pool as a block of bytes
@@ -137,38 +137,6 @@ static inline uint32_t uncounted_slots(const kolk_pool *pool) {
     return KOLK_HOSTED && pool->fresh > pool->counted ? pool->fresh - pool->counted : 0;
 }
 
-/* Returns how many of the last free slots need the slow path. This is the largest of three numbers: the headroom or
- * low_water + 1, whichever is larger, less the never-issued slots; the slots whose use would raise a counted peak; and
- * those that do not count towards the budget. */
-static inline uint32_t watched_slots(const kolk_pool *pool) {
-    uint64_t low = pool->desc.on_low ? (uint64_t)pool->desc.low_water + 1 : 0,
-             spare = open_capacity(pool) - pool->fresh;
-    uint64_t kept = pool->desc.headroom > low ? pool->desc.headroom : low;
-    uint32_t used = pool->fresh - pool->worn.count - pool->quarantined; /* alive, or free and ready for use */
-    uint64_t slots = kept > spare ? kept - spare : 0, above = used > pool->peak ? used - pool->peak : 0;
-    if (slots < above) slots = above;
-    if (slots < uncounted_slots(pool)) slots = uncounted_slots(pool);
-    return slots < used ? (uint32_t)slots : used;
-}
-
-/* Sets the bounds of the fast paths (I4). Must be called after fresh, capacity, worn or the peak has changed, and when
- * a hook begins or ends that may only look. */
-static inline void show_pool_bounds(kolk_pool *pool) {
-    bool open = !pool_debug_of(pool) && pool->in_hook != HOOK_LOOKS;
-    bool lifo = pool->desc.reuse == KOLK_REUSE_LIFO, easy = open && !pool->ready;
-    kolk_slot_ *nothing = (kolk_slot_ *)UINTPTR_MAX, *floor = nothing;
-    uint32_t watched = watched_slots(pool);
-    uint32_t least = watched > pool->unlisted ? watched : pool->unlisted;
-    if (easy && lifo) floor = least ? pool->stack + least : pool->stack; /* NULL if there are no slots */
-    pool->bound = open ? pool->fresh : 0;
-    pool->free_bound = lifo && open && !pool->desc.reset ? pool->fresh : 0;
-    bool ordered = pool->ages || pool->ranks;
-    pool->floor = ordered ? nothing : floor;
-    pool->order_floor = ordered ? floor : nothing;
-    bool direct = easy && !lifo && !ordered && !is_fresh_first(pool) && !pool->unlisted;
-    pool->held_floor = direct ? pool->worn.count + watched : UINT32_MAX;
-}
-
 /* Enclose the call of a hook (hooks.h). Entering returns what leaving needs. */
 static inline uint8_t enter_pool_hook(kolk_pool *pool, uint8_t hook) {
     KOLK_ASSERT_(hook < HOOK_LOOKS);
@@ -181,7 +149,7 @@ static inline void leave_pool_hook(kolk_pool *pool, uint8_t before) {
     pool->in_hook = before;
 }
 
-/* The same for hooks that may only look. The bounds are those of show_pool_bounds; nothing changes until the end, so
+/* The same for hooks that may only look. The bounds are those of kolk_pool_show_all_bounds_; nothing changes until the end, so
  * they need not be computed again. */
 typedef struct pool_look {
     kolk_slot_ *floor, *order_floor;
@@ -237,18 +205,27 @@ typedef kolk_status kolk_pool_resolver_(kolk_pool_desc *desc, size_t type_size, 
  * the linker drops the code of options that no pool of the program has. Where a member is NULL, a pool with these
  * options does what one without options does. */
 typedef struct kolk_pool_options_ {
-    kolk_pool_resolver_ *resolve;                                           /* at init */
-    void *(*alloc)(kolk_pool *pool, const void *site);                      /* the slow path; never NULL */
-    void *(*renew)(kolk_pool *pool, void *object, const void *site);        /* the slow path; never NULL */
+    kolk_pool_resolver_ *resolve;                      /* at init */
+    void *(*alloc)(kolk_pool *pool, const void *site); /* the slow path; never NULL */
+    void (*enter)(kolk_pool *pool, uint32_t slot);     /* enters a slot whose life begins into the orders */
     void *(*issue)(kolk_pool *pool, uint32_t index, const void *site);      /* kolk_pool_issue_ */
-    void (*show_bounds)(kolk_pool *pool);                                   /* show_pool_bounds */
+    void (*show_bounds)(kolk_pool *pool);                                   /* kolk_pool_show_all_bounds_ */
     void (*bar)(const kolk_pool *pool, const char *verb, const void *site); /* kolk_pool_bar_ */
     void (*end)(kolk_pool *pool, const void *site);                         /* at the beginning of deinit */
     bool (*free_overflow)(kolk_pool *pool, void *object, const void *site); /* kolk_pool_free_overflow_ */
 } kolk_pool_options_;
 
-/* Those of pools with options, and of all pools in debug mode: without and with ages or ranks (pool_options.c). */
+/* Those of pools with options: without ages and ranks, and with them; and which of them is for this pool
+ * (pool_options.c). */
 extern const kolk_pool_options_ kolk_pool_all_options_[2];
+const kolk_pool_options_ *kolk_pool_options_of_(const kolk_pool *pool);
+
+/* Those of all pools in debug mode: a pointer to the same, or NULL in a program without diagnostics (pool_watched.c). */
+#if KOLK_WATCHED_
+extern const kolk_pool_options_ *const kolk_pool_watched_options_;
+#else
+#define kolk_pool_watched_options_ ((const kolk_pool_options_ *)NULL)
+#endif
 
 /* ---- pool_ask.c -------------------------------------------------------------------------------------------------- */
 
@@ -295,9 +272,6 @@ bool kolk_pool_free_overflow_(kolk_pool *pool, void *object, const void *site);
 /* Frees all live objects. If the pool `ends`, also frees objects that reset hooks allocate meanwhile. This ends when
  * the free slots run out, because none are added. */
 void kolk_pool_clear_for_(kolk_pool *pool, bool ends, const void *site);
-
-/* Renews an object of this pool or of one of its overflow pools (pool.c). */
-void *kolk_pool_renew_any_(kolk_pool *pool, void *object, const void *site);
 
 /* ---- pool_full.c ------------------------------------------------------------------------------------------------- */
 

@@ -7,7 +7,7 @@
 static void count_peak(kolk_pool *pool) {
     if (!keeps_peak(pool) || kolk_pool_count(pool) <= pool->peak) return;
     pool->peak = kolk_pool_count(pool);
-    show_pool_bounds(pool);
+    kolk_pool_show_all_bounds_(pool);
 }
 
 /* Takes a slot of a pool that has none for take_listed, or must count its peak. */
@@ -21,12 +21,12 @@ static KOLK_NOINLINE_ uint32_t take_any(kolk_pool *pool) {
     } else {
         index = kolk_pool_take_worn_(pool);
     }
-    show_pool_bounds(pool);
+    kolk_pool_show_all_bounds_(pool);
     return index;
 }
 
 /* Does what kolk_pool_alloc_listed_ does. */
-static void *alloc_listed(kolk_pool *pool, const void *site) {
+static void *alloc_listed_alone(kolk_pool *pool, const void *site) {
     bool direct = pool->held > pool->held_floor;
     if (!direct && kolk_pool_is_barred_(pool, HOOK_FREES, "alloc", site)) return NULL; /* `convert` of a restore */
     uint32_t index = direct ? take_listed(pool) : take_any(pool);
@@ -37,9 +37,9 @@ static void *alloc_listed(kolk_pool *pool, const void *site) {
 }
 
 static const kolk_pool_options_ listed_options = {.resolve = kolk_pool_resolve_,
-                                                  .alloc = alloc_listed,
-                                                  .renew = kolk_pool_renew_any_,
-                                                  .show_bounds = show_pool_bounds};
+                                                  .alloc = alloc_listed_alone,
+
+                                                  .show_bounds = kolk_pool_show_all_bounds_};
 
 kolk_status kolk_pool_init_listed_abi_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
                                        size_t pool_size, uint32_t abi) {

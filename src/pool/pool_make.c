@@ -35,7 +35,7 @@ static kolk_status pool_enter_scene(void *pool, uint32_t capacity, bool measured
     kolk_pool *self = (kolk_pool *)pool;
     if (measured) {
         self->peak = kolk_pool_count(self);
-        show_pool_bounds(self);
+        kolk_pool_show_all_bounds_(self);
     }
     return kolk_pool_reserve(self, capacity);
 }
@@ -72,11 +72,10 @@ kolk_status kolk_pool_begin_(kolk_pool *pool, const kolk_pool_desc *given, size_
     pool->tag = kolk_tag_bits_(desc.tag, desc.name);
     if (pool->ages) pool->ages[0] = (kolk_age_){0, 0};
     bool measured = desc.name && *desc.name && kolk_sizes_are_measured_();
-    bool all = pool_debug_of(pool) || measured || options == kolk_pool_all_options_;
-    pool->options = all ? &kolk_pool_all_options_[pool->ages || pool->ranks] : options;
+    pool->options = pool_debug_of(pool) || measured ? kolk_pool_watched_options_ : options;
     bool counts = desc.reuse == KOLK_REUSE_FIFO || pool_debug_of(pool) || measured;
     pool->peak = counts ? 0 : PEAK_IS_FRESH;
     if (KOLK_HOSTED) pool->tick.trims = kolk_trims_now_(); /* earlier requests are not for this pool */
-    kolk_pool_show_bounds_(pool);
+    show_bounds(pool);
     return kolk_list_(pool, sizeof *pool, &pool->number, &kolk_pool_kind_);
 }

@@ -120,7 +120,7 @@ static kolk_debug_desc_ pool_debug_desc(const kolk_pool_desc *desc, const kolk_s
         .persistent = desc->keep || shape->ready,
     };
     if (desc->memory) debug.settings.flags &= ~(uint32_t)KOLK_DEBUG_GUARD;
-    if (debug.settings.flags) kolk_watch_->settled(&debug);
+    kolk_settle_(&debug);
     if (!(debug.settings.flags & KOLK_DEBUG_GUARD)) return debug;
 
     layout wide = *shape;
@@ -200,7 +200,7 @@ void kolk_pool_unmake_(kolk_pool *pool) {
 /* ---- Growth ------------------------------------------------------------------------------------------------------ */
 
 /* Takes the bytes of the slots up to `end` from the budget, and commits memory for those that have none. The caller
- * must call show_pool_bounds. */
+ * must call kolk_pool_show_all_bounds_. */
 static kolk_status count_slots(kolk_pool *pool, uint32_t end) {
     if (pool->in_hook == HOOK_LOOKS) return KOLK_IN_HOOK;
     if (end > pool->desc.max_capacity) return KOLK_ABOVE_MAX;
@@ -223,7 +223,7 @@ kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity) {
     if (capacity <= pool->capacity) {
         uint32_t rest = pool->capacity - capacity;
         if (pool->held_back > rest) pool->held_back = rest;
-        show_pool_bounds(pool);
+        kolk_pool_show_all_bounds_(pool);
         return KOLK_OK;
     }
     PROBE3(grow, pool_name_of(pool), pool->capacity, capacity);
@@ -235,7 +235,7 @@ kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity) {
     }
     pool->capacity = capacity;
     pool->held_back = 0;
-    show_pool_bounds(pool);
+    kolk_pool_show_all_bounds_(pool);
     return KOLK_OK;
 }
 

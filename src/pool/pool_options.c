@@ -20,7 +20,7 @@ static uint32_t take_fresh_with_options(kolk_pool *pool) {
     }
     if (pool->ages) be_alone(pool, index);
     if (pool->ranks) be_unranked(pool, index);
-    show_pool_bounds(pool);
+    kolk_pool_show_all_bounds_(pool);
     return index;
 }
 
@@ -34,7 +34,7 @@ static KOLK_ALWAYS_INLINE_ bool has_more_than_headroom(kolk_pool *pool, uint32_t
 static KOLK_NOINLINE_ uint32_t take_withheld(kolk_pool *pool) {
     uint32_t index = kolk_pool_take_quarantined_(pool);
     if (index == KOLK_NO_SLOT_) index = kolk_pool_take_worn_(pool);
-    show_pool_bounds(pool);
+    kolk_pool_show_all_bounds_(pool);
     return index;
 }
 
@@ -101,7 +101,7 @@ static inline void begin_pool_life(kolk_pool *pool, uint32_t index, const void *
     }
     if (keeps_peak(pool) && kolk_pool_count(pool) > pool->peak) {
         pool->peak = kolk_pool_count(pool);
-        show_pool_bounds(pool);
+        kolk_pool_show_all_bounds_(pool);
     }
 }
 
@@ -323,7 +323,7 @@ KOLK_NOINLINE_ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
     if (index < pool->fresh) {
         if (kolk_pool_lives_(pool, index) || !kolk_pool_take_this_(pool, index)) return NULL;
         if (pool->unlisted && !pool->options) pool->options = kolk_pool_all_options_; /* they know unlisted places */
-        show_pool_bounds(pool);
+        kolk_pool_show_all_bounds_(pool);
     } else {
         uint32_t first = pool->fresh, gap = index - first;
         while (take_fresh_with_options(pool) != index) {}
@@ -334,7 +334,7 @@ KOLK_NOINLINE_ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
     if (!object) return NULL;
     set_generation(pool, index, generation);
     if (index >= pool->peak) pool->peak = index + 1;
-    show_pool_bounds(pool);
+    kolk_pool_show_all_bounds_(pool);
     return object;
 }
 
@@ -402,38 +402,32 @@ size_t kolk_pool_memory_size(const kolk_pool_desc *desc) {
 /* A pool with an order of births or costs takes a slot of its stack as the fast path does, and enters it. */
 static void *alloc_with_orders(kolk_pool *pool, const void *site) {
     if (has_ordered_slot(pool)) return alloc_ordered(pool);
-    void *renewed = renew_oldest(pool);
+    void *renewed = KOLK_HOSTED ? renew_oldest(pool) : NULL; /* on devices, bytes of code matter more */
     return renewed ? renewed : alloc_listed(pool, site);
 }
 
-/* Can this object be renewed as on the fast path? Then begins its next life. */
-static inline bool renew_easily(kolk_pool *pool, uintptr_t slot) {
-    bool easy = slot < pool->bound && !pool->desc.reset && pool->in_hook <= HOOK_LIVES;
-    return easy && kolk_pool_begin_next_(pool, slot);
+static void enter_in_orders(kolk_pool *pool, uint32_t slot) {
+    enter_orders(pool, slot);
 }
 
-static void *renew_listed(kolk_pool *pool, void *object, const void *site) {
-    return renew_easily(pool, kolk_pool_slot_(pool, object)) ? object : kolk_pool_renew_any_(pool, object, site);
-}
-
-static void *renew_with_orders(kolk_pool *pool, void *object, const void *site) {
-    uintptr_t slot = kolk_pool_slot_(pool, object);
-    if (!renew_easily(pool, slot)) return kolk_pool_renew_any_(pool, object, site);
-    return entered(pool, (uint32_t)slot, object);
-}
-
-#define OPTIONS(ALLOC, RENEW)                                                                                          \
+#define OPTIONS(ALLOC, ENTER)                                                                                          \
     {                                                                                                                  \
-        resolve_options, ALLOC, RENEW, kolk_pool_issue_, show_pool_bounds, kolk_pool_bar_, end_options,                \
+        resolve_options, ALLOC, ENTER, kolk_pool_issue_, kolk_pool_show_all_bounds_, kolk_pool_bar_, end_options,      \
             kolk_pool_free_overflow_                                                                                   \
     }
 
-const kolk_pool_options_ kolk_pool_all_options_[] = {OPTIONS(alloc_listed, renew_listed),
-                                                     OPTIONS(alloc_with_orders, renew_with_orders)};
+const kolk_pool_options_ kolk_pool_all_options_[] = {OPTIONS(alloc_listed, NULL),
+                                                     OPTIONS(alloc_with_orders, enter_in_orders)};
+
+const kolk_pool_options_ *kolk_pool_options_of_(const kolk_pool *pool) {
+    return &kolk_pool_all_options_[pool->ages || pool->ranks];
+}
 
 kolk_status kolk_pool_init_abi_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
                                 size_t pool_size, uint32_t abi) {
-    return kolk_pool_begin_(pool, desc, type_size, type_align, pool_size, abi, kolk_pool_all_options_);
+    kolk_status status = kolk_pool_begin_(pool, desc, type_size, type_align, pool_size, abi, kolk_pool_all_options_);
+    if (status == KOLK_OK) pool->options = kolk_pool_options_of_(pool);
+    return status;
 }
 
 kolk_status kolk_pool_init_plain_abi_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,

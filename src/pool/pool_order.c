@@ -16,11 +16,34 @@ uint64_t kolk_pool_next_(const kolk_pool *pool, bool alive, uint64_t from, uint6
     return end;
 }
 
-void kolk_pool_show_bounds_(kolk_pool *pool) {
-    if (pool->options && pool->options->show_bounds)
-        pool->options->show_bounds(pool);
-    else
-        show_plain_bounds(pool);
+/* Returns how many of the last free slots need the slow path. This is the largest of three numbers: the headroom or
+ * low_water + 1, whichever is larger, less the never-issued slots; the slots whose use would raise a counted peak; and
+ * those that do not count towards the budget. */
+static inline uint32_t watched_slots(const kolk_pool *pool) {
+    uint64_t low = pool->desc.on_low ? (uint64_t)pool->desc.low_water + 1 : 0,
+             spare = open_capacity(pool) - pool->fresh;
+    uint64_t kept = pool->desc.headroom > low ? pool->desc.headroom : low;
+    uint32_t used = pool->fresh - pool->worn.count - pool->quarantined; /* alive, or free and ready for use */
+    uint64_t slots = kept > spare ? kept - spare : 0, above = used > pool->peak ? used - pool->peak : 0;
+    if (slots < above) slots = above;
+    if (slots < uncounted_slots(pool)) slots = uncounted_slots(pool);
+    return slots < used ? (uint32_t)slots : used;
+}
+
+void kolk_pool_show_all_bounds_(kolk_pool *pool) {
+    bool open = !pool_debug_of(pool) && pool->in_hook != HOOK_LOOKS;
+    bool lifo = pool->desc.reuse == KOLK_REUSE_LIFO, easy = open && !pool->ready;
+    kolk_slot_ *nothing = (kolk_slot_ *)UINTPTR_MAX, *floor = nothing;
+    uint32_t watched = watched_slots(pool);
+    uint32_t least = watched > pool->unlisted ? watched : pool->unlisted;
+    if (easy && lifo) floor = least ? pool->stack + least : pool->stack; /* NULL if there are no slots */
+    pool->bound = open ? pool->fresh : 0;
+    pool->free_bound = lifo && open && !pool->desc.reset ? pool->fresh : 0;
+    bool ordered = pool->ages || pool->ranks;
+    pool->floor = ordered ? nothing : floor;
+    pool->order_floor = ordered ? floor : nothing;
+    bool direct = easy && !lifo && !ordered && !is_fresh_first(pool) && !pool->unlisted;
+    pool->held_floor = direct ? pool->worn.count + watched : UINT32_MAX;
 }
 
 /* Worn-out slots form a list through high[], and have no generation. */
@@ -108,7 +131,7 @@ static void list_lowest(kolk_pool *pool, uint32_t n) {
     mark_queued(pool, false);
     mark_withheld(pool, false);
     pool->unlisted = end - done;
-    show_pool_bounds(pool);
+    kolk_pool_show_all_bounds_(pool);
 }
 
 void kolk_pool_list_next_(kolk_pool *pool) {
@@ -130,7 +153,7 @@ uint32_t kolk_pool_end_of_use_(kolk_pool *pool) {
 void kolk_pool_sort_free_(kolk_pool *pool) {
     if (pool->unlisted) {
         pool->unlisted = 0;
-        kolk_pool_show_bounds_(pool);
+        show_bounds_of_options(pool);
     }
     mark_withheld(pool, true);
     pool->top = pool->stack;

@@ -79,7 +79,7 @@ static inline bool take_free(kolk_pool *pool, uint32_t *index) {
 }
 
 /* Takes the first slot that was never handed out, and writes the metadata that every pool has. The caller must call
- * show_pool_bounds. */
+ * kolk_pool_show_all_bounds_. */
 static inline uint32_t take_fresh_slot(kolk_pool *pool) {
     KOLK_ASSERT_(pool->fresh < pool->capacity);
     uint32_t index = pool->fresh++;
@@ -108,7 +108,7 @@ static inline void begin_static_pool(kolk_pool *pool) {
     }
 }
 
-/* show_pool_bounds for a pool without options. */
+/* kolk_pool_show_all_bounds_ for a pool without options. */
 static inline void show_plain_bounds(kolk_pool *pool) {
     pool->bound = pool->free_bound = pool->fresh;
     pool->floor = pool->stack;
@@ -118,11 +118,25 @@ static inline void show_plain_bounds(kolk_pool *pool) {
 
 /* ---- pool_order.c ------------------------------------------------------------------------------------------------ */
 
-/* Sets the bounds, with options or without. */
-void kolk_pool_show_bounds_(kolk_pool *pool);
+/* Sets the bounds of the fast paths (I4) of a pool with options. Must be called after fresh, capacity, worn or the peak
+ * has changed, and when a hook begins or ends that may only look. */
+void kolk_pool_show_all_bounds_(kolk_pool *pool);
+
+/* The same where the pool may have no options. */
+static inline void show_bounds(kolk_pool *pool) {
+    if (pool->options && pool->options->show_bounds)
+        pool->options->show_bounds(pool);
+    else
+        show_plain_bounds(pool);
+}
+
+/* The same after anything but `fresh` has changed, on which alone the bounds of a pool without options depend. */
+static inline void show_bounds_of_options(kolk_pool *pool) {
+    if (pool->options && pool->options->show_bounds) pool->options->show_bounds(pool);
+}
 
 /* Add a worn-out slot, or take the oldest one. Taking returns KOLK_NO_SLOT_ if there is none, or if worn-out slots are
- * never used again. The caller must call show_pool_bounds. */
+ * never used again. The caller must call kolk_pool_show_all_bounds_. */
 void kolk_pool_put_worn_(kolk_pool *pool, uint32_t index);
 uint32_t kolk_pool_take_worn_(kolk_pool *pool);
 
@@ -134,7 +148,7 @@ uint32_t kolk_pool_take_quarantined_(kolk_pool *pool);
 /* Lists the slots of all unlisted places. Also shows the bounds. */
 void kolk_pool_list_all_(kolk_pool *pool);
 
-/* Takes this free slot below fresh out of its place. The caller must call show_pool_bounds. Returns false if the slot
+/* Takes this free slot below fresh out of its place. The caller must call kolk_pool_show_all_bounds_. Returns false if the slot
  * is worn out for ever, or if its life is just ending (its reset hook is the caller). If it is not the slot that was
  * freed last, free slots may be used from the lowest one on afterwards. */
 bool kolk_pool_take_this_(kolk_pool *pool, uint32_t index);

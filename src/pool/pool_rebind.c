@@ -46,11 +46,11 @@ KOLK_NOINLINE_ kolk_status kolk_pool_rebind_abi_(kolk_pool *pool, const kolk_poo
     next.context = desc->context;
     status = kolk_pool_resolve_hooks_(&next);
     if (status != KOLK_OK) return status;
-    pool->options = &kolk_pool_all_options_[pool->ages || pool->ranks];
+    pool->options = kolk_pool_options_of_(pool);
     pool->desc = next;
     kolk_pool_list_all_(pool); /* a new reset hook may be called while its slot is in no place */
     pool->ranking = 0;         /* the new `cost` may differ */
-    show_pool_bounds(pool);
+    kolk_pool_show_all_bounds_(pool);
     kolk_relist_(pool->number, next.name, pool->debug);
     return KOLK_OK;
 }

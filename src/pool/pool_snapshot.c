@@ -142,8 +142,7 @@ static void *alloc_in_conversion(kolk_pool *pool, const void *site) {
 /* Makes the objects that are alive by the pool's states from the block. */
 static void convert_objects(kolk_pool *pool, const unsigned char *bytes, size_t saved_size,
                             const kolk_conversion_ *by) {
-    static const kolk_pool_options_ only_hook = {
-        .alloc = alloc_in_conversion, .renew = kolk_pool_renew_any_, .bar = kolk_pool_bar_};
+    static const kolk_pool_options_ only_hook = {.alloc = alloc_in_conversion, .bar = kolk_pool_bar_};
     const kolk_pool_options_ *options = pool->options;
     if (!options || !options->bar) pool->options = &only_hook; /* which closes all fast paths */
     pool_look look = begin_pool_look(pool);
@@ -395,7 +394,7 @@ static void take_in(kolk_pool *pool, const header *head, const unsigned char *by
     load_states(pool, bytes + at.live, bytes + at.generations, fresh);
     place_chain(pool, head, bytes + at.links);
     if (keeps_peak(pool) || peak > pool->fresh) pool->peak = peak > head->live ? peak : head->live;
-    kolk_pool_show_bounds_(pool);
+    show_bounds(pool);
     if (by->convert)
         convert_objects(pool, bytes + at.objects, head->object_size, by);
     else

@@ -80,7 +80,7 @@ static void uncount_slots(kolk_pool *pool) {
     if (!kolk_memory_discard_(pool->block + from, (size_t)(end - from), false)) return;
     kolk_budget_give_(pool->desc.budget, (uint64_t)(pool->counted - kept) * pool->stride);
     pool->counted = kept;
-    show_pool_bounds(pool);
+    kolk_pool_show_all_bounds_(pool);
 }
 
 KOLK_NOINLINE_ size_t kolk_pool_trim(kolk_pool *pool) {

@@ -75,7 +75,7 @@ bool kolk_pool_is_valid(const kolk_pool *pool) {
     if (pool->held_back > pool->capacity - pool->fresh) return false;                               /* I2 */
     if (pool->top < pool->stack || pool->held < pool->worn.count + pool->quarantined) return false; /* I1 */
     kolk_pool shown = *pool;                                                                        /* I4 */
-    show_pool_bounds(&shown);
+    kolk_pool_show_all_bounds_(&shown);
     if (pool->bound != shown.bound || pool->free_bound != shown.free_bound || pool->floor != shown.floor) return false;
     bool easy = pool->order_floor == shown.order_floor && pool->held_floor == shown.held_floor;
     if (pool->desc.max_capacity && !easy) return false; /* in the all-zero pool these bounds are 0 */

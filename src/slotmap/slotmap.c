@@ -94,9 +94,9 @@ static const char *map_name_of(const kolk_slotmap *map) {
 
 /* Sites are kept by slot, but the report names a place. */
 static kolk_failure map_failure_of(const kolk_slotmap *map, kolk_status rule, uint32_t place, const void *site) {
-    uint32_t slot = place < owned(map) ? map->owners[place] : KOLK_NO_SLOT_;
-    kolk_failure failure = kolk_failure_of_(map_name_of(map), map->debug, rule, slot, site);
-    failure.slot = place;
+    kolk_failure failure = {.rule = rule, .pool = map_name_of(map), .slot = place, .site = site};
+    if (map_debug_of(map))
+        kolk_watch_->sites(map->debug, place < owned(map) ? map->owners[place] : KOLK_NO_SLOT_, &failure);
     return failure;
 }
 

@@ -26,7 +26,9 @@ void kolk_store_unlock_debug_(const kolk_slot_store_ *store) {
 }
 
 kolk_failure kolk_store_failure_(const kolk_slot_store_ *store, kolk_status rule, uint32_t slot, const void *site) {
-    return kolk_failure_of_(store->name, store->debug, rule, slot, site);
+    kolk_failure failure = {.rule = rule, .pool = store->name, .slot = slot, .site = site};
+    if (kolk_debug_of_(store->debug)) kolk_watch_->sites(store->debug, slot, &failure);
+    return failure;
 }
 
 /* ---- Malloc-backed objects --------------------------------------------------------------------------------------- */
@@ -129,7 +131,7 @@ kolk_debug_desc_ kolk_store_debug_desc_(kolk_slot_store_ *store, const kolk_sett
         .max_capacity = store->depot.slots,
         .persistent = persistent,
     };
-    if (debug.settings.flags) kolk_watch_->settled(&debug);
+    kolk_settle_(&debug);
     if (debug.front) kolk_store_set_stride_(store, debug.front + debug.object_size + debug.back);
     return debug;
 }

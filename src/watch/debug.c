@@ -167,7 +167,8 @@ static uint32_t take_leaks(kolk_debug *debug, uint32_t end, kolk_kept_site_ site
 void kolk_debug_leaks_(kolk_debug *debug, uint32_t end) {
     KOLK_ASSERT_(end <= debug->desc.max_capacity);
     if (!kolk_debug_has_(debug, KOLK_DEBUG_SITES)) return;
-    kolk_failure failure = kolk_failure_of_(debug->desc.name, debug, KOLK_LEAK, NO_SLOT, NULL);
+    kolk_failure failure = {.rule = KOLK_LEAK, .pool = debug->desc.name, .slot = NO_SLOT};
+    kolk_debug_sites_(debug, NO_SLOT, &failure);
     for (uint32_t first; (first = oldest_life(debug, end)) < end;) {
         char words[KOLK_SITE_WORDS_];
         kolk_kept_site_ site = debug->lives[first].alloc_site;

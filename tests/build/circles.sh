@@ -2,7 +2,7 @@
 # runs: once
 # No two files of the library need each other, not even through others; functions defined in include/ do not count. The
 # same holds for the files of the kolk command, and of libkolk-record.so. No file of the library includes a file of a
-# folder above or beside its own. Of src/watch, the files below know only kolk_watch_, a pointer that may be NULL.
+# folder above or beside its own. Of what lies above them, files may know pointers that a program may set to NULL (KOLK_WITHOUT_DIAGNOSTICS).
 # Usage: circles.sh LIBRARY OBJECTS SOURCES: the folders of the command's object files, and of libkolk-record.so's
 # sources; '' if they are not built
 set -eu
@@ -16,7 +16,7 @@ no_circles() { # OF-WHAT FILE...: checks these libraries or object files
   pairs=$(nm -A "$@" | sed -nE 's/^(.*)\.c\.o(bj)?:[0-9a-f ]*([A-Z]) _?([a-z0-9_]+)$/\3 \4 \1/p' |
     awk -v inlines="$inlines" '
       BEGIN { n = split(inlines, names, "\n"); while (n) is_inline[names[n--]] = 1 }
-      is_inline[$2] || $2 == "kolk_watch_" { next }
+      is_inline[$2] || $2 ~ /^kolk_(watch|pool_watched_options)_$/ { next }
       $1 != "U" { file_of[$2] = $3 }
       $1 == "U" { uses[$3 " " $2] }
       END { for (use in uses) { split(use, at, " "); if (at[2] in file_of) print at[1], file_of[at[2]] } }')

@@ -1,7 +1,9 @@
-/* with: KOLK_NO_DIAGNOSTICS=1 KOLK_GENERATION_MAX=7 */
-/* A library without diagnostics: the messages that it has in their place, and pools without options (pool_plain.c),
- * before and after the first pool with options. */
+/* with: src KOLK_GENERATION_MAX=7 */
+/* A program without diagnostics: the messages that it has in their place; and pools without options, which this program
+ * uses before its first pool with options. */
 #include "../help/test.h"
+
+KOLK_WITHOUT_DIAGNOSTICS
 
 static const char *const variables[] = {"KOLK_DEBUG", "KOLK_STATS", "KOLK_SIZES", "KOLK_FAIL"};
 
@@ -32,7 +34,7 @@ static void test_that_each_variable_is_refused_once(void **state) {
         assert_int_equal(said.count, 1);
         assert_int_equal(said.last.rule, KOLK_BAD_SETTING);
         assert_string_equal(said.pool, variables[i]);
-        assert_non_null(strstr(said.sentence, "is set, but kolk was compiled without diagnostics"));
+        assert_non_null(strstr(said.sentence, "is set, but this program has no diagnostics"));
     }
 }
 
@@ -45,18 +47,15 @@ static void append(const char *text, size_t length, void *context) {
  * current ... nothing without diagnostics", "The features of this library that depend", "kolk_features" */
 static void test_what_stands_for_diagnostics(void **state) {
     (void)state;
-    char text[200] = "", words[10] = "x";
+    char text[200] = "";
     kolk_stats_write(KOLK_STATS_TEXT, append, text);
-    assert_string_equal(text, "no pool is listed: kolk was compiled without diagnostics\n");
+    assert_string_equal(text, "kolk: no pool has a name\n");
     *text = 0;
     kolk_stats_write(KOLK_STATS_JSON, append, text);
     assert_string_equal(text, "{\"pools\": []}\n");
-    *text = 0;
-    kolk_stats_write(KOLK_STATS_OPENMETRICS, append, text);
-    assert_string_equal(text, "# EOF\n");
     assert_int_equal(kolk_features() & KOLK_HAS_DIAGNOSTICS, 0);
+    assert_false(kolk_stats_now());
     kolk_scene("boss fight");
-    assert_string_equal(kolk_site_text(&variables, true, words, sizeof words), "");
 }
 
 /* Uses all features of a pool without options: fresh slots, handles, worn-out slots, a full pool, mistakes. */
