@@ -19,7 +19,9 @@ library() {
 # text LIBRARY PROGRAM DEFINITIONS...: bytes of text
 text() {
   local program=$folder/program
-  gcc "${os[@]}" "${@:3}" "bench/small/$2.c" "$folder/$1/libkolk.a" -Wl,--gc-sections -pthread -o "$program"
+  local more=()
+  [[ $1 != linked ]] || more=("$folder/without.c")
+  gcc "${os[@]}" "${@:3}" "bench/small/$2.c" "${more[@]}" "$folder/${1/linked/all}/libkolk.a" -Wl,--gc-sections -pthread -o "$program"
   "$program" >&2
   size "$program" | awk 'END { print $1 }'
 }
@@ -28,7 +30,7 @@ text() {
 row() {
   printf '| %s |' "$1"
   local library bytes
-  for library in all none; do
+  for library in all linked none; do
     bytes=$(text $library "${@:2}")
     [[ $2 == empty ]] && nothing[$library]=$bytes || bytes=$((bytes - nothing[$library]))
     printf ' %s |' "$(sed -E ':a; s/([0-9])([0-9]{3})($|,)/\1,\2\3/; ta' <<< "$bytes")"
@@ -39,10 +41,11 @@ row() {
 declare -A nothing
 library all
 library none -DKOLK_NO_DIAGNOSTICS
+printf '#include <kolk/base.h>\nKOLK_WITHOUT_DIAGNOSTICS\n' > "$folder/without.c"
 gcc --version | head -n 1
 echo
-echo '| bytes of text | with diagnostics | `KOLK_NO_DIAGNOSTICS` |'
-echo '|---|---:|---:|'
+echo '| bytes of text | with diagnostics | `KOLK_WITHOUT_DIAGNOSTICS` | `KOLK_NO_DIAGNOSTICS` |'
+echo '|---|---:|---:|---:|'
 row nothing empty
 row 'a pool' pool
 row 'a pool with options, say `.headroom`' pool -DMORE='.headroom = 1'
@@ -54,7 +57,7 @@ row 'a heap' heap
 row 'a heap on your memory' trays
 row 'a resource pool' resource
 
-# part WHAT PATTERN: text of these files of src/diag
+# part WHAT PATTERN: text of these files of src/watch
 part() {
   local bytes
   bytes=$(cd "$folder/all"; find . -regextype posix-extended -regex "\./($2)\.o" -exec size {} + | awk 'NR > 1 { sum += $1 } END { print sum }')
@@ -67,7 +70,7 @@ echo '|---|---:|'
 part 'the debug mode' 'debug.*'
 part 'sites in words' 'sites.*'
 part 'sizes that tune themselves' 'sizes.*'
-part 'statistics' 'stats.*|records|writer'
+part 'statistics' 'stats.*|records|writer|table'
 part 'the registry, the settings, the process' 'registry|settings|process|profiler'
 
 # compiled FILE OPTIONS...: the median of three times in seconds, and bytes of text: two cells of a row

@@ -107,7 +107,7 @@ endfunction()
 
 # The library, compiled with definitions, as one file, which takes half the time. With KOLK_TWO_FILES, the file is kolk.c;
 # otherwise, or with from_src, it is one that includes src/. Programs that replace functions within the library need those
-# functions in separate files, and base.c as well, which emits what other files only use; and watch.c, which a program may do without.
+# functions in separate files, and base.c as well, which emits what other files only use; and the two that a program may do without.
 function(kolk_library_with definitions from_src options result)
   if(KOLK_TWO_FILES AND NOT from_src)
     string(MAKE_C_IDENTIFIER "kolk-with-two-files-${definitions}" library)
@@ -134,7 +134,7 @@ function(kolk_library_with definitions from_src options result)
     endif()
     list(TRANSFORM apart PREPEND "${PROJECT_SOURCE_DIR}/src/")
     set_source_files_properties("${PROJECT_SOURCE_DIR}/src/base/base.c" "${PROJECT_SOURCE_DIR}/src/watch/sites.c"
-      "${PROJECT_SOURCE_DIR}/src/watch/watch.c" ${apart} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+      "${PROJECT_SOURCE_DIR}/src/watch/watch.c" "${PROJECT_SOURCE_DIR}/src/pool/pool_watched.c" ${apart} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
   if(definitions MATCHES "KOLK_GENERATION_MAX")
     target_compile_options(${library} PRIVATE "SHELL:-include \"${PROJECT_SOURCE_DIR}/tests/help/generations.h\"")

@@ -56,8 +56,7 @@ static inline kolk_settings_ kolk_settings_of_(const char *name, const char *own
  * by kolk_peek_, and ignored if its facts have changed. */
 static inline kolk_status kolk_list_(const void *self, size_t size, uint32_t *number, const kolk_kind_ *kind) {
     kolk_tools_wrote_(self, size);
-    if (KOLK_WATCHED_) *number = 0; /* otherwise the struct's is */
-    if (kolk_watch_) kolk_watch_->listed(self, number, kind, false);
+    if (kolk_watch_) kolk_watch_->listed(self, number, kind, false); /* else the struct's number is 0 */
     return KOLK_OK;
 }
 

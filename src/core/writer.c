@@ -4,7 +4,7 @@
 #if KOLK_HOSTED
 
 #include "../base/assert.h"
-#include "../core/tools.h"
+#include "tools.h"
 #include "writer.h"
 
 #include <inttypes.h>

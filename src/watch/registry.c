@@ -268,6 +268,7 @@ static void add_entry(const void *pool, uint32_t *number, const kolk_kind_ *kind
 
 void kolk_registry_add_(const void *pool, uint32_t *number, const kolk_kind_ *kind, bool tries) {
     kolk_stats now;
+    *number = 0;
     kind->stats(pool, &now);
     if (!tries)
         kolk_lock_();

@@ -20,7 +20,7 @@ compare() { # $listed by $list, and $there
 }
 
 lists='src/pool/pool_inside.h src/slotmap/slotmap_inside.h src/bytemap/bytemap.c src/queue/queue_inside.h src/store/store.h
-  src/shared/shared.c src/resource/resource.c src/heap/heap.c src/remote/remote.h'
+  src/shared/shared.c src/resource/resource.c src/heap/heap.c src/watch/remote.h'
 for list in $lists; do
   listed=$(sed '/\*\//q' "$list" | grep '^ \*     ' | grep -oE ' [a-z_]+\.c\b' | tr -d ' ' | sort -u)
   there=$(basename -a "${list%/*}"/*.c | sort)
@@ -37,7 +37,7 @@ members=$(basename -as .h include/kolk/*.h | grep -vxE 'base|budget|compiler|kol
 
 list='tests/build/lists.sh: $lists'
 listed=$(for file in $lists; do basename "${file%/*}"; done | sort)
-there=$(echo "$folders" | grep -vxE 'base|core|diag|ffi|os')
+there=$(echo "$folders" | grep -vxE 'base|core|ffi|os')
 compare
 
 list='ARCHITECTURE.md: Floors'

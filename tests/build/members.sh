@@ -11,7 +11,7 @@ trap 'rm -f "$wrong" "$wrong".*' EXIT
 # Members that no model sets but other tests of the kind do.
 tested_elsewhere=' bytemap.name pool.on_low queue.move slotmap.move '
 
-# Members of kolk_pool_desc that are not options: pools without options obey them as well (src/pool/pool_plain.c).
+# Members of kolk_pool_desc that are not options: pools without options obey them as well (src/pool/pool.c).
 plain=' name object_size object_align capacity generations tag low_water keep memory_size budget on_evict context debug '
 
 pages=$(find docs -name '*.md')

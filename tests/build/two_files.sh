@@ -51,15 +51,11 @@ in_kolk_c=$(grep -cE '^/\* ==== src/.*\.c =' kolk.c)
 (( in_kolk_c == $(printf '%s\n' "$top"/src/*/*.c | wc -l) )) || fail "kolk.c does not have all sources, but $in_kolk_c."
 
 pair() { # EXAMPLE MEMBER...: makes kolk.h and kolk.c of these members in EXAMPLE_pair, and links the example with them
-  local folder=$1_pair library
+  local folder=$1_pair
   "$top/tools/dist.py" two "$folder" "${@:2}"
   quiet "$CC" -std=c11 -O0 -I"$folder" -c "$top/examples/$1.c" -o "$folder/example.o"
-  for library in with without; do # diagnostics
-    local options=(-std=c11 -O0 "${warnings[@]}")
-    [[ $library == with ]] || options+=(-DKOLK_NO_DIAGNOSTICS)
-    quiet "$CC" "${options[@]}" -c "$folder/kolk.c" -o "$folder/$library.o"
-    quiet "$CC" "$folder/example.o" "$folder/$library.o" -o "$folder/$library" -pthread
-  done
+  quiet "$CC" -std=c11 -O0 "${warnings[@]}" -c "$folder/kolk.c" -o "$folder/kolk.o"
+  quiet "$CC" "$folder/example.o" "$folder/kolk.o" -o "$folder/$1" -pthread
   quiet "$CXX" -std=c++17 "${cxx_warnings[@]}" -fsyntax-only -x c++ -include "$folder/kolk.h" /dev/null
 }
 
@@ -70,8 +66,11 @@ pair blocking_queue queue
 pair routes shared
 pair sieves resource
 pair level heap
+pair bullets pool watch
+KOLK_STATS=1 ${EMULATOR:-} bullets_pair/bullets 2>&1 | grep -q '^bullets  *pool ' || fail "kolk.c of pool and watch writes no statistics."
 pair shapes slotmap pool
-for library in with without; do ${EMULATOR:-} shapes_pair/$library | diff -u "$top/examples/shapes.expected" -; done
+${EMULATOR:-} shapes_pair/shapes | diff -u "$top/examples/shapes.expected" -
+! grep -E '/\* ==== src/watch/' shapes_pair/kolk.c || fail "kolk.c of pool and slotmap has the diagnostics."
 cp -r dist before
 "$top/tools/dist.py" two before pool
 [[ ! -e before/kolk.hpp ]] || fail "A kolk.hpp, which needs all members, stays beside the kolk.h of some."
