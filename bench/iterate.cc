@@ -4,7 +4,8 @@
  * dx and y += dy. kolk is compared with a packed array of the live objects, which is the minimum because it has no
  * holes, and with a flag in each object (inUse in the chapter: frames_left > 0), for which every slot must be
  * examined.
- * promise: pool.h "A step of a walk ... is_valid are O(slots)"; README.md "each live object in 1,000,000 slots" */
+ * promise: pool.h "A step of a walk ... is_valid are O(slots)";
+ * README.md "Visiting those of a full pool" */
 #include "measure.h"
 
 #include <string>

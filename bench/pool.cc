@@ -1,7 +1,7 @@
 /* pool.cc: compares alloc and free with glibc malloc, mimalloc, jemalloc, boost::pool and the chapter's free list.
  * promise: pool.h "no system call, no lock", "free take one step for each factor of 64"; base.h "Without these settings
  * nothing costs more"; typed.h "each function ... stride is a constant"; README.md "take a third to a half of malloc's
- * time", "Nanoseconds for one ... `make bench` all" */
+ * time", "Nanoseconds for one ... | 1,000,000 |" */
 #include "churn.h"
 
 int main(int argc, char **argv) {

@@ -5,6 +5,7 @@
 #
 # This fails if a test fails, and if one is left out because a package is missing from tools/setup.sh.
 # Usage: tools/fresh.sh [ROW]
+# promise: README.md "make demo ... before they use sudo", "$ make dist ... old handle gives NULL"
 set -euo pipefail
 . tests/help/script.sh
 [[ -z $(git status --porcelain) ]] || echo "kolk: this tests the last commit, not what is changed since"

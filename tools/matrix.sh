@@ -9,7 +9,7 @@
 # machines all programs that can run there, and gives each row a new machine, on which tools/setup.sh has installed what
 # this row needs.
 # Usage: tools/matrix.sh [ROW...]
-# promise: README.md "kolk depends ... clang and gcc"
+# promise: README.md "kolk needs gcc or clang ... It runs on Linux"
 set -euo pipefail
 mkdir -p build/matrix
 failed=()

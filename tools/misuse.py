@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # runs: long two-processors once
-# promise: README.md "every mistake with kolk's report and malloc's"
+# promise: README.md "lists all mistakes"
 """Runs the mistakes of tests/misuse, each as a program, in every setting. Writes the output that a user sees into the
 tables of docs/misuse.md. The clean twins of the programs must print nothing.
 

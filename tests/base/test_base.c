@@ -105,7 +105,7 @@ static void test_small_tags_differ_whatever_the_capacities(void **state) {
 /* ---- Statistics: what is not compared elsewhere at every step (model.h) ------------------------------------------ */
 
 /* promise: "start at init; clear does not reset them", "if it has none", "bytes, as requested ... including metadata";
- * pool.h "All counters; O(1)"; README.md "the pool grows ... `peak` in `bullets_stats`" */
+ * pool.h "All counters; O(1)" */
 static void test_statistics(void **state) {
     (void)state;
     kolk_pool pool;

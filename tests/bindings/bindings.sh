@@ -11,7 +11,7 @@
 #               programs that the compiler must refuse; the example; build.rs; all of it by cargo, where there is cargo
 # With KOLK_TEST_EFFORT=release, the random nonsense lasts five times as long.
 # Usage: CC=... bindings.sh WAY BUILD
-# promise: base.h "0 if there is no such struct"
+# promise: base.h "0 if there is no such struct"; README.md "[Lua](docs/lua.md), [Rust](docs/rust.md) or [others]"
 set -euo pipefail
 . tests/help/script.sh
 library=$(realpath "$2")/libkolk.so

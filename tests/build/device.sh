@@ -5,7 +5,8 @@
 # run on a Cortex-M3 and a Cortex-M4. The library compiles with newlib and without any C library. Kinds that need an
 # operating system do not compile there. The command of docs/device.md links a program.
 # Usage: device.sh
-# promise: heap.h "32-bit machines, there are only fixed heaps", "alloc and free are O(1): a step ... over blocks"
+# promise: heap.h "32-bit machines, there are only fixed heaps", "alloc and free are O(1): a step ... over blocks";
+# README.md "the web, and [devices]"
 set -eu
 if ! command -v arm-none-eabi-gcc > /dev/null || ! command -v qemu-system-arm > /dev/null; then
   echo "skipped: arm-none-eabi-gcc or qemu-system-arm is missing"

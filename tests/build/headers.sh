@@ -7,7 +7,7 @@
 # no header's includes. The program with KOLK_EXTERN is left out as well, because the source, not the compiler, decides
 # which file emits a function.
 # Usage: CC=... CXX=... headers.sh LIBRARY
-# promise: base.h "valid C++17 and freestanding C, where kolk"; README.md "Your program can be C99 or later, or C++17"
+# promise: base.h "valid C++17 and freestanding C, where kolk"; README.md "Programs may be C99 or later"
 set -eu
 strict="-pedantic -Wall -Wextra -Wconversion -Wshadow -Wcast-align -Wundef -Werror -O2 -Iinclude"
 quick=

@@ -4,7 +4,6 @@
 # of the command's help; each public function, with its prototype and each word of its comment; and each macro with
 # arguments.
 # Usage: manuals.sh LIBRARY, a static one. KOLK is the kolk command; without it only the library's pages are looked at.
-# promise: README.md "each verb and each function gets a manual page"
 set -euo pipefail
 . tests/help/script.sh
 export LC_ALL=C

@@ -6,7 +6,8 @@
 # again. With more than KOLK_TEST_EFFORT=quick they are compiled by both compilers and by the installed cross compilers;
 # with KOLK_TEST_EFFORT=release in all dialects.
 # Usage: CC=... CXX=... two_files.sh
-# promise: README.md "are the whole ... without delay", "`make dist` ... maps only"
+# promise: README.md "build/dist has kolk.h", "two files are the whole library"; base.h "The same
+# holds for kolk.c"
 set -euo pipefail
 top=$PWD
 folder=$(mktemp -d)

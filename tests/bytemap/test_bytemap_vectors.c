@@ -215,7 +215,8 @@ static void replay_all(const char *name, text *vectors, unsigned least_steps) {
     assert_true(steps >= least_steps);
 }
 
-/* promise: "GTA trilogy (III, Vice City, San Andreas)", "the slot becomes ... already free" */
+/* promise: "GTA trilogy (III, Vice City, San Andreas)", "the slot becomes ... already free"; README.md
+ * "bit for bit" */
 static void test_rules(void **state) {
     (void)state;
     static text found;

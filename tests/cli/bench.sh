@@ -3,7 +3,6 @@
 # kolk bench: the tables, the file of results, a missing library, and the verdicts. The figures themselves are not
 # checked, as they are the machine's. KOLK is the path of the command.
 # Usage: bench.sh
-# promise: README.md "Nanoseconds for one ... `make bench` all"
 set -u
 . tests/cli/checks.sh
 

@@ -1,6 +1,6 @@
 // expect: ok
 // flags: -std=gnu99 -Wpedantic -Wconversion -Wshadow -Wundef
-/* A program of C99 may use all of the typed skin. promise: README.md "Your program can be C99 or later, or C++17" */
+/* A program of C99 may use all of the typed skin. promise: README.md "Programs may be C99 or later" */
 #include <kolk/kolk.h>
 
 union shape {

@@ -2,7 +2,7 @@
 // c++: error: (convert|conversion|no matching function|incompatible)
 // flags: -Wpedantic -Wconversion -Wshadow
 /* Each WRONG line uses something of one pool as if it belonged to another.
- * promise: typed.h "a pool or a handle of the wrong type"; README.md "A handle of another ... error in C++" */
+ * promise: typed.h "a pool or a handle of the wrong type" */
 #include <kolk/kolk.h>
 
 typedef struct bullet {

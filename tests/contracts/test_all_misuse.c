@@ -102,7 +102,7 @@ static void free_again(uint32_t slot) {
 
 /* promise: pool.h "was never handed out, or is free already"; shared.h "Anything else is a bug of the caller"; base.h
  * "the whole message, for people", "the call that failed ... where it was freed last", "A handler may ... repairs it
- * and continues"; README.md "Every build checks every free", "kolk: bullets: double ... let the pool grow" */
+ * and continues"; README.md "Every free is checked ... A mistake is reported", "kolk: bullets: double free" */
 static void test_double_free(void **state) {
     (void)state;
     set_up();
@@ -122,7 +122,8 @@ static void test_double_free(void **state) {
     end_fixture();
 }
 
-/* Pointers into live objects, dead objects, and slots that were never handed out. */
+/* Pointers into live objects, dead objects, and slots that were never handed out.
+ * promise: README.md "free of a pointer into slot 17" */
 static void test_free_of_an_interior_pointer(void **state) {
     (void)state;
     set_up();
@@ -142,7 +143,8 @@ static void test_free_of_an_interior_pointer(void **state) {
 
 static int a_global;
 
-/* Pointers outside the pool's memory, to objects of other pools, and to bytes that never were an object. */
+/* Pointers outside the pool's memory, to objects of other pools, and to bytes that never were an object.
+ * promise: README.md "free of a pointer that does not belong to this pool" */
 static void test_free_of_a_foreign_pointer(void **state) {
     (void)state;
     char text[100];
@@ -246,7 +248,7 @@ static void test_questions_about_what_is_no_object(void **state) {
 
 /* ---- Handles that refer to nothing here: this is normal, so get returns NULL and nothing is reported ------------- */
 
-/* promise: base.h "The upper 32 ... every platform"; README.md "A stale or null ... pool's name" */
+/* promise: base.h "The upper 32 ... every platform"; README.md "its handle gives NULL" */
 static void test_handles_that_find_nothing(void **state) {
     (void)state;
     set_up();
@@ -399,7 +401,7 @@ static void ask_by_default(void) {
 }
 
 /* The sentence recommends the debug mode if the kind has one that could report more.
- * promise: base.h "The handler is called ... not abort"; README.md "Then the program ... pool is unchanged" */
+ * promise: base.h "The handler is called ... not abort"; README.md "Then the program aborts" */
 static void test_the_default_handler_prints_and_aborts(void **state) {
     (void)state;
     char text[1000], begin[100];

@@ -100,7 +100,7 @@ static void test_an_overflow(void **state) {
 }
 
 /* A write after the free is found by the call that next checks the slot.
- * promise: README.md "A release build ... nothing while it is off" */
+ * promise: README.md "Writes to freed objects", "seen by fire+0x51" */
 static void test_a_write_after_free(void **state) {
     (void)state;
     begin_with(1, "sites,fill");

@@ -45,7 +45,7 @@ static void try_each_offset(uint32_t stride) {
         fail_msg("stride %" PRIu32 ": %" PRIu32 " offsets of %u slots", stride, accepted, last + 1u);
 }
 
-/* promise: README.md "No address other than the start of a slot" */
+/* promise: README.md "accepts the starts of slots" */
 static void test_each_stride_and_offset_of_16_bits(void **state) {
     (void)state;
     uint32_t apart = emulator() ? 61 : 1;
@@ -53,7 +53,7 @@ static void test_each_stride_and_offset_of_16_bits(void **state) {
     for (uint32_t stride = 1; stride <= UINT16_MAX; stride *= 2) try_each_offset(stride);
 }
 
-/* What the library has, for its own words. promise: README.md "No address other than the start of a slot" */
+/* What the library has, for its own words. promise: README.md "accepts the starts of slots" */
 static void test_some_of_all_bits(void **state) {
     (void)state;
     for (uintptr_t odd = 1; odd < 5000; odd += 2) {

@@ -43,7 +43,8 @@ static void assert_ended(const kolk_heap *heap) {
 /* ---- Ends -------------------------------------------------------------------------------------------------------- */
 
 /* promise: "One deinit frees a whole heap, and all heaps", "A heap may live inside another one (`parent`)", "children
- * end ... block of its parent", "heaps inside it, whose structs become all zero" */
+ * end ... block of its parent", "heaps inside it, whose structs become all zero"; README.md "one call frees
+ * them all" */
 static void test_end_of_all(void **state) {
     (void)state;
     begin_family(0);

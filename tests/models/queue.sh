@@ -3,6 +3,7 @@
 # Runs SPIN over tests/models/queue.pml: all states of the protocol in several settings, and each seeded mistake, which
 # must be found. Exits with 77 if SPIN is missing.
 # Usage: tests/models/queue.sh
+# promise: README.md "No thread sleeps for ever at a queue"
 set -u
 model=$PWD/tests/models/queue.pml
 command -v spin > /dev/null || { echo "skipped: spin is not installed"; exit 77; }

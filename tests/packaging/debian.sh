@@ -5,7 +5,7 @@
 # same bytes; and installs them in a clean Debian without a network, from which they are then removed without a trace. Any
 # other effort builds without optimisation and unpacks the packages.
 # Usage: tests/packaging/debian.sh
-# promise: README.md "vcpkg, Conan, PlatformIO and Zephyr"
+# promise: README.md "; packages; Meson"
 set -euo pipefail
 . tests/help/script.sh
 work=$(mktemp -d)

@@ -2,7 +2,7 @@
 # runs: long once
 # Uses kolk as an outside program would, in one of the ways below. Every path has a space in it.
 # Usage: CC=... CXX=... packaging.sh WAY BUILD
-# promise: README.md "`make install` ... `kolk` command", "find_package(kolk REQUIRED) ... PRIVATE kolk::kolk"
+# promise: README.md "`make install`, then pkg-config"
 set -euo pipefail
 . tests/help/script.sh
 build=$2

@@ -86,7 +86,7 @@ static const row rows[] = {
 };
 
 /* promise: "Zero means the default, except for object_size", "the pool is left all zero", "aligned to object_align ...
- * grow then"; README.md "init returns a status" */
+ * grow then" */
 static void test_each_broken_rule_has_its_status(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(rows); i++) {

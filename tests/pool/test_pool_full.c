@@ -152,7 +152,7 @@ static void test_the_hook_is_asked_after_growing(void **state) {
 
 /* ---- trap_full --------------------------------------------------------------------------------------------------- */
 
-/* promise: "reports a bug ... handler returns"; README.md "kolk: bullets: double ... let the pool grow" */
+/* promise: "reports a bug ... handler returns" */
 static void test_trap_full(void **state) {
     (void)state;
     kolk_pool pool;

@@ -6,7 +6,8 @@
 
 /* ---- Growth ------------------------------------------------------------------------------------------------------ */
 
-/* promise: "the pool can grow to this; 0", "the pool grows ... ever changes"; README.md "Its objects never move" */
+/* promise: "the pool can grow to this; 0", "the pool grows ... ever changes"; README.md "Objects never move ...
+ * Pointers stay valid", "Objects have no header" */
 static void test_objects_never_move(void **state) {
     (void)state;
     enum { N = 5000 };

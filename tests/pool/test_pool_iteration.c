@@ -83,7 +83,7 @@ static void each_once(items *pool, uint32_t slots, uint32_t n) {
 }
 
 /* promise: "A walk over ... NULL at the end", "kolk_cursor_next", "kolk_pool_each"; typed.h "Loops over each ...
- * removed; break, continue and return work"; README.md "iteration touches only live objects" */
+ * removed; break, continue and return work"; README.md "a loop visits only live objects" */
 static void test_each_and_cursors(void **state) {
     (void)state;
     for_each_pool(each_once);
@@ -284,7 +284,7 @@ static void divide_the_next_run(items *pool, uint32_t slots, uint32_t n) {
     for (; next < slots; next++) assert_null(items_at(pool, next));
 }
 
-/* promise: "Any object ... not be visited", "current run may be freed too"; README.md "Its body may free the object" */
+/* promise: "Any object ... not be visited", "current run may be freed too" */
 static void test_freeing_meanwhile(void **state) {
     (void)state;
     for_each_pool(free_by_runs);

@@ -4,7 +4,7 @@
 #define SIZE 24
 
 /* No O(1) check can find this mistake without a handle: the slot is alive again, and the stale pointer equals the new
- * one. promise: README.md "A release build ... nothing while it is off" */
+ * one. promise: README.md "its handle gives NULL", "double free of a slot that is in use again" */
 static void test_free_after_reuse_is_not_seen_by_pointer_but_by_handle(void **state) {
     (void)state;
     kolk_pool pool;

@@ -10,7 +10,7 @@
  * object before a ready-made hook", "A restore brings ... grown since", "A handle that was made ... even with STRICT",
  * "Writes the block ... below kolk_pool_snapshot_size", "allocates an object ... become free slots", "last one freed,
  * LIFO and FIFO give up", "the order stays, and alloc_at is O(free slots)"; base.h "Slots that were never ... instead
- * of 4 bytes", "allocs that returned ... cannot have"; README.md "free list that no stray write can reach" */
+ * of 4 bytes", "allocs that returned ... cannot have" */
 #include "../help/test.h"
 
 #include "model_ask.h"

@@ -482,7 +482,7 @@ static void count_teardown(void *object, void *context) {
     ++*(unsigned *)context;
 }
 
-/* promise: "pool's last object is freed through this pool"; README.md "a second pool, whose memory is released" */
+/* promise: "pool's last object is freed through this pool" */
 static void test_the_last_free_gives_memory_back(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3 * 3; n++) {

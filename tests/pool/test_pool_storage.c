@@ -29,7 +29,7 @@ static bool setup(void *object, void *context) {
     return true;
 }
 
-/* promise: "`init` is O(1) and touches no slot"; README.md "A pool of a million ... (1.2 with LOWEST)" */
+/* promise: "`init` is O(1) and touches no slot" */
 static void test_init_touches_no_memory(void **state) {
     (void)state;
     if (resident_bytes() < 0) {
@@ -48,7 +48,8 @@ static void test_init_touches_no_memory(void **state) {
 }
 
 /* Beside its object, a slot has a byte and its place in the stack. The high part of its generation is in pages that are
- * touched when it has had 128 lives. promise: "1 bit; without an OS, on 32 bits: 2 bytes" */
+ * touched when it has had 128 lives. promise: "1 bit; without an OS, on 32 bits: 2 bytes"; README.md "5.2 bytes a
+ * slot" */
 static void test_what_a_life_touches(void **state) {
     (void)state;
     enum { SLOTS = 1000000, LIVES = 130 };
@@ -122,7 +123,6 @@ static void test_inits_of_other_kinds(void **state) {
     unsetenv("KOLK_BYPASS");
 }
 
-/* promise: README.md "memory = &memory, .memory_size = sizeof memory" */
 static void test_static_storage_before_main(void **state) {
     (void)state;
     assert_true(bullets_available(&early) + 10 >= 100);

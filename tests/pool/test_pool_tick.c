@@ -312,7 +312,7 @@ static void test_debug_modes(void **state) {
 
 /* With 20 more objects per frame, no alloc makes a system call, and the capacity is never more than an eighth and one
  * step ahead of the count.
- * promise: "If demand nearly fills a pool that can grow"; README.md "it grows the pool ahead of demand" */
+ * promise: "If demand nearly fills a pool that can grow" */
 static void test_growth_ahead(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3; n++) {

@@ -139,7 +139,8 @@ static void plan_window(uint64_t *random) {
     if (kind == 2) plan(&players[0], players[0].count - 1, random_below(random, 2) ? CLOSE : SHUTDOWN, 0, KOLK_NOW);
 }
 
-/* promise: "Every operation ... never spurious", "queue, at one moment during the call" */
+/* promise: "Every operation ... never spurious", "queue, at one moment during the call"; README.md "items
+ * that threads pass" */
 static void test_short_windows(void **state) {
     (void)state;
     uint64_t random = seed, overlaps = 0, refusals = 0;

@@ -251,7 +251,8 @@ static void run_one(shape its) {
     end_queue(&r.passed_on);
 }
 
-/* promise: "An object may be freed by a different thread", "except init, deinit, clear and is_valid" */
+/* promise: "An object may be freed by a different thread", "except init, deinit, clear and is_valid";
+ * README.md "objects that several threads allocate" */
 static void test_each_shape(void **state) {
     (void)state;
     static const shape shapes[] = {

@@ -133,7 +133,7 @@ check_packed() {
 
 # ---- the tools ----
 
-# promise: heap.h "each block is a malloc ... still applies"; README.md "without rebuilding the library"
+# promise: heap.h "each block is a malloc ... still applies"; README.md "as if it came from malloc"
 asan() {
   flags+=(-fsanitize=address)
   need AddressSanitizer
@@ -144,6 +144,7 @@ asan() {
   check_packed kept use-after-poison read use-after-poison
 }
 
+# promise: README.md "as if it came from malloc"
 lsan() {
   flags+=(-fsanitize=leak)
   need LeakSanitizer
@@ -152,6 +153,7 @@ lsan() {
   check_clean
 }
 
+# promise: README.md "as if it came from malloc"
 msan() {
   flags+=(-fsanitize=memory -fsanitize-memory-track-origins)
   need MemorySanitizer
@@ -208,6 +210,7 @@ race() { # TEST FLAG...
     KOLK_TEST_OPS=$operations "$work/$1" > "$work/$1.said" 2>&1 || { echo "$1: exit code $?: $(cat "$work/$1.said")" >&2; exit 1; }
 }
 
+# promise: README.md "as if it came from malloc"
 memcheck() {
   flags+=(-O0) # at -O1, the reported line of a call is wrong if the mistake is at the beginning of the called function
   # Only definite leaks count, as memory of glibc's, for the unwinder that it loads, is "possibly lost".

@@ -7,7 +7,7 @@ KOLK_WITHOUT_DIAGNOSTICS
 
 static const char *const variables[] = {"KOLK_DEBUG", "KOLK_STATS", "KOLK_SIZES", "KOLK_FAIL"};
 
-/* Settings in a descriptor are all accepted. promise: base.h "has no debug mode and no ... without sites" */
+/* Settings in a descriptor are all accepted. promise: base.h "A program that wants no diagnostics ... without sites" */
 static void test_that_the_descriptor_may_ask(void **state) {
     (void)state;
     kolk_pool pool;
@@ -19,6 +19,7 @@ static void test_that_the_descriptor_may_ask(void **state) {
     kolk_pool_deinit(&pool);
 }
 
+/* promise: base.h "Its first init reports each of these" */
 static void test_that_each_variable_is_refused_once(void **state) {
     (void)state;
     kolk_pool pool;
@@ -42,9 +43,9 @@ static void append(const char *text, size_t length, void *context) {
     strncat((char *)context, text, length);
 }
 
-/* promise: base.h "has no debug mode and no ... without sites", "Writes at once ... (which is reported, once for
- * several failures in a row), and without diagnostics", "On Windows ... builds and without diagnostics", "Ends the
- * current ... nothing without diagnostics", "The features of this library that depend", "kolk_features" */
+/* promise: base.h "A program that wants no diagnostics ... without sites", "Writes at once ... (which is reported, once
+ * for several failures in a row), and without diagnostics", "On Windows ... builds and without diagnostics", "Ends
+ * the current ... nothing without diagnostics", "The features of this library that depend", "kolk_features" */
 static void test_what_stands_for_diagnostics(void **state) {
     (void)state;
     char text[200] = "";

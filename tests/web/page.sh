@@ -4,6 +4,7 @@
 # goes stale, reduced motion, no request, a clean console, and no complaint of axe-core, a checker of accessibility; in light
 # and dark, wide and as narrow as a phone.
 # Usage: page.sh BUILD    where axe-core is kept
+# promise: README.md "`make web` builds this page"
 set -euo pipefail
 . tests/help/script.sh
 need_browser "$1"
