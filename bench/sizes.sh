@@ -86,13 +86,13 @@ pair() {
   tools/dist.py two "$folder/pair" "$@"
   printf '| %s | %s |' "${*:-all}" "$(wc -l < "$folder/pair/kolk.c" | sed -E 's/([0-9])([0-9]{3})$/\1,\2/')"
   compiled "$folder/pair/kolk.c"
-  compiled "$folder/pair/kolk.c" -DKOLK_NO_DIAGNOSTICS
   echo
 }
 
 echo
-echo '| members | lines of `kolk.c` | seconds | bytes of text | seconds, `KOLK_NO_DIAGNOSTICS` | bytes of text |'
-echo '|---|---:|---:|---:|---:|---:|'
+echo '| members | lines of `kolk.c` | seconds | bytes of text |'
+echo '|---|---:|---:|---:|'
 pair
 for member in pool slotmap bytemap queue shared resource heap; do pair $member; done
 pair pool slotmap
+pair pool watch

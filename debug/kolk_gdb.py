@@ -127,13 +127,13 @@ class Pool(Store):
         super().__init__(value, object_type)
         self.index_size = self.value["stack"].type.target().sizeof
         self.stack_bytes = self.number("top") - self.number("stack")
-        self.count = self.fresh - self.stack_bytes // self.index_size - self.number("held")
+        self.count = self.fresh - self.stack_bytes // self.index_size - self.number("aside")
 
     def fault_of_counts(self):
         if self.number("reuse") >= len(ORDERS):
             return f"reuse {self.number('reuse')} is no order"
         if not 0 <= self.stack_bytes <= self.index_size * self.fresh or self.count < 0:
-            free = f"{self.stack_bytes // self.index_size} free slots on the stack and {self.number('held')} elsewhere"
+            free = f"{self.stack_bytes // self.index_size} free slots on the stack and {self.number('aside')} elsewhere"
             return f"{free} do not fit fresh {self.fresh}"
         return None
 

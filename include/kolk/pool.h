@@ -559,7 +559,7 @@ static_assert(sizeof(kolk_pool_kept_desc) == sizeof(kolk_pool_desc), "both have 
 typedef kolk_pool_desc kolk_pool_kept_desc;
 #endif
 
-/* count == fresh - (top - stack) - held. A zero-initialised pool is valid and has the capacity 0. Never copy or move a
+/* count == fresh - (top - stack) - aside. A zero-initialised pool is valid and has the capacity 0. Never copy or move a
  * pool once it is initialised. */
 struct kolk_pool {
     /* fields that alloc, free and get read */
@@ -577,15 +577,15 @@ struct kolk_pool {
 
     /* free slots */
     uint8_t levels;       /* LOWEST: levels of summary words */
-    uint8_t memory;       /* 0: the system's, committed at init; 1: committed as capacity grows; 2: the caller's */
+    uint8_t memory;       /* MEMORY_WHOLE, MEMORY_GROWS or MEMORY_CALLERS: src/core/block.h */
     uint8_t in_hook;      /* a hook is running: a full pool returns NULL without calling on_full */
     uint16_t debug_flags; /* KOLK_DEBUG_ */
     uint16_t low_reported;
-    uint32_t fresh;      /* slots from here on were never handed out; only advances */
-    uint32_t held;       /* free slots below fresh, outside the stack: in ring or holes, worn out, or quarantined */
-    uint32_t capacity;   /* slots that can be used without more memory */
-    uint32_t first;      /* FIFO: where the ring begins */
-    uint32_t held_floor; /* FIFO, LOWEST: while held is above it, alloc takes a held slot first */
+    uint32_t fresh;       /* slots from here on were never handed out; only advances */
+    uint32_t aside;       /* free slots below fresh, outside the stack: in ring or holes, worn out, or quarantined */
+    uint32_t capacity;    /* slots that can be used without more memory */
+    uint32_t first;       /* FIFO: where the ring begins */
+    uint32_t aside_floor; /* FIFO, LOWEST: while aside is above it, alloc takes such a slot first */
     uint32_t quarantined;
     kolk_worn_ worn;
     kolk_slot_ *order_floor; /* ages, ranked: the floor for allocs, which also enter the object into these orders */

@@ -203,7 +203,7 @@ KOLK_INLINE_ void *kolk_pool_get(const kolk_pool *pool, kolk_handle handle) {
 }
 
 KOLK_INLINE_ uint32_t kolk_pool_count(const kolk_pool *pool) {
-    return pool->fresh - (uint32_t)(pool->top - pool->stack) - pool->held;
+    return pool->fresh - (uint32_t)(pool->top - pool->stack) - pool->aside;
 }
 
 KOLK_INLINE_ uint32_t kolk_pool_available(const kolk_pool *pool) {

@@ -138,7 +138,7 @@ struct kolk_slotmap {
     uint32_t recycled, wrong_pool;
     uint32_t number;     /* number in the registry; 0: not registered */
     uint8_t shift;       /* stride = odd << shift */
-    uint8_t memory;      /* 0: the system's, committed at init; 1: committed as capacity grows; 2: the caller's */
+    uint8_t memory;      /* MEMORY_WHOLE, MEMORY_GROWS or MEMORY_CALLERS: src/core/block.h */
     uint8_t debug_flags; /* KOLK_DEBUG_ */
     uint8_t turn;        /* debug setting move: which of the blocks has the objects now */
     uint8_t in_hook;     /* which hook is running: src/core/hooks.h */

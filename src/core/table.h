@@ -1,5 +1,5 @@
-/* table.h: copies of pools' statistics, and how kinds with statistics of their own write them: numbers in structs, tables
- * and metrics. Not in freestanding builds. */
+/* table.h: copies of pools' statistics, and how a kind with statistics of its own writes them: numbers in structs,
+ * tables and metrics. Not in freestanding builds. */
 #ifndef KOLK_SRC_TABLE_H
 #define KOLK_SRC_TABLE_H
 

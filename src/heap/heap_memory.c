@@ -243,6 +243,7 @@ static bool keeps_classes(const kolk_heap *heap, const kolk_heap_desc *desc) {
 
 static kolk_status rebind_root(kolk_heap *heap, const kolk_heap_desc *desc) {
     kolk_heap_root_ *root = heap->root;
+    if (!root) return KOLK_CLOSED; /* kolk_heap_rebind_abi_ has looked */
     bool inside = !desc->parent || (root->parent && desc->parent->root == root->parent);
     bool kept = inside && !desc->memory && !desc->memory_size && kolk_is_kept_(desc->limit, root->own.limit) &&
                 keeps_classes(heap, desc) && (!desc->budget || (desc->budget == root->own.parent && !root->parent));

@@ -30,11 +30,11 @@
  *
  *     option                           floor             free_bound   bound    alloc's own bounds in the slow path
  *     LIFO                             stack             fresh        fresh    none is needed
- *     FIFO, LOWEST                     end of memory     0            fresh    held_floor: worn.count
- *     FIFO with never-issued slots                                             held_floor: none is taken directly
- *     unlisted slots                   stack + unlisted                        held_floor: none is taken directly
+ *     FIFO, LOWEST                     end of memory     0            fresh    aside_floor: worn.count
+ *     FIFO with never-issued slots                                             aside_floor: none is taken directly
+ *     unlisted slots                   stack + unlisted                        aside_floor: none is taken directly
  *     headroom, low_water, peak,
- *         slots that do not count      stack + watched                         held_floor: worn.count + watched
+ *         slots that do not count      stack + watched                         aside_floor: worn.count + watched
  *     ages, ranked                     end of memory                           order_floor: the floor without these
  *     setup, teardown                  end of memory                           neither
  *     reset                                              0
@@ -43,9 +43,12 @@
  * An empty cell means that the option does not change that bound. `watched` is how many of the last free slots need the
  * slow path, because they belong to the headroom, are near the low-water mark, would raise a counted peak, or do not
  * count towards the budget. A pool with ages, or a ranked one, pops its stack while the top is above order_floor, but
- * also enters the slot into its orders. FIFO and LOWEST take a slot directly while more than held_floor slots are held.
- * The debug mode also keeps get off its fast path, because its stride may differ from the one that typed code assumes,
- * and because under tools that watch malloc its objects are not in slots at all (debug_bypass.c).
+ * also enters the slot into its orders. FIFO and LOWEST take a slot directly while more than aside_floor slots are
+ * aside. The debug mode also keeps get off its fast path, because its stride may differ from the one that typed code
+ * assumes, and because under tools that watch malloc its objects are not in slots at all.
+ *
+ * The code of all options lies behind a pointer in each pool, `options`, which is NULL for a pool without any: then the
+ * slow paths are those of this file, and a program whose pools have none need not link the rest (pool_inside.h).
  *
  * A renewal adds to the byte, and touches nothing else. Its fast path is for slots below free_bound in a pool whose
  * floor is not the end of memory, which may mean an order that the object must enter anew.
@@ -63,12 +66,12 @@
  * (pool_order.c).
  *
  * Invariants (kolk_pool_is_valid):
- *     I1  count == fresh - (top - stack) - held is the number of live slots; peak >= count, whether the peak is counted
- *         or not
+ *     I1  count == fresh - (top - stack) - aside is the number of live slots; peak >= count, whether the peak is
+ *         counted or not
  *     I2  fresh <= capacity - held_back; capacity <= max_capacity; what the arrays have from fresh on does not matter,
  *         but the high parts there are 0 in the system's memory (which is_valid does not read)
  *     I3  each free slot below fresh is in exactly one place: the stack, the ring, the holes, the worn-out list, or the
- *         debug mode's quarantine; held counts all but the first; the first `unlisted` places of the stack or the
+ *         debug mode's quarantine; aside counts all but the first; the first `unlisted` places of the stack or the
  *         ring stand for the slots that are in no other place
  *     I4  the bounds are those of the table above
  *     I5  a live slot's generation is at least 1
@@ -95,54 +98,6 @@ _Static_assert(sizeof(void *) != 8 || offsetof(kolk_pool, shift) == 64, "the fas
 _Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 464 && sizeof(kolk_pool_desc) == 160),
                "the layout has changed: raise KOLK_ABI");
 
-/* Emit each function of pool.inl once. */
-extern inline uintptr_t kolk_pool_slot_(const kolk_pool *pool, const void *object);
-extern inline uintptr_t kolk_pool_slot_in_(const unsigned char *slots, const void *object, size_t stride);
-extern inline uintptr_t kolk_pool_slot_sized_(const kolk_pool *pool, const void *object, size_t stride);
-extern inline bool kolk_pool_lives_(const kolk_pool *pool, uintptr_t index);
-extern inline uint32_t kolk_pool_generation_(const kolk_pool *pool, uintptr_t index);
-extern inline bool kolk_pool_lives_as_(const uint8_t *states, const uint32_t *high, uintptr_t index,
-                                       uint32_t generation);
-extern inline void *kolk_pool_alloc_in_(kolk_pool *pool, unsigned char *slots, uint8_t *states, size_t stride);
-extern inline void *kolk_pool_alloc_sized_(kolk_pool *pool, size_t stride);
-extern inline void *kolk_pool_alloc(kolk_pool *pool);
-extern inline void kolk_pool_push_slot_(kolk_pool *pool, uintptr_t index);
-extern inline bool kolk_add_overflows_(uint8_t *byte, signed char n);
-extern inline bool kolk_pool_end_life_(uint8_t *state);
-extern inline bool kolk_pool_end_slot_(kolk_pool *pool, uint8_t *states, void *object, uintptr_t index, uint32_t bound);
-extern inline void kolk_pool_free_slot_(kolk_pool *pool, uint8_t *states, void *object, uintptr_t index);
-extern inline void kolk_pool_free(kolk_pool *pool, void *object);
-extern inline void kolk_pool_free_in_(kolk_pool *pool, const unsigned char *slots, uint8_t *states, void *object,
-                                      size_t stride);
-extern inline void kolk_pool_free_sized_(kolk_pool *pool, void *object, size_t stride);
-extern inline bool kolk_pool_begin_next_(kolk_pool *pool, uintptr_t index);
-extern inline void *kolk_pool_renew_slot_(kolk_pool *pool, void *object, uintptr_t index);
-extern inline void *kolk_pool_renew(kolk_pool *pool, void *object);
-extern inline void *kolk_pool_renew_sized_(kolk_pool *pool, void *object, size_t stride);
-extern inline bool kolk_pool_is_live(const kolk_pool *pool, const void *object);
-extern inline uint32_t kolk_pool_index(const kolk_pool *pool, const void *object);
-extern inline void *kolk_pool_at(const kolk_pool *pool, uint32_t index);
-extern inline kolk_handle kolk_pool_handle_of(const kolk_pool *pool, const void *object);
-extern inline void *kolk_pool_get_in_(const kolk_pool *pool, unsigned char *slots, const uint8_t *states,
-                                      const uint32_t *high, kolk_handle handle, size_t stride);
-extern inline void *kolk_pool_get_sized_(const kolk_pool *pool, kolk_handle handle, size_t stride);
-extern inline void *kolk_pool_get(const kolk_pool *pool, kolk_handle handle);
-extern inline uint32_t kolk_pool_count(const kolk_pool *pool);
-extern inline uint32_t kolk_pool_available(const kolk_pool *pool);
-extern inline kolk_group_ kolk_pool_mask_(const uint8_t *states);
-extern inline kolk_cursor kolk_pool_each_in(const kolk_pool *pool, uint32_t first, uint32_t n);
-extern inline kolk_cursor kolk_pool_each(const kolk_pool *pool);
-extern inline void *kolk_pool_bypassed_(const kolk_pool *pool, uintptr_t index);
-extern inline void *kolk_cursor_apart_(kolk_cursor *cursor);
-extern inline bool kolk_cursor_enter_(kolk_cursor *cursor);
-extern inline void *kolk_cursor_next(kolk_cursor *cursor);
-extern inline void *kolk_cursor_next_run(kolk_cursor *cursor, uint32_t *length);
-extern inline bool kolk_pool_has_options_(const kolk_pool_desc *desc);
-extern inline kolk_status kolk_pool_init_typed_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
-                                                size_t type_align);
-extern inline kolk_status kolk_pool_init(kolk_pool *pool, const kolk_pool_desc *desc);
-extern inline kolk_status kolk_pool_rebind(kolk_pool *pool, const kolk_pool_desc *desc);
-
 /* ---- Life of a pool ---------------------------------------------------------------------------------------------- */
 
 KOLK_NOINLINE_ void kolk_pool_deinit(kolk_pool *pool) {
@@ -160,8 +115,8 @@ KOLK_NOINLINE_ void kolk_pool_deinit(kolk_pool *pool) {
 /* Allocates from a pool without options whose stack is empty. */
 static KOLK_NOINLINE_ void *alloc_plain(kolk_pool *pool, const void *site) {
     begin_static_pool(pool);
-    if (pool_debug_of(pool)) return pool->options->alloc(pool, site);       /* it was static until now */
-    if (kolk_pool_is_barred_(pool, HOOK_FREES, "alloc", site)) return NULL; /* `convert` of a restore */
+    if (KOLK_WATCHED_ && pool->options) return pool->options->alloc(pool, site); /* it was static until now */
+    if (kolk_pool_is_barred_(pool, HOOK_FREES, "alloc", site)) return NULL;      /* `convert` of a restore */
     KOLK_ASSERT_(pool->top <= pool->stack);
     uint32_t index;
     if (pool->fresh < pool->capacity) {
@@ -221,3 +176,52 @@ KOLK_NOINLINE_ void *kolk_pool_renew_slow_(kolk_pool *pool, void *object) {
     if (pool->options && pool->options->enter) pool->options->enter(pool, (uint32_t)slot);
     return object;
 }
+
+/* ---- The functions of pool.inl, each emitted once ---------------------------------------------------------------- */
+
+extern inline uintptr_t kolk_pool_slot_(const kolk_pool *pool, const void *object);
+extern inline uintptr_t kolk_pool_slot_in_(const unsigned char *slots, const void *object, size_t stride);
+extern inline uintptr_t kolk_pool_slot_sized_(const kolk_pool *pool, const void *object, size_t stride);
+extern inline bool kolk_pool_lives_(const kolk_pool *pool, uintptr_t index);
+extern inline uint32_t kolk_pool_generation_(const kolk_pool *pool, uintptr_t index);
+extern inline bool kolk_pool_lives_as_(const uint8_t *states, const uint32_t *high, uintptr_t index,
+                                       uint32_t generation);
+extern inline void *kolk_pool_alloc_in_(kolk_pool *pool, unsigned char *slots, uint8_t *states, size_t stride);
+extern inline void *kolk_pool_alloc_sized_(kolk_pool *pool, size_t stride);
+extern inline void *kolk_pool_alloc(kolk_pool *pool);
+extern inline void kolk_pool_push_slot_(kolk_pool *pool, uintptr_t index);
+extern inline bool kolk_add_overflows_(uint8_t *byte, signed char n);
+extern inline bool kolk_pool_end_life_(uint8_t *state);
+extern inline bool kolk_pool_end_slot_(kolk_pool *pool, uint8_t *states, void *object, uintptr_t index, uint32_t bound);
+extern inline void kolk_pool_free_slot_(kolk_pool *pool, uint8_t *states, void *object, uintptr_t index);
+extern inline void kolk_pool_free(kolk_pool *pool, void *object);
+extern inline void kolk_pool_free_in_(kolk_pool *pool, const unsigned char *slots, uint8_t *states, void *object,
+                                      size_t stride);
+extern inline void kolk_pool_free_sized_(kolk_pool *pool, void *object, size_t stride);
+extern inline bool kolk_pool_begin_next_(kolk_pool *pool, uintptr_t index);
+extern inline void *kolk_pool_renew_slot_(kolk_pool *pool, void *object, uintptr_t index);
+extern inline void *kolk_pool_renew(kolk_pool *pool, void *object);
+extern inline void *kolk_pool_renew_sized_(kolk_pool *pool, void *object, size_t stride);
+extern inline bool kolk_pool_is_live(const kolk_pool *pool, const void *object);
+extern inline uint32_t kolk_pool_index(const kolk_pool *pool, const void *object);
+extern inline void *kolk_pool_at(const kolk_pool *pool, uint32_t index);
+extern inline kolk_handle kolk_pool_handle_of(const kolk_pool *pool, const void *object);
+extern inline void *kolk_pool_get_in_(const kolk_pool *pool, unsigned char *slots, const uint8_t *states,
+                                      const uint32_t *high, kolk_handle handle, size_t stride);
+extern inline void *kolk_pool_get_sized_(const kolk_pool *pool, kolk_handle handle, size_t stride);
+extern inline void *kolk_pool_get(const kolk_pool *pool, kolk_handle handle);
+extern inline uint32_t kolk_pool_count(const kolk_pool *pool);
+extern inline uint32_t kolk_pool_available(const kolk_pool *pool);
+extern inline kolk_group_ kolk_pool_mask_(const uint8_t *states);
+extern inline kolk_cursor kolk_pool_each_in(const kolk_pool *pool, uint32_t first, uint32_t n);
+extern inline kolk_cursor kolk_pool_each(const kolk_pool *pool);
+extern inline void *kolk_pool_bypassed_(const kolk_pool *pool, uintptr_t index);
+extern inline void *kolk_cursor_apart_(kolk_cursor *cursor);
+extern inline bool kolk_cursor_enter_(kolk_cursor *cursor);
+extern inline void *kolk_cursor_next(kolk_cursor *cursor);
+extern inline void *kolk_cursor_next_run(kolk_cursor *cursor, uint32_t *length);
+extern inline bool kolk_pool_has_options_(const kolk_pool_desc *desc);
+extern inline kolk_status kolk_pool_init_typed_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
+                                                size_t type_align);
+extern inline kolk_status kolk_pool_init(kolk_pool *pool, const kolk_pool_desc *desc);
+extern inline kolk_status kolk_pool_rebind(kolk_pool *pool, const kolk_pool_desc *desc);

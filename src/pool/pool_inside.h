@@ -149,11 +149,11 @@ static inline void leave_pool_hook(kolk_pool *pool, uint8_t before) {
     pool->in_hook = before;
 }
 
-/* The same for hooks that may only look. The bounds are those of kolk_pool_show_all_bounds_; nothing changes until the end, so
- * they need not be computed again. */
+/* The same for hooks that may only look. The bounds are those that kolk_pool_show_all_bounds_ would set; nothing
+ * changes until the end, so they need not be computed again. */
 typedef struct pool_look {
     kolk_slot_ *floor, *order_floor;
-    uint32_t bound, free_bound, held_floor;
+    uint32_t bound, free_bound, aside_floor;
     uint8_t before;
 } pool_look;
 
@@ -162,11 +162,11 @@ static inline pool_look begin_pool_look(kolk_pool *pool) {
                       .order_floor = pool->order_floor,
                       .bound = pool->bound,
                       .free_bound = pool->free_bound,
-                      .held_floor = pool->held_floor,
+                      .aside_floor = pool->aside_floor,
                       .before = pool->in_hook};
     pool->in_hook = HOOK_LOOKS;
     pool->floor = pool->order_floor = (kolk_slot_ *)UINTPTR_MAX;
-    pool->held_floor = UINT32_MAX;
+    pool->aside_floor = UINT32_MAX;
     pool->bound = pool->free_bound = 0;
     return look;
 }
@@ -177,7 +177,7 @@ static inline void end_pool_look(kolk_pool *pool, const pool_look *look) {
     pool->order_floor = look->order_floor;
     pool->bound = look->bound;
     pool->free_bound = look->free_bound;
-    pool->held_floor = look->held_floor;
+    pool->aside_floor = look->aside_floor;
 }
 
 static inline bool pool_has(const kolk_pool *pool, uint32_t debug_flags) {
@@ -220,7 +220,7 @@ typedef struct kolk_pool_options_ {
 extern const kolk_pool_options_ kolk_pool_all_options_[2];
 const kolk_pool_options_ *kolk_pool_options_of_(const kolk_pool *pool);
 
-/* Those of all pools in debug mode: a pointer to the same, or NULL in a program without diagnostics (pool_watched.c). */
+/* Those of pools in debug mode: a pointer to the same, or NULL in a program without diagnostics (pool_watched.c). */
 #if KOLK_WATCHED_
 extern const kolk_pool_options_ *const kolk_pool_watched_options_;
 #else

@@ -27,7 +27,7 @@ static KOLK_NOINLINE_ uint32_t take_any(kolk_pool *pool) {
 
 /* Does what kolk_pool_alloc_listed_ does. */
 static void *alloc_listed_alone(kolk_pool *pool, const void *site) {
-    bool direct = pool->held > pool->held_floor;
+    bool direct = pool->aside > pool->aside_floor;
     if (!direct && kolk_pool_is_barred_(pool, HOOK_FREES, "alloc", site)) return NULL; /* `convert` of a restore */
     uint32_t index = direct ? take_listed(pool) : take_any(pool);
     if (index == KOLK_NO_SLOT_) return refuse(pool);

@@ -169,7 +169,7 @@ static KOLK_NOINLINE_ void *alloc_any(kolk_pool *pool, alloc_request how, const 
 /* Is every slot alive that the pool can have, with nothing else to try than on_full? */
 static inline bool is_all_alive(const kolk_pool *pool) {
     const kolk_pool_desc *desc = &pool->desc;
-    bool all_alive = pool->fresh == desc->max_capacity && pool->top == pool->stack && !pool->held;
+    bool all_alive = pool->fresh == desc->max_capacity && pool->top == pool->stack && !pool->aside;
     return all_alive && pool->fresh && !desc->overflow && !desc->on_low && !pool->in_hook && !pool_debug_of(pool);
 }
 
@@ -191,7 +191,8 @@ static inline void *renew_oldest(kolk_pool *pool) {
 
 /* FIFO and LOWEST take a slot directly here, unless an option watches the free slots. */
 static KOLK_NOINLINE_ void *alloc_listed(kolk_pool *pool, const void *site) {
-    if (pool->held <= pool->held_floor) return is_full(pool) ? refuse(pool) : alloc_any(pool, (alloc_request){0}, site);
+    if (pool->aside <= pool->aside_floor)
+        return is_full(pool) ? refuse(pool) : alloc_any(pool, (alloc_request){0}, site);
     uint32_t index = take_listed(pool);
     KOLK_ASSERT_(index < pool->fresh && !kolk_pool_lives_(pool, index));
     set_alive(pool, index);
@@ -254,7 +255,7 @@ static void take_run(kolk_pool *pool, uint32_t first, uint32_t n) {
             continue;
         }
         kolk_levels_clear_(pool->holes, pool->levels, slot);
-        pool->held--;
+        pool->aside--;
     }
 }
 

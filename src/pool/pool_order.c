@@ -43,7 +43,7 @@ void kolk_pool_show_all_bounds_(kolk_pool *pool) {
     pool->floor = ordered ? nothing : floor;
     pool->order_floor = ordered ? floor : nothing;
     bool direct = easy && !lifo && !ordered && !is_fresh_first(pool) && !pool->unlisted;
-    pool->held_floor = direct ? pool->worn.count + watched : UINT32_MAX;
+    pool->aside_floor = direct ? pool->worn.count + watched : UINT32_MAX;
 }
 
 /* Worn-out slots form a list through high[], and have no generation. */
@@ -55,7 +55,7 @@ void kolk_pool_put_worn_(kolk_pool *pool, uint32_t index) {
         pool->high[pool->worn.last] = index;
     pool->worn.last = index;
     pool->worn.count++;
-    pool->held++;
+    pool->aside++;
 }
 
 /* Takes a slot out of the list; `before` is the slot before it, or KOLK_NO_SLOT_ if it is the first. Its generations
@@ -70,7 +70,7 @@ static void recycle(kolk_pool *pool, uint32_t before, uint32_t index) {
     pool->states[index] = (uint8_t)KOLK_A_LIFE_; /* generation 1 */
     pool->high[index] = 0;
     pool->worn.count--;
-    pool->held--;
+    pool->aside--;
     pool->worn.recycled++;
 }
 
@@ -83,7 +83,7 @@ uint32_t kolk_pool_take_worn_(kolk_pool *pool) {
 
 uint32_t kolk_pool_take_quarantined_(kolk_pool *pool) {
     uint32_t index = kolk_quarantine_leave_(pool->debug, &pool->quarantined);
-    if (index != KOLK_NO_SLOT_) pool->held--;
+    if (index != KOLK_NO_SLOT_) pool->aside--;
     return index;
 }
 
@@ -91,9 +91,9 @@ void kolk_pool_put_quarantined_(kolk_pool *pool, uint32_t index) {
     KOLK_ASSERT_(index < pool->fresh && !kolk_pool_lives_(pool, index));
     uint32_t leaves = kolk_quarantine_enter_(pool->debug, index, &pool->quarantined);
     if (leaves == KOLK_NO_SLOT_)
-        pool->held++;
+        pool->aside++;
     else
-        put_free(pool, leaves); /* `index` is held instead */
+        put_free(pool, leaves); /* `index` is aside instead */
 }
 
 static void mark(kolk_pool *pool, uint32_t index, bool live) {
@@ -157,7 +157,7 @@ void kolk_pool_sort_free_(kolk_pool *pool) {
     }
     mark_withheld(pool, true);
     pool->top = pool->stack;
-    pool->held = pool->worn.count + pool->quarantined;
+    pool->aside = pool->worn.count + pool->quarantined;
     if (pool->desc.reuse == KOLK_REUSE_LIFO) {
         for (uint32_t i = pool->fresh; i-- > 0;)
             if (!kolk_pool_lives_(pool, i)) put_free(pool, i);
@@ -173,7 +173,7 @@ static void drop_last(kolk_pool *pool) {
     if (pool->desc.reuse == KOLK_REUSE_LIFO)
         pool->top--;
     else
-        pool->held--;
+        pool->aside--;
 }
 
 /* Removes this slot from the array of LIFO or FIFO and closes the gap. Returns false if it is not there. */
@@ -215,7 +215,7 @@ bool kolk_pool_take_this_(kolk_pool *pool, uint32_t index) {
     KOLK_ASSERT_(index < pool->fresh && !kolk_pool_lives_(pool, index));
     if (pool->desc.reuse == KOLK_REUSE_LOWEST && kolk_bits_get_(pool->holes[0], index)) {
         kolk_levels_clear_(pool->holes, pool->levels, index);
-        pool->held--;
+        pool->aside--;
         return true;
     }
     uint32_t before = KOLK_NO_SLOT_, worn = pool->worn.first, n = 0;

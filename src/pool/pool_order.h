@@ -17,8 +17,8 @@
 
 /* The number of free slots in the ring or the holes. */
 static inline uint32_t listed(const kolk_pool *pool) {
-    KOLK_ASSERT_(pool->held >= pool->worn.count + pool->quarantined);
-    return pool->held - pool->worn.count - pool->quarantined;
+    KOLK_ASSERT_(pool->aside >= pool->worn.count + pool->quarantined);
+    return pool->aside - pool->worn.count - pool->quarantined;
 }
 
 /* The number of free slots in the array that LIFO and FIFO use. */
@@ -53,13 +53,13 @@ static KOLK_ALWAYS_INLINE_ void put_free(kolk_pool *pool, uint32_t index) {
     } else {
         kolk_levels_set_(pool->holes, pool->levels, index);
     }
-    pool->held++;
+    pool->aside++;
 }
 
 /* Takes a free slot of FIFO or LOWEST. At least one must be listed. */
 static KOLK_ALWAYS_INLINE_ uint32_t take_listed(kolk_pool *pool) {
     KOLK_ASSERT_(listed(pool) > 0);
-    pool->held--;
+    pool->aside--;
     if (pool->desc.reuse == KOLK_REUSE_LOWEST) return (uint32_t)kolk_levels_take_lowest_(pool->holes, pool->levels);
     uint32_t first = pool->first;
     pool->first = first + 1 < pool->capacity ? first + 1 : 0;
@@ -113,7 +113,7 @@ static inline void show_plain_bounds(kolk_pool *pool) {
     pool->bound = pool->free_bound = pool->fresh;
     pool->floor = pool->stack;
     pool->order_floor = (kolk_slot_ *)UINTPTR_MAX;
-    pool->held_floor = UINT32_MAX;
+    pool->aside_floor = UINT32_MAX;
 }
 
 /* ---- pool_order.c ------------------------------------------------------------------------------------------------ */
@@ -148,7 +148,7 @@ uint32_t kolk_pool_take_quarantined_(kolk_pool *pool);
 /* Lists the slots of all unlisted places. Also shows the bounds. */
 void kolk_pool_list_all_(kolk_pool *pool);
 
-/* Takes this free slot below fresh out of its place. The caller must call kolk_pool_show_all_bounds_. Returns false if the slot
+/* Takes this free slot below fresh out of its place. The caller must set the bounds. Returns false if the slot
  * is worn out for ever, or if its life is just ending (its reset hook is the caller). If it is not the slot that was
  * freed last, free slots may be used from the lowest one on afterwards. */
 bool kolk_pool_take_this_(kolk_pool *pool, uint32_t index);

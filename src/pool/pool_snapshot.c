@@ -26,7 +26,6 @@
 #include "pool_order.h"
 
 #include "../core/quarantine.h"
-#include "../core/quarantine.h"
 #include "../base/assert.h"
 #include "../core/fail.h"
 #include "../core/budget.h"
@@ -373,7 +372,7 @@ static void place_chain(kolk_pool *pool, const header *head, const unsigned char
     pool->worn.count = head->worn;
     bool stacked = pool->desc.reuse == KOLK_REUSE_LIFO && free > 0;
     pool->top = stacked ? pool->stack + free : pool->stack; /* NULL if there are no slots */
-    pool->held = head->fresh - head->live - (uint32_t)(pool->top - pool->stack);
+    pool->aside = head->fresh - head->live - (uint32_t)(pool->top - pool->stack);
 }
 
 /* Restores the state; this cannot fail. The pool keeps its peak. If `fresh` decreases, it can no longer serve as the

@@ -2,7 +2,6 @@
 #include "pool_order.h"
 
 #include "../core/quarantine.h"
-#include "../core/quarantine.h"
 #include "pool_rank.h"
 
 #include "../base/hash.h"
@@ -71,13 +70,13 @@ static bool uncounted_are_valid(const kolk_pool *pool) { /* I11 */
 }
 
 bool kolk_pool_is_valid(const kolk_pool *pool) {
-    if (pool->fresh > pool->capacity || pool->capacity > pool->desc.max_capacity) return false;     /* I2 */
-    if (pool->held_back > pool->capacity - pool->fresh) return false;                               /* I2 */
-    if (pool->top < pool->stack || pool->held < pool->worn.count + pool->quarantined) return false; /* I1 */
-    kolk_pool shown = *pool;                                                                        /* I4 */
+    if (pool->fresh > pool->capacity || pool->capacity > pool->desc.max_capacity) return false;      /* I2 */
+    if (pool->held_back > pool->capacity - pool->fresh) return false;                                /* I2 */
+    if (pool->top < pool->stack || pool->aside < pool->worn.count + pool->quarantined) return false; /* I1 */
+    kolk_pool shown = *pool;                                                                         /* I4 */
     kolk_pool_show_all_bounds_(&shown);
     if (pool->bound != shown.bound || pool->free_bound != shown.free_bound || pool->floor != shown.floor) return false;
-    bool easy = pool->order_floor == shown.order_floor && pool->held_floor == shown.held_floor;
+    bool easy = pool->order_floor == shown.order_floor && pool->aside_floor == shown.aside_floor;
     if (pool->desc.max_capacity && !easy) return false; /* in the all-zero pool these bounds are 0 */
 
     uint64_t live = 0, dead = 0;

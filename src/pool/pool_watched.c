@@ -1,5 +1,5 @@
-/* pool_watched.c: a pointer to the code for options, of which pools in debug mode have need. It is in a file of its own,
- * so that a program without diagnostics (KOLK_WITHOUT_DIAGNOSTICS) can have another one, which is NULL. */
+/* pool_watched.c: a pointer to the code for options, which pools in debug mode need. It is in a file of its own, so
+ * that a program without diagnostics (KOLK_WITHOUT_DIAGNOSTICS) can have another one, which is NULL. */
 #include "pool_inside.h"
 
 #if KOLK_WATCHED_

@@ -35,7 +35,7 @@
  * resource goes to whoever is the first waiter when it is ready. So if connecting takes longer than a borrower's
  * deadline, the borrow fails, but the connection is not lost. Makers also validate idle resources and destroy old ones,
  * so no borrower waits for a peer. Unless something has changed for hungry keys, locking and unlocking do not look at
- * any key (kolk_resource_unlock_).
+ * any key (kolk_resource_settle_and_unlock_).
  *
  * When a maker calls a user's function, the call is a job, and others wait for it for up to LATE_NS. After that, the
  * job is late and no longer counts: another resource may be created or validated at the same time. So a silent peer
@@ -212,7 +212,7 @@ static KOLK_NOINLINE_ kolk_status wait_for_entry(resource_request *me, bool in_f
     pool->counts.waits++;
     kolk_key_feel_(pool, key);
     PROBE2(wait, kolk_probe_name_(pool->desc.name), "borrow"); /* under the lock, because a rebind changes the name */
-    kolk_resource_unlock_(pool);
+    kolk_resource_settle_and_unlock_(pool);
     for (bool in_time = true; in_time && !kolk_load_(&waiter.link.woken, KOLK_ACQUIRE_);)
         in_time = kolk_waiter_sleep_(&waiter.link, me->deadline);
     kolk_resource_lock_(pool);
@@ -368,13 +368,13 @@ static KOLK_NOINLINE_ void log_borrow(const resource_request *me, const char *ke
                                  .error = &me->out->error};
     resource_call call;
     kolk_resource_call_begins_(pool, &call);
-    kolk_resource_unlock_(pool);
+    kolk_resource_settle_and_unlock_(pool);
     int cancel = kolk_cancel_off_();
     log(context, &event);
     kolk_cancel_restore_(cancel);
     kolk_resource_lock_(pool);
     kolk_resource_call_ends_(pool, &call);
-    kolk_resource_unlock_(pool);
+    kolk_resource_settle_and_unlock_(pool);
 }
 
 static kolk_status refuse_borrow(kolk_borrowed *out, kolk_status status) {
@@ -408,7 +408,7 @@ KOLK_NOINLINE_ kolk_status kolk_resource_borrow(kolk_resource_pool *pool, const 
     if (is_logged(&me, status))
         log_borrow(&me, key, status);
     else
-        kolk_resource_unlock_(inside);
+        kolk_resource_settle_and_unlock_(inside);
     return status;
 }
 
@@ -458,7 +458,7 @@ static void end_borrow(kolk_resource_inside_ *pool, kolk_borrowed *borrow, bool 
         take_home(pool, entry, discards, now);
     else
         holder = kolk_holder_of_handle_(pool, borrow->handle);
-    kolk_resource_unlock_(pool);
+    kolk_resource_settle_and_unlock_(pool);
     if (!entry) kolk_report_handle_(pool, borrow->handle, site, &holder);
     if (told) kolk_report_return_(pool, &holder);
 }

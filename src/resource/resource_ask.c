@@ -43,7 +43,7 @@ void kolk_resource_stats(const kolk_resource_pool *pool, kolk_resource_pool_stat
     if (!inside) return;
     kolk_resource_lock_(inside);
     kolk_resource_sum_up_(inside, out);
-    kolk_resource_unlock_(inside);
+    kolk_resource_settle_and_unlock_(inside);
     kolk_tools_wrote_(out, sizeof *out);
 }
 

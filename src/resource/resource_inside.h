@@ -167,7 +167,7 @@ typedef struct kolk_resource_inside_ {
     bool closed, paused;
     bool shrunk;      /* max was lowered: there may be more entries than that */
     bool keeps_names; /* the pool keeps the names of borrowing threads, because they may end before a report */
-    bool changed;     /* there may be work for hungry keys or makers: see kolk_resource_unlock_ */
+    bool changed;     /* there may be work for hungry keys or makers: see kolk_resource_settle_and_unlock_ */
     bool called;      /* upkeep was requested since the last upkeep began */
     uint32_t max;     /* may become less than the number of entries */
     uint32_t slots;   /* slots of `entries` that were ever used */
@@ -320,7 +320,7 @@ void kolk_resource_sum_up_(const kolk_resource_inside_ *inside, kolk_resource_po
 void kolk_resource_fill_(const kolk_resource_inside_ *inside, kolk_stats *out);
 
 /* If something has changed for waiters or makers, serves the waiters or calls the makers; then unlocks. */
-void kolk_resource_unlock_(kolk_resource_inside_ *pool);
+void kolk_resource_settle_and_unlock_(kolk_resource_inside_ *pool);
 
 /* The number of entries that can be lent or replaced. */
 static inline uint32_t count_of_idle(const kolk_resource_inside_ *pool) {

@@ -179,7 +179,7 @@ static bool has_same_numbers(const kolk_resource_pool_desc *a, const kolk_resour
 static void await_calls(kolk_resource_inside_ *pool, uint32_t turn) {
     while (pool->turn != turn && pool->calls[turn] > 0) {
         uint32_t returned = pool->returned;
-        kolk_resource_unlock_(pool);
+        kolk_resource_settle_and_unlock_(pool);
         kolk_wait_(&pool->returned, returned, KOLK_FOREVER);
         kolk_resource_lock_(pool);
     }
@@ -214,7 +214,7 @@ kolk_status kolk_resource_rebind_abi_(kolk_resource_pool *pool, const kolk_resou
     if (status != KOLK_OK) return status;
     kolk_resource_lock_(inside);
     status = rebind_locked(inside, &desc);
-    kolk_resource_unlock_(inside);
+    kolk_resource_settle_and_unlock_(inside);
     if (status == KOLK_OK) kolk_relist_(pool->number, desc.name, NULL);
     return status;
 }
@@ -233,7 +233,7 @@ static bool await_emptiness(kolk_resource_inside_ *pool, kolk_deadline deadline)
     bool in_time = true;
     while (kolk_pool_count(&pool->entries) > 0 && in_time) {
         uint32_t emptied = pool->emptied;
-        kolk_resource_unlock_(pool);
+        kolk_resource_settle_and_unlock_(pool);
         in_time = kolk_wait_(&pool->emptied, emptied, deadline);
         kolk_resource_lock_(pool);
     }
@@ -246,7 +246,7 @@ kolk_status kolk_resource_close(kolk_resource_pool *pool, kolk_deadline deadline
     kolk_resource_lock_(inside);
     bool waits = deadline.ns != KOLK_NOW.ns && deadline.ns > kolk_now_ns_();
     if (waits && kolk_resource_is_inside_(inside, kolk_thread_())) {
-        kolk_resource_unlock_(inside);
+        kolk_resource_settle_and_unlock_(inside);
         return KOLK_IN_HOOK;
     }
     inside->closed = true;
@@ -254,7 +254,7 @@ kolk_status kolk_resource_close(kolk_resource_pool *pool, kolk_deadline deadline
     turn_waiters_away(inside);
     kolk_resource_destroy_idle_(inside);
     bool empty = await_emptiness(inside, deadline);
-    kolk_resource_unlock_(inside);
+    kolk_resource_settle_and_unlock_(inside);
     if (empty) return KOLK_OK;
     kolk_resource_name_holders_(inside);
     return KOLK_TIMEOUT;
@@ -268,7 +268,7 @@ static void end_doomed_here(kolk_resource_inside_ *pool) {
     if (!is_maker) kolk_maker_enter_(&self);
     kolk_resource_lock_(pool);
     kolk_resource_end_doomed_(pool);
-    kolk_resource_unlock_(pool);
+    kolk_resource_settle_and_unlock_(pool);
     if (!is_maker) kolk_maker_leave_(&self);
 }
 

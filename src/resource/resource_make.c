@@ -24,7 +24,7 @@ static void begin_function(kolk_resource_inside_ *pool, resource_entry *entry, f
     if (entry->maker) kolk_maker_set_interrupted_(entry->maker, pool->closed || is_evicted);
     call->context = pool->desc.context;
     kolk_resource_call_begins_(pool, &call->call);
-    kolk_resource_unlock_(pool);
+    kolk_resource_settle_and_unlock_(pool);
     call->cancel = kolk_cancel_off_();
 }
 

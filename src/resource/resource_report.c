@@ -127,7 +127,7 @@ void kolk_report_handle_(const kolk_resource_inside_ *pool, kolk_handle handle, 
 bool kolk_resource_is_barred_(kolk_resource_inside_ *pool, const char *verb, const void *site) {
     kolk_resource_lock_(pool);
     bool barred = kolk_resource_is_inside_(pool, kolk_thread_());
-    kolk_resource_unlock_(pool);
+    kolk_resource_settle_and_unlock_(pool);
     if (!barred) return false;
     kolk_failure failure = {.rule = KOLK_IN_HOOK, .pool = name_of_resources(pool), .slot = UINT32_MAX, .site = site};
     failure.no_debug = true;

@@ -399,7 +399,7 @@ void kolk_resource_lock_(kolk_resource_inside_ *pool) {
     kolk_lock_word_(&pool->lock);
 }
 
-void kolk_resource_unlock_(kolk_resource_inside_ *pool) {
+void kolk_resource_settle_and_unlock_(kolk_resource_inside_ *pool) {
     if (pool->changed) heed_changes(pool);
     if (pool->fd) tell_event_loops(pool);
     kolk_unlock_word_(&pool->lock);

@@ -21,7 +21,7 @@ void kolk_resource_evict(kolk_resource_pool *pool) {
     if (!inside) return;
     kolk_resource_lock_(inside);
     evict_all(inside);
-    kolk_resource_unlock_(inside);
+    kolk_resource_settle_and_unlock_(inside);
 }
 
 bool kolk_resource_evict_generation(kolk_resource_pool *pool, uint32_t generation) {
@@ -30,7 +30,7 @@ bool kolk_resource_evict_generation(kolk_resource_pool *pool, uint32_t generatio
     kolk_resource_lock_(inside);
     bool is_first = generation == inside->epoch;
     if (is_first) evict_all(inside);
-    kolk_resource_unlock_(inside);
+    kolk_resource_settle_and_unlock_(inside);
     return is_first;
 }
 
@@ -50,7 +50,7 @@ static bool asks_to_evict(kolk_resource_inside_ *pool, resource_entry *entry, re
     key->users++;
     resource_call call;
     kolk_resource_call_begins_(pool, &call);
-    kolk_resource_unlock_(pool);
+    kolk_resource_settle_and_unlock_(pool);
     bool wanted = wants(key->text, resource, !idle, context);
     kolk_resource_lock_(pool);
     kolk_resource_call_ends_(pool, &call);
@@ -76,7 +76,7 @@ uint32_t kolk_resource_evict_if(kolk_resource_pool *pool, resource_wants *wants,
         if (has_resource) count += asks_to_evict(inside, entry, wants, context);
     }
     kolk_resource_destroy_idle_(inside);
-    kolk_resource_unlock_(inside);
+    kolk_resource_settle_and_unlock_(inside);
     return count;
 }
 
@@ -87,7 +87,7 @@ static void set_paused(kolk_resource_pool *pool, bool paused) {
     inside->paused = paused;
     if (!paused) kolk_resource_serve_all_(inside, kolk_now_ns_());
     inside->changed = true;
-    kolk_resource_unlock_(inside);
+    kolk_resource_settle_and_unlock_(inside);
 }
 
 void kolk_resource_pause(kolk_resource_pool *pool) {
@@ -111,7 +111,7 @@ kolk_status kolk_resource_resize(kolk_resource_pool *pool, uint32_t max) {
         kolk_resource_destroy_idle_(inside);
         inside->changed = true;
     }
-    kolk_resource_unlock_(inside);
+    kolk_resource_settle_and_unlock_(inside);
     return status;
 }
 
@@ -126,7 +126,7 @@ int kolk_resource_fd(kolk_resource_pool *pool) {
     kolk_resource_lock_(inside);
     if (!inside->fd) inside->fd = (uint32_t)(kolk_event_open_() + 1);
     int fd = (int)inside->fd - 1;
-    kolk_resource_unlock_(inside);
+    kolk_resource_settle_and_unlock_(inside);
     return fd;
 }
 

@@ -155,7 +155,7 @@ static bool look_after_lent(kolk_resource_inside_ *pool, resource_entry *entry, 
     entry->told = true;
     pool->counts.leaks++;
     PROBE2(leak, kolk_probe_name_(pool->desc.name), now - entry->since);
-    kolk_resource_unlock_(pool);
+    kolk_resource_settle_and_unlock_(pool);
     kolk_report_leak_(pool, &holder);
     kolk_resource_lock_(pool);
     return true;
@@ -167,7 +167,7 @@ void kolk_resource_name_holders_(kolk_resource_inside_ *pool) {
         resource_entry *entry = kolk_entry_at_(pool, slot);
         if (entry && entry->state == RESOURCE_LENT) look_after_lent(pool, entry, kolk_now_ns_(), 0);
     }
-    kolk_resource_unlock_(pool);
+    kolk_resource_settle_and_unlock_(pool);
 }
 
 void kolk_resource_note_holders_(kolk_resource_inside_ *pool,
@@ -177,7 +177,7 @@ void kolk_resource_note_holders_(kolk_resource_inside_ *pool,
         const resource_entry *entry = kolk_entry_at_(pool, slot);
         if (entry && entry->state == RESOURCE_LENT) note(to, entry->site, pool->settings.depth);
     }
-    kolk_resource_unlock_(pool);
+    kolk_resource_settle_and_unlock_(pool);
 }
 
 /* An eighth of the shortest time that is set: actions that have no timer of their own may be this late. */
@@ -253,15 +253,15 @@ void kolk_resource_work_(kolk_chore_ *chore) {
         kolk_jobs_note_late_(pool, now);
         if (!pool->looks && pool->look_at <= now) begin_look(pool, now);
         pool->called = false;
-        kolk_store_(&chore->due, INT64_MAX, KOLK_RELAXED_); /* if more work is due during the job,
-                                                           * kolk_resource_unlock_ sets this and calls makers */
+        /* if more work is due during the job, kolk_resource_settle_and_unlock_ sets this and calls makers */
+        kolk_store_(&chore->due, INT64_MAX, KOLK_RELAXED_);
         pool->changed = true;
         int64_t limit = pool->desc.create_timeout_ms;
         more = do_job(pool, now, (kolk_deadline){limit < INT64_MAX - now ? now + limit : INT64_MAX});
     }
     set_due(pool);
     pool->changed = false;
-    kolk_resource_unlock_(pool);
+    kolk_resource_settle_and_unlock_(pool);
 }
 
 void kolk_resource_upkeep_(kolk_resource_inside_ *pool, kolk_deadline deadline) {
@@ -281,7 +281,7 @@ void kolk_resource_upkeep_(kolk_resource_inside_ *pool, kolk_deadline deadline) 
         kolk_store_(&pool->chore.due, now, KOLK_RELAXED_);
     else if (!pool->called)
         set_due(pool);
-    kolk_resource_unlock_(pool);
+    kolk_resource_settle_and_unlock_(pool);
 }
 
 #endif

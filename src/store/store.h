@@ -199,7 +199,8 @@ kolk_failure kolk_store_failure_(const kolk_slot_store_ *store, kolk_status rule
 void kolk_store_lock_debug_(const kolk_slot_store_ *store);
 void kolk_store_unlock_debug_(const kolk_slot_store_ *store);
 
-/* For a malloc-backed store: do the same as kolk_store_slot_of_, kolk_store_object_ and, for a report, search for a pointer. */
+/* For a malloc-backed store: do the same as kolk_store_slot_of_ and kolk_store_object_; and search for a pointer, for a
+ * report. */
 uintptr_t kolk_store_find_bypassed_(const kolk_slot_store_ *store, const void *object);
 void *kolk_store_bypassed_at_(const kolk_slot_store_ *store, uintptr_t slot);
 uint32_t kolk_store_search_bypassed_(const kolk_slot_store_ *store, const void *pointer, uint64_t *inside);

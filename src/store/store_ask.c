@@ -8,7 +8,6 @@
 #include "../core/tools.h"
 #include "../core/fail.h"
 #include "../core/quarantine.h"
-#include "../core/quarantine.h"
 
 /* ---- Reports ----------------------------------------------------------------------------------------------------- */
 

@@ -11,7 +11,6 @@
 #if KOLK_HOSTED
 
 #include "../core/fail.h"
-#include "../core/fail.h"
 #include "../core/quarantine.h"
 #include "../base/assert.h"
 #include "../os/lock.h"

@@ -29,8 +29,8 @@ void kolk_debug_sites_(const kolk_debug *debug, uint32_t slot, kolk_failure *fai
 void kolk_debug_leaks_(kolk_debug *debug, uint32_t end);
 
 /* Counts the objects that are alive in slots below `end` by the place where they were allocated, with the setting
- * `sites`. `debug` may be NULL. O(end). While other threads use the pool, an object may be missing, or be counted at the
- * place of its slot's previous object. */
+ * `sites`. `debug` may be NULL. O(end). While other threads use the pool, an object may be missing, or be counted at
+ * the place of its slot's previous object. */
 void kolk_debug_places_(const kolk_debug *debug, uint32_t end, kolk_place_counts_ *counts);
 
 #endif

@@ -29,8 +29,8 @@ typedef struct kolk_place_counts_ {
     uint32_t depth;
 } kolk_place_counts_;
 
-/* Counts one live object, which `depth` calls shall name. O(1). `counts` are a kolk_place_counts_. */
-void kolk_places_count_(void *counts, kolk_kept_site_ site, uint32_t depth);
+/* Counts one live object, which `depth` calls shall name. O(1). `to` is a kolk_place_counts_. */
+void kolk_places_count_(void *to, kolk_kept_site_ site, uint32_t depth);
 
 /* Ends the counting. Returns false if no object was counted. */
 bool kolk_places_end_(kolk_place_counts_ *counts, kolk_places_ *out);

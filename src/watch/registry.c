@@ -208,9 +208,13 @@ static bool ask_places(const kolk_kind_ *kind, const void *pool, kolk_places_ *o
     uint32_t end = 0;
     bool more = kind->part != NULL;
     if (kind->id == KOLK_KIND_HEAP_CLASS_) return false;
-    if (kind->debug) kolk_debug_places_(kind->debug(pool, &end), end, &counts);
+    const kolk_debug *debug = kind->debug ? kind->debug(pool, &end) : NULL;
+    kolk_debug_places_(debug, end, &counts);
     if (kind->borrowed) kind->borrowed(pool, kolk_places_count_, &counts);
-    for (uint32_t n = 0; more; n++) kolk_debug_places_(kind->part(pool, n, &end, &more), end, &counts);
+    for (uint32_t n = 0; more; n++) {
+        debug = kind->part(pool, n, &end, &more);
+        kolk_debug_places_(debug, end, &counts);
+    }
     return kolk_places_end_(&counts, out);
 }
 

@@ -26,8 +26,8 @@ typedef struct kolk_beacon_ {
 /* ---- For one pool ------------------------------------------------------------------------------------------------ */
 
 /* Adds a complete pool to the list and writes its number, which is not 0, to *number, a field of the pool. Writes 0 if
- * there is no memory. Reports nothing. The registry never writes to a pool again. A pool whose storage is gone without a
- * deinit does no harm: its struct is read by kolk_peek_, and ignored if its facts have changed. With `tries`, does
+ * there is no memory. Reports nothing. The registry never writes to a pool again. A pool whose storage is gone without
+ * a deinit does no harm: its struct is read by kolk_peek_, and ignored if its facts have changed. With `tries`, does
  * nothing while another thread forks: malloc may need this pool now. */
 void kolk_registry_add_(const void *pool, uint32_t *number, const kolk_kind_ *kind, bool tries);
 

@@ -1,5 +1,19 @@
-/* watch.c: the table of events (core/watch.h). Only this file names what members use of this folder: a program without it
- * has no diagnostics. */
+/* watch.c: the table of events, through which alone the members reach this folder (core/watch.h). A program that does
+ * not link it has no diagnostics. The files:
+ *
+ *     watch.c                                              the table of events
+ *     process.c  settings.c                                the process's start and exit; settings of the debug mode
+ *     registry.c  homes.c  names.c                         all pools; pools that are moved or lost; copies of names
+ *     debug.c  debug_fill.c  debug_bypass.c  profiler.c    the debug mode of one pool
+ *     stacks.c  places.c                                   stacks of allocs; how many live objects come from each
+ *     stats.c  stats_at.c  stats_setting.c  records.c      statistics, and those of ended pools
+ *     sizes.c  sizes_file.c  sizes_write.c                 capacities that tune themselves
+ *     sites.c  sites_call.c  sites_function.c              addresses of code in words
+ *     sites_name.c  sites_source.c
+ *     remote.c  remote_pools.c  remote_pages.c             the pools of another process: remote.h
+ *     remote_simple.c  remote_store.c  remote_bytemap.c
+ *     remote_shared.c  remote_resource.c  remote_heap.c
+ *     none.c                                               the public functions where there is no operating system */
 #include "../core/watch.h"
 
 #if KOLK_HOSTED

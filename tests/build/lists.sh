@@ -20,7 +20,7 @@ compare() { # $listed by $list, and $there
 }
 
 lists='src/pool/pool_inside.h src/slotmap/slotmap_inside.h src/bytemap/bytemap.c src/queue/queue_inside.h src/store/store.h
-  src/shared/shared.c src/resource/resource.c src/heap/heap.c src/watch/remote.h'
+  src/shared/shared.c src/resource/resource.c src/heap/heap.c src/watch/watch.c'
 for list in $lists; do
   listed=$(sed '/\*\//q' "$list" | grep '^ \*     ' | grep -oE ' [a-z_]+\.c\b' | tr -d ' ' | sort -u)
   there=$(basename -a "${list%/*}"/*.c | sort)

@@ -34,7 +34,7 @@ static void damage(struct player *player) {
     kolk_pool_reserve(&player->pools[2], 2);               /* growing needs the correct stride */
     if (wrong == SLOT_TWICE) player->pools[2].stride = 16; /* the second object begins in the middle of the first */
     if (wrong == SLOT_MISPLACED) player->pools[2].stride = 8;
-    if (wrong == SLOT_LOST) player->pools[5].held = 1;
+    if (wrong == SLOT_LOST) player->pools[5].aside = 1;
     if (wrong == POOL_INVALID) player->pools[5].bound = 1;
 }
 

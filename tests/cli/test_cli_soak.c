@@ -204,9 +204,9 @@ static void test_a_broken_invariant_is_found(void **state) {
     (void)state;
     begin();
     turn(1, 10, 1);
-    load.stores[1].in.pool.held++;
+    load.stores[1].in.pool.aside++;
     assert_found(SOAK_VALID, "soak.lowest: its is_valid says no");
-    load.stores[1].in.pool.held--;
+    load.stores[1].in.pool.aside--;
 }
 
 static void test_a_mistake_that_is_not_reported_is_found(void **state) {

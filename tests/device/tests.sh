@@ -107,7 +107,7 @@ for machine in cortex-m4 riscv32; do
     fi
   fi
   mkdir -p "$folder/$machine/programs"
-  (cd "$folder/$machine" && printf '%s\n' "$root"/src/{base,bytemap,core,diag,ffi,os,pool,remote,slotmap}/*.c |
+  (cd "$folder/$machine" && printf '%s\n' "$root"/src/{base,bytemap,core,ffi,os,pool,slotmap,watch}/*.c |
     xargs -n 20 -P 2 "${compiler[@]}" "${options[@]/#-I/-I$root/}" "${generations[@]}" -c)
   for file in tests/cmocka/cmocka.c tests/device/begin.c; do
     "${compiler[@]}" "${options[@]}" "-DLEFT_OUT=\"$(names_in "$left_out" | tr -s ' ')\"" -c "$file" -o "$folder/$machine/$(basename "$file" .c)_.o"

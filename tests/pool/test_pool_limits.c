@@ -94,8 +94,8 @@ static void at_the_end_of_the_largest_pool(kolk_reuse reuse) {
     }
     assert_int_equal(status, KOLK_OK);
     assert_int_equal(kolk_pool_available(&pool), UINT32_MAX);
-    pool.fresh = pool.held = pool.worn.count = first;
-    if (reuse == KOLK_REUSE_LOWEST) pool.held_floor = first; /* as a search would have set it */
+    pool.fresh = pool.aside = pool.worn.count = first;
+    if (reuse == KOLK_REUSE_LOWEST) pool.aside_floor = first; /* as a search would have set it */
     assert_int_equal(kolk_pool_available(&pool), 3);
 
     unsigned char *objects[3];

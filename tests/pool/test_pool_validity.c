@@ -62,13 +62,13 @@ static void test_counts_and_bounds(void **state) {
         assert_seen(&pool, pool.desc.max_capacity, SLOTS - 1);
         assert_seen(&pool, pool.bound, pool.bound - 1);
         assert_seen(&pool, pool.free_bound, pool.free_bound + 1);
-        assert_seen(&pool, pool.held, pool.held + 1);
+        assert_seen(&pool, pool.aside, pool.aside + 1);
         assert_seen(&pool, pool.worn.count, pool.worn.count + 1);
         assert_seen(&pool, pool.floor, (kolk_slot_ *)(void *)pool.slots);
         if (pool.stack) assert_seen(&pool, pool.top, pool.top + 1);
         if (orders[n % 3] == KOLK_REUSE_LIFO) assert_seen(&pool, pool.top, pool.stack - 1);
         if (orders[n % 3] == KOLK_REUSE_FIFO) assert_seen(&pool, pool.peak, ISSUED - 4);
-        if (n / 6) assert_seen(&pool, pool.held, 1);
+        if (n / 6) assert_seen(&pool, pool.aside, 1);
         kolk_pool_deinit(&pool);
     }
 }
@@ -203,10 +203,10 @@ static void test_counts_that_lead_outside(void **state) {
         assert_true(kolk_pool_is_valid(&pool));
         if (orders[i] == KOLK_REUSE_LIFO) { /* -1 entries on the stack */
             pool.top = pool.stack - 1;
-            pool.held = 11;
+            pool.aside = 11;
         } else { /* -1 entries in the ring */
             pool.top = pool.floor = pool.stack + 10;
-            pool.held = 0;
+            pool.aside = 0;
             pool.worn.count = 1;
         }
         assert_int_equal(kolk_pool_count(&pool), 0);
@@ -252,7 +252,7 @@ static void test_floors(void **state) {
             assert_seen(&pool, pool.order_floor, pool.order_floor - 1);
             assert_seen(&pool, pool.floor, NULL);
             assert_seen(&pool, pool.order_floor, NULL);
-            assert_seen(&pool, pool.held_floor, pool.held_floor - 1);
+            assert_seen(&pool, pool.aside_floor, pool.aside_floor - 1);
             kolk_pool_deinit(&pool);
         }
     }

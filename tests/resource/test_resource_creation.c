@@ -40,7 +40,7 @@ static bool is_any_at_rest(void) {
     kolk_resource_inside_ *pool = things.pool.inside;
     kolk_resource_lock_(pool);
     bool rests = pool->resting.first;
-    kolk_resource_unlock_(pool);
+    kolk_resource_settle_and_unlock_(pool);
     return rests;
 }
 
@@ -48,7 +48,7 @@ static bool is_any_silent(void) {
     kolk_resource_inside_ *pool = things.pool.inside;
     kolk_resource_lock_(pool);
     bool silent = pool->no_key->silent > 0;
-    kolk_resource_unlock_(pool);
+    kolk_resource_settle_and_unlock_(pool);
     return silent;
 }
 
@@ -382,7 +382,7 @@ static void test_a_return_while_one_is_asked(void **state) {
     kolk_resource_inside_ *pool = things.pool.inside;
     kolk_resource_lock_(pool);
     pool->no_key->newest->proved -= INT64_C(500000000); /* as if it had been idle for so long */
-    kolk_resource_unlock_(pool);
+    kolk_resource_settle_and_unlock_(pool);
     things.validates = hangs_in_validate;
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, borrow_for_ever, &two), 0);

@@ -79,8 +79,8 @@ static void test_counts(void **state) {
     assert_seen(entry->state, RESOURCE_MAKING);
     assert_seen(entry->slot, 3);
     assert_seen(key->newest->state, RESOURCE_LENT);
-    assert_seen(inside->entries.held, inside->entries.held + 1);
-    assert_seen(inside->keys.pool.held, inside->keys.pool.held + 1);
+    assert_seen(inside->entries.aside, inside->entries.aside + 1);
+    assert_seen(inside->keys.pool.aside, inside->keys.pool.aside + 1);
     return_it(&lent);
     end();
 }

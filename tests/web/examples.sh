@@ -3,7 +3,7 @@
 # kolk on the web: the two files of make dist and examples, compiled by emscripten, with threads and without. Node.js runs
 # them, and they must print what they print elsewhere. A pool that is trimmed takes no more memory.
 # Usage: examples.sh
-# promise: README.md "(64-bit programs are tested under wine), the web"
+# promise: README.md "It runs on Linux, Windows ... and [devices]"
 set -euo pipefail
 . tests/help/script.sh
 command -v emcc > /dev/null || skip "there is no emscripten"

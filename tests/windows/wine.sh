@@ -4,7 +4,7 @@
 # Where the system permits it, addresses are not random. Otherwise the kernel now and then puts a process's heap at the
 # address of the page that wine shares between its processes, and wine cannot start the process.
 # Usage: wine.sh begin|end|PROGRAM [ARGUMENT ...]
-# promise: README.md "programs are tested under wine"
+# promise: README.md "It runs on Linux, Windows ... and [devices]"
 set -eu
 fixed=
 ! setarch -R true 2> /dev/null || fixed='setarch -R'

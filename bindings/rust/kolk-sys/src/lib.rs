@@ -462,7 +462,7 @@ pub struct kolk_tick_ {
     pub trims: u32,
 }
 
-/// count == fresh - (top - stack) - held. A zero-initialised pool is valid and has the capacity 0. Never copy or move a
+/// count == fresh - (top - stack) - aside. A zero-initialised pool is valid and has the capacity 0. Never copy or move a
 /// pool once it is initialised.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -484,10 +484,10 @@ pub struct kolk_pool {
     pub debug_flags: u16,
     pub low_reported: u16,
     pub fresh: u32,
-    pub held: u32,
+    pub aside: u32,
     pub capacity: u32,
     pub first: u32,
-    pub held_floor: u32,
+    pub aside_floor: u32,
     pub quarantined: u32,
     pub worn: kolk_worn_,
     pub order_floor: *mut kolk_slot_,
@@ -497,6 +497,7 @@ pub struct kolk_pool {
     pub ranks: *mut kolk_rank_,
     pub ready: *mut u64,
     pub desc: kolk_pool_kept_desc,
+    pub options: *const kolk_pool_options_,
     pub debug: *mut kolk_debug,
     pub objects: *mut usize,
     pub block: *mut u8,
@@ -1753,6 +1754,12 @@ pub struct kolk_keeper_ {
 
 /// Known only to kolk itself.
 #[repr(C)]
+pub struct kolk_pool_options_ {
+    inside: [u8; 0],
+}
+
+/// Known only to kolk itself.
+#[repr(C)]
 pub struct kolk_removal_ {
     inside: [u8; 0],
 }
@@ -1796,7 +1803,7 @@ const _: () = {
     assert!(size_of::<kolk_rank_>() == 16 && align_of::<kolk_rank_>() == 8);
     assert!(size_of::<kolk_worn_>() == 16 && align_of::<kolk_worn_>() == 4);
     assert!(size_of::<kolk_tick_>() == 20 && align_of::<kolk_tick_>() == 4);
-    assert!(size_of::<kolk_pool>() == 456 && align_of::<kolk_pool>() == 8);
+    assert!(size_of::<kolk_pool>() == 464 && align_of::<kolk_pool>() == 8);
     assert!(size_of::<kolk_queue_desc>() == 48 && align_of::<kolk_queue_desc>() == 8);
     assert!(size_of::<kolk_queue_end_>() == 256 && align_of::<kolk_queue_end_>() == 8);
     assert!(size_of::<kolk_queue>() == 640 && align_of::<kolk_queue>() == 8);
@@ -1990,10 +1997,10 @@ fn offsets() {
         ("kolk_pool.debug_flags", offset!(kolk_pool, debug_flags), 68),
         ("kolk_pool.low_reported", offset!(kolk_pool, low_reported), 70),
         ("kolk_pool.fresh", offset!(kolk_pool, fresh), 72),
-        ("kolk_pool.held", offset!(kolk_pool, held), 76),
+        ("kolk_pool.aside", offset!(kolk_pool, aside), 76),
         ("kolk_pool.capacity", offset!(kolk_pool, capacity), 80),
         ("kolk_pool.first", offset!(kolk_pool, first), 84),
-        ("kolk_pool.held_floor", offset!(kolk_pool, held_floor), 88),
+        ("kolk_pool.aside_floor", offset!(kolk_pool, aside_floor), 88),
         ("kolk_pool.quarantined", offset!(kolk_pool, quarantined), 92),
         ("kolk_pool.worn", offset!(kolk_pool, worn), 96),
         ("kolk_pool.order_floor", offset!(kolk_pool, order_floor), 112),
@@ -2003,20 +2010,21 @@ fn offsets() {
         ("kolk_pool.ranks", offset!(kolk_pool, ranks), 184),
         ("kolk_pool.ready", offset!(kolk_pool, ready), 192),
         ("kolk_pool.desc", offset!(kolk_pool, desc), 200),
-        ("kolk_pool.debug", offset!(kolk_pool, debug), 360),
-        ("kolk_pool.objects", offset!(kolk_pool, objects), 368),
-        ("kolk_pool.block", offset!(kolk_pool, block), 376),
-        ("kolk_pool.block_size", offset!(kolk_pool, block_size), 384),
-        ("kolk_pool.failed", offset!(kolk_pool, failed), 392),
-        ("kolk_pool.evictions", offset!(kolk_pool, evictions), 400),
-        ("kolk_pool.wrong_pool", offset!(kolk_pool, wrong_pool), 408),
-        ("kolk_pool.peak", offset!(kolk_pool, peak), 412),
-        ("kolk_pool.number", offset!(kolk_pool, number), 416),
-        ("kolk_pool.ranking", offset!(kolk_pool, ranking), 420),
-        ("kolk_pool.tick", offset!(kolk_pool, tick), 424),
-        ("kolk_pool.held_back", offset!(kolk_pool, held_back), 444),
-        ("kolk_pool.unlisted", offset!(kolk_pool, unlisted), 448),
-        ("kolk_pool.counted", offset!(kolk_pool, counted), 452),
+        ("kolk_pool.options", offset!(kolk_pool, options), 360),
+        ("kolk_pool.debug", offset!(kolk_pool, debug), 368),
+        ("kolk_pool.objects", offset!(kolk_pool, objects), 376),
+        ("kolk_pool.block", offset!(kolk_pool, block), 384),
+        ("kolk_pool.block_size", offset!(kolk_pool, block_size), 392),
+        ("kolk_pool.failed", offset!(kolk_pool, failed), 400),
+        ("kolk_pool.evictions", offset!(kolk_pool, evictions), 408),
+        ("kolk_pool.wrong_pool", offset!(kolk_pool, wrong_pool), 416),
+        ("kolk_pool.peak", offset!(kolk_pool, peak), 420),
+        ("kolk_pool.number", offset!(kolk_pool, number), 424),
+        ("kolk_pool.ranking", offset!(kolk_pool, ranking), 428),
+        ("kolk_pool.tick", offset!(kolk_pool, tick), 432),
+        ("kolk_pool.held_back", offset!(kolk_pool, held_back), 452),
+        ("kolk_pool.unlisted", offset!(kolk_pool, unlisted), 456),
+        ("kolk_pool.counted", offset!(kolk_pool, counted), 460),
         ("kolk_queue_desc.name", offset!(kolk_queue_desc, name), 0),
         ("kolk_queue_desc.item_size", offset!(kolk_queue_desc, item_size), 8),
         ("kolk_queue_desc.capacity", offset!(kolk_queue_desc, capacity), 16),
