@@ -79,3 +79,8 @@ kolk_status kolk_pool_begin_(kolk_pool *pool, const kolk_pool_desc *given, size_
     show_bounds(pool);
     return kolk_list_(pool, sizeof *pool, &pool->number, &kolk_pool_kind_);
 }
+
+kolk_status kolk_pool_init_plain_abi_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
+                                      size_t pool_size, uint32_t abi) {
+    return kolk_pool_begin_(pool, desc, type_size, type_align, pool_size, abi, NULL);
+}

@@ -323,7 +323,7 @@ KOLK_NOINLINE_ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
     }
     if (index < pool->fresh) {
         if (kolk_pool_lives_(pool, index) || !kolk_pool_take_this_(pool, index)) return NULL;
-        if (pool->unlisted && !pool->options) pool->options = kolk_pool_all_options_; /* they know unlisted places */
+        if (pool->unlisted) pool->options = kolk_pool_options_of_(pool); /* these know unlisted places */
         kolk_pool_show_all_bounds_(pool);
     } else {
         uint32_t first = pool->fresh, gap = index - first;
@@ -429,9 +429,4 @@ kolk_status kolk_pool_init_abi_(kolk_pool *pool, const kolk_pool_desc *desc, siz
     kolk_status status = kolk_pool_begin_(pool, desc, type_size, type_align, pool_size, abi, kolk_pool_all_options_);
     if (status == KOLK_OK) pool->options = kolk_pool_options_of_(pool);
     return status;
-}
-
-kolk_status kolk_pool_init_plain_abi_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
-                                      size_t pool_size, uint32_t abi) {
-    return kolk_pool_begin_(pool, desc, type_size, type_align, pool_size, abi, NULL);
 }

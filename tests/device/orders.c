@@ -1,7 +1,7 @@
-/* orders.c: FIFO and LOWEST in a program in which no pool has another option, so that allocs go through alloc_listed of
- * pool_plain.c. (In the models of tests/pool, some pools have options, and then all allocs go through pool_options.c.)
- * Every fourth life is the slot's last one, so that slots wear out. Returns 0 if each alloc returns the slot that the
- * order of reuse demands, or the one that wore out first once there is no other, and if the peak is right. */
+/* orders.c: FIFO and LOWEST pools without another option, so that allocs go through pool_listed.c. Every fourth life is
+ * the slot's last one, so that slots wear out. Returns 0 if each alloc returns the slot that the order of reuse
+ * demands, or the one that wore out first once there is no other, if the peak is right, and if an alloc_at into a pool
+ * with free slots loses none of them. */
 #include <kolk/kolk.h>
 
 #include "../pool/last_life.h"
@@ -71,6 +71,35 @@ static bool frees(uint32_t slot, bool is_last_life) {
     return !kolk_pool_get(&pool, handle);
 }
 
+static bool begins(kolk_reuse reuse, kolk_generations generations) {
+    return kolk_pool_init(&pool, &(kolk_pool_desc){.object_size = sizeof(uint32_t),
+                                                   .capacity = SLOTS,
+                                                   .reuse = reuse,
+                                                   .generations = generations,
+                                                   .memory = &memory,
+                                                   .memory_size = sizeof memory}) == KOLK_OK;
+}
+
+/* Frees all objects of a full pool, allocates the one in the middle by its handle, and then all others. */
+static bool allocs_at(kolk_reuse reuse) {
+    if (!begins(reuse, KOLK_GENERATIONS_RECYCLE)) return false;
+    for (uint32_t n = 0; n < SLOTS; n++) objects[n] = kolk_pool_alloc(&pool);
+    kolk_handle middle = kolk_pool_handle_of(&pool, objects[SLOTS / 2]);
+    for (uint32_t n = 0; n < SLOTS; n++) kolk_pool_free(&pool, objects[n]);
+    memset(objects, 0, sizeof objects);
+    objects[SLOTS / 2] = kolk_pool_alloc_at(&pool, middle);
+    if (!objects[SLOTS / 2] || kolk_pool_get(&pool, middle) != objects[SLOTS / 2]) return false;
+    for (uint32_t n = 1; n < SLOTS; n++) {
+        uint32_t *object = kolk_pool_alloc(&pool);
+        uint32_t slot = object ? kolk_pool_index(&pool, object) : SLOTS;
+        if (slot == SLOTS || objects[slot] || !kolk_pool_is_valid(&pool)) return false;
+        objects[slot] = object;
+    }
+    bool full = !kolk_pool_alloc(&pool);
+    kolk_pool_deinit(&pool);
+    return full;
+}
+
 static bool runs(kolk_reuse reuse, kolk_generations generations) {
     bool strict = generations == KOLK_GENERATIONS_STRICT;
     uint32_t random = 1;
@@ -81,13 +110,7 @@ static bool runs(kolk_reuse reuse, kolk_generations generations) {
     memset(&freed, 0, sizeof freed);
     memset(&worn, 0, sizeof worn);
     fresh = count = peak = recycled = 0;
-    kolk_status status = kolk_pool_init(&pool, &(kolk_pool_desc){.object_size = sizeof(uint32_t),
-                                                                 .capacity = SLOTS,
-                                                                 .reuse = reuse,
-                                                                 .generations = generations,
-                                                                 .memory = &memory,
-                                                                 .memory_size = sizeof memory});
-    if (status != KOLK_OK) return false;
+    if (!begins(reuse, generations)) return false;
     for (uint32_t step = 0; step < STEPS; step++) {
         random = random * 1664525 + 1013904223;
         bool grows = step / 500 % 2 == 0; /* the pool becomes full, and nearly empty */
@@ -111,5 +134,8 @@ int main(void) {
     if (!runs(KOLK_REUSE_FIFO, KOLK_GENERATIONS_STRICT)) return 3;
     if (!runs(KOLK_REUSE_LOWEST, KOLK_GENERATIONS_RECYCLE)) return 4;
     if (!runs(KOLK_REUSE_LOWEST, KOLK_GENERATIONS_STRICT)) return 5;
-    return runs(KOLK_REUSE_LIFO, KOLK_GENERATIONS_STRICT) ? 0 : 6; /* after a FIFO: with alloc_listed */
+    if (!runs(KOLK_REUSE_LIFO, KOLK_GENERATIONS_STRICT)) return 6;
+    if (!allocs_at(KOLK_REUSE_LIFO)) return 7;
+    if (!allocs_at(KOLK_REUSE_FIFO)) return 8;
+    return allocs_at(KOLK_REUSE_LOWEST) ? 0 : 9;
 }
