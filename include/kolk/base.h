@@ -289,7 +289,7 @@ enum {
 /* kolk_pool_stats and its counterparts fill this in. Counters start at init; clear does not reset them.
  *
  * Names are copied by init, so the text that you pass may lie in a module that is unloaded. The copies live as long as
- * the process, and equal names share one. All copies together take at most 128 KiB: after that, and in a library
+ * the process, and equal names share one. All copies together take at most 128 KiB: after that, and in a program
  * without diagnostics, the text itself is used and must outlive the pool. */
 typedef struct kolk_stats {
     const char *name;         /* the pool's name; "" if it has none */
@@ -329,7 +329,7 @@ typedef enum kolk_stats_format {
 } kolk_stats_format;
 
 /* Writes the statistics of every initialised pool that has a name. The text is passed to `put` in pieces; `put` may
- * call any function of kolk. The figures of pools that other threads are using may be slightly inaccurate. A library
+ * call any function of kolk. The figures of pools that other threads are using may be slightly inaccurate. A program
  * without diagnostics keeps no list of pools, and writes an empty one. */
 KOLK_API_ void kolk_stats_write(kolk_stats_format format, void (*put)(const char *text, size_t length, void *context),
                                 void *context);
@@ -349,8 +349,7 @@ KOLK_API_ bool kolk_stats_now(void);
  * O(pools), O(slots) for what counts lives, O(pages) of the slots (of the first 64 GiB; some 40 ms for a GiB in
  * memory), and a search through the writable data of the process's modules. It reads at most 1 GiB, where each small
  * read counts as 2 KiB, so that no process can hold up its reader: pools beyond are left out, and so is `allocs` where
- * counting would take more than half of what is left. Linux only, only with diagnostics, and only in a library that has
- * all members. */
+ * counting would take more than half of what is left. Linux only, and only in a library that has all members. */
 KOLK_API_ const char *kolk_stats_write_of(int64_t process, kolk_stats_format format,
                                           void (*put)(const char *text, size_t length, void *context), void *context);
 
@@ -400,7 +399,7 @@ KOLK_API_ void kolk_set_failure_handler(void (*handler)(const kolk_failure *fail
  * because it reads files and, if `lines` is true, runs the first addr2line in PATH, or llvm-addr2line for code that
  * clang compiled. Only absolute folders in PATH are searched, and none if the program has more rights than its user
  * (set-user-ID, file capabilities). On Windows the text is "program.exe+0x11f3", and on other systems without Linux's
- * loader it is an address. It is "" in freestanding builds and without diagnostics. */
+ * loader it is an address. In freestanding builds it is empty. */
 KOLK_API_ const char *kolk_site_text(const void *site, bool lines, char *text, size_t size);
 
 /* Describes a stack of return addresses that ends with a NULL, such as those of kolk_failure. It names at most `depth`
@@ -482,7 +481,7 @@ KOLK_API_ size_t kolk_stack_text(const void *const *stack, uint32_t depth, bool 
  *                                                          kolk_shared_alloc_wait does not wait. In resource pools,
  *                                                          creates fail. The first matching entry applies
  *
- * The environment is read when a pool is initialised. Freestanding builds, and builds with KOLK_NO_DIAGNOSTICS, have
+ * The environment is read when a pool is initialised. Freestanding builds, and programs without diagnostics, have
  * none of this. A setting that is not understood is reported as KOLK_BAD_SETTING and ignored. A GLOB that has matched
  * no pool's name is reported at exit. */
 
@@ -535,12 +534,13 @@ typedef struct kolk_profiler {
 
 KOLK_API_ void kolk_set_profiler(const kolk_profiler *profiler);
 
-/* The features of this library that depend on the machine and the options it was built with. */
+/* The features of this library that depend on the machine, on the options it was built with, and on what the program
+ * links. */
 enum {
     KOLK_HAS_PROBES = 1,     /* USDT probes (sys/sdt.h): kolk:full, wait ...: src/core/probes.h */
     KOLK_HAS_VALGRIND = 2,   /* kolk detects memcheck (valgrind/memcheck.h) */
     KOLK_HAS_PAGES = 4,      /* pools can use the system's memory, and grow */
-    KOLK_HAS_DIAGNOSTICS = 8 /* the debug mode and the diagnostics above: built without KOLK_NO_DIAGNOSTICS */
+    KOLK_HAS_DIAGNOSTICS = 8 /* the debug mode and the diagnostics above: KOLK_WITHOUT_DIAGNOSTICS */
 };
 
 KOLK_API_ uint32_t kolk_features(void);

@@ -102,11 +102,6 @@ static uintptr_t tray_facts(const void *given) {
 const kolk_kind_ kolk_tray_kind_ = {
     .stats = list_tray_stats, .facts = tray_facts, .size = sizeof(kolk_fixed_tray_), .id = KOLK_KIND_TRAY_};
 
-/* Adds a tray to the registry, in place of one that was forgotten at the same address. */
-static void list_tray(kolk_fixed_tray_ *tray) {
-    kolk_list_(tray, sizeof *tray, &tray->number, &kolk_tray_kind_);
-}
-
 /* Takes the words of a tray's levels from `at` on, and returns what is behind them. */
 static unsigned char *set_levels(kolk_fixed_tray_ *tray, unsigned char *at) {
     uint64_t words = tray->capacity;
@@ -143,7 +138,7 @@ kolk_status kolk_fixed_make_(kolk_heap *heap, const kolk_heap_desc *desc) {
         at += (size_t)tray->capacity * tray->size;
         if (!tray->name) tray->name = fixed->name;
         free_all(tray);
-        list_tray(tray);
+        kolk_list_(tray, sizeof *tray, &tray->number, &kolk_tray_kind_);
     }
     KOLK_ASSERT_(at <= (unsigned char *)desc->memory + desc->memory_size);
     heap->fixed = fixed;

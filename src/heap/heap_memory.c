@@ -243,7 +243,6 @@ static bool keeps_classes(const kolk_heap *heap, const kolk_heap_desc *desc) {
 
 static kolk_status rebind_root(kolk_heap *heap, const kolk_heap_desc *desc) {
     kolk_heap_root_ *root = heap->root;
-    if (!root) return KOLK_CLOSED; /* kolk_heap_rebind_abi_ has looked */
     bool inside = !desc->parent || (root->parent && desc->parent->root == root->parent);
     bool kept = inside && !desc->memory && !desc->memory_size && kolk_is_kept_(desc->limit, root->own.limit) &&
                 keeps_classes(heap, desc) && (!desc->budget || (desc->budget == root->own.parent && !root->parent));
@@ -262,8 +261,9 @@ kolk_status kolk_heap_rebind_abi_(kolk_heap *heap, const kolk_heap_desc *desc, s
     if (status != KOLK_OK) return status;
     if (!heap->root && !heap->fixed) return KOLK_CLOSED;
     if (!kolk_is_home_(heap, heap->number, NULL, SITE)) return KOLK_MOVED;
-    if (heap->root && kolk_load_(&heap->root->in_hook, KOLK_RELAXED_) == kolk_thread_()) return KOLK_IN_HOOK;
-    return heap->fixed ? kolk_fixed_rebind_(heap, desc) : rebind_root(heap, desc);
+    if (heap->fixed) return kolk_fixed_rebind_(heap, desc);
+    if (kolk_load_(&heap->root->in_hook, KOLK_RELAXED_) == kolk_thread_()) return KOLK_IN_HOOK;
+    return rebind_root(heap, desc);
 }
 
 /* ---- End and reset ----------------------------------------------------------------------------------------------- */

@@ -259,7 +259,7 @@ static void add_failures(kolk_settings_ *settings, const char *text, const char 
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): the counter is written */
 bool kolk_settings_fail_(const kolk_settings_ *settings, size_t *asked) {
-    if (!(settings->flags & KOLK_DEBUG_FAIL)) return false;
+    KOLK_ASSERT_(settings->flags & KOLK_DEBUG_FAIL);
     size_t n = kolk_fetch_add_(asked, 1, KOLK_RELAXED_) + 1;
     if (settings->fail_every) return n % settings->fail_every == 0;
     return kolk_mixed_(kolk_mixed_(settings->fail_seed) + n) >> 32 < settings->fail_chance;

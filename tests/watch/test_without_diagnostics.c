@@ -44,8 +44,8 @@ static void append(const char *text, size_t length, void *context) {
 }
 
 /* promise: base.h "A program that wants no diagnostics ... without sites", "Writes at once ... (which is reported, once
- * for several failures in a row), and without diagnostics", "On Windows ... builds and without diagnostics", "Ends
- * the current ... nothing without diagnostics", "The features of this library that depend", "kolk_features" */
+ * for several failures in a row), and without diagnostics", "Ends the current ... nothing without diagnostics", "The
+ * features of this library that depend", "kolk_features" */
 static void test_what_stands_for_diagnostics(void **state) {
     (void)state;
     char text[200] = "";
