@@ -55,8 +55,9 @@ const kolk_kind_ kolk_pool_kind_ = {.stats = list_pool_stats,
                                     .size = sizeof(kolk_pool),
                                     .id = KOLK_KIND_POOL_};
 
-kolk_status kolk_pool_begin_(kolk_pool *pool, const kolk_pool_desc *given, size_t type_size, size_t type_align,
-                             size_t pool_size, uint32_t abi, const kolk_pool_options_ *options) {
+KOLK_NOINLINE_ kolk_status kolk_pool_begin_(kolk_pool *pool, const kolk_pool_desc *given, size_t type_size,
+                                            size_t type_align, size_t pool_size, uint32_t abi,
+                                            const kolk_pool_options_ *options) {
     kolk_status status = kolk_begin_(pool, pool_size, sizeof *pool, pool_abi(abi), given);
     if (status != KOLK_OK) return status;
     kolk_pool_desc desc = *given;
