@@ -8,7 +8,7 @@ set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # Build options, and header guards.
-options='KOLK_(ASSERTIONS|BASE_INLINE|CHAOS|GENERATION_MAX|NO_FUTEX|SCHEDULED|[A-Z_]+_(H|INL))'
+options='KOLK_(ASSERTIONS|BASE_INLINE|CHAOS|GENERATION_MAX|NO_DIAGNOSTICS|NO_FUTEX|SCHEDULED|[A-Z_]+_(H|INL))'
 
 names() { grep -owhE '(kolk|KOLK)_[A-Za-z0-9_]*[A-Za-z0-9]' "$@" | sort -u; }
 
