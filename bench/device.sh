@@ -18,7 +18,7 @@ kinds=(pool LOWEST FIFO option slotmap bytemap trays) # the columns of the table
 declare -A titles=([pool]='a pool' [LOWEST]='`LOWEST`' [FIFO]='`FIFO`' [option]='another option'
   [slotmap]='a slot map' [bytemap]='a byte map' [trays]='a heap')
 declare -A definitions=([LOWEST]='-DMORE=.reuse = KOLK_REUSE_LOWEST' [FIFO]='-DMORE=.reuse = KOLK_REUSE_FIFO'
-  [option]='-DMORE=.headroom = 1')
+  [option]='-DMORE=.full.headroom = 1')
 options=(-std=c11 -Os -ffreestanding -ffunction-sections -fdata-sections "-I$folder/dist" -Iinclude
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wundef -Wdouble-promotion -Wmissing-prototypes -Werror)
 links=(-nostdlib -Wl,--gc-sections)

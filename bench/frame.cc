@@ -60,10 +60,9 @@ struct stage {
     stage(bool (*on_full)(kolk_pool *, size_t, void *), bool ranked) {
         kolk_pool_desc desc = {};
         desc.capacity = 10000;
-        desc.on_full = on_full;
-        desc.cost = loudness;
-        desc.ranked = ranked;
-        desc.ages = on_full == kolk_pool_evict_oldest;
+        desc.full.on_full = on_full;
+        desc.full.cost = loudness;
+        desc.full.ranked = ranked;
         succeed_or_exit(voices_init(&all, &desc));
         for (unsigned n = 0; n < 20000; n++) begin();
     }

@@ -48,7 +48,7 @@ echo '| bytes of text | with diagnostics | `KOLK_WITHOUT_DIAGNOSTICS` | `KOLK_NO
 echo '|---|---:|---:|---:|'
 row nothing empty
 row 'a pool' pool
-row 'a pool with options, say `.headroom`' pool -DMORE='.headroom = 1'
+row 'a pool with options, say `.full.headroom`' pool -DMORE='.full.headroom = 1'
 row 'a slot map' slotmap
 row 'a byte map' bytemap
 row 'a queue' queue

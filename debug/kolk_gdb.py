@@ -45,8 +45,6 @@ def name_at(address):
 class Store:
     """A container of objects. object_type is their type, or None if it is unknown."""
 
-    IN_DESC = ()  # fields of the descriptor that the container keeps
-
     def __init__(self, value, object_type=None):
         self.value = value
         self.fresh = self.number("fresh")
@@ -58,7 +56,7 @@ class Store:
         self.object_type = object_type if object_type and object_type.sizeof == self.object_size else None
 
     def field(self, name):
-        return (self.value["desc"] if name in self.IN_DESC else self.value)[name]
+        return self.value[name]
 
     def number(self, name):
         return int(self.field(name))
@@ -120,7 +118,6 @@ class Pool(Store):
     """A kolk_pool; its objects are found by slot."""
 
     NOUN = "pool"
-    IN_DESC = ("name", "max_capacity", "object_size", "reuse")
     NOT_ZERO = ("slots", "states", "stride", "inverse", "max_capacity")
 
     def __init__(self, value, object_type=None):
@@ -465,7 +462,7 @@ class Resources:
         pool = self.inside
         if self.fault:
             return without_inside("resource pool", self.fault)
-        words = name_at(int(pool["desc"]["name"])) + ": " if int(pool["desc"]["name"]) else ""
+        words = name_at(int(pool["name"])) + ": " if int(pool["name"]) else ""
         words += f"resource pool, {self.count('lent')} of {pool['max']} in use, {self.count('idle')} idle"
         for field, noun in (("creating", "being created"), ("waiting", "waiting")):
             if int(pool[field]):

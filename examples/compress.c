@@ -139,9 +139,9 @@ int main(void) {
     const kolk_shared_desc desc = {
         .name = "blocks",
         .capacity = BLOCKS,
-        .setup = make_stream,
-        .reset = reset_stream,
-        .teardown = end_stream,
+        .life.setup = make_stream,
+        .life.reset = reset_stream,
+        .life.teardown = end_stream,
         .context = &streams,
     };
     pthread_t reader, workers[WORKERS], keeper;

@@ -33,7 +33,7 @@ static voices_handle play_instead(voices *mixer, voices_handle other, const char
 int main(void) {
     enum { VOICES = 32 };
     voices mixer;
-    kolk_pool_desc desc = {.name = "voices", .capacity = VOICES, .cost = loudness};
+    kolk_pool_desc desc = {.name = "voices", .capacity = VOICES, .full.cost = loudness};
     if (voices_init(&mixer, &desc) != KOLK_OK) return 1;
 
     voices_handle music = play(&mixer, "music", 0.8);

@@ -148,12 +148,12 @@ static void draw_hooks(run *r) {
                                                                 kolk_pool_trap_full};
     model *m = &r->m;
     uint32_t hooks = draw(r), uses = draw(r);
-    m->desc.setup = hooks & 1 ? model_setup : NULL;
-    m->desc.reset = hooks & 2 ? model_reset : NULL;
-    m->desc.teardown = hooks & 4 ? model_teardown : NULL;
-    m->desc.cost = hooks & 8 ? model_cost : NULL;
-    m->desc.ranked = (hooks & 8) && (uses & 16);
-    m->desc.on_full = ways[hooks >> 4 & 3];
+    m->desc.life.setup = hooks & 1 ? model_setup : NULL;
+    m->desc.life.reset = hooks & 2 ? model_reset : NULL;
+    m->desc.life.teardown = hooks & 4 ? model_teardown : NULL;
+    m->desc.full.cost = hooks & 8 ? model_cost : NULL;
+    m->desc.full.ranked = (hooks & 8) && (uses & 16);
+    m->desc.full.on_full = ways[hooks >> 4 & 3];
     m->setup_frees = uses & 1;
     m->setup_allocs = uses & 2;
     m->reset_frees = uses & 4;
@@ -179,7 +179,7 @@ static unsigned draw_descriptor(run *r) {
     }
     desc->reuse = (kolk_reuse)(choice % 3);
     desc->generations = (kolk_generations)(choice / 3 % 3);
-    desc->keep = choice / 9 % 2;
+    desc->life.keep = choice / 9 % 2;
     desc->ages = choice / 18 % 2;
     desc->object_size = sizes[draw(r) % LENGTH_OF(sizes)];
     desc->object_align = aligns[draw(r) % LENGTH_OF(aligns)];
@@ -191,8 +191,8 @@ static unsigned draw_descriptor(run *r) {
     draw_hooks(r);
     draw_debug(r);
     if (memory != GROWING && (memory >= LENT || desc->capacity == 0)) desc->capacity++; /* 0: as many as fit */
-    desc->headroom = choice / 36;
-    if (desc->headroom > (desc->max_capacity ? desc->max_capacity : desc->capacity)) desc->headroom = 0;
+    desc->full.headroom = choice / 36;
+    if (desc->full.headroom > (desc->max_capacity ? desc->max_capacity : desc->capacity)) desc->full.headroom = 0;
     if (memory == FITTING) desc->memory_size = kolk_pool_memory_size(desc) + draw(r) % 64;
     return memory;
 }
@@ -203,10 +203,11 @@ static void begin(run *r) {
     m->what = "at its beginning";
     unsigned memory = draw_descriptor(r);
     snprintf(r->what, sizeof r->what, "memory %u, reuse %d, generations %d%s, %u bytes by %u, %u to %u slots%s%s%s%s%s",
-             memory, (int)m->desc.reuse, (int)m->desc.generations, m->desc.keep ? ", keep" : "",
+             memory, (int)m->desc.reuse, (int)m->desc.generations, m->desc.life.keep ? ", keep" : "",
              (unsigned)m->desc.object_size, (unsigned)m->desc.object_align, m->desc.capacity, m->desc.max_capacity,
-             m->desc.setup ? ", setup" : "", m->desc.reset ? ", reset" : "", m->desc.teardown ? ", teardown" : "",
-             m->desc.debug ? ", debug " : "", m->desc.debug ? m->desc.debug : "");
+             m->desc.life.setup ? ", setup" : "", m->desc.life.reset ? ", reset" : "",
+             m->desc.life.teardown ? ", teardown" : "", m->desc.debug ? ", debug " : "",
+             m->desc.debug ? m->desc.debug : "");
     m->what = r->what;
     if (memory == ZERO)
         model_listen(m); /* an all-zero pool is valid too */
@@ -372,7 +373,7 @@ static void add_length(const char *text, size_t length, void *context) {
 static void op_write_stats(run *r) {
     static size_t of_none[3]; /* the length of statistics without a pool, by format */
     kolk_stats_format format = (kolk_stats_format)(draw(r) % LENGTH_OF(of_none));
-    bool named = r->m.pool.desc.name != NULL;
+    bool named = r->m.pool.name != NULL;
     size_t length = 0;
     kolk_stats_write(format, add_length, &length);
     if (!named) of_none[format] = length;
@@ -403,9 +404,8 @@ static bool breaks_rule(const kolk_pool_desc *desc, kolk_status rule) {
         {KOLK_ALIGN_TOO_LARGE, desc->object_align > 4096},
         {KOLK_BAD_REUSE, desc->reuse > KOLK_REUSE_LOWEST},
         {KOLK_BAD_GENERATIONS, desc->generations > KOLK_GENERATIONS_NONE},
-        {KOLK_COST_MISSING, (desc->on_full == kolk_pool_evict_cheapest || desc->ranked) && !desc->cost},
-        {KOLK_AGES_MISSING, desc->on_full == kolk_pool_evict_oldest && !desc->ages},
-        {KOLK_BAD_HEADROOM, desc->headroom > (desc->max_capacity ? desc->max_capacity : desc->capacity)},
+        {KOLK_COST_MISSING, (desc->full.on_full == kolk_pool_evict_cheapest || desc->full.ranked) && !desc->full.cost},
+        {KOLK_BAD_HEADROOM, desc->full.headroom > (desc->max_capacity ? desc->max_capacity : desc->capacity)},
         {KOLK_BAD_CAPACITY, desc->capacity > INT32_MAX},
         {KOLK_MAX_BELOW_CAPACITY, desc->max_capacity && desc->max_capacity < desc->capacity},
         {KOLK_ZERO_CAPACITY, !desc->memory && !desc->memory_size && !desc->capacity && !desc->max_capacity},
@@ -429,15 +429,16 @@ static kolk_pool_desc draw_any_descriptor(run *r) {
     desc.max_capacity = counts[count / 5 % 5];
     desc.reuse = (kolk_reuse)(choice % 4);
     desc.generations = (kolk_generations)(choice / 4 % 4);
-    if (choice & 16) desc.on_full = kolk_pool_evict_cheapest;
-    if (choice & 32) desc.cost = model_cost;
+    if (choice & 16) desc.full.on_full = kolk_pool_evict_cheapest;
+    if (choice & 32) desc.full.cost = model_cost;
     if (choice & 64) desc.memory = memory + count / 25;
     if (choice & 128) desc.memory_size = sizeof memory - count / 25;
     if (shape / 25 % 2) desc.debug = "all";
-    if (shape / 50 % 2) desc.on_full = kolk_pool_evict_oldest;
+    if (shape / 50 % 2) desc.full.on_full = kolk_pool_evict_oldest;
     desc.ages = shape / 100 % 2;
-    desc.ranked = shape / 200;
-    if (!desc.memory || desc.capacity) desc.headroom = count / 125 * 2; /* not if the capacity is as much as fits */
+    desc.full.ranked = shape / 200;
+    if (!desc.memory || desc.capacity)
+        desc.full.headroom = count / 125 * 2; /* not if the capacity is as much as fits */
     return desc;
 }
 
@@ -454,7 +455,7 @@ static void op_try_descriptor(run *r) {
     if (status == KOLK_OK) {
         model_assert(m, !breaks && kolk_pool_is_valid(&pool));
         void *object = kolk_pool_alloc(&pool);
-        model_assert(m, (object != NULL) == (pool.capacity > desc.headroom));
+        model_assert(m, (object != NULL) == (pool.capacity > desc.full.headroom));
         kolk_pool_free(&pool, object);
         kolk_pool_deinit(&pool);
     } else {

@@ -46,8 +46,8 @@ static void use(kolk_pool *pool) {
 /* Allocates all free slots and frees them again. */
 static void drain(kolk_pool *pool) {
     void *object;
-    uint32_t available = pool->desc.max_capacity - kolk_pool_count(pool) -
-                         (pool->desc.generations == KOLK_GENERATIONS_STRICT ? pool->worn.count : 0),
+    uint32_t available = pool->max_capacity - kolk_pool_count(pool) -
+                         (pool->generations == KOLK_GENERATIONS_STRICT ? pool->worn.count : 0),
              n = 0;
     while ((object = kolk_pool_alloc(pool)) != NULL) {
         memset(object, 0x5a, 3);

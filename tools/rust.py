@@ -116,7 +116,6 @@ class Writer:
             self.lines += ["#[repr(C)]", "#[derive(Clone, Copy)]", f"pub struct {struct['name']} {{"]
             self.lines += [f"    pub {named(field['name'])}: {self.type_of(field)}," for field in struct["fields"]]
             self.lines.append("}")
-        self.lines += ["", "pub type kolk_pool_kept_desc = kolk_pool_desc;"]
         for constant in self.api["constants"]:
             kind, value = constant["type"], constant["value"].replace("INT64_MAX", "i64::MAX")
             is_deadline = kind == "kolk_deadline"
@@ -156,7 +155,6 @@ class Writer:
         self.lines += ["    ];", "    for (field, at, expected) in offsets {", '        assert_eq!(at, expected, "{}", field);', "    }", "}"]
 
     def text(self):
-        self.names.add("kolk_pool_kept_desc")
         for part in (self.enums, self.structs, self.functions, self.opaques, self.layout):
             part()
         version, abi = self.api["version"], self.api["abi"]

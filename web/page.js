@@ -313,12 +313,12 @@ function showYours(now) {
 // In the order of enum policy.
 const policies = [
   ['skip', 'Skip the new one', 'alloc returns NULL, and the sparkle is not born: failed rises.', ''],
-  ['oldest', 'Evict the oldest', 'The sparkle born first ends at once, in O(1). No alloc fails.', '.ages = true, .on_full = kolk_pool_evict_oldest'],
+  ['oldest', 'Evict the oldest', 'The sparkle born first ends at once, in O(1). No alloc fails.', '.full.on_full = kolk_pool_evict_oldest'],
   ['cheapest', 'Evict the least noticeable', 'The sparkle with the shortest tail and time left ends, in O(log n). No alloc fails.',
-    '.cost = cost_of, .ranked = true, .on_full = kolk_pool_evict_cheapest'],
+    '.full = {.on_full = kolk_pool_evict_cheapest, .cost = cost_of, .ranked = true}'],
   ['grow', 'Grow', 'The pool gets more slots, up to 2,048. No sparkle moves, and all handles stay valid.', '.max_capacity = 2048'],
   ['overflow', 'Use an overflow pool', 'A second pool takes the rest, up to 256. Its memory is released when it is empty again.',
-    '.overflow = &second.pool']
+    '.full.overflow = &second.pool']
 ];
 const policy = () => policies.findIndex(([value]) => byId(value).checked);
 

@@ -107,26 +107,27 @@ static void free_sparkle(struct sparkle *sparkle) {
 }
 
 static kolk_status init(uint32_t capacity) {
-    kolk_pool_desc desc = {.name = "sparkles", .capacity = capacity, .tag = tag, .ages = true, .on_evict = free_twin};
+    kolk_pool_desc desc = {
+        .name = "sparkles", .capacity = capacity, .tag = tag, .ages = true, .full.on_evict = free_twin};
     kolk_status status = KOLK_OK;
     sparkles_deinit(&second);
     switch (policy) {
     case SKIP:
         break;
     case EVICT_OLDEST:
-        desc.on_full = kolk_pool_evict_oldest;
+        desc.full.on_full = kolk_pool_evict_oldest;
         break;
     case EVICT_CHEAPEST:
-        desc.on_full = kolk_pool_evict_cheapest;
-        desc.cost = cost_of;
-        desc.ranked = true;
+        desc.full.on_full = kolk_pool_evict_cheapest;
+        desc.full.cost = cost_of;
+        desc.full.ranked = true;
         break;
     case GROW:
         desc.max_capacity = MOST;
         break;
     case OVERFLOW_POOL:
         status = sparkles_init(&second, &(kolk_pool_desc){.name = "second", .capacity = OVERFLOW, .tag = UINT32_MAX});
-        desc.overflow = &second.pool;
+        desc.full.overflow = &second.pool;
         break;
     }
     return status == KOLK_OK ? sparkles_init(&pool, &desc) : status;

@@ -136,13 +136,17 @@ return function(options)
   -- A pool of objects of a type of C. The options are the members of kolk_pool_desc.
   local function pool(type_name, desc)
     local type = ffi.typeof(type_name)
-    for member in pairs(desc) do -- ffi.new would ignore it
-      if not ffi.offsetof("kolk_pool_desc", member) then error("kolk_pool_desc has no member " .. member, 2) end
+    local function check(of, members) -- ffi.new would ignore a wrong one
+      for member, value in pairs(members) do
+        if not ffi.offsetof(of, member) then error(of .. " has no member " .. member, 3) end
+        if type(value) == "table" then check("kolk_" .. (member == "full" and "pool_full" or member), value) end
+      end
     end
+    check("kolk_pool_desc", desc)
     local struct, resolved = ffi.new("kolk_pool"), ffi.new("kolk_pool_desc", desc)
     resolved.object_size, resolved.object_align = ffi.sizeof(type), ffi.alignof(type)
     if resolved.generations == C.KOLK_GENERATIONS_NONE then error("a pool without handles: use kolk.C", 2) end
-    if resolved.overflow ~= nil then error("a pool with an overflow pool: use kolk.C", 2) end
+    if resolved.full.overflow ~= nil then error("a pool with an overflow pool: use kolk.C", 2) end
     local status = C.kolk_pool_init(struct, resolved)
     if status ~= C.KOLK_OK then error((desc.name and desc.name .. ": " or "") .. ffi.string(C.kolk_status_text(status)), 2) end
     ffi.gc(struct, finish)

@@ -703,7 +703,7 @@ WITHOUT_TYPE(bytemap)
 
 /* A handle's lower half is the index, XORed with the pool's tag (base.h). */
 static void *find_in_pool(void *members, lua_Integer handle) {
-    for (const kolk_pool *pool = members; pool; pool = pool->desc.overflow) {
+    for (const kolk_pool *pool = members; pool; pool = pool->overflow) {
         void *object = kolk_pool_at(pool, (uint32_t)handle ^ pool->tag);
         if (object && kolk_pool_handle_of(pool, object).bits == (uint64_t)handle) return object;
     }
@@ -715,8 +715,8 @@ static void *begin_object(void *members, void *object, lua_Integer *handle) {
     if (!object) return NULL;
     *handle = (lua_Integer)kolk_pool_handle_of(members, object).bits;
     const kolk_pool *holder = members; /* or one of its overflow pools, which decides for itself what it keeps */
-    while (kolk_pool_at(holder, (uint32_t)*handle ^ holder->tag) != object) holder = holder->desc.overflow;
-    if (!holder->desc.keep && !holder->desc.setup) memset(object, 0, holder->desc.object_size);
+    while (kolk_pool_at(holder, (uint32_t)*handle ^ holder->tag) != object) holder = holder->overflow;
+    if (!holder->keep && !holder->setup) memset(object, 0, holder->object_size);
     return object;
 }
 
@@ -1127,7 +1127,7 @@ static int new_pool(lua_State *L) {
     desc.context = it;
     if (push_option(L, "cost") != LUA_TNIL) {
         if ((it->cost = field_at(L, it, lua_gettop(L))) == NULL) raise(L, -3);
-        desc.cost = cost_of;
+        desc.full.cost = cost_of;
     }
     lua_pop(L, 1);
     if (push_option(L, "on_full") == LUA_TFUNCTION) {
@@ -1137,8 +1137,7 @@ static int new_pool(lua_State *L) {
         int eviction = word_option(L, it->kind, "on_full", evictions, "oldest, cheapest or a function");
         if (eviction == 2 && !it->cost)
             luaL_error(L, "%s: on_full = \"cheapest\" needs the option cost", it->kind->metatable);
-        desc.ages = eviction == 1;
-        desc.on_full = eviction == 0 ? NULL : eviction == 1 ? kolk_pool_evict_oldest : kolk_pool_evict_cheapest;
+        desc.full.on_full = eviction == 0 ? NULL : eviction == 1 ? kolk_pool_evict_oldest : kolk_pool_evict_cheapest;
     }
     bool collected = false;
     while (!is_settled(L, it, kolk_pool_init(&it->own.pool, &desc), &collected)) continue;
@@ -1218,9 +1217,9 @@ static struct container *push_program(lua_State *L, const struct kind *kind, voi
 void kolk_lua_push_pool(lua_State *L, kolk_pool *pool, const char *fields) {
     const kolk_pool *each = pool;
     do {
-        if (each->desc.generations == KOLK_GENERATIONS_NONE) luaL_error(L, "%s", kolk_status_text(KOLK_NO_HANDLES));
-    } while ((each = each->desc.overflow) != NULL);
-    push_program(L, &pool_kind, pool, pool->desc.name, fields, pool->desc.object_size);
+        if (each->generations == KOLK_GENERATIONS_NONE) luaL_error(L, "%s", kolk_status_text(KOLK_NO_HANDLES));
+    } while ((each = each->overflow) != NULL);
+    push_program(L, &pool_kind, pool, pool->name, fields, pool->object_size);
 }
 
 void kolk_lua_push_slotmap(lua_State *L, kolk_slotmap *map, const char *fields) {

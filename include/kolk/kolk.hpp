@@ -227,27 +227,34 @@ template <class V, class Cursor, void *(*Next)(Cursor *)> class walker {
 
 } // namespace inside
 
+/* What happens when a pool is full: the members of kolk_pool_full (pool.h). */
+template <class T> struct full_options {
+    /* Called when the pool is full; returns true if it has made room: a function of yours, or
+     * pool<T>::evict_cheapest, evict_oldest or trap_full. */
+    bool (*on_full)(pool<T> &full, void *context) = nullptr;
+    double (*cost)(const T &object, void *context) = nullptr;
+    bool ranked = false;                                  /* see recost */
+    void (*on_evict)(T &object, void *context) = nullptr; /* before the object's destructor */
+    pool<T> *overflow = nullptr;
+    std::uint32_t headroom = 0, low_water = 0;
+    void (*on_low)(pool<T> &low, void *context) = nullptr;
+};
+
 /* How a pool is to be: the members of kolk_pool_desc (pool.h) with C++'s types. 0, nullptr and false mean the default.
  * Members that are missing here are for C: constructors and destructors do the work of setup, reset and teardown. Give
  * pools of one type names of their own, because handles of two pools without a name are not told apart. */
 template <class T> struct options {
     const char *name = nullptr; /* copied */
-    std::uint32_t capacity = 0, max_capacity = 0, headroom = 0, low_water = 0;
+    std::uint32_t capacity = 0, max_capacity = 0;
     kolk_reuse reuse = KOLK_REUSE_LIFO;
     kolk_generations generations = KOLK_GENERATIONS_RECYCLE;
     std::uint32_t tag = 0;
-    bool ages = false, ranked = false; /* see oldest, recost */
-    void *memory = nullptr;            /* KOLK_POOL_BYTES(sizeof(T), alignof(T), n) bytes */
+    bool ages = false;      /* see oldest */
+    void *memory = nullptr; /* KOLK_POOL_BYTES(sizeof(T), alignof(T), n) bytes */
     std::size_t memory_size = 0;
     kolk_budget *budget = nullptr;
-    /* Called when the pool is full; returns true if it has made room: a function of yours, or
-     * pool<T>::evict_cheapest, evict_oldest or trap_full. */
-    bool (*on_full)(pool<T> &full, void *context) = nullptr;
-    double (*cost)(const T &object, void *context) = nullptr;
-    void (*on_evict)(T &object, void *context) = nullptr; /* before the object's destructor */
-    pool<T> *overflow = nullptr;
-    void (*on_low)(pool<T> &low, void *context) = nullptr;
-    void *context = nullptr;
+    full_options<T> full = {};
+    void *context = nullptr; /* passed to the functions in `full` */
     const char *debug = nullptr;
 };
 
@@ -260,7 +267,8 @@ template <class T> class pool {
   public:
     using value_type = T;
 
-    explicit pool(const options<T> &wish) : hooks_(wish), status_(inside::checked(init(wish))) {}
+    explicit pool(const options<T> &wish)
+        : full_(wish.full), context_(wish.context), status_(inside::checked(init(wish))) {}
 
     /* Destroys the objects that are left. */
     ~pool() {
@@ -295,7 +303,7 @@ template <class T> class pool {
             kolk_pool_free_sized_(&pool_, object, sizeof(T));
         } else { /* in a free's fast path, the destructor takes the place of `reset` */
             std::uintptr_t slot = kolk_pool_slot_sized_(&pool_, object, sizeof(T));
-            std::uint32_t bound = pool_.desc.reuse == KOLK_REUSE_LIFO ? pool_.bound : 0;
+            std::uint32_t bound = pool_.reuse == KOLK_REUSE_LIFO ? pool_.bound : 0;
             if (!kolk_pool_end_slot_(&pool_, pool_.states, object, slot, bound)) return;
             destroy(object);
             kolk_pool_push_slot_(&pool_, slot);
@@ -400,7 +408,7 @@ template <class T> class pool {
     kolk_status rebind(const options<T> &wish) {
         kolk_pool_desc desc = desc_of(wish);
         kolk_status status = kolk_pool_rebind_abi_(&pool_, &desc, sizeof(T), alignof(T), sizeof pool_, KOLK_POOL_ABI_);
-        if (status == KOLK_OK) hooks_ = hooks(wish);
+        if (status == KOLK_OK) full_ = wish.full, context_ = wish.context;
         return status;
     }
 
@@ -410,35 +418,24 @@ template <class T> class pool {
         object->~T();
     }
 
-    struct hooks {
-        explicit hooks(const options<T> &wish)
-            : on_full(wish.on_full), cost(wish.cost), on_evict(wish.on_evict), on_low(wish.on_low),
-              context(wish.context) {}
-        bool (*on_full)(pool &, void *);
-        double (*cost)(const T &, void *);
-        void (*on_evict)(T &, void *);
-        void (*on_low)(pool &, void *);
-        void *context;
-    };
-
     static bool call_on_full(kolk_pool *, std::size_t, void *self) {
         pool &of = *static_cast<pool *>(self);
-        return of.hooks_.on_full(of, of.hooks_.context);
+        return of.full_.on_full(of, of.context_);
     }
     static double call_cost(const void *object, void *self) {
-        const hooks &of = static_cast<pool *>(self)->hooks_;
-        return of.cost(*static_cast<const T *>(object), of.context);
+        const pool &of = *static_cast<pool *>(self);
+        return of.full_.cost(*static_cast<const T *>(object), of.context_);
     }
     static void call_on_evict(void *object, void *self) {
-        const hooks &of = static_cast<pool *>(self)->hooks_;
-        of.on_evict(*static_cast<T *>(object), of.context);
+        const pool &of = *static_cast<pool *>(self);
+        of.full_.on_evict(*static_cast<T *>(object), of.context_);
     }
     static void call_destructor(void *object, void *self) {
         if (object != static_cast<pool *>(self)->unmade_) static_cast<T *>(object)->~T();
     }
     static void call_on_low(kolk_pool *, void *self) {
         pool &of = *static_cast<pool *>(self);
-        of.hooks_.on_low(of, of.hooks_.context);
+        of.full_.on_low(of, of.context_);
     }
 
     kolk_pool_desc desc_of(const options<T> &wish) {
@@ -446,29 +443,30 @@ template <class T> class pool {
         desc.name = wish.name;
         desc.capacity = wish.capacity;
         desc.max_capacity = wish.max_capacity;
-        desc.headroom = wish.headroom;
-        desc.low_water = wish.low_water;
         desc.reuse = wish.reuse;
         desc.generations = wish.generations;
         desc.tag = wish.tag;
         desc.ages = wish.ages;
-        desc.ranked = wish.ranked;
         desc.memory = wish.memory;
         desc.memory_size = wish.memory_size;
         desc.budget = wish.budget;
-        if (wish.on_full == evict_cheapest) /* init checks what the ready-made ones need */
-            desc.on_full = kolk_pool_evict_cheapest;
-        else if (wish.on_full == evict_oldest)
-            desc.on_full = kolk_pool_evict_oldest;
-        else if (wish.on_full == trap_full)
-            desc.on_full = kolk_pool_trap_full;
-        else if (wish.on_full)
-            desc.on_full = call_on_full;
-        if (wish.cost) desc.cost = call_cost;
-        if (wish.on_evict) desc.on_evict = call_on_evict;
-        if (wish.overflow) desc.overflow = &wish.overflow->pool_;
-        if (wish.on_low) desc.on_low = call_on_low;
-        if (!std::is_trivially_destructible_v<T>) desc.reset = call_destructor;
+        const full_options<T> &full = wish.full;
+        if (full.on_full == evict_cheapest) /* init checks what the ready-made ones need */
+            desc.full.on_full = kolk_pool_evict_cheapest;
+        else if (full.on_full == evict_oldest)
+            desc.full.on_full = kolk_pool_evict_oldest;
+        else if (full.on_full == trap_full)
+            desc.full.on_full = kolk_pool_trap_full;
+        else if (full.on_full)
+            desc.full.on_full = call_on_full;
+        if (full.cost) desc.full.cost = call_cost;
+        desc.full.ranked = full.ranked;
+        if (full.on_evict) desc.full.on_evict = call_on_evict;
+        if (full.overflow) desc.full.overflow = &full.overflow->pool_;
+        desc.full.headroom = full.headroom;
+        desc.full.low_water = full.low_water;
+        if (full.on_low) desc.full.on_low = call_on_low;
+        if (!std::is_trivially_destructible_v<T>) desc.life.reset = call_destructor;
         desc.context = this;
         desc.debug = wish.debug;
         return desc;
@@ -484,10 +482,10 @@ template <class T> class pool {
         if constexpr (std::is_trivially_constructible_v<T, A...>) {
             return ::new (slot) T(std::forward<A>(arguments)...);
         } else { /* the object may lie in an overflow pool, whose context is its class */
-            kolk_pool &holder = pool_.desc.overflow ? *kolk_pool_holder_(&pool_, slot) : pool_;
+            kolk_pool &holder = pool_.overflow ? *kolk_pool_holder_(&pool_, slot) : pool_;
             auto running = inside::in_hook(holder);
             auto undo = [this, slot, &holder] {
-                pool &of = *static_cast<pool *>(holder.desc.context);
+                pool &of = *static_cast<pool *>(holder.context);
                 of.unmade_ = slot; /* there is nothing to destroy */
                 kolk_pool_free(&pool_, slot);
                 of.unmade_ = nullptr;
@@ -498,7 +496,8 @@ template <class T> class pool {
 
     const void *unmade_ = nullptr;
     kolk_pool pool_ = {};
-    hooks hooks_;
+    full_options<T> full_;
+    void *context_;
     kolk_status status_;
 };
 
@@ -1028,7 +1027,7 @@ template <class T> class shared_pool {
         desc.tag = wish.tag;
         desc.budget = wish.budget;
         desc.exact = wish.exact;
-        if (!std::is_trivially_destructible_v<T>) desc.reset = inside::call_destructor<T>;
+        if (!std::is_trivially_destructible_v<T>) desc.life.reset = inside::call_destructor<T>;
         desc.debug = wish.debug;
         return desc;
     }

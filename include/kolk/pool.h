@@ -35,8 +35,8 @@
  *           alive. `clear`, `trim` and is_valid are O(slots).
  * Memory    the caller's memory, or pages of the system; never malloc. A slot costs its stride and 1 byte; 4 bytes
  *           for the order of reuse (LOWEST: 1 bit; without an OS, on 32 bits: 2 bytes); 4 bytes if there are handles,
- *           but in the system's memory only once a slot has had 128 lives; 1 bit with a setup or teardown hook; 8 bytes
- *           with ages; 16 bytes if the pool is ranked.
+ *           but in the system's memory only once a slot has had 128 lives; 1 bit with a setup or teardown hook; 16 bytes
+ *           with ages, and 16 if the pool is ranked.
  * Contents  a new object has the bytes of the slot's last life, or those that the memory had before: initialise all of
  *           it. free does not change the object. The pool never stores its own data in a slot.
  * Threads   one thread at a time. But any number of threads may call functions that take a const pool while no other
@@ -64,6 +64,18 @@ typedef struct kolk_pool kolk_pool;
 
 /* ---- Descriptor -------------------------------------------------------------------------------------------------- */
 
+/* What happens when the pool is full, and before that: see When it is full. */
+typedef struct kolk_pool_full {
+    bool (*on_full)(kolk_pool *pool, size_t bytes, void *context) KOLK_OR_0_;
+    double (*cost)(const void *object, void *context) KOLK_OR_0_;
+    bool ranked KOLK_OR_0_; /* see kolk_pool_recost */
+    void (*on_evict)(void *object, void *context) KOLK_OR_0_;
+    kolk_pool *overflow KOLK_OR_0_;
+    uint32_t headroom KOLK_OR_0_;
+    uint32_t low_water KOLK_OR_0_;
+    void (*on_low)(kolk_pool *pool, void *context) KOLK_OR_0_;
+} kolk_pool_full;
+
 /* Zero means the default, except for object_size. Use it as &(kolk_pool_desc){.object_size = 64, .capacity = 100}. */
 typedef struct kolk_pool_desc {
     const char *name KOLK_OR_0_;   /* for reports and statistics; copied (see base.h) */
@@ -72,30 +84,18 @@ typedef struct kolk_pool_desc {
     size_t object_align KOLK_OR_0_;
     uint32_t capacity KOLK_OR_0_;     /* slots; 0: see Memory */
     uint32_t max_capacity KOLK_OR_0_; /* the pool can grow to this; 0: the same as capacity */
-    uint32_t headroom KOLK_OR_0_;     /* see When it is full */
-    uint32_t low_water KOLK_OR_0_;    /* see When it is full */
     kolk_reuse reuse KOLK_OR_0_;
     /* A slot is worn out after 2^32 - 1 lives. RECYCLE: it is used again, with generations from 1, once the pool would
      * otherwise be full; the slot that wore out first is used first. NONE saves the 4 bytes per slot. */
     kolk_generations generations KOLK_OR_0_;
     uint32_t tag KOLK_OR_0_;               /* distinguishes its handles from other pools'; 0: a hash of the name */
-    bool keep KOLK_OR_0_;                  /* see Objects that are made once */
     bool ages KOLK_OR_0_;                  /* see Age */
-    bool ranked KOLK_OR_0_;                /* see kolk_pool_recost */
     void *memory KOLK_OR_0_;               /* see Memory; NULL: pages of the system */
     size_t memory_size KOLK_OR_0_;         /* bytes of memory */
     struct kolk_budget *budget KOLK_OR_0_; /* the bytes of its slots count towards it (budget.h); NULL: none */
-    /* from here to on_low: see When it is full */
-    bool (*on_full)(kolk_pool *pool, size_t bytes, void *context) KOLK_OR_0_;
-    double (*cost)(const void *object, void *context) KOLK_OR_0_;
-    void (*on_evict)(void *object, void *context) KOLK_OR_0_;
-    kolk_pool *overflow KOLK_OR_0_;
-    void (*on_low)(kolk_pool *pool, void *context) KOLK_OR_0_;
-    /* from here to teardown: see Objects that are made once */
-    bool (*setup)(void *object, void *context) KOLK_OR_0_;
-    void (*reset)(void *object, void *context) KOLK_OR_0_;
-    void (*teardown)(void *object, void *context) KOLK_OR_0_;
-    void *context KOLK_OR_0_; /* passed to each hook: on_full, cost, on_evict, on_low, setup, reset, teardown */
+    kolk_pool_full full KOLK_OR_0_;        /* see When it is full */
+    kolk_life life KOLK_OR_0_;             /* see Objects that are made once */
+    void *context KOLK_OR_0_;              /* passed to the hooks in `full` and `life` */
     /* settings (base.h): "fill,guard,sites"; KOLK_DEBUG in the environment replaces them */
     const char *debug KOLK_OR_0_;
 } kolk_pool_desc;
@@ -239,23 +239,24 @@ KOLK_API_ bool kolk_pool_is_valid(const kolk_pool *pool);
  * An alloc that finds no free slot grows the pool, up to max_capacity. If max_capacity is reached, it tries in this
  * order:
  *
- *     .overflow   an object from this other pool, which must have the same object_size, at least the same object_align
- *                 and a different tag. Initialise it before this pool, and deinit it after this pool. This pool's
- *                 `free`, free_handle, handle_of, `get` and is_live also find objects there. `index`, `at`, `count`,
- *                 walks and `clear` apply to each pool separately. When the overflow pool's last object is freed
- *                 through this pool, the overflow pool is trimmed.
- *     .on_full    your hook, which may make room by calling free, clear or reserve. `bytes` is the object_size. If it
- *                 returns true, the alloc is tried once more. If it returns false, or there is no hook, the alloc
- *                 returns NULL. An alloc inside the hook does not call it again.
+ *     .full.overflow   an object from this other pool, which must have the same object_size, at least the same
+ *                      object_align and a different tag. Initialise it before this pool, and deinit it after this pool.
+ *                      This pool's `free`, free_handle, handle_of, `get` and is_live also find objects there. `index`,
+ *                      `at`, `count`, walks and `clear` apply to each pool separately. When the overflow pool's last
+ *                      object is freed through this pool, the overflow pool is trimmed.
+ *     .full.on_full    your hook, which may make room by calling free, clear or reserve. `bytes` is the object_size. If
+ *                      it returns true, the alloc is tried once more. If it returns false, or there is no hook, the
+ *                      alloc returns NULL. An alloc inside the hook does not call it again.
  *
  * Before a pool is full:
  *
- *     .headroom   this many slots are reserved for kolk_pool_alloc_urgent: "cosmetics never take the slot of the boss"
- *     .low_water  an alloc that would leave fewer free slots than this, out of max_capacity, first calls on_low
- *     .on_low     your hook, which may do the same as on_full, for example call kolk_pool_evict_oldest. It is called
- *                 again only after more than low_water slots were free.
- *     .cost       returns the cost of losing an object, for kolk_pool_evict_cheapest and kolk_pool_alloc_over
- *     .on_evict   called with an object before a ready-made hook or alloc_over frees it */
+ *     .full.headroom   this many slots are reserved for kolk_pool_alloc_urgent: "cosmetics never take the slot of the
+ *                      boss"
+ *     .full.low_water  an alloc that would leave fewer free slots than this, out of max_capacity, first calls on_low
+ *     .full.on_low     your hook, which may do the same as on_full, for example call kolk_pool_evict_oldest. It is
+ *                      called again only after more than low_water slots were free.
+ *     .full.cost       returns the cost of losing an object, for kolk_pool_evict_cheapest and kolk_pool_alloc_over
+ *     .full.on_evict   called with an object before a ready-made hook or alloc_over frees it */
 
 /* Works like kolk_pool_alloc, but also uses the headroom. A pool that can grow commits the headroom in advance, so that
  * this call need not ask the system for memory. */
@@ -263,20 +264,20 @@ KOLK_USES_(1) KOLK_ALLOCATES_ void *kolk_pool_alloc_urgent(kolk_pool *pool);
 
 /* Works like kolk_pool_alloc, but if the pool is full, frees its cheapest object if that costs less than `cost`, and
  * otherwise returns NULL. So a sound that is quieter than all others is not started. on_full is not called. Needs
- * .cost. If the pool is full: O(slots), or with .ranked as kolk_pool_recost states. */
+ * .full.cost. If the pool is full: O(slots), or with .full.ranked as kolk_pool_recost states. */
 KOLK_USES_(1) KOLK_ALLOCATES_ void *kolk_pool_alloc_over(kolk_pool *pool, double cost);
 
-/* Ready-made for .on_full: reports a bug of the caller (KOLK_FULL), with the pool, its capacity and how to raise it.
+/* Ready-made for .full.on_full: reports a bug of the caller (KOLK_FULL), with the pool, its capacity and how to raise it.
  * Returns false if the failure handler returns. */
 KOLK_USES_(1) bool kolk_pool_trap_full(kolk_pool *pool, size_t bytes, void *context);
 
-/* Ready-made for .on_full: frees the live object with the least .cost, such as the quietest sound; among equals, the
+/* Ready-made for .full.on_full: frees the live object with the least .full.cost, such as the quietest sound; among equals, the
  * one in the lowest slot. A cost that is not a number counts as the highest. Returns false if no object is alive, or if
  * all are protected. `bytes` and `context` are not used. Calls .cost for each object, O(slots), unless the pool is
  * ranked. */
 KOLK_USES_(1) bool kolk_pool_evict_cheapest(kolk_pool *pool, size_t bytes, void *context);
 
-/* With .ranked, which costs 16 bytes per slot, the pool remembers what each object costs and keeps the objects in that
+/* With .full.ranked, which costs 16 bytes per slot, the pool remembers what each object costs and keeps the objects in that
  * order. Then evict_cheapest and alloc_over find the same object in O(log n), if you say when costs change:
  *
  *     kolk_pool_recost(pool, object)    the cost of this live object has changed. Calls .cost; O(log n).
@@ -290,15 +291,16 @@ KOLK_USES_(1) bool kolk_pool_evict_cheapest(kolk_pool *pool, size_t bytes, void 
  * Algorithm 245, 1964). */
 KOLK_USES_(1) void kolk_pool_recost(kolk_pool *pool, const void *object);
 
-/* Ready-made for .on_full: frees the oldest object (needs .ages). If each use calls kolk_pool_touch, that is the least
- * recently used object. Otherwise it works like kolk_pool_evict_cheapest, but is O(1). */
+/* Ready-made for .full.on_full: frees the oldest object. If each use calls kolk_pool_touch, that is the least recently
+ * used object. Otherwise it works like kolk_pool_evict_cheapest, but is O(1). Needs .ages, which .full.on_full =
+ * kolk_pool_evict_oldest implies. */
 KOLK_USES_(1) bool kolk_pool_evict_oldest(kolk_pool *pool, size_t bytes, void *context);
 
 /* ---- Memory --------------------------------------------------------------------------------------------------------
  *
  *     .capacity      slots that can be used without more memory. 0: with .memory, as many as fit (in a
  *                    KOLK_POOL_STORAGE perhaps more than its n); with max_capacity, the pool starts empty and grows;
- *                    otherwise it needs .overflow and is always full.
+ *                    otherwise it needs .full.overflow and is always full.
  *     .max_capacity  the pool grows up to this many slots. init reserves address space for them, so no address ever
  *                    changes.
  *     .memory        your memory, aligned to object_align and to 8; it need not be zero. The pool cannot grow then.
@@ -317,7 +319,7 @@ KOLK_API_ size_t kolk_pool_memory_size(const kolk_pool_desc *desc);
      KOLK_ROUND_UP_(KOLK_SIZE_(n) * sizeof(kolk_slot_), 8))
 #define KOLK_POOL_STATES_AT_(size, align, n) KOLK_ROUND_UP_(KOLK_SIZE_(n) * KOLK_ROUND_UP_(size, align), 8)
 #define KOLK_POOL_HIGH_AT_(size, align, n)   (KOLK_POOL_STATES_AT_(size, align, n) + KOLK_ROUND_UP_(KOLK_SIZE_(n), KOLK_GROUP))
-#define KOLK_POOL_AGE_BYTES(n)  (8 * (KOLK_SIZE_(n) + 1))
+#define KOLK_POOL_AGE_BYTES(n)  (16 * (KOLK_SIZE_(n) + 1))
 #define KOLK_POOL_RANK_BYTES(n) (16 * KOLK_SIZE_(n))
 /* clang-format on */
 
@@ -343,17 +345,34 @@ KOLK_USES_(1) size_t kolk_pool_tick(kolk_pool *pool, uint32_t slots);
 
 /* ---- Age: the order of births --------------------------------------------------------------------------------------
  *
- *     .ages   keeps the order of births, which costs 8 bytes per slot
+ *     .ages   keeps the order of births, which costs 16 bytes per slot. All functions of this section change the pool,
+ *             so only one thread at a time may call them.
  *
- *     for (void *object = kolk_pool_oldest(pool); object; object = kolk_pool_newer(pool, object)) ...
+ * A walk from the oldest object to the newest. It visits the objects that are in the order when it begins. Meanwhile
+ * any object may be freed, evicted, touched, protected or allocated, including the current and the next one. What is
+ * born or touched during the walk is newer than its end, so the walk does not visit it again. A restore ends the walk.
+ * KOLK_EACH_OLDEST of typed.h is this loop for typed pools:
  *
- * The current object may be freed if nothing is allocated, and no other walk is begun, before the next step. If it is
- * touched or protected, the walk ends. A step is O(1), plus the dead objects that it passes for the first time since
- * they were freed. All functions of this section change the pool, so only one thread at a time may call them. */
+ *     kolk_age_cursor cursor = kolk_pool_each_oldest(&pool);
+ *     for (T *it; (it = kolk_age_cursor_next(&cursor)) != NULL;) ...
+ *
+ * A step is O(1), plus the dead objects that it passes for the first time since they were freed. If both the current
+ * and the next object have left their places, the step also passes the objects that are older than the current one. */
+typedef struct kolk_age_cursor {
+    kolk_pool *pool;
+    uint64_t born;     /* the number of the current object's birth */
+    uint64_t last;     /* that of the last object to visit */
+    uint32_t at, next; /* the current object's slot + 1; the one after it */
+    bool more;         /* false: KOLK_EACH_OLDEST is done */
+} kolk_age_cursor;
+
+KOLK_USES_(1) kolk_age_cursor kolk_pool_each_oldest(kolk_pool *pool);
+KOLK_INLINE_ void *kolk_age_cursor_next(kolk_age_cursor *cursor);
 
 KOLK_USES_(1) void *kolk_pool_oldest(kolk_pool *pool); /* NULL: no object is alive */
 KOLK_USES_(1) void *kolk_pool_newest(kolk_pool *pool);
-KOLK_USES_(1) void *kolk_pool_newer(kolk_pool *pool, const void *object); /* the next one born; NULL: the end */
+/* The object that was born before or after another one, which may be dead if its slot was not used again. NULL: none. */
+KOLK_USES_(1) void *kolk_pool_newer(kolk_pool *pool, const void *object);
 KOLK_USES_(1) void *kolk_pool_older(kolk_pool *pool, const void *object);
 
 /* Makes a live object the newest, unless it is protected. If you call it at each use, the oldest object is the least
@@ -367,12 +386,12 @@ KOLK_USES_(1) void kolk_pool_protect(kolk_pool *pool, const void *object, bool o
 
 /* ---- Objects that are made once ---------------------------------------------------------------------------------
  *
- *     .keep       contents survive from one life to the next: objects are made once and used as they are
- *     .setup      called once per slot, before it is first handed out, and again after a trim. If it returns false,
- *                 setup failed: alloc returns NULL and the slot stays free.
- *     .reset      called when a live object is freed, cleared, evicted or deinit'd: it should clear the object's
- *                 references to others. The object is dead by then, although count still includes it.
- *     .teardown   called once per slot that is set up, at deinit and trim. */
+ *     .life.keep      contents survive from one life to the next: objects are made once and used as they are
+ *     .life.setup     called once per slot, before it is first handed out, and again after a trim. If it returns false,
+ *                     setup failed: alloc returns NULL and the slot stays free.
+ *     .life.reset     called when a live object is freed, cleared, evicted or deinit'd: it should clear the object's
+ *                     references to others. The object is dead by then, although count still includes it.
+ *     .life.teardown  called once per slot that is set up, at deinit and trim. */
 
 /* ---- Hot reload ----------------------------------------------------------------------------------------------------
  *
@@ -503,9 +522,10 @@ typedef struct kolk_slot_ {
 } kolk_slot_;
 
 /* A slot's neighbours in the order of births, as slot numbers + 1. A slot that is not in the order has its own number
- * in both. */
+ * in both, and `born` 0. */
 typedef struct kolk_age_ {
     uint32_t older, newer;
+    uint64_t born; /* the number of its birth, or of the touch that made it the newest */
 } kolk_age_;
 
 /* The order of costs: src/pool/pool_rank.h. A slot's rank holds `price` and `place`; a place's rank holds `slot`. */
@@ -529,35 +549,6 @@ typedef struct kolk_tick_ {
     uint32_t peak;     /* peak at the last tick */
     uint32_t trims;    /* calls of kolk_trim_all before the init or the last tick */
 } kolk_tick_;
-
-/* The pool's copy of the descriptor. In C++ it is a separate type, without KOLK_OR_0_. */
-#ifdef __cplusplus
-typedef struct kolk_pool_kept_desc {
-    const char *name;
-    size_t object_size, object_align;
-    uint32_t capacity, max_capacity, headroom, low_water;
-    kolk_reuse reuse;
-    kolk_generations generations;
-    uint32_t tag;
-    bool keep, ages, ranked;
-    void *memory;
-    size_t memory_size;
-    struct kolk_budget *budget;
-    bool (*on_full)(kolk_pool *pool, size_t bytes, void *context);
-    double (*cost)(const void *object, void *context);
-    void (*on_evict)(void *object, void *context);
-    kolk_pool *overflow;
-    void (*on_low)(kolk_pool *pool, void *context);
-    bool (*setup)(void *object, void *context);
-    void (*reset)(void *object, void *context);
-    void (*teardown)(void *object, void *context);
-    void *context;
-    const char *debug;
-} kolk_pool_kept_desc;
-static_assert(sizeof(kolk_pool_kept_desc) == sizeof(kolk_pool_desc), "both have the same members");
-#else
-typedef kolk_pool_desc kolk_pool_kept_desc;
-#endif
 
 /* count == fresh - (top - stack) - aside. A zero-initialised pool is valid and has the capacity 0. Never copy or move a
  * pool once it is initialised. */
@@ -584,7 +575,7 @@ struct kolk_pool {
     uint32_t fresh;       /* slots from here on were never handed out; only advances */
     uint32_t aside;       /* free slots below fresh, outside the stack: in ring or holes, worn out, or quarantined */
     uint32_t capacity;    /* slots that can be used without more memory */
-    uint32_t first;       /* FIFO: where the ring begins */
+    uint32_t first;       /* FIFO: where the ring begins; KOLK_POOL_STATIC: the capacity, until the pool is made */
     uint32_t aside_floor; /* FIFO, LOWEST: while aside is above it, alloc takes such a slot first */
     uint32_t quarantined;
     kolk_worn_ worn;
@@ -595,7 +586,23 @@ struct kolk_pool {
     kolk_rank_ *ranks;  /* by slot, and by place; NULL if the pool is not ranked */
     uint64_t *ready;    /* 1 bit per slot: it is set up; NULL without setup and teardown */
 
-    kolk_pool_kept_desc desc; /* with defaults filled in, except tag, and without the debug settings */
+    /* what the descriptor said, with defaults filled in */
+    const char *name;
+    size_t object_size, object_align;
+    uint32_t max_capacity, headroom, low_water;
+    kolk_reuse reuse;
+    kolk_generations generations;
+    bool keep;
+    struct kolk_budget *budget;
+    bool (*on_full)(kolk_pool *pool, size_t bytes, void *context);
+    double (*cost)(const void *object, void *context);
+    void (*on_evict)(void *object, void *context);
+    kolk_pool *overflow;
+    void (*on_low)(kolk_pool *pool, void *context);
+    bool (*setup)(void *object, void *context);
+    void (*reset)(void *object, void *context);
+    void (*teardown)(void *object, void *context);
+    void *context;
 
     /* the rest */
     const struct kolk_pool_options_ *options; /* the code for its options: src/pool/pool_inside.h; NULL: it has none */
@@ -604,6 +611,7 @@ struct kolk_pool {
     unsigned char *block;
     size_t block_size;
     uint64_t failed, evictions;
+    uint64_t births; /* with ages: the number of the last birth */
     uint32_t wrong_pool;
     uint32_t peak;    /* UINT32_MAX: the peak is fresh; FIFO and debug mode count it */
     uint32_t number;  /* number in the registry; 0: not registered */
@@ -638,10 +646,10 @@ kolk_status kolk_pool_init_listed_abi_(kolk_pool *pool, const kolk_pool_desc *de
  * the program does not need. */
 KOLK_FOLDED_INLINE_ bool kolk_pool_has_options_(const kolk_pool_desc *desc) {
     bool grows = desc->max_capacity && !desc->memory, counts = KOLK_HOSTED && desc->budget;
-    bool asks = desc->on_full || desc->cost || desc->on_low || desc->overflow || desc->headroom;
-    bool lives_on = desc->setup || desc->reset || desc->teardown;
-    bool ordered = desc->ages || desc->ranked;
-    return ordered || grows || counts || asks || lives_on;
+    const kolk_pool_full *full = &desc->full;
+    bool asks = full->on_full || full->cost || full->on_low || full->overflow || full->headroom || full->ranked;
+    bool lives_on = desc->life.setup || desc->life.reset || desc->life.teardown;
+    return desc->ages || grows || counts || asks || lives_on;
 }
 
 KOLK_FOLDED_INLINE_ kolk_status kolk_pool_init_typed_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
@@ -677,6 +685,7 @@ KOLK_API_ kolk_handle kolk_pool_handle_slow_(const kolk_pool *pool, const void *
 KOLK_API_ bool kolk_pool_is_live_slow_(const kolk_pool *pool, const void *object);
 KOLK_API_ uint32_t kolk_pool_index_slow_(const kolk_pool *pool, const void *object);
 KOLK_API_ void *kolk_pool_at_slow_(const kolk_pool *pool, uint32_t index);
+KOLK_API_ void *kolk_age_cursor_next_slow_(kolk_age_cursor *cursor);
 
 /* For kolk.hpp. Returns the pool that has this live object: this one, or one of its overflow pools; NULL: none. */
 KOLK_API_ kolk_pool *kolk_pool_holder_(const kolk_pool *pool, const void *object);

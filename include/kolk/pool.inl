@@ -208,7 +208,7 @@ KOLK_INLINE_ uint32_t kolk_pool_count(const kolk_pool *pool) {
 
 KOLK_INLINE_ uint32_t kolk_pool_available(const kolk_pool *pool) {
     return pool->capacity - kolk_pool_count(pool) -
-           (pool->desc.generations == KOLK_GENERATIONS_STRICT ? pool->worn.count : 0);
+           (pool->generations == KOLK_GENERATIONS_STRICT ? pool->worn.count : 0);
 }
 
 /* ---- Walks ------------------------------------------------------------------------------------------------------- */
@@ -350,6 +350,24 @@ KOLK_LOOP_INLINE_ void *kolk_cursor_next_run(kolk_cursor *cursor, uint32_t *leng
     void *object = kolk_cursor_next(cursor);
     *length = object != NULL;
     return object;
+}
+
+/* Is the slot `at` - 1 one that the walk has not visited yet? ages[0].born is 0. */
+KOLK_INLINE_ bool kolk_age_is_due_(const kolk_age_cursor *cursor, uint32_t at) {
+    const kolk_pool *pool = cursor->pool;
+    return at <= pool->fresh && pool->ages[at].born > cursor->born && pool->ages[at].born <= cursor->last;
+}
+
+KOLK_INLINE_ void *kolk_age_cursor_next(kolk_age_cursor *cursor) {
+    const kolk_pool *pool = cursor->pool;
+    uint32_t at = cursor->next;
+    if (KOLK_UNLIKELY_(at == 0 || at > pool->bound || !kolk_age_is_due_(cursor, at) ||
+                       !(pool->states[at - 1] & KOLK_ALIVE_)))
+        return kolk_age_cursor_next_slow_(cursor);
+    cursor->at = at;
+    cursor->born = pool->ages[at].born;
+    cursor->next = pool->ages[at].newer;
+    return pool->slots + (size_t)(at - 1) * pool->stride;
 }
 
 KOLK_BODIES_END_

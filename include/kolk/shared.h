@@ -100,11 +100,8 @@ typedef struct kolk_shared_desc {
     uint32_t tag KOLK_OR_0_;               /* distinguishes its handles from other pools'; 0: a hash of the name */
     struct kolk_budget *budget KOLK_OR_0_; /* the bytes of its slots count towards it (budget.h); NULL: none */
     bool exact KOLK_OR_0_;                 /* detects two simultaneous frees of an object: see kolk_shared_free */
-    bool keep KOLK_OR_0_;                  /* from here to teardown: see Objects that are made once */
-    bool (*setup)(void *object, void *context) KOLK_OR_0_;
-    void (*reset)(void *object, void *context) KOLK_OR_0_;
-    void (*teardown)(void *object, void *context) KOLK_OR_0_;
-    void *context KOLK_OR_0_; /* passed to setup, reset and teardown */
+    kolk_life life KOLK_OR_0_;             /* see Objects that are made once */
+    void *context KOLK_OR_0_;              /* passed to the hooks in `life` */
     /* Settings of the debug mode: "fill,guard,quarantine=64,sites" and the like (base.h); NULL: none. KOLK_DEBUG in the
      * environment overrides them. A pool in debug mode is always uncached, and sometimes takes a lock. */
     const char *debug KOLK_OR_0_;
@@ -241,13 +238,14 @@ KOLK_USES_(1) void kolk_shared_reopen(kolk_shared *pool);
 
 /* ---- Objects that are made once ------------------------------------------------------------------------------------
  *
- *     .keep       contents survive from one life to the next: objects are made once and used as they are
- *     .setup      called once per slot, before it is first handed out. If it returns false, setup failed: alloc returns
- *                 NULL, and so does alloc_wait, even before its deadline. The slot stays free and is tried again.
- *     .reset      called once after each free of a live object, and at clear and deinit: it should clear the object's
- *                 references to others. The object is dead by then for handles, is_live and walks, although count still
- *                 includes it.
- *     .teardown   called once per slot that is set up, at deinit
+ *     .life.keep      contents survive from one life to the next: objects are made once and used as they are
+ *     .life.setup     called once per slot, before it is first handed out. If it returns false, setup failed: alloc
+ *                     returns NULL, and so does alloc_wait, even before its deadline. The slot stays free and is
+ *                     tried again.
+ *     .life.reset     called once after each free of a live object, and at clear and deinit: it should clear the
+ *                     object's references to others. The object is dead by then for handles, is_live and walks,
+ *                     although count still includes it.
+ *     .life.teardown  called once per slot that is set up, at deinit
  *
  * (examples/compress.c has such objects.) The thread that allocates runs setup, and the thread that frees runs reset.
  * After free_later, reset runs in the thread whose quiesce (or alloc, or offline) makes the slot free, when no thread

@@ -114,9 +114,9 @@ struct kolk_pinned_ {
 #ifndef __cplusplus
 #define KOLK_POOL_STATIC(type_, pool_, n)                                                                              \
     static KOLK_POOL_STORAGE(type_##_object, n) pool_##_memory_;                                                       \
-    static type_ pool_ = {.pool = {.desc = {.name = #type_, .object_size = sizeof(type_##_object),                     \
-        .object_align = KOLK_ALIGNOF_(type_##_object), .capacity = (n), .memory = &pool_##_memory_,                    \
-        .memory_size = sizeof pool_##_memory_}}};                                                                      \
+    static type_ pool_ = {.pool = {.name = #type_, .object_size = sizeof(type_##_object),                              \
+        .object_align = KOLK_ALIGNOF_(type_##_object), .first = (n), .block = pool_##_memory_.bytes,                   \
+        .block_size = sizeof pool_##_memory_}};                                                                        \
     enum { pool_##_states_ = KOLK_POOL_STATES_AT_(sizeof(type_##_object), KOLK_ALIGNOF_(type_##_object), n),           \
         pool_##_high_ = KOLK_POOL_HIGH_AT_(sizeof(type_##_object), KOLK_ALIGNOF_(type_##_object), n) };                \
     KOLK_TYPED_ type_##_object *pool_##_alloc(void) {                                                                  \
@@ -528,6 +528,12 @@ struct kolk_pinned_ {
 #define KOLK_EACH(name, it, pool_)                                                                                     \
     for (name##_cursor it##_cursor = name##_each(pool_); it##_cursor.more; it##_cursor.more = false) \
         for (name##_object *it; (it = name##_each_next(&it##_cursor));)
+
+/* Loops over each live object of a pool with .ages, the oldest first (kolk_pool_each_oldest). Any object may be freed,
+ * evicted and touched; break, continue and return work. */
+#define KOLK_EACH_OLDEST(name, it, pool_)                                                                              \
+    for (kolk_age_cursor it##_cursor = kolk_pool_each_oldest(&(pool_)->pool); it##_cursor.more; it##_cursor.more = false) \
+        for (name##_object *it; (it = KOLK_CAST_(name##_object *, kolk_age_cursor_next(&it##_cursor)));)
 
 /* Loops over the runs of a pool (kolk_cursor_next_run): `run` is a T *, the first of n neighbours that are all alive.
  * n is KOLK_GROUP or 1. They may be freed; break, continue and return work.

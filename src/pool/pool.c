@@ -78,9 +78,9 @@
  *     I6  a summary bit is set if and only if the word below it is not 0
  *     I7  with setup or teardown, a live slot is ready
  *     I8  red zones and fills are unchanged since the debug mode wrote them
- *     I9  with ages, the circle through ages[0] is closed in both directions and contains no slot twice; a slot that is
- *         not in it is its own neighbour; a dead slot leaves it when a walk passes it or it is used again, so free has
- *         nothing to do
+ *     I9  with ages, the circle through ages[0] is closed in both directions and contains no slot twice, and `born`
+ *         rises from slot to slot; a slot that is not in it is its own neighbour; a dead slot leaves it when a walk
+ *         passes it or it is used again, so free has nothing to do
  *     I10 if the order of costs exists, no slot in it is before the one above it, and each live slot that is not
  *         protected is in it
  *     I11 counted <= capacity; with FIFO fresh <= counted; the slots from counted up to fresh are free, and they are
@@ -95,13 +95,13 @@
 #include <string.h>
 
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_pool, shift) == 64, "the fast paths read 64 bytes and the shift");
-_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 464 && sizeof(kolk_pool_desc) == 160),
+_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 440 && sizeof(kolk_pool_desc) == 176),
                "the layout has changed: raise KOLK_ABI");
 
 /* ---- Life of a pool ---------------------------------------------------------------------------------------------- */
 
 KOLK_NOINLINE_ void kolk_pool_deinit(kolk_pool *pool) {
-    if (!kolk_is_home_(pool, pool->number, pool->desc.name, SITE)) return;
+    if (!kolk_is_home_(pool, pool->number, pool->name, SITE)) return;
     if (kolk_pool_is_barred_(pool, HOOK_CHANGES, "deinit", SITE)) return;
     if (pool->options && pool->options->end)
         pool->options->end(pool, SITE);
@@ -121,7 +121,7 @@ static KOLK_NOINLINE_ void *alloc_plain(kolk_pool *pool, const void *site) {
     uint32_t index;
     if (pool->fresh < pool->capacity) {
         index = take_fresh_slot(pool);
-        if (index % 64 == 0) (void)kolk_is_home_(pool, pool->number, pool->desc.name, NULL);
+        if (index % 64 == 0) (void)kolk_is_home_(pool, pool->number, pool->name, NULL);
         if (pool->peak < pool->fresh) pool->peak = pool->fresh; /* after a restore: otherwise it is greater */
     } else if ((index = kolk_pool_take_worn_(pool)) == KOLK_NO_SLOT_) {
         return refuse(pool);
@@ -147,7 +147,7 @@ static void *alloc_at_site(kolk_pool *pool, const void *site) {
 
 KOLK_NOINLINE_ void *kolk_pool_alloc_zeroed(kolk_pool *pool) {
     void *object = alloc_at_site(pool, SITE);
-    if (object) memset(object, 0, pool->desc.object_size);
+    if (object) memset(object, 0, pool->object_size);
     return object;
 }
 
@@ -171,7 +171,7 @@ static KOLK_NOINLINE_ void *renew_any(kolk_pool *pool, void *object, const void 
  * does, and enter the object into these orders. */
 KOLK_NOINLINE_ void *kolk_pool_renew_slow_(kolk_pool *pool, void *object) {
     uintptr_t slot = kolk_pool_slot_(pool, object);
-    bool easy = slot < pool->bound && !pool->desc.reset && pool->in_hook <= HOOK_LIVES;
+    bool easy = slot < pool->bound && !pool->reset && pool->in_hook <= HOOK_LIVES;
     if (!easy || !kolk_pool_begin_next_(pool, slot)) return renew_any(pool, object, SITE);
     if (pool->options && pool->options->enter) pool->options->enter(pool, (uint32_t)slot);
     return object;
@@ -220,6 +220,8 @@ extern inline void *kolk_cursor_apart_(kolk_cursor *cursor);
 extern inline bool kolk_cursor_enter_(kolk_cursor *cursor);
 extern inline void *kolk_cursor_next(kolk_cursor *cursor);
 extern inline void *kolk_cursor_next_run(kolk_cursor *cursor, uint32_t *length);
+extern inline bool kolk_age_is_due_(const kolk_age_cursor *cursor, uint32_t at);
+extern inline void *kolk_age_cursor_next(kolk_age_cursor *cursor);
 extern inline bool kolk_pool_has_options_(const kolk_pool_desc *desc);
 extern inline kolk_status kolk_pool_init_typed_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
                                                 size_t type_align);

@@ -54,6 +54,30 @@ KOLK_NOINLINE_ void *kolk_pool_newest(kolk_pool *pool) {
     return keeps_ages(pool, "newest", SITE) ? neighbour(pool, 0, false) : NULL;
 }
 
+KOLK_NOINLINE_ kolk_age_cursor kolk_pool_each_oldest(kolk_pool *pool) {
+    if (!keeps_ages(pool, "each_oldest", SITE)) return (kolk_age_cursor){.more = true};
+    return (kolk_age_cursor){.pool = pool, .last = pool->births, .more = true};
+}
+
+/* After the last object, stays behind it. */
+void *kolk_age_cursor_next_slow_(kolk_age_cursor *cursor) {
+    kolk_pool *pool = cursor->pool;
+    if (!pool) return NULL;
+    const kolk_age_ *ages = pool->ages;
+    uint32_t at = cursor->next;
+    if (!kolk_age_is_due_(cursor, at)) {
+        bool stays = cursor->at <= pool->fresh && ages[cursor->at].born == cursor->born; /* not after a restore */
+        at = ages[stays ? cursor->at : 0].newer;
+        while (at && ages[at].born <= cursor->born) at = ages[at].newer;
+    }
+    at = pass_dead(pool, at, true);
+    if (!kolk_age_is_due_(cursor, at)) return NULL;
+    cursor->at = at;
+    cursor->born = ages[at].born;
+    cursor->next = ages[at].newer;
+    return pool_slot_at(pool, at - 1);
+}
+
 KOLK_NOINLINE_ void *kolk_pool_newer(kolk_pool *pool, const void *object) {
     return neighbour_of(pool, object, true, "newer", SITE);
 }

@@ -1,6 +1,9 @@
 /* pool_age.h: the order of births, for pools with .ages.
  *
- *     ages[0] <-> oldest <-> ... <-> newest <-> ages[0]      links are slots + 1; 8 bytes a slot
+ *     ages[0] <-> oldest <-> ... <-> newest <-> ages[0]      links are slots + 1; 16 bytes a slot
+ *
+ * Births are numbered, so a walk finds its place again when the current and the next slot have left theirs: at the
+ * first slot with a higher number.
  *
  * Free does not touch the circle, so it is as fast in pools with ages as in others. A dead slot stays in the circle
  * until a walk passes it or it is used again. Each dead slot is passed at most once, so a step takes amortised O(1)
@@ -13,7 +16,7 @@
 /* A slot that is not in the order is its own neighbour on both sides. */
 static inline void be_alone(kolk_pool *pool, uint32_t slot) {
     KOLK_ASSERT_(slot < pool->capacity);
-    pool->ages[slot + 1] = (kolk_age_){slot + 1, slot + 1};
+    pool->ages[slot + 1] = (kolk_age_){slot + 1, slot + 1, 0};
 }
 
 static inline bool is_alone(const kolk_pool *pool, uint32_t slot) {
@@ -40,7 +43,7 @@ static inline void become_newest(kolk_pool *pool, uint32_t slot) {
     kolk_age_ *ages = pool->ages;
     uint32_t newest = ages[0].older;
     KOLK_ASSERT_(newest <= pool->fresh && newest != slot + 1);
-    ages[slot + 1] = (kolk_age_){newest, 0};
+    ages[slot + 1] = (kolk_age_){newest, 0, ++pool->births};
     ages[newest].newer = slot + 1;
     ages[0].older = slot + 1;
 }

@@ -36,7 +36,7 @@ void kolk_pool_fail_object_(const kolk_pool *pool, const void *object, const cha
     KOLK_ASSERT_(pool);
     const kolk_pool *asked = pool;
     uint64_t inside = 0, slot = KOLK_NO_SLOT_;
-    for (const kolk_pool *place = pool; object && place && slot == KOLK_NO_SLOT_; place = place->desc.overflow)
+    for (const kolk_pool *place = pool; object && place && slot == KOLK_NO_SLOT_; place = place->overflow)
         if ((slot = locate_in_pool(place, object, &inside)) != KOLK_NO_SLOT_) pool = place;
     kolk_failure failure = kolk_pool_failure_(pool, if_dead, (uint32_t)slot, site);
     failure.object = object;
@@ -73,7 +73,7 @@ bool kolk_pool_holds_(const kolk_pool *pool, const void *object) {
 }
 
 kolk_pool *kolk_pool_holder_(const kolk_pool *pool, const void *object) {
-    while (pool && !kolk_pool_holds_(pool, object)) pool = pool->desc.overflow;
+    while (pool && !kolk_pool_holds_(pool, object)) pool = pool->overflow;
     return (kolk_pool *)(uintptr_t)pool;
 }
 
@@ -103,13 +103,13 @@ KOLK_NOINLINE_ kolk_handle kolk_pool_handle_slow_(const kolk_pool *pool, const v
 
 /* Does the handle match the tag of this pool or of one of its overflow pools? */
 static bool knows_tag(const kolk_pool *pool, kolk_handle handle) {
-    while (pool && kolk_handle_is_foreign_(handle, pool->tag, pool->desc.max_capacity)) pool = pool->desc.overflow;
+    while (pool && kolk_handle_is_foreign_(handle, pool->tag, pool->max_capacity)) pool = pool->overflow;
     return pool != NULL;
 }
 
 /* Records that a handle has found no object, and returns NULL. */
 static void *get_none(const kolk_pool *pool, kolk_handle handle, const void *site) {
-    if (kolk_note_stale_(&pool->desc.name, handle) && !knows_tag(pool, handle) &&
+    if (kolk_note_stale_(&pool->name, handle) && !knows_tag(pool, handle) &&
         kolk_note_foreign_(&pool->wrong_pool, pool_has(pool, KOLK_DEBUG_STRICT_)))
         kolk_fail_handle_(kolk_pool_failure_(pool, KOLK_WRONG_POOL, KOLK_NO_SLOT_, site), handle);
     return NULL;
@@ -121,7 +121,7 @@ void *kolk_pool_find_(const kolk_pool *pool, kolk_handle handle, const void *sit
         uint32_t index = kolk_handle_index_(handle, place->tag), generation = kolk_handle_generation_(handle);
         if (index < place->fresh && place->high && kolk_pool_lives_as_(place->states, place->high, index, generation))
             return pool_slot_at(place, index);
-    } while ((place = place->desc.overflow) != NULL);
+    } while ((place = place->overflow) != NULL);
     return get_none(pool, handle, site);
 }
 
@@ -134,12 +134,12 @@ void kolk_pool_stats(const kolk_pool *pool, kolk_stats *out) {
     *out = (kolk_stats){
         .name = pool_name_of(pool),
         .kind = "pool",
-        .object_size = pool->desc.object_size,
+        .object_size = pool->object_size,
         .stride = pool->stride,
         .count = kolk_pool_count(pool),
         .peak = peak,
         .capacity = pool->capacity,
-        .max_capacity = pool->desc.max_capacity,
+        .max_capacity = pool->max_capacity,
         .unused_bytes = (uint64_t)(pool->capacity - peak) * pool->stride,
         .bytes_reserved = pool->block_size,
         .bytes_committed = kolk_pool_committed_(pool),

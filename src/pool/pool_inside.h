@@ -38,7 +38,7 @@ static inline bool pool_is_bypassed(const kolk_pool *pool) {
 }
 
 static inline void *plain_slot_at(const kolk_pool *pool, uint64_t index) {
-    KOLK_ASSERT_(index < pool->desc.max_capacity);
+    KOLK_ASSERT_(index < pool->max_capacity);
     return pool->slots + (size_t)index * pool->stride;
 }
 
@@ -105,11 +105,11 @@ uint64_t kolk_pool_next_(const kolk_pool *pool, bool alive, uint64_t from, uint6
 
 /* Are worn-out slots never used again? */
 static inline bool is_strict(const kolk_pool *pool) {
-    return pool->desc.generations == KOLK_GENERATIONS_STRICT;
+    return pool->generations == KOLK_GENERATIONS_STRICT;
 }
 
 static inline const char *pool_name_of(const kolk_pool *pool) {
-    return pool->desc.name ? pool->desc.name : "";
+    return pool->name ? pool->name : "";
 }
 
 static inline bool keeps_peak(const kolk_pool *pool) {
@@ -129,7 +129,7 @@ static inline uint32_t open_capacity(const kolk_pool *pool) {
 
 /* Does alloc take a never-issued slot before those that are free again? */
 static inline bool is_fresh_first(const kolk_pool *pool) {
-    return pool->desc.reuse == KOLK_REUSE_FIFO && pool->fresh < open_capacity(pool);
+    return pool->reuse == KOLK_REUSE_FIFO && pool->fresh < open_capacity(pool);
 }
 
 /* The number of free slots below fresh that do not count towards the budget. They are the last ones to be used. */
@@ -321,6 +321,9 @@ uint64_t kolk_pool_bytes_(const void *desc, uint32_t capacity, uint64_t unit);
 /* Allocates the memory of a pool, with the debug settings that it can have, and sets the fields that describe the
  * memory. The pool must be all zero before the call, and is all zero again on failure. Reports nothing. */
 kolk_status kolk_pool_make_(kolk_pool *pool, const kolk_pool_desc *desc, const kolk_settings_ *settings);
+
+/* Takes the members of a descriptor that a rebind may change. */
+void kolk_pool_take_hooks_(kolk_pool *pool, const kolk_pool_desc *desc);
 
 /* Releases the pool's memory and sets the pool to zero. */
 void kolk_pool_unmake_(kolk_pool *pool);

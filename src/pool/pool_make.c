@@ -17,7 +17,7 @@ kolk_status kolk_pool_resolve_(kolk_pool_desc *desc, size_t type_size, size_t ty
     desc->max_capacity = block.max_capacity;
     bool fewer = sizeof(kolk_index_) < 4 && desc->capacity > KOLK_POOL_MOST; /* than fit into the memory */
     if (fewer) desc->capacity = desc->max_capacity = KOLK_POOL_MOST;
-    bool none = status == KOLK_OK && desc->max_capacity == 0 && !desc->overflow;
+    bool none = status == KOLK_OK && desc->max_capacity == 0 && !desc->full.overflow;
     return none ? KOLK_ZERO_CAPACITY : status;
 }
 
@@ -42,10 +42,10 @@ static kolk_status pool_enter_scene(void *pool, uint32_t capacity, bool measured
 
 static uintptr_t pool_facts(const void *pool) {
     const kolk_pool *self = (const kolk_pool *)pool;
-    if (self->fresh > self->capacity || self->capacity > self->desc.max_capacity) return 0; /* I2 */
+    if (self->fresh > self->capacity || self->capacity > self->max_capacity) return 0; /* I2 */
     return KOLK_FACTS_(self->number, (uintptr_t)self->block, (uintptr_t)self->slots, (uintptr_t)self->states,
-                       self->stride, (uintptr_t)self->desc.name, self->desc.object_size, self->desc.max_capacity,
-                       self->debug_flags, (uintptr_t)self->debug, (uintptr_t)self->stack, self->memory, self->levels);
+                       self->stride, (uintptr_t)self->name, self->object_size, self->max_capacity, self->debug_flags,
+                       (uintptr_t)self->debug, (uintptr_t)self->stack, self->memory, self->levels);
 }
 
 const kolk_kind_ kolk_pool_kind_ = {.stats = list_pool_stats,
@@ -71,7 +71,7 @@ KOLK_NOINLINE_ kolk_status kolk_pool_begin_(kolk_pool *pool, const kolk_pool_des
     } while (status != KOLK_OK && kolk_size_withdraw_(&size, status));
     if (status != KOLK_OK) return status;
     pool->tag = kolk_tag_bits_(desc.tag, desc.name);
-    if (pool->ages) pool->ages[0] = (kolk_age_){0, 0};
+    if (pool->ages) pool->ages[0] = (kolk_age_){0, 0, 0};
     bool measured = desc.name && *desc.name && kolk_sizes_are_measured_();
     pool->options = pool_debug_of(pool) || measured ? kolk_pool_watched_options_ : options;
     bool counts = desc.reuse == KOLK_REUSE_FIFO || pool_debug_of(pool) || measured;

@@ -43,9 +43,9 @@ static layout layout_of(const kolk_pool_desc *desc, uint32_t max_capacity) {
     layout shape = {.stride = (uint32_t)round_up(desc->object_size, desc->object_align)};
     shape.stack = desc->reuse != KOLK_REUSE_LOWEST;
     shape.high = desc->generations != KOLK_GENERATIONS_NONE;
-    shape.ready = desc->setup || desc->teardown;
+    shape.ready = desc->life.setup || desc->life.teardown;
     shape.ages = desc->ages;
-    shape.ranks = desc->ranked;
+    shape.ranks = desc->full.ranked;
     /* add levels until one has a single word; if there is a slot, add at least one level */
     for (uint32_t words = max_capacity; !shape.stack && words > (shape.levels > 0); shape.levels++)
         words = words_of(words);
@@ -90,7 +90,7 @@ static void measure_pool(const kolk_pool *pool, uint32_t capacity, uint64_t size
 
 /* Commits memory for this many slots, if the pool commits step by step. */
 static bool commit_slots(const kolk_pool *pool, uint32_t capacity) {
-    KOLK_ASSERT_(capacity <= pool->desc.max_capacity);
+    KOLK_ASSERT_(capacity <= pool->max_capacity);
     uint64_t sizes[POOL_REGIONS];
     void *starts[POOL_REGIONS] = {pool->block, pool->states, pool->ready, pool->high,
                                   pool->stack, pool->ages,   pool->ranks};
@@ -117,7 +117,7 @@ static kolk_debug_desc_ pool_debug_desc(const kolk_pool_desc *desc, const kolk_s
         .object_size = (uint32_t)desc->object_size,
         .object_align = (uint32_t)desc->object_align,
         .max_capacity = desc->max_capacity,
-        .persistent = desc->keep || shape->ready,
+        .persistent = desc->life.keep || shape->ready,
     };
     if (desc->memory) debug.settings.flags &= ~(uint32_t)KOLK_DEBUG_GUARD;
     kolk_settle_(&debug);
@@ -158,7 +158,22 @@ static bool make_pool_block(kolk_pool *pool, const kolk_pool_desc *desc, const l
 
 /* The bytes of these slots that count towards the budget. */
 static uint64_t bytes_that_count(const kolk_pool *pool, uint32_t slots) {
-    return pool->desc.memory ? 0 : (uint64_t)slots * pool->stride;
+    return pool->memory == MEMORY_CALLERS ? 0 : (uint64_t)slots * pool->stride;
+}
+
+void kolk_pool_take_hooks_(kolk_pool *pool, const kolk_pool_desc *desc) {
+    const kolk_pool_full *full = &desc->full;
+    pool->name = desc->name;
+    pool->headroom = full->headroom;
+    pool->low_water = full->low_water;
+    pool->on_full = full->on_full;
+    pool->cost = full->cost;
+    pool->on_evict = full->on_evict;
+    pool->on_low = full->on_low;
+    pool->setup = desc->life.setup;
+    pool->reset = desc->life.reset;
+    pool->teardown = desc->life.teardown;
+    pool->context = desc->context;
 }
 
 kolk_status kolk_pool_make_(kolk_pool *pool, const kolk_pool_desc *desc, const kolk_settings_ *settings) {
@@ -168,8 +183,16 @@ kolk_status kolk_pool_make_(kolk_pool *pool, const kolk_pool_desc *desc, const k
     KOLK_ASSERT_(shape.levels <= MAX_LEVELS);
     pool->stride = shape.stride;
     kolk_set_divisor_(pool->stride, &pool->shift, &pool->inverse);
-    pool->desc = *desc;
-    pool->desc.debug = NULL; /* the text need not outlive init */
+    pool->object_size = desc->object_size;
+    pool->object_align = desc->object_align;
+    pool->max_capacity = desc->max_capacity;
+    pool->reuse = desc->reuse;
+    pool->generations = desc->generations;
+    pool->keep = desc->life.keep;
+    pool->budget = desc->budget;
+    pool->overflow = desc->full.overflow;
+    if (desc->memory) pool->memory = MEMORY_CALLERS;
+    kolk_pool_take_hooks_(pool, desc);
     pool->capacity = pool->counted = desc->capacity;
     pool->levels = (uint8_t)shape.levels;
     pool->debug_flags = (uint16_t)debug.settings.flags;
@@ -193,7 +216,7 @@ kolk_status kolk_pool_make_(kolk_pool *pool, const kolk_pool_desc *desc, const k
 void kolk_pool_unmake_(kolk_pool *pool) {
     if (pool_debug_of(pool)) kolk_watch_->unmade(pool->debug, pool->fresh);
     kolk_block_end_(&(kolk_block_){.start = pool->block, .size = pool->block_size, .kind = pool->memory});
-    kolk_budget_give_(pool->desc.budget, bytes_that_count(pool, pool->counted));
+    kolk_budget_give_(pool->budget, bytes_that_count(pool, pool->counted));
     memset(pool, 0, sizeof *pool);
 }
 
@@ -203,14 +226,14 @@ void kolk_pool_unmake_(kolk_pool *pool) {
  * must call kolk_pool_show_all_bounds_. */
 static kolk_status count_slots(kolk_pool *pool, uint32_t end) {
     if (pool->in_hook == HOOK_LOOKS) return KOLK_IN_HOOK;
-    if (end > pool->desc.max_capacity) return KOLK_ABOVE_MAX;
+    if (end > pool->max_capacity) return KOLK_ABOVE_MAX;
     uint64_t bytes = bytes_that_count(pool, end - pool->counted);
     pool_look look = begin_pool_look(pool); /* on_mark */
-    bool fits = kolk_budget_take_all_(pool->desc.budget, bytes);
+    bool fits = kolk_budget_take_all_(pool->budget, bytes);
     end_pool_look(pool, &look);
     if (!fits) return KOLK_OVER_BUDGET;
     if (end > pool->capacity && !commit_slots(pool, end)) {
-        kolk_budget_give_(pool->desc.budget, bytes);
+        kolk_budget_give_(pool->budget, bytes);
         return KOLK_NO_MEMORY;
     }
     pool->counted = end;
@@ -228,7 +251,7 @@ kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity) {
     }
     PROBE3(grow, pool_name_of(pool), pool->capacity, capacity);
     uint32_t head = pool->capacity - pool->first;
-    if (pool->desc.reuse == KOLK_REUSE_FIFO && listed(pool) > head) { /* the ring wraps: move its first part up */
+    if (pool->reuse == KOLK_REUSE_FIFO && listed(pool) > head) { /* the ring wraps: move its first part up */
         kolk_slot_ *first = pool->stack + capacity - head;
         memmove(first, pool->stack + pool->first, head * sizeof *first);
         pool->first = capacity - head;
@@ -240,12 +263,12 @@ kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity) {
 }
 
 bool kolk_pool_grow_(kolk_pool *pool, uint64_t needed) {
-    if (needed > pool->desc.max_capacity) return false;
-    uint32_t from = open_capacity(pool), most = pool->held_back ? pool->capacity : pool->desc.max_capacity;
+    if (needed > pool->max_capacity) return false;
+    uint32_t from = open_capacity(pool), most = pool->held_back ? pool->capacity : pool->max_capacity;
     bool again = pool->counted < from;
     if (again) most = from, from = pool->counted;
     uint32_t wish = kolk_block_next_capacity_(from, most, pool->stride);
-    if (again || !pool->held_back) wish = from + kolk_budget_step_(pool->desc.budget, wish - from, pool->stride);
+    if (again || !pool->held_back) wish = from + kolk_budget_step_(pool->budget, wish - from, pool->stride);
     if (wish > needed && kolk_pool_reserve(pool, wish) == KOLK_OK) return true;
     return kolk_pool_reserve(pool, (uint32_t)needed) == KOLK_OK;
 }

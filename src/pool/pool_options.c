@@ -14,7 +14,7 @@
 static uint32_t take_fresh_with_options(kolk_pool *pool) {
     uint32_t index = take_fresh_slot(pool);
     if (index % 64 == 0) {
-        if (!pool_debug_of(pool)) (void)kolk_is_home_(pool, pool->number, pool->desc.name, NULL);
+        if (!pool_debug_of(pool)) (void)kolk_is_home_(pool, pool->number, pool->name, NULL);
         if (pool->ready) pool->ready[index / 64] = 0;
         clear_holes_from(pool, index);
     }
@@ -26,7 +26,7 @@ static uint32_t take_fresh_with_options(kolk_pool *pool) {
 
 /* Are n slots free beyond the headroom? If not, tries to grow the pool by as many slots as are missing. */
 static KOLK_ALWAYS_INLINE_ bool has_more_than_headroom(kolk_pool *pool, uint32_t n) {
-    uint64_t needed = (uint64_t)pool->desc.headroom + n, available = kolk_pool_available(pool) - pool->held_back;
+    uint64_t needed = (uint64_t)pool->headroom + n, available = kolk_pool_available(pool) - pool->held_back;
     return available >= needed || kolk_pool_grow_(pool, open_capacity(pool) + (needed - available));
 }
 
@@ -47,8 +47,8 @@ static bool next_slot_counts(kolk_pool *pool) {
 }
 
 static bool take_slot(kolk_pool *pool, uint32_t *index, bool urgent) {
-    if (kolk_pool_count(pool) == pool->desc.max_capacity) return false; /* it saves the search in vain */
-    if (pool->desc.headroom && !urgent && !has_more_than_headroom(pool, 1)) return false;
+    if (kolk_pool_count(pool) == pool->max_capacity) return false; /* it saves the search in vain */
+    if (pool->headroom && !urgent && !has_more_than_headroom(pool, 1)) return false;
     bool counts = next_slot_counts(pool);
     bool some = counts ? !is_fresh_first(pool) : ready_slots(pool) > uncounted_slots(pool);
     if (some && take_free(pool, index)) return true;
@@ -63,7 +63,7 @@ static bool take_slot(kolk_pool *pool, uint32_t *index, bool urgent) {
 static void *prepare_slot(kolk_pool *pool, uint32_t index, const void *site) {
     KOLK_ASSERT_(pool->debug);
     void *object = pool_slot_at(pool, index);
-    (void)kolk_is_home_(pool, pool->number, pool->desc.name, site);
+    (void)kolk_is_home_(pool, pool->number, pool->name, site);
     if (!kolk_watch_->is_intact(pool->debug, index, object, false)) {
         put_free(pool, index); /* the handler may longjmp */
         kolk_pool_verify_(pool, index, site);
@@ -76,7 +76,7 @@ static void *prepare_slot(kolk_pool *pool, uint32_t index, const void *site) {
  * which may clear the pool. */
 static bool run_setup(kolk_pool *pool, void *object) {
     uint8_t before = enter_pool_hook(pool, HOOK_LIVES);
-    bool done = pool->desc.setup(object, pool->desc.context);
+    bool done = pool->setup(object, pool->context);
     leave_pool_hook(pool, before);
     return done;
 }
@@ -84,7 +84,7 @@ static bool run_setup(kolk_pool *pool, void *object) {
 /* Makes a slot ready for a life of this object, if the pool has setup or teardown. Returns false if setup fails. */
 static inline bool set_up_slot(kolk_pool *pool, uint32_t index, void *object) {
     if (!pool->ready || kolk_bits_get_(pool->ready, index)) return true;
-    if (pool->desc.setup && !run_setup(pool, object)) return false;
+    if (pool->setup && !run_setup(pool, object)) return false;
     kolk_bits_set_(pool->ready, index);
     return true;
 }
@@ -121,7 +121,7 @@ void *kolk_pool_issue_(kolk_pool *pool, uint32_t index, const void *site) {
 
 /* Is there a hook to call? An overflow pool may lack `cost`. */
 static bool may_ask_for_room(const kolk_pool *pool, alloc_request how) {
-    return !pool->in_hook && !how.quiet && (how.cost ? pool->desc.cost != NULL : pool->desc.on_full != NULL);
+    return !pool->in_hook && !how.quiet && (how.cost ? pool->cost != NULL : pool->on_full != NULL);
 }
 
 static void *alloc_any(kolk_pool *pool, alloc_request how, const void *site);
@@ -134,7 +134,7 @@ static KOLK_NOINLINE_ void *alloc_full(kolk_pool *pool, alloc_request how, bool 
     do {
         alloc_request there = how;
         there.looked = how.quiet; /* when quiet, skip its on_low, which might evict objects of this alloc_n */
-        void *object = pool->desc.overflow ? alloc_any(pool->desc.overflow, there, site) : NULL;
+        void *object = pool->overflow ? alloc_any(pool->overflow, there, site) : NULL;
         if (object) return object;
         has.again = false;
         if (may_ask_for_room(pool, how)) has = kolk_pool_make_room_(pool, how, has, site);
@@ -160,7 +160,7 @@ static KOLK_NOINLINE_ void *alloc_any(kolk_pool *pool, alloc_request how, const 
         return NULL;
     }
     uint32_t index;
-    if (pool->desc.on_low && !how.looked) kolk_pool_look_at_low_water_(pool, 1);
+    if (pool->on_low && !how.looked) kolk_pool_look_at_low_water_(pool, 1);
     bool fails = pool_debug_of(pool) && kolk_debug_fails_(pool_debug_of(pool));
     if (fails || !take_slot(pool, &index, how.urgent)) return alloc_full(pool, how, fails, site);
     return kolk_pool_issue_(pool, index, site);
@@ -168,22 +168,21 @@ static KOLK_NOINLINE_ void *alloc_any(kolk_pool *pool, alloc_request how, const 
 
 /* Is every slot alive that the pool can have, with nothing else to try than on_full? */
 static inline bool is_all_alive(const kolk_pool *pool) {
-    const kolk_pool_desc *desc = &pool->desc;
-    bool all_alive = pool->fresh == desc->max_capacity && pool->top == pool->stack && !pool->aside;
-    return all_alive && pool->fresh && !desc->overflow && !desc->on_low && !pool->in_hook && !pool_debug_of(pool);
+    bool all_alive = pool->fresh == pool->max_capacity && pool->top == pool->stack && !pool->aside;
+    return all_alive && pool->fresh && !pool->overflow && !pool->on_low && !pool->in_hook && !pool_debug_of(pool);
 }
 
 /* A pool that is full for long, such as one of a game's effects, asks this for each object that it does not get. */
 static bool is_full(const kolk_pool *pool) {
-    return !pool->desc.on_full && is_all_alive(pool);
+    return !pool->on_full && is_all_alive(pool);
 }
 
 /* Such a pool renews its oldest object for each alloc. This does the same as alloc_any and the hook evict_oldest, with
  * a tenth of their steps. Returns NULL if it does not apply. */
 static inline void *renew_oldest(kolk_pool *pool) {
-    if (pool->desc.on_full != kolk_pool_evict_oldest || !is_all_alive(pool)) return NULL;
+    if (pool->on_full != kolk_pool_evict_oldest || !is_all_alive(pool)) return NULL;
     uint32_t oldest = pool->ages[0].newer; /* it is alive, as all are; 0: all are protected */
-    if (oldest == 0 || pool->desc.on_evict || pool->desc.reset) return NULL;
+    if (oldest == 0 || pool->on_evict || pool->reset) return NULL;
     if (!kolk_pool_begin_next_(pool, oldest - 1)) return NULL;
     pool->evictions++;
     return entered(pool, oldest - 1, plain_slot_at(pool, oldest - 1));
@@ -204,8 +203,8 @@ KOLK_NOINLINE_ void *kolk_pool_alloc_urgent(kolk_pool *pool) {
 }
 
 KOLK_NOINLINE_ void *kolk_pool_alloc_over(kolk_pool *pool, double cost) {
-    if (!pool->desc.cost) {
-        kolk_fail_(kolk_pool_failure_(pool, KOLK_COST_MISSING, KOLK_NO_SLOT_, SITE), "alloc_over needs .cost");
+    if (!pool->cost) {
+        kolk_fail_(kolk_pool_failure_(pool, KOLK_COST_MISSING, KOLK_NO_SLOT_, SITE), "alloc_over needs .full.cost");
         return NULL;
     }
     return alloc_any(pool, (alloc_request){.cost = &cost}, SITE);
@@ -221,7 +220,7 @@ KOLK_NOINLINE_ uint32_t kolk_pool_alloc_n(kolk_pool *pool, void **objects, uint3
     alloc_request first = {.looked = true},
                   more = {.looked = true, .quiet = true}; /* a hook might evict objects that this call allocated */
     uint32_t count = 0;
-    if (pool->desc.on_low && n) kolk_pool_look_at_low_water_(pool, n);
+    if (pool->on_low && n) kolk_pool_look_at_low_water_(pool, n);
     while (count < n && (objects[count] = alloc_by(pool, count ? more : first, SITE))) count++;
     kolk_tools_wrote_(objects, count * sizeof *objects);
     return count;
@@ -275,12 +274,12 @@ static void *alloc_run(kolk_pool *pool, uint32_t n, const void *site) {
     if (bars_allocs(pool, "alloc_run", site)) return NULL;
     kolk_debug *debug = pool_debug_of(pool);
     if (n > 1 && pool_has(pool, KOLK_DEBUG_GUARD | KOLK_DEBUG_BYPASS)) return NULL; /* objects are not neighbours */
-    if (pool->desc.on_low) kolk_pool_look_at_low_water_(pool, n);
+    if (pool->on_low) kolk_pool_look_at_low_water_(pool, n);
     if (debug && kolk_debug_fails_(debug)) return NULL;
-    if (pool->desc.headroom && !has_more_than_headroom(pool, n)) return NULL;
+    if (pool->headroom && !has_more_than_headroom(pool, n)) return NULL;
     uint32_t first = find_run_or_release(pool, n);
     if (first == KOLK_NO_SLOT_) return NULL;
-    if (debug) (void)kolk_is_home_(pool, pool->number, pool->desc.name, site);
+    if (debug) (void)kolk_is_home_(pool, pool->number, pool->name, site);
     for (uint32_t slot = first; debug && slot != first + n && slot < pool->fresh; slot++)
         kolk_pool_verify_(pool, slot, site);
     take_run(pool, first, n);
@@ -296,7 +295,7 @@ static void *alloc_run(kolk_pool *pool, uint32_t n, const void *site) {
 
 /* In a pool without slots, such as one that is all zero, the order does not matter. */
 KOLK_NOINLINE_ void *kolk_pool_alloc_run(kolk_pool *pool, uint32_t n) {
-    if (pool->desc.reuse != KOLK_REUSE_LOWEST && pool->desc.max_capacity) {
+    if (pool->reuse != KOLK_REUSE_LOWEST && pool->max_capacity) {
         kolk_fail_(kolk_pool_failure_(pool, KOLK_LOWEST_MISSING, KOLK_NO_SLOT_, SITE),
                    "alloc_run needs .reuse = KOLK_REUSE_LOWEST");
         return NULL;
@@ -313,9 +312,9 @@ KOLK_NOINLINE_ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
     if (bars_allocs(pool, "alloc_at", SITE)) return NULL;
     uint32_t index = kolk_handle_index_(handle, pool->tag);
     uint32_t generation = kolk_handle_generation_(handle);
-    if (!pool->high || index >= pool->desc.max_capacity) return NULL;
+    if (!pool->high || index >= pool->max_capacity) return NULL;
     if (generation == 0 || generation > KOLK_GENERATION_MAX) return NULL;
-    if (pool->desc.on_low) kolk_pool_look_at_low_water_(pool, 1);
+    if (pool->on_low) kolk_pool_look_at_low_water_(pool, 1);
     bool there = index < pool->counted && index < open_capacity(pool);
     if (!there && !kolk_pool_grow_(pool, (uint64_t)index + 1)) {
         pool->failed++;
@@ -329,7 +328,7 @@ KOLK_NOINLINE_ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
         uint32_t first = pool->fresh, gap = index - first;
         while (take_fresh_with_options(pool) != index) {}
         for (uint32_t n = 0; n < gap; n++) /* so that the lowest slot is used first */
-            put_free(pool, pool->desc.reuse == KOLK_REUSE_LIFO ? index - 1 - n : first + n);
+            put_free(pool, pool->reuse == KOLK_REUSE_LIFO ? index - 1 - n : first + n);
     }
     void *object = kolk_pool_issue_(pool, index, SITE);
     if (!object) return NULL;
@@ -345,9 +344,9 @@ static void end_options(kolk_pool *pool, const void *site) {
     kolk_pool_verify_all_(pool, site); /* first, because the handler may longjmp */
     if (pool_debug_of(pool)) kolk_watch_->leaks(pool->debug, pool->fresh);
     kolk_unlist_(pool->number);
-    pool->number = 0;                         /* a hook may allocate */
-    pool->desc.max_capacity = pool->capacity; /* no growth, in case a reset hook always allocates */
-    if (pool->desc.reset || pool_debug_of(pool)) kolk_pool_clear_for_(pool, true, site);
+    pool->number = 0;                    /* a hook may allocate */
+    pool->max_capacity = pool->capacity; /* no growth, in case a reset hook always allocates */
+    if (pool->reset || pool_debug_of(pool)) kolk_pool_clear_for_(pool, true, site);
     kolk_pool_tear_down_(pool, 0, pool->fresh);
 }
 
@@ -355,7 +354,7 @@ static void end_options(kolk_pool *pool, const void *site) {
 
 /* Could a handle of a pool with this descriptor pass for a handle of `pool`? A pool without slots has no handles. */
 static bool shares_tag(const kolk_pool *pool, const kolk_pool_desc *desc) {
-    uint32_t most = pool->desc.max_capacity > desc->max_capacity ? pool->desc.max_capacity : desc->max_capacity;
+    uint32_t most = pool->max_capacity > desc->max_capacity ? pool->max_capacity : desc->max_capacity;
     bool has_handles = desc->max_capacity && desc->generations != KOLK_GENERATIONS_NONE;
     if (!has_handles || !pool->high) return false;
     return (uint64_t)(pool->tag ^ kolk_tag_bits_(desc->tag, desc->name)) >> kolk_index_bits_(most) == 0;
@@ -364,28 +363,30 @@ static bool shares_tag(const kolk_pool *pool, const kolk_pool_desc *desc) {
 /* May a pool with this descriptor overflow into `pool` and its overflow pools? Makes a KOLK_POOL_STATIC first: until
  * then it has no tag. */
 static bool can_overflow(kolk_pool *pool, const kolk_pool_desc *desc) {
-    for (; pool; pool = pool->desc.overflow) {
+    for (; pool; pool = pool->overflow) {
         begin_static_pool(pool);
-        if (pool->desc.object_size != desc->object_size || pool->desc.object_align < desc->object_align) return false;
+        if (pool->object_size != desc->object_size || pool->object_align < desc->object_align) return false;
         if (shares_tag(pool, desc)) return false;
     }
     return true;
 }
 
 kolk_status kolk_pool_resolve_hooks_(kolk_pool_desc *desc) {
-    bool by_cost = desc->on_full == kolk_pool_evict_cheapest || desc->ranked;
-    if (by_cost && !desc->cost) return KOLK_COST_MISSING;
-    if (desc->on_full == kolk_pool_evict_oldest && !desc->ages) return KOLK_AGES_MISSING;
-    if (desc->low_water == 0) desc->on_low = NULL;
-    return desc->headroom > desc->max_capacity ? KOLK_BAD_HEADROOM : KOLK_OK;
+    kolk_pool_full *full = &desc->full;
+    bool by_cost = full->on_full == kolk_pool_evict_cheapest || full->ranked;
+    if (by_cost && !full->cost) return KOLK_COST_MISSING;
+    if (full->on_full == kolk_pool_evict_oldest && !desc->ages) return KOLK_AGES_MISSING;
+    if (full->low_water == 0) full->on_low = NULL;
+    return full->headroom > desc->max_capacity ? KOLK_BAD_HEADROOM : KOLK_OK;
 }
 
 static kolk_status resolve_options(kolk_pool_desc *desc, size_t type_size, size_t type_align) {
     if ((unsigned)desc->reuse > KOLK_REUSE_LOWEST) return KOLK_BAD_REUSE;
+    if (desc->full.on_full == kolk_pool_evict_oldest) desc->ages = true;
     kolk_status status = kolk_pool_resolve_(desc, type_size, type_align);
     if (status == KOLK_OK) status = kolk_pool_resolve_hooks_(desc);
     if (status != KOLK_OK) return status;
-    return can_overflow(desc->overflow, desc) ? KOLK_OK : KOLK_BAD_OVERFLOW;
+    return can_overflow(desc->full.overflow, desc) ? KOLK_OK : KOLK_BAD_OVERFLOW;
 }
 
 size_t kolk_pool_memory_size(const kolk_pool_desc *desc) {
@@ -394,8 +395,8 @@ size_t kolk_pool_memory_size(const kolk_pool_desc *desc) {
     fixed.memory = NULL;
     fixed.memory_size = 0;
     fixed.max_capacity = 0;
-    fixed.overflow = NULL;
-    fixed.headroom = 0;
+    fixed.full.overflow = NULL;
+    fixed.full.headroom = 0;
     if (resolve_options(&fixed, 0, 0) != KOLK_OK) return 0;
     return (size_t)kolk_pool_bytes_(&fixed, fixed.capacity, 8);
 }

@@ -20,9 +20,8 @@ uint64_t kolk_pool_next_(const kolk_pool *pool, bool alive, uint64_t from, uint6
  * low_water + 1, whichever is larger, less the never-issued slots; the slots whose use would raise a counted peak; and
  * those that do not count towards the budget. */
 static inline uint32_t watched_slots(const kolk_pool *pool) {
-    uint64_t low = pool->desc.on_low ? (uint64_t)pool->desc.low_water + 1 : 0,
-             spare = open_capacity(pool) - pool->fresh;
-    uint64_t kept = pool->desc.headroom > low ? pool->desc.headroom : low;
+    uint64_t low = pool->on_low ? (uint64_t)pool->low_water + 1 : 0, spare = open_capacity(pool) - pool->fresh;
+    uint64_t kept = pool->headroom > low ? pool->headroom : low;
     uint32_t used = pool->fresh - pool->worn.count - pool->quarantined; /* alive, or free and ready for use */
     uint64_t slots = kept > spare ? kept - spare : 0, above = used > pool->peak ? used - pool->peak : 0;
     if (slots < above) slots = above;
@@ -32,13 +31,13 @@ static inline uint32_t watched_slots(const kolk_pool *pool) {
 
 void kolk_pool_show_all_bounds_(kolk_pool *pool) {
     bool open = !pool_debug_of(pool) && pool->in_hook != HOOK_LOOKS;
-    bool lifo = pool->desc.reuse == KOLK_REUSE_LIFO, easy = open && !pool->ready;
+    bool lifo = pool->reuse == KOLK_REUSE_LIFO, easy = open && !pool->ready;
     kolk_slot_ *nothing = (kolk_slot_ *)UINTPTR_MAX, *floor = nothing;
     uint32_t watched = watched_slots(pool);
     uint32_t least = watched > pool->unlisted ? watched : pool->unlisted;
     if (easy && lifo) floor = least ? pool->stack + least : pool->stack; /* NULL if there are no slots */
     pool->bound = open ? pool->fresh : 0;
-    pool->free_bound = lifo && open && !pool->desc.reset ? pool->fresh : 0;
+    pool->free_bound = lifo && open && !pool->reset ? pool->fresh : 0;
     bool ordered = pool->ages || pool->ranks;
     pool->floor = ordered ? nothing : floor;
     pool->order_floor = ordered ? floor : nothing;
@@ -119,7 +118,7 @@ static void mark_queued(kolk_pool *pool, bool live) {
 /* Lists the lowest of the slots in unlisted places: FIFO in all of these places, LIFO in the last ones, at least n if
  * there are that many. LIFO lists at least as many slots as it looks at groups, so that this is O(1) for each. */
 static void list_lowest(kolk_pool *pool, uint32_t n) {
-    bool lifo = pool->desc.reuse == KOLK_REUSE_LIFO;
+    bool lifo = pool->reuse == KOLK_REUSE_LIFO;
     uint32_t end = pool->unlisted, done = 0;
     mark_withheld(pool, true);
     mark_queued(pool, true);
@@ -135,7 +134,7 @@ static void list_lowest(kolk_pool *pool, uint32_t n) {
 }
 
 void kolk_pool_list_next_(kolk_pool *pool) {
-    if (pool->desc.reuse == KOLK_REUSE_FIFO || queued(pool) == pool->unlisted) list_lowest(pool, LISTED_AT_ONCE);
+    if (pool->reuse == KOLK_REUSE_FIFO || queued(pool) == pool->unlisted) list_lowest(pool, LISTED_AT_ONCE);
 }
 
 void kolk_pool_list_all_(kolk_pool *pool) {
@@ -158,7 +157,7 @@ void kolk_pool_sort_free_(kolk_pool *pool) {
     mark_withheld(pool, true);
     pool->top = pool->stack;
     pool->aside = pool->worn.count + pool->quarantined;
-    if (pool->desc.reuse == KOLK_REUSE_LIFO) {
+    if (pool->reuse == KOLK_REUSE_LIFO) {
         for (uint32_t i = pool->fresh; i-- > 0;)
             if (!kolk_pool_lives_(pool, i)) put_free(pool, i);
     } else {
@@ -170,7 +169,7 @@ void kolk_pool_sort_free_(kolk_pool *pool) {
 
 /* Makes the array of LIFO or FIFO one place shorter. */
 static void drop_last(kolk_pool *pool) {
-    if (pool->desc.reuse == KOLK_REUSE_LIFO)
+    if (pool->reuse == KOLK_REUSE_LIFO)
         pool->top--;
     else
         pool->aside--;
@@ -189,7 +188,7 @@ static bool take_queued(kolk_pool *pool, uint32_t index) {
 
 /* Is every dead slot in some place (I3)? With these hooks or the debug mode, a slot may be on its way. */
 static bool is_all_in_place(const kolk_pool *pool) {
-    return !pool_debug_of(pool) && !pool->ready && !pool->desc.reset && !pool->in_hook;
+    return !pool_debug_of(pool) && !pool->ready && !pool->reset && !pool->in_hook;
 }
 
 /* Takes this slot, which must be in the array, and gives up the order of the others unless it is the last one there. */
@@ -213,7 +212,7 @@ static bool take_this_quarantined(kolk_pool *pool, uint32_t index) {
 
 bool kolk_pool_take_this_(kolk_pool *pool, uint32_t index) {
     KOLK_ASSERT_(index < pool->fresh && !kolk_pool_lives_(pool, index));
-    if (pool->desc.reuse == KOLK_REUSE_LOWEST && kolk_bits_get_(pool->holes[0], index)) {
+    if (pool->reuse == KOLK_REUSE_LOWEST && kolk_bits_get_(pool->holes[0], index)) {
         kolk_levels_clear_(pool->holes, pool->levels, index);
         pool->aside--;
         return true;
@@ -223,7 +222,7 @@ bool kolk_pool_take_this_(kolk_pool *pool, uint32_t index) {
     if (n < pool->worn.count) {
         if (is_strict(pool)) return false;
         recycle(pool, before, index);
-    } else if (is_all_in_place(pool) && pool->desc.reuse != KOLK_REUSE_LOWEST) {
+    } else if (is_all_in_place(pool) && pool->reuse != KOLK_REUSE_LOWEST) {
         take_unlisted(pool, index);
     } else {
         return take_queued(pool, index) || take_this_quarantined(pool, index);

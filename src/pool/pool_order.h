@@ -23,12 +23,12 @@ static inline uint32_t listed(const kolk_pool *pool) {
 
 /* The number of free slots in the array that LIFO and FIFO use. */
 static inline uint32_t queued(const kolk_pool *pool) {
-    return pool->desc.reuse == KOLK_REUSE_FIFO ? listed(pool) : (uint32_t)(pool->top - pool->stack);
+    return pool->reuse == KOLK_REUSE_FIFO ? listed(pool) : (uint32_t)(pool->top - pool->stack);
 }
 
 /* The number of free slots that alloc may take. */
 static inline uint32_t ready_slots(const kolk_pool *pool) {
-    return pool->desc.reuse == KOLK_REUSE_LOWEST ? listed(pool) : queued(pool);
+    return pool->reuse == KOLK_REUSE_LOWEST ? listed(pool) : queued(pool);
 }
 
 /* The place of the n-th free slot in that array. For LIFO, `first` is 0. */
@@ -43,12 +43,12 @@ void kolk_pool_list_next_(kolk_pool *pool);
 
 static KOLK_ALWAYS_INLINE_ void put_free(kolk_pool *pool, uint32_t index) {
     KOLK_ASSERT_(index < pool->fresh && !kolk_pool_lives_(pool, index));
-    if (pool->desc.reuse == KOLK_REUSE_LIFO) {
+    if (pool->reuse == KOLK_REUSE_LIFO) {
         KOLK_ASSERT_(pool->top < pool->stack + pool->capacity);
         (pool->top++)->index = (kolk_index_)index;
         return;
     }
-    if (pool->desc.reuse == KOLK_REUSE_FIFO) {
+    if (pool->reuse == KOLK_REUSE_FIFO) {
         queue_at(pool, listed(pool))->index = (kolk_index_)index;
     } else {
         kolk_levels_set_(pool->holes, pool->levels, index);
@@ -60,7 +60,7 @@ static KOLK_ALWAYS_INLINE_ void put_free(kolk_pool *pool, uint32_t index) {
 static KOLK_ALWAYS_INLINE_ uint32_t take_listed(kolk_pool *pool) {
     KOLK_ASSERT_(listed(pool) > 0);
     pool->aside--;
-    if (pool->desc.reuse == KOLK_REUSE_LOWEST) return (uint32_t)kolk_levels_take_lowest_(pool->holes, pool->levels);
+    if (pool->reuse == KOLK_REUSE_LOWEST) return (uint32_t)kolk_levels_take_lowest_(pool->holes, pool->levels);
     uint32_t first = pool->first;
     pool->first = first + 1 < pool->capacity ? first + 1 : 0;
     return pool->stack[first].index;
@@ -68,7 +68,7 @@ static KOLK_ALWAYS_INLINE_ uint32_t take_listed(kolk_pool *pool) {
 
 static inline bool take_free(kolk_pool *pool, uint32_t *index) {
     if (KOLK_UNLIKELY_(pool->unlisted)) kolk_pool_list_next_(pool);
-    if (pool->desc.reuse == KOLK_REUSE_LIFO) {
+    if (pool->reuse == KOLK_REUSE_LIFO) {
         if (pool->top == pool->stack) return false;
         *index = (--pool->top)->index;
         return true;
@@ -102,8 +102,13 @@ static inline void *refuse(kolk_pool *pool) {
 
 /* KOLK_POOL_STATIC: if only the compiler has initialised the pool, makes it of the descriptor that is in it. */
 static inline void begin_static_pool(kolk_pool *pool) {
-    if (KOLK_UNLIKELY_(pool->stride == 0 && pool->desc.object_size)) {
-        kolk_pool_desc desc = pool->desc;
+    if (KOLK_UNLIKELY_(pool->stride == 0 && pool->object_size)) {
+        kolk_pool_desc desc = {.name = pool->name,
+                               .object_size = pool->object_size,
+                               .object_align = pool->object_align,
+                               .capacity = pool->first,
+                               .memory = pool->block,
+                               .memory_size = pool->block_size};
         (void)kolk_pool_begin_(pool, &desc, 0, 0, sizeof *pool, KOLK_POOL_ABI_, NULL); /* or it is all zero */
     }
 }

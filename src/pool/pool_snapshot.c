@@ -87,7 +87,7 @@ static parts parts_of_snapshot(const header *head) {
 }
 
 static kolk_status has_snapshot(const kolk_pool *pool) {
-    if (pool->desc.setup || pool->desc.teardown) return KOLK_NO_SNAPSHOT;
+    if (pool->setup || pool->teardown) return KOLK_NO_SNAPSHOT;
     return pool->in_hook ? KOLK_IN_HOOK : KOLK_OK; /* inside a hook, a slot may be in no place (I3) */
 }
 
@@ -122,7 +122,7 @@ static void save_objects(const kolk_pool *pool, unsigned char *bytes) {
     kolk_cursor cursor = kolk_pool_each(pool);
     uint32_t n;
     for (const unsigned char *run; (run = kolk_cursor_next_run(&cursor, &n)) != NULL;)
-        bytes = kolk_snapshot_save_(bytes, run, pool->stride, pool->desc.object_size, n);
+        bytes = kolk_snapshot_save_(bytes, run, pool->stride, pool->object_size, n);
 }
 
 /* Copies the objects that are alive by the pool's states from the block. */
@@ -130,7 +130,7 @@ static void load_objects(kolk_pool *pool, const unsigned char *bytes) {
     kolk_cursor cursor = kolk_pool_each(pool);
     uint32_t n;
     for (unsigned char *run; (run = kolk_cursor_next_run(&cursor, &n)) != NULL;)
-        bytes = kolk_snapshot_load_(bytes, run, pool->stride, pool->desc.object_size, n);
+        bytes = kolk_snapshot_load_(bytes, run, pool->stride, pool->object_size, n);
 }
 
 static void *alloc_in_conversion(kolk_pool *pool, const void *site) {
@@ -147,7 +147,7 @@ static void convert_objects(kolk_pool *pool, const unsigned char *bytes, size_t 
     pool_look look = begin_pool_look(pool);
     kolk_cursor cursor = kolk_pool_each(pool);
     for (void *object; (object = kolk_cursor_next(&cursor)) != NULL; bytes += saved_size)
-        kolk_conversion_make_(by, object, pool->desc.object_size, bytes, saved_size);
+        kolk_conversion_make_(by, object, pool->object_size, bytes, saved_size);
     end_pool_look(pool, &look);
     pool->options = options;
 }
@@ -163,10 +163,10 @@ static uint32_t count_aged(const kolk_pool *pool) {
 
 static header header_of(const kolk_pool *pool) {
     header head = {
-        .object_size = (uint32_t)pool->desc.object_size,
+        .object_size = (uint32_t)pool->object_size,
         .tag = pool->tag,
-        .reuse = (uint8_t)pool->desc.reuse,
-        .generations = (uint8_t)pool->desc.generations,
+        .reuse = (uint8_t)pool->reuse,
+        .generations = (uint8_t)pool->generations,
         .ages = pool->ages != NULL,
         .capacity = open_capacity(pool),
         .fresh = pool->fresh,
@@ -195,7 +195,7 @@ static void set_links(const kolk_pool *pool, unsigned char *links, uint32_t link
 /* Writes the slots of unlisted places, in the order in which they would be listed: the dead slots that are in no other
  * place. (The debug mode, and so the quarantine, has no unlisted places.) */
 static void write_unlisted(const kolk_pool *pool, kolk_chain_ *to) {
-    bool lifo = pool->desc.reuse == KOLK_REUSE_LIFO;
+    bool lifo = pool->reuse == KOLK_REUSE_LIFO;
     set_links(pool, to->links, UINT32_MAX);
     for (uint32_t n = 0; n < pool->fresh; n++) {
         uint32_t slot = lifo ? pool->fresh - 1 - n : n;
@@ -209,7 +209,7 @@ static void write_unlisted(const kolk_pool *pool, kolk_chain_ *to) {
 static void write_chain(const kolk_pool *pool, kolk_chain_ to, unsigned char *generations) {
     uint32_t worn = pool->worn.first;
     if (pool->unlisted) write_unlisted(pool, &to);
-    for (uint32_t n = pool->unlisted; pool->desc.reuse != KOLK_REUSE_LOWEST && n < queued(pool); n++)
+    for (uint32_t n = pool->unlisted; pool->reuse != KOLK_REUSE_LOWEST && n < queued(pool); n++)
         kolk_chain_append_(&to, queue_at(pool, n)->index);
     for (uint32_t n = 0; n < pool->worn.count; n++, worn = next_worn(pool, worn)) {
         kolk_chain_append_(&to, worn);
@@ -275,9 +275,9 @@ static kolk_status prove(const kolk_pool *pool, const unsigned char *bytes, size
     if (status != KOLK_OK) return status;
     memcpy(head, bytes, sizeof *head);
 
-    if (!converts && head->object_size != pool->desc.object_size) return KOLK_OTHER_POOL;
+    if (!converts && head->object_size != pool->object_size) return KOLK_OTHER_POOL;
     if (head->tag != pool->tag) return KOLK_OTHER_POOL;
-    if (head->reuse != pool->desc.reuse || head->generations != pool->desc.generations) return KOLK_OTHER_POOL;
+    if (head->reuse != pool->reuse || head->generations != pool->generations) return KOLK_OTHER_POOL;
     if (head->ages != (pool->ages != NULL)) return KOLK_OTHER_POOL;
 
     if (!is_possible(head)) return KOLK_FORGED_SNAPSHOT;
@@ -297,10 +297,9 @@ static kolk_status prove(const kolk_pool *pool, const unsigned char *bytes, size
  * an alloc would grow the pool, and only if that succeeds. */
 static kolk_status grow_to_fit(kolk_pool *pool, const header *head) {
     uint32_t needed = head->fresh > pool->capacity ? head->fresh : pool->capacity;
-    if (needed >= pool->desc.max_capacity)
-        return kolk_pool_reserve(pool, head->fresh); /* there is no more, or too little */
-    uint32_t wish = kolk_block_next_capacity_(needed, pool->desc.max_capacity, pool->stride);
-    wish = needed + kolk_budget_step_(pool->desc.budget, wish - needed, pool->stride);
+    if (needed >= pool->max_capacity) return kolk_pool_reserve(pool, head->fresh); /* there is no more, or too little */
+    uint32_t wish = kolk_block_next_capacity_(needed, pool->max_capacity, pool->stride);
+    wish = needed + kolk_budget_step_(pool->budget, wish - needed, pool->stride);
     if (wish > head->capacity) wish = head->capacity;
     return wish > needed && kolk_pool_reserve(pool, wish) == KOLK_OK ? KOLK_OK : kolk_pool_reserve(pool, head->fresh);
 }
@@ -350,7 +349,7 @@ static void make_holes(kolk_pool *pool) {
  * or off, the oldest slots leave it. */
 static void place_chain(kolk_pool *pool, const header *head, const unsigned char *links) {
     KOLK_ASSERT_(pool->fresh == head->fresh && head->fresh <= pool->capacity);
-    bool lowest = pool->desc.reuse == KOLK_REUSE_LOWEST;
+    bool lowest = pool->reuse == KOLK_REUSE_LOWEST;
     stretches from = stretches_of(head);
     uint32_t room = pool_debug_of(pool) ? kolk_quarantine_(pool->debug) : 0, free = 0, slot = head->first - 1;
     uint32_t kept = head->quarantined < room ? head->quarantined : room;
@@ -370,7 +369,7 @@ static void place_chain(kolk_pool *pool, const header *head, const unsigned char
         if (!lowest && !worn && !waits) pool->stack[free++].index = (kolk_index_)slot;
     }
     pool->worn.count = head->worn;
-    bool stacked = pool->desc.reuse == KOLK_REUSE_LIFO && free > 0;
+    bool stacked = pool->reuse == KOLK_REUSE_LIFO && free > 0;
     pool->top = stacked ? pool->stack + free : pool->stack; /* NULL if there are no slots */
     pool->aside = head->fresh - head->live - (uint32_t)(pool->top - pool->stack);
 }
@@ -381,14 +380,14 @@ static void take_in(kolk_pool *pool, const header *head, const unsigned char *by
     parts at = parts_of_snapshot(head);
     uint32_t peak = peak_of(pool);
     uint32_t fresh = pool->fresh;
-    bool fifo = pool->desc.reuse == KOLK_REUSE_FIFO;
+    bool fifo = pool->reuse == KOLK_REUSE_FIFO;
     pool->fresh = head->fresh;
     pool->held_back = fifo && head->capacity < pool->capacity ? pool->capacity - head->capacity : 0;
     pool->first = pool->worn.first = pool->worn.last = pool->quarantined = pool->unlisted = 0;
     pool->tick.sweep = 0; /* the tick's sweep starts again */
     if (pool->tick.peak > pool->fresh) pool->tick.peak = pool->fresh;
     pool->ranking = 0;
-    if (pool->ages) pool->ages[0] = (kolk_age_){0, 0};
+    if (pool->ages) pool->ages[0] = (kolk_age_){0, 0, 0};
     for (uint32_t i = 0; pool->ages && i < pool->fresh; i++) be_alone(pool, i);
     load_states(pool, bytes + at.live, bytes + at.generations, fresh);
     place_chain(pool, head, bytes + at.links);

@@ -28,7 +28,7 @@ void kolk_pool_tear_down_(kolk_pool *pool, uint64_t from, uint64_t end) {
     uint8_t before = enter_pool_hook(pool, HOOK_FREES);
     for (uint64_t i = from; (i = kolk_bits_find_(pool->ready, true, i, end)) < end; i++) {
         kolk_bits_clear_(pool->ready, i);
-        if (pool->desc.teardown) pool->desc.teardown(pool_slot_at(pool, i), pool->desc.context);
+        if (pool->teardown) pool->teardown(pool_slot_at(pool, i), pool->context);
     }
     leave_pool_hook(pool, before);
 }
@@ -62,15 +62,15 @@ static size_t discard_dead(kolk_pool *pool, uint64_t from, uint64_t end) {
 
 /* May the contents of dead slots be lost? */
 static bool may_discard(const kolk_pool *pool) {
-    return pool->memory != MEMORY_CALLERS && (!pool->desc.keep || pool->desc.setup);
+    return pool->memory != MEMORY_CALLERS && (!pool->keep || pool->setup);
 }
 
 /* Gives the bytes of the last free slots back to the budget, if the system releases their pages. They are torn down
  * already. FIFO uses every slot in its turn, so there only slots can go that were never issued. A headroom must be
  * there when it is needed. The last page may be touched by slots that count and by others. */
 static void uncount_slots(kolk_pool *pool) {
-    if (!pool->desc.budget || pool->desc.headroom) return;
-    uint64_t used = pool->desc.reuse == KOLK_REUSE_FIFO ? pool->fresh : kolk_pool_end_of_use_(pool);
+    if (!pool->budget || pool->headroom) return;
+    uint64_t used = pool->reuse == KOLK_REUSE_FIFO ? pool->fresh : kolk_pool_end_of_use_(pool);
     uint64_t page = kolk_memory_page_(), from = round_up(used * pool->stride, page);
     uint64_t end = round_up((uint64_t)pool->counted * pool->stride, page);
     uint64_t last = (uint64_t)pool->capacity * pool->stride / page * page;
@@ -78,7 +78,7 @@ static void uncount_slots(kolk_pool *pool) {
     uint32_t kept = (uint32_t)((from + pool->stride - 1) / pool->stride);
     if (kept >= pool->counted || from >= end) return;
     if (!kolk_memory_discard_(pool->block + from, (size_t)(end - from), false)) return;
-    kolk_budget_give_(pool->desc.budget, (uint64_t)(pool->counted - kept) * pool->stride);
+    kolk_budget_give_(pool->budget, (uint64_t)(pool->counted - kept) * pool->stride);
     pool->counted = kept;
     kolk_pool_show_all_bounds_(pool);
 }
@@ -86,7 +86,7 @@ static void uncount_slots(kolk_pool *pool) {
 KOLK_NOINLINE_ size_t kolk_pool_trim(kolk_pool *pool) {
     if (kolk_pool_is_barred_(pool, HOOK_CHANGES, "trim", SITE)) return 0;
     size_t bytes = may_discard(pool) ? discard_dead(pool, 0, pool->fresh) : 0;
-    if (pool->desc.reuse == KOLK_REUSE_LIFO) kolk_pool_sort_free_(pool);
+    if (pool->reuse == KOLK_REUSE_LIFO) kolk_pool_sort_free_(pool);
     if (KOLK_HOSTED && may_discard(pool)) uncount_slots(pool);
     return bytes;
 }
@@ -104,7 +104,7 @@ static void measure_demand(kolk_pool *pool) {
 }
 
 static void have_room(kolk_pool *pool, uint32_t slots) {
-    uint32_t more = pool->desc.max_capacity - pool->capacity, demand = pool->tick.demand;
+    uint32_t more = pool->max_capacity - pool->capacity, demand = pool->tick.demand;
     if (pool->counted < pool->capacity) return; /* it has room already, which a trim has released */
     if (demand == 0 || demand < pool->capacity - pool->capacity / 8) return;
     kolk_pool_reserve(pool, pool->capacity + (more < slots ? more : slots)); /* if this fails, alloc tries again */

@@ -31,7 +31,7 @@ static bool unlisted_are_valid(const kolk_pool *pool) {
         uint32_t slot = queue_at(pool, n)->index;
         if (slot >= pool->fresh || kolk_pool_lives_(pool, slot)) return false;
     }
-    return pool->unlisted <= length && pool->desc.reuse != KOLK_REUSE_LOWEST;
+    return pool->unlisted <= length && pool->reuse != KOLK_REUSE_LOWEST;
 }
 
 static bool levels_are_valid(const kolk_pool *pool) { /* I6 */
@@ -49,10 +49,11 @@ static bool ages_are_valid(const kolk_pool *pool) {
         next = pool->ages[at].newer;
         if (next > pool->fresh || pool->ages[next].older != at) return false; /* so a cycle must contain 0 */
         if (next == 0) break;
+        if (pool->ages[next].born <= pool->ages[at].born) return false;
     }
     for (uint32_t slot = 0; slot < pool->fresh; slot++)
-        alone += is_alone(pool, slot) && pool->ages[slot + 1].older == slot + 1;
-    return in_order + alone == pool->fresh;
+        alone += is_alone(pool, slot) && pool->ages[slot + 1].older == slot + 1 && !pool->ages[slot + 1].born;
+    return in_order + alone == pool->fresh && pool->ages[pool->ages[0].older].born <= pool->births;
 }
 
 /* Are the slots that do not count free, and the last ones to be used? Unless they are unlisted, they must be at the
@@ -66,18 +67,18 @@ static bool uncounted_are_valid(const kolk_pool *pool) { /* I11 */
         if (pool->levels && !kolk_bits_get_(pool->holes[0], slot)) return false;
         if (!pool->levels && n >= pool->unlisted && queue_at(pool, n)->index != slot) return false;
     }
-    return uncounted == 0 || pool->desc.reuse != KOLK_REUSE_FIFO;
+    return uncounted == 0 || pool->reuse != KOLK_REUSE_FIFO;
 }
 
 bool kolk_pool_is_valid(const kolk_pool *pool) {
-    if (pool->fresh > pool->capacity || pool->capacity > pool->desc.max_capacity) return false;      /* I2 */
+    if (pool->fresh > pool->capacity || pool->capacity > pool->max_capacity) return false;           /* I2 */
     if (pool->held_back > pool->capacity - pool->fresh) return false;                                /* I2 */
     if (pool->top < pool->stack || pool->aside < pool->worn.count + pool->quarantined) return false; /* I1 */
     kolk_pool shown = *pool;                                                                         /* I4 */
     kolk_pool_show_all_bounds_(&shown);
     if (pool->bound != shown.bound || pool->free_bound != shown.free_bound || pool->floor != shown.floor) return false;
     bool easy = pool->order_floor == shown.order_floor && pool->aside_floor == shown.aside_floor;
-    if (pool->desc.max_capacity && !easy) return false; /* in the all-zero pool these bounds are 0 */
+    if (pool->max_capacity && !easy) return false; /* in the all-zero pool these bounds are 0 */
 
     uint64_t live = 0, dead = 0;
     for (uint32_t i = 0; i < pool->fresh; i++) {

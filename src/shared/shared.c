@@ -192,7 +192,7 @@ static bool make_room_for_one(kolk_shared_inside_ *pool, kolk_magazine_ *magazin
 
 static KOLK_NOINLINE_ void run_shared_reset(const kolk_shared_local *local, void *object) {
     uint32_t before = enter_shared_hook(sharer_of(local));
-    local->pool->reset(object, local->pool->context);
+    local->pool->life.reset(object, local->pool->context);
     leave_shared_hook(sharer_of(local), before);
 }
 
@@ -208,7 +208,7 @@ static void free_at(kolk_shared_local *local, void *object, const void *site) {
     bool uncached = make_room_for_one(pool, magazine);
     uint32_t slot = kolk_store_end_life_(&pool->store, object, site);
     if (slot == KOLK_NO_SLOT_) return;
-    if (pool->reset) {
+    if (pool->life.reset) {
         run_shared_reset(local, object);
         uncached = make_room_for_one(pool, magazine);
     }
@@ -231,7 +231,7 @@ KOLK_NOINLINE_ void kolk_shared_free_slow_(kolk_shared_local *local, void *objec
 /* Without a reset hook and the debug mode, the store frees many objects at once. The others are freed one by one. */
 KOLK_NOINLINE_ void kolk_shared_free_n(kolk_shared_local *local, void *const *objects, uint32_t n) {
     kolk_shared_inside_ *pool = pool_of(local);
-    bool is_plain = pool && !pool->store.debug && !pool->reset;
+    bool is_plain = pool && !pool->store.debug && !pool->life.reset;
     for (uint32_t at = 0; at < n; at++) {
         if (is_plain) {
             at += kolk_store_free_n_(&pool->store, local->magazine, objects + at, n - at);

@@ -21,7 +21,7 @@
 /* Resets a dead object. Its slot is not in the depot, a magazine or a set. */
 static void end_object(kolk_shared_inside_ *pool, uint32_t slot) {
     void *object = kolk_store_object_(&pool->store, slot);
-    if (pool->reset) pool->reset(object, pool->context);
+    if (pool->life.reset) pool->life.reset(object, pool->context);
     if (pool->store.debug) kolk_watch_->wiped(pool->store.debug, slot, object);
 }
 
@@ -57,17 +57,17 @@ static void tear_down_all(kolk_shared_inside_ *pool) {
     for (uint32_t slot = 0; slot < pool->store.depot.fresh; slot++) {
         if (!is_ready(pool, slot)) continue;
         kolk_fetch_and_(kolk_slot_set_word_(&pool->store.sets[READY], slot / 64), ~kolk_bits_at_(slot), KOLK_RELAXED_);
-        pool->teardown(kolk_store_object_(&pool->store, slot), pool->context);
+        pool->life.teardown(kolk_store_object_(&pool->store, slot), pool->context);
     }
 }
 
 void kolk_shared_end_lives_(kolk_shared_inside_ *pool, const void *site) {
     kolk_store_(&pool->ender, kolk_thread_(), KOLK_RELAXED_);
-    for (bool any = pool->reset || pool->store.debug; any;) {
+    for (bool any = pool->life.reset || pool->store.debug; any;) {
         any = kolk_shared_drain_later_(pool, end_later);
         any |= end_alive(pool, site);
     }
-    if (pool->teardown) tear_down_all(pool);
+    if (pool->life.teardown) tear_down_all(pool);
 }
 
 /* ---- Clear ------------------------------------------------------------------------------------------------------- */
@@ -77,7 +77,7 @@ static void free_alive(kolk_shared_inside_ *pool, const void *site) {
         if (!kolk_store_is_alive_(&pool->store, slot)) continue;
         void *object = kolk_store_object_(&pool->store, slot);
         kolk_store_end_life_(&pool->store, object, site);
-        if (pool->reset) pool->reset(object, pool->context);
+        if (pool->life.reset) pool->life.reset(object, pool->context);
         kolk_store_put_(&pool->store, NULL, slot, true);
     }
 }
@@ -86,7 +86,7 @@ static void free_alive(kolk_shared_inside_ *pool, const void *site) {
 KOLK_NOINLINE_ void kolk_shared_clear(kolk_shared *of) {
     kolk_shared_inside_ *pool = of->inside;
     if (!pool || kolk_shared_is_all_barred_(pool, "clear", SITE)) return;
-    if (!pool->store.debug && !pool->reset && !makes_parts(pool)) {
+    if (!pool->store.debug && !pool->life.reset && !makes_parts(pool)) {
         kolk_store_reset_(&pool->store, NULL);
         return;
     }

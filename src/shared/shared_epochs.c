@@ -68,7 +68,7 @@ KOLK_NOINLINE_ void kolk_shared_offline(kolk_shared_local *local) {
 
 static void put_drained(void *context, uint32_t slot, uint64_t bits) {
     kolk_shared_inside_ *pool = (kolk_shared_inside_ *)context;
-    if (pool->reset) pool->reset(kolk_store_object_(&pool->store, slot), pool->context);
+    if (pool->life.reset) pool->life.reset(kolk_store_object_(&pool->store, slot), pool->context);
     if (pool->store.debug)
         kolk_store_put_poisoned_(&pool->store, slot);
     else
@@ -79,7 +79,7 @@ static void put_drained(void *context, uint32_t slot, uint64_t bits) {
 /* Puts the slots of a set into the depot. No thread adds to the set meanwhile. The calling thread sees all of it,
  * because it has begun the epoch. */
 static bool put_set(kolk_shared_inside_ *pool, const kolk_slot_set_ *set) {
-    unsigned part = pool->store.debug || pool->reset ? 1 : kolk_depot_word_bits_(&pool->store.depot);
+    unsigned part = pool->store.debug || pool->life.reset ? 1 : kolk_depot_word_bits_(&pool->store.depot);
     return kolk_slot_set_drain_(set, kolk_bits_words_(kolk_store_usable_(&pool->store)), part, put_drained, pool);
 }
 

@@ -17,9 +17,9 @@
 
 static bool run_shared_setup(const kolk_shared_local *local, void *object) {
     const kolk_shared_inside_ *pool = local->pool;
-    if (!pool->setup) return true;
+    if (!pool->life.setup) return true;
     uint32_t before = enter_shared_hook(sharer_of(local));
-    bool done = pool->setup(object, pool->context);
+    bool done = pool->life.setup(object, pool->context);
     leave_shared_hook(sharer_of(local), before);
     return done;
 }

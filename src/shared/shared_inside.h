@@ -23,10 +23,8 @@ typedef struct kolk_shared_inside_ {
     size_t record_size;
     uint32_t tag, max_threads;
     uintptr_t key; /* the key of the threads' own locals, plus 1; 0: no key */
-    bool exact, keep;
-    bool (*setup)(void *object, void *context);
-    void (*reset)(void *object, void *context);
-    void (*teardown)(void *object, void *context);
+    bool exact;
+    kolk_life life;
     void *context;
     uint32_t wrong_pool;
     kolk_keepers_ keepers;
@@ -75,7 +73,7 @@ static inline kolk_sharer_ *next_sharer(const kolk_sharer_ *sharer) {
 
 /* Do hooks set up or tear down parts of objects? */
 static inline bool makes_parts(const kolk_shared_inside_ *pool) {
-    return pool->setup || pool->teardown;
+    return pool->life.setup || pool->life.teardown;
 }
 
 /* Enclose the call of a hook through a local. Entering returns what leaving needs. */

@@ -19,7 +19,7 @@
 #define FIRST_EPOCH     4u         /* 0 means offline; no slot was retired in the three epochs before */
 
 _Static_assert(sizeof(void *) != 8 ||
-                   (sizeof(kolk_shared) == 48 && sizeof(kolk_shared_desc) == 104 && sizeof(kolk_magazine_) == 96),
+                   (sizeof(kolk_shared) == 48 && sizeof(kolk_shared_desc) == 112 && sizeof(kolk_magazine_) == 96),
                "the layout has changed: raise KOLK_ABI");
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_magazine_, shift) < 64, "the fast paths read 64 bytes");
 _Static_assert(sizeof(kolk_sharer_) <= THREAD_BYTES, "a magazine is behind its thread");
@@ -36,7 +36,7 @@ static uint32_t default_cache(uint32_t max_capacity, uint32_t other_threads) {
 static uint32_t cache_of(const kolk_shared_desc *desc, uint32_t max_capacity, uint32_t other_threads) {
     if (desc->cache == KOLK_NO_CACHE) return 0;
     if (desc->cache) return desc->cache;
-    return desc->setup || desc->teardown ? 0 : default_cache(max_capacity, other_threads);
+    return desc->life.setup || desc->life.teardown ? 0 : default_cache(max_capacity, other_threads);
 }
 
 /* Fills the defaults into a descriptor, and checks it. Afterwards a desc->cache of 0 means no cache. */
@@ -68,7 +68,7 @@ static size_t size_of_inside(void) {
 /* Makes the inside of a pool from its resolved descriptor. NULL: *status is the reason. */
 static kolk_shared_inside_ *make_shared(const kolk_shared_desc *desc, const kolk_settings_ *settings,
                                         kolk_status *status) {
-    bool parts = desc->setup || desc->teardown;
+    bool parts = desc->life.setup || desc->life.teardown;
     uint32_t slack = (desc->max_threads - 1) * desc->cache;
     size_t record_size = size_of_sharer(desc->cache);
     kolk_store_desc_ of_store = {
@@ -81,8 +81,8 @@ static kolk_shared_inside_ *make_shared(const kolk_shared_desc *desc, const kolk
         .cache = desc->cache,
         .budget = desc->budget,
         .has_handles = desc->generations != KOLK_GENERATIONS_NONE,
-        .slow_free = desc->exact || desc->reset,
-        .persistent = desc->keep || parts,
+        .slow_free = desc->exact || desc->life.reset,
+        .persistent = desc->life.keep || parts,
         .singly = parts,
         .n_sets = parts ? SETS : RAW,
         .n_free_sets = parts ? READY : RAW,
@@ -99,10 +99,7 @@ static kolk_shared_inside_ *make_shared(const kolk_shared_desc *desc, const kolk
         .tag = kolk_tag_bits_(desc->tag, desc->name),
         .max_threads = desc->max_threads,
         .exact = desc->exact,
-        .keep = desc->keep,
-        .setup = desc->setup,
-        .reset = desc->reset,
-        .teardown = desc->teardown,
+        .life = desc->life,
         .context = desc->context,
         .epoch = FIRST_EPOCH,
         .waiters_forks = kolk_forks_(),
@@ -176,8 +173,9 @@ static bool keeps_shared_layout(const kolk_shared_inside_ *inside, const kolk_sh
     kolk_generations own = store->lives ? KOLK_GENERATIONS_RECYCLE : KOLK_GENERATIONS_NONE;
     bool handles = kolk_is_kept_(desc->generations, own) && tag;
     bool budget = kolk_is_kept_((uintptr_t)desc->budget, (uintptr_t)store->budget);
-    bool parts = (desc->setup || desc->teardown) == makes_parts(inside) && !desc->reset == !inside->reset;
-    bool kept = kolk_is_kept_(desc->exact, inside->exact) && kolk_is_kept_(desc->keep, inside->keep);
+    bool parts =
+        (desc->life.setup || desc->life.teardown) == makes_parts(inside) && !desc->life.reset == !inside->life.reset;
+    bool kept = kolk_is_kept_(desc->exact, inside->exact) && kolk_is_kept_(desc->life.keep, inside->life.keep);
     return sizes && threads && handles && budget && parts && kept;
 }
 
@@ -194,9 +192,9 @@ KOLK_NOINLINE_ kolk_status kolk_shared_rebind_abi_(kolk_shared *pool, const kolk
                                     store->slots, store->stride);
     if (status != KOLK_OK) return status;
     if (!keeps_shared_layout(inside, desc)) return KOLK_LAYOUT_CHANGED;
-    inside->setup = desc->setup;
-    inside->reset = desc->reset;
-    inside->teardown = desc->teardown;
+    bool keep = inside->life.keep;
+    inside->life = desc->life;
+    inside->life.keep = keep;
     inside->context = desc->context;
     pool->name = kolk_name_kept_(desc->name);
     kolk_raw_store_(&store->name, pool->name ? pool->name : "", KOLK_RELAXED_); /* statistics may read it */

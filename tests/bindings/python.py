@@ -14,13 +14,11 @@ class Kolk:
     """The library: functions as methods, structs and enumerators as members of `types` and `values`."""
 
     def __init__(self, path, api):
-        self.types = dict(NUMBERS) | {enum["name"]: ctypes.c_int for enum in api["enums"]} | {"kolk_pool_kept_desc": None}
+        self.types = dict(NUMBERS) | {enum["name"]: ctypes.c_int for enum in api["enums"]}
         self.values = {value["name"]: value["value"] for enum in api["enums"] for value in enum["values"]}
         for struct in api["structs"]:
             fields = [(field["name"], self.type_of(field)) for field in struct["fields"]]
             self.types[struct["name"]] = type(struct["name"], (ctypes.Structure,), {"_fields_": fields})
-            if struct["name"] == "kolk_pool_desc":
-                self.types["kolk_pool_kept_desc"] = self.types[struct["name"]]
         library = ctypes.CDLL(path)
         for function in api["functions"]:
             symbol = getattr(library, function["name"])

@@ -217,7 +217,7 @@ static void test_pools_that_keep_their_bytes(void **state) {
     kolk_budget budget;
     pools pool;
     maps rival;
-    use_all_of(&pool, &budget, (kolk_pool_desc){.headroom = 1, .debug = ""});
+    use_all_of(&pool, &budget, (kolk_pool_desc){.full.headroom = 1, .debug = ""});
     pools_clear(&pool);
     pools_trim(&pool);
     assert_int_equal(kolk_budget_used(&budget), budget.limit);
@@ -325,7 +325,7 @@ static void test_the_trap_after_a_trim(void **state) {
     kolk_budget budget;
     pools pool;
     maps rival;
-    use_all_of(&pool, &budget, (kolk_pool_desc){.on_full = kolk_pool_trap_full, .debug = ""});
+    use_all_of(&pool, &budget, (kolk_pool_desc){.full.on_full = kolk_pool_trap_full, .debug = ""});
     free_upper_half(&pool);
     pools_trim(&pool);
     take_the_rest(&rival, &budget);
@@ -369,8 +369,11 @@ static void test_eviction(void **state) {
     (void)state;
     kolk_budget budget = {.limit = 8 * sizeof(thing)};
     pools pool;
-    kolk_pool_desc desc = {
-        .max_capacity = 100, .budget = &budget, .on_full = kolk_pool_evict_cheapest, .cost = cost_of, .debug = ""};
+    kolk_pool_desc desc = {.max_capacity = 100,
+                           .budget = &budget,
+                           .full.on_full = kolk_pool_evict_cheapest,
+                           .full.cost = cost_of,
+                           .debug = ""};
     assert_int_equal(pools_init(&pool, &desc), 0);
     for (int i = 0; i < 20; i++) pools_alloc(&pool)->bytes[0] = (char)(i + 1);
     assert_int_equal(pools_count(&pool), 8);
@@ -696,8 +699,8 @@ static void test_trim_all_before_the_init(void **state) {
         thing *all[COUNT];
         prepared = torn_down = 0;
         assert_int_equal(pools_init(&pool, &(kolk_pool_desc){.capacity = COUNT,
-                                                             .setup = n ? prepare : NULL,
-                                                             .teardown = n ? tear_down : NULL}),
+                                                             .life.setup = n ? prepare : NULL,
+                                                             .life.teardown = n ? tear_down : NULL}),
                          KOLK_OK);
         for (int i = 0; i < COUNT; i++) all[i] = pools_alloc(&pool);
         for (int i = 0; i < COUNT; i++) pools_free(&pool, all[i]);

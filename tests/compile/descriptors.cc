@@ -20,6 +20,8 @@ template <typename T> constexpr bool is_plain() {
 }
 
 static_assert(is_plain<kolk_pool_desc>(), "");
+static_assert(is_plain<kolk_pool_full>(), "");
+static_assert(is_plain<kolk_life>(), "");
 static_assert(is_plain<kolk_slotmap_desc>(), "");
 static_assert(is_plain<kolk_bytemap_view>(), "");
 static_assert(is_plain<kolk_queue_desc>(), "");
@@ -45,10 +47,6 @@ static_assert(std::is_trivial<kolk_pq>::value, "");
 static_assert(std::is_trivial<kolk_sqlite>::value, "");
 static_assert(std::is_trivial<kolk_tcp>::value, "");
 
-static_assert(offsetof(kolk_pool_desc, keep) == offsetof(kolk_pool_kept_desc, keep), "");
-static_assert(offsetof(kolk_pool_desc, on_full) == offsetof(kolk_pool_kept_desc, on_full), "");
-static_assert(offsetof(kolk_pool_desc, debug) == offsetof(kolk_pool_kept_desc, debug), "");
-
 } // namespace
 
 extern const kolk_pool_desc nothing;
@@ -68,11 +66,11 @@ extern const kolk_pq_desc pq;
 extern const kolk_sqlite_desc sqlite;
 extern const kolk_tcp_desc tcp;
 
-const kolk_pool_desc pool = {.name = "x", .capacity = 4};
+const kolk_pool_desc pool = {.name = "x", .capacity = 4, .full = {.headroom = 1}};
 const kolk_slotmap_desc slotmap = {.capacity = 4};
 const kolk_bytemap_view view = {.name = "x", .count = 4};
 const kolk_queue_desc queue = {.capacity = 4};
-const kolk_shared_desc shared = {.capacity = 4, .exact = true};
+const kolk_shared_desc shared = {.capacity = 4, .exact = true, .life = {.keep = true}};
 const kolk_resource_pool_desc resources = {.name = "x", .max = 4};
 const kolk_borrow_desc borrow = {.key = "x"};
 const kolk_heap_class classes[2] = {{.size = 16}, {.size = 64, .capacity = 4}};

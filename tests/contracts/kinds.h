@@ -132,8 +132,8 @@ static kolk_status init_pool(subject *s, const options *with) {
                            .budget = with->budget,
                            .reuse = s->kind->reuse,
                            .generations = s->kind->generations,
-                           .setup = s->kind->sets_up ? set_up_object : NULL,
-                           .reset = s->kind->hook ? count_reset : NULL,
+                           .life.setup = s->kind->sets_up ? set_up_object : NULL,
+                           .life.reset = s->kind->hook ? count_reset : NULL,
                            .context = s};
     return kolk_pool_init(&s->of.pool, &desc);
 }

@@ -208,16 +208,16 @@ static kolk_pool_desc desc_of_pool(void) {
     kolk_pool_desc desc = {.name = "pool", .object_size = 32, .capacity = full ? 9 : many};
     desc.max_capacity = full ? 9 : 2 * many;
     desc.reuse = p.reuse;
-    desc.ages = desc.ranked = p.ordered;
+    desc.ages = desc.full.ranked = p.ordered;
     desc.debug = p.debug;
-    desc.on_full = is_column("on_full") ? pool_on_full : NULL;
-    desc.on_low = is_column("on_low") ? pool_on_low : NULL;
-    desc.low_water = is_column("on_low") ? 2 : 0;
-    desc.cost = pool_cost;
-    desc.on_evict = pool_on_evict;
-    desc.setup = is_column("setup") ? pool_setup : NULL;
-    desc.teardown = is_column("teardown") ? pool_teardown : NULL;
-    desc.reset = counts_resets() ? pool_reset : NULL;
+    desc.full.on_full = is_column("on_full") ? pool_on_full : NULL;
+    desc.full.on_low = is_column("on_low") ? pool_on_low : NULL;
+    desc.full.low_water = is_column("on_low") ? 2 : 0;
+    desc.full.cost = pool_cost;
+    desc.full.on_evict = pool_on_evict;
+    desc.life.setup = is_column("setup") ? pool_setup : NULL;
+    desc.life.teardown = is_column("teardown") ? pool_teardown : NULL;
+    desc.life.reset = counts_resets() ? pool_reset : NULL;
     desc.budget = is_column("on_mark") ? &p.budget : NULL;
     return desc;
 }
@@ -247,8 +247,8 @@ static void finish_pool(void) {
         kolk_pool_clear(&p.pool);
         CHECK(kolk_pool_count(&p.pool) == 0 && kolk_pool_is_valid(&p.pool));
         uint32_t n = 0;
-        while (n < p.pool.desc.max_capacity && start(kolk_pool_alloc(&p.pool))) n++;
-        CHECK(n == p.pool.desc.max_capacity && kolk_pool_is_valid(&p.pool));
+        while (n < p.pool.max_capacity && start(kolk_pool_alloc(&p.pool))) n++;
+        CHECK(n == p.pool.max_capacity && kolk_pool_is_valid(&p.pool));
         kolk_pool_deinit(&p.pool);
     }
     CHECK(!p.pool.block && !p.pool.in_hook && kolk_pool_is_valid(&p.pool));
@@ -750,9 +750,9 @@ static void shared_reset(void *object, void *context) {
 
 static kolk_shared_desc desc_of_shared(void) {
     kolk_shared_desc desc = {.name = "shared", .object_size = 32, .capacity = 32, .cache = s.cache, .debug = s.debug};
-    desc.setup = is_column("setup") ? pool_setup : NULL;
-    desc.teardown = is_column("teardown") ? pool_teardown : NULL;
-    desc.reset = is_column("reset") ? shared_reset : NULL;
+    desc.life.setup = is_column("setup") ? pool_setup : NULL;
+    desc.life.teardown = is_column("teardown") ? pool_teardown : NULL;
+    desc.life.reset = is_column("reset") ? shared_reset : NULL;
     return desc;
 }
 
@@ -1614,9 +1614,9 @@ static void test_an_eviction_of_what_is_free(void **state) {
     kolk_pool pool;
     memset(&now, 0, sizeof now);
     for (int generations = KOLK_GENERATIONS_RECYCLE; generations <= KOLK_GENERATIONS_NONE; generations++) {
-        kolk_pool_desc desc = {.object_size = 8, .capacity = 2, .ages = true, .on_full = kolk_pool_evict_oldest};
+        kolk_pool_desc desc = {.object_size = 8, .capacity = 2, .ages = true, .full.on_full = kolk_pool_evict_oldest};
         desc.generations = (kolk_generations)generations;
-        desc.on_evict = free_own;
+        desc.full.on_evict = free_own;
         desc.context = &pool;
         make_pool(&pool, &desc);
         for (int i = 0; i < 5; i++) assert_non_null(kolk_pool_alloc(&pool));

@@ -205,7 +205,7 @@ void try_pool(const pool_row &row, moment at, kolk::options<actor> wish, const c
         wish.name = "actors";
         wish.capacity = 8;
         wish.max_capacity = 64;
-        wish.cost = [](const actor &each, void *) {
+        wish.full.cost = [](const actor &each, void *) {
             CHECK(each.self == &each);
             return static_cast<double>(each.number);
         };
@@ -286,7 +286,7 @@ void test_pools() {
         kolk::options<actor> wish;
         wish.reuse = variant.reuse;
         wish.ages = variant.ages;
-        wish.ranked = variant.ranked;
+        wish.full.ranked = variant.ranked;
         wish.debug = variant.debug;
         for (moment at :
              possible({constructor, throwing, erased, renewed, by_handle, by_owner, cleared, evicted, by_c, at_end})) {
@@ -306,8 +306,8 @@ void test_full_pools() {
             wish.name = "full";
             wish.capacity = others;
             wish.ages = true;
-            wish.on_full = cheapest ? pool_type::evict_cheapest : pool_type::evict_oldest;
-            wish.cost = [](const actor &each, void *) { return -static_cast<double>(each.number); };
+            wish.full.on_full = cheapest ? pool_type::evict_cheapest : pool_type::evict_oldest;
+            wish.full.cost = [](const actor &each, void *) { return -static_cast<double>(each.number); };
             actor::now = at;
             pool_type pool(wish);
             actor *self = pool.emplace(at == erased ? subject : 0);
@@ -336,7 +336,7 @@ void test_overflow() {
     pool_type spare(wish);
     wish.name = "small";
     wish.capacity = 1;
-    wish.overflow = &spare;
+    wish.full.overflow = &spare;
     {
         pool_type small(wish);
         small.emplace(1);

@@ -180,8 +180,8 @@ void test_throwing_constructor() {
     CHECK(pool.emplace(2));
     for (bool over : {false, true}) { // what was evicted is gone, the others stay
         kolk::options<counted> wish = with_capacity(2);
-        wish.on_full = kolk::pool<counted>::evict_cheapest;
-        wish.cost = [](const counted &object, void *) { return static_cast<double>(object.number); };
+        wish.full.on_full = kolk::pool<counted>::evict_cheapest;
+        wish.full.cost = [](const counted &object, void *) { return static_cast<double>(object.number); };
         kolk::pool<counted> full(wish);
         full.emplace(1);
         kolk::handle<counted> dear = full.handle_of(full.emplace(2));
@@ -222,9 +222,9 @@ void test_full() {
     static int evicted;
     evicted = 0;
     kolk::options<counted> wish = with_capacity(2);
-    wish.on_full = kolk::pool<counted>::evict_cheapest;
-    wish.cost = [](const counted &object, void *) { return static_cast<double>(object.number); };
-    wish.on_evict = [](counted &object, void *context) { *static_cast<int *>(context) = object.number; };
+    wish.full.on_full = kolk::pool<counted>::evict_cheapest;
+    wish.full.cost = [](const counted &object, void *) { return static_cast<double>(object.number); };
+    wish.full.on_evict = [](counted &object, void *context) { *static_cast<int *>(context) = object.number; };
     wish.context = &evicted;
     kolk::pool<counted> quiet(wish);
     quiet.emplace(5);
@@ -232,7 +232,7 @@ void test_full() {
     CHECK(quiet.emplace(4) && evicted == 3 && counted::alive == 2);
     CHECK(!quiet.emplace_over(4, 1) && quiet.emplace_over(4.5, 9) && evicted == 4 && counted::alive == 2);
 
-    wish.ranked = true;
+    wish.full.ranked = true;
     kolk::pool<counted> ranked(wish);
     counted *changed = ranked.emplace(7);
     ranked.emplace(6);
@@ -247,7 +247,7 @@ void test_full() {
 
     wish = with_capacity(2);
     wish.ages = true;
-    wish.on_full = kolk::pool<counted>::evict_oldest;
+    wish.full.on_full = kolk::pool<counted>::evict_oldest;
     kolk::pool<counted> old(wish);
     counted *first = old.emplace(1), *second = old.emplace(2);
     old.touch(first);
@@ -259,7 +259,7 @@ void test_full() {
     CHECK(old.contains(first));
 
     wish = with_capacity(1);
-    wish.on_full = [](kolk::pool<counted> &full, void *) {
+    wish.full.on_full = [](kolk::pool<counted> &full, void *) {
         full.clear();
         return true;
     };
@@ -270,7 +270,7 @@ void test_full() {
     kolk::pool<counted> spare(with_capacity(5));
     wish = with_capacity(1);
     wish.name = "small";
-    wish.overflow = &spare;
+    wish.full.overflow = &spare;
     {
         kolk::pool<counted> small(wish);
         small.emplace(1);
@@ -311,8 +311,8 @@ void test_rebind() {
     kolk::options<counted> wish = with_capacity(2);
     wish.name = "first";
     wish.ages = true;
-    wish.on_full = kolk::pool<counted>::evict_oldest;
-    wish.on_evict = [](counted &, void *context) { ++*static_cast<int *>(context); };
+    wish.full.on_full = kolk::pool<counted>::evict_oldest;
+    wish.full.on_evict = [](counted &, void *context) { ++*static_cast<int *>(context); };
     wish.context = &before;
     kolk::pool<counted> pool(wish);
     for (int n = 0; n < 3; n++) pool.emplace(n);
@@ -332,11 +332,11 @@ void test_rebind() {
 void test_growth_and_memory() {
     kolk::options<counted> wish = with_capacity(1);
     wish.max_capacity = 1000;
-    wish.headroom = 10;
-    wish.low_water = 20;
+    wish.full.headroom = 10;
+    wish.full.low_water = 20;
     static int low;
     low = 0;
-    wish.on_low = [](kolk::pool<counted> &, void *) { low++; };
+    wish.full.on_low = [](kolk::pool<counted> &, void *) { low++; };
     kolk::pool<counted> grows(wish);
     CHECK(grows.reserve(500) == KOLK_OK && grows.capacity() >= 500);
     while (grows.emplace(1)) {}

@@ -115,7 +115,7 @@ static inline kolk_pool_desc shape(unsigned n, uint32_t capacity, uint32_t max_c
                             .capacity = capacity,
                             .reuse = orders[n % 3],
                             .max_capacity = max_capacity,
-                            .setup = n >= 3 ? set_up_nothing : NULL};
+                            .life.setup = n >= 3 ? set_up_nothing : NULL};
 }
 
 /* Returns how many bytes of the pool's slots are backed by physical memory. */

@@ -15,7 +15,7 @@ KOLK_POOL_TYPE(model_things, model_thing)
 
 /* Returns the pool as a typed one, or NULL if this operation must be untyped. */
 static inline model_things *model_typed(const model *m) {
-    bool fits = m->desc.object_size == sizeof(model_thing) && sizeof(model_thing) % m->pool.desc.object_align == 0;
+    bool fits = m->desc.object_size == sizeof(model_thing) && sizeof(model_thing) % m->pool.object_align == 0;
     return fits && m->step % 2 ? (model_things *)(void *)(uintptr_t)&m->pool : NULL;
 }
 
@@ -55,7 +55,7 @@ static inline void model_expect_eviction(model *m, uint32_t slot) {
 
 /* Called before an alloc: records whether the alloc must call on_full. */
 static inline void model_expect_on_full(model *m) {
-    bool (*hook)(kolk_pool *, size_t, void *) = model_will_ask(m) ? m->desc.on_full : NULL;
+    bool (*hook)(kolk_pool *, size_t, void *) = model_will_ask(m) ? m->desc.full.on_full : NULL;
     bool by_age = hook == kolk_pool_evict_oldest, by_cost = hook == kolk_pool_evict_cheapest;
     m->trap_due = hook == kolk_pool_trap_full;
     m->hook_due = hook && !by_age && !by_cost && !m->trap_due;
@@ -94,7 +94,7 @@ static inline void model_alloc_urgent(model *m) {
 /* alloc_over does not call on_full. */
 static inline void model_alloc_over(model *m, double cost) {
     uint32_t cheapest = model_will_ask(m) ? model_cheapest(m) : NO_SLOT;
-    if (!m->desc.cost) return;
+    if (!m->desc.full.cost) return;
     if (cheapest != NO_SLOT && model_cost_in(m, cheapest) < cost) model_expect_eviction(m, cheapest);
     model_allocated(m, kolk_pool_alloc_over(&m->pool, cost), false);
 }
@@ -127,9 +127,9 @@ static inline uint32_t model_lowest_run(const model *m, uint32_t n, uint32_t end
  * free. */
 static inline uint32_t model_find_run(model *m, uint32_t n) {
     bool may_grow = model_can_grow(m);
-    uint64_t needed = (uint64_t)m->desc.headroom + n;
+    uint64_t needed = (uint64_t)m->desc.full.headroom + n;
     if (n > 1 && (is_bypassed(m) || (m->debug & KOLK_DEBUG_GUARD))) return NO_SLOT;
-    if (m->desc.headroom && model_left(m, m->capacity) < needed &&
+    if (m->desc.full.headroom && model_left(m, m->capacity) < needed &&
         !(may_grow && model_left(m, m->desc.max_capacity) >= needed))
         return NO_SLOT;
     uint32_t slot = model_lowest_run(m, n, may_grow ? m->desc.max_capacity : m->capacity);
@@ -144,7 +144,7 @@ static inline uint32_t model_find_run(model *m, uint32_t n) {
 /* The pool has grown during a call only if it needed slots: the missing ones of the headroom, or those of the run. */
 static inline void model_follow_run_growth(model *m, uint32_t n, uint32_t slot, uint32_t left) {
     if (m->pool.capacity == m->capacity) return;
-    bool for_headroom = m->desc.headroom && left < (uint64_t)m->desc.headroom + n;
+    bool for_headroom = m->desc.full.headroom && left < (uint64_t)m->desc.full.headroom + n;
     model_assert(m, model_can_grow(m) && (for_headroom || (slot != NO_SLOT && slot + n > m->capacity)));
     model_assert(m, m->pool.capacity > m->capacity && m->pool.capacity <= m->desc.max_capacity);
     m->capacity = m->pool.capacity;
@@ -174,7 +174,7 @@ static inline void model_alloc_run(model *m, uint32_t n) {
             model_begin(m, at, n == 1 ? run : run + (size_t)(at - slot) * m->stride, false);
         return;
     }
-    model_assert(m, m->desc.setup && m->setup_fails); /* the first one that was not set up has failed */
+    model_assert(m, m->desc.life.setup && m->setup_fails); /* the first one that was not set up has failed */
     uint32_t failing = slot;
     while (failing < slot + n && !m->setting_up[failing]) failing++;
     model_assert(m, failing < slot + n);
@@ -204,7 +204,7 @@ static inline void model_free(model *m, uint32_t slot, way by) {
     else
         kolk_pool_free(&m->pool, object);
     m->freeing = before;
-    if (!m->desc.reset) model_end(m, slot);
+    if (!m->desc.life.reset) model_end(m, slot);
     model_assert(m, m->places[slot] == BETWEEN);
     model_assert(m, !m->damaged[slot][BEFORE] && !m->damaged[slot][BEHIND]);
     model_put_freed(m, slot);
@@ -222,7 +222,7 @@ static inline void model_renew(model *m, uint32_t slot) {
     m->freeing = slot;
     object = typed ? model_things_renew(typed, (model_thing *)object) : kolk_pool_renew(&m->pool, object);
     m->freeing = before;
-    if (!m->desc.reset) model_end(m, slot);
+    if (!m->desc.life.reset) model_end(m, slot);
     model_assert(m, m->places[slot] == BETWEEN);
     model_assert(m, !m->damaged[slot][BEFORE] && !m->damaged[slot][BEHIND]);
     model_begin(m, slot, object, false);
@@ -236,7 +236,7 @@ static inline void model_clear(model *m) {
     m->clearing = false;
     for (uint32_t slot = 0; slot < m->fresh; slot++) {
         if (m->places[slot] != LIVE || m->born_in_clear[slot]) continue;
-        model_assert(m, !m->desc.reset);
+        model_assert(m, !m->desc.life.reset);
         model_end(m, slot);
         model_put_if_worn(m, slot);
     }
@@ -250,7 +250,7 @@ static inline void model_clear(model *m) {
 
 /* Called when this many bytes were returned to the system. They may have held the contents of any dead slot. */
 static inline void model_gave_back(model *m, size_t bytes) {
-    if (m->desc.memory || (m->desc.keep && !m->desc.setup)) {
+    if (m->desc.memory || (m->desc.life.keep && !m->desc.life.setup)) {
         model_assert(m, bytes == 0);
         return;
     }
@@ -316,7 +316,7 @@ static inline void model_evict_oldest(model *m) {
 }
 
 static inline void model_evict_cheapest(model *m) {
-    if (m->desc.cost && model_cheapest(m) != NO_SLOT) model_free(m, model_cheapest(m), BY_COST);
+    if (m->desc.full.cost && model_cheapest(m) != NO_SLOT) model_free(m, model_cheapest(m), BY_COST);
 }
 
 /* Changes what one object costs, or all of them, and says so. */
@@ -355,7 +355,7 @@ static inline bool model_may_alloc_at(const model *m, uint32_t slot, uint32_t ge
 
 /* Does alloc_at of this slot give up the order of the free slots? */
 static inline bool model_gives_up_order(const model *m, uint32_t slot) {
-    bool searches = m->debug || m->desc.setup || m->desc.teardown || m->desc.reset || m->in_hook;
+    bool searches = m->debug || m->desc.life.setup || m->desc.life.teardown || m->desc.life.reset || m->in_hook;
     return m->places[slot] == FREE && !searches && slot != m->free.slots[m->free.count - 1];
 }
 
@@ -455,7 +455,7 @@ static inline void model_compare(const model *m, bool thoroughly) {
     model_assert(m, stats.capacity == model_all_slots(m) && stats.max_capacity == m->desc.max_capacity);
     model_assert(m, stats.peak == (m->counts_peak ? m->peak : m->fresh));
     model_assert(m, stats.debug == m->debug);
-    model_assert(m, stats.object_size == m->pool.desc.object_size && stats.stride == m->stride);
+    model_assert(m, stats.object_size == m->pool.object_size && stats.stride == m->stride);
     model_assert(m, stats.unused_bytes == (uint64_t)(model_all_slots(m) - stats.peak) * m->stride);
     model_assert(m, m->budget.used_ == (m->desc.memory || !KOLK_HOSTED ? 0 : (uint64_t)m->pool.counted * m->stride));
     model_assert(m, stats.failed == m->failed && stats.evictions == m->evictions);

@@ -37,7 +37,7 @@ static inline bool model_setup(void *object, void *context) {
     bool fails = m->setup_fails;
     model_put_object(m, slot, object);
     model_assert(m, !m->setting_up[slot] && m->places[slot] != LIVE);
-    model_assert(m, !m->set_up[slot] || !(m->kept[slot] || m->desc.teardown));
+    model_assert(m, !m->set_up[slot] || !(m->kept[slot] || m->desc.life.teardown));
     model_assert(m, !kolk_pool_is_live(&m->pool, object));
     m->set_up[slot] = false;
     m->setting_up[slot] = true;
@@ -100,7 +100,7 @@ static inline void model_make_room(model *m, uint32_t choice) {
 /* Now and then returns false, whatever it has done. */
 static inline bool model_on_full(kolk_pool *pool, size_t bytes, void *context) {
     model *m = (model *)context;
-    model_assert(m, m->hook_due && pool == &m->pool && bytes == pool->desc.object_size);
+    model_assert(m, m->hook_due && pool == &m->pool && bytes == pool->object_size);
     model_assert(m, m->depth == 0 && kolk_pool_is_valid(pool) == (m->damages == 0));
     m->hook_due = false;
     m->in_hook = true;

@@ -91,8 +91,8 @@ static inline void model_deinit(model *m) {
     model_assert(m, is_all_zero(&m->pool) && m->budget.used_ == 0);
     model_assert(m, m->taken.count == 0);
     for (uint32_t slot = 0; slot < MODEL_SLOTS; slot++) {
-        model_assert(m, !m->desc.reset || m->places[slot] != LIVE || m->born_in_clear[slot]);
-        model_assert(m, !m->desc.teardown || !m->set_up[slot]);
+        model_assert(m, !m->desc.life.reset || m->places[slot] != LIVE || m->born_in_clear[slot]);
+        model_assert(m, !m->desc.life.teardown || !m->set_up[slot]);
     }
     if (!m->desc.memory) return;
     model_assert(m, take_memory_back(m->desc.memory, m->desc.memory_size, m->desc.object_align));

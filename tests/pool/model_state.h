@@ -106,7 +106,7 @@ static inline bool is_bypassed(const model *m) {
 
 /* Do contents survive between lives? If so, nothing is filled, and under bypass each slot keeps its block. */
 static inline bool has_persistent(const model *m) {
-    return m->desc.keep || m->desc.setup || m->desc.teardown;
+    return m->desc.life.keep || m->desc.life.setup || m->desc.life.teardown;
 }
 
 /* Returns the slot's object. Computes with integers, as `slots` is NULL in a pool without slots. */
@@ -185,11 +185,11 @@ typedef enum call { CALL_ALLOC_N, CALL_TRIM, CALL_SNAPSHOT } call;
 static inline bool model_can_follow(const model *m, call which) {
     switch (which) {
     case CALL_ALLOC_N: /* setup cannot learn where malloc puts each object */
-        return !(is_bypassed(m) && m->desc.setup);
+        return !(is_bypassed(m) && m->desc.life.setup);
     case CALL_TRIM: /* trim discards some damage with the memory, and the model cannot know which */
         return m->damages == 0;
     default: /* such a pool has no snapshot */
-        return !m->desc.setup && !m->desc.teardown;
+        return !m->desc.life.setup && !m->desc.life.teardown;
     }
 }
 
@@ -216,19 +216,19 @@ static inline uint32_t model_left(const model *m, uint32_t capacity) {
 
 /* Would the next alloc take a slot of the headroom if the pool does not grow? */
 static inline bool model_needs_more(const model *m) {
-    return !m->urgent && m->desc.headroom && model_left(m, m->capacity) <= m->desc.headroom;
+    return !m->urgent && m->desc.full.headroom && model_left(m, m->capacity) <= m->desc.full.headroom;
 }
 
 /* Can it grow by so many that it need not? */
 static inline bool model_can_have_headroom(const model *m) {
-    return m->desc.headroom + 1 - model_left(m, m->capacity) <= m->held_back || model_can_get_more(m);
+    return m->desc.full.headroom + 1 - model_left(m, m->capacity) <= m->held_back || model_can_get_more(m);
 }
 
 /* Returns the slot that the next alloc must take, or NO_SLOT. */
 static inline uint32_t model_next(const model *m) {
     bool needs_more = model_needs_more(m);
     if (needs_more && !model_can_have_headroom(m)) return NO_SLOT;
-    if (needs_more && model_left(m, m->desc.max_capacity) <= m->desc.headroom) return NO_SLOT;
+    if (needs_more && model_left(m, m->desc.max_capacity) <= m->desc.full.headroom) return NO_SLOT;
     if (m->desc.reuse == KOLK_REUSE_FIFO && (needs_more || m->fresh < m->capacity)) return m->fresh;
     if (m->free.count) {
         if (m->desc.reuse == KOLK_REUSE_LIFO) return m->free.slots[m->free.count - 1];
@@ -342,7 +342,7 @@ static inline void model_follow_eviction(model *m) {
     uint32_t slot = m->victim;
     if (slot == NO_SLOT) return;
     m->victim = m->freeing = NO_SLOT;
-    if (!m->desc.reset) model_end(m, slot);
+    if (!m->desc.life.reset) model_end(m, slot);
     model_assert(m, m->places[slot] == BETWEEN);
     model_put_freed(m, slot);
     model_made_room(m, m->before);
@@ -368,21 +368,21 @@ static inline void model_put_object(model *m, uint32_t slot, const void *object)
         m->objects[slot] = (void *)(uintptr_t)object;
     }
     model_assert(m, object && object == model_object(m, slot));
-    model_assert(m, (uintptr_t)object % m->pool.desc.object_align == 0);
+    model_assert(m, (uintptr_t)object % m->pool.object_align == 0);
 }
 
 /* Begins a life of the slot, which is in no list. `object` is what alloc returned, or NULL. */
 static inline void model_begin(model *m, uint32_t slot, const void *object, bool zeroed) {
-    bool set_up = m->set_up[slot] || !(m->desc.setup || m->desc.teardown);
-    model_assert(m, m->setting_up[slot] == (!set_up && m->desc.setup));
+    bool set_up = m->set_up[slot] || !(m->desc.life.setup || m->desc.life.teardown);
+    model_assert(m, m->setting_up[slot] == (!set_up && m->desc.life.setup));
     m->setting_up[slot] = false;
-    if (!set_up && m->desc.setup && m->setup_fails) {
+    if (!set_up && m->desc.life.setup && m->setup_fails) {
         model_assert(m, object == NULL);
         model_put(m, slot);
         m->failed++;
         return;
     }
-    m->set_up[slot] = m->desc.setup || m->desc.teardown;
+    m->set_up[slot] = m->desc.life.setup || m->desc.life.teardown;
     model_put_object(m, slot, object);
     if (zeroed)
         model_assert(m, all_bytes_are(object, m->desc.object_size, 0));

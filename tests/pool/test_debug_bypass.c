@@ -153,7 +153,7 @@ static void test_keep(void **state) {
     void *objects[3];
     notes taken;
     begin_notes(&taken);
-    make_bypassed(&pool, (kolk_pool_desc){.capacity = 3, .keep = true, .reuse = KOLK_REUSE_LOWEST});
+    make_bypassed(&pool, (kolk_pool_desc){.capacity = 3, .life.keep = true, .reuse = KOLK_REUSE_LOWEST});
     for (int i = 0; i < 3; i++) memset(objects[i] = taken_from(&pool), 'a' + i, 24);
     give_back(&pool, objects[1]);
     assert_int_equal(heap.count, 3); /* its block is kept for the slot's next life */
@@ -201,7 +201,9 @@ static void test_setup_reset_and_teardown(void **state) {
     hooks h = {.fails = true};
     kolk_stats stats;
     make_bypassed(
-        &pool, (kolk_pool_desc){.capacity = 3, .setup = set_up, .reset = reset, .teardown = tear_down, .context = &h});
+        &pool,
+        (kolk_pool_desc){
+            .capacity = 3, .life.setup = set_up, .life.reset = reset, .life.teardown = tear_down, .context = &h});
     assert_null(kolk_pool_alloc(&pool));
     assert_true(kolk_pool_is_valid(&pool));
     kolk_pool_stats(&pool, &stats);
@@ -233,7 +235,7 @@ static void test_reset_comes_before_the_block_is_freed(void **state) {
     (void)state;
     kolk_pool pool;
     unsigned resets = 0;
-    make_bypassed(&pool, (kolk_pool_desc){.capacity = 3, .reset = reset_sees_the_block, .context = &resets});
+    make_bypassed(&pool, (kolk_pool_desc){.capacity = 3, .life.reset = reset_sees_the_block, .context = &resets});
     for (int i = 0; i < 3; i++) memset(taken_from(&pool), 0x77, 24);
     give_back(&pool, kolk_pool_at(&pool, 1));
     assert_int_equal(heap.count, 2);
@@ -284,13 +286,13 @@ static void test_malloc_fails_in_a_restore(void **state) {
     for (uint32_t refused = 1; refused <= 6; refused++) {
         kolk_pool pool;
         unsigned char bytes[1000];
-        make_bypassed(&pool, (kolk_pool_desc){.capacity = 8, .keep = true});
+        make_bypassed(&pool, (kolk_pool_desc){.capacity = 8, .life.keep = true});
         for (int i = 0; i < 7; i++) memset(taken_from(&pool), i, 24);
         kolk_pool_free(&pool, kolk_pool_at(&pool, 2));
         size_t size = kolk_pool_snapshot(&pool, bytes, sizeof bytes);
         assert_true(size > 0);
         end_bypassed(&pool);
-        make_bypassed(&pool, (kolk_pool_desc){.capacity = 8, .keep = true});
+        make_bypassed(&pool, (kolk_pool_desc){.capacity = 8, .life.keep = true});
         taken_from(&pool);
         heap.calls = 0;
         heap.refused_from = refused; /* five blocks are needed */

@@ -55,9 +55,9 @@ static void test_every_nth_exactly(void **state) {
         uint32_t period = periods[n / 3 / LENGTH_OF(modes)];
         snprintf(setting, sizeof setting, "bul*:every=%u", period);
         setenv("KOLK_BYPASS", modes[n / 3 % LENGTH_OF(modes)].bypass, 1);
-        make_failing(
-            &pool, setting,
-            (kolk_pool_desc){.reuse = orders[n % 3], .cost = no_cost, .debug = modes[n / 3 % LENGTH_OF(modes)].debug});
+        make_failing(&pool, setting,
+                     (kolk_pool_desc){
+                         .reuse = orders[n % 3], .full.cost = no_cost, .debug = modes[n / 3 % LENGTH_OF(modes)].debug});
         assert_int_equal(debug_flags(&pool), modes[n / 3 % LENGTH_OF(modes)].flags);
         uint32_t failed = 0;
         for (uint32_t asked = 1; asked <= 2100; asked++) {
@@ -275,7 +275,7 @@ static void test_on_full_is_asked(void **state) {
     (void)state;
     hooked h = {.calls = 0};
     kolk_stats stats;
-    make_failing(&h.pool, "*:every=2", (kolk_pool_desc){.on_full = on_full, .context = &h});
+    make_failing(&h.pool, "*:every=2", (kolk_pool_desc){.full.on_full = on_full, .context = &h});
     void *object = taken_from(&h.pool);
     assert_null(kolk_pool_alloc(&h.pool)); /* the pool is full, and the hook frees nothing */
     assert_int_equal(h.calls, 1);
@@ -296,7 +296,7 @@ static void test_on_full_is_asked(void **state) {
 static void test_an_alloc_inside_the_hook(void **state) {
     (void)state;
     hooked h = {.calls = 0, .allocs = true};
-    make_failing(&h.pool, "*:every=1", (kolk_pool_desc){.on_full = on_full, .context = &h});
+    make_failing(&h.pool, "*:every=1", (kolk_pool_desc){.full.on_full = on_full, .context = &h});
     assert_null(kolk_pool_alloc(&h.pool));
     assert_null(h.given);
     assert_int_equal(h.calls, 1);
@@ -308,10 +308,10 @@ static void test_ready_made_hooks(void **state) {
     (void)state;
     kolk_pool pool;
     kolk_stats stats;
-    make_failing(&pool, "*:every=1", (kolk_pool_desc){.ages = true, .on_full = kolk_pool_evict_oldest});
+    make_failing(&pool, "*:every=1", (kolk_pool_desc){.ages = true, .full.on_full = kolk_pool_evict_oldest});
     assert_null(kolk_pool_alloc(&pool)); /* there is no object to evict */
     end_pool(&pool);
-    make_failing(&pool, "*:every=4", (kolk_pool_desc){.ages = true, .on_full = kolk_pool_evict_oldest});
+    make_failing(&pool, "*:every=4", (kolk_pool_desc){.ages = true, .full.on_full = kolk_pool_evict_oldest});
     void *oldest = taken_from(&pool), *second = taken_from(&pool);
     taken_from(&pool);
     kolk_handle handle = kolk_pool_handle_of(&pool, oldest);
@@ -330,7 +330,7 @@ static void test_trap_full(void **state) {
     kolk_pool pool;
     notes taken;
     begin_notes(&taken);
-    make_failing(&pool, "*:every=2", (kolk_pool_desc){.on_full = kolk_pool_trap_full, .max_capacity = 2 * SLOTS});
+    make_failing(&pool, "*:every=2", (kolk_pool_desc){.full.on_full = kolk_pool_trap_full, .max_capacity = 2 * SLOTS});
     taken_from(&pool);
     assert_null(kolk_pool_alloc(&pool));
     assert_int_equal(taken.count, 1);
@@ -351,7 +351,7 @@ static void test_the_overflow_pool_takes_over(void **state) {
     kolk_pool first, second;
     kolk_stats stats;
     make_failing(&second, "bullets:every=2", (kolk_pool_desc){.name = "second", .tag = 2, .capacity = 2});
-    make_failing(&first, "bullets:every=2", (kolk_pool_desc){.tag = 1, .overflow = &second});
+    make_failing(&first, "bullets:every=2", (kolk_pool_desc){.tag = 1, .full.overflow = &second});
     for (int i = 0; i < 4; i++) taken_from(&first);
     assert_int_equal(kolk_pool_count(&first), 2);
     assert_int_equal(kolk_pool_count(&second), 2);

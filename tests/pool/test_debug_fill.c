@@ -317,7 +317,7 @@ static void hook(void *object, void *context) {
 static void test_contents_that_live_on_are_not_filled(void **state) {
     (void)state;
     const kolk_pool_desc descs[] = {
-        {.keep = true}, {.setup = set_up}, {.teardown = hook}, {.keep = true, .reset = hook}};
+        {.life.keep = true}, {.life.setup = set_up}, {.life.teardown = hook}, {.life.keep = true, .life.reset = hook}};
     for (size_t i = 0; i < LENGTH_OF(descs); i++) {
         kolk_pool pool;
         reports kept;
@@ -329,7 +329,7 @@ static void test_contents_that_live_on_are_not_filled(void **state) {
         make_pool(&pool, &desc);
         assert_int_equal(debug_flags(&pool), KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE);
         unsigned char *object = taken_from(&pool);
-        assert_int_equal(object[0], desc.setup ? 0x11 : 0);
+        assert_int_equal(object[0], desc.life.setup ? 0x11 : 0);
         memcpy(object, "contents", 8);
         give_back(&pool, object);
         assert_memory_equal(object, "contents", 8);
@@ -355,7 +355,7 @@ static void reset(void *object, void *context) {
 static void test_a_reset_hook_sees_the_object_as_it_was(void **state) {
     (void)state;
     kolk_pool pool;
-    make_pool(&pool, &(kolk_pool_desc){.object_size = 8, .capacity = 3, .reset = reset, .debug = "fill"});
+    make_pool(&pool, &(kolk_pool_desc){.object_size = 8, .capacity = 3, .life.reset = reset, .debug = "fill"});
     unsigned char *objects[3];
     resets = 0;
     for (int i = 0; i < 3; i++) memcpy(objects[i] = taken_from(&pool), "contents", 8);
@@ -427,13 +427,13 @@ static void test_settings_that_a_pool_cannot_have_are_not_in_force(void **state)
         uint32_t flags;
     } cases[] = {
         {{.capacity = 3}, all},
-        {{.capacity = 3, .reset = hook}, all},
+        {{.capacity = 3, .life.reset = hook}, all},
         {{.capacity = 3, .generations = KOLK_GENERATIONS_NONE}, all},
-        {{.capacity = 3, .keep = true}, all - KOLK_DEBUG_FILL},
-        {{.capacity = 3, .setup = set_up}, all - KOLK_DEBUG_FILL},
-        {{.capacity = 3, .teardown = hook}, all - KOLK_DEBUG_FILL},
+        {{.capacity = 3, .life.keep = true}, all - KOLK_DEBUG_FILL},
+        {{.capacity = 3, .life.setup = set_up}, all - KOLK_DEBUG_FILL},
+        {{.capacity = 3, .life.teardown = hook}, all - KOLK_DEBUG_FILL},
         {{.memory = memory, .memory_size = sizeof memory}, all - KOLK_DEBUG_GUARD},
-        {{.memory = memory, .memory_size = sizeof memory, .keep = true}, all - KOLK_DEBUG_FILL - KOLK_DEBUG_GUARD},
+        {{.memory = memory, .memory_size = sizeof memory, .life.keep = true}, all - KOLK_DEBUG_FILL - KOLK_DEBUG_GUARD},
         {{.max_capacity = 3}, all},
     };
     for (size_t i = 0; i < LENGTH_OF(cases); i++) {

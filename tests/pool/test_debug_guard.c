@@ -426,8 +426,8 @@ static void test_trim_and_growth(void **state) {
         make_guarded(&pool, (kolk_pool_desc){.object_size = 700,
                                              .max_capacity = 300,
                                              .reuse = orders[n],
-                                             .setup = set_up,
-                                             .teardown = tear_down,
+                                             .life.setup = set_up,
+                                             .life.teardown = tear_down,
                                              .context = &ready});
         assert_int_equal(kolk_pool_reserve(&pool, 10), KOLK_OK);
         for (uint32_t i = 0; i < 300; i++) {

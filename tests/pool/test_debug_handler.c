@@ -203,7 +203,7 @@ static void test_on_full_after_a_jump_out_of_alloc_n(void **state) {
     (void)state;
     kolk_pool pool;
     unsigned char *objects[2];
-    make_pool(&pool, &(kolk_pool_desc){.object_size = 12, .capacity = 2, .on_full = on_full, .debug = "guard"});
+    make_pool(&pool, &(kolk_pool_desc){.object_size = 12, .capacity = 2, .full.on_full = on_full, .debug = "guard"});
     for (int i = 0; i < 2; i++) objects[i] = taken_from(&pool);
     for (int i = 0; i < 2; i++) give_back(&pool, objects[i]);
     objects[0][12] = 1; /* the second object that alloc_n takes */
@@ -227,10 +227,11 @@ static double cost(const void *object, void *context) {
 static void test_a_jump_out_of_an_eviction(void **state) {
     (void)state;
     kolk_pool pool;
-    make_pool(
-        &pool,
-        &(kolk_pool_desc){
-            .object_size = 12, .capacity = 2, .on_full = kolk_pool_evict_cheapest, .cost = cost, .debug = "guard"});
+    make_pool(&pool, &(kolk_pool_desc){.object_size = 12,
+                                       .capacity = 2,
+                                       .full.on_full = kolk_pool_evict_cheapest,
+                                       .full.cost = cost,
+                                       .debug = "guard"});
     unsigned char *object = taken_from(&pool);
     taken_from(&pool);
     object[12] = 1;
@@ -258,7 +259,7 @@ static void test_on_full_after_a_report_within_it(void **state) {
     reports kept;
     begin_reports(&kept);
     make_pool(&pool, &(kolk_pool_desc){
-                         .object_size = 12, .capacity = 1, .on_full = free_and_take_back, .debug = "guard,fill"});
+                         .object_size = 12, .capacity = 1, .full.on_full = free_and_take_back, .debug = "guard,fill"});
     unsigned char *object = taken_from(&pool);
     object[12] = 1;
     asked = 0;

@@ -107,8 +107,9 @@ static void test_a_setup_that_fails_is_no_event(void **state) {
         bool works = false;
         start();
         setenv("KOLK_BYPASS", bypassed ? "1" : "0", 1);
-        make_pool(&pool, &(kolk_pool_desc){
-                             .name = "fails", .object_size = 8, .capacity = 2, .setup = set_up, .context = &works});
+        make_pool(&pool,
+                  &(kolk_pool_desc){
+                      .name = "fails", .object_size = 8, .capacity = 2, .life.setup = set_up, .context = &works});
         assert_null(kolk_pool_alloc(&pool));
         assert_null(kolk_pool_alloc_at(&pool, kolk_handle_unpack(UINT64_C(1) << 32 | (1 ^ pool.tag))));
         assert_quiet(&seen);
@@ -204,8 +205,8 @@ static void test_evictions_and_other_settings(void **state) {
     make_pool(&pool, &(kolk_pool_desc){.name = "evicts",
                                        .object_size = 5,
                                        .capacity = 2,
-                                       .on_full = kolk_pool_evict_cheapest,
-                                       .cost = cost,
+                                       .full.on_full = kolk_pool_evict_cheapest,
+                                       .full.cost = cost,
                                        .debug = "all"});
     unsigned char *objects[2];
     for (int i = 0; i < 2; i++) {

@@ -125,7 +125,7 @@ static bool on_full(kolk_pool *pool, size_t bytes, void *context) {
 static void test_on_full_is_asked_after_those_that_wait(void **state) {
     (void)state;
     kolk_pool pool;
-    make_waiting(&pool, (kolk_pool_desc){.capacity = 3, .on_full = on_full, .debug = "quarantine=3"});
+    make_waiting(&pool, (kolk_pool_desc){.capacity = 3, .full.on_full = on_full, .debug = "quarantine=3"});
     asked = 0;
     take_all(&pool, 3);
     free_slot(&pool, 2);

@@ -218,7 +218,7 @@ static void test_the_site_of_a_full_pool(void **state) {
         reports kept;
         begin_reports(&kept);
         assert_int_equal(things_init(&pool, &(kolk_pool_desc){.capacity = 1,
-                                                              .on_full = kolk_pool_trap_full,
+                                                              .full.on_full = kolk_pool_trap_full,
                                                               .debug = n % 2 ? NULL : "sites"}),
                          KOLK_OK);
         void *only = taken_from(&pool.pool);

@@ -9,16 +9,14 @@ static double cost_of(const void *object, void *context) {
 /* ---- What the header's example promises -------------------------------------------------------------------------- */
 
 static void make_four(kolk_pool *pool, kolk_reuse reuse, void *objects[4]) {
-    make_pool(pool, &(kolk_pool_desc){.name = "four",
-                                      .object_size = 8,
-                                      .capacity = 4,
-                                      .reuse = reuse,
-                                      .ages = true,
-                                      .on_full = kolk_pool_evict_oldest});
+    make_pool(
+        pool,
+        &(kolk_pool_desc){
+            .name = "four", .object_size = 8, .capacity = 4, .reuse = reuse, .full.on_full = kolk_pool_evict_oldest});
     for (int i = 0; i < 4; i++) objects[i] = taken_from(pool);
 }
 
-/* promise: "frees the oldest ... kolk_pool_evict_cheapest, but is O(1)", "The current ... they were freed",
+/* promise: "frees the oldest ... evict_oldest implies",
  * "kolk_pool_newer", "kolk_pool_newest", "kolk_pool_older", "kolk_pool_oldest", "Makes a live object the newest" */
 static void test_the_oldest_goes_first(void **state) {
     (void)state;
@@ -67,7 +65,7 @@ static void test_a_protected_mark_ends_with_its_life(void **state) {
     }
 }
 
-/* promise: "returns the cost of losing an object", "if the pool is full, frees ... Needs .cost" */
+/* promise: "returns the cost of losing an object", "if the pool is full, frees ... Needs .full.cost" */
 static void test_alloc_over(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
@@ -78,8 +76,8 @@ static void test_alloc_over(void **state) {
                                            .capacity = 3,
                                            .reuse = orders[i],
                                            .ages = i % 2,
-                                           .cost = cost_of,
-                                           .on_full = kolk_pool_trap_full}); /* alloc_over does not call it */
+                                           .full.cost = cost_of,
+                                           .full.on_full = kolk_pool_trap_full}); /* alloc_over does not call it */
         for (int n = 0; n < 3; n++) {
             double *sound = (double *)kolk_pool_alloc_over(&pool, -100); /* the pool is not full, so any cost will do */
             assert_non_null(sound);
@@ -130,9 +128,9 @@ static void test_a_pool_without_ages_says_so(void **state) {
     kolk_pool_protect(&pool, object, true);
     assert_noted(&taken, KOLK_AGES_MISSING, "plain", NULL, NO_SLOT, NEEDS("protect"));
     assert_null(kolk_pool_alloc_over(&pool, 1));
-    assert_noted(&taken, KOLK_COST_MISSING, "plain", NULL, NO_SLOT, "kolk: plain: alloc_over needs .cost");
+    assert_noted(&taken, KOLK_COST_MISSING, "plain", NULL, NO_SLOT, "kolk: plain: alloc_over needs .full.cost");
     assert_false(kolk_pool_evict_cheapest(&pool, 0, NULL));
-    assert_noted(&taken, KOLK_COST_MISSING, "plain", NULL, NO_SLOT, "kolk: plain: evict_cheapest needs .cost");
+    assert_noted(&taken, KOLK_COST_MISSING, "plain", NULL, NO_SLOT, "kolk: plain: evict_cheapest needs .full.cost");
     assert_memory_equal(&pool, &before, sizeof pool);
     end_pool(&pool);
 }
@@ -190,8 +188,8 @@ static void test_protect_from_evict_cheapest(void **state) {
                                        .object_size = 8,
                                        .capacity = 2,
                                        .ages = true,
-                                       .cost = cost_of,
-                                       .on_full = kolk_pool_evict_cheapest});
+                                       .full.cost = cost_of,
+                                       .full.on_full = kolk_pool_evict_cheapest});
     double *cheap = (double *)kolk_pool_alloc(&pool), *dear = (double *)kolk_pool_alloc(&pool);
     *cheap = 1, *dear = 2;
     kolk_pool_protect(&pool, cheap, true);
@@ -238,9 +236,9 @@ static void test_an_eviction_that_takes_another_along(void **state) {
                                              .capacity = 3,
                                              .reuse = orders[i],
                                              .ages = true,
-                                             .on_full = kolk_pool_evict_oldest,
-                                             .on_evict = count_eviction,
-                                             .reset = take_along,
+                                             .full.on_full = kolk_pool_evict_oldest,
+                                             .full.on_evict = count_eviction,
+                                             .life.reset = take_along,
                                              .context = &c});
         void *first = taken_from(&c.pool), *second = taken_from(&c.pool), *third = taken_from(&c.pool);
         c.follower = second;
@@ -286,8 +284,8 @@ static void test_an_eviction_that_renews(void **state) {
                                                  .reuse = orders[i],
                                                  .generations = ways[way],
                                                  .ages = true,
-                                                 .on_full = kolk_pool_evict_oldest,
-                                                 .on_evict = renew_instead,
+                                                 .full.on_full = kolk_pool_evict_oldest,
+                                                 .full.on_evict = renew_instead,
                                                  .context = &r});
             taken_from(&r.pool);
             taken_from(&r.pool);
@@ -316,7 +314,7 @@ static void test_a_failed_setup_is_no_birth(void **state) {
                                        .object_size = 5000,
                                        .capacity = 3,
                                        .ages = true,
-                                       .setup = never_ready,
+                                       .life.setup = never_ready,
                                        .context = &fails});
     void *first = taken_from(&pool), *second = taken_from(&pool);
     kolk_pool_free(&pool, first);
@@ -375,10 +373,10 @@ static void test_a_longjmp_out_of_an_eviction(void **state) {
                                            .capacity = 3,
                                            .reuse = orders[n % 3],
                                            .ages = true,
-                                           .cost = cost_of,
-                                           .on_full = hooks[n / 3].on_full,
-                                           .on_low = hooks[n / 3].on_low,
-                                           .low_water = low,
+                                           .full.cost = cost_of,
+                                           .full.on_full = hooks[n / 3].on_full,
+                                           .full.on_low = hooks[n / 3].on_low,
+                                           .full.low_water = low,
                                            .debug = "guard"});
         for (int i = 0; i < 3 - low; i++) *(double *)kolk_pool_alloc(&pool) = i;
         unsigned char *first = (unsigned char *)kolk_pool_at(&pool, 0);
@@ -400,8 +398,9 @@ static void test_a_longjmp_out_of_an_eviction(void **state) {
 static void test_the_context_of_on_evict(void **state) {
     (void)state;
     chain c = {.follower = NULL};
-    make_pool(&c.pool, &(kolk_pool_desc){
-                           .object_size = 8, .capacity = 3, .ages = true, .on_evict = count_eviction, .context = &c});
+    make_pool(&c.pool,
+              &(kolk_pool_desc){
+                  .object_size = 8, .capacity = 3, .ages = true, .full.on_evict = count_eviction, .context = &c});
     for (int i = 0; i < 3; i++) taken_from(&c.pool);
     assert_true(kolk_pool_evict_oldest(&c.pool, 0, NULL));
     assert_int_equal(c.evicted, 1);
@@ -426,7 +425,8 @@ static void test_typed(void **state) {
     voices pool;
     assert_int_equal(
         voices_init(&pool,
-                    &(kolk_pool_desc){.name = "voices", .capacity = 3, .ages = true, .cost = volume_of, .headroom = 1}),
+                    &(kolk_pool_desc){
+                        .name = "voices", .capacity = 3, .ages = true, .full.cost = volume_of, .full.headroom = 1}),
         KOLK_OK);
     voice *a = voices_alloc(&pool), *b = voices_alloc(&pool);
     a->volume = 1, b->volume = 2;

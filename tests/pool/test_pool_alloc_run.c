@@ -162,7 +162,7 @@ static void test_other_orders_are_a_mistake(void **state) {
 static void test_headroom(void **state) {
     (void)state;
     kolk_pool pool;
-    make_lowest(&pool, (kolk_pool_desc){.capacity = 4, .max_capacity = 20, .headroom = 3});
+    make_lowest(&pool, (kolk_pool_desc){.capacity = 4, .max_capacity = 20, .full.headroom = 3});
     assert_null(kolk_pool_alloc_run(&pool, 18));
     assert_non_null(kolk_pool_alloc_run(&pool, 10));
     assert_true(pool.capacity >= 13); /* the headroom is there */
@@ -197,11 +197,11 @@ static void test_hooks_of_a_full_pool(void **state) {
     kolk_pool pool, spare;
     make_lowest(&spare, (kolk_pool_desc){.capacity = 10, .tag = 1});
     make_lowest(&pool, (kolk_pool_desc){.capacity = 8,
-                                        .low_water = 2,
+                                        .full.low_water = 2,
                                         .tag = 2,
-                                        .on_low = on_low,
-                                        .on_full = on_full,
-                                        .overflow = &spare,
+                                        .full.on_low = on_low,
+                                        .full.on_full = on_full,
+                                        .full.overflow = &spare,
                                         .context = &called});
     assert_non_null(kolk_pool_alloc_run(&pool, 6));
     assert_int_equal(called.low, 0);
@@ -238,9 +238,11 @@ static void test_a_setup_that_fails(void **state) {
     for (unsigned failing = 1; failing <= 5; failing++) {
         calls called = {.failing = failing};
         kolk_pool pool;
-        make_lowest(&pool,
-                    (kolk_pool_desc){
-                        .capacity = 6, .setup = set_up, .reset = reset, .teardown = tear_down, .context = &called});
+        make_lowest(&pool, (kolk_pool_desc){.capacity = 6,
+                                            .life.setup = set_up,
+                                            .life.reset = reset,
+                                            .life.teardown = tear_down,
+                                            .context = &called});
         called.pool = &pool;
         assert_non_null(kolk_pool_alloc_run(&pool, 1) || failing == 1 ? &pool : NULL);
         void *run = kolk_pool_alloc_run(&pool, 4);
@@ -279,7 +281,7 @@ static void test_a_setup_that_allocates(void **state) {
     calls called = {0};
     kolk_pool pool;
     called.pool = &pool;
-    make_lowest(&pool, (kolk_pool_desc){.capacity = 6, .setup = set_up_and_alloc, .context = &called});
+    make_lowest(&pool, (kolk_pool_desc){.capacity = 6, .life.setup = set_up_and_alloc, .context = &called});
     assert_ptr_equal(kolk_pool_alloc_run(&pool, 4), pool.slots);
     assert_int_equal(kolk_pool_count(&pool), 4);
     end_pool(&pool);

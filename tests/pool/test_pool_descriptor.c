@@ -59,16 +59,14 @@ static const row rows[] = {
     {KOLK_BAD_REUSE, {.object_size = 8, .capacity = 4, .reuse = (kolk_reuse)-1}},
     {KOLK_BAD_GENERATIONS, {.object_size = 8, .capacity = 4, .generations = (kolk_generations)3}},
     {KOLK_BAD_GENERATIONS, {.object_size = 8, .capacity = 4, .generations = (kolk_generations)-1}},
-    {KOLK_COST_MISSING, {.object_size = 8, .capacity = 4, .on_full = kolk_pool_evict_cheapest}},
-    {KOLK_COST_MISSING, {.object_size = 8, .capacity = 4, .ranked = true}},
-    {KOLK_AGES_MISSING, {.object_size = 8, .capacity = 4, .on_full = kolk_pool_evict_oldest}},
-    {KOLK_AGES_MISSING, {.object_size = 8, .capacity = 4, .on_full = kolk_pool_evict_oldest, .cost = no_cost}},
-    {KOLK_BAD_HEADROOM, {.object_size = 8, .capacity = 1, .headroom = 2}},
-    {KOLK_BAD_HEADROOM, {.object_size = 8, .capacity = 4, .headroom = 5}},
-    {KOLK_BAD_HEADROOM, {.object_size = 8, .capacity = 4, .headroom = UINT32_MAX}},
-    {KOLK_BAD_HEADROOM, {.object_size = 8, .capacity = 4, .max_capacity = 9, .headroom = 10}},
-    {KOLK_BAD_HEADROOM, {.object_size = 8, .memory = memory, .memory_size = 4096, .headroom = 1000}},
-    {KOLK_BAD_OVERFLOW, {.object_size = 8, .capacity = 4, .overflow = &no_pool}},
+    {KOLK_COST_MISSING, {.object_size = 8, .capacity = 4, .full.on_full = kolk_pool_evict_cheapest}},
+    {KOLK_COST_MISSING, {.object_size = 8, .capacity = 4, .full.ranked = true}},
+    {KOLK_BAD_HEADROOM, {.object_size = 8, .capacity = 1, .full.headroom = 2}},
+    {KOLK_BAD_HEADROOM, {.object_size = 8, .capacity = 4, .full.headroom = 5}},
+    {KOLK_BAD_HEADROOM, {.object_size = 8, .capacity = 4, .full.headroom = UINT32_MAX}},
+    {KOLK_BAD_HEADROOM, {.object_size = 8, .capacity = 4, .max_capacity = 9, .full.headroom = 10}},
+    {KOLK_BAD_HEADROOM, {.object_size = 8, .memory = memory, .memory_size = 4096, .full.headroom = 1000}},
+    {KOLK_BAD_OVERFLOW, {.object_size = 8, .capacity = 4, .full.overflow = &no_pool}},
     /* the nearest correct descriptors */
     {KOLK_OK, {.object_size = 1, .max_capacity = 1}},
     {KOLK_OK, {.object_size = 8, .object_align = 4096, .capacity = 4}},
@@ -76,13 +74,13 @@ static const row rows[] = {
     {KOLK_OK, {.object_size = 8, .capacity = 4, .max_capacity = 4, .memory = memory, .memory_size = 4096}},
     {KOLK_OK, {.object_size = 8, .memory = memory + 8, .memory_size = 4000}},
     {KOLK_OK, {.object_size = 8, .capacity = 4, .reuse = KOLK_REUSE_LOWEST, .generations = KOLK_GENERATIONS_NONE}},
-    {KOLK_OK, {.object_size = 8, .capacity = 4, .on_full = kolk_pool_evict_cheapest, .cost = no_cost}},
-    {KOLK_OK, {.object_size = 8, .capacity = 4, .on_full = kolk_pool_evict_oldest, .ages = true}},
+    {KOLK_OK, {.object_size = 8, .capacity = 4, .full.on_full = kolk_pool_evict_cheapest, .full.cost = no_cost}},
+    {KOLK_OK, {.object_size = 8, .capacity = 4, .full.on_full = kolk_pool_evict_oldest, .ages = true}},
     {KOLK_OK, {.object_size = 8, .max_capacity = 1, .ages = true}},
-    {KOLK_OK, {.object_size = 8, .capacity = 4, .headroom = 4}},
-    {KOLK_OK, {.object_size = 8, .capacity = 4, .max_capacity = 9, .headroom = 9}},
-    {KOLK_OK, {.object_size = 8, .memory = memory, .memory_size = 4096, .headroom = 100}},
-    {KOLK_OK, {.object_size = 8, .capacity = 4, .low_water = UINT32_MAX}},
+    {KOLK_OK, {.object_size = 8, .capacity = 4, .full.headroom = 4}},
+    {KOLK_OK, {.object_size = 8, .capacity = 4, .max_capacity = 9, .full.headroom = 9}},
+    {KOLK_OK, {.object_size = 8, .memory = memory, .memory_size = 4096, .full.headroom = 100}},
+    {KOLK_OK, {.object_size = 8, .capacity = 4, .full.low_water = UINT32_MAX}},
 };
 
 /* promise: "Zero means the default, except for object_size", "the pool is left all zero", "aligned to object_align ...
@@ -241,10 +239,10 @@ static void for_each_shape(void (*check)(const kolk_pool_desc *desc)) {
         desc.capacity = capacities[rest % LENGTH_OF(capacities)], rest /= LENGTH_OF(capacities);
         desc.reuse = (kolk_reuse)(rest % 3), rest /= 3;
         desc.generations = rest % 2 ? KOLK_GENERATIONS_NONE : KOLK_GENERATIONS_RECYCLE, rest /= 2;
-        desc.setup = rest % 2 ? setup : NULL, rest /= 2;
+        desc.life.setup = rest % 2 ? setup : NULL, rest /= 2;
         desc.ages = n % 5 < 2;
-        desc.ranked = n % 5 == 1 || n % 5 == 2;
-        desc.cost = desc.ranked ? no_cost : NULL;
+        desc.full.ranked = n % 5 == 1 || n % 5 == 2;
+        desc.full.cost = desc.full.ranked ? no_cost : NULL;
         desc.object_align = (size_t[]){0, 1, 32}[rest];
         check(&desc);
     }
@@ -264,7 +262,7 @@ static void memory_size_is_exact(const kolk_pool_desc *given) {
         uint32_t count = 0;
         for (; (object = kolk_pool_alloc(&pool)); count++) memset(object, 0xff, desc.object_size);
         assert_int_equal(count, desc.capacity);
-        if (desc.ranked) assert_true(kolk_pool_evict_cheapest(&pool, 0, NULL));
+        if (desc.full.ranked) assert_true(kolk_pool_evict_cheapest(&pool, 0, NULL));
         assert_true(kolk_pool_is_valid(&pool));
         kolk_cursor cursor = kolk_pool_each(&pool);
         while ((object = kolk_cursor_next(&cursor))) kolk_pool_free(&pool, object);
@@ -291,7 +289,7 @@ static void pool_bytes_are_enough(const kolk_pool_desc *desc) {
     size_t align = desc->object_align ? desc->object_align : 16;
     while (!desc->object_align && desc->object_size % align) align /= 2;
     size_t ages = desc->ages ? KOLK_POOL_AGE_BYTES(desc->capacity) : 0;
-    size_t ranks = desc->ranked ? KOLK_POOL_RANK_BYTES(desc->capacity) : 0, all = ages + ranks;
+    size_t ranks = desc->full.ranked ? KOLK_POOL_RANK_BYTES(desc->capacity) : 0, all = ages + ranks;
     assert_true(KOLK_POOL_BYTES(desc->object_size, align, desc->capacity) + all >= kolk_pool_memory_size(desc));
 }
 
@@ -301,7 +299,8 @@ static void test_pool_bytes_are_enough(void **state) {
     for_each_shape(pool_bytes_are_enough);
     for (uint32_t capacity = 1; capacity <= 300; capacity++) {
         for (int reuse = 0; reuse < 3; reuse++) {
-            kolk_pool_desc desc = {.object_size = 5, .capacity = capacity, .reuse = (kolk_reuse)reuse, .setup = setup};
+            kolk_pool_desc desc = {
+                .object_size = 5, .capacity = capacity, .reuse = (kolk_reuse)reuse, .life.setup = setup};
             pool_bytes_are_enough(&desc);
         }
     }

@@ -74,11 +74,11 @@ static void follow(unsigned depth) {
 }
 
 static void extend(unsigned depth) {
-    if (depth == longest || (now.desc.setup && depth == LENGTH_WITH_HOOKS - does_a_part())) return;
+    if (depth == longest || (now.desc.life.setup && depth == LENGTH_WITH_HOOKS - does_a_part())) return;
     remember(depth);
     model_alloc(&now, depth % 2);
     follow(depth);
-    if (now.desc.setup) {
+    if (now.desc.life.setup) {
         now.setup_fails = true;
         model_alloc(&now, false);
         now.setup_fails = false;
@@ -120,9 +120,9 @@ static void test_every_sequence(void **state) {
         now.desc.reuse = (kolk_reuse)(n / 4 % 3);
         now.desc.generations = (kolk_generations)(n / 12 % 3);
         if (n / 36) {
-            now.desc.setup = model_setup;
-            now.desc.reset = model_reset;
-            now.desc.teardown = model_teardown;
+            now.desc.life.setup = model_setup;
+            now.desc.life.reset = model_reset;
+            now.desc.life.teardown = model_teardown;
         }
         snprintf(what, sizeof what, "reuse %d, generations %d, %u slots%s", (int)now.desc.reuse,
                  (int)now.desc.generations, n % 4, n / 36 ? ", hooks" : "");

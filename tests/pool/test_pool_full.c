@@ -31,9 +31,10 @@ static bool on_full(kolk_pool *pool, size_t bytes, void *context) {
 
 static void fill(hooked *h, kolk_reuse reuse, deed what) {
     *h = (hooked){.deed = what};
-    make_pool(&h->pool,
-              &(kolk_pool_desc){
-                  .name = "full", .object_size = 8, .capacity = 3, .reuse = reuse, .on_full = on_full, .context = h});
+    make_pool(
+        &h->pool,
+        &(kolk_pool_desc){
+            .name = "full", .object_size = 8, .capacity = 3, .reuse = reuse, .full.on_full = on_full, .context = h});
     for (int i = 0; i < 3; i++) assert_non_null(kolk_pool_alloc(&h->pool));
     assert_int_equal(h->calls, 0);
     h->object = kolk_pool_at(&h->pool, 1);
@@ -142,7 +143,7 @@ static void test_a_hook_that_declines(void **state) {
 static void test_the_hook_is_asked_after_growing(void **state) {
     (void)state;
     hooked h = {.deed = NOTHING};
-    make_pool(&h.pool, &(kolk_pool_desc){.object_size = 8, .max_capacity = 5, .on_full = on_full, .context = &h});
+    make_pool(&h.pool, &(kolk_pool_desc){.object_size = 8, .max_capacity = 5, .full.on_full = on_full, .context = &h});
     for (int i = 0; i < 5; i++) assert_non_null(kolk_pool_alloc(&h.pool));
     assert_int_equal(h.calls, 0);
     assert_null(kolk_pool_alloc(&h.pool));
@@ -158,8 +159,8 @@ static void test_trap_full(void **state) {
     kolk_pool pool;
     notes taken;
     begin_notes(&taken);
-    make_pool(&pool,
-              &(kolk_pool_desc){.name = "voices", .object_size = 8, .capacity = 2, .on_full = kolk_pool_trap_full});
+    make_pool(&pool, &(kolk_pool_desc){
+                         .name = "voices", .object_size = 8, .capacity = 2, .full.on_full = kolk_pool_trap_full});
     assert_non_null(kolk_pool_alloc(&pool));
     assert_non_null(kolk_pool_alloc(&pool));
     assert_silent(&taken);
@@ -191,7 +192,7 @@ static bool alloc_jumps_out(kolk_pool *pool) {
 static void test_a_longjmp_out_of_trap_full(void **state) {
     (void)state;
     kolk_pool pool;
-    make_pool(&pool, &(kolk_pool_desc){.object_size = 8, .capacity = 1, .on_full = kolk_pool_trap_full});
+    make_pool(&pool, &(kolk_pool_desc){.object_size = 8, .capacity = 1, .full.on_full = kolk_pool_trap_full});
     void *object = kolk_pool_alloc(&pool);
     for (int i = 0; i < 3; i++) {
         assert_true(alloc_jumps_out(&pool)); /* each time */
@@ -224,7 +225,7 @@ static void test_a_longjmp_out_of_on_full(void **state) {
     (void)state;
     hooked h = {.calls = 0};
     make_pool(&h.pool,
-              &(kolk_pool_desc){.object_size = 8, .capacity = 1, .on_full = jump_out_of_on_full, .context = &h});
+              &(kolk_pool_desc){.object_size = 8, .capacity = 1, .full.on_full = jump_out_of_on_full, .context = &h});
     h.object = kolk_pool_alloc(&h.pool);
     assert_true(a_hook_jumps_out(&h));
     assert_ptr_equal(kolk_pool_alloc(&h.pool), h.object);
@@ -246,8 +247,8 @@ static void start_voices(kolk_pool *pool, kolk_reuse reuse, int *asked, const do
                                       .object_size = sizeof(double),
                                       .capacity = n,
                                       .reuse = reuse,
-                                      .on_full = kolk_pool_evict_cheapest,
-                                      .cost = loudness,
+                                      .full.on_full = kolk_pool_evict_cheapest,
+                                      .full.cost = loudness,
                                       .context = asked});
     for (uint32_t i = 0; i < n; i++) *(double *)kolk_pool_alloc(pool) = volumes[i];
 }

@@ -209,7 +209,7 @@ static void test_alloc_at_a_slot_that_is_dying(void **state) {
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
         kolk_pool pool;
         kolk_pool_desc desc = {
-            .object_size = 8, .capacity = 4, .reuse = orders[i], .reset = want_it_back, .context = &pool};
+            .object_size = 8, .capacity = 4, .reuse = orders[i], .life.reset = want_it_back, .context = &pool};
         make_pool(&pool, &desc);
         for (uint32_t worn = 0; worn < 4; worn++) {
             wear_out(&pool, worn, 1);
@@ -277,7 +277,7 @@ static void test_trap_full_names_worn_out_slots(void **state) {
                                        .object_size = 8,
                                        .capacity = 2,
                                        .generations = KOLK_GENERATIONS_STRICT,
-                                       .on_full = kolk_pool_trap_full});
+                                       .full.on_full = kolk_pool_trap_full});
     wear_out(&pool, 0, 1);
     assert_non_null(kolk_pool_alloc(&pool));
     assert_silent(&taken);

@@ -39,7 +39,7 @@ static void test_the_last_slots_are_for_urgent_ones(void **state) {
         kolk_stats stats;
         void *objects[SLOTS + 1];
         uint32_t headroom = headrooms[n / SHAPES], plain = SLOTS - headroom;
-        make_shape(&pool, n % SHAPES, (kolk_pool_desc){.headroom = headroom});
+        make_shape(&pool, n % SHAPES, (kolk_pool_desc){.full.headroom = headroom});
         for (int round = 0; round < 3; round++) {
             uint32_t given = round == 1 ? kolk_pool_alloc_n(&pool, objects, SLOTS + 1) : 0;
             while (given < plain) objects[given++] = round == 2 ? kolk_pool_alloc_zeroed(&pool) : taken_from(&pool);
@@ -82,7 +82,8 @@ static void test_evictions_beside_headroom(void **state) {
     for (unsigned n = 0; n < SHAPES; n++) {
         kolk_pool pool;
         kolk_stats stats;
-        make_shape(&pool, n, (kolk_pool_desc){.headroom = 4, .ages = true, .on_full = kolk_pool_evict_oldest});
+        make_shape(&pool, n,
+                   (kolk_pool_desc){.full.headroom = 4, .ages = true, .full.on_full = kolk_pool_evict_oldest});
         void *first = taken_from(&pool), *second = taken_from(&pool);
         for (uint32_t i = 2; i < SLOTS - 4; i++) taken_from(&pool);
         kolk_handle gone = kolk_pool_handle_of(&pool, first);
@@ -114,7 +115,7 @@ static void test_headroom_is_committed_ahead(void **state) {
         make_pool(&pool, &(kolk_pool_desc){.object_size = sizes[n / 3 % LENGTH_OF(sizes)],
                                            .max_capacity = 200,
                                            .reuse = orders[n % 3],
-                                           .headroom = headroom});
+                                           .full.headroom = headroom});
         for (uint32_t i = 0; i < 50; i++) {
             taken_from(&pool);
             assert_true(kolk_pool_available(&pool) >= headroom);
@@ -140,9 +141,10 @@ static void test_what_trap_full_says(void **state) {
     kolk_pool pool;
     notes taken;
     begin_notes(&taken);
-    make_pool(&pool,
-              &(kolk_pool_desc){
-                  .name = "boss", .object_size = 8, .capacity = 5, .headroom = 2, .on_full = kolk_pool_trap_full});
+    make_pool(
+        &pool,
+        &(kolk_pool_desc){
+            .name = "boss", .object_size = 8, .capacity = 5, .full.headroom = 2, .full.on_full = kolk_pool_trap_full});
     for (int i = 0; i < 3; i++) assert_non_null(kolk_pool_alloc(&pool));
     assert_null(kolk_pool_alloc(&pool));
     assert_noted(&taken, KOLK_FULL, "boss", NULL, NO_SLOT,
@@ -179,7 +181,7 @@ static void on_low(kolk_pool *pool, void *context) {
 }
 
 static uint32_t slots_left(const kolk_pool *pool) {
-    return pool->desc.max_capacity - kolk_pool_count(pool);
+    return pool->max_capacity - kolk_pool_count(pool);
 }
 
 /* The count rises and falls many times, through single allocs and frees. The hook is called when an alloc is about to
@@ -193,8 +195,9 @@ static void test_low_water_up_and_down(void **state) {
     for (unsigned n = 0; n < SHAPES * LENGTH_OF(waters) * 3; n++) {
         low l = {.calls = 0};
         uint32_t water = waters[n / SHAPES % LENGTH_OF(waters)], headroom = n / SHAPES / LENGTH_OF(waters);
-        make_shape(&l.pool, n % SHAPES,
-                   (kolk_pool_desc){.low_water = water, .on_low = on_low, .headroom = headroom, .context = &l});
+        make_shape(
+            &l.pool, n % SHAPES,
+            (kolk_pool_desc){.full.low_water = water, .full.on_low = on_low, .full.headroom = headroom, .context = &l});
         uint32_t count = 0, calls = 0, rising = 1;
         bool told = false;
         for (int step = 0; step < 400; step++) {
@@ -236,8 +239,8 @@ static void test_low_water_is_crossed_by_others(void **state) {
                                              .object_size = 8,
                                              .capacity = SLOTS,
                                              .reuse = orders[n % 3],
-                                             .low_water = 6,
-                                             .on_low = on_low,
+                                             .full.low_water = 6,
+                                             .full.on_low = on_low,
                                              .context = &l});
         for (int round = 1; round <= 3; round++) {
             void *objects[SLOTS];
@@ -271,9 +274,9 @@ static void test_low_water_and_refused_allocs(void **state) {
                                              .object_size = 8,
                                              .capacity = 6,
                                              .reuse = orders[n],
-                                             .headroom = 2,
-                                             .low_water = 2,
-                                             .on_low = on_low,
+                                             .full.headroom = 2,
+                                             .full.low_water = 2,
+                                             .full.on_low = on_low,
                                              .context = &l});
         for (int i = 0; i < 4; i++) l.objects[i] = taken_from(&l.pool);
         for (int i = 0; i < 5; i++) assert_null(kolk_pool_alloc(&l.pool));
@@ -303,7 +306,7 @@ static void test_a_hook_that_finds_memory_only(void **state) {
                                            .capacity = 1,
                                            .max_capacity = 1000,
                                            .reuse = orders[n],
-                                           .on_full = find_memory,
+                                           .full.on_full = find_memory,
                                            .context = &calls});
         taken_from(&pool);
         refuse(1, true);
@@ -322,8 +325,8 @@ static void test_low_water_at_its_ends(void **state) {
         make_pool(&l.pool, &(kolk_pool_desc){.object_size = 8,
                                              .capacity = 4,
                                              .reuse = orders[n % 3],
-                                             .low_water = waters[n / 3],
-                                             .on_low = on_low,
+                                             .full.low_water = waters[n / 3],
+                                             .full.on_low = on_low,
                                              .context = &l});
         for (int i = 0; i < 4; i++) taken_from(&l.pool);
         assert_null(kolk_pool_alloc(&l.pool));
@@ -332,7 +335,7 @@ static void test_low_water_at_its_ends(void **state) {
         end_pool(&l.pool);
     }
     kolk_pool pool; /* without a hook, low_water has no effect */
-    make_pool(&pool, &(kolk_pool_desc){.object_size = 8, .capacity = 4, .low_water = 2});
+    make_pool(&pool, &(kolk_pool_desc){.object_size = 8, .capacity = 4, .full.low_water = 2});
     for (int i = 0; i < 4; i++) taken_from(&pool);
     end_pool(&pool);
 }
@@ -352,8 +355,9 @@ static void test_low_water_in_hooks(void **state) {
     (void)state;
     for (unsigned n = 0; n < SHAPES; n++) {
         low l = {.calls = 0};
-        make_shape(&l.pool, n,
-                   (kolk_pool_desc){.low_water = 2, .on_low = on_low, .on_full = free_and_take, .context = &l});
+        make_shape(
+            &l.pool, n,
+            (kolk_pool_desc){.full.low_water = 2, .full.on_low = on_low, .full.on_full = free_and_take, .context = &l});
         for (uint32_t i = 0; i < SLOTS - 2; i++) l.objects[i] = taken_from(&l.pool);
         assert_int_equal(kolk_pool_alloc_n(&l.pool, l.objects, 0), 0);
         assert_int_equal(l.calls, 0);
@@ -372,7 +376,7 @@ static void test_what_the_hook_may_do(void **state) {
     (void)state;
     for (unsigned n = 0; n < SHAPES; n++) {
         low l = {.frees = 2};
-        make_shape(&l.pool, n, (kolk_pool_desc){.low_water = 3, .on_low = on_low, .context = &l});
+        make_shape(&l.pool, n, (kolk_pool_desc){.full.low_water = 3, .full.on_low = on_low, .context = &l});
         for (uint32_t i = 0; i < SLOTS - 3; i++) l.objects[i] = taken_from(&l.pool);
         assert_int_equal(l.calls, 0);
         taken_from(&l.pool);
@@ -414,7 +418,8 @@ static void test_evicting_at_low_water(void **state) {
         kolk_stats stats;
         make_shape(
             &pool, n,
-            (kolk_pool_desc){.ages = true, .low_water = 2, .on_low = evict_oldest, .on_full = kolk_pool_trap_full});
+            (kolk_pool_desc){
+                .ages = true, .full.low_water = 2, .full.on_low = evict_oldest, .full.on_full = kolk_pool_trap_full});
         for (uint32_t i = 0; i < 5 * SLOTS; i++) taken_from(&pool);
         kolk_pool_stats(&pool, &stats);
         assert_int_equal(stats.count, SLOTS - 2);
@@ -446,9 +451,9 @@ static void test_both_hooks(void **state) {
         make_pool(&pool, &(kolk_pool_desc){.object_size = 8,
                                            .capacity = 4,
                                            .reuse = orders[n],
-                                           .low_water = 1,
-                                           .on_low = both_low,
-                                           .on_full = both_full,
+                                           .full.low_water = 1,
+                                           .full.on_low = both_low,
+                                           .full.on_full = both_full,
                                            .context = calls});
         for (int i = 0; i < 3; i++) taken_from(&pool);
         assert_int_equal(calls[0], 0);
@@ -474,8 +479,8 @@ static void test_low_water_of_a_growing_pool(void **state) {
         make_pool(&l.pool, &(kolk_pool_desc){.object_size = OBJECT,
                                              .max_capacity = 1000,
                                              .reuse = orders[n],
-                                             .low_water = 10,
-                                             .on_low = on_low,
+                                             .full.low_water = 10,
+                                             .full.on_low = on_low,
                                              .context = &l});
         for (uint32_t i = 0; i < 100; i++) assert_non_null(kolk_pool_alloc(&l.pool));
         refuse(1, true);

@@ -43,7 +43,7 @@ static void teardown(void *object, void *context) {
     write_down(d, 't', object);
 }
 
-#define HOOKED(d) .setup = setup, .reset = reset, .teardown = teardown, .context = (d)
+#define HOOKED(d) .life = {.life = {.setup = setup, .reset = reset, .teardown = teardown}}, .context = (d)
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
@@ -82,9 +82,9 @@ static void test_each_hook_works_alone(void **state) {
         for (int only = 0; only < 3; only++) {
             diary d = {.text = ""};
             kolk_pool_desc desc = {.object_size = 8, .capacity = 3, .reuse = orders[i], .context = &d};
-            if (only == 0) desc.setup = setup;
-            if (only == 1) desc.reset = reset;
-            if (only == 2) desc.teardown = teardown;
+            if (only == 0) desc.life.setup = setup;
+            if (only == 1) desc.life.reset = reset;
+            if (only == 2) desc.life.teardown = teardown;
             make_pool(&d.pool, &desc);
             void *first = kolk_pool_alloc(&d.pool);
             void *second = kolk_pool_alloc(&d.pool);
@@ -157,7 +157,7 @@ static void test_a_reset_that_frees_a_tree(void **state) {
         make_pool(&pool, &(kolk_pool_desc){.object_size = sizeof(node),
                                            .capacity = 40,
                                            .reuse = orders[i],
-                                           .reset = free_children,
+                                           .life.reset = free_children,
                                            .context = &pool});
         node *stays = plant(&pool, 3);
         node *goes = plant(&pool, 4);
@@ -220,13 +220,13 @@ static void test_keep_and_trim(void **state) {
     assert_int_equal(given_back, 15 * sysconf(_SC_PAGESIZE));
     kolk_pool_deinit(&pool);
 
-    desc.keep = true; /* nothing could make the contents again */
+    desc.life.keep = true; /* nothing could make the contents again */
     last = last_after_trim(&pool, &desc, &given_back);
     assert_int_equal(given_back, 0);
     assert_true(all_bytes_are(last, 64, 0xaa));
     kolk_pool_deinit(&pool);
 
-    desc.teardown = count_teardown; /* teardown cannot make them either */
+    desc.life.teardown = count_teardown; /* teardown cannot make them either */
     last = last_after_trim(&pool, &desc, &given_back);
     assert_int_equal(given_back, 0);
     assert_int_equal(teardowns_seen, 0);
@@ -234,7 +234,7 @@ static void test_keep_and_trim(void **state) {
     kolk_pool_deinit(&pool);
     assert_int_equal(teardowns_seen, capacity);
 
-    desc.setup = make_contents; /* setup can make them */
+    desc.life.setup = make_contents; /* setup can make them */
     last = last_after_trim(&pool, &desc, &given_back);
     assert_true(all_bytes_are(last, 64, 0));
     uint32_t page = (uint32_t)(sysconf(_SC_PAGESIZE) / 64), torn_down = 15 * page;
@@ -258,8 +258,10 @@ static void test_trim_tears_down_what_it_touches(void **state) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     kolk_pool pool;
     setups_seen = teardowns_seen = 0;
-    make_pool(&pool, &(kolk_pool_desc){
-                         .object_size = STRIDE, .capacity = SLOTS, .setup = make_contents, .teardown = count_teardown});
+    make_pool(&pool, &(kolk_pool_desc){.object_size = STRIDE,
+                                       .capacity = SLOTS,
+                                       .life.setup = make_contents,
+                                       .life.teardown = count_teardown});
     for (int i = 0; i < SLOTS; i++) assert_non_null(kolk_pool_alloc(&pool));
     for (uint32_t i = 3; i < 30; i++) kolk_pool_free(&pool, kolk_pool_at(&pool, i));
     size_t from = (3 * STRIDE + page - 1) / page * page, to = 30 * STRIDE / page * page;
@@ -283,8 +285,9 @@ static void test_trim_leaves_what_it_cannot_give_back(void **state) {
     uint32_t page = (uint32_t)sysconf(_SC_PAGESIZE), size = page / 4 * 3;
     kolk_pool pool;
     setups_seen = teardowns_seen = 0;
-    make_pool(&pool, &(kolk_pool_desc){
-                         .object_size = size, .capacity = 3, .setup = make_contents, .teardown = count_teardown});
+    make_pool(&pool,
+              &(kolk_pool_desc){
+                  .object_size = size, .capacity = 3, .life.setup = make_contents, .life.teardown = count_teardown});
     for (int i = 0; i < 3; i++) assert_non_null(kolk_pool_alloc(&pool));
     kolk_pool_free(&pool, kolk_pool_at(&pool, 1));
     assert_int_equal(kolk_pool_trim(&pool), 0);
@@ -301,9 +304,10 @@ static void test_contents_survive_between_lives(void **state) {
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
         kolk_pool pool;
         setups_seen = 0;
-        make_pool(&pool,
-                  &(kolk_pool_desc){
-                      .object_size = 64, .capacity = 70, .reuse = orders[i], .keep = true, .setup = make_contents});
+        make_pool(
+            &pool,
+            &(kolk_pool_desc){
+                .object_size = 64, .capacity = 70, .reuse = orders[i], .life.keep = true, .life.setup = make_contents});
         for (int round = 0; round < 5; round++) {
             void *objects[70];
             assert_int_equal(kolk_pool_alloc_n(&pool, objects, 70), 70);
@@ -333,10 +337,11 @@ static void test_a_setup_that_allocates(void **state) {
         kolk_pool pool;
         int calls = 0;
         pool_of_setup = &pool;
-        make_pool(
-            &pool,
-            &(kolk_pool_desc){
-                .object_size = 8, .capacity = 4, .reuse = orders[i], .setup = setup_that_allocates, .context = &calls});
+        make_pool(&pool, &(kolk_pool_desc){.object_size = 8,
+                                           .capacity = 4,
+                                           .reuse = orders[i],
+                                           .life.setup = setup_that_allocates,
+                                           .context = &calls});
         assert_null(kolk_pool_alloc(&pool));
         void *object = kolk_pool_alloc(&pool);
         assert_non_null(object);
@@ -361,10 +366,11 @@ static void test_a_reset_that_allocates(void **state) {
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
         kolk_pool pool;
         void *objects[4];
-        make_pool(
-            &pool,
-            &(kolk_pool_desc){
-                .object_size = 8, .capacity = 4, .reuse = orders[i], .reset = reset_that_allocates, .context = &pool});
+        make_pool(&pool, &(kolk_pool_desc){.object_size = 8,
+                                           .capacity = 4,
+                                           .reuse = orders[i],
+                                           .life.reset = reset_that_allocates,
+                                           .context = &pool});
         assert_int_equal(kolk_pool_alloc_n(&pool, objects, 4), 4);
         kolk_pool_free(&pool, objects[1]); /* the pool is full, because the dying object still has its slot */
         assert_null(made_by_reset);
@@ -410,7 +416,7 @@ static void end_with(kolk_pool_desc desc, uint32_t wanted, uint32_t expected) {
     desc.name = "ends";
     desc.object_size = 1000;
     desc.capacity = 8;
-    desc.reset = reset_that_wants_more;
+    desc.life.reset = reset_that_wants_more;
     desc.context = &e;
     make_pool(&e.pool, &desc);
     e.born = wanted; /* no reset may allocate yet */
@@ -432,7 +438,7 @@ static void test_a_reset_that_allocates_in_deinit(void **state) {
     for (int i = 0; i < 3 * 2 * 2 * 3; i++) {
         kolk_pool_desc desc = {.reuse = orders[i % 3], .debug = debug[i / 12]};
         if (i / 3 % 2) desc.max_capacity = 100000;
-        if (i / 6 % 2) desc.teardown = teardown_of_what_is_dead;
+        if (i / 6 % 2) desc.life.teardown = teardown_of_what_is_dead;
         setenv("KOLK_BYPASS", i / 12 == 2 ? "1" : "0", 1);
         if (i / 12 == 2) desc.debug = NULL;
         kolk_set_failure_handler(ignore_leaks, NULL);
@@ -464,7 +470,7 @@ static void test_what_a_reset_sees(void **state) {
                                            .object_size = 8,
                                            .capacity = 4,
                                            .reuse = orders[i],
-                                           .reset = reset_that_looks,
+                                           .life.reset = reset_that_looks,
                                            .context = &pool});
         void *object = kolk_pool_alloc(&pool);
         begin_notes(&taken);
@@ -502,8 +508,8 @@ static void test_an_alloc_in_a_hook_does_not_ask_on_full(void **state) {
         make_pool(&pool, &(kolk_pool_desc){.object_size = 24,
                                            .capacity = 3,
                                            .reuse = orders[i],
-                                           .reset = reset_that_allocates_once,
-                                           .on_full = clear_all,
+                                           .life.reset = reset_that_allocates_once,
+                                           .full.on_full = clear_all,
                                            .context = &pool});
         assert_int_equal(kolk_pool_alloc_n(&pool, objects, 3), 3);
         made_by_reset = NULL;

@@ -230,15 +230,15 @@ static kolk_pool_desc some_descriptor(uint64_t n, uint64_t *random, unsigned mem
     desc.generations = (kolk_generations)(n / 3 % 3);
     unsigned hooks = (unsigned)(n / 9 % HOOKS);
     if (random_below(random, 2)) desc.object_align = (size_t)1 << random_below(random, 7);
-    desc.setup = hooks == ALL_HOOKS ? model_setup : NULL;
-    desc.reset = hooks == ALL_HOOKS || hooks == RESET ? model_reset : NULL;
-    desc.teardown = hooks == ALL_HOOKS || hooks == TEARDOWN ? model_teardown : NULL;
-    desc.keep = hooks == KEEP;
+    desc.life.setup = hooks == ALL_HOOKS ? model_setup : NULL;
+    desc.life.reset = hooks == ALL_HOOKS || hooks == RESET ? model_reset : NULL;
+    desc.life.teardown = hooks == ALL_HOOKS || hooks == TEARDOWN ? model_teardown : NULL;
+    desc.life.keep = hooks == KEEP;
     desc.ages = random_below(random, 2);
-    desc.on_full = ways[random_below(random, desc.ages ? 5 : 4)];
-    desc.on_evict = model_on_evict;
-    desc.cost = model_cost;
-    desc.ranked = random_below(random, 2);
+    desc.full.on_full = ways[random_below(random, desc.ages ? 5 : 4)];
+    desc.full.on_evict = model_on_evict;
+    desc.full.cost = model_cost;
+    desc.full.ranked = random_below(random, 2);
     bool small = random_below(random, 2), plain = n < STREAMS / LENGTH_OF(modes);
     desc.capacity = small ? 1 + random_below(random, 12) : 13 + random_below(random, plain ? MODEL_SLOTS - 16 : 70);
     if (memory == GROWING) {
@@ -247,7 +247,7 @@ static kolk_pool_desc some_descriptor(uint64_t n, uint64_t *random, unsigned mem
         desc.capacity = random_below(random, desc.capacity + 1);
     }
     uint32_t most = desc.max_capacity ? desc.max_capacity : desc.capacity;
-    if (random_below(random, 3) == 0) desc.headroom = random_below(random, most + 1);
+    if (random_below(random, 3) == 0) desc.full.headroom = random_below(random, most + 1);
     return desc;
 }
 
@@ -265,10 +265,10 @@ static void run_stream(uint64_t n) {
         what, sizeof what,
         "reuse %d, generations %d, %u bytes by %u, %u to %u slots, headroom %u, memory %u%s%s%s%s%s%s%s, debug %s%s",
         (int)desc.reuse, (int)desc.generations, (unsigned)desc.object_size, (unsigned)desc.object_align, desc.capacity,
-        desc.max_capacity, desc.headroom, memory, desc.setup ? ", setup" : "", desc.reset ? ", reset" : "",
-        desc.teardown ? ", teardown" : "", desc.keep ? ", keep" : "", desc.on_full ? ", on_full" : "",
-        desc.ages ? ", ages" : "", desc.ranked ? ", ranked" : "", mode->debug ? mode->debug : "off",
-        mode->flags & KOLK_DEBUG_BYPASS ? ", bypass" : "");
+        desc.max_capacity, desc.full.headroom, memory, desc.life.setup ? ", setup" : "",
+        desc.life.reset ? ", reset" : "", desc.life.teardown ? ", teardown" : "", desc.life.keep ? ", keep" : "",
+        desc.full.on_full ? ", on_full" : "", desc.ages ? ", ages" : "", desc.full.ranked ? ", ranked" : "",
+        mode->debug ? mode->debug : "off", mode->flags & KOLK_DEBUG_BYPASS ? ", bypass" : "");
     desc.debug = mode->debug;
 #ifdef _WIN32 /* over-aligned pools have no bypass there, so their other settings would be in force */
     if (mode->flags & KOLK_DEBUG_BYPASS && desc.object_align > 16) desc.object_align = 16;
@@ -284,7 +284,7 @@ static void run_stream(uint64_t n) {
         m->desc = desc;
         m->debug = mode->flags;
         m->quarantine = mode->quarantine;
-        m->reset_frees = desc.reset && random_below(&random, 2);
+        m->reset_frees = desc.life.reset && random_below(&random, 2);
         live(r, memory == FOREIGN, mode == modes ? 4 * share : share / 2);
     }
     kolk_pool_deinit(&r->other);

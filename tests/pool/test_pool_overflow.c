@@ -53,7 +53,7 @@ static void make_chain(run *r, bool bypass) {
             desc.memory = memory[n], desc.memory_size = sizeof memory[n];
             desc.capacity++;
         }
-        if (n + 1 < POOLS) desc.overflow = &r->pools[n + 1];
+        if (n + 1 < POOLS) desc.full.overflow = &r->pools[n + 1];
         if (n + 1 == POOLS && memory_kind == 0) desc.capacity++; /* only the last pool must have slots */
         make_pool(&r->pools[n], &desc);
     }
@@ -68,7 +68,7 @@ static bool is_intact(const one *it) {
 }
 
 static bool has_room(const kolk_pool *pool) {
-    return kolk_pool_count(pool) < pool->desc.max_capacity;
+    return kolk_pool_count(pool) < pool->max_capacity;
 }
 
 /* An alloc from any pool of the chain takes an object of the first pool with room, searching from that pool on. */
@@ -234,7 +234,7 @@ static void test_ways_to_ask(void **state) {
     (void)state;
     two t;
     void *objects[6];
-    make_two(&t, (kolk_pool_desc){.headroom = 1, .cost = NULL}, (kolk_pool_desc){.headroom = 1});
+    make_two(&t, (kolk_pool_desc){.full.headroom = 1, .full.cost = NULL}, (kolk_pool_desc){.full.headroom = 1});
     memset(taken_from(&t.first), 0xff, SIZE);
     for (int i = 0; i < 2; i++) { /* dirties the slots, so that zeros below do not come from new memory */
         objects[i] = taken_from(&t.first);
@@ -263,7 +263,7 @@ static void test_a_pool_of_no_slots(void **state) {
     (void)state;
     kolk_pool first, second;
     make_pool(&second, &(kolk_pool_desc){.object_size = SIZE, .capacity = 5, .tag = 1});
-    make_pool(&first, &(kolk_pool_desc){.object_size = SIZE, .tag = 2, .overflow = &second});
+    make_pool(&first, &(kolk_pool_desc){.object_size = SIZE, .tag = 2, .full.overflow = &second});
     for (int round = 0; round < 3; round++) {
         void *objects[6];
         assert_int_equal(kolk_pool_alloc_n(&first, objects, 6), 5);
@@ -308,7 +308,7 @@ static void test_descriptors(void **state) {
         if (!of_second.capacity) of_second.capacity = 4;
         size_t size = kolk_pool_memory_size(&desc);
         make_pool(&second, &of_second);
-        desc.overflow = &second;
+        desc.full.overflow = &second;
         memset(&first, 0xff, sizeof first);
         kolk_status status = kolk_pool_init(&first, &desc);
         if (status != rows[i].status) fail_msg("row %u: %s", (unsigned)i, kolk_status_text(status));
@@ -319,10 +319,10 @@ static void test_descriptors(void **state) {
     }
     /* A pool cannot overflow into itself, nor into a pool that is not initialised. */
     memset(&first, 0, sizeof first);
-    assert_int_equal(kolk_pool_init(&first, &(kolk_pool_desc){.object_size = 24, .tag = 1, .overflow = &first}),
+    assert_int_equal(kolk_pool_init(&first, &(kolk_pool_desc){.object_size = 24, .tag = 1, .full.overflow = &first}),
                      KOLK_BAD_OVERFLOW);
     memset(&second, 0, sizeof second);
-    assert_int_equal(kolk_pool_init(&first, &(kolk_pool_desc){.object_size = 24, .tag = 1, .overflow = &second}),
+    assert_int_equal(kolk_pool_init(&first, &(kolk_pool_desc){.object_size = 24, .tag = 1, .full.overflow = &second}),
                      KOLK_BAD_OVERFLOW);
 
     /* Further down the chain: a tag that occurs twice, and an alignment that is too small. */
@@ -338,16 +338,16 @@ static void test_descriptors(void **state) {
                                          .tag = 2,
                                          .memory = memory[1],
                                          .memory_size = 1000,
-                                         .overflow = &third});
+                                         .full.overflow = &third});
     assert_int_equal(
         kolk_pool_init(
             &first,
-            &(kolk_pool_desc){.object_size = 64, .object_align = 8, .capacity = 4, .tag = 1, .overflow = &second}),
+            &(kolk_pool_desc){.object_size = 64, .object_align = 8, .capacity = 4, .tag = 1, .full.overflow = &second}),
         KOLK_BAD_OVERFLOW);
     assert_int_equal(
-        kolk_pool_init(
-            &first,
-            &(kolk_pool_desc){.object_size = 64, .object_align = 64, .capacity = 4, .tag = 3, .overflow = &second}),
+        kolk_pool_init(&first,
+                       &(kolk_pool_desc){
+                           .object_size = 64, .object_align = 64, .capacity = 4, .tag = 3, .full.overflow = &second}),
         KOLK_BAD_OVERFLOW);
     kolk_pool_deinit(&second);
     kolk_pool_deinit(&third);
@@ -363,8 +363,8 @@ static void test_descriptors_in_debug_mode(void **state) {
         make_pool(&second,
                   &(kolk_pool_desc){.object_size = 64, .object_align = 8, .capacity = 4, .tag = 1, .debug = debug});
         kolk_status status = kolk_pool_init(
-            &first,
-            &(kolk_pool_desc){.object_size = 64, .object_align = 64, .capacity = 1, .tag = 2, .overflow = &second});
+            &first, &(kolk_pool_desc){
+                        .object_size = 64, .object_align = 64, .capacity = 1, .tag = 2, .full.overflow = &second});
         if (mode == 0) without = status;
         assert_int_equal(status, without);
         for (int i = 0; status == KOLK_OK && i < 5; i++) assert_int_equal((uintptr_t)kolk_pool_alloc(&first) % 64, 0);
@@ -379,7 +379,7 @@ static void test_without_handles(void **state) {
     kolk_pool first, second;
     kolk_pool_desc desc = {.object_size = SIZE, .capacity = 1, .generations = KOLK_GENERATIONS_NONE};
     make_pool(&second, &desc);
-    desc.overflow = &second;
+    desc.full.overflow = &second;
     make_pool(&first, &desc);
     void *a = taken_from(&first), *b = taken_from(&first);
     assert_true(kolk_pool_is_live(&first, a) && kolk_pool_is_live(&first, b));
@@ -496,7 +496,7 @@ static void test_the_last_free_gives_memory_back(void **state) {
                                   .max_capacity = n / 3 == 2 ? 2 * MANY : NO_MAX,
                                   .capacity = n / 3 == 2 ? 0 : MANY,
                                   .reuse = orders[n % 3],
-                                  .teardown = hooks ? count_teardown : NULL,
+                                  .life.teardown = hooks ? count_teardown : NULL,
                                   .context = &torn_down});
         for (int round = 0; round < 2; round++) {
             stamped(&t.first, 0), stamped(&t.first, 1);
@@ -537,8 +537,9 @@ static void test_typed(void **state) {
     (void)state;
     sparks first, second;
     assert_int_equal(sparks_init(&second, &(kolk_pool_desc){.name = "more sparks", .max_capacity = 100}), KOLK_OK);
-    assert_int_equal(sparks_init(&first, &(kolk_pool_desc){.name = "sparks", .capacity = 3, .overflow = &second.pool}),
-                     KOLK_OK);
+    assert_int_equal(
+        sparks_init(&first, &(kolk_pool_desc){.name = "sparks", .capacity = 3, .full.overflow = &second.pool}),
+        KOLK_OK);
     spark *all[50];
     sparks_handle handles[50];
     for (int i = 0; i < 50; i++) {

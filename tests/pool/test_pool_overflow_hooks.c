@@ -18,7 +18,7 @@ typedef struct hooked {
 static bool free_it(kolk_pool *pool, size_t bytes, void *context) {
     hooked *h = (hooked *)context;
     assert_ptr_equal(pool, &h->t.first);
-    assert_int_equal(bytes, pool->desc.object_size);
+    assert_int_equal(bytes, pool->object_size);
     h->calls++;
     if (h->object) kolk_pool_free(pool, h->object);
     h->object = NULL;
@@ -33,7 +33,7 @@ static void count_call(kolk_pool *pool, void *context) {
 
 static bool count_full(kolk_pool *pool, size_t bytes, void *context) {
     count_call(pool, context);
-    assert_int_equal(bytes, pool->desc.object_size);
+    assert_int_equal(bytes, pool->object_size);
     return true;
 }
 
@@ -47,8 +47,8 @@ static void test_on_full_comes_after_the_overflow_pool(void **state) {
     for (unsigned n = 0; n < 2; n++) {
         hooked h = {.calls = 0};
         kolk_stats stats;
-        make_two(&h.t, (kolk_pool_desc){.on_full = free_it, .context = &h},
-                 (kolk_pool_desc){.on_full = count_full, .context = &h});
+        make_two(&h.t, (kolk_pool_desc){.full.on_full = free_it, .context = &h},
+                 (kolk_pool_desc){.full.on_full = count_full, .context = &h});
         void *objects[5];
         for (int i = 0; i < 5; i++) objects[i] = taken_from(&h.t.first);
         assert_int_equal(h.calls + h.second_calls, 0);
@@ -75,7 +75,7 @@ static void test_alloc_n_evicts_nothing_that_it_has_given(void **state) {
         two t;
         void *objects[9];
         make_two(&t, (kolk_pool_desc){.reuse = orders[n]},
-                 (kolk_pool_desc){.reuse = orders[n], .ages = true, .on_full = kolk_pool_evict_oldest});
+                 (kolk_pool_desc){.reuse = orders[n], .ages = true, .full.on_full = kolk_pool_evict_oldest});
         uint32_t given = kolk_pool_alloc_n(&t.first, objects, 9);
         for (uint32_t i = 0; i < given; i++)
             for (uint32_t j = 0; j < i; j++) assert_ptr_not_equal(objects[i], objects[j]);
@@ -94,7 +94,7 @@ static void test_low_water_of_the_overflow_pool(void **state) {
         hooked h = {.calls = 0};
         void *objects[4];
         make_two(&h.t, (kolk_pool_desc){0},
-                 (kolk_pool_desc){.reuse = orders[n], .low_water = 2, .on_low = count_call, .context = &h});
+                 (kolk_pool_desc){.reuse = orders[n], .full.low_water = 2, .full.on_low = count_call, .context = &h});
         assert_int_equal(kolk_pool_alloc_n(&h.t.first, objects, 2), 2);
         assert_int_equal(h.second_calls, 0);
         if (n == 0) { /* if alloc_n has not called it, the next alloc does */
@@ -117,7 +117,8 @@ static void test_alloc_n_and_an_on_low_that_evicts(void **state) {
         void *objects[9];
         make_two(
             &t, (kolk_pool_desc){.reuse = orders[n]},
-            (kolk_pool_desc){.capacity = 6, .reuse = orders[n], .ages = true, .low_water = 3, .on_low = evict_oldest});
+            (kolk_pool_desc){
+                .capacity = 6, .reuse = orders[n], .ages = true, .full.low_water = 3, .full.on_low = evict_oldest});
         uint32_t given = kolk_pool_alloc_n(&t.first, objects, 7);
         for (uint32_t i = 0; i < given; i++) {
             assert_true(kolk_pool_is_live(&t.first, objects[i]));
@@ -138,7 +139,8 @@ static void test_evictions_in_the_overflow_pool(void **state) {
     (void)state;
     two t;
     kolk_stats stats;
-    make_two(&t, (kolk_pool_desc){.cost = cost_of}, (kolk_pool_desc){.ages = true, .on_full = kolk_pool_evict_oldest});
+    make_two(&t, (kolk_pool_desc){.full.cost = cost_of},
+             (kolk_pool_desc){.ages = true, .full.on_full = kolk_pool_evict_oldest});
     double *objects[5];
     for (int i = 0; i < 5; i++) *(objects[i] = (double *)(void *)taken_from(&t.first)) = i;
     assert_ptr_equal(kolk_pool_alloc(&t.first), objects[2]);
@@ -155,9 +157,10 @@ static void test_evictions_in_the_overflow_pool(void **state) {
 static void test_headroom_of_the_overflow_pool(void **state) {
     (void)state;
     two t;
-    make_two(&t,
-             (kolk_pool_desc){.generations = KOLK_GENERATIONS_STRICT, .ages = true, .on_full = kolk_pool_evict_oldest},
-             (kolk_pool_desc){.headroom = 3});
+    make_two(
+        &t,
+        (kolk_pool_desc){.generations = KOLK_GENERATIONS_STRICT, .ages = true, .full.on_full = kolk_pool_evict_oldest},
+        (kolk_pool_desc){.full.headroom = 3});
     taken_from(&t.first), taken_from(&t.first);
     be_in_last_life(&t.first, 0);
     assert_null(kolk_pool_alloc(&t.first));
@@ -173,7 +176,8 @@ static void test_headroom_of_the_first_pool(void **state) {
     for (unsigned n = 0; n < 3; n++) {
         hooked h = {.calls = 0};
         make_two(&h.t,
-                 (kolk_pool_desc){.capacity = 4, .headroom = 2, .reuse = orders[n], .on_full = free_it, .context = &h},
+                 (kolk_pool_desc){
+                     .capacity = 4, .full.headroom = 2, .reuse = orders[n], .full.on_full = free_it, .context = &h},
                  (kolk_pool_desc){.capacity = 1});
         for (int i = 0; i < 3; i++) taken_from(&h.t.first);
         assert_counts(&h.t, 2, 1);
@@ -203,8 +207,8 @@ static void test_a_longjmp_out_of_the_overflow_pool(void **state) {
     (void)state;
     hooked h = {.calls = 0};
     void *objects[9];
-    make_two(&h.t, (kolk_pool_desc){.on_full = free_it, .context = &h},
-             (kolk_pool_desc){.on_full = kolk_pool_trap_full});
+    make_two(&h.t, (kolk_pool_desc){.full.on_full = free_it, .context = &h},
+             (kolk_pool_desc){.full.on_full = kolk_pool_trap_full});
     for (int round = 0; round < 2; round++) {
         alloc_n_jumps_out(&h.t.first, objects); /* either jumps out or takes five objects without a report */
         abort_on_failure(NULL);
@@ -235,8 +239,8 @@ static bool alloc_jumps_out(kolk_pool *pool) {
 static void test_a_longjmp_out_of_an_alloc(void **state) {
     (void)state;
     hooked h = {.calls = 0};
-    make_two(&h.t, (kolk_pool_desc){.on_full = free_it, .context = &h},
-             (kolk_pool_desc){.on_full = kolk_pool_trap_full});
+    make_two(&h.t, (kolk_pool_desc){.full.on_full = free_it, .context = &h},
+             (kolk_pool_desc){.full.on_full = kolk_pool_trap_full});
     for (int i = 0; i < 5; i++) taken_from(&h.t.first);
     for (int i = 0; i < 3; i++) assert_true(alloc_jumps_out(&h.t.first));
     abort_on_failure(NULL);

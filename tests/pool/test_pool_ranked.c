@@ -31,10 +31,10 @@ typedef struct twins {
 } twins;
 
 static void begin_twins(twins *t, kolk_pool_desc desc, uint64_t seed) {
-    desc.cost = loudness;
+    desc.full.cost = loudness;
     desc.ages = true;
     assert_int_equal(voices_init(&t->plain, &desc), KOLK_OK);
-    desc.ranked = true;
+    desc.full.ranked = true;
     desc.tag = 0;
     assert_int_equal(voices_init(&t->ranked, &desc), KOLK_OK);
     t->random = seed;
@@ -95,7 +95,7 @@ static void twin_evict(twins *t) {
     assert_int_equal(kolk_pool_evict_cheapest(&t->ranked.pool, 0, NULL), evicted);
 }
 
-/* promise: "frees the live ... all are protected", "With .ranked ... find the same object" */
+/* promise: "frees the live ... all are protected", "With .full.ranked ... find the same object" */
 static void test_the_same_victims(void **state) {
     (void)state;
     for (uint64_t n = 0; n < 120; n += does_a_part() ? 7 : 1) {
@@ -105,7 +105,7 @@ static void test_the_same_victims(void **state) {
                     (kolk_pool_desc){.capacity = n % 2 ? most : most / 2,
                                      .max_capacity = most,
                                      .reuse = orders[n % LENGTH_OF(orders)],
-                                     .on_full = n % 4 ? kolk_pool_evict_cheapest : NULL},
+                                     .full.on_full = n % 4 ? kolk_pool_evict_cheapest : NULL},
                     n + 1);
         for (unsigned step = 0; step < 4 * most + 400; step++) {
             uint32_t choice = random_below(&t.random, 400);
@@ -144,10 +144,10 @@ static void test_how_often_costs_are_asked_for(void **state) {
     voices pool;
     unsigned asked = 0;
     assert_int_equal(voices_init(&pool, &(kolk_pool_desc){.capacity = 500,
-                                                          .cost = loudness,
-                                                          .ranked = true,
+                                                          .full.cost = loudness,
+                                                          .full.ranked = true,
                                                           .context = &asked,
-                                                          .on_full = kolk_pool_evict_cheapest}),
+                                                          .full.on_full = kolk_pool_evict_cheapest}),
                      KOLK_OK);
     for (unsigned n = 0; n < 500; n++) voice_of(&pool, n % 100);
     assert_int_equal(asked, 0); /* filling costs nothing */
@@ -179,9 +179,9 @@ static void test_no_costs_of_protected_objects(void **state) {
     voices pool;
     unsigned asked = 0;
     assert_int_equal(
-        voices_init(
-            &pool,
-            &(kolk_pool_desc){.capacity = 100, .cost = loudness, .ages = true, .ranked = true, .context = &asked}),
+        voices_init(&pool,
+                    &(kolk_pool_desc){
+                        .capacity = 100, .full.cost = loudness, .ages = true, .full.ranked = true, .context = &asked}),
         KOLK_OK);
     assert_false(kolk_pool_evict_cheapest(&pool.pool, 0, NULL));
     for (unsigned n = 0; n < 100; n++) voices_protect(&pool, voice_of(&pool, n), true);
@@ -206,7 +206,8 @@ static void test_no_costs_of_protected_objects(void **state) {
 static void test_a_voice_too_quiet(void **state) {
     (void)state;
     voices pool;
-    assert_int_equal(voices_init(&pool, &(kolk_pool_desc){.capacity = 2, .cost = loudness, .ranked = true}), KOLK_OK);
+    assert_int_equal(voices_init(&pool, &(kolk_pool_desc){.capacity = 2, .full.cost = loudness, .full.ranked = true}),
+                     KOLK_OK);
     voice *a = voice_of(&pool, 1), *b = voice_of(&pool, 2);
     assert_null(voices_alloc_over(&pool, 1));
     assert_ptr_equal(voices_alloc_over(&pool, 1.5), a);
@@ -231,24 +232,26 @@ static double quietness(const void *object, void *context) {
 static void test_another_cost_after_a_rebind(void **state) {
     (void)state;
     voices pool;
-    kolk_pool_desc desc = {.capacity = 3, .cost = loudness, .ranked = true, .on_full = kolk_pool_evict_cheapest};
+    kolk_pool_desc desc = {
+        .capacity = 3, .full.cost = loudness, .full.ranked = true, .full.on_full = kolk_pool_evict_cheapest};
     assert_int_equal(voices_init(&pool, &desc), KOLK_OK);
     voice *quiet = voice_of(&pool, 1), *loud = voice_of(&pool, 3);
     voice_of(&pool, 2);
     assert_ptr_equal(voice_of(&pool, 1), quiet);
-    desc.cost = quietness;
+    desc.full.cost = quietness;
     assert_int_equal(voices_rebind(&pool, &desc), KOLK_OK);
     assert_ptr_equal(voice_of(&pool, 3), loud);
-    desc.ranked = false; /* 0 means: as it was */
+    desc.full.ranked = false; /* 0 means: as it was */
     assert_int_equal(voices_rebind(&pool, &desc), KOLK_OK);
-    assert_true(pool.pool.desc.ranked);
+    assert_true(pool.pool.ranks);
     end_pool(&pool.pool);
 }
 
 static void test_a_restored_pool(void **state) {
     (void)state;
     voices pool;
-    assert_int_equal(voices_init(&pool, &(kolk_pool_desc){.capacity = 40, .cost = loudness, .ranked = true}), KOLK_OK);
+    assert_int_equal(voices_init(&pool, &(kolk_pool_desc){.capacity = 40, .full.cost = loudness, .full.ranked = true}),
+                     KOLK_OK);
     for (unsigned n = 0; n < 40; n++) voice_of(&pool, n * 7 % 40);
     unsigned char block[2000];
     size_t size = voices_snapshot(&pool, block, sizeof block);
@@ -269,7 +272,7 @@ static void test_a_restored_pool(void **state) {
 static void test_recost_without_an_order(void **state) {
     (void)state;
     voices pool, zero = {0};
-    assert_int_equal(voices_init(&pool, &(kolk_pool_desc){.capacity = 2, .cost = loudness}), KOLK_OK);
+    assert_int_equal(voices_init(&pool, &(kolk_pool_desc){.capacity = 2, .full.cost = loudness}), KOLK_OK);
     voice *a = voice_of(&pool, 2), *b = voice_of(&pool, 1);
     voices_recost(&pool, a);
     voices_recost(&pool, NULL);
@@ -285,7 +288,8 @@ static void test_recost_of_what_is_no_object(void **state) {
     kolk_set_failure_handler(keep_report, &kept);
     voices pool;
     assert_int_equal(
-        voices_init(&pool, &(kolk_pool_desc){.name = "v", .capacity = 2, .cost = loudness, .ranked = true}), KOLK_OK);
+        voices_init(&pool, &(kolk_pool_desc){.name = "v", .capacity = 2, .full.cost = loudness, .full.ranked = true}),
+        KOLK_OK);
     voice *a = voice_of(&pool, 1);
     voices_free(&pool, a);
     voices_recost(&pool, a);

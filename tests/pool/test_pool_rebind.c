@@ -57,14 +57,14 @@ static kolk_pool_desc all_hooks(calls *context) {
     return (kolk_pool_desc){.name = "fleet",
                             .capacity = 2,
                             .max_capacity = 4,
-                            .low_water = 2,
-                            .on_full = full,
-                            .cost = cost,
-                            .on_evict = evicted,
-                            .on_low = low,
-                            .setup = set_up,
-                            .reset = reset,
-                            .teardown = tear_down,
+                            .full.low_water = 2,
+                            .full.on_full = full,
+                            .full.cost = cost,
+                            .full.on_evict = evicted,
+                            .full.on_low = low,
+                            .life.setup = set_up,
+                            .life.reset = reset,
+                            .life.teardown = tear_down,
                             .context = context};
 }
 
@@ -103,10 +103,10 @@ static void test_hooks_that_come_and_go(void **state) {
         kolk_pool_desc plain = {.name = "plain", .object_size = 8, .capacity = 4, .reuse = (kolk_reuse)order},
                        more = plain;
         more.name = "hooked";
-        more.headroom = 1;
-        more.low_water = 3;
-        more.on_low = low;
-        more.reset = reset;
+        more.full.headroom = 1;
+        more.full.low_water = 3;
+        more.full.on_low = low;
+        more.life.reset = reset;
         more.context = &counted;
         assert_int_equal(kolk_pool_init(&pool, &plain), KOLK_OK);
         for (int turn = 0; turn < 3; turn++) {
@@ -146,13 +146,13 @@ static void test_a_new_reset_after_alloc_at(void **state) {
         for (int n = 1; n < 10; n++) kolk_pool_free(&pool, objects[n]);
         assert_non_null(kolk_pool_alloc_at(&pool, kolk_handle_unpack(UINT64_C(7) << 32 | (5 ^ pool.tag))));
         assert_int_equal(pool.unlisted, order == KOLK_REUSE_LOWEST ? 0 : 8);
-        desc.reset = alloc_another;
+        desc.life.reset = alloc_another;
         assert_int_equal(kolk_pool_rebind(&pool, &desc), KOLK_OK);
         for (int n = 0; n <= 5; n += 5) {
             kolk_pool_free(&pool, objects[n]);
             assert_true(kolk_pool_is_valid(&pool));
         }
-        desc.reset = NULL;
+        desc.life.reset = NULL;
         assert_int_equal(kolk_pool_rebind(&pool, &desc), KOLK_OK);
         while (kolk_pool_alloc(&pool)) assert_true(kolk_pool_is_valid(&pool));
         assert_int_equal(kolk_pool_count(&pool), 10);
@@ -220,15 +220,15 @@ static void test_what_is_refused(void **state) {
     refuse(&pool, &(kolk_pool_desc){.object_align = 3}, KOLK_BAD_ALIGN);
     refuse(&pool, &(kolk_pool_desc){.capacity = 5, .max_capacity = 8}, KOLK_LAYOUT_CHANGED);
     refuse(&pool, &(kolk_pool_desc){.max_capacity = 9}, KOLK_LAYOUT_CHANGED);
-    refuse(&pool, &(kolk_pool_desc){.headroom = 9}, KOLK_BAD_HEADROOM);
-    refuse(&pool, &(kolk_pool_desc){.on_full = kolk_pool_evict_cheapest}, KOLK_COST_MISSING);
+    refuse(&pool, &(kolk_pool_desc){.full.headroom = 9}, KOLK_BAD_HEADROOM);
+    refuse(&pool, &(kolk_pool_desc){.full.on_full = kolk_pool_evict_cheapest}, KOLK_COST_MISSING);
     assert_int_equal(kolk_pool_rebind(&pool, &(kolk_pool_desc){.capacity = 4}), KOLK_OK);
     assert_int_equal(kolk_pool_rebind(&pool, &(kolk_pool_desc){.capacity = 2}), KOLK_OK);
     assert_int_equal(pool.capacity, 4);
     assert_int_equal(kolk_pool_reserve(&pool, 7), KOLK_OK);
     assert_int_equal(kolk_pool_rebind(&pool, &own), KOLK_OK);
     assert_int_equal(kolk_pool_rebind(&pool, &(kolk_pool_desc){0}), KOLK_OK);
-    assert_null(pool.desc.name);
+    assert_null(pool.name);
     assert_int_equal(kolk_pool_rebind_abi_(&pool, &own, 0, 0, sizeof pool, KOLK_POOL_ABI_ + 1), KOLK_WRONG_ABI);
     assert_int_equal(kolk_pool_rebind_abi_(&pool, &own, 0, 0, sizeof pool + 8, KOLK_POOL_ABI_), KOLK_WRONG_ABI);
     kolk_pool_deinit(&pool);
@@ -242,7 +242,7 @@ static void test_a_struct_that_has_changed(void **state) {
     assert_int_equal(ships_init(&fleet, &(kolk_pool_desc){.capacity = 4}), KOLK_OK);
     longer_ships *as_next = (longer_ships *)(void *)&fleet;
     assert_int_equal(longer_ships_rebind(as_next, &(kolk_pool_desc){.capacity = 4}), KOLK_STRUCT_CHANGED);
-    assert_string_equal(fleet.pool.desc.name, "ships");
+    assert_string_equal(fleet.pool.name, "ships");
     assert_int_equal(ships_rebind(&fleet, &(kolk_pool_desc){.object_size = 4}), KOLK_TYPE_MISMATCH);
     ships_deinit(&fleet);
 }

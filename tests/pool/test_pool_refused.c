@@ -69,7 +69,7 @@ static void test_trap_full_when_memory_is_refused(void **state) {
     kolk_pool pool;
     notes taken;
     kolk_pool_desc desc = shape(0, 2, 100);
-    desc.on_full = kolk_pool_trap_full;
+    desc.full.on_full = kolk_pool_trap_full;
     make_pool(&pool, &desc);
     begin_notes(&taken);
     assert_non_null(stamped(&pool, 0));
@@ -101,7 +101,7 @@ static void test_a_hook_that_finds_memory_and_uses_it(void **state) {
         kolk_stats stats;
         void *given = NULL;
         kolk_pool_desc desc = shape(n, 2, 100);
-        desc.on_full = reserve_and_alloc;
+        desc.full.on_full = reserve_and_alloc;
         desc.context = &given;
         make_pool(&pool, &desc);
         assert_non_null(stamped(&pool, 0));

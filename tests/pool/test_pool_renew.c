@@ -38,7 +38,7 @@ static void test_lives_in_one_slot(void **state) {
         assert_int_equal(life_of(&pool, other), 1);
         assert_true(kolk_pool_is_valid(&pool));
         uint32_t slot = kolk_pool_index(&pool, kolk_pool_alloc(&pool));
-        bool fresh = pool.desc.reuse == KOLK_REUSE_FIFO || (debug && strstr(debug, "quarantine"));
+        bool fresh = pool.reuse == KOLK_REUSE_FIFO || (debug && strstr(debug, "quarantine"));
         assert_int_equal(slot, fresh ? 3 : 2);
         kolk_pool_clear(&pool);
         end_pool(&pool);
@@ -75,8 +75,8 @@ static void test_orders(void **state) {
                                            .capacity = 4,
                                            .reuse = orders[n],
                                            .ages = true,
-                                           .ranked = true,
-                                           .cost = cost_in_table});
+                                           .full.ranked = true,
+                                           .full.cost = cost_in_table});
         void *objects[4];
         for (int i = 0; i < 4; i++) costs[i] = i, objects[i] = taken_from(&pool);
         kolk_pool_protect(&pool, objects[1], true);
@@ -142,11 +142,11 @@ static void test_hooks(void **state) {
                                              .object_size = SIZE,
                                              .capacity = 3,
                                              .reuse = orders[n % LENGTH_OF(orders)],
-                                             .low_water = 2,
-                                             .on_low = count_low,
-                                             .on_full = count_full,
-                                             .setup = count_setup,
-                                             .reset = count_reset,
+                                             .full.low_water = 2,
+                                             .full.on_low = count_low,
+                                             .full.on_full = count_full,
+                                             .life.setup = count_setup,
+                                             .life.reset = count_reset,
                                              .context = &h,
                                              .debug = begin_debug_mode(n / LENGTH_OF(orders))});
         void *a = taken_from(&h.pool), *b = taken_from(&h.pool), *c = taken_from(&h.pool);
@@ -179,8 +179,9 @@ static void test_hooks(void **state) {
 static void test_setup_alone(void **state) {
     (void)state;
     hooked h = {.setups = 0};
-    make_pool(&h.pool, &(kolk_pool_desc){
-                           .name = "made", .object_size = SIZE, .capacity = 2, .setup = count_setup, .context = &h});
+    make_pool(&h.pool,
+              &(kolk_pool_desc){
+                  .name = "made", .object_size = SIZE, .capacity = 2, .life.setup = count_setup, .context = &h});
     void *object = taken_from(&h.pool);
     kolk_handle old = kolk_pool_handle_of(&h.pool, object);
     assert_ptr_equal(kolk_pool_renew(&h.pool, object), object);
@@ -211,7 +212,7 @@ static void test_in_a_teardown(void **state) {
         make_pool(&it.pool, &(kolk_pool_desc){.name = "torn",
                                               .object_size = 4096,
                                               .capacity = 9,
-                                              .teardown = renew_in_teardown,
+                                              .life.teardown = renew_in_teardown,
                                               .context = &it,
                                               .debug = begin_debug_mode(mode)});
         void *object = taken_from(&it.pool), *others[8];
@@ -394,7 +395,7 @@ static void test_in_hooks_of_both_pools(void **state) {
         two t;
         notes taken;
         const char *debug = begin_debug_mode(n / 2);
-        kolk_pool_desc desc = {.debug = debug}, costing = {.debug = debug, .cost = renew_by_the_first_pool};
+        kolk_pool_desc desc = {.debug = debug}, costing = {.debug = debug, .full.cost = renew_by_the_first_pool};
         if (n % 2)
             make_two(&t, costing, desc);
         else

@@ -256,7 +256,7 @@ static void test_rollback_after_growth(void **state) {
                                    .object_size = 2000,
                                    .capacity = 20,
                                    .max_capacity = 1000,
-                                   .headroom = headroom * 3,
+                                   .full.headroom = headroom * 3,
                                    .reuse = orders[i]};
             make_pool(&pool, &desc);
             make_pool(&other, &desc);
@@ -412,8 +412,8 @@ static void test_what_stays(void **state) {
                                            .object_size = 8,
                                            .capacity = 4,
                                            .reuse = orders[i],
-                                           .keep = true,
-                                           .reset = count_reset});
+                                           .life.keep = true,
+                                           .life.reset = count_reset});
         uint64_t *one = kolk_pool_alloc(&pool);
         *one = 1;
         block taken = take_snapshot(&pool);
@@ -691,15 +691,15 @@ static void test_hooks_that_stand_in_the_way(void **state) {
     kolk_pool_deinit(&pool);
     for (unsigned n = 0; n < 2; n++) {
         kolk_pool_desc other = desc;
-        if (n == 0) other.setup = set_up;
-        if (n == 1) other.teardown = count_reset;
+        if (n == 0) other.life.setup = set_up;
+        if (n == 1) other.life.teardown = count_reset;
         make_pool(&pool, &other);
         assert_int_equal(kolk_pool_snapshot_size(&pool), 0);
         assert_int_equal(kolk_pool_snapshot(&pool, for_hook.bytes, for_hook.size), 0);
         assert_int_equal(restore(&pool, for_hook), KOLK_NO_SNAPSHOT);
         kolk_pool_deinit(&pool);
     }
-    desc.on_full = ask_inside;
+    desc.full.on_full = ask_inside;
     make_pool(&pool, &desc);
     kolk_pool_alloc(&pool);
     asked = 0;
@@ -868,7 +868,7 @@ static void test_bypass_without_memory(void **state) {
     setenv("KOLK_BYPASS", "1", 1);
     for (unsigned keep = 0; keep < 2; keep++) {
         kolk_pool pool;
-        make_pool(&pool, &(kolk_pool_desc){.name = "malloc", .object_size = 40, .capacity = 8, .keep = keep});
+        make_pool(&pool, &(kolk_pool_desc){.name = "malloc", .object_size = 40, .capacity = 8, .life.keep = keep});
         void *objects[7];
         assert_int_equal(kolk_pool_alloc_n(&pool, objects, 7), 7);
         for (int n = 0; n < 7; n++) memset(objects[n], n, 40);
@@ -876,7 +876,7 @@ static void test_bypass_without_memory(void **state) {
         block six = take_snapshot(&pool), one;
         kolk_pool_deinit(&pool);
 
-        make_pool(&pool, &(kolk_pool_desc){.name = "malloc", .object_size = 40, .capacity = 8, .keep = keep});
+        make_pool(&pool, &(kolk_pool_desc){.name = "malloc", .object_size = 40, .capacity = 8, .life.keep = keep});
         memset(kolk_pool_alloc(&pool), 0x11, 40);
         one = take_snapshot(&pool);
         uint32_t n = 0;

@@ -17,7 +17,7 @@ static void is_asleep(const packets *pool) {
     assert_int_equal(packets_count(pool), 0);
     assert_int_equal(packets_available(pool), 0);
     assert_null(packets_get(pool, (packets_handle){{UINT64_C(1) << 32}}));
-    assert_false(packets_is_live(pool, pool->pool.desc.memory));
+    assert_false(packets_is_live(pool, pool->pool.block));
     KOLK_EACH(packets, each, pool) fail_msg("slot %u is visited", packets_index(pool, each));
     assert_true(kolk_pool_is_valid(&pool->pool));
 }
@@ -32,7 +32,7 @@ static void test_its_first_alloc_makes_it(void **state) {
     packets_handle handles[PACKETS];
     for (uint32_t n = 0; n < PACKETS; n++) {
         all[n] = packets_alloc(&woken);
-        assert_ptr_equal(all[n], (unsigned char *)woken.pool.desc.memory + n * sizeof(struct packet));
+        assert_ptr_equal(all[n], woken.pool.block + n * sizeof(struct packet));
         all[n]->number = n;
         handles[n] = packets_handle_of(&woken, all[n]);
     }
@@ -90,10 +90,10 @@ KOLK_POOL_STATIC(packets, other, 2);
 static void test_an_overflow_pool(void **state) {
     (void)state;
     packets pool;
-    kolk_pool_desc desc = {.capacity = 1, .overflow = &same.pool};
+    kolk_pool_desc desc = {.capacity = 1, .full.overflow = &same.pool};
     assert_int_equal(packets_init(&pool, &desc), KOLK_BAD_OVERFLOW);
     desc.name = "not packets";
-    desc.overflow = &other.pool;
+    desc.full.overflow = &other.pool;
     assert_int_equal(packets_init(&pool, &desc), KOLK_OK);
     struct packet *a = packets_alloc(&pool), *b = packets_alloc(&pool);
     assert_true(a && b && !packets_is_live(&other, a));

@@ -38,7 +38,8 @@ static void test_init_touches_no_memory(void **state) {
     }
     for (int n = 0; n < 6; n++) {
         kolk_pool pool;
-        kolk_pool_desc desc = {.object_size = 64, .capacity = 1000000, .reuse = (kolk_reuse)(n % 3), .setup = setup};
+        kolk_pool_desc desc = {
+            .object_size = 64, .capacity = 1000000, .reuse = (kolk_reuse)(n % 3), .life.setup = setup};
         if (n >= 3) desc.max_capacity = 2000000;
         long before = resident_bytes();
         make_pool(&pool, &desc);

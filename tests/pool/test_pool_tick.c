@@ -238,7 +238,8 @@ static void count_teardown(void *object, void *context) {
 static void test_who_gives_nothing(void **state) {
     (void)state;
     static _Alignas(16) unsigned char memory[KOLK_POOL_BYTES(OBJECT, 8, MANY)];
-    const kolk_pool_desc descs[] = {{.keep = true}, {.memory = memory, .memory_size = sizeof memory, .capacity = MANY}};
+    const kolk_pool_desc descs[] = {{.life.keep = true},
+                                    {.memory = memory, .memory_size = sizeof memory, .capacity = MANY}};
     for (size_t i = 0; i < LENGTH_OF(descs); i++) {
         static void *objects[MANY];
         kolk_pool pool;
@@ -261,9 +262,9 @@ static void test_hooks(void **state) {
         kolk_pool pool;
         counts count = {0, 0};
         make_ticked(&pool, (kolk_pool_desc){.reuse = orders[n % 3],
-                                            .keep = n / 3,
-                                            .setup = count_setup,
-                                            .teardown = count_teardown,
+                                            .life.keep = n / 3,
+                                            .life.setup = count_setup,
+                                            .life.teardown = count_teardown,
                                             .context = &count});
         for (uint32_t i = 0; i < MANY; i++) assert_non_null(objects[i] = kolk_pool_alloc(&pool));
         for (uint32_t i = 1; i < MANY; i++) kolk_pool_free(&pool, objects[i]);

@@ -38,7 +38,7 @@ static void test_every_typed_function(void **state) {
     begin_notes(&taken);
     kolk_pool_desc desc = {.name = "fleet", .capacity = 4, .max_capacity = 100};
     assert_int_equal(ships_init(&fleet, &desc), KOLK_OK);
-    assert_int_equal(fleet.pool.desc.object_size, sizeof(ship));
+    assert_int_equal(fleet.pool.object_size, sizeof(ship));
     assert_int_equal(fleet.pool.stride, sizeof(ship));
     assert_int_equal(ships_reserve(&fleet, 10), KOLK_OK);
     assert_int_equal(ships_reserve(&fleet, 101), KOLK_ABOVE_MAX);

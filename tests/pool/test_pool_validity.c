@@ -22,7 +22,7 @@ static bool setup(void *object, void *context) {
 static void make_sound(kolk_pool *pool, kolk_reuse reuse, bool hooks, bool worn) {
     kolk_pool_desc desc = {
         .name = "sound", .object_size = 8, .capacity = SLOTS, .max_capacity = SLOTS + 1, .reuse = reuse};
-    if (hooks) desc.setup = setup;
+    if (hooks) desc.life.setup = setup;
     make_pool(pool, &desc);
     for (uint32_t i = 0; i < ISSUED; i++) assert_non_null(kolk_pool_alloc(pool));
     if (worn) be_in_last_life(pool, 100), be_in_last_life(pool, 3000);
@@ -59,7 +59,7 @@ static void test_counts_and_bounds(void **state) {
         assert_seen(&pool, pool.fresh, pool.fresh - 1);
         assert_seen(&pool, pool.fresh, pool.fresh / 64 * 64);
         assert_seen(&pool, pool.capacity, ISSUED - 1);
-        assert_seen(&pool, pool.desc.max_capacity, SLOTS - 1);
+        assert_seen(&pool, pool.max_capacity, SLOTS - 1);
         assert_seen(&pool, pool.bound, pool.bound - 1);
         assert_seen(&pool, pool.free_bound, pool.free_bound + 1);
         assert_seen(&pool, pool.aside, pool.aside + 1);
@@ -228,13 +228,13 @@ static double no_cost(const void *object, void *context) {
 
 static void test_floors(void **state) {
     (void)state;
-    static const kolk_pool_desc descs[] = {{.headroom = 5},
-                                           {.low_water = 5, .on_low = no_hook},
-                                           {.headroom = 2, .low_water = 4, .on_low = no_hook},
+    static const kolk_pool_desc descs[] = {{.full.headroom = 5},
+                                           {.full.low_water = 5, .full.on_low = no_hook},
+                                           {.full.headroom = 2, .full.low_water = 4, .full.on_low = no_hook},
                                            {.ages = true},
-                                           {.ages = true, .headroom = 5},
-                                           {.ranked = true, .cost = no_cost},
-                                           {.setup = setup},
+                                           {.ages = true, .full.headroom = 5},
+                                           {.full.ranked = true, .full.cost = no_cost},
+                                           {.life.setup = setup},
                                            {0}};
     for (size_t i = 0; i < LENGTH_OF(descs); i++) {
         for (size_t n = 0; n < LENGTH_OF(orders); n++) {
@@ -310,9 +310,12 @@ static void test_the_order_of_births(void **state) {
 static void test_the_order_of_costs(void **state) {
     (void)state;
     kolk_pool pool;
-    make_pool(&pool,
-              &(kolk_pool_desc){
-                  .name = "ranked", .object_size = 8, .capacity = 100, .ages = true, .ranked = true, .cost = no_cost});
+    make_pool(&pool, &(kolk_pool_desc){.name = "ranked",
+                                       .object_size = 8,
+                                       .capacity = 100,
+                                       .ages = true,
+                                       .full.ranked = true,
+                                       .full.cost = no_cost});
     for (uint32_t i = 0; i < 90; i++) assert_non_null(kolk_pool_alloc(&pool));
     kolk_pool_protect(&pool, kolk_pool_at(&pool, 0), true);
     assert_true(kolk_pool_evict_cheapest(&pool, 0, NULL));

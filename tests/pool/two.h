@@ -21,7 +21,7 @@ static inline void make_two(two *t, kolk_pool_desc a, kolk_pool_desc b) {
     if (!a.object_size) a.object_size = SIZE;
     if (!a.capacity) a.capacity = 2;
     a.tag = 1;
-    a.overflow = &t->second;
+    a.full.overflow = &t->second;
     make_pool(&t->first, &a);
 }
 

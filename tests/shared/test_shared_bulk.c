@@ -274,8 +274,8 @@ static void test_hooks(void **state) {
     for (unsigned kind = 0; kind < 8; kind++) { /* with setup and teardown, with reset, with a cache */
         kolk_shared_desc desc = {.object_size = SIZE, .capacity = 100, .max_threads = 1, .context = &pool};
         setups = resets = teardowns = 0;
-        if (kind % 2) desc.setup = set_up, desc.teardown = tear_down;
-        if (kind / 2 % 2) desc.reset = reset;
+        if (kind % 2) desc.life.setup = set_up, desc.life.teardown = tear_down;
+        if (kind / 2 % 2) desc.life.reset = reset;
         if (kind / 4) desc.cache = 20;
         begin(desc);
         for (unsigned round = 1; round <= 3; round++) {

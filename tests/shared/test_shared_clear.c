@@ -167,9 +167,9 @@ static void test_hooks(void **state) {
         bool makes = n & 1, resets = n & 2;
         kolk_shared_desc desc = some_desc(3);
         if (n & 4) desc.cache = KOLK_NO_CACHE;
-        desc.setup = makes ? set_up : NULL;
-        desc.teardown = makes ? tear_down : NULL;
-        desc.reset = resets ? reset : NULL;
+        desc.life.setup = makes ? set_up : NULL;
+        desc.life.teardown = makes ? tear_down : NULL;
+        desc.life.reset = resets ? reset : NULL;
         memset(&calls, 0, sizeof calls);
         begin(desc);
         for (unsigned i = 0; i < 40; i++) assert_non_null(objects[i] = kolk_shared_alloc(&local));
@@ -197,7 +197,7 @@ static void test_hooks(void **state) {
 static void test_a_reset_that_allocates(void **state) {
     (void)state;
     kolk_shared_desc desc = some_desc(3);
-    desc.reset = reset;
+    desc.life.reset = reset;
     memset(&calls, 0, sizeof calls);
     calls.local = &local;
     begin(desc);

@@ -91,7 +91,7 @@ static uint64_t failed(const diary *d) {
 }
 
 #define EACH_WAY(n) for (size_t n = 0; n < 2 * DEBUG_MODES; n++)
-#define HOOKED      .setup = set_up, .reset = reset, .teardown = tear_down
+#define HOOKED      .life = {.life = {.setup = set_up, .reset = reset, .teardown = tear_down}}
 
 /* ---- When they run ----------------------------------------------------------------------------------------------- */
 
@@ -126,9 +126,9 @@ static void test_each_hook_works_alone(void **state) {
     EACH_WAY(n) for (int only = 0; only < 3; only++) {
         static diary d;
         kolk_shared_desc desc = {.capacity = 3};
-        if (only == 0) desc.setup = set_up;
-        if (only == 1) desc.reset = reset;
-        if (only == 2) desc.teardown = tear_down;
+        if (only == 0) desc.life.setup = set_up;
+        if (only == 1) desc.life.reset = reset;
+        if (only == 2) desc.life.teardown = tear_down;
         begin_diary(&d, desc, n);
         part *first = take_one(&d), *second = take_one(&d);
         first->number = 0;
@@ -170,7 +170,7 @@ static void test_a_setup_that_fails(void **state) {
 static void test_setups_are_not_made_ahead(void **state) {
     (void)state;
     static diary d;
-    begin_diary(&d, (kolk_shared_desc){.capacity = 100, .cache = 64, .setup = set_up}, 1);
+    begin_diary(&d, (kolk_shared_desc){.capacity = 100, .cache = 64, .life.setup = set_up}, 1);
     part *object = take_one(&d);
     assert_diary(&d, "s0");
     assert_int_equal(d.pool.inside->store.depot.fresh, 1);
@@ -187,9 +187,9 @@ static void test_costly_parts_have_no_cache(void **state) {
     for (unsigned n = 0; n < 4; n++) {
         kolk_shared pool;
         kolk_shared_desc desc = {.object_size = 8, .capacity = 1000};
-        if (n == 1) desc.setup = set_up;
-        if (n == 2) desc.reset = reset;
-        if (n == 3) desc.teardown = tear_down;
+        if (n == 1) desc.life.setup = set_up;
+        if (n == 2) desc.life.reset = reset;
+        if (n == 3) desc.life.teardown = tear_down;
         make_shared(&pool, &desc);
         assert_int_equal(pool.inside->store.slack != 0, n == 0 || n == 2);
         end_shared(&pool);
@@ -203,10 +203,10 @@ static void test_contents_live_on(void **state) {
     (void)state;
     EACH_WAY(n) for (unsigned with_setup = 0; with_setup < 2; with_setup++) {
         static diary d;
-        begin_diary(&d, (kolk_shared_desc){.capacity = 1, .keep = !with_setup}, n);
+        begin_diary(&d, (kolk_shared_desc){.capacity = 1, .life.keep = !with_setup}, n);
         if (with_setup) {
             end_diary(&d);
-            begin_diary(&d, (kolk_shared_desc){.capacity = 1, .setup = set_up}, n);
+            begin_diary(&d, (kolk_shared_desc){.capacity = 1, .life.setup = set_up}, n);
         }
         part *object = take_one(&d);
         object->number = 12345;
@@ -236,7 +236,7 @@ static void test_a_reset_that_frees_others(void **state) {
     EACH_WAY(n) {
         static diary d;
         part *first = NULL;
-        begin_diary(&d, (kolk_shared_desc){.capacity = 40, .reset = free_child}, n);
+        begin_diary(&d, (kolk_shared_desc){.capacity = 40, .life.reset = free_child}, n);
         for (int i = 0; i < 40; i++) {
             part *object = take_one(&d);
             *object = (part){.child = first};
@@ -264,7 +264,7 @@ static void test_a_reset_that_allocates(void **state) {
     (void)state;
     EACH_WAY(n) {
         static diary d;
-        begin_diary(&d, (kolk_shared_desc){.capacity = 10, .reset = allocate_another}, n);
+        begin_diary(&d, (kolk_shared_desc){.capacity = 10, .life.reset = allocate_another}, n);
         allocated = was_reset = 0;
         for (int i = 0; i < 5; i++) take_one(&d);
         part *object = take_one(&d);

@@ -132,9 +132,9 @@ static void fork_everywhere(const deed *what, uint32_t cache) {
                                                .capacity = CAPACITY,
                                                .max_threads = THREADS,
                                                .cache = cache,
-                                               .setup = set_up,
-                                               .reset = reset,
-                                               .teardown = tear_down});
+                                               .life.setup = set_up,
+                                               .life.reset = reset,
+                                               .life.teardown = tear_down});
         assert_true(all_slots(&pool) <= MOST);
         make_local(&mine, &pool);
         more = fork_at_step(fork_now);

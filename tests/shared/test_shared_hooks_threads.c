@@ -127,9 +127,9 @@ static void run_jobs(unsigned threads, uint32_t cache, bool later, bool fails, c
                                              .capacity = threads + SHELVES - 2,
                                              .max_threads = threads,
                                              .cache = cache,
-                                             .setup = set_up,
-                                             .reset = reset,
-                                             .teardown = tear_down,
+                                             .life.setup = set_up,
+                                             .life.reset = reset,
+                                             .life.teardown = tear_down,
                                              .context = &r,
                                              .debug = debug});
     for (unsigned n = 0; n < threads; n++) {

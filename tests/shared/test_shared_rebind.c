@@ -31,9 +31,9 @@ static void test_new_hooks(void **state) {
                              .capacity = 4,
                              .max_threads = 2,
                              .cache = 2,
-                             .setup = set_up,
-                             .reset = reset,
-                             .teardown = tear_down,
+                             .life.setup = set_up,
+                             .life.reset = reset,
+                             .life.teardown = tear_down,
                              .context = &before};
     assert_int_equal(kolk_shared_init(&pool, &desc), KOLK_OK);
     assert_int_equal(kolk_shared_local_init(&local, &pool), KOLK_OK);

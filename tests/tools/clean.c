@@ -151,7 +151,7 @@ static void use_many(things *pool) {
     }
     things_free_n(pool, objects, MANY / 2);
     REQUIRE(things_count(pool) == MANY - MANY / 2 + 1);
-    if (pool->pool.desc.reuse == KOLK_REUSE_LOWEST) {
+    if (pool->pool.reuse == KOLK_REUSE_LOWEST) {
         thing *run = things_alloc_run(pool, 1); /* under these tools, only a run of one has room */
         REQUIRE(run && things_is_live(pool, run));
         *run = (thing){.number = 2};

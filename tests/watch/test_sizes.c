@@ -77,7 +77,7 @@ static void play_random(const char *argument) {
                                            .max_capacity = 40,
                                            .reuse = orders[stream % 3],
                                            .ages = stream % 5 == 4,
-                                           .headroom = stream % 7 == 6 ? 5 : 0,
+                                           .full.headroom = stream % 7 == 6 ? 5 : 0,
                                            .generations = stream / 3 % 2 ? KOLK_GENERATIONS_NONE : 0,
                                            .debug = stream / 6 % 4 == 3 ? "fill,quarantine=4" : NULL});
         size = (uint32_t)kolk_pool_snapshot(&pool, block, sizeof block);
@@ -145,7 +145,7 @@ static void play_tell(const char *argument) {
         }
         for (unsigned i = 0; i < 5; i++) {
             fprintf(stderr, "%s%s %u", i ? ", " : "", descs[i].name, at[i].capacity);
-            if (at[i].desc.max_capacity != at[i].capacity) fprintf(stderr, " to %u", at[i].desc.max_capacity);
+            if (at[i].max_capacity != at[i].capacity) fprintf(stderr, " to %u", at[i].max_capacity);
         }
         fprintf(stderr, "\n");
         if (!argument) break;

@@ -156,8 +156,8 @@ static void test_pools_without_options(void **state) {
 
     make_pool(&before, &(kolk_pool_desc){.object_size = 8, .capacity = 2});
     assert_non_null(kolk_pool_alloc(&before));
-    kolk_pool_desc desc = {.object_size = 8, .capacity = 2, .reset = count_reset, .reuse = KOLK_REUSE_FIFO};
-    desc.headroom = 1;
+    kolk_pool_desc desc = {.object_size = 8, .capacity = 2, .life.reset = count_reset, .reuse = KOLK_REUSE_FIFO};
+    desc.full.headroom = 1;
     make_pool(&after, &desc); /* from here on, options are linked in */
     assert_non_null(kolk_pool_alloc(&after));
     assert_null(kolk_pool_alloc(&after));

@@ -60,7 +60,7 @@ impl<T> Options<T> {
 
     /// The last slots, so many, are only for [`Pool::insert_urgent`].
     pub fn headroom(mut self, slots: u32) -> Self {
-        self.desc.headroom = slots;
+        self.desc.full.headroom = slots;
         self
     }
 

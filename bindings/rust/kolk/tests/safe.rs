@@ -82,7 +82,7 @@ fn is_valid_map<T>(map: &SlotMap<T>) -> bool {
 }
 
 unsafe fn name_of(pool: *const sys::kolk_pool) -> &'static str {
-    CStr::from_ptr((*pool).desc.name).to_str().unwrap()
+    CStr::from_ptr((*pool).name).to_str().unwrap()
 }
 
 unsafe fn name_of_map(map: *const sys::kolk_slotmap) -> &'static str {
@@ -525,7 +525,7 @@ fn pool_reuses_slots_in_order() {
     };
     assert_eq!([Reuse::Lifo, Reuse::Fifo, Reuse::Lowest].map(used), [1, 3, 1]);
     let pool = Pool::<u32>::options("strict").capacity(1).strict().build().unwrap();
-    assert_eq!(unsafe { (*pool.as_ptr()).desc.generations }, sys::KOLK_GENERATIONS_STRICT);
+    assert_eq!(unsafe { (*pool.as_ptr()).generations }, sys::KOLK_GENERATIONS_STRICT);
     let mut pool = Pool::options("lowest").capacity(4).reuse(Reuse::Lowest).build().unwrap();
     let handles = [0, 1, 2].map(|i| pool.insert(i).unwrap());
     pool.remove(handles[0]);
