@@ -235,9 +235,9 @@ typedef enum kolk_generations {
     KOLK_GENERATIONS_NONE         /* no generations, and so no handles, but less memory per slot */
 } kolk_generations;
 
-/* The hooks of objects that are made once, for pools (pool.h) and shared pools (shared.h): there is how they work. */
+/* For pools and shared pools: see Objects that are made once, in pool.h and shared.h. */
 typedef struct kolk_life {
-    bool keep KOLK_OR_0_; /* contents survive from one life to the next: objects are made once and used as they are */
+    bool keep KOLK_OR_0_;
     bool (*setup)(void *object, void *context) KOLK_OR_0_;
     void (*reset)(void *object, void *context) KOLK_OR_0_;
     void (*teardown)(void *object, void *context) KOLK_OR_0_;

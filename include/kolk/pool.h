@@ -35,8 +35,8 @@
  *           alive. `clear`, `trim` and is_valid are O(slots).
  * Memory    the caller's memory, or pages of the system; never malloc. A slot costs its stride and 1 byte; 4 bytes
  *           for the order of reuse (LOWEST: 1 bit; without an OS, on 32 bits: 2 bytes); 4 bytes if there are handles,
- *           but in the system's memory only once a slot has had 128 lives; 1 bit with a setup or teardown hook; 16 bytes
- *           with ages, and 16 if the pool is ranked.
+ *           but in the system's memory only once a slot has had 128 lives; 1 bit with a setup or teardown hook; 16
+ *           bytes with ages, and 16 if the pool is ranked.
  * Contents  a new object has the bytes of the slot's last life, or those that the memory had before: initialise all of
  *           it. free does not change the object. The pool never stores its own data in a slot.
  * Threads   one thread at a time. But any number of threads may call functions that take a const pool while no other
@@ -267,18 +267,18 @@ KOLK_USES_(1) KOLK_ALLOCATES_ void *kolk_pool_alloc_urgent(kolk_pool *pool);
  * .full.cost. If the pool is full: O(slots), or with .full.ranked as kolk_pool_recost states. */
 KOLK_USES_(1) KOLK_ALLOCATES_ void *kolk_pool_alloc_over(kolk_pool *pool, double cost);
 
-/* Ready-made for .full.on_full: reports a bug of the caller (KOLK_FULL), with the pool, its capacity and how to raise it.
- * Returns false if the failure handler returns. */
+/* Ready-made for .full.on_full: reports a bug of the caller (KOLK_FULL), with the pool, its capacity and how to raise
+ * it. Returns false if the failure handler returns. */
 KOLK_USES_(1) bool kolk_pool_trap_full(kolk_pool *pool, size_t bytes, void *context);
 
-/* Ready-made for .full.on_full: frees the live object with the least .full.cost, such as the quietest sound; among equals, the
- * one in the lowest slot. A cost that is not a number counts as the highest. Returns false if no object is alive, or if
- * all are protected. `bytes` and `context` are not used. Calls .cost for each object, O(slots), unless the pool is
- * ranked. */
+/* Ready-made for .full.on_full: frees the live object with the least .full.cost, such as the quietest sound; among
+ * equals, the one in the lowest slot. A cost that is not a number counts as the highest. Returns false if no object is
+ * alive, or if all are protected. `bytes` and `context` are not used. Calls .full.cost for each object, O(slots),
+ * unless the pool is ranked. */
 KOLK_USES_(1) bool kolk_pool_evict_cheapest(kolk_pool *pool, size_t bytes, void *context);
 
-/* With .full.ranked, which costs 16 bytes per slot, the pool remembers what each object costs and keeps the objects in that
- * order. Then evict_cheapest and alloc_over find the same object in O(log n), if you say when costs change:
+/* With .full.ranked, which costs 16 bytes per slot, the pool remembers what each object costs and keeps the objects in
+ * that order. Then evict_cheapest and alloc_over find the same object in O(log n), if you say when costs change:
  *
  *     kolk_pool_recost(pool, object)    the cost of this live object has changed. Calls .cost; O(log n).
  *     kolk_pool_recost(pool, NULL)      many costs have changed, for example because the listener has moved. O(1). The
@@ -371,7 +371,8 @@ KOLK_INLINE_ void *kolk_age_cursor_next(kolk_age_cursor *cursor);
 
 KOLK_USES_(1) void *kolk_pool_oldest(kolk_pool *pool); /* NULL: no object is alive */
 KOLK_USES_(1) void *kolk_pool_newest(kolk_pool *pool);
-/* The object that was born before or after another one, which may be dead if its slot was not used again. NULL: none. */
+/* The object born next after another one, and the one before it. NULL: none. The other one may be dead if its slot was
+ * not used again. */
 KOLK_USES_(1) void *kolk_pool_newer(kolk_pool *pool, const void *object);
 KOLK_USES_(1) void *kolk_pool_older(kolk_pool *pool, const void *object);
 

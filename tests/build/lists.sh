@@ -61,11 +61,20 @@ there=$members
 compare
 
 list=tests/contracts/test_all_rebinds.c
-listed=$(grep -oE '\bROW\(kolk_[a-z_]+_desc, [a-z_]+' $list | sed 's/ROW(//; s/,//' | sort)
-there=$(for desc in $(cat include/kolk/*.h | grep -oE '_rebind\(kolk_[a-z_]+ \*[a-z]+, const kolk_[a-z_]+_desc' | grep -oE '[a-z_]+$'); do
-  cat include/kolk/*.h | sed -n "/^typedef struct $desc {\$/,/^}/p" |
+members_of() { # STRUCT; those of `full` and `life` one by one
+  cat include/kolk/*.h | sed -n "/^typedef struct $1 {\$/,/^}/p" |
     sed -n 's/^    [a-z].*(\*\([a-z_]*\))(.*/\1/p; /(\*/d; s/ KOLK_OR_0_;.*//; s/^    [a-z][a-z_0-9 ]*[ *]\([a-z_]*\)$/\1/p' |
-    sed "s/^/$desc /"
+    while read -r member; do
+      case $member in
+        full) members_of kolk_pool_full | sed 's/^/full./' ;;
+        life) members_of kolk_life | sed 's/^/life./' ;;
+        *) echo "$member" ;;
+      esac
+    done
+}
+listed=$(grep -oE '\bROW\(kolk_[a-z_]+_desc, [a-z_.]+' $list | sed 's/ROW(//; s/,//' | sort)
+there=$(for desc in $(cat include/kolk/*.h | grep -oE '_rebind\(kolk_[a-z_]+ \*[a-z]+, const kolk_[a-z_]+_desc' | grep -oE '[a-z_]+$'); do
+  members_of "$desc" | sed "s/^/$desc /"
 done | sort -u)
 compare
 

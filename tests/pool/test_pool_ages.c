@@ -394,7 +394,7 @@ static void test_a_longjmp_out_of_an_eviction(void **state) {
 }
 
 /* on_evict gets the pool's context, whoever calls the ready-made hooks and whatever argument they pass.
- * promise: "cost, on_evict, on_low, setup, reset, teardown" */
+ * promise: "passed to the hooks in `full` and `life`" */
 static void test_the_context_of_on_evict(void **state) {
     (void)state;
     chain c = {.follower = NULL};

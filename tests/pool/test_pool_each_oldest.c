@@ -71,8 +71,9 @@ static void walk(void) {
     assert_true(things_is_valid(&it.pool));
 }
 
-/* promise: "It visits the objects that are in the order when it begins", "Meanwhile any object ... the next one",
- * "What is born or touched ... visit it again", typed.h "Loops over each live object of a pool with .ages" */
+/* promise: "A walk from the oldest ... in the order when it begins", "Meanwhile any object ... current and the next
+ * one", "What is born or touched ... visit it again", "kolk_pool_each_oldest", "kolk_age_cursor_next"; typed.h
+ * "Loops over each live object of a pool with .ages ... evicted and touched" */
 static void test_the_body_may_do_anything(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3 * LENGTH_OF(orders); n++) {

@@ -186,7 +186,7 @@ static uint32_t slots_left(const kolk_pool *pool) {
 
 /* The count rises and falls many times, through single allocs and frees. The hook is called when an alloc is about to
  * take one of the last low_water slots. It is called again only if more than low_water slots were free in between.
- * promise: "cost, on_evict, on_low, setup, reset, teardown", "out of max_capacity, first calls on_low" */
+ * promise: "passed to the hooks in `full` and `life`", "out of max_capacity, first calls on_low" */
 static void test_low_water_up_and_down(void **state) {
     (void)state;
     static const uint32_t waters[] = {1, 2, 5, SLOTS};

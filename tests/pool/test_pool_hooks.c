@@ -43,7 +43,7 @@ static void teardown(void *object, void *context) {
     write_down(d, 't', object);
 }
 
-#define HOOKED(d) .life = {.life = {.setup = setup, .reset = reset, .teardown = teardown}}, .context = (d)
+#define HOOKED(d) .life = {.setup = setup, .reset = reset, .teardown = teardown}, .context = (d)
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 

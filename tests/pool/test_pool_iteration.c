@@ -82,8 +82,9 @@ static void each_once(items *pool, uint32_t slots, uint32_t n) {
     assert_null(items_each_next(&cursor)); /* the end is final */
 }
 
-/* promise: "A walk over ... NULL at the end", "kolk_cursor_next", "kolk_pool_each"; typed.h "Loops over each ...
- * removed; break, continue and return work"; README.md "a loop visits only live objects" */
+/* promise: "A walk over ... NULL at the end", "kolk_cursor_next", "kolk_pool_each"; typed.h "Loops over each live
+ * object of a pool, a shared ... removed; break, continue and return work"; README.md "a loop visits only live
+ * objects" */
 static void test_each_and_cursors(void **state) {
     (void)state;
     for_each_pool(each_once);

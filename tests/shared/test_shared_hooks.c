@@ -91,7 +91,7 @@ static uint64_t failed(const diary *d) {
 }
 
 #define EACH_WAY(n) for (size_t n = 0; n < 2 * DEBUG_MODES; n++)
-#define HOOKED      .life = {.life = {.setup = set_up, .reset = reset, .teardown = tear_down}}
+#define HOOKED      .life = {.setup = set_up, .reset = reset, .teardown = tear_down}
 
 /* ---- When they run ----------------------------------------------------------------------------------------------- */
 

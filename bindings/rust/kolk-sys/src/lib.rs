@@ -197,6 +197,16 @@ pub struct kolk_handle {
     pub bits: u64,
 }
 
+/// For pools and shared pools: see Objects that are made once, in pool.h and shared.h.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct kolk_life {
+    pub keep: bool,
+    pub setup: Option<unsafe extern "C" fn(object: *mut c_void, context: *mut c_void) -> bool>,
+    pub reset: Option<unsafe extern "C" fn(object: *mut c_void, context: *mut c_void)>,
+    pub teardown: Option<unsafe extern "C" fn(object: *mut c_void, context: *mut c_void)>,
+}
+
 /// A point in time on the monotonic clock, in nanoseconds. The program computes it once, when a request comes in, and
 /// passes it on unchanged.
 #[repr(C)]
@@ -216,7 +226,7 @@ pub struct kolk_wait_queue_ {
 /// kolk_pool_stats and its counterparts fill this in. Counters start at init; clear does not reset them.
 ///
 /// Names are copied by init, so the text that you pass may lie in a module that is unloaded. The copies live as long as
-/// the process, and equal names share one. All copies together take at most 128 KiB: after that, and in a library
+/// the process, and equal names share one. All copies together take at most 128 KiB: after that, and in a program
 /// without diagnostics, the text itself is used and must outlive the pool.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -347,6 +357,20 @@ pub struct kolk_bytemap_region {
     pub size: usize,
 }
 
+/// What happens when the pool is full, and before that: see When it is full.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct kolk_pool_full {
+    pub on_full: Option<unsafe extern "C" fn(pool: *mut kolk_pool, bytes: usize, context: *mut c_void) -> bool>,
+    pub cost: Option<unsafe extern "C" fn(object: *const c_void, context: *mut c_void) -> f64>,
+    pub ranked: bool,
+    pub on_evict: Option<unsafe extern "C" fn(object: *mut c_void, context: *mut c_void)>,
+    pub overflow: *mut kolk_pool,
+    pub headroom: u32,
+    pub low_water: u32,
+    pub on_low: Option<unsafe extern "C" fn(pool: *mut kolk_pool, context: *mut c_void)>,
+}
+
 /// Zero means the default, except for object_size. Use it as &(kolk_pool_desc){.object_size = 64, .capacity = 100}.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -356,25 +380,15 @@ pub struct kolk_pool_desc {
     pub object_align: usize,
     pub capacity: u32,
     pub max_capacity: u32,
-    pub headroom: u32,
-    pub low_water: u32,
     pub reuse: kolk_reuse,
     pub generations: kolk_generations,
     pub tag: u32,
-    pub keep: bool,
     pub ages: bool,
-    pub ranked: bool,
     pub memory: *mut c_void,
     pub memory_size: usize,
     pub budget: *mut kolk_budget,
-    pub on_full: Option<unsafe extern "C" fn(pool: *mut kolk_pool, bytes: usize, context: *mut c_void) -> bool>,
-    pub cost: Option<unsafe extern "C" fn(object: *const c_void, context: *mut c_void) -> f64>,
-    pub on_evict: Option<unsafe extern "C" fn(object: *mut c_void, context: *mut c_void)>,
-    pub overflow: *mut kolk_pool,
-    pub on_low: Option<unsafe extern "C" fn(pool: *mut kolk_pool, context: *mut c_void)>,
-    pub setup: Option<unsafe extern "C" fn(object: *mut c_void, context: *mut c_void) -> bool>,
-    pub reset: Option<unsafe extern "C" fn(object: *mut c_void, context: *mut c_void)>,
-    pub teardown: Option<unsafe extern "C" fn(object: *mut c_void, context: *mut c_void)>,
+    pub full: kolk_pool_full,
+    pub life: kolk_life,
     pub context: *mut c_void,
     pub debug: *const c_char,
 }
@@ -419,17 +433,29 @@ pub struct kolk_cursor {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
+pub struct kolk_age_cursor {
+    pub pool: *mut kolk_pool,
+    pub born: u64,
+    pub last: u64,
+    pub at: u32,
+    pub next: u32,
+    pub more: bool,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
 pub struct kolk_slot_ {
     pub index: u32,
 }
 
 /// A slot's neighbours in the order of births, as slot numbers + 1. A slot that is not in the order has its own number
-/// in both.
+/// in both, and `born` 0.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct kolk_age_ {
     pub older: u32,
     pub newer: u32,
+    pub born: u64,
 }
 
 /// The order of costs: src/pool/pool_rank.h. A slot's rank holds `price` and `place`; a place's rank holds `slot`.
@@ -496,7 +522,25 @@ pub struct kolk_pool {
     pub ages: *mut kolk_age_,
     pub ranks: *mut kolk_rank_,
     pub ready: *mut u64,
-    pub desc: kolk_pool_kept_desc,
+    pub name: *const c_char,
+    pub object_size: usize,
+    pub object_align: usize,
+    pub max_capacity: u32,
+    pub headroom: u32,
+    pub low_water: u32,
+    pub reuse: kolk_reuse,
+    pub generations: kolk_generations,
+    pub keep: bool,
+    pub budget: *mut kolk_budget,
+    pub on_full: Option<unsafe extern "C" fn(pool: *mut kolk_pool, bytes: usize, context: *mut c_void) -> bool>,
+    pub cost: Option<unsafe extern "C" fn(object: *const c_void, context: *mut c_void) -> f64>,
+    pub on_evict: Option<unsafe extern "C" fn(object: *mut c_void, context: *mut c_void)>,
+    pub overflow: *mut kolk_pool,
+    pub on_low: Option<unsafe extern "C" fn(pool: *mut kolk_pool, context: *mut c_void)>,
+    pub setup: Option<unsafe extern "C" fn(object: *mut c_void, context: *mut c_void) -> bool>,
+    pub reset: Option<unsafe extern "C" fn(object: *mut c_void, context: *mut c_void)>,
+    pub teardown: Option<unsafe extern "C" fn(object: *mut c_void, context: *mut c_void)>,
+    pub context: *mut c_void,
     pub options: *const kolk_pool_options_,
     pub debug: *mut kolk_debug,
     pub objects: *mut usize,
@@ -504,6 +548,7 @@ pub struct kolk_pool {
     pub block_size: usize,
     pub failed: u64,
     pub evictions: u64,
+    pub births: u64,
     pub wrong_pool: u32,
     pub peak: u32,
     pub number: u32,
@@ -766,10 +811,7 @@ pub struct kolk_shared_desc {
     pub tag: u32,
     pub budget: *mut kolk_budget,
     pub exact: bool,
-    pub keep: bool,
-    pub setup: Option<unsafe extern "C" fn(object: *mut c_void, context: *mut c_void) -> bool>,
-    pub reset: Option<unsafe extern "C" fn(object: *mut c_void, context: *mut c_void)>,
-    pub teardown: Option<unsafe extern "C" fn(object: *mut c_void, context: *mut c_void)>,
+    pub life: kolk_life,
     pub context: *mut c_void,
     pub debug: *const c_char,
 }
@@ -926,8 +968,6 @@ pub struct kolk_slotmap_cursor {
     pub slot: u32,
     pub more: bool,
 }
-
-pub type kolk_pool_kept_desc = kolk_pool_desc;
 pub const KOLK_NOW: kolk_deadline = kolk_deadline { ns: 0 };
 pub const KOLK_FOREVER: kolk_deadline = kolk_deadline { ns: i64::MAX };
 pub const KOLK_BYTEMAP_FREE: u32 = 128;
@@ -952,7 +992,7 @@ extern "C" {
     /// Returns now + milliseconds, at most KOLK_FOREVER; 0 or less gives KOLK_NOW. Not in freestanding builds.
     pub fn kolk_deadline_after(milliseconds: i64) -> kolk_deadline;
     /// Writes the statistics of every initialised pool that has a name. The text is passed to `put` in pieces; `put` may
-    /// call any function of kolk. The figures of pools that other threads are using may be slightly inaccurate. A library
+    /// call any function of kolk. The figures of pools that other threads are using may be slightly inaccurate. A program
     /// without diagnostics keeps no list of pools, and writes an empty one.
     pub fn kolk_stats_write(format: kolk_stats_format, put: Option<unsafe extern "C" fn(text: *const c_char, length: usize, context: *mut c_void)>, context: *mut c_void);
     /// Writes at once what the variable KOLK_STATS requests, to where it says, as KOLK_STATS_AT does at signals. A file is
@@ -969,8 +1009,7 @@ extern "C" {
     /// O(pools), O(slots) for what counts lives, O(pages) of the slots (of the first 64 GiB; some 40 ms for a GiB in
     /// memory), and a search through the writable data of the process's modules. It reads at most 1 GiB, where each small
     /// read counts as 2 KiB, so that no process can hold up its reader: pools beyond are left out, and so is `allocs` where
-    /// counting would take more than half of what is left. Linux only, only with diagnostics, and only in a library that has
-    /// all members.
+    /// counting would take more than half of what is left. Linux only, and only in a library that has all members.
     pub fn kolk_stats_write_of(process: i64, format: kolk_stats_format, put: Option<unsafe extern "C" fn(text: *const c_char, length: usize, context: *mut c_void)>, context: *mut c_void) -> *const c_char;
     /// The handler is called for each failure, in the thread whose call failed. If several threads use a pool, the handler
     /// may run in several of them at the same time. NULL restores the default handler, which prints the sentence to stderr
@@ -991,7 +1030,7 @@ extern "C" {
     /// because it reads files and, if `lines` is true, runs the first addr2line in PATH, or llvm-addr2line for code that
     /// clang compiled. Only absolute folders in PATH are searched, and none if the program has more rights than its user
     /// (set-user-ID, file capabilities). On Windows the text is "program.exe+0x11f3", and on other systems without Linux's
-    /// loader it is an address. It is "" in freestanding builds and without diagnostics.
+    /// loader it is an address. In freestanding builds it is empty.
     pub fn kolk_site_text(site: *const c_void, lines: bool, text: *mut c_char, size: usize) -> *const c_char;
     /// Describes a stack of return addresses that ends with a NULL, such as those of kolk_failure. It names at most `depth`
     /// calls (0: three). Returns how many of the addresses these calls cover.
@@ -1168,18 +1207,18 @@ extern "C" {
     pub fn kolk_pool_alloc_urgent(pool: *mut kolk_pool) -> *mut c_void;
     /// Works like kolk_pool_alloc, but if the pool is full, frees its cheapest object if that costs less than `cost`, and
     /// otherwise returns NULL. So a sound that is quieter than all others is not started. on_full is not called. Needs
-    /// .cost. If the pool is full: O(slots), or with .ranked as kolk_pool_recost states.
+    /// .full.cost. If the pool is full: O(slots), or with .full.ranked as kolk_pool_recost states.
     pub fn kolk_pool_alloc_over(pool: *mut kolk_pool, cost: f64) -> *mut c_void;
-    /// Ready-made for .on_full: reports a bug of the caller (KOLK_FULL), with the pool, its capacity and how to raise it.
-    /// Returns false if the failure handler returns.
+    /// Ready-made for .full.on_full: reports a bug of the caller (KOLK_FULL), with the pool, its capacity and how to raise
+    /// it. Returns false if the failure handler returns.
     pub fn kolk_pool_trap_full(pool: *mut kolk_pool, bytes: usize, context: *mut c_void) -> bool;
-    /// Ready-made for .on_full: frees the live object with the least .cost, such as the quietest sound; among equals, the
-    /// one in the lowest slot. A cost that is not a number counts as the highest. Returns false if no object is alive, or if
-    /// all are protected. `bytes` and `context` are not used. Calls .cost for each object, O(slots), unless the pool is
-    /// ranked.
+    /// Ready-made for .full.on_full: frees the live object with the least .full.cost, such as the quietest sound; among
+    /// equals, the one in the lowest slot. A cost that is not a number counts as the highest. Returns false if no object is
+    /// alive, or if all are protected. `bytes` and `context` are not used. Calls .full.cost for each object, O(slots),
+    /// unless the pool is ranked.
     pub fn kolk_pool_evict_cheapest(pool: *mut kolk_pool, bytes: usize, context: *mut c_void) -> bool;
-    /// With .ranked, which costs 16 bytes per slot, the pool remembers what each object costs and keeps the objects in that
-    /// order. Then evict_cheapest and alloc_over find the same object in O(log n), if you say when costs change:
+    /// With .full.ranked, which costs 16 bytes per slot, the pool remembers what each object costs and keeps the objects in
+    /// that order. Then evict_cheapest and alloc_over find the same object in O(log n), if you say when costs change:
     ///
     /// ```c
     /// kolk_pool_recost(pool, object)    the cost of this live object has changed. Calls .cost; O(log n).
@@ -1193,8 +1232,9 @@ extern "C" {
     /// .ranked, recost does nothing. The order is a heap (J. W. J. Williams, Algorithm 232, 1964; built as by R. W. Floyd,
     /// Algorithm 245, 1964).
     pub fn kolk_pool_recost(pool: *mut kolk_pool, object: *const c_void);
-    /// Ready-made for .on_full: frees the oldest object (needs .ages). If each use calls kolk_pool_touch, that is the least
-    /// recently used object. Otherwise it works like kolk_pool_evict_cheapest, but is O(1).
+    /// Ready-made for .full.on_full: frees the oldest object. If each use calls kolk_pool_touch, that is the least recently
+    /// used object. Otherwise it works like kolk_pool_evict_cheapest, but is O(1). Needs .ages, which .full.on_full =
+    /// kolk_pool_evict_oldest implies.
     pub fn kolk_pool_evict_oldest(pool: *mut kolk_pool, bytes: usize, context: *mut c_void) -> bool;
     /// Returns how many bytes of the caller's memory a pool of desc-\>capacity slots needs. It may be called before any init.
     /// Returns 0 if the descriptor is bad; memory, memory_size, max_capacity, headroom and overflow are not checked. For a
@@ -1217,8 +1257,12 @@ extern "C" {
     /// released, which is 0 for a pool that cannot be trimmed. Releasing memory does not change the capacity, addresses,
     /// handles or the order of free slots.
     pub fn kolk_pool_tick(pool: *mut kolk_pool, slots: u32) -> usize;
+    pub fn kolk_pool_each_oldest(pool: *mut kolk_pool) -> kolk_age_cursor;
+    pub fn kolk_age_cursor_next(cursor: *mut kolk_age_cursor) -> *mut c_void;
     pub fn kolk_pool_oldest(pool: *mut kolk_pool) -> *mut c_void;
     pub fn kolk_pool_newest(pool: *mut kolk_pool) -> *mut c_void;
+    /// The object born next after another one, and the one before it. NULL: none. The other one may be dead if its slot was
+    /// not used again.
     pub fn kolk_pool_newer(pool: *mut kolk_pool, object: *const c_void) -> *mut c_void;
     pub fn kolk_pool_older(pool: *mut kolk_pool, object: *const c_void) -> *mut c_void;
     /// Makes a live object the newest, unless it is protected. If you call it at each use, the oldest object is the least
@@ -1786,6 +1830,7 @@ pub struct kolk_waiter_ {
 const _: () = {
     use std::mem::{align_of, size_of};
     assert!(size_of::<kolk_handle>() == 8 && align_of::<kolk_handle>() == 8);
+    assert!(size_of::<kolk_life>() == 32 && align_of::<kolk_life>() == 8);
     assert!(size_of::<kolk_deadline>() == 8 && align_of::<kolk_deadline>() == 8);
     assert!(size_of::<kolk_wait_queue_>() == 16 && align_of::<kolk_wait_queue_>() == 8);
     assert!(size_of::<kolk_stats>() == 120 && align_of::<kolk_stats>() == 8);
@@ -1796,14 +1841,16 @@ const _: () = {
     assert!(size_of::<kolk_bytemap>() == 112 && align_of::<kolk_bytemap>() == 8);
     assert!(size_of::<kolk_bytemap_difference>() == 20 && align_of::<kolk_bytemap_difference>() == 4);
     assert!(size_of::<kolk_bytemap_region>() == 24 && align_of::<kolk_bytemap_region>() == 8);
-    assert!(size_of::<kolk_pool_desc>() == 160 && align_of::<kolk_pool_desc>() == 8);
+    assert!(size_of::<kolk_pool_full>() == 56 && align_of::<kolk_pool_full>() == 8);
+    assert!(size_of::<kolk_pool_desc>() == 176 && align_of::<kolk_pool_desc>() == 8);
     assert!(size_of::<kolk_cursor>() == 88 && align_of::<kolk_cursor>() == 8);
+    assert!(size_of::<kolk_age_cursor>() == 40 && align_of::<kolk_age_cursor>() == 8);
     assert!(size_of::<kolk_slot_>() == 4 && align_of::<kolk_slot_>() == 4);
-    assert!(size_of::<kolk_age_>() == 8 && align_of::<kolk_age_>() == 4);
+    assert!(size_of::<kolk_age_>() == 16 && align_of::<kolk_age_>() == 8);
     assert!(size_of::<kolk_rank_>() == 16 && align_of::<kolk_rank_>() == 8);
     assert!(size_of::<kolk_worn_>() == 16 && align_of::<kolk_worn_>() == 4);
     assert!(size_of::<kolk_tick_>() == 20 && align_of::<kolk_tick_>() == 4);
-    assert!(size_of::<kolk_pool>() == 464 && align_of::<kolk_pool>() == 8);
+    assert!(size_of::<kolk_pool>() == 440 && align_of::<kolk_pool>() == 8);
     assert!(size_of::<kolk_queue_desc>() == 48 && align_of::<kolk_queue_desc>() == 8);
     assert!(size_of::<kolk_queue_end_>() == 256 && align_of::<kolk_queue_end_>() == 8);
     assert!(size_of::<kolk_queue>() == 640 && align_of::<kolk_queue>() == 8);
@@ -1819,7 +1866,7 @@ const _: () = {
     assert!(size_of::<kolk_borrow_desc>() == 24 && align_of::<kolk_borrow_desc>() == 8);
     assert!(size_of::<kolk_times>() == 136 && align_of::<kolk_times>() == 8);
     assert!(size_of::<kolk_resource_pool_stats>() == 568 && align_of::<kolk_resource_pool_stats>() == 8);
-    assert!(size_of::<kolk_shared_desc>() == 104 && align_of::<kolk_shared_desc>() == 8);
+    assert!(size_of::<kolk_shared_desc>() == 112 && align_of::<kolk_shared_desc>() == 8);
     assert!(size_of::<kolk_shared_local>() == 24 && align_of::<kolk_shared_local>() == 8);
     assert!(size_of::<kolk_magazine_>() == 96 && align_of::<kolk_magazine_>() == 8);
     assert!(size_of::<kolk_shared>() == 48 && align_of::<kolk_shared>() == 8);
@@ -1841,6 +1888,10 @@ fn offsets() {
     }
     let offsets = [
         ("kolk_handle.bits", offset!(kolk_handle, bits), 0),
+        ("kolk_life.keep", offset!(kolk_life, keep), 0),
+        ("kolk_life.setup", offset!(kolk_life, setup), 8),
+        ("kolk_life.reset", offset!(kolk_life, reset), 16),
+        ("kolk_life.teardown", offset!(kolk_life, teardown), 24),
         ("kolk_deadline.ns", offset!(kolk_deadline, ns), 0),
         ("kolk_wait_queue_.first", offset!(kolk_wait_queue_, first), 0),
         ("kolk_wait_queue_.last", offset!(kolk_wait_queue_, last), 8),
@@ -1927,32 +1978,30 @@ fn offsets() {
         ("kolk_bytemap_region.address", offset!(kolk_bytemap_region, address), 0),
         ("kolk_bytemap_region.bytes", offset!(kolk_bytemap_region, bytes), 8),
         ("kolk_bytemap_region.size", offset!(kolk_bytemap_region, size), 16),
+        ("kolk_pool_full.on_full", offset!(kolk_pool_full, on_full), 0),
+        ("kolk_pool_full.cost", offset!(kolk_pool_full, cost), 8),
+        ("kolk_pool_full.ranked", offset!(kolk_pool_full, ranked), 16),
+        ("kolk_pool_full.on_evict", offset!(kolk_pool_full, on_evict), 24),
+        ("kolk_pool_full.overflow", offset!(kolk_pool_full, overflow), 32),
+        ("kolk_pool_full.headroom", offset!(kolk_pool_full, headroom), 40),
+        ("kolk_pool_full.low_water", offset!(kolk_pool_full, low_water), 44),
+        ("kolk_pool_full.on_low", offset!(kolk_pool_full, on_low), 48),
         ("kolk_pool_desc.name", offset!(kolk_pool_desc, name), 0),
         ("kolk_pool_desc.object_size", offset!(kolk_pool_desc, object_size), 8),
         ("kolk_pool_desc.object_align", offset!(kolk_pool_desc, object_align), 16),
         ("kolk_pool_desc.capacity", offset!(kolk_pool_desc, capacity), 24),
         ("kolk_pool_desc.max_capacity", offset!(kolk_pool_desc, max_capacity), 28),
-        ("kolk_pool_desc.headroom", offset!(kolk_pool_desc, headroom), 32),
-        ("kolk_pool_desc.low_water", offset!(kolk_pool_desc, low_water), 36),
-        ("kolk_pool_desc.reuse", offset!(kolk_pool_desc, reuse), 40),
-        ("kolk_pool_desc.generations", offset!(kolk_pool_desc, generations), 44),
-        ("kolk_pool_desc.tag", offset!(kolk_pool_desc, tag), 48),
-        ("kolk_pool_desc.keep", offset!(kolk_pool_desc, keep), 52),
-        ("kolk_pool_desc.ages", offset!(kolk_pool_desc, ages), 53),
-        ("kolk_pool_desc.ranked", offset!(kolk_pool_desc, ranked), 54),
-        ("kolk_pool_desc.memory", offset!(kolk_pool_desc, memory), 56),
-        ("kolk_pool_desc.memory_size", offset!(kolk_pool_desc, memory_size), 64),
-        ("kolk_pool_desc.budget", offset!(kolk_pool_desc, budget), 72),
-        ("kolk_pool_desc.on_full", offset!(kolk_pool_desc, on_full), 80),
-        ("kolk_pool_desc.cost", offset!(kolk_pool_desc, cost), 88),
-        ("kolk_pool_desc.on_evict", offset!(kolk_pool_desc, on_evict), 96),
-        ("kolk_pool_desc.overflow", offset!(kolk_pool_desc, overflow), 104),
-        ("kolk_pool_desc.on_low", offset!(kolk_pool_desc, on_low), 112),
-        ("kolk_pool_desc.setup", offset!(kolk_pool_desc, setup), 120),
-        ("kolk_pool_desc.reset", offset!(kolk_pool_desc, reset), 128),
-        ("kolk_pool_desc.teardown", offset!(kolk_pool_desc, teardown), 136),
-        ("kolk_pool_desc.context", offset!(kolk_pool_desc, context), 144),
-        ("kolk_pool_desc.debug", offset!(kolk_pool_desc, debug), 152),
+        ("kolk_pool_desc.reuse", offset!(kolk_pool_desc, reuse), 32),
+        ("kolk_pool_desc.generations", offset!(kolk_pool_desc, generations), 36),
+        ("kolk_pool_desc.tag", offset!(kolk_pool_desc, tag), 40),
+        ("kolk_pool_desc.ages", offset!(kolk_pool_desc, ages), 44),
+        ("kolk_pool_desc.memory", offset!(kolk_pool_desc, memory), 48),
+        ("kolk_pool_desc.memory_size", offset!(kolk_pool_desc, memory_size), 56),
+        ("kolk_pool_desc.budget", offset!(kolk_pool_desc, budget), 64),
+        ("kolk_pool_desc.full", offset!(kolk_pool_desc, full), 72),
+        ("kolk_pool_desc.life", offset!(kolk_pool_desc, life), 128),
+        ("kolk_pool_desc.context", offset!(kolk_pool_desc, context), 160),
+        ("kolk_pool_desc.debug", offset!(kolk_pool_desc, debug), 168),
         ("kolk_cursor.states", offset!(kolk_cursor, states), 0),
         ("kolk_cursor.last", offset!(kolk_cursor, last), 8),
         ("kolk_cursor.next", offset!(kolk_cursor, next), 16),
@@ -1965,9 +2014,16 @@ fn offsets() {
         ("kolk_cursor.apart", offset!(kolk_cursor, apart), 72),
         ("kolk_cursor.from", offset!(kolk_cursor, from), 80),
         ("kolk_cursor.end", offset!(kolk_cursor, end), 84),
+        ("kolk_age_cursor.pool", offset!(kolk_age_cursor, pool), 0),
+        ("kolk_age_cursor.born", offset!(kolk_age_cursor, born), 8),
+        ("kolk_age_cursor.last", offset!(kolk_age_cursor, last), 16),
+        ("kolk_age_cursor.at", offset!(kolk_age_cursor, at), 24),
+        ("kolk_age_cursor.next", offset!(kolk_age_cursor, next), 28),
+        ("kolk_age_cursor.more", offset!(kolk_age_cursor, more), 32),
         ("kolk_slot_.index", offset!(kolk_slot_, index), 0),
         ("kolk_age_.older", offset!(kolk_age_, older), 0),
         ("kolk_age_.newer", offset!(kolk_age_, newer), 4),
+        ("kolk_age_.born", offset!(kolk_age_, born), 8),
         ("kolk_rank_.price", offset!(kolk_rank_, price), 0),
         ("kolk_rank_.place", offset!(kolk_rank_, place), 8),
         ("kolk_rank_.slot", offset!(kolk_rank_, slot), 12),
@@ -2009,22 +2065,41 @@ fn offsets() {
         ("kolk_pool.ages", offset!(kolk_pool, ages), 176),
         ("kolk_pool.ranks", offset!(kolk_pool, ranks), 184),
         ("kolk_pool.ready", offset!(kolk_pool, ready), 192),
-        ("kolk_pool.desc", offset!(kolk_pool, desc), 200),
-        ("kolk_pool.options", offset!(kolk_pool, options), 360),
-        ("kolk_pool.debug", offset!(kolk_pool, debug), 368),
-        ("kolk_pool.objects", offset!(kolk_pool, objects), 376),
-        ("kolk_pool.block", offset!(kolk_pool, block), 384),
-        ("kolk_pool.block_size", offset!(kolk_pool, block_size), 392),
-        ("kolk_pool.failed", offset!(kolk_pool, failed), 400),
-        ("kolk_pool.evictions", offset!(kolk_pool, evictions), 408),
-        ("kolk_pool.wrong_pool", offset!(kolk_pool, wrong_pool), 416),
-        ("kolk_pool.peak", offset!(kolk_pool, peak), 420),
-        ("kolk_pool.number", offset!(kolk_pool, number), 424),
-        ("kolk_pool.ranking", offset!(kolk_pool, ranking), 428),
-        ("kolk_pool.tick", offset!(kolk_pool, tick), 432),
-        ("kolk_pool.held_back", offset!(kolk_pool, held_back), 452),
-        ("kolk_pool.unlisted", offset!(kolk_pool, unlisted), 456),
-        ("kolk_pool.counted", offset!(kolk_pool, counted), 460),
+        ("kolk_pool.name", offset!(kolk_pool, name), 200),
+        ("kolk_pool.object_size", offset!(kolk_pool, object_size), 208),
+        ("kolk_pool.object_align", offset!(kolk_pool, object_align), 216),
+        ("kolk_pool.max_capacity", offset!(kolk_pool, max_capacity), 224),
+        ("kolk_pool.headroom", offset!(kolk_pool, headroom), 228),
+        ("kolk_pool.low_water", offset!(kolk_pool, low_water), 232),
+        ("kolk_pool.reuse", offset!(kolk_pool, reuse), 236),
+        ("kolk_pool.generations", offset!(kolk_pool, generations), 240),
+        ("kolk_pool.keep", offset!(kolk_pool, keep), 244),
+        ("kolk_pool.budget", offset!(kolk_pool, budget), 248),
+        ("kolk_pool.on_full", offset!(kolk_pool, on_full), 256),
+        ("kolk_pool.cost", offset!(kolk_pool, cost), 264),
+        ("kolk_pool.on_evict", offset!(kolk_pool, on_evict), 272),
+        ("kolk_pool.overflow", offset!(kolk_pool, overflow), 280),
+        ("kolk_pool.on_low", offset!(kolk_pool, on_low), 288),
+        ("kolk_pool.setup", offset!(kolk_pool, setup), 296),
+        ("kolk_pool.reset", offset!(kolk_pool, reset), 304),
+        ("kolk_pool.teardown", offset!(kolk_pool, teardown), 312),
+        ("kolk_pool.context", offset!(kolk_pool, context), 320),
+        ("kolk_pool.options", offset!(kolk_pool, options), 328),
+        ("kolk_pool.debug", offset!(kolk_pool, debug), 336),
+        ("kolk_pool.objects", offset!(kolk_pool, objects), 344),
+        ("kolk_pool.block", offset!(kolk_pool, block), 352),
+        ("kolk_pool.block_size", offset!(kolk_pool, block_size), 360),
+        ("kolk_pool.failed", offset!(kolk_pool, failed), 368),
+        ("kolk_pool.evictions", offset!(kolk_pool, evictions), 376),
+        ("kolk_pool.births", offset!(kolk_pool, births), 384),
+        ("kolk_pool.wrong_pool", offset!(kolk_pool, wrong_pool), 392),
+        ("kolk_pool.peak", offset!(kolk_pool, peak), 396),
+        ("kolk_pool.number", offset!(kolk_pool, number), 400),
+        ("kolk_pool.ranking", offset!(kolk_pool, ranking), 404),
+        ("kolk_pool.tick", offset!(kolk_pool, tick), 408),
+        ("kolk_pool.held_back", offset!(kolk_pool, held_back), 428),
+        ("kolk_pool.unlisted", offset!(kolk_pool, unlisted), 432),
+        ("kolk_pool.counted", offset!(kolk_pool, counted), 436),
         ("kolk_queue_desc.name", offset!(kolk_queue_desc, name), 0),
         ("kolk_queue_desc.item_size", offset!(kolk_queue_desc, item_size), 8),
         ("kolk_queue_desc.capacity", offset!(kolk_queue_desc, capacity), 16),
@@ -2177,12 +2252,9 @@ fn offsets() {
         ("kolk_shared_desc.tag", offset!(kolk_shared_desc, tag), 44),
         ("kolk_shared_desc.budget", offset!(kolk_shared_desc, budget), 48),
         ("kolk_shared_desc.exact", offset!(kolk_shared_desc, exact), 56),
-        ("kolk_shared_desc.keep", offset!(kolk_shared_desc, keep), 57),
-        ("kolk_shared_desc.setup", offset!(kolk_shared_desc, setup), 64),
-        ("kolk_shared_desc.reset", offset!(kolk_shared_desc, reset), 72),
-        ("kolk_shared_desc.teardown", offset!(kolk_shared_desc, teardown), 80),
-        ("kolk_shared_desc.context", offset!(kolk_shared_desc, context), 88),
-        ("kolk_shared_desc.debug", offset!(kolk_shared_desc, debug), 96),
+        ("kolk_shared_desc.life", offset!(kolk_shared_desc, life), 64),
+        ("kolk_shared_desc.context", offset!(kolk_shared_desc, context), 96),
+        ("kolk_shared_desc.debug", offset!(kolk_shared_desc, debug), 104),
         ("kolk_shared_local.lives", offset!(kolk_shared_local, lives), 0),
         ("kolk_shared_local.magazine", offset!(kolk_shared_local, magazine), 8),
         ("kolk_shared_local.pool", offset!(kolk_shared_local, pool), 16),
