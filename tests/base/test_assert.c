@@ -97,7 +97,6 @@ static bool names_place(const char *said, const char *file) {
 }
 
 static void test_each_is_caught_at_its_place(void **state) {
-    (void)state;
     if (!KOLK_ASSERTIONS) {
         print_message("left out: the library has no assertions\n");
         skip();
@@ -114,7 +113,6 @@ static void test_each_is_caught_at_its_place(void **state) {
 
 /* Without assertions the condition is not evaluated. */
 static void test_what_is_true_goes_on(void **state) {
-    (void)state;
     KOLK_ASSERT_(zero == 0);
     unsigned looks = 0;
     KOLK_ASSERT_(++looks);

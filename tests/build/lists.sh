@@ -56,7 +56,7 @@ there=$members
 compare
 
 list=tests/contracts/kinds.h
-listed=$(sed -n 's/.*\.member = "\([a-z]*\)".*/\1/p' tests/contracts/kinds.h | sort -u)
+listed=$(sed -n 's/.*MEMBER(\([a-z]*\)).*/\1/p' tests/contracts/kinds.h | sort -u)
 there=$members
 compare
 

@@ -5,7 +5,6 @@
 /* ---- The life of a pool ------------------------------------------------------------------------------------------ */
 
 static void test_the_example_of_the_header(void **state) {
-    (void)state;
     kolk_bytemap pool;
     make_bytemap(&pool, 140);
     void *ped = kolk_bytemap_new(&pool);
@@ -19,7 +18,6 @@ static void test_the_example_of_the_header(void **state) {
 
 /* promise: "afterwards all ... pool all zero" */
 static void test_initialise(void **state) {
-    (void)state;
     kolk_bytemap pool;
     make_bytemap(&pool, 100);
     assert_int_equal(pool.count, 100);
@@ -34,7 +32,6 @@ static void test_initialise(void **state) {
 
 /* promise: "zero-initialised pool is valid and has 0 slots" */
 static void test_zero_is_a_pool_of_no_slots(void **state) {
-    (void)state;
     notes taken;
     begin_notes(&taken);
     kolk_bytemap pool = {0};
@@ -57,7 +54,6 @@ static void test_zero_is_a_pool_of_no_slots(void **state) {
 }
 
 static void test_a_pool_of_no_slots(void **state) {
-    (void)state;
     kolk_bytemap pool;
     make_bytemap(&pool, 0);
     assert_true(pool.initialized_state);
@@ -71,7 +67,6 @@ static void test_a_pool_of_no_slots(void **state) {
 
 /* promise: "frees the arrays ... flush does nothing" */
 static void test_flush(void **state) {
-    (void)state;
     kolk_bytemap pool;
     make_bytemap(&pool, 5);
     make_objects(&pool, 3);
@@ -87,7 +82,6 @@ static void test_flush(void **state) {
 }
 
 static void test_a_second_initialise(void **state) {
-    (void)state;
     owner theirs = some_owner;
     kolk_bytemap_view view = view_of(&theirs);
     kolk_bytemap pool, before;
@@ -106,7 +100,6 @@ static void test_a_second_initialise(void **state) {
 
 /* Storage should be all zero; other likely bytes are not mistaken for a pool. */
 static void test_dirty_storage_is_no_pool(void **state) {
-    (void)state;
     kolk_bytemap pool, other;
     memset(&pool, 0xff, sizeof pool);
     assert_int_equal(kolk_bytemap_initialise(&pool, 3, OBJECT_SIZE), KOLK_OK);
@@ -119,7 +112,6 @@ static void test_dirty_storage_is_no_pool(void **state) {
 
 /* Which function refuses each descriptor: initialise_with, attach, or both. promise: "give both arrays, or neither" */
 static void test_bad_descriptors(void **state) {
-    (void)state;
     static unsigned char objects[100];
     static uint8_t bytes[100];
     static const struct {
@@ -160,7 +152,6 @@ static void test_bad_descriptors(void **state) {
 
 /* A handle has 31 bits without its sign, and 8 of them are the byte. */
 static void test_the_greatest_count(void **state) {
-    (void)state;
     kolk_bytemap pool = {0};
     int32_t last = KOLK_BYTEMAP_MAX_COUNT - 1;
     assert_int_equal(kolk_bytemap_initialise(&pool, KOLK_BYTEMAP_MAX_COUNT, 1), KOLK_OK);
@@ -183,7 +174,6 @@ static void test_the_greatest_count(void **state) {
 
 /* promise: "give both arrays, or neither", "or your own arrays, which flush does not free" */
 static void test_given_arrays(void **state) {
-    (void)state;
     struct {
         unsigned char objects[5][OBJECT_SIZE];
         uint8_t bytes[5], behind;
@@ -211,7 +201,6 @@ static void test_given_arrays(void **state) {
 
 /* promise: "all slots become ... first_free does not change" */
 static void test_clear(void **state) {
-    (void)state;
     kolk_bytemap pool;
     make_bytemap(&pool, 5);
     make_objects(&pool, 3);
@@ -229,7 +218,6 @@ static void test_clear(void **state) {
 /* ---- New, New(handle), Delete ------------------------------------------------------------------------------------ */
 
 static void test_new_moves_on_before_it_looks(void **state) {
-    (void)state;
     kolk_bytemap pool;
     make_bytemap(&pool, 4);
     for (int32_t i = 0; i < 3; i++) {
@@ -255,7 +243,6 @@ static void test_new_moves_on_before_it_looks(void **state) {
 
 /* promise: "a new object ... data in a slot" */
 static void test_contents_are_left_alone(void **state) {
-    (void)state;
     kolk_bytemap pool;
     make_bytemap(&pool, 1);
     void *object = kolk_bytemap_new(&pool);
@@ -272,7 +259,6 @@ static void test_contents_are_left_alone(void **state) {
 /* The seed has 7 bits: the 128th life's handle has 0x00, and the 129th's equals the first.
  * promise: "2^32 - 1 lives of a slot instead of 128", "A handle is (index << 8) ... slot ever has" */
 static void test_a_handle_repeats_after_128_lives(void **state) {
-    (void)state;
     kolk_bytemap pool;
     make_bytemap(&pool, 1);
     for (int32_t life = 1; life <= 300; life++) {
@@ -285,7 +271,6 @@ static void test_a_handle_repeats_after_128_lives(void **state) {
 
 /* promise: "seed + 1, as in `New` ... games do this", "returns the object in the handle's ... use or does not exist" */
 static void test_new_at_advances_the_seed(void **state) {
-    (void)state;
     kolk_bytemap pool;
     make_bytemap(&pool, 4);
     assert_ptr_equal(kolk_bytemap_new_at(&pool, 0x255), slot_of(&pool, 2)); /* the slot of the handle */
@@ -303,7 +288,6 @@ static void test_new_at_advances_the_seed(void **state) {
 }
 
 static void test_new_at_with_the_seed_of_the_handle(void **state) {
-    (void)state;
     kolk_bytemap pool;
     make_bytemap(&pool, 3);
     pool.seeds = KOLK_BYTEMAP_SEED_OF_HANDLE;
@@ -319,7 +303,6 @@ static void test_new_at_with_the_seed_of_the_handle(void **state) {
 }
 
 static void test_new_at_where_it_cannot(void **state) {
-    (void)state;
     notes taken;
     begin_notes(&taken);
     kolk_bytemap pool, before;
@@ -339,7 +322,6 @@ static void test_new_at_where_it_cannot(void **state) {
 
 /* promise: "returns the object of a handle, or ... find another object" */
 static void test_get_at_knows_every_handle(void **state) {
-    (void)state;
     kolk_bytemap pool;
     make_bytemap(&pool, 3);
     make_objects(&pool, 3);
@@ -358,7 +340,6 @@ static void test_get_at_knows_every_handle(void **state) {
 
 /* promise: "returns the object in a used ... index is allowed" */
 static void test_get_slot_knows_every_index(void **state) {
-    (void)state;
     kolk_bytemap pool;
     make_bytemap(&pool, 3);
     make_objects(&pool, 2);
@@ -375,7 +356,6 @@ static void test_get_slot_knows_every_index(void **state) {
  * promise: "system (freestanding builds return KOLK_NO_MEMORY) ... only with .writable", "return the index ... result
  * is then -1" */
 static void test_every_size(void **state) {
-    (void)state;
     notes taken;
     begin_notes(&taken);
     for (size_t size = 1; size <= 70; size++) {
@@ -396,7 +376,6 @@ static void test_every_size(void **state) {
 
 /* promise: "used slots in ascending ... not be visited", "Returns the next ... result is then NULL" */
 static void test_walking_while_deleting(void **state) {
-    (void)state;
     kolk_bytemap pool;
     make_bytemap(&pool, 30);
     make_objects(&pool, 30);
@@ -421,7 +400,6 @@ static void test_walking_while_deleting(void **state) {
 
 /* promise: "Returns the handle ... -1 ends it" */
 static void test_walking_by_any_handle_ends(void **state) {
-    (void)state;
     kolk_bytemap pool;
     make_bytemap(&pool, 3);
     make_objects(&pool, 3);
@@ -433,7 +411,6 @@ static void test_walking_by_any_handle_ends(void **state) {
 
 /* promise: "peak of an attached pool is its present count", "kolk_bytemap_free_count", "kolk_bytemap_used_count" */
 static void test_stats(void **state) {
-    (void)state;
     kolk_bytemap pool = {0};
     kolk_bytemap_view view = {.name = "peds", .object_size = OBJECT_SIZE, .count = 10};
     assert_int_equal(kolk_bytemap_initialise_with(&pool, &view), KOLK_OK);

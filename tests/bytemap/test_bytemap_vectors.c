@@ -218,7 +218,6 @@ static void replay_all(const char *name, text *vectors, unsigned least_steps) {
 /* promise: "GTA trilogy (III, Vice City, San Andreas)", "the slot becomes ... already free"; README.md
  * "bit for bit" */
 static void test_rules(void **state) {
-    (void)state;
     static text found;
     const char *path = "tests/vectors/bytemap_rules.txt";
     write_vectors(path, write_rules);
@@ -233,7 +232,6 @@ static void test_rules(void **state) {
 }
 
 static void test_random(void **state) {
-    (void)state;
     const char *path = "tests/vectors/bytemap_random.txt";
     write_vectors(path, write_random);
     assert_int_equal(kolk_hash_(expected.bytes), 0x7ea38289u);

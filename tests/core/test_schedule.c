@@ -46,7 +46,6 @@ static const schedule_report *must_fail(const schedule *what, schedule_end end, 
 }
 
 static int set_up(void **unused) {
-    (void)unused;
     asked = (state){.store = KOLK_RELEASE_, .load = KOLK_ACQUIRE_, .deadline = KOLK_FOREVER};
     memset(outcomes, 0, sizeof outcomes);
     return 0;
@@ -86,7 +85,6 @@ static unsigned preemptions_in(unsigned word) {
 }
 
 static void test_every_order_once(void **unused) {
-    (void)unused;
     for (unsigned bound = 0; bound <= 2 * STEPS; bound++) {
         schedule what = of("orders", take_steps, take_steps, note_order);
         what.random = 0;
@@ -107,7 +105,6 @@ static void test_every_order_once(void **unused) {
 
 /* Two random changes of priority can cause any two preemptions. */
 static void test_random_orders(void **unused) {
-    (void)unused;
     schedule what = of("random orders", take_steps, take_steps, note_order);
     what.preemptions = 0;
     what.random = 2000;
@@ -135,7 +132,6 @@ static void receive(void *context) {
 }
 
 static void test_messages(void **unused) {
-    (void)unused;
     schedule what = of("message", send, receive, NULL);
     schedule_must_pass(&what);
     what.name = "message without release";
@@ -164,7 +160,6 @@ static void receive_by_failing(void *context) {
 }
 
 static void test_messages_by_update(void **unused) {
-    (void)unused;
     schedule what = of("message by update", send, receive_by_update, NULL);
     schedule_must_pass(&what);
     asked.load = KOLK_ACQ_REL_;
@@ -193,7 +188,6 @@ static void write_beside(void *context) {
 }
 
 static void test_races(void **unused) {
-    (void)unused;
     schedule what = of("readers meet", read_plain, read_plain, NULL);
     schedule_must_pass(&what);
     what = of("neighbours", read_plain, write_beside, NULL);
@@ -218,7 +212,6 @@ static void receive_relaxed(void *context) {
 }
 
 static void test_atomic_messages(void **unused) {
-    (void)unused;
     schedule what = of("atomic message", send_relaxed, receive_relaxed, NULL);
     schedule_must_pass(&what);
     what.name = "atomic message without release";
@@ -244,7 +237,6 @@ static void receive_both(void *context) {
 }
 
 static void test_release_sequences(void **unused) {
-    (void)unused;
     schedule what = of("handed on", send, count_flag, NULL);
     what.threads[2].name = "third";
     what.threads[2].body = receive_both;
@@ -275,7 +267,6 @@ static void one_saw_the_other(void *context) {
 }
 
 static void test_store_buffering(void **unused) {
-    (void)unused;
     schedule what = of("Dekker", store_x_load_y, store_y_load_x, one_saw_the_other);
     asked.store = asked.load = KOLK_SEQ_CST_;
     schedule_must_pass(&what);
@@ -309,7 +300,6 @@ static void load_twice(void *context) {
 }
 
 static void test_coherence(void **unused) {
-    (void)unused;
     schedule what = of("coherence", store_twice, load_twice, NULL);
     what.surprises = 2;
     schedule_must_pass(&what);
@@ -345,7 +335,6 @@ static void they_agree(void *context) {
 }
 
 static void test_independent_readers(void **unused) {
-    (void)unused;
     schedule what = of("readers", store_x, store_y, they_agree);
     what.threads[2].name = "third";
     what.threads[2].body = look_x_y;
@@ -387,7 +376,6 @@ static void both_are_counted(void *context) {
 }
 
 static void test_counters(void **unused) {
-    (void)unused;
     schedule what = of("counter", count_atomically, count_atomically, both_are_counted);
     schedule_must_pass(&what);
     what = of("counter by compare", count_by_compare, count_by_compare, both_are_counted);
@@ -423,7 +411,6 @@ static void operate(void *context) {
 }
 
 static void test_operations(void **unused) {
-    (void)unused;
     schedule what = of("operations", operate, NULL, NULL);
     schedule_must_pass(&what);
     assert_true(outcomes[0] > 0);
@@ -451,7 +438,6 @@ static void change_word(void *context) {
 }
 
 static void test_sleepers(void **unused) {
-    (void)unused;
     asked.store = asked.load = KOLK_SEQ_CST_;
     schedule what = of("sleeper", wait_for_word, change_word, NULL);
     schedule_must_pass(&what);
@@ -490,7 +476,6 @@ static void send_and_wake(void *context) {
 }
 
 static void test_a_wake_orders_nothing(void **unused) {
-    (void)unused;
     schedule what = of("woken reader", sleep_and_read, send_and_wake, NULL);
     schedule_must_pass(&what);
     what.name = "woken reader without acquire";
@@ -524,7 +509,6 @@ static void wait_after_both(void *context) {
 }
 
 static void test_what_wakes_make_known(void **unused) {
-    (void)unused;
     schedule what = of("third hand", wait_after_both, wake_word, NULL);
     what.threads[2].name = "third";
     what.threads[2].body = store_word;
@@ -560,7 +544,6 @@ static void wake_in_turn(void *context) {
 }
 
 static void test_wakes(void **unused) {
-    (void)unused;
     schedule what = of("in turn", sleep_in_turn, sleep_in_turn, NULL);
     what.threads[2].name = "third";
     what.threads[2].body = sleep_in_turn;
@@ -611,7 +594,6 @@ static void three_are_counted(void *context) {
 }
 
 static void test_locks(void **unused) {
-    (void)unused;
     schedule what = of("three threads and a lock", count_locked, count_locked, three_are_counted);
     what.threads[2].name = "third";
     what.threads[2].body = count_locked;
@@ -636,7 +618,6 @@ static void look_twice(void *context) {
 }
 
 static void test_a_pause_is_no_sleep(void **unused) {
-    (void)unused;
     schedule what = of("polite", pause_and_store, look_twice, NULL);
     what.surprises = what.random = 0;
     what.preemptions = 1;
@@ -654,7 +635,6 @@ static void pause_and_look(void *context) {
 }
 
 static void test_a_pause_ends_by_a_store(void **unused) {
-    (void)unused;
     schedule what = of("attentive", pause_and_look, count_atomically, NULL);
     what.threads[2].name = "third";
     what.threads[2].body = store_x;
@@ -668,7 +648,6 @@ static void spin_for_ever(void *context) {
 }
 
 static void test_livelock(void **unused) {
-    (void)unused;
     schedule what = of("nobody sets the flag", spin_for_ever, count_atomically, NULL);
     must_fail(&what, SCHEDULE_LIVELOCK, "livelock: 2000 steps and no end");
     what.max_steps = 50;
@@ -707,12 +686,9 @@ static void begin_with_deadline(void *context) {
     ((state *)context)->deadline = kolk_deadline_after(5);
 }
 
-static void nothing(void *context) {
-    (void)context;
-}
+static void nothing(void *context) {}
 
 static void test_deadlines(void **unused) {
-    (void)unused;
     schedule what = of("deadline", wait_with_deadline, change_and_wake, NULL);
     what.begin = begin_with_deadline;
     schedule_must_pass(&what);
@@ -743,7 +719,6 @@ static void spin_until_deadline(void *context) {
 }
 
 static void test_spinning_takes_time(void **unused) {
-    (void)unused;
     schedule what = of("spin", spin_until_deadline, spin_until_deadline, NULL);
     what.begin = begin_with_deadline;
     what.max_steps = 5100;
@@ -810,14 +785,12 @@ static uint64_t mixed(uint64_t hash, uint64_t value) {
 }
 
 static void make_moves(void *context) {
-    (void)context;
     unsigned me = schedule_thread();
     for (unsigned i = 0; i < MOVES; i++) program.saw[me] = mixed(program.saw[me], make_move(&program.moves[me][i]));
     kolk_fetch_add_(&program.ended, 1u, KOLK_RELEASE_);
 }
 
 static void begin_program(void *context) {
-    (void)context;
     for (unsigned i = 0; i < WORDS; i++) kolk_store_(&program.words[i], 0u, KOLK_SEQ_CST_);
     kolk_store_(&program.ended, 0u, KOLK_SEQ_CST_);
     program.looks = 0;
@@ -825,7 +798,6 @@ static void begin_program(void *context) {
 }
 
 static void note_outcome(void *context) {
-    (void)context;
     uint64_t hash = 0;
     for (unsigned i = 0; i < 3; i++) hash = mixed(hash, program.saw[i]);
     for (unsigned i = 0; i < WORDS; i++) hash = mixed(hash, program.words[i]);
@@ -862,7 +834,6 @@ static bool run_program(unsigned threads, unsigned preemptions, unsigned surpris
 
 /* Leaving out equivalent schedules loses no outcome. */
 static void test_alike(void **unused) {
-    (void)unused;
     static const int any_order[] = {KOLK_RELAXED_, KOLK_ACQUIRE_, KOLK_RELEASE_, KOLK_ACQ_REL_, KOLK_SEQ_CST_};
     static uint64_t expected[MOST_OUTCOMES];
     uint64_t seed = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL)), all = 0, some = 0;
@@ -910,7 +881,6 @@ static void watch(void *context) {
 }
 
 static void test_random_schedules(void **unused) {
-    (void)unused;
     schedule what = of("five preemptions", climb, watch, NULL);
     what.preemptions = 4;
     what.random = 0;
@@ -928,7 +898,6 @@ static void test_random_schedules(void **unused) {
 }
 
 static void test_replay(void **unused) {
-    (void)unused;
     asked.store = asked.load = KOLK_RELAXED_;
     schedule what = of("replay", store_x_load_y, store_y_load_x, one_saw_the_other);
     what.preemptions = what.surprises = 0; /* found by random schedules */
@@ -961,7 +930,6 @@ static void test_replay(void **unused) {
 
 /* The variables of the environment, as users set them. */
 static void test_environment(void **unused) {
-    (void)unused;
     asked.store = asked.load = KOLK_RELAXED_;
     schedule what = of("by name", store_x_load_y, store_y_load_x, one_saw_the_other);
     setenv("KOLK_TEST_SCHEDULE", "another name/1:1", 1);
@@ -986,7 +954,6 @@ static void use_odd(void *context) {
 }
 
 static void free_a_stranger(void *context) {
-    (void)context;
     kolk_pool pool;
     uint32_t stranger;
     schedule_assert(kolk_pool_init(&pool, &(kolk_pool_desc){.name = "p", .object_size = 8, .capacity = 1}) == KOLK_OK);
@@ -994,7 +961,6 @@ static void free_a_stranger(void *context) {
 }
 
 static void test_mistakes(void **unused) {
-    (void)unused;
     schedule what = of("half", use_half, NULL, NULL);
     must_fail(&what, SCHEDULE_ASSERTION, "are one atomic in two sizes");
     what = of("odd", use_odd, NULL, NULL);
