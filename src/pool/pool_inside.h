@@ -224,7 +224,7 @@ const kolk_pool_options_ *kolk_pool_options_of_(const kolk_pool *pool);
 #if KOLK_WATCHED_ || defined(__CPPCHECK__) /* which sees a NULL at each use */
 extern const kolk_pool_options_ *const kolk_pool_watched_options_;
 #else
-#define kolk_pool_watched_options_ ((const kolk_pool_options_ *)NULL)
+static const kolk_pool_options_ *const kolk_pool_watched_options_ = NULL;
 #endif
 
 /* ---- pool_ask.c -------------------------------------------------------------------------------------------------- */

@@ -79,7 +79,7 @@ static void test_first_init_reads_sizes(void **state) {
     fclose(file);
     pid_t child = fork();
     if (child == 0) {
-        alarm(10);
+        END_IF_IT_HANGS();
         setenv("KOLK_SIZES", in_folder("sizes"), 1);
         if (!returns(init_pool)) _exit(1);
         if (pool_status != KOLK_OK || pool.capacity != 9) _exit(2);
@@ -108,7 +108,7 @@ static void test_exit_writes_statistics(void **state) {
         pid_t child = fork();
         if (child == 0) {
             char setting[300];
-            alarm(10);
+            END_IF_IT_HANGS();
             bool to_file = strchr(settings[i], ':');
             snprintf(setting, sizeof setting, "%s%s", settings[i], to_file ? in_folder("stats") : "");
             setenv("KOLK_STATS", setting, 1);

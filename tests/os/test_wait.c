@@ -330,7 +330,7 @@ static int first_of_a_namespace(void) {
 static void *enter_namespaces(void *result) {
     pid_t child = fork();
     if (child == 0) {
-        alarm(30);
+        END_IF_IT_HANGS();
         if (unshare(CLONE_NEWPID) != 0) _exit(NOT_ALLOWED);
         child = fork();
         if (child == 0) _exit(first_of_a_namespace());
@@ -375,7 +375,7 @@ static void test_numbers_of_a_silent_child(void **state) {
     if (child == 0) {
         pthread_t thread;
         void *gone;
-        alarm(30);
+        END_IF_IT_HANGS();
         if (kolk_thread_() != me || look_for_first(&me)) _exit(1);
         if (pthread_create(&thread, NULL, look_for_first, &me) != 0 || pthread_join(thread, &gone) != 0) _exit(2);
         if (gone) _exit(3);
@@ -410,7 +410,7 @@ static void test_pools_in_handlers(void **state) {
     skip_on_windows();
     pid_t child = fork();
     if (child == 0) {
-        alarm(10);
+        END_IF_IT_HANGS();
         handlers_make_pools = true;
         child = fork();
         if (child == 0) _exit(handled == 2 ? 0 : 6);
@@ -613,7 +613,7 @@ static void test_locks_of_silent_children(void **state) {
     for (int first = 0; first < 4 && !wrong; first++) {
         pid_t child = _Fork ? _Fork() : -1;
         if (child == 0) {
-            alarm(20);
+            END_IF_IT_HANGS();
             if (!takes_locks(first)) _exit(2);
             child = _Fork ? _Fork() : -1; /* nobody had the locks */
             if (child == 0) _exit(kolk_lock_brief_(&brief_lock) && kolk_forks_now_() == forks + 2 ? 0 : 3);
@@ -643,7 +643,7 @@ static void test_sleepers_through_forks(void **state) {
     for (int i = 0; i < 20; i++) take_a_nap();
     pid_t child = fork();
     if (child == 0) {
-        alarm(30);
+        END_IF_IT_HANGS();
         if (pthread_create(&other, NULL, play, &room.word) != 0) _exit(1);
         for (uint32_t turn = 0; turn < 4000; turn += 2) {
             kolk_store_(&room.word, turn + 1, KOLK_RELEASE_);
