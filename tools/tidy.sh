@@ -6,7 +6,7 @@
 # Usage: tools/tidy.sh [FILE...]
 set -eu
 [ $# -gt 0 ] || set -- $(tools/files.sh src adapters bindings/lua preload cli tests fuzz examples | grep '\.c$' | grep -Ev '^tests/(compile/|device/|help/generations|packaging/|windows/|web/)')
-cppcheck --quiet --std=c11 -U__has_include --enable=warning,performance,portability --suppress=nullPointer --inline-suppr --error-exitcode=1 -Iinclude src adapters preload &
+cppcheck --quiet --std=c11 -U__has_include --enable=warning,performance,portability --inline-suppr --error-exitcode=1 -Iinclude src adapters preload &
 checker=$!
 flags="-std=c11 -DKOLK_ASSERTIONS=1 -Iinclude -Isrc -Icli -Ibindings/lua $(printf ' -I%s' adapters/*/) $(pkg-config --cflags libpq lua5.4 sdl2 sqlite3 zlib)"
 flags="$flags -Xclang -analyzer-config -Xclang max-nodes=50000"

@@ -4,18 +4,6 @@
 
 /* ---- The life of a pool ------------------------------------------------------------------------------------------ */
 
-static void test_the_example_of_the_header(void **state) {
-    kolk_bytemap pool;
-    make_bytemap(&pool, 140);
-    void *ped = kolk_bytemap_new(&pool);
-    int32_t handle = kolk_bytemap_get_index(&pool, ped);
-    assert_int_equal(handle, 1);
-    assert_ptr_equal(kolk_bytemap_get_at(&pool, handle), ped);
-    kolk_bytemap_delete(&pool, ped);
-    assert_null(kolk_bytemap_get_at(&pool, handle));
-    kolk_bytemap_flush(&pool);
-}
-
 /* promise: "afterwards all ... pool all zero" */
 static void test_initialise(void **state) {
     kolk_bytemap pool;
@@ -215,32 +203,6 @@ static void test_clear(void **state) {
     kolk_bytemap_flush(&pool);
 }
 
-/* ---- New, New(handle), Delete ------------------------------------------------------------------------------------ */
-
-static void test_new_moves_on_before_it_looks(void **state) {
-    kolk_bytemap pool;
-    make_bytemap(&pool, 4);
-    for (int32_t i = 0; i < 3; i++) {
-        assert_ptr_equal(kolk_bytemap_new(&pool), slot_of(&pool, i));
-        assert_int_equal(pool.first_free, i);
-    }
-    kolk_bytemap_delete(&pool, slot_of(&pool, 2)); /* at the cursor: New skips it */
-    assert_int_equal(pool.first_free, 2);
-    assert_int_equal(handle_of_new(&pool), 0x301);
-    assert_int_equal(handle_of_new(&pool), 0x202); /* after the wrap */
-    assert_int_equal(pool.first_free, 2);
-    assert_null(kolk_bytemap_new(&pool));
-    assert_int_equal(pool.first_free, -1);
-    kolk_bytemap_delete(&pool, slot_of(&pool, 1));
-    assert_int_equal(pool.first_free, -1); /* it moves down, never up */
-    assert_int_equal(handle_of_new(&pool), 0x102);
-    kolk_bytemap_delete(&pool, slot_of(&pool, 0));
-    assert_int_equal(pool.first_free, 0);
-    assert_int_equal(handle_of_new(&pool), 2);
-    assert_true(kolk_bytemap_is_valid(&pool));
-    kolk_bytemap_flush(&pool);
-}
-
 /* promise: "a new object ... data in a slot" */
 static void test_contents_are_left_alone(void **state) {
     kolk_bytemap pool;
@@ -253,68 +215,6 @@ static void test_contents_are_left_alone(void **state) {
     kolk_bytemap_clear(&pool);
     assert_ptr_equal(kolk_bytemap_new(&pool), object);
     assert_true(all_bytes_are(object, OBJECT_SIZE, 0x5a));
-    kolk_bytemap_flush(&pool);
-}
-
-/* The seed has 7 bits: the 128th life's handle has 0x00, and the 129th's equals the first.
- * promise: "2^32 - 1 lives of a slot instead of 128", "A handle is (index << 8) ... slot ever has" */
-static void test_a_handle_repeats_after_128_lives(void **state) {
-    kolk_bytemap pool;
-    make_bytemap(&pool, 1);
-    for (int32_t life = 1; life <= 300; life++) {
-        assert_int_equal(handle_of_new(&pool), life % 128);
-        assert_non_null(kolk_bytemap_get_at(&pool, life % 128));
-        kolk_bytemap_delete(&pool, slot_of(&pool, 0));
-    }
-    kolk_bytemap_flush(&pool);
-}
-
-/* promise: "seed + 1, as in `New` ... games do this", "returns the object in the handle's ... use or does not exist" */
-static void test_new_at_advances_the_seed(void **state) {
-    kolk_bytemap pool;
-    make_bytemap(&pool, 4);
-    assert_ptr_equal(kolk_bytemap_new_at(&pool, 0x255), slot_of(&pool, 2)); /* the slot of the handle */
-    assert_int_equal(pool.byte_map[2], 1);
-    assert_int_equal(pool.first_free, 0); /* the first free slot */
-    assert_int_equal(handle_of_new(&pool), 0x101);
-    assert_ptr_equal(kolk_bytemap_new_at(&pool, 0x000), slot_of(&pool, 0));
-    assert_int_equal(pool.first_free, 3);
-    assert_ptr_equal(kolk_bytemap_new_at(&pool, 0x3ff), slot_of(&pool, 3)); /* a free slot's handle has the flag */
-    assert_int_equal(pool.byte_map[3], 1);
-    assert_int_equal(pool.first_free, -1); /* it was the last one */
-    assert_int_equal(kolk_bytemap_used_count(&pool), 4);
-    assert_true(kolk_bytemap_is_valid(&pool));
-    kolk_bytemap_flush(&pool);
-}
-
-static void test_new_at_with_the_seed_of_the_handle(void **state) {
-    kolk_bytemap pool;
-    make_bytemap(&pool, 3);
-    pool.seeds = KOLK_BYTEMAP_SEED_OF_HANDLE;
-    for (int32_t seed = 0; seed < 128; seed++) {
-        void *object = kolk_bytemap_new_at(&pool, 0x100 | seed);
-        assert_int_equal(kolk_bytemap_get_index(&pool, object), 0x100 | seed); /* the round trip */
-        kolk_bytemap_delete(&pool, object);
-        assert_ptr_equal(kolk_bytemap_new_at(&pool, kolk_bytemap_get_index(&pool, object)), object);
-        assert_int_equal(pool.byte_map[1], seed); /* the flag of a free slot's handle is not copied */
-        kolk_bytemap_delete(&pool, object);
-    }
-    kolk_bytemap_flush(&pool);
-}
-
-static void test_new_at_where_it_cannot(void **state) {
-    notes taken;
-    begin_notes(&taken);
-    kolk_bytemap pool, before;
-    make_bytemap(&pool, 3);
-    make_objects(&pool, 2);
-    before = pool;
-    static const int32_t handles[] = {0x001, 0x101, 0x155, 0x300, 0x7fffffff, -1, -256, INT32_MIN};
-    for (size_t i = 0; i < LENGTH_OF(handles); i++) assert_null(kolk_bytemap_new_at(&pool, handles[i]));
-    assert_memory_equal(&pool, &before, sizeof pool);
-    assert_int_equal(pool.byte_map[0], 1);
-    assert_int_equal(pool.byte_map[1], 1);
-    assert_silent(&taken);
     kolk_bytemap_flush(&pool);
 }
 
@@ -335,20 +235,6 @@ static void test_get_at_knows_every_handle(void **state) {
     assert_null(kolk_bytemap_get_at(&pool, of_free)); /* the games return the free slot */
     assert_null(kolk_bytemap_get_at(&pool, INT32_MAX));
     assert_null(kolk_bytemap_get_at(&pool, INT32_MIN));
-    kolk_bytemap_flush(&pool);
-}
-
-/* promise: "returns the object in a used ... index is allowed" */
-static void test_get_slot_knows_every_index(void **state) {
-    kolk_bytemap pool;
-    make_bytemap(&pool, 3);
-    make_objects(&pool, 2);
-    assert_ptr_equal(kolk_bytemap_get_slot(&pool, 0), slot_of(&pool, 0));
-    assert_ptr_equal(kolk_bytemap_get_slot(&pool, 1), slot_of(&pool, 1));
-    static const int32_t none[] = {2, 3, -1, INT32_MAX, INT32_MIN};
-    for (size_t i = 0; i < LENGTH_OF(none); i++) assert_null(kolk_bytemap_get_slot(&pool, none[i]));
-    assert_int_equal(kolk_bytemap_get_just_index(&pool, slot_of(&pool, 1)), 1);
-    assert_int_equal(kolk_bytemap_get_just_index(&pool, slot_of(&pool, 2)), 2); /* that of a free slot, too */
     kolk_bytemap_flush(&pool);
 }
 
@@ -448,28 +334,11 @@ static void test_stats(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_the_example_of_the_header),
-        TEST(test_initialise),
-        TEST(test_zero_is_a_pool_of_no_slots),
-        TEST(test_a_pool_of_no_slots),
-        TEST(test_flush),
-        TEST(test_a_second_initialise),
-        TEST(test_dirty_storage_is_no_pool),
-        TEST(test_bad_descriptors),
-        TEST(test_the_greatest_count),
-        TEST(test_given_arrays),
-        TEST(test_clear),
-        TEST(test_new_moves_on_before_it_looks),
-        TEST(test_contents_are_left_alone),
-        TEST(test_a_handle_repeats_after_128_lives),
-        TEST(test_new_at_advances_the_seed),
-        TEST(test_new_at_with_the_seed_of_the_handle),
-        TEST(test_new_at_where_it_cannot),
-        TEST(test_get_at_knows_every_handle),
-        TEST(test_get_slot_knows_every_index),
-        TEST(test_every_size),
-        TEST(test_walking_while_deleting),
-        TEST(test_walking_by_any_handle_ends),
+        TEST(test_initialise),      TEST(test_zero_is_a_pool_of_no_slots), TEST(test_a_pool_of_no_slots),
+        TEST(test_flush),           TEST(test_a_second_initialise),        TEST(test_dirty_storage_is_no_pool),
+        TEST(test_bad_descriptors), TEST(test_the_greatest_count),         TEST(test_given_arrays),
+        TEST(test_clear),           TEST(test_contents_are_left_alone),    TEST(test_get_at_knows_every_handle),
+        TEST(test_every_size),      TEST(test_walking_while_deleting),     TEST(test_walking_by_any_handle_ends),
         TEST(test_stats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

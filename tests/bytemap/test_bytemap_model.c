@@ -75,6 +75,9 @@ static void walk_both(const pair *p) {
 
 #define ROUNDS 80u /* half with small pools, half with pools of any size */
 
+/* promise: "2^32 - 1 lives of a slot instead of 128", "A handle is (index << 8) ... slot ever has", "seed + 1, as in
+ * `New` ... games do this", "returns the object in the handle's ... use or does not exist", "returns the object in a
+ * used ... index is allowed" */
 static void test_random_streams(void **state) {
     uint64_t seed = number_from_environment("KOLK_TEST_SEED", 20);
     uint64_t operations = number_from_environment("KOLK_TEST_OPS", does_a_part() ? 40000 : 400000);
