@@ -26,6 +26,8 @@ UNARY = {"!": [""], "~": [""], "-": [""]}
 COMPARISONS = {"<", "<=", ">", ">=", "==", "!="}
 ASSIGNMENTS = {"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="}
 PAIRS = {"(": ")", "[": "]", "{": "}"}
+# Calls whose effects only a tracer, a sanitizer or Valgrind sees.
+FOR_TOOLS = re.compile(r"PROBE\d|kolk_tools_(wrote|copied|add_root|remove_root)_")
 TYPE_WORDS = set(
     "const volatile static extern register unsigned signed void char short int long float double bool struct union enum "
     "typedef _Static_assert".split()
@@ -189,7 +191,7 @@ class Reader:
         if word in ("case", "default") or self.at(i + 1) == ":":
             return self.find({":"}, i, len(self.tokens)) + 1
         end = self.find({";"}, i, len(self.tokens))
-        if word == "_Static_assert" or end == i:
+        if word == "_Static_assert" or end == i or FOR_TOOLS.fullmatch(word):
             return end + 1
         if not self.is_declaration(i, end) or word == "return":
             self.replace(i, end + 1, "{}")

@@ -8,76 +8,56 @@ set -u
 # ---- the needs of each group: a package, and a command that succeeds if the package's contents are there ----
 
 need_demo() {
-  need gcc command -v gcc
   need libc6-dev header stdlib.h
-  need cmake command -v cmake
-  need ninja-build command -v ninja
-  need pkg-config command -v pkg-config
-  need libzstd-dev pkg-config --exists libzstd
-  need libjansson-dev pkg-config --exists jansson
-  need libncurses-dev pkg-config --exists ncursesw
-  need libdw-dev pkg-config --exists libdw
+  commands gcc cmake ninja-build=ninja pkg-config
+  modules libzstd-dev=libzstd libjansson-dev=jansson libncurses-dev=ncursesw libdw-dev=libdw
 }
 
 # The library needs nothing else. The kolk command is built if the libraries that it needs are available.
 need_install() {
-  need gcc command -v cc
   need libc6-dev header stdlib.h
-  need cmake command -v cmake
+  commands gcc=cc cmake
 }
 
 need_dist() {
-  need python3 command -v python3
+  commands python3
 }
 
 need_web() {
   need_dist
-  need emscripten command -v emcc
+  commands emscripten=emcc
 }
 
 need_bank() {
   need_demo
   need postgresql test -x /usr/lib/postgresql/*/bin/initdb
-  need libpq-dev pkg-config --exists libpq
+  modules libpq-dev=libpq
 }
 
 # The tests that make test runs, and what KOLK_TEST_EFFORT=full adds: the row gcc.
 need_test() {
   need_demo
-  need g++ command -v g++
   need libcmocka-dev header cmocka.h
-  need python3 command -v python3
-  need libsdl2-dev pkg-config --exists sdl2
-  need libsqlite3-dev pkg-config --exists sqlite3
-  need liblua5.4-dev pkg-config --exists lua5.4
-  need zlib1g-dev pkg-config --exists zlib
-  need redis-server command -v redis-server
+  commands g++ python3 redis-server
+  modules libsdl2-dev=sdl2 libsqlite3-dev=sqlite3 liblua5.4-dev=lua5.4 zlib1g-dev=zlib
   need_bank
-  need pgbouncer command -v pgbouncer
-  need openssl command -v openssl
   need python3-pyte /usr/bin/python3 -c "import pyte"
-  need faketime command -v faketime
-  need sqlite3 command -v sqlite3
-  need git command -v git
-  need zstd command -v zstd
-  need xz-utils command -v xz
-  need lua5.4 command -v lua5.4
+  commands pgbouncer openssl faketime sqlite3 git zstd xz-utils=xz lua5.4
 }
 
 need_abi() {
   need_install
-  need abigail-tools command -v abidiff
-  need xz-utils command -v xz
+  commands abigail-tools=abidiff xz-utils=xz
 }
 
 need_bindings() {
-  need python3 command -v python3
+  commands python3
 }
 
 # ---- the rows of the matrix ----
 
 need_fresh() {
-  need mmdebstrap command -v mmdebstrap
+  commands mmdebstrap
 }
 
 need_gcc() {
@@ -87,42 +67,19 @@ need_gcc() {
   need_web
   need python3-clang-19 /usr/bin/python3 -c "import clang.cindex"
   need python3-cffi /usr/bin/python3 -c "import cffi"
-  need luajit command -v luajit
-  need rustc command -v rustc
-  need cargo command -v cargo
-  need gdb command -v gdb
-  need perl command -v perl
-  need musl-tools command -v musl-gcc
-  need spin command -v spin
   need systemtap-sdt-dev header sys/sdt.h
-  need bpftrace command -v bpftrace
-  need mandoc command -v mandoc
-  need groff-base command -v groff
-  need man-db command -v lexgrog
-  need nodejs command -v node
-  need npm command -v npm
-  need chromium command -v chromium
-  need stress-ng command -v stress-ng
-  need zsh command -v zsh
-  need fish command -v fish
-  need meson command -v meson
-  need reuse command -v reuse
-  need dpkg-dev command -v dpkg-buildpackage
   need build-essential false
-  need debhelper command -v dh
-  need lintian command -v lintian
-  need mmdebstrap command -v mmdebstrap
   need glibc-source test -d /usr/src/glibc
+  commands luajit rustc cargo gdb perl musl-tools=musl-gcc spin bpftrace mandoc groff-base=groff man-db=lexgrog
+  commands nodejs=node npm chromium stress-ng zsh fish meson reuse dpkg-dev=dpkg-buildpackage debhelper=dh lintian
+  commands mmdebstrap
   need_clang
-  need clang-19 command -v clang-19
   need libc++-19-dev test -e /usr/lib/llvm-19/lib/libc++.so
   need libc++abi-19-dev test -e /usr/lib/llvm-19/lib/libc++abi.so
-  need gcc-arm-none-eabi command -v arm-none-eabi-gcc
   need libnewlib-arm-none-eabi links arm-none-eabi-gcc -specs=nosys.specs
-  need qemu-system-arm command -v qemu-system-arm
-  need gcc-riscv64-unknown-elf command -v riscv64-unknown-elf-gcc
   need picolibc-riscv64-unknown-elf test -e /usr/lib/picolibc/riscv64-unknown-elf/lib/rv32imac/ilp32/libsemihost.a
-  need qemu-system-misc command -v qemu-system-riscv32
+  commands clang-19 gcc-arm-none-eabi=arm-none-eabi-gcc qemu-system-arm
+  commands gcc-riscv64-unknown-elf=riscv64-unknown-elf-gcc qemu-system-misc=qemu-system-riscv32
   need_machine i686-linux-gnu
   need_machine s390x-linux-gnu
   need_machine aarch64-linux-gnu
@@ -134,11 +91,8 @@ need_gcc() {
 need_clang() {
   need_test
   need_services
-  need heaptrack command -v heaptrack
-  need patch command -v patch
-  need clang command -v clang
   need libclang-rt-dev links clang -fsanitize=address
-  need llvm command -v llvm-symbolizer
+  commands heaptrack patch clang llvm=llvm-symbolizer
 }
 
 need_asan() { need_clang; }
@@ -146,15 +100,14 @@ need_asan() { need_clang; }
 # What tests of the programs ask, on each machine.
 need_services() {
   need netbase test -e /etc/services
-  need redis-server command -v redis-server
-  need prometheus command -v promtool
   need python3-prometheus-client /usr/bin/python3 -c "import prometheus_client"
+  commands redis-server prometheus=promtool
 }
 
 need_i686() {
   need_emulated i686-linux-gnu
-  need g++-i686-linux-gnu command -v i686-linux-gnu-g++
   need libcmocka-dev:i386 links i686-linux-gnu-gcc -lcmocka
+  commands g++-i686-linux-gnu=i686-linux-gnu-g++
 }
 need_s390x() { need_emulated s390x-linux-gnu; }
 need_aarch64() { need_emulated aarch64-linux-gnu; }
@@ -177,20 +130,16 @@ need_machine() {
 need_emulated() {
   need_install
   need_services
-  need ninja-build command -v ninja
-  need pkg-config command -v pkg-config
+  commands ninja-build=ninja pkg-config
   need_machine "$1"
-  need qemu-user command -v qemu-s390x
+  commands qemu-user=qemu-s390x
 }
 
 need_mingw() {
   need_install
-  need ninja-build command -v ninja
-  need pkg-config command -v pkg-config
-  need gcc-mingw-w64-x86-64-win32 command -v x86_64-w64-mingw32-gcc
-  need gcc-mingw-w64-i686-win32 command -v i686-w64-mingw32-gcc
-  need wine command -v wine
   need wine64 test -x /usr/lib/wine/wine64
+  commands ninja-build=ninja pkg-config gcc-mingw-w64-x86-64-win32=x86_64-w64-mingw32-gcc
+  commands gcc-mingw-w64-i686-win32=i686-w64-mingw32-gcc wine
 }
 need_mingw_x86_64() { need_mingw; }
 need_mingw_i686() { need_mingw; }
@@ -198,22 +147,20 @@ need_mingw_i686() { need_mingw; }
 need_tidy() {
   need_clang
   need_web
-  need clang-tidy-14 command -v clang-tidy-14
-  need cppcheck command -v cppcheck
+  commands clang-tidy-14 cppcheck
 }
 
 need_matrix() {
   need_fresh
   need_gcc
   need_i686
-  need qemu-user command -v qemu-s390x
+  commands qemu-user=qemu-s390x
   need_format
   need_tidy
 }
 
 need_bench() {
   need_demo
-  need g++ command -v g++
   need libbenchmark-dev header benchmark/benchmark.h
   need libboost-dev header boost/pool/pool.hpp
   need libmimalloc-dev links gcc -lmimalloc
@@ -221,30 +168,25 @@ need_bench() {
   need libtcmalloc-minimal4 links gcc -l:libtcmalloc_minimal.so.4
   need libconcurrentqueue-dev header concurrentqueue/blockingconcurrentqueue.h
   need libtbb-dev header tbb/concurrent_queue.h
-  need libglib2.0-dev pkg-config --exists glib-2.0
-  need libaprutil1-dev pkg-config --exists apr-util-1
-  need libapr1-dev pkg-config --exists apr-1
-  need libtalloc-dev pkg-config --exists talloc
-  need libzdb-dev pkg-config --exists zdb
-  need valgrind command -v valgrind
+  commands g++ valgrind
+  modules libglib2.0-dev=glib-2.0 libaprutil1-dev=apr-util-1 libapr1-dev=apr-1 libtalloc-dev=talloc libzdb-dev=zdb
 }
 
 need_fuzz() {
   need_demo
-  need clang command -v clang
   need libclang-rt-dev links clang -fsanitize=address
+  commands clang
 }
 
 need_coverage() {
   need_test
-  need gcovr command -v gcovr
+  commands gcovr
 }
 
 need_mcdc() {
   need_test
-  need clang-19 command -v clang-19
-  need llvm-19 command -v llvm-cov-19
   need libclang-rt-19-dev links clang-19 -fprofile-instr-generate
+  commands clang-19 llvm-19=llvm-cov-19
 }
 
 need_mutants() {
@@ -253,12 +195,11 @@ need_mutants() {
 
 need_misuse() {
   need_demo
-  need python3 command -v python3
-  need valgrind command -v valgrind
+  commands python3 valgrind
 }
 
 need_format() {
-  need clang-format-14 command -v clang-format-14
+  commands clang-format-14
 }
 
 header() { echo "#include <$1>" | g++ -E -x c++ - || echo "#include <$1>" | cc -E -; }
@@ -276,6 +217,10 @@ need() {
   [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2> /dev/null)" = installed ] && return
   case "$missing " in *" $package "*) ;; *) missing="$missing $package" ;; esac
 }
+
+# Packages whose command, or whose module of pkg-config, has another name behind `=`, or the package's own.
+commands() { for each in "$@"; do need "${each%%=*}" command -v "${each#*=}"; done; }
+modules() { for each in "$@"; do need "${each%%=*}" pkg-config --exists "${each#*=}"; done; }
 
 look() {
   missing=

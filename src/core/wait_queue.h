@@ -22,44 +22,39 @@ typedef struct kolk_waiter_ {
     struct kolk_waiter_ *before, *behind;
 } kolk_waiter_;
 
-/* Appends the waiter at the end. */
-static inline void kolk_waiter_join_(kolk_wait_queue_ *queue, kolk_waiter_ *waiter) {
-    KOLK_ASSERT_(!queue->first == !queue->last);
-    KOLK_ASSERT_(waiter != queue->last);
-    waiter->before = queue->last;
-    waiter->behind = NULL;
-    if (queue->last)
-        queue->last->behind = waiter;
-    else
-        queue->first = waiter;
-    queue->last = waiter;
+/* What points to the waiter behind this one, and to the one before this one. NULL is the end of the queue. */
+static inline kolk_waiter_ **kolk_waiter_behind_(kolk_wait_queue_ *queue, kolk_waiter_ *waiter) {
+    return waiter ? &waiter->behind : &queue->first;
 }
 
-/* Inserts the waiter at the front. */
-static inline void kolk_waiter_join_front_(kolk_wait_queue_ *queue, kolk_waiter_ *waiter) {
+static inline kolk_waiter_ **kolk_waiter_before_(kolk_wait_queue_ *queue, kolk_waiter_ *waiter) {
+    return waiter ? &waiter->before : &queue->last;
+}
+
+/* Inserts the waiter behind the given one, or at the front. */
+static inline void kolk_waiter_insert_(kolk_wait_queue_ *queue, kolk_waiter_ *waiter, kolk_waiter_ *before) {
     KOLK_ASSERT_(!queue->first == !queue->last);
-    KOLK_ASSERT_(waiter != queue->first);
-    waiter->before = NULL;
-    waiter->behind = queue->first;
-    if (queue->first)
-        queue->first->before = waiter;
-    else
-        queue->last = waiter;
-    queue->first = waiter;
+    KOLK_ASSERT_(waiter != before);
+    KOLK_ASSERT_(waiter != *kolk_waiter_behind_(queue, before));
+    waiter->before = before;
+    waiter->behind = *kolk_waiter_behind_(queue, before);
+    *kolk_waiter_behind_(queue, before) = *kolk_waiter_before_(queue, waiter->behind) = waiter;
+}
+
+static inline void kolk_waiter_join_(kolk_wait_queue_ *queue, kolk_waiter_ *waiter) {
+    kolk_waiter_insert_(queue, waiter, queue->last);
+}
+
+static inline void kolk_waiter_join_front_(kolk_wait_queue_ *queue, kolk_waiter_ *waiter) {
+    kolk_waiter_insert_(queue, waiter, NULL);
 }
 
 /* Removes the waiter, which must be in the queue. */
 static inline void kolk_waiter_leave_(kolk_wait_queue_ *queue, const kolk_waiter_ *waiter) {
-    KOLK_ASSERT_(waiter == (waiter->before ? waiter->before->behind : queue->first));
-    KOLK_ASSERT_(waiter == (waiter->behind ? waiter->behind->before : queue->last));
-    if (waiter->before)
-        waiter->before->behind = waiter->behind;
-    else
-        queue->first = waiter->behind;
-    if (waiter->behind)
-        waiter->behind->before = waiter->before;
-    else
-        queue->last = waiter->before;
+    KOLK_ASSERT_(waiter == *kolk_waiter_behind_(queue, waiter->before));
+    KOLK_ASSERT_(waiter == *kolk_waiter_before_(queue, waiter->behind));
+    *kolk_waiter_behind_(queue, waiter->before) = waiter->behind;
+    *kolk_waiter_before_(queue, waiter->behind) = waiter->before;
 }
 
 /* Wakes a waiter. If it is in no queue, its thread may return immediately, and the waiter must not be used any more. */

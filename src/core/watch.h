@@ -252,10 +252,10 @@ typedef struct kolk_events_ {
     void (*leaks)(kolk_debug *debug, uint32_t end);
 } kolk_events_;
 
-#if KOLK_WATCHED_
+#if KOLK_WATCHED_ || defined(__CPPCHECK__) /* which sees a NULL at each use */
 extern const kolk_events_ *const kolk_watch_;
 #else
-#define kolk_watch_ ((const kolk_events_ *)NULL)
+static const kolk_events_ *const kolk_watch_ = NULL;
 #endif
 
 /* A pool's debug mode; NULL if it is off. */

@@ -1,8 +1,6 @@
 /* key.c: see key.h. */
 #include "system.h"
-
 #include "kolk/base.h"
-
 #include "key.h"
 
 #if KOLK_HOSTED

@@ -2,12 +2,18 @@
  * process's. Where that is not allowed, and on other POSIX systems, the bytes go through a pipe: write reports EFAULT
  * where a direct read would raise a signal. */
 #include "system.h"
-
 #include "kolk/base.h"
-
 #include "peek.h"
 
 #if KOLK_HOSTED
+
+#ifndef __linux__
+static size_t peek_words_as_another(uintptr_t *to, const uintptr_t *const *from, size_t n) {
+    (void)to, (void)from, (void)n;
+    return 0;
+}
+
+#endif
 
 #ifdef _WIN32
 
@@ -16,11 +22,6 @@
 bool kolk_peek_(void *to, const void *from, size_t size) {
     SIZE_T done = 0;
     return ReadProcessMemory(GetCurrentProcess(), from, to, size, &done) && done == size;
-}
-
-static size_t peek_words_as_another(uintptr_t *to, const uintptr_t *const *from, size_t n) {
-    (void)to, (void)from, (void)n;
-    return 0;
 }
 
 #else
@@ -80,11 +81,6 @@ static size_t peek_words_as_another(uintptr_t *to, const uintptr_t *const *from,
 static int peek_as_another(void *to, const void *from, size_t size) {
     (void)to, (void)from, (void)size;
     return -1;
-}
-
-static size_t peek_words_as_another(uintptr_t *to, const uintptr_t *const *from, size_t n) {
-    (void)to, (void)from, (void)n;
-    return 0;
 }
 
 #endif

@@ -1,8 +1,6 @@
 /* thread.c: see thread.h. */
 #include "system.h"
-
 #include "kolk/base.h"
-
 #include "thread.h"
 
 #if KOLK_HOSTED
@@ -79,13 +77,19 @@ bool kolk_thread_is_gone_(uint32_t thread) {
 #define EXITING   4u /* PF_EXITING, since Linux 2.4: the thread will not return from the kernel */
 #define FLAGS_ARE 7  /* the number of spaces between the last parenthesis and the flags: proc(5) */
 
-static bool is_exiting(uint32_t number) {
-    char name[40], text[400];
-    snprintf(name, sizeof name, "/proc/self/task/%u/stat", number);
-    int file = open(name, O_RDONLY | O_CLOEXEC);
-    ssize_t length = file < 0 ? 0 : read(file, text, sizeof text - 1);
+/* Reads what /proc has of a thread: as much as there is room for, and nothing if there is no such thread. */
+static void read_of_task(uint32_t number, const char *what, char *text, size_t size) {
+    char path[40];
+    snprintf(path, sizeof path, "/proc/self/task/%u/%s", number, what);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = file < 0 ? 0 : read(file, text, size - 1);
     if (file >= 0) close(file);
     text[length > 0 ? length : 0] = 0;
+}
+
+static bool is_exiting(uint32_t number) {
+    char text[400];
+    read_of_task(number, "stat", text, sizeof text);
     const char *at = strrchr(text, ')');
     for (int n = 0; at && n < FLAGS_ARE; n++) at = strchr(at + 1, ' ');
     return at && (strtoul(at, NULL, 10) & EXITING);
@@ -102,14 +106,8 @@ bool kolk_thread_has_ended_(uint32_t thread) {
 
 void kolk_thread_name_(uint32_t thread, char *name, size_t size) {
     KOLK_ASSERT_(size > 0);
-    char path[40];
     int before = errno, cancel = kolk_cancel_off_();
-    uint32_t number = is_known_thread(thread) ? system_number_of(thread) : 0;
-    snprintf(path, sizeof path, "/proc/self/task/%u/comm", number);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = file < 0 ? 0 : read(file, name, size - 1);
-    if (file >= 0) close(file);
-    name[length > 0 ? length : 0] = 0;
+    read_of_task(is_known_thread(thread) ? system_number_of(thread) : 0, "comm", name, size);
     name[strcspn(name, "\n")] = 0;
     kolk_cancel_restore_(cancel);
     errno = before;

@@ -221,10 +221,10 @@ extern const kolk_pool_options_ kolk_pool_all_options_[2];
 const kolk_pool_options_ *kolk_pool_options_of_(const kolk_pool *pool);
 
 /* Those of pools in debug mode: a pointer to the same, or NULL in a program without diagnostics (pool_watched.c). */
-#if KOLK_WATCHED_
+#if KOLK_WATCHED_ || defined(__CPPCHECK__) /* which sees a NULL at each use */
 extern const kolk_pool_options_ *const kolk_pool_watched_options_;
 #else
-#define kolk_pool_watched_options_ ((const kolk_pool_options_ *)NULL)
+static const kolk_pool_options_ *const kolk_pool_watched_options_ = NULL;
 #endif
 
 /* ---- pool_ask.c -------------------------------------------------------------------------------------------------- */

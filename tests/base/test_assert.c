@@ -81,8 +81,8 @@ static const struct {
     {stride_of_nothing, "src/core/geometry.h:", "stride != 0"},
     {slot_of_no_memory, "src/core/geometry.h:", "slots || n == 0"},
     {put_no_slots, "src/store/slot_set.h:", "bits != 0"},
-    {join_twice, "src/core/wait_queue.h:", "waiter != queue->last"},
-    {leave_twice, "src/core/wait_queue.h:", "waiter == (waiter->before ? waiter->before->behind : queue->first)"},
+    {join_twice, "src/core/wait_queue.h:", "waiter != before"},
+    {leave_twice, "src/core/wait_queue.h:", "waiter == *kolk_waiter_behind_(queue, waiter->before)"},
     {unlock_what_is_not_locked, "src/os/lock.c:", "taken & 3"},
 #ifndef _WIN32
     {set_no_descriptor, "src/os/event.c:", "fd >= 0"},
@@ -97,7 +97,6 @@ static bool names_place(const char *said, const char *file) {
 }
 
 static void test_each_is_caught_at_its_place(void **state) {
-    (void)state;
     if (!KOLK_ASSERTIONS) {
         print_message("left out: the library has no assertions\n");
         skip();
@@ -114,7 +113,6 @@ static void test_each_is_caught_at_its_place(void **state) {
 
 /* Without assertions the condition is not evaluated. */
 static void test_what_is_true_goes_on(void **state) {
-    (void)state;
     KOLK_ASSERT_(zero == 0);
     unsigned looks = 0;
     KOLK_ASSERT_(++looks);

@@ -11,7 +11,6 @@
 static _Alignas(8) uint8_t bytes[BYTES];
 
 static void test_values(void **state) {
-    (void)state;
     for (unsigned n = 0; n < BYTES; n++) {
         for (unsigned i = 0; i < BYTES; i++) bytes[i] = (uint8_t)(0xf0 + i);
         uint8_t expected = (uint8_t)(0xf0 + n);
@@ -38,7 +37,6 @@ static void *count_byte(void *job) {
 }
 
 static void test_neighbours(void **state) {
-    (void)state;
     enum { THREADS = 8 };
     pthread_t threads[THREADS];
     uintptr_t numbers[THREADS];

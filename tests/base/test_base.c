@@ -12,7 +12,6 @@ static const kolk_status statuses[] = {KOLK_STATUS_LIST(STATUS)};
 
 /* promise: "Each row has a name ... used twice", "full stop, in static storage; never NULL" */
 static void test_status_texts(void **state) {
-    (void)state;
     for (size_t i = 0; i < LENGTH_OF(statuses); i++) {
         const char *text = kolk_status_text(statuses[i]);
         assert_true(i == 0 || statuses[i] > statuses[i - 1]);
@@ -30,7 +29,6 @@ static void test_status_texts(void **state) {
 
 /* promise: "NULL for a handle that it did not issue", "kolk_handle_equal", "kolk_handle_is_null" */
 static void test_handles_are_integers(void **state) {
-    (void)state;
     static const uint64_t bits[] = {0, 1, UINT32_MAX, UINT64_C(1) << 32, UINT64_C(0x123456789abcdef0), UINT64_MAX};
     for (size_t i = 0; i < LENGTH_OF(bits); i++) {
         kolk_handle handle = kolk_handle_unpack(bits[i]);
@@ -45,7 +43,6 @@ static void test_handles_are_integers(void **state) {
 /* A handle has the same bits in every run and on every platform: the generation on top, and below it the index XOR the
  * tag, whose bits fill from the top down. (The tag of a name is its FNV-1a hash.) */
 static void test_the_bits_of_a_handle(void **state) {
-    (void)state;
     static const struct {
         const char *name;
         uint32_t tag, capacity, expected; /* expected: the tag in the handle */
@@ -81,7 +78,6 @@ static void test_the_bits_of_a_handle(void **state) {
 /* Pools with distinct tags refuse each other's handles, whatever their capacities, as long as both have enough bits for
  * the tags. promise: pool.h "A tag uses ... share a tag" */
 static void test_small_tags_differ_whatever_the_capacities(void **state) {
-    (void)state;
     static const uint32_t capacities[] = {1, 2, 100, 256, 1024, 65536};
     for (uint32_t tag = 1; tag < 16; tag++) {
         for (size_t n = 0; n < LENGTH_OF(capacities) * 15 * LENGTH_OF(capacities); n++) {
@@ -107,7 +103,6 @@ static void test_small_tags_differ_whatever_the_capacities(void **state) {
 /* promise: "start at init; clear does not reset them", "if it has none", "bytes, as requested ... including metadata";
  * pool.h "All counters; O(1)" */
 static void test_statistics(void **state) {
-    (void)state;
     kolk_pool pool;
     kolk_stats stats;
     make_pool(&pool, &(kolk_pool_desc){.name = "five", .object_size = 5, .object_align = 8, .capacity = 100});
@@ -144,7 +139,6 @@ static int64_t now_ns(void) {
 /* promise: "A point in time on the monotonic clock", "has passed already ... never passes", "at most KOLK_FOREVER; 0 or
  * less gives KOLK_NOW" */
 static void test_deadlines(void **state) {
-    (void)state;
     assert_int_equal(KOLK_NOW.ns, 0);
     assert_int_equal(KOLK_FOREVER.ns, INT64_MAX);
     static const int64_t past[] = {0, -1, -1000000, INT64_MIN};
@@ -161,12 +155,10 @@ static void test_deadlines(void **state) {
 /* ---- The failure handler ----------------------------------------------------------------------------------------- */
 
 static void count_only(const kolk_failure *failure, void *context) {
-    (void)failure;
     ++*(int *)context;
 }
 
 static void test_the_last_handler_set_is_called(void **state) {
-    (void)state;
     notes taken;
     int counted = 0, nothing = 0;
     kolk_pool pool;
@@ -188,7 +180,6 @@ static void test_the_last_handler_set_is_called(void **state) {
 
 /* Sentences print slot numbers of any length, from one digit to the maximum. */
 static void test_numbers_in_sentences(void **state) {
-    (void)state;
     static const uint32_t slots[] = {0, 9, 10, 4095, 1000000};
     notes taken;
     kolk_pool pool;
@@ -207,7 +198,6 @@ static void test_numbers_in_sentences(void **state) {
 
 /* What the library says of itself is what its macros say. */
 static void test_features(void **state) {
-    (void)state;
     uint32_t features = kolk_features();
     assert_int_equal(features & KOLK_HAS_PAGES, KOLK_HOSTED ? KOLK_HAS_PAGES : 0);
     assert_int_equal(

@@ -38,7 +38,6 @@ static void find_everywhere(const uint64_t *words) {
 }
 
 static void test_find(void **state) {
-    (void)state;
     uint64_t *words = words_before_a_wall(), random = 1;
     find_everywhere(words);
     memset(words, 0xff, WORDS * sizeof *words);
@@ -53,7 +52,6 @@ static void test_find(void **state) {
 }
 
 static void test_words(void **state) {
-    (void)state;
     static const uint64_t bits[] = {0, 1, 63, 64, 65, 128, 129}, words[] = {0, 1, 1, 1, 2, 2, 3};
     for (size_t i = 0; i < LENGTH_OF(bits); i++) assert_int_equal(kolk_bits_words_(bits[i]), words[i]);
 }

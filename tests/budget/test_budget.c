@@ -22,7 +22,6 @@ static bool has_heaps; /* they reserve gigabytes, which emulators of machines re
 
 /* promise: "What counts ... you provide"; pool.h "the bytes of its slots count towards it" */
 static void test_a_pool(void **state) {
-    (void)state;
     kolk_budget budget = {.limit = 100 * sizeof(thing)};
     pools pool;
     assert_int_equal(
@@ -46,7 +45,6 @@ static void test_a_pool(void **state) {
 
 /* promise: "What counts ... you provide"; slotmap.h "the bytes of its slots count towards it" */
 static void test_a_slot_map(void **state) {
-    (void)state;
     kolk_budget budget = {.limit = 100 * sizeof(thing)};
     maps map;
     kolk_slotmap_desc desc = {.capacity = 10, .max_capacity = 1000, .budget = &budget};
@@ -64,7 +62,6 @@ static void test_a_slot_map(void **state) {
 
 /* promise: "What counts ... you provide"; shared.h "the bytes of its slots count towards it" */
 static void test_a_shared_pool(void **state) {
-    (void)state;
     kolk_budget budget = {.limit = 100 * sizeof(thing)};
     shareds pool;
     shareds_local local;
@@ -82,7 +79,6 @@ static void test_a_shared_pool(void **state) {
 
 /* promise: "bytes; 0: no limit, the budget only counts"; heap.h "The bytes of its blocks ... towards that one's" */
 static void test_a_heap(void **state) {
-    (void)state;
     if (!has_heaps) skip();
     kolk_budget budget = {.limit = 1 << 20};
     kolk_heap heap = {0}, child = {0};
@@ -110,7 +106,6 @@ static void test_a_heap(void **state) {
 
 /* The caller's memory does not count. promise: "What counts ... you provide" */
 static void test_memory_of_the_caller(void **state) {
-    (void)state;
     static KOLK_ALIGNAS(16) char space[10000];
     kolk_budget budget = {.limit = 1};
     kolk_pool pool;
@@ -167,7 +162,6 @@ static void free_upper_half(pools *pool) {
 /* The slots that a trim has released are the last ones to be used, and only if the budget has bytes for them.
  * promise: "no longer counts, until it is needed again", "a reserve makes them count at once" */
 static void test_trim_of_a_pool(void **state) {
-    (void)state;
     for (unsigned n = 0; n < 8; n++) {
         kolk_budget budget;
         pools pool;
@@ -213,7 +207,6 @@ static void test_trim_of_a_pool(void **state) {
 /* FIFO uses every slot in its turn, but gives back those that it never used. A headroom must be there when it is
  * needed. promise: "Other memory ... release nothing" */
 static void test_pools_that_keep_their_bytes(void **state) {
-    (void)state;
     kolk_budget budget;
     pools pool;
     maps rival;
@@ -247,7 +240,6 @@ static void test_pools_that_keep_their_bytes(void **state) {
 
 /* Calls that choose the slot take its bytes too, and those of all slots before it. */
 static void test_chosen_slots_after_a_trim(void **state) {
-    (void)state;
     kolk_budget budget;
     pools pool;
     maps rival;
@@ -286,7 +278,6 @@ static void test_chosen_slots_after_a_trim(void **state) {
 }
 
 static void test_trim_of_a_slot_map(void **state) {
-    (void)state;
     for (int grows = 0; grows < 2; grows++) {
         kolk_budget budget = {.limit = MANY * sizeof(thing)};
         maps map, rival;
@@ -321,7 +312,6 @@ static void test_trim_of_a_slot_map(void **state) {
 
 /* The report of a full pool says that it is the budget. */
 static void test_the_trap_after_a_trim(void **state) {
-    (void)state;
     kolk_budget budget;
     pools pool;
     maps rival;
@@ -345,7 +335,6 @@ static void test_the_trap_after_a_trim(void **state) {
 
 /* promise: "An init whose capacity the budget does not" */
 static void test_init_over_budget(void **state) {
-    (void)state;
     kolk_budget budget = {.limit = 999};
     pools pool;
     maps map;
@@ -360,13 +349,11 @@ static void test_init_over_budget(void **state) {
 }
 
 static double cost_of(const void *object, void *context) {
-    (void)context;
     return *(const char *)object;
 }
 
 /* A pool that has nothing left evicts, as a full pool does. promise: "A pool whose budget has nothing left is full" */
 static void test_eviction(void **state) {
-    (void)state;
     kolk_budget budget = {.limit = 8 * sizeof(thing)};
     pools pool;
     kolk_pool_desc desc = {.max_capacity = 100,
@@ -383,7 +370,6 @@ static void test_eviction(void **state) {
 
 /* If one pool grows by itself, others still get something. promise: "most a sixteenth of what is left at a time" */
 static void test_shares(void **state) {
-    (void)state;
     kolk_budget budget = {.limit = 1000 * sizeof(thing)};
     pools greedy;
     pools_init(&greedy, &(kolk_pool_desc){.capacity = 500, .max_capacity = 10000, .budget = &budget, .debug = ""});
@@ -400,7 +386,6 @@ static void test_shares(void **state) {
 
 /* Nor does a heap take everything. promise: "most a sixteenth of what is left at a time" */
 static void test_shares_of_a_heap(void **state) {
-    (void)state;
     if (!has_heaps) skip();
     kolk_budget budget = {.limit = 1 << 20};
     kolk_heap heap = {0};
@@ -415,7 +400,6 @@ static void test_shares_of_a_heap(void **state) {
 
 /* If the system refuses memory, the bytes are given back. promise: "bytes; 0: on_mark ... mark again" */
 static void test_refused_memory(void **state) {
-    (void)state;
     for (unsigned nth = 1; nth <= 12; nth++) { /* the last ones are refused only the growth */
         kolk_budget budget = {.limit = 1 << 24};
         pools pool;
@@ -467,7 +451,6 @@ static void count_mark(kolk_budget *budget, void *context) {
 }
 
 static void test_marks(void **state) {
-    (void)state;
     kolk_budget all = {.mark = 50 * sizeof(thing), .on_mark = count_mark, .context = &marks_passed};
     kolk_budget part = {.limit = 100 * sizeof(thing), .parent = &all};
     pools first, second;
@@ -490,7 +473,6 @@ static void test_marks(void **state) {
 
 /* A budget that the outer one refuses takes nothing. promise: "The bytes count towards this other budget too" */
 static void test_outer_limit(void **state) {
-    (void)state;
     kolk_budget all = {.limit = 30 * sizeof(thing)}, part = {.parent = &all};
     pools pool;
     assert_int_equal(pools_init(&pool, &(kolk_pool_desc){.capacity = 31, .budget = &part, .debug = ""}),
@@ -508,7 +490,6 @@ enum { POOLS = 12 };
 
 /* promise: "The bytes that are taken ... threads may call it at any time" */
 static void test_random_growth(void **state) {
-    (void)state;
     kolk_budget budgets[2] = {{.limit = 4000 * sizeof(thing)}, {.limit = 2500 * sizeof(thing), .parent = &budgets[0]}};
     pools all[POOLS] = {{{0}}};
     uint64_t random = seed;
@@ -573,7 +554,6 @@ static void *make_pools(void *unused) {
 
 /* promise: "different threads may have the same budget", "Any thread ... all heaps" */
 static void test_threads(void **state) {
-    (void)state;
     pthread_t threads[3];
     assert_int_equal(shareds_init(&common_pool, &(kolk_shared_desc){.max_capacity = 5000, .budget = &common}), 0);
     if (has_heaps) assert_int_equal(kolk_heap_init(&common_heap, &(kolk_heap_desc){.budget = &common}), 0);
@@ -595,7 +575,6 @@ static void use_a_lot(kolk_heap *heap) {
 
 /* promise: "Heaps give ... next tick", "given back by now had been backed by memory" */
 static void test_trim_all_heaps(void **state) {
-    (void)state;
     kolk_heap heaps[3] = {{0}};
     kolk_trim_all(); /* what the other tests have left */
     assert_int_equal(kolk_trim_all(), 0);
@@ -615,7 +594,6 @@ static void test_trim_all_heaps(void **state) {
 
 /* The nurseries of small heaps, the leaves that ended heaps have left, and what the calling thread has cached. */
 static void test_trim_all_small_heaps(void **state) {
-    (void)state;
     enum { HEAPS = SLOW_CALLS ? 5 : 50, BLOCKS = 240, SIZE = 1024, CACHED = 60, LARGE = 4096 };
     static kolk_heap heaps[HEAPS];
     static char *blocks[BLOCKS];
@@ -653,7 +631,6 @@ static void test_trim_all_small_heaps(void **state) {
 
 /* A pool that ticks is trimmed by the next tick, once. */
 static void test_trim_all_pools(void **state) {
-    (void)state;
     pools pool;
     enum { COUNT = 10000 };
     pools_init(&pool, &(kolk_pool_desc){.capacity = COUNT, .debug = ""});
@@ -680,18 +657,15 @@ static void test_trim_all_pools(void **state) {
 static unsigned prepared, torn_down;
 
 static bool prepare(void *object, void *context) {
-    (void)object, (void)context;
     return ++prepared;
 }
 
 static void tear_down(void *object, void *context) {
-    (void)object, (void)context;
     torn_down++;
 }
 
 /* A request is not for pools that are made after it: their first tick neither ends set-ups nor changes the order. */
 static void test_trim_all_before_the_init(void **state) {
-    (void)state;
     enum { COUNT = 1000 };
     for (int n = 0; n < 2; n++) {
         kolk_trim_all();

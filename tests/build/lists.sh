@@ -56,7 +56,7 @@ there=$members
 compare
 
 list=tests/contracts/kinds.h
-listed=$(sed -n 's/.*\.member = "\([a-z]*\)".*/\1/p' tests/contracts/kinds.h | sort -u)
+listed=$(sed -n 's/.*MEMBER(\([a-z]*\)).*/\1/p' tests/contracts/kinds.h | sort -u)
 there=$members
 compare
 
@@ -116,7 +116,7 @@ for file in $(sed -n '/^FILES = /,/]  #/p' tools/mutate.py | grep -oE '"[^"]+"' 
 done
 
 asked_in() { grep -hoE 'command -v "?[A-Za-z0-9][A-Za-z0-9_.+-]*' "$@" | sed 's/.* "*//' | sort -u; }
-installed=" $(asked_in tools/setup.sh | tr '\n' ' ')"
+installed=" $({ asked_in tools/setup.sh; sed -n 's/^  commands //p' tools/setup.sh; } | tr ' ' '\n' | sed 's/.*=//' | tr '\n' ' ')"
 # In packages that are installed for another reason; or, under other names, what setup.sh installs.
 installed="$installed addr2line chromium-browser clang++-19 gcore google-chrome llvm-addr2line pgbench redis-benchmark script true "
 for script in tests/*/*.sh tools/*.sh bench/*.sh; do

@@ -84,6 +84,7 @@ static inline answer step_kolk(kolk_bytemap *pool, step s, const unsigned *failu
     case STEP_KINDS:
         kolk_bytemap_clear(pool);
     }
+    if (s.kind != STEP_DELETE && *failures > before) handle = INT32_MIN;
     if (object) handle = kolk_bytemap_get_index(pool, object);
     return (answer){handle, pool->cursor ? *pool->cursor : pool->first_free};
 }

@@ -32,7 +32,6 @@ static void assert_unchanged(const fixture *f) {
 }
 
 static void test_what_never_was_in_use(void **state) {
-    (void)state;
     fixture f;
     set_up(&f, "peds");
     kolk_bytemap_delete(&f.pool, f.objects[4]);
@@ -44,7 +43,6 @@ static void test_what_never_was_in_use(void **state) {
 }
 
 static void test_an_attached_pool_is_not_written(void **state) {
-    (void)state;
     owner theirs = some_owner;
     notes taken;
     begin_notes(&taken);
@@ -96,7 +94,6 @@ static void break_what_all_have(kolk_bytemap *pool) {
 
 /* promise: "Checks every ... cursor too" */
 static void test_broken_invariants(void **state) {
-    (void)state;
     kolk_bytemap own, *pool = &own;
     make_bytemap(pool, 20);
     make_objects(pool, 12);
@@ -129,7 +126,6 @@ static void test_broken_invariants(void **state) {
 }
 
 static void test_broken_invariants_of_attached_pools(void **state) {
-    (void)state;
     owner theirs = some_owner;
     kolk_bytemap attached = {0}, *pool = &attached;
     kolk_bytemap_view view = view_of(&theirs);

@@ -75,8 +75,10 @@ static void walk_both(const pair *p) {
 
 #define ROUNDS 80u /* half with small pools, half with pools of any size */
 
+/* promise: "2^32 - 1 lives of a slot instead of 128", "A handle is (index << 8) ... slot ever has", "seed + 1, as in
+ * `New` ... games do this", "returns the object in the handle's ... use or does not exist", "returns the object in a
+ * used ... index is allowed" */
 static void test_random_streams(void **state) {
-    (void)state;
     uint64_t seed = number_from_environment("KOLK_TEST_SEED", 20);
     uint64_t operations = number_from_environment("KOLK_TEST_OPS", does_a_part() ? 40000 : 400000);
     print_message("KOLK_TEST_SEED=%" PRIu64 " KOLK_TEST_OPS=%" PRIu64 "\n", seed, operations);
@@ -123,7 +125,6 @@ static void every_sequence(pair *p, unsigned depth) {
 }
 
 static void test_every_short_sequence(void **state) {
-    (void)state;
     for (int32_t count = 0; count <= 3; count++) {
         for (int seeds = 0; seeds < 2; seeds++) {
             static pair p;
@@ -137,7 +138,6 @@ static void test_every_short_sequence(void **state) {
 /* Full pools with one hole, for all positions of cursor and hole: covers both passes, and the boundaries of groups of
  * eight bytes. promise: "GTA trilogy (III, Vice City, San Andreas)", "looks at the slots ... first_free to -1" */
 static void test_every_cursor_and_hole(void **state) {
-    (void)state;
     for (int32_t count = 1; count <= 20; count++) {
         for (int32_t cursor = -1; cursor < count; cursor++) {
             for (int32_t hole = -1; hole < count; hole++) {

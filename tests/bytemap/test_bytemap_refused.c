@@ -23,7 +23,6 @@ int __wrap_munmap(void *start, size_t size) {
 
 /* The pool's own memory is released as a whole and only once; foreign memory is never released. */
 static void test_flush_gives_memory_back(void **state) {
-    (void)state;
     kolk_bytemap pool;
     make_bytemap(&pool, 1000);
     const void *start = pool.object_list;
@@ -43,7 +42,6 @@ static void test_flush_gives_memory_back(void **state) {
 }
 
 static void test_nothing_to_refuse(void **state) {
-    (void)state;
     owner mine = some_owner;
     kolk_bytemap_view view = view_of(&mine);
     for (int attach = 0; attach < 2; attach++) {

@@ -8,7 +8,6 @@
 
 /* promise: "where the cursor ... one above", "leaves the arrays ... leave the pool out" */
 static void test_attach_reads(void **state) {
-    (void)state;
     owner theirs = some_owner;
     kolk_bytemap pool = {0};
     kolk_bytemap_view view = view_of(&theirs);
@@ -42,7 +41,6 @@ static void test_attach_reads(void **state) {
 
 /* promise: "`new`, new_at, `delete` and `clear` may write", "leaves the arrays ... leave the pool out" */
 static void test_attach_writes_when_asked(void **state) {
-    (void)state;
     owner theirs = some_owner, expected = some_owner;
     kolk_bytemap pool = {0};
     kolk_bytemap_view view = view_of(&theirs);
@@ -79,7 +77,6 @@ static void test_attach_writes_when_asked(void **state) {
 
 /* A cursor outside the pool, as in a broken dump, wraps like one at the end. promise: "The view's ... reports it" */
 static void test_any_cursor_will_do(void **state) {
-    (void)state;
     static const int32_t cursors[] = {-1, -2, 5, 6, 7, 1000, INT32_MAX, INT32_MIN};
     for (size_t i = 0; i < LENGTH_OF(cursors); i++) {
         for (int full = 0; full < 2; full++) {
@@ -101,7 +98,6 @@ static void test_any_cursor_will_do(void **state) {
 
 /* promise: "returns the object of a handle in ... pool, or n" */
 static void test_find(void **state) {
-    (void)state;
     kolk_bytemap peds, vehicles, objects;
     const kolk_bytemap *const pools[] = {&peds, &vehicles, &objects};
     make_bytemap(&peds, 2);
@@ -135,7 +131,6 @@ static void test_find(void **state) {
 
 /* promise: "Finds the next ... under the same handle" */
 static void test_compare(void **state) {
-    (void)state;
     static const uint8_t before[] = {0x80, 0x05, 0x05, 0x80, 0x05, 0x85, 0x00, 0x80};
     static const uint8_t after[] = {0x01, 0x85, 0x06, 0x80, 0x05, 0x86, 0x01, 0x00};
     static const kolk_bytemap_difference expected[] = {
@@ -195,7 +190,6 @@ static const kolk_bytemap_layout layouts[] = {KOLK_BYTEMAP_III, KOLK_BYTEMAP_VIC
 
 /* promise: "Reads the 32-bit ... contains the address", "The view's ... reports it" */
 static void test_read(void **state) {
-    (void)state;
     for (size_t i = 0; i < LENGTH_OF(layouts); i++) {
         dump d, before;
         make_dump(&d);
@@ -240,7 +234,6 @@ static kolk_status read_it(const dump *d, kolk_bytemap_layout layout) {
 /* Tries every size of the region: the struct and each array must be wholly inside it, or they are refused. The struct
  * of San Andreas is longer. promise: "Reads the 32-bit ... contains the address", "The view's ... reports it" */
 static void test_read_at_the_ends_of_regions(void **state) {
-    (void)state;
     for (size_t i = 0; i < LENGTH_OF(layouts); i++) {
         size_t length = layouts[i] == KOLK_BYTEMAP_SAN_ANDREAS ? 0x14 : 0x10;
         for (size_t size = 0; size <= REGION; size++) {
@@ -266,7 +259,6 @@ static void test_read_at_the_ends_of_regions(void **state) {
 
 /* Wrong values in each field: a view accepts only values whose memory exists in the dump. */
 static void test_read_of_wrong_numbers(void **state) {
-    (void)state;
     static const uint32_t addresses[] = {0, 1, BASE - 1, BASE + REGION, POINTER, UINT32_MAX, UINT32_MAX - OBJECT_SIZE};
     dump d;
     for (size_t i = 0; i < LENGTH_OF(addresses); i++) {
@@ -311,7 +303,6 @@ static void test_read_of_wrong_numbers(void **state) {
 
 /* An attached dump may be written to, and then works as a pool. promise: "The view's ... reports it" */
 static void test_a_dump_goes_on(void **state) {
-    (void)state;
     dump d;
     kolk_bytemap_view view;
     kolk_bytemap pool = {0};
@@ -343,7 +334,6 @@ KOLK_BYTEMAP_TYPE(peds, ped)
 
 /* promise: typed.h "Its slots may be larger than the type", "object_size may be 0 or more than the type's" */
 static void test_every_typed_function(void **state) {
-    (void)state;
     static peds pool;
     assert_int_equal(peds_initialise(&pool, 3), KOLK_OK);
     assert_int_equal(pool.pool.object_size, sizeof(ped));
@@ -370,7 +360,6 @@ static void test_every_typed_function(void **state) {
 
 /* As in the games, whose slots have the size of the widest derived type. */
 static void test_slots_wider_than_their_type(void **state) {
-    (void)state;
     static cop cops[4];
     static uint8_t bytes[4];
     peds pool = {0};
@@ -412,7 +401,6 @@ static const char *listed(void) {
 }
 
 static void test_named_pools_are_listed(void **state) {
-    (void)state;
     owner theirs = some_owner;
     kolk_bytemap peds_pool = {0}, attached = {0}, nameless;
     kolk_bytemap_view own = {.name = "peds", .object_size = OBJECT_SIZE, .count = 140}, foreign = view_of(&theirs);
@@ -445,7 +433,6 @@ static void keep_text(const char *text, size_t length, void *context) {
 
 /* The same statistics as KOLK_STATS writes at exit. */
 static void test_statistics_in_words(void **state) {
-    (void)state;
     owner theirs = some_owner;
     kolk_bytemap attached = {0};
     kolk_bytemap_view view = view_of(&theirs);

@@ -29,11 +29,11 @@ typedef struct options {
 typedef struct subject {
     union {
         kolk_pool pool;
-        kolk_slotmap map;
+        kolk_slotmap slotmap;
         kolk_shared shared;
         kolk_bytemap bytemap;
         kolk_queue queue;
-        kolk_resource_pool resources;
+        kolk_resource_pool resource;
         kolk_heap heap;
     } of;
     kolk_shared_local local;    /* a local of `shared` */
@@ -109,15 +109,74 @@ struct kind {
     bool only_64;    /* exists only on 64-bit machines */
 };
 
+/* ---- Functions that only pass their arguments on ----------------------------------------------------------------- */
+
+#define RETURNS(type, name, value, ...)                                                                                \
+    static type name(__VA_ARGS__) {                                                                                    \
+        return value;                                                                                                  \
+    }
+#define DOES(name, call, ...)                                                                                          \
+    static void name(__VA_ARGS__) {                                                                                    \
+        call;                                                                                                          \
+    }
+
+/* What all members have, */
+#define ANSWER(member) RETURNS(bool, member##_is_valid, kolk_##member##_is_valid(&s->of.member), const subject *s)
+#define COUNT(member)                                                                                                  \
+    DOES(stats_of_##member, kolk_##member##_stats(&s->of.member, out), const subject *s, kolk_stats *out)
+
+/* members with handles, */
+#define KNOW_HANDLES(member)                                                                                           \
+    RETURNS(kolk_handle, handle_of_##member, kolk_##member##_handle_of(&s->of.member, object), const subject *s,       \
+            const void *object)                                                                                        \
+    RETURNS(void *, get_of_##member, kolk_##member##_get(&s->of.member, handle), const subject *s, kolk_handle handle) \
+    RETURNS(bool, member##_has_handle, !kolk_handle_is_null(kolk_##member##_handle_of(&s->of.member, object)),         \
+            subject * s, void *object)
+
+/* and members with snapshots. */
+#define SAVE(member)                                                                                                   \
+    RETURNS(bool, index_of_##member, kolk_##member##_index(&s->of.member, object) != UINT32_MAX, subject * s,          \
+            void *object)                                                                                              \
+    RETURNS(kolk_status, reserve_in_##member, kolk_##member##_reserve(&s->of.member, capacity), subject *s,            \
+            uint32_t capacity)                                                                                         \
+    RETURNS(size_t, trim_##member, kolk_##member##_trim(&s->of.member), subject *s)                                    \
+    RETURNS(size_t, snapshot_size_of_##member, kolk_##member##_snapshot_size(&s->of.member), const subject *s)         \
+    RETURNS(size_t, snapshot_of_##member, kolk_##member##_snapshot(&s->of.member, block, size), const subject *s,      \
+            void *block, size_t size)                                                                                  \
+    RETURNS(kolk_status, restore_##member, kolk_##member##_restore(&s->of.member, block, size), subject *s,            \
+            const void *block, size_t size)                                                                            \
+    RETURNS(kolk_status, restore_##member##_by,                                                                        \
+            kolk_##member##_restore_converted(&s->of.member, block, size, convert, context), subject *s,               \
+            const void *block, size_t size, converter *convert, void *context)
+
+/* Functions to take, give and end, whose code has known limits. */
+#define TAKE(member, call)                                                                                             \
+    LIMITS(member##_take)                                                                                              \
+    APART(member##_take) static void *take_from_##member(subject *s) {                                                 \
+        void *object = call;                                                                                           \
+        AND_ON();                                                                                                      \
+        return object;                                                                                                 \
+    }
+#define GIVE(member, call)                                                                                             \
+    LIMITS(member##_give)                                                                                              \
+    APART(member##_give) static void give_to_##member(subject *s, void *object) {                                      \
+        call;                                                                                                          \
+        AND_ON();                                                                                                      \
+    }
+#define END(member, call)                                                                                              \
+    LIMITS(member##_end)                                                                                               \
+    APART(member##_end) static void end_of_##member(subject *s) {                                                      \
+        call;                                                                                                          \
+        AND_ON();                                                                                                      \
+    }
+
 /* ---- Pools ------------------------------------------------------------------------------------------------------- */
 
 static void count_reset(void *object, void *context) {
-    (void)object;
     ((subject *)context)->resets++;
 }
 
 static bool set_up_object(void *object, void *context) {
-    (void)object, (void)context;
     return true;
 }
 
@@ -140,7 +199,6 @@ static kolk_status init_pool(subject *s, const options *with) {
 
 LIMITS(pool_take)
 LIMITS(pool_give)
-LIMITS(pool_end)
 
 APART(pool_take) static void *take_from_pool(subject *s) {
     void *object = NULL;
@@ -161,86 +219,24 @@ APART(pool_give) static void give_to_pool(subject *s, void *object) {
     AND_ON();
 }
 
-APART(pool_end) static void end_of_pool(subject *s) {
-    kolk_pool_deinit(&s->of.pool);
-    AND_ON();
-}
-
-static bool pool_is_valid(const subject *s) {
-    return kolk_pool_is_valid(&s->of.pool);
-}
-
-static void stats_of_pool(const subject *s, kolk_stats *out) {
-    kolk_pool_stats(&s->of.pool, out);
-}
-
-static void clear_pool(subject *s) {
-    kolk_pool_clear(&s->of.pool);
-}
-
-static kolk_handle handle_of_pool(const subject *s, const void *object) {
-    return kolk_pool_handle_of(&s->of.pool, object);
-}
-
-static void *get_of_pool(const subject *s, kolk_handle handle) {
-    return kolk_pool_get(&s->of.pool, handle);
-}
-
-static bool give_handle_to_pool(subject *s, kolk_handle handle) {
-    return kolk_pool_free_handle(&s->of.pool, handle);
-}
-
-static bool is_live_in_pool(const subject *s, const void *object) {
-    return kolk_pool_is_live(&s->of.pool, object);
-}
-
-static void *slots_of_pool(const subject *s) {
-    return s->of.pool.slots;
-}
-
-static void *first_of_pool(const subject *s) {
-    return first_alive(&s->of.pool);
-}
-
-static kolk_status reserve_in_pool(subject *s, uint32_t capacity) {
-    return kolk_pool_reserve(&s->of.pool, capacity);
-}
-
-static size_t trim_pool(subject *s) {
-    return kolk_pool_trim(&s->of.pool);
-}
+END(pool, kolk_pool_deinit(&s->of.pool))
+ANSWER(pool)
+COUNT(pool)
+KNOW_HANDLES(pool)
+SAVE(pool)
+DOES(clear_pool, kolk_pool_clear(&s->of.pool), subject *s)
+RETURNS(bool, give_handle_to_pool, kolk_pool_free_handle(&s->of.pool, handle), subject *s, kolk_handle handle)
+RETURNS(bool, is_live_in_pool, kolk_pool_is_live(&s->of.pool, object), const subject *s, const void *object)
+RETURNS(void *, slots_of_pool, s->of.pool.slots, const subject *s)
+RETURNS(void *, first_of_pool, first_alive(&s->of.pool), const subject *s)
 
 static void *take_far_from_pool(subject *s) {
     return kolk_pool_alloc_at(&s->of.pool, kolk_handle_unpack(UINT64_C(5) << 32 | (2000 ^ s->of.pool.tag)));
 }
 
-static size_t snapshot_size_of_pool(const subject *s) {
-    return kolk_pool_snapshot_size(&s->of.pool);
-}
-
-static size_t snapshot_of_pool(const subject *s, void *block, size_t size) {
-    return kolk_pool_snapshot(&s->of.pool, block, size);
-}
-
-static kolk_status restore_pool(subject *s, const void *block, size_t size) {
-    return kolk_pool_restore(&s->of.pool, block, size);
-}
-
-static kolk_status restore_pool_by(subject *s, const void *block, size_t size, converter *convert, void *context) {
-    return kolk_pool_restore_converted(&s->of.pool, block, size, convert, context);
-}
-
-static bool index_of_pool(subject *s, void *object) {
-    return kolk_pool_index(&s->of.pool, object) != UINT32_MAX;
-}
-
-static bool pool_has_handle(subject *s, void *object) {
-    return !kolk_handle_is_null(kolk_pool_handle_of(&s->of.pool, object));
-}
-
 /* ---- Slot maps --------------------------------------------------------------------------------------------------- */
 
-static kolk_status init_map(subject *s, const options *with) {
+static kolk_status init_slotmap(subject *s, const options *with) {
     kolk_slotmap_desc desc = {.name = with->name,
                               .object_size = with->object_size,
                               .capacity = with->capacity,
@@ -249,92 +245,20 @@ static kolk_status init_map(subject *s, const options *with) {
                               .memory_size = with->memory_size,
                               .budget = with->budget,
                               .debug = with->debug};
-    return kolk_slotmap_init(&s->of.map, &desc);
+    return kolk_slotmap_init(&s->of.slotmap, &desc);
 }
 
-LIMITS(map_take)
-LIMITS(map_give)
-LIMITS(map_end)
-
-APART(map_take) static void *take_from_map(subject *s) {
-    void *object = kolk_slotmap_add(&s->of.map, NULL);
-    AND_ON();
-    return object;
-}
-
-APART(map_give) static void give_to_map(subject *s, void *object) {
-    kolk_slotmap_remove(&s->of.map, kolk_slotmap_handle_of(&s->of.map, object));
-    AND_ON();
-}
-
-APART(map_end) static void end_of_map(subject *s) {
-    kolk_slotmap_deinit(&s->of.map);
-    AND_ON();
-}
-
-static bool map_is_valid(const subject *s) {
-    return kolk_slotmap_is_valid(&s->of.map);
-}
-
-static void stats_of_map(const subject *s, kolk_stats *out) {
-    kolk_slotmap_stats(&s->of.map, out);
-}
-
-static void clear_map(subject *s) {
-    kolk_slotmap_clear(&s->of.map);
-}
-
-static kolk_handle handle_of_map(const subject *s, const void *object) {
-    return kolk_slotmap_handle_of(&s->of.map, object);
-}
-
-static void *get_of_map(const subject *s, kolk_handle handle) {
-    return kolk_slotmap_get(&s->of.map, handle);
-}
-
-static bool give_handle_to_map(subject *s, kolk_handle handle) {
-    return kolk_slotmap_remove(&s->of.map, handle);
-}
-
-static void *slots_of_map(const subject *s) {
-    return s->of.map.objects;
-}
-
-static void *first_of_map(const subject *s) {
-    return kolk_slotmap_count(&s->of.map) ? s->of.map.objects : NULL;
-}
-
-static kolk_status reserve_in_map(subject *s, uint32_t capacity) {
-    return kolk_slotmap_reserve(&s->of.map, capacity);
-}
-
-static size_t trim_map(subject *s) {
-    return kolk_slotmap_trim(&s->of.map);
-}
-
-static size_t snapshot_size_of_map(const subject *s) {
-    return kolk_slotmap_snapshot_size(&s->of.map);
-}
-
-static size_t snapshot_of_map(const subject *s, void *block, size_t size) {
-    return kolk_slotmap_snapshot(&s->of.map, block, size);
-}
-
-static kolk_status restore_map(subject *s, const void *block, size_t size) {
-    return kolk_slotmap_restore(&s->of.map, block, size);
-}
-
-static kolk_status restore_map_by(subject *s, const void *block, size_t size, converter *convert, void *context) {
-    return kolk_slotmap_restore_converted(&s->of.map, block, size, convert, context);
-}
-
-static bool index_of_map(subject *s, void *object) {
-    return kolk_slotmap_index(&s->of.map, object) != UINT32_MAX;
-}
-
-static bool map_has_handle(subject *s, void *object) {
-    return !kolk_handle_is_null(kolk_slotmap_handle_of(&s->of.map, object));
-}
+TAKE(slotmap, kolk_slotmap_add(&s->of.slotmap, NULL))
+GIVE(slotmap, kolk_slotmap_remove(&s->of.slotmap, kolk_slotmap_handle_of(&s->of.slotmap, object)))
+END(slotmap, kolk_slotmap_deinit(&s->of.slotmap))
+ANSWER(slotmap)
+COUNT(slotmap)
+KNOW_HANDLES(slotmap)
+SAVE(slotmap)
+DOES(clear_slotmap, kolk_slotmap_clear(&s->of.slotmap), subject *s)
+RETURNS(bool, give_handle_to_slotmap, kolk_slotmap_remove(&s->of.slotmap, handle), subject *s, kolk_handle handle)
+RETURNS(void *, slots_of_slotmap, s->of.slotmap.objects, const subject *s)
+RETURNS(void *, first_of_slotmap, kolk_slotmap_at(&s->of.slotmap, 0), const subject *s)
 
 /* ---- Shared pools, used by one thread ---------------------------------------------------------------------------- */
 
@@ -391,41 +315,16 @@ APART(shared_end) static void end_of_shared(subject *s) {
     AND_ON();
 }
 
-static bool shared_is_valid(const subject *s) {
-    return kolk_shared_is_valid(&s->of.shared);
-}
-
-static void clear_shared(subject *s) {
-    kolk_shared_clear(&s->of.shared);
-}
-
-static void stats_of_shared(const subject *s, kolk_stats *out) {
-    kolk_shared_stats(&s->of.shared, out);
-}
-
-static kolk_handle handle_of_shared(const subject *s, const void *object) {
-    return kolk_shared_handle_of(&s->of.shared, object);
-}
-
-static void *get_of_shared(const subject *s, kolk_handle handle) {
-    return kolk_shared_get(&s->of.shared, handle);
-}
-
-static bool is_live_in_shared(const subject *s, const void *object) {
-    return kolk_shared_is_live(&s->of.shared, object);
-}
-
-static void *slots_of_shared(const subject *s) {
-    return s->of.shared.slots;
-}
+ANSWER(shared)
+COUNT(shared)
+KNOW_HANDLES(shared)
+DOES(clear_shared, kolk_shared_clear(&s->of.shared), subject *s)
+RETURNS(bool, is_live_in_shared, kolk_shared_is_live(&s->of.shared, object), const subject *s, const void *object)
+RETURNS(void *, slots_of_shared, s->of.shared.slots, const subject *s)
 
 static void *first_of_shared(const subject *s) {
     kolk_shared_cursor cursor = kolk_shared_each(&s->of.shared);
     return kolk_shared_cursor_next(&cursor);
-}
-
-static bool shared_has_handle(subject *s, void *object) {
-    return !kolk_handle_is_null(kolk_shared_handle_of(&s->of.shared, object));
 }
 
 /* ---- GTA pools --------------------------------------------------------------------------------------------------- */
@@ -439,76 +338,18 @@ static kolk_status init_bytemap(subject *s, const options *with) {
     return kolk_bytemap_initialise_with(&s->of.bytemap, &view);
 }
 
-LIMITS(bytemap_take)
-LIMITS(bytemap_give)
-LIMITS(bytemap_end)
-
-APART(bytemap_take) static void *take_from_bytemap(subject *s) {
-    void *object = kolk_bytemap_new(&s->of.bytemap);
-    AND_ON();
-    return object;
-}
-
-APART(bytemap_give) static void give_to_bytemap(subject *s, void *object) {
-    kolk_bytemap_delete(&s->of.bytemap, object);
-    AND_ON();
-}
-
-APART(bytemap_end) static void end_of_bytemap(subject *s) {
-    kolk_bytemap_flush(&s->of.bytemap);
-    AND_ON();
-}
-
-static bool bytemap_is_valid(const subject *s) {
-    return kolk_bytemap_is_valid(&s->of.bytemap);
-}
-
-static void stats_of_bytemap(const subject *s, kolk_stats *out) {
-    kolk_bytemap_stats(&s->of.bytemap, out);
-}
-
-static void clear_bytemap(subject *s) {
-    kolk_bytemap_clear(&s->of.bytemap);
-}
-
-static void *slots_of_bytemap(const subject *s) {
-    return s->of.bytemap.object_list;
-}
-
-static void *first_of_bytemap(const subject *s) {
-    return kolk_bytemap_next(&s->of.bytemap, NULL);
-}
-
-static bool just_index_of_bytemap(subject *s, void *object) {
-    return kolk_bytemap_get_just_index(&s->of.bytemap, object) != -1;
-}
-
-static bool index_of_bytemap(subject *s, void *object) {
-    return kolk_bytemap_get_index(&s->of.bytemap, object) != -1;
-}
-
-static bool next_in_bytemap(subject *s, void *object) {
-    return kolk_bytemap_next(&s->of.bytemap, object);
-}
-
-/* ---- Queues: they hand out no objects, but have memory, a name and statistics ------------------------------------ */
-
-static kolk_status init_queue(subject *s, const options *with) {
-    kolk_queue_desc desc = {.name = with->name, .item_size = with->object_size, .capacity = with->capacity};
-    return kolk_queue_init(&s->of.queue, &desc);
-}
-
-static void end_of_queue(subject *s) {
-    kolk_queue_deinit(&s->of.queue);
-}
-
-static bool queue_is_valid(const subject *s) {
-    return kolk_queue_is_valid(&s->of.queue);
-}
-
-static void stats_of_queue(const subject *s, kolk_stats *out) {
-    kolk_queue_stats(&s->of.queue, out);
-}
+TAKE(bytemap, kolk_bytemap_new(&s->of.bytemap))
+GIVE(bytemap, kolk_bytemap_delete(&s->of.bytemap, object))
+END(bytemap, kolk_bytemap_flush(&s->of.bytemap))
+ANSWER(bytemap)
+COUNT(bytemap)
+DOES(clear_bytemap, kolk_bytemap_clear(&s->of.bytemap), subject *s)
+RETURNS(void *, slots_of_bytemap, s->of.bytemap.object_list, const subject *s)
+RETURNS(void *, first_of_bytemap, kolk_bytemap_next(&s->of.bytemap, NULL), const subject *s)
+RETURNS(bool, just_index_of_bytemap, kolk_bytemap_get_just_index(&s->of.bytemap, object) != -1, subject *s,
+        void *object)
+RETURNS(bool, index_of_bytemap, kolk_bytemap_get_index(&s->of.bytemap, object) != -1, subject *s, void *object)
+RETURNS(bool, next_in_bytemap, kolk_bytemap_next(&s->of.bytemap, object), subject *s, void *object)
 
 /* ---- Heaps: with a single tray, which has the heap's name -------------------------------------------------------- */
 
@@ -523,80 +364,50 @@ static kolk_status init_heap(subject *s, const options *with) {
     return kolk_heap_init(&s->of.heap, &desc);
 }
 
-LIMITS(heap_take)
-LIMITS(heap_give)
-LIMITS(heap_end)
+TAKE(heap, kolk_heap_alloc(&s->of.heap, 1))
+GIVE(heap, kolk_heap_free(&s->of.heap, object))
+END(heap, kolk_heap_deinit(&s->of.heap))
+ANSWER(heap)
+COUNT(heap)
+DOES(clear_heap, kolk_heap_reset(&s->of.heap), subject *s)
+RETURNS(bool, is_live_in_heap, kolk_heap_is_live(&s->of.heap, object), const subject *s, const void *object)
+RETURNS(size_t, trim_heap, kolk_heap_trim(&s->of.heap), subject *s)
+RETURNS(void *, first_of_heap, kolk_heap_next(&s->of.heap, NULL), const subject *s)
 
-APART(heap_take) static void *take_from_heap(subject *s) {
-    void *object = kolk_heap_alloc(&s->of.heap, 1);
-    AND_ON();
-    return object;
+/* ---- Queues and resource pools: they hand out no objects, but have memory, a name and statistics ----------------- */
+
+static kolk_status init_queue(subject *s, const options *with) {
+    kolk_queue_desc desc = {.name = with->name, .item_size = with->object_size, .capacity = with->capacity};
+    return kolk_queue_init(&s->of.queue, &desc);
 }
 
-APART(heap_give) static void give_to_heap(subject *s, void *object) {
-    kolk_heap_free(&s->of.heap, object);
-    AND_ON();
-}
-
-APART(heap_end) static void end_of_heap(subject *s) {
-    kolk_heap_deinit(&s->of.heap);
-    AND_ON();
-}
-
-static bool heap_is_valid(const subject *s) {
-    return kolk_heap_is_valid(&s->of.heap);
-}
-
-static void stats_of_heap(const subject *s, kolk_stats *out) {
-    kolk_heap_stats(&s->of.heap, out);
-}
-
-static bool is_live_in_heap(const subject *s, const void *object) {
-    return kolk_heap_is_live(&s->of.heap, object);
-}
-
-static void clear_heap(subject *s) {
-    kolk_heap_reset(&s->of.heap);
-}
-
-static size_t trim_heap(subject *s) {
-    return kolk_heap_trim(&s->of.heap);
-}
-
-static void *first_of_heap(const subject *s) {
-    return kolk_heap_next(&s->of.heap, NULL);
-}
-
-/* ---- Resource pools: with a tick instead of a maker ------------------------------------------------------ */
+DOES(end_of_queue, kolk_queue_deinit(&s->of.queue), subject *s)
+ANSWER(queue)
+COUNT(queue)
 
 static bool create_resource(void *context, const char *key, kolk_deadline deadline, void **resource,
                             kolk_error *error) {
-    (void)key, (void)deadline, (void)error;
     *resource = context;
     return true;
 }
 
-static kolk_status init_resources(subject *s, const options *with) {
+/* With a tick instead of a maker. */
+static kolk_status init_resource(subject *s, const options *with) {
     kolk_resource_pool_desc desc = {.name = with->name,
                                     .context = s,
                                     .create = create_resource,
                                     .max = with->capacity,
                                     .debug = with->debug,
                                     .no_housekeeper = true};
-    return kolk_resource_init(&s->of.resources, &desc);
+    return kolk_resource_init(&s->of.resource, &desc);
 }
 
-static void end_of_resources(subject *s) {
-    kolk_resource_deinit(&s->of.resources);
-}
+DOES(end_of_resource, kolk_resource_deinit(&s->of.resource), subject *s)
+ANSWER(resource)
 
-static bool resources_are_valid(const subject *s) {
-    return kolk_resource_is_valid(&s->of.resources);
-}
-
-static void stats_of_resources(const subject *s, kolk_stats *out) {
+static void stats_of_resource(const subject *s, kolk_stats *out) {
     kolk_resource_pool_stats stats;
-    kolk_resource_stats(&s->of.resources, &stats);
+    kolk_resource_stats(&s->of.resource, &stats);
     *out = (kolk_stats){.name = stats.name,
                         .kind = "resource",
                         .count = stats.in_use,
@@ -612,17 +423,25 @@ static void stats_of_resources(const subject *s, kolk_stats *out) {
 #define OF_PLACES                                                                                                      \
     (KOLK_DEBUG_FILL | KOLK_DEBUG_SITES | KOLK_DEBUG_TRACE | KOLK_DEBUG_BYPASS | KOLK_DEBUG_FAIL | KOLK_DEBUG_MOVE)
 
+/* The functions above, for a row. */
+#define MEMBER(name_)                                                                                                  \
+    .member = #name_, .size = sizeof(((subject *)0)->of.name_), .init = init_##name_, .end = end_of_##name_,           \
+    .is_valid = name_##_is_valid, .stats = stats_of_##name_
+#define HANDS_OUT(member)                                                                                              \
+    .take = take_from_##member, .give = give_to_##member, .clear = clear_##member, .first = first_of_##member,         \
+    .in_take = &in_##member##_take, .in_give = &in_##member##_give, .in_end = &in_##member##_end
+#define HAS_HANDLES(member) .handle = handle_of_##member, .get = get_of_##member
+#define HAS_SNAPSHOTS(member)                                                                                          \
+    .snapshot_size = snapshot_size_of_##member, .snapshot = snapshot_of_##member, .restore = restore_##member,         \
+    .restore_converted = restore_##member##_by, .reserve = reserve_in_##member, .trim = trim_##member
+
 #define POOL(name_, also, without, ...)                                                                                \
     {                                                                                                                  \
-        .name = name_, .member = "pool", .size = sizeof(kolk_pool), .failed_at = offsetof(kolk_pool, failed),          \
+        .name = name_, .failed_at = offsetof(kolk_pool, failed),                                                       \
         .can = TAKES | FREES | ASKS | ISSUES | GROWS | DOUBLES | LENT | SIZES | STAYS | DEBUGS | COUNTS | (also),      \
-        .debug = OF_SLOTS & ~(unsigned)(without), .init = init_pool, .take = take_from_pool, .give = give_to_pool,     \
-        .end = end_of_pool, .in_take = &in_pool_take, .in_give = &in_pool_give, .in_end = &in_pool_end,                \
-        .is_valid = pool_is_valid, .stats = stats_of_pool, .clear = clear_pool, .handle = handle_of_pool,              \
-        .get = get_of_pool, .is_live = is_live_in_pool, .slots = slots_of_pool, .first = first_of_pool,                \
-        .reserve = reserve_in_pool, .trim = trim_pool, .free_verb = "free", .double_free = "double free of slot %u",   \
-        .slot = "slot", .dead = "is free", .snapshot_size = snapshot_size_of_pool, .snapshot = snapshot_of_pool,       \
-        .restore = restore_pool, .restore_converted = restore_pool_by, __VA_ARGS__                                     \
+        .debug = OF_SLOTS & ~(unsigned)(without), MEMBER(pool), HANDS_OUT(pool), HAS_HANDLES(pool),                    \
+        HAS_SNAPSHOTS(pool), .is_live = is_live_in_pool, .slots = slots_of_pool, .free_verb = "free",                  \
+        .double_free = "double free of slot %u", .slot = "slot", .dead = "is free", __VA_ARGS__                        \
     }
 
 #define WITH_HANDLES                                                                                                   \
@@ -631,13 +450,10 @@ static void stats_of_resources(const subject *s, kolk_stats *out) {
 
 #define SHARED(name_, also, ...)                                                                                       \
     {                                                                                                                  \
-        .name = name_, .member = "shared", .size = sizeof(kolk_shared),                                                \
-        .can = TAKES | FREES | GROWS | STAYS | DEBUGS | COUNTS | (also), .debug = OF_SLOTS, .init = init_shared,       \
-        .clear = clear_shared, .take = take_from_shared, .give = give_to_shared, .end = end_of_shared,                 \
-        .in_take = &in_shared_take, .in_give = &in_shared_give, .in_end = &in_shared_end, .is_valid = shared_is_valid, \
-        .stats = stats_of_shared, .handle = handle_of_shared, .get = get_of_shared, .is_live = is_live_in_shared,      \
-        .slots = slots_of_shared, .first = first_of_shared, .free_verb = "free",                                       \
-        .double_free = "double free of slot %u", .slot = "slot", .dead = "is free", __VA_ARGS__                        \
+        .name = name_, .can = TAKES | FREES | GROWS | STAYS | DEBUGS | COUNTS | (also), .debug = OF_SLOTS,             \
+        MEMBER(shared), HANDS_OUT(shared), HAS_HANDLES(shared), .is_live = is_live_in_shared,                          \
+        .slots = slots_of_shared, .free_verb = "free", .double_free = "double free of slot %u", .slot = "slot",        \
+        .dead = "is free", .questions = {{"handle", shared_has_handle, false, false}}, __VA_ARGS__                     \
     }
 
 static const kind kinds[] = {
@@ -650,62 +466,32 @@ static const kind kinds[] = {
     POOL("pool, no handles", NO_HANDLES | SAVES, 0, .generations = KOLK_GENERATIONS_NONE,
          .questions = {{"index", index_of_pool, false, false}}),
     {.name = "slot map",
-     .member = "slotmap",
-     .size = sizeof(kolk_slotmap),
      .failed_at = offsetof(kolk_slotmap, failed),
      .can = TAKES | ASKS | HANDLES | GROWS | DOUBLES | LENT | SIZES | DEBUGS | SAVES | COUNTS,
      .debug = OF_PLACES,
-     .init = init_map,
-     .take = take_from_map,
-     .give = give_to_map,
-     .end = end_of_map,
-     .in_take = &in_map_take,
-     .in_give = &in_map_give,
-     .in_end = &in_map_end,
-     .is_valid = map_is_valid,
-     .stats = stats_of_map,
-     .clear = clear_map,
-     .handle = handle_of_map,
-     .get = get_of_map,
-     .give_handle = give_handle_to_map,
-     .slots = slots_of_map,
-     .first = first_of_map,
-     .reserve = reserve_in_map,
-     .trim = trim_map,
-     .snapshot_size = snapshot_size_of_map,
-     .snapshot = snapshot_of_map,
-     .restore = restore_map,
-     .restore_converted = restore_map_by,
-     .questions = {{"index", index_of_map, false, false}, {"handle", map_has_handle, false, false}},
+     MEMBER(slotmap),
+     HANDS_OUT(slotmap),
+     HAS_HANDLES(slotmap),
+     HAS_SNAPSHOTS(slotmap),
+     .give_handle = give_handle_to_slotmap,
+     .slots = slots_of_slotmap,
+     .questions = {{"index", index_of_slotmap, false, false}, {"handle", slotmap_has_handle, false, false}},
      .slot = "place",
      .dead = "has no object"},
-    SHARED("shared", HANDLES | ISSUES | ASKS, .questions = {{"handle", shared_has_handle, false, false}}),
-    SHARED("shared, exact", HANDLES | ISSUES | ASKS, .exact = true,
-           .questions = {{"handle", shared_has_handle, false, false}}),
-    SHARED("shared, in bulk", HANDLES | ISSUES | ASKS, .in_bulk = true,
-           .questions = {{"handle", shared_has_handle, false, false}}),
+    SHARED("shared", HANDLES | ISSUES | ASKS, .exact = false),
+    SHARED("shared, exact", HANDLES | ISSUES | ASKS, .exact = true),
+    SHARED("shared, in bulk", HANDLES | ISSUES | ASKS, .in_bulk = true),
     SHARED("shared, no handles", NO_HANDLES, .generations = KOLK_GENERATIONS_NONE),
     SHARED("shared, exact, no handles", NO_HANDLES, .generations = KOLK_GENERATIONS_NONE, .exact = true),
     SHARED("shared, exact, no handles, in bulk", NO_HANDLES, .generations = KOLK_GENERATIONS_NONE, .exact = true,
            .in_bulk = true),
     {.name = "GTA pool",
-     .member = "bytemap",
      .wants_zero = true,
-     .size = sizeof(kolk_bytemap),
      .failed_at = offsetof(kolk_bytemap, failed),
      .can = TAKES | FREES | ASKS | LENT | STAYS,
-     .init = init_bytemap,
-     .take = take_from_bytemap,
-     .give = give_to_bytemap,
-     .end = end_of_bytemap,
-     .in_take = &in_bytemap_take,
-     .in_give = &in_bytemap_give,
-     .in_end = &in_bytemap_end,
-     .is_valid = bytemap_is_valid,
-     .stats = stats_of_bytemap,
-     .clear = clear_bytemap,
+     MEMBER(bytemap),
+     HANDS_OUT(bytemap),
      .slots = slots_of_bytemap,
-     .first = first_of_bytemap,
      .questions = {{"get_just_index", just_index_of_bytemap, true, false},
                    {"get_index", index_of_bytemap, true, false},
                    {"next", next_in_bytemap, true, true}},
@@ -714,40 +500,16 @@ static const kind kinds[] = {
      .slot = "slot",
      .dead = "is free"},
     {.name = "heap",
-     .member = "heap",
-     .size = sizeof(kolk_heap),
-     .only_64 = true,
-     .can = TAKES | GROWS | STAYS | TRIES_LESS |
-            COUNTS, /* sizes are rounded up: tests/heap tests mistakes and debug mode */
-     .init = init_heap,
-     .take = take_from_heap,
-     .give = give_to_heap,
-     .end = end_of_heap,
-     .in_take = &in_heap_take,
-     .in_give = &in_heap_give,
-     .in_end = &in_heap_end,
-     .is_valid = heap_is_valid,
-     .stats = stats_of_heap,
-     .clear = clear_heap,
+     .only_64 = true, /* sizes are rounded up: tests/heap tests mistakes and debug mode */
+     .can = TAKES | GROWS | STAYS | TRIES_LESS | COUNTS,
+     MEMBER(heap),
+     HANDS_OUT(heap),
      .is_live = is_live_in_heap,
-     .first = first_of_heap,
      .trim = trim_heap,
      .slot = "slot",
      .dead = "is free"},
-    {.name = "queue",
-     .member = "queue",
-     .size = sizeof(kolk_queue),
-     .init = init_queue,
-     .end = end_of_queue,
-     .is_valid = queue_is_valid,
-     .stats = stats_of_queue},
-    {.name = "resource pool",
-     .member = "resource",
-     .size = sizeof(kolk_resource_pool),
-     .init = init_resources,
-     .end = end_of_resources,
-     .is_valid = resources_are_valid,
-     .stats = stats_of_resources},
+    {.name = "queue", MEMBER(queue)},
+    {.name = "resource pool", MEMBER(resource)},
 };
 
 /* ---- Modes ------------------------------------------------------------------------------------------------------- */

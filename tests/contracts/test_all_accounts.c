@@ -36,7 +36,7 @@ static uint64_t span_of_it(uintptr_t *start, uint64_t *at_hand) {
     uint64_t counted = store ? capacity - store->released : capacity;
     *start = (uintptr_t)(store ? store->slots : it->kind->slots(it));
     if (strcmp(it->kind->member, "pool") == 0) counted = it->of.pool.counted;
-    if (strcmp(it->kind->member, "slotmap") == 0) counted = it->of.map.counted;
+    if (strcmp(it->kind->member, "slotmap") == 0) counted = it->of.slotmap.counted;
     *at_hand = counted * stride;
     return capacity * stride;
 }
@@ -136,7 +136,6 @@ static void step_accounts(void) {
 
 /* promise: budget.h "What counts ... you provide", "no longer counts, until it is needed again" */
 static void test_random_operations(void **state) {
-    (void)state;
     for (int n = 0; n < 3; n++) {
         begin_accounts(n == 0 ? UINT64_MAX / 2 : n == 1 ? 600000 : 50000);
         for (int left = does_a_part() ? OPERATIONS / 10 : OPERATIONS; left--;) step_accounts();
@@ -154,7 +153,6 @@ static bool gives_bytes_back(void) {
 
 /* Memory that a trim has given back to the system no longer counts, and counts again when it is needed. */
 static void test_what_trim_gives_back(void **state) {
-    (void)state;
     begin_accounts(600000);
     take_some(MOST);
     assert_true(taken * (uint64_t)SIZE > budget.limit / 2);

@@ -25,7 +25,7 @@ static void assert_said(kolk_status rule, const char *text) {
 
 static bool is_resource(void) {
     return row_now->kind->init ==
-           init_resources; /* its struct only points to the library's memory, so it may be moved */
+           init_resource; /* its struct only points to the library's memory, so it may be moved */
 }
 
 static void watch(bool on) {
@@ -38,7 +38,7 @@ static void watch(bool on) {
 /* Does this kind's alloc check where the pool is? A shared pool's does not: after a move, its locals still point to the
  * old place. */
 static bool notices_in_take(void) {
-    return it->kind->init == init_pool || it->kind->init == init_map;
+    return it->kind->init == init_pool || it->kind->init == init_slotmap;
 }
 
 static void move_it(bool watched) {
@@ -67,7 +67,6 @@ static void move_it(bool watched) {
 }
 
 static void test_a_pool_that_was_moved(void **state) {
-    (void)state;
     if (is_resource()) return;
     move_it(false);
     move_it(true);
@@ -75,7 +74,6 @@ static void test_a_pool_that_was_moved(void **state) {
 
 static void test_a_shared_pool_that_was_moved_before_its_locals(void **state) {
     static kolk_shared there;
-    (void)state;
     if (row_now->kind->init != init_shared) return;
     for (int watched = 0; watched < 2; watched++) {
         kolk_shared here;
@@ -100,7 +98,6 @@ static void test_a_shared_pool_that_was_moved_before_its_locals(void **state) {
 
 static void test_a_copy_of_a_pool_that_is_gone(void **state) {
     static subject copy, before, other;
-    (void)state;
     if (is_resource()) return;
     watch(false);
     begin_it((options){.capacity = 3});
@@ -156,7 +153,6 @@ static void wait_for_garbage(void *round) {
 /* A fast path may crash when it follows a pointer in the struct. But deinit must not crash, and no call may wait for
  * ever. */
 static void test_a_struct_that_was_never_initialised(void **state) {
-    (void)state;
     unsigned reported = 0;
     watch(false);
     for (uint64_t round = 1; round <= 20; round++) {
@@ -173,7 +169,6 @@ static void test_a_struct_that_was_never_initialised(void **state) {
 }
 
 static void test_initialised_twice(void **state) {
-    (void)state;
     if (is_resource()) return;
     for (int watched = 0; watched < 2; watched++) {
         watch(watched);
@@ -200,7 +195,6 @@ static void test_initialised_twice(void **state) {
 
 /* The storage of a pool is unmapped before its deinit. promise: bytemap.h "leaves the arrays ... leave the pool out" */
 static void test_lost_with_its_storage(void **state) {
-    (void)state;
     if (is_resource()) return;
     for (int watched = 0; watched < 2; watched++) {
         watch(watched);
@@ -229,7 +223,6 @@ static void test_lost_with_its_storage(void **state) {
 
 /* Any part of the struct may have been overwritten. */
 static void test_a_struct_that_was_overwritten(void **state) {
-    (void)state;
     uint64_t random = number_from_environment("KOLK_TEST_SEED", 5);
     watch(false);
     begin_it((options){.capacity = 3});

@@ -45,7 +45,6 @@ static struct {
     } while (0)
 
 static void keep_report(const kolk_failure *failure, void *context) {
-    (void)context;
     if (failure->rule == KOLK_IN_HOOK)
         now.reports++;
     else
@@ -70,9 +69,38 @@ static char if_works(bool works) {
     return works ? 'w' : 'n';
 }
 
+static char if_silent(void) {
+    return if_works(now.reports == 0);
+}
+
 static char of_status(kolk_status status) {
     return status == KOLK_OK ? 'w' : status == KOLK_IN_HOOK ? 's' : 'n';
 }
+
+/* Functions for the tables: a hook, a hook that returns a value, a call, a call and what shows its effect, and what
+ * makes the member call a hook. */
+#define HOOK(name, hook, ...)                                                                                          \
+    static void name(__VA_ARGS__) {                                                                                    \
+        run_hook(hook);                                                                                                \
+    }
+#define ASKED(type, name, hook, value, ...)                                                                            \
+    static type name(__VA_ARGS__) {                                                                                    \
+        run_hook(hook);                                                                                                \
+        return value;                                                                                                  \
+    }
+#define CALL(name, result)                                                                                             \
+    static char name(void) {                                                                                           \
+        return result;                                                                                                 \
+    }
+#define THEN(name, call, result)                                                                                       \
+    static char name(void) {                                                                                           \
+        call;                                                                                                          \
+        return result;                                                                                                 \
+    }
+#define PROVOKE(name, call)                                                                                            \
+    static void name(void) {                                                                                           \
+        call;                                                                                                          \
+    }
 
 /* Runs a member's table. `finish` checks the member, uses and ends it, even if the call has ended it. */
 static void run_table(const char *member, const column *columns, size_t n_columns, const row *rows, size_t n_rows,
@@ -102,9 +130,7 @@ static void run_table(const char *member, const column *columns, size_t n_column
 #define RUN(member, columns, rows, begin, finish)                                                                      \
     run_table(member, columns, LENGTH_OF(columns), rows, LENGTH_OF(rows), begin, finish)
 
-static void put_nowhere(const char *text, size_t length, void *context) {
-    (void)text, (void)length, (void)context;
-}
+static void put_nowhere(const char *text, size_t length, void *context) {}
 
 /* Functions of no member, which any hook may call. */
 static void look_around(void) {
@@ -127,65 +153,27 @@ static struct {
     size_t block_size;
 } p;
 
-static bool pool_on_full(kolk_pool *pool, size_t bytes, void *context) {
-    (void)pool, (void)bytes, (void)context;
-    run_hook("on_full");
-    return false;
-}
-
-static double pool_cost(const void *object, void *context) {
-    (void)object, (void)context;
-    run_hook("cost");
-    return 1;
-}
-
-static void pool_on_evict(void *object, void *context) {
-    (void)object, (void)context;
-    run_hook("on_evict");
-}
-
-static void pool_on_low(kolk_pool *pool, void *context) {
-    (void)pool, (void)context;
-    run_hook("on_low");
-}
-
-static bool pool_setup(void *object, void *context) {
-    (void)object, (void)context;
-    run_hook("setup");
-    return true;
-}
+ASKED(bool, pool_on_full, "on_full", false, kolk_pool *pool, size_t bytes, void *context)
+ASKED(double, pool_cost, "cost", 1, const void *object, void *context)
+HOOK(pool_on_evict, "on_evict", void *object, void *context)
+HOOK(pool_on_low, "on_low", kolk_pool *pool, void *context)
+ASKED(bool, pool_setup, "setup", true, void *object, void *context)
 
 static void pool_reset(void *object, void *context) {
-    (void)object, (void)context;
     now.resets++;
     run_hook("reset");
 }
 
-static void pool_teardown(void *object, void *context) {
-    (void)object, (void)context;
-    run_hook("teardown");
-}
+HOOK(pool_teardown, "teardown", void *object, void *context)
 
 static void pool_convert(void *object, const void *saved, size_t saved_size, void *context) {
-    (void)context;
     memcpy(object, saved, saved_size);
     run_hook("convert");
 }
 
-static void pool_on_mark(kolk_budget *budget, void *context) {
-    (void)budget, (void)context;
-    run_hook("on_mark");
-}
-
-static void profiler_alloc(const char *pool, const void *object, size_t size, void *context) {
-    (void)pool, (void)object, (void)size, (void)context;
-    run_hook("alloc");
-}
-
-static void profiler_free(const char *pool, const void *object, void *context) {
-    (void)pool, (void)object, (void)context;
-    run_hook("free");
-}
+HOOK(pool_on_mark, "on_mark", kolk_budget *budget, void *context)
+HOOK(profiler_alloc, "alloc", const char *pool, const void *object, size_t size, void *context)
+HOOK(profiler_free, "free", const char *pool, const void *object, void *context)
 
 /* For the init of a pool whose profiler is the hook. */
 static void set_profiler(void) {
@@ -260,33 +248,17 @@ static void fill_pool(void) {
     for (int i = 0; i < 4; i++) start(kolk_pool_alloc(&p.pool));
 }
 
-static void alloc_one(void) {
-    start(kolk_pool_alloc(&p.pool));
-}
+PROVOKE(alloc_one, start(kolk_pool_alloc(&p.pool)))
 
 static void alloc_fresh(void) {
     for (int i = 0; now.armed && i < 700; i++) alloc_one(); /* the other slots are set up already */
 }
 
-static void free_first(void) {
-    kolk_pool_free(&p.pool, p.objects[0]);
-}
-
-static void evict_one(void) {
-    kolk_pool_evict_cheapest(&p.pool, 0, NULL);
-}
-
-static void trim_pool(void) {
-    kolk_pool_trim(&p.pool);
-}
-
-static void restore_pool(void) {
-    kolk_pool_restore_converted(&p.pool, p.block, p.block_size, pool_convert, NULL);
-}
-
-static void reserve_pool(void) {
-    kolk_pool_reserve(&p.pool, 30);
-}
+PROVOKE(free_first, kolk_pool_free(&p.pool, p.objects[0]))
+PROVOKE(evict_one, kolk_pool_evict_cheapest(&p.pool, 0, NULL))
+PROVOKE(trim_pool, kolk_pool_trim(&p.pool))
+PROVOKE(restore_pool, kolk_pool_restore_converted(&p.pool, p.block, p.block_size, pool_convert, NULL))
+PROVOKE(reserve_pool, kolk_pool_reserve(&p.pool, 30))
 
 static const column pool_columns[] = {
     {"on_full", fill_pool},    {"on_low", fill_pool},   {"setup", alloc_fresh}, {"reset", free_first},
@@ -319,21 +291,10 @@ static char pool_renew(void) {
     return if_works(renewed);
 }
 
-static char pool_alloc(void) {
-    return if_works(start(kolk_pool_alloc(&p.pool)));
-}
-
-static char pool_alloc_zeroed(void) {
-    return if_works(start(kolk_pool_alloc_zeroed(&p.pool)));
-}
-
-static char pool_alloc_urgent(void) {
-    return if_works(start(kolk_pool_alloc_urgent(&p.pool)));
-}
-
-static char pool_alloc_over(void) {
-    return if_works(start(kolk_pool_alloc_over(&p.pool, 2)));
-}
+CALL(pool_alloc, if_works(start(kolk_pool_alloc(&p.pool))))
+CALL(pool_alloc_zeroed, if_works(start(kolk_pool_alloc_zeroed(&p.pool))))
+CALL(pool_alloc_urgent, if_works(start(kolk_pool_alloc_urgent(&p.pool))))
+CALL(pool_alloc_over, if_works(start(kolk_pool_alloc_over(&p.pool, 2))))
 
 static char pool_alloc_n(void) {
     void *objects[1];
@@ -342,27 +303,16 @@ static char pool_alloc_n(void) {
     return if_works(n);
 }
 
-static char pool_alloc_run(void) {
-    return if_works(start(kolk_pool_alloc_run(&p.pool, 1)));
-}
+CALL(pool_alloc_run, if_works(start(kolk_pool_alloc_run(&p.pool, 1))))
 
 static char pool_alloc_at(void) {
     kolk_handle fresh = {UINT64_C(1) << 32 | (p.pool.fresh ^ p.pool.tag)};
     return if_works(start(kolk_pool_alloc_at(&p.pool, p.pool.fresh < p.pool.capacity ? fresh : p.free_one)));
 }
 
-static char pool_clear(void) {
-    kolk_pool_clear(&p.pool);
-    return if_works(kolk_pool_count(&p.pool) == 0);
-}
-
-static char pool_evict_cheapest(void) {
-    return if_works(kolk_pool_evict_cheapest(&p.pool, 0, NULL));
-}
-
-static char pool_evict_oldest(void) {
-    return if_works(kolk_pool_evict_oldest(&p.pool, 0, NULL));
-}
+THEN(pool_clear, kolk_pool_clear(&p.pool), if_works(kolk_pool_count(&p.pool) == 0))
+CALL(pool_evict_cheapest, if_works(kolk_pool_evict_cheapest(&p.pool, 0, NULL)))
+CALL(pool_evict_oldest, if_works(kolk_pool_evict_oldest(&p.pool, 0, NULL)))
 
 static char pool_trap_full(void) {
     bool again = kolk_pool_trap_full(&p.pool, 0, NULL);
@@ -370,28 +320,10 @@ static char pool_trap_full(void) {
     return if_works(!again);
 }
 
-static char if_silent(void) {
-    return if_works(now.reports == 0);
-}
-
-static char pool_recost(void) {
-    kolk_pool_recost(&p.pool, p.objects[2]);
-    return if_silent();
-}
-
-static char pool_trim(void) {
-    (void)kolk_pool_trim(&p.pool);
-    return if_silent();
-}
-
-static char pool_tick(void) {
-    (void)kolk_pool_tick(&p.pool, 64);
-    return if_silent();
-}
-
-static char pool_reserve(void) {
-    return of_status(kolk_pool_reserve(&p.pool, p.pool.capacity + 1));
-}
+THEN(pool_recost, kolk_pool_recost(&p.pool, p.objects[2]), if_silent())
+THEN(pool_trim, (void)kolk_pool_trim(&p.pool), if_silent())
+THEN(pool_tick, (void)kolk_pool_tick(&p.pool, 64), if_silent())
+CALL(pool_reserve, of_status(kolk_pool_reserve(&p.pool, p.pool.capacity + 1)))
 
 static char pool_walk_by_age(void) {
     void *object = kolk_pool_oldest(&p.pool);
@@ -400,10 +332,7 @@ static char pool_walk_by_age(void) {
     return if_works(object && kolk_pool_newest(&p.pool) && now.reports == 0);
 }
 
-static char pool_touch(void) {
-    kolk_pool_touch(&p.pool, p.objects[3]);
-    return if_silent();
-}
+THEN(pool_touch, kolk_pool_touch(&p.pool, p.objects[3]), if_silent())
 
 static char pool_protect(void) {
     kolk_pool_protect(&p.pool, p.objects[4], true);
@@ -421,18 +350,9 @@ static char pool_snapshot(void) {
     return if_works(kolk_pool_snapshot_size(&p.pool) || kolk_pool_snapshot(&p.pool, bytes, sizeof bytes));
 }
 
-static char pool_restore(void) {
-    return of_status(kolk_pool_restore(&p.pool, p.block, p.block_size));
-}
-
-static char pool_restore_converted(void) {
-    return of_status(kolk_pool_restore_converted(&p.pool, p.block, p.block_size, pool_convert, NULL));
-}
-
-static char pool_deinit(void) {
-    kolk_pool_deinit(&p.pool);
-    return if_works(p.pool.capacity == 0);
-}
+CALL(pool_restore, of_status(kolk_pool_restore(&p.pool, p.block, p.block_size)))
+CALL(pool_restore_converted, of_status(kolk_pool_restore_converted(&p.pool, p.block, p.block_size, pool_convert, NULL)))
+THEN(pool_deinit, kolk_pool_deinit(&p.pool), if_works(p.pool.capacity == 0))
 
 static char pool_look(void) {
     kolk_stats stats;
@@ -485,7 +405,6 @@ static const row ordered_rows[] = {
 };
 
 static void test_pool(void **state) {
-    (void)state;
     static const char *const modes[] = {NULL, "fill,quarantine=4"};
     for (int m = 0; m < 2; m++)
         for (int reuse = KOLK_REUSE_LIFO; reuse <= KOLK_REUSE_LOWEST; reuse++)
@@ -512,34 +431,19 @@ static struct {
 } m;
 
 static void map_on_remove(void *object, void *context) {
-    (void)object, (void)context;
     now.resets++;
     run_hook("on_remove");
 }
 
-static void map_on_move(void *object, uint32_t from, uint32_t to, void *context) {
-    (void)object, (void)from, (void)to, (void)context;
-    run_hook("on_move");
-}
+HOOK(map_on_move, "on_move", void *object, uint32_t from, uint32_t to, void *context)
 
 static void map_move(void *to, void *from, void *context) {
     static uint64_t aside[4];
-    (void)context;
     memcpy(to ? to : aside, from ? from : aside, sizeof aside);
     run_hook("move");
 }
 
-static int map_compare(const void *a, const void *b, void *context) {
-    (void)context;
-    run_hook("compare");
-    return memcmp(b, a, 1);
-}
-
-static void map_convert(void *object, const void *saved, size_t saved_size, void *context) {
-    (void)context;
-    memcpy(object, saved, saved_size);
-    run_hook("convert");
-}
+ASKED(int, map_compare, "compare", memcmp(b, a, 1), const void *a, const void *b, void *context)
 
 static void *add_to_map(kolk_handle *handle) {
     void *object = kolk_slotmap_add(&m.map, handle);
@@ -583,33 +487,13 @@ static void finish_map(void) {
     free(m.block);
 }
 
-static void remove_first(void) {
-    kolk_slotmap_remove(&m.map, m.handles[0]);
-}
-
-static void remove_last(void) {
-    kolk_slotmap_remove(&m.map, m.handles[5]);
-}
-
-static void clear_map(void) {
-    kolk_slotmap_clear(&m.map);
-}
-
-static void sort_map(void) {
-    kolk_slotmap_sort(&m.map, map_compare, NULL);
-}
-
-static void restore_map(void) {
-    kolk_slotmap_restore_converted(&m.map, m.block, m.block_size, map_convert, NULL);
-}
-
-static void reserve_map(void) {
-    kolk_slotmap_reserve(&m.map, 20);
-}
-
-static void add_one(void) {
-    add_to_map(NULL);
-}
+PROVOKE(remove_first, kolk_slotmap_remove(&m.map, m.handles[0]))
+PROVOKE(remove_last, kolk_slotmap_remove(&m.map, m.handles[5]))
+PROVOKE(clear_map, kolk_slotmap_clear(&m.map))
+PROVOKE(sort_map, kolk_slotmap_sort(&m.map, map_compare, NULL))
+PROVOKE(restore_map, kolk_slotmap_restore_converted(&m.map, m.block, m.block_size, pool_convert, NULL))
+PROVOKE(reserve_map, kolk_slotmap_reserve(&m.map, 20))
+PROVOKE(add_one, add_to_map(NULL))
 
 static const column map_columns[] = {
     {"on_remove", remove_first}, {"on_remove", remove_last}, {"on_remove", clear_map}, {"on_move", remove_first},
@@ -617,13 +501,8 @@ static const column map_columns[] = {
     {"convert", restore_map},    {"on_mark", reserve_map},   {"alloc", add_one},       {"free", remove_first},
 };
 
-static char map_add(void) {
-    return if_works(add_to_map(NULL));
-}
-
-static char map_remove(void) {
-    return if_works(kolk_slotmap_remove(&m.map, m.handles[1]) && !kolk_slotmap_get(&m.map, m.handles[1]));
-}
+CALL(map_add, if_works(add_to_map(NULL)))
+CALL(map_remove, if_works(kolk_slotmap_remove(&m.map, m.handles[1]) && !kolk_slotmap_get(&m.map, m.handles[1])))
 
 /* As if the object had these children. */
 static char map_remove_many(void) {
@@ -640,24 +519,10 @@ static char map_remove_own(void) {
     return if_works(removed || kolk_slotmap_get(&m.map, own) == NULL || !found);
 }
 
-static char map_clear_(void) {
-    kolk_slotmap_clear(&m.map);
-    return if_works(kolk_slotmap_count(&m.map) == 0);
-}
-
-static char map_sort(void) {
-    kolk_slotmap_sort(&m.map, map_compare, NULL);
-    return if_silent();
-}
-
-static char map_trim(void) {
-    (void)kolk_slotmap_trim(&m.map);
-    return if_silent();
-}
-
-static char map_reserve(void) {
-    return of_status(kolk_slotmap_reserve(&m.map, m.map.capacity + 1));
-}
+THEN(map_clear_, kolk_slotmap_clear(&m.map), if_works(kolk_slotmap_count(&m.map) == 0))
+THEN(map_sort, kolk_slotmap_sort(&m.map, map_compare, NULL), if_silent())
+THEN(map_trim, (void)kolk_slotmap_trim(&m.map), if_silent())
+CALL(map_reserve, of_status(kolk_slotmap_reserve(&m.map, m.map.capacity + 1)))
 
 static char map_rebind(void) {
     kolk_slotmap_desc desc = desc_of_map();
@@ -669,18 +534,10 @@ static char map_snapshot(void) {
     return if_works(kolk_slotmap_snapshot_size(&m.map) || kolk_slotmap_snapshot(&m.map, bytes, sizeof bytes));
 }
 
-static char map_restore(void) {
-    return of_status(kolk_slotmap_restore(&m.map, m.block, m.block_size));
-}
-
-static char map_restore_converted(void) {
-    return of_status(kolk_slotmap_restore_converted(&m.map, m.block, m.block_size, map_convert, NULL));
-}
-
-static char map_deinit(void) {
-    kolk_slotmap_deinit(&m.map);
-    return if_works(!m.map.block);
-}
+CALL(map_restore, of_status(kolk_slotmap_restore(&m.map, m.block, m.block_size)))
+CALL(map_restore_converted,
+     of_status(kolk_slotmap_restore_converted(&m.map, m.block, m.block_size, pool_convert, NULL)))
+THEN(map_deinit, kolk_slotmap_deinit(&m.map), if_works(!m.map.block))
 
 static bool finds_in_map(kolk_handle handle) {
     void *object = kolk_slotmap_get(&m.map, handle);
@@ -723,7 +580,6 @@ static const row map_rows[] = {
 /* promise: slotmap.h "The hook may remove ... all the same", "Each may call ... return KOLK_IN_HOOK", "replaces the
  * hooks ... KOLK_IN_HOOK or KOLK_MOVED", "In it, handle_of and `index` take O(slots)" */
 static void test_slotmap(void **state) {
-    (void)state;
     static const char *const modes[] = {NULL, "fill,sites", "move"};
     for (size_t i = 0; i < LENGTH_OF(modes); i++) {
         m.debug = modes[i];
@@ -742,17 +598,11 @@ static struct {
     void *objects[6];
 } s;
 
-static void shared_reset(void *object, void *context) {
-    (void)object, (void)context;
-    now.resets++;
-    run_hook("reset");
-}
-
 static kolk_shared_desc desc_of_shared(void) {
     kolk_shared_desc desc = {.name = "shared", .object_size = 32, .capacity = 32, .cache = s.cache, .debug = s.debug};
-    desc.life.setup = is_column("setup") ? pool_setup : NULL;
-    desc.life.teardown = is_column("teardown") ? pool_teardown : NULL;
-    desc.life.reset = is_column("reset") ? shared_reset : NULL;
+    desc.setup = is_column("setup") ? pool_setup : NULL;
+    desc.teardown = is_column("teardown") ? pool_teardown : NULL;
+    desc.reset = is_column("reset") ? pool_reset : NULL;
     return desc;
 }
 
@@ -788,39 +638,24 @@ static void alloc_shared(void) {
     for (int i = 0; i < 4; i++) start_shared(kolk_shared_alloc(&s.local)); /* some may be set up already */
 }
 
-static void free_shared(void) {
-    kolk_shared_free(&s.local, s.objects[0]);
-}
+PROVOKE(free_shared, kolk_shared_free(&s.local, s.objects[0]))
 
 static void quiesce_shared(void) {
     kolk_shared_free_later(&s.local, s.objects[0]);
     for (int i = 0; i < 4; i++) kolk_shared_quiesce(&s.local);
 }
 
-static void clear_shared(void) {
-    kolk_shared_clear(&s.pool);
-}
-
-static void end_shared(void) {
-    kolk_shared_deinit(&s.pool);
-}
+PROVOKE(clear_shared, kolk_shared_clear(&s.pool))
+PROVOKE(end_shared, kolk_shared_deinit(&s.pool))
 
 static const column shared_columns[] = {
     {"setup", alloc_shared}, {"reset", free_shared}, {"reset", quiesce_shared},
     {"reset", clear_shared}, {"reset", end_shared},  {"teardown", end_shared},
 };
 
-static char shared_alloc(void) {
-    return if_works(start_shared(kolk_shared_alloc(&s.local)));
-}
-
-static char shared_alloc_now(void) {
-    return if_works(start_shared(kolk_shared_alloc_wait(&s.local, KOLK_NOW)));
-}
-
-static char shared_alloc_wait(void) {
-    return if_works(start_shared(kolk_shared_alloc_wait(&s.local, KOLK_FOREVER)));
-}
+CALL(shared_alloc, if_works(start_shared(kolk_shared_alloc(&s.local))))
+CALL(shared_alloc_now, if_works(start_shared(kolk_shared_alloc_wait(&s.local, KOLK_NOW))))
+CALL(shared_alloc_wait, if_works(start_shared(kolk_shared_alloc_wait(&s.local, KOLK_FOREVER))))
 
 static char shared_alloc_n(void) {
     void *objects[2];
@@ -829,45 +664,16 @@ static char shared_alloc_n(void) {
     return if_works(n == 2);
 }
 
-static char shared_free(void) {
-    kolk_shared_free(&s.local, s.objects[5]);
-    return if_works(!kolk_shared_is_live(&s.pool, s.objects[5]));
-}
-
-static char shared_free_n(void) {
-    kolk_shared_free_n(&s.local, &s.objects[4], 2);
-    return if_works(!kolk_shared_is_live(&s.pool, s.objects[4]));
-}
-
-static char shared_free_later(void) {
-    kolk_shared_free_later(&s.local, s.objects[5]);
-    return if_works(!kolk_shared_is_live(&s.pool, s.objects[5]));
-}
-
-static char shared_quiesce(void) {
-    kolk_shared_quiesce(&s.local);
-    return if_silent();
-}
-
-static char shared_offline(void) {
-    kolk_shared_offline(&s.local);
-    return if_silent();
-}
-
-static char shared_online(void) {
-    kolk_shared_online(&s.local);
-    return if_silent();
-}
-
-static char shared_flush(void) {
-    kolk_shared_local_flush(&s.local);
-    return if_silent();
-}
-
-static char shared_local_deinit(void) {
-    kolk_shared_local_deinit(&s.local);
-    return if_silent();
-}
+THEN(shared_free, kolk_shared_free(&s.local, s.objects[5]), if_works(!kolk_shared_is_live(&s.pool, s.objects[5])))
+THEN(shared_free_n, kolk_shared_free_n(&s.local, &s.objects[4], 2),
+     if_works(!kolk_shared_is_live(&s.pool, s.objects[4])))
+THEN(shared_free_later, kolk_shared_free_later(&s.local, s.objects[5]),
+     if_works(!kolk_shared_is_live(&s.pool, s.objects[5])))
+THEN(shared_quiesce, kolk_shared_quiesce(&s.local), if_silent())
+THEN(shared_offline, kolk_shared_offline(&s.local), if_silent())
+THEN(shared_online, kolk_shared_online(&s.local), if_silent())
+THEN(shared_flush, kolk_shared_local_flush(&s.local), if_silent())
+THEN(shared_local_deinit, kolk_shared_local_deinit(&s.local), if_silent())
 
 static char shared_local_init(void) {
     kolk_status status = kolk_shared_local_init(&s.other, &s.pool);
@@ -880,15 +686,8 @@ static char shared_shutdown(void) {
     return if_silent();
 }
 
-static char shared_clear(void) {
-    kolk_shared_clear(&s.pool);
-    return if_works(kolk_shared_count(&s.pool) == 0);
-}
-
-static char shared_deinit(void) {
-    kolk_shared_deinit(&s.pool);
-    return if_works(!s.pool.inside);
-}
+THEN(shared_clear, kolk_shared_clear(&s.pool), if_works(kolk_shared_count(&s.pool) == 0))
+THEN(shared_deinit, kolk_shared_deinit(&s.pool), if_works(!s.pool.inside))
 
 static char shared_rebind(void) {
     kolk_shared_desc desc = desc_of_shared();
@@ -930,7 +729,6 @@ static const row shared_rows[] = {
 
 /* promise: shared.h "replaces the hooks ... Locals stay usable", "In teardown ... returns KOLK_IN_HOOK" */
 static void test_shared(void **state) {
-    (void)state;
     static const char *const modes[] = {NULL, "fill,sites"};
     for (size_t i = 0; i < LENGTH_OF(modes); i++)
         for (s.cache = 0; s.cache <= 4; s.cache += 4) {
@@ -952,14 +750,9 @@ static struct {
 static const kolk_heap_class trays[] = {{.size = 32, .capacity = 8, .when_full = KOLK_HEAP_NULL},
                                         {.size = 64, .capacity = 8}};
 
-static bool heap_on_full(kolk_heap *heap, size_t bytes, void *context) {
-    (void)heap, (void)bytes, (void)context;
-    run_hook("on_full");
-    return false;
-}
+ASKED(bool, heap_on_full, "on_full", false, kolk_heap *heap, size_t bytes, void *context)
 
 static void heap_at_end(void *context) {
-    (void)context;
     h.ends++;
     run_hook("function");
 }
@@ -1037,10 +830,8 @@ static const column heap_columns[] = {
 
 static const column fixed_columns[] = {{"on_full", fill_heap}};
 
-static char heap_alloc(void) {
-    return if_works(kolk_heap_alloc(&h.heap, 40) && kolk_heap_alloc_zeroed(&h.heap, 40) &&
-                    kolk_heap_alloc_aligned(&h.heap, 16, 40));
-}
+CALL(heap_alloc, if_works(kolk_heap_alloc(&h.heap, 40) && kolk_heap_alloc_zeroed(&h.heap, 40) &&
+                          kolk_heap_alloc_aligned(&h.heap, 16, 40)))
 
 static char heap_alloc_n(void) {
     void *blocks[2];
@@ -1054,10 +845,7 @@ static char heap_realloc(void) {
     return if_works(block && kolk_heap_usable_size(&h.heap, block) >= 60);
 }
 
-static char heap_free(void) {
-    kolk_heap_free(&h.heap, h.block);
-    return if_works(!kolk_heap_is_live(&h.heap, h.block));
-}
+THEN(heap_free, kolk_heap_free(&h.heap, h.block), if_works(!kolk_heap_is_live(&h.heap, h.block)))
 
 static char heap_on_end(void) {
     bool added = kolk_heap_on_end(&h.heap, heap_at_end, NULL);
@@ -1077,25 +865,10 @@ static char heap_child(void) {
     return if_works(status == KOLK_OK && kolk_heap_alloc(&h.child, 40));
 }
 
-static char heap_reset(void) {
-    kolk_heap_reset(&h.heap);
-    return if_silent();
-}
-
-static char heap_deinit(void) {
-    kolk_heap_deinit(&h.heap);
-    return if_works(!h.heap.root && !h.heap.fixed);
-}
-
-static char child_reset(void) {
-    kolk_heap_reset(&h.child);
-    return if_silent();
-}
-
-static char child_deinit(void) {
-    kolk_heap_deinit(&h.child);
-    return if_works(!h.child.root);
-}
+THEN(heap_reset, kolk_heap_reset(&h.heap), if_silent())
+THEN(heap_deinit, kolk_heap_deinit(&h.heap), if_works(!h.heap.root && !h.heap.fixed))
+THEN(child_reset, kolk_heap_reset(&h.child), if_silent())
+THEN(child_deinit, kolk_heap_deinit(&h.child), if_works(!h.child.root))
 
 static char heap_rebind(void) {
     kolk_heap_desc desc = desc_of_heap();
@@ -1138,7 +911,6 @@ static const row fixed_rows[] = {
 
 /* promise: heap.h "They must return ... (KOLK_IN_HOOK), and changes nothing" */
 static void test_heap(void **state) {
-    (void)state;
     h.is_fixed = false;
     if (sizeof(void *) == 8) RUN("heap", heap_columns, heap_rows, begin_heap, finish_heap);
     h.is_fixed = true;
@@ -1154,13 +926,11 @@ static struct {
 } q;
 
 static void queue_destroy(void *item, void *context) {
-    (void)item, (void)context;
     q.destroyed++;
     run_hook("destroy");
 }
 
 static void queue_move(void *to, void *from, bool in, void *context) {
-    (void)in, (void)context;
     memcpy(to, from, sizeof(int));
     run_hook("move");
 }
@@ -1204,32 +974,16 @@ static void finish_queue(void) {
     CHECK(q.destroyed == q.made);
 }
 
-static void clear_queue(void) {
-    kolk_queue_clear(&q.queue);
-}
-
-static void end_queue(void) {
-    kolk_queue_deinit(&q.queue);
-}
-
-static void push_to_queue(void) {
-    push_one(KOLK_NOW);
-}
-
-static void pop_from_queue(void) {
-    pop_one(KOLK_NOW);
-}
+PROVOKE(clear_queue, kolk_queue_clear(&q.queue))
+PROVOKE(end_queue, kolk_queue_deinit(&q.queue))
+PROVOKE(push_to_queue, push_one(KOLK_NOW))
+PROVOKE(pop_from_queue, pop_one(KOLK_NOW))
 
 static const column queue_columns[] = {
     {"destroy", clear_queue}, {"destroy", end_queue}, {"move", push_to_queue}, {"move", pop_from_queue}};
 
-static char queue_push(void) {
-    return of_status(push_one(KOLK_NOW));
-}
-
-static char queue_pop(void) {
-    return of_status(pop_one(KOLK_NOW));
-}
+CALL(queue_push, of_status(push_one(KOLK_NOW)))
+CALL(queue_pop, of_status(pop_one(KOLK_NOW)))
 
 static char queue_push_much(void) {
     kolk_status status;
@@ -1259,15 +1013,8 @@ static char queue_pop_n(void) {
     return of_status(status);
 }
 
-static char queue_clear(void) {
-    kolk_queue_clear(&q.queue);
-    return if_silent();
-}
-
-static char queue_deinit(void) {
-    kolk_queue_deinit(&q.queue);
-    return if_works(!q.queue.cells);
-}
+THEN(queue_clear, kolk_queue_clear(&q.queue), if_silent())
+THEN(queue_deinit, kolk_queue_deinit(&q.queue), if_works(!q.queue.cells))
 
 static char queue_rebind(void) {
     kolk_queue_desc desc = desc_of_queue();
@@ -1307,7 +1054,6 @@ static const row queue_rows[] = {
 
 /* promise: queue.h "a push or pop ... deinit returns KOLK_SHUTDOWN" */
 static void test_queue(void **state) {
-    (void)state;
     RUN("queue", queue_columns, queue_rows, begin_queue, finish_queue);
 }
 
@@ -1321,7 +1067,6 @@ static struct {
 
 static bool resource_create(void *context, const char *key, kolk_deadline deadline, void **resource,
                             kolk_error *error) {
-    (void)context, (void)key, (void)deadline, (void)error;
     run_hook("create");
     if (r.fails) return false;
     *resource = &r.resources[r.created++];
@@ -1329,33 +1074,14 @@ static bool resource_create(void *context, const char *key, kolk_deadline deadli
 }
 
 static void resource_destroy(void *context, void *resource) {
-    (void)context, (void)resource;
     r.destroyed++;
     run_hook("destroy");
 }
 
-static bool resource_validate(void *context, void *resource, kolk_deadline deadline) {
-    (void)context, (void)resource, (void)deadline;
-    run_hook("validate");
-    return true;
-}
-
-static bool resource_reset(void *context, void *resource) {
-    (void)context, (void)resource;
-    run_hook("reset");
-    return true;
-}
-
-static void resource_log(void *context, const kolk_resource_event *event) {
-    (void)context, (void)event;
-    run_hook("log");
-}
-
-static bool resource_wants(const char *key, const void *resource, bool in_use, void *context) {
-    (void)key, (void)resource, (void)in_use, (void)context;
-    run_hook("wants");
-    return false;
-}
+ASKED(bool, resource_validate, "validate", true, void *context, void *resource, kolk_deadline deadline)
+ASKED(bool, resource_reset, "reset", true, void *context, void *resource)
+HOOK(resource_log, "log", void *context, const kolk_resource_event *event)
+ASKED(bool, resource_wants, "wants", false, const char *key, const void *resource, bool in_use, void *context)
 
 static kolk_status borrow_for(int64_t milliseconds, kolk_borrowed *out) {
     kolk_borrow_desc desc = {.deadline = milliseconds ? kolk_deadline_after(milliseconds) : KOLK_NOW};
@@ -1454,24 +1180,15 @@ static char resource_pause(void) {
     return of_status(kolk_resource_resize(&r.pool, 2));
 }
 
-static char resource_tick(void) {
-    kolk_resource_tick(&r.pool, KOLK_NOW);
-    return if_silent();
-}
+THEN(resource_tick, kolk_resource_tick(&r.pool, KOLK_NOW), if_silent())
 
 static char resource_close(void) {
     kolk_status status = kolk_resource_close(&r.pool, KOLK_NOW);
     return if_works(status == KOLK_OK || status == KOLK_TIMEOUT);
 }
 
-static char resource_close_and_wait(void) {
-    return of_status(kolk_resource_close(&r.pool, KOLK_FOREVER));
-}
-
-static char resource_deinit(void) {
-    kolk_resource_deinit(&r.pool);
-    return if_works(!r.pool.inside);
-}
+CALL(resource_close_and_wait, of_status(kolk_resource_close(&r.pool, KOLK_FOREVER)))
+THEN(resource_deinit, kolk_resource_deinit(&r.pool), if_works(!r.pool.inside))
 
 static char resource_rebind(void) {
     kolk_resource_pool_desc desc = desc_of_resources();
@@ -1503,7 +1220,6 @@ static const row resource_rows[] = {
 /* promise: resource.h "`log` does not receive its own borrows", "call deinit in one of the pool's own functions", "Each
  * function ... pool is all zero", "only KOLK_NOW is possible", "To call it in one of the pool's own functions" */
 static void test_resource(void **state) {
-    (void)state;
     RUN("resource pool", resource_columns, resource_rows, begin_resources, finish_resources);
 }
 
@@ -1537,14 +1253,12 @@ static void add_node(void) {
 
 static void node_moved(void *object, uint32_t from, uint32_t to, void *context) {
     node *it = object;
-    (void)from, (void)to, (void)context;
     it->self = it;
 }
 
 static void remove_family(void *object, void *context) {
     const node *it = object;
     uint32_t id = it->id;
-    (void)context;
     tree.removed[id]++;
     assert_ptr_equal(kolk_slotmap_get(&tree.map, it->own), it);
     for (uint32_t i = 0; i < it->children; i++) {
@@ -1574,7 +1288,6 @@ static void check_tree(void) {
 }
 
 static void test_families(void **state) {
-    (void)state;
     for (uint32_t seed = 1; seed <= (does_a_part() ? 20 : 200); seed++) {
         memset(&tree, 0, sizeof tree);
         tree.random = seed;
@@ -1610,7 +1323,6 @@ static void free_own(void *object, void *context) {
 
 /* on_evict may free the object that is being evicted. promise: pool.h "on_full, on_low ... return KOLK_IN_HOOK" */
 static void test_an_eviction_of_what_is_free(void **state) {
-    (void)state;
     kolk_pool pool;
     memset(&now, 0, sizeof now);
     for (int generations = KOLK_GENERATIONS_RECYCLE; generations <= KOLK_GENERATIONS_NONE; generations++) {
@@ -1627,7 +1339,6 @@ static void test_an_eviction_of_what_is_free(void **state) {
 }
 
 static int set_handler(void **state) {
-    (void)state;
     kolk_set_failure_handler(keep_report, NULL);
     return 0;
 }

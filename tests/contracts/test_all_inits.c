@@ -50,7 +50,6 @@ static kolk_status init_for(subject *s, const reason *why) {
 static jmp_buf out_of_init;
 
 static void jump(const kolk_failure *failure, void *context) {
-    (void)context;
     fprintf(stderr, "%s\n", failure->sentence);
     longjmp(out_of_init, 1);
 }
@@ -111,7 +110,6 @@ static void play_init(const char *argument) {
 }
 
 static void test_a_longjmp_out_of_init_leaves_nothing(void **state) {
-    (void)state;
     for (unsigned which = 0; which < LENGTH_OF(reasons); which++) {
         const reason *why = &reasons[which];
         if ((row_now->kind->can & why->needs) != why->needs) continue;
@@ -135,7 +133,6 @@ static void play_told(const char *argument) {
 
 /* Each mistake is reported once, even if init fails with the file's capacity and then with the program's own. */
 static void test_each_thing_is_said_once(void **state) {
-    (void)state;
     char number[20];
     snprintf(number, sizeof number, "%d", (int)(row_now->kind - kinds));
     ending ended = run_with("told", "it = 4294967295\n", number);

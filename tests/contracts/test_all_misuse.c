@@ -104,7 +104,6 @@ static void free_again(uint32_t slot) {
  * "the whole message, for people", "the call that failed ... where it was freed last", "A handler may ... repairs it
  * and continues"; README.md "Every free is checked ... A mistake is reported", "kolk: bullets: double free" */
 static void test_double_free(void **state) {
-    (void)state;
     set_up();
     for (int i = 0; i < 3; i++) {
         free_again(2); /* directly after its first free */
@@ -125,7 +124,6 @@ static void test_double_free(void **state) {
 /* Pointers into live objects, dead objects, and slots that were never handed out.
  * promise: README.md "free of a pointer into slot 17" */
 static void test_free_of_an_interior_pointer(void **state) {
-    (void)state;
     set_up();
     size_t stride = (size_t)stats_of_it().stride;
     for (uint32_t slot = 0; slot < (is_bypassed() ? 2 : SLOTS); slot++) {
@@ -146,7 +144,6 @@ static int a_global;
 /* Pointers outside the pool's memory, to objects of other pools, and to bytes that never were an object.
  * promise: README.md "free of a pointer that does not belong to this pool" */
 static void test_free_of_a_foreign_pointer(void **state) {
-    (void)state;
     char text[100];
     kolk_pool other;
     make_pool(&other, &(kolk_pool_desc){.name = "other", .object_size = SIZE, .capacity = 3});
@@ -187,7 +184,6 @@ static void test_free_of_a_foreign_pointer(void **state) {
 }
 
 static void test_free_of_a_slot_never_handed_out(void **state) {
-    (void)state;
     set_up();
     uint32_t last = stats_of_it().max_capacity - 1;
     for (uint32_t slot = last; slot >= SLOTS - 1; slot--) {
@@ -201,7 +197,6 @@ static void test_free_of_a_slot_never_handed_out(void **state) {
 }
 
 static void test_free_of_null_does_nothing(void **state) {
-    (void)state;
     set_up();
     it->kind->give(it, NULL);
     end_fixture();
@@ -217,7 +212,6 @@ static void ask_in_vain(const question *q, void *object, kolk_status rule, uint3
 }
 
 static void test_questions_about_what_is_no_object(void **state) {
-    (void)state;
     set_up();
     size_t stride = (size_t)stats_of_it().stride;
     for (const question *q = it->kind->questions; q < it->kind->questions + 3 && q->verb; q++) {
@@ -250,7 +244,6 @@ static void test_questions_about_what_is_no_object(void **state) {
 
 /* promise: base.h "The upper 32 ... every platform"; README.md "its handle gives NULL" */
 static void test_handles_that_find_nothing(void **state) {
-    (void)state;
     set_up();
     uint64_t live = f.handles[0].bits;
     const kolk_handle bad[] = {
@@ -278,7 +271,6 @@ static void test_handles_that_find_nothing(void **state) {
 /* Such handles are counted, and the debug mode reports them.
  * promise: base.h "for KOLK_WRONG_POOL ... alloc_site have leaked", "Any of the first ... slots are used" */
 static void test_handles_of_other_pools(void **state) {
-    (void)state;
     kolk_slotmap map;
     kolk_pool pool;
     assert_int_equal(kolk_pool_init(&pool, &(kolk_pool_desc){.name = "other", .object_size = 1, .capacity = 9}),
@@ -312,7 +304,6 @@ static void test_handles_of_other_pools(void **state) {
 
 /* A twin pool of the same name, but with generations, makes the handle that would be right here. */
 static void test_there_are_no_handles(void **state) {
-    (void)state;
     kolk_pool twin;
     assert_int_equal(kolk_pool_init(&twin, &(kolk_pool_desc){.name = "it", .object_size = 1, .capacity = 1}), KOLK_OK);
     kolk_handle handle = kolk_pool_handle_of(&twin, kolk_pool_alloc(&twin));
@@ -334,7 +325,6 @@ static void ask_a_stranger(void) {
 }
 
 static void test_the_sentence_of_one_without_a_name(void **state) {
-    (void)state;
     char sentence[100];
     set_up_named("");
     ask_a_stranger();
@@ -348,7 +338,6 @@ static void test_the_sentence_of_one_without_a_name(void **state) {
 }
 
 static void test_a_long_name_is_cut_off(void **state) {
-    (void)state;
     static char name[2200];
     memset(name, 'n', sizeof name - 1);
     set_up_named(name);
@@ -369,7 +358,6 @@ static void jump_out(const kolk_failure *failure, void *context) {
 
 /* promise: base.h "The handler may ... left by longjmp or throw" */
 static void test_the_handler_may_longjmp(void **state) {
-    (void)state;
     set_up();
     kolk_set_failure_handler(jump_out, &f.kept);
     for (const question *q = it->kind->questions; q < it->kind->questions + 3 && q->verb; q++) {
@@ -403,7 +391,6 @@ static void ask_by_default(void) {
 /* The sentence recommends the debug mode if the kind has one that could report more.
  * promise: base.h "The handler is called ... not abort"; README.md "Then the program aborts" */
 static void test_the_default_handler_prints_and_aborts(void **state) {
-    (void)state;
     char text[1000], begin[100];
     skip_if_emulated();
     int status = run_apart(ask_by_default, text, sizeof text);
@@ -419,13 +406,11 @@ static void test_the_default_handler_prints_and_aborts(void **state) {
 static sigjmp_buf out_of_abort;
 
 static void leave_abort(int signal_number) {
-    (void)signal_number;
     siglongjmp(out_of_abort, 1);
 }
 
 /* A program that catches SIGABRT and continues finds the pool unchanged. */
 static void test_the_default_handler_changes_nothing(void **state) {
-    (void)state;
     set_up();
     kolk_set_failure_handler(NULL, NULL);
     int stderr_before = dup(STDERR_FILENO);

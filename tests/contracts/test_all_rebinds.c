@@ -41,53 +41,36 @@ static void another(void) {
 }
 
 static bool pool_full(kolk_pool *pool, size_t bytes, void *context) {
-    (void)pool, (void)bytes, (void)context;
     return false;
 }
 
 static bool heap_full(kolk_heap *heap, size_t bytes, void *context) {
-    (void)heap, (void)bytes, (void)context;
     return false;
 }
 
 static double cost_of(const void *object, void *context) {
-    (void)object, (void)context;
     return 0;
 }
 
-static void on_low(kolk_pool *pool, void *context) {
-    (void)pool, (void)context;
-}
+static void on_low(kolk_pool *pool, void *context) {}
 
-static void end_object(void *object, void *context) {
-    (void)object, (void)context;
-}
+static void end_object(void *object, void *context) {}
 
-static void moved_to(void *object, uint32_t from, uint32_t to, void *context) {
-    (void)object, (void)from, (void)to, (void)context;
-}
+static void moved_to(void *object, uint32_t from, uint32_t to, void *context) {}
 
-static void move_object(void *to, void *from, void *context) {
-    (void)to, (void)from, (void)context;
-}
+static void move_object(void *to, void *from, void *context) {}
 
-static void move_item(void *to, void *from, bool in, void *context) {
-    (void)to, (void)from, (void)in, (void)context;
-}
+static void move_item(void *to, void *from, bool in, void *context) {}
 
 static bool check(void *context, void *resource, kolk_deadline deadline) {
-    (void)context, (void)resource, (void)deadline;
     return false;
 }
 
 static bool clean(void *context, void *resource) {
-    (void)context, (void)resource;
     return false;
 }
 
-static void note(void *context, const kolk_resource_event *event) {
-    (void)context, (void)event;
-}
+static void note(void *context, const kolk_resource_event *event) {}
 
 /* ---- Rows -------------------------------------------------------------------------------------------------------- */
 
@@ -343,11 +326,11 @@ typedef struct changing {
     }
 
 OPERATIONS(a_pool, pool, kolk_pool_desc, kolk_pool_init, kolk_pool_rebind)
-OPERATIONS(a_map, map, kolk_slotmap_desc, kolk_slotmap_init, kolk_slotmap_rebind)
+OPERATIONS(a_map, slotmap, kolk_slotmap_desc, kolk_slotmap_init, kolk_slotmap_rebind)
 OPERATIONS(a_heap, heap, kolk_heap_desc, kolk_heap_init, kolk_heap_rebind)
 OPERATIONS(a_shared, shared, kolk_shared_desc, kolk_shared_init, kolk_shared_rebind)
 OPERATIONS(a_queue, queue, kolk_queue_desc, kolk_queue_init, kolk_queue_rebind)
-OPERATIONS(a_resource, resources, kolk_resource_pool_desc, kolk_resource_init, kolk_resource_rebind)
+OPERATIONS(a_resource, resource, kolk_resource_pool_desc, kolk_resource_init, kolk_resource_rebind)
 
 #define CHANGING(name_, kind_, operations, members_, bases_)                                                           \
     {                                                                                                                  \
@@ -484,7 +467,6 @@ static void check_members(void) {
 
 /* promise: pool.h "Members that determine ... one at the init"; budget.h "which keep it until their deinit" */
 static void test_what_a_rebind_accepts(void **state) {
-    (void)state;
     for_each_base(check_members);
     assert_int_equal(kolk_budget_used(&budget), 0); /* each has kept it until its end */
 }
@@ -503,7 +485,6 @@ static void check_copy(void) {
 }
 
 static void test_a_copy_of_a_pool_that_is_gone(void **state) {
-    (void)state;
     for_each_base(check_copy);
 }
 
@@ -520,7 +501,6 @@ static int make_others(void **state) {
 }
 
 static int end_others(void **state) {
-    (void)state;
     kolk_pool_deinit(&spill);
     kolk_pool_deinit(&other_spill);
     kolk_heap_deinit(&parent);

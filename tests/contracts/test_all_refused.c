@@ -49,7 +49,6 @@ static void check_init(options with, bool for_ever) {
 }
 
 static void test_init(void **state) {
-    (void)state;
     for (int n = 0; n < 4; n++)
         check_init((options){.object_size = OBJECT, .capacity = 100, .max_capacity = n / 2 ? 5000 : 0}, n % 2);
 }
@@ -72,7 +71,6 @@ static void check_size(size_t object_size, uint32_t capacity, uint32_t max_capac
 }
 
 static void test_sizes_at_the_limits(void **state) {
-    (void)state;
     static const size_t sizes[] = {SIZE_MAX,   SIZE_MAX / 2 + 1, SIZE_MAX / 4 + 1,
                                    UINT32_MAX, INT32_MAX,        (size_t)1 << 24};
     static const uint32_t counts[] = {1, 2, 255, 257, 4096, 65536, UINT32_C(1) << 30, INT32_MAX, UINT32_MAX};
@@ -89,7 +87,6 @@ static void test_sizes_at_the_limits(void **state) {
 
 /* A pool in the caller's memory asks the system for nothing. */
 static void test_nothing_to_refuse(void **state) {
-    (void)state;
     static _Alignas(16) unsigned char memory[10 * OBJECT];
     refuse(1, true);
     begin_it((options){.object_size = OBJECT, .capacity = 9, .memory = memory, .memory_size = sizeof memory});
@@ -172,7 +169,6 @@ static void check_growth(operation *grow, bool for_ever) {
 }
 
 static void test_growth(void **state) {
-    (void)state;
     for (int for_ever = 0; for_ever < 2; for_ever++) {
         check_growth(by_take, for_ever);
         if (it->kind->reserve) check_growth(by_reserve, for_ever);
@@ -182,7 +178,6 @@ static void test_growth(void **state) {
 
 /* If memory suffices for one more slot but not for twice as many, the pool grows by one slot. */
 static void test_growth_takes_what_it_gets(void **state) {
-    (void)state;
     fill_it((options){.capacity = 50});
     refuse(1, false);
     take_one();
@@ -200,7 +195,6 @@ static void test_growth_takes_what_it_gets(void **state) {
 /* The pool grows before it reuses slots from quarantine. If growth is refused, the take succeeds with the oldest slot
  * in quarantine. */
 static void test_growth_while_slots_wait(void **state) {
-    (void)state;
     fill_it((options){.capacity = 3, .debug = "quarantine=2,fill"});
     give_one(objects[1]);
     give_one(objects[0]);
@@ -218,7 +212,6 @@ static void test_growth_while_slots_wait(void **state) {
 
 /* A quarantine longer than the pool needs no more memory than one as long as the pool. */
 static void test_a_quarantine_that_is_larger_than_the_pool(void **state) {
-    (void)state;
     long before = addresses_in_use();
     begin_it((options){.object_size = 8, .capacity = 3, .debug = "quarantine=4294967295"});
     assert_true(addresses_in_use() - before < 64);

@@ -39,7 +39,6 @@ static const report *assert_report(kolk_status rule, const char *by, const char 
 /* The text that init was given is overwritten, and its memory is gone.
  * promise: base.h "Names are copied ... outlive the pool" */
 static void test_a_name_whose_text_is_gone(void **state) {
-    (void)state;
     char *text = (char *)malloc(30);
     assert_non_null(text);
     strcpy(text, "it is in a module");
@@ -59,7 +58,6 @@ static void test_a_name_whose_text_is_gone(void **state) {
 /* ---- Sites ------------------------------------------------------------------------------------------------------- */
 
 static void test_the_sites_of_a_double_free(void **state) {
-    (void)state;
     begin_reporting(small);
     void *object = take_one();
     give_one(object);
@@ -84,7 +82,6 @@ static void test_the_sites_of_a_double_free(void **state) {
 
 /* A write beyond the end of a live object is found when the object is freed. */
 static void test_an_overflow(void **state) {
-    (void)state;
     begin_with(6, "sites,guard");
     unsigned char *object = (unsigned char *)take_one();
     object[SIZE] = 1;
@@ -102,7 +99,6 @@ static void test_an_overflow(void **state) {
 /* A write after the free is found by the call that next checks the slot.
  * promise: README.md "Writes to freed objects", "seen by fire+0x51" */
 static void test_a_write_after_free(void **state) {
-    (void)state;
     begin_with(1, "sites,fill");
     char text[100];
     snprintf(text, sizeof text, "write after free to %s 0: 55 written at byte 2 of it", it->kind->slot);
@@ -131,7 +127,6 @@ static void test_a_write_after_free(void **state) {
 /* ---- Leaks ------------------------------------------------------------------------------------------------------- */
 
 static void test_leaks_at_the_end(void **state) {
-    (void)state;
     begin_reporting(small);
     bool sites = has_sites();
     void *objects[3];
@@ -174,7 +169,6 @@ static void leak_at_the_end(void) {
 
 /* The default handler prints the leaks once and returns. promise: base.h "The handler is called ... not abort" */
 static void test_leaks_that_are_printed(void **state) {
-    (void)state;
     char text[2000];
     if (UNDER_ASAN && row_now->mode->flags & KOLK_DEBUG_BYPASS) skip(); /* ASan reports such leaks too */
     for (int by_exit = 0; by_exit < 2; by_exit++) {
@@ -200,7 +194,6 @@ static struct {
 
 /* Checks that the pool is as it was before the failed call. */
 static void look_around_and_jump(const kolk_failure *failure, void *context) {
-    (void)failure, (void)context;
     scene.reports++;
     assert_is_valid();
     assert_int_equal(count_of_it(), scene.alive);
@@ -231,7 +224,6 @@ static void assert_jumped(void) {
     } while (0)
 
 static void test_a_jump_out_of_take(void **state) {
-    (void)state;
     static unsigned char *object;
     begin_with(1, "fill");
     object = (unsigned char *)take_one();
@@ -244,7 +236,6 @@ static void test_a_jump_out_of_take(void **state) {
 }
 
 static void test_a_jump_out_of_give_and_end(void **state) {
-    (void)state;
     static unsigned char *object;
     static int by_end; /* static, so that longjmp preserves it */
     for (by_end = 0; by_end < 2; by_end++) {
@@ -265,7 +256,6 @@ static void test_a_jump_out_of_give_and_end(void **state) {
 
 /* A leak is reported only once, but another object that was allocated at the same site is reported. */
 static void test_a_jump_out_of_the_list_of_leaks(void **state) {
-    (void)state;
     begin_it(small);
     for (int i = 0; i < 2; i++) take_one();
     MUST_JUMP(it->kind->end(it));
@@ -279,7 +269,6 @@ static void test_a_jump_out_of_the_list_of_leaks(void **state) {
 /* ---- Forced failures --------------------------------------------------------------------------------------------- */
 
 static void test_every_nth_take_fails(void **state) {
-    (void)state;
     void *objects[30];
     uint32_t n = 0;
     setenv("KOLK_FAIL", "i?:every=3", 1);
@@ -305,7 +294,6 @@ static void test_every_nth_take_fails(void **state) {
 }
 
 static void test_failures_by_chance(void **state) {
-    (void)state;
     uint64_t patterns[3] = {0};
     for (int run = 0; run < 3; run++) {
         setenv("KOLK_FAIL", run == 2 ? "*:chance=0.5,seed=2" : "*:chance=0.5,seed=1", 1);
@@ -319,7 +307,6 @@ static void test_failures_by_chance(void **state) {
 
 /* Forced failures alone do not enable the search for mistakes. */
 static void test_failures_by_force_and_handles_of_other_pools(void **state) {
-    (void)state;
     setenv("KOLK_FAIL", "*:every=100", 1);
     begin_reporting(small);
     void *object = take_one();
@@ -357,7 +344,6 @@ static void assert_heard(const void *object, unsigned allocs, unsigned frees) {
 }
 
 static void test_a_profiler_is_told(void **state) {
-    (void)state;
     memset(&told, 0, sizeof told);
     kolk_set_profiler(&(kolk_profiler){on_alloc, on_free, &told});
     begin_reporting(small);

@@ -53,7 +53,6 @@ static void check(const setting *r) {
 
 /* promise: base.h "fill, guard, quarantine=64 and sites", "Slot maps have fill ... no settings" */
 static void test_words_of_a_descriptor(void **state) {
-    (void)state;
     static const setting rows[] = {
         {NULL, NULL, 0, 0},
         {NULL, "", 0, 0},
@@ -88,7 +87,6 @@ static void test_words_of_a_descriptor(void **state) {
 /* promise: pool.h "KOLK_DEBUG in the environment replaces them"; slotmap.h "NULL: none, unless KOLK_DEBUG"; shared.h
  * "KOLK_DEBUG in the environment ... always uncached"; base.h "all pools if there is no GLOB; they replace" */
 static void test_the_environment_takes_the_place_of_the_descriptor(void **state) {
-    (void)state;
     static const setting rows[] = {
         {"fill", NULL, F, 0},
         {"guard", "fill", G, 0},
@@ -110,7 +108,6 @@ static void test_the_environment_takes_the_place_of_the_descriptor(void **state)
 }
 
 static void test_several_entries(void **state) {
-    (void)state;
     static const setting rows[] = {
         {"fill;guard", NULL, F | G, 0}, /* all matching entries apply */
         {"fill:bul*;guard:*lets;sites:b", "trace", F | G, 0},
@@ -125,7 +122,6 @@ static void test_several_entries(void **state) {
 }
 
 static void test_globs(void **state) {
-    (void)state;
     static const struct {
         const char *glob, *name;
         bool matches;
@@ -182,7 +178,6 @@ static void test_globs(void **state) {
 }
 
 static void test_bypass_settings(void **state) {
-    (void)state;
     static const struct {
         const char *bypass, *debug;
         uint32_t flags;
@@ -209,7 +204,6 @@ static void test_bypass_settings(void **state) {
 
 /* promise: base.h "The environment ... reported at exit" */
 static void test_the_environment_is_read_at_each_init(void **state) {
-    (void)state;
     setenv("KOLK_DEBUG", "trace", 1);
     begin_it((options){.object_size = 8, .capacity = 3});
     setenv("KOLK_DEBUG", "sites", 1);
@@ -269,7 +263,6 @@ static void assert_refused(reports *kept, const char *of, const char *sentence) 
 }
 
 static void test_bad_words_of_a_descriptor_are_said_each_time(void **state) {
-    (void)state;
     reports kept;
     begin_reports(&kept);
     for (size_t i = 0; i < LENGTH_OF(bad_words); i++) {
@@ -290,7 +283,6 @@ static void test_bad_words_of_a_descriptor_are_said_each_time(void **state) {
 }
 
 static void test_several_bad_words(void **state) {
-    (void)state;
     reports kept;
     begin_reports(&kept);
     assert_int_equal(flags_of("bombs", "x,quarantine=,fill,y"), F & row_now->kind->debug);
@@ -329,7 +321,6 @@ static void assert_prints(const char *settings, const char *said, uint32_t first
 }
 
 static void test_bad_words_of_the_environment_are_said_once(void **state) {
-    (void)state;
     uint32_t fills = F & row_now->kind->debug;
     for (size_t i = 0; i < LENGTH_OF(bad_words); i++) {
         char text[200], said[400];
@@ -346,7 +337,6 @@ static void test_bad_words_of_the_environment_are_said_once(void **state) {
 }
 
 static void test_bad_words_for_bypass_are_said_once(void **state) {
-    (void)state;
     static const char *const words[] = {"2", "yes", "01", " 1", "-1"};
     variable = "KOLK_BYPASS";
     for (size_t i = 0; i < LENGTH_OF(words); i++) {
@@ -359,7 +349,6 @@ static void test_bad_words_for_bypass_are_said_once(void **state) {
 }
 
 static void print_failure(const kolk_failure *failure, void *context) {
-    (void)context;
     fprintf(stderr, "%s, rule %d, of %s", failure->sentence, failure->rule, failure->pool);
 }
 
@@ -374,7 +363,6 @@ static void init_with_a_handler(void) {
 
 /* The same, but with a failure handler that the program has set. */
 static void test_a_bad_word_for_bypass_is_a_failure(void **state) {
-    (void)state;
     char text[500], expected[500];
     run_apart(init_with_a_handler, text, sizeof text);
     snprintf(expected, sizeof expected, "kolk: KOLK_BYPASS: \"maybe\" is neither 0 nor 1, rule %d, of KOLK_BYPASS",
@@ -390,7 +378,6 @@ static void init_before_it_is_wrong(void) {
 }
 
 static void test_bad_words_that_come_later(void **state) {
-    (void)state;
     char text[500];
     environment = "fil";
     run_apart(init_before_it_is_wrong, text, sizeof text);
@@ -399,7 +386,6 @@ static void test_bad_words_that_come_later(void **state) {
 
 /* What an init was told in texts remains true once the texts are gone. */
 static void test_texts_are_copied(void **state) {
-    (void)state;
     char *texts[] = {strdup("a name"), row_now->mode->debug ? strdup(row_now->mode->debug) : NULL};
     begin_it((options){.name = texts[0], .object_size = 8, .capacity = 4, .debug = texts[1]});
     const kolk_stats before = stats_of_it();

@@ -92,7 +92,6 @@ static void play_scenes(const char *argument) {
 
 /* promise: base.h "a number before ... maps are not", "Ends the current ... nothing without diagnostics" */
 static void test_peaks_of_each_scene(void **state) {
-    (void)state;
     assert_ending(run_kind("scenes", "sizes", NULL), 0,
                   HEAD "filled = 7\nkept   = 7\nmoved  = 7\nplain  = 7\n"
                        "\n[first scene]\nfilled = 7\nkept   = 7\nmoved  = 7\nplain  = 7\n"
@@ -129,7 +128,6 @@ static void play_lives(const char *argument) {
 }
 
 static void test_lives_across_scenes(void **state) {
-    (void)state;
     assert_ending(run_kind("lives", "sizes", NULL), 0,
                   HEAD "fixed  = 6  # all in use, and more were asked for\ngrows  = 5\nshared = 3\n"
                        "\n[birth]\nfixed = 6  # all in use, and more were asked for\ngrows = 2\n"
@@ -172,7 +170,6 @@ static void play_random(const char *argument) {
 }
 
 static void test_random_peaks(void **state) {
-    (void)state;
     char seed[30];
     snprintf(seed, sizeof seed, "%" PRIu64, number_from_environment("KOLK_TEST_SEED", 4711));
     print_message("KOLK_TEST_SEED=%s\n", seed);
@@ -195,7 +192,6 @@ static void play_plain(const char *argument) {
 
 /* promise: base.h "Without these settings nothing costs more", "Ends the current ... nothing without diagnostics" */
 static void test_without_settings(void **state) {
-    (void)state;
     char line[100];
     assert_ending(run_kind("plain", NULL, NULL), 0, "");
     ending ended = run_kind("plain", "1", NULL);
@@ -221,7 +217,6 @@ static void play_two_runs(const char *argument) {
 /* The same file is read at the start and written at the end; before the first run it need not exist.
  * promise: base.h "a run with KOLK_STATS=sizes:FILE ... same file" */
 static void test_two_runs(void **state) {
-    (void)state;
     char setting[120];
     snprintf(setting, sizeof setting, "sizes:%s", path);
     setenv("KOLK_SIZES", path, 1);
@@ -256,7 +251,6 @@ static void play_tell(const char *argument) {
 
 /* promise: base.h "init gives ... line, and ignored" */
 static void test_capacities(void **state) {
-    (void)state;
     static const struct {
         const char *file, *said;
     } rows[] = {
@@ -290,7 +284,6 @@ static void play_scene_reserves(const char *argument) {
 }
 
 static void test_a_scene_reserves(void **state) {
-    (void)state;
     assert_ending(run_kind_with("scene reserves", "it = 10\n[scene]\nit = 50000\n[other]\nit = 5\n", NULL), 0,
                   "50000 a\n50000\n");
 }
@@ -311,7 +304,6 @@ static void play_too_many(const char *argument) {
 }
 
 static void test_more_than_there_is_room_for(void **state) {
-    (void)state;
     ending ended = run_kind_with("too many", "large = 2147483647\nbad = 3\n", NULL);
     const char *why = strstr(ended.text, BAD "1: large keeps 0 slots and cannot have 2147483647: ");
     assert_non_null(why); /* the reason is one of two, depending on the machine */

@@ -9,7 +9,7 @@
 #include "../help/published.h"
 
 static bool is_map(void) {
-    return it->kind->restore == restore_map;
+    return it->kind->restore == restore_slotmap;
 }
 
 static size_t header_size(void) {
@@ -56,7 +56,6 @@ static void assert_refused(const unsigned char *bytes, size_t size, kolk_status 
 
 /* promise: pool.h "The whole block ... more capacity"; slotmap.h "KOLK_FORGED_SNAPSHOT, KOLK_OTHER_POOL" */
 static void test_every_changed_byte_is_refused(void **state) {
-    (void)state;
     block taken = begin_small();
     for (size_t at = 0; at < taken.size; at++) {
         kolk_status status = at < BYTE_ORDER_AT ? KOLK_NOT_A_SNAPSHOT
@@ -79,7 +78,6 @@ static void put_size(block into, size_t size) {
 }
 
 static void test_every_cut_is_refused(void **state) {
-    (void)state;
     block taken = begin_small();
     for (size_t size = 0; size < taken.size; size++) {
         block cut = new_block(size); /* of exactly this length */
@@ -107,7 +105,6 @@ static void test_every_cut_is_refused(void **state) {
 
 /* The 0 to 7 bytes of padding before the checksum must be 0. promise: pool.h "The whole block ... more capacity" */
 static void test_lies_in_the_padding(void **state) {
-    (void)state;
     for (size_t size = 1; size <= 8; size++) {
         begin_it((options){.object_size = size, .capacity = 2});
         memset(take_one(), 0xff, size);
@@ -139,7 +136,6 @@ static void test_lies_in_the_padding(void **state) {
 enum { OLD_SIZE = 8, NEW_SIZE = 24 };
 
 static void never(void *object, const void *saved, size_t saved_size, void *context) {
-    (void)object, (void)saved, (void)saved_size, (void)context;
     fail_msg("convert is called for a block that is refused");
 }
 
@@ -160,7 +156,6 @@ static void refuse(block original, size_t at, uint32_t number, kolk_status with)
 /* 8 objects are saved, so that each other size of objects needs a block of another size.
  * promise: pool.h "convert is not ... same size"; slotmap.h "convert is not ... same size" */
 static void test_hostile_conversions(void **state) {
-    (void)state;
     static subject old;
     memset(&old, 0, sizeof old);
     old.kind = row_now->kind;
@@ -195,7 +190,6 @@ static void test_hostile_conversions(void **state) {
 
 /* Without a function, it is a restore. promise: slotmap.h "convert is not ... same size" */
 static void test_without_a_conversion(void **state) {
-    (void)state;
     begin_it((options){.object_size = OLD_SIZE, .capacity = 8});
     memset(take_one(), 3, OLD_SIZE);
     block saved = snapshot_of(it);

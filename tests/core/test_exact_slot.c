@@ -23,7 +23,6 @@ uintptr_t kolk_exact_slot_(uintptr_t offset, unsigned shift, uintptr_t inverse);
 #pragma GCC diagnostic pop
 
 static void test_each_inverse_of_16_bits(void **state) {
-    (void)state;
     for (uint32_t odd = 1; odd <= UINT16_MAX; odd += 2)
         assert_int_equal((uint16_t)(odd * inverse_16((uint16_t)odd)), 1);
 }
@@ -47,7 +46,6 @@ static void try_each_offset(uint32_t stride) {
 
 /* promise: README.md "accepts the starts of slots" */
 static void test_each_stride_and_offset_of_16_bits(void **state) {
-    (void)state;
     uint32_t apart = emulator() ? 61 : 1;
     for (uint32_t stride = 1; stride <= UINT16_MAX; stride += apart) try_each_offset(stride);
     for (uint32_t stride = 1; stride <= UINT16_MAX; stride *= 2) try_each_offset(stride);
@@ -55,7 +53,6 @@ static void test_each_stride_and_offset_of_16_bits(void **state) {
 
 /* What the library has, for its own words. promise: README.md "accepts the starts of slots" */
 static void test_some_of_all_bits(void **state) {
-    (void)state;
     for (uintptr_t odd = 1; odd < 5000; odd += 2) {
         assert_int_equal((uintptr_t)(odd * kolk_inverse_(odd)), 1);
         assert_int_equal((uintptr_t)(-odd * kolk_inverse_(-odd)), 1);

@@ -13,6 +13,8 @@
 
 #include "plain.h"
 
+#pragma GCC diagnostic ignored "-Wunused-parameter" /* tests and hooks need few of their parameters */
+
 /* Which sanitizers was this program compiled with? */
 #if defined(__has_feature)
 #define KOLK_TEST_SANITIZER(name) __has_feature(name)
@@ -94,7 +96,6 @@ static inline void skip_on_windows(void) {
 
 /* The teardown of a test: restores the handler that aborts, so that the next test's failures do not go unnoticed. */
 static inline int abort_on_failure(void **state) {
-    (void)state;
     kolk_set_failure_handler(NULL, NULL);
     return 0;
 }

@@ -47,14 +47,12 @@ static const char *in_folder(const char *name) {
 }
 
 static int make_folder(void **state) {
-    (void)state;
     snprintf(folder, sizeof folder, "/tmp/kolk cancel.XXXXXX");
     alarm(60);
     return mkdtemp(folder) ? 0 : -1;
 }
 
 static int remove_folder(void **state) {
-    (void)state;
     unlink(in_folder("sizes"));
     unlink(in_folder("stats"));
     return rmdir(folder);
@@ -74,7 +72,6 @@ static void deinit_pool(void) {
 
 /* promise: base.h "No function ... may be cancelled" */
 static void test_first_init_reads_sizes(void **state) {
-    (void)state;
     static const char sizes[] = "bullets = 9\n";
     FILE *file = fopen(in_folder("sizes"), "w");
     assert_non_null(file);
@@ -82,7 +79,7 @@ static void test_first_init_reads_sizes(void **state) {
     fclose(file);
     pid_t child = fork();
     if (child == 0) {
-        alarm(10);
+        END_IF_IT_HANGS();
         setenv("KOLK_SIZES", in_folder("sizes"), 1);
         if (!returns(init_pool)) _exit(1);
         if (pool_status != KOLK_OK || pool.capacity != 9) _exit(2);
@@ -94,7 +91,6 @@ static void test_first_init_reads_sizes(void **state) {
 }
 
 static void *exit_cancelled(void *unused) {
-    (void)unused;
     pthread_cancel(pthread_self());
     exit(0);
 }
@@ -102,7 +98,6 @@ static void *exit_cancelled(void *unused) {
 extern void __gcov_dump(void) __attribute__((weak));
 
 static void test_exit_writes_statistics(void **state) {
-    (void)state;
     if (__gcov_dump) { /* it writes files at exit, so it is a cancellation point */
         print_message("left out: gcov is cancelled at exit\n");
         skip();
@@ -113,7 +108,7 @@ static void test_exit_writes_statistics(void **state) {
         pid_t child = fork();
         if (child == 0) {
             char setting[300];
-            alarm(10);
+            END_IF_IT_HANGS();
             bool to_file = strchr(settings[i], ':');
             snprintf(setting, sizeof setting, "%s%s", settings[i], to_file ? in_folder("stats") : "");
             setenv("KOLK_STATS", setting, 1);
@@ -141,7 +136,6 @@ static void ask_for_site(void) {
 }
 
 static void test_sites(void **state) {
-    (void)state;
     int first = open("/dev/null", O_RDONLY), next;
     close(first);
     assert_true(returns(ask_for_site));
@@ -153,7 +147,6 @@ static void test_sites(void **state) {
 
 /* The default handler prints the leak, and deinit continues. promise: base.h "No function ... may be cancelled" */
 static void test_leak(void **state) {
-    (void)state;
     kolk_pool_desc desc = {.name = "bullets", .object_size = 16, .capacity = 4, .debug = "sites"};
     int before = dup(STDERR_FILENO), none = open("/dev/null", O_WRONLY);
     assert_int_equal(kolk_pool_init(&pool, &desc), KOLK_OK);
@@ -194,7 +187,6 @@ static void make_queue(void) {
 
 /* promise: queue.h "wait first polls for some 50 microseconds"; base.h "No function ... may be cancelled" */
 static void test_polled_queue(void **state) {
-    (void)state;
     make_queue();
     deadline = KOLK_NOW;
     if (kolk_queue_fd(&queue, KOLK_QUEUE_READABLE) < 0) {
@@ -220,7 +212,6 @@ static void test_polled_queue(void **state) {
 
 /* A pending cancellation does not end a wait early. promise: queue.h "pthread_cancel does not end a wait" */
 static void test_wait_for_item(void **state) {
-    (void)state;
     make_queue();
     deadline = kolk_deadline_after(3);
     assert_true(returns(pop));
@@ -273,7 +264,6 @@ static void shut_down(void) {
 }
 
 static void test_cancelled_while_it_waits(void **state) {
-    (void)state;
     sleeper one;
     make_queue();
     deadline = KOLK_FOREVER;
@@ -310,7 +300,6 @@ static void make_shared(uint32_t capacity) {
 
 /* Init of a local checks under the pool's lock whether another thread has ended. */
 static void test_one_local_too_many(void **state) {
-    (void)state;
     kolk_shared_local two[2];
     make_shared(10);
     for (int i = 0; i < 2; i++) assert_int_equal(kolk_shared_local_init(&two[i], &shared), KOLK_OK);
@@ -334,7 +323,6 @@ static void give_one(void) {
 
 /* promise: shared.h "ends a wait; pthread_cancel does not"; base.h "No function ... may be cancelled" */
 static void test_wait_for_object(void **state) {
-    (void)state;
     sleeper one;
     make_shared(1);
     assert_int_equal(kolk_shared_local_init(&holder, &shared), KOLK_OK);
@@ -359,7 +347,6 @@ static kolk_resource_pool resources;
 static kolk_borrowed borrow;
 
 static bool create_resource(void *context, const char *key, kolk_deadline until, void **resource, kolk_error *error) {
-    (void)key, (void)until, (void)error;
     *resource = context;
     return true;
 }
@@ -403,7 +390,6 @@ static bool somebody_borrows(void) {
 
 /* Init starts a maker, and deinit joins it. promise: resource.h "no effect before they return" */
 static void test_resources(void **state) {
-    (void)state;
     deadline = KOLK_FOREVER;
     assert_true(returns(init_resources));
     assert_int_equal(status, KOLK_OK);
@@ -434,7 +420,6 @@ static bool is_closed(void) {
 }
 
 static void test_cancelled_while_it_borrows(void **state) {
-    (void)state;
     sleeper one;
     deadline = KOLK_FOREVER;
     init_resources();

@@ -48,13 +48,11 @@ static void fork_once(void) {
 }
 
 static void fork_in_handler(int number) {
-    (void)number;
     fork_once();
     forked = true;
 }
 
 static void test_fork_within_fork(void **state) {
-    (void)state;
     END_IF_IT_HANGS();
     sigaction(SIGUSR1, &(struct sigaction){.sa_handler = fork_in_handler}, NULL);
     for (unsigned n = 1; n <= 8; n++) {
@@ -71,7 +69,6 @@ static void test_fork_within_fork(void **state) {
 
 /* Both processes continue the interrupted operation. */
 static void fork_and_go_on(int number) {
-    (void)number;
     int status = 0;
     pid_t child = fork();
     if (child == 0) alarm(60);
@@ -128,7 +125,6 @@ static bool step(pid_t child) {
 
 /* Forks at each instruction that takes or releases the lock. */
 static void test_fork_within_lock(void **state) {
-    (void)state;
     skip_if_emulated();
     sigaction(SIGUSR1, &(struct sigaction){.sa_handler = fork_and_go_on}, NULL);
     bool goes_on = true;
@@ -154,7 +150,6 @@ static void *take_lock(void *unused) {
 
 /* After a fork by a signal handler, the interrupted thread still holds its lock. */
 static void test_lock_stays(void **state) {
-    (void)state;
     END_IF_IT_HANGS();
     pthread_t other;
     fork_once(); /* the thread that took the lock has released it */

@@ -7,7 +7,6 @@
 #include "../help/system_calls.h"
 
 static void test_reserve_commit_discard_release(void **state) {
-    (void)state;
     size_t page = kolk_memory_page_();
     assert_true(page >= 4096 && (page & (page - 1)) == 0);
     unsigned char *start = (unsigned char *)kolk_memory_reserve_(10 * page);
@@ -34,7 +33,6 @@ static void test_reserve_commit_discard_release(void **state) {
 
 /* Uses more pages than one query to the system covers. */
 static void test_discard_tells_what_was_resident(void **state) {
-    (void)state;
     size_t page = kolk_memory_page_(), pages = 1500;
     unsigned char *start = (unsigned char *)kolk_memory_reserve_(pages * page);
     assert_non_null(start);
@@ -49,7 +47,6 @@ static void test_discard_tells_what_was_resident(void **state) {
 
 /* Trims both ends, then the rest. */
 static void test_trim(void **state) {
-    (void)state;
     size_t page = kolk_memory_page_();
     unsigned char *start = (unsigned char *)kolk_memory_take_(10 * page, 10 * page);
     assert_non_null(start);
@@ -65,7 +62,6 @@ static void test_trim(void **state) {
 
 /* Another mapping follows the memory, so it has to move. */
 static void test_resize(void **state) {
-    (void)state;
     size_t page = kolk_memory_page_();
     unsigned char *start = (unsigned char *)kolk_memory_take_(20 * page, 20 * page);
     assert_non_null(start);
@@ -89,7 +85,6 @@ static void test_resize(void **state) {
 }
 
 static void test_discard_that_does_not_count(void **state) {
-    (void)state;
     size_t page = kolk_memory_page_();
     unsigned char *start = (unsigned char *)kolk_memory_take_(10 * page, 10 * page);
     assert_non_null(start);
@@ -102,7 +97,6 @@ static void test_discard_that_does_not_count(void **state) {
 }
 
 static void test_map(void **state) {
-    (void)state;
     size_t page = kolk_memory_page_();
     unsigned char *start = (unsigned char *)kolk_memory_map_(10 * page);
     assert_non_null(start);
@@ -132,7 +126,6 @@ static int is_dumped(const void *byte) {
 
 /* Large reserved memory that is not committed is not in core dumps. */
 static void test_core_dumps(void **state) {
-    (void)state;
     size_t page = kolk_memory_page_(), much = (size_t)64 << 20;
     unsigned char *start = (unsigned char *)kolk_memory_reserve_(much);
     assert_non_null(start);
@@ -152,7 +145,6 @@ static void test_core_dumps(void **state) {
 }
 
 static void test_more_than_there_is(void **state) {
-    (void)state;
     assert_null(kolk_memory_reserve_(SIZE_MAX - 1000000));
 }
 

@@ -83,14 +83,12 @@ static void peek_at_words(void) {
 }
 
 static void test_by_the_system(void **state) {
-    (void)state;
     peek_at_all_there_is();
     peek_at_words();
 }
 
 /* Repeats it many times: no descriptor is left open. */
 static void test_by_a_pipe(void **state) {
-    (void)state;
     only_by_pipe = true;
     pipes = 0;
     peek_at_all_there_is();

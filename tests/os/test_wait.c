@@ -28,7 +28,6 @@ static void take_a_nap(void) {
 }
 
 static void test_clock(void **state) {
-    (void)state;
     int64_t before = kolk_now_ns_();
     assert_true(before > 0);
     for (unsigned i = 0; i < 1000; i++) {
@@ -43,7 +42,6 @@ static void test_clock(void **state) {
 
 /* If the word has a different value than expected, the call neither sleeps nor times out, whatever the deadline. */
 static void test_other_values(void **state) {
-    (void)state;
     uint32_t word = 7;
     errno = ERANGE; /* no call of this test changes it */
     assert_true(kolk_wait_(&word, 8, KOLK_FOREVER));
@@ -54,7 +52,6 @@ static void test_other_values(void **state) {
 }
 
 static void test_deadlines(void **state) {
-    (void)state;
     uint32_t word = 7;
     alarm(60);
     assert_false(kolk_wait_(&word, 7, KOLK_NOW));
@@ -87,7 +84,6 @@ static void *sleep_long(void *context) {
 }
 
 static void test_far_deadlines(void **state) {
-    (void)state;
     static const int64_t seconds[] = {INT32_MAX - 1000000, INT32_MAX, UINT32_MAX, INT64_C(0x100000000) + 5, 9000000000};
     for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {
         long_sleep it = {.deadline = kolk_deadline_after(seconds[i] * 1000)};
@@ -104,7 +100,6 @@ static void test_far_deadlines(void **state) {
 }
 
 static void test_wake_of_nobody(void **state) {
-    (void)state;
     uint32_t word = 7;
     kolk_wake_(&word, 0);
     kolk_wake_(&word, 1);
@@ -140,7 +135,6 @@ static void join(pthread_t *threads, const bedroom *room) {
 
 /* Without the wake these threads would hang, or wait for ten minutes. */
 static void test_wake_of_all(void **state) {
-    (void)state;
     for (unsigned i = 0; i < 20; i++) {
         bedroom room = {0};
         pthread_t threads[SLEEPERS];
@@ -153,7 +147,6 @@ static void test_wake_of_all(void **state) {
 
 /* One wake for each thread; late threads find the new value. */
 static void test_wakes_one_by_one(void **state) {
-    (void)state;
     for (unsigned i = 0; i < 20; i++) {
         bedroom room = {0};
         pthread_t threads[SLEEPERS];
@@ -176,7 +169,6 @@ static void *play(void *context) {
 }
 
 static void test_hand_over(void **state) {
-    (void)state;
     uint32_t ball = 0;
     pthread_t other;
     assert_int_equal(pthread_create(&other, NULL, play, &ball), 0);
@@ -193,12 +185,10 @@ static void test_hand_over(void **state) {
 static uint32_t signals;
 
 static void count_signal(int number) {
-    (void)number;
     kolk_fetch_add_(&signals, 1u, KOLK_RELAXED_);
 }
 
 static void test_signals(void **state) {
-    (void)state;
     skip_on_windows();
     struct sigaction before, counting = {.sa_handler = count_signal};
     assert_int_equal(sigaction(SIGUSR1, &counting, &before), 0);
@@ -246,7 +236,6 @@ static void let_end(person *one) {
 }
 
 static void test_numbers_of_threads(void **state) {
-    (void)state;
     person people[4];
     assert_false(kolk_thread_is_gone_(0));
     assert_false(kolk_thread_has_ended_(0));
@@ -279,7 +268,6 @@ static bool child_is_right(uint32_t me, uint32_t other, uint32_t forks) {
 }
 
 static void test_numbers_through_forks(void **state) {
-    (void)state;
     skip_on_windows();
     person one;
     uint32_t me = kolk_thread_(), forks = kolk_forks_();
@@ -342,7 +330,7 @@ static int first_of_a_namespace(void) {
 static void *enter_namespaces(void *result) {
     pid_t child = fork();
     if (child == 0) {
-        alarm(30);
+        END_IF_IT_HANGS();
         if (unshare(CLONE_NEWPID) != 0) _exit(NOT_ALLOWED);
         child = fork();
         if (child == 0) _exit(first_of_a_namespace());
@@ -353,7 +341,6 @@ static void *enter_namespaces(void *result) {
 }
 
 static void test_numbers_in_namespaces(void **state) {
-    (void)state;
     skip_on_windows();
     pthread_t thread;
     int result = 1;
@@ -377,7 +364,6 @@ static void *look_for_first(void *number) {
 
 /* promise: base.h "kolk does not notice which threads have ended" */
 static void test_numbers_of_a_silent_child(void **state) {
-    (void)state;
     skip_on_windows();
     uint32_t me = kolk_thread_();
     skip_if_emulated();
@@ -389,7 +375,7 @@ static void test_numbers_of_a_silent_child(void **state) {
     if (child == 0) {
         pthread_t thread;
         void *gone;
-        alarm(30);
+        END_IF_IT_HANGS();
         if (kolk_thread_() != me || look_for_first(&me)) _exit(1);
         if (pthread_create(&thread, NULL, look_for_first, &me) != 0 || pthread_join(thread, &gone) != 0) _exit(2);
         if (gone) _exit(3);
@@ -421,11 +407,10 @@ __attribute__((constructor(101))) static void register_before_kolk(void) {
 
 /* promise: base.h "loaded may use single-threaded pools once" */
 static void test_pools_in_handlers(void **state) {
-    (void)state;
     skip_on_windows();
     pid_t child = fork();
     if (child == 0) {
-        alarm(10);
+        END_IF_IT_HANGS();
         handlers_make_pools = true;
         child = fork();
         if (child == 0) _exit(handled == 2 ? 0 : 6);
@@ -449,7 +434,6 @@ static void *set_key(void *context) {
 }
 
 static void test_keys(void **state) {
-    (void)state;
     uintptr_t key, other;
     void *result;
     pthread_t thread;
@@ -518,7 +502,6 @@ static void *count_briefly(void *context) {
 }
 
 static void test_brief_lock(void **state) {
-    (void)state;
     pthread_t holder, waiter;
     uint32_t count = 0;
     kolk_unlock_brief_(&brief_lock);
@@ -548,7 +531,6 @@ static void test_brief_lock(void **state) {
 }
 
 static void test_locks_through_forks(void **state) {
-    (void)state;
     skip_on_windows();
     assert_int_equal(count_by_three(count_under_lock), 6000);
     skip_if_emulated(); /* qemu's own threads do not outlive a fork */
@@ -615,7 +597,6 @@ static bool takes_locks(int first) {
 }
 
 static void test_locks_of_silent_children(void **state) {
-    (void)state;
     skip_on_windows();
     skip_if_emulated();
     if (!_Fork) {
@@ -632,7 +613,7 @@ static void test_locks_of_silent_children(void **state) {
     for (int first = 0; first < 4 && !wrong; first++) {
         pid_t child = _Fork ? _Fork() : -1;
         if (child == 0) {
-            alarm(20);
+            END_IF_IT_HANGS();
             if (!takes_locks(first)) _exit(2);
             child = _Fork ? _Fork() : -1; /* nobody had the locks */
             if (child == 0) _exit(kolk_lock_brief_(&brief_lock) && kolk_forks_now_() == forks + 2 ? 0 : 3);
@@ -653,7 +634,6 @@ static void test_locks_of_silent_children(void **state) {
 
 /* Threads that sleep during a fork do not exist in the child, and delay no thread there. */
 static void test_sleepers_through_forks(void **state) {
-    (void)state;
     skip_on_windows();
     skip_if_emulated();
     static bedroom room; /* it contains the ball as well */
@@ -663,7 +643,7 @@ static void test_sleepers_through_forks(void **state) {
     for (int i = 0; i < 20; i++) take_a_nap();
     pid_t child = fork();
     if (child == 0) {
-        alarm(30);
+        END_IF_IT_HANGS();
         if (pthread_create(&other, NULL, play, &room.word) != 0) _exit(1);
         for (uint32_t turn = 0; turn < 4000; turn += 2) {
             kolk_store_(&room.word, turn + 1, KOLK_RELEASE_);

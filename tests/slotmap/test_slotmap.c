@@ -12,7 +12,6 @@ static _Alignas(64) unsigned char memory[4096];
 
 /* promise: "0: with `memory`, as many as fit", "the map is left all zero" */
 static void test_each_broken_rule_has_its_status(void **state) {
-    (void)state;
     static const struct {
         kolk_status status;
         kolk_slotmap_desc desc;
@@ -81,7 +80,6 @@ static void answer_everything(kolk_slotmap *map, notes *taken) {
 
 /* promise: "map is valid and has the capacity 0" */
 static void test_the_all_zero_map(void **state) {
-    (void)state;
     static kolk_slotmap map;
     notes taken;
     begin_notes(&taken);
@@ -94,7 +92,6 @@ static void test_the_all_zero_map(void **state) {
 
 /* promise: "a removal moves the last object into the hole ... every move" */
 static void test_the_last_moves_into_the_hole(void **state) {
-    (void)state;
     kolk_slotmap map;
     make_map(&map, &(kolk_slotmap_desc){.name = "m", .object_size = 24, .capacity = 4});
     kolk_handle a = add_letter(&map, 'a'), b = add_letter(&map, 'b'), c = add_letter(&map, 'c'), copy = c;
@@ -124,7 +121,6 @@ static void test_the_last_moves_into_the_hole(void **state) {
 /* Handles of another map or pool, a forged handle of the next life, and the null handle.
  * promise: "Returns the object, or NULL ... become valid again", "Returns the slot ... below max_capacity" */
 static void test_handles_that_find_nothing(void **state) {
-    (void)state;
     kolk_slotmap one, other;
     kolk_pool pool;
     kolk_stats stats;
@@ -165,7 +161,6 @@ static void test_handles_that_find_nothing(void **state) {
 /* Removals during a walk, as the manual shows them.
  * promise: "which walks ... may be added", "kolk_slotmap_cursor_next", "kolk_slotmap_each" */
 static void test_removal_on_the_way(void **state) {
-    (void)state;
     kolk_slotmap map;
     make_map(&map, &(kolk_slotmap_desc){.object_size = 3, .capacity = 9});
     for (unsigned doomed = 0; doomed < 1u << 9; doomed++) {
@@ -216,7 +211,6 @@ static int compare_letters(const void *a, const void *b, void *context) {
 
 /* promise: "O(1); a remove copies one object", "Called after ... max_capacity then" */
 static void test_on_move(void **state) {
-    (void)state;
     kolk_slotmap map;
     log_of_moves log = {.beside = "cabed"};
     kolk_handle handles[5];
@@ -253,7 +247,6 @@ static void note_removal(void *object, void *context) {
 }
 
 static void test_on_remove(void **state) {
-    (void)state;
     for (unsigned with_moves = 0; with_moves < 2; with_moves++) {
         log_of_moves log = {.beside = "abcd"};
         kolk_handle handles[4];
@@ -294,7 +287,6 @@ static int compare_keys(const void *a, const void *b, void *context) {
 
 /* promise: "`sort` is O(n log n)", "Sorts the objects ... comparisons and no move" */
 static void test_sort_is_stable_and_in_n_log_n(void **state) {
-    (void)state;
     enum { N = 5000 };
     static kolk_handle handles[N];
     kolk_slotmap map;
@@ -331,7 +323,6 @@ static void test_sort_is_stable_and_in_n_log_n(void **state) {
 
 /* promise: "the caller's memory, or pages ... plus 12 bytes", "Returns how ... same as a constant" */
 static void test_memory_size_is_exact(void **state) {
-    (void)state;
     for (size_t size = 1; size < 40; size += 3) {
         for (uint32_t capacity = 1; capacity < 30; capacity++) {
             kolk_slotmap map;
@@ -363,7 +354,6 @@ static void test_memory_size_is_exact(void **state) {
 
 /* "the largest one that divides object_size, at most 16" promise: "0: the largest one that divides object_size" */
 static void test_the_default_alignment(void **state) {
-    (void)state;
     for (size_t size = 1; size <= 64; size++) {
         size_t align = 16;
         while (size % align != 0) align /= 2;
@@ -381,7 +371,6 @@ static void test_the_default_alignment(void **state) {
 }
 
 static void test_growing_moves_nothing(void **state) {
-    (void)state;
     kolk_slotmap map;
     make_map(&map, &(kolk_slotmap_desc){.object_size = OBJECT, .max_capacity = 3000});
     void *first = kolk_slotmap_add(&map, NULL);
@@ -401,7 +390,6 @@ static void test_growing_moves_nothing(void **state) {
 
 /* promise: "`reserve` and `trim` move nothing", "Returns to the system ... budget no longer" */
 static void test_trim_gives_back(void **state) {
-    (void)state;
     kolk_slotmap map;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     make_map(&map, &(kolk_slotmap_desc){.object_size = 1024, .capacity = 100});
@@ -431,7 +419,6 @@ static void test_trim_gives_back(void **state) {
 
 /* A removal succeeds even if the setting `move` gets no memory: then nothing moves. */
 static void test_a_removal_needs_no_memory(void **state) {
-    (void)state;
     for (int moves = 0; moves < 2; moves++) {
         kolk_slotmap map;
         make_map(&map,
@@ -449,7 +436,6 @@ static void test_a_removal_needs_no_memory(void **state) {
 /* A growing map needs whole pages for each of three arrays, so a map that fits into four pages gets them from the
  * start. promise: "0: with `memory`, as many as fit" */
 static void test_small_blocks_are_whole(void **state) {
-    (void)state;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     uint32_t fits = (uint32_t)(page / 16); /* each takes 64 bytes with cell and owner */
     for (uint32_t more = 0; more < 2; more++) {
@@ -471,7 +457,6 @@ static bool is_mapped(void *start) {
 
 /* promise: "the caller's memory, or pages ... plus 12 bytes", "Removes all objects (see on_remove)" */
 static void test_deinit_gives_memory_back(void **state) {
-    (void)state;
     skip_on_windows(); /* no mincore */
     static const char *const settings[] = {NULL, "move"};
     for (unsigned n = 0; n < 4; n++) {
@@ -498,13 +483,11 @@ typedef struct ship {
 KOLK_SLOTMAP_TYPE(ships, ship)
 
 static int by_number(const void *a, const void *b, void *context) {
-    (void)context;
     uint32_t first = ((const ship *)a)->number, second = ((const ship *)b)->number;
     return (first < second) - (first > second);
 }
 
 static void test_every_typed_function(void **state) {
-    (void)state;
     static KOLK_SLOTMAP_STORAGE(ship, 7) storage;
     ships fleet;
     ships_handle one, two, three;
@@ -553,7 +536,6 @@ static void append(const char *text, size_t length, void *context) {
 }
 
 static void test_it_is_listed(void **state) {
-    (void)state;
     static char text[4000];
     kolk_slotmap map;
     make_map(&map, &(kolk_slotmap_desc){.name = "listed map", .object_size = 8, .capacity = 3});
@@ -571,7 +553,6 @@ static void test_it_is_listed(void **state) {
 
 /* promise: "src/slotmap/slotmap.c; O(slots), for tests" */
 static void test_validity(void **state) {
-    (void)state;
     kolk_slotmap map;
     make_map(&map, &(kolk_slotmap_desc){.object_size = 8, .capacity = 8});
     for (int i = 0; i < 5; i++) add_letter(&map, 'a');
@@ -609,7 +590,6 @@ static void test_validity(void **state) {
 #define assert_seen(map, what, value) assert_breaks(kolk_slotmap_is_valid, map, what, value)
 
 static void test_validity_of_worn_out_slots(void **state) {
-    (void)state;
     kolk_slotmap map;
     make_map(&map, &(kolk_slotmap_desc){.object_size = 8, .capacity = 8});
     for (int i = 0; i < 6; i++) add_letter(&map, 'a');

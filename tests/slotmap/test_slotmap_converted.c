@@ -69,7 +69,6 @@ static struct {
 } issued;
 
 static int by_number(const void *a, const void *b, void *context) {
-    (void)context;
     return (((const old_ship *)a)->number % 16 > ((const old_ship *)b)->number % 16) -
            (((const old_ship *)a)->number % 16 < ((const old_ship *)b)->number % 16);
 }
@@ -160,7 +159,6 @@ static void restore_small(const old_ships *old, block saved, const kolk_slotmap_
 
 /* promise: "calls `convert` ... bytes of the block" */
 static void test_random_histories(void **state) {
-    (void)state;
     uint64_t seed = number_from_environment("KOLK_TEST_SEED", 20261126), random = seed;
     uint32_t worn = 0;
     print_message("KOLK_TEST_SEED=%" PRIu64 "\n", seed);

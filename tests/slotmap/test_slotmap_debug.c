@@ -14,7 +14,6 @@ static uint32_t flags_of(const kolk_slotmap *map) {
 }
 
 static void test_settings_in_force(void **state) {
-    (void)state;
     static _Alignas(8) unsigned char memory[1000];
     static const struct {
         const char *environment, *own;
@@ -46,7 +45,6 @@ static void test_settings_in_force(void **state) {
 
 /* A pointer is kept across a removal, and then written through. promise: "The map never stores its own data among" */
 static void test_a_write_to_a_vacated_place(void **state) {
-    (void)state;
     kolk_slotmap map;
     reports kept;
     for (int seen_by = 0; seen_by < 3; seen_by++) {
@@ -75,7 +73,6 @@ static void test_a_write_to_a_vacated_place(void **state) {
 
 /* Calls that may move every object. */
 static int compare_letters(const void *a, const void *b, void *context) {
-    (void)context;
     return *(const char *)a - *(const char *)b;
 }
 
@@ -117,7 +114,6 @@ static void touch_a_kept_pointer(void) {
 
 /* promise: "`move` catches a program that keeps pointers"; base.h "each remove ... include this setting" */
 static void test_move_catches_kept_pointers(void **state) {
-    (void)state;
     for (way = 0; way < LENGTH_OF(all_moves); way++) {
         for (later = 0; later <= 6; later++) {
             char text[2000];
@@ -128,7 +124,6 @@ static void test_move_catches_kept_pointers(void **state) {
 }
 
 static void test_clear_moves_too(void **state) {
-    (void)state;
     kolk_slotmap map;
     make_map(&map, &(kolk_slotmap_desc){.object_size = 12, .max_capacity = 4, .debug = "move"});
     add_letter(&map, 'a');
@@ -145,7 +140,6 @@ static void note_handle(const kolk_failure *failure, void *context) {
 }
 
 static void test_move_knows_pointers_of_before(void **state) {
-    (void)state;
     kolk_slotmap map;
     notes taken;
     make_map(&map, &(kolk_slotmap_desc){.name = "bodies", .object_size = 12, .capacity = 4, .debug = "move"});
@@ -175,7 +169,6 @@ static void count_moves(void *object, uint32_t from, uint32_t to, void *context)
 
 /* promise: "whose address has changed but not its place" */
 static void test_on_move_hears_of_other_addresses(void **state) {
-    (void)state;
     kolk_slotmap map;
     kolk_slotmap_desc desc = {.object_size = 12, .max_capacity = 9, .debug = "move"};
     desc.on_move = count_moves;
@@ -192,7 +185,6 @@ static void test_on_move_hears_of_other_addresses(void **state) {
 
 /* Moves happen only as far as address space and memory allow. */
 static void test_move_needs_memory(void **state) {
-    (void)state;
     kolk_slotmap map;
     kolk_slotmap_desc desc = {.object_size = 1 << 20, .max_capacity = UINT32_MAX / 4, .debug = "move"};
     kolk_status status = kolk_slotmap_init(&map, &desc);
@@ -244,7 +236,6 @@ static void note_and_jump(const kolk_failure *failure, void *context) {
 
 /* Damage is reported before any change: a handler that jumps out of the report leaves the map unchanged. */
 static void test_deinit_may_be_jumped_out_of(void **state) {
-    (void)state;
     static kolk_slotmap map;
     static notes taken;
     make_map(&map, &(kolk_slotmap_desc){.name = "bodies", .object_size = 12, .capacity = 9, .debug = "sites,fill"});
@@ -269,7 +260,6 @@ static void test_deinit_may_be_jumped_out_of(void **state) {
 }
 
 static void test_wrong_pool_is_reported(void **state) {
-    (void)state;
     kolk_slotmap map, other;
     reports kept;
     make_map(&map, &(kolk_slotmap_desc){.name = "one", .object_size = 1, .capacity = 9, .debug = "move"});
@@ -292,7 +282,6 @@ static void test_wrong_pool_is_reported(void **state) {
 
 /* Bypass changes only the reports to memory tools. */
 static void test_bypass_tells_tools_of_every_place(void **state) {
-    (void)state;
     static const char *const settings[] = {NULL, "move", "fill"};
     for (size_t i = 0; i < LENGTH_OF(settings); i++) {
         kolk_slotmap map;

@@ -50,7 +50,6 @@ static bool play(uint32_t choice) {
 }
 
 static void test_every_sequence(void **state) {
-    (void)state;
     uint64_t sequences = 0, length = number_from_environment("KOLK_TEST_LENGTH", LENGTH - does_a_part());
     setenv("KOLK_BYPASS", "0", 1);
     unsetenv("KOLK_DEBUG");

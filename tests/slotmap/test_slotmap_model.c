@@ -26,7 +26,6 @@ static void add_up(const model *m) {
 }
 
 static void test_random_operations(void **state) {
-    (void)state;
     drive_models(20261121, does_a_part() ? OPERATIONS / 8 : OPERATIONS, add_up);
     if (KOLK_GENERATION_MAX < 100) assert_true(worn > 0 && recycled > 0);
 }

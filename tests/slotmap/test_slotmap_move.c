@@ -27,17 +27,14 @@ static void move_rooted(void *to, void *from, void *context) {
 }
 
 static void end_rooted(void *object, void *context) {
-    (void)context;
     assert_ptr_equal(((rooted *)object)->self, object);
 }
 
 static void note_move(void *object, uint32_t from, uint32_t to, void *context) {
-    (void)object, (void)from, (void)to;
     ((mover *)context)->told++;
 }
 
 static int by_number(const void *a, const void *b, void *context) {
-    (void)context;
     return (((const rooted *)a)->number > ((const rooted *)b)->number) -
            (((const rooted *)a)->number < ((const rooted *)b)->number);
 }
@@ -94,7 +91,6 @@ static void follow(const char *debug) {
 
 /* promise: "makes the object ... comes back" */
 static void test_each_move(void **state) {
-    (void)state;
     follow(NULL);
     follow("move");
 }

@@ -8,12 +8,10 @@ typedef struct calls {
 } calls;
 
 static void count_move(void *object, uint32_t from, uint32_t to, void *context) {
-    (void)object, (void)from, (void)to;
     ((calls *)context)->moves++;
 }
 
 static void count_removal(void *object, void *context) {
-    (void)object;
     ((calls *)context)->removals++;
 }
 
@@ -24,7 +22,6 @@ static void count_copy(void *to, void *from, void *context) {
 
 /* Without the fast path's bound, a hook that is new would be missed. */
 static void test_hooks_that_come_and_go(void **state) {
-    (void)state;
     kolk_slotmap map;
     calls counted[2] = {{0}};
     kolk_slotmap_desc plain = {.name = "plain", .object_size = 8, .capacity = 2, .max_capacity = 8}, hooked = plain;
@@ -70,7 +67,6 @@ KOLK_SLOTMAP_TYPE(wider_bodies, wider_body)
 
 /* tests/contracts/test_all_rebinds.c has more of them. promise: "replaces the hooks ... KOLK_IN_HOOK or KOLK_MOVED" */
 static void test_what_is_refused(void **state) {
-    (void)state;
     kolk_slotmap map;
     kolk_slotmap_desc own = {.object_size = 16, .capacity = 4};
     make_map(&map, &own);

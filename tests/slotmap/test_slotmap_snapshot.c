@@ -66,7 +66,6 @@ static void make_vector(kolk_slotmap *map) {
 
 /* promise: "same byte order, whether 32-bit or 64-bit", "The block consists of 56 bytes, 8 for each" */
 static void test_the_published_blocks(void **state) {
-    (void)state;
     kolk_slotmap map, other;
     make_vector(&map);
     block taken = take_map_snapshot(&map);
@@ -115,7 +114,6 @@ static void number_ship(void *object, const void *saved, size_t saved_size, void
 
 /* promise: "Writes the block ... `size` is below"; typed.h "which work as in slotmap.h ... map is `bodies.map`" */
 static void test_by_the_typed_skin(void **state) {
-    (void)state;
     ships fleet;
     ships_handle first, second, third;
     assert_int_equal(ships_init(&fleet, &(kolk_slotmap_desc){.capacity = 4}), KOLK_OK);
@@ -151,7 +149,6 @@ static void test_by_the_typed_skin(void **state) {
 
 /* Handles that are stale at the snapshot stay stale, in the same map and in a fresh one. */
 static void test_stale_handles_stay_stale(void **state) {
-    (void)state;
     enum { LIVES = 12 };
     kolk_slotmap map, fresh;
     kolk_slotmap_desc desc = {.name = "stale", .object_size = 8, .capacity = 4};
@@ -185,7 +182,6 @@ static void test_stale_handles_stay_stale(void **state) {
 
 /* Maps without objects, and without slots. promise: "The block consists of 56 bytes, 8 for each" */
 static void test_maps_without_objects(void **state) {
-    (void)state;
     kolk_slotmap map, empty = {0};
     make_map(&map, &(kolk_slotmap_desc){.name = "none", .object_size = 100, .capacity = 3});
     block fresh = take_map_snapshot(&map);
@@ -213,7 +209,6 @@ static void test_maps_without_objects(void **state) {
 }
 
 static void test_other_capacities(void **state) {
-    (void)state;
     kolk_slotmap map, other;
     kolk_slotmap_desc desc = {.name = "room", .object_size = 1000, .capacity = 10};
     make_map(&map, &desc);
@@ -247,7 +242,6 @@ static void test_other_capacities(void **state) {
 
 /* Whichever request for memory the system refuses, the map stays unchanged. */
 static void test_no_memory(void **state) {
-    (void)state;
     static const char *const debugs[] = {NULL, "fill,sites", "move"};
     for (size_t i = 0; i < LENGTH_OF(debugs); i++) {
         kolk_slotmap map, small;
@@ -283,7 +277,6 @@ static void test_no_memory(void **state) {
 
 /* Worn-out slots come back in their order, and those that were worn out later are free again. */
 static void test_worn_out_slots(void **state) {
-    (void)state;
     kolk_slotmap map, other;
     kolk_slotmap_desc desc = {.name = "worn", .object_size = 8, .capacity = 6};
     make_map(&map, &desc);
@@ -327,7 +320,6 @@ static void test_worn_out_slots(void **state) {
 /* The peak equals fresh until a restore lowers fresh. From then on it is counted, and does not fall. Other counters go
  * on. promise: "on_remove does ... not restored" */
 static void test_counters_go_on(void **state) {
-    (void)state;
     kolk_slotmap map;
     kolk_stats stats;
     make_map(&map, &(kolk_slotmap_desc){.name = "peak", .object_size = 8, .capacity = 10});
@@ -374,7 +366,6 @@ static void test_counters_go_on(void **state) {
 
 /* A block does not contain the bytes between two objects. */
 static void test_places_wider_than_objects(void **state) {
-    (void)state;
     kolk_slotmap map, other;
     kolk_slotmap_desc desc = {.name = "wide", .object_size = 12, .object_align = 16, .capacity = 20};
     make_map(&map, &desc);
@@ -395,7 +386,6 @@ static void test_places_wider_than_objects(void **state) {
 
 /* A walk whose body restores a snapshot visits the objects that are there then. */
 static void test_a_walk_that_restores(void **state) {
-    (void)state;
     kolk_slotmap map;
     unsigned visited = 0;
     make_map(&map, &(kolk_slotmap_desc){.name = "walk", .object_size = 8, .capacity = 1000});
@@ -415,14 +405,12 @@ static void test_a_walk_that_restores(void **state) {
 /* ---- Hooks ------------------------------------------------------------------------------------------------------- */
 
 static void move_bytes(void *to, void *from, void *context) {
-    (void)context;
     if (to && from) memcpy(to, from, 8);
 }
 
 static unsigned removed, told;
 
 static void count_removed(void *object, void *context) {
-    (void)object, (void)context;
     removed++;
 }
 
@@ -435,7 +423,6 @@ static void count_told(void *object, uint32_t from, uint32_t to, void *context) 
 }
 
 static void test_hooks(void **state) {
-    (void)state;
     kolk_slotmap map;
     kolk_slotmap_desc desc = {.name = "hooks", .object_size = 8, .capacity = 9};
     make_map(&map, &desc);
@@ -539,7 +526,6 @@ static bool try_forged(void *context, block forged) {
 }
 
 static void test_forged_bytes(void **state) {
-    (void)state;
     small s;
     make_small(&s);
     /* accepts at least all changes to the contents of the 3 objects */
@@ -548,7 +534,6 @@ static void test_forged_bytes(void **state) {
 }
 
 static void test_forged_numbers(void **state) {
-    (void)state;
     small s;
     make_small(&s);
     forge_numbers(s.taken, MAP_HEADER + 14 * 4, try_forged, &s);
@@ -557,7 +542,6 @@ static void test_forged_numbers(void **state) {
 
 /* Forges one number at a time. promise: "if it has the same ... untrusted source" */
 static void test_lies(void **state) {
-    (void)state;
     small s;
     make_small(&s);
     const size_t generations = MAP_HEADER, links = generations + 7 * 4;
@@ -610,7 +594,6 @@ static void test_lies(void **state) {
 /* Blocks whose sizes, chain and generations agree, although count exceeds the slots that are not worn out, or worn
  * exceeds all slots. promise: "if it has the same ... untrusted source" */
 static void test_objects_without_slots(void **state) {
-    (void)state;
     static const uint32_t lies[][3] = {{0, 3, 0}, {1, 2, 1}, {0, 2, UINT32_MAX}, {0, 2, UINT32_MAX - 5}};
     for (size_t i = 0; i < LENGTH_OF(lies); i++) {
         kolk_slotmap map;
@@ -634,7 +617,6 @@ static void test_objects_without_slots(void **state) {
 
 /* promise: "if it has the same ... untrusted source", "KOLK_FORGED_SNAPSHOT, KOLK_OTHER_POOL" */
 static void test_other_maps(void **state) {
-    (void)state;
     const kolk_slotmap_desc desc = {.name = "one", .object_size = 8, .capacity = 4};
     kolk_slotmap_desc others[] = {desc, desc, desc, desc};
     others[0].name = "another";
@@ -670,7 +652,6 @@ static void make_debugged(kolk_slotmap *map, size_t n) {
 
 /* Blocks do not depend on the debug mode, and can be restored in a different one. */
 static void test_debug_modes_understand_each_other(void **state) {
-    (void)state;
     for (size_t i = 0; i < 8 * 8 * 3; i++) {
         kolk_slotmap map, other;
         uint32_t before = i % 3 == 0 ? 0 : i % 3 == 1 ? 1 : 7;
@@ -704,7 +685,6 @@ static void test_debug_modes_understand_each_other(void **state) {
 /* Damage is reported before a restore overwrites it. Objects that only the block has get the call of restore as their
  * site, and objects that the map has too keep their own. */
 static void test_damage_and_sites(void **state) {
-    (void)state;
     static reports kept;
     kolk_slotmap map;
     make_map(&map, &(kolk_slotmap_desc){.name = "damage", .object_size = 4, .capacity = 4, .debug = "fill,sites"});
@@ -751,7 +731,6 @@ KOLK_NOINLINE_ static void add_or_remove(kolk_slotmap *map, uint64_t *random) {
 
 /* Lives that the map and the block have go on, with their sites; the others end, or begin by the restore. */
 static void test_lives(void **state) {
-    (void)state;
     static reports kept;
     uint64_t random = number_from_environment("KOLK_TEST_SEED", 20261126);
     for (unsigned round = 0; round < 300; round++) {
@@ -781,7 +760,6 @@ static void test_lives(void **state) {
 
 /* Restored objects leave fills behind, like others. */
 static void test_fills_behind_restored_objects(void **state) {
-    (void)state;
     kolk_slotmap map;
     kolk_slotmap_desc desc = {.name = "behind", .object_size = 12, .capacity = 4, .debug = "fill"};
     make_map(&map, &desc);
@@ -804,7 +782,6 @@ static void test_fills_behind_restored_objects(void **state) {
 
 /* Vacated places are filled, and a write to one is found. */
 static void test_fills(void **state) {
-    (void)state;
     reports kept;
     kolk_slotmap map;
     make_map(&map, &(kolk_slotmap_desc){.name = "fills", .object_size = 12, .capacity = 8, .debug = "fill"});
@@ -843,12 +820,10 @@ static void test_fills(void **state) {
 static jmp_buf out_of_handler;
 
 static void jump_out(const kolk_failure *failure, void *context) {
-    (void)failure, (void)context;
     longjmp(out_of_handler, 1);
 }
 
 static void test_a_restore_may_be_jumped_out_of(void **state) {
-    (void)state;
     static kolk_slotmap map;
     static block empty;
     make_map(&map, &(kolk_slotmap_desc){.name = "jump", .object_size = 12, .capacity = 9, .debug = "fill"});
@@ -874,7 +849,6 @@ static void note_address(void *object, const void *saved, size_t saved_size, voi
 
 /* promise: "Returns 0 if no snapshot is possible, because", "KOLK_FORGED_SNAPSHOT, KOLK_OTHER_POOL" */
 static void test_move(void **state) {
-    (void)state;
     kolk_slotmap map;
     void *converted = NULL;
     make_map(&map, &(kolk_slotmap_desc){.object_size = 12, .max_capacity = 4, .debug = "move"});
@@ -897,14 +871,12 @@ static const void *alive_at[8];
 
 /* Asserts that there are no two objects at one address, and that what ends has begun. */
 static void hear_alloc(const char *pool, const void *object, size_t size, void *context) {
-    (void)pool, (void)size, (void)context;
     assert_true(alive < 8);
     for (int n = 0; n < alive; n++) assert_ptr_not_equal(alive_at[n], object);
     alive_at[alive++] = object;
 }
 
 static void hear_free(const char *pool, const void *object, void *context) {
-    (void)pool, (void)context;
     int n = 0;
     while (n < alive && alive_at[n] != object) n++;
     assert_true(n < alive);
@@ -912,7 +884,6 @@ static void hear_free(const char *pool, const void *object, void *context) {
 }
 
 static void test_profilers_hear_of_lives(void **state) {
-    (void)state;
     static const kolk_profiler profiler = {.alloc = hear_alloc, .free = hear_free};
     kolk_slotmap map;
     alive = 0;

@@ -6,7 +6,6 @@
 #include "snapshot_block.h"
 
 static void test_generations_beyond_the_last(void **state) {
-    (void)state;
     kolk_slotmap map;
     setenv("KOLK_BYPASS", "0", 1);
     make_map(&map, &(kolk_slotmap_desc){.name = "worn", .object_size = 8, .capacity = 4});

@@ -63,7 +63,6 @@ static void assert_told(const kolk_slotmap *map) {
 }
 
 static void test_places(void **state) {
-    (void)state;
     static const char *const settings[] = {NULL, "move"};
     static const uint32_t sizes[] = {1, 12, 8, 40};
     for (unsigned n = 0; n < 2 * 2 * LENGTH_OF(sizes); n++) {
@@ -114,7 +113,6 @@ static void test_places(void **state) {
 
 /* Without KOLK_BYPASS, nothing is reported to tools. A map without places is not reported either. */
 static void test_silence(void **state) {
-    (void)state;
     for (unsigned n = 0; n < 2; n++) {
         kolk_slotmap map;
         told.n = 0;

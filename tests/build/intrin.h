@@ -1,7 +1,7 @@
 /* What kolk uses of Microsoft's compiler, made of gcc's builtins: with this as <intrin.h>, the code that is for that
  * compiler runs where there is none. A long has 32 bits there. */
-#ifndef GCC_H
-#define GCC_H
+#ifndef INTRIN_H
+#define INTRIN_H
 
 #include <emmintrin.h>
 #include <stdint.h>
