@@ -246,6 +246,36 @@ static void test_a_refusal_for_good(void **state) {
     end_things(&things);
 }
 
+static bool has_no_key(const char *key, const void *resource, bool in_use, void *context) {
+    (void)resource, (void)in_use, (void)context;
+    return !*key;
+}
+
+static void *borrow_slowly(void *one) {
+    *(kolk_borrowed *)one = borrow_thing(&things, "slow", KOLK_FOREVER);
+    return NULL;
+}
+
+/* If fewer than min_idle resources are idle, makers create more, even if another create was running when that
+ * happened. */
+static void test_a_refill_after_another_create(void **state) {
+    (void)state;
+    pthread_t thread;
+    kolk_borrowed one;
+    make_things(&things, (kolk_resource_pool_desc){.max = 3, .min_idle = 1, .max_creating = 1});
+    EVENTUALLY(now().idle == 1);
+    hold_creates(&things);
+    assert_int_equal(pthread_create(&thread, NULL, borrow_slowly, &one), 0);
+    await_create();
+    assert_int_equal(kolk_resource_evict_if(&things.pool, has_no_key, NULL), 1);
+    for (int i = 0; i < 100; i++) nap(); /* a maker notices that it may not create */
+    end_holding();
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    EVENTUALLY(count_of(&things.created) == 3);
+    give(&one);
+    end_things(&things);
+}
+
 /* ---- Who is not delayed ------------------------------------------------------------------------------------------ */
 
 static void test_another_pool(void **state) {
@@ -750,6 +780,7 @@ int main(void) {
         TEST(test_the_last_reason_at_the_deadline),
         TEST(test_a_return_serves_while_creates_are_refused),
         TEST(test_a_refusal_for_good),
+        TEST(test_a_refill_after_another_create),
         TEST(test_another_pool),
         TEST(test_another_key),
         TEST(test_another_key_and_a_slow_maker),
