@@ -8,11 +8,12 @@
 
 typedef enum proxy_way {
     PASS_ON,
-    LOSE,   /* present connections lose all data, for good; later, only the server learns of their end */
-    RESET,  /* every connection is reset */
-    DELAY,  /* new connections are forwarded after 300 ms */
-    CUT,    /* older connections are reset as soon as the client sends data; new ones are forwarded */
-    HANG_UP /* new connections are closed immediately; older ones are forwarded */
+    LOSE,    /* present connections lose all data, for good; later, only the server learns of their end */
+    RESET,   /* every connection is reset */
+    DELAY,   /* new connections are forwarded after 300 ms */
+    CUT,     /* older connections are reset as soon as the client sends data; new ones are forwarded */
+    HANG_UP, /* new connections are closed immediately; older ones are forwarded */
+    HOLD     /* new connections stay unanswered; older ones are forwarded */
 } proxy_way;
 
 #define PROXY_PAIRS 256
@@ -20,10 +21,11 @@ typedef enum proxy_way {
 static struct {
     pthread_t thread;
     int listener, port;
-    proxy_way way;  /* atomic */
-    bool ends;      /* atomic */
-    uint32_t turns; /* atomic: how often it has read `way` */
-    size_t used;    /* the first so many pairs were used at some time */
+    proxy_way way;   /* atomic */
+    bool ends;       /* atomic */
+    uint32_t turns;  /* atomic: how often it has read `way` */
+    uint32_t knocks; /* atomic: how many connections were not forwarded, because of HANG_UP or HOLD */
+    size_t used;     /* the first so many pairs were used at some time */
     struct {
         int ends[2]; /* client, server; -1: none */
         int64_t begin;
@@ -41,15 +43,17 @@ static inline void close_pair(size_t i, bool with_reset) {
     }
 }
 
-static inline void accept_pair(bool hangs_up) {
+static inline void accept_pair(proxy_way way) {
     int client = accept4(proxy.listener, NULL, NULL, SOCK_CLOEXEC);
-    if (hangs_up) {
+    bool held = way == HOLD;
+    if (held || way == HANG_UP) __atomic_add_fetch(&proxy.knocks, 1, __ATOMIC_RELEASE);
+    if (way == HANG_UP) {
         char request[64]; /* if it stayed unread, close would reset the connection */
         recv(client, request, sizeof request, 0);
         close(client);
         return;
     }
-    int target = connect_to(server.port);
+    int target = held ? -1 : connect_to(server.port);
     size_t i = 0;
     while (i < PROXY_PAIRS && (proxy.pairs[i].ends[0] >= 0 || proxy.pairs[i].ends[1] >= 0)) i++;
     REQUIRE(i < PROXY_PAIRS);
@@ -57,8 +61,9 @@ static inline void accept_pair(bool hangs_up) {
     proxy.pairs[i].ends[0] = client;
     proxy.pairs[i].ends[1] = target;
     proxy.pairs[i].begin = now_ms();
-    proxy.pairs[i].lost = proxy.pairs[i].cut = false;
-    if (client < 0 || target < 0) close_pair(i, true);
+    proxy.pairs[i].lost = held;
+    proxy.pairs[i].cut = false;
+    if (client < 0 || (target < 0 && !held)) close_pair(i, true);
 }
 
 /* Forwards the data received at one end to the other. */
@@ -96,7 +101,7 @@ static inline void *run_proxy(void *argument) {
         __atomic_add_fetch(&proxy.turns, 1, __ATOMIC_RELEASE);
         size_t looked_at = proxy.used;
         if (poll(at, 1 + 2 * looked_at, 5) <= 0) continue;
-        if (at[0].revents) accept_pair(way == HANG_UP);
+        if (at[0].revents) accept_pair(way);
         for (size_t i = 0; i < looked_at; i++)
             for (int end = 0; end < 2; end++)
                 if (at[1 + 2 * i + (size_t)end].revents && proxy.pairs[i].ends[end] >= 0) pass_on(i, end);
@@ -107,7 +112,7 @@ static inline void *run_proxy(void *argument) {
 static inline void start_proxy(void) {
     for (size_t i = 0; i < PROXY_PAIRS; i++) proxy.pairs[i].ends[0] = proxy.pairs[i].ends[1] = -1;
     proxy.listener = listen_somewhere(100, &proxy.port);
-    proxy.used = 0;
+    proxy.used = proxy.knocks = 0;
     proxy.way = PASS_ON;
     proxy.ends = false;
     REQUIRE(pthread_create(&proxy.thread, NULL, run_proxy, NULL) == 0);

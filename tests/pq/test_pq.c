@@ -1,4 +1,4 @@
-/* runs: slow not:clang */
+/* runs: slow not:clang wraps: poll */
 /* Tests the header's promises, sentence by sentence, on connections to a real PostgreSQL server. */
 #include "bank.h"
 
@@ -20,8 +20,8 @@ static void test_queries(void **state) {
     borrow_or_fail(&db, &borrow);
     assert_int_equal(PQstatus(kolk_pq_conn(&borrow)), CONNECTION_OK);
     const char *values[] = {"7", NULL, "a 'quoted' text"};
-    PGresult *result = kolk_pq_exec(&borrow, "SELECT $1::int + 1, $2::text IS NULL, $3::text", 3, values,
-                                    kolk_deadline_after(20000), &error);
+    PGresult *result =
+        kolk_pq_exec(&borrow, "SELECT $1::int + 1, $2::text IS NULL, $3::text", 3, values, soon(), &error);
     assert_int_equal(error.code, 0);
     assert_string_equal(PQgetvalue(result, 0, 0), "8");
     assert_string_equal(PQgetvalue(result, 0, 1), "t");
@@ -35,7 +35,7 @@ static void test_queries(void **state) {
 
     /* After an error of the server there is a result, and the error has the server's words. The connection stays
      * good. */
-    result = kolk_pq_exec(&borrow, "SELECT 1/0", 0, NULL, kolk_deadline_after(20000), &error);
+    result = kolk_pq_exec(&borrow, "SELECT 1/0", 0, NULL, soon(), &error);
     assert_int_equal(error.code, KOLK_PQ_OTHER);
     assert_non_null(strstr(error.text, "division by zero"));
     assert_string_equal(PQresultErrorField(result, PG_DIAG_SQLSTATE), "22012");
@@ -48,13 +48,13 @@ static void test_queries(void **state) {
     memset(query, 'y', 1000000);
     values[0] = query;
     query[1000000] = 0;
-    result = kolk_pq_exec(&borrow, "SELECT length($1)", 1, values, kolk_deadline_after(20000), &error);
+    result = kolk_pq_exec(&borrow, "SELECT length($1)", 1, values, soon(), &error);
     assert_string_equal(PQgetvalue(result, 0, 0), "1000000");
     PQclear(result);
     free(query);
 
     /* kolk_pq_exec can start a COPY, which libpq's functions continue. */
-    result = kolk_pq_exec(&borrow, "COPY (SELECT 5) TO STDOUT", 0, NULL, kolk_deadline_after(20000), &error);
+    result = kolk_pq_exec(&borrow, "COPY (SELECT 5) TO STDOUT", 0, NULL, soon(), &error);
     assert_int_equal(error.code, 0);
     assert_int_equal(PQresultStatus(result), PGRES_COPY_OUT);
     PQclear(result);
@@ -67,7 +67,7 @@ static void test_queries(void **state) {
 
     /* While a query has unread results, the next one is refused, and does not end the first. */
     assert_true(PQsendQuery(kolk_pq_conn(&borrow), "SELECT 6"));
-    assert_null(kolk_pq_exec(&borrow, "SELECT 7", 0, NULL, kolk_deadline_after(20000), &error));
+    assert_null(kolk_pq_exec(&borrow, "SELECT 7", 0, NULL, soon(), &error));
     assert_int_equal(error.code, KOLK_PQ_OTHER);
     result = PQgetResult(kolk_pq_conn(&borrow));
     assert_string_equal(PQgetvalue(result, 0, 0), "6");
@@ -79,7 +79,7 @@ static void test_queries(void **state) {
                      1);
     kolk_resource_give_back(&db.pool, &borrow);
     assert_null(kolk_pq_conn(&borrow));
-    assert_null(kolk_pq_exec(&borrow, "SELECT 1", 0, NULL, kolk_deadline_after(20000), &error));
+    assert_null(kolk_pq_exec(&borrow, "SELECT 1", 0, NULL, soon(), &error));
     assert_int_equal(error.code, KOLK_PQ_BROKEN);
     kolk_resource_pool_stats stats;
     kolk_resource_stats(&db.pool, &stats);
@@ -92,37 +92,31 @@ static void test_queries(void **state) {
                                 {.statement_timeout_ms = INT64_C(0x80000000)}};
     for (size_t i = 0; i < LENGTH_OF(bad); i++) assert_int_equal(kolk_pq_init(&db, &bad[i]), KOLK_BAD_TIME);
     assert_null(db.pool.inside);
+    assert_int_equal(kolk_pq_init(&db, &(kolk_pq_desc){0}), KOLK_OK);
+    assert_int_equal(db.patience_ns, 1000 * PQ_MS);
+    kolk_pq_deinit(&db);
 }
 
 /* ---- Why there is no connection ---------------------------------------------------------------------------------- */
 
-/* Borrows with short deadlines until an attempt to connect has failed. */
-static kolk_status borrow_until_refused(kolk_pq *db, kolk_borrowed *borrow) {
-    enum { MOMENT_MS = 20 };
-    for (int64_t first = now_ms();;) {
-        int64_t begin = now_ms();
-        kolk_status status = borrow_within(db, MOMENT_MS, borrow);
-        int64_t late = now_ms() - begin - MOMENT_MS;
-        if (late > 50) print_message("%" PRId64 " ms after the deadline: %s\n", late, db->conninfo);
-        assert_true(late < 1000);
-        if (status != KOLK_TIMEOUT || borrow->error.code) return status;
-        if (now_ms() - first > 20000) fail_msg("%s: %s", db->conninfo, borrow->error.text);
-    }
-}
-
-/* Borrows must fail in time, with this status, this code, and these words in the error's sentence. */
+/* Borrows must fail with this status, this code, and these words in the error's sentence. `create_ms`: the time limit
+ * of an attempt to connect; 0: the default. If a busy machine needs more than that, tries again with twice the time. */
 static void assert_refused_within(const char *conninfo, int64_t create_ms, kolk_status status, int32_t code,
                                   const char *words) {
-    kolk_pq db;
-    kolk_borrowed borrow;
-    make_db(&db, &(kolk_pq_desc){.conninfo = conninfo, .pool.create_timeout_ms = create_ms});
-    kolk_status is =
-        status == KOLK_NOT_CREATED ? borrow_within(&db, 20000, &borrow) : borrow_until_refused(&db, &borrow);
-    if (is != status) fail_msg("%s: %s: %s", conninfo, kolk_status_text(is), borrow.error.text);
-    if (borrow.error.code != code || !strstr(borrow.error.text, words))
-        fail_msg("%s: %d: %s", conninfo, (int)borrow.error.code, borrow.error.text);
-    assert_null(strchr(borrow.error.text, '\n'));
-    kolk_resource_deinit(&db.pool);
+    for (bool good = false; !good; create_ms *= 2) {
+        kolk_pq db;
+        kolk_borrowed borrow;
+        kolk_status is;
+        make_db(&db, &(kolk_pq_desc){.conninfo = conninfo, .pool.create_timeout_ms = create_ms});
+        do is = borrow_within(&db, status == KOLK_NOT_CREATED ? 120000 : 20, &borrow);
+        while (is == KOLK_TIMEOUT && borrow.error.code == 0); /* no attempt has failed so far */
+        kolk_resource_deinit(&db.pool);
+        assert_null(strchr(borrow.error.text, '\n'));
+        good = is == status && borrow.error.code == code && strstr(borrow.error.text, words);
+        bool was_late = create_ms > 0 && create_ms < 60000 && borrow.error.code == KOLK_PQ_TIMEOUT;
+        if (!good && !was_late)
+            fail_msg("%s: %s, %d: %s", conninfo, kolk_status_text(is), (int)borrow.error.code, borrow.error.text);
+    }
 }
 
 static void assert_refused(const char *conninfo, int32_t code, const char *words) {
@@ -161,9 +155,12 @@ static void test_refusals(void **state) {
     assert_refused_within(text, 400, KOLK_TIMEOUT, KOLK_PQ_AUTHENTICATION, "localhost");
     close(mute);
 
-    /* The server is full: it has 30 connections, 3 of which are reserved for superusers. */
+    /* The server is full: it has 30 connections. */
     PGconn *others[30];
-    for (int i = 0; i < 30; i++) others[i] = PQconnectdb(conninfo_of(server.port, i < 20 ? "alice" : "postgres"));
+    for (int i = 0; i < 30; i++) {
+        others[i] = PQconnectdb(conninfo_of(server.port, "postgres"));
+        while (PQstatus(others[i]) != CONNECTION_OK) PQreset(others[i]); /* until earlier sessions have ended */
+    }
     assert_refused(conninfo_of(server.port, "alice"), KOLK_PQ_TOO_MANY, "53300");
     for (int i = 0; i < 30; i++) PQfinish(others[i]);
 
@@ -186,6 +183,8 @@ static void test_black_holes(void **state) {
     (void)state;
     skip_without_server();
     char text[300];
+    kolk_pq db;
+    kolk_borrowed borrow;
     int fds = count_own("/proc/self/fd");
     int port, full_port, hole = listen_somewhere(100, &port), full = listen_somewhere(0, &full_port);
 
@@ -200,30 +199,6 @@ static void test_black_holes(void **state) {
     }
     assert_refused_within(conninfo_of(full_port, "alice"), 150, KOLK_TIMEOUT, KOLK_PQ_TIMEOUT, "127.0.0.1");
 
-    /* With several hosts, a silent one is skipped, also in the middle of the list, and with connect_timeout. */
-    kolk_pq db;
-    kolk_borrowed borrow;
-    struct {
-        int64_t ms, least;
-        int ports[3];
-        const char *more;
-    } lists[] = {{1000, 250, {free_port(), port, server.port}, "target_session_attrs=read-write"},
-                 {60000, 900, {full_port, server.port, port}, "target_session_attrs=prefer-standby connect_timeout=1"}};
-    for (size_t i = 0; i < (does_a_part() ? 1 : LENGTH_OF(lists)); i++) {
-        const int *ports = lists[i].ports;
-        snprintf(text, sizeof text,
-                 "host=127.0.0.1,localhost,127.0.0.1 port=%d,%d,%d user=alice password=secret "
-                 "dbname=postgres %s",
-                 ports[0], ports[1], ports[2], lists[i].more);
-        make_db(&db, &(kolk_pq_desc){.conninfo = text, .pool.create_timeout_ms = lists[i].ms});
-        int64_t begin = now_ms();
-        borrow_or_fail(&db, &borrow);
-        assert_in_range(now_ms() - begin, lists[i].least, 20000);
-        assert_int_equal(number_of(&borrow, "SELECT inet_server_port()"), server.port);
-        kolk_resource_give_back(&db.pool, &borrow);
-        kolk_resource_deinit(&db.pool);
-    }
-
     /* The server runs, but does not have the requested attributes. */
     snprintf(text, sizeof text, "%s target_session_attrs=standby", conninfo_of(server.port, "alice"));
     assert_refused(text, KOLK_PQ_OTHER, "standby");
@@ -234,8 +209,8 @@ static void test_black_holes(void **state) {
         kolk_status status = borrow_within(&db, 0, &borrow);
         assert_int_equal(status, alone ? KOLK_NOT_CREATED : KOLK_FULL);
         assert_int_equal(borrow.error.code, alone ? KOLK_PQ_TIMEOUT : 0);
-        for (int64_t begin = now_ms(); !alone && (status = borrow_within(&db, 0, &borrow)) != KOLK_OK; nap_ms(1))
-            if (status != KOLK_FULL || now_ms() - begin > 20000) fail_msg("%s", borrow.error.text);
+        for (; !alone && (status = borrow_within(&db, 0, &borrow)) != KOLK_OK; nap_ms(1))
+            if (status != KOLK_FULL) fail_msg("%s", borrow.error.text);
         if (alone) assert_string_equal(borrow.error.text, "to connect takes waiting");
         kolk_resource_give_back(&db.pool, &borrow);
         kolk_resource_deinit(&db.pool);
@@ -248,6 +223,15 @@ static void test_black_holes(void **state) {
 }
 
 /* ---- Give back --------------------------------------------------------------------------------------------------- */
+
+int __real_poll(struct pollfd *all, nfds_t n, int timeout);
+int __wrap_poll(struct pollfd *all, nfds_t n, int timeout);
+
+static _Thread_local bool waits_long; /* this thread's calls of poll wait for a minute */
+
+int __wrap_poll(struct pollfd *all, nfds_t n, int timeout) {
+    return __real_poll(all, n, waits_long ? 60000 : timeout);
+}
 
 /* promise: "a borrow checks ... transaction, or for discard_all", "At give_back ... borrow has no connection" */
 static void test_give_back(void **state) {
@@ -278,9 +262,7 @@ static void test_give_back(void **state) {
         assert_int_equal(PQtransactionStatus(kolk_pq_conn(&borrow)), PQTRANS_IDLE);
         assert_int_equal(number_of(&borrow, "SELECT count(*) FROM notes"), 0);
         /* The server does not go on with the abandoned query. */
-        int64_t begin = now_ms();
-        while (number_of(&borrow, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'notes'") > 1)
-            if (now_ms() - begin > 10000) fail_msg("still there: %s", leave[i]);
+        EVENTUALLY(number_of(&borrow, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'notes'") == 1);
         kolk_resource_give_back(&db.pool, &borrow);
     }
     kolk_resource_pool_stats stats;
@@ -288,20 +270,19 @@ static void test_give_back(void **state) {
     assert_int_equal(stats.created, 5);
     assert_int_equal(stats.unclean, 4);
 
-    /* A destroyed connection ends at the server soon, too, unless the machine is too busy. */
+    /* When a connection is destroyed, its session at the server has ended, too, unless that takes longer than 40 ms. */
     PGconn *admin = connect_admin();
-    int seen = 0;
-    for (int i = 0; i < 20; i++) {
+    waits_long = true;
+    for (int i = 0; i < 5; i++) {
         char sql[64];
         kolk_error error = {0};
-        assert_true(kolk_pq_create_(&db, "", kolk_deadline_after(20000), &borrow.resource, &error));
+        assert_true(kolk_pq_create_(&db, "", soon(), &borrow.resource, &error));
         snprintf(sql, sizeof sql, "SELECT 1 FROM pg_stat_get_activity(%d)", PQbackendPID(kolk_pq_conn(&borrow)));
         kolk_pq_destroy_(&db, borrow.resource);
-        seen += ask_number(admin, sql) > 0;
+        assert_int_equal(ask_number(admin, sql), 0);
     }
+    waits_long = false;
     PQfinish(admin);
-    if (seen > 0) print_message("%d of 20 were still there\n", seen);
-    assert_true(seen < 10);
     kolk_resource_deinit(&db.pool);
 }
 
@@ -332,7 +313,7 @@ static void test_discard_all(void **state) {
 static int64_t run_prepared(const kolk_borrowed *borrow, const char *name, const char *sql, int32_t *code) {
     const char *values[] = {"20"};
     kolk_error error;
-    PGresult *result = kolk_pq_exec_prepared(borrow, name, sql, 1, values, kolk_deadline_after(20000), &error);
+    PGresult *result = kolk_pq_exec_prepared(borrow, name, sql, 1, values, soon(), &error);
     int64_t number = error.code ? -1 : strtoll(PQgetvalue(result, 0, 0), NULL, 10);
     PQclear(result);
     *code = error.code;
@@ -360,7 +341,7 @@ static void test_prepared(void **state) {
             assert_int_equal(run_prepared(&borrow, name, "SELECT $1::int + 1", &code), 21);
         }
         assert_int_equal(number_of(&borrow, PREPARED), 20);
-        assert_true(kolk_pq_prepare(&borrow, "add3", "SELECT $1::int + 1", kolk_deadline_after(20000), &error));
+        assert_true(kolk_pq_prepare(&borrow, "add3", "SELECT $1::int + 1", soon(), &error));
         kolk_resource_give_back(&db.pool, &borrow);
     }
     borrow_or_fail(&db, &borrow);
@@ -371,11 +352,11 @@ static void test_prepared(void **state) {
 
     /* If a statement is lost, with or without the pool's knowledge, it is prepared again. Within a transaction, its
      * next use reports the loss, and the use after the rollback prepares it again. */
-    PQclear(kolk_pq_exec(&borrow, "DISCARD ALL", 0, NULL, kolk_deadline_after(20000), &error));
+    PQclear(kolk_pq_exec(&borrow, "DISCARD ALL", 0, NULL, soon(), &error));
     assert_int_equal(run_prepared(&borrow, "add3", "SELECT $1::int + 1", &code), 21);
     PQclear(PQexec(kolk_pq_conn(&borrow), "DEALLOCATE ALL"));
     assert_int_equal(run_prepared(&borrow, "add3", "SELECT $1::int + 1", &code), 21);
-    PQclear(kolk_pq_exec(&borrow, "DEALLOCATE add3", 0, NULL, kolk_deadline_after(20000), &error));
+    PQclear(kolk_pq_exec(&borrow, "DEALLOCATE add3", 0, NULL, soon(), &error));
     number_of(&borrow, "BEGIN");
     assert_int_equal(run_prepared(&borrow, "add3", "SELECT $1::int + 1", &code), -1);
     assert_int_equal(PQtransactionStatus(kolk_pq_conn(&borrow)), PQTRANS_INERROR);
@@ -385,7 +366,7 @@ static void test_prepared(void **state) {
     /* A statement without a name is not kept, because the next query with parameters would replace it. */
     assert_int_equal(run_prepared(&borrow, "", "SELECT $1::int + 1", &code), 21);
     assert_int_equal(run_prepared(&borrow, "", "SELECT $1::int + 2", &code), 22);
-    assert_false(kolk_pq_prepare(&borrow, "", "SELECT $1::int + 2", kolk_deadline_after(20000), &error));
+    assert_false(kolk_pq_prepare(&borrow, "", "SELECT $1::int + 2", soon(), &error));
     assert_int_equal(error.code, KOLK_PQ_OTHER);
     kolk_resource_give_back(&db.pool, &borrow);
     kolk_resource_deinit(&db.pool);
@@ -402,8 +383,7 @@ static void test_prepared(void **state) {
             assert_int_equal(number_of(&borrow, PREPARED), 0);
             assert_int_equal(run_prepared(&borrow, "add", "SELECT $1::int + 1", &code), 21);
             assert_int_equal(number_of(&borrow, PREPARED), !none);
-            assert_int_equal(kolk_pq_prepare(&borrow, "add", "SELECT $1::int + 1", kolk_deadline_after(20000), &error),
-                             !none);
+            assert_int_equal(kolk_pq_prepare(&borrow, "add", "SELECT $1::int + 1", soon(), &error), !none);
             kolk_resource_give_back(&db.pool, &borrow);
         }
         kolk_resource_deinit(&db.pool);
@@ -423,7 +403,7 @@ static void test_cancel(void **state) {
     make_db(&db, &(kolk_pq_desc){.conninfo = conninfo_of(0, "postgres"), .pool = {.name = "sleepers", .max = 1}});
     borrow_or_fail(&db, &borrow);
     int pid = PQbackendPID(kolk_pq_conn(&borrow));
-    PGresult *result = kolk_pq_exec(&borrow, "SELECT pg_sleep(600)", 0, NULL, kolk_deadline_after(50), &error);
+    PGresult *result = exec_too_long(&borrow, "SELECT pg_sleep(600)", &error);
     assert_int_equal(error.code, KOLK_PQ_TIMEOUT);
     assert_string_equal(PQresultErrorField(result, PG_DIAG_SQLSTATE), "57014");
     PQclear(result);
@@ -446,7 +426,7 @@ static void test_cancel(void **state) {
 
     /* Within a transaction, a cancelled query makes the transaction fail; give_back rolls it back. */
     number_of(&borrow, "BEGIN");
-    PQclear(kolk_pq_exec(&borrow, "SELECT pg_sleep(600)", 0, NULL, kolk_deadline_after(20), &error));
+    PQclear(exec_too_long(&borrow, "SELECT pg_sleep(600)", &error));
     assert_int_equal(PQtransactionStatus(kolk_pq_conn(&borrow)), PQTRANS_INERROR);
     kolk_resource_give_back(&db.pool, &borrow);
     borrow_or_fail(&db, &borrow);
@@ -454,29 +434,13 @@ static void test_cancel(void **state) {
 
     /* If the server process is stopped, the call returns anyway, and the connection is replaced. */
     kill(pid, SIGSTOP);
-    int64_t begin = now_ms();
-    assert_null(kolk_pq_exec(&borrow, "SELECT 5", 0, NULL, kolk_deadline_after(50), &error));
+    db.patience_ns = 100 * PQ_MS;
+    assert_null(exec_too_long(&borrow, "SELECT 5", &error));
     assert_int_equal(error.code, KOLK_PQ_TIMEOUT);
-    assert_in_range(now_ms() - begin, 1040, 5000);
-    assert_null(kolk_pq_exec(&borrow, "SELECT 5", 0, NULL, kolk_deadline_after(50), &error));
+    assert_null(kolk_pq_exec(&borrow, "SELECT 5", 0, NULL, soon(), &error));
     assert_int_equal(error.code, KOLK_PQ_BROKEN);
     kolk_resource_give_back(&db.pool, &borrow);
     kill(pid, SIGCONT);
-    borrow_or_fail(&db, &borrow);
-    assert_int_not_equal(PQbackendPID(kolk_pq_conn(&borrow)), pid);
-
-    /* If the cancel request is not answered and the query ends by itself, the query's answer is valid. But the request
-     * may arrive later, so the connection is replaced. */
-    pid = PQbackendPID(kolk_pq_conn(&borrow));
-    kill(server.pid, SIGSTOP);
-    result = kolk_pq_exec(&borrow, "SELECT 8, pg_sleep(0.3)", 0, NULL, kolk_deadline_after(50), &error);
-    kill(server.pid, SIGCONT);
-    assert_int_equal(error.code, 0);
-    assert_string_equal(PQgetvalue(result, 0, 0), "8");
-    PQclear(result);
-    assert_null(kolk_pq_exec(&borrow, "SELECT 9", 0, NULL, kolk_deadline_after(20000), &error));
-    assert_int_equal(error.code, KOLK_PQ_BROKEN);
-    kolk_resource_give_back(&db.pool, &borrow);
     borrow_or_fail(&db, &borrow);
     assert_int_not_equal(PQbackendPID(kolk_pq_conn(&borrow)), pid);
 
@@ -485,13 +449,13 @@ static void test_cancel(void **state) {
     PGconn *admin = connect_admin();
     for (int i = 0; i < 2; i++) {
         char sql[64];
-        snprintf(sql, sizeof sql, "SELECT pg_terminate_backend(%d, 5000)::int", PQbackendPID(kolk_pq_conn(&borrow)));
+        snprintf(sql, sizeof sql, "SELECT pg_terminate_backend(%d, 120000)::int", PQbackendPID(kolk_pq_conn(&borrow)));
         assert_int_equal(ask_number(admin, sql), 1);
         if (i == 1) {
             assert_true(PQconsumeInput(kolk_pq_conn(&borrow)));
             assert_null(PQnotifies(kolk_pq_conn(&borrow)));
         }
-        PQclear(kolk_pq_exec(&borrow, "SELECT 5", 0, NULL, kolk_deadline_after(20000), &error));
+        PQclear(kolk_pq_exec(&borrow, "SELECT 5", 0, NULL, soon(), &error));
         assert_int_equal(error.code, KOLK_PQ_BROKEN);
         assert_non_null(strstr(error.text, "terminating connection"));
         kolk_resource_give_back(&db.pool, &borrow);
@@ -525,12 +489,12 @@ static void test_validation(void **state) {
     /* First level: the pool notices that a server process has ended, and does not lend its connection, not even to a
      * borrow without waiting. */
     make_db(&db, &(kolk_pq_desc){.conninfo = conninfo_of(0, "postgres"), .pool = {.max = 1}});
-    int pid = pid_of_a_borrow(&db, 20000);
+    int pid = pid_of_a_borrow(&db, 120000);
     assert_int_equal(pid_of_a_borrow(&db, 0), pid);
-    snprintf(sql, sizeof sql, "SELECT pg_terminate_backend(%d, 5000)", pid);
+    snprintf(sql, sizeof sql, "SELECT pg_terminate_backend(%d, 120000)", pid);
     ask_number(admin, sql);
     assert_int_equal(borrow_within(&db, 0, &borrow), KOLK_FULL);
-    assert_int_not_equal(pid_of_a_borrow(&db, 20000), pid);
+    assert_int_not_equal(pid_of_a_borrow(&db, 120000), pid);
     kolk_resource_pool_stats stats;
     kolk_resource_stats(&db.pool, &stats);
     assert_int_equal(stats.invalid, 1);
@@ -540,25 +504,25 @@ static void test_validation(void **state) {
     borrow_or_fail(&db, &borrow);
     number_of(&borrow, "LISTEN news");
     kolk_resource_give_back(&db.pool, &borrow);
-    pid = pid_of_a_borrow(&db, 20000);
+    pid = pid_of_a_borrow(&db, 120000);
     ask_number(admin, "NOTIFY news");
     nap_ms(20);
-    assert_int_equal(pid_of_a_borrow(&db, 20000), pid);
+    assert_int_equal(pid_of_a_borrow(&db, 120000), pid);
 
     /* Second level: only a query detects a stopped process; the first level does not. */
     kill(pid, SIGSTOP);
-    assert_int_equal(pid_of_a_borrow(&db, 20000), pid);
+    assert_int_equal(pid_of_a_borrow(&db, 120000), pid);
     kill(pid, SIGCONT);
     kolk_resource_deinit(&db.pool);
     make_db(&db,
             &(kolk_pq_desc){
                 .conninfo = conninfo_of(0, "postgres"), .pool = {.max = 1}, .ask_after_ms = 1, .patience_ms = 450});
-    pid = pid_of_a_borrow(&db, 20000);
+    pid = pid_of_a_borrow(&db, 120000);
     kill(pid, SIGSTOP);
     nap_ms(5);
     int64_t begin = now_ms();
-    assert_int_not_equal(pid_of_a_borrow(&db, 20000), pid);
-    assert_in_range(now_ms() - begin, 450, 20000); /* the query waited that long for an answer */
+    assert_int_not_equal(pid_of_a_borrow(&db, 120000), pid);
+    assert_true(now_ms() - begin >= 450); /* the query waited that long for an answer */
     kill(pid, SIGCONT);
     kolk_resource_deinit(&db.pool);
 
@@ -567,9 +531,9 @@ static void test_validation(void **state) {
         make_db(&db, &(kolk_pq_desc){.conninfo = conninfo_of(0, "postgres"),
                                      .pool = {.name = "kept", .max = 1, .keepalive_ms = 1, .no_housekeeper = true},
                                      .ask_after_ms = -never});
-        pid_of_a_borrow(&db, 20000);
+        pid_of_a_borrow(&db, 120000);
         nap_ms(5);
-        kolk_resource_tick(&db.pool, kolk_deadline_after(20000));
+        kolk_resource_tick(&db.pool, soon());
         assert_int_equal(ask_number(admin, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'kept' AND "
                                            "query = 'SELECT 1'"),
                          !never);
@@ -588,13 +552,13 @@ static void test_keys(void **state) {
     make_db(&db, &(kolk_pq_desc){.conninfo = conninfo_of(0, "postgres"), .pool = {.max = 2}});
     const char *keys[] = {"", "dbname=template1", "options='-c search_path=ours'"};
     for (size_t i = 0; i < LENGTH_OF(keys); i++) {
-        kolk_borrow_desc wish = {.key = keys[i], .deadline = kolk_deadline_after(20000)};
+        kolk_borrow_desc wish = {.key = keys[i], .deadline = soon()};
         if (kolk_resource_borrow(&db.pool, &wish, &borrow) != KOLK_OK) fail_msg("%s", borrow.error.text);
         assert_int_equal(number_of(&borrow, "SELECT (current_database() = 'template1')::int"), i == 1);
         assert_int_equal(number_of(&borrow, "SELECT (current_setting('search_path') = 'ours')::int"), i == 2);
         kolk_resource_give_back(&db.pool, &borrow);
     }
-    kolk_borrow_desc wish = {.key = "nonsense", .deadline = kolk_deadline_after(20000)};
+    kolk_borrow_desc wish = {.key = "nonsense", .deadline = soon()};
     assert_int_equal(kolk_resource_borrow(&db.pool, &wish, &borrow), KOLK_NOT_CREATED);
     assert_int_equal(borrow.error.code, KOLK_PQ_OTHER);
     assert_non_null(strstr(borrow.error.text, "nonsense"));
@@ -611,7 +575,7 @@ static void test_terminated_connections(void **state) {
     await_transfers(50);
     terminate_some(20, 10);
     await_recovery();
-    close_bank(false);
+    close_bank();
     assert_int_equal(count_own("/proc/self/fd"), fds);
     assert_int_equal(count_own("/proc/self/task"), 1 + UNDER_TSAN); /* TSan has a thread of its own */
 }
@@ -623,12 +587,10 @@ static void test_shutting_down(void **state) {
     skip_without_server();
     PGconn *admin = connect_admin(); /* the server's shutdown waits for this connection */
     kill(server.pid, SIGTERM);
-    int64_t begin = now_ms();
-    for (PGconn *other = NULL; now_ms() - begin < 10000; PQfinish(other), nap_ms(5)) {
-        other = PQconnectdb(conninfo_of(0, "postgres"));
-        if (PQstatus(other) == CONNECTION_OK) continue;
+    for (bool accepts = true; accepts; nap_ms(5)) {
+        PGconn *other = PQconnectdb(conninfo_of(0, "postgres"));
+        accepts = PQstatus(other) == CONNECTION_OK;
         PQfinish(other);
-        break;
     }
     assert_refused(conninfo_of(0, "postgres"), KOLK_PQ_STARTING_UP, "57P03");
     PQfinish(admin);

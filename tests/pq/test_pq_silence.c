@@ -70,11 +70,12 @@ static void test_deadline_while_connecting(void **state) {
     kolk_resource_pool_stats stats;
     int listener;
     make_silent_db(&db, (kolk_resource_pool_desc){.max = 1}, &listener);
-    assert_int_equal(borrow_within(&db, 20, &borrow), KOLK_TIMEOUT);
-    assert_int_equal(borrow.error.code, 0); /* nothing has failed */
+    do { /* a busy machine may not even begin to connect in the first 20 ms */
+        assert_int_equal(borrow_within(&db, 20, &borrow), KOLK_TIMEOUT);
+        assert_int_equal(borrow.error.code, 0); /* nothing has failed */
+        kolk_resource_stats(&db.pool, &stats);
+    } while (stats.creating == 0);
     int guest = next_guest(listener);
-    kolk_resource_stats(&db.pool, &stats);
-    assert_int_equal(stats.creating, 1);
     assert_int_equal(stats.create_failures, 0);
     kolk_pq_deinit(&db);
     await_end_of(guest);

@@ -1,4 +1,4 @@
-/* runs: slow not:clang */
+/* runs: slow not:clang wraps: poll */
 /* The state that one borrower leaves to the next, what becomes of prepared statements, and how long the pool itself
  * waits for the server. */
 #include "proxy.h"
@@ -24,7 +24,7 @@ static void borrow_again(kolk_pq *db, kolk_borrowed *borrow) {
 }
 
 static PGresult *run_query(const kolk_borrowed *borrow, const char *sql, kolk_error *error) {
-    return kolk_pq_exec(borrow, sql, 0, NULL, kolk_deadline_after(20000), error);
+    return kolk_pq_exec(borrow, sql, 0, NULL, soon(), error);
 }
 
 /* ---- What is left to the next ------------------------------------------------------------------------------------ */
@@ -95,16 +95,17 @@ static void test_notifications(void **state) {
         open_db(&db, (kolk_pq_desc){.discard_all = all == 1});
         borrow_or_fail(&db, &borrow);
         number_of(&borrow, "LISTEN secret");
+        pq_connection *connection = (pq_connection *)borrow.resource;
         ask_number(admin, "NOTIFY secret, 'for the first'");
-        number_of(&borrow, "SELECT 1"); /* the notification comes before the answer to this */
+        assert_true(kolk_pq_wait_(PQsocket(connection->conn), POLLIN, soon()));
+        number_of(&borrow, "SELECT 1"); /* libpq reads the notification, too */
         borrow_again(&db, &borrow);
         assert_no_notification(kolk_pq_conn(&borrow));
 
         /* If a notification comes while the connection is idle, the check of the socket reads it, without a query. */
-        pq_connection *connection = (pq_connection *)borrow.resource;
         if (all) number_of(&borrow, "LISTEN secret");
         ask_number(admin, "NOTIFY secret, 'for nobody'");
-        assert_true(kolk_pq_wait_(PQsocket(connection->conn), POLLIN, kolk_deadline_after(20000)));
+        assert_true(kolk_pq_wait_(PQsocket(connection->conn), POLLIN, soon()));
         kill(process_of(&borrow), SIGSTOP);
         assert_true(kolk_pq_validate_(&db, connection, KOLK_NOW));
         assert_false(kolk_pq_wait_(PQsocket(connection->conn), POLLIN, KOLK_NOW));
@@ -148,34 +149,37 @@ static void test_setup_fails(void **state) {
     skip_without_server();
     static const struct {
         const char *sql;
-        kolk_status status;
         kolk_pq_cause cause;
+        bool is_final, is_endless;
         const char *sentence;
     } all[] = {
-        {"SET lock_timeout = 1; SELCT 1", KOLK_NOT_CREATED, KOLK_PQ_OTHER, "42601: syntax error at or near \"SELCT\""},
-        {"SET lock_timeout = 'soon'", KOLK_NOT_CREATED, KOLK_PQ_OTHER, "22023: "},
-        {"BEGIN", KOLK_NOT_CREATED, KOLK_PQ_OTHER, "setup leaves a transaction or a COPY open"},
-        {"COPY (SELECT 1) TO STDOUT", KOLK_NOT_CREATED, KOLK_PQ_OTHER, "setup leaves a transaction or a COPY open"},
-        {"SET statement_timeout = 1; SELECT pg_sleep(600)", KOLK_TIMEOUT, KOLK_PQ_TIMEOUT, "57014: "},
-        {"SELECT 'endless', pg_sleep(600)", KOLK_TIMEOUT, KOLK_PQ_TIMEOUT, "the server has not answered in time"},
-        {"SELECT pg_terminate_backend(pg_backend_pid())", KOLK_TIMEOUT, KOLK_PQ_OTHER, "57P01: "},
+        {"SET lock_timeout = 1; SELCT 1", KOLK_PQ_OTHER, true, false, "42601: syntax error at or near \"SELCT\""},
+        {"SET lock_timeout = 'soon'", KOLK_PQ_OTHER, true, false, "22023: "},
+        {"BEGIN", KOLK_PQ_OTHER, true, false, "setup leaves a transaction or a COPY open"},
+        {"COPY (SELECT 1) TO STDOUT", KOLK_PQ_OTHER, true, false, "setup leaves a transaction or a COPY open"},
+        {"SET statement_timeout = 1; SELECT pg_sleep(600)", KOLK_PQ_TIMEOUT, false, false, "57014: "},
+        {"SELECT 'endless', pg_sleep(600)", KOLK_PQ_TIMEOUT, false, true, "the server has not answered in time"},
+        {"SELECT pg_terminate_backend(pg_backend_pid())", KOLK_PQ_OTHER, false, false, "57P01: "},
     };
     for (size_t n = 0; n < LENGTH_OF(all); n++) {
-        bool waits = all[n].status == KOLK_TIMEOUT;
         kolk_pq db;
-        kolk_borrowed borrow;
-        open_db(&db, (kolk_pq_desc){.setup = all[n].sql, .pool.create_timeout_ms = waits ? 100 : 0});
-        kolk_status got = borrow_within(&db, waits ? 1500 : 20000, &borrow);
-        if (got != all[n].status) fail_msg("%s: %s: %s", all[n].sql, kolk_status_text(got), borrow.error.text);
-        assert_int_equal(borrow.error.code, all[n].cause);
-        if (!strstr(borrow.error.text, all[n].sentence)) fail_msg("%s: %s", all[n].sql, borrow.error.text);
+        kolk_error error;
+        void *resource = NULL;
+        int64_t ms = all[n].is_endless ? 100 : 120000;
+        open_db(&db, (kolk_pq_desc){.setup = all[n].sql});
+        do { /* a busy machine may not even connect in the first 100 ms */
+            error = (kolk_error){0};
+            assert_false(kolk_pq_create_(&db, "", kolk_deadline_after(ms), &resource, &error));
+            ms *= 2;
+        } while (strstr(error.text, "no answer in time from") || strcmp(error.text, HAD_PASSED) == 0);
+        assert_int_equal(error.code, all[n].cause);
+        assert_int_equal(error.final, all[n].is_final);
+        if (!strstr(error.text, all[n].sentence)) fail_msg("%s: %s", all[n].sql, error.text);
         kolk_pq_deinit(&db);
     }
 
     /* Nothing of it goes on in the server. */
-    int64_t begin = now_ms();
-    while (ask_admin("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT ''endless''%'"))
-        if (now_ms() - begin > 20000) fail_msg("it goes on");
+    EVENTUALLY(ask_admin("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT ''endless''%'") == 0);
 }
 
 /* ---- Looking and asking ------------------------------------------------------------------------------------------ */
@@ -187,24 +191,25 @@ static void test_look(void **state) {
     char sql[64];
     kolk_pq db;
     kolk_borrowed borrow;
-    open_db(&db, (kolk_pq_desc){.patience_ms = 50});
+    open_db(&db, (kolk_pq_desc){0});
     borrow_or_fail(&db, &borrow);
-    assert_true(kolk_pq_validate_(&db, borrow.resource, kolk_deadline_after(20000)));
+    assert_true(kolk_pq_validate_(&db, borrow.resource, soon()));
 
     /* A stopped process does not answer queries. But a borrow without waiting only checks the socket, and so does a
      * pool whose ask_after_ms is -1. */
     kill(process_of(&borrow), SIGSTOP);
     assert_true(kolk_pq_validate_(&db, borrow.resource, KOLK_NOW));
     db.asks = false;
-    assert_true(kolk_pq_validate_(&db, borrow.resource, kolk_deadline_after(20000)));
+    assert_true(kolk_pq_validate_(&db, borrow.resource, soon()));
     db.asks = true;
-    assert_false(kolk_pq_validate_(&db, borrow.resource, kolk_deadline_after(20000)));
+    db.patience_ns = 50 * PQ_MS;
+    assert_false(kolk_pq_validate_(&db, borrow.resource, soon()));
     kill(process_of(&borrow), SIGCONT);
     kolk_resource_give_back(&db.pool, &borrow);
 
     /* The server has ended this connection. */
     borrow_or_fail(&db, &borrow);
-    snprintf(sql, sizeof sql, "SELECT pg_terminate_backend(%d, 5000)", process_of(&borrow));
+    snprintf(sql, sizeof sql, "SELECT pg_terminate_backend(%d, 120000)", process_of(&borrow));
     ask_admin(sql);
     assert_false(kolk_pq_validate_(&db, borrow.resource, KOLK_NOW));
     kolk_resource_give_back(&db.pool, &borrow);
@@ -217,8 +222,7 @@ static void test_look(void **state) {
  * SQLSTATE. */
 static const char *get_item(const kolk_borrowed *borrow, const char *state, kolk_error *error) {
     static char value[64];
-    PGresult *result =
-        kolk_pq_exec_prepared(borrow, "get \"it\"", "SELECT * FROM item", 0, NULL, kolk_deadline_after(20000), error);
+    PGresult *result = kolk_pq_exec_prepared(borrow, "get \"it\"", "SELECT * FROM item", 0, NULL, soon(), error);
     const char *is = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     if (error->code && strcmp(is ? is : "", state) != 0) fail_msg("%s", error->text);
     assert_string_equal(is ? is : "", state);
@@ -279,25 +283,24 @@ static void test_statements_after_ddl(void **state) {
     number_of(&borrow, "BEGIN");
     assert_null(get_item(&borrow, "0A000", &error));
     number_of(&borrow, "ROLLBACK");
-    assert_true(kolk_pq_prepare(&borrow, "get \"it\"", "SELECT 6", kolk_deadline_after(20000), &error));
-    assert_false(kolk_pq_prepare(&borrow, "get \"it\"", "SELECT 7", kolk_deadline_after(20000), &error));
+    assert_true(kolk_pq_prepare(&borrow, "get \"it\"", "SELECT 6", soon(), &error));
+    assert_false(kolk_pq_prepare(&borrow, "get \"it\"", "SELECT 7", soon(), &error));
     assert_int_equal(number_of(&borrow, "SELECT count(*) FROM pg_prepared_statements"), 1);
 
     /* If a statement can't be prepared, the error gives the reason. If a statement itself fails with 0A000, it must not
      * be run twice. */
-    PGresult *result =
-        kolk_pq_exec_prepared(&borrow, "bad", "SELECT * FROM nowhere", 0, NULL, kolk_deadline_after(20000), &error);
+    PGresult *result = kolk_pq_exec_prepared(&borrow, "bad", "SELECT * FROM nowhere", 0, NULL, soon(), &error);
     assert_string_equal(PQresultErrorField(result, PG_DIAG_SQLSTATE), "42P01");
     assert_non_null(strstr(error.text, "42P01: relation \"nowhere\" does not exist"));
     assert_null(strstr(error.text, "LOCATION"));
     PQclear(result);
-    assert_false(kolk_pq_prepare(&borrow, "bad", "SELECT * FROM nowhere", kolk_deadline_after(20000), &error));
+    assert_false(kolk_pq_prepare(&borrow, "bad", "SELECT * FROM nowhere", soon(), &error));
     assert_non_null(strstr(error.text, "42P01"));
     number_of(&borrow, "CREATE TEMP SEQUENCE runs");
     static const char fails[] = "SELECT nextval('runs'), pg_temp.fail()";
     number_of(&borrow, "CREATE FUNCTION pg_temp.fail() RETURNS int LANGUAGE plpgsql AS "
                        "'BEGIN RAISE EXCEPTION SQLSTATE ''0A000''; END'");
-    result = kolk_pq_exec_prepared(&borrow, "fails", fails, 0, NULL, kolk_deadline_after(20000), &error);
+    result = kolk_pq_exec_prepared(&borrow, "fails", fails, 0, NULL, soon(), &error);
     assert_string_equal(PQresultErrorField(result, PG_DIAG_SQLSTATE), "0A000");
     PQclear(result);
     assert_int_equal(number_of(&borrow, "SELECT last_value FROM runs"), 1);
@@ -315,8 +318,8 @@ static struct {
 } victim;
 
 static void *run_victim(void *argument) {
-    PGresult *result = kolk_pq_exec_prepared(&victim.borrow, "sleep", "SELECT 'a victim', pg_sleep(0.3)", 0, NULL,
-                                             kolk_deadline_after(20000), &victim.error);
+    PGresult *result = kolk_pq_exec_prepared(&victim.borrow, "wait", "SELECT 'a victim', pg_advisory_xact_lock(1)", 0,
+                                             NULL, soon(), &victim.error);
     victim.returned = victim.error.code == 0;
     PQclear(result);
     pthread_testcancel();
@@ -331,14 +334,14 @@ static void test_cancelled_thread(void **state) {
     void *end;
     open_db(&db, (kolk_pq_desc){0});
     borrow_or_fail(&db, &victim.borrow);
-    assert_int_equal(pthread_create(&thread, NULL, run_victim, NULL), 0);
     PGconn *admin = connect_admin();
-    while (!ask_number(admin, "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND "
-                              "query LIKE 'SELECT ''a victim''%'"))
-        nap_ms(1);
-    PQfinish(admin);
+    ask_number(admin, "SELECT pg_advisory_lock(1)");
+    assert_int_equal(pthread_create(&thread, NULL, run_victim, NULL), 0);
+    EVENTUALLY(ask_number(admin, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"));
     pthread_cancel(thread);
+    ask_number(admin, "SELECT pg_advisory_unlock(1)");
     assert_int_equal(pthread_join(thread, &end), 0);
+    PQfinish(admin);
     assert_ptr_equal(end, PTHREAD_CANCELED);
     assert_true(victim.returned);
     assert_int_equal(PQtransactionStatus(kolk_pq_conn(&victim.borrow)), PQTRANS_IDLE);
@@ -348,6 +351,16 @@ static void test_cancelled_thread(void **state) {
 }
 
 /* ---- How long the pool waits ------------------------------------------------------------------------------------- */
+
+int __real_poll(struct pollfd *all, nfds_t n, int timeout);
+int __wrap_poll(struct pollfd *all, nfds_t n, int timeout);
+
+static _Thread_local int longest; /* the longest time-out of this thread's calls of poll, in milliseconds */
+
+int __wrap_poll(struct pollfd *all, nfds_t n, int timeout) {
+    if (timeout > longest) longest = timeout;
+    return __real_poll(all, n, timeout);
+}
 
 static void *go_on_later(void *argument) {
     nap_ms(1300); /* more than the default patience */
@@ -369,59 +382,73 @@ static void test_patience(void **state) {
         kolk_borrowed borrow = {0};
         pthread_t thread;
         open_db(&db, (kolk_pq_desc){.patience_ms = is_patient ? 60000 : 60, .discard_all = what == DISCARD});
-        assert_true(kolk_pq_create_(&db, "", kolk_deadline_after(20000), &borrow.resource, &error));
+        assert_true(kolk_pq_create_(&db, "", soon(), &borrow.resource, &error));
         pq_connection *connection = (pq_connection *)borrow.resource;
         int pid = process_of(&borrow);
         if (what == ROLL_BACK) number_of(&borrow, "BEGIN");
         if (what == DESTROY) assert_true(PQsendQuery(connection->conn, "SELECT pg_sleep(600)"));
         kill(pid, SIGSTOP);
         if (is_patient) assert_int_equal(pthread_create(&thread, NULL, go_on_later, &pid), 0);
-        int64_t begin = now_ms();
+        longest = 0;
         if (what == ROLL_BACK || what == DISCARD) assert_int_equal(kolk_pq_reset_(&db, connection), is_patient);
-        if (what == CANCEL)
-            PQclear(kolk_pq_exec(&borrow, "SELECT pg_sleep(600)", 0, NULL, kolk_deadline_after(10), &error));
+        if (what == CANCEL) PQclear(exec_too_long(&borrow, "SELECT pg_sleep(600)", &error));
         if (what == CANCEL) assert_int_equal(error.code, KOLK_PQ_TIMEOUT);
         if (what != DESTROY) assert_int_equal(connection->broken, !is_patient);
         kolk_pq_destroy_(&db, connection);
-        int64_t took = now_ms() - begin;
+        if (!is_patient && what != CANCEL) assert_in_range(longest, 0, 60); /* CANCEL also waits for its deadline */
         if (is_patient) pthread_join(thread, NULL);
         kill(pid, SIGCONT);
-        if (!is_patient && took > 900) fail_msg("%d: %" PRId64 " ms", what, took);
         kolk_pq_deinit(&db);
     }
 }
 
-/* The cancel request is lost, and COPY begins after the deadline: the connection is replaced, because a request may
- * still be on its way. promise: "When the deadline ... nothing is sent" */
-static void test_cancelled_copy(void **state) {
-    (void)state;
-    skip_without_server();
+static void *unlock_after_a_knock(void *admin) {
+    EVENTUALLY(__atomic_load_n(&proxy.knocks, __ATOMIC_ACQUIRE) > 0);
+    ask_number(admin, "SELECT pg_advisory_unlock(1)");
+    return NULL;
+}
+
+/* Runs a query that ends after its cancel request was lost. Returns whether that was within patience_ms. */
+static bool loses_cancel(PGconn *admin, const char *sql, proxy_way way, int64_t patience_ms) {
     kolk_pq db;
     kolk_borrowed borrow;
-    kolk_error error;
-    ask_admin("CREATE TABLE goods (n int)");
+    kolk_error error, second;
+    pthread_t thread;
     start_proxy();
-    static const char *const copies[] = {"SELECT pg_sleep(0.2); COPY goods FROM STDIN",
-                                         "SELECT pg_sleep(0.2); COPY (SELECT 1) TO STDOUT"};
-    for (size_t i = 0; i < LENGTH_OF(copies); i++) {
-        open_db(&db, (kolk_pq_desc){.conninfo = conninfo_of(proxy.port, "postgres"), .patience_ms = 20000});
-        borrow_or_fail(&db, &borrow);
-        int pid = process_of(&borrow);
-        set_proxy(HANG_UP);
-        int64_t begin = now_ms();
-        PQclear(kolk_pq_exec(&borrow, copies[i], 0, NULL, kolk_deadline_after(20), &error));
-        assert_true(now_ms() - begin < 15000); /* it does not keep waiting */
-        assert_int_equal(error.code, KOLK_PQ_TIMEOUT);
-        assert_null(run_query(&borrow, "SELECT 1", &error));
-        assert_int_equal(error.code, KOLK_PQ_BROKEN);
-        set_proxy(PASS_ON);
-        kolk_resource_give_back(&db.pool, &borrow);
-        borrow_or_fail(&db, &borrow);
-        assert_int_not_equal(process_of(&borrow), pid);
-        kolk_resource_give_back(&db.pool, &borrow);
-        kolk_pq_deinit(&db);
-    }
+    open_db(&db, (kolk_pq_desc){.conninfo = conninfo_of(proxy.port, "postgres"), .patience_ms = patience_ms});
+    borrow_or_fail(&db, &borrow);
+    int pid = process_of(&borrow);
+    ask_number(admin, "SELECT pg_advisory_lock(1)");
+    set_proxy(way);
+    assert_int_equal(pthread_create(&thread, NULL, unlock_after_a_knock, admin), 0);
+    PGresult *result = exec_too_long(&borrow, sql, &error);
+    pthread_join(thread, NULL);
+    if (error.code == 0) assert_string_equal(PQgetvalue(result, 0, 0), "8");
+    if (error.code) assert_int_equal(error.code, KOLK_PQ_TIMEOUT);
+    PQclear(result);
+    assert_null(run_query(&borrow, "SELECT 9", &second));
+    assert_int_equal(second.code, KOLK_PQ_BROKEN);
+    set_proxy(PASS_ON);
+    kolk_resource_give_back(&db.pool, &borrow);
+    borrow_or_fail(&db, &borrow);
+    assert_int_not_equal(process_of(&borrow), pid);
+    kolk_resource_give_back(&db.pool, &borrow);
+    kolk_pq_deinit(&db);
     stop_proxy();
+    return error.code == 0;
+}
+
+/* The connection is replaced, because the request may still be on its way, or because COPY has begun, for which the
+ * call does not keep waiting. A query's answer is valid. promise: "When the deadline ... nothing is sent" */
+static void test_lost_cancel(void **state) {
+    (void)state;
+    skip_without_server();
+    PGconn *admin = connect_admin();
+    ask_number(admin, "CREATE TABLE goods (n int)");
+    assert_false(loses_cancel(admin, "SELECT pg_advisory_xact_lock(1); COPY goods FROM STDIN", HANG_UP, 3600000));
+    assert_false(loses_cancel(admin, "SELECT pg_advisory_xact_lock(1); COPY (SELECT 1) TO STDOUT", HANG_UP, 3600000));
+    for (int64_t ms = 300; !loses_cancel(admin, "SELECT pg_advisory_xact_lock(1); SELECT 8", HOLD, ms);) ms *= 2;
+    PQfinish(admin);
 }
 
 /* ---- Health ------------------------------------------------------------------------------------------------------ */
@@ -434,8 +461,8 @@ static void test_check(void **state) {
     kolk_borrowed borrow;
     kolk_error error;
     start_proxy();
-    open_db(&db, (kolk_pq_desc){.conninfo = conninfo_of(proxy.port, "postgres"), .patience_ms = 50});
-    assert_true(kolk_pq_check(&db, kolk_deadline_after(20000), &error));
+    open_db(&db, (kolk_pq_desc){.conninfo = conninfo_of(proxy.port, "postgres")});
+    assert_true(kolk_pq_check(&db, soon(), &error));
     assert_int_equal(error.code, 0);
     borrow_or_fail(&db, &borrow);
     int pid = process_of(&borrow);
@@ -446,7 +473,7 @@ static void test_check(void **state) {
 
     /* One broken connection does not mean that the server is down. */
     set_proxy(CUT);
-    assert_true(kolk_pq_check(&db, kolk_deadline_after(20000), &error));
+    assert_true(kolk_pq_check(&db, soon(), &error));
     set_proxy(PASS_ON);
     borrow_or_fail(&db, &borrow);
     assert_int_not_equal(process_of(&borrow), pid);
@@ -454,6 +481,7 @@ static void test_check(void **state) {
 
     /* The server is silent. */
     set_proxy(LOSE);
+    db.patience_ns = 50 * PQ_MS;
     assert_false(kolk_pq_check(&db, kolk_deadline_after(50), &error));
     assert_int_equal(error.code, KOLK_PQ_TIMEOUT);
     set_proxy(PASS_ON);
@@ -463,7 +491,7 @@ static void test_check(void **state) {
     /* The pool is closed. */
     open_db(&db, (kolk_pq_desc){0});
     kolk_resource_close(&db.pool, KOLK_NOW);
-    assert_false(kolk_pq_check(&db, kolk_deadline_after(200), &error));
+    assert_false(kolk_pq_check(&db, soon(), &error));
     assert_int_equal(error.code, KOLK_PQ_OTHER);
     kolk_pq_deinit(&db);
 }
@@ -479,7 +507,7 @@ int main(void) {
         cmocka_unit_test(test_statements_after_ddl),
         cmocka_unit_test(test_cancelled_thread),
         cmocka_unit_test(test_patience),
-        cmocka_unit_test(test_cancelled_copy),
+        cmocka_unit_test(test_lost_cancel),
         cmocka_unit_test(test_check),
     };
     return cmocka_run_group_tests_name("pq_state", tests, make_server, remove_server);

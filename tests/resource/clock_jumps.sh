@@ -28,9 +28,12 @@ jumper=$!
 # File times are left alone too: to fake them, libfaketime takes a lock that all processes share, and a test's process
 # may be killed while it holds that lock.
 export NO_FAKE_STAT=1 FAKETIME_DONT_FAKE_MONOTONIC=1 FAKETIME_NO_CACHE=1 FAKETIME_TIMESTAMP_FILE="$work/time" KOLK_TEST_EFFORT=quick
-years=$(for ((i = 0; i < 40; i++)); do LD_PRELOAD=$library date +%Y; sleep 0.01; done | sort -u | wc -l)
+for ((i = 0, years = 0; years < 3 && i < 5000; i++)); do
+  LD_PRELOAD=$library date +%Y >> "$work/years"
+  years=$(sort -u "$work/years" | wc -l)
+done
 [[ $years -ge 3 ]] || { echo "the clock does not jump: $years years were seen"; exit 1; }
 for program in "$@"; do
   echo "${program##*/}"
-  timeout 120 env LD_PRELOAD="$library" "$program" > "$work/said" 2>&1 || { echo "exit code $?:"; cat "$work/said"; exit 1; }
+  timeout 600 env LD_PRELOAD="$library" "$program" > "$work/said" 2>&1 || { echo "exit code $?:"; cat "$work/said"; exit 1; }
 done

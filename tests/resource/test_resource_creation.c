@@ -188,10 +188,10 @@ static void test_the_last_reason_at_the_deadline(void **state) {
     kolk_borrowed one;
     things.creates = refuse_all;
     make_things(&things, (kolk_resource_pool_desc){.max = 1});
-    assert_int_equal(try_for(&things, NULL, kolk_deadline_after(30), &one), KOLK_TIMEOUT);
+    do assert_int_equal(try_for(&things, NULL, kolk_deadline_after(30), &one), KOLK_TIMEOUT);
+    while (one.error.code == 0); /* no create has failed so far */
     assert_int_equal(one.error.code, 61);
     assert_non_null(strstr(one.error.text, " ms ago a create failed: refused"));
-    assert_int_equal(now().timeouts, 1);
     EVENTUALLY(now().creating == 0);
     EVENTUALLY((kolk_resource_tick(&things.pool, PAST), !is_any_at_rest()));
     uint64_t failures = now().create_failures;
@@ -243,6 +243,36 @@ static void test_a_refusal_for_good(void **state) {
     give(&one);
     assert_int_equal(pthread_join(thread, NULL), 0);
     give(&two);
+    end_things(&things);
+}
+
+static bool has_no_key(const char *key, const void *resource, bool in_use, void *context) {
+    (void)resource, (void)in_use, (void)context;
+    return !*key;
+}
+
+static void *borrow_slowly(void *one) {
+    *(kolk_borrowed *)one = borrow_thing(&things, "slow", KOLK_FOREVER);
+    return NULL;
+}
+
+/* If fewer than min_idle resources are idle, makers create more, even if another create was running when that
+ * happened. */
+static void test_a_refill_after_another_create(void **state) {
+    (void)state;
+    pthread_t thread;
+    kolk_borrowed one;
+    make_things(&things, (kolk_resource_pool_desc){.max = 3, .min_idle = 1, .max_creating = 1});
+    EVENTUALLY(now().idle == 1);
+    hold_creates(&things);
+    assert_int_equal(pthread_create(&thread, NULL, borrow_slowly, &one), 0);
+    await_create();
+    assert_int_equal(kolk_resource_evict_if(&things.pool, has_no_key, NULL), 1);
+    for (int i = 0; i < 100; i++) nap(); /* a maker notices that it may not create */
+    end_holding();
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    EVENTUALLY(count_of(&things.created) == 3);
+    give(&one);
     end_things(&things);
 }
 
@@ -340,10 +370,12 @@ static void test_nobody_waits_for_destroy(void **state) {
 static void test_a_borrow_that_meets_an_expired_one(void **state) {
     (void)state;
     things.destroys = hangs_in_destroy;
-    make_things(&things, (kolk_resource_pool_desc){.max = 2, .max_lifetime_ms = 20});
+    make_things(&things, (kolk_resource_pool_desc){.max = 2, .max_lifetime_ms = 3600000});
     make_one_idle(NULL);
-    for (int i = 0; i < 20; i++) nap();
-    EVENTUALLY(count_of(&hanging) > 0 || kolk_now_ns_() > kolk_entry_at_(things.pool.inside, 0)->expires);
+    kolk_resource_inside_ *pool = things.pool.inside;
+    kolk_resource_lock_(pool);
+    pool->no_key->newest->expires = 0; /* as if it were that old */
+    kolk_resource_settle_and_unlock_(pool);
     kolk_borrowed one = borrow_thing(&things, NULL, KOLK_FOREVER);
     EVENTUALLY(count_of(&hanging) == 1);
     assert_int_equal(count_of(&things.created), 2);
@@ -669,7 +701,7 @@ static void test_a_log(void **state) {
     memset(&heard, 0, sizeof heard);
     refusals = 1;
     things.creates = refuse_some;
-    make_things(&things, (kolk_resource_pool_desc){.name = "db", .max = 1, .log = hear, .slow_borrow_ms = 1});
+    make_things(&things, (kolk_resource_pool_desc){.name = "db", .max = 1, .log = hear, .slow_borrow_ms = 3600000});
     EVENTUALLY(kolk_resource_borrow(&things.pool, &desc, &one) == KOLK_OK);
     assert_int_equal(heard.counts[KOLK_RESOURCE_CREATE_FAILED], 1);
     desc.deadline = kolk_deadline_after(5);
@@ -678,23 +710,21 @@ static void test_a_log(void **state) {
     assert_int_equal(heard.status, KOLK_TIMEOUT);
     assert_non_null(strstr(heard.words, "db/k/reader 3: 1 of 1 in use"));
     desc.deadline = KOLK_NOW;
-    uint32_t slow = heard.counts[KOLK_RESOURCE_SLOW_BORROW];
     assert_int_equal(kolk_resource_borrow(&things.pool, &desc, &none), KOLK_FULL);
     give(&one);
     assert_int_equal(kolk_resource_borrow(&things.pool, &desc, &one), KOLK_OK);
     assert_int_equal(heard.counts[KOLK_RESOURCE_BORROW_FAILED], 1);
-    assert_int_equal(heard.counts[KOLK_RESOURCE_SLOW_BORROW], slow);
+    assert_int_equal(heard.counts[KOLK_RESOURCE_SLOW_BORROW], 0);
+    give(&one);
     pthread_t thread;
     kolk_borrowed two;
-    give(&one);
     one = borrow_thing(&things, NULL, KOLK_FOREVER);
-    slow = heard.counts[KOLK_RESOURCE_SLOW_BORROW];
+    things.pool.inside->desc.slow_borrow_ms = 1; /* here in nanoseconds */
     assert_int_equal(pthread_create(&thread, NULL, borrow_for_ever, &two), 0);
     EVENTUALLY(now().waiting == 1);
-    for (int i = 0; i < 20; i++) nap();
     give(&one);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_int_equal(heard.counts[KOLK_RESOURCE_SLOW_BORROW], slow + 1);
+    assert_int_equal(heard.counts[KOLK_RESOURCE_SLOW_BORROW], 1);
     give(&two);
     end_things(&things);
 }
@@ -750,6 +780,7 @@ int main(void) {
         TEST(test_the_last_reason_at_the_deadline),
         TEST(test_a_return_serves_while_creates_are_refused),
         TEST(test_a_refusal_for_good),
+        TEST(test_a_refill_after_another_create),
         TEST(test_another_pool),
         TEST(test_another_key),
         TEST(test_another_key_and_a_slow_maker),

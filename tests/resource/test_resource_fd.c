@@ -47,7 +47,7 @@ static void await_readable(void) {
     struct pollfd it = {.fd = fd, .events = POLLIN};
     if (by_ticks && !is_readable()) assert_true(things.pool.inside->called);
     if (by_ticks) kolk_resource_tick(&things.pool, KOLK_FOREVER);
-    assert_int_equal(poll(&it, 1, by_ticks ? 0 : 5000), 1);
+    assert_int_equal(poll(&it, 1, by_ticks ? 0 : 120000), 1);
     assert_int_equal(it.revents, POLLIN);
 }
 
@@ -80,6 +80,14 @@ static kolk_borrowed awaited(const char *key) {
     assert_full(key);
     await_readable();
     return tried(key);
+}
+
+/* Borrows the resource that has been promised to this key since then. Returns false if the machine was so slow that the
+ * promise has run out. */
+static bool is_kept(const char *key, kolk_borrowed *one, int64_t since) {
+    if (try(key, one) == KOLK_OK) return true;
+    assert_true(kolk_now_ns_() - since >= PROMISE_NS);
+    return false;
 }
 
 static void give(kolk_borrowed *one) {
@@ -171,13 +179,16 @@ static void test_two_loops(void **state) {
     assert_full("a");
     assert_full("b");
     look_in_vain();
+    int64_t since = kolk_now_ns_();
     give(&a);
     await_readable();
     assert_full("b"); /* the second loop looks first */
-    assert_true(is_readable());
-    a = tried("a");
-    assert_full("b");
-    assert_false(is_readable());
+    bool readable = is_readable();
+    if (is_kept("a", &a, since)) {
+        assert_true(readable);
+        assert_full("b");
+        assert_false(is_readable());
+    }
     give(&a);
     give(&b);
     end_things(&things);
@@ -248,16 +259,17 @@ static void test_a_promise_is_kept_for_a_while(void **state) {
     watch((kolk_resource_pool_desc){.max = 1});
     kolk_borrowed one = awaited("a");
     assert_full("b");
+    int64_t since = kolk_now_ns_();
     give(&one);
     await_readable(); /* the resource of "b" is ready */
     assert_full("a");
     for (int i = 0; i < 20; i++) nap();
-    assert_true(is_readable()); /* still reserved for "b", which another loop may have asked for */
-    one = tried("b");
-    assert_full("a");
-    give(&one);
-    await_readable(); /* the resource of "a" is ready, and no loop asks for it */
-    EVENTUALLY((by_ticks ? kolk_resource_tick(&things.pool, KOLK_FOREVER) : (void)0, try("b", &one) == KOLK_OK));
+    if (is_kept("b", &one, since)) { /* another loop may have asked for it */
+        assert_full("a");
+        give(&one);
+        await_readable(); /* the resource of "a" is ready, and no loop asks for it */
+        EVENTUALLY((by_ticks ? kolk_resource_tick(&things.pool, KOLK_FOREVER) : (void)0, try("b", &one) == KOLK_OK));
+    }
     give(&one);
     end_things(&things);
 }

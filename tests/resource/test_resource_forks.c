@@ -158,7 +158,7 @@ static void make_own(void) {
 static void live_on(void *unused) {
     static const kolk_deadline deadlines[] = {{0}, {INT64_MAX}};
     (void)unused;
-    alarm(60); /* the parent's locks may be held for ever in the child */
+    alarm(300); /* the parent's locks may be held for ever in the child */
     uint32_t calls[DEEDS];
     memcpy(calls, f.calls, sizeof calls);
     kolk_borrowed borrow, mine = lent;

@@ -161,25 +161,28 @@ static void test_it_ends_what_is_idle(void **state) {
 static void test_it_ends_what_is_old(void **state) {
     (void)state;
     enum { ALL = 16 };
-    const int64_t lifetime = 200 * MS;
-    int64_t begin = kolk_now_ns_(), least = INT64_MAX, most = 0;
-    make_things(&things, (kolk_resource_pool_desc){.max = ALL, .min_idle = ALL, .max_lifetime_ms = lifetime / MS});
-    EVENTUALLY(count_of(&things.created) == ALL);
+    const int64_t hour = 3600000 * MS;
+    int64_t least = INT64_MAX, most = 0;
+    make_things(&things, (kolk_resource_pool_desc){.max = ALL, .min_idle = ALL, .max_lifetime_ms = hour / MS});
+    EVENTUALLY(now().idle == ALL);
     kolk_resource_inside_ *pool = things.pool.inside;
     kolk_resource_lock_(pool);
     for (uint32_t slot = 0; slot < pool->slots; slot++) {
         const resource_entry *entry = kolk_entry_at_(pool, slot);
-        if (!entry || entry->state != RESOURCE_IDLE) continue;
         int64_t lives = entry->expires - entry->proved;
-        assert_true(lives > lifetime * 9 / 10 && lives <= lifetime);
+        assert_true(lives > hour * 9 / 10 && lives <= hour);
         if (lives < least) least = lives;
         if (lives > most) most = lives;
     }
     kolk_resource_settle_and_unlock_(pool);
-    if (most) assert_true(most - least > lifetime / 100); /* fails by chance once in 1e15 runs */
+    assert_true(most - least > hour / 100); /* fails by chance once in 1e15 runs */
+    end_things(&things);
+    memset(&things, 0, sizeof things);
+    int64_t begin = kolk_now_ns_();
+    make_things(&things, (kolk_resource_pool_desc){.max = ALL, .min_idle = ALL, .max_lifetime_ms = 200});
     EVENTUALLY(now().expired > 0);
-    assert_true(kolk_now_ns_() - begin >= lifetime * 9 / 10);
-    EVENTUALLY(now().expired >= ALL && now().idle == ALL);
+    assert_true(kolk_now_ns_() - begin >= 180 * MS);
+    EVENTUALLY(now().expired >= ALL);
     end_things(&things);
 }
 
@@ -199,8 +202,7 @@ static void test_it_keeps_idle_ones_alive(void **state) {
     kolk_store_(&keeps_failing, 1, KOLK_RELEASE_);
     EVENTUALLY(now().invalid >= 2); /* it replaces resources that it found dead */
     kolk_store_(&keeps_failing, 0, KOLK_RELEASE_);
-    EVENTUALLY(now().idle == 2);
-    assert_true(count_of(&things.created) >= 4);
+    EVENTUALLY(count_of(&things.created) >= 4);
     end_things(&things);
 }
 
@@ -406,7 +408,7 @@ static void leave_it_running(void) {
     static factory idle;
     END_IF_IT_HANGS();
     make_things(&idle, (kolk_resource_pool_desc){.max = 3, .min_idle = 2, .idle_timeout_ms = 1, .keepalive_ms = 1});
-    EVENTUALLY(stats_of(&idle).idle == 2);
+    EVENTUALLY(stats_of(&idle).created >= 2);
     memset(&things, 0, sizeof things);
     hold_creates(&things);
     make_things(&things, (kolk_resource_pool_desc){.min_idle = 1});

@@ -6,7 +6,11 @@
  * total) from the environment.
  * promise: "With the deadline ... resource is good", "The pool has no ... borrow returns KOLK_NOT_CREATED", "It may be
  * copied ... no borrow", "all zero, there is no key and no waiting", "Lends a resource ... becomes idle", "If the
- * status is not KOLK_OK, out->resource ... most 30 s", "`creating` excludes ... had to wait", "kolk_resource_stats" */
+ * status is not KOLK_OK, out->resource ... most 30 s", "`creating` excludes ... had to wait", "kolk_resource_stats",
+ * "KOLK_REUSE_LIFO: the one ... idle longest", "Ends a borrow whose ... destroys the resource", "Cleans a resource that
+ * comes back, for the next", "resources of the key ... At most max", "Called for keepalive ... the borrower gets
+ * another one", "the interval for validating idle resources", "The same for each ... resources that are being
+ * created", "Surplus resources ... min_idle, or KOLK_NO_MEMORY" */
 #include "../help/threads.h"
 
 #include "resource/resource_inside.h"

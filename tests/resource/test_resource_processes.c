@@ -18,7 +18,7 @@ static int in_child_made(bool silently, void (*what)(kolk_borrowed *inherited), 
     pid_t child = silently ? _Fork() : fork();
     assert_true(child >= 0);
     if (child == 0) {
-        alarm(120);
+        alarm(300);
         what(inherited);
         _exit(0);
     }
@@ -124,7 +124,7 @@ static void fork_again(kolk_borrowed *inherited) {
     pid_t child = fork();
     REQUIRE(child >= 0);
     if (child == 0) {
-        alarm(120);
+        alarm(300);
         live_on(&copy);
         _exit(0);
     }

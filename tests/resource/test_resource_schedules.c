@@ -201,6 +201,7 @@ static void give_to_both(void *context) {
     kolk_store_(&s->told[1], 1, KOLK_RELEASE_);
 }
 
+/* promise: "within a key, borrowers are served in order" */
 static void test_first_come_first_served(void **unused) {
     (void)unused;
     static const setting settings[] = {{.desc = {ONE}, .lent = 1},

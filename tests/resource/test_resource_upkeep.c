@@ -2,56 +2,9 @@
 /* A maker's work for a resource pool, done by kolk_resource_tick: each of its time limits, on the scripted clock. */
 #include "../help/debug_test.h"
 
-#include "../help/threads.h"
-
-#include "os/thread.h"
 #include "resource/resource_inside.h"
 
 #include "resource_steps.h"
-
-/* promise: "resources of the key ... At most max", "destroys resources ... does one step" */
-static void test_min_idle(void **state) {
-    (void)state;
-    begin((kolk_resource_pool_desc){.max = 4, .min_idle = 2, .idle_timeout_ms = 1000});
-    tick();
-    assert_int_equal(stats().idle, 2);
-    make_idle(4, NULL);
-    pass(1000);
-    tick();
-    assert_int_equal(stats().idle, 2); /* four were idle */
-    kolk_borrowed one = borrowed(NULL);
-    discard_it(&one);
-    tick();
-    assert_int_equal(stats().idle, 2);
-    end();
-}
-
-/* After a failed create there is a pause of at most 10 ms. With each further failure that limit doubles, up to 5 s. */
-static void test_backoff(void **state) {
-    (void)state;
-    begin((kolk_resource_pool_desc){.max = 1, .min_idle = 1});
-    f.always[CREATE].fails = true;
-    int64_t most = 10;
-    for (int i = 0; i < 20; i++) {
-        uint64_t before = stats().create_failures;
-        int64_t begin_ns = clock_ns;
-        tick();
-        assert_int_equal(stats().create_failures, before + 1);
-        tick();
-        assert_int_equal(stats().create_failures, before + 1);
-        while (stats().create_failures == before + 1 && clock_ns - begin_ns <= most * MS) {
-            clock_ns += MS / 4;
-            tick();
-        }
-        assert_int_equal(stats().create_failures, before + 2);
-        most = most * 4 < 5000 ? most * 4 : 5000; /* two failures per round */
-        pass(5001);
-    }
-    f.always[CREATE].fails = false;
-    tick();
-    assert_int_equal(stats().idle, 1);
-    end();
-}
 
 /* A successful create ends the backoff: the pause after the next failure is at most 10 ms again. */
 static void test_backoff_begins_anew(void **state) {
@@ -74,30 +27,6 @@ static void test_backoff_begins_anew(void **state) {
     end();
 }
 
-/* promise: "Resources are destroyed ... 0: 1,800,000" */
-static void test_lifetimes_end_at_different_times(void **state) {
-    (void)state;
-    unsigned at_once = 0, before;
-    begin((kolk_resource_pool_desc){.max = 20, .max_lifetime_ms = 1000, .max_creating = 20});
-    make_idle(20, NULL);
-    kolk_borrowed used = borrowed(NULL);
-    pass(899);
-    tick();
-    assert_int_equal(f.calls[DESTROY], 0);
-    for (int ms = 0; ms <= 101; ms++) {
-        before = f.calls[DESTROY];
-        pass(1);
-        tick();
-        if (f.calls[DESTROY] - before > at_once) at_once = f.calls[DESTROY] - before;
-    }
-    assert_int_equal(f.calls[DESTROY], 19);
-    assert_true(at_once < 8);
-    assert_true(is_there(&used)); /* in use, so it is destroyed when returned */
-    return_it(&used);
-    assert_int_equal(stats().expired, 20);
-    end();
-}
-
 static void test_times_beyond_the_clock_are_never(void **state) {
     (void)state;
     const int64_t never = INT64_MAX / MS;
@@ -116,40 +45,6 @@ static void test_times_beyond_the_clock_are_never(void **state) {
     make_idle(2, NULL);
     assert_int_equal(f.made, 2);
     assert_int_equal(f.calls[VALIDATE], 0);
-    end();
-}
-
-/* promise: "Called for keepalive ... the borrower gets another one", "the interval for validating idle resources" */
-static void test_keepalive(void **state) {
-    (void)state;
-    begin((kolk_resource_pool_desc){.max = 2, .validate = validate_thing, .keepalive_ms = 100});
-    make_idle(2, NULL);
-    pass(99);
-    tick();
-    assert_int_equal(f.calls[VALIDATE], 0);
-    pass(1);
-    script_failures(&f, VALIDATE, 1);
-    tick();
-    assert_int_equal(f.calls[VALIDATE], 2);
-    assert_int_equal(stats().invalid, 1);
-    assert_int_equal(stats().idle, 1);
-    tick();
-    assert_int_equal(f.calls[VALIDATE], 2);
-    pass(600000 - 100);
-    tick();
-    assert_int_equal(stats().unused, 1); /* keepalive does not count as use */
-    end();
-}
-
-static void test_a_tick_has_a_deadline(void **state) {
-    (void)state;
-    begin((kolk_resource_pool_desc){.max = 5, .idle_timeout_ms = 10});
-    make_idle(5, NULL);
-    pass(10);
-    for (unsigned i = 1; i <= 5; i++) {
-        kolk_resource_tick(&pool, KOLK_NOW);
-        assert_int_equal(f.calls[DESTROY], i);
-    }
     end();
 }
 
@@ -221,33 +116,6 @@ static void test_leaks(void **state) {
     end();
 }
 
-static uint32_t borrower;
-
-static void *borrow_and_end(void *borrow) {
-    borrower = kolk_thread_();
-    *(kolk_borrowed *)borrow = borrowed(NULL);
-    return NULL;
-}
-
-static void test_a_leak_of_a_thread_that_has_ended(void **state) {
-    (void)state;
-    notes taken;
-    pthread_t thread;
-    kolk_borrowed one;
-    begin((kolk_resource_pool_desc){.max = 1, .leak_after_ms = 2000});
-    assert_int_equal(pthread_create(&thread, NULL, borrow_and_end, &one), 0);
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    await_thread_end(borrower);
-    begin_notes(&taken);
-    pass(2000);
-    tick();
-    assert_int_equal(taken.count, 1);
-    assert_non_null(strstr(taken.sentence, " by the test in thread "));
-    assert_non_null(strstr(taken.sentence, "ended)"));
-    return_it(&one);
-    end();
-}
-
 /* A maker looks again after an eighth of the shortest time limit, but at least 10 ms and at most 30 s, or when it may
  * create again after a failure. */
 static void test_the_next_look(void **state) {
@@ -287,16 +155,10 @@ static void test_the_next_look(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        DEBUG_TEST(test_min_idle),
-        DEBUG_TEST(test_backoff),
         DEBUG_TEST(test_backoff_begins_anew),
-        DEBUG_TEST(test_lifetimes_end_at_different_times),
         DEBUG_TEST(test_times_beyond_the_clock_are_never),
-        DEBUG_TEST(test_keepalive),
-        DEBUG_TEST(test_a_tick_has_a_deadline),
         DEBUG_TEST(test_a_key_that_fails_stops_no_other),
         DEBUG_TEST(test_leaks),
-        DEBUG_TEST(test_a_leak_of_a_thread_that_has_ended),
         DEBUG_TEST(test_the_next_look),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

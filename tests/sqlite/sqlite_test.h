@@ -63,7 +63,7 @@ static inline kolk_deadline after(int64_t ms) {
     return kolk_deadline_after(ms);
 }
 
-#define SOON after(20000) /* long enough even on a busy machine */
+#define SOON after(120000) /* long enough even on a slow and busy machine */
 
 /* Opens the store without synchronous writes, because the tests need not survive a power failure. */
 static inline void open_store_as(const kolk_sqlite_desc *given) {

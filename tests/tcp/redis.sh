@@ -51,7 +51,7 @@ trouble() { # ROUNDS
   for tenth in 1 2 3 4 5; do
     until [[ $(ask get visits) -ge $((16 * $1 * tenth / 10)) ]]; do alive || return 1; done
     connections=9
-    for tries in {1..50}; do # a closed one may stay listed until the server notices
+    for tries in {1..1000}; do # a closed one may stay listed until the server notices
       connections=$(($(ask client list type normal | wc -l) - 1))
       [[ $connections -gt 4 ]] || break
     done

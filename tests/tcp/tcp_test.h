@@ -19,15 +19,15 @@
 #include <sys/un.h>
 
 static inline kolk_deadline soon(void) {
-    return kolk_deadline_after(20000);
+    return kolk_deadline_after(120000);
 }
 
-/* Checks that the deadline passed within the last 5 seconds, a limit that suits slow machines. */
+/* Checks that the deadline passed within the last minute: the system alone would give up after two. */
 static inline void assert_just_passed(kolk_deadline deadline) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     int64_t late = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - deadline.ns;
-    if (late < 0 || late > 5000000000) fail_msg("%" PRId64 " ns after the deadline", late);
+    if (late < 0 || late > 60000000000) fail_msg("%" PRId64 " ns after the deadline", late);
 }
 
 /* ---- Descriptors ------------------------------------------------------------------------------------------------- */

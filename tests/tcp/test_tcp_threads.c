@@ -194,7 +194,7 @@ static void test_forks(void **state) {
     assert_string_equal(bytes, "done");
     kolk_resource_discard(&tcp.pool, &to_other);
     struct pollfd end = {.fd = peer, .events = POLLIN};
-    assert_int_equal(poll(&end, 1, 20000), 1); /* the child still has its copy */
+    assert_int_equal(poll(&end, 1, 120000), 1); /* the child still has its copy */
     message question = {.thread = 1};
     assert_true(ask(kolk_tcp_fd(&link), &question, &link.error));
     give_back(&tcp, &link);
