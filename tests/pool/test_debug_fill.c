@@ -1,5 +1,5 @@
 /* The debug setting `fill`: new objects and freed ones hold its patterns; every write after free is found, reported
- * with its bytes, and repaired. */
+ * with its bytes, and repaired. (In all states of a pool: test_pool_model.c.) */
 #include "../help/debug_test.h"
 
 #define POISON 0x1deadb0bu /* in the machine's byte order */

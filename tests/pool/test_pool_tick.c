@@ -1,6 +1,7 @@
 /* runs: not:wine wraps: help/system_calls.h */
 /* kolk_pool_tick returns memory according to measured demand, in steps no larger than promised, and commits memory
- * ahead of demand. It changes nothing else. The tests measure resident memory and count system calls. */
+ * ahead of demand. The tests measure resident memory and count system calls. (It changes nothing else:
+ * test_pool_model.c.) */
 #include "../help/debug_test.h"
 
 #include "../help/system_calls.h"
